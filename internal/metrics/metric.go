@@ -1,0 +1,35 @@
+// Package metrics turns records into statistics. In go records, one by one;
+// out comes a Summary: tag → statistics. The catalogue says what each tag
+// means, one literal per metric with its formula above it.
+package metrics
+
+// Stat is what one metric says about one run. A field that could not be
+// computed is NaN; Scalar metrics have only Avg.
+type Stat struct {
+	Tag    string
+	Header string // "Time to First Token (TTFT)"
+	Unit   string // display unit: ms, tokens/sec, …
+	Scalar bool
+	Count  int64
+
+	Avg, Min, Max, Sum, Std                         float64 // Std: population
+	P1, P5, P10, P25, P50, P75, P90, P95, P99, P999 float64
+	NEff                                            float64 // effective sample size; NaN if not computed
+}
+
+// Summary is the statistics of one run, in catalogue order; only metrics that
+// could be computed are in it.
+type Summary struct {
+	Window string // "full", "steady"
+	Stats  []Stat
+}
+
+// Get finds a metric by tag.
+func (s *Summary) Get(tag string) (Stat, bool) {
+	for _, st := range s.Stats {
+		if st.Tag == tag {
+			return st, true
+		}
+	}
+	return Stat{}, false
+}

@@ -1,0 +1,127 @@
+// Package record holds what one request leaves behind: who it was, when each
+// thing happened, how much was sent and received, and how it ended. Spans
+// (TTFT, latency, …) are computed from the stamps here and nowhere else.
+//
+// A Record is filled by the load engine and immutable once emitted. It holds
+// no pointers but strings and one slice, so a million of them are cheap.
+package record
+
+import "math"
+
+// None marks an integer that could not be measured. A float uses NaN. Both
+// become null in every table and are absent in every document, never 0.
+const None = math.MinInt64
+
+// Status says how a request ended.
+type Status string
+
+// The ways a request can end. Everything but OK is a failure, and stays out of
+// success statistics.
+const (
+	OK         Status = "ok"
+	HTTPError  Status = "http_error"  // the server answered with a status above 299
+	Timeout    Status = "timeout"     // no complete answer within the time allowed
+	Cancelled  Status = "cancelled"   // ended by us on purpose
+	Truncated  Status = "truncated"   // the stream ended before its end
+	ParseError Status = "parse_error" // the answer was not what the endpoint type promises
+	Connection Status = "connection"  // no connection, or it broke before an answer
+	Client     Status = "client"      // our own fault: no descriptors, no ports, a bug
+)
+
+// Record is one request. Times are nanoseconds since the run's T0 on the
+// monotonic clock (see Clock); None when the thing did not happen.
+type Record struct {
+	RequestID      int64  // dispatch ordinal in the run, dense from 0, warmup first
+	Phase          string // name of the phase that sent it
+	Warmup         bool   // the phase is a warmup: outside the results
+	SessionID      string // one play of a conversation
+	SessionNum     int64  // ordinal of that play in the run
+	ConversationID string // the conversation in the dataset
+	Turn           int64  // 0-based within the conversation
+	Worker         int64
+	Model          string
+	URL            string // where it was sent, without query or credentials
+	PromptSHA      string // first 16 hex digits of SHA-256 over the request body
+	XRequestID     string // as sent in the X-Request-ID header
+	XCorrelationID string // as sent in the X-Correlation-ID header: one per session
+
+	// The five stamps (and their companions). FirstToken, FirstOutput and
+	// LastToken belong to the read that delivered the bytes.
+	Intended    int64 // when the schedule wanted it sent
+	Admitted    int64 // when its slots were granted
+	Sent        int64 // first request byte handed to the kernel
+	WriteEnd    int64 // last request byte handed to the kernel
+	FirstByte   int64 // first byte of the response header
+	FirstToken  int64 // first non-empty content: text, reasoning or tool call
+	FirstOutput int64 // first non-empty content that is not reasoning
+	LastToken   int64 // last non-empty content
+	End         int64 // the response ended, or failed
+	CancelAsked int64 // when a cancellation was due
+
+	Status       Status
+	HTTPStatus   int64 // None without an answer
+	ErrorKind    string
+	ErrorMessage string // the server's own words, at most 1 KB, secrets masked
+	FinishReason string
+	InWindow     bool // counts in the results: profiling phase, ended inside its window
+	Streamed     bool // the answer came as an event stream
+
+	// Tokens. ISL and OSL are the headline counts; the Usage fields are what
+	// the server claimed.
+	ISL, OSL, OSLRequested, OutputTokens, ReasoningTokens            int64
+	UsagePrompt, UsageCompletion, UsageReasoning, UsageTotal, Cached int64
+
+	Chunks []Chunk // content events in order of arrival
+
+	ReceiveLag     float64 // µs, application stamp − kernel stamp, largest of the request; NaN if unknown
+	SLOFailed      string  // first SLO that was missed; "" when all held or none is set
+	SLOSet         bool    // at least one SLO applies
+	Reused         bool    // an existing connection carried it
+	BytesSent      int64   // body and header
+	BytesReceived  int64
+	DNS, Dial, TLS int64 // ns spent; None when the connection was reused
+}
+
+// Kind of a content event.
+type Kind uint8
+
+// The kinds, with the numbers they have in the journal.
+const (
+	Content Kind = iota
+	Reasoning
+	Tool
+	Usage
+	Done
+)
+
+// String is the word used in the tables.
+func (k Kind) String() string {
+	return [...]string{"content", "reasoning", "tool", "usage", "done"}[k]
+}
+
+// Chunk is one event of a response. At is when it arrived at the latest; Low
+// is the earliest it can have arrived, equal to At when the stamp is exact.
+type Chunk struct {
+	At, Low  int64
+	Bytes    int32 // payload bytes
+	Tokens   int32 // tokens it carried, 0 when not known per chunk
+	Kind     Kind
+	SameRead bool // shared a read with the event before it
+}
+
+// IsContent tells whether the event carried text, reasoning or a tool call.
+func (c Chunk) IsContent() bool { return c.Kind <= Tool }
+
+// New returns a record in which nothing has been measured.
+func New() Record {
+	return Record{
+		Intended: None, Admitted: None, Sent: None, WriteEnd: None, FirstByte: None, FirstToken: None,
+		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
+		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
+		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None,
+		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
+	}
+}
+
+// Failed tells whether the request did not end well.
+func (r *Record) Failed() bool { return r.Status != OK }

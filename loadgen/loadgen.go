@@ -1,0 +1,78 @@
+// Package loadgen drives one run: its phases of load, one after the other. In
+// goes a Job (phases, conversations, endpoint, client), out come records, one
+// per request, handed to Job.Emit in order of completion, and a Result that
+// says what each phase really did. The steps: arrivals say when, limits say
+// whether, the transport sends and stamps, a finisher reads and counts.
+package loadgen
+
+import (
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Job is one run to drive.
+type Job struct {
+	Phases    []schema.Phase
+	Endpoint  schema.Endpoint
+	Models    schema.Models
+	SLOs      map[string]float64 // metric tag → limit in display units, judged per record
+	Spec      *endpoint.Spec
+	Set       *dataset.Set // profiling's conversations
+	WarmupSet *dataset.Set // warmup's own; nil means Set
+	Tokenizer tokenizer.Tokenizer
+	Client    *transport.Client
+	Clock     record.Clock
+	Seed      int64
+	// Emit takes every record of every phase, once each, from one goroutine.
+	// The record belongs to the receiver.
+	Emit func(*record.Record)
+	// Live, if set, is called about twice a second with a snapshot.
+	Live func(Snapshot)
+}
+
+// Snapshot is the state of a running phase.
+type Snapshot struct {
+	Phase                 string
+	At                    int64 // ns since T0
+	Planned               int64 // requests, 0 when bounded by time
+	Sent, Done, Failed    int64
+	InFlight, Target      int
+	LagP99                float64 // ms, dispatch lateness of the last seconds
+	TTFTP50, TTFTP99      float64 // ms, NaN when nothing arrived
+	ITLP50, ITLP99        float64
+	OutputTokensPerSecond float64
+}
+
+// Result is what the phases did.
+type Result struct {
+	Phases []PhaseResult
+	// Reason the run ended early, "" when it did not.
+	Cancelled string
+}
+
+// PhaseResult is what one phase did. Times are ns since T0.
+type PhaseResult struct {
+	Name                       string
+	Warmup                     bool
+	Start, End                 int64 // phase start; last request complete
+	Issued                     int64 // requests that were sent or failed in the attempt
+	OK, Failed, CancelledCount int64
+	Skipped                    map[string]int64 // arrivals not sent, by reason (on_cap: skip, …)
+	Stop                       string           // requests, sessions, duration, interrupted, failures, schedule
+	Target                     int              // concurrency target, 0 when unlimited
+	Rate                       float64          // requests/s asked for, 0 in closed loop
+	Gauge                      Gauge
+}
+
+// Gauge is an in-flight count kept independently of the records.
+type Gauge struct {
+	Mean                   float64 // time-weighted over the phase
+	Max                    int
+	HeldShare              float64 // share of Start..(last send) with in flight ≥ 0.95 × Target; NaN without target
+	SteadyStart, SteadyEnd int64   // first reached and last left 0.95 × Target; None without
+	SteadyMean             float64 // time-weighted in SteadyStart..SteadyEnd; NaN without
+}

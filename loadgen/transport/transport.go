@@ -1,0 +1,67 @@
+// Package transport moves bytes: it sends pre-rendered requests over
+// connections it owns and stamps what comes back. In goes an Exchange, out
+// comes the same Exchange, filled. It knows HTTP and event-stream framing and
+// nothing of what bodies mean.
+package transport
+
+import (
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Exchange is one request and its response. The caller owns it before Start
+// and after Done was called; in between it belongs to the client.
+type Exchange struct {
+	// Asked for.
+	Target      int    // index into Config.Targets
+	Path        string // request target, "/v1/chat/completions"
+	Header      []byte // extra header lines, each ended by CRLF, pre-rendered
+	Body        []byte
+	Stream      bool              // expect an event stream
+	Affinity    string            // connection key for sticky sessions, "" otherwise
+	Deadline    int64             // ns since T0 after which it fails with Timeout; record.None for never
+	CancelAfter int64             // ns after WriteEnd at which it is cancelled on purpose; record.None for never
+	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block; may be nil
+	Done        func(*Exchange)   // called exactly once, on any goroutine; must not block for long
+
+	// Filled in. Times are ns since T0 of Config.Clock, record.None if they did not happen.
+	Sent, WriteEnd, FirstByte, End, CancelAsked int64
+	DNS, Dial, TLS                              int64 // ns spent
+	Reused                                      bool
+	Status                                      record.Status // OK as far as HTTP can say
+	HTTPStatus                                  int64
+	Reason                                      string // reason phrase
+	ContentType                                 string
+	RetryAfter                                  string
+	ErrorKind, ErrorText                        string
+	BytesSent, BytesReceived                    int64
+	ReceiveLag                                  float64 // µs, NaN if unknown
+
+	Payload  []byte  // all event payloads (or the body) one after the other
+	Events   []Event // in order of arrival
+	Streamed bool    // the answer was an event stream on the wire
+	User     any     // the caller's
+}
+
+// Event is one message of the response: Payload[Start:End] and its stamp.
+type Event struct {
+	Start, End int32
+	At, Low    int64 // see record.Chunk
+	SameRead   bool
+}
+
+// Data is the payload of event i.
+func (x *Exchange) Data(i int) []byte { e := x.Events[i]; return x.Payload[e.Start:e.End] }
+
+// Config is what a client needs to know about a run.
+type Config struct {
+	Targets                       []string // base URLs, http or https
+	Clock                         record.Clock
+	Reuse                         string // pooled, never, sticky-user-sessions
+	MaxConns                      int    // expected number of requests in flight; 0 unknown
+	Insecure                      bool
+	CAFile, ClientCert, ClientKey string
+	HTTP2                         bool
+	ProxyEnv                      bool
+	SourceAddresses               []string
+	MaxBody                       int64 // bytes kept per response; 0 means 64 MiB
+}

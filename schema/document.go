@@ -1,0 +1,59 @@
+// Package schema says what an experiment may say, and where each value came
+// from. In goes a file (CUE, YAML, JSON) and assignments (flags, --set, sweep
+// points); out comes a Document, and for each point of its sweep a resolved,
+// checked Benchmark. All mistakes are *Error values with a place and a hint.
+package schema
+
+// Origin says where a value came from.
+type Origin struct {
+	Source string // "default", "file", "env", "flag", "set", "axis", "derive"
+	Where  string // "sweep.cue:14:3", "--isl", "axis isl"
+	Text   string // what the user wrote, when a step changed it
+}
+
+// Assignment sets one value: a flag, a --set, an environment value or a point
+// of an axis. Value is plain data: nil, bool, int64, float64, string, []any,
+// map[string]any.
+type Assignment struct {
+	Path   string
+	Value  any
+	Origin Origin
+}
+
+// Axis is one swept path with its values in the user's order.
+type Axis struct {
+	Path   string   // canonical, rooted in the envelope: benchmark.phases.profiling.concurrency
+	Name   string   // short and unique among the axes: concurrency, isl, endpoint
+	Values []any    // plain data; a labelled object keeps its "label" member
+	Labels []string // what a person calls each value: "4", "baseline"
+	Origin Origin
+}
+
+// Sweep is the sweep block as far as it is not about paths of the body.
+type Sweep struct {
+	Type            string // "" none; grid, zip, scenarios, …
+	Axes            []Axis // alphabetical by path as AIPerf does, or as written
+	Derive          []Derivation
+	Where           string
+	WhereOrigin     Origin
+	IterationOrder  string // repeated, independent
+	Order           string // alphabetical (default), as_written, shuffled, interleaved
+	CooldownSeconds float64
+	SameSeed        bool
+}
+
+// Derivation sets a path from an expression over the names of the axes.
+type Derivation struct {
+	Path   string // canonical
+	Expr   string
+	Origin Origin
+}
+
+// Resolved is one cell's body with its origins.
+type Resolved struct {
+	Benchmark Benchmark
+	// JSON is the whole canonical tree of the body with every default, keys in
+	// schema order, secrets masked: what AIPerf's readers and a cell's
+	// identity see.
+	JSON []byte
+}

@@ -1,0 +1,252 @@
+package schema
+
+import (
+	"math"
+	"time"
+)
+
+// Experiment is the envelope: everything around the body that is measured.
+// Its JSON form is the resolved document; field names are those of the CUE
+// schema, and a test compares the two.
+type Experiment struct {
+	Name         string               `json:"name,omitempty"`
+	RandomSeed   *int64               `json:"random_seed,omitempty"`
+	Variables    map[string]any       `json:"variables,omitempty"`
+	MultiRun     MultiRun             `json:"multi_run"`
+	Gates        []string             `json:"gates,omitempty"`
+	Budget       *Budget              `json:"budget,omitempty"`
+	Verdict      map[string]Threshold `json:"verdict,omitempty"`
+	Tables       Tables               `json:"tables"`
+	NoSweepTable bool                 `json:"no_sweep_table,omitempty"`
+}
+
+// Threshold replaces the default limits of one check of the verdict.
+type Threshold struct {
+	Warn *float64 `json:"warn,omitempty"`
+	Fail *float64 `json:"fail,omitempty"`
+}
+
+// Tables says which tables are written and how.
+type Tables struct {
+	Chunks  bool     `json:"chunks"`  // default true
+	Formats []string `json:"formats"` // parquet, arrow, csv; default parquet and arrow and csv off
+}
+
+// Budget ends a plan early: no run is started past it.
+type Budget struct {
+	Time     *Duration `json:"time,omitempty"`
+	Requests *int64    `json:"requests,omitempty"`
+}
+
+// MultiRun says how often each cell is repeated.
+type MultiRun struct {
+	NumRuns                 int     `json:"num_runs"`
+	CooldownSeconds         float64 `json:"cooldown_seconds"`
+	ConfidenceLevel         float64 `json:"confidence_level"`
+	SetConsistentSeed       bool    `json:"set_consistent_seed"`
+	VarySeedPerTrial        bool    `json:"vary_seed_per_trial"`
+	DisableWarmupAfterFirst bool    `json:"disable_warmup_after_first"`
+}
+
+// Benchmark is the body: what one cell measures, fully resolved.
+type Benchmark struct {
+	Models        Models             `json:"models"`
+	Endpoint      Endpoint           `json:"endpoint"`
+	Datasets      []Dataset          `json:"datasets"`
+	Phases        []Phase            `json:"phases"`
+	Artifacts     Artifacts          `json:"artifacts"`
+	SLOs          map[string]float64 `json:"slos,omitempty"`
+	Tokenizer     Tokenizer          `json:"tokenizer"`
+	FailurePolicy string             `json:"failure_policy,omitempty"` // continue (default), abort
+}
+
+// Models are the names the server is asked for.
+type Models struct {
+	Strategy string  `json:"strategy"` // round_robin, random, weighted
+	Items    []Model `json:"items"`
+}
+
+// Model is one of them.
+type Model struct {
+	Name   string   `json:"name"`
+	Weight *float64 `json:"weight,omitempty"`
+}
+
+// Endpoint is where requests go and in which shape.
+type Endpoint struct {
+	Label               string            `json:"label,omitempty"` // from a labelled axis; not part of a cell's identity
+	URLs                []string          `json:"urls"`
+	URLStrategy         string            `json:"url_strategy"`
+	Path                string            `json:"path,omitempty"`
+	Type                string            `json:"type"`
+	Streaming           bool              `json:"streaming"`
+	Timeout             float64           `json:"timeout"` // seconds for one request
+	APIKey              string            `json:"api_key,omitempty"`
+	Headers             map[string]string `json:"headers"`
+	Extra               map[string]any    `json:"extra"`            // merged into every request body
+	ConnectionReuse     string            `json:"connection_reuse"` // pooled, never, sticky-user-sessions
+	UseLegacyMaxTokens  bool              `json:"use_legacy_max_tokens"`
+	UseServerTokenCount bool              `json:"use_server_token_count"`
+	Insecure            bool              `json:"insecure,omitempty"`
+	CAFile              string            `json:"ca_file,omitempty"`
+	ClientCert          string            `json:"client_cert,omitempty"`
+	ClientKey           string            `json:"client_key,omitempty"`
+	HTTP                int               `json:"http,omitempty"`  // 1 (default) or 2
+	Proxy               string            `json:"proxy,omitempty"` // "" none, "env"
+	SourceAddresses     []string          `json:"source_addresses,omitempty"`
+}
+
+// Dataset is where conversations come from.
+type Dataset struct {
+	Name           string  `json:"name"`
+	Type           string  `json:"type"` // synthetic, file
+	Entries        int     `json:"entries,omitempty"`
+	Prompts        Prompts `json:"prompts"`
+	Turns          *Shape  `json:"turns,omitempty"`
+	TurnDelay      *Shape  `json:"turn_delay,omitempty"` // ms
+	TurnDelayRatio float64 `json:"turn_delay_ratio,omitempty"`
+	Prefix         *Prefix `json:"prefix_prompts,omitempty"`
+	Sampling       string  `json:"sampling,omitempty"` // sequential, random, shuffle
+	RandomSeed     *int64  `json:"random_seed,omitempty"`
+	SystemPrompt   string  `json:"system_prompt,omitempty"`
+	Path           string  `json:"path,omitempty"`
+	Format         string  `json:"format,omitempty"` // single_turn, multi_turn, …
+	Records        []any   `json:"records,omitempty"`
+}
+
+// Prompts are the shapes of synthetic text, in tokens.
+type Prompts struct {
+	ISL       *Shape `json:"isl,omitempty"`
+	OSL       *Shape `json:"osl,omitempty"`
+	BatchSize int    `json:"batch_size,omitempty"`
+	BlockSize int    `json:"block_size,omitempty"`
+}
+
+// Prefix is text shared between conversations, in tokens.
+type Prefix struct {
+	PoolSize           int `json:"pool_size,omitempty"`
+	Length             int `json:"length,omitempty"`
+	SharedSystemLength int `json:"shared_system_length,omitempty"`
+	UserContextLength  int `json:"user_context_length,omitempty"`
+}
+
+// Shape is a distribution. Which fields are set names its kind, in the order
+// of EXPERIMENT's reference: peaks, points, p50/p99, median, stddev, value, mean.
+type Shape struct {
+	Type   string   `json:"type,omitempty"`
+	Value  *float64 `json:"value,omitempty"`
+	Mean   *float64 `json:"mean,omitempty"`
+	StdDev *float64 `json:"stddev,omitempty"`
+	Median *float64 `json:"median,omitempty"`
+	P50    *float64 `json:"p50,omitempty"`
+	P99    *float64 `json:"p99,omitempty"`
+	Min    *float64 `json:"min,omitempty"`
+	Max    *float64 `json:"max,omitempty"`
+	Peaks  []Shape  `json:"peaks,omitempty"`
+	Points []Point  `json:"points,omitempty"`
+	Weight *float64 `json:"weight,omitempty"`
+}
+
+// Point is one value of an empirical distribution.
+type Point struct {
+	Value  float64  `json:"value"`
+	Weight *float64 `json:"weight,omitempty"`
+}
+
+// Phase is one stretch of load. Zero means unset for counts and limits.
+type Phase struct {
+	Name                   string        `json:"name"`
+	Kind                   string        `json:"kind"` // warmup, profiling
+	Type                   string        `json:"type"` // concurrency, poisson, gamma, constant, user_centric, fixed_schedule
+	ExcludeFromResults     bool          `json:"exclude_from_results"`
+	Requests               int64         `json:"requests,omitempty"`
+	Duration               *Duration     `json:"duration,omitempty"`
+	Sessions               int64         `json:"sessions,omitempty"`
+	Concurrency            int           `json:"concurrency,omitempty"`
+	InFlight               int           `json:"in_flight,omitempty"` // ours: requests on the wire at most
+	PrefillConcurrency     int           `json:"prefill_concurrency,omitempty"`
+	GracePeriod            *Duration     `json:"grace_period,omitempty"` // nil: 30 s for profiling, infinite for warmup
+	Rate                   float64       `json:"rate,omitempty"`
+	RateSeries             []RatePoint   `json:"rate_series,omitempty"`
+	Smoothness             float64       `json:"smoothness,omitempty"`
+	Users                  int           `json:"users,omitempty"`
+	AutoOffset             *bool         `json:"auto_offset,omitempty"`
+	StartOffset            *int64        `json:"start_offset,omitempty"` // ms
+	EndOffset              *int64        `json:"end_offset,omitempty"`   // ms
+	ConcurrencyRamp        *Ramp         `json:"concurrency_ramp,omitempty"`
+	PrefillRamp            *Ramp         `json:"prefill_ramp,omitempty"`
+	RateRamp               *Ramp         `json:"rate_ramp,omitempty"`
+	Cancellation           *Cancellation `json:"cancellation,omitempty"`
+	FailedRequestThreshold *float64      `json:"failed_request_threshold,omitempty"`
+	Seamless               bool          `json:"seamless"`
+	OnCap                  string        `json:"on_cap,omitempty"`   // ours: queue (default), skip
+	OnCount                string        `json:"on_count,omitempty"` // ours: cut (default), finish
+}
+
+// RatePoint is one knot of a piecewise linear rate.
+type RatePoint struct {
+	TimeS float64 `json:"time_s"`
+	QPS   float64 `json:"qps"`
+}
+
+// Ramp grows a limit or a rate from nearly nothing to its target.
+type Ramp struct {
+	Duration Duration `json:"duration"`
+	Strategy string   `json:"strategy,omitempty"` // linear (default), exponential, poisson
+}
+
+// Cancellation ends a share of the requests early, on purpose.
+type Cancellation struct {
+	Rate  float64 `json:"rate"`            // percent
+	Delay float64 `json:"delay,omitempty"` // seconds after the request was written
+}
+
+// Artifacts says where results go and in which detail.
+type Artifacts struct {
+	Dir     string   `json:"dir"`
+	Prefix  string   `json:"prefix,omitempty"`
+	Summary []string `json:"summary"` // json; empty: no summary JSON
+	Records []string `json:"records"` // jsonl; empty: none
+}
+
+// Tokenizer counts client-side tokens.
+type Tokenizer struct {
+	Name     string `json:"name,omitempty"` // "": the model's own, else built-in with a warning
+	Revision string `json:"revision"`
+}
+
+// Duration is a span in seconds; +Inf is written "inf".
+type Duration float64
+
+// Inf is a duration without end.
+var Inf = Duration(math.Inf(1))
+
+// Go is d as a time.Duration; infinite becomes the largest one.
+func (d Duration) Go() time.Duration {
+	if s := float64(d) * 1e9; s < math.MaxInt64 {
+		return time.Duration(s)
+	}
+	return math.MaxInt64
+}
+
+// MarshalJSON writes seconds, or "inf".
+func (d Duration) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(d), 1) {
+		return []byte(`"inf"`), nil
+	}
+	return appendFloat(nil, float64(d)), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	if string(b) == `"inf"` {
+		*d = Inf
+		return nil
+	}
+	f, err := parseFloat(string(b))
+	*d = Duration(f)
+	return err
+}
+
+// Seconds is a pointer to s seconds, for literals.
+func Seconds(s float64) *Duration { d := Duration(s); return &d }
