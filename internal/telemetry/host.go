@@ -1,0 +1,151 @@
+// Package telemetry watches the machine that measures: CPU use of this
+// process, the Go scheduler, sleeps that wake late, throttling, clock jumps.
+// Start begins to watch, Stop returns a Host report for the time between.
+// It costs about one per cent of a core.
+package telemetry
+
+import (
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"time"
+)
+
+// Host is what was seen between Start and Stop. Shares are 0..1; a value that
+// this platform cannot tell is NaN.
+type Host struct {
+	Wall       time.Duration
+	Cores      int     // usable by this process
+	CPUSeconds float64 // used by this process
+	CPUWorst   float64 // share of all usable cores in the worst second
+	SchedP99   float64 // ms a goroutine that could run waited
+	GCLongest  float64 // ms, longest stop of the world
+	Hiccup     Hiccup
+	Throttled  float64 // share of cgroup periods throttled
+	Steal      float64 // share of the machine's time taken by other guests
+	RunDelay   float64 // time threads of this process were runnable but not running, per second
+	WallJump   float64 // ms, wall clock against monotonic clock
+}
+
+// Hiccup is how late a thread woke that sleeps one millisecond at a time.
+type Hiccup struct {
+	P999, Longest float64 // ms
+	Lost          float64 // share of time lost to waking more than 1 ms late
+	N             int
+}
+
+// Monitor watches until Stop.
+type Monitor struct {
+	stop   chan struct{}
+	done   chan struct{}
+	began  time.Time
+	wall   time.Time // without monotonic reading
+	cpu    float64
+	worst  float64
+	sched  []uint64
+	gc     []uint64
+	delay  delays
+	hiccup hiccups
+}
+
+// Start begins to watch. The caller must call Stop.
+func Start() *Monitor {
+	m := &Monitor{stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays()}
+	m.wall = m.began.Round(0)
+	m.sched, m.gc = histogram(schedLatencies), histogram(gcPauses)
+	m.hiccup.start(m.stop)
+	go m.watch()
+	return m
+}
+
+// watch takes the CPU use of every second.
+func (m *Monitor) watch() {
+	defer close(m.done)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	last, at := m.cpu, m.began
+	for {
+		select {
+		case <-m.stop:
+			return
+		case <-tick.C:
+			now, cpu := time.Now(), processCPU()
+			if dt := now.Sub(at).Seconds(); dt > 0.2 {
+				m.worst = max(m.worst, (cpu-last)/dt/float64(runtime.GOMAXPROCS(0)))
+			}
+			last, at = cpu, now
+		}
+	}
+}
+
+// Stop ends watching and reports.
+func (m *Monitor) Stop() Host {
+	close(m.stop)
+	<-m.done
+	now := time.Now()
+	wall := now.Sub(m.began)
+	h := Host{
+		Wall: wall, Cores: runtime.GOMAXPROCS(0), CPUSeconds: processCPU() - m.cpu, CPUWorst: m.worst,
+		SchedP99:  1e3 * quantileSince(schedLatencies, m.sched, 0.99),
+		GCLongest: 1e3 * quantileSince(gcPauses, m.gc, 1),
+		Hiccup:    m.hiccup.report(wall),
+		WallJump:  math.Abs(float64(now.Round(0).Sub(m.wall)-wall)) / 1e6,
+	}
+	if m.worst == 0 && wall > 0 { // shorter than a second
+		h.CPUWorst = h.CPUSeconds / wall.Seconds() / float64(h.Cores)
+	}
+	h.Throttled, h.Steal, h.RunDelay = m.delay.since(wall)
+	return h
+}
+
+const (
+	schedLatencies = "/sched/latencies:seconds"
+	gcPauses       = "/sched/pauses/total/gc:seconds"
+)
+
+func histogram(name string) []uint64 {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return nil
+	}
+	return slices.Clone(s[0].Value.Float64Histogram().Counts)
+}
+
+// quantileSince is the upper edge, in seconds, of the bucket that holds
+// quantile q of what was counted since before; 0 if nothing was.
+func quantileSince(name string, before []uint64, q float64) float64 {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return math.NaN()
+	}
+	h := s[0].Value.Float64Histogram()
+	diff := make([]uint64, len(h.Counts))
+	var total uint64
+	for i, c := range h.Counts {
+		diff[i] = c
+		if i < len(before) {
+			diff[i] -= before[i]
+		}
+		total += diff[i]
+	}
+	if total == 0 {
+		return 0
+	}
+	want, seen, edge := q*float64(total), uint64(0), 0.0
+	for i, c := range diff {
+		if c == 0 {
+			continue
+		}
+		seen += c
+		if edge = h.Buckets[i+1]; math.IsInf(edge, 1) {
+			edge = h.Buckets[i]
+		}
+		if float64(seen) >= want {
+			break
+		}
+	}
+	return edge
+}

@@ -1,0 +1,94 @@
+package telemetry
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sleep blocks the thread itself; the runtime's timers wake half a
+// millisecond late when idle and would drown what is looked for.
+func sleep(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+}
+
+// processCPU is user plus system time of this process, in seconds.
+func processCPU() float64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return math.NaN()
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// delays are counters of time that was taken from this process.
+type delays struct {
+	periods, throttled float64 // cgroup v2
+	steal, total       float64 // jiffies of the machine
+	runDelay           float64 // seconds, over all threads alive
+}
+
+func readDelays() delays {
+	var d delays
+	d.periods, d.throttled = math.NaN(), math.NaN()
+	for line := range lines("/sys/fs/cgroup/cpu.stat") {
+		switch k, v, _ := strings.Cut(line, " "); k {
+		case "nr_periods":
+			d.periods = number(v)
+		case "nr_throttled":
+			d.throttled = number(v)
+		}
+	}
+	for line := range lines("/proc/stat") {
+		if f := strings.Fields(line); len(f) > 8 && f[0] == "cpu" {
+			d.steal = number(f[8])
+			for _, x := range f[1:9] {
+				d.total += number(x)
+			}
+		}
+	}
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, t := range threads {
+		for line := range lines("/proc/self/task/" + t.Name() + "/schedstat") {
+			if f := strings.Fields(line); len(f) == 3 {
+				d.runDelay += number(f[1]) / 1e9
+			}
+		}
+	}
+	return d
+}
+
+// since is the shares of throttled periods, stolen time and run delay.
+func (d delays) since(wall time.Duration) (throttled, steal, delay float64) {
+	now := readDelays()
+	throttled, steal = share(now.throttled-d.throttled, now.periods-d.periods), share(now.steal-d.steal, now.total-d.total)
+	return throttled, steal, share(now.runDelay-d.runDelay, wall.Seconds())
+}
+
+func share(part, whole float64) float64 {
+	if whole <= 0 {
+		return math.NaN()
+	}
+	return part / whole
+}
+
+func lines(path string) func(func(string) bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return func(func(string) bool) {}
+	}
+	return strings.SplitSeq(string(b), "\n")
+}
+
+func number(s string) float64 {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return f
+}

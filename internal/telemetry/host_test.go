@@ -1,0 +1,44 @@
+package telemetry
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestHiccupReport(t *testing.T) {
+	t.Parallel()
+	var h hiccups
+	for range 9990 {
+		h.add(100 * time.Microsecond)
+	}
+	for range 10 {
+		h.add(20 * time.Millisecond)
+	}
+	got := h.report(10 * time.Second)
+	if got.N != 10000 || got.Longest != 20 {
+		t.Errorf("n %d longest %v ms, want 10000 and 20", got.N, got.Longest)
+	}
+	if math.Abs(got.P999-0.15) > 1e-9 { // upper edge of the bucket of 0.1 ms
+		t.Errorf("p99.9 = %v ms, want 0.15", got.P999)
+	}
+	if math.Abs(got.Lost-0.02) > 1e-9 { // 10 × 20 ms of 10 s
+		t.Errorf("lost share = %v, want 0.02", got.Lost)
+	}
+}
+
+func TestMonitorSeesThisProcess(t *testing.T) {
+	t.Parallel()
+	m := Start()
+	x := 0.0
+	for i := range 5_000_000 { // some CPU to be seen
+		x += math.Sqrt(float64(i))
+	}
+	h := m.Stop()
+	if h.CPUSeconds <= 0 || h.Wall <= 0 || h.Cores < 1 || x == 0 {
+		t.Errorf("report %+v: no CPU, wall time or cores seen", h)
+	}
+	if h.WallJump > 1000 {
+		t.Errorf("wall clock jumped by %v ms", h.WallJump)
+	}
+}
