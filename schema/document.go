@@ -17,6 +17,7 @@ type Origin struct {
 type Assignment struct {
 	Path   string
 	Value  any
+	Axis   bool // Value is a []any: the values of an axis on Path
 	Origin Origin
 }
 
@@ -27,6 +28,14 @@ type Axis struct {
 	Values []any    // plain data; a labelled object keeps its "label" member
 	Labels []string // what a person calls each value: "4", "baseline"
 	Origin Origin
+	Group  int // axes of one group move together (a zip inside a grid); 0 is a group of its own
+}
+
+// Scenario is one named point that sets many paths at once.
+type Scenario struct {
+	Name        string
+	Assignments []Assignment
+	Values      map[string]any // as the user wrote them
 }
 
 // Sweep is the sweep block as far as it is not about paths of the body.
@@ -40,6 +49,10 @@ type Sweep struct {
 	Order           string // alphabetical (default), as_written, shuffled, interleaved
 	CooldownSeconds float64
 	SameSeed        bool
+	Scenarios       []Scenario
+	// Block is the whole sweep block as checked, with its defaults: what the
+	// sampled and searching kinds read (samples, seed, dimensions, objectives).
+	Block map[string]any
 }
 
 // Derivation sets a path from an expression over the names of the axes.

@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Program is a compiled expression of derive, where or gates.
+type Program struct {
+	src     string
+	program *vm.Program
+}
+
+// CompileExpr compiles src against names, a sample of the values it will see:
+// their types are checked here, before anything runs. There is no clock and
+// no environment. With wantBool the result must be true or false.
+func CompileExpr(src string, names map[string]any, wantBool bool) (Program, error) {
+	opts := []expr.Option{expr.Env(names), expr.DisableBuiltin("now"), expr.MaxNodes(1000)}
+	if wantBool {
+		opts = append(opts, expr.AsBool())
+	}
+	p, err := expr.Compile(src, opts...)
+	if err != nil {
+		return Program{}, exprError(err, names)
+	}
+	return Program{src: src, program: p}, nil
+}
+
+// Run evaluates the program. A result that is not finite is an error, since
+// nothing downstream could use it.
+func (p Program) Run(env map[string]any) (any, error) {
+	out, err := expr.Run(p.program, env)
+	if err != nil {
+		return nil, exprError(err, env)
+	}
+	if f, ok := out.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return nil, fmt.Errorf("%q is %v, not a finite number", p.src, f)
+	}
+	return settle(out), nil
+}
+
+// settle gives whole numbers one Go type, so that 2*8 and 16.0 are the same
+// value of a field.
+func settle(v any) any {
+	switch v := v.(type) {
+	case int:
+		return int64(v)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v)
+		}
+	}
+	return v
+}
+
+var unknownName = regexp.MustCompile(`unknown name (\S+)`)
+
+// exprError is the library's message in one line, with the nearest name.
+func exprError(err error, names map[string]any) error {
+	var at *file.Error
+	msg := err.Error()
+	if errors.As(err, &at) {
+		msg = at.Message
+	}
+	msg = strings.Join(strings.Fields(msg), " ")
+	if m := unknownName.FindStringSubmatch(msg); m != nil {
+		return &Error{Message: "unknown name " + m[1], Hint: didYouMean(m[1], slices.Collect(maps.Keys(names)))}
+	}
+	return &Error{Message: msg}
+}

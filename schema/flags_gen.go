@@ -1,0 +1,3 @@
+package schema
+
+var options = []Option{}

@@ -1,0 +1,28 @@
+package schema
+
+// Option is one flag: a leaf of the schema as the command line sees it.
+type Option struct {
+	Path       string   // where its value goes: benchmark.phases.profiling.rate
+	Names      []string // long names without dashes, the main one first
+	Short, Neg string   // one letter; the name that means false
+	Kind       string   // bool, int, number, string
+	Enum       []string // the words it takes, when they are few
+	Default    string   // as it would be typed; "" when there is none
+	Many       bool     // may be given several times, or takes several words
+	Split      bool     // a comma separates values
+	Sweep      bool     // a comma list makes an axis
+	Secret     bool     // its value is never printed
+	Hidden     bool     // left out of help
+	Unit       string
+	Doc        string
+	Group      string // heading in help
+	Deprecated string // what to use instead, and why
+	// Unsupported says that the field is declared and not built yet.
+	Unsupported bool
+	Do          string // name of the row in flagActions for a flag that sets more than its path
+	At          string // member of the field the flag sets: mean, stddev
+}
+
+// Options are the flags in schema order. They come from a generated table, so
+// that help, completion and parsing need no CUE.
+func Options() []Option { return options }
