@@ -1,10 +1,14 @@
 // Package metrics turns records into statistics. In go records, one by one;
 // out comes a Summary: tag → statistics. The catalogue says what each tag
 // means, one literal per metric with its formula above it.
+//
+// The steps: NewCollector, Add for every record of the run, SetWindows when
+// the phases have ended, Summaries. Judge and PerRecord look at one request.
 package metrics
 
 // Stat is what one metric says about one run. A field that could not be
-// computed is NaN; Scalar metrics have only Avg.
+// computed is NaN; Scalar metrics have only Avg. Time-weighted metrics count
+// time, not requests: their Count is 0, which means absent.
 type Stat struct {
 	Tag    string
 	Header string // "Time to First Token (TTFT)"

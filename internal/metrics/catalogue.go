@@ -1,0 +1,278 @@
+package metrics
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Group says in which table a metric is shown.
+type Group string
+
+// The groups, in the order the console shows them.
+const (
+	Main      Group = "main"      // the headline table
+	Hidden    Group = "hidden"    // in files only
+	Usage     Group = "usage"     // what the server claimed
+	HTTP      Group = "http"      // where a request's time went on the wire
+	Effective Group = "effective" // time-weighted over the window
+	Adjusted  Group = "adjusted"  // failures counted as infinitely slow
+	Trust     Group = "trust"     // as the schedule saw it
+)
+
+// Needs is a set of properties a run must have for a metric to be computed.
+type Needs uint8
+
+// The properties.
+const (
+	Streaming   Needs = 1 << iota // answers are event streams
+	Tokens                        // the endpoint type produces tokens
+	ClientCount                   // headline counts are the client's own
+	FailedOnly                    // reads failed records instead of successful ones
+)
+
+// Metric is one row of the catalogue. Exactly one of Record, List, Derived,
+// Spans and Of says how it is computed, save that a Derived metric may also
+// have a Record that says what one request contributes.
+type Metric struct {
+	Tag    string
+	Header string // without unit
+	Unit   string // display unit
+	Group  Group
+	Order  int // within the group's table
+	Needs  Needs
+	// LargerIsBetter turns the comparison of an SLO around.
+	LargerIsBetter bool
+	Int            bool // per-request values are whole numbers
+
+	Record  func(*record.Record) float64              // one value per request, NaN when absent
+	List    func(*record.Record, []float64) []float64 // appends several values per request
+	Derived func(*Totals) float64                     // one value per run
+	Spans   span                                      // a number of requests over time
+	Of      string                                    // error-adjusted form of this tag
+}
+
+// Distribution tells whether the metric has percentiles.
+func (m *Metric) Distribution() bool { return m.Derived == nil }
+
+// PerRequest tells whether one request has a value, so that an SLO can be set on it.
+func (m *Metric) PerRequest() bool { return m.Record != nil && m.Needs&FailedOnly == 0 }
+
+// correlated tells whether the effective sample size is worth its price: for
+// times and rates, not for counts and shares of them.
+func (m *Metric) correlated() bool {
+	return m.Record != nil && !m.Int && m.Group != HTTP && m.Group != Usage
+}
+
+func since(from, to func(*record.Record) int64) func(*record.Record) float64 {
+	return func(r *record.Record) float64 { return spanMS(from(r), to(r)) }
+}
+
+// The stamps, for since.
+func intended(r *record.Record) int64  { return r.Intended }
+func sent(r *record.Record) int64      { return r.Sent }
+func writeEnd(r *record.Record) int64  { return r.WriteEnd }
+func firstByte(r *record.Record) int64 { return r.FirstByte }
+func end(r *record.Record) int64       { return r.End }
+
+func total(tag string) func(*Totals) float64 {
+	return func(t *Totals) float64 { return t.Sum(tag) }
+}
+
+func rate(tag string) func(*Totals) float64 {
+	return func(t *Totals) float64 { return per(t.Sum(tag), t.Seconds) }
+}
+
+// catalogue is every metric there is, in the order of the tables. To add one,
+// add its literal here and its case to TestRecompute.
+var catalogue = []Metric{
+	// first content − sent; reasoning counts as content
+	{Tag: "time_to_first_token", Header: "Time to First Token", Unit: "ms", Group: Main, Order: 100, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
+	// second content event − first; 0 when one read carried both
+	{Tag: "time_to_second_token", Header: "Time to Second Token", Unit: "ms", Group: Main, Order: 200, Needs: Streaming | Tokens, Record: secondToken},
+	// first content that is not reasoning − sent
+	{Tag: "time_to_first_output_token", Header: "Time to First Output Token", Unit: "ms", Group: Main, Order: 210, Needs: Streaming | Tokens, Record: (*record.Record).TTFO},
+	// last content − sent; the usage event and the end mark do not count
+	{Tag: "request_latency", Header: "Request Latency", Unit: "ms", Group: Main, Order: 300, Record: (*record.Record).Latency},
+	// request_latency − time_to_first_token
+	{Tag: "decode_duration", Header: "Decode Duration", Unit: "ms", Group: Main, Order: 350, Needs: Streaming | Tokens, Record: (*record.Record).Decode},
+	// (request_latency − time_to_first_token) / (OSL − 1); absent below two tokens
+	{Tag: "inter_token_latency", Header: "Inter Token Latency", Unit: "ms", Group: Main, Order: 400, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
+	// gaps between consecutive content events, pooled over all requests
+	{Tag: "inter_chunk_latency", Header: "Inter Chunk Latency", Unit: "ms", Group: Hidden, Order: 410, Needs: Streaming | Tokens, List: chunkGaps},
+	// 1000 / inter_token_latency; absent when that is 0
+	{Tag: "output_token_throughput_per_user", Header: "Output Token Throughput Per User", Unit: "tokens/sec/user", Group: Main, Order: 500, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
+	// OSL / request_latency in seconds
+	{Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user", Group: Main, Order: 510, Needs: Tokens, LargerIsBetter: true, Record: endToEnd},
+	// output_token_count + reasoning_token_count
+	{Tag: "output_sequence_length", Header: "Output Sequence Length", Unit: "tokens", Group: Main, Order: 600, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
+	{Tag: "input_sequence_length", Header: "Input Sequence Length", Unit: "tokens", Group: Main, Order: 700, LargerIsBetter: true, Int: true, Record: isl},
+	{Tag: "output_token_count", Header: "Output Token Count", Unit: "tokens", Group: Hidden, Order: 610, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
+	{Tag: "reasoning_token_count", Header: "Reasoning Token Count", Unit: "tokens", Group: Hidden, Order: 620, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
+	// ISL / time_to_first_token in seconds
+	{Tag: "prefill_throughput_per_user", Header: "Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Hidden, Order: 520, Needs: Streaming | Tokens, LargerIsBetter: true, Record: prefillPerUser},
+	// 100 · (OSL − asked) / asked, signed
+	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Group: Hidden, Order: 630, Needs: Tokens, Record: oslDiff},
+
+	// total_osl / window
+	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Group: Main, Order: 800, Needs: Tokens, LargerIsBetter: true, Derived: rate("output_sequence_length")},
+	// total_isl / window
+	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Group: Main, Order: 805, LargerIsBetter: true, Derived: rate("input_sequence_length")},
+	// (total_isl + total_osl) / window
+	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
+	// request_count / window
+	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Group: Main, Order: 900, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(positive(t.OK), t.Seconds) }},
+	// good_request_count / window
+	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Group: Main, Order: 1000, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(t.good(), t.Seconds) }},
+	// requests that met every SLO
+	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Group: Hidden, Order: 1010, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
+	// good_request_count / (successes + failures)
+	{Tag: "good_request_fraction", Header: "GoodRequestFraction", Unit: "ratio", Group: Hidden, Order: 1020, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(t.good(), float64(t.OK+t.Errors)) }},
+	{Tag: "completed_request_count", Header: "Completed Requests (Success + Error)", Unit: "requests", Group: Main, Order: 1075, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return positive(t.OK + t.Errors) }},
+	// client-cancelled requests, those outside the window too
+	{Tag: "cancelled_request_count", Header: "Cancelled Request Count", Unit: "requests", Group: Hidden, Order: 1076, Int: true, Derived: func(t *Totals) float64 { return positive(t.Cancelled) }},
+	// 100 · failures / (successes + failures)
+	{Tag: "request_error_rate", Header: "Request Error Rate", Unit: "%", Group: Main, Order: 1080, Derived: func(t *Totals) float64 { return 100 * t.errorRate() }},
+	// failures / (successes + failures), a share in 0..1
+	{Tag: "error_rate", Header: "Error Rate", Unit: "ratio", Group: Hidden, Order: 1081, Derived: (*Totals).errorRate},
+	{Tag: "request_count", Header: "Request Count", Unit: "requests", Group: Main, Order: 1100, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return positive(t.OK) }},
+	{Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests", Group: Hidden, Order: 1101, Needs: Streaming, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return positive(t.Streamed) }},
+	{Tag: "error_request_count", Header: "Error Request Count", Unit: "requests", Group: Hidden, Order: 1110, Int: true, Derived: func(t *Totals) float64 { return positive(t.Errors) }},
+	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1120, LargerIsBetter: true, Int: true, Derived: total("input_sequence_length")},
+	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Group: Hidden, Order: 1121, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_sequence_length")},
+	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Group: Hidden, Order: 1122, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_token_count")},
+	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Group: Hidden, Order: 1123, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("reasoning_token_count")},
+	// last content of the last success − sent of the first
+	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Group: Hidden, Order: 1130, Derived: func(t *Totals) float64 { return t.Duration }},
+	// requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)
+	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Group: Hidden, Order: 1140, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
+	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1150, Needs: FailedOnly, Int: true, Record: isl},
+	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1151, Int: true, Derived: total("error_isl")},
+
+	// first content − intended
+	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Group: Trust, Order: 110, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
+	// last content − intended
+	{Tag: "request_latency_from_intended", Header: "Request Latency from Intended", Unit: "ms", Group: Trust, Order: 310, Record: (*record.Record).LatencyFromIntended},
+	// sent − max(intended, admitted): the client's own fault
+	{Tag: "dispatch_lateness", Header: "Dispatch Lateness", Unit: "ms", Group: Trust, Order: 320, Record: (*record.Record).DispatchLateness},
+	// admitted − intended: waiting for a slot
+	{Tag: "admission_wait", Header: "Admission Wait", Unit: "ms", Group: Trust, Order: 330, Record: (*record.Record).AdmissionWait},
+
+	// Usage: what the server claimed, and how far it is from the client's own
+	// counts: 100 · abs(usage − client) / client.
+	{Tag: "usage_prompt_tokens", Header: "Usage Prompt Tokens", Unit: "tokens", Group: Usage, Order: 1000, Int: true, Record: func(r *record.Record) float64 { return count(r.UsagePrompt) }},
+	{Tag: "usage_prompt_cache_read_tokens", Header: "Usage Prompt Cache Read Tokens", Unit: "tokens", Group: Usage, Order: 1010, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.Cached) }},
+	{Tag: "usage_completion_tokens", Header: "Usage Completion Tokens", Unit: "tokens", Group: Usage, Order: 1100, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageCompletion) }},
+	{Tag: "usage_reasoning_tokens", Header: "Usage Reasoning Tokens", Unit: "tokens", Group: Usage, Order: 1110, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageReasoning) }},
+	{Tag: "usage_total_tokens", Header: "Usage Total Tokens", Unit: "tokens", Group: Usage, Order: 1200, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageTotal) }},
+	{Tag: "usage_prompt_tokens_diff_pct", Header: "Usage Prompt Diff %", Unit: "%", Group: Usage, Order: 1300, Needs: ClientCount, Record: func(r *record.Record) float64 { return diffPct(r.UsagePrompt, r.ISL) }},
+	{Tag: "usage_completion_tokens_diff_pct", Header: "Usage Completion Diff %", Unit: "%", Group: Usage, Order: 1310, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageCompletion, r.OSL) }},
+	{Tag: "usage_reasoning_tokens_diff_pct", Header: "Usage Reasoning Diff %", Unit: "%", Group: Usage, Order: 1320, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageReasoning, r.ReasoningTokens) }},
+	// requests with any of the three above 10 %
+	{Tag: "usage_discrepancy_count", Header: "Usage Discrepancy Count", Unit: "requests", Group: Usage, Order: 1330, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
+	{Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens", Group: Usage, Order: 2000, Int: true, Derived: total("usage_prompt_tokens")},
+	{Tag: "total_usage_prompt_cache_read_tokens", Header: "Total Usage Prompt Cache Read Tokens", Unit: "tokens", Group: Usage, Order: 2010, LargerIsBetter: true, Int: true, Derived: total("usage_prompt_cache_read_tokens")},
+	{Tag: "total_usage_completion_tokens", Header: "Total Usage Completion Tokens", Unit: "tokens", Group: Usage, Order: 2100, LargerIsBetter: true, Int: true, Derived: total("usage_completion_tokens")},
+	{Tag: "total_usage_reasoning_tokens", Header: "Total Usage Reasoning Tokens", Unit: "tokens", Group: Usage, Order: 2110, LargerIsBetter: true, Int: true, Derived: total("usage_reasoning_tokens")},
+	{Tag: "total_usage_total_tokens", Header: "Total Usage Total Tokens", Unit: "tokens", Group: Usage, Order: 2200, LargerIsBetter: true, Int: true, Derived: total("usage_total_tokens")},
+	// 100 · Σ cached / Σ prompt
+	{Tag: "overall_usage_prompt_cache_read_pct", Header: "Overall Usage Prompt Cache Read %", Unit: "%", Group: Usage, Order: 2012, LargerIsBetter: true, Derived: func(t *Totals) float64 {
+		return 100 * per(t.Sum("usage_prompt_cache_read_tokens"), t.Sum("usage_prompt_tokens"))
+	}},
+
+	// HTTP: spent on a connection that was opened for the request; 0 on a reused one
+	{Tag: "http_req_dns_lookup", Header: "HTTP DNS Lookup", Unit: "ms", Group: HTTP, Order: 10, Record: func(r *record.Record) float64 { return connecting(r, r.DNS) }},
+	// TCP and TLS handshakes
+	{Tag: "http_req_connecting", Header: "HTTP Connecting", Unit: "ms", Group: HTTP, Order: 20, Record: tcpAndTLS},
+	// dns_lookup + connecting; waiting for a free connection is admission_wait here
+	{Tag: "http_req_connection_overhead", Header: "HTTP Connection Overhead", Unit: "ms", Group: HTTP, Order: 30, Record: connectionOverhead},
+	// write end − sent; unlike AIPerf's it does not include connecting
+	{Tag: "http_req_sending", Header: "HTTP Sending", Unit: "ms", Group: HTTP, Order: 40, Record: since(sent, writeEnd)},
+	// first header byte − write end
+	{Tag: "http_req_waiting", Header: "HTTP Waiting (TTFB)", Unit: "ms", Group: HTTP, Order: 50, Record: since(writeEnd, firstByte)},
+	// end − first header byte
+	{Tag: "http_req_receiving", Header: "HTTP Receiving", Unit: "ms", Group: HTTP, Order: 60, Record: since(firstByte, end)},
+	// sending + waiting + receiving
+	{Tag: "http_req_duration", Header: "HTTP Duration (excl. conn)", Unit: "ms", Group: HTTP, Order: 70, Record: since(sent, end)},
+	// duration + connection overhead
+	{Tag: "http_req_total", Header: "HTTP Total Time", Unit: "ms", Group: HTTP, Order: 80, Record: func(r *record.Record) float64 { return spanMS(r.Sent, r.End) + connectionOverhead(r) }},
+	{Tag: "http_req_connection_reused", Header: "HTTP Connection Reused", Unit: "ratio", Group: HTTP, Order: 90, LargerIsBetter: true, Int: true, Record: reused},
+	// KB = 1024 bytes, header and body
+	{Tag: "http_req_data_sent", Header: "HTTP Data Sent", Unit: "KB", Group: HTTP, Order: 100, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 }},
+	{Tag: "http_req_data_received", Header: "HTTP Data Received", Unit: "KB", Group: HTTP, Order: 110, LargerIsBetter: true, Record: func(r *record.Record) float64 { return count(r.BytesReceived) / 1024 }},
+	// reads that delivered at least one event
+	{Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count", Group: HTTP, Order: 120, Needs: Streaming, LargerIsBetter: true, Int: true, Record: reads},
+
+	// Time-weighted number of requests in [sent, end), failed ones included
+	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
+	// in [first content, end)
+	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},
+	// in [sent, first content)
+	{Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests", Group: Effective, Order: 3004, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart},
+	// end − intended, successes only: blind to no delay of ours
+	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Group: Effective, Order: 3009, Record: since(intended, end)},
+
+	// Error-adjusted: the successes and one +Inf per failure; nearest rank.
+	{Tag: "adj_request_latency", Header: "Request Latency (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 10, Of: "request_latency"},
+	{Tag: "adj_time_to_first_token", Header: "Time to First Token (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 20, Needs: Streaming | Tokens, Of: "time_to_first_token"},
+	{Tag: "adj_inter_token_latency", Header: "Inter Token Latency (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 30, Needs: Streaming | Tokens, Of: "inter_token_latency"},
+	{Tag: "adj_decode_duration", Header: "Decode Duration (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 40, Needs: Streaming | Tokens, Of: "decode_duration"},
+	{Tag: "adj_effective_latency", Header: "Effective Latency (CO-aware) (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 50, Of: "effective_latency"},
+}
+
+// Catalogue is every metric, in table order. The slice must not be changed.
+func Catalogue() []Metric { return catalogue }
+
+// Tags are the tags of the catalogue, in its order.
+func Tags() []string {
+	tags := make([]string, len(catalogue))
+	for i := range catalogue {
+		tags[i] = catalogue[i].Tag
+	}
+	return tags
+}
+
+// Lookup finds a metric by tag.
+func Lookup(tag string) (*Metric, bool) {
+	for i := range catalogue {
+		if catalogue[i].Tag == tag {
+			return &catalogue[i], true
+		}
+	}
+	return nil, false
+}
+
+// Stats are the names of the statistics the metric has, as tables and gates
+// spell them.
+func (m *Metric) Stats() []string {
+	switch {
+	case m.Derived != nil:
+		return []string{"avg"}
+	case m.Spans != noSpan:
+		return []string{"avg", "min", "max", "std", "p50", "p90", "p95", "p99"}
+	case m.Of != "":
+		return []string{"count", "min", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "max"}
+	}
+	return StatNames()
+}
+
+// StatNames are the statistics a full distribution has.
+func StatNames() []string {
+	return []string{"avg", "min", "max", "sum", "std", "count", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "n_effective"}
+}
+
+// per is a/b, NaN when b is not positive.
+func per(a, b float64) float64 {
+	if !(b > 0) {
+		return math.NaN()
+	}
+	return a / b
+}
+
+// positive is n, NaN for 0: a counter that never counted is absent.
+func positive(n int64) float64 {
+	if n == 0 {
+		return math.NaN()
+	}
+	return float64(n)
+}

@@ -1,0 +1,136 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+)
+
+// empty is a Stat in which nothing has been computed.
+func empty(m *Metric) Stat {
+	n := math.NaN()
+	return Stat{
+		Tag: m.Tag, Header: m.Header, Unit: m.Unit,
+		Avg: n, Min: n, Max: n, Sum: n, Std: n,
+		P1: n, P5: n, P10: n, P25: n, P50: n, P75: n, P90: n, P95: n, P99: n, P999: n, NEff: n,
+	}
+}
+
+func scalar(m *Metric, v float64) (Stat, bool) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Stat{}, false
+	}
+	s := empty(m)
+	s.Scalar, s.Avg = true, v
+	return s, true
+}
+
+// distribution is the statistics of values given in the order of their
+// requests; it sorts them. False when there are none.
+func distribution(m *Metric, values []float64) (Stat, bool) {
+	if len(values) == 0 {
+		return Stat{}, false
+	}
+	s := empty(m)
+	s.Count = int64(len(values))
+	if m.correlated() {
+		s.NEff = effective(values)
+	}
+	slices.Sort(values)
+	s.Min, s.Max = values[0], values[len(values)-1]
+	s.Sum = sum(values)
+	s.Avg = s.Sum / float64(len(values))
+	s.Std = population(values, s.Avg)
+	s.setPercentiles(func(q float64) float64 { return quantile(values, q) })
+	return s, true
+}
+
+// errorAdjusted is the statistics of values and one +Inf per failure, by the
+// nearest rank, so that no number is made up between a value and infinity.
+// What is not finite stays absent; avg, sum and std never are.
+func errorAdjusted(m *Metric, values []float64, failures int64) Stat {
+	s := empty(m)
+	slices.Sort(values)
+	s.Count = int64(len(values)) + failures
+	s.Min = values[0]
+	s.setPercentiles(func(q float64) float64 {
+		i := int(math.RoundToEven(q * float64(s.Count-1)))
+		if i >= len(values) {
+			return math.NaN()
+		}
+		return values[i]
+	})
+	return s
+}
+
+func (s *Stat) setPercentiles(at func(q float64) float64) {
+	s.P1, s.P5, s.P10, s.P25, s.P50 = at(0.01), at(0.05), at(0.10), at(0.25), at(0.50)
+	s.P75, s.P90, s.P95, s.P99, s.P999 = at(0.75), at(0.90), at(0.95), at(0.99), at(0.999)
+}
+
+// sum adds up with compensation (Neumaier), exact to the last digits for a
+// million values.
+func sum(values []float64) float64 {
+	var total, lost float64
+	for _, v := range values {
+		t := total + v
+		if math.Abs(total) >= math.Abs(v) {
+			lost += total - t + v
+		} else {
+			lost += v - t + total
+		}
+		total = t
+	}
+	return total + lost
+}
+
+// population is √(Σ (x − mean)² / n).
+func population(values []float64, mean float64) float64 {
+	squares := 0.0
+	for _, v := range values {
+		squares += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(squares / float64(len(values)))
+}
+
+// Value is a statistic by name; NaN when absent or unknown.
+func (s Stat) Value(name string) float64 {
+	switch name {
+	case "avg", "value":
+		return s.Avg
+	case "min":
+		return s.Min
+	case "max":
+		return s.Max
+	case "sum":
+		return s.Sum
+	case "std":
+		return s.Std
+	case "count":
+		if s.Count > 0 {
+			return float64(s.Count)
+		}
+	case "p1":
+		return s.P1
+	case "p5":
+		return s.P5
+	case "p10":
+		return s.P10
+	case "p25":
+		return s.P25
+	case "p50":
+		return s.P50
+	case "p75":
+		return s.P75
+	case "p90":
+		return s.P90
+	case "p95":
+		return s.P95
+	case "p99":
+		return s.P99
+	case "p999":
+		return s.P999
+	case "n_effective":
+		return s.NEff
+	}
+	return math.NaN()
+}

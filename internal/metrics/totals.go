@@ -1,0 +1,40 @@
+package metrics
+
+import "math"
+
+// Totals is what derived metrics read: counters and sums over one window.
+type Totals struct {
+	OK, Errors int64
+	Cancelled  int64 // of the whole run, see cancelled_request_count
+	Streamed   int64 // successes that streamed
+	Good       int64
+	SLOSet     bool
+	Seconds    float64 // length of the window; NaN or 0 when unknown
+	Duration   float64 // benchmark_duration, NaN when unknown
+
+	sums map[string]float64
+}
+
+// Sum adds up the per-request values of a metric; NaN when it has none.
+func (t *Totals) Sum(tag string) float64 {
+	if s, ok := t.sums[tag]; ok {
+		return s
+	}
+	return math.NaN()
+}
+
+// good is good_request_count, absent without an SLO.
+func (t *Totals) good() float64 {
+	if !t.SLOSet {
+		return math.NaN()
+	}
+	return float64(t.Good)
+}
+
+// errorRate is failures / (successes + failures).
+func (t *Totals) errorRate() float64 { return per(float64(t.Errors), float64(t.OK+t.Errors)) }
+
+// totalRate is (Σ ISL + Σ OSL) / window.
+func totalRate(t *Totals) float64 {
+	return per(t.Sum("input_sequence_length")+t.Sum("output_sequence_length"), t.Seconds)
+}

@@ -1,0 +1,183 @@
+package metrics
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Names of sums that are no metrics of their own.
+const (
+	oslMismatch      = "\x00osl_mismatch"
+	usageDiscrepancy = "\x00usage_discrepancy"
+)
+
+// Limits of AIPerf's two warnings.
+const (
+	mismatchShare   = 0.05 // of the tokens asked for
+	mismatchTokens  = 50.0
+	discrepancyShow = 10.0 // %
+)
+
+// spanMS is b − a in ms, NaN when either is missing.
+func spanMS(a, b int64) float64 {
+	if a == record.None || b == record.None {
+		return math.NaN()
+	}
+	return float64(b-a) / 1e6
+}
+
+// count is n as a number, NaN when not measured.
+func count(n int64) float64 {
+	if n == record.None {
+		return math.NaN()
+	}
+	return float64(n)
+}
+
+func osl(r *record.Record) float64             { return count(r.OSL) }
+func isl(r *record.Record) float64             { return count(r.ISL) }
+func outputTokens(r *record.Record) float64    { return count(r.OutputTokens) }
+func reasoningTokens(r *record.Record) float64 { return count(r.ReasoningTokens) }
+
+// secondToken is the gap between the first two content events, in ms.
+func secondToken(r *record.Record) float64 {
+	if !r.Streamed {
+		return math.NaN()
+	}
+	first := int64(record.None)
+	for _, c := range r.Chunks {
+		if !c.IsContent() {
+			continue
+		}
+		if first != record.None {
+			return spanMS(first, c.At)
+		}
+		first = c.At
+	}
+	return math.NaN()
+}
+
+// chunkGaps appends the gaps between consecutive content events, in ms;
+// nothing when one of them would be negative.
+func chunkGaps(r *record.Record, into []float64) []float64 {
+	if !r.Streamed {
+		return into
+	}
+	began, last := len(into), int64(record.None)
+	for _, c := range r.Chunks {
+		if !c.IsContent() {
+			continue
+		}
+		if last != record.None {
+			if c.At < last {
+				return into[:began]
+			}
+			into = append(into, spanMS(last, c.At))
+		}
+		last = c.At
+	}
+	return into
+}
+
+// perUser is 1000 / ITL, in tokens/s.
+func perUser(r *record.Record) float64 { return per(1000, r.ITL()) }
+
+// endToEnd is OSL / latency, in tokens/s.
+func endToEnd(r *record.Record) float64 { return per(1000*osl(r), r.Latency()) }
+
+// prefillPerUser is ISL / TTFT, in tokens/s.
+func prefillPerUser(r *record.Record) float64 { return per(1000*isl(r), r.TTFT()) }
+
+// oslDiff is 100 · (OSL − asked) / asked.
+func oslDiff(r *record.Record) float64 {
+	asked := count(r.OSLRequested)
+	return per(100*(osl(r)-asked), asked)
+}
+
+// mismatched tells 1 when abs(OSL − asked) > min(5 % of asked, 50), else 0.
+func mismatched(r *record.Record) float64 {
+	asked, got := count(r.OSLRequested), osl(r)
+	if !(asked > 0) || math.IsNaN(got) {
+		return math.NaN()
+	}
+	return truth(math.Abs(got-asked) > min(mismatchShare*asked, mismatchTokens))
+}
+
+// diffPct is 100 · abs(server − client) / client.
+func diffPct(server, client int64) float64 {
+	s, c := count(server), count(client)
+	return per(100*math.Abs(s-c), c)
+}
+
+// discrepant tells 1 when a usage field is more than 10 % off, else 0.
+func discrepant(r *record.Record) float64 {
+	worst := math.NaN()
+	for _, d := range [...]float64{
+		diffPct(r.UsagePrompt, r.ISL), diffPct(r.UsageCompletion, r.OSL), diffPct(r.UsageReasoning, r.ReasoningTokens),
+	} {
+		if !math.IsNaN(d) && !(d <= worst) {
+			worst = d
+		}
+	}
+	if math.IsNaN(worst) {
+		return worst
+	}
+	return truth(worst > discrepancyShow)
+}
+
+// goodOne is 1 when the record met every SLO, 0 when it missed one.
+func goodOne(r *record.Record) float64 {
+	if !r.SLOSet {
+		return math.NaN()
+	}
+	return truth(r.SLOFailed == "")
+}
+
+// connecting is a part of opening the connection, in ms.
+func connecting(r *record.Record, ns int64) float64 {
+	if r.Reused && ns == record.None {
+		return 0
+	}
+	return count(ns) / 1e6
+}
+
+// tcpAndTLS is dial + handshake; a plain connection has no handshake.
+func tcpAndTLS(r *record.Record) float64 {
+	dial := connecting(r, r.Dial)
+	if r.TLS == record.None {
+		return dial
+	}
+	return dial + connecting(r, r.TLS)
+}
+
+func connectionOverhead(r *record.Record) float64 { return connecting(r, r.DNS) + tcpAndTLS(r) }
+
+// reused is unknown for a request that never had a connection.
+func reused(r *record.Record) float64 {
+	if r.Sent == record.None {
+		return math.NaN()
+	}
+	return truth(r.Reused)
+}
+
+// reads counts the reads that delivered events.
+func reads(r *record.Record) float64 {
+	n := 0
+	for _, c := range r.Chunks {
+		if !c.SameRead {
+			n++
+		}
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	return float64(n)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
