@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
 )
 
 // Window is a stretch of a run, in ns since T0. The zero Window is "not given".
@@ -44,6 +45,7 @@ type Collector struct {
 	counts []column // osl_mismatch, usage_discrepancy
 	gaps   []ragged // parallel to the catalogue
 	spare  []float64
+	sorter stats.Sorter
 
 	cancelled int64
 }
@@ -149,7 +151,7 @@ func (c *Collector) stat(i int, m *Metric, w Window, t *Totals, order []int) (St
 	default:
 		c.spare = c.cols[i].take(c.spare[:0], order)
 	}
-	return distribution(m, c.spare)
+	return distribution(m, c.spare, &c.sorter)
 }
 
 // adjusted is the distribution of another metric with one +Inf per failure.

@@ -3,6 +3,8 @@ package metrics
 import (
 	"math"
 	"slices"
+
+	"aiperf.dev/aiperf/internal/stats"
 )
 
 // empty is a Stat in which nothing has been computed.
@@ -26,21 +28,21 @@ func scalar(m *Metric, v float64) (Stat, bool) {
 
 // distribution is the statistics of values given in the order of their
 // requests; it sorts them. False when there are none.
-func distribution(m *Metric, values []float64) (Stat, bool) {
+func distribution(m *Metric, values []float64, sorter *stats.Sorter) (Stat, bool) {
 	if len(values) == 0 {
 		return Stat{}, false
 	}
 	s := empty(m)
 	s.Count = int64(len(values))
 	if m.correlated() {
-		s.NEff = effective(values)
+		s.NEff = stats.EffectiveN(values)
 	}
-	slices.Sort(values)
+	sorter.Sort(values)
 	s.Min, s.Max = values[0], values[len(values)-1]
-	s.Sum = sum(values)
+	s.Sum = stats.Sum(values)
 	s.Avg = s.Sum / float64(len(values))
-	s.Std = population(values, s.Avg)
-	s.setPercentiles(func(q float64) float64 { return quantile(values, q) })
+	s.Std = stats.Std(values)
+	s.setPercentiles(func(q float64) float64 { return stats.Quantile(values, q) })
 	return s, true
 }
 
@@ -65,31 +67,6 @@ func errorAdjusted(m *Metric, values []float64, failures int64) Stat {
 func (s *Stat) setPercentiles(at func(q float64) float64) {
 	s.P1, s.P5, s.P10, s.P25, s.P50 = at(0.01), at(0.05), at(0.10), at(0.25), at(0.50)
 	s.P75, s.P90, s.P95, s.P99, s.P999 = at(0.75), at(0.90), at(0.95), at(0.99), at(0.999)
-}
-
-// sum adds up with compensation (Neumaier), exact to the last digits for a
-// million values.
-func sum(values []float64) float64 {
-	var total, lost float64
-	for _, v := range values {
-		t := total + v
-		if math.Abs(total) >= math.Abs(v) {
-			lost += total - t + v
-		} else {
-			lost += v - t + total
-		}
-		total = t
-	}
-	return total + lost
-}
-
-// population is √(Σ (x − mean)² / n).
-func population(values []float64, mean float64) float64 {
-	squares := 0.0
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return math.Sqrt(squares / float64(len(values)))
 }
 
 // Value is a statistic by name; NaN when absent or unknown.

@@ -1,0 +1,98 @@
+package metrics_test
+
+import (
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+)
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	plain := second()
+	plain.Streamed = false
+	cases := []struct {
+		name string
+		slos map[string]float64
+		r    *record.Record
+		want string
+	}{
+		{"none set", nil, first(), ""},
+		{"smaller is better, at the limit", map[string]float64{"time_to_first_token": 40}, first(), ""},
+		{"smaller is better, above", map[string]float64{"time_to_first_token": 39.9}, first(), "time_to_first_token"},
+		{"larger is better, at the limit", map[string]float64{"output_token_throughput_per_user": 100}, first(), ""},
+		{"larger is better, below", map[string]float64{"output_token_throughput_per_user": 51}, second(), "output_token_throughput_per_user"},
+		{"first of two in alphabetical order", map[string]float64{"time_to_first_token": 1, "request_latency": 1}, first(), "request_latency"},
+		{"only the second is missed", map[string]float64{"time_to_first_token": 1, "request_latency": 100}, first(), "time_to_first_token"},
+		{"no value", map[string]float64{"inter_token_latency": 1e9}, plain, "inter_token_latency"},
+		{"failed", map[string]float64{"request_latency": 1e9}, failure(), "request_latency"},
+	}
+	for _, c := range cases {
+		judge, err := metrics.Judge(c.slos)
+		if err != nil {
+			t.Errorf("%s: Judge(%v): %v", c.name, c.slos, err)
+			continue
+		}
+		if got := judge(c.r); got != c.want {
+			t.Errorf("%s: %v judged %q, want %q", c.name, c.slos, got, c.want)
+		}
+	}
+}
+
+func TestJudgeRefuses(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{
+		"ttft":                  `unknown metric "ttft"; did you mean "time_to_first_token"?`,
+		"inter_token_latncy":    `did you mean "inter_token_latency"?`,
+		"colour":                "docs/metrics.md",
+		"request_throughput":    "no value per request",
+		"inter_chunk_latency":   "no value per request",
+		"adj_request_latency":   "no value per request",
+		"effective_concurrency": "no value per request",
+		"error_isl":             "no value per request",
+	} {
+		_, err := metrics.Judge(map[string]float64{tag: 1})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Judge(%s) = %v, want one line with %q", tag, err, want)
+		}
+	}
+}
+
+func TestPerRecord(t *testing.T) {
+	t.Parallel()
+	got := map[string]metrics.Value{}
+	for _, v := range metrics.PerRecord(first()) {
+		got[v.Tag] = v
+	}
+	if v := got["time_to_first_token"]; v.Value != 40 || v.Unit != "ms" || v.Int {
+		t.Errorf("time_to_first_token = %+v", v)
+	}
+	if v := got["output_sequence_length"]; v.Value != 5 || !v.Int {
+		t.Errorf("output_sequence_length = %+v", v)
+	}
+	if v := got["good_request_count"]; v.Value != 1 {
+		t.Errorf("good_request_count = %+v, want 1", v)
+	}
+	if v := got["inter_chunk_latency"]; len(v.List) != 3 || v.List[2] != 20 {
+		t.Errorf("inter_chunk_latency = %+v", v)
+	}
+	if _, ok := got["error_isl"]; ok {
+		t.Error("a successful record has error_isl")
+	}
+	if vs := metrics.PerRecord(failure()); len(vs) != 1 || vs[0].Tag != "error_isl" || vs[0].Value != 30 {
+		t.Errorf("PerRecord(failure) = %+v, want error_isl alone", vs)
+	}
+}
+
+// A chunk that arrives before the one ahead of it makes all gaps unbelievable.
+func TestGapsMustBeMonotonic(t *testing.T) {
+	t.Parallel()
+	r := second()
+	r.Chunks[1].At = 71 * msec
+	for _, v := range metrics.PerRecord(r) {
+		if v.Tag == "inter_chunk_latency" {
+			t.Errorf("got %v, want none", v.List)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package metrics_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+)
+
+type stats map[string]float64
+
+// byHand holds statistics worked out on paper from the five records of small.
+var byHand = map[string]stats{
+	"time_to_first_token":               {"avg": 30, "min": 20, "max": 40, "sum": 60, "std": 10, "count": 2, "p1": 20.2, "p5": 21, "p10": 22, "p25": 25, "p50": 30, "p75": 35, "p90": 38, "p95": 39, "p99": 39.8, "p999": 39.98, "n_effective": 2},
+	"time_to_second_token":              {"avg": 15, "min": 10, "max": 20, "std": 5},
+	"time_to_first_output_token":        {"avg": 35, "min": 20, "max": 50, "std": 15},
+	"request_latency":                   {"avg": 70, "min": 60, "max": 80, "std": 10},
+	"decode_duration":                   {"avg": 40, "min": 40, "max": 40, "std": 0},
+	"inter_token_latency":               {"avg": 15, "min": 10, "max": 20, "p50": 15},
+	"inter_chunk_latency":               {"avg": 16, "count": 5, "sum": 80, "p50": 20, "p25": 10, "std": math.Sqrt(24)},
+	"output_token_throughput_per_user":  {"avg": 75, "min": 50, "max": 100},
+	"e2e_output_token_throughput":       {"avg": 56.25, "min": 50, "max": 62.5},
+	"output_sequence_length":            {"avg": 4, "sum": 8, "min": 3, "max": 5},
+	"input_sequence_length":             {"avg": 25, "sum": 50},
+	"output_token_count":                {"avg": 3.5, "sum": 7},
+	"reasoning_token_count":             {"avg": 1, "count": 1},
+	"prefill_throughput_per_user":       {"avg": 750, "min": 500, "max": 1000},
+	"osl_mismatch_diff_pct":             {"avg": -12.5, "min": -25, "max": 0},
+	"output_token_throughput":           {"avg": 80},
+	"input_token_throughput":            {"avg": 500},
+	"total_token_throughput":            {"avg": 580},
+	"request_throughput":                {"avg": 20},
+	"goodput":                           {"avg": 10},
+	"good_request_count":                {"avg": 1},
+	"good_request_fraction":             {"avg": 1.0 / 3},
+	"completed_request_count":           {"avg": 3},
+	"cancelled_request_count":           {"avg": 1},
+	"request_error_rate":                {"avg": 100.0 / 3},
+	"error_rate":                        {"avg": 1.0 / 3},
+	"request_count":                     {"avg": 2},
+	"streamed_request_count":            {"avg": 2},
+	"error_request_count":               {"avg": 1},
+	"total_isl":                         {"avg": 50},
+	"total_osl":                         {"avg": 8},
+	"total_output_tokens":               {"avg": 7},
+	"total_reasoning_tokens":            {"avg": 1},
+	"benchmark_duration":                {"avg": 0.08},
+	"osl_mismatch_count":                {"avg": 1},
+	"error_isl":                         {"avg": 30, "count": 1},
+	"total_error_isl":                   {"avg": 30},
+	"time_to_first_token_from_intended": {"avg": 31, "min": 20, "max": 42},
+	"request_latency_from_intended":     {"avg": 71, "min": 60, "max": 82},
+	"dispatch_lateness":                 {"avg": 0.5, "max": 1},
+	"admission_wait":                    {"avg": 0.5, "max": 1},
+
+	"usage_prompt_tokens":                  {"avg": 50, "count": 1},
+	"usage_prompt_cache_read_tokens":       {"avg": 10, "count": 1},
+	"usage_completion_tokens":              {"avg": 4, "count": 2},
+	"usage_reasoning_tokens":               {"avg": 1, "count": 1},
+	"usage_total_tokens":                   {"avg": 55, "count": 1},
+	"usage_prompt_tokens_diff_pct":         {"avg": 25, "count": 1},
+	"usage_completion_tokens_diff_pct":     {"avg": 0, "count": 2},
+	"usage_reasoning_tokens_diff_pct":      {"avg": 0, "count": 1},
+	"usage_discrepancy_count":              {"avg": 1},
+	"total_usage_prompt_tokens":            {"avg": 50},
+	"total_usage_prompt_cache_read_tokens": {"avg": 10},
+	"total_usage_completion_tokens":        {"avg": 8},
+	"total_usage_reasoning_tokens":         {"avg": 1},
+	"total_usage_total_tokens":             {"avg": 55},
+	"overall_usage_prompt_cache_read_pct":  {"avg": 20},
+
+	"http_req_dns_lookup":          {"avg": 0.5, "max": 1},
+	"http_req_connecting":          {"avg": 2.5, "max": 5},
+	"http_req_connection_overhead": {"avg": 3, "max": 6},
+	"http_req_sending":             {"avg": 0.5, "max": 1},
+	"http_req_waiting":             {"avg": 8.5, "max": 10},
+	"http_req_receiving":           {"avg": 67.5, "max": 80},
+	"http_req_duration":            {"avg": 76.5, "max": 88},
+	"http_req_total":               {"avg": 79.5, "max": 94},
+	"http_req_connection_reused":   {"avg": 0.5},
+	"http_req_data_sent":           {"avg": 1.5, "max": 2},
+	"http_req_data_received":       {"avg": 3, "max": 4},
+	"http_req_chunks_received":     {"avg": 4, "max": 5},
+
+	// in flight: none for 7 ms, one for 28, two for 60, three for 5
+	"effective_concurrency":         {"avg": 1.63, "min": 0, "max": 3, "std": math.Sqrt(3.13 - 1.63*1.63), "p50": 2, "p90": 2, "p95": 2, "p99": 3, "sum": math.NaN(), "count": math.NaN()},
+	"effective_decode_concurrency":  {"avg": 0.93, "max": 2},
+	"effective_prefill_concurrency": {"avg": 0.60, "max": 2},
+	"effective_latency":             {"avg": 77.5, "min": 65, "max": 90},
+
+	"adj_request_latency":     {"count": 3, "min": 60, "p1": 60, "p50": 80, "p75": math.NaN(), "max": math.NaN(), "avg": math.NaN(), "std": math.NaN()},
+	"adj_time_to_first_token": {"count": 3, "min": 20, "p50": 40, "p90": math.NaN()},
+	"adj_inter_token_latency": {"count": 3, "min": 10, "p50": 20, "p90": math.NaN()},
+	"adj_decode_duration":     {"count": 3, "min": 40, "p50": 40, "p90": math.NaN()},
+	"adj_effective_latency":   {"count": 3, "min": 65, "p50": 90, "p90": math.NaN()},
+}
+
+// Every tag of the catalogue is recomputed by hand.
+func TestRecompute(t *testing.T) {
+	t.Parallel()
+	s := small().Summaries()
+	if len(s) != 1 || s[0].Window != "full" {
+		t.Fatalf("Summaries() = %d windows, want one, full", len(s))
+	}
+	for _, tag := range metrics.Tags() {
+		want, ok := byHand[tag]
+		if !ok {
+			t.Errorf("%s: no case in byHand", tag)
+			continue
+		}
+		st, ok := s[0].Get(tag)
+		if !ok {
+			t.Errorf("%s: absent", tag)
+			continue
+		}
+		m, _ := metrics.Lookup(tag)
+		if st.Header != m.Header || st.Unit != m.Unit || st.Scalar == m.Distribution() {
+			t.Errorf("%s: got %q %q scalar %t", tag, st.Header, st.Unit, st.Scalar)
+		}
+		for name, v := range want {
+			if got := st.Value(name); !near(got, v) {
+				t.Errorf("%s %s = %v, want %v", tag, name, got, v)
+			}
+		}
+		for _, name := range m.Stats() {
+			if _, named := want[name]; !named && !m.Distribution() {
+				t.Errorf("%s: no value for %s", tag, name)
+			}
+		}
+	}
+	if len(byHand) != len(metrics.Tags()) {
+		t.Errorf("byHand has %d tags, the catalogue %d", len(byHand), len(metrics.Tags()))
+	}
+}
+
+func TestCatalogueIsSound(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, m := range metrics.Catalogue() {
+		if seen[m.Tag] {
+			t.Errorf("%s appears twice", m.Tag)
+		}
+		seen[m.Tag] = true
+		if m.Tag == "" || m.Header == "" || m.Unit == "" || m.Group == "" || m.Order == 0 {
+			t.Errorf("%s is incomplete: %+v", m.Tag, m)
+		}
+		if m.Of != "" && !slices.Contains(metrics.Tags(), m.Of) {
+			t.Errorf("%s is made of %s, which is unknown", m.Tag, m.Of)
+		}
+	}
+}
+
+// What needs streaming, tokens, a client count, an SLO or a failure is absent
+// without it.
+func TestAbsentMeansAbsent(t *testing.T) {
+	t.Parallel()
+	plain := first()
+	plain.Streamed, plain.SLOSet = false, false
+	cases := []struct {
+		name   string
+		opt    metrics.Options
+		absent []string
+		there  []string
+	}{
+		{"not streaming", metrics.Options{Tokens: true},
+			[]string{"time_to_first_token", "inter_token_latency", "inter_chunk_latency", "effective_decode_concurrency", "streamed_request_count"},
+			[]string{"request_latency", "output_sequence_length", "e2e_output_token_throughput", "effective_concurrency"}},
+		{"streaming asked for, but this answer did not", metrics.Options{Streaming: true, Tokens: true},
+			[]string{"time_to_first_token", "inter_token_latency", "time_to_second_token", "streamed_request_count"},
+			[]string{"request_latency"}},
+		{"no tokens", metrics.Options{Streaming: true},
+			[]string{"output_sequence_length", "total_osl", "output_token_throughput", "osl_mismatch_diff_pct"},
+			[]string{"input_sequence_length", "total_isl"}},
+		{"server counts", metrics.Options{Tokens: true, ServerCount: true},
+			[]string{"usage_prompt_tokens_diff_pct", "usage_discrepancy_count"}, []string{"usage_prompt_tokens"}},
+		{"no failure, no slo", metrics.Options{Tokens: true},
+			[]string{"adj_request_latency", "error_request_count", "goodput", "good_request_count", "error_isl", "cancelled_request_count"},
+			[]string{"error_rate", "request_error_rate"}},
+	}
+	for _, c := range cases {
+		col := metrics.NewCollector(c.opt)
+		col.Add(plain)
+		s := col.Summaries()[0]
+		for _, tag := range c.absent {
+			if st, ok := s.Get(tag); ok {
+				t.Errorf("%s: %s = %v, want it absent", c.name, tag, st.Avg)
+			}
+		}
+		for _, tag := range c.there {
+			if _, ok := s.Get(tag); !ok {
+				t.Errorf("%s: %s is absent", c.name, tag)
+			}
+		}
+	}
+	if s := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true}).Summaries(); len(s) != 1 || len(s[0].Stats) != 0 {
+		t.Errorf("no records: %+v, want one empty summary", s)
+	}
+}
+
+func TestAllFailed(t *testing.T) {
+	t.Parallel()
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}})
+	c.Add(failure())
+	s := c.Summaries()[0]
+	for tag, want := range map[string]float64{"error_rate": 1, "request_error_rate": 100, "goodput": 0, "error_request_count": 1} {
+		if st, ok := s.Get(tag); !ok || st.Avg != want {
+			t.Errorf("%s = %v (%t), want %v", tag, st.Avg, ok, want)
+		}
+	}
+	for _, tag := range []string{"request_count", "request_throughput", "request_latency", "adj_request_latency", "benchmark_duration"} {
+		if _, ok := s.Get(tag); ok {
+			t.Errorf("%s is there, want it absent", tag)
+		}
+	}
+}
+
+// The steady window holds the requests that ended in it, and rates divide by it.
+func TestSteadyWindow(t *testing.T) {
+	t.Parallel()
+	c := small()
+	c.SetWindows(metrics.Window{End: 100 * msec}, metrics.Window{Start: 70 * msec, End: 80 * msec})
+	s := c.Summaries()
+	if len(s) != 2 || s[1].Window != "steady" {
+		t.Fatalf("Summaries() = %+v, want full and steady", s)
+	}
+	for tag, want := range map[string]float64{
+		"request_count": 1, "request_throughput": 100, "request_latency": 60, "output_token_throughput": 300,
+		"error_rate": 0, "effective_concurrency": 1.5, "benchmark_duration": 0.06,
+	} {
+		if st, _ := s[1].Get(tag); !near(st.Avg, want) {
+			t.Errorf("steady %s = %v, want %v", tag, st.Avg, want)
+		}
+	}
+}
+
+// Options.SLOs judge afresh, whatever the records say.
+func TestCollectorJudges(t *testing.T) {
+	t.Parallel()
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, SLOs: map[string]float64{"time_to_first_token": 20}})
+	for _, r := range []func() *record.Record{first, second} {
+		c.Add(r())
+	}
+	if st, _ := c.Summaries()[0].Get("good_request_count"); st.Avg != 1 {
+		t.Errorf("good_request_count = %v, want 1: only the second request has TTFT ≤ 20 ms", st.Avg)
+	}
+}
