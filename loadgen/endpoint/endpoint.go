@@ -1,5 +1,10 @@
 // Package endpoint knows one inference API each: how a turn becomes a request
 // body, and what a response says. It does no I/O and keeps no state.
+//
+// In goes an Input, out comes a body; in goes one event of a response, out
+// comes a Chunk. Each API is one file with its row of the catalogue; body.go
+// and json.go are the tools they write with, scan.go and reply.go the ones
+// they read with.
 package endpoint
 
 import (
@@ -30,18 +35,27 @@ type Event struct {
 
 // Chunk is what one event turned out to be.
 type Chunk struct {
-	Kind    record.Kind
-	Empty   bool   // carries no content: role only, keep-alive, finish mark
-	Text    string // content or reasoning or tool text
-	Finish  string // finish_reason if said
-	Usage   Usage
-	Tokens  int64  // tokens in this event if the server says so; 0 otherwise
-	ErrKind string // the server reported an error inside a 200: its type
-	ErrText string
+	Kind  record.Kind
+	Empty bool   // carries no content: role only, keep-alive, finish mark
+	Text  string // content or reasoning or tool text
+	// Reasoning is set when the event carries reasoning beside Text: the whole
+	// answer of a model that thinks, sent at once. Then Kind is that of Text.
+	Reasoning string
+	Finish    string // finish_reason if said
+	Usage     Usage
+	Tokens    int64  // tokens in this event if the server says so; 0 otherwise
+	ErrKind   string // the server reported an error inside a 200: its type
+	ErrText   string
 }
 
 // Usage is what the server claims; record.None where it does not say.
 type Usage struct{ Prompt, Completion, Reasoning, Total, Cached int64 }
+
+// NoUsage is the usage of a server that claims nothing.
+var NoUsage = Usage{record.None, record.None, record.None, record.None, record.None}
+
+// Said tells whether the server claimed anything.
+func (u Usage) Said() bool { return u != NoUsage }
 
 // Spec is one row of the catalogue: one inference API.
 type Spec struct {

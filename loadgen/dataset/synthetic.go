@@ -1,0 +1,203 @@
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/schema"
+)
+
+// DefaultISL is the length of a synthetic prompt when none is said, in tokens.
+const DefaultISL = 550
+
+// maxText bounds the text of one set, in bytes: it is held in memory.
+const maxText = 1 << 30
+
+// source gives each use of randomness its own stream.
+type source struct {
+	root   int64
+	stream string
+}
+
+func (s source) rng(use string) *rand.Rand { return seed.Stream(s.root, "dataset."+s.stream+"."+use) }
+
+// synthetic makes conversations out of shapes.
+type synthetic struct {
+	cfg      schema.Dataset
+	tok      tokenizer.Tokenizer
+	writer   *writer
+	isl, osl *lengths
+	turns    *lengths
+	delay    *lengths
+	pool     []string // prefix prompts
+	pick     *rand.Rand
+	bytes    int
+}
+
+// lengths is a distribution with the stream it draws from; nil gives 0.
+type lengths struct {
+	draw draw
+	rng  *rand.Rand
+}
+
+func (l *lengths) next() int {
+	if l == nil {
+		return 0
+	}
+	return atLeastOne(l.draw(l.rng))
+}
+
+func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
+	g, err := newSynthetic(cfg, tok, src)
+	if err != nil {
+		return nil, err
+	}
+	n := cfg.Entries
+	if n == 0 {
+		n = DefaultEntries
+	}
+	if n < 0 {
+		return nil, fmt.Errorf("entries: %d is not a count", n)
+	}
+	system := g.system()
+	set := &Set{}
+	for i := range n {
+		set.conversations = append(set.conversations, g.conversation(i, system))
+		if g.bytes > maxText {
+			return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text (reached at entry %d)", n, maxText>>20, i+1)
+		}
+	}
+	if d := g.writer.drift; d > 0 {
+		set.warnings = append(set.warnings, fmt.Sprintf("%d synthetic texts miss their length: %s cannot be cut to it", d, tok.Name()))
+	}
+	return set, nil
+}
+
+func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*synthetic, error) {
+	if tok == nil {
+		return nil, fmt.Errorf("synthetic text needs a tokenizer")
+	}
+	isl := cfg.Prompts.ISL
+	if isl == nil {
+		mean := float64(DefaultISL)
+		isl = &schema.Shape{Mean: &mean}
+	}
+	g := &synthetic{cfg: cfg, tok: tok, pick: src.rng("prefix")}
+	for _, l := range []struct {
+		to    **lengths
+		shape *schema.Shape
+		name  string
+	}{
+		{&g.isl, isl, "prompts.isl"},
+		{&g.osl, cfg.Prompts.OSL, "prompts.osl"},
+		{&g.turns, cfg.Turns, "turns"},
+		{&g.delay, cfg.TurnDelay, "turn_delay"},
+	} {
+		made, err := newLengths(l.shape, src.rng(l.name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", l.name, err)
+		}
+		*l.to = made
+	}
+	g.writer = newCorpus(tok).writer(src.rng("text"))
+	return g, g.makePool()
+}
+
+func newLengths(s *schema.Shape, r *rand.Rand) (*lengths, error) {
+	if s == nil {
+		return nil, nil
+	}
+	d, err := drawer(s)
+	if err != nil {
+		return nil, err
+	}
+	return &lengths{d, r}, nil
+}
+
+// makePool writes the prefix prompts.
+func (g *synthetic) makePool() error {
+	p := g.cfg.Prefix
+	if p == nil || p.PoolSize == 0 && p.Length == 0 {
+		return nil
+	}
+	if p.PoolSize <= 0 || p.Length <= 0 {
+		return fmt.Errorf("prefix_prompts: pool_size %d and length %d must both be above 0", p.PoolSize, p.Length)
+	}
+	for range p.PoolSize {
+		g.pool = append(g.pool, g.writer.text(p.Length))
+	}
+	return nil
+}
+
+// system is the prompt all conversations share: the one written out, then the
+// synthetic one.
+func (g *synthetic) system() string {
+	s := g.cfg.SystemPrompt
+	if p := g.cfg.Prefix; p != nil && p.SharedSystemLength > 0 {
+		s = joinSystem(s, g.writer.text(p.SharedSystemLength))
+	}
+	return s
+}
+
+// joinSystem puts two system prompts into one message.
+func joinSystem(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
+}
+
+func (g *synthetic) conversation(i int, system string) Conversation {
+	c := Conversation{ID: sessionID(i), System: system, Turns: make([]Turn, max(1, g.turns.next()))}
+	context := ""
+	if p := g.cfg.Prefix; p != nil && p.UserContextLength > 0 {
+		context = g.writer.text(p.UserContextLength)
+	}
+	for t := range c.Turns {
+		c.Turns[t] = g.turn(t == 0)
+		c.Turns[t].Context = context
+	}
+	return c
+}
+
+func (g *synthetic) turn(first bool) Turn {
+	t := Turn{MaxTokens: int64(g.osl.next())}
+	isl := g.isl.next()
+	for range max(1, g.cfg.Prompts.BatchSize) {
+		text, n := g.prompt(isl, first)
+		t.Texts = append(t.Texts, text)
+		t.ISL += int64(n)
+		g.bytes += len(text)
+	}
+	if !g.writer.additive {
+		t.ISL = countTexts(g.tok, t.Texts)
+	}
+	if !first {
+		t.Delay = g.think()
+	}
+	return t
+}
+
+// prompt is one text of isl tokens, on the first turn with a prefix of the
+// pool in front of it.
+func (g *synthetic) prompt(isl int, first bool) (string, int) {
+	if !first || len(g.pool) == 0 {
+		return g.writer.text(isl), isl
+	}
+	p := g.cfg.Prefix.Length
+	return g.writer.after(g.pool[g.pick.IntN(len(g.pool))], p, isl), p + isl
+}
+
+// think is a delay: a whole number of milliseconds times the ratio.
+func (g *synthetic) think() time.Duration {
+	ratio := g.cfg.TurnDelayRatio
+	if ratio == 0 {
+		ratio = 1
+	}
+	return time.Duration(float64(g.delay.next()) * ratio * float64(time.Millisecond))
+}
+
+func sessionID(i int) string { return fmt.Sprintf("session_%06d", i) }

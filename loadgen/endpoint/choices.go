@@ -1,0 +1,208 @@
+package endpoint
+
+import (
+	"bytes"
+	"strings"
+)
+
+// readChoices reads the answers of the chat and the text completions API,
+// whole or one event of a stream. Only the first entry of choices counts.
+func readChoices(data []byte, stream bool) (Chunk, error) {
+	s, done, err := openReply(data, stream)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if done {
+		return doneChunk(), nil
+	}
+	r := choicesReply{chunk: Chunk{Usage: NoUsage}}
+	if err := s.object(func(key []byte) error { return r.entry(&s, key) }); err != nil {
+		return Chunk{}, unreadable(err.Error(), s.data)
+	}
+	if err := s.end(); err != nil {
+		return Chunk{}, unreadable(err.Error(), s.data)
+	}
+	if r.object == "error" { // older vLLM puts the error at the top level
+		r.problem.said = true
+	}
+	if !stream && !r.choices && !r.problem.said {
+		return Chunk{}, unreadable(`no "choices"`, s.data)
+	}
+	if r.reasoningContent != "" {
+		r.reasoning = r.reasoningContent
+	}
+	r.chunk.finish(r.content, r.tool, r.reasoning)
+	r.problem.into(&r.chunk)
+	return r.chunk, nil
+}
+
+// choicesReply collects the parts of one answer.
+type choicesReply struct {
+	chunk                                      Chunk
+	content, tool, reasoning, reasoningContent string
+	object                                     string
+	choices                                    bool
+	problem                                    problem
+}
+
+func (r *choicesReply) entry(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "choices":
+		return s.array(func(i int) error {
+			r.choices = true
+			if i > 0 {
+				return s.skip()
+			}
+			return s.object(func(key []byte) error { return r.choice(s, key) })
+		})
+	case "usage":
+		r.chunk.Usage, err = readUsage(s)
+	case "error":
+		err = r.problem.read(s)
+	case "object":
+		r.object, err = s.text()
+	case "message", "type", "code":
+		err = r.problem.entry(s, key)
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// choice takes one entry of choices[0].
+func (r *choicesReply) choice(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "delta", "message":
+		return s.object(func(key []byte) error { return r.message(s, key) })
+	case "text":
+		r.content, err = s.text()
+	case "finish_reason":
+		r.chunk.Finish, err = s.text()
+	case "token_ids":
+		r.chunk.Tokens, err = length(s)
+	case "logprobs":
+		return s.object(func(key []byte) error { return r.logprobs(s, key) })
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// logprobs has one entry per token, under "content" (chat) or "tokens".
+func (r *choicesReply) logprobs(s *scanner, key []byte) error {
+	n, err := length(s)
+	if k := string(key); (k == "content" || k == "tokens") && n > 0 {
+		r.chunk.Tokens = n
+	}
+	return err
+}
+
+// length is the number of elements of an array, 0 for any other value.
+func length(s *scanner) (n int64, err error) {
+	err = s.array(func(int) error { n++; return s.skip() })
+	return n, err
+}
+
+// message takes one entry of a message or of a delta.
+func (r *choicesReply) message(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "content":
+		r.content, err = content(s)
+	case "reasoning_content":
+		r.reasoningContent, err = s.text()
+	case "reasoning":
+		r.reasoning, err = s.text()
+	case "tool_calls":
+		r.tool = ""
+		err = s.array(func(int) error {
+			return s.object(func(key []byte) error {
+				if string(key) != "function" {
+					return s.skip()
+				}
+				call, err := call(s)
+				r.tool += call
+				return err
+			})
+		})
+	case "function_call":
+		r.tool, err = call(s)
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// content is a string, or the texts of a list of parts.
+func content(s *scanner) (string, error) {
+	if s.peek() != '[' {
+		return s.text()
+	}
+	var all strings.Builder
+	err := s.array(func(int) error {
+		return s.object(func(key []byte) error {
+			if string(key) != "text" {
+				return s.skip()
+			}
+			text, err := s.text()
+			all.WriteString(text)
+			return err
+		})
+	})
+	return all.String(), err
+}
+
+// call is the name and the arguments of a function call, as one text.
+// Arguments that are not a string count as they were sent.
+func call(s *scanner) (string, error) {
+	var name, arguments string
+	err := s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			name, err = s.text()
+		case "arguments":
+			if s.peek() == '"' {
+				arguments, err = s.text()
+				return err
+			}
+			start := s.at
+			err = s.skip()
+			if arguments = string(s.data[start:s.at]); arguments == "null" {
+				arguments = ""
+			}
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	return name + arguments, err
+}
+
+// contentMarks end the names under which answers carry text.
+var contentMarks = [][]byte{[]byte(`content"`), []byte(`"reasoning"`), []byte(`"text"`), []byte(`"arguments"`)}
+
+// choicesHaveContent looks for a non-empty string behind one of those names.
+func choicesHaveContent(data []byte) bool {
+	for _, mark := range contentMarks {
+		for rest := data; ; {
+			i := bytes.Index(rest, mark)
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(mark):]
+			if startsNonEmpty(rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// startsNonEmpty tells whether : and a non-empty string or list follow.
+func startsNonEmpty(b []byte) bool {
+	b = bytes.TrimLeft(b, " ")
+	if len(b) == 0 || b[0] != ':' {
+		return false
+	}
+	b = bytes.TrimLeft(b[1:], " ")
+	return len(b) > 1 && (b[0] == '"' && b[1] != '"' || b[0] == '[' && b[1] != ']')
+}

@@ -1,0 +1,123 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends s as a JSON string. Bytes that are not UTF-8 become
+// U+FFFD, as a server would read them. Nothing is escaped for HTML's sake.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	done := 0 // s[:done] is written
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, w := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && w == 1 {
+				dst = append(dst, s[done:i]...)
+				dst = append(dst, "\uFFFD"...)
+				done = i + 1
+			}
+			i += w
+			continue
+		}
+		if c >= 0x20 && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[done:i]...)
+		dst = appendEscape(dst, c)
+		i++
+		done = i
+	}
+	dst = append(dst, s[done:]...)
+	return append(dst, '"')
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// appendKey appends "key": and, unless it is the first of its object, a comma.
+func appendKey(dst []byte, key string) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(appendString(dst, key), ':')
+}
+
+// appendValue appends plain data: what JSON, YAML or CUE decoded. Keys are
+// sorted, so equal data gives equal bytes.
+func appendValue(dst []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case string:
+		return appendString(dst, v), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case []any:
+		return appendList(dst, v)
+	case map[string]any:
+		return appendObject(dst, v)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return dst, fmt.Errorf("extra input %v is not plain data: %w", v, err)
+	}
+	return append(dst, b...), nil
+}
+
+func appendList(dst []byte, list []any) ([]byte, error) {
+	var err error
+	dst = append(dst, '[')
+	for i, v := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = appendValue(dst, v); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+func appendObject(dst []byte, m map[string]any) ([]byte, error) {
+	var err error
+	dst = append(dst, '{')
+	for _, k := range sortedKeys(m) {
+		if dst, err = appendValue(appendKey(dst, k), m[k]); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

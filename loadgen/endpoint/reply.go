@@ -1,0 +1,140 @@
+package endpoint
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// doneMark ends the event streams of OpenAI-like servers.
+var doneMark = []byte("[DONE]")
+
+// shown is how much of an unreadable answer an error repeats, in bytes.
+const shown = 80
+
+// unreadable is the error for an answer that is not what the API promises.
+func unreadable(why string, data []byte) error {
+	if len(data) == 0 {
+		return fmt.Errorf("%s: the answer is empty", why)
+	}
+	if len(data) > shown {
+		data = data[:shown]
+	}
+	return fmt.Errorf("%s: the answer begins %q", why, data)
+}
+
+// openReply is the scanner of a reply that is a JSON object. done is set for
+// the end mark of a stream.
+func openReply(data []byte, stream bool) (s scanner, done bool, err error) {
+	data = bytes.TrimSpace(data)
+	if stream && bytes.Equal(data, doneMark) {
+		return s, true, nil
+	}
+	if len(data) == 0 || data[0] != '{' {
+		return s, false, unreadable("not a JSON object", data)
+	}
+	return scanner{data: data}, false, nil
+}
+
+// doneChunk is what the end mark means.
+func doneChunk() Chunk { return Chunk{Kind: record.Done, Empty: true, Usage: NoUsage} }
+
+// maxErrText bounds the server's own words kept, in bytes.
+const maxErrText = 1024
+
+// problem collects what a reply says about an error.
+type problem struct {
+	kind, code, text string
+	said             bool
+}
+
+// read takes the value of an "error" entry: an object, a string, or, meaning
+// no error, null, false or nothing.
+func (p *problem) read(s *scanner) error {
+	switch s.peek() {
+	case '"':
+		text, err := s.text()
+		p.text, p.said = text, text != ""
+		return err
+	case '{':
+	case 't':
+		p.said = true
+		return s.skip()
+	default:
+		return s.skip()
+	}
+	start := s.at
+	entries := 0
+	err := s.object(func(key []byte) error {
+		entries++
+		return p.entry(s, key)
+	})
+	p.said = entries > 0
+	if p.text == "" {
+		p.text = string(s.data[start:s.at])
+	}
+	return err
+}
+
+// entry takes one entry of an error object.
+func (p *problem) entry(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "message":
+		p.text, err = s.text()
+	case "type":
+		p.kind, err = s.text()
+	case "code":
+		start := s.at
+		if s.peek() == '"' {
+			p.code, err = s.text()
+			return err
+		}
+		err = s.skip()
+		if code := strings.TrimSpace(string(s.data[start:s.at])); code != "null" {
+			p.code = code
+		}
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// into puts the error into the chunk.
+func (p *problem) into(c *Chunk) {
+	if !p.said {
+		return
+	}
+	c.ErrKind = p.kind
+	if c.ErrKind == "" {
+		c.ErrKind = p.code
+	}
+	if c.ErrKind == "" {
+		c.ErrKind = "error"
+	}
+	c.ErrText = p.text
+	if len(c.ErrText) > maxErrText {
+		c.ErrText = strings.ToValidUTF8(c.ErrText[:maxErrText], "")
+	}
+	if n, err := strconv.Atoi(p.code); err == nil && p.kind == "" {
+		c.ErrKind = "http_" + strconv.Itoa(n)
+	}
+}
+
+// finish gives the chunk its kind from its parts.
+func (c *Chunk) finish(content, tool, reasoning string) {
+	switch {
+	case tool != "":
+		c.Kind, c.Text, c.Reasoning = record.Tool, content+tool, reasoning
+	case content != "":
+		c.Kind, c.Text, c.Reasoning = record.Content, content, reasoning
+	case reasoning != "":
+		c.Kind, c.Text = record.Reasoning, reasoning
+	case c.Usage.Said():
+		c.Kind, c.Empty = record.Usage, true
+	default:
+		c.Empty = true
+	}
+}

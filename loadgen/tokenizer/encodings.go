@@ -1,0 +1,65 @@
+package tokenizer
+
+import (
+	_ "embed"
+	"sync"
+)
+
+//go:generate go run ./gen
+
+// The ranks of the built-in encodings (see ranks.go for the format). They were
+// published by OpenAI with tiktoken under the MIT licence.
+var (
+	//go:embed ranks/o200k_base.ranks
+	o200kRanks string
+	//go:embed ranks/cl100k_base.ranks
+	cl100kRanks string
+	//go:embed ranks/p50k_base.ranks
+	p50kRanks string
+	//go:embed ranks/r50k_base.ranks
+	r50kRanks string
+)
+
+// encoding is one built-in encoding: how text is cut, how pieces merge.
+type encoding struct {
+	name    string
+	split   func(text string, at int) int // end of the piece that begins at at
+	special map[int]string
+	open    func() Tokenizer // built once, at first use
+}
+
+const endOfText = "<|endoftext|>"
+
+// encodings are the built-in ones.
+var encodings = []*encoding{
+	newEncoding("o200k_base", o200kRanks, splitO200k, map[int]string{199999: endOfText, 200018: "<|endofprompt|>"}),
+	newEncoding("cl100k_base", cl100kRanks, splitCL100k, map[int]string{
+		100257: endOfText, 100258: "<|fim_prefix|>", 100259: "<|fim_middle|>", 100260: "<|fim_suffix|>", 100276: "<|endofprompt|>",
+	}),
+	newEncoding("p50k_base", p50kRanks, splitR50k, map[int]string{50256: endOfText}),
+	newEncoding("r50k_base", r50kRanks, splitR50k, map[int]string{50256: endOfText}),
+}
+
+func newEncoding(name, data string, split func(string, int) int, special map[int]string) *encoding {
+	e := &encoding{name: name, split: split, special: special}
+	e.open = sync.OnceValue(func() Tokenizer { return &bytePair{encoding: e, ranks: loadRanks(data)} })
+	return e
+}
+
+// Names lists the built-in encodings.
+func Names() []string {
+	names := []string{"builtin"}
+	for _, e := range encodings {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+func encodingNamed(name string) *encoding {
+	for _, e := range encodings {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package tokenizer
+
+// The splitters below equal the regular expressions that define the encodings,
+// written out by hand because a backtracking matcher spends ten times the time
+// of everything else. Each takes a text and a position and says where the
+// piece that begins there ends; alternatives are tried in the order of the
+// expression, which stands above each.
+
+// splitR50k is
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+func splitR50k(s string, i int) int {
+	if end := contraction(s, i, false); end > i {
+		return end
+	}
+	j := i
+	if s[i] == ' ' {
+		j++
+	}
+	if j < len(s) {
+		switch k, _ := classAt(s, j); {
+		case k&letter != 0:
+			return run(s, j, letter)
+		case k&number != 0:
+			return run(s, j, number)
+		case k&space == 0:
+			return runNot(s, j, other)
+		}
+	}
+	return blanks(s, i, false)
+}
+
+// splitCL100k is
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func splitCL100k(s string, i int) int {
+	if end := contraction(s, i, true); end > i {
+		return end
+	}
+	k, w := classAt(s, i)
+	if k&letter != 0 {
+		return run(s, i, letter)
+	}
+	if k&(word|newline) == 0 {
+		if end := run(s, i+w, letter); end > i+w {
+			return end
+		}
+	}
+	if k&number != 0 {
+		return digits(s, i, 3)
+	}
+	if end := symbols(s, i); end > i {
+		return run(s, end, newline)
+	}
+	return blanks(s, i, true)
+}
+
+// splitO200k is
+//
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
+//	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func splitO200k(s string, i int) int {
+	k, w := classAt(s, i)
+	lead := k&(word|newline) == 0 // may stand before a word
+	for _, match := range [...]func(string, int) int{wordEndingLow, wordStartingHigh} {
+		if lead && i+w < len(s) {
+			if end := match(s, i+w); end > i+w {
+				return contraction(s, end, true)
+			}
+		}
+		if k&(upper|lower) != 0 {
+			if end := match(s, i); end > i {
+				return contraction(s, end, true)
+			}
+		}
+	}
+	if k&number != 0 {
+		return digits(s, i, 3)
+	}
+	if end := symbols(s, i); end > i {
+		for end < len(s) && (s[end] == '\r' || s[end] == '\n' || s[end] == '/') {
+			end++
+		}
+		return end
+	}
+	return blanks(s, i, true)
+}
+
+// wordEndingLow is [upper]*[lower]+: the end of the match, i if there is none.
+// The first run is greedy and gives back characters that are in both sets.
+func wordEndingLow(s string, i int) int {
+	both := i // behind the last character of the run that is also in lower
+	j := i
+	for j < len(s) {
+		k, w := classAt(s, j)
+		if k&upper == 0 {
+			if k&lower != 0 {
+				return run(s, j, lower)
+			}
+			break
+		}
+		j += w
+		if k&lower != 0 {
+			both = j
+		}
+	}
+	return both
+}
+
+// wordStartingHigh is [upper]+[lower]*, where wordEndingLow did not match.
+func wordStartingHigh(s string, i int) int {
+	if j := run(s, i, upper); j > i {
+		return run(s, j, lower)
+	}
+	return i
+}
+
+// contraction is the end of an English contraction ('s, 'll, …) at i, i if
+// there is none. Folding knows the long s (ſ), as the encodings' own
+// expressions do.
+func contraction(s string, i int, fold bool) int {
+	if i+1 >= len(s) || s[i] != '\'' {
+		return i
+	}
+	at := func(j int) byte {
+		if j >= len(s) {
+			return 0
+		}
+		if fold && s[j] >= 'A' && s[j] <= 'Z' {
+			return s[j] + 'a' - 'A'
+		}
+		return s[j]
+	}
+	switch a, b := at(i+1), at(i+2); {
+	case a == 's' || a == 't' || a == 'm' || a == 'd':
+		return i + 2
+	case (a == 'r' || a == 'v') && b == 'e', a == 'l' && b == 'l':
+		return i + 3
+	case fold && a == 0xC5 && b == 0xBF: // ſ
+		return i + 3
+	}
+	return i
+}
+
+// digits is the end of up to most numbers at i.
+func digits(s string, i, most int) int {
+	for range most {
+		if i == len(s) {
+			break
+		}
+		k, w := classAt(s, i)
+		if k&number == 0 {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+// symbols is the end of " ?[^\s\p{L}\p{N}]+" at i, i if it does not match.
+func symbols(s string, i int) int {
+	j := i
+	if s[j] == ' ' {
+		j++
+	}
+	if end := runNot(s, j, other); end > j {
+		return end
+	}
+	return i
+}
+
+// blanks is the end of white space at i: through the last line break if lines
+// is set and there is one; else all of it at the end of the text; else all but
+// the last character, which belongs to the word that follows; else that one.
+func blanks(s string, i int, lines bool) int {
+	end, last, line := i, i, i
+	for end < len(s) {
+		k, w := classAt(s, end)
+		if k&space == 0 {
+			break
+		}
+		last = end
+		end += w
+		if k&newline != 0 {
+			line = end
+		}
+	}
+	switch {
+	case lines && line > i:
+		return line
+	case end < len(s) && last > i:
+		return last
+	}
+	return end
+}
