@@ -1,0 +1,118 @@
+package stats
+
+import "math"
+
+// Sum adds with Neumaier's compensation (ZAMM 54, 1974): the error does not
+// grow with the number of values.
+func Sum(v []float64) float64 {
+	var sum, c float64
+	for _, x := range v {
+		t := sum + x
+		if math.Abs(sum) >= math.Abs(x) {
+			c += (sum - t) + x
+		} else {
+			c += (x - t) + sum
+		}
+		sum = t
+	}
+	return sum + c
+}
+
+// Mean is Σx/n, NaN of nothing.
+func Mean(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return Sum(v) / float64(len(v))
+}
+
+// Std is the population standard deviation √(Σ(x−mean)²/n), as for the
+// requests of one run; NaN of nothing.
+func Std(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	return math.Sqrt(squares(v) / float64(len(v)))
+}
+
+// StdSample is √(Σ(x−mean)²/(n−1)), as for trials; NaN below two values.
+func StdSample(v []float64) float64 {
+	if len(v) < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(squares(v) / float64(len(v)-1))
+}
+
+// squares is Σ(x−mean)² in two passes, with the correction for the rounding of
+// the mean: Σd² − (Σd)²/n (Chan, Golub, LeVeque 1983).
+func squares(v []float64) float64 {
+	m := Mean(v)
+	var d1, d2 float64
+	for _, x := range v {
+		d := x - m
+		d1 += d
+		d2 += d * d
+	}
+	return math.Max(0, d2-d1*d1/float64(len(v)))
+}
+
+// MinMax is the smallest and the largest value, NaN of nothing.
+func MinMax(v []float64) (lo, hi float64) {
+	if len(v) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	lo, hi = v[0], v[0]
+	for _, x := range v[1:] {
+		lo, hi = math.Min(lo, x), math.Max(hi, x)
+	}
+	return lo, hi
+}
+
+// Moments takes values one by one (Welford 1962). The zero value is empty.
+type Moments struct {
+	N        int64
+	mean, m2 float64
+}
+
+// Add takes one value.
+func (m *Moments) Add(x float64) {
+	m.N++
+	d := x - m.mean
+	m.mean += d / float64(m.N)
+	m.m2 += d * (x - m.mean)
+}
+
+// Merge takes the values of another one (Chan, Golub, LeVeque 1979).
+func (m *Moments) Merge(o Moments) {
+	if o.N == 0 {
+		return
+	}
+	n, d := float64(m.N+o.N), o.mean-m.mean
+	m.m2 += o.m2 + d*d*float64(m.N)*float64(o.N)/n
+	m.mean += d * float64(o.N) / n
+	m.N += o.N
+}
+
+// Mean of the values so far, NaN of nothing.
+func (m *Moments) Mean() float64 {
+	if m.N == 0 {
+		return math.NaN()
+	}
+	return m.mean
+}
+
+// Std is the population standard deviation, NaN of nothing.
+func (m *Moments) Std() float64 {
+	if m.N == 0 {
+		return math.NaN()
+	}
+	return math.Sqrt(m.m2 / float64(m.N))
+}
+
+// StdSample divides by n−1; NaN below two values.
+func (m *Moments) StdSample() float64 {
+	if m.N < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(m.m2 / float64(m.N-1))
+}
