@@ -17,13 +17,15 @@ func Open(cfg schema.Dataset, tok tokenizer.Tokenizer, root int64, stream string
 	if cfg.RandomSeed != nil {
 		root = *cfg.RandomSeed
 	}
+	order, err := sampling(cfg)
+	if err != nil {
+		return nil, named(cfg, err)
+	}
 	set, err := open(cfg, tok, source{root: root, stream: stream})
 	if err != nil {
-		return nil, fmt.Errorf("dataset %s: %w", cfg.Name, err)
+		return nil, named(cfg, err)
 	}
-	if set.sampling, err = sampling(cfg); err != nil {
-		return nil, fmt.Errorf("dataset %s: %w", cfg.Name, err)
-	}
+	set.sampling = order
 	return set, nil
 }
 
@@ -45,4 +47,12 @@ func sampling(cfg schema.Dataset) (string, error) {
 		return cfg.Sampling, nil
 	}
 	return "", fmt.Errorf("sampling %q: not one of sequential, random, shuffle", cfg.Sampling)
+}
+
+// named puts the dataset's name before errors that do not name their file.
+func named(cfg schema.Dataset, err error) error {
+	if cfg.Name == "" || cfg.Path != "" {
+		return err
+	}
+	return fmt.Errorf("dataset %s: %w", cfg.Name, err)
 }

@@ -3,7 +3,6 @@ package endpoint
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -117,9 +116,6 @@ func (p *problem) into(c *Chunk) {
 	c.ErrText = p.text
 	if len(c.ErrText) > maxErrText {
 		c.ErrText = strings.ToValidUTF8(c.ErrText[:maxErrText], "")
-	}
-	if n, err := strconv.Atoi(p.code); err == nil && p.kind == "" {
-		c.ErrKind = "http_" + strconv.Itoa(n)
 	}
 }
 
