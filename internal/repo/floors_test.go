@@ -1,0 +1,166 @@
+// Package repo tests the repository itself: which room may import which, that
+// every package says what it is, and that documents keep up with the code.
+package repo
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "aiperf.dev/aiperf/"
+
+// floors says what each room may import of ours. The road runs downwards; a
+// room that is not named here fails the test until somebody decides where it
+// stands.
+var floors = map[string][]string{
+	"schema":                {},
+	"internal/record":       {},
+	"internal/seed":         {},
+	"internal/stats":        {},
+	"internal/atomicfile":   {},
+	"internal/faultserver":  {},
+	"internal/telemetry":    {},
+	"internal/repo":         {},
+	"internal/metrics":      {"internal/record", "internal/stats"},
+	"internal/mockserver":   {"loadgen/tokenizer"},
+	"loadgen/tokenizer":     {},
+	"loadgen/dataset":       {"schema", "loadgen/tokenizer", "internal/seed"},
+	"loadgen/endpoint":      {"internal/record", "loadgen/dataset", "schema"},
+	"loadgen/transport":     {"internal/record"},
+	"loadgen":               {"schema", "internal/record", "internal/seed", "internal/stats", "loadgen/dataset", "loadgen/endpoint", "loadgen/tokenizer", "loadgen/transport"},
+	"sweep":                 {"schema", "internal/metrics", "internal/stats", "internal/seed"},
+	"sinks":                 {"schema", "sweep", "internal/atomicfile", "internal/metrics", "internal/record", "internal/stats", "internal/telemetry"},
+	"runner":                {"*"},
+	"cmd/aiperf":            {"*"},
+	"loadgen/tokenizer/gen": {"loadgen/tokenizer"},
+}
+
+// room is the folder that decides: tools and inner packages of a room belong
+// to it unless they are named themselves.
+func room(dir string) string {
+	for d := dir; d != "."; d = filepath.ToSlash(filepath.Dir(d)) {
+		if _, ok := floors[d]; ok {
+			return d
+		}
+	}
+	return ""
+}
+
+func TestImportsGoDown(t *testing.T) {
+	t.Parallel()
+	for dir, files := range goFiles(t) {
+		home := room(dir)
+		if home == "" {
+			t.Errorf("%s: not in floors: say what it may import", dir)
+			continue
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue // a test may look down from anywhere
+			}
+			for _, path := range imports(t, file) {
+				ours, ok := strings.CutPrefix(path, module)
+				if !ok {
+					continue
+				}
+				to := room(ours)
+				if to != home && !slices.Contains(floors[home], to) && !slices.Contains(floors[home], "*") {
+					t.Errorf("%s imports %s: %s may import %v only", file, ours, home, floors[home])
+				}
+			}
+		}
+	}
+}
+
+func TestNothingImportsTheTop(t *testing.T) {
+	t.Parallel()
+	for dir, files := range goFiles(t) {
+		for _, file := range files {
+			for _, path := range imports(t, file) {
+				if path == module+"cmd/aiperf" || path == module+"runner" && room(dir) != "cmd/aiperf" && room(dir) != "runner" {
+					t.Errorf("%s imports %s", file, path)
+				}
+			}
+		}
+	}
+}
+
+func TestEveryPackageHasADocComment(t *testing.T) {
+	t.Parallel()
+	for dir, files := range goFiles(t) {
+		documented := false
+		tests := 0
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			documented = documented || f.Doc != nil && len(f.Doc.Text()) > 60
+			if strings.HasSuffix(file, "_test.go") {
+				tests++
+			}
+		}
+		if !documented {
+			t.Errorf("%s: no doc comment says what the package takes, gives and does", dir)
+		}
+	}
+}
+
+// goFiles are the Go files of the repository by folder, relative to its root.
+func goFiles(t *testing.T) map[string][]string {
+	t.Helper()
+	byDir := map[string][]string{}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := e.Name()
+		if e.IsDir() && (name == "build" || name == "testdata" || name == ".git") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(name, ".go") {
+			rel, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			byDir[filepath.ToSlash(rel)] = append(byDir[filepath.ToSlash(rel)], path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(byDir) < 10 {
+		t.Fatalf("found Go files in %d folders only", len(byDir))
+	}
+	return byDir
+}
+
+func imports(t *testing.T, file string) []string {
+	t.Helper()
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), file, src, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, s := range f.Imports {
+		p, err := strconv.Unquote(s.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
