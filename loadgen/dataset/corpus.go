@@ -86,18 +86,18 @@ func makeSentence(r *rand.Rand) string {
 		}
 		return article + " " + pick(adjectives) + " " + pick(nouns)
 	}
-	deed := pick(verbs) + " " + thing("the")
+	deed := func() string { return pick(verbs) + " " + thing("the") }
 	switch r.IntN(5) {
 	case 0:
-		return " " + thing("The") + " " + deed + "."
+		return " " + thing("The") + " " + deed() + "."
 	case 1:
-		return " " + thing("The") + " " + deed + " " + pick(places) + " " + thing("the") + "."
+		return " " + thing("The") + " " + deed() + " " + pick(places) + " " + thing("the") + "."
 	case 2:
-		return " " + thing("Every") + " " + deed + ", and " + thing("the") + " " + pick(verbs) + " it " + pick(times) + "."
+		return " " + thing("Every") + " " + deed() + ", and " + thing("the") + " " + pick(verbs) + " it " + pick(times) + "."
 	case 3:
-		return " Nobody " + deed + " " + pick(times) + "; " + pick(counts) + " " + pick(nouns) + "s " + pick(verbs) + " it " + pick(places) + " " + thing("the") + "."
+		return " Nobody " + deed() + " " + pick(times) + "; " + pick(counts) + " " + pick(nouns) + "s " + pick(verbs) + " it " + pick(places) + " " + thing("the") + "."
 	}
-	return " When " + thing("the") + " " + deed + ", " + thing("the") + " " + deed + " " + pick(times) + "."
+	return " When " + thing("the") + " " + deed() + ", " + thing("the") + " " + deed() + " " + pick(times) + "."
 }
 
 // tryAdditive composes texts of many lengths and counts them.

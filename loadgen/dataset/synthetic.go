@@ -16,6 +16,10 @@ const DefaultISL = 550
 // maxText bounds the text of one set, in bytes: it is held in memory.
 const maxText = 1 << 30
 
+// sampled is how many conversations are written before their size is first
+// extrapolated to all of them.
+const sampled = 31
+
 // source gives each use of randomness its own stream.
 type source struct {
 	root   int64
@@ -66,8 +70,10 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 	set := &Set{}
 	for i := range n {
 		set.conversations = append(set.conversations, g.conversation(i, system))
-		if g.bytes > maxText {
-			return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text (reached at entry %d)", n, maxText>>20, i+1)
+		if i == sampled || g.bytes > maxText {
+			if g.bytes/(i+1) > maxText/n {
+				return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text; hint: fewer entries, they are played again", n, maxText>>20)
+			}
 		}
 	}
 	if d := g.writer.drift; d > 0 {

@@ -1,0 +1,265 @@
+package dataset_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
+)
+
+func after(ms float64) *time.Duration {
+	d := time.Duration(ms * 1e6)
+	return &d
+}
+
+// conversations of testdata/<name>.jsonl, by hand.
+var golden = map[string][]dataset.Conversation{
+	"single_turn": {
+		{ID: "session_000000", Turns: []dataset.Turn{{Texts: []string{"Hello, world!"}, ISL: 4, MaxTokens: 12, Timestamp: after(0)}}},
+		{ID: "session_000001", Turns: []dataset.Turn{{Texts: []string{"one", "two", "three"}, ISL: 3, MaxTokens: 3, Timestamp: after(1500.5), Role: "user", Model: "m-2"}}},
+		{ID: "session_000002", System: "Be brief.", Turns: []dataset.Turn{{Texts: []string{"日本語"}, ISL: 2, Extra: map[string]any{
+			"temperature": json.Number("0.25"), "seed": json.Number("9007199254740993"), "stop": []any{"\n"},
+		}, Timestamp: after(2000)}}},
+	},
+	"multi_turn": {
+		{ID: "a", System: "You are terse.", Turns: []dataset.Turn{
+			{Texts: []string{"one"}, ISL: 1, MaxTokens: 5},
+			{Texts: []string{"two"}, ISL: 1, Delay: 800 * time.Millisecond},
+			{Texts: []string{"four"}, ISL: 1, Role: "user"},
+		}},
+		{ID: "session_000001", System: "Rules.", Turns: []dataset.Turn{{Texts: []string{"three"}, ISL: 1}}},
+	},
+}
+
+func TestGoldenFiles(t *testing.T) {
+	t.Parallel()
+	for _, name := range dataset.Formats() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, ok := golden[name]
+			if !ok {
+				t.Fatalf("format %s has no golden conversations", name)
+			}
+			path := filepath.Join("testdata", name+".jsonl")
+			for _, format := range []string{"", name} {
+				set := open(t, schema.Dataset{Type: "file", Path: path, Format: format}, tok(t, "builtin"), 1, "profiling")
+				if diff := cmp.Diff(want, all(set)); diff != "" {
+					t.Errorf("format %q (-want +got):\n%s", format, diff)
+				}
+			}
+			set := open(t, schema.Dataset{Type: "file", Records: records(t, path)}, tok(t, "builtin"), 1, "profiling")
+			if diff := cmp.Diff(want, all(set), cmp.Comparer(sameExtra)); diff != "" {
+				t.Errorf("the same as records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// sameExtra compares numbers by their text; records have gone through float64.
+func sameExtra(a, b map[string]any) bool {
+	x, errX := json.Marshal(a["temperature"])
+	y, errY := json.Marshal(b["temperature"])
+	return errX == nil && errY == nil && string(x) == string(y) && len(a) == len(b)
+}
+
+func all(set *dataset.Set) []dataset.Conversation {
+	var list []dataset.Conversation
+	for i := range set.Len() {
+		list = append(list, *set.At(i))
+	}
+	return list
+}
+
+func records(t *testing.T, path string) []any {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []any
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func TestFileWithSettings(t *testing.T) {
+	t.Parallel()
+	set := open(t, schema.Dataset{
+		Type: "file", SystemPrompt: "Always.", TurnDelayRatio: 0.5, Prompts: schema.Prompts{OSL: fixed(77)},
+		Records: []any{
+			map[string]any{"turns": []any{
+				map[string]any{"role": "system", "text": "Terse."},
+				map[string]any{"text": "a", "output_length": 3.0},
+				map[string]any{"text": "b", "delay": 100, "mood": "sad"},
+			}, "source": "x"},
+		},
+	}, nil, 1, "profiling")
+	want := []dataset.Conversation{{ID: "session_000000", System: "Always.\n\nTerse.", Turns: []dataset.Turn{
+		{Texts: []string{"a"}, MaxTokens: 3},
+		{Texts: []string{"b"}, MaxTokens: 77, Delay: 50 * time.Millisecond},
+	}}}
+	if diff := cmp.Diff(want, all(set)); diff != "" {
+		t.Errorf("conversations (-want +got):\n%s", diff)
+	}
+	warnings := []string{`records[0]: field "source" is ignored`, `records[0]: field "turns[].mood" is ignored`}
+	if diff := cmp.Diff(warnings, set.Warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i, c := range []struct{ content, want string }{
+		{"", ": no records"},
+		{"\n\n  \n", ": no records"},
+		{"{\"text\":\"a\"}\n{\"text\":\n", ":2: not a JSON object: unexpected end of JSON input"},
+		{"{\"text\":\"a\"}\n\n[1]\n", ":3: not a JSON object"},
+		{"hello", ":1: not a JSON object"},
+		{"\x00\x01\x02ELF", ":1: not text in UTF-8; want one JSON object per line"},
+		{"{\"text\":\"\xff\"}", ":1: not text in UTF-8; want one JSON object per line"},
+		{`{"prompt":"a","id":1}`, `:1: fields id, prompt fit no known format (multi_turn, single_turn); hint: single_turn has "text", multi_turn has "turns"`},
+		{`{"text":7}`, ":1: text: want a string"},
+		{`{"text":""}`, ":1: text: is empty"},
+		{`{"text":"a","texts":["b"]}`, ":1: text and texts: only one of them can be given"},
+		{`{"text":"a","timestamp":1,"delay":1}`, ":1: timestamp and delay: only one of them can be given"},
+		{`{"text":"a","output_length":3,"max_tokens":3}`, ":1: output_length and max_tokens: only one of them can be given"},
+		{`{"text":"a","output_length":0}`, ":1: output_length: 0 is not above 0"},
+		{`{"text":"a","output_length":1.5}`, ":1: output_length: want a whole number"},
+		{`{"text":"a","delay":-1}`, ":1: delay: -1 ms is out of range"},
+		{`{"text":"a","timestamp":"now"}`, ":1: timestamp: want a number of milliseconds"},
+		{`{"text":"a","timestamp":1e300}`, ":1: timestamp: 1e+300 ms is out of range"},
+		{`{"text":"a","extra":[]}`, ":1: extra: want an object"},
+		{`{"texts":[]}`, ":1: no text"},
+		{`{"texts":[3]}`, `:1: texts[0]: want a string or {"name": …, "contents": [strings]}`},
+		{`{"text":"a","images":["x.png"]}`, ":1: images: not supported yet"},
+		{`{"turns":[]}`, ":1: turns: a conversation needs at least one turn of the user"},
+		{`{"turns":[{"role":"system","text":"a"}]}`, ":1: turns: a conversation needs at least one turn of the user"},
+		{`{"turns":[{"text":"a"},{"text":[]}]}`, ":1: turns[1]: text: want a string"},
+		{`{"turns":{"text":"a"}}`, ":1: turns: want a list"},
+		{"{\"session_id\":\"s\",\"turns\":[{\"text\":\"a\"}]}\n{\"session_id\":\"s\",\"system\":\"x\",\"turns\":[{\"text\":\"a\"}]}", `:2: session "s": the system prompt belongs to its first line`},
+	} {
+		path := filepath.Join(dir, string(rune('a'+i))+".jsonl")
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dataset.Open(schema.Dataset{Name: "d", Type: "file", Path: path}, nil, 1, "profiling")
+		if err == nil || err.Error() != path+c.want {
+			t.Errorf("%q: error %v\nwant %s", c.content, err, path+c.want)
+		}
+	}
+	for path, want := range map[string]string{
+		dir:                         dir + ": is a folder, not a file of JSON lines",
+		filepath.Join(dir, "no.js"): "open " + filepath.Join(dir, "no.js") + ": no such file or directory",
+	} {
+		if _, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling"); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", path, err, want)
+		}
+	}
+}
+
+func TestSampler(t *testing.T) {
+	t.Parallel()
+	cfg := synthetic(5, fixed(4))
+	draw := func(strategy string, n int, seed int64) (ids []string) {
+		cfg := cfg
+		cfg.Sampling = strategy
+		s := open(t, cfg, tok(t, "builtin"), 1, "profiling").Sampler(seed)
+		for range n {
+			ids = append(ids, s.Next().ID)
+		}
+		return ids
+	}
+	inOrder := []string{"session_000000", "session_000001", "session_000002", "session_000003", "session_000004"}
+	for _, strategy := range []string{"", "sequential"} {
+		if diff := cmp.Diff(append(slices.Clone(inOrder), inOrder[0], inOrder[1]), draw(strategy, 7, 1)); diff != "" {
+			t.Errorf("strategy %q (-want +got):\n%s", strategy, diff)
+		}
+	}
+	decks := draw("shuffle", 50, 1)
+	shuffled := 0
+	for deck := range slices.Chunk(decks, 5) {
+		if !slices.Equal(deck, inOrder) {
+			shuffled++
+		}
+		if got := slices.Sorted(slices.Values(deck)); !slices.Equal(got, inOrder) {
+			t.Errorf("a deck of shuffle deals %q", got)
+		}
+	}
+	if shuffled < 8 {
+		t.Errorf("%d of 10 decks are shuffled", shuffled)
+	}
+	counts := map[string]int{}
+	for _, id := range draw("random", 5000, 1) {
+		counts[id]++
+	}
+	for _, id := range inOrder { // binomial(5000, 1/5): 1000 ± 5·28
+		if n := counts[id]; n < 860 || n > 1140 {
+			t.Errorf("random: %s came %d times of 5000", id, n)
+		}
+	}
+	if !slices.Equal(draw("random", 20, 3), draw("random", 20, 3)) || slices.Equal(draw("random", 20, 3), draw("random", 20, 4)) {
+		t.Error("random does not follow its seed")
+	}
+}
+
+func TestTimedAndTurns(t *testing.T) {
+	t.Parallel()
+	single := open(t, schema.Dataset{Type: "file", Path: "testdata/single_turn.jsonl"}, nil, 1, "profiling")
+	multi := open(t, schema.Dataset{Type: "file", Path: "testdata/multi_turn.jsonl"}, nil, 1, "profiling")
+	if !single.Timed() || multi.Timed() {
+		t.Errorf("Timed: single_turn %v, multi_turn %v; want true, false", single.Timed(), multi.Timed())
+	}
+	if single.Turns() != 3 || multi.Turns() != 4 {
+		t.Errorf("Turns: single_turn %d, multi_turn %d; want 3, 4", single.Turns(), multi.Turns())
+	}
+}
+
+// FuzzLines checks that any file gives a usable set or a one-line error.
+func FuzzLines(f *testing.F) {
+	for _, seed := range []string{
+		`{"text":"a"}`, "{\"texts\":[\"a\",{\"contents\":[\"b\"]}]}\n{\"text\":\"c\",\"delay\":5}", `{"turns":[{"text":"a"}]}`,
+		"\ufeff{\"text\":null}", `{"text":"a","extra":{"x":[1,{"y":null}]}}`, "{\"session_id\":\"s\",\"turns\":[{\"text\":\"a\"}]}\n{\"session_id\":\"s\",\"turns\":[{\"role\":\"system\",\"text\":\"b\"}]}",
+		`{"type":"multi_turn","text":"a"}`, "[]", "{", "\x00",
+	} {
+		f.Add([]byte(seed))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(dir, "f.jsonl")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		set, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling")
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), path+":") || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q", err)
+			}
+			return
+		}
+		if set.Len() == 0 || set.Digest() == "" {
+			t.Error("an empty set")
+		}
+		for i := range set.Len() {
+			if c := set.At(i); c.ID == "" || len(c.Turns) == 0 || len(c.Turns[0].Texts) == 0 {
+				t.Errorf("conversation %d: %+v", i, c)
+			}
+		}
+	})
+}
