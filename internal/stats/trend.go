@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Trend says how y moves along x.
-type Trend struct {
+// Line says how y moves along x.
+type Line struct {
 	Rho       float64 // Spearman's rank correlation, −1 … 1
 	Slope     float64 // least squares, units of y per unit of x
 	Intercept float64
 	Change    float64 // Slope × the span of x, relative to the mean of y: 0.05 is 5 % over the whole
 }
 
-// Spearman finds the trend of y over x: Pearson's correlation of the mid-ranks
+// Spearman finds how y moves over x: Pearson's correlation of the mid-ranks
 // (ties share their mean rank) and the least-squares line. Rho is NaN where x
 // or y is constant.
-func Spearman(x, y []float64) Trend {
+func Spearman(x, y []float64) Line {
 	n := min(len(x), len(y))
 	nan := math.NaN()
 	if n < 2 {
-		return Trend{nan, nan, nan, nan}
+		return Line{nan, nan, nan, nan}
 	}
 	x, y = x[:n], y[:n]
-	t := Trend{Rho: correlation(ranks(x), ranks(y))}
+	t := Line{Rho: correlation(ranks(x), ranks(y))}
 	mx, my := Mean(x), Mean(y)
 	var sxy, sxx float64
 	for i := range x {
@@ -38,13 +38,15 @@ func Spearman(x, y []float64) Trend {
 	return t
 }
 
-// TrendOverIndex is Spearman with x = 0, 1, 2, ….
-func TrendOverIndex(y []float64) Trend {
+// Trend is Spearman over x = 0, 1, 2, …: the rank correlation with time, and
+// the change over the whole series relative to its mean.
+func Trend(y []float64) (rho, change float64) {
 	x := make([]float64, len(y))
 	for i := range x {
 		x[i] = float64(i)
 	}
-	return Spearman(x, y)
+	l := Spearman(x, y)
+	return l.Rho, l.Change
 }
 
 // ranks gives each value its rank from 1; equal values share the mean of theirs.
