@@ -1,0 +1,140 @@
+package sinks
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+)
+
+// arrowBatchRows is the size of a record batch in a table: readers like few
+// and large ones.
+const arrowBatchRows = 64 * 1024
+
+func arrowType(k Kind) arrow.DataType {
+	switch k {
+	case Int64:
+		return arrow.PrimitiveTypes.Int64
+	case Int32:
+		return arrow.PrimitiveTypes.Int32
+	case Int16:
+		return arrow.PrimitiveTypes.Int16
+	case Float64:
+		return arrow.PrimitiveTypes.Float64
+	case Float32:
+		return arrow.PrimitiveTypes.Float32
+	case Bool:
+		return arrow.FixedWidthTypes.Boolean
+	case Time:
+		return &arrow.TimestampType{Unit: arrow.Nanosecond, TimeZone: "UTC"}
+	}
+	return arrow.BinaryTypes.String
+}
+
+func arrowFields(fs []Field) []arrow.Field {
+	out := make([]arrow.Field, len(fs))
+	for i, f := range fs {
+		out[i] = arrow.Field{Name: f.Name, Type: arrowType(f.Kind), Nullable: f.Null}
+		if f.Unit != "" {
+			out[i].Metadata = arrow.NewMetadata([]string{"unit"}, []string{f.Unit})
+		}
+	}
+	return out
+}
+
+// arrowSchemaKey is the value of the Parquet key ARROW:schema, from which
+// Arrow's readers learn field metadata: the schema message of an IPC stream
+// without its end mark.
+func arrowSchemaKey(fs []Field) string {
+	var b bytes.Buffer
+	w := ipc.NewWriter(&b, ipc.WithSchema(arrow.NewSchema(arrowFields(fs), nil)))
+	if err := w.Close(); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	end := []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
+	return base64.StdEncoding.EncodeToString(bytes.TrimSuffix(b.Bytes(), end))
+}
+
+// arrowOutput writes an Arrow IPC file (Feather 2), uncompressed.
+type arrowOutput struct {
+	w    *ipc.FileWriter
+	rb   *array.RecordBuilder
+	fs   []Field
+	rows int
+}
+
+func newArrowOutput(out io.WriteSeeker, fs []Field, meta map[string]string) (*arrowOutput, error) {
+	md := arrow.MetadataFrom(meta)
+	schema := arrow.NewSchema(arrowFields(fs), &md)
+	mem := &pool{}
+	w, err := ipc.NewFileWriter(out, ipc.WithSchema(schema), ipc.WithAllocator(mem))
+	if err != nil {
+		return nil, err
+	}
+	return &arrowOutput{w: w, rb: array.NewRecordBuilder(mem, schema), fs: fs}, nil
+}
+
+func (o *arrowOutput) write(b *batch) error {
+	for i := range o.fs {
+		if err := toArrow(&o.fs[i], &b.cols[i], b.n, o.rb.Field(i)); err != nil {
+			return err
+		}
+	}
+	if o.rows += b.n; o.rows >= arrowBatchRows {
+		return o.flush()
+	}
+	return nil
+}
+
+func (o *arrowOutput) flush() error {
+	o.rows = 0
+	rec := o.rb.NewRecord()
+	defer rec.Release()
+	return o.w.Write(rec)
+}
+
+func (o *arrowOutput) close() error {
+	defer o.rb.Release()
+	if o.rows > 0 {
+		if err := o.flush(); err != nil {
+			return err
+		}
+	}
+	return o.w.Close()
+}
+
+// toArrow appends the first n values of v to builder b.
+func toArrow(f *Field, v *vector, n int, b array.Builder) error {
+	b.Reserve(n)
+	for j := range n {
+		if v.null(f, j) {
+			b.AppendNull()
+			continue
+		}
+		switch b := b.(type) {
+		case *array.Int64Builder:
+			b.UnsafeAppend(v.ints[j])
+		case *array.Int32Builder:
+			b.UnsafeAppend(int32(v.ints[j]))
+		case *array.Int16Builder:
+			b.UnsafeAppend(int16(v.ints[j]))
+		case *array.Float64Builder:
+			b.UnsafeAppend(v.floats[j])
+		case *array.Float32Builder:
+			b.UnsafeAppend(float32(v.floats[j]))
+		case *array.BooleanBuilder:
+			b.UnsafeAppend(v.ints[j] != 0)
+		case *array.TimestampBuilder:
+			b.UnsafeAppend(arrow.Timestamp(v.ints[j]))
+		case *array.StringBuilder:
+			b.Append(v.texts[j])
+		default:
+			return fmt.Errorf("column %s: no Arrow builder for %v", f.Name, f.Kind)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package sinks
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"path/filepath"
+
+	"aiperf.dev/aiperf/internal/atomicfile"
+)
+
+// FileInfo is a file as the manifest lists it.
+type FileInfo struct {
+	Path   string `json:"path"`             // relative to the result directory
+	Kind   string `json:"kind"`             // table, summary, records, …
+	Schema string `json:"schema,omitempty"` // requests/1
+	Rows   int64  `json:"rows,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// artifact is an atomic file that counts and hashes what is written. It
+// implements io.WriteSeeker only as far as a writer asks where it is.
+type artifact struct {
+	dir, name string
+	f         *atomicfile.File
+	buf       *bufio.Writer
+	sum       hash.Hash
+	n         int64
+}
+
+func createArtifact(dir, name string) (*artifact, error) {
+	f, err := atomicfile.Create(filepath.Join(dir, name))
+	if err != nil {
+		return nil, err
+	}
+	a := &artifact{dir: dir, name: name, f: f, sum: sha256.New()}
+	a.buf = bufio.NewWriterSize(io.MultiWriter(f, a.sum), 256<<10)
+	return a, nil
+}
+
+func (a *artifact) Write(b []byte) (int, error) {
+	n, err := a.buf.Write(b)
+	a.n += int64(n)
+	return n, err
+}
+
+// Seek only tells the position.
+func (a *artifact) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekCurrent {
+		return 0, errors.New("seek: the file is written from front to back")
+	}
+	return a.n, nil
+}
+
+// commit ends the file.
+func (a *artifact) commit(kind, schema string, rows int64) (FileInfo, error) {
+	if err := a.buf.Flush(); err != nil {
+		a.f.Abort()
+		return FileInfo{}, err
+	}
+	if err := a.f.Commit(); err != nil {
+		return FileInfo{}, err
+	}
+	return FileInfo{Path: a.name, Kind: kind, Schema: schema, Rows: rows, Bytes: a.n, SHA256: hex.EncodeToString(a.sum.Sum(nil))}, nil
+}
+
+// writeArtifact puts a small file in place.
+func writeArtifact(dir, name, kind string, data []byte) (FileInfo, error) {
+	a, err := createArtifact(dir, name)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	defer a.f.Abort()
+	if _, err := a.Write(data); err != nil {
+		return FileInfo{}, err
+	}
+	return a.commit(kind, "", 0)
+}

@@ -1,0 +1,271 @@
+package sinks
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Axis is one axis_<name> column: the same type in every row of an experiment.
+type Axis struct {
+	Name, Unit string
+	Kind       Kind
+}
+
+// wellKnownAxes are there in every table, null when not swept.
+func wellKnownAxes() []Axis {
+	return []Axis{
+		{"concurrency", "requests", Int64}, {"request_rate", "requests/s", Float64}, {"isl", "tokens", Int64},
+		{"osl", "tokens", Int64}, {"model", "", Text}, {"endpoint", "", Text},
+	}
+}
+
+// AxesOf is the axis columns of a plan: the well-known ones and then every
+// other axis, each in the type that holds all of its values.
+func AxesOf(p *sweep.Plan) []Axis {
+	axes := wellKnownAxes()
+	at := map[string]int{}
+	for i, a := range axes {
+		at[a.Name] = i
+	}
+	values := map[string][]any{}
+	for _, c := range p.Cells {
+		for _, v := range c.Point {
+			name := axisName(v.Axis)
+			if _, seen := at[name]; !seen {
+				at[name] = len(axes)
+				axes = append(axes, Axis{Name: name, Kind: Text})
+			}
+			values[name] = append(values[name], v.Value)
+		}
+	}
+	known := len(wellKnownAxes())
+	for i := range axes {
+		swept := values[axes[i].Name]
+		if len(swept) == 0 || i < known && fits(axes[i].Kind, swept) {
+			continue
+		}
+		axes[i].Kind = kindOf(swept)
+	}
+	return axes
+}
+
+// axisName is what follows axis_: letters, digits and underscores, so that no
+// reader has to quote it.
+func axisName(name string) string {
+	if name == "rate" {
+		return "request_rate"
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// kindOf is the narrowest of bool, int64, double and string that holds all
+// values; nil fits anywhere.
+func kindOf(values []any) Kind {
+	for _, k := range []Kind{Bool, Int64, Float64} {
+		if natural(k, values) {
+			return k
+		}
+	}
+	return Text
+}
+
+// natural tells whether k is the type the values were given in: 1.0 is a double.
+func natural(k Kind, values []any) bool {
+	some := false
+	for _, v := range values {
+		switch v.(type) {
+		case nil:
+			continue
+		case bool:
+			if k != Bool {
+				return false
+			}
+		case int, int64:
+			if k == Bool {
+				return false
+			}
+		case float64:
+			if k != Float64 {
+				return false
+			}
+		default:
+			return false
+		}
+		some = true
+	}
+	return some
+}
+
+// fits tells whether every value can be stored as k without loss.
+func fits(k Kind, values []any) bool {
+	for _, v := range values {
+		switch x := v.(type) {
+		case nil:
+		case int, int64:
+			if k == Bool {
+				return false
+			}
+		case float64:
+			if k == Int64 && x != math.Trunc(x) || k == Bool {
+				return false
+			}
+		case bool:
+			if k != Bool && k != Text {
+				return false
+			}
+		default:
+			if k != Text {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// store puts v into row j of a vector; label is what a person calls it.
+func (a Axis) store(v any, label string) any {
+	if v == nil {
+		return nil
+	}
+	switch a.Kind {
+	case Int64, Bool:
+		switch x := v.(type) {
+		case int:
+			return int64(x)
+		case int64:
+			return x
+		case float64:
+			return int64(x)
+		case bool:
+			return truth(x)
+		}
+	case Float64:
+		switch x := v.(type) {
+		case int:
+			return float64(x)
+		case int64:
+			return float64(x)
+		case float64:
+			return x
+		}
+	}
+	if s, ok := v.(string); ok {
+		return s
+	}
+	if label != "" {
+		return label
+	}
+	return fmt.Sprint(v)
+}
+
+// identityFields are the columns a table begins with.
+func identityFields(table string, axes []Axis) []Field {
+	everyRowHasCell := table != "checks" && table != "telemetry"
+	fs := []Field{
+		{Name: "experiment", Kind: Text, enc: dictionary},
+		{Name: "cell", Kind: Text, enc: dictionary, Null: !everyRowHasCell},
+		{Name: "cell_index", Kind: Int32, enc: dictionary, Null: !everyRowHasCell},
+	}
+	for _, a := range axes {
+		fs = append(fs, Field{Name: "axis_" + a.Name, Unit: a.Unit, Kind: a.Kind, enc: dictionary, Null: true})
+	}
+	if table == "cells" {
+		return fs
+	}
+	everyRowHasRun := table == "requests" || table == "chunks" || table == "runs"
+	return append(fs,
+		Field{Name: "trial", Kind: Int16, enc: dictionary, Null: !everyRowHasRun},
+		Field{Name: "run_id", Kind: Text, enc: dictionary, Null: !everyRowHasRun})
+}
+
+// identity knows the identity columns of every place in a plan.
+type identity struct {
+	experiment string
+	axes       []Axis
+	cells      map[int]*sweep.Cell
+	runs       map[Place]string
+}
+
+func newIdentity(p *sweep.Plan) *identity {
+	id := &identity{experiment: p.Name, axes: AxesOf(p), cells: map[int]*sweep.Cell{}, runs: map[Place]string{}}
+	for _, c := range p.Cells {
+		id.cells[c.Index] = c
+	}
+	for _, r := range p.Runs {
+		id.runs[Place{r.Cell.Index, r.Trial}] = r.ID
+	}
+	return id
+}
+
+// values are the identity columns of a row at p, in the order of
+// identityFields; nil is null.
+func (id *identity) values(table string, p Place) ([]any, error) {
+	out := []any{id.experiment, nil, nil}
+	cell := id.cells[p.Cell]
+	switch {
+	case cell != nil:
+		out[1], out[2] = cell.ID, int64(cell.Index)
+	case p.Cell != All:
+		return nil, fmt.Errorf("table %s: no cell %d in the plan", table, p.Cell)
+	}
+	for _, a := range id.axes {
+		var v any
+		if cell != nil {
+			for _, x := range cell.Point {
+				if axisName(x.Axis) == a.Name {
+					v = a.store(x.Value, x.Label)
+				}
+			}
+		}
+		out = append(out, v)
+	}
+	switch {
+	case table == "cells":
+		return out, nil
+	case p.Trial == All || cell == nil:
+		return append(out, nil, nil), nil
+	}
+	run, ok := id.runs[p]
+	if !ok {
+		run = fmt.Sprintf("%s-t%d", cell.ID, p.Trial)
+	}
+	return append(out, int64(p.Trial), run), nil
+}
+
+// fill sets v to n copies of one value.
+func (v *vector) fill(value any, from, n int) {
+	switch x := value.(type) {
+	case nil:
+		for j := from; j < n; j++ {
+			switch {
+			case v.ints != nil:
+				v.ints[j] = record.None
+			case v.floats != nil:
+				v.floats[j] = math.NaN()
+			default:
+				v.texts[j] = ""
+			}
+		}
+	case int64:
+		for j := from; j < n; j++ {
+			v.ints[j] = x
+		}
+	case float64:
+		for j := from; j < n; j++ {
+			v.floats[j] = x
+		}
+	case string:
+		for j := from; j < n; j++ {
+			v.texts[j] = x
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package sinks
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Kind is the type of a column in every format.
+type Kind uint8
+
+// The kinds. Time is nanoseconds since the epoch, UTC.
+const (
+	Int64 Kind = iota
+	Int32
+	Int16
+	Float64
+	Float32
+	Bool
+	Text
+	Time
+)
+
+// String is the kind's name in the documentation.
+func (k Kind) String() string {
+	return [...]string{"int64", "int32", "int16", "double", "float", "bool", "string", "timestamp[ns, UTC]"}[k]
+}
+
+// encoding says how a column is stored in Parquet.
+type encoding uint8
+
+const (
+	plain encoding = iota
+	dictionary
+	delta
+	byteStreamSplit
+)
+
+// Field is a column as every format sees it.
+type Field struct {
+	Name, Unit string
+	Kind       Kind
+	Null       bool // may be null
+	enc        encoding
+}
+
+// place says where a column of a row is kept.
+type place uint8
+
+const (
+	everywhere  place = iota // measured: journal and table
+	tableOnly                // derived from other columns
+	journalOnly              // needed again, but not worth a table column
+)
+
+// column is one column of the rows R: the one source for writing and reading
+// it in every format. Exactly one getter is set and points into the row, so
+// the same line serves both directions. Null is record.None for integers and
+// flags kept as integers, NaN for floats and "" for texts; NaN and Inf of a
+// measured float become null.
+type column[R any] struct {
+	Field
+	in    place
+	int   func(*R) *int64
+	float func(*R) *float64
+	text  func(*R) *string
+	flag  func(*R) *bool
+}
+
+// fields drops the getters.
+func fields[R any](cols []column[R]) []Field {
+	out := make([]Field, len(cols))
+	for i, c := range cols {
+		out[i] = c.Field
+	}
+	return out
+}
+
+// inTable are the columns of the finished table, inJournal those of the journal.
+func inTable[R any](cols []column[R]) []column[R]   { return without(cols, journalOnly) }
+func inJournal[R any](cols []column[R]) []column[R] { return without(cols, tableOnly) }
+
+func without[R any](cols []column[R], p place) []column[R] {
+	var out []column[R]
+	for _, c := range cols {
+		if c.in != p {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Literals of the common shapes.
+
+func nanos[R any](name string, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Unit: "ns", Kind: Int64, enc: delta, Null: true}, int: f}
+}
+
+func millis[R any](name string, f func(*R) *float64) column[R] {
+	return column[R]{Field: Field{Name: name, Unit: "ms", Kind: Float64, enc: byteStreamSplit, Null: true}, in: tableOnly, float: f}
+}
+
+func real[R any](name, unit string, f func(*R) *float64) column[R] {
+	return column[R]{Field: Field{Name: name, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true}, float: f}
+}
+
+func count[R any](name, unit string, k Kind, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Unit: unit, Kind: k, enc: delta, Null: true}, int: f}
+}
+
+func ordinal[R any](name string, k Kind, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Kind: k, enc: delta}, int: f}
+}
+
+func word[R any](name string, f func(*R) *string) column[R] {
+	return column[R]{Field: Field{Name: name, Kind: Text, enc: dictionary, Null: true}, text: f}
+}
+
+func fact[R any](name string, f func(*R) *bool) column[R] {
+	return column[R]{Field: Field{Name: name, Kind: Bool}, flag: f}
+}
+
+// maybe is a flag that can be unknown: 0, 1 or record.None.
+func maybe[R any](name string, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Kind: Bool, Null: true}, int: f}
+}
+
+func (c column[R]) onlyIn(p place) column[R] { c.in = p; return c }
+
+// truth is a flag as a maybe-column holds it.
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// vector is a stretch of one column. Integers, flags and times are in ints.
+// When gen is not 0 all values are the same and stay so as long as gen does.
+type vector struct {
+	ints   []int64
+	floats []float64
+	texts  []string
+	gen    int
+}
+
+// batch is a stretch of a table, column by column: what writers take and
+// readers give.
+type batch struct {
+	n    int
+	cols []vector
+}
+
+// batchRows is how many rows move at once.
+const batchRows = 4096
+
+func newBatch(fs []Field) *batch {
+	b := &batch{cols: make([]vector, len(fs))}
+	for i, f := range fs {
+		switch f.Kind {
+		case Float64, Float32:
+			b.cols[i].floats = make([]float64, batchRows)
+		case Text:
+			b.cols[i].texts = make([]string, batchRows)
+		default:
+			b.cols[i].ints = make([]int64, batchRows)
+		}
+	}
+	return b
+}
+
+// load copies the column's values of rows into v.
+func (c *column[R]) load(rows []R, v *vector) {
+	switch {
+	case c.int != nil:
+		for j := range rows {
+			v.ints[j] = *c.int(&rows[j])
+		}
+	case c.flag != nil:
+		for j := range rows {
+			v.ints[j] = truth(*c.flag(&rows[j]))
+		}
+	case c.float != nil:
+		for j := range rows {
+			v.floats[j] = finite(*c.float(&rows[j]))
+		}
+	case c.text != nil:
+		for j := range rows {
+			v.texts[j] = *c.text(&rows[j])
+		}
+	}
+}
+
+// finite is f, or NaN (null) when f is not a number one can write.
+func finite(f float64) float64 {
+	if math.IsInf(f, 0) {
+		return math.NaN()
+	}
+	return f
+}
+
+// null tells whether value j of a column is null.
+func (v *vector) null(f *Field, j int) bool {
+	if !f.Null {
+		return false
+	}
+	switch f.Kind {
+	case Float64, Float32:
+		return math.IsNaN(v.floats[j])
+	case Text:
+		return v.texts[j] == ""
+	}
+	return v.ints[j] == record.None
+}

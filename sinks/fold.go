@@ -1,0 +1,166 @@
+package sinks
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// RunJournal is a finished run to be folded into the tables.
+type RunJournal struct {
+	Place
+	Path                   string // of its journal
+	SteadyStart, SteadyEnd int64  // ns since the run's T0; record.None without a steady window
+}
+
+// maxHeld bounds the records that wait for one that is still missing. Past it
+// they are written in the order they have.
+const maxHeld = 1 << 15
+
+// fold appends journals to the requests and chunks tables. Records come in
+// order of completion and leave in order of request id: ids are dense, so only
+// what overtook something unfinished has to wait.
+type fold struct {
+	requests *table[requestRow]
+	chunks   *table[chunkRow] // nil: not wanted
+	t0       time.Time        // the experiment's
+	mem      *pool
+	rows     []requestRow
+	events   []chunkRow
+	unpacked []record.Chunk
+	late     pending
+	free     []*held
+	next     int64
+	run      RunJournal
+	shift    int64 // from the run's T0 to the experiment's
+	began    int64 // the run's T0, unix ns
+}
+
+// held is a record that waits.
+type held struct {
+	row    requestRow
+	packed []byte
+}
+
+type pending []*held
+
+func (p pending) Len() int           { return len(p) }
+func (p pending) Less(i, j int) bool { return p[i].row.RequestID < p[j].row.RequestID }
+func (p pending) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *pending) Push(x any)        { *p = append(*p, x.(*held)) }
+func (p *pending) Pop() any {
+	l := len(*p) - 1
+	x := (*p)[l]
+	*p = (*p)[:l]
+	return x
+}
+
+// journal folds one run. The journal must belong to the place it is given for.
+func (f *fold) journal(run RunJournal) (JournalInfo, error) {
+	begin := func(m RunMeta) error {
+		if m.CellIndex != run.Cell || m.Trial != run.Trial {
+			return fmt.Errorf("journal %s: is of cell %d trial %d, want cell %d trial %d", run.Path, m.CellIndex, m.Trial, run.Cell, run.Trial)
+		}
+		f.run, f.next = run, 0
+		f.began = m.T0.UnixNano()
+		f.shift = f.began - f.t0.UnixNano()
+		if f.chunks != nil {
+			if err := f.chunks.at(run.Place); err != nil {
+				return err
+			}
+		}
+		return f.requests.at(run.Place)
+	}
+	info, err := readJournal(run.Path, f.mem, begin, f.take)
+	if err != nil {
+		return info, err
+	}
+	for len(f.late) > 0 { // ids that are missing: the process died before them
+		if err := f.emitHeld(); err != nil {
+			return info, err
+		}
+	}
+	return info, f.flush()
+}
+
+// take brings a row into order.
+func (f *fold) take(row *requestRow, packed []byte) error {
+	if row.RequestID != f.next {
+		f.hold(row, packed)
+		if len(f.late) > maxHeld {
+			return f.emitHeld()
+		}
+		return nil
+	}
+	if err := f.emit(row, packed); err != nil {
+		return err
+	}
+	for len(f.late) > 0 && f.late[0].row.RequestID <= f.next {
+		if err := f.emitHeld(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fold) hold(row *requestRow, packed []byte) {
+	h := &held{}
+	if l := len(f.free); l > 0 {
+		h, f.free = f.free[l-1], f.free[:l-1]
+	}
+	h.row = *row
+	h.packed = append(h.packed[:0], packed...)
+	heap.Push(&f.late, h)
+}
+
+func (f *fold) emitHeld() error {
+	h := heap.Pop(&f.late).(*held)
+	err := f.emit(&h.row, h.packed)
+	h.row = requestRow{}
+	f.free = append(f.free, h)
+	return err
+}
+
+// emit finishes a row: chunks, derived columns, the experiment's clock.
+func (f *fold) emit(row *requestRow, packed []byte) error {
+	f.next = row.RequestID + 1
+	var err error
+	if f.unpacked, err = unpackChunks(f.unpacked[:0], row.Sent, packed); err != nil {
+		return fmt.Errorf("journal %s: request %d: %w", f.run.Path, row.RequestID, err)
+	}
+	row.Chunks = f.unpacked
+	row.steady = steady(&row.Record, f.run.SteadyStart, f.run.SteadyEnd)
+	row.derive(f.began)
+	if f.chunks != nil {
+		f.events = appendChunks(f.events, &row.Record, f.shift)
+	}
+	row.Chunks = nil
+	row.shift(f.shift)
+	f.rows = append(f.rows, *row)
+	if len(f.rows) == batchRows || len(f.events) >= 4*batchRows {
+		return f.flush()
+	}
+	return nil
+}
+
+// steady tells whether a request counts in the steady window, in ns since the
+// run's T0: it ended inside, as in the steady window's statistics.
+func steady(r *record.Record, start, end int64) bool {
+	return r.InWindow && start != record.None && end != record.None && start < end && r.End >= start && r.End <= end
+}
+
+func (f *fold) flush() error {
+	if err := f.requests.append(f.rows); err != nil {
+		return err
+	}
+	clear(f.rows) // texts of a whole batch hang on each of its rows
+	f.rows = f.rows[:0]
+	if f.chunks == nil {
+		return nil
+	}
+	err := f.chunks.append(f.events)
+	f.events = f.events[:0]
+	return err
+}

@@ -1,0 +1,215 @@
+package sinks
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/ipc"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// journalSchema names the layout of a journal; its columns are found by name.
+const journalSchema = "journal/1"
+
+// A batch ends at flushBytes or flushEvery, whichever comes first. Smaller
+// batches cost three times as much: each has some hundred buffers of framing.
+const (
+	flushBytes = 256 << 10
+	flushEvery = int64(time.Second)
+)
+
+// RunMeta is what a journal says about its run.
+type RunMeta struct {
+	Experiment string         `json:"experiment"`
+	Plan       string         `json:"plan_sha256"`
+	Cell       string         `json:"cell"`
+	CellIndex  int            `json:"cell_index"`
+	Trial      int            `json:"trial"`
+	RunID      string         `json:"run_id"`
+	Seed       int64          `json:"seed"`
+	Axes       map[string]any `json:"axes,omitempty"` // axis → value
+	T0         time.Time      `json:"t0"`             // wall-clock moment of the records' zero
+	Version    string         `json:"version"`
+}
+
+// Journal keeps the records of a running run in an Arrow IPC stream. What was
+// flushed survives the death of the process; Close makes it survive a power
+// cut. It implements Sink and belongs to one goroutine, which calls Flush
+// about once a second when no records come.
+type Journal struct {
+	path    string
+	f       *os.File
+	buf     *bufio.Writer
+	w       *ipc.Writer
+	rb      *array.RecordBuilder
+	cols    []column[requestRow]
+	puts    []func(*requestRow) // one per column
+	packed  *array.BinaryBuilder
+	scratch []byte
+	row     requestRow
+	size    int   // bytes waiting, about
+	waiting int64 // end of the first record that waits, ns since T0
+	err     error // the first failure: everything after it is lost, and said so
+}
+
+// NewJournal creates the journal of one run. An existing file is not touched.
+func NewJournal(path string, meta RunMeta) (*Journal, error) {
+	text, err := json.Marshal(meta)
+	if err != nil {
+		return nil, fmt.Errorf("journal %s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, journalError(path, err)
+	}
+	cols := inJournal(requestColumns())
+	md := arrow.MetadataFrom(map[string]string{"aiperf.schema": journalSchema, "aiperf.run": string(text)})
+	schema := arrow.NewSchema(append(arrowFields(fields(cols)),
+		arrow.Field{Name: chunksColumn, Type: arrow.BinaryTypes.Binary, Nullable: true}), &md)
+	mem := &pool{}
+	j := &Journal{path: path, f: f, buf: bufio.NewWriterSize(f, 64<<10), cols: cols, rb: array.NewRecordBuilder(mem, schema), waiting: record.None}
+	j.w = ipc.NewWriter(j.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem))
+	j.packed = j.rb.Field(len(cols)).(*array.BinaryBuilder)
+	for i := range cols {
+		j.puts = append(j.puts, j.putter(i))
+	}
+	// The writer sends the schema with the first batch. An empty batch sends it
+	// now, so that even a journal without records says whose it is.
+	if err := j.emit(); err != nil {
+		j.rb.Release()
+		return nil, errors.Join(err, f.Close(), os.Remove(path))
+	}
+	return j, nil
+}
+
+// putter appends column i of a row to its builder.
+func (j *Journal) putter(i int) func(*requestRow) {
+	c := &j.cols[i]
+	switch b := j.rb.Field(i).(type) {
+	case *array.Int64Builder:
+		return integers(j, c, 8, b.AppendNull, b.Append)
+	case *array.Int32Builder:
+		return integers(j, c, 4, b.AppendNull, func(v int64) { b.Append(int32(v)) })
+	case *array.Int16Builder:
+		return integers(j, c, 2, b.AppendNull, func(v int64) { b.Append(int16(v)) })
+	case *array.Float64Builder:
+		return func(r *requestRow) {
+			j.size += 8
+			if v := finite(*c.float(r)); v == v {
+				b.Append(v)
+			} else {
+				b.AppendNull()
+			}
+		}
+	case *array.StringBuilder:
+		return func(r *requestRow) {
+			v := *c.text(r)
+			j.size += 4 + len(v)
+			if v == "" {
+				b.AppendNull()
+			} else {
+				b.Append(v)
+			}
+		}
+	case *array.BooleanBuilder:
+		return func(r *requestRow) { b.Append(*c.flag(r)) }
+	}
+	panic("journal: column " + c.Name + " of a kind it cannot hold")
+}
+
+func integers(j *Journal, c *column[requestRow], size int, null func(), put func(int64)) func(*requestRow) {
+	return func(r *requestRow) {
+		j.size += size
+		if v := *c.int(r); v == record.None {
+			null()
+		} else {
+			put(v)
+		}
+	}
+}
+
+// Write adds a record. It flushes by size and by the records' own time.
+func (j *Journal) Write(r *record.Record) error {
+	if j.err != nil {
+		return j.err
+	}
+	j.row.Record = *r
+	for _, put := range j.puts {
+		put(&j.row)
+	}
+	j.row.Record = record.Record{} // keeps nothing of the caller's alive
+	j.scratch = packChunks(j.scratch[:0], r.Sent, r.Chunks)
+	if len(j.scratch) == 0 {
+		j.packed.AppendNull()
+	} else {
+		j.packed.Append(j.scratch)
+	}
+	j.size += 4 + len(j.scratch)
+	if j.waiting == record.None {
+		j.waiting = r.End
+	}
+	late := r.End != record.None && j.waiting != record.None && r.End-j.waiting >= flushEvery
+	if j.size >= flushBytes || late {
+		return j.Flush()
+	}
+	return nil
+}
+
+// Flush hands everything written so far to the system.
+func (j *Journal) Flush() error {
+	if j.err != nil || j.size == 0 {
+		return j.err
+	}
+	return j.emit()
+}
+
+func (j *Journal) emit() error {
+	j.size, j.waiting = 0, record.None
+	rec := j.rb.NewRecord()
+	err := j.w.Write(rec)
+	rec.Release()
+	if err == nil {
+		err = j.buf.Flush()
+	}
+	j.err = journalError(j.path, err)
+	return j.err
+}
+
+// Close flushes, ends the stream, syncs and closes the file. It repeats the
+// first failure of the journal's life.
+func (j *Journal) Close() error {
+	if j.f == nil {
+		return j.err
+	}
+	err := j.Flush()
+	for _, step := range []func() error{j.w.Close, j.buf.Flush, j.f.Sync} {
+		if err == nil {
+			err = journalError(j.path, step())
+		}
+	}
+	if e := j.f.Close(); err == nil {
+		err = journalError(j.path, e)
+	}
+	j.rb.Release()
+	j.f, j.err = nil, err
+	return err
+}
+
+func journalError(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("journal %s: %w", path, err)
+}

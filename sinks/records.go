@@ -1,0 +1,291 @@
+package sinks
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// recordWriter turns records into the lines of profile_export.jsonl.
+type recordWriter struct {
+	info   *RunInfo
+	t0     int64 // unix ns
+	tags   map[string]bool
+	phases map[string][2]int // name → index among all, among profiling phases
+	buf    []byte
+	ok     int64
+	lines  int64
+	errors errorSummary
+}
+
+func newRecordWriter(info *RunInfo, sum *metrics.Summary) *recordWriter {
+	w := &recordWriter{info: info, t0: info.T0.UnixNano(), phases: map[string][2]int{}}
+	if sum != nil && len(sum.Stats) > 0 {
+		w.tags = map[string]bool{}
+		for _, s := range sum.Stats {
+			w.tags[s.Tag] = true
+		}
+	}
+	profiling := 0
+	for i, p := range info.Phases {
+		w.phases[p.Name] = [2]int{i, profiling}
+		if !p.Warmup {
+			profiling++
+		}
+	}
+	return w
+}
+
+// writeRecords reads the journal once: lines for the file (when wanted),
+// counts and errors for the summary.
+func writeRecords(dir, name, journal string, info *RunInfo, sum *metrics.Summary, wanted bool) (*recordWriter, FileInfo, error) {
+	w := newRecordWriter(info, sum)
+	if !wanted {
+		_, err := ReadJournal(journal, func(r *record.Record) error { w.note(r); return nil })
+		return w, FileInfo{}, err
+	}
+	a, err := createArtifact(dir, name)
+	if err != nil {
+		return w, FileInfo{}, err
+	}
+	defer a.f.Abort()
+	out := bufio.NewWriterSize(a, 256<<10)
+	_, err = ReadJournal(journal, func(r *record.Record) error {
+		if !w.note(r) {
+			return nil
+		}
+		_, err := out.Write(w.line(r))
+		return err
+	})
+	if err == nil {
+		err = out.Flush()
+	}
+	if err != nil {
+		return w, FileInfo{}, err
+	}
+	file, err := a.commit("records", "", w.lines)
+	return w, file, err
+}
+
+// note counts a record and tells whether it belongs into the file: warmup and
+// what ended inside the profiling window. What was cut off at the end of the
+// run is in the tables only, as the summary does not count it.
+func (w *recordWriter) note(r *record.Record) bool {
+	switch {
+	case r.Warmup:
+	case !r.InWindow:
+		return false
+	case r.Failed():
+		w.errors.add(errorDetails(r))
+	default:
+		w.ok++
+	}
+	w.lines++
+	return true
+}
+
+// line is one record; valid until the next call.
+func (w *recordWriter) line(r *record.Record) []byte {
+	b := append(w.buf[:0], `{"metadata":`...)
+	b = w.metadata(b, r)
+	b = append(b, `,"metrics":{`...)
+	first := true
+	for _, v := range metrics.PerRecord(r) {
+		if w.tags != nil && !w.tags[v.Tag] {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = metricValue(b, v)
+	}
+	b = append(b, '}')
+	if r.Failed() {
+		b = append(append(b, `,"error":`...), errorDetails(r)...)
+	}
+	w.buf = append(b, "}\n"...)
+	return w.buf
+}
+
+func metricValue(b []byte, v metrics.Value) []byte {
+	b = appendString(b, v.Tag)
+	b = append(b, `:{"value":`...)
+	switch {
+	case v.List != nil:
+		b = append(b, '[')
+		for i, x := range v.List {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendNumber(b, x)
+		}
+		b = append(b, ']')
+	case v.Int:
+		b = strconv.AppendInt(b, int64(v.Value), 10)
+	default:
+		b = appendNumber(b, v.Value)
+	}
+	b = append(b, `,"unit":`...)
+	return append(appendString(b, v.Unit), '}')
+}
+
+// metadata is who the record was and when, in unix ns. Optional keys are
+// absent, never null.
+func (w *recordWriter) metadata(b []byte, r *record.Record) []byte {
+	start := r.Sent
+	for _, t := range []int64{r.Admitted, r.Intended, r.End} { // never sent: as far as it came
+		if start == record.None {
+			start = t
+		}
+	}
+	phase, kind := w.phases[r.Phase], "profiling"
+	if r.Warmup {
+		kind = "warmup"
+	}
+	b = append(b, `{"session_num":`...)
+	b = strconv.AppendInt(b, r.SessionNum, 10)
+	b = pair(b, "x_request_id", r.XRequestID)
+	b = pair(b, "x_correlation_id", r.XCorrelationID)
+	b = pair(b, "conversation_id", r.ConversationID)
+	b = integer(b, "turn_index", r.Turn)
+	b = w.stamp(b, "credit_issued_ns", r.Intended)
+	b = w.stamp(b, "request_start_ns", start)
+	b = w.stamp(b, "request_ack_ns", r.FirstByte)
+	b = w.stamp(b, "request_end_ns", r.End)
+	b = append(append(append(b, `,"worker_id":"worker_`...), strconv.FormatInt(r.Worker, 10)...), '"')
+	b = pair(b, "record_processor_id", "record_processor_0")
+	b = pair(b, "benchmark_phase", kind)
+	b = integer(b, "phase_index", int64(phase[0]))
+	if !r.Warmup {
+		b = integer(b, "profiling_index", int64(phase[1]))
+	}
+	b = pair(b, "phase_name", r.Phase)
+	b = pair(b, "phase_kind", kind)
+	b = append(b, `,"was_cancelled":`...)
+	b = strconv.AppendBool(b, r.Status == record.Cancelled)
+	if r.Status == record.Cancelled {
+		b = w.stamp(b, "cancellation_time_ns", r.End)
+	}
+	b = append(b, `,"context_overflow_skip":false,"agent_depth":0`...)
+	return append(pair(b, "root_correlation_id", r.XCorrelationID), '}')
+}
+
+func (w *recordWriter) stamp(b []byte, key string, t int64) []byte {
+	if t == record.None {
+		return b
+	}
+	return integer(b, key, w.t0+t)
+}
+
+func pair(b []byte, key, value string) []byte {
+	b = append(append(append(b, ',', '"'), key...), '"', ':')
+	return appendString(b, value)
+}
+
+func integer(b []byte, key string, v int64) []byte {
+	b = append(append(append(b, ',', '"'), key...), '"', ':')
+	return strconv.AppendInt(b, v, 10)
+}
+
+// appendString appends a JSON string. Most need no escaping.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
+			out, err := appendJSON(b, s)
+			if err != nil {
+				panic(err) // a string always encodes
+			}
+			return out
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendNumber(b []byte, f float64) []byte {
+	n, _ := number(f).MarshalJSON() // cannot fail
+	return append(b, n...)
+}
+
+// errorDetails is what went wrong, as AIPerf says it: code, type and message.
+// A cancellation has code 499. The message is the server's own where it sent
+// one; what kind of error it was to us is the cause.
+func errorDetails(r *record.Record) []byte {
+	o := object{}
+	switch r.Status {
+	case record.HTTPError:
+		o = o.with("code", r.HTTPStatus).with("type", http.StatusText(int(r.HTTPStatus)))
+	case record.Cancelled:
+		o = o.with("code", 499).with("type", "RequestCancellationError")
+	case record.Timeout:
+		o = o.with("type", "RequestTimeoutError")
+	case record.Truncated:
+		o = o.with("type", "ClientPayloadError")
+	case record.ParseError:
+		o = o.with("type", "InvalidInferenceResultError")
+	case record.Connection:
+		o = o.with("type", "ClientConnectorError")
+	default:
+		o = o.with("type", "ClientError")
+	}
+	message := r.ErrorMessage
+	if message == "" {
+		message = r.ErrorKind
+	}
+	o = o.with("message", message)
+	if r.ErrorKind != "" && r.Status != record.HTTPError {
+		o = o.with("cause", r.ErrorKind)
+	}
+	b, err := o.MarshalJSON()
+	if err != nil {
+		panic(err) // strings and integers always encode
+	}
+	return b
+}
+
+// maxErrors bounds the error summary: messages with an id in them never group.
+const maxErrors = 200
+
+// errorSummary counts equal errors in order of first occurrence.
+type errorSummary struct {
+	at     map[string]int
+	keys   []string
+	counts []int64
+	others int64
+}
+
+func (e *errorSummary) add(details []byte) {
+	i, ok := e.at[string(details)]
+	switch {
+	case ok:
+		e.counts[i]++
+	case len(e.keys) >= maxErrors:
+		e.others++
+	default:
+		if e.at == nil {
+			e.at = map[string]int{}
+		}
+		key := string(bytes.Clone(details))
+		e.at[key] = len(e.keys)
+		e.keys, e.counts = append(e.keys, key), append(e.counts, 1)
+	}
+}
+
+// list is the member error_summary.
+func (e *errorSummary) list() []object {
+	out := []object{}
+	for i, k := range e.keys {
+		out = append(out, object{}.with("error_details", json.RawMessage(k)).with("count", e.counts[i]))
+	}
+	if e.others > 0 {
+		rest := object{}.with("type", "Other").with("message", fmt.Sprintf("further messages, after %d different ones", maxErrors))
+		out = append(out, object{}.with("error_details", rest).with("count", e.others))
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package sinks
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// All stands for "not one": a row about every trial of a cell, or about the
+// whole experiment.
+const All = -1
+
+// Place says what a row is about: a cell's index in the plan and a trial. The
+// runner fills it; identity and axis columns follow from it.
+type Place struct{ Cell, Trial int }
+
+// requestRow is a record with everything a table derives from it. Its times
+// count from the experiment's T0.
+type requestRow struct {
+	record.Record
+	start       int64 // unix ns
+	steady      bool
+	chunks      int64
+	sloOK       int64
+	ttft, ttfo  float64
+	itl         float64
+	latency     float64
+	ttftPlan    float64
+	latencyPlan float64
+	lateness    float64
+	wait        float64
+	tps         float64
+}
+
+// derive fills the columns that the journal leaves out. t0 is the run's T0 as
+// unix ns; the record still counts from it.
+func (r *requestRow) derive(t0 int64) {
+	r.start = record.None
+	for _, t := range []int64{r.Sent, r.Admitted, r.Intended} {
+		if t != record.None {
+			r.start = t0 + t
+			break
+		}
+	}
+	r.ttft, r.ttfo, r.itl, r.latency = r.TTFT(), r.TTFO(), r.ITL(), r.Latency()
+	r.ttftPlan, r.latencyPlan = r.TTFTFromIntended(), r.LatencyFromIntended()
+	r.lateness, r.wait = r.DispatchLateness(), r.AdmissionWait()
+	r.tps = 1e3 / r.itl // tokens/s of one user; Inf, thus null, when all came at once
+	r.chunks = 0
+	for _, c := range r.Chunks {
+		if c.IsContent() {
+			r.chunks++
+		}
+	}
+	r.sloOK = record.None
+	if r.SLOSet {
+		r.sloOK = truth(!r.Failed() && r.SLOFailed == "")
+	}
+}
+
+// shift moves every stamp by d ns.
+func (r *requestRow) shift(d int64) {
+	for _, t := range []*int64{
+		&r.Intended, &r.Admitted, &r.Sent, &r.WriteEnd, &r.FirstByte, &r.FirstToken,
+		&r.FirstOutput, &r.LastToken, &r.End, &r.CancelAsked,
+	} {
+		if *t != record.None {
+			*t += d
+		}
+	}
+}
+
+// chunkRow is one event of a response.
+type chunkRow struct {
+	phase         string
+	request       int64
+	chunk         int64
+	kind          string
+	at            int64
+	gap           float64 // since the content event before; NaN for the first and for what is not content
+	bytes, tokens int64
+	sameRead      bool
+}
+
+// appendChunks adds the rows of r's chunks, moved by d ns.
+func appendChunks(dst []chunkRow, r *record.Record, d int64) []chunkRow {
+	last := int64(record.None)
+	for i, c := range r.Chunks {
+		row := chunkRow{
+			phase: r.Phase, request: r.RequestID, chunk: int64(i), kind: c.Kind.String(), at: c.At + d,
+			gap: math.NaN(), bytes: int64(c.Bytes), tokens: int64(c.Tokens), sameRead: c.SameRead,
+		}
+		if c.Tokens == 0 {
+			row.tokens = record.None
+		}
+		if c.IsContent() {
+			if last != record.None {
+				row.gap = float64(c.At-last) / 1e6
+			}
+			last = c.At
+		}
+		dst = append(dst, row)
+	}
+	return dst
+}
+
+// RunRow is a row of the runs table: one execution of a cell and trial. Times
+// are unix ns (Started, Ended) or ns since the experiment's T0; record.None
+// and NaN where unknown.
+type RunRow struct {
+	Place
+	Started, Ended            int64
+	Planned, Sent, OK, Failed int64
+	Cancelled                 int64
+	WindowStart, WindowEnd    int64
+	SteadyStart, SteadyEnd    int64
+	Seed                      int64
+	ClientCPU                 float64 // share of the usable cores
+	Verdict                   string
+	Attempt                   int64
+	Path                      string // of its AIPerf files, relative to the result directory
+}
+
+// CellRow is a row of the cells table. Pareto and Knee are 0, 1 or record.None.
+type CellRow struct {
+	Place
+	Trials       int64
+	Verdict      string
+	Pareto, Knee int64
+	BestFor      string
+	Reason       string
+}
+
+// MetricRow is one statistic of one metric, of a run or of a cell.
+type MetricRow struct {
+	Place
+	Level, Window, Metric, Stat string
+	Value                       float64
+	Unit                        string
+	Low, High, CV               float64 // of the interval; NaN when there is none
+	N                           int64
+	NEff                        float64
+	Certified                   int64 // 0, 1 or record.None
+	Method                      string
+}
+
+// CheckRow is one check of a verdict.
+type CheckRow struct {
+	Place
+	Level, Check, Severity, Verdict string
+	Value, Limit                    float64
+	Unit, Detail                    string
+}
+
+// TelemetryRow is one sample of one series. T is ns since the experiment's T0.
+type TelemetryRow struct {
+	Place
+	T                      int64
+	Source, Metric, Labels string // labels as canonical JSON
+	Unit, Kind             string // kind: gauge, counter
+	Value                  float64
+}

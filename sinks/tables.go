@@ -1,0 +1,223 @@
+package sinks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"aiperf.dev/aiperf/sweep"
+)
+
+// TablesInput is everything the tables of one experiment are made of.
+type TablesInput struct {
+	Plan    *sweep.Plan
+	T0      time.Time // the experiment's zero; every *_ns in the tables counts from it
+	Version string    // of the program
+	Verdict string
+	Host    string   // what the runner knows about the machine, as JSON
+	Formats []string // parquet is always written; arrow and csv on request
+	Chunks  bool     // write the chunks table
+
+	Journals  []RunJournal
+	Runs      []RunRow
+	Cells     []CellRow
+	Metrics   []MetricRow
+	Checks    []CheckRow
+	Telemetry []TelemetryRow // no table without rows
+}
+
+// TablesInfo is what was written and what was found in the journals.
+type TablesInfo struct {
+	Files    []FileInfo
+	Journals []JournalInfo // in the order of the tables: by cell and trial
+}
+
+// WriteTables folds the journals and writes every table into dir. Each file is
+// whole or absent.
+func WriteTables(dir string, in TablesInput) (TablesInfo, error) {
+	s := &tableSet{dir: dir, in: &in, id: newIdentity(in.Plan)}
+	defer s.abort()
+	for _, f := range in.Formats {
+		if !slices.Contains(Formats(), f) {
+			return TablesInfo{}, fmt.Errorf("tables: no format %q; there are %v", f, Formats())
+		}
+	}
+	info, err := s.foldAll()
+	if err != nil {
+		return info, err
+	}
+	err = errors.Join(
+		small(s, "runs", runColumns(), in.Runs, func(r *RunRow) Place { return r.Place }),
+		small(s, "cells", cellColumns(), in.Cells, func(r *CellRow) Place { return Place{r.Cell, All} }),
+		small(s, "metrics", metricColumns(), in.Metrics, func(r *MetricRow) Place { return r.Place }),
+		small(s, "checks", checkColumns(), in.Checks, func(r *CheckRow) Place { return r.Place }))
+	if err == nil && len(in.Telemetry) > 0 {
+		err = small(s, "telemetry", telemetryColumns(), in.Telemetry, func(r *TelemetryRow) Place { return r.Place })
+	}
+	info.Files = s.files
+	return info, err
+}
+
+// Formats are the formats a table can be written in.
+func Formats() []string { return []string{"parquet", "arrow", "csv"} }
+
+// tableSet is the files of one WriteTables.
+type tableSet struct {
+	dir   string
+	in    *TablesInput
+	id    *identity
+	open  map[string][]*artifact // by table, until they are committed
+	files []FileInfo
+}
+
+// outputs opens a table's files in every format that was asked for.
+func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
+	meta := s.meta(name)
+	var outs []output
+	for _, format := range Formats() {
+		if format != "parquet" && !slices.Contains(s.in.Formats, format) {
+			continue
+		}
+		a, err := createArtifact(s.dir, name+"."+format)
+		if err != nil {
+			return nil, err
+		}
+		if s.open == nil {
+			s.open = map[string][]*artifact{}
+		}
+		s.open[name] = append(s.open[name], a)
+		o, err := newOutput(format, a, name, fs, meta)
+		if err != nil {
+			return nil, err
+		}
+		outs = append(outs, o)
+	}
+	return outs, nil
+}
+
+func newOutput(format string, a interface {
+	Write([]byte) (int, error)
+	Seek(int64, int) (int64, error)
+}, name string, fs []Field, meta map[string]string,
+) (output, error) {
+	switch format {
+	case "parquet":
+		return newParquetOutput(a, name, fs, meta), nil
+	case "arrow":
+		m := map[string]string{"aiperf.units": unitsJSON(fs)}
+		for k, v := range meta {
+			m[k] = v
+		}
+		return newArrowOutput(a, fs, m)
+	case "csv":
+		return newCSVOutput(a, fs), nil
+	}
+	return nil, fmt.Errorf("no format %q; there are %v", format, Formats())
+}
+
+// meta is a table's file metadata.
+func (s *tableSet) meta(name string) map[string]string {
+	type axis struct {
+		Name string `json:"name"`
+		Path string `json:"path"`
+	}
+	axes := []axis{}
+	for _, a := range s.in.Plan.Axes {
+		axes = append(axes, axis{"axis_" + axisName(a.Name), a.Path})
+	}
+	text, err := json.Marshal(axes)
+	if err != nil {
+		panic(err) // strings only
+	}
+	return map[string]string{
+		"aiperf.schema":      schemaOf(name),
+		"aiperf.version":     s.in.Version,
+		"aiperf.experiment":  s.in.Plan.Name,
+		"aiperf.plan_sha256": s.in.Plan.Hash,
+		"aiperf.t0_unix_ns":  strconv.FormatInt(s.in.T0.UnixNano(), 10),
+		"aiperf.verdict":     s.in.Verdict,
+		"aiperf.axes":        string(text),
+		"aiperf.host":        s.in.Host,
+	}
+}
+
+func schemaOf(table string) string { return fmt.Sprintf("%s/%d", table, schemaVersion) }
+
+// commit gives a table's files their names.
+func (s *tableSet) commit(name string, rows int64) error {
+	for _, a := range s.open[name] {
+		info, err := a.commit("table", schemaOf(name), rows)
+		if err != nil {
+			return err
+		}
+		s.files = append(s.files, info)
+	}
+	return nil
+}
+
+// abort removes what was not committed.
+func (s *tableSet) abort() {
+	for _, as := range s.open {
+		for _, a := range as {
+			a.f.Abort()
+		}
+	}
+}
+
+// foldAll writes requests and chunks.
+func (s *tableSet) foldAll() (info TablesInfo, err error) {
+	f := &fold{t0: s.in.T0, mem: &pool{}}
+	if f.requests, err = newTable("requests", s.id, inTable(requestColumns()), s.outputs); err != nil {
+		return info, err
+	}
+	if s.in.Chunks {
+		if f.chunks, err = newTable("chunks", s.id, chunkColumns(), s.outputs); err != nil {
+			return info, err
+		}
+	}
+	for _, run := range inOrder(s.in.Journals) {
+		ji, err := f.journal(run)
+		if err != nil {
+			return info, err
+		}
+		info.Journals = append(info.Journals, ji)
+	}
+	if err := closeTable(s, f.requests); err != nil || f.chunks == nil {
+		return info, err
+	}
+	return info, closeTable(s, f.chunks)
+}
+
+// inOrder are the runs by cell and trial.
+func inOrder(runs []RunJournal) []RunJournal {
+	out := slices.Clone(runs)
+	slices.SortStableFunc(out, func(a, b RunJournal) int {
+		if a.Cell != b.Cell {
+			return a.Cell - b.Cell
+		}
+		return a.Trial - b.Trial
+	})
+	return out
+}
+
+// small writes a table whose rows are all in memory.
+func small[R any](s *tableSet, name string, cols []column[R], rows []R, place func(*R) Place) error {
+	t, err := newTable(name, s.id, cols, s.outputs)
+	if err != nil {
+		return err
+	}
+	if err := writeRows(t, rows, place); err != nil {
+		return err
+	}
+	return closeTable(s, t)
+}
+
+func closeTable[R any](s *tableSet, t *table[R]) error {
+	if err := t.close(); err != nil {
+		return err
+	}
+	return s.commit(t.name, t.written)
+}
