@@ -2,6 +2,15 @@
 // connections it owns and stamps what comes back. In goes an Exchange, out
 // comes the same Exchange, filled. It knows HTTP and event-stream framing and
 // nothing of what bodies mean.
+//
+// The steps: Start takes an idle connection (pool.go) or dials one (dial.go)
+// and writes the request on the caller's goroutine (conn.go). One goroutine
+// lives with each connection: resident in a single raw read on Linux
+// (raw_linux.go), in plain reads for TLS and elsewhere (pull.go). It feeds what
+// it reads to the parsers of package wire and collects events with their
+// stamps (reception.go). The same goroutine calls Done. Deadlines and
+// cancellations wait in one heap with one goroutine (flight.go). HTTP/2 and
+// proxies go through net/http behind the same Client (nethttp.go).
 package transport
 
 import (
@@ -13,7 +22,7 @@ import (
 type Exchange struct {
 	// Asked for.
 	Target      int    // index into Config.Targets
-	Path        string // request target, "/v1/chat/completions"
+	Path        string // request target below the target's own path, "/v1/chat/completions"
 	Header      []byte // extra header lines, each ended by CRLF, pre-rendered
 	Body        []byte
 	Stream      bool              // expect an event stream
@@ -21,7 +30,7 @@ type Exchange struct {
 	Deadline    int64             // ns since T0 after which it fails with Timeout; record.None for never
 	CancelAfter int64             // ns after WriteEnd at which it is cancelled on purpose; record.None for never
 	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block; may be nil
-	Done        func(*Exchange)   // called exactly once, on any goroutine; must not block for long
+	Done        func(*Exchange)   // called exactly once, on any goroutine but never from within Start; must not block for long
 
 	// Filled in. Times are ns since T0 of Config.Clock, record.None if they did not happen.
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
@@ -36,10 +45,14 @@ type Exchange struct {
 	BytesSent, BytesReceived                    int64
 	ReceiveLag                                  float64 // µs, NaN if unknown
 
-	Payload  []byte  // all event payloads (or the body) one after the other
-	Events   []Event // in order of arrival
-	Streamed bool    // the answer was an event stream on the wire
-	User     any     // the caller's
+	Payload    []byte  // all event payloads (or the body) one after the other
+	Events     []Event // in order of arrival
+	Streamed   bool    // the answer was an event stream on the wire
+	Unfinished bool    // the stream ended inside an event, which was dropped
+	User       any     // the caller's
+
+	op      *op
+	buffers *buffers
 }
 
 // Event is one message of the response: Payload[Start:End] and its stamp.
@@ -47,6 +60,7 @@ type Event struct {
 	Start, End int32
 	At, Low    int64 // see record.Chunk
 	SameRead   bool
+	Error      bool // its event field said "error"
 }
 
 // Data is the payload of event i.
@@ -63,5 +77,20 @@ type Config struct {
 	HTTP2                         bool
 	ProxyEnv                      bool
 	SourceAddresses               []string
-	MaxBody                       int64 // bytes kept per response; 0 means 64 MiB
+	MaxBody                       int64  // bytes kept per response; 0 means 64 MiB
+	UserAgent                     string // "" means aiperf
+}
+
+// Stats is what a client did so far.
+type Stats struct {
+	Dials      int64  // connections opened, or tried
+	Reconnects int64  // idle connections found closed by the server before anything was written
+	Reused     int64  // requests carried by a connection that existed
+	Stamps     string // "kernel" or "application": the best kind any target gets
+	Exact      int64  // events whose arrival is known
+	Interval   int64  // events whose arrival is only bounded from both sides
+	// ClockJumps counts changes of the wall clock against the monotonic one by
+	// more than 10 µs within a second; ClockJump is the largest, in ns. Kernel
+	// stamps around a jump are off by up to that much.
+	ClockJumps, ClockJump int64
 }

@@ -1,0 +1,375 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Client sends exchanges to its targets. All methods may be called at any time
+// from any goroutine.
+type Client struct {
+	clock   record.Clock
+	maxBody int64
+	targets []*target
+	sources []netip.Addr
+	offset  *wallOffset
+	flight  *flight
+	dialing chan struct{} // capacity: dials at once
+
+	// Borrowed memory.
+	heads   sync.Pool // *[]byte: rendered request headers
+	buffers sync.Pool // *buffers: payloads and events
+	inboxes *sync.Pool
+	pages   *sync.Pool
+
+	mu     sync.Mutex
+	live   map[*conn]struct{} // nil once closed
+	timers sync.WaitGroup     // the goroutine of flight.run
+	conns  sync.WaitGroup     // goroutines of connections, dials and late writers
+
+	sourceTurn                 atomic.Uint64
+	dials, reconnects, reused  atomic.Int64
+	exactEvents, boundedEvents atomic.Int64
+}
+
+// Open prepares a client: it reads the targets and TLS files and looks host
+// names up, once. Nothing is connected yet.
+func Open(cfg Config) (*Client, error) {
+	cl := &Client{
+		clock:   cfg.Clock,
+		maxBody: cfg.MaxBody,
+		flight:  newFlight(),
+		dialing: make(chan struct{}, dialsAtOnce),
+		inboxes: newInboxes(),
+		pages:   newPages(),
+		live:    map[*conn]struct{}{},
+	}
+	if cl.maxBody <= 0 {
+		cl.maxBody = defaultMaxBody
+	}
+	cl.maxBody = min(cl.maxBody, math.MaxInt32)
+	cl.heads.New = func() any { b := make([]byte, 0, 1<<10); return &b }
+	cl.buffers.New = func() any { return &buffers{} }
+	for _, s := range cfg.SourceAddresses {
+		a, err := netip.ParseAddr(s)
+		if err != nil {
+			return nil, fmt.Errorf("source address %q: not an IP address", s)
+		}
+		cl.sources = append(cl.sources, a)
+	}
+	if err := cl.aim(&cfg); err != nil {
+		return nil, err
+	}
+	raiseDescriptors()
+	cl.offset = newWallOffset(cl.clock)
+	cl.timers.Add(1)
+	go func() {
+		defer cl.timers.Done()
+		cl.flight.run(cl.clock, newAlarm(), cl.expire, cl.offset.sample)
+	}()
+	return cl, nil
+}
+
+// aim makes the targets.
+func (cl *Client) aim(cfg *Config) error {
+	mode, ok := map[string]reuse{"": pooled, "pooled": pooled, "never": never, "sticky-user-sessions": sticky}[cfg.Reuse]
+	if !ok {
+		return fmt.Errorf("connection reuse %q is unknown; use pooled, never or sticky-user-sessions", cfg.Reuse)
+	}
+	if len(cfg.Targets) == 0 {
+		return fmt.Errorf("no URL to send to; give one, like http://localhost:8000")
+	}
+	agent := cfg.UserAgent
+	if agent == "" {
+		agent = "aiperf"
+	}
+	if err := CheckHeader("User-Agent", agent); err != nil {
+		return err
+	}
+	shared, err := tlsConfig(cfg)
+	if err != nil {
+		return err
+	}
+	for _, raw := range cfg.Targets {
+		t, err := parseTarget(raw, agent, mode)
+		if err != nil {
+			return err
+		}
+		if err := cl.equip(t, cfg, shared); err != nil {
+			return err
+		}
+		cl.targets = append(cl.targets, t)
+	}
+	return nil
+}
+
+// Start sends x and returns without waiting for the network: it writes on an
+// idle connection if there is one, and otherwise leaves dialling to a
+// goroutine. x.Done is called exactly once, later.
+func (cl *Client) Start(x *Exchange) {
+	x.reset()
+	o := &op{cl: cl, x: x}
+	x.op = o
+	if !cl.flight.add(o) {
+		go refuse(x, "the client is closed")
+		return
+	}
+	if x.Target < 0 || x.Target >= len(cl.targets) {
+		cl.aside(func() { o.finish(ours("target", fmt.Sprintf("no target %d", x.Target))) })
+		return
+	}
+	o.t = cl.targets[x.Target]
+	if err := checkPath(x.Path); err != nil {
+		cl.aside(func() { o.finish(ours("path", err.Error())) })
+		return
+	}
+	if o.t.via != nil {
+		cl.aside(func() { cl.roundTrip(o) })
+		return
+	}
+	if c := o.t.pool.take(x.Affinity); c != nil {
+		switch c.send(o, true) {
+		case started:
+			return
+		case refused:
+			cl.aside(func() { cl.returnUnused(c); o.finish(o.killed()) })
+			return
+		}
+		cl.reconnects.Add(1)
+	}
+	cl.aside(func() { cl.dialFor(o) })
+}
+
+// aside runs f on a goroutine that Close waits for.
+func (cl *Client) aside(f func()) {
+	cl.conns.Add(1)
+	go func() {
+		defer cl.conns.Done()
+		f()
+	}()
+}
+
+// refuse ends an exchange that a closed client was given.
+func refuse(x *Exchange, why string) {
+	x.Status, x.ErrorKind, x.ErrorText = record.Client, "closed", why
+	x.Done(x)
+}
+
+// ours is an ending that is this program's fault.
+func ours(kind, text string) ending {
+	return ending{status: record.Client, kind: kind, text: text, asked: record.None}
+}
+
+// dialFor opens a connection for o and lives with it.
+func (cl *Client) dialFor(o *op) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if !o.begin(cancel) {
+		o.finish(o.killed())
+		return
+	}
+	c, err := cl.dial(ctx, o.t)
+	if err != nil {
+		e := o.killed()
+		if !e.isSet() {
+			e = failed(err)
+		}
+		o.finish(e)
+		return
+	}
+	o.t.pool.adopt(c, o.x.Affinity)
+	if c.send(o, false) == refused {
+		cl.returnUnused(c)
+		o.finish(o.killed())
+	}
+	c.run()
+}
+
+// returnUnused puts a connection that carried nothing where others find it.
+func (cl *Client) returnUnused(c *conn) {
+	if !c.t.pool.put(c) {
+		c.poke()
+	}
+}
+
+// Predial opens connections until every target has n idle ones, or ctx ends.
+// The first error is returned after all attempts have ended.
+func (cl *Client) Predial(ctx context.Context, n int) error {
+	if !cl.flight.enter() {
+		return fmt.Errorf("predial: the client is closed")
+	}
+	defer cl.flight.active.Done()
+	results := make(chan error)
+	total := 0
+	for _, t := range cl.targets {
+		if t.via != nil {
+			continue
+		}
+		for range n - t.pool.waiting() {
+			total++
+			cl.aside(func() { cl.predial(ctx, t, results) })
+		}
+	}
+	var first error
+	for range total {
+		if err := <-results; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// predial opens one connection and lives with it.
+func (cl *Client) predial(ctx context.Context, t *target, result chan<- error) {
+	c, err := cl.dial(ctx, t)
+	if err != nil {
+		result <- fmt.Errorf("connect to %s: %s", t.name, reason(err))
+		return
+	}
+	cl.returnUnused(c)
+	result <- nil
+	c.run()
+}
+
+// Probe makes one TCP connection to a target and closes it.
+func (cl *Client) Probe(ctx context.Context, target int) error {
+	t := cl.targets[target]
+	if t.via != nil {
+		return nil
+	}
+	tcp, err := cl.connect(ctx, t)
+	if err != nil {
+		return fmt.Errorf("cannot reach %s: %s", t.name, reason(err))
+	}
+	return tcp.Close()
+}
+
+// Cancel ends x: its socket is closed and Done is called, on the goroutine of
+// its connection, with status Cancelled. An exchange that is over stays as it is.
+func (cl *Client) Cancel(x *Exchange) {
+	if o := x.op; o != nil {
+		o.end(ending{status: record.Cancelled, kind: "cancelled", asked: cl.clock.Now()})
+	}
+}
+
+// CancelAll ends every exchange under way with status.
+func (cl *Client) CancelAll(status record.Status) {
+	now := cl.clock.Now()
+	for _, o := range cl.flight.all() {
+		cl.expire(o, status, now)
+	}
+}
+
+// expire ends o because its time, due, has come.
+func (cl *Client) expire(o *op, status record.Status, due int64) {
+	e := ending{status: status, asked: due}
+	if status == record.Cancelled {
+		e.kind = "cancelled"
+	}
+	o.end(e)
+}
+
+// Forget ends a sticky session: its connections are closed, at once or after
+// what they carry.
+func (cl *Client) Forget(affinity string) {
+	for _, t := range cl.targets {
+		for _, c := range t.pool.forget(affinity) {
+			c.poke()
+		}
+	}
+}
+
+// Release takes x's payload and events back. x must not be used after.
+func (cl *Client) Release(x *Exchange) {
+	b := x.buffers
+	if b == nil {
+		return
+	}
+	b.payload, b.events = x.Payload, x.Events
+	x.Payload, x.Events, x.buffers, x.op = nil, nil, nil, nil
+	if cap(b.payload) <= maxRecycled {
+		cl.buffers.Put(b)
+	}
+}
+
+// Stats is what happened so far.
+func (cl *Client) Stats() Stats {
+	s := Stats{
+		Dials: cl.dials.Load(), Reconnects: cl.reconnects.Load(), Reused: cl.reused.Load(),
+		Exact: cl.exactEvents.Load(), Interval: cl.boundedEvents.Load(), Stamps: "application",
+	}
+	s.ClockJumps, s.ClockJump = cl.offset.jumped()
+	for _, t := range cl.targets {
+		if kernelStamps && t.via == nil {
+			s.Stamps = "kernel"
+		}
+	}
+	return s
+}
+
+// count adds a finished exchange to the statistics.
+func (cl *Client) count(x *Exchange) {
+	if x.Reused {
+		cl.reused.Add(1)
+	}
+	bounded := int64(0)
+	for i := range x.Events {
+		if x.Events[i].Low != x.Events[i].At {
+			bounded++
+		}
+	}
+	if bounded > 0 {
+		cl.boundedEvents.Add(bounded)
+	}
+	if n := int64(len(x.Events)) - bounded; n > 0 && !math.IsNaN(x.ReceiveLag) {
+		cl.exactEvents.Add(n)
+	}
+}
+
+// Close cancels what is under way, closes every connection and waits for all
+// goroutines. It must not be called from Done or OnEvent.
+func (cl *Client) Close() error {
+	cl.flight.close()
+	cl.CancelAll(record.Cancelled)
+	cl.flight.active.Wait()
+	cl.mu.Lock()
+	live := cl.live
+	cl.live = nil
+	cl.mu.Unlock()
+	for c := range live {
+		c.poke()
+	}
+	for _, t := range cl.targets {
+		if t.via != nil {
+			t.via.CloseIdleConnections()
+		}
+	}
+	cl.conns.Wait()
+	cl.timers.Wait()
+	cl.offset.sample()
+	return nil
+}
+
+// keep registers a connection; false once closed.
+func (cl *Client) keep(c *conn) bool {
+	cl.mu.Lock()
+	defer cl.mu.Unlock()
+	if cl.live == nil {
+		return false
+	}
+	cl.live[c] = struct{}{}
+	return true
+}
+
+// gone forgets a connection that ended.
+func (cl *Client) gone(c *conn) {
+	cl.mu.Lock()
+	delete(cl.live, c)
+	cl.mu.Unlock()
+}

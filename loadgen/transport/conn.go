@@ -1,0 +1,261 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport/wire"
+)
+
+// conn is one HTTP/1.1 connection. One goroutine, that of run, reads it for
+// its whole life and delivers what it carries; whoever starts an exchange
+// writes it. Both meet under the exchange's op.mu.
+type conn struct {
+	cl  *Client
+	t   *target
+	tcp *net.TCPConn
+	nc  net.Conn    // what is read and written: tcp, or TLS over it
+	raw rawConn     // non-blocking access to tcp, where the platform has it
+	src stampSource // tells when the last read of nc got its bytes
+
+	cur  atomic.Pointer[op] // the exchange that is under way; see op.c
+	dead atomic.Bool        // no further exchange may start
+	resp wire.Response
+	rec  reception
+
+	// Guarded by the pool.
+	session  string
+	up, down *conn
+	in       *list
+
+	used                    bool  // carried an exchange before
+	dnsTime, dialTime, tlsT int64 // ns it took to open, told by its first exchange
+	err                     error // why reading ended
+}
+
+// errUnasked ends a connection on which bytes came that belong to no request.
+var errUnasked = errors.New("the server sent bytes that were not asked for")
+
+// sent says how an attempt to send on a connection went.
+type sent uint8
+
+const (
+	started sent = iota // under way: the connection's goroutine delivers it
+	stale               // the server had closed it and nothing was written
+	refused             // the exchange's end was asked for before
+)
+
+// send writes o's request as far as the socket takes it without waiting; a
+// goroutine writes the rest.
+func (c *conn) send(o *op, reused bool) sent {
+	head := c.cl.heads.Get().(*[]byte)
+	*head = c.t.appendHead((*head)[:0], o.x)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.kill.isSet() {
+		c.cl.heads.Put(head)
+		return refused
+	}
+	c.begin(o, reused)
+	if c.dead.Load() { // run saw the end of the connection and no exchange
+		return c.unsend(o, head)
+	}
+	if !c.raw.ok() || c.t.tls != nil {
+		c.handOver(o, head, 0)
+		return started
+	}
+	n, err := c.raw.tryWrite(reused, *head, o.x.Body)
+	if err != nil && n == 0 && reused {
+		return c.unsend(o, head)
+	}
+	x := o.x
+	x.Sent = c.raw.wroteAt()
+	c.rec.stamp.at = x.Sent
+	x.BytesSent = int64(n)
+	switch {
+	case err != nil: // nobody else can have noticed: end it as its reader would
+		o.kill = ending{status: record.Connection, kind: "reset", text: "write: " + reason(err), asked: record.None}
+		c.cl.heads.Put(head)
+		c.poke()
+	case n == len(*head)+len(x.Body):
+		x.WriteEnd = c.cl.clock.Now()
+		c.cl.heads.Put(head)
+		o.armCancel()
+	default:
+		c.handOver(o, head, n)
+	}
+	return started
+}
+
+// begin ties o and c together.
+func (c *conn) begin(o *op, reused bool) {
+	x := o.x
+	x.Reused = reused
+	if !c.used && !reused {
+		x.DNS, x.Dial, x.TLS = c.dnsTime, c.dialTime, c.tlsT
+	}
+	c.used = true
+	c.resp.Reset()
+	x.Sent = c.cl.clock.Now()
+	c.rec.begin(x)
+	o.c = c
+	c.cur.Store(o)
+}
+
+// unsend unties them: nothing was written.
+func (c *conn) unsend(o *op, head *[]byte) sent {
+	c.cur.Store(nil)
+	o.c = nil
+	o.x.Sent, o.x.Reused = record.None, false
+	c.cl.heads.Put(head)
+	c.dead.Store(true)
+	c.poke()
+	return stale
+}
+
+// handOver lets a goroutine write what is left after n bytes. It is called
+// under o.mu.
+func (c *conn) handOver(o *op, head *[]byte, n int) {
+	o.writing = true
+	c.cl.conns.Add(1)
+	go c.writeRest(o, head, n)
+}
+
+// writeRest writes header and body from byte n on, waiting as long as it takes
+// or until the connection is closed. How a failed write ends the exchange is
+// for the reader to find out: the server may have said why.
+func (c *conn) writeRest(o *op, head *[]byte, n int) {
+	defer c.cl.conns.Done()
+	body := o.x.Body
+	var wrote int64
+	var err error
+	if c.t.tls != nil { // one record rather than two
+		*head = append(*head, body...)
+		body = nil
+	}
+	if n < len(*head) {
+		wrote, err = writeAll(c.nc, (*head)[n:])
+		n = len(*head)
+	}
+	if err == nil && len(body) > 0 {
+		var more int64
+		more, err = writeAll(c.nc, body[n-len(*head):])
+		wrote += more
+	}
+	at := c.cl.clock.Now()
+	if err != nil {
+		at = record.None
+	}
+	if cap(*head) <= maxRecycled {
+		c.cl.heads.Put(head)
+	}
+	o.written(wrote, at)
+}
+
+func writeAll(w io.Writer, b []byte) (int64, error) {
+	n, err := w.Write(b)
+	return int64(n), err
+}
+
+// poke wakes whoever reads or writes c, so that they end. It does not wait.
+func (c *conn) poke() {
+	c.dead.Store(true)
+	c.tcp.SetDeadline(time.Unix(1, 0)) //nolint:errcheck // it fails only when closed already
+}
+
+// run reads c until it ends, then closes it and delivers what it carried.
+func (c *conn) run() {
+	if c.raw.ok() && c.t.tls == nil {
+		c.err = c.raw.resident(c)
+	} else {
+		c.err = c.pull()
+	}
+	if c.err == nil {
+		c.err = errUnasked
+	}
+	c.dead.Store(true)
+	c.t.pool.remove(c)
+	c.nc.Close() //nolint:errcheck // nothing depends on it any more
+	c.cl.gone(c)
+	if o := c.cur.Load(); o != nil {
+		c.abandon(o)
+	}
+}
+
+// received takes b, which one read delivered; false ends the connection.
+func (c *conn) received(b []byte, a arrival) bool {
+	o := c.cur.Load()
+	if o == nil {
+		return false // nobody asked for anything
+	}
+	o.mu.Lock() // waits for the write that is being made
+	mine, killed := o.c == c, o.kill.isSet()
+	o.mu.Unlock()
+	if !mine || killed {
+		return false
+	}
+	x := o.x
+	x.BytesReceived += int64(len(b))
+	c.rec.arrive(c.cl.offset.stamp(a, c.rec.stamp.at))
+	rest, err := c.resp.Feed(b)
+	c.rec.depart()
+	switch {
+	case err != nil:
+		c.settle(o, c.rec.broken(err), false)
+		return false
+	case c.resp.Done():
+		return c.settle(o, c.rec.end(), c.resp.KeepAlive() && len(rest) == 0)
+	}
+	return true
+}
+
+// settle ends o as e says. If the connection is fit for another request it
+// goes back to the pool before the exchange is delivered.
+func (c *conn) settle(o *op, e ending, reusable bool) bool {
+	c.rec.settle()
+	o.mu.Lock()
+	c.cur.Store(nil)
+	reusable = reusable && !o.writing && !o.kill.isSet()
+	if reusable {
+		o.c = nil
+	}
+	o.mu.Unlock()
+	kept := reusable && c.t.pool.put(c)
+	o.finish(e)
+	return kept
+}
+
+// abandon ends o, which c carried when it ended.
+func (c *conn) abandon(o *op) {
+	o.mu.Lock()
+	mine, kill := o.c == c, o.kill
+	o.mu.Unlock()
+	if !mine {
+		return
+	}
+	e := kill
+	if !kill.isSet() {
+		e = c.broke()
+	}
+	c.settle(o, e, false)
+}
+
+// broke says how the exchange ended when the connection did.
+func (c *conn) broke() ending {
+	eof := errors.Is(c.err, io.EOF)
+	switch {
+	case eof && c.resp.EOF() == nil:
+		return c.rec.end()
+	case c.resp.Started():
+		return c.rec.cut(c.err)
+	case eof:
+		return ending{status: record.Connection, kind: "reset", text: "the server closed the connection without an answer", asked: record.None}
+	}
+	e := failed(c.err)
+	e.text = "the connection broke before an answer: " + e.text
+	return e
+}

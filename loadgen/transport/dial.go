@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+const (
+	dialsAtOnce = 128              // more only fill the server's accept queue
+	dialTimeout = 30 * time.Second // for an exchange without a nearer deadline
+)
+
+// dial opens a connection to t: the address whose turn it is, then the others.
+func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
+	select {
+	case cl.dialing <- struct{}{}:
+		defer func() { <-cl.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	cl.dials.Add(1)
+	began := cl.clock.Now()
+	tcp, err := cl.connect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	c, err := cl.newConn(t, tcp)
+	if err != nil {
+		tcp.Close() //nolint:errcheck // the first error counts
+		return nil, err
+	}
+	c.dialTime = cl.clock.Now() - began
+	if err := c.handshake(ctx); err != nil {
+		tcp.Close() //nolint:errcheck // the first error counts
+		return nil, err
+	}
+	c.dnsTime = t.dns.Swap(record.None)
+	if !cl.keep(c) {
+		tcp.Close() //nolint:errcheck // the first error counts
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+// connect makes the TCP connection.
+func (cl *Client) connect(ctx context.Context, t *target) (*net.TCPConn, error) {
+	var first error
+	addrs := t.next()
+	for i, addr := range addrs {
+		tcp, err := cl.dialAddr(ctx, addr)
+		if err == nil {
+			if i > 0 {
+				t.retire(addrs[:i])
+			}
+			return tcp, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// dialAddr connects to addr from the source address whose turn it is.
+func (cl *Client) dialAddr(ctx context.Context, addr netip.AddrPort) (*net.TCPConn, error) {
+	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 15 * time.Second}}
+	var local netip.AddrPort
+	if n := uint64(len(cl.sources)); n > 0 {
+		local = netip.AddrPortFrom(cl.sources[cl.sourceTurn.Add(1)%n], 0)
+		d.Control = bindLate
+	}
+	return d.DialTCP(ctx, "tcp", local, addr)
+}
+
+// newConn wraps a fresh TCP connection. Nagle's delay is off: net does that.
+func (cl *Client) newConn(t *target, tcp *net.TCPConn) (*conn, error) {
+	c := &conn{cl: cl, t: t, tcp: tcp, tlsT: record.None}
+	raw, err := newRawConn(tcp, cl.clock.Now)
+	if err != nil {
+		return nil, err
+	}
+	c.raw = raw
+	if err := c.raw.stampSocket(); err != nil {
+		return nil, fmt.Errorf("receive stamps: %w", err)
+	}
+	c.resp.Sink = &c.rec
+	c.rec.maxBody, c.rec.free = cl.maxBody, &cl.buffers
+	timed := newTimedConn(tcp, cl.clock.Now)
+	c.nc, c.src = timed, timed
+	return c, nil
+}
+
+// handshake puts TLS over the connection if its target wants it.
+func (c *conn) handshake(ctx context.Context) error {
+	if c.t.tls == nil {
+		return nil
+	}
+	began := c.cl.clock.Now()
+	stamped := newStampedConn(c.tcp, &c.raw, c.cl.clock.Now)
+	over := tls.Client(stamped, c.t.tls)
+	if err := over.HandshakeContext(ctx); err != nil {
+		return &handshakeError{err}
+	}
+	c.nc, c.src = over, stamped
+	c.tlsT = c.cl.clock.Now() - began
+	return nil
+}

@@ -1,0 +1,15 @@
+package transport
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// What the operating system calls the failures that are told apart.
+var (
+	errnoDescriptors = [...]syscall.Errno{windows.WSAEMFILE, windows.WSAENOBUFS}
+	errnoPorts       = [...]syscall.Errno{windows.WSAEADDRNOTAVAIL, windows.WSAEADDRINUSE}
+	errnoRefused     = [...]syscall.Errno{windows.WSAECONNREFUSED}
+	errnoUnreachable = [...]syscall.Errno{windows.WSAEHOSTUNREACH, windows.WSAENETUNREACH, windows.WSAENETDOWN}
+)

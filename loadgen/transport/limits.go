@@ -1,0 +1,31 @@
+package transport
+
+import "fmt"
+
+// reservedDescriptors are kept for files, logs and what else a run opens.
+const reservedDescriptors = 64
+
+// Preflight tells why n connections at once cannot fit on this machine, or nil.
+func (cl *Client) Preflight(n int) error {
+	if limit, open, ok := descriptors(); ok && n+open+reservedDescriptors > limit {
+		return fmt.Errorf("%d connections need %d file descriptors and the limit is %d (%d are open); raise it with ulimit -n, or lower the concurrency",
+			n, n+open+reservedDescriptors, limit, open)
+	}
+	ports, ok := localPorts()
+	if !ok {
+		return nil
+	}
+	destinations := 0
+	for _, t := range cl.targets {
+		if t.via == nil {
+			t.mu.Lock()
+			destinations += len(t.addrs)
+			t.mu.Unlock()
+		}
+	}
+	if room := ports * max(1, len(cl.sources)) * max(1, destinations); n > room {
+		return fmt.Errorf("%d connections need as many local ports and there are %d (%d per source and destination address); list more source addresses, widen net.ipv4.ip_local_port_range, or lower the concurrency",
+			n, room, ports)
+	}
+	return nil
+}

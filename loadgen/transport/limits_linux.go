@@ -1,0 +1,27 @@
+package transport
+
+import (
+	"fmt"
+	"os"
+)
+
+// localPorts is how many ports outgoing connections choose from.
+func localPorts() (n int, ok bool) {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return 0, false
+	}
+	var low, high int
+	if _, err := fmt.Sscan(string(b), &low, &high); err != nil || high < low {
+		return 0, false
+	}
+	return high - low + 1, true
+}
+
+func openDescriptors() int {
+	names, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(names)
+}

@@ -1,0 +1,139 @@
+package transport
+
+import "sync"
+
+// pool holds a target's idle connections, last used first. With sticky
+// sessions each session has its own; unclaimed ones serve whoever comes first.
+type pool struct {
+	mu       sync.Mutex
+	reuse    reuse
+	idle     list
+	sessions map[string]*list
+}
+
+type reuse uint8
+
+const (
+	pooled reuse = iota
+	never
+	sticky
+)
+
+// list is an intrusive stack of connections.
+type list struct {
+	top *conn
+	n   int
+}
+
+func (l *list) push(c *conn) {
+	c.up, c.down, c.in = nil, l.top, l
+	if l.top != nil {
+		l.top.up = c
+	}
+	l.top = c
+	l.n++
+}
+
+func (l *list) remove(c *conn) {
+	if c.up != nil {
+		c.up.down = c.down
+	} else {
+		l.top = c.down
+	}
+	if c.down != nil {
+		c.down.up = c.up
+	}
+	c.up, c.down, c.in = nil, nil, nil
+	l.n--
+}
+
+// take returns an idle connection for the session, nil if there is none.
+func (p *pool) take(session string) *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := &p.idle
+	if p.reuse == sticky && session != "" {
+		if own := p.session(session); own.top != nil {
+			l = own
+		}
+	}
+	c := l.top
+	if c != nil {
+		l.remove(c)
+		p.claim(c, session)
+	}
+	return c
+}
+
+// claim makes c the session's, if sessions matter.
+func (p *pool) claim(c *conn, session string) {
+	if p.reuse == sticky {
+		c.session = session
+	}
+}
+
+// session is the session's list, made if need be.
+func (p *pool) session(key string) *list {
+	l := p.sessions[key]
+	if l == nil {
+		l = &list{}
+		p.sessions[key] = l
+	}
+	return l
+}
+
+// put keeps c for the next request; false if it must be closed instead.
+func (p *pool) put(c *conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.dead.Load() || p.reuse == never && c.used {
+		return false
+	}
+	l := &p.idle
+	if c.session != "" {
+		if l = p.sessions[c.session]; l == nil {
+			return false // the session was forgotten
+		}
+	}
+	l.push(c)
+	return true
+}
+
+// remove takes c out, if it is in.
+func (p *pool) remove(c *conn) {
+	p.mu.Lock()
+	if c.in != nil {
+		c.in.remove(c)
+	}
+	p.mu.Unlock()
+}
+
+// forget ends a session and returns its idle connections.
+func (p *pool) forget(session string) (orphans []*conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.sessions[session]
+	if l == nil {
+		return nil
+	}
+	delete(p.sessions, session)
+	for l.top != nil {
+		orphans = append(orphans, l.top)
+		l.remove(l.top)
+	}
+	return orphans
+}
+
+// waiting counts the unclaimed idle connections.
+func (p *pool) waiting() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.idle.n
+}
+
+// adopt makes a fresh connection the session's.
+func (p *pool) adopt(c *conn, session string) {
+	p.mu.Lock()
+	p.claim(c, session)
+	p.mu.Unlock()
+}

@@ -1,0 +1,338 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport/wire"
+)
+
+const (
+	defaultMaxBody = 64 << 20
+	maxErrorBody   = 64 << 10 // bytes kept of the body of an answer that is not 2xx
+	maxErrorText   = 1 << 10  // bytes of it that become ErrorText
+	maxRecycled    = 1 << 20  // a larger payload buffer is left to the garbage collector
+)
+
+// buffers is what an exchange borrows to hold an answer.
+type buffers struct {
+	payload []byte
+	events  []Event
+}
+
+type mode uint8
+
+const (
+	plain   mode = iota // the body is one event
+	events              // text/event-stream
+	lines               // newline-delimited JSON
+	failure             // not 2xx: the body is the error's text
+)
+
+// Reasons to stop reading an answer before its end.
+var (
+	errEnough   = errors.New("enough of the error body was read")
+	errEncoding = errors.New("content encoding")
+)
+
+// reception turns the parts of one answer into an exchange's fields, with
+// stamps. It is a wire.Sink and belongs to one goroutine at a time.
+type reception struct {
+	x       *Exchange
+	maxBody int64
+	free    *sync.Pool // of *buffers
+
+	mode   mode
+	sse    wire.SSE
+	lines  wire.Lines
+	gunzip *gunzip
+
+	stamp  stamp // of the read that is being parsed
+	low    int64 // the stamp before it: nothing of this read came earlier
+	inRead int   // events of this read so far
+	bodyAt stamp // of the last read that had body bytes
+	bodyLo int64 // the stamp before that
+	lag    int64 // ns, largest of the exchange; −1 unknown
+}
+
+// begin makes r ready for the answer to x, which is being sent.
+func (r *reception) begin(x *Exchange) {
+	r.x = x
+	r.mode = plain
+	r.sse.Release()
+	r.lines.Reset()
+	r.gunzip = nil
+	r.stamp = stamp{at: x.Sent}
+	r.bodyAt, r.inRead, r.lag = stamp{}, 0, -1
+	if r.sse.Event == nil {
+		r.sse.Event, r.lines.Event = r.sseEvent, r.lineEvent
+		r.sse.Limit, r.lines.Limit = int(r.maxBody), int(r.maxBody)
+	}
+}
+
+// arrive says that bytes of a read with stamp s follow.
+func (r *reception) arrive(s stamp) {
+	if s.seq == r.stamp.seq && r.stamp.seq != 0 {
+		r.stamp.whole = r.stamp.whole && s.whole
+		return
+	}
+	r.low = r.stamp.at
+	r.stamp, r.inRead = s, 0
+}
+
+// depart says that all bytes fed since arrive were parsed. An event is exact
+// if it is the only one of its read and the read ended with it; the kernel
+// keeps one stamp per read, that of the newest bytes.
+func (r *reception) depart() {
+	if r.inRead == 0 {
+		return
+	}
+	if r.stamp.kernel {
+		r.lag = max(r.lag, r.stamp.now-r.stamp.at)
+		partial := r.sse.Partial() || r.lines.Partial()
+		if e := &r.x.Events[len(r.x.Events)-1]; partial || !r.stamp.whole {
+			e.Low = r.low
+		}
+	}
+}
+
+// Begin is called at the first byte of a response header.
+func (r *reception) Begin() { r.x.FirstByte = r.stamp.at }
+
+// Head takes a complete response header.
+func (r *reception) Head(h *wire.Head) error {
+	x := r.x
+	x.HTTPStatus = int64(h.Status)
+	x.Reason = intern(h.Reason)
+	x.ContentType = intern(h.ContentType)
+	x.RetryAfter = intern(h.RetryAfter)
+	x.buffers = r.free.Get().(*buffers)
+	x.Payload, x.Events = x.buffers.payload[:0], x.buffers.events[:0]
+	switch media, _, _ := strings.Cut(x.ContentType, ";"); {
+	case h.Status/100 != 2:
+		r.mode = failure
+	case strings.EqualFold(strings.TrimSpace(media), "text/event-stream"):
+		r.mode, x.Streamed = events, true
+	case isLines(strings.TrimSpace(media)):
+		r.mode, x.Streamed = lines, true
+	}
+	switch coding := strings.ToLower(string(h.ContentEncoding)); coding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		r.gunzip = newGunzip(r.plain)
+	default:
+		if r.mode != failure {
+			return fmt.Errorf("%w %q, which was not asked for", errEncoding, coding)
+		}
+	}
+	return nil
+}
+
+func isLines(media string) bool {
+	switch strings.ToLower(media) {
+	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines":
+		return true
+	}
+	return false
+}
+
+// intern is string(b) without an allocation for what nearly every answer says.
+func intern(b []byte) string {
+	switch string(b) {
+	case "":
+		return ""
+	case "OK":
+		return "OK"
+	case "application/json":
+		return "application/json"
+	case "text/event-stream":
+		return "text/event-stream"
+	case "text/event-stream; charset=utf-8":
+		return "text/event-stream; charset=utf-8"
+	}
+	return string(b)
+}
+
+// Body takes body bytes as they were sent.
+func (r *reception) Body(b []byte) error {
+	r.bodyAt, r.bodyLo = r.stamp, r.low
+	if r.gunzip != nil {
+		return r.gunzip.feed(b)
+	}
+	return r.plain(b)
+}
+
+// plain takes body bytes without content encoding.
+func (r *reception) plain(b []byte) error {
+	switch r.mode {
+	case events:
+		return r.sse.Feed(b)
+	case lines:
+		return r.lines.Feed(b)
+	case failure:
+		room := maxErrorBody - len(r.x.Payload)
+		r.x.Payload = append(r.x.Payload, b[:min(room, len(b))]...)
+		if len(b) > room {
+			return errEnough
+		}
+		return nil
+	}
+	return r.keep(b)
+}
+
+// keep appends to the payload, within the limit.
+func (r *reception) keep(b []byte) error {
+	if int64(len(r.x.Payload)+len(b)) > r.maxBody {
+		return fmt.Errorf("answer: %w of %d bytes", wire.ErrTooLarge, r.maxBody)
+	}
+	r.x.Payload = append(r.x.Payload, b...)
+	return nil
+}
+
+func (r *reception) lineEvent(data []byte) error { return r.sseEvent(data, false) }
+
+// sseEvent takes one event of the stream.
+func (r *reception) sseEvent(data []byte, isError bool) error {
+	start := len(r.x.Payload)
+	if err := r.keep(data); err != nil {
+		return err
+	}
+	r.event(start, r.stamp, r.low, isError)
+	return nil
+}
+
+// event notes the payload from start on as an event.
+func (r *reception) event(start int, s stamp, low int64, isError bool) {
+	x := r.x
+	e := Event{Start: int32(start), End: int32(len(x.Payload)), At: s.at, Low: s.at, Error: isError}
+	if r.inRead++; r.inRead > 1 {
+		e.SameRead = true
+		if s.kernel {
+			e.Low = low
+			x.Events[len(x.Events)-1].Low = low
+		}
+	}
+	x.Events = append(x.Events, e)
+	if x.OnEvent != nil {
+		x.OnEvent(x.Payload[start:])
+	}
+}
+
+// end completes an answer whose bytes have all come, and says how it ended.
+func (r *reception) end() ending {
+	x := r.x
+	if r.gunzip != nil {
+		if err := r.gunzip.end(); err != nil && r.mode != failure {
+			return r.broken(err)
+		}
+	}
+	x.End = r.stamp.at
+	switch r.mode {
+	case failure:
+		return r.refused()
+	case plain:
+		if len(x.Payload) > 0 {
+			r.wholeBody()
+		}
+	case lines:
+		if err := r.lines.EOF(); err != nil {
+			return r.broken(err)
+		}
+	case events:
+		x.Unfinished = r.sse.Partial()
+	}
+	return ending{status: record.OK, asked: record.None}
+}
+
+// wholeBody notes the body as one event. It arrived with its last byte, which
+// the end of the framing may follow in a later read.
+func (r *reception) wholeBody() {
+	r.inRead = 0
+	r.event(0, r.bodyAt, r.bodyLo, false)
+	if r.bodyAt.kernel {
+		r.lag = max(r.lag, r.bodyAt.now-r.bodyAt.at)
+		if !r.bodyAt.whole {
+			r.x.Events[0].Low = r.bodyLo
+		}
+	}
+}
+
+// refused is the end of an answer that is not 2xx.
+func (r *reception) refused() ending {
+	x := r.x
+	text := excerpt(x.Payload)
+	if text == "" {
+		text = x.Reason
+	}
+	return ending{status: record.HTTPError, kind: fmt.Sprintf("http_%d", x.HTTPStatus), text: text, asked: record.None}
+}
+
+// excerpt is the beginning of a body as text.
+func excerpt(b []byte) string {
+	s := strings.TrimSpace(strings.ToValidUTF8(string(b[:min(len(b), maxErrorText)]), "\uFFFD"))
+	for len(s) > maxErrorText {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
+}
+
+// broken is the end of an answer that could not be read on because of err.
+func (r *reception) broken(err error) ending {
+	e := ending{status: record.ParseError, kind: "http", text: err.Error(), asked: record.None}
+	switch {
+	case errors.Is(err, errEnough):
+		return r.refused()
+	case errors.Is(err, wire.ErrTooLarge):
+		e.kind = "too_large"
+	case errors.Is(err, errEncoding):
+		e.kind = "encoding"
+	}
+	return e
+}
+
+// cut is the end of an answer after whose first bytes the connection broke.
+func (r *reception) cut(err error) ending {
+	if r.x.HTTPStatus >= 300 {
+		return r.refused()
+	}
+	e := ending{status: record.Truncated, kind: "truncated", text: "the connection was closed before the end of the answer", asked: record.None}
+	if !errors.Is(err, io.EOF) {
+		e.kind, _ = classify(err)
+		e.text = "the connection broke before the end of the answer: " + reason(err)
+	}
+	return e
+}
+
+// settle moves what r gathered to the exchange, which another goroutine may
+// own from now on.
+func (r *reception) settle() {
+	if r.lag >= 0 {
+		r.x.ReceiveLag = float64(r.lag) / 1e3
+	}
+	if r.gunzip != nil {
+		r.gunzip.stop()
+		r.gunzip = nil
+	}
+	r.sse.Release()
+	r.lines.Reset()
+	r.x = nil
+}
+
+// reset clears what a Client fills in.
+func (x *Exchange) reset() {
+	const none = record.None
+	x.Sent, x.WriteEnd, x.FirstByte, x.End, x.CancelAsked = none, none, none, none, none
+	x.DNS, x.Dial, x.TLS, x.HTTPStatus = none, none, none, none
+	x.Reused, x.Streamed, x.Unfinished = false, false, false
+	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.ErrorKind, x.ErrorText = "", "", "", "", "", ""
+	x.BytesSent, x.BytesReceived = 0, 0
+	x.ReceiveLag = math.NaN()
+	x.Payload, x.Events, x.buffers = nil, nil, nil
+}

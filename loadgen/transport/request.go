@@ -1,0 +1,164 @@
+package transport
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// CheckHeader tells why a header must not be sent: characters that would break
+// out of its line, or a name that belongs to the framing.
+func CheckHeader(name, value string) error {
+	if name == "" {
+		return fmt.Errorf("header: empty name")
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
+			return fmt.Errorf("header %q: character %q is not allowed in a name", name, c)
+		}
+	}
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return fmt.Errorf("header %s: control character %q is not allowed in a value", name, c)
+		}
+	}
+	switch strings.ToLower(name) {
+	case "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "expect":
+		return fmt.Errorf("header %s: set by the connection itself; leave it out", name)
+	}
+	return nil
+}
+
+// checkPath refuses a request target that would break out of the request line.
+func checkPath(path string) error {
+	if path == "" || path[0] != '/' {
+		return fmt.Errorf("path %q: must start with /", path)
+	}
+	for i := range len(path) {
+		if c := path[i]; c <= ' ' || c == 0x7f {
+			return fmt.Errorf("path %q: character %q is not allowed", path, c)
+		}
+	}
+	return nil
+}
+
+// appendTarget adds the request target: the target's own path, then path
+// without a version segment that both have, then the target's query.
+func (t *target) appendTarget(dst []byte, path string) []byte {
+	prefix := t.path
+	if i := strings.LastIndexByte(prefix, '/'); i >= 0 && len(prefix) > i+1 {
+		if last := prefix[i:]; strings.HasPrefix(path, last) && len(path) > len(last) && path[len(last)] == '/' {
+			prefix = prefix[:i]
+		}
+	}
+	dst = append(append(dst, prefix...), path...)
+	if t.query == "" {
+		return dst
+	}
+	mark := byte('?')
+	if strings.IndexByte(path, '?') >= 0 {
+		mark = '&'
+	}
+	return append(append(dst, mark), t.query...)
+}
+
+// Lines of ours that a caller's own header replaces.
+const (
+	linesHost = 1 << iota
+	linesUserAgent
+	linesContentType
+	linesAccept
+	linesAuthorization
+)
+
+// appendHead renders the request line and header of x.
+func (t *target) appendHead(dst []byte, x *Exchange) []byte {
+	dst = append(dst, "POST "...)
+	dst = t.appendTarget(dst, x.Path)
+	dst = append(dst, " HTTP/1.1\r\n"...)
+	given := given(x.Header)
+	if given&(linesHost|linesUserAgent) == 0 {
+		dst = append(dst, t.fixed...)
+	} else {
+		dst = t.appendFixed(dst, given)
+	}
+	if given&linesContentType == 0 {
+		dst = append(dst, "Content-Type: application/json\r\n"...)
+	}
+	if given&linesAccept == 0 {
+		dst = append(dst, accept(x.Stream)...)
+	}
+	if t.auth != nil && given&linesAuthorization == 0 {
+		dst = append(dst, t.auth...)
+	}
+	if t.pool.reuse == never {
+		dst = append(dst, "Connection: close\r\n"...)
+	}
+	dst = append(dst, x.Header...)
+	dst = append(dst, "Content-Length: "...)
+	dst = strconv.AppendInt(dst, int64(len(x.Body)), 10)
+	return append(dst, "\r\n\r\n"...)
+}
+
+func accept(stream bool) string {
+	if stream {
+		return "Accept: text/event-stream\r\n"
+	}
+	return "Accept: application/json\r\n"
+}
+
+// appendFixed adds those of the fixed lines that the caller does not give.
+func (t *target) appendFixed(dst []byte, given int) []byte {
+	for rest := t.fixed; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n') + 1
+		if line := rest[:i]; lineBit(line)&given == 0 {
+			dst = append(dst, line...)
+		}
+		rest = rest[i:]
+	}
+	return dst
+}
+
+// given says which of our own lines the caller's header replaces.
+func given(header []byte) (bits int) {
+	for len(header) > 0 {
+		i := bytes.IndexByte(header, '\n')
+		if i < 0 {
+			i = len(header) - 1
+		}
+		bits |= lineBit(header[:i+1])
+		header = header[i+1:]
+	}
+	return bits
+}
+
+func lineBit(line []byte) int {
+	if len(line) == 0 {
+		return 0
+	}
+	switch line[0] | 0x20 {
+	case 'h':
+		return named(line, "host", linesHost)
+	case 'u':
+		return named(line, "user-agent", linesUserAgent)
+	case 'c':
+		return named(line, "content-type", linesContentType)
+	case 'a':
+		return named(line, "accept", linesAccept) | named(line, "authorization", linesAuthorization)
+	}
+	return 0
+}
+
+// named is bit if line is the header called name, which is in lower case.
+func named(line []byte, name string, bit int) int {
+	if len(line) <= len(name) || line[len(name)] != ':' {
+		return 0
+	}
+	for i := range len(name) {
+		if c := line[i]; c != name[i] && (c|0x20 != name[i] || c < 'A' || c > 'Z') {
+			return 0
+		}
+	}
+	return bit
+}
