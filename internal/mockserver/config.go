@@ -1,0 +1,95 @@
+// Package mockserver is a truthful inference server. In goes a Config (or the
+// query of a mock: URL); out comes a server on loopback that speaks the
+// OpenAI-style APIs with scripted timing, and a log of when it really received
+// each request and really sent each token.
+//
+// The steps: a goroutine per connection reads requests and works out what to
+// answer; one scheduler owns every answer in progress and writes each token at
+// its absolute time, or when the simulated engine's batch step ends; a logger
+// writes a line per request. Spawn runs the server in a child process, so that
+// it shares neither heap nor scheduler with the client it serves.
+package mockserver
+
+import (
+	"io"
+	"time"
+)
+
+// Usage says when an answer carries a usage report.
+type Usage string
+
+// The modes.
+const (
+	UsageAsked Usage = "asked" // streams: if stream_options asks; else always
+	UsageOn    Usage = "on"
+	UsageOff   Usage = "off"
+	UsageEach  Usage = "each" // on every chunk of a stream
+)
+
+// Role says when a chat stream sends its role-only first event.
+type Role string
+
+// The choices.
+const (
+	RoleEarly Role = "early" // with the header, as soon as the request is accepted
+	RoleFirst Role = "first" // just before the first token
+	RoleNone  Role = "none"
+)
+
+// Shape of the jitter.
+type Shape string
+
+// The shapes; both have mean 1 and the relative spread Config.Jitter.
+const (
+	LogNormal Shape = "lognormal" // Jitter is its standard deviation
+	Uniform   Shape = "uniform"   // Jitter is half its width
+)
+
+// Config scripts a server. Build it with Defaults or ParseURL.
+type Config struct {
+	// Plain timing, used when Step is 0: the first token leaves TTFT +
+	// Prefill × input tokens after the request was read, the others ITL apart.
+	TTFT, ITL time.Duration
+	// Batched timing: every step takes Step + Seq × running sequences +
+	// Prefill × input tokens that join, gives each sequence a token, and runs
+	// at most Batch sequences; the others wait in line. TTFT is then a fixed
+	// time before the line.
+	Step, Seq time.Duration
+	Batch     int
+	Prefill   time.Duration // per input token
+	Jitter    float64       // relative spread of every time above
+	Shape     Shape
+
+	OSL       int // output tokens when the request names none
+	MaxOSL    int // cap on what a request may ask; 0 means none
+	Chunk     int // tokens per event
+	Reasoning int // leading tokens that are reasoning; chat only
+	Role      Role
+	Usage     Usage
+	Lie       float64  // usage counts are the true ones times this
+	Cached    float64  // share of the prompt reported as read from cache
+	Dims      int      // length of an embedding
+	Models    []string // names served; others are answered 404; empty: any name is
+
+	// Faults, as shares of the requests, drawn from Seed by order of arrival.
+	ErrorRate   float64
+	ErrorStatus []int   // statuses to draw from
+	Cut         float64 // the connection breaks half way through the answer
+	HTML        float64 // 200 with a page instead of an answer
+	Empty       float64 // a stream without content
+	StreamError float64 // an error event half way through a stream
+	// All sending stops PauseAt after the first request, for PauseFor.
+	PauseAt, PauseFor time.Duration
+
+	Seed uint64
+	Log  io.Writer // one JSON line per request; nil means no log
+}
+
+// Defaults is the server behind a bare mock: URL: a small engine whose latency
+// depends on its load.
+func Defaults() Config {
+	return Config{
+		Step: 5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
+		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Dims: 16, ErrorStatus: []int{500},
+	}
+}

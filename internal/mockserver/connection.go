@@ -1,0 +1,155 @@
+package mockserver
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/seed"
+)
+
+// maxBody bounds a request body, in bytes.
+const maxBody = 64 << 20
+
+// connection is one client connection; its goroutine reads requests.
+type connection struct {
+	server  *Server
+	tcp     *net.TCPConn
+	w       *writer
+	ordinal int64
+}
+
+func (c *connection) close() { _ = c.tcp.Close() }
+
+// serve answers requests until the client or the server has had enough.
+func (c *connection) serve() {
+	defer c.server.forget(c)
+	defer c.close()
+	r := bufio.NewReaderSize(c.tcp, 32<<10)
+	for i := int64(0); ; i++ {
+		req, err := http.ReadRequest(r)
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
+				_, _ = c.tcp.Write(failure(http.StatusBadRequest, "not an HTTP request", "invalid_request_error"))
+			}
+			return
+		}
+		if !c.answer(r, req, i) {
+			return
+		}
+	}
+}
+
+// answer handles one request; false when the connection is of no further use.
+func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
+	if strings.EqualFold(req.Header.Get("Expect"), "100-continue") {
+		_, _ = c.tcp.Write([]byte("HTTP/1.1 100 Continue\r\n\r\n"))
+	}
+	raw, err := io.ReadAll(io.LimitReader(req.Body, maxBody+1))
+	if err != nil {
+		return false
+	}
+	recv := c.server.now()
+	closing := req.Close || len(raw) > maxBody
+	if req.Method != http.MethodPost {
+		_, err := c.tcp.Write(c.server.page(req))
+		return err == nil && !closing
+	}
+	x := c.exchange(req, raw, recv)
+	x.connReq, x.closing = i, closing
+	c.server.sched.submit(x)
+	// A client that goes away shows as the end of the stream; one that sends
+	// its next request early just waits.
+	_, err = r.Peek(1)
+	if err != nil {
+		x.aborted.Store(true)
+	}
+	<-x.done
+	return err == nil && !closing
+}
+
+// exchange works out what a POST asks for and what will happen to it.
+func (c *connection) exchange(req *http.Request, raw []byte, recv int64) *exchange {
+	s := c.server
+	x := &exchange{conn: c, n: s.next.Add(1) - 1, recv: recv, out: 1, done: make(chan struct{})}
+	x.rng = seed.Stream(int64(s.cfg.Seed), "mock/request/"+strconv.FormatInt(x.n, 10))
+	x.path, x.requestID, x.sessionID = req.URL.Path, req.Header.Get("X-Request-ID"), req.Header.Get("X-Correlation-ID")
+	x.fate = draw(&s.cfg, x.rng.Float64())
+	for i := range formats {
+		if formats[i].path == req.URL.Path {
+			x.format = &formats[i]
+		}
+	}
+	if x.format == nil {
+		x.refuse(http.StatusNotFound, "no such path: "+req.URL.Path)
+		return x
+	}
+	x.id = x.format.name + "-" + strconv.FormatInt(x.n, 10)
+	c.read(x, raw)
+	return x
+}
+
+// read fills the exchange from its body.
+func (c *connection) read(x *exchange, raw []byte) {
+	s := c.server
+	if len(raw) > maxBody {
+		x.refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 MiB")
+		return
+	}
+	var err error
+	if x.call, err = parseCall(raw); err != nil {
+		x.refuse(http.StatusBadRequest, err.Error())
+		return
+	}
+	if !s.serves(x.call.model) {
+		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.model, strings.Join(s.models(), ", ")))
+		return
+	}
+	if x.in, err = s.counter.count(&x.call); err != nil {
+		x.refuse(http.StatusInternalServerError, err.Error())
+		return
+	}
+	x.call.text = "" // counted; a long prompt need not be kept
+	s.counts.input.Add(int64(x.in))
+	x.call.stream = x.call.stream && x.format.tokens
+	if x.format.tokens {
+		x.out = s.length(&x.call)
+	}
+}
+
+// length is how many tokens an answer gets.
+func (s *Server) length(q *call) int {
+	n := q.asked
+	if n == 0 {
+		n = s.cfg.OSL
+	}
+	n = max(n, q.least)
+	if s.cfg.MaxOSL > 0 {
+		n = min(n, s.cfg.MaxOSL)
+	}
+	return n
+}
+
+// refuse makes the scheduler answer with an error at once.
+func (x *exchange) refuse(status int, reason string) {
+	x.status, x.reason, x.fate = status, reason, fine
+}
+
+// draw picks a fate by a number from 0 to 1.
+func draw(c *Config, u float64) fate {
+	for _, f := range [...]struct {
+		share float64
+		fate  fate
+	}{{c.ErrorRate, fails}, {c.Cut, cut}, {c.HTML, html}, {c.Empty, empty}, {c.StreamError, streamError}} {
+		if u < f.share {
+			return f.fate
+		}
+		u -= f.share
+	}
+	return fine
+}

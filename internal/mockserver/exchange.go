@@ -1,0 +1,150 @@
+package mockserver
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+)
+
+// fate is what will go wrong with an answer.
+type fate uint8
+
+const (
+	fine fate = iota
+	fails
+	cut
+	html
+	empty
+	streamError
+)
+
+var fateNames = [...]string{"", "error", "cut", "html", "empty", "stream_error"}
+
+// exchange is one request and its answer. The connection's goroutine fills it
+// and submits it; from then until done is closed the scheduler owns it, except
+// for aborted.
+type exchange struct {
+	conn    *connection
+	n       int64 // ordinal of arrival among POSTs
+	connReq int64
+	call    call
+	format  *format
+	fate    fate
+	status  int
+	reason  string // why it is refused
+	id      string
+
+	path, requestID, sessionID string
+
+	recv    int64 // ns: the whole request was read
+	in, out int   // tokens read, tokens to make
+	made    int
+	told    int // tokens already put into events
+	due     int64
+	rng     *rand.Rand
+
+	buf     []byte // not yet taken by the kernel
+	queued  int64  // bytes of the answer so far
+	sent    int64  // of these, taken by the kernel
+	marks   []mark
+	stamped int // marks whose first byte the kernel has
+	end     int64
+
+	aborted atomic.Bool // the client went away
+	broken  bool        // a write failed
+	closing bool        // no request follows on this connection
+	ended   bool        // the whole answer is queued
+	done    chan struct{}
+}
+
+// mark is one event of the answer in the log.
+type mark struct {
+	at     int64 // ns: just before the kernel took its first byte
+	from   int64 // offset of that byte in the answer
+	bytes  int
+	kind   string
+	tokens int
+}
+
+// add queues bytes as one event.
+func (x *exchange) add(kind string, tokens int, b []byte) {
+	x.marks = append(x.marks, mark{from: x.queued, bytes: len(b), kind: kind, tokens: tokens})
+	x.buf = append(x.buf, b...)
+	x.queued += int64(len(b))
+}
+
+// event queues a payload as one HTTP chunk.
+func (x *exchange) event(kind string, tokens int, payload []byte) {
+	b := make([]byte, 0, len(payload)+16)
+	b = strconv.AppendInt(b, int64(len(payload)), 16)
+	b = append(b, "\r\n"...)
+	b = append(b, payload...)
+	x.add(kind, tokens, append(b, "\r\n"...))
+}
+
+// flush gives the kernel what it takes, and stamps the events that begin in
+// it. It reports whether nothing is left.
+func (x *exchange) flush(now func() int64) bool {
+	for len(x.buf) > 0 && !x.broken {
+		at := now()
+		n, err := x.conn.w.write(x.buf)
+		if n == 0 && err == nil {
+			return false
+		}
+		x.sent += int64(n)
+		for x.stamped < len(x.marks) && x.marks[x.stamped].from < x.sent {
+			x.marks[x.stamped].at = at
+			x.stamped++
+		}
+		x.buf = x.buf[n:]
+		x.broken = err != nil
+	}
+	x.buf = x.buf[:0]
+	return true
+}
+
+// half is after how many tokens a broken answer breaks.
+func (x *exchange) half() int { return (x.out + 1) / 2 }
+
+// reasoning is how many of the leading tokens are reasoning.
+func (x *exchange) reasoning() int {
+	if x.format.name != "chat" && x.format.name != "responses" {
+		return 0
+	}
+	return min(x.conn.server.cfg.Reasoning, x.out)
+}
+
+// jitter is a factor with mean 1.
+func jitter(c *Config, rng *rand.Rand) float64 {
+	switch {
+	case c.Jitter == 0:
+		return 1
+	case c.Shape == Uniform:
+		return max(0, 1+c.Jitter*(2*rng.Float64()-1))
+	}
+	s := math.Log1p(c.Jitter * c.Jitter)
+	return math.Exp(math.Sqrt(s)*rng.NormFloat64() - s/2)
+}
+
+// claimed is a token count as the usage report says it.
+func (x *exchange) claimed(n int) int {
+	return int(math.Round(float64(n) * x.conn.server.cfg.Lie))
+}
+
+// reports tells whether a stream ends with a usage report.
+func (x *exchange) reports() bool {
+	switch x.conn.server.cfg.Usage {
+	case UsageOff:
+		return false
+	case UsageOn, UsageEach:
+		return true
+	}
+	return x.call.includeUsage || !x.call.stream
+}
+
+// reportsEach tells whether every chunk carries one.
+func (x *exchange) reportsEach() bool {
+	u := x.conn.server.cfg.Usage
+	return u == UsageEach || (u != UsageOff && x.call.usageEach)
+}

@@ -1,0 +1,113 @@
+package mockserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+)
+
+// counts are the server's own books.
+type counts struct {
+	ok, failed, aborted, broken atomic.Int64 // requests by how they ended
+	input, output               atomic.Int64 // tokens read; tokens in events and answers
+	running, waiting            atomic.Int64 // the engine's sequences
+}
+
+// finished books one request.
+func (c *counts) finished(x *exchange) {
+	switch {
+	case x.aborted.Load() || x.broken:
+		c.aborted.Add(1)
+	case x.status >= 300:
+		c.failed.Add(1)
+	case x.fate != fine:
+		c.broken.Add(1)
+	default:
+		c.ok.Add(1)
+	}
+}
+
+// Stats are the server's books, as /stats shows them.
+type Stats struct {
+	Requests     int64 `json:"requests"` // POSTs received
+	OK           int64 `json:"ok"`
+	Failed       int64 `json:"failed"`  // answered with an error status
+	Broken       int64 `json:"broken"`  // spoilt on purpose under status 200
+	Aborted      int64 `json:"aborted"` // the client went away
+	InputTokens  int64 `json:"input_tokens"`
+	OutputTokens int64 `json:"output_tokens"`
+	Running      int64 `json:"running"`
+	Waiting      int64 `json:"waiting"`
+}
+
+// Stats reads the books.
+func (s *Server) Stats() Stats {
+	c := &s.counts
+	return Stats{
+		Requests: s.next.Load(), OK: c.ok.Load(), Failed: c.failed.Load(), Broken: c.broken.Load(), Aborted: c.aborted.Load(),
+		InputTokens: c.input.Load(), OutputTokens: c.output.Load(), Running: c.running.Load(), Waiting: c.waiting.Load(),
+	}
+}
+
+// page answers a GET.
+func (s *Server) page(req *http.Request) []byte {
+	if req.Method != http.MethodGet {
+		return failure(http.StatusMethodNotAllowed, "want GET or POST", "invalid_request_error")
+	}
+	switch req.URL.Path {
+	case "/health", "/v1/health/ready", "/health/ready":
+		return response(200, "application/json", nil, []byte(`{"status":"ok"}`))
+	case "/v1/models", "/models":
+		return response(200, "application/json", nil, s.modelList())
+	case "/metrics":
+		return response(200, "text/plain; version=0.0.4; charset=utf-8", nil, s.exposition())
+	case "/stats":
+		b, err := json.Marshal(s.Stats())
+		if err != nil {
+			panic(err) // integers only
+		}
+		return response(200, "application/json", nil, b)
+	}
+	return failure(http.StatusNotFound, "no such path: "+req.URL.Path, "invalid_request_error")
+}
+
+func (s *Server) modelList() []byte {
+	b := []byte(`{"object":"list","data":[`)
+	for i, m := range s.models() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `{"id":%s,"object":"model","created":%d,"owned_by":"aiperf"}`, quote(m), s.created)
+	}
+	return append(b, "]}"...)
+}
+
+// exposition is the books in Prometheus' text format.
+func (s *Server) exposition() []byte {
+	t := s.Stats()
+	var b []byte
+	family := func(name, kind, help string) {
+		b = fmt.Appendf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+	}
+	family("mock_requests_total", "counter", "Requests by how they ended.")
+	for _, r := range []struct {
+		outcome string
+		n       int64
+	}{{"ok", t.OK}, {"failed", t.Failed}, {"broken", t.Broken}, {"aborted", t.Aborted}} {
+		b = fmt.Appendf(b, "mock_requests_total{outcome=%q} %d\n", r.outcome, r.n)
+	}
+	for _, m := range []struct {
+		name, kind, help string
+		n                int64
+	}{
+		{"mock_prompt_tokens_total", "counter", "Input tokens read.", t.InputTokens},
+		{"mock_generation_tokens_total", "counter", "Output tokens sent.", t.OutputTokens},
+		{"mock_requests_running", "gauge", "Sequences in the engine's batch.", t.Running},
+		{"mock_requests_waiting", "gauge", "Sequences waiting for a place.", t.Waiting},
+	} {
+		family(m.name, m.kind, m.help)
+		b = fmt.Appendf(b, "%s %d\n", m.name, m.n)
+	}
+	return b
+}

@@ -1,0 +1,229 @@
+package mockserver
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// key is one word of a mock: URL.
+type key struct {
+	name string
+	doc  string
+	set  func(*Config, string) error
+}
+
+// keys are the words a mock: URL and the mock-server command take.
+var keys = []key{
+	{"ttft", "time to the first token; plain timing unless step is given", duration(func(c *Config) *time.Duration { return &c.TTFT })},
+	{"itl", "time between tokens, plain timing", duration(func(c *Config) *time.Duration { return &c.ITL })},
+	{"step", "time of one engine step, batched timing", duration(func(c *Config) *time.Duration { return &c.Step })},
+	{"seq", "added to a step for each running sequence", duration(func(c *Config) *time.Duration { return &c.Seq })},
+	{"batch", "most sequences in a step; others wait", integer(1, func(c *Config) *int { return &c.Batch })},
+	{"prefill", "time per input token", duration(func(c *Config) *time.Duration { return &c.Prefill })},
+	{"jitter", "relative spread of all times", number(0, 10, func(c *Config) *float64 { return &c.Jitter })},
+	{"shape", "of the jitter: lognormal or uniform", word(func(c *Config) *Shape { return &c.Shape }, LogNormal, Uniform)},
+	{"osl", "output tokens when none are asked for", integer(1, func(c *Config) *int { return &c.OSL })},
+	{"max_osl", "cap on the output tokens", integer(0, func(c *Config) *int { return &c.MaxOSL })},
+	{"chunk", "tokens per event of a stream", integer(1, func(c *Config) *int { return &c.Chunk })},
+	{"reasoning", "leading tokens that are reasoning", integer(0, func(c *Config) *int { return &c.Reasoning })},
+	{"role", "when the role event is sent: early, first or none", word(func(c *Config) *Role { return &c.Role }, RoleEarly, RoleFirst, RoleNone)},
+	{"usage", "asked, on, off or each (on every chunk)", word(func(c *Config) *Usage { return &c.Usage }, UsageAsked, UsageOn, UsageOff, UsageEach)},
+	{"lie", "factor on the token counts in usage", number(0, 1e6, func(c *Config) *float64 { return &c.Lie })},
+	{"cached", "share of the prompt reported as cached", number(0, 1, func(c *Config) *float64 { return &c.Cached })},
+	{"dims", "length of an embedding", integer(1, func(c *Config) *int { return &c.Dims })},
+	{"model", "names served, separated by commas; others get 404", func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil }},
+	{"error_rate", "share of requests answered with an error", number(0, 1, func(c *Config) *float64 { return &c.ErrorRate })},
+	{"error_status", "statuses of those errors, separated by commas", statuses},
+	{"cut", "share of answers broken off half way", number(0, 1, func(c *Config) *float64 { return &c.Cut })},
+	{"html", "share of requests answered with a page", number(0, 1, func(c *Config) *float64 { return &c.HTML })},
+	{"empty", "share of streams without content", number(0, 1, func(c *Config) *float64 { return &c.Empty })},
+	{"stream_error", "share of streams that end in an error event", number(0, 1, func(c *Config) *float64 { return &c.StreamError })},
+	{"pause", "FOR@AT: stop sending for a while, after the first request", pause},
+	{"seed", "of jitter and faults", func(c *Config, v string) (err error) { c.Seed, err = strconv.ParseUint(v, 10, 64); return err }},
+}
+
+// Keys are the words with what each means, in order, for help and docs.
+func Keys() (names, docs []string) {
+	for _, k := range keys {
+		names, docs = append(names, k.name), append(docs, k.doc)
+	}
+	return names, docs
+}
+
+// ParseURL reads mock:?key=value&…; an http:// that was put before it does not
+// matter. Naming ttft or itl without step asks for plain timing.
+func ParseURL(raw string) (Config, error) {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(raw, "http://"), "mock:")
+	if !ok {
+		return Config{}, fmt.Errorf("%s: not a mock: URL", raw)
+	}
+	rest = strings.TrimPrefix(strings.TrimLeft(rest, "/"), "?")
+	var words []string
+	for _, pair := range strings.Split(rest, "&") {
+		if pair == "" {
+			continue
+		}
+		w, err := url.QueryUnescape(pair)
+		if err != nil {
+			return Config{}, fmt.Errorf("mock: %s: %w", pair, err)
+		}
+		words = append(words, w)
+	}
+	return ParseWords(words)
+}
+
+// ParseWords reads key=value words.
+func ParseWords(words []string) (Config, error) {
+	c, seen := Defaults(), map[string]bool{}
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		if !ok {
+			return Config{}, fmt.Errorf("mock: %q: want key=value", w)
+		}
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
+		if i < 0 {
+			return Config{}, fmt.Errorf("mock: unknown key %q%s", name, didYouMean(name))
+		}
+		if seen[name] && name != "model" {
+			return Config{}, fmt.Errorf("mock: %s is given twice", name)
+		}
+		seen[name] = true
+		if err := keys[i].set(&c, value); err != nil {
+			return Config{}, fmt.Errorf("mock: %s=%s: %s", name, value, plainError(err))
+		}
+	}
+	return c.resolve(seen)
+}
+
+// resolve picks plain or batched timing from what was named, and refuses
+// contradictions.
+func (c Config) resolve(seen map[string]bool) (Config, error) {
+	batched := seen["step"] || seen["batch"] || seen["seq"]
+	switch {
+	case seen["itl"] && batched:
+		return Config{}, fmt.Errorf("mock: itl and step contradict: a step is the time between tokens; leave one out")
+	case (seen["ttft"] || seen["itl"]) && !batched:
+		c.Step = 0
+		if !seen["prefill"] {
+			c.Prefill = 0
+		}
+	}
+	if sum := c.ErrorRate + c.Cut + c.HTML + c.Empty + c.StreamError; sum > 1 {
+		return Config{}, fmt.Errorf("mock: error_rate, cut, html, empty and stream_error add up to %g, more than 1", sum)
+	}
+	return c, nil
+}
+
+func duration(field func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 || d > time.Hour {
+			return fmt.Errorf("want a time such as 40ms, at most 1h")
+		}
+		*field(c) = d
+		return nil
+	}
+}
+
+func integer(least int, field func(*Config) *int) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < least || n > 1e6 {
+			return fmt.Errorf("want a whole number from %d to 1000000", least)
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func number(least, most float64, field func(*Config) *float64) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		x, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(x >= least && x <= most) {
+			return fmt.Errorf("want a number from %g to %g", least, most)
+		}
+		*field(c) = x
+		return nil
+	}
+}
+
+func word[T ~string](field func(*Config) *T, choices ...T) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if !slices.Contains(choices, T(v)) {
+			return fmt.Errorf("want one of %v", choices)
+		}
+		*field(c) = T(v)
+		return nil
+	}
+}
+
+func statuses(c *Config, v string) error {
+	c.ErrorStatus = nil
+	for _, s := range strings.Split(v, ",") {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 400 || n > 599 {
+			return fmt.Errorf("want statuses from 400 to 599")
+		}
+		c.ErrorStatus = append(c.ErrorStatus, n)
+	}
+	return nil
+}
+
+// pause reads 500ms@2s.
+func pause(c *Config, v string) error {
+	length, at, ok := strings.Cut(v, "@")
+	if !ok {
+		return fmt.Errorf("want FOR@AT, such as 500ms@2s")
+	}
+	if err := duration(func(c *Config) *time.Duration { return &c.PauseFor })(c, length); err != nil {
+		return err
+	}
+	return duration(func(c *Config) *time.Duration { return &c.PauseAt })(c, at)
+}
+
+// plainError drops strconv's repetition of the input.
+func plainError(err error) string {
+	if n, ok := err.(*strconv.NumError); ok {
+		return n.Err.Error()
+	}
+	return err.Error()
+}
+
+func didYouMean(name string) string {
+	best, nearest := "", 3
+	for _, k := range keys {
+		if d := distance(name, k.name); d < nearest && d < len(k.name) {
+			best, nearest = k.name, d
+		}
+	}
+	if best == "" {
+		names, _ := Keys()
+		return "; the keys are " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,273 @@
+package mockserver
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// scheduler owns every answer in progress: one goroutine, woken by new
+// exchanges and by the next moment at which something is due.
+type scheduler struct {
+	server *Server
+	waker  *waker
+
+	mu       sync.Mutex
+	incoming []*exchange
+	stopping bool
+
+	agenda agenda
+	engine engine
+	active map[*exchange]struct{}
+	paused struct{ from, to int64 }
+}
+
+// moment is something to do at a time.
+type moment struct {
+	at    int64
+	order int64 // ties are done in the order they were planned
+	do    func(at int64)
+}
+
+// agenda is a heap of moments, earliest first.
+type agenda struct {
+	list  []moment
+	count int64
+}
+
+func (a *agenda) Len() int { return len(a.list) }
+func (a *agenda) Less(i, j int) bool {
+	if a.list[i].at != a.list[j].at {
+		return a.list[i].at < a.list[j].at
+	}
+	return a.list[i].order < a.list[j].order
+}
+func (a *agenda) Swap(i, j int) { a.list[i], a.list[j] = a.list[j], a.list[i] }
+func (a *agenda) Push(x any)    { a.list = append(a.list, x.(moment)) }
+func (a *agenda) Pop() any {
+	last := a.list[len(a.list)-1]
+	a.list[len(a.list)-1] = moment{}
+	a.list = a.list[:len(a.list)-1]
+	return last
+}
+
+func newScheduler(s *Server) (*scheduler, error) {
+	w, err := newWaker()
+	return &scheduler{server: s, waker: w, active: map[*exchange]struct{}{}}, err
+}
+
+// submit hands an exchange over; x.done closes when it has been answered.
+func (s *scheduler) submit(x *exchange) {
+	s.mu.Lock()
+	s.incoming = append(s.incoming, x)
+	s.mu.Unlock()
+	s.waker.wake()
+}
+
+// stop makes run return, with every answer in progress abandoned.
+func (s *scheduler) stop() {
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	s.waker.wake()
+}
+
+// ready tells whether there is news from outside.
+func (s *scheduler) ready() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopping || len(s.incoming) > 0
+}
+
+func (s *scheduler) run() {
+	s.waker.own()
+	defer s.waker.close()
+	for {
+		s.mu.Lock()
+		news, stopping := s.incoming, s.stopping
+		s.incoming = nil
+		s.mu.Unlock()
+		for _, x := range news {
+			s.begin(x)
+		}
+		if stopping {
+			s.abandon()
+			return
+		}
+		s.work()
+		s.waker.sleep(s.untilNext(), s.ready)
+	}
+}
+
+// plan puts something on the agenda; what falls into the pause waits for its end.
+func (s *scheduler) plan(at int64, do func(at int64)) {
+	if at >= s.paused.from && at < s.paused.to {
+		at = s.paused.to
+	}
+	s.agenda.count++
+	heap.Push(&s.agenda, moment{at, s.agenda.count, do})
+}
+
+// work does all that is due.
+func (s *scheduler) work() {
+	for s.agenda.Len() > 0 && s.agenda.list[0].at <= s.server.now() {
+		m := heap.Pop(&s.agenda).(moment)
+		m.do(m.at)
+	}
+}
+
+// untilNext is the time to sleep, -1 for as long as nothing happens.
+func (s *scheduler) untilNext() time.Duration {
+	if s.agenda.Len() == 0 {
+		return -1
+	}
+	return max(0, time.Duration(s.agenda.list[0].at-s.server.now()))
+}
+
+// begin takes a new exchange: refused ones are answered at once, the others
+// get their place in time.
+func (s *scheduler) begin(x *exchange) {
+	s.active[x] = struct{}{}
+	c := &s.server.cfg
+	if s.paused.to == 0 && c.PauseFor > 0 {
+		s.paused.from = x.recv + int64(c.PauseAt)
+		s.paused.to = s.paused.from + int64(c.PauseFor)
+	}
+	if x.status != 0 || x.fate == fails || x.fate == html {
+		s.plan(x.recv, func(int64) { s.refuse(x) })
+		return
+	}
+	s.open(x)
+	first := x.recv + s.spread(x, c.TTFT)
+	if c.Step > 0 {
+		s.plan(first, func(at int64) { s.engine.enter(s, x, at) })
+		return
+	}
+	x.due = first + s.spread(x, c.Prefill)*int64(x.in)
+	if !x.call.stream {
+		for i := 1; i < x.out; i++ {
+			x.due += s.spread(x, c.ITL)
+		}
+		x.made = x.out - 1
+	}
+	s.plan(x.due, func(int64) { s.step(x) })
+}
+
+// spread is a scripted time with this exchange's jitter.
+func (s *scheduler) spread(x *exchange, d time.Duration) int64 {
+	return int64(float64(d) * jitter(&s.server.cfg, x.rng))
+}
+
+// step makes one token of a plainly timed answer and plans the next.
+func (s *scheduler) step(x *exchange) {
+	if !s.token(x) {
+		return
+	}
+	x.due += s.spread(x, s.server.cfg.ITL)
+	s.plan(x.due, func(int64) { s.step(x) })
+}
+
+// token makes one token; false when there is no further one.
+func (s *scheduler) token(x *exchange) bool {
+	if x.aborted.Load() || x.broken {
+		s.finish(x)
+		return false
+	}
+	x.made++
+	broken := (x.fate == cut || x.fate == streamError) && x.made == x.half() && x.call.stream
+	if x.call.stream && x.fate != empty {
+		s.tell(x, broken)
+	}
+	switch {
+	case broken && x.fate == cut:
+		s.conclude(x)
+	case broken:
+		x.event("error", 0, []byte(`data: {"error":{"message":"scripted failure in the stream","type":"server_error","code":500}}`+"\n\n"))
+		s.conclude(x)
+	case x.made >= x.out:
+		s.complete(x)
+	default:
+		s.send(x)
+		return true
+	}
+	return false
+}
+
+// tell queues an event when a chunk's worth of tokens is made.
+func (s *scheduler) tell(x *exchange, must bool) {
+	r := x.reasoning()
+	if !must && x.made < x.out && x.made != r && x.made-x.told < s.server.cfg.Chunk {
+		return
+	}
+	kind := "content"
+	if x.told < r {
+		kind = "reasoning"
+	}
+	if x.told == 0 && s.server.cfg.Role == RoleFirst {
+		s.role(x)
+	}
+	x.event(kind, x.made-x.told, x.format.token(nil, x, x.told, x.made))
+	x.told = x.made
+	s.server.counts.output.Add(int64(x.marks[len(x.marks)-1].tokens))
+}
+
+// send flushes; what the kernel did not take is tried again in a millisecond.
+func (s *scheduler) send(x *exchange) {
+	if !x.flush(s.server.now) {
+		s.plan(s.server.now()+int64(time.Millisecond), func(int64) { s.retry(x) })
+	}
+}
+
+func (s *scheduler) retry(x *exchange) {
+	if _, ok := s.active[x]; !ok {
+		return
+	}
+	if x.aborted.Load() {
+		x.broken = true
+	}
+	if x.ended {
+		s.conclude(x)
+		return
+	}
+	if len(x.buf) > 0 {
+		s.send(x)
+	}
+}
+
+// conclude sends what is left and, once the kernel has it all, finishes.
+func (s *scheduler) conclude(x *exchange) {
+	if !x.ended && x.call.stream && x.fate != cut && x.status == 200 {
+		x.add("end", 0, []byte("0\r\n\r\n"))
+	}
+	x.ended = true
+	if !x.flush(s.server.now) {
+		s.plan(s.server.now()+int64(time.Millisecond), func(int64) { s.retry(x) })
+		return
+	}
+	s.finish(x)
+}
+
+// finish closes the books on an exchange.
+func (s *scheduler) finish(x *exchange) {
+	if _, ok := s.active[x]; !ok {
+		return
+	}
+	delete(s.active, x)
+	x.end = s.server.now()
+	s.server.counts.finished(x)
+	if s.server.log != nil {
+		s.server.log.write(x)
+	}
+	if x.closing || x.broken || x.fate == cut {
+		x.conn.close()
+	}
+	close(x.done)
+}
+
+// abandon ends what is in progress when the server stops.
+func (s *scheduler) abandon() {
+	for x := range s.active {
+		x.aborted.Store(true)
+		s.finish(x)
+	}
+}

@@ -1,0 +1,141 @@
+package mockserver
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"aiperf.dev/aiperf/internal/seed"
+)
+
+// Server is a running or startable server. Use New.
+type Server struct {
+	cfg     Config
+	began   time.Time
+	created int64 // Unix seconds, as answers tell it
+	sched   *scheduler
+	log     *logger
+	counts  counts
+	counter counter
+	next    atomic.Int64 // ordinal of the next POST
+
+	listener net.Listener
+	wait     sync.WaitGroup // accept loop and connections
+	ran      sync.WaitGroup // scheduler
+
+	mu     sync.Mutex
+	conns  map[*connection]struct{}
+	opened int64
+	closed bool
+}
+
+// New makes a server that has not started.
+func New(cfg Config) *Server {
+	now := time.Now()
+	return &Server{cfg: cfg, began: now, created: now.Unix(), conns: map[*connection]struct{}{}}
+}
+
+// now is ns since the server was made.
+func (s *Server) now() int64 { return int64(time.Since(s.began)) }
+
+// Start listens on 127.0.0.1 and returns the base URL; port 0 takes a free one.
+func (s *Server) Start(port int) (string, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return "", fmt.Errorf("mock-server: %w", err)
+	}
+	if s.sched, err = newScheduler(s); err != nil {
+		l.Close()
+		return "", fmt.Errorf("mock-server: timer: %w", err)
+	}
+	s.sched.engine.rng = seed.Stream(int64(s.cfg.Seed), "mock/engine")
+	s.listener = l
+	if s.cfg.Log != nil {
+		s.log = newLogger(s.cfg.Log, s.began)
+	}
+	s.ran.Go(s.sched.run)
+	s.wait.Go(s.accept)
+	return "http://" + l.Addr().String(), nil
+}
+
+// Close ends every connection, abandons answers in progress and waits for all
+// goroutines and for the log.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	conns := s.conns
+	s.conns = nil
+	s.mu.Unlock()
+	err := s.listener.Close()
+	for c := range conns {
+		c.close()
+	}
+	s.sched.stop()
+	s.wait.Wait()
+	s.ran.Wait()
+	if s.log != nil {
+		if logErr := s.log.close(); logErr != nil {
+			return fmt.Errorf("mock-server log: %w", logErr)
+		}
+	}
+	return err
+}
+
+func (s *Server) accept() {
+	for {
+		c, err := s.listener.Accept()
+		if err != nil {
+			if s.isClosed() {
+				return
+			}
+			time.Sleep(time.Millisecond) // out of descriptors: some will be free again
+			continue
+		}
+		if conn := s.adopt(c.(*net.TCPConn)); conn != nil {
+			s.wait.Go(conn.serve)
+		}
+	}
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// adopt registers a connection; nil when the server is closing.
+func (s *Server) adopt(tcp *net.TCPConn) *connection {
+	w, err := newWriter(tcp)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || err != nil {
+		tcp.Close()
+		return nil
+	}
+	c := &connection{server: s, tcp: tcp, w: w, ordinal: s.opened}
+	s.opened++
+	s.conns[c] = struct{}{}
+	return c
+}
+
+func (s *Server) forget(c *connection) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+}
+
+// serves tells whether a model is one of ours.
+func (s *Server) serves(model string) bool {
+	return len(s.cfg.Models) == 0 || slices.Contains(s.cfg.Models, model)
+}
+
+// models are the names listed at /v1/models.
+func (s *Server) models() []string {
+	if len(s.cfg.Models) == 0 {
+		return []string{"mock-model"}
+	}
+	return s.cfg.Models
+}
