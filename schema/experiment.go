@@ -167,7 +167,7 @@ type Phase struct {
 	PrefillConcurrency     int           `json:"prefill_concurrency,omitempty"`
 	GracePeriod            *Duration     `json:"grace_period,omitempty"` // nil: 30 s for profiling, infinite for warmup
 	Rate                   float64       `json:"rate,omitempty"`
-	RateSeries             []RatePoint   `json:"rate_series,omitempty"`
+	RateSeries             RateSeries    `json:"rate_series,omitempty"`
 	Smoothness             float64       `json:"smoothness,omitempty"`
 	Users                  int           `json:"users,omitempty"`
 	AutoOffset             *bool         `json:"auto_offset,omitempty"`
@@ -203,10 +203,10 @@ type Cancellation struct {
 
 // Artifacts says where results go and in which detail.
 type Artifacts struct {
-	Dir     string   `json:"dir"`
-	Prefix  string   `json:"prefix,omitempty"`
-	Summary []string `json:"summary"` // json; empty: no summary JSON
-	Records []string `json:"records"` // jsonl; empty: none
+	Dir     string  `json:"dir"`
+	Prefix  string  `json:"prefix,omitempty"`
+	Summary Exports `json:"summary"` // json; empty: no summary JSON
+	Records Exports `json:"records"` // jsonl; empty: none
 }
 
 // Tokenizer counts client-side tokens.

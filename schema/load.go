@@ -1,14 +1,21 @@
 package schema
 
-import "io"
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
 
 // Source is what a command was given: a file, and what is laid over it.
 type Source struct {
 	File        string       // "" = flags only
 	Assignments []Assignment // --set first, then flags, in the order they apply
 	// Command is the word after aiperf. "profile" makes the phase and the data
-	// set that its flags speak of when no file does, and ignores with a warning
-	// what cannot take effect.
+	// set that its flags speak of when no file does.
 	Command string
 	Env     func(string) (string, bool) // nil: os.LookupEnv
 	// Tags are the metric names that slos and search objectives may use; nil
@@ -17,24 +24,363 @@ type Source struct {
 }
 
 // Document is an experiment that was read, lowered and overlaid; its sweep is
-// not expanded yet.
-type Document struct{}
-
-func Load(src Source) (*Document, error)                          { return &Document{}, nil }
-func (d *Document) Envelope() Experiment                          { return Experiment{} }
-func (d *Document) Sweep() Sweep                                  { return Sweep{} }
-func (d *Document) Resolve(point []Assignment) (*Resolved, error) { return &Resolved{}, nil }
-func (d *Document) Names(point []Assignment) (map[string]any, error) {
-	return nil, nil
+// not expanded yet. It is not for concurrent use.
+type Document struct {
+	src         Source
+	text        []byte
+	index       index
+	root        *node // the experiment without its sweep
+	envelope    Experiment
+	sweep       Sweep
+	axes        []axisNodes
+	overlays    []overlayNode
+	checker     *checker
+	renderer    renderer
+	templated   bool
+	always      []string // members of the body that are there without being asked for
+	first       *cell    // the cell without a point, when it could be resolved
+	flags       map[string]bool
+	warnings    []string
+	unsupported Errors
 }
-func (d *Document) Explain(w io.Writer, paths ...string) error { return nil }
-func (d *Document) Warnings() []string                         { return nil }
-func (d *Document) Unsupported() Errors                        { return nil }
-func (d *Document) Source() []byte                             { return nil }
 
-func (o Option) Parse(name string, words []string) ([]Assignment, error) { return nil, nil }
-func ParseSet(text string) (Assignment, error)                           { return Assignment{}, nil }
-func CUE() []byte                                                        { return nil }
-func JSONSchema() ([]byte, error)                                        { return nil, nil }
-func Vendor(dir string) error                                            { return nil }
-func Canonical(path string) string                                       { return path }
+// overlayNode is a value that points lay over the experiment, with places.
+type overlayNode struct {
+	path  string
+	value *node
+}
+
+// Load reads an experiment: file, environment, --set, flags, in this order.
+// The error is Errors when it is about the experiment; unknown fields are all
+// reported together, and only without them the values.
+func Load(src Source) (*Document, error) {
+	d := &Document{src: src, index: newIndex(), flags: map[string]bool{}}
+	d.checker = newChecker(d.index)
+	name := src.File
+	if name == "" {
+		name = "the command line"
+	}
+	defer watch(name)()
+	root, bad := d.read()
+	if bad != nil {
+		return nil, bad
+	}
+	for _, step := range []func(*node) Errors{d.prepare, d.overlay, d.envelopeOf, d.firstCell} {
+		if bad := step(root).sorted(); len(bad) > 0 {
+			return nil, bad
+		}
+	}
+	return d, nil
+}
+
+// Source is the file as given, nil for flags.
+func (d *Document) Source() []byte { return d.text }
+
+// Envelope is everything around the body.
+func (d *Document) Envelope() Experiment { return d.envelope }
+
+// Sweep is the matrix, not expanded.
+func (d *Document) Sweep() Sweep { return d.sweep }
+
+// Warnings are doubts that stop nothing.
+func (d *Document) Warnings() []string { return d.warnings }
+
+// Unsupported are the fields that are set and declared, but not built yet. A
+// command that runs refuses them; one that only shows may go on.
+func (d *Document) Unsupported() Errors { return d.unsupported }
+
+func (d *Document) read() (*node, Errors) {
+	if d.src.File == "" {
+		root := objectNode(Origin{Source: "default"})
+		root.put("benchmark", objectNode(Origin{Source: "default"}))
+		return root, nil
+	}
+	text, bad := readFile(d.src.File)
+	if bad != nil {
+		return nil, bad
+	}
+	d.text = text
+	if strings.EqualFold(filepath.Ext(d.src.File), ".cue") {
+		return readCUE(d.src.File, text)
+	}
+	return readYAML(d.src.File, text)
+}
+
+// prepare fills in the environment, lowers shorthands and refuses unknown
+// keys.
+func (d *Document) prepare(root *node) Errors {
+	lookup := d.src.Env
+	if lookup == nil {
+		lookup = os.LookupEnv
+	}
+	if _, bad := expandEnv(root, lookup); bad != nil {
+		return bad
+	}
+	bad := newLowerer(d.index).lower(root)
+	bad = append(bad, d.index.unknownFields(root)...)
+	for _, e := range d.setPaths() {
+		bad = append(bad, e)
+	}
+	bad = append(bad, d.takeAxes(root)...)
+	for _, a := range d.axes {
+		bad = append(bad, d.unknownInValues(root, a)...)
+	}
+	return bad
+}
+
+// setPaths checks the paths of --set, which nothing has checked yet.
+func (d *Document) setPaths() (bad Errors) {
+	for _, a := range d.src.Assignments {
+		if hint, ok := d.index.knownPath(a.Path); !ok {
+			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "unknown field " + strings.TrimPrefix(a.Path, "benchmark."), Hint: hint, unknown: true})
+		}
+	}
+	return bad
+}
+
+// unknownInValues checks the keys of objects that are values of an axis.
+func (d *Document) unknownInValues(root *node, a axisNodes) (bad Errors) {
+	def, l := d.index.resolve(a.path)
+	for _, v := range a.values {
+		if v.kind != object || l == nil {
+			continue
+		}
+		c := v.clone()
+		c.take("label")
+		last := a.path[strings.LastIndexByte(a.path, '.')+1:]
+		if last == "endpoint" {
+			lowerEndpoint(c)
+		} else if strings.HasPrefix(a.path, "benchmark.datasets.") && l.has(isObject) {
+			lowerDataset(c)
+		}
+		d.index.unknown(root, c, l, def, a.path, &bad)
+	}
+	return bad
+}
+
+// overlay applies --set and flags. A comma list makes an axis; a single value
+// pins an axis of the file on its path.
+func (d *Document) overlay(root *node) Errors {
+	var bad Errors
+	profile := d.src.File == "" && d.src.Command == "profile"
+	if profile {
+		at := Origin{Source: "default", Where: "default: a phase made by flags"}
+		for _, path := range []string{"benchmark.datasets.main", "benchmark.phases.profiling"} {
+			_, _ = d.reach(root, path, at) // nothing is there that could be in the way
+		}
+	}
+	for _, a := range d.src.Assignments {
+		d.flags[a.Path] = true
+		if values, ok := a.Value.([]any); ok && a.Axis {
+			axis := axisNodes{path: a.Path, origin: a.Origin}
+			for _, v := range values {
+				axis.values = append(axis.values, fromPlain(v, a.Origin))
+			}
+			d.setAxis(axis)
+			continue
+		}
+		d.dropAxis(a.Path)
+		bad = append(bad, d.apply(root, a)...)
+	}
+	if profile {
+		d.profileDefaults(root)
+	}
+	return bad
+}
+
+// envelopeOf checks what stands around the body and reads it.
+func (d *Document) envelopeOf(root *node) Errors {
+	sweep, _ := root.take("sweep")
+	if sweep.value == nil {
+		sweep.value = objectNode(Origin{})
+	}
+	d.root = root
+	d.templated = hasTemplates(root)
+	rendered, bad := d.rendered(root.clone(), nil)
+	if bad != nil && len(d.axes) == 0 {
+		return bad
+	}
+	if rendered == nil {
+		rendered = root
+	}
+	members := map[string]json.RawMessage{}
+	for _, f := range rendered.fields {
+		if f.name == "benchmark" || f.value.kind == null {
+			continue
+		}
+		p, errs := d.checker.check(rendered, f.name, f.value)
+		bad = append(bad, errs...)
+		if p != nil {
+			members[f.name] = p.secret
+		}
+	}
+	for _, name := range []string{"multi_run", "tables"} {
+		if members[name] == nil && d.index[name] != nil && rendered.get(name) == nil {
+			if p, errs := d.checker.check(rendered, name, objectNode(Origin{})); errs == nil {
+				members[name] = p.secret
+			}
+		}
+	}
+	block, errs := d.sweepBlock(rendered, sweep.value)
+	bad = append(bad, errs...)
+	if len(bad) > 0 {
+		return bad
+	}
+	js, err := json.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(js, &d.envelope)
+	}
+	if err != nil {
+		return Errors{{Message: err.Error()}}
+	}
+	if d.envelope.Name == "" {
+		d.envelope.Name = defaultName(d.src.File)
+	}
+	return d.finishSweep(sweep.value, block)
+}
+
+func defaultName(file string) string {
+	if file == "" {
+		return "profile"
+	}
+	base := filepath.Base(file)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// sweepBlock checks the sweep block as a whole and gives its plain data.
+func (d *Document) sweepBlock(root, sw *node) (map[string]any, Errors) {
+	if len(sw.fields) == 0 {
+		return map[string]any{}, nil
+	}
+	c := sw.clone()
+	if c.get("type") == nil {
+		c.put("type", textNode("grid", sw.origin))
+	}
+	c = d.index.normalize(c, d.index["sweep"], "sweep")
+	whole := objectNode(sw.origin)
+	whole.put("sweep", c)
+	p, bad := d.checker.check(whole, "sweep", c)
+	if bad != nil {
+		return nil, bad
+	}
+	block := map[string]any{}
+	if err := json.Unmarshal(p.secret, &block); err != nil {
+		return nil, Errors{{Message: err.Error()}}
+	}
+	return fromPlain(block, Origin{}).plain().(map[string]any), nil
+}
+
+// firstCell resolves an experiment without a sweep at once, so that Load says
+// everything there is to say; with one, each cell says its own.
+func (d *Document) firstCell(root *node) Errors {
+	d.findUnsupported()
+	for _, name := range d.index["benchmark"].keys {
+		if d.index["benchmark."+name].lower == "" && d.checker.always("benchmark."+name) {
+			d.always = append(d.always, name)
+		}
+	}
+	if len(d.axes)+len(d.sweep.Scenarios)+len(d.sweep.Derive) > 0 || d.sweep.Type != "" && d.sweep.Type != "grid" {
+		return nil
+	}
+	c, bad := d.cell(nil)
+	d.first = c
+	return bad
+}
+
+// findUnsupported lists the fields that are set and not built yet.
+func (d *Document) findUnsupported() {
+	said := map[string]bool{}
+	note := func(path string, n *node, at Origin) {
+		if said[path] {
+			return
+		}
+		said[path] = true
+		d.unsupported = append(d.unsupported, &Error{
+			Path: d.root.shown(path), Place: at.Where, Message: "not supported yet", Hint: "leave it out",
+		})
+	}
+	d.index.unsupported(d.root, d.index[""], "", "", note)
+	for _, a := range d.axes {
+		if d.index.at(a.path).has(isUnsupported) {
+			note(a.path, nil, a.origin)
+		}
+	}
+}
+
+// unsupported calls note for the topmost set fields that are not built. A
+// field that repeats its default asks for nothing.
+func (x index) unsupported(n *node, l *leaf, at, path string, note func(string, *node, Origin)) {
+	for _, f := range n.fields {
+		name, sub := x.child(at, l, f.name)
+		if sub == nil || f.value.kind == null {
+			continue
+		}
+		p := join(path, f.name)
+		if sub.has(isUnsupported) && f.value.kind != object && f.value.origin.Source != "default" {
+			if !repeatsDefault(sub, f.value) {
+				note(p, f.value, f.value.origin)
+			}
+			continue
+		}
+		if sub.has(isUnsupported) && len(sub.keys) == 0 && len(f.value.fields) > 0 {
+			note(p, f.value, f.value.origin)
+			continue
+		}
+		x.unsupported(f.value, sub, join(at, name), p, note)
+	}
+	if sub := x[join(at, "*")]; sub != nil {
+		for i, it := range n.items {
+			x.unsupported(it, sub, join(at, "*"), join(path, fmt.Sprint(i)), note)
+		}
+	}
+}
+
+func repeatsDefault(l *leaf, n *node) bool {
+	if l.def == "" {
+		return n.value == false
+	}
+	js, err := json.Marshal(n.plain())
+	if err != nil {
+		return false
+	}
+	var a, b any
+	return json.Unmarshal(js, &a) == nil && json.Unmarshal([]byte(l.def), &b) == nil &&
+		(reflect.DeepEqual(a, b) || fold(fmt.Sprint(a)) == fold(fmt.Sprint(b)))
+}
+
+// valueOf is the value of an assignment as a tree: the one of the file with
+// its places when it is a point of an axis, else one made of the plain data.
+func (d *Document) valueOf(a Assignment) *node {
+	if a.Origin.Source != "flag" && a.Origin.Source != "set" {
+		for _, o := range d.overlays {
+			if o.path == a.Path && reflect.DeepEqual(o.value.plain(), a.Value) {
+				return o.value.clone()
+			}
+		}
+		if axis := d.axis(a.Path); axis != nil {
+			for _, v := range axis.values {
+				if v.kind == scalar && v.value == a.Value || v.kind != scalar && reflect.DeepEqual(v.plain(), a.Value) {
+					c := v.clone()
+					return c.from("axis")
+				}
+			}
+		}
+	}
+	return fromPlain(a.Value, a.Origin)
+}
+
+// from marks a copy of n as coming from source.
+func (n *node) from(source string) *node {
+	c := *n
+	if c.origin.Source == "file" {
+		c.origin.Source = source
+	}
+	c.fields = slices.Clone(n.fields)
+	for i := range c.fields {
+		c.fields[i].value = c.fields[i].value.from(source)
+	}
+	for i := range c.items {
+		c.items[i] = c.items[i].from(source)
+	}
+	return &c
+}

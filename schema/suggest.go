@@ -61,3 +61,5 @@ func distance(a, b string) int {
 	}
 	return one[len(b)]
 }
+
+func sortStrings(s []string) { slices.Sort(s) }

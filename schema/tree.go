@@ -265,3 +265,5 @@ func wrap(name string, v *node) *node {
 	n.put(name, v)
 	return n
 }
+
+func splitPath(path string) []string { return strings.Split(path, ".") }

@@ -1,0 +1,204 @@
+package schema
+
+import "slices"
+
+// apply sets an assignment on a tree. Objects and named members of lists on
+// the way are made; where a path goes into a number that stands for a
+// distribution, the number becomes its mean.
+func (d *Document) apply(root *node, a Assignment) Errors {
+	v := d.valueOf(a)
+	parent, last := cut(a.Path)
+	n, bad := d.reach(root, parent, a.Origin)
+	if bad != nil {
+		return bad
+	}
+	switch {
+	case a.Path == "benchmark" || a.Path == "variables":
+		if n.get(last) == nil {
+			n.put(last, objectNode(a.Origin))
+		}
+		merge(n.get(last), v)
+		return nil
+	case a.Path == "benchmark.model":
+		last, v = "models", modelsNode(v)
+	case a.Path == "benchmark.models":
+		v = modelsNode(v)
+	case a.Path == "benchmark.endpoint.urls":
+		v = listNode(v)
+	case n.kind == list:
+		return d.member(n, parent, last, v, a)
+	case v.kind == object:
+		lowerValue(last, v)
+		if old := n.get(last); old != nil && old.kind == object && last == "endpoint" {
+			merge(old, v)
+			return nil
+		}
+	}
+	if n.get("value") != nil && (last == "mean" || last == "stddev") {
+		f, _ := n.take("value") // {value: n} is the number n
+		if last == "stddev" {
+			n.put("mean", f.value)
+		}
+	}
+	n.put(last, v)
+	n.field(last).origin = a.Origin
+	return nil
+}
+
+// lowerValue gives an object that an axis or --set puts at a field the form
+// lowering gives the same object in a file.
+func lowerValue(name string, v *node) {
+	if name == "endpoint" {
+		lowerEndpoint(v)
+	}
+}
+
+// reach finds the node at path and makes what is missing on the way.
+func (d *Document) reach(root *node, path string, at Origin) (*node, Errors) {
+	n, so := root, ""
+	if path == "" {
+		return n, nil
+	}
+	for _, part := range splitPath(path) {
+		if n.kind == list {
+			m, bad := d.named(n, so, part, at)
+			if bad != nil {
+				return nil, bad
+			}
+			n, so = m, join(so, part)
+			continue
+		}
+		next := n.get(part)
+		so = join(so, part)
+		switch {
+		case next == nil || next.kind == null:
+			next = objectNode(at)
+			if l := d.index.at(so); l.has(isList) && !l.has(isObject) {
+				next.kind = list
+			}
+			n.put(part, next)
+		case next.kind == scalar && d.index.at(so).has(isShape):
+			next = wrap("mean", next)
+			n.put(part, next)
+		case next.kind == scalar && d.index.at(so).has(isRamp):
+			next = wrap("duration", next)
+			n.put(part, next)
+		case next.kind == scalar:
+			next = objectNode(at)
+			n.put(part, next)
+		}
+		n = next
+	}
+	return n, nil
+}
+
+// named finds a member of a list by name, makes a phase or the data set that
+// is meant, or says which names there are.
+func (d *Document) named(n *node, path, part string, at Origin) (*node, Errors) {
+	if i := n.index(part); i >= 0 {
+		return n.items[i], nil
+	}
+	switch {
+	case path == "benchmark.datasets" && len(n.items) > 0 && (part == "default" || part == "main"):
+		return n.items[0], nil
+	case path == "benchmark.datasets" && len(n.items) == 0,
+		path == "benchmark.phases" && (part == "warmup" || part == "profiling"):
+		return addMember(n, path, part, at), nil
+	}
+	var names []string
+	for _, it := range n.items {
+		if s := it.get("name").text(); s != "" {
+			names = append(names, s)
+		}
+	}
+	return nil, mistake(at, join(path, part), "no member is called "+part, didYouMean(part, names))
+}
+
+// addMember makes a phase or data set. Warmup comes before the rest.
+func addMember(n *node, path, name string, at Origin) *node {
+	m := named(objectNode(at), name)
+	if path == "benchmark.phases" {
+		m.put("kind", textNode(name, at))
+	}
+	if name == "warmup" {
+		n.items = slices.Insert(n.items, 0, m)
+	} else {
+		n.items = append(n.items, m)
+	}
+	return m
+}
+
+// member sets a member of a list as a whole: an object is laid over it.
+func (d *Document) member(n *node, path, name string, v *node, a Assignment) Errors {
+	if v.kind != object {
+		if i := n.index(name); i >= 0 {
+			n.items[i] = v
+			return nil
+		}
+		return mistake(a.Origin, a.Path, "no member "+name, "")
+	}
+	m, bad := d.named(n, path, name, a.Origin)
+	if bad != nil {
+		return bad
+	}
+	if path == "benchmark.datasets" {
+		v.take("label") // only endpoints keep theirs
+		lowerDataset(v)
+	}
+	merge(m, v)
+	return nil
+}
+
+// merge lays src over dst: objects member by member, lists of named members
+// by name; anything else is replaced.
+func merge(dst, src *node) {
+	for _, f := range src.fields {
+		old := dst.get(f.name)
+		switch {
+		case old != nil && old.kind == object && f.value.kind == object && compatible(old, f.value):
+			merge(old, f.value)
+		case old != nil && old.kind == list && f.value.kind == list && allNamed(f.value):
+			mergeLists(old, f.value)
+		default:
+			dst.put(f.name, f.value)
+		}
+	}
+}
+
+// compatible tells that two objects are not two kinds of distribution.
+func compatible(a, b *node) bool {
+	for _, k := range []string{"value", "points", "peaks", "p50", "median"} {
+		if (a.get(k) != nil) != (b.get(k) != nil) && isShapeNode(a) && isShapeNode(b) {
+			return false
+		}
+	}
+	return true
+}
+
+func isShapeNode(n *node) bool {
+	for _, k := range []string{"value", "mean", "points", "peaks", "p50", "median"} {
+		if n.get(k) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func allNamed(n *node) bool {
+	for _, it := range n.items {
+		if it.get("name") == nil {
+			return false
+		}
+	}
+	return len(n.items) > 0
+}
+
+func mergeLists(dst, src *node) {
+	for _, it := range src.items {
+		if i := dst.index(it.get("name").text()); i >= 0 {
+			merge(dst.items[i], it)
+		} else {
+			dst.items = append(dst.items, it)
+		}
+	}
+}

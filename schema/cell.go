@@ -1,0 +1,231 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// cell is one point of the matrix: its tree with origins, and what it says
+// once checked.
+type cell struct {
+	root     *node
+	resolved *Resolved
+}
+
+// Resolve is one cell, fully resolved and checked: the experiment with the
+// assignments of a point laid over it. The error is Errors.
+func (d *Document) Resolve(point []Assignment) (*Resolved, error) {
+	if len(point) == 0 && d.first != nil {
+		return d.first.resolved, nil
+	}
+	c, bad := d.cell(point)
+	if bad != nil {
+		return nil, bad.sorted()
+	}
+	return c.resolved, nil
+}
+
+// Names are the values of a cell that expressions may use besides its axes:
+// the fields of the profiling phase by their bare names, isl, osl and the
+// variables.
+func (d *Document) Names(point []Assignment) (map[string]any, error) {
+	root, bad := d.rendered(d.root.clone(), point)
+	if bad != nil {
+		return nil, bad.sorted()
+	}
+	out := map[string]any{}
+	if v := root.get("variables"); v != nil && v.kind == object {
+		for _, f := range v.fields {
+			out[f.name] = f.value.plain()
+		}
+	}
+	names := map[string]string{"isl": "benchmark.datasets.0.prompts.isl", "osl": "benchmark.datasets.0.prompts.osl"}
+	for _, a := range phaseAliases {
+		names[a] = "benchmark.phases.profiling." + a
+	}
+	for name, path := range names {
+		n := root.at(path)
+		for _, k := range []string{"mean", "value", "duration"} {
+			if m := n.get(k); m != nil {
+				n = m
+				break
+			}
+		}
+		if n != nil && n.kind == scalar {
+			out[name] = n.plain()
+		}
+	}
+	return out, nil
+}
+
+// rendered is a copy of the experiment with a point laid over it, templates
+// filled in and every leaf in its one form.
+func (d *Document) rendered(root *node, point []Assignment) (*node, Errors) {
+	var bad Errors
+	for _, a := range point {
+		a.Path = Canonical(a.Path)
+		bad = append(bad, d.apply(root, a)...)
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	if d.templated || hasTemplatePoint(point) {
+		if root, bad = d.renderer.render(root); bad != nil {
+			return nil, bad
+		}
+	}
+	return d.index.normalize(root, d.index[""], ""), nil
+}
+
+func hasTemplatePoint(point []Assignment) bool {
+	for _, a := range point {
+		switch v := a.Value.(type) {
+		case string:
+			if isTemplate(v) {
+				return true
+			}
+		case map[string]any, []any:
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Document) cell(point []Assignment) (*cell, Errors) {
+	root, bad := d.rendered(d.root.clone(), point)
+	if bad != nil {
+		return nil, bad
+	}
+	if b := root.get("benchmark"); b == nil || b.kind != object {
+		at := root.origin
+		if b != nil {
+			at = b.origin
+		}
+		return nil, mistake(at, "benchmark", "required", "add benchmark: {…}")
+	}
+	d.resolveDefaults(root)
+	c := &cell{root: root, resolved: &Resolved{}}
+	return c, d.checkBody(c)
+}
+
+// checkBody checks the members of the body, puts their JSON together and
+// decodes what the program reads.
+func (d *Document) checkBody(c *cell) Errors {
+	b := c.root.get("benchmark")
+	var bad Errors
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for _, name := range d.index["benchmark"].keys {
+		n := b.get(name)
+		if n == nil || n.kind == null {
+			if !contains(d.always, name) {
+				continue
+			}
+			n = objectNode(Origin{Source: "default"})
+		}
+		js, errs := d.bodyMember(c, name, n)
+		bad = append(bad, errs...)
+		if js != nil {
+			if out.Len() > 1 {
+				out.WriteByte(',')
+			}
+			out.WriteString(strconv.Quote(name) + ":")
+			out.Write(js)
+		}
+	}
+	out.WriteByte('}')
+	if bad = append(bad, d.required(b)...); bad != nil {
+		return bad
+	}
+	c.resolved.JSON = out.Bytes()
+	return d.acrossObjects(c)
+}
+
+// required names the members of the body that must be there.
+func (d *Document) required(b *node) (bad Errors) {
+	for _, name := range []string{"endpoint", "models", "phases"} {
+		if n := b.get(name); n == nil || n.kind == null {
+			hint := "add " + name
+			if name == "models" {
+				hint = "add model: NAME (-m NAME)"
+			}
+			bad = append(bad, mistake(b.origin, "benchmark."+name, "required", hint)...)
+		}
+	}
+	return bad
+}
+
+// bodyMember checks one member of the body. Lists of objects are checked object
+// by object, so that a sweep over one field checks one small object again.
+func (d *Document) bodyMember(c *cell, name string, n *node) ([]byte, Errors) {
+	body := &c.resolved.Benchmark
+	if (name == "phases" || name == "datasets") && n.kind == list && len(n.items) > 0 {
+		return d.list(c, name, n)
+	}
+	// A label is what a person calls the endpoint, no part of what it is.
+	label, labelled := "", false
+	if name == "endpoint" && n.kind == object {
+		var f field
+		if f, labelled = n.take("label"); labelled {
+			label = labelOf(f.value)
+		}
+	}
+	p, bad := d.checker.check(c.root, "benchmark."+name, n)
+	if bad != nil {
+		return nil, bad
+	}
+	switch name {
+	case "endpoint":
+		body.Endpoint = decoded[Endpoint](p)
+		body.Endpoint.Label = label
+	case "models":
+		body.Models = decoded[Models](p)
+	case "artifacts":
+		body.Artifacts = decoded[Artifacts](p)
+	case "tokenizer":
+		body.Tokenizer = decoded[Tokenizer](p)
+	case "slos":
+		body.SLOs = decoded[map[string]float64](p)
+	case "failure_policy":
+		body.FailurePolicy = decoded[string](p)
+	}
+	return p.json, nil
+}
+
+func (d *Document) list(c *cell, name string, n *node) ([]byte, Errors) {
+	var bad Errors
+	var out bytes.Buffer
+	out.WriteByte('[')
+	for i, it := range n.items {
+		p, errs := d.checker.check(c.root, "benchmark."+name+"."+strconv.Itoa(i), it)
+		if errs != nil {
+			bad = append(bad, errs...)
+			continue
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.Write(p.json)
+		if name == "phases" {
+			c.resolved.Benchmark.Phases = append(c.resolved.Benchmark.Phases, decoded[Phase](p))
+		} else {
+			c.resolved.Benchmark.Datasets = append(c.resolved.Benchmark.Datasets, decoded[Dataset](p))
+		}
+	}
+	out.WriteByte(']')
+	return out.Bytes(), bad
+}
+
+// decoded is a part as the program's type, decoded once.
+func decoded[T any](p *part) T {
+	if v, ok := p.value.(T); ok {
+		return v
+	}
+	var v T
+	if err := json.Unmarshal(p.secret, &v); err != nil {
+		panic("a checked part does not fit its struct: " + err.Error()) // parity is tested
+	}
+	p.value = v
+	return v
+}

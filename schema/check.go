@@ -1,0 +1,215 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"cuelang.org/go/cue"
+)
+
+// checker validates trees part by part: each member of the body, each data
+// set, each phase. A part that was seen before, in whatever cell, is not
+// checked again, so a grid costs the sum of its axes and not their product.
+// It is not for concurrent use.
+type checker struct {
+	index index
+	cue   *compiled
+	uses  int
+	good  map[string]*part // by definition and content
+}
+
+// part is a checked section: its JSON with every default, as a reader may see
+// it and as the program needs it.
+type part struct {
+	json   []byte // secrets masked, keys in schema order
+	secret []byte // nothing masked
+	value  any    // decoded; written once by who asks for it first
+}
+
+// A CUE context keeps what it evaluated, so the checker starts a new one now
+// and then.
+const maxPerContext = 2000
+
+func newChecker(x index) *checker { return &checker{index: x, good: map[string]*part{}} }
+
+// schema is the compiled schema, in a fresh context when the old one is full.
+func (c *checker) schema() *compiled {
+	if c.cue == nil || c.uses >= maxPerContext {
+		s, err := compile()
+		if err != nil {
+			panic("the embedded schema does not compile: " + err.Error()) // a test compiles it
+		}
+		c.cue, c.uses = s, 0
+	}
+	return c.cue
+}
+
+// check validates the part n of root at path. Mistakes are reported with the
+// places of n; only good parts are kept, so that each cell says its own.
+func (c *checker) check(root *node, path string, n *node) (*part, Errors) {
+	def, _ := c.index.resolve(path)
+	key := def + "\x00" + n.String()
+	if p := c.good[key]; p != nil {
+		return p, nil
+	}
+	s := c.schema()
+	c.uses++
+	d := s.part(def)
+	v := d.Unify(s.ctx.BuildExpr(n.expr()))
+	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		g := diagnosis{schema: s, index: c.index, root: root, def: def, base: path}
+		return nil, g.explain(d, n, err)
+	}
+	raw, err := v.MarshalJSON()
+	if err != nil {
+		return nil, mistake(n.origin, root.shown(path), err.Error(), "")
+	}
+	p := &part{secret: raw}
+	if p.json, err = c.index.encode(raw, def); err != nil {
+		return nil, mistake(n.origin, root.shown(path), err.Error(), "")
+	}
+	c.good[key] = p
+	return p, nil
+}
+
+// always tells whether a field of the definition is there without being
+// asked for: it is declared without ? and so its defaults show.
+func (c *checker) always(path string) bool {
+	parent, last := cut(path)
+	v := arm(c.schema().part(parent), cue.StructKind)
+	return v.LookupPath(cue.MakePath(cue.Str(last))).Exists()
+}
+
+// encode writes JSON with the keys in schema order, free keys sorted, and
+// secrets masked.
+func (x index) encode(raw []byte, path string) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	e := encoder{index: x, out: &b}
+	if err := e.value(v, x[path], path); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+type encoder struct {
+	index index
+	out   *bytes.Buffer
+}
+
+func (e encoder) value(v any, l *leaf, path string) error {
+	switch v := v.(type) {
+	case map[string]any:
+		e.out.WriteByte('{')
+		for i, k := range keyOrder(v, l) {
+			if i > 0 {
+				e.out.WriteByte(',')
+			}
+			e.text(k)
+			e.out.WriteByte(':')
+			name, sub := e.index.child(path, l, k)
+			if err := e.value(masked(k, v[k], l, sub), sub, join(path, name)); err != nil {
+				return err
+			}
+		}
+		e.out.WriteByte('}')
+		return nil
+	case []any:
+		e.out.WriteByte('[')
+		name, sub := e.index.child(path, l, "*")
+		for i, it := range v {
+			if i > 0 {
+				e.out.WriteByte(',')
+			}
+			if err := e.value(masked("", it, l, sub), sub, join(path, name)); err != nil {
+				return err
+			}
+		}
+		e.out.WriteByte(']')
+		return nil
+	case string:
+		e.text(v)
+		return nil
+	}
+	js, err := json.Marshal(v)
+	e.out.Write(js)
+	return err
+}
+
+func (e encoder) text(s string) {
+	enc := json.NewEncoder(e.out)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string cannot fail
+	e.out.Truncate(e.out.Len() - 1)
+}
+
+// keyOrder is the schema's order, then the user's own keys sorted.
+func keyOrder(m map[string]any, l *leaf) []string {
+	keys := make([]string, 0, len(m))
+	if l != nil {
+		for _, k := range l.keys {
+			if _, ok := m[k]; ok {
+				keys = append(keys, k)
+			}
+		}
+	}
+	if len(keys) == len(m) {
+		return keys
+	}
+	known := len(keys)
+	for k := range m {
+		if l == nil || !contains(l.keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	sortStrings(keys[known:])
+	return keys
+}
+
+// mask stands for a secret wherever one would be shown.
+const mask = "<redacted>"
+
+// secretHeaders carry credentials under names the schema does not know.
+var secretHeaders = []string{"authorization", "api-key", "apikey", "x-api-key", "cookie", "token", "secret", "password"}
+
+// masked is v, or the mask: for a secret field, for a header or free key that
+// names a credential, and in the user part of a URL.
+func masked(key string, v any, parent, l *leaf) any {
+	s, ok := v.(string)
+	if !ok || s == "" {
+		return v
+	}
+	if l.has(isSecret) {
+		return mask
+	}
+	if parent.has(isFree) && key != "" {
+		for _, h := range secretHeaders {
+			if strings.Contains(strings.ToLower(strings.ReplaceAll(key, "_", "-")), h) {
+				return mask
+			}
+		}
+	}
+	return maskURL(s)
+}
+
+// maskURL hides the user part of a URL.
+func maskURL(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || strings.ContainsAny(scheme, " \n") {
+		return s
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		s = scheme + "://" + mask + host[i:]
+		if path != "" {
+			s += "/" + path
+		}
+	}
+	return s
+}

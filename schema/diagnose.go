@@ -1,0 +1,332 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/errors"
+)
+
+// diagnosis says what is wrong with a tree that CUE refused: the tree is
+// walked beside its definition, and every mistake is reported at once.
+type diagnosis struct {
+	schema *compiled
+	index  index
+	root   *node  // the experiment, for names in paths
+	def    string // of the part: benchmark.phases.*
+	base   string // of the part: benchmark.phases.0
+	found  []finding
+}
+
+// finding is a mistake with the path the tree has, where Error holds the one
+// that is shown.
+type finding struct {
+	path string
+	err  *Error
+}
+
+func (d *diagnosis) explain(def cue.Value, n *node, err error) Errors {
+	d.walk(def, n, d.base)
+	d.rules(n, err)
+	if len(d.found) == 0 { // a gap in the walk: better a raw message than none
+		for _, e := range errors.Errors(err) {
+			d.add(n, d.base, plainMessage(e), "")
+		}
+	}
+	out := make(Errors, len(d.found))
+	for i, f := range d.found {
+		out[i] = f.err
+	}
+	return out
+}
+
+func (d *diagnosis) add(n *node, path, msg, hint string) *Error {
+	for _, f := range d.found {
+		if f.path == path {
+			return f.err // one mistake for one field
+		}
+	}
+	e := &Error{Path: d.root.shown(path), Place: n.origin.Where, Message: msg, Hint: hint}
+	d.found = append(d.found, finding{path, e})
+	return e
+}
+
+func (d *diagnosis) walk(def cue.Value, n *node, path string) {
+	if n.kind == null {
+		return // says nothing
+	}
+	var fit []cue.Value
+	for _, a := range arms(def) {
+		if a.IncompleteKind()&n.cueKind() != 0 {
+			fit = append(fit, a)
+		}
+	}
+	if len(fit) == 0 {
+		d.wrongKind(def, n, path)
+		return
+	}
+	switch n.kind {
+	case object:
+		d.fields(fit, n, path)
+	case list:
+		d.members(fit[0], n, path)
+	default:
+		d.leaf(fit, def, n, path)
+	}
+}
+
+// wrongKind: a number for a text, an object for a list.
+func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
+	if words := enum(def); len(words) > 0 && n.kind == scalar {
+		d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(words, ", "), didYouMean(n.text(), words))
+		return
+	}
+	got := n.kindName()
+	if n.kind == scalar && n.cueKind() != cue.BoolKind {
+		got = strings.TrimPrefix(got, "a ") + " " + d.show(n, path)
+	} else if n.kind == scalar {
+		got = d.show(n, path)
+	}
+	d.add(n, path, "expected "+kinds(def)+", got "+got, "")
+}
+
+// show is a value in a message; a secret is not shown.
+func (d *diagnosis) show(n *node, path string) string {
+	if d.index.at(path).has(isSecret) {
+		return "(secret)"
+	}
+	return short(maskURL(n.String()))
+}
+
+func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {
+	known, free := map[string]cue.Value{}, cue.Value{}
+	var names []string
+	for _, def := range fit {
+		it, err := def.Fields(cue.Optional(true))
+		for err == nil && it.Next() {
+			name := it.Selector().Unquoted()
+			if _, again := known[name]; !again {
+				names = append(names, name)
+			}
+			known[name] = it.Value()
+			if len(fit) == 1 && it.Selector().ConstraintType() == cue.RequiredConstraint && n.get(name) == nil {
+				d.add(n, join(path, name), "required", "add "+name)
+			}
+		}
+		if any := def.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
+			free = any
+		}
+	}
+	for _, f := range n.fields {
+		p := join(path, f.name)
+		switch sub, ok := known[f.name]; {
+		case ok:
+			d.walk(sub, f.value, p)
+		case free.Exists():
+			d.walk(free, f.value, p)
+		case fit[0].Allows(cue.Str(f.name)):
+		default:
+			e := d.add(&node{origin: f.origin}, p, "unknown field", didYouMean(f.name, names))
+			e.unknown = true
+		}
+	}
+}
+
+func (d *diagnosis) members(def cue.Value, n *node, path string) {
+	common := def.LookupPath(cue.MakePath(cue.AnyIndex))
+	for i, it := range n.items {
+		m := def.LookupPath(cue.MakePath(cue.Index(i)))
+		if !m.Exists() {
+			m = common
+		}
+		if m.Exists() {
+			d.walk(m, it, join(path, strconv.Itoa(i)))
+		} else {
+			d.add(it, join(path, strconv.Itoa(i)), fmt.Sprintf("at most %d here", i), "")
+			return
+		}
+	}
+	least := 0
+	for def.LookupPath(cue.MakePath(cue.Index(least))).Exists() && least < 8 {
+		least++
+	}
+	if least > len(n.items) {
+		d.add(n, path, fmt.Sprintf("needs at least %d element(s), got %d", least, len(n.items)), "")
+	}
+}
+
+func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *node, path string) {
+	v := d.schema.ctx.BuildExpr(n.expr())
+	var reasons []string
+	for _, a := range fit {
+		err := a.Unify(v).Validate(cue.Concrete(true))
+		if err == nil {
+			return
+		}
+		if a.IsConcrete() && len(fit) > 1 {
+			continue // a literal ("inf", a default) is no reason of its own
+		}
+		reasons = append(reasons, plainMessage(errors.Errors(err)[0]))
+	}
+	if words := enum(def); len(words) > 0 && n.cueKind() == cue.StringKind && !hasPattern(fit) {
+		d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(words, ", "), didYouMean(n.text(), words))
+		return
+	}
+	if len(reasons) == 0 {
+		d.wrongKind(def, n, path)
+		return
+	}
+	if d.index.at(path).has(isDuration) && n.cueKind() == cue.StringKind {
+		reasons = []string{d.show(n, path) + " is not a duration such as 90, 30s, 500ms, 2m, 1h or inf"}
+	}
+	if d.index.at(path).has(isSecret) {
+		reasons = []string{"is not valid here"}
+	}
+	slices.Sort(reasons)
+	d.add(n, path, strings.Join(slices.Compact(reasons), " or "), "")
+}
+
+func hasPattern(vs []cue.Value) bool {
+	return slices.ContainsFunc(vs, func(v cue.Value) bool { return !v.IsConcrete() })
+}
+
+// rules adds the mistakes that come from #rules blocks: their path ends in
+// "#rules.<field to blame>", their text is "what; hint".
+func (d *diagnosis) rules(n *node, err error) {
+	for _, e := range errors.Errors(err) {
+		rel, ok := d.ruleField(e.Path())
+		if !ok {
+			continue
+		}
+		format, args := e.Msg()
+		msg, hint, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
+		at := n.at(rel)
+		for parent := rel; at == nil; at = n.at(parent) { // a missing field: blame its object
+			parent, _ = cut(parent)
+		}
+		if path := join(d.base, rel); !d.follows(path, msg) {
+			d.add(at, path, msg, hint)
+		}
+	}
+}
+
+// ruleField is the field an error of a rule blames, relative to the part.
+// CUE writes the part's own path in front, with _ for a member of a list.
+func (d *diagnosis) ruleField(path []string) (string, bool) {
+	if !slices.Contains(path, "#rules") {
+		return "", false
+	}
+	path = slices.DeleteFunc(slices.Clone(path), func(p string) bool { return strings.HasPrefix(p, "#") })
+	if own := strings.Split(d.def, "."); d.def != "" && len(path) > len(own) {
+		same := true
+		for i, p := range own {
+			same = same && (path[i] == p || p == "*" && (path[i] == "_" || isIndex(path[i])))
+		}
+		if same {
+			path = path[len(own):]
+		}
+	}
+	return strings.Join(path, "."), true
+}
+
+// follows reports whether msg is about a sibling of path that is itself
+// wrong: "x == _|_" in a rule is also true when x is mistyped.
+func (d *diagnosis) follows(path, msg string) bool {
+	parent, _ := cut(path)
+	for _, f := range d.found {
+		p, last := cut(f.path)
+		if p == parent && slices.Contains(strings.FieldsFunc(msg, func(r rune) bool { return r == ' ' || r == ':' || r == ',' }), last) {
+			return true
+		}
+	}
+	return false
+}
+
+var outOfBound = regexp.MustCompile(`^invalid value (.*) \(out of bound (.*)\)$`)
+
+// plainMessage puts a CUE message into the user's words.
+func plainMessage(e errors.Error) string {
+	format, args := e.Msg()
+	s := fmt.Sprintf(format, args...)
+	m := outOfBound.FindStringSubmatch(s)
+	if m == nil {
+		return short200(strings.Join(strings.Fields(s), " "))
+	}
+	value, bound := short(m[1]), m[2]
+	switch {
+	case strings.HasPrefix(bound, "=~"):
+		return value + " does not match " + strings.TrimPrefix(bound, "=~")
+	case value == `""` || bound == `!=""`:
+		return "must not be empty"
+	}
+	for _, w := range [][2]string{{">=", "at least "}, {"<=", "at most "}, {">", "above "}, {"<", "below "}, {"!=", "other than "}} {
+		if rest, ok := strings.CutPrefix(bound, w[0]); ok {
+			return "must be " + w[1] + strings.TrimSpace(rest) + ", got " + value
+		}
+	}
+	return "must be " + bound + ", got " + value
+}
+
+// kinds says what a definition takes.
+func kinds(v cue.Value) string {
+	var out []string
+	for _, a := range arms(v) {
+		if w := kindWords(a.IncompleteKind()); !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
+func kindWords(k cue.Kind) string {
+	switch k {
+	case cue.StringKind:
+		return "text"
+	case cue.StructKind:
+		return "an object"
+	case cue.ListKind:
+		return "a list"
+	case cue.BoolKind:
+		return "true or false"
+	case cue.IntKind:
+		return "a whole number"
+	case cue.NumberKind, cue.FloatKind:
+		return "a number"
+	}
+	return k.String()
+}
+
+func isIndex(part string) bool {
+	_, err := strconv.Atoi(part)
+	return err == nil
+}
+
+// unknownFields finds every key that the schema does not have, without CUE.
+func (x index) unknownFields(root *node) Errors {
+	var bad Errors
+	x.unknown(root, root, x[""], "", "", &bad)
+	return bad
+}
+
+func (x index) unknown(root, n *node, l *leaf, at, path string, bad *Errors) {
+	for _, f := range n.fields {
+		name, sub := x.child(at, l, f.name)
+		if sub == nil || name == "*" {
+			*bad = append(*bad, &Error{
+				Path: root.shown(join(path, f.name)), Place: f.origin.Where, Message: "unknown field",
+				Hint: didYouMean(f.name, l.keys), unknown: true,
+			})
+			continue
+		}
+		x.unknown(root, f.value, sub, join(at, name), join(path, f.name), bad)
+	}
+	if sub := x[join(at, "*")]; sub != nil {
+		for i, it := range n.items {
+			x.unknown(root, it, sub, join(at, "*"), join(path, strconv.Itoa(i)), bad)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
+	"gopkg.in/yaml.v3"
+)
+
+// Limits a file must keep before anything evaluates it. They are cheap to
+// check and bound every later step.
+const (
+	maxBytes = 4 << 20
+	maxDepth = 64
+	maxNodes = 200_000 // after aliases are expanded
+	maxLoops = 4       // for clauses in one CUE file
+)
+
+// readFile is the text of an experiment, within the limits.
+func readFile(name string) ([]byte, Errors) {
+	at := Origin{Where: name}
+	info, err := os.Stat(name)
+	switch {
+	case os.IsNotExist(err):
+		return nil, mistake(at, "", "no such file", "aiperf config init writes one to start from")
+	case err != nil:
+		return nil, mistake(at, "", reason(err), "")
+	case info.IsDir():
+		return nil, mistake(at, "", "is a directory, not an experiment file", "")
+	case !info.Mode().IsRegular():
+		return nil, mistake(at, "", "is not a regular file", "")
+	case info.Size() > maxBytes:
+		return nil, mistake(at, "", fmt.Sprintf("larger than %d MB", maxBytes>>20), "put records into a file of their own and name it in dataset.path")
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return nil, mistake(at, "", reason(err), "")
+	}
+	if !utf8.Valid(src) {
+		return nil, mistake(at, "", "is not UTF-8 text", "")
+	}
+	return src, nil
+}
+
+// reason is an error of the operating system without the name of the call and
+// the file, which the place says already.
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// guardYAML counts values as if aliases were expanded, without expanding them.
+func guardYAML(name string, root *yaml.Node) Errors {
+	g := yamlGuard{name: name, sizes: map[*yaml.Node]int{}, open: map[*yaml.Node]bool{}}
+	_, bad := g.count(root, 0)
+	return bad
+}
+
+type yamlGuard struct {
+	name  string
+	sizes map[*yaml.Node]int
+	open  map[*yaml.Node]bool // being counted: an alias to one of them is a circle
+}
+
+func (g *yamlGuard) count(n *yaml.Node, depth int) (int, Errors) {
+	at := yamlOrigin(g.name, n)
+	if depth > maxDepth {
+		return 0, mistake(at, "", fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
+	}
+	if n.Kind == yaml.AliasNode {
+		if g.open[n.Alias] {
+			return 0, mistake(at, "", "alias *"+n.Value+" contains itself", "")
+		}
+		n = n.Alias
+	}
+	if size, ok := g.sizes[n]; ok {
+		return size, nil
+	}
+	g.open[n] = true
+	defer delete(g.open, n)
+	total := 1
+	for _, c := range n.Content {
+		size, bad := g.count(c, depth+1)
+		if bad != nil {
+			return 0, bad
+		}
+		if total += size; total > maxNodes {
+			return 0, mistake(at, "", fmt.Sprintf("more than %d values once aliases are expanded", maxNodes), "")
+		}
+	}
+	g.sizes[n] = total
+	return total, nil
+}
+
+// cueImports are the packages an experiment in CUE may import. They are pure:
+// none reads a file, a clock or the network.
+var cueImports = []string{importPath, "list", "math", "strings", "struct", "strconv"}
+
+// guardCUE refuses what is not pure and what makes evaluation unbounded. It
+// is for good messages; what gets past it meets the watchdog.
+func guardCUE(name string, src []byte) (*ast.File, Errors) {
+	f, err := parser.ParseFile(name, src, parser.ParseComments)
+	if err != nil {
+		return nil, cueErrors(name, err)
+	}
+	g := cueGuard{name: name}
+	for im := range f.ImportSpecs() {
+		g.imported(im)
+	}
+	ast.Walk(f, g.enter, func(ast.Node) { g.depth-- })
+	if len(g.bad) > 0 {
+		return nil, g.bad[:1]
+	}
+	return f, nil
+}
+
+type cueGuard struct {
+	name         string
+	depth, loops int
+	bad          Errors
+}
+
+func (g *cueGuard) refuse(n ast.Node, message, hint string) {
+	g.bad = append(g.bad, mistake(cueOrigin(g.name, n.Pos()), "", message, hint)...)
+}
+
+func (g *cueGuard) imported(im *ast.ImportSpec) {
+	path := strings.Trim(im.Path.Value, `"`)
+	if !slices.Contains(cueImports, path) {
+		g.refuse(im, fmt.Sprintf("import %q is not allowed in an experiment", path), "allowed are "+strings.Join(cueImports, ", "))
+	}
+}
+
+func (g *cueGuard) enter(n ast.Node) bool {
+	// A level of braces is about three levels of syntax.
+	if g.depth++; g.depth > 4*maxDepth {
+		g.refuse(n, fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
+		return false
+	}
+	switch n := n.(type) {
+	case *ast.Attribute:
+		if strings.HasPrefix(n.Text, "@embed") || strings.HasPrefix(n.Text, "@extern") {
+			g.refuse(n, n.Text+" is not allowed in an experiment", "")
+		}
+	case *ast.ForClause:
+		if g.loops++; g.loops > maxLoops {
+			g.refuse(n, fmt.Sprintf("more than %d for clauses", maxLoops), "write the values, or make them axes of sweep.parameters")
+		}
+	case *ast.CallExpr:
+		if s, ok := n.Fun.(*ast.SelectorExpr); ok {
+			if l, ok := s.Sel.(*ast.Ident); ok && (l.Name == "Range" || l.Name == "Repeat") {
+				g.refuse(n, l.Name+" is not allowed in an experiment", "write the values, or make them axes of sweep.parameters")
+			}
+		}
+	}
+	return len(g.bad) == 0
+}

@@ -1,0 +1,94 @@
+package schema
+
+import "strings"
+
+// envelope are the fields around the body.
+var envelope = []string{
+	"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "gates", "budget",
+	"verdict", "tables", "plot", "no_sweep_table",
+}
+
+// phaseAliases are bare names that mean a field of the profiling phase.
+var phaseAliases = []string{
+	"concurrency", "prefill_concurrency", "rate", "requests", "duration", "sessions", "users", "smoothness",
+	"grace_period", "concurrency_ramp", "prefill_ramp", "rate_ramp", "in_flight",
+}
+
+// Canonical turns a path as users write it (isl, dataset.isl, rate,
+// phases.warmup.rate) into one rooted in the envelope.
+func Canonical(path string) string {
+	path = strings.TrimSpace(path)
+	first, rest, _ := strings.Cut(path, ".")
+	if first == "benchmark" && rest != "" {
+		return "benchmark." + bodyPath(rest)
+	}
+	for _, name := range envelope {
+		if snakeCase(first) == name {
+			return join(name, rest)
+		}
+	}
+	return "benchmark." + bodyPath(path)
+}
+
+// bodyPath spells a path below benchmark without shorthands.
+func bodyPath(path string) string {
+	parts := strings.Split(path, ".")
+	for i, p := range parts {
+		if i > 0 && (parts[i-1] == "headers" || parts[i-1] == "extra") {
+			break // the rest belongs to the user
+		}
+		parts[i] = snakeCase(p)
+	}
+	if len(parts) == 1 {
+		for _, a := range phaseAliases {
+			if parts[0] == a {
+				return "phases.profiling." + a
+			}
+		}
+	}
+	switch parts[0] {
+	case "isl", "osl":
+		parts = append([]string{"datasets", "default"}, parts...)
+	case "dataset":
+		parts = append([]string{"datasets", "default"}, parts[1:]...)
+	case "warmup", "profiling":
+		parts = append([]string{"phases"}, parts...)
+	case "url":
+		parts = []string{"endpoint", "urls"}
+	case "endpoint":
+		if len(parts) == 2 && parts[1] == "url" {
+			parts[1] = "urls"
+		}
+	}
+	if len(parts) > 2 && parts[0] == "datasets" && (parts[2] == "isl" || parts[2] == "osl") {
+		parts = append([]string{"datasets", parts[1], "prompts"}, parts[2:]...)
+	}
+	return strings.Join(parts, ".")
+}
+
+// knownPath says what is wrong with a path, or nothing.
+func (x index) knownPath(path string) (hint string, ok bool) {
+	at, l := "", x[""]
+	for part := range strings.SplitSeq(path, ".") {
+		name, next := x.child(at, l, part)
+		if next == nil || name == "*" && !isListPath(at) && !isIndex(part) {
+			words := append([]string{}, l.keys...)
+			if at == "benchmark" {
+				words = append(words, phaseAliases...)
+				words = append(words, "isl", "osl")
+			}
+			return didYouMean(part, words), false
+		}
+		at, l = join(at, name), next
+	}
+	return "", true
+}
+
+// isListPath tells whether members of the list at path have names.
+func isListPath(path string) bool {
+	switch path {
+	case "benchmark.phases", "benchmark.datasets", "benchmark.models.items":
+		return true
+	}
+	return false
+}

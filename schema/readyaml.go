@@ -1,0 +1,198 @@
+package schema
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// readYAML parses YAML, and JSON as a part of it, into a tree.
+func readYAML(name string, src []byte) (*node, Errors) {
+	dec := yaml.NewDecoder(bytes.NewReader(src))
+	var doc yaml.Node
+	switch err := decodeYAML(dec, &doc); {
+	case errors.Is(err, io.EOF) || err == nil && (len(doc.Content) == 0 || isEmpty(doc.Content[0])):
+		return nil, mistake(Origin{Where: name}, "", "empty file", "aiperf config init writes one to start from")
+	case err != nil:
+		return nil, yamlErrors(name, err)
+	}
+	var more yaml.Node
+	if err := decodeYAML(dec, &more); err == nil {
+		return nil, mistake(yamlOrigin(name, &more), "", "a second document", "one file holds one experiment")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, yamlErrors(name, err)
+	}
+	if bad := guardYAML(name, &doc); bad != nil {
+		return nil, bad
+	}
+	r := yamlReader{name: name}
+	root := r.node(doc.Content[0])
+	if r.bad == nil && root.kind != object {
+		r.fail(doc.Content[0], "an experiment is a mapping, this is "+root.kindName())
+	}
+	return root, r.bad
+}
+
+// decodeYAML reads one document; the library panics on some broken input.
+func decodeYAML(dec *yaml.Decoder, doc *yaml.Node) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not valid YAML: %v", p)
+		}
+	}()
+	return dec.Decode(doc)
+}
+
+func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
+
+func yamlErrors(name string, err error) Errors {
+	msg := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+	if m := yamlLine.FindStringSubmatch(msg); m != nil {
+		return mistake(Origin{Where: name + ":" + m[1]}, "", m[2], "")
+	}
+	return mistake(Origin{Where: name}, "", msg, "")
+}
+
+func yamlOrigin(name string, n *yaml.Node) Origin {
+	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, max(n.Line, 1), max(n.Column, 1))}
+}
+
+type yamlReader struct {
+	name string
+	bad  Errors
+}
+
+func (r *yamlReader) fail(y *yaml.Node, message string) {
+	r.bad = append(r.bad, mistake(yamlOrigin(r.name, y), "", message, "")...)
+}
+
+func (r *yamlReader) node(y *yaml.Node) *node {
+	n := &node{origin: yamlOrigin(r.name, y)}
+	switch y.Kind {
+	case yaml.AliasNode:
+		return r.node(y.Alias)
+	case yaml.MappingNode:
+		n.kind = object
+		r.known(y, "!!map")
+		r.fill(n, y, false)
+	case yaml.SequenceNode:
+		n.kind = list
+		r.known(y, "!!seq")
+		for _, c := range y.Content {
+			n.items = append(n.items, r.node(c))
+		}
+	default:
+		r.scalar(n, y)
+	}
+	return n
+}
+
+// known refuses tags that would make something else of a value.
+func (r *yamlReader) known(y *yaml.Node, tag string) {
+	if y.Tag != "" && y.Tag != tag {
+		r.fail(y, "the tag "+y.Tag+" is not known")
+	}
+}
+
+func (r *yamlReader) scalar(n *node, y *yaml.Node) {
+	n.kind = scalar
+	switch y.Tag {
+	case "!!null":
+		n.kind = null
+	case "!!bool":
+		n.value = strings.EqualFold(y.Value, "true")
+	case "!!int":
+		i, err := strconv.ParseInt(strings.ReplaceAll(y.Value, "_", ""), 0, 64)
+		if err != nil {
+			r.fail(y, "whole number "+short(y.Value)+" is out of range")
+		}
+		n.value = i
+	case "!!float":
+		f, err := yamlFloat(y.Value)
+		if err != nil {
+			r.fail(y, err.Error())
+		}
+		n.value = f
+	case "!!str", "!!timestamp", "":
+		n.value = y.Value
+	default:
+		r.fail(y, "the tag "+y.Tag+" is not known")
+	}
+}
+
+func yamlFloat(s string) (float64, error) {
+	switch strings.ToLower(strings.TrimPrefix(s, "+")) {
+	case ".inf":
+		return math.Inf(1), nil
+	case "-.inf":
+		return math.Inf(-1), nil
+	case ".nan":
+		return 0, errors.New(".nan is not a number")
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
+	if err != nil {
+		return 0, errors.New("number " + short(s) + " is out of range")
+	}
+	return f, nil
+}
+
+// fill adds the members of y; those of a merge key (<<) give way to the
+// mapping's own.
+func (r *yamlReader) fill(n *node, y *yaml.Node, merged bool) {
+	lines := map[string]int{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		k, v := y.Content[i], y.Content[i+1]
+		switch {
+		case k.Tag == "!!merge":
+			r.merge(n, v)
+			continue
+		case k.Kind != yaml.ScalarNode:
+			r.fail(k, "a key must be one word")
+			continue
+		}
+		if line, twice := lines[k.Value]; twice {
+			r.fail(k, fmt.Sprintf("%s is given twice, first on line %d", k.Value, line))
+			continue
+		}
+		lines[k.Value] = k.Line
+		if merged && n.field(k.Value) != nil {
+			continue
+		}
+		n.put(k.Value, r.node(v))
+		n.field(k.Value).origin = yamlOrigin(r.name, k)
+	}
+}
+
+func (r *yamlReader) merge(n *node, v *yaml.Node) {
+	from := []*yaml.Node{v}
+	if v.Kind == yaml.SequenceNode {
+		from = v.Content
+	}
+	for _, m := range from {
+		if m.Kind == yaml.AliasNode {
+			m = m.Alias
+		}
+		if m.Kind != yaml.MappingNode {
+			r.fail(v, "<< takes a mapping or a list of mappings")
+			return
+		}
+		r.fill(n, m, true)
+	}
+}
+
+// short is s, cut where it stops helping.
+func short(s string) string {
+	if len(s) > 60 {
+		return s[:57] + "..."
+	}
+	return s
+}

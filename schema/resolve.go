@@ -1,0 +1,77 @@
+package schema
+
+import "strings"
+
+// resolveDefaults fills the defaults that depend on other fields. It works on
+// the tree, so that explain can name the reason.
+func (d *Document) resolveDefaults(root *node) {
+	if e := root.at("benchmark.endpoint"); e != nil && e.kind == object {
+		resolveEndpoint(e)
+	}
+	if ds := root.at("benchmark.datasets"); ds != nil {
+		for _, s := range ds.items {
+			if s.kind == object {
+				resolveDataset(s)
+			}
+		}
+	}
+	if ps := root.at("benchmark.phases"); ps != nil {
+		for _, p := range ps.items {
+			if p.kind == object {
+				resolvePhase(p)
+			}
+		}
+	}
+}
+
+// fill sets a member that nobody has set.
+func fill(n *node, name string, v any, why string) {
+	if m := n.get(name); m == nil || m.kind == null {
+		n.put(name, fromPlain(v, Origin{Source: "default", Where: "default: " + why}))
+	}
+}
+
+// resolveEndpoint gives addresses their scheme.
+func resolveEndpoint(e *node) {
+	urls := e.get("urls")
+	if urls == nil {
+		return
+	}
+	for i, u := range urls.items {
+		s := u.text()
+		if s == "" || strings.Contains(s, "://") || strings.HasPrefix(s, "mock:") || isTemplate(s) {
+			continue
+		}
+		c := textNode("http://"+s, u.origin)
+		c.origin.Text = s
+		urls.items[i] = c
+	}
+}
+
+func resolveDataset(s *node) {
+	fill(s, "type", "synthetic", "no type is given")
+}
+
+func resolvePhase(p *node) {
+	if p.get("name").text() != "warmup" {
+		fill(p, "kind", "profiling", "not called warmup")
+	}
+	if k := p.get("kind").text(); k != "" {
+		fill(p, "exclude_from_results", k == "warmup", "kind "+k)
+	}
+	if p.get("rate") != nil || p.get("rate_series") != nil {
+		fill(p, "type", "poisson", "a rate is set")
+	}
+	fill(p, "type", "concurrency", "no rate is set")
+	if p.get("type").text() == "concurrency" {
+		fill(p, "concurrency", int64(1), "type concurrency")
+	}
+	if p.get("type").text() == "fixed_schedule" && p.get("start_offset") == nil {
+		fill(p, "auto_offset", true, "no start offset is given")
+	}
+}
+
+// profileDefaults are those of a phase and a data set made by flags alone. A
+// file says itself when its phases end.
+func (d *Document) profileDefaults(root *node) {
+}

@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// rule compares two objects of the body. A rule inside one object is CUE, in
+// that object's #rules, so that cells can be checked part by part.
+type rule struct {
+	name string
+	test func(b *Benchmark, found func(path, message, hint string))
+}
+
+// acrossObjects runs the rules on a checked body.
+func (d *Document) acrossObjects(c *cell) Errors {
+	var bad Errors
+	for _, r := range rules {
+		r.test(&c.resolved.Benchmark, func(path, message, hint string) {
+			path = join("benchmark", path)
+			at := c.root.at(path)
+			for p := path; at == nil; at = c.root.at(p) {
+				p, _ = cut(p)
+			}
+			bad = append(bad, mistake(at.origin, c.root.shown(path), message, hint)...)
+		})
+	}
+	return append(bad, d.knownTags(c.root)...)
+}
+
+// knownTags refuses limits on metrics that nobody measures.
+func (d *Document) knownTags(root *node) (bad Errors) {
+	slos := root.at("benchmark.slos")
+	if slos == nil || d.src.Tags == nil {
+		return nil
+	}
+	for _, f := range slos.fields {
+		if !contains(d.src.Tags, f.name) {
+			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, "no metric is called "+f.name, didYouMean(f.name, d.src.Tags))...)
+		}
+	}
+	return bad
+}
+
+func phase(i int, name string) string { return join("phases."+strconv.Itoa(i), name) }
+
+func (b *Benchmark) dataset() Dataset {
+	if len(b.Datasets) == 0 {
+		return Dataset{Type: "synthetic"}
+	}
+	return b.Datasets[0]
+}
+
+var rules = []rule{
+	{"a profiling phase", func(b *Benchmark, found func(path, message, hint string)) {
+		for _, p := range b.Phases {
+			if p.Kind == "profiling" {
+				return
+			}
+		}
+		found("phases", "no profiling phase", "add profiling: {type: concurrency, concurrency: 1, requests: 10}")
+	}},
+	{"phase names differ", func(b *Benchmark, found func(path, message, hint string)) {
+		seen := map[string]int{}
+		for i, p := range b.Phases {
+			if j, dup := seen[fold(p.Name)]; dup {
+				found(phase(i, "name"), fmt.Sprintf("%q is the name of phase %d as well", p.Name, j+1), "names must differ in more than case")
+			}
+			seen[fold(p.Name)] = i
+		}
+	}},
+	{"the first phase has nothing to follow", func(b *Benchmark, found func(path, message, hint string)) {
+		if len(b.Phases) > 0 && b.Phases[0].Seamless {
+			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")
+		}
+	}},
+	{"a bound for each phase", func(b *Benchmark, found func(path, message, hint string)) {
+		for i, p := range b.Phases {
+			if p.Type != "fixed_schedule" && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
+				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions")
+			}
+		}
+	}},
+	{"prefill limit needs streaming", func(b *Benchmark, found func(path, message, hint string)) {
+		for i, p := range b.Phases {
+			if p.PrefillConcurrency > 0 && !b.Endpoint.Streaming {
+				found(phase(i, "prefill_concurrency"), "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
+			}
+		}
+	}},
+	{"user-centric needs turns", func(b *Benchmark, found func(path, message, hint string)) {
+		d := b.dataset()
+		for i, p := range b.Phases {
+			if p.Type == "user_centric" && d.Type == "synthetic" && d.Turns.typical() < 2 {
+				found(phase(i, "type"), "user_centric needs conversations of two turns or more", "set turns (--conversation-turn-mean 2)")
+			}
+		}
+	}},
+	{"fixed schedule needs time stamps", func(b *Benchmark, found func(path, message, hint string)) {
+		d := b.dataset()
+		for i, p := range b.Phases {
+			if p.Type == "fixed_schedule" && d.Type == "synthetic" {
+				found(phase(i, "type"), "fixed_schedule needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
+			}
+		}
+	}},
+	{"data set names differ", func(b *Benchmark, found func(path, message, hint string)) {
+		seen := map[string]bool{}
+		for i, d := range b.Datasets {
+			if seen[d.Name] {
+				found("datasets."+strconv.Itoa(i)+".name", fmt.Sprintf("%q is the name of another data set as well", d.Name), "")
+			}
+			seen[d.Name] = true
+		}
+	}},
+}
+
+// typical is about the middle of a distribution: what a rule of thumb
+// compares with.
+func (s *Shape) typical() float64 {
+	if s == nil {
+		return 0
+	}
+	for _, v := range []*float64{s.Mean, s.Value, s.Median, s.P50} {
+		if v != nil {
+			return *v
+		}
+	}
+	if len(s.Points)+len(s.Peaks) > 0 {
+		return 2 // several values: the generator decides
+	}
+	return 0
+}

@@ -1,0 +1,268 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// axisNodes is an axis with the places of its values.
+type axisNodes struct {
+	path   string
+	values []*node
+	origin Origin
+	group  int
+}
+
+// takeAxes collects the axes of the sweep block and the lists that stand in
+// fields of phases, and takes them out of the body.
+func (d *Document) takeAxes(root *node) Errors {
+	var bad Errors
+	sw := root.get("sweep")
+	if ps := sw.get("parameters"); ps != nil && ps.kind == object {
+		bad = append(bad, d.addAxes(ps, "sweep.parameters", 0)...)
+	}
+	if axes := sw.get("axes"); axes != nil && axes.kind == list {
+		for i, it := range axes.items {
+			for _, kind := range it.fields {
+				group := 0
+				if kind.name == "zip" {
+					group = i + 1
+				}
+				bad = append(bad, d.addAxes(kind.value, "sweep.axes."+kind.name, group)...)
+			}
+		}
+	}
+	phases := root.at("benchmark.phases")
+	if phases == nil {
+		return bad
+	}
+	for i, p := range phases.items {
+		name := p.get("name").text()
+		if name == "" {
+			name = strconv.Itoa(i)
+		}
+		for _, f := range slices.Clone(p.fields) {
+			if f.value.kind == list && len(f.value.items) > 0 && slices.Contains(phaseAliases, f.name) {
+				d.setAxis(axisNodes{path: "benchmark.phases." + name + "." + f.name, values: f.value.items, origin: f.value.origin})
+				p.take(f.name)
+			}
+		}
+	}
+	return bad
+}
+
+func (d *Document) addAxes(ps *node, where string, group int) Errors {
+	var bad Errors
+	for _, f := range ps.fields {
+		path := Canonical(f.name)
+		e := &Error{Path: where + "." + f.name, Place: f.origin.Where}
+		hint, known := d.index.knownPath(path)
+		switch {
+		case !known:
+			e.Message, e.Hint, e.unknown = "unknown field", hint, true
+		case !strings.HasPrefix(path, "benchmark.") && !strings.HasPrefix(path, "variables."):
+			e.Message, e.Hint = "cannot be swept", "an axis is a field of the benchmark or a variable"
+		case f.value.kind != list:
+			e.Message, e.Place = "expected a list of values, got "+f.value.kindName(), f.value.origin.Where
+		case len(f.value.items) == 0:
+			e.Message = "an axis needs at least one value"
+		default:
+			if d.axis(path) != nil {
+				e.Message = "is given as an axis twice"
+				break
+			}
+			d.setAxis(axisNodes{path: path, values: f.value.items, origin: f.origin, group: group})
+			continue
+		}
+		bad = append(bad, e)
+	}
+	return bad
+}
+
+func (d *Document) axis(path string) *axisNodes {
+	for i := range d.axes {
+		if d.axes[i].path == path {
+			return &d.axes[i]
+		}
+	}
+	return nil
+}
+
+// setAxis adds an axis, or replaces the one on the same path.
+func (d *Document) setAxis(a axisNodes) {
+	if old := d.axis(a.path); old != nil {
+		*old = a
+		return
+	}
+	d.axes = append(d.axes, a)
+}
+
+// dropAxis removes an axis that a single value pins.
+func (d *Document) dropAxis(path string) {
+	d.axes = slices.DeleteFunc(d.axes, func(a axisNodes) bool { return a.path == path })
+}
+
+// finishSweep turns the block into what the planner reads.
+func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
+	s := &d.sweep
+	s.Block = block
+	s.Type, _ = block["type"].(string)
+	if s.Type == "" && len(d.axes) > 0 {
+		s.Type = "grid"
+	}
+	s.IterationOrder, _ = block["iteration_order"].(string)
+	s.Order, _ = block["order"].(string)
+	s.CooldownSeconds = numberOf(block["cooldown_seconds"])
+	s.SameSeed, _ = block["same_seed"].(bool)
+	s.Where, _ = block["where"].(string)
+	if w := sw.get("where"); w != nil {
+		s.WhereOrigin = w.origin
+	}
+	if s.Order != "as_written" {
+		sort.SliceStable(d.axes, func(i, j int) bool { return d.axes[i].path < d.axes[j].path })
+	}
+	s.Axes = d.publicAxes()
+	bad := d.derivations(sw.get("derive"))
+	d.scenarios(sw.get("runs"))
+	return bad
+}
+
+func numberOf(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+func (d *Document) publicAxes() []Axis {
+	out := make([]Axis, len(d.axes))
+	names := axisNames(d.axes)
+	for i, a := range d.axes {
+		out[i] = Axis{Path: a.path, Name: names[i], Origin: a.origin, Group: a.group}
+		for _, v := range a.values {
+			out[i].Values = append(out[i].Values, v.plain())
+			out[i].Labels = append(out[i].Labels, labelOf(v))
+		}
+	}
+	return out
+}
+
+// labelOf is what a person calls a value of an axis.
+func labelOf(v *node) string {
+	if v.kind == object {
+		for _, k := range []string{"label", "name"} {
+			if s := v.get(k).text(); s != "" {
+				return s
+			}
+		}
+	}
+	if s, ok := v.value.(string); ok {
+		return s
+	}
+	return v.String()
+}
+
+// axisNames are short and unique: the last part of each path that says
+// something, with the parts before it as far as needed.
+func axisNames(axes []axisNodes) []string {
+	names := make([]string, len(axes))
+	for depth := 1; depth <= 8; depth++ {
+		count := map[string]int{}
+		for i, a := range axes {
+			if depth == 1 || names[i] == "" {
+				names[i] = axisName(a.path, depth)
+			}
+			count[names[i]]++
+		}
+		again := false
+		for i := range names {
+			if count[names[i]] > 1 {
+				names[i], again = "", true
+			}
+		}
+		if !again {
+			return names
+		}
+	}
+	for i := range names {
+		if names[i] == "" {
+			names[i] = fmt.Sprintf("axis_%d", i)
+		}
+	}
+	return names
+}
+
+func axisName(path string, depth int) string {
+	parts := strings.Split(strings.TrimPrefix(path, "benchmark."), ".")
+	last := len(parts) - 1
+	if last > 0 && (parts[last] == "mean" || parts[last] == "value") {
+		last-- // isl.mean is called isl
+	} else if last > 0 && parts[last] == "stddev" {
+		parts[last-1] += "_stddev"
+		last--
+	}
+	if last == 1 && parts[0] == "datasets" {
+		parts[last] = "dataset"
+	}
+	from := max(0, last+1-depth)
+	return identifier(strings.Join(parts[from:last+1], "_"))
+}
+
+// identifier keeps what an expression can name.
+func identifier(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '_', r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+func (d *Document) derivations(n *node) Errors {
+	if n == nil || n.kind != object {
+		return nil
+	}
+	var bad Errors
+	for _, f := range n.fields {
+		path := Canonical(f.name)
+		if hint, ok := d.index.knownPath(path); !ok {
+			bad = append(bad, &Error{Path: "sweep.derive." + f.name, Place: f.origin.Where, Message: "unknown field", Hint: hint, unknown: true})
+			continue
+		}
+		text := f.value.text()
+		if text == "" {
+			text = f.value.String()
+		}
+		d.sweep.Derive = append(d.sweep.Derive, Derivation{Path: path, Expr: text, Origin: f.value.origin})
+	}
+	return bad
+}
+
+// scenarios reads sweep.runs: each run lays its members over the experiment.
+func (d *Document) scenarios(runs *node) {
+	if runs == nil || runs.kind != list {
+		return
+	}
+	for i, r := range runs.items {
+		s := Scenario{Name: r.get("name").text(), Values: map[string]any{}}
+		if s.Name == "" {
+			s.Name = fmt.Sprintf("scenario_%d", i)
+		}
+		for _, k := range []string{"variables", "benchmark"} {
+			if v := r.get(k); v != nil {
+				s.Values[k] = v.plain()
+				a := Assignment{Path: k, Value: v.plain(), Origin: v.origin}
+				s.Assignments = append(s.Assignments, a)
+				d.overlays = append(d.overlays, overlayNode{a.Path, v})
+			}
+		}
+		d.sweep.Scenarios = append(d.sweep.Scenarios, s)
+	}
+}

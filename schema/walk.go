@@ -1,0 +1,411 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+)
+
+// walker turns the CUE schema into the two generated tables: options and
+// leaves. It runs in a test (go generate), never in the program.
+//
+// Attributes it reads:
+//
+//	@flag(main-name, alias="a b", short=m, neg=no-x, many, split, sweep,
+//	      at=member, warmup[="names"], secret, hidden, unit=s,
+//	      deprecated="why", do=action)
+//	@elem(name[, family=prefix])  a named member of a list has flags of its own
+//	@lower(target)                a shorthand key
+//	@group(title)                 heading of this field's flags and those below
+//	@groups(title, …)             order of the headings
+//	@default(v, type="a b")       default for these values of the sibling type
+//	@unsupported                  declared, not built yet; with words: only these
+//	@secret                       never printed
+//	@template                     holds templates that are not ours to render
+type walker struct {
+	options []Option
+	leaves  []leaf
+	seen    map[string]int
+}
+
+const deepest = 12 // levels of the schema; a recursive definition stops here
+
+func walk(s *compiled) ([]Option, []leaf) {
+	w := &walker{seen: map[string]int{}}
+	w.leaf(s.experiment, "", nil, 0, 0)
+	w.members(s.experiment, scope{group: "Other"})
+	byGroup(w.options, s.experiment)
+	return w.options, w.leaves
+}
+
+// byGroup puts the options in the order of @groups, else as the schema has them.
+func byGroup(options []Option, experiment cue.Value) {
+	order := map[string]int{}
+	for _, a := range experiment.Attributes(cue.DeclAttr) {
+		if a.Name() == "groups" {
+			for _, title := range args(a) {
+				order[title] = len(order) + 1
+			}
+		}
+	}
+	slices.SortStableFunc(options, func(a, b Option) int { return order[a.Group] - order[b.Group] })
+}
+
+// leaf records v and what lies below it.
+func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited traits, depth int) {
+	if depth > deepest {
+		return
+	}
+	l := leaf{path: path, enum: enum(v), def: defaultJSON(v), is: inherited}
+	for _, a := range attrs {
+		switch a.Name() {
+		case "lower":
+			l.lower = arg(a, 0)
+		case "unsupported":
+			if l.unbuilt = args(a); l.unbuilt == nil {
+				l.is |= isUnsupported
+			}
+		case "default":
+			l.def, l.when = givenDefault(a)
+		case "secret":
+			l.is |= isSecret
+		case "template":
+			l.is |= isKept
+		case "flag":
+			if ok, _ := a.Flag(1, "secret"); ok {
+				l.is |= isSecret
+			}
+		}
+	}
+	at := w.add(l)
+	below := l.is & (isUnsupported | isSecret | isKept)
+	for _, a := range arms(v) {
+		w.arm(a, at, path, below, depth)
+	}
+	if len(l.enum) > 0 {
+		w.leaves[at].is &^= isText
+	}
+}
+
+func (w *walker) add(l leaf) int {
+	if i, ok := w.seen[l.path]; ok {
+		w.leaves[i].is |= l.is
+		return i
+	}
+	w.seen[l.path] = len(w.leaves)
+	w.leaves = append(w.leaves, l)
+	return len(w.leaves) - 1
+}
+
+// arm records one member of a field's disjunction.
+func (w *walker) arm(a cue.Value, at int, path string, below traits, depth int) {
+	k := a.IncompleteKind()
+	if s, err := a.String(); err == nil && s == "inf" {
+		w.leaves[at].is |= isDuration
+		return
+	}
+	if k == cue.TopKind {
+		w.leaves[at].is |= isFree | isText | isNumber | isBool | isList | isObject
+		return
+	}
+	for kind, t := range map[cue.Kind]traits{cue.StringKind: isText, cue.BoolKind: isBool, cue.IntKind: isNumber, cue.FloatKind: isNumber, cue.ListKind: isList, cue.StructKind: isObject} {
+		if k&kind != 0 {
+			w.leaves[at].is |= t
+		}
+	}
+	switch k {
+	case cue.StructKind:
+		w.object(a, at, path, below, depth)
+	case cue.ListKind:
+		if m := member(a); m.Exists() {
+			w.leaf(m, join(path, "*"), nil, below, depth+1)
+		}
+	}
+}
+
+func (w *walker) object(a cue.Value, at int, path string, below traits, depth int) {
+	it, err := a.Fields(cue.Optional(true))
+	for err == nil && it.Next() {
+		name, v := it.Selector().Unquoted(), it.Value()
+		if !contains(w.leaves[at].keys, name) {
+			w.leaves[at].keys = append(w.leaves[at].keys, name)
+		}
+		attrs := v.Attributes(cue.FieldAttr)
+		if _, short := attribute(attrs, "lower"); short {
+			// A twin of another field: the steps after lowering never see it.
+			w.add(leaf{path: join(path, name), lower: lowerTarget(attrs), is: below})
+			continue
+		}
+		w.leaf(v, join(path, name), attrs, below, depth+1)
+		if _, given := attribute(attrs, "default"); it.IsOptional() && !given {
+			w.leaves[w.seen[join(path, name)]].def = "" // its one value is no default
+		}
+	}
+	if contains(w.leaves[at].keys, "p99") && contains(w.leaves[at].keys, "stddev") {
+		w.leaves[at].is |= isShape
+	}
+	if len(w.leaves[at].keys) == 2 && contains(w.leaves[at].keys, "duration") && contains(w.leaves[at].keys, "strategy") {
+		w.leaves[at].is |= isRamp
+	}
+	if any := a.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
+		w.leaves[at].is |= isFree
+		if any.IncompleteKind() != cue.TopKind {
+			w.leaf(any, join(path, "+"), nil, below, depth+1)
+		}
+	}
+}
+
+func contains(words []string, w string) bool {
+	for _, x := range words {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
+
+func lowerTarget(attrs []cue.Attribute) string {
+	a, _ := attribute(attrs, "lower")
+	return arg(a, 0)
+}
+
+func attribute(attrs []cue.Attribute, name string) (cue.Attribute, bool) {
+	for _, a := range attrs {
+		if a.Name() == name {
+			return a, true
+		}
+	}
+	return cue.Attribute{}, false
+}
+
+func arg(a cue.Attribute, i int) string { s, _ := a.String(i); return s }
+
+// args are all arguments of an attribute, nil for none.
+func args(a cue.Attribute) []string {
+	var out []string
+	for i := range a.NumArgs() {
+		if s := arg(a, i); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// givenDefault reads @default(value, type="a b"): the value as JSON, and the
+// types it holds for.
+func givenDefault(a cue.Attribute) (def string, when []string) {
+	types, _, _ := a.Lookup(1, "type")
+	def = arg(a, 0)
+	if !json.Valid([]byte(def)) {
+		def = strconv.Quote(def)
+	}
+	return def, strings.Fields(types)
+}
+
+// defaultJSON is the default of a leaf or list as JSON, "" without one.
+func defaultJSON(v cue.Value) string {
+	d, ok := v.Default()
+	if !ok && !v.IsConcrete() || d.IncompleteKind()&cue.StructKind != 0 {
+		return ""
+	}
+	if d.Validate(cue.Concrete(true)) != nil {
+		return ""
+	}
+	js, err := d.MarshalJSON()
+	if err != nil {
+		return ""
+	}
+	return string(js)
+}
+
+// scope is what a field inherits from those above it.
+type scope struct {
+	path, family, group string
+	unsupported, secret bool
+	optional            bool // the field itself may be left out
+}
+
+// members collects the flags of an object's fields.
+func (w *walker) members(v cue.Value, in scope) {
+	v = arm(v, cue.StructKind)
+	if v.IncompleteKind() != cue.StructKind || strings.Count(in.path, ".") > deepest {
+		return
+	}
+	it, err := v.Fields(cue.Optional(true))
+	for err == nil && it.Next() {
+		sub := in.below(it.Selector().Unquoted(), it.Value())
+		sub.optional = it.IsOptional()
+		w.field(it.Value(), sub)
+	}
+}
+
+func (s scope) below(name string, v cue.Value) scope {
+	s.path = join(s.path, name)
+	attrs := v.Attributes(cue.FieldAttr)
+	if a, ok := attribute(attrs, "group"); ok && s.family == "" {
+		s.group = arg(a, 0)
+	}
+	if a, ok := attribute(attrs, "unsupported"); ok && args(a) == nil {
+		s.unsupported = true
+	}
+	if _, ok := attribute(attrs, "secret"); ok {
+		s.secret = true
+	}
+	return s
+}
+
+func (w *walker) field(v cue.Value, in scope) {
+	var elems []cue.Attribute
+	for _, a := range v.Attributes(cue.FieldAttr) {
+		switch a.Name() {
+		case "lower":
+			return
+		case "elem":
+			elems = append(elems, a)
+		case "flag":
+			if o, ok := option(a, v, in); ok {
+				w.options = append(w.options, o)
+			}
+		}
+	}
+	if len(elems) == 0 {
+		if v.IncompleteKind()&cue.StructKind != 0 {
+			w.members(v, in)
+		}
+		return
+	}
+	item := member(arm(v, cue.ListKind))
+	for _, e := range elems {
+		sub := in
+		sub.path = join(in.path, arg(e, 0))
+		sub.family, _, _ = e.Lookup(1, "family")
+		if title, ok, _ := e.Lookup(1, "group"); ok {
+			sub.group = title
+		}
+		w.members(item, sub)
+	}
+}
+
+// option reads one @flag. A member of a family (warmup) has the flag only if
+// the attribute names the family.
+func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
+	get := func(key string) string { s, _, _ := a.Lookup(1, key); return s }
+	has := func(key string) bool { ok, _ := a.Flag(1, key); return ok }
+	o := Option{
+		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"),
+		Names: append([]string{arg(a, 0)}, strings.Fields(get("alias"))...), Short: get("short"), Neg: get("neg"),
+		Many: has("many"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
+		Secret: has("secret") || in.secret, Unsupported: in.unsupported || has("unsupported"),
+	}
+	if g := get("group"); g != "" {
+		o.Group = g
+	}
+	if in.family != "" {
+		names, valued, _ := a.Lookup(1, in.family)
+		if !valued && !has(in.family) {
+			return o, false
+		}
+		if o.Names = strings.Fields(names); len(o.Names) == 0 {
+			o.Names = []string{in.family + "-" + arg(a, 0)}
+		}
+		o.Short, o.Neg, o.Sweep = "", "", false
+	}
+	doc := v
+	if o.At != "" {
+		o.Path = join(o.Path, o.At)
+		if sub := descend(v, o.At); sub.Exists() {
+			v = sub
+		}
+	}
+	o.Doc = docOf(v)
+	if o.Doc == "" || o.At != "" {
+		o.Doc = docOf(doc)
+	}
+	if text := get("doc"); text != "" {
+		o.Doc = text
+	}
+	o.Kind, o.Enum, o.Default = kindName(v), words(v), shownDefault(doc, v, in.optional || o.At != "" && v == doc)
+	if k := get("kind"); k != "" && k != o.Kind {
+		o.Kind, o.Default = k, ""
+	}
+	if e := get("enum"); e != "" {
+		o.Enum = strings.Fields(e)
+	}
+	if d, given, _ := a.Lookup(1, "default"); given {
+		o.Default = d
+	}
+	return o, true
+}
+
+// shownDefault is the default of a field as it would be typed.
+func shownDefault(field, v cue.Value, optional bool) string {
+	def := defaultJSON(v)
+	if optional && field == v {
+		def = ""
+	}
+	if a, ok := attribute(field.Attributes(cue.FieldAttr), "default"); ok && field == v {
+		def, _ = givenDefault(a)
+	}
+	var list []string
+	var text string
+	switch {
+	case def == "[]" || def == "{}":
+		return ""
+	case json.Unmarshal([]byte(def), &list) == nil:
+		return strings.Join(list, ",")
+	case json.Unmarshal([]byte(def), &text) == nil:
+		return text
+	}
+	return strings.Trim(def, "[]")
+}
+
+// words are the words or numbers a field takes, when they are few.
+func words(v cue.Value) []string {
+	if e := enum(v); e != nil {
+		return e
+	}
+	var out []string
+	for _, a := range arms(v) {
+		n, err := a.Int64()
+		if err != nil || a.IncompleteKind() != cue.IntKind {
+			return nil
+		}
+		if s := strconv.FormatInt(n, 10); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// descend follows a dotted path of members below a field.
+func descend(v cue.Value, path string) cue.Value {
+	for part := range strings.SplitSeq(path, ".") {
+		v = lookup(arm(v, cue.StructKind), part)
+	}
+	return v
+}
+
+func docOf(v cue.Value) string {
+	var words []string
+	for _, d := range v.Doc() {
+		words = append(words, strings.Fields(d.Text())...)
+	}
+	return strings.Join(words, " ")
+}
+
+// kindName is what a flag takes: a list of numbers beside a number is an axis
+// and does not count.
+func kindName(v cue.Value) string {
+	switch k := v.IncompleteKind(); {
+	case k&cue.BoolKind != 0 && k&(cue.StringKind|cue.NumberKind) == 0:
+		return "bool"
+	case k&cue.FloatKind != 0:
+		return "number"
+	case k&cue.IntKind != 0:
+		return "int"
+	}
+	return "string"
+}
