@@ -24,7 +24,7 @@ type Child struct {
 	stdin io.Closer
 	ended chan struct{} // closed when the process has been waited for
 	err   error         // how it ended; read after ended
-	errs  *tail
+	errs  *lastWords
 }
 
 // startTimeout is how long a child may take to listen; it needs milliseconds,
@@ -47,7 +47,7 @@ func Spawn(ctx context.Context, exe, url, logPath string) (*Child, error) {
 	}
 	cmd := exec.Command(exe, append(args, url)...)
 	cmd.SysProcAttr = childAttributes()
-	c := &Child{ended: make(chan struct{}), errs: &tail{}}
+	c := &Child{ended: make(chan struct{}), errs: &lastWords{}}
 	cmd.Stderr = c.errs
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -80,8 +80,7 @@ func (c *Child) start(cmd *exec.Cmd) error {
 		}
 		c.PID = cmd.Process.Pid
 		started <- nil
-		_, err := cmd.Process.Wait()
-		c.err = err
+		c.err = cmd.Wait()
 		close(c.ended)
 	}()
 	return <-started
@@ -146,13 +145,13 @@ func (c *Child) kill(p *os.Process) error {
 	return nil
 }
 
-// tail keeps the last 4 KB of what is written to it.
-type tail struct {
+// lastWords keeps the last 4 KB of what is written to it.
+type lastWords struct {
 	mu sync.Mutex
 	b  []byte
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *lastWords) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.b = append(t.b, p...)
@@ -163,7 +162,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // line is the last line.
-func (t *tail) line() string {
+func (t *lastWords) line() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := bytes.TrimSpace(t.b)
