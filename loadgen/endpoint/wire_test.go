@@ -1,0 +1,225 @@
+package endpoint_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+)
+
+// capture is a request as AIPerf 0.13 sent it, and the input that leads to it.
+type capture struct {
+	Scenario string
+	Path     string
+	Input    struct {
+		Model, System         string
+		Texts                 []string
+		History               []endpoint.Message
+		Stream, Usage, Legacy bool
+		MaxTokens             int64 `json:"max_tokens"`
+		Extra                 map[string]any
+	}
+	Body  json.RawMessage
+	Bytes int // of the body on the wire
+}
+
+func (c *capture) input() *endpoint.Input {
+	in := c.Input
+	return &endpoint.Input{
+		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage,
+		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens},
+	}
+}
+
+func captures(t *testing.T, typ string) (list []capture) {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", "wire", typ+".jsonl"))
+	if err != nil {
+		t.Fatalf("endpoint type %s has no wire fixture: %v", typ, err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var c capture
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestWire walks the catalogue: every type sends what AIPerf sent, to the byte
+// as far as order allows (it keeps the order in which extras were given).
+func TestWire(t *testing.T) {
+	t.Parallel()
+	for _, spec := range endpoint.Catalogue() {
+		t.Run(spec.Type, func(t *testing.T) {
+			t.Parallel()
+			list := captures(t, spec.Type)
+			if len(list) == 0 {
+				t.Fatal("the wire fixture is empty")
+			}
+			for _, c := range list {
+				got, err := spec.Body(nil, c.input())
+				if err != nil {
+					t.Fatalf("%s: %v", c.Scenario, err)
+				}
+				if diff := cmp.Diff(decode(t, c.Body), decode(t, got)); diff != "" {
+					t.Errorf("%s (-AIPerf +ours):\n%s", c.Scenario, diff)
+				}
+				if len(got) != c.Bytes {
+					t.Errorf("%s: body of %d bytes, AIPerf's has %d:\n%s", c.Scenario, len(got), c.Bytes, got)
+				}
+				if spec.Path != c.Path {
+					t.Errorf("%s: path %s, want %s", c.Scenario, spec.Path, c.Path)
+				}
+			}
+		})
+	}
+}
+
+func decode(t testing.TB, data []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("body is not JSON: %v\n%s", err, data)
+	}
+	return v
+}
+
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, spec := range endpoint.Catalogue() {
+		if found, ok := endpoint.Lookup(spec.Type); !ok || found != spec || seen[spec.Type] {
+			t.Errorf("Lookup(%q) = %v, %v", spec.Type, found, ok)
+		}
+		seen[spec.Type] = true
+		if spec.Title == "" || !strings.HasPrefix(spec.Path, "/") || spec.Body == nil || spec.Read == nil || spec.HasContent == nil {
+			t.Errorf("row %s is incomplete: %+v", spec.Type, spec)
+		}
+		for _, data := range []string{"", "<html><body>502 Bad Gateway</body></html>", "null", "[]", `{"a":`, "\xff\xfe"} {
+			if c, err := spec.Read([]byte(data), false); err == nil {
+				t.Errorf("%s: Read(%q) = %+v, want an error", spec.Type, data, c)
+			} else if strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: Read(%q): error of several lines: %v", spec.Type, data, err)
+			}
+		}
+	}
+	if spec, ok := endpoint.Lookup("telepathy"); ok {
+		t.Errorf("Lookup(telepathy) = %v", spec)
+	}
+}
+
+func lookup(t testing.TB, typ string) *endpoint.Spec {
+	t.Helper()
+	spec, ok := endpoint.Lookup(typ)
+	if !ok {
+		t.Fatalf("no endpoint type %s", typ)
+	}
+	return spec
+}
+
+func TestBody(t *testing.T) {
+	t.Parallel()
+	turn := func(texts ...string) *dataset.Turn { return &dataset.Turn{Texts: texts} }
+	for _, c := range []struct {
+		typ, name string
+		in        endpoint.Input
+		want      string // the exact body, or the error
+	}{
+		{"chat", "role, context, system", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Texts: []string{"t"}, Role: "tool", Context: "C"},
+			History: []endpoint.Message{{Role: "assistant", Content: "h"}},
+		}, `{"messages":[{"role":"system","content":"S"},{"role":"user","content":"C"},{"role":"assistant","content":"h"},{"role":"tool","content":"t"}],"model":"m","stream":false}`},
+		{"chat", "no text", endpoint.Input{Model: "m", Turn: turn()}, `{"messages":[{"role":"user","content":""}],"model":"m","stream":false}`},
+		{"chat", "escapes", endpoint.Input{Model: "m", Turn: turn("\"\\/\n\r\t\x01<\u2028>é\xff")}, `{"messages":[{"role":"user","content":"\"\\/\n\r\t\u0001<` + "\u2028" + `>é` + "\ufffd" + `"}],"model":"m","stream":false}`},
+		{"chat", "the turn's extra beats the endpoint's, both beat ours", endpoint.Input{
+			Model: "m", Stream: true, Extra: map[string]any{"model": "x", "a": 1, "b": nil}, Turn: &dataset.Turn{Texts: []string{"t"}, Extra: map[string]any{"a": []any{true, 1.5}, "stream": false}},
+		}, `{"messages":[{"role":"user","content":"t"}],"a":[true,1.5],"b":null,"model":"x","stream":false}`},
+		{"chat", "messages replaced", endpoint.Input{Model: "m", Turn: turn("t"), Extra: map[string]any{"messages": []any{}}}, `{"model":"m","stream":false,"messages":[]}`},
+		{"chat", "stream by extra", endpoint.Input{Model: "m", Usage: true, Turn: turn("t"), Extra: map[string]any{"stream": true}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`},
+		{"chat", "author's include_usage stays", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: map[string]any{"stream_options": map[string]any{"include_usage": false}}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":false}}`},
+		{"chat", "null is not said", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: map[string]any{"stream_options": nil}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`},
+		{"chat", "not an object", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: map[string]any{"stream_options": 3}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":3}`},
+		{"chat", "usage not asked for", endpoint.Input{Model: "m", Stream: true, Turn: turn("t")}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true}`},
+		{"chat", "raw", endpoint.Input{Model: "m", Turn: &dataset.Turn{Raw: []byte(`{ "z": 1 }`)}}, `{ "z": 1 }`},
+		{"completions", "batch", endpoint.Input{Model: "m", Turn: turn("a", "b")}, `{"prompt":["a","b"],"model":"m","stream":false}`},
+		{"completions", "system", endpoint.Input{Model: "m", System: "s", Turn: turn("a")}, "completions: no place for a system prompt or a user context"},
+		{"completions", "history", endpoint.Input{Model: "m", History: []endpoint.Message{{}}, Turn: turn("a")}, "completions: conversations of one turn only"},
+		{"completions", "no text", endpoint.Input{Model: "m", Turn: turn()}, "completions: a turn without text"},
+		{"embeddings", "one", endpoint.Input{Model: "m", Turn: turn("a"), Extra: map[string]any{"encoding_format": "base64"}}, `{"model":"m","input":["a"],"encoding_format":"base64"}`},
+		{"embeddings", "context", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Context: "c"}}, "embeddings: no place for a system prompt or a user context"},
+		{"chat", "not plain data", endpoint.Input{Model: "m", Turn: turn("t"), Extra: map[string]any{"f": make(chan int)}}, "extra input"},
+	} {
+		before := []byte("kept")
+		got, err := lookup(t, c.typ).Body(before, &c.in)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s, %s: error %v, want %s", c.typ, c.name, err, c.want)
+			}
+			continue
+		}
+		if string(got) != "kept"+c.want {
+			t.Errorf("%s, %s:\n got %s\nwant kept%s", c.typ, c.name, got, c.want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	in := endpoint.Input{Turn: &dataset.Turn{Texts: []string{"d", "e"}, Context: "b"}, System: "a", History: []endpoint.Message{{Role: "user", Content: "c"}}}
+	if got := in.Text(); got != "a b c d e" {
+		t.Errorf("Text = %q", got)
+	}
+	in = endpoint.Input{Turn: &dataset.Turn{Texts: []string{"only"}}}
+	if got := in.Text(); got != "only" {
+		t.Errorf("Text = %q", got)
+	}
+}
+
+// FuzzBody checks that any text reaches the server as it is, up to bytes that
+// are not UTF-8.
+func FuzzBody(f *testing.F) {
+	f.Add("m", "system", "text", "key", `value "`)
+	f.Add("", "", "\x00\u2028\xc0", "messages", "\\u0000")
+	f.Fuzz(func(t *testing.T, model, system, text, key, value string) {
+		in := &endpoint.Input{Model: model, System: system, Turn: &dataset.Turn{Texts: []string{text}, MaxTokens: 5}, Extra: map[string]any{key: value}}
+		got, err := lookup(t, "chat").Body(nil, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages := []any{map[string]any{"role": "user", "content": valid(text)}}
+		if system != "" {
+			messages = append([]any{map[string]any{"role": "system", "content": valid(system)}}, messages...)
+		}
+		want := map[string]any{"messages": messages, "model": valid(model), "stream": false, "max_completion_tokens": 5.0}
+		want[valid(key)] = valid(value)
+		if diff := cmp.Diff(any(want), decode(t, got)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// valid is s as a reader of UTF-8 sees it: each stray byte is U+FFFD.
+func valid(s string) string { return string([]rune(s)) }
+
+func BenchmarkBody(b *testing.B) {
+	in := &endpoint.Input{Model: "demo", Stream: true, Usage: true, Turn: &dataset.Turn{Texts: []string{strings.Repeat("The quiet river carried boats. ", 80)}, MaxTokens: 64}}
+	spec := lookup(b, "chat")
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst, _ = spec.Body(dst[:0], in)
+	}
+	b.SetBytes(int64(len(dst)))
+}
