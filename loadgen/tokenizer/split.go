@@ -34,7 +34,12 @@ func splitR50k(s string, i int) int {
 //
 //	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
 //	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func splitCL100k(s string, i int) int {
+func splitCL100k(s string, i int) int { return splitByDigits(s, i, 3) }
+
+// splitOneDigit is splitCL100k with \p{N} in place of \p{N}{1,3}.
+func splitOneDigit(s string, i int) int { return splitByDigits(s, i, 1) }
+
+func splitByDigits(s string, i, most int) int {
 	if end := contraction(s, i, true); end > i {
 		return end
 	}
@@ -48,7 +53,7 @@ func splitCL100k(s string, i int) int {
 		}
 	}
 	if k&number != 0 {
-		return digits(s, i, 3)
+		return digits(s, i, most)
 	}
 	if end := symbols(s, i); end > i {
 		return run(s, end, newline)

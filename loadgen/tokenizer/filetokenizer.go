@@ -1,0 +1,89 @@
+package tokenizer
+
+import "strings"
+
+// fileTokenizer is a tokenizer.json ready for use. It is never written to but
+// for its cache, so it may be shared.
+//
+// Steps of Encode: cut out added tokens; normalize what is between them; split
+// it into pieces; merge each piece.
+type fileTokenizer struct {
+	name      string
+	added     *addedTokens
+	normalize []normalizer
+	splits    []splitter
+	model     *pairModel
+	decode    []decoder
+}
+
+func (t *fileTokenizer) Name() string { return t.name }
+
+func (t *fileTokenizer) Encode(dst []int, text string) []int {
+	t.each(text, func(ids []int32) {
+		for _, id := range ids {
+			dst = append(dst, int(id))
+		}
+	})
+	return dst
+}
+
+func (t *fileTokenizer) Count(text string) int {
+	n := 0
+	t.each(text, func(ids []int32) { n += len(ids) })
+	return n
+}
+
+// each hands over the ids of text, piece by piece. They are borrowed.
+func (t *fileTokenizer) each(text string, emit func([]int32)) {
+	var m pairMerger
+	first := true
+	for text != "" {
+		before, id, rest, found := t.added.next(text)
+		t.plain(&m, before, first, emit)
+		if found {
+			emit([]int32{id})
+		}
+		text, first = rest, false
+	}
+}
+
+// plain encodes text without added tokens; first says that it begins the
+// whole text.
+func (t *fileTokenizer) plain(m *pairMerger, text string, first bool, emit func([]int32)) {
+	if text == "" {
+		return
+	}
+	for _, n := range t.normalize {
+		text = n(text)
+	}
+	t.cut(text, first, t.splits, func(piece string) { emit(t.model.encode(m, piece)) })
+}
+
+// cut applies the first splitter and hands its pieces to the others.
+func (t *fileTokenizer) cut(text string, first bool, splits []splitter, emit func(string)) {
+	if len(splits) == 0 {
+		if text != "" {
+			emit(text)
+		}
+		return
+	}
+	splits[0](text, first, func(piece string) {
+		t.cut(piece, first, splits[1:], emit)
+		first = false
+	})
+}
+
+func (t *fileTokenizer) Decode(ids []int) string {
+	pieces := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if s, ok := t.added.content[int32(id)]; ok {
+			pieces = append(pieces, s)
+		} else if s, ok := t.model.token(id); ok {
+			pieces = append(pieces, s)
+		}
+	}
+	for _, d := range t.decode {
+		pieces = d(pieces)
+	}
+	return strings.Join(pieces, "")
+}

@@ -1,0 +1,220 @@
+package tokenizer
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/dlclark/regexp2"
+)
+
+// splitter cuts text into pieces. first says that the text begins the whole
+// text that is encoded.
+type splitter func(text string, first bool, emit func(string))
+
+// gpt2Pattern is what ByteLevel splits by unless told not to; splitR50k is it.
+const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// byHand are the patterns that have a splitter written out.
+var byHand = map[string]func(string, int) int{
+	gpt2Pattern: splitR50k,
+	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitCL100k,
+	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`:      splitOneDigit,
+	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
+		`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
+		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitO200k,
+}
+
+// newSplits builds the pre-tokenizers; byteLevel says that pieces are bytes
+// rather than characters from there on.
+func newSplits(list []component) (all []splitter, byteLevel bool, err error) {
+	for i := range list {
+		c := &list[i]
+		switch c.Type {
+		case "ByteLevel":
+			byteLevel = true
+			all = append(all, byteLevelSplits(c)...)
+			continue
+		case "Metaspace":
+			all = append(all, metaspace(c))
+			continue
+		case "Digits":
+			all = append(all, digitsSplit(c.Individual))
+			continue
+		case "Split":
+			s, err := newSplit(c)
+			if err != nil {
+				return nil, false, err
+			}
+			all = append(all, s)
+			continue
+		}
+		return nil, false, fmt.Errorf("pre-tokenizer %s: not supported", c.Type)
+	}
+	return all, byteLevel, nil
+}
+
+// byteLevelSplits is a leading space if asked for, then the GPT-2 pattern if
+// not refused. Both are on by default.
+func byteLevelSplits(c *component) (all []splitter) {
+	if c.AddPrefix == nil || *c.AddPrefix {
+		all = append(all, func(text string, _ bool, emit func(string)) {
+			if text != "" && !strings.HasPrefix(text, " ") {
+				text = " " + text
+			}
+			emit(text)
+		})
+	}
+	if c.UseRegex == nil || *c.UseRegex {
+		all = append(all, walking(splitR50k))
+	}
+	return all
+}
+
+// walking makes a splitter of a function that finds the end of a piece.
+func walking(end func(string, int) int) splitter {
+	return func(text string, _ bool, emit func(string)) {
+		for at := 0; at < len(text); {
+			next := end(text, at)
+			emit(text[at:next])
+			at = next
+		}
+	}
+}
+
+// metaspace writes spaces as ▁, puts one in front, and cuts before each.
+func metaspace(c *component) splitter {
+	mark := c.Replacement
+	if mark == "" {
+		mark = "▁"
+	}
+	scheme := c.PrependScheme
+	if scheme == "" {
+		scheme = "always"
+		if c.AddPrefix != nil && !*c.AddPrefix {
+			scheme = "never"
+		}
+	}
+	whole := c.SplitSpaces != nil && !*c.SplitSpaces
+	return func(text string, first bool, emit func(string)) {
+		text = strings.ReplaceAll(text, " ", mark)
+		if (scheme == "always" || scheme == "first" && first) && !strings.HasPrefix(text, mark) {
+			text = mark + text
+		}
+		if whole {
+			emit(text)
+			return
+		}
+		for text != "" {
+			end := len(text)
+			if i := strings.Index(text[1:], mark); i >= 0 {
+				end = i + 1
+			}
+			emit(text[:end])
+			text = text[end:]
+		}
+	}
+}
+
+// digitsSplit isolates numbers, each one by itself or in runs.
+func digitsSplit(individual bool) splitter {
+	return walking(func(s string, i int) int {
+		isNumber := false
+		for j, r := range s[i:] {
+			if j > 0 && (individual && isNumber || unicode.IsNumber(r) != isNumber) {
+				return i + j
+			}
+			isNumber = unicode.IsNumber(r)
+		}
+		return len(s)
+	})
+}
+
+// newSplit cuts at the matches of a pattern; behaviour says where they go.
+func newSplit(c *component) (splitter, error) {
+	if end, ok := byHand[c.Pattern.Regex]; ok && (c.Behavior == "Isolated" || c.Behavior == "Removed" && c.Invert) {
+		return walking(end), nil // these patterns match everywhere
+	}
+	expr := c.Pattern.Regex
+	if expr == "" {
+		expr = regexp2.Escape(c.Pattern.String)
+	}
+	re, err := regexp2.Compile(expr, regexp2.None)
+	if err != nil {
+		return nil, fmt.Errorf("pre-tokenizer Split: pattern %q: %w", expr, err)
+	}
+	if c.Invert && c.Behavior != "Removed" || !behaviours[c.Behavior] {
+		return nil, fmt.Errorf("pre-tokenizer Split: behavior %s, invert %v: not supported", c.Behavior, c.Invert)
+	}
+	return func(text string, _ bool, emit func(string)) {
+		spread(pieces(re, text), c.Behavior, c.Invert, emit)
+	}, nil
+}
+
+var behaviours = map[string]bool{
+	"Isolated": true, "Removed": true, "MergedWithPrevious": true, "MergedWithNext": true, "Contiguous": true,
+}
+
+// span is a stretch of text, matched by the pattern or between two matches.
+type span struct {
+	text  string
+	match bool
+}
+
+// pieces cuts text into matches and what is between them. The matcher counts
+// in characters, we in bytes.
+func pieces(re *regexp2.Regexp, text string) (all []span) {
+	runes := []rune(text)
+	at := 0
+	// The pattern has no time limit, so matching returns no error.
+	for m, _ := re.FindRunesMatch(runes); m != nil; m, _ = re.FindNextMatch(m) {
+		if m.Length == 0 {
+			continue
+		}
+		if m.Index > at {
+			all = append(all, span{string(runes[at:m.Index]), false})
+		}
+		at = m.Index + m.Length
+		all = append(all, span{string(runes[m.Index:at]), true})
+	}
+	if at < len(runes) {
+		all = append(all, span{string(runes[at:]), false})
+	}
+	return all
+}
+
+// spread emits the pieces as the behaviour says.
+func spread(all []span, behaviour string, invert bool, emit func(string)) {
+	held := ""
+	for i, s := range all {
+		switch behaviour {
+		case "Removed":
+			if s.match == invert {
+				emit(s.text)
+			}
+		case "MergedWithPrevious":
+			held += s.text
+			if s.match || i+1 == len(all) {
+				emit(held)
+				held = ""
+			}
+		case "MergedWithNext":
+			if s.match && held != "" {
+				emit(held)
+				held = ""
+			}
+			held += s.text
+			if i+1 == len(all) {
+				emit(held)
+			}
+		case "Contiguous":
+			held += s.text
+			if i+1 == len(all) || all[i+1].match != s.match {
+				emit(held)
+				held = ""
+			}
+		default:
+			emit(s.text)
+		}
+	}
+}
