@@ -3,8 +3,10 @@ package sinks
 import (
 	"bytes"
 	"os"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // SoundLength is soundLength over bytes in memory.
@@ -24,4 +26,35 @@ func (j *Journal) Redirect(device *os.File) {
 	_ = j.f.Close()
 	j.f = device
 	j.buf.Reset(device)
+}
+
+// WriteRequests writes n rows made of block over and over, as one run's table.
+func WriteRequests(dir string, p *sweep.Plan, t0 time.Time, n int64, block []record.Record) (int64, error) {
+	s := &tableSet{dir: dir, in: &TablesInput{Plan: p, T0: t0}, id: newIdentity(p)}
+	defer s.abort()
+	t, err := newTable("requests", s.id, inTable(requestColumns()), s.outputs)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.at(Place{}); err != nil {
+		return 0, err
+	}
+	rows := make([]requestRow, len(block))
+	for done := int64(0); done < n; {
+		m := min(int64(len(block)), n-done)
+		for i := range m {
+			rows[i].Record = block[i]
+			rows[i].RequestID = done + i
+			rows[i].derive(t0.UnixNano())
+			rows[i].shift(done * 1000)
+		}
+		if err := t.append(rows[:m]); err != nil {
+			return 0, err
+		}
+		done += m
+	}
+	if err := closeTable(s, t); err != nil {
+		return 0, err
+	}
+	return s.files[0].Bytes, nil
 }

@@ -46,7 +46,7 @@ func fixed() []record.Record {
 	failed := record.New()
 	failed.RequestID, failed.Phase, failed.Status, failed.InWindow = 2, "profiling", record.HTTPError, true
 	failed.Intended, failed.Admitted, failed.Sent, failed.FirstByte, failed.End = 5e6, 5e6, 5e6, 6e6, 7e6
-	failed.HTTPStatus, failed.ErrorKind, failed.ErrorMessage = 503, "overloaded", "say \"no\", twice\r\nand <again> λ"
+	failed.HTTPStatus, failed.ErrorKind, failed.ErrorMessage = 503, "overloaded", "say \"no\", twice\nand <again> λ"
 	failed.SLOSet, failed.ISL = true, 40
 	out := []record.Record{full, empty, failed}
 	for i, s := range []record.Status{record.Timeout, record.Cancelled, record.Truncated, record.ParseError, record.Connection} {

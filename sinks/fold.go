@@ -106,10 +106,12 @@ func (f *fold) take(row *requestRow, packed []byte) error {
 }
 
 func (f *fold) hold(row *requestRow, packed []byte) {
-	h := &held{}
-	if l := len(f.free); l > 0 {
-		h, f.free = f.free[l-1], f.free[:l-1]
+	if len(f.free) == 0 {
+		f.free = append(f.free, &held{})
 	}
+	l := len(f.free) - 1
+	h := f.free[l]
+	f.free = f.free[:l]
 	h.row = *row
 	h.packed = append(h.packed[:0], packed...)
 	heap.Push(&f.late, h)

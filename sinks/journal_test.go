@@ -76,7 +76,17 @@ func TestTornJournal(t *testing.T) {
 	}
 	cut := filepath.Join(dir, "cut.arrow")
 	seen := map[int64]bool{}
+	sound := int64(0)
 	for n, last := 0, int64(0); n <= len(whole); n++ {
+		before := sound
+		if sound = sinks.SoundLength(whole[:n]); sound < before || sound > int64(n) {
+			t.Fatalf("cut at %d: sound length %d, a shorter one gave %d", n, sound, before)
+		}
+		// What is read depends on the sound part alone: read around its borders
+		// and at every 97th cut.
+		if n != len(whole) && n%97 != 0 && int64(n)-sound > 12 {
+			continue
+		}
 		if err := os.WriteFile(cut, whole[:n], 0o644); err != nil {
 			t.Fatal(err)
 		}
