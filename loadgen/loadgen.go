@@ -19,7 +19,7 @@ type Job struct {
 	Phases    []schema.Phase
 	Endpoint  schema.Endpoint
 	Models    schema.Models
-	SLOs      map[string]float64 // metric tag → limit in display units, judged per record
+	SLOs      map[string]float64 // metric tag → limit in display units
 	Spec      *endpoint.Spec
 	Set       *dataset.Set // profiling's conversations
 	WarmupSet *dataset.Set // warmup's own; nil means Set
@@ -30,6 +30,9 @@ type Job struct {
 	// Emit takes every record of every phase, once each, from one goroutine.
 	// The record belongs to the receiver.
 	Emit func(*record.Record)
+	// Judge, if set, is asked about every record when it is complete: the first
+	// missed SLO, "" when all held.
+	Judge func(*record.Record) (failed string)
 	// Live, if set, is called about twice a second with a snapshot.
 	Live func(Snapshot)
 }
@@ -65,6 +68,7 @@ type PhaseResult struct {
 	Stop                       string           // requests, sessions, duration, interrupted, failures, schedule
 	Target                     int              // concurrency target, 0 when unlimited
 	Rate                       float64          // requests/s asked for, 0 in closed loop
+	Random                     bool             // arrivals are random: the count of a window varies by chance
 	Gauge                      Gauge
 }
 

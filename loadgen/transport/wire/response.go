@@ -46,6 +46,7 @@ type Response struct {
 	total     int    // length so far of the header or trailer
 	left      uint64 // body or chunk bytes to come
 	head      []byte // header so far, when it came in several feeds
+	parsed    Head   // lives here because what goes through an interface escapes
 }
 
 // Reset makes r ready for the next response on the same connection.
@@ -243,7 +244,8 @@ var errHeader = errors.New("malformed response header")
 
 // parseHead reads a complete header and decides how the body is framed.
 func (r *Response) parseHead(block []byte) error {
-	var h Head
+	h := &r.parsed
+	*h = Head{}
 	if err := h.parse(block); err != nil {
 		return err
 	}
@@ -267,5 +269,7 @@ func (r *Response) parseHead(block []byte) error {
 	default:
 		r.state, r.keepAlive = stUntilEOF, false
 	}
-	return r.Sink.Head(&h)
+	err := r.Sink.Head(h)
+	*h = Head{} // lets go of the borrowed bytes
+	return err
 }

@@ -1,0 +1,150 @@
+package loadgen
+
+import (
+	"bytes"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// answer is what the events of one response said.
+type answer struct {
+	text, reasoning, tool []byte
+	chunks                []record.Chunk
+	usage                 endpoint.Usage
+	finish                string
+	first, firstOutput    int64 // content's arrival, None without any
+	last                  int64
+	ended                 bool // an end mark or a finish reason came
+	content               int  // events that carried content
+
+	errKind, errText string // what is wrong with it, "" when nothing is
+}
+
+// readAnswer reads all events of x. Its buffers may be those of an answer that
+// is not needed any more.
+func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
+	*a = answer{
+		text: a.text[:0], reasoning: a.reasoning[:0], tool: a.tool[:0], chunks: a.chunks[:0],
+		usage: endpoint.NoUsage, first: record.None, firstOutput: record.None, last: record.None,
+	}
+	for i := range x.Events {
+		ev := &x.Events[i]
+		data := x.Data(i)
+		c, err := spec.Read(data, x.Streamed)
+		switch {
+		case c.ErrKind != "" || c.ErrText != "":
+			a.fail("server_error", strings.TrimPrefix(c.ErrKind+": "+c.ErrText, "error: "))
+		case ev.Error:
+			a.fail("server_error", string(data))
+		case err != nil:
+			a.fail(unreadableKind(data), err.Error())
+		}
+		if err == nil {
+			a.add(ev, &c, len(data))
+		}
+	}
+}
+
+// fail keeps the first thing that is wrong.
+func (a *answer) fail(kind, text string) {
+	if a.errKind == "" {
+		a.errKind, a.errText = kind, text
+	}
+}
+
+// unreadableKind names what came instead of an answer.
+func unreadableKind(data []byte) string {
+	head := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 64)]))
+	if bytes.HasPrefix(head, []byte("<!doctype")) || bytes.HasPrefix(head, []byte("<html")) {
+		return "html"
+	}
+	return "bad_json"
+}
+
+// add takes in one event.
+func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
+	merge(&a.usage, &c.Usage)
+	if c.Finish != "" {
+		a.finish, a.ended = c.Finish, true
+	}
+	if c.Kind == record.Done {
+		a.ended = true
+	}
+	if c.Empty && carries(c.Kind) {
+		return // a role, a keep-alive, a finish reason
+	}
+	a.chunks = append(a.chunks, record.Chunk{
+		At: ev.At, Low: ev.Low, Bytes: int32(size), Tokens: int32(c.Tokens), Kind: c.Kind, SameRead: ev.SameRead,
+	})
+	if c.Empty || !carries(c.Kind) {
+		return
+	}
+	a.content++
+	if a.first == record.None {
+		a.first = ev.At
+	}
+	if c.Kind != record.Reasoning && a.firstOutput == record.None {
+		a.firstOutput = ev.At
+	}
+	a.last = ev.At
+	a.reasoning = append(a.reasoning, c.Reasoning...)
+	switch c.Kind {
+	case record.Reasoning:
+		a.reasoning = append(a.reasoning, c.Text...)
+	case record.Tool:
+		a.tool = append(a.tool, c.Text...)
+	default:
+		a.text = append(a.text, c.Text...)
+	}
+}
+
+// merge takes over what a later event claims: usage is cumulative.
+func merge(u, next *endpoint.Usage) {
+	for _, f := range [...]struct{ to, from *int64 }{
+		{&u.Prompt, &next.Prompt},
+		{&u.Completion, &next.Completion},
+		{&u.Reasoning, &next.Reasoning},
+		{&u.Total, &next.Total},
+		{&u.Cached, &next.Cached},
+	} {
+		if *f.from != record.None {
+			*f.to = *f.from
+		}
+	}
+}
+
+// verdict is how a request that went well over HTTP really ended.
+func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status record.Status, kind, text string) {
+	switch {
+	case a.errKind != "":
+		return record.ParseError, a.errKind, a.errText
+	case x.Unfinished:
+		return record.Truncated, "unfinished_event", "the stream ended inside an event"
+	case x.Streamed && spec.ProducesTokens && !a.ended && a.content > 0:
+		return record.Truncated, "no_end", "the stream ended without a finish reason or an end mark"
+	case a.content == 0:
+		return record.ParseError, "no_content", noContent(x)
+	}
+	return record.OK, "", ""
+}
+
+func noContent(x *transport.Exchange) string {
+	if len(x.Payload) == 0 {
+		return "the answer is empty"
+	}
+	return "the answer carries no content: it begins " + strings.ToValidUTF8(string(x.Payload[:min(len(x.Payload), 80)]), "?")
+}
+
+// said is what goes into the history as the assistant's turn.
+func (a *answer) said() string {
+	if len(a.text) == 0 {
+		return string(a.tool)
+	}
+	return string(a.text)
+}
+
+// carries tells whether events of the kind bring content.
+func carries(k record.Kind) bool { return record.Chunk{Kind: k}.IsContent() }

@@ -1,0 +1,98 @@
+package loadgen
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// heldPart of the target counts as the target held.
+const heldPart = 0.95
+
+// gauge integrates a level over time: how many are in flight. It sees starts
+// and ends only, never records, so that the two can be checked on each other.
+type gauge struct {
+	need  float64 // level that counts as held, 0 without a target
+	start int64
+	at    int64 // up to here the sums below run
+	level int
+	max   int
+	area  float64 // ∫ level dt
+	held  int64   // time at or above need
+
+	lastSend, heldAtSend int64
+
+	reached, left         int64   // first reached, last left need
+	areaReached, areaLeft float64 // area at these
+}
+
+func newGauge(target int, start int64) gauge {
+	return gauge{
+		need: heldPart * float64(target), start: start, at: start, lastSend: start,
+		reached: record.None, left: record.None,
+	}
+}
+
+// advance integrates up to now.
+func (g *gauge) advance(now int64) {
+	if now <= g.at {
+		return
+	}
+	dt := now - g.at
+	g.area += float64(g.level) * float64(dt)
+	if g.up() {
+		g.held += dt
+	}
+	g.at = now
+}
+
+// up tells whether the target is held.
+func (g *gauge) up() bool { return g.need > 0 && float64(g.level) >= g.need }
+
+// enter counts one more.
+func (g *gauge) enter(now int64) {
+	g.advance(now)
+	g.level++
+	g.max = max(g.max, g.level)
+	g.lastSend, g.heldAtSend = now, g.held
+	if g.up() && g.reached == record.None {
+		g.reached, g.areaReached = g.at, g.area
+	}
+}
+
+// leave counts one less.
+func (g *gauge) leave(now int64) {
+	g.advance(now)
+	was := g.up()
+	g.level--
+	if was && !g.up() {
+		g.left, g.areaLeft = g.at, g.area
+	}
+}
+
+// result sums up at the end of the phase.
+func (g *gauge) result(end int64) Gauge {
+	g.advance(end)
+	r := Gauge{
+		Mean: ratio(g.area, float64(end-g.start)), Max: g.max,
+		HeldShare: math.NaN(), SteadyMean: math.NaN(),
+		SteadyStart: record.None, SteadyEnd: record.None,
+	}
+	if g.need == 0 {
+		return r
+	}
+	r.HeldShare = ratio(float64(g.heldAtSend), float64(g.lastSend-g.start))
+	if g.reached != record.None && g.left > g.reached {
+		r.SteadyStart, r.SteadyEnd = g.reached, g.left
+		r.SteadyMean = ratio(g.areaLeft-g.areaReached, float64(g.left-g.reached))
+	}
+	return r
+}
+
+// ratio is a/b, NaN for an empty b.
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return math.NaN()
+	}
+	return a / b
+}

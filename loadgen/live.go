@@ -1,0 +1,126 @@
+package loadgen
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// liveEvery is how often a snapshot is given; a window is how many of them the
+// quantiles look back.
+const (
+	liveEvery  = 500 * time.Millisecond
+	liveWindow = 6
+)
+
+// meter keeps the quantiles of the last seconds, and the counts, for snapshots.
+// Two windows overlap by half: the older one is shown and then emptied, so that
+// what is shown covers between one and two halves.
+type meter struct {
+	on   bool
+	mu   sync.Mutex
+	now  [2]window
+	tick int
+
+	tokens atomic.Int64 // output tokens since the last snapshot
+}
+
+// window is some seconds of spans, in µs.
+type window struct{ ttft, itl, lag *hdr.Histogram }
+
+// Spans from 1 µs to an hour with two digits.
+func newHistogram() *hdr.Histogram { return hdr.New(1, int64(time.Hour/time.Microsecond), 2) }
+
+func newMeter(on bool) *meter {
+	m := &meter{on: on}
+	for i := range m.now {
+		m.now[i] = window{newHistogram(), newHistogram(), newHistogram()}
+	}
+	return m
+}
+
+// add takes in one record.
+func (m *meter) add(rec *record.Record) {
+	if !m.on {
+		return
+	}
+	if rec.OSL > 0 {
+		m.tokens.Add(rec.OSL)
+	}
+	ttft, itl, lag := rec.TTFT(), rec.ITL(), rec.DispatchLateness()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.now {
+		note(m.now[i].ttft, ttft)
+		note(m.now[i].itl, itl)
+		note(m.now[i].lag, lag)
+	}
+}
+
+// note records a span given in ms, if there is one.
+func note(h *hdr.Histogram, ms float64) {
+	if !math.IsNaN(ms) && ms >= 0 {
+		_ = h.RecordValue(min(int64(ms*1e3), h.HighestTrackableValue()))
+	}
+}
+
+// fill puts the quantiles into s and moves the windows on.
+func (m *meter) fill(s *Snapshot) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w := &m.now[m.tick/liveWindow%2]
+	s.LagP99 = quantile(w.lag, 99)
+	s.TTFTP50, s.TTFTP99 = quantile(w.ttft, 50), quantile(w.ttft, 99)
+	s.ITLP50, s.ITLP99 = quantile(w.itl, 50), quantile(w.itl, 99)
+	s.OutputTokensPerSecond = float64(m.tokens.Swap(0)) / liveEvery.Seconds()
+	if m.tick++; m.tick%liveWindow == 0 {
+		w.ttft.Reset()
+		w.itl.Reset()
+		w.lag.Reset()
+	}
+}
+
+// quantile is in ms, NaN when nothing was recorded.
+func quantile(h *hdr.Histogram, q float64) float64 {
+	if h.TotalCount() == 0 {
+		return math.NaN()
+	}
+	return float64(h.ValueAtQuantile(q)) / 1e3
+}
+
+// watch gives a snapshot of the current phase twice a second until stop is
+// closed, and a last one then.
+func (m *meter) watch(stop <-chan struct{}, clock record.Clock, current *atomic.Pointer[phase], live func(Snapshot)) {
+	t := time.NewTicker(liveEvery)
+	defer t.Stop()
+	show := func() {
+		if p := current.Load(); p != nil {
+			s := p.snapshot(clock.Now())
+			m.fill(&s)
+			live(s)
+		}
+	}
+	for {
+		select {
+		case <-t.C:
+			show()
+		case <-stop:
+			show()
+			return
+		}
+	}
+}
+
+// snapshot is the state of the phase. Safe while it runs.
+func (p *phase) snapshot(now int64) Snapshot {
+	ok, failed, cancelled := p.tally.ok.Load(), p.tally.failed.Load(), p.tally.cancelled.Load()
+	return Snapshot{
+		Phase: p.cfg.Name, At: now, Planned: p.cfg.Requests, Sent: p.sent.Load(), Done: ok + failed + cancelled,
+		Failed: failed, InFlight: int(p.inFlight.Load()), Target: slots(p.cfg),
+	}
+}

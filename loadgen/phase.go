@@ -1,0 +1,497 @@
+package loadgen
+
+import (
+	"container/heap"
+	"math"
+	"sync/atomic"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// source has the first requests of sessions ready, in order.
+type source interface {
+	// take is the next one; nil when none is ready yet, in which case the clock
+	// is woken as soon as one is. over says that there will be none any more.
+	take() (r *request, over bool)
+	// close ends the rendering; wait returns when it has ended.
+	close()
+	wait()
+}
+
+// phase schedules one phase. Everything but the atomics belongs to whoever
+// drives the engine.
+type phase struct {
+	engine *engine
+	cfg    *schema.Phase
+	warmup bool
+	keys   keys
+
+	arrivals Arrivals // nil in a closed loop
+	rated    bool     // every turn waits for an arrival, not only the first
+	skipping bool     // an arrival that finds no slot is lost
+	finishes bool     // a conversation begun before the last request is played to its end
+	trace    *fixed   // set in a fixed schedule
+	userGap  int64    // ns between the turns of a user, 0 without users
+	source   source
+
+	sessions, prefill, wire limit
+	gate                    *limit // closed loop: the limit whose free slots are the arrivals
+
+	start, endAt int64 // endAt: nothing new from here on, never without a duration
+	cutAt        int64 // what is still on the wire is cancelled here
+	grace        int64
+
+	arrival int64             // next arrival, never when there is none
+	ticks   queue[int64]      // arrivals that wait to be served
+	turns   queue[followTurn] // follow-ups that wait to be sent
+	delayed delayedTurns      // follow-ups whose think time runs
+	onWire  []*request
+
+	issued, started int64
+	live            int // sessions that are not over
+	open            int // of these, with turns still to send
+	reading         int // answers being read for the turn after them
+	thinking        bool
+	stop            string // why nothing is sent any more
+	noNew           string // why no session starts any more
+	cancelled       bool
+	skipped         map[string]int64
+	pred            *phase // the phase that this one follows seamlessly
+	heir            *phase // takes over the session slots
+	onGauge, held   gauge  // requests on the wire; sessions
+	lastEnd         int64
+	result          PhaseResult
+
+	sentAll  atomic.Bool // nothing will be sent any more
+	over     atomic.Bool // and every answer is in
+	failing  atomic.Bool // too many requests failed
+	inFlight atomic.Int64
+	sent     atomic.Int64
+	tally    tally
+}
+
+// followTurn is a turn that waits, and since when it is due.
+type followTurn struct {
+	r   *request
+	due int64
+}
+
+// Why a phase stopped, and why an arrival or a turn was not sent.
+const (
+	stopRequests    = "requests"
+	stopSessions    = "sessions"
+	stopDuration    = "duration"
+	stopInterrupted = "interrupted"
+	stopFailures    = "failures"
+	stopSchedule    = "schedule"
+
+	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)
+	skipStopped = "stopped"          // still waiting when the phase stopped
+	skipNoTurn  = "no_turn"          // no session may start and no turn was waiting
+	skipCut     = "conversation_cut" // the phase stopped before this turn
+	skipFailed  = "turn_failed"      // the turn before it failed
+)
+
+// begin starts the clock of the phase.
+func (p *phase) begin(now int64) {
+	p.start, p.lastEnd, p.endAt, p.cutAt = now, now, never, never
+	if d := p.cfg.Duration; d != nil {
+		p.endAt = later(now, int64(d.Go()))
+	}
+	p.arrival = never
+	if p.arrivals != nil {
+		p.advance()
+	}
+	target := 0
+	if p.gate != nil {
+		target = max(p.cfg.InFlight, slots(p.cfg))
+		if p.cfg.InFlight > 0 {
+			target = min(target, p.cfg.InFlight)
+		}
+	}
+	p.onGauge, p.held = newGauge(target, now), newGauge(target, now)
+	p.result.Target, p.result.Start = target, now
+	if p.pred != nil && !p.pred.over.Load() {
+		p.pred.heir = p
+		p.sessions.held, p.held.level = p.pred.live, p.pred.live
+	}
+}
+
+// later is t + d without overflow.
+func later(t, d int64) int64 {
+	if d > never-t {
+		return never
+	}
+	return t + d
+}
+
+// advance looks up the next arrival.
+func (p *phase) advance() {
+	p.arrival = never
+	if at, ok := p.arrivals.Next(); ok {
+		p.arrival = later(p.start, int64(at))
+	}
+}
+
+// take acts on one piece of news.
+func (p *phase) take(ev event, now int64) {
+	switch r := ev.r; ev.kind {
+	case phaseBegins:
+		p.engine.phases = append(p.engine.phases, p)
+		p.begin(now)
+	case firstContent:
+		p.freePrefill(r, now)
+	case answerOver:
+		p.answerOver(r, now)
+	case turnReady:
+		p.reading--
+		switch {
+		case p.stop != "":
+			p.cutShort(r.play, r.turn, ev.at, skipCut)
+		case ev.at <= now:
+			p.turns.push(followTurn{r, ev.at})
+		default:
+			heap.Push(&p.delayed, followTurn{r, ev.at})
+		}
+	case playOver:
+		p.reading--
+		p.cutShort(ev.play, ev.turn, ev.at, skipFailed)
+	}
+}
+
+func (p *phase) freePrefill(r *request, at int64) {
+	if r.prefilling {
+		r.prefilling = false
+		p.prefill.release(at)
+	}
+}
+
+// answerOver frees what r held and hands it on to be read.
+func (p *phase) answerOver(r *request, now int64) {
+	end := r.end()
+	last := len(p.onWire) - 1
+	p.onWire[r.place] = p.onWire[last]
+	p.onWire[r.place].place = r.place
+	p.onWire[last] = nil
+	p.onWire = p.onWire[:last]
+	p.freePrefill(r, end)
+	p.wire.release(end)
+	p.onGauge.leave(now)
+	p.inFlight.Add(-1)
+	p.lastEnd = max(p.lastEnd, end)
+	r.ended = p.engine.completions
+	p.engine.completions++
+	switch {
+	case r.last():
+		p.playOver(r.play, end)
+	case p.stop != "":
+		p.cutShort(r.play, r.turn+1, end, skipCut)
+	default:
+		r.goesOn = true
+		p.reading++
+	}
+	p.engine.read(r)
+}
+
+// playOver ends a session and frees its slot.
+func (p *phase) playOver(pl *play, at int64) {
+	p.live--
+	if p.engine.forget != nil {
+		p.engine.forget(pl.id)
+	}
+	p.sessions.release(at)
+	p.held.leave(at)
+	if p.heir != nil {
+		p.heir.sessions.release(at)
+		p.heir.held.leave(at)
+	}
+}
+
+// cutShort ends a session whose turns from turn on are not sent.
+func (p *phase) cutShort(pl *play, turn int, at int64, why string) {
+	p.skipped[why] += int64(pl.turns - turn)
+	p.open--
+	p.playOver(pl, at)
+}
+
+// step sends what may be sent now and tells when to come back.
+func (p *phase) step(now int64) (next int64) {
+	p.sessions.grow(p.start, now-p.start)
+	p.prefill.grow(p.start, now-p.start)
+	p.collect(now)
+	p.stopIfDue(now)
+	for p.delayed.Len() > 0 && p.delayed[0].due <= now {
+		p.turns.push(heap.Pop(&p.delayed).(followTurn))
+	}
+	for p.stop == "" && p.sendOne(now) {
+	}
+	p.settle(now)
+	return p.deadline()
+}
+
+// collect notes the arrivals that have come, up to the last one that can be
+// sent.
+func (p *phase) collect(now int64) {
+	for p.arrival <= now && p.arrival < p.endAt && p.wanted() {
+		p.ticks.push(p.arrival)
+		p.advance()
+	}
+}
+
+// wanted tells whether another arrival has a use.
+func (p *phase) wanted() bool {
+	switch {
+	case p.stop != "" || p.noNew != "" && !(p.rated && p.open > 0):
+		return false
+	case p.cfg.Requests > 0 && p.issued+int64(p.ticks.len()) >= p.cfg.Requests && !p.finishes:
+		return false
+	}
+	return true
+}
+
+// stopIfDue applies the stop conditions that do not come from sending.
+func (p *phase) stopIfDue(now int64) {
+	switch {
+	case p.engine.interrupted.Load() && p.stop != stopInterrupted:
+		p.halt(stopInterrupted, now)
+		p.cutAt = min(p.cutAt, later(now, p.drain()))
+	case p.failing.Load() && p.stop == "":
+		p.halt(stopFailures, now)
+		p.cutAt = later(now, p.drain())
+	case now >= p.endAt && p.stop == "":
+		p.halt(stopDuration, now)
+		p.cutAt = later(p.endAt, p.grace)
+	}
+	if p.engine.aborted.Load() {
+		p.cutAt = now
+	}
+}
+
+// drain is how long answers are waited for when the phase ends before its time.
+func (p *phase) drain() int64 {
+	if p.grace == never {
+		return int64(defaultGrace)
+	}
+	return p.grace
+}
+
+// halt ends the sending.
+func (p *phase) halt(why string, now int64) {
+	if p.stop != "" && why == stopInterrupted {
+		p.stop = why // it was draining already
+		return
+	}
+	p.stop = why
+	if n := p.ticks.len(); n > 0 {
+		p.skipped[skipStopped] += int64(n)
+	}
+	p.ticks, p.arrival = queue[int64]{}, never
+	for p.turns.len() > 0 {
+		r := p.turns.pop().r
+		p.cutShort(r.play, r.turn, now, skipCut)
+	}
+	for _, t := range p.delayed {
+		p.cutShort(t.r.play, t.r.turn, now, skipCut)
+	}
+	p.delayed = nil
+	p.source.close()
+}
+
+// sendOne sends the next request if its slots are free, and tells whether there
+// was something to do.
+func (p *phase) sendOne(now int64) bool {
+	follow := p.turns.len() > 0
+	switch {
+	case p.rated && p.ticks.len() == 0:
+		return false
+	case !follow && p.noNew != "":
+		return p.drop(skipNoTurn)
+	case !follow && p.gate == nil && p.ticks.len() == 0:
+		return false
+	case p.wire.full() || p.prefill.full() || !follow && p.sessions.full():
+		return p.skipping && p.drop(skipOnCap)
+	}
+	var r *request
+	intended := now
+	if follow {
+		t := p.turns.pop()
+		r, intended = t.r, t.due
+	} else if r = p.startPlay(); r == nil {
+		return false
+	}
+	if p.arrivals != nil && (p.rated || !follow) {
+		intended = p.ticks.pop()
+	}
+	p.dispatch(r, intended, now, !follow)
+	return true
+}
+
+// drop loses the arrival that is next, if there is one.
+func (p *phase) drop(why string) bool {
+	if p.ticks.len() == 0 {
+		return false
+	}
+	if why == skipOnCap && !p.rated { // the arrival brings its own conversation
+		if r, _ := p.source.take(); r == nil {
+			return false
+		}
+	}
+	p.ticks.pop()
+	p.skipped[why]++
+	return true
+}
+
+// startPlay is the first request of a new session, nil when none is ready.
+func (p *phase) startPlay() *request {
+	r, over := p.source.take()
+	if over {
+		p.noNew = stopSchedule
+	}
+	if r == nil {
+		return nil
+	}
+	r.play.num = p.engine.plays
+	p.engine.plays++
+	p.started++
+	p.live++
+	if r.play.turns > 1 {
+		p.open++
+		p.thinking = p.thinking || think(r.play.conversation) > 0
+	}
+	if p.cfg.Sessions > 0 && p.started >= p.cfg.Sessions {
+		p.noNew = stopSessions
+	}
+	return r
+}
+
+// dispatch takes the slots and puts r on the wire.
+func (p *phase) dispatch(r *request, intended, now int64, opening bool) {
+	e := p.engine
+	if opening {
+		p.held.enter(now)
+	}
+	if since, ok := p.occupy(r, opening, now); ok && opening {
+		intended = since
+	}
+	if !opening && r.last() {
+		p.open--
+	}
+	r.id, r.intended, r.admitted = e.requests, intended, now
+	e.requests++
+	if e.timeout > 0 {
+		r.x.Deadline = later(now, e.timeout)
+	}
+	r.place = len(p.onWire)
+	p.onWire = append(p.onWire, r)
+	p.onGauge.enter(now)
+	p.inFlight.Add(1)
+	p.sent.Add(1)
+	p.issued++
+	e.out = append(e.out, r)
+	if p.cfg.Requests > 0 && p.issued >= p.cfg.Requests {
+		if p.finishes {
+			p.noNew = stopRequests
+		} else {
+			p.halt(stopRequests, now)
+		}
+	}
+}
+
+// occupy takes r's slots. In a closed loop it tells since when the slot that
+// was waited for is free.
+func (p *phase) occupy(r *request, opening bool, now int64) (since int64, ok bool) {
+	var session, prefill int64
+	if opening {
+		session = p.sessions.take(now)
+	}
+	wire := p.wire.take(now)
+	if p.prefill.on {
+		r.prefilling = true
+		prefill = p.prefill.take(now)
+	}
+	switch p.gate {
+	case nil:
+		return 0, false
+	case &p.sessions:
+		return session, true
+	case &p.wire:
+		return wire, true
+	}
+	return prefill, true
+}
+
+// settle cancels what outlived its grace, and notices the end.
+func (p *phase) settle(now int64) {
+	if now >= p.cutAt && !p.cancelled {
+		p.cancelled = true
+		for _, r := range p.onWire {
+			r.late = true
+			p.engine.sender.Cancel(&r.x)
+		}
+	}
+	if p.arrivals != nil && p.arrival == never && p.ticks.len() == 0 && p.noNew == "" {
+		p.noNew = stopSchedule
+	}
+	if !p.sentAll.Load() && (p.stop != "" || p.noNew != "" && p.open == 0) {
+		p.source.close()
+		p.sentAll.Store(true)
+		p.engine.clock.Wake() // the pacer waits for this
+	}
+	if p.live == 0 && p.reading == 0 && (p.stop != "" || p.noNew != "") && !p.over.Load() {
+		p.close(now)
+	}
+}
+
+// close sums the phase up.
+func (p *phase) close(now int64) {
+	res := &p.result
+	res.End, res.Issued, res.Skipped = p.lastEnd, p.issued, p.skipped
+	res.Stop = p.stop
+	if res.Stop == "" {
+		res.Stop = p.noNew
+	}
+	res.Gauge = p.onGauge.result(now)
+	if p.thinking {
+		// With think time the wire cannot be full: what is held are sessions.
+		h := p.held.result(now)
+		res.Gauge.HeldShare, res.Gauge.SteadyStart, res.Gauge.SteadyEnd = h.HeldShare, h.SteadyStart, h.SteadyEnd
+		res.Gauge.SteadyMean = math.NaN()
+	}
+	p.over.Store(true)
+	p.engine.clock.Wake()
+}
+
+// deadline is when something is due by the clock.
+func (p *phase) deadline() int64 {
+	next := int64(never)
+	if p.stop == "" {
+		next = min(p.endAt, p.sessions.next(p.start), p.prefill.next(p.start))
+		if p.wanted() && (p.ticks.len() == 0 || p.skipping) {
+			next = min(next, p.arrival)
+		}
+		if p.delayed.Len() > 0 {
+			next = min(next, p.delayed[0].due)
+		}
+	}
+	if len(p.onWire) > 0 && !p.cancelled {
+		next = min(next, p.cutAt)
+	}
+	return next
+}
+
+// delayedTurns is a heap, earliest first; equal ones in order of their sessions.
+type delayedTurns []followTurn
+
+func (h delayedTurns) Len() int { return len(h) }
+func (h delayedTurns) Less(i, j int) bool {
+	return h[i].due < h[j].due || h[i].due == h[j].due && h[i].r.play.num < h[j].r.play.num
+}
+func (h delayedTurns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *delayedTurns) Push(x any)   { *h = append(*h, x.(followTurn)) }
+func (h *delayedTurns) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	old[len(old)-1] = followTurn{}
+	*h = old[:len(old)-1]
+	return x
+}

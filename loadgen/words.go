@@ -1,0 +1,113 @@
+package loadgen
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// maxWords bounds an error message, in bytes.
+const maxWords = 1024
+
+// ownWords is what a refusing server said: the message of a JSON error, which
+// reads and groups better than its wrapping, else the body; other when there is
+// neither.
+func ownWords(body []byte, other string) string {
+	var doc struct {
+		Error   json.RawMessage `json:"error"`
+		Message string          `json:"message"`
+		Detail  string          `json:"detail"`
+	}
+	// A field of an unexpected type leaves the others readable.
+	_ = json.Unmarshal(body, &doc)
+	var inner struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(doc.Error, &inner)
+	var word string
+	_ = json.Unmarshal(doc.Error, &word)
+	for _, s := range []string{inner.Message, word, doc.Message, doc.Detail, strings.TrimSpace(string(body))} {
+		if s != "" {
+			return s
+		}
+	}
+	return other
+}
+
+// mask stands where a secret stood.
+const mask = "***"
+
+// secrets makes the replacer that masks everything in e that must not get into
+// a file: the key, the values of headers that carry one, passwords of URLs.
+func secrets(e *schema.Endpoint) *strings.Replacer {
+	var pairs []string
+	hide := func(s string) {
+		if len(s) >= 4 { // shorter ones would mask innocent text
+			pairs = append(pairs, s, mask)
+		}
+	}
+	hide(e.APIKey)
+	for name, value := range e.Headers {
+		if secretHeader(name) {
+			hide(value)
+			if _, token, ok := strings.Cut(value, " "); ok {
+				hide(token)
+			}
+		}
+	}
+	for _, raw := range e.URLs {
+		if u, err := url.Parse(raw); err == nil && u.User != nil {
+			if password, ok := u.User.Password(); ok {
+				hide(password)
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// secretHeader tells whether a header's value is a credential.
+func secretHeader(name string) bool {
+	name = strings.ToLower(name)
+	for _, part := range []string{"authorization", "key", "token", "cookie", "secret"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// clean makes text fit for a record: valid, without secrets, at most 1 KB.
+func (f *finisher) clean(text string) string {
+	if text == "" {
+		return ""
+	}
+	// Masked before it is cut: half a secret is still one.
+	text = f.secret.Replace(strings.ToValidUTF8(text, "\uFFFD"))
+	for len(text) > maxWords {
+		text = text[:maxWords]
+		for !utf8.ValidString(text) {
+			text = text[:len(text)-1]
+		}
+	}
+	return text
+}
+
+// plainURL is where requests to base go, without query and credentials.
+func plainURL(base, path string) string {
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	prefix := strings.TrimRight(u.Path, "/")
+	// A version that both the base and the path have is written once.
+	if i := strings.LastIndexByte(prefix, '/'); i >= 0 && strings.HasPrefix(path, prefix[i:]+"/") {
+		prefix = prefix[:i]
+	}
+	return u.Scheme + "://" + u.Host + prefix + path
+}
