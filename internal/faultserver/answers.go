@@ -33,9 +33,10 @@ func Stream(events ...string) string {
 }
 
 // Event is one event in a chunk of its own.
-func Event(data string) string { return chunk("data: " + data + "\n\n") }
+func Event(data string) string { return Chunk("data: " + data + "\n\n") }
 
 // LastChunk ends a chunked body.
 const LastChunk = "0\r\n\r\n"
 
-func chunk(data string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(data), data) }
+// Chunk is data as one HTTP chunk.
+func Chunk(data string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(data), data) }

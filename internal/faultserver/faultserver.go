@@ -29,6 +29,8 @@ type Server struct {
 	accepted int
 	open     map[net.Conn]struct{}
 	requests []Request
+	words    map[string]chan struct{}
+	told     map[string]bool
 	done     sync.WaitGroup
 }
 
@@ -70,7 +72,7 @@ func StartTLS(t testing.TB, cfg *tls.Config, scripts ...Script) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{l: l, tls: cfg, scripts: scripts, stop: make(chan struct{}), open: map[net.Conn]struct{}{}}
+	s := &Server{l: l, tls: cfg, scripts: scripts, stop: make(chan struct{}), open: map[net.Conn]struct{}{}, words: map[string]chan struct{}{}, told: map[string]bool{}}
 	s.done.Add(1)
 	go s.accept()
 	t.Cleanup(s.Stop)
@@ -184,9 +186,6 @@ func Send(text string) Step {
 	}
 }
 
-// Chunk writes data as one HTTP chunk.
-func Chunk(data string) Step { return Send(chunk(data)) }
-
 // Wait blocks until the test closes or sends on ready, or stops the server.
 func Wait(ready <-chan struct{}) Step {
 	return func(c *Conn) bool {
@@ -244,4 +243,33 @@ func Loop(steps ...Step) Step {
 			}
 		}
 	}
+}
+
+// Await blocks until the test calls Notify with word, or stops the server.
+func Await(word string) Step {
+	return func(c *Conn) bool { return Wait(c.s.noted(word))(c) }
+}
+
+// Notify lets the Await of word go on, whether it has begun or not.
+func (s *Server) Notify(word string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.told[word] {
+		s.told[word] = true
+		close(s.word(word))
+	}
+}
+
+func (s *Server) noted(word string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.word(word)
+}
+
+// word is the channel that Notify closes; s.mu is held.
+func (s *Server) word(word string) chan struct{} {
+	if s.words[word] == nil {
+		s.words[word] = make(chan struct{})
+	}
+	return s.words[word]
 }

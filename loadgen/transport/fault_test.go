@@ -1,0 +1,353 @@
+package transport_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+	"time"
+
+	fs "aiperf.dev/aiperf/internal/faultserver"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// zipped is text as gzip, flushed after every part.
+func zipped(parts ...string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for _, p := range parts {
+		z.Write([]byte(p)) //nolint:errcheck // a buffer takes everything
+		z.Flush()          //nolint:errcheck // a buffer takes everything
+	}
+	z.Close() //nolint:errcheck // a buffer takes everything
+	return b.String()
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 200<<10)
+	cases := []struct {
+		name    string
+		steps   fs.Script // after the request was read
+		status  record.Status
+		http    int64
+		kind    string
+		text    string // part of ErrorText
+		events  []string
+		payload string
+		check   func(*testing.T, *transport.Exchange)
+	}{
+		{name: "429", steps: fs.Script{fs.Send(fs.Answer("429 Too Many Requests", "application/json", `{"error":"slow down"}`, "Retry-After: 7"))},
+			status: record.HTTPError, http: 429, kind: "http_429", text: `{"error":"slow down"}`, payload: `{"error":"slow down"}`,
+			check: func(t *testing.T, x *transport.Exchange) {
+				if x.RetryAfter != "7" || x.Reason != "Too Many Requests" {
+					t.Errorf("retry after %q, reason %q", x.RetryAfter, x.Reason)
+				}
+			}},
+		{name: "500 without a body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/plain", ""))}, status: record.HTTPError, http: 500, kind: "http_500", text: "Oops"},
+		{name: "500 with a long body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/html", long))}, status: record.HTTPError, http: 500, kind: "http_500",
+			check: func(t *testing.T, x *transport.Exchange) {
+				if len(x.Payload) != 64<<10 || len(x.ErrorText) != 1<<10 {
+					t.Errorf("kept %d bytes, %d as text", len(x.Payload), len(x.ErrorText))
+				}
+			}},
+		{name: "503 cut", steps: fs.Script{fs.Send(fs.Head("503 Busy", "text/plain", "Content-Length: 100") + "busy")}, status: record.HTTPError, http: 503, kind: "http_503", text: "busy", payload: "busy"},
+		{name: "error event stream is kept as it is", steps: fs.Script{fs.Send(fs.Answer("400 Bad", "text/event-stream", "data: no\n\n"))}, status: record.HTTPError, http: 400, kind: "http_400", text: "data: no", payload: "data: no\n\n"},
+		{name: "redirect", steps: fs.Script{fs.Send(fs.Answer("307 Temporary Redirect", "text/plain", "", "Location: http://127.0.0.1:1/"))}, status: record.HTTPError, http: 307, kind: "http_307", text: "Temporary Redirect"},
+		{name: "no answer", status: record.Connection, http: record.None, kind: "reset", text: "without an answer"},
+		{name: "reset before an answer", steps: fs.Script{fs.Reset()}, status: record.Connection, http: record.None, kind: "reset", text: "before an answer"},
+		{name: "half a header", steps: fs.Script{fs.Send("HTTP/1.1 200 OK\r\nContent-")}, status: record.Truncated, http: record.None, kind: "truncated"},
+		{name: "stream without its end", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Event("a"))}, status: record.Truncated, http: 200, kind: "truncated", events: []string{"a"}, payload: "a"},
+		{name: "reset within a stream", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Event("a")), fs.Await("a"), fs.Reset()}, status: record.Truncated, http: 200, kind: "reset", events: []string{"a"}, payload: "a"},
+		{name: "short body", steps: fs.Script{fs.Send(fs.Head("200 OK", "application/json", "Content-Length: 9") + `{"a":1}`)}, status: record.Truncated, http: 200, kind: "truncated", payload: `{"a":1}`},
+		{name: "stream until close", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n\n")}, status: record.OK, http: 200, events: []string{"a", "b"}, payload: "ab"},
+		{name: "stream until close, half an event", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n")}, status: record.OK, http: 200, events: []string{"a"}, payload: "a",
+			check: func(t *testing.T, x *transport.Exchange) {
+				if !x.Unfinished {
+					t.Error("the unfinished event is not flagged")
+				}
+			}},
+		{name: "not HTTP", steps: fs.Script{fs.Send("220 smtp ready\r\n\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: "status line"},
+		{name: "lengths that differ", steps: fs.Script{fs.Send(fs.Head("200 OK", "a/b", "Content-Length: 1", "Content-Length: 2"))}, status: record.ParseError, http: record.None, kind: "http", text: "content lengths 1 and 2"},
+		{name: "endless header", steps: fs.Script{fs.Send("HTTP/1.1 200 OK\r\nX: " + long)}, status: record.ParseError, http: record.None, kind: "too_large"},
+		{name: "endless line in a stream", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + strings.Repeat("x", 2<<20))}, status: record.ParseError, http: 200, kind: "too_large"},
+		{name: "body past the limit", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", strings.Repeat("x", 2<<20)))}, status: record.ParseError, http: 200, kind: "too_large",
+			check: func(t *testing.T, x *transport.Exchange) {
+				if len(x.Payload) > 1<<20 {
+					t.Errorf("kept %d bytes", len(x.Payload))
+				}
+			}},
+		{name: "stream that was not asked for", steps: fs.Script{fs.Send(fs.Stream("a", "[DONE]"))}, status: record.OK, http: 200, events: []string{"a", "[DONE]"}, payload: "a[DONE]",
+			check: func(t *testing.T, x *transport.Exchange) {
+				if !x.Streamed {
+					t.Error("not marked as streamed")
+				}
+			}},
+		{name: "error event", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Chunk("event: error\ndata: no\n\n") + fs.LastChunk)}, status: record.OK, http: 200, events: []string{"no"}, payload: "no",
+			check: func(t *testing.T, x *transport.Exchange) {
+				if !x.Events[0].Error {
+					t.Error("the event is not marked as an error")
+				}
+			}},
+		{name: "empty answer", steps: fs.Script{fs.Send("HTTP/1.1 204 No Content\r\n\r\n")}, status: record.OK, http: 204},
+		{name: "interim first", steps: fs.Script{fs.Send("HTTP/1.1 100 Continue\r\n\r\n"), fs.Send(fs.JSON("1"))}, status: record.OK, http: 200, events: []string{"1"}, payload: "1"},
+		{name: "gzip", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", zipped(`{"a":`, `1}`), "Content-Encoding: gzip"))}, status: record.OK, http: 200, events: []string{`{"a":1}`}, payload: `{"a":1}`},
+		{name: "gzip stream", steps: fs.Script{fs.Send(fs.Answer("200 OK", "text/event-stream", zipped("data: a\n\nda", "ta: b\n\n"), "Content-Encoding: gzip"))}, status: record.OK, http: 200, events: []string{"a", "b"}, payload: "ab"},
+		{name: "gzip cut", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", zipped("{}")[:15], "Content-Encoding: gzip"))}, status: record.ParseError, http: 200, kind: "encoding"},
+		{name: "not gzip", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", "{}{}{}{}{}{}", "Content-Encoding: gzip"))}, status: record.ParseError, http: 200, kind: "encoding"},
+		{name: "gzip bomb", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", zipped(strings.Repeat("x", 4<<20)), "Content-Encoding: gzip"))}, status: record.ParseError, http: 200, kind: "too_large"},
+		{name: "gzip error body", steps: fs.Script{fs.Send(fs.Answer("400 Bad", "application/json", zipped("why"), "Content-Encoding: gzip"))}, status: record.HTTPError, http: 400, kind: "http_400", text: "why", payload: "why"},
+		{name: "brotli", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", "xx", "Content-Encoding: br"))}, status: record.ParseError, http: 200, kind: "encoding", text: `"br"`},
+		{name: "lines", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/x-ndjson", "{}\n{\"b\":1}"))}, status: record.OK, http: 200, events: []string{"{}", `{"b":1}`}, payload: `{}{"b":1}`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := fs.Start(t, append(fs.Script{fs.Read()}, c.steps...))
+			r := open(t, s.URL(), func(cfg *transport.Config) { cfg.MaxBody = 1 << 20 })
+			x := r.do(func(x *transport.Exchange) {
+				x.OnEvent = func(data []byte) { s.Notify(string(data)) }
+			})
+			if x.Status != c.status || x.HTTPStatus != c.http || x.ErrorKind != c.kind || !strings.Contains(x.ErrorText, c.text) {
+				t.Fatalf("%s, HTTP %d, kind %q, text %.200q; want %s, %d, %q, %q", x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText, c.status, c.http, c.kind, c.text)
+			}
+			if got := texts(x); strings.Join(got, "|") != strings.Join(c.events, "|") {
+				t.Errorf("events %q, want %q", got, c.events)
+			}
+			if c.payload != "" && string(x.Payload) != c.payload {
+				t.Errorf("payload %.100q, want %q", x.Payload, c.payload)
+			}
+			if c.check != nil {
+				c.check(t, x)
+			}
+			if x.Sent == record.None || x.End < x.Sent {
+				t.Errorf("sent %d, end %d", x.Sent, x.End)
+			}
+			if n := len(s.Requests()); n != 1 {
+				t.Errorf("the server read %d requests, want 1", n)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t)
+	url := s.URL()
+	s.Stop()
+	x := open(t, url).do()
+	if x.Status != record.Connection || x.ErrorKind != "refused" || x.Sent != record.None || x.End == record.None {
+		t.Errorf("%s %q %q, sent %d, end %d", x.Status, x.ErrorKind, x.ErrorText, x.Sent, x.End)
+	}
+}
+
+// A connection that the server closed while it was idle costs one counted
+// reconnect and no second sending.
+func TestIdleClosed(t *testing.T) {
+	t.Parallel()
+	answer := fs.Send(fs.JSON("1"))
+	s := fs.Start(t, fs.Script{fs.Read(), answer}, fs.Script{fs.Read(), answer, fs.UntilClosed()})
+	r := open(t, s.URL())
+	for i := range 2 {
+		if x := r.do(); x.Status != record.OK {
+			t.Fatalf("request %d: %s %s", i, x.Status, x.ErrorText)
+		}
+	}
+	if n := len(s.Requests()); n != 2 {
+		t.Errorf("the server read %d requests, want 2", n)
+	}
+	if s.Accepted() != 2 {
+		t.Errorf("%d connections, want 2", s.Accepted())
+	}
+}
+
+// A request that a reused connection took, and the server may have read, is
+// never sent again.
+func TestNoSilentRetry(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Read(), fs.Reset()})
+	r := open(t, s.URL())
+	if x := r.do(); x.Status != record.OK {
+		t.Fatal(x.Status, x.ErrorText)
+	}
+	x := r.do()
+	if x.Status != record.Connection || x.ErrorKind != "reset" || !x.Reused {
+		t.Errorf("%s %q, reused %v", x.Status, x.ErrorKind, x.Reused)
+	}
+	if st := r.Stats(); len(s.Requests()) != 2 || st.Reconnects != 0 || s.Accepted() != 1 {
+		t.Errorf("%d requests on %d connections, %d reconnects", len(s.Requests()), s.Accepted(), st.Reconnects)
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	cases := []struct {
+		name, kind string
+		steps      fs.Script
+		body       int
+	}{
+		{"no answer", "header_timeout", fs.Script{fs.Read(), fs.Wait(never)}, 10},
+		{"half a header", "stall_timeout", fs.Script{fs.Read(), fs.Send("HTTP/1.1 200"), fs.Wait(never)}, 10},
+		{"stalled stream", "stall_timeout", fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.Wait(never)}, 10},
+		{"request not taken", "write_timeout", fs.Script{fs.Wait(never)}, 32 << 20},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := fs.Start(t, c.steps)
+			r := open(t, s.URL())
+			due := r.clock.Now() + int64(100*time.Millisecond)
+			x := r.do(func(x *transport.Exchange) {
+				x.Deadline = due
+				x.Body = make([]byte, c.body)
+			})
+			if x.Status != record.Timeout || x.ErrorKind != c.kind || x.CancelAsked != due || x.End < due {
+				t.Errorf("%s %q, asked %d, ended %d; due %d", x.Status, x.ErrorKind, x.CancelAsked, x.End, due)
+			}
+		})
+	}
+}
+
+func TestCancelAfter(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.Wait(never)})
+	r := open(t, s.URL())
+	x := r.do(func(x *transport.Exchange) { x.CancelAfter = int64(50 * time.Millisecond) })
+	if x.Status != record.Cancelled || x.CancelAsked != x.WriteEnd+int64(50*time.Millisecond) || x.End < x.CancelAsked {
+		t.Errorf("%s: written %d, asked %d, ended %d", x.Status, x.WriteEnd, x.CancelAsked, x.End)
+	}
+	if got := texts(x); len(got) != 1 || got[0] != "a" {
+		t.Errorf("events before the cancellation: %q", got)
+	}
+}
+
+// An answer that comes before the cancellation is a normal one.
+func TestAnswerBeforeCancel(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), fs.Send(fs.JSON("1")))})
+	r := open(t, s.URL())
+	for range 2 {
+		x := r.do(func(x *transport.Exchange) { x.CancelAfter = int64(time.Hour) })
+		if x.Status != record.OK || x.CancelAsked != record.None {
+			t.Errorf("%s, asked %d", x.Status, x.CancelAsked)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	closed := make(chan struct{})
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.UntilClosed(), fs.Tell(closed)})
+	r := open(t, s.URL())
+	arrived := make(chan struct{})
+	x, done := r.start(stream, func(x *transport.Exchange) { x.OnEvent = func([]byte) { close(arrived) } })
+	<-arrived
+	r.Cancel(x)
+	r.Cancel(x)
+	await(t, done)
+	<-closed // the server sees the socket close
+	if x.Status != record.Cancelled || x.End < x.CancelAsked {
+		t.Errorf("%s, asked %d, ended %d", x.Status, x.CancelAsked, x.End)
+	}
+	r.Cancel(x)
+	select {
+	case <-done:
+		t.Error("done was called twice")
+	default:
+	}
+}
+
+func TestCancelAllAndClose(t *testing.T) {
+	t.Parallel()
+	read := make(chan struct{})
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Tell(read), fs.UntilClosed()})
+	r := open(t, s.URL())
+	var all []<-chan *transport.Exchange
+	for range 20 {
+		_, done := r.start()
+		all = append(all, done)
+	}
+	for range all {
+		<-read
+	}
+	r.CancelAll(record.Timeout)
+	for _, done := range all {
+		if x := await(t, done); x.Status != record.Timeout {
+			t.Errorf("%s %s", x.Status, x.ErrorText)
+		}
+	}
+	_, last := r.start()
+	<-read
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if x := await(t, last); x.Status != record.Cancelled {
+		t.Errorf("under way at Close: %s", x.Status)
+	}
+	if x := r.do(); x.Status != record.Client || x.ErrorKind != "closed" {
+		t.Errorf("after Close: %s %q", x.Status, x.ErrorKind)
+	}
+}
+
+// A large request goes on in the background; the answer may come before its end.
+func TestLargeBody(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), fs.Send(fs.JSON("1")))}, fs.Script{fs.Send(fs.Answer("413 Too Large", "text/plain", "no")), fs.UntilClosed()})
+	r := open(t, s.URL())
+	body := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	x := r.do(func(x *transport.Exchange) { x.Body = body })
+	if x.Status != record.OK || x.BytesSent < int64(len(body)) || !bytes.Equal(s.Requests()[0].Body, body) {
+		t.Errorf("%s %s, %d bytes sent", x.Status, x.ErrorText, x.BytesSent)
+	}
+	inOrder(t, x.Sent, x.WriteEnd)
+}
+
+func TestEarlyAnswer(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Send(fs.Answer("413 Too Large", "text/plain", "no")), fs.Wait(make(chan struct{}))})
+	r := open(t, s.URL())
+	x := r.do(func(x *transport.Exchange) { x.Body = make([]byte, 32<<20) })
+	if x.Status != record.HTTPError || x.HTTPStatus != 413 || x.WriteEnd != record.None {
+		t.Errorf("%s %d %s, written %d", x.Status, x.HTTPStatus, x.ErrorText, x.WriteEnd)
+	}
+}
+
+// One byte per segment gives the same events.
+func TestTrickle(t *testing.T) {
+	t.Parallel()
+	script := fs.Script{fs.Read()}
+	for _, c := range fs.Stream("héllo", "wörld", "[DONE]") {
+		script = append(script, fs.Send(string(c)))
+	}
+	s := fs.Start(t, script)
+	x := open(t, s.URL()).do(stream)
+	if got := strings.Join(texts(x), "|"); x.Status != record.OK || got != "héllo|wörld|[DONE]" {
+		t.Errorf("%s %q", x.Status, got)
+	}
+}
+
+func TestManyEventsInOneSegment(t *testing.T) {
+	t.Parallel()
+	events := make([]string, 1000)
+	for i := range events {
+		events[i] = "e"
+	}
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.Stream(events...))})
+	r := open(t, s.URL())
+	x := r.do(stream)
+	shared := 0
+	for i := range x.Events {
+		if x.Events[i].SameRead {
+			shared++
+		}
+	}
+	if len(x.Events) != 1000 || shared < 900 {
+		t.Errorf("%d events, %d shared a read", len(x.Events), shared)
+	}
+	if st := r.Stats(); st.Stamps == "kernel" && st.Interval < 900 {
+		t.Errorf("%d interval stamps", st.Interval)
+	}
+}
