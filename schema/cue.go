@@ -150,7 +150,7 @@ func enum(v cue.Value) []string {
 			continue
 		}
 		s, err := a.String()
-		if err != nil {
+		if err != nil || !a.IsConcrete() { // string | *"main" reads as "main"
 			return nil
 		}
 		if !slices.Contains(out, s) {

@@ -30,6 +30,7 @@ const (
 	isBool                           // takes true or false
 	isRamp                           // a duration, or an object with one
 	isKept                           // templates and ${} inside are not ours to read
+	isFilled                         // optional, with a default that Go fills in
 )
 
 func (l *leaf) has(t traits) bool { return l != nil && l.is&t != 0 }

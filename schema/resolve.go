@@ -22,6 +22,7 @@ func (d *Document) resolveDefaults(root *node) {
 			}
 		}
 	}
+	d.index.fillConditional(root.get("benchmark"), d.index["benchmark"], "benchmark")
 }
 
 // fill sets a member that nobody has set.
@@ -63,11 +64,8 @@ func resolvePhase(p *node) {
 		fill(p, "type", "poisson", "a rate is set")
 	}
 	fill(p, "type", "concurrency", "no rate is set")
-	if p.get("type").text() == "concurrency" {
-		fill(p, "concurrency", int64(1), "type concurrency")
-	}
-	if p.get("type").text() == "fixed_schedule" && p.get("start_offset") == nil {
-		fill(p, "auto_offset", true, "no start offset is given")
+	if p.get("type").text() == "fixed_schedule" && p.get("start_offset") != nil {
+		fill(p, "auto_offset", false, "a start offset is given")
 	}
 }
 

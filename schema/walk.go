@@ -70,6 +70,7 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 			}
 		case "default":
 			l.def, l.when = givenDefault(a)
+			l.is |= isFilled
 		case "secret":
 			l.is |= isSecret
 		case "template":
@@ -337,6 +338,9 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 	if d, given, _ := a.Lookup(1, "default"); given {
 		o.Default = d
 	}
+	if in.family != "" {
+		o.Default = "" // what is not given is taken from the measured phase
+	}
 	return o, true
 }
 
@@ -370,7 +374,7 @@ func words(v cue.Value) []string {
 	var out []string
 	for _, a := range arms(v) {
 		n, err := a.Int64()
-		if err != nil || a.IncompleteKind() != cue.IntKind {
+		if err != nil || !a.IsConcrete() || a.IncompleteKind() != cue.IntKind {
 			return nil
 		}
 		if s := strconv.FormatInt(n, 10); !slices.Contains(out, s) {
