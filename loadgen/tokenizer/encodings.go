@@ -36,6 +36,13 @@ var encodings = []*encoding{
 	newEncoding("cl100k_base", cl100kRanks, splitCL100k, map[int]string{
 		100257: endOfText, 100258: "<|fim_prefix|>", 100259: "<|fim_middle|>", 100260: "<|fim_suffix|>", 100276: "<|endofprompt|>",
 	}),
+	newEncoding("o200k_harmony", o200kRanks, splitO200k, map[int]string{
+		199998: "<|startoftext|>", 199999: endOfText, 200002: "<|return|>", 200003: "<|constrain|>", 200005: "<|channel|>",
+		200006: "<|start|>", 200007: "<|end|>", 200008: "<|message|>", 200012: "<|call|>", 200018: "<|endofprompt|>",
+	}),
+	newEncoding("p50k_edit", p50kRanks, splitR50k, map[int]string{
+		50256: endOfText, 50281: "<|fim_prefix|>", 50282: "<|fim_middle|>", 50283: "<|fim_suffix|>",
+	}),
 	newEncoding("p50k_base", p50kRanks, splitR50k, map[int]string{50256: endOfText}),
 	newEncoding("r50k_base", r50kRanks, splitR50k, map[int]string{50256: endOfText}),
 }

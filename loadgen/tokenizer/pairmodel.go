@@ -144,7 +144,11 @@ func (m *pairModel) encode(w *pairMerger, piece string) []int32 {
 	w.ids = w.ids[:0]
 	if m.byteLevel {
 		for i := range len(piece) {
-			w.ids = append(w.ids, m.bytes[piece[i]])
+			if id := m.bytes[piece[i]]; id != absent {
+				w.ids = append(w.ids, id)
+			} else {
+				m.addUnknown(w)
+			}
 		}
 	} else {
 		m.characters(w, piece)
@@ -171,9 +175,15 @@ func (m *pairModel) characters(w *pairMerger, piece string) {
 			}
 			continue
 		}
-		if m.unknown != absent && !(m.fuseUnknown && len(w.ids) > 0 && w.ids[len(w.ids)-1] == m.unknown) {
-			w.ids = append(w.ids, m.unknown)
-		}
+		m.addUnknown(w)
+	}
+}
+
+// addUnknown adds the unknown token, if there is one, and only one of a row if
+// the model fuses them.
+func (m *pairModel) addUnknown(w *pairMerger) {
+	if n := len(w.ids); m.unknown != absent && !(m.fuseUnknown && n > 0 && w.ids[n-1] == m.unknown) {
+		w.ids = append(w.ids, m.unknown)
 	}
 }
 

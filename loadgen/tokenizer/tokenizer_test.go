@@ -126,6 +126,39 @@ func FuzzEqualsTiktoken(f *testing.F) {
 	})
 }
 
+// TestLongS holds what OpenAI's own tiktoken says about a contraction with ſ,
+// which tiktoken-go does not fold.
+func TestLongS(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]int{
+		"o200k_base":  {278, 6, 70067, 378, 461, 70067, 87, 480, 31233},
+		"cl100k_base": {275, 6, 129, 123, 370, 364, 129, 123, 87, 433, 13575},
+	} {
+		if diff := cmp.Diff(want, open(t, name).Encode(nil, "it'ſab 'ſx it'S")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestStrayBytesSurvive(t *testing.T) {
+	t.Parallel()
+	for _, name := range tokenizer.Names() {
+		for _, text := range []string{"\xff", "a\xc3b \xe6\x97", "\xf0\x9f\x99 x"} {
+			tok := open(t, name)
+			if back := tok.Decode(tok.Encode(nil, text)); back != text {
+				t.Errorf("%s: Decode(Encode(%q)) = %q", name, text, back)
+			}
+		}
+	}
+}
+
+func TestDecodeSpecial(t *testing.T) {
+	t.Parallel()
+	if got := open(t, "builtin").Decode([]int{13225, 199999, -1, 1 << 40, 200018}); got != "Hello<|endoftext|><|endofprompt|>" {
+		t.Errorf("Decode = %q", got)
+	}
+}
+
 func BenchmarkCount(b *testing.B) {
 	text := strings.Repeat("The quiet river carried seventeen wooden boats past the mill, and nobody counted them. ", 100)
 	for _, name := range []string{"o200k_base", "cl100k_base"} {
