@@ -1,25 +1,47 @@
-// Package sweep turns an experiment into a plan: the matrix of cells with
-// their trials, seeds and order; and, when the runs are done, turns trials
-// into estimates, Pareto fronts, best cells and verdicts on gates.
+// Package sweep turns an experiment into a plan, and runs into findings.
+//
+// Expand takes a document and gives a Plan: the matrix of cells with their
+// trials, seeds, order of execution and directories. Aggregate takes the plan
+// and what its runs gave and returns Results: estimates over trials, Pareto
+// front, knees, best cells, gates. Nothing here runs or writes anything.
 package sweep
 
-import "aiperf.dev/aiperf/schema"
+import (
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// Document is an experiment that can be resolved at a point of its sweep;
+// *schema.Document is one.
+type Document interface {
+	Envelope() schema.Experiment
+	Sweep() schema.Sweep
+	// Resolve gives the body with the point laid over it, checked.
+	Resolve(point []schema.Assignment) (*schema.Resolved, error)
+	// Names gives what expressions may speak of at the point, beside its axes.
+	Names(point []schema.Assignment) (map[string]any, error)
+}
 
 // Plan is everything that will be run, in order.
 type Plan struct {
 	Name            string
 	Hash            string // sha256 of the canonical cells, seeds, trials and order: what makes two plans one
-	Type            string // none, grid, …
+	Type            string // none, grid, zip, scenarios, …
 	Axes            []schema.Axis
 	Cells           []*Cell
 	Trials          int
 	Runs            []Run // execution order
-	Dropped         int   // points that where left out
+	Dropped         int   // points that "where" left out
 	MultiRun        schema.MultiRun
-	Order           string  // repeated, independent
+	Order           string  // of trials: repeated, independent
+	CellOrder       string  // within a trial: alphabetical, as_written, shuffled, interleaved
 	CooldownSeconds float64 // between cells
 	Gates           []Gate
 	BaseSeed        int64
+	Seeded          bool // the seed was given, or 42 because several runs are planned; false: drawn afresh
+	Where           string
+	Derive          []schema.Derivation
 	Experiment      schema.Experiment
 }
 
@@ -27,11 +49,14 @@ type Plan struct {
 type Cell struct {
 	ID       string // first 12 hex digits of a hash of the canonical resolved body: equal cells are one cell
 	Index    int
-	Label    string  // phases.profiling.concurrency=4, …: AIPerf's variation label; "base" without a sweep
-	DirName  string  // concurrency_4__isl_512
-	Point    []Value // one per axis, in axis order
+	Label    string         // phases.profiling.concurrency=4, …: AIPerf's variation label; "base" without a sweep
+	DirName  string         // concurrency_4__isl_512
+	Point    []Value        // one per axis, in axis order
+	Values   map[string]any // path in the body → value, as AIPerf lists a variation's values
 	Resolved *schema.Resolved
 	Seed     int64
+
+	canonical []byte // what ID is the hash of
 }
 
 // Value is a cell's position on one axis.
@@ -40,6 +65,16 @@ type Value struct {
 	Path  string
 	Value any // plain data
 	Label string
+}
+
+// Natural is the value in the type a table column has: an object or a list is
+// spoken of by its label.
+func (v Value) Natural() any {
+	switch v.Value.(type) {
+	case map[string]any, []any:
+		return v.Label
+	}
+	return v.Value
 }
 
 // Run is one execution of a cell.
@@ -51,4 +86,30 @@ type Run struct {
 	Warmup bool   // warmup phases are run
 	Dir    string // of its AIPerf files, relative to the result directory, "" for the top
 	Label  string // run_0001
+}
+
+// Short is the cell in as few words as a table heading needs: "candidate, isl
+// 128, concurrency 16"; "base" without a sweep.
+func (c *Cell) Short() string {
+	if len(c.Point) == 0 {
+		return c.Label
+	}
+	parts := make([]string, len(c.Point))
+	for i, v := range c.Point {
+		parts[i] = v.Axis + " " + v.Label
+		if _, object := v.Value.(map[string]any); object || v.Axis == scenarioAxis {
+			parts[i] = v.Label
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Axis finds the value of the axis with the given short name.
+func (c *Cell) Axis(name string) (Value, bool) {
+	for _, v := range c.Point {
+		if v.Axis == name {
+			return v, true
+		}
+	}
+	return Value{}, false
 }

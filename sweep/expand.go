@@ -1,0 +1,148 @@
+package sweep
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// maxMistakes is how many different mistakes of the cells are reported at once.
+const maxMistakes = 20
+
+// Expand plans an experiment: lists the points of its sweep, derives and
+// filters, resolves every cell, and lays out the runs. All errors are
+// *schema.Error or schema.Errors and come before anything is run.
+func Expand(doc Document) (*Plan, error) {
+	e, s := doc.Envelope(), doc.Sweep()
+	axes, all, err := points(s)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{
+		Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
+		Order: orElse(s.IterationOrder, "repeated"), CellOrder: orElse(s.Order, "alphabetical"),
+		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e,
+	}
+	if len(axes) > 0 && s.Type == "" {
+		p.Type = "grid"
+	}
+	for i, g := range e.Gates {
+		p.Gates = append(p.Gates, Gate{Expr: g, Origin: fmt.Sprintf("gates.%d", i)})
+	}
+	if err := p.addCells(doc, newExpressions(s), all); err != nil {
+		return nil, err
+	}
+	if len(p.Cells) == 0 {
+		return nil, &schema.Error{Path: "sweep.where", Place: s.WhereOrigin.Where, Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all))}
+	}
+	if err := refuseDuplicates(p.Cells); err != nil {
+		return nil, err
+	}
+	nameDirs(p.Cells)
+	p.plantSeeds(s.SameSeed, drawSeed)
+	if err := p.schedule(); err != nil {
+		return nil, err
+	}
+	p.Hash = p.hash()
+	return p, nil
+}
+
+// addCells resolves the points that stay. The mistakes of all cells are
+// gathered, each said once.
+func (p *Plan) addCells(doc Document, x *expressions, all []point) error {
+	var found mistakes
+	for i := range all {
+		pt := &all[i]
+		keep, err := x.apply(doc, pt)
+		if err == nil && !keep {
+			p.Dropped++
+			continue
+		}
+		var c *Cell
+		if err == nil {
+			c, err = newCell(doc, pt, len(p.Cells))
+		}
+		if err != nil {
+			if found.add(err); found.full() {
+				break
+			}
+			continue
+		}
+		p.Cells = append(p.Cells, c)
+	}
+	return found.err()
+}
+
+func newCell(doc Document, pt *point, index int) (*Cell, error) {
+	r, err := doc.Resolve(pt.set)
+	if err != nil {
+		return nil, err
+	}
+	canon, err := canonical(r.JSON)
+	if err != nil {
+		return nil, err
+	}
+	return &Cell{
+		ID: hashOf(canon)[:idDigits], Index: index, Label: pt.label, DirName: pt.name,
+		Point: pt.values, Values: pt.plain, Resolved: r, canonical: canon,
+	}, nil
+}
+
+// mistakes are errors said once each, in order.
+type mistakes struct {
+	list schema.Errors
+	seen map[string]bool
+	// other is the first error that is no mistake in the experiment.
+	other error
+}
+
+func (m *mistakes) add(err error) {
+	var many schema.Errors
+	var one *schema.Error
+	switch {
+	case errors.As(err, &many):
+	case errors.As(err, &one):
+		many = schema.Errors{one}
+	default:
+		m.other = err
+	}
+	if m.seen == nil {
+		m.seen = map[string]bool{}
+	}
+	for _, e := range many {
+		if text := e.Error(); !m.seen[text] {
+			m.seen[text] = true
+			m.list = append(m.list, e)
+		}
+	}
+}
+
+func (m *mistakes) full() bool { return m.other != nil || len(m.list) >= maxMistakes }
+
+func (m *mistakes) err() error {
+	if m.other != nil {
+		return m.other
+	}
+	if len(m.list) > 0 {
+		return m.list
+	}
+	return nil
+}
+
+// drawSeed is a seed for an experiment that asked for none.
+func drawSeed() int64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return int64(binary.BigEndian.Uint64(b[:]) & math.MaxUint32)
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

@@ -1,0 +1,95 @@
+package sweep
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// idDigits is the length of a cell's identity: 48 bits, so that among 10,000
+// cells two different ones share an identity with a chance of 2·10⁻⁷, and then
+// the plan is refused, not mixed up.
+const idDigits = 12
+
+// canonical is a resolved body as it decides about identity: keys sorted,
+// numbers in one spelling, without what does not change the measurement (the
+// endpoint's label, the directory) and without secrets, masked or not.
+func canonical(resolved []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(resolved))
+	d.UseNumber()
+	var body map[string]any
+	if err := d.Decode(&body); err != nil {
+		return nil, fmt.Errorf("resolved body: %w", err)
+	}
+	if e, ok := body["endpoint"].(map[string]any); ok {
+		delete(e, "label")
+		delete(e, "api_key")
+	}
+	if a, ok := body["artifacts"].(map[string]any); ok {
+		delete(a, "dir")
+	}
+	return json.Marshal(oneSpelling(body))
+}
+
+// oneSpelling writes 16, 16.0 and 1.6e1 alike.
+func oneSpelling(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			v[k] = oneSpelling(x)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = oneSpelling(x)
+		}
+	case json.Number:
+		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return v
+		}
+		f, err := v.Float64()
+		switch {
+		case err != nil:
+			return v
+		case f == math.Trunc(f) && math.Abs(f) < 1<<53:
+			return json.Number(strconv.FormatInt(int64(f), 10))
+		}
+		return f
+	}
+	return v
+}
+
+// hashOf is SHA-256 in hex.
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// refuseDuplicates names the points that give the same cell, all of them.
+func refuseDuplicates(cells []*Cell) error {
+	first := map[string]*Cell{}
+	var found schema.Errors
+	for _, c := range cells {
+		was, twice := first[c.ID]
+		if !twice {
+			first[c.ID] = c
+			continue
+		}
+		message := fmt.Sprintf("points %d (%s) and %d (%s) are the same cell", was.Index+1, was.Label, c.Index+1, c.Label)
+		if !bytes.Equal(was.canonical, c.canonical) {
+			message = fmt.Sprintf("points %d (%s) and %d (%s) share the identity %s by chance", was.Index+1, was.Label, c.Index+1, c.Label, c.ID)
+		}
+		if len(found) < maxMistakes {
+			found = append(found, &schema.Error{Path: "sweep", Message: message, Hint: "leave one out; to measure a cell again use multi_run.num_runs"})
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// inBody is a path as it is said inside the body: without its root.
+func inBody(path string) string { return strings.TrimPrefix(path, "benchmark.") }
+
+// valueText is a value in a cell's label: its label when it has one, else as
+// Python prints it, which is how AIPerf's labels and directories are written.
+func valueText(a schema.Axis, i int) string {
+	if object, ok := a.Values[i].(map[string]any); ok && object["label"] != nil {
+		return labelOf(a, i)
+	}
+	return pyStr(a.Values[i])
+}
+
+// shortText is a value as a table shows it.
+func shortText(a schema.Axis, i int) string {
+	if i < len(a.Labels) && a.Labels[i] != "" {
+		return a.Labels[i]
+	}
+	return valueText(a, i)
+}
+
+func labelOf(a schema.Axis, i int) string {
+	if i < len(a.Labels) && a.Labels[i] != "" {
+		return a.Labels[i]
+	}
+	return pyStr(a.Values[i].(map[string]any)["label"])
+}
+
+// dirName is the directory of a point: the last part of each path with its
+// value. Where a value is a list or an object without a label it is the whole
+// label, as in AIPerf.
+func dirName(values []Value, texts []string, label string) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		switch x := v.Value.(type) {
+		case []any:
+			return clean(label)
+		case map[string]any:
+			if x["label"] == nil {
+				return clean(label)
+			}
+		}
+		parts[i] = clean(v.Path[strings.LastIndex(v.Path, ".")+1:] + "_" + texts[i])
+	}
+	return strings.Join(parts, "__")
+}
+
+// clean removes what cannot or should not stand in a file name.
+func clean(s string) string {
+	s = strings.ReplaceAll(s, "..", "")
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == utf8.RuneError || strings.ContainsRune(`/\<>:"|?*`, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// maxName leaves room below the 255 bytes of common file systems.
+const maxName = 200
+
+// reserved are the names a result directory uses itself.
+var reserved = [...]string{"", ".", "profile_runs", "aggregate", "sweep_aggregate", "incomplete", "logs", "phases", "search"}
+
+// nameDirs gives every cell a directory name of its own. Names that removing
+// characters made equal (also in letter case), that are too long or that the
+// result directory uses itself get the cell's identity appended.
+func nameDirs(cells []*Cell) {
+	count := map[string]int{}
+	for _, c := range cells {
+		count[strings.ToLower(c.DirName)]++
+	}
+	for _, c := range cells {
+		name := strings.ToLower(c.DirName)
+		if count[name] == 1 && len(name) <= maxName && !slices.Contains(reserved[:], name) {
+			continue
+		}
+		cut := min(len(c.DirName), maxName-2-len(c.ID))
+		for cut > 0 && cut < len(c.DirName) && !utf8.RuneStart(c.DirName[cut]) {
+			cut--
+		}
+		c.DirName = c.DirName[:cut] + "__" + c.ID
+	}
+}
+
+// pyStr is Python's str() of plain data.
+func pyStr(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return pyRepr(v)
+}
+
+// pyRepr is Python's repr() of plain data; the keys of an object are sorted.
+func pyRepr(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case float64:
+		return pyFloat(v)
+	case string:
+		return pyQuote(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, x := range v {
+			parts[i] = pyRepr(x)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, pyQuote(k)+": "+pyRepr(v[k]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return fmt.Sprint(v)
+}
+
+// pyFloat is the shortest text that reads back as f, with a point or an
+// exponent from 1e16 on and below 1e-4.
+func pyFloat(f float64) string {
+	switch a := math.Abs(f); {
+	case math.IsInf(f, 0) || math.IsNaN(f):
+		return strings.ToLower(strings.TrimPrefix(fmt.Sprint(f), "+"))
+	case a != 0 && (a < 1e-4 || a >= 1e16):
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}
+
+func pyQuote(s string) string {
+	quote := "'"
+	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
+		quote = `"`
+	}
+	s = strings.NewReplacer(`\`, `\\`, quote, `\`+quote, "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(s)
+	return quote + s + quote
+}

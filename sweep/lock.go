@@ -1,0 +1,239 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// LockSchema names the form of plan.lock.json.
+const LockSchema = "plan.lock/1"
+
+// Lock is a plan as it is kept beside its results: enough to tell whether a
+// later plan is the same, and if not, in what.
+type Lock struct {
+	Schema      string            `json:"schema"`
+	PlanHash    string            `json:"plan_hash"`
+	ToolVersion string            `json:"tool_version,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Cells       []LockCell        `json:"cells"`
+	Trials      int               `json:"trials"`
+	Order       string            `json:"order"`
+	CellOrder   string            `json:"cell_order"`
+	BaseSeed    int64             `json:"base_seed"`
+	Seeded      bool              `json:"seeded"`            // false: the seed was drawn, a later plan may have another
+	Digests     map[string]string `json:"digests,omitempty"` // file → sha256 of data sets and tokenizers, filled by the runner
+	Runs        []LockRun         `json:"runs"`
+}
+
+// LockCell is one cell.
+type LockCell struct {
+	ID        string          `json:"id"`
+	Label     string          `json:"label"`
+	Dir       string          `json:"dir"`
+	Seed      int64           `json:"seed"`
+	Point     map[string]any  `json:"point"`
+	Benchmark json.RawMessage `json:"benchmark"`
+}
+
+// LockRun is one run, in order of execution.
+type LockRun struct {
+	ID     string `json:"id"`
+	Cell   string `json:"cell"`
+	Trial  int    `json:"trial"`
+	Seed   int64  `json:"seed"`
+	Warmup bool   `json:"warmup"`
+	Dir    string `json:"dir"`
+}
+
+// Lock is the plan in its kept form. ToolVersion and Digests are the caller's.
+func (p *Plan) Lock() Lock {
+	l := Lock{
+		Schema: LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order, CellOrder: p.CellOrder,
+		BaseSeed: p.BaseSeed, Seeded: p.Seeded,
+	}
+	for _, c := range p.Cells {
+		l.Cells = append(l.Cells, LockCell{ID: c.ID, Label: c.Label, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
+	}
+	for _, r := range p.Runs {
+		l.Runs = append(l.Runs, LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Warmup: r.Warmup, Dir: r.Dir})
+	}
+	return l
+}
+
+// Adopt takes the seeds of an earlier plan whose seed was drawn, so that what
+// is left of it runs as it was planned. The plans must have the same hash.
+func (p *Plan) Adopt(l Lock) {
+	if p.Seeded || l.Seeded || p.Hash != l.PlanHash {
+		return
+	}
+	p.BaseSeed = l.BaseSeed
+	for _, c := range p.Cells {
+		for _, was := range l.Cells {
+			if was.ID == c.ID {
+				c.Seed = was.Seed
+			}
+		}
+	}
+	for i := range p.Runs {
+		p.Runs[i].Seed = p.trialSeed(p.Runs[i].Cell, p.Runs[i].Trial)
+	}
+}
+
+// maxDiff bounds the lines of a Diff; the rest is counted.
+const maxDiff = 40
+
+// Diff says in words what changed from plan a to plan b, one line each; it is
+// empty when they are the same plan.
+func Diff(a, b Lock) []string {
+	var d differences
+	d.changed("trials", a.Trials, b.Trials)
+	d.changed("order of trials", a.Order, b.Order)
+	d.changed("order of cells", a.CellOrder, b.CellOrder)
+	if a.Seeded && b.Seeded {
+		d.changed("base seed", a.BaseSeed, b.BaseSeed)
+	} else if a.Seeded != b.Seeded {
+		d.changed("seed", seedWord(a), seedWord(b))
+	}
+	d.cells(a, b)
+	for _, f := range slices.Sorted(maps.Keys(a.Digests)) {
+		if now, ok := b.Digests[f]; ok && now != a.Digests[f] {
+			d.add("file %s: its content changed", f)
+		}
+	}
+	if len(d.lines) == 0 && len(a.Runs) == len(b.Runs) {
+		d.runs(a, b)
+	}
+	if len(d.lines) == 0 && a.PlanHash != b.PlanHash {
+		d.add("plan hash: %.12s → %.12s", a.PlanHash, b.PlanHash)
+	}
+	if n := len(d.lines) - maxDiff; n > 0 {
+		d.lines = append(d.lines[:maxDiff], fmt.Sprintf("and %d more", n))
+	}
+	return d.lines
+}
+
+func seedWord(l Lock) string {
+	if l.Seeded {
+		return fmt.Sprint(l.BaseSeed)
+	}
+	return "drawn"
+}
+
+type differences struct{ lines []string }
+
+func (d *differences) add(format string, args ...any) {
+	d.lines = append(d.lines, fmt.Sprintf(format, args...))
+}
+
+func (d *differences) changed(what string, a, b any) {
+	if a != b {
+		d.add("%s: %v → %v", what, a, b)
+	}
+}
+
+// cells matches the cells by identity; what is left over by label, and then
+// says which settings differ.
+func (d *differences) cells(a, b Lock) {
+	byID, byLabel := map[string]LockCell{}, map[string]LockCell{}
+	for _, c := range b.Cells {
+		byID[c.ID], byLabel[c.Label] = c, c
+	}
+	matched := map[string]bool{}
+	for _, was := range a.Cells {
+		now, same := byID[was.ID]
+		if !same {
+			if now, same = byLabel[was.Label]; !same {
+				d.add("cell %s: no longer in the plan", was.Label)
+				continue
+			}
+			d.leaves("cell "+was.Label+": ", was.Benchmark, now.Benchmark)
+		}
+		matched[now.ID] = true
+		if a.Seeded && b.Seeded && was.Seed-a.BaseSeed != now.Seed-b.BaseSeed {
+			d.add("cell %s: seed: %d → %d", was.Label, was.Seed, now.Seed)
+		}
+	}
+	for _, c := range b.Cells {
+		if !matched[c.ID] {
+			d.add("cell %s: new in the plan", c.Label)
+		}
+	}
+}
+
+// leaves compares two bodies setting by setting, as far as they decide about
+// identity.
+func (d *differences) leaves(prefix string, a, b []byte) {
+	was, now := flatten(a), flatten(b)
+	names := map[string]bool{}
+	for k := range was {
+		names[k] = true
+	}
+	for k := range now {
+		names[k] = true
+	}
+	for _, k := range slices.Sorted(maps.Keys(names)) {
+		x, inA := was[k]
+		y, inB := now[k]
+		switch {
+		case !inA:
+			d.add("%s%s: %s is new", prefix, k, y)
+		case !inB:
+			d.add("%s%s: %s is gone", prefix, k, x)
+		case x != y:
+			d.add("%s%s: %s → %s", prefix, k, x, y)
+		}
+	}
+}
+
+func flatten(body []byte) map[string]string {
+	out := map[string]string{}
+	canon, err := canonical(body)
+	if err != nil {
+		return out // a lock that was edited: the hashes differ and say so
+	}
+	d := json.NewDecoder(bytes.NewReader(canon))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) == nil {
+		flattenInto(out, "", v)
+	}
+	return out
+}
+
+func flattenInto(out map[string]string, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			flattenInto(out, strings.TrimPrefix(path+"."+k, "."), x)
+		}
+	case []any:
+		for i, x := range v {
+			flattenInto(out, fmt.Sprintf("%s.%d", path, i), x)
+		}
+	default:
+		b, _ := json.Marshal(v) // plain data always marshals
+		out[path] = string(b)
+	}
+}
+
+// runs finds what neither cells nor counts show: order and warmup.
+func (d *differences) runs(a, b Lock) {
+	for i := range a.Runs {
+		x, y := a.Runs[i], b.Runs[i]
+		switch {
+		case x.ID != y.ID:
+			d.add("run %d: %s → %s (the order changed)", i+1, x.ID, y.ID)
+			return
+		case x.Warmup != y.Warmup:
+			d.add("run %d: warmup: %t → %t", i+1, x.Warmup, y.Warmup)
+			return
+		case a.Seeded && b.Seeded && x.Seed != y.Seed:
+			d.add("run %d: seed: %d → %d", i+1, x.Seed, y.Seed)
+			return
+		}
+	}
+}

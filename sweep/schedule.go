@@ -1,0 +1,139 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/schema"
+)
+
+// defaultSeed is used when several runs are planned and no seed is given.
+const defaultSeed = 42
+
+// plantSeeds gives every cell its seed: the base, plus the cell's index in a
+// sweep unless same_seed. The base is random_seed, else 42 when several runs
+// are planned and they shall be consistent, else one drawn now.
+func (p *Plan) plantSeeds(same bool, draw func() int64) {
+	several := len(p.Axes) > 0 || p.Trials > 1 && p.MultiRun.SetConsistentSeed
+	switch {
+	case p.Experiment.RandomSeed != nil:
+		p.BaseSeed, p.Seeded = *p.Experiment.RandomSeed, true
+	case several:
+		p.BaseSeed, p.Seeded = defaultSeed, true
+	default:
+		p.BaseSeed = draw()
+	}
+	for _, c := range p.Cells {
+		c.Seed = p.BaseSeed
+		if !same {
+			c.Seed += int64(c.Index)
+		}
+	}
+}
+
+// trialSeed is the seed of one run. By default all trials of a cell share the
+// cell's seed, so they send the same prompts. With vary_seed_per_trial, or
+// when nothing ties the trials together, it is the stream
+// "<label>:trial:<n>" of the base seed.
+func (p *Plan) trialSeed(c *Cell, trial int) int64 {
+	if p.MultiRun.VarySeedPerTrial || !p.Seeded && p.Trials > 1 {
+		return int64(seed.Of(p.BaseSeed, fmt.Sprintf("%s:trial:%d", c.Label, trial)) & math.MaxInt64)
+	}
+	return c.Seed
+}
+
+// schedule lays out the runs: repeated is trial by trial, each over all cells;
+// independent is cell by cell, each with all its trials.
+func (p *Plan) schedule() error {
+	switch {
+	case p.Order == "repeated":
+		for t := range p.Trials {
+			for _, c := range p.cellsOf(t) {
+				p.Runs = append(p.Runs, p.run(c, t))
+			}
+		}
+	case p.CellOrder == "interleaved":
+		return &schema.Error{Path: "sweep.order", Message: "interleaved needs whole trials one after the other", Hint: "iteration_order: repeated"}
+	default:
+		for _, c := range p.cellsOf(0) {
+			for t := range p.Trials {
+				p.Runs = append(p.Runs, p.run(c, t))
+			}
+		}
+	}
+	return nil
+}
+
+// cellsOf is the order of the cells within one trial. Shuffled draws a new
+// permutation for every trial. Interleaved draws one for every two trials and
+// goes there and back (ABBA): over the pair every cell has the same mean
+// position, so a drift that is linear in time falls out of every comparison.
+func (p *Plan) cellsOf(trial int) []*Cell {
+	cells := slices.Clone(p.Cells)
+	switch p.CellOrder {
+	case "shuffled":
+		p.shuffle(cells, trial)
+	case "interleaved":
+		p.shuffle(cells, trial/2)
+		if trial%2 == 1 {
+			slices.Reverse(cells)
+		}
+	}
+	return cells
+}
+
+func (p *Plan) shuffle(cells []*Cell, turn int) {
+	r := seed.Stream(p.BaseSeed, fmt.Sprintf("order/%d", turn))
+	r.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+}
+
+func (p *Plan) run(c *Cell, trial int) Run {
+	return Run{
+		Cell: c, Trial: trial, ID: fmt.Sprintf("%s-t%d", c.ID, trial), Seed: p.trialSeed(c, trial),
+		Warmup: trial == 0 || !p.MultiRun.DisableWarmupAfterFirst,
+		Dir:    p.dir(c, trial), Label: fmt.Sprintf("run_%04d", trial+1),
+	}
+}
+
+// dir is where AIPerf puts the files of a run:
+//
+//	no sweep             ""                              profile_runs/run_0001
+//	sweep, repeated      <cell>                          profile_runs/trial_0001/<cell>
+//	sweep, independent   <cell>                          <cell>/profile_runs/trial_0001
+//	                     (one run)                       (several)
+func (p *Plan) dir(c *Cell, trial int) string {
+	swept := len(p.Axes) > 0
+	switch {
+	case !swept && p.Trials == 1:
+		return ""
+	case !swept:
+		return fmt.Sprintf("profile_runs/run_%04d", trial+1)
+	case p.Trials == 1:
+		return c.DirName
+	case p.Order == "repeated":
+		return fmt.Sprintf("profile_runs/trial_%04d/%s", trial+1, c.DirName)
+	}
+	return fmt.Sprintf("%s/profile_runs/trial_%04d", c.DirName, trial+1)
+}
+
+// hash covers what decides which requests are sent in which order, and no
+// names: the bodies, the trials, the order, warmup, and the seeds unless they
+// were drawn.
+func (p *Plan) hash() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "aiperf plan 1\ntrials %d\norder %s\n", p.Trials, p.Order)
+	for _, c := range p.Cells {
+		fmt.Fprintf(&b, "cell %s\n", hashOf(c.canonical))
+	}
+	for _, r := range p.Runs {
+		fmt.Fprintf(&b, "run %d %d %t", r.Cell.Index, r.Trial, r.Warmup)
+		if p.Seeded {
+			fmt.Fprintf(&b, " %d", r.Seed)
+		}
+		b.WriteByte('\n')
+	}
+	return hashOf([]byte(b.String()))
+}
