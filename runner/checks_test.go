@@ -1,0 +1,276 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/schema"
+)
+
+const second = int64(1e9)
+
+// quiet is a host on which nothing happened.
+func quiet() telemetry.Host {
+	return telemetry.Host{
+		Wall: 10e9, Cores: 2, CPUSeconds: 1, CPUWorst: 0.1, SchedP99: 0.05, GCLongest: 0.1,
+		Hiccup: telemetry.Hiccup{P999: 0.3, Longest: 1, Lost: 0.0001, N: 9000}, Throttled: 0, Steal: 0, WallJump: 0.01,
+	}
+}
+
+// world is a run to spoil: 200 requests, concurrency 2, each 100 ms, one after
+// the other in each slot, on a quiet host.
+type world struct {
+	result   loadgen.Result
+	host     telemetry.Host
+	records  []record.Record
+	evidence func(*Evidence)
+}
+
+func clean() *world {
+	w := &world{host: quiet()}
+	const n, slots, each = 200, 2, second / 10
+	for i := range int64(n) {
+		r := record.New()
+		start := i / slots * each
+		r.RequestID, r.Phase, r.Status, r.Streamed, r.InWindow = i, "profiling", record.OK, true, true
+		r.Intended, r.Admitted, r.Sent, r.WriteEnd = start, start, start+20_000, start+30_000
+		r.FirstByte, r.FirstToken, r.FirstOutput = start+39e6, start+40e6, start+40e6
+		r.LastToken, r.End = start+each-100_000, start+each
+		r.ISL, r.OSL, r.OSLRequested, r.UsageCompletion, r.UsagePrompt, r.Cached = 64, 16, 16, 16, 70, 0
+		r.ReceiveLag = 20
+		for k := range int64(16) {
+			t := r.FirstToken + k*(r.LastToken-r.FirstToken)/15
+			r.Chunks = append(r.Chunks, record.Chunk{At: t, Low: t})
+		}
+		w.records = append(w.records, r)
+	}
+	end := int64(n/slots) * each
+	w.result.Phases = []loadgen.PhaseResult{{
+		Name: "profiling", Start: 0, End: end, Issued: n, OK: n, Stop: "requests", Target: slots,
+		Gauge: loadgen.Gauge{Mean: 2, Max: 2, HeldShare: 0.99, SteadyStart: 0, SteadyEnd: end, SteadyMean: 2},
+	}}
+	return w
+}
+
+func (w *world) judge(limits map[string]schema.Threshold) map[string]Finding {
+	e := newEvidence(w.result, w.host)
+	e.Emitted = int64(len(w.records))
+	for i := range w.records {
+		e.Add(&w.records[i])
+	}
+	if w.evidence != nil {
+		w.evidence(e)
+	}
+	found := map[string]Finding{}
+	for _, f := range Judge(e, limits) {
+		found[f.Check] = f
+	}
+	return found
+}
+
+func TestCleanRunIsValid(t *testing.T) {
+	t.Parallel()
+	found := clean().judge(nil)
+	for id, f := range found {
+		if f.Verdict != Valid {
+			t.Errorf("%s on a clean run: %s %v: %s", id, f.Verdict, f.Value, f.Detail)
+		}
+	}
+	for _, id := range []string{"offered_rate", "admission_wait"} {
+		if _, ok := found[id]; ok {
+			t.Errorf("%s applies to a closed loop", id)
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("only %d checks apply to a streamed closed loop", len(found))
+	}
+}
+
+// TestEachCheckFlips spoils one thing at a time. Every check of the catalogue
+// must have a row.
+func TestEachCheckFlips(t *testing.T) {
+	t.Parallel()
+	every := func(f func(i int, r *record.Record)) func(*world) {
+		return func(w *world) {
+			for i := range w.records {
+				f(i, &w.records[i])
+			}
+		}
+	}
+	open := func(w *world) { // the same requests as an open loop of 20/s
+		p := &w.result.Phases[0]
+		p.Rate, p.Target = 20, 0
+		for i := range w.records {
+			r := &w.records[i]
+			shift(r, int64(i+1)*second/20-r.Intended)
+		}
+	}
+	cases := []struct {
+		check string
+		spoil []func(*world)
+		want  Verdict
+	}{
+		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 2e6 })}, Degraded},
+		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 15e6 })}, Invalid},
+		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Rate = 20.5 }}, Degraded},
+		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Rate = 23 }}, Invalid},
+		{"admission_wait", []func(*world){open, every(func(i int, r *record.Record) {
+			if i%4 == 0 {
+				r.Intended -= 5e6
+			}
+		})}, Degraded},
+		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 2e6 })}, Degraded},
+		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 8e6 })}, Invalid},
+		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldShare = 0.8 }}, Degraded},
+		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldShare = 0.3 }}, Invalid},
+		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.8 }}, Degraded},
+		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.97 }}, Invalid},
+		{"go_sched", []func(*world){func(w *world) { w.host.SchedP99 = 2 }}, Degraded},
+		{"go_sched", []func(*world){func(w *world) { w.host.GCLongest = 60 }}, Invalid},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.P999 = 6 }}, Degraded},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Longest = 400 }}, Invalid},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Lost = 0.04 }}, Invalid},
+		{"throttling", []func(*world){func(w *world) { w.host.Throttled = 0.02 }}, Degraded},
+		{"throttling", []func(*world){func(w *world) { w.host.Steal = 0.2 }}, Invalid},
+		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 1000 })}, Degraded},
+		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 })}, Invalid},
+		{"coalesced", []func(*world){every(func(i int, r *record.Record) { r.Chunks[3].SameRead, r.Chunks[9].SameRead = true, true })}, Degraded},
+		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.SteadyMean = 2.15 }}, Degraded},
+		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.SteadyMean = 3 }}, Invalid},
+		{"flow_balance", []func(*world){func(w *world) { w.result.Phases[0].Issued++ }}, Invalid},
+		{"errors", []func(*world){fail(1, record.HTTPError)}, Degraded},
+		{"errors", []func(*world){fail(20, record.HTTPError)}, Invalid},
+		{"errors", []func(*world){fail(1, record.Client)}, Invalid},
+		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = 17 })}, Degraded},
+		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = 20 })}, Invalid},
+		{"tokens", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.TokenSource = "counts by o200k_base" } }}, Degraded},
+		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) {
+			if i%10 == 0 {
+				r.OSLRequested = 20
+			}
+		})}, Degraded},
+		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) { r.OSLRequested = 20 })}, Invalid},
+		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded},
+		{"stationary", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 60_000 })}, Degraded},
+		{"stationary", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 400_000 })}, Invalid},
+		{"clock", []func(*world){func(w *world) { w.host.WallJump = 20 }}, Degraded},
+		{"clock", []func(*world){func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }}, Invalid},
+		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.Emitted++ } }}, Invalid},
+		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.SinkError = "no space left on device" } }}, Invalid},
+	}
+	flipped := map[string]bool{}
+	for i, c := range cases {
+		flipped[c.check] = true
+		t.Run(fmt.Sprintf("%02d_%s_%s", i, c.check, c.want), func(t *testing.T) {
+			t.Parallel()
+			w := clean()
+			for _, s := range c.spoil {
+				s(w)
+			}
+			f, ok := w.judge(nil)[c.check]
+			if !ok {
+				t.Fatalf("%s does not apply", c.check)
+			}
+			if f.Verdict != c.want {
+				t.Errorf("%s = %v (warn %v, fail %v): %s, want %s", c.check, f.Value, show(f.Warn), show(f.Fail), f.Verdict, c.want)
+			}
+			if f.Detail == "" || f.Try == "" {
+				t.Errorf("%s: no words for a person: %+v", c.check, f)
+			}
+		})
+	}
+	for _, c := range checks {
+		if !flipped[c.ID] {
+			t.Errorf("no case flips %s", c.ID)
+		}
+	}
+}
+
+func TestOwnLimits(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	w.host.CPUWorst = 0.8
+	loose, tight := 0.9, 0.05
+	if v := w.judge(map[string]schema.Threshold{"client_cpu": {Warn: &loose}})["client_cpu"].Verdict; v != Valid {
+		t.Errorf("client_cpu 0.8 with warn 0.9: %s, want VALID", v)
+	}
+	if v := w.judge(map[string]schema.Threshold{"client_cpu": {Fail: &tight}})["client_cpu"].Verdict; v != Invalid {
+		t.Errorf("client_cpu 0.8 with fail 0.05: %s, want INVALID", v)
+	}
+}
+
+func TestPlanChecks(t *testing.T) {
+	t.Parallel()
+	est := func(mean, half float64, n int) map[string]stats.Estimate {
+		return map[string]stats.Estimate{"request_throughput.avg": {Mean: mean, Low: mean - half, High: mean + half, N: n}}
+	}
+	cases := []struct {
+		name  string
+		e     PlanEvidence
+		check string
+		want  Verdict
+		there bool
+	}{
+		{"one run claims no interval", PlanEvidence{Trials: 1, Cells: []CellEvidence{{OK: 1}}}, "runs", Valid, false},
+		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2}}}, "runs", Degraded, true},
+		{"three trials", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3}}}, "runs", Valid, true},
+		{"one cell lost its trials", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3}, {OK: 0}}}, "runs", Degraded, true},
+		{"narrow", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}}}, "interval", Valid, true},
+		{"wide", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}, {OK: 5, Estimates: est(100, 10, 5)}}}, "interval", Degraded, true},
+		{"useless", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 40, 5)}}}, "interval", Invalid, true},
+		{"steady machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 101, 100.5}}}}, "drift", Valid, true},
+		{"drifting machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 97, 95}}}}, "drift", Degraded, true},
+		{"another machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 90, 80}}}}, "drift", Invalid, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			there := false
+			for _, f := range JudgePlan(&c.e, nil) {
+				if f.Check == c.check {
+					there = true
+					if f.Verdict != c.want {
+						t.Errorf("%s = %v: %s, want %s", c.check, f.Value, f.Verdict, c.want)
+					}
+				}
+			}
+			if there != c.there {
+				t.Errorf("%s found: %v, want %v", c.check, there, c.there)
+			}
+		})
+	}
+}
+
+// fail makes the first n requests failures.
+func fail(n int, s record.Status) func(*world) {
+	return func(w *world) {
+		for i := range n {
+			w.records[i].Status, w.records[i].ErrorMessage = s, "503 overloaded"
+		}
+		p := &w.result.Phases[0]
+		p.OK, p.Failed = p.OK-int64(n), p.Failed+int64(n)
+	}
+}
+
+// shift moves all stamps of r by d.
+func shift(r *record.Record, d int64) {
+	for _, t := range []*int64{&r.Intended, &r.Admitted, &r.Sent, &r.WriteEnd, &r.FirstByte, &r.FirstToken, &r.FirstOutput, &r.LastToken, &r.End} {
+		*t += d
+	}
+	for i := range r.Chunks {
+		r.Chunks[i].At += d
+		r.Chunks[i].Low += d
+	}
+}
+
+func show(p *float64) string {
+	if p == nil || math.IsNaN(*p) {
+		return "never"
+	}
+	return fmt.Sprint(*p)
+}

@@ -1,0 +1,164 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// The files that make a directory a result directory.
+const (
+	lockName     = "plan.lock.json"
+	manifestName = "manifest.json"
+	reportName   = "run.json"
+	streamName   = "stream.arrow"
+)
+
+// DirError says why a result directory cannot be used; nothing was sent.
+type DirError struct {
+	Dir, Message, Hint string
+	Lines              []string // what changed, when a plan differs
+}
+
+func (e *DirError) Error() string { return e.Dir + ": " + e.Message }
+
+// resultDir is an open result directory. Close gives its lock back.
+type resultDir struct {
+	path     string
+	lock     *os.File
+	journal  *journal
+	events   []event
+	finished *Manifest // nothing is left to do
+}
+
+// openDir creates dir for plan, or opens it again if resume is set. It never
+// touches a directory that holds other results.
+func openDir(dir string, plan *sweep.Plan, resume bool) (_ *resultDir, err error) {
+	if held := holds(dir); held != "" && !resume {
+		return nil, &DirError{Dir: dir, Message: "holds results already (" + held + ")", Hint: "--resume continues them; another --artifact-dir keeps them"}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, &DirError{Dir: dir, Message: "cannot be made: " + reason(err), Hint: "name a directory you may write to with --artifact-dir"}
+	}
+	d := &resultDir{path: dir}
+	if d.lock, err = lockDir(filepath.Join(dir, ".lock")); err != nil {
+		return nil, &DirError{Dir: dir, Message: reason(err), Hint: "wait for it to end, or name another --artifact-dir"}
+	}
+	if err := d.checkPlan(plan); err != nil {
+		return nil, errors.Join(err, d.lock.Close())
+	}
+	if d.journal, d.events, err = openJournal(dir); err != nil {
+		return nil, errors.Join(err, d.lock.Close())
+	}
+	if m, err := ReadManifest(dir); err == nil && !m.Interrupted {
+		d.finished = &m
+	}
+	return d, nil
+}
+
+// holds names the file that shows that dir holds results, "" if none does.
+func holds(dir string) string {
+	for _, name := range []string{manifestName, lockName, journalName, "profile_export_aiperf.json", "profile_export.jsonl"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// checkPlan writes plan.lock.json, or compares the plan with the one there.
+func (d *resultDir) checkPlan(plan *sweep.Plan) error {
+	path := filepath.Join(d.path, lockName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return writeJSON(path, plan.Lock())
+	}
+	if err != nil {
+		return err
+	}
+	var old sweep.Lock
+	if err := json.Unmarshal(b, &old); err != nil {
+		return &DirError{Dir: d.path, Message: lockName + " cannot be read: " + err.Error(), Hint: "start anew in another --artifact-dir"}
+	}
+	plan.Adopt(old)
+	if now := plan.Lock(); old.PlanHash != now.PlanHash {
+		return &DirError{Dir: d.path, Message: "the plan is not the one that was begun here", Lines: sweep.Diff(old, now),
+			Hint: "run it in another --artifact-dir"}
+	}
+	return nil
+}
+
+func (d *resultDir) close() error {
+	return errors.Join(d.journal.close(), os.Remove(d.lock.Name()), d.lock.Close())
+}
+
+// setAside moves what an unfinished attempt left into incomplete/, so that
+// nothing is overwritten. Only files of that run are moved.
+func (d *resultDir) setAside(run sweep.Run, attempt int) error {
+	from := filepath.Join(d.path, run.Dir)
+	to := filepath.Join(d.path, "incomplete", fmt.Sprintf("%s-attempt%d", run.ID, attempt))
+	for _, name := range runFiles {
+		if _, err := os.Lstat(filepath.Join(from, name)); err != nil {
+			continue
+		}
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runFiles are what one run may leave in its directory.
+var runFiles = []string{
+	streamName, reportName, "inputs.json", "run_config.json", "profile_export.jsonl", "profile_export_aiperf.json",
+	"profile_export_aiperf.csv", "profile_export_console.txt", ".aiperf_results_ready.json", "server_log.jsonl",
+}
+
+// writeJSON writes v indented, atomically.
+func writeJSON(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return atomicfile.Write(path, append(b, '\n'))
+}
+
+// reason is the cause without the path, which the message names already.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return strings.TrimSpace(err.Error())
+}
+
+// Unfinished is the newest directory that pattern names and that holds this
+// plan, begun and not finished; "" if there is none.
+func Unfinished(pattern string, plan *sweep.Plan) string {
+	dirs, err := filepath.Glob(pattern)
+	if err != nil {
+		return ""
+	}
+	slices.Sort(dirs) // names end in a time
+	for _, dir := range slices.Backward(dirs) {
+		var lock sweep.Lock
+		if readJSON(filepath.Join(dir, lockName), &lock) != nil || lock.PlanHash != plan.Hash {
+			continue
+		}
+		if m, err := ReadManifest(dir); err != nil || m.Interrupted {
+			return dir
+		}
+	}
+	return ""
+}

@@ -1,0 +1,177 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// maxInputs bounds inputs.json: it is for people to look at, and a million
+// prompts are not looked at.
+const maxInputs = 10_000
+
+// writeInputs keeps what the plan was made from: the experiment as given and
+// as resolved. Files that an earlier process wrote stay as they are.
+func (r *runner) writeInputs() error {
+	if len(r.opt.Source) > 0 {
+		name := "experiment" + filepath.Ext(r.opt.SourceName)
+		if err := writeOnce(filepath.Join(r.dir.path, name), r.opt.Source); err != nil {
+			return err
+		}
+	}
+	type cell struct {
+		ID        string          `json:"id"`
+		Label     string          `json:"label"`
+		Benchmark json.RawMessage `json:"benchmark"`
+	}
+	doc := struct {
+		Command    string            `json:"command"`
+		Experiment schema.Experiment `json:"experiment"`
+		Origins    []string          `json:"origins,omitempty"`
+		Cells      []cell            `json:"cells"`
+	}{Command: r.opt.CommandLine, Experiment: r.plan.Experiment, Origins: r.opt.Origins}
+	for _, c := range r.plan.Cells {
+		doc.Cells = append(doc.Cells, cell{c.ID, c.Label, c.Resolved.JSON})
+	}
+	b, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return fmt.Errorf("resolved.json: %w", err)
+	}
+	return writeOnce(filepath.Join(r.dir.path, "resolved.json"), append(b, '\n'))
+}
+
+func writeOnce(path string, b []byte) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	return atomicfile.Write(path, b)
+}
+
+// writeRun writes the run's own files: run.json first, since with the journal
+// it holds everything, then AIPerf's.
+func (r *runner) writeRun(m *measurement, rep *RunReport, full, warmup *metrics.Summary) error {
+	dir := filepath.Join(r.dir.path, m.run.Dir)
+	if err := writeJSON(filepath.Join(dir, reportName), rep); err != nil {
+		return err
+	}
+	if _, err := sinks.WriteInputs(dir, payloads(m)); err != nil {
+		return err
+	}
+	a := m.bench.Artifacts
+	_, err := sinks.WriteProfile(dir, a.Prefix, r.journalPath(m.run), r.runInfo(m, rep, warmup), full,
+		slices.Contains(a.Summary, "json"), slices.Contains(a.Records, "jsonl"))
+	return err
+}
+
+// runInfo is the run as AIPerf's files describe it.
+func (r *runner) runInfo(m *measurement, rep *RunReport, warmup *metrics.Summary) *sinks.RunInfo {
+	info := &sinks.RunInfo{
+		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
+		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
+		InputConfig: m.run.Cell.Resolved.JSON, T0: rep.Started, WasCancelled: rep.Cancelled != "", Warmup: warmup,
+	}
+	if len(r.plan.Runs) > 1 {
+		info.SweepID = r.sweepID()
+	}
+	for _, v := range m.run.Cell.Point {
+		info.VariationValues = append(info.VariationValues, sinks.Parameter{Name: v.Path, Value: v.Value})
+	}
+	if start, end, ok := rep.window(); ok {
+		t0 := rep.Started.UnixNano()
+		info.Start, info.End = time.Unix(0, t0+start), time.Unix(0, t0+end)
+	}
+	for _, p := range rep.Phases {
+		info.Phases = append(info.Phases, sinks.PhaseName{Name: p.Name, Warmup: p.Warmup})
+	}
+	return info
+}
+
+// aiperfVersion is the version of AIPerf whose file shapes are written; its
+// readers look at it.
+const aiperfVersion = "0.13.0"
+
+// sweepID is 32 hex digits that all runs of one plan share.
+func (r *runner) sweepID() string {
+	return fmt.Sprintf("%016x%016x", seed.Of(r.plan.BaseSeed, r.plan.Hash), seed.Of(r.plan.BaseSeed+1, r.plan.Hash))
+}
+
+// payloads renders the bodies of every conversation, as far as they can be
+// known without answers.
+func payloads(m *measurement) iter.Seq2[string, []json.RawMessage] {
+	return func(yield func(string, []json.RawMessage) bool) {
+		for i := range min(m.set.Len(), maxInputs) {
+			c := m.set.At(i)
+			if !yield(c.ID, bodies(m, c)) {
+				return
+			}
+		}
+	}
+}
+
+func bodies(m *measurement, c *dataset.Conversation) []json.RawMessage {
+	var out []json.RawMessage
+	var history []endpoint.Message
+	for i := range c.Turns {
+		t := &c.Turns[i]
+		if t.Raw != nil {
+			out = append(out, t.Raw)
+			continue
+		}
+		model := t.Model
+		if model == "" {
+			model = m.bench.Models.Items[0].Name
+		}
+		b, err := m.spec.Body(nil, &endpoint.Input{
+			Model: model, System: c.System, History: history, Turn: t, Stream: m.bench.Endpoint.Streaming && m.spec.CanStream,
+			Legacy: m.bench.Endpoint.UseLegacyMaxTokens, Usage: m.bench.Endpoint.UseServerTokenCount, Extra: m.bench.Endpoint.Extra,
+		})
+		if err != nil {
+			return out
+		}
+		out = append(out, b)
+		if len(t.Texts) > 0 {
+			history = append(history, endpoint.Message{Role: "user", Content: t.Texts[0]})
+		}
+	}
+	return out
+}
+
+// Reports are the run reports of a result directory, in the plan's order.
+func Reports(dir string) ([]*RunReport, error) {
+	var lock sweep.Lock
+	if err := readJSON(filepath.Join(dir, lockName), &lock); err != nil {
+		return nil, err
+	}
+	var out []*RunReport
+	for _, run := range lock.Runs {
+		var rep RunReport
+		if err := readJSON(filepath.Join(dir, run.Dir, reportName), &rep); err == nil {
+			out = append(out, &rep)
+		}
+	}
+	return out, nil
+}
+
+func readJSON(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

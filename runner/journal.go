@@ -1,0 +1,107 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// event is one line of journal.jsonl: what has been decided or done so far.
+// The file is only ever appended to; each line is on disk before the next
+// step begins, so a killed program loses at most the run in progress.
+type event struct {
+	Event   string    `json:"event"` // begin, start, done, failed, interrupted, end
+	Time    time.Time `json:"time"`
+	Plan    string    `json:"plan,omitempty"`
+	Run     string    `json:"run,omitempty"`
+	Attempt int       `json:"attempt,omitempty"`
+	Dir     string    `json:"dir,omitempty"`
+	Records int64     `json:"records,omitempty"`
+	SHA256  string    `json:"sha256,omitempty"` // of stream.arrow followed by run.json
+	Error   string    `json:"error,omitempty"`
+	Version string    `json:"version,omitempty"`
+}
+
+// journal appends events to DIR/journal.jsonl.
+type journal struct{ f *os.File }
+
+const journalName = "journal.jsonl"
+
+// openJournal opens the file for appending and cuts a torn last line, which a
+// kill may have left: what it would have said was never acted upon.
+func openJournal(dir string) (*journal, []event, error) {
+	path := filepath.Join(dir, journalName)
+	events, whole, err := readJournal(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.Truncate(whole); err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	if _, err := f.Seek(whole, 0); err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return &journal{f}, events, nil
+}
+
+// readJournal returns the complete lines and how many bytes they take. A
+// missing file is an empty journal.
+func readJournal(path string) (events []event, whole int64, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+		whole = int64(i + 1)
+	}
+	sc := bufio.NewScanner(bytes.NewReader(b[:whole]))
+	sc.Buffer(nil, 1<<20)
+	for n := 1; sc.Scan(); n++ {
+		var e event
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+			return nil, 0, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		events = append(events, e)
+	}
+	return events, whole, sc.Err()
+}
+
+// add appends e and waits until it is on disk.
+func (j *journal) add(e event) error {
+	e.Time = time.Now().UTC()
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if _, err := j.f.Write(append(b, '\n')); err != nil {
+		return err
+	}
+	return j.f.Sync()
+}
+
+func (j *journal) close() error { return j.f.Close() }
+
+// progress is what a journal says about each run: its last attempt and how
+// that ended ("start" means it did not).
+func progress(events []event) map[string]event {
+	last := map[string]event{}
+	for _, e := range events {
+		if e.Run != "" {
+			last[e.Run] = e
+		}
+	}
+	return last
+}

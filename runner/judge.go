@@ -1,0 +1,163 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// describe writes the report's first half: identity and what the engine said.
+func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport {
+	rep := &RunReport{
+		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Trial: m.run.Trial, Attempt: attempt,
+		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt),
+		Host: reportHost(got.host), Dataset: m.set.Digest(), Tokenizer: m.tok.Name(), Stamps: got.stamps, Cancelled: got.result.Cancelled,
+	}
+	for _, p := range got.result.Phases {
+		rep.Phases = append(rep.Phases, reportPhase(p))
+	}
+	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
+	if m.doubt != "" {
+		rep.Warnings = append(rep.Warnings, m.doubt)
+	}
+	return rep
+}
+
+// collector is the metrics of one run, empty.
+func collector(run sweep.Run, rep *RunReport) *metrics.Collector {
+	b := run.Cell.Resolved.Benchmark
+	opt := metrics.Options{Streaming: b.Endpoint.Streaming, Tokens: producesTokens(b.Endpoint.Type), ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs}
+	if start, end, ok := rep.window(); ok {
+		opt.Window = metrics.Window{Start: start, End: end}
+	}
+	if start, end, ok := rep.steady(); ok {
+		opt.Steady = metrics.Window{Start: start, End: end}
+	}
+	return metrics.NewCollector(opt)
+}
+
+// read goes through the run's journal once and gives its statistics and the
+// evidence for the verdict. Metrics always come from the journal, so that a
+// run that was measured by an earlier process counts exactly the same.
+func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, error) {
+	c, e := collector(m.run, rep), newEvidence(got.result, got.host)
+	warm := metrics.NewCollector(metrics.Options{Streaming: m.bench.Endpoint.Streaming, Tokens: m.spec.ProducesTokens})
+	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
+	if got.sink != nil {
+		e.SinkError = got.sink.Error()
+	}
+	if !m.spec.ProducesTokens {
+		e.TokenSource = ""
+	}
+	_, err := sinks.ReadJournal(r.journalPath(m.run), func(rec *record.Record) error {
+		c.Add(rec)
+		e.Add(rec)
+		if rec.Warmup {
+			w := *rec // counted by itself, as if it were measured
+			w.Warmup, w.InWindow = false, true
+			warm.Add(&w)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &reading{summaries: c.Summaries(), evidence: e}
+	if warm.Len() > 0 {
+		out.warmup = &warm.Summaries()[0]
+	}
+	return out, nil
+}
+
+// reading is what the records of one run say.
+type reading struct {
+	summaries []metrics.Summary // full, then steady if there is one
+	warmup    *metrics.Summary  // nil without a warmup
+	evidence  *Evidence
+}
+
+// judge completes the report with the verdict.
+func (r *runner) judge(rep *RunReport, e *Evidence) {
+	rep.Findings = Judge(e, r.plan.Experiment.Verdict)
+	rep.Verdict = Worst(rep.Findings).String()
+	_, ok, failed, _ := rep.totals()
+	rep.AllFailed = ok == 0 && failed > 0
+	for _, p := range e.Phases {
+		if rep.FirstError == "" {
+			rep.FirstError = p.FirstError
+		}
+	}
+}
+
+// outcome is the run as the aggregation sees it.
+func outcome(run sweep.Run, rep *RunReport, summaries []metrics.Summary) sweep.Outcome {
+	sent, ok, failed, cancelled := rep.totals()
+	o := sweep.Outcome{Run: run, Summaries: summaries, Verdict: rep.Verdict, Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	if rep.AllFailed {
+		o.Err = fmt.Sprintf("every request failed, first: %s", rep.FirstError)
+	}
+	return o
+}
+
+// recall brings back a run that an earlier process finished, after checking
+// that its records are the ones that process wrote.
+func (r *runner) recall(run sweep.Run, was event) (*RunReport, sweep.Outcome, error) {
+	var rep RunReport
+	if sum, err := r.seal(run); err != nil || sum != was.SHA256 {
+		return nil, sweep.Outcome{}, errors.Join(err, errors.New("records differ from the journal"))
+	}
+	if err := readJSON(filepath.Join(r.dir.path, run.Dir, reportName), &rep); err != nil {
+		return nil, sweep.Outcome{}, err
+	}
+	c := collector(run, &rep)
+	_, err := sinks.ReadJournal(r.journalPath(run), func(rec *record.Record) error {
+		c.Add(rec)
+		return nil
+	})
+	return &rep, outcome(run, &rep, c.Summaries()), err
+}
+
+// seal is the digest over a run's records and report.
+func (r *runner) seal(run sweep.Run) (string, error) {
+	records, _, err := digest(r.journalPath(run))
+	if err != nil {
+		return "", err
+	}
+	report, _, err := digest(filepath.Join(r.dir.path, run.Dir, reportName))
+	return records + report, err
+}
+
+func (r *runner) journalPath(run sweep.Run) string {
+	return filepath.Join(r.dir.path, run.Dir, streamName)
+}
+
+// runDir makes the directory of a run.
+func (r *runner) runDir(run sweep.Run) (string, error) {
+	dir := filepath.Join(r.dir.path, run.Dir)
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// journalMeta is what the stream says about its run.
+func (r *runner) journalMeta(run sweep.Run, clock record.Clock) sinks.RunMeta {
+	axes := map[string]any{}
+	for _, v := range run.Cell.Point {
+		axes[v.Axis] = v.Label
+	}
+	return sinks.RunMeta{
+		Experiment: r.plan.Name, Plan: r.plan.Hash, Cell: run.Cell.ID, CellIndex: run.Cell.Index, Trial: run.Trial, RunID: run.ID,
+		Seed: run.Seed, Axes: axes, T0: clock.Wall(0).UTC().Round(time.Nanosecond), Version: r.opt.Version,
+	}
+}
+
+func producesTokens(endpointType string) bool {
+	spec, ok := endpoint.Lookup(endpointType)
+	return ok && spec.ProducesTokens
+}

@@ -1,0 +1,124 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Manifest lists every file of a finished result directory. It is written
+// last: a directory without one is not finished.
+type Manifest struct {
+	Schema      string         `json:"schema"` // aiperf.manifest/1
+	Tool        string         `json:"tool"`
+	Experiment  string         `json:"experiment"`
+	PlanHash    string         `json:"plan_hash"`
+	Verdict     string         `json:"verdict"`
+	Interrupted bool           `json:"interrupted"` // results are partial
+	ExitCode    int            `json:"exit_code"`
+	Finished    time.Time      `json:"finished"`
+	Files       []ManifestFile `json:"files"`
+}
+
+// ManifestFile is one of them.
+type ManifestFile struct {
+	Path   string `json:"path"` // relative, with slashes
+	Kind   string `json:"kind"` // table, aiperf, plan, log, …
+	Rows   *int64 `json:"rows,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// listFiles describes every file below dir except the manifest itself, locks,
+// temporary names and what is being written.
+func listFiles(dir string, rows map[string]int64) ([]ManifestFile, error) {
+	var files []ManifestFile
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if rel == manifestName || rel == ".lock" || strings.HasSuffix(rel, ".tmp") || strings.HasSuffix(rel, "/"+streamName) || rel == streamName {
+			return nil
+		}
+		f := ManifestFile{Path: rel, Kind: kindOf(rel)}
+		if n, ok := rows[rel]; ok {
+			f.Rows = &n
+		}
+		if f.SHA256, f.Bytes, err = digest(path); err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	slices.SortFunc(files, func(a, b ManifestFile) int { return strings.Compare(a.Path, b.Path) })
+	return files, err
+}
+
+func kindOf(rel string) string {
+	base := filepath.Base(rel)
+	switch {
+	case rel == lockName || strings.HasPrefix(rel, "experiment.") || rel == "resolved.json":
+		return "plan"
+	case strings.HasPrefix(rel, "incomplete/"):
+		return "incomplete"
+	case !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".parquet") || strings.HasSuffix(rel, ".arrow") || strings.HasSuffix(rel, ".csv") && !strings.HasPrefix(base, "profile_export")):
+		return "table"
+	case base == reportName:
+		return "run"
+	case base == "summary.md":
+		return "report"
+	}
+	return "aiperf"
+}
+
+// digest is the SHA-256 of a file and its size.
+func digest(path string) (string, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
+// ReadManifest reads the manifest of a finished directory.
+func ReadManifest(dir string) (Manifest, error) {
+	var m Manifest
+	b, err := os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", filepath.Join(dir, manifestName), err)
+	}
+	return m, nil
+}
+
+// Verify compares every file with the manifest and returns what differs.
+func (m Manifest) Verify(dir string) []string {
+	var bad []string
+	for _, f := range m.Files {
+		switch sum, n, err := digest(filepath.Join(dir, filepath.FromSlash(f.Path))); {
+		case err != nil:
+			bad = append(bad, f.Path+": "+reason(err))
+		case n != f.Bytes || sum != f.SHA256:
+			bad = append(bad, f.Path+": differs from the manifest")
+		}
+	}
+	return bad
+}

@@ -1,0 +1,216 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// measurement is one run in the making: everything it needs, open.
+type measurement struct {
+	run     sweep.Run
+	bench   schema.Benchmark
+	spec    *endpoint.Spec
+	tok     tokenizer.Tokenizer
+	doubt   string // about the tokenizer
+	set     *dataset.Set
+	warmup  *dataset.Set
+	targets []string // base URLs with the built-in server resolved
+	judge   func(*record.Record) string
+}
+
+// prepare opens what the run needs. Nothing is sent but one connection to each
+// target, so that a wrong address is said in one line.
+func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, error) {
+	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
+	if !run.Warmup {
+		m.bench.Phases = withoutWarmup(m.bench.Phases)
+	}
+	var err error
+	var ok bool
+	if m.spec, ok = endpoint.Lookup(m.bench.Endpoint.Type); !ok {
+		return nil, fmt.Errorf("endpoint type %s: not supported yet", m.bench.Endpoint.Type)
+	}
+	if m.judge, err = metrics.Judge(m.bench.SLOs); err != nil {
+		return nil, err
+	}
+	if m.tok, m.doubt, err = r.tokenizers.open(m.bench.Tokenizer.Name, m.bench.Models.Items[0].Name); err != nil {
+		return nil, err
+	}
+	data := m.bench.Datasets[0]
+	if m.set, err = r.datasets.open(data, m.tok, run.Seed, "profiling"); err != nil {
+		return nil, err
+	}
+	if hasWarmup(m.bench.Phases) {
+		if m.warmup, err = r.datasets.open(data, m.tok, run.Seed, "warmup"); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range m.bench.Endpoint.URLs {
+		base, err := r.servers.resolve(ctx, u, filepath.Join(r.dir.path, "server_log.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		m.targets = append(m.targets, base)
+	}
+	return m, nil
+}
+
+// measured is what came out of a measurement, before it is judged.
+type measured struct {
+	result  loadgen.Result
+	host    telemetry.Host
+	clock   record.Clock
+	ended   time.Time
+	stamps  string
+	emitted int64
+	sink    error
+}
+
+// measure drives the run and writes its records to the journal at path.
+func (r *runner) measure(issue, hard context.Context, m *measurement, path string) (_ *measured, err error) {
+	out := &measured{clock: record.NewClock()}
+	journal, err := sinks.NewJournal(path, r.journalMeta(m.run, out.clock))
+	if err != nil {
+		return nil, err
+	}
+	client, err := transport.Open(transport.Config{
+		Targets: m.targets, Clock: out.clock, Reuse: m.bench.Endpoint.ConnectionReuse, MaxConns: mostInFlight(m.bench.Phases),
+		Insecure: m.bench.Endpoint.Insecure, CAFile: m.bench.Endpoint.CAFile, ClientCert: m.bench.Endpoint.ClientCert,
+		ClientKey: m.bench.Endpoint.ClientKey, HTTP2: m.bench.Endpoint.HTTP == 2, ProxyEnv: m.bench.Endpoint.Proxy == "env",
+		SourceAddresses: m.bench.Endpoint.SourceAddresses,
+	})
+	if err != nil {
+		return nil, errors.Join(err, journal.Close(), os.Remove(path))
+	}
+	for i := range m.targets {
+		if err := client.Probe(issue, i); err != nil {
+			return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
+		}
+	}
+	monitor := telemetry.Start()
+	out.result, err = loadgen.Run(issue, hard, loadgen.Job{
+		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
+		Tokenizer: m.tok, Client: client, Clock: out.clock, Seed: m.run.Seed, Judge: m.judge, Live: r.opt.Live,
+		Emit: func(rec *record.Record) {
+			out.emitted++
+			if werr := journal.Write(rec); werr != nil && out.sink == nil {
+				out.sink = werr
+			}
+		},
+	})
+	out.host = monitor.Stop()
+	out.ended = time.Now()
+	out.stamps = client.Stats().Stamps
+	if cerr := journal.Close(); cerr != nil && out.sink == nil {
+		out.sink = cerr
+	}
+	return out, errors.Join(err, client.Close())
+}
+
+// mostInFlight is the number of connections that may be needed at once; 0 when
+// nothing bounds it.
+func mostInFlight(phases []schema.Phase) int {
+	most := 0
+	for _, p := range phases {
+		n := p.Concurrency
+		if p.InFlight > 0 && (n == 0 || p.InFlight < n) {
+			n = p.InFlight
+		}
+		if n == 0 {
+			return 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+func hasWarmup(phases []schema.Phase) bool {
+	for _, p := range phases {
+		if p.Kind == "warmup" {
+			return true
+		}
+	}
+	return false
+}
+
+func withoutWarmup(phases []schema.Phase) []schema.Phase {
+	var out []schema.Phase
+	for _, p := range phases {
+		if p.Kind != "warmup" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// datasets keeps the last set made: neighbouring runs mostly share one.
+type datasets struct {
+	key string
+	set map[string]*dataset.Set
+}
+
+func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, root int64, stream string) (*dataset.Set, error) {
+	b, err := json.Marshal(cfg)
+	if err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("%s %d %s", b, root, tok.Name())
+	if key != d.key {
+		d.key, d.set = key, map[string]*dataset.Set{}
+	}
+	if s := d.set[stream]; s != nil {
+		return s, nil
+	}
+	s, err := dataset.Open(cfg, tok, root, stream)
+	if err == nil {
+		d.set[stream] = s
+	}
+	return s, err
+}
+
+// tokenizers keeps what was opened: building a vocabulary costs milliseconds.
+type tokenizers map[string]opened
+
+type opened struct {
+	tok   tokenizer.Tokenizer
+	doubt string
+}
+
+func (t tokenizers) open(name, model string) (tokenizer.Tokenizer, string, error) {
+	key := name + "\x00" + model
+	if o, ok := t[key]; ok {
+		return o.tok, o.doubt, nil
+	}
+	var o opened
+	var err error
+	if name == "" {
+		o.tok, o.doubt = tokenizer.ForModel(model)
+	} else if o.tok, err = tokenizer.Open(name); err != nil {
+		return nil, "", err
+	}
+	t[key] = o
+	return o.tok, o.doubt, nil
+}
+
+// benchmarkID is AIPerf's 12 hex digits for one run, made from its identity.
+func benchmarkID(run sweep.Run, attempt int) string {
+	return fmt.Sprintf("%012x", seed.Of(run.Seed, fmt.Sprintf("%s:%d", run.ID, attempt))&0xffffffffffff)
+}

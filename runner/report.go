@@ -1,0 +1,144 @@
+package runner
+
+import (
+	"math"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+)
+
+// RunReport is run.json: all about one execution of a cell that is not in its
+// records. With the records it is enough to rebuild every table.
+type RunReport struct {
+	Schema     string        `json:"schema"` // aiperf.run/1
+	Run        string        `json:"run"`
+	Cell       string        `json:"cell"`
+	Label      string        `json:"label"`
+	Trial      int           `json:"trial"`
+	Attempt    int           `json:"attempt"`
+	Seed       int64         `json:"seed"`
+	Started    time.Time     `json:"started"` // T0 of the records
+	Ended      time.Time     `json:"ended"`
+	Benchmark  string        `json:"benchmark_id"`
+	Phases     []PhaseReport `json:"phases"`
+	Host       HostReport    `json:"host"`
+	Dataset    string        `json:"dataset_sha256"`
+	Tokenizer  string        `json:"tokenizer"`
+	Stamps     string        `json:"stamps"` // kernel, application
+	Findings   []Finding     `json:"findings"`
+	Verdict    string        `json:"verdict"`
+	Warnings   []string      `json:"warnings,omitempty"`
+	Cancelled  string        `json:"cancelled,omitempty"` // why the run ended early
+	AllFailed  bool          `json:"all_failed,omitempty"`
+	FirstError string        `json:"first_error,omitempty"`
+}
+
+// PhaseReport is what one phase did; times in ns since Started.
+type PhaseReport struct {
+	Name        string           `json:"name"`
+	Warmup      bool             `json:"warmup"`
+	Start       int64            `json:"start_ns"`
+	End         int64            `json:"end_ns"`
+	Issued      int64            `json:"issued"`
+	OK          int64            `json:"ok"`
+	Failed      int64            `json:"failed"`
+	Cancelled   int64            `json:"cancelled"`
+	Skipped     map[string]int64 `json:"skipped,omitempty"`
+	Stop        string           `json:"stop"`
+	Target      int              `json:"target,omitempty"`
+	Rate        float64          `json:"rate,omitempty"`
+	SteadyStart *int64           `json:"steady_start_ns,omitempty"`
+	SteadyEnd   *int64           `json:"steady_end_ns,omitempty"`
+	MeanFlight  *float64         `json:"mean_in_flight,omitempty"`
+	HeldShare   *float64         `json:"concurrency_held,omitempty"`
+}
+
+// HostReport is telemetry.Host without what could not be measured.
+type HostReport struct {
+	WallSeconds float64  `json:"wall_seconds"`
+	Cores       int      `json:"cores"`
+	CPUSeconds  *float64 `json:"cpu_seconds,omitempty"`
+	CPUWorst    *float64 `json:"cpu_worst_second,omitempty"`
+	SchedP99    *float64 `json:"sched_p99_ms,omitempty"`
+	GCLongest   *float64 `json:"gc_longest_ms,omitempty"`
+	HiccupP999  *float64 `json:"hiccup_p999_ms,omitempty"`
+	HiccupMax   *float64 `json:"hiccup_longest_ms,omitempty"`
+	HiccupLost  *float64 `json:"hiccup_lost,omitempty"`
+	Throttled   *float64 `json:"throttled,omitempty"`
+	Steal       *float64 `json:"steal,omitempty"`
+	RunDelay    *float64 `json:"run_delay,omitempty"`
+	WallJump    *float64 `json:"wall_jump_ms,omitempty"`
+}
+
+func reportHost(h telemetry.Host) HostReport {
+	return HostReport{
+		WallSeconds: h.Wall.Seconds(), Cores: h.Cores, CPUSeconds: opt(h.CPUSeconds), CPUWorst: opt(h.CPUWorst),
+		SchedP99: opt(h.SchedP99), GCLongest: opt(h.GCLongest), HiccupP999: opt(h.Hiccup.P999), HiccupMax: opt(h.Hiccup.Longest),
+		HiccupLost: opt(h.Hiccup.Lost), Throttled: opt(h.Throttled), Steal: opt(h.Steal), RunDelay: opt(h.RunDelay), WallJump: opt(h.WallJump),
+	}
+}
+
+func reportPhase(p loadgen.PhaseResult) PhaseReport {
+	r := PhaseReport{
+		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
+		Cancelled: p.CancelledCount, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
+		MeanFlight: opt(p.Gauge.Mean), HeldShare: opt(p.Gauge.HeldShare),
+	}
+	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {
+		r.SteadyStart, r.SteadyEnd = &g.SteadyStart, &g.SteadyEnd
+	}
+	return r
+}
+
+// opt is a pointer to v, nil if v is not a number: absent means absent.
+func opt(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// window is where the profiling phases of the run begin and end; ok is false
+// when there was none.
+func (r *RunReport) window() (start, end int64, ok bool) {
+	for _, p := range r.Phases {
+		if p.Warmup {
+			continue
+		}
+		if !ok || p.Start < start {
+			start = p.Start
+		}
+		end, ok = max(end, p.End), true
+	}
+	return start, end, ok
+}
+
+// steady is the run's steady window, when there is exactly one profiling phase
+// and it has one: windows of several phases cannot be joined.
+func (r *RunReport) steady() (start, end int64, ok bool) {
+	var only *PhaseReport
+	for i := range r.Phases {
+		if p := &r.Phases[i]; !p.Warmup {
+			if only != nil {
+				return 0, 0, false
+			}
+			only = p
+		}
+	}
+	if only == nil || only.SteadyStart == nil {
+		return 0, 0, false
+	}
+	return *only.SteadyStart, *only.SteadyEnd, true
+}
+
+// totals adds up the profiling phases.
+func (r *RunReport) totals() (issued, ok, failed, cancelled int64) {
+	for _, p := range r.Phases {
+		if !p.Warmup {
+			issued, ok, failed, cancelled = issued+p.Issued, ok+p.OK, failed+p.Failed, cancelled+p.Cancelled
+		}
+	}
+	return issued, ok, failed, cancelled
+}
