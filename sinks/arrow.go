@@ -46,12 +46,22 @@ func arrowFields(fs []Field) []arrow.Field {
 	return out
 }
 
+// arrowSchema is the schema of a table with the file's keys, units included.
+func arrowSchema(fs []Field, meta map[string]string) *arrow.Schema {
+	m := map[string]string{"aiperf.units": unitsJSON(fs)}
+	for k, v := range meta {
+		m[k] = v
+	}
+	md := arrow.MetadataFrom(m)
+	return arrow.NewSchema(arrowFields(fs), &md)
+}
+
 // arrowSchemaKey is the value of the Parquet key ARROW:schema, from which
-// Arrow's readers learn field metadata: the schema message of an IPC stream
-// without its end mark.
-func arrowSchemaKey(fs []Field) string {
+// Arrow's readers learn field and schema metadata: the schema message of an
+// IPC stream without its end mark.
+func arrowSchemaKey(fs []Field, meta map[string]string) string {
 	var b bytes.Buffer
-	w := ipc.NewWriter(&b, ipc.WithSchema(arrow.NewSchema(arrowFields(fs), nil)))
+	w := ipc.NewWriter(&b, ipc.WithSchema(arrowSchema(fs, meta)))
 	if err := w.Close(); err != nil {
 		panic(err) // a buffer takes everything
 	}
@@ -68,8 +78,7 @@ type arrowOutput struct {
 }
 
 func newArrowOutput(out io.WriteSeeker, fs []Field, meta map[string]string) (*arrowOutput, error) {
-	md := arrow.MetadataFrom(meta)
-	schema := arrow.NewSchema(arrowFields(fs), &md)
+	schema := arrowSchema(fs, meta)
 	mem := &pool{}
 	w, err := ipc.NewFileWriter(out, ipc.WithSchema(schema), ipc.WithAllocator(mem))
 	if err != nil {

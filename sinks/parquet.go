@@ -106,7 +106,7 @@ func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]st
 		parquet.DictionaryMaxBytes(1 << 20),
 		parquet.PageBufferSize(256 << 10),
 		parquet.KeyValueMetadata("aiperf.units", unitsJSON(fs)),
-		parquet.KeyValueMetadata("ARROW:schema", arrowSchemaKey(fs)),
+		parquet.KeyValueMetadata("ARROW:schema", arrowSchemaKey(fs, meta)),
 	}
 	keys := make([]string, 0, len(meta))
 	for k := range meta {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"time"
@@ -98,20 +99,12 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 	return outs, nil
 }
 
-func newOutput(format string, a interface {
-	Write([]byte) (int, error)
-	Seek(int64, int) (int64, error)
-}, name string, fs []Field, meta map[string]string,
-) (output, error) {
+func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string) (output, error) {
 	switch format {
 	case "parquet":
 		return newParquetOutput(a, name, fs, meta), nil
 	case "arrow":
-		m := map[string]string{"aiperf.units": unitsJSON(fs)}
-		for k, v := range meta {
-			m[k] = v
-		}
-		return newArrowOutput(a, fs, m)
+		return newArrowOutput(a, fs, meta)
 	case "csv":
 		return newCSVOutput(a, fs), nil
 	}
