@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -49,9 +50,9 @@ type reader struct {
 
 // load reads the conversations of a file or of inline records.
 func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
-	osl, err := newLengths(cfg.Prompts.OSL, src.rng("prompts.osl"))
+	osl, err := newLengths("prompts.osl", cfg.Prompts.OSL, src, maxCount)
 	if err != nil {
-		return nil, fmt.Errorf("prompts.osl: %w", err)
+		return nil, err
 	}
 	r := &reader{cfg: cfg, tok: tok, osl: osl, byID: map[string]int{}, ignored: map[string]string{}}
 	if cfg.Format != "" {
@@ -64,7 +65,7 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 	} else {
 		err = r.file(cfg.Path)
 	}
-	if err != nil {
+	if err = cmp.Or(err, osl.check()); err != nil {
 		return nil, err
 	}
 	return &Set{conversations: r.conversations, warnings: r.warnings()}, nil

@@ -159,6 +159,3 @@ func weighted(weights []*float64) (func(*rand.Rand) int, error) {
 		return len(upTo) - 1
 	}, nil
 }
-
-// atLeastOne rounds a drawn length or count to a whole number from 1.
-func atLeastOne(v float64) int { return int(max(1, math.RoundToEven(v))) }

@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -13,8 +15,14 @@ import (
 // DefaultISL is the length of a synthetic prompt when none is said, in tokens.
 const DefaultISL = 550
 
-// maxText bounds the text of one set, in bytes: it is held in memory.
-const maxText = 1 << 30
+// Limits of what is held in memory.
+const (
+	maxText   = 1 << 30 // bytes of one set
+	turnSize  = 256     // bytes of a turn besides its text
+	maxTokens = 1 << 22 // of one text
+	maxTurns  = 1 << 16 // of one conversation, and texts of one turn
+	maxCount  = 1 << 40 // of anything that takes no memory
+)
 
 // sampled is how many conversations are written before their size is first
 // extrapolated to all of them.
@@ -43,15 +51,29 @@ type synthetic struct {
 
 // lengths is a distribution with the stream it draws from; nil gives 0.
 type lengths struct {
-	draw draw
-	rng  *rand.Rand
+	name  string
+	draw  draw
+	rng   *rand.Rand
+	limit float64 // what is drawn above it is a mistake and makes over
+	over  float64
 }
 
 func (l *lengths) next() int {
 	if l == nil {
 		return 0
 	}
-	return atLeastOne(l.draw(l.rng))
+	v := l.draw(l.rng)
+	if !(v <= l.limit) {
+		l.over, v = v, 1 // refused by check, so the size does not matter
+	}
+	return int(max(1, math.RoundToEven(v)))
+}
+
+func (l *lengths) check() error {
+	if l == nil || l.over == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: a value of %g is above the limit of %.0f", l.name, l.over, l.limit)
 }
 
 func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
@@ -70,6 +92,9 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 	set := &Set{}
 	for i := range n {
 		set.conversations = append(set.conversations, g.conversation(i, system))
+		if err := g.check(); err != nil {
+			return nil, err
+		}
 		if i == sampled || g.bytes > maxText {
 			if g.bytes/(i+1) > maxText/n {
 				return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text; hint: fewer entries, they are played again", n, maxText>>20)
@@ -96,31 +121,63 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 		to    **lengths
 		shape *schema.Shape
 		name  string
+		limit float64
 	}{
-		{&g.isl, isl, "prompts.isl"},
-		{&g.osl, cfg.Prompts.OSL, "prompts.osl"},
-		{&g.turns, cfg.Turns, "turns"},
-		{&g.delay, cfg.TurnDelay, "turn_delay"},
+		{&g.isl, isl, "prompts.isl", maxTokens},
+		{&g.osl, cfg.Prompts.OSL, "prompts.osl", maxCount},
+		{&g.turns, cfg.Turns, "turns", maxTurns},
+		{&g.delay, cfg.TurnDelay, "turn_delay", maxCount},
 	} {
-		made, err := newLengths(l.shape, src.rng(l.name))
+		made, err := newLengths(l.name, l.shape, src, l.limit)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", l.name, err)
+			return nil, err
 		}
 		*l.to = made
+	}
+	if err := checkSizes(&cfg); err != nil {
+		return nil, err
 	}
 	g.writer = newCorpus(tok).writer(src.rng("text"))
 	return g, g.makePool()
 }
 
-func newLengths(s *schema.Shape, r *rand.Rand) (*lengths, error) {
+func newLengths(name string, s *schema.Shape, src source, limit float64) (*lengths, error) {
 	if s == nil {
 		return nil, nil
 	}
 	d, err := drawer(s)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &lengths{d, r}, nil
+	return &lengths{name: name, draw: d, rng: src.rng(name), limit: limit}, nil
+}
+
+// checkSizes refuses fixed sizes that no server takes and no memory holds.
+func checkSizes(cfg *schema.Dataset) error {
+	p := cfg.Prefix
+	if p == nil {
+		p = &schema.Prefix{}
+	}
+	for _, c := range []struct {
+		name        string
+		size, limit int
+	}{
+		{"prompts.batch_size", cfg.Prompts.BatchSize, maxTurns},
+		{"prefix_prompts.pool_size", p.PoolSize, maxTurns},
+		{"prefix_prompts.length", p.Length, maxTokens},
+		{"prefix_prompts.shared_system_length", p.SharedSystemLength, maxTokens},
+		{"prefix_prompts.user_context_length", p.UserContextLength, maxTokens},
+	} {
+		if c.size < 0 || c.size > c.limit {
+			return fmt.Errorf("%s: %d is not within 0 and %d", c.name, c.size, c.limit)
+		}
+	}
+	return nil
+}
+
+// check reports a drawn value that was above its limit.
+func (g *synthetic) check() error {
+	return cmp.Or(g.isl.check(), g.osl.check(), g.turns.check(), g.delay.check())
 }
 
 // makePool writes the prefix prompts.
@@ -131,6 +188,10 @@ func (g *synthetic) makePool() error {
 	}
 	if p.PoolSize <= 0 || p.Length <= 0 {
 		return fmt.Errorf("prefix_prompts: pool_size %d and length %d must both be above 0", p.PoolSize, p.Length)
+	}
+	const usual = 5 // bytes of a token
+	if p.PoolSize > maxText/usual/p.Length {
+		return fmt.Errorf("prefix_prompts: %d prompts of %d tokens are more than %d MiB of text", p.PoolSize, p.Length, maxText>>20)
 	}
 	for range p.PoolSize {
 		g.pool = append(g.pool, g.writer.text(p.Length))
@@ -161,6 +222,7 @@ func (g *synthetic) conversation(i int, system string) Conversation {
 	context := ""
 	if p := g.cfg.Prefix; p != nil && p.UserContextLength > 0 {
 		context = g.writer.text(p.UserContextLength)
+		g.bytes += len(context)
 	}
 	for t := range c.Turns {
 		c.Turns[t] = g.turn(t == 0)
@@ -178,6 +240,7 @@ func (g *synthetic) turn(first bool) Turn {
 		t.ISL += int64(n)
 		g.bytes += len(text)
 	}
+	g.bytes += turnSize
 	if !g.writer.additive {
 		t.ISL = countTexts(g.tok, t.Texts)
 	}
