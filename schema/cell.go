@@ -123,6 +123,9 @@ func (d *Document) checkBody(c *cell) Errors {
 				continue
 			}
 			n = objectNode(Origin{Source: "default"})
+			if l := d.index["benchmark."+name]; !l.has(isObject) {
+				n = l.filled("")
+			}
 		}
 		js, errs := d.bodyMember(c, name, n)
 		bad = append(bad, errs...)

@@ -1,5 +1,147 @@
 package schema
 
-import "io"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
 
-func (d *Document) Explain(w io.Writer, paths ...string) error { return nil }
+// Explain prints path, value and origin of every leaf of the experiment, or of
+// those at and below the given paths; secrets are masked. With a sweep the
+// body is that of the first point, and axes are said to be such.
+func (d *Document) Explain(w io.Writer, paths ...string) error {
+	c := d.first
+	if c == nil {
+		var bad Errors
+		if c, bad = d.cell(d.firstPoint()); bad != nil {
+			return bad.sorted()
+		}
+	}
+	var want []string
+	for _, p := range paths {
+		path := Canonical(p)
+		if hint, ok := d.index.knownPath(path); !ok {
+			return Errors{{Path: p, Message: "unknown field", Hint: hint, unknown: true}}
+		}
+		want = append(want, path)
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	e := explainer{d: d, c: c, want: want, out: out}
+	if err := e.body(); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// firstPoint is the first value of every axis; the first scenario.
+func (d *Document) firstPoint() []Assignment {
+	var point []Assignment
+	for _, a := range d.sweep.Axes {
+		point = append(point, Assignment{Path: a.Path, Value: a.Values[0], Origin: a.Origin})
+	}
+	if len(d.sweep.Scenarios) > 0 {
+		point = append(point, d.sweep.Scenarios[0].Assignments...)
+	}
+	return point
+}
+
+type explainer struct {
+	d    *Document
+	c    *cell
+	want []string
+	out  io.Writer
+}
+
+// body prints the envelope as written and the body as resolved: what the tree
+// does not hold is a default of the schema.
+func (e explainer) body() error {
+	for _, f := range e.c.root.fields {
+		if f.name != "benchmark" {
+			f.value.leaves(f.name, func(path string, n *node) { e.row(path, n.String(), n.origin) })
+		}
+	}
+	dec := json.NewDecoder(bytes.NewReader(e.c.resolved.JSON))
+	dec.UseNumber()
+	var body any
+	if err := dec.Decode(&body); err != nil {
+		return err
+	}
+	e.value("benchmark", body)
+	return nil
+}
+
+func (e explainer) value(path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		l := e.d.index.at(path)
+		for _, k := range keyOrder(v, l) {
+			e.value(join(path, k), v[k])
+		}
+	case []any:
+		if len(v) == 0 {
+			e.leaf(path, "[]")
+		}
+		for i, it := range v {
+			e.value(join(path, strconv.Itoa(i)), it)
+		}
+	case string:
+		e.leaf(path, strconv.Quote(v))
+	default:
+		e.leaf(path, fmt.Sprint(v))
+	}
+}
+
+func (e explainer) leaf(path, text string) {
+	at := Origin{Where: "default"}
+	if n := e.c.root.at(path); n != nil && n.origin.Where != "" {
+		at = n.origin
+	}
+	if e.d.index.at(path).has(isSecret) && at.Text != "" {
+		at.Text = mask
+	}
+	e.row(path, text, at)
+}
+
+func (e explainer) row(path, text string, at Origin) {
+	if e.d.index.at(path).has(isSecret) {
+		text = mask
+	}
+	if len(e.want) > 0 && !e.wanted(path) {
+		return
+	}
+	fmt.Fprintf(e.out, "%s\t%s\t%s\n", e.c.root.shown(path), text, at)
+}
+
+func (e explainer) wanted(path string) bool {
+	shown := e.c.root.shown(path)
+	for _, w := range e.want {
+		for _, p := range []string{path, shown} {
+			if p == w || strings.HasPrefix(p, w+".") {
+				return true
+			}
+		}
+	}
+	// datasets.default and phases.profiling mean the one there is
+	for _, w := range e.want {
+		if n := e.c.root.at(w); n != nil && e.c.root.at(path) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// String is the place, and what stood there when a step changed it.
+func (o Origin) String() string {
+	s := o.Where
+	if o.Source == "axis" {
+		s += " (axis)"
+	}
+	if o.Text != "" {
+		s += " (" + short(maskURL(o.Text)) + ")"
+	}
+	return s
+}

@@ -19,10 +19,21 @@ type Option struct {
 	Deprecated string // what to use instead, and why
 	// Unsupported says that the field is declared and not built yet.
 	Unsupported bool
-	Do          string // name of the row in flagActions for a flag that sets more than its path
+	Do          string // name of the row in flagActions, for a flag that sets more than its path
 	At          string // member of the field the flag sets: mean, stddev
 }
 
 // Options are the flags in schema order. They come from a generated table, so
 // that help, completion and parsing need no CUE.
 func Options() []Option { return options }
+
+// Groups are the headings of help, in the order of Options.
+func Groups() []string {
+	var out []string
+	for _, o := range options {
+		if !contains(out, o.Group) {
+			out = append(out, o.Group)
+		}
+	}
+	return out
+}

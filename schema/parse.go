@@ -1,7 +1,142 @@
 package schema
 
-func (o Option) Parse(name string, words []string) ([]Assignment, error) { return nil, nil }
-func ParseSet(text string) (Assignment, error)                           { return Assignment{}, nil }
-func CUE() []byte                                                        { return nil }
-func JSONSchema() ([]byte, error)                                        { return nil, nil }
-func Vendor(dir string) error                                            { return nil }
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Parse reads the words of a flag that was typed as name; a flag that may be
+// repeated gets the words of all its repetitions at once. A comma list on a
+// Sweep option gives one assignment that is an axis. Values are checked later,
+// with everything else.
+func (o Option) Parse(name string, words []string) ([]Assignment, error) {
+	at := Origin{Source: "flag", Where: dashed(name)}
+	if act := action(o.Do); act != nil {
+		out, err := act(o, at, words)
+		if err != nil {
+			return nil, Errors{{Path: o.Path, Place: at.Where, Message: err.Error(), Hint: hintOf(err)}}
+		}
+		return out, nil
+	}
+	return o.assign(at, words)
+}
+
+// dashed is a flag as it is typed.
+func dashed(name string) string {
+	switch {
+	case strings.HasPrefix(name, "-"):
+		return name
+	case len(name) == 1:
+		return "-" + name
+	}
+	return "--" + name
+}
+
+func (o Option) assign(at Origin, words []string) ([]Assignment, error) {
+	one := func(v any) []Assignment { return []Assignment{{Path: o.Path, Value: v, Origin: at}} }
+	switch {
+	case o.Kind == "bool" && len(words) == 0:
+		return one(strings.TrimLeft(at.Where, "-") != o.Neg || o.Neg == ""), nil
+	case o.Many:
+		return one(o.values(words)), nil
+	case len(words) != 1:
+		return nil, Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("takes one value, got %d", len(words))}}
+	case o.Sweep && strings.Contains(words[0], ","):
+		values := o.points(words[0])
+		if len(values) == 1 {
+			return one(values[0]), nil
+		}
+		if len(values) == 0 {
+			return nil, Errors{{Path: o.Path, Place: at.Where, Message: "a list without values"}}
+		}
+		return []Assignment{{Path: o.Path, Value: values, Axis: true, Origin: at}}, nil
+	}
+	return one(o.value(words[0])), nil
+}
+
+// value is one word as the field takes it; what is no number stays a word, and
+// is refused with the field's other rules.
+func (o Option) value(word string) any {
+	switch o.Kind {
+	case "string":
+		return word
+	case "bool":
+		return coerce(word, true)
+	}
+	return coerce(word, false)
+}
+
+func (o Option) values(words []string) []any {
+	out := []any{}
+	for _, w := range words {
+		parts := []string{w}
+		if o.Split {
+			parts = strings.Split(w, ",")
+		}
+		for _, p := range parts {
+			if p = strings.TrimSpace(p); p != "" || !o.Split {
+				out = append(out, o.value(p))
+			}
+		}
+	}
+	return out
+}
+
+// points are the values of a comma list; spaces and empty elements do no
+// harm. Widths of distributions are numbers with a fraction, as in AIPerf,
+// whose labels show it.
+func (o Option) points(list string) []any {
+	var out []any
+	for w := range strings.SplitSeq(list, ",") {
+		if w = strings.TrimSpace(w); w == "" {
+			continue
+		}
+		v := o.value(w)
+		if i, ok := v.(int64); ok && o.Kind == "number" && o.At != "mean" {
+			v = float64(i)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// ParseSet reads path=value; the value is YAML (a scalar, or a list or mapping
+// in one line).
+func ParseSet(text string) (Assignment, error) {
+	at := Origin{Source: "set", Where: "--set"}
+	path, value, ok := strings.Cut(text, "=")
+	if path = strings.TrimSpace(path); !ok || path == "" {
+		return Assignment{}, Errors{{Place: at.Where, Message: fmt.Sprintf("expected path=value, got %q", text), Hint: "such as --set concurrency=8"}}
+	}
+	at.Where = "--set " + path
+	var doc yaml.Node
+	if err := decodeYAML(yaml.NewDecoder(strings.NewReader(value)), &doc); err != nil || len(doc.Content) == 0 {
+		if strings.TrimSpace(value) == "" {
+			return Assignment{Path: Canonical(path), Value: "", Origin: at}, nil
+		}
+		return Assignment{}, Errors{{Place: at.Where, Message: fmt.Sprintf("%q is not a value in YAML", short(value))}}
+	}
+	if bad := guardYAML("--set", &doc); bad != nil {
+		return Assignment{}, Errors{{Place: at.Where, Message: bad[0].Message}}
+	}
+	r := yamlReader{name: "--set"}
+	n := r.node(doc.Content[0])
+	if r.bad != nil {
+		return Assignment{}, Errors{{Place: at.Where, Message: r.bad[0].Message}}
+	}
+	a := Assignment{Path: Canonical(path), Value: n.plain(), Origin: at}
+	if n.kind == list && axisPath(a.Path) {
+		a.Axis = len(n.items) > 0
+	}
+	return a, nil
+}
+
+// axisPath tells whether a list at path can only be an axis: the field takes
+// one value.
+func axisPath(path string) bool {
+	_, last := cut(path)
+	return strings.HasPrefix(path, "benchmark.phases.") && slices.Contains(phaseAliases, last) || last == "isl" || last == "osl" || last == "mean"
+}
