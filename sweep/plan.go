@@ -23,6 +23,8 @@ type Document interface {
 	Names(point []schema.Assignment) (map[string]any, error)
 }
 
+var _ Document = (*schema.Document)(nil)
+
 // Plan is everything that will be run, in order.
 type Plan struct {
 	Name            string

@@ -1,0 +1,43 @@
+package sweep_test
+
+import (
+	"testing"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	d := three(5)
+	d.phases = []schema.Phase{{Name: "profiling", Type: "constant", Rate: 10, Requests: 1000}}
+	d.sweep.CooldownSeconds = 1
+	if got, want := expand(t, d).Size(), "3 cells × 5 trials = 15 runs, 15,000 requests, at least 25m0s (+ cooldown 14s)"; got != want {
+		t.Errorf("Size() = %q, want %q", got, want)
+	}
+	open := &document{phases: []schema.Phase{{Type: "concurrency", Duration: schema.Seconds(5)}}}
+	if got, want := expand(t, open).Size(), "1 cell, at least 5s"; got != want {
+		t.Errorf("Size() = %q, want %q", got, want)
+	}
+}
+
+func TestArtifactName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kind  string
+		phase schema.Phase
+		want  string
+	}{
+		{"chat", schema.Phase{Type: "concurrency", Concurrency: 4}, "Qwen_Qwen3-0.6B-openai-chat-concurrency4"},
+		{"completions", schema.Phase{Type: "poisson", Rate: 5}, "Qwen_Qwen3-0.6B-openai-completions-request_rate5.0"},
+		{"chat", schema.Phase{Type: "constant", Rate: 2.5, Concurrency: 3}, "Qwen_Qwen3-0.6B-openai-chat-concurrency3-request_rate2.5"},
+		{"chat", schema.Phase{Type: "user_centric", Rate: 2, Users: 4}, "Qwen_Qwen3-0.6B-openai-chat-user_centric-users4-qps2.0"},
+		{"nim_rankings", schema.Phase{Type: "fixed_schedule"}, "Qwen_Qwen3-0.6B-nim_rankings-fixed_schedule"},
+	} {
+		p := expand(t, &document{phases: []schema.Phase{{Kind: "warmup", Type: "concurrency", Concurrency: 99}, c.phase}})
+		body := &p.Cells[0].Resolved.Benchmark
+		body.Models.Items, body.Endpoint.Type = []schema.Model{{Name: "Qwen/Qwen3-0.6B"}}, c.kind
+		if got := p.ArtifactName(); got != c.want {
+			t.Errorf("ArtifactName() = %q, want %q", got, c.want)
+		}
+	}
+}
