@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -20,6 +22,7 @@ type Evidence struct {
 	Journaled    int64  // records written
 	Emitted      int64  // records handed over by the engine
 	SinkError    string
+	Errors       map[[2]string]int64 // kind and message → how often
 }
 
 // PhaseEvidence is one profiling phase.
@@ -46,7 +49,7 @@ type residence struct{ sent, end int64 }
 
 // newEvidence prepares for the phases of res; warmups count for nothing.
 func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host}
+	e := &Evidence{Host: host, Errors: map[[2]string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
 			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})
@@ -58,11 +61,43 @@ func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 // Add takes one record. Records may come in any order.
 func (e *Evidence) Add(r *record.Record) {
 	e.Journaled++
+	if r.Failed() && !r.Warmup {
+		if key := [2]string{failureKind(r), r.ErrorMessage}; len(e.Errors) < maxKinds || e.Errors[key] > 0 {
+			e.Errors[key]++
+		}
+	}
 	for _, p := range e.Phases {
 		if p.Result.Name == r.Phase && !r.Warmup {
 			p.add(r)
 		}
 	}
+}
+
+// maxKinds bounds the different failures that are told apart: a server may put
+// an id into every message.
+const maxKinds = 1000
+
+// failureKind is the short word for a failure: "http_error 503".
+func failureKind(r *record.Record) string {
+	switch {
+	case r.HTTPStatus != record.None && r.Status == record.HTTPError:
+		return fmt.Sprintf("%s %d", r.Status, r.HTTPStatus)
+	case r.ErrorKind != "" && r.ErrorKind != string(r.Status):
+		return string(r.Status) + " " + r.ErrorKind
+	}
+	return string(r.Status)
+}
+
+// frequent are the n most frequent failures.
+func (e *Evidence) frequent(n int) []ErrorCount {
+	var out []ErrorCount
+	for k, c := range e.Errors {
+		out = append(out, ErrorCount{k[0], k[1], c})
+	}
+	slices.SortFunc(out, func(a, b ErrorCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind+a.Message, b.Kind+b.Message))
+	})
+	return out[:min(n, len(out))]
 }
 
 func (p *PhaseEvidence) add(r *record.Record) {

@@ -34,10 +34,8 @@ func (r *runner) finish() error {
 	if err != nil {
 		return err
 	}
-	if r.opt.Summary != nil {
-		if err := r.opt.Summary(res); err != nil {
-			return err
-		}
+	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.path, "summary.md")); err != nil {
+		return err
 	}
 	if err := r.dir.journal.add(event{Event: "end", Plan: r.plan.Hash}); err != nil {
 		return err

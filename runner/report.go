@@ -33,6 +33,14 @@ type RunReport struct {
 	Cancelled  string        `json:"cancelled,omitempty"` // why the run ended early
 	AllFailed  bool          `json:"all_failed,omitempty"`
 	FirstError string        `json:"first_error,omitempty"`
+	Errors     []ErrorCount  `json:"errors,omitempty"` // the most frequent, at most ten
+}
+
+// ErrorCount is one kind of failure with the server's own words.
+type ErrorCount struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Count   int64  `json:"count"`
 }
 
 // PhaseReport is what one phase did; times in ns since Started.

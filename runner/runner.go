@@ -27,9 +27,6 @@ type Options struct {
 	Exe         string // this program, to start the built-in server from
 	Version     string
 	Origins     []string // every setting with its origin, for resolved.json
-	// Summary writes the report for people into the result directory, before
-	// the manifest closes it.
-	Summary func(*Result) error
 	// Live takes the engine's snapshots of the run in progress, about twice a second.
 	Live func(loadgen.Snapshot)
 	// Notify, if set, is told before each run and after it.

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+const rootHelp = `aiperf measures LLM inference servers and shows its work: every result
+carries a verdict on its own measurement.
+
+Start with
+  aiperf run examples/experiments/quickstart.cue      a matrix on the built-in server
+  aiperf profile -m MODEL -u URL --streaming --concurrency 8
+  aiperf config init > my.cue                         a commented experiment to edit
+
+Commands{{range .VisibleCommands}}
+  {{printf "%-12s" .Name}} {{.Usage}}{{end}}
+
+aiperf COMMAND --help tells more. Exit codes: 0 success, 1 the run failed,
+2 usage, 3 a gate was missed, 4 the measurement is INVALID, 130 interrupted.
+`
+
+// help answers --help, --help-all and --help WORD. done says that it did.
+func (a *app) help(c command, words []string) (done bool, err error) {
+	i := slices.IndexFunc(words, func(w string) bool { return w == "--help" || w == "-h" || w == "--help-all" })
+	if end := slices.Index(words, "--"); i < 0 || end >= 0 && end < i {
+		return false, nil
+	}
+	var word string
+	if i+1 < len(words) {
+		word = strings.TrimLeft(words[i+1], "-")
+	}
+	switch {
+	case words[i] == "--help-all":
+		c.helpAll(a.Out)
+	case word != "":
+		return true, c.helpWord(a.Out, word)
+	default:
+		c.helpShort(a.Out)
+	}
+	return true, nil
+}
+
+// helpShort fits a screen: what the command is for, its own flags and, where
+// settings are flags, the commonest of them.
+func (c command) helpShort(w io.Writer) {
+	fmt.Fprintln(w, strings.TrimSpace(c.help))
+	if len(c.flags) > 0 {
+		fmt.Fprintln(w, "\nOptions")
+		for _, f := range c.flags {
+			f.print(w)
+		}
+	}
+	if !c.settings {
+		return
+	}
+	fmt.Fprintln(w, "\nCommon settings")
+	for _, o := range schema.Options() {
+		if slices.Contains(common, o.Names[0]) {
+			printOption(w, o, false)
+		}
+	}
+	fmt.Fprintf(w, "\n--help-all lists all %d settings; --help WORD searches them.\n", len(schema.Options()))
+}
+
+// common are the settings that most command lines use.
+var common = []string{
+	"model-names", "url", "endpoint-type", "streaming", "api-key", "concurrency", "request-rate", "arrival-pattern",
+	"request-count", "benchmark-duration", "warmup-request-count", "prompt-input-tokens-mean", "prompt-output-tokens-mean",
+	"num-dataset-entries", "input-file", "tokenizer", "goodput", "num-profile-runs", "random-seed", "output-artifact-dir",
+}
+
+// helpAll lists everything, under the headings of the schema.
+func (c command) helpAll(w io.Writer) {
+	c.helpShort(w)
+	group := ""
+	for _, o := range c.options() {
+		if o.Hidden {
+			continue
+		}
+		if o.Group != group {
+			group = o.Group
+			fmt.Fprintf(w, "\n%s\n", group)
+		}
+		printOption(w, o, true)
+	}
+}
+
+// helpWord lists the flags that have word in a name or in what they do.
+func (c command) helpWord(w io.Writer, word string) error {
+	found := 0
+	for _, f := range c.flags {
+		if strings.Contains(f.Name+" "+strings.ToLower(f.Doc), strings.ToLower(word)) {
+			f.print(w)
+			found++
+		}
+	}
+	for _, o := range c.options() {
+		text := strings.Join(o.Names, " ") + " " + o.Short + " " + o.Doc + " " + o.Path
+		if strings.Contains(strings.ToLower(text), strings.ToLower(strings.ReplaceAll(word, "_", "-"))) {
+			printOption(w, o, true)
+			found++
+		}
+	}
+	if found == 0 {
+		return &usageError{fmt.Sprintf("no flag of %s has to do with %q", c.name, word), "aiperf " + c.name + " --help-all lists all"}
+	}
+	return nil
+}
+
+func (f switchFlag) print(w io.Writer) {
+	name := "--" + f.Name
+	if f.Short != "" {
+		name = "-" + f.Short + ", " + name
+	}
+	if f.Arg != "" {
+		name += " " + f.Arg
+	}
+	printTwo(w, name, f.Doc)
+}
+
+// printOption prints names, value, doc and what is known about the value.
+func printOption(w io.Writer, o schema.Option, all bool) {
+	names := []string{}
+	if o.Short != "" {
+		names = append(names, "-"+o.Short)
+	}
+	shown := o.Names
+	if !all && len(shown) > 1 { // the shortest name is the one people type
+		shown = []string{slices.MinFunc(o.Names, func(a, b string) int { return len(a) - len(b) })}
+	}
+	for _, n := range shown {
+		names = append(names, "--"+n)
+	}
+	if o.Neg != "" && all {
+		names = append(names, "--"+o.Neg)
+	}
+	left := strings.Join(names, ", ")
+	if o.Kind != "bool" {
+		left += " " + strings.ToUpper(o.Kind)
+	}
+	right := strings.TrimSuffix(strings.TrimSpace(o.Doc), ".")
+	var notes []string
+	if o.Unit != "" {
+		notes = append(notes, "in "+o.Unit)
+	}
+	if len(o.Enum) > 0 && (all || len(o.Enum) <= 4) {
+		notes = append(notes, strings.Join(o.Enum, "|"))
+	}
+	if o.Default != "" {
+		notes = append(notes, "default "+o.Default)
+	}
+	if o.Sweep {
+		notes = append(notes, "a,b,c sweeps")
+	}
+	if o.Unsupported {
+		notes = append(notes, "not supported yet")
+	}
+	if o.Deprecated != "" {
+		notes = append(notes, "deprecated: "+o.Deprecated)
+	}
+	if len(notes) > 0 {
+		right += " (" + strings.Join(notes, "; ") + ")"
+	}
+	printTwo(w, left, right)
+}
+
+// printTwo prints a name and its text, the text wrapped at 80 columns.
+func printTwo(w io.Writer, left, right string) {
+	const column, width = 30, 80
+	line := "  " + left
+	if len([]rune(line)) >= column-1 {
+		fmt.Fprintln(w, line)
+		line = ""
+	}
+	pad := func() { line += strings.Repeat(" ", max(column-len([]rune(line)), 0)) }
+	pad()
+	for _, word := range strings.Fields(right) {
+		if len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = ""
+			pad()
+		}
+		line += word + " "
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}

@@ -1,0 +1,51 @@
+// Command aiperf measures LLM inference servers. This package holds arguments,
+// streams, signals and exit codes and nothing else: each subcommand is one
+// file with its help, its flags and one function of plain Go values.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes. They are documented in docs/exit-codes.md and never reused.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // the run failed: every request failed, or results were lost
+	exitUsage       = 2   // the command line or the experiment is wrong; nothing was sent
+	exitGate        = 3   // a gate or SLO was missed
+	exitInvalid     = 4   // the measurement is INVALID
+	exitInterrupted = 130 // interrupted; partial results were written, marked so
+)
+
+func main() {
+	// Two contexts: the first interrupt ends issue, the second ends hard.
+	issue, stopIssuing := context.WithCancelCause(context.Background())
+	hard, stopAll := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 3) // a third must not be lost while the second is handled
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		stopIssuing(interrupt{<-signals})
+		stopAll(interrupt{<-signals})
+		<-signals
+		os.Exit(exitInterrupted)
+	}()
+	signal.Ignore(syscall.SIGPIPE)
+	os.Exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// interrupt is the cause of a context that a signal ended.
+type interrupt struct{ os.Signal }
+
+func (i interrupt) Error() string { return i.String() }
+
+// stdio is the three streams of a command. Out holds the result and nothing
+// else; Err holds the rest.
+type stdio struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+}

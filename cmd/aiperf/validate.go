@@ -1,0 +1,33 @@
+package main
+
+import "fmt"
+
+var validateCommand = command{
+	name: "validate", usage: "check an experiment and say all its mistakes; or verify a result directory",
+	help: `aiperf validate FILE|DIR checks without sending anything.
+
+  aiperf validate sweep.cue
+  aiperf validate results/quickstart-20261121T093000Z    every file against the manifest
+
+FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when all
+is well, 2 when the experiment is wrong, 1 when a result directory is damaged.`,
+	flags: []switchFlag{setFlag, lenient, strict}, settings: true,
+	run: func(a *app, p *parsed) error {
+		file, err := onlyFile(p, "aiperf validate FILE")
+		if err != nil {
+			return err
+		}
+		if isDir(file) {
+			return a.validateResults(file)
+		}
+		doc, plan, err := a.expand("validate", file, p)
+		if err != nil {
+			return err
+		}
+		if err := supported(doc); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, plan.Size())
+		return nil
+	},
+}
