@@ -216,8 +216,9 @@ func (p *phase) cutShort(pl *play, turn int, at int64, why string) {
 
 // step sends what may be sent now and tells when to come back.
 func (p *phase) step(now int64) (next int64) {
-	p.sessions.grow(p.start, now-p.start)
-	p.prefill.grow(p.start, now-p.start)
+	for _, l := range [...]*limit{&p.sessions, &p.prefill, &p.wire} {
+		l.grow(p.start, now-p.start)
+	}
 	p.collect(now)
 	p.stopIfDue(now)
 	for p.delayed.Len() > 0 && p.delayed[0].due <= now {

@@ -316,8 +316,8 @@ func (d *driver) play(ctx context.Context) (begun []*phase, err error) {
 		if e.interrupted.Load() {
 			break
 		}
-		if err := d.prepare(ctx, p); err != nil {
-			return begun, err
+		if err = d.prepare(ctx, p); err != nil {
+			break
 		}
 		if i > 0 && p.cfg.Seamless {
 			p.pred = d.phases[i-1]
@@ -339,7 +339,7 @@ func (d *driver) play(ctx context.Context) (begun []*phase, err error) {
 		}
 		return true
 	})
-	return begun, nil
+	return begun, err
 }
 
 // result sums the phases up.

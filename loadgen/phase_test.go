@@ -1,0 +1,537 @@
+package loadgen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// fixedLatency answers everything after d.
+func fixedLatency(d time.Duration) func(*transport.Exchange) time.Duration {
+	return func(*transport.Exchange) time.Duration { return d }
+}
+
+func TestClosedLoop(t *testing.T) {
+	t.Parallel()
+	// Request i takes (i+1)·10 ms: three slots, each used again at once.
+	w := &world{latency: func(x *transport.Exchange) time.Duration {
+		return time.Duration(x.User.(*request).id+1) * 10 * msec
+	}}
+	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 3, Requests: 6}))
+	if diff := cmp.Diff(millis(0, 0, 0, 10, 20, 30), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	// The last three end at 10+40, 20+50, 30+60 ms.
+	p := out.result.Phases[0]
+	if p.Stop != "requests" || p.End != int64(90*msec) || p.Gauge.Max != 3 || p.Target != 3 {
+		t.Errorf("stop %s, end %v, max %d, target %d; want requests, 90ms, 3, 3", p.Stop, time.Duration(p.End), p.Gauge.Max, p.Target)
+	}
+	// 3·50 + 2·20 + 1·20 over 90 ms; three in flight all the time until the last send.
+	if g := p.Gauge; fmt.Sprintf("%.4f %.2f %.2f", g.Mean, g.HeldShare, g.SteadyMean) != "2.3333 1.00 3.00" ||
+		g.SteadyStart != 0 || g.SteadyEnd != int64(50*msec) {
+		t.Errorf("gauge %+v, want mean 2.3333, held 1, steady 3 in 0..50 ms", g)
+	}
+	for _, r := range out.records {
+		if want := max(0, r.Sent); r.Intended != want || r.Admitted != want {
+			t.Errorf("request %d: intended %d, admitted %d, sent %d: all are the end of the slot's previous request", r.RequestID, r.Intended, r.Admitted, r.Sent)
+		}
+	}
+}
+
+func TestOpenLoopIsNotHeldUpByAnswers(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(time.Second)}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 5}))
+	if diff := cmp.Diff(millis(10, 20, 30, 40, 50), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	if p := out.result.Phases[0]; p.Rate != 100 || p.Target != 0 || p.Gauge.Max != 5 {
+		t.Errorf("rate %v, target %d, max %d; want 100, 0, 5", p.Rate, p.Target, p.Gauge.Max)
+	}
+}
+
+// 100/s, two slots, 25 ms each: arrival i waits for a slot, in order, and is
+// never re-anchored.
+func TestCapQueues(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(25 * msec)}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 6, Concurrency: 2}))
+	if diff := cmp.Diff(millis(10, 20, 35, 45, 60, 70), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	var waits []float64
+	for _, r := range out.records {
+		waits = append(waits, r.AdmissionWait())
+	}
+	if diff := cmp.Diff([]float64{0, 0, 5, 5, 10, 10}, waits); diff != "" {
+		t.Errorf("admission waits in ms (-want +got):\n%s", diff)
+	}
+}
+
+func TestCapSkips(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(25 * msec)}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 4, Concurrency: 2, OnCap: "skip"}))
+	if diff := cmp.Diff(millis(10, 20, 40, 50), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"on_cap": 1}, out.result.Phases[0].Skipped); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+}
+
+func TestDurationAndGrace(t *testing.T) {
+	t.Parallel()
+	// Four requests go out before 45 ms. Grace ends at 65 ms: those of 10, 20
+	// and 30 ms (35 ms each) are in, the one of 40 ms is cut off.
+	w := &world{latency: fixedLatency(35 * msec)}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(0.045), GracePeriod: schema.Seconds(0.02)}))
+	if diff := cmp.Diff(millis(10, 20, 30, 40), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	last := out.records[3]
+	if last.Status != record.Cancelled || last.InWindow || last.End != int64(65*msec) || last.ErrorKind != "grace_over" {
+		t.Errorf("last: %s %s, in window %v, end %d; want cancelled at 65 ms, outside", last.Status, last.ErrorKind, last.InWindow, last.End)
+	}
+	if p := out.result.Phases[0]; p.OK != 3 || p.CancelledCount != 1 || p.Stop != "duration" {
+		t.Errorf("ok %d, cancelled %d, stop %s", p.OK, p.CancelledCount, p.Stop)
+	}
+}
+
+func TestArrivalsWaitingAtTheEndAreCounted(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(time.Second)}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(0.1), Concurrency: 4}))
+	// Due at 10..90 ms (100 is too late): four sent, five waiting.
+	if diff := cmp.Diff(map[string]int64{"stopped": 5}, out.result.Phases[0].Skipped); diff != "" {
+		t.Errorf("skipped (-want +got):\n%s", diff)
+	}
+}
+
+func TestInFlightAndPrefillLimits(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(100 * msec), content: 30 * msec}
+	w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 4, PrefillConcurrency: 2, Requests: 5}))
+	// Two prefill at once; content frees the prefill slot after 30 ms.
+	if diff := cmp.Diff(millis(0, 0, 30, 30, 100), w.offsets()); diff != "" {
+		t.Errorf("prefill limit, sent at (-want +got):\n%s", diff)
+	}
+	w = &world{latency: fixedLatency(100 * msec)}
+	w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, InFlight: 2, Requests: 5}))
+	if diff := cmp.Diff(millis(10, 20, 110, 120, 210), w.offsets()); diff != "" {
+		t.Errorf("in_flight limit, sent at (-want +got):\n%s", diff)
+	}
+}
+
+func TestClosedLoopOverInFlightAlone(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(10 * msec)}
+	out := w.play(t, job(t, schema.Phase{Type: "concurrency", InFlight: 2, Requests: 5}))
+	if diff := cmp.Diff(millis(0, 0, 10, 10, 20), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	if r := out.records[4]; r.Intended != int64(20*msec) || out.result.Phases[0].Target != 2 {
+		t.Errorf("last intended at %v, target %d; want 20ms, 2", time.Duration(r.Intended), out.result.Phases[0].Target)
+	}
+}
+
+func TestConcurrencyRamp(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(time.Second)}
+	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 3, Requests: 4, ConcurrencyRamp: &schema.Ramp{Duration: 0.1}}))
+	if diff := cmp.Diff(millis(0, 50, 100, 1000), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	if g := out.result.Phases[0].Gauge; g.SteadyStart != int64(100*msec) {
+		t.Errorf("steady from %v, want from the end of the ramp", time.Duration(g.SteadyStart))
+	}
+	for _, r := range out.records {
+		if r.Intended != r.Sent {
+			t.Errorf("request %d: intended %v, sent %v", r.RequestID, time.Duration(r.Intended), time.Duration(r.Sent))
+		}
+	}
+}
+
+func TestPrefillRamp(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(time.Second)}
+	w.play(t, job(t, schema.Phase{
+		Type: "concurrency", Concurrency: 3, PrefillConcurrency: 2, Requests: 3,
+		PrefillRamp: &schema.Ramp{Duration: 0.2},
+	}))
+	if diff := cmp.Diff(millis(0, 200, 1000), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+}
+
+// One conversation of three turns at a time; answers are threaded, think time
+// runs from the end of the answer.
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(10 * msec)}
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
+	j.Set = inline(t, "multi_turn", []any{
+		map[string]any{"session_id": "a", "turns": []any{map[string]any{"text": "one"}, map[string]any{"text": "two", "delay": 500}}},
+		map[string]any{"session_id": "b", "turns": []any{map[string]any{"text": "three"}}},
+	})
+	out := w.play(t, j)
+	if diff := cmp.Diff(millis(0, 510, 520), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	want := `"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"ok"},{"role":"user","content":"two"}]`
+	if !strings.Contains(w.sent[1].body, want) {
+		t.Errorf("second turn %s\nwant in it %s", w.sent[1].body, want)
+	}
+	if w.sent[0].session != w.sent[1].session || w.sent[1].session == w.sent[2].session {
+		t.Errorf("sessions %v %v %v: want the first two equal", w.sent[0].session, w.sent[1].session, w.sent[2].session)
+	}
+	r := out.records[1]
+	if r.Turn != 1 || r.ConversationID != "a" || r.Intended != int64(510*msec) || r.ISL != int64(len("one ok two")) {
+		t.Errorf("turn %d of %s, intended %v, ISL %d; want 1, a, 510ms, %d", r.Turn, r.ConversationID, time.Duration(r.Intended), r.ISL, len("one ok two"))
+	}
+	if p := out.result.Phases[0]; p.Stop != "sessions" || p.Issued != 3 || p.Gauge.HeldShare != 1 {
+		t.Errorf("stop %s, issued %d, held %v; want sessions, 3, 1 (think time holds the session)", p.Stop, p.Issued, p.Gauge.HeldShare)
+	}
+}
+
+func TestRequestCountCutsOrFinishes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		onCount string
+		issued  int64
+		skipped map[string]int64
+	}{
+		{"", 4, map[string]int64{"conversation_cut": 2}},
+		{"finish", 6, map[string]int64{}},
+	} {
+		w := &world{}
+		j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 4, OnCount: c.onCount})
+		j.Set = conversations(t, 3, 3)
+		out := w.play(t, j)
+		p := out.result.Phases[0]
+		if p.Issued != c.issued || p.Stop != "requests" || !cmp.Equal(p.Skipped, c.skipped) {
+			t.Errorf("on_count %q: issued %d, stop %s, skipped %v; want %d, requests, %v", c.onCount, p.Issued, p.Stop, p.Skipped, c.issued, c.skipped)
+		}
+	}
+}
+
+// In a rate mode every turn waits for an arrival, a waiting turn goes before a
+// new session, and think time is over before the turn queues.
+func TestTurnsTakeArrivals(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(15 * msec)}
+	j := job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 6})
+	j.Set = conversations(t, 2, 2, 2, 2)
+	w.play(t, j)
+	var order []string
+	first := map[string]int{}
+	for _, s := range w.sent {
+		if _, ok := first[s.session]; !ok {
+			first[s.session] = len(first)
+		}
+		order = append(order, fmt.Sprintf("%v:%d.%d", s.at, first[s.session], s.turn))
+	}
+	// Session 0 answers at 25 ms: its second turn takes the arrival at 30 ms.
+	want := []string{"10ms:0.0", "20ms:1.0", "30ms:0.1", "40ms:1.1", "50ms:2.0", "60ms:3.0"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+}
+
+func TestFixedSchedule(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(700 * msec)}
+	j := job(t, schema.Phase{Type: "fixed_schedule", AutoOffset: ptr(true)})
+	j.Set = inline(t, "multi_turn", []any{
+		map[string]any{"session_id": "a", "turns": []any{
+			map[string]any{"text": "1", "timestamp": 1000},
+			map[string]any{"text": "2", "timestamp": 3000},
+			map[string]any{"text": "3", "timestamp": 3100}, // due before the answer: at its end
+			map[string]any{"text": "4", "delay": 50},
+		}},
+		map[string]any{"session_id": "b", "turns": []any{map[string]any{"text": "5", "timestamp": 1500}}},
+	})
+	out := w.play(t, j)
+	if diff := cmp.Diff(millis(0, 500, 2000, 2700, 3450), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	if p := out.result.Phases[0]; p.Stop != "schedule" || p.Issued != 5 {
+		t.Errorf("stop %s, issued %d; want schedule, 5", p.Stop, p.Issued)
+	}
+}
+
+func TestUserCentric(t *testing.T) {
+	t.Parallel()
+	// The schedule of TestScheduleOfUsersByHand, kept because answers are fast.
+	w := &world{latency: fixedLatency(100 * msec)}
+	j := job(t, schema.Phase{Type: "user_centric", Users: 4, Rate: 2, Requests: 12})
+	j.Set = conversations(t, 4, 4, 4)
+	w.play(t, j)
+	for i, at := range w.offsets() {
+		if want := time.Duration(i) * 500 * msec; at != want {
+			t.Fatalf("turn %d sent at %v, want %v", i, at, want)
+		}
+	}
+	// Answers slower than the gap of 2 s: a user sends when its answer is in,
+	// its successors come all the same.
+	w = &world{latency: fixedLatency(2500 * msec)}
+	j.Phases[0].Requests = 9
+	out := w.play(t, j)
+	want := millis(0, 500, 1000, 1500, 2500, 3000, 3500, 3500, 5000)
+	if diff := cmp.Diff(want, w.offsets()); diff != "" {
+		t.Errorf("slow answers, sent at (-want +got):\n%s", diff)
+	}
+	if r := out.records[4]; r.Intended != int64(2500*msec) {
+		t.Errorf("a held-up turn is intended at %v, want at the end of its answer, 2.5s", time.Duration(r.Intended))
+	}
+}
+
+func TestCancellation(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(50 * msec)}
+	warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "concurrency", Concurrency: 1, Requests: 20, Cancellation: &schema.Cancellation{Rate: 100}}
+	prof := schema.Phase{Type: "concurrency", Concurrency: 10, Requests: 1000, Cancellation: &schema.Cancellation{Rate: 25, Delay: 0.02}}
+	out := w.play(t, job(t, warm, prof))
+	if p := out.result.Phases[0]; p.CancelledCount != 0 {
+		t.Errorf("warmup: %d cancelled", p.CancelledCount)
+	}
+	p := out.result.Phases[1]
+	// Binomial(1000, 0.25): four standard deviations are 55.
+	if p.CancelledCount < 195 || p.CancelledCount > 305 {
+		t.Errorf("%d of 1,000 cancelled, want about 250", p.CancelledCount)
+	}
+	for _, r := range out.records {
+		if r.Status == record.Cancelled && (r.HTTPStatus != 499 || r.End-r.Sent != int64(20*msec) || !r.InWindow) {
+			t.Fatalf("cancelled request %d: status %d after %v, in window %v; want 499 after 20 ms, inside", r.RequestID, r.HTTPStatus, time.Duration(r.End-r.Sent), r.InWindow)
+		}
+	}
+}
+
+func TestFailureThreshold(t *testing.T) {
+	t.Parallel()
+	w := &world{reply: func(x *transport.Exchange) []string {
+		if x.User.(*request).id < 5 {
+			return []string{`{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`}
+		}
+		return []string{`{"error":{"message":"out of memory","type":"server_error"}}`}
+	}}
+	next := schema.Phase{Name: "second", Type: "concurrency", Concurrency: 1, Requests: 5}
+	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 100, FailedRequestThreshold: ptr(0.5)}, next))
+	// Armed at 10 records with 5 of 10 failed, not above one half; the 11th is.
+	p := out.result.Phases[0]
+	if p.OK != 5 || p.Failed < 6 || p.Failed > 7 || p.Stop != "failures" {
+		t.Errorf("ok %d, failed %d, stop %s; want 5, 6 or 7, failures", p.OK, p.Failed, p.Stop)
+	}
+	if len(out.result.Phases) != 1 || !strings.Contains(out.result.Cancelled, "failed_request_threshold") {
+		t.Errorf("%d phases, cancelled %q; want one, with the reason", len(out.result.Phases), out.result.Cancelled)
+	}
+}
+
+func TestFailedTurnEndsItsConversation(t *testing.T) {
+	t.Parallel()
+	w := &world{reply: func(x *transport.Exchange) []string { return []string{"<html>bad gateway</html>"} }}
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
+	j.Set = conversations(t, 3)
+	out := w.play(t, j)
+	p := out.result.Phases[0]
+	if p.Issued != 2 || p.Failed != 2 || p.Skipped["turn_failed"] != 4 {
+		t.Errorf("issued %d, failed %d, skipped %v; want 2, 2, 4 turns", p.Issued, p.Failed, p.Skipped)
+	}
+	if r := out.records[0]; r.Status != record.ParseError || r.ErrorKind != "html" || !strings.Contains(r.ErrorMessage, "bad gateway") {
+		t.Errorf("%s %s %q; want parse_error html with the words", r.Status, r.ErrorKind, r.ErrorMessage)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	// Sent at 10..40 ms, 200 ms each. Interrupted at 45 ms: nothing new, the
+	// answers are in after 240 ms.
+	w := &world{latency: fixedLatency(200 * msec), at: map[time.Duration]func(*driver){45 * msec: (*driver).interrupt}}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 50}, schema.Phase{Name: "second", Type: "constant", Rate: 1, Requests: 1}))
+	p := out.result.Phases[0]
+	if p.Issued != 4 || p.OK != 4 || p.Stop != "interrupted" || out.result.Cancelled != "interrupted" || len(out.result.Phases) != 1 {
+		t.Errorf("issued %d, ok %d, stop %s, cancelled %q, %d phases; want 4, 4, interrupted, one phase", p.Issued, p.OK, p.Stop, out.result.Cancelled, len(out.result.Phases))
+	}
+	// The second one cancels what is left, at once.
+	w = &world{latency: fixedLatency(200 * msec), at: map[time.Duration]func(*driver){
+		45 * msec: (*driver).interrupt, 215 * msec: (*driver).abort,
+	}}
+	out = w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 50}))
+	if p = out.result.Phases[0]; p.OK != 1 || p.CancelledCount != 3 || p.End != int64(215*msec) {
+		t.Errorf("ok %d, cancelled %d, end %v; want 1, 3, 215ms", p.OK, p.CancelledCount, time.Duration(p.End))
+	}
+	// Warmup's grace has no end, but an interrupted one does not wait for ever.
+	w = &world{latency: fixedLatency(time.Hour), at: map[time.Duration]func(*driver){time.Second: (*driver).interrupt}}
+	out = w.play(t, job(t, schema.Phase{Kind: "warmup", Type: "concurrency", Concurrency: 2, Requests: 5}))
+	if p = out.result.Phases[0]; p.CancelledCount != 2 || p.End != int64(31*time.Second) {
+		t.Errorf("warmup: cancelled %d, end %v; want 2 after 31s", p.CancelledCount, time.Duration(p.End))
+	}
+}
+
+func TestPhasesAreDrained(t *testing.T) {
+	t.Parallel()
+	warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "concurrency", Concurrency: 2, Requests: 2}
+	prof := schema.Phase{Type: "concurrency", Concurrency: 2, Requests: 2}
+	latency := func(x *transport.Exchange) time.Duration {
+		return time.Duration(1+x.User.(*request).id) * 10 * msec // 10, 20, 30, 40 ms
+	}
+	w := &world{latency: latency}
+	j := job(t, warm, prof)
+	j.WarmupSet = inline(t, "single_turn", []any{map[string]any{"text": "warm"}})
+	out := w.play(t, j)
+	if diff := cmp.Diff(millis(0, 0, 20, 20), w.offsets()); diff != "" {
+		t.Errorf("drained, sent at (-want +got):\n%s", diff)
+	}
+	if !out.records[0].Warmup || out.records[0].InWindow || !out.records[2].InWindow || out.records[2].Warmup {
+		t.Error("warmup and window are mixed up")
+	}
+	if !strings.Contains(w.sent[1].body, "warm") || strings.Contains(w.sent[2].body, "warm") {
+		t.Error("warmup does not have its own conversations")
+	}
+	// Seamless: the slots are handed over one by one as answers come.
+	prof.Seamless = true
+	w = &world{latency: latency}
+	w.play(t, job(t, warm, prof))
+	if diff := cmp.Diff(millis(0, 0, 10, 20), w.offsets()); diff != "" {
+		t.Errorf("seamless, sent at (-want +got):\n%s", diff)
+	}
+	if w.peak != 2 {
+		t.Errorf("%d in flight across the phases, want at most 2", w.peak)
+	}
+}
+
+// Same seed: the same bodies and headers at the same offsets, whatever the
+// connection strategy and however large a limit that does not bind; another
+// latency moves nothing in an open loop.
+func TestSameSeedSameRequests(t *testing.T) {
+	t.Parallel()
+	play := func(change func(*Job), latency time.Duration) []sending {
+		w := &world{latency: fixedLatency(latency)}
+		j := job(t, schema.Phase{Type: "poisson", Rate: 200, Requests: 300, Cancellation: &schema.Cancellation{Rate: 10, Delay: 1}})
+		j.Endpoint.URLs = []string{"http://a", "http://b"}
+		j.Models = schema.Models{Strategy: "random", Items: []schema.Model{{Name: "m1"}, {Name: "m2"}}}
+		change(&j)
+		w.play(t, j)
+		return w.sent
+	}
+	want := play(func(*Job) {}, msec)
+	for name, change := range map[string]func(*Job){
+		"never":       func(j *Job) { j.Endpoint.ConnectionReuse = "never" },
+		"sticky":      func(j *Job) { j.Endpoint.ConnectionReuse = "sticky-user-sessions" },
+		"concurrency": func(j *Job) { j.Phases[0].Concurrency = 300 },
+		"in flight":   func(j *Job) { j.Phases[0].InFlight = 300 },
+		"prefill":     func(j *Job) { j.Phases[0].PrefillConcurrency = 300 },
+	} {
+		if diff := cmp.Diff(want, play(change, 20*msec), cmp.AllowUnexported(sending{})); diff != "" {
+			t.Errorf("%s changes what is sent (-want +got):\n%.600s", name, diff)
+		}
+	}
+	if other := play(func(j *Job) { j.Seed = 43 }, msec); cmp.Equal(want[0].header, other[0].header) || want[0].at == other[0].at {
+		t.Error("another seed changes nothing")
+	}
+}
+
+func TestHeadersAndTargets(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 4})
+	j.Endpoint.URLs = []string{"http://a/v1", "b:81/proxy?x=1"}
+	j.Endpoint.APIKey = "sk-secret"
+	j.Endpoint.Headers = map[string]string{"X-Team": "blue"}
+	j.Endpoint.ConnectionReuse = "sticky-user-sessions"
+	j.Models.Items = append(j.Models.Items, schema.Model{Name: "n"})
+	out := w.play(t, j)
+	r := out.records[0]
+	want := "X-Request-ID: " + r.XRequestID + "\r\nX-Correlation-ID: " + r.XCorrelationID +
+		"\r\nX-Team: blue\r\nAuthorization: Bearer sk-secret\r\nX-Session-Affinity: " + r.XCorrelationID + "\r\n"
+	if diff := cmp.Diff(want, w.sent[0].header); diff != "" {
+		t.Errorf("header (-want +got):\n%s", diff)
+	}
+	var urls, models []string
+	for _, r := range out.records {
+		urls, models = append(urls, r.URL), append(models, r.Model)
+	}
+	a, b := "http://a/v1/chat/completions", "http://b:81/proxy/v1/chat/completions"
+	if !cmp.Equal(urls, []string{a, b, a, b}) || !cmp.Equal(models, []string{"m", "n", "m", "n"}) {
+		t.Errorf("round robin: urls %v, models %v", urls, models)
+	}
+	if len(w.forgot) != 4 || w.forgot[0] != w.sent[0].session {
+		t.Errorf("connections of %d of 4 sticky sessions were closed", len(w.forgot))
+	}
+	ids := map[string]bool{}
+	for _, r := range out.records {
+		ids[r.XRequestID] = true
+	}
+	if len(ids) != 4 || len(r.XRequestID) != 36 || r.XRequestID[14] != '4' || !strings.ContainsRune("89ab", rune(r.XRequestID[19])) {
+		t.Errorf("request ids %v: want four different version 4 UUIDs", ids)
+	}
+}
+
+func TestBrokenRequestIsARecord(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 2, Requests: 3})
+	j.Spec, j.Set = endpointThatCannotRender(j), conversations(t, 1)
+	out := w.play(t, j)
+	if p := out.result.Phases[0]; p.Issued != 3 || p.Failed != 3 || len(w.sent) != 0 {
+		t.Errorf("issued %d, failed %d, sent %d; want 3, 3, 0", p.Issued, p.Failed, len(w.sent))
+	}
+	if r := out.records[0]; r.Status != record.Client || r.ErrorKind != "request" || r.Sent != record.None {
+		t.Errorf("%s %s, sent %d; want client, request, never", r.Status, r.ErrorKind, r.Sent)
+	}
+}
+
+func TestJobsThatCannotBeDriven(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Job){
+		"no phases":      func(j *Job) { j.Phases = nil },
+		"no bound":       func(j *Job) { j.Phases[0].Requests = 0 },
+		"no models":      func(j *Job) { j.Models.Items = nil },
+		"model strategy": func(j *Job) { j.Models.Strategy = "best" },
+		"header":         func(j *Job) { j.Endpoint.Headers = map[string]string{"X": "a\r\nHost: b"} },
+		"key":            func(j *Job) { j.Endpoint.APIKey = "a\n" },
+		"no set":         func(j *Job) { j.Set = nil },
+	} {
+		j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 1})
+		j.Emit = func(*record.Record) {}
+		change(&j)
+		w := &world{}
+		if _, err := newDriver(&j, w, w); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestLimitThatShrinks(t *testing.T) {
+	t.Parallel()
+	l := newLimit(3, nil)
+	l.set(3, 0)
+	for range 3 {
+		l.take(0)
+	}
+	l.set(1, 5)
+	var full []bool
+	for i := range 3 {
+		l.release(int64(10 + i))
+		full = append(full, l.full())
+	}
+	if !slices.Equal(full, []bool{true, true, false}) {
+		t.Errorf("full after releases: %v, want the debt of two repaid first", full)
+	}
+	if since := l.take(20); since != 12 {
+		t.Errorf("the slot is free since %d, want 12", since)
+	}
+	l.release(30)
+	l.set(3, 40)
+	if got := []int64{l.take(50), l.take(50), l.take(50)}; !slices.Equal(got, []int64{30, 40, 40}) {
+		t.Errorf("slots free since %v, want 30, 40, 40", got)
+	}
+}

@@ -1,0 +1,305 @@
+package loadgen
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// world is a clock and a network in which time passes only when everybody
+// waits. It answers each request after latency.
+type world struct {
+	latency func(*transport.Exchange) time.Duration
+	reply   func(*transport.Exchange) []string // events; nil: one short answer
+	content time.Duration                      // first content, 0: with the end
+	at      map[time.Duration]func(*driver)    // what happens when
+
+	mu      sync.Mutex
+	now     int64
+	todo    happenings
+	sent    []sending
+	peak    int
+	flying  int
+	forgot  []string
+	ordinal int
+}
+
+// sending is one request as the network saw it.
+type sending struct {
+	at      time.Duration
+	id      int64
+	session string
+	turn    int
+	body    string
+	header  string
+}
+
+type happening struct {
+	at int64
+	n  int
+	x  *transport.Exchange
+	do func()
+}
+
+func (w *world) Now() int64      { return w.now }
+func (w *world) Wake()           {}
+func (w *world) Sleeping() int64 { return math.MinInt64 }
+
+// WaitUntil lets the next thing happen, or time pass to t.
+func (w *world) WaitUntil(t int64) {
+	if len(w.todo) == 0 || w.todo[0].at > t {
+		if t == never {
+			panic("everybody waits and nothing will happen")
+		}
+		w.now = max(w.now, t)
+		return
+	}
+	h := heap.Pop(&w.todo).(happening)
+	w.now = max(w.now, h.at)
+	h.do()
+}
+
+func (w *world) after(d int64, x *transport.Exchange, do func()) {
+	w.ordinal++
+	heap.Push(&w.todo, happening{w.now + d, w.ordinal, x, do})
+}
+
+func (w *world) Start(x *transport.Exchange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := x.User.(*request)
+	w.sent = append(w.sent, sending{
+		time.Duration(w.now), r.id, r.play.id, r.turn, string(x.Body), string(x.Header),
+	})
+	w.flying++
+	w.peak = max(w.peak, w.flying)
+	x.Sent, x.WriteEnd, x.CancelAsked, x.End = w.now, w.now, record.None, record.None
+	x.Status, x.HTTPStatus, x.Streamed = record.OK, 200, x.Stream
+	latency := time.Millisecond
+	if w.latency != nil {
+		latency = w.latency(x)
+	}
+	if w.content > 0 && x.OnEvent != nil {
+		w.after(int64(w.content), nil, func() { x.OnEvent([]byte(`{"choices":[{"delta":{"content":"a"}}]}`)) })
+	}
+	if x.CancelAfter != record.None && x.CancelAfter < int64(latency) {
+		latency = time.Duration(x.CancelAfter)
+		x.Status, x.CancelAsked = record.Cancelled, w.now+x.CancelAfter
+	}
+	w.after(int64(latency), x, func() { w.answer(x) })
+}
+
+func (w *world) answer(x *transport.Exchange) {
+	w.flying--
+	x.End = w.now
+	events := []string{`{"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}`}
+	if !x.Stream {
+		events = []string{`{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`}
+	}
+	if w.reply != nil {
+		events = w.reply(x)
+	}
+	x.Payload, x.Events = nil, nil
+	for _, e := range events {
+		from := len(x.Payload)
+		x.Payload = append(x.Payload, e...)
+		x.Events = append(x.Events, transport.Event{Start: int32(from), End: int32(len(x.Payload)), At: w.now, Low: w.now})
+	}
+	x.Done(x)
+}
+
+func (w *world) Cancel(x *transport.Exchange) {
+	for i := range w.todo {
+		if w.todo[i].x == x {
+			heap.Remove(&w.todo, i)
+			x.Status, x.CancelAsked = record.Cancelled, w.now
+			w.after(0, nil, func() { w.flying--; x.End = w.now; x.Events, x.Payload = nil, nil; x.Done(x) })
+			return
+		}
+	}
+}
+
+func (w *world) Release(*transport.Exchange)        {}
+func (w *world) Forget(id string)                   { w.forgot = append(w.forgot, id) }
+func (w *world) Predial(context.Context, int) error { return nil }
+
+type happenings []happening
+
+func (h happenings) Len() int { return len(h) }
+func (h happenings) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
+}
+func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
+func (h *happenings) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// direct renders when asked.
+type direct struct {
+	open func(int64) (*request, bool)
+	n    int64
+}
+
+func (s *direct) take() (*request, bool) {
+	r, ok := s.open(s.n)
+	s.n++
+	return r, !ok
+}
+func (*direct) close() {}
+func (*direct) wait()  {}
+
+// outcome is what a virtual run left behind.
+type outcome struct {
+	result  Result
+	records []*record.Record
+	driver  *driver
+}
+
+// offsets are when requests were sent.
+func (w *world) offsets() []time.Duration {
+	var at []time.Duration
+	for _, s := range w.sent {
+		at = append(at, s.at)
+	}
+	return at
+}
+
+// play runs job in w.
+func (w *world) play(t *testing.T, job Job) outcome {
+	t.Helper()
+	var out outcome
+	job.Emit = func(r *record.Record) { out.records = append(out.records, r) }
+	d, err := newDriver(&job, w, w)
+	if err != nil {
+		t.Fatalf("newDriver: %v", err)
+	}
+	var a answer
+	d.engine.read = func(r *request) { d.finisher.finish(r, &a) }
+	ready := make(chan struct{})
+	close(ready)
+	d.supply = func(p *phase, c casting) (source, <-chan struct{}) {
+		return &direct{open: func(i int64) (*request, bool) { return d.engine.render.open(p, c, i) }}, ready
+	}
+	for at, do := range w.at {
+		w.after(int64(at), nil, func() { do(d); d.engine.drive(false) })
+	}
+	out.driver = d
+	if out.result, err = d.run(context.Background(), context.Background()); err != nil {
+		t.Fatalf("run: %v", err)
+	}
+	slices.SortFunc(w.sent, func(a, b sending) int { return int(a.id - b.id) })
+	checkBooks(t, out)
+	return out
+}
+
+// checkBooks holds for every run: each request is emitted once, in order of
+// completion, and every one is accounted for.
+func checkBooks(t *testing.T, out outcome) {
+	t.Helper()
+	seen := map[int64]bool{}
+	last := int64(math.MinInt64)
+	for _, r := range out.records {
+		if seen[r.RequestID] {
+			t.Errorf("request %d was emitted twice", r.RequestID)
+		}
+		seen[r.RequestID] = true
+		if r.End < last {
+			t.Errorf("request %d ended at %d and was emitted after one that ended at %d", r.RequestID, r.End, last)
+		}
+		last = r.End
+	}
+	var issued int64
+	for _, p := range out.result.Phases {
+		issued += p.Issued
+		if p.OK+p.Failed+p.CancelledCount != p.Issued {
+			t.Errorf("phase %s: %d ok + %d failed + %d cancelled ≠ %d issued", p.Name, p.OK, p.Failed, p.CancelledCount, p.Issued)
+		}
+	}
+	for i := range issued {
+		if !seen[i] {
+			t.Errorf("request %d was issued and never emitted", i)
+		}
+	}
+	if int64(len(out.records)) != issued {
+		t.Errorf("%d records of %d requests", len(out.records), issued)
+	}
+}
+
+// wordTokenizer counts bytes: enough to tell texts apart.
+type wordTokenizer struct{}
+
+func (wordTokenizer) Name() string { return "bytes" }
+func (wordTokenizer) Encode(dst []int, text string) []int {
+	return append(dst, make([]int, len(text))...)
+}
+func (wordTokenizer) Decode([]int) string   { return "" }
+func (wordTokenizer) Count(text string) int { return len(text) }
+
+// conversations makes a set: each entry is the texts of one conversation.
+func conversations(t *testing.T, turns ...int) *dataset.Set {
+	t.Helper()
+	var records []any
+	for i, n := range turns {
+		var list []any
+		for k := range n {
+			list = append(list, map[string]any{"text": fmt.Sprintf("c%d t%d", i, k)})
+		}
+		records = append(records, map[string]any{"session_id": fmt.Sprintf("s%d", i), "turns": list})
+	}
+	return inline(t, "multi_turn", records)
+}
+
+func inline(t *testing.T, format string, records []any) *dataset.Set {
+	t.Helper()
+	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: records}, wordTokenizer{}, 1, "main")
+	if err != nil {
+		t.Fatalf("dataset.Open: %v", err)
+	}
+	return set
+}
+
+// job is a small run of the given phases over single turns.
+func job(t *testing.T, phases ...schema.Phase) Job {
+	t.Helper()
+	spec, ok := endpoint.Lookup("chat")
+	if !ok {
+		t.Fatal("no chat endpoint")
+	}
+	for i := range phases {
+		p := &phases[i]
+		if p.Name == "" {
+			p.Name = "profiling"
+		}
+		if p.Kind == "" {
+			p.Kind = "profiling"
+		}
+	}
+	return Job{
+		Phases: phases, Spec: spec, Tokenizer: wordTokenizer{}, Seed: 42, Clock: record.NewClock(),
+		Endpoint: schema.Endpoint{URLs: []string{"http://127.0.0.1:1"}, Type: "chat", Streaming: true},
+		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
+		Set:      conversations(t, 1, 1, 1, 1, 1, 1, 1),
+	}
+}
+
+// endpointThatCannotRender is the job's endpoint with a Body that fails.
+func endpointThatCannotRender(j Job) *endpoint.Spec {
+	spec := *j.Spec
+	spec.Body = func([]byte, *endpoint.Input) ([]byte, error) { return nil, fmt.Errorf("no place for it") }
+	return &spec
+}
