@@ -1,0 +1,176 @@
+package loadgen
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// arrived is an exchange whose events came at 10, 20, 30, … ns.
+func arrived(streamed bool, events ...string) *transport.Exchange {
+	x := &transport.Exchange{Status: record.OK, HTTPStatus: 200, Streamed: streamed, End: int64(10*len(events) + 10)}
+	for i, e := range events {
+		from := int32(len(x.Payload))
+		x.Payload = append(x.Payload, e...)
+		at := int64(10 * (i + 1))
+		x.Events = append(x.Events, transport.Event{Start: from, End: int32(len(x.Payload)), At: at, Low: at - 1, SameRead: i == 1})
+	}
+	return x
+}
+
+func chatSpec(t *testing.T) *endpoint.Spec {
+	t.Helper()
+	spec, ok := endpoint.Lookup("chat")
+	if !ok {
+		t.Fatal("no chat endpoint")
+	}
+	return spec
+}
+
+func TestReadAnswer(t *testing.T) {
+	t.Parallel()
+	x := arrived(
+		true,
+		`{"choices":[{"delta":{"role":"assistant","content":""}}]}`,
+		`{"choices":[{"delta":{"reasoning_content":"hm"}}]}`,
+		`{"choices":[{"delta":{"content":"Hel"}}]}`,
+		`{"choices":[{"delta":{"content":"lo"}}]}`,
+		`{"choices":[{"delta":{},"finish_reason":"length"}]}`,
+		`{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}`,
+		`[DONE]`,
+	)
+	var a answer
+	readAnswer(&a, x, chatSpec(t))
+	if string(a.text) != "Hello" || string(a.reasoning) != "hm" || a.finish != "length" || !a.ended {
+		t.Errorf("text %q, reasoning %q, finish %q, ended %v", a.text, a.reasoning, a.finish, a.ended)
+	}
+	if a.first != 20 || a.firstOutput != 30 || a.last != 40 {
+		t.Errorf("first %d, first output %d, last %d; want 20, 30, 40", a.first, a.firstOutput, a.last)
+	}
+	if a.usage.Prompt != 7 || a.usage.Completion != 3 || a.usage.Cached != record.None {
+		t.Errorf("usage %+v", a.usage)
+	}
+	var kinds []string
+	for _, c := range a.chunks {
+		kinds = append(kinds, c.Kind.String())
+	}
+	if diff := cmp.Diff([]string{"reasoning", "content", "content", "usage", "done"}, kinds); diff != "" {
+		t.Errorf("chunks (-want +got):\n%s", diff)
+	}
+	if c := a.chunks[0]; c.At != 20 || c.Low != 19 || !c.SameRead || int(c.Bytes) != len(x.Data(1)) {
+		t.Errorf("first chunk %+v", c)
+	}
+	if status, kind, text := a.verdict(x, chatSpec(t)); status != record.OK || kind != "" || text != "" {
+		t.Errorf("verdict %s %s %s, want ok", status, kind, text)
+	}
+}
+
+func TestVerdictOfAnswers(t *testing.T) {
+	t.Parallel()
+	const content = `{"choices":[{"delta":{"content":"a"}}]}`
+	for _, c := range []struct {
+		name       string
+		x          *transport.Exchange
+		status     record.Status
+		kind, text string
+	}{
+		{"empty stream", arrived(true), record.ParseError, "no_content", "empty"},
+		{"only an end", arrived(true, "[DONE]"), record.ParseError, "no_content", "[DONE]"},
+		{"role alone", arrived(true, `{"choices":[{"delta":{"role":"assistant"},"finish_reason":"stop"}]}`, "[DONE]"), record.ParseError, "no_content", "role"},
+		{"html", arrived(false, "<!DOCTYPE html><p>Login</p>"), record.ParseError, "html", "Login"},
+		{"broken JSON", arrived(false, `{"choices":[{"mess`), record.ParseError, "bad_json", "choices"},
+		{"other JSON", arrived(false, `{"hello":1}`), record.ParseError, "bad_json", "hello"},
+		{"error in a stream", arrived(true, content, `{"error":{"message":"CUDA out of memory","type":"oom"}}`, "[DONE]"), record.ParseError, "server_error", "oom: CUDA out of memory"},
+		{"cut", arrived(true, content), record.Truncated, "no_end", ""},
+		{"finish reason alone", arrived(true, `{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}`), record.OK, "", ""},
+		{"whole", arrived(false, `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}`), record.OK, "", ""},
+	} {
+		var a answer
+		readAnswer(&a, c.x, chatSpec(t))
+		status, kind, text := a.verdict(c.x, chatSpec(t))
+		if status != c.status || kind != c.kind || !strings.Contains(text, c.text) {
+			t.Errorf("%s: %s %s %q, want %s %s …%s…", c.name, status, kind, text, c.status, c.kind, c.text)
+		}
+	}
+	x := arrived(true, content, "[DONE]")
+	x.Unfinished = true
+	var a answer
+	readAnswer(&a, x, chatSpec(t))
+	if status, kind, _ := a.verdict(x, chatSpec(t)); status != record.Truncated || kind != "unfinished_event" {
+		t.Errorf("unfinished: %s %s", status, kind)
+	}
+	x = arrived(true, content, `{"detail":"engine died"}`)
+	x.Events[1].Error = true
+	readAnswer(&a, x, chatSpec(t))
+	if _, kind, text := a.verdict(x, chatSpec(t)); kind != "server_error" || !strings.Contains(text, "engine died") {
+		t.Errorf("event marked as error: %s %s", kind, text)
+	}
+}
+
+func TestOwnWords(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"error":{"message":"model not found","code":404}}`: "model not found",
+		`{"error":"too many requests"}`:                      "too many requests",
+		`{"object":"error","message":"context too long"}`:    "context too long",
+		`{"detail":"Not Found"}`:                             "Not Found",
+		`{"detail":[{"loc":["body"],"msg":"missing"}]}`:      `{"detail":[{"loc":["body"],"msg":"missing"}]}`,
+		"  upstream timed out\n":                             "upstream timed out",
+		"":                                                   "Bad Gateway",
+	} {
+		if got := ownWords([]byte(body), "Bad Gateway"); got != want {
+			t.Errorf("ownWords(%s) = %q, want %q", body, got, want)
+		}
+	}
+}
+
+func TestCleanMasksAndCuts(t *testing.T) {
+	t.Parallel()
+	f := finisher{secret: secrets(&schema.Endpoint{
+		APIKey: "sk-12345", URLs: []string{"http://me:passw0rd@host"},
+		Headers: map[string]string{"Authorization": "Basic dXNlcg==", "X-Team": "blue"},
+	})}
+	got := f.clean("key sk-12345 of team blue with dXNlcg== at me:passw0rd@host")
+	if want := "key *** of team blue with *** at me:***@host"; got != want {
+		t.Errorf("clean = %q, want %q", got, want)
+	}
+	// A secret across the cut must not survive as a half.
+	got = f.clean(strings.Repeat("ä", 510) + "sk-12345 tail")
+	if len(got) > 1024 || !utf8.ValidString(got) || strings.Contains(got, "sk-") {
+		t.Errorf("clean of a long text: %d bytes, ends %q", len(got), got[len(got)-10:])
+	}
+	if got := f.clean("bad \xff byte"); !utf8.ValidString(got) {
+		t.Errorf("clean leaves invalid text %q", got)
+	}
+}
+
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	job := &Job{Endpoint: schema.Endpoint{}}
+	f := finisher{job: job, render: &renderer{spec: chatSpec(t), tok: wordTokenizer{}}}
+	a := answer{text: []byte("four"), reasoning: []byte("ab"), content: 2, usage: endpoint.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5}}
+	rec := record.New()
+	rec.ISL = 8
+	f.count(&a, &rec)
+	if rec.ISL != 8 || rec.OutputTokens != 4 || rec.ReasoningTokens != 2 || rec.OSL != 6 || rec.UsageCompletion != 30 || rec.Cached != 5 {
+		t.Errorf("own counts: %+v", rec)
+	}
+	job.Endpoint.UseServerTokenCount = true
+	f.count(&a, &rec)
+	if rec.ISL != 9 || rec.OutputTokens != 20 || rec.ReasoningTokens != 10 || rec.OSL != 30 {
+		t.Errorf("server's counts: %+v", rec)
+	}
+	a.usage = endpoint.NoUsage
+	rec = record.New()
+	f.count(&a, &rec)
+	if rec.ISL != record.None || rec.OSL != record.None {
+		t.Errorf("a silent server: ISL %d, OSL %d; want none", rec.ISL, rec.OSL)
+	}
+}
