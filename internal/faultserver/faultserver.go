@@ -27,6 +27,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	accepted int
+	peers    []string
 	open     map[net.Conn]struct{}
 	requests []Request
 	words    map[string]chan struct{}
@@ -104,6 +105,13 @@ func (s *Server) Accepted() int {
 	return s.accepted
 }
 
+// Peers are the IP addresses that connections came from, in order.
+func (s *Server) Peers() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.peers...)
+}
+
 // Stop closes the listener and every connection and waits for the scripts.
 func (s *Server) Stop() {
 	s.once.Do(func() { close(s.stop) })
@@ -135,6 +143,8 @@ func (s *Server) accept() {
 		s.mu.Lock()
 		id := s.accepted
 		s.accepted++
+		host, _, _ := net.SplitHostPort(nc.RemoteAddr().String()) //nolint:errcheck // a TCP address splits
+		s.peers = append(s.peers, host)
 		s.open[nc] = struct{}{}
 		s.mu.Unlock()
 		s.done.Add(1)

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"net/netip"
 	"sync"
@@ -22,6 +23,9 @@ type Client struct {
 	flight  *flight
 	dialing chan struct{} // capacity: dials at once
 
+	stamping     io.Closer // keeps the kernel stamping; nil if it does not
+	kernelStamps bool
+
 	// Borrowed memory.
 	heads   sync.Pool // *[]byte: rendered request headers
 	buffers sync.Pool // *buffers: payloads and events
@@ -32,6 +36,9 @@ type Client struct {
 	live   map[*conn]struct{} // nil once closed
 	timers sync.WaitGroup     // the goroutine of flight.run
 	conns  sync.WaitGroup     // goroutines of connections, dials and late writers
+
+	closing sync.Once
+	closed  error // Close's answer
 
 	sourceTurn                 atomic.Uint64
 	dials, reconnects, reused  atomic.Int64
@@ -67,6 +74,7 @@ func Open(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	raiseDescriptors()
+	cl.stamping, cl.kernelStamps = primeStamps()
 	cl.offset = newWallOffset(cl.clock)
 	cl.timers.Add(1)
 	go func() {
@@ -306,7 +314,7 @@ func (cl *Client) Stats() Stats {
 	}
 	s.ClockJumps, s.ClockJump = cl.offset.jumped()
 	for _, t := range cl.targets {
-		if kernelStamps && t.via == nil {
+		if cl.kernelStamps && t.via == nil {
 			s.Stamps = "kernel"
 		}
 	}
@@ -333,8 +341,14 @@ func (cl *Client) count(x *Exchange) {
 }
 
 // Close cancels what is under way, closes every connection and waits for all
-// goroutines. It must not be called from Done or OnEvent.
+// goroutines. It must not be called from Done or OnEvent. A second call waits
+// for the first.
 func (cl *Client) Close() error {
+	cl.closing.Do(func() { cl.closed = cl.close() })
+	return cl.closed
+}
+
+func (cl *Client) close() error {
 	cl.flight.close()
 	cl.CancelAll(record.Cancelled)
 	cl.flight.active.Wait()
@@ -353,6 +367,9 @@ func (cl *Client) Close() error {
 	cl.conns.Wait()
 	cl.timers.Wait()
 	cl.offset.sample()
+	if cl.stamping != nil {
+		return cl.stamping.Close()
+	}
 	return nil
 }
 

@@ -63,10 +63,12 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
+// isTLS tells whether TLS itself failed, here or as an alert of the server.
 func isTLS(err error) bool {
 	var handshake *handshakeError
-	var alert tls.AlertError
-	return errors.As(err, &handshake) && !isTimeout(err) || errors.As(err, &alert)
+	var alert *net.OpError
+	return errors.As(err, &handshake) && !isTimeout(err) ||
+		errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error")
 }
 
 // reason is err in words, without the addresses that net repeats.

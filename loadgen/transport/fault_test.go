@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -198,11 +199,12 @@ func TestDeadlines(t *testing.T) {
 			t.Parallel()
 			s := fs.Start(t, c.steps)
 			r := open(t, s.URL())
-			due := r.clock.Now() + int64(100*time.Millisecond)
-			x := r.do(func(x *transport.Exchange) {
-				x.Deadline = due
-				x.Body = make([]byte, c.body)
-			})
+			if err := r.Predial(context.Background(), 1); err != nil {
+				t.Fatal(err)
+			}
+			body := make([]byte, c.body)
+			due := r.clock.Now() + int64(time.Second) // ample for what has to happen before it
+			x := r.do(func(x *transport.Exchange) { x.Deadline, x.Body = due, body })
 			if x.Status != record.Timeout || x.ErrorKind != c.kind || x.CancelAsked != due || x.End < due {
 				t.Errorf("%s %q, asked %d, ended %d; due %d", x.Status, x.ErrorKind, x.CancelAsked, x.End, due)
 			}
@@ -215,8 +217,8 @@ func TestCancelAfter(t *testing.T) {
 	never := make(chan struct{})
 	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.Wait(never)})
 	r := open(t, s.URL())
-	x := r.do(func(x *transport.Exchange) { x.CancelAfter = int64(50 * time.Millisecond) })
-	if x.Status != record.Cancelled || x.CancelAsked != x.WriteEnd+int64(50*time.Millisecond) || x.End < x.CancelAsked {
+	x := r.do(func(x *transport.Exchange) { x.CancelAfter = int64(500 * time.Millisecond) })
+	if x.Status != record.Cancelled || x.CancelAsked != x.WriteEnd+int64(500*time.Millisecond) || x.End < x.CancelAsked {
 		t.Errorf("%s: written %d, asked %d, ended %d", x.Status, x.WriteEnd, x.CancelAsked, x.End)
 	}
 	if got := texts(x); len(got) != 1 || got[0] != "a" {

@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelStamps says that reads carry the kernel's receive time.
-const kernelStamps = true
-
 // readSize is the buffer of a read; it is borrowed while a read is parsed.
 const readSize = 64 << 10
 

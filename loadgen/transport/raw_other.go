@@ -4,13 +4,11 @@ package transport
 
 import (
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"syscall"
 )
-
-// kernelStamps says that reads carry the kernel's receive time.
-const kernelStamps = false
 
 // rawConn is empty here: connections are read and written through package net.
 type rawConn struct{}
@@ -34,3 +32,6 @@ func newStampedConn(tcp *net.TCPConn, _ *rawConn, now func() int64) *timedConn {
 }
 
 func bindLate(_, _ string, _ syscall.RawConn) error { return nil }
+
+// primeStamps says that the kernel's stamps cannot be had.
+func primeStamps() (held io.Closer, works bool) { return nil, false }

@@ -1,0 +1,105 @@
+package transport_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// http2Server speaks HTTP/2 only, with or without TLS.
+func http2Server(t *testing.T, secure bool, h http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.Protocols = new(http.Protocols)
+	s.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.Config.Protocols.SetHTTP2(true)
+	s.EnableHTTP2 = true
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func http2(c *transport.Config) { c.HTTP2, c.Insecure = true, true }
+
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		t.Run(map[bool]string{true: "https", false: "http"}[secure], func(t *testing.T) {
+			t.Parallel()
+			seen := make(chan struct{})
+			s := http2Server(t, secure, func(w http.ResponseWriter, q *http.Request) {
+				body, _ := io.ReadAll(q.Body) //nolint:errcheck // what is missing shows in the answer
+				if q.URL.Path == "/no" {
+					w.Header().Set("Retry-After", "3")
+					http.Error(w, "too much", http.StatusTooManyRequests)
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				io.WriteString(w, "data: "+q.Proto+" "+string(body)+" "+q.Header.Get("X-A")+"\n\n") //nolint:errcheck // the client checks
+				w.(http.Flusher).Flush()
+				<-seen
+				io.WriteString(w, "data: b\n\ndata: [DONE]\n\n") //nolint:errcheck // the client checks
+			})
+			r := open(t, s.URL, http2)
+			first := true
+			x := r.do(stream, func(x *transport.Exchange) {
+				x.Header = []byte("X-A: 7\r\n")
+				x.OnEvent = func([]byte) {
+					if first {
+						first = false
+						seen <- struct{}{}
+					}
+				}
+			})
+			if got := strings.Join(texts(x), "|"); x.Status != record.OK || got != `HTTP/2.0 {"n":1} 7|b|[DONE]` || !x.Streamed {
+				t.Fatalf("%s %s %q", x.Status, x.ErrorText, got)
+			}
+			inOrder(t, x.Sent, x.FirstByte, x.Events[0].At, x.Events[1].At, x.End)
+			if e := x.Events[0]; e.Low != e.At || x.ReceiveLag == x.ReceiveLag {
+				t.Errorf("application stamps: %+v, lag %v", e, x.ReceiveLag)
+			}
+			x = r.do(func(x *transport.Exchange) { x.Path = "/no" })
+			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" || x.RetryAfter != "3" || !x.Reused {
+				t.Errorf("%s %d %q %q, reused %v", x.Status, x.HTTPStatus, x.ErrorText, x.RetryAfter, x.Reused)
+			}
+			if st := r.Stats(); st.Stamps != "application" || st.Dials != 1 {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
+}
+
+func TestHTTP2Ends(t *testing.T) {
+	t.Parallel()
+	s := http2Server(t, false, func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/abort" {
+			io.WriteString(w, "x")   //nolint:errcheck // it is cut off anyway
+			w.(http.Flusher).Flush() // the header is out
+			panic(http.ErrAbortHandler)
+		}
+		<-q.Context().Done()
+	})
+	r := open(t, s.URL, http2)
+	due := r.clock.Now() + int64(300*time.Millisecond)
+	if x := r.do(func(x *transport.Exchange) { x.Deadline = due }); x.Status != record.Timeout || x.CancelAsked != due || x.End < due {
+		t.Errorf("deadline: %s %q, asked %d, ended %d", x.Status, x.ErrorKind, x.CancelAsked, x.End)
+	}
+	if x := r.do(func(x *transport.Exchange) { x.Path = "/abort" }); x.Status != record.Truncated {
+		t.Errorf("aborted: %s %q %q", x.Status, x.ErrorKind, x.ErrorText)
+	}
+	x, done := r.start()
+	r.Cancel(x)
+	if await(t, done); x.Status != record.Cancelled {
+		t.Errorf("cancelled: %s %q", x.Status, x.ErrorText)
+	}
+}
