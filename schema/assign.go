@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // apply sets an assignment on a tree. Objects and named members of lists on
 // the way are made; where a path goes into a number that stands for a
@@ -23,13 +26,21 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 		last, v = "models", modelsNode(v)
 	case a.Path == "benchmark.models":
 		v = modelsNode(v)
+	case a.Path == "benchmark.models.items":
+		v = modelsNode(wrap("items", listNode(v))).get("items")
+	case a.Path == "benchmark.models.items":
+		if v = listNode(v); a.Origin.Source != "axis" {
+			v = modelsNode(v).get("items")
+		}
 	case a.Path == "benchmark.endpoint.urls":
 		v = listNode(v)
 	case n.kind == list:
 		return d.member(n, parent, last, v, a)
 	case v.kind == object:
 		lowerValue(last, v)
-		if old := n.get(last); old != nil && old.kind == object && last == "endpoint" {
+		// The endpoint and maps with the user's own keys are laid over what
+		// is there; a distribution is replaced.
+		if old := n.get(last); old != nil && old.kind == object && (last == "endpoint" || d.index.at(a.Path).has(isFree)) {
 			merge(old, v)
 			return nil
 		}
@@ -104,6 +115,10 @@ func (d *Document) named(n *node, path, part string, at Origin) (*node, Errors) 
 	case path == "benchmark.datasets" && len(n.items) == 0,
 		path == "benchmark.phases" && (part == "warmup" || part == "profiling"):
 		return addMember(n, path, part, at), nil
+	}
+	if part == strconv.Itoa(len(n.items)) && !isListPath(path) {
+		n.items = append(n.items, objectNode(at))
+		return n.items[len(n.items)-1], nil
 	}
 	var names []string
 	for _, it := range n.items {

@@ -54,9 +54,6 @@ func resolveDataset(s *node) {
 }
 
 func resolvePhase(p *node) {
-	if p.get("name").text() != "warmup" {
-		fill(p, "kind", "profiling", "not called warmup")
-	}
 	if k := p.get("kind").text(); k != "" {
 		fill(p, "exclude_from_results", k == "warmup", "kind "+k)
 	}
@@ -67,9 +64,4 @@ func resolvePhase(p *node) {
 	if p.get("type").text() == "fixed_schedule" && p.get("start_offset") != nil {
 		fill(p, "auto_offset", false, "a start offset is given")
 	}
-}
-
-// profileDefaults are those of a phase and a data set made by flags alone. A
-// file says itself when its phases end.
-func (d *Document) profileDefaults(root *node) {
 }

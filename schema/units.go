@@ -52,10 +52,24 @@ func (x index) normalize(n *node, l *leaf, at string) *node {
 
 // settleObject drops what the fields of a distribution say anyway.
 func (l *leaf) settleObject(n *node) *node {
+	if t := n.get("type").text(); l.has(isShape) && t != "" && t == shapeType(n) {
+		n.take("type")
+	}
 	if l.has(isShape) && n.get("mean") != nil && n.get("median") == nil && n.get("stddev") == nil && n.get("p50") == nil && n.get("value") == nil {
 		n.put("stddev", leafNode(0.0, Origin{Source: "default", Where: "default: a mean alone"}))
 	}
 	return n
+}
+
+// shapeType is the type of a distribution that its keys name. A type that
+// says otherwise stays, for the schema to refuse what is missing.
+func shapeType(n *node) string {
+	for _, k := range [][2]string{{"peaks", "multimodal"}, {"points", "empirical"}, {"p50", "percentile"}, {"p99", "percentile"}, {"median", "lognormal"}, {"value", "fixed"}} {
+		if n.get(k[0]) != nil {
+			return k[1]
+		}
+	}
+	return "normal"
 }
 
 // settleText reads text in a field that takes something else. A field of text
