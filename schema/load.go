@@ -39,7 +39,6 @@ type Document struct {
 	templated   bool
 	always      []string // members of the body that are there without being asked for
 	first       *cell    // the cell without a point, when it could be resolved
-	flags       map[string]bool
 	warnings    []string
 	unsupported Errors
 }
@@ -54,7 +53,7 @@ type overlayNode struct {
 // The error is Errors when it is about the experiment; unknown fields are all
 // reported together, and only without them the values.
 func Load(src Source) (*Document, error) {
-	d := &Document{src: src, index: newIndex(), flags: map[string]bool{}}
+	d := &Document{src: src, index: newIndex()}
 	d.checker = newChecker(d.index)
 	name := src.File
 	if name == "" {
@@ -170,7 +169,9 @@ func (d *Document) overlay(root *node) Errors {
 		}
 	}
 	for _, a := range d.src.Assignments {
-		d.flags[a.Path] = true
+		if a.Origin.Source == "default" {
+			continue // weak: settleFlags sets what is still missing
+		}
 		if values, ok := a.Value.([]any); ok && a.Axis {
 			axis := axisNodes{path: a.Path, origin: a.Origin}
 			for _, v := range values {
@@ -182,10 +183,27 @@ func (d *Document) overlay(root *node) Errors {
 		d.dropAxis(a.Path)
 		bad = append(bad, d.apply(root, a)...)
 	}
+	if bad != nil {
+		return bad
+	}
+	bad = d.settleFlags(root)
 	if profile {
 		d.profileDefaults(root)
 	}
+	if d.src.Command == "profile" {
+		d.quiet(root)
+	}
 	return bad
+}
+
+// quiet is the screen of profile: no dashboard, unless a flag asks for one.
+func (d *Document) quiet(root *node) {
+	if b := root.get("benchmark"); b != nil && b.kind == object && d.flag("benchmark.runtime.ui") == nil {
+		fill(b, "runtime", map[string]any{}, "command profile")
+		if r := b.get("runtime"); r.kind == object {
+			r.put("ui", textNode("none", Origin{Source: "default", Where: "default: command profile"}))
+		}
+	}
 }
 
 // envelopeOf checks what stands around the body and reads it.

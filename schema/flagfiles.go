@@ -1,0 +1,249 @@
+package schema
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// inputFile sets path, type and, unless it is said, the format the first
+// record has.
+func inputFile(o Option, at Origin, words []string) ([]Assignment, error) {
+	w, err := oneWord(words)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(w)
+	if err != nil {
+		return nil, usage{w + ": " + reason(err), ""}
+	}
+	out := append(set(at, datasetPath+".type", "file"), Assignment{Path: o.Path, Value: w, Origin: at})
+	if format := recordFormat(w, info); format != "" {
+		at.Where, at.Source = "default: the first record of "+w, "default"
+		out = append(out, Assignment{Path: datasetPath + ".format", Value: format, Origin: at})
+	}
+	return out, nil
+}
+
+// recordFormat guesses the format of a file of records by the members of its
+// first one.
+func recordFormat(path string, info os.FileInfo) string {
+	if info.IsDir() {
+		return "random_pool"
+	}
+	first := firstRecord(path)
+	has := func(keys ...string) bool {
+		return slices.ContainsFunc(keys, func(k string) bool { _, ok := first[k]; return ok })
+	}
+	switch {
+	case first == nil:
+		return ""
+	case has("turns"):
+		return "multi_turn"
+	case has("hash_ids", "input_length", "timestamp"):
+		return "mooncake_trace"
+	case has("text", "texts", "image", "images", "audio", "audios", "prompt"):
+		return "single_turn"
+	}
+	return ""
+}
+
+// firstRecord is the first line of a JSONL file, nil when there is none.
+func firstRecord(path string) map[string]any {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var first map[string]any
+	if json.NewDecoder(&limited{f, 1 << 20}).Decode(&first) != nil {
+		return nil
+	}
+	return first
+}
+
+// limited stops reading a file that does not get to the end of its first
+// record.
+type limited struct {
+	f    *os.File
+	left int
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errors.New("the first record is too long")
+	}
+	n, err := l.f.Read(b[:min(len(b), l.left)])
+	l.left -= n
+	return n, err
+}
+
+// rateSeries reads the knots of a piecewise rate from a JSON file.
+func rateSeries(o Option, at Origin, words []string) ([]Assignment, error) {
+	w, err := oneWord(words)
+	if err != nil {
+		return nil, err
+	}
+	text, bad := readFile(w)
+	if bad != nil {
+		return nil, usage{bad[0].Error(), ""}
+	}
+	v, err := jsonValue(string(text))
+	if err != nil {
+		return nil, usage{w + ": not JSON: " + err.Error(), ""}
+	}
+	if list, ok := v.([]any); ok {
+		v = map[string]any{"points": list}
+	}
+	return set(at, o.Path, v), nil
+}
+
+var sequencePair = regexp.MustCompile(`^\(?\s*([\d.]+)(?:\|([\d.]+))?\s*,\s*([\d.]+)(?:\|([\d.]+))?\s*\)?\s*:\s*([\d.]+)$`)
+
+// sequenceDistribution reads "64|8,32|4:60;512,128:40" and the same in
+// brackets: isl|stddev, osl|stddev : percent.
+func sequenceDistribution(s string) (any, error) {
+	t := strings.TrimSpace(s)
+	if strings.HasPrefix(t, "{") {
+		v, err := jsonValue(t)
+		if m, ok := v.(map[string]any); ok && err == nil && m["pairs"] != nil {
+			return sequencePairs(m["pairs"])
+		}
+		return nil, usage{short(s) + " is not a mixture such as 64,32:50;128,64:50", ""}
+	}
+	if strings.HasPrefix(t, "[") {
+		t = strings.ReplaceAll(strings.Trim(t, "[] "), "),", ");")
+		t = regexp.MustCompile(`(\d)\s*,\s*\(`).ReplaceAllString(t, "$1;(")
+	}
+	var out []any
+	for part := range strings.SplitSeq(t, ";") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		m := sequencePair.FindStringSubmatch(part)
+		if m == nil {
+			return nil, usage{fmt.Sprintf("%q is not isl,osl:percent", short(part)), "such as 64,32:50;128,64:50"}
+		}
+		out = append(out, map[string]any{"isl": meanShape(m[1], m[2]), "osl": meanShape(m[3], m[4]), "probability": coerce(m[5], false)})
+	}
+	return out, nil
+}
+
+// sequencePairs reads the JSON form: {"pairs": [{isl, osl, prob}, …]}.
+func sequencePairs(v any) (any, error) {
+	list, _ := v.([]any)
+	var out []any
+	for _, it := range list {
+		m, ok := it.(map[string]any)
+		if !ok {
+			return nil, usage{"pairs must hold objects with isl, osl and prob", ""}
+		}
+		word := func(k string) string {
+			if x, ok := m[k]; ok {
+				return fmt.Sprint(x)
+			}
+			return ""
+		}
+		out = append(out, map[string]any{
+			"isl": meanShape(word("isl"), word("isl_stddev")), "osl": meanShape(word("osl"), word("osl_stddev")),
+			"probability": coerce(word("prob"), false),
+		})
+	}
+	return out, nil
+}
+
+func meanShape(mean, stddev string) map[string]any {
+	if stddev == "" {
+		stddev = "0"
+	}
+	return map[string]any{"mean": coerce(mean, false), "stddev": coerce(stddev, false)}
+}
+
+// exportLevel: summary writes no records, raw adds request and response.
+func exportLevel(o Option, at Origin, words []string) ([]Assignment, error) {
+	w, err := oneWord(words)
+	if err != nil {
+		return nil, err
+	}
+	levels := []string{"summary", "records", "raw"}
+	switch fold(w) {
+	case "summary":
+		return set(at, "benchmark.artifacts.records", false), nil
+	case "records":
+		return set(at, "benchmark.artifacts.records", []any{"jsonl"}), nil
+	case "raw":
+		return set(at, "benchmark.artifacts.raw", true), nil
+	}
+	return nil, usage{fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), didYouMean(w, levels)}
+}
+
+// gpuTelemetry reads what the peer's flag mixes: dashboard, a collector, a
+// file of metrics, addresses.
+func gpuTelemetry(o Option, at Origin, words []string) ([]Assignment, error) {
+	var out []Assignment
+	urls := []any{}
+	for _, w := range splitWords(words, ",") {
+		switch {
+		case w == "dashboard":
+			out = append(out, set(at, "benchmark.gpu_telemetry.mode", "realtime_dashboard")...)
+		case w == "pynvml" || w == "dcgm" || w == "amdsmi":
+			out = append(out, set(at, "benchmark.gpu_telemetry.collector", w)...)
+		case strings.HasSuffix(w, ".csv"):
+			if _, err := os.Stat(w); err != nil {
+				return nil, usage{w + ": " + reason(err), ""}
+			}
+			out = append(out, set(at, "benchmark.gpu_telemetry.metrics_file", w)...)
+		default:
+			urls = append(urls, metricsURL(w))
+		}
+	}
+	if len(urls) > 0 {
+		out = append(out, set(at, "benchmark.gpu_telemetry.urls", urls)...)
+	}
+	return out, nil
+}
+
+// metricsURL completes the address of a page of metrics.
+func metricsURL(s string) string {
+	if !strings.Contains(s, "://") {
+		s = "http://" + s
+	}
+	if !strings.HasSuffix(strings.TrimRight(s, "/"), "/metrics") {
+		s = strings.TrimRight(s, "/") + "/metrics"
+	}
+	return s
+}
+
+func verbosity(at Origin, level string) []Assignment {
+	return append(set(at, "benchmark.logging.level", level), set(at, "benchmark.runtime.ui", "simple")...)
+}
+
+// countRecords is the number of lines of a JSONL file that hold something.
+func countRecords(path string) int64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var n int64
+	lines := bufio.NewReaderSize(f, 1<<16)
+	for blank := true; ; {
+		chunk, more, err := lines.ReadLine()
+		if err != nil {
+			return n
+		}
+		blank = blank && len(bytes.TrimSpace(chunk)) == 0
+		if !more {
+			if !blank {
+				n++
+			}
+			blank = true
+		}
+	}
+}
