@@ -18,7 +18,7 @@ type engine struct {
 // enter puts an exchange into line.
 func (e *engine) enter(s *scheduler, x *exchange, at int64) {
 	if x.aborted.Load() {
-		s.finish(x)
+		s.finish(x, true)
 		return
 	}
 	e.waiting = append(e.waiting, x)
@@ -35,7 +35,7 @@ func (e *engine) begin(s *scheduler, at int64) {
 		x := e.waiting[0]
 		e.waiting = e.waiting[1:]
 		if x.aborted.Load() {
-			s.finish(x)
+			s.finish(x, true)
 			continue
 		}
 		e.running = append(e.running, x)

@@ -51,11 +51,13 @@ type exchange struct {
 	stamped int // marks whose first byte the kernel has
 	end     int64
 
-	aborted atomic.Bool // the client went away
-	broken  bool        // a write failed
-	closing bool        // no request follows on this connection
-	ended   bool        // the whole answer is queued
-	done    chan struct{}
+	aborted  atomic.Bool // the client went away
+	broken   bool        // a write failed
+	retrying bool        // the kernel was full; a retry is planned
+	closing  bool        // no request follows on this connection
+	ended    bool        // the whole answer is queued
+	lost     bool        // the client did not wait for the end
+	done     chan struct{}
 }
 
 // mark is one event of the answer in the log.

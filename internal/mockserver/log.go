@@ -98,7 +98,7 @@ func (l *logger) run(w *bufio.Writer) (first error) {
 func (l *logger) entry(x *exchange) Entry {
 	e := Entry{
 		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.model, Stream: x.call.stream,
-		Conn: x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.aborted.Load() || x.broken,
+		Conn: x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
 		Recv: x.recv, End: x.end, InTokens: x.in, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
 	}
 	for _, m := range x.marks[:x.stamped] {

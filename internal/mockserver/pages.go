@@ -17,7 +17,7 @@ type counts struct {
 // finished books one request.
 func (c *counts) finished(x *exchange) {
 	switch {
-	case x.aborted.Load() || x.broken:
+	case x.lost:
 		c.aborted.Add(1)
 	case x.status >= 300:
 		c.failed.Add(1)

@@ -170,7 +170,7 @@ func (s *scheduler) step(x *exchange) {
 // token makes one token; false when there is no further one.
 func (s *scheduler) token(x *exchange) bool {
 	if x.aborted.Load() || x.broken {
-		s.finish(x)
+		s.finish(x, true)
 		return false
 	}
 	x.made++
@@ -213,12 +213,25 @@ func (s *scheduler) tell(x *exchange, must bool) {
 
 // send flushes; what the kernel did not take is tried again in a millisecond.
 func (s *scheduler) send(x *exchange) {
+	if x.retrying {
+		return
+	}
 	if !x.flush(s.server.now) {
-		s.plan(s.server.now()+int64(time.Millisecond), func(int64) { s.retry(x) })
+		s.later(x)
 	}
 }
 
+// later plans one retry, however much has been queued meanwhile.
+func (s *scheduler) later(x *exchange) {
+	if x.retrying {
+		return
+	}
+	x.retrying = true
+	s.plan(s.server.now()+int64(time.Millisecond), func(int64) { s.retry(x) })
+}
+
 func (s *scheduler) retry(x *exchange) {
+	x.retrying = false
 	if _, ok := s.active[x]; !ok {
 		return
 	}
@@ -241,24 +254,26 @@ func (s *scheduler) conclude(x *exchange) {
 	}
 	x.ended = true
 	if !x.flush(s.server.now) {
-		s.plan(s.server.now()+int64(time.Millisecond), func(int64) { s.retry(x) })
+		s.later(x)
 		return
 	}
-	s.finish(x)
+	s.finish(x, x.broken)
 }
 
-// finish closes the books on an exchange.
-func (s *scheduler) finish(x *exchange) {
+// finish closes the books on an exchange. It is lost when the client did not
+// wait for the end of it; one that leaves right after the last byte did.
+func (s *scheduler) finish(x *exchange, lost bool) {
 	if _, ok := s.active[x]; !ok {
 		return
 	}
 	delete(s.active, x)
+	x.lost = lost
 	x.end = s.server.now()
 	s.server.counts.finished(x)
 	if s.server.log != nil {
 		s.server.log.write(x)
 	}
-	if x.closing || x.broken || x.fate == cut {
+	if x.closing || x.lost || x.fate == cut {
 		x.conn.close()
 	}
 	close(x.done)
@@ -267,7 +282,6 @@ func (s *scheduler) finish(x *exchange) {
 // abandon ends what is in progress when the server stops.
 func (s *scheduler) abandon() {
 	for x := range s.active {
-		x.aborted.Store(true)
-		s.finish(x)
+		s.finish(x, true)
 	}
 }
