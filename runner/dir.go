@@ -162,3 +162,25 @@ func Unfinished(pattern string, plan *sweep.Plan) string {
 	}
 	return ""
 }
+
+// Done counts the runs of plan that dir holds finished.
+func Done(dir string, plan *sweep.Plan) (int, error) {
+	var lock sweep.Lock
+	if err := readJSON(filepath.Join(dir, lockName), &lock); err != nil {
+		return 0, fmt.Errorf("no plan there")
+	}
+	if lock.PlanHash != plan.Hash {
+		return 0, fmt.Errorf("holds another plan")
+	}
+	if m, err := ReadManifest(dir); err == nil && !m.Interrupted {
+		return len(plan.Runs), nil
+	}
+	events, _, err := readJournal(filepath.Join(dir, journalName))
+	n := 0
+	for _, e := range progress(events) {
+		if e.Event == "done" {
+			n++
+		}
+	}
+	return n, err
+}

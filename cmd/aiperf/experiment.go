@@ -87,6 +87,9 @@ func (a *app) expand(command, file string, p *parsed) (*schema.Document, *sweep.
 	if err != nil {
 		return nil, nil, asUsage(err)
 	}
+	if err := plan.CompileGates(metrics.Tags()); err != nil {
+		return nil, nil, asUsage(err)
+	}
 	return doc, plan, nil
 }
 

@@ -170,9 +170,12 @@ func printOption(w io.Writer, o schema.Option, all bool) {
 }
 
 // printTwo prints a name and its text, the text wrapped at 80 columns.
-func printTwo(w io.Writer, left, right string) {
-	const column, width = 30, 80
-	line := "  " + left
+func printTwo(w io.Writer, left, right string) { printTwoAt(w, "  "+left, right, 30) }
+
+// printTwoAt is printTwo with the text's column.
+func printTwoAt(w io.Writer, left, right string, column int) {
+	const width = 80
+	line := left
 	if len([]rune(line)) >= column-1 {
 		fmt.Fprintln(w, line)
 		line = ""

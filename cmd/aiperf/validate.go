@@ -27,7 +27,7 @@ is well, 2 when the experiment is wrong, 1 when a result directory is damaged.`,
 		if err := supported(doc); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, plan.Size())
+		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, size(plan))
 		return nil
 	},
 }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+var planCommand = command{
+	name: "plan", usage: "show the matrix, its cost and its order, and send nothing",
+	help: `aiperf plan FILE prints cells, trials, requests and the least time they take.
+
+  aiperf plan sweep.cue
+  aiperf plan sweep.cue --cells             every cell with its values
+  aiperf plan sweep.cue --schedule 20       the first 20 arrivals of each phase
+  aiperf plan sweep.cue -o json             the plan as plan.lock.json will hold it`,
+	flags: []switchFlag{
+		setFlag, outputFlag, lenient,
+		{Name: "cells", Doc: "list every cell"},
+		{Name: "schedule", Arg: "N", Doc: "print when the first N requests of each phase are due"},
+		{Name: "done", Arg: "DIR", Doc: "say how much of the plan DIR holds already"},
+	},
+	settings: true,
+	run: func(a *app, p *parsed) error {
+		file, err := onlyFile(p, "aiperf plan FILE")
+		if err != nil {
+			return err
+		}
+		asJSON, err := wantJSON(p)
+		if err != nil {
+			return err
+		}
+		doc, plan, err := a.expand("plan", file, p)
+		if err != nil {
+			return err
+		}
+		if err := supported(doc); err != nil {
+			return err
+		}
+		if asJSON {
+			return a.writeDoc(plan.Lock())
+		}
+		printPlan(a.Out, plan)
+		if dir := p.get("done"); dir != "" {
+			printDone(a.Out, plan, dir)
+		}
+		if p.has("cells") {
+			printCells(a.Out, plan)
+		}
+		if p.has("schedule") {
+			return a.printSchedules(plan, p.get("schedule"))
+		}
+		return nil
+	},
+}
+
+// printPlan is the plan in a few lines.
+func printPlan(w io.Writer, plan *sweep.Plan) {
+	b := plan.Bound()
+	requests := fmt.Sprintf("%s requests", commas(b.Requests))
+	if b.Open {
+		requests = "requests as time allows"
+		if b.Requests > 0 {
+			requests = fmt.Sprintf("more than %s requests", commas(b.Requests))
+		}
+	}
+	fmt.Fprintf(w, "%s: %s = %d runs, %s, at least %s (+ cooldown %s)\n",
+		plan.Name, size(plan), len(plan.Runs), requests, round(b.AtLeast), round(b.Cooldown))
+	if len(plan.Axes) > 0 {
+		var axes []string
+		for _, x := range plan.Axes {
+			axes = append(axes, x.Name+" "+strings.Join(x.Labels, ", "))
+		}
+		line := strings.Join(axes, " · ")
+		if plan.Where != "" {
+			line += fmt.Sprintf(" · where %s dropped %d", plan.Where, plan.Dropped)
+		}
+		printTwoAt(w, "axes", line, 8)
+	}
+	for _, d := range plan.Derive {
+		printTwoAt(w, "derive", d.Path+" = "+d.Expr, 8)
+	}
+	for _, f := range b.Phases {
+		printTwoAt(w, "phase", fmt.Sprintf("%s: %s (%s); ends after %s", f.Name, f.Mode, f.Reason, f.Stop), 8)
+	}
+	printTwoAt(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
+	printTwoAt(w, "lock", "sha256:"+plan.Hash, 8)
+}
+
+// size is "18 cells × 5 trials".
+func size(plan *sweep.Plan) string {
+	return fmt.Sprintf("%s × %s", count(len(plan.Cells), "cell"), count(plan.Trials, "trial"))
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%s %ss", commas(int64(n)), what)
+}
+
+func commas(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func round(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.3g s", d.Seconds())
+	}
+	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+func printDone(w io.Writer, plan *sweep.Plan, dir string) {
+	done, err := runner.Done(dir, plan)
+	if err != nil {
+		printTwoAt(w, "done", dir+": "+err.Error(), 8)
+		return
+	}
+	printTwoAt(w, "done", fmt.Sprintf("%d runs in %s; %d to do", done, dir, len(plan.Runs)-done), 8)
+}
+
+func printCells(w io.Writer, plan *sweep.Plan) {
+	for _, c := range plan.Cells {
+		fmt.Fprintf(w, "%4d  %s  seed %d  %s\n", c.Index, c.ID, c.Seed, c.Short())
+	}
+}
+
+// printSchedules lists arrivals without sending anything: they are a pure
+// function of the phase and the seed.
+func (a *app) printSchedules(plan *sweep.Plan, text string) error {
+	var n int
+	if _, err := fmt.Sscan(text, &n); err != nil || n < 1 || n > 1_000_000 {
+		return &usageError{"--schedule: expected a whole number from 1 to 1000000, got " + text, ""}
+	}
+	for _, c := range plan.Cells {
+		for _, ph := range c.Resolved.Benchmark.Phases {
+			a.printSchedule(c, ph, n)
+		}
+	}
+	return nil
+}
+
+func (a *app) printSchedule(c *sweep.Cell, ph schema.Phase, n int) {
+	fmt.Fprintf(a.Out, "%s, phase %s\n", c.Short(), ph.Name)
+	for i, at := range loadgen.Schedule(ph, c.Seed, n) {
+		fmt.Fprintf(a.Out, "  %6d  %.6f s\n", i, at.Seconds())
+	}
+}
