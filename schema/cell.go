@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 )
 
@@ -200,6 +201,9 @@ func (d *Document) list(c *cell, name string, n *node) ([]byte, Errors) {
 	var bad Errors
 	var out bytes.Buffer
 	out.WriteByte('[')
+	if name == "datasets" && len(n.items) > 1 {
+		return nil, mistake(n.items[1].origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d", len(n.items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
+	}
 	for i, it := range n.items {
 		p, errs := d.checker.check(c.root, "benchmark."+name+"."+strconv.Itoa(i), it)
 		if errs != nil {

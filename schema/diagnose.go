@@ -73,7 +73,7 @@ func (d *diagnosis) walk(def cue.Value, n *node, path string) {
 	case object:
 		d.fields(fit, n, path)
 	case list:
-		d.members(fit[0], n, path)
+		d.members(widest(fit), n, path)
 	default:
 		d.leaf(fit, def, n, path)
 	}
@@ -134,6 +134,17 @@ func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {
 			e.unknown = true
 		}
 	}
+}
+
+// widest is the arm that takes lists of any length, if there is one: the
+// others are defaults.
+func widest(fit []cue.Value) cue.Value {
+	for _, a := range fit {
+		if a.LookupPath(cue.MakePath(cue.AnyIndex)).Exists() {
+			return a
+		}
+	}
+	return fit[0]
 }
 
 func (d *diagnosis) members(def cue.Value, n *node, path string) {

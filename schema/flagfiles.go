@@ -209,13 +209,10 @@ func gpuTelemetry(o Option, at Origin, words []string) ([]Assignment, error) {
 	return out, nil
 }
 
-// metricsURL completes the address of a page of metrics.
+// metricsURL gives the address of a page of metrics its scheme.
 func metricsURL(s string) string {
 	if !strings.Contains(s, "://") {
 		s = "http://" + s
-	}
-	if !strings.HasSuffix(strings.TrimRight(s, "/"), "/metrics") {
-		s = strings.TrimRight(s, "/") + "/metrics"
 	}
 	return s
 }

@@ -38,6 +38,7 @@ type Document struct {
 	renderer    renderer
 	templated   bool
 	always      []string // members of the body that are there without being asked for
+	block       *node    // the sweep block
 	first       *cell    // the cell without a point, when it could be resolved
 	warnings    []string
 	unsupported Errors
@@ -212,7 +213,7 @@ func (d *Document) envelopeOf(root *node) Errors {
 	if sweep.value == nil {
 		sweep.value = objectNode(Origin{})
 	}
-	d.root = root
+	d.root, d.block = root, sweep.value
 	d.templated = hasTemplates(root)
 	rendered, bad := d.rendered(root.clone(), nil)
 	if bad != nil && len(d.axes) == 0 {
@@ -271,12 +272,22 @@ func (d *Document) sweepBlock(root, sw *node) (map[string]any, Errors) {
 		return map[string]any{}, nil
 	}
 	c := sw.clone()
-	if c.get("type") == nil {
-		c.put("type", textNode("grid", sw.origin))
+	if c.get("type") == nil && c.get("recipe") == nil {
+		c.put("type", textNode("grid", Origin{Source: "default", Where: "default"}))
+	}
+	if c.get("parameters") == nil && len(d.axes) > 0 && (c.get("type").text() == "grid" || c.get("type").text() == "zip") {
+		ps := objectNode(d.axes[0].origin)
+		for _, a := range d.axes {
+			ps.put(a.path, &node{kind: list, items: a.values, origin: a.origin})
+		}
+		c.put("parameters", ps)
 	}
 	c = d.index.normalize(c, d.index["sweep"], "sweep")
 	whole := objectNode(sw.origin)
 	whole.put("sweep", c)
+	if c.get("type") != nil { // a recipe alone says no type
+		d.index.fillConditional(c, d.index["sweep"], "sweep")
+	}
 	p, bad := d.checker.check(whole, "sweep", c)
 	if bad != nil {
 		return nil, bad
@@ -308,53 +319,83 @@ func (d *Document) firstCell(root *node) Errors {
 // findUnsupported lists the fields that are set and not built yet.
 func (d *Document) findUnsupported() {
 	said := map[string]bool{}
-	note := func(path string, n *node, at Origin) {
+	note := func(path, what string, at Origin) {
 		if said[path] {
 			return
 		}
 		said[path] = true
 		d.unsupported = append(d.unsupported, &Error{
-			Path: d.root.shown(path), Place: at.Where, Message: "not supported yet", Hint: "leave it out",
+			Path: d.root.shown(path), Place: at.Where, Message: what + "not supported yet", Hint: "leave it out",
 		})
 	}
-	d.index.unsupported(d.root, d.index[""], "", "", note)
+	whole := *d.root
+	whole.fields = append(slices.Clone(whole.fields), field{name: "sweep", value: d.block})
+	d.index.unbuiltFields(&whole, d.index[""], "", "", note)
 	for _, a := range d.axes {
-		if d.index.at(a.path).has(isUnsupported) {
-			note(a.path, nil, a.origin)
+		l := d.index.at(a.path)
+		for _, v := range a.values {
+			if l.has(isUnsupported) || l.unbuiltWord(v) {
+				note(a.path, "", a.origin)
+			}
 		}
 	}
 }
 
-// unsupported calls note for the topmost set fields that are not built. A
-// field that repeats its default asks for nothing.
-func (x index) unsupported(n *node, l *leaf, at, path string, note func(string, *node, Origin)) {
+// unbuiltFields calls note for the topmost set fields that are not built, and
+// for values that are not. A field that repeats its default asks for nothing.
+func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, what string, at Origin)) {
 	for _, f := range n.fields {
 		name, sub := x.child(at, l, f.name)
 		if sub == nil || f.value.kind == null {
 			continue
 		}
 		p := join(path, f.name)
-		if sub.has(isUnsupported) && f.value.kind != object && f.value.origin.Source != "default" {
-			if !repeatsDefault(sub, f.value) {
-				note(p, f.value, f.value.origin)
+		switch {
+		case sub.has(isUnsupported):
+			if where, asked := x.asksFor(f.value, sub, join(at, name)); asked {
+				note(p, "", where)
 			}
-			continue
+		case sub.unbuiltWord(f.value) && f.value.origin.Source != "default":
+			note(p, f.value.String()+": ", f.value.origin)
+		default:
+			x.unbuiltFields(f.value, sub, join(at, name), p, note)
 		}
-		if sub.has(isUnsupported) && len(sub.keys) == 0 && len(f.value.fields) > 0 {
-			note(p, f.value, f.value.origin)
-			continue
-		}
-		x.unsupported(f.value, sub, join(at, name), p, note)
 	}
 	if sub := x[join(at, "*")]; sub != nil {
 		for i, it := range n.items {
-			x.unsupported(it, sub, join(at, "*"), join(path, fmt.Sprint(i)), note)
+			x.unbuiltFields(it, sub, join(at, "*"), join(path, fmt.Sprint(i)), note)
 		}
 	}
 }
 
+// asksFor tells whether something below n differs from its default, and where.
+func (x index) asksFor(n *node, l *leaf, at string) (Origin, bool) {
+	if n.origin.Source == "default" && n.kind != object {
+		return Origin{}, false
+	}
+	if n.kind != object {
+		return n.origin, n.kind != null && !repeatsDefault(l, n)
+	}
+	for _, f := range n.fields {
+		name, sub := x.child(at, l, f.name)
+		if where, asked := x.asksFor(f.value, sub, join(at, name)); asked {
+			return where, true
+		}
+	}
+	return n.origin, len(n.fields) == 0 && !l.has(isFree) && n.origin.Source != "default"
+}
+
+// unbuiltWord tells whether n is one of the values that are not built yet.
+func (l *leaf) unbuiltWord(n *node) bool {
+	if l == nil || n.kind != scalar {
+		return false
+	}
+	word := fold(fmt.Sprint(n.value))
+	return slices.ContainsFunc(l.unbuilt, func(w string) bool { return fold(w) == word })
+}
+
 func repeatsDefault(l *leaf, n *node) bool {
-	if l.def == "" {
+	if l == nil || l.def == "" {
 		return n.value == false
 	}
 	js, err := json.Marshal(n.plain())

@@ -32,8 +32,14 @@ func fill(n *node, name string, v any, why string) {
 	}
 }
 
+// multipart are the endpoint types that send files.
+var multipart = []string{"audio_transcription", "video_generation", "image_edit"}
+
 // resolveEndpoint gives addresses their scheme.
 func resolveEndpoint(e *node) {
+	if t := fold(e.get("type").text()); contains(multipart, t) {
+		fill(e, "request_content_type", "multipart/form-data", "type "+t)
+	}
 	urls := e.get("urls")
 	if urls == nil {
 		return

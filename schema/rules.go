@@ -2,7 +2,9 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 )
 
 // rule compares two objects of the body. A rule inside one object is CUE, in
@@ -102,6 +104,34 @@ var rules = []rule{
 			if p.Type == "fixed_schedule" && d.Type == "synthetic" {
 				found(phase(i, "type"), "fixed_schedule needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
 			}
+		}
+	}},
+	{"addresses", func(b *Benchmark, found func(path, message, hint string)) {
+		for i, u := range b.Endpoint.URLs {
+			scheme, rest, _ := strings.Cut(u, ":")
+			switch {
+			case scheme == "mock":
+			case scheme != "http" && scheme != "https":
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", maskURL(u)), "such as http://localhost:8000, or mock: for the built-in server")
+			case strings.Trim(rest, "/ ") == "" || strings.ContainsAny(u, " \t\n"):
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", maskURL(u)), "such as http://localhost:8000")
+			}
+		}
+	}},
+	{"weights of models", func(b *Benchmark, found func(path, message, hint string)) {
+		sum, without := 0.0, -1
+		for i, m := range b.Models.Items {
+			if m.Weight == nil {
+				without = i
+				continue
+			}
+			sum += *m.Weight
+		}
+		switch {
+		case b.Models.Strategy == "weighted" && without >= 0:
+			found("models.items."+strconv.Itoa(without), "strategy: weighted needs a weight for every model", "add weight")
+		case b.Models.Strategy == "weighted" && math.Abs(sum-1) > 0.01:
+			found("models.items", fmt.Sprintf("the weights make %g, not 1", math.Round(sum*1e6)/1e6), "")
 		}
 	}},
 	{"data set names differ", func(b *Benchmark, found func(path, message, hint string)) {

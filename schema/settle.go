@@ -16,13 +16,33 @@ func (d *Document) settleFlags(root *node) Errors {
 	}
 	if p := root.at(phasePath); p != nil {
 		d.settleArrivals(p, "profiling")
+		if ds := root.at(datasetPath); ds != nil && d.src.File == "" {
+			d.promote(ds, p)
+		}
 	}
 	if w := root.at("benchmark.phases.warmup"); w != nil {
 		d.settleWarmup(root, w)
 	}
 	d.settleDataset(root)
 	d.settleSweep(root)
-	return d.contradictions(root)
+	d.settleLogging(root)
+	bad := d.contradictions(root)
+	return append(bad, d.fixedAxes(root)...)
+}
+
+// fixedAxes: the records say when a fixed schedule sends, so nothing about its
+// load can be swept.
+func (d *Document) fixedAxes(root *node) (bad Errors) {
+	p := root.at(phasePath)
+	if p.get("type").text() != "fixed_schedule" {
+		return nil
+	}
+	for _, a := range d.axes {
+		if strings.HasPrefix(a.path, phasePath+".") && a.origin.Source == "flag" {
+			bad = append(bad, mistake(a.origin, a.path, "a list does not go with a fixed schedule", "use one value, or --no-fixed-schedule")...)
+		}
+	}
+	return bad
 }
 
 // flag is the assignment a flag made on path, the last one; nil without one.
@@ -172,6 +192,16 @@ func (d *Document) settleSweep(root *node) {
 	}
 }
 
+// settleLogging: -v and -vv win over --log-level, in any order.
+func (d *Document) settleLogging(root *node) {
+	for _, a := range d.src.Assignments {
+		if a.Path == "benchmark.logging.level" && a.Origin.Source == "flag" && strings.HasPrefix(a.Origin.Where, "-v") ||
+			a.Path == "benchmark.logging.level" && (a.Origin.Where == "--verbose" || a.Origin.Where == "--extra-verbose") {
+			root.at("benchmark.logging").put("level", fromPlain(a.Value, a.Origin))
+		}
+	}
+}
+
 func (d *Document) warn(text string) {
 	if !contains(d.warnings, text) {
 		d.warnings = append(d.warnings, text)
@@ -204,7 +234,6 @@ func (d *Document) profileDefaults(root *node) {
 	if t := ds.get("type").text(); t == "" || t == "synthetic" {
 		d.syntheticDefaults(root, ds)
 	}
-	d.promote(ds, p)
 	fixed := p.get("type").text() == "fixed_schedule"
 	bounds := 0
 	for _, name := range []string{"requests", "sessions", "duration"} {
@@ -217,7 +246,9 @@ func (d *Document) profileDefaults(root *node) {
 			fill(ds, "entries", n.value, "as many as "+name)
 		}
 	}
-	if bounds == 0 && !fixed {
+	if path := ds.get("path").text(); bounds == 0 && fixed && path != "" {
+		fill(p, "requests", countRecords(path), "the records of "+path)
+	} else if bounds == 0 && !fixed {
 		fill(p, "requests", int64(10), why)
 	}
 	if p.get("duration") != nil || d.axis(phasePath+".duration") != nil {
@@ -269,9 +300,5 @@ func (d *Document) promote(ds, p *node) {
 	if _, timed := firstRecord(path)["timestamp"]; !timed {
 		return
 	}
-	at := Origin{Source: "default", Where: "default: the records of " + path + " have time stamps"}
-	p.put("type", leafNode("fixed_schedule", at))
-	if p.get("requests") == nil && p.get("sessions") == nil && p.get("duration") == nil {
-		p.put("requests", leafNode(countRecords(path), at))
-	}
+	p.put("type", leafNode("fixed_schedule", Origin{Source: "default", Where: "default: the records of " + path + " have time stamps"}))
 }

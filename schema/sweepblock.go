@@ -126,8 +126,25 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	}
 	s.Axes = d.publicAxes()
 	bad := d.derivations(sw.get("derive"))
-	d.scenarios(sw.get("runs"))
+	bad = append(bad, d.scenarios(sw.get("runs"))...)
+	if ps := sw.get("parameters"); ps != nil && len(ps.fields) == 0 && len(d.axes) == 0 {
+		bad = append(bad, mistake(ps.origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
+	}
+	if s.Type == "zip" {
+		bad = append(bad, d.evenAxes()...)
+	}
 	return bad
+}
+
+// evenAxes: axes that move in step have the same number of values.
+func (d *Document) evenAxes() Errors {
+	for _, a := range d.axes[min(1, len(d.axes)):] {
+		if first := d.axes[0]; len(a.values) != len(first.values) {
+			return mistake(a.origin, strings.TrimPrefix(a.path, "benchmark."),
+				fmt.Sprintf("has %d values, %s has %d; in a zip all have as many", len(a.values), strings.TrimPrefix(first.path, "benchmark."), len(first.values)), "use type: grid for every combination")
+		}
+	}
+	return nil
 }
 
 func numberOf(v any) float64 {
@@ -246,15 +263,23 @@ func (d *Document) derivations(n *node) Errors {
 }
 
 // scenarios reads sweep.runs: each run lays its members over the experiment.
-func (d *Document) scenarios(runs *node) {
+func (d *Document) scenarios(runs *node) (bad Errors) {
 	if runs == nil || runs.kind != list {
-		return
+		return nil
 	}
+	if len(d.axes) > 0 {
+		return mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
+	}
+	names := map[string]bool{}
 	for i, r := range runs.items {
 		s := Scenario{Name: r.get("name").text(), Values: map[string]any{}}
 		if s.Name == "" {
 			s.Name = fmt.Sprintf("scenario_%d", i)
 		}
+		if names[s.Name] {
+			bad = append(bad, mistake(r.origin, "sweep.runs", fmt.Sprintf("two cells are called %q", s.Name), "")...)
+		}
+		names[s.Name] = true
 		for _, k := range []string{"variables", "benchmark"} {
 			if v := r.get(k); v != nil {
 				s.Values[k] = v.plain()
@@ -265,4 +290,5 @@ func (d *Document) scenarios(runs *node) {
 		}
 		d.sweep.Scenarios = append(d.sweep.Scenarios, s)
 	}
+	return bad
 }
