@@ -30,10 +30,13 @@ type engine struct {
 	state atomic.Int32 // idle, busy, again
 	next  atomic.Int64 // when it has to be driven again
 
-	mu    sync.Mutex
-	inbox []event
+	mu      sync.Mutex
+	inbox   []event
+	emptied [][]*request // lists that were sent
 
 	interrupted, aborted atomic.Bool
+	sends                atomic.Int64 // lists that are being sent
+	resume               atomic.Bool  // something waits for a list to have been sent
 
 	// Owned by whoever drives.
 	spare           []event
@@ -108,36 +111,46 @@ func (e *engine) enter() bool {
 	}
 }
 
-// drive acts on all news and on all that is due. The pacer waits for e.next
-// after it; anybody else wakes the pacer when that became sooner.
-func (e *engine) drive(pacer bool) {
-	if !e.enter() {
-		return
-	}
+// drive acts on all news and on all that is due, and sends what that allows.
+// Sending is not part of the driving: a goroutine that loses its processor in a
+// write holds nobody up. The pacer waits for e.next after it; anybody else wakes
+// the pacer when that became sooner. It returns false when somebody else is
+// driving, who will do that.
+func (e *engine) drive(pacer bool) bool {
 	for n := 1; ; n++ {
-		e.step()
-		if e.state.CompareAndSwap(busy, idle) {
+		if !e.enter() {
+			return false
+		}
+		out := e.step()
+		more := !e.state.CompareAndSwap(busy, idle)
+		if more {
+			e.state.Store(idle)
+		}
+		if !e.send(out) && !more {
 			break
 		}
-		e.state.Store(busy)
 		if !pacer && n == rounds {
-			e.state.Store(idle)
 			e.clock.Wake()
-			return
+			return true
 		}
 	}
 	if sleeping := e.clock.Sleeping(); !pacer && (sleeping == awake || e.next.Load() < sleeping) {
 		e.clock.Wake()
 	}
+	return true
 }
 
 // awake is what Sleeping says when nobody sleeps.
 const awake = math.MinInt64
 
-func (e *engine) step() {
+// step brings the phases up to now and returns what is to be sent.
+func (e *engine) step() []*request {
 	e.mu.Lock()
 	news := e.inbox
 	e.inbox = e.spare[:0]
+	if n := len(e.emptied); n > 0 {
+		e.out, e.emptied = e.emptied[n-1], e.emptied[:n-1]
+	}
 	e.mu.Unlock()
 	now := e.clock.Now()
 	for _, ev := range news {
@@ -158,22 +171,44 @@ func (e *engine) step() {
 	}
 	e.phases = live
 	e.next.Store(next)
-	e.send()
+	out := e.out
+	e.out = nil
+	if len(out) > 0 {
+		e.sends.Add(1)
+	}
+	return out
 }
 
 // parallelSends is from how many requests on a burst is spread over processors.
 const parallelSends = 64
 
-// send starts what step decided to send.
-func (e *engine) send() {
-	out := e.out
+// send starts what step decided to send, and tells whether the engine has to be
+// driven again because of it.
+func (e *engine) send(out []*request) (again bool) {
+	if len(out) == 0 {
+		if cap(out) > 0 {
+			e.empty(out)
+		}
+		return false
+	}
 	if n := runtime.GOMAXPROCS(0); n > 1 && len(out) >= parallelSends {
 		e.sendParallel(out, min(n, 4))
 	} else {
-		e.sendAll(out)
+		for _, r := range out {
+			e.start(r)
+		}
 	}
+	e.empty(out)
+	e.sends.Add(-1)
+	return e.resume.Swap(false)
+}
+
+// empty gives a list back for the next step.
+func (e *engine) empty(out []*request) {
 	clear(out)
-	e.out = out[:0]
+	e.mu.Lock()
+	e.emptied = append(e.emptied, out[:0])
+	e.mu.Unlock()
 }
 
 func (e *engine) sendParallel(out []*request, n int) {
@@ -189,12 +224,6 @@ func (e *engine) sendParallel(out []*request, n int) {
 	wg.Wait()
 }
 
-func (e *engine) sendAll(out []*request) {
-	for _, r := range out {
-		e.start(r)
-	}
-}
-
 // start sends r, or ends it at once when there is nothing that could be sent.
 func (e *engine) start(r *request) {
 	if r.broken == nil {
@@ -207,7 +236,10 @@ func (e *engine) start(r *request) {
 	x.DNS, x.Dial, x.TLS = none, none, none
 	x.Status, x.ErrorKind, x.ErrorText = record.Client, "request", r.broken.Error()
 	x.End, x.ReceiveLag = e.clock.Now(), math.NaN()
-	e.post(event{kind: answerOver, r: r})
+	e.mu.Lock()
+	e.inbox = append(e.inbox, event{kind: answerOver, r: r})
+	e.mu.Unlock()
+	e.resume.Store(true)
 }
 
 // play runs one phase to its end, or, when the next one follows seamlessly, to
@@ -220,10 +252,13 @@ func (e *engine) play(p *phase, seamless bool) {
 // waitFor is the pacer: it drives the engine whenever something is due.
 func (e *engine) waitFor(over func() bool) {
 	for {
-		e.drive(true)
+		until := int64(never) // who drives instead says when there is more
+		if e.drive(true) {
+			until = e.next.Load()
+		}
 		if over() {
 			return
 		}
-		e.clock.WaitUntil(e.next.Load())
+		e.clock.WaitUntil(until)
 	}
 }

@@ -424,11 +424,7 @@ func (p *phase) occupy(r *request, opening bool, now int64) (since int64, ok boo
 // settle cancels what outlived its grace, and notices the end.
 func (p *phase) settle(now int64) {
 	if now >= p.cutAt && !p.cancelled {
-		p.cancelled = true
-		for _, r := range p.onWire {
-			r.late = true
-			p.engine.sender.Cancel(&r.x)
-		}
+		p.cutOff()
 	}
 	if p.arrivals != nil && p.arrival == never && p.ticks.len() == 0 && p.noNew == "" {
 		p.noNew = stopSchedule
@@ -440,6 +436,21 @@ func (p *phase) settle(now int64) {
 	}
 	if p.live == 0 && p.reading == 0 && (p.stop != "" || p.noNew != "") && !p.over.Load() {
 		p.close(now)
+	}
+}
+
+// cutOff cancels what is still on the wire. What is just being sent cannot be
+// cancelled yet: then it is tried again when that is over.
+func (p *phase) cutOff() {
+	e := p.engine
+	e.resume.Store(true) // before looking: who ends a sending looks after it
+	if e.sends.Load() > 0 {
+		return
+	}
+	p.cancelled = true
+	for _, r := range p.onWire {
+		r.late = true
+		e.sender.Cancel(&r.x)
 	}
 }
 
