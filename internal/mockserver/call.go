@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
@@ -107,18 +106,8 @@ func entries(v any) int {
 	return 1
 }
 
-// counter counts input tokens. The encoding is loaded when first needed.
-type counter struct {
-	once sync.Once
-	tok  tokenizer.Tokenizer
-	err  error
-}
+// counter counts input tokens.
+type counter struct{ tok tokenizer.Tokenizer }
 
 // count is the tokens of a request: its texts joined by one space, and the ids.
-func (c *counter) count(q *call) (int, error) {
-	c.once.Do(func() { c.tok, c.err = tokenizer.Open(tokenizer.Default) })
-	if c.err != nil {
-		return 0, c.err
-	}
-	return c.tok.Count(q.text) + q.ids, nil
-}
+func (c counter) count(q *call) int { return c.tok.Count(q.text) + q.ids }

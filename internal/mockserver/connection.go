@@ -110,10 +110,7 @@ func (c *connection) read(x *exchange, raw []byte) {
 		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.model, strings.Join(s.models(), ", ")))
 		return
 	}
-	if x.in, err = s.counter.count(&x.call); err != nil {
-		x.refuse(http.StatusInternalServerError, err.Error())
-		return
-	}
+	x.in = s.counter.count(&x.call)
 	x.call.text = "" // counted; a long prompt need not be kept
 	s.counts.input.Add(int64(x.in))
 	x.call.stream = x.call.stream && x.format.tokens

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
 
 // Server is a running or startable server. Use New.
@@ -43,6 +44,12 @@ func (s *Server) now() int64 { return int64(time.Since(s.began)) }
 
 // Start listens on 127.0.0.1 and returns the base URL; port 0 takes a free one.
 func (s *Server) Start(port int) (string, error) {
+	// loaded before the first request, whose first token it would delay
+	tok, err := tokenizer.Open(tokenizer.Default)
+	if err != nil {
+		return "", fmt.Errorf("mock-server: %w", err)
+	}
+	s.counter = counter{tok}
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return "", fmt.Errorf("mock-server: %w", err)
