@@ -319,5 +319,10 @@ func first(a, b float64) float64 {
 	return 0
 }
 
-func ms(v float64) string      { return fmt.Sprintf("%.3g ms", v) }
-func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
+func ms(v float64) string { return fmt.Sprintf("%.3g ms", v) }
+func percent(v float64) string {
+	if math.Abs(v) >= 10 {
+		return fmt.Sprintf("%.0f %%", 100*v)
+	}
+	return fmt.Sprintf("%.3g %%", 100*v)
+}

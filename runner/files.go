@@ -86,9 +86,7 @@ func (r *runner) runInfo(m *measurement, rep *RunReport, warmup *metrics.Summary
 	if len(r.plan.Runs) > 1 {
 		info.SweepID = r.sweepID()
 	}
-	for _, v := range m.run.Cell.Point {
-		info.VariationValues = append(info.VariationValues, sinks.Parameter{Name: v.Path, Value: v.Value})
-	}
+	info.VariationValues = parameters(m.run.Cell)
 	if start, end, ok := rep.window(); ok {
 		t0 := rep.Started.UnixNano()
 		info.Start, info.End = time.Unix(0, t0+start), time.Unix(0, t0+end)

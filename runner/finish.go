@@ -34,6 +34,9 @@ func (r *runner) finish() error {
 	if err != nil {
 		return err
 	}
+	if err := r.writeAggregates(); err != nil {
+		return err
+	}
 	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.path, "summary.md")); err != nil {
 		return err
 	}
@@ -286,8 +289,12 @@ func (r *runner) planEvidence() *PlanEvidence {
 		c := &r.result.Results.Cells[i]
 		ce := CellEvidence{Label: c.Cell.Short(), OK: c.Trials, Estimates: map[string]stats.Estimate{}}
 		for _, o := range r.result.Results.Objectives {
-			if est, ok := c.Full[o.Key]; ok {
-				ce.Estimates[o.Key.String()] = est
+			k := o.Key
+			if q, percentile := quantileOf(k.Stat); percentile && !stats.Certified(q, c.Info[k.Tag].NEff) {
+				k.Stat = "p50" // too few requests for the tail: its interval says nothing about the trials
+			}
+			if est, ok := c.Full[k]; ok {
+				ce.Estimates[k.String()] = est
 			}
 		}
 		for _, o := range r.result.Outcomes {
@@ -303,6 +310,16 @@ func (r *runner) planEvidence() *PlanEvidence {
 		}
 	}
 	return e
+}
+
+// quantileOf is the quantile that a percentile's name means.
+func quantileOf(stat string) (float64, bool) {
+	for _, s := range statistics {
+		if s.name == stat && s.q > 0 {
+			return max(s.q, 1-s.q), true
+		}
+	}
+	return 0, false
 }
 
 // partial tells whether a later --resume has something to do.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -64,7 +63,7 @@ func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, erro
 		}
 	}
 	for _, u := range m.bench.Endpoint.URLs {
-		base, err := r.servers.resolve(ctx, u, filepath.Join(r.dir.path, "server_log.jsonl"))
+		base, err := r.servers.resolve(ctx, u, r.dir.path)
 		if err != nil {
 			return nil, err
 		}

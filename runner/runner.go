@@ -82,7 +82,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	}
 	r := &runner{plan: plan, opt: opt, dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()}}
-	defer func() { err = errors.Join(err, r.servers.stop(), dir.close()) }()
+	defer func() { err = errors.Join(err, r.servers.stop(), dir.close()) }() // stopping twice does nothing
 	if dir.finished != nil {
 		r.result.Finished = dir.finished
 		return r.result, nil
@@ -91,6 +91,9 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		return nil, err
 	}
 	if err := r.all(issue, hard); err != nil {
+		return nil, err
+	}
+	if err := r.servers.stop(); err != nil { // their logs are complete before the manifest lists them
 		return nil, err
 	}
 	r.result.Elapsed = time.Since(r.result.Began)

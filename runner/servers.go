@@ -3,6 +3,9 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/mockserver"
@@ -17,14 +20,15 @@ type servers struct {
 }
 
 // resolve is url with mock: replaced by the address of its child.
-func (s *servers) resolve(ctx context.Context, url, logPath string) (string, error) {
+// Each writes its own log of true times into dir.
+func (s *servers) resolve(ctx context.Context, url, dir string) (string, error) {
 	if !IsMock(url) {
 		return url, nil
 	}
 	if c := s.children[url]; c != nil {
 		return c.URL, nil
 	}
-	c, err := mockserver.Spawn(ctx, s.exe, url, logPath)
+	c, err := mockserver.Spawn(ctx, s.exe, url, unusedLog(dir))
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +45,19 @@ func (s *servers) stop() error {
 	for _, c := range s.children {
 		errs = append(errs, c.Stop())
 	}
+	s.children = nil
 	return errors.Join(errs...)
+}
+
+// unusedLog is the first of server_log_1.jsonl, server_log_2.jsonl, … that
+// does not exist: a resumed plan starts its servers anew.
+func unusedLog(dir string) string {
+	for i := 1; ; i++ {
+		path := filepath.Join(dir, fmt.Sprintf("server_log_%d.jsonl", i))
+		if _, err := os.Lstat(path); err != nil {
+			return path
+		}
+	}
 }
 
 // IsMock tells whether url means the built-in server.

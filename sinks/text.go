@@ -50,8 +50,8 @@ func amount(v float64, unit string) string {
 	return significant(v) + " " + unit
 }
 
-// estimate is mean ± half-width, the half-width with one significant digit
-// (two below 2) and the mean to the same place.
+// estimate is mean ± half-width, both to the place of the half-width's first
+// digit (second below 2), as far as two to three digits of the mean go.
 func estimate(e stats.Estimate, percent bool) string {
 	mean, half := e.Mean, e.Half()
 	if percent {
@@ -67,12 +67,15 @@ func estimate(e stats.Estimate, percent bool) string {
 	if half/math.Pow10(place) < 2 {
 		place--
 	}
-	digits := min(max(-place, 0), 6)
+	if a := math.Abs(mean); a > 0 { // never finer than three digits of the mean, never coarser than two
+		first := int(math.Floor(math.Log10(a)))
+		place = min(max(place, first-2), first-1)
+	}
 	if place > 0 { // whole numbers: round both to the same power of ten
 		p := math.Pow10(place)
 		return grouped(math.Round(mean/p)*p) + " ± " + grouped(math.Round(half/p)*p)
 	}
-	return withCommas(mean, digits) + " ± " + withCommas(half, digits)
+	return withCommas(mean, min(-place, 6)) + " ± " + withCommas(half, min(-place, 6))
 }
 
 // withCommas is v with a fixed number of decimals and commas in the whole part.

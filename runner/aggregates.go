@@ -1,0 +1,109 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// writeAggregates writes AIPerf's files over trials and cells, where AIPerf
+// puts them: aggregate/ for several runs of one cell, aggregate/<cell>/ (or
+// <cell>/aggregate/ when trials are independent) for the cells of a sweep, and
+// sweep_aggregate/ beside them. A single run has none.
+func (r *runner) writeAggregates() error {
+	swept := len(r.plan.Axes) > 0 || len(r.plan.Cells) > 1
+	if !swept && r.plan.Trials < 2 {
+		return nil
+	}
+	for i := range r.result.Results.Cells {
+		c := r.result.Results.Cells[i].Cell
+		a := r.aggregate(c, swept)
+		if len(a.Runs) == 0 {
+			continue
+		}
+		dir := filepath.Join(r.dir.path, "aggregate")
+		switch {
+		case swept && r.plan.Order == "independent":
+			dir = filepath.Join(r.dir.path, c.DirName, "aggregate")
+		case swept:
+			dir = filepath.Join(dir, c.DirName)
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if _, err := sinks.WriteAggregate(dir, a); err != nil {
+			return err
+		}
+	}
+	if !swept {
+		return nil
+	}
+	dir := filepath.Join(r.dir.path, "sweep_aggregate")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	_, err := sinks.WriteSweep(dir, r.sweepSummary())
+	return err
+}
+
+// aggregate is what the trials of c say together.
+func (r *runner) aggregate(c *sweep.Cell, swept bool) *sinks.Aggregate {
+	a := &sinks.Aggregate{
+		Version: aiperfVersion, Level: r.result.Results.Level, Cooldown: r.plan.MultiRun.CooldownSeconds,
+		Model: c.Resolved.Benchmark.Models.Items[0].Name,
+	}
+	if swept {
+		a.VariationLabel, a.VariationValues, a.SweepMode = c.Label, parameters(c), r.plan.Order
+	}
+	for i := range r.result.Outcomes {
+		o := &r.result.Outcomes[i]
+		switch {
+		case o.Run.Cell != c:
+		case o.Err != "" || len(o.Summaries) == 0:
+			a.Failed = append(a.Failed, sinks.FailedRun{Label: o.Run.Label, Error: o.Err})
+		default:
+			a.Runs = append(a.Runs, sinks.AggregateRun{Label: o.Run.Label, Summary: &o.Summaries[0]})
+		}
+	}
+	return a
+}
+
+func (r *runner) sweepSummary() *sinks.SweepSummary {
+	s := &sinks.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
+	for _, x := range r.plan.Axes {
+		p := sinks.SweepParameter{Name: leaf(x.Path), Values: x.Values}
+		s.Parameters = append(s.Parameters, p)
+	}
+	for _, c := range r.plan.Cells {
+		a := r.aggregate(c, true)
+		s.Failed = append(s.Failed, a.Failed...)
+		s.Successful += len(a.Runs)
+		if len(a.Runs) == 0 {
+			continue
+		}
+		cell := sinks.SweepCell{}
+		for _, p := range parameters(c) {
+			cell.Point = append(cell.Point, sinks.Parameter{Name: leaf(p.Name), Value: p.Value})
+		}
+		for _, run := range a.Runs {
+			cell.Runs = append(cell.Runs, (*metrics.Summary)(run.Summary))
+		}
+		s.Cells = append(s.Cells, cell)
+	}
+	return s
+}
+
+// parameters are the values a cell has on the axes, by their paths.
+func parameters(c *sweep.Cell) []sinks.Parameter {
+	var out []sinks.Parameter
+	for _, v := range c.Point {
+		out = append(out, sinks.Parameter{Name: strings.TrimPrefix(v.Path, "benchmark."), Value: v.Value})
+	}
+	return out
+}
+
+func leaf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
