@@ -1,8 +1,14 @@
 // Package loadgen drives one run: its phases of load, one after the other. In
 // goes a Job (phases, conversations, endpoint, client), out come records, one
 // per request, handed to Job.Emit in order of completion, and a Result that
-// says what each phase really did. The steps: arrivals say when, limits say
-// whether, the transport sends and stamps, a finisher reads and counts.
+// says what each phase really did.
+//
+// The steps: arrivals say when (arrivals.go and one file per process), plays
+// are rendered ahead of their time (lookahead.go, render.go), the scheduler
+// takes the slots and sends (engine.go, phase.go, limit.go), the transport
+// stamps, a finisher reads and counts (finish.go, answer.go), a collector emits
+// (collect.go). Everything the scheduler knows of the world is a clock and a
+// sender, so tests run it in virtual time.
 package loadgen
 
 import (
@@ -67,7 +73,7 @@ type PhaseResult struct {
 	Skipped                    map[string]int64 // arrivals not sent, by reason (on_cap: skip, …)
 	Stop                       string           // requests, sessions, duration, interrupted, failures, schedule
 	Target                     int              // concurrency target, 0 when unlimited
-	Rate                       float64          // requests/s asked for, 0 in closed loop
+	Rate                       float64          // requests/s asked for, 0 in closed loop; the schedule's own mean when the rate varies
 	Random                     bool             // arrivals are random: the count of a window varies by chance
 	Gauge                      Gauge
 }

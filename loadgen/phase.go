@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"aiperf.dev/aiperf/schema"
 )
@@ -46,6 +47,8 @@ type phase struct {
 	turns   queue[followTurn] // follow-ups that wait to be sent
 	delayed delayedTurns      // follow-ups whose think time runs
 	onWire  []*request
+
+	arrived, arrivedAt int64 // arrivals so far, and the last of them
 
 	issued, started int64
 	live            int // sessions that are not over
@@ -235,6 +238,7 @@ func (p *phase) step(now int64) (next int64) {
 func (p *phase) collect(now int64) {
 	for p.arrival <= now && p.arrival < p.endAt && p.wanted() {
 		p.ticks.push(p.arrival)
+		p.arrived, p.arrivedAt = p.arrived+1, p.arrival
 		p.advance()
 	}
 }
@@ -461,6 +465,9 @@ func (p *phase) close(now int64) {
 	res.Stop = p.stop
 	if res.Stop == "" {
 		res.Stop = p.noNew
+	}
+	if p.rated && (p.cfg.RateRamp != nil || len(p.cfg.RateSeries) > 0) && p.arrivedAt > p.start {
+		res.Rate = float64(p.arrived) / time.Duration(p.arrivedAt-p.start).Seconds()
 	}
 	res.Gauge = p.onGauge.result(now)
 	if p.thinking {

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -405,6 +406,16 @@ func TestPhasesAreDrained(t *testing.T) {
 	}
 	if w.peak != 2 {
 		t.Errorf("%d in flight across the phases, want at most 2", w.peak)
+	}
+}
+
+func TestRateOfAVaryingSchedule(t *testing.T) {
+	t.Parallel()
+	// Due at 250, 384.6, 487.5 and 587.5 ms: 4 in 0.5875 s.
+	w := &world{}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 10, Requests: 4, RateRamp: &schema.Ramp{Duration: 0.4}}))
+	if got := out.result.Phases[0].Rate; math.Abs(got-4/0.5875) > 1e-9 {
+		t.Errorf("rate %v, want %v", got, 4/0.5875)
 	}
 }
 
