@@ -21,7 +21,7 @@ type op struct {
 	kill    ending             // the end that was asked for
 	done    bool               // the response side is settled
 	writing bool               // a goroutine still writes x.Body
-	parked  *ending            // settled, but delivery waits for that writer
+	parked  ending             // settled so, but delivery waits for that writer
 
 	// Owned by flight.
 	prev, next *op
@@ -80,7 +80,7 @@ func (o *op) finish(e ending) {
 	c := o.c
 	o.c = nil
 	if o.writing {
-		o.parked = &e
+		o.parked = e
 		if c != nil {
 			c.poke()
 		}
@@ -99,8 +99,8 @@ func (o *op) written(n, at int64) {
 	o.x.WriteEnd = at
 	parked := o.parked
 	o.mu.Unlock()
-	if parked != nil {
-		o.deliver(*parked)
+	if parked.isSet() {
+		o.deliver(parked)
 		return
 	}
 	o.armCancel()

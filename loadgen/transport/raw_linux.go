@@ -166,7 +166,8 @@ type drain struct {
 
 // readable empties the socket into the parser; true when the connection is
 // over. It reads until the kernel says there is nothing: an end that came
-// together with the last bytes raises no second event.
+// together with the last bytes raises no second event. Only when the next
+// request is on its way already may it skip that: sending looked for itself.
 func (d *drain) readable(fd uintptr) bool {
 	c := d.c
 	in := c.cl.inboxes.Get().(*inbox)
@@ -187,8 +188,12 @@ func (d *drain) readable(fd uintptr) bool {
 		}
 		d.seq++
 		a := arrival{wall: in.wall, now: c.cl.clock.Now(), seq: d.seq, whole: n < len(in.buf)}
+		before := c.cur.Load()
 		if !c.received(in.buf[:n], a) {
 			return true
+		}
+		if after := c.cur.Load(); a.whole && after != before && after != nil {
+			return false
 		}
 	}
 }

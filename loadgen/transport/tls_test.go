@@ -81,7 +81,7 @@ func trusting(id identity) func(*transport.Config) {
 
 func TestTLS(t *testing.T) {
 	t.Parallel()
-	id := newIdentity(t, "127.0.0.1", time.Now().Add(24*time.Hour))
+	id := newIdentity(t, "127.0.0.1", tomorrow())
 	step := make(chan struct{})
 	s := fs.StartTLS(t, id.config(), fs.Script{
 		fs.Read(), fs.Send(fs.JSON("1")),
@@ -111,7 +111,7 @@ func TestTLS(t *testing.T) {
 
 func TestTLSLargeBodies(t *testing.T) {
 	t.Parallel()
-	id := newIdentity(t, "127.0.0.1", time.Now().Add(24*time.Hour))
+	id := newIdentity(t, "127.0.0.1", tomorrow())
 	answer := strings.Repeat("0123456789", 300_000)
 	s := fs.StartTLS(t, id.config(), fs.Script{fs.Read(), fs.Send(fs.JSON(answer)), fs.UntilClosed()})
 	x := open(t, s.URL(), trusting(id)).do(func(x *transport.Exchange) { x.Body = []byte(answer) })
@@ -122,9 +122,9 @@ func TestTLSLargeBodies(t *testing.T) {
 
 func TestTLSFaults(t *testing.T) {
 	t.Parallel()
-	good := newIdentity(t, "127.0.0.1", time.Now().Add(24*time.Hour))
+	good := newIdentity(t, "127.0.0.1", tomorrow())
 	expired := newIdentity(t, "127.0.0.1", time.Now().Add(-time.Hour))
-	other := newIdentity(t, "other.example", time.Now().Add(24*time.Hour))
+	other := newIdentity(t, "other.example", tomorrow())
 	plain := fs.Start(t, fs.Script{fs.Send("HTTP/1.1 400 Bad Request\r\n\r\n")})
 	secure := func(id identity) string { return fs.StartTLS(t, id.config(), echo()).URL() }
 	cases := []struct {
@@ -158,8 +158,8 @@ func TestInsecure(t *testing.T) {
 
 func TestClientCertificate(t *testing.T) {
 	t.Parallel()
-	server := newIdentity(t, "127.0.0.1", time.Now().Add(24*time.Hour))
-	mine := newIdentity(t, "client", time.Now().Add(24*time.Hour))
+	server := newIdentity(t, "127.0.0.1", tomorrow())
+	mine := newIdentity(t, "client", tomorrow())
 	cfg := server.config()
 	cfg.MaxVersion = tls.VersionTLS12 // where a missing certificate fails the handshake, not the first read
 	cfg.ClientAuth = tls.RequireAndVerifyClientCert
@@ -178,3 +178,5 @@ func TestClientCertificate(t *testing.T) {
 		t.Errorf("without: %s %q %q", x.Status, x.ErrorKind, x.ErrorText)
 	}
 }
+
+func tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }

@@ -1,0 +1,60 @@
+package transport_test
+
+import (
+	"fmt"
+	"testing"
+
+	fs "aiperf.dev/aiperf/internal/faultserver"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// While the client is kept from reading, the kernel goes on stamping: an event
+// is dated by its arrival and not by when it was read.
+func TestStampsHoldWhileStarved(t *testing.T) {
+	t.Parallel()
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprint("tls ", secure), func(t *testing.T) {
+			t.Parallel()
+			reading, sent := make(chan struct{}), make(chan struct{})
+			script := fs.Script{
+				fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.Wait(reading),
+				fs.Send(fs.Event("b")), fs.Tell(sent), fs.Await("read"), fs.Send(fs.LastChunk), fs.UntilClosed(),
+			}
+			s := fs.Start(t, script)
+			if secure {
+				s = fs.StartTLS(t, newIdentity(t, "127.0.0.1", tomorrow()).config(), script)
+			}
+			r := open(t, s.URL(), func(c *transport.Config) { c.Insecure = true })
+			if r.Stats().Stamps != "kernel" {
+				t.Skip("no kernel stamps here")
+			}
+			var before, after int64
+			n := 0
+			x := r.do(stream, func(x *transport.Exchange) {
+				x.OnEvent = func([]byte) {
+					if n++; n > 1 {
+						s.Notify("read")
+						return
+					}
+					before = r.clock.Now()
+					reading <- struct{}{}
+					<-sent // b is in our socket by now
+					after = r.clock.Now()
+					for r.clock.Now() < after+2e6 { // 2 ms of a busy client
+						continue
+					}
+				}
+			})
+			if x.Status != record.OK || len(x.Events) != 2 {
+				t.Fatalf("%s %s, %d events", x.Status, x.ErrorText, len(x.Events))
+			}
+			if b := x.Events[1]; b.At < before || b.At > after || b.Low != b.At {
+				t.Errorf("b arrived at %d (not before %d), want within [%d, %d]", b.At, b.Low, before, after)
+			}
+			if x.ReceiveLag < 2000 {
+				t.Errorf("receive lag %v µs, want at least the 2000 that b lay unread", x.ReceiveLag)
+			}
+		})
+	}
+}
