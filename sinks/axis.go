@@ -18,8 +18,12 @@ type Axis struct {
 // wellKnownAxes are there in every table, null when not swept.
 func wellKnownAxes() []Axis {
 	return []Axis{
-		{"concurrency", "requests", Int64}, {"request_rate", "requests/s", Float64}, {"isl", "tokens", Int64},
-		{"osl", "tokens", Int64}, {"model", "", Text}, {"endpoint", "", Text},
+		{"concurrency", "requests", Int64},
+		{"request_rate", "requests/s", Float64},
+		{"isl", "tokens", Int64},
+		{"osl", "tokens", Int64},
+		{"model", "", Text},
+		{"endpoint", "", Text},
 	}
 }
 

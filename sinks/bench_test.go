@@ -23,6 +23,9 @@ func allocated(fn func()) uint64 {
 // Neither journal, nor fold, nor tables allocate per row. Two lengths are
 // compared, so that what a file costs once does not count.
 func TestAllocationsPerRow(t *testing.T) { // not parallel: counts the process's allocations
+	if raceEnabled {
+		t.Skip("the race detector allocates by itself")
+	}
 	const short, long, chunks = 10_000, 40_000, 10
 	dir := t.TempDir()
 	p := demoPlan("alpha", 1, 1)

@@ -54,7 +54,8 @@ func WriteTables(dir string, in TablesInput) (TablesInfo, error) {
 		small(s, "runs", runColumns(), in.Runs, func(r *RunRow) Place { return r.Place }),
 		small(s, "cells", cellColumns(), in.Cells, func(r *CellRow) Place { return Place{r.Cell, All} }),
 		small(s, "metrics", metricColumns(), in.Metrics, func(r *MetricRow) Place { return r.Place }),
-		small(s, "checks", checkColumns(), in.Checks, func(r *CheckRow) Place { return r.Place }))
+		small(s, "checks", checkColumns(), in.Checks, func(r *CheckRow) Place { return r.Place }),
+	)
 	if err == nil && len(in.Telemetry) > 0 {
 		err = small(s, "telemetry", telemetryColumns(), in.Telemetry, func(r *TelemetryRow) Place { return r.Place })
 	}

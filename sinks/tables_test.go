@@ -460,29 +460,66 @@ func TestLargeTable(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "chunks.parquet")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("chunks.parquet was written though not asked for: %v", err)
 	}
-	seen := map[string]bool{}
+	path := filepath.Join(dir, "requests.parquet")
+	ids, shas, isls, sents := columnOf(t, path, "request_id"), columnOf(t, path, "prompt_sha"), columnOf(t, path, "isl"), columnOf(t, path, "sent_ns")
+	seen := make([]bool, n)
 	last, disorder := int64(-1), 0
-	for _, r := range readParquet(t, filepath.Join(dir, "requests.parquet")) {
-		id, err := strconv.ParseInt(r["request_id"], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		isl := ""
+	for i := range ids {
+		id := ids[i].Int64()
+		isl := parquet.NullValue()
 		if id%2 == 1 {
-			isl = r["request_id"]
+			isl = parquet.Int32Value(int32(id))
 		}
-		if seen[r["request_id"]] || r["prompt_sha"] != sha(id) || r["isl"] != isl || r["sent_ns"] != strconv.FormatInt(id*1000, 10) {
-			t.Fatalf("row of request %d: seen %v, %v", id, seen[r["request_id"]], r)
+		if seen[id] || string(shas[i].ByteArray()) != sha(id) || !parquet.Equal(isls[i], isl) || sents[i].Int64() != id*1000 {
+			t.Fatalf("row %d is request %d (seen %v): sha %v, isl %v, sent %v", i, id, seen[id], shas[i], isls[i], sents[i])
 		}
-		seen[r["request_id"]] = true
+		seen[id] = true
 		if id < last {
 			disorder++
 		}
 		last = id
 	}
-	if len(seen) != n || disorder != 1 {
-		t.Errorf("%d rows, %d out of order; want %d and only the straggler", len(seen), disorder, n)
+	if len(ids) != n || disorder != 1 {
+		t.Errorf("%d rows, %d out of order; want %d and only the straggler", len(ids), disorder, n)
 	}
+}
+
+// columnOf is every value of a column.
+func columnOf(t *testing.T, path, name string) []parquet.Value {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, ok := f.Schema().Lookup(name)
+	if !ok {
+		t.Fatalf("no column %s", name)
+	}
+	var out []parquet.Value
+	for _, g := range f.RowGroups() {
+		r := parquet.NewColumnChunkValueReader(g.ColumnChunks()[leaf.ColumnIndex])
+		buf := make([]parquet.Value, 1000)
+		for {
+			n, err := r.ReadValues(buf)
+			for _, v := range buf[:n] {
+				out = append(out, v.Clone())
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
 }
 
 func TestWriteTablesRefuses(t *testing.T) {
