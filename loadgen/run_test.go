@@ -374,3 +374,32 @@ func TestRunEverythingAtOnce(t *testing.T) {
 		t.Errorf("result %+v", res)
 	}
 }
+
+// The metamorphic test over real sockets: the strategy of connections changes
+// neither what is asked nor when it is wanted.
+func TestRunSameRequestsForAnyConnectionStrategy(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false, nil)
+	type asked struct {
+		sha, id string
+		offset  int64
+	}
+	var want []asked
+	for _, reuse := range []string{"pooled", "never", "sticky-user-sessions"} {
+		r := newRig(t, s, schema.Phase{Name: "profiling", Kind: "profiling", Type: "gamma", Smoothness: 2, Rate: 2000, Requests: 100, Concurrency: 100})
+		r.Endpoint.ConnectionReuse = reuse
+		res := r.run(t, bg, bg)
+		got := make([]asked, 100)
+		for _, rec := range r.records {
+			got[rec.RequestID] = asked{rec.PromptSHA, rec.XRequestID, rec.Intended - res.Phases[0].Start}
+		}
+		if want == nil {
+			want = got
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%s: request %d is %+v, pooled had %+v", reuse, i, got[i], want[i])
+			}
+		}
+	}
+}
