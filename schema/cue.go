@@ -118,6 +118,9 @@ func member(v cue.Value) cue.Value {
 func arms(v cue.Value) []cue.Value {
 	v = cue.Dereference(v)
 	op, args := v.Expr()
+	if op == cue.NoOp && len(args) == 1 && v.IncompleteKind() == cue.ListKind {
+		return args // the list without its default, where CUE has merged the two
+	}
 	if op != cue.OrOp {
 		return []cue.Value{v}
 	}

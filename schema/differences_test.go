@@ -13,8 +13,55 @@ var fileDifferences = map[string]string{
 	"yaml_merge_key":                "YAML anchors and merge keys work; AIPerf calls every reused mapping cyclic",
 }
 
-var flagDifferences = map[string]string{}
+// Reasons that several flags share.
+const (
+	shownDefault = "AIPerf prints no default here; this is the value it then uses"
+	usedDefault  = "AIPerf prints a default that it does not use; this is the value it uses"
+	noneDefault  = "0 stands for none in AIPerf; here the flag is left out"
+	doubleNames  = "may be repeated and takes several words, as AIPerf's examples quote it"
+)
 
-var lineDifferences = map[string]string{}
+var flagDifferences = map[string]string{
+	"--audio-batch-size":                    usedDefault,
+	"--audio-length-mean":                   noneDefault,
+	"--auto-plot":                           shownDefault,
+	"--bo-constraint-mode":                  shownDefault,
+	"--concurrency":                         shownDefault,
+	"--custom-dataset-type":                 shownDefault,
+	"--dataset-sampling-strategy":           shownDefault,
+	"--goodput":                             doubleNames,
+	"--image-batch-size":                    usedDefault,
+	"--image-format":                        usedDefault,
+	"--image-height-mean":                   noneDefault,
+	"--image-source":                        "takes a folder as well, as AIPerf's does; the words are in its description",
+	"--image-width-mean":                    noneDefault,
+	"--mlflow-experiment":                   shownDefault,
+	"--network-latency-ping-interval":       shownDefault,
+	"--optuna-sampler":                      shownDefault,
+	"--optuna-terminator":                   shownDefault,
+	"--prompt-prefix-length":                noneDefault,
+	"--prompt-prefix-pool-size":             noneDefault,
+	"--rankings-passages-mean":              usedDefault,
+	"--rankings-passages-prompt-token-mean": usedDefault,
+	"--rankings-query-prompt-token-mean":    usedDefault,
+	"--search-initial-points":               shownDefault,
+	"--search-percentile-pooling":           shownDefault,
+	"--search-planner":                      shownDefault,
+	"--video-audio-sample-rate":             "in kHz as it is stored; a number above 96 is read as Hz, as in AIPerf",
+	"--video-batch-size":                    usedDefault,
+	"--video-duration":                      usedDefault,
+	"--zmq-ipc-path":                        shownDefault,
+}
 
-var mistakeDifferences = map[string]string{}
+var lineDifferences = map[string]string{
+	"header_numeric": "a header's value is text; AIPerf turns digits into a number and then refuses it",
+	"recipe_ramp":    "search recipes are not built",
+}
+
+var mistakeDifferences = map[string]string{
+	"yaml_container_anchor_reuse":       "YAML anchors work; AIPerf calls every reused list or mapping cyclic",
+	"yaml_dist_percentiles":             "a distribution given by p50 and p99 works, as AIPerf's documentation says; AIPerf 0.13 refuses it",
+	"yaml_phase_concurrency_list_magic": "a list of numbers in a field of a phase is an axis, as AIPerf's documentation says; AIPerf refuses it",
+	"yaml_phase_duration_ms":            "durations may be given in ms; AIPerf knows s, m and h only",
+	"yaml_sweep_benchmark_prefix":       "a path of the sweep may begin with benchmark, as everywhere else; AIPerf refuses it",
+}

@@ -8,7 +8,8 @@ type Option struct {
 	Kind       string   // bool, int, number, string
 	Enum       []string // the words it takes, when they are few
 	Default    string   // as it would be typed; "" when there is none
-	Many       bool     // may be given several times, or takes several words
+	Many       bool     // may be given several times
+	Words      bool     // takes several words at once: -u a b
 	Split      bool     // a comma separates values
 	Sweep      bool     // a comma list makes an axis
 	Secret     bool     // its value is never printed

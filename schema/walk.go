@@ -14,7 +14,7 @@ import (
 //
 // Attributes it reads:
 //
-//	@flag(main-name, alias="a b", short=m, neg=no-x, many, split, sweep,
+//	@flag(main-name, alias="a b", short=m, neg=no-x, many, words, split, sweep,
 //	      at=member, warmup[="names"], secret, hidden, unit=s,
 //	      deprecated="why", do=action)
 //	@elem(name[, family=prefix])  a named member of a list has flags of its own
@@ -121,7 +121,8 @@ func (w *walker) arm(a cue.Value, at int, path string, below traits, depth int) 
 	case cue.StructKind:
 		w.object(a, at, path, below, depth)
 	case cue.ListKind:
-		if m := member(a); m.Exists() {
+		_, said := w.seen[join(path, "*")] // a default list says nothing about members
+		if m := member(a); m.Exists() && !said {
 			w.leaf(m, join(path, "*"), nil, below, depth+1)
 		}
 	}
@@ -298,7 +299,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 	o := Option{
 		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"),
 		Names: append([]string{arg(a, 0)}, strings.Fields(get("alias"))...), Short: get("short"), Neg: get("neg"),
-		Many: has("many"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
+		Many: has("many"), Words: has("words"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
 		Secret: has("secret") || in.secret, Unsupported: in.unsupported || has("unsupported"),
 	}
 	if g := get("group"); g != "" {
