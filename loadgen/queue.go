@@ -17,8 +17,6 @@ func (q *queue[T]) push(x T) {
 	q.items = append(q.items, x)
 }
 
-func (q *queue[T]) front() T { return q.items[q.head] }
-
 func (q *queue[T]) pop() T {
 	var zero T
 	x := q.items[q.head]
