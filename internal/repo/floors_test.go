@@ -29,7 +29,7 @@ var floors = map[string][]string{
 	"internal/telemetry":    {},
 	"internal/repo":         {},
 	"internal/metrics":      {"internal/record", "internal/stats"},
-	"internal/mockserver":   {"loadgen/tokenizer"},
+	"internal/mockserver":   {"internal/seed", "loadgen/tokenizer"},
 	"loadgen/tokenizer":     {},
 	"loadgen/dataset":       {"schema", "loadgen/tokenizer", "internal/seed"},
 	"loadgen/endpoint":      {"internal/record", "loadgen/dataset", "schema"},
