@@ -198,7 +198,7 @@ func (f flagEntry) arity() (many, takes bool) {
 	if f.own != nil {
 		return false, f.own.Arg != ""
 	}
-	return f.opt.Many, f.opt.Kind != "bool"
+	return f.opt.Words, f.opt.Kind != "bool"
 }
 
 // word is what a flag without value stands for.
