@@ -28,6 +28,19 @@ func (j *Journal) Redirect(device *os.File) {
 	j.buf.Reset(device)
 }
 
+// vary gives request i stamps of its own: random nanoseconds, the worst case
+// for compression.
+func vary(r *record.Record, i int64) {
+	x := int64(uint64(i) * 0x9E3779B97F4A7C15 >> 44) // below 2^20 ns
+	r.Intended, r.Admitted, r.Sent = r.Intended+i*1000, r.Admitted+i*1000, r.Sent+i*1000+x>>6
+	for _, t := range []*int64{&r.FirstByte, &r.FirstToken, &r.FirstOutput, &r.LastToken, &r.End} {
+		if *t != record.None {
+			x = x*5 + 1
+			*t += i*1000 + x
+		}
+	}
+}
+
 // WriteRequests writes n rows made of block over and over, as one run's table.
 func WriteRequests(dir string, p *sweep.Plan, t0 time.Time, n int64, block []record.Record) (int64, error) {
 	s := &tableSet{dir: dir, in: &TablesInput{Plan: p, T0: t0}, id: newIdentity(p)}
@@ -45,8 +58,8 @@ func WriteRequests(dir string, p *sweep.Plan, t0 time.Time, n int64, block []rec
 		for i := range m {
 			rows[i].Record = block[i]
 			rows[i].RequestID = done + i
+			vary(&rows[i].Record, done+i)
 			rows[i].derive(t0.UnixNano())
-			rows[i].shift(done * 1000)
 		}
 		if err := t.append(rows[:m]); err != nil {
 			return 0, err
