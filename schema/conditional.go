@@ -20,7 +20,7 @@ func (x index) fillConditional(n *node, l *leaf, at string) {
 	kind := n.get("type").text()
 	for _, key := range l.keys {
 		sub := x[join(at, key)]
-		if m := n.get(key); sub.has(isFilled) && (m == nil || m.kind == null) && sub.holdsFor(kind) {
+		if m := n.get(key); sub.has(isFilled) && (m == nil || m.kind == null) && sub.holdsFor(n, kind) {
 			n.put(key, sub.filled(kind))
 		}
 	}
@@ -31,8 +31,15 @@ func (x index) fillConditional(n *node, l *leaf, at string) {
 	}
 }
 
-// holdsFor tells whether the default holds for an object of this type.
-func (l *leaf) holdsFor(kind string) bool { return len(l.when) == 0 || contains(l.when, kind) }
+// holdsFor tells whether the default holds in an object of this type.
+func (l *leaf) holdsFor(n *node, kind string) bool {
+	for _, sibling := range l.unless {
+		if n.get(sibling) != nil {
+			return false
+		}
+	}
+	return len(l.when) == 0 || contains(l.when, kind)
+}
 
 // filled is the default as a node; a number for a distribution is its value.
 func (l *leaf) filled(kind string) *node {

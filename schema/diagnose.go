@@ -226,22 +226,28 @@ func (d *diagnosis) rules(n *node, err error) {
 }
 
 // ruleField is the field an error of a rule blames, relative to the part.
-// CUE writes the part's own path in front, with _ for a member of a list.
 func (d *diagnosis) ruleField(path []string) (string, bool) {
 	if !slices.Contains(path, "#rules") {
 		return "", false
 	}
 	path = slices.DeleteFunc(slices.Clone(path), func(p string) bool { return strings.HasPrefix(p, "#") })
-	if own := strings.Split(d.def, "."); d.def != "" && len(path) > len(own) {
-		same := true
-		for i, p := range own {
-			same = same && (path[i] == p || p == "*" && (path[i] == "_" || isIndex(path[i])))
-		}
-		if same {
+	if d.def == "" {
+		return strings.Join(path, "."), true
+	}
+	// CUE writes the part's own path in front, all of it or from the nearest
+	// definition on, with _ or a number for a member of a list.
+	for own := strings.Split(d.def, "."); len(own) > 0; own = own[1:] {
+		if len(path) > len(own) && slices.EqualFunc(own, path[:len(own)], sameStep) {
 			path = path[len(own):]
+			break
 		}
 	}
 	return strings.Join(path, "."), true
+}
+
+// sameStep compares a step of a definition's path with one of CUE's.
+func sameStep(own, step string) bool {
+	return own == step || own == "*" && (step == "_" || isIndex(step))
 }
 
 // follows reports whether msg is about a sibling of path that is itself
@@ -289,6 +295,9 @@ func kinds(v cue.Value) string {
 		if w := kindWords(a.IncompleteKind()); !slices.Contains(out, w) {
 			out = append(out, w)
 		}
+	}
+	if slices.Contains(out, "a number") {
+		out = slices.DeleteFunc(out, func(w string) bool { return w == "a whole number" })
 	}
 	return strings.Join(out, " or ")
 }

@@ -14,13 +14,13 @@ type Error struct {
 }
 
 // Error is the mistake in one line. A flag is its own name for the field, so
-// the path is left out beside it.
+// the path is left out beside it, unless another field is missing.
 func (e *Error) Error() string {
 	parts := make([]string, 0, 3)
 	if e.Place != "" {
 		parts = append(parts, e.Place)
 	}
-	if e.Path != "" && !strings.HasPrefix(e.Place, "-") {
+	if e.Path != "" && (!strings.HasPrefix(e.Place, "-") || strings.HasPrefix(e.Message, "required")) {
 		parts = append(parts, e.Path)
 	}
 	return strings.Join(append(parts, e.Message), ": ")

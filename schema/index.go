@@ -11,6 +11,7 @@ type leaf struct {
 	unbuilt []string // the words of it that are not built yet
 	def     string   // default as JSON
 	when    []string // the default holds for these values of the sibling type; nil: always
+	unless  []string // nor beside these siblings
 	lower   string   // a shorthand key: where its value goes
 	is      traits
 }

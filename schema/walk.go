@@ -69,7 +69,7 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 				l.is |= isUnsupported
 			}
 		case "default":
-			l.def, l.when = givenDefault(a)
+			l.def, l.when, l.unless = givenDefault(a)
 			l.is |= isFilled
 		case "secret":
 			l.is |= isSecret
@@ -196,15 +196,16 @@ func args(a cue.Attribute) []string {
 	return out
 }
 
-// givenDefault reads @default(value, type="a b"): the value as JSON, and the
-// types it holds for.
-func givenDefault(a cue.Attribute) (def string, when []string) {
+// givenDefault reads @default(value, type="a b", unless="c d"): the value as
+// JSON, the types it holds for, and the siblings that make it void.
+func givenDefault(a cue.Attribute) (def string, when, unless []string) {
 	types, _, _ := a.Lookup(1, "type")
+	siblings, _, _ := a.Lookup(1, "unless")
 	def = arg(a, 0)
 	if !json.Valid([]byte(def)) {
 		def = strconv.Quote(def)
 	}
-	return def, strings.Fields(types)
+	return def, strings.Fields(types), strings.Fields(siblings)
 }
 
 // defaultJSON is the default of a leaf or list as JSON, "" without one.
@@ -352,7 +353,7 @@ func shownDefault(field, v cue.Value, optional bool) string {
 		def = ""
 	}
 	if a, ok := attribute(field.Attributes(cue.FieldAttr), "default"); ok && field == v {
-		def, _ = givenDefault(a)
+		def, _, _ = givenDefault(a)
 	}
 	var list []string
 	var text string
