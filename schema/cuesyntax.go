@@ -50,12 +50,14 @@ func float(v float64) ast.Expr {
 	if math.IsInf(v, -1) || math.IsNaN(v) {
 		return ast.NewString(strconv.FormatFloat(v, 'g', -1, 64))
 	}
-	text := strconv.FormatFloat(v, 'g', -1, 64)
-	if !strings.ContainsAny(text, ".e") {
-		return number(token.INT, text) // 600.0 is a whole number, as in AIPerf
+	if whole(v) {
+		return number(token.INT, strconv.FormatFloat(v, 'f', 0, 64)) // 600.0 is a whole number, as in AIPerf
 	}
-	return number(token.FLOAT, text)
+	return number(token.FLOAT, strconv.FormatFloat(v, 'g', -1, 64))
 }
+
+// whole tells whether v is a whole number that a float holds exactly.
+func whole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) <= 1<<53 }
 
 func number(k token.Token, text string) ast.Expr {
 	if positive, negative := strings.CutPrefix(text, "-"); negative {
@@ -83,7 +85,7 @@ func (n *node) cueKind() cue.Kind {
 		switch {
 		case math.IsInf(v, 0) || math.IsNaN(v):
 			return cue.StringKind
-		case v == math.Trunc(v):
+		case whole(v):
 			return cue.IntKind
 		}
 		return cue.FloatKind

@@ -51,10 +51,44 @@ func JSONSchema() ([]byte, error) {
 	if err := json.Unmarshal(js, &doc); err != nil {
 		return nil, err
 	}
+	fillDefaults(doc, doc, newIndex(), "")
 	doc = forEditors(doc).(map[string]any)
 	doc["$id"] = "https://" + importPath + "/experiment.schema.json"
 	doc["title"] = "aiperf experiment"
 	return json.MarshalIndent(doc, "", "  ")
+}
+
+// fillDefaults writes the default of every field below path beside its type.
+func fillDefaults(doc, v map[string]any, x index, path string) {
+	if ref, ok := v["$ref"].(string); ok {
+		defs, _ := doc["$defs"].(map[string]any)
+		if target, ok := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any); ok {
+			fillDefaults(doc, target, x, path)
+		}
+	}
+	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
+		arms, _ := v[k].([]any)
+		for _, a := range arms {
+			if m, ok := a.(map[string]any); ok {
+				fillDefaults(doc, m, x, path)
+			}
+		}
+	}
+	if items, ok := v["items"].(map[string]any); ok {
+		fillDefaults(doc, items, x, join(path, "*"))
+	}
+	props, _ := v["properties"].(map[string]any)
+	for k, p := range props {
+		prop, ok := p.(map[string]any)
+		l := x[join(path, k)]
+		if !ok || l == nil || l.lower != "" {
+			continue
+		}
+		if _, has := prop["default"]; !has && l.def != "" && len(l.when) == 0 {
+			prop["default"] = json.RawMessage(l.def)
+		}
+		fillDefaults(doc, prop, x, join(path, k))
+	}
 }
 
 // placeholder is a value that is filled in later.

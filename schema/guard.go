@@ -108,20 +108,17 @@ var cueImports = []string{importPath, "list", "math", "strings", "struct", "strc
 
 // guardCUE refuses what is not pure and what makes evaluation unbounded. It
 // is for good messages; what gets past it meets the watchdog.
-func guardCUE(name string, src []byte) (*ast.File, Errors) {
+func guardCUE(name string, src []byte) Errors {
 	f, err := parser.ParseFile(name, src, parser.ParseComments)
 	if err != nil {
-		return nil, cueErrors(name, err)
+		return cueErrors(name, err)[:1] // the others follow from the first
 	}
 	g := cueGuard{name: name}
 	for im := range f.ImportSpecs() {
 		g.imported(im)
 	}
 	ast.Walk(f, g.enter, func(ast.Node) { g.depth-- })
-	if len(g.bad) > 0 {
-		return nil, g.bad[:1]
-	}
-	return f, nil
+	return g.bad[:min(1, len(g.bad))]
 }
 
 type cueGuard struct {

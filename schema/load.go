@@ -121,6 +121,7 @@ func (d *Document) prepare(root *node) Errors {
 	for _, e := range d.setPaths() {
 		bad = append(bad, e)
 	}
+	bad = append(bad, d.setSweep(root)...)
 	bad = append(bad, d.takeAxes(root)...)
 	for _, a := range d.axes {
 		bad = append(bad, d.unknownInValues(root, a)...)
@@ -131,6 +132,9 @@ func (d *Document) prepare(root *node) Errors {
 // setPaths checks the paths of --set, which nothing has checked yet.
 func (d *Document) setPaths() (bad Errors) {
 	for _, a := range d.src.Assignments {
+		if strings.HasPrefix(a.Path, "sweep.parameters.") {
+			continue // the name of an axis, checked with those of the file
+		}
 		if hint, ok := d.index.knownPath(a.Path); !ok {
 			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "unknown field " + strings.TrimPrefix(a.Path, "benchmark."), Hint: hint, unknown: true})
 		}
@@ -181,7 +185,10 @@ func (d *Document) overlay(root *node) Errors {
 			d.setAxis(axis)
 			continue
 		}
-		d.dropAxis(a.Path)
+		if strings.HasPrefix(a.Path, "sweep.") || a.Path == "sweep" {
+			continue // laid over before the axes were read
+		}
+		d.pin(a.Path)
 		bad = append(bad, d.apply(root, a)...)
 	}
 	if bad != nil {
@@ -320,10 +327,14 @@ func (d *Document) firstCell(root *node) Errors {
 func (d *Document) findUnsupported() {
 	said := map[string]bool{}
 	note := func(path, what string, at Origin) {
-		if said[path] {
+		by := path
+		if strings.HasPrefix(at.Where, "-") {
+			by = at.Where // a flag is named once, whatever it sets
+		}
+		if said[by] {
 			return
 		}
-		said[path] = true
+		said[by] = true
 		d.unsupported = append(d.unsupported, &Error{
 			Path: d.root.shown(path), Place: at.Where, Message: what + "not supported yet", Hint: "leave it out",
 		})
@@ -355,7 +366,7 @@ func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, 
 			if where, asked := x.asksFor(f.value, sub, join(at, name)); asked {
 				note(p, "", where)
 			}
-		case sub.unbuiltWord(f.value) && f.value.origin.Source != "default":
+		case sub.unbuiltWord(f.value) && (f.value.origin.Source != "default" || !repeatsDefault(sub, f.value)):
 			note(p, f.value.String()+": ", f.value.origin)
 		default:
 			x.unbuiltFields(f.value, sub, join(at, name), p, note)

@@ -119,7 +119,7 @@ func (l *lowerer) body(b *node, part bool) {
 	for _, t := range twins {
 		if f := b.field(t[0]); f != nil && b.field(t[1]) != nil {
 			l.fail(f, "benchmark."+t[0], "cannot be combined with "+t[1], "keep one of them")
-			return
+			b.take(t[0])
 		}
 	}
 	lowerModels(b)

@@ -24,8 +24,7 @@ import (
 // one mistake reads the same in both. Only the named file is read: module and
 // stub lie in an overlay, and the registry refuses every module.
 func readCUE(name string, src []byte) (*node, Errors) {
-	f, bad := guardCUE(name, src)
-	if bad != nil {
+	if bad := guardCUE(name, src); len(bad) > 0 {
 		return nil, bad
 	}
 	abs, err := filepath.Abs(name)
@@ -42,7 +41,7 @@ func readCUE(name string, src []byte) (*node, Errors) {
 	if err := v.Err(); err != nil {
 		return nil, cueErrors(name, err)
 	}
-	r := cueReader{name: name, keys: keyPlaces(f)}
+	r := cueReader{name: name}
 	root := r.node(v)
 	return root, r.bad
 }
@@ -129,32 +128,23 @@ func short200(s string) string {
 	return s
 }
 
-// keyPlaces finds where a key is written, by the place of its value: CUE
-// values know only the latter.
-func keyPlaces(f *ast.File) map[token.Position]token.Pos {
-	places := map[token.Position]token.Pos{}
-	ast.Walk(f, func(n ast.Node) bool {
-		if f, ok := n.(*ast.Field); ok && f.Value != nil {
-			places[placeOf(f.Value.Pos())] = f.Label.Pos()
-		}
-		return true
-	}, nil)
-	return places
-}
-
-// placeOf drops the file's name, which differs between the two parses.
-func placeOf(p token.Pos) token.Position {
-	return token.Position{Line: p.Line(), Column: p.Column()}
-}
-
 type cueReader struct {
 	name string
-	keys map[token.Position]token.Pos
 	bad  Errors
 }
 
+// places are where a value and its key are written. A value without a field
+// of its own, such as a computed one, has one place.
+func places(v cue.Value) (value, key token.Pos) {
+	if f, ok := v.Source().(*ast.Field); ok && f.Value != nil {
+		return f.Value.Pos(), f.Label.Pos()
+	}
+	return v.Pos(), v.Pos()
+}
+
 func (r *cueReader) node(v cue.Value) *node {
-	n := &node{origin: cueOrigin(r.name, v.Pos())}
+	at, _ := places(v)
+	n := &node{origin: cueOrigin(r.name, at)}
 	if d, ok := v.Default(); ok {
 		v = d
 	}
@@ -188,9 +178,8 @@ func (r *cueReader) members(n *node, v cue.Value) {
 		m := r.node(it.Value())
 		name := it.Selector().Unquoted()
 		n.put(name, m)
-		if key, ok := r.keys[placeOf(it.Value().Pos())]; ok {
-			n.field(name).origin = cueOrigin(r.name, key)
-		}
+		_, key := places(it.Value())
+		n.field(name).origin = cueOrigin(r.name, key)
 	}
 }
 

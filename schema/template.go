@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nikolalohinski/gonja/v2"
@@ -46,7 +48,7 @@ func (r *renderer) render(root *node) (*node, Errors) {
 				}
 				return n, nil
 			}
-			return r.leaf(p, n, data)
+			return r.leaf(root.shown(p), n, data)
 		})
 		if bad != nil || waiting == 0 {
 			return out, bad
@@ -96,10 +98,14 @@ func (n *node) named() any {
 		}
 		return l
 	}
-	if i, ok := n.value.(int64); ok {
+	v := n.value
+	if s, ok := v.(string); ok && n.origin.Text != "" {
+		v = coerce(s, false) // the text of another template may be a number
+	}
+	if i, ok := v.(int64); ok {
 		return int(i)
 	}
-	return n.value
+	return v
 }
 
 var templateRef = regexp.MustCompile(`[A-Za-z_][\w.]*`)
@@ -128,13 +134,13 @@ func (r *renderer) leaf(path string, n *node, data map[string]any) (*node, Error
 	if !ok {
 		var err error
 		if t, err = parseTemplate(s); err != nil {
-			return n, mistake(n.origin, path, "template "+short(s)+": "+templateReason(err), "")
+			return n, templateMistake(n.origin, path, s, err, data)
 		}
 		r.parsed[s] = t
 	}
 	out, err := t.ExecuteToString(exec.NewContext(data))
 	if err != nil {
-		return n, mistake(n.origin, path, "template "+short(s)+": "+templateReason(err), "")
+		return n, templateMistake(n.origin, path, s, err, data)
 	}
 	c := textNode(out, n.origin)
 	c.origin.Text = s
@@ -153,8 +159,25 @@ func parseTemplate(s string) (t *exec.Template, err error) {
 	return exec.NewTemplate("/t", cfg, loader, gonja.DefaultEnvironment)
 }
 
-// templateReason is the last cause of the library's chain of them.
-func templateReason(err error) string {
-	s := err.Error()
-	return short200(strings.Join(strings.Fields(s[strings.LastIndex(s, ": ")+1:]), " "))
+var (
+	undefinedName = regexp.MustCompile(`Unable to evaluate name "(.*?)"`)
+	readsFile     = regexp.MustCompile(`\{%-?\s*(include|import|from|extends)\b`)
+	templatePlace = regexp.MustCompile(` \(Line: \d+ Col: \d+, near .*\)$`)
+)
+
+// templateMistake puts the library's chain of causes into one line.
+func templateMistake(at Origin, path, text string, err error, data map[string]any) Errors {
+	msg := strings.Join(strings.Fields(err.Error()), " ")
+	if m := undefinedName.FindStringSubmatch(msg); m != nil {
+		return mistake(at, path, "template "+short(text)+": "+m[1]+" is not defined", didYouMean(m[1], slices.Collect(maps.Keys(data))))
+	}
+	if rest, ok := strings.CutPrefix(msg, "failed to parse template '"+text+"': "); ok {
+		msg = templatePlace.ReplaceAllString(rest, "")
+	} else if i := strings.LastIndex(msg, ": "); i >= 0 {
+		msg = msg[i+2:]
+	}
+	if readsFile.MatchString(text) {
+		msg = "templates read no files"
+	}
+	return mistake(at, path, "template "+short(text)+": "+short200(msg), "")
 }

@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestExpressions(t *testing.T) {
+	t.Parallel()
+	names := map[string]any{"concurrency": int64(4), "isl": 128.0, "endpoint": "baseline"}
+	for src, want := range map[string]any{
+		"max(10*concurrency, 50)": int64(50), "isl*concurrency": int64(512), "isl/256": 0.5, "endpoint + '-x'": "baseline-x", "concurrency": int64(4),
+		"concurrency > 2 && endpoint == 'baseline'": true,
+	} {
+		p, err := CompileExpr(src, names, false)
+		if err != nil {
+			t.Errorf("%s: %v", src, err)
+			continue
+		}
+		if got, err := p.Run(names); err != nil || got != want {
+			t.Errorf("%s = %v (%T), %v; want %v", src, got, got, err, want)
+		}
+	}
+}
+
+func TestExpressionMistakes(t *testing.T) {
+	t.Parallel()
+	names := map[string]any{"concurrency": int64(4), "isl": 128.0}
+	for src, want := range map[string]string{
+		"concurency > 2": "unknown name concurency | did you mean concurrency?",
+		"now()":          "unknown name now",
+		"isl + ":         "unexpected token EOF",
+		"isl":            "expected bool, but got float64",
+		"isl > 'a'":      "invalid operation: > (mismatched types float64 and string)",
+	} {
+		_, err := CompileExpr(src, names, true)
+		var e *Error
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Error()+" | "+e.Hint, want) {
+			t.Errorf("%s: got %v, want %s", src, err, want)
+		}
+	}
+	p, err := CompileExpr("isl / (concurrency - 4)", names, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := p.Run(names); err == nil {
+		t.Errorf("128/0 = %v", v)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	words := []string{"concurrency", "requests", "rate", "grace_period"}
+	for in, want := range map[string]string{"concurency": "concurrency", "reqeusts": "requests", "Rate": "rate", "gracePeriod": "grace_period", "grace-perod": "grace_period", "zzz": "", "": ""} {
+		if got := Suggest(in, words); got != want {
+			t.Errorf("Suggest(%q) = %q, want %q", in, got, want)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "ab", 1}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"ca", "abc", 3}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package schema
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// said is what an experiment is refused with: each mistake in one line, its
+// hint below, the directory of the file left out.
+func said(t *testing.T, name, text string, flags ...Assignment) string {
+	t.Helper()
+	file := write(t, name, text)
+	d, err := Load(Source{File: file, Command: "run", Assignments: flags, Env: noEnv})
+	if err == nil {
+		_, err = d.Resolve(d.firstPoint())
+	}
+	return lines(err, filepath.Dir(file))
+}
+
+func noEnv(string) (string, bool) { return "", false }
+
+func lines(err error, dir string) string {
+	if err == nil {
+		return ""
+	}
+	var bad Errors
+	if !errors.As(err, &bad) {
+		return "not Errors: " + err.Error()
+	}
+	var out []string
+	for _, e := range bad {
+		line := strings.ReplaceAll(e.Error(), dir+"/", "")
+		if e.Hint != "" {
+			line += " | " + e.Hint
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// One change each to an experiment that is right.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ old, new, want string }{
+		{"streaming", "streming", "exp.yaml:4:37: benchmark.endpoint.streming: unknown field | did you mean streaming?"},
+		{"gracePeriod", "gracePeroid", "exp.yaml:6:64: benchmark.phases.profiling.gracePeroid: unknown field | did you mean grace_period?"},
+		{"type: concurrency", "type: concurency", `exp.yaml:6:21: benchmark.phases.profiling.type: "concurency" is not one of concurrency, poisson, gamma, constant, user_centric, fixed_schedule | did you mean concurrency?`},
+		{"streaming: true", "type: chatt", `exp.yaml:4:43: benchmark.endpoint.type: "chatt" is not one of audio_transcription, chat, cohere_rankings, completions, responses, messages, chat_embeddings, embeddings, hf_tei_rankings, huggingface_generate, image_generation, image_edit, video_generation, image_retrieval, nim_embeddings, nim_rankings, solido_rag, raw, template | did you mean chat?`},
+		{"concurrency: 8", "concurrency: 0", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0"},
+		{"concurrency: 8", "concurrency: many", `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "many"`},
+		{"concurrency: 8", "concurrency: 2.5", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got number 2.5"},
+		{"2m", "2 weeks", `exp.yaml:6:60: benchmark.phases.profiling.duration: "2 weeks" is not a duration such as 90, 30s, 500ms, 2m, 1h or inf`},
+		{"streaming: true", "timeout: -3", "exp.yaml:4:46: benchmark.endpoint.timeout: must be above 0, got -3"},
+		{"stddev: 8", "stdev: 8", "exp.yaml:5:40: benchmark.datasets.default.prompts.osl.stdev: unknown field | did you mean stddev?"},
+		{"{mean: 128, stddev: 8}", "{p50: 9, p99: 4}", "exp.yaml:5:42: benchmark.datasets.default.prompts.osl.p99: must be above p50"},
+		{"stddev: 8", "stddev: -8", "exp.yaml:5:48: benchmark.datasets.default.prompts.osl.stddev: must be at least 0, got -8"},
+		{"duration: 2m, ", "requests: 9, ", "exp.yaml:6:76: benchmark.phases.profiling.gracePeriod: needs duration | add one or drop grace_period"},
+		{"concurrency: 8", "concurrency: 8, rate: 3", "exp.yaml:6:56: benchmark.phases.profiling.rate: does not go with type: concurrency | use type: poisson, gamma or constant"},
+		{"concurrency: 8", "concurrency: 8, prefill_concurrency: 9", "exp.yaml:6:71: benchmark.phases.profiling.prefill_concurrency: must not be above concurrency"},
+		{"model: demo", "model: demo\n  models: [a]", "exp.yaml:3:3: benchmark.model: cannot be combined with models | keep one of them"},
+		{"  endpoint: {url: \"localhost:8000\", streaming: true}\n", "", "exp.yaml:3:3: benchmark.endpoint: required | add endpoint"},
+		{"  model: demo\n", "", "exp.yaml:3:3: benchmark.models: required | add model: NAME (-m NAME)"},
+		{"model: demo", "model: demo\n  model: b", "exp.yaml:4:3: model is given twice, first on line 3"},
+		{"model: demo", "model: demo\n  x: 1", "exp.yaml:4:3: benchmark.x: unknown field"},
+		{"type: concurrency, concurrency: 8", "type: user_centric, users: 8, rate: 1", "exp.yaml:6:21: benchmark.phases.profiling.type: user_centric needs conversations of two turns or more | set turns (--conversation-turn-mean 2)"},
+		{"duration: 2m, gracePeriod: 20", "seamless: false", "exp.yaml:6:14: benchmark.phases.profiling: nothing says when the phase ends | add requests, duration or sessions"},
+		{"model: demo", "model: ${NOPE_XYZ}", "exp.yaml:3:10: benchmark.model: environment variable NOPE_XYZ is not set | export it or write ${NOPE_XYZ:default}"},
+		{"model: demo", "model: [demo, 5]", "exp.yaml:3:17: benchmark.model.items.1.name: expected text, got number 5"},
+		{"localhost:8000", "ftp://h", `exp.yaml:4:19: benchmark.endpoint.urls.0: "ftp://h" is not an address of an HTTP server | such as http://localhost:8000, or mock: for the built-in server`},
+		{`"2.0"`, "2.0", `exp.yaml:1:16: schemaVersion: 2 is not one of 2.0 | known: 2.0`},
+		{"isl: 512", "isl: '{{ islx }}'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }}: islx is not defined | known: benchmark, datasets, endpoint, models, phases, schema_version`},
+		{"isl: 512", "isl: '{{ islx }'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }: '}}' expected here`},
+		{"gracePeriod", "gracePeriod: 1, grace_period", "exp.yaml:6:64: gracePeriod: is the same key as grace_period, which is given too | keep one of them"},
+		{"streaming: true", `api_key: [1]`, `exp.yaml:4:46: benchmark.endpoint.api_key: expected text, got a list`},
+		{"dataset: {isl: 512, osl: {mean: 128, stddev: 8}}", "dataset: 5", "exp.yaml:5:12: benchmark.datasets.0: expected an object, got number 5"},
+	} {
+		got := said(t, "exp.yaml", strings.Replace(good, c.old, c.new, 1))
+		if got != c.want {
+			t.Errorf("%s -> %s\n got %s\nwant %s", c.old, c.new, got, c.want)
+		}
+	}
+}
+
+// Unknown keys come first and all together; then all values.
+func TestAllMistakesAtOnce(t *testing.T) {
+	t.Parallel()
+	bad := strings.NewReplacer("streaming", "streming", "stddev", "stdev", "concurrency: 8", "concurrency: 0").Replace(good)
+	want := "exp.yaml:4:37: benchmark.endpoint.streming: unknown field | did you mean streaming?\n" +
+		"exp.yaml:5:40: benchmark.datasets.default.prompts.osl.stdev: unknown field | did you mean stddev?"
+	if got := said(t, "exp.yaml", bad); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	bad = strings.NewReplacer("stddev: 8", "stddev: -8", "concurrency: 8", "concurrency: 0", "2m", "soon").Replace(good)
+	want = "exp.yaml:5:48: benchmark.datasets.default.prompts.osl.stddev: must be at least 0, got -8\n" +
+		"exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0\n" +
+		`exp.yaml:6:60: benchmark.phases.profiling.duration: "soon" is not a duration such as 90, 30s, 500ms, 2m, 1h or inf`
+	if got := said(t, "exp.yaml", bad); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+// A value from a flag is reported as that flag, under the name it was typed.
+func TestMistakesNameFlags(t *testing.T) {
+	t.Parallel()
+	var flags []Assignment
+	for _, f := range [][2]string{{"--concurrency", "0"}, {"--endpoint-type", "chatt"}, {"--isl", "-1"}, {"--request-timeout-seconds", "abc"}} {
+		flags = append(flags, flag1(t, f[0], f[1])...)
+	}
+	got := said(t, "exp.yaml", good, flags...)
+	for i, want := range []string{"--endpoint-type: \"chatt\" is not one of", "--request-timeout-seconds: expected a number, got text \"abc\"", "--isl: must be at least 0, got -1", "--concurrency: must be at least 1, got 0"} {
+		if lines := strings.Split(got, "\n"); i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d of\n%s\nwant %s…", i, got, want)
+		}
+	}
+}
+
+// flag1 is one flag with one value as assignments.
+func flag1(t *testing.T, name string, words ...string) []Assignment {
+	t.Helper()
+	for _, o := range Options() {
+		if contains(o.Names, strings.TrimLeft(name, "-")) || "-"+o.Short == name {
+			as, err := o.Parse(name, words)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return as
+		}
+	}
+	t.Fatalf("no flag %s", name)
+	return nil
+}
+
+// One mistake reads the same in CUE and in YAML.
+func TestMistakesInCUE(t *testing.T) {
+	t.Parallel()
+	const right = `package experiment
+
+import "aiperf.dev/schema"
+
+let users = 4
+
+schema.#Experiment & {
+	benchmark: {
+		model: "demo"
+		endpoint: {url: "mock:", streaming: true}
+		dataset: {isl: 512, osl: 64}
+		phases: {type: "concurrency", concurrency: users, requests: 10 * users}
+	}
+	sweep: parameters: {concurrency: [1, 4], "dataset.isl": [128, 1024]}
+}
+`
+	if got := said(t, "exp.cue", right); got != "" {
+		t.Fatal(got)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"streaming", "streming", "exp.cue:10:28: benchmark.endpoint.streming: unknown field | did you mean streaming?"},
+		{`"concurrency", con`, `"concurency", con`, `exp.cue:12:18: benchmark.phases.profiling.type: "concurency" is not one of concurrency, poisson, gamma, constant, user_centric, fixed_schedule | did you mean concurrency?`},
+		{"let users = 4", "let users = 0.25", "exp.cue:12:63: benchmark.phases.profiling.requests: expected a whole number or a list, got number 2.5"},
+		{"concurrency: [1", "concurency: [1", "exp.cue:14:22: sweep.parameters.concurency: unknown field | did you mean concurrency?"},
+		{`"aiperf.dev/schema"`, `"tool/file"`, `exp.cue:3:8: import "tool/file" is not allowed in an experiment | allowed are aiperf.dev/schema, list, math, strings, struct, strconv`},
+		{"let users = 4", "let users = [for x in list.Range(0, 10000000, 1) {x}]", "exp.cue:5:23: Range is not allowed in an experiment | write the values, or make them axes of sweep.parameters"},
+		{"let users = 4", "let users = [for a in [1] for b in [1] for c in [1] for d in [1] for e in [1] {1}]", "exp.cue:5:66: more than 4 for clauses | write the values, or make them axes of sweep.parameters"},
+		{"requests: 10 * users", "requests: int", "exp.cue:12:63: benchmark.phases.requests: needs a value"},
+		{"isl: 512", "isl: 512 & 513", "exp.cue:11:24: benchmark.dataset.isl: conflicting values 513 and 512"},
+		{"isl: 512", "isl: 512 512", "exp.cue:11:22: missing ',' in struct literal"},
+	} {
+		if got := said(t, "exp.cue", strings.Replace(right, c.old, c.new, 1)); got != c.want {
+			t.Errorf("%s -> %s\n got %s\nwant %s", c.old, c.new, got, c.want)
+		}
+	}
+}
