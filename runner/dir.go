@@ -40,8 +40,13 @@ type resultDir struct {
 }
 
 // openDir creates dir for plan, or opens it again if resume is set. It never
-// touches a directory that holds other results.
-func openDir(dir string, plan *sweep.Plan, resume bool) (_ *resultDir, err error) {
+// touches a directory that holds other results, unless overwrite says so.
+func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir, err error) {
+	if overwrite {
+		if err := clearResults(dir); err != nil {
+			return nil, err
+		}
+	}
 	if held := holds(dir); held != "" && !resume {
 		return nil, &DirError{Dir: dir, Message: "holds results already (" + held + ")", Hint: "--resume continues them; another --artifact-dir keeps them"}
 	}
@@ -62,6 +67,33 @@ func openDir(dir string, plan *sweep.Plan, resume bool) (_ *resultDir, err error
 		d.finished = &m
 	}
 	return d, nil
+}
+
+// clearResults removes the finished results that a manifest lists, and nothing
+// else. Results without a manifest are somebody's unfinished work.
+func clearResults(dir string) error {
+	held := holds(dir)
+	if held == "" {
+		return nil
+	}
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return &DirError{Dir: dir, Message: "holds results that are not finished (" + held + "); they are not overwritten", Hint: "--resume finishes them; another --artifact-dir keeps them"}
+	}
+	// The manifest goes first: what is half removed must not look finished.
+	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil {
+		return &DirError{Dir: dir, Message: reason(err), Hint: ""}
+	}
+	for _, f := range m.Files {
+		path := filepath.FromSlash(f.Path)
+		if !filepath.IsLocal(path) {
+			continue // a manifest names only what lies beside it
+		}
+		if err := os.Remove(filepath.Join(dir, path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &DirError{Dir: dir, Message: reason(err), Hint: ""}
+		}
+	}
+	return nil
 }
 
 // holds names the file that shows that dir holds results, "" if none does.

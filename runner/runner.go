@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Dir         string // result directory
 	Resume      bool   // continue what was begun in Dir
+	Overwrite   bool   // remove finished results that Dir holds
 	Source      []byte // the experiment as given, nil for flags
 	SourceName  string // its file name
 	CommandLine string // as typed, secrets masked
@@ -76,7 +77,7 @@ type runner struct {
 // recorded and the rest goes on. The error is about what stopped the plan
 // itself: the directory, the disk.
 func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result, err error) {
-	dir, err := openDir(opt.Dir, plan, opt.Resume)
+	dir, err := openDir(opt.Dir, plan, opt.Resume, opt.Overwrite)
 	if err != nil {
 		return nil, err
 	}

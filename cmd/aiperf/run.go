@@ -105,7 +105,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		return runner.Options{}, err
 	}
 	opt := runner.Options{
-		Resume: p.has("resume"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
+		Resume: p.has("resume"), Overwrite: p.has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
 		CommandLine: commandLine(command, os.Args, schema.Options()),
 	}
 	opt.Dir, err = resultDir(command, plan, p)

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
+
+// TestMain makes this test binary the program aiperf when it is called by that
+// name: scripts run it as a user would, and it starts its own servers.
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"aiperf": main}) }
+
+// TestScripts runs testdata/script: what a user types, what comes back.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: setupScript,
+		Condition: func(name string) (bool, error) {
+			if name == "tiny-disk" {
+				return mountNamespace("mount -t tmpfs -o size=64k tmpfs /mnt") != "", nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "tables": cmdTables, "listed": cmdListed,
+			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "tiny-disk": cmdTinyDisk,
+		},
+	})
+}
+
+// setupScript gives every script the experiment small.cue, some templates'
+// worth of milliseconds long.
+func setupScript(env *testscript.Env) error {
+	b, err := os.ReadFile(filepath.Join("testdata", "small.cue"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(env.WorkDir, "small.cue"), b, 0o644)
+}
+
+// cmdExits runs a program and wants its exit code: exits CODE PROGRAM ARG….
+// Whatever happens, nobody sees a stack trace or a line of Go.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := execute(ts, args[1:]); got != want {
+		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// cmdRefused runs a program that must refuse its input: refused CODE PROGRAM
+// ARG…. It says so on stderr and prints nothing on stdout.
+func cmdRefused(ts *testscript.TestScript, neg bool, args []string) {
+	cmdExits(ts, neg, args)
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("%s: printed %q on stdout, want nothing", strings.Join(args[1:], " "), out)
+	}
+	if ts.ReadFile("stderr") == "" {
+		ts.Fatalf("%s: said nothing on stderr", strings.Join(args[1:], " "))
+	}
+}
+
+// cmdMeasured runs a measurement whose verdict depends on how busy this
+// machine is: exit code 0 or 4.
+func cmdMeasured(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: measured PROGRAM ARG…")
+	}
+	if got := execute(ts, args); got != exitOK && got != exitInvalid {
+		ts.Fatalf("%s: exit code %d, want %d or %d", strings.Join(args, " "), got, exitOK, exitInvalid)
+	}
+}
+
+// trace matches what only a crash prints.
+var trace = regexp.MustCompile(`goroutine \d|panic:|\w\.go:\d`)
+
+func execute(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec(args[0], args[1:]...)
+	for _, stream := range []string{"stdout", "stderr"} {
+		if found := trace.FindString(ts.ReadFile(stream)); found != "" {
+			ts.Fatalf("%s: %q on %s", strings.Join(args, " "), found, stream)
+		}
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+// cmdTables wants every table of a result directory in every format:
+// tables DIR.
+func cmdTables(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: tables DIR")
+	}
+	if err := checkTables(ts.MkAbs(args[0])); err != nil {
+		ts.Fatalf("%v", err)
+	}
+}
+
+// tableNames are the tables of a result directory.
+var tableNames = []string{"requests", "chunks", "runs", "cells", "metrics", "checks"}
+
+// checkTables looks at the first bytes of every table of dir.
+func checkTables(dir string) error {
+	for format, magic := range map[string]string{"parquet": "PAR1", "arrow": "ARROW1", "csv": "experiment,"} {
+		for _, name := range tableNames {
+			path := filepath.Join(dir, name+"."+format)
+			f, err := os.Open(path)
+			if err != nil {
+				return err
+			}
+			head := make([]byte, len(magic))
+			_, err = io.ReadFull(f, head)
+			if err := errors.Join(err, f.Close()); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			if string(head) != magic {
+				return fmt.Errorf("%s begins %q, want %q", path, head, magic)
+			}
+		}
+	}
+	return nil
+}
+
+// cmdListed wants every file of a result directory in its manifest, and no
+// file that is a leftover: listed DIR.
+func cmdListed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: listed DIR")
+	}
+	dir := ts.MkAbs(args[0])
+	manifest := ts.ReadFile(filepath.Join(dir, "manifest.json"))
+	ts.Check(filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == "manifest.json" {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && !strings.Contains(manifest, `"path": "`+filepath.ToSlash(rel)+`"`) {
+			err = fmt.Errorf("%s is not in the manifest", rel)
+		}
+		return err
+	}))
+}
+
+// cmdFits wants text within a screen: fits FILE LINES [COLUMNS].
+func cmdFits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: fits FILE LINES [COLUMNS]")
+	}
+	most, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile(args[0]), "\n"), "\n")
+	if len(lines) > most {
+		ts.Fatalf("%s has %d lines, want at most %d", args[0], len(lines), most)
+	}
+	if len(args) < 3 {
+		return
+	}
+	wide, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	for i, l := range lines {
+		if n := utf8.RuneCountInString(l); n > wide {
+			ts.Fatalf("%s:%d: %d columns, want at most %d: %s", args[0], i+1, n, wide, l)
+		}
+	}
+}
+
+// cmdServe starts a server that is no inference server and sets NAME to its
+// URL: serve NAME html|wrong-model. It ends with the script.
+func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: serve NAME html|wrong-model")
+	}
+	handlers := map[string]http.HandlerFunc{
+		"html": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<!doctype html><title>Welcome to nginx!</title>")
+		},
+		"wrong-model": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if strings.HasSuffix(r.URL.Path, "/models") {
+				fmt.Fprint(w, `{"object":"list","data":[{"id":"qwen-tiny","object":"model"},{"id":"qwen-small","object":"model"}]}`)
+				return
+			}
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error":{"message":"The model demo does not exist.","type":"NotFoundError","code":404}}`)
+		},
+	}
+	h := handlers[args[1]]
+	if h == nil {
+		ts.Fatalf("serve: unknown server %s", args[1])
+	}
+	s := httptest.NewServer(h)
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+}
+
+// cmdClosedPort sets NAME to an address of loopback where nobody listens:
+// closed-port NAME. The port was free a moment ago.
+func cmdClosedPort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: closed-port NAME")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], l.Addr().String())
+	ts.Check(l.Close())
+}
+
+// cmdHuge writes a file of LINES lines after a first line: huge FILE LINES.
+func cmdHuge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: huge FILE LINES")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	w := bufio.NewWriter(f)
+	fmt.Fprintln(w, "name: huge")
+	for i := range n {
+		fmt.Fprintf(w, "# line %d of a file that is much too long to be an experiment\n", i)
+	}
+	ts.Check(errors.Join(w.Flush(), f.Close()))
+}
+
+// cmdTinyDisk runs a program with the directory DIR on a disk of SIZE:
+// tiny-disk CODE DIR SIZE PROGRAM ARG…. It needs a mount namespace, which a
+// script asks for with the condition [tiny-disk].
+func cmdTinyDisk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: tiny-disk CODE DIR SIZE PROGRAM ARG…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	dir := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(dir, 0o755))
+	mount := "mount -t tmpfs -o size=" + args[2] + " tmpfs " + dir
+	flags := mountNamespace(mount)
+	script := mount + ` && exec "$@"`
+	got := execute(ts, append([]string{"unshare", flags, "sh", "-c", script, "sh"}, args[3:]...))
+	if got != want {
+		ts.Fatalf("%s on a disk of %s: exit code %d, want %d", strings.Join(args[3:], " "), args[2], got, want)
+	}
+}
+
+// mountNamespace finds how unshare can mount here: as root, or as root of a
+// user namespace; "" if neither works.
+func mountNamespace(mount string) string {
+	for _, flags := range []string{"-m", "-rm"} {
+		if exec.Command("unshare", flags, "sh", "-c", mount).Run() == nil {
+			return flags
+		}
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+package runner
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// planOf expands a small experiment made of --set words.
+func planOf(t *testing.T, sets ...string) *sweep.Plan {
+	t.Helper()
+	src := schema.Source{Command: "profile"}
+	for _, s := range append([]string{"models.items=[{name: demo}]", "random_seed=7"}, sets...) {
+		a, err := schema.ParseSet(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.Assignments = append(src.Assignments, a)
+	}
+	doc, err := schema.Load(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := sweep.Expand(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestOpenDirRefusesOthersResults(t *testing.T) {
+	t.Parallel()
+	plan := planOf(t)
+	for _, name := range []string{"manifest.json", "plan.lock.json", "journal.jsonl", "profile_export_aiperf.json"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := openDir(dir, plan, false, false)
+		var d *DirError
+		if !errors.As(err, &d) || !strings.Contains(d.Hint, "--resume") || !strings.Contains(d.Message, name) {
+			t.Errorf("openDir over %s: %v, want a refusal that names it and --resume", name, err)
+		}
+	}
+}
+
+func TestOpenDirRefusesAnotherPlan(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	d, err := openDir(dir, planOf(t), false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openDir(dir, planOf(t, "phases.profiling.concurrency=4"), true, false)
+	var e *DirError
+	if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Lines, "\n"), "concurrency") {
+		t.Fatalf("resume with another plan: %v %+v, want the difference in concurrency", err, e)
+	}
+	again, err := openDir(dir, planOf(t), true, false)
+	if err != nil {
+		t.Fatalf("resume with the same plan: %v", err)
+	}
+	if err := again.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOneProcessPerDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	plan := planOf(t)
+	d, err := openDir(dir, plan, false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openDir(dir, plan, true, false); err == nil || !strings.Contains(err.Error(), "another aiperf") {
+		t.Errorf("second open: %v, want a refusal", err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestJournalSurvivesATornLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j, _, err := openJournal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []event{{Event: "start", Run: "a", Attempt: 1}, {Event: "done", Run: "a", Attempt: 1}, {Event: "start", Run: "b", Attempt: 1}} {
+		if err := j.add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, journalName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range whole {
+		if err := os.WriteFile(path, whole[:cut], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, events, err := openJournal(dir)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if want := strings.Count(string(whole[:cut]), "\n"); len(events) != want {
+			t.Fatalf("cut at %d: %d events, want %d", cut, len(events), want)
+		}
+		if err := errors.Join(j.add(event{Event: "end"}), j.close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := readJournal(path); err != nil {
+			t.Fatalf("cut at %d, after appending: %v", cut, err)
+		}
+	}
+	if got := progress([]event{{Event: "start", Run: "a"}, {Event: "done", Run: "a"}, {Event: "start", Run: "b"}}); got["a"].Event != "done" || got["b"].Event != "start" {
+		t.Errorf("progress = %+v", got)
+	}
+}
+
+func TestManifestFindsWhatChanged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"requests.parquet": "rows", "a/run.json": "{}"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := listFiles(dir, map[string]int64{"requests.parquet": 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Manifest{Files: files}
+	if len(files) != 2 || *files[1].Rows != 4 || files[1].Kind != "table" || files[0].Kind != "run" {
+		t.Errorf("files = %+v", files)
+	}
+	if bad := m.Verify(dir); len(bad) > 0 {
+		t.Errorf("untouched: %v", bad)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a/run.json"), []byte("[]"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "requests.parquet")); err != nil {
+		t.Fatal(err)
+	}
+	if bad := m.Verify(dir); len(bad) != 2 {
+		t.Errorf("after a change and a loss: %v, want both", bad)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	run := sweep.Outcome{}
+	failed := sweep.Outcome{Err: "connection refused"}
+	cases := []struct {
+		name string
+		res  Result
+		want int
+	}{
+		{"all well", Result{Outcomes: []sweep.Outcome{run}}, 0},
+		{"nothing measured", Result{Outcomes: []sweep.Outcome{failed}}, 1},
+		{"one of two failed", Result{Outcomes: []sweep.Outcome{run, failed}}, 1},
+		{"gate missed", Result{Outcomes: []sweep.Outcome{run}, Results: &sweep.Results{GatesMissed: 1}}, 3},
+		{"invalid is worse than a gate", Result{Outcomes: []sweep.Outcome{run}, Verdict: Invalid, Results: &sweep.Results{GatesMissed: 1}}, 4},
+		{"interrupted is worse than all", Result{Outcomes: []sweep.Outcome{failed}, Verdict: Invalid, Interrupted: true}, 130},
+	}
+	for _, c := range cases {
+		if got := c.res.ExitCode(); got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestOverwriteRemovesOnlyWhatTheManifestLists(t *testing.T) {
+	t.Parallel()
+	dir, plan := t.TempDir(), planOf(t)
+	outside := filepath.Join(filepath.Dir(dir), "outside")
+	for path, text := range map[string]string{filepath.Join(dir, "requests.parquet"): "rows", filepath.Join(dir, "notes.txt"): "mine", outside: "mine"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := Manifest{Files: []ManifestFile{{Path: "requests.parquet"}, {Path: "../outside"}, {Path: "gone.csv"}}}
+	if err := writeJSON(filepath.Join(dir, manifestName), m); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDir(dir, plan, false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{filepath.Join(dir, "requests.parquet"): false, filepath.Join(dir, "notes.txt"): true, outside: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s there: %v, want %v", path, err == nil, want)
+		}
+	}
+	var e *DirError
+	if _, err := openDir(dir, plan, false, true); !errors.As(err, &e) || !strings.Contains(e.Message, "not finished") {
+		t.Errorf("overwriting unfinished results: %v, want a refusal", err)
+	}
+}
