@@ -100,11 +100,6 @@ func (d *Document) setAxis(a axisNodes) {
 	d.axes = append(d.axes, a)
 }
 
-// dropAxis removes an axis that a single value pins.
-func (d *Document) dropAxis(path string) {
-	d.axes = slices.DeleteFunc(d.axes, func(a axisNodes) bool { return a.path == path })
-}
-
 // finishSweep turns the block into what the planner reads.
 func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	s := &d.sweep

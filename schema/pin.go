@@ -1,0 +1,117 @@
+package schema
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// pin takes a path out of the matrix: a single value from a flag or --set
+// wins over an axis of the file. An axis of objects loses the field that was
+// pinned; values that differ in nothing else become one, and an axis with
+// nothing left to say is dropped. So -u replaces the URLs of labelled
+// endpoints, and what else they differ in is still swept.
+func (d *Document) pin(path string) {
+	path = axisKey(path)
+	for i := range d.axes {
+		a := &d.axes[i]
+		own := axisKey(a.path)
+		if rest, inside := strings.CutPrefix(path, own+"."); inside {
+			a.values = d.without(*a, splitPath(rest))
+		} else if path == own {
+			a.values = nil
+		}
+	}
+	d.axes = slices.DeleteFunc(d.axes, func(a axisNodes) bool { return len(a.values) == 0 })
+}
+
+// axisKey spells alike what means the same: the flags' name for the only data
+// set and the files', a number and the mean of its distribution.
+func axisKey(path string) string {
+	if rest, ok := strings.CutPrefix(path, datasetPath+"."); ok {
+		path = "benchmark.datasets.default." + rest
+	}
+	return strings.TrimSuffix(path, ".mean")
+}
+
+// without is the values of an axis less the field at parts; the same values
+// when none of them has it, none when nothing tells them apart any more.
+func (d *Document) without(a axisNodes, parts []string) []*node {
+	var kept []*node
+	found := false
+	for _, v := range a.values {
+		if v.kind != object {
+			return a.values
+		}
+		v = d.lowered(a.path, v)
+		found = v.remove(parts) || found
+		if !slices.ContainsFunc(kept, func(k *node) bool { return sameButLabel(k, v) }) {
+			kept = append(kept, v)
+		}
+	}
+	switch {
+	case !found:
+		return a.values
+	case len(kept) == 1 && sameButLabel(kept[0], objectNode(a.origin)):
+		return nil
+	}
+	return kept
+}
+
+// lowered is a copy of a value of an axis in the form that paths speak of.
+func (d *Document) lowered(path string, v *node) *node {
+	c := v.clone()
+	if _, l := d.index.resolve(path); strings.HasPrefix(path, "benchmark.datasets.") && l.has(isObject) {
+		lowerDataset(c)
+	}
+	lowerValue(path[strings.LastIndexByte(path, '.')+1:], c)
+	return c
+}
+
+// remove takes the field at parts out of n, and objects that it leaves empty.
+func (n *node) remove(parts []string) bool {
+	next := n.get(parts[0])
+	switch {
+	case next == nil:
+		return false
+	case len(parts) == 1:
+		n.take(parts[0])
+		return true
+	case next.kind != object || !next.remove(parts[1:]):
+		return false
+	}
+	if len(next.fields) == 0 {
+		n.take(parts[0])
+	}
+	return true
+}
+
+func sameButLabel(a, b *node) bool {
+	plain := func(n *node) any {
+		c := n.clone()
+		c.take("label")
+		return c.plain()
+	}
+	return reflect.DeepEqual(plain(a), plain(b))
+}
+
+// setSweep lays --set sweep.… over the sweep block, before its axes are taken
+// out of it. An axis that is given again is replaced, however it was spelled.
+func (d *Document) setSweep(root *node) (bad Errors) {
+	for _, a := range d.src.Assignments {
+		name, axis := strings.CutPrefix(a.Path, "sweep.parameters.")
+		switch {
+		case axis:
+			ps, errs := d.reach(root, "sweep.parameters", a.Origin)
+			if errs != nil {
+				return append(bad, errs...)
+			}
+			ps.fields = slices.DeleteFunc(ps.fields, func(f field) bool { return Canonical(f.name) == Canonical(name) })
+			ps.put(name, d.valueOf(a))
+			ps.field(name).origin = a.Origin
+		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep."):
+			bad = append(bad, d.apply(root, a)...)
+		}
+	}
+	return bad
+}
