@@ -419,3 +419,15 @@ func everyCell(d *schema.Document) error {
 	}
 	return nil
 }
+
+// A format that is recognized and not built is refused like one that is named.
+func TestInferredFormatNotBuilt(t *testing.T) {
+	t.Parallel()
+	d, err := profile([]string{"-m", "demo", "--input-file", "DATA/moon.jsonl", "--fixed-schedule"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := d.Unsupported(); len(u) != 1 || !strings.Contains(u.Error(), "mooncake_trace") {
+		t.Errorf("got %v, want mooncake_trace refused", u)
+	}
+}
