@@ -330,6 +330,9 @@ func (res *Result) partial() bool {
 // ExitCode is what the program ends with; the highest need wins: interrupted,
 // failed, invalid, gates.
 func (res *Result) ExitCode() int {
+	if res.Finished != nil {
+		return res.Finished.ExitCode
+	}
 	failed, ran := 0, 0
 	for _, o := range res.Outcomes {
 		ran++

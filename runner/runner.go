@@ -81,7 +81,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{plan: plan, opt: opt, dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
+	r := &runner{plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()}}
 	defer func() { err = errors.Join(err, r.servers.stop(), dir.close()) }() // stopping twice does nothing
 	if dir.finished != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,6 +109,11 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		Resume: p.has("resume"), Overwrite: p.has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
 		CommandLine: commandLine(command, os.Args, schema.Options()),
 	}
+	var origins bytes.Buffer
+	if err := doc.Explain(&origins); err != nil {
+		return opt, err
+	}
+	opt.Origins = strings.Split(strings.TrimSpace(origins.String()), "\n")
 	opt.Dir, err = resultDir(command, plan, p)
 	return opt, err
 }
