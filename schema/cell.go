@@ -189,6 +189,10 @@ func (d *Document) bodyMember(c *cell, name string, n *node) ([]byte, Errors) {
 		body.Artifacts = decoded[Artifacts](p)
 	case "tokenizer":
 		body.Tokenizer = decoded[Tokenizer](p)
+	case "runtime":
+		body.Runtime = decoded[Runtime](p)
+	case "logging":
+		body.Logging = decoded[Logging](p)
 	case "slos":
 		body.SLOs = decoded[map[string]float64](p)
 	case "failure_policy":

@@ -58,6 +58,21 @@ type Benchmark struct {
 	SLOs          map[string]float64 `json:"slos,omitempty"`
 	Tokenizer     Tokenizer          `json:"tokenizer"`
 	FailurePolicy string             `json:"failure_policy,omitempty"` // continue (default), abort
+	Runtime       Runtime            `json:"runtime"`
+	Logging       Logging            `json:"logging"`
+}
+
+// Runtime says how the program shows its progress. Workers and
+// RecordProcessors are taken for AIPerf's sake; one process does all.
+type Runtime struct {
+	UI               string `json:"ui"` // dashboard, simple, none
+	Workers          int    `json:"workers,omitempty"`
+	RecordProcessors int    `json:"record_processors,omitempty"`
+}
+
+// Logging is the least severe message that is shown.
+type Logging struct {
+	Level string `json:"level"` // TRACE … CRITICAL
 }
 
 // Models are the names the server is asked for.

@@ -31,7 +31,10 @@ func lines(err error, dir string) string {
 	}
 	var out []string
 	for _, e := range bad {
-		line := strings.ReplaceAll(e.Error(), dir+"/", "")
+		line := e.Error()
+		if dir != "" {
+			line = strings.ReplaceAll(line, dir+"/", "")
+		}
 		if e.Hint != "" {
 			line += " | " + e.Hint
 		}
@@ -120,7 +123,7 @@ func TestMistakesNameFlags(t *testing.T) {
 func flag1(t *testing.T, name string, words ...string) []Assignment {
 	t.Helper()
 	for _, o := range Options() {
-		if contains(o.Names, strings.TrimLeft(name, "-")) || "-"+o.Short == name {
+		if contains(o.Names, strings.TrimLeft(name, "-")) || "-"+o.Short == name || "--"+o.Neg == name {
 			as, err := o.Parse(name, words)
 			if err != nil {
 				t.Fatal(err)

@@ -1,0 +1,128 @@
+package schema
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every action the schema names exists, and every action is named.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	named := map[string]bool{}
+	for _, o := range Options() {
+		if o.Do != "" && action(o.Do) == nil {
+			t.Errorf("--%s: no action %s", o.Names[0], o.Do)
+		}
+		named[o.Do] = true
+	}
+	for _, a := range flagActions() {
+		if !named[a.name] {
+			t.Errorf("no flag names the action %s", a.name)
+		}
+	}
+}
+
+// A name means one flag; every flag has a group, a doc and a place to go.
+func TestOptionNames(t *testing.T) {
+	t.Parallel()
+	seen, x := map[string]string{}, newIndex()
+	for _, o := range Options() {
+		names := append([]string{}, o.Names...)
+		for _, n := range []string{o.Neg, o.Short} {
+			if n != "" {
+				names = append(names, n)
+			}
+		}
+		for _, n := range names {
+			if p, dup := seen[n]; dup {
+				t.Errorf("%s: %s and %s", n, p, o.Path)
+			}
+			seen[n] = o.Path
+		}
+		if _, ok := x.knownPath(o.Path); !ok && o.Path != "benchmark" {
+			t.Errorf("--%s: no path %s", o.Names[0], o.Path)
+		}
+		if o.Doc == "" || o.Group == "Other" {
+			t.Errorf("--%s: doc %q, group %q", o.Names[0], o.Doc, o.Group)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	swept := map[string]bool{"--concurrency1, 2,,4": true, "--isl-stddev1,10": true}
+	for _, c := range []struct {
+		flag  string
+		words []string
+		want  map[string]any
+	}{
+		{"--streaming", nil, map[string]any{"benchmark.endpoint.streaming": true}},
+		{"--no-set-consistent-seed", nil, map[string]any{"multi_run.set_consistent_seed": false}},
+		{"--concurrency", []string{"8"}, map[string]any{"benchmark.phases.profiling.concurrency": int64(8)}},
+		{"--concurrency", []string{"1, 2,,4"}, map[string]any{"benchmark.phases.profiling.concurrency": []any{int64(1), int64(2), int64(4)}}},
+		{"--concurrency", []string{"7,"}, map[string]any{"benchmark.phases.profiling.concurrency": int64(7)}},
+		{"--isl-stddev", []string{"1,10"}, map[string]any{"benchmark.datasets.main.prompts.isl.stddev": []any{1.0, 10.0}}},
+		{"--request-rate", []string{"nan"}, map[string]any{"benchmark.phases.profiling.rate": "nan"}},
+		{"--tokenizer", []string{"7"}, map[string]any{"benchmark.tokenizer.name": "7"}},
+		{"-u", []string{"h1", "h2,https://h3"}, map[string]any{"benchmark.endpoint.urls": []any{"h1", "h2", "https://h3"}}},
+		{"-H", []string{"X-A:1", "Accept: a:b"}, map[string]any{"benchmark.endpoint.headers": map[string]any{"X-A": "1", "Accept": "a:b"}}},
+		{"--extra-inputs", []string{"a:1", "b:x", `{"c": {"d": [1, 2.5]}}`, "e:true", "f:[1]"}, map[string]any{"benchmark.endpoint.extra": map[string]any{
+			"a": int64(1), "b": "x", "c": map[string]any{"d": []any{int64(1), 2.5}}, "e": true, "f": []any{int64(1)},
+		}}},
+		{"--goodput", []string{"request_latency:900 time_to_first_token:150.5"}, map[string]any{"benchmark.slos": map[string]any{"request_latency": int64(900), "time_to_first_token": 150.5}}},
+		{"--random-seed", []string{"7"}, map[string]any{"random_seed": int64(7), "benchmark.datasets.main.random_seed": int64(7)}},
+		{"--export-level", []string{"Summary"}, map[string]any{"benchmark.artifacts.records": false}},
+		{"--arrival-pattern", []string{"concurrency-burst"}, map[string]any{"benchmark.phases.profiling.type": "concurrency"}},
+		{"--user-centric-rate", []string{"2"}, map[string]any{"benchmark.phases.profiling.type": "user_centric", "benchmark.phases.profiling.rate": int64(2)}},
+		{"--seq-dist", []string{"64|8,32:60;512,128|2:40"}, map[string]any{"benchmark.datasets.main.prompts.sequence_distribution": []any{
+			map[string]any{"isl": meanShape("64", "8"), "osl": meanShape("32", "0"), "probability": int64(60)},
+			map[string]any{"isl": meanShape("512", "0"), "osl": meanShape("128", "2"), "probability": int64(40)},
+		}}},
+		{"--search-space", []string{"concurrency:1,64:int"}, map[string]any{"sweep.type": "adaptive_search", "sweep.search_space": []any{
+			map[string]any{"path": "phases.profiling.concurrency", "lo": int64(1), "hi": int64(64), "kind": "int"},
+		}}},
+	} {
+		got := map[string]any{}
+		for _, a := range flag1(t, c.flag, c.words...) {
+			got[a.Path] = a.Value
+			if a.Origin.Where != c.flag || a.Axis != swept[c.flag+strings.Join(c.words, "")] {
+				t.Errorf("%s %q: origin %v, axis %v", c.flag, c.words, a.Origin, a.Axis)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s %q: %s", c.flag, c.words, diff)
+		}
+	}
+}
+
+func TestParseMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flag  string
+		words []string
+		want  string
+	}{
+		{"--concurrency", []string{"1", "2"}, "--concurrency: takes one value, got 2"},
+		{"--concurrency", []string{","}, "--concurrency: a list without values"},
+		{"--extra-inputs", []string{"novalue"}, `--extra-inputs: expected key:value, got "novalue"`},
+		{"-H", []string{"Bearer abc"}, "-H: expected Name:Value"},
+		{"--export-level", []string{"al"}, `--export-level: "al" is not one of summary, records, raw | known: raw, records, summary`},
+		{"--input-file", []string{"/nowhere.jsonl"}, "--input-file: /nowhere.jsonl: no such file or directory"},
+		{"--request-cancellation-rate", []string{"0"}, "--request-cancellation-rate: must be above 0, got 0 | leave it out to cancel nothing"},
+		{"--seq-dist", []string{"64:50"}, `--seq-dist: "64:50" is not isl,osl:percent | such as 64,32:50;128,64:50`},
+		{"--variant", []string{"concurrency=4"}, "--variant: one cell alone is no sweep | give the flag at least twice"},
+		{"--variant", []string{"concurrency=4", "concurency=8"}, "--variant: unknown field concurency | did you mean concurrency?"},
+	} {
+		for _, o := range Options() {
+			if !contains(o.Names, strings.TrimLeft(c.flag, "-")) && "-"+o.Short != c.flag {
+				continue
+			}
+			_, err := o.Parse(c.flag, c.words)
+			if got := lines(err, ""); got != c.want {
+				t.Errorf("%s %q: got %s, want %s", c.flag, c.words, got, c.want)
+			}
+		}
+	}
+}
