@@ -8,7 +8,7 @@ FUMPT   := v0.12.0
 STATIC  := v0.8.2
 SC      := $(BIN)/staticcheck@$(STATIC)
 
-.PHONY: all test unit lint bench generate fuzz real venv clean
+.PHONY: all test unit lint cross bench generate fuzz real venv clean
 
 all: test
 
@@ -18,6 +18,11 @@ test: lint venv unit
 
 unit:
 	go test ./...
+
+# cross builds what this machine does not run.
+cross:
+	GOOS=darwin GOARCH=arm64 go build ./...
+	GOOS=windows GOARCH=amd64 go build ./...
 
 venv:
 	@internal/repo/venv.sh

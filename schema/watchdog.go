@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/metrics"
-	"syscall"
 	"time"
 )
 
@@ -50,13 +49,4 @@ func memory() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
-}
-
-// processTime is the CPU time of the process so far.
-func processTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -51,7 +51,6 @@ func Open(cfg Config) (*Client, error) {
 	cl := &Client{
 		clock:   cfg.Clock,
 		maxBody: cfg.MaxBody,
-		flight:  newFlight(),
 		dialing: make(chan struct{}, dialsAtOnce),
 		inboxes: newInboxes(),
 		pages:   newPages(),
@@ -74,12 +73,16 @@ func Open(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	raiseDescriptors()
+	var err error
+	if cl.flight, err = newFlight(cl.clock); err != nil {
+		return nil, err
+	}
 	cl.stamping, cl.kernelStamps = primeStamps()
 	cl.offset = newWallOffset(cl.clock)
 	cl.timers.Add(1)
 	go func() {
 		defer cl.timers.Done()
-		cl.flight.run(cl.clock, newAlarm(), cl.expire, cl.offset.sample)
+		cl.flight.run(cl.expire, cl.offset.sample)
 	}()
 	return cl, nil
 }

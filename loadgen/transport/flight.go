@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -8,20 +10,27 @@ import (
 )
 
 // flight knows every exchange that is under way and wakes for their deadlines.
-// Its lock is the innermost one: nothing is called while it is held.
+// Its lock is the innermost one: while it is held only the alarm is set.
 type flight struct {
+	clock record.Clock
+	alarm *alarm
+
 	mu     sync.Mutex
 	ring   op    // sentinel of the list of exchanges under way
 	heap   []*op // those with a due time, earliest first
+	until  int64 // when the alarm rings; the lowest number while run is awake
 	closed bool
-	wake   chan struct{} // capacity 1: the earliest due time changed, or closed
 	active sync.WaitGroup
 }
 
-func newFlight() *flight {
-	f := &flight{wake: make(chan struct{}, 1)}
+func newFlight(clock record.Clock) (*flight, error) {
+	a, err := newAlarm()
+	if err != nil {
+		return nil, fmt.Errorf("timer for deadlines: %w", err)
+	}
+	f := &flight{clock: clock, alarm: a, until: math.MinInt64}
 	f.ring.prev, f.ring.next = &f.ring, &f.ring
-	return f
+	return f, nil
 }
 
 // enter counts an activity that close has to wait for; false once closed.
@@ -93,54 +102,70 @@ func (f *flight) all() []*op {
 func (f *flight) close() {
 	f.mu.Lock()
 	f.closed = true
-	f.signal()
+	f.ringAt(math.MinInt64)
 	f.mu.Unlock()
 }
 
-func (f *flight) signal() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
+// ringAt moves the alarm to due if run sleeps longer. f.mu is held, so that no
+// other setting of the alarm comes in between.
+func (f *flight) ringAt(due int64) {
+	if due < f.until {
+		f.until = due
+		f.alarm.set(max(due, 0) - f.clock.Now())
 	}
 }
+
+// tickEvery is how often run calls tick at least.
+const tickEvery = int64(time.Second)
 
 // run calls expire for every exchange whose due time has come and tick at
 // least once a second, until close.
-func (f *flight) run(clock record.Clock, alarm alarm, expire func(*op, record.Status, int64), tick func()) {
-	ticked := clock.Now()
+func (f *flight) run(expire func(*op, record.Status, int64), tick func()) {
+	defer f.alarm.close()
+	ticked := f.clock.Now()
 	for {
-		now := clock.Now()
-		o, status, due, next, closed := f.pop(now)
-		if closed {
-			return
-		}
-		if o != nil {
-			expire(o, status, due)
-			continue
-		}
-		if now-ticked >= int64(time.Second) {
+		now := f.clock.Now()
+		if now-ticked >= tickEvery {
 			tick()
 			ticked = now
 		}
-		alarm.wait(min(next-now, int64(time.Second)), f.wake)
+		switch o, status, due, closed := f.next(now); {
+		case closed:
+			return
+		case o != nil:
+			expire(o, status, due)
+		default:
+			f.alarm.wait()
+		}
 	}
 }
 
-// pop takes the earliest exchange off the heap if it is due, and says when the
-// next one is.
-func (f *flight) pop(now int64) (o *op, status record.Status, due, next int64, closed bool) {
+// next is an exchange that is due, or else sets the alarm.
+func (f *flight) next(now int64) (o *op, status record.Status, due int64, closed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	next = now + int64(time.Second)
-	if len(f.heap) > 0 {
-		next = f.heap[0].due
-		if next <= now {
-			o = f.heap[0]
-			f.drop(o)
-			return o, o.dueStatus, o.due, next, f.closed
-		}
+	f.until = math.MinInt64
+	if f.closed {
+		return nil, "", 0, true
 	}
-	return nil, "", 0, next, f.closed
+	if o, status, due = f.pop(now); o == nil {
+		f.until = now + tickEvery
+		if len(f.heap) > 0 {
+			f.until = min(f.until, f.heap[0].due)
+		}
+		f.alarm.set(f.until - f.clock.Now())
+	}
+	return o, status, due, false
+}
+
+// pop takes the earliest exchange off the heap if it is due.
+func (f *flight) pop(now int64) (o *op, status record.Status, due int64) {
+	if len(f.heap) == 0 || f.heap[0].due > now {
+		return nil, "", 0
+	}
+	o = f.heap[0]
+	f.drop(o)
+	return o, o.dueStatus, o.due
 }
 
 func (f *flight) push(o *op) {
@@ -148,7 +173,7 @@ func (f *flight) push(o *op) {
 	f.heap = append(f.heap, o)
 	f.up(o.index)
 	if o.index == 0 {
-		f.signal()
+		f.ringAt(o.due)
 	}
 }
 
@@ -190,24 +215,5 @@ func (f *flight) down(i int) {
 		}
 		f.swap(i, least)
 		i = least
-	}
-}
-
-// alarm waits on a Go timer, which wakes up to a millisecond late; what
-// happened when is recorded as it was.
-type alarm struct{ timer *time.Timer }
-
-func newAlarm() alarm {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return alarm{t}
-}
-
-func (a alarm) wait(ns int64, wake <-chan struct{}) {
-	a.timer.Reset(time.Duration(ns))
-	select {
-	case <-a.timer.C:
-	case <-wake:
-		a.timer.Stop()
 	}
 }
