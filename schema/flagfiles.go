@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -122,6 +123,7 @@ func sequenceDistribution(s string) (any, error) {
 		t = regexp.MustCompile(`(\d)\s*,\s*\(`).ReplaceAllString(t, "$1;(")
 	}
 	var out []any
+	sum := 0.0
 	for part := range strings.SplitSeq(t, ";") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
@@ -130,7 +132,11 @@ func sequenceDistribution(s string) (any, error) {
 		if m == nil {
 			return nil, usage{fmt.Sprintf("%q is not isl,osl:percent", short(part)), "such as 64,32:50;128,64:50"}
 		}
+		sum += numberOf(coerce(m[5], false))
 		out = append(out, map[string]any{"isl": meanShape(m[1], m[2]), "osl": meanShape(m[3], m[4]), "probability": coerce(m[5], false)})
+	}
+	if math.Abs(sum-100) > 0.1 {
+		return nil, usage{fmt.Sprintf("the shares make %g percent, not 100", sum), ""}
 	}
 	return out, nil
 }

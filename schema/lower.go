@@ -124,7 +124,7 @@ func (l *lowerer) body(b *node, part bool) {
 	}
 	lowerModels(b)
 	l.datasets(b, part)
-	lowerPhases(b)
+	lowerPhases(b, part)
 	lowerEndpoint(b.get("endpoint"))
 }
 
@@ -255,7 +255,9 @@ func lowerPeaks(n *node) {
 	}
 }
 
-func lowerPhases(b *node) {
+// lowerPhases makes a list of phases of siblings and of one mapping. What is
+// laid over a phase (part) leaves its kind alone.
+func lowerPhases(b *node, part bool) {
 	var siblings []*node
 	var at Origin
 	for _, k := range []string{"warmup", "profiling"} {
@@ -276,7 +278,7 @@ func lowerPhases(b *node) {
 	}
 	for _, ph := range p.items {
 		name := ph.get("name").text()
-		if ph.kind == object && ph.get("kind") == nil && (name == "warmup" || name == "profiling") {
+		if !part && ph.kind == object && ph.get("kind") == nil && (name == "warmup" || name == "profiling") {
 			ph.put("kind", textNode(name, ph.get("name").origin))
 		}
 	}

@@ -218,6 +218,9 @@ func (d *Document) contradictions(root *node) (bad Errors) {
 			bad = append(bad, &Error{Path: urls.Path, Place: flags[0], Message: "cannot be combined with " + flags[1], Hint: "keep one of them"})
 		}
 	}
+	if a := d.flag(datasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.at(phasePath).get("type").text() == "fixed_schedule" {
+		bad = append(bad, mistake(a.Origin, a.Path, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")...)
+	}
 	if n := root.at("benchmark.gpu_telemetry"); n.get("collector").text() == "pynvml" && n.get("urls") != nil && len(n.get("urls").items) > 0 {
 		if a := d.flag("benchmark.gpu_telemetry.urls"); a != nil {
 			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "addresses do not go with pynvml", Hint: "keep one of them"})
