@@ -17,7 +17,9 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 	c := d.first
 	if c == nil {
 		var bad Errors
-		if c, bad = d.cell(d.firstPoint()); bad != nil {
+		point := d.firstPoint()
+		point = append(point, d.derived(point)...)
+		if c, bad = d.cell(point); bad != nil {
 			return bad.sorted()
 		}
 	}
@@ -47,6 +49,32 @@ func (d *Document) firstPoint() []Assignment {
 		point = append(point, d.sweep.Scenarios[0].Assignments...)
 	}
 	return point
+}
+
+// derived are the values that derive gives a point; one that cannot be computed
+// is left out, for the planner to say so.
+func (d *Document) derived(point []Assignment) (out []Assignment) {
+	names, err := d.Names(point)
+	if err != nil {
+		return nil
+	}
+	for i, a := range d.sweep.Axes {
+		if i < len(point) {
+			names[a.Name] = point[i].Value
+		}
+	}
+	for _, f := range d.sweep.Derive {
+		p, err := CompileExpr(f.Expr, names, false)
+		if err != nil {
+			continue
+		}
+		if v, err := p.Run(names); err == nil {
+			at := f.Origin
+			at.Source, at.Text = "derive", f.Expr
+			out = append(out, Assignment{Path: f.Path, Value: v, Origin: at})
+		}
+	}
+	return out
 }
 
 type explainer struct {

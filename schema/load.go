@@ -342,13 +342,23 @@ func (d *Document) findUnsupported() {
 	whole := *d.root
 	whole.fields = append(slices.Clone(whole.fields), field{name: "sweep", value: d.block})
 	d.index.unbuiltFields(&whole, d.index[""], "", "", note)
+	d.unbuiltOverlays(note)
 	for _, a := range d.axes {
 		l := d.index.at(a.path)
 		for _, v := range a.values {
 			if l.has(isUnsupported) || l.unbuiltWord(v) {
 				note(a.path, "", a.origin)
+			} else if v.kind == object {
+				d.index.unbuiltFields(v, l, l.path, a.path, note)
 			}
 		}
+	}
+}
+
+// unbuiltOverlays looks into the named cells of a sweep.
+func (d *Document) unbuiltOverlays(note func(path, what string, at Origin)) {
+	for _, o := range d.overlays {
+		d.index.unbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
 	}
 }
 

@@ -247,6 +247,32 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// What derive computes has its expression as its origin.
+func TestExplainDerived(t *testing.T) {
+	t.Parallel()
+	d := mustLoad(t, "e.yaml", strings.Replace(good, "duration: 2m, gracePeriod: 20", "seamless: false", 1)+"sweep: {parameters: {isl: [3]}, derive: {requests: \"max(10*concurrency, 50) + isl\"}}\n")
+	var b bytes.Buffer
+	if err := d.Explain(&b, "requests"); err != nil {
+		t.Fatal(lines(err, ""))
+	}
+	if got := strings.Join(strings.Fields(b.String()), " "); !strings.HasPrefix(got, "benchmark.phases.profiling.requests 83 ") || !strings.HasSuffix(got, "(max(10*concurrency, 50) + isl)") {
+		t.Error(got)
+	}
+}
+
+func TestUnsupportedInSweeps(t *testing.T) {
+	t.Parallel()
+	for sweep, want := range map[string]string{
+		"{parameters: {endpoint: [{label: a, type: messages}]}}":                     `u.yaml:7:50: benchmark.endpoint.type: "messages": not supported yet`,
+		"{type: scenarios, runs: [{benchmark: {endpoint: {uuid_and_strip: true}}}]}": "u.yaml:7:73: benchmark.endpoint.uuid_and_strip: not supported yet",
+	} {
+		d := mustLoad(t, "u.yaml", good+"sweep: "+sweep+"\n")
+		if got := lines(d.Unsupported(), filepath.Dir(d.src.File)); got != want+" | leave it out" {
+			t.Errorf("%s\n got %s\nwant %s", sweep, got, want)
+		}
+	}
+}
+
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("isl: 512", "isl: 512, images: {width: 64, batch_size: 1}, type: synthetic", "streaming: true", "streaming: true, per_chunk_usage: false, uuid_and_strip: true").Replace(good)
