@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -321,111 +320,6 @@ func (d *Document) firstCell(root *node) Errors {
 	c, bad := d.cell(nil)
 	d.first = c
 	return bad
-}
-
-// findUnsupported lists the fields that are set and not built yet.
-func (d *Document) findUnsupported() {
-	said := map[string]bool{}
-	note := func(path, what string, at Origin) {
-		by := path
-		if strings.HasPrefix(at.Where, "-") {
-			by = at.Where // a flag is named once, whatever it sets
-		}
-		if said[by] {
-			return
-		}
-		said[by] = true
-		d.unsupported = append(d.unsupported, &Error{
-			Path: d.root.shown(path), Place: at.Where, Message: what + "not supported yet", Hint: "leave it out",
-		})
-	}
-	whole := *d.root
-	whole.fields = append(slices.Clone(whole.fields), field{name: "sweep", value: d.block})
-	d.index.unbuiltFields(&whole, d.index[""], "", "", note)
-	d.unbuiltOverlays(note)
-	for _, a := range d.axes {
-		l := d.index.at(a.path)
-		for _, v := range a.values {
-			if l.has(isUnsupported) || l.unbuiltWord(v) {
-				note(a.path, "", a.origin)
-			} else if v.kind == object {
-				d.index.unbuiltFields(v, l, l.path, a.path, note)
-			}
-		}
-	}
-}
-
-// unbuiltOverlays looks into the named cells of a sweep.
-func (d *Document) unbuiltOverlays(note func(path, what string, at Origin)) {
-	for _, o := range d.overlays {
-		d.index.unbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
-	}
-}
-
-// unbuiltFields calls note for the topmost set fields that are not built, and
-// for values that are not. A field that repeats its default asks for nothing.
-func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, what string, at Origin)) {
-	for _, f := range n.fields {
-		name, sub := x.child(at, l, f.name)
-		if sub == nil || f.value.kind == null {
-			continue
-		}
-		p := join(path, f.name)
-		switch {
-		case sub.has(isUnsupported):
-			if where, asked := x.asksFor(f.value, sub, join(at, name)); asked {
-				note(p, "", where)
-			}
-		case sub.unbuiltWord(f.value) && (f.value.origin.Source != "default" || !repeatsDefault(sub, f.value)):
-			note(p, f.value.String()+": ", f.value.origin)
-		default:
-			x.unbuiltFields(f.value, sub, join(at, name), p, note)
-		}
-	}
-	if sub := x[join(at, "*")]; sub != nil {
-		for i, it := range n.items {
-			x.unbuiltFields(it, sub, join(at, "*"), join(path, fmt.Sprint(i)), note)
-		}
-	}
-}
-
-// asksFor tells whether something below n differs from its default, and where.
-func (x index) asksFor(n *node, l *leaf, at string) (Origin, bool) {
-	if n.origin.Source == "default" && n.kind != object {
-		return Origin{}, false
-	}
-	if n.kind != object {
-		return n.origin, n.kind != null && !repeatsDefault(l, n)
-	}
-	for _, f := range n.fields {
-		name, sub := x.child(at, l, f.name)
-		if where, asked := x.asksFor(f.value, sub, join(at, name)); asked {
-			return where, true
-		}
-	}
-	return n.origin, len(n.fields) == 0 && !l.has(isFree) && n.origin.Source != "default"
-}
-
-// unbuiltWord tells whether n is one of the values that are not built yet.
-func (l *leaf) unbuiltWord(n *node) bool {
-	if l == nil || n.kind != scalar {
-		return false
-	}
-	word := fold(fmt.Sprint(n.value))
-	return slices.ContainsFunc(l.unbuilt, func(w string) bool { return fold(w) == word })
-}
-
-func repeatsDefault(l *leaf, n *node) bool {
-	if l == nil || l.def == "" {
-		return n.value == false
-	}
-	js, err := json.Marshal(n.plain())
-	if err != nil {
-		return false
-	}
-	var a, b any
-	return json.Unmarshal(js, &a) == nil && json.Unmarshal([]byte(l.def), &b) == nil &&
-		(reflect.DeepEqual(a, b) || fold(fmt.Sprint(a)) == fold(fmt.Sprint(b)))
 }
 
 // valueOf is the value of an assignment as a tree: the one of the file with
