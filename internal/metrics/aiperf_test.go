@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,17 +84,10 @@ var different = map[string]string{
 	"http_req_duration":           "AIPerf's includes connecting",
 	"http_req_total":              "AIPerf counts connecting twice",
 	"http_req_chunks_received":    "reads are not in the sample",
-	"http_req_chunks_sent":        "not in the catalogue",
-	"http_req_blocked":            "not in the catalogue",
-	"context_overflow_count":      "not in the catalogue",
-	"credit_to_start_latency":     "dispatch_lateness and admission_wait say it better",
+	"credit_to_start_latency":     "AIPerf's includes failures",
 	"effective_latency":           "AIPerf's includes failures, which end at once",
-	"tokens_in_flight":            "not in the catalogue",
-	"effective_decode_throughput": "not in the catalogue", "effective_prefill_throughput": "not in the catalogue",
-	"effective_total_throughput": "not in the catalogue", "effective_decode_throughput_per_user": "not in the catalogue",
-	"effective_prefill_throughput_per_user": "not in the catalogue", "active_decode_throughput": "not in the catalogue",
-	"active_prefill_throughput": "not in the catalogue", "active_decode_throughput_per_user": "not in the catalogue",
-	"active_prefill_throughput_per_user": "not in the catalogue", "active_total_throughput": "not in the catalogue",
+	"effective_decode_throughput": "gaps of less than 256 ns are 0 in AIPerf", "effective_decode_throughput_per_user": "as above",
+	"active_decode_throughput": "as above", "active_decode_throughput_per_user": "as above",
 }
 
 // The statistics over two recorded runs of AIPerf 0.13 (one clean, one with
@@ -127,7 +121,11 @@ func compare(t *testing.T, written map[string]map[string]float64, s metrics.Summ
 		for name, want := range stats {
 			got := st.Value(name)
 			compared++
-			if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) || math.IsNaN(got) {
+			tolerance := 1e-6
+			if strings.HasPrefix(tag, "effective_") || strings.HasPrefix(tag, "active_") || tag == "tokens_in_flight" {
+				tolerance = 1e-4 // AIPerf's stamps of these are multiples of 256 ns
+			}
+			if math.Abs(got-want) > tolerance*max(1, math.Abs(want)) || math.IsNaN(got) {
 				t.Errorf("%s %s = %v, AIPerf wrote %v", tag, name, got, want)
 			}
 		}

@@ -16,6 +16,7 @@ const (
 	Usage     Group = "usage"     // what the server claimed
 	HTTP      Group = "http"      // where a request's time went on the wire
 	Effective Group = "effective" // time-weighted over the window
+	Active    Group = "active"    // the same, over the time with such requests
 	Adjusted  Group = "adjusted"  // failures counted as infinitely slow
 	Trust     Group = "trust"     // as the schedule saw it
 )
@@ -48,7 +49,8 @@ type Metric struct {
 	Record  func(*record.Record) float64              // one value per request, NaN when absent
 	List    func(*record.Record, []float64) []float64 // appends several values per request
 	Derived func(*Totals) float64                     // one value per run
-	Spans   span                                      // a number of requests over time
+	Spans   span                                      // a level over time
+	Active  bool                                      // only the time in which a request brings the level about
 	Of      string                                    // error-adjusted form of this tag
 }
 
@@ -146,9 +148,13 @@ var catalogue = []Metric{
 	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Group: Hidden, Order: 1130, Derived: func(t *Totals) float64 { return t.Duration }},
 	// requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)
 	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Group: Hidden, Order: 1140, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
+	// failures because the input was too long for the model
+	{Tag: "context_overflow_count", Header: "Context Overflow Count", Unit: "requests", Group: Hidden, Order: 1145, Int: true, Derived: (*Totals).overflows},
 	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1150, Needs: FailedOnly, Int: true, Record: isl},
 	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1151, Int: true, Derived: total("error_isl")},
 
+	// sent − intended
+	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Group: Hidden, Order: 3010, Record: since(intended, sent)},
 	// first content − intended
 	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Group: Trust, Order: 110, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
 	// last content − intended
@@ -180,6 +186,9 @@ var catalogue = []Metric{
 		return 100 * per(t.Sum("usage_prompt_cache_read_tokens"), t.Sum("usage_prompt_tokens"))
 	}},
 
+	// waiting for a free connection: there always is one, what a request waits
+	// for before it is admission_wait
+	{Tag: "http_req_blocked", Header: "HTTP Blocked", Unit: "ms", Group: HTTP, Order: 5, Record: neverBlocked},
 	// HTTP: spent on a connection that was opened for the request; 0 on a reused one
 	{Tag: "http_req_dns_lookup", Header: "HTTP DNS Lookup", Unit: "ms", Group: HTTP, Order: 10, Record: func(r *record.Record) float64 { return connecting(r, r.DNS) }},
 	// TCP and TLS handshakes
@@ -200,17 +209,39 @@ var catalogue = []Metric{
 	// KB = 1024 bytes, header and body
 	{Tag: "http_req_data_sent", Header: "HTTP Data Sent", Unit: "KB", Group: HTTP, Order: 100, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 }},
 	{Tag: "http_req_data_received", Header: "HTTP Data Received", Unit: "KB", Group: HTTP, Order: 110, LargerIsBetter: true, Record: func(r *record.Record) float64 { return count(r.BytesReceived) / 1024 }},
+	// a request is written as one piece
+	{Tag: "http_req_chunks_sent", Header: "HTTP Chunks Sent", Unit: "count", Group: HTTP, Order: 115, Int: true, LargerIsBetter: true, Record: oneChunk},
 	// reads that delivered at least one event
 	{Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count", Group: HTTP, Order: 120, Needs: Streaming, LargerIsBetter: true, Int: true, Record: reads},
 
-	// Time-weighted number of requests in [sent, end), failed ones included
+	// Levels over time, weighted by how long they were held; spans.go has the
+	// formulas. First: requests in [sent, end), failed ones included
 	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
-	// in [first content, end)
+	// (OSL − 1) / number of gaps, over each gap between reads that brought content
+	{Tag: "effective_decode_throughput", Header: "Effective Decode Throughput", Unit: "tokens/sec", Group: Effective, Order: 3001, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate},
+	// ISL / (first content − sent) in [sent, first content)
+	{Tag: "effective_prefill_throughput", Header: "Effective Prefill Throughput", Unit: "tokens/sec", Group: Effective, Order: 3002, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate},
+	// requests in [first content, end)
 	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},
-	// in [sent, first content)
+	// requests in [sent, first content)
 	{Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests", Group: Effective, Order: 3004, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart},
+	// prefill rate + (OSL − 1) / (end − first content) in [first content, end)
+	{Tag: "effective_total_throughput", Header: "Effective Total Throughput", Unit: "tokens/sec", Group: Effective, Order: 3005, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate},
+	// decode throughput / decode concurrency
+	{Tag: "effective_decode_throughput_per_user", Header: "Effective Decode Throughput Per User", Unit: "tokens/sec/user", Group: Effective, Order: 3006, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot},
+	// prefill throughput / prefill concurrency
+	{Tag: "effective_prefill_throughput_per_user", Header: "Effective Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Effective, Order: 3007, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot},
+	// ISL over the whole request + OSL / chunks from each chunk to the end
+	{Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens", Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens},
 	// end − intended, successes only: blind to no delay of ours
 	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Group: Effective, Order: 3009, Record: since(intended, end)},
+
+	// The same levels over the time in which their own concurrency is not 0
+	{Tag: "active_decode_throughput", Header: "Active Decode Throughput", Unit: "tokens/sec", Group: Active, Order: 3100, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate, Active: true},
+	{Tag: "active_prefill_throughput", Header: "Active Prefill Throughput", Unit: "tokens/sec", Group: Active, Order: 3101, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate, Active: true},
+	{Tag: "active_decode_throughput_per_user", Header: "Active Decode Throughput Per User", Unit: "tokens/sec/user", Group: Active, Order: 3102, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot, Active: true},
+	{Tag: "active_prefill_throughput_per_user", Header: "Active Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Active, Order: 3103, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot, Active: true},
+	{Tag: "active_total_throughput", Header: "Active Total Throughput", Unit: "tokens/sec", Group: Active, Order: 3104, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate, Active: true},
 
 	// Error-adjusted: the successes and one +Inf per failure; nearest rank.
 	{Tag: "adj_request_latency", Header: "Request Latency (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 10, Of: "request_latency"},
@@ -234,13 +265,24 @@ func Tags() []string {
 
 // Lookup finds a metric by tag.
 func Lookup(tag string) (*Metric, bool) {
-	for i := range catalogue {
-		if catalogue[i].Tag == tag {
-			return &catalogue[i], true
-		}
+	if i := position(tag); i >= 0 {
+		return &catalogue[i], true
 	}
 	return nil, false
 }
+
+// position is the place of a tag in the catalogue, -1 when it has none.
+func position(tag string) int {
+	for i := range catalogue {
+		if catalogue[i].Tag == tag {
+			return i
+		}
+	}
+	return -1
+}
+
+// chunkLatency is the metric whose values are gaps between content events.
+const chunkLatency = "inter_chunk_latency"
 
 // Stats are the names of the statistics the metric has, as tables and gates
 // spell them.

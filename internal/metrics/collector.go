@@ -65,7 +65,11 @@ func (c *Collector) SetWindows(full, steady Window) { c.opt.Window, c.opt.Steady
 // Add takes one record. Warmup records and those outside the window have no
 // part in the statistics, but the requests in flight include the latter.
 func (c *Collector) Add(r *record.Record) {
-	c.lives.add(r)
+	row := -1
+	if r.InWindow {
+		row = len(c.rows.end)
+	}
+	c.lives.add(r, row)
 	if !r.Warmup && r.Status == record.Cancelled {
 		c.cancelled++
 	}
@@ -121,12 +125,13 @@ func (c *Collector) summary(name string, w Window, inside func(int) bool) Summar
 	out := Summary{Window: name}
 	t := c.totals(w, inside)
 	order := c.rows.byIntended(inside)
+	over := c.lives.sweep(&c.gaps[position(chunkLatency)], w)
 	for i := range catalogue {
 		m := &catalogue[i]
 		if !c.opt.has(m) {
 			continue
 		}
-		if s, ok := c.stat(i, m, w, t, order); ok {
+		if s, ok := c.stat(i, m, over, t, order); ok {
 			out.Stats = append(out.Stats, s)
 		}
 	}
@@ -134,16 +139,18 @@ func (c *Collector) summary(name string, w Window, inside func(int) bool) Summar
 }
 
 // stat computes one metric; false when it has no value.
-func (c *Collector) stat(i int, m *Metric, w Window, t *Totals, order []int) (Stat, bool) {
+func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
 		return scalar(m, m.Derived(t))
 	case m.Spans != noSpan:
-		starts, ends := c.lives.bounds(m.Spans, w)
-		if len(starts) == 0 {
+		if over.active[m.Spans].total == 0 {
 			return Stat{}, false
 		}
-		return weighted(m, held(starts, ends, w)), true
+		if m.Active {
+			return over.active[m.Spans].stat(m)
+		}
+		return over.all[m.Spans].stat(m)
 	case m.Of != "":
 		return c.adjusted(m, t, order)
 	case m.List != nil:
@@ -159,11 +166,7 @@ func (c *Collector) adjusted(m *Metric, t *Totals, order []int) (Stat, bool) {
 	if t.Errors == 0 {
 		return Stat{}, false
 	}
-	for i := range catalogue {
-		if catalogue[i].Tag == m.Of {
-			c.spare = c.cols[i].take(c.spare[:0], order)
-		}
-	}
+	c.spare = c.cols[position(m.Of)].take(c.spare[:0], order)
 	if len(c.spare) == 0 {
 		return Stat{}, false
 	}

@@ -21,6 +21,7 @@ const (
 	streamed
 	sloSet
 	good
+	overflow
 )
 
 func (w *rows) add(r *record.Record, j judge) {
@@ -41,6 +42,9 @@ func (w *rows) add(r *record.Record, j judge) {
 	if set && missed == "" && !r.Failed() {
 		f |= good
 	}
+	if overflowed(r) {
+		f |= overflow
+	}
 	w.intended, w.sent = append(w.intended, r.Intended), append(w.sent, r.Sent)
 	w.last, w.end = append(w.last, r.LastToken), append(w.end, r.End)
 	w.flags = append(w.flags, f)
@@ -57,6 +61,9 @@ func (w *rows) count(t *Totals, inside func(int) bool) {
 		t.SLOSet = t.SLOSet || f&sloSet != 0
 		if f&failed != 0 {
 			t.Errors++
+			if f&overflow != 0 {
+				t.Overflows++
+			}
 			continue
 		}
 		t.OK++
@@ -144,16 +151,21 @@ func (g *ragged) add(row int, values []float64) {
 
 func (g *ragged) take(into []float64, rows []int) []float64 {
 	for _, row := range rows {
-		if row >= len(g.ends) {
-			continue
-		}
-		from := 0
-		if row > 0 {
-			from = g.ends[row-1]
-		}
-		for _, v := range g.values[from:g.ends[row]] {
+		for _, v := range g.row(row) {
 			into = append(into, float64(v))
 		}
 	}
 	return into
+}
+
+// row is the values of one row; it must not be changed.
+func (g *ragged) row(row int) []float32 {
+	if row >= len(g.ends) {
+		return nil
+	}
+	from := 0
+	if row > 0 {
+		from = g.ends[row-1]
+	}
+	return g.values[from:g.ends[row]]
 }

@@ -52,6 +52,10 @@ var byHand = map[string]stats{
 	"total_error_isl":                   {"avg": 30},
 	"time_to_first_token_from_intended": {"avg": 31, "min": 20, "max": 42},
 	"request_latency_from_intended":     {"avg": 71, "min": 60, "max": 82},
+	"credit_to_start_latency":           {"avg": 1, "min": 0, "max": 2},
+	"context_overflow_count":            {"avg": 0},
+	"http_req_blocked":                  {"avg": 0, "count": 2},
+	"http_req_chunks_sent":              {"avg": 1, "count": 2},
 	"dispatch_lateness":                 {"avg": 0.5, "max": 1},
 	"admission_wait":                    {"avg": 0.5, "max": 1},
 
@@ -88,7 +92,21 @@ var byHand = map[string]stats{
 	"effective_concurrency":         {"avg": 1.63, "min": 0, "max": 3, "std": math.Sqrt(3.13 - 1.63*1.63), "p50": 2, "p90": 2, "p95": 2, "p99": 3, "sum": math.NaN(), "count": math.NaN()},
 	"effective_decode_concurrency":  {"avg": 0.93, "max": 2},
 	"effective_prefill_concurrency": {"avg": 0.60, "max": 2},
-	"effective_latency":             {"avg": 77.5, "min": 65, "max": 90},
+	// two requests: 40 and 10 tokens in, 5 and 3 out; the first prefills in
+	// 2..42 ms and decodes in gaps of 10, 10 and 20 ms, the second in 10..30 ms
+	// and two gaps of 20 ms
+	"effective_prefill_throughput":          {"avg": 500, "min": 0, "max": 1500},
+	"effective_decode_throughput":           {"avg": 60, "min": 0, "max": 550.0 / 3},
+	"effective_total_throughput":            {"avg": 560, "min": 0, "max": 1500},
+	"effective_prefill_throughput_per_user": {"avg": 350, "max": 1000},
+	"effective_decode_throughput_per_user":  {"avg": 106.0 / 3, "max": 275.0 / 3},
+	"tokens_in_flight":                      {"avg": 43.975, "min": 0, "max": 56.75, "sum": math.NaN()},
+	"active_prefill_throughput":             {"avg": 1250, "min": 1000, "max": 1500, "p50": 1000, "p90": 1500},
+	"active_decode_throughput":              {"avg": 100, "min": 0, "max": 550.0 / 3},
+	"active_total_throughput":               {"avg": 56 / 0.093, "max": 1500},
+	"active_prefill_throughput_per_user":    {"avg": 875, "min": 750, "max": 1000},
+	"active_decode_throughput_per_user":     {"avg": 530.0 / 9, "max": 275.0 / 3},
+	"effective_latency":                     {"avg": 77.5, "min": 65, "max": 90},
 
 	"adj_request_latency":     {"count": 3, "min": 60, "p1": 60, "p50": 80, "p75": math.NaN(), "max": math.NaN(), "avg": math.NaN(), "std": math.NaN()},
 	"adj_time_to_first_token": {"count": 3, "min": 20, "p50": 40, "p90": math.NaN()},
@@ -244,5 +262,56 @@ func TestCollectorJudges(t *testing.T) {
 	}
 	if st, _ := c.Summaries()[0].Get("good_request_count"); st.Avg != 1 {
 		t.Errorf("good_request_count = %v, want 1: only the second request has TTFT ≤ 20 ms", st.Avg)
+	}
+}
+
+// What servers say when the input does not fit their model.
+func TestContextOverflow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status  int64
+		message string
+		want    float64
+	}{
+		{400, "This model's maximum context length is 4096 tokens", 1},
+		{400, "invalid temperature", 0},
+		{413, "prompt is too long", 1},
+		{500, "maximum context length", 0},
+	} {
+		r := failure()
+		r.HTTPStatus, r.ErrorMessage = c.status, c.message
+		m := metrics.NewCollector(metrics.Options{})
+		m.Add(r)
+		if s, _ := m.Summaries()[0].Get("context_overflow_count"); s.Avg != c.want {
+			t.Errorf("%d %q: context_overflow_count = %v, want %v", c.status, c.message, s.Avg, c.want)
+		}
+	}
+}
+
+// Levels over so many stretches that they go into bins keep their mean exact
+// and their percentiles to one part in 4096.
+func TestLevelsOfManyStretches(t *testing.T) {
+	t.Parallel()
+	const n = 300_000
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: n * msec}})
+	for i := range int64(n) {
+		r := record.New()
+		r.Status, r.Streamed, r.InWindow, r.ISL, r.OSL = record.OK, true, true, 1000+i%97, 2
+		r.Sent, r.Intended, r.Admitted = i*msec, i*msec, i*msec
+		r.FirstToken, r.LastToken, r.End = r.Sent+msec/2, r.Sent+msec*3/4, r.Sent+msec
+		r.Chunks = []record.Chunk{{At: r.FirstToken}, {At: r.LastToken}}
+		c.Add(&r)
+	}
+	s, _ := c.Summaries()[0].Get("tokens_in_flight")
+	// per request: half its time with isl, a quarter with isl+1, a quarter with isl+2
+	isl := 0.0
+	for i := range int64(n) {
+		isl += float64(1000 + i%97)
+	}
+	if want := isl/n + 0.75; math.Abs(s.Avg-want) > 1e-6*want {
+		t.Errorf("avg = %v, want %v", s.Avg, want)
+	}
+	if s.Min != 1000 || s.Max != 1098 || math.Abs(s.P50-1048) > 1.5 {
+		t.Errorf("min %v, max %v, p50 %v; want 1000, 1098, about 1048", s.Min, s.Max, s.P50)
 	}
 }

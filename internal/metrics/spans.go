@@ -1,27 +1,51 @@
 package metrics
 
 import (
+	"container/heap"
 	"math"
 	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
 )
 
-// span is a part of a request's life.
+// span is a level that the requests of a run keep up over time.
 type span uint8
 
 const (
-	noSpan       span = iota
-	wholeRequest      // [sent, end)
-	prefillPart       // [sent, first content)
-	decodePart        // [first content, end)
+	noSpan         span = iota
+	wholeRequest        // requests in [sent, end)
+	prefillPart         // requests in [sent, first content)
+	decodePart          // requests in [first content, end)
+	prefillRate         // Σ ISL / (first content − sent), tokens/s
+	decodeRate          // Σ (OSL − 1) / number of gaps / gap, tokens/s
+	tokenRate           // prefillRate + Σ (OSL − 1) / (end − first content)
+	prefillPerSlot      // prefillRate / prefillPart
+	decodePerSlot       // decodeRate / decodePart
+	heldTokens          // Σ ISL over the request + OSL / chunks from each chunk on
+	spans
 )
 
-// lives holds the three moments of every request that was sent, for the
-// time-weighted metrics. firstOf is None for a request that did not stream.
-type lives struct{ sent, first, end []int64 }
+// slots is the level whose requests bring about s.
+func (s span) slots() span {
+	switch s {
+	case prefillPart, prefillRate, prefillPerSlot:
+		return prefillPart
+	case decodePart, decodeRate, decodePerSlot:
+		return decodePart
+	}
+	return wholeRequest
+}
 
-func (l *lives) add(r *record.Record) {
+// lives holds what the time-weighted metrics need of every request that was
+// sent. first is None for a request that did not stream; isl and osl are None
+// for one that failed. row is its place in the gaps, -1 when it has none.
+type lives struct {
+	sent, first, end []int64
+	isl, osl         []int64
+	row              []int
+}
+
+func (l *lives) add(r *record.Record, row int) {
 	if r.Warmup || r.Sent == record.None || r.End == record.None || r.End < r.Sent {
 		return
 	}
@@ -29,97 +53,188 @@ func (l *lives) add(r *record.Record) {
 	if r.Streamed && r.FirstToken != record.None {
 		first = min(max(r.FirstToken, r.Sent), r.End)
 	}
+	isl, osl := r.ISL, r.OSL
+	if r.Failed() {
+		isl, osl, row = record.None, record.None, -1
+	}
 	l.sent, l.first, l.end = append(l.sent, r.Sent), append(l.first, first), append(l.end, r.End)
+	l.isl, l.osl, l.row = append(l.isl, isl), append(l.osl, osl), append(l.row, row)
 }
 
-// bounds are the sorted starts and ends of one part, clipped to the window.
-func (l *lives) bounds(part span, w Window) (starts, ends []int64) {
-	for i := range l.sent {
-		from, to := l.sent[i], l.end[i]
-		if part != wholeRequest && l.first[i] == record.None {
+// sweep goes through the lives in the order of time and says how long each
+// level was held inside w. gaps are those between content events, in ms.
+func (l *lives) sweep(gaps *ragged, w Window) *weights {
+	order := make([]int, len(l.sent))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return int(min(max(l.sent[a]-l.sent[b], -1), 1)) })
+	out := &weights{at: w.Start, end: w.End}
+	var under cursors
+	for next := 0; next < len(order) || len(under) > 0; {
+		if next < len(order) && (len(under) == 0 || l.sent[order[next]] <= under[0].due) {
+			c := l.begin(order[next], gaps)
+			out.until(c.due)
+			c.step(&out.level)
+			heap.Push(&under, c)
+			next++
 			continue
 		}
-		switch part {
-		case prefillPart:
-			to = l.first[i]
-		case decodePart:
-			from = l.first[i]
-		}
-		from, to = max(from, w.Start), min(to, w.End)
-		if from < to {
-			starts, ends = append(starts, from), append(ends, to)
-		}
-	}
-	slices.Sort(starts)
-	slices.Sort(ends)
-	return starts, ends
-}
-
-// held returns how many ns each number of requests was in flight: held[k] is
-// the time during which exactly k were. At equal times ends come first.
-func held(starts, ends []int64, w Window) []int64 {
-	h := []int64{0}
-	at, level, e := w.Start, 0, 0
-	step := func(to int64, change int) {
-		h[level] += to - at
-		at, level = to, level+change
-		if level == len(h) {
-			h = append(h, 0)
-		}
-	}
-	for _, s := range starts {
-		for ends[e] <= s {
-			step(ends[e], -1)
-			e++
-		}
-		step(s, 1)
-	}
-	for ; e < len(ends); e++ {
-		step(ends[e], -1)
-	}
-	h[0] += w.End - at
-	return h
-}
-
-// weighted is the statistics of a level that was held for h[level] ns:
-// avg = Σ level·h / Σ h; percentile q = smallest level whose cumulative share
-// of the time is at least q.
-func weighted(m *Metric, h []int64) Stat {
-	s := empty(m)
-	all := 0.0
-	for _, ns := range h {
-		all += float64(ns)
-	}
-	if all == 0 {
-		return s
-	}
-	var sum, squares float64
-	s.Min, s.Max = math.NaN(), math.NaN()
-	for level, ns := range h {
-		if ns == 0 {
+		c := under[0]
+		out.until(c.due)
+		if c.step(&out.level) {
+			heap.Fix(&under, 0)
 			continue
 		}
-		x := float64(level)
-		sum += x * float64(ns)
-		squares += x * x * float64(ns)
-		if math.IsNaN(s.Min) {
-			s.Min = x
+		heap.Pop(&under)
+		if len(under) == 0 {
+			out.level = [spans]float64{} // what rounding has left
 		}
-		s.Max = x
 	}
-	s.Avg = sum / all
-	s.Std = math.Sqrt(max(0, squares/all-s.Avg*s.Avg))
-	s.P50, s.P90, s.P95, s.P99 = level(h, all, 0.5), level(h, all, 0.9), level(h, all, 0.95), level(h, all, 0.99)
-	return s
+	out.until(w.End)
+	return out
 }
 
-func level(h []int64, all, q float64) float64 {
-	cum := 0.0
-	for k, ns := range h {
-		cum += float64(ns)
-		if ns > 0 && cum/all >= q {
-			return float64(k)
+// cursor walks through one request's moments.
+type cursor struct {
+	due              int64 // its next moment
+	stage            stage
+	first, end       int64
+	prefill, overall float64 // rates, tokens/s
+	tokens           float64 // added so far
+	perChunk         float64
+	perGap           float64   // tokens of one gap that is not empty
+	rate             float64   // of the present gap
+	gaps             []float32 // still to come, ms
+	at               float64   // of the last chunk, ns
+}
+
+// stage is the moment a cursor waits for.
+type stage uint8
+
+const (
+	toSend stage = iota
+	toFirst
+	toChunk
+	toEnd
+)
+
+func (l *lives) begin(i int, gaps *ragged) *cursor {
+	c := &cursor{due: l.sent[i], first: l.first[i], end: l.end[i], perChunk: math.NaN()}
+	if c.first == record.None {
+		return c
+	}
+	if isl := l.isl[i]; isl != record.None {
+		c.tokens = float64(isl)
+		if c.first > l.sent[i] {
+			c.prefill = float64(isl) / seconds(c.first-l.sent[i])
 		}
 	}
-	return float64(len(h) - 1)
+	osl := l.osl[i]
+	if osl == record.None || l.row[i] < 0 {
+		return c
+	}
+	c.gaps = gaps.row(l.row[i])
+	c.perChunk = float64(osl) / float64(len(c.gaps)+1)
+	if osl < 2 || c.end == c.first {
+		return c
+	}
+	c.overall = float64(osl-1) / seconds(c.end-c.first)
+	open := 0
+	for _, g := range c.gaps {
+		if g > 0 {
+			open++
+		}
+	}
+	if open > 0 {
+		c.perGap = float64(osl-1) / float64(open)
+	}
+	return c
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// step applies the moment that is due and finds the next; false after the last.
+func (c *cursor) step(level *[spans]float64) bool {
+	switch c.stage {
+	case toSend:
+		level[wholeRequest]++
+		if c.first == record.None {
+			c.stage, c.due = toEnd, c.end
+			return true
+		}
+		level[prefillPart]++
+		level[prefillRate] += c.prefill
+		level[tokenRate] += c.prefill
+		level[heldTokens] += c.tokens
+		c.stage, c.due, c.at = toFirst, c.first, float64(c.first)
+	case toFirst:
+		level[prefillPart]--
+		level[prefillRate] -= c.prefill
+		level[tokenRate] += c.overall - c.prefill
+		level[decodePart]++
+		c.hold(level)
+		if c.perGap == 0 && c.overall > 0 { // all came in one read: spread over what is known
+			c.rate = c.overall
+			level[decodeRate] += c.rate
+		}
+		c.nextChunk(level)
+	case toChunk:
+		level[decodeRate] -= c.rate
+		c.rate = 0
+		c.hold(level)
+		c.nextChunk(level)
+	default:
+		level[wholeRequest]--
+		if c.first != record.None {
+			level[decodePart]--
+			level[decodeRate] -= c.rate
+			level[tokenRate] -= c.overall
+			level[heldTokens] -= c.tokens
+		}
+		return false
+	}
+	return true
+}
+
+// hold counts a chunk's tokens.
+func (c *cursor) hold(level *[spans]float64) {
+	if !math.IsNaN(c.perChunk) {
+		level[heldTokens] += c.perChunk
+		c.tokens += c.perChunk
+	}
+}
+
+// nextChunk passes over chunks of the same read.
+func (c *cursor) nextChunk(level *[spans]float64) {
+	for len(c.gaps) > 0 && c.gaps[0] == 0 {
+		c.gaps = c.gaps[1:]
+		c.hold(level)
+	}
+	if len(c.gaps) == 0 {
+		c.stage, c.due = toEnd, c.end
+		return
+	}
+	ns := float64(c.gaps[0]) * 1e6
+	c.gaps = c.gaps[1:]
+	c.at += ns
+	c.stage, c.due = toChunk, min(int64(math.Round(c.at)), c.end)
+	if c.perGap > 0 {
+		c.rate = c.perGap / (ns / 1e9)
+		level[decodeRate] += c.rate
+	}
+}
+
+// cursors is a heap, the next moment first.
+type cursors []*cursor
+
+func (h cursors) Len() int           { return len(h) }
+func (h cursors) Less(i, j int) bool { return h[i].due < h[j].due }
+func (h cursors) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *cursors) Push(x any)        { *h = append(*h, x.(*cursor)) }
+func (h *cursors) Pop() any {
+	last := len(*h) - 1
+	c := (*h)[last]
+	*h = (*h)[:last]
+	return c
 }

@@ -8,6 +8,7 @@ type Totals struct {
 	Cancelled  int64 // of the whole run, see cancelled_request_count
 	Streamed   int64 // successes that streamed
 	Good       int64
+	Overflows  int64 // failures because the context was too long
 	SLOSet     bool
 	Seconds    float64 // length of the window; NaN or 0 when unknown
 	Duration   float64 // benchmark_duration, NaN when unknown
@@ -29,6 +30,14 @@ func (t *Totals) good() float64 {
 		return math.NaN()
 	}
 	return float64(t.Good)
+}
+
+// overflows is context_overflow_count, absent without failures.
+func (t *Totals) overflows() float64 {
+	if t.Errors == 0 {
+		return math.NaN()
+	}
+	return float64(t.Overflows)
 }
 
 // errorRate is failures / (successes + failures).

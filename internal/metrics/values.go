@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -161,6 +162,19 @@ func reused(r *record.Record) float64 {
 	return truth(r.Reused)
 }
 
+// neverBlocked is 0 for every request that was sent.
+func neverBlocked(r *record.Record) float64 { return ifSent(r, 0) }
+
+// oneChunk is 1 for every request that was sent.
+func oneChunk(r *record.Record) float64 { return ifSent(r, 1) }
+
+func ifSent(r *record.Record, v float64) float64 {
+	if r.Sent == record.None {
+		return math.NaN()
+	}
+	return v
+}
+
 // reads counts the reads that delivered events.
 func reads(r *record.Record) float64 {
 	n := 0
@@ -180,4 +194,24 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// overflowWords are what servers say when the input does not fit.
+func overflowWords() []string {
+	return []string{"context length", "context_length", "maximum context", "context window", "max_model_len", "too many tokens", "prompt is too long", "input is too long"}
+}
+
+// overflowed tells whether the server refused the request because it is too
+// long for the model.
+func overflowed(r *record.Record) bool {
+	if r.Status != record.HTTPError || r.HTTPStatus != 400 && r.HTTPStatus != 413 && r.HTTPStatus != 422 {
+		return false
+	}
+	said := strings.ToLower(r.ErrorKind + " " + r.ErrorMessage)
+	for _, w := range overflowWords() {
+		if strings.Contains(said, w) {
+			return true
+		}
+	}
+	return false
 }
