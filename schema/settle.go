@@ -252,11 +252,26 @@ func (d *Document) profileDefaults(root *node) {
 	if path := ds.get("path").text(); bounds == 0 && fixed && path != "" {
 		fill(p, "requests", countRecords(path), "the records of "+path)
 	} else if bounds == 0 && !fixed {
-		fill(p, "requests", int64(10), why)
+		fill(p, "requests", d.defaultRequests(p), why)
 	}
 	if p.get("duration") != nil || d.axis(phasePath+".duration") != nil {
 		fill(p, "grace_period", int64(30), "a duration is given")
 	}
+}
+
+// defaultRequests is the count of a phase that nothing bounds: 10 where a rate
+// says when to send, else max(10, 2·concurrency), so that every slot is used
+// twice. AIPerf 0.13 takes 10 everywhere and so cuts high concurrencies short.
+func (d *Document) defaultRequests(p *node) int64 {
+	if t := p.get("type").text(); t != "" && t != "concurrency" {
+		return 10
+	}
+	for _, limit := range []string{"concurrency", "prefill_concurrency"} {
+		if n := d.largest(phasePath+"."+limit, p.get(limit)); n != nil {
+			return max(10, 2*int64(numberOf(n.value)))
+		}
+	}
+	return 10
 }
 
 // largest is the value of a field, or of its axis the largest.
