@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes the Python environment that tests of the result files use, once:
+# Makes a Python environment that tests need, once:
 #
-#   internal/repo/venv.sh [DIR]      default build/venv, relative to the repository's root
+#   internal/repo/venv.sh            build/venv: readers of the result files
+#   internal/repo/venv.sh servers    build/venv-servers: inference servers by others
 #
 # Prints the path of its interpreter; nothing, with a word on stderr, on a
 # machine without python3, which is a failure only in CI (CI is set). Needs a
@@ -9,8 +10,20 @@
 # several tests at once: the first makes it, the others wait.
 set -eu
 cd "$(dirname "$0")/../.."
-dir=${1:-build/venv}
-packages="pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 numpy==2.4.6"
+case ${1:-readers} in
+readers)
+	dir=build/venv
+	packages="pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 numpy==2.4.6"
+	;;
+servers)
+	dir=build/venv-servers
+	packages="llmock==0.2.2 fakellm==0.3.5 llm-mock-api==0.1.2 fastapi==0.165.0 starlette==1.10.0 uvicorn==0.54.0 pydantic==2.14.3"
+	;;
+*)
+	echo "venv.sh: $1: want readers or servers" >&2
+	exit 2
+	;;
+esac
 mark=$dir/.made-of
 
 if ! command -v python3 >/dev/null 2>&1; then
