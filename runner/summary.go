@@ -19,6 +19,9 @@ func (res *Result) Report() *sinks.Report {
 	r := &sinks.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.Verdict.String(), Elapsed: elapsed, Dir: res.Dir, Stopped: res.Stopped,
 	}
+	if res.NothingMeasured() != nil {
+		r.Verdict = "FAILED"
+	}
 	r.Doubts = res.doubts()
 	failures := map[string]*sinks.ErrorCount{}
 	for _, o := range res.Outcomes {
@@ -47,6 +50,18 @@ func (res *Result) Report() *sinks.Report {
 		res.single(r)
 	}
 	return r
+}
+
+// Failure is why no run of a plan gave anything.
+type Failure struct{ Message string }
+
+// NothingMeasured says why, when every run of the plan failed before its first
+// request; nil otherwise. Of several reasons the first is told.
+func (res *Result) NothingMeasured() *Failure {
+	if len(res.Outcomes) == 0 || len(res.Reports) > 0 {
+		return nil
+	}
+	return &Failure{res.Outcomes[0].Err}
 }
 
 func count(into map[string]*sinks.ErrorCount, kind, message string, n int64) {

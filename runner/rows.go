@@ -1,0 +1,233 @@
+package runner
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// tables is the input of the tables.
+func (r *runner) tables() sinks.TablesInput {
+	host, _ := os.Hostname()
+	hostJSON, err := json.Marshal(map[string]any{"name": host, "cores": runtime.GOMAXPROCS(0)})
+	if err != nil {
+		panic(err) // plain strings and numbers
+	}
+	in := sinks.TablesInput{
+		Plan: r.plan, T0: r.began(), Version: r.opt.Version, Verdict: r.result.Verdict.String(), Host: string(hostJSON),
+		Formats: r.plan.Experiment.Tables.Formats, Chunks: r.plan.Experiment.Tables.Chunks,
+	}
+	for _, o := range r.result.Outcomes {
+		rep := r.result.Reports[o.Run.ID]
+		if rep == nil {
+			in.Runs = append(in.Runs, failedRow(o))
+			continue
+		}
+		in.Journals = append(in.Journals, r.runJournal(o.Run, rep))
+		in.Runs = append(in.Runs, r.runRow(o, rep, in.T0))
+		for i := range o.Summaries {
+			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i])...)
+		}
+		in.Checks = append(in.Checks, checkRows(place(o.Run), "run", rep.Findings)...)
+	}
+	for i := range r.result.Results.Cells {
+		c := &r.result.Results.Cells[i]
+		in.Cells = append(in.Cells, cellRow(c))
+		in.Metrics = append(in.Metrics, cellMetrics(c, "full", c.Full)...)
+		in.Metrics = append(in.Metrics, cellMetrics(c, "steady", c.Steady)...)
+	}
+	in.Checks = append(in.Checks, checkRows(sinks.Place{Cell: sinks.All, Trial: sinks.All}, "plan", r.result.PlanFindings)...)
+	return in
+}
+
+// began is the experiment's T0: the first run's.
+func (r *runner) began() time.Time {
+	t0 := r.result.Began
+	for _, rep := range r.result.Reports {
+		if rep.Started.Before(t0) {
+			t0 = rep.Started
+		}
+	}
+	return t0
+}
+
+func place(run sweep.Run) sinks.Place { return sinks.Place{Cell: run.Cell.Index, Trial: run.Trial} }
+
+func (r *runner) runJournal(run sweep.Run, rep *RunReport) sinks.RunJournal {
+	j := sinks.RunJournal{Place: place(run), Path: r.journalPath(run), SteadyStart: record.None, SteadyEnd: record.None}
+	if start, end, ok := rep.steady(); ok {
+		j.SteadyStart, j.SteadyEnd = start, end
+	}
+	return j
+}
+
+func (r *runner) runRow(o sweep.Outcome, rep *RunReport, t0 time.Time) sinks.RunRow {
+	shift := rep.Started.Sub(t0).Nanoseconds()
+	row := sinks.RunRow{
+		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(), Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
+		Cancelled: o.Cancelled, WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
+		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict, Attempt: int64(rep.Attempt), Path: o.Run.Dir,
+	}
+	if n := planned(o.Run); n > 0 {
+		row.Planned = n
+	}
+	if start, end, ok := rep.window(); ok {
+		row.WindowStart, row.WindowEnd = start+shift, end+shift
+	}
+	if start, end, ok := rep.steady(); ok {
+		row.SteadyStart, row.SteadyEnd = start+shift, end+shift
+	}
+	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
+		row.ClientCPU = *h.CPUSeconds / h.WallSeconds / float64(h.Cores)
+	}
+	return row
+}
+
+// failedRow is a run that gave nothing: it is in the table all the same.
+func failedRow(o sweep.Outcome) sinks.RunRow {
+	return sinks.RunRow{
+		Place: place(o.Run), Started: record.None, Ended: record.None, Planned: record.None, Sent: 0, OK: 0, Failed: 0, Cancelled: 0,
+		WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
+		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: "FAILED", Attempt: record.None, Path: o.Run.Dir,
+	}
+}
+
+// planned is the number of requests the profiling phases were to send, 0 when
+// only time bounds them.
+func planned(run sweep.Run) int64 {
+	var n int64
+	for _, p := range run.Cell.Resolved.Benchmark.Phases {
+		if p.Kind != "warmup" {
+			n += p.Requests
+		}
+	}
+	return n
+}
+
+// statistics are the columns of a Stat in the metrics table.
+var statistics = []struct {
+	name string
+	of   func(*metrics.Stat) float64
+	q    float64 // of a percentile; 0 otherwise
+}{
+	{"avg", func(s *metrics.Stat) float64 { return s.Avg }, 0},
+	{"min", func(s *metrics.Stat) float64 { return s.Min }, 0},
+	{"max", func(s *metrics.Stat) float64 { return s.Max }, 0},
+	{"sum", func(s *metrics.Stat) float64 { return s.Sum }, 0},
+	{"std", func(s *metrics.Stat) float64 { return s.Std }, 0},
+	{"p1", func(s *metrics.Stat) float64 { return s.P1 }, 0.01},
+	{"p5", func(s *metrics.Stat) float64 { return s.P5 }, 0.05},
+	{"p10", func(s *metrics.Stat) float64 { return s.P10 }, 0.1},
+	{"p25", func(s *metrics.Stat) float64 { return s.P25 }, 0.25},
+	{"p50", func(s *metrics.Stat) float64 { return s.P50 }, 0.5},
+	{"p75", func(s *metrics.Stat) float64 { return s.P75 }, 0.75},
+	{"p90", func(s *metrics.Stat) float64 { return s.P90 }, 0.9},
+	{"p95", func(s *metrics.Stat) float64 { return s.P95 }, 0.95},
+	{"p99", func(s *metrics.Stat) float64 { return s.P99 }, 0.99},
+	{"p999", func(s *metrics.Stat) float64 { return s.P999 }, 0.999},
+}
+
+// runMetrics are the rows of one window of one run.
+func runMetrics(at sinks.Place, sum *metrics.Summary) []sinks.MetricRow {
+	var rows []sinks.MetricRow
+	for i := range sum.Stats {
+		s := &sum.Stats[i]
+		for _, k := range statistics {
+			v, name := k.of(s), k.name
+			if math.IsNaN(v) || math.IsInf(v, 0) || s.Scalar && name != "avg" {
+				continue
+			}
+			row := sinks.MetricRow{
+				Place: at, Level: "run", Window: sum.Window, Metric: s.Tag, Stat: name, Value: v, Unit: s.Unit,
+				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None,
+			}
+			if k.q > 0 {
+				row.Method, row.Certified = "linear", yes(stats.Certified(max(k.q, 1-k.q), s.NEff))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// cellMetrics are the rows of one window of one cell: estimates over trials.
+func cellMetrics(c *sweep.CellResult, window string, of sweep.Estimates) []sinks.MetricRow {
+	rows := make([]sinks.MetricRow, 0, len(of))
+	for k, e := range of {
+		row := sinks.MetricRow{
+			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag, Stat: k.Stat,
+			Value: e.Mean, Unit: c.Info[k.Tag].Unit, Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
+			Certified: record.None, Method: "t",
+		}
+		if e.Mean != 0 {
+			row.CV = e.StdDev / math.Abs(e.Mean)
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b sinks.MetricRow) int {
+		return compareText(a.Metric, b.Metric, a.Stat, b.Stat)
+	})
+	return rows
+}
+
+func cellRow(c *sweep.CellResult) sinks.CellRow {
+	row := sinks.CellRow{
+		Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Trials: int64(c.Trials), Verdict: c.Verdict,
+		Pareto: yes(c.Pareto), Knee: yes(c.Knee), BestFor: joined(c.BestFor), Reason: c.Reason,
+	}
+	if c.Status != sweep.Complete && row.Reason == "" {
+		row.Reason = string(c.Status)
+	}
+	return row
+}
+
+func checkRows(at sinks.Place, level string, found []Finding) []sinks.CheckRow {
+	var rows []sinks.CheckRow
+	for _, f := range found {
+		row := sinks.CheckRow{Place: at, Level: level, Check: f.Check, Severity: severities[f.Verdict], Verdict: words[f.Verdict],
+			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Detail}
+		if l := f.limit(); l != nil {
+			row.Limit = *l
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+var (
+	words      = [...]string{Valid: "pass", Degraded: "warn", Invalid: "fail"}
+	severities = [...]string{Valid: "none", Degraded: "degraded", Invalid: "invalid"}
+)
+
+// limit is the one that was crossed, or the next one.
+func (f Finding) limit() *float64 {
+	if f.Verdict == Invalid || f.Warn == nil {
+		return f.Fail
+	}
+	return f.Warn
+}
+
+func yes(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func joined(words []string) string { return strings.Join(words, ", ") }
+
+// compareText orders pairs of words.
+func compareText(a1, b1, a2, b2 string) int {
+	return cmp.Or(strings.Compare(a1, b1), strings.Compare(a2, b2))
+}
