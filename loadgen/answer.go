@@ -121,6 +121,8 @@ func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status rec
 	switch {
 	case a.errKind != "":
 		return record.ParseError, a.errKind, a.errText
+	case x.Streamed && !x.Stream:
+		return record.ParseError, "content_type", "a stream (" + x.ContentType + ") came where one answer was asked for"
 	case x.Unfinished:
 		return record.Truncated, "unfinished_event", "the stream ended inside an event"
 	case x.Streamed && spec.ProducesTokens && !a.ended && a.content > 0:

@@ -15,7 +15,7 @@ import (
 
 // arrived is an exchange whose events came at 10, 20, 30, … ns.
 func arrived(streamed bool, events ...string) *transport.Exchange {
-	x := &transport.Exchange{Status: record.OK, HTTPStatus: 200, Streamed: streamed, End: int64(10*len(events) + 10)}
+	x := &transport.Exchange{Status: record.OK, HTTPStatus: 200, Stream: streamed, Streamed: streamed, End: int64(10*len(events) + 10)}
 	for i, e := range events {
 		from := int32(len(x.Payload))
 		x.Payload = append(x.Payload, e...)
@@ -99,9 +99,15 @@ func TestVerdictOfAnswers(t *testing.T) {
 			t.Errorf("%s: %s %s %q, want %s %s …%s…", c.name, status, kind, text, c.status, c.kind, c.text)
 		}
 	}
-	x := arrived(true, content, "[DONE]")
-	x.Unfinished = true
 	var a answer
+	x := arrived(true, content, "[DONE]")
+	x.Stream, x.ContentType = false, "text/event-stream"
+	readAnswer(&a, x, chatSpec(t))
+	if status, kind, text := a.verdict(x, chatSpec(t)); status != record.ParseError || kind != "content_type" || !strings.Contains(text, x.ContentType) {
+		t.Errorf("stream that was not asked for: %s %s %q", status, kind, text)
+	}
+	x = arrived(true, content, "[DONE]")
+	x.Unfinished = true
 	readAnswer(&a, x, chatSpec(t))
 	if status, kind, _ := a.verdict(x, chatSpec(t)); status != record.Truncated || kind != "unfinished_event" {
 		t.Errorf("unfinished: %s %s", status, kind)

@@ -120,6 +120,9 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	return &rec
 }
 
+// tooManyRequests is the status of a server that limits the rate.
+const tooManyRequests = 429
+
 // cancelledStatus is the HTTP status of requests that we cancelled on purpose.
 const cancelledStatus = 499
 
@@ -138,6 +141,12 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 		kind, text = "cancelled", "cancelled on purpose"
 	case x.Status == record.HTTPError:
 		text = ownWords(x.Payload, text)
+		if x.HTTPStatus == tooManyRequests {
+			kind = "rate_limited"
+		}
+		if x.RetryAfter != "" {
+			text += " (Retry-After: " + x.RetryAfter + ")"
+		}
 	}
 	rec.ErrorKind, rec.ErrorMessage = kind, f.clean(text)
 }

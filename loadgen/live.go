@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -27,11 +28,12 @@ type meter struct {
 	now  [2]window
 	tick int
 
-	tokens atomic.Int64 // output tokens since the last snapshot
+	tokens, answers atomic.Int64 // output tokens, answers since the last snapshot
+	at              int64        // of the last snapshot; the watcher's
 }
 
 // window is some seconds of spans, in µs.
-type window struct{ ttft, itl, lag *hdr.Histogram }
+type window struct{ ttft, itl, lag, latency *hdr.Histogram }
 
 // Spans from 1 µs to an hour with two digits.
 func newHistogram() *hdr.Histogram { return hdr.New(1, int64(time.Hour/time.Microsecond), 2) }
@@ -39,7 +41,7 @@ func newHistogram() *hdr.Histogram { return hdr.New(1, int64(time.Hour/time.Micr
 func newMeter(on bool) *meter {
 	m := &meter{on: on}
 	for i := range m.now {
-		m.now[i] = window{newHistogram(), newHistogram(), newHistogram()}
+		m.now[i] = window{newHistogram(), newHistogram(), newHistogram(), newHistogram()}
 	}
 	return m
 }
@@ -52,13 +54,18 @@ func (m *meter) add(rec *record.Record) {
 	if rec.OSL > 0 {
 		m.tokens.Add(rec.OSL)
 	}
-	ttft, itl, lag := rec.TTFT(), rec.ITL(), rec.DispatchLateness()
+	m.answers.Add(1)
+	ttft, itl, latency, lag := rec.TTFT(), rec.ITL(), rec.Latency(), rec.DispatchLateness()
+	if rec.Failed() {
+		ttft, itl, latency = math.NaN(), math.NaN(), math.NaN()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.now {
 		note(m.now[i].ttft, ttft)
 		note(m.now[i].itl, itl)
 		note(m.now[i].lag, lag)
+		note(m.now[i].latency, latency)
 	}
 }
 
@@ -77,11 +84,16 @@ func (m *meter) fill(s *Snapshot) {
 	s.LagP99 = quantile(w.lag, 99)
 	s.TTFTP50, s.TTFTP99 = quantile(w.ttft, 50), quantile(w.ttft, 99)
 	s.ITLP50, s.ITLP99 = quantile(w.itl, 50), quantile(w.itl, 99)
-	s.OutputTokensPerSecond = float64(m.tokens.Swap(0)) / liveEvery.Seconds()
+	s.LatencyP50, s.LatencyP99 = quantile(w.latency, 50), quantile(w.latency, 99)
+	span := time.Duration(s.At - m.at).Seconds()
+	tokens, answers := m.tokens.Swap(0), m.answers.Swap(0)
+	s.OutputTokensPerSecond, s.RequestsPerSecond = ratio(float64(tokens), span), ratio(float64(answers), span)
+	m.at = s.At
 	if m.tick++; m.tick%liveWindow == 0 {
 		w.ttft.Reset()
 		w.itl.Reset()
 		w.lag.Reset()
+		w.latency.Reset()
 	}
 }
 
@@ -98,6 +110,7 @@ func quantile(h *hdr.Histogram, q float64) float64 {
 func (m *meter) watch(stop <-chan struct{}, clock record.Clock, current *atomic.Pointer[phase], live func(Snapshot)) {
 	t := time.NewTicker(liveEvery)
 	defer t.Stop()
+	m.at = clock.Now()
 	show := func() {
 		if p := current.Load(); p != nil {
 			s := p.snapshot(clock.Now())
@@ -119,8 +132,13 @@ func (m *meter) watch(stop <-chan struct{}, clock record.Clock, current *atomic.
 // snapshot is the state of the phase. Safe while it runs.
 func (p *phase) snapshot(now int64) Snapshot {
 	ok, failed, cancelled := p.tally.ok.Load(), p.tally.failed.Load(), p.tally.cancelled.Load()
-	return Snapshot{
-		Phase: p.cfg.Name, At: now, Planned: p.cfg.Requests, Sent: p.sent.Load(), Done: ok + failed + cancelled,
-		Failed: failed, InFlight: int(p.inFlight.Load()), Target: slots(p.cfg),
+	s := Snapshot{
+		Phase: p.cfg.Name, Warmup: p.warmup, At: now, Start: p.startShown.Load(), Ends: record.None, Planned: p.cfg.Requests,
+		Sent: p.sent.Load(), Done: ok + failed + cancelled, Failed: failed, Cancelled: cancelled,
+		InFlight: int(p.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, slots(p.cfg)), Waiting: p.waiting(now),
 	}
+	if end := p.endShown.Load(); end != never {
+		s.Ends = end
+	}
+	return s
 }

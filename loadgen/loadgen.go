@@ -46,14 +46,23 @@ type Job struct {
 // Snapshot is the state of a running phase.
 type Snapshot struct {
 	Phase                 string
-	At                    int64 // ns since T0
+	Warmup                bool
+	At, Start             int64 // ns since T0: now, and when the phase began
 	Planned               int64 // requests, 0 when bounded by time
-	Sent, Done, Failed    int64
+	Ends                  int64 // when sending ends by the clock, None when it does not
+	Sent, Done, Failed    int64 // Failed without the cancelled ones
+	Cancelled             int64
 	InFlight, Target      int
+	RequestsPerSecond     float64 // answers of the last half second
 	LagP99                float64 // ms, dispatch lateness of the last seconds
 	TTFTP50, TTFTP99      float64 // ms, NaN when nothing arrived
 	ITLP50, ITLP99        float64
+	LatencyP50            float64 // of all answers, streamed or not
+	LatencyP99            float64
 	OutputTokensPerSecond float64
+	// Waiting says what the phase waits for once nothing is sent any more:
+	// "3 answers, cancelled in 12 s"; "" while it sends.
+	Waiting string
 }
 
 // Result is what the phases did.
@@ -75,7 +84,10 @@ type PhaseResult struct {
 	Target                     int              // concurrency target, 0 when unlimited
 	Rate                       float64          // requests/s asked for, 0 in closed loop; the schedule's own mean when the rate varies
 	Random                     bool             // arrivals are random: the count of a window varies by chance
+	Dispersion                 float64          // of random arrivals: variance of a count ÷ its mean; 1 for Poisson, 1/smoothness for gamma
+	Varying                    bool             // the load changes over the phase on purpose: a ramp of the rate, a series, a trace
 	Gauge                      Gauge
+	Notes                      []string // what the watchdog had to do, one line each
 }
 
 // Gauge is an in-flight count kept independently of the records.

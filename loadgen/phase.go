@@ -40,6 +40,7 @@ type phase struct {
 
 	start, endAt int64 // endAt: nothing new from here on, never without a duration
 	cutAt        int64 // what is still on the wire is cancelled here
+	cutTried     int64 // when that was first tried, never before
 	grace        int64
 
 	arrival int64             // next arrival, never when there is none
@@ -60,7 +61,8 @@ type phase struct {
 	cancelled       bool
 	skipped         map[string]int64
 	pred            *phase // the phase that this one follows seamlessly
-	heir            *phase // takes over the session slots
+	heir            *phase // takes over the slots as they become free
+	countsPrefill   bool   // requests hold a prefill slot, here or in the heir
 	onGauge, held   gauge  // requests on the wire; sessions
 	lastEnd         int64
 	result          PhaseResult
@@ -71,6 +73,9 @@ type phase struct {
 	inFlight atomic.Int64
 	sent     atomic.Int64
 	tally    tally
+
+	// For snapshots, beside the fields that they shadow.
+	startShown, endShown, cutShown atomic.Int64
 }
 
 // followTurn is a turn that waits, and since when it is due.
@@ -97,10 +102,13 @@ const (
 
 // begin starts the clock of the phase.
 func (p *phase) begin(now int64) {
-	p.start, p.lastEnd, p.endAt, p.cutAt = now, now, never, never
+	p.start, p.lastEnd, p.endAt, p.cutAt, p.cutTried = now, now, never, never, never
 	if d := p.cfg.Duration; d != nil {
 		p.endAt = later(now, int64(d.Go()))
 	}
+	p.startShown.Store(now)
+	p.endShown.Store(p.endAt)
+	p.cutShown.Store(never)
 	p.arrival = never
 	if p.arrivals != nil {
 		p.advance()
@@ -114,9 +122,23 @@ func (p *phase) begin(now int64) {
 	}
 	p.onGauge, p.held = newGauge(target, now), newGauge(target, now)
 	p.result.Target, p.result.Start = target, now
-	if p.pred != nil && !p.pred.over.Load() {
-		p.pred.heir = p
-		p.sessions.held, p.held.level = p.pred.live, p.pred.live
+	if p.pred != nil {
+		p.inherit(p.pred)
+	}
+}
+
+// inherit takes over what the phase before, and those that it follows
+// seamlessly itself, still hold: sessions, requests on the wire, prefills.
+func (p *phase) inherit(pred *phase) {
+	pred.heir = p
+	p.sessions.held, p.held.level = pred.sessions.held, pred.sessions.held
+	p.wire.held, p.prefill.held = pred.wire.held, pred.prefill.held
+}
+
+// heirs calls f for every later phase that took over slots.
+func (p *phase) heirs(f func(*phase)) {
+	for h := p.heir; h != nil; h = h.heir {
+		f(h)
 	}
 }
 
@@ -166,11 +188,15 @@ func (p *phase) freePrefill(r *request, at int64) {
 	if r.prefilling {
 		r.prefilling = false
 		p.prefill.release(at)
+		p.heirs(func(h *phase) { h.prefill.release(at) })
 	}
 }
 
 // answerOver frees what r held and hands it on to be read.
 func (p *phase) answerOver(r *request, now int64) {
+	if r.abandoned {
+		return // booked already, see giveUp
+	}
 	end := r.end()
 	last := len(p.onWire) - 1
 	p.onWire[r.place] = p.onWire[last]
@@ -179,6 +205,7 @@ func (p *phase) answerOver(r *request, now int64) {
 	p.onWire = p.onWire[:last]
 	p.freePrefill(r, end)
 	p.wire.release(end)
+	p.heirs(func(h *phase) { h.wire.release(end) })
 	p.onGauge.leave(now)
 	p.inFlight.Add(-1)
 	p.lastEnd = max(p.lastEnd, end)
@@ -204,10 +231,10 @@ func (p *phase) playOver(pl *play, at int64) {
 	}
 	p.sessions.release(at)
 	p.held.leave(at)
-	if p.heir != nil {
-		p.heir.sessions.release(at)
-		p.heir.held.leave(at)
-	}
+	p.heirs(func(h *phase) {
+		h.sessions.release(at)
+		h.held.leave(at)
+	})
 }
 
 // cutShort ends a session whose turns from turn on are not sent.
@@ -268,8 +295,9 @@ func (p *phase) stopIfDue(now int64) {
 		p.cutAt = later(p.endAt, p.grace)
 	}
 	if p.engine.aborted.Load() {
-		p.cutAt = now
+		p.cutAt = min(p.cutAt, now)
 	}
+	p.cutShown.Store(p.cutAt)
 }
 
 // drain is how long answers are waited for when the phase ends before its time.
@@ -410,7 +438,7 @@ func (p *phase) occupy(r *request, opening bool, now int64) (since int64, ok boo
 		session = p.sessions.take(now)
 	}
 	wire := p.wire.take(now)
-	if p.prefill.on {
+	if p.countsPrefill {
 		r.prefilling = true
 		prefill = p.prefill.take(now)
 	}
@@ -428,7 +456,11 @@ func (p *phase) occupy(r *request, opening bool, now int64) (since int64, ok boo
 // settle cancels what outlived its grace, and notices the end.
 func (p *phase) settle(now int64) {
 	if now >= p.cutAt && !p.cancelled {
+		p.cutTried = min(p.cutTried, now)
 		p.cutOff()
+	}
+	if now >= later(p.cutTried, int64(watchdogMargin)) {
+		p.giveUp(now)
 	}
 	if p.arrivals != nil && p.arrival == never && p.ticks.len() == 0 && p.noNew == "" {
 		p.noNew = stopSchedule
@@ -492,8 +524,11 @@ func (p *phase) deadline() int64 {
 			next = min(next, p.delayed[0].due)
 		}
 	}
-	if len(p.onWire) > 0 && !p.cancelled {
-		next = min(next, p.cutAt)
+	if len(p.onWire) > 0 {
+		if p.cutTried == never { // afterwards it is tried when the sending is over
+			next = min(next, p.cutAt)
+		}
+		next = min(next, later(p.cutTried, int64(watchdogMargin)))
 	}
 	return next
 }

@@ -45,6 +45,7 @@ type request struct {
 	answered   bool  // content was seen; the connection's
 	late       bool  // cancelled because grace, or the run, was over
 	goesOn     bool  // another turn follows its answer
+	abandoned  bool  // given up by the watchdog; the scheduler's
 }
 
 // last tells whether no turn follows.

@@ -114,7 +114,7 @@ func (rd *renderer) render(p *phase, pl *play, t int) *request {
 	if rd.sticky {
 		r.x.Affinity = pl.id
 	}
-	if p.prefill.on && rd.stream {
+	if p.countsPrefill && rd.stream {
 		if bound == nil {
 			bound = r.onEvent // once per request object: it is reused
 		}

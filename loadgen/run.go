@@ -29,6 +29,9 @@ func Run(issue, run context.Context, job Job) (Result, error) {
 	if job.Client == nil {
 		return Result{}, errors.New("loadgen: no client")
 	}
+	if err := job.Client.Preflight(connections(job.Phases)); err != nil {
+		return Result{}, err
+	}
 	pacer, err := newPacer(job.Clock)
 	if err != nil {
 		return Result{}, err
@@ -39,6 +42,26 @@ func Run(issue, run context.Context, job Job) (Result, error) {
 		return Result{}, err
 	}
 	return d.run(issue, run)
+}
+
+// connections is the largest number of connections that some phase is known to
+// need at once; 0 when none is bounded.
+func connections(phases []schema.Phase) int {
+	most := 0
+	for i := range phases {
+		p := &phases[i]
+		n := int64(slots(p))
+		for _, limit := range []int64{int64(p.InFlight), p.Requests} {
+			if n > 0 && limit > 0 {
+				n = min(n, limit)
+			}
+		}
+		if n == 0 {
+			n = int64(p.InFlight)
+		}
+		most = max(most, int(n))
+	}
+	return most
 }
 
 // network is what a run needs of the transport.
@@ -99,6 +122,11 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 		}
 		d.phases = append(d.phases, p)
 	}
+	for i := len(d.phases) - 1; i > 0; i-- { // what a phase holds is handed on to those that follow seamlessly
+		if d.phases[i].cfg.Seamless && d.phases[i].countsPrefill {
+			d.phases[i-1].countsPrefill = true
+		}
+	}
 	return d, nil
 }
 
@@ -139,8 +167,28 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 	if p.arrivals != nil && p.trace == nil {
 		p.result.Rate = cfg.Rate
 	}
+	p.result.Varying = p.trace != nil || cfg.RateRamp != nil || len(cfg.RateSeries) > 0
+	p.result.Dispersion = dispersion(cfg)
+	p.result.Random = p.result.Dispersion > 0
 	p.limits(d.job.Seed)
+	p.countsPrefill = p.prefill.on
+	p.endShown.Store(never)
 	return p, nil
+}
+
+// dispersion is the variance of the number of arrivals in a long window over
+// its mean: for independent gaps the square of their coefficient of variation
+// (Cox, Renewal Theory). 0 where arrivals are not random.
+func dispersion(cfg *schema.Phase) float64 {
+	switch {
+	case len(cfg.RateSeries) > 0 || cfg.Type == typePoisson:
+		return 1
+	case cfg.Type == typeGamma && cfg.Smoothness > 0:
+		return 1 / cfg.Smoothness
+	case cfg.Type == typeGamma:
+		return 1
+	}
+	return 0
 }
 
 // limits prepares the slots and, in a closed loop, chooses those that are the

@@ -319,9 +319,10 @@ func TestRunAgainstRefusals(t *testing.T) {
 		text   string
 	}{
 		{"429", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(429)
 			fmt.Fprintf(w, `{"error":{"message":"slow down, %s"}}`, r.Header.Get("Authorization"))
-		}, record.HTTPError, "http_429", "slow down, Bearer ***"},
+		}, record.HTTPError, "rate_limited", "slow down, Bearer *** (Retry-After: 7)"},
 		{"html", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, "<html>welcome</html>")

@@ -26,12 +26,13 @@ type Host struct {
 	Steal      float64 // share of the machine's time taken by other guests
 	RunDelay   float64 // time threads of this process were runnable but not running, per second
 	WallJump   float64 // ms, wall clock against monotonic clock
+	Clock      string  // the kernel's clock source, "" where it has no name
 }
 
 // Hiccup is how late a thread woke that sleeps one millisecond at a time.
 type Hiccup struct {
 	P999, Longest float64 // ms
-	Lost          float64 // share of time lost to waking more than 1 ms late
+	Lost          float64 // share of time lost: lateness beyond 1 ms
 	N             int
 }
 
@@ -91,6 +92,7 @@ func (m *Monitor) Stop() Host {
 		GCLongest: 1e3 * quantileSince(gcPauses, m.gc, 1),
 		Hiccup:    m.hiccup.report(wall),
 		WallJump:  math.Abs(float64(now.Round(0).Sub(m.wall)-wall)) / 1e6,
+		Clock:     clockSource(),
 	}
 	if m.worst == 0 && wall > 0 { // shorter than a second
 		h.CPUWorst = h.CPUSeconds / wall.Seconds() / float64(h.Cores)

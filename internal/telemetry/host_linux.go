@@ -17,6 +17,24 @@ func sleep(d time.Duration) {
 	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
 }
 
+// threadUse is what the calling thread and its process have used so far.
+func threadUse() use {
+	var thread, process unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_THREAD, &thread) != nil || unix.Getrusage(unix.RUSAGE_SELF, &process) != nil {
+		return use{}
+	}
+	return use{parks: thread.Nvcsw, cpu: time.Duration(process.Utime.Nano() + process.Stime.Nano())}
+}
+
+// clockSource is what the kernel reads the time from: tsc, kvm-clock, …
+func clockSource() string {
+	b, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
 // processCPU is user plus system time of this process, in seconds.
 func processCPU() float64 {
 	var u unix.Rusage

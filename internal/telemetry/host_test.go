@@ -22,8 +22,30 @@ func TestHiccupReport(t *testing.T) {
 	if math.Abs(got.P999-0.15) > 1e-9 { // upper edge of the bucket of 0.1 ms
 		t.Errorf("p99.9 = %v ms, want 0.15", got.P999)
 	}
-	if math.Abs(got.Lost-0.02) > 1e-9 { // 10 × 20 ms of 10 s
-		t.Errorf("lost share = %v, want 0.02", got.Lost)
+	if math.Abs(got.Lost-0.019) > 1e-9 { // 10 × (20 − 1) ms of 10 s
+		t.Errorf("lost share = %v, want 0.019", got.Lost)
+	}
+}
+
+func TestMachineShare(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name string
+		late time.Duration
+		b, a use
+		want time.Duration
+	}{
+		{"woke late, found a processor at once", 20 * ms, use{3, 0}, use{4, 40 * ms}, 20 * ms},
+		{"all processors busy with our own work", 20 * ms, use{3, 0}, use{5, 42 * ms}, 0},
+		{"our work got half of its cores", 20 * ms, use{3, 0}, use{5, 20 * ms}, 10 * ms},
+		{"stopped: no work at all was done", 500 * ms, use{3, 0}, use{6, 0}, 500 * ms},
+		{"no account of threads", 20 * ms, use{}, use{}, 20 * ms},
+		{"woke early", -ms / 2, use{3, 0}, use{4, 0}, 0},
+	} {
+		if got := machineShare(c.late, c.b, c.a, 2); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
 	}
 }
 
