@@ -28,6 +28,7 @@ var floors = map[string][]string{
 	"internal/faultserver":  {},
 	"internal/telemetry":    {},
 	"internal/repo":         {},
+	"internal/acceptance":   {},
 	"internal/metrics":      {"internal/record", "internal/stats"},
 	"internal/mockserver":   {"internal/seed", "loadgen/tokenizer"},
 	"loadgen/tokenizer":     {},

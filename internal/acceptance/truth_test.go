@@ -1,0 +1,229 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// How far the program may be from the server's log, in ms.
+const (
+	atMedian = 0.5  // median of the differences
+	early    = 0.05 // no answer arrives before it was sent; this is the error of mapping clocks
+)
+
+// export is a line of profile_export.jsonl.
+type export struct {
+	Metadata struct {
+		RequestID string `json:"x_request_id"`
+		Phase     string `json:"benchmark_phase"`
+	}
+	Metrics map[string]struct{ Value any }
+	Error   *struct{ Code int }
+}
+
+// number is a metric of one request, NaN when the line has none.
+func (e export) number(tag string) float64 {
+	v, ok := e.Metrics[tag].Value.(float64)
+	if !ok {
+		return math.NaN()
+	}
+	return v
+}
+
+// events are the places in the log where content left the server.
+func events(e mockserver.Entry) (at []int64) {
+	for _, c := range e.Chunks {
+		if c.Tokens > 0 || c.Kind == "body" {
+			at = append(at, c.At)
+		}
+	}
+	return at
+}
+
+// The server's log is the truth; what the program reports must follow from it:
+// every request once, with its status, tokens and events exactly, and with its
+// times as the server kept them.
+func TestAgainstServersLog(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, server string
+		stream       bool
+		flags        string
+	}{
+		{"one stream at a time", "mock:?ttft=20ms&itl=4ms&jitter=0.3", true, "--concurrency 1 --request-count 25 --warmup-request-count 3"},
+		{"sixteen streams, some refused", "mock:?ttft=60ms&itl=6ms&jitter=0.3&error_rate=0.04&reasoning=5", true, "--concurrency 16 --request-count 240 --warmup-request-count 8"},
+		{"loaded engine", "mock:?step=5ms&batch=8&prefill=0.05ms", true, "--request-rate 30 --request-count 120"},
+		{"whole answers", "mock:?ttft=15ms&itl=1ms&jitter=0.3", false, "--concurrency 4 --request-count 80"},
+	} {
+		t.Run(c.name, func(t *testing.T) { // one after the other: they are timed
+			flags := strings.Fields(c.flags)
+			if c.stream {
+				flags = append(flags, "--streaming")
+			}
+			doubts := compareWithLog(t, c.server, c.stream, flags)
+			if doubts == nil {
+				return
+			}
+			t.Logf("measured again, because the machine may have been busy: %v", doubts)
+			for _, d := range compareWithLog(t, c.server, c.stream, flags) {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// compareWithLog measures a fresh server. What must be exact fails the test;
+// doubts about times are returned.
+func compareWithLog(t *testing.T, server string, stream bool, flags []string) (doubts []string) {
+	t.Helper()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "truth.jsonl")
+	child, err := mockserver.Spawn(context.Background(), built(t), server, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	measure(t, append([]string{
+		"profile", "-m", "demo", "-u", child.URL, "--tokenizer", "builtin", "--isl", "48", "--osl", "24",
+		"--random-seed", "5", "--artifact-dir", out,
+	}, flags...)...)
+	if err := child.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	truth := map[string]mockserver.Entry{}
+	for _, e := range lines[mockserver.Entry](t, log) {
+		if !strings.HasSuffix(e.Path, "/chat/completions") {
+			continue // the list of models
+		}
+		if _, twice := truth[e.RequestID]; twice || e.RequestID == "" {
+			t.Fatalf("the server saw request %q twice", e.RequestID)
+		}
+		truth[e.RequestID] = e
+	}
+	told := lines[export](t, filepath.Join(out, "profile_export.jsonl"))
+	if len(told) != len(truth) {
+		t.Fatalf("the program tells of %d requests, the server of %d", len(told), len(truth))
+	}
+	w := newWitness(stream)
+	for _, r := range told {
+		e, ok := truth[r.Metadata.RequestID]
+		if !ok {
+			t.Fatalf("the server never saw request %q", r.Metadata.RequestID)
+		}
+		w.compare(t, r, e)
+	}
+	w.summary(t, filepath.Join(out, "profile_export_aiperf.json"))
+	return w.doubts
+}
+
+// witness compares times, tag by tag.
+type witness struct {
+	stream bool
+	true_  map[string][]float64 // as the server's log gives them, profiling only
+	off    map[string][]float64 // program − log
+	ok     int
+	doubts []string
+}
+
+func newWitness(stream bool) *witness {
+	return &witness{stream: stream, true_: map[string][]float64{}, off: map[string][]float64{}}
+}
+
+// compare holds one request against the log: exactly where it counts, and
+// collects differences where it is about time.
+func (w *witness) compare(t *testing.T, r export, e mockserver.Entry) {
+	t.Helper()
+	if e.Status != 200 {
+		if r.Error == nil || r.Error.Code != e.Status {
+			t.Errorf("request %d: the server answered %d, the program says %+v", e.N, e.Status, r.Error)
+		}
+		return
+	}
+	if r.Error != nil {
+		t.Errorf("request %d: the server answered 200, the program says %+v", e.N, *r.Error)
+		return
+	}
+	at := events(e)
+	exact := map[string]int{
+		"input_sequence_length": e.InTokens, "output_sequence_length": e.OutTokens, "reasoning_token_count": e.Reasoning,
+		"output_token_count": e.OutTokens - e.Reasoning,
+	}
+	times := map[string]float64{"request_latency": ms(e.Last - e.Recv)}
+	if w.stream {
+		exact["http_req_chunks_received"] = len(at)
+		times["time_to_first_token"] = ms(e.First - e.Recv)
+		times["time_to_second_token"] = ms(at[1] - at[0])
+		times["inter_token_latency"] = ms(e.Last-e.First) / float64(e.OutTokens-1)
+	}
+	for tag, want := range exact {
+		if got := r.number(tag); got != float64(want) {
+			t.Errorf("request %d: %s = %v, the server's log says %d", e.N, tag, got, want)
+		}
+	}
+	profiling := r.Metadata.Phase == "profiling"
+	if profiling {
+		w.ok++
+	}
+	for tag, want := range times {
+		w.off[tag] = append(w.off[tag], r.number(tag)-want)
+		if profiling {
+			w.true_[tag] = append(w.true_[tag], want)
+		}
+	}
+}
+
+func ms(ns int64) float64 { return float64(ns) / 1e6 }
+
+// summary judges the differences, and the printed medians against the medians
+// of the log. Arrival stamps are the kernel's, so a starved client changes
+// nothing; a starved server reads a request late, which only ever makes the
+// program's span longer, for the few requests that it hits.
+func (w *witness) summary(t *testing.T, file string) {
+	t.Helper()
+	printed := map[string]json.RawMessage{}
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &printed)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var count struct{ Avg float64 }
+	if err := json.Unmarshal(printed["request_count"], &count); err != nil || int(count.Avg) != w.ok {
+		t.Errorf("request_count %v (%v), the server answered %d", count.Avg, err, w.ok)
+	}
+	for tag, off := range w.off {
+		slices.Sort(off)
+		mid := stats.Quantiles(off, 0, 0.5, 1)
+		t.Logf("%-20s program − log: smallest %.4f, median %.4f, largest %.4f ms (n = %d)", tag, mid[0], mid[1], mid[2], len(off))
+		between := tag == "inter_token_latency" || tag == "time_to_second_token" // two arrivals: either may be the later
+		if math.IsNaN(mid[1]) || math.Abs(mid[1]) > atMedian {
+			w.doubt("%s: median difference %.3f ms, want at most %v", tag, mid[1], atMedian)
+		}
+		if !between && !(mid[0] >= -early) {
+			w.doubt("%s: one is %.3f ms shorter than the server's own time", tag, -mid[0])
+		}
+		var p struct{ P50 float64 }
+		if err := json.Unmarshal(printed[tag], &p); err != nil {
+			t.Errorf("%s in %s: %v", tag, file, err)
+		}
+		slices.Sort(w.true_[tag])
+		if want := stats.Quantiles(w.true_[tag], 0.5)[0]; !(math.Abs(p.P50-want) <= atMedian) {
+			w.doubt("%s: p50 %.3f ms, from the server's log %.3f", tag, p.P50, want)
+		}
+	}
+}
+
+func (w *witness) doubt(format string, args ...any) {
+	w.doubts = append(w.doubts, fmt.Sprintf(format, args...))
+}
