@@ -98,6 +98,9 @@ func (c *conn) begin(o *op, reused bool) {
 	if !c.used && !reused {
 		x.DNS, x.Dial, x.TLS = c.dnsTime, c.dialTime, c.tlsT
 	}
+	if x.Detailed {
+		x.Local, x.Remote = c.tcp.LocalAddr().String(), c.tcp.RemoteAddr().String()
+	}
 	c.used = true
 	c.resp.Reset()
 	x.Sent = c.cl.clock.Now()

@@ -190,7 +190,7 @@ func TestDeadlines(t *testing.T) {
 		body       int
 	}{
 		{"no answer", "header_timeout", fs.Script{fs.Read(), fs.Wait(never)}, 10},
-		{"half a header", "stall_timeout", fs.Script{fs.Read(), fs.Send("HTTP/1.1 200"), fs.Wait(never)}, 10},
+		{"half a header", "header_timeout", fs.Script{fs.Read(), fs.Send("HTTP/1.1 200"), fs.Wait(never)}, 10},
 		{"stalled stream", "stall_timeout", fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.Wait(never)}, 10},
 		{"request not taken", "write_timeout", fs.Script{fs.Wait(never)}, 32 << 20},
 	}

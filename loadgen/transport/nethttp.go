@@ -197,8 +197,10 @@ func (n *netHTTP) header(req *http.Request) error {
 // headOf is net/http's response header in the parser's terms.
 func headOf(resp *http.Response) *wire.Head {
 	_, text, _ := strings.Cut(resp.Status, " ")
+	var lines bytes.Buffer
+	_ = resp.Header.Write(&lines) // a buffer takes everything
 	return &wire.Head{
-		Status: resp.StatusCode, Reason: []byte(text),
+		Status: resp.StatusCode, Reason: []byte(text), Lines: lines.Bytes(),
 		ContentType:     []byte(resp.Header.Get("Content-Type")),
 		ContentEncoding: []byte(resp.Header.Get("Content-Encoding")),
 		RetryAfter:      []byte(resp.Header.Get("Retry-After")),

@@ -139,6 +139,8 @@ func stalledAt(x *Exchange) (kind, text string) {
 		return "write_timeout", "the server did not take the whole request before the deadline"
 	case x.FirstByte == record.None:
 		return "header_timeout", "no answer before the deadline"
+	case x.HTTPStatus == record.None:
+		return "header_timeout", "the header of the answer was not complete at the deadline"
 	}
 	return "stall_timeout", "the answer was not complete at the deadline"
 }

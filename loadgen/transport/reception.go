@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -112,6 +113,9 @@ func (r *reception) Head(h *wire.Head) error {
 	x.Reason = intern(h.Reason)
 	x.ContentType = intern(h.ContentType)
 	x.RetryAfter = intern(h.RetryAfter)
+	if x.Detailed {
+		x.ResponseHeader = bytes.Clone(h.Lines)
+	}
 	x.buffers = r.free.Get().(*buffers)
 	x.Payload, x.Events = x.buffers.payload[:0], x.buffers.events[:0]
 	switch media, _, _ := strings.Cut(x.ContentType, ";"); {
@@ -335,4 +339,5 @@ func (x *Exchange) reset() {
 	x.BytesSent, x.BytesReceived = 0, 0
 	x.ReceiveLag = math.NaN()
 	x.Payload, x.Events, x.buffers = nil, nil, nil
+	x.ResponseHeader, x.Local, x.Remote = nil, "", ""
 }

@@ -101,6 +101,13 @@ func (t *target) appendHead(dst []byte, x *Exchange) []byte {
 	return append(dst, "\r\n\r\n"...)
 }
 
+// RequestHeader renders the header lines of x as they are sent, secrets included.
+func (c *Client) RequestHeader(x *Exchange) []byte {
+	head := c.targets[x.Target].appendHead(nil, x)
+	_, lines, _ := bytes.Cut(head, []byte("\r\n"))
+	return bytes.TrimSuffix(lines, []byte("\r\n"))
+}
+
 func accept(stream bool) string {
 	if stream {
 		return "Accept: text/event-stream\r\n"

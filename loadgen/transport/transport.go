@@ -32,6 +32,8 @@ type Exchange struct {
 	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block; may be nil
 	Done        func(*Exchange)   // called exactly once, on any goroutine but never from within Start; must not block for long
 
+	Detailed bool // keep ResponseHeader, Local and Remote
+
 	// Filled in. Times are ns since T0 of Config.Clock, record.None if they did not happen.
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
 	DNS, Dial, TLS                              int64 // ns spent
@@ -45,11 +47,14 @@ type Exchange struct {
 	BytesSent, BytesReceived                    int64
 	ReceiveLag                                  float64 // µs, NaN if unknown
 
-	Payload    []byte  // all event payloads (or the body) one after the other
-	Events     []Event // in order of arrival
-	Streamed   bool    // the answer was an event stream on the wire
-	Unfinished bool    // the stream ended inside an event, which was dropped
-	User       any     // the caller's
+	Payload        []byte  // all event payloads (or the body) one after the other
+	Events         []Event // in order of arrival
+	Streamed       bool    // the answer was an event stream on the wire
+	ResponseHeader []byte  // its lines as they came
+	Local, Remote  string  // addresses of the connection, host:port; "" when unknown
+
+	Unfinished bool // the stream ended inside an event, which was dropped
+	User       any  // the caller's
 
 	op      *op
 	buffers *buffers

@@ -17,6 +17,7 @@ type Head struct {
 	Length          int64 // Content-Length, -1 when not said or overruled by Chunked
 	Chunked         bool
 	KeepAlive       bool
+	Lines           []byte // the header lines as they came, to the empty one
 
 	http11   bool
 	encoding []byte // Transfer-Encoding
@@ -31,7 +32,7 @@ func (h *Head) parse(block []byte) error {
 	if err := h.status(line); err != nil {
 		return err
 	}
-	h.KeepAlive = h.http11
+	h.KeepAlive, h.Lines = h.http11, block
 	for {
 		line, rest := cutLine(block)
 		if len(line) == 0 {

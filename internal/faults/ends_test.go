@@ -1,0 +1,5 @@
+package faults
+
+import "testing"
+
+func ends(*testing.M) {}
