@@ -1,12 +1,10 @@
 package loadgen
 
-import "aiperf.dev/aiperf/internal/record"
-
 // collect hands the records to emit in the order in which their requests ended,
 // until in is closed and empty. Several finishers work at once, so it holds
 // back what is ahead of its turn.
-func collect(in *mailbox[finished], emit func(*record.Record)) {
-	ahead := map[int64]*record.Record{}
+func collect(in *mailbox[finished], emit func(finished)) {
+	ahead := map[int64]finished{}
 	var next int64
 	for {
 		f, ok := in.take()
@@ -14,13 +12,22 @@ func collect(in *mailbox[finished], emit func(*record.Record)) {
 			return
 		}
 		if f.order != next {
-			ahead[f.order] = f.rec
+			ahead[f.order] = f
 			continue
 		}
-		for rec := f.rec; rec != nil; rec = ahead[next] {
+		for ok {
 			delete(ahead, next)
 			next++
-			emit(rec)
+			emit(f)
+			f, ok = ahead[next]
 		}
 	}
+}
+
+// emit hands over a record, its details first where they are wanted.
+func (j *Job) emit(f finished) {
+	if j.Keep != nil {
+		j.Keep(f.rec, f.detail)
+	}
+	j.Emit(f.rec)
 }

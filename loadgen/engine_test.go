@@ -108,11 +108,11 @@ func TestCollectorOrders(t *testing.T) {
 	for _, order := range []int64{3, 0, 2, 1, 5, 4} {
 		rec := record.New()
 		rec.RequestID = order
-		m.put(finished{order, &rec}, false)
+		m.put(finished{order: order, rec: &rec}, false)
 	}
 	m.close()
 	var got []int64
-	collect(m, func(r *record.Record) { got = append(got, r.RequestID) })
+	collect(m, func(f finished) { got = append(got, f.rec.RequestID) })
 	for i, id := range got {
 		if id != int64(i) {
 			t.Fatalf("emitted %v", got)

@@ -32,9 +32,13 @@ type finisher struct {
 
 // finished is a record and its place in the order of completion.
 type finished struct {
-	order int64
-	rec   *record.Record
+	order  int64
+	rec    *record.Record
+	detail []byte
 }
+
+// Said is the text of an answer, valid until the callee returns.
+type Said struct{ Text, Reasoning, Tool []byte }
 
 // tally counts how the requests of a phase ended.
 type tally struct{ ok, failed, cancelled atomic.Int64 }
@@ -67,10 +71,13 @@ func (f *finisher) finish(r *request, a *answer) {
 	}
 	f.tally(r.phase, rec)
 	f.live.add(rec)
-	order := r.ended
+	out := finished{order: r.ended, rec: rec}
+	if f.job.Detail != nil {
+		out.detail = f.job.Detail(rec, &r.x, Said{Text: a.text, Reasoning: a.reasoning, Tool: a.tool})
+	}
 	f.back.Release(&r.x)
 	f.render.recycle(r)
-	f.out.put(finished{order, rec}, false)
+	f.out.put(out, false)
 }
 
 // goOn renders the turn after r, with the answer in its history. Without an

@@ -109,6 +109,7 @@ func (rd *renderer) render(p *phase, pl *play, t int) *request {
 	r.x.Body, r.broken = rd.spec.Body(body, &in)
 	r.x.Header = rd.header(header, r)
 	r.isl = rd.count(&in, r)
+	r.x.Detailed = rd.job.Detail != nil
 	r.x.Target, r.x.Path, r.x.Stream = pl.target, rd.path, rd.stream
 	r.x.CancelAfter, r.x.Deadline = p.cancelAfter(pl.index, t), record.None
 	if rd.sticky {

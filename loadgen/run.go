@@ -328,7 +328,7 @@ func (d *driver) run(issue, run context.Context) (Result, error) {
 	for range max(1, runtime.GOMAXPROCS(0)/2) {
 		workers.Go(d.finisher.run)
 	}
-	collector.Go(func() { collect(d.finisher.out, d.job.Emit) })
+	collector.Go(func() { collect(d.finisher.out, d.job.emit) })
 	stopLive := make(chan struct{})
 	if d.job.Live != nil {
 		live.Go(func() { d.finisher.live.watch(stopLive, d.job.Clock, &d.current, d.job.Live) })
