@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -168,7 +169,7 @@ func keyOrder(m map[string]any, l *leaf) []string {
 			keys = append(keys, k)
 		}
 	}
-	sortStrings(keys[known:])
+	slices.Sort(keys[known:])
 	return keys
 }
 

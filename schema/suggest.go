@@ -3,21 +3,12 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
-// Suggest is the word of among that was probably meant by word, or "". A
-// word is close when it needs at most one edit and one more for every four
-// letters; swapping two neighbours is one edit.
-func Suggest(word string, among []string) string {
-	word = fold(word)
-	best, least := "", 2+len(word)/4
-	for _, w := range among {
-		if d := distance(word, fold(w)); d < least {
-			best, least = w, d
-		}
-	}
-	return best
-}
+// Suggest is the word of among that was probably meant by word, or "".
+func Suggest(word string, among []string) string { return suggest.Nearest(word, among) }
 
 // didYouMean is a hint for a misspelt word: the nearest one, or all of them
 // when they are few.
@@ -33,33 +24,4 @@ func didYouMean(word string, among []string) string {
 }
 
 // fold makes words equal that differ only in case and in - or _.
-func fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
-
-// distance counts the edits between two words (optimal string alignment).
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64 // long text is no misspelt word; keep the cost bounded
-	}
-	var two []int
-	one, row := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range one {
-		one[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			row[j] = min(one[j]+1, row[j-1]+1, one[j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], two[j-2]+1)
-			}
-		}
-		two, one, row = one, row, make([]int, len(b)+1)
-	}
-	return one[len(b)]
-}
-
-func sortStrings(s []string) { slices.Sort(s) }
+func fold(s string) string { return suggest.Fold(s) }

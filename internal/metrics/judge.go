@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // limit is one SLO: a metric and the value it must keep.
@@ -81,13 +82,7 @@ func Suggest(tag string) string {
 	if t, ok := short[strings.ToLower(tag)]; ok {
 		return t
 	}
-	best, nearest := "", 1+len(tag)/3
-	for i := range catalogue {
-		if d := distance(strings.ToLower(tag), catalogue[i].Tag); d < nearest {
-			best, nearest = catalogue[i].Tag, d
-		}
-	}
-	return best
+	return suggest.Nearest(tag, Tags())
 }
 
 func didYouMean(tag string) string {
@@ -95,25 +90,4 @@ func didYouMean(tag string) string {
 		return fmt.Sprintf("; did you mean %q?", s)
 	}
 	return "; hint: docs/metrics.md lists them"
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

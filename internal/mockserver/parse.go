@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // key is one word of a mock: URL.
@@ -194,36 +196,10 @@ func plainError(err error) string {
 }
 
 func didYouMean(name string) string {
-	best, nearest := "", 3
-	for _, k := range keys {
-		if d := distance(name, k.name); d < nearest && d < len(k.name) {
-			best, nearest = k.name, d
-		}
-	}
+	names, _ := Keys()
+	best := suggest.Nearest(name, names)
 	if best == "" {
-		names, _ := Keys()
 		return "; the keys are " + strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,49 @@
+// Package suggest finds the word that somebody probably meant. In goes a
+// misspelt word and the words there are, out comes the nearest one.
+package suggest
+
+import "strings"
+
+// Nearest is the word of among that was probably meant by word, or "". A
+// word is close when it needs at most one edit and one more for every four
+// letters; swapping two neighbours is one edit. Case and - or _ do not matter.
+func Nearest(word string, among []string) string {
+	word = Fold(word)
+	best, least := "", 2+len(word)/4
+	for _, w := range among {
+		if d := Distance(word, Fold(w)); d < least {
+			best, least = w, d
+		}
+	}
+	return best
+}
+
+// Fold makes words equal that differ only in case and in - or _.
+func Fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
+
+// Distance counts the edits between two words (optimal string alignment).
+func Distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64 // long text is no misspelt word; keep the cost bounded
+	}
+	var two []int
+	one, row := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range one {
+		one[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := 1
+			if a[i-1] == b[j-1] {
+				change = 0
+			}
+			row[j] = min(one[j]+1, row[j-1]+1, one[j-1]+change)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], two[j-2]+1)
+			}
+		}
+		two, one, row = one, row, make([]int, len(b)+1)
+	}
+	return one[len(b)]
+}
