@@ -50,7 +50,7 @@ func (a *app) root() *cli.Command {
 			return &usageError{err.Error(), "aiperf --help"}
 		},
 	}
-	for _, c := range commands {
+	for _, c := range catalogue() {
 		root.Commands = append(root.Commands, a.command(c))
 	}
 	return root
@@ -65,25 +65,77 @@ type command struct {
 	// settings says that every setting of the experiment is also a flag.
 	settings bool
 	hidden   bool
-	run      func(*app, *parsed) error
+	// subs are the commands below this one; it does nothing by itself then.
+	subs []command
+	// instead says what to use where a command of AIPerf's is not here.
+	instead string
+	// raw runs the command on its words as typed, for words that are not ours.
+	raw func(*app, command, []string) error
+	run func(*app, *parsed) error
 }
 
 func (a *app) command(c command) *cli.Command {
 	return &cli.Command{
 		Name: c.name, Usage: c.usage, SkipFlagParsing: true, HideHelp: true, Hidden: c.hidden, HideHelpCommand: true,
-		ShellComplete: func(_ context.Context, cmd *cli.Command) { c.complete(cmd.Root().Writer) },
-		Action: func(_ context.Context, cmd *cli.Command) error {
-			words := cmd.Args().Slice()
-			if done, err := a.help(c, words); done {
-				return err
-			}
-			p, err := parseArgs(words, c.flags, c.options())
+		ShellComplete: func(_ context.Context, cmd *cli.Command) { c.complete(cmd.Root().Writer, cmd.Args().Slice()) },
+		Action:        func(_ context.Context, cmd *cli.Command) error { return a.dispatch(c, cmd.Args().Slice()) },
+	}
+}
+
+// dispatch runs c, or the command below it that words name.
+func (a *app) dispatch(c command, words []string) error {
+	if c.instead != "" {
+		return c.refuse()
+	}
+	if len(c.subs) > 0 {
+		sub, rest, err := c.below(words)
+		if err != nil || sub != nil {
 			if err != nil {
 				return err
 			}
-			return c.run(a, p)
-		},
+			return a.dispatch(*sub, rest)
+		}
 	}
+	if done, err := a.help(c, words); done {
+		return err
+	}
+	if c.raw != nil {
+		return c.raw(a, c, words)
+	}
+	p, err := parseArgs(words, c.flags, c.options())
+	if err != nil {
+		return err
+	}
+	if c.settings {
+		if err := a.environment(p); err != nil {
+			return err
+		}
+	}
+	return c.run(a, p)
+}
+
+// below finds the command that the first word names; none is right only in
+// front of --help.
+func (c command) below(words []string) (sub *command, rest []string, err error) {
+	var names []string
+	for i := range c.subs {
+		name := strings.TrimPrefix(c.subs[i].name, c.name+" ")
+		if len(words) > 0 && words[0] == name {
+			return &c.subs[i], words[1:], nil
+		}
+		names = append(names, name)
+	}
+	hint := "aiperf " + c.name + " " + strings.Join(names, ", ")
+	if len(words) == 0 {
+		return nil, nil, &usageError{c.name + ": what?", hint}
+	}
+	if strings.HasPrefix(words[0], "-") {
+		return nil, nil, nil
+	}
+	if s := schema.Suggest(words[0], names); s != "" {
+		hint = "did you mean " + s + "?"
+	}
+	return nil, nil, &usageError{c.name + ": unknown word " + words[0], hint}
 }
 
 func (c command) options() []schema.Option {
@@ -93,8 +145,18 @@ func (c command) options() []schema.Option {
 	return schema.Options()
 }
 
-// complete lists the flags of c, for the shell.
-func (c command) complete(w io.Writer) {
+// complete lists what may follow c, for the shell: commands below it, else flags.
+func (c command) complete(w io.Writer, words []string) {
+	for i := range c.subs {
+		name := strings.TrimPrefix(c.subs[i].name, c.name+" ")
+		if len(words) > 0 && words[0] == name {
+			c.subs[i].complete(w, words[1:])
+			return
+		}
+	}
+	for _, s := range c.subs {
+		fmt.Fprintln(w, strings.TrimPrefix(s.name, c.name+" "))
+	}
 	for _, f := range c.flags {
 		fmt.Fprintln(w, "--"+f.Name)
 	}
@@ -109,7 +171,7 @@ func (c command) complete(w io.Writer) {
 
 func unknownCommand(name string, root *cli.Command) error {
 	var names []string
-	for _, c := range root.Commands {
+	for _, c := range root.VisibleCommands() {
 		names = append(names, c.Name)
 	}
 	e := &usageError{name + ": unknown command", "aiperf --help lists them"}

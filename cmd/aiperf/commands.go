@@ -1,8 +1,12 @@
 package main
 
-// commands is the catalogue of subcommands, in the order help lists them. One
-// row and one file each.
-var commands = []command{
-	runCommand, profileCommand, validateCommand, planCommand, explainCommand, checksCommand,
-	exportCommand, schemaCommand, configCommand, mockServerCommand,
+import "slices"
+
+// catalogue is every subcommand, in the order help lists them. One row and one
+// file each; those of AIPerf that are not here come last and are not listed.
+func catalogue() []command {
+	return slices.Concat([]command{
+		runCommand, profileCommand, validateCommand, planCommand, explainCommand, checksCommand,
+		exportCommand, schemaCommand, configCommand(), pluginsCommand, mockServerCommand,
+	}, absent)
 }

@@ -5,40 +5,47 @@ import (
 	"strconv"
 )
 
-var configCommand = command{
-	name: "config", usage: "init, validate or expand a configuration file, as AIPerf does",
-	help: `aiperf config init [TEMPLATE] prints a commented experiment to start from.
+// configCommand has the verbs of AIPerf's config and one of ours, convert.
+func configCommand() command {
+	return command{
+		name: "config", usage: "init, validate, expand or convert a configuration file",
+		help: `aiperf config init [TEMPLATE] prints a commented experiment to start from.
 aiperf config validate FILE checks a file.
 aiperf config expand FILE lists the variations of its sweep.
+aiperf config convert FILE|COMMAND makes a file of flags, or CUE of AIPerf's YAML.
 
   aiperf config init > my.cue
   aiperf config init --list
-  aiperf config expand sweep.yaml --full --format json`,
+  aiperf config expand sweep.yaml --full --format json
+  aiperf config convert profile -m demo --concurrency 1,2,4 > my.cue
+
+aiperf config WORD --help tells more.`,
+		subs: []command{initCommand, configValidateCommand, expandCommand, convertCommand},
+		run:  func(*app, *parsed) error { return nil }, // never reached: below asks for a word
+	}
+}
+
+var configValidateCommand = command{
+	name: "config validate", usage: validateCommand.usage,
+	help:  "aiperf config validate FILE is aiperf validate FILE: every cell is checked, nothing is sent.",
+	flags: validateCommand.flags, settings: true,
+	run: func(a *app, p *parsed) error { return validateCommand.run(a, p) },
+}
+
+var expandCommand = command{
+	name: "config expand", usage: "list the variations of a sweep",
+	help: `aiperf config expand FILE lists every variation of the sweep: index, directory, label.
+
+  aiperf config expand sweep.yaml
+  aiperf config expand sweep.yaml --full --format json    with whole bodies
+  aiperf config expand sweep.yaml --index 3 --full        one of them`,
 	flags: []switchFlag{
 		setFlag, lenient,
-		{Name: "list", Short: "l", Doc: "init: list the templates"},
-		{Name: "template", Short: "t", Arg: "NAME", Doc: "init: which template"},
-		{Name: "full", Short: "F", Doc: "expand: print the whole body of each variation"},
-		{Name: "index", Short: "i", Arg: "N", Doc: "expand: only variation N"},
-		{Name: "format", Short: "f", Arg: "FORMAT", Doc: "expand: text (default), json or yaml"},
+		{Name: "full", Short: "F", Doc: "print the whole body of each variation"},
+		{Name: "index", Short: "i", Arg: "N", Doc: "only variation N"},
+		{Name: "format", Short: "f", Arg: "FORMAT", Doc: "text (default), json or yaml"},
 	},
-	run: func(a *app, p *parsed) error {
-		verb := ""
-		if len(p.words) > 0 {
-			verb, p.words = p.words[0], p.words[1:]
-		}
-		switch verb {
-		case "init":
-			return a.configInit(p)
-		case "validate":
-			return validateCommand.run(a, p)
-		case "expand":
-			return a.configExpand(p)
-		case "":
-			return &usageError{"config: what?", "aiperf config init, validate FILE or expand FILE"}
-		}
-		return &usageError{"config: unknown word " + verb, "aiperf config init, validate FILE or expand FILE"}
-	},
+	run: (*app).configExpand,
 }
 
 func (a *app) configExpand(p *parsed) error {

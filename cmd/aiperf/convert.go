@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
+)
+
+var convertCommand = command{
+	name: "config convert", usage: "make a file of a command line, or CUE of YAML",
+	help: `aiperf config convert FILE|COMMAND prints an experiment that does the same.
+
+  aiperf config convert profile -m demo --concurrency 1,2,4 > my.cue
+  aiperf config convert --from-flags -m demo --request-rate 5 --to yaml
+  aiperf config convert aiperf.yaml > my.cue                comments are kept
+  aiperf config convert aiperf.yaml --isl 512 -o my.cue     flags over the file
+  aiperf config convert genai-perf profile -m demo --session-concurrency 4
+  aiperf config convert genai_perf_config.yaml
+
+Only what was said is written, each value with the flag it comes from. Secrets are
+written as ${NAME}, to be exported.`,
+	flags:    convertFlags,
+	settings: true,
+	raw:      (*app).convert,
+}
+
+var convertFlags = []switchFlag{
+	{Name: "to", Arg: "FORMAT", Doc: "cue (default) or yaml"},
+	{Name: "output", Short: "o", Arg: "FILE", Doc: "write FILE, which must not exist yet"},
+	{Name: "from-flags", Doc: "what follows are flags of profile"},
+	{Name: "config", Short: "f", Arg: "FILE", Doc: "the file that flags are laid over, as in profile"},
+	setFlag,
+}
+
+// convert reads what stands in front of the flags: a file, a command of ours,
+// or one of GenAI-Perf's.
+func (a *app) convert(c command, words []string) error {
+	own, words, err := takeOwn(words)
+	if err != nil {
+		return err
+	}
+	if len(words) > 0 && words[0] == "aiperf" {
+		words = words[1:]
+	}
+	var notes []string
+	command := "config"
+	switch {
+	case len(words) == 0:
+		return &usageError{"config convert: convert what?", "aiperf config convert FILE, or profile FLAGS"}
+	case words[0] == "genai-perf":
+		command = "profile"
+		if words, notes, err = genaiWords(words[1:]); err != nil {
+			return err
+		}
+	case words[0] == "profile" || words[0] == "--from-flags":
+		command, words = "profile", words[1:]
+	case words[0] == "run":
+		words = words[1:]
+	}
+	p, err := parseArgs(words, append(slices.Clone(convertFlags), measureFlags...), c.options())
+	if err != nil {
+		return err
+	}
+	file, err := convertedFile(command, p)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		given, more, err := readGenAI(file)
+		if err != nil {
+			return err
+		}
+		if given != nil { // GenAI-Perf's file is a command line in another spelling
+			q, err := parseArgs(given, nil, c.options())
+			if err != nil {
+				return err
+			}
+			p.assigns, file, command = append(q.assigns, p.assigns...), "", "profile"
+			notes = append(notes, more...)
+		}
+	}
+	if err := a.environment(p); err != nil {
+		return err
+	}
+	doc, err := schema.Load(schema.Source{File: file, Assignments: p.assigns, Command: command, Tags: metrics.Tags()})
+	var missing *fs.PathError
+	if errors.As(err, &missing) {
+		return fileError(missing)
+	}
+	if err != nil {
+		return err
+	}
+	a.warn(doc.Warnings()...)
+	text, secrets, err := converted(doc, file, own["to"], p)
+	if err != nil {
+		return err
+	}
+	for _, s := range secrets {
+		notes = append(notes, s+" is a secret: it is not written, export it instead")
+	}
+	a.warn(notes...)
+	return a.writeNew(own["output"], text)
+}
+
+// convertedFile is the file that is converted, "" when there are flags only.
+func convertedFile(command string, p *parsed) (string, error) {
+	file := p.get("config")
+	if len(p.words) == 0 {
+		return file, nil
+	}
+	if len(p.words) > 1 || file != "" || command == "profile" {
+		return "", &usageError{"config convert: unexpected " + p.words[len(p.words)-1], "one file, or profile FLAGS"}
+	}
+	return p.words[0], nil
+}
+
+// takeOwn takes --to and --output out of words, wherever they stand: the rest
+// may be in another program's language.
+func takeOwn(words []string) (map[string]string, []string, error) {
+	own, rest := map[string]string{"to": "cue"}, []string{}
+	for i := 0; i < len(words); i++ {
+		name, value, glued := strings.Cut(words[i], "=")
+		key := map[string]string{"--to": "to", "--output": "output", "-o": "output"}[name]
+		if key == "" {
+			rest = append(rest, words[i])
+			continue
+		}
+		if !glued {
+			if i++; i == len(words) {
+				return nil, nil, &usageError{name + " needs a value", ""}
+			}
+			value = words[i]
+		}
+		own[key] = value
+	}
+	if to := own["to"]; to != "cue" && to != "yaml" {
+		return nil, nil, &usageError{"--to: " + to + " is not one of cue, yaml", ""}
+	}
+	return own, rest, nil
+}
+
+// converted is the experiment as text. A file in YAML becomes CUE line by line
+// with its comments; anything else is written from the tree that loading gives.
+func converted(doc *schema.Document, file, to string, p *parsed) (text []byte, secrets []string, err error) {
+	if to == "cue" && file != "" && len(p.assigns) == 0 && !strings.EqualFold(filepath.Ext(file), ".cue") {
+		return yamlToCUE(doc.Source())
+	}
+	tree, secrets := writable(doc.Said())
+	if to == "yaml" {
+		text, err = tree.yaml()
+	} else {
+		text, err = tree.cue()
+	}
+	return text, secrets, err
+}
+
+// readGenAI reads a genai_perf_config.yaml as the words of a command line; nil
+// for any other file, which schema.Load will speak about.
+func readGenAI(file string) (words, notes []string, err error) {
+	ext := strings.ToLower(filepath.Ext(file))
+	if ext != ".yaml" && ext != ".yml" {
+		return nil, nil, nil
+	}
+	st, err := os.Stat(file)
+	if err != nil || !st.Mode().IsRegular() || st.Size() > 4<<20 {
+		return nil, nil, nil //nolint:nilerr // loading the file says what is wrong with it
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, nil //nolint:nilerr // the same
+	}
+	var doc yaml.Node
+	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 || !isGenAI(doc.Content[0]) {
+		return nil, nil, nil
+	}
+	return genaiFile(file, doc.Content[0])
+}
