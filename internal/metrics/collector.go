@@ -48,6 +48,9 @@ type Collector struct {
 	sorter stats.Sorter
 
 	cancelled int64
+
+	flown   ragged // gaps of requests that were sent in an earlier slice
+	passing int
 }
 
 // NewCollector makes an empty collector.
@@ -112,6 +115,14 @@ func (c *Collector) Summaries() []Summary {
 	return out
 }
 
+// gapsOf are the gaps between the content events of a life, by its row.
+func (c *Collector) gapsOf(row int) []float32 {
+	if row < -1 {
+		return c.flown.row(-2 - row)
+	}
+	return c.gaps[position(chunkLatency)].row(row)
+}
+
 // window is the phase's, or else the stretch the requests cover.
 func (c *Collector) window() Window {
 	if c.opt.Window.given() || len(c.lives.sent) == 0 {
@@ -125,7 +136,7 @@ func (c *Collector) summary(name string, w Window, inside func(int) bool) Summar
 	out := Summary{Window: name}
 	t := c.totals(w, inside)
 	order := c.rows.byIntended(inside)
-	over := c.lives.sweep(&c.gaps[position(chunkLatency)], w)
+	over := c.lives.sweep(c.gapsOf, w)
 	for i := range catalogue {
 		m := &catalogue[i]
 		if !c.opt.has(m) {

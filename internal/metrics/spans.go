@@ -38,7 +38,8 @@ func (s span) slots() span {
 
 // lives holds what the time-weighted metrics need of every request that was
 // sent. first is None for a request that did not stream; isl and osl are None
-// for one that failed. row is its place in the gaps, -1 when it has none.
+// for one that failed. row is its place in the gaps, -1 when it has none; below
+// -1 it is in the gaps of what was sent in an earlier slice.
 type lives struct {
 	sent, first, end []int64
 	isl, osl         []int64
@@ -62,8 +63,8 @@ func (l *lives) add(r *record.Record, row int) {
 }
 
 // sweep goes through the lives in the order of time and says how long each
-// level was held inside w. gaps are those between content events, in ms.
-func (l *lives) sweep(gaps *ragged, w Window) *weights {
+// level was held inside w. gaps gives those between the content events of a row, in ms.
+func (l *lives) sweep(gaps func(row int) []float32, w Window) *weights {
 	order := make([]int, len(l.sent))
 	for i := range order {
 		order[i] = i
@@ -119,7 +120,7 @@ const (
 	toEnd
 )
 
-func (l *lives) begin(i int, gaps *ragged) *cursor {
+func (l *lives) begin(i int, gaps func(row int) []float32) *cursor {
 	c := &cursor{due: l.sent[i], first: l.first[i], end: l.end[i], perChunk: math.NaN()}
 	if c.first == record.None {
 		return c
@@ -131,10 +132,10 @@ func (l *lives) begin(i int, gaps *ragged) *cursor {
 		}
 	}
 	osl := l.osl[i]
-	if osl == record.None || l.row[i] < 0 {
+	if osl == record.None || l.row[i] == -1 {
 		return c
 	}
-	c.gaps = gaps.row(l.row[i])
+	c.gaps = gaps(l.row[i])
 	c.perChunk = float64(osl) / float64(len(c.gaps)+1)
 	if osl < 2 || c.end == c.first {
 		return c
