@@ -1,0 +1,237 @@
+package acceptance
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// desk is a folder in which somebody has run the quick start, with what the
+// console said.
+type desk struct {
+	dir    string // holds results/quickstart-1
+	result result
+}
+
+// quickstart runs the example, shortened, against a fast server.
+func quickstart(t *testing.T, trials int, flags ...string) desk {
+	t.Helper()
+	d := desk{dir: t.TempDir()}
+	d.result = run(t, append([]string{
+		"examples/experiments/quickstart.cue", "-u", "mock:?ttft=8ms&itl=1ms&jitter=0.3",
+		"--artifact-dir", filepath.Join(d.dir, "results", "quickstart-1"), "--set", fmt.Sprint("multi_run.num_runs=", trials),
+	}, flags...)...)
+	return d
+}
+
+// python runs a script of testdata in the folder and decodes what it prints.
+func (d desk) python(t *testing.T, v, stdin any, script string, args ...string) {
+	t.Helper()
+	exe := python(t)
+	script, err := filepath.Abs(filepath.Join("testdata", script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := json.Marshal(stdin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, append([]string{script}, args...)...)
+	var out, hints bytes.Buffer
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = d.dir, bytes.NewReader(in), &out, &hints
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, &hints)
+	}
+	if err := json.Unmarshal(out.Bytes(), v); err != nil {
+		t.Fatalf("%s: %v in %s", script, err, &out)
+	}
+}
+
+// oneLiners are the lines of the README's Python block: pandas, polars, DuckDB.
+func oneLiners(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(repository(t), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(b), "```python\n")
+	block, _, _ := strings.Cut(after, "```")
+	found := strings.Split(strings.TrimSpace(block), "\n")
+	if len(found) != 3 || !strings.Contains(found[0], "pandas") || !strings.Contains(found[1], "polars") || !strings.Contains(found[2], "duckdb") {
+		t.Fatalf("README.md: want one line each for pandas, polars and duckdb, got %q", found)
+	}
+	for i, l := range found {
+		found[i] = strings.ReplaceAll(l, "quickstart-…", "quickstart-1")
+	}
+	return found
+}
+
+// The README's lines give the numbers that the console printed.
+func TestOneLiners(t *testing.T) {
+	t.Parallel()
+	python(t)
+	said := oneLiners(t)
+	matrix := quickstart(t, 2)
+	var got [3][]map[string]any
+	matrix.python(t, &got, said, "lines.py")
+	if len(matrix.result.Cells) != 4 || len(got[0]) != 4 {
+		t.Fatalf("the console has %d cells, pandas %d, want 4", len(matrix.result.Cells), len(got[0]))
+	}
+	for _, c := range matrix.result.Cells {
+		i := slices.IndexFunc(got[0], func(r map[string]any) bool {
+			return r["axis_isl"] == c.Point["isl"] && r["axis_concurrency"] == c.Point["concurrency"]
+		})
+		if i < 0 {
+			t.Fatalf("pandas has no row for %v: %v", c.Point, got[0])
+		}
+		want := c.Metrics["time_to_first_token"]["p50"]
+		same(t, c.Label+": mean by pandas", got[0][i]["value"], want.Mean)
+		same(t, c.Label+": low by pandas", got[0][i]["ci_low"], *want.Low)
+		same(t, c.Label+": high by pandas", got[0][i]["ci_high"], *want.High)
+	}
+	pooled := matrix.pooled(t)
+	compareQuantiles(t, got, func(c string) (p50, p99 float64) {
+		q := stats.Quantiles(pooled[c], 0.5, 0.99)
+		return q[0], q[1]
+	})
+
+	// With one trial and one axis, pooled requests are the console's cells.
+	single := quickstart(t, 1, "--isl", "64")
+	single.python(t, &got, said, "lines.py")
+	compareQuantiles(t, got, func(c string) (p50, p99 float64) {
+		m := single.cell(t, c)
+		return m["p50"], m["p99"]
+	})
+}
+
+// compareQuantiles holds what polars and DuckDB found at concurrency 1 and 4
+// against what is wanted.
+func compareQuantiles(t *testing.T, got [3][]map[string]any, want func(concurrency string) (p50, p99 float64)) {
+	t.Helper()
+	if len(got[1]) != 2 || len(got[2]) != 2 {
+		t.Fatalf("polars %v, DuckDB %v; want two rows each", got[1], got[2])
+	}
+	for _, row := range got[1] {
+		c := fmt.Sprint(row["axis_concurrency"])
+		p50, _ := want(c)
+		same(t, "polars: p50 at concurrency "+c, row["ttft_ms"], p50)
+	}
+	for _, row := range got[2] {
+		c := fmt.Sprint(row["axis_concurrency"])
+		delete(row, "axis_concurrency")
+		for _, quantiles := range row { // the only other column, named after its expression
+			q, ok := quantiles.([]any)
+			if !ok || len(q) != 2 {
+				t.Fatalf("DuckDB: %v, want two quantiles", quantiles)
+			}
+			p50, p99 := want(c)
+			same(t, "DuckDB: p50 at concurrency "+c, q[0], p50)
+			same(t, "DuckDB: p99 at concurrency "+c, q[1], p99)
+		}
+		if len(row) != 1 {
+			t.Errorf("DuckDB: columns %v, want one besides the axis", row)
+		}
+	}
+}
+
+// pooled are the times to first token that count, by concurrency, sorted.
+func (d desk) pooled(t *testing.T) map[string][]float64 {
+	t.Helper()
+	out := map[string][]float64{}
+	for _, row := range table(t, filepath.Join(d.dir, "results", "quickstart-1"), "requests") {
+		if row["status"] != "ok" || row["in_window"] != "true" {
+			continue
+		}
+		v, err := strconv.ParseFloat(row["ttft_ms"], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[row["axis_concurrency"]] = append(out[row["axis_concurrency"]], v)
+	}
+	for _, v := range out {
+		slices.Sort(v)
+	}
+	return out
+}
+
+// cell is what the console says of the time to first token at a concurrency.
+func (d desk) cell(t *testing.T, concurrency string) map[string]float64 {
+	t.Helper()
+	out := map[string]float64{}
+	for _, c := range d.result.Cells {
+		if fmt.Sprint(c.Point["concurrency"]) == concurrency {
+			for stat, e := range c.Metrics["time_to_first_token"] {
+				out[stat] = e.Mean
+			}
+		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("the console has no cell with concurrency %s: %+v", concurrency, d.result.Cells)
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got any, want float64) {
+	t.Helper()
+	if g, ok := got.(float64); !ok || !near(g, want) || math.IsNaN(want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// The notebook runs from top to bottom, and finds the console's latencies,
+// gates and doubts.
+func TestNotebook(t *testing.T) {
+	t.Parallel()
+	python(t)
+	d := quickstart(t, 1, "--isl", "64", "--set", `gates=["time_to_first_token.p99 < 250", "error_rate == 0", "output_token_throughput > 1e6"]`)
+	var got struct {
+		Latency map[string]map[string]float64
+		Gates   []map[string]bool
+		Doubts  map[string]int
+	}
+	d.python(t, &got, nil, "notebook.py", filepath.Join(repository(t), "examples", "notebooks", "read_results.ipynb"))
+	if len(got.Latency) != 2 || len(got.Gates) != len(d.result.Cells) {
+		t.Fatalf("the notebook found %+v, the console has %d cells", got, len(d.result.Cells))
+	}
+	for c, q := range got.Latency {
+		said := d.cell(t, c)
+		same(t, "p50 at concurrency "+c, q["0.5"], said["p50"])
+		same(t, "p99 at concurrency "+c, q["0.99"], said["p99"])
+	}
+	missed := 0
+	for i, c := range d.result.Cells {
+		if len(c.Gates) != 3 || len(got.Gates[i]) != 3 {
+			t.Fatalf("%s: gates %+v, in the notebook %v", c.Label, c.Gates, got.Gates[i])
+		}
+		for _, g := range c.Gates {
+			if held, ok := got.Gates[i][g.Gate]; !ok || held != g.Held {
+				t.Errorf("%s: gate %s: the notebook says %t, the console %t", c.Label, g.Gate, held, g.Held)
+			}
+			if !g.Held {
+				missed++
+			}
+		}
+	}
+	if missed != len(d.result.Cells) {
+		t.Errorf("%d gates missed, want the impossible one in each of %d cells", missed, len(d.result.Cells))
+	}
+	for _, c := range d.result.Checks {
+		if got.Doubts[c.Check] == 0 {
+			t.Errorf("the notebook has no doubt about %s: %v", c.Check, got.Doubts)
+		}
+		delete(got.Doubts, c.Check)
+	}
+	if len(got.Doubts) > 0 {
+		t.Errorf("the notebook doubts %v, the console does not", got.Doubts)
+	}
+}
