@@ -35,7 +35,6 @@ var floors = map[string][]string{
 	"internal/acceptance":   {"*"},
 	"internal/bench":        {"*"},
 	"internal/docgen":       {"*"},
-	"internal/acceptance":   {},
 	"internal/metrics":      {"internal/record", "internal/stats", "internal/suggest"},
 	"internal/mockserver":   {"internal/seed", "internal/suggest", "loadgen/tokenizer"},
 	"loadgen/tokenizer":     {},
