@@ -10,8 +10,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"go.uber.org/goleak"
-
 	fs "aiperf.dev/aiperf/internal/faultserver"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
@@ -22,11 +20,6 @@ import (
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
-
-func TestMain(m *testing.M) {
-	ends(m) // does not return in a copy of this binary that has a role
-	goleak.VerifyTestMain(m)
-}
 
 // secret is the API key of every job. No record may hold it.
 const secret = "sk-hush-hush-0123456789"
