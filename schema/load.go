@@ -176,6 +176,10 @@ func (d *Document) overlay(root *node) Errors {
 		if a.Origin.Source == "default" {
 			continue // weak: settleFlags sets what is still missing
 		}
+		if strings.HasPrefix(a.Path, "sweep.") || a.Path == "sweep" {
+			continue // laid over before the axes were read
+		}
+		d.pin(a.Path)
 		if values, ok := a.Value.([]any); ok && a.Axis {
 			axis := axisNodes{path: a.Path, origin: a.Origin}
 			for _, v := range values {
@@ -184,10 +188,6 @@ func (d *Document) overlay(root *node) Errors {
 			d.setAxis(axis)
 			continue
 		}
-		if strings.HasPrefix(a.Path, "sweep.") || a.Path == "sweep" {
-			continue // laid over before the axes were read
-		}
-		d.pin(a.Path)
 		bad = append(bad, d.apply(root, a)...)
 	}
 	if bad != nil {

@@ -45,6 +45,8 @@ func TestCommandLineAgainstAxes(t *testing.T) {
 		{name: "another axis", words: assign("sweep.parameters.concurrency", []any{int64(2), int64(3), int64(5)}), want: "isl 64,128,256 · endpoint old,new · concurrency 2,3,5"},
 		{name: "another axis, other spelling", words: assign("sweep.parameters.benchmark.datasets.default.prompts.isl", []any{int64(9)}), want: "isl 9 · endpoint old,new · concurrency 1,4"},
 		{name: "one axis more", words: assign("sweep.parameters", map[string]any{"osl": []any{int64(1), int64(2)}}), want: "isl 64,128,256 · osl 1,2 · endpoint old,new · concurrency 1,4"},
+		{name: "a list for a field of labelled data sets", changed: "dataset.isl: [64, 128, 256]=>dataset: [{label: s, isl: 64, osl: 1}, {label: l, isl: 999, osl: 2}]", words: assign("benchmark.datasets.main.prompts.isl.mean", []any{int64(7), int64(8)}), want: "dataset s,l · isl 7,8 · endpoint old,new · concurrency 1,4"},
+		{name: "a list for an axis, other spelling", words: assign("benchmark.datasets.main.prompts.isl.mean", []any{int64(7), int64(8)}), want: "isl 7,8 · endpoint old,new · concurrency 1,4"},
 		{name: "not a list", words: assign("sweep.parameters.concurrency", int64(2)), want: "sweep.parameters.concurrency: expected a list of values, got a number"},
 		{name: "unknown axis", words: assign("sweep.parameters.concurrenzy", []any{int64(2)}), want: "sweep.parameters.concurrenzy: unknown field"},
 	} {
@@ -89,7 +91,8 @@ func TestPinnedURLInCells(t *testing.T) {
 }
 
 func assign(path string, v any) []Assignment {
-	return []Assignment{{Path: path, Value: v, Origin: Origin{Source: "set", Where: "--set " + path}}}
+	_, list := v.([]any)
+	return []Assignment{{Path: path, Value: v, Axis: list, Origin: Origin{Source: "set", Where: "--set " + path}}}
 }
 
 func axesLine(d *Document) string {
