@@ -1,10 +1,8 @@
 package runner
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
@@ -39,7 +37,7 @@ var checks = []Check{
 			}
 			v := waited(p)
 			return Reading{Value: v, Warn: 0.01, Fail: never,
-				Detail: fmt.Sprintf("%s of the arrivals waited for a slot: this part behaved as a closed loop", percent(v)),
+				Detail: fmt.Sprintf("%s of the arrivals waited for a slot, or found none: this part behaved as a closed loop", percent(v)),
 				Try:    "raise concurrency, or read the from-intended latencies"}, true
 		})},
 	{ID: "turnaround", Unit: "ratio", Doc: "closed loop: mean time from an answer to the next request, against the mean latency",
@@ -97,16 +95,7 @@ var checks = []Check{
 				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
 		}},
 	{ID: "receive_lag", Unit: "ratio", Doc: "p99 of application stamp − kernel stamp, against the median ITL",
-		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
-			if len(p.ReceiveLag) == 0 || len(p.ITL) == 0 || median(p.ITL) <= 0 {
-				return Reading{}, false
-			}
-			lag := stats.Quantile(p.ReceiveLag, 0.99)
-			v := lag / median(p.ITL)
-			return Reading{Value: v, Warn: 0.1, Fail: 0.5,
-				Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99), %s of an ITL; stamps are the kernel's", ms(lag), percent(v)),
-				Try:    "fewer streams, or a quieter machine"}, true
-		})},
+		Read: receiveLag},
 	{ID: "coalesced", Unit: "ratio", Doc: "share of content events that shared a read with another, so that their gap is zero by construction",
 		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
 			if p.Chunks == 0 {
@@ -170,15 +159,33 @@ var checks = []Check{
 				Detail: percent(v) + " of the prompt tokens came from the server's prefix cache: TTFT is better than for new prompts",
 				Try:    "more dataset entries, or another seed per trial (multi_run.vary_seed_per_trial)"}, true
 		})},
+	{ID: "warmup", Unit: "ratio", Doc: "share of the phase before latency settled (MSER-5); 1 when it never did",
+		Read: perPhase(warmup)},
 	{ID: "stationary", Unit: "ratio", Doc: "trend of the latency over the run: rank correlation of batch means with time, and the change they amount to",
 		Read: perPhase(stationary)},
-	{ID: "clock", Unit: "ms", Doc: "jump of the wall clock against the monotonic clock; stamps that run backwards",
+	{ID: "tail_samples", Unit: "requests", Doc: "effective number of answers, against the least that certifies each percentile; below it the percentile is marked",
+		Read: perPhase(tailSamples)},
+	{ID: "clock", Unit: "ms", Doc: "largest jump of the wall clock against the monotonic clock; stamps that run backwards",
 		Read: func(e *Evidence) []Reading {
-			r := []Reading{{Value: e.Host.WallJump, Warn: 10, Fail: never, Detail: "the wall clock jumped by " + ms(e.Host.WallJump), Try: "nothing: spans use the monotonic clock; start times are off"}}
+			r := []Reading{wallClock(e)}
 			for _, p := range e.Phases {
 				r = append(r, Reading{Value: float64(p.Backwards), Warn: never, Fail: 0, Detail: fmt.Sprintf("%d requests have stamps that run backwards", p.Backwards), Try: "report it as a bug"})
 			}
 			return finite(r...)
+		}},
+	{ID: "identity", Unit: "level", Doc: "models and Server header that the server shows at the start and at the end: 0 the same, 1 changed, 2 another model",
+		Read: func(e *Evidence) []Reading {
+			if e.Identity == nil {
+				return nil
+			}
+			level, words := e.Identity.compare()
+			return []Reading{{Value: level, Warn: 0, Fail: 1, Detail: words, Try: "find out who restarted or replaced the server, then run again"}}
+		}},
+	{ID: "headroom", Unit: "ratio", Doc: "requests and chunks this machine can handle by a trial against the built-in server, over those planned",
+		Read: func(e *Evidence) []Reading {
+			return finite(Reading{Value: e.Headroom, Warn: 2, Fail: 1, Below: true,
+				Detail: fmt.Sprintf("this machine can drive %.3g times the planned load", e.Headroom),
+				Try:    "a lower rate, shorter answers, or a machine with more cores"})
 		}},
 	{ID: "sink", Unit: "records", Doc: "records the engine emitted less records in the journal: must be 0",
 		Read: func(e *Evidence) []Reading {
@@ -191,27 +198,79 @@ var checks = []Check{
 }
 
 // offeredRate: abs(sent/(rate·T) − 1), T from the phase's start to its last
-// send; for random arrivals a deviation within the 99.9 % interval of a Poisson
-// count is chance, not fault.
+// send. Random arrivals are in doubt only where rate·T lies outside the 99.9 %
+// interval of the count that was sent; for gaps of another spread than
+// Poisson's the interval is that of n/dispersion events of that many each.
 func offeredRate(p *PhaseEvidence) (Reading, bool) {
-	if p.Result.Rate == 0 || waited(p) > 0.01 || len(p.steady) < 2 {
+	if p.Result.Rate == 0 || waited(p) > 0.01 || len(p.lives) < 2 {
 		return Reading{}, false
 	}
 	last := int64(0)
-	for _, r := range p.steady {
+	for _, r := range p.lives {
 		last = max(last, r.sent)
 	}
 	expected := p.Result.Rate * float64(last-p.Result.Start) / 1e9
-	n := float64(len(p.steady))
-	v := math.Abs(n/expected - 1)
-	chance := 3.29 * math.Sqrt(expected) / expected // z of 99.9 %, two-sided
+	n := float64(len(p.lives))
+	r := Reading{Value: math.Abs(n/expected - 1),
+		Detail: fmt.Sprintf("%.4g requests per second were sent, %.4g asked for", p.Result.Rate*n/expected, p.Result.Rate), Try: "a lower rate, or a quieter machine"}
 	if p.Result.Random {
-		return Reading{Value: v, Warn: max(0.01, chance), Fail: max(0.05, 2*chance),
-			Detail: fmt.Sprintf("%.4g requests per second were sent, %.4g asked for", p.Result.Rate*n/expected, p.Result.Rate), Try: "a lower rate, or a quieter machine"}, true
+		r.Warn = chance(n, expected, max(p.Result.Dispersion, 1e-3))
+		r.Fail = max(0.05, r.Warn)
+		return r, true
 	}
 	edge := 1 / n // the last interval belongs to the count or not
-	return Reading{Value: v, Warn: 0.01 + edge, Fail: 0.05 + edge,
-		Detail: fmt.Sprintf("%.4g requests per second were sent, %.4g asked for", p.Result.Rate*n/expected, p.Result.Rate), Try: "a lower rate, or a quieter machine"}, true
+	r.Warn, r.Fail = 0.01+edge, 0.05+edge
+	return r, true
+}
+
+// chance is the largest abs(n/expected − 1), on the side of n, at which expected
+// still lies inside the 99.9 % interval around n.
+func chance(n, expected, dispersion float64) float64 {
+	low, high := stats.PoissonInterval(int64(math.Round(n/dispersion)), 0.999)
+	if n > expected {
+		return n/(low*dispersion) - 1
+	}
+	return 1 - n/(high*dispersion)
+}
+
+// receiveLag compares the lag of the program's reads with an ITL. Stamps of the
+// kernel do not lag with it: then it can spoil the sending of follow-ups, which
+// turnaround measures, and put chunks into one read, which coalesced counts, but
+// no latency. Only stamps of the program itself become INVALID by it.
+func receiveLag(e *Evidence) []Reading {
+	var out []Reading
+	for _, p := range e.Phases {
+		if len(p.ReceiveLag) == 0 || len(p.ITL) == 0 || median(p.ITL) <= 0 {
+			continue
+		}
+		lag := stats.Quantile(p.ReceiveLag, 0.99)
+		v := lag / median(p.ITL)
+		r := Reading{Value: v, Warn: 0.1, Fail: 0.5,
+			Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99), %s of an ITL", ms(lag), percent(v)),
+			Try:    "fewer streams, or a quieter machine"}
+		if e.Stamps == "kernel" {
+			r.Fail = never
+			r.Detail += "; arrival stamps are the kernel's and do not lag"
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// wallClock is the larger of what host and transport saw the wall clock jump by.
+func wallClock(e *Evidence) Reading {
+	v := e.Host.WallJump
+	if e.ClockJumps > 0 {
+		v = max(v, e.ClockJump)
+	}
+	words := "the wall clock jumped by " + ms(v)
+	if e.ClockJumps > 0 {
+		words += fmt.Sprintf(" (by more than 10 µs %d times)", e.ClockJumps)
+	}
+	if e.Host.Clock != "" {
+		words += "; clock source " + e.Host.Clock
+	}
+	return Reading{Value: v, Warn: 10, Fail: never, Detail: words, Try: "nothing: spans use the monotonic clock; start times are off"}
 }
 
 func tokens(e *Evidence) []Reading {
@@ -230,44 +289,6 @@ func tokens(e *Evidence) []Reading {
 	return out
 }
 
-// stationary takes batch means of latency in order of sending: a rank
-// correlation with time above 0.5 and a change above 5 % is a trend.
-func stationary(p *PhaseEvidence) (Reading, bool) {
-	means := p.batchMeans(20)
-	if len(means) < 10 {
-		return Reading{}, false
-	}
-	rho, change := stats.Trend(means)
-	v := math.Abs(change)
-	if math.Abs(rho) <= 0.5 || math.IsNaN(rho) {
-		v = 0
-	}
-	r := Reading{Value: v, Warn: 0.05, Fail: never,
-		Detail: fmt.Sprintf("latency changed by %s over the run (rank correlation %.2f)", percent(math.Abs(change)), rho),
-		Try:    "a longer warmup or a longer run"}
-	if math.Abs(rho) > 0.8 {
-		r.Fail = 0.2
-	}
-	return r, true
-}
-
-// batchMeans are the mean times in the system of n equal batches by sending time.
-func (p *PhaseEvidence) batchMeans(n int) []float64 {
-	if len(p.steady) < 5*n {
-		return nil
-	}
-	byTime := append([]residence(nil), p.steady...)
-	slices.SortFunc(byTime, func(a, b residence) int { return cmp.Compare(a.sent, b.sent) })
-	means := make([]float64, n)
-	for i := range means {
-		batch := byTime[i*len(byTime)/n : (i+1)*len(byTime)/n]
-		for _, r := range batch {
-			means[i] += float64(r.end-r.sent) / 1e6 / float64(len(batch))
-		}
-	}
-	return means
-}
-
 // perPhase applies read to every profiling phase it fits.
 func perPhase(read func(*PhaseEvidence) (Reading, bool)) func(*Evidence) []Reading {
 	return func(e *Evidence) []Reading {
@@ -281,15 +302,17 @@ func perPhase(read func(*PhaseEvidence) (Reading, bool)) func(*Evidence) []Readi
 	}
 }
 
-// waited is the share of arrivals that waited more than 1 ms for a slot.
+// waited is the share of arrivals that waited more than 1 ms for a slot, or
+// were skipped because there was none.
 func waited(p *PhaseEvidence) float64 {
-	n := 0
+	skipped := int(p.Result.Skipped["on_cap"])
+	n := skipped
 	for _, w := range p.Wait {
 		if w > 1 {
 			n++
 		}
 	}
-	return float64(n) / float64(max(len(p.Wait), 1))
+	return float64(n) / float64(max(len(p.Wait)+skipped, 1))
 }
 
 func finite(rs ...Reading) []Reading {

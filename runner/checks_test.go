@@ -59,7 +59,7 @@ func clean() *world {
 
 func (w *world) judge(limits map[string]schema.Threshold) map[string]Finding {
 	e := newEvidence(w.result, w.host)
-	e.Emitted = int64(len(w.records))
+	e.Emitted, e.Stamps = int64(len(w.records)), "kernel"
 	for i := range w.records {
 		e.Add(&w.records[i])
 	}
@@ -81,9 +81,9 @@ func TestCleanRunIsValid(t *testing.T) {
 			t.Errorf("%s on a clean run: %s %v: %s", id, f.Verdict, f.Value, f.Detail)
 		}
 	}
-	for _, id := range []string{"offered_rate", "admission_wait"} {
+	for _, id := range []string{"offered_rate", "admission_wait", "identity", "headroom"} {
 		if _, ok := found[id]; ok {
-			t.Errorf("%s applies to a closed loop", id)
+			t.Errorf("%s applies to a closed loop against a server that says nothing of itself", id)
 		}
 	}
 	if len(found) < 15 {
@@ -111,57 +111,78 @@ func TestEachCheckFlips(t *testing.T) {
 		}
 	}
 	cases := []struct {
-		check string
-		spoil []func(*world)
-		want  Verdict
+		check  string
+		spoil  []func(*world)
+		want   Verdict
+		limits map[string]schema.Threshold
 	}{
-		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 2e6 })}, Degraded},
-		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 15e6 })}, Invalid},
-		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Rate = 20.5 }}, Degraded},
-		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Rate = 23 }}, Invalid},
+		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 2e6 })}, Degraded, nil},
+		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 15e6 })}, Invalid, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Rate = 20.5 }}, Degraded, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Rate = 23 }}, Invalid, nil},
+		{"offered_rate", []func(*world){open, func(w *world) {
+			w.result.Phases[0].Rate, w.result.Phases[0].Random, w.result.Phases[0].Dispersion = 26, true, 1
+		}}, Invalid, nil}, // 200 of 260: outside the 99.9 % interval of the count
 		{"admission_wait", []func(*world){open, every(func(i int, r *record.Record) {
 			if i%4 == 0 {
 				r.Intended -= 5e6
 			}
-		})}, Degraded},
-		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 2e6 })}, Degraded},
-		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 8e6 })}, Invalid},
-		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldShare = 0.8 }}, Degraded},
-		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldShare = 0.3 }}, Invalid},
-		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.8 }}, Degraded},
-		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.97 }}, Invalid},
-		{"go_sched", []func(*world){func(w *world) { w.host.SchedP99 = 2 }}, Degraded},
-		{"go_sched", []func(*world){func(w *world) { w.host.GCLongest = 60 }}, Invalid},
-		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.P999 = 6 }}, Degraded},
-		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Longest = 400 }}, Invalid},
-		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Lost = 0.04 }}, Invalid},
-		{"throttling", []func(*world){func(w *world) { w.host.Throttled = 0.02 }}, Degraded},
-		{"throttling", []func(*world){func(w *world) { w.host.Steal = 0.2 }}, Invalid},
-		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 1000 })}, Degraded},
-		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 })}, Invalid},
-		{"coalesced", []func(*world){every(func(i int, r *record.Record) { r.Chunks[3].SameRead, r.Chunks[9].SameRead = true, true })}, Degraded},
-		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.SteadyMean = 2.15 }}, Degraded},
-		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.SteadyMean = 3 }}, Invalid},
-		{"flow_balance", []func(*world){func(w *world) { w.result.Phases[0].Issued++ }}, Invalid},
-		{"errors", []func(*world){fail(1, record.HTTPError)}, Degraded},
-		{"errors", []func(*world){fail(20, record.HTTPError)}, Invalid},
-		{"errors", []func(*world){fail(1, record.Client)}, Invalid},
-		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = 17 })}, Degraded},
-		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = 20 })}, Invalid},
-		{"tokens", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.TokenSource = "counts by o200k_base" } }}, Degraded},
+		})}, Degraded, nil},
+		{"admission_wait", []func(*world){open, func(w *world) { w.result.Phases[0].Skipped = map[string]int64{"on_cap": 50} }}, Degraded, nil},
+		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 2e6 })}, Degraded, nil},
+		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 8e6 })}, Invalid, nil},
+		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldShare = 0.8 }}, Degraded, nil},
+		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldShare = 0.3 }}, Invalid, nil},
+		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.8 }}, Degraded, nil},
+		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.97 }}, Invalid, nil},
+		{"go_sched", []func(*world){func(w *world) { w.host.SchedP99 = 2 }}, Degraded, nil},
+		{"go_sched", []func(*world){func(w *world) { w.host.GCLongest = 60 }}, Invalid, nil},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.P999 = 6 }}, Degraded, nil},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Longest = 400 }}, Invalid, nil},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Lost = 0.04 }}, Invalid, nil},
+		{"throttling", []func(*world){func(w *world) { w.host.Throttled = 0.02 }}, Degraded, nil},
+		{"throttling", []func(*world){func(w *world) { w.host.Steal = 0.2 }}, Invalid, nil},
+		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 1000 })}, Degraded, nil},
+		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 })}, Degraded, nil},
+		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 }), evidence(func(e *Evidence) { e.Stamps = "application" })}, Invalid, nil},
+		{"coalesced", []func(*world){every(func(i int, r *record.Record) { r.Chunks[3].SameRead, r.Chunks[9].SameRead = true, true })}, Degraded, nil},
+		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.SteadyMean = 2.15 }}, Degraded, nil},
+		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.SteadyMean = 3 }}, Invalid, nil},
+		{"flow_balance", []func(*world){func(w *world) { w.result.Phases[0].Issued++ }}, Invalid, nil},
+		{"errors", []func(*world){fail(1, record.HTTPError)}, Degraded, nil},
+		{"errors", []func(*world){fail(20, record.HTTPError)}, Invalid, nil},
+		{"errors", []func(*world){fail(1, record.Client)}, Invalid, nil},
+		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = 17 })}, Degraded, nil},
+		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = 20 })}, Invalid, nil},
+		{"tokens", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.TokenSource = "counts by o200k_base" } }}, Degraded, nil},
 		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) {
 			if i%10 == 0 {
 				r.OSLRequested = 20
 			}
-		})}, Degraded},
-		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) { r.OSLRequested = 20 })}, Invalid},
-		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded},
-		{"stationary", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 60_000 })}, Degraded},
-		{"stationary", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 400_000 })}, Invalid},
-		{"clock", []func(*world){func(w *world) { w.host.WallJump = 20 }}, Degraded},
-		{"clock", []func(*world){func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }}, Invalid},
-		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.Emitted++ } }}, Invalid},
-		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.SinkError = "no space left on device" } }}, Invalid},
+		})}, Degraded, nil},
+		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) { r.OSLRequested = 20 })}, Invalid, nil},
+		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded, nil},
+		{"stationary", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 60_000 })}, Degraded, nil},
+		{"stationary", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 400_000 })}, Invalid, nil},
+		{"warmup", []func(*world){every(func(i int, r *record.Record) {
+			if i < 50 {
+				r.End += 40e6
+			}
+		})}, Degraded, nil},
+		{"warmup", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 400_000 })}, Invalid, nil},
+		{"tail_samples", nil, Degraded, map[string]schema.Threshold{"tail_samples": {Warn: limit(662)}}},
+		{"identity", []func(*world){evidence(func(e *Evidence) {
+			e.Identity = &Identity{Before: faces("uvicorn", "a", "b"), After: faces("uvicorn", "a")}
+		})}, Degraded, nil},
+		{"identity", []func(*world){evidence(func(e *Evidence) { e.Identity = &Identity{Before: faces("v1", "a"), After: faces("v2", "a")} })}, Degraded, nil},
+		{"identity", []func(*world){evidence(func(e *Evidence) { e.Identity = &Identity{Before: faces("v1", "a"), After: faces("v1", "b")} })}, Invalid, nil},
+		{"headroom", []func(*world){evidence(func(e *Evidence) { e.Headroom = 1.5 })}, Degraded, nil},
+		{"headroom", []func(*world){evidence(func(e *Evidence) { e.Headroom = 0.5 })}, Invalid, nil},
+		{"clock", []func(*world){evidence(func(e *Evidence) { e.ClockJumps, e.ClockJump = 1, 15 })}, Degraded, nil},
+		{"clock", []func(*world){func(w *world) { w.host.WallJump = 20 }}, Degraded, nil},
+		{"clock", []func(*world){func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }}, Invalid, nil},
+		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.Emitted++ } }}, Invalid, nil},
+		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.SinkError = "no space left on device" } }}, Invalid, nil},
 	}
 	flipped := map[string]bool{}
 	for i, c := range cases {
@@ -172,7 +193,7 @@ func TestEachCheckFlips(t *testing.T) {
 			for _, s := range c.spoil {
 				s(w)
 			}
-			f, ok := w.judge(nil)[c.check]
+			f, ok := w.judge(c.limits)[c.check]
 			if !ok {
 				t.Fatalf("%s does not apply", c.check)
 			}
@@ -245,6 +266,16 @@ func TestPlanChecks(t *testing.T) {
 		})
 	}
 }
+
+// evidence spoils what is known beside the records.
+func evidence(spoil func(*Evidence)) func(*world) {
+	return func(w *world) { w.evidence = spoil }
+}
+
+func limit(v float64) *float64 { return &v }
+
+// faces is one target that lists models.
+func faces(server string, models ...string) []face { return []face{{Server: server, Models: models}} }
 
 // fail makes the first n requests failures.
 func fail(n int, s record.Status) func(*world) {

@@ -22,6 +22,11 @@ type Evidence struct {
 	Journaled    int64  // records written
 	Emitted      int64  // records handed over by the engine
 	SinkError    string
+	Stamps       string              // kernel, application: what arrival stamps are
+	ClockJumps   int64               // of the wall clock, by more than 10 µs, as the transport saw them
+	ClockJump    float64             // ms, the largest of them
+	Identity     *Identity           // nil where the server has no page that says what it serves
+	Headroom     float64             // capacity of this machine ÷ what is planned; NaN when the plan is small
 	Errors       map[[2]string]int64 // kind and message → how often
 }
 
@@ -29,19 +34,22 @@ type Evidence struct {
 type PhaseEvidence struct {
 	Result loadgen.PhaseResult
 
-	Lateness, Wait             []float64 // ms, all requests sent
-	TTFT, Latency, ITL         []float64 // ms, successes
-	ReceiveLag                 []float64 // ms
-	TokenDiff                  []float64 // abs(server count / client count − 1)
-	OK, Failed, Cancelled      int64
-	ClientFaults               int64 // failures of our own making
-	Chunks, Coalesced          int64
-	Asked, OffTarget           int64 // requests with an asked OSL; those that missed it
-	Prompt, Cached             int64 // tokens by the server's count
-	steady                     []residence
-	turnaround, turnaroundOver float64 // sums, ms: sent − intended and latency
-	Backwards                  int64   // negative spans between stamps of one request
-	FirstError                 string
+	Lateness, Wait                []float64 // ms, all requests sent
+	TTFT, Latency, ITL            []float64 // ms, successes
+	TTFTIntended, LatencyIntended []float64 // ms, from the intended time
+	ReceiveLag                    []float64 // ms
+	TokenDiff                     []float64 // abs(server count / client count − 1)
+	OK, Failed, Cancelled         int64
+	ClientFaults                  int64 // failures of our own making
+	Chunks, Coalesced             int64
+	Asked, OffTarget              int64 // requests with an asked OSL; those that missed it
+	Prompt, Cached                int64 // tokens by the server's count
+	lives                         []residence
+	answered                      []answered
+	ends                          [len(boundTags)]ends
+	turnaround, turnaroundOver    float64 // sums, ms: sent − intended and latency
+	Backwards                     int64   // negative spans between stamps of one request
+	FirstError                    string
 }
 
 // residence is one request's time in the system, ns since T0.
@@ -49,7 +57,7 @@ type residence struct{ sent, end int64 }
 
 // newEvidence prepares for the phases of res; warmups count for nothing.
 func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host, Errors: map[[2]string]int64{}}
+	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: map[[2]string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
 			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})
@@ -118,7 +126,10 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	p.Lateness = appendFinite(p.Lateness, r.DispatchLateness())
 	p.Wait = appendFinite(p.Wait, r.AdmissionWait())
 	if r.Sent != record.None && r.End != record.None {
-		p.steady = append(p.steady, residence{r.Sent, r.End})
+		p.lives = append(p.lives, residence{r.Sent, r.End})
+		if !r.Failed() {
+			p.answered = append(p.answered, answered{r.Intended, r.Sent, float64(r.End-r.Sent) / 1e6})
+		}
 	}
 	if backwards(r) {
 		p.Backwards++
@@ -129,6 +140,9 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	p.TTFT = appendFinite(p.TTFT, r.TTFT())
 	p.Latency = appendFinite(p.Latency, r.Latency())
 	p.ITL = appendFinite(p.ITL, r.ITL())
+	p.TTFTIntended = appendFinite(p.TTFTIntended, r.TTFTFromIntended())
+	p.LatencyIntended = appendFinite(p.LatencyIntended, r.LatencyFromIntended())
+	p.bounds(r)
 	p.ReceiveLag = appendFinite(p.ReceiveLag, r.ReceiveLag/1e3)
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
 		p.turnaround += float64(r.Sent-r.Intended) / 1e6
@@ -179,8 +193,12 @@ func backwards(r *record.Record) bool {
 // settle sorts the samples; the checks read quantiles from them.
 func (e *Evidence) settle() {
 	for _, p := range e.Phases {
-		for _, s := range [][]float64{p.Lateness, p.Wait, p.TTFT, p.Latency, p.ITL, p.ReceiveLag, p.TokenDiff} {
+		for _, s := range [][]float64{p.Lateness, p.Wait, p.TTFT, p.Latency, p.ITL, p.TTFTIntended, p.LatencyIntended, p.ReceiveLag, p.TokenDiff} {
 			slices.Sort(s)
+		}
+		for i := range p.ends {
+			slices.Sort(p.ends[i].low)
+			slices.Sort(p.ends[i].high)
 		}
 	}
 }
@@ -202,7 +220,7 @@ func (p *PhaseEvidence) littles() (diff, slack float64, ok bool) {
 	}
 	var inSystem, residence float64
 	var ended int
-	for _, r := range p.steady {
+	for _, r := range p.lives {
 		if r.end > g.SteadyStart && r.end <= g.SteadyEnd {
 			ended++
 			residence += float64(r.end - r.sent)

@@ -19,10 +19,11 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 	rep := &RunReport{
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Trial: m.run.Trial, Attempt: attempt,
 		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt),
-		Host: reportHost(got.host), Dataset: m.set.Digest(), Tokenizer: m.tok.Name(), Stamps: got.stamps, Cancelled: got.result.Cancelled,
+		Host: reportHost(got.host), Dataset: m.set.Digest(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
 	}
 	for _, p := range got.result.Phases {
 		rep.Phases = append(rep.Phases, reportPhase(p))
+		rep.Warnings = append(rep.Warnings, p.Notes...)
 	}
 	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
 	if m.doubt != "" {
@@ -51,6 +52,11 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	c, e := collector(m.run, rep), newEvidence(got.result, got.host)
 	warm := metrics.NewCollector(metrics.Options{Streaming: m.bench.Endpoint.Streaming, Tokens: m.spec.ProducesTokens})
 	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
+	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
+	e.Identity = got.identity
+	if ratio, ok := r.headroom[m.run.Cell.ID]; ok {
+		e.Headroom = ratio
+	}
 	if got.sink != nil {
 		e.SinkError = got.sink.Error()
 	}
@@ -90,6 +96,7 @@ func (r *runner) judge(rep *RunReport, e *Evidence) {
 	rep.Verdict = Worst(rep.Findings).String()
 	_, ok, failed, _ := rep.totals()
 	rep.Errors = e.frequent(10)
+	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
 	rep.AllFailed = ok == 0 && failed > 0
 	for _, p := range e.Phases {
 		if rep.FirstError == "" {

@@ -74,13 +74,14 @@ func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, erro
 
 // measured is what came out of a measurement, before it is judged.
 type measured struct {
-	result  loadgen.Result
-	host    telemetry.Host
-	clock   record.Clock
-	ended   time.Time
-	stamps  string
-	emitted int64
-	sink    error
+	result    loadgen.Result
+	host      telemetry.Host
+	clock     record.Clock
+	ended     time.Time
+	transport transport.Stats
+	identity  *Identity // nil where the server does not say what it is
+	emitted   int64
+	sink      error
 }
 
 // measure drives the run and writes its records to the journal at path.
@@ -90,12 +91,8 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	if err != nil {
 		return nil, err
 	}
-	client, err := transport.Open(transport.Config{
-		Targets: m.targets, Clock: out.clock, Reuse: m.bench.Endpoint.ConnectionReuse, MaxConns: mostInFlight(m.bench.Phases),
-		Insecure: m.bench.Endpoint.Insecure, CAFile: m.bench.Endpoint.CAFile, ClientCert: m.bench.Endpoint.ClientCert,
-		ClientKey: m.bench.Endpoint.ClientKey, HTTP2: m.bench.Endpoint.HTTP == 2, ProxyEnv: m.bench.Endpoint.Proxy == "env",
-		SourceAddresses: m.bench.Endpoint.SourceAddresses,
-	})
+	how := transportConfig(m, out.clock)
+	client, err := transport.Open(how)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close(), os.Remove(path))
 	}
@@ -104,6 +101,8 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 			return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
 		}
 	}
+	who := newInquirer(&m.bench.Endpoint, how)
+	before := who.ask(issue)
 	monitor := telemetry.Start()
 	out.result, err = loadgen.Run(issue, hard, loadgen.Job{
 		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
@@ -117,11 +116,23 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	})
 	out.host = monitor.Stop()
 	out.ended = time.Now()
-	out.stamps = client.Stats().Stamps
+	out.identity = identity(before, func() []face { return who.ask(hard) }, modelNames(m.bench.Models))
 	if cerr := journal.Close(); cerr != nil && out.sink == nil {
 		out.sink = cerr
 	}
-	return out, errors.Join(err, client.Close())
+	err = errors.Join(err, client.Close()) // which looks at the clocks once more
+	out.transport = client.Stats()
+	return out, err
+}
+
+// transportConfig is how the targets are spoken to.
+func transportConfig(m *measurement, clock record.Clock) transport.Config {
+	e := &m.bench.Endpoint
+	return transport.Config{
+		Targets: m.targets, Clock: clock, Reuse: e.ConnectionReuse, MaxConns: mostInFlight(m.bench.Phases),
+		Insecure: e.Insecure, CAFile: e.CAFile, ClientCert: e.ClientCert, ClientKey: e.ClientKey,
+		HTTP2: e.HTTP == 2, ProxyEnv: e.Proxy == "env", SourceAddresses: e.SourceAddresses,
+	}
 }
 
 // mostInFlight is the number of connections that may be needed at once; 0 when

@@ -30,6 +30,9 @@ type RunReport struct {
 	Findings   []Finding     `json:"findings"`
 	Verdict    string        `json:"verdict"`
 	Warnings   []string      `json:"warnings,omitempty"`
+	Bounds     []Bound       `json:"bounds,omitempty"`    // percentiles that are only bounded
+	Notices    []Notice      `json:"notices,omitempty"`   // what a reader should know that is no doubt
+	Identity   *Identity     `json:"identity,omitempty"`  // what the server said it is
 	Cancelled  string        `json:"cancelled,omitempty"` // why the run ended early
 	AllFailed  bool          `json:"all_failed,omitempty"`
 	FirstError string        `json:"first_error,omitempty"`
@@ -78,13 +81,14 @@ type HostReport struct {
 	Steal       *float64 `json:"steal,omitempty"`
 	RunDelay    *float64 `json:"run_delay,omitempty"`
 	WallJump    *float64 `json:"wall_jump_ms,omitempty"`
+	Clock       string   `json:"clock_source,omitempty"`
 }
 
 func reportHost(h telemetry.Host) HostReport {
 	return HostReport{
 		WallSeconds: h.Wall.Seconds(), Cores: h.Cores, CPUSeconds: opt(h.CPUSeconds), CPUWorst: opt(h.CPUWorst),
 		SchedP99: opt(h.SchedP99), GCLongest: opt(h.GCLongest), HiccupP999: opt(h.Hiccup.P999), HiccupMax: opt(h.Hiccup.Longest),
-		HiccupLost: opt(h.Hiccup.Lost), Throttled: opt(h.Throttled), Steal: opt(h.Steal), RunDelay: opt(h.RunDelay), WallJump: opt(h.WallJump),
+		HiccupLost: opt(h.Hiccup.Lost), Throttled: opt(h.Throttled), Steal: opt(h.Steal), RunDelay: opt(h.RunDelay), WallJump: opt(h.WallJump), Clock: h.Clock,
 	}
 }
 

@@ -27,7 +27,9 @@ type Options struct {
 	CommandLine string // as typed, secrets masked
 	Exe         string // this program, to start the built-in server from
 	Version     string
-	Origins     []string // every setting with its origin, for resolved.json
+	// AllowInvalid carries out a plan that this machine cannot drive, too.
+	AllowInvalid bool
+	Origins      []string // every setting with its origin, for resolved.json
 	// Live takes the engine's snapshots of the run in progress, about twice a second.
 	Live func(loadgen.Snapshot)
 	// Notify, if set, is told before each run and after it.
@@ -69,7 +71,8 @@ type runner struct {
 	datasets   datasets
 	tokenizers tokenizers
 	result     *Result
-	sent       int64 // requests so far, for the budget
+	sent       int64              // requests so far, for the budget
+	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
 }
 
 // Run carries out plan. issue ends at the first interrupt: the run in progress
@@ -77,13 +80,22 @@ type runner struct {
 // recorded and the rest goes on. The error is about what stopped the plan
 // itself: the directory, the disk.
 func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result, err error) {
+	room, err := headrooms(issue, plan, opt)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := openDir(opt.Dir, plan, opt.Resume, opt.Overwrite)
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
+	r := &runner{headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()}}
-	defer func() { err = errors.Join(err, r.servers.stop(), dir.close()) }() // stopping twice does nothing
+	defer func() {
+		closing := errors.Join(r.servers.stop(), dir.close()) // stopping twice does nothing
+		if err == nil {                                       // what went wrong first is told, not what followed from it
+			err = closing
+		}
+	}()
 	if dir.finished != nil {
 		r.result.Finished = dir.finished
 		return r.result, nil
@@ -132,14 +144,17 @@ func (r *runner) all(issue, hard context.Context) error {
 		}
 		r.notify(step)
 		step.Report, step.Err = r.one(issue, hard, run, before[run.ID].Attempt+1)
-		r.notify(step)
 		var lost *lostError
 		if errors.As(step.Err, &lost) {
 			return lost.err // our own disk: nothing that follows could be kept
 		}
+		r.notify(step)
 		if step.Err != nil && r.abort(run) {
 			r.result.Stopped = "failure_policy: abort"
 			break
+		}
+		if step.Report != nil && step.Report.Cancelled != "" && r.stop(issue) {
+			break // also after the last run: it was cut short
 		}
 		last = &r.plan.Runs[i]
 	}

@@ -23,7 +23,7 @@ func (res *Result) Report() *sinks.Report {
 		r.Verdict = "FAILED"
 	}
 	r.Doubts = res.doubts()
-	failures := map[string]*sinks.ErrorCount{}
+	failures, notes := map[string]*sinks.ErrorCount{}, notices{}
 	for _, o := range res.Outcomes {
 		r.Sent, r.Failed = r.Sent+o.Sent, r.Failed+o.Failed
 		rep := res.Reports[o.Run.ID]
@@ -34,12 +34,14 @@ func (res *Result) Report() *sinks.Report {
 		for _, e := range rep.Errors {
 			count(failures, e.Kind, e.Message, e.Count)
 		}
+		notes.take(rep.Notices)
 		for _, w := range rep.Warnings {
 			if !slices.Contains(r.Notices, w) {
 				r.Notices = append(r.Notices, w)
 			}
 		}
 	}
+	r.Notices = append(r.Notices, notes.lines()...)
 	for _, e := range failures {
 		r.Errors = append(r.Errors, *e)
 	}
@@ -89,6 +91,9 @@ func (res *Result) single(r *sinks.Report) {
 	for _, f := range rep.Findings {
 		if f.Check == "dispatch_lateness" {
 			r.Client += fmt.Sprintf(" · lag p99 %.2g ms", f.Value)
+		}
+		if f.Check == "headroom" {
+			r.Client += fmt.Sprintf(" · headroom %.2g×", f.Value)
 		}
 	}
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]

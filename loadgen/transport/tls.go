@@ -34,6 +34,10 @@ func tlsConfig(cfg *Config) (*tls.Config, error) {
 	return c, nil
 }
 
+// TLS is how targets are spoken to over TLS, for those who ask them something
+// outside the measurement.
+func (cfg *Config) TLS() (*tls.Config, error) { return tlsConfig(cfg) }
+
 // recordEdge follows the lengths of TLS records through a byte stream.
 type recordEdge struct {
 	head [5]byte // type, version, length

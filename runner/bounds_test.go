@@ -1,0 +1,90 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Sent at 0; first content in (30, 40] ms, last in (70, 100] ms, 4 tokens.
+//
+//	TTFT 30..40, latency 70..100, ITL (70−40)/3..(100−30)/3 = 10..23.3
+func TestBothEndsOfBoundedStamps(t *testing.T) {
+	t.Parallel()
+	r := record.New()
+	r.Status, r.Streamed, r.Sent, r.OSL = record.OK, true, 0, 4
+	r.Chunks = []record.Chunk{
+		{At: 5e6, Low: 5e6, Kind: record.Usage}, // not content
+		{At: 40e6, Low: 30e6},
+		{At: 40e6, Low: 30e6, SameRead: true},
+		{At: 100e6, Low: 70e6, Kind: record.Tool},
+		{At: 110e6, Low: 100e6, Kind: record.Done},
+	}
+	p := &PhaseEvidence{}
+	for range 3 {
+		p.bounds(&r)
+	}
+	var got []Bound
+	for _, b := range p.Bounds() {
+		if b.Stat == "p99" {
+			got = append(got, b)
+		}
+	}
+	want := []Bound{
+		{"time_to_first_token", "p99", 30, 40}, {"request_latency", "p99", 70, 100}, {"inter_token_latency", "p99", 10, 70.0 / 3},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bounds (-want +got):\n%s", diff)
+	}
+	for i := range r.Chunks {
+		r.Chunks[i].Low = r.Chunks[i].At - 1e6 // 1 of 40 ms: within 5 %
+	}
+	exact := &PhaseEvidence{}
+	exact.bounds(&r)
+	if b := exact.Bounds(); len(b) != 1 || b[0].Metric != "" && b[0].Stat != "p50" {
+		for _, x := range b {
+			if x.Metric != "inter_token_latency" { // (99−40)/3 .. (100−39)/3 is 3.3 % apart
+				t.Errorf("%s %s is bounded by %v and %v although they are close", x.Metric, x.Stat, x.Low, x.High)
+			}
+		}
+	}
+}
+
+// A cap that makes requests wait shows in words; a clean closed loop says nothing.
+func TestNoticesInWords(t *testing.T) {
+	t.Parallel()
+	notes := func(spoil func(r *record.Record)) []Notice {
+		w := clean()
+		e := newEvidence(w.result, w.host)
+		for i := range w.records {
+			if spoil != nil && i%10 == 0 {
+				spoil(&w.records[i])
+			}
+			e.Add(&w.records[i])
+		}
+		e.settle()
+		return e.Notices()
+	}
+	if n := notes(nil); len(n) != 0 {
+		t.Errorf("a clean run has notices: %+v", n)
+	}
+	n := notes(func(r *record.Record) { r.Intended -= 500e6 })
+	if len(n) != 2 || n[0].ID != "intended.request_latency" || !strings.Contains(n[0].Text, "99.9 ms from sending and 600 ms from the time the schedule wanted") {
+		t.Errorf("requests that waited 500 ms: %+v", n)
+	}
+	n = notes(func(r *record.Record) { r.Chunks[0].Low -= 10e6 })
+	// A tenth of TTFTs are 30 to 40 ms where the others are 40: p99 is 40 either
+	// way. ITL is 59.9/15 ms, or up to 69.9/15.
+	if len(n) != 1 || n[0].ID != "bounded.inter_token_latency" || !strings.Contains(n[0].Text, "p99 lies between 3.99 ms and 4.66 ms") {
+		t.Errorf("first chunks bounded by 10 ms: %+v", n)
+	}
+	all := notices{}
+	all.take([]Notice{{"a", "small", 1}, {"b", "other", 1}})
+	all.take([]Notice{{"a", "large", 2}})
+	if diff := cmp.Diff([]string{"large (the worst of 2 runs)", "other"}, all.lines()); diff != "" {
+		t.Errorf("over runs (-want +got):\n%s", diff)
+	}
+}

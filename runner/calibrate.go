@@ -1,0 +1,221 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// TrialShape is what a trial of this machine sends to the built-in server: a
+// closed loop of chat requests.
+type TrialShape struct {
+	Stream      bool          `json:"stream"`
+	ISL         int           `json:"isl"`
+	OSL         int           `json:"osl"`
+	Concurrency int           `json:"concurrency"`
+	ITL         time.Duration `json:"itl_ns"` // between the tokens of a stream
+	Span        time.Duration `json:"span_ns"`
+}
+
+// ShortAnswers is the default trial of requests: small answers in one piece, as
+// fast as they go.
+func ShortAnswers() TrialShape {
+	return TrialShape{ISL: 32, OSL: 1, Concurrency: 64, Span: time.Second}
+}
+
+// Streams is the default trial of chunks: a hundred streams of a token each
+// 10 ms. Each chunk comes by itself, as it would from a real server, which
+// costs more than chunks in bursts.
+func Streams() TrialShape {
+	return TrialShape{Stream: true, ISL: 32, OSL: 90, Concurrency: 100, ITL: 10 * time.Millisecond, Span: time.Second}
+}
+
+// Trial is what came of a shape.
+type Trial struct {
+	Shape    TrialShape `json:"shape"`
+	Requests int64      `json:"requests"` // that ended well
+	Chunks   int64      `json:"chunks"`
+	Seconds  float64    `json:"seconds"`
+	CPU      float64    `json:"cpu_seconds"` // of this process; the server has its own
+}
+
+// PerCPU is requests and chunks per CPU-second of the client.
+func (t Trial) PerCPU() (requests, chunks float64) {
+	return float64(t.Requests) / t.CPU, float64(t.Chunks) / t.CPU
+}
+
+// PerSecond is requests and chunks per second as measured, with the server on
+// the same cores.
+func (t Trial) PerSecond() (requests, chunks float64) {
+	return float64(t.Requests) / t.Seconds, float64(t.Chunks) / t.Seconds
+}
+
+// Try drives the built-in server, a process of its own started from exe, with
+// everything a run has: stamps, records, journal.
+func Try(ctx context.Context, exe string, s TrialShape) (_ Trial, err error) {
+	dir, err := os.MkdirTemp("", "aiperf-calibrate-")
+	if err != nil {
+		return Trial{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	server, err := mockserver.Spawn(ctx, exe, fmt.Sprintf("mock:?ttft=0ms&itl=%v&usage=off", s.ITL), "")
+	if err != nil {
+		return Trial{}, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	clock := record.NewClock()
+	client, err := transport.Open(transport.Config{Targets: []string{server.URL}, Clock: clock, MaxConns: s.Concurrency})
+	if err != nil {
+		return Trial{}, err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	journal, err := sinks.NewJournal(filepath.Join(dir, streamName), sinks.RunMeta{Experiment: "calibrate", T0: clock.Wall(0)})
+	if err != nil {
+		return Trial{}, err
+	}
+	defer func() { err = errors.Join(err, journal.Close()) }()
+	job, err := s.job(server.URL, client, clock)
+	if err != nil {
+		return Trial{}, err
+	}
+	t := Trial{Shape: s}
+	var failed error
+	job.Emit = func(r *record.Record) {
+		t.note(r)
+		failed = errors.Join(failed, journal.Write(r))
+	}
+	monitor := telemetry.Start()
+	_, err = loadgen.Run(ctx, ctx, job)
+	host := monitor.Stop()
+	t.Seconds, t.CPU = host.Wall.Seconds(), host.CPUSeconds
+	if t.Requests == 0 && t.Chunks == 0 && err == nil && failed == nil && ctx.Err() == nil {
+		err = errors.New("calibrate: the built-in server answered nothing")
+	}
+	return t, errors.Join(err, failed, context.Cause(ctx))
+}
+
+func (t *Trial) note(r *record.Record) {
+	if !r.Failed() {
+		t.Requests++
+	}
+	for _, c := range r.Chunks {
+		if c.IsContent() && r.Streamed {
+			t.Chunks++
+		}
+	}
+}
+
+// job is the load of s.
+func (s TrialShape) job(url string, client *transport.Client, clock record.Clock) (loadgen.Job, error) {
+	tok, err := tokenizer.Open(tokenizer.Default)
+	if err != nil {
+		return loadgen.Job{}, err
+	}
+	isl, osl := float64(s.ISL), float64(s.OSL)
+	set, err := dataset.Open(schema.Dataset{
+		Name: "calibrate", Type: "synthetic", Entries: 32, Prompts: schema.Prompts{ISL: &schema.Shape{Value: &isl}, OSL: &schema.Shape{Value: &osl}},
+	}, tok, 1, "profiling")
+	if err != nil {
+		return loadgen.Job{}, err
+	}
+	spec, _ := endpoint.Lookup("chat")
+	return loadgen.Job{
+		Phases: []schema.Phase{{
+			Name: "calibrate", Kind: "profiling", Type: "concurrency", Concurrency: s.Concurrency,
+			Duration: schema.Seconds(s.Span.Seconds()), GracePeriod: schema.Seconds(0.1),
+		}},
+		Endpoint: schema.Endpoint{URLs: []string{url}, Type: "chat", Streaming: s.Stream, Timeout: 30},
+		Models:   schema.Models{Items: []schema.Model{{Name: "calibrate"}}},
+		Spec:     spec, Set: set, Tokenizer: tok, Client: client, Clock: clock, Seed: 1,
+	}, nil
+}
+
+// Calibration is how much this machine can drive.
+type Calibration struct {
+	Version string    `json:"version"`
+	Cores   int       `json:"cores"`
+	When    time.Time `json:"when"`
+	Short   Trial     `json:"short"`
+	Streams Trial     `json:"streams"`
+}
+
+// Calibrate does both default trials.
+func Calibrate(ctx context.Context, exe, version string) (*Calibration, error) {
+	c := &Calibration{Version: version, Cores: runtime.GOMAXPROCS(0), When: time.Now().UTC()}
+	var err error
+	if c.Short, err = Try(ctx, exe, ShortAnswers()); err != nil {
+		return nil, err
+	}
+	c.Streams, err = Try(ctx, exe, Streams())
+	return c, err
+}
+
+// Ratio is capacity ÷ planned, were every core the client's: the reciprocal of
+// the share of them that the load needs,
+//
+//	cores / (requests · CPU a request + chunks · CPU a chunk)
+//
+// +Inf for no load.
+func (c *Calibration) Ratio(l Load) float64 {
+	requests, _ := c.Short.PerCPU()
+	_, chunks := c.Streams.PerCPU()
+	return float64(c.Cores) / (l.Requests/requests + l.Chunks/chunks)
+}
+
+// Load is what a benchmark plans to send, at its busiest; only where its
+// schedule says so, which is the modes by rate.
+type Load struct {
+	Requests float64 `json:"requests_per_second"`
+	Chunks   float64 `json:"chunks_per_second"`
+	stream   bool
+	isl, osl int
+}
+
+// Planned is the load of b; zero where only answers decide how much is sent.
+func Planned(b *schema.Benchmark) Load {
+	l := Load{stream: b.Endpoint.Streaming, isl: 32, osl: 1}
+	for _, p := range b.Phases {
+		rate := p.Rate
+		for _, k := range p.RateSeries {
+			rate = max(rate, k.QPS)
+		}
+		l.Requests = max(l.Requests, rate)
+	}
+	if len(b.Datasets) > 0 {
+		l.isl = meanLength(b.Datasets[0].Prompts.ISL, l.isl)
+		l.osl = meanLength(b.Datasets[0].Prompts.OSL, l.osl)
+	}
+	if l.stream {
+		l.Chunks = l.Requests * float64(l.osl)
+	}
+	return l
+}
+
+// meanLength is the mean of a shape where it is plainly said.
+func meanLength(s *schema.Shape, other int) int {
+	if s == nil {
+		return other
+	}
+	for _, v := range []*float64{s.Value, s.Mean} {
+		if v != nil && *v >= 1 && *v < math.MaxInt32 {
+			return int(*v)
+		}
+	}
+	return other
+}

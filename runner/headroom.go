@@ -1,0 +1,168 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// RefusedError says why a plan is not carried out; nothing was sent.
+type RefusedError struct{ Message, Hint string }
+
+func (e *RefusedError) Error() string { return e.Message }
+
+// A plan above noticeable of what this machine can do is tried beforehand; so
+// is one above these numbers where nothing is known of the machine.
+const (
+	noticeable     = 0.2
+	manyRequests   = 1_000
+	manyChunks     = 20_000
+	longestTrialed = 90 // tokens of a stream in a trial of one second
+)
+
+// headrooms is capacity ÷ planned for each cell whose load is noticeable. A
+// trial is done once for each shape. A cell beyond what the machine can do
+// stops the plan, unless allowed.
+func headrooms(ctx context.Context, plan *sweep.Plan, opt Options) (map[string]float64, error) {
+	out := map[string]float64{}
+	trials := map[TrialShape]Trial{}
+	last := LastCalibration(opt.Version)
+	for _, c := range plan.Cells {
+		l := Planned(&c.Resolved.Benchmark)
+		if opt.Exe == "" || !demanding(l, last) {
+			continue
+		}
+		s := l.shape()
+		t, ok := trials[s]
+		if !ok {
+			var err error
+			if t, err = Try(ctx, opt.Exe, s); ctx.Err() != nil {
+				return out, nil // interrupted: the plan will say so
+			} else if err != nil {
+				return nil, fmt.Errorf("headroom: %w", err)
+			}
+			trials[s] = t
+		}
+		ratio := t.ratio(l, runtime.GOMAXPROCS(0))
+		out[c.ID] = ratio
+		if ratio < 1 && !opt.AllowInvalid {
+			return nil, &RefusedError{
+				fmt.Sprintf("cell %s: this machine can drive %.2g times the %s planned", c.Short(), ratio, l),
+				"plan less, take a machine with more cores, or --allow-invalid to see what it does",
+			}
+		}
+	}
+	return out, nil
+}
+
+// demanding tells whether l needs a look before it is sent.
+func demanding(l Load, last *Calibration) bool {
+	if last != nil {
+		return last.Ratio(l) < 1/noticeable
+	}
+	return l.Requests >= manyRequests || l.Chunks >= manyChunks
+}
+
+// shape is a trial like l.
+func (l Load) shape() TrialShape {
+	if !l.stream {
+		s := ShortAnswers()
+		s.ISL = l.isl
+		return s
+	}
+	s := Streams()
+	s.ISL, s.OSL = l.isl, min(l.osl, longestTrialed)
+	return s
+}
+
+// ratio is capacity ÷ planned by a trial of l's shape: CPU available ÷ CPU that
+// the planned requests, or chunks, need.
+func (t Trial) ratio(l Load, cores int) float64 {
+	requests, chunks := t.PerCPU()
+	if l.stream && chunks > 0 {
+		return float64(cores) * chunks / l.Chunks
+	}
+	return float64(cores) * requests / l.Requests
+}
+
+func (l Load) String() string {
+	if l.stream {
+		return fmt.Sprintf("%.0f requests/s and %.0f chunks/s", l.Requests, l.Chunks)
+	}
+	return fmt.Sprintf("%.0f requests/s", l.Requests)
+}
+
+// Busiest is the largest load that a cell of plan plans, by c's measure, and
+// capacity ÷ planned for it; ok is false where no schedule says how much is
+// sent.
+func (c *Calibration) Busiest(plan *sweep.Plan) (l Load, ratio float64, ok bool) {
+	ratio = math.Inf(1)
+	for _, cell := range plan.Cells {
+		planned := Planned(&cell.Resolved.Benchmark)
+		if r := c.Ratio(planned); r < ratio {
+			l, ratio, ok = planned, r, true
+		}
+	}
+	return l, ratio, ok
+}
+
+// calibrationFile is where the last calibration of this user is kept.
+func calibrationFile() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "aiperf", "calibration.json"), nil
+}
+
+// Keep stores c for later runs on this host. A cache that cannot be written is
+// no failure of the calibration; the caller says so.
+func (c *Calibration) Keep() (path string, err error) {
+	if path, err = calibrationFile(); err != nil {
+		return "", err
+	}
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return path, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return path, err
+	}
+	return path, atomicfile.Write(path, append(b, '\n'))
+}
+
+// oldest is how long a calibration is believed.
+const oldest = 30 * 24 * time.Hour
+
+// LastCalibration is the one kept for this version on as many cores; nil if
+// there is none.
+func LastCalibration(version string) *Calibration {
+	path, err := calibrationFile()
+	if err != nil {
+		return nil
+	}
+	var c Calibration
+	if readJSON(path, &c) != nil || c.valid() != nil || c.Version != version || c.Cores != runtime.GOMAXPROCS(0) || time.Since(c.When) > oldest {
+		return nil
+	}
+	return &c
+}
+
+// valid tells why c cannot be used: a file may hold anything.
+func (c *Calibration) valid() error {
+	requests, _ := c.Short.PerCPU()
+	_, chunks := c.Streams.PerCPU()
+	if !(requests > 0) || !(chunks > 0) || math.IsInf(requests+chunks, 1) {
+		return errors.New("not a calibration")
+	}
+	return nil
+}
