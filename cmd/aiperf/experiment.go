@@ -100,6 +100,10 @@ func asUsage(err error) error {
 	if err == nil || errors.As(err, &es) || errors.As(err, &use) {
 		return err
 	}
+	var one *schema.Error
+	if errors.As(err, &one) {
+		return schema.Errors{one}
+	}
 	message, hint, _ := strings.Cut(err.Error(), "; hint: ")
 	return &usageError{message, hint}
 }

@@ -7,8 +7,8 @@ var explainCommand = command{
   aiperf explain sweep.cue
   aiperf explain sweep.cue phases endpoint.timeout
 
-The origin is a place in a file, a flag, the environment, or the reason for a default.
-Secrets are masked.`,
+The origin is a place in a file, a flag, the environment, or the reason for a
+default. Secrets are masked.`,
 	flags: []switchFlag{setFlag, lenient}, settings: true,
 	run: func(a *app, p *parsed) error {
 		if len(p.words) == 0 {

@@ -13,9 +13,9 @@ const rootHelp = `aiperf measures LLM inference servers and shows its work: ever
 carries a verdict on its own measurement.
 
 Start with
-  aiperf run examples/experiments/quickstart.cue      a matrix on the built-in server
+  aiperf run examples/experiments/quickstart.cue   on the built-in server
   aiperf profile -m MODEL -u URL --streaming --concurrency 8
-  aiperf config init > my.cue                         a commented experiment to edit
+  aiperf config init > my.cue                      a file to start from
 
 Commands{{range .VisibleCommands}}
   {{printf "%-12s" .Name}} {{.Usage}}{{end}}
@@ -69,7 +69,7 @@ func (c command) helpShort(w io.Writer) {
 
 // common are the settings that most command lines use.
 var common = []string{
-	"model-names", "url", "endpoint-type", "streaming", "api-key", "concurrency", "request-rate", "arrival-pattern",
+	"model-names", "url", "endpoint-type", "streaming", "api-key", "concurrency", "request-rate",
 	"request-count", "benchmark-duration", "warmup-request-count", "prompt-input-tokens-mean", "prompt-output-tokens-mean",
 	"num-dataset-entries", "input-file", "tokenizer", "goodput", "num-profile-runs", "random-seed", "output-artifact-dir",
 }

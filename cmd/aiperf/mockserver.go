@@ -4,13 +4,13 @@ import "aiperf.dev/aiperf/internal/mockserver"
 
 var mockServerCommand = command{
 	name: "mock-server", usage: "run the built-in inference server on its own",
-	help: `aiperf mock-server serves a truthful stand-in for an inference server on loopback.
+	help: `aiperf mock-server is a truthful stand-in for an inference server, on loopback.
 
   aiperf mock-server --port 8000 --log truth.jsonl ttft=40ms itl=5ms
   aiperf mock-server 'mock:?step=5ms&batch=16&prefill=0.02ms'    load-dependent
 
-It speaks chat, completions, embeddings, models and health, and logs the true time
-of every token. The same words work in a URL: aiperf profile -u 'mock:?ttft=40ms' …`,
+It speaks chat, completions, embeddings, models and health, and logs the true
+time of every token. The same words work in a URL: -u 'mock:?ttft=40ms'.`,
 	flags: []switchFlag{
 		{Name: "port", Arg: "PORT", Doc: "port on 127.0.0.1; 0 (default) takes a free one"},
 		{Name: "log", Arg: "FILE", Doc: "write one JSON line per request, with the true times"},

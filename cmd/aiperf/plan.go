@@ -19,7 +19,7 @@ var planCommand = command{
   aiperf plan sweep.cue
   aiperf plan sweep.cue --cells             every cell with its values
   aiperf plan sweep.cue --schedule 20       the first 20 arrivals of each phase
-  aiperf plan sweep.cue -o json             the plan as plan.lock.json will hold it`,
+  aiperf plan sweep.cue -o json             as plan.lock.json will hold it`,
 	flags: []switchFlag{
 		setFlag, outputFlag, lenient,
 		{Name: "cells", Doc: "list every cell"},

@@ -27,6 +27,8 @@ type progress struct {
 	began time.Time
 	said  time.Time
 	left  int // runs that were not done before
+
+	failed string // what was last said about a failed run
 }
 
 func newProgress(w io.Writer, plan *sweep.Plan) *progress {
@@ -44,7 +46,10 @@ func (p *progress) step(s runner.Step) {
 	switch {
 	case s.Skipped:
 	case s.Err != nil:
-		p.line("%s: failed: %v", p.place(), s.Err)
+		if text := s.Err.Error(); p.left > 0 && text != p.failed { // before a first success the end says it
+			p.line("%s: failed: %v", p.place(), text)
+			p.failed = text
+		}
 	case s.Report != nil:
 		p.left++
 	case !p.tty && time.Since(p.said) >= plainEvery:
@@ -63,6 +68,13 @@ func (p *progress) live(s loadgen.Snapshot) {
 		return
 	}
 	fmt.Fprintf(p.w, "\r\x1b[K%s %s · %s%s", bar(float64(p.at.Index)/float64(p.at.Total), 20), p.place(), counts(s), p.eta())
+}
+
+// draining says what the first interrupt does.
+func (p *progress) draining() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line("interrupted: waiting for the answers under way; once more stops at once")
 }
 
 // end leaves a clean line.

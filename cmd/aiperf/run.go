@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"aiperf.dev/aiperf/runner"
@@ -28,14 +30,14 @@ var measureFlags = []switchFlag{
 var runCommand = command{
 	name: "run", usage: "run an experiment: every cell of its matrix, with repeated trials",
 	help: `aiperf run FILE measures every cell of the experiment and writes one result
-directory: tables in Parquet, Arrow and CSV, a report, and AIPerf's files per run.
+directory: tables in Parquet, Arrow and CSV, a report, AIPerf's files per run.
 
   aiperf run examples/experiments/quickstart.cue
-  aiperf run sweep.cue --set benchmark.endpoint.url=http://localhost:8000 --artifact-dir out
-  aiperf run sweep.cue --artifact-dir out --resume        after a crash or Ctrl-C
+  aiperf run sweep.cue --url http://localhost:8000 --artifact-dir out
+  aiperf run sweep.cue --artifact-dir out --resume    after a crash or Ctrl-C
 
-The first Ctrl-C drains the run in progress and writes partial results, the second
-stops at once. Results go to results/NAME-TIME/ unless --artifact-dir says where.`,
+The first Ctrl-C drains the run in progress and writes partial results, the
+second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
 	flags: measureFlags, settings: true,
 	run: func(a *app, p *parsed) error {
 		file, err := onlyFile(p, "aiperf run FILE")
@@ -48,11 +50,11 @@ stops at once. Results go to results/NAME-TIME/ unless --artifact-dir says where
 
 var profileCommand = command{
 	name: "profile", usage: "run one benchmark described by flags, as AIPerf does",
-	help: `aiperf profile FLAGS is an experiment of one cell made of flags. Flags, files and
-results are AIPerf's; a comma list on a flag that can sweep makes a matrix.
+	help: `aiperf profile FLAGS is an experiment of one cell made of flags. Flags, files
+and results are AIPerf's; a comma list on a flag that can sweep makes a matrix.
 
   aiperf profile -m MODEL -u localhost:8000 --streaming --concurrency 8
-  aiperf profile -m MODEL -u 'mock:?ttft=40ms&itl=5ms' --streaming --concurrency 1,4,16 --num-profile-runs 5
+  aiperf profile -m MODEL -u mock: --concurrency 1,4,16 --num-profile-runs 5
   aiperf profile -f config.yaml --isl 512 --osl 64`,
 	flags: append(slices.Clone(measureFlags),
 		switchFlag{Name: "config", Short: "f", Arg: "FILE", Doc: "read FILE first; flags are laid over it"},
@@ -88,6 +90,7 @@ func (a *app) measure(command, file string, p *parsed) error {
 	}
 	show := newProgress(a.Err, plan)
 	opt.Live, opt.Notify = show.live, show.step
+	defer context.AfterFunc(a.issue, show.draining)()
 	result, err := runner.Run(a.issue, a.hard, plan, opt)
 	show.end()
 	if err != nil {
@@ -163,7 +166,17 @@ func measureError(err error) error {
 		}
 		return &usageError{message, dir.Hint}
 	}
-	return &failure{exitFailed, err, ""}
+	return &failure{exitFailed, err, diskHint(err)}
+}
+
+// diskHint is what to do about a disk that takes no more.
+func diskHint(err error) string {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, full) {
+			return "free disk space, then run the same command with --resume"
+		}
+	}
+	return ""
 }
 
 // exitCode is what a script learns from a result.

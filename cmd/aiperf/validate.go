@@ -3,14 +3,14 @@ package main
 import "fmt"
 
 var validateCommand = command{
-	name: "validate", usage: "check an experiment and say all its mistakes; or verify a result directory",
+	name: "validate", usage: "check an experiment, or verify a result directory",
 	help: `aiperf validate FILE|DIR checks without sending anything.
 
   aiperf validate sweep.cue
-  aiperf validate results/quickstart-20261121T093000Z    every file against the manifest
+  aiperf validate results/quickstart-20261121T093000Z    against its manifest
 
-FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when all
-is well, 2 when the experiment is wrong, 1 when a result directory is damaged.`,
+FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when
+all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
 	flags: []switchFlag{setFlag, lenient, strict}, settings: true,
 	run: func(a *app, p *parsed) error {
 		file, err := onlyFile(p, "aiperf validate FILE")

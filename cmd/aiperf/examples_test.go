@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// short are the words that make any experiment take a moment: few requests,
+// no long phases, one trial.
+var short = []string{
+	"--set", "multi_run.num_runs=1", "--set", "multi_run.cooldown_seconds=0",
+}
+
+// TestExamples validates, plans and runs, shortened, every file that people
+// are told to copy.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", "examples", "experiments")
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range files {
+		if ext := filepath.Ext(f.Name()); ext != ".cue" && ext != ".yaml" {
+			continue
+		}
+		n++
+		t.Run(f.Name(), func(t *testing.T) {
+			t.Parallel()
+			work := t.TempDir()
+			file := filepath.Join(root, f.Name())
+			aiperf(t, work, "validate", file).wants(0)
+			p := aiperf(t, work, append([]string{"plan", file}, shortened(t, file)...)...)
+			p.wants(0)
+			if !strings.Contains(p.out.String(), " × 1 trial = ") {
+				t.Errorf("the plan is not shortened:\n%s", &p.out)
+			}
+			args := append([]string{"run", file, "--artifact-dir", "out", "--allow-invalid"}, shortened(t, file)...)
+			p = aiperf(t, work, args...)
+			p.wants(exitOK, exitGate)
+			if err := checkTables(filepath.Join(work, "out")); err != nil {
+				t.Error(err)
+			}
+			aiperf(t, work, "validate", "out").wants(0)
+		})
+	}
+	if n < 6 {
+		t.Errorf("%d examples, want six at least", n)
+	}
+}
+
+// shortened picks the words that apply to a file.
+func shortened(t *testing.T, file string) []string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	words := short
+	switch {
+	case strings.Contains(text, "duration:"):
+		words = append(words[:len(words):len(words)], "--set", "duration=0.3")
+	case strings.Contains(text, "derive:"):
+		words = append(words[:len(words):len(words)], "--set", `sweep.derive.requests=4`)
+	case strings.Contains(text, "requests:"):
+		words = append(words[:len(words):len(words)], "--request-count", "4")
+	}
+	return words
+}
+
+// TestTemplates: what config init prints is valid as it stands.
+func TestTemplates(t *testing.T) {
+	t.Parallel()
+	names, err := templateNames()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) < 5 {
+		t.Fatalf("%d templates", len(names))
+	}
+	dir := t.TempDir()
+	list := aiperf(t, dir, "config", "init", "--list")
+	list.wants(0)
+	for _, name := range names {
+		if !strings.Contains(list.out.String(), name) {
+			t.Errorf("config init --list does not name %s", name)
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := aiperf(t, dir, "config", "init", name)
+			p.wants(0)
+			write(t, dir, name, p.out.String())
+			aiperf(t, dir, "validate", name).wants(0)
+			aiperf(t, dir, "plan", name).wants(0)
+		})
+	}
+}

@@ -1,0 +1,5 @@
+package main
+
+import "syscall"
+
+func ownGroup() *syscall.SysProcAttr { return nil }
