@@ -36,6 +36,9 @@ type Scenario struct {
 	Name        string
 	Assignments []Assignment
 	Values      map[string]any // as the user wrote them
+	// Named are the keys of Values in their order, where the scenario gives
+	// values by name; empty where Values is what it changes.
+	Named []string
 }
 
 // Sweep is the sweep block as far as it is not about paths of the body.
@@ -50,9 +53,33 @@ type Sweep struct {
 	CooldownSeconds float64
 	SameSeed        bool
 	Scenarios       []Scenario
+	Design          *Design // of sobol and latin_hypercube, nil for the others
 	// Block is the whole sweep block as checked, with its defaults: what the
-	// sampled and searching kinds read (samples, seed, dimensions, objectives).
+	// searching kind reads (search_space, objectives).
 	Block map[string]any
+}
+
+// Design is how a sampled sweep draws its points.
+type Design struct {
+	Samples      int
+	SampleOrigin Origin
+	Seed         *int64 // nil: the experiment's base seed
+	Scramble     bool   // sobol
+	Spread       bool   // latin_hypercube: coordinates are swapped until the points lie more evenly
+	LabelFormat  string // index, kv
+	Dimensions   []Dimension
+}
+
+// Dimension is one sampled path: a range, or choices.
+type Dimension struct {
+	Path    string // canonical
+	Name    string // short and unique, as that of an axis
+	Lo, Hi  float64
+	Log     bool // logarithms are spread evenly, not values
+	Int     bool
+	Choices []any // plain data; in place of a range
+	Labels  []string
+	Origin  Origin
 }
 
 // Derivation sets a path from an expression over the names of the axes.

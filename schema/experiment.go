@@ -18,6 +18,7 @@ type Experiment struct {
 	Verdict      map[string]Threshold `json:"verdict,omitempty"`
 	Tables       Tables               `json:"tables"`
 	NoSweepTable bool                 `json:"no_sweep_table,omitempty"`
+	AllowInvalid bool                 `json:"allow_invalid,omitempty"` // exit 0 although the measurement is INVALID
 }
 
 // Threshold replaces the default limits of one check of the verdict.

@@ -412,6 +412,17 @@ func everyCell(d *schema.Document) error {
 			}
 		}
 	}
+	if s.Design != nil {
+		for _, dim := range s.Design.Dimensions {
+			v := any(dim.Lo + 0.618*(dim.Hi-dim.Lo)) // somewhere within, and not whole
+			if dim.Int {
+				v = int64(dim.Hi)
+			}
+			if _, err := d.Resolve([]schema.Assignment{{Path: dim.Path, Value: v, Origin: dim.Origin}}); err != nil {
+				return err
+			}
+		}
+	}
 	for _, sc := range s.Scenarios {
 		if _, err := d.Resolve(sc.Assignments); err != nil {
 			return err

@@ -198,6 +198,7 @@ var options = []Option{
 	{Path: "benchmark.wandb.entity", Names: []string{"wandb-entity"}, Kind: "string", Doc: "Team or user that owns the project.", Group: "Output", Unsupported: true},
 	{Path: "benchmark.wandb.run_name", Names: []string{"wandb-run-name"}, Kind: "string", Doc: "Name of the run there.", Group: "Output", Unsupported: true},
 	{Path: "benchmark.wandb.tags", Names: []string{"wandb-tag"}, Kind: "string", Many: true, Words: true, Doc: "Tags of the run.", Group: "Output", Unsupported: true},
+	{Path: "allow_invalid", Names: []string{"allow-invalid"}, Kind: "bool", Default: "false", Doc: "Exit 0 although the measurement is INVALID; its numbers stay marked.", Group: "Output"},
 	{Path: "tables.chunks", Names: []string{"chunk-table"}, Neg: "no-chunk-table", Kind: "bool", Default: "true", Doc: "Write one row per streamed chunk as well as one per request.", Group: "Output"},
 	{Path: "tables.formats", Names: []string{"table-formats"}, Kind: "string", Default: "parquet,arrow,csv", Many: true, Words: true, Split: true, Doc: "File formats of the tables.", Group: "Output"},
 	{Path: "benchmark.artifacts.trace", Names: []string{"export-http-trace"}, Kind: "bool", Default: "false", Doc: "Write the times of every step of the HTTP exchange.", Group: "HTTP Trace", Unsupported: true},

@@ -33,6 +33,7 @@ type Document struct {
 	sweep       Sweep
 	axes        []axisNodes
 	overlays    []overlayNode
+	written     map[*node]any // what scenarios change, as it was written: before shorthands were lowered
 	checker     *checker
 	renderer    renderer
 	templated   bool
@@ -115,7 +116,9 @@ func (d *Document) prepare(root *node) Errors {
 	if _, bad := expandEnv(root, lookup); bad != nil {
 		return bad
 	}
-	bad := newLowerer(d.index).lower(root)
+	l := newLowerer(d.index)
+	bad := l.lower(root)
+	d.written = l.written
 	bad = append(bad, d.index.unknownFields(root)...)
 	for _, e := range d.setPaths() {
 		bad = append(bad, e)

@@ -14,10 +14,12 @@ type lowerer struct {
 	index index
 	free  map[string]bool // fields whose keys belong to the user, by name
 	bad   Errors
+	// written is what the scenarios change in the body, as it was written.
+	written map[*node]any
 }
 
 func newLowerer(x index) *lowerer {
-	l := &lowerer{index: x, free: map[string]bool{"records": true, "parameters": true, "derive": true}}
+	l := &lowerer{index: x, written: map[*node]any{}, free: map[string]bool{"records": true, "parameters": true, "derive": true}}
 	for path, leaf := range x {
 		if _, name := cut(path); leaf.has(isFree) && len(leaf.keys) == 0 && name != "benchmark" && name != "*" && name != "+" {
 			l.free[name] = true
@@ -36,9 +38,13 @@ func (l *lowerer) lower(root *node) Errors {
 	if runs := root.at("sweep.runs"); runs != nil {
 		for _, run := range runs.items {
 			if b := run.get("benchmark"); b != nil && b.kind == object {
+				l.written[b] = b.plain()
 				l.body(b, true)
 			}
 		}
+	}
+	if f := root.get("sweep").field("optimization"); f != nil && f.value.kind == null {
+		f.value = textNode("None", f.origin) // null is a word here, not "nothing said"
 	}
 	return l.bad
 }

@@ -90,6 +90,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"sweep", `{type: "grid", parameters: a: [1], runs: [{}]}`, "runs", "needs type: scenarios"},
 	{"sweep", `{type: "sobol", dimensions: [{path: "a", lo: 1, hi: 2}]}`, "samples", "required by type: sobol"},
 	{"sweep", `{type: "sobol", samples: 4}`, "dimensions", "required by type: sobol"},
+	{"sweep", `{type: "grid", parameters: a: [1], dimensions: [{path: "a", lo: 1, hi: 2}]}`, "dimensions", "does not go with type: grid"},
 	{"sweep", `{type: "scenarios", runs: [{}], parameters: a: [1]}`, "parameters", "does not go with type: scenarios"},
 	{"sweep", `{type: "adaptive_search", objectives: [{metric: "a", direction: "minimize"}], max_iterations: 3}`, "search_space", "required by type: adaptive_search"},
 	{"sweep", `{type: "adaptive_search", search_space: [{path: "a", lo: 1, hi: 2}], max_iterations: 3}`, "objectives", "required by type: adaptive_search"},
@@ -98,6 +99,8 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"sweep.dimensions.*", `{path: "a", hi: 2}`, "lo", "required unless choices are given"},
 	{"sweep.dimensions.*", `{path: "a", lo: 2}`, "hi", "required unless choices are given"},
 	{"sweep.dimensions.*", `{path: "a", lo: 2, hi: 2}`, "lo", "must be below hi"},
+	{"sweep.dimensions.*", `{path: "a", lo: 0, hi: 2, scale: "log"}`, "lo", "must be above 0 on a logarithmic scale"},
+	{"sweep.dimensions.*", `{path: "a", lo: 1, hi: 2, choices: [1]}`, "choices", "cannot be combined with lo and hi"},
 }
 
 // Each case breaks its rule and no other.

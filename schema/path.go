@@ -5,7 +5,7 @@ import "strings"
 // envelope are the fields around the body.
 var envelope = []string{
 	"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "gates", "budget",
-	"verdict", "tables", "plot", "no_sweep_table",
+	"verdict", "tables", "plot", "no_sweep_table", "allow_invalid",
 }
 
 // phaseAliases are bare names that mean a field of the profiling phase.

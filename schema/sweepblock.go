@@ -63,7 +63,7 @@ func (d *Document) addAxes(ps *node, where string, group int) Errors {
 		switch {
 		case !known:
 			e.Message, e.Hint, e.unknown = "unknown field", hint, true
-		case !strings.HasPrefix(path, "benchmark.") && !strings.HasPrefix(path, "variables."):
+		case !sweepable(path):
 			e.Message, e.Hint = "cannot be swept", "an axis is a field of the benchmark or a variable"
 		case f.value.kind != list:
 			e.Message, e.Place = "expected a list of values, got "+f.value.kindName(), f.value.origin.Where
@@ -122,6 +122,8 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	s.Axes = d.publicAxes()
 	bad := d.derivations(sw.get("derive"))
 	bad = append(bad, d.scenarios(sw.get("runs"))...)
+	bad = append(bad, d.design(sw, block)...)
+	bad = append(bad, d.searchedPaths(sw.get("search_space"))...)
 	if ps := sw.get("parameters"); ps != nil && len(ps.fields) == 0 && len(d.axes) == 0 {
 		bad = append(bad, mistake(ps.origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
@@ -278,9 +280,18 @@ func (d *Document) scenarios(runs *node) (bad Errors) {
 		for _, k := range []string{"variables", "benchmark"} {
 			if v := r.get(k); v != nil {
 				s.Values[k] = v.plain()
+				if w := d.written[v]; w != nil {
+					s.Values[k] = w
+				}
 				a := Assignment{Path: k, Value: v.plain(), Origin: v.origin}
 				s.Assignments = append(s.Assignments, a)
 				d.overlays = append(d.overlays, overlayNode{a.Path, v})
+			}
+		}
+		if v := r.get("values"); v != nil && len(v.fields) > 0 {
+			s.Values = v.plain().(map[string]any)
+			for _, f := range v.fields {
+				s.Named = append(s.Named, f.name)
 			}
 		}
 		d.sweep.Scenarios = append(d.sweep.Scenarios, s)

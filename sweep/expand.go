@@ -18,7 +18,7 @@ const maxMistakes = 20
 // *schema.Error or schema.Errors and come before anything is run.
 func Expand(doc Document) (*Plan, error) {
 	e, s := doc.Envelope(), doc.Sweep()
-	axes, all, err := points(s)
+	axes, all, err := points(s, e.RandomSeed)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,10 @@ func Expand(doc Document) (*Plan, error) {
 	if len(p.Cells) == 0 {
 		return nil, &schema.Error{Path: "sweep.where", Place: s.WhereOrigin.Where, Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all))}
 	}
-	if err := refuseDuplicates(p.Cells); err != nil {
+	if s.Design != nil {
+		p.tellApart()
+	}
+	if err := refuseDuplicates(p.Cells, axes); err != nil {
 		return nil, err
 	}
 	nameDirs(p.Cells)
@@ -67,7 +70,8 @@ func (p *Plan) addCells(doc Document, x *expressions, all []point) error {
 			c, err = newCell(doc, pt, len(p.Cells))
 		}
 		if err != nil {
-			if found.add(err); found.full() {
+			found.add(err)
+			if found.full() || doc.Sweep().Design != nil { // samples of one range are all wrong alike
 				break
 			}
 			continue

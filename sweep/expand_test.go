@@ -179,7 +179,7 @@ func TestRefusals(t *testing.T) {
 		"10^9 cells": {grid(1, axis("benchmark.a", "a", thousand...), axis("benchmark.b", "b", thousand...), axis("benchmark.c", "c", thousand...)),
 			"1,000 × 1,000 × 1,000 = 1,000,000,000 cells"},
 		"one value twice": {grid(1, axis(concurrency, "concurrency", 2, 4, 2)),
-			"points 1 (phases.profiling.concurrency=2) and 3 (phases.profiling.concurrency=2) are the same cell"},
+			"x.yaml:7:5: sweep.phases.profiling.concurrency: the value 2 is there 2 times | leave one out"},
 		"two spellings": {grid(1, axis(concurrency, "concurrency", 2, 2.0)),
 			"points 1 (phases.profiling.concurrency=2) and 2 (phases.profiling.concurrency=2.0) are the same cell"},
 		"labels only": {grid(1, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "u"}, map[string]any{"label": "b", "url": "u"})),
@@ -193,7 +193,8 @@ func TestRefusals(t *testing.T) {
 		"derive infinite": {derive(grid(1, axis(concurrency, "concurrency", 0, 2)), requests, "10 / concurrency"), "not a finite number at phases.profiling.concurrency=0"},
 		"no scenarios":    {&document{sweep: schema.Sweep{Type: "scenarios"}}, "the matrix is empty"},
 		"scenario twice":  {&document{sweep: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "a"}, {Name: "a"}}}}, `"a" is the name of scenario 0 too`},
-		"other kind":      {&document{sweep: schema.Sweep{Type: "sobol"}}, `"sobol" is not supported yet`},
+		"other kind":      {&document{sweep: schema.Sweep{Type: "spiral"}}, `"spiral" is no type of sweep`},
+		"nothing sampled": {&document{sweep: schema.Sweep{Type: "sobol"}}, "no dimensions"},
 		"ABBA by cell":    {ordered(grid(2, axis(concurrency, "concurrency", 1, 2)), "interleaved", "independent"), "iteration_order: repeated"},
 	} {
 		t.Run(what, func(t *testing.T) {

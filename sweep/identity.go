@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-
-	"aiperf.dev/aiperf/schema"
 )
 
 // idDigits is the length of a cell's identity: 48 bits, so that among 10,000
@@ -68,28 +66,4 @@ func oneSpelling(v any) any {
 func hashOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
-}
-
-// refuseDuplicates names the points that give the same cell, all of them.
-func refuseDuplicates(cells []*Cell) error {
-	first := map[string]*Cell{}
-	var found schema.Errors
-	for _, c := range cells {
-		was, twice := first[c.ID]
-		if !twice {
-			first[c.ID] = c
-			continue
-		}
-		message := fmt.Sprintf("points %d (%s) and %d (%s) are the same cell", was.Index+1, was.Label, c.Index+1, c.Label)
-		if !bytes.Equal(was.canonical, c.canonical) {
-			message = fmt.Sprintf("points %d (%s) and %d (%s) share the identity %s by chance", was.Index+1, was.Label, c.Index+1, c.Label, c.ID)
-		}
-		if len(found) < maxMistakes {
-			found = append(found, &schema.Error{Path: "sweep", Message: message, Hint: "leave one out; to measure a cell again use multi_run.num_runs"})
-		}
-	}
-	if len(found) > 0 {
-		return found
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package sweep
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -36,23 +37,30 @@ type block struct {
 
 // points lists the combinations in the order of the cells: the last block
 // varies fastest.
-func points(s schema.Sweep) ([]schema.Axis, []point, error) {
+func points(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	switch s.Type {
-	case "", "none":
-		if len(s.Axes) == 0 {
+	case "", "none", "grid", "zip":
+		if len(s.Axes) == 0 { // no sweep, or the command line pinned every axis
 			return nil, []point{{label: "base", name: "base", plain: map[string]any{}}}, nil
 		}
-	case "grid", "zip":
 	case "scenarios":
 		return scenarios(s)
+	case "sobol", "latin_hypercube":
+		return sampled(s, base)
+	case "adaptive_search":
+		// A search makes up its points as it goes: the plan shows where it starts.
+		return nil, []point{{label: "base", name: "base", plain: map[string]any{}}}, nil
 	default:
-		return nil, nil, &schema.Error{Path: "sweep.type", Message: fmt.Sprintf("%q is not supported yet", s.Type), Hint: "grid, zip and scenarios are"}
+		return nil, nil, &schema.Error{Path: "sweep.type", Message: fmt.Sprintf("%q is no type of sweep", s.Type), Hint: "grid, zip, scenarios, sobol and latin_hypercube are"}
 	}
 	blocks, err := blocks(s)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := checkProduct(blocks); err != nil {
+		return nil, nil, err
+	}
+	if err := refuseRepeated(blocks); err != nil {
 		return nil, nil, err
 	}
 	var axes []schema.Axis
@@ -89,9 +97,6 @@ func blocks(s schema.Sweep) ([]block, error) {
 				Message: fmt.Sprintf("%d values, but %s has %d: a zip needs as many of each", len(a.Values), inBody(first.Path), out[i].len)}
 		}
 		out[i].axes = append(out[i].axes, a)
-	}
-	if len(out) == 0 {
-		return nil, &schema.Error{Path: "sweep", Message: "no axes: the matrix is empty"}
 	}
 	return out, nil
 }
@@ -191,13 +196,21 @@ func scenarios(s schema.Sweep) ([]schema.Axis, []point, error) {
 		}
 		seen[name] = i
 		plain := map[string]any{}
-		for k, v := range sc.Values {
-			if k != "name" {
-				plain[k] = v
-			}
-		}
+		maps.Copy(plain, sc.Values)
 		axis.Values, axis.Labels = append(axis.Values, name), append(axis.Labels, name)
-		out = append(out, point{values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments, plain: plain, label: name, name: clean(name)})
+		out = append(out, point{values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments, plain: plain, label: name, name: scenarioDir(sc, name)})
 	}
 	return []schema.Axis{axis}, out, nil
+}
+
+// scenarioDir is the scenario's name, or made of its values where it gives some.
+func scenarioDir(sc schema.Scenario, name string) string {
+	if len(sc.Named) == 0 {
+		return clean(name)
+	}
+	parts := make([]string, len(sc.Named))
+	for i, k := range sc.Named {
+		parts[i] = clean(k[strings.LastIndex(k, ".")+1:] + "_" + pyStr(sc.Values[k]))
+	}
+	return strings.Join(parts, "__")
 }

@@ -45,6 +45,7 @@ type Plan struct {
 	Where           string
 	Derive          []schema.Derivation
 	Experiment      schema.Experiment
+	Warnings        []string // doubts about the matrix that stop nothing
 }
 
 // Cell is one point of the matrix, resolved.

@@ -17,7 +17,7 @@ const defaultSeed = 42
 // sweep unless same_seed. The base is random_seed, else 42 when several runs
 // are planned and they shall be consistent, else one drawn now.
 func (p *Plan) plantSeeds(same bool, draw func() int64) {
-	several := len(p.Axes) > 0 || p.Trials > 1 && p.MultiRun.SetConsistentSeed
+	several := len(p.Axes) > 0 || p.Type == "adaptive_search" || p.Trials > 1 && p.MultiRun.SetConsistentSeed
 	switch {
 	case p.Experiment.RandomSeed != nil:
 		p.BaseSeed, p.Seeded = *p.Experiment.RandomSeed, true
