@@ -87,6 +87,7 @@ func (a *app) expand(command, file string, p *parsed) (*schema.Document, *sweep.
 	if err != nil {
 		return nil, nil, asUsage(err)
 	}
+	a.warn(plan.Warnings...)
 	if err := plan.CompileGates(metrics.Tags()); err != nil {
 		return nil, nil, asUsage(err)
 	}

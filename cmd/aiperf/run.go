@@ -22,7 +22,6 @@ import (
 var measureFlags = []switchFlag{
 	setFlag,
 	{Name: "resume", Doc: "continue what was begun in the result directory; finished runs are kept"},
-	{Name: "allow-invalid", Doc: "exit 0 although the measurement is INVALID; its numbers stay marked"},
 	{Name: "dry-run", Doc: "print what would be run and send nothing"},
 	outputFlag, lenient, strict,
 }
@@ -99,7 +98,7 @@ func (a *app) measure(command, file string, p *parsed) error {
 	if err := a.report(result, asJSON); err != nil {
 		return err
 	}
-	return exitCode(result, p)
+	return exitCode(result)
 }
 
 // options says where results go and what is kept of the command line.
@@ -110,7 +109,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 	}
 	opt := runner.Options{
 		Resume: p.has("resume"), Overwrite: p.has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
-		CommandLine: commandLine(command, os.Args, schema.Options()),
+		CommandLine: commandLine(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
 	}
 	var origins bytes.Buffer
 	if err := doc.Explain(&origins); err != nil {
@@ -180,9 +179,9 @@ func diskHint(err error) string {
 }
 
 // exitCode is what a script learns from a result.
-func exitCode(r *runner.Result, p *parsed) error {
+func exitCode(r *runner.Result) error {
 	code := r.ExitCode()
-	if code == exitInvalid && p.has("allow-invalid") {
+	if code == exitInvalid && r.Plan.Experiment.AllowInvalid {
 		code = exitOK
 	}
 	if code == exitOK {
