@@ -155,14 +155,14 @@ type Calibration struct {
 	Streams Trial     `json:"streams"`
 }
 
-// Calibrate does both default trials.
-func Calibrate(ctx context.Context, exe, version string) (*Calibration, error) {
+// Calibrate does both trials.
+func Calibrate(ctx context.Context, exe, version string, short, streams TrialShape) (*Calibration, error) {
 	c := &Calibration{Version: version, Cores: runtime.GOMAXPROCS(0), When: time.Now().UTC()}
 	var err error
-	if c.Short, err = Try(ctx, exe, ShortAnswers()); err != nil {
+	if c.Short, err = Try(ctx, exe, short); err != nil {
 		return nil, err
 	}
-	c.Streams, err = Try(ctx, exe, Streams())
+	c.Streams, err = Try(ctx, exe, streams)
 	return c, err
 }
 

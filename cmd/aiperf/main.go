@@ -34,7 +34,7 @@ func main() {
 		os.Exit(exitInterrupted)
 	}()
 	signal.Ignore(syscall.SIGPIPE)
-	os.Exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, &quietPipe{w: os.Stdout}, os.Stderr}))
 }
 
 // interrupt is the cause of a context that a signal ended.

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/sweep"
+)
+
+var calibrateCommand = command{
+	name: "calibrate", usage: "measure how much load this machine can drive",
+	help: `aiperf calibrate drives the built-in server over loopback for two seconds and
+says what this machine can send and read for each second of CPU.
+
+  aiperf calibrate
+  aiperf calibrate sweep.cue        beside what an experiment plans
+  aiperf calibrate --streams 1000 --itl 20ms --osl 50
+
+The result is kept in the user's cache. A plan above a fifth of it is tried for a
+second before it begins: below twice the planned load it is DEGRADED, below it
+the plan is refused unless --allow-invalid is given.`,
+	flags: []switchFlag{
+		{Name: "concurrency", Arg: "N", Doc: "connections with short answers (default 64)"},
+		{Name: "streams", Arg: "N", Doc: "streams at a time (default 100)"},
+		{Name: "itl", Arg: "TIME", Doc: "time between the tokens of a stream (default 10ms)"},
+		{Name: "isl", Arg: "N", Doc: "tokens of a prompt (default 32)"},
+		{Name: "osl", Arg: "N", Doc: "tokens of a streamed answer (default 90)"},
+		{Name: "seconds", Arg: "S", Doc: "length of each of the two trials (default 1)"},
+		outputFlag,
+	},
+	run: (*app).calibrate,
+}
+
+func (a *app) calibrate(p *parsed) error {
+	asJSON, err := wantJSON(p)
+	if err != nil {
+		return err
+	}
+	var plan *sweep.Plan
+	if len(p.words) > 0 {
+		file, err := onlyFile(p, "aiperf calibrate FILE")
+		if err != nil {
+			return err
+		}
+		if _, plan, err = a.expand("plan", file, &parsed{values: map[string][]string{"lenient": {""}}}); err != nil {
+			return err
+		}
+	}
+	short, streams, err := trialShapes(p)
+	if err != nil {
+		return err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c, err := runner.Calibrate(a.issue, exe, version, short, streams)
+	switch {
+	case a.issue.Err() != nil:
+		fmt.Fprintln(a.Err, "aiperf: calibrate: "+context.Cause(a.issue).Error())
+		return exit(exitInterrupted)
+	case err != nil:
+		return err
+	}
+	if short == runner.ShortAnswers() && streams == runner.Streams() { // others say nothing about plans in general
+		if _, err := c.Keep(); err != nil {
+			a.warn("the calibration cannot be kept: " + err.Error())
+		}
+	}
+	if asJSON {
+		return a.writeDoc(describeCalibration(c, plan))
+	}
+	a.printCalibration(c, plan)
+	return nil
+}
+
+// trialShapes are the defaults with what the flags change.
+func trialShapes(p *parsed) (short, streams runner.TrialShape, err error) {
+	short, streams = runner.ShortAnswers(), runner.Streams()
+	whole := func(name string, most int, to ...*int) {
+		if !p.has(name) || err != nil {
+			return
+		}
+		n, bad := strconv.Atoi(p.get(name))
+		if bad != nil || n < 1 || n > most {
+			err = &usageError{fmt.Sprintf("--%s: expected a whole number from 1 to %d, got %s", name, most, p.get(name)), ""}
+			return
+		}
+		for _, t := range to {
+			*t = n
+		}
+	}
+	whole("concurrency", 100_000, &short.Concurrency)
+	whole("streams", 100_000, &streams.Concurrency)
+	whole("isl", 1_000_000, &short.ISL, &streams.ISL)
+	whole("osl", 1_000_000, &streams.OSL)
+	seconds := 1
+	whole("seconds", 600, &seconds)
+	short.Span, streams.Span = time.Duration(seconds)*time.Second, time.Duration(seconds)*time.Second
+	if p.has("itl") && err == nil {
+		if streams.ITL, err = time.ParseDuration(p.get("itl")); err != nil || streams.ITL < 0 || streams.ITL > time.Minute {
+			err = &usageError{"--itl: expected a time such as 10ms, got " + p.get("itl"), ""}
+		}
+	}
+	return short, streams, err
+}
+
+func (a *app) printCalibration(c *runner.Calibration, plan *sweep.Plan) {
+	perSecond, _ := c.Short.PerSecond()
+	perCPU, _ := c.Short.PerCPU()
+	row := func(what, shape, wall, cpu string) {
+		fmt.Fprintf(a.Out, "%-15s%-24s%16s%24s\n", what, shape, wall, cpu)
+	}
+	row("short answers", count(c.Short.Shape.Concurrency, "connection"), whole(perSecond)+" requests/s", whole(perCPU)+" per CPU-second")
+	_, perSecond = c.Streams.PerSecond()
+	_, chunks := c.Streams.PerCPU()
+	row("streams", fmt.Sprintf("%s × %v", commas(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL), whole(perSecond)+" chunks/s", whole(chunks)+" per CPU-second")
+	fmt.Fprintf(a.Out, "%s: up to %s requests/s or %s chunks/s leave half of this machine free\n",
+		count(c.Cores, "core"), whole(perCPU*float64(c.Cores)/2), whole(chunks*float64(c.Cores)/2))
+	if plan == nil {
+		return
+	}
+	l, ratio, ok := c.Busiest(plan)
+	if !ok {
+		fmt.Fprintf(a.Out, "%s: no phase goes by a rate, so only the answers decide how much is sent\n", plan.Name)
+		return
+	}
+	fmt.Fprintf(a.Out, "%s: %s planned, capacity is %.2g times that\n", plan.Name, l, ratio)
+}
+
+func whole(v float64) string { return commas(int64(v + 0.5)) }
+
+// calibrationDoc is --output json.
+type calibrationDoc struct {
+	*runner.Calibration
+	RequestsPerCPU float64      `json:"requests_per_cpu_second"`
+	ChunksPerCPU   float64      `json:"chunks_per_cpu_second"`
+	Planned        *runner.Load `json:"planned,omitempty"`
+	Ratio          *float64     `json:"ratio,omitempty"`
+}
+
+func describeCalibration(c *runner.Calibration, plan *sweep.Plan) calibrationDoc {
+	d := calibrationDoc{Calibration: c}
+	d.RequestsPerCPU, _ = c.Short.PerCPU()
+	_, d.ChunksPerCPU = c.Streams.PerCPU()
+	if plan != nil {
+		if l, ratio, ok := c.Busiest(plan); ok {
+			d.Planned, d.Ratio = &l, &ratio
+		}
+	}
+	return d
+}
