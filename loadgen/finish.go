@@ -34,7 +34,7 @@ type finisher struct {
 type finished struct {
 	order  int64
 	rec    *record.Record
-	detail []byte
+	detail any
 }
 
 // Said is the text of an answer, valid until the callee returns.

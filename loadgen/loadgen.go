@@ -39,8 +39,8 @@ type Job struct {
 	// Detail, if set, is shown every finished exchange before its buffers go
 	// back, by several goroutines at once. What it returns goes to Keep with the
 	// record, right before Emit; the record is not Keep's.
-	Detail func(*record.Record, *transport.Exchange, Said) []byte
-	Keep   func(*record.Record, []byte)
+	Detail func(*record.Record, *transport.Exchange, Said) any
+	Keep   func(*record.Record, any)
 	// Judge, if set, is asked about every record when it is complete: the first
 	// missed SLO, "" when all held.
 	Judge func(*record.Record) (failed string)

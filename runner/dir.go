@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -137,7 +138,7 @@ func (d *resultDir) close() error {
 func (d *resultDir) setAside(run sweep.Run, attempt int) error {
 	from := filepath.Join(d.path, run.Dir)
 	to := filepath.Join(d.path, "incomplete", fmt.Sprintf("%s-attempt%d", run.ID, attempt))
-	for _, name := range runFiles {
+	for _, name := range runFiles(run) {
 		if _, err := os.Lstat(filepath.Join(from, name)); err != nil {
 			continue
 		}
@@ -152,9 +153,16 @@ func (d *resultDir) setAside(run sweep.Run, attempt int) error {
 }
 
 // runFiles are what one run may leave in its directory.
-var runFiles = []string{
-	streamName, reportName, "inputs.json", "run_config.json", "profile_export.jsonl", "profile_export_aiperf.json",
-	"profile_export_aiperf.csv", "profile_export_console.txt", ".aiperf_results_ready.json", "server_log.jsonl",
+func runFiles(run sweep.Run) []string {
+	prefix := ""
+	if run.Cell != nil && run.Cell.Resolved != nil {
+		prefix = run.Cell.Resolved.Benchmark.Artifacts.Prefix
+	}
+	names, err := sinks.ProfileNames(prefix)
+	if err != nil {
+		names, _ = sinks.ProfileNames("") // always has an answer
+	}
+	return append([]string{streamName, reportName, "server_log.jsonl", "phases", sinks.TraceName}, names.All()...)
 }
 
 // writeJSON writes v indented, atomically.

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -62,29 +61,36 @@ func writeOnce(path string, b []byte) error {
 
 // writeRun writes the run's own files: run.json first, since with the journal
 // it holds everything, then AIPerf's.
-func (r *runner) writeRun(m *measurement, rep *RunReport, full, warmup *metrics.Summary) error {
+func (r *runner) writeRun(m *measurement, rep *RunReport, full *metrics.Summary) error {
 	dir := filepath.Join(r.dir.path, m.run.Dir)
+	p := r.profile(m, rep, full)
 	if err := writeJSON(filepath.Join(dir, reportName), rep); err != nil {
 		return err
 	}
 	if _, err := sinks.WriteInputs(dir, payloads(m)); err != nil {
 		return err
 	}
-	a := m.bench.Artifacts
-	_, err := sinks.WriteProfile(dir, a.Prefix, r.journalPath(m.run), r.runInfo(m, rep, warmup), full,
-		slices.Contains(a.Summary, "json"), slices.Contains(a.Records, "jsonl"))
-	return err
+	if len(r.plan.Runs) > 1 {
+		if _, err := sinks.WriteRunConfig(dir, p.Info); err != nil {
+			return err
+		}
+	}
+	if _, err := p.Write(); err != nil {
+		return err
+	}
+	return removeTraces(dir)
 }
 
 // runInfo is the run as AIPerf's files describe it.
-func (r *runner) runInfo(m *measurement, rep *RunReport, warmup *metrics.Summary) *sinks.RunInfo {
+func (r *runner) runInfo(m *measurement, rep *RunReport) *sinks.RunInfo {
 	info := &sinks.RunInfo{
 		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
 		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
-		InputConfig: m.run.Cell.Resolved.JSON, T0: rep.Started, WasCancelled: rep.Cancelled != "", Warmup: warmup,
+		Config: sinks.InputConfig{All: m.run.Cell.Resolved.JSON, Said: m.run.Cell.Resolved.Given, Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run)},
+		T0:     rep.Started, WasCancelled: rep.Cancelled != "",
 	}
 	if len(r.plan.Runs) > 1 {
-		info.SweepID = r.sweepID()
+		info.SweepID, info.Config.Said = r.sweepID(), nil
 	}
 	info.VariationValues = parameters(m.run.Cell)
 	if start, end, ok := rep.window(); ok {
@@ -92,7 +98,9 @@ func (r *runner) runInfo(m *measurement, rep *RunReport, warmup *metrics.Summary
 		info.Start, info.End = time.Unix(0, t0+start), time.Unix(0, t0+end)
 	}
 	for _, p := range rep.Phases {
-		info.Phases = append(info.Phases, sinks.PhaseName{Name: p.Name, Warmup: p.Warmup})
+		info.Phases = append(info.Phases, sinks.PhaseName{
+			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" || p.Stop == "failures",
+		})
 	}
 	return info
 }
@@ -101,9 +109,19 @@ func (r *runner) runInfo(m *measurement, rep *RunReport, warmup *metrics.Summary
 // readers look at it.
 const aiperfVersion = "0.13.0"
 
-// sweepID is 32 hex digits that all runs of one plan share.
+// shownDir is the run's directory as its files name it.
+func (r *runner) shownDir(run sweep.Run) string {
+	dir := filepath.Join(r.dir.path, run.Dir)
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
+// sweepID is a UUID that all runs of one plan share.
 func (r *runner) sweepID() string {
-	return fmt.Sprintf("%016x%016x", seed.Of(r.plan.BaseSeed, r.plan.Hash), seed.Of(r.plan.BaseSeed+1, r.plan.Hash))
+	h := fmt.Sprintf("%016x%016x", seed.Of(r.plan.BaseSeed, r.plan.Hash), seed.Of(r.plan.BaseSeed+1, r.plan.Hash))
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:]
 }
 
 // payloads renders the bodies of every conversation, as far as they can be

@@ -36,6 +36,13 @@ func (r *runner) finish() error {
 	if err := r.dir.journal.add(event{Event: "end", Plan: r.plan.Hash}); err != nil {
 		return err
 	}
+	if r.result.Stopped != "" {
+		r.log.say("WARNING", "the plan ended early: %s", r.result.Stopped)
+	}
+	r.log.say("INFO", "%d of %d runs are written, verdict %s", len(r.result.Outcomes), len(r.plan.Runs), r.result.Verdict)
+	if err := r.log.close(); err != nil { // complete before the manifest lists it
+		return err
+	}
 	if err := r.writeManifest(info); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport {
 	rep := &RunReport{
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Trial: m.run.Trial, Attempt: attempt,
-		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt),
+		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
 		Host: reportHost(got.host), Dataset: m.set.Digest(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
 	}
 	for _, p := range got.result.Phases {
@@ -50,7 +50,6 @@ func collector(run sweep.Run, rep *RunReport) *metrics.Collector {
 // run that was measured by an earlier process counts exactly the same.
 func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, error) {
 	c, e := collector(m.run, rep), newEvidence(got.result, got.host)
-	warm := metrics.NewCollector(metrics.Options{Streaming: m.bench.Endpoint.Streaming, Tokens: m.spec.ProducesTokens})
 	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
 	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
 	e.Identity = got.identity
@@ -66,27 +65,17 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	_, err := sinks.ReadJournal(r.journalPath(m.run), func(rec *record.Record) error {
 		c.Add(rec)
 		e.Add(rec)
-		if rec.Warmup {
-			w := *rec // counted by itself, as if it were measured
-			w.Warmup, w.InWindow = false, true
-			warm.Add(&w)
-		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &reading{summaries: c.Summaries(), evidence: e}
-	if warm.Len() > 0 {
-		out.warmup = &warm.Summaries()[0]
-	}
-	return out, nil
+	return &reading{summaries: c.Summaries(), evidence: e}, nil
 }
 
 // reading is what the records of one run say.
 type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
-	warmup    *metrics.Summary  // nil without a warmup
 	evidence  *Evidence
 }
 

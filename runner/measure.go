@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -47,13 +48,16 @@ func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, erro
 	if m.spec, ok = endpoint.Lookup(m.bench.Endpoint.Type); !ok {
 		return nil, fmt.Errorf("endpoint type %s: not supported yet", m.bench.Endpoint.Type)
 	}
-	if m.judge, err = metrics.Judge(m.bench.SLOs); err != nil {
-		return nil, err
+	if len(m.bench.SLOs) > 0 {
+		if m.judge, err = metrics.Judge(m.bench.SLOs); err != nil {
+			return nil, err
+		}
 	}
 	if m.tok, m.doubt, err = r.tokenizers.open(m.bench.Tokenizer.Name, m.bench.Models.Items[0].Name); err != nil {
 		return nil, err
 	}
 	data := m.bench.Datasets[0]
+	data.Path = Beside(r.opt.SourceName, data.Path)
 	if m.set, err = r.datasets.open(data, m.tok, run.Seed, "profiling"); err != nil {
 		return nil, err
 	}
@@ -103,8 +107,12 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	}
 	who := newInquirer(&m.bench.Endpoint, how)
 	before := who.ask(issue)
+	kept, err := openDetails(m, filepath.Dir(path), out.clock)
+	if err != nil {
+		return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
+	}
 	monitor := telemetry.Start()
-	out.result, err = loadgen.Run(issue, hard, loadgen.Job{
+	job := loadgen.Job{
 		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
 		Tokenizer: m.tok, Client: client, Clock: out.clock, Seed: m.run.Seed, Judge: m.judge, Live: r.opt.Live,
 		Emit: func(rec *record.Record) {
@@ -113,7 +121,12 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 				out.sink = werr
 			}
 		},
-	})
+	}
+	kept.attach(&job)
+	out.result, err = loadgen.Run(issue, hard, job)
+	if kerr := kept.close(); kerr != nil && out.sink == nil {
+		out.sink = kerr
+	}
 	out.host = monitor.Stop()
 	out.ended = time.Now()
 	out.identity = identity(before, func() []face { return who.ask(hard) }, modelNames(m.bench.Models))
@@ -220,7 +233,12 @@ func (t tokenizers) open(name, model string) (tokenizer.Tokenizer, string, error
 	return o.tok, o.doubt, nil
 }
 
-// benchmarkID is AIPerf's 12 hex digits for one run, made from its identity.
-func benchmarkID(run sweep.Run, attempt int) string {
-	return fmt.Sprintf("%012x", seed.Of(run.Seed, fmt.Sprintf("%s:%d", run.ID, attempt))&0xffffffffffff)
+// benchmarkID is AIPerf's 12 hex digits for one run, 32 for one of several, made
+// from its identity.
+func benchmarkID(run sweep.Run, attempt int, several bool) string {
+	id := seed.Of(run.Seed, fmt.Sprintf("%s:%d", run.ID, attempt))
+	if several {
+		return fmt.Sprintf("%016x%016x", id, seed.Of(run.Seed, fmt.Sprintf("%s:%d:more", run.ID, attempt)))
+	}
+	return fmt.Sprintf("%012x", id&0xffffffffffff)
 }

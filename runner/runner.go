@@ -71,7 +71,8 @@ type runner struct {
 	datasets   datasets
 	tokenizers tokenizers
 	result     *Result
-	sent       int64              // requests so far, for the budget
+	sent       int64 // requests so far, for the budget
+	log        *stepLog
 	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
 }
 
@@ -91,14 +92,17 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	r := &runner{headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()}}
 	defer func() {
-		closing := errors.Join(r.servers.stop(), dir.close()) // stopping twice does nothing
-		if err == nil {                                       // what went wrong first is told, not what followed from it
+		closing := errors.Join(r.servers.stop(), r.log.close(), dir.close()) // stopping twice does nothing
+		if err == nil {                                                      // what went wrong first is told, not what followed from it
 			err = closing
 		}
 	}()
 	if dir.finished != nil {
 		r.result.Finished = dir.finished
 		return r.result, nil
+	}
+	if r.log, err = openLog(dir.path); err != nil {
+		return nil, err
 	}
 	if err := r.begin(); err != nil {
 		return nil, err
@@ -118,6 +122,7 @@ func (r *runner) begin() error {
 	if err := r.writeInputs(); err != nil {
 		return err
 	}
+	r.log.say("INFO", "aiperf %s: plan %s of %d runs: %s", r.opt.Version, r.plan.Hash, len(r.plan.Runs), r.opt.CommandLine)
 	return r.dir.journal.add(event{Event: "begin", Plan: r.plan.Hash, Version: r.opt.Version})
 }
 
@@ -212,8 +217,14 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*
 	if err := r.dir.journal.add(event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {
 		return nil, &lostError{err}
 	}
+	logged, err := r.runStarts(run, attempt)
+	if err != nil {
+		return nil, &lostError{err}
+	}
+	defer logged()
 	report, outcome, err := r.perform(issue, hard, run, attempt)
 	if err != nil {
+		r.log.say("ERROR", "run %s: %v", run.ID, err)
 		var lost *lostError
 		if errors.As(err, &lost) {
 			return nil, err
@@ -259,7 +270,8 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	}
 	r.judge(report, read.evidence)
 	r.sent += got.emitted
-	if err := r.writeRun(m, report, &read.summaries[0], read.warmup); err != nil {
+	r.runEnded(report)
+	if err := r.writeRun(m, report, &read.summaries[0]); err != nil {
 		return nil, nil, &lostError{err}
 	}
 	o := outcome(run, report, read.summaries)

@@ -96,4 +96,6 @@ type Resolved struct {
 	// schema order, secrets masked: what AIPerf's readers and a cell's
 	// identity see.
 	JSON []byte
+	// Given is JSON with only what somebody said; nil in a sweep.
+	Given []byte
 }

@@ -223,6 +223,12 @@ type Artifacts struct {
 	Prefix  string  `json:"prefix,omitempty"`
 	Summary Exports `json:"summary"` // json; empty: no summary JSON
 	Records Exports `json:"records"` // jsonl; empty: none
+
+	Raw             bool      `json:"raw"`
+	Trace           bool      `json:"trace"`
+	ShowTraceTiming bool      `json:"show_trace_timing"`
+	SliceDuration   *Duration `json:"slice_duration,omitempty"`
+	Outputs         bool      `json:"export_outputs_json"`
 }
 
 // Tokenizer counts client-side tokens.

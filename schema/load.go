@@ -322,6 +322,9 @@ func (d *Document) firstCell(root *node) Errors {
 	}
 	c, bad := d.cell(nil)
 	d.first = c
+	if bad == nil {
+		c.resolved.Given = d.given(c)
+	}
 	return bad
 }
 

@@ -7,7 +7,11 @@ import (
 )
 
 // Names are the file names of a run's AIPerf files.
-type Names struct{ JSON, CSV, Records, Inputs, Ready string }
+type Names struct {
+	JSON, CSV, Records, Inputs, Ready     string
+	Raw, Outputs, Console                 string
+	SlicesJSON, SlicesCSV, Phases, Config string
+}
 
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
 func prefixSuffixes() []string {
@@ -21,7 +25,13 @@ func prefixSuffixes() []string {
 // ProfileNames are the names for artifacts.prefix; "" means AIPerf's own.
 // Known suffixes of the prefix are taken off: run1.json and run1 are the same.
 func ProfileNames(prefix string) (Names, error) {
-	n := Names{"profile_export_aiperf.json", "profile_export_aiperf.csv", "profile_export.jsonl", "inputs.json", ".aiperf_results_ready.json"}
+	n := Names{
+		JSON: "profile_export_aiperf.json", CSV: "profile_export_aiperf.csv", Records: "profile_export.jsonl",
+		Inputs: "inputs.json", Ready: ".aiperf_results_ready.json",
+		Raw: "profile_export_raw.jsonl", Outputs: "outputs.json", Console: "profile_export_console.txt",
+		SlicesJSON: "profile_export_aiperf_timeslices.json", SlicesCSV: "profile_export_aiperf_timeslices.csv",
+		Phases: "phase_manifest.json", Config: "run_config.json",
+	}
 	if prefix == "" {
 		return n, nil
 	}
@@ -41,6 +51,8 @@ func ProfileNames(prefix string) (Names, error) {
 		return n, fmt.Errorf("artifacts.prefix: %q would replace another file of the result directory", prefix)
 	}
 	n.JSON, n.CSV, n.Records = p+".json", p+".csv", p+".jsonl"
+	n.Raw, n.Outputs, n.Console = p+"_raw.jsonl", p+"_outputs.json", p+"_console.txt"
+	n.SlicesJSON, n.SlicesCSV = p+"_timeslices.json", p+"_timeslices.csv"
 	return n, nil
 }
 
@@ -52,4 +64,11 @@ func reserved(p string) bool {
 		}
 	}
 	return false
+}
+
+// All are the names, also those of files that are not always written.
+func (n Names) All() []string {
+	return []string{
+		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases, n.Config,
+	}
 }

@@ -1,63 +1,190 @@
 package sinks
 
 import (
-	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 )
 
-// WriteProfile writes one run's AIPerf files into dir: the records of its
-// journal as JSON lines and, when at least one request succeeded, the summary
-// as JSON and CSV. jsonSummary and records can be turned off as
-// artifacts.summary and artifacts.records do. Last comes the mark that the
-// results are complete.
-func WriteProfile(dir, prefix, journal string, info *RunInfo, sum *metrics.Summary, jsonSummary, records bool) ([]FileInfo, error) {
-	names, err := ProfileNames(prefix)
-	if err != nil {
-		return nil, err
-	}
-	var files []FileInfo
-	rec, file, err := writeRecords(dir, names.Records, journal, info, sum, records)
-	if err != nil {
-		return nil, err
-	}
-	if records {
-		files = append(files, file)
-	}
-	if rec.ok > 0 {
-		more, err := writeSummary(dir, names, info, sum, rec.errors.list(), jsonSummary)
-		if err != nil {
-			return files, err
-		}
-		files = append(files, more...)
-	}
-	return files, writeReady(dir, names.Ready, info)
+// Profile is one finished run, about to be written as AIPerf writes it.
+type Profile struct {
+	Dir, Prefix string
+	Journal     string // path
+	Info        *RunInfo
+	Summary     *metrics.Summary
+	Options     metrics.Options // what the phases and slices are summed up with
+
+	JSON, Records bool          // artifacts.summary, artifacts.records
+	Slice         time.Duration // artifacts.slice_duration, 0 for none
+	Trace         string        // path of what Details kept for trace_data, "" for none
+	ShowTrace     bool          // artifacts.show_trace_timing
+	Title         string        // of the console's tables: LLM, Embeddings, …
+	Log           string        // where the log is, for the console's last lines
 }
 
-func writeSummary(dir string, names Names, info *RunInfo, sum *metrics.Summary, errs []object, jsonSummary bool) ([]FileInfo, error) {
-	var files []FileInfo
-	if jsonSummary {
-		b, err := summaryJSON(info, sum, errs)
-		if err != nil {
-			return nil, fmt.Errorf("write %s: %w", filepath.Join(dir, names.JSON), err)
+// Write writes the run's AIPerf files: the records of its journal as JSON lines
+// and, when at least one request succeeded, the summaries of the run, of its
+// phases and its slices. Last comes the mark that the results are complete.
+func (p *Profile) Write() ([]FileInfo, error) {
+	names, err := ProfileNames(p.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newProfileWriter(p, names)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.readJournal(); err != nil {
+		return nil, err
+	}
+	if w.ok > 0 {
+		if err := w.writeSummaries(); err != nil {
+			return w.files, err
 		}
-		f, err := writeArtifact(dir, names.JSON, "summary", b)
+	}
+	return w.files, writeReady(p.Dir, names.Ready, p.Info)
+}
+
+// profileWriter goes through a run's journal once and writes its files.
+type profileWriter struct {
+	*Profile
+	names  Names
+	lines  *recordWriter
+	traces *traceReader
+	phases []*phaseResult
+	slicer *metrics.Slicer
+	errors errorSummary
+	ok     int64
+	files  []FileInfo
+}
+
+func newProfileWriter(p *Profile, names Names) (*profileWriter, error) {
+	w := &profileWriter{Profile: p, names: names, lines: newRecordWriter(p.Info, p.Summary)}
+	w.phases = newPhases(p)
+	if p.Slice > 0 {
+		first, last := int64(math.MaxInt64), int64(math.MinInt64)
+		_, err := ReadJournal(p.Journal, func(r *record.Record) error {
+			if !r.Warmup && r.InWindow && r.Sent != record.None && r.End != record.None {
+				first, last = min(first, r.Sent), max(last, r.End)
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, f)
+		w.slicer = metrics.NewSlicer(p.Options, metrics.Window{Start: first, End: last}, int64(p.Slice))
 	}
-	f, err := writeArtifact(dir, names.CSV, "summary", summaryCSV(sum, info.Telemetry != nil))
+	return w, nil
+}
+
+// readJournal writes the lines of the records and counts the rest.
+func (w *profileWriter) readJournal() error {
+	if !w.Records {
+		_, err := ReadJournal(w.Journal, func(r *record.Record) error { w.note(r); return nil })
+		return err
+	}
+	a, err := createArtifact(w.Dir, w.names.Records)
 	if err != nil {
-		return files, err
+		return err
 	}
-	return append(files, f), nil
+	defer a.f.Abort()
+	if w.Trace != "" {
+		if w.traces, err = openTraces(w.Trace); err != nil {
+			return err
+		}
+		defer w.traces.close()
+	}
+	rows := int64(0)
+	_, err = ReadJournal(w.Journal, func(r *record.Record) error {
+		kept, err := w.traces.next()
+		if err != nil || !w.note(r) {
+			return err
+		}
+		rows++
+		_, err = a.Write(w.lines.line(r, kept))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f, err := a.commit("records", "", rows)
+	w.files = append(w.files, f)
+	return err
+}
+
+// note counts a record and tells whether it belongs into the files: warmup and
+// what ended inside the profiling window. What was cut off at the end of the
+// run is in the tables only, as the summary does not count it.
+func (w *profileWriter) note(r *record.Record) bool {
+	if w.slicer != nil {
+		w.slicer.Add(r)
+	}
+	for _, p := range w.phases {
+		if p.Name == r.Phase {
+			p.add(r)
+		}
+	}
+	switch {
+	case r.Warmup:
+	case !r.InWindow:
+		return false
+	case r.Failed():
+		w.errors.add(errorDetails(r))
+	default:
+		w.ok++
+	}
+	return true
+}
+
+// writeSummaries writes what a run with at least one success has.
+func (w *profileWriter) writeSummaries() error {
+	w.Info.Warmup = warmupOf(w.phases)
+	if err := w.writePhases(); err != nil {
+		return err
+	}
+	if err := w.writeSummary(w.Dir, w.Info, w.Summary, w.errors.list()); err != nil {
+		return err
+	}
+	if err := w.writeSlices(); err != nil {
+		return err
+	}
+	return w.writeConsole()
+}
+
+func (w *profileWriter) writeSummary(dir string, info *RunInfo, sum *metrics.Summary, errs []object) error {
+	if w.JSON {
+		b, err := summaryJSON(info, sum, errs)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", filepath.Join(dir, w.names.JSON), err)
+		}
+		if err := w.put(dir, w.names.JSON, "summary", b); err != nil {
+			return err
+		}
+	}
+	return w.put(dir, w.names.CSV, "summary", summaryCSV(sum, info.Telemetry != nil))
+}
+
+// put writes a small file and remembers it.
+func (w *profileWriter) put(dir, name, kind string, data []byte) error {
+	f, err := writeArtifact(dir, name, kind, data)
+	if err != nil {
+		return err
+	}
+	rel, err := filepath.Rel(w.Dir, filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	f.Path = filepath.ToSlash(rel)
+	w.files = append(w.files, f)
+	return nil
 }
 
 // headOrder are the metrics that stand before the run's own members; the
@@ -84,9 +211,9 @@ func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, er
 	if info.Telemetry != nil {
 		o = o.with("telemetry_data", info.Telemetry)
 	}
-	input := info.InputConfig
-	if input == nil {
-		input = json.RawMessage("{}")
+	input, err := info.Config.json()
+	if err != nil {
+		return nil, err
 	}
 	o = o.with("input_config", input).with("run_info", info.runInfo()).
 		with("was_cancelled", info.WasCancelled).with("is_complete", info.complete())

@@ -39,7 +39,7 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 	t0 := time.Date(2026, 11, 21, 9, 30, 0, 123_456_000, time.Local)
 	var warm, prof metrics.Window
 	opt := metrics.Options{Streaming: true, Tokens: true}
-	profiling, warmup := metrics.NewCollector(opt), metrics.NewCollector(opt)
+	profiling := metrics.NewCollector(opt)
 	for i := range 28 {
 		r := record.New()
 		at := int64(i) * 40 * ms
@@ -67,8 +67,6 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 		v.records = append(v.records, r)
 		if r.Warmup {
 			warm.End = max(warm.End, r.End)
-			r.Warmup, r.InWindow = false, true
-			warmup.Add(&r)
 			continue
 		}
 		if prof.Start == 0 {
@@ -81,8 +79,6 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 	}
 	prof.Start, prof.End = prof.Start/1000*1000, (prof.End+999)/1000*1000 // the files tell µs
 	profiling.SetWindows(prof, metrics.Window{})
-	warmup.SetWindows(warm, metrics.Window{})
-	warmStats := warmup.Summaries()[0]
 	v.sum = profiling.Summaries()[0]
 	j, err := sinks.NewJournal(v.journal, sinks.RunMeta{T0: t0})
 	if err != nil {
@@ -98,17 +94,21 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 	}
 	v.info = sinks.RunInfo{
 		Version: "0.1.0", BenchmarkID: "fd65b137fa11", Seed: 7, CLICommand: "aiperf profile -m 'rec-model' --api-key '<redacted>'",
-		InputConfig: sample(t, "chat_stream")["input_config"], T0: t0, Warmup: &warmStats,
+		Config: sinks.InputConfig{All: sample(t, "chat_stream")["input_config"]}, T0: t0,
 		Telemetry: sample(t, "chat_stream")["telemetry_data"],
 		Start:     t0.Add(time.Duration(prof.Start)), End: t0.Add(time.Duration(prof.End)),
-		Phases: []sinks.PhaseName{{Name: "warmup", Warmup: true}, {Name: "profiling"}},
+		Phases: []sinks.PhaseName{{Name: "warmup", Warmup: true, Start: warm.Start, End: warm.End}, {Name: "profiling", Start: prof.Start, End: prof.End}},
 	}
 	return v
 }
 
 func (v *run) write(t *testing.T) []sinks.FileInfo {
 	t.Helper()
-	files, err := sinks.WriteProfile(v.dir, "", v.journal, &v.info, &v.sum, true, true)
+	p := sinks.Profile{
+		Dir: v.dir, Journal: v.journal, Info: &v.info, Summary: &v.sum, Options: metrics.Options{Streaming: true, Tokens: true},
+		JSON: true, Records: true,
+	}
+	files, err := p.Write()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,9 +381,9 @@ func TestRecordsHaveAIPerfsShape(t *testing.T) {
 	}
 	for i, e := range map[int]string{
 		6:  `{"code":500,"type":"Internal Server Error","message":"the server's own <words>"}`,
-		14: `{"code":499,"type":"RequestCancellationError","message":"the server's own <words>","cause":"kind"}`,
-		12: `{"type":"ClientPayloadError","message":"the server's own <words>","cause":"kind"}`,
-		18: `{"type":"ClientConnectorError","message":"the server's own <words>","cause":"kind"}`,
+		14: `{"code":499,"type":"RequestCancellationError","message":"the server's own <words>"}`,
+		12: `{"type":"ClientPayloadError","message":"the server's own <words>","cause":"kind","cause_chain":["ClientPayloadError","kind"]}`,
+		18: `{"type":"ClientConnectorError","message":"the server's own <words>","cause":"kind","cause_chain":["ClientConnectorError","kind"]}`,
 	} {
 		if got := object(t, lines[i])["error"]; string(got) != e {
 			t.Errorf("record %d: error %s, want %s", i, got, e)

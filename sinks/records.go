@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -14,18 +13,14 @@ import (
 
 // recordWriter turns records into the lines of profile_export.jsonl.
 type recordWriter struct {
-	info   *RunInfo
 	t0     int64 // unix ns
 	tags   map[string]bool
 	phases map[string][2]int // name → index among all, among profiling phases
 	buf    []byte
-	ok     int64
-	lines  int64
-	errors errorSummary
 }
 
 func newRecordWriter(info *RunInfo, sum *metrics.Summary) *recordWriter {
-	w := &recordWriter{info: info, t0: info.T0.UnixNano(), phases: map[string][2]int{}}
+	w := &recordWriter{t0: info.T0.UnixNano(), phases: map[string][2]int{}}
 	if sum != nil && len(sum.Stats) > 0 {
 		w.tags = map[string]bool{}
 		for _, s := range sum.Stats {
@@ -42,56 +37,9 @@ func newRecordWriter(info *RunInfo, sum *metrics.Summary) *recordWriter {
 	return w
 }
 
-// writeRecords reads the journal once: lines for the file (when wanted),
-// counts and errors for the summary.
-func writeRecords(dir, name, journal string, info *RunInfo, sum *metrics.Summary, wanted bool) (*recordWriter, FileInfo, error) {
-	w := newRecordWriter(info, sum)
-	if !wanted {
-		_, err := ReadJournal(journal, func(r *record.Record) error { w.note(r); return nil })
-		return w, FileInfo{}, err
-	}
-	a, err := createArtifact(dir, name)
-	if err != nil {
-		return w, FileInfo{}, err
-	}
-	defer a.f.Abort()
-	out := bufio.NewWriterSize(a, 256<<10)
-	_, err = ReadJournal(journal, func(r *record.Record) error {
-		if !w.note(r) {
-			return nil
-		}
-		_, err := out.Write(w.line(r))
-		return err
-	})
-	if err == nil {
-		err = out.Flush()
-	}
-	if err != nil {
-		return w, FileInfo{}, err
-	}
-	file, err := a.commit("records", "", w.lines)
-	return w, file, err
-}
-
-// note counts a record and tells whether it belongs into the file: warmup and
-// what ended inside the profiling window. What was cut off at the end of the
-// run is in the tables only, as the summary does not count it.
-func (w *recordWriter) note(r *record.Record) bool {
-	switch {
-	case r.Warmup:
-	case !r.InWindow:
-		return false
-	case r.Failed():
-		w.errors.add(errorDetails(r))
-	default:
-		w.ok++
-	}
-	w.lines++
-	return true
-}
-
-// line is one record; valid until the next call.
-func (w *recordWriter) line(r *record.Record) []byte {
+// line is one record; valid until the next call. trace is what was kept of its
+// exchange, nil for none.
+func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	b := append(w.buf[:0], `{"metadata":`...)
 	b = w.metadata(b, r)
 	b = append(b, `,"metrics":{`...)
@@ -107,6 +55,9 @@ func (w *recordWriter) line(r *record.Record) []byte {
 		b = metricValue(b, v)
 	}
 	b = append(b, '}')
+	if trace != nil {
+		b = w.traceData(append(b, `,"trace_data":`...), r, trace)
+	}
 	if r.Failed() {
 		b = append(append(b, `,"error":`...), errorDetails(r)...)
 	}
@@ -239,14 +190,28 @@ func errorDetails(r *record.Record) []byte {
 		message = r.ErrorKind
 	}
 	o = o.with("message", message)
-	if r.ErrorKind != "" && r.Status != record.HTTPError {
-		o = o.with("cause", r.ErrorKind)
+	if chain := causes(r, o.get("type").(string)); chain != nil {
+		if len(chain) > 1 {
+			o = o.with("cause", chain[1])
+		}
+		o = o.with("cause_chain", chain)
 	}
 	b, err := o.MarshalJSON()
 	if err != nil {
 		panic(err) // strings and integers always encode
 	}
 	return b
+}
+
+// causes is what kind of error it was, as AIPerf sees it and then to us.
+func causes(r *record.Record, kind string) []string {
+	switch {
+	case r.Status == record.HTTPError || r.Status == record.Cancelled:
+		return nil
+	case r.ErrorKind == "" || r.ErrorKind == "no_content":
+		return []string{kind}
+	}
+	return []string{kind, r.ErrorKind}
 }
 
 // maxErrors bounds the error summary: messages with an id in them never group.

@@ -21,8 +21,9 @@ type RunInfo struct {
 	VariationValues []Parameter
 	CLICommand      string // secrets masked
 
-	InputConfig json.RawMessage // the resolved body, secrets masked
-	Telemetry   json.RawMessage // telemetry_data; nil leaves it and the CSV's GPU block out
+	Config    InputConfig     // the resolved body, secrets masked
+	Variables json.RawMessage // of the experiment; nil means none
+	Telemetry json.RawMessage // telemetry_data; nil leaves it and the CSV's GPU block out
 
 	T0               time.Time // wall-clock moment of the records' zero
 	Start, End       time.Time // the profiling window: phase start, last request complete
@@ -32,10 +33,12 @@ type RunInfo struct {
 	Warmup           *metrics.Summary // nil without a warmup phase
 }
 
-// PhaseName is a phase of the run, in order.
+// PhaseName is a phase of the run, in order. Start and End are ns since T0.
 type PhaseName struct {
-	Name   string
-	Warmup bool
+	Name       string
+	Warmup     bool
+	Start, End int64
+	Cancelled  bool // it was ended before its time
 }
 
 // Parameter is a swept path and a cell's value on it.

@@ -190,7 +190,7 @@ var catalogue = []Metric{
 	// for before it is admission_wait
 	{Tag: "http_req_blocked", Header: "HTTP Blocked", Unit: "ms", Group: HTTP, Order: 5, Record: neverBlocked},
 	// HTTP: spent on a connection that was opened for the request; 0 on a reused one
-	{Tag: "http_req_dns_lookup", Header: "HTTP DNS Lookup", Unit: "ms", Group: HTTP, Order: 10, Record: func(r *record.Record) float64 { return connecting(r, r.DNS) }},
+	{Tag: "http_req_dns_lookup", Header: "HTTP DNS Lookup", Unit: "ms", Group: HTTP, Order: 10, Record: lookup},
 	// TCP and TLS handshakes
 	{Tag: "http_req_connecting", Header: "HTTP Connecting", Unit: "ms", Group: HTTP, Order: 20, Record: tcpAndTLS},
 	// dns_lookup + connecting; waiting for a free connection is admission_wait here
@@ -212,7 +212,7 @@ var catalogue = []Metric{
 	// a request is written as one piece
 	{Tag: "http_req_chunks_sent", Header: "HTTP Chunks Sent", Unit: "count", Group: HTTP, Order: 115, Int: true, LargerIsBetter: true, Record: oneChunk},
 	// reads that delivered at least one event
-	{Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count", Group: HTTP, Order: 120, Needs: Streaming, LargerIsBetter: true, Int: true, Record: reads},
+	{Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count", Group: HTTP, Order: 120, LargerIsBetter: true, Int: true, Record: reads},
 
 	// Levels over time, weighted by how long they were held; spans.go has the
 	// formulas. First: requests in [sent, end), failed ones included

@@ -36,10 +36,18 @@ func count(n int64) float64 {
 	return float64(n)
 }
 
+// some is count where 0 means that there is no such text.
+func some(n int64) float64 {
+	if n == 0 {
+		return math.NaN()
+	}
+	return count(n)
+}
+
 func osl(r *record.Record) float64             { return count(r.OSL) }
 func isl(r *record.Record) float64             { return count(r.ISL) }
-func outputTokens(r *record.Record) float64    { return count(r.OutputTokens) }
-func reasoningTokens(r *record.Record) float64 { return count(r.ReasoningTokens) }
+func outputTokens(r *record.Record) float64    { return some(r.OutputTokens) }
+func reasoningTokens(r *record.Record) float64 { return some(r.ReasoningTokens) }
 
 // secondToken is the gap between the first two content events, in ms.
 func secondToken(r *record.Record) float64 {
@@ -143,6 +151,14 @@ func connecting(r *record.Record, ns int64) float64 {
 	return count(ns) / 1e6
 }
 
+// lookup is 0 where the address needed none.
+func lookup(r *record.Record) float64 {
+	if r.DNS == record.None && r.Dial != record.None {
+		return 0
+	}
+	return connecting(r, r.DNS)
+}
+
 // tcpAndTLS is dial + handshake; a plain connection has no handshake.
 func tcpAndTLS(r *record.Record) float64 {
 	dial := connecting(r, r.Dial)
@@ -152,7 +168,7 @@ func tcpAndTLS(r *record.Record) float64 {
 	return dial + connecting(r, r.TLS)
 }
 
-func connectionOverhead(r *record.Record) float64 { return connecting(r, r.DNS) + tcpAndTLS(r) }
+func connectionOverhead(r *record.Record) float64 { return lookup(r) + tcpAndTLS(r) }
 
 // reused is unknown for a request that never had a connection.
 func reused(r *record.Record) float64 {

@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Where the log stands in a result directory, and in that of a run.
+const (
+	logDir  = "logs"
+	logName = "aiperf.log"
+)
+
+// stepLog is the plain log of a plan's steps. It belongs to the runner's
+// goroutine; a nil one says nothing. Its first error is told when it closes.
+type stepLog struct {
+	files []*os.File
+	err   error
+}
+
+// openLog appends to the log of a result directory.
+func openLog(dir string) (*stepLog, error) {
+	l := &stepLog{}
+	return l, l.also(dir)
+}
+
+// also writes to the log of another directory too.
+func (l *stepLog) also(dir string) error {
+	dir = filepath.Join(dir, logDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, logName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	l.files = append(l.files, f)
+	return nil
+}
+
+// without closes the last log that was added.
+func (l *stepLog) without() {
+	last := len(l.files) - 1
+	l.err = errors.Join(l.err, l.files[last].Close())
+	l.files = l.files[:last]
+}
+
+// say writes one line: time, level, what happened.
+func (l *stepLog) say(level, format string, args ...any) {
+	if l == nil {
+		return
+	}
+	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	line := fmt.Sprintf("%s %-7s %s\n", time.Now().Format("2006-01-02T15:04:05.000"), level, text)
+	for _, f := range l.files {
+		if _, err := f.WriteString(line); err != nil && l.err == nil {
+			l.err = err
+		}
+	}
+}
+
+func (l *stepLog) close() error {
+	if l == nil {
+		return nil
+	}
+	for len(l.files) > 0 {
+		l.without()
+	}
+	return l.err
+}
+
+// runStarts opens the run's own log, if it has a directory of its own.
+func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) {
+	done = func() {}
+	if filepath.Clean(run.Dir) != "." {
+		if err := r.log.also(filepath.Join(r.dir.path, run.Dir)); err != nil {
+			return nil, err
+		}
+		done = r.log.without
+	}
+	r.log.say("INFO", "run %s (%s, trial %d, attempt %d, seed %d) begins", run.ID, run.Cell.Label, run.Trial+1, attempt, run.Seed)
+	return done, nil
+}
+
+// runEnded says what a run did.
+func (r *runner) runEnded(rep *RunReport) {
+	for _, p := range rep.Phases {
+		r.log.say("INFO", "phase %s: %.3f s, %d requests sent, %d ok, %d failed, %d cancelled; ended by %s",
+			p.Name, float64(p.End-p.Start)/1e9, p.Issued, p.OK, p.Failed, p.Cancelled, p.Stop)
+	}
+	for _, e := range rep.Errors {
+		r.log.say("ERROR", "%d× %s: %s", e.Count, e.Kind, e.Message)
+	}
+	for _, w := range rep.Warnings {
+		r.log.say("WARNING", "%s", w)
+	}
+	for _, f := range rep.Findings {
+		if f.Verdict != Valid {
+			r.log.say("WARNING", "%s", f.Line())
+		}
+	}
+	if rep.Cancelled != "" {
+		r.log.say("WARNING", "the run ended early: %s", rep.Cancelled)
+	}
+	r.log.say("INFO", "run %s is %s", rep.Run, rep.Verdict)
+}
