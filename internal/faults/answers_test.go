@@ -170,7 +170,7 @@ func TestAnswers(t *testing.T) {
 			if c.limit > 0 {
 				j.Endpoint.Timeout = c.limit
 			}
-			j.run(t, bg, bg)
+			j.run(t)
 			r := j.one(t)
 			if r.Status != c.status || r.ErrorKind != c.kind || !strings.Contains(r.ErrorMessage, c.text) {
 				t.Errorf("%s, kind %q, %q; want %s, %q, …%s…", r.Status, r.ErrorKind, r.ErrorMessage, c.status, c.kind, c.text)

@@ -3,10 +3,13 @@
 package faults
 
 import (
+	"context"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"aiperf.dev/aiperf/internal/mockserver"
 )
 
 // role says what a copy of this test binary has to be instead of a test.
@@ -16,6 +19,9 @@ func TestMain(m *testing.M) {
 	if play := roles()[os.Getenv(role)]; play != nil {
 		play()
 		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "mock-server" { // as the built-in server's parent starts it
+		os.Exit(mockserver.Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	var err error
 	if home, err = os.MkdirTemp("", "aiperf-faults"); err != nil {

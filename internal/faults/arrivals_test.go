@@ -1,0 +1,323 @@
+//go:build unix
+
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
+)
+
+// arrival is one request as the client and the server saw it, in ns from the
+// start of the phase.
+type arrival struct {
+	rec      *record.Record
+	log      mockserver.Entry
+	intended int64
+	at       int64 // read by the server
+	first    int64 // the server's answer began
+}
+
+// late is how much later than intended the server had it.
+func (a arrival) late() int64 { return a.at - a.intended }
+
+// against drives one phase against the built-in server in a process of its own
+// and returns the requests in order of arrival.
+func against(t *testing.T, mock string, set *dataset.Set, phase schema.Phase) (*job, []arrival) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	server, err := mockserver.Spawn(context.Background(), os.Args[0], mock, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := newJob(t, server.URL)
+	phase.Name, phase.Kind = "profiling", "profiling"
+	j.Phases = []schema.Phase{phase}
+	if set != nil {
+		j.Set = set
+	}
+	j.run(t)
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	return j, j.arrivals(t, path)
+}
+
+// arrivals joins the records with the server's log: each request is in both, once.
+func (j *job) arrivals(t *testing.T, path string) (all []arrival) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]*record.Record{}
+	for _, r := range j.records {
+		sent[r.XRequestID] = r
+	}
+	start := j.result.Phases[0].Start
+	zero := j.Clock.Began().UnixNano() + start
+	for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
+		var e mockserver.Entry
+		if err := d.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		r := sent[e.RequestID]
+		if r == nil {
+			t.Fatalf("the server got %q, which was never sent or came twice", e.RequestID)
+		}
+		delete(sent, e.RequestID)
+		all = append(all, arrival{r, e, r.Intended - start, e.Recv + e.WallOffset - zero, e.First + e.WallOffset - zero})
+	}
+	if len(sent) > 0 {
+		t.Fatalf("%d requests are not in the server's log", len(sent))
+	}
+	slices.SortFunc(all, func(a, b arrival) int { return int(a.at - b.at) })
+	return all
+}
+
+// adrift is how far the wall clocks of two processes may drift apart in a test.
+const adrift = int64(time.Millisecond)
+
+// disturbed tells whether the machine kept the client from being punctual: then
+// what follows from punctuality cannot be judged here and now.
+func disturbed(all []arrival) bool {
+	late := make([]float64, len(all))
+	for i, a := range all {
+		late[i] = float64(a.late())
+	}
+	slices.Sort(late)
+	return stats.Quantile(late, 0.9) > float64(5*time.Millisecond)
+}
+
+// calmly repeats a measurement that the machine disturbed, twice at most, and
+// then gives up without a verdict.
+func calmly(t *testing.T, measure func() []arrival, judge func([]arrival) (doubt string)) {
+	t.Helper()
+	for range 3 {
+		all := measure()
+		doubt := judge(all)
+		switch {
+		case doubt == "":
+			return
+		case !disturbed(all):
+			t.Error(doubt)
+			return
+		}
+	}
+	t.Skip("this machine is too busy to tell")
+}
+
+// What the server sees arriving is the schedule: each arrival once, none early,
+// the constant ones at their times.
+func TestArrivalsOnTime(t *testing.T) {
+	t.Parallel()
+	const n = 160
+	var stamps []any
+	for i := range n {
+		stamps = append(stamps, map[string]any{"text": "a", "timestamp": 1000 + i*i/32}) // ever further apart
+	}
+	var talks []any
+	for i := range 12 {
+		turns := []any{}
+		for k := range 4 {
+			turns = append(turns, map[string]any{"text": fmt.Sprint(i, k)})
+		}
+		talks = append(talks, map[string]any{"session_id": fmt.Sprint(i), "turns": turns})
+	}
+	seconds := 1.0
+	auto := true
+	for _, c := range []struct {
+		name  string
+		set   *dataset.Set
+		phase schema.Phase
+	}{
+		{"constant", nil, schema.Phase{Type: "constant", Rate: 200, Requests: n}},
+		{"constant for a while", nil, schema.Phase{Type: "constant", Rate: 160, Duration: schema.Seconds(seconds)}},
+		{"fixed schedule", inline(t, "single_turn", stamps), schema.Phase{Type: "fixed_schedule", AutoOffset: &auto}},
+		{"users", inline(t, "multi_turn", talks), schema.Phase{Type: "user_centric", Users: 24, Rate: 200, Requests: n}},
+	} {
+		t.Run(c.name, func(t *testing.T) { // one after the other: they are timed
+			var j *job
+			calmly(t, func() (all []arrival) {
+				j, all = against(t, "mock:?ttft=0s&osl=1", c.set, c.phase)
+				return all
+			}, func(all []arrival) string { return onTime(t, j, all) })
+		})
+	}
+}
+
+// onTime compares arrivals with the schedule as it is printed without sending.
+func onTime(t *testing.T, j *job, all []arrival) (doubt string) {
+	t.Helper()
+	want, err := loadgen.ScheduleSet(j.Phases[0], j.Seed, len(all)+1, j.Set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(want) {
+		return fmt.Sprintf("%d arrivals, the schedule has %d", len(all), len(want))
+	}
+	intended := make([]int64, len(all))
+	for i, a := range all {
+		intended[i] = a.intended
+		if a.late() < -adrift {
+			t.Errorf("request %d arrived %v early", a.rec.RequestID, time.Duration(-a.late()))
+		}
+	}
+	slices.Sort(intended)
+	for i, at := range want {
+		// A user whose answer came late sends late, and says so.
+		if intended[i] != int64(at) && (j.Phases[0].Type != "user_centric" || intended[i] < int64(at)) {
+			return fmt.Sprintf("arrival %d was intended at %v, the schedule says %v", i, time.Duration(intended[i]), at)
+		}
+	}
+	if disturbed(all) {
+		return "arrivals are late"
+	}
+	return ""
+}
+
+func inline(t *testing.T, format string, records []any) *dataset.Set {
+	t.Helper()
+	j := newJob(t, "")
+	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: records}, j.Tokenizer, 1, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// The gaps that the server sees follow the law that was asked for: at a
+// significance of 0.001 a fixed seed passes always, unless the sending itself
+// distorts them.
+func TestArrivalsAreRandomAsAsked(t *testing.T) {
+	t.Parallel()
+	const rate, n = 200, 300
+	for _, c := range []struct {
+		name  string
+		phase schema.Phase
+		cdf   func(x float64) float64 // of a gap in s
+	}{
+		{"poisson", schema.Phase{Type: "poisson", Rate: rate, Requests: n}, func(x float64) float64 { return 1 - math.Exp(-rate*x) }},
+		{"gamma", schema.Phase{Type: "gamma", Smoothness: 4, Rate: rate, Requests: n}, func(x float64) float64 { return erlang(4, 4*rate*x) }},
+	} {
+		t.Run(c.name, func(t *testing.T) { // one after the other: they are timed
+			calmly(t, func() []arrival {
+				_, all := against(t, "mock:?ttft=0s&osl=1", nil, c.phase)
+				return all
+			}, func(all []arrival) string {
+				gaps := make([]float64, len(all))
+				last := int64(0)
+				for i, a := range all {
+					gaps[i], last = float64(a.at-last)/1e9, a.at
+				}
+				slices.Sort(gaps)
+				if ks := stats.KS1(gaps, c.cdf); len(all) != n || ks.P < 0.001 {
+					return fmt.Sprintf("%d arrivals, D = %.3f, p = %.5f", len(all), ks.D, ks.P)
+				}
+				return ""
+			})
+		})
+	}
+}
+
+// erlang is the distribution function of the sum of k exponential times of mean 1:
+//
+//	1 − e^−x Σ_{i<k} x^i/i!
+func erlang(k int, x float64) float64 {
+	sum, term := 0.0, 1.0
+	for i := range k {
+		if i > 0 {
+			term *= x / float64(i)
+		}
+		sum += term
+	}
+	return 1 - math.Exp(-x)*sum
+}
+
+// In a closed loop of N there are never more than N requests under way, as the
+// server counts them, and N as soon as it has them all.
+func TestConcurrencyAsTheServerCounts(t *testing.T) {
+	t.Parallel()
+	const slots = 24
+	j, all := against(t, "mock:?ttft=200ms&osl=1", nil, schema.Phase{Type: "concurrency", Concurrency: slots, Requests: 3 * slots})
+	type edge struct {
+		at   int64
+		step int
+	}
+	var edges []edge
+	for _, a := range all {
+		edges = append(edges, edge{a.at, 1}, edge{a.first, -1})
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return int(a.at - b.at) })
+	now, most := 0, 0
+	for _, e := range edges {
+		now += e.step
+		most = max(most, now)
+	}
+	if most > slots || len(all) != 3*slots || j.result.Phases[0].Gauge.Max != slots {
+		t.Errorf("%d requests, at most %d at once as the server has it, %d as we have it; want %d", len(all), most, j.result.Phases[0].Gauge.Max, slots)
+	}
+	for _, a := range all[:slots] {
+		if a.intended != 0 {
+			t.Errorf("one of the first %d was intended at %v, not at once", slots, time.Duration(a.intended))
+		}
+	}
+}
+
+// What a cap makes wait is told as waiting: with answers that take at least
+// 40 ms and one slot, arrival i of a rate of 100/s waits for at least 30·i ms.
+func TestWaitingForASlotIsTold(t *testing.T) {
+	t.Parallel()
+	const gap, takes = 10 * time.Millisecond, 40 * time.Millisecond
+	_, all := against(t, "mock:?ttft=40ms&osl=1", nil, schema.Phase{Type: "constant", Rate: 100, Concurrency: 1, Requests: 12})
+	for i, a := range all {
+		least := float64(time.Duration(i)*(takes-gap)) / 1e6
+		if w := a.rec.AdmissionWait(); w < least {
+			t.Errorf("request %d waited %v ms for its slot, want at least %v", i, w, least)
+		}
+		if from := a.rec.LatencyFromIntended(); from < least+float64(takes)/1e6 {
+			t.Errorf("request %d took %v ms from its intended time, want at least %v", i, from, least+float64(takes)/1e6)
+		}
+	}
+}
+
+// While a server pauses, arrivals wait: what is told from the intended time is
+// what the server's log makes of it, for every request.
+func TestPauseShowsFromIntended(t *testing.T) {
+	t.Parallel()
+	const rate, n = 200, 300
+	_, all := against(t, "mock:?ttft=0s&osl=1&pause=400ms@500ms", nil, schema.Phase{Type: "constant", Rate: rate, Concurrency: 8, Requests: n})
+	var told, log, service []float64
+	for _, a := range all {
+		told = append(told, a.rec.LatencyFromIntended())
+		log = append(log, float64(a.first-a.intended)/1e6)
+		service = append(service, a.rec.Latency())
+		if told[len(told)-1] < log[len(log)-1]-float64(adrift)/1e6 {
+			t.Errorf("request %d: %v ms from its intended time, the server answered after %v", a.rec.RequestID, told[len(told)-1], log[len(log)-1])
+		}
+	}
+	for _, v := range [][]float64{told, log, service} {
+		slices.Sort(v)
+	}
+	// 80 of the 300 arrivals fall into the pause, 8 of them are sent.
+	if p90 := stats.Quantile(told, 0.9); p90 < stats.Quantile(log, 0.9)-1 || p90 < 150 {
+		t.Errorf("p90 from intended %v ms, by the server's log %v", p90, stats.Quantile(log, 0.9))
+	}
+	if s, f := stats.Quantile(service, 0.9), stats.Quantile(told, 0.9); s > f/2 {
+		t.Errorf("p90 of the service alone is %v ms, %v from intended", s, f)
+	}
+}
