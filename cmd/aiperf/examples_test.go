@@ -69,7 +69,7 @@ func shortened(t *testing.T, file string) []string {
 	case strings.Contains(text, "duration:"):
 		words = append(words[:len(words):len(words)], "--set", "duration=0.3")
 	case strings.Contains(text, "derive:"):
-		words = append(words[:len(words):len(words)], "--set", `sweep.derive.requests=4`)
+		words = append(words[:len(words):len(words)], "--set", `sweep.derive.requests="4"`)
 	case strings.Contains(text, "requests:"):
 		words = append(words[:len(words):len(words)], "--request-count", "4")
 	}
