@@ -9,8 +9,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-const rootHelp = `aiperf measures LLM inference servers and shows its work: every result
-carries a verdict on its own measurement.
+const rootHelp = `aiperf measures LLM inference servers; each result has a verdict on itself.
 
 Start with
   aiperf run examples/experiments/quickstart.cue   on the built-in server
