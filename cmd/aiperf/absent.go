@@ -5,7 +5,7 @@ package main
 var absent = []command{
 	absentCommand("plot", "every result directory has a report and tables that open in any notebook: aiperf export DIR --table metrics"),
 	absentCommand("analyze", "aiperf export DIR --table requests has every request with its stamps; --table chunks every token"),
-	absentCommand("analyze-trace", "aiperf validate mooncake-trace FILE reads it whole; the requests table of a run has the lengths"),
+	absentCommand("analyze-trace", "a run has every length: aiperf export DIR --table requests; reuse of blocks is not computed"),
 	absentCommand("synthesize", "dataset: {type: \"synthetic\", …} makes conversations while the run is prepared: aiperf config init multi-turn"),
 	absentCommand("service", "not needed: one process does the work of all services"),
 	absentCommand("proxy", "not needed: one process has no message bus"),

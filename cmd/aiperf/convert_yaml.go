@@ -162,4 +162,3 @@ func comment(s string) string {
 	}
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
-

@@ -13,6 +13,9 @@ FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when
 all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
 	flags: []switchFlag{setFlag, lenient, strict}, settings: true,
 	run: func(a *app, p *parsed) error {
+		if len(p.words) > 0 && p.words[0] == "mooncake-trace" {
+			return &usageError{"validate: mooncake-trace: AIPerf checks traces with this; that format is not read here yet", "aiperf validate FILE|DIR checks an experiment or results"}
+		}
 		file, err := onlyFile(p, "aiperf validate FILE")
 		if err != nil {
 			return err

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// in runs the program in this process and returns what it printed.
+func in(t *testing.T, words ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
+	return code, out.String(), errs.String()
+}
+
+// expandedBodies are the bodies of all cells that a source gives.
+func expandedBodies(t *testing.T, src schema.Source) []string {
+	t.Helper()
+	src.Env = func(name string) (string, bool) {
+		return "value of " + name, name == "API_KEY" || name == "AUTHORIZATION"
+	}
+	doc, err := schema.Load(src)
+	if err != nil {
+		t.Fatalf("%s: %v", src.File, err)
+	}
+	plan, err := sweep.Expand(doc)
+	if err != nil {
+		t.Fatalf("%s: %v", src.File, err)
+	}
+	var out []string
+	for _, c := range plan.Cells {
+		var b bytes.Buffer
+		if err := json.Indent(&b, c.Resolved.JSON, "", " "); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, c.Label+"\n"+c.DirName+"\n"+b.String())
+	}
+	return out
+}
+
+// What flags mean and what the file made of them means are the same cells.
+func TestConvertFlags(t *testing.T) {
+	t.Parallel()
+	for i, line := range []string{
+		"-m demo",
+		"-m demo --concurrency 4 --request-count 20 --streaming",
+		"-m a,b --model-selection-strategy random -u one:8000 two:8000",
+		"-m demo --concurrency 1,2,4 --isl 128,1024 --osl 64 --num-profile-runs 3",
+		"-m demo --request-rate 5 --benchmark-duration 30 --benchmark-grace-period inf",
+		"-m demo --request-rate 2,4 --arrival-pattern gamma --arrival-smoothness 2.5",
+		"-m demo --concurrency 8 --warmup-request-count 3 --warmup-concurrency 2",
+		"-m demo --goodput request_latency:250 inter_token_latency:10",
+		"-m demo -H A:1 -H B:two --extra-inputs ignore_eos:true temperature:0.5 nested:{\"a\":[1,2]}",
+		"-m demo --isl 100 --isl-stddev 10 --osl 20 --osl-stddev 5 --random-seed 7",
+		"-m demo --conversation-turn-mean 4 --conversation-turn-delay-mean 100 --num-sessions 12 --concurrency 3",
+		"-m demo --user-centric-rate 4 --num-users 8 --session-turns-mean 3 --request-count 40",
+		"-m demo --request-cancellation-rate 20 --request-cancellation-delay 0.5",
+		"-m demo --shared-system-prompt-length 100 --user-context-prompt-length 20 --num-dataset-entries 5",
+		"-m demo --endpoint-type embeddings --prompt-batch-size 8 --connection-reuse-strategy never",
+		"-m demo --concurrency 2,4 --request-count 8,16 --sweep-type zip",
+		"-m demo --concurrency 32 --concurrency-ramp-duration 10 --benchmark-duration 60",
+		"-m demo --tokenizer builtin --export-level summary --artifact-dir out",
+	} {
+		to := []string{"cue", "yaml"}[i%2] // loading takes a tenth of a second
+		t.Run(to+" "+line, func(t *testing.T) {
+			t.Parallel()
+			words := strings.Fields(line)
+			p, err := parseArgs(words, nil, schema.Options())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := expandedBodies(t, schema.Source{Command: "profile", Assignments: p.assigns})
+
+			file := filepath.Join(t.TempDir(), "x."+to)
+			args := slices.Concat([]string{"config", "convert", "profile"}, words, []string{"--to", to, "-o", file})
+			if code, out, errs := in(t, args...); code != 0 || out != "" {
+				t.Fatalf("exit %d, stdout %q, stderr %q", code, out, errs)
+			}
+			got := expandedBodies(t, schema.Source{Command: "profile", File: file})
+			if diff := cmp.Diff(want, got); diff != "" {
+				text, _ := os.ReadFile(file)
+				t.Errorf("-flags +file:\n%s\n%s", diff, text)
+			}
+			if code, _, errs := in(t, args...); code != exitUsage || !strings.Contains(errs, "exists already") {
+				t.Errorf("written over: exit %d, %s", code, errs)
+			}
+		})
+	}
+}
+
+// Only what was said is written, with the flag it comes from, and no secret.
+func TestConvertedText(t *testing.T) {
+	t.Parallel()
+	code, out, errs := in(t, "config", "convert", "--from-flags", "-m", "demo", "--concurrency", "1,4", "--api-key", "sk-very-secret", "--header", "Authorization:Bearer sk-very-secret")
+	want := `package experiment
+
+import "aiperf.dev/schema"
+
+schema.#Experiment & {
+	benchmark: {
+		model: "demo" // -m
+		endpoint: {
+			api_key: "${API_KEY}" // --api-key
+			headers: {
+				Authorization: "${AUTHORIZATION}" // --header
+			}
+		}
+		dataset: {
+			name: "main"
+			prompts: {
+				isl: {
+					mean: 550 // default of profile
+				}
+			}
+		}
+		profiling: {
+			requests: 10 // default of profile
+		}
+	}
+	sweep: {
+		type: "grid"
+		parameters: {
+			concurrency: [1, 4] // --concurrency
+		}
+	}
+}
+`
+	if code != 0 || out != want {
+		t.Errorf("exit %d: %s", code, cmp.Diff(want, out))
+	}
+	if strings.Contains(out+errs, "sk-very-secret") || !strings.Contains(errs, "API_KEY is a secret") {
+		t.Errorf("stderr %q", errs)
+	}
+}
+
+// A YAML file and the CUE made of it, and the YAML made of that, are the same
+// cells; the recorded files hold every form there is.
+func TestConvertFiles(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "aiperf", "config", "expand", "*.yaml"))
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	more, _ := filepath.Glob(filepath.Join("templates", "*"))
+	for i, file := range append(files, more...) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			env := func(name string) (string, bool) { return "value of " + name, name == "API_KEY" }
+			if doc, err := schema.Load(schema.Source{File: file, Env: env}); err != nil {
+				t.Skip("refused itself")
+			} else if _, err := sweep.Expand(doc); err != nil {
+				t.Skip("cannot be expanded itself")
+			}
+			want := withoutSecrets(expandedBodies(t, schema.Source{File: file}))
+			dir := t.TempDir()
+			made := filepath.Join(dir, "x.cue")
+			convertTo(t, made, file)
+			if diff := cmp.Diff(want, withoutSecrets(expandedBodies(t, schema.Source{File: made}))); diff != "" {
+				t.Errorf("cue:\n%s", diff)
+			}
+			if i%4 > 0 {
+				return
+			}
+			back := filepath.Join(dir, "x.yaml")
+			convertTo(t, back, file, "--to", "yaml")
+			if diff := cmp.Diff(want, withoutSecrets(expandedBodies(t, schema.Source{File: back}))); diff != "" {
+				t.Errorf("yaml:\n%s", diff)
+			}
+		})
+	}
+}
+
+func convertTo(t *testing.T, made, file string, more ...string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "${") { // the environment of this process does not have them
+		t.Skip("reads the environment")
+	}
+	if code, _, errs := in(t, append([]string{"config", "convert", file, "-o", made}, more...)...); code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+}
+
+func withoutSecrets(bodies []string) []string {
+	for i := range bodies {
+		bodies[i] = strings.ReplaceAll(bodies[i], "<redacted>", "")
+	}
+	return bodies
+}
+
+func TestConvertKeepsComments(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte(`# Our nightly run.
+schemaVersion: "2.0"
+x: &load {type: concurrency, requests: 5}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := in(t, "config", "convert", file); code != exitUsage || !strings.Contains(errs, "a.yaml:3:1: x: unknown field") {
+		t.Errorf("a wrong file: exit %d, %s", code, errs)
+	}
+	if err := os.WriteFile(file, []byte(`# Our nightly run.
+schemaVersion: "2.0"
+benchmark:
+  model: demo # the small one
+  endpoint:
+    # behind the proxy
+    url: http://a:1
+    apiKey: sk-very-secret
+    extra: {someKey: 1}
+  dataset: {type: synthetic, isl: 10, randomSeed: 3}
+  phases: {type: concurrency, concurrency: 2, requests: 5}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := in(t, "config", "convert", file)
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, want := range []string{"// Our nightly run.\n", `model: "demo" // the small one`, "// behind the proxy\n", `api_key: "${API_KEY}"`, "someKey: 1", "random_seed: 3"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out+errs, "sk-very-secret") {
+		t.Error("a secret was printed")
+	}
+}

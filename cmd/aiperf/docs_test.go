@@ -1,0 +1,200 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/docgen"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
+)
+
+var writeDocs = flag.Bool("docs", false, "rewrite the generated pages of docs/")
+
+// The pages of docs/ say what the catalogues say.
+func TestGeneratedDocs(t *testing.T) {
+	t.Parallel()
+	for name, make := range map[string]func(*testing.T, []byte) string{
+		"cli.md":           func(*testing.T, []byte) string { return docgen.CLI(cliCommands(catalogue()), schema.Options()) },
+		"configuration.md": configurationPage,
+		"metrics.md":       metricsPage,
+		"tables.md":        tablesPage,
+		"verdict.md":       verdictPage,
+		"exit-codes.md":    exitCodesPage,
+		"differences.md":   differencesPage,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join("..", "..", "docs", name)
+			have, err := os.ReadFile(path)
+			if err != nil && !*writeDocs {
+				t.Fatal(err)
+			}
+			want := make(t, have)
+			if *writeDocs {
+				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if string(have) != want {
+				t.Errorf("docs/%s is not what the sources say: run %s; first difference: %s", name, docgen.Command, firstDifference(string(have), want))
+			}
+		})
+	}
+}
+
+func firstDifference(have, want string) string {
+	a, b := strings.Split(have, "\n"), strings.Split(want, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return "have " + a[i] + ", want " + b[i]
+		}
+	}
+	return "one is longer"
+}
+
+// source is a file of the repository.
+func source(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func check(t *testing.T, page string, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page
+}
+
+func cliCommands(all []command) []docgen.CLICommand {
+	var out []docgen.CLICommand
+	for _, c := range all {
+		d := docgen.CLICommand{Name: c.name, Usage: c.usage, Help: c.help, Settings: c.settings, Instead: c.instead}
+		for _, f := range c.flags {
+			d.Flags = append(d.Flags, docgen.CLIFlag(struct{ Name, Short, Arg, Doc string }{f.Name, f.Short, f.Arg, f.Doc}))
+		}
+		out = append(append(out, d), cliCommands(c.subs)...)
+	}
+	return out
+}
+
+func configurationPage(t *testing.T, _ []byte) string {
+	js, err := schema.JSONSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := docgen.Configuration(js, schema.Options())
+	return check(t, page, err)
+}
+
+func metricsPage(t *testing.T, _ []byte) string {
+	tables := map[metrics.Group]string{
+		"main": "in the headline table", "hidden": "in files only", "usage": "what the server claims", "http": "where the time went on the wire",
+		"effective": "weighted by time", "active": "over the time in which something was active", "adjusted": "failures counted as infinitely slow",
+		"trust": "as the schedule saw it", "error": "of failed requests",
+	}
+	var groups []metrics.Group
+	byGroup := map[metrics.Group][]docgen.Metric{}
+	for _, m := range metrics.Catalogue() {
+		row := docgen.Metric{Tag: m.Tag, Header: m.Header, Unit: m.Unit, Table: tables[m.Group], LargerIsBetter: m.LargerIsBetter, Distribution: m.Distribution()}
+		for _, n := range []struct {
+			need metrics.Needs
+			word string
+		}{
+			{metrics.Streaming, "streaming"}, {metrics.Tokens, "an endpoint with tokens"},
+			{metrics.ClientCount, "client-side counts"}, {metrics.FailedOnly, "failed requests"},
+		} {
+			if m.Needs&n.need != 0 {
+				row.Applies = append(row.Applies, n.word)
+			}
+		}
+		if row.Table == "" {
+			t.Fatalf("group %s of %s has no heading", m.Group, m.Tag)
+		}
+		if !slices.Contains(groups, m.Group) {
+			groups = append(groups, m.Group)
+		}
+		byGroup[m.Group] = append(byGroup[m.Group], row)
+	}
+	var rows []docgen.Metric
+	for _, g := range groups {
+		rows = append(rows, byGroup[g]...)
+	}
+	page, err := docgen.Metrics(rows, source(t, "internal/metrics/catalogue.go"))
+	return check(t, page, err)
+}
+
+func tablesPage(t *testing.T, _ []byte) string {
+	var tables []docgen.Table
+	for _, name := range sinks.TableNames() {
+		fields, err := sinks.Columns(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := docgen.Table{Name: name}
+		for _, f := range fields {
+			table.Columns = append(table.Columns, docgen.Column{Name: f.Name, Type: f.Kind.String(), Unit: f.Unit, Null: f.Null})
+		}
+		tables = append(tables, table)
+	}
+	page, err := docgen.Tables(tables)
+	return check(t, page, err)
+}
+
+func verdictPage(t *testing.T, have []byte) string {
+	page, err := docgen.Fill(have, "checks", docgen.Checks(runner.Describe()))
+	return check(t, string(page), err)
+}
+
+func exitCodesPage(t *testing.T, have []byte) string {
+	codes, err := docgen.ExitCodes(source(t, "cmd/aiperf/main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := docgen.Fill(have, "codes", codes)
+	return check(t, string(page), err)
+}
+
+func differencesPage(t *testing.T, page []byte) string {
+	for _, m := range []struct{ file, variable, head string }{
+		{"schema/differences_test.go", "fileDifferences", "recorded file"},
+		{"schema/differences_test.go", "flagDifferences", "flag"},
+		{"schema/differences_test.go", "lineDifferences", "recorded command line"},
+		{"schema/differences_test.go", "mistakeDifferences", "recorded mistake"},
+		{"schema/pathdifferences_test.go", "pathDifferences", "field"},
+	} {
+		rows, err := docgen.Differences(source(t, m.file), m.variable, m.head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page, err = docgen.Fill(page, m.variable, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := docgen.Fill(page, "commands", docgen.Absent(cliCommands(absent)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var env []docgen.Variable
+	for _, v := range envVars {
+		d := docgen.Variable{Name: v.name, Default: v.def, Why: v.why}
+		if v.path != "" {
+			d.Sets = v.path
+		}
+		env = append(env, d)
+	}
+	page, err = docgen.Fill(page, "variables", docgen.Variables(env))
+	return check(t, string(page), err)
+}

@@ -1,0 +1,37 @@
+package docgen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+)
+
+// ExitCodes are the constants exit… of a Go file with the comments behind them,
+// as a table.
+func ExitCodes(src []byte) (string, error) {
+	f, err := parser.ParseFile(token.NewFileSet(), "main.go", src, parser.ParseComments)
+	if err != nil {
+		return "", err
+	}
+	var rows [][]string
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "exit") || len(spec.Values) != 1 {
+			return true
+		}
+		if v, ok := spec.Values[0].(*ast.BasicLit); ok {
+			doc := "success"
+			if spec.Comment != nil {
+				doc = strings.TrimSpace(spec.Comment.Text())
+			}
+			rows = append(rows, []string{v.Value, doc})
+		}
+		return true
+	})
+	if len(rows) < 2 {
+		return "", fmt.Errorf("no exit codes in the source")
+	}
+	return table([]string{"code", "meaning"}, rows), nil
+}

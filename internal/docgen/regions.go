@@ -1,0 +1,35 @@
+package docgen
+
+// Checks is the table of what a verdict rests on: rows of id and meaning.
+func Checks(rows [][2]string) string {
+	var out [][]string
+	for _, r := range rows {
+		out = append(out, []string{code(r[0]), r[1]})
+	}
+	return table([]string{"check", "what is looked at"}, out)
+}
+
+// Absent is the table of commands that are not here.
+func Absent(commands []CLICommand) string {
+	var out [][]string
+	for _, c := range commands {
+		out = append(out, []string{code("aiperf " + c.Name), c.Instead})
+	}
+	return table([]string{"command", "use instead"}, out)
+}
+
+// Variable is an environment variable of AIPerf's.
+type Variable struct{ Name, Default, Sets, Why string }
+
+// Variables is the table of those that could change results.
+func Variables(vars []Variable) string {
+	var out [][]string
+	for _, v := range vars {
+		here := "refused: " + v.Why
+		if v.Sets != "" {
+			here = "honoured: sets " + code(v.Sets)
+		}
+		out = append(out, []string{code(v.Name), here})
+	}
+	return table([]string{"variable", "here"}, out)
+}

@@ -1,0 +1,64 @@
+package docgen
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Column is a row of docs/tables.md.
+type Column struct {
+	Name, Type, Unit string
+	Null             bool
+}
+
+// Table is a table of a result directory.
+type Table struct {
+	Name    string
+	Columns []Column
+}
+
+// Tables is docs/tables.md. A column without a sentence is an error, so that
+// none is added in silence.
+func Tables(tables []Table) (string, error) {
+	var b strings.Builder
+	b.WriteString(Mark("sinks/columns.go and internal/docgen/columns.go"))
+	b.WriteString("# Tables\n\n" +
+		"Each table is a file in the result directory, as Parquet, Arrow and CSV as far as `tables.formats` says. A null is a\n" +
+		"value that was not measured or does not apply; it is never 0 and never NaN. Columns ending in `_ns` count nanoseconds on\n" +
+		"the monotonic clock since the run began. Every axis of the sweep is a column `axis_NAME`; `axis_concurrency`,\n" +
+		"`axis_request_rate`, `axis_isl` and `axis_osl` are always there. A column keeps its meaning within a schema version, which\n" +
+		"stands in the file's metadata.\n\n")
+	for _, t := range tables {
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, rowOf[t.Name])
+		if rowOf[t.Name] == "" {
+			return "", fmt.Errorf("table %s: say in internal/docgen/columns.go what a row is", t.Name)
+		}
+		var rows [][]string
+		for _, c := range t.Columns {
+			doc := columnDoc(t.Name, c.Name)
+			if doc == "" {
+				return "", fmt.Errorf("column %s.%s: say in internal/docgen/columns.go what it is", t.Name, c.Name)
+			}
+			null := ""
+			if c.Null {
+				null = "yes"
+			}
+			rows = append(rows, []string{code(c.Name), c.Type, c.Unit, null, doc})
+		}
+		b.WriteString(table([]string{"column", "type", "unit", "null", "what it is"}, rows))
+	}
+	return b.String(), nil
+}
+
+func columnDoc(table, column string) string {
+	if d := columns[table+"."+column]; d != "" {
+		return d
+	}
+	if d := columns[column]; d != "" {
+		return d
+	}
+	if axis, ok := strings.CutPrefix(column, "axis_"); ok {
+		return "value of " + axis + " in this cell"
+	}
+	return ""
+}
