@@ -70,6 +70,9 @@ type Snapshot struct {
 	Waiting string
 }
 
+// Interrupted is the reason of a run that was told to end.
+const Interrupted = stopInterrupted
+
 // Result is what the phases did.
 type Result struct {
 	Phases []PhaseResult

@@ -403,13 +403,14 @@ func (p *phase) dispatch(r *request, intended, now int64, opening bool) {
 	if opening {
 		p.held.enter(now)
 	}
-	if since, ok := p.occupy(r, opening, now); ok && opening {
-		intended = since
+	granted := p.occupy(r, opening, now)
+	if p.gate != nil && opening {
+		intended, granted = granted, now // the slot is the arrival: how late it was taken is the turnaround
 	}
 	if !opening && r.last() {
 		p.open--
 	}
-	r.id, r.intended, r.admitted = e.requests, intended, now
+	r.id, r.intended, r.admitted = e.requests, intended, min(max(intended, granted), now)
 	e.requests++
 	if e.timeout > 0 {
 		r.x.Deadline = later(now, e.timeout)
@@ -430,27 +431,26 @@ func (p *phase) dispatch(r *request, intended, now int64, opening bool) {
 	}
 }
 
-// occupy takes r's slots. In a closed loop it tells since when the slot that
-// was waited for is free.
-func (p *phase) occupy(r *request, opening bool, now int64) (since int64, ok bool) {
-	var session, prefill int64
-	if opening {
-		session = p.sessions.take(now)
+// occupy takes r's slots and tells since when they are all free: an arrival
+// that found them free was admitted when it was due, however late it is sent.
+// In a closed loop it is since when the slot that was waited for is free.
+func (p *phase) occupy(r *request, opening bool, now int64) (since int64) {
+	since = math.MinInt64
+	take := func(l *limit) {
+		free := l.take(now)
+		if l.on && (p.gate == nil || !opening || p.gate == l) {
+			since = max(since, free)
+		}
 	}
-	wire := p.wire.take(now)
+	if opening {
+		take(&p.sessions)
+	}
+	take(&p.wire)
 	if p.countsPrefill {
 		r.prefilling = true
-		prefill = p.prefill.take(now)
+		take(&p.prefill)
 	}
-	switch p.gate {
-	case nil:
-		return 0, false
-	case &p.sessions:
-		return session, true
-	case &p.wire:
-		return wire, true
-	}
-	return prefill, true
+	return since
 }
 
 // settle cancels what outlived its grace, and notices the end.

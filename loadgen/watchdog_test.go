@@ -171,3 +171,42 @@ func TestPreflightSaysTheNumbers(t *testing.T) {
 		t.Errorf("Run with 50,000,000 slots: %v; want the numbers that do not fit", err)
 	}
 }
+
+// A client that stands still for 50 ms sends late, and that is its own fault:
+// what was due meanwhile had its slot in time. With a cap the wait for the slot
+// is the cap's, and only the rest is the client's.
+func TestLatenessIsNotAdmissionWait(t *testing.T) {
+	t.Parallel()
+	stall := func(w *world) map[time.Duration]func(*driver) {
+		return map[time.Duration]func(*driver){15 * msec: func(*driver) { w.now = int64(65 * msec) }}
+	}
+	spans := func(out outcome) (waits, late []float64) {
+		for _, r := range out.records {
+			waits, late = append(waits, r.AdmissionWait()), append(late, r.DispatchLateness())
+		}
+		return waits, late
+	}
+	for _, c := range []struct {
+		name        string
+		concurrency int
+		waits, late []float64
+	}{
+		// Due at 10, 20, …; all but the first are sent at 65 ms.
+		{"no cap", 0, []float64{0, 0, 0, 0}, []float64{0, 45, 35, 25}},
+		// Slots are free from 0 and, after 1 ms answers, from 11 ms on.
+		{"a cap that does not bind", 9, []float64{0, 0, 0, 0}, []float64{0, 45, 35, 25}},
+		// The second waits for nothing and is late; its answer, at 66 ms, makes
+		// room for the third, which was due at 30 ms, and so on.
+		{"one at a time", 1, []float64{0, 0, 36, 27}, []float64{0, 45, 0, 0}},
+	} {
+		w := &world{latency: fixedLatency(msec)}
+		w.at = stall(w)
+		waits, late := spans(w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 4, Concurrency: c.concurrency})))
+		if diff := cmp.Diff(c.waits, waits); diff != "" {
+			t.Errorf("%s: admission waits in ms (-want +got):\n%s", c.name, diff)
+		}
+		if diff := cmp.Diff(c.late, late); diff != "" {
+			t.Errorf("%s: dispatch lateness in ms (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

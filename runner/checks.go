@@ -112,7 +112,7 @@ var checks = []Check{
 			if !ok {
 				return Reading{}, false
 			}
-			return Reading{Value: diff, Warn: 0.02 + slack, Fail: max(0.1, 0.02+slack),
+			return Reading{Value: diff, Warn: 0.02 + slack, Fail: 0.1 + slack,
 				Detail: fmt.Sprintf("in flight and throughput × latency differ by %s", percent(diff)),
 				Try:    "more requests per run; if it stays, report it as a bug"}, true
 		})},

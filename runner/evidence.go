@@ -53,7 +53,7 @@ type PhaseEvidence struct {
 }
 
 // residence is one request's time in the system, ns since T0.
-type residence struct{ sent, end int64 }
+type residence struct{ intended, sent, end int64 }
 
 // newEvidence prepares for the phases of res; warmups count for nothing.
 func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
@@ -126,7 +126,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	p.Lateness = appendFinite(p.Lateness, r.DispatchLateness())
 	p.Wait = appendFinite(p.Wait, r.AdmissionWait())
 	if r.Sent != record.None && r.End != record.None {
-		p.lives = append(p.lives, residence{r.Sent, r.End})
+		p.lives = append(p.lives, residence{r.Intended, r.Sent, r.End})
 		if !r.Failed() {
 			p.answered = append(p.answered, answered{r.Intended, r.Sent, float64(r.End-r.Sent) / 1e6})
 		}
@@ -211,24 +211,29 @@ func appendFinite(s []float64, v float64) []float64 {
 }
 
 // littles compares the gauge with throughput × residence over the steady
-// window: N = X·R. ok is false when there is no such window.
+// window: N = X·R. ok is false when there is no such window. slack is what may
+// be missing: one request's share of the window, and the client's own time
+// between an answer and the next request, in which the gauge counts a slot that
+// no request holds; how large that may be is turnaround's question.
 func (p *PhaseEvidence) littles() (diff, slack float64, ok bool) {
 	g := p.Result.Gauge
 	span := float64(g.SteadyEnd - g.SteadyStart)
 	if g.SteadyStart == record.None || span <= 0 || !(g.SteadyMean > 0) {
 		return 0, 0, false
 	}
-	var inSystem, residence float64
+	var residence, own float64
 	var ended int
 	for _, r := range p.lives {
 		if r.end > g.SteadyStart && r.end <= g.SteadyEnd {
 			ended++
 			residence += float64(r.end - r.sent)
+			own += float64(max(0, r.sent-r.intended))
 		}
 	}
 	if ended == 0 {
 		return 0, 0, false
 	}
-	inSystem = residence / span // = (ended / span) × (residence / ended)
-	return math.Abs(g.SteadyMean-inSystem) / g.SteadyMean, residence / float64(ended) / span, true
+	inSystem := residence / span // = (ended / span) × (residence / ended)
+	slack = residence/float64(ended)/span + own/(own+residence)
+	return math.Abs(g.SteadyMean-inSystem) / g.SteadyMean, slack, true
 }

@@ -132,9 +132,12 @@ func (res *Result) ExitCode() int {
 	if res.Finished != nil {
 		return res.Finished.ExitCode
 	}
-	failed, ran := 0, 0
+	failed, ran, gaveUp := 0, 0, 0
 	for _, o := range res.Outcomes {
 		ran++
+		if rep := res.Reports[o.Run.ID]; rep != nil && rep.gaveUp() {
+			gaveUp++
+		}
 		if o.Err != "" {
 			failed++
 		}
@@ -142,7 +145,7 @@ func (res *Result) ExitCode() int {
 	switch {
 	case res.Interrupted:
 		return 130
-	case ran == 0 || failed == ran:
+	case ran == 0 || failed == ran || gaveUp > 0:
 		return 1
 	case res.Verdict == Invalid:
 		return 4

@@ -98,8 +98,11 @@ func (r *runner) judge(rep *RunReport, e *Evidence) {
 func outcome(run sweep.Run, rep *RunReport, summaries []metrics.Summary) sweep.Outcome {
 	sent, ok, failed, cancelled := rep.totals()
 	o := sweep.Outcome{Run: run, Summaries: summaries, Verdict: rep.Verdict, Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
-	if rep.AllFailed {
+	switch {
+	case rep.AllFailed:
 		o.Err = fmt.Sprintf("every request failed, first: %s", rep.FirstError)
+	case rep.gaveUp():
+		o.Err = rep.Cancelled
 	}
 	return o
 }

@@ -112,6 +112,11 @@ func opt(v float64) *float64 {
 	return &v
 }
 
+// gaveUp tells whether the run ended itself because too many requests failed.
+func (r *RunReport) gaveUp() bool {
+	return r.Cancelled != "" && r.Cancelled != loadgen.Interrupted
+}
+
 // window is where the profiling phases of the run begin and end; ok is false
 // when there was none.
 func (r *RunReport) window() (start, end int64, ok bool) {

@@ -136,7 +136,7 @@ func TestOfferedRateByChance(t *testing.T) {
 	} {
 		p := &PhaseEvidence{Result: loadgen.PhaseResult{Rate: 20, Random: true, Dispersion: c.dispersion}}
 		for range 200 {
-			p.lives = append(p.lives, residence{int64(c.expected / 20 * 1e9), 0})
+			p.lives = append(p.lives, residence{0, int64(c.expected / 20 * 1e9), 0})
 		}
 		r, ok := offeredRate(p)
 		if !ok || r.verdict() != c.want {

@@ -90,7 +90,7 @@ func (res *Result) single(r *sinks.Report) {
 	}
 	for _, f := range rep.Findings {
 		if f.Check == "dispatch_lateness" {
-			r.Client += fmt.Sprintf(" · lag p99 %.2g ms", f.Value)
+			r.Client += fmt.Sprintf(" · lag p99 %.3g ms", f.Value)
 		}
 		if f.Check == "headroom" {
 			r.Client += fmt.Sprintf(" · headroom %.2g×", f.Value)
