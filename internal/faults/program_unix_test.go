@@ -235,7 +235,7 @@ func TestRefusedAtStart(t *testing.T) {
 	p := start(t, t.TempDir(), nil, profiling(url, "--concurrency", "2", "--request-count", "6")...)
 	p.exit(1)
 	artifacts(t, p.dir)
-	if out := p.stdout.String() + p.stderr.String(); !strings.Contains(out, "connection refused") || !strings.Contains(out, s.Addr()) {
+	if out := flat(p.stdout.String() + p.stderr.String()); !strings.Contains(out, "connection refused") || !strings.Contains(out, s.Addr()) {
 		t.Errorf("said:\n%s", out)
 	}
 }
