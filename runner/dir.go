@@ -64,10 +64,32 @@ func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir
 	if d.journal, d.events, err = openJournal(dir); err != nil {
 		return nil, errors.Join(err, d.lock.Close())
 	}
-	if m, err := ReadManifest(dir); err == nil && !m.Interrupted {
+	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.events) {
 		d.finished = &m
+		return d, nil
 	}
-	return d, nil
+	return d, removeTemporaries(dir)
+}
+
+// allDone tells whether no run failed: failed runs are tried again on resume.
+func allDone(events []event) bool {
+	for _, e := range progress(events) {
+		if e.Event != "done" {
+			return false
+		}
+	}
+	return true
+}
+
+// removeTemporaries deletes files that a killed process was writing. The
+// directory is locked, so nobody is at it now.
+func removeTemporaries(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), ".tmp") {
+			return err
+		}
+		return os.Remove(path)
+	})
 }
 
 // clearResults removes the finished results that a manifest lists, and nothing

@@ -68,7 +68,7 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 // removeJournals deletes the streams that the tables now hold, unless a later
 // process will need them to complete the plan.
 func (r *runner) removeJournals() error {
-	if r.result.partial() {
+	if r.result.partial() || len(r.result.Reports) < len(r.result.Outcomes) {
 		return nil
 	}
 	var errs []error

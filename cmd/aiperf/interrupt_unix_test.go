@@ -193,7 +193,7 @@ benchmark:
   endpoint: {url: "mock:?ttft=1h", type: chat, streaming: true}
   tokenizer: {name: builtin}
   dataset: {type: synthetic, entries: 4, isl: 8, osl: 4}
-  phases: {type: concurrency, concurrency: 2, requests: 4, grace_period: 3600}
+  phases: {type: concurrency, concurrency: 2, duration: 2h, grace_period: 1h}
 `
 
 // TestSecondInterruptStopsAtOnce: the first waits for answers that take an
