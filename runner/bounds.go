@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -149,13 +150,20 @@ func (n notices) lines() []string {
 	return out
 }
 
+// boundNotices tells the percentile whose ends are furthest apart; the others
+// stand in the run's report.
 func (p *PhaseEvidence) boundNotices() []Notice {
-	var out []Notice
-	for _, b := range p.Bounds() {
-		out = append(out, Notice{"bounded." + b.Metric, fmt.Sprintf("%s %s lies between %s and %s: several chunks came in one read, so their stamps are bounds",
-			b.Metric, b.Stat, ms(b.Low), ms(b.High)), b.High/math.Max(b.Low, b.High/1000) - 1})
+	all := p.Bounds()
+	if len(all) == 0 {
+		return nil
 	}
-	return out
+	gap := func(b Bound) float64 { return (b.High - b.Low) / b.High }
+	b := slices.MaxFunc(all, func(a, b Bound) int { return cmp.Compare(gap(a), gap(b)) })
+	text := fmt.Sprintf("%s %s lies between %s and %s: several chunks came in one read, so their stamps are bounds", b.Metric, b.Stat, ms(b.Low), ms(b.High))
+	if len(all) > 1 {
+		text += fmt.Sprintf(" (and %d more percentiles: bounds in run.json)", len(all)-1)
+	}
+	return []Notice{{"bounded", text, gap(b)}}
 }
 
 // intendedNotices say in words when p99 as the schedule saw it differs from p99
