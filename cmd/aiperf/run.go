@@ -157,6 +157,10 @@ func unused(dir string) string {
 
 // measureError gives an error of the runner its exit code and hint.
 func measureError(err error) error {
+	var refused *runner.RefusedError
+	if errors.As(err, &refused) {
+		return &usageError{refused.Message, refused.Hint}
+	}
 	var dir *runner.DirError
 	if errors.As(err, &dir) {
 		message := dir.Error()
