@@ -12,7 +12,7 @@ func configCommand() command {
 		help: `aiperf config init [TEMPLATE] prints a commented experiment to start from.
 aiperf config validate FILE checks a file.
 aiperf config expand FILE lists the variations of its sweep.
-aiperf config convert FILE|COMMAND makes a file of flags, or CUE of AIPerf's YAML.
+aiperf config convert FILE|COMMAND makes a file of flags, or CUE of YAML.
 
   aiperf config init > my.cue
   aiperf config init --list

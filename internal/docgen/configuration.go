@@ -16,12 +16,13 @@ type jsonSchema struct {
 	root, defs map[string]any
 	flags      map[string][]string // "Definition.field" → flags
 	unbuilt    map[string]bool
+	words      map[string]string // defaults among words, which JSON Schema has lost
 }
 
 // Configuration is docs/configuration.md: a section for every object of an
 // experiment, a row for every field.
 func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
-	s := jsonSchema{flags: map[string][]string{}, unbuilt: map[string]bool{}}
+	s := jsonSchema{flags: map[string][]string{}, unbuilt: map[string]bool{}, words: map[string]string{}}
 	if err := json.Unmarshal(schemaJSON, &s.root); err != nil {
 		return "", err
 	}
@@ -35,6 +36,9 @@ func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
 			return "", fmt.Errorf("--%s: no field %s in the JSON Schema", o.Names[0], o.Path)
 		}
 		s.flags[key] = append(s.flags[key], "--"+o.Names[0])
+		if len(o.Enum) > 0 && o.Do == "" && o.Default != "" {
+			s.words[key] = strconv.Quote(o.Default)
+		}
 		if o.Unsupported && o.At == "" {
 			s.unbuilt[key] = true
 		}
@@ -88,6 +92,8 @@ func (s *jsonSchema) section(name string, def map[string]any) string {
 			value = code(string(js))
 		} else if required[key] {
 			value = "required"
+		} else {
+			value = code(s.words[name+"."+key])
 		}
 		rows = append(rows, []string{code(key), typ, value, codes(slices.Compact(slices.Sorted(slices.Values(s.flags[name+"."+key])))), doc})
 	}
