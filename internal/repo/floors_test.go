@@ -42,7 +42,7 @@ var floors = map[string][]string{
 	"loadgen/endpoint":      {"internal/record", "loadgen/dataset", "schema"},
 	"loadgen/transport":     {"internal/record"},
 	"loadgen":               {"schema", "internal/record", "internal/seed", "internal/stats", "loadgen/dataset", "loadgen/endpoint", "loadgen/tokenizer", "loadgen/transport"},
-	"sweep":                 {"schema", "internal/metrics", "internal/stats", "internal/seed", "internal/qmc"},
+	"sweep":                 {"schema", "internal/metrics", "internal/stats", "internal/seed", "internal/pcg", "internal/qmc"},
 	"sinks":                 {"schema", "sweep", "internal/atomicfile", "internal/metrics", "internal/record", "internal/stats", "internal/telemetry"},
 	"runner":                {"*"},
 	"cmd/aiperf":            {"*"},
