@@ -88,9 +88,11 @@ var checks = []Check{
 				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + ms(h.P999) + " late", Try: try},
 				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + ms(h.Longest), Try: try})
 		}},
-	{ID: "throttling", Unit: "ratio", Doc: "share of cgroup periods throttled, and of the machine's time stolen by other guests",
+	{ID: "throttling", Unit: "ratio", Doc: "share of cgroup periods throttled, of the machine's time stolen by other guests, of its cores' time that threads of this process waited for one",
 		Read: func(e *Evidence) []Reading {
+			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
 			return finite(
+				Reading{Value: delay, Warn: 0.01, Fail: 0.05, Detail: "threads waited for a core for " + percent(delay) + " of the time of all", Try: "a machine that does nothing else"},
 				Reading{Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Throttled) + " of the cgroup's periods were throttled", Try: "raise the CPU limit of the container"},
 				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
 		}},
