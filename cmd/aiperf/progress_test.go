@@ -43,7 +43,7 @@ func (t *terminal) Write(b []byte) (int, error) {
 		case m[2] == "A":
 			n, _ := strconv.Atoi(m[1])
 			n -= t.rows(t.lines[row]) - 1 // to the first row of this line
-			for n > 0 && row > 0 { // rows of the screen, not lines
+			for n > 0 && row > 0 {        // rows of the screen, not lines
 				row--
 				n -= t.rows(t.lines[row])
 			}
