@@ -169,8 +169,7 @@ func (r *runner) all(issue, hard context.Context) error {
 // stop tells whether no further run may begin, and why.
 func (r *runner) stop(issue context.Context) bool {
 	if issue.Err() != nil {
-		r.result.Interrupted = true
-		r.result.Stopped = fmt.Sprintf("interrupted (%v)", context.Cause(issue))
+		r.interrupted(issue)
 		return true
 	}
 	if b := r.plan.Experiment.Budget; b != nil {
@@ -182,6 +181,12 @@ func (r *runner) stop(issue context.Context) bool {
 		}
 	}
 	return r.result.Stopped != ""
+}
+
+// interrupted notes that a signal ended the plan.
+func (r *runner) interrupted(issue context.Context) {
+	r.result.Interrupted = true
+	r.result.Stopped = fmt.Sprintf("interrupted (%v)", context.Cause(issue))
 }
 
 func (r *runner) abort(run sweep.Run) bool {
@@ -229,6 +234,10 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*
 		if errors.As(err, &lost) {
 			return nil, err
 		}
+		if issue.Err() != nil { // before its first request: not a failure of the run
+			r.interrupted(issue)
+			return nil, r.note(event{Event: "interrupted", Run: run.ID, Attempt: attempt})
+		}
 		r.keep(nil, sweep.Outcome{Run: run, Err: err.Error()})
 		return nil, errors.Join(err, r.note(event{Event: "failed", Run: run.ID, Attempt: attempt, Error: err.Error()}))
 	}
@@ -236,6 +245,9 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*
 	done := event{Event: "done", Run: run.ID, Attempt: attempt, Dir: run.Dir, Records: outcome.Records}
 	if report.Cancelled != "" {
 		done.Event = "interrupted" // kept, shown as partial, measured again on resume
+		if issue.Err() != nil {
+			r.interrupted(issue)
+		}
 	} else if done.SHA256, err = r.seal(run); err != nil {
 		return report, &lostError{err}
 	}

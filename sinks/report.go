@@ -53,6 +53,7 @@ func (r *Report) WriteConsole(w io.Writer) error {
 	b.WriteByte('\n')
 	if r.Full != nil {
 		r.single(&b)
+		r.gates(&b)
 	} else {
 		r.matrix(&b)
 	}

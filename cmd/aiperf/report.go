@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sweep"
@@ -14,10 +16,30 @@ func (a *app) report(res *runner.Result, asJSON bool) error {
 	if res.Finished != nil {
 		return a.reportFinished(res, asJSON)
 	}
-	if asJSON {
+	why := res.NothingMeasured()
+	if why != nil {
+		a.complain(why.Message, hintFor(why.Message, res.Plan))
+		fmt.Fprintf(a.Err, "nothing was measured; what was tried is in %s/\n", res.Dir)
+	}
+	a.allFailed(res)
+	switch {
+	case asJSON:
 		return a.writeDoc(describeResult(res))
+	case why != nil:
+		return nil
 	}
 	return res.Report().WriteConsole(a.Out)
+}
+
+// hintFor is what to try when no run of a plan could be measured.
+func hintFor(message string, plan *sweep.Plan) string {
+	switch url := strings.Join(plan.Cells[0].Resolved.Benchmark.Endpoint.URLs, ", "); {
+	case strings.Contains(message, "cannot reach"):
+		return "is the server running at " + url + "? try the command against the built-in one: --url mock:"
+	case strings.Contains(message, "descriptor") || strings.Contains(message, "ports"):
+		return "fewer connections at once (concurrency), or a higher limit (ulimit -n)"
+	}
+	return ""
 }
 
 // reportFinished says again what a finished directory holds.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -81,6 +82,9 @@ func (a *app) measure(command, file string, p *parsed) error {
 		return a.dryRun(doc, plan, asJSON)
 	}
 	if err := supported(doc); err != nil {
+		return err
+	}
+	if err := inputs(doc, plan, file); err != nil {
 		return err
 	}
 	opt, err := a.options(command, file, doc, plan, p)
@@ -208,9 +212,9 @@ func commandLine(command string, args []string, opts []schema.Option) string {
 		name, _, glued := strings.Cut(w, "=")
 		switch {
 		case hide:
-			w, hide = "***", false
+			w, hide = "<redacted>", false
 		case secret[name] && glued:
-			w = name + "=***"
+			w = name + "=<redacted>"
 		case secret[name]:
 			hide = true
 		}
@@ -219,9 +223,14 @@ func commandLine(command string, args []string, opts []schema.Option) string {
 	return strings.Join(out, " ")
 }
 
-// quote makes a word that a shell reads back as it was.
+// quote makes a word that a shell reads back as it was. As AIPerf shows command
+// lines, names of flags and numbers stand plain and all else in quotes.
 func quote(w string) string {
-	if w != "" && !strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]{}~`!#") {
+	if name, value, glued := strings.Cut(w, "="); glued && strings.HasPrefix(name, "--") {
+		return name + "=" + quote(value)
+	}
+	_, err := strconv.ParseFloat(w, 64)
+	if err == nil || len(w) > 1 && w[0] == '-' && !strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]{}~`!#") {
 		return w
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
