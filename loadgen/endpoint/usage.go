@@ -39,8 +39,7 @@ func readUsage(s *scanner) (Usage, error) {
 	unsaid := claim{record.None, 1 << 10}
 	prompt, completion, total, reasoning, cached := unsaid, unsaid, unsaid, unsaid, unsaid
 	apart := int64(0)
-	var entry func(key []byte) error
-	entry = func(key []byte) error {
+	entry := func(key []byte) error {
 		if s.peek() == '{' {
 			return s.object(func(key []byte) error {
 				v, err := s.integer()
