@@ -28,6 +28,12 @@ func (r *Report) WriteMarkdown(path string) error {
 			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail), cellText(d.Try))
 		}
 	}
+	if len(r.Notices) > 0 {
+		b.WriteString("\n## Notes\n\n")
+		for _, n := range r.Notices {
+			fmt.Fprintf(&b, "- %s\n", clip(n, 500))
+		}
+	}
 	fmt.Fprintf(&b, "\nPlan `%s`. Tables: requests, chunks, runs, cells, metrics, checks.\n", r.Plan.Hash)
 	return atomicfile.Write(path, []byte(b.String()))
 }

@@ -96,7 +96,11 @@ func (r *Report) head(b *strings.Builder) {
 	}
 }
 
-const maxDoubts = 6
+// What a screen holds; summary.md has all.
+const (
+	maxDoubts  = 5
+	maxNotices = 2
+)
 
 // problems are errors and notices.
 func (r *Report) problems(b *strings.Builder) {
@@ -109,7 +113,11 @@ func (r *Report) problems(b *strings.Builder) {
 		}
 		wrapped(b, fmt.Sprintf("  %s× %s: ", grouped(float64(e.Count)), e.Kind), clip(e.Message, 200))
 	}
-	for _, n := range r.Notices {
+	for i, n := range r.Notices {
+		if i == maxNotices {
+			fmt.Fprintf(b, "note: %d more in summary.md\n", len(r.Notices)-maxNotices)
+			break
+		}
 		wrapped(b, "note: ", n)
 	}
 }
