@@ -85,7 +85,13 @@ func flagActions() []flagRow {
 		{"pattern", pattern},
 		{"smoothness", plainFlag},
 		{"rate", plainFlag},
-		{"requests", plainFlag},
+		{"requests", func(o Option, at Origin, words []string) ([]Assignment, error) {
+			if strings.HasPrefix(o.Path, phasePath) {
+				return o.assign(at, words) // a measured phase of no requests is a mistake
+			}
+			return unlessZero(o, at, words)
+		}},
+		{"unless_zero", unlessZero},
 		{"sessions", plainFlag},
 		{"sweep_type", plainFlag},
 		{"cache_bust", plainFlag},
@@ -116,11 +122,15 @@ func flagActions() []flagRow {
 		{"telemetry", gpuTelemetry},
 		{"metrics", func(o Option, at Origin, words []string) ([]Assignment, error) {
 			urls := []any{}
+			var dropped []string
 			for _, w := range splitWords(words, ",") {
-				if strings.Contains(w, ":") { // a word without scheme or port is no address, as in AIPerf
+				if strings.Contains(w, ":") {
 					urls = append(urls, metricsURL(w))
+				} else {
+					dropped = append(dropped, w) // no address, and left out by AIPerf; settleSpared says so
 				}
 			}
+			at.Text = strings.Join(dropped, " ")
 			return set(at, o.Path, urls), nil
 		}},
 		{"off", func(o Option, at Origin, words []string) ([]Assignment, error) { return set(at, o.Path, false), nil }},
@@ -162,6 +172,15 @@ const communicationPath = "benchmark.runtime.communication"
 // plainFlag sets the flag's own path: the schema names an action only because
 // other flags change what this one means.
 func plainFlag(o Option, at Origin, words []string) ([]Assignment, error) { return o.assign(at, words) }
+
+// unlessZero sets nothing for 0: that many is none.
+func unlessZero(o Option, at Origin, words []string) ([]Assignment, error) {
+	out, err := o.assign(at, words)
+	if len(out) == 1 && out[0].Value == int64(0) {
+		return nil, err
+	}
+	return out, err
+}
 
 // with sets the flag's path and one more.
 func with(o Option, at Origin, words []string, path string, v any) ([]Assignment, error) {

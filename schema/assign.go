@@ -37,10 +37,15 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 	case n.kind == list:
 		return d.member(n, parent, last, v, a)
 	case v.kind == object:
-		lowerValue(last, v)
-		// The endpoint and maps with the user's own keys are laid over what
-		// is there; a distribution is replaced.
-		if old := n.get(last); old != nil && old.kind == object && (last == "endpoint" || d.index.at(a.Path).has(isFree)) {
+		lowerValue(a.Path, v)
+		// The endpoint, maps with the user's own keys and what has a label are
+		// laid over what is there; a distribution is replaced.
+		over := a.Path == endpointPath || d.index.at(a.Path).has(isFree)
+		if !over && a.Origin.Source != "file" && d.index.at(a.Path).has(isObject) {
+			_, over = v.take("label")
+			over = over && !d.index.at(a.Path).has(isShape)
+		}
+		if old := n.get(last); old != nil && old.kind == object && over {
 			merge(old, v)
 			return nil
 		}
@@ -56,10 +61,14 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 	return nil
 }
 
-// lowerValue gives an object that an axis or --set puts at a field the form
+const endpointPath = "benchmark.endpoint"
+
+// lowerValue gives an object that an axis or --set puts at a path the form
 // lowering gives the same object in a file.
-func lowerValue(name string, v *node) {
-	if name == "endpoint" {
+func lowerValue(path string, v *node) {
+	if parent, _ := cut(path); parent == "benchmark.datasets" {
+		lowerDataset(v)
+	} else if path == endpointPath {
 		lowerEndpoint(v)
 	}
 }
@@ -158,7 +167,7 @@ func (d *Document) member(n *node, path, name string, v *node, a Assignment) Err
 	}
 	if path == "benchmark.datasets" {
 		v.take("label") // only endpoints keep theirs
-		lowerDataset(v)
+		lowerValue(a.Path, v)
 	}
 	merge(m, v)
 	return nil

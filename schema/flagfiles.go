@@ -91,18 +91,30 @@ func rateSeries(o Option, at Origin, words []string) ([]Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, bad := readFile(w)
+	v, err := seriesFile(w)
+	return set(at, o.Path, v), err
+}
+
+// seriesFile reads a rate over time from JSON: a list of points, or an object
+// with one.
+func seriesFile(name string) (map[string]any, error) {
+	text, bad := readFile(name)
 	if bad != nil {
-		return nil, usage{bad[0].Error(), ""}
+		return nil, usage{name + ": " + bad[0].Message, ""}
 	}
 	v, err := jsonValue(string(text))
 	if err != nil {
-		return nil, usage{w + ": not JSON: " + err.Error(), ""}
+		return nil, usage{name + ": not JSON: " + err.Error(), ""}
 	}
-	if list, ok := v.([]any); ok {
-		v = map[string]any{"points": list}
+	switch v := v.(type) {
+	case []any:
+		return map[string]any{"points": v}, nil
+	case map[string]any:
+		if v["points"] != nil {
+			return v, nil
+		}
 	}
-	return set(at, o.Path, v), nil
+	return nil, usage{name + ": holds no list of points", "such as [{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 60, \"qps\": 10}]"}
 }
 
 var sequencePair = regexp.MustCompile(`^\(?\s*([\d.]+)(?:\|([\d.]+))?\s*,\s*([\d.]+)(?:\|([\d.]+))?\s*\)?\s*:\s*([\d.]+)$`)

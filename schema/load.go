@@ -41,6 +41,8 @@ type Document struct {
 	block       *node    // the sweep block
 	first       *cell    // the cell without a point, when it could be resolved
 	warnings    []string
+	idle        []string // flags that were warned of as having no effect
+	recipe      string   // name of a recipe that searches
 	unsupported Errors
 }
 
@@ -120,9 +122,7 @@ func (d *Document) prepare(root *node) Errors {
 	bad := l.lower(root)
 	d.written = l.written
 	bad = append(bad, d.index.unknownFields(root)...)
-	for _, e := range d.setPaths() {
-		bad = append(bad, e)
-	}
+	bad = append(bad, d.setPaths()...)
 	bad = append(bad, d.setSweep(root)...)
 	bad = append(bad, d.takeAxes(root)...)
 	for _, a := range d.axes {
@@ -153,12 +153,7 @@ func (d *Document) unknownInValues(root *node, a axisNodes) (bad Errors) {
 		}
 		c := v.clone()
 		c.take("label")
-		last := a.path[strings.LastIndexByte(a.path, '.')+1:]
-		if last == "endpoint" {
-			lowerEndpoint(c)
-		} else if strings.HasPrefix(a.path, "benchmark.datasets.") && l.has(isObject) {
-			lowerDataset(c)
-		}
+		lowerValue(a.path, c)
 		d.index.unknown(root, c, l, def, a.path, &bad)
 	}
 	return bad

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -123,6 +124,60 @@ func TestSweep(t *testing.T) {
 	names, err := d.Names(point)
 	if err != nil || names["concurrency"] != int64(4) || names["isl"] != int64(128) || names["osl"] != int64(128) || names["duration"] != 120.0 {
 		t.Errorf("names %v %v", names, err)
+	}
+}
+
+// An axis of labelled prompts is laid over the common ones; a distribution in
+// it replaces the one there, and the label is no part of the body.
+func TestLabelledPrompts(t *testing.T) {
+	t.Parallel()
+	d := mustLoad(t, "prompts.yaml", strings.Replace(good, "isl: 512", "prompts: {isl: 512, osl: 9, batch_size: 3}", 1)+`sweep:
+  parameters:
+    dataset.prompts: [{label: chat, isl: 128, osl: 32}, {label: code, isl: {mean: 64, stddev: 3}}]
+`)
+	a := d.Sweep().Axes[0]
+	if a.Path != "benchmark.datasets.default.prompts" || fmt.Sprint(a.Labels) != "[chat code]" {
+		t.Fatalf("axis %s %s", a.Path, a.Labels)
+	}
+	chat := resolved(t, d, Assignment{Path: a.Path, Value: a.Values[0]})
+	if p := chat.Benchmark.Datasets[0].Prompts; *p.ISL.Value != 128 || *p.OSL.Value != 32 || p.BatchSize != 3 || bytes.Contains(chat.JSON, []byte("chat\"}")) {
+		t.Errorf("%s", chat.JSON)
+	}
+	code := resolved(t, d, Assignment{Path: a.Path, Value: a.Values[1]})
+	if p := code.Benchmark.Datasets[0].Prompts; *p.ISL.Mean != 64 || *p.ISL.StdDev != 3 || *p.OSL.Value != 9 {
+		t.Errorf("%s", code.JSON)
+	}
+}
+
+// A rate over time comes from the file or from a file of points, and its times
+// rise.
+func TestRateSeries(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "points.json")
+	if err := os.WriteFile(file, []byte(`[{"time_s": 0, "qps": 1}, {"time_s": 9, "qps": 3}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := func(series string) string {
+		return "benchmark:\n  model: m\n  endpoint: {url: \"mock:\"}\n  dataset: {isl: 8}\n  phases: {type: poisson, duration: 5, rate_series: " + series + "}\n"
+	}
+	d := mustLoad(t, "r.yaml", text("{path: "+strconv.Quote(file)+"}"))
+	if s := resolved(t, d).Benchmark.Phases[0].RateSeries; len(s) != 2 || s[1] != (RatePoint{TimeS: 9, QPS: 3}) {
+		t.Errorf("points %v", s)
+	}
+	for series, want := range map[string]string{
+		"{}":                   "needs path or points",
+		"{path: nothere.json}": "nothere.json: no such file",
+		"[{time_s: 0, qps: 1}, {time_s: 0, qps: 2}]":                                "points.1.time_s: 0 does not come after 0",
+		"{points: [{time_s: 0, qps: 1}, {time_s: 5, qps: 2}, {time_s: 3, qps: 2}]}": "points.2.time_s: 3 does not come after 5",
+		"{path: a, points: [{time_s: 0, qps: 1}, {time_s: 1, qps: 2}]}":             "cannot be combined with path",
+	} {
+		name := filepath.Join(t.TempDir(), "bad.yaml")
+		if err := os.WriteFile(name, []byte(text(series)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(Source{File: name, Command: "run"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", series, err, want)
+		}
 	}
 }
 

@@ -131,6 +131,7 @@ func (l *lowerer) body(b *node, part bool) {
 	lowerModels(b)
 	l.datasets(b, part)
 	lowerPhases(b, part)
+	l.rateSeries(b.get("phases"))
 	lowerEndpoint(b.get("endpoint"))
 }
 
@@ -258,6 +259,31 @@ func lowerPeaks(n *node) {
 		}
 		out.put("distribution", shape)
 		peaks.items[i] = out
+	}
+}
+
+// rateSeries reads the points that a file holds.
+func (l *lowerer) rateSeries(phases *node) {
+	if phases == nil {
+		return
+	}
+	for i, p := range phases.items {
+		series := p.get("rate_series")
+		if series == nil || series.kind != object || series.get("points") != nil {
+			continue
+		}
+		where := fmt.Sprintf("benchmark.phases.%d.rate_series", i)
+		path, given := series.take("path")
+		if !given {
+			l.bad = append(l.bad, mistake(series.origin, where, "needs path or points", "such as [{time_s: 0, qps: 1}, {time_s: 60, qps: 10}]")...)
+			continue
+		}
+		v, err := seriesFile(path.value.text())
+		if err != nil {
+			l.fail(&path, where+".path", err.Error(), hintOf(err))
+			continue
+		}
+		series.put("points", fromPlain(v["points"], path.origin))
 	}
 }
 

@@ -43,7 +43,8 @@ func (d *Document) without(a axisNodes, parts []string) []*node {
 		if v.kind != object {
 			return a.values
 		}
-		v = d.lowered(a.path, v)
+		v = v.clone()
+		lowerValue(a.path, v)
 		found = v.remove(parts) || found
 		if !slices.ContainsFunc(kept, func(k *node) bool { return sameButLabel(k, v) }) {
 			kept = append(kept, v)
@@ -56,16 +57,6 @@ func (d *Document) without(a axisNodes, parts []string) []*node {
 		return nil
 	}
 	return kept
-}
-
-// lowered is a copy of a value of an axis in the form that paths speak of.
-func (d *Document) lowered(path string, v *node) *node {
-	c := v.clone()
-	if _, l := d.index.resolve(path); strings.HasPrefix(path, "benchmark.datasets.") && l.has(isObject) {
-		lowerDataset(c)
-	}
-	lowerValue(path[strings.LastIndexByte(path, '.')+1:], c)
-	return c
 }
 
 // remove takes the field at parts out of n, and objects that it leaves empty.

@@ -71,6 +71,15 @@ var rules = []rule{
 			seen[fold(p.Name)] = i
 		}
 	}},
+	{"a rate over time goes forward", func(b *Benchmark, found func(path, message, hint string)) {
+		for i, p := range b.Phases {
+			for k := 1; k < len(p.RateSeries); k++ {
+				if last, now := p.RateSeries[k-1].TimeS, p.RateSeries[k].TimeS; !(now > last) {
+					found(phase(i, "rate_series.points."+strconv.Itoa(k)+".time_s"), fmt.Sprintf("%g does not come after %g", now, last), "points stand in the order of their times")
+				}
+			}
+		}
+	}},
 	{"the first phase has nothing to follow", func(b *Benchmark, found func(path, message, hint string)) {
 		if len(b.Phases) > 0 && b.Phases[0].Seamless {
 			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")

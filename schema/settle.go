@@ -24,9 +24,11 @@ func (d *Document) settleFlags(root *node) Errors {
 		d.settleWarmup(root, w)
 	}
 	d.settleDataset(root)
+	recipe := d.settleRecipe(root)
 	d.settleSweep(root)
 	d.settleLogging(root)
-	bad := d.contradictions(root)
+	d.settleSpared(root)
+	bad := append(recipe, d.contradictions(root)...)
 	return append(bad, d.fixedAxes(root)...)
 }
 
@@ -185,7 +187,7 @@ func (d *Document) settleSweep(root *node) {
 	root.take("sweep")
 	seen := map[string]bool{}
 	for _, a := range d.src.Assignments {
-		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] {
+		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !contains(d.idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
 			d.warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
@@ -198,6 +200,25 @@ func (d *Document) settleLogging(root *node) {
 		if a.Path == "benchmark.logging.level" && a.Origin.Source == "flag" && strings.HasPrefix(a.Origin.Where, "-v") ||
 			a.Path == "benchmark.logging.level" && (a.Origin.Where == "--verbose" || a.Origin.Where == "--extra-verbose") {
 			root.at("benchmark.logging").put("level", fromPlain(a.Value, a.Origin))
+		}
+	}
+}
+
+// settleSpared names what flags say and nobody hears: words that are no
+// addresses, and settings of pictures and sounds of which none is sent.
+func (d *Document) settleSpared(root *node) {
+	if a := d.flag("benchmark.server_metrics.urls"); a != nil && a.Origin.Text != "" {
+		d.warn(fmt.Sprintf("%s: %s is no address and is left out; write host:port", a.Origin.Where, a.Origin.Text))
+	}
+	for _, kind := range []string{"images", "audio"} {
+		if count := root.at(datasetPath + "." + kind + ".batch_size"); count != nil && numberOf(count.value) > 0 {
+			continue
+		}
+		for _, a := range d.src.Assignments {
+			if a.Origin.Source == "flag" && strings.HasPrefix(a.Path, datasetPath+"."+kind+".") && !strings.HasSuffix(a.Path, ".batch_size") {
+				d.idle = append(d.idle, a.Origin.Where)
+				d.warn(a.Origin.Where + " has no effect without " + kind + " (--" + strings.TrimSuffix(kind, "s") + "-batch-size)")
+			}
 		}
 	}
 }
@@ -245,7 +266,7 @@ func (d *Document) profileDefaults(root *node) {
 			continue
 		}
 		bounds++
-		if name != "duration" && ds.get("entries") == nil && !fixed {
+		if name != "duration" && ds.get("entries") == nil && !fixed && numberOf(n.value) >= 1 {
 			fill(ds, "entries", n.value, "as many as "+name)
 		}
 	}

@@ -105,7 +105,10 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	s := &d.sweep
 	s.Block = block
 	s.Type, _ = block["type"].(string)
-	if s.Type == "" && len(d.axes) > 0 {
+	switch {
+	case d.recipe != "":
+		s.Type = "adaptive_search"
+	case s.Type == "" && len(d.axes) > 0:
 		s.Type = "grid"
 	}
 	s.IterationOrder, _ = block["iteration_order"].(string)

@@ -16,7 +16,7 @@ func (d *Document) findUnsupported() {
 		if strings.HasPrefix(at.Where, "-") {
 			by = at.Where // a flag is named once, whatever it sets
 		}
-		if said[by] {
+		if said[by] || contains(d.idle, by) {
 			return
 		}
 		said[by] = true
