@@ -18,7 +18,7 @@ func (a *app) report(res *runner.Result, asJSON bool) error {
 	}
 	why := res.NothingMeasured()
 	if why != nil {
-		a.complain(why.Message, hintFor(why.Message, res.Plan))
+		a.complain(why.Message, hintFor(why.Message))
 		fmt.Fprintf(a.Err, "nothing was measured; what was tried is in %s/\n", res.Dir)
 	}
 	a.allFailed(res)
@@ -32,10 +32,10 @@ func (a *app) report(res *runner.Result, asJSON bool) error {
 }
 
 // hintFor is what to try when no run of a plan could be measured.
-func hintFor(message string, plan *sweep.Plan) string {
-	switch url := strings.Join(plan.Cells[0].Resolved.Benchmark.Endpoint.URLs, ", "); {
+func hintFor(message string) string {
+	switch {
 	case strings.Contains(message, "cannot reach"):
-		return "is the server running at " + url + "? try the command against the built-in one: --url mock:"
+		return "is the server running there? try the command against the built-in one: --url mock:"
 	case strings.Contains(message, "descriptor") || strings.Contains(message, "ports"):
 		return "fewer connections at once (concurrency), or a higher limit (ulimit -n)"
 	}
