@@ -13,7 +13,8 @@ import (
 // writeAggregates writes AIPerf's files over trials and cells, where AIPerf
 // puts them: aggregate/ for several runs of one cell, aggregate/<cell>/ (or
 // <cell>/aggregate/ when trials are independent) for the cells of a sweep, and
-// sweep_aggregate/ beside them. A cell of one run has no aggregate.
+// sweep_aggregate/ beside them. A cell of one run has its aggregate too, as in
+// AIPerf; a single run has none.
 func (r *runner) writeAggregates() error {
 	swept := len(r.plan.Axes) > 0 || len(r.plan.Cells) > 1
 	if !swept && r.plan.Trials < 2 {
@@ -22,7 +23,7 @@ func (r *runner) writeAggregates() error {
 	for i := range r.result.Results.Cells {
 		c := r.result.Results.Cells[i].Cell
 		a := r.aggregate(c, swept)
-		if len(a.Runs) == 0 || r.plan.Trials < 2 {
+		if len(a.Runs) == 0 {
 			continue
 		}
 		dir := filepath.Join(r.dir.path, "aggregate")

@@ -21,11 +21,14 @@ type details struct {
 }
 
 // openDetails prepares the files that m asks for, nil when it asks for none.
-func openDetails(m *measurement, dir string, clock record.Clock) (*details, error) {
+func (r *runner) openDetails(m *measurement, dir string, clock record.Clock) (*details, error) {
 	a := m.bench.Artifacts
 	want := sinks.DetailOptions{Raw: a.Raw, Outputs: a.Outputs || a.Raw, Trace: a.Trace && len(a.Records) > 0}
 	if !want.Any() {
 		return nil, nil
+	}
+	if s := secretsOf(r.plan); len(s) > 0 {
+		want.Mask = s.mask
 	}
 	info := &sinks.RunInfo{T0: clock.Wall(0)}
 	for _, p := range m.bench.Phases {

@@ -107,7 +107,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	}
 	who := newInquirer(&m.bench.Endpoint, how)
 	before := who.ask(issue)
-	kept, err := openDetails(m, filepath.Dir(path), out.clock)
+	kept, err := r.openDetails(m, filepath.Dir(path), out.clock)
 	if err != nil {
 		return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
 	}

@@ -47,12 +47,16 @@ type Details struct {
 	outputs *fragments
 	trace   *os.File
 	traceTo *bufio.Writer
+	mask    func(string) string
 	rows    int64
 	err     error // the first that a Keep met
 }
 
 // DetailOptions says which of the files are wanted.
-type DetailOptions struct{ Raw, Outputs, Trace bool }
+type DetailOptions struct {
+	Raw, Outputs, Trace bool
+	Mask                func(string) string // hides secrets in what is written; nil when there are none
+}
 
 // Any tells whether one is.
 func (o DetailOptions) Any() bool { return o.Raw || o.Outputs || o.Trace }
@@ -67,7 +71,7 @@ func NewDetails(dir, prefix string, want DetailOptions, info *RunInfo) (*Details
 	if err != nil {
 		return nil, err
 	}
-	d := &Details{dir: dir, names: names, lines: newRecordWriter(info, nil)}
+	d := &Details{dir: dir, names: names, lines: newRecordWriter(info, nil), mask: want.Mask}
 	if want.Raw {
 		d.raw, err = createArtifact(dir, names.Raw)
 	}
@@ -103,6 +107,11 @@ func (d *Details) Render(r *record.Record, x *Exchange) any {
 	}
 	if d.trace != nil {
 		out.trace = traceLine(x)
+	}
+	if d.mask != nil {
+		for _, text := range []*[]byte{&out.raw, &out.output, &out.trace} {
+			*text = []byte(d.mask(string(*text)))
+		}
 	}
 	return out
 }

@@ -59,6 +59,9 @@ func (c InputConfig) said(shown, all object) object {
 	paths := alwaysSaid()
 	if c.Flags {
 		paths = append(paths, saidByFlags()...)
+		if a, ok := shown.get("artifacts").(object); ok && a.get("raw") != nil {
+			paths = append(paths, "artifacts.records") // one flag sets both
+		}
 	}
 	for _, p := range paths {
 		shown = copied(shown, all, strings.Split(p, "."))

@@ -45,7 +45,7 @@ func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	b = append(b, `,"metrics":{`...)
 	first := true
 	for _, v := range metrics.PerRecord(r) {
-		if w.tags != nil && !w.tags[v.Tag] {
+		if w.tags != nil && !w.tags[v.Tag] || summaryOnly(v.Tag) {
 			continue
 		}
 		if !first {
@@ -63,6 +63,11 @@ func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	}
 	w.buf = append(b, "}\n"...)
 	return w.buf
+}
+
+// summaryOnly are metrics that AIPerf has in its summary and not in its records.
+func summaryOnly(tag string) bool {
+	return tag == "credit_to_start_latency" || tag == "effective_latency"
 }
 
 func metricValue(b []byte, v metrics.Value) []byte {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/sinks"
 )
 
 var checksCommand = command{
@@ -46,19 +47,44 @@ var checksCommand = command{
 	},
 }
 
-// validateResults checks every file of a finished directory.
+// validateResults checks a finished directory, ours or AIPerf's: that no file
+// has changed, and that every summary follows from its records.
 func (a *app) validateResults(dir string) error {
-	m, err := runner.ReadManifest(dir)
+	runs, err := sinks.RecheckDirs(dir)
 	if err != nil {
+		return err
+	}
+	m, err := runner.ReadManifest(dir)
+	ours := err == nil
+	if !ours && len(runs) == 0 {
 		return &usageError{dir + ": no finished results there", "results without a manifest are not finished: aiperf run … --resume"}
 	}
-	bad := m.Verify(dir)
-	for _, b := range bad {
-		fmt.Fprintln(a.Err, dir+"/"+b)
+	bad := 0
+	if ours {
+		for _, b := range m.Verify(dir) {
+			bad++
+			fmt.Fprintln(a.Err, dir+"/"+b)
+		}
 	}
-	if len(bad) > 0 {
+	checked := 0
+	for _, run := range runs {
+		c, err := sinks.RecheckProfile(run)
+		if err != nil {
+			return &usageError{err.Error(), "the file is damaged or no export of AIPerf's"}
+		}
+		checked += c.Checked
+		for _, b := range c.Bad {
+			bad++
+			fmt.Fprintf(a.Err, "%s: %s\n", run, b)
+		}
+	}
+	if bad > 0 {
 		return exit(exitFailed)
 	}
-	fmt.Fprintf(a.Out, "%s: %d files as written; %s\n", dir, len(m.Files), m.Verdict)
+	said := fmt.Sprintf("%s recomputed from the records of %s", count(checked, "value"), count(len(runs), "run"))
+	if ours {
+		said = fmt.Sprintf("%d files as written; %s; %s", len(m.Files), m.Verdict, said)
+	}
+	fmt.Fprintf(a.Out, "%s: %s\n", dir, said)
 	return nil
 }
