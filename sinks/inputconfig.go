@@ -124,7 +124,10 @@ func copied(to, from object, path []string) object {
 	if !ok {
 		return to
 	}
-	mine, _ := to.get(key).(object)
+	mine, there := to.get(key).(object)
+	if !there && path[len(path)-1] == "stddev" {
+		return to // of a distribution that nobody gave
+	}
 	return to.set(key, copied(mine, sub, path[1:]))
 }
 
