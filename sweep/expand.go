@@ -57,6 +57,9 @@ func Expand(doc Document) (*Plan, error) {
 // addCells resolves the points that stay. The mistakes of all cells are
 // gathered, each said once.
 func (p *Plan) addCells(doc Document, x *expressions, all []point) error {
+	if err := probe(doc, x, all); err != nil {
+		return err
+	}
 	var found mistakes
 	for i := range all {
 		pt := &all[i]
@@ -79,6 +82,47 @@ func (p *Plan) addCells(doc Document, x *expressions, all []point) error {
 		p.Cells = append(p.Cells, c)
 	}
 	return found.err()
+}
+
+// probed is the size of a matrix that is looked at along its axes first.
+const probed = 50
+
+// probe resolves the points that differ from the first one on a single axis.
+// Most mistakes are in one value, so a large matrix with one is refused after
+// as many cells as it has values, not after their product.
+func probe(doc Document, x *expressions, all []point) error {
+	if len(all) < probed || doc.Sweep().Design != nil {
+		return nil
+	}
+	var found mistakes
+	for i := range all {
+		if found.full() {
+			break
+		}
+		pt := all[i] // apply changes it
+		if !besides(all[0].values, pt.values) {
+			continue
+		}
+		keep, err := x.apply(doc, &pt)
+		if err == nil && keep {
+			_, err = doc.Resolve(pt.set)
+		}
+		if err != nil {
+			found.add(err)
+		}
+	}
+	return found.err()
+}
+
+// besides tells whether two points differ on one axis at most.
+func besides(a, b []Value) bool {
+	n := 0
+	for k := range a {
+		if a[k].Label != b[k].Label {
+			n++
+		}
+	}
+	return n <= 1
 }
 
 func newCell(doc Document, pt *point, index int) (*Cell, error) {

@@ -361,3 +361,25 @@ func TestDirectoriesAreUniqueAndSafe(t *testing.T) {
 		t.Errorf("scenario directories %q, %q", s.Cells[0].DirName, s.Cells[1].DirName)
 	}
 }
+
+// A large matrix with one wrong value is refused after a look along its axes.
+func TestMistakesAreFoundAlongTheAxes(t *testing.T) {
+	t.Parallel()
+	values := make([]any, 60)
+	for i := range values {
+		values[i] = i
+	}
+	d := grid(1, axis("benchmark.a", "a", values...), axis("benchmark.b", "b", values...))
+	d.refuse = func(point []schema.Assignment) error {
+		if point[1].Value == int64(57) || point[1].Value == 57 {
+			return &schema.Error{Path: "b", Message: "57 is refused"}
+		}
+		return nil
+	}
+	if got := mistake(t, d); !strings.Contains(got, "57 is refused") {
+		t.Error(got)
+	}
+	if d.resolved > 2*len(values) {
+		t.Errorf("%d cells were resolved for %d values", d.resolved, 2*len(values))
+	}
+}

@@ -75,7 +75,7 @@ func printPlan(w io.Writer, plan *sweep.Plan) {
 	if len(plan.Axes) > 0 {
 		var axes []string
 		for _, x := range plan.Axes {
-			axes = append(axes, x.Name+" "+strings.Join(x.Labels, ", "))
+			axes = append(axes, x.Name+" "+someOf(x.Labels))
 		}
 		line := strings.Join(axes, " · ")
 		if plan.Where != "" {
@@ -91,6 +91,15 @@ func printPlan(w io.Writer, plan *sweep.Plan) {
 	}
 	printTwoAt(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
 	printTwoAt(w, "lock", "sha256:"+plan.Hash, 8)
+}
+
+// someOf names a few values, and counts the rest: a sampled axis has thousands.
+func someOf(labels []string) string {
+	const most = 24
+	if len(labels) <= most {
+		return strings.Join(labels, ", ")
+	}
+	return fmt.Sprintf("%s … (%d values)", strings.Join(labels[:most/2], ", "), len(labels))
 }
 
 // size is "18 cells × 5 trials".
