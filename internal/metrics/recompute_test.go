@@ -292,7 +292,7 @@ func TestContextOverflow(t *testing.T) {
 // and their percentiles to one part in 4096.
 func TestLevelsOfManyStretches(t *testing.T) {
 	t.Parallel()
-	const n = 300_000
+	const n = 60_000
 	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: n * msec}})
 	for i := range int64(n) {
 		r := record.New()
