@@ -93,7 +93,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	out := &measured{clock: record.NewClock()}
 	journal, err := sinks.NewJournal(path, r.journalMeta(m.run, out.clock))
 	if err != nil {
-		return nil, err
+		return nil, &lostError{err}
 	}
 	how := transportConfig(m, out.clock)
 	client, err := transport.Open(how)

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -33,7 +35,7 @@ func (a *app) load(command, file string, p *parsed) (*schema.Document, error) {
 		return nil, err
 	}
 	if err := checkVerdictIDs(doc.Envelope()); err != nil {
-		return nil, err
+		return nil, located(doc, err)
 	}
 	return doc, a.effects(command, doc, p)
 }
@@ -65,14 +67,18 @@ func checkVerdictIDs(e schema.Experiment) error {
 	for _, id := range ids {
 		known[id] = true
 	}
-	for id := range e.Verdict {
+	var bad schema.Errors
+	for _, id := range slices.Sorted(maps.Keys(e.Verdict)) {
 		if !known[id] {
 			hint := "aiperf checks --list names them"
 			if s := schema.Suggest(id, ids); s != "" {
 				hint = "did you mean " + s + "?"
 			}
-			return &usageError{"verdict." + id + ": unknown check", hint}
+			bad = append(bad, &schema.Error{Path: "verdict." + id, Message: "unknown check", Hint: hint})
 		}
+	}
+	if len(bad) > 0 {
+		return bad
 	}
 	return nil
 }
@@ -85,11 +91,11 @@ func (a *app) expand(command, file string, p *parsed) (*schema.Document, *sweep.
 	}
 	plan, err := sweep.Expand(doc)
 	if err != nil {
-		return nil, nil, asUsage(err)
+		return nil, nil, located(doc, asUsage(err))
 	}
 	a.warn(plan.Warnings...)
 	if err := plan.CompileGates(metrics.Tags()); err != nil {
-		return nil, nil, asUsage(err)
+		return nil, nil, located(doc, asUsage(err))
 	}
 	return doc, plan, nil
 }
@@ -123,10 +129,11 @@ func fileError(e *fs.PathError) error {
 
 // onlyFile is the one positional argument of commands that take an experiment.
 func onlyFile(p *parsed, usage string) (string, error) {
-	switch len(p.words) {
-	case 1:
+	switch {
+	case len(p.words) > 1:
+	case len(p.words) == 1 && p.words[0] != "":
 		return p.words[0], nil
-	case 0:
+	default:
 		return "", &usageError{"which experiment?", usage}
 	}
 	return "", &usageError{"one experiment at a time, got " + strings.Join(p.words, " "), "write FILE before flags that take several values"}

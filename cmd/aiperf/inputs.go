@@ -34,18 +34,3 @@ func inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 	}
 	return nil
 }
-
-// placeOf is where the leaf name was given value, "" if nobody did.
-func placeOf(s schema.Said, name, value string) string {
-	if s.Name == name && s.Value == value {
-		return s.Origin.Where
-	}
-	for _, below := range [][]schema.Said{s.Fields, s.Items} {
-		for _, x := range below {
-			if at := placeOf(x, name, value); at != "" {
-				return at
-			}
-		}
-	}
-	return ""
-}

@@ -131,6 +131,8 @@ func resultDir(command string, plan *sweep.Plan, p *parsed) (string, error) {
 	named := slices.ContainsFunc(p.assigns, func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
 	dir := plan.Cells[0].Resolved.Benchmark.Artifacts.Dir
 	switch {
+	case named && dir == "":
+		return "", &usageError{"--artifact-dir: empty", "name a directory"}
 	case named || command == "run" && dir != "artifacts":
 		return dir, nil
 	case command == "profile":
