@@ -2,8 +2,10 @@
 // (Parquet, Arrow, CSV, JSON, JSONL, Markdown, the console). A sink belongs to
 // one goroutine. NaN and Inf never reach a file: absent means absent.
 //
-// The steps: while a run goes on, a Journal keeps its records. When it has
-// ended, WriteProfile makes AIPerf's files from journal and summary. When all
+// The steps: while a run goes on, a Journal keeps its records, and Details what
+// they leave out if that is asked for. When it has ended, Profile.Write makes
+// AIPerf's files from journal and summary; RecheckProfile recomputes such
+// files, and Differences says where they are not AIPerf's. When all
 // runs have ended, WriteTables folds their journals into the tables, and
 // WriteAggregate and WriteSweep write what the trials and cells say together.
 // Every column of every table is declared once, in columns.go; all formats
