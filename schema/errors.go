@@ -39,14 +39,6 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// orNil is e as an error; no mistakes are no error.
-func (e Errors) orNil() error {
-	if len(e) == 0 {
-		return nil
-	}
-	return e
-}
-
 // sorted puts unknown keys first and drops mistakes said before.
 func (e Errors) sorted() Errors {
 	out := make(Errors, 0, len(e))

@@ -183,7 +183,11 @@ func differencesPage(t *testing.T, page []byte) string {
 			t.Fatal(err)
 		}
 	}
-	page, err := docgen.Fill(page, "commands", docgen.Absent(cliCommands(absent)))
+	page, err := docgen.Fill(page, "artifacts", docgen.Artifacts(sinks.Differences()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err = docgen.Fill(page, "commands", docgen.Absent(cliCommands(absent)))
 	if err != nil {
 		t.Fatal(err)
 	}

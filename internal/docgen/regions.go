@@ -1,5 +1,7 @@
 package docgen
 
+import "aiperf.dev/aiperf/sinks"
+
 // Checks is the table of what a verdict rests on: rows of id and meaning.
 func Checks(rows [][2]string) string {
 	var out [][]string
@@ -32,4 +34,13 @@ func Variables(vars []Variable) string {
 		out = append(out, []string{code(v.Name), here})
 	}
 	return table([]string{"variable", "here"}, out)
+}
+
+// Artifacts is the table of what a run's files say otherwise than AIPerf's.
+func Artifacts(ds []sinks.Difference) string {
+	var out [][]string
+	for _, d := range ds {
+		out = append(out, []string{string(d.Kind), code(d.What), d.Why})
+	}
+	return table([]string{"kind", "metric, key or file", "why"}, out)
 }
