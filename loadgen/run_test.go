@@ -366,8 +366,10 @@ func TestRunWithoutServer(t *testing.T) {
 func TestRunEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, nil)
-	first := schema.Phase{Name: "first", Kind: "profiling", Type: "concurrency", Concurrency: 150, PrefillConcurrency: 100, Duration: schema.Seconds(0.2),
-		Cancellation: &schema.Cancellation{Rate: 20}}
+	first := schema.Phase{
+		Name: "first", Kind: "profiling", Type: "concurrency", Concurrency: 150, PrefillConcurrency: 100, Duration: schema.Seconds(0.2),
+		Cancellation: &schema.Cancellation{Rate: 20},
+	}
 	second := schema.Phase{Name: "second", Kind: "profiling", Type: "gamma", Rate: 3000, Smoothness: 0.5, Concurrency: 20, OnCap: "skip", Duration: schema.Seconds(0.2), Seamless: true}
 	r := newRig(t, s, first, second)
 	res := r.run(t, bg, bg)

@@ -41,12 +41,18 @@ func TestScheduleByHand(t *testing.T) {
 		{"burst", schema.Phase{Type: "concurrency", Concurrency: 3}, millis(0, 0, 0)},
 		{"burst without limits", schema.Phase{Type: "concurrency"}, millis(0)},
 		{"burst, linear ramp", schema.Phase{Type: "concurrency", Concurrency: 4, ConcurrencyRamp: ramp(3, "linear")}, millis(0, 1000, 2000, 3000)},
-		{"burst, exponential ramp", schema.Phase{Type: "concurrency", Concurrency: 5, ConcurrencyRamp: ramp(4, "exponential")},
-			millis(0, 2000, 2828.427125, 3464.101615)},
+		{
+			"burst, exponential ramp",
+			schema.Phase{Type: "concurrency", Concurrency: 5, ConcurrencyRamp: ramp(4, "exponential")},
+			millis(0, 2000, 2828.427125, 3464.101615),
+		},
 		// 10/s over 0.4 s: 2.5/s, then from 0.1 s on 4.375, 6.25, 8.125 and 10/s.
 		// Λ(0.1..0.4) = 0.25, 0.6875, 1.3125, 2.125.
-		{"constant, linear rate ramp", schema.Phase{Type: "constant", Rate: 10, RateRamp: ramp(0.4, "linear")},
-			millis(250, 384.615385, 487.5, 587.5)},
+		{
+			"constant, linear rate ramp",
+			schema.Phase{Type: "constant", Rate: 10, RateRamp: ramp(0.4, "linear")},
+			millis(250, 384.615385, 487.5, 587.5),
+		},
 	} {
 		got := Schedule(c.phase, 1, 4)
 		if !cmp.Equal(got, c.want) {
@@ -151,8 +157,13 @@ func TestScheduleOfUsersByHand(t *testing.T) {
 		starts = append(starts, start{at, turns})
 	}
 	want := []start{
-		{0, 4}, {500 * msec, 3}, {1000 * msec, 2}, {1500 * msec, 1},
-		{3500 * msec, 4}, {5000 * msec, 4}, {6500 * msec, 4},
+		{0, 4},
+		{500 * msec, 3},
+		{1000 * msec, 2},
+		{1500 * msec, 1},
+		{3500 * msec, 4},
+		{5000 * msec, 4},
+		{6500 * msec, 4},
 	}
 	if diff := cmp.Diff(want, starts); diff != "" {
 		t.Errorf("users (-want +got):\n%s", diff)

@@ -145,8 +145,10 @@ func (d *resultDir) checkPlan(plan *sweep.Plan) error {
 	}
 	plan.Adopt(old)
 	if now := plan.Lock(); old.PlanHash != now.PlanHash {
-		return &DirError{Dir: d.path, Message: "the plan is not the one that was begun here", Lines: sweep.Diff(old, now),
-			Hint: "run it in another --artifact-dir"}
+		return &DirError{
+			Dir: d.path, Message: "the plan is not the one that was begun here", Lines: sweep.Diff(old, now),
+			Hint: "run it in another --artifact-dir",
+		}
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ type planCheck struct {
 }
 
 var planChecks = []planCheck{
-	{ID: "runs", Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
+	{
+		ID: "runs", Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
 		Read: func(e *PlanEvidence) []Reading {
 			if e.Trials < 2 && len(e.Cells) < 2 {
 				return nil // one run claims no interval
@@ -44,11 +45,15 @@ var planChecks = []planCheck{
 			if math.IsInf(fewest, 1) {
 				return nil
 			}
-			return []Reading{{Value: fewest, Warn: 3, Fail: never, Below: true,
+			return []Reading{{
+				Value: fewest, Warn: 3, Fail: never, Below: true,
 				Detail: fmt.Sprintf("cell %s has %.0f good runs; an interval needs 3", at, fewest),
-				Try:    "multi_run: {num_runs: 5} (--num-profile-runs 5)"}}
-		}},
-	{ID: "interval", Unit: "ratio", Doc: "half-width of the interval over trials against the mean, widest of the metrics that gates, SLOs or the ranking use",
+				Try:    "multi_run: {num_runs: 5} (--num-profile-runs 5)",
+			}}
+		},
+	},
+	{
+		ID: "interval", Unit: "ratio", Doc: "half-width of the interval over trials against the mean, widest of the metrics that gates, SLOs or the ranking use",
 		Read: func(e *PlanEvidence) []Reading {
 			var out []Reading
 			for _, c := range e.Cells {
@@ -57,14 +62,18 @@ var planChecks = []planCheck{
 						continue
 					}
 					v := math.Abs((est.High - est.Low) / 2 / est.Mean)
-					out = append(out, Reading{Value: v, Warn: 0.05, Fail: 0.2,
+					out = append(out, Reading{
+						Value: v, Warn: 0.05, Fail: 0.2,
 						Detail: fmt.Sprintf("%s at %s is known to ± %s only", key, c.Label, percent(v)),
-						Try:    "more trials (multi_run.num_runs), longer runs, or a quieter machine"})
+						Try:    "more trials (multi_run.num_runs), longer runs, or a quieter machine",
+					})
 				}
 			}
 			return widest(out)
-		}},
-	{ID: "drift", Unit: "ratio", Doc: "last trial against the first, mean over the cells: whether server or machine changed during the plan",
+		},
+	},
+	{
+		ID: "drift", Unit: "ratio", Doc: "last trial against the first, mean over the cells: whether server or machine changed during the plan",
 		Read: func(e *PlanEvidence) []Reading {
 			var sum float64
 			var n int
@@ -78,10 +87,13 @@ var planChecks = []planCheck{
 				return nil
 			}
 			v := math.Abs(math.Expm1(sum / float64(n)))
-			return []Reading{{Value: v, Warn: 0.03, Fail: 0.1,
+			return []Reading{{
+				Value: v, Warn: 0.03, Fail: 0.1,
 				Detail: fmt.Sprintf("throughput changed by %s from the first trial to the last", percent(v)),
-				Try:    "find what changed (clocks, neighbours, the server's cache), then run again"}}
-		}},
+				Try:    "find what changed (clocks, neighbours, the server's cache), then run again",
+			}}
+		},
+	},
 }
 
 // widest keeps the reading with the largest value: one line, not one a cell.

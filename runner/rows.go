@@ -195,8 +195,10 @@ func cellRow(c *sweep.CellResult) sinks.CellRow {
 func checkRows(at sinks.Place, level string, found []Finding) []sinks.CheckRow {
 	var rows []sinks.CheckRow
 	for _, f := range found {
-		row := sinks.CheckRow{Place: at, Level: level, Check: f.Check, Severity: severities[f.Verdict], Verdict: words[f.Verdict],
-			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Detail}
+		row := sinks.CheckRow{
+			Place: at, Level: level, Check: f.Check, Severity: severities[f.Verdict], Verdict: words[f.Verdict],
+			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Detail,
+		}
 		if l := f.limit(); l != nil {
 			row.Limit = *l
 		}

@@ -89,8 +89,10 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
-		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()}}
+	r := &runner{
+		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
+		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()},
+	}
 	defer func() {
 		closing := errors.Join(r.servers.stop(), r.log.close(), dir.close()) // stopping twice does nothing
 		if err == nil {                                                      // what went wrong first is told, not what followed from it

@@ -103,9 +103,11 @@ func stationary(p *PhaseEvidence) (Reading, bool) {
 	if math.Abs(rho) <= 0.5 || math.IsNaN(rho) {
 		v = 0
 	}
-	r := Reading{Value: v, Warn: 0.05, Fail: never,
+	r := Reading{
+		Value: v, Warn: 0.05, Fail: never,
 		Detail: fmt.Sprintf("latency changed by %s over the run (rank correlation %.2f)", percent(math.Abs(change)), rho),
-		Try:    "a longer warmup or a longer run"}
+		Try:    "a longer warmup or a longer run",
+	}
 	if math.Abs(rho) > 0.8 {
 		r.Fail = 0.2
 	}
@@ -139,7 +141,9 @@ func tailSamples(p *PhaseEvidence) (Reading, bool) {
 		}
 		certified = "percentiles up to " + t.name + " are certified"
 	}
-	return Reading{Value: math.Floor(n), Warn: never, Fail: never, Below: true,
+	return Reading{
+		Value: math.Floor(n), Warn: never, Fail: never, Below: true,
 		Detail: fmt.Sprintf("%d answers are worth %.0f independent ones: %s%s", len(x), n, certified, next),
-		Try:    "more requests per run"}, true
+		Try:    "more requests per run",
+	}, true
 }

@@ -110,8 +110,10 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	point := []Assignment{
-		{Path: s.Axes[0].Path, Value: s.Axes[0].Values[0]}, {Path: s.Axes[1].Path, Value: s.Axes[1].Values[1]},
-		{Path: s.Axes[2].Path, Value: s.Axes[2].Values[1]}, {Path: "benchmark.phases.warmup.requests", Value: int64(3)},
+		{Path: s.Axes[0].Path, Value: s.Axes[0].Values[0]},
+		{Path: s.Axes[1].Path, Value: s.Axes[1].Values[1]},
+		{Path: s.Axes[2].Path, Value: s.Axes[2].Values[1]},
+		{Path: "benchmark.phases.warmup.requests", Value: int64(3)},
 	}
 	r := resolved(t, d, point...)
 	e := r.Benchmark.Endpoint

@@ -55,8 +55,10 @@ func ourPath(p string) string {
 	p = distributionRow.ReplaceAllString(p, "benchmark.datasets[].turns")
 	p = strings.ReplaceAll(p, "[]", ".*")
 	for _, r := range [][2]string{
-		{"benchmark.model.", "benchmark.models."}, {"benchmark.dataset.", "benchmark.datasets.*."},
-		{"benchmark.warmup.", "benchmark.phases.*."}, {"benchmark.profiling.", "benchmark.phases.*."},
+		{"benchmark.model.", "benchmark.models."},
+		{"benchmark.dataset.", "benchmark.datasets.*."},
+		{"benchmark.warmup.", "benchmark.phases.*."},
+		{"benchmark.profiling.", "benchmark.phases.*."},
 	} {
 		if rest, ok := strings.CutPrefix(p, r[0]); ok {
 			p = r[1] + rest

@@ -31,23 +31,39 @@ var searchLimits = []string{"ttft_sla_ms", "itl_sla_ms", "tpot_sla_ms", "e2e_sla
 func recipes() []recipe {
 	concurrency := []string{"concurrency_min", "concurrency_max", "concurrency_steps"}
 	return []recipe{
-		{name: "concurrency-ramp", plots: true, expand: concurrencyRamp,
-			settings: append([]string{"degradation_threshold", "degradation_metric_tag", "degradation_stat"}, concurrency...)},
-		{name: "prefill-ttft-curve", needs: "the time to first token", plots: true, expand: prefillCurve,
-			settings: []string{"isl_min", "isl_max", "isl_steps"}},
-		{name: "decode-itl-curve", needs: "the time between tokens", plots: true, expand: decodeCurve,
-			settings: append([]string{"osl_min", "osl_max", "osl_steps"}, concurrency...)},
-		{name: "pareto-sweep", needs: "the throughput of output tokens", expand: paretoSweep,
-			settings: []string{"isl_osl_pairs"}, limits: []string{"isl_osl_pairs"}},
-		{name: "max-throughput-ttft-sla", needs: "the time to first token", search: true,
-			settings: searchLimits, limits: []string{"ttft_sla_ms"}},
-		{name: "max-throughput-itl-sla", needs: "the time between tokens", search: true,
-			settings: searchLimits, limits: []string{"itl_sla_ms|tpot_sla_ms"}},
-		{name: "max-concurrency-under-sla", search: true,
-			settings: append([]string{"style"}, searchLimits...), limits: []string{strings.Join(searchLimits, "|")}},
-		{name: "max-goodput-under-slo", needs: "the time to first token", search: true,
+		{
+			name: "concurrency-ramp", plots: true, expand: concurrencyRamp,
+			settings: append([]string{"degradation_threshold", "degradation_metric_tag", "degradation_stat"}, concurrency...),
+		},
+		{
+			name: "prefill-ttft-curve", needs: "the time to first token", plots: true, expand: prefillCurve,
+			settings: []string{"isl_min", "isl_max", "isl_steps"},
+		},
+		{
+			name: "decode-itl-curve", needs: "the time between tokens", plots: true, expand: decodeCurve,
+			settings: append([]string{"osl_min", "osl_max", "osl_steps"}, concurrency...),
+		},
+		{
+			name: "pareto-sweep", needs: "the throughput of output tokens", expand: paretoSweep,
+			settings: []string{"isl_osl_pairs"}, limits: []string{"isl_osl_pairs"},
+		},
+		{
+			name: "max-throughput-ttft-sla", needs: "the time to first token", search: true,
+			settings: searchLimits, limits: []string{"ttft_sla_ms"},
+		},
+		{
+			name: "max-throughput-itl-sla", needs: "the time between tokens", search: true,
+			settings: searchLimits, limits: []string{"itl_sla_ms|tpot_sla_ms"},
+		},
+		{
+			name: "max-concurrency-under-sla", search: true,
+			settings: append([]string{"style"}, searchLimits...), limits: []string{strings.Join(searchLimits, "|")},
+		},
+		{
+			name: "max-goodput-under-slo", needs: "the time to first token", search: true,
 			settings: append([]string{"slo_attainment_fraction"}, searchLimits...),
-			limits:   []string{"ttft_sla_ms", "tpot_sla_ms|itl_sla_ms", "e2e_sla_ms"}},
+			limits:   []string{"ttft_sla_ms", "tpot_sla_ms|itl_sla_ms", "e2e_sla_ms"},
+		},
 	}
 }
 

@@ -14,13 +14,17 @@ import (
 // run makes a summary with a throughput, TTFT percentiles and an error rate.
 func run(throughput, ttft float64) []metrics.Summary {
 	nan := math.NaN()
-	d := metrics.Stat{Tag: "time_to_first_token", Header: "TTFT", Unit: "ms", Count: 100, Avg: ttft, Min: ttft, Max: ttft, Sum: nan, Std: 0,
-		P1: ttft, P5: ttft, P10: ttft, P25: ttft, P50: ttft, P75: ttft, P90: ttft, P95: ttft, P99: ttft, P999: nan, NEff: nan}
+	d := metrics.Stat{
+		Tag: "time_to_first_token", Header: "TTFT", Unit: "ms", Count: 100, Avg: ttft, Min: ttft, Max: ttft, Sum: nan, Std: 0,
+		P1: ttft, P5: ttft, P10: ttft, P25: ttft, P50: ttft, P75: ttft, P90: ttft, P95: ttft, P99: ttft, P999: nan, NEff: nan,
+	}
 	scalar := func(tag, unit string, v float64) metrics.Stat {
 		return metrics.Stat{Tag: tag, Unit: unit, Scalar: true, Avg: v, Min: nan, Max: nan, Sum: nan, Std: nan, NEff: nan}
 	}
-	full := metrics.Summary{Window: "full", Stats: []metrics.Stat{d, scalar("output_token_throughput", "tokens/sec", throughput),
-		scalar("request_throughput", "requests/sec", throughput/10), scalar("error_rate", "ratio", 0)}}
+	full := metrics.Summary{Window: "full", Stats: []metrics.Stat{
+		d, scalar("output_token_throughput", "tokens/sec", throughput),
+		scalar("request_throughput", "requests/sec", throughput/10), scalar("error_rate", "ratio", 0),
+	}}
 	return []metrics.Summary{full, {Window: "steady", Stats: full.Stats[:1]}}
 }
 

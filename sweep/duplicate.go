@@ -25,8 +25,10 @@ func refuseRepeated(blocks []block) error {
 		for i := range a.Values {
 			text := pyRepr(a.Values[i])
 			if times[text]++; times[text] == 2 {
-				found = append(found, &schema.Error{Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
-					Message: fmt.Sprintf("the value %s is there %d times", shortText(a, i), countOf(a, text)), Hint: repeatHint})
+				found = append(found, &schema.Error{
+					Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
+					Message: fmt.Sprintf("the value %s is there %d times", shortText(a, i), countOf(a, text)), Hint: repeatHint,
+				})
 				break
 			}
 		}

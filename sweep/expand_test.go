@@ -87,8 +87,10 @@ func (c *recorded) document() *document {
 	if c.Type == "scenarios" {
 		for _, v := range c.Variations {
 			values := plain(v.Values).(map[string]any)
-			d.sweep.Scenarios = append(d.sweep.Scenarios, schema.Scenario{Name: v.Label, Values: values,
-				Assignments: []schema.Assignment{{Path: "benchmark", Value: values["benchmark"]}}})
+			d.sweep.Scenarios = append(d.sweep.Scenarios, schema.Scenario{
+				Name: v.Label, Values: values,
+				Assignments: []schema.Assignment{{Path: "benchmark", Value: values["benchmark"]}},
+			})
 		}
 		return d
 	}
@@ -174,19 +176,31 @@ func TestRefusals(t *testing.T) {
 		d    *document
 		want string
 	}{
-		"too many cells": {grid(1, axis("benchmark.a", "a", hundred...), axis("benchmark.b", "b", hundred...), axis("benchmark.c", "c", hundred...)),
-			"100 × 100 × 100 = 1,000,000 cells; at most 10,000"},
-		"10^9 cells": {grid(1, axis("benchmark.a", "a", thousand...), axis("benchmark.b", "b", thousand...), axis("benchmark.c", "c", thousand...)),
-			"1,000 × 1,000 × 1,000 = 1,000,000,000 cells"},
-		"one value twice": {grid(1, axis(concurrency, "concurrency", 2, 4, 2)),
-			"x.yaml:7:5: sweep.phases.profiling.concurrency: the value 2 is there 2 times | leave one out"},
-		"two spellings": {grid(1, axis(concurrency, "concurrency", 2, 2.0)),
-			"points 1 (phases.profiling.concurrency=2) and 2 (phases.profiling.concurrency=2.0) are the same cell"},
-		"labels only": {grid(1, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "u"}, map[string]any{"label": "b", "url": "u"})),
-			"points 1 (endpoint=a) and 2 (endpoint=b) are the same cell"},
+		"too many cells": {
+			grid(1, axis("benchmark.a", "a", hundred...), axis("benchmark.b", "b", hundred...), axis("benchmark.c", "c", hundred...)),
+			"100 × 100 × 100 = 1,000,000 cells; at most 10,000",
+		},
+		"10^9 cells": {
+			grid(1, axis("benchmark.a", "a", thousand...), axis("benchmark.b", "b", thousand...), axis("benchmark.c", "c", thousand...)),
+			"1,000 × 1,000 × 1,000 = 1,000,000,000 cells",
+		},
+		"one value twice": {
+			grid(1, axis(concurrency, "concurrency", 2, 4, 2)),
+			"x.yaml:7:5: sweep.phases.profiling.concurrency: the value 2 is there 2 times | leave one out",
+		},
+		"two spellings": {
+			grid(1, axis(concurrency, "concurrency", 2, 2.0)),
+			"points 1 (phases.profiling.concurrency=2) and 2 (phases.profiling.concurrency=2.0) are the same cell",
+		},
+		"labels only": {
+			grid(1, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "u"}, map[string]any{"label": "b", "url": "u"})),
+			"points 1 (endpoint=a) and 2 (endpoint=b) are the same cell",
+		},
 		"empty axis": {grid(1, axis(concurrency, "concurrency")), "x.yaml:7:5: sweep.phases.profiling.concurrency: no values"},
-		"unequal zip": {&document{sweep: schema.Sweep{Type: "zip", Axes: []schema.Axis{axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 1, 2, 3)}}},
-			"2 values, but datasets.default.prompts.isl.mean has 3"},
+		"unequal zip": {
+			&document{sweep: schema.Sweep{Type: "zip", Axes: []schema.Axis{axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 1, 2, 3)}}},
+			"2 values, but datasets.default.prompts.isl.mean has 3",
+		},
 		"where drops all": {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurrency > 5"), `"concurrency > 5" drops all 2 points`},
 		"where misspelt":  {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurency > 5"), "x.yaml:9:3: sweep.where: unknown name concurency | did you mean concurrency?"},
 		"where no bool":   {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurrency + 5"), "x.yaml:9:3: sweep.where: expected bool"},

@@ -93,8 +93,10 @@ func blocks(s schema.Sweep) ([]block, error) {
 			continue
 		}
 		if first := out[i].axes[0]; len(a.Values) != out[i].len {
-			return nil, &schema.Error{Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
-				Message: fmt.Sprintf("%d values, but %s has %d: a zip needs as many of each", len(a.Values), inBody(first.Path), out[i].len)}
+			return nil, &schema.Error{
+				Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
+				Message: fmt.Sprintf("%d values, but %s has %d: a zip needs as many of each", len(a.Values), inBody(first.Path), out[i].len),
+			}
 		}
 		out[i].axes = append(out[i].axes, a)
 	}
@@ -112,9 +114,11 @@ func checkProduct(blocks []block) error {
 	if cells.Cmp(big.NewInt(maxCells)) <= 0 {
 		return nil
 	}
-	return &schema.Error{Path: "sweep", Place: blocks[0].axes[0].Origin.Where,
+	return &schema.Error{
+		Path: "sweep", Place: blocks[0].axes[0].Origin.Where,
 		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), grouped(cells.String()), grouped(strconv.Itoa(maxCells))),
-		Hint:    "fewer values per axis, or type: zip to move axes together"}
+		Hint:    "fewer values per axis, or type: zip to move axes together",
+	}
 }
 
 // grouped writes a whole number with commas.

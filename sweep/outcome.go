@@ -51,9 +51,21 @@ func statistics(s *metrics.Stat, f func(stat string, v float64)) {
 		stat string
 		v    float64
 	}{
-		{"min", s.Min}, {"max", s.Max}, {"sum", s.Sum}, {"std", s.Std},
-		{"p1", s.P1}, {"p5", s.P5}, {"p10", s.P10}, {"p25", s.P25}, {"p50", s.P50},
-		{"p75", s.P75}, {"p90", s.P90}, {"p95", s.P95}, {"p99", s.P99}, {"p999", s.P999}, {"n_effective", s.NEff},
+		{"min", s.Min},
+		{"max", s.Max},
+		{"sum", s.Sum},
+		{"std", s.Std},
+		{"p1", s.P1},
+		{"p5", s.P5},
+		{"p10", s.P10},
+		{"p25", s.P25},
+		{"p50", s.P50},
+		{"p75", s.P75},
+		{"p90", s.P90},
+		{"p95", s.P95},
+		{"p99", s.P99},
+		{"p999", s.P999},
+		{"n_effective", s.NEff},
 	} {
 		say(x.stat, x.v)
 	}

@@ -21,8 +21,10 @@ func sampled(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 		return nil, nil, &schema.Error{Path: "sweep.dimensions", Message: "no dimensions: there is nothing to sample"}
 	}
 	if d.Samples > maxCells {
-		return nil, nil, &schema.Error{Path: "sweep.samples", Place: d.SampleOrigin.Where,
-			Message: fmt.Sprintf("%s cells; at most %s", grouped(strconv.Itoa(d.Samples)), grouped(strconv.Itoa(maxCells)))}
+		return nil, nil, &schema.Error{
+			Path: "sweep.samples", Place: d.SampleOrigin.Where,
+			Message: fmt.Sprintf("%s cells; at most %s", grouped(strconv.Itoa(d.Samples)), grouped(strconv.Itoa(maxCells))),
+		}
 	}
 	cube, err := unitPoints(s.Type, d, designSeed(d, base))
 	if err != nil {

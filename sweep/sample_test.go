@@ -105,8 +105,10 @@ func design(kind string, samples int, dims ...schema.Dimension) *document {
 		}
 	}
 	d := &document{}
-	d.sweep = schema.Sweep{Type: kind, Design: &schema.Design{Samples: samples, Seed: &seed, Scramble: true, Dimensions: dims,
-		SampleOrigin: schema.Origin{Where: "x.yaml:8:3"}}}
+	d.sweep = schema.Sweep{Type: kind, Design: &schema.Design{
+		Samples: samples, Seed: &seed, Scramble: true, Dimensions: dims,
+		SampleOrigin: schema.Origin{Where: "x.yaml:8:3"},
+	}}
 	return d
 }
 

@@ -101,8 +101,10 @@ func TestDirectoriesOfRuns(t *testing.T) {
 		"no sweep, 2":    {&document{envelope: grid(2).envelope}, "profile_runs/run_0001 run_0001; profile_runs/run_0002 run_0002"},
 		"sweep, 1":       {grid(1, one), "concurrency_1 run_0001; concurrency_2 run_0001"},
 		"sweep repeated": {grid(2, one), "profile_runs/trial_0001/concurrency_1 run_0001; profile_runs/trial_0001/concurrency_2 run_0001; profile_runs/trial_0002/concurrency_1 run_0002; profile_runs/trial_0002/concurrency_2 run_0002"},
-		"sweep independent": {ordered(grid(2, one), "", "independent"),
-			"concurrency_1/profile_runs/trial_0001 run_0001; concurrency_1/profile_runs/trial_0002 run_0002; concurrency_2/profile_runs/trial_0001 run_0001; concurrency_2/profile_runs/trial_0002 run_0002"},
+		"sweep independent": {
+			ordered(grid(2, one), "", "independent"),
+			"concurrency_1/profile_runs/trial_0001 run_0001; concurrency_1/profile_runs/trial_0002 run_0002; concurrency_2/profile_runs/trial_0001 run_0001; concurrency_2/profile_runs/trial_0002 run_0002",
+		},
 	} {
 		if got := dirs(c.d); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", what, got, c.want)
@@ -220,17 +222,21 @@ func TestDiff(t *testing.T) {
 	}{
 		"nothing": {func(*document) {}, nil},
 		"trials":  {func(d *document) { d.envelope.MultiRun.NumRuns = 3 }, []string{"trials: 2 → 3"}},
-		"a cell": {func(d *document) { d.sweep.Axes[0].Values[2] = int64(8) },
-			[]string{"cell phases.profiling.concurrency=4: no longer in the plan", "cell phases.profiling.concurrency=8: new in the plan"}},
+		"a cell": {
+			func(d *document) { d.sweep.Axes[0].Values[2] = int64(8) },
+			[]string{"cell phases.profiling.concurrency=4: no longer in the plan", "cell phases.profiling.concurrency=8: new in the plan"},
+		},
 		"a setting": {func(d *document) { derive(d, requests, "50+concurrency") }, []string{
 			"cell phases.profiling.concurrency=1: benchmark.phases.profiling.requests: 51 is new",
 			"cell phases.profiling.concurrency=2: benchmark.phases.profiling.requests: 52 is new",
-			"cell phases.profiling.concurrency=4: benchmark.phases.profiling.requests: 54 is new"}},
+			"cell phases.profiling.concurrency=4: benchmark.phases.profiling.requests: 54 is new",
+		}},
 		"the seed":   {func(d *document) { s := int64(9); d.envelope.RandomSeed = &s }, []string{"base seed: 42 → 9"}},
 		"the warmup": {func(d *document) { d.envelope.MultiRun.DisableWarmupAfterFirst = false }, []string{"run 4: warmup: false → true"}},
 		"the order":  {func(d *document) { d.sweep.IterationOrder = "independent" }, []string{"order of trials: repeated → independent"}},
 		"same_seed": {func(d *document) { d.sweep.SameSeed = true }, []string{
-			"cell phases.profiling.concurrency=2: seed: 43 → 42", "cell phases.profiling.concurrency=4: seed: 44 → 42"}},
+			"cell phases.profiling.concurrency=2: seed: 43 → 42", "cell phases.profiling.concurrency=4: seed: 44 → 42",
+		}},
 	} {
 		got := sweep.Diff(base, lock(c.change))
 		if diff := cmp.Diff(c.want, got); diff != "" {

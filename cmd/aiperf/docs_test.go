@@ -113,8 +113,10 @@ func metricsPage(t *testing.T, _ []byte) string {
 			need metrics.Needs
 			word string
 		}{
-			{metrics.Streaming, "streaming"}, {metrics.Tokens, "an endpoint with tokens"},
-			{metrics.ClientCount, "client-side counts"}, {metrics.FailedOnly, "failed requests"},
+			{metrics.Streaming, "streaming"},
+			{metrics.Tokens, "an endpoint with tokens"},
+			{metrics.ClientCount, "client-side counts"},
+			{metrics.FailedOnly, "failed requests"},
 		} {
 			if m.Needs&n.need != 0 {
 				row.Applies = append(row.Applies, n.word)

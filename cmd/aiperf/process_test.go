@@ -143,7 +143,8 @@ func manifest(t *testing.T, dir string) (m struct {
 	Verdict     string
 	Interrupted bool
 	ExitCode    int `json:"exit_code"`
-}) {
+},
+) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {

@@ -175,8 +175,10 @@ func TestProgressWithoutTerminal(t *testing.T) {
 func TestProgressWords(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	s := loadgen.Snapshot{Phase: "warmup", Warmup: true, Ends: 4e9, At: 1e9, Sent: 12, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan,
-		LatencyP50: 20, LatencyP99: 31.25, RequestsPerSecond: 412.4, OutputTokensPerSecond: 1.234e6, Waiting: "for 3 answers"}
+	s := loadgen.Snapshot{
+		Phase: "warmup", Warmup: true, Ends: 4e9, At: 1e9, Sent: 12, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan,
+		LatencyP50: 20, LatencyP99: 31.25, RequestsPerSecond: 412.4, OutputTokensPerSecond: 1.234e6, Waiting: "for 3 answers",
+	}
 	if got, want := counts(s), "warmup: in flight 0   sent 12   errors 0"; got != want {
 		t.Errorf("counts %q, want %q", got, want)
 	}

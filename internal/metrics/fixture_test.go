@@ -21,8 +21,12 @@ func first() *record.Record {
 	r.DNS, r.Dial, r.TLS = 1*msec, 2*msec, 3*msec
 	r.BytesSent, r.BytesReceived = 2048, 4096
 	r.Chunks = []record.Chunk{
-		{At: 42 * msec, Kind: record.Reasoning}, {At: 52 * msec}, {At: 62 * msec}, {At: 82 * msec},
-		{At: 84 * msec, Kind: record.Usage}, {At: 84 * msec, Kind: record.Done, SameRead: true},
+		{At: 42 * msec, Kind: record.Reasoning},
+		{At: 52 * msec},
+		{At: 62 * msec},
+		{At: 82 * msec},
+		{At: 84 * msec, Kind: record.Usage},
+		{At: 84 * msec, Kind: record.Done, SameRead: true},
 	}
 	return &r
 }

@@ -182,20 +182,36 @@ func TestAbsentMeansAbsent(t *testing.T) {
 		absent []string
 		there  []string
 	}{
-		{"not streaming", metrics.Options{Tokens: true},
+		{
+			"not streaming",
+			metrics.Options{Tokens: true},
 			[]string{"time_to_first_token", "inter_token_latency", "inter_chunk_latency", "effective_decode_concurrency", "streamed_request_count"},
-			[]string{"request_latency", "output_sequence_length", "e2e_output_token_throughput", "effective_concurrency"}},
-		{"streaming asked for, but this answer did not", metrics.Options{Streaming: true, Tokens: true},
+			[]string{"request_latency", "output_sequence_length", "e2e_output_token_throughput", "effective_concurrency"},
+		},
+		{
+			"streaming asked for, but this answer did not",
+			metrics.Options{Streaming: true, Tokens: true},
 			[]string{"time_to_first_token", "inter_token_latency", "time_to_second_token", "streamed_request_count"},
-			[]string{"request_latency"}},
-		{"no tokens", metrics.Options{Streaming: true},
+			[]string{"request_latency"},
+		},
+		{
+			"no tokens",
+			metrics.Options{Streaming: true},
 			[]string{"output_sequence_length", "total_osl", "output_token_throughput", "osl_mismatch_diff_pct"},
-			[]string{"input_sequence_length", "total_isl"}},
-		{"server counts", metrics.Options{Tokens: true, ServerCount: true},
-			[]string{"usage_prompt_tokens_diff_pct", "usage_discrepancy_count"}, []string{"usage_prompt_tokens"}},
-		{"no failure, no slo", metrics.Options{Tokens: true},
+			[]string{"input_sequence_length", "total_isl"},
+		},
+		{
+			"server counts",
+			metrics.Options{Tokens: true, ServerCount: true},
+			[]string{"usage_prompt_tokens_diff_pct", "usage_discrepancy_count"},
+			[]string{"usage_prompt_tokens"},
+		},
+		{
+			"no failure, no slo",
+			metrics.Options{Tokens: true},
 			[]string{"adj_request_latency", "error_request_count", "goodput", "good_request_count", "error_isl", "cancelled_request_count"},
-			[]string{"error_rate", "request_error_rate"}},
+			[]string{"error_rate", "request_error_rate"},
+		},
 	}
 	for _, c := range cases {
 		col := metrics.NewCollector(c.opt)

@@ -119,8 +119,10 @@ func TestParseCall(t *testing.T) {
 		body string
 		want call
 	}{
-		{`{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":[{"type":"text","text":"b c"},{"type":"image_url","image_url":{"url":"x"}}]}],"max_completion_tokens":5,"max_tokens":9,"min_tokens":2,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
-			call{model: "m", text: "a b c", asked: 5, least: 2, stream: true, includeUsage: true, usageEach: true}},
+		{
+			`{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":[{"type":"text","text":"b c"},{"type":"image_url","image_url":{"url":"x"}}]}],"max_completion_tokens":5,"max_tokens":9,"min_tokens":2,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
+			call{model: "m", text: "a b c", asked: 5, least: 2, stream: true, includeUsage: true, usageEach: true},
+		},
 		{`{"prompt":"x"}`, call{text: "x"}},
 		{`{"prompt":[1,2,3]}`, call{ids: 3}},
 		{`{"input":["x","y"],"encoding_format":"base64"}`, call{text: "x y", items: 2, base64: true}},

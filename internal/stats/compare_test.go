@@ -60,7 +60,9 @@ func TestPairedRatio(t *testing.T) {
 		dir    stats.Direction
 		want   stats.Judgement
 	}{
-		{.05, stats.Minimise, stats.Fail}, {.10, stats.Minimise, stats.Inconclusive}, {.15, stats.Minimise, stats.Pass},
+		{.05, stats.Minimise, stats.Fail},
+		{.10, stats.Minimise, stats.Inconclusive},
+		{.15, stats.Minimise, stats.Pass},
 		{0, stats.Maximise, stats.Pass},
 	} {
 		if got := r.Judge(c.margin, c.dir); got != c.want {
@@ -90,8 +92,13 @@ func TestKolmogorovSmirnov(t *testing.T) {
 	t.Parallel()
 	// Reference values: scipy.special.kolmogorov and kolmogi.
 	for _, c := range [][2]float64{
-		{.2, 0.999999999999495}, {.5, 0.9639452436648751}, {.8276, 0.49995841656354456}, {1, 0.26999967167735456},
-		{1.3581, 0.0499996304316674}, {2.5, 7.453306344157342e-06}, {0, 1},
+		{.2, 0.999999999999495},
+		{.5, 0.9639452436648751},
+		{.8276, 0.49995841656354456},
+		{1, 0.26999967167735456},
+		{1.3581, 0.0499996304316674},
+		{2.5, 7.453306344157342e-06},
+		{0, 1},
 	} {
 		near(t, "KolmogorovSF", stats.KolmogorovSF(c[0]), c[1], 1e-12)
 	}
