@@ -9,7 +9,7 @@ import (
 )
 
 // A page that says it is generated names the command that makes it, and a
-// go:generate line runs that command.
+// that command is what the package's generate line runs.
 func TestGeneratedPagesNameTheirCommand(t *testing.T) {
 	t.Parallel()
 	mark := regexp.MustCompile(`^<!-- Generated from .+ by go generate (\./\S+)\. Edit that instead\. -->\n`)
