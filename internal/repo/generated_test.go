@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A page that says it is generated names the command that makes it, and a
-// that command is what the package's generate line runs.
+// A page that says it is generated names the command that makes it, and that
+// is what the package's generate line runs.
 func TestGeneratedPagesNameTheirCommand(t *testing.T) {
 	t.Parallel()
 	mark := regexp.MustCompile(`^<!-- Generated from .+ by go generate (\./\S+)\. Edit that instead\. -->\n`)
