@@ -28,6 +28,10 @@ func TestGeneratedDocs(t *testing.T) {
 		"verdict.md":       verdictPage,
 		"exit-codes.md":    exitCodesPage,
 		"differences.md":   differencesPage,
+		"experiment.schema.json": func(t *testing.T, _ []byte) string {
+			b, err := schema.JSONSchema()
+			return check(t, string(b)+"\n", err)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -66,11 +67,20 @@ func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
 			v.Values = map[string]any{}
 		}
 		if full {
-			v.Benchmark = c.Resolved.JSON
+			v.Benchmark = withInfinity(c.Resolved.JSON)
 		}
 		d.Variations = append(d.Variations, v)
 	}
 	return d
+}
+
+// openEnded are the spans that may have no end.
+var openEnded = regexp.MustCompile(`("(?:duration|grace_period|timeout)": ?)"inf"`)
+
+// withInfinity writes a span without end as a number, as AIPerf does. Its
+// Infinity is not JSON; 1e999 is, and readers that know infinity read it so.
+func withInfinity(doc json.RawMessage) json.RawMessage {
+	return openEnded.ReplaceAll(doc, []byte("${1}1e999"))
 }
 
 // printVariations is the document for a person.
