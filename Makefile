@@ -1,14 +1,11 @@
 # Everything that is done with this repository, by name. Needs Go; installs the
 # rest into build/ by itself.
 
-PY      := build/venv/bin/python
-BIN     := build/bin
-GOFUMPT := $(BIN)/gofumpt@$(FUMPT)
-FUMPT   := v0.12.0
-STATIC  := v0.8.2
-SC      := $(BIN)/staticcheck@$(STATIC)
+BIN         := build/bin
+GOFUMPT     := $(BIN)/gofumpt@v0.12.0
+STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross bench generate fuzz real venv clean
+.PHONY: all test unit lint cross race bench generate venv clean
 
 all: test
 
@@ -19,6 +16,10 @@ test: lint venv unit
 unit:
 	go test ./...
 
+# race is unit under the race detector; it takes several minutes.
+race:
+	go test -race ./...
+
 # cross builds what this machine does not run.
 cross:
 	GOOS=darwin GOARCH=arm64 go build ./...
@@ -27,19 +28,22 @@ cross:
 venv:
 	@internal/repo/venv.sh
 
-lint: $(GOFUMPT) $(SC)
+lint: $(GOFUMPT) $(STATICCHECK)
 	@out=$$($(GOFUMPT) -l $$(git ls-files '*.go')); [ -z "$$out" ] || { echo "gofumpt would change:"; echo "$$out"; exit 1; }
 	go vet ./...
-	$(SC) ./...
+	$(STATICCHECK) ./...
 
 $(GOFUMPT):
-	GOBIN=$(abspath $(BIN)) go install mvdan.cc/gofumpt@$(FUMPT) && mv $(BIN)/gofumpt $@
+	GOBIN=$(abspath $(BIN)) go install mvdan.cc/$(notdir $@) && mv $(BIN)/gofumpt $@
 
-$(SC):
-	GOBIN=$(abspath $(BIN)) go install honnef.co/go/tools/cmd/staticcheck@$(STATIC) && mv $(BIN)/staticcheck $@
+$(STATICCHECK):
+	GOBIN=$(abspath $(BIN)) go install honnef.co/go/tools/cmd/$(notdir $@) && mv $(BIN)/staticcheck $@
 
-# bench prints the figures of docs/performance.md.
+# bench prints the figures of docs/performance.md: the engine beside net/http
+# and a raw client, then the benchmarks of every package. BENCH=-quick takes 20 s
+# for the first.
 bench:
+	go run ./internal/bench $(BENCH)
 	go test -run '^$$' -bench . -benchmem ./...
 
 generate:

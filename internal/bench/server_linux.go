@@ -51,11 +51,11 @@ type serverConn struct {
 	dead bool
 
 	// The stream in progress.
-	id          string
-	krx         int64
-	first       int64
-	next, gap   int64 // Unix ns
-	left, index int
+	id        string
+	krx       int64
+	first     int64
+	next, gap int64 // Unix ns
+	left      int
 }
 
 // streams is a heap of the streams in progress by their next event.

@@ -87,11 +87,15 @@ func catalogue() []fault {
 		{n: 51, what: "killed anywhere: resumed, it repeats what was unfinished alone", proofs: []proof{at(command, "TestKilledAnywhereAndResumed")}},
 		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine")}},
 		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(run, "TestOneProcessPerDirectory")}},
-		{n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestClockJump")},
-			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the jump is made in the clock that is read"},
+		{
+			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestClockJump")},
+			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the jump is made in the clock that is read",
+		},
 		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(run, "TestEachCheckFlips")}},
-		{n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(run, "TestEachCheckFlips")},
-			beyond: "how much a neighbour really costs differs from machine to machine: the check gets its figures from the test"},
+		{
+			n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(run, "TestEachCheckFlips")},
+			beyond: "how much a neighbour really costs differs from machine to machine: the check gets its figures from the test",
+		},
 		{n: 57, what: "very many requests: memory is bounded", proofs: []proof{at(here, "TestMemoryIsBounded")}},
 		{n: 58, what: "no terminal, no colour, 20 columns, no stdout", proofs: []proof{at(here, "TestEverythingFails"), at(here, "TestClosedStdout")}},
 		// Load.

@@ -60,7 +60,8 @@ func TestHelperServer(t *testing.T) {
 	os.Exit(0)
 }
 
-// serveBench answers /json, /burst/EVENTS and /paced/EVENTS/GAP_µs.
+// serveBench answers /json, /burst/EVENTS, /paced/EVENTS/GAP_µs and /idle, which
+// is one event and then nothing.
 func serveBench(c net.Conn) {
 	defer c.Close() //nolint:errcheck // nothing depends on it
 	in := bufio.NewReader(c)
@@ -92,6 +93,10 @@ func serveBench(c net.Conn) {
 
 func answerBench(c net.Conn, line string, event []byte) error {
 	var events, gap int
+	if strings.Contains(line, "/idle") {
+		_, err := c.Write(append([]byte(benchHead), event...))
+		return err
+	}
 	if !strings.Contains(line, "/json") {
 		fmt.Sscanf(line, "POST /burst/%d", &events)          //nolint:errcheck // one of the two fits
 		fmt.Sscanf(line, "POST /paced/%d/%d", &events, &gap) //nolint:errcheck // one of the two fits
@@ -157,10 +162,10 @@ func cpu(tb testing.TB) time.Duration {
 }
 
 // exchanger runs requests one after the other in each of its workers.
-type exchanger func(b *testing.B, url, path string, workers, requests int)
+type exchanger func(b testing.TB, url, path string, workers, requests int)
 
 // ours sends through this package.
-func ours(b *testing.B, url, path string, workers, requests int) {
+func ours(b testing.TB, url, path string, workers, requests int) {
 	cl, err := transport.Open(transport.Config{Targets: []string{url}, Clock: record.NewClock()})
 	if err != nil {
 		b.Fatal(err)
@@ -198,7 +203,7 @@ func ours(b *testing.B, url, path string, workers, requests int) {
 }
 
 // theirs sends through net/http, reading with a bufio.Reader and stamping every line.
-func theirs(b *testing.B, url, path string, workers, requests int) {
+func theirs(b testing.TB, url, path string, workers, requests int) {
 	tr := &http.Transport{MaxIdleConnsPerHost: workers, DisableCompression: true}
 	defer tr.CloseIdleConnections()
 	client := &http.Client{Transport: tr}

@@ -177,7 +177,7 @@ func ours(kind, text string) ending {
 	return ending{status: record.Client, kind: kind, text: text, asked: record.None}
 }
 
-// dialFor opens a connection for o and lives with it.
+// dialFor opens a connection for o and starts what lives with it.
 func (cl *Client) dialFor(o *op) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -186,6 +186,7 @@ func (cl *Client) dialFor(o *op) {
 		return
 	}
 	c, err := cl.dial(ctx, o.t)
+	o.dialled()
 	if err != nil {
 		e := o.killed()
 		if !e.isSet() {
@@ -199,7 +200,7 @@ func (cl *Client) dialFor(o *op) {
 		cl.returnUnused(c)
 		o.finish(o.killed())
 	}
-	c.run()
+	cl.aside(c.run) // on a stack that dialling did not grow
 }
 
 // returnUnused puts a connection that carried nothing where others find it.
@@ -236,7 +237,7 @@ func (cl *Client) Predial(ctx context.Context, n int) error {
 	return first
 }
 
-// predial opens one connection and lives with it.
+// predial opens one connection and starts what lives with it.
 func (cl *Client) predial(ctx context.Context, t *target, result chan<- error) {
 	c, err := cl.dial(ctx, t)
 	if err != nil {
@@ -244,8 +245,8 @@ func (cl *Client) predial(ctx context.Context, t *target, result chan<- error) {
 		return
 	}
 	cl.returnUnused(c)
+	cl.aside(c.run)
 	result <- nil
-	c.run()
 }
 
 // Probe makes one TCP connection to a target and closes it.

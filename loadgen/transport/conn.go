@@ -20,7 +20,7 @@ type conn struct {
 	tcp *net.TCPConn
 	nc  net.Conn    // what is read and written: tcp, or TLS over it
 	raw rawConn     // non-blocking access to tcp, where the platform has it
-	src stampSource // tells when the last read of nc got its bytes
+	src stampSource // tells when the last read of nc got its bytes; nil where raw does
 
 	cur  atomic.Pointer[op] // the exchange that is under way; see op.c
 	dead atomic.Bool        // no further exchange may start
@@ -32,10 +32,12 @@ type conn struct {
 	up, down *conn
 	in       *list
 
-	used                    bool  // carried an exchange before
-	dnsTime, dialTime, tlsT int64 // ns it took to open, told by its first exchange
-	err                     error // why reading ended
+	opening *opening // what it took to open, until its first exchange has told
 }
+
+// opening is what opening a connection took, in ns; record.None for what was
+// not needed.
+type opening struct{ dns, dial, tls int64 }
 
 // errUnasked ends a connection on which bytes came that belong to no request.
 var errUnasked = errors.New("the server sent bytes that were not asked for")
@@ -95,13 +97,10 @@ func (c *conn) send(o *op, reused bool) sent {
 func (c *conn) begin(o *op, reused bool) {
 	x := o.x
 	x.Reused = reused
-	if !c.used && !reused {
-		x.DNS, x.Dial, x.TLS = c.dnsTime, c.dialTime, c.tlsT
+	if took := c.opening; took != nil && !reused {
+		x.DNS, x.Dial, x.TLS = took.dns, took.dial, took.tls
 	}
-	if x.Detailed {
-		x.Local, x.Remote = c.tcp.LocalAddr().String(), c.tcp.RemoteAddr().String()
-	}
-	c.used = true
+	c.opening = nil
 	c.resp.Reset()
 	x.Sent = c.cl.clock.Now()
 	c.rec.begin(x)
@@ -172,25 +171,30 @@ func (c *conn) poke() {
 
 // run reads c until it ends, then closes it and delivers what it carried.
 func (c *conn) run() {
-	if c.raw.ok() && c.t.tls == nil {
-		c.err = c.raw.resident(c)
+	var err error // why reading ended
+	if c.resident() {
+		err = c.raw.resident(c)
 	} else {
-		c.err = c.pull()
+		err = c.pull()
 	}
-	if c.err == nil {
-		c.err = errUnasked
+	if err == nil {
+		err = errUnasked
 	}
 	c.dead.Store(true)
 	c.t.pool.remove(c)
 	c.nc.Close() //nolint:errcheck // nothing depends on it any more
 	c.cl.gone(c)
 	if o := c.cur.Load(); o != nil {
-		c.abandon(o)
+		c.abandon(o, err)
 	}
 }
 
-// received takes b, which one read delivered; false ends the connection.
-func (c *conn) received(b []byte, a arrival) bool {
+// resident tells whether c is read by raw reads.
+func (c *conn) resident() bool { return c.raw.ok() && c.t.tls == nil }
+
+// received takes b, which one read delivered; false ends the connection. A
+// header in b is parsed to head, which belongs to the reader.
+func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	o := c.cur.Load()
 	if o == nil {
 		return false // nobody asked for anything
@@ -204,7 +208,9 @@ func (c *conn) received(b []byte, a arrival) bool {
 	x := o.x
 	x.BytesReceived += int64(len(b))
 	c.rec.arrive(c.cl.offset.stamp(a, c.rec.stamp.at))
+	c.resp.Scratch = head
 	rest, err := c.resp.Feed(b)
+	c.resp.Scratch = nil
 	c.rec.depart()
 	switch {
 	case err != nil:
@@ -232,8 +238,8 @@ func (c *conn) settle(o *op, e ending, reusable bool) bool {
 	return kept
 }
 
-// abandon ends o, which c carried when it ended.
-func (c *conn) abandon(o *op) {
+// abandon ends o, which c carried when it ended because of err.
+func (c *conn) abandon(o *op, err error) {
 	o.mu.Lock()
 	mine, kill := o.c == c, o.kill
 	o.mu.Unlock()
@@ -242,23 +248,23 @@ func (c *conn) abandon(o *op) {
 	}
 	e := kill
 	if !kill.isSet() {
-		e = c.broke()
+		e = c.broke(err)
 	}
 	c.settle(o, e, false)
 }
 
-// broke says how the exchange ended when the connection did.
-func (c *conn) broke() ending {
-	eof := errors.Is(c.err, io.EOF)
+// broke says how the exchange ended when the connection did, because of err.
+func (c *conn) broke(err error) ending {
+	eof := errors.Is(err, io.EOF)
 	switch {
 	case eof && c.resp.EOF() == nil:
 		return c.rec.end()
 	case c.resp.Started():
-		return c.rec.cut(c.err)
+		return c.rec.cut(err)
 	case eof:
 		return ending{status: record.Connection, kind: "reset", text: "the server closed the connection without an answer", asked: record.None}
 	}
-	e := failed(c.err)
+	e := failed(err)
 	e.text = "the connection broke before an answer: " + e.text
 	return e
 }

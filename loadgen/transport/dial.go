@@ -37,12 +37,12 @@ func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
 		tcp.Close() //nolint:errcheck // the first error counts
 		return nil, err
 	}
-	c.dialTime = cl.clock.Now() - began
+	c.opening.dial = cl.clock.Now() - began
 	if err := c.handshake(ctx); err != nil {
 		tcp.Close() //nolint:errcheck // the first error counts
 		return nil, err
 	}
-	c.dnsTime = t.dns.Swap(record.None)
+	c.opening.dns = t.dns.Swap(record.None)
 	if !cl.keep(c) {
 		tcp.Close() //nolint:errcheck // the first error counts
 		return nil, net.ErrClosed
@@ -85,7 +85,7 @@ func (cl *Client) dialAddr(ctx context.Context, addr netip.AddrPort) (*net.TCPCo
 
 // newConn wraps a fresh TCP connection. Nagle's delay is off: net does that.
 func (cl *Client) newConn(t *target, tcp *net.TCPConn) (*conn, error) {
-	c := &conn{cl: cl, t: t, tcp: tcp, tlsT: record.None}
+	c := &conn{cl: cl, t: t, tcp: tcp, nc: tcp, opening: &opening{tls: record.None}}
 	raw, err := newRawConn(tcp, cl.clock.Now)
 	if err != nil {
 		return nil, err
@@ -96,8 +96,10 @@ func (cl *Client) newConn(t *target, tcp *net.TCPConn) (*conn, error) {
 	}
 	c.resp.Sink = &c.rec
 	c.rec.maxBody, c.rec.free = cl.maxBody, &cl.buffers
-	timed := newTimedConn(tcp, cl.clock.Now)
-	c.nc, c.src = timed, timed
+	if !c.resident() {
+		timed := newTimedConn(tcp, cl.clock.Now)
+		c.nc, c.src = timed, timed
+	}
 	return c, nil
 }
 
@@ -113,6 +115,6 @@ func (c *conn) handshake(ctx context.Context) error {
 		return &handshakeError{err}
 	}
 	c.nc, c.src = over, stamped
-	c.tlsT = c.cl.clock.Now() - began
+	c.opening.tls = c.cl.clock.Now() - began
 	return nil
 }

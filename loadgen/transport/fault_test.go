@@ -39,20 +39,24 @@ func TestAnswers(t *testing.T) {
 		payload string
 		check   func(*testing.T, *transport.Exchange)
 	}{
-		{name: "429", steps: fs.Script{fs.Send(fs.Answer("429 Too Many Requests", "application/json", `{"error":"slow down"}`, "Retry-After: 7"))},
+		{
+			name: "429", steps: fs.Script{fs.Send(fs.Answer("429 Too Many Requests", "application/json", `{"error":"slow down"}`, "Retry-After: 7"))},
 			status: record.HTTPError, http: 429, kind: "http_429", text: `{"error":"slow down"}`, payload: `{"error":"slow down"}`,
 			check: func(t *testing.T, x *transport.Exchange) {
 				if x.RetryAfter != "7" || x.Reason != "Too Many Requests" {
 					t.Errorf("retry after %q, reason %q", x.RetryAfter, x.Reason)
 				}
-			}},
+			},
+		},
 		{name: "500 without a body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/plain", ""))}, status: record.HTTPError, http: 500, kind: "http_500", text: "Oops"},
-		{name: "500 with a long body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/html", long))}, status: record.HTTPError, http: 500, kind: "http_500",
+		{
+			name: "500 with a long body", steps: fs.Script{fs.Send(fs.Answer("500 Oops", "text/html", long))}, status: record.HTTPError, http: 500, kind: "http_500",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if len(x.Payload) != 64<<10 || len(x.ErrorText) != 1<<10 {
 					t.Errorf("kept %d bytes, %d as text", len(x.Payload), len(x.ErrorText))
 				}
-			}},
+			},
+		},
 		{name: "503 cut", steps: fs.Script{fs.Send(fs.Head("503 Busy", "text/plain", "Content-Length: 100") + "busy")}, status: record.HTTPError, http: 503, kind: "http_503", text: "busy", payload: "busy"},
 		{name: "error event stream is kept as it is", steps: fs.Script{fs.Send(fs.Answer("400 Bad", "text/event-stream", "data: no\n\n"))}, status: record.HTTPError, http: 400, kind: "http_400", text: "data: no", payload: "data: no\n\n"},
 		{name: "redirect", steps: fs.Script{fs.Send(fs.Answer("307 Temporary Redirect", "text/plain", "", "Location: http://127.0.0.1:1/"))}, status: record.HTTPError, http: 307, kind: "http_307", text: "Temporary Redirect"},
@@ -63,34 +67,42 @@ func TestAnswers(t *testing.T) {
 		{name: "reset within a stream", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Event("a")), fs.Await("a"), fs.Reset()}, status: record.Truncated, http: 200, kind: "reset", events: []string{"a"}, payload: "a"},
 		{name: "short body", steps: fs.Script{fs.Send(fs.Head("200 OK", "application/json", "Content-Length: 9") + `{"a":1}`)}, status: record.Truncated, http: 200, kind: "truncated", payload: `{"a":1}`},
 		{name: "stream until close", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n\n")}, status: record.OK, http: 200, events: []string{"a", "b"}, payload: "ab"},
-		{name: "stream until close, half an event", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n")}, status: record.OK, http: 200, events: []string{"a"}, payload: "a",
+		{
+			name: "stream until close, half an event", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + "data: a\n\ndata: b\n")}, status: record.OK, http: 200, events: []string{"a"}, payload: "a",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if !x.Unfinished {
 					t.Error("the unfinished event is not flagged")
 				}
-			}},
+			},
+		},
 		{name: "not HTTP", steps: fs.Script{fs.Send("220 smtp ready\r\n\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: "status line"},
 		{name: "lengths that differ", steps: fs.Script{fs.Send(fs.Head("200 OK", "a/b", "Content-Length: 1", "Content-Length: 2"))}, status: record.ParseError, http: record.None, kind: "http", text: "content lengths 1 and 2"},
 		{name: "endless header", steps: fs.Script{fs.Send("HTTP/1.1 200 OK\r\nX: " + long)}, status: record.ParseError, http: record.None, kind: "too_large"},
 		{name: "endless line in a stream", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + strings.Repeat("x", 2<<20))}, status: record.ParseError, http: 200, kind: "too_large"},
-		{name: "body past the limit", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", strings.Repeat("x", 2<<20)))}, status: record.ParseError, http: 200, kind: "too_large",
+		{
+			name: "body past the limit", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", strings.Repeat("x", 2<<20)))}, status: record.ParseError, http: 200, kind: "too_large",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if len(x.Payload) > 1<<20 {
 					t.Errorf("kept %d bytes", len(x.Payload))
 				}
-			}},
-		{name: "stream that was not asked for", steps: fs.Script{fs.Send(fs.Stream("a", "[DONE]"))}, status: record.OK, http: 200, events: []string{"a", "[DONE]"}, payload: "a[DONE]",
+			},
+		},
+		{
+			name: "stream that was not asked for", steps: fs.Script{fs.Send(fs.Stream("a", "[DONE]"))}, status: record.OK, http: 200, events: []string{"a", "[DONE]"}, payload: "a[DONE]",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if !x.Streamed {
 					t.Error("not marked as streamed")
 				}
-			}},
-		{name: "error event", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Chunk("event: error\ndata: no\n\n") + fs.LastChunk)}, status: record.OK, http: 200, events: []string{"no"}, payload: "no",
+			},
+		},
+		{
+			name: "error event", steps: fs.Script{fs.Send(fs.StreamHead() + fs.Chunk("event: error\ndata: no\n\n") + fs.LastChunk)}, status: record.OK, http: 200, events: []string{"no"}, payload: "no",
 			check: func(t *testing.T, x *transport.Exchange) {
 				if !x.Events[0].Error {
 					t.Error("the event is not marked as an error")
 				}
-			}},
+			},
+		},
 		{name: "empty answer", steps: fs.Script{fs.Send("HTTP/1.1 204 No Content\r\n\r\n")}, status: record.OK, http: 204},
 		{name: "interim first", steps: fs.Script{fs.Send("HTTP/1.1 100 Continue\r\n\r\n"), fs.Send(fs.JSON("1"))}, status: record.OK, http: 200, events: []string{"1"}, payload: "1"},
 		{name: "gzip", steps: fs.Script{fs.Send(fs.Answer("200 OK", "application/json", zipped(`{"a":`, `1}`), "Content-Encoding: gzip"))}, status: record.OK, http: 200, events: []string{`{"a":1}`}, payload: `{"a":1}`},

@@ -72,6 +72,13 @@ func (o *op) begin(abort context.CancelFunc) bool {
 	return !o.kill.isSet()
 }
 
+// dialled forgets the way to abort dialling: o has a connection, or failed.
+func (o *op) dialled() {
+	o.mu.Lock()
+	o.abort = nil
+	o.mu.Unlock()
+}
+
 // finish settles o and delivers it, or leaves that to the goroutine that still
 // writes its body.
 func (o *op) finish(e ending) {

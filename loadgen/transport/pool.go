@@ -86,7 +86,7 @@ func (p *pool) session(key string) *list {
 func (p *pool) put(c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.dead.Load() || p.reuse == never && c.used {
+	if c.dead.Load() || p.reuse == never && c.opening == nil {
 		return false
 	}
 	l := &p.idle

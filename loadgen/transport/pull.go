@@ -3,6 +3,8 @@ package transport
 import (
 	"net"
 	"sync"
+
+	"aiperf.dev/aiperf/loadgen/transport/wire"
 )
 
 // pullSize is the buffer of a connection that is read through package net; it
@@ -33,9 +35,10 @@ func (t *timedConn) last() arrival { return t.latest }
 func (c *conn) pull() error {
 	buf := c.cl.pages.Get().(*[]byte)
 	defer c.cl.pages.Put(buf)
+	var head wire.Head
 	for {
 		n, err := c.nc.Read(*buf)
-		if n > 0 && !c.received((*buf)[:n], c.src.last()) {
+		if n > 0 && !c.received((*buf)[:n], c.src.last(), &head) {
 			return net.ErrClosed
 		}
 		if err != nil {

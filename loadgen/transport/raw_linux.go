@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"aiperf.dev/aiperf/loadgen/transport/wire"
 )
 
 // readSize is the buffer of a read; it is borrowed while a read is parsed.
@@ -137,10 +139,11 @@ func (r *receiver) recv(fd uintptr, b []byte) (int, syscall.Errno) {
 	return int(n), e
 }
 
-// inbox is a receiver with a buffer of its own, borrowed by resident readers.
+// inbox is a receiver with what reading needs, borrowed by resident readers.
 type inbox struct {
 	receiver
-	buf []byte
+	buf  []byte
+	head wire.Head
 }
 
 func newInboxes() *sync.Pool {
@@ -189,7 +192,7 @@ func (d *drain) readable(fd uintptr) bool {
 		d.seq++
 		a := arrival{wall: in.wall, now: c.cl.clock.Now(), seq: d.seq, whole: n < len(in.buf)}
 		before := c.cur.Load()
-		if !c.received(in.buf[:n], a) {
+		if !c.received(in.buf[:n], a, &in.head) {
 			return true
 		}
 		if after := c.cur.Load(); a.whole && after != before && after != nil {

@@ -49,39 +49,72 @@ func TestStamps(t *testing.T) {
 		first int64   // FirstByte
 		lag   float64 // µs; every read returns 5 µs after its stamp
 	}{
-		{"each in a read of its own",
+		{
+			"each in a read of its own",
 			[]read{{data: streamHead, at: 2000}, {data: event("a"), at: 3000}, {data: event("b") + "0\r\n\r\n", at: 4000}},
-			[]bounds{{3000, 3000, false}, {4000, 4000, false}}, 2000, 5},
-		{"two in a read", // both came after the read before
+			[]bounds{{3000, 3000, false}, {4000, 4000, false}},
+			2000, 5,
+		},
+		{
+			"two in a read", // both came after the read before
 			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b"), at: 3000}, {data: event("c"), at: 4000}},
-			[]bounds{{2000, 3000, false}, {2000, 3000, true}, {4000, 4000, false}}, 2000, 5},
-		{"with the header", // alone after all
+			[]bounds{{2000, 3000, false}, {2000, 3000, true}, {4000, 4000, false}},
+			2000, 5,
+		},
+		{
+			"with the header", // alone after all
 			[]read{{data: streamHead + event("a"), at: 2000}},
-			[]bounds{{2000, 2000, false}}, 2000, 5},
-		{"two with the header", // nothing came before the request was sent
+			[]bounds{{2000, 2000, false}},
+			2000, 5,
+		},
+		{
+			"two with the header", // nothing came before the request was sent
 			[]read{{data: streamHead + event("a") + event("b"), at: 2000}},
-			[]bounds{{1000, 2000, false}, {1000, 2000, true}}, 2000, 5},
-		{"followed by part of the next", // the stamp is that of the newest bytes
+			[]bounds{{1000, 2000, false}, {1000, 2000, true}},
+			2000, 5,
+		},
+		{
+			"followed by part of the next", // the stamp is that of the newest bytes
 			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000}, {data: event("b")[9:], at: 4000}},
-			[]bounds{{2000, 3000, false}, {4000, 4000, false}}, 2000, 5},
-		{"in two halves", // complete with the second
+			[]bounds{{2000, 3000, false}, {4000, 4000, false}},
+			2000, 5,
+		},
+		{
+			"in two halves", // complete with the second
 			[]read{{data: streamHead, at: 2000}, {data: event("a")[:9], at: 3000}, {data: event("a")[9:], at: 4000}},
-			[]bounds{{4000, 4000, false}}, 2000, 5},
-		{"more was read than delivered",
+			[]bounds{{4000, 4000, false}},
+			2000, 5,
+		},
+		{
+			"more was read than delivered",
 			[]read{{data: streamHead, at: 2000}, {data: event("a"), at: 3000, part: true}},
-			[]bounds{{2000, 3000, false}}, 2000, 5},
-		{"one read in two deliveries", // as TLS gives two records
+			[]bounds{{2000, 3000, false}},
+			2000, 5,
+		},
+		{
+			"one read in two deliveries", // as TLS gives two records
 			[]read{{data: streamHead, at: 2000, seq: 1}, {data: event("a"), at: 3000, seq: 2}, {data: event("b"), at: 3000, seq: 2}},
-			[]bounds{{2000, 3000, false}, {2000, 3000, true}}, 2000, 5},
-		{"application stamps",
+			[]bounds{{2000, 3000, false}, {2000, 3000, true}},
+			2000, 5,
+		},
+		{
+			"application stamps",
 			[]read{{data: streamHead, at: 2000, app: true}, {data: event("a") + event("b"), at: 3000, app: true}},
-			[]bounds{{3000, 3000, false}, {3000, 3000, true}}, 2000, -1},
-		{"interim answer first",
+			[]bounds{{3000, 3000, false}, {3000, 3000, true}},
+			2000, -1,
+		},
+		{
+			"interim answer first",
 			[]read{{data: "HTTP/1.1 100 Continue\r\n\r\n", at: 1500}, {data: streamHead, at: 2000}, {data: event("a"), at: 3000}},
-			[]bounds{{3000, 3000, false}}, 2000, 5},
-		{"a body's event is its last byte", // not the end of the framing
+			[]bounds{{3000, 3000, false}},
+			2000, 5,
+		},
+		{
+			"a body's event is its last byte", // not the end of the framing
 			[]read{{data: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n", at: 2000}, {data: "abc\r\n", at: 3000}, {data: "0\r\n\r\n", at: 4000}},
-			[]bounds{{3000, 3000, false}}, 2000, 5},
+			[]bounds{{3000, 3000, false}},
+			2000, 5,
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -63,15 +63,19 @@ func TestRequestHead(t *testing.T) {
 		wantPath                 string
 		want                     map[string]string
 	}{
-		{name: "plain", path: "/v1/chat/completions", wantPath: "/v1/chat/completions",
-			want: map[string]string{"Accept": "application/json", "User-Agent": "aiperf", "Content-Type": "application/json"}},
+		{
+			name: "plain", path: "/v1/chat/completions", wantPath: "/v1/chat/completions",
+			want: map[string]string{"Accept": "application/json", "User-Agent": "aiperf", "Content-Type": "application/json"},
+		},
 		{name: "stream", stream: true, path: "/x", wantPath: "/x", want: map[string]string{"Accept": "text/event-stream"}},
 		{name: "base path", base: "/proxy/a/", path: "/v1/x", wantPath: "/proxy/a/v1/x"},
 		{name: "version in both", base: "/proxy/v1", path: "/v1/x", wantPath: "/proxy/v1/x"},
 		{name: "query", base: "/?key=1", path: "/x", wantPath: "/x?key=1"},
 		{name: "two queries", base: "?key=1", path: "/x?a=b", wantPath: "/x?a=b&key=1"},
-		{name: "own lines", path: "/x", wantPath: "/x", header: "host: other\r\nACCEPT: */*\r\nuser-agent: me\r\nContent-type: text/plain\r\nAccept-Encoding: no\r\n",
-			want: map[string]string{"Accept": "*/*", "User-Agent": "me", "Content-Type": "text/plain", "Accept-Encoding": "no"}},
+		{
+			name: "own lines", path: "/x", wantPath: "/x", header: "host: other\r\nACCEPT: */*\r\nuser-agent: me\r\nContent-type: text/plain\r\nAccept-Encoding: no\r\n",
+			want: map[string]string{"Accept": "*/*", "User-Agent": "me", "Content-Type": "text/plain", "Accept-Encoding": "no"},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -38,6 +38,9 @@ const (
 // EOF when the connection ends, Reset it for the next response.
 type Response struct {
 	Sink Sink
+	// Scratch is where a header is parsed to: one is made if it is nil.
+	// Responses that are fed one after the other may share it.
+	Scratch *Head
 
 	state     state
 	keepAlive bool
@@ -46,7 +49,6 @@ type Response struct {
 	total     int    // length so far of the header or trailer
 	left      uint64 // body or chunk bytes to come
 	head      []byte // header so far, when it came in several feeds
-	parsed    Head   // lives here because what goes through an interface escapes
 }
 
 // Reset makes r ready for the next response on the same connection.
@@ -55,7 +57,7 @@ func (r *Response) Reset() {
 	if cap(head) > 4<<10 {
 		head = nil
 	}
-	*r = Response{Sink: r.Sink, head: head}
+	*r = Response{Sink: r.Sink, Scratch: r.Scratch, head: head}
 }
 
 // Done tells whether the response is complete.
@@ -244,7 +246,10 @@ var errHeader = errors.New("malformed response header")
 
 // parseHead reads a complete header and decides how the body is framed.
 func (r *Response) parseHead(block []byte) error {
-	h := &r.parsed
+	if r.Scratch == nil {
+		r.Scratch = &Head{}
+	}
+	h := r.Scratch
 	*h = Head{}
 	if err := h.parse(block); err != nil {
 		return err
