@@ -101,6 +101,9 @@ func (c *conn) begin(o *op, reused bool) {
 		x.DNS, x.Dial, x.TLS = took.dns, took.dial, took.tls
 	}
 	c.opening = nil
+	if x.Detailed {
+		x.Local, x.Remote = c.tcp.LocalAddr().String(), c.tcp.RemoteAddr().String()
+	}
 	c.resp.Reset()
 	x.Sent = c.cl.clock.Now()
 	c.rec.begin(x)
