@@ -291,8 +291,12 @@ func (p *phase) stopIfDue(now int64) {
 		p.halt(stopFailures, now)
 		p.cutAt = later(now, p.drain())
 	case now >= p.endAt && p.stop == "":
-		p.halt(stopDuration, now)
-		p.cutAt = later(p.endAt, p.grace)
+		for p.gate == nil && p.stop == "" && p.sendOne(now) { // an arrival counts by when it was due, however late we are
+		}
+		if p.stop == "" {
+			p.halt(stopDuration, now)
+			p.cutAt = later(p.endAt, p.grace)
+		}
 	}
 	if p.engine.aborted.Load() {
 		p.cutAt = min(p.cutAt, now)

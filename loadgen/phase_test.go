@@ -117,6 +117,23 @@ func TestArrivalsWaitingAtTheEndAreCounted(t *testing.T) {
 	}
 }
 
+// A client that was held up over the end sends what was due before it.
+func TestArrivalsDueBeforeTheEndAreSentLate(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	w.at = map[time.Duration]func(*driver){75 * msec: func(*driver) { w.now = int64(125 * msec) }}
+	out := w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(0.1)}))
+	if diff := cmp.Diff(millis(10, 20, 30, 40, 50, 60, 70, 125, 125), w.offsets()); diff != "" {
+		t.Errorf("sent at (-want +got):\n%s", diff)
+	}
+	if p := out.result.Phases[0]; len(p.Skipped) != 0 || p.Stop != "duration" {
+		t.Errorf("skipped %v, stop %s", p.Skipped, p.Stop)
+	}
+	if late := out.records[8]; late.Intended != int64(90*msec) {
+		t.Errorf("the last was intended at %v, want 90ms", time.Duration(late.Intended))
+	}
+}
+
 func TestInFlightAndPrefillLimits(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(100 * msec), content: 30 * msec}
