@@ -119,7 +119,9 @@ var checks = []Check{
 		Read: func(e *Evidence) []Reading {
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
 			return finite(
-				Reading{Value: delay, Warn: 0.01, Fail: 0.05, Detail: "threads waited for a core for " + percent(delay) + " of the time of all", Try: "a machine that does nothing else"},
+				// Waiting threads are a cause; what it did is told by dispatch_lateness,
+				// turnaround, receive_lag and go_sched, which fail where it did harm.
+				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + percent(delay) + " of the cores' time: something shares them", Try: "a machine that does nothing else, and serves nothing itself"},
 				Reading{Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Throttled) + " of the cgroup's periods were throttled", Try: "raise the CPU limit of the container"},
 				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
 		},
