@@ -142,7 +142,7 @@ func TestEachCheckFlips(t *testing.T) {
 		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Lost = 0.04 }}, Invalid, nil},
 		{"throttling", []func(*world){func(w *world) { w.host.Throttled = 0.02 }}, Degraded, nil},
 		{"throttling", []func(*world){func(w *world) { w.host.RunDelay = 0.05 }}, Degraded, nil}, // of two cores
-		{"throttling", []func(*world){func(w *world) { w.host.RunDelay = 0.9 }}, Degraded, nil}, // a cause, not a harm
+		{"throttling", []func(*world){func(w *world) { w.host.RunDelay = 0.9 }}, Degraded, nil},  // a cause, not a harm
 		{"throttling", []func(*world){func(w *world) { w.host.Steal = 0.2 }}, Invalid, nil},
 		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 1000 })}, Degraded, nil},
 		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 })}, Degraded, nil},
