@@ -102,7 +102,8 @@ func engine(j *job, tr *traffic) error {
 	if err != nil {
 		return err
 	}
-	var records []record.Record
+	zero := work.Clock.Began().UnixNano()
+	tr.samples = make([]sample, 0, j.total()) // growing it would hold up the collector
 	var failed error
 	work.Emit = func(r *record.Record) {
 		tr.requests.Add(1)
@@ -110,8 +111,8 @@ func engine(j *job, tr *traffic) error {
 		if err := journal.Write(r); err != nil {
 			failed = err
 		}
-		if j.counted() {
-			records = append(records, *r)
+		if j.counted() && r.Status == record.OK {
+			tr.samples = append(tr.samples, sample{r.XRequestID, r.Intended + zero, r.Sent + zero, r.FirstToken + zero, r.LastToken + zero})
 		}
 	}
 	defer work.Client.Close()
@@ -120,14 +121,7 @@ func engine(j *job, tr *traffic) error {
 	if err != nil {
 		return err
 	}
-	zero := work.Clock.Began().UnixNano()
 	tr.began = zero + result.Phases[0].Start
-	for i := range records {
-		r := &records[i]
-		if r.Status == record.OK {
-			tr.samples = append(tr.samples, sample{r.XRequestID, r.Intended + zero, r.Sent + zero, r.FirstToken + zero, r.LastToken + zero})
-		}
-	}
 	if err := journal.Close(); failed == nil {
 		failed = err
 	}

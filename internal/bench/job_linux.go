@@ -45,6 +45,9 @@ func (j *job) open() bool { return j.N > 0 }
 // counted tells whether the number of requests is given, not the time.
 func (j *job) counted() bool { return j.open() || j.Rounds > 0 }
 
+// total is how many requests there will be, 0 when time ends them.
+func (j *job) total() int { return max(j.N, j.Rounds*j.Conns) }
+
 // due is when each request is to be sent, in ns from the start.
 func (j *job) due() []int64 {
 	due := make([]int64, j.N)
