@@ -13,8 +13,29 @@ type burst struct {
 	i     int
 }
 
+// newBurst takes the sends for which no answer is needed: as many as the
+// smallest limit allows, each when all of its slots have opened.
 func newBurst(p *schema.Phase, root int64) *burst {
-	return &burst{opens: limitSteps(slots(p), p.ConcurrencyRamp, rampStream(root, p, "concurrency"))}
+	b := &burst{}
+	for _, l := range []struct {
+		slots int
+		ramp  *schema.Ramp
+		what  string
+	}{{slots(p), p.ConcurrencyRamp, "concurrency"}, {p.PrefillConcurrency, p.PrefillRamp, "prefill"}, {p.InFlight, nil, ""}} {
+		if l.slots == 0 {
+			continue
+		}
+		steps := limitSteps(l.slots, l.ramp, rampStream(root, p, l.what))
+		if b.opens == nil {
+			b.opens = steps
+			continue
+		}
+		b.opens = b.opens[:min(len(b.opens), len(steps))]
+		for i := range b.opens {
+			b.opens[i] = max(b.opens[i], steps[i])
+		}
+	}
+	return b
 }
 
 // Next is when the next slot opens.

@@ -35,6 +35,7 @@ type engine struct {
 	emptied [][]*request // lists that were sent
 
 	interrupted, aborted atomic.Bool
+	failing              atomic.Bool  // too many requests of some phase failed
 	sends                atomic.Int64 // lists that are being sent
 	resume               atomic.Bool  // something waits for a list to have been sent
 

@@ -217,6 +217,7 @@ func (f *finisher) tally(p *phase, rec *record.Record) {
 	all := failed + p.tally.ok.Load() + p.tally.cancelled.Load()
 	if all >= armedAfter(p) && float64(failed) > *limit*float64(all) {
 		p.failing.Store(true)
+		p.engine.failing.Store(true)
 		f.wake()
 	}
 }

@@ -20,6 +20,11 @@ func newLimit(n int, steps []time.Duration) limit { return limit{on: n > 0, grow
 // full tells whether no slot is free.
 func (l *limit) full() bool { return l.on && l.held >= l.max }
 
+// freeBefore tells whether a slot has been free since before t.
+func (l *limit) freeBefore(t int64) bool {
+	return !l.on || l.opened.len() > 0 && l.opened.first() < t
+}
+
 // take takes a slot and tells since when it was free.
 func (l *limit) take(now int64) (since int64) {
 	l.held++

@@ -56,6 +56,7 @@ type phase struct {
 	open            int // of these, with turns still to send
 	reading         int // answers being read for the turn after them
 	thinking        bool
+	starved         bool   // at the end, arrivals wait for their requests to be rendered
 	stop            string // why nothing is sent any more
 	noNew           string // why no session starts any more
 	cancelled       bool
@@ -102,13 +103,14 @@ const (
 
 // begin starts the clock of the phase.
 func (p *phase) begin(now int64) {
-	p.start, p.lastEnd, p.endAt, p.cutAt, p.cutTried = now, now, never, never, never
+	p.start, p.lastEnd, p.endAt, p.cutTried = now, now, never, never
 	if d := p.cfg.Duration; d != nil {
 		p.endAt = later(now, int64(d.Go()))
 	}
+	p.cutAt = later(p.endAt, p.grace) // also when all was sent before the end
 	p.startShown.Store(now)
 	p.endShown.Store(p.endAt)
-	p.cutShown.Store(never)
+	p.cutShown.Store(p.cutAt)
 	p.arrival = never
 	if p.arrivals != nil {
 		p.advance()
@@ -173,7 +175,7 @@ func (p *phase) take(ev event, now int64) {
 		switch {
 		case p.stop != "":
 			p.cutShort(r.play, r.turn, ev.at, skipCut)
-		case ev.at <= now:
+		case ev.at <= now && ev.at < p.endAt:
 			p.turns.push(followTurn{r, ev.at})
 		default:
 			heap.Push(&p.delayed, followTurn{r, ev.at})
@@ -250,11 +252,11 @@ func (p *phase) step(now int64) (next int64) {
 		l.grow(p.start, now-p.start)
 	}
 	p.collect(now)
-	p.stopIfDue(now)
-	for p.delayed.Len() > 0 && p.delayed[0].due <= now {
+	for p.delayed.Len() > 0 && p.delayed[0].due <= now && p.delayed[0].due < p.endAt {
 		p.turns.push(heap.Pop(&p.delayed).(followTurn))
 	}
-	for p.stop == "" && p.sendOne(now) {
+	p.stopIfDue(now)
+	for p.stop == "" && !p.starved && p.sendOne(now) {
 	}
 	p.settle(now)
 	return p.deadline()
@@ -287,21 +289,46 @@ func (p *phase) stopIfDue(now int64) {
 	case p.engine.interrupted.Load() && p.stop != stopInterrupted:
 		p.halt(stopInterrupted, now)
 		p.cutAt = min(p.cutAt, later(now, p.drain()))
-	case p.failing.Load() && p.stop == "":
+	case p.stop == "" && p.engine.failing.Load():
 		p.halt(stopFailures, now)
-		p.cutAt = later(now, p.drain())
-	case now >= p.endAt && p.stop == "":
-		for p.gate == nil && p.stop == "" && p.sendOne(now) { // an arrival counts by when it was due, however late we are
-		}
-		if p.stop == "" {
+		p.cutAt = min(p.cutAt, later(now, p.drain()))
+	case p.stop == "" && now >= p.endAt:
+		if p.catchUp(now); p.stop == "" && !p.starved {
 			p.halt(stopDuration, now)
-			p.cutAt = later(p.endAt, p.grace)
 		}
 	}
 	if p.engine.aborted.Load() {
 		p.cutAt = min(p.cutAt, now)
 	}
 	p.cutShown.Store(p.cutAt)
+}
+
+// catchUp sends what was due before the end and had its slots by then: it
+// counts by when it was due, however late we are. Not what would be cancelled at
+// once, and nothing in a closed loop, where nothing is due by the clock. Turns
+// that are due later are in delayed, and arrivals are not collected.
+func (p *phase) catchUp(now int64) {
+	p.starved = false
+	if p.gate != nil || now >= p.cutAt {
+		return
+	}
+	for p.stop == "" {
+		switch {
+		case !p.hadSlots():
+			if !p.skipping || !p.drop(skipOnCap) {
+				return
+			}
+		case !p.sendOne(now):
+			p.starved = p.ticks.len() > 0 && p.noNew == "" // it was not rendered in time
+			return
+		}
+	}
+}
+
+// hadSlots tells whether the slots for what is next were free before the end.
+func (p *phase) hadSlots() bool {
+	return p.wire.freeBefore(p.endAt) && p.prefill.freeBefore(p.endAt) &&
+		(p.turns.len() > 0 || p.sessions.freeBefore(p.endAt))
 }
 
 // drain is how long answers are waited for when the phase ends before its time.
@@ -519,7 +546,7 @@ func (p *phase) close(now int64) {
 // deadline is when something is due by the clock.
 func (p *phase) deadline() int64 {
 	next := int64(never)
-	if p.stop == "" {
+	if p.stop == "" && !p.starved { // the renderer wakes us
 		next = min(p.endAt, p.sessions.next(p.start), p.prefill.next(p.start))
 		if p.wanted() && (p.ticks.len() == 0 || p.skipping) {
 			next = min(next, p.arrival)

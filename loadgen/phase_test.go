@@ -436,37 +436,6 @@ func TestRateOfAVaryingSchedule(t *testing.T) {
 	}
 }
 
-// Same seed: the same bodies and headers at the same offsets, whatever the
-// connection strategy and however large a limit that does not bind; another
-// latency moves nothing in an open loop.
-func TestSameSeedSameRequests(t *testing.T) {
-	t.Parallel()
-	play := func(change func(*Job), latency time.Duration) []sending {
-		w := &world{latency: fixedLatency(latency)}
-		j := job(t, schema.Phase{Type: "poisson", Rate: 200, Requests: 300, Cancellation: &schema.Cancellation{Rate: 10, Delay: 1}})
-		j.Endpoint.URLs = []string{"http://a", "http://b"}
-		j.Models = schema.Models{Strategy: "random", Items: []schema.Model{{Name: "m1"}, {Name: "m2"}}}
-		change(&j)
-		w.play(t, j)
-		return w.sent
-	}
-	want := play(func(*Job) {}, msec)
-	for name, change := range map[string]func(*Job){
-		"never":       func(j *Job) { j.Endpoint.ConnectionReuse = "never" },
-		"sticky":      func(j *Job) { j.Endpoint.ConnectionReuse = "sticky-user-sessions" },
-		"concurrency": func(j *Job) { j.Phases[0].Concurrency = 300 },
-		"in flight":   func(j *Job) { j.Phases[0].InFlight = 300 },
-		"prefill":     func(j *Job) { j.Phases[0].PrefillConcurrency = 300 },
-	} {
-		if diff := cmp.Diff(want, play(change, 20*msec), cmp.AllowUnexported(sending{})); diff != "" {
-			t.Errorf("%s changes what is sent (-want +got):\n%.600s", name, diff)
-		}
-	}
-	if other := play(func(j *Job) { j.Seed = 43 }, msec); cmp.Equal(want[0].header, other[0].header) || want[0].at == other[0].at {
-		t.Error("another seed changes nothing")
-	}
-}
-
 func TestHeadersAndTargets(t *testing.T) {
 	t.Parallel()
 	w := &world{}

@@ -17,6 +17,9 @@ func (q *queue[T]) push(x T) {
 	q.items = append(q.items, x)
 }
 
+// first is the one that is popped next.
+func (q *queue[T]) first() T { return q.items[q.head] }
+
 func (q *queue[T]) pop() T {
 	var zero T
 	x := q.items[q.head]

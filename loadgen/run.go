@@ -361,7 +361,7 @@ func (d *driver) abort() {
 func (d *driver) play(ctx context.Context) (begun []*phase, err error) {
 	e := d.engine
 	for i, p := range d.phases {
-		if e.interrupted.Load() {
+		if e.interrupted.Load() || e.failing.Load() {
 			break
 		}
 		if err = d.prepare(ctx, p); err != nil {
@@ -375,9 +375,6 @@ func (d *driver) play(ctx context.Context) (begun []*phase, err error) {
 		e.play(p, i+1 < len(d.phases) && d.phases[i+1].cfg.Seamless)
 		p.source.close()
 		p.source.wait()
-		if p.failing.Load() {
-			break
-		}
 	}
 	e.waitFor(func() bool {
 		for _, p := range begun {

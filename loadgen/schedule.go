@@ -21,7 +21,8 @@ func Schedule(p schema.Phase, seed int64, n int) []time.Duration {
 }
 
 // ScheduleSet is Schedule for any mode: set is what the phase plays. Later
-// turns of users and traces are listed when they are due if answers come in time.
+// turns of users and traces are listed when they are due if answers come in
+// time; those that on_count lets through beyond the last request are not.
 func ScheduleSet(p schema.Phase, seed int64, n int, set *dataset.Set) ([]time.Duration, error) {
 	a, err := arrivals(&p, seed, set)
 	if err != nil {
@@ -30,10 +31,13 @@ func ScheduleSet(p schema.Phase, seed int64, n int, set *dataset.Set) ([]time.Du
 	var offsets []time.Duration
 	switch a := a.(type) {
 	case *users:
-		offsets = a.sends(n)
+		offsets = a.sends(n, p.Sessions)
 	case *fixed:
-		offsets = a.sends()
+		offsets = a.sends(p.Sessions)
 	default:
+		if single := set != nil && set.Turns() == set.Len(); p.Sessions > 0 && (single || !openLoop(&p)) {
+			n = int(min(int64(n), p.Sessions))
+		}
 		for len(offsets) < n {
 			at, ok := a.Next()
 			if !ok {
@@ -58,29 +62,35 @@ func cut(p *schema.Phase, offsets []time.Duration, n int) []time.Duration {
 	return offsets
 }
 
-// sends is when every turn of every user is due, at least n of them.
-func (u *users) sends(n int) []time.Duration {
+// sends is when every turn of every user is due, at least n of them, or those
+// of as many users as sessions says (0: all).
+func (u *users) sends(n int, sessions int64) []time.Duration {
 	gap := seconds(u.gap)
 	var all []time.Duration
-	for {
+	for i := int64(1); ; i++ {
 		at, _, turns := u.start()
 		for t := range turns {
 			all = append(all, at+time.Duration(t)*gap)
 		}
 		// Users start in order, so what lies before the latest start is complete.
-		if len(all) >= n {
+		if last := i == sessions; last || len(all) >= n {
 			slices.Sort(all)
-			if all[n-1] <= at {
+			if last || all[n-1] <= at {
 				return all
 			}
 		}
 	}
 }
 
-// sends is when the stamped turns of the trace are due.
-func (f *fixed) sends() []time.Duration {
+// sends is when the stamped turns of the trace are due, of as many
+// conversations as sessions says (0: all).
+func (f *fixed) sends(sessions int64) []time.Duration {
+	rows := f.rows
+	if sessions > 0 {
+		rows = rows[:min(int64(len(rows)), sessions)]
+	}
 	var all []time.Duration
-	for _, r := range f.rows {
+	for _, r := range rows {
 		at := r.at
 		for i := range r.turns {
 			if ts := r.conversation.Turns[i].Timestamp; ts != nil {

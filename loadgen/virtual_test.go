@@ -21,10 +21,11 @@ import (
 // waits. It answers each request after latency.
 type world struct {
 	latency func(*transport.Exchange) time.Duration
-	reply   func(*transport.Exchange) []string // events; nil: one short answer
-	content time.Duration                      // first content, 0: with the end
-	at      map[time.Duration]func(*driver)    // what happens when
-	deaf    bool                               // cancelling does nothing
+	reply   func(*transport.Exchange) []string    // events; nil: one short answer
+	content time.Duration                         // first content, 0: with the end
+	at      map[time.Duration]func(*driver)       // what happens when
+	deaf    bool                                  // cancelling does nothing
+	supply  func(*driver, *phase, casting) source // renders; nil: when asked
 
 	mu      sync.Mutex
 	now     int64
@@ -34,6 +35,7 @@ type world struct {
 	flying  int
 	forgot  []string
 	ordinal int
+	driver  *driver
 }
 
 // sending is one request as the network saw it.
@@ -196,7 +198,11 @@ func (w *world) play(t *testing.T, job Job) outcome {
 	d.engine.read = func(r *request) { d.finisher.finish(r, &a) }
 	ready := make(chan struct{})
 	close(ready)
+	w.driver = d
 	d.supply = func(p *phase, c casting) (source, <-chan struct{}) {
+		if w.supply != nil {
+			return w.supply(d, p, c), ready
+		}
 		return &direct{open: func(i int64) (*request, bool) { return d.engine.render.open(p, c, i) }}, ready
 	}
 	for at, do := range w.at {
