@@ -167,6 +167,9 @@ func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	run := sweep.Outcome{}
 	failed := sweep.Outcome{Err: "connection refused"}
+	plan := func(allowInvalid bool) *sweep.Plan {
+		return &sweep.Plan{Experiment: schema.Experiment{AllowInvalid: allowInvalid}}
+	}
 	cases := []struct {
 		name string
 		res  Result
@@ -177,9 +180,15 @@ func TestExitCodes(t *testing.T) {
 		{"one of two failed", Result{Outcomes: []sweep.Outcome{run, failed}}, 1},
 		{"gate missed", Result{Outcomes: []sweep.Outcome{run}, Results: &sweep.Results{GatesMissed: 1}}, 3},
 		{"invalid is worse than a gate", Result{Outcomes: []sweep.Outcome{run}, Verdict: Invalid, Results: &sweep.Results{GatesMissed: 1}}, 4},
+		{"invalid on purpose", Result{Plan: plan(true), Outcomes: []sweep.Outcome{run}, Verdict: Invalid}, 0},
+		{"invalid on purpose, gate missed", Result{Plan: plan(true), Outcomes: []sweep.Outcome{run}, Verdict: Invalid, Results: &sweep.Results{GatesMissed: 1}}, 3},
+		{"invalid on purpose, one of two failed", Result{Plan: plan(true), Outcomes: []sweep.Outcome{run, failed}, Verdict: Invalid}, 1},
 		{"interrupted is worse than all", Result{Outcomes: []sweep.Outcome{failed}, Verdict: Invalid, Interrupted: true}, 130},
 	}
 	for _, c := range cases {
+		if c.res.Plan == nil {
+			c.res.Plan = plan(false)
+		}
 		if got := c.res.ExitCode(); got != c.want {
 			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
 		}

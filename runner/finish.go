@@ -127,7 +127,7 @@ func (res *Result) partial() bool {
 }
 
 // ExitCode is what the program ends with; the highest need wins: interrupted,
-// failed, invalid, gates.
+// failed, invalid unless that is allowed, gates.
 func (res *Result) ExitCode() int {
 	if res.Finished != nil {
 		return res.Finished.ExitCode
@@ -147,7 +147,7 @@ func (res *Result) ExitCode() int {
 		return 130
 	case ran == 0 || failed == ran || gaveUp > 0:
 		return 1
-	case res.Verdict == Invalid:
+	case res.Verdict == Invalid && !res.Plan.Experiment.AllowInvalid:
 		return 4
 	case failed > 0:
 		return 1

@@ -51,7 +51,9 @@ func amount(v float64, unit string) string {
 }
 
 // estimate is mean ± half-width, both to the place of the half-width's first
-// digit (second below 2), as far as two to three digits of the mean go.
+// digit (second below 2), as far as two to three digits of the mean go. A
+// half-width that would round to nothing is one of the last place: only an
+// interval without width reads ± 0.
 func estimate(e stats.Estimate, percent bool) string {
 	mean, half := e.Mean, e.Half()
 	if percent {
@@ -71,6 +73,7 @@ func estimate(e stats.Estimate, percent bool) string {
 		first := int(math.Floor(math.Log10(a)))
 		place = min(max(place, first-2), first-1)
 	}
+	half = max(half, math.Pow10(place))
 	if place > 0 { // whole numbers: round both to the same power of ten
 		p := math.Pow10(place)
 		return grouped(math.Round(mean/p)*p) + " ± " + grouped(math.Round(half/p)*p)
