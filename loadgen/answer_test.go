@@ -144,7 +144,7 @@ func TestCleanMasksAndCuts(t *testing.T) {
 		Headers: map[string]string{"Authorization": "Basic dXNlcg==", "X-Team": "blue"},
 	})}
 	got := f.clean("key sk-12345 of team blue with dXNlcg== at me:passw0rd@host")
-	if want := "key *** of team blue with *** at me:***@host"; got != want {
+	if want := "key *** of team blue with *** at ***@host"; got != want {
 		t.Errorf("clean = %q, want %q", got, want)
 	}
 	// A secret across the cut must not survive as a half.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -41,42 +42,13 @@ func ownWords(body []byte, other string) string {
 const mask = "***"
 
 // secrets makes the replacer that masks everything in e that must not get into
-// a file: the key, the values of headers that carry one, passwords of URLs.
+// a file: the key, the values of headers that carry one, what URLs hold.
 func secrets(e *schema.Endpoint) *strings.Replacer {
 	var pairs []string
-	hide := func(s string) {
-		if len(s) >= 4 { // shorter ones would mask innocent text
-			pairs = append(pairs, s, mask)
-		}
-	}
-	hide(e.APIKey)
-	for name, value := range e.Headers {
-		if secretHeader(name) {
-			hide(value)
-			if _, token, ok := strings.Cut(value, " "); ok {
-				hide(token)
-			}
-		}
-	}
-	for _, raw := range e.URLs {
-		if u, err := url.Parse(raw); err == nil && u.User != nil {
-			if password, ok := u.User.Password(); ok {
-				hide(password)
-			}
-		}
+	for _, w := range secret.Words(e.APIKey, e.Headers, e.URLs) {
+		pairs = append(pairs, w, mask)
 	}
 	return strings.NewReplacer(pairs...)
-}
-
-// secretHeader tells whether a header's value is a credential.
-func secretHeader(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"authorization", "key", "token", "cookie", "secret"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
 }
 
 // clean makes text fit for a record: valid, without secrets, at most 1 KB.

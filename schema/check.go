@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"cuelang.org/go/cue"
+
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // checker validates trees part by part: each member of the body, each data
@@ -173,44 +174,15 @@ func keyOrder(m map[string]any, l *leaf) []string {
 	return keys
 }
 
-// mask stands for a secret wherever one would be shown.
-const mask = "<redacted>"
-
-// secretHeaders carry credentials under names the schema does not know.
-var secretHeaders = []string{"authorization", "api-key", "apikey", "x-api-key", "cookie", "token", "secret", "password"}
-
 // masked is v, or the mask: for a secret field, for a header or free key that
-// names a credential, and in the user part of a URL.
+// names a credential, and in the user part and query of a URL.
 func masked(key string, v any, parent, l *leaf) any {
 	s, ok := v.(string)
 	if !ok || s == "" {
 		return v
 	}
-	if l.has(isSecret) {
-		return mask
+	if l.has(isSecret) || parent.has(isFree) && secret.Name(key) {
+		return secret.Mask
 	}
-	if parent.has(isFree) && key != "" {
-		for _, h := range secretHeaders {
-			if strings.Contains(strings.ToLower(strings.ReplaceAll(key, "_", "-")), h) {
-				return mask
-			}
-		}
-	}
-	return maskURL(s)
-}
-
-// maskURL hides the user part of a URL.
-func maskURL(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok || strings.ContainsAny(scheme, " \n") {
-		return s
-	}
-	host, path, _ := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		s = scheme + "://" + mask + host[i:]
-		if path != "" {
-			s += "/" + path
-		}
-	}
-	return s
+	return secret.URL(s)
 }

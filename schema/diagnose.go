@@ -9,6 +9,8 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/errors"
+
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // diagnosis says what is wrong with a tree that CUE refused: the tree is
@@ -99,7 +101,7 @@ func (d *diagnosis) show(n *node, path string) string {
 	if d.index.at(path).has(isSecret) {
 		return "(secret)"
 	}
-	return short(maskURL(n.String()))
+	return short(secret.URL(n.String()))
 }
 
 func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {

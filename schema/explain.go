@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // Explain prints path, value and origin of every leaf of the experiment, or of
@@ -129,14 +131,14 @@ func (e explainer) leaf(path, text string) {
 		at = n.origin
 	}
 	if e.d.index.at(path).has(isSecret) && at.Text != "" {
-		at.Text = mask
+		at.Text = secret.Mask
 	}
 	e.row(path, text, at)
 }
 
 func (e explainer) row(path, text string, at Origin) {
 	if e.d.index.at(path).has(isSecret) {
-		text = mask
+		text = secret.Mask
 	}
 	if len(e.want) > 0 && !e.wanted(path) {
 		return
@@ -169,7 +171,7 @@ func (o Origin) String() string {
 		s += " (axis)"
 	}
 	if o.Text != "" {
-		s += " (" + short(maskURL(o.Text)) + ")"
+		s += " (" + short(secret.URL(o.Text)) + ")"
 	}
 	return s
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // rule compares two objects of the body. A rule inside one object is CUE, in
@@ -121,9 +123,9 @@ var rules = []rule{
 			switch {
 			case scheme == "mock":
 			case scheme != "http" && scheme != "https":
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", maskURL(u)), "such as http://localhost:8000, or mock: for the built-in server")
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, or mock: for the built-in server")
 			case strings.Trim(rest, "/ ") == "" || strings.ContainsAny(u, " \t\n"):
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", maskURL(u)), "such as http://localhost:8000")
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
 			}
 		}
 	}},

@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // Exchange is what a record leaves out: the bytes of one request and its
@@ -389,7 +390,7 @@ func appendHeader(b, lines []byte) []byte {
 		seen[name] = true
 		value = strings.TrimSpace(value)
 		if secretHeader(name) {
-			value = "<redacted>"
+			value = secret.Mask
 		}
 		b = append(appendString(b, name), ':')
 		b = appendString(b, value)
@@ -397,13 +398,8 @@ func appendHeader(b, lines []byte) []byte {
 	return append(b, '}')
 }
 
-// secretHeader tells by its name whether a header may carry a secret.
+// secretHeader tells by its name whether a header may carry a secret; a
+// session may be one that the server opened for whoever knows its name.
 func secretHeader(name string) bool {
-	name = strings.ToLower(name)
-	for _, part := range []string{"auth", "key", "token", "secret", "cookie", "session", "credential", "password", "signature"} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	return secret.Name(name) || strings.Contains(strings.ToLower(name), "session")
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -195,44 +194,6 @@ func exitCode(r *runner.Result) error {
 		return nil
 	}
 	return exit(code)
-}
-
-// commandLine is the command as typed, secrets masked.
-func commandLine(command string, args []string, opts []schema.Option) string {
-	secret := map[string]bool{}
-	for _, o := range opts {
-		for _, n := range o.Names {
-			secret["--"+n] = o.Secret
-		}
-	}
-	out := []string{"aiperf", command}
-	hide := false
-	for _, w := range args[min(2, len(args)):] {
-		name, _, glued := strings.Cut(w, "=")
-		switch {
-		case hide:
-			w, hide = "<redacted>", false
-		case secret[name] && glued:
-			w = name + "=<redacted>"
-		case secret[name]:
-			hide = true
-		}
-		out = append(out, quote(maskURL(w)))
-	}
-	return strings.Join(out, " ")
-}
-
-// quote makes a word that a shell reads back as it was. As AIPerf shows command
-// lines, names of flags and numbers stand plain and all else in quotes.
-func quote(w string) string {
-	if name, value, glued := strings.Cut(w, "="); glued && strings.HasPrefix(name, "--") {
-		return name + "=" + quote(value)
-	}
-	_, err := strconv.ParseFloat(w, 64)
-	if err == nil || len(w) > 1 && w[0] == '-' && !strings.ContainsAny(w, " \t\n'\"\\$&|;<>()*?[]{}~`!#") {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }
 
 // writeDoc prints v as one JSON document.

@@ -21,7 +21,8 @@ const module = "aiperf.dev/aiperf/"
 // stands.
 var floors = map[string][]string{
 	"internal/suggest":      {},
-	"schema":                {"internal/suggest"},
+	"internal/secret":       {},
+	"schema":                {"internal/secret", "internal/suggest"},
 	"internal/record":       {},
 	"internal/seed":         {},
 	"internal/stats":        {},
@@ -41,9 +42,9 @@ var floors = map[string][]string{
 	"loadgen/dataset":       {"schema", "loadgen/tokenizer", "internal/seed"},
 	"loadgen/endpoint":      {"internal/record", "loadgen/dataset", "schema"},
 	"loadgen/transport":     {"internal/record"},
-	"loadgen":               {"schema", "internal/record", "internal/seed", "internal/stats", "loadgen/dataset", "loadgen/endpoint", "loadgen/tokenizer", "loadgen/transport"},
+	"loadgen":               {"schema", "internal/record", "internal/secret", "internal/seed", "internal/stats", "loadgen/dataset", "loadgen/endpoint", "loadgen/tokenizer", "loadgen/transport"},
 	"sweep":                 {"schema", "internal/metrics", "internal/stats", "internal/seed", "internal/pcg", "internal/qmc"},
-	"sinks":                 {"schema", "sweep", "internal/atomicfile", "internal/metrics", "internal/record", "internal/stats", "internal/telemetry"},
+	"sinks":                 {"schema", "sweep", "internal/atomicfile", "internal/metrics", "internal/record", "internal/secret", "internal/stats", "internal/telemetry"},
 	"runner":                {"*"},
 	"cmd/aiperf":            {"*"},
 	"loadgen/tokenizer/gen": {"loadgen/tokenizer"},
