@@ -4,11 +4,24 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/stats"
 )
 
 var never = math.NaN()
+
+// The least that some checks need in order to speak. Below it they are absent:
+// one stumble of the machine would be a large share of little.
+const (
+	// fewestFollowUps is of requests that followed an answer, for their mean.
+	fewestFollowUps = 20
+	// shortestShare is of time, for a share of the CPU: starting is not measuring.
+	shortestShare = 200 * time.Millisecond
+	// widestSlack is what Little's law may leave open, as a share of the requests
+	// in flight: half means that less than two answers fit into the window.
+	widestSlack = 0.5
+)
 
 // checks is the catalogue of what is asked of every run. To add one, add a
 // literal and a test that flips it.
@@ -45,7 +58,8 @@ var checks = []Check{
 			v := waited(p)
 			return Reading{
 				Value: v, Warn: 0.01, Fail: never,
-				Detail: fmt.Sprintf("%s of the arrivals waited for a slot, or found none: this part behaved as a closed loop", percent(v)),
+				Detail: percent(v) + " of the arrivals waited for a slot, or found none",
+				So:     ": this part behaved as a closed loop",
 				Try:    "raise concurrency, or read the from-intended latencies",
 			}, true
 		}),
@@ -53,7 +67,7 @@ var checks = []Check{
 	{
 		ID: "turnaround", Unit: "ratio", Doc: "closed loop: mean time from an answer to the next request, against the mean latency",
 		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
-			if p.Result.Rate > 0 || p.turnaroundOver <= 0 {
+			if p.Result.Rate > 0 || p.followUps < fewestFollowUps {
 				return Reading{}, false
 			}
 			v := p.turnaround / p.turnaroundOver
@@ -73,7 +87,7 @@ var checks = []Check{
 			}
 			return Reading{
 				Value: v, Warn: 0.9, Fail: 0.5, Below: true,
-				Detail: fmt.Sprintf("concurrency %d was held for only %s of the time", p.Result.Target, percent(v)),
+				Detail: fmt.Sprintf("concurrency %d was held for %s of the time", p.Result.Target, percent(v)),
 				Try:    "more requests per run, so that the ramp and the drain weigh less",
 			}, true
 		}),
@@ -82,12 +96,13 @@ var checks = []Check{
 		ID: "client_cpu", Unit: "ratio", Doc: "CPU used by this process against the cores it may use, in the worst second",
 		Read: func(e *Evidence) []Reading {
 			v := e.Host.CPUWorst
-			if math.IsNaN(v) {
+			if math.IsNaN(v) || e.Host.Wall < shortestShare {
 				return nil
 			}
 			return []Reading{{
 				Value: v, Warn: 0.7, Fail: 0.9,
-				Detail: fmt.Sprintf("the client used %s of %d cores; its own queueing is in these latencies", percent(v), e.Host.Cores),
+				Detail: fmt.Sprintf("the client used %s of %d cores", percent(v), e.Host.Cores),
+				So:     "; its own queueing is in these latencies",
 				Try:    "fewer streams per machine, a larger machine, or tables.chunks: false",
 			}}
 		},
@@ -107,9 +122,10 @@ var checks = []Check{
 			if h.N == 0 {
 				return nil
 			}
+			lost := h.Lost * min(1, e.Host.Wall.Seconds()) // of a second at least: a short run is no excuse for one stumble to be a large share
 			try := "a machine that does nothing else"
-			lost := Reading{Value: h.Lost, Warn: 0.005, Fail: 0.03, Detail: fmt.Sprintf("the machine took away %s of the time from a sleeping thread", percent(h.Lost)), Try: try}
-			return finite(lost,
+			return finite(
+				Reading{Value: lost, Warn: 0.005, Fail: 0.03, Fixed: true, Detail: "the machine took away " + percent(h.Lost) + " of the time from a sleeping thread", Try: try},
 				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + ms(h.P999) + " late", Try: try},
 				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + ms(h.Longest), Try: try})
 		},
@@ -121,7 +137,7 @@ var checks = []Check{
 			return finite(
 				// Waiting threads are a cause; what it did is told by dispatch_lateness,
 				// turnaround, receive_lag and go_sched, which fail where it did harm.
-				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + percent(delay) + " of the cores' time: something shares them", Try: "a machine that does nothing else, and serves nothing itself"},
+				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + percent(delay) + " of the cores' time", So: ": something shares them", Try: "a machine that does nothing else, and serves nothing itself"},
 				Reading{Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Throttled) + " of the cgroup's periods were throttled", Try: "raise the CPU limit of the container"},
 				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
 		},
@@ -139,7 +155,8 @@ var checks = []Check{
 			v := float64(p.Coalesced) / float64(p.Chunks)
 			return Reading{
 				Value: v, Warn: 0.05, Fail: never,
-				Detail: percent(v) + " of the chunks came together with another: single gaps mean little, ITL per request holds",
+				Detail: percent(v) + " of the chunks came together with another",
+				So:     ": single gaps mean little, ITL per request holds",
 				Try:    "nothing, if the server sends several tokens at once; else a quieter machine",
 			}, true
 		}),
@@ -148,7 +165,7 @@ var checks = []Check{
 		ID: "littles_law", Unit: "ratio", Doc: "requests in flight by the gauge against throughput × time in the system, over the steady window",
 		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
 			diff, slack, ok := p.littles()
-			if !ok {
+			if !ok || slack > widestSlack {
 				return Reading{}, false
 			}
 			return Reading{
@@ -163,7 +180,7 @@ var checks = []Check{
 		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
 			v := math.Abs(float64(p.Result.Issued - p.Result.OK - p.Result.Failed - p.Result.CancelledCount))
 			v = max(v, math.Abs(float64(p.Result.Issued-p.OK-p.Failed-p.Cancelled)))
-			return Reading{Value: v, Warn: never, Fail: 0, Detail: fmt.Sprintf("%.0f requests are not accounted for", v), Try: "report it as a bug"}, true
+			return Reading{Value: v, Warn: never, Fail: 0, Detail: plural(int64(v), "request") + " not accounted for", Try: "report it as a bug"}, true
 		}),
 	},
 	{
@@ -178,10 +195,13 @@ var checks = []Check{
 			if float64(p.ClientFaults)/n > 0.001 {
 				fail = 0.001
 			}
+			words := fmt.Sprintf("%d of %s failed", p.Failed, plural(int64(n), "request"))
+			if p.Failed > 0 {
+				words += ", first: " + p.FirstError
+			}
 			return Reading{
-				Value: v, Warn: 0.001, Fail: fail,
-				Detail: fmt.Sprintf("%d of %.0f requests failed, first: %s", p.Failed, n, p.FirstError),
-				Try:    "look at error_message in the requests table",
+				Value: v, Warn: 0.001, Fail: fail, Detail: words,
+				Try: "look at error_message in the requests table",
 			}, true
 		}),
 	},
@@ -198,7 +218,8 @@ var checks = []Check{
 			v := float64(p.OffTarget) / float64(p.Asked)
 			return Reading{
 				Value: v, Warn: 0.05, Fail: 0.5,
-				Detail: percent(v) + " of the answers are not as long as asked for: cells of different OSL are not comparable",
+				Detail: percent(v) + " of the answers are not as long as asked for",
+				So:     ": cells of different OSL are not comparable",
 				Try:    "ask the server to ignore its end mark: extra: {ignore_eos: true}, min_tokens",
 			}, true
 		}),
@@ -212,8 +233,9 @@ var checks = []Check{
 			v := float64(p.Cached) / float64(p.Prompt)
 			return Reading{
 				Value: v, Warn: 0.05, Fail: never,
-				Detail: percent(v) + " of the prompt tokens came from the server's prefix cache: TTFT is better than for new prompts",
-				Try:    "more dataset entries, or another seed per trial (multi_run.vary_seed_per_trial)",
+				Detail: percent(v) + " of the prompt tokens came from the server's prefix cache",
+				So:     ": TTFT is better than for new prompts",
+				Try:    "more dataset entries, or another seed per trial (multi_run.vary_seed_per_trial); if a warm cache is wanted, declare it: verdict: {prefix_cache: {warn: 1}}",
 			}, true
 		}),
 	},
@@ -234,7 +256,7 @@ var checks = []Check{
 		Read: func(e *Evidence) []Reading {
 			r := []Reading{wallClock(e)}
 			for _, p := range e.Phases {
-				r = append(r, Reading{Value: float64(p.Backwards), Warn: never, Fail: 0, Detail: fmt.Sprintf("%d requests have stamps that run backwards", p.Backwards), Try: "report it as a bug"})
+				r = append(r, Reading{Value: float64(p.Backwards), Warn: never, Fail: 0, Fixed: true, Detail: plural(p.Backwards, "request") + " with stamps that run backwards", Try: "report it as a bug"})
 			}
 			return finite(r...)
 		},
@@ -266,7 +288,7 @@ var checks = []Check{
 			if e.SinkError != "" {
 				lost = max(lost, 1)
 			}
-			return []Reading{{Value: lost, Warn: never, Fail: 0, Detail: strings.TrimSpace(fmt.Sprintf("%.0f records were lost %s", lost, e.SinkError)), Try: "free disk space, then run with --resume"}}
+			return []Reading{{Value: lost, Warn: never, Fail: 0, Detail: strings.TrimSpace(plural(int64(lost), "record") + " lost " + e.SinkError), Try: "free disk space, then run with --resume"}}
 		},
 	},
 }
@@ -328,7 +350,7 @@ func receiveLag(e *Evidence) []Reading {
 		}
 		if e.Stamps == "kernel" {
 			r.Fail = never
-			r.Detail += "; arrival stamps are the kernel's and do not lag"
+			r.So = "; arrival stamps are the kernel's and do not lag"
 		}
 		out = append(out, r)
 	}
@@ -420,6 +442,14 @@ func first(a, b float64) float64 {
 		return b
 	}
 	return 0
+}
+
+// plural is a count with its noun.
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func ms(v float64) string { return fmt.Sprintf("%.3g ms", v) }

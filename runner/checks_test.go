@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
@@ -214,16 +215,119 @@ func TestEachCheckFlips(t *testing.T) {
 	}
 }
 
+// Limits are in the check's unit: a reading of another kind keeps its own.
 func TestOwnLimits(t *testing.T) {
 	t.Parallel()
-	w := clean()
-	w.host.CPUWorst = 0.8
-	loose, tight := 0.9, 0.05
-	if v := w.judge(map[string]schema.Threshold{"client_cpu": {Warn: &loose}})["client_cpu"].Verdict; v != Valid {
-		t.Errorf("client_cpu 0.8 with warn 0.9: %s, want VALID", v)
+	for _, c := range []struct {
+		check string
+		spoil func(*world)
+		limit schema.Threshold
+		want  Verdict
+	}{
+		{"client_cpu", func(w *world) { w.host.CPUWorst = 0.8 }, schema.Threshold{Warn: limit(0.9)}, Valid},
+		{"client_cpu", func(w *world) { w.host.CPUWorst = 0.8 }, schema.Threshold{Fail: limit(0.05)}, Invalid},
+		{"hiccup", func(w *world) { w.host.Hiccup.Longest = 400 }, schema.Threshold{Warn: limit(500), Fail: limit(500)}, Valid},
+		{"hiccup", func(w *world) { w.host.Hiccup.Lost = 0.04 }, schema.Threshold{Warn: limit(500), Fail: limit(500)}, Invalid},
+		{"clock", func(w *world) { w.host.WallJump = 20 }, schema.Threshold{Warn: limit(50)}, Valid},
+		{"clock", func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }, schema.Threshold{Fail: limit(50)}, Invalid},
+		{"prefix_cache", func(w *world) {
+			for i := range w.records {
+				w.records[i].Cached = 35
+			}
+		}, schema.Threshold{Warn: limit(1)}, Valid},
+	} {
+		w := clean()
+		c.spoil(w)
+		if f := w.judge(map[string]schema.Threshold{c.check: c.limit})[c.check]; f.Verdict != c.want {
+			t.Errorf("%s with warn %s, fail %s: %s %v (%s), want %s", c.check, show(c.limit.Warn), show(c.limit.Fail), f.Verdict, f.Value, f.Detail, c.want)
+		}
 	}
-	if v := w.judge(map[string]schema.Threshold{"client_cpu": {Fail: &tight}})["client_cpu"].Verdict; v != Invalid {
-		t.Errorf("client_cpu 0.8 with fail 0.05: %s, want INVALID", v)
+}
+
+// What a check says of a clean run is no reproach; the consequence is added
+// where there is one.
+func TestWordsOfCleanChecks(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	for check, want := range map[string]string{
+		"concurrency_held": "concurrency 2 was held for 99 % of the time",
+		"client_cpu":       "the client used 10 % of 2 cores",
+		"coalesced":        "0 % of the chunks came together with another",
+		"errors":           "0 of 200 requests failed",
+		"sink":             "0 records lost",
+	} {
+		if f := w.judge(nil)[check]; f.Detail != want || f.Try != "" {
+			t.Errorf("%s: %q, try %q; want %q", check, f.Detail, f.Try, want)
+		}
+	}
+	w.host.CPUWorst = 0.95
+	if f := w.judge(nil)["client_cpu"]; f.Detail != "the client used 95 % of 2 cores; its own queueing is in these latencies" {
+		t.Errorf("client_cpu at 95 %%: %q", f.Detail)
+	}
+}
+
+// keep is the first n requests of a world, as a run of their own.
+func (w *world) keep(n int) {
+	p := &w.result.Phases[0]
+	w.records = w.records[:n]
+	p.Issued, p.OK = int64(n), int64(n)
+	p.End = w.records[n-1].End
+	p.Gauge.SteadyEnd = p.End
+	w.host.Wall = time.Duration(p.End)
+}
+
+// Too little to speak of: such a check is absent, whatever its value would be,
+// and what is left does not call a stumble an invalid run.
+func TestTinyRuns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		spoil  func(*world)
+		absent []string
+		want   Verdict // of the run
+	}{
+		{"one request", func(w *world) { w.keep(1) }, []string{"turnaround", "littles_law", "warmup", "stationary", "client_cpu"}, Valid},
+		{"two requests", func(w *world) { w.keep(2) }, []string{"turnaround", "littles_law", "warmup", "stationary"}, Valid},
+		{"ten, one follow-up late by 9 ms", func(w *world) {
+			w.keep(10)
+			r := &w.records[7]
+			r.Intended, r.Admitted = r.Intended-9e6, r.Admitted-9e6
+		}, []string{"turnaround", "warmup", "stationary"}, Degraded}, // dispatch_lateness says so
+		{"0.1 s, one nap 9 ms late, starting took all cores", func(w *world) {
+			w.keep(2)
+			w.host.CPUWorst = 1
+			w.host.Hiccup = telemetry.Hiccup{P999: 9, Longest: 9, Lost: 0.08, N: 90}
+			w.host.SchedP99 = math.NaN()
+		}, []string{"client_cpu", "turnaround"}, Degraded}, // hiccup
+		{"0.1 s, stopped for 150 ms", func(w *world) {
+			w.keep(2)
+			w.host.Hiccup = telemetry.Hiccup{P999: 150, Longest: 150, Lost: 0.9, N: 10}
+		}, nil, Invalid},
+		{"one wave of 200 that grows", func(w *world) {
+			w.result.Phases[0].Target = 200
+			for i := range w.records {
+				r := &w.records[i]
+				shift(r, int64(i)*1000-r.Intended)
+				r.End += int64(i) * 1e6
+			}
+			w.result.Phases[0].Gauge = loadgen.Gauge{HeldShare: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None}
+		}, []string{"warmup", "stationary", "concurrency_held", "littles_law"}, Valid},
+	} {
+		w := clean()
+		c.spoil(w)
+		found := w.judge(nil)
+		for _, id := range c.absent {
+			if f, ok := found[id]; ok {
+				t.Errorf("%s: %s speaks: %s %s", c.name, id, f.Verdict, f.Detail)
+			}
+		}
+		var all []Finding
+		for _, f := range found {
+			all = append(all, f)
+		}
+		if v := Worst(all); v != c.want {
+			t.Errorf("%s is %s, want %s: %+v", c.name, v, c.want, all)
+		}
 	}
 }
 
@@ -247,8 +351,13 @@ func TestPlanChecks(t *testing.T) {
 		{"wide", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}, {OK: 5, Estimates: est(100, 10, 5)}}}, "interval", Degraded, true},
 		{"useless", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 40, 5)}}}, "interval", Invalid, true},
 		{"steady machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 101, 100.5}}}}, "drift", Valid, true},
+		{"wild machine, no direction", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 70, 130}}}}, "drift", Valid, true},
 		{"drifting machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 97, 95}}}}, "drift", Degraded, true},
-		{"another machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 90, 80}}}}, "drift", Invalid, true},
+		{"two cells agree on a tenth", PlanEvidence{Trials: 4, Cells: []CellEvidence{
+			{OK: 4, InOrder: []float64{10, 10.4, 10.9, 11.1}}, {OK: 4, InOrder: []float64{200, 207, 219, 221}},
+		}}, "drift", Invalid, true},
+		{"a fifth, but three values say little", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 90, 80}}}}, "drift", Degraded, true},
+		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2, InOrder: []float64{100, 50}}}}, "drift", Valid, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,7 +47,8 @@ type PhaseEvidence struct {
 	lives                         []residence
 	answered                      []answered
 	ends                          [len(boundTags)]ends
-	turnaround, turnaroundOver    float64 // sums, ms: sent − intended and latency
+	followUps                     int     // requests after the first wave
+	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended and latency
 	Backwards                     int64   // negative spans between stamps of one request
 	FirstError                    string
 }
@@ -145,6 +146,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	p.bounds(r)
 	p.ReceiveLag = appendFinite(p.ReceiveLag, r.ReceiveLag/1e3)
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
+		p.followUps++
 		p.turnaround += float64(r.Sent-r.Intended) / 1e6
 		p.turnaroundOver += r.Latency()
 	}

@@ -100,8 +100,8 @@ func (r *runner) planEvidence() *PlanEvidence {
 			if o.Run.Cell != c.Cell || len(o.Summaries) == 0 {
 				continue
 			}
-			if s, ok := o.Summaries[0].Get("request_throughput"); ok && !math.IsNaN(s.Avg) {
-				ce.InOrder = append(ce.InOrder, s.Avg)
+			if s, ok := o.Summaries[0].Get("request_latency"); ok && !math.IsNaN(s.P50) {
+				ce.InOrder = append(ce.InOrder, s.P50)
 			}
 		}
 		if c.Status != sweep.NotRun {

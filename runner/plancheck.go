@@ -20,7 +20,7 @@ type CellEvidence struct {
 	Label     string
 	OK        int // trials that succeeded
 	Estimates map[string]stats.Estimate
-	InOrder   []float64 // headline throughput per trial
+	InOrder   []float64 // median latency per trial: it moves in open and in closed loops
 }
 
 // planCheck is a check over the whole plan.
@@ -73,27 +73,42 @@ var planChecks = []planCheck{
 		},
 	},
 	{
-		ID: "drift", Unit: "ratio", Doc: "last trial against the first, mean over the cells: whether server or machine changed during the plan",
+		ID: "drift", Unit: "ratio", Doc: "change of the median latency from the first trial to the last, by one slope over all cells: whether server or machine changed during the plan; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
-			var sum float64
-			var n int
+			var trials [][]float64
 			for _, c := range e.Cells {
-				if k := len(c.InOrder); k >= 3 && c.InOrder[0] > 0 {
-					sum += math.Log(c.InOrder[k-1] / c.InOrder[0])
-					n++
-				}
+				trials = append(trials, c.InOrder)
 			}
-			if n == 0 {
-				return nil
-			}
-			v := math.Abs(math.Expm1(sum / float64(n)))
-			return []Reading{{
-				Value: v, Warn: 0.03, Fail: 0.1,
-				Detail: fmt.Sprintf("throughput changed by %s from the first trial to the last", percent(v)),
-				Try:    "find what changed (clocks, neighbours, the server's cache), then run again",
-			}}
+			return drifted(stats.CommonDrift(trials))
 		},
 	},
+}
+
+// What chance does in at most so many plans is no drift: one in ten to be in
+// doubt, one in a hundred to be invalid.
+const (
+	driftDoubted = 0.1
+	driftShown   = 0.01
+)
+
+// drifted judges a change only where it is more than chance.
+func drifted(d stats.Drift) []Reading {
+	if math.IsNaN(d.Change) {
+		return nil
+	}
+	v := math.Abs(d.Change)
+	r := Reading{
+		Value: v, Warn: 0.03, Fail: never,
+		Detail: fmt.Sprintf("the median latency changed by %s from the first trials to the last (p = %.2g)", percent(v), d.P),
+		Try:    "find what changed (clocks, neighbours, the server's cache), then run again",
+	}
+	if d.P < driftShown {
+		r.Fail = 0.1
+	}
+	if d.P >= driftDoubted {
+		r.Value, r.Detail = 0, fmt.Sprintf("no drift shown from the first trials to the last: %s, p = %.2g", percent(v), d.P)
+	}
+	return []Reading{r}
 }
 
 // widest keeps the reading with the largest value: one line, not one a cell.

@@ -38,6 +38,8 @@ const (
 	// fewestSettling is the least number of answers from which MSER-5 can say
 	// something: twenty batches of five.
 	fewestSettling = 100
+	// fewestWaves is how often a closed loop must have gone round.
+	fewestWaves = 5
 	// regime and regimeZ say when the part that was cut off is another regime and
 	// not noise: medians more than 5 % apart, and ranks four standard deviations
 	// from what chance gives. MSER-5 alone cuts at outliers, too.
@@ -45,11 +47,23 @@ const (
 	regimeZ = 4
 )
 
+// settling is the series, if it can tell about time: enough answers under a load
+// that is meant to be constant, and in a closed loop several waves of them, for
+// requests that are sent at once have no order in time.
+func (p *PhaseEvidence) settling() (x []float64, ok bool) {
+	x = p.series()
+	few := fewestSettling
+	if p.Result.Rate == 0 {
+		few = max(few, fewestWaves*p.Result.Target)
+	}
+	return x, !p.Result.Varying && len(x) >= few
+}
+
 // warmup is the share of the phase before latency settled (MSER-5); 1 when it
 // never did.
 func warmup(p *PhaseEvidence) (Reading, bool) {
-	x := p.series()
-	if p.Result.Varying || len(x) < fewestSettling {
+	x, ok := p.settling()
+	if !ok {
 		return Reading{}, false
 	}
 	r := Reading{Warn: 0.1, Fail: 0.5, Detail: "latency was settled from the start", Try: "a longer warmup phase (warmup: {requests: …}, --warmup-request-count), or a longer run"}
@@ -89,9 +103,9 @@ func shifted(x []float64, at int) float64 {
 // stationary takes batch means of latency in order of time: a rank correlation
 // with time above 0.5 and a change above 5 % is a trend.
 func stationary(p *PhaseEvidence) (Reading, bool) {
-	const batches = 20
-	x := p.series()
-	if p.Result.Varying || len(x) < 5*batches {
+	const batches = fewestSettling / 5
+	x, ok := p.settling()
+	if !ok {
 		return Reading{}, false
 	}
 	means := make([]float64, batches)
@@ -143,7 +157,7 @@ func tailSamples(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: math.Floor(n), Warn: never, Fail: never, Below: true,
-		Detail: fmt.Sprintf("%d answers are worth %.0f independent ones: %s%s", len(x), n, certified, next),
+		Detail: fmt.Sprintf("%s, worth %.0f independent: %s%s", plural(int64(len(x)), "answer"), n, certified, next),
 		Try:    "more requests per run",
 	}, true
 }

@@ -102,9 +102,9 @@ func TestTailSamples(t *testing.T) {
 		n    int
 		want string
 	}{
-		{5, "5 answers are worth 5 independent ones: no percentile is certified; p50 needs 11"},
-		{130, "130 answers are worth 130 independent ones: percentiles up to p95 are certified; p97 needs 219"},
-		{6636, "6636 answers are worth 6636 independent ones: percentiles up to p99.9 are certified"},
+		{5, "5 answers, worth 5 independent: no percentile is certified; p50 needs 11"},
+		{130, "130 answers, worth 130 independent: percentiles up to p95 are certified; p97 needs 219"},
+		{6636, "6636 answers, worth 6636 independent: percentiles up to p99.9 are certified"},
 	} {
 		x := make([]float64, c.n)
 		for i := range x {

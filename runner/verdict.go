@@ -45,11 +45,14 @@ type Finding struct {
 }
 
 // Reading is one value of a check beside its limits. A limit that is NaN
-// cannot be crossed. Below says that small values are the bad ones.
+// cannot be crossed. Below says that small values are the bad ones, Fixed that
+// an experiment's own limits, which are in the check's unit, are not for it.
 type Reading struct {
 	Value, Warn, Fail float64
-	Below             bool
-	Detail, Try       string
+	Below, Fixed      bool
+	Detail            string // the fact, as true of a clean run
+	So                string // what follows when it is not clean
+	Try               string
 }
 
 // verdict places the value among its limits.
@@ -96,6 +99,9 @@ func Judge(e *Evidence, limits map[string]schema.Threshold) []Finding {
 }
 
 func override(r *Reading, t schema.Threshold) {
+	if r.Fixed {
+		return
+	}
 	if t.Warn != nil {
 		r.Warn = *t.Warn
 	}
@@ -107,7 +113,7 @@ func override(r *Reading, t schema.Threshold) {
 func finding(id, unit string, r Reading) Finding {
 	f := Finding{Check: id, Verdict: r.verdict(), Value: r.Value, Unit: unit, Detail: r.Detail}
 	if f.Verdict != Valid {
-		f.Try = r.Try
+		f.Detail, f.Try = r.Detail+r.So, r.Try
 	}
 	if !math.IsNaN(r.Warn) {
 		f.Warn = &r.Warn

@@ -19,7 +19,7 @@ type Host struct {
 	Cores      int     // usable by this process
 	CPUSeconds float64 // used by this process
 	CPUWorst   float64 // share of all usable cores in the worst second
-	SchedP99   float64 // ms a goroutine that could run waited
+	SchedP99   float64 // ms a goroutine that could run waited; NaN if few did
 	GCLongest  float64 // ms, longest stop of the world
 	Hiccup     Hiccup
 	Throttled  float64 // share of cgroup periods throttled
@@ -115,8 +115,13 @@ func histogram(name string) []uint64 {
 	return slices.Clone(s[0].Value.Float64Histogram().Counts)
 }
 
+// fewestWaits is how many of a kind make a quantile of them; Go counts one wait
+// of a goroutine in eight.
+const fewestWaits = 100
+
 // quantileSince is the upper edge, in seconds, of the bucket that holds
-// quantile q of what was counted since before; 0 if nothing was.
+// quantile q of what was counted since before. The largest, q = 1, is 0 if
+// nothing was counted; any other is NaN if too little was.
 func quantileSince(name string, before []uint64, q float64) float64 {
 	s := []metrics.Sample{{Name: name}}
 	metrics.Read(s)
@@ -133,7 +138,10 @@ func quantileSince(name string, before []uint64, q float64) float64 {
 		}
 		total += diff[i]
 	}
-	if total == 0 {
+	switch {
+	case q < 1 && total < fewestWaits:
+		return math.NaN()
+	case total == 0:
 		return 0
 	}
 	want, seen, edge := q*float64(total), uint64(0), 0.0
