@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
 	"github.com/apache/arrow/go/v17/arrow/ipc"
+
+	"aiperf.dev/aiperf/internal/record"
 )
 
 // arrowBatchRows is the size of a record batch in a table: readers like few
@@ -119,31 +121,63 @@ func (o *arrowOutput) close() error {
 // toArrow appends the first n values of v to builder b.
 func toArrow(f *Field, v *vector, n int, b array.Builder) error {
 	b.Reserve(n)
-	for j := range n {
-		if v.null(f, j) {
-			b.AppendNull()
-			continue
+	switch b := b.(type) {
+	case *array.Int64Builder:
+		intsToArrow(f, v.ints[:n], b)
+	case *array.Int32Builder:
+		intsToArrow(f, v.ints[:n], b)
+	case *array.Int16Builder:
+		intsToArrow(f, v.ints[:n], b)
+	case *array.TimestampBuilder:
+		intsToArrow(f, v.ints[:n], b)
+	case *array.Float64Builder:
+		floatsToArrow(f, v.floats[:n], b)
+	case *array.Float32Builder:
+		floatsToArrow(f, v.floats[:n], b)
+	case *array.BooleanBuilder:
+		for _, x := range v.ints[:n] {
+			if f.Null && x == record.None {
+				b.UnsafeAppendBoolToBitmap(false)
+			} else {
+				b.UnsafeAppend(x != 0)
+			}
 		}
-		switch b := b.(type) {
-		case *array.Int64Builder:
-			b.UnsafeAppend(v.ints[j])
-		case *array.Int32Builder:
-			b.UnsafeAppend(int32(v.ints[j]))
-		case *array.Int16Builder:
-			b.UnsafeAppend(int16(v.ints[j]))
-		case *array.Float64Builder:
-			b.UnsafeAppend(v.floats[j])
-		case *array.Float32Builder:
-			b.UnsafeAppend(float32(v.floats[j]))
-		case *array.BooleanBuilder:
-			b.UnsafeAppend(v.ints[j] != 0)
-		case *array.TimestampBuilder:
-			b.UnsafeAppend(arrow.Timestamp(v.ints[j]))
-		case *array.StringBuilder:
-			b.Append(v.texts[j])
-		default:
-			return fmt.Errorf("column %s: no Arrow builder for %v", f.Name, f.Kind)
+	case *array.StringBuilder:
+		for _, x := range v.texts[:n] {
+			if f.Null && x == "" {
+				b.AppendNull()
+			} else {
+				b.Append(x)
+			}
 		}
+	default:
+		return fmt.Errorf("column %s: no Arrow builder for %v", f.Name, f.Kind)
 	}
 	return nil
+}
+
+// appender is a builder of numbers in which room has been reserved.
+type appender[T any] interface {
+	UnsafeAppend(T)
+	UnsafeAppendBoolToBitmap(valid bool)
+}
+
+func intsToArrow[T ~int64 | ~int32 | ~int16](f *Field, values []int64, b appender[T]) {
+	for _, x := range values {
+		if f.Null && x == record.None {
+			b.UnsafeAppendBoolToBitmap(false)
+		} else {
+			b.UnsafeAppend(T(x))
+		}
+	}
+}
+
+func floatsToArrow[T float64 | float32](f *Field, values []float64, b appender[T]) {
+	for _, x := range values {
+		if f.Null && x != x {
+			b.UnsafeAppendBoolToBitmap(false)
+		} else {
+			b.UnsafeAppend(T(x))
+		}
+	}
 }

@@ -2,8 +2,6 @@ package sinks
 
 import (
 	"math"
-
-	"aiperf.dev/aiperf/internal/record"
 )
 
 // Kind is the type of a column in every format.
@@ -197,18 +195,4 @@ func finite(f float64) float64 {
 		return math.NaN()
 	}
 	return f
-}
-
-// null tells whether value j of a column is null.
-func (v *vector) null(f *Field, j int) bool {
-	if !f.Null {
-		return false
-	}
-	switch f.Kind {
-	case Float64, Float32:
-		return math.IsNaN(v.floats[j])
-	case Text:
-		return v.texts[j] == ""
-	}
-	return v.ints[j] == record.None
 }

@@ -4,41 +4,45 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/internal/record"
 )
 
 // csvOutput writes RFC 4180: one header, CRLF, quotes where needed. Null is an
 // empty field; an empty text that is not null is "".
 type csvOutput struct {
-	out io.Writer
-	fs  []Field
-	buf []byte
+	out  io.Writer
+	fs   []Field
+	buf  []byte
+	lead []byte // of every row: the leading columns, as long as they stay the same
+	same []int  // their generations
 }
 
 func newCSVOutput(out io.Writer, fs []Field) *csvOutput {
 	o := &csvOutput{out: out, fs: fs}
 	for i, f := range fs {
-		o.separate(i)
+		if i > 0 {
+			o.buf = append(o.buf, ',')
+		}
 		o.buf = appendCSV(o.buf, f.Name)
 	}
 	o.buf = append(o.buf, "\r\n"...)
 	return o
 }
 
-func (o *csvOutput) separate(i int) {
-	if i > 0 {
-		o.buf = append(o.buf, ',')
-	}
-}
-
 func (o *csvOutput) write(b *batch) error {
+	if b.n == 0 {
+		return nil
+	}
+	from := o.leading(b)
 	for j := range b.n {
-		for i := range o.fs {
-			o.separate(i)
-			if !b.cols[i].null(&o.fs[i], j) {
-				o.buf = appendField(o.buf, &o.fs[i], &b.cols[i], j)
+		o.buf = append(o.buf, o.lead...)
+		for i := from; i < len(o.fs); i++ {
+			if i > 0 {
+				o.buf = append(o.buf, ',')
 			}
+			o.buf = appendField(o.buf, &o.fs[i], &b.cols[i], j)
 		}
 		o.buf = append(o.buf, "\r\n"...)
 		if len(o.buf) >= 1<<16 {
@@ -50,6 +54,31 @@ func (o *csvOutput) write(b *batch) error {
 	return nil
 }
 
+// leading renders the leading columns whose values are all the same and says
+// how many they are.
+func (o *csvOutput) leading(b *batch) int {
+	n := 0
+	for n < len(o.fs) && b.cols[n].gen != 0 {
+		n++
+	}
+	known := len(o.same) == n
+	for i := 0; known && i < n; i++ {
+		known = o.same[i] == b.cols[i].gen
+	}
+	if known {
+		return n
+	}
+	o.lead, o.same = o.lead[:0], o.same[:0]
+	for i := range n {
+		if i > 0 {
+			o.lead = append(o.lead, ',')
+		}
+		o.lead = appendField(o.lead, &o.fs[i], &b.cols[i], 0)
+		o.same = append(o.same, b.cols[i].gen)
+	}
+	return n
+}
+
 func (o *csvOutput) flush() error {
 	_, err := o.out.Write(o.buf)
 	o.buf = o.buf[:0]
@@ -58,35 +87,61 @@ func (o *csvOutput) flush() error {
 
 func (o *csvOutput) close() error { return o.flush() }
 
-// appendField appends value j of a column: integers and times of the clock as
-// integers, moments as RFC 3339, floats with the digits that read back equal.
+// appendField appends value j of a column, nothing for null: integers and times
+// of the clock as integers, moments as RFC 3339, floats with the digits that
+// read back equal.
 func appendField(b []byte, f *Field, v *vector, j int) []byte {
 	switch f.Kind {
-	case Float64:
-		return appendFloat(b, v.floats[j], 64)
-	case Float32:
-		return appendFloat(b, v.floats[j], 32)
+	case Float64, Float32:
+		switch x := v.floats[j]; {
+		case f.Null && x != x:
+			return b
+		case f.Kind == Float32:
+			return appendFloat32(b, x)
+		default:
+			return appendFloat(b, x)
+		}
 	case Text:
+		if f.Null && v.texts[j] == "" {
+			return b
+		}
 		return appendCSV(b, v.texts[j])
-	case Bool:
-		return strconv.AppendBool(b, v.ints[j] != 0)
-	case Time:
-		return time.Unix(0, v.ints[j]).UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
 	}
-	return strconv.AppendInt(b, v.ints[j], 10)
+	x := v.ints[j]
+	switch {
+	case f.Null && x == record.None:
+		return b
+	case f.Kind == Bool:
+		return strconv.AppendBool(b, x != 0)
+	case f.Kind == Time:
+		return time.Unix(0, x).UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
+	}
+	return strconv.AppendInt(b, x, 10)
 }
 
 // appendFloat avoids exponents where a person would.
-func appendFloat(b []byte, x float64, bits int) []byte {
-	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e15) {
-		return strconv.AppendFloat(b, x, 'e', -1, bits)
+func appendFloat(b []byte, x float64) []byte {
+	if !usual(x) {
+		return strconv.AppendFloat(b, x, 'e', -1, 64)
 	}
-	return strconv.AppendFloat(b, x, 'f', -1, bits)
+	return appendShortest(b, x)
+}
+
+func appendFloat32(b []byte, x float64) []byte {
+	if !usual(x) {
+		return strconv.AppendFloat(b, x, 'e', -1, 32)
+	}
+	return strconv.AppendFloat(b, x, 'f', -1, 32)
+}
+
+func usual(x float64) bool {
+	a := math.Abs(x)
+	return a == 0 || a >= 1e-6 && a < 1e15
 }
 
 // appendCSV appends s, in quotes where RFC 4180 wants them.
 func appendCSV(b []byte, s string) []byte {
-	if s != "" && !strings.ContainsAny(s, ",\"\r\n") {
+	if s != "" && !needsQuotes(s) {
 		return append(b, s...)
 	}
 	b = append(b, '"')
@@ -97,4 +152,13 @@ func appendCSV(b []byte, s string) []byte {
 		b = append(b, s[i])
 	}
 	return append(b, '"')
+}
+
+func needsQuotes(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c == ',' || c == '"' || c == '\r' || c == '\n' {
+			return true
+		}
+	}
+	return false
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"aiperf.dev/aiperf/internal/record"
 )
 
 // rowGroupRows is the size of a row group. It may span runs: one group per run
@@ -174,39 +176,35 @@ func toParquet(f *Field, v *vector, column, from int, out []parquet.Value) {
 		def = 1
 	}
 	switch f.Kind {
-	case Float64:
+	case Float64, Float32:
 		for j, x := range v.floats[from : from+len(out)] {
-			if out[j] = null; !v.null(f, from+j) {
+			switch {
+			case f.Null && x != x:
+				out[j] = null
+			case f.Kind == Float64:
 				out[j] = parquet.DoubleValue(x).Level(0, def, column)
-			}
-		}
-	case Float32:
-		for j, x := range v.floats[from : from+len(out)] {
-			if out[j] = null; !v.null(f, from+j) {
+			default:
 				out[j] = parquet.FloatValue(float32(x)).Level(0, def, column)
 			}
 		}
 	case Text:
 		for j, x := range v.texts[from : from+len(out)] {
-			if out[j] = null; !v.null(f, from+j) {
+			if f.Null && x == "" {
+				out[j] = null
+			} else {
 				out[j] = textValue(x).Level(0, def, column)
-			}
-		}
-	case Bool:
-		for j, x := range v.ints[from : from+len(out)] {
-			if out[j] = null; !v.null(f, from+j) {
-				out[j] = parquet.BooleanValue(x != 0).Level(0, def, column)
-			}
-		}
-	case Int32, Int16:
-		for j, x := range v.ints[from : from+len(out)] {
-			if out[j] = null; !v.null(f, from+j) {
-				out[j] = parquet.Int32Value(int32(x)).Level(0, def, column)
 			}
 		}
 	default:
 		for j, x := range v.ints[from : from+len(out)] {
-			if out[j] = null; !v.null(f, from+j) {
+			switch {
+			case f.Null && x == record.None:
+				out[j] = null
+			case f.Kind == Bool:
+				out[j] = parquet.BooleanValue(x != 0).Level(0, def, column)
+			case f.Kind == Int32 || f.Kind == Int16:
+				out[j] = parquet.Int32Value(int32(x)).Level(0, def, column)
+			default:
 				out[j] = parquet.Int64Value(x).Level(0, def, column)
 			}
 		}

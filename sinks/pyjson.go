@@ -3,8 +3,6 @@ package sinks
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"strconv"
 	"strings"
 )
 
@@ -45,20 +43,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 type number float64
 
 // MarshalJSON never gets NaN or Inf: callers leave those out or say null.
-func (n number) MarshalJSON() ([]byte, error) {
-	f := float64(n)
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return []byte("null"), nil
-	}
-	if a := math.Abs(f); a != 0 && (a < 1e-4 || a >= 1e16) {
-		return strconv.AppendFloat(nil, f, 'e', -1, 64), nil
-	}
-	b := strconv.AppendFloat(nil, f, 'f', -1, 64)
-	if !bytes.ContainsRune(b, '.') {
-		b = append(b, ".0"...)
-	}
-	return b, nil
-}
+func (n number) MarshalJSON() ([]byte, error) { return appendNumber(nil, float64(n)), nil }
 
 func appendJSON(b []byte, v any) ([]byte, error) {
 	var buf bytes.Buffer
@@ -97,8 +82,7 @@ func python(v any) string {
 	case string:
 		return "'" + strings.ReplaceAll(strings.ReplaceAll(v, `\`, `\\`), "'", `\'`) + "'"
 	case float64:
-		b, _ := number(v).MarshalJSON() // cannot fail
-		return string(b)
+		return string(appendNumber(nil, v))
 	case []string:
 		parts := make([]string, len(v))
 		for i, s := range v {

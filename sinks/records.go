@@ -13,19 +13,36 @@ import (
 
 // recordWriter turns records into the lines of profile_export.jsonl.
 type recordWriter struct {
-	t0     int64 // unix ns
-	tags   map[string]bool
-	phases map[string][2]int // name → index among all, among profiling phases
-	buf    []byte
+	t0      int64 // unix ns
+	metrics []lineMetric
+	phases  map[string][2]int // name → index among all, among profiling phases
+	buf     []byte            // of line alone, as values: the rest is shared by goroutines
+	values  []float64
 }
 
+// lineMetric is a metric of the lines with the text around its value.
+type lineMetric struct {
+	*metrics.Metric
+	before, after string // "tag":{"value": and ,"unit":"ms"}
+}
+
+// newRecordWriter prepares for lines with the metrics of a summary, nil for all.
 func newRecordWriter(info *RunInfo, sum *metrics.Summary) *recordWriter {
 	w := &recordWriter{t0: info.T0.UnixNano(), phases: map[string][2]int{}}
-	if sum != nil && len(sum.Stats) > 0 {
-		w.tags = map[string]bool{}
-		for _, s := range sum.Stats {
-			w.tags[s.Tag] = true
+	all := metrics.Catalogue()
+	for i := range all {
+		m := &all[i]
+		if summaryOnly(m.Tag) || !m.OfRequests() {
+			continue
 		}
+		if sum != nil && len(sum.Stats) > 0 {
+			if _, ok := sum.Get(m.Tag); !ok {
+				continue
+			}
+		}
+		w.metrics = append(w.metrics, lineMetric{
+			m, string(appendString(nil, m.Tag)) + `:{"value":`, `,"unit":` + string(appendString(nil, m.Unit)) + "}",
+		})
 	}
 	profiling := 0
 	for i, p := range info.Phases {
@@ -44,15 +61,16 @@ func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	b = w.metadata(b, r)
 	b = append(b, `,"metrics":{`...)
 	first := true
-	for _, v := range metrics.PerRecord(r) {
-		if w.tags != nil && !w.tags[v.Tag] || summaryOnly(v.Tag) {
+	for i := range w.metrics {
+		m := &w.metrics[i]
+		if w.values = m.Values(r, w.values[:0]); len(w.values) == 0 {
 			continue
 		}
 		if !first {
 			b = append(b, ',')
 		}
 		first = false
-		b = metricValue(b, v)
+		b = append(m.value(append(b, m.before...), w.values), m.after...)
 	}
 	b = append(b, '}')
 	if trace != nil {
@@ -70,26 +88,22 @@ func summaryOnly(tag string) bool {
 	return tag == "credit_to_start_latency" || tag == "effective_latency"
 }
 
-func metricValue(b []byte, v metrics.Value) []byte {
-	b = appendString(b, v.Tag)
-	b = append(b, `:{"value":`...)
+// value appends what one request has of the metric.
+func (m *lineMetric) value(b []byte, values []float64) []byte {
 	switch {
-	case v.List != nil:
+	case m.List != nil:
 		b = append(b, '[')
-		for i, x := range v.List {
+		for i, x := range values {
 			if i > 0 {
 				b = append(b, ',')
 			}
 			b = appendNumber(b, x)
 		}
-		b = append(b, ']')
-	case v.Int:
-		b = strconv.AppendInt(b, int64(v.Value), 10)
-	default:
-		b = appendNumber(b, v.Value)
+		return append(b, ']')
+	case m.Int:
+		return strconv.AppendInt(b, int64(values[0]), 10)
 	}
-	b = append(b, `,"unit":`...)
-	return append(appendString(b, v.Unit), '}')
+	return appendNumber(b, values[0])
 }
 
 // metadata is who the record was and when, in unix ns. Optional keys are
@@ -115,7 +129,7 @@ func (w *recordWriter) metadata(b []byte, r *record.Record) []byte {
 	b = w.stamp(b, "request_start_ns", start)
 	b = w.stamp(b, "request_ack_ns", r.FirstByte)
 	b = w.stamp(b, "request_end_ns", r.End)
-	b = append(append(append(b, `,"worker_id":"worker_`...), strconv.FormatInt(r.Worker, 10)...), '"')
+	b = append(strconv.AppendInt(append(b, `,"worker_id":"worker_`...), r.Worker, 10), '"')
 	b = pair(b, "record_processor_id", "record_processor_0")
 	b = pair(b, "benchmark_phase", kind)
 	b = integer(b, "phase_index", int64(phase[0]))
@@ -162,11 +176,6 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(append(append(b, '"'), s...), '"')
-}
-
-func appendNumber(b []byte, f float64) []byte {
-	n, _ := number(f).MarshalJSON() // cannot fail
-	return append(b, n...)
 }
 
 // errorDetails is what went wrong, as AIPerf says it: code, type and message.
