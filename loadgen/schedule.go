@@ -49,6 +49,11 @@ func ScheduleSet(p schema.Phase, seed int64, n int, set *dataset.Set) ([]time.Du
 	return cut(&p, offsets, n), nil
 }
 
+// NeedsSet tells whether the schedule of p depends on what it plays.
+func NeedsSet(p *schema.Phase) bool {
+	return p.Type == typeFixed || p.Type == typeUsers || p.Sessions > 0
+}
+
 // cut keeps what the phase's bounds and n leave of a sorted schedule.
 func cut(p *schema.Phase, offsets []time.Duration, n int) []time.Duration {
 	if p.Requests > 0 {

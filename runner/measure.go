@@ -39,10 +39,24 @@ type measurement struct {
 // prepare opens what the run needs. Nothing is sent but one connection to each
 // target, so that a wrong address is said in one line.
 func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, error) {
-	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
-	if !run.Warmup {
-		m.bench.Phases = withoutWarmup(m.bench.Phases)
+	m, err := r.load(run)
+	if err != nil {
+		return nil, err
 	}
+	for _, u := range m.bench.Endpoint.URLs {
+		base, err := r.servers.resolve(ctx, u, r.dir.path)
+		if err != nil {
+			return nil, err
+		}
+		m.targets = append(m.targets, base)
+	}
+	return m, nil
+}
+
+// load is the part of prepare that touches nothing but files.
+func (r *runner) load(run sweep.Run) (*measurement, error) {
+	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
+	m.bench.Phases = phasesOf(run)
 	var err error
 	var ok bool
 	if m.spec, ok = endpoint.Lookup(m.bench.Endpoint.Type); !ok {
@@ -65,13 +79,6 @@ func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, erro
 		if m.warmup, err = r.datasets.open(data, m.tok, run.Seed, "warmup"); err != nil {
 			return nil, err
 		}
-	}
-	for _, u := range m.bench.Endpoint.URLs {
-		base, err := r.servers.resolve(ctx, u, r.dir.path)
-		if err != nil {
-			return nil, err
-		}
-		m.targets = append(m.targets, base)
 	}
 	return m, nil
 }
@@ -172,6 +179,15 @@ func hasWarmup(phases []schema.Phase) bool {
 		}
 	}
 	return false
+}
+
+// phasesOf are the phases that run goes through.
+func phasesOf(run sweep.Run) []schema.Phase {
+	phases := run.Cell.Resolved.Benchmark.Phases
+	if !run.Warmup {
+		return withoutWarmup(phases)
+	}
+	return phases
 }
 
 func withoutWarmup(phases []schema.Phase) []schema.Phase {

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -54,7 +52,7 @@ var planCommand = command{
 			printCells(a.Out, plan)
 		}
 		if p.has("schedule") {
-			return a.printSchedules(plan, p.get("schedule"))
+			return a.printSchedules(file, plan, p.get("schedule"))
 		}
 		return nil
 	},
@@ -145,23 +143,41 @@ func printCells(w io.Writer, plan *sweep.Plan) {
 }
 
 // printSchedules lists arrivals without sending anything: they are a pure
-// function of the phase and the seed.
-func (a *app) printSchedules(plan *sweep.Plan, text string) error {
+// function of the phase, the seed and the data.
+func (a *app) printSchedules(file string, plan *sweep.Plan, text string) error {
 	var n int
 	if _, err := fmt.Sscan(text, &n); err != nil || n < 1 || n > 1_000_000 {
 		return &usageError{"--schedule: expected a whole number from 1 to 1000000, got " + text, ""}
 	}
 	for _, c := range plan.Cells {
-		for _, ph := range c.Resolved.Benchmark.Phases {
-			a.printSchedule(c, ph, n)
+		printed := map[int64]bool{}
+		for _, run := range plan.Runs {
+			if run.Cell != c || printed[run.Seed] {
+				continue
+			}
+			heading := c.Short()
+			if len(printed) > 0 {
+				heading += fmt.Sprintf(", trial %d", run.Trial+1)
+			}
+			printed[run.Seed] = true
+			if err := a.printSchedule(heading, file, run, n); err != nil {
+				return asUsage(err)
+			}
 		}
 	}
 	return nil
 }
 
-func (a *app) printSchedule(c *sweep.Cell, ph schema.Phase, n int) {
-	fmt.Fprintf(a.Out, "%s, phase %s\n", c.Short(), ph.Name)
-	for i, at := range loadgen.Schedule(ph, c.Seed, n) {
-		fmt.Fprintf(a.Out, "  %6d  %.6f s\n", i, at.Seconds())
+func (a *app) printSchedule(heading, file string, run sweep.Run, n int) error {
+	phases, due, err := runner.Arrivals(file, run, n)
+	if err != nil {
+		return err
 	}
+	for i, p := range phases {
+		fmt.Fprintf(a.Out, "%s, phase %s\n", heading, p.Name)
+		for k, at := range due[i] {
+			fmt.Fprintf(a.Out, "  %6d  %.6f s\n", k, at.Seconds())
+		}
+	}
+	return nil
 }
