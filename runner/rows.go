@@ -154,6 +154,9 @@ func runMetrics(at sinks.Place, sum *metrics.Summary) []sinks.MetricRow {
 			}
 			if k.q > 0 {
 				row.Method, row.Certified = "linear", yes(stats.Certified(max(k.q, 1-k.q), s.NEff))
+				if in, ok := s.Interval(name); ok {
+					row.Low, row.High = in.Low, in.High
+				}
 			}
 			rows = append(rows, row)
 		}

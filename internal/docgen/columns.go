@@ -106,7 +106,7 @@ var columns = map[string]string{
 	"stat":          "statistic: avg, p50, p99, …",
 	"metrics.value": "the number; over the trials of a cell, their mean",
 	"unit":          "unit of the number",
-	"ci_low":        "lower end of the interval; null where there is none",
+	"ci_low":        "lower end of the interval: of order statistics (95 %) beside a run's percentile, over the trials of a cell by Student's t; null where there is none",
 	"ci_high":       "upper end of the interval",
 	"cv":            "coefficient of variation over the trials",
 	"n":             "how many values it rests on",

@@ -28,14 +28,14 @@ func scalar(m *Metric, v float64) (Stat, bool) {
 
 // distribution is the statistics of values given in the order of their
 // requests; it sorts them. False when there are none.
-func distribution(m *Metric, values []float64, sorter *stats.Sorter) (Stat, bool) {
+func distribution(m *Metric, values []float64, sorter *stats.Sorter, series *stats.Series) (Stat, bool) {
 	if len(values) == 0 {
 		return Stat{}, false
 	}
 	s := empty(m)
 	s.Count = int64(len(values))
 	if m.correlated() {
-		s.NEff = stats.EffectiveN(values)
+		s.NEff = series.EffectiveN(values)
 	}
 	sorter.Sort(values)
 	s.Min, s.Max = values[0], values[len(values)-1]
@@ -43,7 +43,29 @@ func distribution(m *Metric, values []float64, sorter *stats.Sorter) (Stat, bool
 	s.Avg = s.Sum / float64(len(values))
 	s.Std = stats.Std(values)
 	s.setPercentiles(func(q float64) float64 { return stats.Quantile(values, q) })
+	s.Intervals = intervals(values, s.NEff)
 	return s, true
+}
+
+// intervalLevel is the level of the intervals of percentiles.
+const intervalLevel = 0.95
+
+// intervals are those of the percentiles of sorted values that are worth nEff
+// independent ones.
+func intervals(sorted []float64, nEff float64) []Interval {
+	if math.IsNaN(nEff) {
+		return nil
+	}
+	var out []Interval
+	for _, p := range [...]struct {
+		stat string
+		q    float64
+	}{{"p1", 0.01}, {"p5", 0.05}, {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}} {
+		if low, high, ok := stats.QuantileInterval(sorted, p.q, nEff, intervalLevel); ok {
+			out = append(out, Interval{p.stat, low, high})
+		}
+	}
+	return out
 }
 
 // errorAdjusted is the statistics of values and one +Inf per failure, by the

@@ -19,6 +19,25 @@ type Stat struct {
 	Avg, Min, Max, Sum, Std                         float64 // Std: population
 	P1, P5, P10, P25, P50, P75, P90, P95, P99, P999 float64
 	NEff                                            float64 // effective sample size; NaN if not computed
+
+	Intervals []Interval // of those percentiles that have one, in ascending order
+}
+
+// Interval is the 95 % interval of a percentile by order statistics. There is
+// none below the floor of the percentile, nor where NEff is not computed.
+type Interval struct {
+	Stat      string // "p99"
+	Low, High float64
+}
+
+// Interval is that of a percentile by name; false if there is none.
+func (s *Stat) Interval(stat string) (Interval, bool) {
+	for _, i := range s.Intervals {
+		if i.Stat == stat {
+			return i, true
+		}
+	}
+	return Interval{}, false
 }
 
 // Summary is the statistics of one run, in catalogue order; only metrics that
