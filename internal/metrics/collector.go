@@ -34,18 +34,23 @@ func (o Options) has(m *Metric) bool {
 	return (o.Streaming || m.Needs&Streaming == 0) && (o.Tokens || m.Needs&Tokens == 0) && (!o.ServerCount || m.Needs&ClientCount == 0)
 }
 
-// Collector takes the records of one run and makes its Summaries. It keeps 8
-// bytes per request and metric, and 4 per gap between chunks; no record.
+// Collector takes the records of one run and makes its Summaries. It keeps up to
+// 8 bytes per request and metric, mostly 0 to 4 (packed.go), and 4 per gap
+// between chunks; no record.
 type Collector struct {
 	opt    Options
 	judge  judge
 	rows   rows
 	lives  lives
-	cols   []column // parallel to the catalogue, then the two counters
+	kept   []int    // of the catalogue: metrics of requests that the run can have
+	cols   []column // parallel to the catalogue
 	counts []column // osl_mismatch, usage_discrepancy
 	gaps   []ragged // parallel to the catalogue
-	spare  []float64
-	sorter stats.Sorter
+
+	// Scratch: a column, its values in question, and what works on those.
+	column, spare []float64
+	sorter        stats.Sorter
+	series        stats.Series
 
 	cancelled int64
 
@@ -55,10 +60,16 @@ type Collector struct {
 
 // NewCollector makes an empty collector.
 func NewCollector(opt Options) *Collector {
-	return &Collector{
+	c := &Collector{
 		opt: opt, judge: newJudge(opt.SLOs),
 		cols: make([]column, len(catalogue)), counts: make([]column, 2), gaps: make([]ragged, len(catalogue)),
 	}
+	for i := range catalogue {
+		if m := &catalogue[i]; opt.has(m) && (m.Derived == nil && m.Record != nil || m.List != nil) {
+			c.kept = append(c.kept, i)
+		}
+	}
+	return c
 }
 
 // SetWindows replaces the windows of the Options: the phases' ends are known
@@ -70,7 +81,7 @@ func (c *Collector) SetWindows(full, steady Window) { c.opt.Window, c.opt.Steady
 func (c *Collector) Add(r *record.Record) {
 	row := -1
 	if r.InWindow {
-		row = len(c.rows.end)
+		row = c.Len()
 	}
 	c.lives.add(r, row)
 	if !r.Warmup && r.Status == record.Cancelled {
@@ -79,18 +90,16 @@ func (c *Collector) Add(r *record.Record) {
 	if r.Warmup || !r.InWindow {
 		return
 	}
-	n := len(c.rows.end)
+	n := c.Len()
 	c.rows.add(r, c.judge)
-	for i := range catalogue {
+	for _, i := range c.kept {
 		m := &catalogue[i]
-		if r.Failed() != (m.Needs&FailedOnly != 0) || !c.opt.has(m) {
+		if r.Failed() != (m.Needs&FailedOnly != 0) {
 			continue
 		}
-		switch {
-		case m.Derived != nil:
-		case m.Record != nil:
+		if m.Record != nil {
 			c.cols[i].set(n, m.Record(r))
-		case m.List != nil:
+		} else {
 			c.spare = m.List(r, c.spare[:0])
 			c.gaps[i].add(n, c.spare)
 		}
@@ -102,15 +111,14 @@ func (c *Collector) Add(r *record.Record) {
 }
 
 // Len is the number of records in the statistics.
-func (c *Collector) Len() int { return len(c.rows.end) }
+func (c *Collector) Len() int { return len(c.rows.flags) }
 
 // Summaries are the statistics over the full window and, when one is given,
 // over the steady window.
 func (c *Collector) Summaries() []Summary {
 	out := []Summary{c.summary("full", c.window(), nil)}
 	if w := c.opt.Steady; w.given() {
-		inside := func(row int) bool { return c.rows.end[row] >= w.Start && c.rows.end[row] <= w.End }
-		out = append(out, c.summary("steady", w, inside))
+		out = append(out, c.summary("steady", w, c.rows.ended(w)))
 	}
 	return out
 }
@@ -125,17 +133,17 @@ func (c *Collector) gapsOf(row int) []float32 {
 
 // window is the phase's, or else the stretch the requests cover.
 func (c *Collector) window() Window {
-	if c.opt.Window.given() || len(c.lives.sent) == 0 {
+	if c.opt.Window.given() || c.lives.sent.len() == 0 {
 		return c.opt.Window
 	}
-	return Window{slices.Min(c.lives.sent), slices.Max(c.lives.end)}
+	return Window{slices.Min(c.lives.sent.all(nil)), slices.Max(c.lives.end.all(nil))}
 }
 
-// summary computes every metric over the rows inside a window; nil means all.
-func (c *Collector) summary(name string, w Window, inside func(int) bool) Summary {
+// summary computes every metric over the chosen rows.
+func (c *Collector) summary(name string, w Window, in choice) Summary {
 	out := Summary{Window: name}
-	t := c.totals(w, inside)
-	order := c.rows.byIntended(inside)
+	t := c.totals(w, in)
+	order := c.rows.byIntended(in)
 	over := c.lives.sweep(c.gapsOf, w)
 	for i := range catalogue {
 		m := &catalogue[i]
@@ -150,7 +158,7 @@ func (c *Collector) summary(name string, w Window, inside func(int) bool) Summar
 }
 
 // stat computes one metric; false when it has no value.
-func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int) (Stat, bool) {
+func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int32) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
 		return scalar(m, m.Derived(t))
@@ -167,33 +175,45 @@ func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int
 	case m.List != nil:
 		c.spare = c.gaps[i].take(c.spare[:0], order)
 	default:
-		c.spare = c.cols[i].take(c.spare[:0], order)
+		c.take(i, order)
 	}
-	return distribution(m, c.spare, &c.sorter)
+	return distribution(m, c.spare, &c.sorter, &c.series)
+}
+
+// take puts the values of a column into spare.
+func (c *Collector) take(i int, order []int32) {
+	c.column = c.cols[i].all(c.column)
+	c.spare = take(grown(c.spare, len(c.column)), c.column, order)
 }
 
 // adjusted is the distribution of another metric with one +Inf per failure.
-func (c *Collector) adjusted(m *Metric, t *Totals, order []int) (Stat, bool) {
+func (c *Collector) adjusted(m *Metric, t *Totals, order []int32) (Stat, bool) {
 	if t.Errors == 0 {
 		return Stat{}, false
 	}
-	c.spare = c.cols[position(m.Of)].take(c.spare[:0], order)
+	c.take(position(m.Of), order)
 	if len(c.spare) == 0 {
 		return Stat{}, false
 	}
 	return errorAdjusted(m, c.spare, t.Errors), true
 }
 
-// totals counts and adds up the rows inside a window.
-func (c *Collector) totals(w Window, inside func(int) bool) *Totals {
+// totals counts the chosen rows, and adds them up when asked.
+func (c *Collector) totals(w Window, in choice) *Totals {
 	t := &Totals{Cancelled: c.cancelled, Seconds: w.seconds(), Duration: math.NaN(), sums: map[string]float64{}}
-	c.rows.count(t, inside)
-	for i := range catalogue {
-		if catalogue[i].Record != nil {
-			c.cols[i].sum(t.sums, catalogue[i].Tag, inside)
+	c.rows.count(t, in)
+	t.add = func(tag string) float64 {
+		var col *column
+		switch tag {
+		case oslMismatch:
+			col = &c.counts[0]
+		case usageDiscrepancy:
+			col = &c.counts[1]
+		default:
+			col = &c.cols[position(tag)]
 		}
+		c.column = col.all(c.column)
+		return sum(c.column, in)
 	}
-	c.counts[0].sum(t.sums, oslMismatch, inside)
-	c.counts[1].sum(t.sums, usageDiscrepancy, inside)
 	return t
 }

@@ -10,7 +10,7 @@ import (
 
 // rows is what the collector keeps about every request besides its values.
 type rows struct {
-	intended, sent, last, end []int64
+	intended, sent, last, end ints
 	flags                     []flag
 }
 
@@ -45,17 +45,34 @@ func (w *rows) add(r *record.Record, j judge) {
 	if overflowed(r) {
 		f |= overflow
 	}
-	w.intended, w.sent = append(w.intended, r.Intended), append(w.sent, r.Sent)
-	w.last, w.end = append(w.last, r.LastToken), append(w.end, r.End)
+	w.intended.add(r.Intended)
+	w.sent.add(r.Sent)
+	w.last.add(r.LastToken)
+	w.end.add(r.End)
 	w.flags = append(w.flags, f)
+}
+
+// choice is which rows count; nil means all.
+type choice []bool
+
+func (in choice) has(row int) bool { return in == nil || in[row] }
+
+// ended are the rows that ended in w.
+func (w *rows) ended(in Window) choice {
+	out := make(choice, len(w.flags))
+	for row := range out {
+		end := w.end.at(row)
+		out[row] = end >= in.Start && end <= in.End
+	}
+	return out
 }
 
 // count fills the counters of t, and benchmark_duration:
 // (max last content − min sent of the successes) / 1e9.
-func (w *rows) count(t *Totals, inside func(int) bool) {
+func (w *rows) count(t *Totals, in choice) {
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for i, f := range w.flags {
-		if inside != nil && !inside(i) {
+		if !in.has(i) {
 			continue
 		}
 		t.SLOSet = t.SLOSet || f&sloSet != 0
@@ -73,8 +90,8 @@ func (w *rows) count(t *Totals, inside func(int) bool) {
 		if f&good != 0 {
 			t.Good++
 		}
-		if w.sent[i] != record.None && w.last[i] != record.None {
-			first, last = min(first, w.sent[i]), max(last, w.last[i])
+		if sent, end := w.sent.at(i), w.last.at(i); sent != record.None && end != record.None {
+			first, last = min(first, sent), max(last, end)
 		}
 	}
 	if last > first {
@@ -82,54 +99,42 @@ func (w *rows) count(t *Totals, inside func(int) bool) {
 	}
 }
 
-// byIntended lists the rows inside in the order they were meant to be sent.
-func (w *rows) byIntended(inside func(int) bool) []int {
-	order := make([]int, 0, len(w.end))
-	for i := range w.end {
-		if inside == nil || inside(i) {
-			order = append(order, i)
+// byIntended lists the chosen rows in the order they were meant to be sent.
+func (w *rows) byIntended(in choice) []int32 {
+	order := make([]int32, 0, len(w.flags))
+	for i := range w.flags {
+		if in.has(i) {
+			order = append(order, int32(i))
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.intended[a], w.intended[b]) })
+	intended := w.intended.all(nil)
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(intended[a], intended[b]) })
 	return order
 }
 
-// column is the values of one metric by row; rows without a value hold NaN or
-// lie beyond its end.
-type column struct{ values []float64 }
-
-func (c *column) set(row int, v float64) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return
-	}
-	for len(c.values) < row {
-		c.values = append(c.values, math.NaN())
-	}
-	c.values = append(c.values, v)
-}
-
-// take appends the values of the rows, in their order.
-func (c *column) take(into []float64, rows []int) []float64 {
+// take appends the values of the rows, in their order. all is the column.
+func take(into, all []float64, rows []int32) []float64 {
 	for _, row := range rows {
-		if row < len(c.values) && !math.IsNaN(c.values[row]) {
-			into = append(into, c.values[row])
+		if int(row) < len(all) && !math.IsNaN(all[row]) {
+			into = append(into, all[row])
 		}
 	}
 	return into
 }
 
-// sum adds the column up under a name, if it has a value.
-func (c *column) sum(sums map[string]float64, name string, inside func(int) bool) {
+// sum adds the chosen values up; NaN when there are none. all is the column.
+func sum(all []float64, in choice) float64 {
 	total, n := 0.0, 0
-	for row, v := range c.values {
-		if !math.IsNaN(v) && (inside == nil || inside(row)) {
+	for row, v := range all {
+		if !math.IsNaN(v) && in.has(row) {
 			total += v
 			n++
 		}
 	}
-	if n > 0 {
-		sums[name] = total
+	if n == 0 {
+		return math.NaN()
 	}
+	return total
 }
 
 // ragged is a list of values per row. Gaps of chunks are many, so they are
@@ -149,9 +154,9 @@ func (g *ragged) add(row int, values []float64) {
 	g.ends = append(g.ends, len(g.values))
 }
 
-func (g *ragged) take(into []float64, rows []int) []float64 {
+func (g *ragged) take(into []float64, rows []int32) []float64 {
 	for _, row := range rows {
-		for _, v := range g.row(row) {
+		for _, v := range g.row(int(row)) {
 			into = append(into, float64(v))
 		}
 	}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -40,11 +41,7 @@ func (s span) slots() span {
 // sent. first is None for a request that did not stream; isl and osl are None
 // for one that failed. row is its place in the gaps, -1 when it has none; below
 // -1 it is in the gaps of what was sent in an earlier slice.
-type lives struct {
-	sent, first, end []int64
-	isl, osl         []int64
-	row              []int
-}
+type lives struct{ sent, first, end, isl, osl, row ints }
 
 func (l *lives) add(r *record.Record, row int) {
 	if r.Warmup || r.Sent == record.None || r.End == record.None || r.End < r.Sent {
@@ -58,23 +55,28 @@ func (l *lives) add(r *record.Record, row int) {
 	if r.Failed() {
 		isl, osl, row = record.None, record.None, -1
 	}
-	l.sent, l.first, l.end = append(l.sent, r.Sent), append(l.first, first), append(l.end, r.End)
-	l.isl, l.osl, l.row = append(l.isl, isl), append(l.osl, osl), append(l.row, row)
+	l.sent.add(r.Sent)
+	l.first.add(first)
+	l.end.add(r.End)
+	l.isl.add(isl)
+	l.osl.add(osl)
+	l.row.add(int64(row))
 }
 
 // sweep goes through the lives in the order of time and says how long each
 // level was held inside w. gaps gives those between the content events of a row, in ms.
 func (l *lives) sweep(gaps func(row int) []float32, w Window) *weights {
-	order := make([]int, len(l.sent))
+	sent := l.sent.all(nil)
+	order := make([]int32, len(sent))
 	for i := range order {
-		order[i] = i
+		order[i] = int32(i)
 	}
-	slices.SortFunc(order, func(a, b int) int { return int(min(max(l.sent[a]-l.sent[b], -1), 1)) })
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(sent[a], sent[b]) })
 	out := &weights{at: w.Start, end: w.End}
 	var under cursors
 	for next := 0; next < len(order) || len(under) > 0; {
-		if next < len(order) && (len(under) == 0 || l.sent[order[next]] <= under[0].due) {
-			c := l.begin(order[next], gaps)
+		if next < len(order) && (len(under) == 0 || sent[order[next]] <= under[0].due) {
+			c := l.begin(int(order[next]), gaps)
 			out.until(c.due)
 			c.step(&out.level)
 			heap.Push(&under, c)
@@ -121,21 +123,21 @@ const (
 )
 
 func (l *lives) begin(i int, gaps func(row int) []float32) *cursor {
-	c := &cursor{due: l.sent[i], first: l.first[i], end: l.end[i], perChunk: math.NaN()}
+	c := &cursor{due: l.sent.at(i), first: l.first.at(i), end: l.end.at(i), perChunk: math.NaN()}
 	if c.first == record.None {
 		return c
 	}
-	if isl := l.isl[i]; isl != record.None {
+	if isl := l.isl.at(i); isl != record.None {
 		c.tokens = float64(isl)
-		if c.first > l.sent[i] {
-			c.prefill = float64(isl) / seconds(c.first-l.sent[i])
+		if c.first > c.due {
+			c.prefill = float64(isl) / seconds(c.first-c.due)
 		}
 	}
-	osl := l.osl[i]
-	if osl == record.None || l.row[i] == -1 {
+	osl, row := l.osl.at(i), int(l.row.at(i))
+	if osl == record.None || row == -1 {
 		return c
 	}
-	c.gaps = gaps(l.row[i])
+	c.gaps = gaps(row)
 	c.perChunk = float64(osl) / float64(len(c.gaps)+1)
 	if osl < 2 || c.end == c.first {
 		return c

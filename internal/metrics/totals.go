@@ -13,15 +13,18 @@ type Totals struct {
 	Seconds    float64 // length of the window; NaN or 0 when unknown
 	Duration   float64 // benchmark_duration, NaN when unknown
 
-	sums map[string]float64
+	sums map[string]float64 // what was asked for so far
+	add  func(tag string) float64
 }
 
 // Sum adds up the per-request values of a metric; NaN when it has none.
 func (t *Totals) Sum(tag string) float64 {
-	if s, ok := t.sums[tag]; ok {
-		return s
+	s, ok := t.sums[tag]
+	if !ok {
+		s = t.add(tag)
+		t.sums[tag] = s
 	}
-	return math.NaN()
+	return s
 }
 
 // good is good_request_count, absent without an SLO.

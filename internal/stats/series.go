@@ -17,17 +17,18 @@ func Autocorrelation(x []float64, maxLag int) []float64 {
 	if maxLag < 0 {
 		return nil
 	}
-	d, total := centred(x)
+	var s Series
+	s.centre(x)
 	rho := make([]float64, maxLag+1)
 	rho[0] = 1
-	if total == 0 {
+	if s.total == 0 {
 		return rho
 	}
 	if maxLag > directLags {
-		return spectrum(d, total)[:maxLag+1]
+		s.transform()
 	}
 	for k := 1; k <= maxLag; k++ {
-		rho[k] = lagged(d, k) / total
+		rho[k] = s.at(k)
 	}
 	return rho
 }
@@ -45,29 +46,38 @@ const directLags = 256
 // τ is at least 1: a series that alternates is not credited with more values
 // than it has. Values must be in order of time. A constant series counts full.
 func EffectiveN(x []float64) float64 {
+	var s Series
+	return s.EffectiveN(x)
+}
+
+// Series computes EffectiveN of many series and keeps its scratch, about 40
+// bytes a value, between them. The zero value is ready. Not for concurrent use.
+type Series struct {
+	d     []float64 // x − mean; once transformed, the power spectrum
+	total float64   // Σ d²
+	near  [lagBlock]float64
+	from  int // the first lag of near; −1 for none
+	known bool
+	z     []complex128 // the transform
+	turns []complex128 // e^(−πik/len(z))
+}
+
+// EffectiveN is the function EffectiveN.
+func (s *Series) EffectiveN(x []float64) float64 {
 	n := len(x)
 	if n < 4 {
 		return float64(n)
 	}
-	d, total := centred(x)
-	if total == 0 {
+	s.centre(x)
+	if s.total == 0 {
 		return float64(n)
-	}
-	var rho []float64 // filled when the direct lags were not enough
-	at := func(k int) float64 {
-		switch {
-		case k == 0:
-			return 1
-		case k < directLags:
-			return lagged(d, k) / total
-		case rho == nil:
-			rho = spectrum(d, total)
-		}
-		return rho[k]
 	}
 	sum := 0.0
 	for k := 0; 2*k+1 < n; k++ {
-		g := at(2*k) + at(2*k+1)
+		if 2*k == directLags {
+			s.transform()
+		}
+		g := s.at(2*k) + s.at(2*k+1)
 		if !(g > 0) {
 			break
 		}
@@ -76,51 +86,136 @@ func EffectiveN(x []float64) float64 {
 	return float64(n) / math.Max(1, 2*sum-1)
 }
 
-// centred is x − mean and its sum of squares. A sum that is only the rounding
+// centre begins with a new series. A sum of squares that is only the rounding
 // of the mean is 0.
-func centred(x []float64) (d []float64, total float64) {
+func (s *Series) centre(x []float64) {
 	m := Mean(x)
-	d = make([]float64, len(x))
+	s.d, s.from, s.known, s.total = room(s.d, len(x)), -1, false, 0
 	for i, v := range x {
-		d[i] = v - m
-		total += d[i] * d[i]
+		s.d[i] = v - m
+		s.total += s.d[i] * s.d[i]
 	}
-	if eps := 1e-15 * math.Abs(m); total <= float64(len(x))*eps*eps {
-		return d, 0
+	if eps := 1e-15 * math.Abs(m); s.total <= float64(len(x))*eps*eps {
+		s.total = 0
 	}
-	return d, total
 }
 
-func lagged(d []float64, k int) float64 {
-	s := 0.0
-	for i, v := range d[k:] {
-		s += v * d[i]
+// at is ρ(k): from the transform when there is one, else summed.
+func (s *Series) at(k int) float64 {
+	switch {
+	case k == 0:
+		return 1
+	case s.known:
+		return s.covariance(k) / s.total
 	}
-	return s
+	if from := k - k%lagBlock; from != s.from {
+		s.from = from
+		laggedBlock(s.d, from, &s.near)
+	}
+	return s.near[k%lagBlock] / s.total
 }
 
-// spectrum is all autocorrelations at once (Wiener–Khinchin): transform of the
-// series padded to twice its length, squared, transformed back.
-func spectrum(d []float64, total float64) []float64 {
-	size := 1 << bits.Len(uint(2*len(d)-1))
-	c := make([]complex128, size)
-	for i, v := range d {
-		c[i] = complex(v, 0)
+// lagBlock is how many lags one pass over a series adds up: their sums do not
+// wait for each other.
+const lagBlock = 8
+
+// laggedBlock is Σ d_i·d_{i+k} for the lags from k on.
+func laggedBlock(d []float64, k int, out *[lagBlock]float64) {
+	whole := max(len(d)-k-lagBlock+1, 0) // products that every lag of the block has
+	var s0, s1, s2, s3, s4, s5, s6, s7 float64
+	for i, v := range d[:whole] {
+		w := d[i+k : i+k+lagBlock : i+k+lagBlock]
+		s0 += w[0] * v
+		s1 += w[1] * v
+		s2 += w[2] * v
+		s3 += w[3] * v
+		s4 += w[4] * v
+		s5 += w[5] * v
+		s6 += w[6] * v
+		s7 += w[7] * v
 	}
-	fft(c)
-	for i, v := range c {
-		c[i] = complex(real(v)*real(v)+imag(v)*imag(v), 0)
+	*out = [lagBlock]float64{s0, s1, s2, s3, s4, s5, s6, s7}
+	for lag := range out {
+		for i := whole; i+k+lag < len(d); i++ {
+			out[lag] += d[i+k+lag] * d[i]
+		}
 	}
-	fft(c) // of an even real sequence: forward and back agree up to 1/size
-	rho := make([]float64, len(d))
-	for i := range rho {
-		rho[i] = real(c[i]) / float64(size) / total
-	}
-	return rho
 }
 
-// fft is the radix-2 transform in place; the length is a power of two.
-func fft(c []complex128) {
+// transform makes all autocovariances at once (Wiener–Khinchin): transform of
+// the series padded to twice its length N, squared, transformed back. Both
+// transforms are of real numbers, so N/2 complex ones hold them:
+// z_j = x_{2j} + i·x_{2j+1} gives X_k = E_k + e^(−2πik/N)·O_k, see split.
+func (s *Series) transform() {
+	half := 1 << bits.Len(uint(2*len(s.d)-1)) / 2
+	s.z = room(s.z, half)
+	s.turn(half)
+	for j := range s.z {
+		s.z[j] = complex(value(s.d, 2*j), value(s.d, 2*j+1))
+	}
+	fft(s.z, s.turns)
+	power := room(s.d, half+1) // the values themselves are in z
+	for k := range power {
+		x := s.split(k)
+		power[k] = real(x)*real(x) + imag(x)*imag(x)
+	}
+	for j := range s.z { // an even sequence: power_{N−k} = power_k; forward and back agree up to 1/N
+		if 2*j < half {
+			s.z[j] = complex(power[2*j], power[2*j+1])
+		} else {
+			s.z[j] = complex(power[2*half-2*j], power[2*half-2*j-1])
+		}
+	}
+	fft(s.z, s.turns)
+	s.d, s.known = power, true
+}
+
+// covariance is Σ d_i·d_{i+k}, after transform.
+func (s *Series) covariance(k int) float64 { return real(s.split(k)) / float64(2*len(s.z)) }
+
+// split is element k, 0 ≤ k ≤ N/2, of the transform of the N real numbers that
+// z holds in pairs, with Z the transform of z:
+//
+//	E_k = (Z_k + conj Z_{N/2−k}) / 2    O_k = (Z_k − conj Z_{N/2−k}) / 2i
+func (s *Series) split(k int) complex128 {
+	half := len(s.z)
+	a, b := s.z[k%half], cmplx.Conj(s.z[(half-k)%half])
+	if k == half {
+		return (a+b)/2 - (a-b)/2i
+	}
+	return (a+b)/2 + s.turns[k]*((a-b)/2i)
+}
+
+// turn fills turns for transforms of half complex numbers.
+func (s *Series) turn(half int) {
+	if len(s.turns) == half {
+		return
+	}
+	s.turns = room(s.turns, half)
+	for k := range s.turns {
+		s.turns[k] = cmplx.Rect(1, -math.Pi*float64(k)/float64(half))
+	}
+}
+
+// value is d_i, 0 beyond its end.
+func value(d []float64, i int) float64 {
+	if i < len(d) {
+		return d[i]
+	}
+	return 0
+}
+
+// room is a slice of length n, in s if it is large enough.
+func room[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// fft is the radix-2 transform in place; the length is a power of two, and
+// turns[k] = e^(−πik/len(c)).
+func fft(c, turns []complex128) {
 	n := len(c)
 	shift := 64 - bits.Len(uint(n-1))
 	for i := range c {
@@ -129,14 +224,12 @@ func fft(c []complex128) {
 		}
 	}
 	for half := 1; half < n; half *= 2 {
-		turn := make([]complex128, half)
-		for k := range turn {
-			turn[k] = cmplx.Rect(1, -math.Pi*float64(k)/float64(half))
-		}
+		step := n / half
 		for start := 0; start < n; start += 2 * half {
-			for k, w := range turn {
-				a, b := c[start+k], c[start+k+half]*w
-				c[start+k], c[start+k+half] = a+b, a-b
+			low, high := c[start:start+half], c[start+half:start+2*half]
+			for k := range low {
+				a, b := low[k], high[k]*turns[k*step]
+				low[k], high[k] = a+b, a-b
 			}
 		}
 	}
