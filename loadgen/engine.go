@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -46,7 +47,20 @@ type engine struct {
 	requests, plays int64 // dispatched, started so far in the run
 	completions     int64
 	timeout         int64 // ns for one request, 0 for ever
+
+	behind atomic.Int64 // when something was last sent too late
 }
+
+// A request that is sent later than tooLate after it was due puts the engine
+// under pressure, for as long as recovery: then nothing else should take
+// processors that is not needed at once.
+const (
+	tooLate  = int64(time.Millisecond)
+	recovery = 2 * int64(time.Millisecond)
+)
+
+// pressed tells whether the engine is late, or just was.
+func (e *engine) pressed() bool { return e.clock.Now() < e.behind.Load()+recovery }
 
 // The states of an engine. again means that there is more news for the one who
 // is driving.
@@ -176,6 +190,9 @@ func (e *engine) step() []*request {
 	e.out = nil
 	if len(out) > 0 {
 		e.sends.Add(1)
+		if now > out[len(out)-1].intended+tooLate {
+			e.behind.Store(now)
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -74,7 +75,7 @@ func TestDispatchDoesNotAllocate(t *testing.T) {
 
 func TestMailboxAndQueueKeepEverything(t *testing.T) {
 	t.Parallel()
-	m := newMailbox[int]()
+	m := newMailbox[int](0, nil)
 	for i := range 100 {
 		m.put(i, i%10 == 0)
 	}
@@ -102,9 +103,79 @@ func TestMailboxAndQueueKeepEverything(t *testing.T) {
 	}
 }
 
+// What is not urgent waits until it is due, and a while longer while others are
+// pressed; nothing else does.
+func TestMailboxPutsOff(t *testing.T) {
+	t.Parallel()
+	pressed := true
+	m := newMailbox[int](time.Hour, func() bool { return pressed })
+	take := func(want int) {
+		t.Helper()
+		if got, ok := m.take(); got != want || !ok {
+			t.Fatalf("took %d, %v; want %d", got, ok, want)
+		}
+	}
+	m.put(1, false)
+	m.put(2, true)
+	take(2)
+	for i := range patience {
+		m.ripen()
+		m.mu.Lock()
+		if !m.due || !m.putOff() || m.due || !m.armed {
+			t.Fatalf("the work was not put off for the %dth time", i+1)
+		}
+		m.mu.Unlock()
+	}
+	m.put(3, false)
+	m.ripen()
+	take(1)
+	take(3) // what has become due is taken to its end
+	m.put(4, false)
+	pressed = false
+	m.ripen()
+	take(4)
+	pressed = true
+	m.put(5, false)
+	m.close()
+	take(5)
+	if _, ok := m.take(); ok {
+		t.Error("something is left")
+	}
+	m.ripen() // a timer that fired while it was stopped
+}
+
+// The engine is under pressure from a late sending on until it has recovered.
+func TestPressure(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	e := &engine{clock: w, sender: &nowhere{}}
+	sends := func(at, due int64) bool {
+		w.now = at
+		e.out = []*request{{intended: due}}
+		e.step()
+		return e.pressed()
+	}
+	const start = int64(time.Second)
+	if w.now = start; e.pressed() {
+		t.Error("pressed before anything was sent")
+	}
+	if sends(start+tooLate, start) {
+		t.Error("pressed though nothing was too late")
+	}
+	if !sends(start+tooLate+1, start) {
+		t.Error("not pressed though something was late")
+	}
+	if w.now += recovery - 1; !e.pressed() {
+		t.Error("recovered too early")
+	}
+	if w.now++; e.pressed() {
+		t.Error("never recovers")
+	}
+}
+
 func TestCollectorOrders(t *testing.T) {
 	t.Parallel()
-	m := newMailbox[finished]()
+	m := newMailbox[finished](0, nil)
 	for _, order := range []int64{3, 0, 2, 1, 5, 4} {
 		rec := record.New()
 		rec.RequestID = order

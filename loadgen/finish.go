@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
@@ -43,8 +44,14 @@ type Said struct{ Text, Reasoning, Tool []byte }
 // tally counts how the requests of a phase ended.
 type tally struct{ ok, failed, cancelled atomic.Int64 }
 
+// linger is how long an ended request waits for others to be finished with, and
+// a record to be collected with. Only what somebody waits for is finished with
+// at once: an answer that a turn follows, and a failure, of which too many end
+// the run.
+const linger = 2 * time.Millisecond
+
 // take accepts a request that has ended.
-func (f *finisher) take(r *request) { f.work.put(r, r.goesOn) }
+func (f *finisher) take(r *request) { f.work.put(r, r.goesOn || r.x.Status != record.OK) }
 
 // run works until there is no more work.
 func (f *finisher) run() {

@@ -1,6 +1,6 @@
 package loadgen
 
-import "sync/atomic"
+import "sync"
 
 // lookaheadBytes bounds the bodies that are rendered ahead of their time.
 const lookaheadBytes = 256 << 20
@@ -8,18 +8,26 @@ const lookaheadBytes = 256 << 20
 // lookahead renders the first requests of sessions before they are due, so
 // that at the due time only the write is left. One goroutine renders.
 type lookahead struct {
-	ready    chan *request // as many as ahead says
-	starving atomic.Bool   // somebody found it empty
-	stop     chan struct{}
-	stopped  atomic.Bool
-	filled   chan struct{} // closed when it has been full once, or is complete
-	ended    chan struct{} // closed when the goroutine is gone
+	most, low int    // how many are kept ready; at how many more are rendered
+	wake      func() // somebody found it empty, and it is not any more
+
+	mu       sync.Mutex
+	room     sync.Cond // what the renderer waits for
+	ready    queue[*request]
+	starving bool // somebody found it empty
+	complete bool // all are rendered
+	stopped  bool
+
+	filled chan struct{} // closed when it has been full once, or is complete
+	ended  chan struct{} // closed when the goroutine is gone
 }
 
 // newLookahead starts rendering with open, at most bound requests (0: no
-// bound), keeping ahead of them ready.
-func newLookahead(open func(index int64) (*request, bool), bound int64, ahead int, wake func()) *lookahead {
-	l := &lookahead{stop: make(chan struct{}), filled: make(chan struct{}), ended: make(chan struct{})}
+// bound), keeping ahead of them ready. When it was full once, rendering goes on
+// as soon as refill of them are missing, or half.
+func newLookahead(open func(index int64) (*request, bool), bound int64, ahead, refill int, wake func()) *lookahead {
+	l := &lookahead{wake: wake, filled: make(chan struct{}), ended: make(chan struct{})}
+	l.room.L = &l.mu
 	first, ok := open(0)
 	if bound > 0 {
 		ahead = int(min(int64(ahead), bound))
@@ -27,62 +35,78 @@ func newLookahead(open func(index int64) (*request, bool), bound int64, ahead in
 	if ok {
 		ahead = max(1, min(ahead, lookaheadBytes/max(1, len(first.x.Body))))
 	}
-	l.ready = make(chan *request, ahead)
-	go l.run(first, ok, open, bound, wake)
+	l.most, l.low = ahead, max(ahead-refill, ahead/2)
+	go l.run(first, ok, open, bound)
 	return l
 }
 
-func (l *lookahead) run(r *request, ok bool, open func(int64) (*request, bool), bound int64, wake func()) {
+func (l *lookahead) run(r *request, ok bool, open func(int64) (*request, bool), bound int64) {
 	defer close(l.ended)
-	full := false
-	fill := func() {
-		if !full {
-			full = true
-			close(l.filled)
-		}
-	}
 	for i := int64(1); ok; i++ {
-		select {
-		case l.ready <- r:
-		case <-l.stop:
-			fill()
-			return
-		}
-		if len(l.ready) == cap(l.ready) {
-			fill()
-		}
-		if l.starving.Load() && l.starving.Swap(false) {
-			wake()
+		if !l.put(r, i == int64(l.most)) {
+			break
 		}
 		if bound > 0 && i >= bound {
 			break
 		}
 		r, ok = open(i)
 	}
-	close(l.ready)
-	fill()
-	wake()
+	l.mu.Lock()
+	l.complete = !l.stopped
+	l.mu.Unlock()
+	select {
+	case <-l.filled:
+	default:
+		close(l.filled)
+	}
+	l.wake()
+}
+
+// put makes r ready, once there is room; false when it was stopped. full says
+// that with r it has been full.
+func (l *lookahead) put(r *request, full bool) bool {
+	l.mu.Lock()
+	if l.ready.len() >= l.most {
+		for l.ready.len() > l.low && !l.stopped {
+			l.room.Wait()
+		}
+	}
+	if l.stopped {
+		l.mu.Unlock()
+		return false
+	}
+	l.ready.push(r)
+	starving := l.starving
+	l.starving = false
+	l.mu.Unlock()
+	if full {
+		close(l.filled)
+	}
+	if starving {
+		l.wake()
+	}
+	return true
 }
 
 func (l *lookahead) take() (r *request, over bool) {
-	select {
-	case r, ok := <-l.ready:
-		return r, !ok
-	default:
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ready.len() == 0 {
+		l.starving = !l.complete
+		return nil, l.complete
 	}
-	l.starving.Store(true)
-	select { // it may have come just before starving was seen
-	case r, ok := <-l.ready:
-		return r, !ok
-	default:
-		return nil, false
+	r = l.ready.pop()
+	if l.ready.len() == l.low {
+		l.room.Signal()
 	}
+	return r, false
 }
 
 func (l *lookahead) close() {
-	if !l.stopped.Swap(true) {
-		close(l.stop)
-	}
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	l.room.Signal()
 }
 
 // wait returns when the goroutine is gone. close must have been called.

@@ -104,7 +104,7 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 	e.render = rd
 	f := &finisher{
 		job: job, render: rd, post: e.post, wake: c.Wake, back: n, secret: secrets(&job.Endpoint),
-		live: newMeter(job.Live != nil), work: newMailbox[*request](), out: newMailbox[finished](),
+		live: newMeter(job.Live != nil), work: newMailbox[*request](linger, e.pressed), out: newMailbox[finished](linger, nil),
 	}
 	for _, u := range job.Endpoint.URLs {
 		f.urls = append(f.urls, plainURL(u, rd.path))
@@ -258,13 +258,24 @@ func bound(p *phase) int64 {
 func ahead(p *phase) int {
 	n := 64
 	if p.gate != nil {
-		return max(n, opening(p.cfg))
+		return max(n, 2*opening(p.cfg)) // half of it can go out before the rest is needed
 	}
 	rate := p.cfg.Rate
 	for _, k := range p.cfg.RateSeries {
 		rate = max(rate, k.QPS)
 	}
 	return max(n, min(int(rate/4), 8192))
+}
+
+// refill is how many of these must be missing before rendering goes on: waking
+// the renderer for every request that is taken would cost more than rendering
+// it, and requests that go out together are not to compete with those after.
+func refill(p *phase) int {
+	n := 64
+	if p.gate != nil {
+		n = max(n, opening(p.cfg))
+	}
+	return n
 }
 
 // opening is the number of slots that open together.
@@ -275,7 +286,7 @@ func opening(cfg *schema.Phase) int {
 // lookAhead is how requests are supplied: rendered by a goroutine of their own.
 func (d *driver) lookAhead(p *phase, c casting) (source, <-chan struct{}) {
 	open := func(index int64) (*request, bool) { return d.engine.render.open(p, c, index) }
-	l := newLookahead(open, bound(p), ahead(p), d.engine.clock.Wake)
+	l := newLookahead(open, bound(p), ahead(p), refill(p), d.engine.clock.Wake)
 	return l, l.filled
 }
 

@@ -110,6 +110,7 @@ type outcome struct {
 	Service99        float64 // ms from the sending
 	TTFT50, TTFT99   float64 // ms, client's TTFT − server's
 	ITL50            float64 // ms, client's gap − server's
+	Turn50, Turn99   float64 // ms, sending − the time the request was due: the client's own delay
 }
 
 // client is the body of a client's process.
@@ -171,7 +172,7 @@ func (j *job) compare(samples []sample, o *outcome) error {
 	if err != nil {
 		return err
 	}
-	var late, told, logged, service, ttft, itl, krx []float64
+	var late, told, logged, service, ttft, itl, krx, turn []float64
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	for _, s := range samples {
 		l, ok := log[s.id]
@@ -180,6 +181,7 @@ func (j *job) compare(samples []sample, o *outcome) error {
 		}
 		late = append(late, ms(l.krx-s.intended))
 		krx = append(krx, float64(l.krx)/1e9)
+		turn = append(turn, ms(s.sent-s.intended))
 		told, logged = append(told, ms(s.last-s.intended)), append(logged, ms(l.last-s.intended))
 		service = append(service, ms(s.last-s.sent))
 		ttft = append(ttft, ms((s.first-s.sent)-(l.first-l.krx)))
@@ -187,12 +189,13 @@ func (j *job) compare(samples []sample, o *outcome) error {
 			itl = append(itl, ms((s.last-s.first)-(l.last-l.first))/float64(j.Events-1))
 		}
 	}
-	for _, v := range [][]float64{late, told, logged, service, ttft, itl, krx} {
+	for _, v := range [][]float64{late, told, logged, service, ttft, itl, krx, turn} {
 		slices.Sort(v)
 	}
 	o.Late50, o.Late99 = pair(late)
 	o.TTFT50, o.TTFT99 = pair(ttft)
 	o.ITL50, _ = pair(itl)
+	o.Turn50, o.Turn99 = pair(turn)
 	_, o.Told99 = pair(told)
 	_, o.Log99 = pair(logged)
 	_, o.Service99 = pair(service)
