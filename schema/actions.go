@@ -130,6 +130,9 @@ func flagActions() []flagRow {
 					dropped = append(dropped, w) // no address, and left out by AIPerf; settleSpared says so
 				}
 			}
+			if len(words) == 0 {
+				return set(at, "benchmark.server_metrics.enabled", true), nil
+			}
 			at.Text = strings.Join(dropped, " ")
 			return set(at, o.Path, urls), nil
 		}},
@@ -307,7 +310,7 @@ func streamed(o Option, at Origin, words []string) ([]Assignment, error) {
 	kinds := splitWords(words, ",")
 	for _, k := range kinds {
 		if !contains(o.Enum, k) {
-			return nil, usage{fmt.Sprintf("%q is not one of %s", k, strings.Join(o.Enum, ", ")), didYouMean(k, o.Enum)}
+			return nil, usage{fmt.Sprintf("%q is not one of %s", k, strings.Join(o.Enum, ", ")), nearest(k, o.Enum)}
 		}
 	}
 	for _, k := range o.Enum {

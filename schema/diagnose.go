@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -84,7 +85,11 @@ func (d *diagnosis) walk(def cue.Value, n *node, path string) {
 // wrongKind: a number for a text, an object for a list.
 func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
 	if words := enum(def); len(words) > 0 && n.kind == scalar {
-		d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(words, ", "), didYouMean(n.text(), words))
+		d.notOneOf(n, path, words)
+		return
+	}
+	if n.kind == scalar && endless(n.text()) {
+		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", "")
 		return
 	}
 	got := n.kindName()
@@ -94,6 +99,31 @@ func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
 		got = d.show(n, path)
 	}
 	d.add(n, path, "expected "+kinds(def)+", got "+got, "")
+}
+
+// notOneOf refuses a word and says which there are: those one can use, then
+// those that are known and not built yet.
+func (d *diagnosis) notOneOf(n *node, path string, words []string) {
+	l := d.index.at(path)
+	var later []string
+	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+		unbuilt := l != nil && contains(l.unbuilt, w)
+		if unbuilt {
+			later = append(later, w)
+		}
+		return unbuilt
+	})
+	message := d.show(n, path) + " is not one of " + strings.Join(now, ", ")
+	if len(later) > 0 {
+		message += " (not supported yet: " + strings.Join(later, ", ") + ")"
+	}
+	d.add(n, path, message, nearest(n.text(), words))
+}
+
+// endless tells whether text reads as a number that is none: nan, inf, 1e999.
+func endless(text string) bool {
+	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return (err == nil || errors.Is(err, strconv.ErrRange)) && (math.IsNaN(f) || math.IsInf(f, 0))
 }
 
 // show is a value in a message; a secret is not shown.
@@ -186,7 +216,7 @@ func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *node, path string) {
 		reasons = append(reasons, plainMessage(errors.Errors(err)[0]))
 	}
 	if words := enum(def); len(words) > 0 && n.cueKind() == cue.StringKind && !hasPattern(fit) {
-		d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(words, ", "), didYouMean(n.text(), words))
+		d.notOneOf(n, path, words)
 		return
 	}
 	if len(reasons) == 0 {

@@ -42,11 +42,11 @@ func (e Errors) Error() string {
 // sorted puts unknown keys first and drops mistakes said before.
 func (e Errors) sorted() Errors {
 	out := make(Errors, 0, len(e))
-	seen := map[Error]bool{}
+	seen := map[string]bool{}
 	for _, unknown := range []bool{true, false} {
 		for _, x := range e {
-			if x.unknown == unknown && !seen[*x] {
-				seen[*x] = true
+			if said := x.Error() + x.Hint; x.unknown == unknown && !seen[said] {
+				seen[said] = true
 				out = append(out, x)
 			}
 		}

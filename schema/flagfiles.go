@@ -21,6 +21,9 @@ func inputFile(o Option, at Origin, words []string) ([]Assignment, error) {
 		return nil, err
 	}
 	info, err := os.Stat(w)
+	if w == "-" {
+		return nil, usage{"standard input is not read", "name a file"}
+	}
 	if err != nil {
 		return nil, usage{w + ": " + reason(err), ""}
 	}
@@ -198,7 +201,7 @@ func exportLevel(o Option, at Origin, words []string) ([]Assignment, error) {
 	case "raw":
 		return set(at, "benchmark.artifacts.raw", true), nil
 	}
-	return nil, usage{fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), didYouMean(w, levels)}
+	return nil, usage{fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), nearest(w, levels)}
 }
 
 // gpuTelemetry reads what the peer's flag mixes: dashboard, a collector, a
@@ -221,7 +224,10 @@ func gpuTelemetry(o Option, at Origin, words []string) ([]Assignment, error) {
 			urls = append(urls, metricsURL(w))
 		}
 	}
-	if len(urls) > 0 {
+	switch {
+	case len(words) == 0:
+		out = set(at, "benchmark.gpu_telemetry.enabled", true)
+	case len(urls) > 0:
 		out = append(out, set(at, "benchmark.gpu_telemetry.urls", urls)...)
 	}
 	return out, nil

@@ -26,6 +26,9 @@ const (
 // readFile is the text of an experiment, within the limits.
 func readFile(name string) ([]byte, Errors) {
 	at := Origin{Where: name}
+	if name == "-" {
+		return nil, Errors{{Place: "standard input", Message: "is not read", Hint: "name a file"}}
+	}
 	info, err := os.Stat(name)
 	switch {
 	case os.IsNotExist(err):

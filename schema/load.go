@@ -312,15 +312,16 @@ func (d *Document) firstCell(root *node) Errors {
 			d.always = append(d.always, name)
 		}
 	}
+	idle := d.idleValues(root)
 	if len(d.axes)+len(d.sweep.Scenarios)+len(d.sweep.Derive) > 0 || d.sweep.Type != "" && d.sweep.Type != "grid" {
-		return nil
+		return idle
 	}
 	c, bad := d.cell(nil)
 	d.first = c
 	if bad == nil {
 		c.resolved.Given = d.given(c)
 	}
-	return bad
+	return append(bad, idle...)
 }
 
 // valueOf is the value of an assignment as a tree: the one of the file with

@@ -108,7 +108,7 @@ func TestParseMistakes(t *testing.T) {
 		{"--concurrency", []string{","}, "--concurrency: a list without values"},
 		{"--extra-inputs", []string{"novalue"}, `--extra-inputs: expected key:value, got "novalue"`},
 		{"-H", []string{"Bearer abc"}, "-H: expected Name:Value"},
-		{"--export-level", []string{"al"}, `--export-level: "al" is not one of summary, records, raw | known: raw, records, summary`},
+		{"--export-level", []string{"al"}, `--export-level: "al" is not one of summary, records, raw`},
 		{"--input-file", []string{"/nowhere.jsonl"}, "--input-file: /nowhere.jsonl: no such file or directory"},
 		{"--request-cancellation-rate", []string{"0"}, "--request-cancellation-rate: must be above 0, got 0 | leave it out to cancel nothing"},
 		{"--seq-dist", []string{"64:50"}, `--seq-dist: "64:50" is not isl,osl:percent | such as 64,32:50;128,64:50`},

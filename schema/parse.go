@@ -14,6 +14,9 @@ import (
 // with everything else.
 func (o Option) Parse(name string, words []string) ([]Assignment, error) {
 	at := Origin{Source: "flag", Where: dashed(name)}
+	if bad := o.blank(at, words); bad != nil {
+		return nil, bad
+	}
 	if act := action(o.Do); act != nil {
 		out, err := act(o, at, words)
 		if err != nil {
@@ -23,6 +26,24 @@ func (o Option) Parse(name string, words []string) ([]Assignment, error) {
 	}
 	return o.assign(at, words)
 }
+
+// blank refuses a flag without a word that it needs, and an empty one: no
+// setting has an empty value.
+func (o Option) blank(at Origin, words []string) Errors {
+	switch {
+	case o.Kind == "bool":
+		return nil
+	case len(words) == 0 && !o.Alone():
+		return Errors{{Path: o.Path, Place: at.Where, Message: "needs a value"}}
+	case slices.ContainsFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }):
+		return Errors{{Path: o.Path, Place: at.Where, Message: "must not be empty", Hint: "leave the flag out"}}
+	}
+	return nil
+}
+
+// Alone tells whether a list flag means something without a word: collect from
+// where it is usual.
+func (o Option) Alone() bool { return o.Do == "telemetry" || o.Do == "metrics" || o.Do == "stream" }
 
 // dashed is a flag as it is typed.
 func dashed(name string) string {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +56,11 @@ func (d *Document) flag(path string) *Assignment {
 		}
 	}
 	return nil
+}
+
+// typed tells whether a flag was given.
+func (d *Document) typed(flag string) bool {
+	return slices.ContainsFunc(d.src.Assignments, func(a Assignment) bool { return a.Origin.Source == "flag" && a.Origin.Where == flag })
 }
 
 // settleArrivals chooses the type of a phase whose flags speak of a rate:
@@ -234,9 +240,8 @@ func (d *Document) contradictions(root *node) (bad Errors) {
 	for name, flags := range map[string][2]string{
 		"gpu_telemetry": {"--gpu-telemetry", "--no-gpu-telemetry"}, "server_metrics": {"--server-metrics", "--no-server-metrics"},
 	} {
-		off, urls := d.flag("benchmark."+name+".enabled"), d.flag("benchmark."+name+".urls")
-		if off != nil && off.Value == false && urls != nil {
-			bad = append(bad, &Error{Path: urls.Path, Place: flags[0], Message: "cannot be combined with " + flags[1], Hint: "keep one of them"})
+		if d.typed(flags[0]) && d.typed(flags[1]) {
+			bad = append(bad, &Error{Path: "benchmark." + name, Place: flags[0], Message: "cannot be combined with " + flags[1], Hint: "keep one of them"})
 		}
 	}
 	if a := d.flag(datasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.at(phasePath).get("type").text() == "fixed_schedule" {

@@ -13,14 +13,22 @@ func Suggest(word string, among []string) string { return suggest.Nearest(word, 
 // didYouMean is a hint for a misspelt word: the nearest one, or all of them
 // when they are few.
 func didYouMean(word string, among []string) string {
-	if w := Suggest(word, among); w != "" {
-		return "did you mean " + w + "?"
+	if hint := nearest(word, among); hint != "" {
+		return hint
 	}
 	if len(among) == 0 || len(among) > 12 {
 		return ""
 	}
 	sorted := slices.Sorted(slices.Values(among))
 	return "known: " + strings.Join(sorted, ", ")
+}
+
+// nearest is a hint for a misspelt word where the message has all of them.
+func nearest(word string, among []string) string {
+	if w := Suggest(word, among); w != "" {
+		return "did you mean " + w + "?"
+	}
+	return ""
 }
 
 // fold makes words equal that differ only in case and in - or _.

@@ -62,7 +62,11 @@ func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, 
 				note(p, "", where)
 			}
 		case sub.unbuiltWord(f.value) && (f.value.origin.Source != "default" || !repeatsDefault(sub, f.value)):
-			note(p, f.value.String()+": ", f.value.origin)
+			what := f.value.String() + ": "
+			if f.value.value == true {
+				what = "" // being on is all there is to it
+			}
+			note(p, what, f.value.origin)
 		default:
 			x.unbuiltFields(f.value, sub, join(at, name), p, note)
 		}

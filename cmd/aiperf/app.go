@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
@@ -25,6 +26,12 @@ func run(issue, hard context.Context, args []string, std stdio) int {
 	a := &app{issue: issue, hard: hard, stdio: std}
 	if len(args) == 0 || args[0] == "help" && len(args) == 1 {
 		args = []string{"--help"}
+	}
+	for _, w := range args {
+		if !utf8.ValidString(w) {
+			a.fail(&usageError{fmt.Sprintf("%q is not UTF-8", w), ""})
+			return a.code
+		}
 	}
 	root := a.root()
 	if name := args[0]; !strings.HasPrefix(name, "-") && root.Command(name) == nil && name != "completion" && name != "help" {
@@ -223,10 +230,22 @@ func (a *app) fail(err error) {
 }
 
 func (a *app) complain(message, hint string) {
-	fmt.Fprintf(a.Err, "aiperf: %s\n", message)
+	fmt.Fprintf(a.Err, "aiperf: %s\n", readable(message))
 	if hint != "" {
 		fmt.Fprintf(a.Err, "  hint: %s\n", hint)
 	}
+}
+
+// readable cuts words that no person reads: somebody's megabyte as an argument.
+func readable(message string) string {
+	const most = 300
+	words := strings.Split(message, " ")
+	for i, w := range words {
+		if r := []rune(w); len(r) > most {
+			words[i] = fmt.Sprintf("%s…(%d characters)", string(r[:40]), len(r))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // mistakes prints every mistake of an experiment, twenty at most.
@@ -241,7 +260,7 @@ func (a *app) mistakes(es schema.Errors) {
 		if e.Place == "" || strings.HasPrefix(e.Place, "-") {
 			line = "aiperf: " + line
 		}
-		fmt.Fprintln(a.Err, line)
+		fmt.Fprintln(a.Err, readable(line))
 		if e.Hint != "" {
 			fmt.Fprintf(a.Err, "  hint: %s\n", e.Hint)
 		}

@@ -24,6 +24,7 @@ type parsed struct {
 	assigns []schema.Assignment // settings, in the order given
 	values  map[string][]string // program flags by name; [""] for one without value
 	words   []string            // positional arguments
+	before  []string            // hint for each of words: what the flag in front of it takes
 }
 
 func (p *parsed) has(name string) bool { return p.values[name] != nil }
@@ -50,6 +51,7 @@ func parseArgs(args []string, own []switchFlag, opts []schema.Option) (*parsed, 
 	p := &parsed{values: map[string][]string{}}
 	given := map[string]given{}
 	var order []string
+	hint := ""
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -58,14 +60,14 @@ func parseArgs(args []string, own []switchFlag, opts []schema.Option) (*parsed, 
 			break
 		}
 		if !isFlag(word) {
-			p.words = append(p.words, word)
+			p.words, p.before = append(p.words, word), append(p.before, hint)
 			continue
 		}
 		f, name, words, rest, err := t.take(word, args)
 		if err != nil {
 			return nil, err
 		}
-		args = rest
+		args, hint = rest, f.takesHint(name)
 		if f.own != nil {
 			if p.values[f.own.Name] != nil && !f.own.Many {
 				return nil, &usageError{name + " is given twice", "keep one of them"}
@@ -167,6 +169,11 @@ func (t *flagTable) take(word string, args []string) (f flagEntry, name string, 
 	if !ok && strings.HasPrefix(name, "--") {
 		f, ok = t.byName[strings.ReplaceAll(name, "_", "-")]
 	}
+	if short, isShort := t.byName[word[:2]]; !ok && isShort { // -b4
+		if _, takes := short.arity(); takes {
+			f, ok, name, value, glued = short, true, word[:2], word[2:], true
+		}
+	}
 	if !ok {
 		return f, name, nil, nil, t.unknown(name)
 	}
@@ -180,8 +187,8 @@ func (t *flagTable) take(word string, args []string) (f flagEntry, name string, 
 			return f, name, nil, nil, &usageError{name + " takes no value", "drop =" + value}
 		}
 	case len(args) == 0 || isFlag(args[0]):
-		if f.opt != nil && f.opt.Many {
-			return f, name, []string{""}, args, nil // a list flag alone: its schema says whether that is right
+		if f.opt != nil && f.opt.Alone() {
+			return f, name, nil, args, nil
 		}
 		return f, name, nil, nil, &usageError{name + " needs a value", ""}
 	default:
@@ -199,6 +206,21 @@ func (f flagEntry) arity() (many, takes bool) {
 		return false, f.own.Arg != ""
 	}
 	return f.opt.Words, f.opt.Kind != "bool"
+}
+
+// takesHint says what the flag takes, for a word that came after all of it.
+func (f flagEntry) takesHint(name string) string {
+	switch many, takes := f.arity(); {
+	case f.opt == nil || many:
+		return ""
+	case !takes && f.neg:
+		return name + " takes no value"
+	case !takes:
+		return name + " takes no value; " + name + "=false switches it off"
+	case f.opt.Sweep:
+		return name + " takes one value; a list is written with commas and sweeps: " + name + " 1,2,4"
+	}
+	return name + " takes one value"
 }
 
 // word is what a flag without value stands for.

@@ -131,7 +131,7 @@ func fileError(e *fs.PathError) error {
 func onlyFile(p *parsed, usage string) (string, error) {
 	switch {
 	case len(p.words) > 1:
-	case len(p.words) == 1 && p.words[0] != "":
+	case len(p.words) == 1 && strings.TrimSpace(p.words[0]) != "":
 		return p.words[0], nil
 	default:
 		return "", &usageError{"which experiment?", usage}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ and results are AIPerf's; a comma list on a flag that can sweep makes a matrix.
 	settings: true,
 	run: func(a *app, p *parsed) error {
 		if len(p.words) > 0 {
-			return &usageError{"profile: unexpected " + p.words[0], "flags that take several values take the words after them; a file is given with --config"}
+			return &usageError{"profile: unexpected " + p.words[0], cmp.Or(p.before[0], "flags that take several values take the words after them; a file is given with --config")}
 		}
 		return a.measure("profile", p.get("config"), p)
 	},

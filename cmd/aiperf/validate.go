@@ -30,6 +30,9 @@ all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
 		if err := supported(doc); err != nil {
 			return err
 		}
+		if err := inputs(doc, plan, file); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, size(plan))
 		return nil
 	},

@@ -9,8 +9,11 @@
 package tokenizer
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -38,14 +41,46 @@ func Open(name string) (Tokenizer, error) {
 	if e := encodingNamed(name); e != nil {
 		return e.open(), nil
 	}
+	path, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	return openNamed(name, path)
+}
+
+// Check says why Open would not find name, without reading a vocabulary; nil
+// when it would.
+func Check(name string) error {
+	if name == "" || name == "builtin" || encodingNamed(name) != nil {
+		return nil
+	}
+	path, err := find(name)
+	if err != nil {
+		return err
+	}
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		path = filepath.Join(path, "tokenizer.json")
+	}
+	if _, err := os.Stat(path); err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return fmt.Errorf("tokenizer: %s: %w", path, err)
+	}
+	return nil
+}
+
+// find is the file or folder of a tokenizer that is not built in.
+func find(name string) (string, error) {
 	if looksLikePath(name) {
-		return OpenFile(name)
+		return name, nil
 	}
 	path, looked := findInCaches(name)
 	if path != "" {
-		return openNamed(name, path)
+		return path, nil
 	}
-	return nil, fmt.Errorf("tokenizer %q: not found; looked for a built-in encoding (%s), a file or folder of that name, and %s",
+	return "", fmt.Errorf("tokenizer %q: not found; looked for a built-in encoding (%s), a file or folder of that name, and %s",
 		name, strings.Join(Names(), ", "), strings.Join(looked, ", "))
 }
 

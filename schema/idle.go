@@ -1,0 +1,47 @@
+package schema
+
+import "cuelang.org/go/cue"
+
+// idleValues checks the values of flags that nothing takes up, such as a warmup
+// rate without a warmup: a value that cannot be is a mistake, whether or not it
+// would have had an effect.
+func (d *Document) idleValues(root *node) (bad Errors) {
+	for _, a := range d.src.Assignments {
+		if a.Origin.Source != "flag" || root.at(a.Path) != nil || d.axis(a.Path) != nil {
+			continue
+		}
+		values, ok := a.Value.([]any)
+		if !ok || !a.Axis {
+			values = []any{a.Value}
+		}
+		for _, v := range values {
+			bad = append(bad, d.checker.leaf(root, a.Path, fromPlain(v, a.Origin))...)
+		}
+	}
+	return bad
+}
+
+// leaf checks one value apart from the object it belongs to.
+func (c *checker) leaf(root *node, path string, n *node) Errors {
+	def, l := c.index.resolve(path)
+	if l == nil || n.kind == null {
+		return nil
+	}
+	s := c.schema()
+	c.uses++
+	v := s.part(def)
+	if !v.Exists() {
+		return nil // a free key: anything goes
+	}
+	n = c.index.normalize(n, l, def)
+	if v.Unify(s.ctx.BuildExpr(n.expr())).Validate(cue.Concrete(false)) == nil {
+		return nil
+	}
+	g := diagnosis{schema: s, index: c.index, root: root, def: def, base: path}
+	g.walk(v, n, path)
+	out := make(Errors, len(g.found))
+	for i, f := range g.found {
+		out[i] = f.err
+	}
+	return out
+}
