@@ -19,6 +19,7 @@ import (
 const (
 	lockName     = "plan.lock.json"
 	manifestName = "manifest.json"
+	resolvedName = "resolved.json"
 	reportName   = "run.json"
 	streamName   = "stream.arrow"
 )
@@ -66,6 +67,9 @@ func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir
 	}
 	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.events) {
 		d.finished = &m
+		if err := d.checkFinished(); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
 		return d, nil
 	}
 	return d, removeTemporaries(dir)
@@ -144,24 +148,63 @@ func (d *resultDir) checkPlan(plan *sweep.Plan) error {
 		return &DirError{Dir: d.path, Message: lockName + " cannot be read: " + err.Error(), Hint: "start anew in another --artifact-dir"}
 	}
 	plan.Adopt(old)
+	changed := d.changedGates(plan)
 	if now := plan.Lock(); old.PlanHash != now.PlanHash {
+		changed = append(sweep.Diff(old, now), changed...)
+	}
+	if len(changed) > 0 {
 		return &DirError{
-			Dir: d.path, Message: "the plan is not the one that was begun here", Lines: sweep.Diff(old, now),
+			Dir: d.path, Message: "the plan is not the one that was begun here", Lines: changed,
 			Hint: "run it in another --artifact-dir",
 		}
 	}
 	return nil
 }
 
+// changedGates says how the gates differ from those of the experiment that was
+// begun. They are no part of the plan's hash: no request depends on them, but
+// the exit code does.
+func (d *resultDir) changedGates(plan *sweep.Plan) []string {
+	var then struct{ Experiment struct{ Gates []string } }
+	if err := readJSON(filepath.Join(d.path, resolvedName), &then); err != nil {
+		return nil // killed before it was written
+	}
+	now := plan.Experiment.Gates
+	if slices.Equal(then.Experiment.Gates, now) {
+		return nil
+	}
+	return []string{fmt.Sprintf("gates: %q → %q", then.Experiment.Gates, now)}
+}
+
+// checkFinished refuses to call damaged results complete.
+func (d *resultDir) checkFinished() error {
+	if bad := d.finished.Verify(d.path); len(bad) > 0 {
+		lines := bad[:min(len(bad), mostDamaged)]
+		return &DirError{
+			Dir: d.path, Message: fmt.Sprintf("complete, but %d of %d files are not as they were written", len(bad), len(d.finished.Files)),
+			Lines: lines, Hint: "bring them back, or run it in another --artifact-dir",
+		}
+	}
+	return nil
+}
+
+// mostDamaged is how many damaged files are named one by one.
+const mostDamaged = 5
+
 func (d *resultDir) close() error {
 	return errors.Join(d.journal.close(), os.Remove(d.lock.Name()), d.lock.Close())
 }
 
 // setAside moves what an unfinished attempt left into incomplete/, so that
-// nothing is overwritten. Only files of that run are moved.
+// nothing is overwritten. Only files of that run are moved. Attempt 0 is one
+// that the journal does not know.
 func (d *resultDir) setAside(run sweep.Run, attempt int) error {
 	from := filepath.Join(d.path, run.Dir)
-	to := filepath.Join(d.path, "incomplete", fmt.Sprintf("%s-attempt%d", run.ID, attempt))
+	base := filepath.Join(d.path, "incomplete", fmt.Sprintf("%s-attempt%d", run.ID, attempt))
+	to := base
+	for i := 2; holdsAny(to); i++ {
+		to = fmt.Sprintf("%s-%d", base, i)
+	}
 	for _, name := range runFiles(run) {
 		if _, err := os.Lstat(filepath.Join(from, name)); err != nil {
 			continue
@@ -174,6 +217,12 @@ func (d *resultDir) setAside(run sweep.Run, attempt int) error {
 		}
 	}
 	return nil
+}
+
+// holdsAny tells whether there is something of that name.
+func holdsAny(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // runFiles are what one run may leave in its directory.
@@ -227,6 +276,17 @@ func Unfinished(pattern string, plan *sweep.Plan) string {
 	return ""
 }
 
+// Progress counts the runs that dir holds finished, of how many; begun is false
+// where no plan was ever begun.
+func Progress(dir string) (done, total int, begun bool) {
+	var lock sweep.Lock
+	if readJSON(filepath.Join(dir, lockName), &lock) != nil {
+		return 0, 0, false
+	}
+	events, _, _ := readJournal(filepath.Join(dir, journalName)) // a damaged journal counts for nothing
+	return countDone(events), len(lock.Runs), true
+}
+
 // Done counts the runs of plan that dir holds finished.
 func Done(dir string, plan *sweep.Plan) (int, error) {
 	var lock sweep.Lock
@@ -240,11 +300,16 @@ func Done(dir string, plan *sweep.Plan) (int, error) {
 		return len(plan.Runs), nil
 	}
 	events, _, err := readJournal(filepath.Join(dir, journalName))
+	return countDone(events), err
+}
+
+// countDone counts the runs whose last attempt ended well.
+func countDone(events []event) int {
 	n := 0
 	for _, e := range progress(events) {
 		if e.Event == "done" {
 			n++
 		}
 	}
-	return n, err
+	return n
 }

@@ -127,6 +127,25 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 			t.Fatalf("cut at %d, after appending: %v", cut, err)
 		}
 	}
+	for name, c := range map[string]struct {
+		text   string
+		events int // -1: refused
+	}{
+		"zeros of a power cut": {string(whole) + "\x00\x00\x00\x00", 3},
+		"zeros with an end":    {string(whole) + "\x00\x00\n\x00\n", 3},
+		"a last line torn":     {strings.TrimSuffix(string(whole), "}\n") + "\n", 2},
+		"a first line torn":    {string(whole[3:]), -1},
+		"nothing but zeros":    {"\x00\x00\x00", 0},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		events, _, err := readJournal(path)
+		var refused *DirError
+		if c.events < 0 && !errors.As(err, &refused) || c.events >= 0 && (err != nil || len(events) != c.events) {
+			t.Errorf("%s: %d events, %v, want %d", name, len(events), err, c.events)
+		}
+	}
 	if got := progress([]event{{Event: "start", Run: "a"}, {Event: "done", Run: "a"}, {Event: "start", Run: "b"}}); got["a"].Event != "done" || got["b"].Event != "start" {
 		t.Errorf("progress = %+v", got)
 	}

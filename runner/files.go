@@ -49,7 +49,7 @@ func (r *runner) writeInputs() error {
 	if err != nil {
 		return fmt.Errorf("resolved.json: %w", err)
 	}
-	return writeOnce(filepath.Join(r.dir.path, "resolved.json"), append(b, '\n'))
+	return writeOnce(filepath.Join(r.dir.path, resolvedName), append(b, '\n'))
 }
 
 func writeOnce(path string, b []byte) error {

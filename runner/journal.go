@@ -1,8 +1,8 @@
 package runner
 
 import (
-	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +55,9 @@ func openJournal(dir string) (*journal, []event, error) {
 }
 
 // readJournal returns the complete lines and how many bytes they take. A
-// missing file is an empty journal.
+// missing file is an empty journal. A power cut may leave the last line without
+// its end or as zeros, so a tail that holds no event is no part of the journal;
+// damage before an event is.
 func readJournal(path string) (events []event, whole int64, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,19 +66,21 @@ func readJournal(path string) (events []event, whole int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
-		whole = int64(i + 1)
-	}
-	sc := bufio.NewScanner(bytes.NewReader(b[:whole]))
-	sc.Buffer(nil, 1<<20)
-	for n := 1; sc.Scan(); n++ {
+	damaged, read, n := 0, int64(0), 0
+	for line := range bytes.Lines(b) {
+		n++
+		read += int64(len(line))
 		var e event
-		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
-			return nil, 0, fmt.Errorf("%s:%d: %w", path, n, err)
+		switch {
+		case json.Unmarshal(line, &e) != nil || line[len(line)-1] != '\n':
+			damaged = cmp.Or(damaged, n)
+		case damaged > 0:
+			return nil, 0, &DirError{Dir: filepath.Dir(path), Message: fmt.Sprintf("%s:%d is damaged", journalName, damaged), Hint: "start anew in another --artifact-dir"}
+		default:
+			events, whole = append(events, e), read
 		}
-		events = append(events, e)
 	}
-	return events, whole, sc.Err()
+	return events, whole, nil
 }
 
 // add appends e and waits until it is on disk.

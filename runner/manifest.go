@@ -70,7 +70,7 @@ func listFiles(dir string, rows map[string]int64) ([]ManifestFile, error) {
 func kindOf(rel string) string {
 	base := filepath.Base(rel)
 	switch {
-	case rel == lockName || strings.HasPrefix(rel, "experiment.") || rel == "resolved.json":
+	case rel == lockName || strings.HasPrefix(rel, "experiment.") || rel == resolvedName:
 		return "plan"
 	case strings.HasPrefix(rel, "incomplete/"):
 		return "incomplete"

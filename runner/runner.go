@@ -216,10 +216,8 @@ func (r *runner) cooldown(issue context.Context, last *sweep.Run, next sweep.Run
 // one measures, judges and writes down one run. A failure of the run is in the
 // outcome and returned; *lostError means that results could not be written.
 func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*RunReport, error) {
-	if attempt > 1 {
-		if err := r.dir.setAside(run, attempt-1); err != nil {
-			return nil, &lostError{err}
-		}
+	if err := r.dir.setAside(run, attempt-1); err != nil {
+		return nil, &lostError{err}
 	}
 	if err := r.dir.journal.add(event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {
 		return nil, &lostError{err}

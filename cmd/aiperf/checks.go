@@ -56,8 +56,11 @@ func (a *app) validateResults(dir string) error {
 	}
 	m, err := runner.ReadManifest(dir)
 	ours := err == nil
+	if done, total, begun := runner.Progress(dir); !ours && begun {
+		return &failure{exitFailed, fmt.Errorf("%s: not finished: %d of %d runs are done", dir, done, total), "aiperf run … --artifact-dir " + dir + " --resume"}
+	}
 	if !ours && len(runs) == 0 {
-		return &usageError{dir + ": no finished results there", "results without a manifest are not finished: aiperf run … --resume"}
+		return &usageError{dir + ": no results there", "name a result directory"}
 	}
 	bad := 0
 	if ours {

@@ -134,12 +134,12 @@ func (p *process) waitGone(pid int) {
 	again.until(fmt.Sprintf("the end of process %d, a child of aiperf", pid), func() bool { return gone(pid) })
 }
 
-// TestInterrupted: the first Ctrl-C (or SIGTERM) drains the run in progress
+// TestInterrupted: the first Ctrl-C (or SIGTERM, or a terminal that goes away) drains the run in progress
 // and leaves partial results marked so; --resume completes them.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	requests, runs := undisturbed(t)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -27,6 +27,9 @@ func main() {
 	hard, stopAll := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 3) // a third must not be lost while the second is handled
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup means to go on; a terminal that went away asks to end well
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		stopIssuing(interrupt{<-signals})
 		stopAll(interrupt{<-signals})
