@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -160,7 +161,7 @@ func TestManifestFindsWhatChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := listFiles(dir, map[string]int64{"requests.parquet": 4})
+	files, err := listFiles(dir, map[string]int64{"requests.parquet": 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,5 +243,27 @@ func TestOverwriteRemovesOnlyWhatTheManifestLists(t *testing.T) {
 	var e *DirError
 	if _, err := openDir(dir, plan, false, true); !errors.As(err, &e) || !strings.Contains(e.Message, "not finished") {
 		t.Errorf("overwriting unfinished results: %v, want a refusal", err)
+	}
+}
+
+// What was described while it was written is not read again; what has another
+// size since then is.
+func TestManifestKnowsWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := written{}
+	for _, name := range []string{"same.csv", "grown.csv"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("rows"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.add(dir, []sinks.FileInfo{{Path: "same.csv", Bytes: 4, SHA256: "as written"}, {Path: "grown.csv", Bytes: 3, SHA256: "as written"}})
+	files, err := listFiles(dir, nil, w)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%+v, %v", files, err)
+	}
+	read, _, err := digest(filepath.Join(dir, "grown.csv"))
+	if err != nil || files[0].SHA256 != read || files[0].Bytes != 4 || files[1].SHA256 != "as written" {
+		t.Errorf("%+v, %v", files, err)
 	}
 }

@@ -67,18 +67,33 @@ func (r *runner) writeRun(m *measurement, rep *RunReport, full *metrics.Summary)
 	if err := writeJSON(filepath.Join(dir, reportName), rep); err != nil {
 		return err
 	}
-	if _, err := sinks.WriteInputs(dir, payloads(m)); err != nil {
-		return err
-	}
 	if len(r.plan.Runs) > 1 {
 		if _, err := sinks.WriteRunConfig(dir, p.Info); err != nil {
 			return err
 		}
 	}
-	if _, err := p.Write(); err != nil {
+	files, err := p.Write()
+	if err != nil {
 		return err
 	}
+	r.written.add(dir, files)
 	return removeTraces(dir)
+}
+
+// writePrompts writes inputs.json. After the last run nobody needs the data
+// any more: what a large run leaves behind takes their place.
+func (r *runner) writePrompts(m *measurement) error {
+	dir := filepath.Join(r.dir.path, m.run.Dir)
+	file, err := sinks.WriteInputs(dir, payloads(m))
+	if err != nil {
+		return err
+	}
+	r.written.add(dir, []sinks.FileInfo{file})
+	m.set, m.warmup = nil, nil
+	if m.run.ID == r.plan.Runs[len(r.plan.Runs)-1].ID {
+		r.datasets = datasets{}
+	}
+	return nil
 }
 
 // runInfo is the run as AIPerf's files describe it.

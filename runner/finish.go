@@ -16,6 +16,7 @@ import (
 // aggregates, and last of all the manifest. It is done after an interruption
 // too; the manifest then says so and a later --resume does it again.
 func (r *runner) finish() error {
+	defer thrift()()
 	res := r.result
 	res.Results = sweep.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
@@ -55,7 +56,8 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 	for _, f := range info.Files {
 		rows[f.Path] = f.Rows
 	}
-	files, err := listFiles(r.dir.path, rows)
+	r.written.add(r.dir.path, info.Files)
+	files, err := listFiles(r.dir.path, rows, r.written)
 	if err != nil {
 		return err
 	}

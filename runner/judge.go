@@ -45,11 +45,16 @@ func collector(run sweep.Run, rep *RunReport) *metrics.Collector {
 	return metrics.NewCollector(opt)
 }
 
-// read goes through the run's journal once and gives its statistics and the
-// evidence for the verdict. Metrics always come from the journal, so that a
-// run that was measured by an earlier process counts exactly the same.
+// read goes through the run's journal and gives its statistics and the evidence
+// for the verdict. Metrics always come from the journal, so that a run that was
+// measured by an earlier process counts exactly the same. It goes twice: each
+// keeps samples of every request, and reading costs less than keeping both.
 func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, error) {
-	c, e := collector(m.run, rep), newEvidence(got.result, got.host)
+	summaries, err := r.summarize(m.run, rep)
+	if err != nil {
+		return nil, err
+	}
+	e := newEvidence(got.result, got.host)
 	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
 	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
 	e.Identity = got.identity
@@ -62,15 +67,27 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	if !m.spec.ProducesTokens {
 		e.TokenSource = ""
 	}
-	_, err := sinks.ReadJournal(r.journalPath(m.run), func(rec *record.Record) error {
-		c.Add(rec)
+	_, err = sinks.ReadJournal(r.journalPath(m.run), func(rec *record.Record) error {
 		e.Add(rec)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &reading{summaries: c.Summaries(), evidence: e}, nil
+	return &reading{summaries: summaries, evidence: e}, nil
+}
+
+// summarize is the statistics of the records of one run.
+func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, error) {
+	c := collector(run, rep)
+	_, err := sinks.ReadJournal(r.journalPath(run), func(rec *record.Record) error {
+		c.Add(rec)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.Summaries(), nil
 }
 
 // reading is what the records of one run say.
@@ -117,12 +134,8 @@ func (r *runner) recall(run sweep.Run, was event) (*RunReport, sweep.Outcome, er
 	if err := readJSON(filepath.Join(r.dir.path, run.Dir, reportName), &rep); err != nil {
 		return nil, sweep.Outcome{}, err
 	}
-	c := collector(run, &rep)
-	_, err := sinks.ReadJournal(r.journalPath(run), func(rec *record.Record) error {
-		c.Add(rec)
-		return nil
-	})
-	return &rep, outcome(run, &rep, c.Summaries()), err
+	summaries, err := r.summarize(run, &rep)
+	return &rep, outcome(run, &rep, summaries), err
 }
 
 // seal is the digest over a run's records and report.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/sinks"
 )
 
 // Manifest lists every file of a finished result directory. It is written
@@ -37,9 +39,30 @@ type ManifestFile struct {
 	SHA256 string `json:"sha256"`
 }
 
+// written is the files that this process has written and described while it
+// wrote them, by path. They need not be read again.
+type written map[string]sinks.FileInfo
+
+func (w written) add(dir string, files []sinks.FileInfo) {
+	for _, f := range files {
+		w[filepath.Join(dir, filepath.FromSlash(f.Path))] = f
+	}
+}
+
+// digest is the SHA-256 of a file and its size. A file that has not the size it
+// was written with is read.
+func (w written) digest(path string) (string, int64, error) {
+	if f, ok := w[path]; ok && f.SHA256 != "" {
+		if st, err := os.Stat(path); err == nil && st.Size() == f.Bytes {
+			return f.SHA256, f.Bytes, nil
+		}
+	}
+	return digest(path)
+}
+
 // listFiles describes every file below dir except the manifest itself, locks,
 // temporary names and what is being written.
-func listFiles(dir string, rows map[string]int64) ([]ManifestFile, error) {
+func listFiles(dir string, rows map[string]int64, known written) ([]ManifestFile, error) {
 	var files []ManifestFile
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -57,7 +80,7 @@ func listFiles(dir string, rows map[string]int64) ([]ManifestFile, error) {
 		if n, ok := rows[rel]; ok {
 			f.Rows = &n
 		}
-		if f.SHA256, f.Bytes, err = digest(path); err != nil {
+		if f.SHA256, f.Bytes, err = known.digest(path); err != nil {
 			return err
 		}
 		files = append(files, f)

@@ -72,6 +72,7 @@ type runner struct {
 	tokenizers tokenizers
 	result     *Result
 	sent       int64 // requests so far, for the budget
+	written    written
 	log        *stepLog
 	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
 }
@@ -90,7 +91,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		return nil, err
 	}
 	r := &runner{
-		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, servers: servers{exe: opt.Exe},
+		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: written{}, servers: servers{exe: opt.Exe},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()},
 	}
 	defer func() {
@@ -275,19 +276,24 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if err != nil {
 		return nil, nil, err
 	}
+	defer thrift()()
 	report := r.describe(m, got, attempt)
+	if err := r.writePrompts(m); err != nil {
+		return nil, nil, &lostError{err}
+	}
 	read, err := r.read(m, report, got)
 	if err != nil {
 		return nil, nil, &lostError{err}
 	}
 	r.judge(report, read.evidence)
+	o := outcome(run, report, read.summaries)
+	o.Records = read.evidence.Journaled
 	r.sent += got.emitted
 	r.runEnded(report)
+	read.evidence = nil // its samples make room
 	if err := r.writeRun(m, report, &read.summaries[0]); err != nil {
 		return nil, nil, &lostError{err}
 	}
-	o := outcome(run, report, read.summaries)
-	o.Records = read.evidence.Journaled
 	return report, &o, nil
 }
 

@@ -13,9 +13,9 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 )
 
-// arrowBatchRows is the size of a record batch in a table: readers like few
-// and large ones.
-const arrowBatchRows = 64 * 1024
+// arrowBatchRows is the size of a record batch in a table. Readers like few and
+// large ones; a writer holds one, half a kilobyte a row.
+const arrowBatchRows = 16 * 1024
 
 func arrowType(k Kind) arrow.DataType {
 	switch k {
