@@ -167,6 +167,7 @@ func TestArrivalsOnTime(t *testing.T) {
 	const quick, held = "mock:?ttft=0s&osl=1", "mock:?ttft=250ms&osl=1"
 	all := []timed{
 		{"constant", quick, nil, schema.Phase{Type: "constant", Rate: 200, Requests: n}},
+		{"constant 1,000/s", quick, nil, schema.Phase{Type: "constant", Rate: 1000, Duration: schema.Seconds(0.5)}},
 		{"constant for a while", quick, nil, schema.Phase{Type: "constant", Rate: 200, Duration: schema.Seconds(0.3)}},
 		{"fixed schedule", quick, inline(t, "single_turn", stamps), schema.Phase{Type: "fixed_schedule", AutoOffset: &auto}},
 		{"users", quick, inline(t, "multi_turn", talks), schema.Phase{Type: "user_centric", Users: 24, Rate: 200, Requests: n}},

@@ -78,9 +78,9 @@ func catalogue() []fault {
 		// This machine.
 		{n: 43, what: "a host that does not exist: said before anything is sent", proofs: []proof{at(transport, "TestOpenRefuses/name")}},
 		{n: 44, what: "too few descriptors: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewDescriptors"), at(transport, "TestNoDescriptors")}},
-		{n: 45, what: "too few ports: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewPorts"), at(transport, "TestNoPorts")}},
+		{n: 45, what: "too few ports: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewPorts"), at(transport, "TestNoPorts"), at(run, "TestEachCheckFlips")}},
 		{n: 46, what: "a full disk: one clear error", proofs: []proof{at(command, "testdata/script/full_disk.txtar")}},
-		{n: 47, what: "a result directory that is there already, or cannot be written", proofs: []proof{at(run, "TestOpenDirRefusesOthersResults"), at(run, "TestOverwriteRemovesOnlyWhatTheManifestLists")}},
+		{n: 47, what: "a result directory that is there already, or cannot be written", proofs: []proof{at(run, "TestOpenDirRefusesOthersResults"), at(run, "TestOverwriteRemovesOnlyWhatTheManifestLists"), at(here, "TestResultsThatCannotBeWritten")}},
 		{n: 48, what: "interrupted once: drains, keeps what it has, 130", proofs: []proof{at(here, "TestInterruptedOnce"), at(command, "TestInterrupted"), at(engine, "TestRunInterruptedOnceDrains")}},
 		{n: 49, what: "interrupted twice: ends at once, files can be read", proofs: []proof{at(here, "TestInterruptedTwice"), at(command, "TestSecondInterruptStopsAtOnce"), at(engine, "TestRunInterruptedTwice")}},
 		{n: 50, what: "SIGTERM as SIGINT; SIGHUP as a kill; a closed stdout is no crash", proofs: []proof{at(here, "TestInterruptedOnce"), at(here, "TestHungUpAndResumed"), at(here, "TestClosedStdout")}},
@@ -88,22 +88,19 @@ func catalogue() []fault {
 		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine")}},
 		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(run, "TestOneProcessPerDirectory")}},
 		{
-			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestClockJump")},
+			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestClockJump"), at(run, "TestEachCheckFlips")},
 			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the jump is made in the clock that is read",
 		},
-		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(run, "TestEachCheckFlips")}},
-		{
-			n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(run, "TestEachCheckFlips")},
-			beyond: "how much a neighbour really costs differs from machine to machine: the check gets its figures from the test",
-		},
+		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStoppedProgramIsInvalid"), at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(run, "TestEachCheckFlips")}},
+		{n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(here, "TestBusyCoreIsNotValid"), at(run, "TestEachCheckFlips")}},
 		{n: 57, what: "very many requests: memory is bounded", proofs: []proof{at(here, "TestMemoryIsBounded")}},
 		{n: 58, what: "no terminal, no colour, 20 columns, no stdout", proofs: []proof{at(here, "TestEverythingFails"), at(here, "TestClosedStdout")}},
 		// Load.
 		{n: 59, what: "a server that pauses: seen from the intended time", proofs: []proof{at(here, "TestPauseShowsFromIntended")}},
 		{n: 60, what: "a cap below the rate: the wait is told", proofs: []proof{at(here, "TestWaitingForASlotIsTold"), at(engine, "TestCapQueues")}},
-		{n: 61, what: "random arrivals: the same for the same seed, of the law asked for", proofs: []proof{at(here, "TestArrivalsAreRandomAsAsked"), at(engine, "TestScheduleIsAFunctionOfSeedAndPhase"), at(engine, "TestGapsAreDistributedAsAsked")}},
-		{n: 62, what: "a constant rate: every arrival, on time", proofs: []proof{at(here, "TestArrivalsOnTime")}},
-		{n: 63, what: "concurrency N: never more as the server counts", proofs: []proof{at(here, "TestConcurrencyAsTheServerCounts"), at(engine, "TestClosedLoop")}},
+		{n: 61, what: "random arrivals: the same for the same seed, of the law asked for", proofs: []proof{at(here, "TestArrivalsAreRandomAsAsked"), at(engine, "TestSameSeedSameRequests"), at(engine, "TestScheduleIsAFunctionOfSeedAndPhase"), at(engine, "TestGapsAreDistributedAsAsked")}},
+		{n: 62, what: "a constant rate: every arrival, on time", proofs: []proof{at(here, "TestArrivalsOnTime/constant 1,000/s"), at(engine, "TestPrintedSchedulesAreSent/constant")}},
+		{n: 63, what: "concurrency N: never more as the server counts", proofs: []proof{at(here, "TestConcurrencyAsTheServerCounts"), at(here, "TestBurstIsDueAtOnce"), at(engine, "TestClosedLoop")}},
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // roles are what a copy of this binary can be.
 func roles() map[string]func() {
-	return map[string]func(){"few ports": fewPorts, "client": clientToStop}
+	return map[string]func(){"few ports": fewPorts, "client": clientToStop, "hog": hog, "on core 0": onCore0}
 }
 
 // fewPorts runs its arguments where 200 local ports exist and nothing but
