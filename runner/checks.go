@@ -452,10 +452,27 @@ func plural(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func ms(v float64) string { return fmt.Sprintf("%.3g ms", v) }
+// ms is a span, given in milliseconds, in the unit a person would use.
+func ms(v float64) string {
+	switch a := math.Abs(v); {
+	case a > 0 && a < 0.1:
+		return fmt.Sprintf("%.3g µs", 1e3*v)
+	case a >= 999.5 && a < 10_000:
+		return fmt.Sprintf("%.0f ms", v)
+	case a >= 10_000 && a < 999_500:
+		return fmt.Sprintf("%.3g s", v/1e3)
+	case a >= 999_500:
+		return fmt.Sprintf("%.0f s", v/1e3)
+	}
+	return fmt.Sprintf("%.3g ms", v)
+}
+
 func percent(v float64) string {
-	if math.Abs(v) >= 10 {
+	switch a := math.Abs(100 * v); {
+	case a >= 999.5:
 		return fmt.Sprintf("%.0f %%", 100*v)
+	case a > 0 && a < 0.001:
+		return "less than 0.001 %"
 	}
 	return fmt.Sprintf("%.3g %%", 100*v)
 }

@@ -416,3 +416,33 @@ func show(p *float64) string {
 	}
 	return fmt.Sprint(*p)
 }
+
+func TestWordsOfAmounts(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0: "0 ms", 1e-5: "0.01 µs", 0.0174: "17.4 µs", 21.62: "21.6 ms", 1345.4: "1345 ms", 12_345: "12.3 s", 3.6e6: "3600 s"} {
+		if got := ms(v); got != want {
+			t.Errorf("ms(%v) = %q, want %q", v, got, want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0 %", 2e-7: "less than 0.001 %", 0.0276: "2.76 %", 7.68: "768 %", 12.345: "1234 %"} {
+		if got := percent(v); got != want {
+			t.Errorf("percent(%v) = %q, want %q", v, got, want)
+		}
+	}
+}
+
+// Only what counts as goodput's complement is counted: answers in the window.
+func TestMissedSLOsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	w.records[3].SLOFailed, w.records[4].SLOFailed, w.records[5].SLOFailed = "time_to_first_token", "time_to_first_token", "inter_token_latency"
+	w.records[6].SLOFailed, w.records[6].Status = "time_to_first_token", record.Timeout
+	w.records[7].SLOFailed, w.records[7].InWindow = "time_to_first_token", false
+	e := newEvidence(w.result, w.host)
+	for i := range w.records {
+		e.Add(&w.records[i])
+	}
+	if e.Missed["time_to_first_token"] != 2 || e.Missed["inter_token_latency"] != 1 || len(e.Missed) != 2 {
+		t.Errorf("missed %v, want 2 × time_to_first_token, 1 × inter_token_latency", e.Missed)
+	}
+}

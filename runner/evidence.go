@@ -28,6 +28,7 @@ type Evidence struct {
 	Identity     *Identity           // nil where the server has no page that says what it serves
 	Headroom     float64             // capacity of this machine ÷ what is planned; NaN when the plan is small
 	Errors       map[[2]string]int64 // kind and message → how often
+	Missed       map[string]int64    // SLO → successes in the window that missed it first
 }
 
 // PhaseEvidence is one profiling phase.
@@ -58,7 +59,7 @@ type residence struct{ intended, sent, end int64 }
 
 // newEvidence prepares for the phases of res; warmups count for nothing.
 func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: map[[2]string]int64{}}
+	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: map[[2]string]int64{}, Missed: map[string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
 			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})
@@ -74,6 +75,9 @@ func (e *Evidence) Add(r *record.Record) {
 		if key := [2]string{failureKind(r), r.ErrorMessage}; len(e.Errors) < maxKinds || e.Errors[key] > 0 {
 			e.Errors[key]++
 		}
+	}
+	if r.SLOFailed != "" && r.InWindow && !r.Failed() && !r.Warmup {
+		e.Missed[r.SLOFailed]++
 	}
 	for _, p := range e.Phases {
 		if p.Result.Name == r.Phase && !r.Warmup {

@@ -37,6 +37,8 @@ type RunReport struct {
 	AllFailed  bool          `json:"all_failed,omitempty"`
 	FirstError string        `json:"first_error,omitempty"`
 	Errors     []ErrorCount  `json:"errors,omitempty"` // the most frequent, at most ten
+
+	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
 }
 
 // ErrorCount is one kind of failure with the server's own words.

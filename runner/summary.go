@@ -82,15 +82,18 @@ func (res *Result) single(r *sinks.Report) {
 		return
 	}
 	r.Full = &o.Summaries[0]
+	r.Missed = rep.SLOMissed
 	if len(o.Summaries) > 1 {
 		r.Steady = &o.Summaries[1]
+		start, end, _ := rep.steady()
+		r.SteadyFor = time.Duration(end - start)
 	}
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
 		r.Client = fmt.Sprintf("client %.2g %% of %d cores", 100**h.CPUSeconds/h.WallSeconds/float64(h.Cores), h.Cores)
 	}
 	for _, f := range rep.Findings {
 		if f.Check == "dispatch_lateness" {
-			r.Client += fmt.Sprintf(" · lag p99 %.3g ms", f.Value)
+			r.Client += " · lag p99 " + ms(f.Value)
 		}
 		if f.Check == "headroom" {
 			r.Client += fmt.Sprintf(" · headroom %.2g×", f.Value)

@@ -28,9 +28,9 @@ func (r *Report) WriteMarkdown(path string) error {
 			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail), cellText(d.Try))
 		}
 	}
-	if len(r.Notices) > 0 {
+	if notes := r.notes(); len(notes) > 0 {
 		b.WriteString("\n## Notes\n\n")
-		for _, n := range r.Notices {
+		for _, n := range notes {
 			fmt.Fprintf(&b, "- %s\n", clip(n, 500))
 		}
 	}

@@ -163,21 +163,30 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 // conclusions are the sentences under the table: best cells and gates.
 func (r *Report) conclusions(b *strings.Builder) {
 	b.WriteByte('\n')
+	said := r.Results.Best
 	if r.Results.UnderSLO != nil {
-		wrapped(b, "", r.Results.UnderSLO.Sentence)
-	} else {
-		for _, best := range r.Results.Best {
-			wrapped(b, "", best.Sentence)
-		}
+		said = []sweep.Best{*r.Results.UnderSLO}
+	}
+	open := false
+	for _, best := range said {
+		wrapped(b, "", best.Sentence)
+		open = open || !best.Shown && best.RunnerUp != nil
+	}
+	if open && r.Plan.Trials < enoughTrials {
+		fmt.Fprintf(b, "more trials may show one: --num-profile-runs %d\n", enoughTrials)
 	}
 	r.gates(b)
 }
+
+// enoughTrials is how many find a difference of a tenth where trials vary by a
+// few per cent; with fewer, a difference that is not shown says little.
+const enoughTrials = 5
 
 func (r *Report) gates(b *strings.Builder) {
 	if len(r.Plan.Gates) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "gates: %d held, %d missed\n", r.Results.GatesHeld, r.Results.GatesMissed)
+	fmt.Fprintf(b, "gates: %d held%s, %d missed\n", r.Results.GatesHeld, r.barely(), r.Results.GatesMissed)
 	shown := 0
 	for i := range r.Results.Cells {
 		c := &r.Results.Cells[i]
@@ -192,6 +201,23 @@ func (r *Report) gates(b *strings.Builder) {
 			wrapped(b, "  missed: ", fmt.Sprintf("%s at %s (%s)", g.Gate.Expr, c.Cell.Short(), g.Text))
 		}
 	}
+}
+
+// barely says how many gates hold by the mean but not at every end of the
+// intervals; nothing where there are no intervals.
+func (r *Report) barely() string {
+	n := 0
+	for i := range r.Results.Cells {
+		for _, g := range r.Results.Cells[i].Gates {
+			if g.Held && !g.Sure && r.Results.Cells[i].Trials > 1 {
+				n++
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d not at every end of its interval)", n)
 }
 
 // shortAxis keeps headings narrow.

@@ -3,7 +3,9 @@ package sinks
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +27,10 @@ type Report struct {
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
-	Client       string // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
-	Asked        string // what was asked for, where it can be compared: "asked 64"
+	SteadyFor    time.Duration    // length of the steady window
+	Missed       map[string]int64 // by SLO: requests that missed it first
+	Client       string           // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
+	Asked        string           // what was asked for, where it can be compared: "asked 64"
 
 	Errors  []ErrorCount // most frequent first
 	Sent    int64        // over all runs
@@ -74,12 +78,12 @@ func (r *Report) head(b *strings.Builder) {
 		parts = append(parts, fmt.Sprintf("%s × %s", plural(len(r.Plan.Cells), "cell"), plural(r.Plan.Trials, "trial")), elapsed(r.Elapsed))
 	}
 	if n := len(r.Doubts); n > 0 && r.Full == nil {
-		parts = append(parts, plural(n, "check")+" not clean (aiperf checks DIR)")
+		parts = append(parts, plural(n, "check")+" not clean")
 	}
 	fmt.Fprintf(b, "%s   %s\n", r.Verdict, strings.Join(parts, " · "))
 	for i, d := range r.Doubts {
 		if i == maxDoubts {
-			fmt.Fprintf(b, "  … and %d more: aiperf checks %s\n", len(r.Doubts)-maxDoubts, r.Dir)
+			fmt.Fprintf(b, "  … and %d more\n", len(r.Doubts)-maxDoubts)
 			break
 		}
 		in := ""
@@ -90,6 +94,9 @@ func (r *Report) head(b *strings.Builder) {
 		if d.Verdict == "INVALID" && d.Try != "" {
 			wrapped(b, "    try: ", d.Try)
 		}
+	}
+	if len(r.Doubts) > 0 {
+		fmt.Fprintf(b, "  what to try: aiperf checks %s\n", r.Dir)
 	}
 	if r.Stopped != "" {
 		fmt.Fprintf(b, "PARTIAL: %s; --resume measures the rest\n", r.Stopped)
@@ -113,13 +120,25 @@ func (r *Report) problems(b *strings.Builder) {
 		}
 		wrapped(b, fmt.Sprintf("  %s× %s: ", grouped(float64(e.Count)), e.Kind), clip(e.Message, 200))
 	}
-	for i, n := range r.Notices {
+	notes := r.notes()
+	for i, n := range notes {
 		if i == maxNotices {
-			fmt.Fprintf(b, "note: %d more in summary.md\n", len(r.Notices)-maxNotices)
+			fmt.Fprintf(b, "note: %d more in summary.md\n", len(notes)-maxNotices)
 			break
 		}
 		wrapped(b, "note: ", n)
 	}
+}
+
+// notes are the notices that no doubt has said already.
+func (r *Report) notes() []string {
+	var out []string
+	for _, n := range r.Notices {
+		if !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Detail == n }) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 func (r *Report) files() string {
@@ -132,63 +151,114 @@ func (r *Report) files() string {
 // row is one line of the report on a single run.
 type row struct {
 	name, tag string
-	always    bool // shown although the from-intended twin says the same
+	always    bool   // shown although the from-intended twin says the same
+	adjusted  string // the metric in which failures count as infinitely slow
 }
 
 // rows are the distributions people look at first.
 var rows = []row{
-	{"TTFT", "time_to_first_token", true},
-	{"TTFT from intended", "time_to_first_token_from_intended", false},
-	{"TTFO", "time_to_first_output_token", false},
-	{"ITL", "inter_token_latency", true},
-	{"Request latency", "request_latency", true},
-	{"Latency from intended", "request_latency_from_intended", false},
-	{"Output tok/s/user", "output_token_throughput_per_user", true},
+	{"TTFT", "time_to_first_token", true, "adj_time_to_first_token"},
+	{"TTFT from intended", "time_to_first_token_from_intended", false, ""},
+	{"TTFO", "time_to_first_output_token", false, ""},
+	{"ITL", "inter_token_latency", true, ""},
+	{"Request latency", "request_latency", true, "adj_request_latency"},
+	{"Latency from intended", "request_latency_from_intended", false, ""},
+	{"Output tok/s/user", "output_token_throughput_per_user", true, ""},
 }
 
-// single is the report on one run.
+// single is the report on one run: beside each metric the interval of its
+// furthest percentile that has one, below it the same over the steady window
+// and with failures, where they say something else.
 func (r *Report) single(b *strings.Builder) {
 	latency, ok := r.Full.Get("request_latency")
 	if !ok {
 		return
 	}
-	about := fmt.Sprintf("n=%s", grouped(float64(latency.Count)))
+	about := fmt.Sprintf("n=%s, ", grouped(float64(latency.Count)))
 	if r.Steady != nil {
-		about += ", steady beside it"
+		about += "steady " + elapsed(r.SteadyFor)
+	} else {
+		about += "no steady window"
 	}
-	fmt.Fprintf(b, "%-22s%12s%12s%12s   %s\n", "", "p50", "p90", "p99", about)
+	line(b, "", "p50", "p90", "p99", about)
+	uncertain := false
 	for _, x := range rows {
 		s, ok := r.Full.Get(x.tag)
 		if !ok || !x.always && r.redundant(x.tag, s) {
 			continue
 		}
-		unit := s.Unit
-		if unit != "ms" {
-			unit = ""
+		uncertain = uncertain || !stats.Certified(0.99, s.NEff)
+		percentiles(b, x.name, s, furthest(s))
+		if steady, ok := r.steady(x.tag); ok && differ(s, steady) {
+			percentiles(b, "  steady window", steady, furthest(steady))
 		}
-		p99 := amount(s.P99, unit)
-		if !stats.Certified(0.99, s.NEff) {
-			p99 += " ?"
+		if adj, ok := r.Full.Get(x.adjusted); ok {
+			line(b, "  failures as ∞", endless(adj.P50), endless(adj.P90), endless(adj.P99), "")
 		}
-		fmt.Fprintf(b, "%-22s%12s%12s%12s%s\n", x.name, amount(s.P50, unit), amount(s.P90, unit), p99, r.beside(x.tag, unit))
 	}
 	r.rates(b)
-	if n := latency.NEff; !stats.Certified(0.99, n) {
-		fmt.Fprintf(b, "?: n too small for p99 (need %d, effective n is %.0f)\n", stats.Floor(0.99), n)
+	if uncertain {
+		fmt.Fprintf(b, "?: n too small for p99 (need %d, effective n is %.0f)\n", stats.Floor(0.99), latency.NEff)
 	}
 }
 
-// beside is the steady window's median, when it differs by more than 2 %.
-func (r *Report) beside(tag, unit string) string {
+// line is one line of the table.
+func line(b *strings.Builder, name, p50, p90, p99, beside string) {
+	text := fmt.Sprintf("%-22s%11s%11s%11s   %s", name, p50, p90, p99, beside)
+	b.WriteString(strings.TrimRight(text, " ") + "\n")
+}
+
+func percentiles(b *strings.Builder, name string, s metrics.Stat, beside string) {
+	unit := shownUnit(s)
+	p99 := amount(s.P99, unit)
+	if !stats.Certified(0.99, s.NEff) {
+		p99 += " ?"
+	}
+	line(b, name, amount(s.P50, unit), amount(s.P90, unit), p99, beside)
+}
+
+// shownUnit is the unit behind the numbers of a row; its name tells any other.
+func shownUnit(s metrics.Stat) string {
+	if s.Unit == "ms" {
+		return s.Unit
+	}
+	return ""
+}
+
+// furthest is the 95 % interval of the highest of the row's percentiles that has
+// one: "p99 [60.1, 71.0]".
+func furthest(s metrics.Stat) string {
+	for _, p := range []string{"p99", "p90", "p50"} {
+		if in, ok := s.Interval(p); ok {
+			return fmt.Sprintf("%s [%s, %s]", p, significant(in.Low), significant(in.High))
+		}
+	}
+	return ""
+}
+
+// endless is a percentile of a distribution in which failures never end.
+func endless(v float64) string {
+	if math.IsNaN(v) {
+		return "∞"
+	}
+	return amount(v, "ms")
+}
+
+func (r *Report) steady(tag string) (metrics.Stat, bool) {
 	if r.Steady == nil {
-		return ""
+		return metrics.Stat{}, false
 	}
-	full, _ := r.Full.Get(tag)
-	s, ok := r.Steady.Get(tag)
-	if !ok || math.Abs(s.P50/full.P50-1) < 0.02 {
-		return ""
+	return r.Steady.Get(tag)
+}
+
+// differ tells whether a percentile of the row is more than 2 % another.
+func differ(a, b metrics.Stat) bool {
+	for _, p := range [][2]float64{{a.P50, b.P50}, {a.P90, b.P90}, {a.P99, b.P99}} {
+		if math.Abs(p[1]/p[0]-1) > 0.02 {
+			return true
+		}
 	}
-	return "   steady p50 " + amount(s.P50, unit)
+	return false
 }
 
 // redundant tells whether a row says nothing that its twin has not said: they
@@ -228,6 +298,10 @@ func (r *Report) rates(b *strings.Builder) {
 	fmt.Fprintf(b, "%-17s%s\n", "Throughput", strings.Join(parts, "   "))
 	if g, ok := scalar("goodput"); ok {
 		share, _ := scalar("good_request_fraction")
-		fmt.Fprintf(b, "%-17s%s req/s (%s)\n", "Goodput", grouped(g), percentage(share))
+		text := fmt.Sprintf("%s req/s (%s)", grouped(g), percentage(share))
+		for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
+			text += fmt.Sprintf("   missed: %s %s", tag, grouped(float64(r.Missed[tag])))
+		}
+		fmt.Fprintf(b, "%-17s%s\n", "Goodput", text)
 	}
 }

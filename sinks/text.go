@@ -14,9 +14,11 @@ import (
 // significant is v with three significant digits and no exponent: 0.0456,
 // 38.1, 1,230.
 func significant(v float64) string {
-	switch a := math.Abs(v); {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
+	}
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64) // 0.9999 has the digits of 1.00
+	switch a := math.Abs(rounded); {
 	case a == 0:
 		return "0"
 	case a >= 100:
@@ -42,10 +44,16 @@ func grouped(v float64) string {
 	return s
 }
 
-// amount is a value with its unit.
+// amount is a value with its unit; milliseconds in the unit a person would use.
 func amount(v float64, unit string) string {
-	if unit == "" {
+	a := math.Abs(v)
+	switch {
+	case unit == "":
 		return significant(v)
+	case unit == "ms" && a >= 10_000:
+		v, unit = v/1e3, "s"
+	case unit == "ms" && a > 0 && a < 0.1:
+		v, unit = v*1e3, "µs"
 	}
 	return significant(v) + " " + unit
 }
