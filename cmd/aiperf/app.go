@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -33,8 +32,12 @@ func run(issue, hard context.Context, args []string, std stdio) int {
 			return a.code
 		}
 	}
+	if args[0] == completeWord {
+		a.complete(args[1:])
+		return a.code
+	}
 	root := a.root()
-	if name := args[0]; !strings.HasPrefix(name, "-") && root.Command(name) == nil && name != "completion" && name != "help" {
+	if name := args[0]; !strings.HasPrefix(name, "-") && root.Command(name) == nil && name != "help" {
 		a.fail(unknownCommand(name, root))
 		return a.code
 	}
@@ -51,7 +54,6 @@ func (a *app) root() *cli.Command {
 		Name: "aiperf", Usage: "measure LLM inference servers, with evidence that the numbers are theirs",
 		Version: version, Writer: a.Out, ErrWriter: a.Err, Reader: a.In,
 		CustomRootCommandHelpTemplate: rootHelp, HideHelpCommand: true,
-		EnableShellCompletion: true, ConfigureShellCompletionCommand: func(c *cli.Command) { c.Hidden = false; c.Usage = "print a completion script for bash, zsh or fish" },
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
 			return &usageError{err.Error(), "aiperf --help"}
@@ -84,8 +86,7 @@ type command struct {
 func (a *app) command(c command) *cli.Command {
 	return &cli.Command{
 		Name: c.name, Usage: c.usage, SkipFlagParsing: true, HideHelp: true, Hidden: c.hidden, HideHelpCommand: true,
-		ShellComplete: func(_ context.Context, cmd *cli.Command) { c.complete(cmd.Root().Writer, cmd.Args().Slice()) },
-		Action:        func(_ context.Context, cmd *cli.Command) error { return a.dispatch(c, cmd.Args().Slice()) },
+		Action: func(_ context.Context, cmd *cli.Command) error { return a.dispatch(c, cmd.Args().Slice()) },
 	}
 }
 
@@ -150,30 +151,6 @@ func (c command) options() []schema.Option {
 		return nil
 	}
 	return schema.Options()
-}
-
-// complete lists what may follow c, for the shell: commands below it, else flags.
-func (c command) complete(w io.Writer, words []string) {
-	for i := range c.subs {
-		name := strings.TrimPrefix(c.subs[i].name, c.name+" ")
-		if len(words) > 0 && words[0] == name {
-			c.subs[i].complete(w, words[1:])
-			return
-		}
-	}
-	for _, s := range c.subs {
-		fmt.Fprintln(w, strings.TrimPrefix(s.name, c.name+" "))
-	}
-	for _, f := range c.flags {
-		fmt.Fprintln(w, "--"+f.Name)
-	}
-	for _, o := range c.options() {
-		if !o.Hidden {
-			for _, n := range o.Names {
-				fmt.Fprintln(w, "--"+n)
-			}
-		}
-	}
 }
 
 func unknownCommand(name string, root *cli.Command) error {

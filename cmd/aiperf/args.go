@@ -14,7 +14,8 @@ import (
 type switchFlag struct {
 	Name  string
 	Short string
-	Arg   string // what its value is called in help; "" for a flag without one
+	Arg   string   // what its value is called in help; "" for a flag without one
+	Words []string // what its value may be, when that is few
 	Many  bool
 	Doc   string
 }

@@ -9,6 +9,6 @@ import "slices"
 func catalogue() []command {
 	return slices.Concat([]command{
 		runCommand, profileCommand, validateCommand, planCommand, explainCommand, checksCommand, calibrateCommand,
-		exportCommand, schemaCommand, configCommand(), pluginsCommand, mockServerCommand,
+		exportCommand, schemaCommand, configCommand(), pluginsCommand, mockServerCommand, completionCommand,
 	}, absent)
 }

@@ -43,7 +43,7 @@ var expandCommand = command{
 		setFlag, lenient,
 		{Name: "full", Short: "F", Doc: "print the whole body of each variation"},
 		{Name: "index", Short: "i", Arg: "N", Doc: "only variation N"},
-		{Name: "format", Short: "f", Arg: "FORMAT", Doc: "text (default), json or yaml"},
+		{Name: "format", Short: "f", Arg: "FORMAT", Words: []string{"text", "json", "yaml"}, Doc: "text (default), json or yaml"},
 	},
 	run: (*app).configExpand,
 }

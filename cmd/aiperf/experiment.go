@@ -17,7 +17,7 @@ import (
 // Flags that several commands share.
 var (
 	setFlag    = switchFlag{Name: "set", Arg: "PATH=VALUE", Many: true, Doc: "set any value of the experiment, as in --set endpoint.timeout=30"}
-	outputFlag = switchFlag{Name: "output", Short: "o", Arg: "FORMAT", Doc: "text (default) or json, on stdout"}
+	outputFlag = switchFlag{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Doc: "text (default) or json, on stdout"}
 	lenient    = switchFlag{Name: "lenient", Doc: "warn about settings without effect instead of refusing them"}
 	strict     = switchFlag{Name: "strict", Doc: "refuse settings without effect instead of warning"}
 )

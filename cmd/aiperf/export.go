@@ -18,7 +18,7 @@ var exportCommand = command{
 Tables: requests, chunks, runs, cells, metrics, checks.`,
 	flags: []switchFlag{
 		{Name: "table", Arg: "NAME", Doc: "which table (default cells)"},
-		{Name: "format", Arg: "FORMAT", Doc: "csv (default), arrow or parquet"},
+		{Name: "format", Arg: "FORMAT", Words: []string{"csv", "arrow", "parquet"}, Doc: "csv (default), arrow or parquet"},
 	},
 	run: func(a *app, p *parsed) error {
 		dir, err := onlyFile(p, "aiperf export DIR --table NAME")

@@ -90,17 +90,3 @@ func TestPlugins(t *testing.T) {
 		}
 	}
 }
-
-// The shells complete commands and flags, also of the words below config.
-func TestCompletion(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		"profile --generate-shell-completion": "--request-rate", "run --co --generate-shell-completion": "--concurrency",
-		"config --generate-shell-completion": "convert", "config init --generate-shell-completion": "--template", "config expand --fo --generate-shell-completion": "--format",
-		"completion bash": "complete -o", "completion zsh": "#compdef aiperf", "completion fish": "complete -c aiperf",
-	} {
-		if code, out, errs := in(t, strings.Fields(line)...); code != 0 || !strings.Contains(out, want) {
-			t.Errorf("aiperf %s: exit %d\n%s%s", line, code, out, errs)
-		}
-	}
-}

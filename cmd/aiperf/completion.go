@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+var completionCommand = command{
+	name: "completion", usage: "print a completion script for bash, zsh or fish",
+	help: `aiperf completion SHELL prints what makes the shell complete commands, flags and
+the words a flag takes.
+
+  source <(aiperf completion bash)                    in ~/.bashrc
+  source <(aiperf completion zsh)                     in ~/.zshrc, after compinit
+  aiperf completion fish | source                     in ~/.config/fish/config.fish`,
+	run: func(a *app, p *parsed) error {
+		shells := []string{"bash", "zsh", "fish"}
+		if len(p.words) != 1 {
+			return &usageError{"completion: for which shell?", "aiperf completion " + strings.Join(shells, ", ")}
+		}
+		script, ok := completionScripts[p.words[0]]
+		if !ok {
+			return &usageError{p.words[0] + " is not one of " + strings.Join(shells, ", "), suggestion(p.words[0], shells)}
+		}
+		_, err := fmt.Fprint(a.Out, script)
+		return err
+	},
+}
+
+// completionScripts ask the program itself: completeWord is the word in front
+// of what was typed so far, the last one being the one to complete.
+var completionScripts = map[string]string{
+	"bash": `_aiperf() {
+  local IFS=$'\n'
+  COMPREPLY=($(aiperf ` + completeWord + ` "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o bashdefault -o default -F _aiperf aiperf
+`,
+	"zsh": `#compdef aiperf
+_aiperf() {
+  local -a found
+  found=("${(@f)$(aiperf ` + completeWord + ` "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then compadd -a found; else _files; fi
+}
+compdef _aiperf aiperf
+`,
+	"fish": `function __aiperf_complete
+  set -l typed (commandline -opc) (commandline -ct)
+  aiperf ` + completeWord + ` $typed[2..-1] 2>/dev/null
+end
+complete -c aiperf -a '(__aiperf_complete)'
+`,
+}
+
+const completeWord = "__complete"
+
+// complete prints what the last of words may become, a line each; nothing
+// leaves the shell to offer files.
+func (a *app) complete(words []string) {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	for _, w := range completions(catalogue(), words) {
+		if strings.HasPrefix(w, last) || last == "=" { // bash makes = a word of its own
+			fmt.Fprintln(a.Out, w)
+		}
+	}
+}
+
+// completions are the words that may stand where the last of words stands.
+func completions(all []command, words []string) []string {
+	last := words[len(words)-1]
+	if len(words) == 1 {
+		var names []string
+		for _, c := range all {
+			if c.instead == "" && !c.hidden {
+				names = append(names, c.name)
+			}
+		}
+		return names
+	}
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == words[0] })
+	if i < 0 {
+		return nil
+	}
+	return all[i].completions(words[1:], last)
+}
+
+func (c command) completions(words []string, last string) []string {
+	var below []string
+	for _, sub := range c.subs {
+		name := strings.TrimPrefix(sub.name, c.name+" ")
+		if len(words) > 1 && words[0] == name {
+			return sub.completions(words[1:], last)
+		}
+		below = append(below, name)
+	}
+	if len(c.subs) > 0 {
+		return below
+	}
+	t := newFlagTable(c.flags, c.options())
+	before := slices.DeleteFunc(slices.Clone(words[:len(words)-1]), func(w string) bool { return w == "=" })
+	if len(before) > 0 {
+		if f, ok := t.byName[strings.ReplaceAll(before[len(before)-1], "_", "-")]; ok {
+			if _, takes := f.arity(); takes {
+				return f.choices()
+			}
+		}
+	}
+	if !strings.HasPrefix(last, "-") {
+		return nil
+	}
+	var out []string
+	for _, name := range t.names {
+		if f := t.byName[name]; strings.HasPrefix(name, "--") && (f.opt == nil || !f.opt.Hidden) {
+			out = append(out, name)
+		}
+	}
+	if name, _, glued := strings.Cut(last, "="); glued {
+		out = nil
+		for _, w := range t.byName[name].choices() {
+			out = append(out, name+"="+w)
+		}
+	}
+	return out
+}
+
+// choices are the words that the flag takes, when they are few.
+func (f flagEntry) choices() []string {
+	switch {
+	case f.own != nil:
+		return f.own.Words
+	case f.opt != nil:
+		return f.opt.Enum
+	}
+	return nil
+}
+
+func suggestion(word string, among []string) string {
+	if s := schema.Suggest(word, among); s != "" {
+		return "did you mean " + s + "?"
+	}
+	return ""
+}
