@@ -63,7 +63,7 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 	}
 	return writeJSON(filepath.Join(r.dir.path, manifestName), Manifest{
 		Schema: "aiperf.manifest/1", Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.Verdict.String(),
-		Interrupted: r.result.partial(), ExitCode: r.result.ExitCode(), Finished: time.Now().UTC(), Files: files,
+		Interrupted: r.result.partial(), ExitCode: r.result.ExitCode(), Finished: time.Now().UTC(), Findings: r.result.PlanFindings, Files: files,
 	})
 }
 

@@ -27,6 +27,7 @@ type Manifest struct {
 	Interrupted bool           `json:"interrupted"` // results are partial
 	ExitCode    int            `json:"exit_code"`
 	Finished    time.Time      `json:"finished"`
+	Findings    []Finding      `json:"findings,omitempty"` // about the plan as a whole; a run's are in its run.json
 	Files       []ManifestFile `json:"files"`
 }
 

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"path/filepath"
+	"slices"
 
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sinks"
@@ -10,7 +13,8 @@ import (
 
 var checksCommand = command{
 	name: "checks", usage: "say what the verdict of a result directory rests on",
-	help: `aiperf checks DIR prints every check that is not clean, run by run, worst first.
+	help: `aiperf checks DIR prints every check that is not clean, worst first: what to do
+about it, and each run that it doubts.
 
   aiperf checks results/quickstart-20261121T093000Z
   aiperf checks --list        what is checked, and what it means`,
@@ -30,21 +34,92 @@ var checksCommand = command{
 		if err != nil {
 			return &usageError{dir + ": " + err.Error(), "name a result directory"}
 		}
-		unclean := 0
-		for _, rep := range reports {
-			for _, f := range rep.Findings {
-				if f.Verdict == runner.Valid && !p.has("all") {
-					continue
-				}
-				unclean++
-				fmt.Fprintf(a.Out, "%-8s %s trial %d  %s\n", f.Verdict, rep.Label, rep.Trial+1, f.Line())
-			}
+		groups := grouped(reports, planFindings(dir), p.has("all"))
+		for _, g := range groups {
+			g.print(a.Out)
 		}
-		if unclean == 0 {
-			fmt.Fprintf(a.Out, "%s: all checks of %d runs are clean\n", filepath.Base(dir), len(reports))
+		if len(groups) == 0 {
+			fmt.Fprintf(a.Out, "%s: all checks of %s are clean\n", filepath.Base(dir), count(len(reports), "run"))
 		}
 		return nil
 	},
+}
+
+// planFindings are what a finished directory says about its plan as a whole.
+func planFindings(dir string) []runner.Finding {
+	m, err := runner.ReadManifest(dir)
+	if err != nil {
+		return nil // not finished: the plan has not been judged
+	}
+	return m.Findings
+}
+
+// checkGroup is one check and what it said, of each run or of the plan.
+type checkGroup struct {
+	check   string
+	verdict runner.Verdict // the worst
+	runs    int            // 0 for a check of the plan
+	said    []saying
+}
+
+type saying struct {
+	who string // the run; "" for the plan
+	f   runner.Finding
+}
+
+// grouped gathers findings by check, the worst checks first and within one the
+// worst runs; clean ones only with all.
+func grouped(reports []*runner.RunReport, plan []runner.Finding, all bool) []*checkGroup {
+	var out []*checkGroup
+	byName := map[string]*checkGroup{}
+	take := func(who string, f runner.Finding) {
+		if f.Verdict == runner.Valid && !all {
+			return
+		}
+		g := byName[f.Check]
+		if g == nil {
+			g = &checkGroup{check: f.Check}
+			byName[f.Check] = g
+			out = append(out, g)
+		}
+		if who != "" {
+			g.runs = len(reports)
+		}
+		g.verdict = max(g.verdict, f.Verdict)
+		g.said = append(g.said, saying{who, f})
+	}
+	for _, f := range plan {
+		take("", f)
+	}
+	for _, rep := range reports {
+		for _, f := range rep.Findings {
+			take(fmt.Sprintf("%s trial %d", rep.Label, rep.Trial+1), f)
+		}
+	}
+	for _, g := range out {
+		slices.SortStableFunc(g.said, func(a, b saying) int { return cmp.Compare(b.f.Verdict, a.f.Verdict) })
+	}
+	slices.SortStableFunc(out, func(a, b *checkGroup) int { return cmp.Compare(b.verdict, a.verdict) })
+	return out
+}
+
+// print writes a check once, with what to do about it, and a line per finding.
+func (g *checkGroup) print(w io.Writer) {
+	of := ""
+	if g.runs > 0 {
+		of = fmt.Sprintf(": %d of %s", len(g.said), count(g.runs, "run"))
+	}
+	fmt.Fprintf(w, "%s %s%s\n", g.verdict, g.check, of)
+	if try := g.said[0].f.Try; try != "" {
+		fmt.Fprintln(w, "  try: "+try)
+	}
+	for _, s := range g.said {
+		about := s.f.Verdict.String()
+		if s.who != "" {
+			about += " " + s.who
+		}
+		fmt.Fprintf(w, "  %s: %s\n", about, s.f.Detail)
+	}
 }
 
 // validateResults checks a finished directory, ours or AIPerf's: that no file
