@@ -83,7 +83,7 @@ func catalogue() []fault {
 		{n: 47, what: "a result directory that is there already, or cannot be written", proofs: []proof{at(run, "TestOpenDirRefusesOthersResults"), at(run, "TestOverwriteRemovesOnlyWhatTheManifestLists"), at(here, "TestResultsThatCannotBeWritten")}},
 		{n: 48, what: "interrupted once: drains, keeps what it has, 130", proofs: []proof{at(here, "TestInterruptedOnce"), at(command, "TestInterrupted"), at(engine, "TestRunInterruptedOnceDrains")}},
 		{n: 49, what: "interrupted twice: ends at once, files can be read", proofs: []proof{at(here, "TestInterruptedTwice"), at(command, "TestSecondInterruptStopsAtOnce"), at(engine, "TestRunInterruptedTwice")}},
-		{n: 50, what: "SIGTERM as SIGINT; SIGHUP as a kill; a closed stdout is no crash", proofs: []proof{at(here, "TestInterruptedOnce"), at(here, "TestHungUpAndResumed"), at(here, "TestClosedStdout")}},
+		{n: 50, what: "SIGTERM and SIGHUP as SIGINT; a closed stdout is no crash", proofs: []proof{at(here, "TestInterruptedOnce"), at(here, "TestHungUpAndResumed"), at(here, "TestClosedStdout")}},
 		{n: 51, what: "killed anywhere: resumed, it repeats what was unfinished alone", proofs: []proof{at(command, "TestKilledAnywhereAndResumed")}},
 		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine")}},
 		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(run, "TestOneProcessPerDirectory")}},

@@ -240,11 +240,11 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// The first SIGINT or SIGTERM ends the sending: what is under way is answered,
+// The first SIGINT, SIGTERM or SIGHUP ends the sending: what is under way is answered,
 // counted and written down, and the results say that they are partial.
 func TestInterruptedOnce(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			var got calls
@@ -374,8 +374,8 @@ func journal(t *testing.T, dir string) (begun, done map[string]int) {
 	return begun, done
 }
 
-// A program whose terminal goes away ends like one that is killed: it loses the
-// run in progress and nothing else. Resumed, it repeats that run alone.
+// A program whose terminal goes away ends as if it was interrupted: the run in
+// progress is partial and nothing else is lost. Resumed, it repeats that run alone.
 func TestHungUpAndResumed(t *testing.T) {
 	t.Parallel()
 	const at = 18 // the signal comes while this request is under way, of 32
@@ -399,8 +399,8 @@ func TestHungUpAndResumed(t *testing.T) {
 	p := start(t, results, nil, "run", file, "--allow-invalid")
 	<-reached
 	p.Process.Signal(syscall.SIGHUP) //nolint:errcheck // its end tells
-	<-p.exited
 	close(gone)
+	p.exit(130)
 	_, before := journal(t, results)
 	start(t, results, nil, "run", file, "--allow-invalid", "--resume").exit(0)
 	begun, done := journal(t, results)
