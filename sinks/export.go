@@ -49,7 +49,7 @@ func convert(f *os.File, format, table string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out, err := newOutput(format, &counted{w: w}, table, in.fs, in.meta())
+	out, err := newOutput(format, &counted{w: w}, table, in.fs, in.meta(), newCodec())
 	if err != nil {
 		return err
 	}

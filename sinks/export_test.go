@@ -43,7 +43,7 @@ func vary(r *record.Record, i int64) {
 
 // WriteRequests writes n rows made of block over and over, as one run's table.
 func WriteRequests(dir string, p *sweep.Plan, t0 time.Time, n int64, block []record.Record) (int64, error) {
-	s := &tableSet{dir: dir, in: &TablesInput{Plan: p, T0: t0}, id: newIdentity(p)}
+	s := &tableSet{dir: dir, in: &TablesInput{Plan: p, T0: t0}, id: newIdentity(p), codec: newCodec()}
 	defer s.abort()
 	t, err := newTable("requests", s.id, inTable(requestColumns()), s.outputs)
 	if err != nil {

@@ -99,10 +99,14 @@ type repeated struct {
 	gen, n int
 }
 
-func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]string) *parquetOutput {
+// newCodec is what pages are packed with. Its encoders hold 16 MB each, so the
+// tables of one experiment share it.
+func newCodec() *zstd.Codec { return &zstd.Codec{Level: zstd.SpeedDefault} }
+
+func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]string, codec *zstd.Codec) *parquetOutput {
 	opts := []parquet.WriterOption{
 		parquetSchema(name, fs),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.Compression(codec),
 		parquet.CreatedBy("aiperf", meta["aiperf.version"], ""),
 		parquet.DataPageStatistics(true),
 		parquet.DictionaryMaxBytes(1 << 20),

@@ -3,9 +3,11 @@ package sinks
 import (
 	"errors"
 	"fmt"
+	"sync"
 )
 
-// output writes batches in one format. It belongs to one goroutine.
+// output writes batches in one format. It is used by one goroutine at a time and
+// does not change them.
 type output interface {
 	write(b *batch) error
 	close() error // ends the format; the file itself belongs to the caller
@@ -60,14 +62,29 @@ func (t *table[R]) append(rows []R) error {
 			t.cols[i].load(rows[:n], &t.batch.cols[t.own+i])
 		}
 		t.batch.n = n
-		for _, o := range t.outs {
-			if err := o.write(t.batch); err != nil {
-				return fmt.Errorf("table %s: %w", t.name, err)
-			}
+		if err := t.write(); err != nil {
+			return fmt.Errorf("table %s: %w", t.name, err)
 		}
 		rows, t.written = rows[n:], t.written+int64(n)
 	}
 	return nil
+}
+
+// write hands the batch to every output, side by side where that pays.
+func (t *table[R]) write() error {
+	const worth = batchRows / 4
+	errs := make([]error, len(t.outs))
+	var others sync.WaitGroup
+	for i, o := range t.outs[1:] {
+		if t.batch.n < worth {
+			errs[i+1] = o.write(t.batch)
+			continue
+		}
+		others.Go(func() { errs[i+1] = o.write(t.batch) })
+	}
+	errs[0] = t.outs[0].write(t.batch)
+	others.Wait()
+	return errors.Join(errs...)
 }
 
 // identify makes the identity columns hold n rows of the current values.

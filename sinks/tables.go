@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -39,7 +41,7 @@ type TablesInfo struct {
 // WriteTables folds the journals and writes every table into dir. Each file is
 // whole or absent.
 func WriteTables(dir string, in TablesInput) (TablesInfo, error) {
-	s := &tableSet{dir: dir, in: &in, id: newIdentity(in.Plan)}
+	s := &tableSet{dir: dir, in: &in, id: newIdentity(in.Plan), codec: newCodec()}
 	defer s.abort()
 	for _, f := range in.Formats {
 		if !slices.Contains(Formats(), f) {
@@ -71,6 +73,7 @@ type tableSet struct {
 	dir   string
 	in    *TablesInput
 	id    *identity
+	codec *zstd.Codec
 	open  map[string][]*artifact // by table, until they are committed
 	files []FileInfo
 }
@@ -91,7 +94,7 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 			s.open = map[string][]*artifact{}
 		}
 		s.open[name] = append(s.open[name], a)
-		o, err := newOutput(format, a, name, fs, meta)
+		o, err := newOutput(format, a, name, fs, meta, s.codec)
 		if err != nil {
 			return nil, err
 		}
@@ -100,10 +103,10 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 	return outs, nil
 }
 
-func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string) (output, error) {
+func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *zstd.Codec) (output, error) {
 	switch format {
 	case "parquet":
-		return newParquetOutput(a, name, fs, meta), nil
+		return newParquetOutput(a, name, fs, meta, codec), nil
 	case "arrow":
 		return newArrowOutput(a, fs, meta)
 	case "csv":

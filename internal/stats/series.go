@@ -33,9 +33,10 @@ func Autocorrelation(x []float64, maxLag int) []float64 {
 	return rho
 }
 
-// directLags is how many lags are summed one by one before the transform,
-// whose cost is that of about 200 lags, pays.
-const directLags = 256
+// directLags is how many lags are summed before the transform, whose cost is
+// that of some hundred lags: a series that is correlated as far as this is
+// mostly correlated much further.
+const directLags = 64
 
 // EffectiveN is the number of independent values that a correlated series is
 // worth: n/τ, with τ from Geyer's initial positive sequence (Statistical
