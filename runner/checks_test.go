@@ -344,6 +344,7 @@ func TestPlanChecks(t *testing.T) {
 		there bool
 	}{
 		{"one run claims no interval", PlanEvidence{Trials: 1, Cells: []CellEvidence{{OK: 1}}}, "runs", Valid, false},
+		{"nothing was measured", PlanEvidence{Trials: 1}, "runs", Invalid, true},
 		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2}}}, "runs", Degraded, true},
 		{"three trials", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3}}}, "runs", Valid, true},
 		{"one cell lost its trials", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3}, {OK: 0}}}, "runs", Degraded, true},

@@ -33,6 +33,9 @@ var planChecks = []planCheck{
 	{
 		ID: "runs", Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
 		Read: func(e *PlanEvidence) []Reading {
+			if len(e.Cells) == 0 {
+				return []Reading{{Value: 0, Warn: 3, Fail: 1, Below: true, Detail: "no run was measured", Try: "--resume measures what is missing"}}
+			}
 			if e.Trials < 2 && len(e.Cells) < 2 {
 				return nil // one run claims no interval
 			}

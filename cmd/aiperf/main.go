@@ -37,7 +37,8 @@ func main() {
 		os.Exit(exitInterrupted)
 	}()
 	signal.Ignore(syscall.SIGPIPE)
-	os.Exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, &quietPipe{w: os.Stdout}, os.Stderr}))
+	out := &quietPipe{w: os.Stdout}
+	os.Exit(out.exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, out, os.Stderr}), os.Stderr))
 }
 
 // interrupt is the cause of a context that a signal ended.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"syscall"
 )
@@ -12,6 +14,7 @@ import (
 type quietPipe struct {
 	w    io.Writer
 	gone bool
+	err  error // the first failure: part of the result was not written
 }
 
 func (q *quietPipe) Write(b []byte) (int, error) {
@@ -23,5 +26,16 @@ func (q *quietPipe) Write(b []byte) (int, error) {
 		q.gone = true
 		return len(b), nil
 	}
+	q.err = cmp.Or(q.err, err)
 	return n, err
+}
+
+// exit is code, unless all went well but for the result itself: then stderr
+// says so.
+func (q *quietPipe) exit(code int, stderr io.Writer) int {
+	if code != exitOK || q.err == nil {
+		return code
+	}
+	fmt.Fprintf(stderr, "aiperf: %v\n", q.err)
+	return exitFailed
 }

@@ -36,8 +36,19 @@ func TestReaderThatGoesAway(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(&quietPipe{w: w}, "x"); !errors.Is(err, os.ErrClosed) {
+	var said bytes.Buffer
+	if code := q.exit(exitOK, &said); code != exitOK || said.Len() > 0 {
+		t.Errorf("exit code %d, %q, want success", code, &said)
+	}
+	q = &quietPipe{w: w}
+	if _, err := io.WriteString(q, "x"); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("writing to a closed file: %v, want that it is said", err)
+	}
+	if code := q.exit(exitOK, &said); code != exitFailed || !strings.Contains(said.String(), "already closed") {
+		t.Errorf("exit code %d, %q, want that the result is lost", code, &said)
+	}
+	if code := q.exit(exitGate, &said); code != exitGate {
+		t.Errorf("exit code %d, want what went wrong before", code)
 	}
 }
 

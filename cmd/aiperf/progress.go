@@ -101,17 +101,19 @@ func (p *progress) line(format string, args ...any) {
 	p.said = p.now()
 }
 
-// barWidth is the columns of the bar.
-const barWidth = 30
+// The bar takes what its line leaves, between these widths.
+const (
+	shortestBar = 8
+	longestBar  = 30
+)
 
 // region is the three lines: where the plan is, what is sent, what comes back.
 func (p *progress) region(s loadgen.Snapshot) []string {
 	in := share(s)
 	done := (float64(p.at.Index) + in) / float64(max(p.at.Total, 1))
-	second := bar(done, barWidth) + "  " + counts(s)
-	if w := waits(s); w != "" {
-		second += "   " + w
-	}
+	second := "  " + joined("   ", []string{counts(s), waits(s)})
+	room := p.screen.width() - 1 - utf8.RuneCountInString(second)
+	second = bar(done, min(max(room, shortestBar), longestBar)) + second
 	return []string{p.spread(p.place(), p.eta(in)), second, spans(s, &p.ttft, &p.itl)}
 }
 
