@@ -27,10 +27,12 @@ type Client struct {
 	kernelStamps bool
 
 	// Borrowed memory.
-	heads   sync.Pool // *[]byte: rendered request headers
-	buffers sync.Pool // *buffers: payloads and events
-	inboxes *sync.Pool
-	pages   *sync.Pool
+	heads    sync.Pool  // *[]byte: rendered request headers
+	buffers  sync.Pool  // *buffers: payloads and events
+	unpacked sync.Pool  // *[]byte: payloads of streams that are being looked at
+	inboxes  *sync.Pool // of resident readers
+	large    *sync.Pool // for what does not fit into an inbox
+	pages    *sync.Pool
 
 	mu     sync.Mutex
 	live   map[*conn]struct{} // nil once closed
@@ -53,6 +55,7 @@ func Open(cfg Config) (*Client, error) {
 		maxBody: cfg.MaxBody,
 		dialing: make(chan struct{}, dialsAtOnce),
 		inboxes: newInboxes(),
+		large:   newLargeBuffers(),
 		pages:   newPages(),
 		live:    map[*conn]struct{}{},
 	}
@@ -62,6 +65,7 @@ func Open(cfg Config) (*Client, error) {
 	cl.maxBody = min(cl.maxBody, math.MaxInt32)
 	cl.heads.New = func() any { b := make([]byte, 0, 1<<10); return &b }
 	cl.buffers.New = func() any { return &buffers{} }
+	cl.unpacked.New = func() any { return new([]byte) }
 	for _, s := range cfg.SourceAddresses {
 		a, err := netip.ParseAddr(s)
 		if err != nil {
@@ -303,9 +307,17 @@ func (cl *Client) Release(x *Exchange) {
 	if b == nil {
 		return
 	}
-	b.payload, b.events = x.Payload, x.Events
-	x.Payload, x.Events, x.buffers, x.op = nil, nil, nil, nil
-	if cap(b.payload) <= maxRecycled {
+	if x.unpacked != nil {
+		if cap(x.Payload) <= maxRecycled {
+			*x.unpacked = x.Payload
+			cl.unpacked.Put(x.unpacked)
+		}
+	} else {
+		b.body = x.Payload
+	}
+	b.events = x.Events
+	x.Payload, x.Events, x.buffers, x.unpacked, x.op = nil, nil, nil, nil, nil
+	if cap(b.body)+cap(b.packed.data) <= maxRecycled {
 		cl.buffers.Put(b)
 	}
 }

@@ -128,7 +128,7 @@ func TestAnswers(t *testing.T) {
 			if got := texts(x); strings.Join(got, "|") != strings.Join(c.events, "|") {
 				t.Errorf("events %q, want %q", got, c.events)
 			}
-			if c.payload != "" && string(x.Payload) != c.payload {
+			if c.payload != "" && string(x.Unpack()) != c.payload {
 				t.Errorf("payload %.100q, want %q", x.Payload, c.payload)
 			}
 			if c.check != nil {
@@ -160,11 +160,15 @@ func TestRefused(t *testing.T) {
 func TestIdleClosed(t *testing.T) {
 	t.Parallel()
 	answer := fs.Send(fs.JSON("1"))
-	s := fs.Start(t, fs.Script{fs.Read(), answer}, fs.Script{fs.Read(), answer, fs.UntilClosed()})
+	closed := make(chan struct{})
+	s := fs.Start(t, fs.Script{fs.Read(), answer, fs.CloseWrite(), fs.Tell(closed)}, fs.Script{fs.Read(), answer, fs.UntilClosed()})
 	r := open(t, s.URL())
 	for i := range 2 {
 		if x := r.do(); x.Status != record.OK {
 			t.Fatalf("request %d: %s %s", i, x.Status, x.ErrorText)
+		}
+		if i == 0 {
+			<-closed
 		}
 	}
 	if n := len(s.Requests()); n != 2 {

@@ -14,8 +14,14 @@ import (
 	"aiperf.dev/aiperf/loadgen/transport/wire"
 )
 
-// readSize is the buffer of a read; it is borrowed while a read is parsed.
-const readSize = 64 << 10
+// The buffers of a read; they are borrowed while a read is parsed. The large one
+// is for connections on which the small one was filled. Most never need it, and
+// a garbage collection may stop many readers in the middle of their reads: each
+// keeps its buffer, and there are new ones for those who come after.
+const (
+	readSize      = 4 << 10
+	largeReadSize = 64 << 10
+)
 
 // rawConn reads and writes a socket without waiting.
 type rawConn struct {
@@ -142,12 +148,14 @@ func (r *receiver) recv(fd uintptr, b []byte) (int, syscall.Errno) {
 // inbox is a receiver with what reading needs, borrowed by resident readers.
 type inbox struct {
 	receiver
-	buf  []byte
+	buf  [readSize]byte
 	head wire.Head
 }
 
-func newInboxes() *sync.Pool {
-	return &sync.Pool{New: func() any { return &inbox{buf: make([]byte, readSize)} }}
+func newInboxes() *sync.Pool { return &sync.Pool{New: func() any { return new(inbox) }} }
+
+func newLargeBuffers() *sync.Pool {
+	return &sync.Pool{New: func() any { return new([largeReadSize]byte) }}
 }
 
 // resident reads c until it ends, all inside one RawConn.Read: its callback
@@ -175,8 +183,9 @@ func (d *drain) readable(fd uintptr) bool {
 	c := d.c
 	in := c.cl.inboxes.Get().(*inbox)
 	defer c.cl.inboxes.Put(in)
+	buf := in.buf[:]
 	for {
-		n, e := in.recv(fd, in.buf)
+		n, e := in.recv(fd, buf)
 		switch {
 		case e == syscall.EAGAIN:
 			return false
@@ -190,13 +199,18 @@ func (d *drain) readable(fd uintptr) bool {
 			return true
 		}
 		d.seq++
-		a := arrival{wall: in.wall, now: c.cl.clock.Now(), seq: d.seq, whole: n < len(in.buf)}
+		a := arrival{wall: in.wall, now: c.cl.clock.Now(), seq: d.seq, whole: n < len(buf)}
 		before := c.cur.Load()
-		if !c.received(in.buf[:n], a, &in.head) {
+		if !c.received(buf[:n], a, &in.head) {
 			return true
 		}
 		if after := c.cur.Load(); a.whole && after != before && after != nil {
 			return false
+		}
+		if n == readSize && len(buf) == readSize {
+			large := c.cl.large.Get().(*[largeReadSize]byte)
+			defer c.cl.large.Put(large)
+			buf = large[:]
 		}
 	}
 }

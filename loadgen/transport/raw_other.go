@@ -27,6 +27,8 @@ func (r *rawConn) resident(*conn) error { return errors.ErrUnsupported }
 
 func newInboxes() *sync.Pool { return &sync.Pool{} }
 
+func newLargeBuffers() *sync.Pool { return &sync.Pool{} }
+
 func newStampedConn(tcp *net.TCPConn, _ *rawConn, now func() int64) *timedConn {
 	return newTimedConn(tcp, now)
 }

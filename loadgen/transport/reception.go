@@ -23,8 +23,9 @@ const (
 
 // buffers is what an exchange borrows to hold an answer.
 type buffers struct {
-	payload []byte
-	events  []Event
+	body   []byte // of an answer in one piece
+	packed packed // of a stream
+	events []Event
 }
 
 type mode uint8
@@ -56,7 +57,7 @@ type reception struct {
 
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
-	inRead int   // events of this read so far
+	inRead int   // events of this delivery so far
 	bodyAt stamp // of the last read that had body bytes
 	bodyLo int64 // the stamp before that
 	lag    int64 // ns, largest of the exchange; −1 unknown
@@ -69,7 +70,7 @@ func (r *reception) begin(x *Exchange) {
 	r.sse.Release()
 	r.lines.Reset()
 	r.gunzip = nil
-	r.stamp = stamp{at: x.Sent}
+	r.stamp = stamp{at: x.Sent, whole: true}
 	r.bodyAt, r.inRead, r.lag = stamp{}, 0, -1
 	if r.sse.Event == nil {
 		r.sse.Event, r.lines.Event = r.sseEvent, r.lineEvent
@@ -83,8 +84,13 @@ func (r *reception) arrive(s stamp) {
 		r.stamp.whole = r.stamp.whole && s.whole
 		return
 	}
-	r.low = r.stamp.at
-	r.stamp, r.inRead = s, 0
+	if r.stamp.whole { // else some of what is read now may have come with the read before
+		r.low = r.stamp.at
+	}
+	if !s.kernel || s.at != r.stamp.at { // else it is the rest of one delivery
+		r.inRead = 0
+	}
+	r.stamp = s
 }
 
 // depart says that all bytes fed since arrive were parsed. An event is exact
@@ -117,7 +123,8 @@ func (r *reception) Head(h *wire.Head) error {
 		x.ResponseHeader = bytes.Clone(h.Lines)
 	}
 	x.buffers = r.free.Get().(*buffers)
-	x.Payload, x.Events = x.buffers.payload[:0], x.buffers.events[:0]
+	x.Payload, x.Events = x.buffers.body[:0], x.buffers.events[:0]
+	x.buffers.packed.reset()
 	switch media, _, _ := strings.Cut(x.ContentType, ";"); {
 	case h.Status/100 != 2:
 		r.mode = failure
@@ -192,10 +199,18 @@ func (r *reception) plain(b []byte) error {
 
 // keep appends to the payload, within the limit.
 func (r *reception) keep(b []byte) error {
-	if int64(len(r.x.Payload)+len(b)) > r.maxBody {
-		return fmt.Errorf("answer: %w of %d bytes", wire.ErrTooLarge, r.maxBody)
+	if err := r.fits(len(r.x.Payload) + len(b)); err != nil {
+		return err
 	}
 	r.x.Payload = append(r.x.Payload, b...)
+	return nil
+}
+
+// fits says whether an answer may have so many bytes.
+func (r *reception) fits(n int) error {
+	if int64(n) > r.maxBody {
+		return fmt.Errorf("answer: %w of %d bytes", wire.ErrTooLarge, r.maxBody)
+	}
 	return nil
 }
 
@@ -203,18 +218,23 @@ func (r *reception) lineEvent(data []byte) error { return r.sseEvent(data, false
 
 // sseEvent takes one event of the stream.
 func (r *reception) sseEvent(data []byte, isError bool) error {
-	start := len(r.x.Payload)
-	if err := r.keep(data); err != nil {
+	p := &r.x.buffers.packed
+	start := p.size
+	if err := r.fits(start + len(data)); err != nil {
 		return err
 	}
-	r.event(start, r.stamp, r.low, isError)
+	p.add(data)
+	r.event(Event{Start: int32(start), End: int32(p.size), Error: isError}, r.stamp, r.low)
+	if r.x.OnEvent != nil {
+		r.x.OnEvent(data)
+	}
 	return nil
 }
 
-// event notes the payload from start on as an event.
-func (r *reception) event(start int, s stamp, low int64, isError bool) {
+// event notes e, which came with stamp s.
+func (r *reception) event(e Event, s stamp, low int64) {
 	x := r.x
-	e := Event{Start: int32(start), End: int32(len(x.Payload)), At: s.at, Low: s.at, Error: isError}
+	e.At, e.Low = s.at, s.at
 	if r.inRead++; r.inRead > 1 {
 		e.SameRead = true
 		if s.kernel {
@@ -223,9 +243,6 @@ func (r *reception) event(start int, s stamp, low int64, isError bool) {
 		}
 	}
 	x.Events = append(x.Events, e)
-	if x.OnEvent != nil {
-		x.OnEvent(x.Payload[start:])
-	}
 }
 
 // end completes an answer whose bytes have all come, and says how it ended.
@@ -258,7 +275,10 @@ func (r *reception) end() ending {
 // the end of the framing may follow in a later read.
 func (r *reception) wholeBody() {
 	r.inRead = 0
-	r.event(0, r.bodyAt, r.bodyLo, false)
+	r.event(Event{End: int32(len(r.x.Payload))}, r.bodyAt, r.bodyLo)
+	if r.x.OnEvent != nil {
+		r.x.OnEvent(r.x.Payload)
+	}
 	if r.bodyAt.kernel {
 		r.lag = max(r.lag, r.bodyAt.now-r.bodyAt.at)
 		if !r.bodyAt.whole {
@@ -338,6 +358,6 @@ func (x *Exchange) reset() {
 	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.ErrorKind, x.ErrorText = "", "", "", "", "", ""
 	x.BytesSent, x.BytesReceived = 0, 0
 	x.ReceiveLag = math.NaN()
-	x.Payload, x.Events, x.buffers = nil, nil, nil
+	x.Payload, x.Events, x.buffers, x.unpacked = nil, nil, nil, nil
 	x.ResponseHeader, x.Local, x.Remote = nil, "", ""
 }

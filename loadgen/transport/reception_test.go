@@ -92,6 +92,24 @@ func TestStamps(t *testing.T) {
 			2000, 5,
 		},
 		{
+			"a packet in two reads", // because the first was full
+			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000, part: true}, {data: event("b")[9:] + event("c"), at: 3000}},
+			[]bounds{{2000, 3000, false}, {2000, 3000, true}, {2000, 3000, true}},
+			2000, 5,
+		},
+		{
+			"a full read, and the rest with more", // whose beginning may be as old
+			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000, part: true}, {data: event("b")[9:] + event("c"), at: 4000}},
+			[]bounds{{2000, 3000, false}, {2000, 4000, false}, {2000, 4000, true}},
+			2000, 5,
+		},
+		{
+			"a full read, and the rest alone", // whose end is the newest byte
+			[]read{{data: streamHead, at: 2000}, {data: event("a") + event("b")[:9], at: 3000, part: true}, {data: event("b")[9:], at: 4000}},
+			[]bounds{{2000, 3000, false}, {4000, 4000, false}},
+			2000, 5,
+		},
+		{
 			"one read in two deliveries", // as TLS gives two records
 			[]read{{data: streamHead, at: 2000, seq: 1}, {data: event("a"), at: 3000, seq: 2}, {data: event("b"), at: 3000, seq: 2}},
 			[]bounds{{2000, 3000, false}, {2000, 3000, true}},
@@ -164,7 +182,7 @@ func TestNoAllocationPerEvent(t *testing.T) {
 	}
 	feed([]byte(streamHead), 1)
 	one := []byte(event("token"))
-	r.x.Payload = make([]byte, 0, 1<<16) // as a recycled exchange has it
+	r.x.buffers.packed.data = make([]byte, 0, 1<<16) // as a recycled exchange has it
 	r.x.Events = make([]Event, 0, 1<<10)
 	seq := uint64(1)
 	if n := testing.AllocsPerRun(200, func() { seq++; feed(one, seq) }); n != 0 {

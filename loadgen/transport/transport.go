@@ -14,6 +14,8 @@
 package transport
 
 import (
+	"slices"
+
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -29,7 +31,7 @@ type Exchange struct {
 	Affinity    string            // connection key for sticky sessions, "" otherwise
 	Deadline    int64             // ns since T0 after which it fails with Timeout; record.None for never
 	CancelAfter int64             // ns after WriteEnd at which it is cancelled on purpose; record.None for never
-	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block; may be nil
+	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block, nor keep data; may be nil
 	Done        func(*Exchange)   // called exactly once, on any goroutine but never from within Start; must not block for long
 
 	Detailed bool // keep ResponseHeader, Local and Remote
@@ -47,7 +49,7 @@ type Exchange struct {
 	BytesSent, BytesReceived                    int64
 	ReceiveLag                                  float64 // µs, NaN if unknown
 
-	Payload        []byte  // all event payloads (or the body) one after the other
+	Payload        []byte  // the body; of a stream all event payloads one after the other, once they are unpacked
 	Events         []Event // in order of arrival
 	Streamed       bool    // the answer was an event stream on the wire
 	ResponseHeader []byte  // its lines as they came
@@ -56,8 +58,9 @@ type Exchange struct {
 	Unfinished bool // the stream ended inside an event, which was dropped
 	User       any  // the caller's
 
-	op      *op
-	buffers *buffers
+	op       *op
+	buffers  *buffers
+	unpacked *[]byte // what Payload is in, if a stream was unpacked
 }
 
 // Event is one message of the response: Payload[Start:End] and its stamp.
@@ -68,8 +71,21 @@ type Event struct {
 	Error      bool // its event field said "error"
 }
 
-// Data is the payload of event i.
-func (x *Exchange) Data(i int) []byte { e := x.Events[i]; return x.Payload[e.Start:e.End] }
+// Data is the payload of event i. It is unpacked first.
+func (x *Exchange) Data(i int) []byte { e := x.Events[i]; return x.Unpack()[e.Start:e.End] }
+
+// Unpack lays out the events of a stream in Payload, if that is not done yet.
+// It is for those who own the exchange after Done.
+func (x *Exchange) Unpack() []byte {
+	if b := x.buffers; b != nil && b.packed.size > 0 && x.unpacked == nil {
+		x.unpacked = new([]byte)
+		if x.op != nil {
+			x.unpacked = x.op.cl.unpacked.Get().(*[]byte)
+		}
+		x.Payload = b.packed.appendTo(slices.Grow((*x.unpacked)[:0], b.packed.size))
+	}
+	return x.Payload
+}
 
 // Config is what a client needs to know about a run.
 type Config struct {
