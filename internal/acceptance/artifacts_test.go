@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,8 +66,7 @@ func replay(t *testing.T, s scenario) string {
 		t.Skip("no python3")
 	}
 	dir := t.TempDir()
-	port := freePort(t)
-	server := exec.Command(py, append([]string{filepath.Join(repository(t), "testdata", "tools", "recserver.py"), "--port", port, "--log", filepath.Join(dir, "server.jsonl")}, s.ServerArgs...)...)
+	server := exec.Command(py, append([]string{filepath.Join(repository(t), "testdata", "tools", "recserver.py"), "--log", filepath.Join(dir, "server.jsonl")}, s.ServerArgs...)...)
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +75,9 @@ func replay(t *testing.T, s scenario) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.Contains(line, "ready") {
+	line, err := bufio.NewReader(out).ReadString('\n')
+	port, ready := strings.CutPrefix(strings.TrimSpace(line), "ready ")
+	if err != nil || !ready {
 		t.Fatalf("the server said %q, %v", line, err)
 	}
 	args := []string{"profile"}
@@ -97,20 +97,6 @@ func replay(t *testing.T, s scenario) string {
 		t.Fatalf("aiperf %s: %v\n%s", strings.Join(args, " "), err, said)
 	}
 	return filepath.Join(dir, "out")
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // allowance is sinks.Differences, to be asked.
