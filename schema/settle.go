@@ -30,6 +30,7 @@ func (d *Document) settleFlags(root *node) Errors {
 	d.settleLogging(root)
 	d.settleSpared(root)
 	bad := append(recipe, d.contradictions(root)...)
+	bad = append(bad, d.denied(root)...)
 	return append(bad, d.fixedAxes(root)...)
 }
 
@@ -277,7 +278,7 @@ func (d *Document) profileDefaults(root *node) {
 	}
 	if path := ds.get("path").text(); bounds == 0 && fixed && path != "" {
 		fill(p, "requests", countRecords(path), "the records of "+path)
-	} else if bounds == 0 && !fixed {
+	} else if bounds == 0 && !fixed && p.get("type").text() != "user_centric" {
 		fill(p, "requests", d.defaultRequests(p), why)
 	}
 	if p.get("duration") != nil || d.axis(phasePath+".duration") != nil {

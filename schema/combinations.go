@@ -1,0 +1,65 @@
+package schema
+
+import "fmt"
+
+// denied are flags of the measured phase that AIPerf's command line refuses
+// together: each sends another load than the other one says. A file says all of
+// its phases itself, and its rules are CUE.
+func (d *Document) denied(root *node) (bad Errors) {
+	p, ds := root.at(phasePath), root.at(datasetPath)
+	refuse := func(a *Assignment, message, hint string) {
+		if a != nil && d.src.File == "" {
+			bad = append(bad, mistake(a.Origin, a.Path, message, hint)...)
+		}
+	}
+	above := func(limit, count string) {
+		a, n, m := d.flag(phasePath+"."+limit), d.largest(phasePath+"."+limit, p.get(limit)), p.get(count)
+		if a != nil && n != nil && d.flag(phasePath+"."+count) != nil && d.axis(phasePath+"."+count) == nil && numberOf(n.value) > numberOf(m.value) {
+			refuse(a, fmt.Sprintf("is above %s: %v of %v slots would never be used", shownFlag(d, count), numberOf(n.value)-numberOf(m.value), n.value), "raise the count, or lower the concurrency")
+		}
+	}
+	requests, sessions := d.flag(phasePath+".requests"), d.flag(phasePath+".sessions")
+	switch pattern := d.pattern(); {
+	case d.typed("--user-centric-rate") && d.typed("--request-rate"):
+		refuse(d.flag(phasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
+	case d.typed("--user-centric-rate"):
+		refuse(pattern, "does not go with --user-centric-rate, whose users send at a steady pace", "drop one of them")
+	case d.typed("--request-rate") && pattern != nil && pattern.Value == "concurrency":
+		refuse(pattern, "concurrency_burst does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
+	}
+	if requests != nil {
+		refuse(sessions, "does not go with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")
+	}
+	if w := "benchmark.phases.warmup."; d.flag(w+"requests") != nil {
+		refuse(d.flag(w+"sessions"), "does not go with "+d.flag(w+"requests").Origin.Where, "keep one of them")
+	}
+	if sessions != nil {
+		above("concurrency", "sessions")
+	} else {
+		above("concurrency", "requests")
+	}
+	if d.typed("--fixed-schedule-auto-offset") {
+		refuse(d.flag(phasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
+	}
+	if a := d.flag(datasetPath + ".sampling"); a != nil && a.Value != "sequential" && p.get("type").text() == "fixed_schedule" {
+		refuse(a, "does not go with a fixed schedule, whose records say their order", "drop it, or use --no-fixed-schedule")
+	}
+	if a := d.flag(datasetPath + ".prompts.user_context_length"); a != nil && d.flag(datasetPath+".entries") == nil && ds != nil {
+		refuse(a, "needs to know how many contexts there are", "add --num-dataset-entries")
+	}
+	return bad
+}
+
+// pattern is the assignment of the flag that says how gaps are drawn.
+func (d *Document) pattern() *Assignment {
+	for i := range d.src.Assignments {
+		a := &d.src.Assignments[i]
+		if a.Path == phasePath+".type" && a.Origin.Source == "flag" && (a.Origin.Where == "--arrival-pattern" || a.Origin.Where == "--request-rate-mode") {
+			return a
+		}
+	}
+	return nil
+}
+
+// shownFlag is the flag that was typed for a field of the measured phase.
+func shownFlag(d *Document, field string) string { return d.flag(phasePath + "." + field).Origin.Where }
