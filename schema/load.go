@@ -20,6 +20,9 @@ type Source struct {
 	// Tags are the metric names that slos and search objectives may use; nil
 	// accepts any.
 	Tags []string
+	// RunTags are those of Tags that are figures of a whole run: no request can
+	// be held against a limit on one.
+	RunTags []string
 }
 
 // Document is an experiment that was read, lowered and overlaid; its sweep is
@@ -312,6 +315,7 @@ func (d *Document) firstCell(root *node) Errors {
 			d.always = append(d.always, name)
 		}
 	}
+	d.warnEffectless(root)
 	idle := d.idleValues(root)
 	if len(d.axes)+len(d.sweep.Scenarios)+len(d.sweep.Derive) > 0 || d.sweep.Type != "" && d.sweep.Type != "grid" {
 		return idle

@@ -42,6 +42,9 @@ func (d *Document) knownTags(root *node) (bad Errors) {
 		if !contains(d.src.Tags, f.name) {
 			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, "no metric is called "+f.name, didYouMean(f.name, d.src.Tags))...)
 		}
+		if contains(d.src.RunTags, f.name) {
+			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, f.name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.name+" > 10\"]'")...)
+		}
 	}
 	return bad
 }
@@ -114,6 +117,13 @@ var rules = []rule{
 		for i, p := range b.Phases {
 			if p.Type == "fixed_schedule" && d.Type == "synthetic" {
 				found(phase(i, "type"), "fixed_schedule needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
+			}
+		}
+	}},
+	{"prefixes have a number and a length", func(b *Benchmark, found func(path, message, hint string)) {
+		for i, d := range b.Datasets {
+			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
+				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")
 			}
 		}
 	}},

@@ -25,7 +25,7 @@ var (
 // load reads the experiment a command line describes: FILE or flags or both.
 // What cannot be run is refused here, before a plan is made of it.
 func (a *app) load(command, file string, p *parsed) (*schema.Document, error) {
-	src := schema.Source{File: file, Assignments: p.assigns, Command: command, Tags: metrics.Tags()}
+	src := schema.Source{File: file, Assignments: p.assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags()}
 	doc, err := schema.Load(src)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -38,6 +38,14 @@ func (a *app) load(command, file string, p *parsed) (*schema.Document, error) {
 		return nil, located(doc, err)
 	}
 	return doc, a.effects(command, doc, p)
+}
+
+// runTags are the metrics that no single request has.
+func runTags() []string {
+	return slices.DeleteFunc(metrics.Tags(), func(tag string) bool {
+		m, _ := metrics.Lookup(tag)
+		return m.PerRequest()
+	})
 }
 
 // effects says what the document asks for and cannot have: an option without

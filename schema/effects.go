@@ -1,0 +1,162 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// effect is a setting that does nothing in some experiments. A flag that asks
+// for it there is named in a warning.
+type effect struct {
+	path  string // of the setting, or of the object it is a member of
+	spent func(e effects) string
+}
+
+// effects is what the table below looks at: the experiment after its flags.
+type effects struct {
+	*Document
+	root *node
+}
+
+// effectless are the settings whose effect depends on others. The text says
+// when a setting has none; "" means that it has one.
+var effectless = []effect{
+	{"multi_run.confidence_level", effects.single},
+	{"multi_run.cooldown_seconds", effects.single},
+	{"multi_run.disable_warmup_after_first", effects.single},
+	{"multi_run.set_consistent_seed", effects.single},
+	{"multi_run.vary_seed_per_trial", effects.single},
+	{"benchmark.endpoint.streaming", effects.unstreamed},
+	{"benchmark.endpoint.use_legacy_max_tokens", only("chat", "chat_embeddings")},
+	{datasetPath + ".prompts.osl", effects.tokenless},
+	{datasetPath + ".prefix_prompts.shared_system_length", only("chat", "responses", "messages", "chat_embeddings")},
+	{datasetPath + ".prefix_prompts.user_context_length", only("chat", "responses", "messages", "chat_embeddings")},
+	{datasetPath + ".turn_delay", effects.oneTurn},
+	{"benchmark.artifacts.trace", effects.recordless},
+	{"benchmark.runtime.workers", effects.oneProcess},
+	{"benchmark.runtime.record_processors", effects.oneProcess},
+	{"benchmark.logging.level", func(effects) string { return ": what is printed and logged is the same at every level" }},
+	{phasePath + ".concurrency", effects.tooMany},
+}
+
+// warnEffectless names the flags that change nothing.
+func (d *Document) warnEffectless(root *node) {
+	e := effects{d, root}
+	for _, a := range d.src.Assignments {
+		i := slices.IndexFunc(effectless, func(x effect) bool { return a.Path == x.path || strings.HasPrefix(a.Path, x.path+".") })
+		if a.Origin.Source != "flag" || i < 0 || a.Axis || root.at(a.Path) == nil {
+			continue
+		}
+		if _, l := d.index.resolve(a.Path); repeatsDefault(l, fromPlain(a.Value, a.Origin)) {
+			continue // asks for what is anyway
+		}
+		if why := effectless[i].spent(e); why != "" {
+			d.warn(a.Origin.Where + " has no effect" + why)
+		}
+	}
+	d.warnLosers(root)
+}
+
+// warnLosers names the flags that another one wins over.
+func (d *Document) warnLosers(root *node) {
+	kind := fold(root.at(phasePath).get("type").text())
+	for _, a := range d.src.Assignments {
+		switch at := a.Origin.Where; {
+		case a.Origin.Source != "flag":
+		case a.Path == phasePath+".type" && !d.typed("--fixed-schedule") && fold(fmt.Sprint(a.Value)) != kind && d.flag(phasePath+".rate") != nil &&
+			at != "--no-fixed-schedule":
+			d.warn(fmt.Sprintf("%s has no effect: the phase is of type %s", at, kind))
+		case a.Path == phasePath+".rate" && kind == "user_centric" && at != "--user-centric-rate":
+			d.warn(at + " has no effect: --user-centric-rate wins")
+		}
+	}
+}
+
+// single: nothing is repeated, so nothing is said about repetitions.
+func (e effects) single() string {
+	runs := e.root.at("multi_run.num_runs")
+	if runs != nil && numberOf(runs.value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" || e.recipe != "" {
+		return ""
+	}
+	return " on a single run (--num-profile-runs makes several)"
+}
+
+// kind is the type of the endpoint, "" when it is swept.
+func (e effects) kind() string {
+	switch {
+	case e.axis("benchmark.endpoint.type") != nil || e.axis("benchmark.endpoint") != nil || len(e.sweep.Scenarios) > 0:
+		return ""
+	case e.root.at("benchmark.endpoint.type") == nil:
+		return "chat"
+	}
+	return fold(e.root.at("benchmark.endpoint.type").text())
+}
+
+// tokenlessTypes answer without a token.
+var tokenlessTypes = []string{
+	"embeddings", "chat_embeddings", "nim_embeddings", "cohere_rankings", "hf_tei_rankings", "nim_rankings",
+	"image_generation", "image_edit", "video_generation", "image_retrieval",
+}
+
+func (e effects) tokenless() string {
+	if k := e.kind(); contains(tokenlessTypes, k) {
+		return " on an endpoint of type " + k + ", which produces no tokens"
+	}
+	return ""
+}
+
+func (e effects) unstreamed() string {
+	if k := e.kind(); contains(tokenlessTypes, k) {
+		return " on an endpoint of type " + k + ", which does not stream"
+	}
+	return ""
+}
+
+// only these types of endpoints know the setting.
+func only(types ...string) func(effects) string {
+	return func(e effects) string {
+		if k := e.kind(); k != "" && !contains(types, k) {
+			return " on an endpoint of type " + k
+		}
+		return ""
+	}
+}
+
+// oneTurn: nothing comes after the only turn.
+func (e effects) oneTurn() string {
+	ds := e.root.at(datasetPath)
+	if t := fold(ds.get("type").text()); t != "" && t != "synthetic" || e.axis(datasetPath+".turns.mean") != nil || e.axis(datasetPath+".turns") != nil {
+		return ""
+	}
+	turns := ds.get("turns")
+	if turns == nil || turns.get("stddev") == nil && turns.get("mean") != nil && numberOf(turns.get("mean").value) == 1 {
+		return " on conversations of one turn (--conversation-turn-mean makes longer ones)"
+	}
+	return ""
+}
+
+// recordless: the times of the connection stand beside records.
+func (e effects) recordless() string {
+	if r := e.root.at("benchmark.artifacts.records"); r != nil && r.value == false {
+		return " without the file of records (--export-level records)"
+	}
+	return ""
+}
+
+func (effects) oneProcess() string { return ": one process does the work of all" }
+
+// tooMany: fewer requests than slots leave slots empty.
+func (e effects) tooMany() string {
+	p := e.root.at(phasePath)
+	if t := p.get("type").text(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
+		return ""
+	}
+	slots := p.get("concurrency")
+	for _, bound := range []string{"requests", "sessions"} {
+		if n := p.get(bound); n != nil && slots != nil && numberOf(n.value) > 0 && numberOf(n.value) < numberOf(slots.value) {
+			return fmt.Sprintf(" above %v: that is the number of %s", n.value, bound)
+		}
+	}
+	return ""
+}
