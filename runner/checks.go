@@ -101,7 +101,7 @@ var checks = []Check{
 			}
 			return []Reading{{
 				Value: v, Warn: 0.7, Fail: 0.9,
-				Detail: fmt.Sprintf("the client used %s of %d cores", percent(v), e.Host.Cores),
+				Detail: fmt.Sprintf("the client used %s of %s", percent(v), plural(int64(e.Host.Cores), "core")),
 				So:     "; its own queueing is in these latencies",
 				Try:    "fewer streams per machine, a larger machine, or tables.chunks: false",
 			}}
@@ -309,7 +309,7 @@ func offeredRate(p *PhaseEvidence) (Reading, bool) {
 	n := float64(len(p.lives))
 	r := Reading{
 		Value:  math.Abs(n/expected - 1),
-		Detail: fmt.Sprintf("%.4g requests per second were sent, %.4g asked for", p.Result.Rate*n/expected, p.Result.Rate), Try: "a lower rate, or a quieter machine",
+		Detail: fmt.Sprintf("%s requests per second were sent, %s asked for", plain(p.Result.Rate*n/expected), plain(p.Result.Rate)), Try: "a lower rate, or a quieter machine",
 	}
 	if p.Result.Random {
 		r.Warn = chance(n, expected, max(p.Result.Dispersion, 1e-3))
@@ -442,6 +442,14 @@ func first(a, b float64) float64 {
 		return b
 	}
 	return 0
+}
+
+// plain is a number in four digits, without an exponent where it is large.
+func plain(v float64) string {
+	if v >= 1000 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.4g", v)
 }
 
 // plural is a count with its noun.

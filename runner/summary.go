@@ -89,7 +89,7 @@ func (res *Result) single(r *sinks.Report) {
 		r.SteadyFor = time.Duration(end - start)
 	}
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
-		r.Client = fmt.Sprintf("client %.2g %% of %d cores", 100**h.CPUSeconds/h.WallSeconds/float64(h.Cores), h.Cores)
+		r.Client = fmt.Sprintf("client %s of %s", percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), plural(int64(h.Cores), "core"))
 	}
 	for _, f := range rep.Findings {
 		if f.Check == "dispatch_lateness" {
