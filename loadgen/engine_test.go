@@ -194,6 +194,42 @@ func TestCollectorOrders(t *testing.T) {
 	}
 }
 
+// The lead settles where a quarter of the wakings are later, and what is waited
+// awake stays within its share.
+func TestPacerLearns(t *testing.T) {
+	t.Parallel()
+	p := &pacer{lead: maxLead / 4, mayspin: true}
+	for i := range 4000 { // late by 0 to 99 µs, evenly
+		p.learn(int64(i*37%100) * 1000)
+	}
+	if p.lead < 65_000 || p.lead > 85_000 {
+		t.Errorf("lead %d ns, want about 75,000", p.lead)
+	}
+	for range 1000 {
+		p.learn(10 * maxLead)
+	}
+	if p.lead != maxLead {
+		t.Errorf("lead %d ns, want at most %d", p.lead, maxLead)
+	}
+	p.spun = 49_800_000
+	if got := p.allowed(int64(time.Second)); got != maxLead {
+		t.Errorf("allowed %d ns of what is left", got)
+	}
+	if p.spun++; p.allowed(int64(time.Second)) != 0 {
+		t.Error("more was allowed than the share")
+	}
+	p.spun, p.mayspin = 0, false
+	if p.allowed(int64(time.Second)) != 0 {
+		t.Error("allowed on the only processor")
+	}
+	for range 1000 {
+		p.learn(-1)
+	}
+	if p.lead != 0 {
+		t.Errorf("lead %d ns though waking takes no time", p.lead)
+	}
+}
+
 func TestPacer(t *testing.T) {
 	t.Parallel()
 	p, err := newPacer(record.NewClock())

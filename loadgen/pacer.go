@@ -2,7 +2,9 @@ package loadgen
 
 import (
 	"math"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -24,16 +26,32 @@ type clock interface {
 // never is later than every deadline.
 const never = math.MaxInt64
 
-// pacer is the real clock: an alarm with absolute times.
+// pacer is the real clock: an alarm with absolute times. A sleeper wakes some
+// 50 to 150 µs late, by more the longer it slept, which would move arrivals that
+// are close together closer still. So the alarm is set earlier by what waking
+// usually takes, and the rest is waited for awake.
 type pacer struct {
 	clock record.Clock
 	alarm alarm
 	until atomic.Int64 // what WaitUntil waits for; math.MinInt64 when awake
 	woken atomic.Bool
+
+	// Owned by WaitUntil.
+	lead    int64 // how much earlier the alarm is set, in ns
+	began   int64
+	spun    int64 // time waited awake since began
+	mayspin bool  // there is another processor for everybody else
 }
 
+const (
+	maxLead  = int64(200 * time.Microsecond)
+	leadStep = int64(2 * time.Microsecond)
+	// spinShare is the part of one processor that is waited away at most.
+	spinShare = 0.05
+)
+
 func newPacer(c record.Clock) (*pacer, error) {
-	p := &pacer{clock: c}
+	p := &pacer{clock: c, lead: maxLead / 4, began: c.Now(), mayspin: runtime.GOMAXPROCS(0) > 1}
 	p.until.Store(math.MinInt64)
 	return p, p.alarm.open()
 }
@@ -46,15 +64,48 @@ func (p *pacer) WaitUntil(t int64) {
 	// The alarm is set before woken is read, and Wake sets woken before it
 	// moves the alarm: one of the two always sees the other.
 	p.until.Store(t)
-	left := t - p.clock.Now()
-	if left > 0 {
+	now := p.clock.Now()
+	lead := p.allowed(now)
+	if left := t - lead - now; left > 0 {
 		p.alarm.set(left)
 		if !p.woken.Load() {
 			p.alarm.wait()
 		}
+		if now = p.clock.Now(); !p.woken.Load() {
+			p.learn(now - (t - lead))
+		}
+	}
+	if lead > 0 {
+		p.spin(now, t)
 	}
 	p.until.Store(math.MinInt64)
 	p.woken.Store(false)
+}
+
+// allowed is how much earlier the next alarm may be set.
+func (p *pacer) allowed(now int64) int64 {
+	if !p.mayspin || float64(p.spun+p.lead) > spinShare*float64(now-p.began) {
+		return 0
+	}
+	return p.lead
+}
+
+// learn moves lead towards the third quartile of how late wakings are.
+func (p *pacer) learn(late int64) {
+	if late > p.lead {
+		p.lead = min(p.lead+3*leadStep, maxLead)
+	} else {
+		p.lead = max(p.lead-leadStep, 0)
+	}
+}
+
+// spin waits awake from now to t, or to a Wake.
+func (p *pacer) spin(now, t int64) {
+	from := now
+	for now < t && !p.woken.Load() {
+		now = p.clock.Now()
+	}
+	p.spun += now - from
 }
 
 func (p *pacer) Wake() {
