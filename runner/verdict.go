@@ -32,6 +32,15 @@ func ParseVerdict(s string) Verdict {
 	return Invalid
 }
 
+// MarshalText is the word that files hold.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Verdict) UnmarshalText(b []byte) error {
+	*v = ParseVerdict(string(b))
+	return nil
+}
+
 // Finding is what one check found about one run, cell or plan.
 type Finding struct {
 	Check   string   `json:"check"`

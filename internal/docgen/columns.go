@@ -7,7 +7,7 @@ var rowOf = map[string]string{
 	"runs":      "One row per run: one trial of one cell.",
 	"cells":     "One row per cell of the sweep.",
 	"metrics":   "One row per number: a statistic of a metric, of one run or of a cell over its trials.",
-	"telemetry": "One row per sample of a figure that is not about one request.",
+	"telemetry": "One row per sample of a figure that is not about one request. No result holds it yet: nothing is sampled so far.",
 	"checks":    "One row per finding of the verdict.",
 }
 

@@ -2,7 +2,9 @@ package repo
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -26,13 +28,42 @@ func TestDependenciesAreListed(t *testing.T) {
 	}
 }
 
-func TestReadmeLinksExist(t *testing.T) {
+// A link of a page leads to a file, and to a heading of it where it names one.
+func TestLinksExist(t *testing.T) {
 	t.Parallel()
-	for _, m := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(read(t, "README.md"), -1) {
-		if _, err := os.Stat("../../" + m[1]); err != nil {
-			t.Errorf("README.md links to %s: %v", m[1], err)
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d pages in docs, %v", len(pages), err)
+	}
+	links := 0
+	for _, page := range append(pages, "../../README.md") {
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]+))?\)`).FindAllStringSubmatch(read(t, page[len("../../"):]), -1) {
+			links++
+			to := page
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(page), m[1])
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			} else if m[2] != "" && !slices.Contains(anchors(t, to), m[2]) {
+				t.Errorf("%s links to %s#%s, which has no such heading", page, m[1], m[2])
+			}
 		}
 	}
+	if links < 50 {
+		t.Errorf("only %d links found", links)
+	}
+}
+
+// anchors are the headings of a page as links spell them.
+func anchors(t *testing.T, page string) []string {
+	t.Helper()
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(read(t, page[len("../../"):]), -1) {
+		name := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		out = append(out, strings.ReplaceAll(name, " ", "-"))
+	}
+	return out
 }
 
 // read is a file of the repository.
