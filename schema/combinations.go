@@ -44,7 +44,7 @@ func (d *Document) denied(root *node) (bad Errors) {
 	if a := d.flag(datasetPath + ".sampling"); a != nil && a.Value != "sequential" && p.get("type").text() == "fixed_schedule" {
 		refuse(a, "does not go with a fixed schedule, whose records say their order", "drop it, or use --no-fixed-schedule")
 	}
-	if a := d.flag(datasetPath + ".prompts.user_context_length"); a != nil && d.flag(datasetPath+".entries") == nil && ds != nil {
+	if a := d.flag(datasetPath + ".prefix_prompts.user_context_length"); a != nil && d.flag(datasetPath+".entries") == nil && ds != nil {
 		refuse(a, "needs to know how many contexts there are", "add --num-dataset-entries")
 	}
 	return bad

@@ -31,13 +31,17 @@ type Gate struct {
 }
 
 // CompileGates checks the gates' names and types against the metrics that
-// exist, before anything is sent. All mistakes are reported at once.
+// exist, and gates and SLOs against those that can be measured, before anything
+// is sent. All mistakes are reported at once.
 func (p *Plan) CompileGates(tags []string) error {
 	var bad schema.Errors
 	for i := range p.Gates {
 		if err := p.Gates[i].compile(tags, p.axisNames()); err != nil {
 			bad = append(bad, err)
 		}
+	}
+	if len(bad) == 0 {
+		bad = p.unproduced()
 	}
 	if len(bad) > 0 {
 		return bad

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// refusal is a command line that says two loads, or one that cannot be driven.
+type refusal struct {
+	name, args string
+	said       string // how the line begins that refuses it
+	hint       string // what is named to mend it; "" where the line says it itself
+}
+
+const (
+	ofUsers = "--user-centric-rate 2 --num-users 4 --session-turns-mean 3 "
+	ofTrace = "--fixed-schedule --input-file trace.jsonl --custom-dataset-type single_turn "
+)
+
+var refusals = []refusal{
+	{"users with a rate", ofUsers + "--request-count 10 --request-rate 3", "--request-rate: --user-centric-rate and --request-rate say two rates", "keep one"},
+	{"users with a pattern", ofUsers + "--request-count 10 --arrival-pattern poisson", "--arrival-pattern: does not go with --user-centric-rate", "drop one"},
+	{"users without their number", "--user-centric-rate 2 --session-turns-mean 3 --request-count 10", "benchmark.phases.profiling.users: required by type: user_centric", "--num-users"},
+	{"users of one turn", "--user-centric-rate 2 --num-users 4 --request-count 10", "--user-centric-rate: user_centric needs conversations of two turns or more", "--conversation-turn-mean 2"},
+	{"users without an end", strings.TrimSpace(ofUsers), "benchmark.phases.profiling: nothing says when the phase ends", "add requests, duration or sessions"},
+	{"a number of users alone", "--num-users 4 --request-count 10", "--num-users: needs type: user_centric", "--user-centric-rate"},
+	{"fewer sessions than users", ofUsers + "--num-sessions 3", "--num-sessions: must be at least users", "every user holds one conversation"},
+	{"fewer requests than users", ofUsers + "--request-count 3", "--request-count: must be at least users", "every user sends one request"},
+	{"a rate and a burst", "--request-rate 3 --arrival-pattern concurrency_burst", "--arrival-pattern: concurrency_burst does not go with --request-rate", "constant, poisson or gamma"},
+	{"the same by its older name", "--request-rate 3 --request-rate-mode concurrency_burst", "--request-rate-mode: concurrency_burst does not go with --request-rate", "constant, poisson or gamma"},
+	{"smoothness of poisson", "--request-rate 3 --arrival-pattern poisson --arrival-smoothness 2", "--arrival-smoothness: needs type: gamma", "gamma"},
+	{"smoothness of constant", "--request-rate 3 --arrival-pattern constant --arrival-smoothness 2", "--arrival-smoothness: needs type: gamma", "gamma"},
+	{"smoothness of a burst", "--concurrency 2 --arrival-smoothness 2", "--arrival-smoothness: needs type: gamma", "gamma"},
+	{"grace without duration", "--benchmark-grace-period 3", "--benchmark-grace-period: needs duration", "add one or drop"},
+	{"grace of a warmup that has no end", "--warmup-grace-period 3", "--warmup-grace-period: needs duration", "add one or drop"},
+	{"prefill limit of whole answers", "--prefill-concurrency 2 --concurrency 4", "--prefill-concurrency: needs a streaming endpoint", "--streaming"},
+	{"prefill limit above concurrency", "--streaming --prefill-concurrency 8 --concurrency 4", "--prefill-concurrency: must not be above concurrency", ""},
+	{"prefill limit of a warmup above its concurrency", "--streaming --warmup-request-count 4 --warmup-prefill-concurrency 8 --concurrency 4", "--warmup-prefill-concurrency: must not be above concurrency", ""},
+	{"requests and sessions", "--request-count 10 --num-sessions 10", "--num-sessions: does not go with --request-count", "keep one"},
+	{"requests and sessions of a warmup", "--warmup-request-count 10 --num-warmup-sessions 10", "--num-warmup-sessions: does not go with --warmup-request-count", "keep one"},
+	{"more slots than sessions", "--concurrency 20 --num-sessions 10", "--concurrency: is above --num-sessions", "lower the concurrency"},
+	{"more slots than requests", "--concurrency 20 --request-count 10", "--concurrency: is above --request-count: 10 of 20 slots", "lower the concurrency"},
+	{"more slots than requests in one cell", "--concurrency 2,20 --request-count 10", "--concurrency: is above --request-count", "lower the concurrency"},
+	{"delay of no cancellation", "--request-cancellation-delay 3", "--request-cancellation-delay:", "add rate"},
+	{"a schedule without a file", "--fixed-schedule", "--fixed-schedule: fixed_schedule needs a data set with timestamps", "--input-file"},
+	{"a start without a schedule", "--fixed-schedule-start-offset 10 --input-file plain.jsonl", "--fixed-schedule-start-offset: needs type: fixed_schedule (--fixed-schedule)", ""},
+	{"an end without a schedule", "--fixed-schedule-end-offset 10 --input-file plain.jsonl", "--fixed-schedule-end-offset: needs type: fixed_schedule (--fixed-schedule)", ""},
+	{"an auto offset without a schedule", "--fixed-schedule-auto-offset --input-file plain.jsonl", "--fixed-schedule-auto-offset: needs type: fixed_schedule (--fixed-schedule)", ""},
+	{"two starts", ofTrace + "--fixed-schedule-auto-offset --fixed-schedule-start-offset 10", "--fixed-schedule-start-offset: does not go with --fixed-schedule-auto-offset", "keep one"},
+	{"a start after the end", ofTrace + "--fixed-schedule-start-offset 20 --fixed-schedule-end-offset 10", "--fixed-schedule-start-offset: must not be above end_offset", ""},
+	{"a schedule in another order", ofTrace + "--dataset-sampling-strategy random", "--dataset-sampling-strategy: does not go with a fixed schedule", "drop it"},
+	{"a schedule and a rate", ofTrace + "--request-rate 3", "--request-rate: does not go with type: fixed_schedule", "--no-fixed-schedule"},
+	{"a schedule whose rate is ramped", ofTrace + "--request-rate-ramp-duration 3", "--request-rate-ramp-duration: does not go with type: fixed_schedule", "drop it"},
+	{"a schedule that is swept", ofTrace + "--request-rate 1,2", "--request-rate: a list does not go with a fixed schedule", "--no-fixed-schedule"},
+	{"a ramp of no rate", "--concurrency 3 --request-rate-ramp-duration 3", "--request-rate-ramp-duration: needs a rate", "poisson, gamma or constant"},
+	{"two kinds of prefix", "--num-prefix-prompts 2 --prefix-prompt-length 5 --shared-system-prompt-length 9", "cannot be combined with shared_system_length", "keep one kind"},
+	{"prefixes and contexts", "--num-prefix-prompts 2 --prefix-prompt-length 5 --user-context-prompt-length 9 --num-dataset-entries 5", "cannot be combined with user_context_length", "keep one kind"},
+	{"contexts of nobody", "--user-context-prompt-length 9", "--user-context-prompt-length: needs to know how many contexts there are", "--num-dataset-entries"},
+	{"a public set of a format", "--public-dataset sharegpt --custom-dataset-type single_turn --input-file plain.jsonl", "--public-dataset: goes with type: public only", "type: public"},
+	{"a format of no file", "--custom-dataset-type single_turn", "--custom-dataset-type: goes with type: file only", "--input-file"},
+	{"synthesis of no trace", "--input-file plain.jsonl --custom-dataset-type single_turn --synthesis-speedup-ratio 2", "--synthesis-speedup-ratio:", "leave it out"},
+	{"rankings elsewhere", "--rankings-passages-mean 3", "--rankings-passages-mean:", "leave it out"},
+	{"a limit on no metric", "--goodput foo:3", "--goodput: no metric is called foo", ""},
+	{"a limit on what is not streamed", "--goodput time_to_first_token:3", "--goodput: time_to_first_token needs a streaming endpoint", "--streaming"},
+	{"a gate on no metric", "--gate foo.p99<3", `--gate: "foo.p99<3": unknown metric foo`, ""},
+	{"a gate on what is not streamed", "--gate inter_token_latency.p99<3", `--gate: "inter_token_latency.p99<3": inter_token_latency needs a streaming endpoint`, "--streaming"},
+	{"shares that make no whole", "--seq-dist 10,20:50;30,40:20", "--seq-dist: the shares make 70 percent, not 100", ""},
+	{"a width without a height", "--video-width 10", "--video-width: needs height", "give both or neither"},
+	{"telemetry and none", "--no-gpu-telemetry --gpu-telemetry http://localhost:9400/metrics", "--gpu-telemetry: cannot be combined with --no-gpu-telemetry", "keep one"},
+	{"metrics of servers and none", "--no-server-metrics --server-metrics http://localhost:9400/metrics", "--server-metrics: cannot be combined with --no-server-metrics", "keep one"},
+	{"no requests", "--request-count 0", "--request-count: must be at least 1, got 0", ""},
+	{"no slots", "--concurrency 0", "--concurrency: must be at least 1, got 0", ""},
+	{"fewer than none", "--concurrency -1", "--concurrency: must be at least 1, got -1", ""},
+	{"a rate that is none", "--request-rate nan", "--request-rate:", ""},
+	{"an endless rate", "--request-rate inf", "--request-rate:", ""},
+	{"a rate of nothing", "--request-rate 0", "--request-rate: must be above 0, got 0", ""},
+}
+
+// Every combination of settings that says two loads, or one that cannot be
+// driven, is refused before anything is sent: exit code 2, one line that begins
+// with what was typed, and the way out.
+func TestRefusals(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"trace.jsonl": `{"text": "a", "timestamp": 1000}` + "\n" + `{"text": "b", "timestamp": 1250}` + "\n",
+		"plain.jsonl": `{"text": "a"}` + "\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range refusals {
+		t.Run(c.name, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			words := append(strings.Fields("profile -m demo -u mock: --tokenizer builtin --artifact-dir out"), strings.Fields(c.args)...)
+			code := run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
+			first, rest, _ := strings.Cut(errs.String(), "\n")
+			if code != exitUsage || out.Len() > 0 || !strings.Contains(first, c.said) {
+				t.Fatalf("%s\nexit code %d, said %q\nwant %d, %q", c.args, code, first, exitUsage, c.said)
+			}
+			if c.hint != "" && (!strings.Contains(rest, "hint: ") || !strings.Contains(rest, c.hint)) {
+				t.Errorf("%s\nhint %q, want in it %q", c.args, rest, c.hint)
+			}
+		})
+	}
+	if left, err := filepath.Glob("out*"); err != nil || len(left) > 0 {
+		t.Errorf("results were made: %v, %v", left, err)
+	}
+}
