@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -195,12 +196,41 @@ func takeInts[R any, T int64 | int32 | int16](c *column[R], a arrow.Array, value
 }
 
 // takeTexts copies the column's bytes once and cuts the texts out of the copy.
+// Of a text that every row has, it copies one.
 func takeTexts[R any](c *column[R], a *array.String, rows []R) {
-	all := string(a.ValueBytes())
+	b := a.ValueBytes()
+	if len(b) == 0 {
+		for j := range rows {
+			*c.text(&rows[j]) = ""
+		}
+		return
+	}
+	if one, ok := repeatedText(a, b); ok {
+		for j := range rows {
+			*c.text(&rows[j]) = one
+		}
+		return
+	}
+	all := string(b)
 	at := 0
 	for j := range rows {
 		end := at + a.ValueLen(j) // 0 for null
 		*c.text(&rows[j]) = all[at:end]
 		at = end
 	}
+}
+
+// repeatedText is the text of all rows, if it is the same: b repeats itself
+// after its length.
+func repeatedText(a *array.String, b []byte) (string, bool) {
+	n := a.ValueLen(0)
+	if n*a.Len() != len(b) || !bytes.Equal(b[n:], b[:len(b)-n]) {
+		return "", false
+	}
+	for j := range a.Len() {
+		if a.ValueLen(j) != n {
+			return "", false
+		}
+	}
+	return string(b[:n]), true
 }

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -99,11 +98,7 @@ type repeated struct {
 	gen, n int
 }
 
-// newCodec is what pages are packed with. Its encoders hold 16 MB each, so the
-// tables of one experiment share it.
-func newCodec() *zstd.Codec { return &zstd.Codec{Level: zstd.SpeedDefault} }
-
-func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]string, codec *zstd.Codec) *parquetOutput {
+func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]string, codec *codec) *parquetOutput {
 	opts := []parquet.WriterOption{
 		parquetSchema(name, fs),
 		parquet.Compression(codec),

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/parquet-go/parquet-go/compress/zstd"
-
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -73,7 +71,7 @@ type tableSet struct {
 	dir   string
 	in    *TablesInput
 	id    *identity
-	codec *zstd.Codec
+	codec *codec
 	open  map[string][]*artifact // by table, until they are committed
 	files []FileInfo
 }
@@ -103,7 +101,7 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 	return outs, nil
 }
 
-func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *zstd.Codec) (output, error) {
+func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {
 	switch format {
 	case "parquet":
 		return newParquetOutput(a, name, fs, meta, codec), nil
