@@ -11,8 +11,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/internal/stats"
 )
 
 // bencher is what scenarios share: a server, and this program to run clients from.
@@ -81,14 +84,42 @@ func (b *bencher) run(client string, j job) (*outcome, error) {
 	return &o, json.Unmarshal(out, &o)
 }
 
-// three runs the clients one after the other.
-func (b *bencher) three(first string, j job) (o [3]*outcome, err error) {
-	for i, client := range []string{first, "net/http", "raw"} {
-		if o[i], err = b.run(client, j); err != nil {
-			return o, err
+// outcomes are those of each client, one a round.
+type outcomes [3][]*outcome
+
+// three runs the clients one after the other, rounds times: what disturbs the
+// machine for a while disturbs neighbours, and not all rounds of one client.
+func (b *bencher) three(first string, j job, rounds int) (o outcomes, err error) {
+	for range b.rounds(rounds) {
+		for i, client := range []string{first, "net/http", "raw"} {
+			one, err := b.run(client, j)
+			if err != nil {
+				return o, err
+			}
+			o[i] = append(o[i], one)
 		}
 	}
 	return o, nil
+}
+
+// alone runs one client rounds times.
+func (b *bencher) alone(client string, j job, rounds int) (o []*outcome, err error) {
+	for range b.rounds(rounds) {
+		one, err := b.run(client, j)
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, one)
+	}
+	return o, nil
+}
+
+// rounds is how often something is measured; a quick look is one.
+func (b *bencher) rounds(n int) int {
+	if b.quick {
+		return 1
+	}
+	return n
 }
 
 // seconds is how long a measurement takes: long, or a quick look.
@@ -152,16 +183,42 @@ func figure(f float64, unit string) string {
 	return strings.TrimSpace(fmt.Sprintf(format, f, unit))
 }
 
-// rowOf takes one figure of each outcome.
-func rowOf(what, unit, aim string, o [3]*outcome, get func(*outcome) float64) row {
+// choice says which round's figure is shown.
+type choice struct {
+	name string
+	of   func(sorted []float64) float64
+}
+
+// The median is for what varies both ways. The best is for tails: a hiccup of
+// the machine makes them worse, and nothing makes them better.
+var (
+	median = choice{"median", func(v []float64) float64 { return stats.Quantile(v, 0.5) }}
+	best   = choice{"best", func(v []float64) float64 { return v[0] }}
+	fewest = choice{"fewest", func(v []float64) float64 { return v[0] }}
+)
+
+// rowOf takes one figure of each client's outcomes.
+func rowOf(what, unit, aim string, o outcomes, c choice, get func(*outcome) float64) row {
 	r := row{what: what, unit: unit, aim: aim}
+	if n := len(o[0]); n > 1 {
+		r.what += fmt.Sprintf(", %s of %d", c.name, n)
+	}
 	for i := range o {
 		r.figures[i] = absent
-		if o[i] != nil {
-			r.figures[i] = get(o[i])
+		if len(o[i]) > 0 {
+			r.figures[i] = c.of(figures(o[i], get))
 		}
 	}
 	return r
+}
+
+func figures(o []*outcome, get func(*outcome) float64) []float64 {
+	var v []float64
+	for _, one := range o {
+		v = append(v, get(one))
+	}
+	slices.Sort(v)
+	return v
 }
 
 func loadAverage() string {
