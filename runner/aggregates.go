@@ -47,8 +47,33 @@ func (r *runner) writeAggregates() error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	if d := r.plan.Design; d != nil {
+		if _, err := sinks.WriteDesign(dir, samplingDesign(r.plan)); err != nil {
+			return err
+		}
+	}
 	_, err := sinks.WriteSweep(dir, r.sweepSummary())
 	return err
+}
+
+// samplingDesign is how the cells of p were drawn.
+func samplingDesign(p *sweep.Plan) *sinks.Design {
+	d := &sinks.Design{Type: p.Type, Samples: p.Design.Samples, Seed: p.BaseSeed, Scramble: p.Design.Scramble, Spread: p.Design.Spread}
+	if p.Design.Seed != nil {
+		d.Seed = *p.Design.Seed
+	}
+	for _, x := range p.Design.Dimensions {
+		path := strings.TrimPrefix(x.Path, "benchmark.")
+		d.Dimensions = append(d.Dimensions, sinks.DesignDimension{Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log, Int: x.Int, Choices: x.Choices})
+	}
+	for _, c := range p.Cells {
+		row := make([]any, len(d.Dimensions))
+		for i, x := range d.Dimensions {
+			row[i] = c.Values[x.Path]
+		}
+		d.Points = append(d.Points, row)
+	}
+	return d
 }
 
 // aggregate is what the trials of c say together.

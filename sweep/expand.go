@@ -25,7 +25,7 @@ func Expand(doc Document) (*Plan, error) {
 	p := &Plan{
 		Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
 		Order: orElse(s.IterationOrder, "repeated"), CellOrder: orElse(s.Order, "alphabetical"),
-		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e,
+		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design,
 	}
 	if len(axes) > 0 && s.Type == "" {
 		p.Type = "grid"

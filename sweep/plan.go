@@ -33,8 +33,9 @@ type Plan struct {
 	Axes            []schema.Axis
 	Cells           []*Cell
 	Trials          int
-	Runs            []Run // execution order
-	Dropped         int   // points that "where" left out
+	Runs            []Run          // execution order
+	Dropped         int            // points that "where" left out
+	Design          *schema.Design // what the cells of a sampled sweep were drawn from, nil for the others
 	MultiRun        schema.MultiRun
 	Order           string  // of trials: repeated, independent
 	CellOrder       string  // within a trial: alphabetical, as_written, shuffled, interleaved

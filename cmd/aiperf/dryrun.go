@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 
 // expandedDoc is the resolved document of an experiment in AIPerf's shape.
 type expandedDoc struct {
+	kind       string         // as an experiment says it
 	SweepType  string         `json:"sweep_type"`
 	Variations []variationDoc `json:"variations"`
 	Plan       planDoc        `json:"plan"`
@@ -52,7 +54,7 @@ func (a *app) dryRun(doc *schema.Document, plan *sweep.Plan, asJSON bool) error 
 // expanded is the document of a plan; only limits it to one variation, full
 // adds the bodies.
 func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
-	d := expandedDoc{SweepType: plan.Type, Variations: []variationDoc{}, Plan: planDoc{
+	d := expandedDoc{kind: plan.Type, SweepType: sweepKind(plan.Type), Variations: []variationDoc{}, Plan: planDoc{
 		Trials: plan.Trials, CooldownSeconds: plan.MultiRun.CooldownSeconds, ConfidenceLevel: plan.MultiRun.ConfidenceLevel,
 		RandomSeed: plan.Experiment.RandomSeed, SetConsistentSeed: plan.MultiRun.SetConsistentSeed,
 		DisableWarmupAfterFirst: plan.MultiRun.DisableWarmupAfterFirst, NoSweepTable: plan.Experiment.NoSweepTable,
@@ -74,6 +76,14 @@ func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
 	return d
 }
 
+// sweepKinds are AIPerf's names in the document for kinds of sweeps.
+var sweepKinds = map[string]string{
+	"grid": "GridSweep", "zip": "ZipSweep", "scenarios": "ScenarioSweep", "sobol": "SobolSweep", "latin_hypercube": "LatinHypercubeSweep",
+	"adaptive_search": "AdaptiveSearchSweep",
+}
+
+func sweepKind(kind string) string { return cmp.Or(sweepKinds[kind], kind) }
+
 // openEnded are the spans that may have no end.
 var openEnded = regexp.MustCompile(`("(?:duration|grace_period|timeout)": ?)"inf"`)
 
@@ -85,7 +95,7 @@ func withInfinity(doc json.RawMessage) json.RawMessage {
 
 // printVariations is the document for a person.
 func (a *app) printVariations(d expandedDoc) error {
-	fmt.Fprintf(a.Out, "%s: %s\n", d.SweepType, count(len(d.Variations), "variation"))
+	fmt.Fprintf(a.Out, "%s: %s\n", d.kind, count(len(d.Variations), "variation"))
 	for _, v := range d.Variations {
 		fmt.Fprintf(a.Out, "%4d  %-30s  %s\n", v.Index, v.DirName, v.Label)
 		if v.Benchmark == nil {

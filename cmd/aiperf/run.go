@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,7 +92,11 @@ func (a *app) measure(command, file string, p *parsed) error {
 	if err != nil {
 		return err
 	}
-	show := newProgress(a.Err, plan)
+	screen := a.Err
+	if asked(doc, "benchmark.runtime.ui") == "none" {
+		screen = io.Discard
+	}
+	show := newProgress(screen, plan)
 	opt.Live, opt.Notify = show.live, show.step
 	defer context.AfterFunc(a.issue, show.draining)()
 	result, err := runner.Run(a.issue, a.hard, plan, opt)
@@ -103,6 +108,24 @@ func (a *app) measure(command, file string, p *parsed) error {
 		return err
 	}
 	return exitCode(result)
+}
+
+// asked is the word that the experiment says at path, "" when nobody said one:
+// profile is silent about its screen, as AIPerf's is, and shows progress.
+func asked(doc *schema.Document, path string) string {
+	s := doc.Said()
+	for part := range strings.SplitSeq(path, ".") {
+		i := slices.IndexFunc(s.Fields, func(f schema.Said) bool { return f.Name == part })
+		if i < 0 {
+			return ""
+		}
+		s = s.Fields[i]
+	}
+	word, _ := s.Value.(string)
+	if s.Origin.Source == "default" {
+		return ""
+	}
+	return strings.ToLower(word)
 }
 
 // options says where results go and what is kept of the command line.
