@@ -26,6 +26,8 @@ type event struct {
 	SHA256  string    `json:"sha256,omitempty"` // of stream.arrow followed by run.json
 	Error   string    `json:"error,omitempty"`
 	Version string    `json:"version,omitempty"`
+
+	Sources map[string]string `json:"sources,omitempty"` // of begin: SHA-256 of the files that hold the requests
 }
 
 // journal appends events to DIR/journal.jsonl.

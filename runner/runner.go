@@ -100,6 +100,10 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 			err = closing
 		}
 	}()
+	held := sources(plan, opt.SourceName)
+	if err := dir.checkSources(held); err != nil {
+		return nil, err
+	}
 	if dir.finished != nil {
 		r.result.Finished = dir.finished
 		return r.result, nil
@@ -107,7 +111,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if r.log, err = openLog(dir.path); err != nil {
 		return nil, err
 	}
-	if err := r.begin(); err != nil {
+	if err := r.begin(held); err != nil {
 		return nil, err
 	}
 	if err := r.all(issue, hard); err != nil {
@@ -121,12 +125,12 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 }
 
 // begin writes down what is about to be done.
-func (r *runner) begin() error {
+func (r *runner) begin(held map[string]string) error {
 	if err := r.writeInputs(); err != nil {
 		return err
 	}
 	r.log.say("INFO", "aiperf %s: plan %s of %d runs: %s", r.opt.Version, r.plan.Hash, len(r.plan.Runs), r.opt.CommandLine)
-	return r.dir.journal.add(event{Event: "begin", Plan: r.plan.Hash, Version: r.opt.Version})
+	return r.dir.journal.add(event{Event: "begin", Plan: r.plan.Hash, Version: r.opt.Version, Sources: held})
 }
 
 // all goes through the plan's runs in order.
