@@ -38,6 +38,8 @@ func failedHint(ctx context.Context, e sinks.ErrorCount, at schema.Endpoint) str
 		return "is the model's name right (-m), and the endpoint type (--endpoint-type)?"
 	case strings.HasSuffix(e.Kind, " 401") || strings.HasSuffix(e.Kind, " 403"):
 		return "the server wants a key: --api-key"
+	case strings.Contains(e.Kind, " 30"):
+		return "the server points to another address; requests are not sent there: give that one with --url"
 	}
 	return "error_message in the requests table has all of them"
 }

@@ -193,12 +193,15 @@ func cmdFits(ts *testscript.TestScript, neg bool, args []string) {
 // URL: serve NAME html|wrong-model. It ends with the script.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: serve NAME html|wrong-model")
+		ts.Fatalf("usage: serve NAME html|moved|wrong-model")
 	}
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<!doctype html><title>Welcome to nginx!</title>")
+		},
+		"moved": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere.example"+r.URL.Path, http.StatusPermanentRedirect)
 		},
 		"wrong-model": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
