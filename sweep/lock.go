@@ -143,6 +143,8 @@ func (d *differences) cells(a, b Lock) {
 		byID[c.ID], byLabel[c.Label] = c, c
 	}
 	matched := map[string]bool{}
+	where := map[string][]string{} // change of a setting → cells that have it
+	var order []string
 	for _, was := range a.Cells {
 		now, same := byID[was.ID]
 		if !same {
@@ -150,11 +152,26 @@ func (d *differences) cells(a, b Lock) {
 				d.add("cell %s: no longer in the plan", was.Label)
 				continue
 			}
-			d.leaves("cell "+was.Label+": ", was.Benchmark, now.Benchmark)
+			for _, change := range leafChanges(was.Benchmark, now.Benchmark) {
+				if where[change] == nil {
+					order = append(order, change)
+				}
+				where[change] = append(where[change], was.Label)
+			}
 		}
 		matched[now.ID] = true
 		if a.Seeded && b.Seeded && was.Seed-a.BaseSeed != now.Seed-b.BaseSeed {
 			d.add("cell %s: seed: %d → %d", was.Label, was.Seed, now.Seed)
+		}
+	}
+	for _, change := range order {
+		switch cells := where[change]; {
+		case len(cells) == 1:
+			d.add("cell %s: %s", cells[0], change)
+		case len(cells) == len(a.Cells):
+			d.add("all cells: %s", change)
+		default:
+			d.add("%d cells, first %s: %s", len(cells), cells[0], change)
 		}
 	}
 	for _, c := range b.Cells {
@@ -164,29 +181,25 @@ func (d *differences) cells(a, b Lock) {
 	}
 }
 
-// leaves compares two bodies setting by setting, as far as they decide about
-// identity.
-func (d *differences) leaves(prefix string, a, b []byte) {
+// leafChanges compares two bodies setting by setting, as far as they decide
+// about identity.
+func leafChanges(a, b []byte) (out []string) {
 	was, now := flatten(a), flatten(b)
-	names := map[string]bool{}
-	for k := range was {
-		names[k] = true
-	}
-	for k := range now {
-		names[k] = true
-	}
+	names := maps.Clone(was)
+	maps.Copy(names, now)
 	for _, k := range slices.Sorted(maps.Keys(names)) {
 		x, inA := was[k]
 		y, inB := now[k]
 		switch {
 		case !inA:
-			d.add("%s%s: %s is new", prefix, k, y)
+			out = append(out, fmt.Sprintf("%s: %s is new", k, y))
 		case !inB:
-			d.add("%s%s: %s is gone", prefix, k, x)
+			out = append(out, fmt.Sprintf("%s: %s is gone", k, x))
 		case x != y:
-			d.add("%s%s: %s → %s", prefix, k, x, y)
+			out = append(out, fmt.Sprintf("%s: %s → %s", k, x, y))
 		}
 	}
+	return out
 }
 
 func flatten(body []byte) map[string]string {

@@ -231,6 +231,11 @@ func TestDiff(t *testing.T) {
 			"cell phases.profiling.concurrency=2: benchmark.phases.profiling.requests: 52 is new",
 			"cell phases.profiling.concurrency=4: benchmark.phases.profiling.requests: 54 is new",
 		}},
+		"a setting of all": {func(d *document) { derive(d, requests, "50") }, []string{"all cells: benchmark.phases.profiling.requests: 50 is new"}},
+		"a setting of some": {func(d *document) { derive(d, requests, "concurrency < 3 ? 50 : 60") }, []string{
+			"2 cells, first phases.profiling.concurrency=1: benchmark.phases.profiling.requests: 50 is new",
+			"cell phases.profiling.concurrency=4: benchmark.phases.profiling.requests: 60 is new",
+		}},
 		"the seed":   {func(d *document) { s := int64(9); d.envelope.RandomSeed = &s }, []string{"base seed: 42 → 9"}},
 		"the warmup": {func(d *document) { d.envelope.MultiRun.DisableWarmupAfterFirst = false }, []string{"run 4: warmup: false → true"}},
 		"the order":  {func(d *document) { d.sweep.IterationOrder = "independent" }, []string{"order of trials: repeated → independent"}},
