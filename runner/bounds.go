@@ -105,7 +105,7 @@ type Notice struct {
 func (e *Evidence) Notices() []Notice {
 	worst := map[string]Notice{}
 	for _, p := range e.Phases {
-		for _, n := range append(p.boundNotices(), p.intendedNotices()...) {
+		for _, n := range slices.Concat(p.boundNotices(), p.intendedNotices(), p.skippedNotices()) {
 			if w, ok := worst[n.ID]; !ok || n.Size > w.Size {
 				worst[n.ID] = n
 			}
