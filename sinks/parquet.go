@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"sort"
 	"unsafe"
@@ -95,7 +96,54 @@ type parquetOutput struct {
 // repeated is a column of equal values, kept between batches.
 type repeated struct {
 	values []parquet.Value
-	gen, n int
+	of     scalar // what they are
+	n      int    // how many of them there are
+}
+
+// scalar is a value of any column.
+type scalar struct {
+	int  int64 // or the bits of a float
+	text string
+}
+
+// scalar is value j.
+func (v *vector) scalar(j int) scalar {
+	switch {
+	case v.ints != nil:
+		return scalar{int: v.ints[j]}
+	case v.floats != nil:
+		return scalar{int: int64(math.Float64bits(v.floats[j]))}
+	}
+	return scalar{text: v.texts[j]}
+}
+
+// uniform tells whether n values from row from on are the same.
+func (v *vector) uniform(from, n int) bool {
+	if v.gen != 0 {
+		return true
+	}
+	switch {
+	case v.ints != nil:
+		for _, x := range v.ints[from : from+n] {
+			if x != v.ints[from] {
+				return false
+			}
+		}
+	case v.floats != nil:
+		first := math.Float64bits(v.floats[from])
+		for _, x := range v.floats[from : from+n] {
+			if math.Float64bits(x) != first {
+				return false
+			}
+		}
+	default:
+		for _, x := range v.texts[from : from+n] {
+			if x != v.texts[from] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]string, codec *codec) *parquetOutput {
@@ -148,19 +196,19 @@ func (o *parquetOutput) close() error { return o.w.Close() }
 // values are n values of column i from row from on.
 func (o *parquetOutput) values(i int, v *vector, from, n int) []parquet.Value {
 	f := &o.fs[i]
-	if v.gen == 0 {
+	if !v.uniform(from, n) {
 		toParquet(f, v, i, from, o.buf[:n])
 		return o.buf[:n]
 	}
 	s := &o.same[i]
-	if s.gen != v.gen {
-		s.gen, s.n = v.gen, 0
+	if one := v.scalar(from); s.n == 0 || s.of != one {
+		s.of, s.n = one, 0
 	}
-	if s.values == nil {
-		s.values = make([]parquet.Value, batchRows)
+	if len(s.values) < n {
+		s.values = append(s.values, make([]parquet.Value, n-len(s.values))...)
 	}
 	if s.n < n {
-		toParquet(f, v, i, 0, s.values[s.n:n]) // all rows are equal
+		toParquet(f, v, i, from, s.values[s.n:n]) // all rows are equal
 		s.n = n
 	}
 	return s.values[:n]
