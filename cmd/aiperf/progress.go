@@ -114,7 +114,12 @@ func (p *progress) region(s loadgen.Snapshot) []string {
 	second := "  " + joined("   ", []string{counts(s), waits(s)})
 	room := p.screen.width() - 1 - utf8.RuneCountInString(second)
 	second = bar(done, min(max(room, shortestBar), longestBar)) + second
-	return []string{p.spread(p.place(), p.eta(in)), second, spans(s, &p.ttft, &p.itl)}
+	third := spans(s, &p.ttft, &p.itl)
+	for n := sparks - 1; n >= 0 && utf8.RuneCountInString(third) >= p.screen.width(); n-- { // numbers before pictures
+		ttft, itl := p.ttft.latest(n), p.itl.latest(n)
+		third = spans(s, &ttft, &itl)
+	}
+	return []string{p.spread(p.place(), p.eta(in)), second, third}
 }
 
 // spread puts left and right at the ends of a line.
@@ -221,7 +226,17 @@ func spans(s loadgen.Snapshot, ttft, itl *spark) string {
 func waits(s loadgen.Snapshot) string { return prefixed("waits ", s.Waiting) }
 
 // digits is three significant digits.
-func digits(v float64) string { return fmt.Sprintf("%.3g", v) }
+func digits(v float64) string {
+	switch {
+	case v >= 99.95:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 9.995:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 0.9995:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
 
 // thousands is 3.1 k for 3,104.
 func thousands(v float64) string {
@@ -230,8 +245,6 @@ func thousands(v float64) string {
 		return fmt.Sprintf("%.3g M", v/1e6)
 	case v >= 1000:
 		return fmt.Sprintf("%.2g k", v/1e3)
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
 	}
 	return digits(v)
 }

@@ -107,7 +107,7 @@ func TestProgressRegion(t *testing.T) {
 		"what stood there before",
 		"isl-by-concurrency · cell 7/18 · trial 2/5 · isl=1024 concurrency=16                      ETA 6m30s",
 		"██████████░░░░░░░░░░░░░░░░░░░░  in flight 16/16   sent 812/1600   errors 0   lag p99 0.0812 ms",
-		"TTFT p50 41.2 p99 63 ms ▂▂▂▆▂   ITL p50 5.1 p99 6.04 ms ▄▄▄▄▄   3.1 k tok/s",
+		"TTFT p50 41.2 p99 63.0 ms ▂▂▂▆▂   ITL p50 5.10 p99 6.04 ms ▄▄▄▄▄   3.1 k tok/s",
 	}
 	if diff := cmp.Diff(want, term.lines); diff != "" {
 		t.Errorf("screen (-want +got):\n%s", diff)
@@ -115,6 +115,22 @@ func TestProgressRegion(t *testing.T) {
 	p.end()
 	if diff := cmp.Diff([]string{"what stood there before", ""}, term.lines); diff != "" {
 		t.Errorf("after the end (-want +got):\n%s", diff)
+	}
+}
+
+// In 80 columns the pictures give way, not the numbers.
+func TestProgressIn80Columns(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	term := &terminal{cols: 80}
+	p := term.progress(&now)
+	p.step(at(30, 90))
+	for range 10 {
+		p.live(snapshot())
+	}
+	want := "TTFT p50 41.2 p99 63.0 ms ▄▄▄▄▄   ITL p50 5.10 p99 6.04 ms ▄▄▄▄▄   3.1 k tok/s"
+	if got := term.lines[len(term.lines)-1]; got != want {
+		t.Errorf("third line %q (%d columns), want %q", got, len([]rune(got)), want)
 	}
 }
 
@@ -163,7 +179,7 @@ func TestProgressWithoutTerminal(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines in 25 s, want one every 10 s: %q", len(lines), lines)
 	}
-	want := "isl-by-concurrency · cell 7/18 · trial 2/5 · isl=1024 concurrency=16 · ETA 29m59s · in flight 16/16   sent 812/1600   errors 0   lag p99 0.0812 ms · TTFT p50 41.2 p99 63 ms   ITL p50 5.1 p99 6.04 ms   3.1 k tok/s"
+	want := "isl-by-concurrency · cell 7/18 · trial 2/5 · isl=1024 concurrency=16 · ETA 29m59s · in flight 16/16   sent 812/1600   errors 0   lag p99 0.0812 ms · TTFT p50 41.2 p99 63.0 ms   ITL p50 5.10 p99 6.04 ms   3.1 k tok/s"
 	if lines[0] != want {
 		t.Errorf("line %q\nwant %q", lines[0], want)
 	}
@@ -182,7 +198,7 @@ func TestProgressWords(t *testing.T) {
 	if got, want := counts(s), "warmup: in flight 0   sent 12   errors 0"; got != want {
 		t.Errorf("counts %q, want %q", got, want)
 	}
-	if got, want := spans(s, nil, nil), "latency p50 20 p99 31.2 ms   412 req/s   1.23 M tok/s"; got != want {
+	if got, want := spans(s, nil, nil), "latency p50 20.0 p99 31.2 ms   412 req/s   1.23 M tok/s"; got != want {
 		t.Errorf("spans %q, want %q", got, want)
 	}
 	if got := share(s); got != 0.25 {

@@ -118,6 +118,11 @@ func (s *spark) add(v float64) {
 	}
 }
 
+// latest is the last n of them.
+func (s *spark) latest(n int) spark {
+	return spark{s.last[max(0, len(s.last)-n):]}
+}
+
 // String draws them between 0.8 and 1.25 of their range's ends, so that noise
 // does not look like mountains.
 func (s *spark) String() string {
