@@ -15,8 +15,10 @@ import (
 func TestUniformColumns(t *testing.T) {
 	t.Parallel()
 	fs := []Field{
-		{Name: "n", Kind: Int64, Null: true, enc: delta}, {Name: "x", Kind: Float64, Null: true, enc: byteStreamSplit},
-		{Name: "s", Kind: Text, Null: true, enc: dictionary}, {Name: "yes", Kind: Bool},
+		{Name: "n", Kind: Int64, Null: true, enc: delta},
+		{Name: "x", Kind: Float64, Null: true, enc: byteStreamSplit},
+		{Name: "s", Kind: Text, Null: true, enc: dictionary},
+		{Name: "yes", Kind: Bool},
 	}
 	const size, batches = batchRows - 1, 34 // the last but one crosses the end of a row group
 	type values struct {
