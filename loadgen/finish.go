@@ -53,47 +53,53 @@ const linger = 2 * time.Millisecond
 // take accepts a request that has ended.
 func (f *finisher) take(r *request) { f.work.put(r, r.goesOn || r.x.Status != record.OK) }
 
-// run works until there is no more work.
-func (f *finisher) run() {
-	var a answer
-	for {
-		r, ok := f.work.take()
-		if !ok {
-			return
-		}
-		f.finish(r, &a)
-	}
-}
-
-func (f *finisher) finish(r *request, a *answer) {
+// finish turns r into a record. It returns false when rd was given up meanwhile:
+// then r is not its business any more.
+func (f *finisher) finish(r *request, rd *reader) bool {
+	a := &rd.answer
 	readAnswer(a, &r.x, f.render.spec)
 	rec := f.record(r, a)
 	if r.goesOn {
-		f.goOn(r, a, rec)
+		next := f.follow(r, a, rec)
+		if !rd.goesOn() {
+			return false
+		}
+		f.post(next)
 	}
 	f.count(a, rec)
-	rec.SLOSet = f.job.Judge != nil
-	if rec.SLOSet {
-		rec.SLOFailed = f.job.Judge(rec)
-	}
-	f.tally(r.phase, rec)
-	f.live.add(rec)
-	out := finished{order: r.ended, rec: rec}
+	f.judge(rec)
+	var detail any
 	if f.job.Detail != nil {
-		out.detail = f.job.Detail(rec, &r.x, Said{Text: a.text, Reasoning: a.reasoning, Tool: a.tool})
+		detail = f.job.Detail(rec, &r.x, Said{Text: a.text, Reasoning: a.reasoning, Tool: a.tool})
+	}
+	if !rd.end() {
+		return false
 	}
 	f.back.Release(&r.x)
+	f.book(r, rec, detail)
 	f.render.recycle(r)
-	f.out.put(out, false)
+	return true
 }
 
-// goOn renders the turn after r, with the answer in its history. Without an
+func (f *finisher) judge(rec *record.Record) {
+	if rec.SLOSet = f.job.Judge != nil; rec.SLOSet {
+		rec.SLOFailed = f.job.Judge(rec)
+	}
+}
+
+// book counts rec and hands it on.
+func (f *finisher) book(r *request, rec *record.Record, detail any) {
+	f.tally(r.phase, rec)
+	f.live.add(rec)
+	f.out.put(finished{order: r.ended, rec: rec, detail: detail}, false)
+}
+
+// follow renders the turn after r, with the answer in its history. Without an
 // answer the conversation is over.
-func (f *finisher) goOn(r *request, a *answer, rec *record.Record) {
+func (f *finisher) follow(r *request, a *answer, rec *record.Record) event {
 	p, pl := r.phase, r.play
 	if rec.Failed() {
-		f.post(event{kind: playOver, phase: p, play: pl, turn: r.turn + 1, at: r.end()})
-		return
+		return event{kind: playOver, phase: p, play: pl, turn: r.turn + 1, at: r.end()}
 	}
 	due := p.followUp(r)
 	turn := r.current()
@@ -104,7 +110,7 @@ func (f *finisher) goOn(r *request, a *answer, rec *record.Record) {
 	pl.history = append(pl.history,
 		endpoint.Message{Role: role, Content: strings.Join(turn.Texts, "\n")},
 		endpoint.Message{Role: "assistant", Content: a.said()})
-	f.post(event{kind: turnReady, r: f.render.render(p, pl, r.turn+1), at: due})
+	return event{kind: turnReady, r: f.render.render(p, pl, r.turn+1), at: due}
 }
 
 // record copies everything that is known without counting tokens.

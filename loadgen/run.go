@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,6 +77,7 @@ type driver struct {
 	engine   *engine
 	network  network
 	finisher *finisher
+	readers  *readers
 	phases   []*phase
 	current  atomic.Pointer[phase]
 	// supply starts rendering the requests of a phase; ready is closed when it
@@ -113,7 +113,7 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 		f.urls = []string{""}
 	}
 	e.read = f.take
-	d := &driver{job: job, engine: e, network: n, finisher: f}
+	d := &driver{job: job, engine: e, network: n, finisher: f, readers: newReaders(f, job.Clock.Now, &e.aborted)}
 	d.supply = d.lookAhead
 	for i := range job.Phases {
 		p, err := newPhase(d, &job.Phases[i])
@@ -335,10 +335,10 @@ func (d *driver) dials(p *phase) int {
 func (d *driver) run(issue, run context.Context) (Result, error) {
 	defer context.AfterFunc(issue, d.interrupt)()
 	defer context.AfterFunc(run, d.abort)()
-	var workers, collector, live sync.WaitGroup
-	for range max(1, runtime.GOMAXPROCS(0)/2) {
-		workers.Go(d.finisher.run)
-	}
+	var watch, collector, live sync.WaitGroup
+	stopWatch := make(chan struct{})
+	d.readers.open(readersAtOnce())
+	watch.Go(func() { d.readers.watch(stopWatch) })
 	collector.Go(func() { collect(d.finisher.out, d.job.emit) })
 	stopLive := make(chan struct{})
 	if d.job.Live != nil {
@@ -349,7 +349,9 @@ func (d *driver) run(issue, run context.Context) (Result, error) {
 	defer context.AfterFunc(run, cancel)()
 	begun, err := d.play(ctx)
 	d.finisher.work.close()
-	workers.Wait()
+	d.readers.wait()
+	close(stopWatch)
+	watch.Wait()
 	d.finisher.out.close()
 	collector.Wait()
 	close(stopLive)
@@ -404,6 +406,9 @@ func (d *driver) result(begun []*phase) Result {
 	for _, p := range begun {
 		r := p.result
 		r.OK, r.Failed, r.CancelledCount = p.tally.ok.Load(), p.tally.failed.Load(), p.tally.cancelled.Load()
+		if note := d.readers.note(p); note != "" {
+			r.Notes = append(r.Notes, note)
+		}
 		res.Phases = append(res.Phases, r)
 		if p.failing.Load() {
 			res.Cancelled = fmt.Sprintf("phase %s: %d of %d requests failed, more than failed_request_threshold allows",

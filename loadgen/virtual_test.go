@@ -194,8 +194,8 @@ func (w *world) play(t *testing.T, job Job) outcome {
 	if err != nil {
 		t.Fatalf("newDriver: %v", err)
 	}
-	var a answer
-	d.engine.read = func(r *request) { d.finisher.finish(r, &a) }
+	var rd reader
+	d.engine.read = func(r *request) { d.finisher.finish(r, &rd) }
 	ready := make(chan struct{})
 	close(ready)
 	w.driver = d
