@@ -50,10 +50,12 @@ func recordFormat(path string, info os.FileInfo) string {
 		return ""
 	case has("turns"):
 		return "multi_turn"
-	case has("hash_ids", "input_length", "timestamp"):
+	case has("hash_ids", "input_length"):
 		return "mooncake_trace"
 	case has("text", "texts", "image", "images", "audio", "audios", "prompt"):
-		return "single_turn"
+		return "single_turn" // with a timestamp too: a schedule of one's own
+	case has("timestamp"):
+		return "mooncake_trace"
 	}
 	return ""
 }
