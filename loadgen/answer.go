@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -40,7 +41,11 @@ func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 		case ev.Error:
 			a.fail("server_error", string(data))
 		case err != nil:
-			a.fail(unreadableKind(data), err.Error())
+			text := err.Error()
+			if x.Streamed {
+				text = fmt.Sprintf("event %d of the stream: %s", i+1, text)
+			}
+			a.fail(unreadableKind(data), text)
 		}
 		if err == nil {
 			a.add(ev, &c, len(data))

@@ -53,7 +53,7 @@ func answerCases() []answerCase {
 		last("short body", record.Truncated, "truncated", "", fs.Head("200 OK", "application/json", "Content-Length: 99")+"{}"),
 		each("stream without an end mark", record.Truncated, "no_end", "", fs.Stream(content("Hello"))),
 		each("nothing but [DONE]", record.ParseError, "no_content", "", fs.Stream("[DONE]")),
-		each("malformed chunk", record.ParseError, "bad_json", "", fs.Stream(content("a"), `{"choices":[{"del`, finish, "[DONE]")),
+		each("malformed chunk", record.ParseError, "bad_json", "event 2 of the stream: ", fs.Stream(content("a"), `{"choices":[{"del`, finish, "[DONE]")),
 		each("error event", record.ParseError, "server_error", "gone", fs.StreamHead()+fs.Event(content("a"))+fs.Chunk("event: error\ndata: {\"detail\":\"gone\"}\n\n")+fs.LastChunk),
 		each("error in a stream", record.ParseError, "server_error", "out of memory", fs.Stream(content("a"), `{"error":{"message":"out of memory, `+secret+`"}}`, "[DONE]")),
 		each("page instead of an answer", record.ParseError, "html", "Sign in", fs.Answer("200 OK", "text/html", "<!DOCTYPE html><p>Sign in</p>")),
