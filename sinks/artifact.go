@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"path/filepath"
+	"sync"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 )
@@ -38,8 +39,27 @@ func createArtifact(dir, name string) (*artifact, error) {
 		return nil, err
 	}
 	a := &artifact{dir: dir, name: name, f: f, sum: sha256.New()}
-	a.buf = bufio.NewWriterSize(io.MultiWriter(f, a.sum), 256<<10)
+	a.buf = bufio.NewWriterSize(both{f, a.sum}, 256<<10)
 	return a, nil
+}
+
+// both writes to a file and, meanwhile, adds to its digest.
+type both struct {
+	file io.Writer
+	sum  hash.Hash
+}
+
+func (w both) Write(b []byte) (int, error) {
+	const worth = 64 << 10 // bytes; hashing fewer takes no longer than handing them over
+	if len(b) < worth {
+		w.sum.Write(b) //nolint:errcheck // a hash takes everything
+		return w.file.Write(b)
+	}
+	var hashed sync.WaitGroup
+	hashed.Go(func() { w.sum.Write(b) }) //nolint:errcheck // a hash takes everything
+	n, err := w.file.Write(b)
+	hashed.Wait()
+	return n, err
 }
 
 func (a *artifact) Write(b []byte) (int, error) {
