@@ -263,6 +263,26 @@ func TestSeriesFollowsItsRate(t *testing.T) {
 	}
 }
 
+// A silence takes no work, however long it is and however high the rate around
+// it: nothing would come of 10¹¹ candidates.
+func TestSeriesAfterASilence(t *testing.T) {
+	t.Parallel()
+	p := schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{
+		{TimeS: 10, QPS: 0}, {TimeS: 1e5, QPS: 0}, {TimeS: 1e5 + 1, QPS: 1e6}, {TimeS: 1e5 + 2, QPS: 0},
+	}}
+	got := Schedule(p, 1, 2_000_000)
+	// 500,000 while it climbs, as many while it falls; four standard deviations are 4,000.
+	if len(got) < 996_000 || len(got) > 1_004_000 {
+		t.Fatalf("%d arrivals, want about 1,000,000", len(got))
+	}
+	if first, last := got[0].Seconds(), got[len(got)-1].Seconds(); first < 1e5 || last > 1e5+2 {
+		t.Errorf("from %v to %v s, want within 100,000 and 100,002", first, last)
+	}
+	if early := Schedule(schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 10, QPS: 500}, {TimeS: 11, QPS: 0}}}, 1, 10_000); len(early) < 4950 || len(early) > 5550 {
+		t.Errorf("%d arrivals, want about 5,250: 500/s before the first point", len(early))
+	}
+}
+
 func TestScheduleIsAFunctionOfSeedAndPhase(t *testing.T) {
 	t.Parallel()
 	p := schema.Phase{Name: "p", Type: "gamma", Rate: 10, Smoothness: 0.5}

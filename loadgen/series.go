@@ -10,18 +10,19 @@ import (
 
 // series is a Poisson process whose rate is piecewise linear in time. Before
 // the first knot the rate is that knot's, after the last one the last one's.
-// Thinning (Lewis and Shedler 1979): candidates come at the largest rate and
-// each stays with probability r(t)/largest.
+// Thinning (Lewis and Shedler 1979), piece by piece: candidates come at the
+// piece's largest rate and each stays with probability r(t)/largest. What is
+// left of a gap at the end of a piece is drawn anew there: a Poisson process has
+// no memory. So the work is in proportion to the arrivals, also after a silence.
 type series struct {
-	knots   []schema.RatePoint
-	largest float64
-	rng     *rand.Rand
-	t       float64 // s
-	i       int     // knots passed
+	knots []schema.RatePoint
+	rng   *rand.Rand
+	t     float64 // s
+	i     int     // knots passed
 }
 
 func newSeries(knots []schema.RatePoint, rng *rand.Rand) (Arrivals, error) {
-	s := &series{knots: knots, rng: rng}
+	largest := 0.0
 	for i, k := range knots {
 		switch {
 		case !(k.QPS >= 0) || math.IsInf(k.QPS, 1):
@@ -29,40 +30,53 @@ func newSeries(knots []schema.RatePoint, rng *rand.Rand) (Arrivals, error) {
 		case i > 0 && !(k.TimeS > knots[i-1].TimeS):
 			return nil, fieldError("rate_series", "time_s %v does not come after %v", k.TimeS, knots[i-1].TimeS)
 		}
-		s.largest = max(s.largest, k.QPS)
+		largest = max(largest, k.QPS)
 	}
-	if s.largest == 0 {
+	if largest == 0 {
 		return nil, fieldError("rate_series", "every qps is 0")
 	}
-	return s, nil
+	return &series{knots: knots, rng: rng}, nil
 }
 
 func (s *series) Next() (time.Duration, bool) {
 	for {
-		s.t += s.rng.ExpFloat64() / s.largest
-		r := s.rate()
-		if r == 0 && s.i == len(s.knots) {
+		from, to := s.piece()
+		largest := max(from.QPS, to.QPS)
+		switch at := s.t + s.rng.ExpFloat64()/largest; {
+		case largest == 0 && math.IsInf(to.TimeS, 1):
 			return 0, false // it ends at rate 0: nothing will ever come
-		}
-		if s.rng.Float64()*s.largest < r {
-			return seconds(s.t), true
+		case !(at < to.TimeS):
+			s.t = to.TimeS
+		default:
+			s.t = at
+			if r := rateBetween(from, to, at); s.rng.Float64()*largest < r {
+				return seconds(at), true
+			}
 		}
 	}
 }
 
-// rate is r(t), requests per second.
-func (s *series) rate() float64 {
+// piece is the stretch of the series in which t lies.
+func (s *series) piece() (from, to schema.RatePoint) {
 	for s.i < len(s.knots) && s.knots[s.i].TimeS <= s.t {
 		s.i++
 	}
 	switch s.i {
 	case 0:
-		return s.knots[0].QPS
+		return schema.RatePoint{QPS: s.knots[0].QPS}, s.knots[0]
 	case len(s.knots):
-		return s.knots[s.i-1].QPS
+		last := s.knots[s.i-1]
+		return last, schema.RatePoint{TimeS: math.Inf(1), QPS: last.QPS}
 	}
-	a, b := s.knots[s.i-1], s.knots[s.i]
-	return a.QPS + (b.QPS-a.QPS)*(s.t-a.TimeS)/(b.TimeS-a.TimeS)
+	return s.knots[s.i-1], s.knots[s.i]
+}
+
+// rateBetween is r(t), requests per second, on the line between two points.
+func rateBetween(a, b schema.RatePoint, t float64) float64 {
+	if math.IsInf(b.TimeS, 1) {
+		return a.QPS
+	}
+	return a.QPS + (b.QPS-a.QPS)*(t-a.TimeS)/(b.TimeS-a.TimeS)
 }
 
 // seconds is s seconds, rounded to a nanosecond; the longest duration when it
