@@ -147,6 +147,9 @@ func RecheckProfile(dir string) (*Recheck, error) {
 	if err := c.readRecords(records); err != nil {
 		return nil, err
 	}
+	if !c.complete(filepath.Base(records)) {
+		return c.Recheck, nil // every value would differ, and none would say why
+	}
 	c.distributions()
 	c.derived()
 	c.identities()
@@ -197,6 +200,18 @@ func (c *rechecker) readRecords(path string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
+}
+
+// complete tells whether the records are those that the summary counts.
+func (c *rechecker) complete(records string) bool {
+	counted := c.stats["request_count"].get("avg")
+	c.Checked++
+	if math.IsNaN(counted) || counted == float64(len(c.ok)) {
+		return true
+	}
+	c.Bad = append(c.Bad, fmt.Sprintf("%s: %d successful requests, the summary counts %s: one of the files is cut or of another run",
+		records, len(c.ok), amountOf(counted)))
+	return false
 }
 
 func (c *rechecker) take(r recheckRecord) {

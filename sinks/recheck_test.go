@@ -57,7 +57,7 @@ func TestRecheckFindsChanges(t *testing.T) {
     "unit": "requests",
     "avg": 24.0`, `"request_count": {
     "unit": "requests",
-    "avg": 25.0`, "request_count: written 25, its records give 24"},
+    "avg": 25.0`, "24 successful requests, the summary counts 25"},
 		{"profile_export_aiperf.json", `"total_osl": {
     "unit": "tokens",
     "avg": 192.0`, `"total_osl": {

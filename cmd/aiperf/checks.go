@@ -2,8 +2,10 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -135,7 +137,7 @@ func (a *app) validateResults(dir string) error {
 		return &failure{exitFailed, fmt.Errorf("%s: not finished: %d of %d runs are done", dir, done, total), "aiperf run … --artifact-dir " + dir + " --resume"}
 	}
 	if !ours && len(runs) == 0 {
-		return &usageError{dir + ": no results there", "name a result directory"}
+		return a.nothingToCheck(dir)
 	}
 	bad := 0
 	if ours {
@@ -165,4 +167,23 @@ func (a *app) validateResults(dir string) error {
 	}
 	fmt.Fprintf(a.Out, "%s: %s\n", dir, said)
 	return nil
+}
+
+// nothingToCheck says what is missing in a directory that has no summary beside
+// records.
+func (a *app) nothingToCheck(dir string) error {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	switch {
+	case has("profile_export_aiperf.json"):
+		fmt.Fprintf(a.Out, "%s: a summary without records (--export-level summary): nothing to hold it against\n", dir)
+		return nil
+	case has("profile_export.jsonl"):
+		return &failure{exitFailed, errors.New(dir + ": records without a summary"), "the run was stopped, or every request failed: AIPerf writes no summary then"}
+	case has("inputs.json"), has("logs"):
+		return &failure{exitFailed, errors.New(dir + ": neither records nor a summary"), "the run stopped before its first answer"}
+	}
+	return &usageError{dir + ": no results there", "name the directory that holds manifest.json or profile_export_aiperf.json"}
 }
