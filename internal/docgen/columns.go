@@ -30,7 +30,7 @@ var columns = map[string]string{
 	"turn":            "number of the turn in its conversation, from 0",
 	"worker":          "goroutine that sent it",
 	"model":           "model the server was asked for",
-	"url":             "address it was sent to",
+	"url":             "address it was sent to; http://mock: is the built-in server",
 	"prompt_sha":      "first bytes of the SHA-256 of the request body: equal prompts are equal here",
 
 	"intended_ns":     "when the schedule wanted it sent; in a closed loop, when the slot became free",
