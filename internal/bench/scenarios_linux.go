@@ -99,7 +99,7 @@ func paced(b *bencher) (rows []row, err error) {
 // constant: a request each 1/rate.
 func constant(b *bencher) (rows []row, err error) {
 	for _, rate := range []int{200, 1000, 5000} {
-		n := int(b.seconds(1.5, 0.5).Seconds() * float64(rate))
+		n := int(b.seconds(1.2, 0.5).Seconds() * float64(rate))
 		o, err := b.three("engine", job{Path: "json", N: n, Rate: float64(rate)}, 3)
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func turnaround(b *bencher) ([]row, error) {
 
 // pause: 200/s with a cap of 8, and a server that stands still for a second.
 func pause(b *bencher) ([]row, error) {
-	long := b.seconds(20, 2)
+	long := b.seconds(16, 2)
 	j := job{Path: "json", N: int(long.Seconds() * 200), Rate: 200, Conns: 8, PauseAt: long / 4, PauseFor: b.seconds(1, 0.2)}
 	o, err := b.three("engine", j, 1)
 	if err != nil {
