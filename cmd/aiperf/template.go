@@ -148,14 +148,34 @@ func (a *app) listTemplates(all []template, p *parsed) error {
 	return e
 }
 
+// missingTemplates are AIPerf's that need what is not here, and the nearest of
+// ours.
+var missingTemplates = map[string]struct{ why, nearest string }{
+	"trace-replay":      {"recorded traces are not supported yet", "fixed-schedule"},
+	"gpu-telemetry":     {"GPU figures are not supported yet", ""},
+	"multimodal-vision": {"images in prompts are not supported yet", ""},
+	"audio-multimodal":  {"sound in prompts is not supported yet", ""},
+	"public-dataset":    {"public data sets are not supported yet", "inline-dataset"},
+	"user-files":        {"files of one's own in the results are not supported yet", ""},
+	"sweep-with-plot":   {"plots are not drawn; tables of a sweep open in any notebook", "sweep"},
+	"speed-bench-sweep": {"SPEED-Bench data sets are not supported yet", "sweep"},
+}
+
 func findTemplate(all []template, name string) (template, error) {
 	var names []string
-	wanted := strings.ReplaceAll(name, "_", "-")
+	wanted := strings.TrimSuffix(strings.TrimSuffix(strings.ReplaceAll(name, "_", "-"), ".yaml"), ".cue")
 	for _, t := range all {
-		if t.file == wanted || t.name() == wanted {
+		if t.name() == wanted {
 			return t, nil
 		}
 		names = append(names, t.name())
+	}
+	if m, ok := missingTemplates[wanted]; ok {
+		hint := "aiperf config init --list shows what there is"
+		if m.nearest != "" {
+			hint = "aiperf config init " + m.nearest + " comes nearest"
+		}
+		return template{}, &usageError{"config init: no template " + wanted + ": " + m.why, hint}
 	}
 	e := &usageError{fmt.Sprintf("config init: no template %q", name), "aiperf config init --list shows them"}
 	if s := schema.Suggest(wanted, names); s != "" {
