@@ -10,6 +10,7 @@ import (
 
 	fs "aiperf.dev/aiperf/internal/faultserver"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/schema"
 )
 
 // A server that dies in the middle of a run: what it answered is a success,
@@ -154,6 +155,27 @@ func TestMemoryIsBounded(t *testing.T) {
 	const each = 16 // bytes that a request may leave behind
 	if grown := int64(held[1]) - int64(held[0]); grown > each*(late-early)+1<<20 {
 		t.Errorf("%d bytes after %d requests, %d after %d", held[0], early, held[1], late)
+	}
+}
+
+// A run in which too many requests fail ends by itself, and says why.
+func TestTooManyFailuresEndTheRun(t *testing.T) {
+	t.Parallel()
+	var turn atomic.Int64
+	s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), func(c *fs.Conn) bool {
+		if turn.Add(1)%3 == 0 {
+			return fs.Send(good())(c)
+		}
+		return fs.Send(fs.Answer("500 No", "text/plain", "no"))(c)
+	})})
+	j := newJob(t, s.URL())
+	limit := 0.5
+	j.Phases[0].Concurrency, j.Phases[0].Requests, j.Phases[0].FailedRequestThreshold = 4, 100_000, &limit
+	j.Phases = append(j.Phases, schema.Phase{Name: "next", Kind: "profiling", Type: "concurrency", Concurrency: 1, Requests: 1})
+	j.run(t)
+	p := j.result.Phases[0]
+	if len(j.result.Phases) != 1 || p.Stop != "failures" || p.Issued < 10 || p.Issued == 100_000 || !strings.Contains(j.result.Cancelled, "failed_request_threshold") {
+		t.Errorf("%d phases, the first issued %d and ended by %s, the run by %q", len(j.result.Phases), p.Issued, p.Stop, j.result.Cancelled)
 	}
 }
 

@@ -52,6 +52,7 @@ func TestConcurrencyAsTheServerCounts(t *testing.T) {
 		{"in flight at a rate", []schema.Phase{{Type: "constant", Rate: 2000, InFlight: slots, Requests: n}}, lastToken},
 		{"prefill", []schema.Phase{{Type: "concurrency", Concurrency: n, PrefillConcurrency: slots, Requests: n}}, firstToken},
 		{"prefill at a rate", []schema.Phase{{Type: "poisson", Rate: 2000, PrefillConcurrency: slots, Requests: n}}, firstToken},
+		{"skipping", []schema.Phase{{Type: "constant", Rate: 2000, Concurrency: slots, OnCap: "skip", Requests: n}}, lastToken},
 		{"ramped", []schema.Phase{{Type: "concurrency", Concurrency: slots, ConcurrencyRamp: &schema.Ramp{Duration: 0.05}, Requests: n}}, lastToken},
 		{"seamless", []schema.Phase{
 			{Kind: "warmup", Type: "concurrency", Concurrency: slots, Requests: slots + 12},
@@ -65,6 +66,9 @@ func TestConcurrencyAsTheServerCounts(t *testing.T) {
 				t.Errorf("at most %d at once as the server has it, want %d", got, slots)
 			}
 			for _, p := range j.result.Phases {
+				if c.name == "skipping" && p.Skipped["on_cap"] == 0 {
+					t.Errorf("phase %s: no arrival was skipped", p.Name)
+				}
 				if p.OK != p.Issued || p.Gauge.Max < slots {
 					t.Errorf("phase %s: %d of %d ok, at most %d at once as we have it; want all, and %d", p.Name, p.OK, p.Issued, p.Gauge.Max, slots)
 				}
