@@ -17,6 +17,9 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 	}
 	switch {
 	case a.Path == "benchmark" || a.Path == "variables":
+		if v.kind != object {
+			return mistake(a.Origin, a.Path, "expected an object, got "+v.kindName(), "")
+		}
 		if n.get(last) == nil {
 			n.put(last, objectNode(a.Origin))
 		}
@@ -138,6 +141,16 @@ func (d *Document) named(n *node, path, part string, at Origin) (*node, Errors) 
 	return nil, mistake(at, join(path, part), "no member is called "+part, didYouMean(part, names))
 }
 
+// memberHint is for a setting of a member that was asked of the list itself.
+func memberHint(n *node, path, name string) string {
+	for i, it := range n.items {
+		if m := it.get("name").text(); m != "" && (len(n.items) == 1 || m == "profiling" || i == len(n.items)-1) {
+			return "did you mean " + path + "." + m + "." + name + "?"
+		}
+	}
+	return ""
+}
+
 // addMember makes a phase or data set. Warmup comes before the rest.
 func addMember(n *node, path, name string, at Origin) *node {
 	m := named(objectNode(at), name)
@@ -159,7 +172,7 @@ func (d *Document) member(n *node, path, name string, v *node, a Assignment) Err
 			n.items[i] = v
 			return nil
 		}
-		return mistake(a.Origin, a.Path, "no member "+name, "")
+		return mistake(a.Origin, a.Path, "no member is called "+name, memberHint(n, path, name))
 	}
 	m, bad := d.named(n, path, name, a.Origin)
 	if bad != nil {

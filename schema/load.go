@@ -275,6 +275,9 @@ func defaultName(file string) string {
 
 // sweepBlock checks the sweep block as a whole and gives its plain data.
 func (d *Document) sweepBlock(root, sw *node) (map[string]any, Errors) {
+	if sw.kind != object && sw.kind != null {
+		return nil, mistake(sw.origin, "sweep", "expected an object, got "+sw.kindName(), "such as sweep: {parameters: {concurrency: [1, 4]}}")
+	}
 	if len(sw.fields) == 0 {
 		return map[string]any{}, nil
 	}

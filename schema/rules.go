@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -136,6 +137,8 @@ var rules = []rule{
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, or mock: for the built-in server")
 			case strings.Trim(rest, "/ ") == "" || strings.ContainsAny(u, " \t\n"):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
+			case !validPort(u):
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("the port of %q is not between 1 and 65535", secret.URL(u)), "")
 			}
 		}
 	}},
@@ -181,4 +184,14 @@ func (s *Shape) typical() float64 {
 		return 2 // several values: the generator decides
 	}
 	return 0
+}
+
+// validPort tells whether the port of a URL, if it has one, is one.
+func validPort(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Port() == "" {
+		return err == nil
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
 }
