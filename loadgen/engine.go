@@ -49,6 +49,7 @@ type engine struct {
 	timeout         int64 // ns for one request, 0 for ever
 
 	behind atomic.Int64 // when something was last sent too late
+	bursts atomic.Int64 // bursts that are being sent
 }
 
 // A request that is sent later than tooLate after it was due puts the engine
@@ -59,8 +60,10 @@ const (
 	recovery = 2 * int64(time.Millisecond)
 )
 
-// pressed tells whether the engine is late, or just was.
-func (e *engine) pressed() bool { return e.clock.Now() < e.behind.Load()+recovery }
+// pressed tells whether the engine is late, or just was, or has much to send.
+func (e *engine) pressed() bool {
+	return e.bursts.Load() > 0 || e.clock.Now() < e.behind.Load()+recovery
+}
 
 // The states of an engine. again means that there is more news for the one who
 // is driving.
@@ -230,6 +233,8 @@ func (e *engine) empty(out []*request) {
 }
 
 func (e *engine) sendParallel(out []*request, n int) {
+	e.bursts.Add(1)
+	defer e.bursts.Add(-1)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {

@@ -1,6 +1,9 @@
 package loadgen
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // lookaheadBytes bounds the bodies that are rendered ahead of their time.
 const lookaheadBytes = 256 << 20
@@ -8,8 +11,9 @@ const lookaheadBytes = 256 << 20
 // lookahead renders the first requests of sessions before they are due, so
 // that at the due time only the write is left. One goroutine renders.
 type lookahead struct {
-	most, low int    // how many are kept ready; at how many more are rendered
-	wake      func() // somebody found it empty, and it is not any more
+	most, low int         // how many are kept ready; at how many more are rendered
+	wake      func()      // somebody found it empty, and it is not any more
+	pressed   func() bool // there is more important work
 
 	mu       sync.Mutex
 	room     sync.Cond // what the renderer waits for
@@ -25,8 +29,8 @@ type lookahead struct {
 // newLookahead starts rendering with open, at most bound requests (0: no
 // bound), keeping ahead of them ready. When it was full once, rendering goes on
 // as soon as refill of them are missing, or half.
-func newLookahead(open func(index int64) (*request, bool), bound int64, ahead, refill int, wake func()) *lookahead {
-	l := &lookahead{wake: wake, filled: make(chan struct{}), ended: make(chan struct{})}
+func newLookahead(open func(index int64) (*request, bool), bound int64, ahead, refill int, wake func(), pressed func() bool) *lookahead {
+	l := &lookahead{wake: wake, pressed: pressed, filled: make(chan struct{}), ended: make(chan struct{})}
 	l.room.L = &l.mu
 	first, ok := open(0)
 	if bound > 0 {
@@ -70,6 +74,7 @@ func (l *lookahead) put(r *request, full bool) bool {
 		for l.ready.len() > l.low && !l.stopped {
 			l.room.Wait()
 		}
+		l.giveWay()
 	}
 	if l.stopped {
 		l.mu.Unlock()
@@ -86,6 +91,19 @@ func (l *lookahead) put(r *request, full bool) bool {
 		l.wake()
 	}
 	return true
+}
+
+// giveWay puts the rendering off while others are pressed, as long as enough is
+// ready and not for ever. l.mu is held, but not while it waits.
+func (l *lookahead) giveWay() {
+	for range patience {
+		if l.stopped || l.ready.len() <= l.low/2 || !l.pressed() {
+			return
+		}
+		l.mu.Unlock()
+		time.Sleep(linger)
+		l.mu.Lock()
+	}
 }
 
 func (l *lookahead) take() (r *request, over bool) {

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
@@ -11,6 +12,8 @@ func eventually(cond func() bool) {
 		runtime.Gosched()
 	}
 }
+
+func relaxed() bool { return false }
 
 func (l *lookahead) have() int {
 	l.mu.Lock()
@@ -26,7 +29,7 @@ func numbered(n int64) func(int64) (*request, bool) {
 
 func TestLookaheadRendersInBatches(t *testing.T) {
 	t.Parallel()
-	l := newLookahead(numbered(0), 0, 8, 4, func() {})
+	l := newLookahead(numbered(0), 0, 8, 4, func() {}, relaxed)
 	<-l.filled
 	if got := l.have(); got != 8 {
 		t.Fatalf("%d ready when filled, want 8", got)
@@ -74,7 +77,7 @@ func TestLookaheadEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			woken := make(chan struct{}, 100)
-			l := newLookahead(numbered(c.rendered), c.bound, c.ahead, 64, func() { woken <- struct{}{} })
+			l := newLookahead(numbered(c.rendered), c.bound, c.ahead, 64, func() { woken <- struct{}{} }, relaxed)
 			<-l.filled
 			var got int64
 			for {
@@ -97,10 +100,32 @@ func TestLookaheadEnds(t *testing.T) {
 	}
 }
 
+// Rendering gives way while others are pressed and enough is ready, and ends up
+// with all that was asked for.
+func TestLookaheadGivesWay(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	l := newLookahead(numbered(0), 0, 8, 2, func() {}, func() bool { return asked.Add(1) < 3 })
+	<-l.filled
+	for range 2 {
+		l.take()
+	}
+	eventually(func() bool { return l.have() == 8 })
+	if n := asked.Load(); n != 3 {
+		t.Errorf("asked %d times whether others are pressed, want until they are not", n)
+	}
+	for range 5 { // three are left: too few to wait for anybody
+		eventually(func() bool { return l.have() > 0 })
+		l.take()
+	}
+	l.close()
+	l.wait()
+}
+
 // Whoever renders when it is stopped has to end, full or not.
 func TestLookaheadStops(t *testing.T) {
 	t.Parallel()
-	l := newLookahead(numbered(0), 0, 4, 4, func() {})
+	l := newLookahead(numbered(0), 0, 4, 4, func() {}, relaxed)
 	<-l.filled
 	l.close()
 	l.wait()

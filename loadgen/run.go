@@ -286,7 +286,7 @@ func opening(cfg *schema.Phase) int {
 // lookAhead is how requests are supplied: rendered by a goroutine of their own.
 func (d *driver) lookAhead(p *phase, c casting) (source, <-chan struct{}) {
 	open := func(index int64) (*request, bool) { return d.engine.render.open(p, c, index) }
-	l := newLookahead(open, bound(p), ahead(p), refill(p), d.engine.clock.Wake)
+	l := newLookahead(open, bound(p), ahead(p), refill(p), d.engine.clock.Wake, d.engine.pressed)
 	return l, l.filled
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/encoding/jsonschema"
@@ -208,4 +209,32 @@ func versionLine() string {
 		version = info.Main.Version
 	}
 	return fmt.Sprintf("// Copied by aiperf %s; do not edit.\n\n", version)
+}
+
+// staleCopy says that the package vendored beside file is not this program's:
+// editors and cue vet go by the copy, this program by its own. It is "" when
+// there is none, or the same.
+func staleCopy(file string) string {
+	pkg := filepath.Join(filepath.Dir(file), filepath.FromSlash(vendorDir))
+	found, _ := filepath.Glob(filepath.Join(pkg, "*.cue")) // the pattern is a good one
+	if len(found) == 0 {
+		return ""
+	}
+	same, from := len(found) == len(sourceFiles()), ""
+	for _, path := range found {
+		text, err := os.ReadFile(path)
+		first, rest, _ := strings.Cut(string(text), "\n")
+		name := filepath.Base(path)
+		if err == nil && slices.Contains(sourceFiles(), name) && strings.TrimLeft(rest, "\n") == string(sourceFile(name)) {
+			continue
+		}
+		same = false
+		if v, ok := strings.CutPrefix(first, "// Copied by "); ok {
+			from = " by " + strings.TrimSuffix(v, "; do not edit.")
+		}
+	}
+	if same {
+		return ""
+	}
+	return fmt.Sprintf("%s: copied%s, and not the schema of this program, which is what counts; aiperf schema vendor %s renews it", pkg, from, filepath.Dir(file))
 }

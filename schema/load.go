@@ -44,6 +44,7 @@ type Document struct {
 	block       *node    // the sweep block
 	first       *cell    // the cell without a point, when it could be resolved
 	warnings    []string
+	notes       []string
 	idle        []string // flags that were warned of as having no effect
 	recipe      string   // name of a recipe that searches
 	unsupported Errors
@@ -87,6 +88,10 @@ func (d *Document) Envelope() Experiment { return d.envelope }
 // Sweep is the matrix, not expanded.
 func (d *Document) Sweep() Sweep { return d.sweep }
 
+// Notes are remarks about what stands beside the experiment; no command
+// refuses because of them.
+func (d *Document) Notes() []string { return d.notes }
+
 // Warnings are doubts that stop nothing.
 func (d *Document) Warnings() []string { return d.warnings }
 
@@ -106,6 +111,9 @@ func (d *Document) read() (*node, Errors) {
 	}
 	d.text = text
 	if strings.EqualFold(filepath.Ext(d.src.File), ".cue") {
+		if note := staleCopy(d.src.File); note != "" {
+			d.notes = append(d.notes, note)
+		}
 		return readCUE(d.src.File, text)
 	}
 	return readYAML(d.src.File, text)

@@ -125,8 +125,8 @@ func (w *recordWriter) answerTrace(b []byte, r *record.Record, k *traceKept) []b
 	b = w.stamp(b, "response_headers_received_ns", r.FirstByte)
 	b = append(b, `,"response_chunks":[]`...)
 	reads := int64(0)
-	for _, c := range r.Chunks {
-		if !c.SameRead {
+	for i, c := range r.Chunks {
+		if i == 0 || !c.SameRead {
 			reads++
 		}
 	}

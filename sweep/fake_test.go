@@ -40,6 +40,7 @@ func (d *document) Resolve(point []schema.Assignment) (*schema.Resolved, error) 
 	out := &schema.Resolved{}
 	out.Benchmark.Phases = append(out.Benchmark.Phases, d.phases...)
 	out.Benchmark.SLOs = d.slos
+	out.Benchmark.Endpoint.Streaming = true
 	for _, a := range point {
 		if object, ok := a.Value.(map[string]any); ok && a.Path == "benchmark.endpoint" {
 			for k, v := range object {

@@ -34,6 +34,7 @@ func (a *app) load(command, file string, p *parsed) (*schema.Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.warn(doc.Notes()...)
 	if err := checkVerdictIDs(doc.Envelope()); err != nil {
 		return nil, located(doc, err)
 	}

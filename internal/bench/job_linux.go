@@ -160,11 +160,12 @@ func (j *job) measure(run func(*job, *traffic) error) (*outcome, error) {
 	}
 	slices.Sort(tr.errors)
 	o.Stamp50, o.Stamp99 = pair(tr.errors)
-	return o, j.compare(tr.samples, o)
+	return o, j.compare(tr, o)
 }
 
 // compare holds the samples against the server's log.
-func (j *job) compare(samples []sample, o *outcome) error {
+func (j *job) compare(tr *traffic, o *outcome) error {
+	samples := tr.samples
 	if len(samples) == 0 {
 		return nil
 	}
@@ -181,7 +182,9 @@ func (j *job) compare(samples []sample, o *outcome) error {
 		}
 		late = append(late, ms(l.krx-s.intended))
 		krx = append(krx, float64(l.krx)/1e9)
-		turn = append(turn, ms(s.sent-s.intended))
+		if s.intended > tr.began { // those that are due at once are a burst
+			turn = append(turn, ms(s.sent-s.intended))
+		}
 		told, logged = append(told, ms(s.last-s.intended)), append(logged, ms(l.last-s.intended))
 		service = append(service, ms(s.last-s.sent))
 		ttft = append(ttft, ms((s.first-s.sent)-(l.first-l.krx)))

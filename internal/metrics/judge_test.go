@@ -96,3 +96,20 @@ func TestGapsMustBeMonotonic(t *testing.T) {
 		}
 	}
 }
+
+// The first chunk's read counts, also when the read brought an event before it
+// that is no chunk: an answer that was read has at least one read.
+func TestReadsCountTheFirst(t *testing.T) {
+	t.Parallel()
+	r := first()
+	for want, same := range map[float64][]bool{1: {true, true, true, true, true, true}, 2: {true, true, true, false, true, true}, 6: make([]bool, 6)} {
+		for i := range r.Chunks {
+			r.Chunks[i].SameRead = same[i]
+		}
+		for _, v := range metrics.PerRecord(r) {
+			if v.Tag == "http_req_chunks_received" && v.Value != want {
+				t.Errorf("%v: %v reads, want %v", same, v.Value, want)
+			}
+		}
+	}
+}

@@ -194,8 +194,8 @@ func ifSent(r *record.Record, v float64) float64 {
 // reads counts the reads that delivered events.
 func reads(r *record.Record) float64 {
 	n := 0
-	for _, c := range r.Chunks {
-		if !c.SameRead {
+	for i, c := range r.Chunks {
+		if i == 0 || !c.SameRead { // the first may share its read with an event that is no chunk
 			n++
 		}
 	}
