@@ -152,6 +152,9 @@ func runMetrics(at sinks.Place, sum *metrics.Summary) []sinks.MetricRow {
 				Place: at, Level: "run", Window: sum.Window, Metric: s.Tag, Stat: name, Value: v, Unit: s.Unit,
 				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None,
 			}
+			if s.Scalar { // a figure of the whole run rests on no sample
+				row.N = record.None
+			}
 			if k.q > 0 {
 				row.Method, row.Certified = "linear", yes(stats.Certified(max(k.q, 1-k.q), s.NEff))
 				if in, ok := s.Interval(name); ok {
@@ -171,7 +174,7 @@ func cellMetrics(c *sweep.CellResult, window string, of sweep.Estimates) []sinks
 		row := sinks.MetricRow{
 			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag, Stat: k.Stat,
 			Value: e.Mean, Unit: c.Info[k.Tag].Unit, Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
-			Certified: record.None, Method: "t",
+			Certified: record.None, Method: methodOf(e),
 		}
 		if e.Mean != 0 {
 			row.CV = e.StdDev / math.Abs(e.Mean)
@@ -184,10 +187,24 @@ func cellMetrics(c *sweep.CellResult, window string, of sweep.Estimates) []sinks
 	return rows
 }
 
+// methodOf names how the interval of an estimate was computed; none, none.
+func methodOf(e stats.Estimate) string {
+	switch {
+	case !e.HasInterval():
+		return ""
+	case e.Log:
+		return "log_t"
+	}
+	return "t"
+}
+
 func cellRow(c *sweep.CellResult) sinks.CellRow {
 	row := sinks.CellRow{
 		Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Trials: int64(c.Trials), Verdict: c.Verdict,
-		Pareto: yes(c.Pareto), Knee: yes(c.Knee), BestFor: joined(c.BestFor), Reason: c.Reason,
+		Pareto: record.None, Knee: yes(c.Knee), BestFor: joined(c.BestFor), Reason: c.Reason,
+	}
+	if c.FrontKnown {
+		row.Pareto = yes(c.Pareto)
 	}
 	if c.Status != sweep.Complete && row.Reason == "" {
 		row.Reason = string(c.Status)

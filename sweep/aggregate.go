@@ -42,6 +42,7 @@ type CellResult struct {
 	Full, Steady Estimates
 	Info         map[string]metrics.Stat // header and unit of each metric, by tag
 
+	FrontKnown   bool // there are two objectives, several cells and an interval for each
 	Pareto       bool // not shown to be dominated; needs two trials
 	ParetoByMean bool // AIPerf's rule: not dominated by means, intervals ignored
 	Knee         bool

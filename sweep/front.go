@@ -71,7 +71,7 @@ func (r *Results) markFronts() {
 		}
 		if known {
 			for j, on := range stats.ParetoIntervals(points, dirs) {
-				r.Cells[at[j]].Pareto = on
+				r.Cells[at[j]].FrontKnown, r.Cells[at[j]].Pareto = true, on
 			}
 		}
 	}

@@ -87,7 +87,7 @@ type cellDoc struct {
 	Status  string                         `json:"status"`
 	Trials  int                            `json:"trials"`
 	Verdict string                         `json:"verdict,omitempty"`
-	Pareto  bool                           `json:"pareto"`
+	Pareto  *bool                          `json:"pareto,omitempty"` // absent where it was not judged
 	Knee    bool                           `json:"knee"`
 	BestFor []string                       `json:"best_for,omitempty"`
 	Metrics map[string]map[string]estimate `json:"metrics"` // tag → statistic
@@ -132,7 +132,10 @@ func describeResult(res *runner.Result) resultDoc {
 func describeCell(c *sweep.CellResult) cellDoc {
 	d := cellDoc{
 		ID: c.Cell.ID, Label: c.Cell.Label, Point: map[string]any{}, Status: string(c.Status), Trials: c.Trials, Verdict: c.Verdict,
-		Pareto: c.Pareto, Knee: c.Knee, BestFor: c.BestFor, Metrics: map[string]map[string]estimate{},
+		Knee: c.Knee, BestFor: c.BestFor, Metrics: map[string]map[string]estimate{},
+	}
+	if c.FrontKnown {
+		d.Pareto = &c.Pareto
 	}
 	for _, v := range c.Cell.Point {
 		d.Point[v.Axis] = v.Natural()

@@ -26,7 +26,7 @@ func Tables(tables []Table) (string, error) {
 		"Each table is a file in the result directory, as Parquet, Arrow and CSV as far as `tables.formats` says. A null is a\n" +
 		"value that was not measured or does not apply; it is never 0 and never NaN. Columns ending in `_ns` count nanoseconds on\n" +
 		"the monotonic clock since T0, which is `aiperf.t0_unix_ns` in the file's metadata. Every axis of the sweep is a column `axis_NAME`; `axis_concurrency`,\n" +
-		"`axis_request_rate`, `axis_isl` and `axis_osl` are always there. A column keeps its meaning within a schema version, which\n" +
+		"`axis_request_rate`, `axis_isl`, `axis_osl`, `axis_model` and `axis_endpoint` are always there. A column keeps its meaning within a schema version, which\n" +
 		"stands in the file's metadata.\n\n")
 	for _, t := range tables {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, rowOf[t.Name])

@@ -16,6 +16,7 @@ type Estimate struct {
 	Mean, StdDev float64 // StdDev with n−1
 	Low, High    float64
 	Min, Max     float64
+	Log          bool    // Low and High come from the logarithms
 	Level        float64 // 0.95
 	N            int
 	Warnings     []string
@@ -59,7 +60,7 @@ func LogInterval(values []float64, level float64) Estimate {
 	}
 	m, s := Mean(logs), StdSample(logs)
 	half := TQuantile(1-(1-level)/2, float64(e.N-1)) * s / math.Sqrt(float64(e.N))
-	e.Low, e.High = math.Exp(m-half), math.Exp(m+half)
+	e.Low, e.High, e.Log = math.Exp(m-half), math.Exp(m+half), true
 	return e.warnFew()
 }
 

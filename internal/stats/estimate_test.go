@@ -44,13 +44,13 @@ func TestIntervalOfFewTrials(t *testing.T) {
 		t.Errorf("warnings of two = %q", two.Warnings)
 	}
 	p := stats.PositiveInterval([]float64{5, 7}, .95)
-	if p.Low <= 0 || p.Mean != 6 || len(p.Warnings) != 2 {
+	if p.Low <= 0 || p.Mean != 6 || !p.Log || two.Log || len(p.Warnings) != 2 {
 		t.Errorf("positive interval of two = %+v, want one above 0 and two warnings", p)
 	}
 	if z := stats.PositiveInterval([]float64{0, 0, 0}, .95); z.Low != 0 || z.High != 0 || !z.HasInterval() {
 		t.Errorf("three zeros = %+v, want the interval [0, 0]", z)
 	}
-	if z := stats.LogInterval([]float64{0, 1, 2}, .95); len(z.Warnings) == 0 || z.Low >= 0 {
+	if z := stats.LogInterval([]float64{0, 1, 2}, .95); len(z.Warnings) == 0 || z.Low >= 0 || z.Log {
 		t.Errorf("a zero on the log scale = %+v, want the linear interval with a warning", z)
 	}
 }
