@@ -96,6 +96,7 @@ func (p *phase) cutOff() {
 func (p *phase) close(now int64) {
 	res := &p.result
 	res.End, res.Issued, res.Skipped = p.lastEnd, p.issued, p.skipped
+	res.HeldUp = p.heldUp.Load()
 	res.Stop = p.stop
 	if res.Stop == "" {
 		res.Stop = p.noNew

@@ -89,7 +89,10 @@ type PhaseResult struct {
 	OK, Failed, CancelledCount int64
 	Skipped                    map[string]int64 // arrivals not sent, by reason (on_cap: skip, …)
 	Stop                       string           // requests, sessions, duration, interrupted, failures, schedule
-	Target                     int              // concurrency target, 0 when unlimited
+	Closed                     bool             // a closed loop: answers, and no clock, say when the next request goes
+	Target                     int              // its concurrency; 0 in other modes, and where prefills alone are limited
+	Capped                     string           // the second, lower limit that holds back requests of a closed loop: in_flight, prefill
+	HeldUp                     int64            // turns of users that were due before the answer to the one before them
 	Rate                       float64          // requests/s asked for, 0 in closed loop; the schedule's own mean when the rate varies
 	Random                     bool             // arrivals are random: the count of a window varies by chance
 	Dispersion                 float64          // of random arrivals: variance of a count ÷ its mean; 1 for Poisson, 1/smoothness for gamma

@@ -71,6 +71,7 @@ type phase struct {
 	failing  atomic.Bool // too many requests failed
 	inFlight atomic.Int64
 	sent     atomic.Int64
+	heldUp   atomic.Int64 // turns of users whose time came before their answer
 	tally    tally
 
 	// For snapshots, beside the fields that they shadow.

@@ -149,6 +149,30 @@ func TestInFlightAndPrefillLimits(t *testing.T) {
 	}
 }
 
+// A closed loop says which second limit can make its requests wait.
+func TestSecondLimits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		phase  schema.Phase
+		closed bool
+		capped string
+	}{
+		{schema.Phase{Type: "concurrency", Concurrency: 4}, true, ""},
+		{schema.Phase{Type: "concurrency", Concurrency: 4, InFlight: 4, PrefillConcurrency: 4}, true, ""},
+		{schema.Phase{Type: "concurrency", Concurrency: 4, InFlight: 3}, true, "in_flight"},
+		{schema.Phase{Type: "concurrency", Concurrency: 4, PrefillConcurrency: 3}, true, "prefill"},
+		{schema.Phase{Type: "concurrency", InFlight: 4, PrefillConcurrency: 3}, true, "prefill"},
+		{schema.Phase{Type: "concurrency", PrefillConcurrency: 3}, true, ""},
+		{schema.Phase{Type: "constant", Rate: 100, Concurrency: 4, InFlight: 3}, false, ""},
+	} {
+		c.phase.Requests = 5
+		w := &world{latency: fixedLatency(10 * msec)}
+		if p := w.play(t, job(t, c.phase)).result.Phases[0]; p.Closed != c.closed || p.Capped != c.capped {
+			t.Errorf("%+v: closed %v, capped by %q; want %v, %q", c.phase, p.Closed, p.Capped, c.closed, c.capped)
+		}
+	}
+}
+
 func TestClosedLoopOverInFlightAlone(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(10 * msec)}
@@ -309,6 +333,9 @@ func TestUserCentric(t *testing.T) {
 	}
 	if r := out.records[4]; r.Intended != int64(2500*msec) {
 		t.Errorf("a held-up turn is intended at %v, want at the end of its answer, 2.5s", time.Duration(r.Intended))
+	}
+	if n := out.result.Phases[0].HeldUp; n != 4 { // those at 2.5, 3, 3.5 and 5 s; a fresh user takes the last request
+		t.Errorf("%d turns were held up, want 4", n)
 	}
 }
 

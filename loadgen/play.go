@@ -102,7 +102,11 @@ func (u *users) next() (*dataset.Conversation, int, bool) {
 func (p *phase) followUp(r *request) int64 {
 	end := r.end()
 	if p.userGap > 0 {
-		return max(end, r.intended+p.userGap)
+		due := r.intended + p.userGap
+		if end > due {
+			p.heldUp.Add(1)
+		}
+		return max(end, due)
 	}
 	turn := r.next()
 	if p.trace != nil && turn.Timestamp != nil {

@@ -203,10 +203,18 @@ func (p *phase) limits(root int64) {
 	if p.arrivals != nil {
 		return
 	}
-	for _, l := range []*limit{&p.sessions, &p.wire, &p.prefill} {
-		if l.on {
-			p.gate = l
-			return
+	most := 0
+	for _, l := range []struct {
+		*limit
+		n    int
+		name string
+	}{{&p.sessions, slots(p.cfg), ""}, {&p.wire, p.cfg.InFlight, "in_flight"}, {&p.prefill, p.cfg.PrefillConcurrency, "prefill"}} {
+		switch {
+		case !l.on:
+		case p.gate == nil:
+			p.gate, most, p.result.Closed = l.limit, l.n, true
+		case l.n < most:
+			p.result.Capped = l.name
 		}
 	}
 }

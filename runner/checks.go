@@ -38,9 +38,16 @@ var checks = []Check{
 				warn = max(warn, 0.1*1e3/p.Result.Rate)
 			}
 			v := stats.Quantile(p.Lateness, 0.99)
+			words := fmt.Sprintf("requests left up to %s late (p99)", ms(v))
+			switch {
+			case len(p.TTFT) > 0:
+				words += ", against a median TTFT of " + ms(basis)
+			case len(p.Latency) > 0:
+				words += ", against a median latency of " + ms(basis)
+			}
 			return Reading{
 				Value: v, Warn: warn, Fail: max(10, 0.05*basis),
-				Detail: fmt.Sprintf("requests left up to %s late (p99), against a median of %s", ms(v), ms(basis)),
+				Detail: words,
 				Try:    "a quieter machine, fewer requests per second, or fewer streams",
 			}, true
 		}),
@@ -50,25 +57,14 @@ var checks = []Check{
 		Read: perPhase(offeredRate),
 	},
 	{
-		ID: "admission_wait", Unit: "ratio", Doc: "share of arrivals in a rate mode that waited more than 1 ms for a slot: the cap made it a closed loop",
-		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
-			if p.Result.Rate == 0 || len(p.Wait) == 0 {
-				return Reading{}, false
-			}
-			v := waited(p)
-			return Reading{
-				Value: v, Warn: 0.01, Fail: never,
-				Detail: percent(v) + " of the arrivals waited for a slot, or found none",
-				So:     ": this part behaved as a closed loop",
-				Try:    "raise concurrency, or read the from-intended latencies",
-			}, true
-		}),
+		ID: "admission_wait", Unit: "ratio", Doc: "share of arrivals by the clock that waited more than 1 ms for a slot, or, as turns of users, for the answer before them: that made it a closed loop",
+		Read: perPhase(admissionWait),
 	},
 	{
 		ID: "turnaround", Unit: "ratio", Doc: "closed loop: mean time from an answer to the next request, against the mean latency",
 		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
-			if p.Result.Rate > 0 || p.followUps < fewestFollowUps {
-				return Reading{}, false
+			if !p.Result.Closed || p.Result.Capped != "" || p.followUps < fewestFollowUps {
+				return Reading{}, false // where a second limit makes requests wait, nobody can tell that from a client that does
 			}
 			v := p.turnaround / p.turnaroundOver
 			return Reading{
@@ -82,7 +78,7 @@ var checks = []Check{
 		ID: "concurrency_held", Unit: "ratio", Doc: "closed loop: share of the time with at least 95 % of the concurrency in flight",
 		Read: perPhase(func(p *PhaseEvidence) (Reading, bool) {
 			v := p.Result.Gauge.HeldShare
-			if p.Result.Rate > 0 || p.Result.Target == 0 || math.IsNaN(v) {
+			if p.Result.Target == 0 || p.Result.Capped == "prefill" || math.IsNaN(v) {
 				return Reading{}, false
 			}
 			return Reading{
@@ -125,19 +121,23 @@ var checks = []Check{
 			lost := h.Lost * min(1, e.Host.Wall.Seconds()) // of a second at least: a short run is no excuse for one stumble to be a large share
 			try := "a machine that does nothing else"
 			return finite(
-				Reading{Value: lost, Warn: 0.005, Fail: 0.03, Fixed: true, Detail: "the machine took away " + percent(h.Lost) + " of the time from a sleeping thread", Try: try},
 				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + ms(h.P999) + " late", Try: try},
-				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + ms(h.Longest), Try: try})
+				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + ms(h.Longest), Try: try},
+				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "the machine took away " + percent(h.Lost) + " of the time from a sleeping thread", Try: try})
 		},
 	},
 	{
 		ID: "throttling", Unit: "ratio", Doc: "share of cgroup periods throttled, of the machine's time stolen by other guests, of its cores' time that threads of this process waited for one",
 		Read: func(e *Evidence) []Reading {
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
+			so, try := ": something shares them", "a machine that does nothing else, and serves nothing itself"
+			if e.BuiltIn {
+				so, try = ": the built-in server runs on the same ones", "a lower load, or for numbers that count a server on another machine"
+			}
 			return finite(
 				// Waiting threads are a cause; what it did is told by dispatch_lateness,
 				// turnaround, receive_lag and go_sched, which fail where it did harm.
-				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + percent(delay) + " of the cores' time", So: ": something shares them", Try: "a machine that does nothing else, and serves nothing itself"},
+				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + percent(delay) + " of the cores' time", So: so, Try: try},
 				Reading{Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Throttled) + " of the cgroup's periods were throttled", Try: "raise the CPU limit of the container"},
 				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
 		},
@@ -256,7 +256,7 @@ var checks = []Check{
 		Read: func(e *Evidence) []Reading {
 			r := []Reading{wallClock(e)}
 			for _, p := range e.Phases {
-				r = append(r, Reading{Value: float64(p.Backwards), Warn: never, Fail: 0, Fixed: true, Detail: plural(p.Backwards, "request") + " with stamps that run backwards", Try: "report it as a bug"})
+				r = append(r, Reading{Value: float64(p.Backwards), Unit: "requests", Warn: never, Fail: 0, Detail: plural(p.Backwards, "request") + " with stamps that run backwards", Try: "report it as a bug"})
 			}
 			return finite(r...)
 		},
@@ -291,6 +291,26 @@ var checks = []Check{
 			return []Reading{{Value: lost, Warn: never, Fail: 0, Detail: strings.TrimSpace(plural(int64(lost), "record") + " lost " + e.SinkError), Try: "free disk space, then run with --resume"}}
 		},
 	},
+}
+
+// admissionWait is about arrivals that the clock says: in a closed loop a
+// request waits for nothing else than the answer before it.
+func admissionWait(p *PhaseEvidence) (Reading, bool) {
+	if p.Result.Closed || len(p.Wait) == 0 {
+		return Reading{}, false
+	}
+	v := waited(p)
+	r := Reading{
+		Value: v, Warn: 0.01, Fail: never,
+		Detail: percent(v) + " of the arrivals waited for a slot, or found none",
+		So:     ": this part behaved as a closed loop",
+		Try:    "raise concurrency, or read the from-intended latencies",
+	}
+	if p.Result.HeldUp > 0 {
+		r.Detail = percent(v) + " of the requests were due before the answer to the turn before them, or waited for a slot"
+		r.Try = "more users at this rate: each then has more time for a turn (users ÷ rate)"
+	}
+	return r, true
 }
 
 // offeredRate: abs(sent/(rate·T) − 1), T from the phase's start to its last
@@ -404,17 +424,17 @@ func perPhase(read func(*PhaseEvidence) (Reading, bool)) func(*Evidence) []Readi
 	}
 }
 
-// waited is the share of arrivals that waited more than 1 ms for a slot, or
-// were skipped because there was none.
+// waited is the share of arrivals that waited more than 1 ms for a slot, were
+// skipped because there was none, or were held up by an answer.
 func waited(p *PhaseEvidence) float64 {
 	skipped := int(p.Result.Skipped["on_cap"])
-	n := skipped
+	n := skipped + int(p.Result.HeldUp)
 	for _, w := range p.Wait {
 		if w > 1 {
 			n++
 		}
 	}
-	return float64(n) / float64(max(len(p.Wait)+skipped, 1))
+	return min(1, float64(n)/float64(max(len(p.Wait)+skipped, 1)))
 }
 
 func finite(rs ...Reading) []Reading {

@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,7 +53,7 @@ func clean() *world {
 	}
 	end := int64(n/slots) * each
 	w.result.Phases = []loadgen.PhaseResult{{
-		Name: "profiling", Start: 0, End: end, Issued: n, OK: n, Stop: "requests", Target: slots,
+		Name: "profiling", Start: 0, End: end, Issued: n, OK: n, Stop: "requests", Closed: true, Target: slots,
 		Gauge: loadgen.Gauge{Mean: 2, Max: 2, HeldShare: 0.99, SteadyStart: 0, SteadyEnd: end, SteadyMean: 2},
 	}}
 	return w
@@ -101,14 +102,6 @@ func TestEachCheckFlips(t *testing.T) {
 			for i := range w.records {
 				f(i, &w.records[i])
 			}
-		}
-	}
-	open := func(w *world) { // the same requests as an open loop of 20/s
-		p := &w.result.Phases[0]
-		p.Rate, p.Target = 20, 0
-		for i := range w.records {
-			r := &w.records[i]
-			shift(r, int64(i+1)*second/20-r.Intended)
 		}
 	}
 	cases := []struct {
@@ -211,6 +204,136 @@ func TestEachCheckFlips(t *testing.T) {
 	for _, c := range checks {
 		if !flipped[c.ID] {
 			t.Errorf("no case flips %s", c.ID)
+		}
+	}
+}
+
+// open makes the same requests an open loop of 20/s.
+func open(w *world) {
+	p := &w.result.Phases[0]
+	p.Rate, p.Closed, p.Target = 20, false, 0
+	for i := range w.records {
+		r := &w.records[i]
+		shift(r, int64(i+1)*second/20-r.Intended)
+	}
+}
+
+// replayed makes them a trace of 20/s in which each waited 300 ms for the only slot.
+func replayed(w *world) {
+	open(w)
+	w.result.Phases[0].Rate = 0
+	for i := range w.records {
+		w.records[i].Intended -= 300e6
+	}
+}
+
+// What a limit or an answer made wait is not put on the client, and the other
+// way round: who waited by the clock is told, whatever the mode.
+func TestWhoseWaitItWas(t *testing.T) {
+	t.Parallel()
+	waits := func(w *world) {
+		for i := range w.records {
+			w.records[i].Intended -= 150e6
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		spoil  func(*world)
+		absent []string
+		check  string
+		want   Verdict
+		words  string
+	}{
+		{"closed loop whose client pauses", waits, []string{"admission_wait"}, "turnaround", Invalid, "the client paused for"},
+		{"closed loop behind a limit of requests in flight", func(w *world) {
+			waits(w)
+			w.result.Phases[0].Capped = "in_flight"
+		}, []string{"turnaround", "admission_wait"}, "concurrency_held", Valid, "concurrency 2 was held for 99 %"},
+		{"closed loop behind a limit of prefills", func(w *world) {
+			waits(w)
+			w.result.Phases[0].Capped, w.result.Phases[0].Gauge.HeldShare = "prefill", 0
+		}, []string{"turnaround", "concurrency_held", "admission_wait"}, "dispatch_lateness", Valid, "against a median TTFT of 40 ms"},
+		{"trace behind a cap", replayed, []string{"turnaround", "offered_rate", "concurrency_held"}, "admission_wait", Degraded, "100 % of the arrivals waited for a slot"},
+		{"users held up by answers", func(w *world) {
+			open(w)
+			w.result.Phases[0].Rate, w.result.Phases[0].HeldUp = 26, 120
+		}, []string{"turnaround", "offered_rate"}, "admission_wait", Degraded, "60 % of the requests were due before the answer to the turn before them"},
+		{"users that nothing holds up", open, []string{"turnaround"}, "offered_rate", Valid, "20 requests per second were sent, 20 asked for"},
+	} {
+		w := clean()
+		c.spoil(w)
+		found := w.judge(nil)
+		for _, id := range c.absent {
+			if f, ok := found[id]; ok {
+				t.Errorf("%s: %s speaks: %s %s", c.name, id, f.Verdict, f.Detail)
+			}
+		}
+		if f := found[c.check]; f.Verdict != c.want || !strings.Contains(f.Detail, c.words) {
+			t.Errorf("%s: %s is %s: %q; want %s, …%s…", c.name, c.check, f.Verdict, f.Detail, c.want, c.words)
+		}
+	}
+}
+
+// A value stands beside its own unit, also where a check looks at several.
+func TestUnitsOfValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		check string
+		spoil func(*world)
+		value float64
+		unit  string
+	}{
+		{"hiccup", func(*world) {}, 0.3, "ms"},
+		{"hiccup", func(w *world) { w.host.Hiccup.Longest = 400 }, 400, "ms"},
+		{"hiccup", func(w *world) { w.host.Hiccup.Lost = 0.04 }, 0.04, "ratio"},
+		{"clock", func(*world) {}, 0.01, "ms"},
+		{"clock", func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }, 1, "requests"},
+	} {
+		w := clean()
+		c.spoil(w)
+		if f := w.judge(nil)[c.check]; f.Value != c.value || f.Unit != c.unit {
+			t.Errorf("%s is %v %s (%s), want %v %s", c.check, f.Value, f.Unit, f.Detail, c.value, c.unit)
+		}
+	}
+}
+
+// Who shares the cores is named where it is known.
+func TestWhoSharesTheCores(t *testing.T) {
+	t.Parallel()
+	for builtIn, want := range map[bool][2]string{
+		false: {"threads waited for a core for 27 % of the cores' time: something shares them", "a machine that does nothing else, and serves nothing itself"},
+		true:  {"threads waited for a core for 27 % of the cores' time: the built-in server runs on the same ones", "a lower load, or for numbers that count a server on another machine"},
+	} {
+		w := clean()
+		w.host.RunDelay = 0.54 // of two cores
+		w.evidence = func(e *Evidence) { e.BuiltIn = builtIn }
+		if f := w.judge(nil)["throttling"]; f.Verdict != Degraded || f.Detail != want[0] || f.Try != want[1] {
+			t.Errorf("built-in server %v: %s %q, try %q; want %q, %q", builtIn, f.Verdict, f.Detail, f.Try, want[0], want[1])
+		}
+		w.host.Throttled = 0.2 // worse, and nobody else's doing
+		if f := w.judge(nil)["throttling"]; f.Verdict != Invalid || f.Detail != "20 % of the cgroup's periods were throttled" {
+			t.Errorf("built-in server %v, throttled: %s %q", builtIn, f.Verdict, f.Detail)
+		}
+	}
+}
+
+// Without an answer there is no latency to compare with, and none is told.
+func TestLatenessWithoutAnswers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ spoil, want string }{
+		{"", "requests left up to 20 µs late (p99), against a median TTFT of 40 ms"},
+		{"plain", "requests left up to 20 µs late (p99), against a median latency of 99.9 ms"},
+		{"failed", "requests left up to 20 µs late (p99)"},
+	} {
+		w := clean()
+		for i := range w.records {
+			w.records[i].Streamed = c.spoil == ""
+			if c.spoil == "failed" {
+				w.records[i].Status = record.HTTPError
+			}
+		}
+		if f := w.judge(nil)["dispatch_lateness"]; f.Detail != c.want {
+			t.Errorf("%q: %q, want %q", c.spoil, f.Detail, c.want)
 		}
 	}
 }

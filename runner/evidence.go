@@ -17,6 +17,7 @@ import (
 type Evidence struct {
 	Phases       []*PhaseEvidence // profiling phases only
 	Host         telemetry.Host
+	BuiltIn      bool   // the server is the built-in one, on this machine
 	ServerTokens bool   // the server's token counts are the headline, by request
 	TokenSource  string // a doubt about the client's counts; "" for none
 	Journaled    int64  // records written

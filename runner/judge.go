@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -29,7 +32,19 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 	if m.doubt != "" {
 		rep.Warnings = append(rep.Warnings, m.doubt)
 	}
+	rep.Warnings = append(rep.Warnings, transportDoubts(&m.bench.Endpoint, got.transport.Stamps)...)
 	return rep
+}
+
+// transportDoubts are what the way to the server takes away from the results.
+func transportDoubts(e *schema.Endpoint, stamps string) (doubts []string) {
+	if e.Insecure && slices.ContainsFunc(e.URLs, func(u string) bool { return strings.HasPrefix(u, "https:") }) {
+		doubts = append(doubts, "insecure: the server's TLS certificate was not checked; anybody may have answered")
+	}
+	if stamps != "kernel" {
+		doubts = append(doubts, "arrival stamps are this program's and not the kernel's: what it was late by is in the latencies")
+	}
+	return doubts
 }
 
 // collector is the metrics of one run, empty.
@@ -57,7 +72,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	e := newEvidence(got.result, got.host)
 	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
 	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
-	e.Identity = got.identity
+	e.Identity, e.BuiltIn = got.identity, slices.ContainsFunc(m.bench.Endpoint.URLs, IsMock)
 	if ratio, ok := r.headroom[m.run.Cell.ID]; ok {
 		e.Headroom = ratio
 	}

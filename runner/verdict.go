@@ -54,11 +54,13 @@ type Finding struct {
 }
 
 // Reading is one value of a check beside its limits. A limit that is NaN
-// cannot be crossed. Below says that small values are the bad ones, Fixed that
-// an experiment's own limits, which are in the check's unit, are not for it.
+// cannot be crossed. Below says that small values are the bad ones. A reading in
+// another unit than its check's says so; the limits that an experiment sets are
+// not for it.
 type Reading struct {
 	Value, Warn, Fail float64
-	Below, Fixed      bool
+	Unit              string // "" is the check's
+	Below             bool
 	Detail            string // the fact, as true of a clean run
 	So                string // what follows when it is not clean
 	Try               string
@@ -102,13 +104,13 @@ func Judge(e *Evidence, limits map[string]schema.Threshold) []Finding {
 			override(&readings[i], limits[c.ID])
 		}
 		worst := slices.MaxFunc(readings, func(a, b Reading) int { return cmp.Compare(a.verdict(), b.verdict()) })
-		found = append(found, finding(c.ID, c.Unit, worst))
+		found = append(found, finding(c.ID, cmp.Or(worst.Unit, c.Unit), worst))
 	}
 	return found
 }
 
 func override(r *Reading, t schema.Threshold) {
-	if r.Fixed {
+	if r.Unit != "" {
 		return
 	}
 	if t.Warn != nil {
