@@ -29,6 +29,7 @@ func catalogue() []fault {
 		engine    = "loadgen"
 		run       = "runner"
 		command   = "cmd/aiperf"
+		telemetry = "internal/telemetry"
 	)
 	at := func(pkg, test string) proof { return proof{pkg, test} }
 	return []fault{
@@ -88,8 +89,8 @@ func catalogue() []fault {
 		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine")}},
 		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(run, "TestOneProcessPerDirectory")}},
 		{
-			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestClockJump"), at(run, "TestEachCheckFlips")},
-			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the jump is made in the clock that is read",
+			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestWallClockIsSet"), at(transport, "TestWallClockIsSetAtTheEnd"), at(transport, "TestStampsOverAJump"), at(telemetry, "TestWallJump"), at(run, "TestEachCheckFlips")},
+			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the client's idea of the wall clock is moved, which is all that a set clock is to it",
 		},
 		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStoppedProgramIsInvalid"), at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(run, "TestEachCheckFlips")}},
 		{n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(here, "TestBusyCoreIsNotValid"), at(run, "TestEachCheckFlips")}},

@@ -64,3 +64,15 @@ func TestMonitorSeesThisProcess(t *testing.T) {
 		t.Errorf("wall clock jumped by %v ms", h.WallJump)
 	}
 }
+
+// A wall clock that is set while the host is watched shows by how much.
+func TestWallJump(t *testing.T) {
+	t.Parallel()
+	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
+		m := Start()
+		m.wall = m.wall.Add(-jump) // as if it had shown another time then
+		if got := m.Stop().WallJump; math.Abs(got-3.6e6) > 1000 {
+			t.Errorf("set by %v: a jump of %v ms", jump, got)
+		}
+	}
+}

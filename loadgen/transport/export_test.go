@@ -1,6 +1,14 @@
 package transport
 
-import "unsafe"
+import (
+	"time"
+	"unsafe"
+)
+
+// SetWallClock is to cl as if the machine's wall clock was set forward by d:
+// from now on the kernel's stamps, and what is read from that clock, are d
+// further from the offset that cl knows.
+func SetWallClock(cl *Client, d time.Duration) { cl.offset.offset.Add(-int64(d)) }
 
 // Recorded is the memory that x holds for its answer, without what was unpacked.
 func Recorded(x *Exchange) int64 {

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport/wire"
 )
 
@@ -195,34 +193,6 @@ func TestNoAllocationPerEvent(t *testing.T) {
 
 // When the wall clock is set, the offset is measured anew and stamps stay
 // between what is known for certain.
-func TestClockJump(t *testing.T) {
-	t.Parallel()
-	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
-		clock := record.NewClock()
-		w := newWallOffset(clock)
-		low := clock.Now()
-		wall := time.Now().UnixNano()
-		now := clock.Now()
-		if at := w.at(wall, low, now); at < low || at > now {
-			t.Errorf("before the jump: %d outside [%d, %d]", at, low, now)
-		}
-		if n, _ := w.jumped(); n != 0 {
-			t.Skip("the machine's clock is being set") // possible, if hardly
-		}
-		w.offset.Add(int64(jump)) // as if the clock had been set since the last sample
-		if at := w.at(wall, low, now); at < low || at > now {
-			t.Errorf("after %s: %d outside [%d, %d]", jump, at, low, now)
-		}
-		n, worst := w.jumped()
-		if n != 1 || worst < int64(jump.Abs()-time.Second) {
-			t.Errorf("%d jumps, worst %d ns", n, worst)
-		}
-		if at := w.at(wall-int64(2*time.Hour), low, now); at != low {
-			t.Errorf("a stamp from long ago: %d, want %d", at, low)
-		}
-	}
-}
-
 func TestRecordEdge(t *testing.T) {
 	t.Parallel()
 	stream := []byte{23, 3, 3, 0, 2, 'a', 'b', 23, 3, 3, 1, 0}

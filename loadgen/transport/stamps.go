@@ -81,22 +81,30 @@ func (w *wallOffset) sample() {
 }
 
 // at is the kernel's wall-clock stamp on the run clock, known to lie in
-// [low, now]. If it does not, the wall clock was set: the offset is measured
-// anew, and what is still outside is bounded.
-func (w *wallOffset) at(wall, low, now int64) int64 {
-	t := wall - w.offset.Load()
-	if t < low-int64(jumpLimit) || t > now+int64(jumpLimit) {
-		w.sample()
+// [low, now]. If it does not, the wall clock was set and the offset is measured
+// anew. A stamp from before that, read after it, still does not: ok is false.
+func (w *wallOffset) at(wall, low, now int64) (t int64, ok bool) {
+	inside := func() bool {
 		t = wall - w.offset.Load()
+		return t >= low-int64(jumpLimit) && t <= now+int64(jumpLimit)
 	}
-	return min(max(t, low), now)
+	if !inside() {
+		w.sample()
+		if !inside() {
+			return now, false
+		}
+	}
+	return min(max(t, low), now), true
 }
 
-// stamp is a on the run clock; low is the stamp before it.
+// stamp is a on the run clock; low is the stamp before it. What the kernel's
+// stamp does not date came between low and now, like bytes that share a read.
 func (w *wallOffset) stamp(a arrival, low int64) stamp {
 	s := stamp{at: a.now, now: a.now, seq: a.seq, whole: a.whole}
 	if a.wall != 0 {
-		s.at, s.kernel = w.at(a.wall, low, a.now), true
+		var ok bool
+		s.at, ok = w.at(a.wall, low, a.now)
+		s.kernel, s.whole = true, a.whole && ok
 	}
 	return s
 }
