@@ -52,18 +52,25 @@ func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir
 	if held := holds(dir); held != "" && !resume {
 		return nil, &DirError{Dir: dir, Message: "holds results already (" + held + ")", Hint: "--resume continues them; another --artifact-dir keeps them"}
 	}
+	if file := occupied(dir); file != "" {
+		return nil, &DirError{Dir: dir, Message: "holds a file that a run would overwrite (" + file + ")", Hint: "name another --artifact-dir"}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, &DirError{Dir: dir, Message: "cannot be made: " + reason(err), Hint: "name a directory you may write to with --artifact-dir"}
 	}
 	d := &resultDir{path: dir}
 	if d.lock, err = lockDir(filepath.Join(dir, ".lock")); err != nil {
-		return nil, &DirError{Dir: dir, Message: reason(err), Hint: "wait for it to end, or name another --artifact-dir"}
+		hint := "name a directory you may write to with --artifact-dir"
+		if errors.Is(err, errLocked) {
+			hint = "wait for it to end, or name another --artifact-dir"
+		}
+		return nil, &DirError{Dir: dir, Message: reason(err), Hint: hint}
 	}
 	if err := d.checkPlan(plan); err != nil {
-		return nil, errors.Join(err, d.lock.Close())
+		return nil, errors.Join(err, d.unlock())
 	}
 	if d.journal, d.events, err = openJournal(dir); err != nil {
-		return nil, errors.Join(err, d.lock.Close())
+		return nil, errors.Join(err, d.unlock())
 	}
 	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.events) {
 		d.finished = &m
@@ -133,6 +140,27 @@ func holds(dir string) string {
 	return ""
 }
 
+// occupied names a file in a directory without a plan of ours that a run would
+// write: tables that somebody brought there, an experiment of that name.
+func occupied(dir string) string {
+	if holds(dir) != "" {
+		return ""
+	}
+	names := []string{"summary.md", resolvedName, reportName, "experiment.cue", "experiment.yaml", "experiment.yml", "experiment.json"}
+	for _, table := range sinks.TableNames() {
+		names = append(names, table+".parquet", table+".arrow", table+".csv")
+	}
+	for _, name := range names {
+		if holdsAny(filepath.Join(dir, name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// errLocked is what lockDir says when another process has the lock.
+var errLocked = errors.New("another aiperf is writing there")
+
 // checkPlan writes plan.lock.json, or compares the plan with the one there.
 func (d *resultDir) checkPlan(plan *sweep.Plan) error {
 	path := filepath.Join(d.path, lockName)
@@ -192,7 +220,12 @@ func (d *resultDir) checkFinished() error {
 const mostDamaged = 5
 
 func (d *resultDir) close() error {
-	return errors.Join(d.journal.close(), os.Remove(d.lock.Name()), d.lock.Close())
+	return errors.Join(d.journal.close(), d.unlock())
+}
+
+// unlock lets others in and leaves no trace.
+func (d *resultDir) unlock() error {
+	return errors.Join(os.Remove(d.lock.Name()), d.lock.Close())
 }
 
 // setAside moves what an unfinished attempt left into incomplete/, so that

@@ -50,6 +50,28 @@ func TestOpenDirRefusesOthersResults(t *testing.T) {
 	}
 }
 
+// Nothing is overwritten, whoever it belongs to; with --resume neither.
+func TestOpenDirKeepsForeignFiles(t *testing.T) {
+	t.Parallel()
+	plan := planOf(t)
+	for _, name := range []string{"requests.parquet", "checks.csv", "summary.md", "resolved.json", "experiment.yaml"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, resume := range []bool{false, true} {
+			_, err := openDir(dir, plan, resume, false)
+			var d *DirError
+			if !errors.As(err, &d) || !strings.Contains(d.Message, name) || d.Hint == "" {
+				t.Errorf("openDir over %s, resume %v: %v, want a refusal that names it", name, resume, err)
+			}
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("openDir over %s left %v, %v; want that file alone", name, left, err)
+		}
+	}
+}
+
 func TestOpenDirRefusesAnotherPlan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
@@ -64,6 +86,9 @@ func TestOpenDirRefusesAnotherPlan(t *testing.T) {
 	var e *DirError
 	if !errors.As(err, &e) || !strings.Contains(strings.Join(e.Lines, "\n"), "concurrency") {
 		t.Fatalf("resume with another plan: %v %+v, want the difference in concurrency", err, e)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, ".lock")); err == nil {
+		t.Error("a refused resume left its lock file")
 	}
 	again, err := openDir(dir, planOf(t), true, false)
 	if err != nil {

@@ -3,7 +3,6 @@
 package runner
 
 import (
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +17,15 @@ func lockDir(path string) (*os.File, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("another aiperf is writing there")
+		return nil, errLocked
+	}
+	// The owner before may have removed the file between the two calls: then this
+	// lock is on no file that another process would meet.
+	if mine, err := f.Stat(); err == nil {
+		if there, err := os.Stat(path); err != nil || !os.SameFile(mine, there) {
+			_ = f.Close()
+			return nil, errLocked
+		}
 	}
 	return f, nil
 }
