@@ -1,11 +1,23 @@
 package runner
 
-import "runtime/debug"
+import (
+	"math"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
 
-// thriftPercent is how much garbage may pile up, in percent of what is in use,
-// while results are written. Nothing is measured then, and what is in use is
-// long lists of numbers, cheap to look through.
-const thriftPercent = 25
+// How much garbage may pile up while results are written: a quarter of what is
+// in use, since that is long lists of numbers and nothing is measured any more;
+// but leastGarbage at any rate, or a small run would be searched through for
+// every two megabytes it leaves behind.
+const (
+	thriftPercent = 25
+	leastGarbage  = 32 << 20
+)
+
+// thriftEvery is how often thrift looks at how much is in use.
+const thriftEvery = 10 * time.Millisecond
 
 // thrift lets less garbage pile up until the function it returns is called.
 // A user's own lower limit (GOGC) stays.
@@ -13,6 +25,41 @@ func thrift() (end func()) {
 	before := debug.SetGCPercent(thriftPercent)
 	if before >= 0 && before < thriftPercent {
 		debug.SetGCPercent(before)
+		return func() {}
 	}
-	return func() { debug.SetGCPercent(before) }
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(thriftEvery)
+		defer tick.Stop()
+		for last := 0; ; {
+			if p := garbagePercent(inUse()); p != last {
+				debug.SetGCPercent(p)
+				last = p
+			}
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+		debug.SetGCPercent(before)
+	}
+}
+
+// garbagePercent is the garbage to allow beside so many bytes in use, in
+// percent of them.
+func garbagePercent(inUse uint64) int {
+	return max(thriftPercent, int(math.Ceil(100*leastGarbage/float64(max(inUse, 1<<20)))))
+}
+
+// inUse is what the last collection left, in bytes.
+func inUse() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }

@@ -145,12 +145,13 @@ func (c *Collector) summary(name string, w Window, in choice) Summary {
 	t := c.totals(w, in)
 	order := c.rows.byIntended(in)
 	over := c.lives.sweep(c.gapsOf, w)
+	var known []columnStat
 	for i := range catalogue {
 		m := &catalogue[i]
 		if !c.opt.has(m) {
 			continue
 		}
-		if s, ok := c.stat(i, m, over, t, order); ok {
+		if s, ok := c.stat(i, m, over, t, order, &known); ok {
 			out.Stats = append(out.Stats, s)
 		}
 	}
@@ -158,7 +159,7 @@ func (c *Collector) summary(name string, w Window, in choice) Summary {
 }
 
 // stat computes one metric; false when it has no value.
-func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int32) (Stat, bool) {
+func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int32, known *[]columnStat) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
 		return scalar(m, m.Derived(t))
@@ -174,10 +175,40 @@ func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int
 		return c.adjusted(m, t, order)
 	case m.List != nil:
 		c.spare = c.gaps[i].take(c.spare[:0], order)
-	default:
-		c.take(i, order)
+		return distribution(m, c.spare, &c.sorter, &c.series)
 	}
-	return distribution(m, c.spare, &c.sorter, &c.series)
+	for _, k := range *known {
+		if k.serves(m) && c.cols[i].equal(&c.cols[k.column]) {
+			return k.as(m), true
+		}
+	}
+	c.take(i, order)
+	s, ok := distribution(m, c.spare, &c.sorter, &c.series)
+	if ok {
+		*known = append(*known, columnStat{i, m, s})
+	}
+	return s, ok
+}
+
+// columnStat is the statistics of a column. Other columns may have the same
+// values: where nothing waits and nothing connects, several times are one.
+type columnStat struct {
+	column int
+	metric *Metric
+	Stat
+}
+
+// serves tells whether everything that m wants has been computed.
+func (k *columnStat) serves(m *Metric) bool { return k.metric.correlated() || !m.correlated() }
+
+// as is the same statistics for m.
+func (k *columnStat) as(m *Metric) Stat {
+	s := k.Stat
+	s.Tag, s.Header, s.Unit, s.Intervals = m.Tag, m.Header, m.Unit, slices.Clone(s.Intervals)
+	if !m.correlated() {
+		s.NEff, s.Intervals = math.NaN(), nil
+	}
+	return s
 }
 
 // take puts the values of a column into spare.

@@ -1,8 +1,10 @@
 package metrics
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -245,6 +247,15 @@ func (c *column) all(into []float64) []float64 {
 		}
 	}
 	return append(into, c.tail...)
+}
+
+// equal tells whether two columns hold the same values, bit by bit: equal values
+// are packed alike.
+func (c *column) equal(o *column) bool {
+	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	return slices.EqualFunc(c.tail, o.tail, same) && slices.EqualFunc(c.blocks, o.blocks, func(a, b block) bool {
+		return a.base == b.base && a.scale == b.scale && a.width == b.width && a.absent == b.absent && bytes.Equal(a.data, b.data)
+	})
 }
 
 // float is the value that an integer of the block stands for.

@@ -53,6 +53,38 @@ func TestPackedColumns(t *testing.T) {
 	}
 }
 
+// Columns are equal when every row is, the last one too, in a block or behind
+// the last block.
+func TestEqualColumns(t *testing.T) {
+	t.Parallel()
+	const rows = blockRows + 9
+	build := func(change int, to float64) *column {
+		var c column
+		for i := range rows {
+			v := float64(i%7) / 8
+			if i%5 == 4 {
+				v = math.NaN()
+			}
+			if i == change {
+				v = to
+			}
+			c.set(i, v)
+		}
+		return &c
+	}
+	if !build(-1, 0).equal(build(-1, 0)) {
+		t.Error("the same values are not equal")
+	}
+	for _, c := range []struct {
+		row int
+		to  float64
+	}{{0, 9}, {1, math.NaN()}, {blockRows - 1, 1e-7}, {blockRows, 2}, {rows - 1, 3}, {rows - 1, math.NaN()}, {blockRows + 2, math.Copysign(0, -1)}} {
+		if build(-1, 0).equal(build(c.row, c.to)) {
+			t.Errorf("row %d changed to %v: still equal", c.row, c.to)
+		}
+	}
+}
+
 func TestPackedInts(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -73,10 +73,14 @@ func (l *lives) sweep(gaps func(row int) []float32, w Window) *weights {
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(sent[a], sent[b]) })
 	out := &weights{at: w.Start, end: w.End}
-	var under cursors
+	var under, free cursors // in flight; ended, to be used again
 	for next := 0; next < len(order) || len(under) > 0; {
 		if next < len(order) && (len(under) == 0 || sent[order[next]] <= under[0].due) {
-			c := l.begin(int(order[next]), gaps)
+			if len(free) == 0 {
+				free = append(free, &cursor{})
+			}
+			c := free.Pop().(*cursor)
+			l.begin(c, int(order[next]), gaps)
 			out.until(c.due)
 			c.step(&out.level)
 			heap.Push(&under, c)
@@ -89,7 +93,7 @@ func (l *lives) sweep(gaps func(row int) []float32, w Window) *weights {
 			heap.Fix(&under, 0)
 			continue
 		}
-		heap.Pop(&under)
+		free = append(free, heap.Pop(&under).(*cursor))
 		if len(under) == 0 {
 			out.level = [spans]float64{} // what rounding has left
 		}
@@ -122,10 +126,11 @@ const (
 	toEnd
 )
 
-func (l *lives) begin(i int, gaps func(row int) []float32) *cursor {
-	c := &cursor{due: l.sent.at(i), first: l.first.at(i), end: l.end.at(i), perChunk: math.NaN()}
+// begin makes c the cursor of life i.
+func (l *lives) begin(c *cursor, i int, gaps func(row int) []float32) {
+	*c = cursor{due: l.sent.at(i), first: l.first.at(i), end: l.end.at(i), perChunk: math.NaN()}
 	if c.first == record.None {
-		return c
+		return
 	}
 	if isl := l.isl.at(i); isl != record.None {
 		c.tokens = float64(isl)
@@ -135,12 +140,12 @@ func (l *lives) begin(i int, gaps func(row int) []float32) *cursor {
 	}
 	osl, row := l.osl.at(i), int(l.row.at(i))
 	if osl == record.None || row == -1 {
-		return c
+		return
 	}
 	c.gaps = gaps(row)
 	c.perChunk = float64(osl) / float64(len(c.gaps)+1)
 	if osl < 2 || c.end == c.first {
-		return c
+		return
 	}
 	c.overall = float64(osl-1) / seconds(c.end-c.first)
 	open := 0
@@ -152,7 +157,6 @@ func (l *lives) begin(i int, gaps func(row int) []float32) *cursor {
 	if open > 0 {
 		c.perGap = float64(osl-1) / float64(open)
 	}
-	return c
 }
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }

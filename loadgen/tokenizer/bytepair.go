@@ -12,12 +12,15 @@ type bytePair struct {
 func (b *bytePair) Name() string { return b.name }
 
 func (b *bytePair) Encode(dst []int, text string) []int {
-	var m merger
+	var m *merger // made for the first piece that is no token by itself
 	for at := 0; at < len(text); {
 		end := b.split(text, at)
 		if id := b.ranks.rank(text[at:end]); id != none {
 			dst = append(dst, int(id))
 		} else {
+			if m == nil {
+				m = new(merger)
+			}
 			dst = m.encode(dst, b.ranks, text[at:end])
 		}
 		at = end
@@ -26,13 +29,16 @@ func (b *bytePair) Encode(dst []int, text string) []int {
 }
 
 func (b *bytePair) Count(text string) int {
-	var m merger
+	var m *merger // as in Encode
 	n := 0
 	for at := 0; at < len(text); {
 		end := b.split(text, at)
 		if b.ranks.rank(text[at:end]) != none {
 			n++
 		} else {
+			if m == nil {
+				m = new(merger)
+			}
 			n += m.merge(b.ranks, text[at:end])
 		}
 		at = end

@@ -1,0 +1,37 @@
+package runner
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// A quarter of what is in use, 32 MB at least.
+func TestGarbagePercent(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	for _, c := range []struct {
+		inUse uint64
+		want  int
+	}{{0, 3200}, {1 * mb, 3200}, {8 * mb, 400}, {32 * mb, 100}, {96 * mb, 34}, {128 * mb, 25}, {1024 * mb, 25}} {
+		if got := garbagePercent(c.inUse); got != c.want {
+			t.Errorf("%d MB in use: %d %%, want %d %%", c.inUse/mb, got, c.want)
+		}
+	}
+}
+
+// What was set before is set again; a lower limit of the user's own never moves.
+func TestThriftEnds(t *testing.T) { // not parallel: the limit is the process's
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	for _, before := range []int{100, 10, -1} {
+		debug.SetGCPercent(before)
+		end := thrift()
+		during := debug.SetGCPercent(before)
+		end()
+		if after := debug.SetGCPercent(before); after != before {
+			t.Errorf("%d %% before, %d %% after", before, after)
+		}
+		if own := before >= 0 && before < thriftPercent; own && during != before {
+			t.Errorf("%d %% before, %d %% meanwhile", before, during)
+		}
+	}
+}
