@@ -52,11 +52,17 @@ func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir
 	if held := holds(dir); held != "" && !resume {
 		return nil, &DirError{Dir: dir, Message: "holds results already (" + held + ")", Hint: "--resume continues them; another --artifact-dir keeps them"}
 	}
-	if file := occupied(dir); file != "" {
-		return nil, &DirError{Dir: dir, Message: "holds a file that a run would overwrite (" + file + ")", Hint: "name another --artifact-dir"}
+	if file := occupied(dir, plan); file != "" {
+		return nil, &DirError{Dir: dir, Message: "holds " + file + ", which a run would write", Hint: "name another --artifact-dir"}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, &DirError{Dir: dir, Message: "cannot be made: " + reason(err), Hint: "name a directory you may write to with --artifact-dir"}
+	}
+	var others []string
+	if holds(dir) == "" {
+		if others, err = strangers(dir); err != nil {
+			return nil, &DirError{Dir: dir, Message: "cannot be read: " + reason(err), Hint: "name another --artifact-dir"}
+		}
 	}
 	d := &resultDir{path: dir}
 	if d.lock, err = lockDir(filepath.Join(dir, ".lock")); err != nil {
@@ -72,6 +78,13 @@ func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir
 	if d.journal, d.events, err = openJournal(dir); err != nil {
 		return nil, errors.Join(err, d.unlock())
 	}
+	if len(others) > 0 {
+		e := event{Event: "beside", Beside: others}
+		if err := d.journal.add(e); err != nil {
+			return nil, errors.Join(err, d.close())
+		}
+		d.events = append(d.events, e)
+	}
 	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.events) {
 		d.finished = &m
 		if err := d.checkFinished(); err != nil {
@@ -79,7 +92,7 @@ func openDir(dir string, plan *sweep.Plan, resume, overwrite bool) (_ *resultDir
 		}
 		return d, nil
 	}
-	return d, removeTemporaries(dir)
+	return d, removeTemporaries(dir, beside(d.events))
 }
 
 // allDone tells whether no run failed: failed runs are tried again on resume.
@@ -94,10 +107,10 @@ func allDone(events []event) bool {
 
 // removeTemporaries deletes files that a killed process was writing. The
 // directory is locked, so nobody is at it now.
-func removeTemporaries(dir string) error {
-	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), ".tmp") {
-			return err
+func removeTemporaries(dir string, others map[string]bool) error {
+	return walk(dir, others, func(path, _ string, e fs.DirEntry) error {
+		if e.IsDir() || !strings.HasPrefix(e.Name(), ".") || !strings.HasSuffix(e.Name(), ".tmp") {
+			return nil
 		}
 		return os.Remove(path)
 	})
@@ -134,24 +147,6 @@ func clearResults(dir string) error {
 func holds(dir string) string {
 	for _, name := range []string{manifestName, lockName, journalName, "profile_export_aiperf.json", "profile_export.jsonl"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return name
-		}
-	}
-	return ""
-}
-
-// occupied names a file in a directory without a plan of ours that a run would
-// write: tables that somebody brought there, an experiment of that name.
-func occupied(dir string) string {
-	if holds(dir) != "" {
-		return ""
-	}
-	names := []string{"summary.md", resolvedName, reportName, "experiment.cue", "experiment.yaml", "experiment.yml", "experiment.json"}
-	for _, table := range sinks.TableNames() {
-		names = append(names, table+".parquet", table+".arrow", table+".csv")
-	}
-	for _, name := range names {
-		if holdsAny(filepath.Join(dir, name)) {
 			return name
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
@@ -68,6 +70,63 @@ func TestOpenDirKeepsForeignFiles(t *testing.T) {
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 			t.Errorf("openDir over %s left %v, %v; want that file alone", name, left, err)
+		}
+	}
+}
+
+// What lay beside the results before is neither listed nor removed, and a link
+// to a directory is as good as the directory.
+func TestResultsAmongForeignFiles(t *testing.T) {
+	t.Parallel()
+	real := t.TempDir()
+	theirs := []string{".draft.tmp", "logs/app.log", "notes.txt", "src/a.go"}
+	for _, name := range theirs {
+		path := filepath.Join(real, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("mine"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(real, dir); err != nil {
+		t.Skip(err)
+	}
+	plan := planOf(t)
+	for _, resume := range []bool{false, true} { // what was there first is remembered
+		d, err := openDir(dir, plan, resume, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"requests.csv", "logs/aiperf.log", "src.json"} {
+			if err := errors.Join(os.MkdirAll(filepath.Join(dir, "logs"), 0o755), os.WriteFile(filepath.Join(dir, name), []byte("ours"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files, err := listFiles(dir, beside(d.events), nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range files {
+			got = append(got, f.Path)
+		}
+		want := []string{"journal.jsonl", "logs/aiperf.log", "plan.lock.json", "requests.csv", "src.json"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("resume %v: listed (-want +got):\n%s", resume, diff)
+		}
+		if err := errors.Join(writeJSON(filepath.Join(dir, manifestName), Manifest{Files: files, Interrupted: true}), d.close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := openDir(dir, plan, false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range theirs {
+		if b, err := os.ReadFile(filepath.Join(real, name)); err != nil || string(b) != "mine" {
+			t.Errorf("%s after an overwrite: %q, %v; want it untouched", name, b, err)
 		}
 	}
 }
@@ -186,7 +245,7 @@ func TestManifestFindsWhatChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := listFiles(dir, map[string]int64{"requests.parquet": 4}, nil)
+	files, err := listFiles(dir, nil, map[string]int64{"requests.parquet": 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +342,7 @@ func TestManifestKnowsWhatWasWritten(t *testing.T) {
 		}
 	}
 	w.add(dir, []sinks.FileInfo{{Path: "same.csv", Bytes: 4, SHA256: "as written"}, {Path: "grown.csv", Bytes: 3, SHA256: "as written"}})
-	files, err := listFiles(dir, nil, w)
+	files, err := listFiles(dir, nil, nil, w)
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%+v, %v", files, err)
 	}

@@ -57,7 +57,7 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 		rows[f.Path] = f.Rows
 	}
 	r.written.add(r.dir.path, info.Files)
-	files, err := listFiles(r.dir.path, rows, r.written)
+	files, err := listFiles(r.dir.path, beside(r.dir.events), rows, r.written)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type event struct {
-	Event   string    `json:"event"` // begin, start, done, failed, interrupted, end
+	Event   string    `json:"event"` // beside, begin, start, done, failed, interrupted, end
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
 	Run     string    `json:"run,omitempty"`
@@ -27,6 +27,7 @@ type event struct {
 	Error   string    `json:"error,omitempty"`
 	Version string    `json:"version,omitempty"`
 
+	Beside  []string          `json:"beside,omitempty"`  // of beside: names of others that were in the directory before
 	Sources map[string]string `json:"sources,omitempty"` // of begin: SHA-256 of the files that hold the requests
 }
 

@@ -61,20 +61,12 @@ func (w written) digest(path string) (string, int64, error) {
 	return digest(path)
 }
 
-// listFiles describes every file below dir except the manifest itself, locks,
-// temporary names and what is being written.
-func listFiles(dir string, rows map[string]int64, known written) ([]ManifestFile, error) {
+// listFiles describes every file of ours below dir except the manifest itself,
+// locks, temporary names and what is being written.
+func listFiles(dir string, others map[string]bool, rows map[string]int64, known written) ([]ManifestFile, error) {
 	var files []ManifestFile
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		if rel == manifestName || rel == ".lock" || strings.HasSuffix(rel, ".tmp") || strings.HasSuffix(rel, "/"+streamName) || rel == streamName {
+	err := walk(dir, others, func(path, rel string, e fs.DirEntry) (err error) {
+		if e.IsDir() || rel == manifestName || rel == ".lock" || strings.HasSuffix(rel, ".tmp") || strings.HasSuffix(rel, "/"+streamName) || rel == streamName {
 			return nil
 		}
 		f := ManifestFile{Path: rel, Kind: kindOf(rel)}
