@@ -79,7 +79,7 @@ func catalogue() []fault {
 		// This machine.
 		{n: 43, what: "a host that does not exist: said before anything is sent", proofs: []proof{at(transport, "TestOpenRefuses/name")}},
 		{n: 44, what: "too few descriptors: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewDescriptors"), at(transport, "TestNoDescriptors")}},
-		{n: 45, what: "too few ports: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewPorts"), at(transport, "TestNoPorts"), at(run, "TestEachCheckFlips")}},
+		{n: 45, what: "too few ports: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewPorts"), at(here, "TestPortsServeSeveralServers"), at(transport, "TestNoPorts"), at(run, "TestEachCheckFlips")}},
 		{n: 46, what: "a full disk: one clear error", proofs: []proof{at(command, "testdata/script/full_disk.txtar")}},
 		{n: 47, what: "a result directory that is there already, or cannot be written", proofs: []proof{at(run, "TestOpenDirRefusesOthersResults"), at(run, "TestOverwriteRemovesOnlyWhatTheManifestLists"), at(here, "TestResultsThatCannotBeWritten")}},
 		{n: 48, what: "interrupted once: drains, keeps what it has, 130", proofs: []proof{at(here, "TestInterruptedOnce"), at(command, "TestInterrupted"), at(engine, "TestRunInterruptedOnceDrains")}},

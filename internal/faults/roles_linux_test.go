@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"aiperf.dev/aiperf/internal/record"
 )
 
 // roles are what a copy of this binary can be.
@@ -51,22 +54,59 @@ func raiseLoopback() error {
 	return nil
 }
 
-// With 200 local ports 500 requests cannot be in flight: said before anything
-// is sent, with the numbers and what to do.
-func TestFewPorts(t *testing.T) {
-	t.Parallel()
+// withFewPorts runs aiperf where there are 200 local ports.
+func withFewPorts(t *testing.T, args ...string) *program {
+	t.Helper()
 	if out, err := exec.Command("unshare", "-rn", "true").CombinedOutput(); err != nil {
 		t.Skipf("no network namespaces here: %s", out)
 	}
-	args := profiling("mock:?ttft=1ms", "--concurrency", "500", "--request-count", "500")
-	p := start(t, t.TempDir(), func(c *exec.Cmd) {
+	return start(t, t.TempDir(), func(c *exec.Cmd) {
 		c.Env = append(c.Env, role+"=few ports")
 		c.Args = append([]string{"unshare", "-rn", os.Args[0], c.Path}, c.Args[1:]...)
 		c.Path, c.Err = exec.LookPath("unshare")
 	}, args...)
+}
+
+// With 200 local ports 500 requests cannot be in flight: said before anything
+// is sent, with the numbers and what to do.
+func TestFewPorts(t *testing.T) {
+	t.Parallel()
+	p := withFewPorts(t, profiling("mock:?ttft=1ms", "--concurrency", "500", "--request-count", "500")...)
 	p.exit(1, 2)
 	out := flat(p.stdout.String() + p.stderr.String())
 	if !strings.Contains(out, "500 connections need as many local ports and there are 200") || !strings.Contains(out, "source addresses") {
 		t.Errorf("said:\n%s", out)
 	}
+}
+
+// A port serves one connection to each server: with 200 of them 300 requests to
+// two servers are in flight at once.
+func TestPortsServeSeveralServers(t *testing.T) {
+	t.Parallel()
+	p := withFewPorts(t, profiling("mock:?ttft=400ms&osl=1", "--url", "mock:?ttft=401ms&osl=1", "--concurrency", "300", "--request-count", "300", "--allow-invalid")...)
+	p.exit(0)
+	if got := p.ended(); got["ok"] != 300 || len(got) != 1 {
+		t.Errorf("requests ended as %v, want 300 ok", got)
+	}
+	if most := p.mostAtOnce(); most <= 200 {
+		t.Errorf("%d requests were in flight at once, want more than there are ports", most)
+	}
+}
+
+// mostAtOnce is the number of requests in flight at once, by their stamps.
+func (p *program) mostAtOnce() int {
+	p.t.Helper()
+	var all []arrival
+	for _, r := range p.table("requests") {
+		a := arrival{rec: &record.Record{}}
+		for column, to := range map[string]*int64{"sent_ns": &a.at, "end_ns": &a.rec.End} {
+			n, err := strconv.ParseInt(r[column], 10, 64)
+			if err != nil {
+				p.t.Fatalf("%s: %v", column, err)
+			}
+			*to = n
+		}
+		all = append(all, a)
+	}
+	return most(all, func(a arrival) int64 { return a.rec.End })
 }

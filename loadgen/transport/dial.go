@@ -72,15 +72,21 @@ func (cl *Client) connect(ctx context.Context, t *target) (*net.TCPConn, error) 
 	return nil, first
 }
 
-// dialAddr connects to addr from the source address whose turn it is.
+// dialAddr connects to addr from the source address whose turn it is. Without a
+// list of them nothing is bound: a bind looks for a port that no connection to
+// anywhere has, one that is closing included, which takes long and fails when
+// many were closed a short while ago.
 func (cl *Client) dialAddr(ctx context.Context, addr netip.AddrPort) (*net.TCPConn, error) {
 	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 15 * time.Second}}
-	var local netip.AddrPort
 	if n := uint64(len(cl.sources)); n > 0 {
-		local = netip.AddrPortFrom(cl.sources[cl.sourceTurn.Add(1)%n], 0)
 		d.Control = bindLate
+		return d.DialTCP(ctx, "tcp", netip.AddrPortFrom(cl.sources[cl.sourceTurn.Add(1)%n], 0), addr)
 	}
-	return d.DialTCP(ctx, "tcp", local, addr)
+	c, err := d.DialContext(ctx, "tcp", addr.String()) // DialTCP would bind to the address 0
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.TCPConn), nil
 }
 
 // newConn wraps a fresh TCP connection. Nagle's delay is off: net does that.
