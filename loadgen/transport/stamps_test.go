@@ -41,6 +41,20 @@ func TestStampsOverAJump(t *testing.T) {
 	}
 }
 
+// The clocks agree to some microseconds: a stamp that is off by less than a jump
+// is moved into the span in which it must lie.
+func TestStampsAreInOrder(t *testing.T) {
+	t.Parallel()
+	w := newWallOffset(record.NewClock())
+	zero := w.offset.Load()
+	const low, now, little = 2e6, 3e6, 1e3 // ns
+	for wall, want := range map[int64]int64{low - little: low, low: low, 2.5e6: 2.5e6, now: now, now + little: now} {
+		if s := w.stamp(arrival{wall: zero + wall, now: now, whole: true}, low); s.at != want || !s.whole {
+			t.Errorf("stamped at %d within [%.0f, %.0f]: %+v, want %d", wall, low, now, s, want)
+		}
+	}
+}
+
 // An event that a stamp does not date is an interval, and so is the first one
 // after it if nothing else says more.
 func TestUndatedEvent(t *testing.T) {
