@@ -152,6 +152,17 @@ func TestCleanMasksAndCuts(t *testing.T) {
 	if len(got) > 1024 || !utf8.ValidString(got) || strings.Contains(got, "sk-") {
 		t.Errorf("clean of a long text: %d bytes, ends %q", len(got), got[len(got)-10:])
 	}
+	// Nor one that was cut before it came here: the beginning of an answer.
+	for text, want := range map[string]string{
+		"it begins {sk-12":        "it begins {***",
+		`begins "{\"a\":sk-1234"`: `begins "{\"a\":***"`,
+		"it begins {sk-":          "it begins {sk-", // says nothing
+		"sk-1234 and more":        "sk-1234 and more",
+	} {
+		if got := f.clean(text); got != want {
+			t.Errorf("clean(%q) = %q, want %q", text, got, want)
+		}
+	}
 	if got := f.clean("bad \xff byte"); !utf8.ValidString(got) {
 		t.Errorf("clean leaves invalid text %q", got)
 	}

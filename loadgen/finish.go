@@ -24,7 +24,7 @@ type finisher struct {
 	post   func(event)
 	wake   func()
 	back   releaser
-	secret *strings.Replacer
+	secret masker
 	urls   []string
 	live   *meter
 	work   *mailbox[*request]

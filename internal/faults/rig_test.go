@@ -138,8 +138,8 @@ func (j *job) clean(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(b), secret) {
-			t.Errorf("request %d shows the API key: %s", r.RequestID, b)
+		if strings.Contains(string(b), secret[:8]) {
+			t.Errorf("request %d shows the API key, or half of it: %s", r.RequestID, b)
 		}
 		if r.Failed() != (r.ErrorKind != "") {
 			t.Errorf("request %d: %s with error kind %q", r.RequestID, r.Status, r.ErrorKind)
