@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
 )
@@ -63,7 +64,7 @@ func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: map[[2]string]int64{}, Missed: map[string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
-			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})
+			e.Phases = append(e.Phases, &PhaseEvidence{Result: p, lives: make([]residence, 0, p.Issued), answered: make([]answered, 0, p.OK)})
 		}
 	}
 	return e
@@ -129,8 +130,8 @@ func (p *PhaseEvidence) add(r *record.Record) {
 			p.FirstError = string(r.Status) + ": " + r.ErrorMessage
 		}
 	}
-	p.Lateness = appendFinite(p.Lateness, r.DispatchLateness())
-	p.Wait = appendFinite(p.Wait, r.AdmissionWait())
+	p.Lateness = p.appendFinite(p.Lateness, r.DispatchLateness())
+	p.Wait = p.appendFinite(p.Wait, r.AdmissionWait())
 	if r.Sent != record.None && r.End != record.None {
 		p.lives = append(p.lives, residence{r.Intended, r.Sent, r.End})
 		if !r.Failed() {
@@ -143,13 +144,13 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	if r.Failed() {
 		return
 	}
-	p.TTFT = appendFinite(p.TTFT, r.TTFT())
-	p.Latency = appendFinite(p.Latency, r.Latency())
-	p.ITL = appendFinite(p.ITL, r.ITL())
-	p.TTFTIntended = appendFinite(p.TTFTIntended, r.TTFTFromIntended())
-	p.LatencyIntended = appendFinite(p.LatencyIntended, r.LatencyFromIntended())
+	p.TTFT = p.appendFinite(p.TTFT, r.TTFT())
+	p.Latency = p.appendFinite(p.Latency, r.Latency())
+	p.ITL = p.appendFinite(p.ITL, r.ITL())
+	p.TTFTIntended = p.appendFinite(p.TTFTIntended, r.TTFTFromIntended())
+	p.LatencyIntended = p.appendFinite(p.LatencyIntended, r.LatencyFromIntended())
 	p.bounds(r)
-	p.ReceiveLag = appendFinite(p.ReceiveLag, r.ReceiveLag/1e3)
+	p.ReceiveLag = p.appendFinite(p.ReceiveLag, r.ReceiveLag/1e3)
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
 		p.followUps++
 		p.turnaround += float64(r.Sent-r.Intended) / 1e6
@@ -199,20 +200,26 @@ func backwards(r *record.Record) bool {
 
 // settle sorts the samples; the checks read quantiles from them.
 func (e *Evidence) settle() {
+	var sorter stats.Sorter
 	for _, p := range e.Phases {
 		for _, s := range [][]float64{p.Lateness, p.Wait, p.TTFT, p.Latency, p.ITL, p.TTFTIntended, p.LatencyIntended, p.ReceiveLag, p.TokenDiff} {
-			slices.Sort(s)
+			sorter.Sort(s)
 		}
 		for i := range p.ends {
-			slices.Sort(p.ends[i].low)
-			slices.Sort(p.ends[i].high)
+			sorter.Sort(p.ends[i].low)
+			sorter.Sort(p.ends[i].high)
 		}
 	}
 }
 
-func appendFinite(s []float64, v float64) []float64 {
+// appendFinite adds v to one of p's lists unless it is no number. A list gets
+// room for all requests at once: growing would leave it behind several times.
+func (p *PhaseEvidence) appendFinite(s []float64, v float64) []float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return s
+	}
+	if s == nil {
+		s = make([]float64, 0, p.Result.Issued)
 	}
 	return append(s, v)
 }

@@ -82,7 +82,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	if !m.spec.ProducesTokens {
 		e.TokenSource = ""
 	}
-	_, err = sinks.ReadJournal(r.journalPath(m.run), func(rec *record.Record) error {
+	_, err = sinks.ReadMeasured(r.journalPath(m.run), func(rec *record.Record) error {
 		e.Add(rec)
 		return nil
 	})
@@ -95,7 +95,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 // summarize is the statistics of the records of one run.
 func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, error) {
 	c := collector(run, rep)
-	_, err := sinks.ReadJournal(r.journalPath(run), func(rec *record.Record) error {
+	_, err := sinks.ReadMeasured(r.journalPath(run), func(rec *record.Record) error {
 		c.Add(rec)
 		return nil
 	})

@@ -59,6 +59,7 @@ const (
 type column[R any] struct {
 	Field
 	in    place
+	names bool // says which request it is, and nothing about how it went
 	int   func(*R) *int64
 	float func(*R) *float64
 	text  func(*R) *string
@@ -125,6 +126,8 @@ func maybe[R any](name string, f func(*R) *int64) column[R] {
 
 func (c column[R]) onlyIn(p place) column[R] { c.in = p; return c }
 
+func (c column[R]) naming() column[R] { c.names = true; return c }
+
 // truth is a flag as a maybe-column holds it.
 func truth(b bool) int64 {
 	if b {
@@ -140,6 +143,35 @@ type vector struct {
 	floats []float64
 	texts  []string
 	gen    int
+}
+
+// uniform tells whether n values from row from on are the same.
+func (v *vector) uniform(from, n int) bool {
+	if v.gen != 0 {
+		return true
+	}
+	switch {
+	case v.ints != nil:
+		for _, x := range v.ints[from : from+n] {
+			if x != v.ints[from] {
+				return false
+			}
+		}
+	case v.floats != nil:
+		first := math.Float64bits(v.floats[from])
+		for _, x := range v.floats[from : from+n] {
+			if math.Float64bits(x) != first {
+				return false
+			}
+		}
+	default:
+		for _, x := range v.texts[from : from+n] {
+			if x != v.texts[from] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // batch is a stretch of a table, column by column: what writers take and

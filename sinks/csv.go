@@ -12,11 +12,17 @@ import (
 // csvOutput writes RFC 4180: one header, CRLF, quotes where needed. Null is an
 // empty field; an empty text that is not null is "".
 type csvOutput struct {
-	out  io.Writer
-	fs   []Field
-	buf  []byte
-	lead []byte // of every row: the leading columns, as long as they stay the same
-	same []int  // their generations
+	out   io.Writer
+	fs    []Field
+	buf   []byte
+	parts []csvPart // of the batch in hand
+}
+
+// csvPart is a piece of every row of a batch: columns whose values are all the
+// same, rendered once, and a column that differs from row to row.
+type csvPart struct {
+	same   []byte
+	column int // −1: none, the row ends
 }
 
 func newCSVOutput(out io.Writer, fs []Field) *csvOutput {
@@ -35,16 +41,15 @@ func (o *csvOutput) write(b *batch) error {
 	if b.n == 0 {
 		return nil
 	}
-	from := o.leading(b)
+	o.split(b)
 	for j := range b.n {
-		o.buf = append(o.buf, o.lead...)
-		for i := from; i < len(o.fs); i++ {
-			if i > 0 {
-				o.buf = append(o.buf, ',')
+		for i := range o.parts {
+			p := &o.parts[i]
+			o.buf = append(o.buf, p.same...)
+			if p.column >= 0 {
+				o.buf = appendField(o.buf, &o.fs[p.column], &b.cols[p.column], j)
 			}
-			o.buf = appendField(o.buf, &o.fs[i], &b.cols[i], j)
 		}
-		o.buf = append(o.buf, "\r\n"...)
 		if len(o.buf) >= 1<<16 {
 			if err := o.flush(); err != nil {
 				return err
@@ -54,29 +59,36 @@ func (o *csvOutput) write(b *batch) error {
 	return nil
 }
 
-// leading renders the leading columns whose values are all the same and says
-// how many they are.
-func (o *csvOutput) leading(b *batch) int {
-	n := 0
-	for n < len(o.fs) && b.cols[n].gen != 0 {
-		n++
-	}
-	known := len(o.same) == n
-	for i := 0; known && i < n; i++ {
-		known = o.same[i] == b.cols[i].gen
-	}
-	if known {
-		return n
-	}
-	o.lead, o.same = o.lead[:0], o.same[:0]
-	for i := range n {
+// split tells the columns of a batch whose values are all the same from those
+// that differ.
+func (o *csvOutput) split(b *batch) {
+	o.parts = o.parts[:0]
+	p := o.part()
+	for i := range o.fs {
 		if i > 0 {
-			o.lead = append(o.lead, ',')
+			p.same = append(p.same, ',')
 		}
-		o.lead = appendField(o.lead, &o.fs[i], &b.cols[i], 0)
-		o.same = append(o.same, b.cols[i].gen)
+		if b.cols[i].uniform(0, b.n) {
+			p.same = appendField(p.same, &o.fs[i], &b.cols[i], 0)
+			continue
+		}
+		p.column = i
+		p = o.part()
 	}
-	return n
+	p.same = append(p.same, "\r\n"...)
+}
+
+// part is one more part, empty, with the room that it had in an earlier batch.
+func (o *csvOutput) part() *csvPart {
+	n := len(o.parts)
+	if n < cap(o.parts) {
+		o.parts = o.parts[:n+1]
+	} else {
+		o.parts = append(o.parts, csvPart{})
+	}
+	p := &o.parts[n]
+	p.same, p.column = p.same[:0], -1
+	return p
 }
 
 func (o *csvOutput) flush() error {

@@ -73,7 +73,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 		}
 		return f.requests.at(run.Place)
 	}
-	info, err := readJournal(run.Path, f.mem, begin, f.take)
+	info, err := readJournal(run.Path, f.mem, inJournal(requestColumns()), begin, f.take)
 	if err != nil {
 		return info, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -29,8 +30,20 @@ type JournalInfo struct {
 // The record and its chunks are valid only during the call. A torn tail is no
 // error: see JournalInfo.
 func ReadJournal(path string, fn func(*record.Record) error) (JournalInfo, error) {
+	return readRecords(path, inJournal(requestColumns()), fn)
+}
+
+// ReadMeasured is ReadJournal without the texts that only name a request, which
+// stay empty: they are most of what reading copies.
+func ReadMeasured(path string, fn func(*record.Record) error) (JournalInfo, error) {
+	cols := slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names })
+	return readRecords(path, cols, fn)
+}
+
+// readRecords reads the given columns of a journal and its chunks.
+func readRecords(path string, cols []column[requestRow], fn func(*record.Record) error) (JournalInfo, error) {
 	var chunks []record.Chunk
-	return readJournal(path, &pool{}, func(RunMeta) error { return nil }, func(row *requestRow, packed []byte) error {
+	return readJournal(path, &pool{}, cols, func(RunMeta) error { return nil }, func(row *requestRow, packed []byte) error {
 		var err error
 		if chunks, err = unpackChunks(chunks[:0], row.Sent, packed); err != nil {
 			return fmt.Errorf("journal %s: request %d: %w", path, row.RequestID, err)
@@ -41,9 +54,9 @@ func ReadJournal(path string, fn func(*record.Record) error) (JournalInfo, error
 }
 
 // readJournal tells begin whose journal it is and hands out rows as they were
-// written, chunks still packed. Rows and packed bytes are valid only during
+// written, of each the given columns, chunks still packed. Rows and packed bytes are valid only during
 // the call; texts stay valid.
-func readJournal(path string, mem *pool, begin func(RunMeta) error, fn func(row *requestRow, packed []byte) error) (info JournalInfo, err error) {
+func readJournal(path string, mem *pool, cols []column[requestRow], begin func(RunMeta) error, fn func(row *requestRow, packed []byte) error) (info JournalInfo, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return info, journalError(path, err)
@@ -77,7 +90,7 @@ func readJournal(path string, mem *pool, begin func(RunMeta) error, fn func(row 
 	if err := begin(info.Meta); err != nil {
 		return info, err
 	}
-	d, err := newDecoder(r.Schema())
+	d, err := newDecoder(r.Schema(), cols)
 	if err != nil {
 		return info, journalError(path, err)
 	}
@@ -122,9 +135,9 @@ type decoder struct {
 	packed *array.Binary
 }
 
-func newDecoder(s *arrow.Schema) (*decoder, error) {
+func newDecoder(s *arrow.Schema, cols []column[requestRow]) (*decoder, error) {
 	d := &decoder{blank: none(), chunks: -1}
-	for _, c := range inJournal(requestColumns()) {
+	for _, c := range cols {
 		if at := s.FieldIndices(c.Name); len(at) == 1 {
 			if want := arrowType(c.Kind); !arrow.TypeEqual(want, s.Field(at[0]).Type) {
 				return nil, fmt.Errorf("column %s: %v, want %v", c.Name, s.Field(at[0]).Type, want)

@@ -46,6 +46,31 @@ func TestJournalKeepsEveryField(t *testing.T) {
 	}
 }
 
+// What was measured is read with everything but the names.
+func TestReadMeasuredLeavesOnlyNamesOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "stream.arrow")
+	writeJournal(t, path, demoPlan("alpha", 1, 1), 0, 0, t0, all(fixed()))
+	want := fixed()
+	for i := range want {
+		r := &want[i]
+		r.SessionID, r.ConversationID, r.PromptSHA, r.XRequestID, r.XCorrelationID = "", "", "", "", ""
+	}
+	var got []record.Record
+	info, err := sinks.ReadMeasured(path, func(r *record.Record) error {
+		c := *r
+		c.Chunks = append([]record.Chunk(nil), r.Chunks...)
+		got = append(got, c)
+		return nil
+	})
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("error %v, records (-want +got):\n%s", err, diff)
+	}
+	if info.Records != int64(len(want)) || !info.Ended {
+		t.Errorf("info %+v", info)
+	}
+}
+
 // A journal cut anywhere gives back a prefix of its records: whole batches,
 // never an error, never fewer from a longer prefix, and the torn bytes are told.
 func TestTornJournal(t *testing.T) {

@@ -117,35 +117,6 @@ func (v *vector) scalar(j int) scalar {
 	return scalar{text: v.texts[j]}
 }
 
-// uniform tells whether n values from row from on are the same.
-func (v *vector) uniform(from, n int) bool {
-	if v.gen != 0 {
-		return true
-	}
-	switch {
-	case v.ints != nil:
-		for _, x := range v.ints[from : from+n] {
-			if x != v.ints[from] {
-				return false
-			}
-		}
-	case v.floats != nil:
-		first := math.Float64bits(v.floats[from])
-		for _, x := range v.floats[from : from+n] {
-			if math.Float64bits(x) != first {
-				return false
-			}
-		}
-	default:
-		for _, x := range v.texts[from : from+n] {
-			if x != v.texts[from] {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]string, codec *codec) *parquetOutput {
 	opts := []parquet.WriterOption{
 		parquetSchema(name, fs),

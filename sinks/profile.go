@@ -71,7 +71,7 @@ func newProfileWriter(p *Profile, names Names) (*profileWriter, error) {
 	w.phases = newPhases(p)
 	if p.Slice > 0 {
 		first, last := int64(math.MaxInt64), int64(math.MinInt64)
-		_, err := ReadJournal(p.Journal, func(r *record.Record) error {
+		_, err := ReadMeasured(p.Journal, func(r *record.Record) error {
 			if !r.Warmup && r.InWindow && r.Sent != record.None && r.End != record.None {
 				first, last = min(first, r.Sent), max(last, r.End)
 			}
@@ -88,7 +88,7 @@ func newProfileWriter(p *Profile, names Names) (*profileWriter, error) {
 // readJournal writes the lines of the records and counts the rest.
 func (w *profileWriter) readJournal() error {
 	if !w.Records {
-		_, err := ReadJournal(w.Journal, func(r *record.Record) error { w.note(r); return nil })
+		_, err := ReadMeasured(w.Journal, func(r *record.Record) error { w.note(r); return nil })
 		return err
 	}
 	a, err := createArtifact(w.Dir, w.names.Records)

@@ -1,0 +1,40 @@
+package sinks
+
+import (
+	"bytes"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Columns of one value and columns that differ change places from batch to
+// batch; the rows do not show it.
+func TestCSVRows(t *testing.T) {
+	t.Parallel()
+	fs := []Field{{Name: "who", Kind: Text, Null: true}, {Name: "n", Kind: Int64, Null: true}, {Name: "ok", Kind: Bool}}
+	columns := func(who []string, n, ok []int64) *batch {
+		return &batch{n: len(n), cols: []vector{{texts: who}, {ints: n}, {ints: ok}}}
+	}
+	none := int64(record.None)
+	var out bytes.Buffer
+	o := newCSVOutput(&out, fs)
+	for _, b := range []*batch{
+		columns([]string{"a", "a"}, []int64{1, 2}, []int64{1, 1}),
+		columns([]string{"a", "b,c"}, []int64{none, none}, []int64{0, 1}),
+		columns([]string{"", ""}, []int64{7, 7}, []int64{0, 0}),
+		columns(nil, nil, nil),
+		columns([]string{"x", ""}, []int64{none, 3}, []int64{1, 0}),
+		columns([]string{"y"}, []int64{4}, []int64{1}),
+	} {
+		if err := o.write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "who,n,ok\r\na,1,true\r\na,2,true\r\na,,false\r\n\"b,c\",,true\r\n,7,false\r\n,7,false\r\nx,,true\r\n,3,false\r\ny,4,true\r\n"
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
