@@ -142,6 +142,10 @@ func flagActions() []flagRow {
 		{"latency_mean", func(o Option, at Origin, words []string) ([]Assignment, error) {
 			return with(o, at, words, "benchmark.network_latency.enabled", true)
 		}},
+		{"otel_url", func(o Option, at Origin, words []string) ([]Assignment, error) {
+			w, err := oneWord(words)
+			return set(at, o.Path, collectorURL(w)), err
+		}},
 		{"stream", streamed},
 		{"zmq_ipc", func(o Option, at Origin, words []string) ([]Assignment, error) {
 			return with(o, at, words, communicationPath+".type", "ipc")
@@ -244,6 +248,9 @@ func pairs(o Option, at Origin, words []string, seps string, typed bool) ([]Assi
 			return nil, usage{fmt.Sprintf("expected key%cvalue, got %q", seps[0], short(w)), ""}
 		}
 		key, value := strings.TrimSpace(w[:i]), strings.TrimSpace(w[i+1:])
+		if _, twice := m[key]; twice {
+			return nil, usage{key + " is there twice", "keep one of them"}
+		}
 		m[key] = value
 		if typed {
 			m[key] = typedValue(value)
@@ -268,6 +275,11 @@ func header(o Option, at Origin, words []string) ([]Assignment, error) {
 		name, value, ok := strings.Cut(w, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
 			return nil, usage{"expected Name:Value", ""} // the word may hold a secret
+		}
+		for old := range headers {
+			if strings.EqualFold(old, name) {
+				return nil, usage{name + " is there twice", "keep one of them"}
+			}
 		}
 		headers[name] = strings.TrimSpace(value)
 	}

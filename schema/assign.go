@@ -31,10 +31,6 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 		v = modelsNode(v)
 	case a.Path == "benchmark.models.items":
 		v = modelsNode(wrap("items", listNode(v))).get("items")
-	case a.Path == "benchmark.models.items":
-		if v = listNode(v); a.Origin.Source != "axis" {
-			v = modelsNode(v).get("items")
-		}
 	case a.Path == "benchmark.endpoint.urls":
 		v = listNode(v)
 	case n.kind == list:

@@ -15,7 +15,7 @@ func (d *Document) denied(root *node) (bad Errors) {
 	above := func(limit, count string) {
 		a, n, m := d.flag(phasePath+"."+limit), d.largest(phasePath+"."+limit, p.get(limit)), p.get(count)
 		if a != nil && n != nil && d.flag(phasePath+"."+count) != nil && d.axis(phasePath+"."+count) == nil && numberOf(n.value) > numberOf(m.value) {
-			refuse(a, fmt.Sprintf("is above %s: %v of %v slots would never be used", shownFlag(d, count), numberOf(n.value)-numberOf(m.value), n.value), "raise the count, or lower the concurrency")
+			refuse(a, fmt.Sprintf("is above %s: %.0f of %.0f slots would never be used", shownFlag(d, count), numberOf(n.value)-numberOf(m.value), numberOf(n.value)), "raise the count, or lower the concurrency")
 		}
 	}
 	requests, sessions := d.flag(phasePath+".requests"), d.flag(phasePath+".sessions")
@@ -41,7 +41,7 @@ func (d *Document) denied(root *node) (bad Errors) {
 	if d.typed("--fixed-schedule-auto-offset") {
 		refuse(d.flag(phasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
 	}
-	if a := d.flag(datasetPath + ".sampling"); a != nil && a.Value != "sequential" && p.get("type").text() == "fixed_schedule" {
+	if a := d.flag(datasetPath + ".sampling"); a != nil && a.Value != "sequential" && p.typeWord() == "fixed_schedule" {
 		refuse(a, "does not go with a fixed schedule, whose records say their order", "drop it, or use --no-fixed-schedule")
 	}
 	if a := d.flag(datasetPath + ".prefix_prompts.user_context_length"); a != nil && d.flag(datasetPath+".entries") == nil && ds != nil {

@@ -17,7 +17,7 @@ func (x index) fillConditional(n *node, l *leaf, at string) {
 	if n.kind != object {
 		return
 	}
-	kind := n.get("type").text()
+	kind := n.typeWord()
 	for _, key := range l.keys {
 		sub := x[join(at, key)]
 		if m := n.get(key); sub.has(isFilled) && (m == nil || m.kind == null) && sub.holdsFor(n, kind) {

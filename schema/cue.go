@@ -118,8 +118,17 @@ func member(v cue.Value) cue.Value {
 func arms(v cue.Value) []cue.Value {
 	v = cue.Dereference(v)
 	op, args := v.Expr()
-	if op == cue.NoOp && len(args) == 1 && v.IncompleteKind() == cue.ListKind {
-		return args // the list without its default, where CUE has merged the two
+	if inner := cue.NoOp; op == cue.NoOp && len(args) == 1 {
+		if inner, _ = args[0].Expr(); inner != cue.NoOp || v.IncompleteKind() == cue.ListKind {
+			return args // the value without its default, where CUE has merged the two
+		}
+	}
+	if op == cue.AndOp { // a choice that another definition narrows
+		for _, a := range args {
+			if out := arms(a); len(out) > 1 && !hasPattern(out) {
+				return slices.DeleteFunc(out, func(x cue.Value) bool { return v.Unify(x).Err() != nil })
+			}
+		}
 	}
 	if op != cue.OrOp {
 		return []cue.Value{v}

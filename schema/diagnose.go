@@ -37,7 +37,7 @@ func (d *diagnosis) explain(def cue.Value, n *node, err error) Errors {
 	d.rules(n, err)
 	if len(d.found) == 0 { // a gap in the walk: better a raw message than none
 		for _, e := range errors.Errors(err) {
-			d.add(n, d.base, plainMessage(e), "")
+			d.add(n, d.base, plainMessage(e, n.String()), "")
 		}
 	}
 	out := make(Errors, len(d.found))
@@ -105,6 +105,11 @@ func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
 // those that are known and not built yet.
 func (d *diagnosis) notOneOf(n *node, path string, words []string) {
 	l := d.index.at(path)
+	for _, o := range options {
+		if n.origin.Source == "flag" && len(o.Enum) > 0 && slices.Contains(o.Names, strings.TrimLeft(n.origin.Where, "-")) {
+			words = o.Enum // a flag may take fewer than its field
+		}
+	}
 	var later []string
 	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		unbuilt := l != nil && contains(l.unbuilt, w)
@@ -213,7 +218,7 @@ func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *node, path string) {
 		if a.IsConcrete() && len(fit) > 1 {
 			continue // a literal ("inf", a default) is no reason of its own
 		}
-		reasons = append(reasons, plainMessage(errors.Errors(err)[0]))
+		reasons = append(reasons, plainMessage(errors.Errors(err)[0], d.show(n, path)))
 	}
 	if words := enum(def); len(words) > 0 && n.cueKind() == cue.StringKind && !hasPattern(fit) {
 		d.notOneOf(n, path, words)
@@ -248,8 +253,11 @@ func (d *diagnosis) rules(n *node, err error) {
 		format, args := e.Msg()
 		msg, hint, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
 		at := n.at(rel)
-		for parent := rel; at == nil; at = n.at(parent) { // a missing field: blame its object
+		for parent := rel; at == nil; { // a missing field: blame its object, or who chose a type that needs it
 			parent, _ = cut(parent)
+			if at = n.at(parent); at.get("type") != nil && strings.Contains(msg, "by type:") {
+				at = at.get("type")
+			}
 		}
 		if path := join(d.base, rel); !d.follows(path, msg) {
 			d.add(at, path, msg, hint)
@@ -295,12 +303,18 @@ func (d *diagnosis) follows(path, msg string) bool {
 	return false
 }
 
-var outOfBound = regexp.MustCompile(`^invalid value (.*) \(out of bound (.*)\)$`)
+var (
+	outOfBound = regexp.MustCompile(`^invalid value (.*) \(out of bound (.*)\)$`)
+	emptyRange = regexp.MustCompile(`^incompatible .*bounds >(\S+) and <(\S+)$`) // of whole numbers, said of 1 between 0 and 1
+)
 
-// plainMessage puts a CUE message into the user's words.
-func plainMessage(e errors.Error) string {
+// plainMessage puts a CUE message about value into the user's words.
+func plainMessage(e errors.Error, got string) string {
 	format, args := e.Msg()
 	s := fmt.Sprintf(format, args...)
+	if m := emptyRange.FindStringSubmatch(s); m != nil {
+		return "must be above " + m[1] + " and below " + m[2] + ", got " + got
+	}
 	m := outOfBound.FindStringSubmatch(s)
 	if m == nil {
 		return short200(strings.Join(strings.Fields(s), " "))

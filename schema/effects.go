@@ -32,6 +32,8 @@ var effectless = []effect{
 	{datasetPath + ".prompts.osl", effects.tokenless},
 	{datasetPath + ".prefix_prompts.shared_system_length", only("chat", "responses", "messages", "chat_embeddings")},
 	{datasetPath + ".prefix_prompts.user_context_length", only("chat", "responses", "messages", "chat_embeddings")},
+	{datasetPath + ".prefix_prompts.pool_size", half("length", "--prompt-prefix-length")},
+	{datasetPath + ".prefix_prompts.length", half("pool_size", "--prompt-prefix-pool-size")},
 	{datasetPath + ".turn_delay", effects.oneTurn},
 	{"benchmark.artifacts.trace", effects.recordless},
 	{"benchmark.runtime.workers", effects.oneProcess},
@@ -60,7 +62,7 @@ func (d *Document) warnEffectless(root *node) {
 
 // warnLosers names the flags that another one wins over.
 func (d *Document) warnLosers(root *node) {
-	kind := fold(root.at(phasePath).get("type").text())
+	kind := root.at(phasePath).typeWord()
 	for _, a := range d.src.Assignments {
 		switch at := a.Origin.Where; {
 		case a.Origin.Source != "flag":
@@ -123,10 +125,20 @@ func only(types ...string) func(effects) string {
 	}
 }
 
+// half: prefixes need a number and a length.
+func half(other, flag string) func(effects) string {
+	return func(e effects) string {
+		if e.src.File == "" && e.root.at(datasetPath+".prefix_prompts."+other) == nil {
+			return " without " + flag
+		}
+		return ""
+	}
+}
+
 // oneTurn: nothing comes after the only turn.
 func (e effects) oneTurn() string {
 	ds := e.root.at(datasetPath)
-	if t := fold(ds.get("type").text()); t != "" && t != "synthetic" || e.axis(datasetPath+".turns.mean") != nil || e.axis(datasetPath+".turns") != nil {
+	if t := ds.typeWord(); t != "" && t != "synthetic" || e.axis(datasetPath+".turns.mean") != nil || e.axis(datasetPath+".turns") != nil {
 		return ""
 	}
 	turns := ds.get("turns")
@@ -149,7 +161,7 @@ func (effects) oneProcess() string { return ": one process does the work of all"
 // tooMany: fewer requests than slots leave slots empty.
 func (e effects) tooMany() string {
 	p := e.root.at(phasePath)
-	if t := p.get("type").text(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
+	if t := p.typeWord(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
 		return ""
 	}
 	slots := p.get("concurrency")

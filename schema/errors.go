@@ -1,6 +1,9 @@
 package schema
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Error is one mistake in an experiment: where it is, what is wrong and what
 // to do about it.
@@ -43,6 +46,9 @@ func (e Errors) Error() string {
 func (e Errors) sorted() Errors {
 	out := make(Errors, 0, len(e))
 	seen := map[string]bool{}
+	if slices.ContainsFunc(e, func(x *Error) bool { return !derived(x) }) {
+		e = slices.DeleteFunc(slices.Clone(e), derived)
+	}
 	for _, unknown := range []bool{true, false} {
 		for _, x := range e {
 			if said := x.Error() + x.Hint; x.unknown == unknown && !seen[said] {
@@ -53,6 +59,10 @@ func (e Errors) sorted() Errors {
 	}
 	return out
 }
+
+// derived tells that x is about a default that follows from another value: when
+// that one is wrong too, it is the one to say.
+func derived(x *Error) bool { return strings.HasPrefix(x.Place, "default: as many as ") }
 
 // mistake is a single Error as Errors, the form every step returns.
 func mistake(at Origin, path, message, hint string) Errors {

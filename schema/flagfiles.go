@@ -243,6 +243,16 @@ func metricsURL(s string) string {
 	return s
 }
 
+// collectorURL gives the address of a collector its scheme and, where none is
+// said, the path that OTLP metrics go to.
+func collectorURL(s string) string {
+	s = strings.TrimSuffix(metricsURL(s), "/")
+	if _, rest, _ := strings.Cut(s, "://"); !strings.Contains(rest, "/") {
+		s += "/v1/metrics"
+	}
+	return s
+}
+
 func verbosity(at Origin, level string) []Assignment {
 	return append(set(at, "benchmark.logging.level", level), set(at, "benchmark.runtime.ui", "simple")...)
 }

@@ -184,7 +184,7 @@ var options = []Option{
 	{Path: "benchmark.artifacts.auto_plot", Names: []string{"auto-plot"}, Neg: "no-auto-plot", Kind: "bool", Default: "false", Doc: "Draw the plots when the run is over.", Group: "Output", Unsupported: true},
 	{Path: "benchmark.artifacts.plot_required", Names: []string{"plot-required"}, Kind: "bool", Default: "false", Doc: "Fail the run when a plot cannot be drawn.", Group: "Output", Unsupported: true},
 	{Path: "benchmark.artifacts.export_outputs_json", Names: []string{"export-outputs-json"}, Kind: "bool", Default: "false", Doc: "Write the text of the answers.", Group: "Output"},
-	{Path: "benchmark.otel.metrics_url", Names: []string{"otel-url"}, Kind: "string", Doc: "Address of the collector.", Group: "Output", Unsupported: true},
+	{Path: "benchmark.otel.metrics_url", Names: []string{"otel-url"}, Kind: "string", Doc: "Address of the collector.", Group: "Output", Unsupported: true, Do: "otel_url"},
 	{Path: "benchmark.otel.stream_metrics_enabled", Names: []string{"stream"}, Kind: "string", Enum: []string{"metrics", "timing"}, Many: true, Words: true, Doc: "What is sent to the collector: metrics, timing, or both.", Group: "Output", Unsupported: true, Do: "stream"},
 	{Path: "benchmark.otel.custom_resource_attributes", Names: []string{"otel-resource-attributes"}, Kind: "string", Many: true, Words: true, Doc: "Attributes of the resource, by name.", Group: "Output", Unsupported: true, Do: "pairs"},
 	{Path: "benchmark.otel.gen_ai_provider", Names: []string{"gen-ai-provider"}, Kind: "string", Doc: "Value of the attribute gen_ai.provider.name.", Group: "Output", Unsupported: true},

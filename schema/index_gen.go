@@ -1149,7 +1149,7 @@ var leaves = []leaf{
 	{path: "benchmark.scenario", is: 0x30},
 	{path: "benchmark.unsafe_override", def: "false", is: 0x210},
 	{path: "sweep", keys: []string{"type", "parameters", "axes", "planner", "runs", "derive", "search_space", "objectives", "outcome_constraints", "max_iterations", "n_initial_points", "plateau_window", "plateau_threshold", "improvement_patience", "random_seed", "optuna_sampler", "optuna_acquisition", "optuna_terminator", "objective_pooling", "monotonic_stability_trials", "sla_replicates", "sla_precision", "sla_warmup_seconds", "constraint_mode", "sla_tiers", "where", "order", "iteration_order", "same_seed", "cooldown_seconds", "sla_filters", "post_process", "recipe", "recipe_name", "samples", "seed", "dimensions", "label_format", "scramble", "optimization"}, is: 0x80},
-	{path: "sweep.type", unbuilt: []string{"adaptive_search"}, def: "\"grid\"", when: []string{}, unless: []string{}, is: 0x1020},
+	{path: "sweep.type", enum: []string{"grid", "zip", "scenarios", "sobol", "latin_hypercube", "adaptive_search"}, unbuilt: []string{"adaptive_search"}, def: "\"grid\"", when: []string{}, unless: []string{}, is: 0x1000},
 	{path: "sweep.parameters", is: 0x84},
 	{path: "sweep.parameters.+", is: 0x40},
 	{path: "sweep.parameters.+.*", is: 0x3e4},

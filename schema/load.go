@@ -293,7 +293,7 @@ func (d *Document) sweepBlock(root, sw *node) (map[string]any, Errors) {
 	if c.get("type") == nil && c.get("recipe") == nil {
 		c.put("type", textNode("grid", Origin{Source: "default", Where: "default"}))
 	}
-	if c.get("parameters") == nil && len(d.axes) > 0 && (c.get("type").text() == "grid" || c.get("type").text() == "zip") {
+	if c.get("parameters") == nil && len(d.axes) > 0 && (c.typeWord() == "grid" || c.typeWord() == "zip") {
 		ps := objectNode(d.axes[0].origin)
 		for _, a := range d.axes {
 			ps.put(a.path, &node{kind: list, items: a.values, origin: a.origin})

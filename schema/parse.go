@@ -17,8 +17,17 @@ func (o Option) Parse(name string, words []string) ([]Assignment, error) {
 	if bad := o.blank(at, words); bad != nil {
 		return nil, bad
 	}
+	if bad := o.misfit(at, words); bad != nil {
+		return nil, bad
+	}
 	if act := action(o.Do); act != nil {
+		if o.Kind == "bool" && len(words) == 1 && coerce(words[0], true) == false {
+			return nil, nil // not asked for
+		}
 		out, err := act(o, at, words)
+		if bad, ok := err.(Errors); ok {
+			return nil, bad
+		}
 		if err != nil {
 			return nil, Errors{{Path: o.Path, Place: at.Where, Message: err.Error(), Hint: hintOf(err)}}
 		}
@@ -37,6 +46,22 @@ func (o Option) blank(at Origin, words []string) Errors {
 		return Errors{{Path: o.Path, Place: at.Where, Message: "needs a value"}}
 	case slices.ContainsFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }):
 		return Errors{{Path: o.Path, Place: at.Where, Message: "must not be empty", Hint: "leave the flag out"}}
+	}
+	return nil
+}
+
+// misfit refuses a word that a flag with a meaning of its own cannot take
+// though its field could; all other words are checked with the fields they set.
+func (o Option) misfit(at Origin, words []string) Errors {
+	if o.Do == "" || len(words) != 1 {
+		return nil
+	}
+	w := words[0]
+	switch _, truth := coerce(w, true).(bool); {
+	case o.Kind == "bool" && !truth:
+		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("expected true or false, got %q", short(w))}}
+	case o.Kind == "string" && !o.Many && len(o.Enum) > 0 && newIndex().at(o.Path).takes(w) && !slices.ContainsFunc(o.Enum, func(e string) bool { return fold(e) == fold(w) }):
+		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("%q is not one of %s", short(w), strings.Join(o.Enum, ", ")), Hint: nearest(w, o.Enum)}}
 	}
 	return nil
 }

@@ -110,6 +110,9 @@ func (d *Document) useRecipe(r recipe, root, sw, block *node) Errors {
 			d.ineffective(f.value, "with --search-recipe "+r.name)
 		}
 	}
+	if t := block.get("degradation_metric_tag"); t != nil && d.src.Tags != nil && !contains(d.src.Tags, t.text()) {
+		return mistake(t.origin, "sweep.recipe.degradation_metric_tag", "no metric is called "+t.text(), didYouMean(t.text(), d.src.Tags))
+	}
 	if bad := d.recipeNeeds(r, root, sw, block); bad != nil {
 		return bad
 	}

@@ -37,7 +37,7 @@ var multipart = []string{"audio_transcription", "video_generation", "image_edit"
 
 // resolveEndpoint gives addresses their scheme.
 func resolveEndpoint(e *node) {
-	if t := fold(e.get("type").text()); contains(multipart, t) {
+	if t := e.typeWord(); contains(multipart, t) {
 		fill(e, "request_content_type", "multipart/form-data", "type "+t)
 	}
 	urls := e.get("urls")
@@ -67,7 +67,7 @@ func resolvePhase(p *node) {
 		fill(p, "type", "poisson", "a rate is set")
 	}
 	fill(p, "type", "concurrency", "no rate is set")
-	if p.get("type").text() == "fixed_schedule" && p.get("start_offset") != nil {
+	if p.typeWord() == "fixed_schedule" && p.get("start_offset") != nil {
 		fill(p, "auto_offset", false, "a start offset is given")
 	}
 }

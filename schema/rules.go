@@ -14,6 +14,7 @@ import (
 // that object's #rules, so that cells can be checked part by part.
 type rule struct {
 	name string
+	file bool // a flag that breaks it has no effect and is warned of
 	test func(b *Benchmark, found func(path, message, hint string))
 }
 
@@ -21,6 +22,9 @@ type rule struct {
 func (d *Document) acrossObjects(c *cell) Errors {
 	var bad Errors
 	for _, r := range rules {
+		if r.file && d.src.File == "" {
+			continue
+		}
 		r.test(&c.resolved.Benchmark, func(path, message, hint string) {
 			path = join("benchmark", path)
 			at := c.root.at(path)
@@ -60,7 +64,7 @@ func (b *Benchmark) dataset() Dataset {
 }
 
 var rules = []rule{
-	{"a profiling phase", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a profiling phase", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for _, p := range b.Phases {
 			if p.Kind == "profiling" {
 				return
@@ -68,7 +72,7 @@ var rules = []rule{
 		}
 		found("phases", "no profiling phase", "add profiling: {type: concurrency, concurrency: 1, requests: 10}")
 	}},
-	{"phase names differ", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "phase names differ", test: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]int{}
 		for i, p := range b.Phases {
 			if j, dup := seen[fold(p.Name)]; dup {
@@ -77,7 +81,7 @@ var rules = []rule{
 			seen[fold(p.Name)] = i
 		}
 	}},
-	{"a rate over time goes forward", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a rate over time goes forward", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			for k := 1; k < len(p.RateSeries); k++ {
 				if last, now := p.RateSeries[k-1].TimeS, p.RateSeries[k].TimeS; !(now > last) {
@@ -86,34 +90,34 @@ var rules = []rule{
 			}
 		}
 	}},
-	{"the first phase has nothing to follow", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "the first phase has nothing to follow", test: func(b *Benchmark, found func(path, message, hint string)) {
 		if len(b.Phases) > 0 && b.Phases[0].Seamless {
 			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")
 		}
 	}},
-	{"a bound for each phase", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a bound for each phase", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if p.Type != "fixed_schedule" && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
 				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions")
 			}
 		}
 	}},
-	{"prefill limit needs streaming", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefill limit needs streaming", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if p.PrefillConcurrency > 0 && !b.Endpoint.Streaming {
 				found(phase(i, "prefill_concurrency"), "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
 			}
 		}
 	}},
-	{"user-centric needs turns", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "user-centric needs turns", test: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
-			if p.Type == "user_centric" && d.Type == "synthetic" && d.Turns.typical() < 2 {
+			if p.Type == "user_centric" && d.Type == "synthetic" && d.Turns.Typical() < 2 {
 				found(phase(i, "type"), "user_centric needs conversations of two turns or more", "set turns (--conversation-turn-mean 2)")
 			}
 		}
 	}},
-	{"fixed schedule needs time stamps", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "fixed schedule needs time stamps", test: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if p.Type == "fixed_schedule" && d.Type == "synthetic" {
@@ -121,14 +125,14 @@ var rules = []rule{
 			}
 		}
 	}},
-	{"prefixes have a number and a length", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefixes have a number and a length", file: true, test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
 				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")
 			}
 		}
 	}},
-	{"addresses", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "addresses", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")
 			switch {
@@ -142,7 +146,7 @@ var rules = []rule{
 			}
 		}
 	}},
-	{"weights of models", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "weights of models", test: func(b *Benchmark, found func(path, message, hint string)) {
 		sum, without := 0.0, -1
 		for i, m := range b.Models.Items {
 			if m.Weight == nil {
@@ -158,7 +162,7 @@ var rules = []rule{
 			found("models.items", fmt.Sprintf("the weights make %g, not 1", math.Round(sum*1e6)/1e6), "")
 		}
 	}},
-	{"data set names differ", func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "data set names differ", test: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]bool{}
 		for i, d := range b.Datasets {
 			if seen[d.Name] {
@@ -169,9 +173,9 @@ var rules = []rule{
 	}},
 }
 
-// typical is about the middle of a distribution: what a rule of thumb
+// Typical is about the middle of a distribution: what a rule of thumb
 // compares with.
-func (s *Shape) typical() float64 {
+func (s *Shape) Typical() float64 {
 	if s == nil {
 		return 0
 	}

@@ -38,7 +38,7 @@ func (d *Document) settleFlags(root *node) Errors {
 // load can be swept.
 func (d *Document) fixedAxes(root *node) (bad Errors) {
 	p := root.at(phasePath)
-	if p.get("type").text() != "fixed_schedule" {
+	if p.typeWord() != "fixed_schedule" {
 		return nil
 	}
 	for _, a := range d.axes {
@@ -86,7 +86,7 @@ func (d *Document) settleArrivals(p *node, name string) {
 		rate = d.flag(base + ".rate_series")
 	}
 	smooth := d.flag(base + ".smoothness")
-	t := p.get("type").text()
+	t := p.typeWord()
 	switch {
 	case rate != nil && (pattern == "" || pattern == "concurrency"):
 		if t == "" || t == "concurrency" {
@@ -140,7 +140,7 @@ func (d *Document) settleWarmup(root, w *node) {
 		c.origin = Origin{Source: "default", Where: "default: as in the profiling phase"}
 		w.put(name, &c)
 	}
-	if w.get("type").text() == "concurrency" {
+	if w.typeWord() == "concurrency" {
 		w.take("rate")
 	}
 }
@@ -170,7 +170,7 @@ func (d *Document) settleDataset(root *node) {
 			n.put("mean", leafNode(mean, Origin{Source: "default", Where: "default: only a width is given"}))
 		}
 	}
-	if t := ds.get("type").text(); t == "file" || t == "public" {
+	if t := ds.typeWord(); t == "file" || t == "public" {
 		if c, ok := ds.get("prompts").take("cache_bust"); ok {
 			ds.put("cache_bust", c.value)
 		}
@@ -245,7 +245,7 @@ func (d *Document) contradictions(root *node) (bad Errors) {
 			bad = append(bad, &Error{Path: "benchmark." + name, Place: flags[0], Message: "cannot be combined with " + flags[1], Hint: "keep one of them"})
 		}
 	}
-	if a := d.flag(datasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.at(phasePath).get("type").text() == "fixed_schedule" {
+	if a := d.flag(datasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.at(phasePath).typeWord() == "fixed_schedule" {
 		bad = append(bad, mistake(a.Origin, a.Path, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")...)
 	}
 	if n := root.at("benchmark.gpu_telemetry"); n.get("collector").text() == "pynvml" && n.get("urls") != nil && len(n.get("urls").items) > 0 {
@@ -261,10 +261,10 @@ func (d *Document) contradictions(root *node) (bad Errors) {
 func (d *Document) profileDefaults(root *node) {
 	p, ds, why := root.at(phasePath), root.at(datasetPath), "made by flags"
 	fill(root.get("benchmark"), "endpoint", map[string]any{}, why)
-	if t := ds.get("type").text(); t == "" || t == "synthetic" {
+	if t := ds.typeWord(); t == "" || t == "synthetic" {
 		d.syntheticDefaults(root, ds)
 	}
-	fixed := p.get("type").text() == "fixed_schedule"
+	fixed := p.typeWord() == "fixed_schedule"
 	bounds := 0
 	for _, name := range []string{"requests", "sessions", "duration"} {
 		n := d.largest(phasePath+"."+name, p.get(name))
@@ -278,7 +278,7 @@ func (d *Document) profileDefaults(root *node) {
 	}
 	if path := ds.get("path").text(); bounds == 0 && fixed && path != "" {
 		fill(p, "requests", countRecords(path), "the records of "+path)
-	} else if bounds == 0 && !fixed && p.get("type").text() != "user_centric" {
+	} else if bounds == 0 && !fixed && p.typeWord() != "user_centric" {
 		fill(p, "requests", d.defaultRequests(p), why)
 	}
 	if p.get("duration") != nil || d.axis(phasePath+".duration") != nil {
@@ -290,7 +290,7 @@ func (d *Document) profileDefaults(root *node) {
 // says when to send, else max(10, 2·concurrency), so that every slot is used
 // twice. AIPerf 0.13 takes 10 everywhere and so cuts high concurrencies short.
 func (d *Document) defaultRequests(p *node) int64 {
-	if t := p.get("type").text(); t != "" && t != "concurrency" {
+	if t := p.typeWord(); t != "" && t != "concurrency" {
 		return 10
 	}
 	for _, limit := range []string{"concurrency", "prefill_concurrency"} {

@@ -41,6 +41,9 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
+// typeWord is the member type of n as the schema spells words; "" without one.
+func (n *node) typeWord() string { return fold(n.get("type").text()) }
+
 func (n *node) field(name string) *field {
 	if n == nil {
 		return nil

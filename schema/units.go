@@ -52,7 +52,7 @@ func (x index) normalize(n *node, l *leaf, at string) *node {
 
 // settleObject drops what the fields of a distribution say anyway.
 func (l *leaf) settleObject(n *node) *node {
-	if t := n.get("type").text(); l.has(isShape) && t != "" && t == shapeType(n) {
+	if t := n.typeWord(); l.has(isShape) && t != "" && t == shapeType(n) {
 		n.take("type")
 	}
 	if l.has(isShape) && n.get("mean") != nil && n.get("median") == nil && n.get("stddev") == nil && n.get("p50") == nil && n.get("value") == nil {
@@ -106,6 +106,9 @@ func (l *leaf) settleText(n *node) *node {
 	}
 	return c
 }
+
+// takes tells whether s is one of the words of the field.
+func (l *leaf) takes(s string) bool { return l != nil && l.word(s) != "" }
 
 // word is the spelling of s in the enum, "" when it has none.
 func (l *leaf) word(s string) string {

@@ -73,6 +73,9 @@ func parseArgs(args []string, own []switchFlag, opts []schema.Option) (*parsed, 
 			if p.values[f.own.Name] != nil && !f.own.Many {
 				return nil, &usageError{name + " is given twice", "keep one of them"}
 			}
+			if f.own.Arg != "" && strings.TrimSpace(words[0]) == "" {
+				return nil, &usageError{name + ": must not be empty", "leave the flag out"}
+			}
 			p.values[f.own.Name] = append(p.values[f.own.Name], words...)
 			continue
 		}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
@@ -20,8 +23,9 @@ func inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 	c := inputCheck{said: doc.Said(), file: file, seen: map[string]bool{}}
 	for _, cell := range plan.Cells {
 		b := cell.Resolved.Benchmark
-		for _, d := range b.Datasets {
+		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
+			c.size(i, d)
 		}
 		c.tokenizer(b.Tokenizer.Name)
 		for _, u := range b.Endpoint.URLs {
@@ -60,6 +64,19 @@ func (c *inputCheck) records(path, name string) {
 	if _, err := os.Stat(runner.Beside(c.file, name)); errors.Is(err, fs.ErrNotExist) {
 		c.found("path", name, path, "no such file: "+name, "paths are seen from the working directory, else from the experiment's folder")
 	}
+}
+
+// size refuses what is more text than anything takes.
+func (c *inputCheck) size(i int, d schema.Dataset) {
+	field, size, limit := dataset.TooLarge(&d)
+	if field == "" || !c.once(fmt.Sprint(field, size)) {
+		return
+	}
+	at := placeAt(c.said, strings.Split("benchmark.datasets."+strconv.Itoa(i)+"."+field+".mean", "."))
+	c.bad = append(c.bad, &schema.Error{
+		Place: at, Path: "benchmark.datasets." + d.Name + "." + field,
+		Message: fmt.Sprintf("%.12g is above the limit of %.0f", size, limit),
+	})
 }
 
 func (c *inputCheck) tokenizer(name string) {

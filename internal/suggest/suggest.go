@@ -6,16 +6,31 @@ import "strings"
 
 // Nearest is the word of among that was probably meant by word, or "". A
 // word is close when it needs at most one edit and one more for every four
-// letters; swapping two neighbours is one edit. Case and - or _ do not matter.
+// letters; swapping two neighbours is one edit. Initials of three words or more
+// stand for them. Case and - or _ do not matter.
 func Nearest(word string, among []string) string {
 	word = Fold(word)
 	best, least := "", 2+len(word)/4
 	for _, w := range among {
+		if len(word) > 2 && word == initials(Fold(w)) {
+			return w
+		}
 		if d := Distance(word, Fold(w)); d < least {
 			best, least = w, d
 		}
 	}
 	return best
+}
+
+// initials are the first letters of the words that _ joins.
+func initials(word string) string {
+	var out []byte
+	for i := range len(word) {
+		if i == 0 || word[i-1] == '_' {
+			out = append(out, word[i])
+		}
+	}
+	return string(out)
 }
 
 // Fold makes words equal that differ only in case and in - or _.

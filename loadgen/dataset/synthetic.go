@@ -134,8 +134,8 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 		}
 		*l.to = made
 	}
-	if err := checkSizes(&cfg); err != nil {
-		return nil, err
+	if field, size, limit := TooLarge(&cfg); field != "" {
+		return nil, fmt.Errorf("%s: a value of %g is above the limit of %.0f", field, size, limit)
 	}
 	g.writer = newCorpus(tok).writer(src.rng("text"))
 	return g, g.makePool()
@@ -152,27 +152,33 @@ func newLengths(name string, s *schema.Shape, src source, limit float64) (*lengt
 	return &lengths{name: name, draw: d, rng: src.rng(name), limit: limit}, nil
 }
 
-// checkSizes refuses fixed sizes that no server takes and no memory holds.
-func checkSizes(cfg *schema.Dataset) error {
+// TooLarge finds the field of a data set whose size no server takes and no
+// memory holds, before anything is made of it: "" when there is none. Of a
+// distribution it looks at the middle.
+func TooLarge(cfg *schema.Dataset) (field string, size, limit float64) {
 	p := cfg.Prefix
 	if p == nil {
 		p = &schema.Prefix{}
 	}
 	for _, c := range []struct {
 		name        string
-		size, limit int
+		size, limit float64
 	}{
-		{"prompts.batch_size", cfg.Prompts.BatchSize, maxTurns},
-		{"prefix_prompts.pool_size", p.PoolSize, maxTurns},
-		{"prefix_prompts.length", p.Length, maxTokens},
-		{"prefix_prompts.shared_system_length", p.SharedSystemLength, maxTokens},
-		{"prefix_prompts.user_context_length", p.UserContextLength, maxTokens},
+		{"prompts.isl", cfg.Prompts.ISL.Typical(), maxTokens},
+		{"prompts.osl", cfg.Prompts.OSL.Typical(), maxCount},
+		{"turns", cfg.Turns.Typical(), maxTurns},
+		{"turn_delay", cfg.TurnDelay.Typical(), maxCount},
+		{"prompts.batch_size", float64(cfg.Prompts.BatchSize), maxTurns},
+		{"prefix_prompts.pool_size", float64(p.PoolSize), maxTurns},
+		{"prefix_prompts.length", float64(p.Length), maxTokens},
+		{"prefix_prompts.shared_system_length", float64(p.SharedSystemLength), maxTokens},
+		{"prefix_prompts.user_context_length", float64(p.UserContextLength), maxTokens},
 	} {
-		if c.size < 0 || c.size > c.limit {
-			return fmt.Errorf("%s: %d is not within 0 and %d", c.name, c.size, c.limit)
+		if c.size > c.limit {
+			return c.name, c.size, c.limit
 		}
 	}
-	return nil
+	return "", 0, 0
 }
 
 // check reports a drawn value that was above its limit.
@@ -183,11 +189,8 @@ func (g *synthetic) check() error {
 // makePool writes the prefix prompts.
 func (g *synthetic) makePool() error {
 	p := g.cfg.Prefix
-	if p == nil || p.PoolSize == 0 && p.Length == 0 {
+	if p == nil || p.PoolSize == 0 || p.Length == 0 { // one without the other says nothing
 		return nil
-	}
-	if p.PoolSize <= 0 || p.Length <= 0 {
-		return fmt.Errorf("prefix_prompts: pool_size %d and length %d must both be above 0", p.PoolSize, p.Length)
 	}
 	const usual = 5 // bytes of a token
 	if p.PoolSize > maxText/usual/p.Length {
