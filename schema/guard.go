@@ -36,9 +36,9 @@ func readFile(name string) ([]byte, Errors) {
 	case err != nil:
 		return nil, mistake(at, "", reason(err), "")
 	case info.IsDir():
-		return nil, mistake(at, "", "is a directory, not an experiment file", "")
+		return nil, mistake(at, "", "is a directory, not an experiment file", "name the file in it")
 	case !info.Mode().IsRegular():
-		return nil, mistake(at, "", "is not a regular file", "")
+		return nil, mistake(at, "", "is not a regular file", "write the experiment into a file and name that")
 	case info.Size() > maxBytes:
 		return nil, mistake(at, "", fmt.Sprintf("larger than %d MB", maxBytes>>20), "put records into a file of their own and name it in dataset.path")
 	}
@@ -47,7 +47,7 @@ func readFile(name string) ([]byte, Errors) {
 		return nil, mistake(at, "", reason(err), "")
 	}
 	if !utf8.Valid(src) {
-		return nil, mistake(at, "", "is not UTF-8 text", "")
+		return nil, mistake(at, "", "is not UTF-8 text", "save it as UTF-8")
 	}
 	return src, nil
 }
@@ -98,7 +98,7 @@ func (g *yamlGuard) count(n *yaml.Node, depth int) (int, Errors) {
 			return 0, bad
 		}
 		if total += size; total > maxNodes {
-			return 0, mistake(at, "", fmt.Sprintf("more than %d values once aliases are expanded", maxNodes), "")
+			return 0, mistake(at, "", fmt.Sprintf("more than %d values once aliases are expanded", maxNodes), "write values out instead of nesting aliases; records go into a file named in dataset.path")
 		}
 	}
 	g.sizes[n] = total

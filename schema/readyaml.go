@@ -35,7 +35,7 @@ func readYAML(name string, src []byte) (*node, Errors) {
 	r := yamlReader{name: name}
 	root := r.node(doc.Content[0])
 	if r.bad == nil && root.kind != object {
-		r.fail(doc.Content[0], "an experiment is a mapping, this is "+root.kindName())
+		r.suggest(doc.Content[0], "an experiment is a mapping, this is "+root.kindName(), "aiperf config init writes one to start from")
 	}
 	return root, r.bad
 }
@@ -59,7 +59,11 @@ func yamlErrors(name string, err error) Errors {
 	if m := yamlLine.FindStringSubmatch(msg); m != nil {
 		return mistake(Origin{Where: name + ":" + m[1]}, "", m[2], "")
 	}
-	return mistake(Origin{Where: name}, "", msg, "")
+	hint := ""
+	if strings.Contains(msg, "max depth") {
+		hint = fmt.Sprintf("an experiment nests at most %d levels", maxDepth)
+	}
+	return mistake(Origin{Where: name}, "", msg, hint)
 }
 
 func yamlOrigin(name string, n *yaml.Node) Origin {
@@ -71,8 +75,10 @@ type yamlReader struct {
 	bad  Errors
 }
 
-func (r *yamlReader) fail(y *yaml.Node, message string) {
-	r.bad = append(r.bad, mistake(yamlOrigin(r.name, y), "", message, "")...)
+func (r *yamlReader) fail(y *yaml.Node, message string) { r.suggest(y, message, "") }
+
+func (r *yamlReader) suggest(y *yaml.Node, message, hint string) {
+	r.bad = append(r.bad, mistake(yamlOrigin(r.name, y), "", message, hint)...)
 }
 
 func (r *yamlReader) node(y *yaml.Node) *node {
@@ -160,7 +166,7 @@ func (r *yamlReader) fill(n *node, y *yaml.Node, merged bool) {
 			continue
 		}
 		if line, twice := lines[k.Value]; twice {
-			r.fail(k, fmt.Sprintf("%s is given twice, first on line %d", k.Value, line))
+			r.suggest(k, fmt.Sprintf("%s is given twice, first on line %d", k.Value, line), "keep one of them")
 			continue
 		}
 		lines[k.Value] = k.Line

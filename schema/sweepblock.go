@@ -68,7 +68,7 @@ func (d *Document) addAxes(ps *node, where string, group int) Errors {
 		case f.value.kind != list:
 			e.Message, e.Place = "expected a list of values, got "+f.value.kindName(), f.value.origin.Where
 		case len(f.value.items) == 0:
-			e.Message = "an axis needs at least one value"
+			e.Message, e.Hint = "an axis needs at least one value", "such as [1, 4, 16], or leave the axis out"
 		default:
 			if d.axis(path) != nil {
 				e.Message = "is given as an axis twice"

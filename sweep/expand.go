@@ -37,7 +37,7 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	if len(p.Cells) == 0 {
-		return nil, &schema.Error{Path: "sweep.where", Place: s.WhereOrigin.Where, Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all))}
+		return nil, &schema.Error{Path: "sweep.where", Place: s.WhereOrigin.Where, Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all)), Hint: "widen where, or add values to an axis"}
 	}
 	if s.Design != nil {
 		p.tellApart()

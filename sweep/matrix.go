@@ -80,7 +80,7 @@ func blocks(s schema.Sweep) ([]block, error) {
 	at := map[int]int{} // group → index in out
 	for _, a := range axes {
 		if len(a.Values) == 0 {
-			return nil, &schema.Error{Path: "sweep." + inBody(a.Path), Place: a.Origin.Where, Message: "no values: the matrix is empty"}
+			return nil, &schema.Error{Path: "sweep." + inBody(a.Path), Place: a.Origin.Where, Message: "no values: the matrix is empty", Hint: "such as [1, 4, 16], or leave the axis out"}
 		}
 		group := a.Group
 		if s.Type == "zip" && group == 0 {
@@ -182,7 +182,7 @@ func axisOrigin(a schema.Axis) schema.Origin {
 // scenarios are points of one axis, the scenario's name.
 func scenarios(s schema.Sweep) ([]schema.Axis, []point, error) {
 	if len(s.Scenarios) == 0 {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: "no scenarios: the matrix is empty"}
+		return nil, nil, &schema.Error{Path: "sweep.runs", Message: "no scenarios: the matrix is empty", Hint: "name one, or leave the sweep out"}
 	}
 	if n := len(s.Scenarios); n > maxCells {
 		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", grouped(strconv.Itoa(n)), grouped(strconv.Itoa(maxCells)))}

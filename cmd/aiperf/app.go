@@ -238,8 +238,8 @@ func (a *app) mistakes(es schema.Errors) {
 			line = "aiperf: " + line
 		}
 		fmt.Fprintln(a.Err, readable(line))
-		if e.Hint != "" {
-			fmt.Fprintf(a.Err, "  hint: %s\n", e.Hint)
+		if hint := hintOf(e); hint != "" {
+			fmt.Fprintf(a.Err, "  hint: %s\n", hint)
 		}
 	}
 	if len(es) > 1 {
