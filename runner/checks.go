@@ -197,7 +197,7 @@ var checks = []Check{
 			}
 			words := fmt.Sprintf("%d of %s failed", p.Failed, plural(int64(n), "request"))
 			if p.Failed > 0 {
-				words += ", first: " + p.FirstError
+				words += ", first: " + brief(p.FirstError)
 			}
 			return Reading{
 				Value: v, Warn: 0.001, Fail: fail, Detail: words,
@@ -478,6 +478,16 @@ func plural(n int64, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// brief is the beginning of a server's words, for a sentence; errors in run.json
+// has all of them.
+func brief(s string) string {
+	const most = 120
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 // ms is a span, given in milliseconds, in the unit a person would use.

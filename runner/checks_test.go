@@ -541,6 +541,20 @@ func show(p *float64) string {
 	return fmt.Sprint(*p)
 }
 
+// A sentence repeats the beginning of what a server said, not a page of it.
+func TestLongErrorsAreBrief(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	fail(20, record.HTTPError)(w)
+	for i := range 20 {
+		w.records[i].ErrorMessage = strings.Repeat("ü", 1000)
+	}
+	want := "20 of 200 requests failed, first: http_error: " + strings.Repeat("ü", 120-len("http_error: ")) + "…"
+	if f := w.judge(nil)["errors"]; f.Detail != want {
+		t.Errorf("%q, want %q", f.Detail, want)
+	}
+}
+
 func TestWordsOfAmounts(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[float64]string{0: "0 ms", 1e-5: "0.01 µs", 0.0174: "17.4 µs", 21.62: "21.6 ms", 1345.4: "1345 ms", 12_345: "12.3 s", 3.6e6: "3600 s"} {
