@@ -24,6 +24,10 @@ func (k Kind) String() string {
 	return [...]string{"int64", "int32", "int16", "double", "float", "bool", "string", "timestamp[ns, UTC]"}[k]
 }
 
+// bytes is what a value takes in Arrow, about: a text's own bytes and single bits
+// do not count.
+func (k Kind) bytes() int { return [...]int{8, 4, 2, 8, 4, 0, 4, 8}[k] }
+
 // encoding says how a column is stored in Parquet.
 type encoding uint8
 

@@ -51,10 +51,11 @@ type Journal struct {
 	w       *ipc.Writer
 	rb      *array.RecordBuilder
 	cols    []column[requestRow]
-	puts    []func(*requestRow) // one per column
+	rows    []requestRow // that wait, without their chunks, which are packed at once
+	values  vector       // of one column
 	packed  *array.BinaryBuilder
 	scratch []byte
-	row     requestRow
+	fixed   int   // bytes of a row without texts and chunks
 	size    int   // bytes waiting, about
 	waiting int64 // end of the first record that waits, ns since T0
 	err     error // the first failure: everything after it is lost, and said so
@@ -79,7 +80,8 @@ func NewJournal(path string, meta RunMeta) (*Journal, error) {
 	j.w = ipc.NewWriter(j.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem))
 	j.packed = j.rb.Field(len(cols)).(*array.BinaryBuilder)
 	for i := range cols {
-		j.puts = append(j.puts, j.putter(i))
+		cols[i].Null = true // here, whatever was not measured is absent
+		j.fixed += cols[i].Kind.bytes()
 	}
 	// The writer sends the schema with the first batch. An empty batch sends it
 	// now, so that even a journal without records says whose it is.
@@ -90,62 +92,20 @@ func NewJournal(path string, meta RunMeta) (*Journal, error) {
 	return j, nil
 }
 
-// putter appends column i of a row to its builder.
-func (j *Journal) putter(i int) func(*requestRow) {
-	c := &j.cols[i]
-	switch b := j.rb.Field(i).(type) {
-	case *array.Int64Builder:
-		return integers(j, c, 8, b.AppendNull, b.Append)
-	case *array.Int32Builder:
-		return integers(j, c, 4, b.AppendNull, func(v int64) { b.Append(int32(v)) })
-	case *array.Int16Builder:
-		return integers(j, c, 2, b.AppendNull, func(v int64) { b.Append(int16(v)) })
-	case *array.Float64Builder:
-		return func(r *requestRow) {
-			j.size += 8
-			if v := finite(*c.float(r)); v == v {
-				b.Append(v)
-			} else {
-				b.AppendNull()
-			}
-		}
-	case *array.StringBuilder:
-		return func(r *requestRow) {
-			v := *c.text(r)
-			j.size += 4 + len(v)
-			if v == "" {
-				b.AppendNull()
-			} else {
-				b.Append(v)
-			}
-		}
-	case *array.BooleanBuilder:
-		return func(r *requestRow) { b.Append(*c.flag(r)) }
-	}
-	panic("journal: column " + c.Name + " of a kind it cannot hold")
-}
-
-func integers(j *Journal, c *column[requestRow], size int, null func(), put func(int64)) func(*requestRow) {
-	return func(r *requestRow) {
-		j.size += size
-		if v := *c.int(r); v == record.None {
-			null()
-		} else {
-			put(v)
-		}
-	}
-}
-
 // Write adds a record. It flushes by size and by the records' own time.
 func (j *Journal) Write(r *record.Record) error {
 	if j.err != nil {
 		return j.err
 	}
-	j.row.Record = *r
-	for _, put := range j.puts {
-		put(&j.row)
+	j.rows = append(j.rows, requestRow{Record: *r})
+	row := &j.rows[len(j.rows)-1]
+	row.Chunks = nil // the caller's
+	j.size += j.fixed
+	for i := range j.cols {
+		if c := &j.cols[i]; c.text != nil {
+			j.size += len(*c.text(row))
+		}
 	}
-	j.row.Record = record.Record{} // keeps nothing of the caller's alive
 	j.scratch = packChunks(j.scratch[:0], r.Sent, r.Chunks)
 	if len(j.scratch) == 0 {
 		j.packed.AppendNull()
@@ -173,6 +133,10 @@ func (j *Journal) Flush() error {
 
 func (j *Journal) emit() error {
 	j.size, j.waiting = 0, record.None
+	if err := j.build(); err != nil {
+		j.err = journalError(j.path, err)
+		return j.err
+	}
 	rec := j.rb.NewRecord()
 	err := j.w.Write(rec)
 	rec.Release()
@@ -181,6 +145,24 @@ func (j *Journal) emit() error {
 	}
 	j.err = journalError(j.path, err)
 	return j.err
+}
+
+// build moves the waiting rows into the builder, column by column as in tables.
+func (j *Journal) build() error {
+	n := len(j.rows)
+	if cap(j.values.ints) < n {
+		j.values = vector{ints: make([]int64, 2*n), floats: make([]float64, 2*n), texts: make([]string, 2*n)}
+	}
+	for i := range j.cols {
+		c := &j.cols[i]
+		c.load(j.rows, &j.values)
+		if err := toArrow(&c.Field, &j.values, n, j.rb.Field(i)); err != nil {
+			return err
+		}
+	}
+	clear(j.rows) // their texts
+	j.rows = j.rows[:0]
+	return nil
 }
 
 // Close flushes, ends the stream, syncs and closes the file. It repeats the
