@@ -385,7 +385,7 @@ func wallClock(e *Evidence) Reading {
 	}
 	words := "the wall clock jumped by " + ms(v)
 	if e.ClockJumps > 0 {
-		words += fmt.Sprintf(" (by more than 10 µs %d times)", e.ClockJumps)
+		words += fmt.Sprintf(" (%s above 10 µs)", plural(e.ClockJumps, "jump"))
 	}
 	if e.Host.Clock != "" {
 		words += "; clock source " + e.Host.Clock

@@ -1,0 +1,100 @@
+//go:build unix
+
+package faults
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	server "aiperf.dev/aiperf/internal/faultserver"
+)
+
+// What a server, or a limit, does to a measurement flips the check that is about
+// it, and none of the others that are not about the measuring machine.
+func TestVerdictOnWhatServersDo(t *testing.T) {
+	t.Parallel()
+	const quiet = "mock:?ttft=20ms&itl=4ms&role=none"
+	two := []string{"--concurrency", "2"}
+	slow := []string{"--request-rate", "50", "--arrival-pattern", "constant"}
+	served := func(script server.Script) string { return server.Start(t, script).URL() }
+	for _, c := range []struct {
+		name, url string
+		more      []string
+		want      map[string]string // check → severity; all else of the list below is none, or absent
+		absent    []string          // does not apply, whatever the machine does
+	}{
+		{"as asked", quiet, two, nil, []string{"admission_wait", "offered_rate"}},
+		{"usage that lies", quiet + "&lie=1.5", two, map[string]string{"tokens": "invalid"}, nil},
+		{"usage that lies, and is believed", quiet + "&lie=1.5", []string{"--concurrency", "2", "--use-server-token-count"}, map[string]string{"osl_honoured": "invalid"}, nil},
+		{"shorter than asked", quiet + "&max_osl=2", two, map[string]string{"osl_honoured": "invalid"}, nil},
+		{"from its cache", quiet + "&cached=0.5", two, map[string]string{"prefix_cache": "degraded"}, nil},
+		{"a cap below the rate", quiet, []string{"--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "1"}, map[string]string{"admission_wait": "degraded"}, []string{"offered_rate", "turnaround", "concurrency_held"}},
+		{"users slower than their pace", quiet, []string{"--user-centric-rate", "100", "--num-users", "2", "--conversation-turn-mean", "6"}, map[string]string{"admission_wait": "degraded"}, []string{"offered_rate", "turnaround", "concurrency_held"}},
+		{"a second limit", quiet, []string{"--concurrency", "2", "--prefill-concurrency", "1"}, nil, []string{"turnaround", "concurrency_held"}},
+		{"errors", quiet + "&error_rate=1&error_status=503", two, map[string]string{"errors": "invalid"}, nil},
+		{"several tokens at once", served(again(good())), slow, map[string]string{"coalesced": "degraded", "osl_honoured": "invalid"}, nil},
+		{"another model at the end", served(server.Script{server.Loop(changing())}), slow, map[string]string{"identity": "invalid", "coalesced": "degraded", "osl_honoured": "invalid"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, t.TempDir(), nil, profiling(c.url, append(c.more, "--request-count", "24")...)...)
+			p.exit(0, 1, 4)
+			got := map[string]string{}
+			for _, row := range p.table("checks") {
+				if row["level"] == "run" && slices.Contains(c.absent, row["check"]) {
+					t.Errorf("%s speaks: %s", row["check"], row["detail"])
+				}
+				if row["level"] == "run" && row["severity"] != "none" {
+					got[row["check"]] = row["severity"]
+				}
+			}
+			for _, check := range []string{
+				"offered_rate", "admission_wait", "turnaround", "concurrency_held", "coalesced", "littles_law", "flow_balance", "errors",
+				"tokens", "osl_honoured", "prefix_cache", "identity", "clock", "sink",
+			} {
+				if disturbing(check) && c.want[check] == "" {
+					continue
+				}
+				if got[check] != c.want[check] {
+					t.Errorf("%s is %q, want %q", check, got[check], c.want[check])
+				}
+			}
+		})
+	}
+}
+
+// disturbing tells whether a check may also be in doubt because the machine has
+// other things to do.
+func disturbing(check string) bool {
+	switch check {
+	case "offered_rate", "turnaround", "coalesced", "concurrency_held", "littles_law":
+		return true
+	}
+	return false
+}
+
+// changing answers well, and shows another list of models once it has answered.
+func changing() server.Step {
+	var answered atomic.Bool
+	return func(c *server.Conn) bool {
+		r, err := http.ReadRequest(c.In)
+		if err != nil {
+			return false
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return false
+		}
+		if r.Method == http.MethodPost {
+			answered.Store(true)
+			return server.Send(good())(c)
+		}
+		model := "m"
+		if answered.Load() {
+			model = "another"
+		}
+		return server.Send(server.JSON(`{"object":"list","data":[{"id":"` + model + `","object":"model"}]}`))(c)
+	}
+}
