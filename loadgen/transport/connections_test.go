@@ -3,6 +3,7 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -223,5 +224,39 @@ func TestLocalhost(t *testing.T) {
 		if (x.DNS != record.None) != (i == 0) {
 			t.Errorf("request %d: DNS took %d ns", i, x.DNS)
 		}
+	}
+}
+
+// The addresses of a name take turns, connection by connection; one that does
+// not answer is left out from then on.
+func TestAddressesTakeTurns(t *testing.T) {
+	t.Parallel()
+	const each = 3
+	var servers []*fs.Server
+	var addrs []netip.AddrPort
+	for range 3 {
+		s := fs.Start(t, echo())
+		servers, addrs = append(servers, s), append(addrs, netip.MustParseAddrPort(s.Addr()))
+	}
+	r := open(t, servers[0].URL(), reusing("never"))
+	transport.Resolved(r.Client, addrs...)
+	send := func() (got [3]int) {
+		t.Helper()
+		for range each * len(servers) {
+			if x := r.do(); x.Status != record.OK {
+				t.Errorf("%s %s", x.Status, x.ErrorText)
+			}
+		}
+		for i, s := range servers {
+			got[i] = len(s.Requests())
+		}
+		return got
+	}
+	if got := send(); got != [3]int{each, each, each} {
+		t.Errorf("requests by address: %v, want %d each", got, each)
+	}
+	servers[1].Stop()
+	if got := send(); got[1] != each || got[0]+got[2] != 5*each || got[0] < 2*each || got[2] < 2*each {
+		t.Errorf("requests by address: %v, want none more for the second", got)
 	}
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"net/netip"
 	"time"
 	"unsafe"
 )
@@ -9,6 +10,9 @@ import (
 // from now on the kernel's stamps, and what is read from that clock, are d
 // further from the offset that cl knows.
 func SetWallClock(cl *Client, d time.Duration) { cl.offset.offset.Add(-int64(d)) }
+
+// Resolved is to cl as if the name of its target had these addresses.
+func Resolved(cl *Client, addrs ...netip.AddrPort) { cl.targets[0].addrs = addrs }
 
 // Recorded is the memory that x holds for its answer, without what was unpacked.
 func Recorded(x *Exchange) int64 {
