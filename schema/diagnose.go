@@ -290,13 +290,13 @@ func sameStep(own, step string) bool {
 	return own == step || own == "*" && (step == "_" || isIndex(step))
 }
 
-// follows reports whether msg is about a sibling of path that is itself
-// wrong: "x == _|_" in a rule is also true when x is mistyped.
+// follows reports whether msg is about a part or a sibling of path that is
+// itself wrong: "x == _|_" in a rule is also true when x is mistyped.
 func (d *diagnosis) follows(path, msg string) bool {
 	parent, _ := cut(path)
 	for _, f := range d.found {
 		p, last := cut(f.path)
-		if p == parent && slices.Contains(strings.FieldsFunc(msg, func(r rune) bool { return r == ' ' || r == ':' || r == ',' }), last) {
+		if strings.HasPrefix(f.path, path+".") || p == parent && slices.Contains(strings.FieldsFunc(msg, func(r rune) bool { return r == ' ' || r == ':' || r == ',' }), last) {
 			return true
 		}
 	}

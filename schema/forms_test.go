@@ -36,3 +36,26 @@ func TestForms(t *testing.T) {
 		t.Errorf("%s %v", out, err)
 	}
 }
+
+// Truth is written in many ways; none of them is a count.
+func TestTruth(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]any{
+		"true": true, "Yes": true, "on": true, "y": true, "1": true, "T": true, "FALSE": false, "no": false, "off": false, "n": false, "0": false, "f": false, "maybe": "maybe", "2": int64(2),
+	} {
+		l := &leaf{is: isBool}
+		if got := l.settleText(textNode(word, Origin{})).value; got != want {
+			t.Errorf("%q: got %v, want %v", word, got, want)
+		}
+	}
+	for number, want := range map[int64]any{0: false, 1: true, 2: int64(2), -1: int64(-1)} {
+		l := &leaf{is: isBool}
+		if got := l.settleText(leafNode(number, Origin{})).value; got != want {
+			t.Errorf("%d: got %v, want %v", number, got, want)
+		}
+		n := &leaf{is: isNumber}
+		if got := n.settleText(leafNode(number, Origin{})).value; got != any(number) {
+			t.Errorf("%d in a field of numbers: got %v", number, got)
+		}
+	}
+}

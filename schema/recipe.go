@@ -129,7 +129,7 @@ func (d *Document) useRecipe(r recipe, root, sw, block *node) Errors {
 	}
 	bad := r.expand(r, d, root, sw)
 	sw.take("recipe")
-	d.warn(fmt.Sprintf("%s: what %s makes of its cells, a file and a plot, is not written yet; report and tables hold the numbers", orElse(name.origin.Where, "sweep.recipe"), r.name))
+	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file and a plot, is not written yet; report and tables hold the numbers", orElse(name.origin.Where, "sweep.recipe"), r.name))
 	return bad
 }
 

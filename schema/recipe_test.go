@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,8 +95,8 @@ func TestRecipeMistakes(t *testing.T) {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
-		} else if !strings.Contains(strings.Join(d.Warnings(), "\n"), want) {
-			t.Errorf("%s: warnings %q, want %s", line, d.Warnings(), want)
+		} else if said := strings.Join(slices.Concat(d.Warnings(), d.Notes()), "\n"); !strings.Contains(said, want) {
+			t.Errorf("%s: warnings %q, want %s", line, said, want)
 		}
 	}
 }

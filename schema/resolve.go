@@ -46,6 +46,9 @@ func resolveEndpoint(e *node) {
 	}
 	for i, u := range urls.items {
 		s := u.text()
+		if scheme, rest, ok := strings.Cut(s, "://"); ok && scheme != strings.ToLower(scheme) {
+			u.value = strings.ToLower(scheme) + "://" + rest
+		}
 		if s == "" || strings.Contains(s, "://") || strings.HasPrefix(s, "mock:") || isTemplate(s) {
 			continue
 		}

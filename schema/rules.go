@@ -132,6 +132,18 @@ var rules = []rule{
 			}
 		}
 	}},
+	{name: "distributions say what is drawn", test: func(b *Benchmark, found func(path, message, hint string)) {
+		for i, d := range b.Datasets {
+			for _, x := range []struct {
+				name string
+				s    *Shape
+			}{{"prompts.isl", d.Prompts.ISL}, {"prompts.osl", d.Prompts.OSL}, {"turns", d.Turns}, {"turn_delay", d.TurnDelay}} {
+				if s := x.s; s != nil && s.Mean == nil && s.Value == nil && s.Median == nil && s.P50 == nil && len(s.Peaks)+len(s.Points) == 0 {
+					found("datasets."+strconv.Itoa(i)+"."+x.name, "nothing says what is drawn", "a number, or such as {mean: 128, stddev: 16}")
+				}
+			}
+		}
+	}},
 	{name: "addresses", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")
@@ -139,7 +151,7 @@ var rules = []rule{
 			case scheme == "mock":
 			case scheme != "http" && scheme != "https":
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, or mock: for the built-in server")
-			case strings.Trim(rest, "/ ") == "" || strings.ContainsAny(u, " \t\n"):
+			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") || strings.ContainsAny(u, " \t\n"):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
 			case !validPort(u):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("the port of %q is not between 1 and 65535", secret.URL(u)), "")

@@ -169,7 +169,11 @@ var (
 func templateMistake(at Origin, path, text string, err error, data map[string]any) Errors {
 	msg := strings.Join(strings.Fields(err.Error()), " ")
 	if m := undefinedName.FindStringSubmatch(msg); m != nil {
-		return mistake(at, path, "template "+short(text)+": "+m[1]+" is not defined", didYouMean(m[1], slices.Collect(maps.Keys(data))))
+		hint := ""
+		if slices.Contains(phaseAliases, m[1]) {
+			hint = "write phases.profiling." + m[1]
+		}
+		return mistake(at, path, "template "+short(text)+": "+m[1]+" is not defined", orElse(hint, didYouMean(m[1], slices.Collect(maps.Keys(data)))))
 	}
 	if rest, ok := strings.CutPrefix(msg, "failed to parse template '"+text+"': "); ok {
 		msg = templatePlace.ReplaceAllString(rest, "")

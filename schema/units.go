@@ -77,8 +77,8 @@ func shapeType(n *node) string {
 func (l *leaf) settleText(n *node) *node {
 	s, ok := n.value.(string)
 	if !ok {
-		if f, isFloat := n.value.(float64); isFloat && math.IsInf(f, 1) && l.has(isDuration) {
-			return n
+		if i, whole := n.value.(int64); whole && i|1 == 1 && l.has(isBool) && !l.has(isNumber|isObject|isText) {
+			return leafNode(i == 1, n.origin)
 		}
 		return n
 	}
@@ -129,11 +129,11 @@ func coerce(s string, words bool) any {
 		return true
 	case "false":
 		return false
-	case "yes", "on":
+	case "yes", "on", "y", "t", "1":
 		if words {
 			return true
 		}
-	case "no", "off":
+	case "no", "off", "n", "f", "0":
 		if words {
 			return false
 		}

@@ -143,12 +143,15 @@ func printOption(w io.Writer, o schema.Option, all bool) {
 		left += " " + strings.ToUpper(o.Kind)
 	}
 	right := strings.TrimSuffix(strings.TrimSpace(o.Doc), ".")
+	if strings.HasPrefix(o.Path, "benchmark.phases.warmup.") {
+		right = "Warmup: " + strings.ToLower(right[:1]) + right[1:]
+	}
 	var notes []string
 	if o.Unit != "" {
 		notes = append(notes, "in "+o.Unit)
 	}
 	if len(o.Enum) > 0 && (all || len(o.Enum) <= 4) {
-		notes = append(notes, strings.Join(o.Enum, "|"))
+		notes = append(notes, strings.Join(o.Enum, " | "))
 	}
 	if o.Default != "" {
 		notes = append(notes, "default "+o.Default)
