@@ -37,7 +37,7 @@ func catalogue() []fault {
 		{n: 1, what: "429 with Retry-After: told with the header, not sent again", proofs: []proof{at(here, "TestHalfOfTheAnswersFail/429"), at(here, "TestAnswers/429"), at(transport, "TestAnswers/429")}},
 		{n: 2, what: "500 or 503: the server's words, at most 1 KB, without our key", proofs: []proof{at(here, "TestHalfOfTheAnswersFail/503 with a long page"), at(here, "TestAnswers/500"), at(here, "TestAnswers/503 with a long page"), at(here, "TestAnswers/error that repeats the key")}},
 		{n: 3, what: "every request fails: it ends, non-zero, with no latency and no NaN", proofs: []proof{at(here, "TestEverythingFails")}},
-		{n: 4, what: "nobody listens: said at once, the URL without its password", proofs: []proof{at(here, "TestRefusedAtStart"), at(transport, "TestRefused")}},
+		{n: 4, what: "nobody listens: said at once, the URL without its password", proofs: []proof{at(here, "TestRefusedAtStart"), at(transport, "TestRefused"), at(transport, "TestDeafServer"), at(transport, "TestOneDeafAddress")}},
 		{n: 5, what: "the server dies in the middle: all is counted, the run ends", proofs: []proof{at(here, "TestServerDies")}},
 		{n: 6, what: "reset in a stream: kept apart from successes", proofs: []proof{at(here, "TestHalfOfTheAnswersFail/reset in a stream"), at(here, "TestAnswers/reset in a stream"), at(transport, "TestAnswers/reset within a stream")}},
 		{n: 7, what: "stream without an end mark: truncated", proofs: []proof{at(here, "TestHalfOfTheAnswersFail/no end mark"), at(here, "TestAnswers/stream without an end mark")}},

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -15,13 +16,14 @@ import (
 // Client sends exchanges to its targets. All methods may be called at any time
 // from any goroutine.
 type Client struct {
-	clock   record.Clock
-	maxBody int64
-	targets []*target
-	sources []netip.Addr
-	offset  *wallOffset
-	flight  *flight
-	dialing chan struct{} // capacity: dials at once
+	clock    record.Clock
+	maxBody  int64
+	patience time.Duration // of a probe
+	targets  []*target
+	sources  []netip.Addr
+	offset   *wallOffset
+	flight   *flight
+	dialing  chan struct{} // capacity: dials at once
 
 	stamping     io.Closer // keeps the kernel stamping; nil if it does not
 	kernelStamps bool
@@ -51,13 +53,14 @@ type Client struct {
 // names up, once. Nothing is connected yet.
 func Open(cfg Config) (*Client, error) {
 	cl := &Client{
-		clock:   cfg.Clock,
-		maxBody: cfg.MaxBody,
-		dialing: make(chan struct{}, dialsAtOnce),
-		inboxes: newInboxes(),
-		large:   newLargeBuffers(),
-		pages:   newPages(),
-		live:    map[*conn]struct{}{},
+		clock:    cfg.Clock,
+		maxBody:  cfg.MaxBody,
+		patience: probeTimeout,
+		dialing:  make(chan struct{}, dialsAtOnce),
+		inboxes:  newInboxes(),
+		large:    newLargeBuffers(),
+		pages:    newPages(),
+		live:     map[*conn]struct{}{},
 	}
 	if cl.maxBody <= 0 {
 		cl.maxBody = defaultMaxBody
@@ -253,17 +256,24 @@ func (cl *Client) predial(ctx context.Context, t *target, result chan<- error) {
 	result <- nil
 }
 
-// Probe makes one TCP connection to a target and closes it.
+// Probe makes one TCP connection to a target and closes it. A target that does
+// not even refuse is given up after some seconds; the kernel would try for two
+// minutes.
 func (cl *Client) Probe(ctx context.Context, target int) error {
 	t := cl.targets[target]
 	if t.via != nil {
 		return nil
 	}
-	tcp, err := cl.connect(ctx, t)
-	if err != nil {
-		return fmt.Errorf("cannot reach %s: %s", t.name, reason(err))
+	within, cancel := context.WithTimeout(ctx, cl.patience)
+	defer cancel()
+	tcp, err := cl.connect(within, t)
+	switch {
+	case err == nil:
+		return tcp.Close()
+	case isTimeout(err) && ctx.Err() == nil:
+		return fmt.Errorf("cannot reach %s: no connection within %v", t.name, cl.patience)
 	}
-	return tcp.Close()
+	return fmt.Errorf("cannot reach %s: %s", t.name, reason(err))
 }
 
 // Cancel ends x: its socket is closed and Done is called, on the goroutine of

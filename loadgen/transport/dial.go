@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	dialsAtOnce = 128              // more only fill the server's accept queue
-	dialTimeout = 30 * time.Second // for an exchange without a nearer deadline
+	dialsAtOnce  = 128              // more only fill the server's accept queue
+	dialTimeout  = 30 * time.Second // for an exchange without a nearer deadline
+	probeTimeout = 10 * time.Second
 )
 
 // dial opens a connection to t: the address whose turn it is, then the others.
@@ -55,7 +56,9 @@ func (cl *Client) connect(ctx context.Context, t *target) (*net.TCPConn, error) 
 	var first error
 	addrs := t.next()
 	for i, addr := range addrs {
-		tcp, err := cl.dialAddr(ctx, addr)
+		within, cancel := share(ctx, len(addrs)-i)
+		tcp, err := cl.dialAddr(within, addr)
+		cancel()
 		if err == nil {
 			if i > 0 {
 				t.retire(addrs[:i])
@@ -70,6 +73,16 @@ func (cl *Client) connect(ctx context.Context, t *target) (*net.TCPConn, error) 
 		}
 	}
 	return nil, first
+}
+
+// share is ctx with the n-th part of its time: an address that does not answer
+// leaves time for those after it.
+func share(ctx context.Context, n int) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok || n == 1 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Until(end)/time.Duration(n))
 }
 
 // dialAddr connects to addr from the source address whose turn it is. Without a

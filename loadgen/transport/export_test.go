@@ -14,6 +14,9 @@ func SetWallClock(cl *Client, d time.Duration) { cl.offset.offset.Add(-int64(d))
 // Resolved is to cl as if the name of its target had these addresses.
 func Resolved(cl *Client, addrs ...netip.AddrPort) { cl.targets[0].addrs = addrs }
 
+// SetPatience is how long a probe of cl waits.
+func SetPatience(cl *Client, d time.Duration) { cl.patience = d }
+
 // Recorded is the memory that x holds for its answer, without what was unpacked.
 func Recorded(x *Exchange) int64 {
 	n := cap(x.Events) * int(unsafe.Sizeof(Event{}))
