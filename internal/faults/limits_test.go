@@ -193,3 +193,38 @@ func TestConversationsAsTheServerSeesThem(t *testing.T) {
 		t.Errorf("%d conversations, at most %d open at once; want %d and %d", len(whole), n, 2*slots, slots)
 	}
 }
+
+// When the time of a phase is over nothing new is sent; what is answered within
+// the grace counts, the rest is cancelled when that is over and not before.
+func TestGraceAsTheServerSeesIt(t *testing.T) {
+	t.Parallel()
+	const slots, lasts = 4, 200 * time.Millisecond
+	for _, c := range []struct {
+		name, mock string
+		grace      time.Duration
+		want       record.Status
+	}{
+		{"answered within it", "mock:?ttft=300ms&osl=1", time.Minute, record.OK},
+		{"not answered", "mock:?ttft=60s&osl=1", lasts, record.Cancelled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			j, all := against(t, c.mock, nil, schema.Phase{
+				Type: "concurrency", Concurrency: slots, Duration: schema.Seconds(lasts.Seconds()), GracePeriod: schema.Seconds(c.grace.Seconds()),
+			})
+			over := j.result.Phases[0].Start + int64(lasts)
+			if p := j.result.Phases[0]; p.Issued != slots || p.Stop != "duration" {
+				t.Errorf("%d requests, stopped by %s; want %d, duration", p.Issued, p.Stop, slots)
+			}
+			for _, a := range all {
+				cut := c.want == record.Cancelled
+				if a.rec.Status != c.want || a.log.Aborted != cut || a.rec.InWindow == cut {
+					t.Errorf("request %d: %s %s, gone away as the server has it: %v, in the window: %v", a.rec.RequestID, a.rec.Status, a.rec.ErrorKind, a.log.Aborted, a.rec.InWindow)
+				}
+				if cut && (a.rec.CancelAsked < over+int64(c.grace) || a.rec.ErrorKind != "grace_over") {
+					t.Errorf("request %d was cancelled %v after the phase: %s", a.rec.RequestID, time.Duration(a.rec.CancelAsked-over), a.rec.ErrorKind)
+				}
+			}
+		})
+	}
+}
