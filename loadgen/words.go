@@ -50,7 +50,7 @@ type masker struct {
 // secrets are those of e: the key, the values of headers that carry one, what
 // URLs hold.
 func secrets(e *schema.Endpoint) masker {
-	m := masker{words: secret.Words(e.APIKey, e.Headers, e.URLs)}
+	m := masker{words: secret.Words(e.APIKey, e.Headers, e.URLs, e.Extra)}
 	var pairs []string
 	for _, w := range m.words {
 		pairs = append(pairs, w, mask)

@@ -84,7 +84,7 @@ func (r *runner) writeRun(m *measurement, rep *RunReport, full *metrics.Summary)
 // any more: what a large run leaves behind takes their place.
 func (r *runner) writePrompts(m *measurement) error {
 	dir := filepath.Join(r.dir.path, m.run.Dir)
-	file, err := sinks.WriteInputs(dir, payloads(m))
+	file, err := sinks.WriteInputs(dir, payloads(m, secretsOf(r.plan)))
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,17 @@ func (r *runner) sweepID() string {
 
 // payloads renders the bodies of every conversation, as far as they can be
 // known without answers.
-func payloads(m *measurement) iter.Seq2[string, []json.RawMessage] {
+func payloads(m *measurement, hidden secrets) iter.Seq2[string, []json.RawMessage] {
 	return func(yield func(string, []json.RawMessage) bool) {
 		for i := range min(m.set.Len(), maxInputs) {
 			c := m.set.At(i)
-			if !yield(c.ID, bodies(m, c)) {
+			shown := bodies(m, c)
+			for k := range shown {
+				if len(hidden) > 0 {
+					shown[k] = json.RawMessage(hidden.mask(string(shown[k])))
+				}
+			}
+			if !yield(c.ID, shown) {
 				return
 			}
 		}

@@ -17,7 +17,7 @@ func secretsOf(plan *sweep.Plan) secrets {
 	var s secrets
 	for _, c := range plan.Cells {
 		e := c.Resolved.Benchmark.Endpoint
-		s = append(s, secret.Words(e.APIKey, e.Headers, e.URLs)...)
+		s = append(s, secret.Words(e.APIKey, e.Headers, e.URLs, e.Extra)...)
 	}
 	slices.SortFunc(s, func(a, b string) int {
 		if len(a) != len(b) {

@@ -28,11 +28,12 @@ func TestSecretsAreNowhere(t *testing.T) {
 	for name, words := range map[string][]string{
 		"key":    {"--api-key", "sk/key+in=flag", "-u", "http://me:pass%2Fin%2Burl@" + host + "/v1?api_key=key-in-query", "-H", "X-Team-Auth: team-in-header"},
 		"header": {"--header=Authorization: Basic " + basic, "-u", host + "?sig=sig-in-query"},
+		"body":   {"--extra-inputs", "api_key:key-in-body", `{"nested":{"password":"pass-in-body"}}`, "-u", host},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			secrets := []string{"sk/key+in=flag", "pass/in+url", "key-in-query", "team-in-header", "pass/in+header", basic, "sig-in-query"}
+			secrets := []string{"sk/key+in=flag", "pass/in+url", "key-in-query", "team-in-header", "pass/in+header", basic, "sig-in-query", "key-in-body", "pass-in-body"}
 			for _, more := range [][]string{{"--export-level", "raw", "--export-http-trace", "-vv"}, {"--dry-run"}, {"--dry-run", "-o", "json"}} {
 				args := append([]string{"profile", "-m", "demo", "--request-count", "2", "--tokenizer", "builtin", "--artifact-dir", "out"}, more...)
 				p := aiperf(t, dir, append(args, words...)...)

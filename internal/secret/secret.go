@@ -84,8 +84,8 @@ func query(tail string) string {
 
 // Words are all secrets of an endpoint in every form they travel in (plain,
 // percent-encoded, base64), longest first, so that one that contains another
-// is masked whole.
-func Words(key string, headers map[string]string, urls []string) []string {
+// is masked whole. Extra is what is merged into every body.
+func Words(key string, headers map[string]string, urls []string, extra map[string]any) []string {
 	var out []string
 	add := func(words ...string) {
 		for _, w := range words {
@@ -107,6 +107,7 @@ func Words(key string, headers map[string]string, urls []string) []string {
 	for _, u := range urls {
 		add(ofURL(u)...)
 	}
+	add(ofBody(extra)...)
 	slices.SortFunc(out, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)
@@ -141,6 +142,26 @@ func ofURL(raw string) []string {
 	for name, values := range u.Query() {
 		if param(name) {
 			out = append(out, values...)
+		}
+	}
+	return out
+}
+
+// longEnough is the length from which a member of a body that is called a token
+// is taken for a credential; stop tokens and the like are shorter, or marked up.
+const longEnough = 8
+
+// ofBody are the values of members, at any depth, whose name says that they
+// are credentials.
+func ofBody(members map[string]any) (out []string) {
+	for name, v := range members {
+		switch v := v.(type) {
+		case map[string]any:
+			out = append(out, ofBody(v)...)
+		case string:
+			if Name(name) && len(v) >= longEnough && !strings.ContainsAny(v, " <>|") {
+				out = append(out, v)
+			}
 		}
 	}
 	return out

@@ -44,10 +44,11 @@ func TestWordsHaveEveryForm(t *testing.T) {
 	t.Parallel()
 	b64 := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	got := Words("sk-a/b+c d", map[string]string{"Authorization": "Basic " + b64("me:pass-in-header"), "X-Team": "blue-team"},
-		[]string{"http://you:p%40ss@h:1/?api_key=from-query&team=red-team", "h:2?token=bare-query"})
+		[]string{"http://you:p%40ss@h:1/?api_key=from-query&team=red-team", "h:2?token=bare-query"},
+		map[string]any{"nested": map[string]any{"api_key": "in-the-body"}, "stop_token": "<|team_end|>", "max_tokens": 8, "token": "team", "user": "of-a-team"})
 	for _, want := range []string{
 		"sk-a/b+c d", "sk-a%2Fb+c%20d", "sk-a%2Fb%2Bc+d", b64("sk-a/b+c d"), "Basic " + b64("me:pass-in-header"), b64("me:pass-in-header"),
-		"pass-in-header", "p@ss", b64("you:p@ss"), "from-query", "bare-query",
+		"pass-in-header", "p@ss", b64("you:p@ss"), "from-query", "bare-query", "in-the-body",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("Words lacks %q", want)
@@ -59,7 +60,7 @@ func TestWordsHaveEveryForm(t *testing.T) {
 	if !slices.IsSortedFunc(got, func(a, b string) int { return len(b) - len(a) }) {
 		t.Errorf("not longest first: %q", got)
 	}
-	if got := Words("abc", nil, []string{"://", "http://me:***@h"}); len(got) > 0 && !slices.Contains(got, "me:***") {
+	if got := Words("abc", nil, []string{"://", "http://me:***@h"}, nil); len(got) > 0 && !slices.Contains(got, "me:***") {
 		t.Errorf("short and masked words: %q", got)
 	}
 }
