@@ -52,7 +52,7 @@ type Monitor struct {
 
 // Start begins to watch. The caller must call Stop.
 func Start() *Monitor {
-	m := &Monitor{stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays()}
+	m := &Monitor{stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays("")}
 	m.wall = m.began.Round(0)
 	m.sched, m.gc = histogram(schedLatencies), histogram(gcPauses)
 	m.hiccup.start(m.stop)

@@ -46,23 +46,25 @@ func processCPU() float64 {
 
 // delays are counters of time that was taken from this process.
 type delays struct {
-	periods, throttled float64 // cgroup v2
+	root               string  // of the file system they are read from
+	periods, throttled float64 // cgroup v2, of our group and of the outermost that we see
 	steal, total       float64 // jiffies of the machine
-	runDelay           float64 // seconds, over all threads alive
+	runDelay           float64 // seconds, over all threads alive; NaN where the kernel does not count
 }
 
-func readDelays() delays {
-	var d delays
-	d.periods, d.throttled = math.NaN(), math.NaN()
-	for line := range lines("/sys/fs/cgroup/cpu.stat") {
-		switch k, v, _ := strings.Cut(line, " "); k {
-		case "nr_periods":
-			d.periods = number(v)
-		case "nr_throttled":
-			d.throttled = number(v)
+func readDelays(root string) delays {
+	d := delays{root: root}
+	for _, group := range []string{"", ownGroup(root)} { // either may have the limit: inside a container the outermost one
+		for line := range lines(root + "/sys/fs/cgroup" + group + "/cpu.stat") {
+			switch k, v, _ := strings.Cut(line, " "); k {
+			case "nr_periods":
+				d.periods += number(v)
+			case "nr_throttled":
+				d.throttled += number(v)
+			}
 		}
 	}
-	for line := range lines("/proc/stat") {
+	for line := range lines(root + "/proc/stat") {
 		if f := strings.Fields(line); len(f) > 8 && f[0] == "cpu" {
 			d.steal = number(f[8])
 			for _, x := range f[1:9] {
@@ -70,10 +72,14 @@ func readDelays() delays {
 			}
 		}
 	}
-	threads, _ := os.ReadDir("/proc/self/task")
+	d.runDelay = math.NaN()
+	threads, _ := os.ReadDir(root + "/proc/self/task")
 	for _, t := range threads {
-		for line := range lines("/proc/self/task/" + t.Name() + "/schedstat") {
+		for line := range lines(root + "/proc/self/task/" + t.Name() + "/schedstat") {
 			if f := strings.Fields(line); len(f) == 3 {
+				if math.IsNaN(d.runDelay) {
+					d.runDelay = 0
+				}
 				d.runDelay += number(f[1]) / 1e9
 			}
 		}
@@ -83,9 +89,19 @@ func readDelays() delays {
 
 // since is the shares of throttled periods, stolen time and run delay.
 func (d delays) since(wall time.Duration) (throttled, steal, delay float64) {
-	now := readDelays()
+	now := readDelays(d.root)
 	throttled, steal = share(now.throttled-d.throttled, now.periods-d.periods), share(now.steal-d.steal, now.total-d.total)
 	return throttled, steal, share(now.runDelay-d.runDelay, wall.Seconds())
+}
+
+// ownGroup is the path of our cgroup below the outermost one that we see.
+func ownGroup(root string) string {
+	for line := range lines(root + "/proc/self/cgroup") {
+		if path, ok := strings.CutPrefix(line, "0::"); ok {
+			return path
+		}
+	}
+	return ""
 }
 
 func share(part, whole float64) float64 {

@@ -24,7 +24,7 @@ func processCPU() float64 {
 
 type delays struct{}
 
-func readDelays() delays { return delays{} }
+func readDelays(string) delays { return delays{} }
 
 func (delays) since(time.Duration) (throttled, steal, delay float64) {
 	return math.NaN(), math.NaN(), math.NaN()
