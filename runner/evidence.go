@@ -1,10 +1,8 @@
 package runner
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
@@ -24,13 +22,13 @@ type Evidence struct {
 	Journaled    int64  // records written
 	Emitted      int64  // records handed over by the engine
 	SinkError    string
-	Stamps       string              // kernel, application: what arrival stamps are
-	ClockJumps   int64               // of the wall clock, by more than 10 µs, as the transport saw them
-	ClockJump    float64             // ms, the largest of them
-	Identity     *Identity           // nil where the server has no page that says what it serves
-	Headroom     float64             // capacity of this machine ÷ what is planned; NaN when the plan is small
-	Errors       map[[2]string]int64 // kind and message → how often
-	Missed       map[string]int64    // SLO → successes in the window that missed it first
+	Stamps       string    // kernel, application: what arrival stamps are
+	ClockJumps   int64     // of the wall clock, by more than 10 µs, as the transport saw them
+	ClockJump    float64   // ms, the largest of them
+	Identity     *Identity // nil where the server has no page that says what it serves
+	Headroom     float64   // capacity of this machine ÷ what is planned; NaN when the plan is small
+	Errors       failures
+	Missed       map[string]int64 // SLO → successes in the window that missed it first
 }
 
 // PhaseEvidence is one profiling phase.
@@ -61,7 +59,7 @@ type residence struct{ intended, sent, end int64 }
 
 // newEvidence prepares for the phases of res; warmups count for nothing.
 func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: map[[2]string]int64{}, Missed: map[string]int64{}}
+	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: failures{}, Missed: map[string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
 			e.Phases = append(e.Phases, &PhaseEvidence{Result: p, lives: make([]residence, 0, p.Issued), answered: make([]answered, 0, p.OK)})
@@ -74,9 +72,7 @@ func newEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 func (e *Evidence) Add(r *record.Record) {
 	e.Journaled++
 	if r.Failed() && !r.Warmup {
-		if key := [2]string{failureKind(r), r.ErrorMessage}; len(e.Errors) < maxKinds || e.Errors[key] > 0 {
-			e.Errors[key]++
-		}
+		e.Errors.add(ErrorCount{Kind: failureKind(r), Message: r.ErrorMessage, Count: 1})
 	}
 	if r.SLOFailed != "" && r.InWindow && !r.Failed() && !r.Warmup {
 		e.Missed[r.SLOFailed]++
@@ -88,10 +84,6 @@ func (e *Evidence) Add(r *record.Record) {
 	}
 }
 
-// maxKinds bounds the different failures that are told apart: a server may put
-// an id into every message.
-const maxKinds = 1000
-
 // failureKind is the short word for a failure: "http_error 503".
 func failureKind(r *record.Record) string {
 	switch {
@@ -101,18 +93,6 @@ func failureKind(r *record.Record) string {
 		return string(r.Status) + " " + r.ErrorKind
 	}
 	return string(r.Status)
-}
-
-// frequent are the n most frequent failures.
-func (e *Evidence) frequent(n int) []ErrorCount {
-	var out []ErrorCount
-	for k, c := range e.Errors {
-		out = append(out, ErrorCount{k[0], k[1], c})
-	}
-	slices.SortFunc(out, func(a, b ErrorCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind+a.Message, b.Kind+b.Message))
-	})
-	return out[:min(n, len(out))]
 }
 
 func (p *PhaseEvidence) add(r *record.Record) {

@@ -116,7 +116,7 @@ func (r *runner) judge(rep *RunReport, e *Evidence) {
 	rep.Findings = Judge(e, r.plan.Experiment.Verdict)
 	rep.Verdict = Worst(rep.Findings).String()
 	_, ok, failed, _ := rep.totals()
-	rep.Errors, rep.SLOMissed = e.frequent(10), e.Missed
+	rep.Errors, rep.SLOMissed = e.Errors.frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
 	rep.AllFailed = ok == 0 && failed > 0
 	for _, p := range e.Phases {

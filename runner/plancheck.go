@@ -50,7 +50,7 @@ var planChecks = []planCheck{
 			}
 			return []Reading{{
 				Value: fewest, Warn: 3, Fail: never, Below: true,
-				Detail: fmt.Sprintf("cell %s has %.0f good runs; an interval needs 3", at, fewest),
+				Detail: fmt.Sprintf("cell %s has too few good runs: %.0f; an interval needs 3", at, fewest),
 				Try:    "multi_run: {num_runs: 5} (--num-profile-runs 5)",
 			}}
 		},

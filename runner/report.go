@@ -46,6 +46,7 @@ type ErrorCount struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Count   int64  `json:"count"`
+	Alike   bool   `json:"alike,omitempty"` // the messages differ in numbers and ids; this is one of them
 }
 
 // PhaseReport is what one phase did; times in ns since Started.

@@ -30,6 +30,9 @@ func sources(plan *sweep.Plan, experiment string) map[string]string {
 // digestBelow is the SHA-256 of a file, or of the names and digests of all
 // files of a folder; "" when one cannot be read.
 func digestBelow(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // a link to a folder is that folder
+	}
 	all := sha256.New()
 	err := filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

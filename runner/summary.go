@@ -23,16 +23,16 @@ func (res *Result) Report() *sinks.Report {
 		r.Verdict = "FAILED"
 	}
 	r.Doubts = res.doubts()
-	failures, notes := map[string]*sinks.ErrorCount{}, notices{}
+	failed, notes := failures{}, notices{}
 	for _, o := range res.Outcomes {
 		r.Sent, r.Failed = r.Sent+o.Sent, r.Failed+o.Failed
 		rep := res.Reports[o.Run.ID]
 		if rep == nil {
-			count(failures, "run failed", o.Err, 1)
+			failed.add(ErrorCount{Kind: "run failed", Message: o.Err, Count: 1})
 			continue
 		}
 		for _, e := range rep.Errors {
-			count(failures, e.Kind, e.Message, e.Count)
+			failed.add(e)
 		}
 		notes.take(rep.Notices)
 		for _, w := range rep.Warnings {
@@ -42,12 +42,9 @@ func (res *Result) Report() *sinks.Report {
 		}
 	}
 	r.Notices = append(r.Notices, notes.lines()...)
-	for _, e := range failures {
-		r.Errors = append(r.Errors, *e)
+	for _, e := range failed.frequent(maxKinds) {
+		r.Errors = append(r.Errors, sinks.ErrorCount(e))
 	}
-	slices.SortFunc(r.Errors, func(a, b sinks.ErrorCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Message, b.Message))
-	})
 	if len(res.Plan.Runs) == 1 && len(res.Outcomes) == 1 {
 		res.single(r)
 	}
@@ -64,14 +61,6 @@ func (res *Result) NothingMeasured() *Failure {
 		return nil
 	}
 	return &Failure{res.Outcomes[0].Err}
-}
-
-func count(into map[string]*sinks.ErrorCount, kind, message string, n int64) {
-	key := kind + "\x00" + message
-	if into[key] == nil {
-		into[key] = &sinks.ErrorCount{Kind: kind, Message: message}
-	}
-	into[key].Count += n
 }
 
 // single adds what only a report on one run has.

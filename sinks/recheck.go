@@ -34,7 +34,7 @@ type Recheck struct {
 // records, AIPerf's or ours, in lexical order.
 func RecheckDirs(dir string) ([]string, error) {
 	var out []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Clean(dir)+string(filepath.Separator), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.IsDir() {
 			return err
 		}
@@ -42,7 +42,7 @@ func RecheckDirs(dir string) ([]string, error) {
 			return filepath.SkipDir
 		}
 		if _, _, err := profilePair(path); err == nil {
-			out = append(out, path)
+			out = append(out, filepath.Clean(path)) // the root ends in a separator, so that a link is followed
 		}
 		return nil
 	})

@@ -48,6 +48,7 @@ type Doubt struct {
 type ErrorCount struct {
 	Kind, Message string
 	Count         int64
+	Alike         bool // the messages differ in numbers and ids; this is one of them
 }
 
 // WriteConsole prints the report for a terminal: 80 columns, plain text.
@@ -118,7 +119,11 @@ func (r *Report) problems(b *strings.Builder) {
 		if i == 3 {
 			break
 		}
-		wrapped(b, fmt.Sprintf("  %s× %s: ", grouped(float64(e.Count)), e.Kind), clip(e.Message, 200))
+		said := ": "
+		if e.Alike {
+			said = ", such as: "
+		}
+		wrapped(b, fmt.Sprintf("  %s× %s%s", grouped(float64(e.Count)), e.Kind, said), clip(e.Message, 200))
 	}
 	notes := r.notes()
 	for i, n := range notes {

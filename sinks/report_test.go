@@ -31,7 +31,7 @@ func TestReportOnOneRun(t *testing.T) {
 		Doubts:    []Doubt{{Verdict: "DEGRADED", Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
 		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 13},
-		Errors: []ErrorCount{{"http_error 503", "busy", 10}}, Sent: 1000, Failed: 10,
+		Errors: []ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Sent: 1000, Failed: 10,
 		Notices: []string{"10 of 1000 requests failed, first: http_error: busy", "something else"},
 		Full: &metrics.Summary{Stats: []metrics.Stat{
 			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5}, metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),

@@ -164,6 +164,9 @@ func (a *app) validateResults(dir string) error {
 	said := fmt.Sprintf("%s recomputed from the records of %s", count(checked, "value"), count(len(runs), "run"))
 	if ours {
 		said = fmt.Sprintf("%d files as written; %s; %s", len(m.Files), m.Verdict, said)
+		if m.Interrupted {
+			said = "PARTIAL: the plan is not done; " + said
+		}
 	}
 	fmt.Fprintf(a.Out, "%s: %s\n", dir, said)
 	return nil

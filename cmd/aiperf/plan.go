@@ -68,8 +68,8 @@ func printPlan(w io.Writer, plan *sweep.Plan) {
 			requests = fmt.Sprintf("more than %s requests", commas(b.Requests))
 		}
 	}
-	fmt.Fprintf(w, "%s: %s = %d runs, %s, at least %s (+ cooldown %s)\n",
-		plan.Name, size(plan), len(plan.Runs), requests, round(b.AtLeast), round(b.Cooldown))
+	fmt.Fprintf(w, "%s: %s = %s, %s, at least %s (+ cooldown %s)\n",
+		plan.Name, size(plan), count(len(plan.Runs), "run"), requests, round(b.AtLeast), round(b.Cooldown))
 	if len(plan.Axes) > 0 {
 		var axes []string
 		for _, x := range plan.Axes {
@@ -133,7 +133,7 @@ func printDone(w io.Writer, plan *sweep.Plan, dir string) {
 		printTwoAt(w, "done", dir+": "+err.Error(), 8)
 		return
 	}
-	printTwoAt(w, "done", fmt.Sprintf("%d runs in %s; %d to do", done, dir, len(plan.Runs)-done), 8)
+	printTwoAt(w, "done", fmt.Sprintf("%s in %s; %d to do", count(done, "run"), dir, len(plan.Runs)-done), 8)
 }
 
 func printCells(w io.Writer, plan *sweep.Plan) {

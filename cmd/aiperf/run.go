@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -198,15 +199,20 @@ func measureError(err error) error {
 		}
 		return &usageError{message, dir.Hint}
 	}
-	return &failure{exitFailed, err, diskHint(err)}
+	first, _, _ := strings.Cut(err.Error(), "\n") // what follows is of the same cause
+	return &failure{exitFailed, errors.New(first), fileHint(err)}
 }
 
-// diskHint is what to do about a disk that takes no more.
-func diskHint(err error) string {
+// fileHint is what to do about a disk that takes no more, or a directory that
+// went away.
+func fileHint(err error) string {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, full) {
 			return "free disk space, then run the same command with --resume"
 		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "was it removed while it was in use? run the same command again"
 	}
 	return ""
 }
