@@ -40,8 +40,8 @@ func TestHalfOfTheAnswersFail(t *testing.T) {
 		{name: "malformed chunk", fault: []server.Step{server.Send(server.Stream(content("Hel"), `{"choices`))}, status: "parse_error", kind: "parse_error bad_json", words: "event 2 of the stream"},
 		{name: "no content", fault: []server.Step{server.Send(server.Stream("[DONE]"))}, status: "parse_error", kind: "parse_error no_content", words: "no content"},
 		{name: "wrong length", fault: []server.Step{server.Send(server.Head("200 OK", "application/json", "Content-Length: 99") + "{}"), hangUp}, status: "truncated", kind: "truncated", words: "before the end of the answer"},
-		{name: "silence", fault: []server.Step{server.UntilClosed()}, status: "timeout", kind: "timeout header_timeout", words: "no answer before the deadline", more: []string{"--request-timeout-seconds", "0.5"}},
-		{name: "stall", fault: []server.Step{server.Send(begun), server.UntilClosed()}, status: "timeout", kind: "timeout stall_timeout", words: "not complete at the deadline", more: []string{"--request-timeout-seconds", "0.5"}},
+		{name: "silence", fault: []server.Step{server.UntilClosed()}, status: "timeout", kind: "timeout header_timeout", words: "no answer before the deadline", more: []string{"--request-timeout-seconds", "1.5"}},
+		{name: "stall", fault: []server.Step{server.Send(begun), server.UntilClosed()}, status: "timeout", kind: "timeout stall_timeout", words: "not complete at the deadline", more: []string{"--request-timeout-seconds", "1.5"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
