@@ -86,7 +86,7 @@ func catalogue() []fault {
 		{n: 49, what: "interrupted twice: ends at once, files can be read", proofs: []proof{at(here, "TestInterruptedTwice"), at(command, "TestSecondInterruptStopsAtOnce"), at(engine, "TestRunInterruptedTwice")}},
 		{n: 50, what: "SIGTERM and SIGHUP as SIGINT; a closed stdout is no crash", proofs: []proof{at(here, "TestInterruptedOnce"), at(here, "TestHungUpAndResumed"), at(here, "TestClosedStdout")}},
 		{n: 51, what: "killed anywhere: resumed, it repeats what was unfinished alone", proofs: []proof{at(command, "TestKilledAnywhereAndResumed")}},
-		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine")}},
+		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine"), at("sinks", "TestTornJournal"), at(command, "testdata/script/resume_damaged.txtar")}},
 		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(run, "TestOneProcessPerDirectory")}},
 		{
 			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestWallClockIsSet"), at(transport, "TestWallClockIsSetAtTheEnd"), at(transport, "TestStampsOverAJump"), at(telemetry, "TestWallJump"), at(run, "TestEachCheckFlips")},
