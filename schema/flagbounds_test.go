@@ -20,7 +20,10 @@ func TestFlagBoundsOfAIPerf(t *testing.T) {
 		Bounds map[string]float64
 	}
 	readJSON(t, "flags.json", &flags)
-	beside := map[string][]string{"--user-context-prompt-length": {"--num-dataset-entries", "8"}}
+	search := []string{"--search-space", "concurrency:1,64:int", "--search-metric", "request_latency", "--search-direction", "minimize"}
+	beside := map[string][]string{
+		"--user-context-prompt-length": {"--num-dataset-entries", "8"}, "--search-max-iterations": search, "--search-initial-points": search, "--search-random-seed": search,
+	}
 	beyond := map[string]float64{"ge": -0.5, "gt": 0, "le": 0.5, "lt": 0}
 	for _, f := range flags {
 		if f.Type != "int" && f.Type != "float" {

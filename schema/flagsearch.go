@@ -57,7 +57,7 @@ func variantBody(text string) (map[string]any, error) {
 // assignmentsOf reads flag=value inside a variant.
 func assignmentsOf(name, value string) ([]Assignment, error) {
 	for _, o := range Options() {
-		if contains(o.Names, strings.TrimLeft(name, "-")) {
+		if contains(o.Names, strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")) {
 			return o.Parse(name, []string{value})
 		}
 	}

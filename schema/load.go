@@ -47,6 +47,7 @@ type Document struct {
 	notes       []string
 	idle        []string // flags that were warned of as having no effect
 	recipe      string   // name of a recipe that searches
+	searchless  Errors   // flags of a search where nothing is searched
 	unsupported Errors
 }
 
@@ -328,6 +329,11 @@ func (d *Document) firstCell(root *node) Errors {
 	}
 	d.warnEffectless(root)
 	idle := d.idleValues(root)
+	for _, e := range d.searchless {
+		if !slices.ContainsFunc(idle, func(x *Error) bool { return x.Place == e.Place }) {
+			idle = append(idle, e)
+		}
+	}
 	if len(d.axes)+len(d.sweep.Scenarios)+len(d.sweep.Derive) > 0 || d.sweep.Type != "" && d.sweep.Type != "grid" {
 		return idle
 	}

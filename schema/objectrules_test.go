@@ -58,6 +58,8 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.datasets.*.rankings", `{passage_tokens: {mean: 0}}`, "passage_tokens", "must be at least 1"},
 	{"benchmark.datasets.*.rankings", `{query_tokens: {mean: 0}}`, "query_tokens", "must be at least 1"},
 	{"benchmark.datasets.*.video", `{width: 3}`, "width", "needs height"},
+	{"sweep.search_space.*", `{path: "concurrency", lo: 9, hi: 3}`, "lo", "must be below hi"},
+	{"sweep.search_space.*", `{path: "concurrency", lo: 0, hi: 3, prior: "log-uniform"}`, "lo", "must be above 0 on a logarithmic scale"},
 	{"benchmark.datasets.*.video", `{height: 3}`, "height", "needs width"},
 
 	{"benchmark.phases.*", `{name: "steady"}`, "kind", "required unless the phase is called warmup or profiling"},

@@ -144,6 +144,13 @@ var rules = []rule{
 			}
 		}
 	}},
+	{name: "headers can be sent", test: func(b *Benchmark, found func(path, message, hint string)) {
+		for name, value := range b.Endpoint.Headers {
+			if strings.ContainsFunc(name+value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.ContainsAny(name, " \t:") {
+				found("endpoint.headers", fmt.Sprintf("%q is no header: a name has no blank, and neither has a control character", name), "")
+			}
+		}
+	}},
 	{name: "addresses", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")

@@ -180,7 +180,8 @@ func (d *Document) settleDataset(root *node) {
 	}
 }
 
-// settleSweep drops settings of a sweep that nothing sweeps.
+// settleSweep drops settings of a sweep that nothing sweeps; those of a search
+// are refused without one, as AIPerf does.
 func (d *Document) settleSweep(root *node) {
 	sw := root.get("sweep")
 	if sw == nil || sw.origin.Source != "flag" || len(d.axes) > 0 {
@@ -196,6 +197,10 @@ func (d *Document) settleSweep(root *node) {
 	for _, a := range d.src.Assignments {
 		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !contains(d.idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
+			if at := a.Origin.Where; at != "--search-sla" && (strings.HasPrefix(at, "--search-") || strings.HasPrefix(at, "--optuna-")) {
+				d.searchless = append(d.searchless, mistake(a.Origin, a.Path, "needs a search", "add --search-space or --search-recipe")...)
+				continue
+			}
 			d.warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
 	}

@@ -57,7 +57,7 @@ func parseArgs(args []string, own []switchFlag, opts []schema.Option) (*parsed, 
 		word := args[0]
 		args = args[1:]
 		if word == "--" {
-			p.words = append(p.words, args...)
+			p.words, p.before = append(p.words, args...), append(p.before, make([]string, len(args))...)
 			break
 		}
 		if !isFlag(word) {
