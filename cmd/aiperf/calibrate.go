@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"time"
 
@@ -54,7 +53,7 @@ func (a *app) calibrate(p *parsed) error {
 	if err != nil {
 		return err
 	}
-	exe, err := os.Executable()
+	exe, err := self()
 	if err != nil {
 		return err
 	}

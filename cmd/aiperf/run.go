@@ -131,7 +131,7 @@ func asked(doc *schema.Document, path string) string {
 
 // options says where results go and what is kept of the command line.
 func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Plan, p *parsed) (runner.Options, error) {
-	exe, err := os.Executable()
+	exe, err := self()
 	if err != nil {
 		return runner.Options{}, err
 	}
