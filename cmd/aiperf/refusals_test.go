@@ -89,6 +89,7 @@ var refusals = []refusal{
 	{"a knee of no metric", "--search-recipe concurrency-ramp --degradation-metric-tag itl", "--degradation-metric-tag: no metric is called itl", "inter_token_latency"},
 	{"no file", "--config=", "--config: must not be empty", ""},
 	{"more tokens than a text has", "--isl 1e20", "--isl: 1e+20 is above the limit of 4194304", ""},
+	{"more prompts than memory holds", "--num-dataset-entries 99999999999", "--num-dataset-entries: 99999999999 is above the limit of 4194304", ""},
 	{"a search for nothing", "--search-metric request_latency", "--search-metric: needs a search", "--search-space"},
 	{"a range upside down", "--search-space concurrency:64,1:int --search-metric request_latency --search-direction minimize --search-max-iterations 5", "--search-space: must be below hi", ""},
 	{"a header that cannot be sent", "-H A:x\x01y", `-H: "A" is no header`, ""},

@@ -164,6 +164,7 @@ func TooLarge(cfg *schema.Dataset) (field string, size, limit float64) {
 		name        string
 		size, limit float64
 	}{
+		{"entries", float64(cfg.Entries), maxText / turnSize},
 		{"prompts.isl", cfg.Prompts.ISL.Typical(), maxTokens},
 		{"prompts.osl", cfg.Prompts.OSL.Typical(), maxCount},
 		{"turns", cfg.Turns.Typical(), maxTurns},

@@ -290,7 +290,7 @@ func TestRefusedDatasets(t *testing.T) {
 		{schema.Dataset{Type: "file", Path: "x", Format: "mooncake"}, `format "mooncake": not supported yet; known: multi_turn, single_turn`},
 		{synthetic(-1, fixed(1)), `dataset main: entries: -1 is not a count`},
 		{synthetic(100000, fixed(100000)), `dataset main: entries: 100000 prompts of these lengths are more than 1024 MiB of text`},
-		{synthetic(1<<30, fixed(1)), `dataset main: entries: 1073741824 prompts of these lengths are more than 1024 MiB of text`},
+		{synthetic(1<<30, fixed(1)), `dataset main: entries: a value of 1.073741824e+09 is above the limit of 4194304`},
 		{shape(schema.Shape{Value: p(1e18)}), `dataset main: prompts.isl: a value of 1e+18 is above the limit of 4194304`},
 		{shape(schema.Shape{Value: p(math.NaN())}), `dataset main: prompts.isl: a value of NaN is above the limit of 4194304`},
 		{schema.Dataset{Name: "d", Turns: fixed(1e9)}, `dataset d: turns: a value of 1e+09 is above the limit of 65536`},
