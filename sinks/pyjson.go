@@ -21,17 +21,16 @@ type member struct {
 func (o object) with(key string, value any) object { return append(o, member{key, value}) }
 
 // MarshalJSON writes the members in order.
-func (o object) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+func (o object) MarshalJSON() ([]byte, error) { return o.append(nil) }
+
+func (o object) append(b []byte) ([]byte, error) {
+	b = append(b, '{')
 	for i, m := range o {
 		if i > 0 {
 			b = append(b, ',')
 		}
+		b = append(appendString(b, m.key), ':')
 		var err error
-		if b, err = appendJSON(b, m.key); err != nil {
-			return nil, err
-		}
-		b = append(b, ':')
 		if b, err = appendJSON(b, m.value); err != nil {
 			return nil, err
 		}
@@ -46,6 +45,18 @@ type number float64
 func (n number) MarshalJSON() ([]byte, error) { return appendNumber(nil, float64(n)), nil }
 
 func appendJSON(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case object: // the encoder would look through it once more for each of its levels
+		return v.append(b)
+	case number:
+		return appendNumber(b, float64(v)), nil
+	case string:
+		return appendString(b, v), nil
+	}
+	return encode(b, v)
+}
+
+func encode(b []byte, v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)

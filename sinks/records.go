@@ -168,7 +168,7 @@ func integer(b []byte, key string, v int64) []byte {
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
-			out, err := appendJSON(b, s)
+			out, err := encode(b, s)
 			if err != nil {
 				panic(err) // a string always encodes
 			}

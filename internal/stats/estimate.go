@@ -20,6 +20,7 @@ type Estimate struct {
 	Level        float64 // 0.95
 	N            int
 	Warnings     []string
+	critical     float64 // see TCritical
 }
 
 // Interval estimates the mean of independent values (one per trial) with
@@ -59,7 +60,7 @@ func LogInterval(values []float64, level float64) Estimate {
 		logs[i] = math.Log(v)
 	}
 	m, s := Mean(logs), StdSample(logs)
-	half := TQuantile(1-(1-level)/2, float64(e.N-1)) * s / math.Sqrt(float64(e.N))
+	half := e.TCritical() * s / math.Sqrt(float64(e.N))
 	e.Low, e.High, e.Log = math.Exp(m-half), math.Exp(m+half), true
 	return e.warnFew()
 }
@@ -90,6 +91,9 @@ func describe(values []float64, level float64) (Estimate, []float64) {
 	}
 	e.Mean, e.StdDev = Mean(finite), StdSample(finite)
 	e.Min, e.Max = MinMax(finite)
+	if e.N > 1 {
+		e.critical = TQuantile(1-(1-level)/2, float64(e.N-1))
+	}
 	return e, finite
 }
 
@@ -117,7 +121,7 @@ func (e Estimate) TCritical() float64 {
 	if e.N < 2 {
 		return math.NaN()
 	}
-	return TQuantile(1-(1-e.Level)/2, float64(e.N-1))
+	return e.critical
 }
 
 // Separated tells whether both have intervals that do not touch. Two intervals
