@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"math"
 	"time"
 
 	"aiperf.dev/aiperf/loadgen"
@@ -14,25 +15,49 @@ import (
 // answer is needed. source is the experiment's file, whose neighbours may be
 // data; phases are those of the run, in order.
 func Arrivals(source string, run sweep.Run, n int) (phases []schema.Phase, due [][]time.Duration, err error) {
-	r := &runner{opt: Options{SourceName: source}, tokenizers: tokenizers{}}
-	m := &measurement{run: run}
 	phases = phasesOf(run)
+	sets := setsOf(source, run)
 	for i := range phases {
-		p := &phases[i]
-		if m.set == nil && loadgen.NeedsSet(p) {
-			if m, err = r.load(run); err != nil {
-				return nil, nil, err
-			}
-		}
-		set := m.set
-		if p.Kind == "warmup" && m.warmup != nil {
-			set = m.warmup
-		}
-		at, err := loadgen.ScheduleSet(*p, run.Seed, n, set)
+		at, err := sets.arrivals(&phases[i], n)
 		if err != nil {
 			return nil, nil, err
 		}
 		due = append(due, at)
 	}
 	return phases, due, nil
+}
+
+// Replay is how many requests a fixed schedule of run sends, and when the last
+// of them is due, from the start of the phase.
+func Replay(source string, run sweep.Run, phase *schema.Phase) (requests int64, last time.Duration, err error) {
+	at, err := setsOf(source, run).arrivals(phase, math.MaxInt)
+	if err != nil || len(at) == 0 {
+		return 0, 0, err
+	}
+	return int64(len(at)), at[len(at)-1], nil
+}
+
+// playable is the data of a run that is not sent, read when it is needed.
+type playable struct {
+	runner *runner
+	m      *measurement
+}
+
+func setsOf(source string, run sweep.Run) *playable {
+	return &playable{&runner{opt: Options{SourceName: source}, tokenizers: tokenizers{}}, &measurement{run: run}}
+}
+
+func (s *playable) arrivals(p *schema.Phase, n int) ([]time.Duration, error) {
+	if s.m.set == nil && loadgen.NeedsSet(p) {
+		m, err := s.runner.load(s.m.run)
+		if err != nil {
+			return nil, err
+		}
+		s.m = m
+	}
+	set := s.m.set
+	if p.Kind == "warmup" && s.m.warmup != nil {
+		set = s.m.warmup
+	}
+	return loadgen.ScheduleSet(*p, s.m.run.Seed, n, set)
 }

@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/schema"
@@ -44,14 +45,28 @@ type PhaseBound struct {
 	AtLeast               time.Duration
 }
 
-// Bound computes the cost of the plan.
-func (p *Plan) Bound() Bound {
+// Replay tells what a fixed schedule of a run sends: how many requests, 0 when
+// that cannot be said, and when the last of them is due.
+type Replay func(run Run, phase *schema.Phase) (requests int64, last time.Duration)
+
+// Bound computes the cost of the plan. The rows of fixed schedules are in files,
+// which a plan does not read: replay does; without it they count as open.
+func (p *Plan) Bound(replay Replay) Bound {
 	b := Bound{Runs: len(p.Runs)}
+	first := map[*Cell]Run{}
+	for _, r := range slices.Backward(p.Runs) {
+		first[r.Cell] = r
+	}
 	byCell := map[*Cell][]PhaseBound{}
 	for _, c := range p.Cells {
 		var phases []PhaseBound
 		for i := range c.Resolved.Benchmark.Phases {
-			phases = append(phases, boundPhase(&c.Resolved.Benchmark, i))
+			f := &c.Resolved.Benchmark.Phases[i]
+			bound := boundPhase(f)
+			if f.Type == "fixed_schedule" && replay != nil {
+				bound.replayed(replay(first[c], f))
+			}
+			phases = append(phases, bound)
 		}
 		byCell[c] = phases
 		b.Cells = append(b.Cells, CellBound{c, phases})
@@ -106,11 +121,19 @@ func (b *Bound) merge(f PhaseBound) {
 	b.Phases = append(b.Phases, f)
 }
 
-func boundPhase(body *schema.Benchmark, i int) PhaseBound {
-	f := &body.Phases[i]
+// replayed notes what a fixed schedule sends.
+func (f *PhaseBound) replayed(requests int64, last time.Duration) {
+	if requests == 0 {
+		return
+	}
+	f.Requests, f.MaxRequests, f.AtLeast = requests, requests, last
+	f.Stop = fmt.Sprintf("%d requests, the last due at %v", requests, last)
+}
+
+func boundPhase(f *schema.Phase) PhaseBound {
 	out := PhaseBound{Name: f.Name, Kind: f.Kind}
 	out.Mode, out.Reason = mode(f)
-	n, stop := plannedRequests(body, f)
+	n, stop := plannedRequests(f)
 	var limit float64 // seconds; 0: none
 	if f.Duration != nil && !math.IsInf(float64(*f.Duration), 1) {
 		limit = float64(*f.Duration)
@@ -155,7 +178,7 @@ func mode(f *schema.Phase) (mode, reason string) {
 // plannedRequests is the number of requests that ends the phase, 0 when none
 // does, and what ends it in words. Without any bound the default applies:
 // max(10, 2·concurrency) in a burst, 10 at a rate, every row of a schedule.
-func plannedRequests(body *schema.Benchmark, f *schema.Phase) (n int64, stop []string) {
+func plannedRequests(f *schema.Phase) (n int64, stop []string) {
 	if f.Requests > 0 {
 		n, stop = f.Requests, append(stop, fmt.Sprintf("%d requests", f.Requests))
 	}
@@ -169,10 +192,7 @@ func plannedRequests(body *schema.Benchmark, f *schema.Phase) (n int64, stop []s
 	case "concurrency":
 		n = max(10, 2*int64(f.Concurrency))
 	case "fixed_schedule":
-		for _, d := range body.Datasets {
-			n += int64(len(d.Records))
-		}
-		return n, []string{"end of the schedule"}
+		return 0, []string{"end of the schedule"}
 	case "user_centric":
 		return 0, nil
 	default:

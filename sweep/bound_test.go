@@ -35,7 +35,7 @@ func TestBoundOfPhases(t *testing.T) {
 		"series: 0 to 10 in 10": {schema.Phase{Type: "poisson", Duration: schema.Seconds(15), RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 0}, {TimeS: 10, QPS: 10}}}, want{"rate series", "15s", 100, 15 * time.Second}},
 	} {
 		d := &document{phases: []schema.Phase{c.f}}
-		got := expand(t, d).Bound().Phases[0]
+		got := expand(t, d).Bound(nil).Phases[0]
 		if w := (want{got.Mode, got.Stop, got.Requests, got.AtLeast}); w != c.want {
 			t.Errorf("%s: %+v, want %+v", what, w, c.want)
 		}
@@ -51,7 +51,7 @@ func TestBoundOfPlan(t *testing.T) {
 	}
 	derive(d, requests, "10*concurrency")
 	d.sweep.CooldownSeconds, d.envelope.MultiRun.CooldownSeconds = 2, 7
-	b := expand(t, d).Bound()
+	b := expand(t, d).Bound(nil)
 	// warmup in the first trial only: 3·5 + 2·(10+20+40) = 155; 2·(1+2+4) s
 	if b.Runs != 6 || b.Requests != 155 || b.AtLeast != 14*time.Second || b.Open || b.Cooldown != 10*time.Second {
 		t.Errorf("bound = %+v", b)
@@ -64,13 +64,35 @@ func TestBoundOfPlan(t *testing.T) {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 	d.sweep.IterationOrder = "independent" // two pauses between cells, three within
-	if got := expand(t, d).Bound().Cooldown; got != (2*2+3*7)*time.Second {
+	if got := expand(t, d).Bound(nil).Cooldown; got != (2*2+3*7)*time.Second {
 		t.Errorf("cooldown by cell = %v, want 25s", got)
 	}
 	d.phases[1].Duration = schema.Seconds(1)
 	d.phases[1].Type, d.phases[1].Rate = "concurrency", 0
 	d.sweep.Derive = nil
-	if b := expand(t, d).Bound(); !b.Open || b.Requests != 15 || b.AtLeast != 6*time.Second {
+	if b := expand(t, d).Bound(nil); !b.Open || b.Requests != 15 || b.AtLeast != 6*time.Second {
 		t.Errorf("bounded by time: %+v, want it open", b)
+	}
+}
+
+// What a fixed schedule sends is counted by somebody who reads its rows.
+func TestBoundOfFixedSchedules(t *testing.T) {
+	t.Parallel()
+	d := loads(2)
+	d.phases = []schema.Phase{{Name: "profiling", Type: "fixed_schedule"}}
+	p := expand(t, d)
+	open := p.Bound(nil)
+	if !open.Open || open.Requests != 0 || open.Phases[0].Stop != "end of the schedule" {
+		t.Errorf("nobody counts: %+v", open)
+	}
+	asked := 0
+	b := p.Bound(func(run sweep.Run, f *schema.Phase) (int64, time.Duration) {
+		if asked++; run.Trial != 0 || f.Name != "profiling" {
+			t.Errorf("asked for trial %d, phase %s", run.Trial, f.Name)
+		}
+		return 24, 3 * time.Second
+	})
+	if b.Open || b.Requests != 2*4*24 || b.AtLeast != 2*4*3*time.Second || asked != 4 || b.Phases[0].Stop != "24 requests, the last due at 3s" {
+		t.Errorf("bound = %+v after %d questions", b, asked)
 	}
 }

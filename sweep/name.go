@@ -8,29 +8,6 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-// Size is the plan in one line: cells, trials, requests and the least time.
-func (p *Plan) Size() string {
-	b := p.Bound()
-	s := counted(len(p.Cells), "cell")
-	if p.Trials > 1 {
-		s += fmt.Sprintf(" × %d trials = %s", p.Trials, counted(len(p.Runs), "run"))
-	}
-	if b.Requests > 0 || !b.Open {
-		s += ", "
-		if b.Open {
-			s += "at least "
-		}
-		s += counted(int(b.Requests), "request")
-	}
-	if b.AtLeast > 0 {
-		s += fmt.Sprintf(", at least %v", b.AtLeast)
-	}
-	if b.Cooldown > 0 {
-		s += fmt.Sprintf(" (+ cooldown %v)", b.Cooldown)
-	}
-	return s
-}
-
 func counted(n int, what string) string {
 	if n != 1 {
 		what += "s"

@@ -6,20 +6,6 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-func TestSize(t *testing.T) {
-	t.Parallel()
-	d := three(5)
-	d.phases = []schema.Phase{{Name: "profiling", Type: "constant", Rate: 10, Requests: 1000}}
-	d.sweep.CooldownSeconds = 1
-	if got, want := expand(t, d).Size(), "3 cells × 5 trials = 15 runs, 15,000 requests, at least 25m0s (+ cooldown 14s)"; got != want {
-		t.Errorf("Size() = %q, want %q", got, want)
-	}
-	open := &document{phases: []schema.Phase{{Type: "concurrency", Duration: schema.Seconds(5)}}}
-	if got, want := expand(t, open).Size(), "1 cell, at least 5s"; got != want {
-		t.Errorf("Size() = %q, want %q", got, want)
-	}
-}
-
 func TestArtifactName(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

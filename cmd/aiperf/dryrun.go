@@ -39,15 +39,24 @@ type planDoc struct {
 }
 
 // dryRun prints what would be run. Fields that are declared and not built yet
-// are shown like all others; only running them is refused.
-func (a *app) dryRun(doc *schema.Document, plan *sweep.Plan, asJSON bool) error {
-	for _, e := range doc.Unsupported() {
+// are shown like all others; only running them is refused. Data in a format that
+// is not built is not read.
+func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON bool) error {
+	missing := doc.Unsupported()
+	for _, e := range missing {
 		a.warn(e.Error())
 	}
 	if asJSON {
 		return a.writeDoc(expanded(plan, nil, true))
 	}
-	printPlan(a.Out, plan)
+	b := plan.Bound(nil)
+	if len(missing) == 0 {
+		var err error
+		if b, err = bound(file, plan); err != nil {
+			return asUsage(err)
+		}
+	}
+	printPlan(a.Out, plan, b)
 	return nil
 }
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -44,7 +47,11 @@ var planCommand = command{
 		if asJSON {
 			return a.writeDoc(plan.Lock())
 		}
-		printPlan(a.Out, plan)
+		b, err := bound(file, plan)
+		if err != nil {
+			return asUsage(err)
+		}
+		printPlan(a.Out, plan, b)
 		if dir := p.get("done"); dir != "" {
 			printDone(a.Out, plan, dir)
 		}
@@ -59,8 +66,7 @@ var planCommand = command{
 }
 
 // printPlan is the plan in a few lines.
-func printPlan(w io.Writer, plan *sweep.Plan) {
-	b := plan.Bound()
+func printPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	requests := fmt.Sprintf("%s requests", commas(b.Requests))
 	if b.Open {
 		requests = "requests as time allows"
@@ -89,6 +95,27 @@ func printPlan(w io.Writer, plan *sweep.Plan) {
 	}
 	printTwoAt(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
 	printTwoAt(w, "lock", "sha256:"+plan.Hash, 8)
+}
+
+// bound is what the plan costs at least. file is the experiment's, beside which
+// the rows of fixed schedules may lie; one that many cells replay is read once.
+func bound(file string, plan *sweep.Plan) (sweep.Bound, error) {
+	type sends struct {
+		requests int64
+		last     time.Duration
+	}
+	known := map[string]sends{}
+	var bad error
+	b := plan.Bound(func(run sweep.Run, f *schema.Phase) (int64, time.Duration) {
+		key, err := json.Marshal([]any{run.Cell.Resolved.Benchmark.Datasets, f})
+		s, ok := known[string(key)]
+		if bad = cmp.Or(bad, err); !ok && bad == nil {
+			s.requests, s.last, bad = runner.Replay(file, run, f)
+			known[string(key)] = s
+		}
+		return s.requests, s.last
+	})
+	return b, bad
 }
 
 // someOf names a few values, and counts the rest: a sampled axis has thousands.

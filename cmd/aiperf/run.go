@@ -81,7 +81,7 @@ func (a *app) measure(command, file string, p *parsed) error {
 		return err
 	}
 	if p.has("dry-run") {
-		return a.dryRun(doc, plan, asJSON)
+		return a.dryRun(file, doc, plan, asJSON)
 	}
 	if err := supported(doc); err != nil {
 		return err
