@@ -72,7 +72,9 @@ func TestHTTP2(t *testing.T) {
 			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" || x.RetryAfter != "3" || !x.Reused {
 				t.Errorf("%s %d %q %q, reused %v", x.Status, x.HTTPStatus, x.ErrorText, x.RetryAfter, x.Reused)
 			}
-			if st := r.Stats(); st.Stamps != "application" || st.Dials != 1 {
+			// net/http hands a new connection out before it keeps it for others: who
+			// comes in between dials, too, and is served by the first all the same.
+			if st := r.Stats(); st.Stamps != "application" || st.Dials < 1 || st.Dials > 2 || st.Reused != 1 {
 				t.Errorf("%+v", st)
 			}
 		})
