@@ -5,6 +5,8 @@ package faults
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -23,6 +25,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "mock-server" { // as the built-in server's parent starts it
 		os.Exit(mockserver.Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	// A program that is started while hangups are ignored, as under nohup, goes on
+	// ignoring them; one that is started while they are caught does not.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	var err error
 	if home, err = os.MkdirTemp("", "aiperf-faults"); err != nil {
 		panic(err)
