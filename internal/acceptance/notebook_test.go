@@ -114,6 +114,25 @@ func TestOneLiners(t *testing.T) {
 	})
 }
 
+// What the tables say of requests, chunks, runs and cells follows from the stamps
+// of the requests, as somebody else's arithmetic has it.
+func TestTablesRecomputed(t *testing.T) {
+	t.Parallel()
+	python(t)
+	var got struct {
+		Problems          []string
+		Values, Estimates int
+	}
+	quickstart(t, 3).python(t, &got, nil, "recompute.py", "results/quickstart-1")
+	for _, p := range got.Problems {
+		t.Error(p)
+	}
+	t.Logf("recomputed: %d values of runs, %d estimates of cells", got.Values, got.Estimates)
+	if got.Values < 1000 || got.Estimates < 1000 {
+		t.Error("too few to tell anything")
+	}
+}
+
 // compareQuantiles holds what polars and DuckDB found at concurrency 1 and 4
 // against what is wanted.
 func compareQuantiles(t *testing.T, got [3][]map[string]any, want func(concurrency string) (p50, p99 float64)) {

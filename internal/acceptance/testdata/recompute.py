@@ -1,0 +1,105 @@
+"""Recomputes the tables of a result directory from its requests, with numpy.
+
+Prints {"problems": [...], "values": n, "estimates": m}: what does not hold, how
+many values of runs and how many estimates of cells were recomputed.
+"""
+
+import collections
+import json
+import math
+import sys
+
+import numpy as np
+import pyarrow.parquet as pq
+
+directory = sys.argv[1]
+tables = {name: pq.read_table(f"{directory}/{name}.parquet").to_pylist() for name in ("requests", "chunks", "runs", "cells", "metrics")}
+problems = []
+
+
+def near(what, have, want, relative=1e-9):
+    if have is None or abs(have - want) > relative * max(1, abs(want)):
+        problems.append(f"{what}: {have}, want {want}")
+
+
+def check(what, holds):
+    if not holds:
+        problems.append(what)
+
+
+# Requests: their keys, and their times out of their stamps.
+runs = {r["run_id"]: r for r in tables["runs"]}
+cells = {c["cell"] for c in tables["cells"]}
+requests, of_run = {}, collections.defaultdict(list)
+for q in tables["requests"]:
+    key = (q["run_id"], q["phase"], q["request_id"])
+    check(f"{key}: twice", key not in requests)
+    check(f"{key}: a run and a cell that are there", q["run_id"] in runs and q["cell"] in cells)
+    requests[key] = q
+    of_run[q["run_id"]].append(q)
+    stamps = [q[s] for s in ("intended_ns", "admitted_ns", "sent_ns", "first_byte_ns", "first_token_ns", "last_token_ns", "end_ns") if q[s] is not None]
+    check(f"{key}: stamps {stamps} run backwards", stamps == sorted(stamps))
+    if q["status"] == "ok" and q["first_token_ns"] is not None:
+        near(f"{key}: ttft_ms", q["ttft_ms"], (q["first_token_ns"] - q["sent_ns"]) / 1e6)
+        near(f"{key}: latency_ms", q["latency_ms"], (q["last_token_ns"] - q["sent_ns"]) / 1e6)
+        near(f"{key}: ttft_from_intended_ms", q["ttft_from_intended_ms"], (q["first_token_ns"] - q["intended_ns"]) / 1e6)
+        near(f"{key}: itl_ms", q["itl_ms"], (q["last_token_ns"] - q["first_token_ns"]) / 1e6 / (q["osl"] - 1))
+
+# Chunks: those of a request, in order, first and last as the request says.
+of_request = collections.defaultdict(list)
+for c in tables["chunks"]:
+    of_request[c["run_id"], c["phase"], c["request_id"]].append(c)
+check("requests and chunks are of the same requests", set(of_request) == {k for k, q in requests.items() if q["chunks"]})
+for key, chunks in of_request.items():
+    q, content = requests[key], [c for c in chunks if c["kind"] in ("content", "reasoning", "tool")]
+    check(f"{key}: ordinals of chunks", [c["chunk"] for c in chunks] == list(range(len(chunks))))
+    check(f"{key}: {q['chunks']} chunks, {len(content)} rows", q["chunks"] == len(content))
+    check(f"{key}: first and last token", (q["first_token_ns"], q["last_token_ns"]) == (content[0]["t_ns"], content[-1]["t_ns"]))
+    for a, b in zip(content, content[1:]):
+        near(f"{key}: gap_ms", b["gap_ms"], (b["t_ns"] - a["t_ns"]) / 1e6, 1e-3)
+
+# Runs: statistics of the requests that ended well in the window. Percentiles
+# are numpy's linear ones, the standard deviation is that of the population.
+columns = {
+    "time_to_first_token": "ttft_ms", "request_latency": "latency_ms", "inter_token_latency": "itl_ms",
+    "time_to_first_token_from_intended": "ttft_from_intended_ms", "request_latency_from_intended": "latency_from_intended_ms",
+    "output_sequence_length": "osl", "input_sequence_length": "isl", "output_token_throughput_per_user": "tps_user",
+}
+statistics = {"avg": np.mean, "min": np.min, "max": np.max, "std": np.std, "sum": np.sum}
+of_runs, values = {}, 0
+for m in tables["metrics"]:
+    if m["level"] != "run":
+        continue
+    of_runs[m["run_id"], m["window"], m["metric"], m["stat"]] = m["value"]
+    column = columns.get(m["metric"])
+    if column is None or m["stat"] not in statistics and m["stat"][0] != "p":
+        continue
+    counted = [q for q in of_run[m["run_id"]] if q["status"] == "ok" and q["in_window"] and (m["window"] == "full" or q["steady"])]
+    data = np.array([q[column] for q in counted if q[column] is not None], float)
+    if m["stat"] in statistics:
+        want = statistics[m["stat"]](data)
+    else:
+        digits = m["stat"][1:]
+        want = np.percentile(data, float(digits[:2] + "." + digits[2:]) if len(digits) > 2 else float(digits))
+    near(f"{m['run_id']} {m['window']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
+    values += 1
+
+# Cells: means over their runs, with Student's t at 95 %.
+critical = {2: 12.706204736432095, 3: 4.302652729696142, 4: 3.182446305284263, 5: 2.7764451051977987}
+estimates = 0
+for m in tables["metrics"]:
+    if m["level"] != "cell" or m["method"] not in ("t", "log_t") or m["stat"] in ("count", "n_effective"):
+        continue
+    trials = [of_runs.get((r, m["window"], m["metric"], m["stat"])) for r in runs if runs[r]["cell"] == m["cell"]]
+    trials = np.array([v for v in trials if v is not None], float)
+    what = f"{m['cell']} {m['window']} {m['metric']} {m['stat']}"
+    near(what, m["value"], trials.mean())
+    check(f"{what}: n is {m['n']} of {len(trials)}", m["n"] == len(trials))
+    scale, back = (np.log, math.exp) if m["method"] == "log_t" else (np.array, float)
+    half = critical[len(trials)] * np.std(scale(trials), ddof=1) / math.sqrt(len(trials))
+    middle = scale(trials).mean()
+    near(f"{what} low", m["ci_low"], back(middle - half), 1e-6)
+    near(f"{what} high", m["ci_high"], back(middle + half), 1e-6)
+    estimates += 1
+
+json.dump({"problems": problems[:20], "values": values, "estimates": estimates}, sys.stdout)
