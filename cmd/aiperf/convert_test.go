@@ -156,10 +156,18 @@ func TestConvertFiles(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			env := func(name string) (string, bool) { return "value of " + name, name == "API_KEY" }
-			if doc, err := schema.Load(schema.Source{File: file, Env: env}); err != nil {
-				t.Skip("refused itself")
-			} else if _, err := sweep.Expand(doc); err != nil {
-				t.Skip("cannot be expanded itself")
+			doc, err := schema.Load(schema.Source{File: file, Env: env})
+			if err == nil {
+				_, err = sweep.Expand(doc)
+			}
+			if why := notHeld[filepath.Base(file)]; why != "" {
+				if err == nil && why == refusedItself {
+					t.Error("is not refused any more")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			want := withoutSecrets(expandedBodies(t, schema.Source{File: file}))
 			dir := t.TempDir()
@@ -180,15 +188,17 @@ func TestConvertFiles(t *testing.T) {
 	}
 }
 
+const refusedItself = "is refused itself"
+
+// notHeld are the files that cannot be held against what they become.
+var notHeld = map[string]string{
+	"jinja_body_alias.yaml":   refusedItself,
+	"bool_shorthands.yaml":    refusedItself,
+	"env-var-production.yaml": "reads variables that the environment of the tests does not have",
+}
+
 func convertTo(t *testing.T, made, file string, more ...string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(text), "${") { // the environment of this process does not have them
-		t.Skip("reads the environment")
-	}
 	if code, _, errs := in(t, append([]string{"config", "convert", file, "-o", made}, more...)...); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
