@@ -19,7 +19,11 @@ type answer struct {
 	first, firstOutput    int64 // content's arrival, None without any
 	last                  int64
 	ended                 bool // an end mark or a finish reason came
+	done                  bool // the end mark came
 	content               int  // events that carried content
+	items                 int64
+	timings               endpoint.Timings
+	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
 
 	errKind, errText string // what is wrong with it, "" when nothing is
 }
@@ -29,7 +33,11 @@ type answer struct {
 func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	*a = answer{
 		text: a.text[:0], reasoning: a.reasoning[:0], tool: a.tool[:0], chunks: a.chunks[:0],
-		usage: endpoint.NoUsage, first: record.None, firstOutput: record.None, last: record.None,
+		usage: endpoint.NoUsage, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: endpoint.NoTimings,
+	}
+	clear(a.parts)
+	if t := endpoint.HeaderTimings(x.TimeLines); t != nil {
+		a.timings = *t
 	}
 	for i := range x.Events {
 		ev := &x.Events[i]
@@ -49,6 +57,9 @@ func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 		}
 		if err == nil {
 			a.add(ev, &c, len(data))
+		}
+		if a.done {
+			return // nothing after an end mark counts
 		}
 	}
 }
@@ -72,14 +83,21 @@ func unreadableKind(data []byte) string {
 // add takes in one event.
 func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	merge(&a.usage, &c.Usage)
+	a.items += c.Items
+	if c.Timings != nil {
+		a.timings.Merge(*c.Timings)
+	}
 	if c.Finish != "" {
 		a.finish, a.ended = c.Finish, true
 	}
 	if c.Kind == record.Done {
-		a.ended = true
+		a.ended, a.done = true, true
 	}
 	if c.Empty && carries(c.Kind) {
 		return // a role, a keep-alive, a finish reason
+	}
+	if a.repeats(c) {
+		return
 	}
 	a.chunks = append(a.chunks, record.Chunk{
 		At: ev.At, Low: ev.Low, Bytes: int32(size), Tokens: int32(c.Tokens), Kind: c.Kind, SameRead: ev.SameRead,
@@ -106,6 +124,20 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	}
 }
 
+// repeats tells whether c brings once more what came in pieces.
+func (a *answer) repeats(c *endpoint.Chunk) bool {
+	if c.Final {
+		return a.parts[c.Part]
+	}
+	if c.Part != 0 && !a.parts[c.Part] {
+		if a.parts == nil {
+			a.parts = map[int64]bool{}
+		}
+		a.parts[c.Part] = true
+	}
+	return false
+}
+
 // merge takes over what a later event claims: usage is cumulative.
 func merge(u, next *endpoint.Usage) {
 	for _, f := range [...]struct{ to, from *int64 }{
@@ -128,9 +160,9 @@ func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status rec
 		return record.ParseError, a.errKind, a.errText
 	case x.Streamed && !x.Stream:
 		return record.ParseError, "content_type", "a stream (" + x.ContentType + ") came where one answer was asked for"
-	case x.Unfinished:
+	case x.Unfinished && !a.done:
 		return record.Truncated, "unfinished_event", "the stream ended inside an event"
-	case x.Streamed && spec.ProducesTokens && !a.ended && a.content > 0:
+	case x.Streamed && spec.ProducesTokens && !spec.NoEnd && !a.ended && a.content > 0:
 		return record.Truncated, "no_end", "the stream ended without a finish reason or an end mark"
 	case a.content == 0:
 		return record.ParseError, "no_content", noContent(x)

@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -72,6 +73,50 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
+// Nothing after an end mark counts: no content, no usage, no error, no half an
+// event.
+func TestNothingAfterTheEndMarkCounts(t *testing.T) {
+	t.Parallel()
+	const content = `{"choices":[{"delta":{"content":"a"}}]}`
+	x := arrived(
+		true, content, "[DONE]", content, content,
+		`{"choices":[],"usage":{"completion_tokens":58}}`, `{"error":"late"}`, `{"choices`,
+	)
+	x.Unfinished = true
+	var a answer
+	readAnswer(&a, x, chatSpec(t))
+	if string(a.text) != "a" || a.content != 1 || len(a.chunks) != 2 || a.last != 10 || a.usage.Said() {
+		t.Errorf("text %q, %d content events, %d chunks, last at %d, usage %+v; want what came before [DONE]", a.text, a.content, len(a.chunks), a.last, a.usage)
+	}
+	if status, kind, text := a.verdict(x, chatSpec(t)); status != record.OK {
+		t.Errorf("verdict %s %s %q, want ok", status, kind, text)
+	}
+}
+
+// The Responses API repeats a text that came in pieces: it counts once. A text
+// that comes only whole counts, too.
+func TestRepeatedTextCountsOnce(t *testing.T) {
+	t.Parallel()
+	spec, ok := endpoint.Lookup("responses")
+	if !ok {
+		t.Fatal("no responses endpoint")
+	}
+	var a answer
+	for range 2 { // buffers are used again
+		x := arrived(
+			true, `{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"a"}`,
+			`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":" b"}`,
+			`{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"a b"}`,
+			`{"type":"response.output_text.done","output_index":1,"content_index":0,"text":" c"}`,
+			`{"type":"response.completed","response":{"status":"completed","usage":{"output_tokens":3}}}`,
+		)
+		readAnswer(&a, x, spec)
+		if string(a.text) != "a b c" || a.content != 3 || a.finish != "completed" || a.usage.Completion != 3 {
+			t.Errorf("text %q in %d events, finish %q, usage %+v", a.text, a.content, a.finish, a.usage)
+		}
+	}
+}
+
 func TestVerdictOfAnswers(t *testing.T) {
 	t.Parallel()
 	const content = `{"choices":[{"delta":{"content":"a"}}]}`
@@ -106,7 +151,7 @@ func TestVerdictOfAnswers(t *testing.T) {
 	if status, kind, text := a.verdict(x, chatSpec(t)); status != record.ParseError || kind != "content_type" || !strings.Contains(text, x.ContentType) {
 		t.Errorf("stream that was not asked for: %s %s %q", status, kind, text)
 	}
-	x = arrived(true, content, "[DONE]")
+	x = arrived(true, content)
 	x.Unfinished = true
 	readAnswer(&a, x, chatSpec(t))
 	if status, kind, _ := a.verdict(x, chatSpec(t)); status != record.Truncated || kind != "unfinished_event" {
@@ -171,7 +216,7 @@ func TestCleanMasksAndCuts(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	job := &Job{Endpoint: schema.Endpoint{}}
-	f := finisher{job: job, render: &renderer{spec: chatSpec(t), tok: wordTokenizer{}}}
+	f := finisher{job: job, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: wordTokenizer{}}}}
 	a := answer{text: []byte("four"), reasoning: []byte("ab"), content: 2, usage: endpoint.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5}}
 	rec := record.New()
 	rec.ISL = 8
@@ -189,5 +234,26 @@ func TestTokens(t *testing.T) {
 	f.count(&a, &rec)
 	if rec.ISL != record.None || rec.OSL != record.None {
 		t.Errorf("a silent server: ISL %d, OSL %d; want none", rec.ISL, rec.OSL)
+	}
+}
+
+// What an answer holds beside text, and what the server says about its work in
+// header and body, stands in the answer.
+func TestItemsAndTimingsOfAnswers(t *testing.T) {
+	t.Parallel()
+	spec, ok := endpoint.Lookup("hf_tei_rankings")
+	if !ok {
+		t.Fatal("no hf_tei_rankings")
+	}
+	x := arrived(false, `[{"index":1,"score":0.9},{"index":0,"score":0.1}]`)
+	x.TimeLines = []byte("x-queue-time: 3\r\nx-inference-time: 9\r\n")
+	var a answer
+	readAnswer(&a, x, spec)
+	if a.items != 2 || a.timings.Queue != 3 || a.timings.Decode != 9 {
+		t.Errorf("%d items, timings %+v; want 2, 3 and 9 ms", a.items, a.timings)
+	}
+	readAnswer(&a, arrived(true, `{"choices":[],"timings":{"prompt_ms":2,"predicted_ms":3}}`, "[DONE]"), chatSpec(t))
+	if a.items != 0 || a.timings.Queue == 3 || a.timings.Prefill != 2 || a.timings.Decode != 3 {
+		t.Errorf("buffers used again: %d items, timings %+v", a.items, a.timings)
 	}
 }

@@ -1,5 +1,7 @@
 package loadgen
 
+import "aiperf.dev/aiperf/internal/record"
+
 // collect hands the records to emit in the order in which their requests ended,
 // until in is closed and empty. Several finishers work at once, so it holds
 // back what is ahead of its turn.
@@ -26,6 +28,10 @@ func collect(in *mailbox[finished], emit func(finished)) {
 
 // emit hands over a record, its details first where they are wanted.
 func (j *Job) emit(f finished) {
+	if f.rec.Status == record.Unsent {
+		j.Unsent(f.rec)
+		return
+	}
 	if j.Keep != nil {
 		j.Keep(f.rec, f.detail)
 	}

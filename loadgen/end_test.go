@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -128,7 +129,7 @@ func TestHeldUpOverTheEnd(t *testing.T) {
 			if diff := cmp.Diff(c.skipped, p.Skipped); diff != "" {
 				t.Errorf("skipped (-want +got):\n%s", diff)
 			}
-			if p.OK+p.CancelledCount != int64(len(c.sent)) {
+			if p.OK+p.Cut != int64(len(c.sent)) {
 				t.Errorf("%d ok, %d cancelled of %d", p.OK, p.CancelledCount, len(c.sent))
 			}
 		})
@@ -160,7 +161,7 @@ func TestAnswersAfterTheEndOpenNothing(t *testing.T) {
 	} {
 		w := &world{latency: func(x *transport.Exchange) time.Duration {
 			switch r := x.User.(*request); {
-			case r.phase.userGap == 0:
+			case r.phase.cfg.Users == 0:
 				return 95*msec - time.Duration(r.intended)
 			case r.id == 2:
 				return 45 * msec
@@ -218,8 +219,8 @@ func TestRenderedAfterTheEnd(t *testing.T) {
 	for _, onCap := range []string{"queue", "skip"} {
 		w := &world{at: map[time.Duration]func(*driver){}}
 		j := job(t, at100(func(p *schema.Phase) { p.OnCap = onCap }))
-		w.supply = func(d *driver, p *phase, c casting) source {
-			open := func(i int64) (*request, bool) { return d.engine.render.open(p, c, i) }
+		w.supply = func(d *driver, p *phase, c mode.Sessions) source {
+			open := func(i int64) (*request, bool) { return d.engine.maker.open(p, c, i) }
 			return &slow{direct: direct{open: open}, wake: func() {
 				w.after(int64(msec), nil, func() { d.engine.drive(false) })
 			}}

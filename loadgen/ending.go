@@ -1,78 +1,58 @@
 package loadgen
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // stopIfDue applies the stop conditions that do not come from sending.
 func (p *phase) stopIfDue(now int64) {
+	s := &p.stops
 	switch {
-	case p.engine.interrupted.Load() && p.stop != stopInterrupted:
+	case p.engine.interrupted.Load() && s.why != stopInterrupted:
 		p.halt(stopInterrupted, now)
-		p.cutAt = min(p.cutAt, later(now, p.drain()))
-	case p.stop == "" && p.engine.failing.Load():
+		s.hasten(now)
+	case s.why == "" && p.engine.failing.Load():
 		p.halt(stopFailures, now)
-		p.cutAt = min(p.cutAt, later(now, p.drain()))
-	case p.stop == "" && now >= p.endAt:
-		if p.catchUp(now); p.stop == "" && !p.starved {
+		s.hasten(now)
+	case s.why == "" && now >= s.end:
+		if p.catchUp(now); s.why == "" && !p.starved {
 			p.halt(stopDuration, now)
 		}
 	}
 	if p.engine.aborted.Load() {
-		p.cutAt = min(p.cutAt, now)
+		s.cut = min(s.cut, now)
 	}
-	p.cutShown.Store(p.cutAt)
-}
-
-// drain is how long answers are waited for when the phase ends before its time.
-func (p *phase) drain() int64 {
-	if p.grace == never {
-		return int64(defaultGrace)
-	}
-	return p.grace
+	p.cutShown.Store(s.cut)
 }
 
 // halt ends the sending.
 func (p *phase) halt(why string, now int64) {
-	if p.stop != "" && why == stopInterrupted {
-		p.stop = why // it was draining already
+	if p.stops.why != "" && why == stopInterrupted {
+		p.stops.why = why // it was draining already
 		return
 	}
-	p.stop = why
-	if n := p.ticks.len(); n > 0 {
-		p.skipped[skipStopped] += int64(n)
-	}
-	p.ticks, p.arrival = queue[int64]{}, never
-	for p.turns.len() > 0 {
-		r := p.turns.pop().r
-		p.cutShort(r.play, r.turn, now, skipCut)
-	}
-	for _, t := range p.delayed {
-		p.cutShort(t.r.play, t.r.turn, now, skipCut)
-	}
-	p.delayed = nil
+	p.stops.why = why
+	p.wait.clear(func(due int64) { p.dropTick(due, nil, skipStopped) }, func(t followTurn) { p.dropTurn(t, now) })
 	p.source.close()
 }
 
 // settle cancels what outlived its grace, and notices the end.
 func (p *phase) settle(now int64) {
-	if now >= p.cutAt && !p.cancelled {
-		p.cutTried = min(p.cutTried, now)
+	s, b := &p.stops, &p.books
+	if now >= s.cut && !s.isCut {
+		s.cutTried = min(s.cutTried, now)
 		p.cutOff()
 	}
-	if now >= later(p.cutTried, int64(watchdogMargin)) {
+	if now >= later(s.cutTried, int64(watchdogMargin)) {
 		p.giveUp(now)
 	}
-	if p.arrivals != nil && p.arrival == never && p.ticks.len() == 0 && p.noNew == "" {
-		p.noNew = stopSchedule
+	if p.wait.exhausted() && s.noNew == "" {
+		s.noNew = stopSchedule
 	}
-	if !p.sentAll.Load() && (p.stop != "" || p.noNew != "" && p.open == 0) {
+	if !p.sentAll.Load() && (s.why != "" || s.noNew != "" && b.open == 0) {
 		p.source.close()
 		p.sentAll.Store(true)
 		p.engine.clock.Wake() // the pacer waits for this
 	}
-	if p.live == 0 && p.reading == 0 && (p.stop != "" || p.noNew != "") && !p.over.Load() {
+	if b.live == 0 && b.reading == 0 && s.reason() != "" && !p.over.Load() {
 		p.close(now)
 	}
 }
@@ -85,8 +65,8 @@ func (p *phase) cutOff() {
 	if e.sends.Load() > 0 {
 		return
 	}
-	p.cancelled = true
-	for _, r := range p.onWire {
+	p.stops.isCut = true
+	for _, r := range p.books.onWire {
 		r.late = true
 		e.sender.Cancel(&r.x)
 	}
@@ -95,21 +75,13 @@ func (p *phase) cutOff() {
 // close sums the phase up.
 func (p *phase) close(now int64) {
 	res := &p.result
-	res.End, res.Issued, res.Skipped = p.lastEnd, p.issued, p.skipped
-	res.HeldUp = p.heldUp.Load()
-	res.Stop = p.stop
-	if res.Stop == "" {
-		res.Stop = p.noNew
+	p.books.sum(res, now)
+	res.Stop = p.stops.reason()
+	if !p.load.Closed {
+		res.Due = res.Issued + res.Unsent
 	}
-	if p.rated && (p.cfg.RateRamp != nil || len(p.cfg.RateSeries) > 0) && p.arrivedAt > p.start {
-		res.Rate = float64(p.arrived) / time.Duration(p.arrivedAt-p.start).Seconds()
-	}
-	res.Gauge = p.onGauge.result(now)
-	if p.thinking {
-		// With think time the wire cannot be full: what is held are sessions.
-		h := p.held.result(now)
-		res.Gauge.HeldShare, res.Gauge.SteadyStart, res.Gauge.SteadyEnd = h.HeldShare, h.SteadyStart, h.SteadyEnd
-		res.Gauge.SteadyMean = math.NaN()
+	if span := time.Duration(p.wait.arrivedAt - p.start).Seconds(); p.load.EveryTurn && p.result.Varying && span > 0 {
+		res.Rate = float64(p.wait.arrived) / span
 	}
 	p.over.Store(true)
 	p.engine.clock.Wake()

@@ -24,8 +24,9 @@ type sender interface {
 type engine struct {
 	clock  clock
 	sender sender
-	render *renderer
+	maker  *maker
 	read   func(*request)       // takes over requests that have ended
+	unsent func(*record.Record) // takes the record of what was due and is never sent; may be nil
 	forget func(session string) // closes a session's connections; nil unless they are sticky
 
 	state atomic.Int32 // idle, busy, again
@@ -46,6 +47,8 @@ type engine struct {
 	out             []*request
 	requests, plays int64 // dispatched, started so far in the run
 	completions     int64
+	dropped         int64 // records of what was never sent
+	targets         targets
 	timeout         int64 // ns for one request, 0 for ever
 
 	behind atomic.Int64 // when something was last sent too late
@@ -82,10 +85,11 @@ type event struct {
 	kind eventKind
 	r    *request // for turnReady the new one
 	// The rest is for news about what follows an answer.
-	phase *phase
-	play  *play
-	turn  int   // of play, the first that is not sent
-	at    int64 // when the turn is due; when the play was over
+	phase    *phase
+	play     *play
+	turn     int   // of play, the first that is not sent
+	at       int64 // when the turn is due
+	answered int64 // when the answer before it ended
 }
 
 type eventKind uint8
@@ -249,7 +253,7 @@ func (e *engine) sendParallel(out []*request, n int) {
 
 // start sends r, or ends it at once when there is nothing that could be sent.
 func (e *engine) start(r *request) {
-	if r.broken == nil {
+	if r.Err == nil {
 		e.sender.Start(&r.x)
 		return
 	}
@@ -257,7 +261,7 @@ func (e *engine) start(r *request) {
 	none := int64(record.None)
 	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, none, none
 	x.DNS, x.Dial, x.TLS = none, none, none
-	x.Status, x.ErrorKind, x.ErrorText = record.Client, "request", r.broken.Error()
+	x.Status, x.ErrorKind, x.ErrorText = record.Client, "request", r.Err.Error()
 	x.End, x.ReceiveLag = e.clock.Now(), math.NaN()
 	e.mu.Lock()
 	e.inbox = append(e.inbox, event{kind: answerOver, r: r})

@@ -48,7 +48,7 @@ func TestDispatchDoesNotAllocate(t *testing.T) {
 		e.sender, e.read = net, func(*request) {}
 		src := &ring{}
 		for i := range int64(4) {
-			r, _ := e.render.open(ph, sampled{j.Set.Sampler(1)}, i)
+			r, _ := e.maker.open(ph, ph.load.Sessions, i)
 			src.requests = append(src.requests, r)
 		}
 		ph.source = src
@@ -59,7 +59,7 @@ func TestDispatchDoesNotAllocate(t *testing.T) {
 		allocs := testing.AllocsPerRun(2000, func() {
 			w.now += 10
 			net.last.User.(*request).x.End = w.now
-			if ph.prefill.on {
+			if ph.slots.prefill.on {
 				e.post(event{kind: firstContent, r: net.last.User.(*request)})
 			}
 			e.done(net.last)

@@ -3,12 +3,9 @@ package loadgen
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
 
@@ -20,7 +17,7 @@ type releaser interface{ Release(*transport.Exchange) }
 // answer, so that measuring is never disturbed.
 type finisher struct {
 	job    *Job
-	render *renderer
+	maker  *maker
 	post   func(event)
 	wake   func()
 	back   releaser
@@ -41,14 +38,11 @@ type finished struct {
 // Said is the text of an answer, valid until the callee returns.
 type Said struct{ Text, Reasoning, Tool []byte }
 
-// tally counts how the requests of a phase ended.
-type tally struct{ ok, failed, cancelled atomic.Int64 }
-
 // linger is how long an ended request waits for others to be finished with, and
 // a record to be collected with. Only what somebody waits for is finished with
 // at once: an answer that a turn follows, and a failure, of which too many end
 // the run.
-const linger = 2 * time.Millisecond
+const linger = 20 * time.Millisecond
 
 // take accepts a request that has ended.
 func (f *finisher) take(r *request) { f.work.put(r, r.goesOn || r.x.Status != record.OK) }
@@ -57,7 +51,7 @@ func (f *finisher) take(r *request) { f.work.put(r, r.goesOn || r.x.Status != re
 // then r is not its business any more.
 func (f *finisher) finish(r *request, rd *reader) bool {
 	a := &rd.answer
-	readAnswer(a, &r.x, f.render.spec)
+	readAnswer(a, &r.x, f.maker.Spec)
 	rec := f.record(r, a)
 	if r.goesOn {
 		next := f.follow(r, a, rec)
@@ -77,7 +71,7 @@ func (f *finisher) finish(r *request, rd *reader) bool {
 	}
 	f.back.Release(&r.x)
 	f.book(r, rec, detail)
-	f.render.recycle(r)
+	f.maker.recycle(r)
 	return true
 }
 
@@ -99,18 +93,11 @@ func (f *finisher) book(r *request, rec *record.Record, detail any) {
 func (f *finisher) follow(r *request, a *answer, rec *record.Record) event {
 	p, pl := r.phase, r.play
 	if rec.Failed() {
-		return event{kind: playOver, phase: p, play: pl, turn: r.turn + 1, at: r.end()}
+		return event{kind: playOver, phase: p, play: pl, turn: r.turn + 1, answered: r.end()}
 	}
 	due := p.followUp(r)
-	turn := r.current()
-	role := turn.Role
-	if role == "" {
-		role = "user"
-	}
-	pl.history = append(pl.history,
-		endpoint.Message{Role: role, Content: strings.Join(turn.Texts, "\n")},
-		endpoint.Message{Role: "assistant", Content: a.said()})
-	return event{kind: turnReady, r: f.render.render(p, pl, r.turn+1), at: due}
+	pl.Answered(r.turn, a.said())
+	return event{kind: turnReady, r: f.maker.request(p, pl, r.turn+1), at: due, answered: r.end()}
 }
 
 // record copies everything that is known without counting tokens.
@@ -118,25 +105,27 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	x, p, turn := &r.x, r.phase, r.current()
 	rec := record.New()
 	rec.RequestID, rec.Phase, rec.Warmup = r.id, p.cfg.Name, p.warmup
-	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.id, r.play.num, r.play.conversation.ID, int64(r.turn)
-	rec.Model, rec.URL = r.model, f.urls[r.play.target]
-	rec.XRequestID, rec.XCorrelationID = r.requestID, r.play.id
+	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num, r.play.Conversation.ID, int64(r.turn)
+	rec.Model, rec.URL = r.Model, f.urls[x.Target]
+	rec.XRequestID, rec.XCorrelationID = r.RequestID, r.play.ID
 	sum := sha256.Sum256(x.Body)
 	rec.PromptSHA = hex.EncodeToString(sum[:8])
 	rec.Intended, rec.Admitted = r.intended, r.admitted
 	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(), x.CancelAsked
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
 	rec.FinishReason, rec.Streamed = a.finish, x.Streamed
-	rec.ISL = r.isl
+	rec.ISL = r.ISL
 	if turn.MaxTokens > 0 {
 		rec.OSLRequested = turn.MaxTokens
 	}
 	rec.Chunks = append([]record.Chunk(nil), a.chunks...)
-	rec.ReceiveLag, rec.Reused = x.ReceiveLag, x.Reused
+	rec.ReceiveLag, rec.Reused, rec.Resent = x.ReceiveLag, x.Reused, x.Resent
 	rec.BytesSent, rec.BytesReceived = x.BytesSent, x.BytesReceived
 	rec.DNS, rec.Dial, rec.TLS = x.DNS, x.Dial, x.TLS
+	things(r, a, &rec)
 	f.status(r, a, &rec)
-	rec.InWindow = !p.warmup && !p.cfg.ExcludeFromResults && !(r.late && rec.Status == record.Cancelled)
+	rec.Measured = p.counts()
+	rec.InWindow = rec.Measured && rec.Status != record.Cut
 	return &rec
 }
 
@@ -153,9 +142,10 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 	kind, text := x.ErrorKind, x.ErrorText
 	switch {
 	case x.Status == record.OK:
-		rec.Status, kind, text = a.verdict(x, f.render.spec)
+		rec.Status, kind, text = a.verdict(x, f.maker.Spec)
 	case x.Status == record.Cancelled && r.late:
-		kind, text = "grace_over", "cancelled: no answer before the phase's grace was over"
+		rec.Status = record.Cut
+		kind, text = cutWords(r.phase)
 	case x.Status == record.Cancelled:
 		rec.HTTPStatus = cancelledStatus
 		kind, text = "cancelled", "cancelled on purpose"
@@ -180,7 +170,7 @@ func (f *finisher) count(a *answer, rec *record.Record) {
 		f.believe(rec)
 		return
 	}
-	if !f.render.spec.ProducesTokens || f.render.tok == nil || a.content == 0 {
+	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 {
 		return
 	}
 	rec.OutputTokens = f.tokens(a.text) + f.tokens(a.tool)
@@ -192,13 +182,13 @@ func (f *finisher) tokens(text []byte) int64 {
 	if len(text) == 0 {
 		return 0
 	}
-	return int64(f.render.tok.Count(string(text)))
+	return int64(f.maker.Tokenizer.Count(string(text)))
 }
 
 // believe takes the server's counts: output is completion without reasoning.
 func (f *finisher) believe(rec *record.Record) {
 	rec.ISL = rec.UsagePrompt
-	if !f.render.spec.ProducesTokens || rec.UsageCompletion == record.None {
+	if !f.maker.Spec.ProducesTokens || rec.UsageCompletion == record.None {
 		return
 	}
 	rec.OSL, rec.OutputTokens, rec.ReasoningTokens = rec.UsageCompletion, rec.UsageCompletion, 0
@@ -212,25 +202,54 @@ func (f *finisher) believe(rec *record.Record) {
 // the run.
 func armedAfter(p *phase) int64 { return int64(max(p.cfg.Concurrency, 10)) }
 
+// cutWords says why r's phase cut off what was under way.
+func cutWords(p *phase) (kind, text string) {
+	if p.engine.interrupted.Load() {
+		return "interrupted", "cut off: the run was told to end"
+	}
+	return "grace_over", "cut off: no answer before the phase's grace was over"
+}
+
 // tally counts rec, and stops the phase when too many have failed.
 func (f *finisher) tally(p *phase, rec *record.Record) {
+	t := &p.books.tally
 	switch rec.Status {
 	case record.OK:
-		p.tally.ok.Add(1)
+		t.ok.Add(1)
 	case record.Cancelled:
-		p.tally.cancelled.Add(1)
+		t.cancelled.Add(1)
+	case record.Cut:
+		t.cut.Add(1)
 	default:
-		p.tally.failed.Add(1)
+		t.failed.Add(1)
 	}
 	limit := p.cfg.FailedRequestThreshold
 	if limit == nil || p.failing.Load() {
 		return
 	}
-	failed := p.tally.failed.Load()
-	all := failed + p.tally.ok.Load() + p.tally.cancelled.Load()
+	failed, all := t.failed.Load(), t.all()
 	if all >= armedAfter(p) && float64(failed) > *limit*float64(all) {
 		p.failing.Store(true)
 		p.engine.failing.Store(true)
 		f.wake()
+	}
+}
+
+// things fills in what is no text, and what is known of the server's own work.
+func things(r *request, a *answer, rec *record.Record) {
+	if a.items > 0 {
+		rec.Items = a.items
+	}
+	var sound time.Duration
+	for i := range r.current().Audios {
+		sound += r.current().Audios[i].Length
+	}
+	if sound > 0 {
+		rec.AudioSeconds = sound.Seconds()
+	}
+	t := &a.timings
+	rec.ServerQueue, rec.ServerPrefill, rec.ServerDecode = t.Queue, t.Prefill, t.Decode
+	if j := r.job; j.begun > 0 && j.made >= j.begun { // a job, as its steps saw it
+		rec.ServerQueue, rec.ServerDecode = float64(j.begun-rec.Sent)/1e6, float64(j.made-j.begun)/1e6
 	}
 }

@@ -22,13 +22,19 @@ type gauge struct {
 
 	lastSend, heldAtSend int64
 
+	// Against the target of the moment, which a ramp raises; up to the last send.
+	target                  int
+	filled                  bool    // it was reached
+	filledArea, targetArea  float64 // ∫ min(level, target) dt, ∫ target dt since it was reached
+	filledAtSend, aimAtSend float64
+
 	reached, left         int64   // first reached, last left need
 	areaReached, areaLeft float64 // area at these
 }
 
 func newGauge(target int, start int64) gauge {
 	return gauge{
-		need: heldPart * float64(target), start: start, at: start, lastSend: start,
+		need: heldPart * float64(target), target: target, start: start, at: start, lastSend: start,
 		reached: record.None, left: record.None,
 	}
 }
@@ -43,8 +49,25 @@ func (g *gauge) advance(now int64) {
 	if g.up() {
 		g.held += dt
 	}
+	if g.filled {
+		g.filledArea += float64(min(g.level, g.target)) * float64(dt)
+		g.targetArea += float64(g.target) * float64(dt)
+	}
 	g.at = now
 }
+
+// aim says that target is what is wanted from now on.
+func (g *gauge) aim(target int, now int64) {
+	if g.need == 0 || target == g.target {
+		return
+	}
+	g.advance(now)
+	g.target = target
+	g.fill()
+}
+
+// fill notes that the target of the moment is reached for the first time.
+func (g *gauge) fill() { g.filled = g.filled || g.need > 0 && g.target > 0 && g.level >= g.target }
 
 // up tells whether the target is held.
 func (g *gauge) up() bool { return g.need > 0 && float64(g.level) >= g.need }
@@ -55,6 +78,8 @@ func (g *gauge) enter(now int64) {
 	g.level++
 	g.max = max(g.max, g.level)
 	g.lastSend, g.heldAtSend = now, g.held
+	g.filledAtSend, g.aimAtSend = g.filledArea, g.targetArea
+	g.fill()
 	if g.up() && g.reached == record.None {
 		g.reached, g.areaReached = g.at, g.area
 	}
@@ -75,12 +100,13 @@ func (g *gauge) result(end int64) Gauge {
 	g.advance(end)
 	r := Gauge{
 		Mean: ratio(g.area, float64(end-g.start)), Max: g.max,
-		HeldShare: math.NaN(), SteadyMean: math.NaN(),
+		HeldShare: math.NaN(), HeldRatio: math.NaN(), SteadyMean: math.NaN(),
 		SteadyStart: record.None, SteadyEnd: record.None,
 	}
 	if g.need == 0 {
 		return r
 	}
+	r.HeldRatio = ratio(g.filledAtSend, g.aimAtSend)
 	r.HeldShare = ratio(float64(g.heldAtSend), float64(g.lastSend-g.start))
 	if g.reached != record.None && g.left > g.reached {
 		r.SteadyStart, r.SteadyEnd = g.reached, g.left

@@ -131,11 +131,12 @@ func (m *meter) watch(stop <-chan struct{}, clock record.Clock, current *atomic.
 
 // snapshot is the state of the phase. Safe while it runs.
 func (p *phase) snapshot(now int64) Snapshot {
-	ok, failed, cancelled := p.tally.ok.Load(), p.tally.failed.Load(), p.tally.cancelled.Load()
+	t := &p.books.tally
+	failed, cancelled := t.failed.Load(), t.cancelled.Load()+t.cut.Load()
 	s := Snapshot{
 		Phase: p.cfg.Name, Warmup: p.warmup, At: now, Start: p.startShown.Load(), Ends: record.None, Planned: p.cfg.Requests,
-		Sent: p.sent.Load(), Done: ok + failed + cancelled, Failed: failed, Cancelled: cancelled,
-		InFlight: int(p.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, slots(p.cfg)), Waiting: p.waiting(now),
+		Sent: p.books.sent.Load(), Done: t.all(), Failed: failed, Cancelled: cancelled,
+		InFlight: int(p.books.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, p.result.Target, p.cfg.Concurrency), Waiting: p.waiting(now),
 	}
 	if end := p.endShown.Load(); end != never {
 		s.Ends = end

@@ -32,10 +32,16 @@ type Job struct {
 	Tokenizer tokenizer.Tokenizer
 	Client    *transport.Client
 	Clock     record.Clock
-	Seed      int64
+	// Seed is that of what runs may share which are compared with each other:
+	// arrivals, choice and order of conversations, models, cancellations. Text is
+	// that of what is this run's own: ids of sessions and requests.
+	Seed, Text int64
 	// Emit takes every record of every phase, once each, from one goroutine.
 	// The record belongs to the receiver.
 	Emit func(*record.Record)
+	// Unsent, if set, takes a record of every request that was due by the
+	// schedule and never sent, from the same goroutine as Emit; see record.Unsent.
+	Unsent func(*record.Record)
 	// Detail, if set, is shown every finished exchange before its buffers go
 	// back, by several goroutines at once. What it returns goes to Keep with the
 	// record, right before Emit; the record is not Keep's.
@@ -84,10 +90,13 @@ type Result struct {
 type PhaseResult struct {
 	Name                       string
 	Warmup                     bool
-	Start, End                 int64 // phase start; last request complete
-	Issued                     int64 // requests that were sent or failed in the attempt
-	OK, Failed, CancelledCount int64
-	Skipped                    map[string]int64 // arrivals not sent, by reason (on_cap: skip, …)
+	Start, End                 int64            // phase start; last request complete
+	Issued                     int64            // requests that were sent or failed in the attempt
+	OK, Failed, CancelledCount int64            // CancelledCount: on purpose
+	Cut                        int64            // of the sent ones, those that the end of the phase cut off
+	Skipped                    map[string]int64 // turns and arrivals that were not sent, by reason (on_cap, …)
+	Unsent                     int64            // of these, those that were due by the schedule
+	Due                        int64            // requests that the schedule wanted: issued and unsent ones; 0 in closed loop
 	Stop                       string           // requests, sessions, duration, interrupted, failures, schedule
 	Closed                     bool             // a closed loop: answers, and no clock, say when the next request goes
 	Target                     int              // its concurrency; 0 in other modes, and where prefills alone are limited
@@ -107,5 +116,7 @@ type Gauge struct {
 	Max                    int
 	HeldShare              float64 // share of Start..(last send) with in flight ≥ 0.95 × Target; NaN without target
 	SteadyStart, SteadyEnd int64   // first reached and last left 0.95 × Target; None without
+	HeldRatio              float64 // closed loop: ∫ in flight ÷ ∫ target of the moment, from first reaching it to the last send; NaN without target
+	Residence              int64   // Σ end − sent of all requests, ns: equals ∫ in flight by the records' own stamps
 	SteadyMean             float64 // time-weighted in SteadyStart..SteadyEnd; NaN without
 }

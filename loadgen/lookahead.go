@@ -8,6 +8,12 @@ import (
 // lookaheadBytes bounds the bodies that are rendered ahead of their time.
 const lookaheadBytes = 256 << 20
 
+// Rendering gives way to those who are pressed for so long, and so often.
+const (
+	giveWayFor = 2 * time.Millisecond
+	givesWay   = 25
+)
+
 // lookahead renders the first requests of sessions before they are due, so
 // that at the due time only the write is left. One goroutine renders.
 type lookahead struct {
@@ -96,12 +102,12 @@ func (l *lookahead) put(r *request, full bool) bool {
 // giveWay puts the rendering off while others are pressed, as long as enough is
 // ready and not for ever. l.mu is held, but not while it waits.
 func (l *lookahead) giveWay() {
-	for range patience {
+	for range givesWay {
 		if l.stopped || l.ready.len() <= l.low/2 || !l.pressed() {
 			return
 		}
 		l.mu.Unlock()
-		time.Sleep(linger)
+		time.Sleep(giveWayFor)
 		l.mu.Lock()
 	}
 }

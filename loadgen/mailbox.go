@@ -27,7 +27,7 @@ type mailbox[T any] struct {
 }
 
 // patience is how often work is put off at most: what waits needs memory.
-const patience = 25
+const patience = 5
 
 func newMailbox[T any](linger time.Duration, pressed func() bool) *mailbox[T] {
 	m := &mailbox[T]{linger: linger, pressed: pressed}

@@ -8,12 +8,13 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
 
-// mode is one way to drive load.
-type mode struct {
+// way is one way to drive load.
+type way struct {
 	name  string
 	phase schema.Phase
 	set   func(*testing.T) *dataset.Set // nil: single turns
@@ -22,10 +23,10 @@ type mode struct {
 
 var shapes = []string{"linear", "exponential", "poisson"}
 
-// modes are all of them, with each target ramped in each shape.
-func modes() []mode {
+// ways are all of them, with each target ramped in each shape.
+func ways() []way {
 	series := []schema.RatePoint{{TimeS: 0, QPS: 40}, {TimeS: 1, QPS: 200}, {TimeS: 2, QPS: 20}}
-	all := []mode{
+	all := []way{
 		{name: "burst", phase: schema.Phase{Type: "concurrency", Concurrency: 20}, held: true},
 		{name: "burst of sessions", phase: schema.Phase{Type: "concurrency", Concurrency: 20, Sessions: 12, Requests: 0}, held: true},
 		{name: "burst over in_flight", phase: schema.Phase{Type: "concurrency", InFlight: 7}, held: true},
@@ -53,12 +54,12 @@ func modes() []mode {
 	for _, shape := range shapes {
 		ramp := &schema.Ramp{Duration: 1.25, Strategy: shape}
 		all = append(all,
-			mode{name: "concurrency ramp, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, ConcurrencyRamp: ramp}, held: true},
-			mode{name: "prefill ramp, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, PrefillConcurrency: 12, PrefillRamp: ramp}, held: true},
-			mode{name: "both ramps, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, ConcurrencyRamp: ramp, PrefillConcurrency: 12, PrefillRamp: &schema.Ramp{Duration: 0.5, Strategy: shape}}, held: true},
-			mode{name: "rate ramp, " + shape, phase: schema.Phase{Type: "constant", Rate: 300, RateRamp: ramp, Requests: 300}},
-			mode{name: "poisson rate ramp, " + shape, phase: schema.Phase{Type: "poisson", Rate: 300, RateRamp: ramp, Requests: 300}},
-			mode{name: "gamma rate ramp, " + shape, phase: schema.Phase{Type: "gamma", Rate: 300, Smoothness: 2, RateRamp: ramp, Duration: schema.Seconds(1.5)}},
+			way{name: "concurrency ramp, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, ConcurrencyRamp: ramp}, held: true},
+			way{name: "prefill ramp, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, PrefillConcurrency: 12, PrefillRamp: ramp}, held: true},
+			way{name: "both ramps, " + shape, phase: schema.Phase{Type: "concurrency", Concurrency: 20, ConcurrencyRamp: ramp, PrefillConcurrency: 12, PrefillRamp: &schema.Ramp{Duration: 0.5, Strategy: shape}}, held: true},
+			way{name: "rate ramp, " + shape, phase: schema.Phase{Type: "constant", Rate: 300, RateRamp: ramp, Requests: 300}},
+			way{name: "poisson rate ramp, " + shape, phase: schema.Phase{Type: "poisson", Rate: 300, RateRamp: ramp, Requests: 300}},
+			way{name: "gamma rate ramp, " + shape, phase: schema.Phase{Type: "gamma", Rate: 300, Smoothness: 2, RateRamp: ramp, Duration: schema.Seconds(1.5)}},
 		)
 	}
 	return all
@@ -82,7 +83,7 @@ func stamped(t *testing.T) *dataset.Set {
 // nanosecond, whenever answers come in time.
 func TestPrintedSchedulesAreSent(t *testing.T) {
 	t.Parallel()
-	for _, m := range modes() {
+	for _, m := range ways() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			w := &world{latency: fixedLatency(100 * time.Nanosecond)}
@@ -91,9 +92,9 @@ func TestPrintedSchedulesAreSent(t *testing.T) {
 				j.Set = m.set(t)
 			}
 			p := &j.Phases[0]
-			want, err := ScheduleSet(*p, j.Seed, 1000, j.Set)
+			want, err := mode.Schedule(p, j.Seed, 1000, j.Set)
 			if err != nil || len(want) < 4 {
-				t.Fatalf("ScheduleSet = %v, %v", want, err)
+				t.Fatalf("Schedule = %v, %v", want, err)
 			}
 			if m.held {
 				w.latency = fixedLatency(time.Hour)
@@ -103,7 +104,7 @@ func TestPrintedSchedulesAreSent(t *testing.T) {
 			}
 			out := w.play(t, j)
 			got := w.offsets()
-			if p.Type == typeFixed { // a turn after a delay counts from the end of an answer
+			if p.Type == "fixed_schedule" { // a turn after a delay counts from the end of an answer
 				for i := range got {
 					got[i] = got[i].Truncate(time.Microsecond)
 				}
@@ -139,7 +140,7 @@ func TestSameSeedSameRequests(t *testing.T) {
 			j.Live = func(Snapshot) {}
 		},
 	}
-	for _, m := range modes() {
+	for _, m := range ways() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			play := func(change func(*Job)) []sending {
@@ -147,7 +148,7 @@ func TestSameSeedSameRequests(t *testing.T) {
 				warm := schema.Phase{Name: "warmup", Kind: "warmup", Type: "concurrency", Concurrency: 2, Requests: 5}
 				p := m.phase
 				p.Cancellation = &schema.Cancellation{Rate: 10, Delay: 0.001}
-				if p.Requests == 0 && p.Sessions == 0 && p.Duration == nil && p.Type != typeFixed {
+				if p.Requests == 0 && p.Sessions == 0 && p.Duration == nil && p.Type != "fixed_schedule" {
 					p.Requests = 100
 				}
 				j := job(t, warm, p)
@@ -170,7 +171,7 @@ func TestSameSeedSameRequests(t *testing.T) {
 					t.Errorf("%s changes what is sent (-want +got):\n%.600s", name, diff)
 				}
 			}
-			other := play(func(j *Job) { j.Seed = 43 })
+			other := play(func(j *Job) { j.Text = 43 })
 			if cmp.Equal(want[7].header, other[7].header) {
 				t.Error("another seed changes nothing")
 			}
@@ -181,7 +182,7 @@ func TestSameSeedSameRequests(t *testing.T) {
 // limitOpenLoops changes what is no closed loop: there a limit is the load.
 func limitOpenLoops(j *Job, change func(*schema.Phase)) {
 	for i := range j.Phases {
-		if j.Phases[i].Type != typeConcurrency {
+		if j.Phases[i].Type != "concurrency" {
 			change(&j.Phases[i])
 		}
 	}
@@ -190,8 +191,8 @@ func limitOpenLoops(j *Job, change func(*schema.Phase)) {
 // In an open loop the latency of the server moves nothing.
 func TestLatencyMovesNoArrival(t *testing.T) {
 	t.Parallel()
-	for _, m := range modes() {
-		if !openLoop(&m.phase) || m.set != nil {
+	for _, m := range ways() {
+		if l, err := mode.Of(&m.phase); err != nil || !l.EveryTurn || m.set != nil {
 			continue
 		}
 		play := func(latency time.Duration) []sending {

@@ -1,11 +1,13 @@
 package loadgen
 
 import (
+	"fmt"
 	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
 
+	"aiperf.dev/aiperf/internal/alarm"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -32,7 +34,7 @@ const never = math.MaxInt64
 // usually takes, and the rest is waited for awake.
 type pacer struct {
 	clock record.Clock
-	alarm alarm
+	alarm *alarm.Alarm
 	until atomic.Int64 // what WaitUntil waits for; math.MinInt64 when awake
 	woken atomic.Bool
 
@@ -51,14 +53,18 @@ const (
 )
 
 func newPacer(c record.Clock) (*pacer, error) {
-	p := &pacer{clock: c, lead: maxLead / 4, began: c.Now(), mayspin: runtime.GOMAXPROCS(0) > 1}
+	a, err := alarm.New()
+	if err != nil {
+		return nil, fmt.Errorf("timer of the schedule: %w", err)
+	}
+	p := &pacer{clock: c, alarm: a, lead: maxLead / 4, began: c.Now(), mayspin: runtime.GOMAXPROCS(0) > 1}
 	p.until.Store(math.MinInt64)
-	return p, p.alarm.open()
+	return p, nil
 }
 
 func (p *pacer) Now() int64      { return p.clock.Now() }
 func (p *pacer) Sleeping() int64 { return p.until.Load() }
-func (p *pacer) Close()          { p.alarm.close() }
+func (p *pacer) Close()          { p.alarm.Close() }
 
 func (p *pacer) WaitUntil(t int64) {
 	// The alarm is set before woken is read, and Wake sets woken before it
@@ -67,9 +73,9 @@ func (p *pacer) WaitUntil(t int64) {
 	now := p.clock.Now()
 	lead := p.allowed(now)
 	if left := t - lead - now; left > 0 {
-		p.alarm.set(left)
+		p.alarm.Set(left)
 		if !p.woken.Load() {
-			p.alarm.wait()
+			p.alarm.Wait()
 		}
 		if now = p.clock.Now(); !p.woken.Load() {
 			p.learn(now - (t - lead))
@@ -110,6 +116,6 @@ func (p *pacer) spin(now, t int64) {
 
 func (p *pacer) Wake() {
 	if !p.woken.Swap(true) && p.until.Load() != math.MinInt64 {
-		p.alarm.set(0)
+		p.alarm.Set(0)
 	}
 }

@@ -99,10 +99,10 @@ func TestDurationAndGrace(t *testing.T) {
 		t.Errorf("sent at (-want +got):\n%s", diff)
 	}
 	last := out.records[3]
-	if last.Status != record.Cancelled || last.InWindow || last.End != int64(65*msec) || last.ErrorKind != "grace_over" {
+	if last.Status != record.Cut || last.InWindow || last.End != int64(65*msec) || last.ErrorKind != "grace_over" {
 		t.Errorf("last: %s %s, in window %v, end %d; want cancelled at 65 ms, outside", last.Status, last.ErrorKind, last.InWindow, last.End)
 	}
-	if p := out.result.Phases[0]; p.OK != 3 || p.CancelledCount != 1 || p.Stop != "duration" {
+	if p := out.result.Phases[0]; p.OK != 3 || p.Cut != 1 || p.Stop != "duration" {
 		t.Errorf("ok %d, cancelled %d, stop %s", p.OK, p.CancelledCount, p.Stop)
 	}
 }
@@ -410,13 +410,13 @@ func TestInterrupt(t *testing.T) {
 		45 * msec: (*driver).interrupt, 215 * msec: (*driver).abort,
 	}}
 	out = w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 50}))
-	if p = out.result.Phases[0]; p.OK != 1 || p.CancelledCount != 3 || p.End != int64(215*msec) {
+	if p = out.result.Phases[0]; p.OK != 1 || p.Cut != 3 || p.End != int64(215*msec) {
 		t.Errorf("ok %d, cancelled %d, end %v; want 1, 3, 215ms", p.OK, p.CancelledCount, time.Duration(p.End))
 	}
 	// Warmup's grace has no end, but an interrupted one does not wait for ever.
 	w = &world{latency: fixedLatency(time.Hour), at: map[time.Duration]func(*driver){time.Second: (*driver).interrupt}}
 	out = w.play(t, job(t, schema.Phase{Kind: "warmup", Type: "concurrency", Concurrency: 2, Requests: 5}))
-	if p = out.result.Phases[0]; p.CancelledCount != 2 || p.End != int64(31*time.Second) {
+	if p = out.result.Phases[0]; p.Cut != 2 || p.End != int64(31*time.Second) {
 		t.Errorf("warmup: cancelled %d, end %v; want 2 after 31s", p.CancelledCount, time.Duration(p.End))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 )
 
@@ -166,7 +167,7 @@ func (rs *readers) note(p *phase) string {
 	if n == 0 {
 		return ""
 	}
-	return "reading did not end and was given up: " + counted(n, "answer")
+	return "reading did not end and was given up: " + words.Count(n, "answer")
 }
 
 // giveUp ends r, whose answer cannot be read, without its reader: what it left

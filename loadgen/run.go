@@ -1,23 +1,21 @@
 package loadgen
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
-
-// defaultGrace is how long a measured phase waits for answers after its end.
-const defaultGrace = 30 * time.Second
 
 // Run drives the phases of job, one after the other, and returns when every
 // request that was issued has been emitted. When issue ends nothing new is sent
@@ -28,7 +26,8 @@ func Run(issue, run context.Context, job Job) (Result, error) {
 	if job.Client == nil {
 		return Result{}, errors.New("loadgen: no client")
 	}
-	if err := job.Client.Preflight(connections(job.Phases)); err != nil {
+	most, _ := mode.Connections(job.Phases)
+	if err := job.Client.Preflight(most); err != nil {
 		return Result{}, err
 	}
 	pacer, err := newPacer(job.Clock)
@@ -40,27 +39,7 @@ func Run(issue, run context.Context, job Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return d.run(issue, run)
-}
-
-// connections is the largest number of connections that some phase is known to
-// need at once; 0 when none is bounded.
-func connections(phases []schema.Phase) int {
-	most := 0
-	for i := range phases {
-		p := &phases[i]
-		n := int64(slots(p))
-		for _, limit := range []int64{int64(p.InFlight), p.Requests} {
-			if n > 0 && limit > 0 {
-				n = min(n, limit)
-			}
-		}
-		if n == 0 {
-			n = int64(p.InFlight)
-		}
-		most = max(most, int(n))
-	}
-	return most
+	return d.run(issue, run), nil
 }
 
 // network is what a run needs of the transport.
@@ -82,37 +61,44 @@ type driver struct {
 	current  atomic.Pointer[phase]
 	// supply starts rendering the requests of a phase; ready is closed when it
 	// can begin.
-	supply func(p *phase, c casting) (s source, ready <-chan struct{})
+	supply func(p *phase, sessions mode.Sessions) (s source, ready <-chan struct{})
 }
 
 func newDriver(job *Job, c clock, n network) (*driver, error) {
 	if len(job.Phases) == 0 || job.Set == nil || job.Spec == nil || job.Emit == nil {
 		return nil, errors.New("loadgen: a job needs phases, conversations, an endpoint and a receiver of records")
 	}
-	e := &engine{clock: c, sender: n}
+	n = newStepper(n, job.Spec, job.Endpoint.URLs, job.Clock.Now)
+	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint)}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
-		e.timeout = int64(seconds(t))
+		e.timeout = int64(schema.Duration(t).Go())
 	}
 	e.next.Store(never)
-	rd, err := newRenderer(job, e.done)
+	m, err := newMaker(job, e.done)
 	if err != nil {
 		return nil, err
 	}
-	if rd.sticky {
+	if m.sticky {
 		e.forget = n.Forget
 	}
-	e.render = rd
+	e.maker = m
 	f := &finisher{
-		job: job, render: rd, post: e.post, wake: c.Wake, back: n, secret: secrets(&job.Endpoint),
+		job: job, maker: m, post: e.post, wake: c.Wake, back: n, secret: secrets(&job.Endpoint),
 		live: newMeter(job.Live != nil), work: newMailbox[*request](linger, e.pressed), out: newMailbox[finished](linger, nil),
 	}
 	for _, u := range job.Endpoint.URLs {
-		f.urls = append(f.urls, plainURL(u, rd.path))
+		f.urls = append(f.urls, transport.PlainURL(u, m.Path(job.Models.Items[0].Name, m.Streaming)))
 	}
 	if len(f.urls) == 0 {
 		f.urls = []string{""}
 	}
 	e.read = f.take
+	if job.Unsent != nil {
+		e.unsent = func(rec *record.Record) {
+			f.out.put(finished{order: e.completions, rec: rec}, false)
+			e.completions++
+		}
+	}
 	d := &driver{job: job, engine: e, network: n, finisher: f, readers: newReaders(f, job.Clock.Now, &e.aborted)}
 	d.supply = d.lookAhead
 	for i := range job.Phases {
@@ -123,8 +109,8 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 		d.phases = append(d.phases, p)
 	}
 	for i := len(d.phases) - 1; i > 0; i-- { // what a phase holds is handed on to those that follow seamlessly
-		if d.phases[i].cfg.Seamless && d.phases[i].countsPrefill {
-			d.phases[i-1].countsPrefill = true
+		if d.phases[i].cfg.Seamless && d.phases[i].slots.countsPrefill {
+			d.phases[i-1].slots.countsPrefill = true
 		}
 	}
 	return d, nil
@@ -142,116 +128,35 @@ const kindWarmup = "warmup"
 
 // newPhase checks cfg and prepares its schedule. It does not render yet.
 func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
-	p := &phase{
-		engine: d.engine, cfg: cfg, warmup: cfg.Kind == kindWarmup, keys: newKeys(d.job.Seed, cfg.Name),
-		rated: openLoop(cfg), skipping: cfg.OnCap == "skip", finishes: cfg.OnCount == "finish",
-		skipped: map[string]int64{}, grace: graceOf(cfg),
-	}
-	if cfg.Requests == 0 && cfg.Sessions == 0 && cfg.Duration == nil && cfg.Type != typeFixed {
-		return nil, errorf(cfg, "it has no end; hint: set requests, sessions or duration")
-	}
-	a, err := arrivals(cfg, d.job.Seed, d.set(cfg))
+	load, err := mode.Open(cfg, d.job.Seed, d.set(cfg))
 	if err != nil {
 		return nil, err
 	}
-	switch a := a.(type) {
-	case *burst:
-	case *fixed:
-		p.arrivals, p.trace = a, a
-	case *users:
-		p.arrivals, p.userGap = a, int64(seconds(a.gap))
-	default:
-		p.arrivals = a
+	p := &phase{
+		engine: d.engine, cfg: cfg, warmup: cfg.Kind == kindWarmup, keys: render.NewKeys(d.job.Seed, d.job.Text, cfg.Name), load: load,
+		skipping: cfg.OnCap == "skip", finishes: cfg.OnCount == "finish",
+		slots: newSlots(load.Limits(cfg, d.job.Seed), load.Closed), stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
 	}
-	p.result = PhaseResult{Name: cfg.Name, Warmup: p.warmup}
-	if p.arrivals != nil && p.trace == nil {
-		p.result.Rate = cfg.Rate
+	if cfg.Requests == 0 && cfg.Sessions == 0 && cfg.Duration == nil && !load.Ends {
+		return nil, fmt.Errorf("phase %s: it has no end; hint: set requests, sessions or duration", cfg.Name)
 	}
-	p.result.Varying = p.trace != nil || cfg.RateRamp != nil || len(cfg.RateSeries) > 0
-	p.result.Dispersion = dispersion(cfg)
-	p.result.Random = p.result.Dispersion > 0
-	p.limits(d.job.Seed)
-	p.countsPrefill = p.prefill.on
+	p.result = PhaseResult{
+		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil,
+		Closed: load.Closed, Target: load.Target(cfg), Capped: p.slots.capped,
+	}
+	if !load.Closed {
+		p.wait.arrivals, p.result.Rate = load.Arrivals, cfg.Rate
+	}
+	if load.Dispersion != nil {
+		p.result.Random, p.result.Dispersion = true, load.Dispersion(cfg)
+	}
 	p.endShown.Store(never)
 	return p, nil
 }
 
-// dispersion is the variance of the number of arrivals in a long window over
-// its mean: for independent gaps the square of their coefficient of variation
-// (Cox, Renewal Theory). 0 where arrivals are not random.
-func dispersion(cfg *schema.Phase) float64 {
-	switch {
-	case len(cfg.RateSeries) > 0 || cfg.Type == typePoisson:
-		return 1
-	case cfg.Type == typeGamma && cfg.Smoothness > 0:
-		return 1 / cfg.Smoothness
-	case cfg.Type == typeGamma:
-		return 1
-	}
-	return 0
-}
-
-// limits prepares the slots and, in a closed loop, chooses those that are the
-// arrivals: the outermost ones.
-func (p *phase) limits(root int64) {
-	n := slots(p.cfg)
-	p.sessions = newLimit(n, limitSteps(n, p.cfg.ConcurrencyRamp, rampStream(root, p.cfg, "concurrency")))
-	n = p.cfg.PrefillConcurrency
-	p.prefill = newLimit(n, limitSteps(n, p.cfg.PrefillRamp, rampStream(root, p.cfg, "prefill")))
-	n = p.cfg.InFlight
-	p.wire = newLimit(n, limitSteps(n, nil, nil))
-	if p.arrivals != nil {
-		return
-	}
-	most := 0
-	for _, l := range []struct {
-		*limit
-		n    int
-		name string
-	}{{&p.sessions, slots(p.cfg), ""}, {&p.wire, p.cfg.InFlight, "in_flight"}, {&p.prefill, p.cfg.PrefillConcurrency, "prefill"}} {
-		switch {
-		case !l.on:
-		case p.gate == nil:
-			p.gate, most, p.result.Closed = l.limit, l.n, true
-		case l.n < most:
-			p.result.Capped = l.name
-		}
-	}
-}
-
-// graceOf is how long answers are waited for after the phase's duration.
-func graceOf(cfg *schema.Phase) int64 {
-	switch {
-	case cfg.GracePeriod != nil && math.IsInf(float64(*cfg.GracePeriod), 1):
-		return never
-	case cfg.GracePeriod != nil:
-		return int64(cfg.GracePeriod.Go())
-	case cfg.Kind == kindWarmup || cfg.Type == typeUsers:
-		return never
-	}
-	return int64(defaultGrace)
-}
-
-// samplerSeed is the root of the order in which p plays its conversations.
-func samplerSeed(root int64, p *schema.Phase) int64 {
-	return int64(seed.Of(root, "sampling/"+p.Name))
-}
-
-// cast is what p plays, in order, from the beginning.
-func (d *driver) cast(p *phase) (casting, error) {
-	set := d.set(p.cfg)
-	switch {
-	case p.trace != nil:
-		return newFixed(p.cfg, set)
-	case p.userGap > 0:
-		return newUsers(p.cfg, d.job.Seed, set)
-	}
-	return sampled{set.Sampler(samplerSeed(d.job.Seed, p.cfg))}, nil
-}
-
 // bound is how many sessions p can start at most, 0 when nothing says.
 func bound(p *phase) int64 {
-	if p.skipping && !p.rated {
+	if p.skipping && !p.load.EveryTurn {
 		return 0 // skipped arrivals take their conversations with them
 	}
 	b := p.cfg.Sessions
@@ -265,14 +170,10 @@ func bound(p *phase) int64 {
 // out at once, or a quarter of a second's arrivals.
 func ahead(p *phase) int {
 	n := 64
-	if p.gate != nil {
-		return max(n, 2*opening(p.cfg)) // half of it can go out before the rest is needed
+	if p.load.Closed {
+		return max(n, 2*p.load.Opening(p.cfg)) // half of it can go out before the rest is needed
 	}
-	rate := p.cfg.Rate
-	for _, k := range p.cfg.RateSeries {
-		rate = max(rate, k.QPS)
-	}
-	return max(n, min(int(rate/4), 8192))
+	return max(n, min(int(mode.PeakRate(p.cfg)/4), 8192))
 }
 
 // refill is how many of these must be missing before rendering goes on: waking
@@ -280,31 +181,22 @@ func ahead(p *phase) int {
 // it, and requests that go out together are not to compete with those after.
 func refill(p *phase) int {
 	n := 64
-	if p.gate != nil {
-		n = max(n, opening(p.cfg))
+	if p.load.Closed {
+		n = max(n, p.load.Opening(p.cfg))
 	}
 	return n
 }
 
-// opening is the number of slots that open together.
-func opening(cfg *schema.Phase) int {
-	return cmp.Or(slots(cfg), cfg.InFlight, cfg.PrefillConcurrency)
-}
-
 // lookAhead is how requests are supplied: rendered by a goroutine of their own.
-func (d *driver) lookAhead(p *phase, c casting) (source, <-chan struct{}) {
-	open := func(index int64) (*request, bool) { return d.engine.render.open(p, c, index) }
+func (d *driver) lookAhead(p *phase, sessions mode.Sessions) (source, <-chan struct{}) {
+	open := func(index int64) (*request, bool) { return d.engine.maker.open(p, sessions, index) }
 	l := newLookahead(open, bound(p), ahead(p), refill(p), d.engine.clock.Wake, d.engine.pressed)
 	return l, l.filled
 }
 
 // prepare renders ahead and opens connections, so that the phase can start.
-func (d *driver) prepare(ctx context.Context, p *phase) error {
-	c, err := d.cast(p)
-	if err != nil {
-		return err
-	}
-	s, ready := d.supply(p, c)
+func (d *driver) prepare(ctx context.Context, p *phase) {
+	s, ready := d.supply(p, p.load.Sessions)
 	p.source = s
 	select {
 	case <-ready:
@@ -314,7 +206,6 @@ func (d *driver) prepare(ctx context.Context, p *phase) error {
 		// A server that cannot be reached shows in the requests themselves.
 		_ = d.network.Predial(ctx, n)
 	}
-	return nil
 }
 
 // maxPredial bounds the connections that are opened for a phase by rate, whose
@@ -327,8 +218,8 @@ func (d *driver) dials(p *phase) int {
 		return 0
 	}
 	n := min(maxPredial, int(p.cfg.Rate/10)+1)
-	if p.gate != nil {
-		n = opening(p.cfg)
+	if p.load.Closed {
+		n = p.load.Opening(p.cfg)
 	}
 	for _, most := range []int64{p.cfg.Requests, int64(p.cfg.InFlight), int64(p.cfg.Concurrency)} {
 		if most > 0 {
@@ -340,7 +231,7 @@ func (d *driver) dials(p *phase) int {
 }
 
 // run drives the phases and waits for everything that was started.
-func (d *driver) run(issue, run context.Context) (Result, error) {
+func (d *driver) run(issue, run context.Context) Result {
 	defer context.AfterFunc(issue, d.interrupt)()
 	defer context.AfterFunc(run, d.abort)()
 	var watch, collector, live sync.WaitGroup
@@ -355,7 +246,7 @@ func (d *driver) run(issue, run context.Context) (Result, error) {
 	ctx, cancel := context.WithCancel(issue)
 	defer cancel()
 	defer context.AfterFunc(run, cancel)()
-	begun, err := d.play(ctx)
+	begun := d.play(ctx)
 	d.finisher.work.close()
 	d.readers.wait()
 	close(stopWatch)
@@ -364,7 +255,7 @@ func (d *driver) run(issue, run context.Context) (Result, error) {
 	collector.Wait()
 	close(stopLive)
 	live.Wait()
-	return d.result(begun), err
+	return d.result(begun)
 }
 
 func (d *driver) interrupt() {
@@ -379,15 +270,13 @@ func (d *driver) abort() {
 
 // play runs the phases until the last one, or until one did not end by itself.
 // It returns those that were begun, all over.
-func (d *driver) play(ctx context.Context) (begun []*phase, err error) {
+func (d *driver) play(ctx context.Context) (begun []*phase) {
 	e := d.engine
 	for i, p := range d.phases {
 		if e.interrupted.Load() || e.failing.Load() {
 			break
 		}
-		if err = d.prepare(ctx, p); err != nil {
-			break
-		}
+		d.prepare(ctx, p)
 		if i > 0 && p.cfg.Seamless {
 			p.pred = d.phases[i-1]
 		}
@@ -405,7 +294,7 @@ func (d *driver) play(ctx context.Context) (begun []*phase, err error) {
 		}
 		return true
 	})
-	return begun, err
+	return begun
 }
 
 // result sums the phases up.
@@ -413,20 +302,33 @@ func (d *driver) result(begun []*phase) Result {
 	var res Result
 	for _, p := range begun {
 		r := p.result
-		r.OK, r.Failed, r.CancelledCount = p.tally.ok.Load(), p.tally.failed.Load(), p.tally.cancelled.Load()
+		t := &p.books.tally
+		r.OK, r.Failed, r.CancelledCount, r.Cut = t.ok.Load(), t.failed.Load(), t.cancelled.Load(), t.cut.Load()
 		if note := d.readers.note(p); note != "" {
 			r.Notes = append(r.Notes, note)
 		}
 		res.Phases = append(res.Phases, r)
 		if p.failing.Load() {
 			res.Cancelled = fmt.Sprintf("phase %s: %d of %d requests failed, more than failed_request_threshold allows",
-				p.cfg.Name, r.Failed, r.OK+r.Failed+r.CancelledCount)
+				p.cfg.Name, r.Failed, t.all())
 		}
+	}
+	if n := len(res.Phases); n > 0 && d.job.Client != nil {
+		res.Phases[n-1].Notes = append(res.Phases[n-1].Notes, closers(d.job.Client.Stats())...)
 	}
 	if d.engine.interrupted.Load() && res.Cancelled == "" {
 		res.Cancelled = stopInterrupted
 	}
 	return res
+}
+
+// closers says of which servers connections could not be kept.
+func closers(s transport.Stats) (notes []string) {
+	for _, name := range s.Closers {
+		notes = append(notes, name+" closes the connections that it says it keeps: each request got a fresh one from then on ("+
+			words.Count(s.Resent, "request")+" sent once more; connection_reuse: never says so beforehand)")
+	}
+	return notes
 }
 
 var _ network = (*transport.Client)(nil)

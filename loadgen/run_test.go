@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -142,7 +143,7 @@ func (r *rig) check(t *testing.T, res loadgen.Result) {
 	var issued int64
 	for _, p := range res.Phases {
 		issued += p.Issued
-		if p.OK+p.Failed+p.CancelledCount != p.Issued {
+		if p.OK+p.Failed+p.CancelledCount+p.Cut != p.Issued {
 			t.Errorf("phase %s: %d + %d + %d ≠ %d issued", p.Name, p.OK, p.Failed, p.CancelledCount, p.Issued)
 		}
 	}
@@ -219,7 +220,10 @@ func TestRunOpenLoopPlain(t *testing.T) {
 	if s.got.Load() != 600 || res.Phases[0].OK != 600 {
 		t.Errorf("server got %d, ok %d", s.got.Load(), res.Phases[0].OK)
 	}
-	want := loadgen.Schedule(r.Phases[0], r.Seed, 600)
+	want, err := mode.Schedule(&r.Phases[0], r.Seed, 600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, rec := range r.records {
 		if got := time.Duration(rec.Intended - res.Phases[0].Start); got != want[rec.RequestID] {
 			t.Fatalf("request %d intended at %v, the schedule says %v", rec.RequestID, got, want[rec.RequestID])
@@ -275,11 +279,11 @@ func TestRunInterruptedTwice(t *testing.T) {
 	stop()
 	kill()
 	res := <-done
-	if p := res.Phases[0]; p.Issued != 8 || p.CancelledCount != 8 || p.Stop != "interrupted" || res.Cancelled != "interrupted" {
+	if p := res.Phases[0]; p.Issued != 8 || p.Cut != 8 || p.Stop != "interrupted" || res.Cancelled != "interrupted" {
 		t.Errorf("phase %+v, cancelled %q; want 8 cancelled", p, res.Cancelled)
 	}
 	for _, rec := range r.records {
-		if rec.InWindow || rec.Status != record.Cancelled {
+		if rec.InWindow || rec.Status != record.Cut {
 			t.Errorf("request %d: %s, in window %v", rec.RequestID, rec.Status, rec.InWindow)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -21,11 +22,11 @@ import (
 // waits. It answers each request after latency.
 type world struct {
 	latency func(*transport.Exchange) time.Duration
-	reply   func(*transport.Exchange) []string    // events; nil: one short answer
-	content time.Duration                         // first content, 0: with the end
-	at      map[time.Duration]func(*driver)       // what happens when
-	deaf    bool                                  // cancelling does nothing
-	supply  func(*driver, *phase, casting) source // renders; nil: when asked
+	reply   func(*transport.Exchange) []string          // events; nil: one short answer
+	content time.Duration                               // first content, 0: with the end
+	at      map[time.Duration]func(*driver)             // what happens when
+	deaf    bool                                        // cancelling does nothing
+	supply  func(*driver, *phase, mode.Sessions) source // renders; nil: when asked
 
 	mu      sync.Mutex
 	now     int64
@@ -83,7 +84,7 @@ func (w *world) Start(x *transport.Exchange) {
 	defer w.mu.Unlock()
 	r := x.User.(*request)
 	w.sent = append(w.sent, sending{
-		time.Duration(w.now), r.id, r.play.id, r.turn, string(x.Body), string(x.Header),
+		time.Duration(w.now), r.id, r.play.ID, r.turn, string(x.Body), string(x.Header),
 	})
 	w.flying++
 	w.peak = max(w.peak, w.flying)
@@ -199,19 +200,17 @@ func (w *world) play(t *testing.T, job Job) outcome {
 	ready := make(chan struct{})
 	close(ready)
 	w.driver = d
-	d.supply = func(p *phase, c casting) (source, <-chan struct{}) {
+	d.supply = func(p *phase, c mode.Sessions) (source, <-chan struct{}) {
 		if w.supply != nil {
 			return w.supply(d, p, c), ready
 		}
-		return &direct{open: func(i int64) (*request, bool) { return d.engine.render.open(p, c, i) }}, ready
+		return &direct{open: func(i int64) (*request, bool) { return d.engine.maker.open(p, c, i) }}, ready
 	}
 	for at, do := range w.at {
 		w.after(int64(at), nil, func() { do(d); d.engine.drive(false) })
 	}
 	out.driver = d
-	if out.result, err = d.run(context.Background(), context.Background()); err != nil {
-		t.Fatalf("run: %v", err)
-	}
+	out.result = d.run(context.Background(), context.Background())
 	slices.SortFunc(w.sent, func(a, b sending) int { return int(a.id - b.id) })
 	checkBooks(t, out)
 	return out
@@ -236,7 +235,7 @@ func checkBooks(t *testing.T, out outcome) {
 	var issued int64
 	for _, p := range out.result.Phases {
 		issued += p.Issued
-		if p.OK+p.Failed+p.CancelledCount != p.Issued {
+		if p.OK+p.Failed+p.CancelledCount+p.Cut != p.Issued {
 			t.Errorf("phase %s: %d ok + %d failed + %d cancelled ≠ %d issued", p.Name, p.OK, p.Failed, p.CancelledCount, p.Issued)
 		}
 	}
@@ -300,7 +299,7 @@ func job(t *testing.T, phases ...schema.Phase) Job {
 		}
 	}
 	return Job{
-		Phases: phases, Spec: spec, Tokenizer: wordTokenizer{}, Seed: 42, Clock: record.NewClock(),
+		Phases: phases, Spec: spec, Tokenizer: wordTokenizer{}, Seed: 42, Text: 42, Clock: record.NewClock(),
 		Endpoint: schema.Endpoint{URLs: []string{"http://127.0.0.1:1"}, Type: "chat", Streaming: true},
 		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
 		Set:      conversations(t, 1, 1, 1, 1, 1, 1, 1),
@@ -313,3 +312,14 @@ func endpointThatCannotRender(j Job) *endpoint.Spec {
 	spec.Body = func([]byte, *endpoint.Input) ([]byte, error) { return nil, fmt.Errorf("no place for it") }
 	return &spec
 }
+
+const msec = time.Millisecond
+
+func millis(v ...float64) (d []time.Duration) {
+	for _, x := range v {
+		d = append(d, time.Duration(math.Round(x*1e6)))
+	}
+	return d
+}
+
+func ptr[T any](v T) *T { return &v }

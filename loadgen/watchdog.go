@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // watchdogMargin is how long the client may take to end what was cancelled.
@@ -16,14 +17,14 @@ const watchdogMargin = 5 * time.Second
 // without the client, so that the phase ends on time whatever the client does.
 // Their exchanges stay the client's: a late Done is ignored (answerOver).
 func (p *phase) giveUp(now int64) {
-	stuck := append([]*request(nil), p.onWire...)
+	stuck := append([]*request(nil), p.books.onWire...)
 	for _, r := range stuck {
 		g := p.ghost(r, now)
 		p.answerOver(g, now)
 	}
 	if len(stuck) > 0 {
 		p.result.Notes = append(p.result.Notes, fmt.Sprintf("%s did not end within %v of being cancelled and were given up",
-			counted(len(stuck), "request"), watchdogMargin))
+			words.Count(len(stuck), "request"), watchdogMargin))
 	}
 }
 
@@ -32,16 +33,16 @@ func (p *phase) giveUp(now int64) {
 func (p *phase) ghost(r *request, now int64) *request {
 	r.abandoned = true
 	g := &request{
-		phase: p, play: r.play, turn: r.turn, model: r.model, requestID: r.requestID, isl: r.isl,
+		phase: p, play: r.play, turn: r.turn, Turn: r.Turn,
 		id: r.id, intended: r.intended, admitted: r.admitted, place: r.place, prefilling: r.prefilling, late: true,
 	}
 	x, none := &g.x, int64(record.None)
-	x.Body, x.Target = append([]byte(nil), r.x.Body...), r.play.target
-	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, p.cutTried, none
+	x.Body, x.Target = append([]byte(nil), r.x.Body...), r.x.Target
+	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, p.stops.cutTried, none
 	x.DNS, x.Dial, x.TLS, x.BytesSent, x.BytesReceived = none, none, none, none, none
 	x.Status, x.End, x.ReceiveLag = record.Cancelled, now, math.NaN()
 	r.prefilling = false
-	p.onWire[g.place] = g
+	p.books.onWire[g.place] = g
 	return g
 }
 
@@ -50,21 +51,14 @@ func (p *phase) waiting(now int64) string {
 	if !p.sentAll.Load() || p.over.Load() {
 		return ""
 	}
-	n, cut := p.inFlight.Load(), p.cutShown.Load()
+	n, cut := p.books.inFlight.Load(), p.cutShown.Load()
 	switch {
 	case n == 0:
 		return "for the last answers to be read"
 	case cut == never:
-		return "for " + counted(int(n), "answer")
+		return "for " + words.Count(n, "answer")
 	case cut <= now:
-		return fmt.Sprintf("for %s to be cancelled", counted(int(n), "request"))
+		return fmt.Sprintf("for %s to be cancelled", words.Count(n, "request"))
 	}
-	return fmt.Sprintf("for %s; the rest is cancelled in %v", counted(int(n), "answer"), time.Duration(cut-now).Round(time.Second))
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("for %s; the rest is cancelled in %v", words.Count(n, "answer"), time.Duration(cut-now).Round(time.Second))
 }

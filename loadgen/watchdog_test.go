@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -22,15 +23,15 @@ func TestWatchdogGivesUpAStuckClient(t *testing.T) {
 	second := schema.Phase{Name: "second", Type: "constant", Rate: 1, Requests: 20}
 	out := w.play(t, job(t, first, second))
 	p := out.result.Phases[0]
-	if p.Issued != 3 || p.CancelledCount != 3 || p.End != int64(7035*msec) {
-		t.Errorf("issued %d, cancelled %d, end %v; want 3, 3, 7.035s", p.Issued, p.CancelledCount, time.Duration(p.End))
+	if p.Issued != 3 || p.Cut != 3 || p.End != int64(7035*msec) {
+		t.Errorf("issued %d, cancelled %d, end %v; want 3, 3, 7.035s", p.Issued, p.Cut, time.Duration(p.End))
 	}
 	want := []string{"3 requests did not end within 5s of being cancelled and were given up"}
 	if diff := cmp.Diff(want, p.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	for _, r := range out.records[:3] {
-		if r.Status != record.Cancelled || r.InWindow || r.PromptSHA == "" || r.CancelAsked != int64(2035*msec) {
+		if r.Status != record.Cut || r.InWindow || !r.Measured || r.PromptSHA == "" || r.CancelAsked != int64(2035*msec) {
 			t.Errorf("request %d: %s, in window %v, asked at %v", r.RequestID, r.Status, r.InWindow, time.Duration(r.CancelAsked))
 		}
 	}
@@ -44,8 +45,8 @@ func TestWatchdogAfterAnAbort(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(time.Hour), deaf: true, at: map[time.Duration]func(*driver){time.Second: (*driver).abort}}
 	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 2, PrefillConcurrency: 2, Requests: 9}))
-	if p := out.result.Phases[0]; p.CancelledCount != 2 || p.End != int64(6*time.Second) {
-		t.Errorf("cancelled %d, end %v; want 2, 6s", p.CancelledCount, time.Duration(p.End))
+	if p := out.result.Phases[0]; p.Cut != 2 || p.End != int64(6*time.Second) {
+		t.Errorf("cancelled %d, end %v; want 2, 6s", p.Cut, time.Duration(p.End))
 	}
 }
 
@@ -109,8 +110,8 @@ func TestConnectionsNeeded(t *testing.T) {
 		{[]schema.Phase{{Type: "constant", Rate: 5, InFlight: 7}}, 7},
 		{[]schema.Phase{{Type: "concurrency"}}, 1},
 	} {
-		if got := connections(c.phases); got != c.want {
-			t.Errorf("connections(%+v) = %d, want %d", c.phases, got, c.want)
+		if got, _ := mode.Connections(c.phases); got != c.want {
+			t.Errorf("Connections(%+v) = %d, want %d", c.phases, got, c.want)
 		}
 	}
 }

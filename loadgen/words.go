@@ -2,11 +2,11 @@ package loadgen
 
 import (
 	"encoding/json"
-	"net/url"
 	"strings"
 	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -86,7 +86,7 @@ func (f *finisher) clean(text string) string {
 		return ""
 	}
 	// Masked before it is cut: half a secret is still one.
-	text = f.secret.mask(strings.ToValidUTF8(text, "\uFFFD"))
+	text = words.Clean(f.secret.mask(strings.ToValidUTF8(text, "\uFFFD")))
 	for len(text) > maxWords {
 		text = text[:maxWords]
 		for !utf8.ValidString(text) {
@@ -94,21 +94,4 @@ func (f *finisher) clean(text string) string {
 		}
 	}
 	return text
-}
-
-// plainURL is where requests to base go, without query and credentials.
-func plainURL(base, path string) string {
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	prefix := strings.TrimRight(u.Path, "/")
-	// A version that both the base and the path have is written once.
-	if i := strings.LastIndexByte(prefix, '/'); i >= 0 && strings.HasPrefix(path, prefix[i:]+"/") {
-		prefix = prefix[:i]
-	}
-	return u.Scheme + "://" + u.Host + prefix + path
 }

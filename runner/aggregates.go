@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -26,45 +26,46 @@ func (r *runner) writeAggregates() error {
 		if len(a.Runs) == 0 {
 			continue
 		}
-		dir := filepath.Join(r.dir.path, "aggregate")
+		dir := filepath.Join(r.dir.Path, "aggregate")
 		switch {
 		case swept && r.plan.Order == "independent":
-			dir = filepath.Join(r.dir.path, c.DirName, "aggregate")
+			dir = filepath.Join(r.dir.Path, c.DirName, "aggregate")
 		case swept:
 			dir = filepath.Join(dir, c.DirName)
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		if _, err := sinks.WriteAggregate(dir, a); err != nil {
+		if _, err := aiperf.WriteAggregate(dir, a); err != nil {
 			return err
 		}
 	}
 	if !swept {
 		return nil
 	}
-	dir := filepath.Join(r.dir.path, "sweep_aggregate")
+	dir := filepath.Join(r.dir.Path, "sweep_aggregate")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	if d := r.plan.Design; d != nil {
-		if _, err := sinks.WriteDesign(dir, samplingDesign(r.plan)); err != nil {
+		if _, err := aiperf.WriteDesign(dir, samplingDesign(r.plan)); err != nil {
 			return err
 		}
 	}
-	_, err := sinks.WriteSweep(dir, r.sweepSummary())
+	_, err := aiperf.WriteSweep(dir, r.sweepSummary())
 	return err
 }
 
 // samplingDesign is how the cells of p were drawn.
-func samplingDesign(p *sweep.Plan) *sinks.Design {
-	d := &sinks.Design{Type: p.Type, Samples: p.Design.Samples, Seed: p.BaseSeed, Scramble: p.Design.Scramble, Spread: p.Design.Spread}
+func samplingDesign(p *sweep.Plan) *aiperf.Design {
+	d := &aiperf.Design{Type: p.Type, Samples: p.Design.Samples, Seed: p.BaseSeed}
+	d.Scramble, d.Optimization = p.Kind().Drawn(p.Design)
 	if p.Design.Seed != nil {
 		d.Seed = *p.Design.Seed
 	}
 	for _, x := range p.Design.Dimensions {
 		path := strings.TrimPrefix(x.Path, "benchmark.")
-		d.Dimensions = append(d.Dimensions, sinks.DesignDimension{Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log, Int: x.Int, Choices: x.Choices})
+		d.Dimensions = append(d.Dimensions, aiperf.DesignDimension{Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log, Int: x.Int, Choices: x.Choices})
 	}
 	for _, c := range p.Cells {
 		row := make([]any, len(d.Dimensions))
@@ -77,8 +78,8 @@ func samplingDesign(p *sweep.Plan) *sinks.Design {
 }
 
 // aggregate is what the trials of c say together.
-func (r *runner) aggregate(c *sweep.Cell, swept bool) *sinks.Aggregate {
-	a := &sinks.Aggregate{
+func (r *runner) aggregate(c *sweep.Cell, swept bool) *aiperf.Aggregate {
+	a := &aiperf.Aggregate{
 		Version: aiperfVersion, Level: r.result.Results.Level, Cooldown: r.plan.MultiRun.CooldownSeconds,
 		Model: c.Resolved.Benchmark.Models.Items[0].Name,
 	}
@@ -90,18 +91,18 @@ func (r *runner) aggregate(c *sweep.Cell, swept bool) *sinks.Aggregate {
 		switch {
 		case o.Run.Cell != c:
 		case o.Err != "" || len(o.Summaries) == 0:
-			a.Failed = append(a.Failed, sinks.FailedRun{Label: o.Run.Label, Error: o.Err})
+			a.Failed = append(a.Failed, aiperf.FailedRun{Label: o.Run.Label, Error: o.Err})
 		default:
-			a.Runs = append(a.Runs, sinks.AggregateRun{Label: o.Run.Label, Summary: &o.Summaries[0]})
+			a.Runs = append(a.Runs, aiperf.AggregateRun{Label: o.Run.Label, Summary: &o.Summaries[0]})
 		}
 	}
 	return a
 }
 
-func (r *runner) sweepSummary() *sinks.SweepSummary {
-	s := &sinks.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
+func (r *runner) sweepSummary() *aiperf.SweepSummary {
+	s := &aiperf.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
 	for _, x := range r.plan.Axes {
-		p := sinks.SweepParameter{Name: leaf(x.Path), Values: x.Values}
+		p := aiperf.SweepParameter{Name: leaf(x.Path), Values: x.Values}
 		s.Parameters = append(s.Parameters, p)
 	}
 	for _, c := range r.plan.Cells {
@@ -111,9 +112,9 @@ func (r *runner) sweepSummary() *sinks.SweepSummary {
 		if len(a.Runs) == 0 {
 			continue
 		}
-		cell := sinks.SweepCell{}
+		cell := aiperf.SweepCell{}
 		for _, p := range parameters(c) {
-			cell.Point = append(cell.Point, sinks.Parameter{Name: leaf(p.Name), Value: p.Value})
+			cell.Point = append(cell.Point, aiperf.Parameter{Name: leaf(p.Name), Value: p.Value})
 		}
 		for _, run := range a.Runs {
 			cell.Runs = append(cell.Runs, (*metrics.Summary)(run.Summary))
@@ -124,10 +125,10 @@ func (r *runner) sweepSummary() *sinks.SweepSummary {
 }
 
 // parameters are the values a cell has on the axes, by their paths.
-func parameters(c *sweep.Cell) []sinks.Parameter {
-	var out []sinks.Parameter
+func parameters(c *sweep.Cell) []aiperf.Parameter {
+	var out []aiperf.Parameter
 	for _, v := range c.Point {
-		out = append(out, sinks.Parameter{Name: strings.TrimPrefix(v.Path, "benchmark."), Value: v.Value})
+		out = append(out, aiperf.Parameter{Name: strings.TrimPrefix(v.Path, "benchmark."), Value: v.Value})
 	}
 	return out
 }

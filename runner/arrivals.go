@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -48,7 +48,7 @@ func setsOf(source string, run sweep.Run) *playable {
 }
 
 func (s *playable) arrivals(p *schema.Phase, n int) ([]time.Duration, error) {
-	if s.m.set == nil && loadgen.NeedsSet(p) {
+	if s.m.set == nil && mode.NeedsSet(p) {
 		m, err := s.runner.load(s.m.run)
 		if err != nil {
 			return nil, err
@@ -59,5 +59,5 @@ func (s *playable) arrivals(p *schema.Phase, n int) ([]time.Duration, error) {
 	if p.Kind == "warmup" && s.m.warmup != nil {
 		set = s.m.warmup
 	}
-	return loadgen.ScheduleSet(*p, s.m.run.Seed, n, set)
+	return mode.Schedule(p, s.m.run.Seed, n, set)
 }

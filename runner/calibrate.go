@@ -16,8 +16,10 @@ import (
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -85,7 +87,7 @@ func Try(ctx context.Context, exe string, s TrialShape) (_ Trial, err error) {
 		return Trial{}, err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
-	journal, err := sinks.NewJournal(filepath.Join(dir, streamName), sinks.RunMeta{Experiment: "calibrate", T0: clock.Wall(0)})
+	journal, err := sinks.NewJournal(filepath.Join(dir, resultdir.StreamName), sinks.RunMeta{Experiment: "calibrate", T0: clock.Wall(0)})
 	if err != nil {
 		return Trial{}, err
 	}
@@ -190,12 +192,8 @@ type Load struct {
 // Planned is the load of b; zero where only answers decide how much is sent.
 func Planned(b *schema.Benchmark) Load {
 	l := Load{stream: b.Endpoint.Streaming, isl: 32, osl: 1}
-	for _, p := range b.Phases {
-		rate := p.Rate
-		for _, k := range p.RateSeries {
-			rate = max(rate, k.QPS)
-		}
-		l.Requests = max(l.Requests, rate)
+	for i := range b.Phases {
+		l.Requests = max(l.Requests, mode.PeakRate(&b.Phases[i]))
 	}
 	if len(b.Datasets) > 0 {
 		l.isl = meanLength(b.Datasets[0].Prompts.ISL, l.isl)

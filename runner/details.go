@@ -10,31 +10,32 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
-	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
 // details keeps what records leave out, for runs that ask for it. A nil one
 // keeps nothing and costs nothing.
 type details struct {
-	sinks *sinks.Details
+	sinks *aiperf.Details
 }
 
 // openDetails prepares the files that m asks for, nil when it asks for none.
 func (r *runner) openDetails(m *measurement, dir string, clock record.Clock) (*details, error) {
 	a := m.bench.Artifacts
-	want := sinks.DetailOptions{Raw: a.Raw, Outputs: a.Outputs || a.Raw, Trace: a.Trace && len(a.Records) > 0}
+	want := aiperf.DetailOptions{Raw: a.Raw, Outputs: a.Outputs || a.Raw, Trace: a.Trace && len(a.Records) > 0}
 	if !want.Any() {
 		return nil, nil
 	}
 	if s := secretsOf(r.plan); len(s) > 0 {
 		want.Mask = s.mask
 	}
-	info := &sinks.RunInfo{T0: clock.Wall(0)}
+	info := &aiperf.RunInfo{T0: clock.Wall(0)}
 	for _, p := range m.bench.Phases {
-		info.Phases = append(info.Phases, sinks.PhaseName{Name: p.Name, Warmup: p.Kind == "warmup"})
+		info.Phases = append(info.Phases, aiperf.PhaseName{Name: p.Name, Warmup: p.Kind == "warmup"})
 	}
-	d, err := sinks.NewDetails(dir, a.Prefix, want, info)
+	d, err := aiperf.NewDetails(dir, a.Prefix, want, info)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +64,8 @@ func (d *details) close() error {
 }
 
 // exchange is x in the words of the sinks.
-func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said) *sinks.Exchange {
-	out := &sinks.Exchange{
+func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said) *aiperf.Exchange {
+	out := &aiperf.Exchange{
 		RequestHeader: client.RequestHeader(x), ResponseHeader: x.ResponseHeader, Body: x.Body, Status: x.HTTPStatus, Reason: x.Reason,
 		ContentType: x.ContentType, Local: x.Local, Remote: x.Remote, Streamed: x.Streamed, Text: said.Text, Reasoning: said.Reasoning,
 	}
@@ -72,29 +73,25 @@ func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said
 		out.Text = said.Tool
 	}
 	for i, e := range x.Events {
-		out.Events = append(out.Events, sinks.ExchangeEvent{At: e.At, Data: x.Data(i), Error: e.Error})
+		out.Events = append(out.Events, aiperf.ExchangeEvent{At: e.At, Data: x.Data(i), Error: e.Error})
 	}
 	if len(x.Events) == 0 && len(x.Payload) > 0 { // an error's body
-		out.Events = append(out.Events, sinks.ExchangeEvent{At: x.End, Data: x.Payload})
+		out.Events = append(out.Events, aiperf.ExchangeEvent{At: x.End, Data: x.Payload})
 	}
 	return out
 }
 
 // profile is the run as AIPerf's files are made of it.
-func (r *runner) profile(m *measurement, rep *RunReport, full *metrics.Summary) *sinks.Profile {
+func (r *runner) profile(m *measurement, rep *RunReport, span metrics.Window) aiperf.Profile {
 	a := m.bench.Artifacts
-	dir := filepath.Join(r.dir.path, m.run.Dir)
-	p := &sinks.Profile{
-		Dir: dir, Prefix: a.Prefix, Journal: r.journalPath(m.run), Info: r.runInfo(m, rep), Summary: full,
-		Options: metrics.Options{
-			Streaming: m.bench.Endpoint.Streaming, Tokens: m.spec.ProducesTokens, ServerCount: m.bench.Endpoint.UseServerTokenCount,
-			SLOs: m.bench.SLOs,
-		},
+	dir := filepath.Join(r.dir.Path, m.run.Dir)
+	p := aiperf.Profile{
+		Dir: dir, Prefix: a.Prefix, Info: r.runInfo(m, rep), Options: metricOptions(m.run, rep), Span: span,
 		JSON: contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), ShowTrace: a.ShowTraceTiming,
-		Title: titles(m.bench.Endpoint.Type), Log: filepath.Join(r.dir.path, logDir, logName),
+		Title: m.spec.Title, Log: filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName),
 	}
 	if a.Trace && p.Records {
-		p.Trace = filepath.Join(dir, sinks.TraceName)
+		p.Trace = filepath.Join(dir, aiperf.TraceName)
 	}
 	p.Slice = sliceLength(&a, rep)
 	return p
@@ -120,24 +117,11 @@ func sliceLength(a *schema.Artifacts, rep *RunReport) time.Duration {
 
 // removeTraces takes away what only waited for the records to be written.
 func removeTraces(dir string) error {
-	err := os.Remove(filepath.Join(dir, sinks.TraceName))
+	err := os.Remove(filepath.Join(dir, aiperf.TraceName))
 	if os.IsNotExist(err) {
 		return nil
 	}
 	return err
-}
-
-// titles is what the console's tables of an endpoint type are about.
-func titles(endpointType string) string {
-	switch endpointType {
-	case "embeddings", "nim_embeddings", "chat_embeddings":
-		return "Embeddings"
-	case "nim_rankings", "cohere_rankings", "hf_tei_rankings":
-		return "Rankings"
-	case "image_generation", "image_edit":
-		return "Image Generation"
-	}
-	return "LLM"
 }
 
 func contains(list []string, word string) bool {

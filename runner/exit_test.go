@@ -3,8 +3,12 @@ package runner
 import (
 	"testing"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // A run that stopped itself because too many requests failed is a failed run,
@@ -19,8 +23,40 @@ func TestRunThatGaveUp(t *testing.T) {
 	if o := outcome(sweep.Run{ID: "c"}, &RunReport{Cancelled: loadgen.Interrupted}, nil); o.Err != "" {
 		t.Errorf("an interrupted run is a failure: %q", o.Err)
 	}
-	res := &Result{Outcomes: []sweep.Outcome{{Run: sweep.Run{ID: "a"}}, gaveUp}, Verdict: Invalid, Reports: map[string]*RunReport{"a": {}, "b": report}}
+	res := &Result{Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}, gaveUp}, Verdict: verdict.Invalid, Reports: map[string]*RunReport{"a": {}, "b": report}}
 	if got := res.ExitCode(); got != 1 {
 		t.Errorf("exit code %d, want 1", got)
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	run := decide.Outcome{}
+	failed := decide.Outcome{Err: "connection refused"}
+	plan := func(allowInvalid bool) *sweep.Plan {
+		return &sweep.Plan{Experiment: schema.Experiment{AllowInvalid: allowInvalid}}
+	}
+	cases := []struct {
+		name string
+		res  Result
+		want diag.Code
+	}{
+		{"all well", Result{Outcomes: []decide.Outcome{run}}, 0},
+		{"nothing measured", Result{Outcomes: []decide.Outcome{failed}}, 1},
+		{"one of two failed", Result{Outcomes: []decide.Outcome{run, failed}}, 1},
+		{"gate missed", Result{Outcomes: []decide.Outcome{run}, Results: &decide.Results{GatesMissed: 1}}, 3},
+		{"invalid is worse than a gate", Result{Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid, Results: &decide.Results{GatesMissed: 1}}, 4},
+		{"invalid on purpose", Result{Plan: plan(true), Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid}, 0},
+		{"invalid on purpose, gate missed", Result{Plan: plan(true), Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid, Results: &decide.Results{GatesMissed: 1}}, 3},
+		{"invalid on purpose, one of two failed", Result{Plan: plan(true), Outcomes: []decide.Outcome{run, failed}, Verdict: verdict.Invalid}, 1},
+		{"interrupted is worse than all", Result{Outcomes: []decide.Outcome{failed}, Verdict: verdict.Invalid, Interrupted: true}, 130},
+	}
+	for _, c := range cases {
+		if c.res.Plan == nil {
+			c.res.Plan = plan(false)
+		}
+		if got := c.res.ExitCode(); got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
 	}
 }

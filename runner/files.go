@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
-	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/seed"
-	"aiperf.dev/aiperf/loadgen/dataset"
-	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/render"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -27,7 +27,7 @@ const maxInputs = 10_000
 func (r *runner) writeInputs() error {
 	if len(r.opt.Source) > 0 {
 		name := "experiment" + filepath.Ext(r.opt.SourceName)
-		if err := writeOnce(filepath.Join(r.dir.path, name), r.opt.Source); err != nil {
+		if err := writeOnce(filepath.Join(r.dir.Path, name), r.opt.Source); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (r *runner) writeInputs() error {
 	if err != nil {
 		return fmt.Errorf("resolved.json: %w", err)
 	}
-	return writeOnce(filepath.Join(r.dir.path, resolvedName), append(b, '\n'))
+	return writeOnce(filepath.Join(r.dir.Path, resultdir.ResolvedName), append(b, '\n'))
 }
 
 func writeOnce(path string, b []byte) error {
@@ -61,34 +61,37 @@ func writeOnce(path string, b []byte) error {
 
 // writeRun writes the run's own files: run.json first, since with the journal
 // it holds everything, then AIPerf's.
-func (r *runner) writeRun(m *measurement, rep *RunReport, full *metrics.Summary) error {
-	dir := filepath.Join(r.dir.path, m.run.Dir)
-	p := r.profile(m, rep, full)
-	if err := writeJSON(filepath.Join(dir, reportName), rep); err != nil {
+func (r *runner) writeRun(m *measurement, rep *RunReport, read *reading) error {
+	dir := filepath.Join(r.dir.Path, m.run.Dir)
+	if err := resultdir.WriteJSON(filepath.Join(dir, resultdir.ReportName), rep); err != nil {
 		return err
 	}
 	if len(r.plan.Runs) > 1 {
-		if _, err := sinks.WriteRunConfig(dir, p.Info); err != nil {
+		if _, err := aiperf.WriteRunConfig(dir, read.files.Info); err != nil {
 			return err
 		}
 	}
-	files, err := p.Write()
+	files, err := read.files.Close(&read.summaries[0])
 	if err != nil {
 		return err
 	}
-	r.written.add(dir, files)
+	r.written.Add(dir, files)
 	return removeTraces(dir)
 }
 
 // writePrompts writes inputs.json. After the last run nobody needs the data
 // any more: what a large run leaves behind takes their place.
 func (r *runner) writePrompts(m *measurement) error {
-	dir := filepath.Join(r.dir.path, m.run.Dir)
-	file, err := sinks.WriteInputs(dir, payloads(m, secretsOf(r.plan)))
+	dir := filepath.Join(r.dir.Path, m.run.Dir)
+	rd, err := render.New(&m.bench.Endpoint, m.bench.Models, m.spec, nil)
 	if err != nil {
 		return err
 	}
-	r.written.add(dir, []sinks.FileInfo{file})
+	file, err := aiperf.WriteInputs(dir, payloads(m, rd, secretsOf(r.plan)))
+	if err != nil {
+		return err
+	}
+	r.written.Add(dir, []sinks.FileInfo{file})
 	m.set, m.warmup = nil, nil
 	if m.run.ID == r.plan.Runs[len(r.plan.Runs)-1].ID {
 		r.datasets = datasets{}
@@ -97,11 +100,11 @@ func (r *runner) writePrompts(m *measurement) error {
 }
 
 // runInfo is the run as AIPerf's files describe it.
-func (r *runner) runInfo(m *measurement, rep *RunReport) *sinks.RunInfo {
-	info := &sinks.RunInfo{
+func (r *runner) runInfo(m *measurement, rep *RunReport) *aiperf.RunInfo {
+	info := &aiperf.RunInfo{
 		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
 		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
-		Config: sinks.InputConfig{All: m.run.Cell.Resolved.JSON, Said: m.run.Cell.Resolved.Given, Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run)},
+		Config: aiperf.InputConfig{All: schema.AsAIPerf(m.run.Cell.Resolved.JSON), Said: m.run.Cell.Resolved.Given, Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run)},
 		T0:     rep.Started, WasCancelled: rep.Cancelled != "",
 	}
 	if len(r.plan.Runs) > 1 {
@@ -113,7 +116,7 @@ func (r *runner) runInfo(m *measurement, rep *RunReport) *sinks.RunInfo {
 		info.Start, info.End = time.Unix(0, t0+start), time.Unix(0, t0+end)
 	}
 	for _, p := range rep.Phases {
-		info.Phases = append(info.Phases, sinks.PhaseName{
+		info.Phases = append(info.Phases, aiperf.PhaseName{
 			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" || p.Stop == "failures",
 		})
 	}
@@ -126,7 +129,7 @@ const aiperfVersion = "0.13.0"
 
 // shownDir is the run's directory as its files name it.
 func (r *runner) shownDir(run sweep.Run) string {
-	dir := filepath.Join(r.dir.path, run.Dir)
+	dir := filepath.Join(r.dir.Path, run.Dir)
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs
 	}
@@ -139,17 +142,16 @@ func (r *runner) sweepID() string {
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:]
 }
 
-// payloads renders the bodies of every conversation, as far as they can be
-// known without answers.
-func payloads(m *measurement, hidden secrets) iter.Seq2[string, []json.RawMessage] {
+// payloads are the bodies of every conversation, by the renderer that sends
+// them.
+func payloads(m *measurement, rd *render.Renderer, hidden secrets) iter.Seq2[string, []json.RawMessage] {
+	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.bench.Phases))
 	return func(yield func(string, []json.RawMessage) bool) {
 		for i := range min(m.set.Len(), maxInputs) {
 			c := m.set.At(i)
-			shown := bodies(m, c)
-			for k := range shown {
-				if len(hidden) > 0 {
-					shown[k] = json.RawMessage(hidden.mask(string(shown[k])))
-				}
+			var shown []json.RawMessage
+			for _, b := range rd.Bodies(keys, c, int64(i)) {
+				shown = append(shown, json.RawMessage(hidden.mask(string(b))))
 			}
 			if !yield(c.ID, shown) {
 				return
@@ -158,57 +160,28 @@ func payloads(m *measurement, hidden secrets) iter.Seq2[string, []json.RawMessag
 	}
 }
 
-func bodies(m *measurement, c *dataset.Conversation) []json.RawMessage {
-	var out []json.RawMessage
-	var history []endpoint.Message
-	for i := range c.Turns {
-		t := &c.Turns[i]
-		if t.Raw != nil {
-			out = append(out, t.Raw)
-			continue
-		}
-		model := t.Model
-		if model == "" {
-			model = m.bench.Models.Items[0].Name
-		}
-		b, err := m.spec.Body(nil, &endpoint.Input{
-			Model: model, System: c.System, History: history, Turn: t, Stream: m.bench.Endpoint.Streaming && m.spec.CanStream,
-			Legacy: m.bench.Endpoint.UseLegacyMaxTokens, Usage: m.bench.Endpoint.UseServerTokenCount, Extra: m.bench.Endpoint.Extra,
-		})
-		if err != nil {
-			return out
-		}
-		out = append(out, b)
-		if len(t.Texts) > 0 {
-			history = append(history, endpoint.Message{Role: "user", Content: t.Texts[0]})
+// measuredPhase is the name of the first phase that is no warmup.
+func measuredPhase(phases []schema.Phase) string {
+	for i := range phases {
+		if phases[i].Kind != "warmup" {
+			return phases[i].Name
 		}
 	}
-	return out
+	return ""
 }
 
 // Reports are the run reports of a result directory, in the plan's order.
 func Reports(dir string) ([]*RunReport, error) {
 	var lock sweep.Lock
-	if err := readJSON(filepath.Join(dir, lockName), &lock); err != nil {
+	if err := resultdir.ReadJSON(filepath.Join(dir, resultdir.LockName), &lock); err != nil {
 		return nil, err
 	}
 	var out []*RunReport
 	for _, run := range lock.Runs {
 		var rep RunReport
-		if err := readJSON(filepath.Join(dir, run.Dir, reportName), &rep); err == nil {
+		if err := resultdir.ReadJSON(filepath.Join(dir, run.Dir, resultdir.ReportName), &rep); err == nil {
 			out = append(out, &rep)
 		}
 	}
 	return out, nil
-}
-
-func readJSON(path string, v any) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

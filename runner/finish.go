@@ -5,12 +5,22 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
-	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/page"
+	"aiperf.dev/aiperf/sweep/decide"
 )
+
+// manyRequests is from where on memory is given back between the steps.
+const manyRequests = 20_000
 
 // finish turns what the runs left into results: estimates, verdict, tables,
 // aggregates, and last of all the manifest. It is done after an interruption
@@ -18,23 +28,29 @@ import (
 func (r *runner) finish() error {
 	defer thrift()()
 	res := r.result
-	res.Results = sweep.Aggregate(r.plan, res.Outcomes)
-	res.PlanFindings = JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
-	res.Verdict = Worst(res.PlanFindings)
+	res.Results = decide.Aggregate(r.plan, res.Outcomes)
+	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
+	res.Verdict = verdict.Worst(res.PlanFindings)
 	for _, rep := range res.Reports {
-		res.Verdict = max(res.Verdict, ParseVerdict(rep.Verdict))
+		res.Verdict = max(res.Verdict, verdict.Parse(rep.Verdict))
 	}
-	info, err := sinks.WriteTables(r.dir.path, r.tables())
+	if r.sent > manyRequests {
+		debug.FreeOSMemory() // what measuring held: the tables need room of their own
+	}
+	info, err := sinks.WriteTables(r.dir.Path, r.tables())
 	if err != nil {
 		return err
 	}
 	if err := r.writeAggregates(); err != nil {
 		return err
 	}
-	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.path, "summary.md")); err != nil {
+	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, "summary.md")); err != nil {
 		return err
 	}
-	if err := r.dir.journal.add(event{Event: "end", Plan: r.plan.Hash}); err != nil {
+	if err := r.writePage(); err != nil {
+		return err
+	}
+	if err := r.dir.Note(resultdir.Event{Event: "end", Plan: r.plan.Hash}); err != nil {
 		return err
 	}
 	if r.result.Stopped != "" {
@@ -50,21 +66,34 @@ func (r *runner) finish() error {
 	return r.removeJournals()
 }
 
+// writePage makes report.html of the tables. A plan that measured nothing has
+// none.
+func (r *runner) writePage() error {
+	if !r.opt.Page || len(r.result.Outcomes) == 0 {
+		return nil
+	}
+	d, err := chart.Load(r.dir.Path)
+	if err != nil {
+		return err
+	}
+	b, err := page.Of(d, r.result.Report().Sentences())
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(r.dir.Path, resultdir.ViewName), b)
+}
+
 // writeManifest lists what is there now.
 func (r *runner) writeManifest(info sinks.TablesInfo) error {
 	rows := map[string]int64{}
 	for _, f := range info.Files {
 		rows[f.Path] = f.Rows
 	}
-	r.written.add(r.dir.path, info.Files)
-	files, err := listFiles(r.dir.path, beside(r.dir.events), rows, r.written)
-	if err != nil {
-		return err
-	}
-	return writeJSON(filepath.Join(r.dir.path, manifestName), Manifest{
-		Schema: "aiperf.manifest/1", Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.Verdict.String(),
-		Interrupted: r.result.partial(), ExitCode: r.result.ExitCode(), Finished: time.Now().UTC(), Findings: r.result.PlanFindings, Files: files,
-	})
+	r.written.Add(r.dir.Path, info.Files)
+	return r.dir.WriteManifest(resultdir.Manifest{
+		Schema: "aiperf.manifest/1", Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.word(),
+		Interrupted: r.result.partial(), ExitCode: int(r.result.ExitCode()), Finished: time.Now().UTC(), Findings: r.result.PlanFindings, Conclusions: r.result.Report().Sentences(),
+	}, rows, r.written)
 }
 
 // removeJournals deletes the streams that the tables now hold, unless a later
@@ -72,6 +101,11 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 func (r *runner) removeJournals() error {
 	if r.result.partial() || len(r.result.Reports) < len(r.result.Outcomes) {
 		return nil
+	}
+	for _, rep := range r.result.Reports {
+		if rep.Aborted != "" {
+			return nil
+		}
 	}
 	var errs []error
 	for _, o := range r.result.Outcomes {
@@ -84,17 +118,14 @@ func (r *runner) removeJournals() error {
 
 // planEvidence is what the plan's own checks look at: the metrics that the
 // gates, SLOs and the ranking use.
-func (r *runner) planEvidence() *PlanEvidence {
-	e := &PlanEvidence{Trials: r.plan.Trials}
+func (r *runner) planEvidence() *verdict.PlanEvidence {
+	e := &verdict.PlanEvidence{Trials: r.plan.Trials}
 	for i := range r.result.Results.Cells {
 		c := &r.result.Results.Cells[i]
-		ce := CellEvidence{Label: c.Cell.Short(), OK: c.Trials, Estimates: map[string]stats.Estimate{}}
+		ce := verdict.CellEvidence{Label: c.Cell.Short(), OK: c.Trials + c.Left, Estimates: map[string]stats.Estimate{}}
 		for _, o := range r.result.Results.Objectives {
 			k := o.Key
-			if q, percentile := quantileOf(k.Stat); percentile && !stats.Certified(q, c.Info[k.Tag].NEff) {
-				k.Stat = "p50" // too few requests for the tail: its interval says nothing about the trials
-			}
-			if est, ok := c.Full[k]; ok {
+			if est, ok := c.Full.Get(k); ok {
 				ce.Estimates[k.String()] = est
 			}
 		}
@@ -102,25 +133,29 @@ func (r *runner) planEvidence() *PlanEvidence {
 			if o.Run.Cell != c.Cell || len(o.Summaries) == 0 {
 				continue
 			}
+			if rep := r.result.Reports[o.Run.ID]; rep != nil && rep.HalfShift != nil {
+				ce.Shifts = append(ce.Shifts, *rep.HalfShift)
+			}
 			if s, ok := o.Summaries[0].Get("request_latency"); ok && !math.IsNaN(s.P50) {
 				ce.InOrder = append(ce.InOrder, s.P50)
 			}
 		}
-		if c.Status != sweep.NotRun {
+		if c.Status != decide.NotRun {
 			e.Cells = append(e.Cells, ce)
 		}
 	}
 	return e
 }
 
-// quantileOf is the quantile that a percentile's name means.
-func quantileOf(stat string) (float64, bool) {
-	for _, s := range statistics {
-		if s.name == stat && s.q > 0 {
-			return max(s.q, 1-s.q), true
-		}
+// failedWord stands where a verdict would, when nothing was measured.
+const failedWord = "FAILED"
+
+// word is the verdict for people; a plan of which nothing was measured has none.
+func (res *Result) word() string {
+	if res.NothingMeasured() != nil {
+		return failedWord
 	}
-	return 0, false
+	return res.Verdict.String()
 }
 
 // partial tells whether a later --resume has something to do.
@@ -128,11 +163,31 @@ func (res *Result) partial() bool {
 	return res.Interrupted || len(res.Outcomes) < len(res.Plan.Runs)
 }
 
+// Measured tells whether any request of the plan was answered.
+func (res *Result) Measured() bool {
+	for _, o := range res.Outcomes {
+		if o.OK > 0 {
+			return true
+		}
+	}
+	return res.Finished != nil
+}
+
+// GaveUp tells whether a run ended itself because too many requests failed.
+func (res *Result) GaveUp() bool {
+	for _, rep := range res.Reports {
+		if rep.gaveUp() {
+			return true
+		}
+	}
+	return false
+}
+
 // ExitCode is what the program ends with; the highest need wins: interrupted,
 // failed, invalid unless that is allowed, gates.
-func (res *Result) ExitCode() int {
+func (res *Result) ExitCode() diag.Code {
 	if res.Finished != nil {
-		return res.Finished.ExitCode
+		return diag.Code(res.Finished.ExitCode)
 	}
 	failed, ran, gaveUp := 0, 0, 0
 	for _, o := range res.Outcomes {
@@ -146,15 +201,17 @@ func (res *Result) ExitCode() int {
 	}
 	switch {
 	case res.Interrupted:
-		return 130
+		return diag.Interrupted
 	case ran == 0 || failed == ran || gaveUp > 0:
-		return 1
-	case res.Verdict == Invalid && !res.Plan.Experiment.AllowInvalid:
-		return 4
+		return diag.Failed
+	case res.Verdict == verdict.Invalid && !res.Plan.Experiment.AllowInvalid:
+		return diag.Invalid
 	case failed > 0:
-		return 1
-	case res.Results != nil && res.Results.GatesMissed > 0:
-		return 3
+		return diag.Failed
+	case res.Results == nil:
+		return diag.OK
+	case res.Results.GatesMissed > 0:
+		return diag.Missed
 	}
-	return 0
+	return res.Results.Exit()
 }

@@ -12,21 +12,20 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/sweep"
 )
 
-// RefusedError says why a plan is not carried out; nothing was sent.
-type RefusedError struct{ Message, Hint string }
-
-func (e *RefusedError) Error() string { return e.Message }
-
-// A plan above noticeable of what this machine can do is tried beforehand; so
-// is one above these numbers where nothing is known of the machine.
+// A plan above noticeable of what this machine can do is tried beforehand.
+// Where nothing is known of the machine, a core is taken for a slow one, which
+// does so many requests or chunks a second.
 const (
 	noticeable     = 0.2
-	manyRequests   = 1_000
-	manyChunks     = 20_000
-	longestTrialed = 90 // tokens of a stream in a trial of one second
+	slowRequests   = 20_000
+	slowChunks     = 100_000
+	preflight      = 200 * time.Millisecond
+	longestTrialed = 15 // tokens of a stream in a trial of this length
 )
 
 // headrooms is capacity ÷ planned for each cell whose load is noticeable. A
@@ -55,9 +54,9 @@ func headrooms(ctx context.Context, plan *sweep.Plan, opt Options) (map[string]f
 		ratio := t.ratio(l, runtime.GOMAXPROCS(0))
 		out[c.ID] = ratio
 		if ratio < 1 && !opt.AllowInvalid {
-			return nil, &RefusedError{
-				fmt.Sprintf("cell %s: this machine can drive %.2g times the %s planned", c.Short(), ratio, l),
-				"plan less, take a machine with more cores, or --allow-invalid to see what it does",
+			return nil, &diag.Error{
+				Message: fmt.Sprintf("cell %s: this machine can drive %.2g times the %s planned", c.Short(), ratio, l),
+				Hint:    "plan less, take a machine with more cores, or --allow-invalid to see what it does",
 			}
 		}
 	}
@@ -69,18 +68,17 @@ func demanding(l Load, last *Calibration) bool {
 	if last != nil {
 		return last.Ratio(l) < 1/noticeable
 	}
-	return l.Requests >= manyRequests || l.Chunks >= manyChunks
+	return l.Requests/slowRequests+l.Chunks/slowChunks > noticeable*float64(runtime.GOMAXPROCS(0))
 }
 
 // shape is a trial like l.
 func (l Load) shape() TrialShape {
-	if !l.stream {
-		s := ShortAnswers()
-		s.ISL = l.isl
-		return s
+	s := ShortAnswers()
+	if l.stream {
+		s = Streams()
+		s.OSL = min(l.osl, longestTrialed)
 	}
-	s := Streams()
-	s.ISL, s.OSL = l.isl, min(l.osl, longestTrialed)
+	s.ISL, s.Span = l.isl, preflight
 	return s
 }
 
@@ -151,7 +149,7 @@ func LastCalibration(version string) *Calibration {
 		return nil
 	}
 	var c Calibration
-	if readJSON(path, &c) != nil || c.valid() != nil || c.Version != version || c.Cores != runtime.GOMAXPROCS(0) || time.Since(c.When) > oldest {
+	if resultdir.ReadJSON(path, &c) != nil || c.valid() != nil || c.Version != version || c.Cores != runtime.GOMAXPROCS(0) || time.Since(c.When) > oldest {
 		return nil
 	}
 	return &c

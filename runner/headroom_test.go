@@ -53,14 +53,16 @@ func TestPlannedLoad(t *testing.T) {
 
 func TestWhenHeadroomIsTried(t *testing.T) {
 	t.Parallel()
+	cores := float64(runtime.GOMAXPROCS(0))
 	for _, x := range []struct {
 		l    Load
 		last *Calibration
 		want bool
 	}{
-		{Load{Requests: 999}, nil, false},
-		{Load{Requests: 1000}, nil, true},
-		{Load{Requests: 10, Chunks: 20_000}, nil, true},
+		{Load{Requests: 3_900 * cores}, nil, false}, // a fifth of a slow machine
+		{Load{Requests: 4_100 * cores}, nil, true},
+		{Load{Requests: 10, Chunks: 21_000 * cores}, nil, true},
+		{Load{Requests: 2_500 * cores, Chunks: 10_000 * cores}, nil, true},
 		{Load{Requests: 19_000}, quick(), false}, // 19 % of 100,000
 		{Load{Requests: 21_000}, quick(), true},
 		{Load{}, quick(), false},
@@ -76,7 +78,7 @@ func TestWhenHeadroomIsTried(t *testing.T) {
 	if got := (Trial{Requests: 100, Chunks: 50_000, CPU: 0.5}).ratio(Load{stream: true, Requests: 100, Chunks: 400_000}, 2); got != 0.5 {
 		t.Errorf("ratio of streams %v, want 0.5", got)
 	}
-	if s := (Load{stream: true, isl: 512, osl: 4096}).shape(); s.OSL != longestTrialed || s.ISL != 512 || !s.Stream {
+	if s := (Load{stream: true, isl: 512, osl: 4096}).shape(); s.OSL != longestTrialed || s.Span > 300*time.Millisecond || s.ISL != 512 || !s.Stream {
 		t.Errorf("shape of long answers: %+v", s)
 	}
 }

@@ -12,15 +12,19 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // describe writes the report's first half: identity and what the engine said.
 func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport {
 	rep := &RunReport{
-		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Trial: m.run.Trial, Attempt: attempt,
+		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
 		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
 		Host: reportHost(got.host), Dataset: m.set.Digest(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
 	}
@@ -29,9 +33,6 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 		rep.Warnings = append(rep.Warnings, p.Notes...)
 	}
 	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
-	if m.doubt != "" {
-		rep.Warnings = append(rep.Warnings, m.doubt)
-	}
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.bench.Endpoint, got.transport.Stamps)...)
 	return rep
 }
@@ -47,29 +48,30 @@ func transportDoubts(e *schema.Endpoint, stamps string) (doubts []string) {
 	return doubts
 }
 
-// collector is the metrics of one run, empty.
-func collector(run sweep.Run, rep *RunReport) *metrics.Collector {
+// metricOptions say what the metrics of one run can be computed from.
+func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 	b := run.Cell.Resolved.Benchmark
 	opt := metrics.Options{Streaming: b.Endpoint.Streaming, Tokens: producesTokens(b.Endpoint.Type), ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs}
+	for _, p := range rep.Phases {
+		if !p.Warmup {
+			opt.Unsent += p.Unsent
+		}
+	}
 	if start, end, ok := rep.window(); ok {
 		opt.Window = metrics.Window{Start: start, End: end}
 	}
 	if start, end, ok := rep.steady(); ok {
 		opt.Steady = metrics.Window{Start: start, End: end}
 	}
-	return metrics.NewCollector(opt)
+	return opt
 }
 
 // read goes through the run's journal and gives its statistics and the evidence
-// for the verdict. Metrics always come from the journal, so that a run that was
-// measured by an earlier process counts exactly the same. It goes twice: each
-// keeps samples of every request, and reading costs less than keeping both.
+// for the verdict, and AIPerf's files their lines. Metrics always come from the
+// journal, so that a run that was measured by an earlier process counts exactly
+// the same.
 func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, error) {
-	summaries, err := r.summarize(m.run, rep)
-	if err != nil {
-		return nil, err
-	}
-	e := newEvidence(got.result, got.host)
+	e := verdict.NewEvidence(got.result, got.host)
 	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
 	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
 	e.Identity, e.BuiltIn = got.identity, slices.ContainsFunc(m.bench.Endpoint.URLs, IsMock)
@@ -79,22 +81,31 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	if got.sink != nil {
 		e.SinkError = got.sink.Error()
 	}
+	e.IgnoresEnd = m.bench.Endpoint.Extra["ignore_eos"] != nil || m.bench.Endpoint.Extra["min_tokens"] != nil
+	e.Shared = slices.ContainsFunc(m.bench.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
 	if !m.spec.ProducesTokens {
 		e.TokenSource = ""
 	}
-	_, err = sinks.ReadMeasured(r.journalPath(m.run), func(rec *record.Record) error {
+	files, err := aiperf.NewWriter(r.profile(m, rep, got.span))
+	if err != nil {
+		return nil, err
+	}
+	c := metrics.NewCollector(metricOptions(m.run, rep))
+	_, err = sinks.ReadJournal(r.journalPath(m.run), files.Add, func(rec *record.Record) error {
+		c.Add(rec)
 		e.Add(rec)
 		return nil
 	})
 	if err != nil {
+		files.Abort()
 		return nil, err
 	}
-	return &reading{summaries: summaries, evidence: e}, nil
+	return &reading{summaries: c.Summaries(), evidence: e, files: files}, nil
 }
 
 // summarize is the statistics of the records of one run.
 func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, error) {
-	c := collector(run, rep)
+	c := metrics.NewCollector(metricOptions(run, rep))
 	_, err := sinks.ReadMeasured(r.journalPath(run), func(rec *record.Record) error {
 		c.Add(rec)
 		return nil
@@ -108,17 +119,23 @@ func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, er
 // reading is what the records of one run say.
 type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
-	evidence  *Evidence
+	evidence  *verdict.Evidence
+	files     *aiperf.Writer
 }
 
 // judge completes the report with the verdict.
-func (r *runner) judge(rep *RunReport, e *Evidence) {
-	rep.Findings = Judge(e, r.plan.Experiment.Verdict)
-	rep.Verdict = Worst(rep.Findings).String()
+func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
+	rep.Findings = verdict.Judge(e, r.plan.Experiment.Verdict)
+	rep.HalfShift, rep.Lateness = opt(e.HalfShift()), opt(e.LatenessP99())
+	if e.TokenSource != "" && !e.CountedByServer() {
+		rep.Warnings = append(rep.Warnings, e.TokenSource)
+	}
+	rep.Verdict = verdict.Worst(rep.Findings).String()
 	_, ok, failed, _ := rep.totals()
-	rep.Errors, rep.SLOMissed = e.Errors.frequent(10), e.Missed
+	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
 	rep.AllFailed = ok == 0 && failed > 0
+	rep.Aborted = e.ServerDied()
 	for _, p := range e.Phases {
 		if rep.FirstError == "" {
 			rep.FirstError = p.FirstError
@@ -127,27 +144,29 @@ func (r *runner) judge(rep *RunReport, e *Evidence) {
 }
 
 // outcome is the run as the aggregation sees it.
-func outcome(run sweep.Run, rep *RunReport, summaries []metrics.Summary) sweep.Outcome {
+func outcome(run sweep.Run, rep *RunReport, summaries []metrics.Summary) decide.Outcome {
 	sent, ok, failed, cancelled := rep.totals()
-	o := sweep.Outcome{Run: run, Summaries: summaries, Verdict: rep.Verdict, Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	o := decide.Outcome{Run: run, Summaries: summaries, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
 	switch {
 	case rep.AllFailed:
 		o.Err = fmt.Sprintf("every request failed, first: %s", rep.FirstError)
 	case rep.gaveUp():
 		o.Err = rep.Cancelled
+	case rep.Aborted != "":
+		o.Err = rep.Aborted
 	}
 	return o
 }
 
 // recall brings back a run that an earlier process finished, after checking
 // that its records are the ones that process wrote.
-func (r *runner) recall(run sweep.Run, was event) (*RunReport, sweep.Outcome, error) {
+func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.Outcome, error) {
 	var rep RunReport
 	if sum, err := r.seal(run); err != nil || sum != was.SHA256 {
-		return nil, sweep.Outcome{}, errors.Join(err, errors.New("records differ from the journal"))
+		return nil, decide.Outcome{}, errors.Join(err, errors.New("records differ from the journal"))
 	}
-	if err := readJSON(filepath.Join(r.dir.path, run.Dir, reportName), &rep); err != nil {
-		return nil, sweep.Outcome{}, err
+	if err := resultdir.ReadJSON(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName), &rep); err != nil {
+		return nil, decide.Outcome{}, err
 	}
 	summaries, err := r.summarize(run, &rep)
 	return &rep, outcome(run, &rep, summaries), err
@@ -155,21 +174,21 @@ func (r *runner) recall(run sweep.Run, was event) (*RunReport, sweep.Outcome, er
 
 // seal is the digest over a run's records and report.
 func (r *runner) seal(run sweep.Run) (string, error) {
-	records, _, err := digest(r.journalPath(run))
+	records, _, err := resultdir.Digest(r.journalPath(run))
 	if err != nil {
 		return "", err
 	}
-	report, _, err := digest(filepath.Join(r.dir.path, run.Dir, reportName))
+	report, _, err := resultdir.Digest(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName))
 	return records + report, err
 }
 
 func (r *runner) journalPath(run sweep.Run) string {
-	return filepath.Join(r.dir.path, run.Dir, streamName)
+	return filepath.Join(r.dir.Path, run.Dir, resultdir.StreamName)
 }
 
 // runDir makes the directory of a run.
 func (r *runner) runDir(run sweep.Run) (string, error) {
-	dir := filepath.Join(r.dir.path, run.Dir)
+	dir := filepath.Join(r.dir.Path, run.Dir)
 	return dir, os.MkdirAll(dir, 0o755)
 }
 

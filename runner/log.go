@@ -8,13 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
-)
-
-// Where the log stands in a result directory, and in that of a run.
-const (
-	logDir  = "logs"
-	logName = "aiperf.log"
 )
 
 // stepLog is the plain log of a plan's steps. It belongs to the runner's
@@ -32,11 +28,11 @@ func openLog(dir string) (*stepLog, error) {
 
 // also writes to the log of another directory too.
 func (l *stepLog) also(dir string) error {
-	dir = filepath.Join(dir, logDir)
+	dir = filepath.Join(dir, resultdir.LogDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, logName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, resultdir.LogName), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -79,7 +75,7 @@ func (l *stepLog) close() error {
 func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) {
 	done = func() {}
 	if filepath.Clean(run.Dir) != "." {
-		if err := r.log.also(filepath.Join(r.dir.path, run.Dir)); err != nil {
+		if err := r.log.also(filepath.Join(r.dir.Path, run.Dir)); err != nil {
 			return nil, err
 		}
 		done = r.log.without
@@ -101,7 +97,7 @@ func (r *runner) runEnded(rep *RunReport) {
 		r.log.say("WARNING", "%s", w)
 	}
 	for _, f := range rep.Findings {
-		if f.Verdict != Valid {
+		if f.Verdict != verdict.Valid {
 			r.log.say("WARNING", "%s", f.Line())
 		}
 	}

@@ -16,8 +16,10 @@ import (
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
@@ -44,7 +46,7 @@ func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, erro
 		return nil, err
 	}
 	for _, u := range m.bench.Endpoint.URLs {
-		base, err := r.servers.resolve(ctx, u, r.dir.path)
+		base, err := r.servers.resolve(ctx, u, r.dir.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -58,9 +60,8 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
 	m.bench.Phases = phasesOf(run)
 	var err error
-	var ok bool
-	if m.spec, ok = endpoint.Lookup(m.bench.Endpoint.Type); !ok {
-		return nil, fmt.Errorf("endpoint type %s: not supported yet", m.bench.Endpoint.Type)
+	if m.spec, err = endpoint.Open(&m.bench.Endpoint); err != nil {
+		return nil, err
 	}
 	if len(m.bench.SLOs) > 0 {
 		if m.judge, err = metrics.Judge(m.bench.SLOs); err != nil {
@@ -71,12 +72,20 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 		return nil, err
 	}
 	data := m.bench.Datasets[0]
+	if m.spec.Ranks && data.Type == "synthetic" && data.Rankings == nil {
+		data.Rankings = &schema.Rankings{} // a query and passages of the usual lengths
+	}
 	data.Path = Beside(r.opt.SourceName, data.Path)
-	if m.set, err = r.datasets.open(data, m.tok, run.Seed, "profiling"); err != nil {
+	if m.set, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, "profiling"); err != nil {
 		return nil, err
 	}
+	if c := m.set.At(0); len(c.Turns) > 0 {
+		if err = m.spec.Fits(&c.Turns[0]); err != nil {
+			return nil, err
+		}
+	}
 	if hasWarmup(m.bench.Phases) {
-		if m.warmup, err = r.datasets.open(data, m.tok, run.Seed, "warmup"); err != nil {
+		if m.warmup, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, "warmup"); err != nil {
 			return nil, err
 		}
 	}
@@ -90,9 +99,22 @@ type measured struct {
 	clock     record.Clock
 	ended     time.Time
 	transport transport.Stats
-	identity  *Identity // nil where the server does not say what it is
+	identity  *verdict.Identity // nil where the server does not say what it is
 	emitted   int64
+	span      metrics.Window // first sent .. last ended of what counts, ns since T0
 	sink      error
+}
+
+// note counts a record that the engine hands over.
+func (m *measured) note(r *record.Record) {
+	m.emitted++
+	if r.Warmup || !r.InWindow || r.Sent == record.None || r.End == record.None {
+		return
+	}
+	if m.span.End == 0 {
+		m.span.Start = r.Sent
+	}
+	m.span.Start, m.span.End = min(m.span.Start, r.Sent), max(m.span.End, r.End)
 }
 
 // measure drives the run and writes its records to the journal at path.
@@ -109,7 +131,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	}
 	for i := range m.targets {
 		if err := client.Probe(issue, i); err != nil {
-			return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
+			return nil, errors.Join(unreachable(err), client.Close(), journal.Close(), os.Remove(path))
 		}
 	}
 	who := newInquirer(&m.bench.Endpoint, how)
@@ -121,9 +143,9 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	monitor := telemetry.Start()
 	job := loadgen.Job{
 		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
-		Tokenizer: m.tok, Client: client, Clock: out.clock, Seed: m.run.Seed, Judge: m.judge, Live: r.opt.Live,
+		Tokenizer: m.tok, Client: client, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge, Live: r.opt.Live,
 		Emit: func(rec *record.Record) {
-			out.emitted++
+			out.note(rec)
 			if werr := journal.Write(rec); werr != nil && out.sink == nil {
 				out.sink = werr
 			}
@@ -136,7 +158,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	}
 	out.host = monitor.Stop()
 	out.ended = time.Now()
-	out.identity = identity(before, func() []face { return who.ask(hard) }, modelNames(m.bench.Models))
+	out.identity = identity(before, func() []verdict.ServerIdentity { return who.ask(hard) }, modelNames(m.bench.Models))
 	if cerr := journal.Close(); cerr != nil && out.sink == nil {
 		out.sink = cerr
 	}
@@ -148,28 +170,15 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 // transportConfig is how the targets are spoken to.
 func transportConfig(m *measurement, clock record.Clock) transport.Config {
 	e := &m.bench.Endpoint
+	conns, bounded := mode.Connections(m.bench.Phases)
+	if !bounded {
+		conns = 0
+	}
 	return transport.Config{
-		Targets: m.targets, Clock: clock, Reuse: e.ConnectionReuse, MaxConns: mostInFlight(m.bench.Phases),
+		Targets: m.targets, Clock: clock, Reuse: e.ConnectionReuse, MaxConns: conns,
 		Insecure: e.Insecure, CAFile: e.CAFile, ClientCert: e.ClientCert, ClientKey: e.ClientKey,
 		HTTP2: e.HTTP == 2, ProxyEnv: e.Proxy == "env", SourceAddresses: e.SourceAddresses,
 	}
-}
-
-// mostInFlight is the number of connections that may be needed at once; 0 when
-// nothing bounds it.
-func mostInFlight(phases []schema.Phase) int {
-	most := 0
-	for _, p := range phases {
-		n := p.Concurrency
-		if p.InFlight > 0 && (n == 0 || p.InFlight < n) {
-			n = p.InFlight
-		}
-		if n == 0 {
-			return 0
-		}
-		most = max(most, n)
-	}
-	return most
 }
 
 func hasWarmup(phases []schema.Phase) bool {
@@ -206,19 +215,19 @@ type datasets struct {
 	set map[string]*dataset.Set
 }
 
-func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, root int64, stream string) (*dataset.Set, error) {
+func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds, stream string) (*dataset.Set, error) {
 	b, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%s %d %s", b, root, tok.Name())
+	key := fmt.Sprintf("%s %d %d %s", b, roots.Shape, roots.Text, tok.Name())
 	if key != d.key {
 		d.key, d.set = key, map[string]*dataset.Set{}
 	}
 	if s := d.set[stream]; s != nil {
 		return s, nil
 	}
-	s, err := dataset.Open(cfg, tok, root, stream)
+	s, err := dataset.OpenSeeds(cfg, tok, roots, stream)
 	if err == nil {
 		d.set[stream] = s
 	}

@@ -7,46 +7,43 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner/verdict"
 )
 
 // RunReport is run.json: all about one execution of a cell that is not in its
 // records. With the records it is enough to rebuild every table.
 type RunReport struct {
-	Schema     string        `json:"schema"` // aiperf.run/1
-	Run        string        `json:"run"`
-	Cell       string        `json:"cell"`
-	Label      string        `json:"label"`
-	Trial      int           `json:"trial"`
-	Attempt    int           `json:"attempt"`
-	Seed       int64         `json:"seed"`
-	Started    time.Time     `json:"started"` // T0 of the records
-	Ended      time.Time     `json:"ended"`
-	Benchmark  string        `json:"benchmark_id"`
-	Phases     []PhaseReport `json:"phases"`
-	Host       HostReport    `json:"host"`
-	Dataset    string        `json:"dataset_sha256"`
-	Tokenizer  string        `json:"tokenizer"`
-	Stamps     string        `json:"stamps"` // kernel, application
-	Findings   []Finding     `json:"findings"`
-	Verdict    string        `json:"verdict"`
-	Warnings   []string      `json:"warnings,omitempty"`
-	Bounds     []Bound       `json:"bounds,omitempty"`    // percentiles that are only bounded
-	Notices    []Notice      `json:"notices,omitempty"`   // what a reader should know that is no doubt
-	Identity   *Identity     `json:"identity,omitempty"`  // what the server said it is
-	Cancelled  string        `json:"cancelled,omitempty"` // why the run ended early
-	AllFailed  bool          `json:"all_failed,omitempty"`
-	FirstError string        `json:"first_error,omitempty"`
-	Errors     []ErrorCount  `json:"errors,omitempty"` // the most frequent, at most ten
+	Schema     string               `json:"schema"` // aiperf.run/1
+	Run        string               `json:"run"`
+	Cell       string               `json:"cell"`
+	Label      string               `json:"label"`
+	Short      string               `json:"short,omitempty"` // the cell as a table calls it
+	Trial      int                  `json:"trial"`
+	Attempt    int                  `json:"attempt"`
+	Seed       int64                `json:"seed"`
+	Started    time.Time            `json:"started"` // T0 of the records
+	Ended      time.Time            `json:"ended"`
+	Benchmark  string               `json:"benchmark_id"`
+	Phases     []PhaseReport        `json:"phases"`
+	Host       HostReport           `json:"host"`
+	Dataset    string               `json:"dataset_sha256"`
+	Tokenizer  string               `json:"tokenizer"`
+	Stamps     string               `json:"stamps"` // kernel, application
+	Findings   []verdict.Finding    `json:"findings"`
+	Verdict    string               `json:"verdict"`
+	Warnings   []string             `json:"warnings,omitempty"`
+	Bounds     []verdict.Bound      `json:"bounds,omitempty"` // percentiles that are only bounded
+	Lateness   *float64             `json:"dispatch_lateness_p99_ms,omitempty"`
+	HalfShift  *float64             `json:"half_shift,omitempty"` // ln(median latency of the second half / of the first)
+	Notices    []verdict.Notice     `json:"notices,omitempty"`    // what a reader should know that is no doubt
+	Identity   *verdict.Identity    `json:"identity,omitempty"`   // what the server said it is
+	Cancelled  string               `json:"cancelled,omitempty"`  // why the run ended early
+	Aborted    string               `json:"aborted,omitempty"`    // the server died under the run: how that was seen
+	AllFailed  bool                 `json:"all_failed,omitempty"`
+	FirstError string               `json:"first_error,omitempty"`
+	Errors     []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
 
 	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
-}
-
-// ErrorCount is one kind of failure with the server's own words.
-type ErrorCount struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-	Count   int64  `json:"count"`
-	Alike   bool   `json:"alike,omitempty"` // the messages differ in numbers and ids; this is one of them
 }
 
 // PhaseReport is what one phase did; times in ns since Started.
@@ -59,6 +56,7 @@ type PhaseReport struct {
 	OK          int64            `json:"ok"`
 	Failed      int64            `json:"failed"`
 	Cancelled   int64            `json:"cancelled"`
+	Unsent      int64            `json:"unsent,omitempty"` // arrivals that were due and never sent
 	Skipped     map[string]int64 `json:"skipped,omitempty"`
 	Stop        string           `json:"stop"`
 	Target      int              `json:"target,omitempty"`
@@ -98,7 +96,7 @@ func reportHost(h telemetry.Host) HostReport {
 func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
-		Cancelled: p.CancelledCount, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
+		Cancelled: p.CancelledCount + p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
 		MeanFlight: opt(p.Gauge.Mean), HeldShare: opt(p.Gauge.HeldShare),
 	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {

@@ -13,8 +13,10 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // tables is the input of the tables.
@@ -37,7 +39,7 @@ func (r *runner) tables() sinks.TablesInput {
 		in.Journals = append(in.Journals, r.runJournal(o.Run, rep))
 		in.Runs = append(in.Runs, r.runRow(o, rep, in.T0))
 		for i := range o.Summaries {
-			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i])...)
+			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints)...)
 		}
 		in.Checks = append(in.Checks, checkRows(place(o.Run), "run", rep.Findings)...)
 	}
@@ -72,7 +74,7 @@ func (r *runner) runJournal(run sweep.Run, rep *RunReport) sinks.RunJournal {
 	return j
 }
 
-func (r *runner) runRow(o sweep.Outcome, rep *RunReport, t0 time.Time) sinks.RunRow {
+func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.RunRow {
 	shift := rep.Started.Sub(t0).Nanoseconds()
 	row := sinks.RunRow{
 		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(), Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
@@ -95,11 +97,11 @@ func (r *runner) runRow(o sweep.Outcome, rep *RunReport, t0 time.Time) sinks.Run
 }
 
 // failedRow is a run that gave nothing: it is in the table all the same.
-func failedRow(o sweep.Outcome) sinks.RunRow {
+func failedRow(o decide.Outcome) sinks.RunRow {
 	return sinks.RunRow{
 		Place: place(o.Run), Started: record.None, Ended: record.None, Planned: record.None, Sent: 0, OK: 0, Failed: 0, Cancelled: 0,
 		WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: "FAILED", Attempt: record.None, Path: o.Run.Dir,
+		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: failedWord, Attempt: record.None, Path: o.Run.Dir,
 	}
 }
 
@@ -139,7 +141,7 @@ var statistics = []struct {
 }
 
 // runMetrics are the rows of one window of one run.
-func runMetrics(at sinks.Place, sum *metrics.Summary) []sinks.MetricRow {
+func runMetrics(at sinks.Place, sum *metrics.Summary, taints map[string]string) []sinks.MetricRow {
 	var rows []sinks.MetricRow
 	for i := range sum.Stats {
 		s := &sum.Stats[i]
@@ -150,7 +152,7 @@ func runMetrics(at sinks.Place, sum *metrics.Summary) []sinks.MetricRow {
 			}
 			row := sinks.MetricRow{
 				Place: at, Level: "run", Window: sum.Window, Metric: s.Tag, Stat: name, Value: v, Unit: s.Unit,
-				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None,
+				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None, Taint: taints[s.Tag],
 			}
 			if s.Scalar { // a figure of the whole run rests on no sample
 				row.N = record.None
@@ -168,13 +170,16 @@ func runMetrics(at sinks.Place, sum *metrics.Summary) []sinks.MetricRow {
 }
 
 // cellMetrics are the rows of one window of one cell: estimates over trials.
-func cellMetrics(c *sweep.CellResult, window string, of sweep.Estimates) []sinks.MetricRow {
-	rows := make([]sinks.MetricRow, 0, len(of))
-	for k, e := range of {
+func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sinks.MetricRow {
+	var rows []sinks.MetricRow
+	for k, e := range of.All() {
+		if math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) {
+			continue
+		}
 		row := sinks.MetricRow{
 			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag, Stat: k.Stat,
 			Value: e.Mean, Unit: c.Info[k.Tag].Unit, Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
-			Certified: record.None, Method: methodOf(e),
+			Certified: record.None, Method: e.Method, Taint: c.Taints[k.Tag],
 		}
 		if e.Mean != 0 {
 			row.CV = e.StdDev / math.Abs(e.Mean)
@@ -187,57 +192,36 @@ func cellMetrics(c *sweep.CellResult, window string, of sweep.Estimates) []sinks
 	return rows
 }
 
-// methodOf names how the interval of an estimate was computed; none, none.
-func methodOf(e stats.Estimate) string {
-	switch {
-	case !e.HasInterval():
-		return ""
-	case e.Log:
-		return "log_t"
-	}
-	return "t"
-}
-
-func cellRow(c *sweep.CellResult) sinks.CellRow {
+func cellRow(c *decide.CellResult) sinks.CellRow {
 	row := sinks.CellRow{
 		Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Trials: int64(c.Trials), Verdict: c.Verdict,
 		Pareto: record.None, Knee: yes(c.Knee), BestFor: joined(c.BestFor), Reason: c.Reason,
 	}
-	if c.FrontKnown {
-		row.Pareto = yes(c.Pareto)
+	if c.Front == decide.OnFront || c.Front == decide.Dominated {
+		row.Pareto = yes(c.Front == decide.OnFront)
 	}
-	if c.Status != sweep.Complete && row.Reason == "" {
+	if c.Status != decide.Complete && row.Reason == "" {
 		row.Reason = string(c.Status)
 	}
 	return row
 }
 
-func checkRows(at sinks.Place, level string, found []Finding) []sinks.CheckRow {
+func checkRows(at sinks.Place, level string, found []verdict.Finding) []sinks.CheckRow {
 	var rows []sinks.CheckRow
 	for _, f := range found {
 		row := sinks.CheckRow{
-			Place: at, Level: level, Check: f.Check, Severity: severities[f.Verdict], Verdict: words[f.Verdict],
-			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Detail,
+			Place: at, Level: level, Check: f.Check, Kind: string(f.Kind), Severity: f.Verdict.Severity(), Verdict: f.Verdict.Mark(),
+			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Sentence(),
 		}
-		if l := f.limit(); l != nil {
+		if f.Noted {
+			row.Verdict = verdict.NotedMark
+		}
+		if l := f.Limit(); l != nil {
 			row.Limit = *l
 		}
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-var (
-	words      = [...]string{Valid: "pass", Degraded: "warn", Invalid: "fail"}
-	severities = [...]string{Valid: "none", Degraded: "degraded", Invalid: "invalid"}
-)
-
-// limit is the one that was crossed, or the next one.
-func (f Finding) limit() *float64 {
-	if f.Verdict == Invalid || f.Warn == nil {
-		return f.Fail
-	}
-	return f.Warn
 }
 
 func yes(b bool) int64 {

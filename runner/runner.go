@@ -14,14 +14,18 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Options are what the plan does not say.
 type Options struct {
 	Dir         string // result directory
 	Resume      bool   // continue what was begun in Dir
-	Overwrite   bool   // remove finished results that Dir holds
+	MoveAside   bool   // results that Dir holds go to Dir.1, Dir.2, …
+	Overwrite   bool   // the same, and they are removed once new results have taken their place
 	Source      []byte // the experiment as given, nil for flags
 	SourceName  string // its file name
 	CommandLine string // as typed, secrets masked
@@ -29,7 +33,10 @@ type Options struct {
 	Version     string
 	// AllowInvalid carries out a plan that this machine cannot drive, too.
 	AllowInvalid bool
+	Page         bool     // write report.html when the plan is done
 	Origins      []string // every setting with its origin, for resolved.json
+	// Say takes a line about results that were there before. nil: nobody listens.
+	Say func(string)
 	// Live takes the engine's snapshots of the run in progress, about twice a second.
 	Live func(loadgen.Snapshot)
 	// Notify, if set, is told before each run and after it.
@@ -41,8 +48,9 @@ type Step struct {
 	Run     sweep.Run
 	Index   int // of the run in the plan's order
 	Total   int
-	Skipped bool       // done before, by an earlier process
-	Report  *RunReport // nil before the run
+	Skipped bool            // done before, by an earlier process
+	Report  *RunReport      // nil before the run
+	Outcome *decide.Outcome // of a run that was measured, nil before it
 	Err     error
 }
 
@@ -50,14 +58,15 @@ type Step struct {
 type Result struct {
 	Dir          string
 	Plan         *sweep.Plan
-	Outcomes     []sweep.Outcome
-	Results      *sweep.Results
+	Outcomes     []decide.Outcome
+	Results      *decide.Results
 	Reports      map[string]*RunReport // by run ID
-	PlanFindings []Finding
-	Verdict      Verdict
+	Failures     map[string]error      // by run ID: why a run of this process could not be measured at all
+	PlanFindings []verdict.Finding
+	Verdict      verdict.Verdict
 	Interrupted  bool
-	Finished     *Manifest // the directory was complete before; nothing else is set then
-	Stopped      string    // why the plan ended before its last run, "" if it did not
+	Finished     *resultdir.Manifest // the directory was complete before; nothing else is set then
+	Stopped      string              // why the plan ended before its last run, "" if it did not
 	Began        time.Time
 	Elapsed      time.Duration
 }
@@ -66,13 +75,13 @@ type Result struct {
 type runner struct {
 	plan       *sweep.Plan
 	opt        Options
-	dir        *resultDir
+	dir        *resultdir.Dir
 	servers    servers
 	datasets   datasets
 	tokenizers tokenizers
 	result     *Result
 	sent       int64 // requests so far, for the budget
-	written    written
+	written    resultdir.Written
 	log        *stepLog
 	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
 }
@@ -86,29 +95,43 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if err != nil {
 		return nil, err
 	}
-	dir, err := openDir(opt.Dir, plan, opt.Resume, opt.Overwrite)
+	if !opt.Resume {
+		if err := reach(issue, plan); err != nil {
+			return nil, err
+		}
+	}
+	old := ""
+	if opt.MoveAside || opt.Overwrite { // what is there stays until the new run is admitted
+		if old, err = resultdir.MoveAside(opt.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if old != "" {
+		opt.say(opt.Dir + ": the results that were there are now in " + old)
+	}
+	dir, err := resultdir.Open(opt.Dir, plan, opt.Resume)
 	if err != nil {
 		return nil, err
 	}
 	r := &runner{
-		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: written{}, servers: servers{exe: opt.Exe},
-		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Began: time.Now()},
+		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: servers{exe: opt.Exe},
+		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
 	}
 	defer func() {
-		closing := errors.Join(r.servers.stop(), r.log.close(), dir.close()) // stopping twice does nothing
+		closing := errors.Join(r.servers.stop(), r.log.close(), dir.Close()) // stopping twice does nothing
 		if err == nil {                                                      // what went wrong first is told, not what followed from it
 			err = closing
 		}
 	}()
 	held := sources(plan, opt.SourceName)
-	if err := dir.checkSources(held); err != nil {
+	if err := dir.CheckSources(held); err != nil {
 		return nil, err
 	}
-	if dir.finished != nil {
-		r.result.Finished = dir.finished
+	if dir.Finished != nil {
+		r.result.Finished = dir.Finished
 		return r.result, nil
 	}
-	if r.log, err = openLog(dir.path); err != nil {
+	if r.log, err = openLog(dir.Path); err != nil {
 		return nil, err
 	}
 	if err := r.begin(held); err != nil {
@@ -121,7 +144,30 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		return nil, err
 	}
 	r.result.Elapsed = time.Since(r.result.Began)
-	return r.result, r.finish()
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	return r.result, r.replace(old)
+}
+
+// replace removes the results that were moved aside, when they were to be
+// overwritten and this process measured the whole plan.
+func (r *runner) replace(old string) error {
+	if old == "" || !r.opt.Overwrite || r.result.partial() || !r.result.Measured() {
+		return nil
+	}
+	gone, err := resultdir.Discard(old, r.opt.Dir)
+	if gone {
+		r.opt.say(old + ": removed, the new results have taken their place")
+	}
+	return err
+}
+
+// say tells one line to who listens.
+func (o *Options) say(line string) {
+	if o.Say != nil {
+		o.Say(line)
+	}
 }
 
 // begin writes down what is about to be done.
@@ -130,19 +176,19 @@ func (r *runner) begin(held map[string]string) error {
 		return err
 	}
 	r.log.say("INFO", "aiperf %s: plan %s of %d runs: %s", r.opt.Version, r.plan.Hash, len(r.plan.Runs), r.opt.CommandLine)
-	return r.dir.journal.add(event{Event: "begin", Plan: r.plan.Hash, Version: r.opt.Version, Sources: held})
+	return r.dir.Note(resultdir.Event{Event: "begin", Plan: r.plan.Hash, Version: r.opt.Version, Sources: held})
 }
 
 // all goes through the plan's runs in order.
 func (r *runner) all(issue, hard context.Context) error {
-	before := progress(r.dir.events)
+	before := resultdir.Last(r.dir.Events)
 	var last *sweep.Run
 	for i, run := range r.plan.Runs {
 		step := Step{Run: run, Index: i, Total: len(r.plan.Runs)}
 		if was := before[run.ID]; was.Event == "done" {
 			if report, outcome, err := r.recall(run, was); err == nil {
 				r.keep(report, outcome)
-				step.Skipped, step.Report = true, report
+				step.Skipped, step.Report, step.Outcome = true, report, r.outcome(run)
 				r.notify(step)
 				continue
 			}
@@ -156,6 +202,7 @@ func (r *runner) all(issue, hard context.Context) error {
 		}
 		r.notify(step)
 		step.Report, step.Err = r.one(issue, hard, run, before[run.ID].Attempt+1)
+		step.Outcome = r.outcome(run)
 		var lost *lostError
 		if errors.As(step.Err, &lost) {
 			return lost.err // our own disk: nothing that follows could be kept
@@ -221,10 +268,10 @@ func (r *runner) cooldown(issue context.Context, last *sweep.Run, next sweep.Run
 // one measures, judges and writes down one run. A failure of the run is in the
 // outcome and returned; *lostError means that results could not be written.
 func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*RunReport, error) {
-	if err := r.dir.setAside(run, attempt-1); err != nil {
+	if err := r.dir.SetAside(run, attempt-1); err != nil {
 		return nil, &lostError{err}
 	}
-	if err := r.dir.journal.add(event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {
+	if err := r.dir.Note(resultdir.Event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {
 		return nil, &lostError{err}
 	}
 	logged, err := r.runStarts(run, attempt)
@@ -241,33 +288,39 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*
 		}
 		if issue.Err() != nil { // before its first request: not a failure of the run
 			r.interrupted(issue)
-			return nil, r.note(event{Event: "interrupted", Run: run.ID, Attempt: attempt})
+			return nil, r.note(resultdir.Event{Event: "interrupted", Run: run.ID, Attempt: attempt})
 		}
-		r.keep(nil, sweep.Outcome{Run: run, Err: err.Error()})
-		return nil, errors.Join(err, r.note(event{Event: "failed", Run: run.ID, Attempt: attempt, Error: err.Error()}))
+		r.keep(nil, decide.Outcome{Run: run, Err: err.Error()})
+		r.result.Failures[run.ID] = err
+		return nil, errors.Join(err, r.note(resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: err.Error()}))
 	}
 	r.keep(report, *outcome)
-	done := event{Event: "done", Run: run.ID, Attempt: attempt, Dir: run.Dir, Records: outcome.Records}
-	if report.Cancelled != "" {
+	done := resultdir.Event{Event: "done", Run: run.ID, Attempt: attempt, Dir: run.Dir, Records: outcome.Records}
+	switch {
+	case report.Aborted != "":
+		done.Event, done.Error = "aborted", report.Aborted // kept, in no average, measured again on resume
+	case report.Cancelled != "":
 		done.Event = "interrupted" // kept, shown as partial, measured again on resume
 		if issue.Err() != nil {
 			r.interrupted(issue)
 		}
-	} else if done.SHA256, err = r.seal(run); err != nil {
-		return report, &lostError{err}
+	default:
+		if done.SHA256, err = r.seal(run); err != nil {
+			return report, &lostError{err}
+		}
 	}
 	return report, r.note(done)
 }
 
-func (r *runner) note(e event) error {
-	if err := r.dir.journal.add(e); err != nil {
+func (r *runner) note(e resultdir.Event) error {
+	if err := r.dir.Note(e); err != nil {
 		return &lostError{err}
 	}
 	return nil
 }
 
 // perform is the measuring itself and the writing of the run's own files.
-func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int) (*RunReport, *sweep.Outcome, error) {
+func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int) (*RunReport, *decide.Outcome, error) {
 	m, err := r.prepare(hard, run)
 	if err != nil {
 		return nil, nil, err
@@ -276,7 +329,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if err != nil {
 		return nil, nil, &lostError{err}
 	}
-	got, err := r.measure(issue, hard, m, filepath.Join(dir, streamName))
+	got, err := r.measure(issue, hard, m, filepath.Join(dir, resultdir.StreamName))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -295,18 +348,28 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	r.sent += got.emitted
 	r.runEnded(report)
 	read.evidence = nil // its samples make room
-	if err := r.writeRun(m, report, &read.summaries[0]); err != nil {
+	if err := r.writeRun(m, report, read); err != nil {
 		return nil, nil, &lostError{err}
 	}
 	return report, &o, nil
 }
 
 // keep adds a run to the result.
-func (r *runner) keep(report *RunReport, o sweep.Outcome) {
+func (r *runner) keep(report *RunReport, o decide.Outcome) {
 	r.result.Outcomes = append(r.result.Outcomes, o)
 	if report != nil {
 		r.result.Reports[o.Run.ID] = report
 	}
+}
+
+// outcome is what a run that was just kept has found, nil for none.
+func (r *runner) outcome(run sweep.Run) *decide.Outcome {
+	for i := len(r.result.Outcomes) - 1; i >= 0; i-- {
+		if o := &r.result.Outcomes[i]; o.Run.ID == run.ID {
+			return o
+		}
+	}
+	return nil
 }
 
 func (r *runner) notify(s Step) {

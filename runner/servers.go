@@ -20,7 +20,7 @@ type servers struct {
 }
 
 // resolve is url with mock: replaced by the address of its child.
-// Each writes its own log of true times into dir.
+// It writes its log of true times into dir if the URL asks for that (log=true).
 func (s *servers) resolve(ctx context.Context, url, dir string) (string, error) {
 	if !IsMock(url) {
 		return url, nil
@@ -28,7 +28,15 @@ func (s *servers) resolve(ctx context.Context, url, dir string) (string, error) 
 	if c := s.children[url]; c != nil {
 		return c.URL, nil
 	}
-	c, err := mockserver.Spawn(ctx, s.exe, url, unusedLog(dir))
+	cfg, err := mockserver.ParseURL(url)
+	if err != nil {
+		return "", err
+	}
+	log := ""
+	if cfg.Keep {
+		log = unusedLog(dir)
+	}
+	c, err := mockserver.Spawn(ctx, s.exe, url, log)
 	if err != nil {
 		return "", err
 	}

@@ -2,69 +2,71 @@ package runner
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/sinks/aiperf"
+	"aiperf.dev/aiperf/sinks/report"
 )
 
 // Report is the result as people read it.
-func (res *Result) Report() *sinks.Report {
+func (res *Result) Report() *report.Report {
 	elapsed := res.Elapsed
 	if elapsed == 0 {
 		elapsed = time.Since(res.Began)
 	}
-	r := &sinks.Report{
-		Plan: res.Plan, Results: res.Results, Verdict: res.Verdict.String(), Elapsed: elapsed, Dir: res.Dir, Stopped: res.Stopped,
-	}
-	if res.NothingMeasured() != nil {
-		r.Verdict = "FAILED"
+	r := &report.Report{
+		Plan: res.Plan, Results: res.Results, Verdict: res.word(), Elapsed: elapsed, Dir: res.Dir, Stopped: res.Stopped,
 	}
 	r.Doubts = res.doubts()
-	failed, notes := failures{}, notices{}
+	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil {
+		r.Summary = names.JSON
+	}
+	failed, runs, notes := verdict.Failures{}, verdict.Failures{}, verdict.NoticeCounts{}
 	for _, o := range res.Outcomes {
-		r.Sent, r.Failed = r.Sent+o.Sent, r.Failed+o.Failed
+		r.Sent, r.Failed, r.Cancelled = r.Sent+o.Sent, r.Failed+o.Failed, r.Cancelled+o.Cancelled
 		rep := res.Reports[o.Run.ID]
 		if rep == nil {
-			failed.add(ErrorCount{Kind: "run failed", Message: o.Err, Count: 1})
+			runs.Add(verdict.ErrorCount{Message: o.Err, Count: 1})
 			continue
 		}
 		for _, e := range rep.Errors {
-			failed.add(e)
+			failed.Add(e)
 		}
-		notes.take(rep.Notices)
+		notes.Take(rep.Notices)
 		for _, w := range rep.Warnings {
 			if !slices.Contains(r.Notices, w) {
 				r.Notices = append(r.Notices, w)
 			}
 		}
 	}
-	r.Notices = append(r.Notices, notes.lines()...)
-	for _, e := range failed.frequent(maxKinds) {
-		r.Errors = append(r.Errors, sinks.ErrorCount(e))
-	}
+	r.Notices = append(r.Notices, notes.Lines()...)
+	r.Errors, r.FailedRuns = failed.Frequent(verdict.MaxKinds), runs.Frequent(verdict.MaxKinds)
 	if len(res.Plan.Runs) == 1 && len(res.Outcomes) == 1 {
 		res.single(r)
 	}
 	return r
 }
 
-// Failure is why no run of a plan gave anything.
-type Failure struct{ Message string }
-
-// NothingMeasured says why, when every run of the plan failed before its first
+// NothingMeasured is why, when every run of the plan failed before its first
 // request; nil otherwise. Of several reasons the first is told.
-func (res *Result) NothingMeasured() *Failure {
+func (res *Result) NothingMeasured() error {
 	if len(res.Outcomes) == 0 || len(res.Reports) > 0 {
 		return nil
 	}
-	return &Failure{res.Outcomes[0].Err}
+	if err := res.Failures[res.Outcomes[0].Run.ID]; err != nil {
+		return err
+	}
+	return errors.New(res.Outcomes[0].Err)
 }
 
 // single adds what only a report on one run has.
-func (res *Result) single(r *sinks.Report) {
+func (res *Result) single(r *report.Report) {
 	o := res.Outcomes[0]
 	rep := res.Reports[o.Run.ID]
 	if rep == nil || len(o.Summaries) == 0 {
@@ -78,12 +80,12 @@ func (res *Result) single(r *sinks.Report) {
 		r.SteadyFor = time.Duration(end - start)
 	}
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
-		r.Client = fmt.Sprintf("client %s of %s", percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), plural(int64(h.Cores), "core"))
+		r.Client = fmt.Sprintf("client %s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), words.Count(h.Cores, "core"))
+	}
+	if rep.Lateness != nil {
+		r.Client += " · lag p99 " + words.Millis(*rep.Lateness)
 	}
 	for _, f := range rep.Findings {
-		if f.Check == "dispatch_lateness" {
-			r.Client += " · lag p99 " + ms(f.Value)
-		}
 		if f.Check == "headroom" {
 			r.Client += fmt.Sprintf(" · headroom %.2g×", f.Value)
 		}
@@ -100,15 +102,15 @@ func (res *Result) single(r *sinks.Report) {
 
 // doubts are the checks that are not clean, one line per check: the worst
 // finding speaks, the runs are counted.
-func (res *Result) doubts() []sinks.Doubt {
-	worst := map[string]Finding{}
+func (res *Result) doubts() []report.Doubt {
+	worst := map[string]verdict.Finding{}
 	runs := map[string]int{}
-	take := func(f Finding) {
-		if f.Verdict == Valid {
+	take := func(f verdict.Finding) {
+		if f.Verdict == verdict.Valid {
 			return
 		}
 		runs[f.Check]++
-		if w, ok := worst[f.Check]; !ok || f.Verdict > w.Verdict || f.Verdict == w.Verdict && f.beyond() > w.beyond() {
+		if w, ok := worst[f.Check]; !ok || f.Verdict > w.Verdict || f.Verdict == w.Verdict && f.Beyond() > w.Beyond() {
 			worst[f.Check] = f
 		}
 	}
@@ -122,20 +124,13 @@ func (res *Result) doubts() []sinks.Doubt {
 	for _, f := range res.PlanFindings {
 		take(f)
 	}
-	var out []sinks.Doubt
+	var out []report.Doubt
 	for _, f := range worst {
-		out = append(out, sinks.Doubt{Verdict: f.Verdict.String(), Check: f.Check, Detail: f.Detail, Try: f.Try, Runs: runs[f.Check]})
+		out = append(out, report.Doubt{Verdict: f.Verdict.String(), Check: f.Check, Detail: f.Sentence(), Try: f.Try, Runs: runs[f.Check]})
 	}
-	slices.SortFunc(out, func(a, b sinks.Doubt) int {
-		return cmp.Or(cmp.Compare(worst[b.Check].Verdict, worst[a.Check].Verdict), cmp.Compare(a.Check, b.Check))
+	slices.SortFunc(out, func(a, b report.Doubt) int {
+		return cmp.Or(cmp.Compare(worst[b.Check].Verdict, worst[a.Check].Verdict),
+			cmp.Compare(worst[b.Check].Beyond(), worst[a.Check].Beyond()), cmp.Compare(a.Check, b.Check)) // the largest effect first
 	})
 	return out
-}
-
-// beyond is how far the value is past its limit, as a ratio.
-func (f Finding) beyond() float64 {
-	if l := f.limit(); l != nil && *l != 0 {
-		return math.Abs(f.Value / *l)
-	}
-	return math.Abs(f.Value)
 }

@@ -42,7 +42,7 @@ const (
 
 // flagActions are the flags that need Go, by the name the schema gives them.
 // What a flag means beside other flags is settled once all are known
-// (settle.go).
+// (together.go).
 func flagActions() []flagRow {
 	return []flagRow{
 		{"config", func(Option, Origin, []string) ([]Assignment, error) { return nil, nil }}, // the file is Source.File
@@ -55,9 +55,6 @@ func flagActions() []flagRow {
 		}},
 		{"pairs", func(o Option, at Origin, words []string) ([]Assignment, error) {
 			return pairs(o, at, words, ":=", false)
-		}},
-		{"mlflow_tag", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			return pairs(o, at, words, ":", false)
 		}},
 		{"goodput", func(o Option, at Origin, words []string) ([]Assignment, error) {
 			return pairs(o, at, splitWords(words, " "), ":", true)
@@ -119,53 +116,10 @@ func flagActions() []flagRow {
 		}},
 		{"khz", kilohertz},
 		{"export_level", exportLevel},
-		{"telemetry", gpuTelemetry},
-		{"metrics", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			urls := []any{}
-			var dropped []string
-			for _, w := range splitWords(words, ",") {
-				if strings.Contains(w, ":") {
-					urls = append(urls, metricsURL(w))
-				} else {
-					dropped = append(dropped, w) // no address, and left out by AIPerf; settleSpared says so
-				}
-			}
-			if len(words) == 0 {
-				return set(at, "benchmark.server_metrics.enabled", true), nil
-			}
-			at.Text = strings.Join(dropped, " ")
-			return set(at, o.Path, urls), nil
-		}},
 		{"off", func(o Option, at Origin, words []string) ([]Assignment, error) { return set(at, o.Path, false), nil }},
 		{"verbose", func(o Option, at Origin, words []string) ([]Assignment, error) { return verbosity(at, "DEBUG"), nil }},
 		{"extra_verbose", func(o Option, at Origin, words []string) ([]Assignment, error) { return verbosity(at, "TRACE"), nil }},
-		{"latency_mean", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			return with(o, at, words, "benchmark.network_latency.enabled", true)
-		}},
-		{"otel_url", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			w, err := oneWord(words)
-			return set(at, o.Path, collectorURL(w)), err
-		}},
-		{"stream", streamed},
-		{"zmq_ipc", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			return with(o, at, words, communicationPath+".type", "ipc")
-		}},
-		{"zmq_tcp", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			return with(o, at, words, communicationPath+".type", "tcp")
-		}},
-		{"zmq_dual", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			return set(at, communicationPath+".type", "dual"), nil
-		}},
 		{"variant", variants},
-		{"search_space", searchSpace},
-		{"search_metric", objective("metric")},
-		{"search_stat", objective("stat")},
-		{"search_direction", objective("direction")},
-		{"search_sla", func(o Option, at Origin, words []string) ([]Assignment, error) {
-			list, err := slaFilters(words)
-			return set(at, o.Path, list), err
-		}},
-		{"search_sla_tier", slaTiers},
 	}
 }
 
@@ -173,8 +127,6 @@ type flagRow struct {
 	name string
 	do   flagAction
 }
-
-const communicationPath = "benchmark.runtime.communication"
 
 // plainFlag sets the flag's own path: the schema names an action only because
 // other flags change what this one means.
@@ -316,28 +268,16 @@ func kilohertz(o Option, at Origin, words []string) ([]Assignment, error) {
 	return out, err
 }
 
-// streamed names what goes to the collector; what is not named does not.
-func streamed(o Option, at Origin, words []string) ([]Assignment, error) {
-	var out []Assignment
-	kinds := splitWords(words, ",")
-	for _, k := range kinds {
-		if !contains(o.Enum, k) {
-			return nil, usage{fmt.Sprintf("%q is not one of %s", k, strings.Join(o.Enum, ", ")), nearest(k, o.Enum)}
-		}
-	}
-	for _, k := range o.Enum {
-		out = append(out, set(at, "benchmark.otel.stream_"+k+"_enabled", contains(kinds, k))...)
-	}
-	return out, nil
-}
-
+// typedValue reads a word as JSON where it is some, and true and false however
+// they are written; 007 and +5 stay words.
 func typedValue(s string) any {
-	if strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") || s == "null" {
-		if v, err := jsonValue(s); err == nil {
-			return v
-		}
+	if v, err := jsonValue(s); err == nil {
+		return v
 	}
-	return coerce(s, false)
+	if b, ok := coerce(s, false).(bool); ok {
+		return b
+	}
+	return s
 }
 
 // jsonValue is JSON as plain data, whole numbers whole.

@@ -22,7 +22,7 @@ func (d *Document) Resolve(point []Assignment) (*Resolved, error) {
 	}
 	c, bad := d.cell(point)
 	if bad != nil {
-		return nil, bad.sorted()
+		return nil, bad.Sorted()
 	}
 	return c.resolved, nil
 }
@@ -33,7 +33,7 @@ func (d *Document) Resolve(point []Assignment) (*Resolved, error) {
 func (d *Document) Names(point []Assignment) (map[string]any, error) {
 	root, bad := d.rendered(d.root.clone(), point)
 	if bad != nil {
-		return nil, bad.sorted()
+		return nil, bad.Sorted()
 	}
 	out := map[string]any{}
 	if v := root.get("variables"); v != nil && v.kind == object {
@@ -168,15 +168,19 @@ func (d *Document) bodyMember(c *cell, name string, n *node) ([]byte, Errors) {
 		return d.list(c, name, n)
 	}
 	// A label is what a person calls the endpoint, no part of what it is.
+	var bad Errors
 	label, labelled := "", false
 	if name == "endpoint" && n.kind == object {
 		var f field
-		if f, labelled = n.take("label"); labelled {
+		if f, labelled = n.take("label"); labelled && f.value.kind != null {
+			if f.value.kind != scalar || f.value.text() == "" {
+				bad = mistake(f.value.origin, "benchmark.endpoint.label", "expected text, got "+f.value.kindName(), "")
+			}
 			label = labelOf(f.value)
 		}
 	}
-	p, bad := d.checker.check(c.root, "benchmark."+name, n)
-	if bad != nil {
+	p, errs := d.checker.check(c.root, "benchmark."+name, n)
+	if bad = append(bad, errs...); bad != nil {
 		return nil, bad
 	}
 	switch name {

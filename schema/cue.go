@@ -11,6 +11,7 @@ import (
 	"cuelang.org/go/cue/parser"
 )
 
+//go:generate go run ../internal/docgen/catalogues .
 //go:generate go test -run TestGenerated -update .
 
 //go:embed *.cue
@@ -123,6 +124,9 @@ func arms(v cue.Value) []cue.Value {
 			return args // the value without its default, where CUE has merged the two
 		}
 	}
+	if op == cue.AndOp && len(args) == 2 && isAnyObject(args[0]) {
+		return arms(args[1]) // {...} & #X is #X, told apart from other kinds in fewer words
+	}
 	if op == cue.AndOp { // a choice that another definition narrows
 		for _, a := range args {
 			if out := arms(a); len(out) > 1 && !hasPattern(out) {
@@ -138,6 +142,12 @@ func arms(v cue.Value) []cue.Value {
 		out = append(out, arms(a)...)
 	}
 	return out
+}
+
+// isAnyObject tells whether v is {...}.
+func isAnyObject(v cue.Value) bool {
+	it, err := v.Fields(cue.Optional(true), cue.Definitions(true))
+	return v.IncompleteKind() == cue.StructKind && err == nil && !it.Next()
 }
 
 // arm is the member of v that has kind k, or v itself.

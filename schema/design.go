@@ -7,7 +7,10 @@ import (
 )
 
 // sampled tells whether the cells of a sweep of this type are drawn.
-func sampled(kind string) bool { return kind == "sobol" || kind == "latin_hypercube" }
+func sampled(kind string) bool {
+	t := row(sweepTypes, func(t SweepType) string { return t.Name }, kind)
+	return t != nil && t.Sampled
+}
 
 // design reads what a sampled sweep draws its points from: the checked block
 // for the values, the block as written for the places.
@@ -97,25 +100,4 @@ func (d *Document) nameDimensions(dims []Dimension) {
 	for i, name := range axisNames(axes) {
 		dims[i].Name = name
 	}
-}
-
-// searchedPaths checks the paths of a search space, which is not searched yet.
-func (d *Document) searchedPaths(space *node) (bad Errors) {
-	if space == nil || d.sweep.Type != "adaptive_search" {
-		return nil
-	}
-	for i, it := range space.items {
-		p := it.get("path")
-		if p == nil {
-			continue
-		}
-		path := Canonical(p.text())
-		at := fmt.Sprintf("sweep.search_space.%d.path", i)
-		if hint, known := d.index.knownPath(path); !known {
-			bad = append(bad, &Error{Path: at, Place: p.origin.Where, Message: "unknown field " + strings.TrimPrefix(path, "benchmark."), Hint: hint})
-		} else if !sweepable(path) {
-			bad = append(bad, mistake(p.origin, at, path+" cannot be swept", "a dimension is a field of the benchmark or a variable")...)
-		}
-	}
-	return bad
 }

@@ -53,7 +53,7 @@ func (d *diagnosis) add(n *node, path, msg, hint string) *Error {
 			return f.err // one mistake for one field
 		}
 	}
-	e := &Error{Path: d.root.shown(path), Place: n.origin.Where, Message: msg, Hint: hint}
+	e := &Error{Path: d.root.shown(path), Place: n.origin.Where, Message: msg, Hint: hint, Taken: n.origin.Taken}
 	d.found = append(d.found, finding{path, e})
 	return e
 }
@@ -89,7 +89,7 @@ func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
 		return
 	}
 	if n.kind == scalar && endless(n.text()) {
-		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", "")
+		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", "").Kind = true
 		return
 	}
 	got := n.kindName()
@@ -98,11 +98,10 @@ func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
 	} else if n.kind == scalar {
 		got = d.show(n, path)
 	}
-	d.add(n, path, "expected "+kinds(def)+", got "+got, "")
+	d.add(n, path, "expected "+kinds(def)+", got "+got, "").Kind = true
 }
 
-// notOneOf refuses a word and says which there are: those one can use, then
-// those that are known and not built yet.
+// notOneOf refuses a word and says which can be used.
 func (d *diagnosis) notOneOf(n *node, path string, words []string) {
 	l := d.index.at(path)
 	for _, o := range options {
@@ -110,19 +109,8 @@ func (d *diagnosis) notOneOf(n *node, path string, words []string) {
 			words = o.Enum // a flag may take fewer than its field
 		}
 	}
-	var later []string
-	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-		unbuilt := l != nil && contains(l.unbuilt, w)
-		if unbuilt {
-			later = append(later, w)
-		}
-		return unbuilt
-	})
-	message := d.show(n, path) + " is not one of " + strings.Join(now, ", ")
-	if len(later) > 0 {
-		message += " (not supported yet: " + strings.Join(later, ", ") + ")"
-	}
-	d.add(n, path, message, nearest(n.text(), words))
+	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return l != nil && contains(l.unbuilt, w) })
+	d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(now, ", "), nearest(n.text(), words))
 }
 
 // endless tells whether text reads as a number that is none: nan, inf, 1e999.
@@ -168,7 +156,7 @@ func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {
 		case fit[0].Allows(cue.Str(f.name)):
 		default:
 			e := d.add(&node{origin: f.origin}, p, "unknown field", didYouMean(f.name, names))
-			e.unknown = true
+			e.Unknown = true
 		}
 	}
 }
@@ -371,7 +359,7 @@ func isIndex(part string) bool {
 	return err == nil
 }
 
-// unknownFields finds every key that the schema does not have, without CUE.
+// unknownFields takes out every key that the schema does not have, without CUE.
 func (x index) unknownFields(root *node) Errors {
 	var bad Errors
 	x.unknown(root, root, x[""], "", "", &bad)
@@ -379,12 +367,13 @@ func (x index) unknownFields(root *node) Errors {
 }
 
 func (x index) unknown(root, n *node, l *leaf, at, path string, bad *Errors) {
-	for _, f := range n.fields {
+	for _, f := range slices.Clone(n.fields) {
 		name, sub := x.child(at, l, f.name)
 		if sub == nil || name == "*" {
+			n.take(f.name)
 			*bad = append(*bad, &Error{
-				Path: root.shown(join(path, f.name)), Place: f.origin.Where, Message: "unknown field",
-				Hint: didYouMean(f.name, l.keys), unknown: true,
+				Path: join(root.shown(path), f.typedName()), Place: f.origin.Where, Message: "unknown field",
+				Hint: didYouMean(f.name, l.keys), Unknown: true,
 			})
 			continue
 		}

@@ -22,35 +22,27 @@ const (
 )
 
 var flagDifferences = map[string]string{
+	"--url-strategy":                        "session and least_in_flight as well: a session stays with one server, or each request goes to the least busy one",
 	"--audio-batch-size":                    usedDefault,
 	"--audio-length-mean":                   noneDefault,
-	"--auto-plot":                           shownDefault,
-	"--bo-constraint-mode":                  shownDefault,
 	"--concurrency":                         shownDefault,
 	"--custom-dataset-type":                 shownDefault,
 	"--dataset-sampling-strategy":           shownDefault,
+	"--endpoint-type":                       "also llamacpp_completion and the kserve_… types",
 	"--goodput":                             doubleNames,
 	"--image-batch-size":                    usedDefault,
 	"--image-format":                        usedDefault,
 	"--image-height-mean":                   noneDefault,
 	"--image-source":                        "takes a folder as well, as AIPerf's does; the words are in its description",
 	"--image-width-mean":                    noneDefault,
-	"--mlflow-experiment":                   shownDefault,
-	"--network-latency-ping-interval":       shownDefault,
-	"--optuna-sampler":                      shownDefault,
-	"--optuna-terminator":                   shownDefault,
 	"--prompt-prefix-length":                noneDefault,
 	"--prompt-prefix-pool-size":             noneDefault,
 	"--rankings-passages-mean":              usedDefault,
 	"--rankings-passages-prompt-token-mean": usedDefault,
 	"--rankings-query-prompt-token-mean":    usedDefault,
-	"--search-initial-points":               shownDefault,
-	"--search-percentile-pooling":           shownDefault,
-	"--search-planner":                      shownDefault,
 	"--video-audio-sample-rate":             "in kHz as it is stored; a number above 96 is read as Hz, as in AIPerf",
 	"--video-batch-size":                    usedDefault,
 	"--video-duration":                      usedDefault,
-	"--zmq-ipc-path":                        shownDefault,
 }
 
 // moreRequests: the request count when none is given.
@@ -67,6 +59,7 @@ var mistakeDifferences = map[string]string{
 	"yaml_container_anchor_reuse":       "YAML anchors work; AIPerf calls every reused list or mapping cyclic",
 	"yaml_dist_percentiles":             "a distribution given by p50 and p99 works, as AIPerf's documentation says; AIPerf 0.13 refuses it",
 	"yaml_phase_concurrency_list_magic": "a list of numbers in a field of a phase is an axis, as AIPerf's documentation says; AIPerf refuses it",
+	"yaml_multirun_eleven":              "a file may ask for up to 1,000 trials; AIPerf takes ten",
 	"yaml_phase_duration_ms":            "durations may be given in ms; AIPerf knows s, m and h only",
 	"yaml_sweep_benchmark_prefix":       "a path of the sweep may begin with benchmark, as everywhere else; AIPerf refuses it",
 }

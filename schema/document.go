@@ -9,6 +9,7 @@ type Origin struct {
 	Source string // "default", "file", "env", "flag", "set", "axis", "derive"
 	Where  string // "sweep.cue:14:3", "--isl", "axis isl"
 	Text   string // what the user wrote, when a step changed it
+	Taken  bool   // another field's value, taken over
 }
 
 // Assignment sets one value: a flag, a --set, an environment value or a point
@@ -19,6 +20,7 @@ type Assignment struct {
 	Value  any
 	Axis   bool // Value is a []any: the values of an axis on Path
 	Origin Origin
+	Absent string // not built: what to do instead; nothing is set
 }
 
 // Axis is one swept path with its values in the user's order.
@@ -52,8 +54,11 @@ type Sweep struct {
 	Order           string // alphabetical (default), as_written, shuffled, interleaved
 	CooldownSeconds float64
 	SameSeed        bool
-	Scenarios       []Scenario
-	Design          *Design // of sobol and latin_hypercube, nil for the others
+	// Ruled are AIPerf's own settings about seeds and warmup that somebody gave,
+	// of this block and of multi_run: only then they rule, in AIPerf's sense.
+	Ruled     map[string]bool
+	Scenarios []Scenario
+	Design    *Design // of sobol and latin_hypercube, nil for the others
 	// Block is the whole sweep block as checked, with its defaults: what the
 	// searching kind reads (search_space, objectives).
 	Block map[string]any

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
-	"cuelang.org/go/encoding/jsonschema"
+	"aiperf.dev/aiperf/schema/surface"
 )
 
 const (
@@ -18,44 +20,71 @@ const (
 	moduleFile = "module: \"local.invalid/experiments@v0\"\nlanguage: version: \"v0.17.0\"\n"
 )
 
-// CUE is the schema as one text: all files of the package, in order.
-func CUE() []byte {
+// published is the schema that others read: what may be written, by file name.
+var published = sync.OnceValues(func() (surface.Files, error) {
+	return surface.Published(sourceText(), absentByName(), axisDefinition())
+})
+
+// sourceText are the embedded files by name.
+func sourceText() surface.Files {
+	out := surface.Files{}
+	for _, name := range sourceFiles() {
+		out[name] = sourceFile(name)
+	}
+	return out
+}
+
+// absentByName are the words that are known and not built by the definition, or
+// its field, that has them.
+func absentByName() map[string][]string {
+	return map[string][]string{
+		"#EndpointType":       AbsentWords("benchmark.endpoint.type"),
+		"#DatasetFormat":      AbsentWords("benchmark.datasets.*.format"),
+		"#SweepType":          AbsentWords("sweep.type"),
+		"#Sweep.optimization": AbsentWords("sweep.optimization"),
+		"#Dataset.type":       AbsentWords("benchmark.datasets.*.type"),
+	}
+}
+
+// CUE is the published schema as one text: all files of the package, in order.
+func CUE() ([]byte, error) {
+	files, err := published()
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
-	for i, name := range sourceFiles() {
-		src := sourceFile(name)
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		src := files[name]
 		if i > 0 {
 			_, rest, _ := bytes.Cut(append([]byte{'\n'}, src...), []byte("\npackage schema\n"))
 			src = rest
 		}
 		b.Write(src)
 	}
-	return b.Bytes()
+	return b.Bytes(), nil
 }
 
-// JSONSchema is the schema for editors of YAML and JSON: CUE's own
-// translation, with what that leaves out: defaults, templates and ${VAR} in
-// place of any value, and both spellings of keys.
+// JSONSchema is the published schema for editors of YAML and JSON, with the
+// default of every field beside its type.
 func JSONSchema() ([]byte, error) {
-	s, err := compile()
+	doc, err := surface.JSONSchema(sourceText(), absentByName(), axisDefinition())
 	if err != nil {
-		return nil, err
-	}
-	expr, err := jsonschema.Generate(s.experiment, &jsonschema.GenerateConfig{Version: jsonschema.VersionDraft2020_12})
-	if err != nil {
-		return nil, err
-	}
-	js, err := s.ctx.BuildExpr(expr).MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	var doc map[string]any
-	if err := json.Unmarshal(js, &doc); err != nil {
 		return nil, err
 	}
 	fillDefaults(doc, doc, newIndex(), "")
-	doc = forEditors(doc).(map[string]any)
 	doc["$id"] = "https://" + importPath + "/experiment.schema.json"
 	doc["title"] = "aiperf experiment"
+	return json.MarshalIndent(doc, "", "  ")
+}
+
+// ReferenceJSON is the structure of an experiment for documentation, as JSON
+// Schema with defaults.
+func ReferenceJSON() ([]byte, error) {
+	doc, err := surface.Reference(sourceText(), absentByName())
+	if err != nil {
+		return nil, err
+	}
+	fillDefaults(doc, doc, newIndex(), "")
 	return json.MarshalIndent(doc, "", "  ")
 }
 
@@ -92,96 +121,6 @@ func fillDefaults(doc, v map[string]any, x index, path string) {
 	}
 }
 
-// placeholder is a value that is filled in later.
-var placeholder = map[string]any{"type": "string", "pattern": `\{\{|\{%|\$\{`}
-
-// forEditors rewrites one schema object and all below it.
-func forEditors(v any) any {
-	switch v := v.(type) {
-	case []any:
-		for i := range v {
-			v[i] = forEditors(v[i])
-		}
-	case map[string]any:
-		for k, x := range v {
-			if k != "enum" && k != "const" && k != "default" && k != "required" {
-				v[k] = forEditors(x)
-			}
-		}
-		if props, ok := v["properties"].(map[string]any); ok {
-			camelTwins(props)
-		}
-		return withPlaceholder(withDefault(v))
-	}
-	return v
-}
-
-// camelTwins adds the camelCase spelling of each key.
-func camelTwins(props map[string]any) {
-	for k, x := range props {
-		if c := camelCase(k); c != k && props[c] == nil {
-			props[c] = x
-		}
-	}
-}
-
-func camelCase(s string) string {
-	parts := strings.Split(s, "_")
-	for i := 1; i < len(parts); i++ {
-		if parts[i] != "" {
-			parts[i] = strings.ToUpper(parts[i][:1]) + parts[i][1:]
-		}
-	}
-	return strings.Join(parts, "")
-}
-
-// withDefault turns anyOf [X, {const: d}], how CUE's defaults come out, into X
-// with a default.
-func withDefault(v map[string]any) map[string]any {
-	arms, ok := v["anyOf"].([]any)
-	if !ok || len(arms) != 2 {
-		return v
-	}
-	for i, a := range arms {
-		m, ok := a.(map[string]any)
-		if d, isConst := m["const"]; ok && isConst && len(m) == 1 {
-			other, _ := arms[1-i].(map[string]any)
-			if other == nil || other["const"] != nil {
-				return v
-			}
-			delete(v, "anyOf")
-			if ref, ok := other["$ref"]; ok {
-				v["allOf"] = []any{map[string]any{"$ref": ref}}
-			} else {
-				for k, x := range other {
-					v[k] = x
-				}
-			}
-			v["default"] = d
-			return v
-		}
-	}
-	return v
-}
-
-// withPlaceholder lets a template stand for a number or a boolean.
-func withPlaceholder(v map[string]any) map[string]any {
-	switch v["type"] {
-	case "number", "integer", "boolean":
-	default:
-		return v
-	}
-	out := map[string]any{}
-	for _, k := range []string{"description", "default", "deprecated"} {
-		if x, ok := v[k]; ok {
-			out[k] = x
-			delete(v, k)
-		}
-	}
-	out["anyOf"] = []any{v, placeholder}
-	return out
-}
-
 // Vendor writes the package below dir so that cue vet and editors find it, and
 // a module file if there is none. A copy carries the version it comes from.
 func Vendor(dir string) error {
@@ -189,8 +128,12 @@ func Vendor(dir string) error {
 	if err := os.MkdirAll(pkg, 0o755); err != nil {
 		return err
 	}
-	for _, name := range sourceFiles() {
-		text := append([]byte(versionLine()), sourceFile(name)...)
+	files, err := published()
+	if err != nil {
+		return err
+	}
+	for name, src := range files {
+		text := append([]byte(versionLine()), src...)
 		if err := os.WriteFile(filepath.Join(pkg, name), text, 0o644); err != nil {
 			return err
 		}
@@ -220,12 +163,16 @@ func staleCopy(file string) string {
 	if len(found) == 0 {
 		return ""
 	}
-	same, from := len(found) == len(sourceFiles()), ""
+	files, err := published()
+	if err != nil {
+		return ""
+	}
+	same, from := len(found) == len(files), ""
 	for _, path := range found {
 		text, err := os.ReadFile(path)
 		first, rest, _ := strings.Cut(string(text), "\n")
 		name := filepath.Base(path)
-		if err == nil && slices.Contains(sourceFiles(), name) && strings.TrimLeft(rest, "\n") == string(sourceFile(name)) {
+		if err == nil && files[name] != nil && strings.TrimLeft(rest, "\n") == string(files[name]) {
 			continue
 		}
 		same = false

@@ -27,14 +27,17 @@ var effectless = []effect{
 	{"multi_run.disable_warmup_after_first", effects.single},
 	{"multi_run.set_consistent_seed", effects.single},
 	{"multi_run.vary_seed_per_trial", effects.single},
-	{"benchmark.endpoint.streaming", effects.unstreamed},
-	{"benchmark.endpoint.use_legacy_max_tokens", only("chat", "chat_embeddings")},
-	{datasetPath + ".prompts.osl", effects.tokenless},
-	{datasetPath + ".prefix_prompts.shared_system_length", only("chat", "responses", "messages", "chat_embeddings")},
-	{datasetPath + ".prefix_prompts.user_context_length", only("chat", "responses", "messages", "chat_embeddings")},
+	{"benchmark.endpoint.streaming", lacking(func(t *EndpointType) bool { return t.Streams }, ", which does not stream")},
+	{"benchmark.endpoint.use_legacy_max_tokens", lacking(func(t *EndpointType) bool { return t.LegacyMaxTokens }, "")},
+	{datasetPath + ".prompts.osl", lacking(func(t *EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
+	{datasetPath + ".prefix_prompts.shared_system_length", lacking(func(t *EndpointType) bool { return t.System }, "")},
+	{datasetPath + ".prefix_prompts.user_context_length", lacking(func(t *EndpointType) bool { return t.System }, "")},
 	{datasetPath + ".prefix_prompts.pool_size", half("length", "--prompt-prefix-length")},
 	{datasetPath + ".prefix_prompts.length", half("pool_size", "--prompt-prefix-pool-size")},
 	{datasetPath + ".turn_delay", effects.oneTurn},
+	{datasetPath + ".synthesis", effects.traceless},
+	{datasetPath + ".replay_speedup", effects.traceless},
+	{datasetPath + ".trace_session_sample_ratio", effects.traceless},
 	{"benchmark.artifacts.trace", effects.recordless},
 	{"benchmark.runtime.workers", effects.oneProcess},
 	{"benchmark.runtime.record_processors", effects.oneProcess},
@@ -78,7 +81,7 @@ func (d *Document) warnLosers(root *node) {
 // single: nothing is repeated, so nothing is said about repetitions.
 func (e effects) single() string {
 	runs := e.root.at("multi_run.num_runs")
-	if runs != nil && numberOf(runs.value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" || e.recipe != "" {
+	if runs != nil && numberOf(runs.value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" {
 		return ""
 	}
 	return " on a single run (--num-profile-runs makes several)"
@@ -95,31 +98,12 @@ func (e effects) kind() string {
 	return fold(e.root.at("benchmark.endpoint.type").text())
 }
 
-// tokenlessTypes answer without a token.
-var tokenlessTypes = []string{
-	"embeddings", "chat_embeddings", "nim_embeddings", "cohere_rankings", "hf_tei_rankings", "nim_rankings",
-	"image_generation", "image_edit", "video_generation", "image_retrieval",
-}
-
-func (e effects) tokenless() string {
-	if k := e.kind(); contains(tokenlessTypes, k) {
-		return " on an endpoint of type " + k + ", which produces no tokens"
-	}
-	return ""
-}
-
-func (e effects) unstreamed() string {
-	if k := e.kind(); contains(tokenlessTypes, k) {
-		return " on an endpoint of type " + k + ", which does not stream"
-	}
-	return ""
-}
-
-// only these types of endpoints know the setting.
-func only(types ...string) func(effects) string {
+// lacking tells that the endpoint's type, if there is one, lacks something.
+func lacking(has func(*EndpointType) bool, why string) func(effects) string {
 	return func(e effects) string {
-		if k := e.kind(); k != "" && !contains(types, k) {
-			return " on an endpoint of type " + k
+		k := e.kind()
+		if t := endpointType(k); t != nil && !has(t) {
+			return " on an endpoint of type " + k + why
 		}
 		return ""
 	}
@@ -133,6 +117,14 @@ func half(other, flag string) func(effects) string {
 		}
 		return ""
 	}
+}
+
+// traceless: only recorded load can be changed.
+func (e effects) traceless() string {
+	if t := e.root.at(datasetPath).typeWord(); t == "" || t == "synthetic" {
+		return " without a trace (--input-file)"
+	}
+	return ""
 }
 
 // oneTurn: nothing comes after the only turn.

@@ -9,16 +9,26 @@ import (
 // Its JSON form is the resolved document; field names are those of the CUE
 // schema, and a test compares the two.
 type Experiment struct {
-	Name         string               `json:"name,omitempty"`
-	RandomSeed   *int64               `json:"random_seed,omitempty"`
-	Variables    map[string]any       `json:"variables,omitempty"`
-	MultiRun     MultiRun             `json:"multi_run"`
-	Gates        []string             `json:"gates,omitempty"`
-	Budget       *Budget              `json:"budget,omitempty"`
-	Verdict      map[string]Threshold `json:"verdict,omitempty"`
-	Tables       Tables               `json:"tables"`
-	NoSweepTable bool                 `json:"no_sweep_table,omitempty"`
-	AllowInvalid bool                 `json:"allow_invalid,omitempty"` // exit 0 although the measurement is INVALID
+	Name           string               `json:"name,omitempty"`
+	RandomSeed     *int64               `json:"random_seed,omitempty"`
+	Variables      map[string]any       `json:"variables,omitempty"`
+	MultiRun       MultiRun             `json:"multi_run"`
+	Gates          []string             `json:"gates,omitempty"`
+	GatesUndecided string               `json:"gates_undecided,omitempty"` // estimate, pass, fail
+	Compare        *Compare             `json:"compare,omitempty"`
+	Budget         *Budget              `json:"budget,omitempty"`
+	Verdict        map[string]Threshold `json:"verdict,omitempty"`
+	Tables         Tables               `json:"tables"`
+	NoSweepTable   bool                 `json:"no_sweep_table,omitempty"`
+	AllowInvalid   bool                 `json:"allow_invalid,omitempty"` // exit 0 although the measurement is INVALID
+}
+
+// Compare names the axis whose values are compared, and how.
+type Compare struct {
+	Axis      string   `json:"axis"`
+	Margin    *float64 `json:"margin,omitempty"`
+	Metrics   []string `json:"metrics,omitempty"`
+	Undecided string   `json:"undecided,omitempty"` // pass, fail
 }
 
 // Threshold replaces the default limits of one check of the verdict.
@@ -29,8 +39,8 @@ type Threshold struct {
 
 // Tables says which tables are written and how.
 type Tables struct {
-	Chunks  bool     `json:"chunks"`  // default true
-	Formats []string `json:"formats"` // parquet, arrow, csv; default parquet and arrow and csv off
+	Chunks  bool     `json:"chunks"`            // default true
+	Formats []string `json:"formats,omitempty"` // parquet, arrow, csv; none said: all, the chunks in Parquet only
 }
 
 // Budget ends a plan early: no run is started past it.
@@ -47,6 +57,7 @@ type MultiRun struct {
 	SetConsistentSeed       bool    `json:"set_consistent_seed"`
 	VarySeedPerTrial        bool    `json:"vary_seed_per_trial"`
 	DisableWarmupAfterFirst bool    `json:"disable_warmup_after_first"`
+	Seeds                   string  `json:"seeds,omitempty"` // "" leaves it to what else is said
 }
 
 // Benchmark is the body: what one cell measures, fully resolved.
@@ -110,6 +121,19 @@ type Endpoint struct {
 	HTTP                int               `json:"http,omitempty"`  // 1 (default) or 2
 	Proxy               string            `json:"proxy,omitempty"` // "" none, "env"
 	SourceAddresses     []string          `json:"source_addresses,omitempty"`
+
+	Template             *BodyTemplate `json:"template,omitempty"`
+	DownloadVideoContent bool          `json:"download_video_content,omitempty"`
+	RequestContentType   string        `json:"request_content_type,omitempty"`
+	PerChunkUsage        bool          `json:"per_chunk_usage,omitempty"`
+	SessionHeader        string        `json:"session_header,omitempty"`
+}
+
+// BodyTemplate is an API of the user's own: the Jinja template of the body and
+// the JMESPath of the text in the answer.
+type BodyTemplate struct {
+	Body          string `json:"body"`
+	ResponseField string `json:"response_field"`
 }
 
 // Dataset is where conversations come from.
@@ -128,6 +152,36 @@ type Dataset struct {
 	Path           string  `json:"path,omitempty"`
 	Format         string  `json:"format,omitempty"` // single_turn, multi_turn, …
 	Records        []any   `json:"records,omitempty"`
+
+	Rankings   *Rankings         `json:"rankings,omitempty"`
+	Images     *Images           `json:"images,omitempty"`
+	Audio      *Audio            `json:"audio,omitempty"`
+	Video      *Video            `json:"video,omitempty"`
+	Columns    map[string]string `json:"columns,omitempty"` // of tables: our name → the file's
+	MediaRoots []string          `json:"media_roots,omitempty"`
+	BlockSize  int               `json:"block_size,omitempty"` // tokens of one hash of a trace
+	Synthesis  *Synthesis        `json:"synthesis,omitempty"`
+
+	// How a recorded trace is played.
+	TraceSessionSampleRatio  *float64 `json:"trace_session_sample_ratio,omitempty"`
+	InterTurnDelayCapSeconds *float64 `json:"inter_turn_delay_cap_seconds,omitempty"`
+	MaxIdleGapCapSeconds     *float64 `json:"max_idle_gap_cap_seconds,omitempty"`
+	TraceIdleGapCapSeconds   *float64 `json:"trace_idle_gap_cap_seconds,omitempty"`
+	ReplaySpeedup            float64  `json:"replay_speedup,omitempty"`
+	OpenLoopReplay           *bool    `json:"open_loop_replay,omitempty"` // nil: true
+	OpenLoopStrict           bool     `json:"open_loop_strict,omitempty"`
+	OmitKVHints              bool     `json:"omit_kv_hints,omitempty"`
+	ForceMinTokens           *bool    `json:"force_min_tokens,omitempty"` // nil: true
+	IgnoreTraceDelays        bool     `json:"ignore_trace_delays,omitempty"`
+	UseThinkTimeOnly         bool     `json:"use_think_time_only,omitempty"`
+	MaxContextLength         int64    `json:"max_context_length,omitempty"`
+
+	PromptBatchSize *int `json:"prompt_batch_size,omitempty"`
+	ImageBatchSize  *int `json:"image_batch_size,omitempty"`
+	AudioBatchSize  *int `json:"audio_batch_size,omitempty"`
+	VideoBatchSize  *int `json:"video_batch_size,omitempty"`
+
+	CacheBust *CacheBust `json:"cache_bust,omitempty"` // of files; of synthetic text it stands in prompts
 }
 
 // Prompts are the shapes of synthetic text, in tokens.
@@ -136,6 +190,13 @@ type Prompts struct {
 	OSL       *Shape `json:"osl,omitempty"`
 	BatchSize int    `json:"batch_size,omitempty"`
 	BlockSize int    `json:"block_size,omitempty"`
+
+	Corpus       string       `json:"corpus,omitempty"`      // sonnet, coding, random
+	CorpusFile   string       `json:"corpus_file,omitempty"` // ours: a text file to cut prompts from
+	CacheBust    *CacheBust   `json:"cache_bust,omitempty"`
+	Pairs        []LengthPair `json:"sequence_distribution,omitempty"`
+	RandomRange  string       `json:"random_range_ratio,omitempty"`
+	RandomCorpus string       `json:"random_corpus_style,omitempty"`
 }
 
 // Prefix is text shared between conversations, in tokens.
@@ -144,6 +205,10 @@ type Prefix struct {
 	Length             int `json:"length,omitempty"`
 	SharedSystemLength int `json:"shared_system_length,omitempty"`
 	UserContextLength  int `json:"user_context_length,omitempty"`
+	// HitRate is ours: the share of prompt tokens that a server's prefix cache
+	// is to know already, in whole blocks of BlockSize tokens.
+	HitRate   float64 `json:"hit_rate,omitempty"`
+	BlockSize int     `json:"block_size,omitempty"`
 }
 
 // Shape is a distribution. Which fields are set names its kind, in the order

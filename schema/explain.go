@@ -22,14 +22,14 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 		point := d.firstPoint()
 		point = append(point, d.derived(point)...)
 		if c, bad = d.cell(point); bad != nil {
-			return bad.sorted()
+			return bad.Sorted()
 		}
 	}
 	var want []string
 	for _, p := range paths {
 		path := Canonical(p)
 		if hint, ok := d.index.knownPath(path); !ok {
-			return Errors{{Path: p, Message: "unknown field", Hint: hint, unknown: true}}
+			return Errors{{Path: p, Message: "unknown field", Hint: hint, Unknown: true}}
 		}
 		want = append(want, path)
 	}

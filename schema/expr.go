@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -24,7 +25,7 @@ type Program struct {
 // their types are checked here, before anything runs. There is no clock and
 // no environment. With wantBool the result must be true or false.
 func CompileExpr(src string, names map[string]any, wantBool bool) (Program, error) {
-	opts := []expr.Option{expr.Env(names), expr.DisableBuiltin("now"), expr.MaxNodes(1000)}
+	opts := []expr.Option{expr.Env(names), expr.DisableBuiltin("now"), expr.MaxNodes(1000), expr.Function("int", wholePart, new(func(any) int))}
 	if wantBool {
 		opts = append(opts, expr.AsBool())
 	}
@@ -33,6 +34,32 @@ func CompileExpr(src string, names map[string]any, wantBool bool) (Program, erro
 		return Program{}, exprError(err, names)
 	}
 	return Program{src: src, program: p}, nil
+}
+
+// wholePart is int(x). The library's own makes a large negative number of what
+// is not finite, which nobody would notice.
+func wholePart(args ...any) (any, error) {
+	var f float64
+	switch v := args[0].(type) {
+	case int:
+		return v, nil
+	case int64:
+		return int(v), nil
+	case float64:
+		f = v
+	case string:
+		i, err := strconv.Atoi(strings.TrimSpace(v))
+		if err != nil {
+			return nil, fmt.Errorf("int(%q): not a whole number", v)
+		}
+		return i, nil
+	default:
+		return nil, fmt.Errorf("int(%v): not a number", v)
+	}
+	if math.IsNaN(f) || math.Abs(f) >= 1<<63 {
+		return nil, fmt.Errorf("int(%v): not a finite number", f)
+	}
+	return int(f), nil
 }
 
 // Run evaluates the program. A result that is not finite is an error, since

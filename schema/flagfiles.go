@@ -206,53 +206,6 @@ func exportLevel(o Option, at Origin, words []string) ([]Assignment, error) {
 	return nil, usage{fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), nearest(w, levels)}
 }
 
-// gpuTelemetry reads what the peer's flag mixes: dashboard, a collector, a
-// file of metrics, addresses.
-func gpuTelemetry(o Option, at Origin, words []string) ([]Assignment, error) {
-	var out []Assignment
-	urls := []any{}
-	for _, w := range splitWords(words, ",") {
-		switch {
-		case w == "dashboard":
-			out = append(out, set(at, "benchmark.gpu_telemetry.mode", "realtime_dashboard")...)
-		case w == "pynvml" || w == "dcgm" || w == "amdsmi":
-			out = append(out, set(at, "benchmark.gpu_telemetry.collector", w)...)
-		case strings.HasSuffix(w, ".csv"):
-			if _, err := os.Stat(w); err != nil {
-				return nil, usage{w + ": " + reason(err), ""}
-			}
-			out = append(out, set(at, "benchmark.gpu_telemetry.metrics_file", w)...)
-		default:
-			urls = append(urls, metricsURL(w))
-		}
-	}
-	switch {
-	case len(words) == 0:
-		out = set(at, "benchmark.gpu_telemetry.enabled", true)
-	case len(urls) > 0:
-		out = append(out, set(at, "benchmark.gpu_telemetry.urls", urls)...)
-	}
-	return out, nil
-}
-
-// metricsURL gives the address of a page of metrics its scheme.
-func metricsURL(s string) string {
-	if !strings.Contains(s, "://") {
-		s = "http://" + s
-	}
-	return s
-}
-
-// collectorURL gives the address of a collector its scheme and, where none is
-// said, the path that OTLP metrics go to.
-func collectorURL(s string) string {
-	s = strings.TrimSuffix(metricsURL(s), "/")
-	if _, rest, _ := strings.Cut(s, "://"); !strings.Contains(rest, "/") {
-		s += "/v1/metrics"
-	}
-	return s
-}
-
 func verbosity(at Origin, level string) []Assignment {
 	return append(set(at, "benchmark.logging.level", level), set(at, "benchmark.runtime.ui", "simple")...)
 }

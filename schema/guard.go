@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/build"
 	"gopkg.in/yaml.v3"
 )
 
@@ -109,23 +109,11 @@ func (g *yamlGuard) count(n *yaml.Node, depth int) (int, Errors) {
 // none reads a file, a clock or the network.
 var cueImports = []string{importPath, "list", "math", "strings", "struct", "strconv"}
 
-// guardCUE refuses what is not pure and what makes evaluation unbounded. It
-// is for good messages; what gets past it meets the watchdog.
-func guardCUE(name string, src []byte) Errors {
-	f, err := parser.ParseFile(name, src, parser.ParseComments)
-	if err != nil {
-		return cueErrors(name, err)[:1] // the others follow from the first
-	}
-	g := cueGuard{name: name}
-	for im := range f.ImportSpecs() {
-		g.imported(im)
-	}
-	ast.Walk(f, g.enter, func(ast.Node) { g.depth-- })
-	return g.bad[:min(1, len(g.bad))]
-}
-
+// cueGuard refuses what is not pure and what makes evaluation unbounded. It is
+// for good messages; what gets past it meets the watchdog.
 type cueGuard struct {
 	name         string
+	deps         []*build.Instance // what the package imports of the user's own
 	depth, loops int
 	bad          Errors
 }
@@ -136,7 +124,10 @@ func (g *cueGuard) refuse(n ast.Node, message, hint string) {
 
 func (g *cueGuard) imported(im *ast.ImportSpec) {
 	path := strings.Trim(im.Path.Value, `"`)
-	if !slices.Contains(cueImports, path) {
+	own := slices.ContainsFunc(g.deps, func(d *build.Instance) bool {
+		return d.ImportPath == path || strings.HasPrefix(d.ImportPath, path+"@") || strings.HasPrefix(path, d.ImportPath)
+	})
+	if !own && !slices.Contains(cueImports, path) {
 		g.refuse(im, fmt.Sprintf("import %q is not allowed in an experiment", path), "allowed are "+strings.Join(cueImports, ", "))
 	}
 }

@@ -83,3 +83,9 @@ func (x index) child(at string, l *leaf, part string) (string, *leaf) {
 	}
 	return "", nil
 }
+
+// starred is path as the table spells it.
+func (x index) starred(path string) string {
+	at, _ := x.resolve(path)
+	return at
+}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,7 +12,8 @@ import (
 
 // Source is what a command was given: a file, and what is laid over it.
 type Source struct {
-	File        string       // "" = flags only
+	File        string       // "" = flags only; a folder is a CUE package
+	Select      Select       // which part of a CUE package
 	Assignments []Assignment // --set first, then flags, in the order they apply
 	// Command is the word after aiperf. "profile" makes the phase and the data
 	// set that its flags speak of when no file does.
@@ -46,9 +48,8 @@ type Document struct {
 	warnings    []string
 	notes       []string
 	idle        []string // flags that were warned of as having no effect
-	recipe      string   // name of a recipe that searches
-	searchless  Errors   // flags of a search where nothing is searched
 	unsupported Errors
+	doubtful    bool // a step found a mistake: later ones only look for more
 }
 
 // overlayNode is a value that points lay over the experiment, with places.
@@ -58,8 +59,9 @@ type overlayNode struct {
 }
 
 // Load reads an experiment: file, environment, --set, flags, in this order.
-// The error is Errors when it is about the experiment; unknown fields are all
-// reported together, and only without them the values.
+// The error is Errors when it is about the experiment: all mistakes that can be
+// known at once, unknown fields first. A step goes on without what the steps
+// before it refused; what would only follow from that is not said.
 func Load(src Source) (*Document, error) {
 	d := &Document{src: src, index: newIndex()}
 	d.checker = newChecker(d.index)
@@ -72,12 +74,34 @@ func Load(src Source) (*Document, error) {
 	if bad != nil {
 		return nil, bad
 	}
-	for _, step := range []func(*node) Errors{d.prepare, d.overlay, d.envelopeOf, d.firstCell} {
-		if bad := step(root).sorted(); len(bad) > 0 {
-			return nil, bad
+	for _, step := range []struct {
+		run   func(*node) Errors
+		final bool // after a mistake there is nothing true to say any more
+	}{{d.environment, true}, {d.prepare, false}, {d.overlay, true}, {d.envelopeOf, false}, {d.firstCell, true}} {
+		d.doubtful = len(bad) > 0
+		found := step.run(root)
+		bad = append(bad, without(bad, found)...)
+		if step.final && len(found) > 0 {
+			break
 		}
 	}
+	if bad = bad.Sorted(); len(bad) > 0 {
+		return nil, bad
+	}
 	return d, nil
+}
+
+// without is found less what may only follow from a field that is left out:
+// what is missing beside it, and rules about its object; one field has one
+// mistake.
+func without(before, found Errors) Errors {
+	return slices.DeleteFunc(slices.Clone(found), func(e *Error) bool {
+		parent, _ := cut(e.Path)
+		return slices.ContainsFunc(before, func(u *Error) bool {
+			home, _ := cut(u.Path)
+			return e.Path != "" && e.Path == u.Path || u.Unknown && (e.Path == home || parent == home && strings.HasPrefix(e.Message, "required"))
+		})
+	})
 }
 
 // Source is the file as given, nil for flags.
@@ -106,38 +130,46 @@ func (d *Document) read() (*node, Errors) {
 		root.put("benchmark", objectNode(Origin{Source: "default"}))
 		return root, nil
 	}
+	if strings.EqualFold(filepath.Ext(d.src.File), ".cue") || IsPackage(d.src.File) {
+		if note := staleCopy(d.src.File); note != "" {
+			d.notes = append(d.notes, note)
+		}
+		root, text, bad := readCUE(d.src.File, d.src.Select)
+		d.text = text
+		return root, bad
+	}
 	text, bad := readFile(d.src.File)
 	if bad != nil {
 		return nil, bad
 	}
 	d.text = text
-	if strings.EqualFold(filepath.Ext(d.src.File), ".cue") {
-		if note := staleCopy(d.src.File); note != "" {
-			d.notes = append(d.notes, note)
-		}
-		return readCUE(d.src.File, text)
+	if s := d.src.Select; s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
+		return nil, mistake(Origin{Where: d.src.File}, "", "-e, -p and -t are for CUE", "write the experiment in CUE, or leave them out")
 	}
 	return readYAML(d.src.File, text)
 }
 
-// prepare fills in the environment, lowers shorthands and refuses unknown
-// keys.
-func (d *Document) prepare(root *node) Errors {
+// environment fills in ${VAR}.
+func (d *Document) environment(root *node) Errors {
 	lookup := d.src.Env
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	if _, bad := expandEnv(root, lookup); bad != nil {
-		return bad
-	}
+	_, bad := expandEnv(root, lookup)
+	return bad
+}
+
+// prepare lowers shorthands and takes unknown keys out.
+func (d *Document) prepare(root *node) Errors {
 	l := newLowerer(d.index)
 	bad := l.lower(root)
 	d.written = l.written
+	d.setAside(root)
 	bad = append(bad, d.index.unknownFields(root)...)
 	bad = append(bad, d.setPaths()...)
 	bad = append(bad, d.setSweep(root)...)
 	bad = append(bad, d.takeAxes(root)...)
-	for _, a := range d.axes {
+	for _, a := range slices.Clone(d.axes) {
 		bad = append(bad, d.unknownInValues(root, a)...)
 	}
 	return bad
@@ -145,14 +177,16 @@ func (d *Document) prepare(root *node) Errors {
 
 // setPaths checks the paths of --set, which nothing has checked yet.
 func (d *Document) setPaths() (bad Errors) {
-	for _, a := range d.src.Assignments {
+	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a Assignment) bool {
 		if strings.HasPrefix(a.Path, "sweep.parameters.") {
-			continue // the name of an axis, checked with those of the file
+			return false // the name of an axis, checked with those of the file
 		}
-		if hint, ok := d.index.knownPath(a.Path); !ok {
-			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "unknown field " + strings.TrimPrefix(a.Path, "benchmark."), Hint: hint, unknown: true})
+		hint, known := d.index.knownPath(a.Path)
+		if !known {
+			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "unknown field " + strings.TrimPrefix(a.Path, "benchmark."), Hint: hint, Unknown: true})
 		}
-	}
+		return !known
+	})
 	return bad
 }
 
@@ -167,6 +201,9 @@ func (d *Document) unknownInValues(root *node, a axisNodes) (bad Errors) {
 		c.take("label")
 		lowerValue(a.path, c)
 		d.index.unknown(root, c, l, def, a.path, &bad)
+	}
+	if len(bad) > 0 {
+		d.axes = slices.DeleteFunc(d.axes, func(x axisNodes) bool { return x.path == a.path })
 	}
 	return bad
 }
@@ -271,7 +308,36 @@ func (d *Document) envelopeOf(root *node) Errors {
 	if d.envelope.Name == "" {
 		d.envelope.Name = defaultName(d.src.File)
 	}
+	d.sweep.Ruled = ruledByAIPerf(rendered.get("multi_run"), sweep.value)
+	if bad := tooManyRuns(rendered.at("multi_run.num_runs"), d.envelope.MultiRun.NumRuns); bad != nil {
+		return bad
+	}
 	return d.finishSweep(sweep.value, block)
+}
+
+// mostRunsByFlag is what AIPerf's flag takes.
+const mostRunsByFlag = 10
+
+// tooManyRuns refuses more trials by the flag than AIPerf takes there.
+func tooManyRuns(n *node, runs int) Errors {
+	if n == nil || n.origin.Source != "flag" || runs <= mostRunsByFlag {
+		return nil
+	}
+	return mistake(n.origin, "multi_run.num_runs", fmt.Sprintf("must be at most %d, got %d", mostRunsByFlag, runs), fmt.Sprintf("--set multi_run.num_runs=%d, or in a file: up to 1,000", runs))
+}
+
+// ruledByAIPerf are the settings of AIPerf's about seeds and warmup that are
+// given, by their names.
+func ruledByAIPerf(blocks ...*node) map[string]bool {
+	said := map[string]bool{}
+	for _, b := range blocks {
+		for _, name := range []string{"set_consistent_seed", "vary_seed_per_trial", "same_seed", "disable_warmup_after_first"} {
+			if n := b.get(name); n != nil && n.origin.Source != "default" {
+				said[name] = true
+			}
+		}
+	}
+	return said
 }
 
 func defaultName(file string) string {
@@ -279,6 +345,9 @@ func defaultName(file string) string {
 		return "profile"
 	}
 	base := filepath.Base(file)
+	if abs, err := filepath.Abs(file); err == nil {
+		base = filepath.Base(abs) // of a folder such as .
+	}
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
@@ -329,10 +398,8 @@ func (d *Document) firstCell(root *node) Errors {
 	}
 	d.warnEffectless(root)
 	idle := d.idleValues(root)
-	for _, e := range d.searchless {
-		if !slices.ContainsFunc(idle, func(x *Error) bool { return x.Place == e.Place }) {
-			idle = append(idle, e)
-		}
+	if d.doubtful {
+		return append(d.lookAtCell(), idle...)
 	}
 	if len(d.axes)+len(d.sweep.Scenarios)+len(d.sweep.Derive) > 0 || d.sweep.Type != "" && d.sweep.Type != "grid" {
 		return idle
@@ -343,6 +410,20 @@ func (d *Document) firstCell(root *node) Errors {
 		c.resolved.Given = d.given(c)
 	}
 	return append(bad, idle...)
+}
+
+// lookAtCell looks for further mistakes in an experiment that has some: in its
+// first point, where the sweep says one.
+func (d *Document) lookAtCell() Errors {
+	if sweep := d.block; len(d.axes) == 0 && sweep != nil && len(sweep.fields) > 0 {
+		return nil // its points could not be read
+	}
+	var point []Assignment
+	for _, a := range d.axes {
+		point = append(point, Assignment{Path: a.path, Value: a.values[0].plain(), Origin: a.origin})
+	}
+	_, bad := d.cell(point)
+	return bad
 }
 
 // valueOf is the value of an assignment as a tree: the one of the file with

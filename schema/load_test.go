@@ -320,23 +320,27 @@ func TestExplainDerived(t *testing.T) {
 func TestUnsupportedInSweeps(t *testing.T) {
 	t.Parallel()
 	for sweep, want := range map[string]string{
-		"{parameters: {endpoint: [{label: a, type: messages}]}}":                     `u.yaml:7:50: benchmark.endpoint.type: "messages": not supported yet`,
-		"{type: scenarios, runs: [{benchmark: {endpoint: {uuid_and_strip: true}}}]}": "u.yaml:7:73: benchmark.endpoint.uuid_and_strip: not supported yet",
+		"{type: adaptive_search, search_space: [{path: concurrency, lo: 1, hi: 9}]}":                 `u.yaml:7:15: sweep.type: "adaptive_search": not supported yet`,
+		"{type: scenarios, runs: [{benchmark: {otel: {metrics_url: \"h:1\"}}}]}":                     "u.yaml:7:66: sweep.runs.0.benchmark.otel: not supported yet",
+		"{parameters: {runtime: [{workers_min: 3}], concurrency: [1, 2]}}":                           "u.yaml:7:46: benchmark.runtime.workers_min: not supported yet",
+		"{parameters: {\"phases.profiling.adaptive_scale_base_step\": [1, 2], concurrency: [1, 2]}}": "u.yaml:7:22: benchmark.phases.profiling.adaptive_scale_base_step: not supported yet",
 	} {
 		d := mustLoad(t, "u.yaml", good+"sweep: "+sweep+"\n")
-		if got := lines(d.Unsupported(), filepath.Dir(d.src.File)); got != want+" | leave it out" {
+		if got := lines(d.Unsupported(), filepath.Dir(d.src.File)); !strings.HasPrefix(got, want+" | ") && !strings.Contains(got, "\n"+want+" | ") {
 			t.Errorf("%s\n got %s\nwant %s", sweep, got, want)
 		}
 	}
 }
 
+// What repeats a default of AIPerf's asks for nothing; what asks for something
+// is named with what to do instead.
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("isl: 512", "isl: 512, images: {width: 64, batch_size: 1}, type: synthetic", "streaming: true", "streaming: true, per_chunk_usage: false, uuid_and_strip: true").Replace(good)
+	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true}\n  dataset:").Replace(good)
 	d := mustLoad(t, "u.yaml", text)
 	got := lines(d.Unsupported(), filepath.Dir(d.src.File))
-	want := "u.yaml:4:94: benchmark.endpoint.uuid_and_strip: not supported yet | leave it out\n" +
-		"u.yaml:5:39: benchmark.datasets.default.images: not supported yet | leave it out"
+	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
+		"u.yaml:8:29: benchmark.server_metrics.enabled: not supported yet | scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -471,7 +475,7 @@ func TestVendorAndPrint(t *testing.T) {
 		t.Fatal(err)
 	}
 	src, err := os.ReadFile(filepath.Join(dir, "cue.mod/pkg/aiperf.dev/schema/phase.cue"))
-	if err != nil || !bytes.HasPrefix(src, []byte("// Copied by aiperf")) || !bytes.HasSuffix(src, sourceFile("phase.cue")) {
+	if err != nil || !bytes.HasPrefix(src, []byte("// Copied by aiperf")) || !bytes.Contains(src, []byte("gracePeriod?:")) {
 		t.Errorf("%v %.80s", err, src)
 	}
 	// A vendored copy beside the experiment changes nothing.
@@ -485,8 +489,8 @@ func TestVendorAndPrint(t *testing.T) {
 	if p := resolved(t, d).Benchmark.Phases[0]; p.Type != "concurrency" || p.Concurrency != 1 {
 		t.Errorf("%+v", p)
 	}
-	if n := bytes.Count(CUE(), []byte("package schema\n")); n != 1 {
-		t.Errorf("the printed schema has %d package clauses", n)
+	if text, err := CUE(); err != nil || bytes.Count(text, []byte("package schema\n")) != 1 {
+		t.Errorf("the printed schema has %d package clauses, %v", bytes.Count(text, []byte("package schema\n")), err)
 	}
 }
 
@@ -509,7 +513,7 @@ func TestJSONSchema(t *testing.T) {
 	if doc.ID == "" || phase["grace_period"] == nil || phase["gracePeriod"] == nil || phase["seamless"]["default"] != false {
 		t.Errorf("$id %q, phase %v", doc.ID, phase["seamless"])
 	}
-	if !bytes.Contains(js, []byte(`\\{\\{`)) || bytes.Contains(js, []byte("#rules")) {
+	if !bytes.Contains(js, []byte(`[{][{%]`)) || bytes.Contains(js, []byte("#rules")) {
 		t.Error("no templates, or rules in the schema")
 	}
 }

@@ -60,6 +60,8 @@ func (l *lowerer) snake(n *node) {
 		if name := snakeCase(f.name); name != f.name {
 			if n.field(name) != nil {
 				l.fail(f, f.name, "is the same key as "+name+", which is given too", "keep one of them")
+				f.value = nil
+				continue
 			}
 			f.typed, f.name = f.name, name
 		}
@@ -67,6 +69,7 @@ func (l *lowerer) snake(n *node) {
 			l.snake(f.value)
 		}
 	}
+	n.fields = slices.DeleteFunc(n.fields, func(f field) bool { return f.value == nil })
 	for _, it := range n.items {
 		l.snake(it)
 	}
@@ -132,6 +135,10 @@ func (l *lowerer) body(b *node, part bool) {
 	l.datasets(b, part)
 	lowerPhases(b, part)
 	l.rateSeries(b.get("phases"))
+	if e := b.get("endpoint"); e != nil && e.field("url") != nil && e.field("urls") != nil {
+		l.fail(e.field("url"), "benchmark.endpoint.url", "cannot be combined with urls", "keep one of them")
+		e.take("url")
+	}
 	lowerEndpoint(b.get("endpoint"))
 }
 

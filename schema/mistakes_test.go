@@ -49,8 +49,8 @@ func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"streaming", "streming", "exp.yaml:4:37: benchmark.endpoint.streming: unknown field | did you mean streaming?"},
 		{"gracePeriod", "gracePeroid", "exp.yaml:6:64: benchmark.phases.profiling.gracePeroid: unknown field | did you mean grace_period?"},
-		{"type: concurrency", "type: concurency", `exp.yaml:6:21: benchmark.phases.profiling.type: "concurency" is not one of concurrency, poisson, gamma, constant, user_centric, fixed_schedule | did you mean concurrency?`},
-		{"streaming: true", "type: chatt", `exp.yaml:4:43: benchmark.endpoint.type: "chatt" is not one of chat, completions, embeddings (not supported yet: audio_transcription, cohere_rankings, responses, messages, chat_embeddings, hf_tei_rankings, huggingface_generate, image_generation, image_edit, video_generation, image_retrieval, nim_embeddings, nim_rankings, solido_rag, raw, template) | did you mean chat?`},
+		{"type: concurrency", "type: concurency", `exp.yaml:6:21: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule | did you mean concurrency?`},
+		{"streaming: true", "connection_reuse: poled", `exp.yaml:4:55: benchmark.endpoint.connection_reuse: "poled" is not one of pooled, never, sticky-user-sessions | did you mean pooled?`},
 		{"concurrency: 8", "concurrency: 0", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0"},
 		{"concurrency: 8", "concurrency: many", `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "many"`},
 		{"concurrency: 8", "concurrency: 2.5", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got number 2.5"},
@@ -76,11 +76,11 @@ func TestMistakes(t *testing.T) {
 		{"isl: 512", "isl: {}", "exp.yaml:5:18: benchmark.datasets.default.prompts.isl: nothing says what is drawn | a number, or such as {mean: 128, stddev: 16}"},
 		{"isl: 512", "isl: {max: 9}", "exp.yaml:5:18: benchmark.datasets.default.prompts.isl: nothing says what is drawn | a number, or such as {mean: 128, stddev: 16}"},
 		{"isl: 512", "isl: '{{ concurrency }}'", "exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ concurrency }}: concurrency is not defined | write phases.profiling.concurrency"},
-		{"benchmark:", "sweep: {type: grdi}\nbenchmark:", `exp.yaml:2:15: sweep.type: "grdi" is not one of grid, zip, scenarios, sobol, latin_hypercube (not supported yet: adaptive_search) | did you mean grid?`},
+		{"benchmark:", "sweep: {type: grdi}\nbenchmark:", `exp.yaml:2:15: sweep.type: "grdi" is not one of grid, zip, scenarios, sobol, latin_hypercube | did you mean grid?`},
 		{"benchmark:", "sweep: {type: sobol, samples: 4, dimensions: [{path: concurrency, lo: 9, hi: 9}]}\nbenchmark:", "exp.yaml:2:71: sweep.dimensions.0.lo: must be below hi"},
 		{"localhost:8000", "h:http", `exp.yaml:4:19: benchmark.endpoint.urls.0: the port of "http://h:http" is not between 1 and 65535`},
 		{"benchmark:", "sweep: 5\nbenchmark:", "exp.yaml:2:8: sweep: expected an object, got a number | such as sweep: {parameters: {concurrency: [1, 4]}}"},
-		{"localhost:8000", "ftp://h", `exp.yaml:4:19: benchmark.endpoint.urls.0: "ftp://h" is not an address of an HTTP server | such as http://localhost:8000, or mock: for the built-in server`},
+		{"localhost:8000", "ftp://h", `exp.yaml:4:19: benchmark.endpoint.urls.0: "ftp://h" is not an address of an HTTP server | such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server`},
 		{`"2.0"`, "2.0", `exp.yaml:1:16: schemaVersion: 2 is not one of 2.0`},
 		{"isl: 512", "isl: '{{ islx }}'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }}: islx is not defined | known: benchmark, datasets, endpoint, models, phases, schema_version`},
 		{"isl: 512", "isl: '{{ islx }'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }: '}}' expected here`},
@@ -95,12 +95,13 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// Unknown keys come first and all together; then all values.
+// Unknown keys come first, then all values.
 func TestAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
 	bad := strings.NewReplacer("streaming", "streming", "stddev", "stdev", "concurrency: 8", "concurrency: 0").Replace(good)
 	want := "exp.yaml:4:37: benchmark.endpoint.streming: unknown field | did you mean streaming?\n" +
-		"exp.yaml:5:40: benchmark.datasets.default.prompts.osl.stdev: unknown field | did you mean stddev?"
+		"exp.yaml:5:40: benchmark.datasets.default.prompts.osl.stdev: unknown field | did you mean stddev?\n" +
+		"exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0"
 	if got := said(t, "exp.yaml", bad); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -168,7 +169,7 @@ schema.#Experiment & {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{"streaming", "streming", "exp.cue:10:28: benchmark.endpoint.streming: unknown field | did you mean streaming?"},
-		{`"concurrency", con`, `"concurency", con`, `exp.cue:12:18: benchmark.phases.profiling.type: "concurency" is not one of concurrency, poisson, gamma, constant, user_centric, fixed_schedule | did you mean concurrency?`},
+		{`"concurrency", con`, `"concurency", con`, `exp.cue:12:18: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule | did you mean concurrency?`},
 		{"let users = 4", "let users = 0.25", "exp.cue:12:63: benchmark.phases.profiling.requests: expected a whole number or a list, got number 2.5"},
 		{"concurrency: [1", "concurency: [1", "exp.cue:14:22: sweep.parameters.concurency: unknown field | did you mean concurrency?"},
 		{`"aiperf.dev/schema"`, `"tool/file"`, `exp.cue:3:8: import "tool/file" is not allowed in an experiment | allowed are aiperf.dev/schema, list, math, strings, struct, strconv`},

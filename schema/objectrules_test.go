@@ -58,8 +58,6 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.datasets.*.rankings", `{passage_tokens: {mean: 0}}`, "passage_tokens", "must be at least 1"},
 	{"benchmark.datasets.*.rankings", `{query_tokens: {mean: 0}}`, "query_tokens", "must be at least 1"},
 	{"benchmark.datasets.*.video", `{width: 3}`, "width", "needs height"},
-	{"sweep.search_space.*", `{path: "concurrency", lo: 9, hi: 3}`, "lo", "must be below hi"},
-	{"sweep.search_space.*", `{path: "concurrency", lo: 0, hi: 3, prior: "log-uniform"}`, "lo", "must be above 0 on a logarithmic scale"},
 	{"benchmark.datasets.*.video", `{height: 3}`, "height", "needs width"},
 
 	{"benchmark.phases.*", `{name: "steady"}`, "kind", "required unless the phase is called warmup or profiling"},
@@ -97,9 +95,6 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"sweep", `{type: "sobol", samples: 4}`, "dimensions", "required by type: sobol"},
 	{"sweep", `{type: "grid", parameters: a: [1], dimensions: [{path: "a", lo: 1, hi: 2}]}`, "dimensions", "does not go with type: grid"},
 	{"sweep", `{type: "scenarios", runs: [{}], parameters: a: [1]}`, "parameters", "does not go with type: scenarios"},
-	{"sweep", `{type: "adaptive_search", objectives: [{metric: "a", direction: "minimize"}], max_iterations: 3}`, "search_space", "required by type: adaptive_search"},
-	{"sweep", `{type: "adaptive_search", search_space: [{path: "a", lo: 1, hi: 2}], max_iterations: 3}`, "objectives", "required by type: adaptive_search"},
-	{"sweep", `{type: "adaptive_search", search_space: [{path: "a", lo: 1, hi: 2}], objectives: [{metric: "a", direction: "minimize"}]}`, "max_iterations", "required by type: adaptive_search"},
 	{"sweep.axes.*", `{grid: a: [1], zip: b: [1]}`, "zip", "cannot be combined with grid"},
 	{"sweep.dimensions.*", `{path: "a", hi: 2}`, "lo", "required unless choices are given"},
 	{"sweep.dimensions.*", `{path: "a", lo: 2}`, "hi", "required unless choices are given"},

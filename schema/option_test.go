@@ -80,9 +80,6 @@ func TestParse(t *testing.T) {
 			map[string]any{"isl": meanShape("64", "8"), "osl": meanShape("32", "0"), "probability": int64(60)},
 			map[string]any{"isl": meanShape("512", "0"), "osl": meanShape("128", "2"), "probability": int64(40)},
 		}}},
-		{"--search-space", []string{"concurrency:1,64:int"}, map[string]any{"sweep.type": "adaptive_search", "sweep.search_space": []any{
-			map[string]any{"path": "phases.profiling.concurrency", "lo": int64(1), "hi": int64(64), "kind": "int"},
-		}}},
 	} {
 		got := map[string]any{}
 		for _, a := range flag1(t, c.flag, c.words...) {

@@ -20,6 +20,9 @@ func (o Option) Parse(name string, words []string) ([]Assignment, error) {
 	if bad := o.misfit(at, words); bad != nil {
 		return nil, bad
 	}
+	if o.Instead != "" {
+		return o.absentFlag(at, words), nil
+	}
 	if act := action(o.Do); act != nil {
 		if o.Kind == "bool" && len(words) == 1 && coerce(words[0], true) == false {
 			return nil, nil // not asked for
@@ -42,7 +45,7 @@ func (o Option) blank(at Origin, words []string) Errors {
 	switch {
 	case o.Kind == "bool":
 		return nil
-	case len(words) == 0 && !o.Alone():
+	case len(words) == 0 && !o.Bare:
 		return Errors{{Path: o.Path, Place: at.Where, Message: "needs a value"}}
 	case slices.ContainsFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }):
 		return Errors{{Path: o.Path, Place: at.Where, Message: "must not be empty", Hint: "leave the flag out"}}
@@ -59,16 +62,12 @@ func (o Option) misfit(at Origin, words []string) Errors {
 	w := words[0]
 	switch _, truth := coerce(w, true).(bool); {
 	case o.Kind == "bool" && !truth:
-		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("expected true or false, got %q", short(w))}}
+		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("expected true or false, got %q", short(w)), Kind: true}}
 	case o.Kind == "string" && !o.Many && len(o.Enum) > 0 && newIndex().at(o.Path).takes(w) && !slices.ContainsFunc(o.Enum, func(e string) bool { return fold(e) == fold(w) }):
 		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("%q is not one of %s", short(w), strings.Join(o.Enum, ", ")), Hint: nearest(w, o.Enum)}}
 	}
 	return nil
 }
-
-// Alone tells whether a list flag means something without a word: collect from
-// where it is usual.
-func (o Option) Alone() bool { return o.Do == "telemetry" || o.Do == "metrics" || o.Do == "stream" }
 
 // dashed is a flag as it is typed.
 func dashed(name string) string {

@@ -86,11 +86,14 @@ func TestPathsOfAIPerf(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := newIndex()
-	agree, used := 0, map[string]bool{}
+	agree, absent, used := 0, 0, map[string]bool{}
 	for _, r := range recordedPaths(t) {
 		var diff []string
 		l := x[ourPath(r.Path)]
 		switch {
+		case l == nil && AbsentAt(strings.ReplaceAll(ourPath(r.Path), "models.*", "models.items.*")) != nil:
+			absent++
+			continue
 		case l == nil:
 			diff = []string{"missing"}
 		case l.lower != "":
@@ -112,7 +115,7 @@ func TestPathsOfAIPerf(t *testing.T) {
 			t.Errorf("%s agrees with AIPerf, yet is listed as a difference", p)
 		}
 	}
-	t.Logf("%d paths agree, %d differ for a listed reason", agree, len(used))
+	t.Logf("%d paths agree, %d differ for a listed reason, %d are absent by the table", agree, len(used), absent)
 }
 
 // listedPath is the row of pathDifferences that p belongs to; a row that ends

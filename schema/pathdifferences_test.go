@@ -5,13 +5,13 @@ package schema
 // in a star speaks for all paths that begin so.
 var pathDifferences = map[string]string{
 	"benchmark.endpoint.timeout":                  "0 seconds for a request is refused: it would fail every request at once, or mean no limit at all",
-	"benchmark.runtime.communication.path":        "recorded as the folder for temporary files of that machine",
-	"benchmark.runtime.communication.ipc_path":    "recorded as the folder for temporary files of that machine",
 	"dist(LogNormalDistribution).mean":            "one field for all shapes: a mean of 0 is allowed for a normal shape, and the median keeps it above 0 for a log-normal one",
 	"dist(MultimodalDistribution).peaks[].mean":   "one field for all shapes: a mean of 0 is allowed for a normal shape, and the median keeps it above 0 for a log-normal one",
 	"dist(NormalDistribution).stddev":             "filled in beside a mean without a median, since one object holds every shape",
 	"dist(MultimodalDistribution).peaks[].stddev": "filled in beside a mean without a median, since one object holds every shape",
 	"dist(MultimodalDistribution).peaks[].type":   "a mixture inside a mixture is refused: it is one mixture with the weights multiplied",
 	"dist(MultimodalDistribution).peaks[].peaks*": "a mixture inside a mixture is refused: it is one mixture with the weights multiplied",
-	"sweep.type": "one definition for all kinds of sweep; its default is grid, each kind of AIPerf's has its own name as default",
+	"multi_run.num_runs":                          "up to 1,000 trials in a file; the flag takes ten, as AIPerf's",
+	"sweep.optimization":                          "documented as random-cd when nothing is said, while the cells that AIPerf makes then are not spread: ours are those cells",
+	"sweep.type":                                  "one definition for all kinds of sweep; its default is grid, each kind of AIPerf's has its own name as default",
 }

@@ -1,103 +1,25 @@
 package schema
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/token"
-	"cuelang.org/go/mod/modfile"
-	"cuelang.org/go/mod/module"
 )
-
-// readCUE evaluates a user's file against a stub of the schema in which every
-// definition is open. What comes out is the user's data with the user's
-// positions and no defaults mixed in; the later steps treat it like YAML, so
-// one mistake reads the same in both. Only the named file is read: module and
-// stub lie in an overlay, and the registry refuses every module.
-func readCUE(name string, src []byte) (*node, Errors) {
-	if bad := guardCUE(name, src); len(bad) > 0 {
-		return nil, bad
-	}
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return nil, mistake(Origin{Where: name}, "", reason(err), "")
-	}
-	insts := load.Instances([]string{abs}, &load.Config{
-		Dir: filepath.Dir(abs), Overlay: overlay(abs, src), Registry: noRegistry{}, Env: []string{},
-	})
-	if err := insts[0].Err; err != nil {
-		return nil, cueErrors(name, err)
-	}
-	v := cuecontext.New().BuildInstance(insts[0])
-	if err := v.Err(); err != nil {
-		return nil, cueErrors(name, err)
-	}
-	r := cueReader{name: name}
-	root := r.node(v)
-	return root, r.bad
-}
-
-// overlay is the module an experiment stands in: nothing of it need exist.
-func overlay(file string, src []byte) map[string]load.Source {
-	dir := filepath.Dir(file)
-	over := map[string]load.Source{
-		filepath.Join(dir, "cue.mod", "module.cue"): load.FromString(moduleFile),
-	}
-	pkg := filepath.Join(dir, filepath.FromSlash(vendorDir))
-	vendored, _ := filepath.Glob(filepath.Join(pkg, "*.cue"))
-	for _, f := range vendored {
-		over[f] = load.FromString("package schema\n")
-	}
-	over[filepath.Join(pkg, "stub.cue")] = load.FromBytes(stub())
-	over[file] = load.FromBytes(src) // what was scanned is what is evaluated
-	return over
-}
-
-var definition = regexp.MustCompile(`(?m)^(#\w+):`)
-
-// stub is the schema package with every definition open.
-func stub() []byte {
-	var b strings.Builder
-	b.WriteString("package schema\n")
-	seen := map[string]bool{}
-	for _, name := range sourceFiles() {
-		for _, m := range definition.FindAllStringSubmatch(string(sourceFile(name)), -1) {
-			if !seen[m[1]] {
-				seen[m[1]] = true
-				b.WriteString(m[1] + ": _\n")
-			}
-		}
-	}
-	return []byte(b.String())
-}
-
-// noRegistry refuses every module; without it the loader would ask the network.
-type noRegistry struct{}
-
-var errModule = errors.New("an experiment imports only " + importPath)
-
-func (noRegistry) ModFile(context.Context, module.Version) (*modfile.File, error) {
-	return nil, errModule
-}
-
-func (noRegistry) Fetch(context.Context, module.Version) (module.SourceLoc, error) {
-	return module.SourceLoc{}, errModule
-}
-
-func (noRegistry) ModuleVersions(context.Context, string) ([]string, error) { return nil, nil }
 
 func cueOrigin(name string, p token.Pos) Origin {
 	if !p.IsValid() {
 		return Origin{Source: "file", Where: name}
+	}
+	if file := p.Filename(); file != "" && filepath.IsAbs(file) && filepath.Base(file) != filepath.Base(name) {
+		name = shownFile(file)
 	}
 	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, p.Line(), p.Column())}
 }
@@ -109,16 +31,23 @@ func cueErrors(name string, err error) Errors {
 	for _, e := range cueerrors.Errors(err) {
 		format, args := e.Msg()
 		msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+		hint := ""
+		if inner := errors.Unwrap(e); inner != nil {
+			msg += ": " + strings.Join(strings.Fields(inner.Error()), " ")
+		}
+		if strings.HasPrefix(msg, "import failed") {
+			hint = "packages come from this module, or are vendored below cue.mod/pkg; nothing is fetched"
+		}
 		pos := e.Position()
 		for _, p := range e.InputPositions() {
-			if filepath.Base(p.Filename()) == filepath.Base(name) {
+			if !ofSchema(p) {
 				pos = p
 				break
 			}
 		}
-		out = append(out, mistake(cueOrigin(name, pos), strings.Join(e.Path(), "."), short200(msg), "")...)
+		out = append(out, mistake(cueOrigin(name, pos), strings.Join(e.Path(), "."), short200(msg), hint)...)
 	}
-	return out.sorted()
+	return out.Sorted()
 }
 
 func short200(s string) string {
@@ -136,10 +65,30 @@ type cueReader struct {
 // places are where a value and its key are written. A value without a field
 // of its own, such as a computed one, has one place.
 func places(v cue.Value) (value, key token.Pos) {
-	if f, ok := v.Source().(*ast.Field); ok && f.Value != nil {
+	own := ownPart(v)
+	if f, ok := own.Source().(*ast.Field); ok && f.Value != nil {
 		return f.Value.Pos(), f.Label.Pos()
 	}
-	return v.Pos(), v.Pos()
+	return own.Pos(), own.Pos()
+}
+
+// ownPart is the part of v that the user wrote, where the schema has one, too.
+func ownPart(v cue.Value) cue.Value {
+	if !ofSchema(v.Pos()) {
+		return v
+	}
+	if op, args := v.Expr(); op == cue.AndOp {
+		for _, a := range args {
+			if own := ownPart(a); own.Pos().IsValid() && !ofSchema(own.Pos()) {
+				return own
+			}
+		}
+	}
+	return v
+}
+
+func ofSchema(p token.Pos) bool {
+	return strings.Contains(filepath.ToSlash(p.Filename()), vendorDir)
 }
 
 func (r *cueReader) node(v cue.Value) *node {
@@ -174,13 +123,26 @@ func (r *cueReader) members(n *node, v cue.Value) {
 		r.bad = append(r.bad, cueErrors(r.name, err)...)
 		return
 	}
+	keys := map[string]token.Pos{}
+	defer func() { // the schema's order of fields is not the user's
+		slices.SortStableFunc(n.fields, func(a, b field) int { return before(keys[a.name], keys[b.name]) })
+	}()
 	for it.Next() {
 		m := r.node(it.Value())
 		name := it.Selector().Unquoted()
 		n.put(name, m)
 		_, key := places(it.Value())
+		keys[name] = key
 		n.field(name).origin = cueOrigin(r.name, key)
 	}
+}
+
+// before orders places of one file; those of different files are left alone.
+func before(a, b token.Pos) int {
+	if !a.IsValid() || !b.IsValid() || a.Filename() != b.Filename() {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.Line(), b.Line()), cmp.Compare(a.Column(), b.Column()))
 }
 
 func (r *cueReader) scalar(n *node, v cue.Value) {

@@ -8,15 +8,13 @@ import (
 	"strings"
 )
 
-// A recipe is a ready-made sweep or search. Its name and its settings stand in
+// A recipe is a ready-made sweep. Its name and its settings stand in
 // sweep.recipe until expandRecipe puts in their place what they mean.
 type recipe struct {
 	name     string
 	needs    string   // why the endpoint must stream, "" when it need not
 	settings []string // of sweep.recipe that it reads
 	limits   []string // settings it cannot do without
-	plots    bool     // results are plotted unless the user says otherwise
-	search   bool     // cells are searched, not listed
 	expand   func(r recipe, d *Document, root, sw *node) Errors
 }
 
@@ -26,43 +24,24 @@ const (
 	oslPath         = "datasets.main.prompts.osl"
 )
 
-var searchLimits = []string{"ttft_sla_ms", "itl_sla_ms", "tpot_sla_ms", "e2e_sla_ms", "error_rate_sla"}
-
 func recipes() []recipe {
 	concurrency := []string{"concurrency_min", "concurrency_max", "concurrency_steps"}
 	return []recipe{
 		{
-			name: "concurrency-ramp", plots: true, expand: concurrencyRamp,
-			settings: append([]string{"degradation_threshold", "degradation_metric_tag", "degradation_stat"}, concurrency...),
+			name: "concurrency-ramp", expand: concurrencyRamp,
+			settings: concurrency,
 		},
 		{
-			name: "prefill-ttft-curve", needs: "the time to first token", plots: true, expand: prefillCurve,
+			name: "prefill-ttft-curve", needs: "the time to first token", expand: prefillCurve,
 			settings: []string{"isl_min", "isl_max", "isl_steps"},
 		},
 		{
-			name: "decode-itl-curve", needs: "the time between tokens", plots: true, expand: decodeCurve,
+			name: "decode-itl-curve", needs: "the time between tokens", expand: decodeCurve,
 			settings: append([]string{"osl_min", "osl_max", "osl_steps"}, concurrency...),
 		},
 		{
 			name: "pareto-sweep", needs: "the throughput of output tokens", expand: paretoSweep,
 			settings: []string{"isl_osl_pairs"}, limits: []string{"isl_osl_pairs"},
-		},
-		{
-			name: "max-throughput-ttft-sla", needs: "the time to first token", search: true,
-			settings: searchLimits, limits: []string{"ttft_sla_ms"},
-		},
-		{
-			name: "max-throughput-itl-sla", needs: "the time between tokens", search: true,
-			settings: searchLimits, limits: []string{"itl_sla_ms|tpot_sla_ms"},
-		},
-		{
-			name: "max-concurrency-under-sla", search: true,
-			settings: append([]string{"style"}, searchLimits...), limits: []string{strings.Join(searchLimits, "|")},
-		},
-		{
-			name: "max-goodput-under-slo", needs: "the time to first token", search: true,
-			settings: append([]string{"slo_attainment_fraction"}, searchLimits...),
-			limits:   []string{"ttft_sla_ms", "tpot_sla_ms|itl_sla_ms", "e2e_sla_ms"},
 		},
 	}
 }
@@ -80,6 +59,11 @@ func (d *Document) settleRecipe(root *node) Errors {
 		for _, f := range block.fields {
 			d.ineffective(f.value, "without --search-recipe")
 		}
+		sw.take("recipe")
+		return nil
+	}
+	if hint := instead("sweep.recipe.name", name.text()); hint != "" {
+		d.missing("sweep.recipe.name", name.String()+": ", hint, name.origin)
 		sw.take("recipe")
 		return nil
 	}
@@ -110,22 +94,8 @@ func (d *Document) useRecipe(r recipe, root, sw, block *node) Errors {
 			d.ineffective(f.value, "with --search-recipe "+r.name)
 		}
 	}
-	if t := block.get("degradation_metric_tag"); t != nil && d.src.Tags != nil && !contains(d.src.Tags, t.text()) {
-		return mistake(t.origin, "sweep.recipe.degradation_metric_tag", "no metric is called "+t.text(), didYouMean(t.text(), d.src.Tags))
-	}
 	if bad := d.recipeNeeds(r, root, sw, block); bad != nil {
 		return bad
-	}
-	if fold(block.get("style").text()) == "grid" {
-		r.search, r.expand = false, concurrencyRamp
-	}
-	if r.search {
-		d.recipe = r.name // declared, and refused when run
-		return nil
-	}
-	if r.plots {
-		fill(root.get("benchmark"), "artifacts", map[string]any{}, "recipe "+r.name)
-		fill(root.at("benchmark.artifacts"), "auto_plot", true, "recipe "+r.name)
 	}
 	bad := r.expand(r, d, root, sw)
 	sw.take("recipe")
@@ -158,7 +128,7 @@ func (d *Document) recipeNeeds(r recipe, root, sw, block *node) (bad Errors) {
 		}
 	}
 	for _, f := range sw.fields {
-		if contains([]string{"search_space", "objectives", "parameters", "runs"}, f.name) || f.name == "planner" && f.value.origin.Source == "flag" {
+		if contains([]string{"parameters", "runs"}, f.name) {
 			say("says itself what is swept: "+orElse(f.value.origin.Where, f.name)+" does not go with it", "drop one of them")
 		}
 	}

@@ -13,19 +13,16 @@ import (
 func TestRecipes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"concurrency-ramp":                                                                 "phases.profiling.concurrency [1 3 7 19 52 139 373 1000]",
-		"concurrency-ramp --concurrency-min 2":                                             "phases.profiling.concurrency [2 5 12 29 70 169 412 1000]",
-		"concurrency-ramp --concurrency-max 64":                                            "phases.profiling.concurrency [1 2 3 6 11 20 35 64]",
-		"concurrency-ramp --concurrency-max 4":                                             "phases.profiling.concurrency [1 2 3 4]",
-		"prefill-ttft-curve --streaming --isl-min 128":                                     "datasets.main.prompts.isl [128 283 624 1378 3043 6720 14839 32768], phases.profiling.concurrency [1]",
-		"prefill-ttft-curve --streaming --isl-max 4096":                                    "datasets.main.prompts.isl [256 380 565 840 1248 1855 2756 4096], phases.profiling.concurrency [1]",
-		"decode-itl-curve --streaming --osl-min 32 --concurrency-steps 2":                  "datasets.main.prompts.osl [32 102 323 1024], phases.profiling.concurrency [1 200]",
-		"decode-itl-curve --streaming --osl-steps 3 --concurrency-steps 2":                 "datasets.main.prompts.osl [64 256 1024], phases.profiling.concurrency [1 200]",
-		"max-concurrency-under-sla --e2e-sla-ms 900 --search-style grid":                   "phases.profiling.concurrency [1 3 7 19 52 139 373 1000]",
-		"pareto-sweep --streaming --isl-osl-pairs 128/64 --concurrency 1,16":               "shape_128_64_c1 map[concurrency:1 isl:128 osl:64] [isl osl concurrency], shape_128_64_c16 map[concurrency:16 isl:128 osl:64] [isl osl concurrency]",
-		"pareto-sweep --streaming --isl-osl-pairs 1/2,3/4 --concurrency 9":                 "shape_1_2_c9 map[concurrency:9 isl:1 osl:2] [isl osl concurrency], shape_3_4_c9 map[concurrency:9 isl:3 osl:4] [isl osl concurrency]",
-		"max-throughput-ttft-sla --streaming --ttft-sla-ms 200 --osl 8":                    "",
-		"max-goodput-under-slo --streaming --ttft-sla-ms 1 --tpot-sla-ms 1 --e2e-sla-ms 1": "",
+		"concurrency-ramp":                                                   "phases.profiling.concurrency [1 3 7 19 52 139 373 1000]",
+		"concurrency-ramp --concurrency-min 2":                               "phases.profiling.concurrency [2 5 12 29 70 169 412 1000]",
+		"concurrency-ramp --concurrency-max 64":                              "phases.profiling.concurrency [1 2 3 6 11 20 35 64]",
+		"concurrency-ramp --concurrency-max 4":                               "phases.profiling.concurrency [1 2 3 4]",
+		"prefill-ttft-curve --streaming --isl-min 128":                       "datasets.main.prompts.isl [128 283 624 1378 3043 6720 14839 32768], phases.profiling.concurrency [1]",
+		"prefill-ttft-curve --streaming --isl-max 4096":                      "datasets.main.prompts.isl [256 380 565 840 1248 1855 2756 4096], phases.profiling.concurrency [1]",
+		"decode-itl-curve --streaming --osl-min 32 --concurrency-steps 2":    "datasets.main.prompts.osl [32 102 323 1024], phases.profiling.concurrency [1 200]",
+		"decode-itl-curve --streaming --osl-steps 3 --concurrency-steps 2":   "datasets.main.prompts.osl [64 256 1024], phases.profiling.concurrency [1 200]",
+		"pareto-sweep --streaming --isl-osl-pairs 128/64 --concurrency 1,16": "shape_128_64_c1 map[concurrency:1 isl:128 osl:64] [isl osl concurrency], shape_128_64_c16 map[concurrency:16 isl:128 osl:64] [isl osl concurrency]",
+		"pareto-sweep --streaming --isl-osl-pairs 1/2,3/4 --concurrency 9":   "shape_1_2_c9 map[concurrency:9 isl:1 osl:2] [isl osl concurrency], shape_3_4_c9 map[concurrency:9 isl:3 osl:4] [isl osl concurrency]",
 	} {
 		d, err := profile(append([]string{"-m", "demo", "--search-recipe"}, strings.Fields(line)...))
 		if err != nil {
@@ -35,11 +32,10 @@ func TestRecipes(t *testing.T) {
 		if got := sweepLine(d.Sweep()); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", line, got, want)
 		}
-		search := want == ""
-		if refused := len(d.Unsupported()) > 0; refused != search || search && d.Sweep().Type != "adaptive_search" {
-			t.Errorf("%s: type %s, not supported: %v", line, d.Sweep().Type, d.Unsupported())
+		if u := d.Unsupported(); len(u) > 0 {
+			t.Errorf("%s: not supported: %v", line, u)
 		}
-		if err := everyCell(d); err != nil && !search {
+		if err := everyCell(d); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -56,6 +52,27 @@ func sweepLine(s schema.Sweep) string {
 	return strings.Join(parts, ", ")
 }
 
+// What a search needs is known by name and refused with what to do instead.
+func TestSearchesAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"--search-recipe max-throughput-ttft-sla --streaming --ttft-sla-ms 200", "--search-recipe max-goodput-under-slo",
+		"--search-space concurrency:1,64:int", "--search-recipe concurrency-ramp --search-space concurrency:1,8:int",
+	} {
+		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		u := d.Unsupported()
+		if !slices.ContainsFunc(u, func(e *schema.Error) bool {
+			return strings.HasPrefix(e.Place, "--search-") && strings.Contains(e.Hint, "--concurrency 1,2,4")
+		}) {
+			t.Errorf("%s: %v", line, u)
+		}
+	}
+}
+
 // What a recipe cannot do without, cannot stand, or does not read.
 func TestRecipeMistakes(t *testing.T) {
 	t.Parallel()
@@ -68,12 +85,8 @@ func TestRecipeMistakes(t *testing.T) {
 		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 0/128":                        `got "0/128"`,
 		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 8/8,8/8":                      "8/8 is there twice",
 		"--search-recipe pareto-sweep --streaming --isl-osl-pairs 8/8 --concurrency 4":          "needs more than one cell",
-		"--search-recipe max-throughput-ttft-sla --streaming":                                   "needs --ttft-sla-ms",
-		"--search-recipe max-concurrency-under-sla":                                             "needs --ttft-sla-ms or --itl-sla-ms",
-		"--search-recipe max-goodput-under-slo --streaming --ttft-sla-ms 5":                     "needs --tpot-sla-ms or --itl-sla-ms",
 		"--search-recipe concurrency-ramp --concurrency 1,2":                                    "the list of --concurrency does not go with it",
 		"--search-recipe concurrency-ramp --isl 1,2":                                            "the list of --isl does not go with it",
-		"--search-recipe concurrency-ramp --search-space concurrency:1,8:int":                   "--search-space does not go with it",
 		"--search-recipe concurrency-ramp --concurrency-min 8 --concurrency-max 8":              "8 is not below 8",
 		"--search-recipe concurrency-ramp --concurrency-steps 1":                                "must be at least 2, got 1",
 		"--search-recipe concurrency-ramp --concurrency-max 1000000 --concurrency-steps 100000": "at most 10000, got 100000",
@@ -89,7 +102,6 @@ func TestRecipeMistakes(t *testing.T) {
 		"--search-recipe concurrency-ramp":                 "--search-recipe: what concurrency-ramp makes of its cells, a file and a plot, is not written yet",
 		"--image-format png":                               "--image-format has no effect without images",
 		"--audio-depths 16":                                "--audio-depths has no effect without audio",
-		"--server-metrics s2 m:1":                          "--server-metrics: s2 is no address and is left out",
 		"--warmup-request-count 0 --warmup-concurrency 2":  "--warmup-concurrency has no effect without a warmup phase",
 	} {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))

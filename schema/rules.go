@@ -72,6 +72,17 @@ var rules = []rule{
 		}
 		found("phases", "no profiling phase", "add profiling: {type: concurrency, concurrency: 1, requests: 10}")
 	}},
+	{name: "shares of a mixture", test: func(b *Benchmark, found func(path, message, hint string)) {
+		for i := range b.Datasets {
+			sum := 0.0
+			for _, p := range b.Datasets[i].Prompts.Pairs {
+				sum += p.Probability
+			}
+			if len(b.Datasets[i].Prompts.Pairs) > 0 && math.Abs(sum-100) > 0.1 {
+				found(join("datasets."+strconv.Itoa(i), "prompts.sequence_distribution"), fmt.Sprintf("the shares make %g percent, not 100", sum), "")
+			}
+		}
+	}},
 	{name: "phase names differ", test: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]int{}
 		for i, p := range b.Phases {
@@ -144,6 +155,14 @@ var rules = []rule{
 			}
 		}
 	}},
+	{name: "rankings need an endpoint that ranks", test: func(b *Benchmark, found func(path, message, hint string)) {
+		e := endpointType(b.Endpoint.Type)
+		for i, d := range b.Datasets {
+			if d.Rankings != nil && e != nil && !e.Ranks {
+				found("datasets."+strconv.Itoa(i)+".rankings", "does not go with an endpoint of type "+e.Name+", which ranks nothing", "use one of "+strings.Join(rankingTypes(), ", ")+" (--endpoint-type)")
+			}
+		}
+	}},
 	{name: "headers can be sent", test: func(b *Benchmark, found func(path, message, hint string)) {
 		for name, value := range b.Endpoint.Headers {
 			if strings.ContainsFunc(name+value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.ContainsAny(name, " \t:") {
@@ -156,8 +175,8 @@ var rules = []rule{
 			scheme, rest, _ := strings.Cut(u, ":")
 			switch {
 			case scheme == "mock":
-			case scheme != "http" && scheme != "https":
-				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, or mock: for the built-in server")
+			case scheme != "http" && scheme != "https" && scheme != "grpc" && scheme != "grpcs":
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server")
 			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") || strings.ContainsAny(u, " \t\n"):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
 			case !validPort(u):
@@ -190,6 +209,16 @@ var rules = []rule{
 			seen[d.Name] = true
 		}
 	}},
+}
+
+// rankingTypes are the endpoint types that take a query and passages.
+func rankingTypes() (out []string) {
+	for _, t := range endpointTypes {
+		if t.Ranks {
+			out = append(out, t.Name)
+		}
+	}
+	return out
 }
 
 // Typical is about the middle of a distribution: what a rule of thumb

@@ -180,14 +180,13 @@ func (d *Document) settleDataset(root *node) {
 	}
 }
 
-// settleSweep drops settings of a sweep that nothing sweeps; those of a search
-// are refused without one, as AIPerf does.
+// settleSweep drops settings of a sweep that nothing sweeps.
 func (d *Document) settleSweep(root *node) {
 	sw := root.get("sweep")
 	if sw == nil || sw.origin.Source != "flag" || len(d.axes) > 0 {
 		return
 	}
-	for _, k := range []string{"runs", "search_space", "recipe"} {
+	for _, k := range []string{"runs", "recipe"} {
 		if sw.get(k) != nil {
 			return
 		}
@@ -197,10 +196,6 @@ func (d *Document) settleSweep(root *node) {
 	for _, a := range d.src.Assignments {
 		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !contains(d.idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
-			if at := a.Origin.Where; at != "--search-sla" && (strings.HasPrefix(at, "--search-") || strings.HasPrefix(at, "--optuna-")) {
-				d.searchless = append(d.searchless, mistake(a.Origin, a.Path, "needs a search", "add --search-space or --search-recipe")...)
-				continue
-			}
 			d.warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
 	}
@@ -219,9 +214,6 @@ func (d *Document) settleLogging(root *node) {
 // settleSpared names what flags say and nobody hears: words that are no
 // addresses, and settings of pictures and sounds of which none is sent.
 func (d *Document) settleSpared(root *node) {
-	if a := d.flag("benchmark.server_metrics.urls"); a != nil && a.Origin.Text != "" {
-		d.warn(fmt.Sprintf("%s: %s is no address and is left out; write host:port", a.Origin.Where, a.Origin.Text))
-	}
 	for _, kind := range []string{"images", "audio"} {
 		if count := root.at(datasetPath + "." + kind + ".batch_size"); count != nil && numberOf(count.value) > 0 {
 			continue
@@ -243,20 +235,8 @@ func (d *Document) warn(text string) {
 
 // contradictions are flags that deny each other.
 func (d *Document) contradictions(root *node) (bad Errors) {
-	for name, flags := range map[string][2]string{
-		"gpu_telemetry": {"--gpu-telemetry", "--no-gpu-telemetry"}, "server_metrics": {"--server-metrics", "--no-server-metrics"},
-	} {
-		if d.typed(flags[0]) && d.typed(flags[1]) {
-			bad = append(bad, &Error{Path: "benchmark." + name, Place: flags[0], Message: "cannot be combined with " + flags[1], Hint: "keep one of them"})
-		}
-	}
 	if a := d.flag(datasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.at(phasePath).typeWord() == "fixed_schedule" {
 		bad = append(bad, mistake(a.Origin, a.Path, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")...)
-	}
-	if n := root.at("benchmark.gpu_telemetry"); n.get("collector").text() == "pynvml" && n.get("urls") != nil && len(n.get("urls").items) > 0 {
-		if a := d.flag("benchmark.gpu_telemetry.urls"); a != nil {
-			bad = append(bad, &Error{Path: a.Path, Place: a.Origin.Where, Message: "addresses do not go with pynvml", Hint: "keep one of them"})
-		}
 	}
 	return bad
 }
@@ -278,7 +258,7 @@ func (d *Document) profileDefaults(root *node) {
 		}
 		bounds++
 		if name != "duration" && ds.get("entries") == nil && !fixed && numberOf(n.value) >= 1 {
-			fill(ds, "entries", n.value, "as many as "+name)
+			ds.put("entries", leafNode(n.value, Origin{Source: "default", Where: "default: as many as " + name, Taken: true}))
 		}
 	}
 	if path := ds.get("path").text(); bounds == 0 && fixed && path != "" {

@@ -62,11 +62,11 @@ func (d *Document) addAxes(ps *node, where string, group int) Errors {
 		hint, known := d.index.knownPath(path)
 		switch {
 		case !known:
-			e.Message, e.Hint, e.unknown = "unknown field", hint, true
+			e.Message, e.Hint, e.Unknown = "unknown field", hint, true
 		case !sweepable(path):
 			e.Message, e.Hint = "cannot be swept", "an axis is a field of the benchmark or a variable"
 		case f.value.kind != list:
-			e.Message, e.Place = "expected a list of values, got "+f.value.kindName(), f.value.origin.Where
+			e.Message, e.Place, e.Kind = "expected a list of values, got "+f.value.kindName(), f.value.origin.Where, true
 		case len(f.value.items) == 0:
 			e.Message, e.Hint = "an axis needs at least one value", "such as [1, 4, 16], or leave the axis out"
 		default:
@@ -106,8 +106,6 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	s.Block = block
 	s.Type, _ = block["type"].(string)
 	switch {
-	case d.recipe != "":
-		s.Type = "adaptive_search"
 	case s.Type == "" && len(d.axes) > 0:
 		s.Type = "grid"
 	}
@@ -126,7 +124,6 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	bad := d.derivations(sw.get("derive"))
 	bad = append(bad, d.scenarios(sw.get("runs"))...)
 	bad = append(bad, d.design(sw, block)...)
-	bad = append(bad, d.searchedPaths(sw.get("search_space"))...)
 	if ps := sw.get("parameters"); ps != nil && len(ps.fields) == 0 && len(d.axes) == 0 {
 		bad = append(bad, mistake(ps.origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
@@ -250,7 +247,7 @@ func (d *Document) derivations(n *node) Errors {
 	for _, f := range n.fields {
 		path := Canonical(f.name)
 		if hint, ok := d.index.knownPath(path); !ok {
-			bad = append(bad, &Error{Path: "sweep.derive." + f.name, Place: f.origin.Where, Message: "unknown field", Hint: hint, unknown: true})
+			bad = append(bad, &Error{Path: "sweep.derive." + f.name, Place: f.origin.Where, Message: "unknown field", Hint: hint, Unknown: true})
 			continue
 		}
 		text := f.value.text()

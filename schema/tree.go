@@ -24,6 +24,14 @@ type field struct {
 	origin Origin // of the key
 }
 
+// typedName is the key as the user wrote it.
+func (f field) typedName() string {
+	if f.typed != "" {
+		return f.typed
+	}
+	return f.name
+}
+
 type kind int
 
 const (

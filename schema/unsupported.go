@@ -8,21 +8,80 @@ import (
 	"strings"
 )
 
+// missing notes once that path, or the flag at, asks for what is not built.
+func (d *Document) missing(path, what, instead string, at Origin) {
+	by := path
+	if strings.HasPrefix(at.Where, "-") {
+		by = at.Where // a flag is named once, whatever it sets
+	}
+	if contains(d.idle, by) || slices.ContainsFunc(d.unsupported, func(e *Error) bool { return e.Path == path && e.Place == at.Where || by == at.Where && e.Place == by }) {
+		return
+	}
+	d.unsupported = append(d.unsupported, &Error{Path: path, Place: at.Where, Message: what + "not supported yet", Hint: instead})
+}
+
+// setAside takes what is absent out of the experiment and the assignments, and
+// notes what of it asks for something.
+func (d *Document) setAside(root *node) {
+	takeAbsent(root, "", "", func(path string, row *Absent, at Origin) {
+		d.missing(root.shown(path), "", row.Instead, at)
+	})
+	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a Assignment) bool {
+		if a.Absent != "" {
+			d.missing("", "", a.Absent, a.Origin)
+			return true
+		}
+		row, path := absentAt(a.Path)
+		if row == nil {
+			return false
+		}
+		if where, asks := row.asked(fromPlain(a.Value, a.Origin), path); asks {
+			d.missing(a.Path, "", row.Instead, where)
+		}
+		return true
+	})
+	for _, name := range []string{"sweep.parameters", "sweep.derive"} {
+		d.setAsideAxes(root.at(name))
+	}
+	for _, block := range itemsOf(root.at("sweep.axes")) {
+		for _, kind := range block.fields {
+			d.setAsideAxes(kind.value)
+		}
+	}
+}
+
+// setAsideAxes takes axes on absent fields out, and absent fields out of the
+// objects that are values of others.
+func (d *Document) setAsideAxes(axes *node) {
+	if axes == nil {
+		return
+	}
+	for _, f := range slices.Clone(axes.fields) {
+		path := Canonical(f.name)
+		if row, _ := absentAt(path); row != nil {
+			axes.take(f.name)
+			d.missing(path, "", row.Instead, f.origin)
+			continue
+		}
+		for _, v := range itemsOf(f.value) {
+			takeAbsent(v, d.index.starred(path), path, func(path string, row *Absent, at Origin) {
+				d.missing(path, "", row.Instead, at)
+			})
+		}
+	}
+}
+
+func itemsOf(n *node) []*node {
+	if n == nil {
+		return nil
+	}
+	return n.items
+}
+
 // findUnsupported lists the fields that are set and not built yet.
 func (d *Document) findUnsupported() {
-	said := map[string]bool{}
-	note := func(path, what string, at Origin) {
-		by := path
-		if strings.HasPrefix(at.Where, "-") {
-			by = at.Where // a flag is named once, whatever it sets
-		}
-		if said[by] || contains(d.idle, by) {
-			return
-		}
-		said[by] = true
-		d.unsupported = append(d.unsupported, &Error{
-			Path: d.root.shown(path), Place: at.Where, Message: what + "not supported yet", Hint: "leave it out",
-		})
+	note := func(path, what, instead string, at Origin) {
+		d.missing(d.root.shown(path), what, instead, at)
 	}
 	whole := *d.root
 	whole.fields = append(slices.Clone(whole.fields), field{name: "sweep", value: d.block})
@@ -32,7 +91,7 @@ func (d *Document) findUnsupported() {
 		l := d.index.at(a.path)
 		for _, v := range a.values {
 			if l.has(isUnsupported) || l.unbuiltWord(v) {
-				note(a.path, "", a.origin)
+				note(a.path, "", orElse(instead(d.index.starred(a.path), v.text()), "leave it out"), a.origin)
 			} else if v.kind == object {
 				d.index.unbuiltFields(v, l, l.path, a.path, note)
 			}
@@ -41,7 +100,7 @@ func (d *Document) findUnsupported() {
 }
 
 // unbuiltOverlays looks into the named cells of a sweep.
-func (d *Document) unbuiltOverlays(note func(path, what string, at Origin)) {
+func (d *Document) unbuiltOverlays(note func(path, what, instead string, at Origin)) {
 	for _, o := range d.overlays {
 		d.index.unbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
 	}
@@ -49,7 +108,7 @@ func (d *Document) unbuiltOverlays(note func(path, what string, at Origin)) {
 
 // unbuiltFields calls note for the topmost set fields that are not built, and
 // for values that are not. A field that repeats its default asks for nothing.
-func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, what string, at Origin)) {
+func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, what, instead string, at Origin)) {
 	for _, f := range n.fields {
 		name, sub := x.child(at, l, f.name)
 		if sub == nil || f.value.kind == null {
@@ -59,14 +118,14 @@ func (x index) unbuiltFields(n *node, l *leaf, at, path string, note func(path, 
 		switch {
 		case sub.has(isUnsupported):
 			if where, asked := x.asksFor(f.value, sub, join(at, name)); asked {
-				note(p, "", where)
+				note(p, "", "leave it out", where)
 			}
 		case sub.unbuiltWord(f.value) && (f.value.origin.Source != "default" || !repeatsDefault(sub, f.value)):
 			what := f.value.String() + ": "
 			if f.value.value == true {
 				what = "" // being on is all there is to it
 			}
-			note(p, what, f.value.origin)
+			note(p, what, instead(sub.path, fmt.Sprint(f.value.value)), f.value.origin)
 		default:
 			x.unbuiltFields(f.value, sub, join(at, name), p, note)
 		}

@@ -22,7 +22,7 @@ import (
 //	@group(title)                 heading of this field's flags and those below
 //	@groups(title, …)             order of the headings
 //	@default(v, type="a b")       default for these values of the sibling type
-//	@unsupported                  declared, not built yet; with words: only these
+//	@unsupported                  declared, not built yet
 //	@secret                       never printed
 //	@template                     holds templates that are not ours to render
 type walker struct {
@@ -59,15 +59,13 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 	if depth > deepest {
 		return
 	}
-	l := leaf{path: path, enum: enum(v), def: defaultJSON(v), is: inherited}
+	l := leaf{path: path, enum: enum(v), unbuilt: AbsentWords(path), def: defaultJSON(v), is: inherited}
 	for _, a := range attrs {
 		switch a.Name() {
 		case "lower":
 			l.lower = arg(a, 0)
 		case "unsupported":
-			if l.unbuilt = args(a); l.unbuilt == nil {
-				l.is |= isUnsupported
-			}
+			l.is |= isUnsupported
 		case "default":
 			l.def, l.when, l.unless = givenDefault(a)
 			l.is |= isFilled
@@ -83,7 +81,14 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 	}
 	at := w.add(l)
 	below := l.is & (isUnsupported | isSecret | isKept)
+	_, lowered := attribute(attrs, "elem") // the one member without its list is lowered
 	for _, a := range arms(v) {
+		if a.IncompleteKind() == cue.StructKind {
+			if lowered {
+				continue
+			}
+			lowered = true // a second object is a shorthand for the first
+		}
 		w.arm(a, at, path, below, depth)
 	}
 	if len(l.enum) > 0 {
@@ -251,7 +256,7 @@ func (s scope) below(name string, v cue.Value) scope {
 	if a, ok := attribute(attrs, "group"); ok && s.family == "" {
 		s.group = arg(a, 0)
 	}
-	if a, ok := attribute(attrs, "unsupported"); ok && args(a) == nil {
+	if _, ok := attribute(attrs, "unsupported"); ok {
 		s.unsupported = true
 	}
 	if _, ok := attribute(attrs, "secret"); ok {
@@ -337,6 +342,11 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 	if e := get("enum"); e != "" {
 		o.Enum = strings.Fields(e)
 	}
+	for _, w := range AbsentWords(starredMembers(o.Path)) {
+		if contains(o.Enum, w) {
+			o.Absent = append(o.Absent, w)
+		}
+	}
 	if d, given, _ := a.Lookup(1, "default"); given {
 		o.Default = d
 	}
@@ -344,6 +354,11 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 		o.Default = "" // what is not given is taken from the measured phase
 	}
 	return o, true
+}
+
+// starredMembers spells the path of a flag as the table of absent things does.
+func starredMembers(path string) string {
+	return strings.NewReplacer(datasetPath, "benchmark.datasets.*", phasePath, "benchmark.phases.*", "benchmark.phases.warmup", "benchmark.phases.*").Replace(path)
 }
 
 // shownDefault is the default of a field as it would be typed.

@@ -71,7 +71,7 @@ func arrowSchemaKey(fs []Field, meta map[string]string) string {
 	return base64.StdEncoding.EncodeToString(bytes.TrimSuffix(b.Bytes(), end))
 }
 
-// arrowOutput writes an Arrow IPC file (Feather 2), uncompressed.
+// arrowOutput writes an Arrow IPC file (Feather 2), its bodies compressed with zstd.
 type arrowOutput struct {
 	w    *ipc.FileWriter
 	rb   *array.RecordBuilder
@@ -82,7 +82,7 @@ type arrowOutput struct {
 func newArrowOutput(out io.WriteSeeker, fs []Field, meta map[string]string) (*arrowOutput, error) {
 	schema := arrowSchema(fs, meta)
 	mem := &pool{}
-	w, err := ipc.NewFileWriter(out, ipc.WithSchema(schema), ipc.WithAllocator(mem))
+	w, err := ipc.NewFileWriter(out, ipc.WithSchema(schema), ipc.WithAllocator(mem), ipc.WithZstd())
 	if err != nil {
 		return nil, err
 	}

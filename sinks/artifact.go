@@ -23,9 +23,9 @@ type FileInfo struct {
 	SHA256 string `json:"sha256"`
 }
 
-// artifact is an atomic file that counts and hashes what is written. It
+// Artifact is an atomic file that counts and hashes what is written. It
 // implements io.WriteSeeker only as far as a writer asks where it is.
-type artifact struct {
+type Artifact struct {
 	dir, name string
 	f         *atomicfile.File
 	buf       *bufio.Writer
@@ -33,12 +33,13 @@ type artifact struct {
 	n         int64
 }
 
-func createArtifact(dir, name string) (*artifact, error) {
+// CreateArtifact begins the file name in dir. It is there only after Commit.
+func CreateArtifact(dir, name string) (*Artifact, error) {
 	f, err := atomicfile.Create(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
-	a := &artifact{dir: dir, name: name, f: f, sum: sha256.New()}
+	a := &Artifact{dir: dir, name: name, f: f, sum: sha256.New()}
 	a.buf = bufio.NewWriterSize(both{f, a.sum}, 256<<10)
 	return a, nil
 }
@@ -62,22 +63,25 @@ func (w both) Write(b []byte) (int, error) {
 	return n, err
 }
 
-func (a *artifact) Write(b []byte) (int, error) {
+func (a *Artifact) Write(b []byte) (int, error) {
 	n, err := a.buf.Write(b)
 	a.n += int64(n)
 	return n, err
 }
 
 // Seek only tells the position.
-func (a *artifact) Seek(offset int64, whence int) (int64, error) {
+func (a *Artifact) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, errors.New("seek: the file is written from front to back")
 	}
 	return a.n, nil
 }
 
-// commit ends the file.
-func (a *artifact) commit(kind, schema string, rows int64) (FileInfo, error) {
+// Abort removes the file unless it was committed.
+func (a *Artifact) Abort() { a.f.Abort() }
+
+// Commit ends the file and gives it its name.
+func (a *Artifact) Commit(kind, schema string, rows int64) (FileInfo, error) {
 	if err := a.buf.Flush(); err != nil {
 		a.f.Abort()
 		return FileInfo{}, err
@@ -88,15 +92,15 @@ func (a *artifact) commit(kind, schema string, rows int64) (FileInfo, error) {
 	return FileInfo{Path: a.name, Kind: kind, Schema: schema, Rows: rows, Bytes: a.n, SHA256: hex.EncodeToString(a.sum.Sum(nil))}, nil
 }
 
-// writeArtifact puts a small file in place.
-func writeArtifact(dir, name, kind string, data []byte) (FileInfo, error) {
-	a, err := createArtifact(dir, name)
+// WriteArtifact puts a small file in place.
+func WriteArtifact(dir, name, kind string, data []byte) (FileInfo, error) {
+	a, err := CreateArtifact(dir, name)
 	if err != nil {
 		return FileInfo{}, err
 	}
-	defer a.f.Abort()
+	defer a.Abort()
 	if _, err := a.Write(data); err != nil {
 		return FileInfo{}, err
 	}
-	return a.commit(kind, "", 0)
+	return a.Commit(kind, "", 0)
 }

@@ -3,9 +3,12 @@ package sinks
 import (
 	"fmt"
 	"math"
+	"net/url"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -13,48 +16,133 @@ import (
 type Axis struct {
 	Name, Unit string
 	Kind       Kind
+	held       func(*schema.Benchmark) any // what a cell has that was not swept; nil value: no such thing
 }
 
-// wellKnownAxes are there in every table, null when not swept.
+// wellKnownAxes are there in every table and carry what the cell has, swept or
+// not; aiperf.axes says which were swept.
 func wellKnownAxes() []Axis {
 	return []Axis{
-		{"concurrency", "requests", Int64},
-		{"request_rate", "requests/s", Float64},
-		{"isl", "tokens", Int64},
-		{"osl", "tokens", Int64},
-		{"model", "", Text},
-		{"endpoint", "", Text},
+		{"concurrency", "requests", Int64, func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Concurrency)) }},
+		{"request_rate", "requests/s", Float64, func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) }},
+		{"isl", "tokens", Int64, func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
+		{"osl", "tokens", Int64, func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
+		{"model", "", Text, func(b *schema.Benchmark) any { return some(models(b)) }},
+		{"endpoint", "", Text, func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
 	}
+}
+
+// some is v, nil for the zero of its type.
+func some[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+// measuredPhase is the first phase that is no warmup.
+func measuredPhase(b *schema.Benchmark) schema.Phase {
+	for _, p := range b.Phases {
+		if p.Kind != "warmup" {
+			return p
+		}
+	}
+	return schema.Phase{}
+}
+
+func prompts(b *schema.Benchmark) schema.Prompts {
+	if len(b.Datasets) == 0 {
+		return schema.Prompts{}
+	}
+	return b.Datasets[0].Prompts
+}
+
+// mean is what a length was asked to be on average, nil when it was not asked.
+func mean(s *schema.Shape) any {
+	switch {
+	case s == nil:
+		return nil
+	case s.Value != nil:
+		return *s.Value
+	case s.Mean != nil:
+		return *s.Mean
+	}
+	return nil
+}
+
+func models(b *schema.Benchmark) string {
+	var names []string
+	for _, m := range b.Models.Items {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// server is the endpoint's label or else its addresses, without what may be
+// secret in them.
+func server(e *schema.Endpoint) string {
+	if e.Label != "" {
+		return e.Label
+	}
+	var shown []string
+	for _, text := range e.URLs {
+		u, err := url.Parse(text)
+		if err != nil {
+			continue
+		}
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		shown = append(shown, u.String())
+	}
+	return strings.Join(shown, ", ")
 }
 
 // AxesOf is the axis columns of a plan: the well-known ones and then every
 // other axis, each in the type that holds all of its values.
 func AxesOf(p *sweep.Plan) []Axis {
 	axes := wellKnownAxes()
-	at := map[string]int{}
-	for i, a := range axes {
-		at[a.Name] = i
-	}
+	known := len(axes)
 	values := map[string][]any{}
 	for _, c := range p.Cells {
 		for _, v := range c.Point {
 			name := axisName(v.Axis)
-			if _, seen := at[name]; !seen {
-				at[name] = len(axes)
+			if !slices.ContainsFunc(axes, func(a Axis) bool { return a.Name == name }) {
 				axes = append(axes, Axis{Name: name, Kind: Text})
 			}
 			values[name] = append(values[name], v.Value)
 		}
+		for _, a := range axes[:known] {
+			if _, swept := point(c, a.Name); !swept {
+				values[a.Name] = append(values[a.Name], a.ofCell(c))
+			}
+		}
 	}
-	known := len(wellKnownAxes())
 	for i := range axes {
-		swept := values[axes[i].Name]
-		if len(swept) == 0 || i < known && fits(axes[i].Kind, swept) {
+		all := slices.DeleteFunc(values[axes[i].Name], func(v any) bool { return v == nil })
+		if len(all) == 0 || i < known && fits(axes[i].Kind, all) {
 			continue
 		}
-		axes[i].Kind = kindOf(swept)
+		axes[i].Kind = kindOf(all)
 	}
 	return axes
+}
+
+// point is a cell's value on a swept axis.
+func point(c *sweep.Cell, axis string) (sweep.Value, bool) {
+	for _, v := range c.Point {
+		if axisName(v.Axis) == axis {
+			return v, true
+		}
+	}
+	return sweep.Value{}, false
+}
+
+// ofCell is what a cell has that was not swept.
+func (a Axis) ofCell(c *sweep.Cell) any {
+	if a.held == nil || c.Resolved == nil {
+		return nil
+	}
+	return a.held(&c.Resolved.Benchmark)
 }
 
 // axisName is what follows axis_: letters, digits and underscores, so that no
@@ -175,20 +263,20 @@ func (a Axis) store(v any, label string) any {
 func identityFields(table string, axes []Axis) []Field {
 	everyRowHasCell := table != "checks" && table != "telemetry"
 	fs := []Field{
-		{Name: "experiment", Kind: Text, enc: dictionary},
-		{Name: "cell", Kind: Text, enc: dictionary, Null: !everyRowHasCell},
-		{Name: "cell_index", Kind: Int32, enc: dictionary, Null: !everyRowHasCell},
+		{Name: "experiment", Doc: "name of the experiment", Kind: Text, enc: dictionary},
+		{Name: "cell", Doc: "identity of the cell: a hash of its resolved settings, equal for equal settings", Kind: Text, enc: dictionary, Null: !everyRowHasCell},
+		{Name: "cell_index", Doc: "number of the cell in the plan, from 0", Kind: Int32, enc: dictionary, Null: !everyRowHasCell},
 	}
 	for _, a := range axes {
-		fs = append(fs, Field{Name: "axis_" + a.Name, Unit: a.Unit, Kind: a.Kind, enc: dictionary, Null: true})
+		fs = append(fs, Field{Name: "axis_" + a.Name, Doc: "value of " + a.Name + " in this cell", Unit: a.Unit, Kind: a.Kind, enc: dictionary, Null: true})
 	}
 	if table == "cells" {
 		return fs
 	}
 	everyRowHasRun := table == "requests" || table == "chunks" || table == "runs"
 	return append(fs,
-		Field{Name: "trial", Kind: Int16, enc: dictionary, Null: !everyRowHasRun},
-		Field{Name: "run_id", Kind: Text, enc: dictionary, Null: !everyRowHasRun})
+		Field{Name: "trial", Doc: "number of the repetition, from 0", Kind: Int16, enc: dictionary, Null: !everyRowHasRun},
+		Field{Name: "run_id", Doc: "identity of the run: cell and trial", Kind: Text, enc: dictionary, Null: !everyRowHasRun})
 }
 
 // identity knows the identity columns of every place in a plan.
@@ -224,10 +312,10 @@ func (id *identity) values(table string, p Place) ([]any, error) {
 	for _, a := range id.axes {
 		var v any
 		if cell != nil {
-			for _, x := range cell.Point {
-				if axisName(x.Axis) == a.Name {
-					v = a.store(x.Value, x.Label)
-				}
+			if x, swept := point(cell, a.Name); swept {
+				v = a.store(x.Value, x.Label)
+			} else {
+				v = a.store(a.ofCell(cell), "")
 			}
 		}
 		out = append(out, v)

@@ -41,6 +41,7 @@ const (
 // Field is a column as every format sees it.
 type Field struct {
 	Name, Unit string
+	Doc        string // what it is, for the documentation
 	Kind       Kind
 	Null       bool // may be null
 	enc        encoding
@@ -95,42 +96,43 @@ func without[R any](cols []column[R], p place) []column[R] {
 
 // Literals of the common shapes.
 
-func nanos[R any](name string, f func(*R) *int64) column[R] {
-	return column[R]{Field: Field{Name: name, Unit: "ns", Kind: Int64, enc: delta, Null: true}, int: f}
+func nanos[R any](name, doc string, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Unit: "ns", Kind: Int64, enc: delta, Null: true}, int: f}
 }
 
-func millis[R any](name string, f func(*R) *float64) column[R] {
-	return column[R]{Field: Field{Name: name, Unit: "ms", Kind: Float64, enc: byteStreamSplit, Null: true}, in: tableOnly, float: f}
+func millis[R any](name, doc string, f func(*R) *float64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Unit: "ms", Kind: Float64, enc: byteStreamSplit, Null: true}, in: tableOnly, float: f}
 }
 
-func real[R any](name, unit string, f func(*R) *float64) column[R] {
-	return column[R]{Field: Field{Name: name, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true}, float: f}
+func real[R any](name, doc, unit string, f func(*R) *float64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true}, float: f}
 }
 
-func count[R any](name, unit string, k Kind, f func(*R) *int64) column[R] {
-	return column[R]{Field: Field{Name: name, Unit: unit, Kind: k, enc: delta, Null: true}, int: f}
+func count[R any](name, doc, unit string, k Kind, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Unit: unit, Kind: k, enc: delta, Null: true}, int: f}
 }
 
-func ordinal[R any](name string, k Kind, f func(*R) *int64) column[R] {
-	return column[R]{Field: Field{Name: name, Kind: k, enc: delta}, int: f}
+func ordinal[R any](name, doc string, k Kind, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Kind: k, enc: delta}, int: f}
 }
 
-func word[R any](name string, f func(*R) *string) column[R] {
-	return column[R]{Field: Field{Name: name, Kind: Text, enc: dictionary, Null: true}, text: f}
+func word[R any](name, doc string, f func(*R) *string) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Kind: Text, enc: dictionary, Null: true}, text: f}
 }
 
-func fact[R any](name string, f func(*R) *bool) column[R] {
-	return column[R]{Field: Field{Name: name, Kind: Bool}, flag: f}
+func fact[R any](name, doc string, f func(*R) *bool) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Kind: Bool}, flag: f}
 }
 
 // maybe is a flag that can be unknown: 0, 1 or record.None.
-func maybe[R any](name string, f func(*R) *int64) column[R] {
-	return column[R]{Field: Field{Name: name, Kind: Bool, Null: true}, int: f}
+func maybe[R any](name, doc string, f func(*R) *int64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Kind: Bool, Null: true}, int: f}
 }
 
 func (c column[R]) onlyIn(p place) column[R] { c.in = p; return c }
 
-func (c column[R]) naming() column[R] { c.names = true; return c }
+// naming is a text that hardly repeats: a dictionary of it would be searched and given up.
+func (c column[R]) naming() column[R] { c.names, c.enc = true, plain; return c }
 
 // truth is a flag as a maybe-column holds it.
 func truth(b bool) int64 {

@@ -18,190 +18,219 @@ func none() requestRow { return requestRow{Record: record.New()} }
 func requestColumns() []column[requestRow] {
 	type r = requestRow
 	return []column[r]{
-		word("phase", func(r *r) *string { return &r.Phase }),
-		ordinal("request_id", Int64, func(r *r) *int64 { return &r.RequestID }),
-		word("session_id", func(r *r) *string { return &r.SessionID }).naming(),
-		ordinal("session_num", Int64, func(r *r) *int64 { return &r.SessionNum }).onlyIn(journalOnly),
-		word("conversation_id", func(r *r) *string { return &r.ConversationID }).naming(),
-		ordinal("turn", Int16, func(r *r) *int64 { return &r.Turn }),
-		ordinal("worker", Int16, func(r *r) *int64 { return &r.Worker }),
-		word("model", func(r *r) *string { return &r.Model }),
-		word("url", func(r *r) *string { return &r.URL }),
-		word("prompt_sha", func(r *r) *string { return &r.PromptSHA }).naming(),
-		word("x_request_id", func(r *r) *string { return &r.XRequestID }).naming().onlyIn(journalOnly),
-		word("x_correlation_id", func(r *r) *string { return &r.XCorrelationID }).naming().onlyIn(journalOnly),
-		fact("warmup", func(r *r) *bool { return &r.Warmup }).onlyIn(journalOnly),
-		fact("streamed", func(r *r) *bool { return &r.Streamed }).onlyIn(journalOnly),
+		word("phase", "name of the phase that sent it", func(r *r) *string { return &r.Phase }),
+		ordinal("request_id", "number of the request in its run, in the order of sending, from 0", Int64, func(r *r) *int64 { return &r.RequestID }),
+		word("session_id", "the conversation as it was played: unique in the run", func(r *r) *string { return &r.SessionID }).naming(),
+		ordinal("session_num", "", Int64, func(r *r) *int64 { return &r.SessionNum }).onlyIn(journalOnly),
+		word("conversation_id", "the conversation as the data set names it", func(r *r) *string { return &r.ConversationID }).naming(),
+		ordinal("turn", "number of the turn in its conversation, from 0", Int16, func(r *r) *int64 { return &r.Turn }),
+		word("model", "model the server was asked for", func(r *r) *string { return &r.Model }),
+		word("url", "address it was sent to; http://mock: is the built-in server", func(r *r) *string { return &r.URL }),
+		word("prompt_sha", "first bytes of the SHA-256 of the request body: equal prompts are equal here", func(r *r) *string { return &r.PromptSHA }).naming(),
+		word("x_request_id", "", func(r *r) *string { return &r.XRequestID }).naming().onlyIn(journalOnly),
+		word("x_correlation_id", "", func(r *r) *string { return &r.XCorrelationID }).naming().onlyIn(journalOnly),
+		fact("warmup", "", func(r *r) *bool { return &r.Warmup }).onlyIn(journalOnly),
+		fact("streamed", "", func(r *r) *bool { return &r.Streamed }).onlyIn(journalOnly),
 
-		nanos("intended_ns", func(r *r) *int64 { return &r.Intended }),
-		nanos("admitted_ns", func(r *r) *int64 { return &r.Admitted }),
-		nanos("sent_ns", func(r *r) *int64 { return &r.Sent }),
-		nanos("write_end_ns", func(r *r) *int64 { return &r.WriteEnd }).onlyIn(journalOnly),
-		nanos("first_byte_ns", func(r *r) *int64 { return &r.FirstByte }),
-		nanos("first_token_ns", func(r *r) *int64 { return &r.FirstToken }),
-		nanos("first_output_ns", func(r *r) *int64 { return &r.FirstOutput }).onlyIn(journalOnly),
-		nanos("last_token_ns", func(r *r) *int64 { return &r.LastToken }),
-		nanos("end_ns", func(r *r) *int64 { return &r.End }),
-		nanos("cancel_asked_ns", func(r *r) *int64 { return &r.CancelAsked }).onlyIn(journalOnly),
-		{Field: Field{Name: "start_time", Kind: Time, enc: delta, Null: true}, in: tableOnly, int: func(r *r) *int64 { return &r.start }},
+		nanos("intended_ns", "when the schedule wanted it sent; in a closed loop, when the slot became free", func(r *r) *int64 { return &r.Intended }),
+		nanos("admitted_ns", "when it had its slots", func(r *r) *int64 { return &r.Admitted }),
+		nanos("sent_ns", "when its first byte was handed to the kernel", func(r *r) *int64 { return &r.Sent }),
+		nanos("write_end_ns", "", func(r *r) *int64 { return &r.WriteEnd }).onlyIn(journalOnly),
+		nanos("first_byte_ns", "when the first byte of the answer came", func(r *r) *int64 { return &r.FirstByte }),
+		nanos("first_token_ns", "when the first content came, reasoning included", func(r *r) *int64 { return &r.FirstToken }),
+		nanos("first_output_ns", "", func(r *r) *int64 { return &r.FirstOutput }).onlyIn(journalOnly),
+		nanos("last_token_ns", "when the last content came", func(r *r) *int64 { return &r.LastToken }),
+		nanos("end_ns", "when the answer ended", func(r *r) *int64 { return &r.End }),
+		nanos("cancel_asked_ns", "", func(r *r) *int64 { return &r.CancelAsked }).onlyIn(journalOnly),
+		{Field: Field{Name: "start_time", Doc: "sent, by the wall clock", Kind: Time, enc: delta, Null: true}, in: tableOnly, int: func(r *r) *int64 { return &r.start }},
 
-		word("status", func(r *r) *string { return (*string)(&r.Status) }),
-		{Field: Field{Name: "http_status", Kind: Int16, enc: dictionary, Null: true}, int: func(r *r) *int64 { return &r.HTTPStatus }},
-		word("error_kind", func(r *r) *string { return &r.ErrorKind }),
-		word("error_message", func(r *r) *string { return &r.ErrorMessage }),
-		word("finish_reason", func(r *r) *string { return &r.FinishReason }),
-		fact("in_window", func(r *r) *bool { return &r.InWindow }),
-		fact("steady", func(r *r) *bool { return &r.steady }).onlyIn(tableOnly),
+		word("status", "ok, http_error, timeout, cancelled, truncated, parse_error, connection or client", func(r *r) *string { return (*string)(&r.Status) }),
+		{Field: Field{Name: "http_status", Doc: "status of the answer; null when there was none", Kind: Int16, enc: dictionary, Null: true}, int: func(r *r) *int64 { return &r.HTTPStatus }},
+		word("error_kind", "class of the failure", func(r *r) *string { return &r.ErrorKind }),
+		word("error_message", "what the server or the connection said", func(r *r) *string { return &r.ErrorMessage }),
+		word("finish_reason", "why the server stopped", func(r *r) *string { return &r.FinishReason }),
+		fact("measured", "its phase counts in the results", func(r *r) *bool { return &r.Measured }).onlyIn(journalOnly),
+		fact("in_window", "counts in the results: of a measured phase, and ended inside its window, well or failed", func(r *r) *bool { return &r.InWindow }),
+		fact("steady", "lies in the steady window: no ramp, no drain", func(r *r) *bool { return &r.steady }).onlyIn(tableOnly),
 
-		count("isl", "tokens", Int32, func(r *r) *int64 { return &r.ISL }),
-		count("osl", "tokens", Int32, func(r *r) *int64 { return &r.OSL }),
-		count("osl_requested", "tokens", Int32, func(r *r) *int64 { return &r.OSLRequested }),
-		count("output_tokens", "tokens", Int32, func(r *r) *int64 { return &r.OutputTokens }).onlyIn(journalOnly),
-		count("reasoning_tokens", "tokens", Int32, func(r *r) *int64 { return &r.ReasoningTokens }),
-		count("usage_prompt_tokens", "tokens", Int32, func(r *r) *int64 { return &r.UsagePrompt }),
-		count("usage_completion_tokens", "tokens", Int32, func(r *r) *int64 { return &r.UsageCompletion }),
-		count("usage_reasoning_tokens", "tokens", Int32, func(r *r) *int64 { return &r.UsageReasoning }).onlyIn(journalOnly),
-		count("usage_total_tokens", "tokens", Int32, func(r *r) *int64 { return &r.UsageTotal }).onlyIn(journalOnly),
-		count("cached_tokens", "tokens", Int32, func(r *r) *int64 { return &r.Cached }),
-		count("chunks", "", Int32, func(r *r) *int64 { return &r.chunks }).onlyIn(tableOnly),
+		count("isl", "input tokens, by the client's tokenizer", "tokens", Int32, func(r *r) *int64 { return &r.ISL }),
+		count("osl", "output tokens, reasoning included", "tokens", Int32, func(r *r) *int64 { return &r.OSL }),
+		count("osl_requested", "output tokens that were asked for", "tokens", Int32, func(r *r) *int64 { return &r.OSLRequested }),
+		count("output_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.OutputTokens }).onlyIn(journalOnly),
+		count("reasoning_tokens", "output tokens that were reasoning", "tokens", Int32, func(r *r) *int64 { return &r.ReasoningTokens }),
+		count("usage_prompt_tokens", "input tokens, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsagePrompt }),
+		count("usage_completion_tokens", "output tokens, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsageCompletion }),
+		count("usage_reasoning_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageReasoning }).onlyIn(journalOnly),
+		count("usage_total_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageTotal }).onlyIn(journalOnly),
+		count("cached_tokens", "input tokens the server had cached, by the server", "tokens", Int32, func(r *r) *int64 { return &r.Cached }),
+		count("chunks", "events with content", "", Int32, func(r *r) *int64 { return &r.chunks }).onlyIn(tableOnly),
 
-		millis("ttft_ms", func(r *r) *float64 { return &r.ttft }),
-		millis("ttfo_ms", func(r *r) *float64 { return &r.ttfo }),
-		millis("itl_ms", func(r *r) *float64 { return &r.itl }),
-		millis("latency_ms", func(r *r) *float64 { return &r.latency }),
-		millis("ttft_from_intended_ms", func(r *r) *float64 { return &r.ttftPlan }),
-		millis("latency_from_intended_ms", func(r *r) *float64 { return &r.latencyPlan }),
-		millis("dispatch_lateness_ms", func(r *r) *float64 { return &r.lateness }),
-		millis("admission_wait_ms", func(r *r) *float64 { return &r.wait }),
-		real("receive_lag_us", "us", func(r *r) *float64 { return &r.ReceiveLag }),
-		real("tps_user", "tokens/s", func(r *r) *float64 { return &r.tps }).onlyIn(tableOnly),
+		millis("ttft_ms", "first content − sent", func(r *r) *float64 { return &r.ttft }),
+		millis("ttfo_ms", "first content that is not reasoning − sent", func(r *r) *float64 { return &r.ttfo }),
+		millis("itl_ms", "(latency − TTFT) / (OSL − 1)", func(r *r) *float64 { return &r.itl }),
+		millis("latency_ms", "last content − sent", func(r *r) *float64 { return &r.latency }),
+		millis("ttft_from_intended_ms", "first content − intended", func(r *r) *float64 { return &r.ttftPlan }),
+		millis("latency_from_intended_ms", "last content − intended: open loop and replay only see what a delay of ours adds", func(r *r) *float64 { return &r.latencyPlan }),
+		millis("dispatch_lateness_ms", "sent − max(intended, admitted): the client's own delay", func(r *r) *float64 { return &r.lateness }),
+		millis("admission_wait_ms", "admitted − intended: the wait for a slot", func(r *r) *float64 { return &r.wait }),
+		real("receive_lag_us", "stamp of the program − stamp of the kernel, the largest of its reads; null where the kernel stamps nothing", "us", func(r *r) *float64 { return &r.ReceiveLag }),
+		real("tps_user", "1000 / ITL", "tokens/s", func(r *r) *float64 { return &r.tps }).onlyIn(tableOnly),
 
-		maybe("slo_ok", func(r *r) *int64 { return &r.sloOK }).onlyIn(tableOnly),
-		fact("slo_set", func(r *r) *bool { return &r.SLOSet }).onlyIn(journalOnly),
-		word("slo_failed", func(r *r) *string { return &r.SLOFailed }),
-		fact("connection_reused", func(r *r) *bool { return &r.Reused }),
-		count("bytes_sent", "bytes", Int64, func(r *r) *int64 { return &r.BytesSent }),
-		count("bytes_received", "bytes", Int64, func(r *r) *int64 { return &r.BytesReceived }),
-		nanos("dns_ns", func(r *r) *int64 { return &r.DNS }).onlyIn(journalOnly),
-		nanos("dial_ns", func(r *r) *int64 { return &r.Dial }).onlyIn(journalOnly),
-		nanos("tls_ns", func(r *r) *int64 { return &r.TLS }).onlyIn(journalOnly),
+		maybe("slo_ok", "true when the request kept all limits; null without limits", func(r *r) *int64 { return &r.sloOK }).onlyIn(tableOnly),
+		fact("slo_set", "", func(r *r) *bool { return &r.SLOSet }).onlyIn(journalOnly),
+		word("slo_failed", "the first limit it missed, by name; null when it kept all, or without limits", func(r *r) *string { return &r.SLOFailed }),
+		fact("connection_reused", "the connection had served a request before", func(r *r) *bool { return &r.Reused }),
+		fact("resent", "sent a second time, on a fresh connection, because the server had closed the kept one without an answer; sent_ns is of the first time", func(r *r) *bool { return &r.Resent }),
+		count("bytes_sent", "bytes of the request, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesSent }),
+		count("bytes_received", "bytes of the answer, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesReceived }),
+		count("items", "vectors, scores, images or other things that the answer holds; null for text", "", Int64, func(r *r) *int64 { return &r.Items }),
+		real("audio_s", "length of the request's sounds; null without any", "s", func(r *r) *float64 { return &r.AudioSeconds }),
+		real("server_queue_ms", "how long the request waited at the server, as the server says in its answer or header; of a video: until the job was seen to begin", "ms", func(r *r) *float64 { return &r.ServerQueue }),
+		real("server_prefill_ms", "how long the server read the prompt, by its own account", "ms", func(r *r) *float64 { return &r.ServerPrefill }),
+		real("server_decode_ms", "how long the server made the answer, by its own account, the prompt included where it says no other time for it; of a video: from when the job was seen to begin to when it was seen to be done", "ms", func(r *r) *float64 { return &r.ServerDecode }),
+		nanos("dns_ns", "", func(r *r) *int64 { return &r.DNS }).onlyIn(journalOnly),
+		nanos("dial_ns", "", func(r *r) *int64 { return &r.Dial }).onlyIn(journalOnly),
+		nanos("tls_ns", "", func(r *r) *int64 { return &r.TLS }).onlyIn(journalOnly),
 	}
 }
 
 func chunkColumns() []column[chunkRow] {
 	type c = chunkRow
-	gap := real("gap_ms", "ms", func(c *c) *float64 { return &c.gap })
+	gap := real("gap_ms", "time since the event with output before; 0 when one read carried both; null for the first, and for usage and done", "ms", func(c *c) *float64 { return &c.gap })
 	gap.Kind = Float32
 	return []column[c]{
-		word("phase", func(c *c) *string { return &c.phase }),
-		ordinal("request_id", Int64, func(c *c) *int64 { return &c.request }),
-		ordinal("chunk", Int32, func(c *c) *int64 { return &c.chunk }),
-		word("kind", func(c *c) *string { return &c.kind }),
-		nanos("t_ns", func(c *c) *int64 { return &c.at }),
+		word("phase", "name of the phase that sent it", func(c *c) *string { return &c.phase }),
+		ordinal("request_id", "number of the request in its run, in the order of sending, from 0", Int64, func(c *c) *int64 { return &c.request }),
+		ordinal("chunk", "number of the event in its answer, from 0", Int32, func(c *c) *int64 { return &c.chunk }),
+		word("kind", "content, reasoning or tool; usage and done carry no output", func(c *c) *string { return &c.kind }),
+		nanos("t_ns", "when it came", func(c *c) *int64 { return &c.at }),
 		gap,
-		count("bytes", "bytes", Int32, func(c *c) *int64 { return &c.bytes }),
-		count("tokens", "tokens", Int32, func(c *c) *int64 { return &c.tokens }), // a plain answer is one event of any length
-		fact("same_read", func(c *c) *bool { return &c.sameRead }),
+		count("bytes", "length of the event", "bytes", Int32, func(c *c) *int64 { return &c.bytes }),
+		count("tokens", "tokens in it where the server counted them event by event; null otherwise", "tokens", Int32, func(c *c) *int64 { return &c.tokens }), // a plain answer is one event of any length
+		fact("same_read", "came in the same read as the event before, so that its gap says nothing", func(c *c) *bool { return &c.sameRead }),
 	}
 }
 
 func runColumns() []column[RunRow] {
 	type r = RunRow
-	when := func(name string, f func(*r) *int64) column[r] {
-		return column[r]{Field: Field{Name: name, Kind: Time, enc: delta, Null: true}, int: f}
+	when := func(name, doc string, f func(*r) *int64) column[r] {
+		return column[r]{Field: Field{Name: name, Doc: doc, Kind: Time, enc: delta, Null: true}, int: f}
 	}
 	return []column[r]{
-		when("started", func(r *r) *int64 { return &r.Started }),
-		when("ended", func(r *r) *int64 { return &r.Ended }),
-		count("planned", "requests", Int64, func(r *r) *int64 { return &r.Planned }),
-		count("sent", "requests", Int64, func(r *r) *int64 { return &r.Sent }),
-		count("ok", "requests", Int64, func(r *r) *int64 { return &r.OK }),
-		count("failed", "requests", Int64, func(r *r) *int64 { return &r.Failed }),
-		count("cancelled", "requests", Int64, func(r *r) *int64 { return &r.Cancelled }),
-		nanos("window_start_ns", func(r *r) *int64 { return &r.WindowStart }),
-		nanos("window_end_ns", func(r *r) *int64 { return &r.WindowEnd }),
-		nanos("steady_start_ns", func(r *r) *int64 { return &r.SteadyStart }),
-		nanos("steady_end_ns", func(r *r) *int64 { return &r.SteadyEnd }),
-		count("seed", "", Int64, func(r *r) *int64 { return &r.Seed }),
-		real("client_cpu", "ratio", func(r *r) *float64 { return &r.ClientCPU }),
-		word("verdict", func(r *r) *string { return &r.Verdict }),
-		count("attempt", "", Int32, func(r *r) *int64 { return &r.Attempt }),
-		word("path", func(r *r) *string { return &r.Path }),
+		when("started", "when the run began", func(r *r) *int64 { return &r.Started }),
+		when("ended", "when it was over", func(r *r) *int64 { return &r.Ended }),
+		count("planned", "requests that were planned; null when time decides", "requests", Int64, func(r *r) *int64 { return &r.Planned }),
+		count("sent", "requests that were sent", "requests", Int64, func(r *r) *int64 { return &r.Sent }),
+		count("ok", "of them ended well", "requests", Int64, func(r *r) *int64 { return &r.OK }),
+		count("failed", "of them failed", "requests", Int64, func(r *r) *int64 { return &r.Failed }),
+		count("cancelled", "of them were cancelled", "requests", Int64, func(r *r) *int64 { return &r.Cancelled }),
+		nanos("window_start_ns", "begin of the window that rates divide by", func(r *r) *int64 { return &r.WindowStart }),
+		nanos("window_end_ns", "its end", func(r *r) *int64 { return &r.WindowEnd }),
+		nanos("steady_start_ns", "begin of the steady window", func(r *r) *int64 { return &r.SteadyStart }),
+		nanos("steady_end_ns", "its end", func(r *r) *int64 { return &r.SteadyEnd }),
+		count("seed", "root seed of the run", "", Int64, func(r *r) *int64 { return &r.Seed }),
+		real("client_cpu", "CPU the client used over the run, as a share of the cores it may use", "ratio", func(r *r) *float64 { return &r.ClientCPU }),
+		word("verdict", "VALID, DEGRADED or INVALID", func(r *r) *string { return &r.Verdict }),
+		count("attempt", "1 for the first try; more after a resume", "", Int32, func(r *r) *int64 { return &r.Attempt }),
+		word("path", "folder of the run's own files", func(r *r) *string { return &r.Path }),
 	}
 }
 
 func cellColumns() []column[CellRow] {
 	type c = CellRow
 	return []column[c]{
-		count("trials", "", Int32, func(c *c) *int64 { return &c.Trials }),
-		word("verdict", func(c *c) *string { return &c.Verdict }),
-		maybe("pareto", func(c *c) *int64 { return &c.Pareto }),
-		maybe("knee", func(c *c) *int64 { return &c.Knee }),
-		word("best_for", func(c *c) *string { return &c.BestFor }),
-		word("reason", func(c *c) *string { return &c.Reason }),
+		count("trials", "runs that count", "", Int32, func(c *c) *int64 { return &c.Trials }),
+		word("verdict", "VALID, DEGRADED or INVALID", func(c *c) *string { return &c.Verdict }),
+		maybe("pareto", "true when the cell is shown to be on the Pareto front, false when another cell is shown to be better in both objectives; null when trials do not tell", func(c *c) *int64 { return &c.Pareto }),
+		maybe("knee", "true where more load stops to bring more throughput", func(c *c) *int64 { return &c.Knee }),
+		word("best_for", "objectives this cell is the best for", func(c *c) *string { return &c.BestFor }),
+		word("reason", "why there is no answer to one of these", func(c *c) *string { return &c.Reason }),
 	}
 }
 
 func metricColumns() []column[MetricRow] {
 	type m = MetricRow
 	return []column[m]{
-		word("level", func(m *m) *string { return &m.Level }),
-		word("window", func(m *m) *string { return &m.Window }),
-		word("metric", func(m *m) *string { return &m.Metric }),
-		word("stat", func(m *m) *string { return &m.Stat }),
-		real("value", "", func(m *m) *float64 { return &m.Value }),
-		word("unit", func(m *m) *string { return &m.Unit }),
-		real("ci_low", "", func(m *m) *float64 { return &m.Low }),
-		real("ci_high", "", func(m *m) *float64 { return &m.High }),
-		real("cv", "ratio", func(m *m) *float64 { return &m.CV }),
-		count("n", "", Int64, func(m *m) *int64 { return &m.N }),
-		real("n_effective", "", func(m *m) *float64 { return &m.NEff }),
-		maybe("certified", func(m *m) *int64 { return &m.Certified }),
-		word("method", func(m *m) *string { return &m.Method }),
+		word("level", "what the row is about: run or cell", func(m *m) *string { return &m.Level }),
+		word("window", "full or steady", func(m *m) *string { return &m.Window }),
+		word("metric", "tag of the metric", func(m *m) *string { return &m.Metric }),
+		word("stat", "statistic: avg, p50, p99, …", func(m *m) *string { return &m.Stat }),
+		real("value", "the number; over the trials of a cell, their mean", "", func(m *m) *float64 { return &m.Value }),
+		word("unit", "unit of the number", func(m *m) *string { return &m.Unit }),
+		real("ci_low", "lower end of the interval: of order statistics (95 %) beside a run's percentile, over the trials of a cell by Student's t; null where there is none", "", func(m *m) *float64 { return &m.Low }),
+		real("ci_high", "upper end of the interval", "", func(m *m) *float64 { return &m.High }),
+		real("cv", "coefficient of variation over the trials", "ratio", func(m *m) *float64 { return &m.CV }),
+		count("n", "how many values it rests on; null for a figure of a whole run, such as a throughput", "", Int64, func(m *m) *int64 { return &m.N }),
+		real("n_effective", "how many independent values that is worth", "", func(m *m) *float64 { return &m.NEff }),
+		maybe("certified", "true when the sample is large enough for the percentile", func(m *m) *int64 { return &m.Certified }),
+		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count", func(m *m) *string { return &m.Method }),
+		word("taint", "the check that makes the number doubtful; empty where none does", func(m *m) *string { return &m.Taint }),
 	}
 }
 
 func telemetryColumns() []column[TelemetryRow] {
 	type t = TelemetryRow
 	return []column[t]{
-		nanos("t_ns", func(t *t) *int64 { return &t.T }),
-		word("source", func(t *t) *string { return &t.Source }),
-		word("metric", func(t *t) *string { return &t.Metric }),
-		word("labels", func(t *t) *string { return &t.Labels }),
-		word("unit", func(t *t) *string { return &t.Unit }),
-		word("kind", func(t *t) *string { return &t.Kind }),
-		real("value", "", func(t *t) *float64 { return &t.Value }),
+		nanos("t_ns", "when it was taken", func(t *t) *int64 { return &t.T }),
+		word("source", "where the sample comes from", func(t *t) *string { return &t.Source }),
+		word("metric", "name of the figure", func(t *t) *string { return &t.Metric }),
+		word("labels", "labels of the figure, as JSON", func(t *t) *string { return &t.Labels }),
+		word("unit", "unit of the number", func(t *t) *string { return &t.Unit }),
+		word("kind", "gauge or counter", func(t *t) *string { return &t.Kind }),
+		real("value", "the sample", "", func(t *t) *float64 { return &t.Value }),
 	}
 }
 
 func checkColumns() []column[CheckRow] {
 	type c = CheckRow
 	return []column[c]{
-		word("level", func(c *c) *string { return &c.Level }),
-		word("check", func(c *c) *string { return &c.Check }),
-		word("severity", func(c *c) *string { return &c.Severity }),
-		word("verdict", func(c *c) *string { return &c.Verdict }),
-		real("value", "", func(c *c) *float64 { return &c.Value }),
-		real("limit", "", func(c *c) *float64 { return &c.Limit }),
-		word("unit", func(c *c) *string { return &c.Unit }),
-		word("detail", func(c *c) *string { return &c.Detail }),
+		word("level", "what was judged: run or plan", func(c *c) *string { return &c.Level }),
+		word("check", "name of the check", func(c *c) *string { return &c.Check }),
+		word("kind", "harm: a number is wrong through the client; workload: something else happened than was asked; cause: what would explain harm; precision: is there enough of it", func(c *c) *string { return &c.Kind }),
+		word("severity", "what this finding does to the verdict: none, degraded or invalid", func(c *c) *string { return &c.Severity }),
+		word("verdict", "pass, note (past its limit, by a check that does not move the verdict), warn, fail or unknown", func(c *c) *string { return &c.Verdict }),
+		real("value", "what was found", "", func(c *c) *float64 { return &c.Value }),
+		real("limit", "the limit it is held against", "", func(c *c) *float64 { return &c.Limit }),
+		word("unit", "unit of the number", func(c *c) *string { return &c.Unit }),
+		word("detail", "the finding in words", func(c *c) *string { return &c.Detail }),
 	}
 }
 
-// TableNames are the tables of a result directory.
+// Table is a table of a result directory.
+type Table struct {
+	Name string
+	Row  string // what one row is
+	own  func() []Field
+}
+
+// Tables are all of them, in the order of their listing.
+func Tables() []Table {
+	return []Table{
+		{"requests", "One row per request, warmup included.", func() []Field { return fields(inTable(requestColumns())) }},
+		{"chunks", "One row per event of an answer, in the order they came. Written unless `tables.chunks` is false.", func() []Field { return fields(chunkColumns()) }},
+		{"runs", "One row per run: one trial of one cell.", func() []Field { return fields(runColumns()) }},
+		{"cells", "One row per cell of the sweep.", func() []Field { return fields(cellColumns()) }},
+		{"metrics", "One row per number: a statistic of a metric, of one run or of a cell over its trials.", func() []Field { return fields(metricColumns()) }},
+		{"telemetry", "One row per sample of a figure that is not about one request. No result holds it yet: nothing is sampled so far.", func() []Field { return fields(telemetryColumns()) }},
+		{"checks", "One row per finding of the verdict.", func() []Field { return fields(checkColumns()) }},
+	}
+}
+
+// TableNames are the names of the tables.
 func TableNames() []string {
-	return []string{"requests", "chunks", "runs", "cells", "metrics", "telemetry", "checks"}
+	var out []string
+	for _, t := range Tables() {
+		out = append(out, t.Name)
+	}
+	return out
 }
 
 // Columns are the columns of a table with the axes that are always there.
 func Columns(table string) ([]Field, error) {
-	own := map[string][]Field{
-		"requests": fields(inTable(requestColumns())), "chunks": fields(chunkColumns()), "runs": fields(runColumns()),
-		"cells": fields(cellColumns()), "metrics": fields(metricColumns()), "telemetry": fields(telemetryColumns()),
-		"checks": fields(checkColumns()),
-	}[table]
-	if own == nil {
-		return nil, fmt.Errorf("no table %q; there are %v", table, TableNames())
+	for _, t := range Tables() {
+		if t.Name == table {
+			return append(identityFields(table, wellKnownAxes()), t.own()...), nil
+		}
 	}
-	return append(identityFields(table, wellKnownAxes()), own...), nil
+	return nil, fmt.Errorf("no table %q; there are %v", table, TableNames())
 }

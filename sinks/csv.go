@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"aiperf.dev/aiperf/internal/decimal"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -31,7 +32,7 @@ func newCSVOutput(out io.Writer, fs []Field) *csvOutput {
 		if i > 0 {
 			o.buf = append(o.buf, ',')
 		}
-		o.buf = appendCSV(o.buf, f.Name)
+		o.buf = AppendCSV(o.buf, f.Name)
 	}
 	o.buf = append(o.buf, "\r\n"...)
 	return o
@@ -117,7 +118,7 @@ func appendField(b []byte, f *Field, v *vector, j int) []byte {
 		if f.Null && v.texts[j] == "" {
 			return b
 		}
-		return appendCSV(b, v.texts[j])
+		return AppendCSV(b, v.texts[j])
 	}
 	x := v.ints[j]
 	switch {
@@ -136,7 +137,7 @@ func appendFloat(b []byte, x float64) []byte {
 	if !usual(x) {
 		return strconv.AppendFloat(b, x, 'e', -1, 64)
 	}
-	return appendShortest(b, x)
+	return decimal.Append(b, x)
 }
 
 func appendFloat32(b []byte, x float64) []byte {
@@ -151,8 +152,8 @@ func usual(x float64) bool {
 	return a == 0 || a >= 1e-6 && a < 1e15
 }
 
-// appendCSV appends s, in quotes where RFC 4180 wants them.
-func appendCSV(b []byte, s string) []byte {
+// AppendCSV appends s, in quotes where RFC 4180 wants them.
+func AppendCSV(b []byte, s string) []byte {
 	if s != "" && !needsQuotes(s) {
 		return append(b, s...)
 	}

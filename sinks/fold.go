@@ -73,7 +73,14 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 		}
 		return f.requests.at(run.Place)
 	}
-	info, err := readJournal(run.Path, f.mem, inJournal(requestColumns()), begin, f.take)
+	info, err := readJournal(run.Path, f.mem, inJournal(requestColumns()), begin, func(b *rowBatch) error {
+		for i := range b.rows {
+			if err := f.take(&b.rows[i], b.packed.Value(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return info, err
 	}
@@ -85,7 +92,8 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	return info, f.flush()
 }
 
-// take brings a row into order.
+// take brings a row into order. packed is its chunks as they are kept while it
+// waits.
 func (f *fold) take(row *requestRow, packed []byte) error {
 	if row.RequestID != f.next {
 		f.hold(row, packed)
@@ -94,7 +102,7 @@ func (f *fold) take(row *requestRow, packed []byte) error {
 		}
 		return nil
 	}
-	if err := f.emit(row, packed); err != nil {
+	if err := f.emit(row); err != nil {
 		return err
 	}
 	for len(f.late) > 0 && f.late[0].row.RequestID <= f.next {
@@ -113,26 +121,27 @@ func (f *fold) hold(row *requestRow, packed []byte) {
 	h := f.free[l]
 	f.free = f.free[:l]
 	h.row = *row
+	h.row.Chunks = nil
 	h.packed = append(h.packed[:0], packed...)
 	heap.Push(&f.late, h)
 }
 
 func (f *fold) emitHeld() error {
 	h := heap.Pop(&f.late).(*held)
-	err := f.emit(&h.row, h.packed)
+	var err error
+	if f.unpacked, err = unpackChunks(f.unpacked[:0], h.row.Sent, h.packed); err != nil {
+		return fmt.Errorf("journal %s: request %d: %w", f.run.Path, h.row.RequestID, err)
+	}
+	h.row.Chunks = f.unpacked
+	err = f.emit(&h.row)
 	h.row = requestRow{}
 	f.free = append(f.free, h)
 	return err
 }
 
 // emit finishes a row: chunks, derived columns, the experiment's clock.
-func (f *fold) emit(row *requestRow, packed []byte) error {
+func (f *fold) emit(row *requestRow) error {
 	f.next = row.RequestID + 1
-	var err error
-	if f.unpacked, err = unpackChunks(f.unpacked[:0], row.Sent, packed); err != nil {
-		return fmt.Errorf("journal %s: request %d: %w", f.run.Path, row.RequestID, err)
-	}
-	row.Chunks = f.unpacked
 	row.steady = steady(&row.Record, f.run.SteadyStart, f.run.SteadyEnd)
 	row.derive(f.began)
 	if f.chunks != nil {

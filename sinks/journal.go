@@ -22,7 +22,7 @@ const journalSchema = "journal/1"
 // A batch ends at flushBytes or flushEvery, whichever comes first. Smaller
 // batches cost three times as much: each has some hundred buffers of framing.
 const (
-	flushBytes = 256 << 10
+	flushBytes = 320 << 10
 	flushEvery = int64(time.Second)
 )
 

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -10,10 +9,10 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/ipc"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -26,37 +25,57 @@ type JournalInfo struct {
 	Ended   bool  // the journal was closed; without it, later records may be missing
 }
 
-// ReadJournal calls fn with every record of a journal, in order of completion.
-// The record and its chunks are valid only during the call. A torn tail is no
-// error: see JournalInfo.
-func ReadJournal(path string, fn func(*record.Record) error) (JournalInfo, error) {
-	return readRecords(path, inJournal(requestColumns()), fn)
+// Consumer takes the records of a run one by one, in the order in which they
+// ended. A record belongs to the reader: it is valid only during the call and
+// must not be changed.
+type Consumer func(*record.Record) error
+
+// ReadJournal hands every record of a journal to each of the consumers, which
+// work side by side. A torn tail is no error: see JournalInfo.
+func ReadJournal(path string, consumers ...Consumer) (JournalInfo, error) {
+	return readRecords(path, inJournal(requestColumns()), consumers)
 }
 
 // ReadMeasured is ReadJournal without the texts that only name a request, which
 // stay empty: they are most of what reading copies.
-func ReadMeasured(path string, fn func(*record.Record) error) (JournalInfo, error) {
+func ReadMeasured(path string, consumers ...Consumer) (JournalInfo, error) {
 	cols := slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names })
-	return readRecords(path, cols, fn)
+	return readRecords(path, cols, consumers)
 }
 
 // readRecords reads the given columns of a journal and its chunks.
-func readRecords(path string, cols []column[requestRow], fn func(*record.Record) error) (JournalInfo, error) {
-	var chunks []record.Chunk
-	return readJournal(path, &pool{}, cols, func(RunMeta) error { return nil }, func(row *requestRow, packed []byte) error {
-		var err error
-		if chunks, err = unpackChunks(chunks[:0], row.Sent, packed); err != nil {
-			return fmt.Errorf("journal %s: request %d: %w", path, row.RequestID, err)
-		}
-		row.Chunks = chunks
-		return fn(&row.Record)
-	})
+func readRecords(path string, cols []column[requestRow], consumers []Consumer) (JournalInfo, error) {
+	return readJournal(path, &pool{}, cols, func(RunMeta) error { return nil }, func(b *rowBatch) error { return sideBySide(b, consumers) })
 }
 
-// readJournal tells begin whose journal it is and hands out rows as they were
-// written, of each the given columns, chunks still packed. Rows and packed bytes are valid only during
-// the call; texts stay valid.
-func readJournal(path string, mem *pool, cols []column[requestRow], begin func(RunMeta) error, fn func(row *requestRow, packed []byte) error) (info JournalInfo, err error) {
+// sideBySide hands a batch to all consumers at once, where that pays.
+func sideBySide(b *rowBatch, consumers []Consumer) error {
+	const worth = 64 // records; fewer are done before another goroutine has begun
+	each := func(c Consumer) error {
+		for i := range b.rows {
+			if err := c(&b.rows[i].Record); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	errs := make([]error, len(consumers))
+	var others sync.WaitGroup
+	for i, c := range consumers {
+		if i == len(consumers)-1 || len(b.rows) < worth {
+			errs[i] = each(c)
+			continue
+		}
+		others.Go(func() { errs[i] = each(c) })
+	}
+	others.Wait()
+	return errors.Join(errs...)
+}
+
+// readJournal tells begin whose journal it is and hands out its rows in
+// batches, as they were written, of each row the given columns. A batch is
+// valid only during the call; its texts stay valid.
+func readJournal(path string, mem *pool, cols []column[requestRow], begin func(RunMeta) error, fn func(*rowBatch) error) (info JournalInfo, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return info, journalError(path, err)
@@ -74,41 +93,19 @@ func readJournal(path string, mem *pool, cols []column[requestRow], begin func(R
 	if sound == 0 {
 		return info, nil // died before the first batch
 	}
-	defer func() { // arrow panics on some damaged bytes
-		if p := recover(); p != nil {
-			err = fmt.Errorf("journal %s: damaged: %v", path, p)
-		}
-	}()
-	r, err := ipc.NewReader(bufio.NewReaderSize(io.NewSectionReader(f, 0, sound), 256<<10), ipc.WithAllocator(mem))
+	s, err := openStream(path, io.NewSectionReader(f, 0, sound), mem, cols)
 	if err != nil {
-		return info, journalError(path, err)
-	}
-	defer r.Release()
-	if info.Meta, err = metaOf(path, r.Schema()); err != nil {
 		return info, err
 	}
+	defer s.close()
+	info.Meta = s.meta
 	if err := begin(info.Meta); err != nil {
 		return info, err
 	}
-	d, err := newDecoder(r.Schema(), cols)
-	if err != nil {
-		return info, journalError(path, err)
-	}
-	for r.Next() {
-		if err := d.decode(r.Record()); err != nil {
-			return info, journalError(path, err)
-		}
-		for i := range d.rows {
-			if err := fn(&d.rows[i], d.packed.Value(i)); err != nil {
-				return info, err
-			}
-		}
-		info.Records += r.Record().NumRows()
-	}
-	if err := r.Err(); err != nil && !errors.Is(err, io.EOF) {
-		return info, journalError(path, err)
-	}
-	return info, nil
+	return info, s.each(func(b *rowBatch) error {
+		info.Records += int64(len(b.rows))
+		return fn(b)
+	})
 }
 
 func metaOf(path string, s *arrow.Schema) (RunMeta, error) {
@@ -122,53 +119,6 @@ func metaOf(path string, s *arrow.Schema) (RunMeta, error) {
 		return m, fmt.Errorf("journal %s: run: %w", path, err)
 	}
 	return m, nil
-}
-
-// decoder turns batches into rows. Columns are found by name: what the journal
-// lacks stays unmeasured, what it has besides is ignored.
-type decoder struct {
-	cols   []column[requestRow]
-	at     []int // index in the batch of each
-	chunks int
-	blank  requestRow
-	rows   []requestRow
-	packed *array.Binary
-}
-
-func newDecoder(s *arrow.Schema, cols []column[requestRow]) (*decoder, error) {
-	d := &decoder{blank: none(), chunks: -1}
-	for _, c := range cols {
-		if at := s.FieldIndices(c.Name); len(at) == 1 {
-			if want := arrowType(c.Kind); !arrow.TypeEqual(want, s.Field(at[0]).Type) {
-				return nil, fmt.Errorf("column %s: %v, want %v", c.Name, s.Field(at[0]).Type, want)
-			}
-			d.cols, d.at = append(d.cols, c), append(d.at, at[0])
-		}
-	}
-	at := s.FieldIndices(chunksColumn)
-	if len(at) != 1 || !arrow.TypeEqual(s.Field(at[0]).Type, arrow.BinaryTypes.Binary) {
-		return nil, fmt.Errorf("no binary column %s", chunksColumn)
-	}
-	d.chunks = at[0]
-	return d, nil
-}
-
-func (d *decoder) decode(rec arrow.Record) error {
-	n := int(rec.NumRows())
-	if cap(d.rows) < n {
-		d.rows = make([]requestRow, n)
-	}
-	d.rows = d.rows[:n]
-	for i := range d.rows {
-		d.rows[i] = d.blank
-	}
-	d.packed = rec.Column(d.chunks).(*array.Binary)
-	for i := range d.cols {
-		if err := d.cols[i].take(rec.Column(d.at[i]), d.rows); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // take stores the values of an Arrow column in rows; null leaves what is there.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/record/recordtest"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -33,15 +34,15 @@ func TestJournalKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stream.arrow")
 	p := demoPlan("alpha", 2, 2)
-	writeJournal(t, path, p, 1, 1, t0, all(fixed()))
+	writeJournal(t, path, p, 1, 1, t0, all(recordtest.Fixed()))
 	got, info, err := read(t, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(fixed(), got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(recordtest.Fixed(), got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("journal (-written +read):\n%s", diff)
 	}
-	if info.Records != int64(len(fixed())) || info.Torn != 0 || !info.Ended || info.Meta.Cell != p.Cells[1].ID || info.Meta.Trial != 1 || !info.Meta.T0.Equal(t0) {
+	if info.Records != int64(len(recordtest.Fixed())) || info.Torn != 0 || !info.Ended || info.Meta.Cell != p.Cells[1].ID || info.Meta.Trial != 1 || !info.Meta.T0.Equal(t0) {
 		t.Errorf("info %+v", info)
 	}
 }
@@ -50,8 +51,8 @@ func TestJournalKeepsEveryField(t *testing.T) {
 func TestReadMeasuredLeavesOnlyNamesOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stream.arrow")
-	writeJournal(t, path, demoPlan("alpha", 1, 1), 0, 0, t0, all(fixed()))
-	want := fixed()
+	writeJournal(t, path, demoPlan("alpha", 1, 1), 0, 0, t0, all(recordtest.Fixed()))
+	want := recordtest.Fixed()
 	for i := range want {
 		r := &want[i]
 		r.SessionID, r.ConversationID, r.PromptSHA, r.XRequestID, r.XCorrelationID = "", "", "", "", ""
@@ -81,7 +82,7 @@ func TestTornJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fixed()
+	want := recordtest.Fixed()
 	for i := range want {
 		if err := j.Write(&want[i]); err != nil {
 			t.Fatal(err)
@@ -148,7 +149,7 @@ func FuzzTornFrames(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "stream.arrow")
 	p := demoPlan("alpha", 1, 1)
-	writeJournal(f, path, p, 0, 0, t0, all(fixed()))
+	writeJournal(f, path, p, 0, 0, t0, all(recordtest.Fixed()))
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		f.Fatal(err)
@@ -171,7 +172,7 @@ func FuzzTornFrames(f *testing.F) {
 func FuzzPackedChunks(f *testing.F) {
 	f.Add([]byte{}, int64(5))
 	f.Add([]byte{2, 180, 1, 32}, int64(record.None))
-	f.Add(sinks.PackChunks(1_250_000, fixed()[0].Chunks), int64(1_250_000))
+	f.Add(sinks.PackChunks(1_250_000, recordtest.Fixed()[0].Chunks), int64(1_250_000))
 	f.Fuzz(func(t *testing.T, b []byte, sent int64) {
 		chunks, err := sinks.UnpackChunks(sent, b)
 		if err != nil {
@@ -235,7 +236,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.Redirect(full)
-	r := fixed()[0]
+	r := recordtest.Fixed()[0]
 	if err := j.Write(&r); err != nil {
 		t.Fatalf("Write into the buffer: %v", err)
 	}

@@ -124,7 +124,7 @@ func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]st
 		parquet.CreatedBy("aiperf", meta["aiperf.version"], ""),
 		parquet.DataPageStatistics(true),
 		parquet.DictionaryMaxBytes(1 << 20),
-		parquet.PageBufferSize(256 << 10),
+		parquet.PageBufferSize(128 << 10),
 		parquet.KeyValueMetadata("aiperf.units", unitsJSON(fs)),
 		parquet.KeyValueMetadata("ARROW:schema", arrowSchemaKey(fs, meta)),
 	}

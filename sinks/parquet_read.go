@@ -18,6 +18,7 @@ import (
 type parquetInput struct {
 	file *parquet.File
 	fs   []Field
+	skip []bool // columns that are not read; nil reads all
 }
 
 func newParquetInput(r io.ReaderAt, size int64) (*parquetInput, error) {
@@ -120,6 +121,9 @@ func (in *parquetInput) group(rows int64, readers []parquet.ColumnChunkValueRead
 	for rows > 0 {
 		b.n = int(min(rows, batchRows))
 		for i := range readers {
+			if in.skip != nil && in.skip[i] {
+				continue
+			}
 			if err := readColumn(&in.fs[i], readers[i], values[:b.n], &b.cols[i]); err != nil {
 				return fmt.Errorf("column %s: %w", in.fs[i].Name, err)
 			}

@@ -142,14 +142,15 @@ type MetricRow struct {
 	NEff                        float64
 	Certified                   int64 // 0, 1 or record.None
 	Method                      string
+	Taint                       string // the check that makes the number doubtful
 }
 
 // CheckRow is one check of a verdict.
 type CheckRow struct {
 	Place
-	Level, Check, Severity, Verdict string
-	Value, Limit                    float64
-	Unit, Detail                    string
+	Level, Check, Kind, Severity, Verdict string
+	Value, Limit                          float64
+	Unit, Detail                          string
 }
 
 // TelemetryRow is one sample of one series. T is ns since the experiment's T0.

@@ -19,7 +19,7 @@ type TablesInput struct {
 	Version string    // of the program
 	Verdict string
 	Host    string   // what the runner knows about the machine, as JSON
-	Formats []string // parquet is always written; arrow and csv on request
+	Formats []string // parquet is always written; none named: arrow and csv too, but not of the chunks
 	Chunks  bool     // write the chunks table
 
 	Journals  []RunJournal
@@ -72,7 +72,7 @@ type tableSet struct {
 	in    *TablesInput
 	id    *identity
 	codec *codec
-	open  map[string][]*artifact // by table, until they are committed
+	open  map[string][]*Artifact // by table, until they are committed
 	files []FileInfo
 }
 
@@ -81,15 +81,15 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 	meta := s.meta(name)
 	var outs []output
 	for _, format := range Formats() {
-		if format != "parquet" && !slices.Contains(s.in.Formats, format) {
+		if !s.wants(name, format) {
 			continue
 		}
-		a, err := createArtifact(s.dir, name+"."+format)
+		a, err := CreateArtifact(s.dir, name+"."+format)
 		if err != nil {
 			return nil, err
 		}
 		if s.open == nil {
-			s.open = map[string][]*artifact{}
+			s.open = map[string][]*Artifact{}
 		}
 		s.open[name] = append(s.open[name], a)
 		o, err := newOutput(format, a, name, fs, meta, s.codec)
@@ -99,6 +99,14 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 		outs = append(outs, o)
 	}
 	return outs, nil
+}
+
+// wants tells whether a table is written in a format.
+func (s *tableSet) wants(table, format string) bool {
+	if len(s.in.Formats) == 0 {
+		return format == "parquet" || table != "chunks"
+	}
+	return format == "parquet" || slices.Contains(s.in.Formats, format)
 }
 
 func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {
@@ -144,7 +152,7 @@ func schemaOf(table string) string { return fmt.Sprintf("%s/%d", table, schemaVe
 // commit gives a table's files their names.
 func (s *tableSet) commit(name string, rows int64) error {
 	for _, a := range s.open[name] {
-		info, err := a.commit("table", schemaOf(name), rows)
+		info, err := a.Commit("table", schemaOf(name), rows)
 		if err != nil {
 			return err
 		}
@@ -157,7 +165,7 @@ func (s *tableSet) commit(name string, rows int64) error {
 func (s *tableSet) abort() {
 	for _, as := range s.open {
 		for _, a := range as {
-			a.f.Abort()
+			a.Abort()
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/record/recordtest"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -182,7 +183,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 	p := demoPlan("alpha", 1, 1)
 	journal := filepath.Join(dir, "stream.arrow")
 	zero := t0.Add(10 * time.Second) // the run began 10 s into the experiment
-	writeJournal(t, journal, p, 0, 0, zero, all(fixed()))
+	writeJournal(t, journal, p, 0, 0, zero, all(recordtest.Fixed()))
 	info, err := sinks.WriteTables(dir, sinks.TablesInput{
 		Plan: p, T0: t0, Version: "0.1.0", Verdict: "VALID", Chunks: true, Formats: []string{"arrow", "csv"},
 		Journals: []sinks.RunJournal{{Path: journal, SteadyStart: 0, SteadyEnd: 91_900_000}},
@@ -191,10 +192,10 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readParquet(t, filepath.Join(dir, "requests.parquet"))
-	want := map[string]string{ // by hand, from fixed()[0]
+	want := map[string]string{ // by hand, from recordtest.Fixed()[0]
 		"experiment": "alpha", "cell": p.Cells[0].ID, "cell_index": "0", "axis_concurrency": "1", "axis_temperature": "0",
 		"axis_endpoint": "candidate", "axis_alpha_only": "true", "trial": "0", "run_id": p.Runs[0].ID, "phase": "profiling",
-		"request_id": "0", "session_id": "s-0", "conversation_id": "session_000003", "turn": "2", "worker": "1", "model": "m/µ",
+		"request_id": "0", "session_id": "s-0", "conversation_id": "session_000003", "turn": "2", "model": "m/µ",
 		"url": "http://127.0.0.1:8000/v1/chat/completions", "prompt_sha": "0011223344556677",
 		"intended_ns": "10001000000", "admitted_ns": "10001100000", "sent_ns": "10001250000", "first_byte_ns": "10020000000",
 		"first_token_ns": "10041250000", "last_token_ns": "10091250000", "end_ns": "10091900000",
@@ -203,14 +204,14 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
 		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.15", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
-		"tps_user": "200", "slo_ok": "false", "slo_failed": "time_to_first_token", "connection_reused": "true", "bytes_sent": "0", "bytes_received": "2310",
+		"tps_user": "200", "slo_ok": "false", "slo_failed": "time_to_first_token", "connection_reused": "true", "resent": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "audio_s": "1.5", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("first request (-want +got):\n%s", diff)
 	}
-	unset := map[string]string{ // fixed()[1]: nothing measured is null, not 0
-		"phase": "warmup", "request_id": "1", "turn": "0", "worker": "0", "status": "client", "in_window": "false",
-		"steady": "false", "chunks": "0", "connection_reused": "false",
+	unset := map[string]string{ // recordtest.Fixed()[1]: nothing measured is null, not 0
+		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
+		"steady": "false", "chunks": "0", "connection_reused": "false", "resent": "false",
 	}
 	for _, k := range []string{"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature", "axis_endpoint", "axis_alpha_only", "trial", "run_id"} {
 		unset[k] = want[k]
@@ -218,7 +219,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 	if diff := cmp.Diff(unset, got[1]); diff != "" {
 		t.Errorf("second request (-want +got):\n%s", diff)
 	}
-	if got[2]["slo_ok"] != "false" || got[2]["error_message"] != fixed()[2].ErrorMessage || got[2]["steady"] != "true" {
+	if got[2]["slo_ok"] != "false" || got[2]["error_message"] != recordtest.Fixed()[2].ErrorMessage || got[2]["steady"] != "true" {
 		t.Errorf("third request %v", got[2])
 	}
 	chunks := readParquet(t, filepath.Join(dir, "chunks.parquet"))
@@ -581,5 +582,42 @@ func TestColumnsAreStable(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("columns changed; if meant so, run with UPDATE_GOLDEN=1 and raise the schema version (-want +got):\n%s", diff)
+	}
+}
+
+// Nothing said of the formats means all of them, but the chunks, which are
+// many, in Parquet only. Arrow's bodies are compressed.
+func TestFormatsByDefault(t *testing.T) {
+	t.Parallel()
+	p := demoPlan("a", 1, 1)
+	dir := t.TempDir()
+	in := inputOf(t, t.TempDir(), p, 2000, 4)
+	if _, err := sinks.WriteTables(dir, in); err != nil {
+		t.Fatal(err)
+	}
+	size := map[string]int64{}
+	for _, name := range []string{"requests.parquet", "requests.arrow", "requests.csv", "chunks.parquet", "metrics.arrow"} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size[name] = st.Size()
+	}
+	for _, name := range []string{"chunks.arrow", "chunks.csv"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s was written though nobody asked for it", name)
+		}
+	}
+	if size["requests.arrow"] > size["requests.csv"]/2 {
+		t.Errorf("requests.arrow has %d bytes, requests.csv %d: it is not compressed", size["requests.arrow"], size["requests.csv"])
+	}
+	sameInEveryFormat(t, dir, "requests")
+	asked := t.TempDir()
+	in.Formats = []string{"csv"}
+	if _, err := sinks.WriteTables(asked, in); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(asked, "chunks.csv")); err != nil {
+		t.Error("tables.formats asked for CSV, there is no chunks.csv")
 	}
 }

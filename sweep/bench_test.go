@@ -27,18 +27,3 @@ func BenchmarkExpand1000(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkAggregate1000(b *testing.B) {
-	p, err := sweep.Expand(thousand(5))
-	if err != nil {
-		b.Fatal(err)
-	}
-	x := make([]float64, 1000)
-	for i := range x {
-		x[i] = float64(i + 1)
-	}
-	outcomes := measure(p, .01, x, x)
-	for b.Loop() {
-		sweep.Aggregate(p, outcomes)
-	}
-}

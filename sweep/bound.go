@@ -2,10 +2,10 @@ package sweep
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -63,7 +63,7 @@ func (p *Plan) Bound(replay Replay) Bound {
 		for i := range c.Resolved.Benchmark.Phases {
 			f := &c.Resolved.Benchmark.Phases[i]
 			bound := boundPhase(f)
-			if f.Type == "fixed_schedule" && replay != nil {
+			if m, err := mode.Of(f); err == nil && m.Ends && replay != nil {
 				bound.replayed(replay(first[c], f))
 			}
 			phases = append(phases, bound)
@@ -131,126 +131,23 @@ func (f *PhaseBound) replayed(requests int64, last time.Duration) {
 }
 
 func boundPhase(f *schema.Phase) PhaseBound {
-	out := PhaseBound{Name: f.Name, Kind: f.Kind}
-	out.Mode, out.Reason = mode(f)
-	n, stop := plannedRequests(f)
-	var limit float64 // seconds; 0: none
-	if f.Duration != nil && !math.IsInf(float64(*f.Duration), 1) {
-		limit = float64(*f.Duration)
-		stop = append(stop, seconds(limit).String())
+	out := PhaseBound{Name: f.Name, Kind: f.Kind, Mode: f.Type, Reason: "type " + f.Type, Stop: "not bounded"}
+	m, err := mode.Of(f)
+	if err != nil {
+		return out // said when the phase is opened
 	}
-	switch {
-	case len(f.RateSeries) > 0 && limit > 0:
-		n = atMost(n, int64(seriesRequests(f.RateSeries, limit)))
-	case f.Type != "concurrency" && f.Rate > 0 && limit > 0:
-		n = atMost(n, int64(f.Rate*limit))
+	out.Mode = m.Title
+	if m.BySetting() {
+		out.Reason = "a " + m.Name + " is given"
 	}
-	out.Requests, out.MaxRequests = n, n
-	out.AtLeast = seconds(leastSeconds(f, n, limit))
-	out.Stop = "not bounded"
-	for k, s := range stop {
-		if out.Stop = s; k > 0 {
-			out.Stop = stop[0] + " or " + s
+	plan := m.Plan(f)
+	out.Requests, out.MaxRequests, out.AtLeast = plan.Requests, plan.Requests, plan.AtLeast
+	if n := len(plan.Stops); n > 0 {
+		if out.Stop = plan.Stops[0]; n > 1 {
+			out.Stop += " or " + plan.Stops[n-1]
 		}
 	}
 	return out
-}
-
-// mode is the load mode in words and why it applies.
-func mode(f *schema.Phase) (mode, reason string) {
-	reason = "type " + f.Type
-	switch f.Type {
-	case "concurrency":
-		return "concurrency burst", reason
-	case "poisson", "gamma", "constant":
-		if len(f.RateSeries) > 0 {
-			return "rate series", "a rate_series is given"
-		}
-		return f.Type + " rate", reason
-	case "user_centric":
-		return "user-centric", reason
-	case "fixed_schedule":
-		return "fixed schedule", reason
-	}
-	return f.Type, reason
-}
-
-// plannedRequests is the number of requests that ends the phase, 0 when none
-// does, and what ends it in words. Without any bound the default applies:
-// max(10, 2·concurrency) in a burst, 10 at a rate, every row of a schedule.
-func plannedRequests(f *schema.Phase) (n int64, stop []string) {
-	if f.Requests > 0 {
-		n, stop = f.Requests, append(stop, fmt.Sprintf("%d requests", f.Requests))
-	}
-	if f.Sessions > 0 {
-		stop = append(stop, fmt.Sprintf("%d sessions", f.Sessions))
-	}
-	if n > 0 || len(stop) > 0 || f.Duration != nil {
-		return n, stop
-	}
-	switch f.Type {
-	case "concurrency":
-		n = max(10, 2*int64(f.Concurrency))
-	case "fixed_schedule":
-		return 0, []string{"end of the schedule"}
-	case "user_centric":
-		return 0, nil
-	default:
-		n = 10
-	}
-	return n, []string{fmt.Sprintf("%d requests by default", n)}
-}
-
-// leastSeconds is how long the schedule alone takes: n requests at a rate r
-// are sent in n/r seconds; a phase with a duration and no count lasts that long.
-func leastSeconds(f *schema.Phase, n int64, limit float64) float64 {
-	counted := f.Requests > 0 || f.Sessions > 0 || limit == 0
-	switch {
-	case f.Type == "concurrency" && counted, f.Type == "fixed_schedule" && limit == 0:
-		return 0
-	case !counted:
-		return limit
-	case f.Sessions > 0 && f.Requests == 0:
-		return 0
-	case f.Rate > 0 && len(f.RateSeries) == 0:
-		return atMostFloat(float64(n)/f.Rate, limit)
-	}
-	return 0
-}
-
-// seriesRequests is the area under a piecewise linear rate up to limit; the
-// last rate holds to the end.
-func seriesRequests(s []schema.RatePoint, limit float64) float64 {
-	area := 0.0
-	for i, a := range s {
-		end, rate := limit, a.QPS
-		if i+1 < len(s) {
-			end = s[i+1].TimeS
-			rate = s[i+1].QPS
-		}
-		if a.TimeS >= limit || end <= a.TimeS {
-			continue
-		}
-		cut := min(end, limit)
-		last := a.QPS + (rate-a.QPS)*(cut-a.TimeS)/(end-a.TimeS)
-		area += (a.QPS + last) / 2 * (cut - a.TimeS)
-	}
-	return area
-}
-
-// atMost is the smaller count, where 0 means that there is none.
-func atMost(n, limit int64) int64 {
-	if n == 0 {
-		return limit
-	}
-	return min(n, limit)
-}
-
-func atMostFloat(v, limit float64) float64 {
-	if limit == 0 {
-		return v
-	}
-	return min(v, limit)
 }
 
 func seconds(s float64) time.Duration { return schema.Duration(s).Go() }

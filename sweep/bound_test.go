@@ -78,7 +78,7 @@ func TestBoundOfPlan(t *testing.T) {
 // What a fixed schedule sends is counted by somebody who reads its rows.
 func TestBoundOfFixedSchedules(t *testing.T) {
 	t.Parallel()
-	d := loads(2)
+	d := grid(2, axis(concurrency, "concurrency", 1, 2, 4, 8))
 	d.phases = []schema.Phase{{Name: "profiling", Type: "fixed_schedule"}}
 	p := expand(t, d)
 	open := p.Bound(nil)

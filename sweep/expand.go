@@ -24,8 +24,8 @@ func Expand(doc Document) (*Plan, error) {
 	}
 	p := &Plan{
 		Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
-		Order: orElse(s.IterationOrder, "repeated"), CellOrder: orElse(s.Order, "alphabetical"),
-		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design,
+		Order:           orElse(s.IterationOrder, "repeated"),
+		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design, ruled: s.Ruled,
 	}
 	if len(axes) > 0 && s.Type == "" {
 		p.Type = "grid"
@@ -46,6 +46,10 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	nameDirs(p.Cells)
+	p.CellOrder = p.cellOrder(s.Order)
+	if err := p.chooseSeeds(); err != nil {
+		return nil, err
+	}
 	p.plantSeeds(s.SameSeed, drawSeed)
 	if err := p.schedule(); err != nil {
 		return nil, err

@@ -98,8 +98,8 @@ func axis(path, name string, values ...any) schema.Axis {
 // grid is an experiment over axes with a number of trials.
 func grid(trials int, axes ...schema.Axis) *document {
 	return &document{
-		envelope: schema.Experiment{MultiRun: schema.MultiRun{NumRuns: trials, SetConsistentSeed: true, DisableWarmupAfterFirst: true, ConfidenceLevel: .95}},
-		sweep:    schema.Sweep{Type: "grid", Axes: axes},
+		envelope: schema.Experiment{MultiRun: schema.MultiRun{NumRuns: trials, Seeds: sweep.Fixed, SetConsistentSeed: true, DisableWarmupAfterFirst: true, ConfidenceLevel: .95}},
+		sweep:    schema.Sweep{Type: "grid", Axes: axes, Order: "alphabetical", Ruled: map[string]bool{"disable_warmup_after_first": true}},
 	}
 }
 

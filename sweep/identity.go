@@ -15,9 +15,14 @@ import (
 // the plan is refused, not mixed up.
 const idDigits = 12
 
+// bystanders are the blocks of a body that change nothing that is sent and
+// nothing that is counted: what is kept, shown, logged and watched. A plan that
+// differs in them only is the same plan, and may be resumed.
+var bystanders = [...]string{"artifacts", "runtime", "logging", "gpu_telemetry", "server_metrics", "network_latency", "otel", "mlflow", "wandb"}
+
 // canonical is a resolved body as it decides about identity: keys sorted,
 // numbers in one spelling, without what does not change the measurement (the
-// endpoint's label, the directory) and without secrets, masked or not.
+// bystanders, the endpoint's label) and without secrets, masked or not.
 func canonical(resolved []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(resolved))
 	d.UseNumber()
@@ -29,8 +34,8 @@ func canonical(resolved []byte) ([]byte, error) {
 		delete(e, "label")
 		delete(e, "api_key")
 	}
-	if a, ok := body["artifacts"].(map[string]any); ok {
-		delete(a, "dir")
+	for _, name := range bystanders {
+		delete(body, name)
 	}
 	return json.Marshal(oneSpelling(body))
 }

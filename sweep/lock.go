@@ -24,6 +24,7 @@ type Lock struct {
 	Order       string            `json:"order"`
 	CellOrder   string            `json:"cell_order"`
 	BaseSeed    int64             `json:"base_seed"`
+	Seeds       string            `json:"seeds"`
 	Seeded      bool              `json:"seeded"`            // false: the seed was drawn, a later plan may have another
 	Digests     map[string]string `json:"digests,omitempty"` // file → sha256 of data sets and tokenizers, filled by the runner
 	Runs        []LockRun         `json:"runs"`
@@ -45,6 +46,7 @@ type LockRun struct {
 	Cell   string `json:"cell"`
 	Trial  int    `json:"trial"`
 	Seed   int64  `json:"seed"`
+	Text   int64  `json:"text_seed"`
 	Warmup bool   `json:"warmup"`
 	Dir    string `json:"dir"`
 }
@@ -53,13 +55,13 @@ type LockRun struct {
 func (p *Plan) Lock() Lock {
 	l := Lock{
 		Schema: LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order, CellOrder: p.CellOrder,
-		BaseSeed: p.BaseSeed, Seeded: p.Seeded,
+		BaseSeed: p.BaseSeed, Seeds: p.Seeds, Seeded: p.Seeded,
 	}
 	for _, c := range p.Cells {
 		l.Cells = append(l.Cells, LockCell{ID: c.ID, Label: c.Label, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
 	}
 	for _, r := range p.Runs {
-		l.Runs = append(l.Runs, LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Warmup: r.Warmup, Dir: r.Dir})
+		l.Runs = append(l.Runs, LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text, Warmup: r.Warmup, Dir: r.Dir})
 	}
 	return l
 }
@@ -79,7 +81,8 @@ func (p *Plan) Adopt(l Lock) {
 		}
 	}
 	for i := range p.Runs {
-		p.Runs[i].Seed = p.trialSeed(p.Runs[i].Cell, p.Runs[i].Trial)
+		r := &p.Runs[i]
+		r.Seed, r.Text = p.shapeSeed(r.Cell, r.Trial), p.textSeed(r.Cell, r.Trial)
 	}
 }
 
@@ -93,6 +96,7 @@ func Diff(a, b Lock) []string {
 	d.changed("trials", a.Trials, b.Trials)
 	d.changed("order of trials", a.Order, b.Order)
 	d.changed("order of cells", a.CellOrder, b.CellOrder)
+	d.changed("seeds", a.Seeds, b.Seeds)
 	if a.Seeded && b.Seeded {
 		d.changed("base seed", a.BaseSeed, b.BaseSeed)
 	} else if a.Seeded != b.Seeded {

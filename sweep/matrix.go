@@ -3,7 +3,6 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -15,9 +14,6 @@ import (
 // maxCells bounds the matrix. It is checked on the product, before any point
 // exists.
 const maxCells = 10_000
-
-// scenarioAxis names the one axis that a list of scenarios makes.
-const scenarioAxis = "scenario"
 
 // point is one combination of values, not resolved yet.
 type point struct {
@@ -35,43 +31,9 @@ type block struct {
 	len  int
 }
 
-// points lists the combinations in the order of the cells: the last block
-// varies fastest.
-func points(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
-	switch s.Type {
-	case "", "none", "grid", "zip":
-		if len(s.Axes) == 0 { // no sweep, or the command line pinned every axis
-			return nil, []point{{label: "base", name: "base", plain: map[string]any{}}}, nil
-		}
-	case "scenarios":
-		return scenarios(s)
-	case "sobol", "latin_hypercube":
-		return sampled(s, base)
-	case "adaptive_search":
-		// A search makes up its points as it goes: the plan shows where it starts.
-		return nil, []point{{label: "base", name: "base", plain: map[string]any{}}}, nil
-	default:
-		return nil, nil, &schema.Error{Path: "sweep.type", Message: fmt.Sprintf("%q is no type of sweep", s.Type), Hint: "grid, zip, scenarios, sobol and latin_hypercube are"}
-	}
-	blocks, err := blocks(s)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := checkProduct(blocks); err != nil {
-		return nil, nil, err
-	}
-	if err := refuseRepeated(blocks); err != nil {
-		return nil, nil, err
-	}
-	var axes []schema.Axis
-	for _, b := range blocks {
-		axes = append(axes, b.axes...)
-	}
-	return axes, product(blocks), nil
-}
-
 // blocks groups the axes and puts them in the order asked for.
-func blocks(s schema.Sweep) ([]block, error) {
+// Axes of one group move in step; inStep puts those of no group into one.
+func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 	axes := slices.Clone(s.Axes)
 	if s.Order != "as_written" {
 		slices.SortStableFunc(axes, func(a, b schema.Axis) int { return cmp.Compare(inBody(a.Path), inBody(b.Path)) })
@@ -83,7 +45,7 @@ func blocks(s schema.Sweep) ([]block, error) {
 			return nil, &schema.Error{Path: "sweep." + inBody(a.Path), Place: a.Origin.Where, Message: "no values: the matrix is empty", Hint: "such as [1, 4, 16], or leave the axis out"}
 		}
 		group := a.Group
-		if s.Type == "zip" && group == 0 {
+		if inStep && group == 0 {
 			group = -1
 		}
 		i, known := at[group]
@@ -109,20 +71,20 @@ func checkProduct(blocks []block) error {
 	factors := make([]string, len(blocks))
 	for i, b := range blocks {
 		cells.Mul(cells, big.NewInt(int64(b.len)))
-		factors[i] = grouped(strconv.Itoa(b.len))
+		factors[i] = Grouped(strconv.Itoa(b.len))
 	}
 	if cells.Cmp(big.NewInt(maxCells)) <= 0 {
 		return nil
 	}
 	return &schema.Error{
 		Path: "sweep", Place: blocks[0].axes[0].Origin.Where,
-		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), grouped(cells.String()), grouped(strconv.Itoa(maxCells))),
+		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), Grouped(cells.String()), Grouped(strconv.Itoa(maxCells))),
 		Hint:    "fewer values per axis, or type: zip to move axes together",
 	}
 }
 
-// grouped writes a whole number with commas.
-func grouped(digits string) string {
+// Grouped writes a whole number with commas.
+func Grouped(digits string) string {
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
 	}
@@ -177,44 +139,4 @@ func axisOrigin(a schema.Axis) schema.Origin {
 		o.Where = "axis " + a.Name
 	}
 	return o
-}
-
-// scenarios are points of one axis, the scenario's name.
-func scenarios(s schema.Sweep) ([]schema.Axis, []point, error) {
-	if len(s.Scenarios) == 0 {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: "no scenarios: the matrix is empty", Hint: "name one, or leave the sweep out"}
-	}
-	if n := len(s.Scenarios); n > maxCells {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", grouped(strconv.Itoa(n)), grouped(strconv.Itoa(maxCells)))}
-	}
-	axis := schema.Axis{Path: scenarioAxis, Name: scenarioAxis}
-	seen := map[string]int{}
-	var out []point
-	for i, sc := range s.Scenarios {
-		name := sc.Name
-		if name == "" {
-			name = fmt.Sprintf("scenario_%d", i)
-		}
-		if first, twice := seen[name]; twice {
-			return nil, nil, &schema.Error{Path: fmt.Sprintf("sweep.runs.%d.name", i), Message: fmt.Sprintf("%q is the name of scenario %d too", name, first)}
-		}
-		seen[name] = i
-		plain := map[string]any{}
-		maps.Copy(plain, sc.Values)
-		axis.Values, axis.Labels = append(axis.Values, name), append(axis.Labels, name)
-		out = append(out, point{values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments, plain: plain, label: name, name: scenarioDir(sc, name)})
-	}
-	return []schema.Axis{axis}, out, nil
-}
-
-// scenarioDir is the scenario's name, or made of its values where it gives some.
-func scenarioDir(sc schema.Scenario, name string) string {
-	if len(sc.Named) == 0 {
-		return clean(name)
-	}
-	parts := make([]string, len(sc.Named))
-	for i, k := range sc.Named {
-		parts[i] = clean(k[strings.LastIndex(k, ".")+1:] + "_" + pyStr(sc.Values[k]))
-	}
-	return strings.Join(parts, "__")
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -12,7 +14,7 @@ func counted(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
-	return grouped(strconv.Itoa(n)) + " " + what
+	return Grouped(strconv.Itoa(n)) + " " + what
 }
 
 // ArtifactName is what AIPerf calls the directory of an experiment:
@@ -32,8 +34,7 @@ func (p *Plan) ArtifactName() string {
 		}
 	}
 	parts := []string{model}
-	switch body.Endpoint.Type {
-	case "chat", "completions", "embeddings", "responses", "chat_embeddings", "image_generation":
+	if spec, ok := endpoint.Lookup(body.Endpoint.Type); ok && spec.OpenAI {
 		parts = append(parts, "openai")
 	}
 	parts = append(parts, body.Endpoint.Type)
@@ -47,11 +48,8 @@ func (p *Plan) ArtifactName() string {
 }
 
 func stimulus(f *schema.Phase) []string {
-	switch f.Type {
-	case "fixed_schedule":
-		return []string{"fixed_schedule"}
-	case "user_centric":
-		return []string{"user_centric", fmt.Sprintf("users%d", f.Users), "qps" + pyFloat(f.Rate)}
+	if m, err := mode.Of(f); err == nil && m.Artifact != nil {
+		return []string{m.Artifact(f, pyFloat)}
 	}
 	var out []string
 	if f.Concurrency > 0 {

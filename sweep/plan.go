@@ -1,13 +1,14 @@
-// Package sweep turns an experiment into a plan, and runs into findings.
+// Package sweep turns an experiment into a plan.
 //
 // Expand takes a document and gives a Plan: the matrix of cells with their
-// trials, seeds, order of execution and directories. Aggregate takes the plan
-// and what its runs gave and returns Results: estimates over trials, Pareto
-// front, knees, best cells, gates. Nothing here runs or writes anything.
+// trials, seeds, order of execution and directories. Nothing here runs or
+// writes anything; what the runs of a plan say is the business of sweep/decide.
 package sweep
 
 import (
 	"strings"
+
+	"aiperf.dev/aiperf/loadgen/mode"
 
 	"aiperf.dev/aiperf/schema"
 )
@@ -42,11 +43,14 @@ type Plan struct {
 	CooldownSeconds float64 // between cells
 	Gates           []Gate
 	BaseSeed        int64
-	Seeded          bool // the seed was given, or 42 because several runs are planned; false: drawn afresh
+	Seeds           string // how runs draw: Blocks, Fixed, Independent
+	SeedsWhy        string // what decided that, "" for the default
+	Seeded          bool   // the seed was given, or 42 because several runs are planned; false: drawn afresh
 	Where           string
 	Derive          []schema.Derivation
 	Experiment      schema.Experiment
-	Warnings        []string // doubts about the matrix that stop nothing
+	ruled           map[string]bool // settings of AIPerf's that rule, in its sense
+	Warnings        []string        // doubts about the matrix that stop nothing
 }
 
 // Cell is one point of the matrix, resolved.
@@ -81,12 +85,22 @@ func (v Value) Natural() any {
 	return v.Value
 }
 
+// Text is the value as Python writes it: two values with one text are equal.
+func (v Value) Text() string { return pyRepr(v.Value) }
+
+// Gate is one condition every cell must meet, as it was written.
+type Gate struct {
+	Expr   string
+	Origin string // "gates.0"
+}
+
 // Run is one execution of a cell.
 type Run struct {
 	Cell   *Cell
 	Trial  int    // 0-based
 	ID     string // <cell id>-t<trial>
-	Seed   int64
+	Seed   int64  // of lengths, arrivals, think times, choices
+	Text   int64  // of synthetic text
 	Warmup bool   // warmup phases are run
 	Dir    string // of its AIPerf files, relative to the result directory, "" for the top
 	Label  string // run_0001
@@ -106,6 +120,26 @@ func (c *Cell) Short() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Closed tells whether every profiling phase of the cell waits for answers: its
+// throughput is then the server's doing, and not what was offered.
+func (c *Cell) Closed() bool { return Closed(c.Resolved.Benchmark.Phases) }
+
+// Closed is Cell.Closed for phases by themselves.
+func Closed(phases []schema.Phase) bool {
+	some := false
+	for i := range phases {
+		if phases[i].Kind == "warmup" {
+			continue
+		}
+		m, err := mode.Of(&phases[i])
+		if err != nil || !m.Closed {
+			return false
+		}
+		some = true
+	}
+	return some
 }
 
 // Axis finds the value of the axis with the given short name.

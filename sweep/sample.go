@@ -6,16 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"aiperf.dev/aiperf/internal/pcg"
-	"aiperf.dev/aiperf/internal/qmc"
 	"aiperf.dev/aiperf/schema"
 )
 
-// sampled draws the points of a sobol or latin_hypercube sweep: a design in the
+// sampled draws the points of a sweep of a sampled kind: a design in the
 // unit cube, each coordinate mapped to the range or the choices of its
 // dimension. The same seed gives the same points, in AIPerf too. The axes hold
 // the values that were drawn, each once.
-func sampled(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
+func sampled(k *Kind, s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	d := s.Design
 	if d == nil || len(d.Dimensions) == 0 {
 		return nil, nil, &schema.Error{Path: "sweep.dimensions", Message: "no dimensions: there is nothing to sample"}
@@ -23,10 +21,10 @@ func sampled(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 	if d.Samples > maxCells {
 		return nil, nil, &schema.Error{
 			Path: "sweep.samples", Place: d.SampleOrigin.Where,
-			Message: fmt.Sprintf("%s cells; at most %s", grouped(strconv.Itoa(d.Samples)), grouped(strconv.Itoa(maxCells))),
+			Message: fmt.Sprintf("%s cells; at most %s", Grouped(strconv.Itoa(d.Samples)), Grouped(strconv.Itoa(maxCells))),
 		}
 	}
-	cube, err := unitPoints(s.Type, d, designSeed(d, base))
+	cube, err := k.cube(d, designSeed(d, base))
 	if err != nil {
 		return nil, nil, &schema.Error{Path: "sweep.dimensions", Place: d.Dimensions[0].Origin.Where, Message: err.Error()}
 	}
@@ -56,21 +54,6 @@ func designSeed(d *schema.Design, base *int64) uint64 {
 		return uint64(*base)
 	}
 	return defaultSeed
-}
-
-func unitPoints(kind string, d *schema.Design, seed uint64) ([][]float64, error) {
-	rng := pcg.New(seed)
-	if kind == "latin_hypercube" {
-		points := qmc.Latin(d.Samples, len(d.Dimensions), rng)
-		if d.Spread {
-			qmc.Spread(points, rng)
-		}
-		return points, nil
-	}
-	if !d.Scramble {
-		rng = nil
-	}
-	return qmc.Sobol(d.Samples, len(d.Dimensions), rng)
 }
 
 // samplePoint is the point at u in the unit cube.

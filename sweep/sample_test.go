@@ -238,3 +238,53 @@ func TestSearchPlansItsBase(t *testing.T) {
 		t.Errorf("%d cells, first %+v", len(p.Cells), p.Cells[0])
 	}
 }
+
+// Cells of a Latin hypercube over two whole numbers, as SciPy 1.17 draws them
+// and AIPerf rounds them; samples are spread only where that is said.
+func TestLatinHypercubeOfTwoWholeNumbers(t *testing.T) {
+	t.Parallel()
+	for extra, want := range map[string]string{
+		"":                          "[[32 1968] [45 835] [21 1563] [38 1317] [56 316] [7 518]]",
+		", optimization: random-cd": "[[56 518] [7 1317] [32 1968] [38 835] [45 1563] [21 316]]",
+		", optimization: null":      "[[32 1968] [45 835] [21 1563] [38 1317] [56 316] [7 518]]",
+		", optimization: \"None\" ": "[[32 1968] [45 835] [21 1563] [38 1317] [56 316] [7 518]]",
+	} {
+		file := filepath.Join(t.TempDir(), "lhs.yaml")
+		text := "benchmark: {model: m, endpoint: {url: \"h:1\"}, dataset: {entries: 8}, phases: {type: concurrency, concurrency: 1, requests: 4}}\n" +
+			"sweep: {type: latin_hypercube, samples: 6, seed: 3" + extra + ", dimensions: [" +
+			"{path: phases.profiling.concurrency, lo: 1, hi: 64, kind: int}, {path: datasets.main.prompts.isl, lo: 16, hi: 2048, kind: int}]}\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := schema.Load(schema.Source{File: file, Command: "run"})
+		if err != nil {
+			t.Fatalf("%q: %v", extra, err)
+		}
+		p, err := sweep.Expand(doc)
+		if err != nil {
+			t.Fatalf("%q: %v", extra, err)
+		}
+		var got [][2]any
+		for _, c := range p.Cells {
+			got = append(got, [2]any{c.Point[0].Value, c.Point[1].Value})
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%q: %v, want %s", extra, got, want)
+		}
+	}
+}
+
+// A kind's name is its own, and each is told to those who read about it.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, k := range sweep.Kinds() {
+		if seen[k.Name] || k.Doc == "" || k.Class == "" || len(k.Takes) == 0 || k.Sampled != (k.Drawn != nil) {
+			t.Errorf("%+v: a row without its facts, or twice", k)
+		}
+		seen[k.Name] = true
+		if got, ok := sweep.KindOf(k.Name); !ok || got.Name != k.Name {
+			t.Errorf("KindOf(%q) = %v, %v", k.Name, got, ok)
+		}
+	}
+}

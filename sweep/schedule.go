@@ -2,7 +2,6 @@ package sweep
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -10,39 +9,19 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-// defaultSeed is used when several runs are planned and no seed is given.
-const defaultSeed = 42
+// interleaved is the order in which drift falls out of comparisons.
+const interleaved = "interleaved"
 
-// plantSeeds gives every cell its seed: the base, plus the cell's index in a
-// sweep unless same_seed. The base is random_seed, else 42 when several runs
-// are planned and they shall be consistent, else one drawn now.
-func (p *Plan) plantSeeds(same bool, draw func() int64) {
-	several := len(p.Axes) > 0 || p.Type == "adaptive_search" || p.Trials > 1 && p.MultiRun.SetConsistentSeed
+// cellOrder is the order that was asked for; without one cells are interleaved
+// where whole trials follow each other.
+func (p *Plan) cellOrder(asked string) string {
 	switch {
-	case p.Experiment.RandomSeed != nil:
-		p.BaseSeed, p.Seeded = *p.Experiment.RandomSeed, true
-	case several:
-		p.BaseSeed, p.Seeded = defaultSeed, true
-	default:
-		p.BaseSeed = draw()
+	case asked != "":
+		return asked
+	case p.Order == "repeated":
+		return interleaved
 	}
-	for _, c := range p.Cells {
-		c.Seed = p.BaseSeed
-		if !same {
-			c.Seed += int64(c.Index)
-		}
-	}
-}
-
-// trialSeed is the seed of one run. By default all trials of a cell share the
-// cell's seed, so they send the same prompts. With vary_seed_per_trial, or
-// when nothing ties the trials together, it is the stream
-// "<label>:trial:<n>" of the base seed.
-func (p *Plan) trialSeed(c *Cell, trial int) int64 {
-	if p.MultiRun.VarySeedPerTrial || !p.Seeded && p.Trials > 1 {
-		return int64(seed.Of(p.BaseSeed, fmt.Sprintf("%s:trial:%d", c.Label, trial)) & math.MaxInt64)
-	}
-	return c.Seed
+	return "alphabetical"
 }
 
 // schedule lays out the runs: repeated is trial by trial, each over all cells;
@@ -55,7 +34,7 @@ func (p *Plan) schedule() error {
 				p.Runs = append(p.Runs, p.run(c, t))
 			}
 		}
-	case p.CellOrder == "interleaved":
+	case p.CellOrder == interleaved:
 		return &schema.Error{Path: "sweep.order", Message: "interleaved needs whole trials one after the other", Hint: "iteration_order: repeated"}
 	default:
 		for _, c := range p.cellsOf(0) {
@@ -76,7 +55,7 @@ func (p *Plan) cellsOf(trial int) []*Cell {
 	switch p.CellOrder {
 	case "shuffled":
 		p.shuffle(cells, trial)
-	case "interleaved":
+	case interleaved:
 		p.shuffle(cells, trial/2)
 		if trial%2 == 1 {
 			slices.Reverse(cells)
@@ -92,8 +71,8 @@ func (p *Plan) shuffle(cells []*Cell, turn int) {
 
 func (p *Plan) run(c *Cell, trial int) Run {
 	return Run{
-		Cell: c, Trial: trial, ID: fmt.Sprintf("%s-t%d", c.ID, trial), Seed: p.trialSeed(c, trial),
-		Warmup: trial == 0 || !p.MultiRun.DisableWarmupAfterFirst,
+		Cell: c, Trial: trial, ID: fmt.Sprintf("%s-t%d", c.ID, trial), Seed: p.shapeSeed(c, trial), Text: p.textSeed(c, trial),
+		Warmup: trial == 0 || !(p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"]),
 		Dir:    p.dir(c, trial), Label: fmt.Sprintf("run_%04d", trial+1),
 	}
 }
@@ -124,14 +103,14 @@ func (p *Plan) dir(c *Cell, trial int) string {
 // were drawn.
 func (p *Plan) hash() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "aiperf plan 1\ntrials %d\norder %s\n", p.Trials, p.Order)
+	fmt.Fprintf(&b, "aiperf plan 2\ntrials %d\norder %s\nseeds %s\n", p.Trials, p.Order, p.Seeds)
 	for _, c := range p.Cells {
 		fmt.Fprintf(&b, "cell %s\n", hashOf(c.canonical))
 	}
 	for _, r := range p.Runs {
 		fmt.Fprintf(&b, "run %d %d %t", r.Cell.Index, r.Trial, r.Warmup)
 		if p.Seeded {
-			fmt.Fprintf(&b, " %d", r.Seed)
+			fmt.Fprintf(&b, " %d %d", r.Seed, r.Text)
 		}
 		b.WriteByte('\n')
 	}

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/compat"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -17,18 +20,18 @@ import (
 type app struct {
 	issue, hard context.Context
 	stdio
-	code int
+	code diag.Code
 }
 
 // run is main without the process around it. It returns the exit code.
-func run(issue, hard context.Context, args []string, std stdio) int {
+func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 	a := &app{issue: issue, hard: hard, stdio: std}
 	if len(args) == 0 || args[0] == "help" && len(args) == 1 {
 		args = []string{"--help"}
 	}
 	for _, w := range args {
 		if !utf8.ValidString(w) {
-			a.fail(&usageError{fmt.Sprintf("%q is not UTF-8", w), ""})
+			a.fail(diag.New(fmt.Sprintf("%q is not UTF-8", w), ""))
 			return a.code
 		}
 	}
@@ -53,10 +56,10 @@ func (a *app) root() *cli.Command {
 	root := &cli.Command{
 		Name: "aiperf", Usage: "measure LLM inference servers, with evidence that the numbers are theirs",
 		Version: version, Writer: a.Out, ErrWriter: a.Err, Reader: a.In,
-		CustomRootCommandHelpTemplate: rootHelp, HideHelpCommand: true,
+		CustomRootCommandHelpTemplate: rootText(), HideHelpCommand: true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
-			return &usageError{err.Error(), "aiperf --help"}
+			return diag.New(err.Error(), "aiperf --help")
 		},
 	}
 	for _, c := range catalogue() {
@@ -70,22 +73,31 @@ type command struct {
 	name  string
 	usage string // one line for the list of commands
 	help  string // shown by --help above the flags
-	flags []switchFlag
+	flags []argv.Switch
 	// settings says that every setting of the experiment is also a flag.
 	settings bool
 	hidden   bool
+	minor    bool // help lists it by its name only
 	// subs are the commands below this one; it does nothing by itself then.
 	subs []command
 	// instead says what to use where a command of AIPerf's is not here.
 	instead string
 	// raw runs the command on its words as typed, for words that are not ours.
 	raw func(*app, command, []string) error
-	run func(*app, *parsed) error
+	run func(*app, *argv.Line) error
+}
+
+// category parts the commands that help explains from those it names.
+func (c command) category() string {
+	if c.minor {
+		return "minor"
+	}
+	return ""
 }
 
 func (a *app) command(c command) *cli.Command {
 	return &cli.Command{
-		Name: c.name, Usage: c.usage, SkipFlagParsing: true, HideHelp: true, Hidden: c.hidden, HideHelpCommand: true,
+		Name: c.name, Usage: c.usage, SkipFlagParsing: true, HideHelp: true, Hidden: c.hidden, HideHelpCommand: true, Category: c.category(),
 		Action: func(_ context.Context, cmd *cli.Command) error { return a.dispatch(c, cmd.Args().Slice()) },
 	}
 }
@@ -93,7 +105,7 @@ func (a *app) command(c command) *cli.Command {
 // dispatch runs c, or the command below it that words name.
 func (a *app) dispatch(c command, words []string) error {
 	if c.instead != "" {
-		return c.refuse()
+		return compat.Absent{Name: c.name, Instead: c.instead}.Refuse()
 	}
 	if len(c.subs) > 0 {
 		sub, rest, err := c.below(words)
@@ -110,10 +122,11 @@ func (a *app) dispatch(c command, words []string) error {
 	if c.raw != nil {
 		return c.raw(a, c, words)
 	}
-	p, err := parseArgs(words, c.flags, c.options())
+	p, err := argv.Parse(words, c.flags, c.options())
 	if err != nil {
 		return err
 	}
+	a.note(p.Notes...)
 	if c.settings {
 		if err := a.environment(p); err != nil {
 			return err
@@ -135,7 +148,7 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 	}
 	hint := "aiperf " + c.name + " " + strings.Join(names, ", ")
 	if len(words) == 0 {
-		return nil, nil, &usageError{c.name + ": what?", hint}
+		return nil, nil, diag.New(c.name+": what?", hint)
 	}
 	if strings.HasPrefix(words[0], "-") {
 		return nil, nil, nil
@@ -143,7 +156,7 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 	if s := schema.Suggest(words[0], names); s != "" {
 		hint = "did you mean " + s + "?"
 	}
-	return nil, nil, &usageError{c.name + ": unknown word " + words[0], hint}
+	return nil, nil, diag.New(c.name+": unknown word "+words[0], hint)
 }
 
 func (c command) options() []schema.Option {
@@ -158,98 +171,28 @@ func unknownCommand(name string, root *cli.Command) error {
 	for _, c := range root.VisibleCommands() {
 		names = append(names, c.Name)
 	}
-	e := &usageError{name + ": unknown command", "aiperf --help lists them"}
+	e := diag.New(name+": unknown command", "aiperf --help lists them")
 	if s := schema.Suggest(name, names); s != "" {
-		e.hint = "did you mean " + s + "?"
+		e.Hint = "did you mean " + s + "?"
 	}
 	return e
 }
 
-// exit is an error that only sets the exit code: what there was to say has
-// been said.
-type exit int
-
-func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
-
-// failure is an error that ends with an exit code of its own and a hint.
-type failure struct {
-	code int
-	err  error
-	hint string
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// fail prints err the way people read it and sets the exit code.
-func (a *app) fail(err error) {
-	var (
-		code  exit
-		use   *usageError
-		many  schema.Errors
-		fatal *failure
-	)
-	a.code = exitUsage
-	switch {
-	case errors.As(err, &code):
-		a.code = int(code)
-	case errors.As(err, &many):
-		a.mistakes(many)
-	case errors.As(err, &use):
-		a.complain(use.message, use.hint)
-	case errors.As(err, &fatal):
-		a.code = fatal.code
-		a.complain(fatal.Error(), fatal.hint)
+// environment applies AIPerf's variables: those that are honoured go below the
+// flags, those that are not and change results are refused, all others are
+// named in one warning.
+func (a *app) environment(p *argv.Line) error {
+	assigns, ignored, err := compat.Environment(os.Environ())
+	if err != nil {
+		return err
+	}
+	p.Assigns = append(assigns, p.Assigns...)
+	switch len(ignored) {
+	case 0:
+	case 1:
+		a.warn(ignored[0] + " has no effect here")
 	default:
-		a.code = exitFailed
-		a.complain(err.Error(), "")
+		a.warn(strings.Join(ignored, ", ") + " have no effect here")
 	}
-}
-
-func (a *app) complain(message, hint string) {
-	fmt.Fprintf(a.Err, "aiperf: %s\n", readable(message))
-	if hint != "" {
-		fmt.Fprintf(a.Err, "  hint: %s\n", hint)
-	}
-}
-
-// readable cuts words that no person reads: somebody's megabyte as an argument.
-func readable(message string) string {
-	const most = 300
-	words := strings.Split(message, " ")
-	for i, w := range words {
-		if r := []rune(w); len(r) > most {
-			words[i] = fmt.Sprintf("%s…(%d characters)", string(r[:40]), len(r))
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// mistakes prints every mistake of an experiment, twenty at most.
-func (a *app) mistakes(es schema.Errors) {
-	const most = 20
-	for i, e := range es {
-		if i == most {
-			fmt.Fprintf(a.Err, "… and %d more\n", len(es)-most)
-			break
-		}
-		line := e.Error()
-		if e.Place == "" || strings.HasPrefix(e.Place, "-") {
-			line = "aiperf: " + line
-		}
-		fmt.Fprintln(a.Err, readable(line))
-		if hint := hintOf(e); hint != "" {
-			fmt.Fprintf(a.Err, "  hint: %s\n", hint)
-		}
-	}
-	if len(es) > 1 {
-		fmt.Fprintf(a.Err, "%d mistakes; nothing was run\n", len(es))
-	}
-}
-
-// warn prints one line that does not stop anything.
-func (a *app) warn(lines ...string) {
-	for _, l := range lines {
-		fmt.Fprintf(a.Err, "aiperf: warning: %s\n", l)
-	}
+	return nil
 }

@@ -3,15 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sweep"
 )
 
 var calibrateCommand = command{
-	name: "calibrate", usage: "measure how much load this machine can drive",
+	minor: true, name: "calibrate", usage: "measure how much load this machine can drive",
 	help: `aiperf calibrate drives the built-in server over loopback for two seconds and
 says what this machine can send and read for each second of CPU.
 
@@ -22,7 +26,7 @@ says what this machine can send and read for each second of CPU.
 The result is kept in the user's cache. A plan above a fifth of it is tried for a
 second before it begins: below twice the planned load it is DEGRADED, below it
 the plan is refused unless --allow-invalid is given.`,
-	flags: []switchFlag{
+	flags: []argv.Switch{
 		{Name: "concurrency", Arg: "N", Doc: "connections with short answers (default 64)"},
 		{Name: "streams", Arg: "N", Doc: "streams at a time (default 100)"},
 		{Name: "itl", Arg: "TIME", Doc: "time between the tokens of a stream (default 10ms)"},
@@ -34,18 +38,18 @@ the plan is refused unless --allow-invalid is given.`,
 	run: (*app).calibrate,
 }
 
-func (a *app) calibrate(p *parsed) error {
+func (a *app) calibrate(p *argv.Line) error {
 	asJSON, err := wantJSON(p)
 	if err != nil {
 		return err
 	}
 	var plan *sweep.Plan
-	if len(p.words) > 0 {
+	if len(p.Words) > 0 {
 		file, err := onlyFile(p, "aiperf calibrate FILE")
 		if err != nil {
 			return err
 		}
-		if _, plan, err = a.expand("plan", file, &parsed{values: map[string][]string{"lenient": {""}}}); err != nil {
+		if _, plan, err = a.expand("plan", file, &argv.Line{Values: map[string][]string{"lenient": {""}}}); err != nil {
 			return err
 		}
 	}
@@ -61,7 +65,7 @@ func (a *app) calibrate(p *parsed) error {
 	switch {
 	case a.issue.Err() != nil:
 		fmt.Fprintln(a.Err, "aiperf: calibrate: "+context.Cause(a.issue).Error())
-		return exit(exitInterrupted)
+		return exit(diag.Interrupted)
 	case err != nil:
 		return err
 	}
@@ -78,15 +82,15 @@ func (a *app) calibrate(p *parsed) error {
 }
 
 // trialShapes are the defaults with what the flags change.
-func trialShapes(p *parsed) (short, streams runner.TrialShape, err error) {
+func trialShapes(p *argv.Line) (short, streams runner.TrialShape, err error) {
 	short, streams = runner.ShortAnswers(), runner.Streams()
 	whole := func(name string, most int, to ...*int) {
-		if !p.has(name) || err != nil {
+		if !p.Has(name) || err != nil {
 			return
 		}
-		n, bad := strconv.Atoi(p.get(name))
+		n, bad := strconv.Atoi(p.Get(name))
 		if bad != nil || n < 1 || n > most {
-			err = &usageError{fmt.Sprintf("--%s: expected a whole number from 1 to %d, got %s", name, most, p.get(name)), ""}
+			err = diag.New(fmt.Sprintf("--%s: expected a whole number from 1 to %d, got %s", name, most, p.Get(name)), "")
 			return
 		}
 		for _, t := range to {
@@ -100,9 +104,9 @@ func trialShapes(p *parsed) (short, streams runner.TrialShape, err error) {
 	seconds := 1
 	whole("seconds", 600, &seconds)
 	short.Span, streams.Span = time.Duration(seconds)*time.Second, time.Duration(seconds)*time.Second
-	if p.has("itl") && err == nil {
-		if streams.ITL, err = time.ParseDuration(p.get("itl")); err != nil || streams.ITL < 0 || streams.ITL > time.Minute {
-			err = &usageError{"--itl: expected a time such as 10ms, got " + p.get("itl"), ""}
+	if p.Has("itl") && err == nil {
+		if streams.ITL, err = time.ParseDuration(p.Get("itl")); err != nil || streams.ITL < 0 || streams.ITL > time.Minute {
+			err = diag.New("--itl: expected a time such as 10ms, got "+p.Get("itl"), "")
 		}
 	}
 	return short, streams, err
@@ -114,12 +118,12 @@ func (a *app) printCalibration(c *runner.Calibration, plan *sweep.Plan) {
 	row := func(what, shape, wall, cpu string) {
 		fmt.Fprintf(a.Out, "%-15s%-24s%16s%24s\n", what, shape, wall, cpu)
 	}
-	row("short answers", count(c.Short.Shape.Concurrency, "connection"), whole(perSecond)+" requests/s", whole(perCPU)+" per CPU-second")
+	row("short answers", words.Count(c.Short.Shape.Concurrency, "connection"), words.Grouped(math.Round(perSecond))+" requests/s", words.Grouped(math.Round(perCPU))+" per CPU-second")
 	_, perSecond = c.Streams.PerSecond()
 	_, chunks := c.Streams.PerCPU()
-	row("streams", fmt.Sprintf("%s × %v", commas(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL), whole(perSecond)+" chunks/s", whole(chunks)+" per CPU-second")
+	row("streams", fmt.Sprintf("%s × %v", words.Whole(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL), words.Grouped(math.Round(perSecond))+" chunks/s", words.Grouped(math.Round(chunks))+" per CPU-second")
 	fmt.Fprintf(a.Out, "%s: up to %s requests/s or %s chunks/s leave half of this machine free\n",
-		count(c.Cores, "core"), whole(perCPU*float64(c.Cores)/2), whole(chunks*float64(c.Cores)/2))
+		words.Count(c.Cores, "core"), words.Grouped(math.Round(perCPU*float64(c.Cores)/2)), words.Grouped(math.Round(chunks*float64(c.Cores)/2)))
 	if plan == nil {
 		return
 	}
@@ -130,8 +134,6 @@ func (a *app) printCalibration(c *runner.Calibration, plan *sweep.Plan) {
 	}
 	fmt.Fprintf(a.Out, "%s: %s planned, capacity is %.2g times that\n", plan.Name, l, ratio)
 }
-
-func whole(v float64) string { return commas(int64(v + 0.5)) }
 
 // calibrationDoc is --output json.
 type calibrationDoc struct {

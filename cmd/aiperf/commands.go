@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"slices"
+
+	"aiperf.dev/aiperf/internal/compat"
+)
 
 //go:generate go test -run TestGeneratedDocs . -docs
 
@@ -8,7 +12,36 @@ import "slices"
 // file each; those of AIPerf that are not here come last and are not listed.
 func catalogue() []command {
 	return slices.Concat([]command{
-		runCommand, profileCommand, validateCommand, planCommand, explainCommand, checksCommand, calibrateCommand,
-		exportCommand, schemaCommand, configCommand(), pluginsCommand, mockServerCommand, completionCommand,
-	}, absent)
+		runCommand,
+		profileCommand,
+		validateCommand,
+		planCommand,
+		explainCommand,
+		checksCommand,
+		calibrateCommand,
+		compareCommand,
+		watchCommand,
+		reportCommand,
+		plotCommand,
+		exportCommand,
+		listCommand,
+		datasetCommand,
+		analyzeTraceCommand,
+		synthesizeTraceCommand,
+		anonymizeTraceCommand,
+		schemaCommand,
+		configCommand(),
+		pluginsCommand,
+		mockServerCommand,
+		completionCommand,
+	}, absentCommands())
+}
+
+// absentCommands are those of AIPerf that are refused by name.
+func absentCommands() []command {
+	var out []command
+	for _, c := range compat.AbsentCommands() {
+		out = append(out, command{name: c.Name, usage: "not here: " + c.Instead, hidden: true, instead: c.Instead})
+	}
+	return out
 }

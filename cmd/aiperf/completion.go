@@ -5,25 +5,27 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
 var completionCommand = command{
-	name: "completion", usage: "print a completion script for bash, zsh or fish",
+	minor: true, name: "completion", usage: "print a completion script for bash, zsh or fish",
 	help: `aiperf completion SHELL prints what makes the shell complete commands, flags and
 the words a flag takes.
 
   source <(aiperf completion bash)                    in ~/.bashrc
   source <(aiperf completion zsh)                     in ~/.zshrc, after compinit
   aiperf completion fish | source                     in ~/.config/fish/config.fish`,
-	run: func(a *app, p *parsed) error {
+	run: func(a *app, p *argv.Line) error {
 		shells := []string{"bash", "zsh", "fish"}
-		if len(p.words) != 1 {
-			return &usageError{"completion: for which shell?", "aiperf completion " + strings.Join(shells, ", ")}
+		if len(p.Words) != 1 {
+			return diag.New("completion: for which shell?", "aiperf completion "+strings.Join(shells, ", "))
 		}
-		script, ok := completionScripts[p.words[0]]
+		script, ok := completionScripts[p.Words[0]]
 		if !ok {
-			return &usageError{p.words[0] + " is not one of " + strings.Join(shells, ", "), suggestion(p.words[0], shells)}
+			return diag.New(p.Words[0]+" is not one of "+strings.Join(shells, ", "), suggestion(p.Words[0], shells))
 		}
 		_, err := fmt.Fprint(a.Out, script)
 		return err
@@ -102,42 +104,30 @@ func (c command) completions(words []string, last string) []string {
 	if len(c.subs) > 0 {
 		return below
 	}
-	t := newFlagTable(c.flags, c.options())
+	t := argv.NewTable(c.flags, c.options())
 	before := slices.DeleteFunc(slices.Clone(words[:len(words)-1]), func(w string) bool { return w == "=" })
 	if len(before) > 0 {
-		if f, ok := t.byName[strings.ReplaceAll(before[len(before)-1], "_", "-")]; ok {
-			if _, takes := f.arity(); takes {
-				return f.choices()
-			}
+		if f, ok := t.Find(before[len(before)-1]); ok && f.Takes() {
+			return f.Choices()
 		}
 	}
 	if !strings.HasPrefix(last, "-") {
 		return nil
 	}
 	var out []string
-	for _, name := range t.names {
-		if f := t.byName[name]; strings.HasPrefix(name, "--") && (f.opt == nil || !f.opt.Hidden) {
+	for _, name := range t.Names {
+		if f, _ := t.Find(name); strings.HasPrefix(name, "--") && !f.Hidden() {
 			out = append(out, name)
 		}
 	}
 	if name, _, glued := strings.Cut(last, "="); glued {
 		out = nil
-		for _, w := range t.byName[name].choices() {
+		f, _ := t.Find(name)
+		for _, w := range f.Choices() {
 			out = append(out, name+"="+w)
 		}
 	}
 	return out
-}
-
-// choices are the words that the flag takes, when they are few.
-func (f flagEntry) choices() []string {
-	switch {
-	case f.own != nil:
-		return f.own.Words
-	case f.opt != nil:
-		return f.opt.Enum
-	}
-	return nil
 }
 
 func suggestion(word string, among []string) string {

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // completionCases are command lines as typed so far and a word that must be
@@ -12,7 +14,7 @@ import (
 var completionCases = []struct{ typed, want string }{
 	{"pro", "profile"},
 	{"", "run"},
-	{"", "!plot"}, // not here
+	{"", "!analyze"}, // not here
 	{"profile --conc", "--concurrency"},
 	{"profile --conc", "!--streaming"},
 	{"profile --no-gpu", "--no-gpu-telemetry"},
@@ -40,7 +42,7 @@ func TestCompletion(t *testing.T) {
 	p.wants(0)
 	offers(t, "--endpoint-type=ch", "--endpoint-type=chat", strings.Fields(p.out.String()))
 	p = aiperf(t, ".", "completion", "bassh")
-	p.wants(exitUsage)
+	p.wants(diag.Usage)
 	if !strings.Contains(p.err.String(), "did you mean bash?") {
 		t.Errorf("completion bassh: %s", &p.err)
 	}

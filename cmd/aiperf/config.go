@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // configCommand has the verbs of AIPerf's config and one of ours, convert.
@@ -21,7 +24,7 @@ aiperf config convert FILE|COMMAND makes a file of flags, or CUE of YAML.
 
 aiperf config WORD --help tells more.`,
 		subs: []command{initCommand, configValidateCommand, expandCommand, convertCommand},
-		run:  func(*app, *parsed) error { return nil }, // never reached: below asks for a word
+		run:  func(*app, *argv.Line) error { return nil }, // never reached: below asks for a word
 	}
 }
 
@@ -29,7 +32,7 @@ var configValidateCommand = command{
 	name: "config validate", usage: validateCommand.usage,
 	help:  "aiperf config validate FILE is aiperf validate FILE: every cell is checked, nothing is sent.",
 	flags: validateCommand.flags, settings: true,
-	run: func(a *app, p *parsed) error { return validateCommand.run(a, p) },
+	run: func(a *app, p *argv.Line) error { return validateCommand.run(a, p) },
 }
 
 var expandCommand = command{
@@ -39,8 +42,8 @@ var expandCommand = command{
   aiperf config expand sweep.yaml
   aiperf config expand sweep.yaml --full --format json    with whole bodies
   aiperf config expand sweep.yaml --index 3 --full        one of them`,
-	flags: []switchFlag{
-		setFlag, lenient,
+	flags: []argv.Switch{
+		setFlag, exprFlag, tagFlag, pkgFlag, lenient,
 		{Name: "full", Short: "F", Doc: "print the whole body of each variation"},
 		{Name: "index", Short: "i", Arg: "N", Doc: "only variation N"},
 		{Name: "format", Short: "f", Arg: "FORMAT", Words: []string{"text", "json", "yaml"}, Doc: "text (default), json or yaml"},
@@ -48,7 +51,7 @@ var expandCommand = command{
 	run: (*app).configExpand,
 }
 
-func (a *app) configExpand(p *parsed) error {
+func (a *app) configExpand(p *argv.Line) error {
 	file, err := onlyFile(p, "aiperf config expand FILE")
 	if err != nil {
 		return err
@@ -61,15 +64,15 @@ func (a *app) configExpand(p *parsed) error {
 		a.warn(e.Error())
 	}
 	var only *int
-	if text := p.get("index"); text != "" {
+	if text := p.Get("index"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n >= len(plan.Cells) {
-			return &usageError{fmt.Sprintf("--index: expected 0 to %d, got %s", len(plan.Cells)-1, text), ""}
+			return diag.New(fmt.Sprintf("--index: expected 0 to %d, got %s", len(plan.Cells)-1, text), "")
 		}
 		only = &n
 	}
-	d := expanded(plan, only, p.has("full"))
-	switch p.get("format") {
+	d := expanded(plan, only, p.Has("full"))
+	switch p.Get("format") {
 	case "", "text":
 		return a.printVariations(d)
 	case "json":
@@ -77,5 +80,5 @@ func (a *app) configExpand(p *parsed) error {
 	case "yaml":
 		return a.writeYAML(d)
 	}
-	return &usageError{"--format: " + p.get("format") + " is not one of text, json, yaml", ""}
+	return diag.New("--format: "+p.Get("format")+" is not one of text, json, yaml", "")
 }

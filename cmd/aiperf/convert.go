@@ -3,13 +3,13 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/compat"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/schema"
 )
@@ -32,7 +32,7 @@ written as ${NAME}, to be exported.`,
 	raw:      (*app).convert,
 }
 
-var convertFlags = []switchFlag{
+var convertFlags = []argv.Switch{
 	{Name: "to", Arg: "FORMAT", Words: []string{"cue", "yaml"}, Doc: "cue (default) or yaml"},
 	{Name: "output", Short: "o", Arg: "FILE", Doc: "write FILE, which must not exist yet"},
 	{Name: "from-flags", Doc: "what follows are flags of profile"},
@@ -54,10 +54,10 @@ func (a *app) convert(c command, words []string) error {
 	command := "config"
 	switch {
 	case len(words) == 0:
-		return &usageError{"config convert: convert what?", "aiperf config convert FILE, or profile FLAGS"}
+		return diag.New("config convert: convert what?", "aiperf config convert FILE, or profile FLAGS")
 	case words[0] == "genai-perf":
 		command = "profile"
-		if words, notes, err = genaiWords(words[1:]); err != nil {
+		if words, notes, err = compat.GenAIWords(words[1:]); err != nil {
 			return err
 		}
 	case words[0] == "profile" || words[0] == "--from-flags":
@@ -65,7 +65,7 @@ func (a *app) convert(c command, words []string) error {
 	case words[0] == "run":
 		words = words[1:]
 	}
-	p, err := parseArgs(words, append(slices.Clone(convertFlags), measureFlags...), c.options())
+	p, err := argv.Parse(words, append(slices.Clone(convertFlags), measureFlags...), c.options())
 	if err != nil {
 		return err
 	}
@@ -74,23 +74,23 @@ func (a *app) convert(c command, words []string) error {
 		return err
 	}
 	if file != "" {
-		given, more, err := readGenAI(file)
+		given, more, err := compat.ReadGenAI(file)
 		if err != nil {
 			return err
 		}
 		if given != nil { // GenAI-Perf's file is a command line in another spelling
-			q, err := parseArgs(given, nil, c.options())
+			q, err := argv.Parse(given, nil, c.options())
 			if err != nil {
 				return err
 			}
-			p.assigns, file, command = append(q.assigns, p.assigns...), "", "profile"
+			p.Assigns, file, command = append(q.Assigns, p.Assigns...), "", "profile"
 			notes = append(notes, more...)
 		}
 	}
 	if err := a.environment(p); err != nil {
 		return err
 	}
-	doc, err := schema.Load(schema.Source{File: file, Assignments: p.assigns, Command: command, Tags: metrics.Tags()})
+	doc, err := schema.Load(schema.Source{File: file, Assignments: p.Assigns, Command: command, Tags: metrics.Tags()})
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return fileError(missing)
@@ -111,15 +111,15 @@ func (a *app) convert(c command, words []string) error {
 }
 
 // convertedFile is the file that is converted, "" when there are flags only.
-func convertedFile(command string, p *parsed) (string, error) {
-	file := p.get("config")
-	if len(p.words) == 0 {
+func convertedFile(command string, p *argv.Line) (string, error) {
+	file := p.Get("config")
+	if len(p.Words) == 0 {
 		return file, nil
 	}
-	if len(p.words) > 1 || file != "" || command == "profile" {
-		return "", &usageError{"config convert: unexpected " + p.words[len(p.words)-1], "one file, or profile FLAGS"}
+	if len(p.Words) > 1 || file != "" || command == "profile" {
+		return "", diag.New("config convert: unexpected "+p.Words[len(p.Words)-1], "one file, or profile FLAGS")
 	}
-	return p.words[0], nil
+	return p.Words[0], nil
 }
 
 // takeOwn takes --to and --output out of words, wherever they stand: the rest
@@ -135,51 +135,23 @@ func takeOwn(words []string) (map[string]string, []string, error) {
 		}
 		if !glued {
 			if i++; i == len(words) {
-				return nil, nil, &usageError{name + " needs a value", ""}
+				return nil, nil, diag.New(name+" needs a value", "")
 			}
 			value = words[i]
 		}
 		own[key] = value
 	}
 	if to := own["to"]; to != "cue" && to != "yaml" {
-		return nil, nil, &usageError{"--to: " + to + " is not one of cue, yaml", ""}
+		return nil, nil, diag.New("--to: "+to+" is not one of cue, yaml", "")
 	}
 	return own, rest, nil
 }
 
 // converted is the experiment as text. A file in YAML becomes CUE line by line
 // with its comments; anything else is written from the tree that loading gives.
-func converted(doc *schema.Document, file, to string, p *parsed) (text []byte, secrets []string, err error) {
-	if to == "cue" && file != "" && len(p.assigns) == 0 && !strings.EqualFold(filepath.Ext(file), ".cue") {
-		return yamlToCUE(doc.Source())
+func converted(doc *schema.Document, file, to string, p *argv.Line) (text []byte, secrets []string, err error) {
+	if to == "cue" && file != "" && len(p.Assigns) == 0 && !strings.EqualFold(filepath.Ext(file), ".cue") {
+		return compat.YAMLToCUE(doc.Source())
 	}
-	tree, secrets := writable(doc.Said())
-	if to == "yaml" {
-		text, err = tree.yaml()
-	} else {
-		text, err = tree.cue()
-	}
-	return text, secrets, err
-}
-
-// readGenAI reads a genai_perf_config.yaml as the words of a command line; nil
-// for any other file, which schema.Load will speak about.
-func readGenAI(file string) (words, notes []string, err error) {
-	ext := strings.ToLower(filepath.Ext(file))
-	if ext != ".yaml" && ext != ".yml" {
-		return nil, nil, nil
-	}
-	st, err := os.Stat(file)
-	if err != nil || !st.Mode().IsRegular() || st.Size() > 4<<20 {
-		return nil, nil, nil //nolint:nilerr // loading the file says what is wrong with it
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, nil, nil //nolint:nilerr // the same
-	}
-	var doc yaml.Node
-	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 || !isGenAI(doc.Content[0]) {
-		return nil, nil, nil
-	}
-	return genaiFile(file, doc.Content[0])
+	return compat.Write(doc.Said(), to)
 }

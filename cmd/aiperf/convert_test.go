@@ -11,12 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
 // in runs the program in this process and returns what it printed.
-func in(t *testing.T, words ...string) (code int, stdout, stderr string) {
+func in(t *testing.T, words ...string) (code diag.Code, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
@@ -75,11 +77,11 @@ func TestConvertFlags(t *testing.T) {
 		t.Run(to+" "+line, func(t *testing.T) {
 			t.Parallel()
 			words := strings.Fields(line)
-			p, err := parseArgs(words, nil, schema.Options())
+			p, err := argv.Parse(words, nil, schema.Options())
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := expandedBodies(t, schema.Source{Command: "profile", Assignments: p.assigns})
+			want := expandedBodies(t, schema.Source{Command: "profile", Assignments: p.Assigns})
 
 			file := filepath.Join(t.TempDir(), "x."+to)
 			args := slices.Concat([]string{"config", "convert", "profile"}, words, []string{"--to", to, "-o", file})
@@ -91,7 +93,7 @@ func TestConvertFlags(t *testing.T) {
 				text, _ := os.ReadFile(file)
 				t.Errorf("-flags +file:\n%s\n%s", diff, text)
 			}
-			if code, _, errs := in(t, args...); code != exitUsage || !strings.Contains(errs, "exists already") {
+			if code, _, errs := in(t, args...); code != diag.Usage || !strings.Contains(errs, "exists already") {
 				t.Errorf("written over: exit %d, %s", code, errs)
 			}
 		})
@@ -151,7 +153,7 @@ func TestConvertFiles(t *testing.T) {
 	if err != nil || len(files) < 40 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
-	more, _ := filepath.Glob(filepath.Join("templates", "*"))
+	more, _ := filepath.Glob(filepath.Join("..", "..", "internal", "compat", "templates", "*"))
 	for i, file := range append(files, more...) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +222,7 @@ x: &load {type: concurrency, requests: 5}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := in(t, "config", "convert", file); code != exitUsage || !strings.Contains(errs, "a.yaml:3:1: x: unknown field") {
+	if code, _, errs := in(t, "config", "convert", file); code != diag.Usage || !strings.Contains(errs, "a.yaml:3:1: x: unknown field") {
 		t.Errorf("a wrong file: exit %d, %s", code, errs)
 	}
 	if err := os.WriteFile(file, []byte(`# Our nightly run.
@@ -248,5 +250,19 @@ benchmark:
 	}
 	if strings.Contains(out+errs, "sk-very-secret") {
 		t.Error("a secret was printed")
+	}
+}
+
+// GenAI-Perf's file is a command line in another spelling.
+func TestConvertGenAIFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "genai_perf_config.yaml")
+	text := "model_names: [demo]\nendpoint: {type: chat, url: localhost:9000}\nperf_analyzer: {stimulus: {concurrency: 6}, measurement: {mode: request_count, num: 40}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := in(t, "config", "convert", file)
+	if code != 0 || !strings.Contains(out, `"localhost:9000"`) || !strings.Contains(out, "concurrency: 6") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }

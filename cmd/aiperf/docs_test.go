@@ -8,11 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
+	aiperfiles "aiperf.dev/aiperf/sinks/aiperf"
 )
 
 var writeDocs = flag.Bool("docs", false, "rewrite the generated pages of docs/")
@@ -27,6 +31,8 @@ func TestGeneratedDocs(t *testing.T) {
 		"tables.md":        tablesPage,
 		"verdict.md":       verdictPage,
 		"exit-codes.md":    exitCodesPage,
+		"mock-server.md":   mockServerPage,
+		"endpoints.md":     endpointsPage,
 		"differences.md":   differencesPage,
 		"experiment.schema.json": func(t *testing.T, _ []byte) string {
 			b, err := schema.JSONSchema()
@@ -95,7 +101,7 @@ func cliCommands(all []command) []docgen.CLICommand {
 }
 
 func configurationPage(t *testing.T, _ []byte) string {
-	js, err := schema.JSONSchema()
+	js, err := schema.ReferenceJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,14 +150,14 @@ func metricsPage(t *testing.T, _ []byte) string {
 
 func tablesPage(t *testing.T, _ []byte) string {
 	var tables []docgen.Table
-	for _, name := range sinks.TableNames() {
-		fields, err := sinks.Columns(name)
+	for _, have := range sinks.Tables() {
+		fields, err := sinks.Columns(have.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := docgen.Table{Name: name}
+		table := docgen.Table{Name: have.Name, Row: have.Row}
 		for _, f := range fields {
-			table.Columns = append(table.Columns, docgen.Column{Name: f.Name, Type: f.Kind.String(), Unit: f.Unit, Null: f.Null})
+			table.Columns = append(table.Columns, docgen.Column{Name: f.Name, Type: f.Kind.String(), Unit: f.Unit, Null: f.Null, Doc: f.Doc})
 		}
 		tables = append(tables, table)
 	}
@@ -160,12 +166,22 @@ func tablesPage(t *testing.T, _ []byte) string {
 }
 
 func verdictPage(t *testing.T, have []byte) string {
-	page, err := docgen.Fill(have, "checks", docgen.Checks(runner.Describe()))
+	page, err := docgen.Fill(have, "checks", docgen.Checks(verdict.Describe()))
+	return check(t, string(page), err)
+}
+
+func endpointsPage(t *testing.T, have []byte) string {
+	page, err := docgen.Fill(have, "types", docgen.Endpoints(endpoint.Catalogue()))
+	return check(t, string(page), err)
+}
+
+func mockServerPage(t *testing.T, have []byte) string {
+	page, err := docgen.Fill(have, "words", docgen.Words(mockserver.Keys()))
 	return check(t, string(page), err)
 }
 
 func exitCodesPage(t *testing.T, have []byte) string {
-	codes, err := docgen.ExitCodes(source(t, "cmd/aiperf/main.go"))
+	codes, err := docgen.ExitCodes(source(t, "internal/diag/diag.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,21 +205,30 @@ func differencesPage(t *testing.T, page []byte) string {
 			t.Fatal(err)
 		}
 	}
-	page, err := docgen.Fill(page, "artifacts", docgen.Artifacts(sinks.Differences()))
+	page, err := docgen.Fill(page, "artifacts", docgen.Artifacts(aiperfiles.Differences()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err = docgen.Fill(page, "commands", docgen.Absent(cliCommands(absent)))
+	page, err = docgen.Fill(page, "commands", docgen.Absent(cliCommands(absentCommands())))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var env []docgen.Variable
-	for _, v := range envVars {
-		d := docgen.Variable{Name: v.name, Default: v.def, Why: v.why}
-		if v.path != "" {
-			d.Sets = v.path
+	for _, v := range compat.Variables() {
+		d := docgen.Variable{Name: v.Name, Default: v.Default, Why: v.Why}
+		if v.Path != "" {
+			d.Sets = v.Path
 		}
 		env = append(env, d)
+	}
+	var rows [][2]string
+	for _, r := range contract(t) {
+		if r.Why != "" {
+			rows = append(rows, [2]string{r.Name, r.Why})
+		}
+	}
+	if page, err = docgen.Fill(page, "contract", docgen.Contract(rows)); err != nil {
+		t.Fatal(err)
 	}
 	page, err = docgen.Fill(page, "variables", docgen.Variables(env))
 	return check(t, string(page), err)

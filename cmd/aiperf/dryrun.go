@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -63,7 +63,7 @@ func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON
 // expanded is the document of a plan; only limits it to one variation, full
 // adds the bodies.
 func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
-	d := expandedDoc{kind: plan.Type, SweepType: sweepKind(plan.Type), Variations: []variationDoc{}, Plan: planDoc{
+	d := expandedDoc{kind: plan.Type, SweepType: sweepClass(plan), Variations: []variationDoc{}, Plan: planDoc{
 		Trials: plan.Trials, CooldownSeconds: plan.MultiRun.CooldownSeconds, ConfidenceLevel: plan.MultiRun.ConfidenceLevel,
 		RandomSeed: plan.Experiment.RandomSeed, SetConsistentSeed: plan.MultiRun.SetConsistentSeed,
 		DisableWarmupAfterFirst: plan.MultiRun.DisableWarmupAfterFirst, NoSweepTable: plan.Experiment.NoSweepTable,
@@ -78,20 +78,20 @@ func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
 			v.Values = map[string]any{}
 		}
 		if full {
-			v.Benchmark = withInfinity(c.Resolved.JSON)
+			v.Benchmark = withInfinity(schema.AsAIPerf(c.Resolved.JSON))
 		}
 		d.Variations = append(d.Variations, v)
 	}
 	return d
 }
 
-// sweepKinds are AIPerf's names in the document for kinds of sweeps.
-var sweepKinds = map[string]string{
-	"grid": "GridSweep", "zip": "ZipSweep", "scenarios": "ScenarioSweep", "sobol": "SobolSweep", "latin_hypercube": "LatinHypercubeSweep",
-	"adaptive_search": "AdaptiveSearchSweep",
+// sweepClass is AIPerf's name in the document for the kind of a sweep.
+func sweepClass(plan *sweep.Plan) string {
+	if k := plan.Kind(); k != nil {
+		return k.Class
+	}
+	return plan.Type
 }
-
-func sweepKind(kind string) string { return cmp.Or(sweepKinds[kind], kind) }
 
 // openEnded are the spans that may have no end.
 var openEnded = regexp.MustCompile(`("(?:duration|grace_period|timeout)": ?)"inf"`)
@@ -104,7 +104,7 @@ func withInfinity(doc json.RawMessage) json.RawMessage {
 
 // printVariations is the document for a person.
 func (a *app) printVariations(d expandedDoc) error {
-	fmt.Fprintf(a.Out, "%s: %s\n", d.kind, count(len(d.Variations), "variation"))
+	fmt.Fprintf(a.Out, "%s: %s\n", d.kind, words.Count(len(d.Variations), "variation"))
 	for _, v := range d.Variations {
 		fmt.Fprintf(a.Out, "%4d  %-30s  %s\n", v.Index, v.DirName, v.Label)
 		if v.Benchmark == nil {

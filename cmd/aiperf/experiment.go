@@ -8,24 +8,30 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Flags that several commands share.
 var (
-	setFlag    = switchFlag{Name: "set", Arg: "PATH=VALUE", Many: true, Doc: "set any value of the experiment, as in --set endpoint.timeout=30"}
-	outputFlag = switchFlag{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Doc: "text (default) or json, on stdout"}
-	lenient    = switchFlag{Name: "lenient", Doc: "warn about settings without effect instead of refusing them"}
-	strict     = switchFlag{Name: "strict", Doc: "refuse settings without effect instead of warning"}
+	setFlag    = argv.Switch{Name: "set", Arg: "PATH=VALUE", Many: true, Doc: "set any value, as in endpoint.timeout=30"}
+	exprFlag   = argv.Switch{Name: "expression", Short: "e", Arg: "EXPR", Minor: true, Doc: "which experiment of a CUE package"}
+	tagFlag    = argv.Switch{Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Doc: "fill @tag(KEY) in CUE"}
+	pkgFlag    = argv.Switch{Name: "package", Short: "p", Arg: "NAME", Minor: true, Doc: "CUE package of the folder or file"}
+	outputFlag = argv.Switch{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Doc: "text (default) or json, on stdout"}
+	lenient    = argv.Switch{Name: "lenient", Doc: "warn about settings without effect"}
+	strict     = argv.Switch{Name: "strict", Doc: "refuse settings without effect"}
 )
 
 // load reads the experiment a command line describes: FILE or flags or both.
 // What cannot be run is refused here, before a plan is made of it.
-func (a *app) load(command, file string, p *parsed) (*schema.Document, error) {
-	src := schema.Source{File: file, Assignments: p.assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags()}
+func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error) {
+	src := schema.Source{File: file, Select: selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags()}
 	doc, err := schema.Load(src)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -41,6 +47,11 @@ func (a *app) load(command, file string, p *parsed) (*schema.Document, error) {
 	return doc, a.effects(command, doc, p)
 }
 
+// selection is which part of a CUE package is meant.
+func selection(p *argv.Line) schema.Select {
+	return schema.Select{Package: p.Get("package"), Expr: p.Get("expression"), Tags: p.Values["inject"]}
+}
+
 // runTags are the metrics that no single request has.
 func runTags() []string {
 	return slices.DeleteFunc(metrics.Tags(), func(tag string) bool {
@@ -51,11 +62,11 @@ func runTags() []string {
 
 // effects says what the document asks for and cannot have: an option without
 // effect is never silent.
-func (a *app) effects(command string, doc *schema.Document, p *parsed) error {
-	refuse := command != "profile" && !p.has("lenient") || p.has("strict")
+func (a *app) effects(command string, doc *schema.Document, p *argv.Line) error {
+	refuse := command != "profile" && !p.Has("lenient") || p.Has("strict")
 	if w := doc.Warnings(); len(w) > 0 {
 		if refuse {
-			return &usageError{strings.Join(w, "\naiperf: "), "--lenient turns this into a warning"}
+			return diag.New(strings.Join(w, "\naiperf: "), "--lenient turns this into a warning")
 		}
 		a.warn(w...)
 	}
@@ -71,7 +82,7 @@ func supported(doc *schema.Document) error {
 }
 
 func checkVerdictIDs(e schema.Experiment) error {
-	ids := runner.CheckIDs()
+	ids := verdict.CheckIDs()
 	known := map[string]bool{}
 	for _, id := range ids {
 		known[id] = true
@@ -93,7 +104,7 @@ func checkVerdictIDs(e schema.Experiment) error {
 }
 
 // expand loads and expands in one step, for the commands that need a plan.
-func (a *app) expand(command, file string, p *parsed) (*schema.Document, *sweep.Plan, error) {
+func (a *app) expand(command, file string, p *argv.Line) (*schema.Document, *sweep.Plan, error) {
 	doc, err := a.load(command, file, p)
 	if err != nil {
 		return nil, nil, err
@@ -103,25 +114,20 @@ func (a *app) expand(command, file string, p *parsed) (*schema.Document, *sweep.
 		return nil, nil, located(doc, asUsage(err))
 	}
 	a.warn(plan.Warnings...)
-	if err := plan.CompileGates(metrics.Tags()); err != nil {
+	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
 		return nil, nil, located(doc, asUsage(err))
 	}
 	return doc, plan, nil
 }
 
-// asUsage makes a plain error of an early station a usage error.
+// asUsage makes an error of an early station one of usage: nothing was sent yet.
 func asUsage(err error) error {
-	var es schema.Errors
-	var use *usageError
-	if err == nil || errors.As(err, &es) || errors.As(err, &use) {
+	var many diag.Errors
+	var one *diag.Error
+	if err == nil || errors.As(err, &many) || errors.As(err, &one) {
 		return err
 	}
-	var one *schema.Error
-	if errors.As(err, &one) {
-		return schema.Errors{one}
-	}
-	message, hint, _ := strings.Cut(err.Error(), "; hint: ")
-	return &usageError{message, hint}
+	return &diag.Error{Message: err.Error(), Cause: err}
 }
 
 // fileError is the one line for a file that cannot be read.
@@ -133,28 +139,28 @@ func fileError(e *fs.PathError) error {
 			hint = "name a file"
 		}
 	}
-	return &usageError{e.Path + ": " + e.Err.Error(), hint}
+	return diag.New(e.Path+": "+e.Err.Error(), hint)
 }
 
 // onlyFile is the one positional argument of commands that take an experiment.
-func onlyFile(p *parsed, usage string) (string, error) {
+func onlyFile(p *argv.Line, usage string) (string, error) {
 	switch {
-	case len(p.words) > 1:
-	case len(p.words) == 1 && strings.TrimSpace(p.words[0]) != "":
-		return p.words[0], nil
+	case len(p.Words) > 1:
+	case len(p.Words) == 1 && strings.TrimSpace(p.Words[0]) != "":
+		return p.Words[0], nil
 	default:
-		return "", &usageError{"which experiment?", usage}
+		return "", diag.New("which experiment?", usage)
 	}
-	return "", &usageError{"one experiment at a time, got " + strings.Join(p.words, " "), "write FILE before flags that take several values"}
+	return "", diag.New("one experiment at a time, got "+strings.Join(p.Words, " "), "write FILE before flags that take several values")
 }
 
 // wantJSON reads --output.
-func wantJSON(p *parsed) (bool, error) {
-	switch p.get("output") {
+func wantJSON(p *argv.Line) (bool, error) {
+	switch p.Get("output") {
 	case "", "text":
 		return false, nil
 	case "json":
 		return true, nil
 	}
-	return false, &usageError{"--output: " + p.get("output") + " is not one of text, json", ""}
+	return false, diag.New("--output: "+p.Get("output")+" is not one of text, json", "")
 }

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
-	"aiperf.dev/aiperf/sinks"
 )
 
 // allFailed says in one line why every request of a result failed, in the
@@ -21,24 +23,24 @@ func (a *app) allFailed(res *runner.Result) {
 		return
 	}
 	first := r.Errors[0]
-	a.complain(fmt.Sprintf("all %s failed: %s: %s", count(int(r.Sent), "request"), first.Kind, first.Message),
-		failedHint(a.hard, first, res.Plan.Cells[0].Resolved.Benchmark.Endpoint))
+	a.complain(diag.New(fmt.Sprintf("all %s failed: %s: %s", words.Count(r.Sent, "request"), first.Kind, words.Clip(first.Message, 200)),
+		failedHint(a.hard, first, res.Plan.Cells[0].Resolved.Benchmark.Endpoint)))
 }
 
 // failedHint is what to try when every request failed like e.
-func failedHint(ctx context.Context, e sinks.ErrorCount, at schema.Endpoint) string {
+func failedHint(ctx context.Context, e verdict.ErrorCount, at schema.Endpoint) string {
 	base := at.URLs[0]
 	switch {
-	case strings.Contains(e.Kind, "html"):
+	case e.Cause == "html":
 		return "is " + base + " an inference server? the URL is its base address, such as http://localhost:8000"
-	case strings.HasSuffix(e.Kind, " 404"):
+	case e.HTTP == http.StatusNotFound:
 		if names := servedModels(ctx, at); len(names) > 0 {
 			return "the server lists: " + strings.Join(names, ", ") + "; use -m " + names[0]
 		}
 		return "is the model's name right (-m), and the endpoint type (--endpoint-type)?"
-	case strings.HasSuffix(e.Kind, " 401") || strings.HasSuffix(e.Kind, " 403"):
+	case e.HTTP == http.StatusUnauthorized, e.HTTP == http.StatusForbidden:
 		return "the server wants a key: --api-key"
-	case strings.Contains(e.Kind, " 30"):
+	case e.HTTP >= 300 && e.HTTP < 400:
 		return "the server points to another address; requests are not sent there: give that one with --url"
 	}
 	return "error_message in the requests table has all of them"

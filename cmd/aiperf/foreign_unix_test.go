@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Whatever a measurement writes into its directory is refused before anything is
@@ -15,7 +17,7 @@ func TestNothingForeignIsWrittenOver(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "paced.yaml", paced)
 	p := aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid")
-	p.wants(exitOK)
+	p.wants(diag.OK)
 	made, err := os.ReadDir(filepath.Join(dir, "out"))
 	if err != nil || len(made) < 20 {
 		t.Fatalf("%d files, %v", len(made), err)
@@ -41,7 +43,7 @@ func TestNothingForeignIsWrittenOver(t *testing.T) {
 		}
 		write(t, filepath.Dir(path), filepath.Base(path), "theirs")
 		code, _, said := in(t, "run", filepath.Join(dir, "paced.yaml"), "--artifact-dir", there)
-		if text, err := os.ReadFile(path); code != exitUsage || err != nil || string(text) != "theirs" {
+		if text, err := os.ReadFile(path); code != diag.Usage || err != nil || string(text) != "theirs" {
 			t.Errorf("%s: exit %d, it holds %q, %v\n%s", name, code, text, err, said)
 		}
 	}

@@ -2,7 +2,9 @@
 
 package main
 
-import "syscall"
+import (
+	"syscall"
+)
 
 // ownGroup puts a child into a process group of its own, as a shell does with
 // a job: a signal to the group is a Ctrl-C at the terminal.

@@ -1,5 +1,7 @@
 package main
 
-import "syscall"
+import (
+	"syscall"
+)
 
 func ownGroup() *syscall.SysProcAttr { return nil }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -16,12 +18,29 @@ Start with
   aiperf profile -m MODEL -u URL --streaming --concurrency 8
   aiperf config init > my.cue                      a file to start from
 
-Commands{{range .VisibleCommands}}
-  {{printf "%-12s" .Name}} {{.Usage}}{{end}}
+Commands{{range .VisibleCommands}}{{if not .Category}}
+  {{printf "%-12s" .Name}} {{.Usage}}{{end}}{{end}}
+MINOR
 
 aiperf COMMAND --help tells more. Exit codes: 0 success, 1 the run failed,
 2 usage, 3 a gate was missed, 4 the measurement is INVALID, 130 interrupted.
 `
+
+// rootText is rootHelp with the names of the commands that it only lists.
+func rootText() string {
+	const head, more, width = "  also        ", "              ", 80
+	text, line := "", head
+	for _, c := range catalogue() {
+		if !c.minor {
+			continue
+		}
+		if len(line)+len(c.name)+1 > width {
+			text, line = text+strings.TrimRight(line, " ")+"\n", more
+		}
+		line += " " + c.name
+	}
+	return strings.Replace(rootHelp, "MINOR", text+line, 1)
+}
 
 // help answers --help, --help-all and --help WORD. done says that it did.
 func (a *app) help(c command, words []string) (done bool, err error) {
@@ -51,7 +70,10 @@ func (c command) helpShort(w io.Writer) {
 	if len(c.flags) > 0 {
 		fmt.Fprintln(w, "\nOptions")
 		for _, f := range c.flags {
-			f.print(w)
+			if f.Minor {
+				continue
+			}
+			printSwitch(w, f)
 		}
 	}
 	if !c.settings {
@@ -63,7 +85,12 @@ func (c command) helpShort(w io.Writer) {
 			printOption(w, o, false)
 		}
 	}
-	fmt.Fprintf(w, "\n--help-all lists all %d settings; --help WORD searches them.\n", len(schema.Options()))
+	fmt.Fprintf(w, "\n--help-all lists all %d settings; --help WORD searches them.\n", len(settings()))
+}
+
+// settings are the flags that can be used.
+func settings() []schema.Option {
+	return slices.DeleteFunc(schema.Options(), func(o schema.Option) bool { return o.Instead != "" })
 }
 
 // common are the settings that most command lines use.
@@ -76,6 +103,11 @@ var common = []string{
 // helpAll lists everything, under the headings of the schema.
 func (c command) helpAll(w io.Writer) {
 	c.helpShort(w)
+	for _, f := range c.flags {
+		if f.Minor {
+			printSwitch(w, f)
+		}
+	}
 	group := ""
 	for _, o := range c.options() {
 		if o.Hidden {
@@ -84,6 +116,9 @@ func (c command) helpAll(w io.Writer) {
 		if o.Group != group {
 			group = o.Group
 			fmt.Fprintf(w, "\n%s\n", group)
+			if o.Instead != "" {
+				fmt.Fprintln(w, "  Flags of AIPerf that this program knows by name only.")
+			}
 		}
 		printOption(w, o, true)
 	}
@@ -94,7 +129,7 @@ func (c command) helpWord(w io.Writer, word string) error {
 	found := 0
 	for _, f := range c.flags {
 		if strings.Contains(f.Name+" "+strings.ToLower(f.Doc), strings.ToLower(word)) {
-			f.print(w)
+			printSwitch(w, f)
 			found++
 		}
 	}
@@ -106,12 +141,12 @@ func (c command) helpWord(w io.Writer, word string) error {
 		}
 	}
 	if found == 0 {
-		return &usageError{fmt.Sprintf("no flag of %s has to do with %q", c.name, word), "aiperf " + c.name + " --help-all lists all"}
+		return diag.New(fmt.Sprintf("no flag of %s has to do with %q", c.name, word), "aiperf "+c.name+" --help-all lists all")
 	}
 	return nil
 }
 
-func (f switchFlag) print(w io.Writer) {
+func printSwitch(w io.Writer, f argv.Switch) {
 	name := "--" + f.Name
 	if f.Short != "" {
 		name = "-" + f.Short + ", " + name
@@ -139,6 +174,10 @@ func printOption(w io.Writer, o schema.Option, all bool) {
 		names = append(names, "--"+o.Neg)
 	}
 	left := strings.Join(names, ", ")
+	if o.Instead != "" {
+		printTwo(w, left, "not here: "+o.Instead)
+		return
+	}
 	if o.Kind != "bool" {
 		left += " " + strings.ToUpper(o.Kind)
 	}
@@ -150,8 +189,8 @@ func printOption(w io.Writer, o schema.Option, all bool) {
 	if o.Unit != "" {
 		notes = append(notes, "in "+o.Unit)
 	}
-	if len(o.Enum) > 0 && (all || len(o.Enum) <= 4) {
-		notes = append(notes, strings.Join(o.Enum, " | "))
+	if words := o.Built(); len(words) > 0 && (all || len(words) <= 2) {
+		notes = append(notes, strings.Join(words, " | "))
 	}
 	if o.Default != "" {
 		notes = append(notes, "default "+o.Default)

@@ -3,13 +3,14 @@ package main
 import (
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
 // hintOf is what to try about a mistake. A value of the wrong kind brings no
 // hint of its own: then it is what the field is for.
-func hintOf(e *schema.Error) string {
-	if e.Hint != "" || !strings.HasPrefix(e.Message, "expected ") {
+func hintOf(e *diag.Error) string {
+	if e.Hint != "" || !e.Kind {
 		return e.Hint
 	}
 	for _, at := range []string{e.Path, optionPath(e.Path)} {

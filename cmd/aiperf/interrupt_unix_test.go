@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // paced is a matrix whose four runs take long enough to be caught at work.
@@ -19,7 +21,7 @@ const paced = `name: paced
 random_seed: 5
 benchmark:
   model: demo
-  endpoint: {url: "mock:?ttft=4ms&itl=4ms", type: chat, streaming: true}
+  endpoint: {url: "mock:?ttft=4ms&itl=4ms&log=true", type: chat, streaming: true}
   tokenizer: {name: builtin}
   dataset: {type: synthetic, entries: 12, isl: {mean: 24, stddev: 6}, osl: {mean: 4, stddev: 1, min: 2}}
   phases: {type: concurrency, concurrency: 2, requests: 12}
@@ -161,11 +163,11 @@ func TestInterrupted(t *testing.T) {
 			}
 			children := childrenOf(p.cmd.Process.Pid)
 			p.signal(sig)
-			p.wants(exitInterrupted)
+			p.wants(diag.Interrupted)
 			for _, pid := range children {
 				p.waitGone(pid)
 			}
-			if m := manifest(t, out); !m.Interrupted || m.ExitCode != exitInterrupted {
+			if m := manifest(t, out); !m.Interrupted || m.ExitCode != diag.Interrupted {
 				t.Errorf("manifest says interrupted %v, exit code %d", m.Interrupted, m.ExitCode)
 			}
 			if !strings.Contains(p.out.String(), "interrupted") {
@@ -185,7 +187,7 @@ func TestInterrupted(t *testing.T) {
 				}
 			}
 			aiperf(t, dir, "validate", "out").wants(0)
-			aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid").wants(exitUsage)
+			aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid").wants(diag.Usage)
 			aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid", "--resume").wants(0)
 			same(t, out, requests, runs)
 		})
@@ -223,7 +225,7 @@ func TestSecondInterruptStopsAtOnce(t *testing.T) {
 			}
 			children := childrenOf(p.cmd.Process.Pid)
 			p.signal(sig)
-			p.wants(exitInterrupted)
+			p.wants(diag.Interrupted)
 			for _, pid := range children {
 				p.waitGone(pid)
 			}

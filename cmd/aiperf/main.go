@@ -9,16 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-)
 
-// Exit codes. They are documented in docs/exit-codes.md and never reused.
-const (
-	exitOK          = 0
-	exitFailed      = 1   // the run failed: every request failed, or results were lost
-	exitUsage       = 2   // the command line or the experiment is wrong; nothing was sent
-	exitGate        = 3   // a gate or SLO was missed
-	exitInvalid     = 4   // the measurement is INVALID
-	exitInterrupted = 130 // interrupted; partial results were written, marked so
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 func main() {
@@ -34,11 +26,11 @@ func main() {
 		stopIssuing(interrupt{<-signals})
 		stopAll(interrupt{<-signals})
 		<-signals
-		os.Exit(exitInterrupted)
+		os.Exit(int(diag.Interrupted))
 	}()
 	signal.Ignore(syscall.SIGPIPE)
 	out := &quietPipe{w: os.Stdout}
-	os.Exit(out.exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, out, os.Stderr}), os.Stderr))
+	os.Exit(int(out.exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, out, os.Stderr}), os.Stderr)))
 }
 
 // interrupt is the cause of a context that a signal ended.

@@ -1,34 +1,39 @@
 package main
 
-import "aiperf.dev/aiperf/internal/mockserver"
+import (
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/mockserver"
+)
 
 var mockServerCommand = command{
-	name: "mock-server", usage: "run the built-in inference server on its own",
+	minor: true, name: "mock-server", usage: "run the built-in inference server on its own",
 	help: `aiperf mock-server is a truthful stand-in for an inference server, on loopback.
 
   aiperf mock-server --port 8000 --log truth.jsonl ttft=40ms itl=5ms
   aiperf mock-server 'mock:?step=5ms&batch=16&prefill=0.02ms'    load-dependent
 
-It speaks chat, completions, embeddings, models and health, and logs the true
-time of every token. The same words work in a URL: -u 'mock:?ttft=40ms'.`,
-	flags: []switchFlag{
+It speaks every endpoint type (aiperf plugins endpoint), and logs the true time
+of every token. The same words work in a URL: -u 'mock:?ttft=40ms'.
+
+docs/mock-server.md explains all of its words: random times, faults, limits.`,
+	flags: []argv.Switch{
 		{Name: "port", Arg: "PORT", Doc: "port on 127.0.0.1; 0 (default) takes a free one"},
 		{Name: "log", Arg: "FILE", Doc: "write one JSON line per request, with the true times"},
 		{Name: "seed", Arg: "N", Doc: "seed of jitter and errors"},
 		{Name: "parent", Arg: "PID", Doc: "end when this process ends"},
 	},
-	run: func(a *app, p *parsed) error {
+	run: func(a *app, p *argv.Line) error {
 		return exit(mockserver.Serve(a.issue, mockArgs(p), a.In, a.Out, a.Err))
 	},
 }
 
 // mockArgs hands the parsed command line on in its plain form.
-func mockArgs(p *parsed) []string {
+func mockArgs(p *argv.Line) []string {
 	var args []string
 	for _, name := range []string{"port", "log", "seed", "parent"} {
-		if p.has(name) {
-			args = append(args, "--"+name, p.get(name))
+		if p.Has(name) {
+			args = append(args, "--"+name, p.Get(name))
 		}
 	}
-	return append(args, p.words...)
+	return append(args, p.Words...)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // TestMockServerAlone: the built-in server serves anybody, says where, logs
@@ -38,7 +40,7 @@ func TestMockServerAlone(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	p.wants(exitOK)
+	p.wants(diag.OK)
 	if n := lines(filepath.Join(dir, "truth.jsonl")); n != 1 {
 		t.Errorf("the log has %d lines, want the one request", n)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // quietPipe is a stream whose reader may go away, as in aiperf … | head -1.
@@ -32,10 +34,10 @@ func (q *quietPipe) Write(b []byte) (int, error) {
 
 // exit is code, unless all went well but for the result itself: then stderr
 // says so.
-func (q *quietPipe) exit(code int, stderr io.Writer) int {
-	if code != exitOK || q.err == nil {
+func (q *quietPipe) exit(code diag.Code, stderr io.Writer) diag.Code {
+	if code != diag.OK || q.err == nil {
 		return code
 	}
 	fmt.Fprintf(stderr, "aiperf: %v\n", q.err)
-	return exitFailed
+	return diag.Failed
 }

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 func TestReaderThatGoesAway(t *testing.T) {
@@ -37,17 +39,17 @@ func TestReaderThatGoesAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if code := q.exit(exitOK, &said); code != exitOK || said.Len() > 0 {
+	if code := q.exit(diag.OK, &said); code != diag.OK || said.Len() > 0 {
 		t.Errorf("exit code %d, %q, want success", code, &said)
 	}
 	q = &quietPipe{w: w}
 	if _, err := io.WriteString(q, "x"); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("writing to a closed file: %v, want that it is said", err)
 	}
-	if code := q.exit(exitOK, &said); code != exitFailed || !strings.Contains(said.String(), "already closed") {
+	if code := q.exit(diag.OK, &said); code != diag.Failed || !strings.Contains(said.String(), "already closed") {
 		t.Errorf("exit code %d, %q, want that the result is lost", code, &said)
 	}
-	if code := q.exit(exitGate, &said); code != exitGate {
+	if code := q.exit(diag.Missed, &said); code != diag.Missed {
 		t.Errorf("exit code %d, want what went wrong before", code)
 	}
 }
@@ -73,7 +75,7 @@ func TestRunIntoHead(t *testing.T) {
 	if cerr := w.Close(); cerr != nil {
 		t.Fatal(cerr)
 	}
-	if code := cmd.ProcessState.ExitCode(); code != exitOK && code != exitInvalid {
+	if code := diag.Code(cmd.ProcessState.ExitCode()); code != diag.OK && code != diag.Invalid {
 		t.Errorf("%v, want the exit code of the result; stderr %s", err, &said)
 	}
 	if strings.Contains(said.String(), "pipe") {

@@ -8,7 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -20,15 +24,18 @@ var planCommand = command{
   aiperf plan sweep.cue
   aiperf plan sweep.cue --cells             every cell with its values
   aiperf plan sweep.cue --schedule 20       the first 20 arrivals of each phase
+  aiperf plan sweep.cue --detect 5%         how many trials find a difference
   aiperf plan sweep.cue -o json             as plan.lock.json will hold it`,
-	flags: []switchFlag{
-		setFlag, outputFlag, lenient,
+	flags: []argv.Switch{
+		setFlag, exprFlag, tagFlag, pkgFlag, outputFlag, lenient,
 		{Name: "cells", Doc: "list every cell"},
 		{Name: "schedule", Arg: "N", Doc: "print when the first N requests of each phase are due"},
+		{Name: "detect", Arg: "SHARE", Doc: "say how many trials find a difference of that size, such as 5%"},
+		{Name: "from", Arg: "DIR", Doc: "a past result that says how much trials vary (with --detect)"},
 		{Name: "done", Arg: "DIR", Doc: "say how much of the plan DIR holds already"},
 	},
 	settings: true,
-	run: func(a *app, p *parsed) error {
+	run: func(a *app, p *argv.Line) error {
 		file, err := onlyFile(p, "aiperf plan FILE")
 		if err != nil {
 			return err
@@ -52,14 +59,19 @@ var planCommand = command{
 			return asUsage(err)
 		}
 		printPlan(a.Out, plan, b)
-		if dir := p.get("done"); dir != "" {
+		if p.Has("detect") {
+			if err := printDetect(a.Out, plan, p); err != nil {
+				return err
+			}
+		}
+		if dir := p.Get("done"); dir != "" {
 			printDone(a.Out, plan, dir)
 		}
-		if p.has("cells") {
+		if p.Has("cells") {
 			printCells(a.Out, plan)
 		}
-		if p.has("schedule") {
-			return a.printSchedules(file, plan, p.get("schedule"))
+		if p.Has("schedule") {
+			return a.printSchedules(file, plan, p.Get("schedule"))
 		}
 		return nil
 	},
@@ -67,15 +79,14 @@ var planCommand = command{
 
 // printPlan is the plan in a few lines.
 func printPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
-	requests := fmt.Sprintf("%s requests", commas(b.Requests))
+	requests := fmt.Sprintf("%s requests", words.Whole(b.Requests))
 	if b.Open {
 		requests = "requests as time allows"
 		if b.Requests > 0 {
-			requests = fmt.Sprintf("more than %s requests", commas(b.Requests))
+			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
 		}
 	}
-	fmt.Fprintf(w, "%s: %s = %s, %s, at least %s (+ cooldown %s)\n",
-		plan.Name, size(plan), count(len(plan.Runs), "run"), requests, round(b.AtLeast), round(b.Cooldown))
+	fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
 	if len(plan.Axes) > 0 {
 		var axes []string
 		for _, x := range plan.Axes {
@@ -93,8 +104,27 @@ func printPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	for _, f := range b.Phases {
 		printTwoAt(w, "phase", fmt.Sprintf("%s: %s (%s); ends after %s", f.Name, f.Mode, f.Reason, f.Stop), 8)
 	}
+	line, doubts := plan.Layout()
+	if line != "" {
+		printTwoAt(w, "design", line, 8)
+	}
+	for _, d := range doubts {
+		printTwoAt(w, "doubt", d, 8)
+	}
 	printTwoAt(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
 	printTwoAt(w, "lock", "sha256:"+plan.Hash, 8)
+}
+
+// lasts is how long the plan takes, as far as that is known before any answer.
+func lasts(b sweep.Bound) string {
+	said := "as long as the answers take"
+	if b.AtLeast > 0 {
+		said = "at least " + words.Span(b.AtLeast)
+	}
+	if b.Cooldown > 0 {
+		said += " + " + words.Span(b.Cooldown) + " of cooldown"
+	}
+	return said
 }
 
 // bound is what the plan costs at least. file is the experiment's, beside which
@@ -129,38 +159,16 @@ func someOf(labels []string) string {
 
 // size is "18 cells × 5 trials".
 func size(plan *sweep.Plan) string {
-	return fmt.Sprintf("%s × %s", count(len(plan.Cells), "cell"), count(plan.Trials, "trial"))
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%s %ss", commas(int64(n)), what)
-}
-
-func commas(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func round(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.3g s", d.Seconds())
-	}
-	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	return fmt.Sprintf("%s × %s", words.Count(len(plan.Cells), "cell"), words.Count(plan.Trials, "trial"))
 }
 
 func printDone(w io.Writer, plan *sweep.Plan, dir string) {
-	done, err := runner.Done(dir, plan)
+	done, err := resultdir.Done(dir, plan)
 	if err != nil {
 		printTwoAt(w, "done", dir+": "+err.Error(), 8)
 		return
 	}
-	printTwoAt(w, "done", fmt.Sprintf("%s in %s; %d to do", count(done, "run"), dir, len(plan.Runs)-done), 8)
+	printTwoAt(w, "done", fmt.Sprintf("%s in %s; %d to do", words.Count(done, "run"), dir, len(plan.Runs)-done), 8)
 }
 
 func printCells(w io.Writer, plan *sweep.Plan) {
@@ -174,7 +182,7 @@ func printCells(w io.Writer, plan *sweep.Plan) {
 func (a *app) printSchedules(file string, plan *sweep.Plan, text string) error {
 	var n int
 	if _, err := fmt.Sscan(text, &n); err != nil || n < 1 || n > 1_000_000 {
-		return &usageError{"--schedule: expected a whole number from 1 to 1000000, got " + text, ""}
+		return diag.New("--schedule: expected a whole number from 1 to 1000000, got "+text, "")
 	}
 	for _, c := range plan.Cells {
 		printed := map[int64]bool{}

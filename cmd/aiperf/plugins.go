@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
-	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -40,7 +42,7 @@ func kindsOfParts() []kindOfPart {
 			return out
 		}},
 		{"data-exporter", "formats of the tables: tables.formats", func() [][2]string { return named(sinks.Formats()) }},
-		{"analyzer", "checks behind the verdict: verdict.ID", runner.Describe},
+		{"analyzer", "checks behind the verdict: verdict.ID", verdict.Describe},
 	}
 }
 
@@ -63,31 +65,31 @@ func choices(flag string) []string {
 }
 
 var pluginsCommand = command{
-	name: "plugins", usage: "list what is built in: endpoints, formats, metrics, checks",
+	minor: true, name: "plugins", usage: "list what is built in: endpoints, formats, metrics, checks",
 	help: `aiperf plugins [CATEGORY [NAME]] lists the parts of the program. They are built in:
 there is nothing to install or to register.
 
   aiperf plugins
   aiperf plugins endpoint
   aiperf plugins metric time_to_first_token`,
-	flags: []switchFlag{
+	flags: []argv.Switch{
 		{Name: "category", Arg: "CATEGORY", Doc: "the category, as the first word"},
 		{Name: "name", Arg: "NAME", Doc: "one part of it, as the second word"},
 		{Name: "all", Short: "a", Doc: "list the parts of every category"},
 		{Name: "validate", Short: "v", Doc: "accepted for AIPerf's sake: parts are compiled in"},
 		{Name: "no-validate", Doc: "the same"},
 	},
-	run: func(a *app, p *parsed) error {
-		words := p.words
+	run: func(a *app, p *argv.Line) error {
+		words := p.Words
 		for _, name := range []string{"category", "name"} {
-			if p.has(name) {
-				words = append(words, p.get(name))
+			if p.Has(name) {
+				words = append(words, p.Get(name))
 			}
 		}
 		if len(words) > 2 {
-			return &usageError{"plugins: unexpected " + words[2], "aiperf plugins [CATEGORY [NAME]]"}
+			return diag.New("plugins: unexpected "+words[2], "aiperf plugins [CATEGORY [NAME]]")
 		}
-		return a.plugins(words, p.has("all"))
+		return a.plugins(words, p.Has("all"))
 	},
 }
 
@@ -116,7 +118,7 @@ func (a *app) plugins(words []string, all bool) error {
 	if s := schema.Suggest(words[0], names); s != "" {
 		hint = "did you mean " + s + "?"
 	}
-	return &usageError{"plugins: no category " + words[0], hint}
+	return diag.New("plugins: no category "+words[0], hint)
 }
 
 func (a *app) parts(rows [][2]string) {
@@ -138,5 +140,5 @@ func (a *app) part(k kindOfPart, name string) error {
 	if s := schema.Suggest(name, names); s != "" {
 		hint = "did you mean " + s + "?"
 	}
-	return &usageError{"plugins: no " + k.name + " is called " + name, hint}
+	return diag.New("plugins: no "+k.name+" is called "+name, hint)
 }

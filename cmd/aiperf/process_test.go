@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // process is aiperf as a child of this test, with its output so far.
@@ -88,7 +90,7 @@ func (p *process) until(what string, seen func() bool) bool {
 }
 
 // code waits for the end and returns the exit code, -1 when a signal ended it.
-func (p *process) code() int {
+func (p *process) code() diag.Code {
 	p.t.Helper()
 	select {
 	case <-p.ended:
@@ -98,11 +100,11 @@ func (p *process) code() int {
 	if found := trace.FindString(p.out.String() + p.err.String()); found != "" {
 		p.t.Errorf("%v: printed %q\nstderr:\n%s", p.cmd.Args, found, &p.err)
 	}
-	return p.cmd.ProcessState.ExitCode()
+	return diag.Code(p.cmd.ProcessState.ExitCode())
 }
 
 // wants checks the exit code.
-func (p *process) wants(codes ...int) {
+func (p *process) wants(codes ...diag.Code) {
 	p.t.Helper()
 	if got := p.code(); !slices.Contains(codes, got) {
 		p.t.Fatalf("%v: exit code %d, want one of %v\nstdout:\n%s\nstderr:\n%s", p.cmd.Args, got, codes, &p.out, &p.err)
@@ -142,7 +144,7 @@ func exists(path string) bool {
 func manifest(t *testing.T, dir string) (m struct {
 	Verdict     string
 	Interrupted bool
-	ExitCode    int `json:"exit_code"`
+	ExitCode    diag.Code `json:"exit_code"`
 },
 ) {
 	t.Helper()

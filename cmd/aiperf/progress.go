@@ -1,274 +1,135 @@
 package main
 
 import (
-	"fmt"
+	"context"
 	"io"
 	"math"
-	"strings"
-	"sync"
-	"time"
-	"unicode/utf8"
+	"os"
+	"path/filepath"
 
-	"aiperf.dev/aiperf/internal/record"
+	"golang.org/x/term"
+
+	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sinks/report/live"
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
-// progress shows on stderr where a plan is: three lines that are drawn again on
-// a terminal, else a plain line every ten seconds.
-type progress struct {
-	mu     sync.Mutex
-	w      io.Writer
-	screen *screen // nil without a terminal
-	now    func() time.Time
-	plan   *sweep.Plan
-	at     runner.Step
-	began  time.Time
-	said   time.Time
-	left   int // runs that were not done before
+// progressFlag chooses what other programs read; people's screens are chosen by
+// --ui.
+var progressFlag = argv.Switch{Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Doc: "json: a line an event on stderr, no screen"}
 
-	failed string // what was last said about a failed run
-
-	ttft, itl spark
-}
-
-func newProgress(w io.Writer, plan *sweep.Plan) *progress {
-	return &progress{w: w, screen: newScreen(w), now: time.Now, plan: plan, began: time.Now(), said: time.Now()}
-}
-
-const plainEvery = 10 * time.Second
-
-// step is told before and after each run.
-func (p *progress) step(s runner.Step) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.at = s
-	p.ttft, p.itl = spark{}, spark{}
+// showProgress lets a person, or a program, see how the plan goes. The function
+// it returns ends that.
+func (a *app) showProgress(doc *schema.Document, plan *sweep.Plan, p *argv.Line, opt *runner.Options) (end func()) {
+	var lines io.Writer
+	if p.Get("progress") == "json" {
+		lines = a.Err
+	}
+	events := live.NewEvents(lines, len(plan.Runs))
+	events.File(filepath.Join(opt.Dir, resultdir.LiveName))
+	lives, steps, ends := []func(loadgen.Snapshot){events.Snapshot}, []func(runner.Step){tell(events)}, []func(){events.Close}
+	ui := asked(doc, "benchmark.runtime.ui")
 	switch {
-	case s.Skipped:
-	case s.Err != nil:
-		if text := s.Err.Error(); p.left > 0 && text != p.failed { // before a first success the end says it
-			p.line("%s: failed: %v", p.place(), text)
-			p.failed = text
+	case lines != nil || ui == "none":
+	case ui != "simple" && ui != "plain" && a.onTerminal():
+		s := live.Open(os.Stdin, os.Stderr, livePlan(plan), interruptSelf)
+		lives, steps, ends = append(lives, s.Snapshot), append(steps, onScreen(s)), append(ends, s.Close)
+	default:
+		show := report.NewProgress(a.Err, plan)
+		stop := context.AfterFunc(a.issue, show.Draining)
+		lives, steps = append(lives, show.Live), append(steps, func(s runner.Step) { show.Step(shownStep(s)) })
+		ends = append(ends, func() { stop(); show.End() })
+	}
+	opt.Live = func(s loadgen.Snapshot) {
+		for _, f := range lives {
+			f(s)
 		}
-	case s.Report != nil:
-		p.left++
-	case p.screen == nil && p.now().Sub(p.said) >= plainEvery:
-		p.line("%s%s", p.place(), prefixed(" · ", p.eta(0)))
+	}
+	opt.Notify = func(s runner.Step) {
+		for _, f := range steps {
+			f(s)
+		}
+	}
+	return func() {
+		for _, f := range ends {
+			f()
+		}
 	}
 }
 
-// live is told twice a second while a run is going.
-func (p *progress) live(s loadgen.Snapshot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ttft.add(s.TTFTP50)
-	p.itl.add(s.ITLP50)
-	if p.screen != nil {
-		p.screen.draw(p.region(s))
-		return
-	}
-	if p.now().Sub(p.said) >= plainEvery {
-		parts := []string{p.place(), p.eta(share(s)), counts(s), spans(s, nil, nil), waits(s)}
-		p.line("%s", joined(" · ", parts))
+// onTerminal tells whether a full screen can be shown: keys come from a
+// terminal and pictures go to one.
+func (a *app) onTerminal() bool {
+	in, ok := a.In.(*os.File)
+	out, also := a.Err.(*os.File)
+	return ok && also && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+// interruptSelf is a Ctrl-C that a full screen has caught.
+func interruptSelf() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Signal(os.Interrupt) // where it cannot be sent, the terminal's own Ctrl-C remains
 	}
 }
 
-// draining says what the first interrupt does.
-func (p *progress) draining() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line("interrupted: waiting for the answers under way; once more stops at once")
+func livePlan(plan *sweep.Plan) live.Plan {
+	p := live.Plan{Name: plan.Name, Trials: plan.Trials, Runs: len(plan.Runs)}
+	for _, c := range plan.Cells {
+		p.Cells = append(p.Cells, c.Short())
+	}
+	return p
 }
 
-// end leaves a clean screen.
-func (p *progress) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.screen != nil {
-		p.screen.clear()
-	}
-}
-
-func (p *progress) line(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if p.screen != nil {
-		p.screen.say(text)
-	} else {
-		fmt.Fprintln(p.w, text)
-	}
-	p.said = p.now()
-}
-
-// The bar takes what its line leaves, between these widths.
-const (
-	shortestBar = 8
-	longestBar  = 30
-)
-
-// region is the three lines: where the plan is, what is sent, what comes back.
-func (p *progress) region(s loadgen.Snapshot) []string {
-	in := share(s)
-	done := (float64(p.at.Index) + in) / float64(max(p.at.Total, 1))
-	second := "  " + joined("   ", []string{counts(s), waits(s)})
-	room := p.screen.width() - 1 - utf8.RuneCountInString(second)
-	second = bar(done, min(max(room, shortestBar), longestBar)) + second
-	third := spans(s, &p.ttft, &p.itl)
-	for n := sparks - 1; n >= 0 && utf8.RuneCountInString(third) >= p.screen.width(); n-- { // numbers before pictures
-		ttft, itl := p.ttft.latest(n), p.itl.latest(n)
-		third = spans(s, &ttft, &itl)
-	}
-	return []string{p.spread(p.place(), p.eta(in)), second, third}
-}
-
-// spread puts left and right at the ends of a line.
-func (p *progress) spread(left, right string) string {
-	room := p.screen.width() - 1 - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
-	if right == "" || room < 2 {
-		return joined("  ", []string{left, right})
-	}
-	return left + strings.Repeat(" ", room) + right
-}
-
-// place is "cell 7/18 · trial 2/5 · isl=1024 concurrency=16".
-func (p *progress) place() string {
-	parts := []string{p.plan.Name}
-	if p.at.Run.Cell == nil {
-		return p.plan.Name
-	}
-	if n := len(p.plan.Cells); n > 1 {
-		parts = append(parts, fmt.Sprintf("cell %d/%d", p.at.Run.Cell.Index+1, n))
-	}
-	if p.plan.Trials > 1 {
-		parts = append(parts, fmt.Sprintf("trial %d/%d", p.at.Run.Trial+1, p.plan.Trials))
-	}
-	var point []string
-	for _, v := range p.at.Run.Cell.Point {
-		point = append(point, v.Axis+"="+v.Label)
-	}
-	if len(point) > 0 {
-		parts = append(parts, strings.Join(point, " "))
-	}
-	return strings.Join(parts, " · ")
-}
-
-// eta is the time the rest will take at the pace so far; in is the part of the
-// current run that is over. Nothing is said before a twentieth of a run.
-func (p *progress) eta(in float64) string {
-	over := float64(p.left) + in
-	if over < 0.05 {
-		return ""
-	}
-	each := float64(p.now().Sub(p.began)) / over
-	rest := time.Duration(each * (float64(p.at.Total-p.at.Index) - in))
-	return "ETA " + max(rest, 0).Round(time.Second).String()
-}
-
-// share is the part of its phase that a run has behind it.
-func share(s loadgen.Snapshot) float64 {
-	part := 0.0
-	if s.Planned > 0 {
-		part = float64(s.Done) / float64(s.Planned)
-	}
-	if s.Ends != record.None && s.Ends > s.Start {
-		part = max(part, float64(s.At-s.Start)/float64(s.Ends-s.Start))
-	}
-	return min(max(part, 0), 1)
-}
-
-// counts is "in flight 16/16   sent 812/1600   errors 0   lag p99 0.08 ms".
-func counts(s loadgen.Snapshot) string {
-	flight, sent := fmt.Sprint(s.InFlight), fmt.Sprint(s.Sent)
-	if s.Target > 0 {
-		flight += fmt.Sprintf("/%d", s.Target)
-	}
-	if s.Planned > 0 {
-		sent += fmt.Sprintf("/%d", s.Planned)
-	}
-	text := fmt.Sprintf("in flight %s   sent %s   errors %d", flight, sent, s.Failed)
-	if s.Warmup {
-		text = s.Phase + ": " + text
-	}
-	if !math.IsNaN(s.LagP99) {
-		text += fmt.Sprintf("   lag p99 %s ms", digits(s.LagP99))
-	}
-	return text
-}
-
-// spans is what comes back: "TTFT p50 41.2 p99 63.0 ms ▁▂▂   ITL …   3.1 k tok/s".
-func spans(s loadgen.Snapshot, ttft, itl *spark) string {
-	var parts []string
-	add := func(name string, p50, p99 float64, small *spark) {
-		if math.IsNaN(p50) || math.IsNaN(p99) {
+func onScreen(s *live.Screen) func(runner.Step) {
+	return func(x runner.Step) {
+		if x.Report == nil && x.Err == nil {
+			s.Begin(x.Index, x.Run.Cell.Index, x.Run.Trial)
 			return
 		}
-		text := fmt.Sprintf("%s p50 %s p99 %s ms", name, digits(p50), digits(p99))
-		if small != nil {
-			text += prefixed(" ", small.String())
+		s.End(doneRun(x))
+	}
+}
+
+func tell(e *live.Events) func(runner.Step) {
+	return func(x runner.Step) {
+		if x.Report == nil && x.Err == nil {
+			e.Begin(x.Index, x.Run.Cell.Index, x.Run.Trial, x.Run.Cell.Short())
+			return
 		}
-		parts = append(parts, text)
+		e.Done(doneRun(x), x.Index, x.Run.Cell.Short())
 	}
-	add("TTFT", s.TTFTP50, s.TTFTP99, ttft)
-	add("ITL", s.ITLP50, s.ITLP99, itl)
-	if len(parts) == 0 {
-		add("latency", s.LatencyP50, s.LatencyP99, nil)
-		if s.RequestsPerSecond > 0 {
-			parts = append(parts, thousands(s.RequestsPerSecond)+" req/s")
-		}
-	}
-	if s.OutputTokensPerSecond > 0 {
-		parts = append(parts, thousands(s.OutputTokensPerSecond)+" tok/s")
-	}
-	return strings.Join(parts, "   ")
 }
 
-func waits(s loadgen.Snapshot) string { return prefixed("waits ", s.Waiting) }
-
-// digits is three significant digits.
-func digits(v float64) string {
-	switch {
-	case v >= 99.95:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 9.995:
-		return fmt.Sprintf("%.1f", v)
-	case v >= 0.9995:
-		return fmt.Sprintf("%.2f", v)
+// doneRun is what a screen says of a run that is over.
+func doneRun(x runner.Step) live.Done {
+	d := live.Done{Cell: x.Run.Cell.Index, Trial: x.Run.Trial, Skipped: x.Skipped}
+	d.Throughput, d.TTFT, d.ITL, d.Good = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+	if x.Err != nil {
+		d.Err = x.Err.Error()
 	}
-	return fmt.Sprintf("%.3g", v)
+	if x.Report != nil {
+		d.Verdict = x.Report.Verdict
+	}
+	if x.Outcome != nil {
+		d.Failed = x.Outcome.Failed
+		d.Throughput, d.TTFT = figureOf(x.Outcome, "output_token_throughput", "avg"), figureOf(x.Outcome, "time_to_first_token", "p99")
+		d.ITL, d.Good = figureOf(x.Outcome, "inter_token_latency", "p99"), figureOf(x.Outcome, "good_request_fraction", "avg")
+	}
+	return d
 }
 
-// thousands is 3.1 k for 3,104.
-func thousands(v float64) string {
-	switch {
-	case v >= 999_500:
-		return fmt.Sprintf("%.3g M", v/1e6)
-	case v >= 1000:
-		return fmt.Sprintf("%.2g k", v/1e3)
-	}
-	return digits(v)
-}
-
-// prefixed is text with a prefix, nothing for nothing.
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
-// joined joins the parts that say something.
-func joined(separator string, parts []string) string {
-	var said []string
-	for _, p := range parts {
-		if p != "" {
-			said = append(said, p)
+// figureOf is one figure of the whole run, NaN for none.
+func figureOf(o *decide.Outcome, tag, stat string) float64 {
+	for i := range o.Summaries {
+		if s, ok := o.Summaries[i].Get(tag); ok && o.Summaries[i].Window == "full" {
+			return s.Value(stat)
 		}
 	}
-	return strings.Join(said, separator)
-}
-
-func bar(share float64, width int) string {
-	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
-	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
+	return math.NaN()
 }

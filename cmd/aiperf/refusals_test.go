@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // refusal is a command line that says two loads, or one that cannot be driven.
@@ -61,16 +63,16 @@ var refusals = []refusal{
 	{"contexts of nobody", "--user-context-prompt-length 9", "--user-context-prompt-length: needs to know how many contexts there are", "--num-dataset-entries"},
 	{"a public set of a format", "--public-dataset sharegpt --custom-dataset-type single_turn --input-file plain.jsonl", "--public-dataset: goes with type: public only", "type: public"},
 	{"a format of no file", "--custom-dataset-type single_turn", "--custom-dataset-type: goes with type: file only", "--input-file"},
-	{"synthesis of no trace", "--input-file plain.jsonl --custom-dataset-type single_turn --synthesis-speedup-ratio 2", "--synthesis-speedup-ratio:", "leave it out"},
-	{"rankings elsewhere", "--rankings-passages-mean 3", "--rankings-passages-mean:", "leave it out"},
+	{"synthesis of no trace", "--input-file plain.jsonl --custom-dataset-type single_turn --synthesis-speedup-ratio 2", "--synthesis-speedup-ratio:", "give a trace"},
+	{"rankings elsewhere", "--rankings-passages-mean 3", "--rankings-passages-mean:", "nim_rankings"},
 	{"a limit on no metric", "--goodput foo:3", "--goodput: no metric is called foo", ""},
 	{"a limit on what is not streamed", "--goodput time_to_first_token:3", "--goodput: time_to_first_token needs a streaming endpoint", "--streaming"},
 	{"a gate on no metric", "--gate foo.p99<3", `--gate: "foo.p99<3": unknown metric foo`, ""},
 	{"a gate on what is not streamed", "--gate inter_token_latency.p99<3", `--gate: "inter_token_latency.p99<3": inter_token_latency needs a streaming endpoint`, "--streaming"},
 	{"shares that make no whole", "--seq-dist 10,20:50;30,40:20", "--seq-dist: the shares make 70 percent, not 100", ""},
 	{"a width without a height", "--video-width 10", "--video-width: needs height", "give both or neither"},
-	{"telemetry and none", "--no-gpu-telemetry --gpu-telemetry http://localhost:9400/metrics", "--gpu-telemetry: cannot be combined with --no-gpu-telemetry", "keep one"},
-	{"metrics of servers and none", "--no-server-metrics --server-metrics http://localhost:9400/metrics", "--server-metrics: cannot be combined with --no-server-metrics", "keep one"},
+	{"telemetry and none", "--no-gpu-telemetry --gpu-telemetry http://localhost:9400/metrics", "--gpu-telemetry: not supported yet", "DCGM exporter"},
+	{"metrics of servers and none", "--no-server-metrics --server-metrics http://localhost:9400/metrics", "--server-metrics: not supported yet", "/metrics page"},
 	{"no requests", "--request-count 0", "--request-count: must be at least 1, got 0", ""},
 	{"no slots", "--concurrency 0", "--concurrency: must be at least 1, got 0", ""},
 	{"fewer than none", "--concurrency -1", "--concurrency: must be at least 1, got -1", ""},
@@ -86,12 +88,12 @@ var refusals = []refusal{
 	{"two values of a header", "-H X-A:b -H x-a:c", "-H: x-a is there twice", "keep one"},
 	{"two values of an input", "--extra-inputs a:1 --extra-inputs a:2", "--extra-inputs: a is there twice", "keep one"},
 	{"the initials of a metric", "--goodput ttft:3", "--goodput: no metric is called ttft", "time_to_first_token"},
-	{"a knee of no metric", "--search-recipe concurrency-ramp --degradation-metric-tag itl", "--degradation-metric-tag: no metric is called itl", "inter_token_latency"},
+	{"a knee of no metric", "--degradation-metric-tag itl", "--degradation-metric-tag: not supported yet", "--table cells"},
 	{"no file", "--config=", "--config: must not be empty", ""},
 	{"more tokens than a text has", "--isl 1e20", "--isl: 1e+20 is above the limit of 4194304", ""},
 	{"more prompts than memory holds", "--num-dataset-entries 99999999999", "--num-dataset-entries: 99999999999 is above the limit of 4194304", ""},
-	{"a search for nothing", "--search-metric request_latency", "--search-metric: needs a search", "--search-space"},
-	{"a range upside down", "--search-space concurrency:64,1:int --search-metric request_latency --search-direction minimize --search-max-iterations 5", "--search-space: must be below hi", ""},
+	{"a search for nothing", "--search-metric request_latency", "--search-metric: not supported yet", "--concurrency 1,2,4"},
+	{"a range upside down", "--search-space concurrency:64,1:int --search-metric request_latency --search-direction minimize --search-max-iterations 5", "--search-space: not supported yet", "--concurrency 1,2,4"},
 	{"a header that cannot be sent", "-H A:x\x01y", `-H: "A" is no header`, ""},
 	{"a word behind --", "-- junk", "profile: unexpected junk", "--config"},
 	{"an endless rate", "--request-rate inf", "--request-rate:", ""},
@@ -117,8 +119,8 @@ func TestRefusals(t *testing.T) {
 			words := append(strings.Fields("profile -m demo -u mock: --tokenizer builtin --artifact-dir out"), strings.Fields(c.args)...)
 			code := run(t.Context(), t.Context(), words, stdio{strings.NewReader(""), &out, &errs})
 			first, rest, _ := strings.Cut(errs.String(), "\n")
-			if code != exitUsage || out.Len() > 0 || !strings.Contains(first, c.said) {
-				t.Fatalf("%s\nexit code %d, said %q\nwant %d, %q", c.args, code, first, exitUsage, c.said)
+			if code != diag.Usage || out.Len() > 0 || !strings.Contains(first, c.said) {
+				t.Fatalf("%s\nexit code %d, said %q\nwant %d, %q", c.args, code, first, diag.Usage, c.said)
 			}
 			if c.hint != "" && (!strings.Contains(rest, "hint: ") || !strings.Contains(rest, c.hint)) {
 				t.Errorf("%s\nhint %q, want in it %q", c.args, rest, c.hint)

@@ -3,11 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,17 +14,25 @@ import (
 	"syscall"
 	"time"
 
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sweep"
 )
 
 // Flags of the two commands that measure.
-var measureFlags = []switchFlag{
-	setFlag,
-	{Name: "resume", Doc: "continue what was begun in the result directory; finished runs are kept"},
+var measureFlags = []argv.Switch{
+	setFlag, exprFlag, tagFlag, pkgFlag,
+	{Name: "resume", Doc: "continue what was begun in the directory"},
 	{Name: "dry-run", Doc: "print what would be run and send nothing"},
-	outputFlag, lenient, strict,
+	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Doc: "report.html at the end: html (default) or none"},
+	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "words on stdout: ours, aiperf or both"},
+	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: 3 and 4, too"},
+	{Name: "junit", Arg: "FILE", Doc: "write gates as JUnit test cases"},
+	progressFlag, outputFlag, lenient, strict,
 }
 
 var runCommand = command{
@@ -38,10 +44,10 @@ directory: tables in Parquet, Arrow and CSV, a report, AIPerf's files per run.
   aiperf run sweep.cue --url http://localhost:8000 --artifact-dir out
   aiperf run sweep.cue --artifact-dir out --resume    after a crash or Ctrl-C
 
-The first Ctrl-C drains the run in progress and writes partial results, the
-second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
+The first Ctrl-C waits for the answers under way and writes what was measured;
+the second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
 	flags: measureFlags, settings: true,
-	run: func(a *app, p *parsed) error {
+	run: func(a *app, p *argv.Line) error {
 		file, err := onlyFile(p, "aiperf run FILE")
 		if err != nil {
 			return err
@@ -52,26 +58,27 @@ second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
 
 var profileCommand = command{
 	name: "profile", usage: "run one benchmark described by flags, as AIPerf does",
-	help: `aiperf profile FLAGS is an experiment of one cell made of flags. Flags, files
-and results are AIPerf's; a comma list on a flag that can sweep makes a matrix.
+	help: `aiperf profile FLAGS measures what the flags describe. Flags, files, words and
+exit codes are AIPerf's; a comma list on a flag that can sweep makes a matrix.
+Results that the directory holds already are moved to DIR.1.
 
   aiperf profile -m MODEL -u localhost:8000 --streaming --concurrency 8
   aiperf profile -m MODEL -u mock: --concurrency 1,4,16 --num-profile-runs 5
   aiperf profile -f config.yaml --isl 512 --osl 64`,
 	flags: append(slices.Clone(measureFlags),
-		switchFlag{Name: "config", Short: "f", Arg: "FILE", Doc: "read FILE first; flags are laid over it"},
-		switchFlag{Name: "overwrite", Doc: "write into the same directory again instead of one with -2, -3, …"}),
+		argv.Switch{Name: "config", Short: "f", Arg: "FILE", Doc: "read FILE first; flags are laid over it"},
+		argv.Switch{Name: "overwrite", Doc: "remove the old results, not move them to DIR.1"}),
 	settings: true,
-	run: func(a *app, p *parsed) error {
-		if len(p.words) > 0 {
-			return &usageError{"profile: unexpected " + p.words[0], cmp.Or(p.before[0], "flags that take several values take the words after them; a file is given with --config")}
+	run: func(a *app, p *argv.Line) error {
+		if len(p.Words) > 0 {
+			return diag.New("profile: unexpected "+p.Words[0], cmp.Or(p.Before[0], "flags that take several values take the words after them; a file is given with --config"))
 		}
-		return a.measure("profile", p.get("config"), p)
+		return a.measure("profile", p.Get("config"), p)
 	},
 }
 
 // measure is the one path of run and profile: load, expand, carry out, report.
-func (a *app) measure(command, file string, p *parsed) error {
+func (a *app) measure(command, file string, p *argv.Line) error {
 	asJSON, err := wantJSON(p)
 	if err != nil {
 		return err
@@ -80,7 +87,7 @@ func (a *app) measure(command, file string, p *parsed) error {
 	if err != nil {
 		return err
 	}
-	if p.has("dry-run") {
+	if p.Has("dry-run") {
 		return a.dryRun(file, doc, plan, asJSON)
 	}
 	if err := supported(doc); err != nil {
@@ -93,22 +100,30 @@ func (a *app) measure(command, file string, p *parsed) error {
 	if err != nil {
 		return err
 	}
-	screen := a.Err
-	if asked(doc, "benchmark.runtime.ui") == "none" {
-		screen = io.Discard
+	words, err := a.console(command, p, asJSON)
+	if err != nil {
+		return err
 	}
-	show := newProgress(screen, plan)
-	opt.Live, opt.Notify = show.live, show.step
-	defer context.AfterFunc(a.issue, show.draining)()
+	full, err := fullCodes(command, p)
+	if err != nil {
+		return err
+	}
+	end := a.showProgress(doc, plan, p, &opt)
+	words.listen(&opt)
+	opt.Say = func(line string) { a.note(line) }
 	result, err := runner.Run(a.issue, a.hard, plan, opt)
-	show.end()
+	end()
 	if err != nil {
 		return measureError(err)
 	}
-	if err := a.report(result, asJSON); err != nil {
+	if err := errors.Join(words.err, a.report(result, asJSON, words.ours), publish(result, p.Get("junit"))); err != nil {
 		return err
 	}
-	return exitCode(result)
+	return exitCode(result, full, a.hard.Err() != nil)
+}
+
+func shownStep(s runner.Step) report.Step {
+	return report.Step{Run: s.Run, Index: s.Index, Total: s.Total, Skipped: s.Skipped, Done: s.Report != nil, Err: s.Err}
 }
 
 // asked is the word that the experiment says at path, "" when nobody said one:
@@ -130,45 +145,42 @@ func asked(doc *schema.Document, path string) string {
 }
 
 // options says where results go and what is kept of the command line.
-func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Plan, p *parsed) (runner.Options, error) {
+func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) (runner.Options, error) {
 	exe, err := self()
 	if err != nil {
 		return runner.Options{}, err
 	}
 	opt := runner.Options{
-		Resume: p.has("resume"), Overwrite: p.has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
-		CommandLine: commandLine(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
+		Resume: p.Has("resume"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
+		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
+		Page: p.Get("report") != "none",
 	}
 	var origins bytes.Buffer
 	if err := doc.Explain(&origins); err != nil {
 		return opt, err
 	}
 	opt.Origins = strings.Split(strings.TrimSpace(origins.String()), "\n")
-	opt.Dir, err = resultDir(command, plan, p)
+	opt.Dir, err = resultDir(command, doc, plan, p)
 	return opt, err
 }
 
 // resultDir picks the directory: the one that was named, else a new one by
 // name and time (run) or by AIPerf's rule (profile). With --resume and no name,
 // run takes the newest unfinished directory of this experiment.
-func resultDir(command string, plan *sweep.Plan, p *parsed) (string, error) {
-	named := slices.ContainsFunc(p.assigns, func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
+func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) (string, error) {
+	named := slices.ContainsFunc(p.Assigns, func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
 	dir := plan.Cells[0].Resolved.Benchmark.Artifacts.Dir
 	switch {
 	case named && dir == "":
-		return "", &usageError{"--artifact-dir: empty", "name a directory"}
-	case named || command == "run" && dir != "artifacts":
+		return "", diag.New("--artifact-dir: empty", "name a directory")
+	case named || command == "run" && asked(doc, "benchmark.artifacts.dir") != "":
 		return dir, nil
 	case command == "profile":
-		dir = filepath.Join(dir, plan.ArtifactName())
-		if p.has("resume") || p.has("overwrite") {
-			return dir, nil
-		}
-		return unused(dir), nil
+		return filepath.Join(dir, plan.ArtifactName()), nil
 	}
 	base := filepath.Join("results", plan.Name)
-	if p.has("resume") {
-		if d := runner.Unfinished(base+"-*", plan); d != "" {
+	if p.Has("resume") {
+		if d := resultdir.Unfinished(base+"-*", plan); d != "" {
 			return d, nil
 		}
 	}
@@ -187,20 +199,12 @@ func unused(dir string) string {
 
 // measureError gives an error of the runner its exit code and hint.
 func measureError(err error) error {
-	var refused *runner.RefusedError
-	if errors.As(err, &refused) {
-		return &usageError{refused.Message, refused.Hint}
-	}
-	var dir *runner.DirError
-	if errors.As(err, &dir) {
-		message := dir.Error()
-		for _, l := range dir.Lines {
-			message += "\n  " + l
-		}
-		return &usageError{message, dir.Hint}
+	var known *diag.Error
+	if errors.As(err, &known) {
+		return known
 	}
 	first, _, _ := strings.Cut(err.Error(), "\n") // what follows is of the same cause
-	return &failure{exitFailed, errors.New(first), fileHint(err)}
+	return &diag.Error{Code: diag.Failed, Message: first, Hint: fileHint(err), Cause: err}
 }
 
 // fileHint is what to do about a disk that takes no more, or a directory that
@@ -217,10 +221,32 @@ func fileHint(err error) string {
 	return ""
 }
 
-// exitCode is what a script learns from a result.
-func exitCode(r *runner.Result) error {
+// fullCodes tells whether the exit code says all there is to say. profile has
+// AIPerf's codes unless it is asked: 0 when there are results.
+func fullCodes(command string, p *argv.Line) (bool, error) {
+	switch said := p.Get("exit-codes"); said {
+	case "":
+		return command != "profile", nil
+	case "aiperf", "full":
+		return said == "full", nil
+	default:
+		return false, diag.New("--exit-codes: "+said+" is not one of aiperf, full", "")
+	}
+}
+
+// exitCode is what a script learns from a result. In AIPerf's codes a run that
+// was measured is a success, whatever its verdict, its gates or one interrupt
+// say; that requests failed beyond a threshold that was set, or that the second
+// interrupt ended it, is none.
+func exitCode(r *runner.Result, full, ended bool) error {
 	code := r.ExitCode()
-	if code == exitOK {
+	if !full && r.Measured() && !ended && !r.GaveUp() {
+		code = diag.OK
+	}
+	if !full && !r.Measured() && code != diag.OK {
+		code = diag.Failed
+	}
+	if code == diag.OK {
 		return nil
 	}
 	return exit(code)

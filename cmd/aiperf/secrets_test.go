@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // TestSecretsAreNowhere gives secrets in every way there is to a server that
@@ -22,7 +24,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"error":{"message":"no: ` + r.Header.Get("Authorization") + " " + r.Header.Get("X-Team-Auth") + " " + r.URL.String() + `"}}`))
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close) // after the parallel parts
 	host := strings.TrimPrefix(server.URL, "http://")
 	basic := base64.StdEncoding.EncodeToString([]byte("robot:pass/in+header"))
 	for name, words := range map[string][]string{
@@ -37,7 +39,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 			for _, more := range [][]string{{"--export-level", "raw", "--export-http-trace", "-vv"}, {"--dry-run"}, {"--dry-run", "-o", "json"}} {
 				args := append([]string{"profile", "-m", "demo", "--request-count", "2", "--tokenizer", "builtin", "--artifact-dir", "out"}, more...)
 				p := aiperf(t, dir, append(args, words...)...)
-				p.wants(0, exitFailed)
+				p.wants(0, diag.Failed)
 				wantNone(t, "the screen", p.out.String()+p.err.String(), secrets)
 			}
 			files := 0

@@ -1,6 +1,8 @@
 package main
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+)
 
 // version is the module's when installed from one, the commit's when built
 // from a checkout.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
 // scenario is a run of AIPerf 0.13 that was recorded.
@@ -28,7 +28,7 @@ type scenario struct {
 
 // The same command lines against the same server give files of AIPerf's shape:
 // names, keys and their order, units, statistics, counts and tokens. What
-// differs is on sinks.Differences.
+// differs is on aiperf.Differences.
 func TestArtifactsHaveAIPerfsShape(t *testing.T) {
 	t.Parallel()
 	allowed := newAllowance()
@@ -99,20 +99,20 @@ func replay(t *testing.T, s scenario) string {
 	return filepath.Join(dir, "out")
 }
 
-// allowance is sinks.Differences, to be asked.
-type allowance map[sinks.Difference]bool
+// allowance is aiperf.Differences, to be asked.
+type allowance map[aiperf.Difference]bool
 
 func newAllowance() allowance {
 	a := allowance{}
-	for _, d := range sinks.Differences() {
+	for _, d := range aiperf.Differences() {
 		d.Why = ""
 		a[d] = true
 	}
 	return a
 }
 
-func (a allowance) has(kind sinks.DifferenceKind, what string) bool {
-	return a[sinks.Difference{Kind: kind, What: what}]
+func (a allowance) has(kind aiperf.DifferenceKind, what string) bool {
+	return a[aiperf.Difference{Kind: kind, What: what}]
 }
 
 // comparison is one scenario's files beside AIPerf's.
@@ -153,7 +153,7 @@ func (c *comparison) each(name string, compare func(where string, ours, theirs [
 // files: all that AIPerf writes.
 func (c *comparison) files() {
 	for _, f := range c.scenario.Files {
-		if _, err := os.Stat(filepath.Join(c.ours, f)); err != nil && !c.allowed.has(sinks.Absent, filepath.Base(f)) {
+		if _, err := os.Stat(filepath.Join(c.ours, f)); err != nil && !c.allowed.has(aiperf.Absent, filepath.Base(f)) {
 			c.Errorf("no %s", f)
 		}
 	}
@@ -161,12 +161,12 @@ func (c *comparison) files() {
 
 // recomputed: the records support what the summaries say.
 func (c *comparison) recomputed() {
-	runs, err := sinks.RecheckDirs(c.ours)
+	runs, err := aiperf.RecheckDirs(c.ours)
 	if err != nil || len(runs) == 0 {
 		c.Fatalf("%d runs, %v", len(runs), err)
 	}
 	for _, dir := range runs {
-		r, err := sinks.RecheckProfile(dir)
+		r, err := aiperf.RecheckProfile(dir)
 		if err != nil {
 			c.Fatal(err)
 		}
@@ -207,12 +207,12 @@ func members(t *testing.T, raw []byte) (map[string]json.RawMessage, []string) {
 func (c *comparison) keys(where string, ours, theirs []string, ordered bool) {
 	c.Helper()
 	for _, k := range theirs {
-		if !slices.Contains(ours, k) && !c.allowed.has(sinks.Absent, k) {
+		if !slices.Contains(ours, k) && !c.allowed.has(aiperf.Absent, k) {
 			c.Errorf("%s: no %s", where, k)
 		}
 	}
 	for _, k := range ours {
-		if !slices.Contains(theirs, k) && !c.allowed.has(sinks.Added, k) {
+		if !slices.Contains(theirs, k) && !c.allowed.has(aiperf.Added, k) {
 			c.Errorf("%s: %s is not AIPerf's", where, k)
 		}
 	}
@@ -281,7 +281,7 @@ func (c *comparison) metric(where, tag string, ours, theirs []byte) {
 	if !bytes.Equal(a["unit"], t["unit"]) {
 		c.Errorf("%s: unit %s, AIPerf's %s", where, a["unit"], t["unit"])
 	}
-	if !bytes.Equal(a["count"], t["count"]) && !c.allowed.has(sinks.Counted, tag) && !strings.HasPrefix(tag, "adj_") {
+	if !bytes.Equal(a["count"], t["count"]) && !c.allowed.has(aiperf.Counted, tag) && !strings.HasPrefix(tag, "adj_") {
 		c.Errorf("%s: count %s, AIPerf's %s", where, a["count"], t["count"])
 	}
 	// in slices it is chance which request is where

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/verdict"
 )
 
 // A starved client tells the truth about the server, because the kernel dates
@@ -30,7 +31,7 @@ func TestStoppedClient(t *testing.T) {
 	t.Parallel()
 	again(t, func() []string {
 		rep, doubts := starve(t, hardship{stopped: true})
-		if f := check(t, rep, "hiccup"); f.Verdict != runner.Invalid {
+		if f := check(t, rep, "hiccup"); !f.Noted {
 			t.Errorf("stopped for %v: %s", away, f.Line())
 		}
 		if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) {
@@ -52,7 +53,7 @@ func TestStoppedClient(t *testing.T) {
 func TestClientOnABusyCore(t *testing.T) {
 	again(t, func() []string {
 		rep, doubts := starve(t, hardship{beside: 2})
-		if f := check(t, rep, "throttling"); f.Verdict == runner.Valid || !strings.HasPrefix(f.Detail, "threads waited for a core") {
+		if f := check(t, rep, "steal"); !f.Noted || !strings.HasPrefix(f.Detail, "threads waited for a core") {
 			t.Errorf("beside two processes that compute: %s", f.Line())
 		}
 		return doubts
@@ -191,7 +192,7 @@ func stoodStill(rep *runner.RunReport) float64 {
 }
 
 // check is what a check found.
-func check(t *testing.T, rep *runner.RunReport, id string) runner.Finding {
+func check(t *testing.T, rep *runner.RunReport, id string) verdict.Finding {
 	t.Helper()
 	for _, f := range rep.Findings {
 		if f.Check == id {
@@ -199,5 +200,5 @@ func check(t *testing.T, rep *runner.RunReport, id string) runner.Finding {
 		}
 	}
 	t.Fatalf("%s does not apply", id)
-	return runner.Finding{}
+	return verdict.Finding{}
 }

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"aiperf.dev/aiperf/internal/stats"
-	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -52,8 +52,13 @@ func (j *job) total() int { return max(j.N, j.Rounds*j.Conns) }
 func (j *job) due() []int64 {
 	due := make([]int64, j.N)
 	if j.Rate > 0 {
-		for i, at := range loadgen.Schedule(j.phase(), seed, j.N) {
-			due[i] = int64(at)
+		p := j.phase()
+		at, err := mode.Schedule(&p, seed, j.N, nil)
+		if err != nil {
+			panic(err) // the bench's own phases
+		}
+		for i := range at {
+			due[i] = int64(at[i])
 		}
 	}
 	return due

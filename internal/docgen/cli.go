@@ -58,8 +58,13 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 		}
 		rows = nil
 	}
+	var missing [][]string
 	for _, o := range options {
 		if o.Hidden {
+			continue
+		}
+		if o.Instead != "" {
+			missing = append(missing, []string{codes(dashes(o)), o.Instead})
 			continue
 		}
 		if o.Group != group {
@@ -69,11 +74,15 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 		rows = append(rows, settingRow(o))
 	}
 	flush()
+	if len(missing) > 0 {
+		b.WriteString("## Flags of AIPerf that are not here\n\nThey are known by name: one that asks for something is refused with what to do instead.\n\n" +
+			table([]string{"flags", "instead"}, missing))
+	}
 	return b.String()
 }
 
-func settingRow(o schema.Option) []string {
-	var names []string
+// dashes are all names of a flag as they are typed.
+func dashes(o schema.Option) (names []string) {
 	for _, n := range o.Names {
 		names = append(names, "--"+n)
 	}
@@ -83,10 +92,14 @@ func settingRow(o schema.Option) []string {
 	if o.Neg != "" {
 		names = append(names, "--"+o.Neg)
 	}
+	return names
+}
+
+func settingRow(o schema.Option) []string {
 	value, doc, sweeps := o.Kind, o.Doc, ""
 	switch {
 	case len(o.Enum) > 0:
-		value = codes(o.Enum)
+		value = codes(o.Built())
 	case o.Kind == "bool":
 		value = ""
 	}
@@ -106,7 +119,7 @@ func settingRow(o schema.Option) []string {
 		doc += " *Deprecated: " + o.Deprecated + ".*"
 	}
 	path := strings.TrimPrefix(o.Path, "benchmark.")
-	return []string{codes(names), strings.TrimPrefix(value, ", "), code(o.Default), sweeps, doc, code(path)}
+	return []string{codes(dashes(o)), strings.TrimPrefix(value, ", "), code(o.Default), sweeps, doc, code(path)}
 }
 
 func dash(short string) string {

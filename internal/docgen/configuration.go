@@ -28,7 +28,7 @@ func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
 	}
 	s.defs, _ = s.root["$defs"].(map[string]any)
 	for _, o := range options {
-		if o.Path == "benchmark" { // --config names a file
+		if o.Path == "benchmark" || o.Instead != "" { // --config names a file; what is absent has no field
 			continue
 		}
 		key, ok := s.owner(o.Path)

@@ -51,3 +51,12 @@ func text(e ast.Expr, consts map[string]string) string {
 	}
 	return ""
 }
+
+// Contract is the table of recorded command lines that differ, with why.
+func Contract(rows [][2]string) string {
+	var out [][]string
+	for _, r := range rows {
+		out = append(out, []string{code(r[0]), r[1]})
+	}
+	return table([]string{"recorded command line", "here, and why"}, out)
+}

@@ -72,7 +72,7 @@ func TestConfiguration(t *testing.T) {
 
 func TestSourceTables(t *testing.T) {
 	t.Parallel()
-	src := "package p\nconst shared = \"why\"\nvar rows = map[string]string{\"b\": \"because\", \"a\": shared}\nconst (\nexitOK = 0\nexitFailed = 1 // it failed\n)\n"
+	src := "package p\nconst shared = \"why\"\nvar rows = map[string]string{\"b\": \"because\", \"a\": shared}\ntype Code int\nconst most = 9\nconst (\nOK Code = 0\nFailed Code = 1 // it failed\n)\n"
 	got, err := Differences([]byte(src), "rows", "case")
 	if want := "| case | here, and why |\n| --- | --- |\n| `a` | why |\n| `b` | because |\n\n"; err != nil || got != want {
 		t.Errorf("%q, %v", got, err)
@@ -95,7 +95,7 @@ func TestTablesNeedSentences(t *testing.T) {
 	if _, err := Tables([]Table{{Name: "requests", Columns: []Column{{Name: "no_such_column"}}}}); err == nil {
 		t.Error("no error for a column nobody has described")
 	}
-	page, err := Tables([]Table{{Name: "runs", Columns: []Column{{Name: "seed", Type: "int64"}, {Name: "axis_users", Type: "int64", Null: true}}}})
+	page, err := Tables([]Table{{Name: "runs", Columns: []Column{{Name: "seed", Type: "int64", Doc: "root seed"}, {Name: "axis_users", Type: "int64", Null: true, Doc: "value of users in this cell"}}}})
 	if err != nil || !strings.Contains(page, "| `axis_users` | int64 | yes | value of users in this cell |") {
 		t.Errorf("%v\n%s", err, page)
 	}

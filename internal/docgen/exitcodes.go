@@ -8,17 +8,20 @@ import (
 	"strings"
 )
 
-// ExitCodes are the constants exit… of a Go file with the comments behind them,
-// as a table.
+// ExitCodes are the constants of type Code of a Go file with the comments behind
+// them, as a table.
 func ExitCodes(src []byte) (string, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), "main.go", src, parser.ParseComments)
+	f, err := parser.ParseFile(token.NewFileSet(), "diag.go", src, parser.ParseComments)
 	if err != nil {
 		return "", err
 	}
 	var rows [][]string
 	ast.Inspect(f, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
-		if !ok || !strings.HasPrefix(spec.Names[0].Name, "exit") || len(spec.Values) != 1 {
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Code" {
 			return true
 		}
 		if v, ok := spec.Values[0].(*ast.BasicLit); ok {

@@ -1,6 +1,11 @@
 package docgen
 
-import "aiperf.dev/aiperf/sinks"
+import (
+	"strings"
+
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/sinks/aiperf"
+)
 
 // Checks is the table of what a verdict rests on: rows of id and meaning.
 func Checks(rows [][2]string) string {
@@ -9,6 +14,40 @@ func Checks(rows [][2]string) string {
 		out = append(out, []string{code(r[0]), r[1]})
 	}
 	return table([]string{"check", "what is looked at"}, out)
+}
+
+// Words is the table of the words of a mock: URL.
+func Words(names, docs []string) string {
+	var out [][]string
+	for i, n := range names {
+		out = append(out, []string{code(n), docs[i]})
+	}
+	return table([]string{"word", "what it says"}, out)
+}
+
+// Endpoints is the table of the inference APIs.
+func Endpoints(rows []*endpoint.Spec) string {
+	var out [][]string
+	for _, s := range rows {
+		path := "the address as it is given"
+		if s.Path != "" {
+			path = code(s.Path)
+		}
+		if s.StreamPath != "" {
+			path += ", " + code(s.StreamPath)
+		}
+		var has []string
+		for _, f := range []struct {
+			said bool
+			word string
+		}{{s.CanStream, "streams"}, {s.ProducesTokens, "tokens"}, {s.TakesSystem, "conversations"}, {s.Takes != 0, s.Takes.String()}} {
+			if f.said {
+				has = append(has, f.word)
+			}
+		}
+		out = append(out, []string{code(s.Type), s.Doc, path, strings.Join(has, ", ")})
+	}
+	return table([]string{"type", "API", "path", "has"}, out)
 }
 
 // Absent is the table of commands that are not here.
@@ -37,7 +76,7 @@ func Variables(vars []Variable) string {
 }
 
 // Artifacts is the table of what a run's files say otherwise than AIPerf's.
-func Artifacts(ds []sinks.Difference) string {
+func Artifacts(ds []aiperf.Difference) string {
 	var out [][]string
 	for _, d := range ds {
 		out = append(out, []string{string(d.Kind), code(d.What), d.Why})

@@ -9,11 +9,13 @@ import (
 type Column struct {
 	Name, Type, Unit string
 	Null             bool
+	Doc              string
 }
 
 // Table is a table of a result directory.
 type Table struct {
 	Name    string
+	Row     string // what one row is
 	Columns []Column
 }
 
@@ -21,7 +23,7 @@ type Table struct {
 // none is added in silence.
 func Tables(tables []Table) (string, error) {
 	var b strings.Builder
-	b.WriteString(Mark("sinks/columns.go and internal/docgen/columns.go"))
+	b.WriteString(Mark("sinks/columns.go"))
 	b.WriteString("# Tables\n\n" +
 		"Each table is a file in the result directory, as Parquet, Arrow and CSV as far as `tables.formats` says. A null is a\n" +
 		"value that was not measured or does not apply; it is never 0 and never NaN. Columns ending in `_ns` count nanoseconds on\n" +
@@ -29,36 +31,19 @@ func Tables(tables []Table) (string, error) {
 		"`axis_request_rate`, `axis_isl`, `axis_osl`, `axis_model` and `axis_endpoint` are always there. A column keeps its meaning within a schema version, which\n" +
 		"stands in the file's metadata.\n\n")
 	for _, t := range tables {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, rowOf[t.Name])
-		if rowOf[t.Name] == "" {
-			return "", fmt.Errorf("table %s: say in internal/docgen/columns.go what a row is", t.Name)
-		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, t.Row)
 		var rows [][]string
 		for _, c := range t.Columns {
-			doc := columnDoc(t.Name, c.Name)
-			if doc == "" {
-				return "", fmt.Errorf("column %s.%s: say in internal/docgen/columns.go what it is", t.Name, c.Name)
+			if c.Doc == "" {
+				return "", fmt.Errorf("column %s.%s: say in its literal what it is", t.Name, c.Name)
 			}
 			null := ""
 			if c.Null {
 				null = "yes"
 			}
-			rows = append(rows, []string{code(c.Name), c.Type, c.Unit, null, doc})
+			rows = append(rows, []string{code(c.Name), c.Type, c.Unit, null, c.Doc})
 		}
 		b.WriteString(table([]string{"column", "type", "unit", "null", "what it is"}, rows))
 	}
 	return b.String(), nil
-}
-
-func columnDoc(table, column string) string {
-	if d := columns[table+"."+column]; d != "" {
-		return d
-	}
-	if d := columns[column]; d != "" {
-		return d
-	}
-	if axis, ok := strings.CutPrefix(column, "axis_"); ok {
-		return "value of " + axis + " in this cell"
-	}
-	return ""
 }

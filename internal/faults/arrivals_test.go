@@ -19,8 +19,8 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/telemetry"
-	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -199,7 +199,7 @@ var rising = []schema.RatePoint{{TimeS: 0, QPS: 100}, {TimeS: 0.3, QPS: 400}, {T
 // onTime compares arrivals with the schedule as it is printed without sending.
 func onTime(t *testing.T, j *job, all []arrival) (doubt string) {
 	t.Helper()
-	want, err := loadgen.ScheduleSet(j.Phases[0], j.Seed, len(all)+1, j.Set)
+	want, err := mode.Schedule(&j.Phases[0], j.Seed, len(all)+1, j.Set)
 	if err != nil {
 		t.Fatal(err)
 	}

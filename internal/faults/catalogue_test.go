@@ -27,7 +27,10 @@ func catalogue() []fault {
 		wire      = "loadgen/transport/wire"
 		endpoints = "loadgen/endpoint"
 		engine    = "loadgen"
+		modes     = "loadgen/mode"
 		run       = "runner"
+		verdict   = "runner/verdict"
+		resultdir = "runner/resultdir"
 		command   = "cmd/aiperf"
 		telemetry = "internal/telemetry"
 	)
@@ -63,7 +66,7 @@ func catalogue() []fault {
 		{n: 27, what: "usage in a last event: kept, the end does not move", proofs: []proof{at(engine, "TestReadAnswer")}},
 		{n: 28, what: "usage on every event: the last counts", proofs: []proof{at(here, "TestAnswers/usage grows with every event")}},
 		{n: 29, what: "no usage: our own count", proofs: []proof{at(here, "TestAnswers/usage absent")}},
-		{n: 30, what: "usage that lies: both counts are kept, the verdict says so", proofs: []proof{at(here, "TestVerdictOnWhatServersDo/usage that lies"), at(here, "TestAnswers/usage that lies"), at(run, "TestEachCheckFlips")}},
+		{n: 30, what: "usage that lies: both counts are kept, the verdict says so", proofs: []proof{at(here, "TestVerdictOnWhatServersDo/usage that lies"), at(here, "TestAnswers/usage that lies"), at(verdict, "TestEachCheckFlips")}},
 		{n: 31, what: "usage that is no count", proofs: []proof{at(here, "TestAnswers/usage that is no number"), at(endpoints, "TestRead/usage that is none")}},
 		{n: 32, what: "two choices in one stream", proofs: []proof{at(here, "TestAnswers/two choices")}},
 		{n: 33, what: "several tokens in an event: latency by tokens, gaps by events", proofs: []proof{at("internal/metrics", "TestRecompute"), at(endpoints, "TestRead/token ids")}},
@@ -73,33 +76,33 @@ func catalogue() []fault {
 		{n: 37, what: "a stream that stalls: times out, its slot is free again", proofs: []proof{at(here, "TestHalfOfTheAnswersFail/stall"), at(here, "TestAnswers/stall in a stream"), at(here, "TestTimeoutFreesTheSlot"), at(transport, "TestDeadlines/stalled stream")}},
 		{n: 38, what: "a compressed stream: gzip is decoded, the rest refused", proofs: []proof{at(here, "TestWaysToTheServer/compressed though nobody asked"), at(transport, "TestAnswers/gzip stream"), at(transport, "TestAnswers/brotli")}},
 		{n: 39, what: "redirect: not followed, the key goes nowhere else", proofs: []proof{at(here, "TestRedirectElsewhere")}},
-		{n: 40, what: "an idle connection closed by the server: one counted reconnect, nothing sent twice", proofs: []proof{at(transport, "TestIdleClosed"), at(transport, "TestNoSilentRetry"), at(here, "TestServerClosesAfterEachAnswer")}},
+		{n: 40, what: "an idle connection closed by the server: one counted reconnect; what crossed the close is sent once more and says so", proofs: []proof{at(transport, "TestIdleClosed"), at(transport, "TestSentOnceMore"), at(transport, "TestAlwaysClosing"), at(here, "TestServerClosesAfterEachAnswer")}},
 		{n: 41, what: "HTTP/2: GOAWAY and reset streams", proofs: []proof{at(transport, "TestHTTP2Faults/GOAWAY"), at(transport, "TestHTTP2Faults/refused again and again")}},
 		{n: 42, what: "TLS: unknown authority, expired, wrong host, plain text", proofs: []proof{at(here, "TestWaysToTheServer/unknown authority"), at(transport, "TestTLSFaults")}},
 		// This machine.
 		{n: 43, what: "a host that does not exist: said before anything is sent", proofs: []proof{at(transport, "TestOpenRefuses/name")}},
 		{n: 44, what: "too few descriptors: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewDescriptors"), at(transport, "TestNoDescriptors")}},
-		{n: 45, what: "too few ports: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewPorts"), at(here, "TestPortsServeSeveralServers"), at(transport, "TestNoPorts"), at(run, "TestEachCheckFlips")}},
+		{n: 45, what: "too few ports: said before, and a failure of ours if it happens", proofs: []proof{at(here, "TestFewPorts"), at(here, "TestPortsServeSeveralServers"), at(transport, "TestNoPorts"), at(verdict, "TestEachCheckFlips")}},
 		{n: 46, what: "a full disk: one clear error", proofs: []proof{at(command, "testdata/script/full_disk.txtar")}},
-		{n: 47, what: "a result directory that is there already, or cannot be written", proofs: []proof{at(run, "TestOpenDirRefusesOthersResults"), at(run, "TestOverwriteRemovesOnlyWhatTheManifestLists"), at(here, "TestResultsThatCannotBeWritten")}},
+		{n: 47, what: "a result directory that is there already, or cannot be written", proofs: []proof{at(resultdir, "TestOpenRefusesOthersResults"), at(resultdir, "TestDiscardRemovesOnlyWhatTheManifestLists"), at(here, "TestResultsThatCannotBeWritten")}},
 		{n: 48, what: "interrupted once: drains, keeps what it has, 130", proofs: []proof{at(here, "TestInterruptedOnce"), at(command, "TestInterrupted"), at(engine, "TestRunInterruptedOnceDrains")}},
 		{n: 49, what: "interrupted twice: ends at once, files can be read", proofs: []proof{at(here, "TestInterruptedTwice"), at(command, "TestSecondInterruptStopsAtOnce"), at(engine, "TestRunInterruptedTwice")}},
 		{n: 50, what: "SIGTERM and SIGHUP as SIGINT; a closed stdout is no crash", proofs: []proof{at(here, "TestInterruptedOnce"), at(here, "TestHungUpAndResumed"), at(here, "TestClosedStdout")}},
 		{n: 51, what: "killed anywhere: resumed, it repeats what was unfinished alone", proofs: []proof{at(command, "TestKilledAnywhereAndResumed")}},
-		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(run, "TestJournalSurvivesATornLine"), at("sinks", "TestTornJournal"), at(command, "testdata/script/resume_damaged.txtar")}},
-		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(run, "TestOneProcessPerDirectory")}},
+		{n: 52, what: "a torn end of the journal is cut", proofs: []proof{at(resultdir, "TestJournalSurvivesATornLine"), at("sinks", "TestTornJournal"), at(command, "testdata/script/resume_damaged.txtar")}},
+		{n: 53, what: "two programs in one directory: the second refuses", proofs: []proof{at(resultdir, "TestOneProcessPerDirectory")}},
 		{
-			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestWallClockIsSet"), at(transport, "TestWallClockIsSetAtTheEnd"), at(transport, "TestStampsOverAJump"), at(telemetry, "TestWallJump"), at(run, "TestEachCheckFlips")},
+			n: 54, what: "the wall clock is set: durations stay, the jump is noted", proofs: []proof{at(transport, "TestWallClockIsSet"), at(transport, "TestWallClockIsSetAtTheEnd"), at(transport, "TestStampsOverAJump"), at(telemetry, "TestWallJump"), at(verdict, "TestEachCheckFlips")},
 			beyond: "setting the clock of the machine that runs the tests would disturb everything on it, and time namespaces cover the monotonic clock alone: the client's idea of the wall clock is moved, which is all that a set clock is to it",
 		},
-		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStoppedProgramIsInvalid"), at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(run, "TestEachCheckFlips")}},
-		{n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(here, "TestBusyCoreIsNotValid"), at(run, "TestEachCheckFlips")}},
+		{n: 55, what: "the client is stopped: stamps hold, the verdict says so", proofs: []proof{at(here, "TestStoppedProgramIsInvalid"), at(here, "TestStampsHoldWhileStopped"), at(transport, "TestStampsHoldWhileStarved"), at(verdict, "TestEachCheckFlips")}},
+		{n: 56, what: "a busy core: the verdict says so", proofs: []proof{at(here, "TestBusyCoreIsNotValid"), at(verdict, "TestEachCheckFlips")}},
 		{n: 57, what: "very many requests: memory is bounded", proofs: []proof{at(here, "TestMemoryIsBounded")}},
 		{n: 58, what: "no terminal, no colour, 20 columns, no stdout", proofs: []proof{at(here, "TestEverythingFails"), at(here, "TestClosedStdout")}},
 		// Load.
 		{n: 59, what: "a server that pauses: seen from the intended time", proofs: []proof{at(here, "TestPauseShowsFromIntended")}},
 		{n: 60, what: "a cap below the rate: the wait is told", proofs: []proof{at(here, "TestVerdictOnWhatServersDo/a cap below the rate"), at(here, "TestWaitingForASlotIsTold"), at(engine, "TestCapQueues")}},
-		{n: 61, what: "random arrivals: the same for the same seed, of the law asked for", proofs: []proof{at(here, "TestArrivalsAreRandomAsAsked"), at(engine, "TestSameSeedSameRequests"), at(engine, "TestScheduleIsAFunctionOfSeedAndPhase"), at(engine, "TestGapsAreDistributedAsAsked")}},
+		{n: 61, what: "random arrivals: the same for the same seed, of the law asked for", proofs: []proof{at(here, "TestArrivalsAreRandomAsAsked"), at(engine, "TestSameSeedSameRequests"), at(modes, "TestScheduleIsAFunctionOfSeedAndPhase"), at(modes, "TestGapsAreDistributedAsAsked")}},
 		{n: 62, what: "a constant rate: every arrival, on time", proofs: []proof{at(here, "TestArrivalsOnTime/constant 1,000/s"), at(engine, "TestPrintedSchedulesAreSent/constant")}},
 		{n: 63, what: "concurrency N: never more as the server counts", proofs: []proof{at(here, "TestConcurrencyAsTheServerCounts"), at(here, "TestBurstIsDueAtOnce"), at(engine, "TestClosedLoop")}},
 	}

@@ -205,7 +205,7 @@ func TestGraceAsTheServerSeesIt(t *testing.T) {
 		want       record.Status
 	}{
 		{"answered within it", "mock:?ttft=300ms&osl=1", time.Minute, record.OK},
-		{"not answered", "mock:?ttft=60s&osl=1", lasts, record.Cancelled},
+		{"not answered", "mock:?ttft=60s&osl=1", lasts, record.Cut},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -217,7 +217,7 @@ func TestGraceAsTheServerSeesIt(t *testing.T) {
 				t.Errorf("%d requests, stopped by %s; want %d, duration", p.Issued, p.Stop, slots)
 			}
 			for _, a := range all {
-				cut := c.want == record.Cancelled
+				cut := c.want == record.Cut
 				if a.rec.Status != c.want || a.log.Aborted != cut || a.rec.InWindow == cut {
 					t.Errorf("request %d: %s %s, gone away as the server has it: %v, in the window: %v", a.rec.RequestID, a.rec.Status, a.rec.ErrorKind, a.log.Aborted, a.rec.InWindow)
 				}

@@ -101,7 +101,7 @@ func (p *program) exit(codes ...int) {
 func profiling(url string, more ...string) []string {
 	return append([]string{
 		"profile", "-m", "m", "-u", url, "--streaming", "--tokenizer", "builtin", "--api-key", secret,
-		"--random-seed", "3", "--isl", "8", "--osl", "4",
+		"--random-seed", "3", "--isl", "8", "--osl", "4", "--exit-codes", "full",
 	}, more...)
 }
 
@@ -290,8 +290,8 @@ func TestInterruptedTwice(t *testing.T) {
 	p.Process.Signal(os.Interrupt)    //nolint:errcheck // its end tells
 	p.Process.Signal(syscall.SIGTERM) //nolint:errcheck // its end tells
 	p.exit(130)
-	if got := p.ended(); got["cancelled"] != 4 || len(got) != 1 {
-		t.Errorf("requests ended as %v, want 4 cancelled", got)
+	if got := p.ended(); got["cut"] != 4 || len(got) != 1 {
+		t.Errorf("requests ended as %v, want 4 cut", got)
 	}
 }
 

@@ -30,7 +30,17 @@ const (
 	Tokens                        // the endpoint type produces tokens
 	ClientCount                   // headline counts are the client's own
 	FailedOnly                    // reads failed records instead of successful ones
+	Limits                        // SLOs are set
 )
+
+// Place says where AIPerf's own files have a metric.
+type Place struct {
+	Head    int  // its rank among those that stand before the run's own members in the JSON; 0: it stands after them
+	RunOnly bool // told for a whole run only: not of one request, nor of a slice of time
+	Unknown bool // AIPerf has no such metric: it is in the summaries, not in the lines of requests
+	NoZero  bool // a counter that is left out where it counted nothing
+	Failing bool // left out where nothing failed
+}
 
 // Metric is one row of the catalogue. Exactly one of Record, List, Derived,
 // Spans and Of says how it is computed, save that a Derived metric may also
@@ -44,7 +54,10 @@ type Metric struct {
 	Needs  Needs
 	// LargerIsBetter turns the comparison of an SLO around.
 	LargerIsBetter bool
-	Int            bool // per-request values are whole numbers
+	Int            bool   // per-request values are whole numbers
+	Over           Over   // how trials are brought together
+	Per            string // of a share: the tag that counts the whole; "": the values themselves
+	AIPerf         Place
 
 	Record  func(*record.Record) float64              // one value per request, NaN when absent
 	List    func(*record.Record, []float64) []float64 // appends several values per request
@@ -89,80 +102,80 @@ func rate(tag string) func(*Totals) float64 {
 // add its literal here and its case to TestRecompute.
 var catalogue = []Metric{
 	// first content − sent; reasoning counts as content
-	{Tag: "time_to_first_token", Header: "Time to First Token", Unit: "ms", Group: Main, Order: 100, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
+	{Tag: "time_to_first_token", Header: "Time to First Token", Unit: "ms", Group: Main, Order: 100, AIPerf: Place{Head: 4}, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
 	// second content event − first; 0 when one read carried both
-	{Tag: "time_to_second_token", Header: "Time to Second Token", Unit: "ms", Group: Main, Order: 200, Needs: Streaming | Tokens, Record: secondToken},
+	{Tag: "time_to_second_token", Header: "Time to Second Token", Unit: "ms", Group: Main, Order: 200, AIPerf: Place{Head: 5}, Needs: Streaming | Tokens, Record: secondToken},
 	// first content that is not reasoning − sent
 	{Tag: "time_to_first_output_token", Header: "Time to First Output Token", Unit: "ms", Group: Main, Order: 210, Needs: Streaming | Tokens, Record: (*record.Record).TTFO},
 	// last content − sent; the usage event and the end mark do not count
-	{Tag: "request_latency", Header: "Request Latency", Unit: "ms", Group: Main, Order: 300, Record: (*record.Record).Latency},
+	{Tag: "request_latency", Header: "Request Latency", Unit: "ms", Group: Main, Order: 300, AIPerf: Place{Head: 2}, Record: (*record.Record).Latency},
 	// request_latency − time_to_first_token
 	{Tag: "decode_duration", Header: "Decode Duration", Unit: "ms", Group: Main, Order: 350, Needs: Streaming | Tokens, Record: (*record.Record).Decode},
 	// (request_latency − time_to_first_token) / (OSL − 1); absent below two tokens
-	{Tag: "inter_token_latency", Header: "Inter Token Latency", Unit: "ms", Group: Main, Order: 400, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
+	{Tag: "inter_token_latency", Header: "Inter Token Latency", Unit: "ms", Group: Main, Order: 400, AIPerf: Place{Head: 6}, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
 	// gaps between consecutive content events, pooled over all requests
-	{Tag: "inter_chunk_latency", Header: "Inter Chunk Latency", Unit: "ms", Group: Hidden, Order: 410, Needs: Streaming | Tokens, List: chunkGaps},
+	{Tag: "inter_chunk_latency", Header: "Inter Chunk Latency", Unit: "ms", Group: Hidden, Order: 410, AIPerf: Place{Head: 15}, Needs: Streaming | Tokens, List: chunkGaps},
 	// 1000 / inter_token_latency; absent when that is 0
-	{Tag: "output_token_throughput_per_user", Header: "Output Token Throughput Per User", Unit: "tokens/sec/user", Group: Main, Order: 500, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
+	{Tag: "output_token_throughput_per_user", Header: "Output Token Throughput Per User", Unit: "tokens/sec/user", Group: Main, Order: 500, AIPerf: Place{Head: 8}, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
 	// OSL / request_latency in seconds
 	{Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user", Group: Main, Order: 510, Needs: Tokens, LargerIsBetter: true, Record: endToEnd},
 	// output_token_count + reasoning_token_count
-	{Tag: "output_sequence_length", Header: "Output Sequence Length", Unit: "tokens", Group: Main, Order: 600, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
-	{Tag: "input_sequence_length", Header: "Input Sequence Length", Unit: "tokens", Group: Main, Order: 700, LargerIsBetter: true, Int: true, Record: isl},
-	{Tag: "output_token_count", Header: "Output Token Count", Unit: "tokens", Group: Hidden, Order: 610, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
-	{Tag: "reasoning_token_count", Header: "Reasoning Token Count", Unit: "tokens", Group: Hidden, Order: 620, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
+	{Tag: "output_sequence_length", Header: "Output Sequence Length", Unit: "tokens", Group: Main, Order: 600, AIPerf: Place{Head: 9}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
+	{Tag: "input_sequence_length", Header: "Input Sequence Length", Unit: "tokens", Group: Main, Order: 700, AIPerf: Place{Head: 10}, LargerIsBetter: true, Int: true, Record: isl},
+	{Tag: "output_token_count", Header: "Output Token Count", Unit: "tokens", Group: Hidden, Order: 610, AIPerf: Place{Head: 13}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
+	{Tag: "reasoning_token_count", Header: "Reasoning Token Count", Unit: "tokens", Group: Hidden, Order: 620, AIPerf: Place{Head: 14}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
 	// ISL / time_to_first_token in seconds
 	{Tag: "prefill_throughput_per_user", Header: "Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Hidden, Order: 520, Needs: Streaming | Tokens, LargerIsBetter: true, Record: prefillPerUser},
 	// 100 · (OSL − asked) / asked, signed
-	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Group: Hidden, Order: 630, Needs: Tokens, Record: oslDiff},
+	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff},
 
-	// total_osl / window
-	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Group: Main, Order: 800, Needs: Tokens, LargerIsBetter: true, Derived: rate("output_sequence_length")},
+	// total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks
+	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
 	// total_isl / window
 	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Group: Main, Order: 805, LargerIsBetter: true, Derived: rate("input_sequence_length")},
 	// (total_isl + total_osl) / window
 	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
 	// request_count / window
-	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Group: Main, Order: 900, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(positive(t.OK), t.Seconds) }},
+	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(float64(t.OK), t.Seconds) }},
 	// good_request_count / window
-	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Group: Main, Order: 1000, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(t.good(), t.Seconds) }},
+	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(t.good(), t.Seconds) }},
 	// requests that met every SLO
-	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Group: Hidden, Order: 1010, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
-	// good_request_count / (successes + failures)
-	{Tag: "good_request_fraction", Header: "GoodRequestFraction", Unit: "ratio", Group: Hidden, Order: 1020, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(t.good(), float64(t.OK+t.Errors)) }},
-	{Tag: "completed_request_count", Header: "Completed Requests (Success + Error)", Unit: "requests", Group: Main, Order: 1075, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return positive(t.OK + t.Errors) }},
+	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Group: Hidden, Order: 1010, Needs: Limits, AIPerf: Place{Head: 12}, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
+	// good_request_count / attempts: successes, failures, what was cut off and what was never sent
+	{Tag: "good_request_fraction", Header: "GoodRequestFraction", Unit: "ratio", Group: Hidden, Order: 1020, Needs: Limits, Per: "completed_request_count", Over: Share, LargerIsBetter: true, Derived: (*Totals).goodShare},
+	{Tag: "completed_request_count", Header: "Completed Requests (Success + Error)", Unit: "requests", Group: Main, Order: 1075, AIPerf: Place{NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK + t.Errors) }},
 	// client-cancelled requests, those outside the window too
-	{Tag: "cancelled_request_count", Header: "Cancelled Request Count", Unit: "requests", Group: Hidden, Order: 1076, Int: true, Derived: func(t *Totals) float64 { return positive(t.Cancelled) }},
+	{Tag: "cancelled_request_count", Header: "Cancelled Request Count", Unit: "requests", Group: Hidden, Order: 1076, Over: Events, AIPerf: Place{NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Cancelled) }},
 	// 100 · failures / (successes + failures)
-	{Tag: "request_error_rate", Header: "Request Error Rate", Unit: "%", Group: Main, Order: 1080, Derived: func(t *Totals) float64 { return 100 * t.errorRate() }},
+	{Tag: "request_error_rate", Header: "Request Error Rate", Unit: "%", Group: Main, Order: 1080, Over: Share, Per: "completed_request_count", Derived: func(t *Totals) float64 { return 100 * t.errorRate() }},
 	// failures / (successes + failures), a share in 0..1
-	{Tag: "error_rate", Header: "Error Rate", Unit: "ratio", Group: Hidden, Order: 1081, Derived: (*Totals).errorRate},
-	{Tag: "request_count", Header: "Request Count", Unit: "requests", Group: Main, Order: 1100, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return positive(t.OK) }},
-	{Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests", Group: Hidden, Order: 1101, Needs: Streaming, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return positive(t.Streamed) }},
-	{Tag: "error_request_count", Header: "Error Request Count", Unit: "requests", Group: Hidden, Order: 1110, Int: true, Derived: func(t *Totals) float64 { return positive(t.Errors) }},
-	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1120, LargerIsBetter: true, Int: true, Derived: total("input_sequence_length")},
-	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Group: Hidden, Order: 1121, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_sequence_length")},
-	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Group: Hidden, Order: 1122, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_token_count")},
-	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Group: Hidden, Order: 1123, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("reasoning_token_count")},
+	{Tag: "error_rate", Header: "Error Rate", Unit: "ratio", Group: Hidden, Order: 1081, Per: "completed_request_count", Over: Share, AIPerf: Place{Unknown: true}, Derived: (*Totals).errorRate},
+	{Tag: "request_count", Header: "Request Count", Unit: "requests", Group: Main, Order: 1100, AIPerf: Place{Head: 3, NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK) }},
+	{Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests", Group: Hidden, Order: 1101, AIPerf: Place{Unknown: true, NoZero: true}, Needs: Streaming, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.Streamed) }},
+	{Tag: "error_request_count", Header: "Error Request Count", Unit: "requests", Group: Hidden, Order: 1110, Over: Events, AIPerf: Place{Head: 21, NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Errors) }},
+	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1120, AIPerf: Place{Head: 19}, LargerIsBetter: true, Int: true, Derived: total("input_sequence_length")},
+	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Group: Hidden, Order: 1121, AIPerf: Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_sequence_length")},
+	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Group: Hidden, Order: 1122, AIPerf: Place{Head: 16}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_token_count")},
+	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Group: Hidden, Order: 1123, AIPerf: Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("reasoning_token_count")},
 	// last content of the last success − sent of the first
-	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Group: Hidden, Order: 1130, Derived: func(t *Totals) float64 { return t.Duration }},
+	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Group: Hidden, Order: 1130, AIPerf: Place{Head: 18}, Derived: func(t *Totals) float64 { return t.Duration }},
 	// requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)
-	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Group: Hidden, Order: 1140, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
+	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Group: Hidden, Order: 1140, Over: Events, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
 	// failures because the input was too long for the model
-	{Tag: "context_overflow_count", Header: "Context Overflow Count", Unit: "requests", Group: Hidden, Order: 1145, Int: true, Derived: (*Totals).overflows},
-	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1150, Needs: FailedOnly, Int: true, Record: isl},
-	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1151, Int: true, Derived: total("error_isl")},
+	{Tag: "context_overflow_count", Header: "Context Overflow Count", Unit: "requests", Group: Hidden, Order: 1145, Over: Events, AIPerf: Place{Failing: true}, Int: true, Derived: (*Totals).overflows},
+	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1150, AIPerf: Place{Head: 22}, Needs: FailedOnly, Int: true, Record: isl},
+	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1151, Over: Events, AIPerf: Place{Head: 23, NoZero: true}, Int: true, Derived: total("error_isl")},
 
 	// sent − intended
-	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Group: Hidden, Order: 3010, Record: since(intended, sent)},
+	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Group: Hidden, Order: 3010, AIPerf: Place{RunOnly: true}, Record: since(intended, sent)},
 	// first content − intended
-	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Group: Trust, Order: 110, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
+	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Group: Trust, Order: 110, AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
 	// last content − intended
-	{Tag: "request_latency_from_intended", Header: "Request Latency from Intended", Unit: "ms", Group: Trust, Order: 310, Record: (*record.Record).LatencyFromIntended},
+	{Tag: "request_latency_from_intended", Header: "Request Latency from Intended", Unit: "ms", Group: Trust, Order: 310, AIPerf: Place{Unknown: true}, Record: (*record.Record).LatencyFromIntended},
 	// sent − max(intended, admitted): the client's own fault
-	{Tag: "dispatch_lateness", Header: "Dispatch Lateness", Unit: "ms", Group: Trust, Order: 320, Record: (*record.Record).DispatchLateness},
+	{Tag: "dispatch_lateness", Header: "Dispatch Lateness", Unit: "ms", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
 	// admitted − intended: waiting for a slot
-	{Tag: "admission_wait", Header: "Admission Wait", Unit: "ms", Group: Trust, Order: 330, Record: (*record.Record).AdmissionWait},
+	{Tag: "admission_wait", Header: "Admission Wait", Unit: "ms", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
 
 	// Usage: what the server claimed, and how far it is from the client's own
 	// counts: 100 · abs(usage − client) / client.
@@ -171,18 +184,18 @@ var catalogue = []Metric{
 	{Tag: "usage_completion_tokens", Header: "Usage Completion Tokens", Unit: "tokens", Group: Usage, Order: 1100, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageCompletion) }},
 	{Tag: "usage_reasoning_tokens", Header: "Usage Reasoning Tokens", Unit: "tokens", Group: Usage, Order: 1110, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageReasoning) }},
 	{Tag: "usage_total_tokens", Header: "Usage Total Tokens", Unit: "tokens", Group: Usage, Order: 1200, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageTotal) }},
-	{Tag: "usage_prompt_tokens_diff_pct", Header: "Usage Prompt Diff %", Unit: "%", Group: Usage, Order: 1300, Needs: ClientCount, Record: func(r *record.Record) float64 { return diffPct(r.UsagePrompt, r.ISL) }},
-	{Tag: "usage_completion_tokens_diff_pct", Header: "Usage Completion Diff %", Unit: "%", Group: Usage, Order: 1310, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageCompletion, r.OSL) }},
-	{Tag: "usage_reasoning_tokens_diff_pct", Header: "Usage Reasoning Diff %", Unit: "%", Group: Usage, Order: 1320, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageReasoning, r.ReasoningTokens) }},
+	{Tag: "usage_prompt_tokens_diff_pct", Header: "Usage Prompt Diff %", Unit: "%", Group: Usage, Order: 1300, Over: Signed, Needs: ClientCount, Record: func(r *record.Record) float64 { return diffPct(r.UsagePrompt, r.ISL) }},
+	{Tag: "usage_completion_tokens_diff_pct", Header: "Usage Completion Diff %", Unit: "%", Group: Usage, Order: 1310, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageCompletion, r.OSL) }},
+	{Tag: "usage_reasoning_tokens_diff_pct", Header: "Usage Reasoning Diff %", Unit: "%", Group: Usage, Order: 1320, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageReasoning, r.ReasoningTokens) }},
 	// requests with any of the three above 10 %
-	{Tag: "usage_discrepancy_count", Header: "Usage Discrepancy Count", Unit: "requests", Group: Usage, Order: 1330, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
+	{Tag: "usage_discrepancy_count", Header: "Usage Discrepancy Count", Unit: "requests", Group: Usage, Order: 1330, Over: Events, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
 	{Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens", Group: Usage, Order: 2000, Int: true, Derived: total("usage_prompt_tokens")},
 	{Tag: "total_usage_prompt_cache_read_tokens", Header: "Total Usage Prompt Cache Read Tokens", Unit: "tokens", Group: Usage, Order: 2010, LargerIsBetter: true, Int: true, Derived: total("usage_prompt_cache_read_tokens")},
 	{Tag: "total_usage_completion_tokens", Header: "Total Usage Completion Tokens", Unit: "tokens", Group: Usage, Order: 2100, LargerIsBetter: true, Int: true, Derived: total("usage_completion_tokens")},
 	{Tag: "total_usage_reasoning_tokens", Header: "Total Usage Reasoning Tokens", Unit: "tokens", Group: Usage, Order: 2110, LargerIsBetter: true, Int: true, Derived: total("usage_reasoning_tokens")},
 	{Tag: "total_usage_total_tokens", Header: "Total Usage Total Tokens", Unit: "tokens", Group: Usage, Order: 2200, LargerIsBetter: true, Int: true, Derived: total("usage_total_tokens")},
 	// 100 · Σ cached / Σ prompt
-	{Tag: "overall_usage_prompt_cache_read_pct", Header: "Overall Usage Prompt Cache Read %", Unit: "%", Group: Usage, Order: 2012, LargerIsBetter: true, Derived: func(t *Totals) float64 {
+	{Tag: "overall_usage_prompt_cache_read_pct", Header: "Overall Usage Prompt Cache Read %", Unit: "%", Group: Usage, Order: 2012, Over: Share, Per: "total_usage_prompt_tokens", LargerIsBetter: true, Derived: func(t *Totals) float64 {
 		return 100 * per(t.Sum("usage_prompt_cache_read_tokens"), t.Sum("usage_prompt_tokens"))
 	}},
 
@@ -205,7 +218,7 @@ var catalogue = []Metric{
 	{Tag: "http_req_duration", Header: "HTTP Duration (excl. conn)", Unit: "ms", Group: HTTP, Order: 70, Record: since(sent, end)},
 	// duration + connection overhead
 	{Tag: "http_req_total", Header: "HTTP Total Time", Unit: "ms", Group: HTTP, Order: 80, Record: func(r *record.Record) float64 { return spanMS(r.Sent, r.End) + connectionOverhead(r) }},
-	{Tag: "http_req_connection_reused", Header: "HTTP Connection Reused", Unit: "ratio", Group: HTTP, Order: 90, LargerIsBetter: true, Int: true, Record: reused},
+	{Tag: "http_req_connection_reused", Header: "HTTP Connection Reused", Unit: "ratio", Group: HTTP, Order: 90, Over: Share, LargerIsBetter: true, Int: true, Record: reused},
 	// KB = 1024 bytes, header and body
 	{Tag: "http_req_data_sent", Header: "HTTP Data Sent", Unit: "KB", Group: HTTP, Order: 100, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 }},
 	{Tag: "http_req_data_received", Header: "HTTP Data Received", Unit: "KB", Group: HTTP, Order: 110, LargerIsBetter: true, Record: func(r *record.Record) float64 { return count(r.BytesReceived) / 1024 }},
@@ -234,7 +247,7 @@ var catalogue = []Metric{
 	// ISL over the whole request + OSL / chunks from each chunk to the end
 	{Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens", Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens},
 	// end − intended, successes only: blind to no delay of ours
-	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Group: Effective, Order: 3009, Record: since(intended, end)},
+	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Group: Effective, Order: 3009, AIPerf: Place{RunOnly: true}, Record: since(intended, end)},
 
 	// The same levels over the time in which their own concurrency is not 0
 	{Tag: "active_decode_throughput", Header: "Active Decode Throughput", Unit: "tokens/sec", Group: Active, Order: 3100, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate, Active: true},
@@ -309,12 +322,4 @@ func per(a, b float64) float64 {
 		return math.NaN()
 	}
 	return a / b
-}
-
-// positive is n, NaN for 0: a counter that never counted is absent.
-func positive(n int64) float64 {
-	if n == 0 {
-		return math.NaN()
-	}
-	return float64(n)
 }

@@ -26,17 +26,18 @@ type Options struct {
 	Steady Window // the stretch without ramp and drain, if there is one
 	// SLOs, when set, judge the records afresh; else each record's own
 	// verdict counts.
-	SLOs map[string]float64
+	SLOs   map[string]float64
+	Unsent int64 // arrivals that were due and never sent
 }
 
-// has tells whether a run with these options can have the metric.
-func (o Options) has(m *Metric) bool {
+// Has tells whether a run with these options can have the metric.
+func (o Options) Has(m *Metric) bool {
 	return (o.Streaming || m.Needs&Streaming == 0) && (o.Tokens || m.Needs&Tokens == 0) && (!o.ServerCount || m.Needs&ClientCount == 0)
 }
 
 // Collector takes the records of one run and makes its Summaries. It keeps up to
 // 8 bytes per request and metric, mostly 0 to 4 (packed.go), and 4 per gap
-// between chunks; no record.
+// between chunks; no record; and of a long run only so much (past.go).
 type Collector struct {
 	opt    Options
 	judge  judge
@@ -54,6 +55,13 @@ type Collector struct {
 
 	cancelled int64
 
+	cut       []cutLife // requests that the end cut off
+	delivered float64   // output tokens that came in the steady window; NaN where nobody says which phases count
+
+	limits          limits // of a segment
+	past            []past // what earlier segments said; nil while there is one
+	longest, latest int64  // time in flight, end; ns
+
 	flown   ragged // gaps of requests that were sent in an earlier slice
 	passing int
 }
@@ -63,34 +71,40 @@ func NewCollector(opt Options) *Collector {
 	c := &Collector{
 		opt: opt, judge: newJudge(opt.SLOs),
 		cols: make([]column, len(catalogue)), counts: make([]column, 2), gaps: make([]ragged, len(catalogue)),
+		limits: limits{segmentRows, segmentGaps}, delivered: math.NaN(),
 	}
 	for i := range catalogue {
-		if m := &catalogue[i]; opt.has(m) && (m.Derived == nil && m.Record != nil || m.List != nil) {
+		if m := &catalogue[i]; opt.Has(m) && (m.Derived == nil && m.Record != nil || m.List != nil) {
 			c.kept = append(c.kept, i)
 		}
 	}
 	return c
 }
 
-// SetWindows replaces the windows of the Options: the phases' ends are known
-// only when the last record is in.
-func (c *Collector) SetWindows(full, steady Window) { c.opt.Window, c.opt.Steady = full, steady }
-
 // Add takes one record. Warmup records and those outside the window have no
 // part in the statistics, but the requests in flight include the latter.
 func (c *Collector) Add(r *record.Record) {
 	row := -1
 	if r.InWindow {
-		row = c.Len()
+		row = len(c.rows.flags)
 	}
 	c.lives.add(r, row)
-	if !r.Warmup && r.Status == record.Cancelled {
+	if !r.Warmup && (r.Status == record.Cancelled || r.Status == record.Cut) {
 		c.cancelled++
+	}
+	if r.Measured && c.opt.Steady.given() && (!r.Failed() || r.Status == record.Cut) {
+		if math.IsNaN(c.delivered) {
+			c.delivered = 0
+		}
+		c.delivered += delivered(r, c.opt.Steady)
+	}
+	if r.Measured && r.Status == record.Cut {
+		c.cutOff(r)
 	}
 	if r.Warmup || !r.InWindow {
 		return
 	}
-	n := c.Len()
+	n := len(c.rows.flags)
 	c.rows.add(r, c.judge)
 	for _, i := range c.kept {
 		m := &catalogue[i]
@@ -108,14 +122,17 @@ func (c *Collector) Add(r *record.Record) {
 		c.counts[0].set(n, mismatched(r))
 		c.counts[1].set(n, discrepant(r))
 	}
+	if (n+1 >= c.limits.rows || c.gaps[position(chunkLatency)].len() >= c.limits.gaps) && c.opt.Window.given() {
+		c.condense(false)
+	}
 }
-
-// Len is the number of records in the statistics.
-func (c *Collector) Len() int { return len(c.rows.flags) }
 
 // Summaries are the statistics over the full window and, when one is given,
 // over the steady window.
 func (c *Collector) Summaries() []Summary {
+	if c.past != nil {
+		return c.summaries()
+	}
 	out := []Summary{c.summary("full", c.window(), nil)}
 	if w := c.opt.Steady; w.given() {
 		out = append(out, c.summary("steady", w, c.rows.ended(w)))
@@ -143,12 +160,17 @@ func (c *Collector) window() Window {
 func (c *Collector) summary(name string, w Window, in choice) Summary {
 	out := Summary{Window: name}
 	t := c.totals(w, in)
+	if t.OK+t.Errors == 0 { // a count of 0 out of nothing would pass for good news
+		return out
+	}
 	order := c.rows.byIntended(in)
-	over := c.lives.sweep(c.gapsOf, w)
+	through := newSweep(w)
+	through.run(&c.lives, c.gapsOf, math.MaxInt64)
+	over := through.finish()
 	var known []columnStat
 	for i := range catalogue {
 		m := &catalogue[i]
-		if !c.opt.has(m) {
+		if !c.opt.Has(m) {
 			continue
 		}
 		if s, ok := c.stat(i, m, over, t, order, &known); ok {
@@ -162,28 +184,26 @@ func (c *Collector) summary(name string, w Window, in choice) Summary {
 func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int32, known *[]columnStat) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
-		return scalar(m, m.Derived(t))
+		return derived(m, t)
 	case m.Spans != noSpan:
-		if over.active[m.Spans].total == 0 {
-			return Stat{}, false
-		}
-		if m.Active {
-			return over.active[m.Spans].stat(m)
-		}
-		return over.all[m.Spans].stat(m)
+		return over.stat(m)
 	case m.Of != "":
 		return c.adjusted(m, t, order)
 	case m.List != nil:
 		c.spare = c.gaps[i].take(c.spare[:0], order)
 		return distribution(m, c.spare, &c.sorter, &c.series)
 	}
+	open := fromIntended(m.Tag) && t.Cut+t.Unsent > 0
 	for _, k := range *known {
-		if k.serves(m) && c.cols[i].equal(&c.cols[k.column]) {
+		if !open && k.serves(m) && c.cols[i].equal(&c.cols[k.column]) {
 			return k.as(m), true
 		}
 	}
 	c.take(i, order)
 	s, ok := distribution(m, c.spare, &c.sorter, &c.series)
+	if ok && open {
+		return c.intended(m, s, t), true
+	}
 	if ok {
 		*known = append(*known, columnStat{i, m, s})
 	}
@@ -217,34 +237,68 @@ func (c *Collector) take(i int, order []int32) {
 	c.spare = take(grown(c.spare, len(c.column)), c.column, order)
 }
 
+// intended is the statistics of a span from the intended time, whose sorted
+// values are in spare, with what was cut off or never sent.
+func (c *Collector) intended(m *Metric, s Stat, t *Totals) Stat {
+	values, infinite := c.spare, t.Cut+t.Unsent
+	if m.Needs&Streaming != 0 {
+		w := Window{}
+		if !math.IsNaN(t.Delivered) {
+			w = c.opt.Steady
+		}
+		known := firsts(c.cutIn(w))
+		values = append(values, known...)
+		slices.Sort(values)
+		infinite -= int64(len(known))
+	}
+	if infinite == 0 {
+		return s
+	}
+	return withInfinite(s, values, int64(len(values)), infinite)
+}
+
 // adjusted is the distribution of another metric with one +Inf per failure.
 func (c *Collector) adjusted(m *Metric, t *Totals, order []int32) (Stat, bool) {
-	if t.Errors == 0 {
+	if t.Errors+t.Cut+t.Unsent == 0 {
 		return Stat{}, false
 	}
 	c.take(position(m.Of), order)
 	if len(c.spare) == 0 {
 		return Stat{}, false
 	}
-	return errorAdjusted(m, c.spare, t.Errors), true
+	slices.Sort(c.spare)
+	return adjustedWith(m, c.spare, int64(len(c.spare)), t), true
+}
+
+// complete adds what is known besides the rows.
+func (c *Collector) complete(t *Totals, steady bool) {
+	w := Window{}
+	t.Delivered = math.NaN()
+	if steady {
+		w, t.Delivered = c.opt.Steady, c.delivered
+	}
+	t.attempts(c.cutIn(w), c.opt.Unsent)
 }
 
 // totals counts the chosen rows, and adds them up when asked.
 func (c *Collector) totals(w Window, in choice) *Totals {
 	t := &Totals{Cancelled: c.cancelled, Seconds: w.seconds(), Duration: math.NaN(), sums: map[string]float64{}}
 	c.rows.count(t, in)
+	c.complete(t, in != nil)
+	t.lasted(c.rows.span(in))
 	t.add = func(tag string) float64 {
-		var col *column
+		col, about := &c.counts[0], int64(-1)
 		switch tag {
 		case oslMismatch:
-			col = &c.counts[0]
 		case usageDiscrepancy:
 			col = &c.counts[1]
 		default:
-			col = &c.cols[position(tag)]
+			i := position(tag)
+			col, about = &c.cols[i], t.about(&catalogue[i])
 		}
 		c.column = col.all(c.column)
-		return sum(c.column, in)
+		total, n := sum(c.column, in)
+		return sumOf(total, n, about)
 	}
 	return t
 }

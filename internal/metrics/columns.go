@@ -67,10 +67,19 @@ func (w *rows) ended(in Window) choice {
 	return out
 }
 
-// count fills the counters of t, and benchmark_duration:
-// (max last content − min sent of the successes) / 1e9.
+// span is from the first sending of a success to the last content of one.
+func (w *rows) span(in choice) (first, last int64) {
+	first, last = math.MaxInt64, math.MinInt64
+	for i, f := range w.flags {
+		if sent, end := w.sent.at(i), w.last.at(i); in.has(i) && f&failed == 0 && sent != record.None && end != record.None {
+			first, last = min(first, sent), max(last, end)
+		}
+	}
+	return first, last
+}
+
+// count adds to the counters of t.
 func (w *rows) count(t *Totals, in choice) {
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
 	for i, f := range w.flags {
 		if !in.has(i) {
 			continue
@@ -90,12 +99,6 @@ func (w *rows) count(t *Totals, in choice) {
 		if f&good != 0 {
 			t.Good++
 		}
-		if sent, end := w.sent.at(i), w.last.at(i); sent != record.None && end != record.None {
-			first, last = min(first, sent), max(last, end)
-		}
-	}
-	if last > first {
-		t.Duration = float64(last-first) / 1e9
 	}
 }
 
@@ -122,19 +125,15 @@ func take(into, all []float64, rows []int32) []float64 {
 	return into
 }
 
-// sum adds the chosen values up; NaN when there are none. all is the column.
-func sum(all []float64, in choice) float64 {
-	total, n := 0.0, 0
+// sum adds the chosen values up and counts them. all is the column.
+func sum(all []float64, in choice) (total float64, n int64) {
 	for row, v := range all {
 		if !math.IsNaN(v) && in.has(row) {
 			total += v
 			n++
 		}
 	}
-	if n == 0 {
-		return math.NaN()
-	}
-	return total
+	return total, n
 }
 
 // ragged is a list of values per row. Gaps of chunks are many, so they are
@@ -153,6 +152,9 @@ func (g *ragged) add(row int, values []float64) {
 	}
 	g.ends = append(g.ends, len(g.values))
 }
+
+// len is the number of values.
+func (g *ragged) len() int { return len(g.values) }
 
 func (g *ragged) take(into []float64, rows []int32) []float64 {
 	for _, row := range rows {

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"math"
-	"slices"
 
 	"aiperf.dev/aiperf/internal/stats"
 )
@@ -68,22 +67,48 @@ func intervals(sorted []float64, nEff float64) []Interval {
 	return out
 }
 
-// errorAdjusted is the statistics of values and one +Inf per failure, by the
+// adjustedOf is the statistics of n values and one +Inf per failure, by the
 // nearest rank, so that no number is made up between a value and infinity.
-// What is not finite stays absent; avg, sum and std never are.
-func errorAdjusted(m *Metric, values []float64, failures int64) Stat {
+// sorted are the values, or fewer with the same quantiles. Avg, sum and std are
+// absent.
+func adjustedOf(m *Metric, sorted []float64, n, failures int64) Stat {
 	s := empty(m)
-	slices.Sort(values)
-	s.Count = int64(len(values)) + failures
-	s.Min = values[0]
+	s.Count = n + failures
+	s.Min = sorted[0]
 	s.setPercentiles(func(q float64) float64 {
-		i := int(math.RoundToEven(q * float64(s.Count-1)))
-		if i >= len(values) {
-			return math.NaN()
+		i := int64(math.RoundToEven(q * float64(s.Count-1)))
+		if i >= n {
+			return math.Inf(1)
 		}
-		return values[i]
+		return sorted[i*int64(len(sorted))/n]
 	})
 	return s
+}
+
+// adjustedWith counts what was cut off or never sent as a failure, too; Plain is
+// without, nil where then nothing failed.
+func adjustedWith(m *Metric, sorted []float64, n int64, t *Totals) Stat {
+	s := adjustedOf(m, sorted, n, t.Errors+t.Cut+t.Unsent)
+	if t.Cut+t.Unsent > 0 {
+		plain := empty(m)
+		if t.Errors > 0 {
+			plain = adjustedOf(m, sorted, n, t.Errors)
+		}
+		s.Plain = &plain
+	}
+	return s
+}
+
+// derived is a metric of the whole run.
+func derived(m *Metric, t *Totals) (Stat, bool) {
+	s, ok := scalar(m, m.Derived(t))
+	if ok && m.Tag == "good_request_fraction" && t.Cut+t.Unsent > 0 {
+		s.Open = t.open()
+		plain := s
+		plain.Avg = per(t.good(), float64(t.OK+t.Errors))
+		s.Plain = &plain
+	}
+	return s, ok
 }
 
 func (s *Stat) setPercentiles(at func(q float64) float64) {

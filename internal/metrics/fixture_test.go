@@ -66,8 +66,11 @@ func warmup() *record.Record {
 	return r
 }
 
-func small() *metrics.Collector {
-	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}})
+func small() *metrics.Collector { return smallIn(metrics.Window{}) }
+
+// smallIn is small with a steady window.
+func smallIn(steady metrics.Window) *metrics.Collector {
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}, Steady: steady})
 	for _, r := range []*record.Record{warmup(), second(), first(), failure(), late()} {
 		c.Add(r)
 	}
@@ -77,6 +80,9 @@ func small() *metrics.Collector {
 func near(a, b float64) bool {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return math.IsNaN(a) && math.IsNaN(b)
+	}
+	if math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return a == b
 	}
 	return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b))
 }

@@ -2,8 +2,7 @@
 // out comes a Summary: tag → statistics. The catalogue says what each tag
 // means, one literal per metric with its formula above it.
 //
-// The steps: NewCollector, Add for every record of the run, SetWindows when
-// the phases have ended, Summaries. Judge and PerRecord look at one request.
+// The steps: NewCollector, Add for every record of the run, Summaries. Judge and PerRecord look at one request.
 package metrics
 
 // Stat is what one metric says about one run. A field that could not be
@@ -19,6 +18,9 @@ type Stat struct {
 	Avg, Min, Max, Sum, Std                         float64 // Std: population
 	P1, P5, P10, P25, P50, P75, P90, P95, P99, P999 float64
 	NEff                                            float64 // effective sample size; NaN if not computed
+
+	Open  float64 // of a share: how much of it is undecided, so that the true one lies in [Avg, Avg + Open]
+	Plain *Stat   // where cut or unsent requests count as +Inf: the statistics without them, as AIPerf has them
 
 	Intervals []Interval // of those percentiles that have one, in ascending order
 }

@@ -108,11 +108,11 @@ var byHand = map[string]stats{
 	"active_decode_throughput_per_user":     {"avg": 530.0 / 9, "max": 275.0 / 3},
 	"effective_latency":                     {"avg": 77.5, "min": 65, "max": 90},
 
-	"adj_request_latency":     {"count": 3, "min": 60, "p1": 60, "p50": 80, "p75": math.NaN(), "max": math.NaN(), "avg": math.NaN(), "std": math.NaN()},
-	"adj_time_to_first_token": {"count": 3, "min": 20, "p50": 40, "p90": math.NaN()},
-	"adj_inter_token_latency": {"count": 3, "min": 10, "p50": 20, "p90": math.NaN()},
-	"adj_decode_duration":     {"count": 3, "min": 40, "p50": 40, "p90": math.NaN()},
-	"adj_effective_latency":   {"count": 3, "min": 65, "p50": 90, "p90": math.NaN()},
+	"adj_request_latency":     {"count": 3, "min": 60, "p1": 60, "p50": 80, "p75": math.Inf(1), "max": math.NaN(), "avg": math.NaN(), "std": math.NaN()},
+	"adj_time_to_first_token": {"count": 3, "min": 20, "p50": 40, "p90": math.Inf(1)},
+	"adj_inter_token_latency": {"count": 3, "min": 10, "p50": 20, "p90": math.Inf(1)},
+	"adj_decode_duration":     {"count": 3, "min": 40, "p50": 40, "p90": math.Inf(1)},
+	"adj_effective_latency":   {"count": 3, "min": 65, "p50": 90, "p90": math.Inf(1)},
 }
 
 // Every tag of the catalogue is recomputed by hand.
@@ -191,7 +191,7 @@ func TestAbsentMeansAbsent(t *testing.T) {
 		{
 			"streaming asked for, but this answer did not",
 			metrics.Options{Streaming: true, Tokens: true},
-			[]string{"time_to_first_token", "inter_token_latency", "time_to_second_token", "streamed_request_count"},
+			[]string{"time_to_first_token", "inter_token_latency", "time_to_second_token"},
 			[]string{"request_latency"},
 		},
 		{
@@ -209,8 +209,8 @@ func TestAbsentMeansAbsent(t *testing.T) {
 		{
 			"no failure, no slo",
 			metrics.Options{Tokens: true},
-			[]string{"adj_request_latency", "error_request_count", "goodput", "good_request_count", "error_isl", "cancelled_request_count"},
-			[]string{"error_rate", "request_error_rate"},
+			[]string{"adj_request_latency", "goodput", "good_request_count", "error_isl"},
+			[]string{"error_rate", "request_error_rate", "error_request_count", "cancelled_request_count"},
 		},
 	}
 	for _, c := range cases {
@@ -238,12 +238,15 @@ func TestAllFailed(t *testing.T) {
 	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}})
 	c.Add(failure())
 	s := c.Summaries()[0]
-	for tag, want := range map[string]float64{"error_rate": 1, "request_error_rate": 100, "goodput": 0, "error_request_count": 1} {
+	for tag, want := range map[string]float64{
+		"error_rate": 1, "request_error_rate": 100, "goodput": 0, "error_request_count": 1,
+		"request_count": 0, "request_throughput": 0, "output_token_throughput": 0, "total_osl": 0, // nothing was delivered: that is a value
+	} {
 		if st, ok := s.Get(tag); !ok || st.Avg != want {
 			t.Errorf("%s = %v (%t), want %v", tag, st.Avg, ok, want)
 		}
 	}
-	for _, tag := range []string{"request_count", "request_throughput", "request_latency", "adj_request_latency", "benchmark_duration"} {
+	for _, tag := range []string{"request_latency", "adj_request_latency", "benchmark_duration"} {
 		if _, ok := s.Get(tag); ok {
 			t.Errorf("%s is there, want it absent", tag)
 		}
@@ -253,8 +256,7 @@ func TestAllFailed(t *testing.T) {
 // The steady window holds the requests that ended in it, and rates divide by it.
 func TestSteadyWindow(t *testing.T) {
 	t.Parallel()
-	c := small()
-	c.SetWindows(metrics.Window{End: 100 * msec}, metrics.Window{Start: 70 * msec, End: 80 * msec})
+	c := smallIn(metrics.Window{Start: 70 * msec, End: 80 * msec})
 	s := c.Summaries()
 	if len(s) != 2 || s[1].Window != "steady" {
 		t.Fatalf("Summaries() = %+v, want full and steady", s)
@@ -329,5 +331,21 @@ func TestLevelsOfManyStretches(t *testing.T) {
 	}
 	if s.Min != 1000 || s.Max != 1098 || math.Abs(s.P50-1048) > 1.5 {
 		t.Errorf("min %v, max %v, p50 %v; want 1000, 1098, about 1048", s.Min, s.Max, s.P50)
+	}
+}
+
+// A counter that counted nothing is 0: a gate on it holds.
+func TestCountersThatCountedNothing(t *testing.T) {
+	t.Parallel()
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}})
+	c.Add(second())
+	s := c.Summaries()[0]
+	for _, tag := range []string{"error_request_count", "cancelled_request_count", "context_overflow_count", "total_error_isl", "error_rate"} {
+		if st, ok := s.Get(tag); !ok || st.Avg != 0 {
+			t.Errorf("%s = %v (%t) where nothing failed, want 0", tag, st.Avg, ok)
+		}
+	}
+	if st, ok := s.Get("total_usage_reasoning_tokens"); ok {
+		t.Errorf("total_usage_reasoning_tokens = %v where no server said it, want it absent", st.Avg)
 	}
 }

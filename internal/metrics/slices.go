@@ -77,7 +77,7 @@ func (s *Slicer) window(i int) Window {
 func (s *Slicer) Slices() []Slice {
 	var out []Slice
 	for i, c := range s.slices {
-		if c == nil || c.Len() == 0 {
+		if c == nil || len(c.rows.flags) == 0 {
 			continue
 		}
 		w := s.window(i)

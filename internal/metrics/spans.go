@@ -63,43 +63,118 @@ func (l *lives) add(r *record.Record, row int) {
 	l.row.add(int64(row))
 }
 
-// sweep goes through the lives in the order of time and says how long each
-// level was held inside w. gaps gives those between the content events of a row, in ms.
-func (l *lives) sweep(gaps func(row int) []float32, w Window) *weights {
+// life is one of them.
+type life struct {
+	sent, first, end, isl, osl int64
+	gaps                       []float32 // between its content events, ms; nil when it has no row
+}
+
+// at is life i; gaps gives those of a row.
+func (l *lives) at(i int, gaps func(row int) []float32) life {
+	x := life{l.sent.at(i), l.first.at(i), l.end.at(i), l.isl.at(i), l.osl.at(i), nil}
+	if row := int(l.row.at(i)); row != -1 && x.first != record.None {
+		x.gaps = gaps(row)
+	} else {
+		x.osl = record.None
+	}
+	return x
+}
+
+// sweep goes through lives in the order of time and says how long each level
+// was held inside a window.
+type sweep struct {
+	end         int64
+	out         weights
+	under, free cursors // in flight; ended, to be used again
+	waiting     []life  // sent after what has been gone through, in order
+}
+
+func newSweep(w Window) *sweep { return &sweep{end: w.End, out: weights{at: w.Start, end: w.End}} }
+
+// run takes more lives and goes on to the moment safe: whoever was in flight
+// until then is known.
+func (s *sweep) run(l *lives, gaps func(row int) []float32, safe int64) {
 	sent := l.sent.all(nil)
 	order := make([]int32, len(sent))
 	for i := range order {
 		order[i] = int32(i)
 	}
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(sent[a], sent[b]) })
-	out := &weights{at: w.Start, end: w.End}
-	var under, free cursors // in flight; ended, to be used again
-	for next := 0; next < len(order) || len(under) > 0; {
-		if next < len(order) && (len(under) == 0 || sent[order[next]] <= under[0].due) {
-			if len(free) == 0 {
-				free = append(free, &cursor{})
-			}
-			c := free.Pop().(*cursor)
-			l.begin(c, int(order[next]), gaps)
-			out.until(c.due)
-			c.step(&out.level)
-			heap.Push(&under, c)
-			next++
+	early := s.waiting
+	for len(order) > 0 || len(early) > 0 {
+		var x life
+		switch {
+		case len(order) == 0 || len(early) > 0 && early[0].sent <= sent[order[0]]:
+			x, early = early[0], early[1:]
+		default:
+			x, order = l.at(int(order[0]), gaps), order[1:]
+		}
+		if x.sent > safe {
+			s.waiting = s.kept(x, early, l, order, gaps)
+			break
+		}
+		s.until(x.sent)
+		s.begin(x)
+	}
+	if safe == math.MaxInt64 {
+		return
+	}
+	if len(early) == 0 && len(order) == 0 {
+		s.waiting = nil
+	}
+	s.until(safe)
+	for _, c := range s.under { // the rows that their gaps belong to go away
+		c.gaps = slices.Clone(c.gaps)
+	}
+}
+
+// kept are the lives that wait: x, which is the first, and the rest.
+func (s *sweep) kept(x life, early []life, l *lives, order []int32, gaps func(row int) []float32) []life {
+	out := append(make([]life, 0, 1+len(early)+len(order)), x)
+	out = append(out, early...)
+	for _, i := range order {
+		out = append(out, l.at(int(i), gaps))
+	}
+	for i := range out {
+		out[i].gaps = slices.Clone(out[i].gaps)
+	}
+	slices.SortStableFunc(out, func(a, b life) int { return cmp.Compare(a.sent, b.sent) })
+	return out
+}
+
+// begin puts a life in flight.
+func (s *sweep) begin(x life) {
+	if len(s.free) == 0 {
+		s.free = append(s.free, &cursor{})
+	}
+	c := s.free.Pop().(*cursor)
+	c.begin(x)
+	s.out.until(c.due)
+	c.step(&s.out.level)
+	heap.Push(&s.under, c)
+}
+
+// until goes through every moment before t.
+func (s *sweep) until(t int64) {
+	for len(s.under) > 0 && s.under[0].due < t {
+		c := s.under[0]
+		s.out.until(c.due)
+		if c.step(&s.out.level) {
+			heap.Fix(&s.under, 0)
 			continue
 		}
-		c := under[0]
-		out.until(c.due)
-		if c.step(&out.level) {
-			heap.Fix(&under, 0)
-			continue
-		}
-		free = append(free, heap.Pop(&under).(*cursor))
-		if len(under) == 0 {
-			out.level = [spans]float64{} // what rounding has left
+		s.free = append(s.free, heap.Pop(&s.under).(*cursor))
+		if len(s.under) == 0 {
+			s.out.level = [spans]float64{} // what rounding has left
 		}
 	}
-	out.until(w.End)
-	return out
+}
+
+// finish goes to the end.
+func (s *sweep) finish() *weights {
+	s.until(math.MaxInt64)
+	s.out.until(s.end)
+	return &s.out
 }
 
 // cursor walks through one request's moments.
@@ -126,28 +201,27 @@ const (
 	toEnd
 )
 
-// begin makes c the cursor of life i.
-func (l *lives) begin(c *cursor, i int, gaps func(row int) []float32) {
-	*c = cursor{due: l.sent.at(i), first: l.first.at(i), end: l.end.at(i), perChunk: math.NaN()}
+// begin makes c the cursor of x.
+func (c *cursor) begin(x life) {
+	*c = cursor{due: x.sent, first: x.first, end: x.end, perChunk: math.NaN()}
 	if c.first == record.None {
 		return
 	}
-	if isl := l.isl.at(i); isl != record.None {
-		c.tokens = float64(isl)
+	if x.isl != record.None {
+		c.tokens = float64(x.isl)
 		if c.first > c.due {
-			c.prefill = float64(isl) / seconds(c.first-c.due)
+			c.prefill = float64(x.isl) / seconds(c.first-c.due)
 		}
 	}
-	osl, row := l.osl.at(i), int(l.row.at(i))
-	if osl == record.None || row == -1 {
+	if x.osl == record.None {
 		return
 	}
-	c.gaps = gaps(row)
-	c.perChunk = float64(osl) / float64(len(c.gaps)+1)
-	if osl < 2 || c.end == c.first {
+	c.gaps = x.gaps
+	c.perChunk = float64(x.osl) / float64(len(c.gaps)+1)
+	if x.osl < 2 || c.end == c.first {
 		return
 	}
-	c.overall = float64(osl-1) / seconds(c.end-c.first)
+	c.overall = float64(x.osl-1) / seconds(c.end-c.first)
 	open := 0
 	for _, g := range c.gaps {
 		if g > 0 {
@@ -155,7 +229,7 @@ func (l *lives) begin(c *cursor, i int, gaps func(row int) []float32) {
 		}
 	}
 	if open > 0 {
-		c.perGap = float64(osl-1) / float64(open)
+		c.perGap = float64(x.osl-1) / float64(open)
 	}
 }
 

@@ -5,8 +5,12 @@ import "math"
 // Totals is what derived metrics read: counters and sums over one window.
 type Totals struct {
 	OK, Errors int64
-	Cancelled  int64 // of the whole run, see cancelled_request_count
-	Streamed   int64 // successes that streamed
+	Cut        int64 // attempts that the end cut off; of them CutBad had missed an SLO by then
+	CutBad     int64
+	Unsent     int64   // arrivals that were due and never sent
+	Delivered  float64 // output tokens that came inside the window; NaN: count whole requests
+	Cancelled  int64   // of the whole run, see cancelled_request_count
+	Streamed   int64   // successes that streamed
 	Good       int64
 	Overflows  int64 // failures because the context was too long
 	SLOSet     bool
@@ -17,7 +21,8 @@ type Totals struct {
 	add  func(tag string) float64
 }
 
-// Sum adds up the per-request values of a metric; NaN when it has none.
+// Sum adds up the per-request values of a metric. It is 0 where no request
+// could have one, and NaN where some could and none has: then it is not known.
 func (t *Totals) Sum(tag string) float64 {
 	s, ok := t.sums[tag]
 	if !ok {
@@ -25,6 +30,37 @@ func (t *Totals) Sum(tag string) float64 {
 		t.sums[tag] = s
 	}
 	return s
+}
+
+// about is how many requests could have a value of the metric; −1 where nobody
+// knows: whether the server would have said it.
+func (t *Totals) about(m *Metric) int64 {
+	switch {
+	case m.Needs&FailedOnly != 0:
+		return t.Errors
+	case m.Group == Usage:
+		return -1
+	}
+	return t.OK
+}
+
+// sumOf is a total of n values: 0 where no request could have one, NaN where
+// some could and none has.
+func sumOf(total float64, n, about int64) float64 {
+	switch {
+	case about == 0:
+		return 0
+	case n == 0:
+		return math.NaN()
+	}
+	return total
+}
+
+// lasted is benchmark_duration: (max last content − min sent of the successes) / 1e9.
+func (t *Totals) lasted(first, last int64) {
+	if last > first {
+		t.Duration = float64(last-first) / 1e9
+	}
 }
 
 // good is good_request_count, absent without an SLO.
@@ -35,16 +71,20 @@ func (t *Totals) good() float64 {
 	return float64(t.Good)
 }
 
-// overflows is context_overflow_count, absent without failures.
-func (t *Totals) overflows() float64 {
-	if t.Errors == 0 {
-		return math.NaN()
-	}
-	return float64(t.Overflows)
-}
+// overflows is context_overflow_count.
+func (t *Totals) overflows() float64 { return float64(t.Overflows) }
 
 // errorRate is failures / (successes + failures).
 func (t *Totals) errorRate() float64 { return per(float64(t.Errors), float64(t.OK+t.Errors)) }
+
+// outputRate is output tokens / window: in the steady window those that were
+// delivered in it, by the stamps of their chunks.
+func outputRate(t *Totals) float64 {
+	if !math.IsNaN(t.Delivered) {
+		return per(t.Delivered, t.Seconds)
+	}
+	return per(t.Sum("output_sequence_length"), t.Seconds)
+}
 
 // totalRate is (Σ ISL + Σ OSL) / window.
 func totalRate(t *Totals) float64 {

@@ -36,6 +36,17 @@ func (w *weights) until(t int64) {
 	}
 }
 
+// stat is the statistics of a level; false when no request brought it about.
+func (w *weights) stat(m *Metric) (Stat, bool) {
+	if w.active[m.Spans].total == 0 {
+		return Stat{}, false
+	}
+	if m.Active {
+		return w.active[m.Spans].stat(m)
+	}
+	return w.all[m.Spans].stat(m)
+}
+
 func share(rate, slots float64) float64 {
 	if slots <= 0 {
 		return 0

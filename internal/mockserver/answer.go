@@ -2,14 +2,16 @@ package mockserver
 
 import (
 	"fmt"
+	"math"
 	"net/http"
+	"time"
 )
 
 // open queues what a good answer begins with: a stream's header and, if so
 // scripted, its role event.
 func (s *scheduler) open(x *exchange) {
 	x.status = http.StatusOK
-	if !x.call.stream {
+	if !x.call.Stream {
 		return
 	}
 	x.add("header", 0, []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"))
@@ -20,18 +22,18 @@ func (s *scheduler) open(x *exchange) {
 }
 
 func (s *scheduler) role(x *exchange) {
-	if x.format.begin != nil {
-		x.event("role", 0, x.format.begin(nil, x))
+	if x.spec.Served.Begin != nil {
+		x.event("role", 0, x.spec.Served.Begin(nil, x.now()))
 	}
 }
 
 // complete queues the end of a stream, or the whole of another answer.
 func (s *scheduler) complete(x *exchange) {
 	switch {
-	case x.call.stream && x.fate == empty:
+	case x.call.Stream && x.fate == empty:
 		x.event("done", 0, []byte("data: [DONE]\n\n"))
-	case x.call.stream:
-		x.event("done", 0, x.format.end(nil, x))
+	case x.call.Stream:
+		x.event("done", 0, x.spec.Served.End(nil, x.now()))
 	default:
 		s.whole(x)
 		return
@@ -41,12 +43,19 @@ func (s *scheduler) complete(x *exchange) {
 
 // whole queues an answer that is not a stream.
 func (s *scheduler) whole(x *exchange) {
-	b := x.format.whole(nil, x)
+	if x.spec.Next != nil {
+		s.server.jobs.add(x)
+	}
+	b := x.spec.Served.Whole(nil, x.now())
 	n := x.out
-	if !x.format.tokens {
+	if !x.spec.ProducesTokens {
 		n = 0
 	}
-	full := response(http.StatusOK, "application/json", nil, b)
+	kind := "application/json"
+	if len(b) > 0 && b[0] != '{' && b[0] != '[' {
+		kind = "text/plain; charset=utf-8"
+	}
+	full := response(http.StatusOK, kind, s.headers(x), b)
 	if x.fate == cut {
 		x.add("body", 0, full[:len(full)-(len(b)+1)/2])
 		s.conclude(x)
@@ -55,6 +64,17 @@ func (s *scheduler) whole(x *exchange) {
 	x.add("body", n, full)
 	s.server.counts.output.Add(int64(n))
 	s.conclude(x)
+}
+
+// headers are the times of the work, as Hugging Face's servers say them.
+func (s *scheduler) headers(x *exchange) []string {
+	if !x.spec.Served.TimeHeaders {
+		return nil
+	}
+	queue, total := float64(x.start-x.recv)/1e6, float64(s.server.now()-x.recv)/1e6
+	return []string{
+		fmt.Sprintf("x-queue-time: %.3f", queue), fmt.Sprintf("x-inference-time: %.3f", total-queue), fmt.Sprintf("x-total-time: %.3f", total),
+	}
 }
 
 // refuse answers with a failure.
@@ -67,20 +87,21 @@ func (s *scheduler) refuse(x *exchange) {
 	case x.fate == fails:
 		list := s.server.cfg.ErrorStatus
 		x.status = list[x.rng.IntN(len(list))]
-		b = failure(x.status, fmt.Sprintf("scripted failure of request %d", x.n), "server_error")
+		b = failure(x.status, fmt.Sprintf("scripted failure of request %d", x.n), "server_error", x.retry)
 	default:
-		b = failure(x.status, x.reason, "invalid_request_error")
+		b = failure(x.status, x.reason, "invalid_request_error", x.retry)
 	}
-	x.call.stream = false
+	x.call.Stream = false
 	x.add("error", 0, b)
 	s.conclude(x)
 }
 
-// failure is an error answer in the usual shape.
-func failure(status int, message, kind string) []byte {
+// failure is an error answer in the usual shape. Of a server that is busy it
+// says in whole seconds, at least 1, when to come again.
+func failure(status int, message, kind string, retry time.Duration) []byte {
 	var extra []string
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		extra = []string{"Retry-After: 1"}
+		extra = []string{fmt.Sprintf("Retry-After: %d", max(1, int(math.Ceil(retry.Seconds()))))}
 	}
 	b := fmt.Appendf(nil, `{"error":{"message":%s,"type":"%s","code":%d}}`, quote(message), kind, status)
 	return response(status, "application/json", extra, b)
@@ -111,3 +132,5 @@ func appendString(b, s []byte) []byte {
 	}
 	return append(b, '"')
 }
+
+func quote(s string) []byte { return appendString(nil, []byte(s)) }

@@ -39,10 +39,11 @@ const (
 // Shape of the jitter.
 type Shape string
 
-// The shapes; both have mean 1 and the relative spread Config.Jitter.
+// The shapes. All have mean 1.
 const (
-	LogNormal Shape = "lognormal" // Jitter is its standard deviation
-	Uniform   Shape = "uniform"   // Jitter is half its width
+	LogNormal   Shape = "lognormal"   // Jitter is its standard deviation
+	Uniform     Shape = "uniform"     // Jitter is half its width
+	Exponential Shape = "exponential" // its standard deviation is 1 whatever is asked for
 )
 
 // Config scripts a server. Build it with Defaults or ParseURL.
@@ -60,10 +61,32 @@ type Config struct {
 	Jitter    float64       // relative spread of every time above
 	Shape     Shape
 
-	OSL       int // output tokens when the request names none
-	MaxOSL    int // cap on what a request may ask; 0 means none
-	Chunk     int // tokens per event
-	Reasoning int // leading tokens that are reasoning; chat only
+	// Random times of requests, as coefficients of variation: Spread is of a
+	// factor on all times of one request, correlated by Memory with that of the
+	// request before it (an AR(1) process of its logarithm); TTFTSpread and
+	// ITLSpread are of each first token and of each later one, on top.
+	Spread, TTFTSpread, ITLSpread float64
+	Memory                        float64
+	// All times grow by Drift of themselves a second from the first request on,
+	// and are multiplied by Slowdown from SlowFrom after it on.
+	Drift    float64
+	Slowdown float64
+	SlowFrom time.Duration
+	// Workers answer one request each, the others wait in line: at most Queue of
+	// them, if it is not 0; more are refused with 503. Plain timing only.
+	Workers, Queue int
+	// RateLimit is how many requests a second are let in, in the long run and in
+	// any burst; more are refused with 429. 0 means no limit.
+	RateLimit float64
+	// Until so long after its start the server has no models to list, and
+	// answers nothing: both give 503.
+	ModelsReady, Ready time.Duration
+
+	OSL       int     // output tokens when the request names none
+	OSLSpread float64 // coefficient of variation of these, log-normal
+	MaxOSL    int     // cap on what a request may ask; 0 means none
+	Chunk     int     // tokens per event
+	Reasoning int     // leading tokens that are reasoning; chat only
 	Role      Role
 	Usage     Usage
 	Lie       float64  // usage counts are the true ones times this
@@ -82,6 +105,7 @@ type Config struct {
 	PauseAt, PauseFor time.Duration
 
 	Seed uint64
+	Keep bool      // whoever starts it for a run keeps its log with the results
 	Log  io.Writer // one JSON line per request; nil means no log
 }
 
@@ -90,6 +114,6 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Step: 5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
-		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Dims: 16, ErrorStatus: []int{500},
+		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Dims: 16, ErrorStatus: []int{500},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 )
 
 // maxBody bounds a request body, in bytes.
@@ -35,7 +36,7 @@ func (c *connection) serve() {
 		req, err := http.ReadRequest(r)
 		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-				_, _ = c.tcp.Write(failure(http.StatusBadRequest, "not an HTTP request", "invalid_request_error"))
+				_, _ = c.tcp.Write(failure(http.StatusBadRequest, "not an HTTP request", "invalid_request_error", 0))
 			}
 			return
 		}
@@ -56,6 +57,12 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 	}
 	recv := c.server.now()
 	closing := req.Close || len(raw) > maxBody
+	if req.Method == http.MethodGet {
+		if b := c.server.jobs.page(c.server, req.URL.Path); b != nil {
+			_, err := c.tcp.Write(b)
+			return err == nil && !closing
+		}
+	}
 	if req.Method != http.MethodPost {
 		_, err := c.tcp.Write(c.server.page(req))
 		return err == nil && !closing
@@ -76,56 +83,90 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 // exchange works out what a POST asks for and what will happen to it.
 func (c *connection) exchange(req *http.Request, raw []byte, recv int64) *exchange {
 	s := c.server
-	x := &exchange{conn: c, n: s.next.Add(1) - 1, recv: recv, out: 1, done: make(chan struct{})}
+	x := &exchange{conn: c, recv: recv, out: 1, done: make(chan struct{})}
+	x.n, x.level = s.levels.take(&s.cfg)
 	x.rng = seed.Stream(int64(s.cfg.Seed), "mock/request/"+strconv.FormatInt(x.n, 10))
 	x.path, x.requestID, x.sessionID = req.URL.Path, req.Header.Get("X-Request-ID"), req.Header.Get("X-Correlation-ID")
 	x.fate = draw(&s.cfg, x.rng.Float64())
-	for i := range formats {
-		if formats[i].path == req.URL.Path {
-			x.format = &formats[i]
-		}
-	}
-	if x.format == nil {
+	var model string
+	if x.spec, model = route(req.URL.Path); x.spec == nil {
 		x.refuse(http.StatusNotFound, "no such path: "+req.URL.Path)
 		return x
 	}
-	x.id = x.format.name + "-" + strconv.FormatInt(x.n, 10)
-	c.read(x, raw)
+	x.id = x.spec.Type + "-" + strconv.FormatInt(x.n, 10)
+	c.read(x, raw, req.Header.Get("Content-Type"), model)
 	return x
 }
 
+// route finds the API that a path belongs to, and the model that stands in it.
+// A path of / is an API of somebody's own.
+func route(path string) (spec *endpoint.Spec, model string) {
+	if path == "/" {
+		spec, _ = endpoint.Lookup("raw")
+		return spec, ""
+	}
+	for _, s := range endpoint.Catalogue() {
+		if s.Path == "" {
+			continue
+		}
+		if before, after, named := strings.Cut(s.Path, "{model}"); named {
+			rest, ok := strings.CutPrefix(path, before)
+			if model, ends := strings.CutSuffix(rest, after); ok && ends && model != "" && !strings.Contains(model, "/") {
+				return s, model
+			}
+		}
+		if s.Path == path || s.StreamPath != "" && s.StreamPath == path {
+			return s, ""
+		}
+	}
+	return nil, ""
+}
+
 // read fills the exchange from its body.
-func (c *connection) read(x *exchange, raw []byte) {
+func (c *connection) read(x *exchange, raw []byte, contentType, model string) {
 	s := c.server
 	if len(raw) > maxBody {
 		x.refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 MiB")
 		return
 	}
 	var err error
-	if x.call, err = parseCall(raw); err != nil {
+	if x.call, err = x.spec.Served.Parse(raw, contentType); err != nil {
 		x.refuse(http.StatusBadRequest, err.Error())
 		return
 	}
-	if !s.serves(x.call.model) {
-		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.model, strings.Join(s.models(), ", ")))
+	if model != "" {
+		x.call.Model = model
+	}
+	if x.path == x.spec.StreamPath { // asked for by the path, not in the body
+		x.call.Stream = true
+	}
+	if !s.serves(x.call.Model) {
+		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.Model, strings.Join(s.models(), ", ")))
 		return
 	}
-	x.in = s.counter.count(&x.call)
-	x.call.text = "" // counted; a long prompt need not be kept
+	x.in = s.tok.Count(x.call.Text) + x.call.IDs
+	x.call.Text = "" // counted; a long prompt need not be kept
 	s.counts.input.Add(int64(x.in))
-	x.call.stream = x.call.stream && x.format.tokens
-	if x.format.tokens {
-		x.out = s.length(&x.call)
+	x.call.Stream = x.call.Stream && x.spec.CanStream
+	switch {
+	case x.spec.ProducesTokens || x.spec.Served.Words:
+		x.out = s.length(x)
+	case x.call.Stream && x.spec.Served.Steps != nil:
+		x.out = x.spec.Served.Steps(&x.call)
+	}
+	x.prepare()
+	for _, name := range x.spec.Served.Texts { // nor its messages
+		delete(x.call.Fields, name)
 	}
 }
 
 // length is how many tokens an answer gets.
-func (s *Server) length(q *call) int {
-	n := q.asked
+func (s *Server) length(x *exchange) int {
+	n := x.call.Asked
 	if n == 0 {
-		n = s.cfg.OSL
+		n = s.cfg.length(x.rng)
 	}
-	n = max(n, q.least)
+	n = max(n, x.call.Least)
 	if s.cfg.MaxOSL > 0 {
 		n = min(n, s.cfg.MaxOSL)
 	}

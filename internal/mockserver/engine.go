@@ -39,6 +39,7 @@ func (e *engine) begin(s *scheduler, at int64) {
 			continue
 		}
 		e.running = append(e.running, x)
+		x.start = at
 		joined += x.in
 	}
 	s.server.counts.waiting.Store(int64(len(e.waiting)))
@@ -46,7 +47,8 @@ func (e *engine) begin(s *scheduler, at int64) {
 	if e.stepping = len(e.running) > 0; !e.stepping {
 		return
 	}
-	took := (float64(c.Step)+float64(c.Seq)*float64(len(e.running)))*jitter(c, e.rng) + float64(c.Prefill)*float64(joined)
+	took := (float64(c.Step)+float64(c.Seq)*float64(len(e.running)))*spread(c.Shape, c.Jitter, e.rng) + float64(c.Prefill)*float64(joined)
+	took *= s.pace(at)
 	s.plan(at+int64(took), func(at int64) { e.end(s, at) })
 }
 

@@ -1,10 +1,12 @@
 package mockserver
 
 import (
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
+	"time"
+
+	"aiperf.dev/aiperf/loadgen/endpoint"
 )
 
 // fate is what will go wrong with an answer.
@@ -28,21 +30,26 @@ type exchange struct {
 	conn    *connection
 	n       int64 // ordinal of arrival among POSTs
 	connReq int64
-	call    call
-	format  *format
+	call    endpoint.Call
+	spec    *endpoint.Spec
+	script  endpoint.Script // what the answer is written from
 	fate    fate
 	status  int
-	reason  string // why it is refused
+	reason  string        // why it is refused
+	retry   time.Duration // when to come again, if the server can tell
 	id      string
 
 	path, requestID, sessionID string
 
 	recv    int64 // ns: the whole request was read
+	start   int64 // ns: its turn came; recv where nothing makes it wait
 	in, out int   // tokens read, tokens to make
 	made    int
 	told    int // tokens already put into events
 	due     int64
 	rng     *rand.Rand
+	level   float64 // factor on all of its times
+	slotted bool    // holds a worker
 
 	buf     []byte // not yet taken by the kernel
 	queued  int64  // bytes of the answer so far
@@ -78,6 +85,9 @@ func (x *exchange) add(kind string, tokens int, b []byte) {
 
 // event queues a payload as one HTTP chunk.
 func (x *exchange) event(kind string, tokens int, payload []byte) {
+	if len(payload) == 0 { // an empty chunk would end the answer
+		return
+	}
 	b := make([]byte, 0, len(payload)+16)
 	b = strconv.AppendInt(b, int64(len(payload)), 16)
 	b = append(b, "\r\n"...)
@@ -109,29 +119,37 @@ func (x *exchange) flush(now func() int64) bool {
 // half is after how many tokens a broken answer breaks.
 func (x *exchange) half() int { return (x.out + 1) / 2 }
 
-// reasoning is how many of the leading tokens are reasoning.
-func (x *exchange) reasoning() int {
-	if x.format.name != "chat" && x.format.name != "responses" {
-		return 0
+// prepare writes the answer's script, once its length is known.
+func (x *exchange) prepare() {
+	s := x.conn.server
+	x.script = endpoint.Script{
+		ID: x.id, N: x.n, Created: s.created, Call: &x.call, In: x.in, Out: x.out, Cached: int(s.cfg.Cached * float64(x.in)), Dims: s.cfg.Dims,
+		Usage: x.reports(), UsageEach: x.reportsEach(), UsageOff: s.cfg.Usage == UsageOff, Lie: s.cfg.Lie,
+		Times: x.times,
+		Rng:   x.rng, Words: func(b []byte, from, to int) []byte { return text(b, x.n, from, to) },
 	}
-	return min(x.conn.server.cfg.Reasoning, x.out)
+	if x.spec.Served.Reasons {
+		x.script.Reasoning = min(s.cfg.Reasoning, x.out)
+	}
 }
 
-// jitter is a factor with mean 1.
-func jitter(c *Config, rng *rand.Rand) float64 {
-	switch {
-	case c.Jitter == 0:
-		return 1
-	case c.Shape == Uniform:
-		return max(0, 1+c.Jitter*(2*rng.Float64()-1))
+// times are how long the prompt was read and tokens have been made, in ms: to
+// the first token and from there to now.
+func (x *exchange) times() (read, made float64) {
+	now, first := x.conn.server.now(), x.conn.server.now()
+	for _, m := range x.marks[:x.stamped] {
+		if m.tokens > 0 {
+			first = m.at
+			break
+		}
 	}
-	s := math.Log1p(c.Jitter * c.Jitter)
-	return math.Exp(math.Sqrt(s)*rng.NormFloat64() - s/2)
+	return float64(first-x.start) / 1e6, float64(now-first) / 1e6
 }
 
-// claimed is a token count as the usage report says it.
-func (x *exchange) claimed(n int) int {
-	return int(math.Round(float64(n) * x.conn.server.cfg.Lie))
+// now is the script with the tokens made so far.
+func (x *exchange) now() *endpoint.Script {
+	x.script.Made = x.made
+	return &x.script
 }
 
 // reports tells whether a stream ends with a usage report.
@@ -142,11 +160,11 @@ func (x *exchange) reports() bool {
 	case UsageOn, UsageEach:
 		return true
 	}
-	return x.call.includeUsage || !x.call.stream
+	return x.call.IncludeUsage || !x.call.Stream
 }
 
 // reportsEach tells whether every chunk carries one.
 func (x *exchange) reportsEach() bool {
 	u := x.conn.server.cfg.Usage
-	return u == UsageEach || (u != UsageOff && x.call.usageEach)
+	return u == UsageEach || (u != UsageOff && x.call.UsageEach)
 }

@@ -73,13 +73,12 @@ func TestJitter(t *testing.T) {
 	const n = 4000
 	for _, c := range []struct {
 		shape Shape
-		std   float64 // for Jitter 0.2
-	}{{LogNormal, 0.2}, {Uniform, 0.2 / math.Sqrt(3)}} {
-		cfg := Config{Jitter: 0.2, Shape: c.shape}
+		std   float64 // for a spread of 0.2
+	}{{LogNormal, 0.2}, {Uniform, 0.2 / math.Sqrt(3)}, {Exponential, 1}} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		var sum, squares float64
 		for range n {
-			x := jitter(&cfg, rng)
+			x := spread(c.shape, 0.2, rng)
 			sum, squares = sum+x, squares+x*x
 		}
 		mean := sum / n

@@ -23,6 +23,7 @@ type Entry struct {
 	Fault      string  `json:"fault,omitempty"`
 	Aborted    bool    `json:"aborted"`            // the client went away
 	Recv       int64   `json:"recv_ns"`            // header and body were read
+	Start      int64   `json:"start_ns"`           // its turn came: a worker or a place in the batch; else as recv
 	First      int64   `json:"first_ns,omitempty"` // first content, or a whole answer, handed to the kernel
 	Last       int64   `json:"last_ns,omitempty"`
 	End        int64   `json:"end_ns"`
@@ -97,9 +98,9 @@ func (l *logger) run(w *bufio.Writer) (first error) {
 
 func (l *logger) entry(x *exchange) Entry {
 	e := Entry{
-		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.model, Stream: x.call.stream,
+		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.Model, Stream: x.call.Stream,
 		Conn: x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
-		Recv: x.recv, End: x.end, InTokens: x.in, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
+		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
 	}
 	for _, m := range x.marks[:x.stamped] {
 		e.Chunks = append(e.Chunks, Chunk{m.at, m.bytes, m.kind, m.tokens})
@@ -115,8 +116,8 @@ func (l *logger) entry(x *exchange) Entry {
 			e.Reasoning += m.tokens
 		}
 	}
-	if !x.call.stream && e.OutTokens > 0 {
-		e.Reasoning = x.reasoning()
+	if !x.call.Stream && e.OutTokens > 0 {
+		e.Reasoning = x.script.Reasoning
 	}
 	return e
 }

@@ -71,7 +71,7 @@ func (b *bench) stop() []Entry {
 	if err := b.s.Close(); err != nil {
 		b.t.Fatal(err)
 	}
-	entries := make([]Entry, b.s.next.Load())
+	entries := make([]Entry, b.s.levels.count())
 	seen := 0
 	for d := json.NewDecoder(&b.log.b); d.More(); seen++ {
 		var e Entry

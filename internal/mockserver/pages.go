@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
+	"time"
 )
 
 // counts are the server's own books.
@@ -45,7 +46,7 @@ type Stats struct {
 func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
-		Requests: s.next.Load(), OK: c.ok.Load(), Failed: c.failed.Load(), Broken: c.broken.Load(), Aborted: c.aborted.Load(),
+		Requests: s.levels.count(), OK: c.ok.Load(), Failed: c.failed.Load(), Broken: c.broken.Load(), Aborted: c.aborted.Load(),
 		InputTokens: c.input.Load(), OutputTokens: c.output.Load(), Running: c.running.Load(), Waiting: c.waiting.Load(),
 	}
 }
@@ -53,12 +54,18 @@ func (s *Server) Stats() Stats {
 // page answers a GET.
 func (s *Server) page(req *http.Request) []byte {
 	if req.Method != http.MethodGet {
-		return failure(http.StatusMethodNotAllowed, "want GET or POST", "invalid_request_error")
+		return failure(http.StatusMethodNotAllowed, "want GET or POST", "invalid_request_error", 0)
 	}
 	switch req.URL.Path {
 	case "/health", "/v1/health/ready", "/health/ready":
+		if s.now() < int64(s.cfg.Ready) {
+			return failure(http.StatusServiceUnavailable, "the model is being loaded", "not_ready", s.cfg.Ready-time.Duration(s.now()))
+		}
 		return response(200, "application/json", nil, []byte(`{"status":"ok"}`))
 	case "/v1/models", "/models":
+		if s.now() < int64(s.cfg.ModelsReady) {
+			return failure(http.StatusServiceUnavailable, "the models are being loaded", "not_ready", s.cfg.ModelsReady-time.Duration(s.now()))
+		}
 		return response(200, "application/json", nil, s.modelList())
 	case "/metrics":
 		return response(200, "text/plain; version=0.0.4; charset=utf-8", nil, s.exposition())
@@ -69,7 +76,7 @@ func (s *Server) page(req *http.Request) []byte {
 		}
 		return response(200, "application/json", nil, b)
 	}
-	return failure(http.StatusNotFound, "no such path: "+req.URL.Path, "invalid_request_error")
+	return failure(http.StatusNotFound, "no such path: "+req.URL.Path, "invalid_request_error", 0)
 }
 
 func (s *Server) modelList() []byte {

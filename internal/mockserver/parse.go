@@ -27,8 +27,20 @@ var keys = []key{
 	{"batch", "most sequences in a step; others wait", integer(1, func(c *Config) *int { return &c.Batch })},
 	{"prefill", "time per input token", duration(func(c *Config) *time.Duration { return &c.Prefill })},
 	{"jitter", "relative spread of all times", number(0, 10, func(c *Config) *float64 { return &c.Jitter })},
-	{"shape", "of the jitter: lognormal or uniform", word(func(c *Config) *Shape { return &c.Shape }, LogNormal, Uniform)},
+	{"shape", "of all random times: lognormal, uniform or exponential (which has cv 1)", word(func(c *Config) *Shape { return &c.Shape }, LogNormal, Uniform, Exponential)},
+	{"cv", "coefficient of variation of a factor on all times of one request", number(0, 10, func(c *Config) *float64 { return &c.Spread })},
+	{"ar", "correlation of that factor with the one of the request before", number(-0.99, 0.99, func(c *Config) *float64 { return &c.Memory })},
+	{"ttft_cv", "coefficient of variation of the time to the first token, on top", number(0, 10, func(c *Config) *float64 { return &c.TTFTSpread })},
+	{"itl_cv", "the same of each time between tokens", number(0, 10, func(c *Config) *float64 { return &c.ITLSpread })},
+	{"slowdown", "factor on all times, or FACTOR@AT: from so long after the first request on", slowdown},
+	{"drift", "growth of all times per second since the first request, 0.01 for 1 %", number(-1, 10, func(c *Config) *float64 { return &c.Drift })},
+	{"workers", "requests answered at once, plain timing; others wait in line", integer(1, func(c *Config) *int { return &c.Workers })},
+	{"queue", "most requests in that line; more get 503", integer(1, func(c *Config) *int { return &c.Queue })},
+	{"rate_limit", "requests let in per second; more get 429 with Retry-After", number(0.001, 1e6, func(c *Config) *float64 { return &c.RateLimit })},
+	{"ready", "until so long after the start every request gets 503", duration(func(c *Config) *time.Duration { return &c.Ready })},
+	{"models_ready", "until so long after the start /v1/models gives 503", duration(func(c *Config) *time.Duration { return &c.ModelsReady })},
 	{"osl", "output tokens when none are asked for", integer(1, func(c *Config) *int { return &c.OSL })},
+	{"osl_cv", "coefficient of variation of these lengths", number(0, 10, func(c *Config) *float64 { return &c.OSLSpread })},
 	{"max_osl", "cap on the output tokens", integer(0, func(c *Config) *int { return &c.MaxOSL })},
 	{"chunk", "tokens per event of a stream", integer(1, func(c *Config) *int { return &c.Chunk })},
 	{"reasoning", "leading tokens that are reasoning", integer(0, func(c *Config) *int { return &c.Reasoning })},
@@ -45,7 +57,8 @@ var keys = []key{
 	{"empty", "share of streams without content", number(0, 1, func(c *Config) *float64 { return &c.Empty })},
 	{"stream_error", "share of streams that end in an error event", number(0, 1, func(c *Config) *float64 { return &c.StreamError })},
 	{"pause", "FOR@AT: stop sending for a while, after the first request", pause},
-	{"seed", "of jitter and faults", func(c *Config, v string) (err error) { c.Seed, err = strconv.ParseUint(v, 10, 64); return err }},
+	{"log", "true keeps the true times of every answer in the result directory", func(c *Config, v string) (err error) { c.Keep, err = strconv.ParseBool(v); return err }},
+	{"seed", "of all random choices", func(c *Config, v string) (err error) { c.Seed, err = strconv.ParseUint(v, 10, 64); return err }},
 }
 
 // Keys are the words with what each means, in order, for help and docs.
@@ -114,6 +127,22 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 			c.Prefill = 0
 		}
 	}
+	switch {
+	case c.Workers > 0 && c.Step > 0:
+		return Config{}, fmt.Errorf("mock: workers needs plain timing: give ttft or itl, and neither step, batch nor seq")
+	case c.Queue > 0 && c.Workers == 0:
+		return Config{}, fmt.Errorf("mock: queue is the line in front of workers: give workers too")
+	case c.Memory != 0 && c.Spread == 0:
+		return Config{}, fmt.Errorf("mock: ar correlates the factors that cv spreads: give cv too")
+	}
+	for _, cv := range []float64{c.Spread, c.TTFTSpread, c.ITLSpread} {
+		switch {
+		case c.Shape == Exponential && cv != 0 && cv != 1:
+			return Config{}, fmt.Errorf("mock: exponential times have a coefficient of variation of 1, not %g", cv)
+		case c.Shape == Uniform && cv > 0.577:
+			return Config{}, fmt.Errorf("mock: uniform times have a coefficient of variation of at most 0.577, not %g", cv)
+		}
+	}
 	if sum := c.ErrorRate + c.Cut + c.HTML + c.Empty + c.StreamError; sum > 1 {
 		return Config{}, fmt.Errorf("mock: error_rate, cut, html, empty and stream_error add up to %g, more than 1", sum)
 	}
@@ -173,6 +202,18 @@ func statuses(c *Config, v string) error {
 		c.ErrorStatus = append(c.ErrorStatus, n)
 	}
 	return nil
+}
+
+// slowdown reads 1.1 or 1.1@5s.
+func slowdown(c *Config, v string) error {
+	factor, at, later := strings.Cut(v, "@")
+	if err := number(0.001, 1000, func(c *Config) *float64 { return &c.Slowdown })(c, factor); err != nil {
+		return err
+	}
+	if !later {
+		return nil
+	}
+	return duration(func(c *Config) *time.Duration { return &c.SlowFrom })(c, at)
 }
 
 // pause reads 500ms@2s.

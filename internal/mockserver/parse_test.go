@@ -43,6 +43,13 @@ func TestParseURL(t *testing.T) {
 		{"mock:?pause=500ms@2s&jitter=0.1&shape=uniform", batched(func(c *Config) {
 			c.PauseFor, c.PauseAt, c.Jitter, c.Shape = 500*msec, 2*time.Second, 0.1, Uniform
 		})},
+		{"mock:?ttft=40ms&ttft_cv=0.5&itl=5ms&itl_cv=0.2&osl=64&osl_cv=0.3&seed=7&slowdown=1.1&drift=0.01&workers=4&queue=9&cv=.1&ar=.5", plain(func(c *Config) {
+			c.TTFT, c.TTFTSpread, c.ITL, c.ITLSpread, c.OSL, c.OSLSpread, c.Seed = 40*msec, .5, 5*msec, .2, 64, .3, 7
+			c.Slowdown, c.Drift, c.Workers, c.Queue, c.Spread, c.Memory = 1.1, .01, 4, 9, .1, .5
+		})},
+		{"mock:?slowdown=2@5s&rate_limit=10&ready=1s&models_ready=500ms", batched(func(c *Config) {
+			c.Slowdown, c.SlowFrom, c.RateLimit, c.Ready, c.ModelsReady = 2, 5*time.Second, 10, time.Second, 500*msec
+		})},
 	}
 	for _, c := range cases {
 		got, err := ParseURL(c.url)
@@ -57,24 +64,32 @@ func TestParseURL(t *testing.T) {
 func TestParseURLRefuses(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"mock:?tftt=1ms":             `unknown key "tftt"; did you mean "ttft"?`,
-		"mock:?colour=red":           "the keys are ttft, itl",
-		"mock:?ttft":                 "want key=value",
-		"mock:?ttft=40":              "want a time such as 40ms",
-		"mock:?ttft=-1ms":            "want a time",
-		"mock:?ttft=1ms&ttft=2ms":    "given twice",
-		"mock:?itl=5ms&step=5ms":     "contradict",
-		"mock:?batch=0":              "from 1",
-		"mock:?osl=1e9":              "whole number",
-		"mock:?jitter=NaN":           "number from 0",
-		"mock:?error_rate=2":         "from 0 to 1",
-		"mock:?error_rate=.6&cut=.6": "more than 1",
-		"mock:?error_status=200":     "400 to 599",
-		"mock:?usage=maybe":          "want one of [asked on off each]",
-		"mock:?pause=1s":             "FOR@AT",
-		"mock:?seed=x":               "invalid syntax",
-		"mock:?ttft=%zz":             "invalid URL escape",
-		"http://localhost:8000":      "not a mock: URL",
+		"mock:?tftt=1ms":                              `unknown key "tftt"; did you mean "ttft"?`,
+		"mock:?colour=red":                            "the keys are ttft, itl",
+		"mock:?ttft":                                  "want key=value",
+		"mock:?ttft=40":                               "want a time such as 40ms",
+		"mock:?ttft=-1ms":                             "want a time",
+		"mock:?ttft=1ms&ttft=2ms":                     "given twice",
+		"mock:?itl=5ms&step=5ms":                      "contradict",
+		"mock:?batch=0":                               "from 1",
+		"mock:?osl=1e9":                               "whole number",
+		"mock:?jitter=NaN":                            "number from 0",
+		"mock:?error_rate=2":                          "from 0 to 1",
+		"mock:?error_rate=.6&cut=.6":                  "more than 1",
+		"mock:?error_status=200":                      "400 to 599",
+		"mock:?usage=maybe":                           "want one of [asked on off each]",
+		"mock:?pause=1s":                              "FOR@AT",
+		"mock:?seed=x":                                "invalid syntax",
+		"mock:?ttft=%zz":                              "invalid URL escape",
+		"mock:?workers=2":                             "needs plain timing",
+		"mock:?ttft=1ms&queue=2":                      "give workers too",
+		"mock:?ttft=1ms&ar=.2":                        "give cv too",
+		"mock:?slowdown=0":                            "number from 0.001",
+		"mock:?slowdown=2@x":                          "want a time",
+		"mock:?rate_limit=0":                          "number from 0.001",
+		"mock:?ttft=1ms&ttft_cv=.5&shape=exponential": "have a coefficient of variation of 1, not 0.5",
+		"mock:?ttft=1ms&itl_cv=.7&shape=uniform":      "at most 0.577",
+		"http://localhost:8000":                       "not a mock: URL",
 	} {
 		_, err := ParseURL(url)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -96,51 +111,4 @@ func FuzzParseURL(f *testing.F) {
 			t.Errorf("ParseURL(%q) = %+v, which no server can run", s, c)
 		}
 	})
-}
-
-func FuzzParseCall(f *testing.F) {
-	for _, s := range []string{
-		`{"model":"m","messages":[{"role":"user","content":"a b"}],"max_tokens":3}`,
-		`{"input":["a",[1,2,3]],"encoding_format":"base64"}`, `{"messages":[{"content":[{"type":"text","text":"x"}]}]}`, `[]`, `{"prompt":{"content":{"content":"x"}}}`,
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		c, err := parseCall(raw)
-		if err == nil && (c.asked < 0 || c.asked > maxTokens || c.items < 0) {
-			t.Errorf("parseCall(%q) = %+v", raw, c)
-		}
-	})
-}
-
-func TestParseCall(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		body string
-		want call
-	}{
-		{
-			`{"model":"m","messages":[{"role":"system","content":"a"},{"role":"user","content":[{"type":"text","text":"b c"},{"type":"image_url","image_url":{"url":"x"}}]}],"max_completion_tokens":5,"max_tokens":9,"min_tokens":2,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}}`,
-			call{model: "m", text: "a b c", asked: 5, least: 2, stream: true, includeUsage: true, usageEach: true},
-		},
-		{`{"prompt":"x"}`, call{text: "x"}},
-		{`{"prompt":[1,2,3]}`, call{ids: 3}},
-		{`{"input":["x","y"],"encoding_format":"base64"}`, call{text: "x y", items: 2, base64: true}},
-		{`{"input":[[1,2],[3]]}`, call{ids: 3, items: 2}},
-		{`{"input":[4,5]}`, call{ids: 2, items: 1}},
-		{`{"instructions":"be","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"z"}]}],"max_output_tokens":4}`, call{text: "be z", asked: 4, items: 1}},
-		{`{"query":{"text":"q"},"passages":[{"text":"p1"},{"text":"p2"}]}`, call{text: "q p1 p2", items: 2}},
-		{`{"query":"q","documents":["d1","d2","d3"]}`, call{text: "q d1 d2 d3", items: 3}},
-	}
-	for _, c := range cases {
-		got, err := parseCall([]byte(c.body))
-		if err != nil || got != c.want {
-			t.Errorf("parseCall(%s) = %+v, %v; want %+v", c.body, got, err, c.want)
-		}
-	}
-	for _, bad := range []string{`{`, `[]`, `{"max_tokens":-1}`, `{"max_tokens":1e12}`, `{"model":7}`} {
-		if _, err := parseCall([]byte(bad)); err == nil {
-			t.Errorf("parseCall(%s) is accepted", bad)
-		}
-	}
 }

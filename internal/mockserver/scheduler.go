@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"container/heap"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -16,10 +17,13 @@ type scheduler struct {
 	incoming []*exchange
 	stopping bool
 
-	agenda agenda
-	engine engine
-	active map[*exchange]struct{}
-	paused struct{ from, to int64 }
+	agenda  agenda
+	engine  engine
+	workers workers
+	bucket  bucket
+	active  map[*exchange]struct{}
+	first   int64 // when the first request came; 0 before
+	paused  struct{ from, to int64 }
 }
 
 // moment is something to do at a time.
@@ -129,33 +133,69 @@ func (s *scheduler) untilNext() time.Duration {
 func (s *scheduler) begin(x *exchange) {
 	s.active[x] = struct{}{}
 	c := &s.server.cfg
-	if s.paused.to == 0 && c.PauseFor > 0 {
-		s.paused.from = x.recv + int64(c.PauseAt)
-		s.paused.to = s.paused.from + int64(c.PauseFor)
+	if s.first == 0 {
+		s.first = max(1, x.recv)
+		if c.PauseFor > 0 {
+			s.paused.from = x.recv + int64(c.PauseAt)
+			s.paused.to = s.paused.from + int64(c.PauseFor)
+		}
 	}
+	s.admit(x)
+	x.start = x.recv
 	if x.status != 0 || x.fate == fails || x.fate == html {
 		s.plan(x.recv, func(int64) { s.refuse(x) })
 		return
 	}
 	s.open(x)
-	first := x.recv + s.spread(x, c.TTFT)
-	if c.Step > 0 {
-		s.plan(first, func(at int64) { s.engine.enter(s, x, at) })
+	switch {
+	case x.spec.Next != nil: // a job: it is made after the answer
+		x.due = x.recv
+		s.plan(x.due, func(int64) { s.step(x) })
+	case c.Step > 0:
+		s.plan(x.recv+s.took(x, c.TTFT, c.TTFTSpread, x.recv), func(at int64) { s.engine.enter(s, x, at) })
+	case c.Workers > 0:
+		s.workers.enter(s, x)
+	default:
+		s.serve(x, x.recv)
+	}
+}
+
+// admit refuses what the server has no room for.
+func (s *scheduler) admit(x *exchange) {
+	c := &s.server.cfg
+	if x.status != 0 {
 		return
 	}
-	x.due = first + s.spread(x, c.Prefill)*int64(x.in)
-	if !x.call.stream {
+	if x.recv < int64(c.Ready) {
+		x.refuse(http.StatusServiceUnavailable, "the model is being loaded")
+		x.retry = c.Ready - time.Duration(x.recv)
+		return
+	}
+	if c.RateLimit > 0 {
+		if ok, wait := s.bucket.take(c.RateLimit, x.recv); !ok {
+			x.refuse(http.StatusTooManyRequests, "more requests than the limit of this server")
+			x.retry = wait
+			return
+		}
+	}
+	if s.workers.full(c) {
+		x.refuse(http.StatusServiceUnavailable, "every place in the queue is taken")
+	}
+}
+
+// serve plans the first token of a plainly timed answer whose turn came, or
+// the whole of one that is not streamed.
+func (s *scheduler) serve(x *exchange, at int64) {
+	c := &s.server.cfg
+	x.start = at
+	x.due = at + s.took(x, c.TTFT, c.TTFTSpread, at) + s.took(x, c.Prefill, 0, at)*int64(x.in)
+	if !x.call.Stream {
 		for i := 1; i < x.out; i++ {
-			x.due += s.spread(x, c.ITL)
+			x.due += s.took(x, c.ITL, c.ITLSpread, x.due)
 		}
 		x.made = x.out - 1
 	}
 	s.plan(x.due, func(int64) { s.step(x) })
-}
-
-// spread is a scripted time with this exchange's jitter.
-func (s *scheduler) spread(x *exchange, d time.Duration) int64 {
-	return int64(float64(d) * jitter(&s.server.cfg, x.rng))
 }
 
 // step makes one token of a plainly timed answer and plans the next.
@@ -163,7 +203,7 @@ func (s *scheduler) step(x *exchange) {
 	if !s.token(x) {
 		return
 	}
-	x.due += s.spread(x, s.server.cfg.ITL)
+	x.due += s.took(x, s.server.cfg.ITL, s.server.cfg.ITLSpread, x.due)
 	s.plan(x.due, func(int64) { s.step(x) })
 }
 
@@ -174,8 +214,8 @@ func (s *scheduler) token(x *exchange) bool {
 		return false
 	}
 	x.made++
-	broken := (x.fate == cut || x.fate == streamError) && x.made == x.half() && x.call.stream
-	if x.call.stream && x.fate != empty {
+	broken := (x.fate == cut || x.fate == streamError) && x.made == x.half() && x.call.Stream
+	if x.call.Stream && x.fate != empty {
 		s.tell(x, broken)
 	}
 	switch {
@@ -195,7 +235,7 @@ func (s *scheduler) token(x *exchange) bool {
 
 // tell queues an event when a chunk's worth of tokens is made.
 func (s *scheduler) tell(x *exchange, must bool) {
-	r := x.reasoning()
+	r := x.script.Reasoning
 	if !must && x.made < x.out && x.made != r && x.made-x.told < s.server.cfg.Chunk {
 		return
 	}
@@ -206,9 +246,15 @@ func (s *scheduler) tell(x *exchange, must bool) {
 	if x.told == 0 && s.server.cfg.Role == RoleFirst {
 		s.role(x)
 	}
-	x.event(kind, x.made-x.told, x.format.token(nil, x, x.told, x.made))
+	n := x.made - x.told
+	if !x.spec.ProducesTokens {
+		n = 0
+	}
+	x.event(kind, n, x.spec.Served.Token(nil, x.now(), x.told, x.made))
+	if x.spec.ProducesTokens {
+		s.server.counts.output.Add(int64(x.made - x.told))
+	}
 	x.told = x.made
-	s.server.counts.output.Add(int64(x.marks[len(x.marks)-1].tokens))
 }
 
 // send flushes; what the kernel did not take is tried again in a millisecond.
@@ -249,7 +295,7 @@ func (s *scheduler) retry(x *exchange) {
 
 // conclude sends what is left and, once the kernel has it all, finishes.
 func (s *scheduler) conclude(x *exchange) {
-	if !x.ended && x.call.stream && x.fate != cut && x.status == 200 {
+	if !x.ended && x.call.Stream && x.fate != cut && x.status == 200 {
 		x.add("end", 0, []byte("0\r\n\r\n"))
 	}
 	x.ended = true
@@ -277,6 +323,9 @@ func (s *scheduler) finish(x *exchange, lost bool) {
 		x.conn.close()
 	}
 	close(x.done)
+	if x.slotted {
+		s.workers.leave(s, x)
+	}
 }
 
 // abandon ends what is in progress when the server stops.

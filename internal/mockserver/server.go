@@ -5,7 +5,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
@@ -20,8 +19,9 @@ type Server struct {
 	sched   *scheduler
 	log     *logger
 	counts  counts
-	counter counter
-	next    atomic.Int64 // ordinal of the next POST
+	tok     tokenizer.Tokenizer
+	levels  levels
+	jobs    jobs
 
 	listener net.Listener
 	wait     sync.WaitGroup // accept loop and connections
@@ -45,11 +45,10 @@ func (s *Server) now() int64 { return int64(time.Since(s.began)) }
 // Start listens on 127.0.0.1 and returns the base URL; port 0 takes a free one.
 func (s *Server) Start(port int) (string, error) {
 	// loaded before the first request, whose first token it would delay
-	tok, err := tokenizer.Open(tokenizer.Default)
-	if err != nil {
+	var err error
+	if s.tok, err = tokenizer.Open(tokenizer.Default); err != nil {
 		return "", fmt.Errorf("mock-server: %w", err)
 	}
-	s.counter = counter{tok}
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return "", fmt.Errorf("mock-server: %w", err)

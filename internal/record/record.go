@@ -22,6 +22,8 @@ const (
 	HTTPError  Status = "http_error"  // the server answered with a status above 299
 	Timeout    Status = "timeout"     // no complete answer within the time allowed
 	Cancelled  Status = "cancelled"   // ended by us on purpose
+	Cut        Status = "cut"         // under way when its phase, or the run, was over: it lasted at least until End
+	Unsent     Status = "unsent"      // due by the schedule and never sent: it has Intended and no other stamp
 	Truncated  Status = "truncated"   // the stream ended before its end
 	ParseError Status = "parse_error" // the answer was not what the endpoint type promises
 	Connection Status = "connection"  // no connection, or it broke before an answer
@@ -31,14 +33,13 @@ const (
 // Record is one request. Times are nanoseconds since the run's T0 on the
 // monotonic clock (see Clock); None when the thing did not happen.
 type Record struct {
-	RequestID      int64  // dispatch ordinal in the run, dense from 0, warmup first
+	RequestID      int64  // dispatch ordinal in the run, dense from 0, warmup first; −1, −2, … for unsent ones
 	Phase          string // name of the phase that sent it
 	Warmup         bool   // the phase is a warmup: outside the results
 	SessionID      string // one play of a conversation
 	SessionNum     int64  // ordinal of that play in the run
 	ConversationID string // the conversation in the dataset
 	Turn           int64  // 0-based within the conversation
-	Worker         int64
 	Model          string
 	URL            string // where it was sent, without query or credentials
 	PromptSHA      string // first 16 hex digits of SHA-256 over the request body
@@ -63,6 +64,7 @@ type Record struct {
 	ErrorKind    string
 	ErrorMessage string // the server's own words, at most 1 KB, secrets masked
 	FinishReason string
+	Measured     bool // its phase counts in the results, whatever became of it
 	InWindow     bool // counts in the results: profiling phase, ended inside its window
 	Streamed     bool // the answer came as an event stream
 
@@ -71,12 +73,21 @@ type Record struct {
 	ISL, OSL, OSLRequested, OutputTokens, ReasoningTokens            int64
 	UsagePrompt, UsageCompletion, UsageReasoning, UsageTotal, Cached int64
 
+	// What APIs of other things than text answer with, and what they were given.
+	Items        int64   // vectors, scores, images, … of the answer; None for text
+	AudioSeconds float64 // length of its sounds; NaN without any, or when not known
+
+	// What the server says about its own work, or what was seen of a job's, in
+	// ms; NaN where there is nothing.
+	ServerQueue, ServerPrefill, ServerDecode float64
+
 	Chunks []Chunk // content events in order of arrival
 
 	ReceiveLag     float64 // µs, application stamp − kernel stamp, largest of the request; NaN if unknown
 	SLOFailed      string  // first SLO that was missed; "" when all held or none is set
 	SLOSet         bool    // at least one SLO applies
 	Reused         bool    // an existing connection carried it
+	Resent         bool    // sent once more, on a fresh connection: the server had closed the one that was kept alive
 	BytesSent      int64   // body and header
 	BytesReceived  int64
 	DNS, Dial, TLS int64 // ns spent; None when the connection was reused
@@ -119,9 +130,15 @@ func New() Record {
 		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
 		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
 		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None,
+		Items: None, AudioSeconds: math.NaN(),
+		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
 		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
 	}
 }
+
+// Censored tells that nobody knows how the request would have ended: it was cut
+// off, or never sent. It is no failure of the server's, and no success.
+func (r *Record) Censored() bool { return r.Status == Cut || r.Status == Unsent }
 
 // Failed tells whether the request did not end well.
 func (r *Record) Failed() bool { return r.Status != OK }

@@ -19,35 +19,69 @@ const module = "aiperf.dev/aiperf/"
 // floors says what each room may import of ours. The road runs downwards; a
 // room that is not named here fails the test until somebody decides where it
 // stands.
-var floors = map[string][]string{
-	"internal/suggest":      {},
-	"internal/secret":       {},
-	"schema":                {"internal/secret", "internal/suggest"},
-	"internal/record":       {},
-	"internal/seed":         {},
-	"internal/stats":        {},
-	"internal/atomicfile":   {},
-	"internal/faultserver":  {},
-	"internal/telemetry":    {},
-	"internal/repo":         {},
-	"internal/pcg":          {},
-	"internal/qmc":          {"internal/pcg"},
-	"internal/faults":       {"*"},
-	"internal/acceptance":   {"*"},
-	"internal/bench":        {"*"},
-	"internal/docgen":       {"*"},
-	"internal/metrics":      {"internal/record", "internal/stats", "internal/suggest"},
-	"internal/mockserver":   {"internal/seed", "internal/suggest", "loadgen/tokenizer"},
-	"loadgen/tokenizer":     {},
-	"loadgen/dataset":       {"schema", "loadgen/tokenizer", "internal/seed"},
-	"loadgen/endpoint":      {"internal/record", "loadgen/dataset", "schema"},
-	"loadgen/transport":     {"internal/record"},
-	"loadgen":               {"schema", "internal/record", "internal/secret", "internal/seed", "internal/stats", "loadgen/dataset", "loadgen/endpoint", "loadgen/tokenizer", "loadgen/transport"},
-	"sweep":                 {"schema", "internal/metrics", "internal/stats", "internal/seed", "internal/pcg", "internal/qmc"},
-	"sinks":                 {"schema", "sweep", "internal/atomicfile", "internal/metrics", "internal/record", "internal/secret", "internal/stats", "internal/telemetry"},
-	"runner":                {"*"},
-	"cmd/aiperf":            {"*"},
-	"loadgen/tokenizer/gen": {"loadgen/tokenizer"},
+var floors = readFloors(`
+cmd/aiperf: *
+internal/acceptance: *
+internal/argv: internal/diag internal/secret schema
+internal/atomicfile:
+internal/bench: *
+internal/compat: internal/argv internal/diag loadgen/endpoint schema
+internal/alarm:
+internal/decimal:
+internal/diag:
+internal/docgen: *
+internal/faults: *
+internal/faultserver:
+internal/heap:
+internal/jinja:
+internal/metrics: internal/record internal/stats internal/suggest
+internal/mockserver: internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
+internal/pcg:
+internal/qmc: internal/pcg
+internal/record:
+internal/repo:
+internal/secret:
+internal/seed:
+internal/stats:
+internal/suggest:
+internal/telemetry:
+internal/words:
+loadgen/dataset: schema loadgen/tokenizer internal/seed
+loadgen/endpoint: internal/jinja internal/record loadgen/dataset schema
+loadgen/mode: internal/heap schema internal/seed loadgen/dataset
+loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/transport schema
+loadgen/tokenizer/gen: loadgen/tokenizer
+loadgen: internal/alarm internal/heap internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/transport schema
+loadgen/tokenizer: internal/heap
+loadgen/transport: internal/alarm internal/diag internal/heap internal/record
+runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag runner/verdict
+runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
+runner: *
+schema/fields: schema/source internal/diag internal/suggest
+schema/flags: schema/source schema/fields internal/diag internal/secret internal/suggest
+schema/source: internal/diag internal/suggest
+schema/surface:
+schema: schema/surface schema/source schema/fields schema/flags internal/diag internal/jinja internal/secret internal/suggest
+sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
+sinks/report/chart/draw: internal/words
+sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode
+sinks/report/chart: internal/diag internal/stats internal/words sinks sinks/report/chart/draw
+sinks/report/live: internal/record internal/words loadgen
+sinks/report/page: internal/words sinks sinks/report/chart sinks/report/chart/draw
+sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide
+sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/metrics internal/record internal/stats
+sweep/decide: schema sweep internal/diag internal/metrics internal/stats
+sweep: schema loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc
+`)
+
+// readFloors reads lines of the form "room: rooms it may import".
+func readFloors(text string) map[string][]string {
+	out := map[string][]string{}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		home, below, _ := strings.Cut(line, ":")
+		out[home] = strings.Fields(below)
+	}
+	return out
 }
 
 // room is the folder that decides: tools and inner packages of a room belong

@@ -2,6 +2,7 @@
 # Makes a Python environment that tests need, once:
 #
 #   internal/repo/venv.sh            build/venv: readers of the result files
+#   internal/repo/venv.sh notebooks  build/venv-notebooks: the same and pictures
 #   internal/repo/venv.sh servers    build/venv-servers: inference servers by others
 #
 # Prints the path of its interpreter; nothing, with a word on stderr, on a
@@ -15,12 +16,16 @@ readers)
 	dir=build/venv
 	packages="pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 numpy==2.4.6"
 	;;
+notebooks)
+	dir=build/venv-notebooks
+	packages="pyarrow==26.0.1 pandas==3.1.1 polars==2.1.0 duckdb==2.0.0 numpy==2.4.6 matplotlib==3.11.2"
+	;;
 servers)
 	dir=build/venv-servers
 	packages="llmock==0.2.2 fakellm==0.3.5 llm-mock-api==0.1.2 fastapi==0.165.0 starlette==1.10.0 uvicorn==0.54.0 pydantic==2.14.3"
 	;;
 *)
-	echo "venv.sh: $1: want readers or servers" >&2
+	echo "venv.sh: $1: want readers, notebooks or servers" >&2
 	exit 2
 	;;
 esac

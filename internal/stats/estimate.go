@@ -2,7 +2,11 @@
 // tests, series diagnostics and Pareto fronts. In go slices, out come values
 // with their doubts attached. Nothing here knows what a request is.
 //
-// NaN in a result means "cannot be said"; it never means zero.
+// NaN in a result means "cannot be said"; it never means zero. +Inf is a value:
+// a percentile that falls among requests that never ended.
+//
+// Every formula names its source. testdata/reference.json holds values by SciPy
+// and statsmodels that the tests compare with, reference.py makes it.
 package stats
 
 import (
@@ -10,17 +14,18 @@ import (
 	"math"
 )
 
-// Estimate is what trials say about one quantity: mean, spread and, from two
-// trials on, an interval. Low and High are NaN when there is none.
+// Estimate is what trials say about one quantity: a point, the spread and, from
+// two trials that differ on, an interval. Low and High are NaN when there is none.
 type Estimate struct {
-	Mean, StdDev float64 // StdDev with n−1
-	Low, High    float64
-	Min, Max     float64
-	Log          bool    // Low and High come from the logarithms
-	Level        float64 // 0.95
-	N            int
-	Warnings     []string
-	critical     float64 // see TCritical
+	Mean      float64 // the point: geometric for a level, pooled for a share, else arithmetic
+	StdDev    float64 // of the trials' values, with n−1
+	Low, High float64
+	Min, Max  float64
+	Level     float64 // 0.95
+	N         int     // trials
+	Method    string  // of the interval: t, log_t, korn_graubard, garwood; "" without one
+	Warnings  []string
+	critical  float64 // see TCritical
 }
 
 // Interval estimates the mean of independent values (one per trial) with
@@ -36,45 +41,62 @@ func Interval(values []float64, level float64) Estimate {
 		return e
 	}
 	half := e.TCritical() * e.StdErr()
-	e.Low, e.High = e.Mean-half, e.Mean+half
+	e.Low, e.High, e.Method = e.Mean-half, e.Mean+half, "t"
 	return e.warnFew()
 }
 
-// LogInterval is Interval for quantities that are positive by nature (rates,
-// latencies): the interval is computed on the logarithms and taken back, so it
-// stays above 0. It is an interval of the geometric mean, which is close to
-// Mean where the spread is small; Mean and StdDev stay arithmetic. With a value
-// ≤ 0 there is no logarithm and the plain interval is returned with a warning.
-func LogInterval(values []float64, level float64) Estimate {
-	e, finite := describe(values, level)
-	if e.N < 2 {
-		return e
+// Signed is Interval for a quantity that may have either sign. An infinite
+// value makes the mean infinite and takes the interval away; trials that all
+// gave the same have no interval either, for a width of 0 would claim that
+// nothing is left to know.
+func Signed(values []float64, level float64) Estimate {
+	e := Interval(values, level)
+	if endless(values) {
+		return e.infinite(values)
 	}
-	if e.Min <= 0 {
-		e = Interval(values, level)
-		e.Warnings = append(e.Warnings, "not all values are positive: interval on the linear scale")
+	return e.unlessConstant()
+}
+
+// Level estimates a quantity that is positive by nature (a latency, a
+// throughput, a rate): the geometric mean, with the t interval of the logarithms
+// taken back,
+//
+//	exp(m ∓ t(1−(1−level)/2, n−1) · s/√n),  m, s of ln x
+//
+// which never reaches below 0 and has the same relative width on both sides. It
+// is never narrower than one resolution of the stamps, in the unit of the
+// values, 0 where there is none. A value of 0 has no logarithm: then the point
+// is the arithmetic mean and the lower end is cut at 0. +Inf in one trial makes
+// the point +Inf.
+func Level(values []float64, level, resolution float64) Estimate {
+	e, finite := describe(values, level)
+	switch {
+	case endless(values):
+		return e.infinite(values)
+	case e.N == 0:
 		return e
+	case e.Min <= 0:
+		e = Interval(values, level)
+		if e.Min >= 0 {
+			e.Low = math.Max(0, e.Low) // NaN stays
+		}
+		return e.unlessConstant()
 	}
 	logs := make([]float64, len(finite))
 	for i, v := range finite {
 		logs[i] = math.Log(v)
 	}
-	m, s := Mean(logs), StdSample(logs)
-	half := e.TCritical() * s / math.Sqrt(float64(e.N))
-	e.Low, e.High, e.Log = math.Exp(m-half), math.Exp(m+half), true
-	return e.warnFew()
-}
-
-// PositiveInterval is Interval, except where that would reach to 0 or below
-// although every value is positive: then it is LogInterval, and a warning says so.
-func PositiveInterval(values []float64, level float64) Estimate {
-	e := Interval(values, level)
-	if e.N < 2 || e.Low > 0 || e.Min <= 0 {
+	m := Mean(logs)
+	e.Mean = min(max(math.Exp(m), e.Min), e.Max)
+	if e.N < 2 {
 		return e
 	}
-	e = LogInterval(values, level)
-	e.Warnings = append(e.Warnings, "interval on the log scale")
-	return e
+	half := e.TCritical() * StdSample(logs) / math.Sqrt(float64(e.N))
+	e.Low, e.High, e.Method = math.Exp(m-half), math.Exp(m+half), "log_t"
+	if short := (resolution - (e.High - e.Low)) / 2; short > 0 {
+		e.Low, e.High = math.Max(0, e.Low-short), e.High+short
+	}
+	return e.warnFew().unlessConstant()
 }
 
 func describe(values []float64, level float64) (Estimate, []float64) {
@@ -92,9 +114,42 @@ func describe(values []float64, level float64) (Estimate, []float64) {
 	e.Mean, e.StdDev = Mean(finite), StdSample(finite)
 	e.Min, e.Max = MinMax(finite)
 	if e.N > 1 {
-		e.critical = TQuantile(1-(1-level)/2, float64(e.N-1))
+		e.critical = tCritical(level, e.N-1)
 	}
 	return e, finite
+}
+
+// endless tells whether a value is infinite.
+func endless(values []float64) bool {
+	for _, v := range values {
+		if math.IsInf(v, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// infinite is the estimate with the infinite values counted.
+func (e Estimate) infinite(values []float64) Estimate {
+	nan := math.NaN()
+	e.N, e.Mean, e.Max, e.StdDev, e.Low, e.High = 0, math.Inf(1), math.Inf(1), nan, nan, nan
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			e.N++
+		}
+	}
+	if math.IsNaN(e.Min) {
+		e.Min = math.Inf(1)
+	}
+	return e
+}
+
+func (e Estimate) unlessConstant() Estimate {
+	if e.N > 1 && e.Low == e.High {
+		e.Low, e.High, e.Method = math.NaN(), math.NaN(), ""
+		e.Warnings = append(e.Warnings, "every trial gave the same value")
+	}
+	return e
 }
 
 func (e Estimate) warnFew() Estimate {
@@ -118,14 +173,8 @@ func (e Estimate) CV() float64 { return e.StdDev / math.Abs(e.Mean) }
 
 // TCritical is t(1−(1−level)/2, n−1), NaN below two values.
 func (e Estimate) TCritical() float64 {
-	if e.N < 2 {
+	if e.N < 2 || e.critical == 0 {
 		return math.NaN()
 	}
 	return e.critical
-}
-
-// Separated tells whether both have intervals that do not touch. Two intervals
-// of the same single point are not separated.
-func (e Estimate) Separated(o Estimate) bool {
-	return e.HasInterval() && o.HasInterval() && (e.High < o.Low || o.High < e.Low)
 }

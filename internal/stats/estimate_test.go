@@ -23,10 +23,6 @@ func TestInterval(t *testing.T) {
 	if e.N != 5 || e.Min != 9.8 || e.Max != 10.4 || len(e.Warnings) != 0 {
 		t.Errorf("estimate = %+v", e)
 	}
-	l := stats.LogInterval(x, .95)
-	near(t, "log low", l.Low, 9.824123522917647, 1e-12)
-	near(t, "log high", l.High, 10.37955106362022, 1e-12)
-	near(t, "log mean", l.Mean, 10.1, 1e-14)
 }
 
 func TestIntervalOfFewTrials(t *testing.T) {
@@ -43,26 +39,47 @@ func TestIntervalOfFewTrials(t *testing.T) {
 	if len(two.Warnings) != 1 || !strings.Contains(two.Warnings[0], "t = 12.7") {
 		t.Errorf("warnings of two = %q", two.Warnings)
 	}
-	p := stats.PositiveInterval([]float64{5, 7}, .95)
-	if p.Low <= 0 || p.Mean != 6 || !p.Log || two.Log || len(p.Warnings) != 2 {
-		t.Errorf("positive interval of two = %+v, want one above 0 and two warnings", p)
-	}
-	if z := stats.PositiveInterval([]float64{0, 0, 0}, .95); z.Low != 0 || z.High != 0 || !z.HasInterval() {
-		t.Errorf("three zeros = %+v, want the interval [0, 0]", z)
-	}
-	if z := stats.LogInterval([]float64{0, 1, 2}, .95); len(z.Warnings) == 0 || z.Low >= 0 || z.Log {
-		t.Errorf("a zero on the log scale = %+v, want the linear interval with a warning", z)
-	}
 }
 
-func TestSeparated(t *testing.T) {
+// What no estimate may say: a width of 0, a bound outside what can be, a number
+// where there is none.
+func TestEstimatesAtTheirEdges(t *testing.T) {
 	t.Parallel()
-	at := func(lo, hi float64) stats.Estimate { return stats.Estimate{Low: lo, High: hi, N: 5} }
-	if !at(1, 2).Separated(at(2.1, 3)) || !at(2.1, 3).Separated(at(1, 2)) || at(1, 2).Separated(at(2, 3)) {
-		t.Error("Separated is wrong about [1,2] and [2.1,3] or [2,3]")
-	}
-	if at(1, 2).Separated(stats.Interval([]float64{9}, .95)) {
-		t.Error("an estimate without interval is separated")
+	inf, nan := math.Inf(1), math.NaN()
+	for _, c := range []struct {
+		what            string
+		e               stats.Estimate
+		mean, low, high float64
+		n               int
+	}{
+		{"equal trials", stats.Level([]float64{100, 100, 100}, .95, 0), 100, nan, nan, 3},
+		{"equal trials, stamps of 1 µs", stats.Level([]float64{100, 100, 100}, .95, 1e-3), 100, 100 - .5e-3, 100 + .5e-3, 3},
+		{"a latency of less than a stamp", stats.Level([]float64{1e-4, 1e-4}, .95, 1e-3), 1e-4, 0, 6e-4, 2},
+		{"zeros", stats.Level([]float64{0, 0, 0}, .95, 0), 0, nan, nan, 3},
+		{"some zeros", stats.Level([]float64{0, 0, 3}, .95, 0), 1, 0, 1 + 4.302652729749464, 3},
+		{"one infinite", stats.Level([]float64{1, inf, 3}, .95, 0), inf, nan, nan, 3},
+		{"all infinite", stats.Level([]float64{inf, inf}, .95, 0), inf, nan, nan, 2},
+		{"one missing", stats.Level([]float64{2, nan, 2}, .95, 0), 2, nan, nan, 2},
+		{"none", stats.Level(nil, .95, 0), nan, nan, nan, 0},
+		{"one trial", stats.Level([]float64{7}, .95, 0), 7, nan, nan, 1},
+		{"signed, equal", stats.Signed([]float64{-2, -2}, .95), -2, nan, nan, 2},
+		{"signed, infinite", stats.Signed([]float64{-2, inf}, .95), inf, nan, nan, 2},
+		{"a share of nothing", stats.Share([]stats.Tally{{0, 0}}, .95), nan, nan, nan, 0},
+		{"80 of 80", stats.Share([]stats.Tally{{40, 40}, {40, 40}}, .95), 1, math.Pow(.025, 1./80), 1, 2},
+		{"0 of 40", stats.Share([]stats.Tally{{0, 40}}, .95), 0, 0, 1 - math.Pow(.025, 1./40), 1},
+		{"counts of nothing", stats.Count([]float64{0, 0}, .95), 0, 0, -math.Log(.025) / 2, 2},
+		{"no level", stats.Count([]float64{1, 2}, 1), 1.5, nan, nan, 2},
+	} {
+		for i, want := range []float64{c.mean, c.low, c.high} {
+			got := []float64{c.e.Mean, c.e.Low, c.e.High}[i]
+			if math.IsNaN(got) != math.IsNaN(want) || math.IsInf(got, 1) != math.IsInf(want, 1) || math.Abs(got-want) > 1e-9 {
+				t.Errorf("%s: %v [%v, %v], want %v [%v, %v]", c.what, c.e.Mean, c.e.Low, c.e.High, c.mean, c.low, c.high)
+				break
+			}
+		}
+		if c.e.N != c.n {
+			t.Errorf("%s: n = %d, want %d", c.what, c.e.N, c.n)
+		}
 	}
 }
 

@@ -7,7 +7,7 @@ import "math"
 // the same.
 type KS struct {
 	D float64
-	P float64 // asymptotic, with Stephens' correction for the sample size
+	P float64 // see KS1 and KS2
 }
 
 // KS1 compares a sorted sample with a continuous distribution:
@@ -29,24 +29,60 @@ func KS1(sorted []float64, cdf func(float64) float64) KS {
 	return KS{d, stephens(d, n)}
 }
 
-// KS2 compares two sorted samples; n is replaced by n₁n₂/(n₁+n₂).
+// exactPairs bounds the samples whose lattice paths are counted.
+const exactPairs = 10_000
+
+// KS2 compares two sorted samples. P is exact up to 10,000 pairs of values, by
+// counting the lattice paths that stay closer to the diagonal than D (Hodges,
+// Arkiv för Matematik 3, 1958), and else asymptotic with n₁n₂/(n₁+n₂) for n.
 func KS2(a, b []float64) KS {
 	if len(a) == 0 || len(b) == 0 {
 		return KS{math.NaN(), math.NaN()}
 	}
-	na, nb := float64(len(a)), float64(len(b))
-	d := 0.0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
+	m, n := len(a), len(b)
+	farthest := 0 // of |i·n − j·m|, which is D·m·n in whole numbers
+	for i, j := 0, 0; i < m && j < n; {
 		x := min(a[i], b[j])
-		for i < len(a) && a[i] == x {
+		for i < m && a[i] == x {
 			i++
 		}
-		for j < len(b) && b[j] == x {
+		for j < n && b[j] == x {
 			j++
 		}
-		d = max(d, math.Abs(float64(i)/na-float64(j)/nb))
+		farthest = max(farthest, i*n-j*m, j*m-i*n)
 	}
-	return KS{d, stephens(d, na*nb/(na+nb))}
+	d := float64(farthest) / float64(m) / float64(n)
+	if m*n <= exactPairs {
+		return KS{d, exactKS(farthest, m, n)}
+	}
+	return KS{d, stephens(d, float64(m)*float64(n)/float64(m+n))}
+}
+
+// exactKS is the share of the lattice paths from (0, 0) to (m, n) that reach a
+// point with |i·n − j·m| ≥ h. The recursion carries the share of the paths to
+// (i, j) that do not, so nothing overflows:
+//
+//	inside(i, j) = i/(i+j)·inside(i−1, j) + j/(i+j)·inside(i, j−1)
+func exactKS(h, m, n int) float64 {
+	if h == 0 {
+		return 1
+	}
+	inside := make([]float64, n+1)
+	for i := 0; i <= m; i++ {
+		for j := 0; j <= n; j++ {
+			switch all := float64(i + j); {
+			case i*n-j*m >= h || j*m-i*n >= h:
+				inside[j] = 0
+			case i == 0 && j == 0:
+				inside[j] = 1
+			case i == 0:
+				inside[j] = inside[j-1]
+			case j > 0:
+				inside[j] = float64(i)/all*inside[j] + float64(j)/all*inside[j-1]
+			}
+		}
+	}
+	return min(1, max(0, 1-inside[n]))
 }
 
 func stephens(d, n float64) float64 {

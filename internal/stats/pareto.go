@@ -36,33 +36,6 @@ func Pareto(points [][]float64, dirs []Direction) []bool {
 	})
 }
 
-// ParetoIntervals is Pareto for estimates: A dominates B only where the
-// difference is shown, that is when the mean of A is no worse on every
-// objective and on one of them the intervals are apart. A point without a mean
-// is not on the front. A point without intervals cannot be shown to be
-// dominated.
-func ParetoIntervals(points [][]Estimate, dirs []Direction) []bool {
-	means := func(i int) bool {
-		for _, e := range points[i] {
-			if math.IsNaN(e.Mean) {
-				return false
-			}
-		}
-		return true
-	}
-	return front(len(points), means, func(a, b int) bool {
-		shown := false
-		for k, d := range dirs {
-			x, y := points[a][k], points[b][k]
-			if d.better(x.Mean, y.Mean) < 0 {
-				return false
-			}
-			shown = shown || x.Separated(y)
-		}
-		return shown
-	})
-}
-
 func front(n int, usable func(int) bool, dominates func(a, b int) bool) []bool {
 	on := make([]bool, n)
 	for i := range n {

@@ -44,21 +44,6 @@ func Quantiles(sorted []float64, qs ...float64) []float64 {
 	return out
 }
 
-// QuantileWithFailures is the quantile of n sorted values and some failures,
-// each of which counts as +Inf: what a user who waits for the failed requests
-// too would see. It is +Inf where the quantile falls among the failures.
-func QuantileWithFailures(sorted []float64, failures int, q float64) float64 {
-	n := len(sorted) + failures
-	if n == 0 {
-		return math.NaN()
-	}
-	h := float64(n-1) * min(max(q, 0), 1)
-	if i := int(math.Ceil(h)); i >= len(sorted) {
-		return math.Inf(1)
-	}
-	return at(sorted, h)
-}
-
 // QuantileInterval is the order-statistic interval of quantile q of sorted
 // values at the given level:
 //

@@ -65,30 +65,6 @@ func TestSortAgreesWithSlices(t *testing.T) {
 	}
 }
 
-func TestQuantileWithFailures(t *testing.T) {
-	t.Parallel()
-	v := []float64{1, 2, 3, 4, 5, 6, 7, 8}
-	for _, c := range []struct {
-		failures int
-		q, want  float64
-	}{
-		{0, .5, 4.5},
-		{2, .5, 5.5}, // index 4.5 of ten
-		{2, .75, 7.75},
-		{2, .9, math.Inf(1)}, // index 8.1: between the first and the second failure
-		{2, 7. / 9, 8},
-		{1, .9, math.Inf(1)}, // index 7.2 reaches into the failure
-	} {
-		got := stats.QuantileWithFailures(v, c.failures, c.q)
-		if got != c.want && math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("p%g with %d failures = %v, want %v", 100*c.q, c.failures, got, c.want)
-		}
-	}
-	if got := stats.QuantileWithFailures(nil, 3, .5); !math.IsInf(got, 1) {
-		t.Errorf("all failed: median = %v", got)
-	}
-}
-
 // The published table of floors.
 func TestFloor(t *testing.T) {
 	t.Parallel()

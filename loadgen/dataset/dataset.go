@@ -6,11 +6,17 @@
 // Steps: Open picks the source by the dataset's type and format; a source
 // yields all conversations at once; their texts are counted with the
 // experiment's tokenizer, so that nothing is left to do while load runs.
+// Catalogue lists the formats of files, one row each; Detect says which of
+// them a file has, and why.
 package dataset
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
 
 // Conversation is one or more turns that share a history.
@@ -18,18 +24,100 @@ type Conversation struct {
 	ID     string // session_000000
 	System string // system prompt; "" for none
 	Turns  []Turn
+
+	// Opening is the number of tokens of the first turn's request with system
+	// prompt and context, where the conversation exists for one play only; 0
+	// leaves it to be counted once by who plays it.
+	Opening int64 `json:"-"`
+}
+
+// count fills in Opening.
+func (c *Conversation) count(tok tokenizer.Tokenizer) {
+	t := &c.Turns[0]
+	c.Opening = 0
+	if tok == nil || t.Raw != nil || t.Messages != nil || c.System == "" && t.Context == "" {
+		return
+	}
+	var parts []string
+	for _, s := range []string{c.System, t.Context} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	c.Opening = int64(tok.Count(strings.Join(append(parts, t.Texts...), " ")))
 }
 
 // Turn is one request of a conversation.
 type Turn struct {
-	Texts     []string        // one text; several when prompts are batched (embeddings)
+	Texts     []string // one text; several when prompts are batched (embeddings)
+	Query     string   // what a reranker ranks Passages by
+	Passages  []string
+	Images    []Media
+	Audios    []Media
+	Videos    []Media
 	Role      string          // "" means user
 	Model     string          // "" means one of the experiment's models
 	MaxTokens int64           // output tokens asked for; 0 means not said
-	ISL       int64           // tokens of Texts joined with one space; 0 means not counted yet
+	ISL       int64           // tokens of all texts joined with one space; 0 means not counted yet
 	Context   string          // a user message that opens the conversation, ahead of its history; the same in every turn
+	Answer    string          // the recorded answer: it enters the history in place of the server's; "" for none
+	Messages  json.RawMessage // the whole list of messages as recorded: it replaces history, system prompt, context and texts
+	Tools     json.RawMessage // tool definitions that go with this and later turns
 	Delay     time.Duration   // think time after the previous answer
 	Timestamp *time.Duration  // when a trace sent it, since the trace's zero
 	Extra     map[string]any  // merged into the body
 	Raw       json.RawMessage // a whole body, sent as it is
+	// Complete says that the turn holds its whole history: nothing of earlier
+	// turns or their answers is put before it.
+	Complete bool
+}
+
+// Media is one image, sound or video: bytes, or an address that the server is
+// to read itself.
+type Media struct {
+	URL    string // http(s) address; "" when Base64 is set
+	Base64 string // the bytes, encoded once so that no request has to
+	Format string // png, jpeg, wav, mp4, …
+	UUID   string // name under which a server may cache an image; "" for none
+	// Length of a sound or video, 0 when it is not known.
+	Length time.Duration
+}
+
+// kinds are the media types that browsers and APIs know by other names than
+// kind/format.
+var kinds = map[string]string{
+	"png": "image/png", "jpeg": "image/jpeg", "jpg": "image/jpeg", "webp": "image/webp", "gif": "image/gif", "bmp": "image/bmp",
+	"wav": "audio/wav", "mp3": "audio/mpeg", "flac": "audio/flac", "ogg": "audio/ogg", "m4a": "audio/mp4",
+	"mp4": "video/mp4", "webm": "video/webm", "mov": "video/quicktime", "avi": "video/x-msvideo", "mkv": "video/x-matroska",
+}
+
+// words are all texts of a turn, in the order in which they are counted.
+func (t *Turn) words() []string {
+	if t.Query == "" && len(t.Passages) == 0 {
+		return t.Texts
+	}
+	return slices.Concat([]string{t.Query}, t.Passages, t.Texts)
+}
+
+// mediaSize is the number of bytes its media take.
+func (t *Turn) mediaSize() (n int) {
+	for _, list := range [][]Media{t.Images, t.Audios, t.Videos} {
+		for i := range list {
+			n += len(list[i].Base64)
+		}
+	}
+	return n
+}
+
+// Address is what stands in a request for a URL: the address itself or the
+// bytes as a data: address.
+func (m *Media) Address() string {
+	if m.URL != "" {
+		return m.URL
+	}
+	kind := kinds[m.Format]
+	if kind == "" {
+		kind = "application/octet-stream"
+	}
+	return "data:" + kind + ";base64," + m.Base64
 }

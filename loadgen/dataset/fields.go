@@ -14,26 +14,90 @@ import (
 // were asked for is remembered, so that the rest can be reported. A null is as
 // good as no entry.
 type fields struct {
+	text   json.RawMessage // as it was written; nil for rows of tables
 	values map[string]json.RawMessage
 	used   map[string]bool
 }
 
 func newFields(data []byte) (*fields, error) {
-	f := &fields{used: map[string]bool{}}
+	f := &fields{used: map[string]bool{}, text: bytes.Clone(data)}
 	if len(data) == 0 || data[0] != '{' {
 		return nil, errors.New("not a JSON object")
 	}
-	if err := json.Unmarshal(data, &f.values); err != nil {
+	if err := json.Unmarshal(f.text, &f.values); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	maps.DeleteFunc(f.values, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
 	return f, nil
 }
 
+// fieldsOf are values that are JSON already.
+func fieldsOf(values map[string]json.RawMessage) *fields {
+	maps.DeleteFunc(values, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
+	return &fields{values: values, used: map[string]bool{}}
+}
+
+// whole is the object itself, byte for byte where it came from one.
+func (f *fields) whole() json.RawMessage {
+	for name := range f.values {
+		f.used[name] = true
+	}
+	if f.text != nil {
+		return f.text
+	}
+	b, err := json.Marshal(f.values)
+	if err != nil {
+		panic("dataset: fields are not JSON: " + err.Error())
+	}
+	return b
+}
+
+// first is the first of some names that there is.
+func (f *fields) first(names []string) string {
+	for _, name := range names {
+		if f.has(name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// raw is an entry that begins with open, kept as it was written.
+func (f *fields) raw(name string, open byte, want string) (json.RawMessage, error) {
+	f.used[name] = true
+	v, ok := f.values[name]
+	if ok && v[0] != open {
+		return nil, fmt.Errorf("%s: want %s", name, want)
+	}
+	return v, nil
+}
+
+// strict reads an object in which unknown members are mistakes.
+func strict(raw json.RawMessage, v any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
 func (f *fields) names() []string { return slices.Sorted(maps.Keys(f.values)) }
 
 func (f *fields) unused() []string {
 	return slices.DeleteFunc(f.names(), func(name string) bool { return f.used[name] })
+}
+
+// timed tells whether the record, or its first turn, says when it was sent.
+func (f *fields) timed() bool {
+	for _, name := range []string{"timestamp", "Timestamp", "TIMESTAMP"} {
+		if f.has(name) {
+			return true
+		}
+	}
+	var turns []map[string]json.RawMessage
+	if json.Unmarshal(f.values["turns"], &turns) != nil || len(turns) == 0 {
+		return false
+	}
+	_, ok := turns[0]["timestamp"]
+	return ok
 }
 
 func (f *fields) has(name string) bool { _, ok := f.values[name]; return ok }

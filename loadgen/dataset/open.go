@@ -10,22 +10,36 @@ import (
 // DefaultEntries is the number of synthetic conversations when none is said.
 const DefaultEntries = 100
 
+// Seeds are the two roots of randomness. Shape decides lengths, numbers of
+// turns, think times and choices; Text what synthetic prompts say. Two sets
+// with one Shape and two Texts differ in nothing but their words.
+type Seeds struct{ Shape, Text int64 }
+
 // Open makes the conversations of cfg. All randomness comes from root seed and
 // from the stream's name, so two streams ("profiling", "warmup") of one seed
 // never give the same prompts. cfg.RandomSeed, if set, replaces root.
 func Open(cfg schema.Dataset, tok tokenizer.Tokenizer, root int64, stream string) (*Set, error) {
+	return OpenSeeds(cfg, tok, Seeds{root, root}, stream)
+}
+
+// OpenSeeds is Open with a seed for the shape and one for the texts.
+func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, stream string) (*Set, error) {
 	if cfg.RandomSeed != nil {
-		root = *cfg.RandomSeed
+		seeds = Seeds{*cfg.RandomSeed, *cfg.RandomSeed}
 	}
 	order, err := sampling(cfg)
 	if err != nil {
 		return nil, named(cfg, err)
 	}
-	set, err := open(cfg, tok, source{root: root, stream: stream})
+	src := source{seeds: seeds, stream: stream}
+	set, err := open(cfg, tok, src)
 	if err != nil {
 		return nil, named(cfg, err)
 	}
 	set.sampling = order
+	if set.bust, err = newBuster(&cfg, tok, src); err != nil {
+		return nil, named(cfg, err)
+	}
 	return set, nil
 }
 

@@ -13,34 +13,83 @@ import (
 // may be shared.
 type Set struct {
 	conversations []Conversation
+	stored        store // where conversations are not in memory
 	warnings      []string
+	notes         []string
 	sampling      string
+	bust          *buster
+}
+
+// store holds conversations that are made, or read, when they are needed. It
+// is safe for concurrent use.
+type store interface {
+	Len() int
+	At(i int) *Conversation
+	// Outline is conversation i without what makes it large: ids, lengths and
+	// times are there, texts may not be.
+	Outline(i int) *Conversation
+	// Digest is what stands for the content in Set.Digest.
+	Digest() string
 }
 
 // Len is the number of conversations, at least 1.
-func (s *Set) Len() int { return len(s.conversations) }
+func (s *Set) Len() int {
+	if s.stored != nil {
+		return s.stored.Len()
+	}
+	return len(s.conversations)
+}
 
-// At is conversation i. It belongs to the set: read only.
-func (s *Set) At(i int) *Conversation { return &s.conversations[i] }
+// At is conversation i, read only. A large set makes it on the spot: ask when
+// it is played, and Outline before.
+func (s *Set) At(i int) *Conversation {
+	if s.stored != nil {
+		return s.stored.At(i)
+	}
+	return &s.conversations[i]
+}
+
+// Play is conversation i as play n sends it: with its cache-bust mark.
+func (s *Set) Play(i int, n int64) *Conversation {
+	if s.bust == nil {
+		return s.At(i)
+	}
+	return s.bust.mark(s.At(i), n)
+}
+
+// Outline is conversation i with its ids, lengths, delays and time stamps;
+// texts may be missing. It is cheap for every set.
+func (s *Set) Outline(i int) *Conversation {
+	if s.stored != nil {
+		return s.stored.Outline(i)
+	}
+	return &s.conversations[i]
+}
 
 // Warnings are what a person should know about the set, one line each.
 func (s *Set) Warnings() []string { return s.warnings }
 
+// Notes are what was reached of what was asked for, one line each.
+func (s *Set) Notes() []string { return s.notes }
+
 // Turns is the number of turns of all conversations.
 func (s *Set) Turns() int {
 	n := 0
-	for i := range s.conversations {
-		n += len(s.conversations[i].Turns)
+	for i := range s.Len() {
+		n += len(s.Outline(i).Turns)
 	}
 	return n
 }
 
 // Timed tells whether the set is a trace: its first turn has a timestamp.
-func (s *Set) Timed() bool { return s.conversations[0].Turns[0].Timestamp != nil }
+func (s *Set) Timed() bool { return s.Outline(0).Turns[0].Timestamp != nil }
 
 // Digest is the SHA-256 of the whole content, in hex. Equal digests mean equal
 // requests.
 func (s *Set) Digest() string {
+	if s.stored != nil {
+		return s.stored.Digest()
+	}
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for i := range s.conversations {
@@ -63,20 +112,26 @@ type Sampler struct {
 	rng   *rand.Rand
 	next  int
 	order []int // shuffle's current deck
+	plays int64
 }
 
 // Next is the next conversation. It never ends: sequential starts over,
 // shuffle deals all of them and shuffles again, random draws with replacement.
 func (p *Sampler) Next() *Conversation {
+	p.plays++
+	return p.set.Play(p.draw(), p.plays-1)
+}
+
+func (p *Sampler) draw() int {
 	switch p.set.sampling {
 	case "random":
-		return p.set.At(p.rng.IntN(p.set.Len()))
+		return p.rng.IntN(p.set.Len())
 	case "shuffle":
-		return p.set.At(p.deal())
+		return p.deal()
 	}
-	c := p.set.At(p.next)
+	i := p.next
 	p.next = (p.next + 1) % p.set.Len()
-	return c
+	return i
 }
 
 func (p *Sampler) deal() int {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +15,24 @@ import (
 // role, model, system, delay (ms, instead of timestamp) and extra (merged into
 // the body) are optional. output_length and max_tokens are the same.
 
-func fitsSingleTurn(f *fields) bool { return f.has("text") || f.has("texts") }
+var singleTurn = Format{
+	Name: "single_turn", Doc: "a request with its text or media", Sampling: "sequential", Settings: conversational,
+	fits: fitsSingleTurn, read: readSingleTurn,
+}
 
-func readSingleTurn(r *reader, f *fields) error {
-	t, err := readTurn(f)
+// said are the fields that hold what is asked.
+var said = []string{"text", "texts", "image", "images", "audio", "audios", "video", "videos"}
+
+func fitsSingleTurn(r *record) (bool, string) {
+	if r.file != "" {
+		return false, "a folder of such records is a random_pool"
+	}
+	return has(said...)(r)
+}
+
+func readSingleTurn(r *reader, rec record) error {
+	f := rec.fields
+	t, err := r.turn(f, "")
 	if err != nil {
 		return err
 	}
@@ -26,27 +41,21 @@ func readSingleTurn(r *reader, f *fields) error {
 		return err
 	}
 	f.used["type"], f.used["session_id"] = true, true
-	r.add(r.begin("", system), t)
-	return nil
+	return r.add(r.begin("", system), t)
 }
 
-// media are the modalities of the same formats that we cannot send.
-var media = []string{"image", "images", "audio", "audios", "video", "videos", "image_uuids"}
-
-// readTurn reads the fields that turns have in every format.
-func readTurn(f *fields) (t Turn, err error) {
-	for _, m := range media {
-		if f.has(m) {
-			return t, fmt.Errorf("%s: not supported yet", m)
-		}
-	}
-	for _, pair := range [][2]string{{"text", "texts"}, {"timestamp", "delay"}, {"output_length", "max_tokens"}} {
+// turn reads the fields that turns have in every format. Texts without a name
+// of their own are called name.
+func (r *reader) turn(f *fields, name string) (t Turn, err error) {
+	for _, pair := range [][2]string{
+		{"text", "texts"}, {"image", "images"}, {"audio", "audios"}, {"video", "videos"}, {"timestamp", "delay"}, {"output_length", "max_tokens"},
+	} {
 		if err := f.oneOf(pair[0], pair[1]); err != nil {
 			return t, err
 		}
 	}
-	var errs [8]error
-	t.Texts, errs[0] = readTexts(f)
+	var errs [12]error
+	errs[0] = readTexts(f, name, &t)
 	t.Role, errs[1] = f.str("role")
 	t.Model, errs[2] = f.str("model")
 	t.Timestamp, errs[3] = f.millis("timestamp")
@@ -59,51 +68,127 @@ func readTurn(f *fields) (t Turn, err error) {
 	if t.MaxTokens == 0 {
 		t.MaxTokens, errs[7] = f.count("max_tokens")
 	}
+	t.Images, errs[8] = r.media(f, "image")
+	t.Audios, errs[9] = r.media(f, "audio")
+	t.Videos, errs[10] = r.media(f, "video")
+	errs[11] = readUUIDs(f, &t)
 	for _, err := range errs {
 		if err != nil {
 			return t, err
 		}
 	}
+	if len(t.Texts)+len(t.Passages)+len(t.Images)+len(t.Audios)+len(t.Videos) == 0 && t.Query == "" {
+		return t, errors.New("no text, image, audio or video")
+	}
 	return t, nil
 }
 
-// readTexts is text, or texts flattened.
-func readTexts(f *fields) ([]string, error) {
-	if f.has("text") {
-		text, err := f.str("text")
-		if err == nil && text == "" {
-			err = errors.New("text: is empty")
+// items is the strings of a field or of its plural, each with its name.
+func items(f *fields, one, many, name string) (list []item, err error) {
+	if f.has(one) {
+		s, err := f.str(one)
+		if err == nil && s == "" {
+			err = fmt.Errorf("%s: is empty", one)
 		}
-		return []string{text}, err
+		return []item{{name, s, ""}}, err
 	}
-	list, err := f.list("texts")
+	raws, err := f.list(many)
 	if err != nil {
 		return nil, err
 	}
-	var texts []string
-	for i, raw := range list {
-		some, err := readText(raw)
+	for i, raw := range raws {
+		some, err := readNamed(raw, name)
 		if err != nil {
-			return nil, fmt.Errorf("texts[%d]: %w", i, err)
+			return nil, fmt.Errorf("%s[%d]: %w", many, i, err)
 		}
-		texts = append(texts, some...)
+		list = append(list, some...)
 	}
-	if len(texts) == 0 {
-		return nil, errors.New("no text")
-	}
-	return texts, nil
+	return list, nil
 }
 
-func readText(raw json.RawMessage) ([]string, error) {
+type item struct{ name, content, uuid string }
+
+// readNamed is a string, or the contents of {"name": …, "contents": […]}.
+func readNamed(raw json.RawMessage, name string) (list []item, err error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && raw[0] == '"' {
-		return []string{text}, nil
+		return []item{{name, text, ""}}, nil
 	}
-	var named struct {
+	var object struct {
+		Name     string   `json:"name"`
 		Contents []string `json:"contents"`
+		UUIDs    []string `json:"uuids"`
 	}
-	if raw[0] != '{' || json.Unmarshal(raw, &named) != nil || len(named.Contents) == 0 {
+	if raw[0] != '{' || json.Unmarshal(raw, &object) != nil || len(object.Contents) == 0 {
 		return nil, errors.New(`want a string or {"name": …, "contents": [strings]}`)
 	}
-	return named.Contents, nil
+	for i, c := range object.Contents {
+		n := item{cmp.Or(object.Name, name), c, ""}
+		if i < len(object.UUIDs) {
+			n.uuid = object.UUIDs[i]
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// readTexts files texts by their names: query and passages are a reranker's.
+func readTexts(f *fields, name string, t *Turn) error {
+	list, err := items(f, "text", "texts", name)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		switch n.name {
+		case "query", "queries":
+			t.Query = n.content
+		case "passage", "passages":
+			t.Passages = append(t.Passages, n.content)
+		default:
+			t.Texts = append(t.Texts, n.content)
+		}
+	}
+	return nil
+}
+
+// media reads the images, sounds or videos of a turn.
+func (r *reader) media(f *fields, kind string) (out []Media, err error) {
+	list, err := items(f, kind, kind+"s", "")
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range list {
+		if n.content == "" && n.uuid == "" && f.has("image_uuids") {
+			out = append(out, Media{})
+			continue
+		}
+		m, err := r.library.Load(kind, n.content)
+		if err != nil {
+			return nil, fmt.Errorf("%s %d: %w", kind, i+1, err)
+		}
+		out = append(out, Media{URL: m.URL, Base64: m.Base64, Format: m.Format, UUID: n.uuid})
+	}
+	return out, nil
+}
+
+// readUUIDs gives the images their names in the server's cache.
+func readUUIDs(f *fields, t *Turn) error {
+	var uuids []string
+	said, err := f.decode("image_uuids", &uuids, "a list of names")
+	if err != nil || !said {
+		return err
+	}
+	if len(t.Images) == 0 {
+		t.Images = make([]Media, len(uuids))
+	}
+	if len(uuids) != len(t.Images) {
+		return fmt.Errorf("image_uuids: %d names for %d images", len(uuids), len(t.Images))
+	}
+	for i, u := range uuids {
+		if u == "" {
+			return fmt.Errorf("image_uuids[%d]: is empty", i)
+		}
+		t.Images[i].UUID = u
+	}
+	return nil
 }

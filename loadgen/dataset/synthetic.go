@@ -1,13 +1,10 @@
 package dataset
 
 import (
-	"cmp"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"time"
 
-	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
@@ -28,52 +25,37 @@ const (
 // extrapolated to all of them.
 const sampled = 31
 
-// source gives each use of randomness its own stream.
+// source gives each use of randomness its own stream: shape for lengths,
+// turns and choices, text for what the prompts say.
 type source struct {
-	root   int64
+	seeds  Seeds
 	stream string
 }
 
-func (s source) rng(use string) *rand.Rand { return seed.Stream(s.root, "dataset."+s.stream+"."+use) }
+func (s source) shape(use string) synth.Stream {
+	return synth.NewStream(s.seeds.Shape, "dataset."+s.stream+"."+use)
+}
+
+func (s source) text(use string) synth.Stream {
+	return synth.NewStream(s.seeds.Text, "dataset."+s.stream+"."+use)
+}
 
 // synthetic makes conversations out of shapes.
 type synthetic struct {
 	cfg      schema.Dataset
 	tok      tokenizer.Tokenizer
-	writer   *writer
-	isl, osl *lengths
-	turns    *lengths
-	delay    *lengths
+	writer   *synth.Writer
+	texts    int // written so far: the next one's ordinal
+	isl, osl *synth.Lengths
+	pairs    *synth.Pairs
+	turns    *synth.Lengths
+	delay    *synth.Lengths
 	pool     []string // prefix prompts
-	pick     *rand.Rand
+	pick     synth.Stream
+	shared   *sharing // of a declared hit rate
+	rank     *rankings
+	media    *mediaMaker
 	bytes    int
-}
-
-// lengths is a distribution with the stream it draws from; nil gives 0.
-type lengths struct {
-	name  string
-	draw  draw
-	rng   *rand.Rand
-	limit float64 // what is drawn above it is a mistake and makes over
-	over  float64
-}
-
-func (l *lengths) next() int {
-	if l == nil {
-		return 0
-	}
-	v := l.draw(l.rng)
-	if !(v <= l.limit) {
-		l.over, v = v, 1 // refused by check, so the size does not matter
-	}
-	return int(max(1, math.RoundToEven(v)))
-}
-
-func (l *lengths) check() error {
-	if l == nil || l.over == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: a value of %g is above the limit of %.0f", l.name, l.over, l.limit)
 }
 
 func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
@@ -91,18 +73,22 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 	system := g.system()
 	set := &Set{}
 	for i := range n {
-		set.conversations = append(set.conversations, g.conversation(i, system))
-		if err := g.check(); err != nil {
+		c, err := g.conversation(i, system)
+		if err != nil {
 			return nil, err
 		}
+		set.conversations = append(set.conversations, c)
 		if i == sampled || g.bytes > maxText {
 			if g.bytes/(i+1) > maxText/n {
 				return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text; hint: fewer entries, they are played again", n, maxText>>20)
 			}
 		}
 	}
-	if d := g.writer.drift; d > 0 {
+	if d := g.writer.Drift(); d > 0 {
 		set.warnings = append(set.warnings, fmt.Sprintf("%d synthetic texts miss their length: %s cannot be cut to it", d, tok.Name()))
+	}
+	if g.shared != nil {
+		set.notes = append(set.notes, g.shared.report(set, tok))
 	}
 	return set, nil
 }
@@ -111,14 +97,44 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 	if tok == nil {
 		return nil, fmt.Errorf("synthetic text needs a tokenizer")
 	}
+	if field, size, limit := TooLarge(&cfg); field != "" {
+		return nil, fmt.Errorf("%s: a value of %g is above the limit of %.0f", field, size, limit)
+	}
+	g := &synthetic{cfg: cfg, tok: tok, pick: src.shape("prefix")}
+	if err := g.lengths(src); err != nil {
+		return nil, err
+	}
+	corpus, err := synth.NewCorpus(cfg.Prompts.Corpus, cfg.Prompts.CorpusFile, tok)
+	if err != nil {
+		return nil, fmt.Errorf("prompts.corpus_file: %w", err)
+	}
+	g.writer = corpus.Writer(src.text("text"))
+	if cfg.Rankings != nil {
+		if g.rank, err = newRankings(cfg.Rankings, src); err != nil {
+			return nil, err
+		}
+	}
+	if g.media, err = newMediaMaker(&cfg, src); err != nil {
+		return nil, err
+	}
+	return g, g.makePool()
+}
+
+// lengths sets up the distributions.
+func (g *synthetic) lengths(src source) (err error) {
+	cfg := &g.cfg
 	isl := cfg.Prompts.ISL
 	if isl == nil {
 		mean := float64(DefaultISL)
 		isl = &schema.Shape{Mean: &mean}
 	}
-	g := &synthetic{cfg: cfg, tok: tok, pick: src.rng("prefix")}
+	if len(cfg.Prompts.Pairs) > 0 {
+		if g.pairs, err = synth.NewPairs(cfg.Prompts.Pairs, src.shape, maxTokens, maxCount); err != nil {
+			return err
+		}
+	}
 	for _, l := range []struct {
-		to    **lengths
+		to    **synth.Lengths
 		shape *schema.Shape
 		name  string
 		limit float64
@@ -128,28 +144,27 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 		{&g.turns, cfg.Turns, "turns", maxTurns},
 		{&g.delay, cfg.TurnDelay, "turn_delay", maxCount},
 	} {
-		made, err := newLengths(l.name, l.shape, src, l.limit)
-		if err != nil {
-			return nil, err
+		if *l.to, err = synth.NewLengths(l.name, l.shape, src.shape(l.name), l.limit); err != nil {
+			return err
 		}
-		*l.to = made
 	}
-	if field, size, limit := TooLarge(&cfg); field != "" {
-		return nil, fmt.Errorf("%s: a value of %g is above the limit of %.0f", field, size, limit)
-	}
-	g.writer = newCorpus(tok).writer(src.rng("text"))
-	return g, g.makePool()
+	return g.ranges(src, isl)
 }
 
-func newLengths(name string, s *schema.Shape, src source, limit float64) (*lengths, error) {
-	if s == nil {
-		return nil, nil
-	}
-	d, err := drawer(s)
+// ranges replaces the lengths by uniform ones where a range ratio says so.
+func (g *synthetic) ranges(src source, isl *schema.Shape) error {
+	p := &g.cfg.Prompts
+	r, err := synth.ParseRange(p.RandomRange, p.RandomCorpus)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("prompts.random_range_ratio: %w", err)
 	}
-	return &lengths{name: name, draw: d, rng: src.rng(name), limit: limit}, nil
+	if r.Input >= 0 {
+		g.isl = r.Around("prompts.isl", isl.Typical(), r.Input, src.shape("prompts.isl"), maxTokens)
+	}
+	if r.Output >= 0 && p.OSL != nil {
+		g.osl = r.Around("prompts.osl", p.OSL.Typical(), r.Output, src.shape("prompts.osl"), maxCount)
+	}
+	return nil
 }
 
 // TooLarge finds the field of a data set whose size no server takes and no
@@ -182,14 +197,22 @@ func TooLarge(cfg *schema.Dataset) (field string, size, limit float64) {
 	return "", 0, 0
 }
 
-// check reports a drawn value that was above its limit.
-func (g *synthetic) check() error {
-	return cmp.Or(g.isl.check(), g.osl.check(), g.turns.check(), g.delay.check())
+// text is the next text, of n tokens.
+func (g *synthetic) text(n int) string {
+	g.texts++
+	s := g.writer.Text(g.texts-1, n)
+	g.bytes += len(s)
+	return s
 }
 
-// makePool writes the prefix prompts.
+// makePool writes what conversations share.
 func (g *synthetic) makePool() error {
 	p := g.cfg.Prefix
+	if p != nil && p.HitRate > 0 {
+		var err error
+		g.shared, err = newSharing(g, p)
+		return err
+	}
 	if p == nil || p.PoolSize == 0 || p.Length == 0 { // one without the other says nothing
 		return nil
 	}
@@ -198,7 +221,7 @@ func (g *synthetic) makePool() error {
 		return fmt.Errorf("prefix_prompts: %d prompts of %d tokens are more than %d MiB of text", p.PoolSize, p.Length, maxText>>20)
 	}
 	for range p.PoolSize {
-		g.pool = append(g.pool, g.writer.text(p.Length))
+		g.pool = append(g.pool, g.text(p.Length))
 	}
 	return nil
 }
@@ -208,7 +231,7 @@ func (g *synthetic) makePool() error {
 func (g *synthetic) system() string {
 	s := g.cfg.SystemPrompt
 	if p := g.cfg.Prefix; p != nil && p.SharedSystemLength > 0 {
-		s = joinSystem(s, g.writer.text(p.SharedSystemLength))
+		s = joinSystem(s, g.text(p.SharedSystemLength))
 	}
 	return s
 }
@@ -221,56 +244,93 @@ func joinSystem(a, b string) string {
 	return a + "\n\n" + b
 }
 
-func (g *synthetic) conversation(i int, system string) Conversation {
-	c := Conversation{ID: sessionID(i), System: system, Turns: make([]Turn, max(1, g.turns.next()))}
+func (g *synthetic) conversation(i int, system string) (Conversation, error) {
+	turns, err := g.turns.At(i, 0)
+	if err != nil {
+		return Conversation{}, err
+	}
+	c := Conversation{ID: sessionID(i), System: system, Turns: make([]Turn, max(1, turns))}
 	context := ""
 	if p := g.cfg.Prefix; p != nil && p.UserContextLength > 0 {
-		context = g.writer.text(p.UserContextLength)
-		g.bytes += len(context)
+		context = g.text(p.UserContextLength)
 	}
 	for t := range c.Turns {
-		c.Turns[t] = g.turn(t == 0)
+		if c.Turns[t], err = g.turn(i, t); err != nil {
+			return Conversation{}, err
+		}
 		c.Turns[t].Context = context
 	}
-	return c
+	return c, nil
 }
 
-func (g *synthetic) turn(first bool) Turn {
-	t := Turn{MaxTokens: int64(g.osl.next())}
-	isl := g.isl.next()
-	for range max(1, g.cfg.Prompts.BatchSize) {
-		text, n := g.prompt(isl, first)
-		t.Texts = append(t.Texts, text)
-		t.ISL += int64(n)
-		g.bytes += len(text)
+// sizes are the lengths of turn t of conversation i.
+func (g *synthetic) sizes(i, t int) (isl, osl int, err error) {
+	in, out := g.isl, g.osl
+	if g.pairs != nil {
+		in, out = g.pairs.Of(i)
 	}
+	if isl, err = in.At(i, t); err == nil {
+		osl, err = out.At(i, t)
+	}
+	return isl, osl, err
+}
+
+func (g *synthetic) turn(i, t int) (turn Turn, err error) {
+	isl, osl, err := g.sizes(i, t)
+	if err != nil {
+		return turn, err
+	}
+	turn.MaxTokens = int64(osl)
 	g.bytes += turnSize
-	if !g.writer.additive {
-		t.ISL = countTexts(g.tok, t.Texts)
+	if g.rank != nil {
+		return turn, g.ranking(&turn, i, t)
 	}
-	if !first {
-		t.Delay = g.think()
+	for range max(1, g.cfg.Prompts.BatchSize) {
+		text, n := g.prompt(i, t, isl)
+		turn.Texts = append(turn.Texts, text)
+		turn.ISL += int64(n)
 	}
-	return t
+	if !g.writer.Additive() {
+		turn.ISL = countTexts(g.tok, turn.Texts)
+	}
+	if err := g.media.add(&turn, i, t); err != nil {
+		return turn, err
+	}
+	g.bytes += turn.mediaSize()
+	if t > 0 {
+		turn.Delay, err = g.think(i, t)
+	}
+	return turn, err
 }
 
-// prompt is one text of isl tokens, on the first turn with a prefix of the
-// pool in front of it.
-func (g *synthetic) prompt(isl int, first bool) (string, int) {
-	if !first || len(g.pool) == 0 {
-		return g.writer.text(isl), isl
+// prompt is one text of isl tokens, on the first turn with what it shares with
+// other conversations in front of it.
+func (g *synthetic) prompt(i, t, isl int) (string, int) {
+	if t > 0 || len(g.pool) == 0 && g.shared == nil {
+		return g.text(isl), isl
 	}
-	p := g.cfg.Prefix.Length
-	return g.writer.after(g.pool[g.pick.IntN(len(g.pool))], p, isl), p + isl
+	g.texts++
+	var s string
+	n := isl
+	if g.shared != nil {
+		s = g.shared.prompt(g, isl)
+	} else {
+		p := g.cfg.Prefix.Length
+		n = p + isl
+		s = g.writer.After(g.pool[g.pick.At(i, t).IntN(len(g.pool))], p, g.texts-1, isl)
+	}
+	g.bytes += len(s)
+	return s, n
 }
 
 // think is a delay: a whole number of milliseconds times the ratio.
-func (g *synthetic) think() time.Duration {
+func (g *synthetic) think(i, t int) (time.Duration, error) {
 	ratio := g.cfg.TurnDelayRatio
 	if ratio == 0 {
 		ratio = 1
 	}
-	return time.Duration(float64(g.delay.next()) * ratio * float64(time.Millisecond))
+	ms, err := g.delay.At(i, t)
+	return time.Duration(float64(ms) * ratio * float64(time.Millisecond)), err
 }
 
 func sessionID(i int) string { return fmt.Sprintf("session_%06d", i) }

@@ -287,7 +287,7 @@ func TestRefusedDatasets(t *testing.T) {
 		{schema.Dataset{Name: "d", Type: "public"}, `dataset d: type "public": not supported yet; known: synthetic, file`},
 		{schema.Dataset{Name: "d", Sampling: "zigzag"}, `dataset d: sampling "zigzag": not one of sequential, random, shuffle`},
 		{schema.Dataset{Name: "d", Type: "file"}, `dataset d: a file dataset needs a path or records`},
-		{schema.Dataset{Type: "file", Path: "x", Format: "mooncake"}, `format "mooncake": not supported yet; known: multi_turn, single_turn`},
+		{schema.Dataset{Type: "file", Path: "x", Format: "mooncake"}, `format "mooncake": not known; there are dag_jsonl, multi_turn,`},
 		{synthetic(-1, fixed(1)), `dataset main: entries: -1 is not a count`},
 		{synthetic(100000, fixed(100000)), `dataset main: entries: 100000 prompts of these lengths are more than 1024 MiB of text`},
 		{synthetic(1<<30, fixed(1)), `dataset main: entries: a value of 1.073741824e+09 is above the limit of 4194304`},
@@ -326,6 +326,6 @@ func BenchmarkCorpus(b *testing.B) {
 }
 
 const (
-	golden0 = "summer two When the late system chose the hidden fox, the perfect captain protected the royal silver slowly."
-	golden1 = "basket silver When the thick breakfast found the quiet theater, the polite market noticed the bright pepper twice."
+	golden0 = "strong ordered When the rapid color made the frozen palace, the poor cheese covered the plain dog again."
+	golden1 = "modern bridge When the proud bear prepared the late palace, the poor engine imagined the long brother always."
 )

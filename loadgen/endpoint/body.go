@@ -1,10 +1,8 @@
 package endpoint
 
 import (
-	"fmt"
 	"maps"
 	"strconv"
-	"strings"
 )
 
 // body writes the top level of a request. Extra inputs win over generated
@@ -87,6 +85,20 @@ func (b *body) extras() {
 	}
 }
 
+// allExtras writes the extra inputs of an API without stream_options of its own.
+func (b *body) allExtras() {
+	for _, k := range sortedKeys(b.extra) {
+		b.value(k, b.extra[k])
+	}
+}
+
+// raw writes a value that is JSON already.
+func (b *body) raw(name string, v []byte) {
+	if len(v) > 0 && b.key(name) {
+		b.dst = append(b.dst, v...)
+	}
+}
+
 func (b *body) value(key string, v any) {
 	if b.err == nil {
 		b.dst, b.err = appendValue(appendKey(b.dst, key), v)
@@ -109,15 +121,20 @@ func (b *body) streamOptions(in *Input) {
 		b.value("stream_options", given)
 		return
 	}
-	if v, ok := options["include_usage"]; !ok || v == nil {
-		merged := maps.Clone(options)
-		if merged == nil {
-			merged = map[string]any{}
-		}
-		merged["include_usage"] = true
-		options = merged
+	merged := maps.Clone(options)
+	if merged == nil {
+		merged = map[string]any{}
 	}
-	b.value("stream_options", options)
+	asked := []string{"include_usage"}
+	if in.Each {
+		asked = append(asked, "continuous_usage_stats")
+	}
+	for _, name := range asked {
+		if v, ok := merged[name]; !ok || v == nil {
+			merged[name] = true
+		}
+	}
+	b.value("stream_options", merged)
 }
 
 // streams is the stream key as it is sent.
@@ -157,33 +174,4 @@ func appendTexts(dst []byte, texts []string) []byte {
 		dst = appendString(dst, t)
 	}
 	return append(dst, ']')
-}
-
-// alone refuses what an API without conversations has no place for.
-func alone(api string, in *Input) error {
-	if in.System != "" || in.Turn.Context != "" {
-		return fmt.Errorf("%s: no place for a system prompt or a user context", api)
-	}
-	if len(in.History) > 0 {
-		return fmt.Errorf("%s: conversations of one turn only", api)
-	}
-	return nil
-}
-
-// Text is what the server has to tokenize: every text of the request, joined
-// with one space. Its token count is the request's ISL.
-func (in *Input) Text() string {
-	if in.System == "" && in.Turn.Context == "" && len(in.History) == 0 && len(in.Turn.Texts) == 1 {
-		return in.Turn.Texts[0]
-	}
-	var parts []string
-	for _, s := range []string{in.System, in.Turn.Context} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
-	for _, m := range in.History {
-		parts = append(parts, m.Content)
-	}
-	return strings.Join(append(parts, in.Turn.Texts...), " ")
 }

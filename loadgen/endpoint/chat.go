@@ -1,23 +1,33 @@
 package endpoint
 
+import (
+	"bytes"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+)
+
 // chat is OpenAI's chat completions API, with the additions of vLLM, SGLang,
 // llama.cpp and DeepSeek to its answers.
 var chat = Spec{
-	Type: "chat", Path: "/v1/chat/completions", Title: "LLM Metrics",
-	CanStream: true, ProducesTokens: true, TakesText: true,
-	Body: chatBody, Read: readChoices, HasContent: choicesHaveContent,
+	Type: "chat", Path: "/v1/chat/completions", Title: "LLM",
+	Doc: "OpenAI chat completions", GenAI: []string{"chat", "multimodal", "vision"},
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
+	Takes: Images | Audios | Videos,
+	Body:  chatBody, Read: readChoices, HasContent: choicesHaveContent,
+	Served: Served{
+		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens", Reasons: true,
+		Begin: servedChatBegin, Token: servedChatToken, End: servedChatEnd, Whole: servedChat,
+	},
 }
 
 func chatBody(dst []byte, in *Input) ([]byte, error) {
-	if in.Turn.Raw != nil {
-		return append(dst, in.Turn.Raw...), nil
-	}
 	b := newBody(dst, in)
 	if b.key("messages") {
 		b.dst = appendMessages(b.dst, in)
 	}
 	b.str("model", in.Model)
 	b.flag("stream", in.Stream)
+	b.raw("tools", in.Turn.Tools)
 	if in.Legacy {
 		b.count("max_tokens", in.Turn.MaxTokens)
 	} else {
@@ -28,20 +38,51 @@ func chatBody(dst []byte, in *Input) ([]byte, error) {
 	return b.end()
 }
 
-// appendMessages writes system prompt, user context, history and turn.
+// appendMessages writes system prompt, user context, history and turn, or the
+// list that the turn holds itself.
 func appendMessages(dst []byte, in *Input) []byte {
+	if in.complete() {
+		return append(dst, in.Turn.Messages...)
+	}
 	dst = append(dst, '[')
 	if in.System != "" {
 		dst = appendMessage(dst, "system", in.System)
 	}
+	return append(conversation(dst, in, appendMessage, appendTurn), ']')
+}
+
+// complete tells whether the turn holds the whole list of messages itself.
+func (in *Input) complete() bool { return in.Turn.Messages != nil && in.Turn.Complete }
+
+// conversation writes user context, history and turn. A turn that holds
+// messages itself adds all of them.
+func conversation(dst []byte, in *Input, text func([]byte, string, string) []byte, turn func([]byte, string, *dataset.Turn) []byte) []byte {
 	if in.Turn.Context != "" {
-		dst = appendMessage(dst, "user", in.Turn.Context)
+		dst = text(dst, "user", in.Turn.Context)
 	}
-	for _, m := range in.History {
-		dst = appendMessage(dst, m.Role, m.Content)
+	for i := range in.History {
+		switch m := &in.History[i]; {
+		case m.Turn == nil:
+			dst = text(dst, m.Role, m.Content)
+		case m.Turn.Messages != nil:
+			dst = appendElements(dst, m.Turn.Messages)
+		default:
+			dst = turn(dst, m.Role, m.Turn)
+		}
 	}
-	dst = appendTurn(dst, roleOf(in), in.Turn.Texts)
-	return append(dst, ']')
+	if in.Turn.Messages != nil {
+		return appendElements(dst, in.Turn.Messages)
+	}
+	return turn(dst, roleOf(in), in.Turn)
+}
+
+// appendElements adds the elements of a list to one that is being written.
+func appendElements(dst, list []byte) []byte {
+	inner := bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(list), []byte("[")), []byte("]")))
+	if len(inner) == 0 {
+		return dst
+	}
+	return append(comma(dst), inner...)
 }
 
 func roleOf(in *Input) string {
@@ -64,21 +105,90 @@ func appendMessage(dst []byte, role, content string) []byte {
 	return append(appendString(beginMessage(dst, role), content), '}')
 }
 
-// appendTurn writes one text as a string and several as parts.
-func appendTurn(dst []byte, role string, texts []string) []byte {
-	switch len(texts) {
-	case 0:
-		return appendMessage(dst, role, "")
-	case 1:
-		return appendMessage(dst, role, texts[0])
+// appendTurn writes one text alone as a string, and everything else as parts:
+// texts, images, sounds, videos.
+func appendTurn(dst []byte, role string, t *dataset.Turn) []byte {
+	if plainText(t) {
+		return appendMessage(dst, role, onlyText(t))
 	}
 	dst = append(beginMessage(dst, role), '[')
-	for i, t := range texts {
-		if i > 0 {
-			dst = append(dst, ',')
+	for _, text := range t.Texts {
+		dst = append(appendString(append(comma(dst), `{"type":"text","text":`...), text), '}')
+	}
+	for i := range t.Images {
+		dst = append(appendString(append(comma(dst), `{"type":"image_url","image_url":{"url":`...), t.Images[i].Address()), '}')
+		if id := t.Images[i].UUID; id != "" {
+			dst = appendString(append(dst, `,"uuid":`...), id)
 		}
-		dst = append(dst, `{"type":"text","text":`...)
-		dst = append(appendString(dst, t), '}')
+		dst = append(dst, '}')
+	}
+	for i := range t.Audios {
+		dst = append(appendAudio(comma(dst), &t.Audios[i]), '}')
+	}
+	for i := range t.Videos {
+		dst = append(appendString(append(comma(dst), `{"type":"video_url","video_url":{"url":`...), t.Videos[i].Address()), "}}"...)
 	}
 	return append(dst, "]}"...)
+}
+
+// appendAudio writes a sound as the bytes or, vLLM's addition, by its address.
+func appendAudio(dst []byte, m *dataset.Media) []byte {
+	if m.URL != "" {
+		return append(appendString(append(dst, `{"type":"audio_url","audio_url":{"url":`...), m.URL), '}')
+	}
+	dst = appendString(append(dst, `{"type":"input_audio","input_audio":{"data":`...), m.Base64)
+	return append(appendString(append(dst, `,"format":`...), m.Format), '}')
+}
+
+// plainText tells whether a turn is one text or nothing.
+func plainText(t *dataset.Turn) bool {
+	return len(t.Texts) <= 1 && len(t.Images)+len(t.Audios)+len(t.Videos) == 0
+}
+
+func onlyText(t *dataset.Turn) string {
+	if len(t.Texts) == 0 {
+		return ""
+	}
+	return t.Texts[0]
+}
+
+// comma separates an element of a list from the one before it.
+func comma(dst []byte) []byte {
+	if dst[len(dst)-1] != '[' {
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+func servedChatBegin(b []byte, s *Script) []byte {
+	b = servedHead(append(b, "data: {"...), s, "chat.completion.chunk")
+	return append(b, `,"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`+"\n\n"...)
+}
+
+func servedChatToken(b []byte, s *Script, from, to int) []byte {
+	field := "content"
+	if from < s.Reasoning {
+		field = "reasoning_content"
+	}
+	b = servedHead(append(b, "data: {"...), s, "chat.completion.chunk")
+	b = append(append(append(b, `,"choices":[{"index":0,"delta":{"`...), field...), `":"`...)
+	b = append(s.Words(b, from, to), `"},"finish_reason":null}]`...)
+	return closeEvent(b, s, to)
+}
+
+func servedChatEnd(b []byte, s *Script) []byte {
+	b = servedHead(append(b, "data: {"...), s, "chat.completion.chunk")
+	b = append(b, `,"choices":[{"index":0,"delta":{},"finish_reason":"`...)
+	b = closeEvent(append(append(b, s.Finish("length", "stop")...), `"}]`...), s, s.Made)
+	return servedTail(b, s, "chat.completion.chunk")
+}
+
+func servedChat(b []byte, s *Script) []byte {
+	b = servedHead(append(b, '{'), s, "chat.completion")
+	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant"`...)
+	if s.Reasoning > 0 {
+		b = append(s.Words(append(b, `,"reasoning_content":"`...), 0, s.Reasoning), '"')
+	}
+	b = s.Words(append(b, `,"content":"`...), s.Reasoning, s.Out)
+	return closeWhole(append(b, `"}`...), s)
 }

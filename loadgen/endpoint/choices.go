@@ -56,7 +56,9 @@ func (r *choicesReply) entry(s *scanner, key []byte) (err error) {
 			return s.object(func(key []byte) error { return r.choice(s, key) })
 		})
 	case "usage":
-		r.chunk.Usage, err = readUsage(s)
+		err = usageOf(s, &r.chunk)
+	case "timings":
+		r.chunk.Timings, err = readTimings(s)
 	case "error":
 		err = r.problem.read(s)
 	case "object":

@@ -1,21 +1,23 @@
 package endpoint
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // completions is OpenAI's text completions API.
 var completions = Spec{
-	Type: "completions", Path: "/v1/completions", Title: "LLM Metrics",
-	CanStream: true, ProducesTokens: true, TakesText: true,
+	Type: "completions", Path: "/v1/completions", Title: "LLM",
+	Doc: "OpenAI text completions", GenAI: []string{"completions"},
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true,
 	Body: completionsBody, Read: readChoices, HasContent: choicesHaveContent,
+	Served: Served{
+		Texts: []string{"prompt"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens",
+		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
+	},
 }
 
 func completionsBody(dst []byte, in *Input) ([]byte, error) {
-	if in.Turn.Raw != nil {
-		return append(dst, in.Turn.Raw...), nil
-	}
-	if err := alone("completions", in); err != nil {
-		return dst, err
-	}
 	if len(in.Turn.Texts) == 0 {
 		return dst, errors.New("completions: a turn without text")
 	}
@@ -27,4 +29,22 @@ func completionsBody(dst []byte, in *Input) ([]byte, error) {
 	b.extras()
 	b.streamOptions(in)
 	return b.end()
+}
+
+func servedTextToken(b []byte, s *Script, from, to int) []byte {
+	b = servedHead(append(b, "data: {"...), s, "text_completion")
+	b = s.Words(append(b, `,"choices":[{"index":0,"text":"`...), from, to)
+	return closeEvent(append(b, `","finish_reason":null}]`...), s, to)
+}
+
+func servedTextEnd(b []byte, s *Script) []byte {
+	b = servedHead(append(b, "data: {"...), s, "text_completion")
+	b = fmt.Appendf(b, `,"choices":[{"index":0,"text":"","finish_reason":"%s"}]`, s.Finish("length", "stop"))
+	return servedTail(closeEvent(b, s, s.Made), s, "text_completion")
+}
+
+func servedText(b []byte, s *Script) []byte {
+	b = servedHead(append(b, '{'), s, "text_completion")
+	b = s.Words(append(b, `,"choices":[{"index":0,"text":"`...), 0, s.Out)
+	return closeWhole(append(b, '"'), s)
 }

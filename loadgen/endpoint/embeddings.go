@@ -1,36 +1,80 @@
 package endpoint
 
 import (
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"math"
+	"strconv"
 
 	"aiperf.dev/aiperf/internal/record"
 )
 
 // embeddings is OpenAI's embeddings API.
 var embeddings = Spec{
-	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings Metrics",
-	TakesText: true,
-	Body:      embeddingsBody, Read: readEmbeddings, HasContent: anyContent,
+	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings",
+	Doc: "OpenAI embeddings", GenAI: []string{"embeddings"},
+	OpenAI: true, TakesText: true,
+	Body: embeddingsBody, Read: readEmbeddings, HasContent: anyContent,
+	Served: Served{Texts: []string{"input", "messages"}, Items: []string{"input"}, Whole: servedEmbeddings},
+}
+
+// nimEmbeddings is NVIDIA NIM's: images go into the texts.
+var nimEmbeddings = Spec{
+	Type: "nim_embeddings", Path: "/v1/embeddings", Title: "Embeddings",
+	Doc: "NVIDIA NIM embeddings, with images", TakesText: true, Takes: Images,
+	Body: nimEmbeddingsBody, Read: readEmbeddings, HasContent: anyContent,
+	Served: embeddings.Served,
+}
+
+// chatEmbeddings takes a conversation and gives a vector: vLLM's pooling models
+// of pictures and text.
+var chatEmbeddings = Spec{
+	Type: "chat_embeddings", Path: "/v1/embeddings", Title: "Embeddings",
+	Doc: "vLLM embeddings of a conversation", OpenAI: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
+	Takes: Images | Audios | Videos,
+	Body:  chatBody, Read: readEmbeddings, HasContent: anyContent,
+	Served: embeddings.Served,
 }
 
 // anyContent is for answers that come in one piece.
 func anyContent(data []byte) bool { return len(data) > 0 }
 
 func embeddingsBody(dst []byte, in *Input) ([]byte, error) {
-	if in.Turn.Raw != nil {
-		return append(dst, in.Turn.Raw...), nil
-	}
-	if err := alone("embeddings", in); err != nil {
-		return dst, err
-	}
 	if len(in.Turn.Texts) == 0 {
 		return dst, errors.New("embeddings: a turn without text")
 	}
 	b := newBody(dst, in)
 	b.str("model", in.Model)
 	b.list("input", in.Turn.Texts)
-	b.extras()
-	b.streamOptions(in)
+	b.allExtras()
+	return b.end()
+}
+
+// nimEmbeddingsBody writes an image as an HTML element, after the text of the
+// same place if there are texts.
+func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
+	t := in.Turn
+	switch {
+	case len(t.Texts) == 0 && len(t.Images) == 0:
+		return dst, errors.New("nim_embeddings: a turn without text or image")
+	case len(t.Texts) > 0 && len(t.Images) > 0 && len(t.Texts) != len(t.Images):
+		return dst, fmt.Errorf("nim_embeddings: %d texts and %d images; they must be equally many", len(t.Texts), len(t.Images))
+	}
+	texts := append([]string(nil), t.Texts...)
+	for i := range t.Images {
+		element := "<img src='" + t.Images[i].Address() + "'/>"
+		if len(t.Texts) > 0 {
+			texts[i] += " " + element
+		} else {
+			texts = append(texts, element)
+		}
+	}
+	b := newBody(dst, in)
+	b.str("model", in.Model)
+	b.list("input", texts)
+	b.allExtras()
 	return b.end()
 }
 
@@ -46,7 +90,7 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 		return doneChunk(), nil
 	}
 	chunk := Chunk{Kind: record.Content, Usage: NoUsage}
-	vectors, items := 0, 0
+	items := int64(0)
 	var p problem
 	err = s.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -55,13 +99,13 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 				items++
 				return s.object(func(key []byte) error {
 					if c := s.peek(); string(key) == "embedding" && (c == '[' || c == '"') {
-						vectors++
+						chunk.Items++
 					}
 					return s.skip()
 				})
 			})
 		case "usage":
-			chunk.Usage, err = readUsage(&s)
+			err = usageOf(&s, &chunk)
 		case "error":
 			err = p.read(&s)
 		default:
@@ -79,8 +123,59 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 	switch {
 	case p.said:
 		chunk.Empty = true
-	case vectors == 0 || vectors < items:
+	case items == 0 || chunk.Items < items:
 		return Chunk{}, unreadable("no vectors in \"data\"", s.data)
 	}
 	return chunk, nil
+}
+
+// servedEmbeddings gives every input a random unit vector.
+func servedEmbeddings(b []byte, s *Script) []byte {
+	b = append(b, `{"object":"list","data":[`...)
+	for i := range max(1, s.Call.Items) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `{"object":"embedding","index":%d,"embedding":`, i)
+		b = append(appendVector(b, s.vector(), s.Call.Base64), '}')
+	}
+	b = fmt.Appendf(b, `],"model":%s`, quoted(s.Call.Model))
+	if s.Usage {
+		n := s.Claimed(s.In)
+		b = fmt.Appendf(b, `,"usage":{"prompt_tokens":%d,"total_tokens":%d}`, n, n)
+	}
+	return append(b, '}')
+}
+
+// vector is a random direction.
+func (s *Script) vector() []float32 {
+	v := make([]float64, s.Dims)
+	length := 0.0
+	for i := range v {
+		v[i] = s.Rng.NormFloat64()
+		length += v[i] * v[i]
+	}
+	out := make([]float32, len(v))
+	for i := range v {
+		out[i] = float32(v[i] / math.Sqrt(length))
+	}
+	return out
+}
+
+func appendVector(b []byte, v []float32, encoded bool) []byte {
+	if encoded {
+		raw := make([]byte, 0, 4*len(v))
+		for _, f := range v {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(f))
+		}
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
+	}
+	b = append(b, '[')
+	for i, f := range v {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(f), 'g', -1, 32)
+	}
+	return append(b, ']')
 }

@@ -8,12 +8,20 @@
 package endpoint
 
 import (
+	"strings"
+	"time"
+
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
 )
 
-// Message is one entry of a conversation's history.
-type Message struct{ Role, Content string }
+// Message is one entry of a conversation's history: an answer, or an earlier
+// turn with all that was sent of it.
+type Message struct {
+	Role, Content string
+	Turn          *dataset.Turn // what was sent; nil for an answer
+}
 
 // Input is all that a request body depends on.
 type Input struct {
@@ -24,6 +32,7 @@ type Input struct {
 	Stream  bool
 	Legacy  bool           // max_tokens instead of max_completion_tokens
 	Usage   bool           // ask the server to report usage while streaming
+	Each    bool           // ask for it with every event
 	Extra   map[string]any // the endpoint's extra inputs, merged last
 }
 
@@ -43,9 +52,15 @@ type Chunk struct {
 	Reasoning string
 	Finish    string // finish_reason if said
 	Usage     Usage
-	Tokens    int64  // tokens in this event if the server says so; 0 otherwise
-	ErrKind   string // the server reported an error inside a 200: its type
-	ErrText   string
+	// Final says that Text repeats what earlier events of the same Part carried
+	// in pieces: it counts only if there were none.
+	Final   bool
+	Part    int64  // which part of the answer Text belongs to, where the API says so
+	Items   int64  // vectors, scores, images, … in this event; 0 for APIs of text
+	Tokens  int64  // tokens in this event if the server says so; 0 otherwise
+	ErrKind string // the server reported an error inside a 200: its type
+	ErrText string
+	Timings *Timings // what the server says about its own work, nil for nothing
 }
 
 // Usage is what the server claims; record.None where it does not say.
@@ -57,15 +72,39 @@ var NoUsage = Usage{record.None, record.None, record.None, record.None, record.N
 // Said tells whether the server claimed anything.
 func (u Usage) Said() bool { return u != NoUsage }
 
-// Spec is one row of the catalogue: one inference API.
+// Spec is one row of the catalogue: one inference API, with every fact that
+// the rest of the program asks about it.
 type Spec struct {
-	Type           string // the endpoint type's name in the schema: chat
-	Path           string // /v1/chat/completions
-	Title          string // LLM Metrics, Embeddings Metrics
-	CanStream      bool
-	ProducesTokens bool
-	TakesText      bool
-	// Body appends the request body for in to dst.
+	Type  string // the endpoint type's name in the schema: chat
+	Doc   string // one line for help and documentation
+	Title string // what its results are called: LLM, Embeddings, Rankings
+	// Path of the API below the server's address; StreamPath where streams have
+	// another one. {model} stands for the model's name.
+	Path, StreamPath string
+	// GenAI are the names that GenAI-Perf has for it.
+	GenAI []string
+
+	OpenAI          bool // AIPerf's names of result directories carry "openai"
+	CanStream       bool
+	ProducesTokens  bool  // answers are text, so output tokens can be counted
+	TakesText       bool  // requests are text, so input tokens can be counted
+	TakesSystem     bool  // has a place for a system prompt, a user context and a history
+	LegacyMaxTokens bool  // knows max_tokens and max_completion_tokens
+	Ranks           bool  // takes a query and passages
+	Takes           Media // what a request may carry beside text
+	Needs           Media // and without what it makes no sense
+
+	NoEnd bool // its streams have no end mark that is known: their end is that of the connection's answer
+
+	ContentType string   // of the request; "" means application/json
+	Headers     []string // header lines of the API's own, as Name: value
+	KeyHeader   string   // header of the key; "" means Authorization: Bearer
+
+	// Configure, if set, changes this copy of the row to what the settings ask
+	// for, or says what is wrong with them.
+	Configure func(s *Spec, e *schema.Endpoint) error
+	// Body appends the request body for in to dst. Call Request, which sees to
+	// what all APIs have in common.
 	Body func(dst []byte, in *Input) ([]byte, error)
 	// Read parses one event. stream says whether it came in an event stream.
 	// It never trusts the data: anything unexpected is an error.
@@ -73,4 +112,52 @@ type Spec struct {
 	// HasContent is the cheap test done while the stream runs: does the event
 	// probably carry content? Wrong answers delay a prefill slot, nothing else.
 	HasContent func(data []byte) bool
+	// Next, for requests of several steps, says what is asked after an answer;
+	// a Step without a name means that it was the last.
+	Next func(Reply) (Step, error)
+	// Served is how the built-in server speaks the API.
+	Served Served
+
+	extra map[string]any // extra inputs without the settings of Configure; nil means all
+}
+
+// Reply is what the answer to one step of a request was.
+type Reply struct {
+	Step      string // its name; "" for the first
+	Submitted string // path of the first, without its query
+	Body      []byte
+}
+
+// Step is what is sent next in a request of several steps: a GET.
+type Step struct {
+	Name   string
+	Path   string        // below the server's address
+	URL    string        // elsewhere, where no key and no header of ours goes
+	After  time.Duration // to wait before
+	Binary bool          // the answer is no text: its size counts
+	// Working says that the server has begun: the wait in its queue is over.
+	Working bool
+}
+
+// Media is a set of kinds of media.
+type Media uint8
+
+// The kinds.
+const (
+	Images Media = 1 << iota
+	Audios
+	Videos
+)
+
+func (m Media) String() string {
+	var names []string
+	for _, k := range []struct {
+		kind Media
+		name string
+	}{{Images, "images"}, {Audios, "sounds"}, {Videos, "videos"}} {
+		if m&k.kind != 0 {
+			names = append(names, k.name)
+		}
+	}
+	return strings.Join(names, ", ")
 }

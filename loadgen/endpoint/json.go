@@ -121,3 +121,63 @@ func sortedKeys(m map[string]any) []string {
 	slices.Sort(keys)
 	return keys
 }
+
+// jsonTexts are the texts inside a value that a server would tokenize: all
+// strings but the words of the format, such as roles and types.
+func jsonTexts(data []byte) (texts []string) {
+	if len(data) == 0 {
+		return nil
+	}
+	s := scanner{data: data}
+	var value func() error
+	value = func() error {
+		switch s.peek() {
+		case '"':
+			t, err := s.text()
+			texts = append(texts, t)
+			return err
+		case '{':
+			return s.object(func(key []byte) error {
+				switch string(key) {
+				case "role", "type", "id", "tool_call_id", "image_url", "input_audio", "video_url", "audio_url", "source", "uuid":
+					return s.skip()
+				}
+				return value()
+			})
+		case '[':
+			return s.array(func(int) error { return value() })
+		}
+		return s.skip()
+	}
+	_ = value() // what could be read counts
+	return texts
+}
+
+// toolTexts are the texts of tool definitions: name, description and the
+// parameters as JSON.
+func toolTexts(data []byte) (texts []string) {
+	if len(data) == 0 {
+		return nil
+	}
+	s := scanner{data: data}
+	var entry func(key []byte) error
+	entry = func(key []byte) error {
+		switch string(key) {
+		case "function":
+			return s.object(entry)
+		case "name", "description":
+			t, err := s.text()
+			texts = append(texts, t)
+			return err
+		case "parameters", "input_schema":
+			s.peek()
+			start := s.at
+			err := s.skip()
+			texts = append(texts, string(s.data[start:s.at]))
+			return err
+		}
+		return s.skip()
+	}
+	_ = s.array(func(int) error { return s.object(entry) }) // what could be read counts
+	return texts
+}

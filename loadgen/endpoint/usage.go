@@ -34,8 +34,21 @@ func (c *claim) offer(names []string, key []byte, v int64) {
 	}
 }
 
+// usageOf reads a usage object into a chunk, with the times in it.
+func usageOf(s *scanner, c *Chunk) error {
+	u, t, err := readUsage(s)
+	if c.Usage = u; t != nil {
+		c.Timings = t
+	}
+	return err
+}
+
 // readUsage reads a usage object; null and anything else claim nothing.
-func readUsage(s *scanner) (Usage, error) {
+func readUsage(s *scanner) (Usage, *Timings, error) {
+	if s.peek() != '{' { // null, on every chunk of some servers
+		return NoUsage, nil, s.skip()
+	}
+	var times *Timings
 	unsaid := claim{record.None, 1 << 10}
 	prompt, completion, total, reasoning, cached := unsaid, unsaid, unsaid, unsaid, unsaid
 	apart := int64(0)
@@ -47,6 +60,15 @@ func readUsage(s *scanner) (Usage, error) {
 				cached.offer(cachedNames, key, v)
 				return err
 			})
+		}
+		if at, ok := usageTimes[string(key)]; ok {
+			if times == nil {
+				none := NoTimings
+				times = &none
+			}
+			v, err := s.decimal()
+			*at(times) = v * 1e3
+			return err
 		}
 		v, err := s.integer()
 		prompt.offer(promptNames, key, v)
@@ -63,5 +85,5 @@ func readUsage(s *scanner) (Usage, error) {
 	if prompt.value != record.None && prompt.place > 0 {
 		prompt.value += apart
 	}
-	return Usage{prompt.value, completion.value, reasoning.value, total.value, cached.value}, err
+	return Usage{prompt.value, completion.value, reasoning.value, total.value, cached.value}, times, err
 }

@@ -12,29 +12,36 @@ import (
 
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema"
 )
 
-// capture is a request as AIPerf 0.13 sent it, and the input that leads to it.
+// capture is a request as AIPerf 0.13 sent it (scenario "documented": as the
+// API's own page shows it), and the input that leads to it.
 type capture struct {
 	Scenario string
 	Path     string
 	Input    struct {
 		Model, System         string
 		Texts                 []string
+		Query                 string
+		Passages              []string
+		Images, Audios        []dataset.Media
+		Raw                   json.RawMessage
 		History               []endpoint.Message
 		Stream, Usage, Legacy bool
 		MaxTokens             int64 `json:"max_tokens"`
 		Extra                 map[string]any
 	}
 	Body  json.RawMessage
-	Bytes int // of the body on the wire
+	Text  string // the body where it is not JSON
+	Bytes int    // of the body on the wire
 }
 
 func (c *capture) input() *endpoint.Input {
 	in := c.Input
 	return &endpoint.Input{
 		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage,
-		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens},
+		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens, Query: in.Query, Passages: in.Passages, Images: in.Images, Audios: in.Audios, Raw: in.Raw},
 	}
 }
 
@@ -69,18 +76,26 @@ func TestWire(t *testing.T) {
 				t.Fatal("the wire fixture is empty")
 			}
 			for _, c := range list {
-				got, err := spec.Body(nil, c.input())
+				open, err := endpoint.Open(&schema.Endpoint{Type: spec.Type, Extra: c.Input.Extra})
 				if err != nil {
 					t.Fatalf("%s: %v", c.Scenario, err)
 				}
-				if diff := cmp.Diff(decode(t, c.Body), decode(t, got)); diff != "" {
+				got, err := open.Request(nil, c.input())
+				if err != nil {
+					t.Fatalf("%s: %v", c.Scenario, err)
+				}
+				if c.Text != "" {
+					if diff := cmp.Diff(c.Text, string(got)); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", c.Scenario, diff)
+					}
+				} else if diff := cmp.Diff(decode(t, c.Body), decode(t, got)); diff != "" {
 					t.Errorf("%s (-AIPerf +ours):\n%s", c.Scenario, diff)
 				}
 				if len(got) != c.Bytes {
 					t.Errorf("%s: body of %d bytes, AIPerf's has %d:\n%s", c.Scenario, len(got), c.Bytes, got)
 				}
-				if spec.Path != c.Path {
-					t.Errorf("%s: path %s, want %s", c.Scenario, spec.Path, c.Path)
+				if path := open.URLPath(c.Input.Model, c.Input.Stream); path != c.Path {
+					t.Errorf("%s: path %s, want %s", c.Scenario, path, c.Path)
 				}
 			}
 		})
@@ -104,7 +119,7 @@ func TestCatalogue(t *testing.T) {
 			t.Errorf("Lookup(%q) = %v, %v", spec.Type, found, ok)
 		}
 		seen[spec.Type] = true
-		if spec.Title == "" || !strings.HasPrefix(spec.Path, "/") || spec.Body == nil || spec.Read == nil || spec.HasContent == nil {
+		if spec.Title == "" || spec.Doc == "" || spec.Path != "" && spec.Path[0] != '/' || spec.Body == nil || spec.Read == nil || spec.HasContent == nil {
 			t.Errorf("row %s is incomplete: %+v", spec.Type, spec)
 		}
 		for _, data := range []string{"", "<html><body>502 Bad Gateway</body></html>", "null", "[]", `{"a":`, "\xff\xfe"} {
@@ -152,6 +167,21 @@ func TestBody(t *testing.T) {
 		{"chat", "null is not said", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: map[string]any{"stream_options": nil}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":true}}`},
 		{"chat", "not an object", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: map[string]any{"stream_options": 3}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":3}`},
 		{"chat", "usage not asked for", endpoint.Input{Model: "m", Stream: true, Turn: turn("t")}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true}`},
+		{"chat", "messages of a turn follow the history", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"tool","content":"r"}]`)},
+			History: []endpoint.Message{{Role: "user", Turn: &dataset.Turn{Messages: []byte(` [ {"role":"user","content":"a"} ] `)}}, {Role: "assistant", Content: "b"}},
+		}, `{"messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"tool","content":"r"}],"model":"m","stream":false}`},
+		{"chat", "complete messages replace everything", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true, Tools: []byte(`[{"type":"function"}]`)},
+		}, `{"messages":[{"role":"user","content":"a"}],"model":"m","stream":false,"tools":[{"type":"function"}]}`},
+		{"chat", "usage with every event", endpoint.Input{Model: "m", Stream: true, Usage: true, Each: true, Turn: turn("t")}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true}}`},
+		{"embeddings", "image", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Images: make([]dataset.Media, 1)}}, "embeddings: no place for the dataset's images; hint: chat, responses, messages, nim_embeddings"},
+		{"embeddings", "stream", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Extra: map[string]any{"stream": true}}}, "embeddings: it cannot stream"},
+		{"image_edit", "no image", endpoint.Input{Turn: turn("a")}, "image_edit: a turn without the image"},
+		{"image_edit", "no such image", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Images: []dataset.Media{{Base64: "QUJD"}}}}, "a file that is no image"},
+		{"nim_embeddings", "uneven", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a", "b"}, Images: []dataset.Media{{URL: "u"}}}}, "nim_embeddings: 2 texts and 1 images"},
+		{"raw", "nothing", endpoint.Input{Turn: turn("a")}, "raw: the dataset holds no bodies"},
+		{"hf_tei_rankings", "no query", endpoint.Input{Turn: turn("a")}, "hf_tei_rankings: a turn without a query"},
 		{"chat", "raw", endpoint.Input{Model: "m", Turn: &dataset.Turn{Raw: []byte(`{ "z": 1 }`)}}, `{ "z": 1 }`},
 		{"completions", "batch", endpoint.Input{Model: "m", Turn: turn("a", "b")}, `{"prompt":["a","b"],"model":"m","stream":false}`},
 		{"completions", "system", endpoint.Input{Model: "m", System: "s", Turn: turn("a")}, "completions: no place for a system prompt or a user context"},
@@ -162,7 +192,7 @@ func TestBody(t *testing.T) {
 		{"chat", "not plain data", endpoint.Input{Model: "m", Turn: turn("t"), Extra: map[string]any{"f": make(chan int)}}, "extra input"},
 	} {
 		before := []byte("kept")
-		got, err := lookup(t, c.typ).Body(before, &c.in)
+		got, err := lookup(t, c.typ).Request(before, &c.in)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%s, %s: error %v, want %s", c.typ, c.name, err, c.want)
@@ -194,7 +224,7 @@ func FuzzBody(f *testing.F) {
 	f.Add("", "", "\x00\u2028\xc0", "messages", "\\u0000")
 	f.Fuzz(func(t *testing.T, model, system, text, key, value string) {
 		in := &endpoint.Input{Model: model, System: system, Turn: &dataset.Turn{Texts: []string{text}, MaxTokens: 5}, Extra: map[string]any{key: value}}
-		got, err := lookup(t, "chat").Body(nil, in)
+		got, err := lookup(t, "chat").Request(nil, in)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,6 +102,4 @@ func beginsWord(s string) bool {
 }
 
 // wordRune is \w.
-func wordRune(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-}
+func wordRune(r rune) bool { return unicode.Is(wordSet, r) }

@@ -21,7 +21,10 @@ func (b *bytePair) Encode(dst []int, text string) []int {
 			if m == nil {
 				m = new(merger)
 			}
-			dst = m.encode(dst, b.ranks, text[at:end])
+			b.ranks.merge(m, text[at:end])
+			for _, s := range m.symbols {
+				dst = append(dst, int(s.id))
+			}
 		}
 		at = end
 	}
@@ -39,7 +42,8 @@ func (b *bytePair) Count(text string) int {
 			if m == nil {
 				m = new(merger)
 			}
-			n += m.merge(b.ranks, text[at:end])
+			b.ranks.merge(m, text[at:end])
+			n += len(m.symbols)
 		}
 		at = end
 	}

@@ -42,6 +42,11 @@ func classAt(s string, i int) (class, int) {
 }
 
 func classOf(r rune) class {
+	if r >= firstNew {
+		if c := newClass(r); c != 0 {
+			return c
+		}
+	}
 	switch {
 	case unicode.IsLower(r):
 		return letter | lower
@@ -83,4 +88,24 @@ func runNot(s string, i int, c class) int {
 		i += w
 	}
 	return i
+}
+
+// firstNew is the first character that the reference knows and Go does not.
+const firstNew = 0x0897
+
+// newClass is the class of such a character, 0 for all others.
+func newClass(r rune) class {
+	switch {
+	case unicode.Is(moreLl, r):
+		return letter | lower
+	case unicode.Is(moreLu, r):
+		return letter | upper
+	case unicode.Is(moreL, r):
+		return letter | upper | lower
+	case unicode.Is(moreM, r):
+		return upper | lower
+	case unicode.Is(moreN, r):
+		return number
+	}
+	return 0
 }

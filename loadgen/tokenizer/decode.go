@@ -46,6 +46,21 @@ func newDecoder(c *component) (decoder, error) {
 		}), nil
 	case "Metaspace":
 		return metaspaceDecoder(c), nil
+	case "WordPiece":
+		return wordPieceDecoder(c), nil
+	case "BPEDecoder":
+		return func(pieces []string) []string {
+			for i := range pieces {
+				by := " "
+				if i == len(pieces)-1 {
+					by = ""
+				}
+				pieces[i] = strings.ReplaceAll(pieces[i], c.Suffix, by)
+			}
+			return pieces
+		}, nil
+	case "CTC":
+		return ctcDecoder(c), nil
 	}
 	return nil, fmt.Errorf("decoder %s%s: not supported", c.Type, c.Pattern.shown())
 }
@@ -73,5 +88,50 @@ func metaspaceDecoder(c *component) decoder {
 			pieces[i] = strings.ReplaceAll(pieces[i], mark, " ")
 		}
 		return pieces
+	}
+}
+
+// wordPieceDecoder joins what carries the mark to what is before it, and puts
+// a space before all else.
+func wordPieceDecoder(c *component) decoder {
+	mark := c.Prefix
+	if mark == "" {
+		mark = "##"
+	}
+	tidy := c.Cleanup == nil || *c.Cleanup
+	return func(pieces []string) []string {
+		for i, p := range pieces {
+			if i > 0 {
+				if rest, ok := strings.CutPrefix(p, mark); ok {
+					p = rest
+				} else {
+					p = " " + p
+				}
+			}
+			if tidy {
+				p = tidied.Replace(p)
+			}
+			pieces[i] = p
+		}
+		return pieces
+	}
+}
+
+// tidied undoes the spaces that BERT puts around punctuation.
+var tidied = strings.NewReplacer(" .", ".", " ?", "?", " !", "!", " ,", ",", " ' ", "'", " n't", "n't", " 'm", "'m", " do not", " don't", " 's", "'s", " 've", "'ve", " 're", "'re")
+
+// ctcDecoder drops repetitions and padding.
+func ctcDecoder(c *component) decoder {
+	return func(pieces []string) (out []string) {
+		last := ""
+		for i, p := range pieces {
+			if i > 0 && p == last {
+				continue
+			}
+			if last = p; p != c.PadToken {
+				out = append(out, strings.ReplaceAll(p, c.WordDelimiter, " "))
+			}
+		}
+		return out
 	}
 }

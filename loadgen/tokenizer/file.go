@@ -6,28 +6,48 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // OpenFile reads a tokenizer.json of Hugging Face's tokenizers library, or the
-// one inside the folder path. It covers byte-pair models and the parts they
-// are used with; a part it does not know is an error that names it, never a
-// wrong count.
+// one inside the folder path, or one of the other two kinds of file in use:
+// SentencePiece's tokenizer.model and tiktoken's lists of ranks. A part it does
+// not know is an error that names it, never a wrong count.
 func OpenFile(path string) (Tokenizer, error) { return openNamed(path, path) }
 
 func openNamed(name, path string) (Tokenizer, error) {
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		path = filepath.Join(path, "tokenizer.json")
-	}
+	path = inFolder(path)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
-	tok, err := parseFile(name, data)
+	parse := parseFile
+	switch {
+	case looksLikeRanks(data):
+		parse = func(name string, data []byte) (Tokenizer, error) { return parseRanks(name, path, data) }
+	case len(data) > 0 && data[0] == 0x0a:
+		parse = parseSentencePiece
+	}
+	tok, err := parse(name, data)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
 	}
 	return tok, nil
+}
+
+// fileNames are the tokenizer files of a model's folder, the best first.
+var fileNames = []string{"tokenizer.json", "tokenizer.model", "tiktoken.model", "qwen.tiktoken"}
+
+// inFolder is the tokenizer file of a folder; a path of another kind is itself.
+func inFolder(path string) string {
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		return path
+	}
+	for _, name := range fileNames {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return filepath.Join(path, name)
+		}
+	}
+	return filepath.Join(path, fileNames[0])
 }
 
 // component is a normalizer, a pre-tokenizer or a decoder: its type, and the
@@ -46,8 +66,21 @@ type component struct {
 	SplitSpaces   *bool  `json:"split"`
 	Individual    bool   `json:"individual_digits"`
 	Start, Stop   int
-	StripLeft     bool `json:"strip_left"`
-	StripRight    bool `json:"strip_right"`
+	StripLeft     bool   `json:"strip_left"`
+	StripRight    bool   `json:"strip_right"`
+	CleanText     *bool  `json:"clean_text"`
+	ChineseChars  *bool  `json:"handle_chinese_chars"`
+	StripAccents  *bool  `json:"strip_accents"`
+	Lowercase     *bool  `json:"lowercase"`
+	CharsMap      string `json:"precompiled_charsmap"`
+	Delimiter     string `json:"delimiter"`
+	Length        int    `json:"length"`
+	Suffix        string `json:"suffix"`
+	Prefix        string `json:"prefix"`
+	Cleanup       *bool  `json:"cleanup"`
+	PadToken      string `json:"pad_token"`
+	WordDelimiter string `json:"word_delimiter_token"`
+	Processors    []component
 	Normalizers   []component
 	Pretokenizers []component
 	Decoders      []component
@@ -75,7 +108,7 @@ func flatten(c *component) []component {
 		return []component{*c}
 	}
 	var all []component
-	for _, list := range [][]component{c.Normalizers, c.Pretokenizers, c.Decoders} {
+	for _, list := range [][]component{c.Normalizers, c.Pretokenizers, c.Decoders, c.Processors} {
 		for i := range list {
 			all = append(all, flatten(&list[i])...)
 		}
@@ -89,54 +122,54 @@ type fileForm struct {
 	Normalizer   *component
 	PreTokenizer *component `json:"pre_tokenizer"`
 	Decoder      *component
+	PostProc     *component `json:"post_processor"`
 	Model        modelForm
 }
 
 type modelForm struct {
 	Type         string
-	Vocab        json.RawMessage
-	Merges       []mergeForm
 	Unk          *string `json:"unk_token"`
 	FuseUnk      bool    `json:"fuse_unk"`
 	ByteFallback bool    `json:"byte_fallback"`
 	IgnoreMerges bool    `json:"ignore_merges"`
 	Prefix       *string `json:"continuing_subword_prefix"`
 	Suffix       *string `json:"end_of_word_suffix"`
+	MaxChars     int     `json:"max_input_chars_per_word"`
+	UnkID        *int32  `json:"unk_id"`
+
+	lists *bulk // vocabulary and merges
 }
 
-// mergeForm is "left right" or, in newer files, ["left", "right"].
-type mergeForm struct{ left, right string }
-
-func (m *mergeForm) UnmarshalJSON(b []byte) error {
-	var pair []string
-	if b[0] == '[' {
-		if err := json.Unmarshal(b, &pair); err != nil {
-			return err
-		}
-	} else {
-		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			return err
-		}
-		pair = strings.Split(s, " ")
+// kind is the model's type; old files leave it out.
+func (f *modelForm) kind() string {
+	switch {
+	case f.Type != "":
+		return f.Type
+	case len(f.lists.merges) > 0:
+		return "BPE"
+	case len(f.lists.scored) > 0:
+		return "Unigram"
 	}
-	if len(pair) != 2 {
-		return fmt.Errorf("a merge of %d parts: %s", len(pair), b)
-	}
-	m.left, m.right = pair[0], pair[1]
-	return nil
+	return "WordPiece"
 }
 
 func parseFile(name string, data []byte) (Tokenizer, error) {
-	var f fileForm
-	if err := json.Unmarshal(data, &f); err != nil {
+	lists, rest, err := split(string(data))
+	if err != nil {
 		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
 	}
-	if f.Model.Type != "BPE" && f.Model.Type != "" || len(f.Model.Merges) == 0 {
-		return nil, fmt.Errorf("model type %q: only byte-pair models (BPE with merges) are supported", f.Model.Type)
+	f := fileForm{Model: modelForm{lists: lists}}
+	if err := json.Unmarshal(rest, &f); err != nil {
+		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
+	}
+	makeModel, ok := models[f.Model.kind()]
+	if !ok {
+		return nil, fmt.Errorf("model %s: not known; known are BPE, WordPiece, WordLevel and Unigram", f.Model.kind())
+	}
+	if err := checkPostProcessor(flatten(f.PostProc)); err != nil {
+		return nil, err
 	}
 	t := &fileTokenizer{name: name}
-	var err error
 	if t.normalize, err = newNormalizers(flatten(f.Normalizer)); err != nil {
 		return nil, err
 	}
@@ -144,7 +177,10 @@ func parseFile(name string, data []byte) (Tokenizer, error) {
 	if t.splits, byteLevel, err = newSplits(flatten(f.PreTokenizer)); err != nil {
 		return nil, err
 	}
-	if t.model, err = newPairModel(&f.Model, byteLevel); err != nil {
+	for _, c := range flatten(f.Normalizer) {
+		byteLevel = byteLevel || c.Type == "ByteLevel"
+	}
+	if t.model, err = makeModel(&f.Model, byteLevel); err != nil {
 		return nil, err
 	}
 	if t.decode, err = newDecoders(flatten(f.Decoder)); err != nil {
@@ -152,6 +188,19 @@ func parseFile(name string, data []byte) (Tokenizer, error) {
 	}
 	t.added = newAddedTokens(f.Added)
 	return t, nil
+}
+
+// checkPostProcessor refuses what is not known. Post-processors add special
+// tokens around a text, which are not counted, and change nothing inside it.
+func checkPostProcessor(list []component) error {
+	for i := range list {
+		switch list[i].Type {
+		case "TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel":
+		default:
+			return fmt.Errorf("post-processor %s: not known", list[i].Type)
+		}
+	}
+	return nil
 }
 
 var errVocab = errors.New("model: the vocabulary is not an object of numbers")

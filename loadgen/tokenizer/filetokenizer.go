@@ -12,7 +12,7 @@ type fileTokenizer struct {
 	added     *addedTokens
 	normalize []normalizer
 	splits    []splitter
-	model     *pairModel
+	model     model
 	decode    []decoder
 }
 
@@ -35,28 +35,33 @@ func (t *fileTokenizer) Count(text string) int {
 
 // each hands over the ids of text, piece by piece. They are borrowed.
 func (t *fileTokenizer) each(text string, emit func([]int32)) {
-	var m pairMerger
+	var m merger
+	var ids []int32
 	first := true
 	for text != "" {
 		before, id, rest, found := t.added.next(text)
-		t.plain(&m, before, first, emit)
+		t.plain(before, first, func(piece string) {
+			ids = t.model.encode(&m, ids[:0], piece)
+			emit(ids)
+		})
 		if found {
-			emit([]int32{id})
+			ids = append(ids[:0], id)
+			emit(ids)
 		}
 		text, first = rest, false
 	}
 }
 
-// plain encodes text without added tokens; first says that it begins the
-// whole text.
-func (t *fileTokenizer) plain(m *pairMerger, text string, first bool, emit func([]int32)) {
+// plain hands over the pieces of text without added tokens; first says that it
+// begins the whole text.
+func (t *fileTokenizer) plain(text string, first bool, emit func(string)) {
 	if text == "" {
 		return
 	}
 	for _, n := range t.normalize {
 		text = n(text)
 	}
-	t.cut(text, first, t.splits, func(piece string) { emit(t.model.encode(m, piece)) })
+	t.cut(text, first, t.splits, emit)
 }
 
 // cut applies the first splitter and hands its pieces to the others.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dlclark/regexp2"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -26,13 +27,13 @@ func newNormalizers(list []component) ([]normalizer, error) {
 func newNormalizer(c *component) (normalizer, error) {
 	switch c.Type {
 	case "NFC":
-		return norm.NFC.String, nil
+		return normalForm(norm.NFC), nil
 	case "NFD":
-		return norm.NFD.String, nil
+		return normalForm(norm.NFD), nil
 	case "NFKC":
-		return norm.NFKC.String, nil
+		return normalForm(norm.NFKC), nil
 	case "NFKD":
-		return norm.NFKD.String, nil
+		return normalForm(norm.NFKD), nil
 	case "Lowercase":
 		return strings.ToLower, nil
 	case "Prepend":
@@ -46,6 +47,38 @@ func newNormalizer(c *component) (normalizer, error) {
 		if c.Pattern.String != "" {
 			return func(s string) string { return strings.ReplaceAll(s, c.Pattern.String, c.text()) }, nil
 		}
+		re, err := regexp2.Compile(c.Pattern.Regex, regexp2.None)
+		if err != nil || c.Pattern.Regex == "" {
+			return nil, fmt.Errorf("normalizer Replace%s: cannot be compiled", c.Pattern.shown())
+		}
+		return func(s string) string {
+			var out strings.Builder
+			for _, p := range pieces(re, s) {
+				if p.match {
+					out.WriteString(c.text())
+				} else {
+					out.WriteString(p.text)
+				}
+			}
+			return out.String()
+		}, nil
+	case "StripAccents":
+		return without(combiningSet), nil
+	case "BertNormalizer":
+		return bertNormalizer(c), nil
+	case "Nmt":
+		return nmt, nil
+	case "Precompiled":
+		if c.CharsMap == "" {
+			return func(s string) string { return s }, nil
+		}
+		m, err := decodeCharsMap(c.CharsMap)
+		if err != nil {
+			return nil, err
+		}
+		return m.normalize, nil
+	case "ByteLevel":
+		return func(s string) string { return s }, nil // the vocabulary is kept by bytes
 	case "Strip":
 		return func(s string) string {
 			if c.StripLeft {

@@ -1,9 +1,7 @@
 package tokenizer
 
 import (
-	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,14 +10,15 @@ import (
 // table of pairs. The vocabulary is kept by plain bytes: the letters that
 // stand for bytes in files of byte-level models are translated when loading.
 type pairModel struct {
-	ids          map[string]int32
-	tokens       []string // by id; "" for none
+	vocabulary
 	merges       map[uint64]mergeResult
 	byteLevel    bool
 	ignoreMerges bool // a piece that is a token is not merged but taken
 	bytes        [256]int32
 	byteFallback bool
-	unknown      int32 // -1 for none
+	prefix       string // of symbols inside a word
+	suffix       string // of the last symbol of a word (CLIP: </w>)
+	unknown      int32  // -1 for none
 	fuseUnknown  bool
 	cache        pieceCache
 }
@@ -32,55 +31,99 @@ const absent = -1
 func pairKey(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
 
 func newPairModel(f *modelForm, byteLevel bool) (*pairModel, error) {
-	if f.Prefix != nil && *f.Prefix != "" || f.Suffix != nil && *f.Suffix != "" {
-		return nil, fmt.Errorf("model: continuing_subword_prefix and end_of_word_suffix: not supported")
-	}
-	var vocab map[string]int32
-	if err := json.Unmarshal(f.Vocab, &vocab); err != nil {
-		return nil, errVocab
-	}
 	m := &pairModel{
-		ids: make(map[string]int32, len(vocab)), merges: make(map[uint64]mergeResult, len(f.Merges)),
+		merges:    make(map[uint64]mergeResult, len(f.lists.merges)),
 		byteLevel: byteLevel, ignoreMerges: f.IgnoreMerges, byteFallback: f.ByteFallback, unknown: absent, fuseUnknown: f.FuseUnk,
 	}
-	if err := m.addVocab(vocab); err != nil {
+	if f.Prefix != nil {
+		m.prefix = *f.Prefix
+	}
+	if f.Suffix != nil {
+		m.suffix = *f.Suffix
+	}
+	if err := m.addVocab(f.lists.words); err != nil {
 		return nil, err
 	}
 	if f.Unk != nil {
-		if id, ok := vocab[*f.Unk]; ok {
+		if id, ok := m.ids[*f.Unk]; ok {
 			m.unknown = id
 		}
 	}
-	for rank, pair := range f.Merges {
-		a, okA := vocab[pair.left]
-		b, okB := vocab[pair.right]
-		id, ok := vocab[pair.left+pair.right]
+	return m, m.addMerges(f.lists.merges)
+}
+
+// addMerges looks the pairs up. Both parts are spelled as the vocabulary is.
+func (m *pairModel) addMerges(list [][2]string) error {
+	var s speller
+	for rank, pair := range list {
+		left, right := s.pair(m, pair[0], pair[1])
+		a, okA := m.ids[string(s.buf[:left])]
+		b, okB := m.ids[string(s.buf[left:right])]
+		whole := s.buf[:right]
+		if m.prefix != "" && strings.HasPrefix(string(s.buf[left:right]), m.prefix) {
+			whole = append(s.buf[:left:left], s.buf[left+len(m.prefix):right]...)
+		}
+		id, ok := m.ids[string(whole)]
 		if !okA || !okB || !ok {
-			return nil, fmt.Errorf("model: merge %d (%q, %q) is not in the vocabulary", rank, pair.left, pair.right)
+			return fmt.Errorf("model: merge %d (%q, %q) is not in the vocabulary", rank, pair[0], pair[1])
 		}
 		m.merges[pairKey(a, b)] = mergeResult{int32(rank), id}
 	}
-	return m, nil
+	return nil
 }
 
-// addVocab files the tokens under their bytes.
-func (m *pairModel) addVocab(vocab map[string]int32) error {
-	toByte := map[rune]byte{}
-	for b, r := range byteLetters() {
-		toByte[r] = byte(b)
+// speller writes tokens of byte-level files in plain bytes. Its memory is used
+// again.
+type speller struct{ buf []byte }
+
+// pair spells both and says where the first and the second one end.
+func (s *speller) pair(m *pairModel, left, right string) (int, int) {
+	s.buf = m.spell(s.buf[:0], left)
+	n := len(s.buf)
+	s.buf = m.spell(s.buf, right)
+	return n, len(s.buf)
+}
+
+// spell turns letters back into bytes; text with other letters is kept.
+func (m *pairModel) spell(dst []byte, text string) []byte {
+	if !m.byteLevel {
+		return append(dst, text...)
 	}
-	for text, id := range vocab {
-		if id < 0 || int(id) > 64<<20 {
-			return fmt.Errorf("model: token %q has the id %d", text, id)
+	at := len(dst)
+	for _, r := range text {
+		if int(r) >= len(letterBytes) || letterBytes[r] < 0 {
+			return append(dst[:at], text...)
 		}
-		if m.byteLevel {
-			text = spelled(text, toByte)
+		dst = append(dst, byte(letterBytes[r]))
+	}
+	return dst
+}
+
+// letterBytes are the bytes that letters stand for, −1 for none.
+var letterBytes = func() (t [256 + 68]int16) {
+	for i := range t {
+		t[i] = -1
+	}
+	for b, r := range byteLetters() {
+		t[r] = int16(b)
+	}
+	return t
+}()
+
+// addVocab files the tokens under their bytes.
+func (m *pairModel) addVocab(words []entry) error {
+	if len(words) == 0 {
+		return errVocab
+	}
+	if m.byteLevel {
+		var buf []byte
+		for i := range words {
+			buf = m.spell(buf[:0], words[i].text)
+			words[i].text = string(buf)
 		}
-		m.ids[text] = id
-		if grow := int(id) + 1 - len(m.tokens); grow > 0 {
-			m.tokens = append(m.tokens, make([]string, grow)...)
-		}
-		m.tokens[id] = text
+	}
+	if err := m.read(words); err != nil {
+		return err
 	}
 	for b := range m.bytes {
 		text := string([]byte{byte(b)})
@@ -111,41 +154,21 @@ func byteLetters() (letters [256]rune) {
 	return letters
 }
 
-// spelled turns letters back into bytes; text with other letters is kept.
-func spelled(text string, toByte map[rune]byte) string {
-	out := make([]byte, 0, len(text))
-	for _, r := range text {
-		b, ok := toByte[r]
-		if !ok {
-			return text
-		}
-		out = append(out, b)
-	}
-	return string(out)
-}
-
-func (m *pairModel) token(id int) (string, bool) {
-	if id < 0 || id >= len(m.tokens) {
-		return "", false
-	}
-	return m.tokens[id], m.tokens[id] != ""
-}
-
-// encode is the ids of piece. They are valid until the next call with w.
-func (m *pairModel) encode(w *pairMerger, piece string) []int32 {
+// encode appends the ids of piece to dst.
+func (m *pairModel) encode(w *merger, dst []int32, piece string) []int32 {
 	if ids := m.cache.get(piece); ids != nil {
-		return ids
+		return append(dst, ids...)
 	}
 	if m.ignoreMerges {
 		if id, ok := m.ids[piece]; ok {
-			return append(w.ids[:0], id)
+			return append(dst, id)
 		}
 	}
-	w.ids = w.ids[:0]
-	if m.byteLevel {
+	w.begin()
+	if m.byteLevel && m.prefix == "" && m.suffix == "" {
 		for i := range len(piece) {
 			if id := m.bytes[piece[i]]; id != absent {
-				w.ids = append(w.ids, id)
+				w.add(id, 0)
 			} else {
 				m.addUnknown(w)
 			}
@@ -153,25 +176,46 @@ func (m *pairModel) encode(w *pairMerger, piece string) []int32 {
 	} else {
 		m.characters(w, piece)
 	}
-	w.merge(m)
-	m.cache.put(piece, w.ids)
-	return w.ids
+	merge(w, m, "")
+	at := len(dst)
+	for _, s := range w.symbols {
+		dst = append(dst, s.id)
+	}
+	m.cache.put(piece, dst[at:])
+	return dst
+}
+
+// join makes a pairModel a joiner: a union is looked up by its two ids.
+func (m *pairModel) join(left, right int32, _ string) (rank, id int32) {
+	if r, ok := m.merges[pairKey(left, right)]; ok {
+		return r.rank, r.id
+	}
+	return none, 0
 }
 
 // characters makes each character a symbol: its token, else its bytes, else
 // the unknown token.
-func (m *pairModel) characters(w *pairMerger, piece string) {
-	for len(piece) > 0 {
-		_, n := utf8.DecodeRuneInString(piece)
+func (m *pairModel) characters(w *merger, piece string) {
+	for first := true; len(piece) > 0; first = false {
+		n := 1
+		if !m.byteLevel {
+			_, n = utf8.DecodeRuneInString(piece)
+		}
 		char := piece[:n]
 		piece = piece[n:]
+		if !first {
+			char = m.prefix + char
+		}
+		if piece == "" {
+			char += m.suffix
+		}
 		if id, ok := m.ids[char]; ok {
-			w.ids = append(w.ids, id)
+			w.add(id, 0)
 			continue
 		}
 		if m.byteFallback && m.spellable(char) {
 			for i := range len(char) {
-				w.ids = append(w.ids, m.bytes[char[i]])
+				w.add(m.bytes[char[i]], 0)
 			}
 			continue
 		}
@@ -181,9 +225,10 @@ func (m *pairModel) characters(w *pairMerger, piece string) {
 
 // addUnknown adds the unknown token, if there is one, and only one of a row if
 // the model fuses them.
-func (m *pairModel) addUnknown(w *pairMerger) {
-	if n := len(w.ids); m.unknown != absent && !(m.fuseUnknown && n > 0 && w.ids[n-1] == m.unknown) {
-		w.ids = append(w.ids, m.unknown)
+func (m *pairModel) addUnknown(w *merger) {
+	n := len(w.symbols)
+	if m.unknown != absent && !(m.fuseUnknown && n > 0 && w.symbols[n-1].id == m.unknown) {
+		w.add(m.unknown, 0)
 	}
 }
 
@@ -194,88 +239,6 @@ func (m *pairModel) spellable(char string) bool {
 		}
 	}
 	return true
-}
-
-// pairMerger merges the symbols in ids, lowest rank first, then leftmost. Its
-// memory is reused from piece to piece.
-type pairMerger struct {
-	ids  []int32
-	next []int32 // next symbol that is left, -1 for none
-	prev []int32
-	heap mergeHeap
-}
-
-const noRank = math.MaxInt32
-
-func (w *pairMerger) merge(m *pairModel) {
-	if len(w.ids) > 32 {
-		w.mergeLong(m)
-		return
-	}
-	for len(w.ids) > 1 {
-		best, at := mergeResult{rank: noRank}, -1
-		for i := range len(w.ids) - 1 {
-			if r, ok := m.merges[pairKey(w.ids[i], w.ids[i+1])]; ok && r.rank < best.rank {
-				best, at = r, i
-			}
-		}
-		if at < 0 {
-			return
-		}
-		w.ids[at] = best.id
-		w.ids = append(w.ids[:at+1], w.ids[at+2:]...)
-	}
-}
-
-// mergeLong is merge in O(n log n). A candidate's left and right are the ids
-// it joins.
-func (w *pairMerger) mergeLong(m *pairModel) {
-	n := int32(len(w.ids))
-	w.next, w.prev, w.heap = w.next[:0], w.prev[:0], w.heap[:0]
-	for i := range n {
-		w.next, w.prev = append(w.next, i+1), append(w.prev, i-1)
-	}
-	w.next[n-1] = -1
-	for i := range n {
-		w.offer(m, i)
-	}
-	for len(w.heap) > 0 {
-		c := w.heap.pop()
-		right := w.next[c.at]
-		if w.ids[c.at] != c.left || right < 0 || w.ids[right] != c.right {
-			continue
-		}
-		w.ids[c.at] = m.merges[pairKey(c.left, c.right)].id
-		w.ids[right] = gone
-		w.next[c.at] = w.next[right]
-		if after := w.next[c.at]; after >= 0 {
-			w.prev[after] = c.at
-		}
-		w.offer(m, c.at)
-		if w.prev[c.at] >= 0 {
-			w.offer(m, w.prev[c.at])
-		}
-	}
-	kept := w.ids[:0]
-	for _, id := range w.ids {
-		if id != gone {
-			kept = append(kept, id)
-		}
-	}
-	w.ids = kept
-}
-
-// gone marks a symbol that was merged into the one before it.
-const gone = -2
-
-func (w *pairMerger) offer(m *pairModel, at int32) {
-	right := w.next[at]
-	if right < 0 {
-		return
-	}
-	if r, ok := m.merges[pairKey(w.ids[at], w.ids[right])]; ok {
-		w.heap.push(candidate{r.rank, at, w.ids[at], w.ids[right]})
-	}
 }
 
 // withoutByteMarks joins runs of <0xNN> into the text they spell.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dlclark/regexp2"
 )
@@ -49,10 +50,124 @@ func newSplits(list []component) (all []splitter, byteLevel bool, err error) {
 			all = append(all, s)
 			continue
 		}
+		if s := plainSplit(c); s != nil {
+			all = append(all, s)
+			continue
+		}
 		return nil, false, fmt.Errorf("pre-tokenizer %s: not supported", c.Type)
 	}
 	return all, byteLevel, nil
 }
+
+// plainSplit cuts by kinds of characters; nil for a type it does not know.
+func plainSplit(c *component) splitter {
+	switch c.Type {
+	case "Whitespace": // \w+|[^\w\s]+
+		return dropping(func(r rune) int {
+			switch {
+			case unicode.IsSpace(r):
+				return drop
+			case wordRune(r):
+				return 1
+			}
+			return 2
+		})
+	case "WhitespaceSplit":
+		return dropping(func(r rune) int {
+			if unicode.IsSpace(r) {
+				return drop
+			}
+			return 1
+		})
+	case "BertPreTokenizer":
+		return dropping(func(r rune) int {
+			switch {
+			case unicode.IsSpace(r):
+				return drop
+			case bertPunct(r):
+				return alone
+			}
+			return 1
+		})
+	case "Punctuation":
+		behaviour := c.Behavior
+		if behaviour == "" {
+			behaviour = "Isolated"
+		}
+		if !behaviours[behaviour] {
+			return nil
+		}
+		return func(text string, _ bool, emit func(string)) {
+			spread(marked(text, bertPunct), behaviour, false, emit)
+		}
+	case "CharDelimiterSplit":
+		return dropping(func(r rune) int {
+			if string(r) == c.Delimiter {
+				return drop
+			}
+			return 1
+		})
+	case "FixedLength":
+		return func(text string, _ bool, emit func(string)) {
+			runes := []rune(text)
+			for n := max(1, c.Length); len(runes) > 0; {
+				k := min(n, len(runes))
+				emit(string(runes[:k]))
+				runes = runes[k:]
+			}
+		}
+	}
+	return nil
+}
+
+// What dropping does with a character besides joining it with its like.
+const (
+	drop  = 0
+	alone = -1
+)
+
+// dropping cuts text into runs of one kind. Kind drop is left out, a character
+// of kind alone stands by itself.
+func dropping(kind func(rune) int) splitter {
+	return func(text string, _ bool, emit func(string)) {
+		start, run := 0, drop
+		flush := func(end int) {
+			if run != drop && end > start {
+				emit(text[start:end])
+			}
+			start = end
+		}
+		for i, r := range text {
+			if k := kind(r); k != run || k == alone {
+				flush(i)
+				run = k
+			}
+		}
+		flush(len(text))
+	}
+}
+
+// marked cuts text into single characters that are so, and what is between.
+func marked(text string, is func(rune) bool) (all []span) {
+	start := 0
+	for i, r := range text {
+		if !is(r) {
+			continue
+		}
+		if i > start {
+			all = append(all, span{text[start:i], false})
+		}
+		start = i + utf8.RuneLen(r)
+		all = append(all, span{text[i:start], true})
+	}
+	if start < len(text) {
+		all = append(all, span{text[start:], false})
+	}
+	return all
+}
+
+// bertPunct is what BERT calls punctuation: Unicode's, and all symbols of ASCII.
+func bertPunct(r rune) bool { return unicode.Is(punctSet, r) }
 
 // byteLevelSplits is a leading space if asked for, then the GPT-2 pattern if
 // not refused. Both are on by default.

@@ -18,9 +18,6 @@ type ranks struct {
 	shift uint     // hash >> shift is the first slot
 }
 
-// none is the rank of bytes that are no token.
-const none = int32(1<<31 - 1)
-
 // loadRanks indexes the stored form, which is embedded and known to be sound.
 func loadRanks(data string) *ranks {
 	n := int(binary.LittleEndian.Uint32([]byte(data[:4])))
@@ -59,6 +56,21 @@ func (r *ranks) rank(token string) int32 {
 			return int32(slot - 1)
 		}
 	}
+}
+
+// join makes ranks a joiner: a union is looked up by its text.
+func (r *ranks) join(_, _ int32, union string) (rank, id int32) {
+	rank = r.rank(union)
+	return rank, rank
+}
+
+// merge leaves the tokens of piece in m.
+func (r *ranks) merge(m *merger, piece string) {
+	m.begin()
+	for i := range len(piece) {
+		m.add(r.rank(piece[i:i+1]), int32(i))
+	}
+	merge(m, r, piece)
 }
 
 // token is the bytes of id, "" if there is none.

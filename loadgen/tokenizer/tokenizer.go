@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -58,9 +57,7 @@ func Check(name string) error {
 	if err != nil {
 		return err
 	}
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		path = filepath.Join(path, "tokenizer.json")
-	}
+	path = inFolder(path)
 	if _, err := os.Stat(path); err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -102,7 +99,8 @@ func ForModel(model string) (tok Tokenizer, warning string) {
 // looksLikePath tells a path from a model name: it is absolute, starts with a
 // dot, ends in .json, or exists.
 func looksLikePath(name string) bool {
-	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".json") {
+	if strings.HasPrefix(name, "/") || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".json") ||
+		strings.HasSuffix(name, ".model") || strings.HasSuffix(name, ".tiktoken") {
 		return true
 	}
 	_, err := os.Stat(name)

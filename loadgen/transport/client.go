@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,21 +11,25 @@ import (
 	"sync/atomic"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 )
 
 // Client sends exchanges to its targets. All methods may be called at any time
 // from any goroutine.
 type Client struct {
-	clock    record.Clock
-	maxBody  int64
-	patience time.Duration // of a probe
-	targets  []*target
-	sources  []netip.Addr
-	offset   *wallOffset
-	flight   *flight
-	dialing  chan struct{} // capacity: dials at once
+	clock           record.Clock
+	maxBody         int64
+	patience        time.Duration // of a probe
+	handshakeWithin time.Duration
+	crossWithin     time.Duration // see closeCrossed
+	targets         []*target
+	sources         []netip.Addr
+	offset          *wallOffset
+	flight          *flight
+	dialing         chan struct{} // capacity: dials at once
 
+	echoes       *echoes   // measures stamps of the application's; nil where there are none
 	stamping     io.Closer // keeps the kernel stamping; nil if it does not
 	kernelStamps bool
 
@@ -45,7 +50,8 @@ type Client struct {
 	closed  error // Close's answer
 
 	sourceTurn                 atomic.Uint64
-	dials, reconnects, reused  atomic.Int64
+	dials, reconnects          atomic.Int64
+	reused, resent             atomic.Int64
 	exactEvents, boundedEvents atomic.Int64
 }
 
@@ -53,14 +59,16 @@ type Client struct {
 // names up, once. Nothing is connected yet.
 func Open(cfg Config) (*Client, error) {
 	cl := &Client{
-		clock:    cfg.Clock,
-		maxBody:  cfg.MaxBody,
-		patience: probeTimeout,
-		dialing:  make(chan struct{}, dialsAtOnce),
-		inboxes:  newInboxes(),
-		large:    newLargeBuffers(),
-		pages:    newPages(),
-		live:     map[*conn]struct{}{},
+		clock:           cfg.Clock,
+		maxBody:         cfg.MaxBody,
+		patience:        probeTimeout,
+		handshakeWithin: handshakeTimeout,
+		crossWithin:     closeCrossed,
+		dialing:         make(chan struct{}, dialsAtOnce),
+		inboxes:         newInboxes(),
+		large:           newLargeBuffers(),
+		pages:           newPages(),
+		live:            map[*conn]struct{}{},
 	}
 	if cl.maxBody <= 0 {
 		cl.maxBody = defaultMaxBody
@@ -85,6 +93,11 @@ func Open(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	cl.stamping, cl.kernelStamps = primeStamps()
+	for _, t := range cl.targets {
+		if cl.echoes == nil && (!cl.kernelStamps || t.via != nil || t.rpc != nil) {
+			cl.echoes = newEchoes(cl.clock.Now)
+		}
+	}
 	cl.offset = newWallOffset(cl.clock)
 	cl.timers.Add(1)
 	go func() {
@@ -145,6 +158,10 @@ func (cl *Client) Start(x *Exchange) {
 	o.t = cl.targets[x.Target]
 	if err := checkPath(x.Path); err != nil {
 		cl.aside(func() { o.finish(ours("path", err.Error())) })
+		return
+	}
+	if o.t.rpc != nil {
+		cl.aside(func() { cl.call(o) })
 		return
 	}
 	if o.t.via != nil {
@@ -227,7 +244,7 @@ func (cl *Client) Predial(ctx context.Context, n int) error {
 	results := make(chan error)
 	total := 0
 	for _, t := range cl.targets {
-		if t.via != nil {
+		if t.via != nil || t.rpc != nil {
 			continue
 		}
 		for range n - t.pool.waiting() {
@@ -256,9 +273,25 @@ func (cl *Client) predial(ctx context.Context, t *target, result chan<- error) {
 	result <- nil
 }
 
-// Probe makes one TCP connection to a target and closes it. A target that does
-// not even refuse is given up after some seconds; the kernel would try for two
-// minutes.
+// Reach tells why some target of cfg cannot be sent to, or nil. It connects to
+// each once, TLS included, and sends nothing: a run can be refused before
+// anything is prepared for it.
+func Reach(ctx context.Context, cfg Config) error {
+	cl, err := Open(cfg)
+	if err != nil {
+		return err
+	}
+	for i := range cl.targets {
+		if err = cl.Probe(ctx, i); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, cl.Close())
+}
+
+// Probe makes one connection to a target, TLS included, and closes it. A target
+// that does not even refuse is given up after some seconds; the kernel would try
+// for two minutes.
 func (cl *Client) Probe(ctx context.Context, target int) error {
 	t := cl.targets[target]
 	if t.via != nil {
@@ -266,14 +299,18 @@ func (cl *Client) Probe(ctx context.Context, target int) error {
 	}
 	within, cancel := context.WithTimeout(ctx, cl.patience)
 	defer cancel()
-	tcp, err := cl.connect(within, t)
+	c, err := cl.open(within, t)
 	switch {
 	case err == nil:
-		return tcp.Close()
+		return c.tcp.Close()
 	case isTimeout(err) && ctx.Err() == nil:
-		return fmt.Errorf("cannot reach %s: no connection within %v", t.name, cl.patience)
+		return unreachable(fmt.Sprintf("cannot reach %s: no connection within %v", t.name, cl.patience), err)
 	}
-	return fmt.Errorf("cannot reach %s: %s", t.name, reason(err))
+	return unreachable(fmt.Sprintf("cannot reach %s: %s", t.name, reason(err)), err)
+}
+
+func unreachable(message string, err error) error {
+	return &diag.Error{Code: diag.Failed, Message: message, Cause: err, Hint: "is the server running there? try the command against the built-in one: --url mock:"}
 }
 
 // Cancel ends x: its socket is closed and Done is called, on the goroutine of
@@ -338,9 +375,13 @@ func (cl *Client) Stats() Stats {
 		Dials: cl.dials.Load(), Reconnects: cl.reconnects.Load(), Reused: cl.reused.Load(),
 		Exact: cl.exactEvents.Load(), Interval: cl.boundedEvents.Load(), Stamps: "application",
 	}
+	s.Resent, s.StampError = cl.resent.Load(), cl.echoes.result()
 	s.ClockJumps, s.ClockJump = cl.offset.jumped()
 	for _, t := range cl.targets {
-		if cl.kernelStamps && t.via == nil {
+		if t.pool.closes() {
+			s.Closers = append(s.Closers, t.name)
+		}
+		if cl.kernelStamps && t.via == nil && t.rpc == nil {
 			s.Stamps = "kernel"
 		}
 	}
@@ -351,6 +392,9 @@ func (cl *Client) Stats() Stats {
 func (cl *Client) count(x *Exchange) {
 	if x.Reused {
 		cl.reused.Add(1)
+		if x.Status == record.OK {
+			cl.targets[x.Target].pool.kept.Add(1)
+		}
 	}
 	bounded := int64(0)
 	for i := range x.Events {
@@ -389,9 +433,13 @@ func (cl *Client) close() error {
 		if t.via != nil {
 			t.via.CloseIdleConnections()
 		}
+		if t.rpc != nil {
+			t.rpc.close() //nolint:errcheck // nothing depends on it any more
+		}
 	}
 	cl.conns.Wait()
 	cl.timers.Wait()
+	cl.echoes.close()
 	cl.offset.sample()
 	if cl.stamping != nil {
 		return cl.stamping.Close()

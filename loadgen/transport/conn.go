@@ -32,6 +32,7 @@ type conn struct {
 	up, down *conn
 	in       *list
 
+	served  bool     // it has carried an answer; the reader's
 	opening *opening // what it took to open, until its first exchange has told
 }
 
@@ -75,8 +76,9 @@ func (c *conn) send(o *op, reused bool) sent {
 		return c.unsend(o, head)
 	}
 	x := o.x
-	x.Sent = c.raw.wroteAt()
-	c.rec.stamp.at = x.Sent
+	if at := c.raw.wroteAt(); !x.Resent {
+		x.Sent, c.rec.stamp.at = at, at
+	}
 	x.BytesSent = int64(n)
 	switch {
 	case err != nil: // nobody else can have noticed: end it as its reader would
@@ -105,7 +107,9 @@ func (c *conn) begin(o *op, reused bool) {
 		x.Local, x.Remote = c.tcp.LocalAddr().String(), c.tcp.RemoteAddr().String()
 	}
 	c.resp.Reset()
-	x.Sent = c.cl.clock.Now()
+	if !x.Resent {
+		x.Sent = c.cl.clock.Now()
+	}
 	c.rec.begin(x)
 	o.c = c
 	c.cur.Store(o)
@@ -115,7 +119,7 @@ func (c *conn) begin(o *op, reused bool) {
 func (c *conn) unsend(o *op, head *[]byte) sent {
 	c.cur.Store(nil)
 	o.c = nil
-	o.x.Sent, o.x.Reused = record.None, false
+	o.x.Sent, o.x.Reused = record.None, false // only a reused one is stale, and what is resent goes out on a fresh one
 	c.cl.heads.Put(head)
 	c.dead.Store(true)
 	c.poke()
@@ -233,6 +237,7 @@ func (c *conn) settle(o *op, e ending, reusable bool) bool {
 	c.cur.Store(nil)
 	reusable = reusable && !o.writing && !o.kill.isSet()
 	if reusable {
+		c.served = true
 		o.c = nil
 	}
 	o.mu.Unlock()
@@ -249,11 +254,43 @@ func (c *conn) abandon(o *op, err error) {
 	if !mine {
 		return
 	}
-	e := kill
-	if !kill.isSet() {
-		e = c.broke(err)
+	switch {
+	case kill.isSet():
+		c.settle(o, kill, false)
+	case c.closedWhenKept(o, err):
+		c.resend(o)
+	default:
+		c.settle(o, c.broke(err), false)
 	}
-	c.settle(o, e, false)
+}
+
+// closeCrossed is within which time a close that crossed a request shows: a
+// round trip. A server that closes later has worked on the request.
+const closeCrossed = time.Second
+
+// closedWhenKept tells whether the peer closed c, which had carried an answer
+// before, at about the time when o was sent, and answered nothing: then, and
+// only then, a request may be sent once more (RFC 9112, 9.3.1).
+func (c *conn) closedWhenKept(o *op, err error) bool {
+	return c.served && c.cl.clock.Now()-o.x.Sent < int64(c.cl.crossWithin) && o.x.BytesReceived == 0 && !c.resp.Started() && (errors.Is(err, io.EOF) || isAny(err, errnoClosed[:]...))
+}
+
+// resend gives o, which c cannot carry, a fresh connection, as soon as nobody
+// writes its request any more.
+func (c *conn) resend(o *op) {
+	c.rec.settle()
+	o.mu.Lock()
+	c.cur.Store(nil)
+	o.c = nil
+	o.x.Resent, o.x.WriteEnd, o.x.BytesSent = true, record.None, 0
+	o.again = o.writing
+	later := o.writing
+	o.mu.Unlock()
+	c.cl.resent.Add(1)
+	c.t.pool.lost.Add(1)
+	if !later {
+		c.cl.aside(func() { c.cl.dialFor(o) })
+	}
 }
 
 // broke says how the exchange ended when the connection did, because of err.

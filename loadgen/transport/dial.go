@@ -15,10 +15,29 @@ const (
 	dialsAtOnce  = 128              // more only fill the server's accept queue
 	dialTimeout  = 30 * time.Second // for an exchange without a nearer deadline
 	probeTimeout = 10 * time.Second
+	// A handshake takes two or three round trips. Who needs longer does not
+	// speak TLS: a plain HTTP server waits for the rest of what looks to it like
+	// a request line.
+	handshakeTimeout = 5 * time.Second
 )
 
-// dial opens a connection to t: the address whose turn it is, then the others.
+// dial opens a connection that is kept to carry requests.
 func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
+	cl.dials.Add(1)
+	c, err := cl.open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	c.opening.dns = t.dns.Swap(record.None)
+	if !cl.keep(c) {
+		c.tcp.Close() //nolint:errcheck // the first error counts
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+// open opens a connection to t: the address whose turn it is, then the others.
+func (cl *Client) open(ctx context.Context, t *target) (*conn, error) {
 	select {
 	case cl.dialing <- struct{}{}:
 		defer func() { <-cl.dialing }()
@@ -27,7 +46,6 @@ func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	cl.dials.Add(1)
 	began := cl.clock.Now()
 	tcp, err := cl.connect(ctx, t)
 	if err != nil {
@@ -42,11 +60,6 @@ func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
 	if err := c.handshake(ctx); err != nil {
 		tcp.Close() //nolint:errcheck // the first error counts
 		return nil, err
-	}
-	c.opening.dns = t.dns.Swap(record.None)
-	if !cl.keep(c) {
-		tcp.Close() //nolint:errcheck // the first error counts
-		return nil, net.ErrClosed
 	}
 	return c, nil
 }
@@ -130,7 +143,12 @@ func (c *conn) handshake(ctx context.Context) error {
 	began := c.cl.clock.Now()
 	stamped := newStampedConn(c.tcp, &c.raw, c.cl.clock.Now)
 	over := tls.Client(stamped, c.t.tls)
-	if err := over.HandshakeContext(ctx); err != nil {
+	within, cancel := context.WithTimeout(ctx, c.cl.handshakeWithin)
+	defer cancel()
+	if err := over.HandshakeContext(within); err != nil {
+		if within.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("TLS: no handshake within %v; is this a plain http:// server?", c.cl.handshakeWithin)
+		}
 		return &handshakeError{err}
 	}
 	c.nc, c.src = over, stamped

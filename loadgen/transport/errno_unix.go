@@ -8,6 +8,7 @@ import "syscall"
 var (
 	errnoDescriptors = [...]syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}
 	errnoPorts       = [...]syscall.Errno{syscall.EADDRNOTAVAIL, syscall.EADDRINUSE}
+	errnoClosed      = [...]syscall.Errno{syscall.ECONNRESET, syscall.EPIPE}
 	errnoRefused     = [...]syscall.Errno{syscall.ECONNREFUSED}
 	errnoUnreachable = [...]syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN}
 )

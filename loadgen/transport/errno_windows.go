@@ -10,6 +10,7 @@ import (
 var (
 	errnoDescriptors = [...]syscall.Errno{windows.WSAEMFILE, windows.WSAENOBUFS}
 	errnoPorts       = [...]syscall.Errno{windows.WSAEADDRNOTAVAIL, windows.WSAEADDRINUSE}
+	errnoClosed      = [...]syscall.Errno{windows.WSAECONNRESET, windows.WSAECONNABORTED}
 	errnoRefused     = [...]syscall.Errno{windows.WSAECONNREFUSED}
 	errnoUnreachable = [...]syscall.Errno{windows.WSAEHOSTUNREACH, windows.WSAENETUNREACH, windows.WSAENETDOWN}
 )

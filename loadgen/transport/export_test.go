@@ -17,6 +17,12 @@ func Resolved(cl *Client, addrs ...netip.AddrPort) { cl.targets[0].addrs = addrs
 // SetPatience is how long a probe of cl waits.
 func SetPatience(cl *Client, d time.Duration) { cl.patience = d }
 
+// SetHandshakeTime is how long a handshake of cl may take.
+func SetHandshakeTime(cl *Client, d time.Duration) { cl.handshakeWithin = d }
+
+// SetCrossTime is within which time a close counts as one that crossed a request.
+func SetCrossTime(cl *Client, d time.Duration) { cl.crossWithin = d }
+
 // Recorded is the memory that x holds for its answer, without what was unpacked.
 func Recorded(x *Exchange) int64 {
 	n := cap(x.Events) * int(unsafe.Sizeof(Event{}))

@@ -179,21 +179,96 @@ func TestIdleClosed(t *testing.T) {
 	}
 }
 
-// A request that a reused connection took, and the server may have read, is
-// never sent again.
-func TestNoSilentRetry(t *testing.T) {
+// A kept connection that the server closes instead of answering costs no
+// request: it is sent once more, on a fresh one, and says so. Nothing else is
+// sent twice.
+func TestSentOnceMore(t *testing.T) {
 	t.Parallel()
-	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Read(), fs.Reset()})
+	answer := fs.Send(fs.JSON("1"))
+	fine := fs.Script{fs.Read(), answer, fs.UntilClosed()}
+	for _, c := range []struct {
+		name    string
+		scripts []fs.Script
+		status  record.Status
+		resent  bool
+		read    int // requests that the server read
+		within  time.Duration
+	}{
+		{"closed", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.OK, true, 3, time.Minute},
+		{"reset", []fs.Script{{fs.Read(), answer, fs.Read(), fs.Reset()}, fine}, record.OK, true, 3, time.Minute},
+		{"closed twice", []fs.Script{{fs.Read(), answer, fs.Read()}, {fs.Read()}}, record.Connection, true, 3, time.Minute},
+		{"closed after one byte", []fs.Script{{fs.Read(), answer, fs.Read(), fs.Send("H")}, fine}, record.Truncated, false, 2, time.Minute},
+		{"closed after work", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.Connection, false, 2, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := fs.Start(t, c.scripts...)
+			r := open(t, s.URL())
+			transport.SetCrossTime(r.Client, c.within)
+			if x := r.do(); x.Status != record.OK || x.Resent {
+				t.Fatal(x.Status, x.ErrorText, x.Resent)
+			}
+			x := r.do()
+			if x.Status != c.status || x.Resent != c.resent {
+				t.Errorf("%s %s, resent %v; want %s, %v", x.Status, x.ErrorText, x.Resent, c.status, c.resent)
+			}
+			if c.resent == (x.Dial == record.None) || x.Reused == c.resent {
+				t.Errorf("reused %v, dial %d", x.Reused, x.Dial)
+			}
+			inOrder(t, x.Sent, x.End)
+			if st := r.Stats(); (st.Resent == 1) != c.resent || len(s.Requests()) != c.read {
+				t.Errorf("%d requests read, want %d; %d resent", len(s.Requests()), c.read, st.Resent)
+			}
+		})
+	}
+}
+
+// A first request is never sent twice: its connection was not kept.
+func TestFirstRequestIsNotResent(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Read()})
+	if x := open(t, s.URL()).do(); x.Status != record.Connection || x.Resent || len(s.Requests()) != 1 {
+		t.Errorf("%s, resent %v, %d requests read", x.Status, x.Resent, len(s.Requests()))
+	}
+}
+
+// A large body whose writing is still under way when the server closes.
+func TestLargeBodySentOnceMore(t *testing.T) {
+	t.Parallel()
+	answer := fs.Send(fs.JSON("1"))
+	s := fs.Start(t, fs.Script{fs.Read(), answer, fs.Await("second"), fs.Reset()}, fs.Script{fs.Read(), answer, fs.UntilClosed()})
 	r := open(t, s.URL())
-	if x := r.do(); x.Status != record.OK {
-		t.Fatal(x.Status, x.ErrorText)
+	r.do()
+	x, done := r.start(func(x *transport.Exchange) { x.Body = make([]byte, 32<<20) })
+	s.Notify("second")
+	if <-done; x.Status != record.OK || !x.Resent {
+		t.Errorf("%s %s, resent %v", x.Status, x.ErrorText, x.Resent)
 	}
-	x := r.do()
-	if x.Status != record.Connection || x.ErrorKind != "reset" || !x.Reused {
-		t.Errorf("%s %q, reused %v", x.Status, x.ErrorKind, x.Reused)
+	if got := s.Requests(); len(got[len(got)-1].Body) != len(x.Body) {
+		t.Errorf("the second sending has %d bytes, want %d", len(got[len(got)-1].Body), len(x.Body))
 	}
-	if st := r.Stats(); len(s.Requests()) != 2 || st.Reconnects != 0 || s.Accepted() != 1 {
-		t.Errorf("%d requests on %d connections, %d reconnects", len(s.Requests()), s.Accepted(), st.Reconnects)
+}
+
+// A server that says keep-alive and always closes loses no request, and soon
+// gets a fresh connection for each.
+func TestAlwaysClosing(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Read()})
+	r := open(t, s.URL())
+	const n = 20
+	resent := 0
+	for i := range n {
+		x := r.do()
+		if x.Status != record.OK {
+			t.Fatalf("request %d: %s %s", i, x.Status, x.ErrorText)
+		}
+		if x.Resent {
+			resent++
+		}
+	}
+	st := r.Stats()
+	if resent != 3 || st.Resent != 3 || len(st.Closers) != 1 || len(s.Requests()) != n+3 {
+		t.Errorf("%d of %d resent, %+v; the server read %d", resent, n, st, len(s.Requests()))
 	}
 }
 

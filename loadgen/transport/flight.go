@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"aiperf.dev/aiperf/internal/alarm"
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -13,23 +15,24 @@ import (
 // Its lock is the innermost one: while it is held only the alarm is set.
 type flight struct {
 	clock record.Clock
-	alarm *alarm
+	alarm *alarm.Alarm
 
 	mu     sync.Mutex
-	ring   op    // sentinel of the list of exchanges under way
-	heap   []*op // those with a due time, earliest first
-	until  int64 // when the alarm rings; the lowest number while run is awake
+	ring   op             // sentinel of the list of exchanges under way
+	due    heap.Heap[*op] // those with a due time, earliest first
+	until  int64          // when the alarm rings; the lowest number while run is awake
 	closed bool
 	active sync.WaitGroup
 }
 
 func newFlight(clock record.Clock) (*flight, error) {
-	a, err := newAlarm()
+	a, err := alarm.New()
 	if err != nil {
 		return nil, fmt.Errorf("timer for deadlines: %w", err)
 	}
 	f := &flight{clock: clock, alarm: a, until: math.MinInt64}
 	f.ring.prev, f.ring.next = &f.ring, &f.ring
+	f.due.Moved = func(o *op, i int) { o.index = i }
 	return f, nil
 }
 
@@ -70,7 +73,7 @@ func (f *flight) arm(o *op, due int64, status record.Status) {
 		return
 	}
 	if o.index >= 0 {
-		f.drop(o)
+		f.due.Remove(o.index)
 	}
 	o.due, o.dueStatus = due, status
 	f.push(o)
@@ -80,7 +83,7 @@ func (f *flight) arm(o *op, due int64, status record.Status) {
 func (f *flight) remove(o *op) {
 	f.mu.Lock()
 	if o.index >= 0 {
-		f.drop(o)
+		f.due.Remove(o.index)
 	}
 	o.prev.next, o.next.prev = o.next, o.prev
 	o.prev, o.next = nil, nil
@@ -111,7 +114,7 @@ func (f *flight) close() {
 func (f *flight) ringAt(due int64) {
 	if due < f.until {
 		f.until = due
-		f.alarm.set(max(due, 0) - f.clock.Now())
+		f.alarm.Set(max(due, 0) - f.clock.Now())
 	}
 }
 
@@ -121,7 +124,7 @@ const tickEvery = int64(time.Second)
 // run calls expire for every exchange whose due time has come and tick at
 // least once a second, until close.
 func (f *flight) run(expire func(*op, record.Status, int64), tick func()) {
-	defer f.alarm.close()
+	defer f.alarm.Close()
 	ticked := f.clock.Now()
 	for {
 		now := f.clock.Now()
@@ -135,7 +138,7 @@ func (f *flight) run(expire func(*op, record.Status, int64), tick func()) {
 		case o != nil:
 			expire(o, status, due)
 		default:
-			f.alarm.wait()
+			f.alarm.Wait()
 		}
 	}
 }
@@ -150,70 +153,27 @@ func (f *flight) next(now int64) (o *op, status record.Status, due int64, closed
 	}
 	if o, status, due = f.pop(now); o == nil {
 		f.until = now + tickEvery
-		if len(f.heap) > 0 {
-			f.until = min(f.until, f.heap[0].due)
+		if f.due.Len() > 0 {
+			f.until = min(f.until, f.due.Top().due)
 		}
-		f.alarm.set(f.until - f.clock.Now())
+		f.alarm.Set(f.until - f.clock.Now())
 	}
 	return o, status, due, false
 }
 
 // pop takes the earliest exchange off the heap if it is due.
 func (f *flight) pop(now int64) (o *op, status record.Status, due int64) {
-	if len(f.heap) == 0 || f.heap[0].due > now {
+	if f.due.Len() == 0 || f.due.Top().due > now {
 		return nil, "", 0
 	}
-	o = f.heap[0]
-	f.drop(o)
+	o = f.due.Pop()
 	return o, o.dueStatus, o.due
 }
 
+// push takes o into the heap.
 func (f *flight) push(o *op) {
-	o.index = len(f.heap)
-	f.heap = append(f.heap, o)
-	f.up(o.index)
+	f.due.Push(o)
 	if o.index == 0 {
 		f.ringAt(o.due)
-	}
-}
-
-func (f *flight) drop(o *op) {
-	i, last := o.index, len(f.heap)-1
-	f.swap(i, last)
-	f.heap[last] = nil
-	f.heap = f.heap[:last]
-	if i < last {
-		f.down(i)
-		f.up(i)
-	}
-	o.index = -1
-}
-
-func (f *flight) swap(i, j int) {
-	h := f.heap
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (f *flight) up(i int) {
-	for i > 0 && f.heap[i].due < f.heap[(i-1)/2].due {
-		f.swap(i, (i-1)/2)
-		i = (i - 1) / 2
-	}
-}
-
-func (f *flight) down(i int) {
-	for {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(f.heap); c++ {
-			if f.heap[c].due < f.heap[least].due {
-				least = c
-			}
-		}
-		if least == i {
-			return
-		}
-		f.swap(i, least)
-		i = least
 	}
 }

@@ -62,7 +62,7 @@ func grounded(t *testing.T) *flight {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(f.alarm.close)
+	t.Cleanup(f.alarm.Close)
 	return f
 }
 
@@ -124,25 +124,4 @@ func TestFlightRun(t *testing.T) {
 	}
 	f.close()
 	<-ran
-}
-
-// The alarm is not early, and can be moved forward while somebody waits.
-func TestAlarm(t *testing.T) {
-	t.Parallel()
-	a, err := newAlarm()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.close()
-	clock := record.NewClock()
-	due := clock.Now() + int64(time.Millisecond)
-	a.set(due - clock.Now())
-	if a.wait(); clock.Now() < due {
-		t.Errorf("%d ns early", due-clock.Now())
-	}
-	a.set(int64(time.Hour))
-	rung := make(chan struct{})
-	go func() { a.wait(); close(rung) }()
-	a.set(0)
-	<-rung
 }

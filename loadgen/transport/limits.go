@@ -1,6 +1,10 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
 
 // reservedDescriptors are kept for files, logs and what else a run opens.
 const reservedDescriptors = 64
@@ -8,8 +12,11 @@ const reservedDescriptors = 64
 // Preflight tells why n connections at once cannot fit on this machine, or nil.
 func (cl *Client) Preflight(n int) error {
 	if limit, open, ok := descriptors(); ok && n+open+reservedDescriptors > limit {
-		return fmt.Errorf("%d connections need %d file descriptors and the limit is %d (%d are open); raise it with ulimit -n, or lower the concurrency",
-			n, n+open+reservedDescriptors, limit, open)
+		return &diag.Error{
+			Code:    diag.Failed,
+			Message: fmt.Sprintf("%d connections need %d file descriptors and the limit is %d (%d are open)", n, n+open+reservedDescriptors, limit, open),
+			Hint:    "raise the limit with ulimit -n, or lower the concurrency",
+		}
 	}
 	ports, ok := localPorts()
 	if !ok {
@@ -24,8 +31,11 @@ func (cl *Client) Preflight(n int) error {
 		}
 	}
 	if room := ports * max(1, len(cl.sources)) * max(1, destinations); n > room {
-		return fmt.Errorf("%d connections need as many local ports and there are %d (%d per source and destination address); list more source addresses, widen net.ipv4.ip_local_port_range, or lower the concurrency",
-			n, room, ports)
+		return &diag.Error{
+			Code:    diag.Failed,
+			Message: fmt.Sprintf("%d connections need as many local ports and there are %d (%d per source and destination address)", n, room, ports),
+			Hint:    "list more source addresses, widen net.ipv4.ip_local_port_range, or lower the concurrency",
+		}
 	}
 	return nil
 }

@@ -21,6 +21,13 @@ import (
 // equip gives t what its way of sending needs: our own connections for
 // HTTP/1.1, net/http for HTTP/2 and for proxies.
 func (cl *Client) equip(t *target, cfg *Config, shared *tls.Config) error {
+	if scheme, _, _ := strings.Cut(t.base, ":"); isRPC(scheme) {
+		var err error
+		if t.rpc, err = newProcedures(t, shared, cl.maxBody); err != nil {
+			return err
+		}
+		return t.resolve(context.Background())
+	}
 	var proxy *url.URL
 	if cfg.ProxyEnv {
 		var err error
@@ -57,7 +64,7 @@ func (cl *Client) newTransport(t *target, http2 bool, proxy *url.URL, shared *tl
 		DisableCompression:  true,
 		DisableKeepAlives:   t.pool.reuse == never,
 		TLSClientConfig:     shared.Clone(),
-		TLSHandshakeTimeout: dialTimeout,
+		TLSHandshakeTimeout: handshakeTimeout,
 		MaxIdleConnsPerHost: 1 << 20,
 		Protocols:           new(http.Protocols),
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -113,7 +120,7 @@ type netHTTP struct {
 
 func (n *netHTTP) do(ctx context.Context) ending {
 	x, t := n.x, n.o.t
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, n.trace()), http.MethodPost,
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, n.trace()), x.method(),
 		t.base+string(t.appendTarget(nil, x.Path)), bytes.NewReader(x.Body))
 	if err != nil {
 		return ours("request", withoutURL(err).Error())
@@ -146,6 +153,7 @@ func (n *netHTTP) body(from io.Reader) ending {
 		if k > 0 {
 			n.x.BytesReceived += int64(k)
 			n.rec.arrive(n.now())
+			n.cl.echoes.read()
 			if err := n.rec.Body((*buf)[:k]); err != nil {
 				return n.rec.broken(err)
 			}

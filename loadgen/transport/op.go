@@ -22,6 +22,7 @@ type op struct {
 	done    bool               // the response side is settled
 	writing bool               // a goroutine still writes x.Body
 	parked  ending             // settled so, but delivery waits for that writer
+	again   bool               // sent once more when that writer is through
 
 	// Owned by flight.
 	prev, next *op
@@ -29,6 +30,9 @@ type op struct {
 	due        int64
 	dueStatus  record.Status
 }
+
+// Before orders exchanges by their due time.
+func (o *op) Before(p *op) bool { return o.due < p.due }
 
 // ending is how an exchange ended; asked is when its end was due.
 type ending struct {
@@ -104,10 +108,15 @@ func (o *op) written(n, at int64) {
 	o.writing = false
 	o.x.BytesSent += n
 	o.x.WriteEnd = at
-	parked := o.parked
+	parked, again := o.parked, o.again
+	o.again = false
 	o.mu.Unlock()
-	if parked.isSet() {
+	switch {
+	case parked.isSet():
 		o.deliver(parked)
+		return
+	case again:
+		o.cl.dialFor(o) // this goroutine is one that Close waits for
 		return
 	}
 	o.armCancel()

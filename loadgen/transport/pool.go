@@ -1,6 +1,9 @@
 package transport
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // pool holds a target's idle connections, last used first. With sticky
 // sessions each session has its own; unclaimed ones serve whoever comes first.
@@ -9,6 +12,20 @@ type pool struct {
 	reuse    reuse
 	idle     list
 	sessions map[string]*list
+
+	// Kept connections that carried an answer, and those that the server closed
+	// instead of answering.
+	kept, lost atomic.Int64
+}
+
+// lostAlways is how many kept connections a server must have closed, and more
+// than it answered on, before each request gets a fresh one.
+const lostAlways = 3
+
+// closes tells whether the target closes what it is expected to keep.
+func (p *pool) closes() bool {
+	lost := p.lost.Load()
+	return lost >= lostAlways && lost > p.kept.Load()
 }
 
 type reuse uint8
@@ -57,12 +74,15 @@ func (p *pool) take(session string) *conn {
 			l = own
 		}
 	}
-	c := l.top
-	if c != nil {
+	for c := l.top; c != nil; c = l.top {
 		l.remove(c)
-		p.claim(c, session)
+		if c.opening != nil || !p.closes() {
+			p.claim(c, session)
+			return c
+		}
+		c.poke()
 	}
-	return c
+	return nil
 }
 
 // claim makes c the session's, if sessions matter.
@@ -86,7 +106,7 @@ func (p *pool) session(key string) *list {
 func (p *pool) put(c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.dead.Load() || p.reuse == never && c.opening == nil {
+	if c.dead.Load() || (p.reuse == never || p.closes()) && c.opening == nil {
 		return false
 	}
 	l := &p.idle

@@ -41,6 +41,9 @@ func (c *conn) pull() error {
 		if n > 0 && !c.received((*buf)[:n], c.src.last(), &head) {
 			return net.ErrClosed
 		}
+		if !c.cl.kernelStamps {
+			c.cl.echoes.read()
+		}
 		if err != nil {
 			return err
 		}

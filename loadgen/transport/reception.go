@@ -119,6 +119,9 @@ func (r *reception) Head(h *wire.Head) error {
 	x.Reason = intern(h.Reason)
 	x.ContentType = intern(h.ContentType)
 	x.RetryAfter = intern(h.RetryAfter)
+	if h.Timed {
+		x.TimeLines = bytes.Clone(h.Lines)
+	}
 	if x.Detailed {
 		x.ResponseHeader = bytes.Clone(h.Lines)
 	}
@@ -199,6 +202,10 @@ func (r *reception) plain(b []byte) error {
 
 // keep appends to the payload, within the limit.
 func (r *reception) keep(b []byte) error {
+	if r.x.SizeOnly {
+		r.x.Size += int64(len(b))
+		return nil
+	}
 	if err := r.fits(len(r.x.Payload) + len(b)); err != nil {
 		return err
 	}
@@ -258,7 +265,7 @@ func (r *reception) end() ending {
 	case failure:
 		return r.refused()
 	case plain:
-		if len(x.Payload) > 0 {
+		if len(x.Payload) > 0 || x.Size > 0 {
 			r.wholeBody()
 		}
 	case lines:
@@ -356,8 +363,8 @@ func (x *Exchange) reset() {
 	x.DNS, x.Dial, x.TLS, x.HTTPStatus = none, none, none, none
 	x.Reused, x.Streamed, x.Unfinished = false, false, false
 	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.ErrorKind, x.ErrorText = "", "", "", "", "", ""
-	x.BytesSent, x.BytesReceived = 0, 0
+	x.BytesSent, x.BytesReceived, x.Size = 0, 0, 0
 	x.ReceiveLag = math.NaN()
 	x.Payload, x.Events, x.buffers, x.unpacked = nil, nil, nil, nil
-	x.ResponseHeader, x.Local, x.Remote = nil, "", ""
+	x.ResponseHeader, x.TimeLines, x.Local, x.Remote = nil, nil, "", ""
 }

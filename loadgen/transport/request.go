@@ -3,6 +3,7 @@ package transport
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -31,8 +32,9 @@ func CheckHeader(name, value string) error {
 }
 
 // checkPath refuses a request target that would break out of the request line.
+// Nothing is a target, too: the server's address is all of it.
 func checkPath(path string) error {
-	if path == "" || path[0] != '/' {
+	if path != "" && path[0] != '/' {
 		return fmt.Errorf("path %q: must start with /", path)
 	}
 	for i := range len(path) {
@@ -46,11 +48,9 @@ func checkPath(path string) error {
 // appendTarget adds the request target: the target's own path, then path
 // without a version segment that both have, then the target's query.
 func (t *target) appendTarget(dst []byte, path string) []byte {
-	prefix := t.path
-	if i := strings.LastIndexByte(prefix, '/'); i >= 0 && len(prefix) > i+1 {
-		if last := prefix[i:]; strings.HasPrefix(path, last) && len(path) > len(last) && path[len(last)] == '/' {
-			prefix = prefix[:i]
-		}
+	prefix, path := join(t.path, path)
+	if prefix+path == "" {
+		path = "/"
 	}
 	dst = append(append(dst, prefix...), path...)
 	if t.query == "" {
@@ -61,6 +61,31 @@ func (t *target) appendTarget(dst []byte, path string) []byte {
 		mark = '&'
 	}
 	return append(append(dst, mark), t.query...)
+}
+
+// join leaves out of a target's own path, or of the path below it, what both
+// have: a version segment, or the whole path.
+func join(prefix, path string) (string, string) {
+	if strings.HasSuffix(prefix, path) {
+		return prefix, ""
+	}
+	i := strings.LastIndexByte(prefix, '/')
+	if i >= 0 && len(prefix) > i+1 && strings.HasPrefix(path, prefix[i:]+"/") {
+		return prefix[:i], path
+	}
+	return prefix, path
+}
+
+// PlainURL is where requests to base go, without query and credentials; "" for
+// what is no URL.
+func PlainURL(base, path string) string {
+	t, err := parseTarget(base, "", pooled)
+	if err != nil {
+		return ""
+	}
+	prefix, path := join(t.path, path)
+	path, _, _ = strings.Cut(path, "?")
+	return t.base + prefix + path
 }
 
 // Lines of ours that a caller's own header replaces.
@@ -74,7 +99,7 @@ const (
 
 // appendHead renders the request line and header of x.
 func (t *target) appendHead(dst []byte, x *Exchange) []byte {
-	dst = append(dst, "POST "...)
+	dst = append(append(dst, x.method()...), ' ')
 	dst = t.appendTarget(dst, x.Path)
 	dst = append(dst, " HTTP/1.1\r\n"...)
 	given := given(x.Header)
@@ -83,7 +108,7 @@ func (t *target) appendHead(dst []byte, x *Exchange) []byte {
 	} else {
 		dst = t.appendFixed(dst, given)
 	}
-	if given&linesContentType == 0 {
+	if given&linesContentType == 0 && x.Method == "" {
 		dst = append(dst, "Content-Type: application/json\r\n"...)
 	}
 	if given&linesAccept == 0 {
@@ -96,9 +121,20 @@ func (t *target) appendHead(dst []byte, x *Exchange) []byte {
 		dst = append(dst, "Connection: close\r\n"...)
 	}
 	dst = append(dst, x.Header...)
+	if x.Method != "" {
+		return append(dst, "\r\n"...)
+	}
 	dst = append(dst, "Content-Length: "...)
 	dst = strconv.AppendInt(dst, int64(len(x.Body)), 10)
 	return append(dst, "\r\n\r\n"...)
+}
+
+// method is the request's; one that is named has no body.
+func (x *Exchange) method() string {
+	if x.Method == "" {
+		return http.MethodPost
+	}
+	return x.Method
 }
 
 // RequestHeader renders the header lines of x as they are sent, secrets included.

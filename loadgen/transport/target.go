@@ -32,6 +32,7 @@ type target struct {
 	fixed []byte      // header lines that never change
 	auth  []byte      // Authorization line from the URL's user, if any
 	pool  pool
+	rpc   *procedures     // gRPC
 	via   *http.Transport // HTTP/2 or proxy: net/http does the work
 	base  string          // scheme://host:port as net/http wants it
 
@@ -52,13 +53,13 @@ func parseTarget(raw, userAgent string, mode reuse) (*target, error) {
 		return nil, fmt.Errorf("url: %s; write it like http://localhost:8000", withoutURL(err))
 	}
 	shown := u.Redacted()
-	if u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("url %s: scheme %q is not supported; use http or https", shown, u.Scheme)
+	if u.Scheme != "http" && u.Scheme != "https" && !isRPC(u.Scheme) {
+		return nil, fmt.Errorf("url %s: scheme %q is not supported; use http, https, grpc or grpcs", shown, u.Scheme)
 	}
 	if u.Hostname() == "" {
 		return nil, fmt.Errorf("url %s: no host; write it like http://localhost:8000", shown)
 	}
-	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	port := map[string]string{"http": "80", "https": "443", "grpc": "8001", "grpcs": "443"}[u.Scheme]
 	if u.Port() != "" {
 		port = u.Port()
 	}

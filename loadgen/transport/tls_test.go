@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -144,6 +145,30 @@ func TestTLSFaults(t *testing.T) {
 				t.Errorf("%s %q %q, want %q", x.Status, x.ErrorKind, x.ErrorText, c.text)
 			}
 		})
+	}
+}
+
+// A server that does not answer a handshake is told from one that is slow: at
+// the probe, before anything is sent.
+func TestHandshakeHasItsTime(t *testing.T) {
+	t.Parallel()
+	mute := fs.Start(t, fs.Script{fs.UntilClosed()})
+	r := open(t, strings.Replace(mute.URL(), "http:", "https:", 1))
+	transport.SetHandshakeTime(r.Client, 20*time.Millisecond)
+	err := r.Probe(context.Background(), 0)
+	if err == nil || !strings.Contains(err.Error(), "cannot reach https://127.0.0.1:") || !strings.Contains(err.Error(), "TLS: no handshake within 20ms") {
+		t.Errorf("Probe: %v", err)
+	}
+	good := fs.Start(t, echo())
+	if err := transport.Reach(context.Background(), transport.Config{Targets: []string{good.URL()}, Clock: record.NewClock()}); err != nil || len(good.Requests()) != 0 {
+		t.Errorf("Reach: %v, %d requests", err, len(good.Requests()))
+	}
+	good.Stop()
+	if err := transport.Reach(context.Background(), transport.Config{Targets: []string{good.URL()}, Clock: record.NewClock()}); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Reach, nobody listens: %v", err)
+	}
+	if x := r.do(); x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, "no handshake within 20ms") {
+		t.Errorf("%s %q %q", x.Status, x.ErrorKind, x.ErrorText)
 	}
 }
 

@@ -25,9 +25,11 @@ type Exchange struct {
 	// Asked for.
 	Target      int    // index into Config.Targets
 	Path        string // request target below the target's own path, "/v1/chat/completions"
+	Method      string // "" means POST; another one is sent without a body
 	Header      []byte // extra header lines, each ended by CRLF, pre-rendered
 	Body        []byte
 	Stream      bool              // expect an event stream
+	SizeOnly    bool              // of an answer in one piece only the size is kept
 	Affinity    string            // connection key for sticky sessions, "" otherwise
 	Deadline    int64             // ns since T0 after which it fails with Timeout; record.None for never
 	CancelAfter int64             // ns after WriteEnd at which it is cancelled on purpose; record.None for never
@@ -40,19 +42,25 @@ type Exchange struct {
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
 	DNS, Dial, TLS                              int64 // ns spent
 	Reused                                      bool
-	Status                                      record.Status // OK as far as HTTP can say
-	HTTPStatus                                  int64
-	Reason                                      string // reason phrase
-	ContentType                                 string
-	RetryAfter                                  string
-	ErrorKind, ErrorText                        string
-	BytesSent, BytesReceived                    int64
-	ReceiveLag                                  float64 // µs, NaN if unknown
+	// Resent: it was sent a second time, on a fresh connection, because the
+	// server had closed the one that was kept alive. Sent is of the first time,
+	// WriteEnd, DNS, Dial and TLS are of the second.
+	Resent                   bool
+	Status                   record.Status // OK as far as HTTP can say
+	HTTPStatus               int64
+	Reason                   string // reason phrase
+	ContentType              string
+	RetryAfter               string
+	ErrorKind, ErrorText     string
+	BytesSent, BytesReceived int64
+	ReceiveLag               float64 // µs, NaN if unknown
 
+	Size           int64   // bytes of a body that is not kept
 	Payload        []byte  // the body; of a stream all event payloads one after the other, once they are unpacked
 	Events         []Event // in order of arrival
 	Streamed       bool    // the answer was an event stream on the wire
 	ResponseHeader []byte  // its lines as they came
+	TimeLines      []byte  // the same, kept where one says how long the server took
 	Local, Remote  string  // addresses of the connection, host:port; "" when unknown
 
 	Unfinished bool // the stream ended inside an event, which was dropped
@@ -104,12 +112,15 @@ type Config struct {
 
 // Stats is what a client did so far.
 type Stats struct {
-	Dials      int64  // connections opened, or tried
-	Reconnects int64  // idle connections found closed by the server before anything was written
-	Reused     int64  // requests carried by a connection that existed
-	Stamps     string // "kernel" or "application": the best kind any target gets
-	Exact      int64  // events whose arrival is known
-	Interval   int64  // events whose arrival is only bounded from both sides
+	Dials      int64 // connections opened, or tried
+	Reconnects int64 // idle connections found closed by the server before anything was written
+	Reused     int64 // requests carried by a connection that existed
+	Resent     int64 // requests sent a second time; see Exchange.Resent
+	StampError StampError
+	Closers    []string // targets that close kept connections so often that each request gets a fresh one
+	Stamps     string   // "kernel" or "application": the best kind any target gets
+	Exact      int64    // events whose arrival is known
+	Interval   int64    // events whose arrival is only bounded from both sides
 	// ClockJumps counts changes of the wall clock against the monotonic one by
 	// more than 10 µs within a second; ClockJump is the largest, in ns. Kernel
 	// stamps around a jump are off by up to that much.

@@ -84,22 +84,31 @@ for m in tables["metrics"]:
     near(f"{m['run_id']} {m['window']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
     values += 1
 
-# Cells: means over their runs, with Student's t at 95 %.
+# Cells: the geometric mean over their runs that are not INVALID, with Student's t
+# at 95 % on the logarithms; where a value is 0 or less the mean, cut at 0.
 critical = {2: 12.706204736432095, 3: 4.302652729696142, 4: 3.182446305284263, 5: 2.7764451051977987}
+resolution = 1e-3  # of a stamp, ms
 estimates = 0
+allowed = sys.argv[2:] == ["allow-invalid"]
 for m in tables["metrics"]:
     if m["level"] != "cell" or m["method"] not in ("t", "log_t") or m["stat"] in ("count", "n_effective"):
         continue
-    trials = [of_runs.get((r, m["window"], m["metric"], m["stat"])) for r in runs if runs[r]["cell"] == m["cell"]]
+    used = [r for r in runs if runs[r]["cell"] == m["cell"] and (allowed or runs[r]["verdict"] != "INVALID")]
+    trials = [of_runs.get((r, m["window"], m["metric"], m["stat"])) for r in used]
     trials = np.array([v for v in trials if v is not None], float)
     what = f"{m['cell']} {m['window']} {m['metric']} {m['stat']}"
-    near(what, m["value"], trials.mean())
     check(f"{what}: n is {m['n']} of {len(trials)}", m["n"] == len(trials))
     scale, back = (np.log, math.exp) if m["method"] == "log_t" else (np.array, float)
     half = critical[len(trials)] * np.std(scale(trials), ddof=1) / math.sqrt(len(trials))
     middle = scale(trials).mean()
-    near(f"{what} low", m["ci_low"], back(middle - half), 1e-6)
-    near(f"{what} high", m["ci_high"], back(middle + half), 1e-6)
+    low, high = back(middle - half), back(middle + half)
+    if m["method"] == "t" and trials.min() >= 0:
+        low = max(0, low)
+    if m["unit"] == "ms" and high - low < resolution:
+        low, high = max(0, (low + high - resolution) / 2), (low + high + resolution) / 2
+    near(what, m["value"], back(middle))
+    near(f"{what} low", m["ci_low"], low, 1e-6)
+    near(f"{what} high", m["ci_high"], high, 1e-6)
     estimates += 1
 
 json.dump({"problems": problems[:20], "values": values, "estimates": estimates}, sys.stdout)

@@ -14,6 +14,7 @@ type Head struct {
 	ContentEncoding []byte
 	RetryAfter      []byte
 	Location        []byte
+	Timed           bool  // a line says how long the server took: x-…-time, Server-Timing
 	Length          int64 // Content-Length, -1 when not said or overruled by Chunked
 	Chunked         bool
 	KeepAlive       bool
@@ -91,6 +92,9 @@ func (h *Head) field(line []byte) error {
 		return fmt.Errorf("%w: line %.60q", errHeader, line)
 	}
 	name, value := line[:i], trim(line[i+1:])
+	if i >= len("x-queue-time") && (asciiFold(name[i-5:], "-time") || asciiFold(name, "server-timing")) {
+		h.Timed = true
+	}
 	switch len(name) {
 	case len("location"):
 		if asciiFold(name, "location") {

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/sinks/report"
+	readback "aiperf.dev/aiperf/sinks/results"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+var compareCommand = command{
+	name: "compare", usage: "say whether one system is better or worse than another",
+	help: `aiperf compare A B compares two result directories, the first is the baseline.
+Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
+
+  aiperf compare results/before results/after
+  aiperf compare before after --margin 0.03 --junit compare.xml
+  aiperf compare --aa results/before      a system with itself: the noise floor
+
+Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
+0: harm beyond the margin is ruled out for each of them; 4: undecided.`,
+	flags: []argv.Switch{
+		outputFlag,
+		{Name: "margin", Arg: "SHARE", Doc: "what counts as a difference (default 0.05, and 0.15 from p95 on)"},
+		{Name: "metric", Arg: "METRIC", Many: true, Doc: "primary metric, such as time_to_first_token.p99; the others decide nothing"},
+		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "what UNDECIDED means for the exit code (default 4)"},
+		{Name: "unpaired", Doc: "do not compare trial with trial, although both met the same loads"},
+		{Name: "aa", Doc: "split the trials of one directory in two and compare them"},
+		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},
+		{Name: "markdown", Arg: "FILE", Doc: "write the table as Markdown"},
+	},
+	run: func(a *app, p *argv.Line) error {
+		terms, err := compareTerms(p)
+		if err != nil {
+			return err
+		}
+		asJSON, err := wantJSON(p)
+		if err != nil {
+			return err
+		}
+		c, err := comparison(p, terms)
+		if err != nil {
+			return err
+		}
+		if err := c.publish(a, p, terms.Undecided, asJSON); err != nil {
+			return err
+		}
+		if p.Has("aa") {
+			return nil // says how much noise there is; that is no failure
+		}
+		if code := c.Exit(); code != diag.OK {
+			return exit(code)
+		}
+		return nil
+	},
+}
+
+type compared struct{ report.Comparison }
+
+// comparison reads both systems, or the two halves of one.
+func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
+	var a, b *readback.System
+	var err error
+	switch {
+	case p.Has("aa") && len(p.Words) == 1:
+		if a, err = readback.Read(p.Words[0], false); err == nil {
+			a, b, err = readback.Halves(a)
+		}
+	case !p.Has("aa") && len(p.Words) == 2:
+		a, b, err = readback.Two(p.Words[0], p.Words[1])
+	default:
+		return nil, diag.New("which two results?", "aiperf compare BASELINE CANDIDATE, or aiperf compare --aa DIR")
+	}
+	if err != nil {
+		return nil, err
+	}
+	terms.Paired = !p.Has("unpaired") && !p.Has("aa") && readback.SameShapes(a, b)
+	terms.Invalid = a.AllowInvalid && b.AllowInvalid
+	c, err := decide.Compare(a.Arm, b.Arm, terms)
+	if err != nil {
+		return nil, err
+	}
+	return &compared{report.Comparison{Comparison: c}}, nil
+}
+
+func compareTerms(p *argv.Line) (decide.Terms, error) {
+	t := decide.Terms{Undecided: p.Get("undecided")}
+	if s := p.Get("margin"); s != "" {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(v > 0 && v < 1) {
+			return t, &diag.Error{Place: "--margin", Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "0.05 is 5 %"}
+		}
+		t.Margin = v
+	}
+	for _, s := range p.Values["metric"] {
+		k, err := decide.ParseKey(s, metrics.Tags())
+		if err != nil {
+			err.Place = "--metric"
+			return t, err
+		}
+		if !slices.Contains(t.Primary, k) {
+			t.Primary = append(t.Primary, k)
+		}
+	}
+	return t, nil
+}
+
+// publish prints the comparison and writes the files that were asked for. In a
+// GitHub workflow it is added to the job's summary.
+func (c *compared) publish(a *app, p *argv.Line, undecided string, asJSON bool) error {
+	if path := p.Get("junit"); path != "" {
+		if err := toFile(path, func(w io.Writer) error { return c.WriteJUnit(w, undecided) }); err != nil {
+			return err
+		}
+	}
+	if path := p.Get("markdown"); path != "" {
+		if err := toFile(path, c.WriteMarkdown); err != nil {
+			return err
+		}
+	}
+	if err := addSummary(os.Getenv("GITHUB_STEP_SUMMARY"), c.WriteMarkdown); err != nil {
+		return err
+	}
+	if asJSON {
+		return a.writeDoc(c.Doc())
+	}
+	if err := c.WriteConsole(a.Out); err != nil {
+		return err
+	}
+	if p.Has("aa") {
+		told, of := c.toldApart()
+		fmt.Fprintf(a.Out, "a system against itself: %d of %d metrics are told apart\n", told, of)
+	}
+	return nil
+}
+
+// toldApart counts the rows that say BETTER or WORSE.
+func (c *compared) toldApart() (told, of int) {
+	for _, r := range c.Rows {
+		if of++; r.Outcome == decide.Better || r.Outcome == decide.Worse {
+			told++
+		}
+	}
+	return told, of
+}
+
+func toFile(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(path, b.Bytes()); err != nil {
+		return &diag.Error{Message: err.Error(), Cause: err, Code: diag.Failed}
+	}
+	return nil
+}
+
+// addSummary appends Markdown to the file that a GitHub workflow shows with the
+// job; nothing where there is none.
+func addSummary(path string, write func(io.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return &diag.Error{Message: err.Error(), Cause: err, Code: diag.Failed}
+	}
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// contractRow is one command line with what AIPerf 0.13 does about it.
+type contractRow struct {
+	Name  string
+	Argv  []string
+	Exit  int
+	From  string   // how it is known
+	Files []string // below the artifact directory
+	Keys  []string // of profile_export_aiperf.json, at its top
+	Out   []string // expressions that stdout has lines for
+	Never []string // expressions that stdout has none for
+	Lacks []string // keys that AIPerf writes and we do not, with Why
+	Here  *int     // our exit code where it differs, with Why
+	Why   string   // what differs
+}
+
+func contract(t *testing.T) []contractRow {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "testdata", "aiperf", "contract.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var rows []contractRow
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var r contractRow
+		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
+			t.Fatalf("row %d: %v", len(rows)+1, err)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// TestContract walks recorded command lines: exit codes, files, keys and words
+// are AIPerf's, save where a row says what differs and why.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	rows := contract(t)
+	if len(rows) < 150 {
+		t.Fatalf("%d rows, want 150 at least", len(rows))
+	}
+	for _, r := range rows {
+		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
+			r.walk(t)
+		})
+	}
+}
+
+func (r contractRow) walk(t *testing.T) {
+	recorded, err := filepath.Abs(filepath.Join("..", "..", "testdata", "aiperf", "config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	words := make([]string, len(r.Argv))
+	for i, w := range r.Argv {
+		w = strings.ReplaceAll(w, "DATA/", filepath.Join(recorded, "data")+"/")
+		words[i] = strings.ReplaceAll(w, "REJECT/", filepath.Join(recorded, "reject")+"/")
+	}
+	want := diag.Code(r.Exit)
+	switch {
+	case r.Here != nil && r.Why == "":
+		t.Fatal("differs without a reason")
+	case r.Here != nil:
+		want = diag.Code(*r.Here)
+	case r.Exit == 1 && r.From != "recorded run":
+		want = diag.Usage // scripts test for non-zero; we tell refusals from failures
+	}
+	p := aiperf(t, dir, words...)
+	p.wants(want)
+	if want == diag.Usage && p.out.String() != "" {
+		t.Errorf("refused, but stdout has %q", p.out.String())
+	}
+	for _, name := range r.Files {
+		if _, err := os.Stat(filepath.Join(dir, "out", filepath.FromSlash(name))); err != nil {
+			t.Errorf("no file %s", name)
+		}
+	}
+	for _, expr := range r.Out {
+		if !regexp.MustCompile("(?m)" + expr).MatchString(p.out.String()) {
+			t.Errorf("no line %s on stdout:\n%s", expr, p.out.String())
+		}
+	}
+	for _, expr := range r.Never {
+		if regexp.MustCompile("(?m)" + expr).MatchString(p.out.String()) {
+			t.Errorf("stdout has a line %s:\n%s", expr, p.out.String())
+		}
+	}
+	r.hasKeys(t, filepath.Join(dir, "out", "profile_export_aiperf.json"))
+}
+
+func (r contractRow) hasKeys(t *testing.T, path string) {
+	if len(r.Keys) == 0 {
+		return
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(b, &doc); err != nil {
+		t.Fatal(err)
+	}
+	missing := slices.DeleteFunc(slices.Clone(r.Keys), func(k string) bool { return doc[k] != nil })
+	for _, k := range r.Lacks {
+		if doc[k] != nil || r.Why == "" {
+			t.Errorf("%s is there (or nothing says why it lacks): move it to keys", k)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("profile_export_aiperf.json lacks %s", strings.Join(missing, ", "))
+	}
+}

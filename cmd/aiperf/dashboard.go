@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	htmltemplate "html/template"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// dashboardIndex lists the directories; a box ticked is a result in the report.
+var dashboardIndex = htmltemplate.Must(htmltemplate.New("index").Parse(`<!doctype html><html lang="en"><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>aiperf results</title>
+<h1>Results</h1><form action="/report"><ul>{{range $i, $d := .}}<li><label><input type="checkbox" name="dir" value="{{$i}}"> {{$d}}</label>
+ <a href="/report?dir={{$i}}">report</a></li>{{end}}</ul><button>Show the ticked ones together</button></form></html>
+`))
+
+// dashboard serves the reports of dirs on loopback until it is interrupted. A
+// request that names another host is refused: a page elsewhere must not read it.
+func (a *app) dashboard(dirs []string, port string) error {
+	n, err := strconv.Atoi(orElse(port, "8050"))
+	if err != nil || n < 0 || n > 65535 {
+		return diag.New("--port: expected a port from 0 to 65535, got "+port, "")
+	}
+	dirs = results(dirs)
+	if len(dirs) == 0 {
+		return diag.New("plot: no result directory among those named", "name directories that aiperf run or profile finished")
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(n)))
+	if err != nil {
+		return diag.New("--port "+strconv.Itoa(n)+": "+err.Error(), "another one: --port 0 takes any that is free")
+	}
+	fmt.Fprintf(a.Out, "http://%s   (Ctrl-C ends it)\n", l.Addr())
+	s := &http.Server{Handler: onlyHost(l.Addr().String(), dashboardPages(dirs)), ReadHeaderTimeout: 5 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	select {
+	case <-a.issue.Done():
+	case err := <-done:
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	if err := s.Shutdown(ctx); err != nil {
+		_ = s.Close() // somebody keeps reading; the program ends anyway
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// results are those directories that hold tables.
+func results(dirs []string) []string {
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, "cells.parquet"))
+		return err != nil
+	})
+}
+
+// onlyHost answers only those who ask for this address, or for localhost.
+func onlyHost(addr string, next http.Handler) http.Handler {
+	_, port, _ := net.SplitHostPort(addr)
+	allowed := []string{addr, "localhost:" + port}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(allowed, r.Host) {
+			http.Error(w, "unknown host", http.StatusMisdirectedRequest)
+			return
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func dashboardPages(dirs []string) http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'")
+		_ = dashboardIndex.Execute(w, dirs) // a reader that went away
+	})
+	m.HandleFunc("GET /report", func(w http.ResponseWriter, r *http.Request) {
+		var wanted []string
+		for _, text := range r.URL.Query()["dir"] {
+			if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(dirs) {
+				wanted = append(wanted, dirs[i])
+			}
+		}
+		if len(wanted) == 0 {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		b, err := htmlPage(wanted)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(b)
+	})
+	return m
+}

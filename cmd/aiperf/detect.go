@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+	readback "aiperf.dev/aiperf/sinks/results"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// assumedSpreads stand in for a past result: a throughput on a quiet machine, a
+// median, a tail.
+var assumedSpreads = []float64{0.01, 0.02, 0.036, 0.08, 0.15}
+
+// assumedMetrics is how many primary metrics a comparison has unless it names
+// its own.
+const assumedMetrics = 5
+
+// printDetect says how many trials find a difference: --detect, --from.
+func printDetect(w io.Writer, plan *sweep.Plan, p *argv.Line) error {
+	size, err := parseShare(p.Get("detect"))
+	if err != nil {
+		return err
+	}
+	cells := comparedCells(plan)
+	fmt.Fprintf(w, "\nto find a difference of %s four times in five, compared with --margin %.4g:\n", words.Percent(size), size/2)
+	var past *readback.System
+	if dir := p.Get("from"); dir != "" {
+		if past, err = readback.Read(dir, false); err != nil {
+			return err
+		}
+		needs := decide.Detect(past.Arm, size, cells, nil)
+		if len(needs) == 0 {
+			return diag.New(dir+": too few trials to say how much they vary", "a result with three trials at least")
+		}
+		for _, n := range needs {
+			fmt.Fprintf(w, "  %-32s trials vary by %-8s %s\n", n.Header+" "+n.Key.Stat, words.Percent(n.Spread), trialsText(n.Trials))
+		}
+		return nil
+	}
+	for _, spread := range assumedSpreads {
+		fmt.Fprintf(w, "  where two systems vary by %-8s in a trial: %s\n", words.Percent(spread), trialsText(decide.TrialsFor(spread, size, assumedMetrics*cells)))
+	}
+	fmt.Fprintln(w, "how much they vary a past result says: --from DIR")
+	return nil
+}
+
+func trialsText(n int) string {
+	if n == 0 {
+		return "more than 1,000 trials"
+	}
+	return words.Count(n, "trial")
+}
+
+// comparedCells is how many cells each side of the comparison has.
+func comparedCells(plan *sweep.Plan) int {
+	cells := len(plan.Cells)
+	if c := plan.Experiment.Compare; c != nil {
+		for _, a := range plan.Axes {
+			if a.Name == c.Axis || a.Path == c.Axis {
+				return max(1, cells/max(1, len(a.Values)))
+			}
+		}
+	}
+	return max(1, cells)
+}
+
+// parseShare reads 5% or 0.05.
+func parseShare(s string) (float64, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, &diag.Error{Place: "--detect", Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "5% or 0.05"}
+	}
+	return v, nil
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// exit is an error that only sets the exit code: what there was to say has
+// been said.
+type exit diag.Code
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// fail prints err the way people read it and sets the exit code.
+func (a *app) fail(err error) {
+	var (
+		code exit
+		many diag.Errors
+		one  *diag.Error
+	)
+	switch {
+	case errors.As(err, &code):
+		a.code = diag.Code(code)
+	case errors.As(err, &many):
+		a.code = diag.Usage
+		a.mistakes(many)
+	case errors.As(err, &one):
+		a.code = one.Exit()
+		a.complain(one)
+	default:
+		a.code = diag.Failed
+		a.complain(&diag.Error{Message: err.Error()})
+	}
+}
+
+// complain prints one mistake: its line, and a second one with what to try.
+func (a *app) complain(e *diag.Error) {
+	line := e.Error()
+	if e.Place == "" || strings.HasPrefix(e.Place, "-") {
+		line = "aiperf: " + line // a place in a file comes first, so that an editor finds it
+	}
+	fmt.Fprintln(a.Err, readable(line))
+	for _, l := range e.More {
+		fmt.Fprintln(a.Err, "  "+readable(l))
+	}
+	if hint := hintOf(e); hint != "" {
+		fmt.Fprintf(a.Err, "  hint: %s\n", words.Clean(hint))
+	}
+}
+
+// mistakes prints every mistake of an experiment, twenty at most.
+func (a *app) mistakes(es diag.Errors) {
+	const most = 20
+	for i, e := range es {
+		if i == most {
+			fmt.Fprintf(a.Err, "… and %d more\n", len(es)-most)
+			break
+		}
+		a.complain(e)
+	}
+	if len(es) > 1 {
+		fmt.Fprintf(a.Err, "%s; nothing was run\n", words.Count(len(es), "mistake"))
+	}
+}
+
+// warn prints one line that does not stop anything.
+func (a *app) warn(lines ...string) {
+	for _, l := range lines {
+		fmt.Fprintf(a.Err, "aiperf: warning: %s\n", readable(l))
+	}
+}
+
+// note prints one line that is worth knowing and nothing to worry about.
+func (a *app) note(lines ...string) {
+	for _, l := range lines {
+		fmt.Fprintf(a.Err, "aiperf: note: %s\n", readable(l))
+	}
+}
+
+// readable makes a message fit for a screen. It cuts words that no person
+// reads, such as somebody's megabyte as an argument.
+func readable(message string) string {
+	const most = 300
+	parts := strings.Split(words.Clean(message), " ")
+	for i, w := range parts {
+		if r := []rune(w); len(r) > most {
+			parts[i] = fmt.Sprintf("%s…(%d characters)", string(r[:40]), len(r))
+		}
+	}
+	return strings.Join(parts, " ")
+}

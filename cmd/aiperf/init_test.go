@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+func TestConfigInit(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "my.yaml")
+	for _, c := range []struct {
+		line       string
+		code       diag.Code
+		out, errs  string
+		notInTheIt string
+	}{
+		{"init", 0, `model: "demo"`, "", ""},
+		{"init -t latency_test", 0, "type: concurrency, concurrency: 1", "", ""},
+		{"init latency-test -m Qwen/Qwen3-0.6B -u http://localhost:8000", 0, `model: "Qwen/Qwen3-0.6B"`, "", "demo"},
+		{"init minimal -u http://localhost:8000", 0, `url:       "http://localhost:8000" `, "", "mock:"},
+		{"init compare -u http://localhost:8000", diag.Usage, "", "has several", ""},
+		{"init --list", 0, "goodput-slo.cue", "", ""},
+		{"init -s cancel", 0, "request-cancellation.yaml", "", "embeddings.yaml"},
+		{"init -s xyzzy", diag.Usage, "", "no template has that", ""},
+		{"init -c data", 0, "kv-cache-test.yaml", "", "embeddings.yaml"},
+		{"init -c dada", diag.Usage, "", "categories: ", ""},
+		{"init embedings", diag.Usage, "", "did you mean embeddings?", ""},
+		{"init a b", diag.Usage, "", "one template at a time", ""},
+		{"init embeddings -o " + file, 0, "", "written", ""},
+		{"init embeddings -o " + file, diag.Usage, "", "exists already", ""},
+		{"init -o /no/such/folder/x.cue", diag.Usage, "", "/no/such/folder/x.cue", ""},
+		{"", diag.Usage, "", "config: what?", ""},
+		{"exapnd", diag.Usage, "", "did you mean expand?", ""},
+	} {
+		code, out, errs := in(t, append([]string{"config"}, strings.Fields(c.line)...)...)
+		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || c.notInTheIt != "" && strings.Contains(out, c.notInTheIt) {
+			t.Errorf("config %s: exit %d\n%s%s", c.line, code, out, errs)
+		}
+	}
+	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "embeddings") {
+		t.Errorf("%s: %q %v", file, b, err)
+	}
+}
+
+// Every command of AIPerf's surface is here, or says what to use instead.
+func TestAIPerfCommands(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"service worker --benchmark-run x": "one process",
+		"proxy --benchmark-run x":          "one process", "kube init": "static binary", "analyze swim-lane x": "aiperf export",
+		"synthesize agentic-code": "config init", "chat -m x": "curl",
+		"speed-bench-report a": "aiperf export", "validate mooncake-trace t.jsonl": "validate FILE", "profil -m a": "did you mean profile?",
+	} {
+		code, out, errs := in(t, strings.Fields(line)...)
+		if code != diag.Usage || out != "" || !strings.HasPrefix(errs, "aiperf: "+strings.Fields(line)[0]) || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 2 {
+			t.Errorf("aiperf %s: exit %d, stdout %q\n%s", line, code, out, errs)
+		}
+	}
+}
+
+func TestPlugins(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"": "arrival-pattern", "endpoint": "completions", "endpoint chat": "chat: /v1/chat/completions, can stream",
+		"--category endpoint --name chat": "chat: ", "-a": "time_to_first_token", "metric": "Time to First Token (ms)",
+		"custom_dataset_loader": "multi_turn", "-v": "endpoint",
+	} {
+		if code, out, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != 0 || !strings.Contains(out, want) {
+			t.Errorf("plugins %s: exit %d\n%s%s", line, code, out, errs)
+		}
+	}
+	for line, want := range map[string]string{"nonsense": "categories: ", "endpont": "did you mean endpoint?", "endpoint chatt": "did you mean chat?", "a b c": "unexpected c"} {
+		if code, _, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != diag.Usage || !strings.Contains(errs, want) {
+			t.Errorf("plugins %s: exit %d\n%s", line, code, errs)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/runner/resultdir"
+)
+
+// Whenever a measurement into a directory that holds results is killed, the
+// results are there whole: where they were, or moved aside as they were. Only an
+// --overwrite that came to its end has replaced them.
+func TestNoResultIsLostWhenKilled(t *testing.T) {
+	t.Parallel()
+	for i, more := range [][]string{nil, {"--overwrite"}, {"--concurrency", "1,2", "--overwrite"}, {"--overwrite"}} {
+		t.Run(fmt.Sprint(i, more), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			line := append([]string{"profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--request-count", "20", "--artifact-dir", "out"}, more...)
+			aiperf(t, dir, line...).wants(diag.OK)
+			before := sums(t, filepath.Join(dir, "out"))
+			random := rand.New(rand.NewPCG(uint64(i), 7))
+			for round := range 6 {
+				p := aiperf(t, dir, line...)
+				after := time.NewTimer(time.Duration(random.Int64N(int64(time.Second))))
+				select {
+				case <-after.C:
+					_ = p.cmd.Process.Signal([]os.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGTERM}[round%3])
+				case <-p.ended:
+				}
+				after.Stop()
+				<-p.ended
+				if whole := wholeResults(t, dir, before, len(more) > 0); whole == "" {
+					t.Fatalf("round %d: the results are nowhere whole\nstderr:\n%s", round, &p.err)
+				}
+				if p.cmd.ProcessState.ExitCode() == 0 { // new results have taken their place, or stand beside them
+					before = sums(t, filepath.Join(dir, "out"))
+				}
+			}
+		})
+	}
+}
+
+// sums are the digests of the files below dir that a manifest would list.
+func sums(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == ".lock" || e.Name() == resultdir.LiveName || strings.HasSuffix(e.Name(), ".tmp") { // of a process, not of its results
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		out[rel] = fmt.Sprintf("%x", sha256.Sum256(b))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// wholeResults is the directory that has all of before as it was, or a finished
+// one that replaced it; "" if there is none.
+func wholeResults(t *testing.T, dir string, before map[string]string, overwrite bool) string {
+	t.Helper()
+	dirs, err := filepath.Glob(filepath.Join(dir, "out*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range dirs {
+		now := sums(t, d)
+		same := true
+		for name, sum := range before {
+			same = same && now[name] == sum
+		}
+		replaced := overwrite && strings.HasSuffix(d, "out") && exists(filepath.Join(d, "manifest.json")) && !manifest(t, d).Interrupted
+		if same || replaced {
+			return d
+		}
+	}
+	return ""
+}

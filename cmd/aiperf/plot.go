@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sinks/report/page"
+)
+
+var plotCommand = command{
+	name: "plot", usage: "draw a result's charts as pictures",
+	help: `aiperf plot DIR… draws every chart the results allow, into DIR/plots, and says
+in a line each what the others lack. Several directories go into the same charts.
+
+  aiperf plot results/quickstart-20261121T093000Z
+  aiperf plot DIR --chart latency-vs-load --format svg --theme dark
+  aiperf plot DIR --x concurrency --y time_to_first_token.p99 --by endpoint
+  aiperf plot --dashboard results/*       the same as pages on this machine`,
+	flags: []argv.Switch{
+		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
+		{Name: "output", Arg: "DIR", Doc: "where the pictures go (default: plots in the first directory)"},
+		{Name: "format", Arg: "FORMAT", Words: []string{"png", "svg"}, Doc: "png (default) or svg"},
+		{Name: "theme", Arg: "THEME", Words: []string{"light", "dark"}, Doc: "light (default) or dark"},
+		{Name: "chart", Arg: "NAME", Many: true, Doc: "only this chart; --chart list names them"},
+		{Name: "x", Arg: "COLUMN", Doc: "a chart of your own: an axis, a figure (metric.stat) or a request's value"},
+		{Name: "y", Arg: "COLUMN", Doc: "what is drawn against --x"},
+		{Name: "by", Arg: "AXIS", Doc: "a line for each value of this axis"},
+		{Name: "config", Arg: "FILE", Doc: "plots as AIPerf's plot_config.yaml lists them"},
+		{Name: "dashboard", Doc: "serve the report of any of the directories on loopback until Ctrl-C"},
+		{Name: "no-dashboard", Doc: "pictures, no server: what happens anyway"},
+		{Name: "verbose", Short: "v", Doc: "taken as AIPerf takes it; there is nothing more to say"},
+		{Name: "port", Arg: "PORT", Doc: "of --dashboard (default 8050)"},
+	},
+	run: func(a *app, p *argv.Line) error {
+		if slices.Contains(p.Values["chart"], "list") {
+			for _, r := range chart.Catalogue() {
+				printTwo(a.Out, r.ID, r.Question)
+			}
+			return nil
+		}
+		dirs := append(slices.Clone(p.Values["paths"]), p.Words...)
+		if len(dirs) == 0 && isDir("artifacts") {
+			dirs = []string{"artifacts"} // as AIPerf
+		}
+		if len(dirs) == 0 {
+			return diag.New("plot: which result directory?", "aiperf plot DIR")
+		}
+		if p.Has("dashboard") && !p.Has("no-dashboard") {
+			return a.dashboard(dirs, p.Get("port"))
+		}
+		return a.plot(p, dirs)
+	},
+}
+
+// plot draws the charts that were asked for.
+func (a *app) plot(p *argv.Line, dirs []string) error {
+	d, err := loadResults(dirs)
+	if err != nil {
+		return err
+	}
+	charts, err := chosen(p, d)
+	if err != nil {
+		return err
+	}
+	out := p.Get("output")
+	if out == "" {
+		out = filepath.Join(dirs[0], "plots")
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	drawn := 0
+	said := map[string]bool{}
+	for _, c := range charts {
+		if c.Missing != "" {
+			if why := c.Missing; !said[why] { // many cells may lack the same
+				said[why] = true
+				fmt.Fprintf(a.Err, "%s: not drawn: %s\n", c.ID, why)
+			}
+			continue
+		}
+		path := filepath.Join(out, fileName(c.ID)+"."+orElse(p.Get("format"), "png"))
+		if err := writePicture(path, c, themes[orElse(p.Get("theme"), "light")]); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.Out, path)
+		drawn++
+	}
+	if drawn == 0 {
+		return diag.New("plot: no chart could be drawn", "the lines above say what each one lacks")
+	}
+	return nil
+}
+
+var themes = map[string]draw.Theme{"light": draw.Light, "dark": draw.Dark}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// fileName keeps a chart's name to what every file system takes.
+func fileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+func writePicture(path string, c *draw.Chart, t draw.Theme) error {
+	size := draw.SizeOf(c)
+	if strings.HasSuffix(path, ".svg") {
+		return atomicfile.Write(path, draw.SVG(c, size, t))
+	}
+	b, err := draw.PNG(c, size, t)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, b)
+}
+
+// chosen are the charts that the flags ask for: one of the user's own, those of
+// a file, some by name, or all.
+func chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
+	switch {
+	case p.Get("x") != "" || p.Get("y") != "":
+		if p.Get("x") == "" || p.Get("y") == "" {
+			return nil, diag.New("plot: --x and --y go together", "such as --x concurrency --y time_to_first_token.p99")
+		}
+		c, err := chart.Custom{X: p.Get("x"), Y: p.Get("y"), By: p.Get("by"), Lines: true}.Build(d)
+		if err != nil {
+			return nil, diag.New("plot: "+err.Error(), "")
+		}
+		return []*draw.Chart{c}, nil
+	case p.Get("config") != "":
+		return chart.FromConfig(p.Get("config"), d)
+	case len(p.Values["chart"]) > 0:
+		var out []*draw.Chart
+		for _, id := range p.Values["chart"] {
+			r, err := chart.Find(id)
+			if err != nil {
+				return nil, diag.New("plot: "+err.Error(), "aiperf plot --chart list")
+			}
+			out = append(out, r.All(d)...)
+		}
+		return out, nil
+	}
+	var out []*draw.Chart
+	for _, r := range chart.Catalogue() {
+		out = append(out, r.All(d)...)
+	}
+	return out, nil
+}
+
+// loadResults reads result directories; what is none is said with a hint.
+func loadResults(dirs []string) (*chart.Data, error) {
+	for _, dir := range dirs {
+		if !isDir(dir) {
+			return nil, diag.New(words.Clip(dir, 200)+": no such directory", "name a result directory that aiperf run or profile finished")
+		}
+	}
+	d, err := chart.Load(dirs...)
+	if err != nil {
+		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf run or profile finished; aiperf run … --resume finishes one that was interrupted")
+	}
+	return d, nil
+}
+
+// htmlPage is report.html of some directories.
+func htmlPage(dirs []string) ([]byte, error) {
+	d, err := loadResults(dirs)
+	if err != nil {
+		return nil, err
+	}
+	return page.Of(d, nil)
+}

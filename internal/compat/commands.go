@@ -1,0 +1,29 @@
+// Package compat is other programs' ways in: what their command lines, files and
+// environment variables mean here, their templates, and what is absent here with
+// what to use instead. It says so in words; it runs nothing.
+package compat
+
+import (
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// Absent is a command of AIPerf's that this program does not have.
+type Absent struct{ Name, Instead string }
+
+// AbsentCommands are refused by name, so that a script says what it lacks.
+func AbsentCommands() []Absent {
+	return []Absent{
+		{"analyze", "aiperf export DIR --table requests has every request with its stamps; --table chunks every token"},
+		{"synthesize", "dataset: {type: \"synthetic\", …} makes conversations while the run is prepared: aiperf config init multi-turn"},
+		{"service", "not needed: one process does the work of all services"},
+		{"proxy", "not needed: one process has no message bus"},
+		{"kube", "run the one static binary in a pod or job of your own"},
+		{"speed-bench-report", "aiperf export DIR --table cells compares the cells of a sweep; acceptance lengths are not measured"},
+		{"chat", "try the server with curl; aiperf profile --request-count 1 measures one request"},
+	}
+}
+
+// Refuse is what an absent command says, with --help too.
+func (a Absent) Refuse() error {
+	return diag.New(a.Name+": a command of AIPerf's that is not here", a.Instead)
+}

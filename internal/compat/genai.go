@@ -1,0 +1,263 @@
+package compat
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema"
+)
+
+// genaiFlag is a flag of genai-perf profile and analyze that is not spelled or
+// does not mean the same here; those that do are passed on. Exactly one of
+// flag, note and why is set.
+type genaiFlag struct {
+	names []string
+	bare  bool   // takes no value
+	many  bool   // takes all words up to the next flag
+	flag  string // ours
+	note  string // left out, with a word on why that changes nothing
+	why   string // refused
+}
+
+// genaiFlags follow GenAI-Perf 0.0.16's parser.
+var genaiFlags = []genaiFlag{
+	{names: []string{"--model", "-m"}, many: true, flag: "--model-names"},
+	{names: []string{"--goodput", "-g"}, many: true, flag: "--goodput"},
+	{names: []string{"--audio-depths"}, many: true, flag: "--audio-depths"},
+	{names: []string{"--audio-sample-rates"}, many: true, flag: "--audio-sample-rates"},
+	{names: []string{"--server-metrics-url", "--server-metrics-urls"}, many: true, flag: "--gpu-telemetry"},
+	{names: []string{"--session-concurrency"}, flag: "--concurrency"},
+	{names: []string{"--num-system-prompts"}, flag: "--num-prefix-prompts"},
+	{names: []string{"--system-prompt-length"}, flag: "--prefix-prompt-length"},
+	{names: []string{"--generate-plots"}, bare: true, note: "aiperf plot DIR draws them from the result directory"},
+	{names: []string{"--enable-checkpointing"}, bare: true, note: "every plan can be resumed: aiperf run FILE --resume"},
+	{names: []string{"--checkpoint-dir"}, note: "every plan can be resumed: aiperf run FILE --resume"},
+	{names: []string{"--max-threads"}, note: "requests in flight are not bound to threads"},
+	{names: []string{"--stability-percentage", "-s"}, note: "a run is not repeated until it is stable; --num-profile-runs repeats it and gives intervals"},
+	{names: []string{"--verbose", "-v"}, bare: true, note: "progress is always shown"},
+	{names: []string{"--measurement-interval", "-p"}, why: "write --benchmark-duration SECONDS or --request-count N instead"},
+	{names: []string{"--backend"}, why: "Triton backends are not spoken; use the server's OpenAI front end and --endpoint-type chat"},
+	{names: []string{"--grpc-method"}, why: "gRPC is not spoken"},
+	{names: []string{"--output-tokens-mean-deterministic"}, bare: true, why: "write --extra-inputs ignore_eos:true for servers that know it"},
+	{names: []string{"--file", "-f"}, why: "aiperf config convert FILE converts the file"},
+	{names: []string{"--override-config"}, bare: true, why: "aiperf config convert FILE converts the file"},
+}
+
+// GenAIWords turns the words after genai-perf into flags of profile. Notes say
+// what was left out.
+func GenAIWords(words []string) (out, notes []string, err error) {
+	if len(words) > 0 && !strings.HasPrefix(words[0], "-") {
+		if words[0] != "profile" && words[0] != "analyze" {
+			return nil, nil, diag.New("genai-perf "+words[0]+": only profile and analyze can be converted", "")
+		}
+		words = words[1:]
+	}
+	g := genai{known: ourFlags()}
+	for len(words) > 0 && err == nil {
+		words, err = g.take(words)
+	}
+	if err == nil {
+		err = g.finish()
+	}
+	return g.out, g.notes, err
+}
+
+// genai is a translation under way.
+type genai struct {
+	known      map[string]schema.Option
+	out, notes []string
+	endpoint   string // --endpoint-type as given
+	sweep      map[string]string
+}
+
+// ourFlags are the settings by --name and -short.
+func ourFlags() map[string]schema.Option {
+	out := map[string]schema.Option{}
+	for _, o := range schema.Options() {
+		for _, n := range o.Names {
+			out["--"+n] = o
+		}
+		if o.Short != "" {
+			out["-"+o.Short] = o
+		}
+	}
+	return out
+}
+
+// take translates the flag in front of words and returns what follows it.
+func (g *genai) take(words []string) ([]string, error) {
+	name, value, glued := strings.Cut(words[0], "=")
+	words = words[1:]
+	if name == "--" {
+		return nil, g.passed(words)
+	}
+	row, here := findGenAI(name)
+	option, ours := g.known[name]
+	special := slices.Contains([]string{"--endpoint-type", "--service-kind", "--fixed-schedule", "--input-file"}, name) || strings.HasPrefix(name, "--sweep-")
+	switch {
+	case here && row.why != "":
+		return nil, diag.New("genai-perf "+name+": has no counterpart", row.why)
+	case !strings.HasPrefix(name, "-"):
+		return nil, diag.New("genai-perf: unexpected "+name, "")
+	case !here && !ours && !special:
+		return nil, diag.New("genai-perf "+name+": unknown flag", "remove it, or name what it does with a flag of aiperf profile")
+	}
+	var values []string
+	bare := row.bare || !here && ours && option.Kind == "bool" || name == "--fixed-schedule"
+	switch {
+	case glued:
+		values = []string{value}
+	case name == "--fixed-schedule" && len(words) > 0 && !argv.IsFlag(words[0]): // its own parser wants a word
+		values, words = words[:1], words[1:]
+	case !bare && (len(words) == 0 || argv.IsFlag(words[0])):
+		return nil, diag.New("genai-perf "+name+": needs a value", "")
+	case !bare:
+		values, words = words[:1:1], words[1:]
+		for row.many && len(words) > 0 && !argv.IsFlag(words[0]) {
+			values, words = append(values, words[0]), words[1:]
+		}
+	}
+	if special {
+		return words, g.special(name, values)
+	}
+	g.put(row, name, values)
+	return words, nil
+}
+
+func findGenAI(name string) (genaiFlag, bool) {
+	for _, f := range genaiFlags {
+		if slices.Contains(f.names, name) {
+			return f, true
+		}
+	}
+	return genaiFlag{}, false
+}
+
+func (g *genai) put(row genaiFlag, name string, values []string) {
+	switch {
+	case row.note != "":
+		g.notes = append(g.notes, "genai-perf "+name+" is left out: "+row.note)
+		return
+	case row.flag == "--model-names":
+		values = []string{strings.Join(values, ",")}
+	}
+	if row.flag != "" {
+		name = row.flag
+	}
+	g.out = append(append(g.out, name), values...)
+}
+
+// special are the flags whose values mean something else here.
+func (g *genai) special(name string, values []string) error {
+	value := strings.Join(values, " ")
+	switch name {
+	case "--endpoint-type":
+		to, known := endpoint.GenAI(value)
+		if !known {
+			return diag.New("genai-perf --endpoint-type "+value+": not spoken here", "endpoint types: "+strings.Join(g.known["--endpoint-type"].Enum, ", "))
+		}
+		g.endpoint = to
+	case "--service-kind":
+		if value != "openai" {
+			return diag.New("genai-perf --service-kind "+value+": not spoken here", "use the server's OpenAI front end and --endpoint-type chat")
+		}
+	case "--fixed-schedule":
+		if !strings.EqualFold(value, "false") {
+			g.out = append(g.out, name)
+		}
+	case "--input-file":
+		if strings.HasPrefix(value, "synthetic:") || strings.HasPrefix(value, "payload:") {
+			return diag.New("genai-perf --input-file "+value+": has no counterpart", "write a JSONL file, one request a line")
+		}
+		g.out = append(g.out, name, value)
+	default:
+		if g.sweep == nil {
+			g.sweep = map[string]string{}
+		}
+		g.sweep[strings.TrimPrefix(name, "--sweep-")] = value
+	}
+	return nil
+}
+
+// passed are the words behind --, which go to perf_analyzer: headers are ours,
+// and what only tunes that program is left out.
+func (g *genai) passed(words []string) error {
+	for len(words) > 0 {
+		name, value, glued := strings.Cut(words[0], "=")
+		words = words[1:]
+		switch name {
+		case "-H", "--header":
+			if !glued && len(words) > 0 {
+				value, words = words[0], words[1:]
+			}
+			g.out = append(g.out, "--header", value)
+		case "-v", "--verbose", "--async":
+		case "--max-threads":
+			if !glued && len(words) > 0 {
+				words = words[1:]
+			}
+		default:
+			return diag.New("genai-perf -- "+name+": flags of perf_analyzer have no counterpart", "remove it, or name what it does with a flag of aiperf profile")
+		}
+	}
+	return nil
+}
+
+// finish adds what several flags say together.
+func (g *genai) finish() error {
+	if g.endpoint == "" {
+		return diag.New("genai-perf: its default endpoint type is Triton's kserve, which is not spoken here", "add --endpoint-type chat")
+	}
+	g.out = append(g.out, "--endpoint-type", g.endpoint)
+	if g.sweep == nil {
+		return nil
+	}
+	flag := map[string]string{"concurrency": "--concurrency", "request_rate": "--request-rate", "input_sequence_length": "--isl"}[g.sweep["type"]]
+	if flag == "" {
+		return diag.New("genai-perf --sweep-type "+g.sweep["type"]+": no flag sweeps that here", "sweep concurrency, request_rate or input_sequence_length, or write sweep.parameters in the file")
+	}
+	list := g.sweep["list"]
+	if list == "" {
+		values, err := sweepRange(strings.Split(g.sweep["range"], ":"))
+		if err != nil {
+			return err
+		}
+		list = values
+	}
+	g.out = append(g.out, flag, list)
+	return nil
+}
+
+// sweepRange is min:max in powers of two, or min:max:step.
+func sweepRange(parts []string) (string, error) {
+	bad := diag.New("genai-perf --sweep-range "+strings.Join(parts, ":")+": expected min:max or min:max:step", "")
+	var n []int
+	for _, p := range parts {
+		v, err := strconv.Atoi(p)
+		if err != nil || v < 1 {
+			return "", bad
+		}
+		n = append(n, v)
+	}
+	if len(n) < 2 || len(n) > 3 || n[0] >= n[1] {
+		return "", bad
+	}
+	var values []string
+	for v := n[0]; v <= n[1]; {
+		if len(values) == 1000 {
+			return "", diag.New(bad.Message[:strings.LastIndex(bad.Message, ":")]+": more than 1000 values", "take a larger step")
+		}
+		values = append(values, fmt.Sprint(v))
+		if len(n) == 3 {
+			v += n[2]
+		} else {
+			v *= 2
+		}
+	}
+	return strings.Join(values, ","), nil
+}

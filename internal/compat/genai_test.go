@@ -1,0 +1,153 @@
+package compat
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestGenAIWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want, notes string }{
+		{"profile -m demo --endpoint-type chat", "--model-names demo --endpoint-type chat", ""},
+		{"-m a b --service-kind openai --endpoint-type completions --streaming -u h:1", "--model-names a,b --streaming -u h:1 --endpoint-type completions", ""},
+		{"profile -m demo --endpoint-type vision --session-concurrency 4 --num-sessions=8", "--model-names demo --concurrency 4 --num-sessions 8 --endpoint-type chat", ""},
+		{"profile -m demo --endpoint-type chat -g request_latency:300 time_to_first_token:50", "--model-names demo --goodput request_latency:300 time_to_first_token:50 --endpoint-type chat", ""},
+		{"profile -m demo --endpoint-type chat --generate-plots --max-threads 64", "--model-names demo --endpoint-type chat", "--generate-plots,--max-threads"},
+		{"profile -m demo --endpoint-type chat --fixed-schedule True --input-file t.jsonl", "--model-names demo --fixed-schedule --input-file t.jsonl --endpoint-type chat", ""},
+		{"analyze -m demo --endpoint-type chat --sweep-type concurrency --sweep-range 1:8", "--model-names demo --endpoint-type chat --concurrency 1,2,4,8", ""},
+		{"analyze -m demo --endpoint-type chat --sweep-type request_rate --sweep-range 100:250:50", "--model-names demo --endpoint-type chat --request-rate 100,150,200,250", ""},
+		{"analyze -m demo --endpoint-type chat --sweep-type input_sequence_length --sweep-list 100,150", "--model-names demo --endpoint-type chat --isl 100,150", ""},
+		{"profile -m demo --endpoint-type chat -- -v --max-threads=8 -H A:b", "--model-names demo --header A:b --endpoint-type chat", ""},
+	} {
+		words, notes, err := GenAIWords(strings.Fields(c.in))
+		if err != nil {
+			t.Errorf("genai-perf %s: %v", c.in, err)
+			continue
+		}
+		if got := strings.Join(words, " "); got != c.want {
+			t.Errorf("genai-perf %s\n got %s\nwant %s", c.in, got, c.want)
+		}
+		for _, n := range strings.Split(c.notes, ",") {
+			if !strings.Contains(strings.Join(notes, "\n"), n) {
+				t.Errorf("genai-perf %s: no note about %s in %q", c.in, n, notes)
+			}
+		}
+		if c.notes == "" && len(notes) > 0 {
+			t.Errorf("genai-perf %s: notes %q", c.in, notes)
+		}
+	}
+}
+
+func TestGenAIRefusals(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"compare --files a b":                                                               "only profile and analyze",
+		"profile -m demo":                                                                   "kserve",
+		"profile -m demo --endpoint-type kserve":                                            "--endpoint-type kserve: not spoken here",
+		"profile -m demo --service-kind triton --endpoint-type chat":                        "--service-kind triton",
+		"profile -m demo --endpoint-type chat --backend vllm":                               "--backend: has no counterpart",
+		"profile -m demo --endpoint-type chat --no-such 3":                                  "--no-such: unknown flag",
+		"profile -m demo --endpoint-type chat --measurement-interval 4000":                  "--measurement-interval: has no counterpart",
+		"profile -m demo --endpoint-type chat --input-file synthetic:a,b":                   "synthetic:a,b: has no counterpart",
+		"profile -m demo --endpoint-type chat -- --shared-memory cuda":                      "--shared-memory",
+		"profile -m demo --endpoint-type chat --concurrency":                                "--concurrency: needs a value",
+		"analyze -m d --endpoint-type chat --sweep-type batch_size --sweep-range 1:2":       "batch_size: no flag sweeps that",
+		"analyze -m d --endpoint-type chat --sweep-type concurrency --sweep-range 8:1":      "expected min:max",
+		"analyze -m d --endpoint-type chat --sweep-type concurrency --sweep-range 1:9999:1": "more than 1000 values",
+	} {
+		words, _, err := GenAIWords(strings.Fields(line))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("genai-perf %s: words %q, error %v, want %q", line, words, err, want)
+		}
+	}
+}
+
+// The file that create-template writes, with a few values changed: what is
+// left at GenAI-Perf's default is not said.
+const genaiTemplate = `model_names:
+  - demo
+endpoint:
+  model_selection_strategy: round_robin
+  backend: tensorrtllm
+  custom: ""
+  type: chat
+  streaming: true
+  server_metrics_urls: http://localhost:9400/metrics
+  url: localhost:9000
+  grpc_method: ""
+perf_analyzer:
+  path: perf_analyzer
+  verbose: false
+  stimulus:
+    concurrency: 6
+  stability_percentage: 999
+  measurement:
+    mode: request_count
+    num: 40
+  warmup_request_count: 0
+input:
+  batch_size: 1
+  extra:
+  goodput:
+    request_latency: 300
+  header:
+  file:
+  num_dataset_entries: 100
+  random_seed: 0
+  audio:
+    batch_size: 1
+    length: {mean: 0, stddev: 0}
+    format: wav
+    depths: [16]
+    sample_rates: [16]
+    num_channels: 1
+  output_tokens: {mean: 64, deterministic: false, stddev: 0}
+  synthetic_tokens: {mean: 200, stddev: 0}
+  sessions:
+    num: 0
+    turns: {mean: 1, stddev: 0}
+    turn_delay: {mean: 0, ratio: 1.0, stddev: 0}
+output:
+  artifact_directory: ./artifacts
+  profile_export_file: profile_export.json
+  generate_plots: false
+tokenizer:
+  name: builtin
+  revision: main
+  trust_remote_code: false
+`
+
+func TestGenAIFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "genai_perf_config.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(genaiTemplate)
+	words, notes, err := ReadGenAI(file)
+	want := "--model-names demo --streaming --url=localhost:9000 --concurrency 6 --request-count=40 --goodput request_latency:300 " +
+		"--random-seed=0 --output-tokens-mean=64 --synthetic-input-tokens-mean=200 --tokenizer=builtin --endpoint-type chat"
+	if got := strings.ReplaceAll(strings.Join(words, " "), "=", " "); err != nil || got != strings.ReplaceAll(want, "=", " ") || len(notes) > 0 {
+		t.Fatalf("words\n%s\nwant\n%s\nnotes %q, error %v", got, want, notes, err)
+	}
+	for text, want := range map[string]string{
+		"model_names: a\nendpoint: {type: chat, colour: red}\n":                                 "genai_perf_config.yaml:2:24: endpoint.colour: unknown key",
+		"model_names: a\nperf_analyzer: {measurement: {mode: interval, num: 5}}\n":              "measurement.mode: runs are not measured in intervals",
+		"model_names: a\nendpoint: {type: chat}\nanalyze: {concurrency: {start: 1}}\n":          "expected min:max",
+		"model_names: a\nendpoint: {type: chat}\nperf_analyzer: {stimulus: {request_count: 1}}": "stimulus.request_count: has no counterpart",
+		"model_names: a\nendpoint: 3\n":                                                         "endpoint: expected a mapping",
+	} {
+		write(text)
+		if words, _, err := ReadGenAI(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v, want %s", text, words, err, want)
+		}
+	}
+	write("schemaVersion: \"2.0\"\nbenchmark: {model: a, endpoint: {url: x}}\n")
+	if words, _, err := ReadGenAI(file); words != nil || err != nil {
+		t.Errorf("AIPerf's file was taken for GenAI-Perf's: %q %v", words, err)
+	}
+}

@@ -1,0 +1,136 @@
+package compat
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/schema"
+)
+
+// templateFiles are experiments to start from. The first comment line of each
+// is "category: what it is for"; "demo" and the first mock: address in it are
+// what --model and --url replace.
+//
+//go:embed templates
+var templateFiles embed.FS
+
+// Template is one file of templateFiles.
+type Template struct {
+	File, Category, Doc string
+	Text                []byte
+}
+
+func (t Template) name() string { return strings.TrimSuffix(t.File, path.Ext(t.File)) }
+
+// templateNames are the files, sorted.
+func templateNames() ([]string, error) {
+	entries, err := fs.ReadDir(templateFiles, "templates")
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
+// Templates are all of them, by category and name.
+func Templates() ([]Template, error) {
+	names, err := templateNames()
+	if err != nil {
+		return nil, err
+	}
+	var out []Template
+	for _, name := range names {
+		t := Template{File: name}
+		if t.Text, err = templateFiles.ReadFile(path.Join("templates", name)); err != nil {
+			return nil, err
+		}
+		first, _, _ := strings.Cut(string(t.Text), "\n")
+		t.Category, t.Doc, _ = strings.Cut(strings.TrimLeft(first, "/# "), ": ")
+		out = append(out, t)
+	}
+	slices.SortStableFunc(out, func(a, b Template) int {
+		return strings.Compare(a.Category+"\x00"+a.File, b.Category+"\x00"+b.File)
+	})
+	return out, nil
+}
+
+// missingTemplates are AIPerf's that need what is not here, and the nearest of
+// ours.
+var missingTemplates = map[string]struct{ why, nearest string }{
+	"trace-replay":      {"recorded traces are not supported yet", "fixed-schedule"},
+	"gpu-telemetry":     {"GPU figures are not supported yet", ""},
+	"multimodal-vision": {"images in prompts are not supported yet", ""},
+	"audio-multimodal":  {"sound in prompts is not supported yet", ""},
+	"public-dataset":    {"public data sets are not supported yet", "inline-dataset"},
+	"user-files":        {"files of one's own in the results are not supported yet", ""},
+	"sweep-with-plot":   {"report.html has the charts of a sweep, aiperf plot DIR draws them as pictures", "sweep"},
+	"speed-bench-sweep": {"SPEED-Bench data sets are not supported yet", "sweep"},
+}
+
+// FindTemplate finds one by its name, with or without its ending.
+func FindTemplate(all []Template, name string) (Template, error) {
+	var names []string
+	wanted := strings.TrimSuffix(strings.TrimSuffix(strings.ReplaceAll(name, "_", "-"), ".yaml"), ".cue")
+	for _, t := range all {
+		if t.name() == wanted {
+			return t, nil
+		}
+		names = append(names, t.name())
+	}
+	if m, ok := missingTemplates[wanted]; ok {
+		hint := "aiperf config init --list shows what there is"
+		if m.nearest != "" {
+			hint = "aiperf config init " + m.nearest + " comes nearest"
+		}
+		return Template{}, diag.New("config init: no template "+wanted+": "+m.why, hint)
+	}
+	e := diag.New(fmt.Sprintf("config init: no template %q", name), "aiperf config init --list shows them")
+	if s := schema.Suggest(wanted, names); s != "" {
+		e.Hint = "did you mean " + s + "?"
+	}
+	return Template{}, e
+}
+
+// Fill puts model and url in place of the template's own. A quoted JSON string
+// is the same in CUE and YAML.
+func (t Template) Fill(model, url string) ([]byte, error) {
+	text := t.Text
+	for _, s := range []struct{ flag, key, value string }{{"--model", "model: ", model}, {"--url", "url: ", url}} {
+		if s.value == "" {
+			continue
+		}
+		out, ok := replaceValue(text, s.key, s.value)
+		if !ok {
+			return nil, diag.New("config init: "+s.flag+": the template "+t.name()+" has several", "edit the file")
+		}
+		text = out
+	}
+	return text, nil
+}
+
+// replaceValue puts value after the key, which must stand in text once.
+func replaceValue(text []byte, key, value string) ([]byte, bool) {
+	if bytes.Count(text, []byte(key)) != 1 {
+		return nil, false
+	}
+	i := bytes.Index(text, []byte(key)) + len(key)
+	for text[i] == ' ' { // values are aligned
+		i++
+	}
+	rest := text[i:]
+	end := bytes.IndexAny(rest, ",}\n#")
+	if rest[0] == '"' {
+		end = bytes.IndexByte(rest[1:], '"') + 2
+	}
+	for end > 0 && rest[end-1] == ' ' {
+		end--
+	}
+	return slices.Concat(text[:i], []byte(strconv.Quote(value)), rest[end:]), true
+}

@@ -1,0 +1,354 @@
+package compat
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/literal"
+	"gopkg.in/yaml.v3"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// Write is an experiment as a file that says the same, in CUE or (to) yaml. It
+// names the secrets that were left out.
+func Write(said schema.Said, to string) (text []byte, secrets []string, err error) {
+	tree, secrets := writable(said)
+	if to == "yaml" {
+		text, err = tree.yaml()
+	} else {
+		text, err = tree.cue()
+	}
+	return text, secrets, err
+}
+
+// entry is a value to be written, with the comment that stands behind it.
+type entry struct {
+	name    string
+	kind    string // as in schema.Said
+	fields  []entry
+	items   []entry
+	value   any
+	comment string // after the value
+	above   string // before the key
+}
+
+// writable is a document as a person would write it: shorthands where they say
+// the same, no empty blocks, no secrets. It names what was a secret.
+func writable(root schema.Said) (entry, []string) {
+	var w writer
+	e := w.entry(root)
+	if b := e.get("benchmark"); b != nil {
+		shorten(b)
+	}
+	if s := e.get("sweep"); s != nil {
+		shortAxes(s)
+	}
+	e.order("schema_version", "name", "random_seed", "variables", "benchmark", "sweep")
+	return e, w.secrets
+}
+
+// order puts the named members first; the others keep their order behind them.
+func (e *entry) order(names ...string) {
+	rank := func(f entry) int {
+		if i := slices.Index(names, f.name); i >= 0 {
+			return i
+		}
+		return len(names)
+	}
+	slices.SortStableFunc(e.fields, func(a, b entry) int { return rank(a) - rank(b) })
+}
+
+type writer struct{ secrets []string }
+
+func (w *writer) entry(s schema.Said) entry {
+	e := entry{name: s.Name, kind: s.Kind, value: s.Value}
+	if s.Kind != schema.SaidObject { // its members say where they come from
+		e.comment = originComment(s.Origin)
+	}
+	if s.Secret {
+		name := strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
+		if name == "" {
+			name = "URL"
+		}
+		e.value, w.secrets = "${"+name+"}", append(w.secrets, name)
+	}
+	for _, f := range s.Fields {
+		m := w.entry(f)
+		empty := m.kind == schema.SaidObject && len(m.fields) == 0 && m.name != "endpoint"
+		if f.Origin.Where == "default: command profile" || empty && f.Origin.Source == "default" {
+			continue
+		}
+		e.fields = append(e.fields, m)
+	}
+	for _, it := range s.Items {
+		e.items = append(e.items, w.entry(it))
+	}
+	return e
+}
+
+// originComment says where a value comes from when that is not the file.
+func originComment(o schema.Origin) string {
+	switch o.Source {
+	case "flag", "set", "env":
+		return o.Where
+	case "default":
+		switch why := strings.TrimPrefix(o.Where, "default: "); why {
+		case "made by flags":
+			return "default of profile"
+		case "default", "a phase made by flags":
+			return ""
+		default:
+			return why
+		}
+	}
+	return ""
+}
+
+func (e *entry) get(name string) *entry {
+	for i := range e.fields {
+		if e.fields[i].name == name {
+			return &e.fields[i]
+		}
+	}
+	return nil
+}
+
+func (e *entry) take(name string) {
+	e.fields = slices.DeleteFunc(e.fields, func(f entry) bool { return f.name == name })
+}
+
+// shorten replaces the canonical form of a body by AIPerf's shorthands.
+func shorten(b *entry) {
+	if m := b.get("models"); m != nil && len(m.fields) == 1 {
+		shortModels(m)
+	}
+	if e := b.get("endpoint"); e != nil {
+		if u := e.get("urls"); u != nil && len(u.items) == 1 {
+			*u = entry{name: "url", kind: schema.SaidLeaf, value: u.items[0].value, comment: u.items[0].comment}
+		}
+	}
+	if ds := b.get("datasets"); ds != nil && len(ds.items) == 1 {
+		one := ds.items[0]
+		one.name = "dataset"
+		if n := one.get("name"); n != nil && n.value == "default" {
+			one.take("name")
+		}
+		*ds = one
+	}
+	shortPhases(b)
+	b.order("model", "models", "endpoint", "tokenizer", "dataset", "datasets", "phases", "warmup", "profiling", "slos")
+	for _, name := range []string{"warmup", "profiling", "dataset", "endpoint"} {
+		if m := b.get(name); m != nil {
+			m.order("name", "url", "urls", "type")
+		}
+	}
+}
+
+// shortModels writes names alone where nothing else is known of the models.
+func shortModels(m *entry) {
+	items := m.get("items")
+	if items == nil {
+		return
+	}
+	var names []entry
+	for _, it := range items.items {
+		if len(it.fields) != 1 || it.fields[0].name != "name" {
+			return
+		}
+		name := it.fields[0]
+		name.name = ""
+		names = append(names, name)
+	}
+	*m = entry{name: "models", kind: schema.SaidList, items: names}
+	if len(names) == 1 {
+		*m = names[0]
+		m.name = "model"
+	}
+}
+
+// shortPhases writes warmup: and profiling: for phases of these names.
+func shortPhases(b *entry) {
+	i := slices.IndexFunc(b.fields, func(f entry) bool { return f.name == "phases" })
+	if i < 0 {
+		return
+	}
+	var phases []entry
+	for _, p := range b.fields[i].items {
+		name, kind := p.get("name"), p.get("kind")
+		if name == nil || kind == nil || name.value != kind.value || name.value != "warmup" && name.value != "profiling" {
+			return
+		}
+		p.name = fmt.Sprint(name.value)
+		p.take("name")
+		p.take("kind")
+		phases = append(phases, p)
+	}
+	b.fields = slices.Replace(b.fields, i, i+1, phases...)
+}
+
+// shortAxes writes the bare name of a field of the measured phase.
+func shortAxes(s *entry) {
+	if ps := s.get("parameters"); ps != nil {
+		for i := range ps.fields {
+			name := strings.TrimPrefix(ps.fields[i].name, "phases.profiling.")
+			if !strings.Contains(name, ".") {
+				ps.fields[i].name = name
+			}
+		}
+	}
+}
+
+// cue is the experiment as a CUE file.
+func (e entry) cue() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("package experiment\n\nimport \"aiperf.dev/schema\"\n\nschema.#Experiment & {\n")
+	e.cueFields(&b)
+	b.WriteString("}\n")
+	return format.Source(b.Bytes())
+}
+
+func (e entry) cueFields(b *bytes.Buffer) {
+	for _, f := range e.fields {
+		for line := range strings.Lines(f.above) {
+			fmt.Fprintf(b, "// %s\n", strings.TrimRight(line, "\n"))
+		}
+		b.WriteString(cueLabel(f.name) + ": ")
+		f.cueValue(b)
+		if f.comment != "" && f.kind != schema.SaidObject {
+			b.WriteString(" // " + f.comment)
+		}
+		b.WriteByte('\n')
+	}
+}
+
+func (e entry) cueValue(b *bytes.Buffer) {
+	switch e.kind {
+	case schema.SaidObject:
+		if len(e.fields) == 0 {
+			b.WriteString("{}")
+			return
+		}
+		b.WriteString("{\n")
+		e.cueFields(b)
+		b.WriteString("}")
+	case schema.SaidList:
+		simple := !slices.ContainsFunc(e.items, func(it entry) bool { return it.kind != schema.SaidLeaf || it.above != "" })
+		b.WriteString("[")
+		for i, it := range e.items {
+			if !simple {
+				b.WriteByte('\n')
+				for line := range strings.Lines(it.above) {
+					fmt.Fprintf(b, "// %s\n", strings.TrimRight(line, "\n"))
+				}
+			} else if i > 0 {
+				b.WriteString(", ")
+			}
+			it.cueValue(b)
+			if !simple {
+				b.WriteByte(',')
+			}
+		}
+		if !simple && len(e.items) > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("]")
+	default:
+		b.WriteString(cueScalar(e.value))
+	}
+}
+
+var plainLabel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+func cueLabel(name string) string {
+	if plainLabel.MatchString(name) {
+		return name
+	}
+	return literal.String.Quote(name)
+}
+
+func cueScalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return literal.String.Quote(v)
+	case float64:
+		return number(v, literal.String.Quote("inf"))
+	}
+	return fmt.Sprint(v)
+}
+
+// number is a float that reads back as one; inf is how infinity is spelled.
+func number(v float64, inf string) string {
+	if math.IsInf(v, 1) {
+		return inf
+	}
+	s := strconv.FormatFloat(v, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
+
+// yaml is the experiment as a YAML file of schema 2.0.
+func (e entry) yaml() ([]byte, error) {
+	if e.get("schema_version") == nil {
+		e.fields = slices.Insert(e.fields, 0, entry{name: "schemaVersion", kind: schema.SaidLeaf, value: "2.0"})
+	}
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(e.yamlNode()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), enc.Close()
+}
+
+func (e entry) yamlNode() *yaml.Node {
+	switch e.kind {
+	case schema.SaidObject:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		if len(e.fields) == 0 {
+			n.Style = yaml.FlowStyle
+		}
+		for _, f := range e.fields {
+			key, value := &yaml.Node{Kind: yaml.ScalarNode, Value: f.name, HeadComment: f.above}, f.yamlNode()
+			switch {
+			case f.comment == "":
+			case f.kind == schema.SaidObject:
+				key.LineComment = f.comment
+			default:
+				value.LineComment = f.comment
+			}
+			n.Content = append(n.Content, key, value)
+		}
+		return n
+	case schema.SaidList:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		if !slices.ContainsFunc(e.items, func(it entry) bool { return it.kind != schema.SaidLeaf }) {
+			n.Style = yaml.FlowStyle
+		}
+		for _, it := range e.items {
+			n.Content = append(n.Content, it.yamlNode())
+		}
+		return n
+	}
+	n := &yaml.Node{}
+	switch v := e.value.(type) {
+	case float64:
+		n.Kind, n.Value = yaml.ScalarNode, number(v, "inf")
+	default:
+		n.SetString("")
+		if err := n.Encode(v); err != nil { // a leaf is plain data: cannot fail
+			panic(err)
+		}
+	}
+	return n
+}

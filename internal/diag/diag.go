@@ -1,0 +1,63 @@
+// Package diag is how the program says that something is wrong: one error type,
+// and the exit codes it can end with.
+//
+// Whoever finds a mistake fills the fields in; the command line prints them.
+// Nobody cuts a hint or a cause out of a text again: use errors.As and read the
+// field. Messages are in lower case, without a period, and say what was expected
+// and what came.
+package diag
+
+import "strings"
+
+// Code is an exit code. Codes are stable, documented in docs/exit-codes.md, and
+// never reused.
+type Code int
+
+// The exit codes of aiperf.
+const (
+	OK          Code = 0   // success
+	Failed      Code = 1   // the run failed: every request failed, or results were lost
+	Usage       Code = 2   // the command line or the experiment is wrong; nothing was sent
+	Missed      Code = 3   // a gate or SLO was missed, or a comparison says WORSE
+	Invalid     Code = 4   // the measurement is INVALID, or a comparison is undecided
+	Interrupted Code = 130 // interrupted; partial results were written, marked so
+)
+
+// Error is one mistake: where it is, what is wrong, what to do about it, and
+// what it means for the exit code.
+type Error struct {
+	Code    Code   // 0 means Usage: most mistakes are found before anything is sent
+	Place   string // "sweep.cue:14:3", "--isl", "" when nothing was written
+	Path    string // "benchmark.phases.profiling.rate", "" when no field is meant
+	Message string
+	Hint    string   // the command or setting to try, "" when there is nothing to suggest
+	More    []string // lines below the message, such as what differs between two plans
+	Cause   error    // what a caller may ask for with errors.As, nil when there is none
+	Unknown bool     // an unknown key: these are reported before wrong values
+	Kind    bool     // the value is of another kind than the field takes: what the field is for helps
+	Taken   bool     // about a value taken from another field, which is the one to name if it is wrong too
+}
+
+// Error is the mistake in one line. A flag is its own name for the field, so
+// the path is left out beside it, unless another field is missing.
+func (e *Error) Error() string {
+	parts := make([]string, 0, 3)
+	if e.Place != "" {
+		parts = append(parts, e.Place)
+	}
+	if e.Path != "" && (!strings.HasPrefix(e.Place, "-") || strings.HasPrefix(e.Message, "required")) {
+		parts = append(parts, e.Path)
+	}
+	return strings.Join(append(parts, e.Message), ": ")
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Exit is the code that the program ends with because of e.
+func (e *Error) Exit() Code {
+	if e.Code == OK {
+		return Usage
+	}
+	return e.Code
+}

@@ -1,0 +1,105 @@
+package docgen
+
+import (
+	"bytes"
+	"fmt"
+	"go/format"
+	"reflect"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Catalogues are the rows of the Go catalogues as the schema needs them.
+type Catalogues struct {
+	Endpoints []schema.EndpointType
+	Formats   []schema.DatasetFormat
+	Phases    []schema.PhaseType
+	Sweeps    []schema.SweepType
+}
+
+// FromGo reads the catalogues. A fact that the schema should know is one line
+// here; a row that is added needs none.
+func FromGo() Catalogues {
+	var c Catalogues
+	for _, e := range endpoint.Catalogue() {
+		c.Endpoints = append(c.Endpoints, schema.EndpointType{
+			Name: e.Type, Streams: e.CanStream, Tokens: e.ProducesTokens, Text: e.TakesText,
+			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
+		})
+	}
+	for _, f := range dataset.Catalogue() {
+		c.Formats = append(c.Formats, schema.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Settings: f.Settings})
+	}
+	for _, m := range mode.Catalogue() {
+		if !m.BySetting() {
+			c.Phases = append(c.Phases, schema.PhaseType{Name: m.Name, Settings: m.Takes, Needs: m.Needs})
+		}
+	}
+	for _, k := range sweep.Kinds() {
+		if !k.Searches { // known by name: schema's table of what is absent has it
+			c.Sweeps = append(c.Sweeps, schema.SweepType{Name: k.Name, Settings: k.Takes, Sampled: k.Sampled})
+		}
+	}
+	return c
+}
+
+// Facts is schema/catalogue_gen.go.
+func (c Catalogues) Facts() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage schema\n")
+	goRows(&b, "endpointTypes", c.Endpoints)
+	goRows(&b, "datasetFormats", c.Formats)
+	goRows(&b, "phaseTypes", c.Phases)
+	goRows(&b, "sweepTypes", c.Sweeps)
+	return format.Source(b.Bytes())
+}
+
+func goRows[T any](b *bytes.Buffer, name string, rows []T) {
+	fmt.Fprintf(b, "\nvar %s = []%s{\n", name, reflect.TypeFor[T]().Name())
+	for _, r := range rows {
+		b.WriteString("\t{")
+		sep := ""
+		for i, v := 0, reflect.ValueOf(r); i < v.NumField(); i++ {
+			if f := v.Field(i); !f.IsZero() {
+				fmt.Fprintf(b, "%s%s: %#v", sep, v.Type().Field(i).Name, f.Interface())
+				sep = ", "
+			}
+		}
+		b.WriteString("},\n")
+	}
+	b.WriteString("}\n")
+}
+
+// Enums is schema/catalogue_gen.cue: the words of the enums, those that are
+// known and not built at the end.
+func (c Catalogues) Enums() []byte {
+	var b bytes.Buffer
+	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage schema\n\n")
+	enum(&b, "EndpointType", "benchmark.endpoint.type", names(c.Endpoints))
+	enum(&b, "DatasetFormat", "benchmark.datasets.*.format", names(c.Formats))
+	enum(&b, "PhaseType", "benchmark.phases.*.type", names(c.Phases))
+	enum(&b, "SweepType", "sweep.type", names(c.Sweeps))
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+func names[T any](rows []T) (out []string) {
+	for _, r := range rows {
+		out = append(out, reflect.ValueOf(r).FieldByName("Name").String())
+	}
+	return out
+}
+
+func enum(b *bytes.Buffer, name, path string, words []string) {
+	for _, w := range schema.AbsentWords(path) {
+		if !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	fmt.Fprintf(b, "#%s: \"%s\"\n\n", name, strings.Join(words, `" | "`))
+}

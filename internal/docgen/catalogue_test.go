@@ -1,0 +1,26 @@
+package docgen
+
+import (
+	"bytes"
+	"os"
+	"testing"
+)
+
+// What the schema knows of the catalogues is what they say now.
+func TestCataloguesAreFresh(t *testing.T) {
+	t.Parallel()
+	c := FromGo()
+	facts, err := c.Facts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]byte{"catalogue_gen.go": facts, "catalogue_gen.cue": c.Enums()} {
+		have, err := os.ReadFile("../../schema/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(have, want) {
+			t.Errorf("schema/%s does not follow from the catalogues: run go generate ./schema ./cmd/aiperf", name)
+		}
+	}
+}

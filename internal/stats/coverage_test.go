@@ -1,0 +1,260 @@
+package stats_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// Intervals must hold the truth as often as they say. The seeds are fixed, so
+// these tests are the same every time; the number of repetitions makes the
+// standard error of a share of 95 % about 0.35 %.
+const repetitions = 4000
+
+// covered is the share of repetitions whose interval holds the truth, and the
+// shares of those that miss it on either side.
+func covered(n int, interval func() (low, high float64), truth float64) (in, below, above float64) {
+	for range n {
+		switch low, high := interval(); {
+		case low > truth:
+			above++
+		case high < truth:
+			below++
+		default:
+			in++
+		}
+	}
+	return in / float64(n), below / float64(n), above / float64(n)
+}
+
+// Geometric means: of log-normal trials, of normal ones with a spread of 5 %, and
+// of trials whose logarithms have t₃'s tails, with 2 to 5 trials.
+func TestLevelCovers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		draw  func(r *rand.Rand) float64
+		truth float64
+	}{
+		{"log-normal", func(r *rand.Rand) float64 { return 100 * math.Exp(0.1*r.NormFloat64()) }, 100},
+		{"normal", func(r *rand.Rand) float64 { return 100 * (1 + 0.05*r.NormFloat64()) }, 100 * (1 - 0.05*0.05/2)},
+		{"t3 on logs", func(r *rand.Rand) float64 { return 100 * math.Exp(0.05*student3(r)) }, 100},
+	} {
+		for n := 2; n <= 5; n++ {
+			rng := rand.New(rand.NewPCG(uint64(n), 1))
+			in, below, above := covered(repetitions, func() (float64, float64) {
+				v := make([]float64, n)
+				for i := range v {
+					v[i] = c.draw(rng)
+				}
+				e := stats.Level(v, .95, 0)
+				return e.Low, e.High
+			}, c.truth)
+			if in < .93 || in > .985 || math.Abs(below-above) > .02 {
+				t.Errorf("%s, %d trials: %.1f %% covered, %.1f %% below, %.1f %% above; want 93 to 98 %%, even on both sides", c.name, n, 100*in, 100*below, 100*above)
+			}
+		}
+	}
+}
+
+// student3 draws from Student's t with three degrees of freedom.
+func student3(r *rand.Rand) float64 {
+	chi := 0.0
+	for range 3 {
+		x := r.NormFloat64()
+		chi += x * x
+	}
+	return r.NormFloat64() / math.Sqrt(chi/3)
+}
+
+// Shares and counts whose trials vary more than chance by the design effect: a
+// beta-binomial and a gamma-Poisson.
+func TestShareAndCountCover(t *testing.T) {
+	t.Parallel()
+	for _, effect := range []float64{1, 3, 10} {
+		for _, n := range []int{2, 3, 5} {
+			for _, share := range []float64{.02, .3} {
+				rng := rand.New(rand.NewPCG(uint64(n), uint64(10*effect)))
+				const of = 400
+				in, _, _ := covered(repetitions/2, func() (float64, float64) {
+					trials := make([]stats.Tally, n)
+					for i := range trials {
+						trials[i] = stats.Tally{Hits: betaBinomial(rng, of, share, effect), Of: of}
+					}
+					e := stats.Share(trials, .95)
+					return e.Low, e.High
+				}, share)
+				if in < .93 {
+					t.Errorf("share %g, design effect %g, %d trials: %.1f %% covered, want 93 %%", share, effect, n, 100*in)
+				}
+			}
+			rng := rand.New(rand.NewPCG(uint64(n), uint64(100*effect)))
+			const mean = 12
+			in, _, _ := covered(repetitions/2, func() (float64, float64) {
+				counts := make([]float64, n)
+				for i := range counts {
+					counts[i] = gammaPoisson(rng, mean, effect)
+				}
+				e := stats.Count(counts, .95)
+				return e.Low, e.High
+			}, mean)
+			if in < .93 {
+				t.Errorf("count, design effect %g, %d trials: %.1f %% covered, want 93 %%", effect, n, 100*in)
+			}
+		}
+	}
+}
+
+// betaBinomial has the mean n·p and the variance n·p·(1−p)·effect.
+func betaBinomial(r *rand.Rand, n int, p, effect float64) float64 {
+	if effect > 1 {
+		rho := (effect - 1) / float64(n-1)
+		a, b := p*(1/rho-1), (1-p)*(1/rho-1)
+		x, y := gamma(r, a), gamma(r, b)
+		p = x / (x + y)
+	}
+	hits := 0.0
+	for range n {
+		if r.Float64() < p {
+			hits++
+		}
+	}
+	return hits
+}
+
+// gammaPoisson has the mean m and the variance m·effect.
+func gammaPoisson(r *rand.Rand, m, effect float64) float64 {
+	if effect > 1 {
+		m = gamma(r, m/(effect-1)) * (effect - 1)
+	}
+	k, p := 0.0, r.Float64()
+	for limit := math.Exp(-m); p > limit; k++ {
+		p *= r.Float64()
+	}
+	return k
+}
+
+// gamma draws by Marsaglia and Tsang (ACM TOMS 26, 2000).
+func gamma(r *rand.Rand, shape float64) float64 {
+	if shape < 1 {
+		return gamma(r, shape+1) * math.Pow(r.Float64(), 1/shape)
+	}
+	d := shape - 1./3
+	for c := 1 / math.Sqrt(9*d); ; {
+		x := r.NormFloat64()
+		v := 1 + c*x
+		if v <= 0 {
+			continue
+		}
+		v = v * v * v
+		if math.Log(1-r.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return d * v
+		}
+	}
+}
+
+// Percentiles within one run, of independent values, of an autocorrelated series
+// and of a queue at 70 % load: 90 % where the percentile is supported. What is
+// not supported has no interval and is not counted.
+func TestPercentileIntervalsCover(t *testing.T) {
+	t.Parallel()
+	const n, runs = 2000, 250
+	for name, draw := range map[string]func(r *rand.Rand, x []float64){
+		"iid": func(r *rand.Rand, x []float64) {
+			for i := range x {
+				x[i] = math.Exp(0.3 * r.NormFloat64())
+			}
+		},
+		"AR 0.5": func(r *rand.Rand, x []float64) {
+			z := r.NormFloat64()
+			for i := range x {
+				z = 0.5*z + math.Sqrt(0.75)*r.NormFloat64()
+				x[i] = math.Exp(0.3 * z)
+			}
+		},
+		"queue at 70 %": queue,
+	} {
+		rng := rand.New(rand.NewPCG(7, uint64(len(name))))
+		long := make([]float64, 500_000)
+		draw(rng, long)
+		slices.Sort(long)
+		for _, q := range []float64{.5, .9, .99} {
+			truth := stats.Quantile(long, q)
+			in, supported := 0, 0
+			x, sorted := make([]float64, n), make([]float64, n)
+			var s stats.Series
+			for range runs {
+				draw(rng, x)
+				copy(sorted, x)
+				stats.Sort(sorted)
+				worth := s.Tail(x, q, stats.Quantile(sorted, q), s.EffectiveN(x))
+				if !stats.Certified(q, worth.Floor) {
+					continue
+				}
+				low, high, ok := stats.QuantileInterval(sorted, q, max(worth.Interval, float64(stats.Floor(q))), .95)
+				if !ok {
+					continue
+				}
+				supported++
+				if low <= truth && truth <= high {
+					in++
+				}
+			}
+			if share := float64(in) / float64(supported); supported > 50 && share < .9 {
+				t.Errorf("%s, p%g: %.1f %% of %d supported intervals hold the truth, want 90 %%", name, 100*q, 100*share, supported)
+			}
+		}
+	}
+}
+
+// queue fills x with the sojourn times of an M/M/1 queue at 70 % load, started
+// in its steady state.
+func queue(r *rand.Rand, x []float64) {
+	wait := 0.0
+	if r.Float64() < 0.7 {
+		wait = r.ExpFloat64() / 0.3
+	}
+	for i := range x {
+		service := r.ExpFloat64()
+		x[i] = wait + service
+		wait = max(0, wait+service-r.ExpFloat64()/0.7)
+	}
+}
+
+// The bootstraps: a mean of correlated values, and of values that share the luck
+// of their trial.
+func TestBootstrapsCover(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 9))
+	mean := stats.Mean
+	in, _, _ := covered(300, func() (float64, float64) {
+		x, z := make([]float64, 400), rng.NormFloat64()
+		for i := range x {
+			z = 0.5*z + math.Sqrt(0.75)*rng.NormFloat64()
+			x[i] = z
+		}
+		return stats.BlockBootstrap(x, 20, 200, .95, rng, mean)
+	}, 0)
+	if in < .88 {
+		t.Errorf("blocks: %.1f %% covered", 100*in)
+	}
+	in, _, _ = covered(300, func() (float64, float64) {
+		trials := make([][]float64, 12)
+		for i := range trials {
+			level := rng.NormFloat64()
+			for range 30 {
+				trials[i] = append(trials[i], level+rng.NormFloat64())
+			}
+		}
+		return stats.HierarchicalBootstrap(trials, 200, .95, rng, mean)
+	}, 0)
+	if in < .88 {
+		t.Errorf("trials and requests: %.1f %% covered", 100*in)
+	}
+	if low, high := stats.BlockBootstrap(nil, 0, 10, .95, rng, mean); !math.IsNaN(low) || !math.IsNaN(high) {
+		t.Error("the bootstrap of nothing has an interval")
+	}
+}

@@ -1,0 +1,92 @@
+package stats
+
+import "math"
+
+// Tally is a share in one trial: Hits of Of.
+type Tally struct{ Hits, Of float64 }
+
+// Share estimates a share over trials: the pooled share p = ΣHits/ΣOf with the
+// interval of Korn and Graubard (Survey Methodology 24, 1998) for proportions of
+// clustered samples. The counts are divided by
+//
+//	D = max(1, d · (t(1−α/2, n−1)/z(1−α/2))²)
+//	d = [n/(n−1) · Σ(Hits−p·Of)²/(ΣOf)²] / [p(1−p)/ΣOf]
+//
+// where d is the variance between trials over the binomial one, and the counts
+// so reduced, whole or not, enter the beta quantiles of Clopper and Pearson
+// (Biometrika 26, 1934). Where all or none succeed d cannot be estimated and
+// D is 1: 80 of 80 is [0.955, 1]. One trial has the binomial interval, and a
+// warning that it does not know how trials differ. Trials without attempts are
+// left out. StdDev, Min and Max are those of the trials' shares.
+func Share(trials []Tally, level float64) Estimate {
+	var hits, of float64
+	var shares []float64
+	for _, t := range trials {
+		if t.Of > 0 && t.Hits >= 0 {
+			hits, of, shares = hits+min(t.Hits, t.Of), of+t.Of, append(shares, min(1, t.Hits/t.Of))
+		}
+	}
+	e, _ := describe(shares, level)
+	if e.N == 0 || !validLevel(level) {
+		return e
+	}
+	e.Mean = hits / of
+	d := 1.0
+	if v := e.Mean * (1 - e.Mean) / of; v > 0 && e.N > 1 {
+		between := 0.0
+		for _, t := range trials {
+			if t.Of > 0 && t.Hits >= 0 {
+				r := min(t.Hits, t.Of) - e.Mean*t.Of
+				between += r * r
+			}
+		}
+		n := float64(e.N)
+		d = max(1, n/(n-1)*between/(of*of)/v*clusterFactor(level, e.N))
+	}
+	e.Low, e.High = ClopperPearson(hits/d, of/d, level)
+	e.Method = "korn_graubard"
+	if e.N == 1 {
+		e.Warnings = append(e.Warnings, "interval from one trial: how trials differ is not in it")
+	}
+	return e
+}
+
+// ClopperPearson is the exact interval of a share after k of n, by the beta
+// quantiles, which also take counts that are not whole:
+//
+//	low = B(α/2; k, n−k+1), 0 at k = 0;  high = B(1−α/2; k+1, n−k), 1 at k = n
+func ClopperPearson(k, n, level float64) (low, high float64) {
+	if !(n > 0) || k < 0 || k > n || !validLevel(level) {
+		return math.NaN(), math.NaN()
+	}
+	tail := (1 - level) / 2
+	low, high = 0, 1
+	if k > 0 {
+		low = BetaQuantile(tail, k, n-k+1)
+	}
+	if k < n {
+		high = 1 - BetaQuantile(tail, n-k, k+1)
+	}
+	return low, high
+}
+
+// BetaQuantile is the p-quantile of the beta distribution, by bisection on the
+// logarithm of the odds: some sixty steps, safe for any shape.
+func BetaQuantile(p, a, b float64) float64 {
+	if !(a > 0) || !(b > 0) || !(p >= 0 && p <= 1) {
+		return math.NaN()
+	}
+	if p == 0 || p == 1 {
+		return p
+	}
+	lo, hi := -745.0, 745.0
+	for range 80 {
+		mid := (lo + hi) / 2
+		if betaInc(a, b, 1/(1+math.Exp(-mid))) < p {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return 1 / (1 + math.Exp(-(lo+hi)/2))
+}

@@ -1,0 +1,101 @@
+package loadgen
+
+import (
+	"math"
+	"sync/atomic"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// books are what a phase knows of what it did: sessions and requests under way,
+// counts, levels over time. They decide nothing.
+type books struct {
+	issued, started int64 // requests dispatched, sessions begun
+	live            int   // sessions that are not over
+	open            int   // of these, with turns still to send
+	reading         int   // answers being read for the turn after them
+	thinking        bool  // some conversation has pauses between its turns
+	onWire          []*request
+	lastEnd         int64
+
+	skipped map[string]int64 // turns and arrivals that were not sent, by reason
+	unsent  int64            // of these, those that were due by the schedule
+
+	requests, sessions gauge // levels: on the wire, held
+	residence          int64 // Σ end − sent, ns
+
+	// Read while the phase runs.
+	inFlight, sent atomic.Int64
+	heldUp         atomic.Int64 // turns of users whose time came before their answer
+	tally          tally
+}
+
+// tally counts how the requests of a phase ended.
+type tally struct{ ok, failed, cancelled, cut atomic.Int64 }
+
+// all is how many have ended.
+func (t *tally) all() int64 {
+	return t.ok.Load() + t.failed.Load() + t.cancelled.Load() + t.cut.Load()
+}
+
+func newBooks() books { return books{skipped: map[string]int64{}} }
+
+// begin starts the levels.
+func (b *books) begin(target int, now int64) {
+	b.lastEnd = now
+	b.requests, b.sessions = newGauge(target, now), newGauge(target, now)
+}
+
+// dispatch notes that r goes on the wire.
+func (b *books) dispatch(r *request, now int64) {
+	r.place = len(b.onWire)
+	b.onWire = append(b.onWire, r)
+	b.requests.enter(now)
+	b.inFlight.Add(1)
+	b.sent.Add(1)
+	b.issued++
+}
+
+// answered notes that r is not on the wire any more.
+func (b *books) answered(r *request, now int64) {
+	last := len(b.onWire) - 1
+	b.onWire[r.place] = b.onWire[last]
+	b.onWire[r.place].place = r.place
+	b.onWire[last] = nil
+	b.onWire = b.onWire[:last]
+	b.requests.leave(now)
+	b.inFlight.Add(-1)
+	end := r.end()
+	b.lastEnd = max(b.lastEnd, end)
+	if r.x.Sent != record.None {
+		b.residence += end - r.x.Sent
+	}
+}
+
+// startPlay notes that a session begins.
+func (b *books) startPlay(pl *play) {
+	b.started++
+	b.live++
+	if pl.turns > 1 {
+		b.open++
+		b.thinking = b.thinking || think(pl.Conversation) > 0
+	}
+}
+
+// skip notes what is not sent.
+func (b *books) skip(why string, n int) { b.skipped[why] += int64(n) }
+
+// sum fills in what was done.
+func (b *books) sum(res *PhaseResult, now int64) {
+	res.End, res.Issued, res.Skipped, res.Unsent = b.lastEnd, b.issued, b.skipped, b.unsent
+	res.HeldUp = b.heldUp.Load()
+	res.Gauge = b.requests.result(now)
+	if b.thinking {
+		// With think time the wire cannot be full: what is held are sessions.
+		h := b.sessions.result(now)
+		h.Mean, h.Max = res.Gauge.Mean, res.Gauge.Max
+		h.SteadyMean = math.NaN()
+		res.Gauge = h
+	}
+	res.Gauge.Residence = b.residence
+}

@@ -1,0 +1,86 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Two public traces record arrivals and lengths, one request a row of a CSV
+// file, and nothing of what was said.
+
+var burstGPT = Format{
+	Name: "burst_gpt_trace", Doc: "a row of BurstGPT's CSV files: time in s, request and response tokens", Trace: true, Block: 512,
+	Sampling: "sequential", Settings: replaying, fits: hasAll("Timestamp", "Request tokens", "Response tokens"), finish: finishTrace,
+	read: func(r *reader, rec record) error {
+		row, err := r.row(rec.fields, "Request tokens", "Response tokens", "")
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"Model", "Total tokens", "Log Type", "Session ID", "Elapsed time", "Timestamp"} {
+			rec.fields.used[name] = true
+		}
+		if row.In < 1 || row.Out < 1 {
+			r.skipped++ // a failed request of the recorded service
+			return nil
+		}
+		if row.At, row.Timed, err = rec.fields.seconds("Timestamp"); err != nil {
+			return err
+		}
+		return r.record(rec.place, row, nil)
+	},
+}
+
+var azure = Format{
+	Name: "azure_trace", Doc: "a row of Azure's LLM inference traces: date and time, context and generated tokens", Trace: true, Block: 512,
+	Sampling: "sequential", Settings: replaying, fits: hasAll("TIMESTAMP", "ContextTokens", "GeneratedTokens"), finish: finishTrace,
+	read: func(r *reader, rec record) error {
+		row, err := r.row(rec.fields, "ContextTokens", "GeneratedTokens", "")
+		if err != nil {
+			return err
+		}
+		if row.At, err = r.since(rec.fields, "TIMESTAMP"); err != nil {
+			return err
+		}
+		row.Timed = true
+		if row.In < 1 || row.Out < 1 {
+			r.skipped++
+			return nil
+		}
+		return r.record(rec.place, row, nil)
+	},
+}
+
+// layouts are how date and time are written in traces.
+var layouts = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00", time.RFC3339Nano, "2006-01-02T15:04:05.999999999"}
+
+// since reads a date and time, or a number of s, counted from the first one of
+// the file.
+func (r *reader) since(f *fields, name string) (time.Duration, error) {
+	f.used[name] = true
+	var s float64
+	if json.Unmarshal(f.values[name], &s) == nil {
+		return r.fromFirst(scale(time.Second, s))
+	}
+	var text string
+	if err := json.Unmarshal(f.values[name], &text); err != nil || text == "" {
+		return 0, fmt.Errorf("%s: want a date and time", name)
+	}
+	for _, layout := range layouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return r.fromFirst(time.Duration(at.UnixNano()))
+		}
+	}
+	return 0, fmt.Errorf("%s: %q is no date and time", name, text)
+}
+
+func (r *reader) fromFirst(at time.Duration) (time.Duration, error) {
+	if r.zero == nil {
+		r.zero = &at
+	}
+	if at < *r.zero {
+		return 0, errors.New("the time lies before that of the first row; hint: sort the file by time")
+	}
+	return at - *r.zero, nil
+}

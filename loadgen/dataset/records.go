@@ -1,0 +1,297 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxLine bounds one line or record of a file, in bytes.
+const maxLine = 64 << 20
+
+// record is one object of a file or list, with the place it came from.
+type record struct {
+	place  string // path:line, path[i], or records[i]
+	file   string // in a folder: the file's name; "" otherwise
+	fields *fields
+	size   int // bytes
+}
+
+// eachRecord hands over the records of a file, or of all files of a folder,
+// in their order until f returns an error, which it passes on. Its own errors
+// are "path:line: what".
+func eachRecord(path string, f func(record) error) error {
+	if path == "" {
+		return errors.New("a file dataset needs a path or records")
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if st.IsDir() {
+		return eachFile(path, f)
+	}
+	seen := 0
+	err = readFile(path, func(r record) error { seen++; return f(r) })
+	if err == nil && seen == 0 {
+		return fmt.Errorf("%s: no records", path)
+	}
+	return err
+}
+
+// extensions are the names that record files of a folder have.
+var extensions = []string{".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".jsonl.gz"}
+
+// eachFile reads the record files below a folder, in the order of their names.
+func eachFile(dir string, f func(record) error) error {
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.Type().IsRegular() || !recordFile(path) {
+			return nil
+		}
+		files++
+		name, _ := filepath.Rel(dir, path)
+		return readFile(path, func(r record) error {
+			r.file = filepath.ToSlash(name)
+			return f(r)
+		})
+	})
+	if err == nil && files == 0 {
+		return fmt.Errorf("%s: a folder without record files (%s)", dir, strings.Join(extensions, ", "))
+	}
+	return err
+}
+
+func recordFile(path string) bool {
+	for _, ext := range extensions {
+		if strings.HasSuffix(strings.ToLower(path), ext) {
+			return true
+		}
+	}
+	return false
+}
+
+// readFile reads one file by what it is: Parquet, CSV, a JSON document or JSON
+// lines; any but Parquet may be compressed with gzip.
+func readFile(path string, f func(record) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 64<<10)
+	name := strings.ToLower(path)
+	head, _ := in.Peek(4)
+	if string(head) == "PAR1" {
+		return eachParquetRow(path, file, f)
+	}
+	if len(head) > 1 && head[0] == 0x1f && head[1] == 0x8b {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		in = bufio.NewReaderSize(&inflated{in: z}, 64<<10)
+		name = strings.TrimSuffix(name, ".gz")
+	}
+	switch {
+	case strings.HasSuffix(name, ".csv"):
+		return eachCSVRow(path, in, ',', f)
+	case strings.HasSuffix(name, ".tsv"):
+		return eachCSVRow(path, in, '\t', f)
+	case isDocument(name, in):
+		return eachElement(path, in, f)
+	}
+	return eachLine(path, in, f)
+}
+
+// maxInflated bounds what a compressed file may become, in bytes.
+const maxInflated = 256 << 30
+
+// inflated stops a compressed file that grows beyond all reason.
+type inflated struct {
+	in io.Reader
+	n  int64
+}
+
+func (r *inflated) Read(b []byte) (int, error) {
+	n, err := r.in.Read(b)
+	if r.n += int64(n); r.n > maxInflated {
+		return 0, fmt.Errorf("inflates to more than %d GiB", maxInflated>>30)
+	}
+	return n, err
+}
+
+// isDocument tells one JSON document from JSON lines: the file is called .json
+// and does not hold a whole object in its first line with more behind it, or
+// it begins with a bracket.
+func isDocument(name string, in *bufio.Reader) bool {
+	head, _ := in.Peek(in.Size())
+	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	if bytes.HasPrefix(head, []byte("[")) {
+		return true
+	}
+	if !strings.HasSuffix(name, ".json") {
+		return false
+	}
+	first, rest, _ := bytes.Cut(head, []byte("\n"))
+	return !json.Valid(first) || len(bytes.TrimSpace(rest)) == 0
+}
+
+// eachLine reads JSON lines. Empty ones are passed over.
+func eachLine(path string, in io.Reader, f func(record) error) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		line := lines.Bytes()
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		r, err := newRecord(fmt.Sprintf("%s:%d", path, n), line)
+		if err == nil {
+			err = f(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("%s:%d: line longer than %d MiB", path, n+1, maxLine>>20)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// eachElement reads a JSON document: the elements of a list, or of the list
+// "data" of an object, or the one object it is. Lists are read element by
+// element.
+func eachElement(path string, in io.Reader, f func(record) error) error {
+	d := json.NewDecoder(in)
+	i := 0
+	list := func() error {
+		for ; d.More(); i++ {
+			if err := element(path, i, d, f); err != nil {
+				return err
+			}
+		}
+		_, err := d.Token()
+		return err
+	}
+	start, err := d.Token()
+	if err != nil {
+		return documentError(path, err)
+	}
+	if start == json.Delim('[') {
+		return documentError(path, list())
+	}
+	if start != json.Delim('{') {
+		return fmt.Errorf("%s: not a JSON object or list", path)
+	}
+	whole := map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return documentError(path, err)
+		}
+		var v json.RawMessage
+		if key == "data" {
+			if open, err := d.Token(); err == nil && open == json.Delim('[') {
+				return documentError(path, list())
+			}
+			return fmt.Errorf("%s: data: want a list of records", path)
+		}
+		if err := d.Decode(&v); err != nil {
+			return documentError(path, err)
+		}
+		whole[key.(string)] = v
+	}
+	b, err := json.Marshal(whole)
+	if err != nil {
+		return documentError(path, err)
+	}
+	r, err := newRecord(path, b)
+	if err != nil {
+		return err
+	}
+	return f(r)
+}
+
+func element(path string, i int, d *json.Decoder, f func(record) error) error {
+	place := fmt.Sprintf("%s[%d]", path, i)
+	var v json.RawMessage
+	if err := d.Decode(&v); err != nil {
+		return documentError(place, err)
+	}
+	if len(v) > maxLine {
+		return fmt.Errorf("%s: longer than %d MiB", place, maxLine>>20)
+	}
+	r, err := newRecord(place, v)
+	if err != nil {
+		return err
+	}
+	return f(r)
+}
+
+// documentError says where the decoder failed; other errors name their place.
+func documentError(place string, err error) error {
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%s: the JSON document ends too early", place)
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s: not JSON at byte %d: %w", place, syntax.Offset, err)
+	}
+	return err
+}
+
+func newRecord(place string, line []byte) (record, error) {
+	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
+		return record{}, fmt.Errorf("%s: not text in UTF-8; want one JSON object per line", place)
+	}
+	f, err := newFields(line)
+	if err != nil {
+		return record{}, fmt.Errorf("%s: %w", place, err)
+	}
+	return record{place: place, fields: f, size: len(line)}, nil
+}
+
+// eachInline hands over records that stand in the experiment itself; pools by
+// name stand for the files of a folder.
+func eachInline(list []any, f func(record) error) error {
+	for i, v := range list {
+		place := fmt.Sprintf("records[%d]", i)
+		line, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("%s: not plain data: %w", place, err)
+		}
+		r, err := newRecord(place, line)
+		if err == nil {
+			err = f(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

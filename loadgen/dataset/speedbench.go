@@ -1,0 +1,92 @@
+package dataset
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// speedBench are the formats of NVIDIA's SPEED-Bench files, one per subset and
+// category: {"question_id", "category", "messages": [{"role", "content"}]}. A
+// name that ends in a category takes the rows of that category only.
+var speedBench = speedBenchRows()
+
+func speedBenchRows() []*Format {
+	const note = "a conversation of NVIDIA's SPEED-Bench"
+	rows := []*Format{speedBenchRow("qualitative", "", note+", all categories")}
+	for _, c := range []string{"coding", "humanities", "math", "multilingual", "qa", "rag", "reasoning", "roleplay", "stem", "summarization", "writing"} {
+		rows = append(rows, speedBenchRow(c, c, note+", category "+c))
+	}
+	for _, size := range []string{"1k", "2k", "8k", "16k", "32k"} {
+		rows = append(rows, speedBenchRow("throughput_"+size, "", note+", inputs of "+size+" tokens"))
+		for _, c := range []string{"low_entropy", "mixed", "high_entropy"} {
+			rows = append(rows, speedBenchRow("throughput_"+size+"_"+c, c, note+", inputs of "+size+" tokens, category "+c))
+		}
+	}
+	return rows
+}
+
+func speedBenchRow(name, category, doc string) *Format {
+	return &Format{
+		Name: "speed_bench_" + name, Doc: doc, Sampling: "sequential", Settings: conversational,
+		fits: func(r *record) (bool, string) {
+			ok, why := hasAll("question_id", "category", "messages")(r)
+			if ok && category != "" {
+				return false, "rows of a category are taken only when it is named"
+			}
+			return ok, why
+		},
+		read: func(r *reader, rec record) error { return readSpeedBench(r, rec, category) },
+		finish: func(r *reader) error {
+			if len(r.conversations) == 0 {
+				return fmt.Errorf("%s: no row has the category %s", r.cfg.Path, category)
+			}
+			return nil
+		},
+	}
+}
+
+// unfilled stands in rows whose text has to be fetched from elsewhere.
+const unfilled = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"
+
+func readSpeedBench(r *reader, rec record, category string) error {
+	f := rec.fields
+	id, err := f.str("question_id")
+	if err != nil {
+		return err
+	}
+	is, err := f.str("category")
+	if err != nil {
+		return err
+	}
+	list, err := f.list("messages")
+	if err != nil || category != "" && is != category {
+		return err
+	}
+	var system string
+	var turns []Turn
+	for i, raw := range list {
+		var m struct{ Role, Content string }
+		switch err := json.Unmarshal(raw, &m); {
+		case err != nil || m.Role == "" || strings.TrimSpace(m.Content) == "":
+			return fmt.Errorf("messages[%d]: want a role and a content", i)
+		case m.Content == unfilled:
+			return fmt.Errorf("messages[%d]: the text is not in this file; hint: fill the set in with specdec_bench first", i)
+		case m.Role == "system" && i == 0:
+			system = m.Content
+		default:
+			turns = append(turns, Turn{Texts: []string{m.Content}, Role: m.Role})
+		}
+	}
+	if len(turns) == 0 {
+		return errors.New("messages: a conversation needs at least one turn of the user")
+	}
+	i := r.begin(id, system)
+	for _, t := range turns {
+		if err := r.add(i, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,388 @@
+package dataset
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/loadgen/dataset/synth"
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+)
+
+// literal is what a recorded request says instead of lengths.
+type literal struct {
+	text     string
+	messages json.RawMessage
+	tools    json.RawMessage
+	payload  json.RawMessage
+	extra    map[string]any
+	model    string
+	delta    bool // messages follow the history instead of replacing it
+}
+
+// traceRows collects recorded requests until all are there.
+type traceRows struct {
+	rows     []trace.Row
+	literals map[int]*literal // by index of the row
+	block    int
+	complete bool // every row carries its whole history
+	last     time.Duration
+	back     string // place of the first row that is earlier than the one before it
+}
+
+// record takes one more row.
+func (r *reader) record(place string, row trace.Row, lit *literal) error {
+	t := r.trace
+	if t == nil {
+		t = &traceRows{literals: map[int]*literal{}, block: r.format.Block, complete: r.format.Complete}
+		if r.cfg.BlockSize > 0 {
+			t.block = r.cfg.BlockSize
+		}
+		r.trace = t
+	}
+	switch k := int64(len(row.Blocks)); {
+	case lit == nil && row.In < 1:
+		return fmt.Errorf("%s: an input of %d tokens cannot be sent", place, row.In)
+	case row.In > maxTokens:
+		return fmt.Errorf("%s: an input of %d tokens is above the limit of %d", place, row.In, maxTokens)
+	case row.Out < 0 || row.Out > maxCount:
+		return fmt.Errorf("%s: an output of %d tokens is out of range", place, row.Out)
+	case k > 0 && row.In <= (k-1)*int64(t.block):
+		return fmt.Errorf("%s: %d hash ids of %d tokens disagree with %d input tokens; hint: is the block size right (block_size)?", place, k, t.block, row.In)
+	}
+	if row.Timed {
+		if row.At < t.last && t.back == "" {
+			t.back = place
+		}
+		t.last = row.At
+	}
+	if lit != nil {
+		t.literals[len(t.rows)] = lit
+	}
+	t.rows = append(t.rows, row)
+	return nil
+}
+
+// finishTrace makes the rows a store of conversations.
+func finishTrace(r *reader) error {
+	t := r.trace
+	if t == nil || len(t.rows) == 0 {
+		return errors.New(r.cfg.Path + ": no records")
+	}
+	if t.back != "" {
+		r.note("%s: time stamps go back here; the trace is played in the order of time", t.back)
+	}
+	if r.rowsOnly {
+		return nil
+	}
+	if err := r.reshape(); err != nil {
+		return err
+	}
+	s, err := newTraceStore(r)
+	if err != nil {
+		return err
+	}
+	r.stored = s
+	return nil
+}
+
+// reshape filters and changes the rows as the dataset's settings say.
+func (r *reader) reshape() error {
+	t := r.trace
+	p := trace.Params{BlockSize: t.block, Speedup: r.speedup()}
+	if s := r.cfg.Synthesis; s != nil {
+		p.PrefixLen, p.Roots, p.PromptLen, p.OutputLen = s.PrefixLenMultiplier, s.PrefixRootMultiplier, s.PromptLenMultiplier, s.OutputLenMultiplier
+		p.MaxISL, p.MaxOSL = s.MaxISL, s.MaxOSL
+	}
+	if len(t.literals) == 0 || !p.Changes() && p.MaxISL == 0 {
+		rows, err := p.Apply(t.rows, r.src.shape("synthesis").At(0, 0))
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.cfg.Path, err)
+		}
+		if len(rows) == 0 {
+			return fmt.Errorf("%s: no row has at most %d input tokens (synthesis.max_isl)", r.cfg.Path, p.MaxISL)
+		}
+		t.rows = rows
+	} else {
+		p.PrefixLen, p.PromptLen, p.Roots, p.MaxISL = 0, 0, 0, 0 // texts that are written out keep their length
+		rows, err := p.Apply(t.rows, r.src.shape("synthesis").At(0, 0))
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.cfg.Path, err)
+		}
+		t.rows = rows
+	}
+	r.closeGaps()
+	return nil
+}
+
+// closeGaps shortens the time in which nobody sends to the longest that was
+// asked for, and drops recorded times where they are not wanted.
+func (r *reader) closeGaps() {
+	t, c := r.trace, &r.cfg
+	longest := time.Duration(-1)
+	for _, s := range []*float64{c.MaxIdleGapCapSeconds, c.TraceIdleGapCapSeconds} {
+		if s != nil {
+			longest = scale(time.Second, *s)
+		}
+	}
+	order := make([]int32, len(t.rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.rows[a].At, t.rows[b].At) })
+	var cut, before time.Duration
+	for k, i := range order {
+		row := &t.rows[i]
+		if gap := row.At - before; longest >= 0 && k > 0 && gap > longest {
+			cut += gap - longest
+		}
+		before = row.At
+		row.At -= cut
+		if c.InterTurnDelayCapSeconds != nil {
+			row.Delay = min(row.Delay, scale(time.Second, *c.InterTurnDelayCapSeconds))
+		}
+		if c.IgnoreTraceDelays {
+			row.Timed, row.Delay, row.At = false, 0, 0
+		}
+	}
+}
+
+// traceStore makes conversations out of rows when they are played: a trace of
+// a million rows is many gigabytes of text.
+type traceStore struct {
+	rows     []trace.Row
+	literals map[int]*literal
+	order    []int32 // rows, session by session
+	starts   []int32 // starts[i]..starts[i+1] in order are conversation i
+	complete []bool  // by conversation
+	writer   *synth.Writer
+	blocks   *synth.Writer
+	block    int
+	osl      *synth.Lengths
+	tok      tokenizer.Tokenizer
+	system   string
+	ratio    float64
+}
+
+func newTraceStore(r *reader) (*traceStore, error) {
+	t := r.trace
+	s := &traceStore{
+		rows: t.rows, literals: t.literals, block: t.block, osl: r.osl, tok: r.tok,
+		system: r.cfg.SystemPrompt, ratio: r.cfg.TurnDelayRatio,
+	}
+	if len(t.literals) < len(t.rows) {
+		if r.tok == nil {
+			return nil, errors.New("a trace of lengths needs a tokenizer to make its prompts")
+		}
+		corpus, err := synth.NewCorpus(r.cfg.Prompts.Corpus, r.cfg.Prompts.CorpusFile, r.tok)
+		if err != nil {
+			return nil, err
+		}
+		s.writer, s.blocks = corpus.Writer(r.src.text("trace")), corpus.Writer(r.src.text("blocks"))
+	}
+	s.group(r.cfg.OpenLoopStrict)
+	s.sample(r)
+	grown := 0
+	for i := range s.Len() {
+		is := t.complete || s.grows(i)
+		s.complete = append(s.complete, is)
+		if is && !t.complete {
+			grown++
+		}
+	}
+	if grown > 0 {
+		r.note("%s cumulative: each row repeats the one before it, so it is sent by itself and not behind its history", count(grown, "session is", "sessions are"))
+	}
+	return s, nil
+}
+
+// group puts the rows of a session together, sessions in the order of their
+// first rows.
+func (s *traceStore) group(apart bool) {
+	of := map[string]int{}
+	var sessions [][]int32
+	single := make([]int32, 0, len(s.rows))
+	for i := range s.rows {
+		name := s.rows[i].Session
+		k, known := of[name]
+		if name == "" || apart || !known {
+			single = append(single, int32(i))
+			if name != "" && !apart {
+				of[name] = len(sessions)
+			}
+			n := len(single)
+			sessions = append(sessions, single[n-1:n:n])
+			continue
+		}
+		sessions[k] = append(sessions[k], int32(i))
+	}
+	for _, rows := range sessions {
+		s.starts = append(s.starts, int32(len(s.order)))
+		s.order = append(s.order, rows...)
+	}
+	s.starts = append(s.starts, int32(len(s.order)))
+}
+
+// sample keeps a share of the sessions and no more than were asked for.
+func (s *traceStore) sample(r *reader) {
+	share, most := 1.0, s.Len()
+	if v := r.cfg.TraceSessionSampleRatio; v != nil {
+		share = *v
+	}
+	if r.cfg.Entries > 0 {
+		most = min(most, r.cfg.Entries)
+	}
+	if share >= 1 && most == s.Len() {
+		return
+	}
+	stream := r.src.shape("sessions")
+	var order, starts []int32
+	for i := range s.Len() {
+		if len(starts) == most || stream.At(i, 0).Float64() >= share && s.Len() > 1 {
+			continue
+		}
+		starts = append(starts, int32(len(order)))
+		order = append(order, s.session(i)...)
+	}
+	if len(starts) == 0 { // a share of almost nothing still plays something
+		starts, order = []int32{0}, s.session(0)
+	}
+	s.order, s.starts = order, append(starts, int32(len(order)))
+}
+
+func (s *traceStore) session(i int) []int32 { return s.order[s.starts[i]:s.starts[i+1]] }
+
+// grows tells whether every row of a session repeats the whole blocks of the
+// one before it: then its rows are cumulative, not what was added.
+func (s *traceStore) grows(i int) bool {
+	rows := s.session(i)
+	for k := 1; k < len(rows); k++ {
+		before, now := s.rows[rows[k-1]].Blocks, s.rows[rows[k]].Blocks
+		whole := before[:max(0, len(before)-1)]
+		if len(whole) == 0 || len(now) < len(before) || !slices.Equal(now[:len(whole)], whole) {
+			return false
+		}
+	}
+	return len(rows) > 1
+}
+
+func (s *traceStore) Len() int { return len(s.starts) - 1 }
+
+func (s *traceStore) At(i int) *Conversation {
+	c := s.outline(i)
+	for k, at := range s.session(i) {
+		s.say(&c.Turns[k], at)
+	}
+	if s.system != "" {
+		c.count(s.tok)
+	}
+	return c
+}
+
+func (s *traceStore) Outline(i int) *Conversation { return s.outline(i) }
+
+func (s *traceStore) outline(i int) *Conversation {
+	rows := s.session(i)
+	c := &Conversation{ID: s.rows[rows[0]].Session, System: s.system, Turns: make([]Turn, len(rows))}
+	if c.ID == "" {
+		c.ID = sessionID(i)
+	}
+	for k, at := range rows {
+		row, t := &s.rows[at], &c.Turns[k]
+		t.MaxTokens, t.Complete = row.Out, s.complete[i]
+		if t.MaxTokens == 0 {
+			if n, err := s.osl.At(i, k); err == nil {
+				t.MaxTokens = int64(n)
+			}
+		}
+		if row.Timed {
+			at := row.At
+			t.Timestamp = &at
+		}
+		if t.Delay = row.Delay; s.ratio != 0 {
+			t.Delay = scale(t.Delay, s.ratio)
+		}
+	}
+	return c
+}
+
+// say gives the turn of row at its words.
+func (s *traceStore) say(t *Turn, at int32) {
+	row := &s.rows[at]
+	lit := s.literals[int(at)]
+	if lit == nil {
+		t.Texts, t.ISL = []string{s.text(int(at), row)}, row.In
+		return
+	}
+	t.Extra, t.Model = lit.extra, lit.model
+	switch {
+	case lit.payload != nil:
+		t.Raw, t.Complete = lit.payload, true
+	case lit.messages != nil:
+		t.Messages, t.Tools, t.Complete = lit.messages, lit.tools, !lit.delta
+	case lit.text != "":
+		t.Texts = []string{lit.text}
+		t.ISL = countTexts(s.tok, t.Texts)
+	default:
+		t.Texts, t.ISL = []string{s.text(int(at), row)}, row.In
+	}
+}
+
+// text is a prompt of row's length whose blocks say the same wherever they
+// appear. The last one may be a part; what no block covers is the row's own.
+func (s *traceStore) text(at int, row *trace.Row) string {
+	n := int(row.In)
+	if len(row.Blocks) == 0 {
+		return s.writer.Text(at, n)
+	}
+	var b strings.Builder
+	b.Grow(6 * n)
+	left := n
+	for _, name := range row.Blocks {
+		size := min(left, s.block)
+		b.WriteString(s.blocks.Block(int(name), size))
+		left -= size
+	}
+	if left > 0 {
+		b.WriteString(s.writer.Block(at, left))
+	}
+	text := b.String()
+	if s.blocks.Additive() {
+		return text
+	}
+	whole := text[:len(text)-len(text)/8]
+	return s.blocks.Whole(whole, text[len(whole):], n)
+}
+
+// Digest stands for the rows; the texts follow from them and the seed.
+func (s *traceStore) Digest() string {
+	h := sha256.New()
+	var b [8]byte
+	number := func(v int64) {
+		binary.BigEndian.PutUint64(b[:], uint64(v))
+		h.Write(b[:])
+	}
+	for _, at := range s.order {
+		r := &s.rows[at]
+		h.Write([]byte(r.Session))
+		number(int64(r.At))
+		number(int64(r.Delay))
+		number(r.In)
+		number(r.Out)
+		for _, name := range r.Blocks {
+			number(int64(name))
+		}
+		if lit := s.literals[int(at)]; lit != nil {
+			fmt.Fprint(h, lit.text, string(lit.messages), string(lit.payload), lit.extra)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

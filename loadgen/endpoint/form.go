@@ -1,0 +1,130 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+)
+
+// boundary separates the parts of our forms. It is the same in every request,
+// so that a request does not depend on when it is made; a file that holds it is
+// refused.
+const boundary = "aiperf-form-boundary-7f3d0c9a51e84b26"
+
+const formType = "multipart/form-data; boundary=" + boundary
+
+// form writes a multipart form (RFC 7578). Extra inputs win over fields of the
+// same name.
+type form struct {
+	dst   []byte
+	extra map[string]any
+	err   error
+}
+
+func newForm(dst []byte, in *Input) *form { return &form{dst: dst, extra: mergedExtra(in)} }
+
+func (f *form) part(name, more string) {
+	f.dst = append(f.dst, "--"+boundary+"\r\nContent-Disposition: form-data; name=\""...)
+	f.dst = append(f.dst, strings.NewReplacer("\"", "%22", "\r", "%0D", "\n", "%0A").Replace(name)...)
+	f.dst = append(append(append(f.dst, '"'), more...), "\r\n\r\n"...)
+}
+
+// str writes a field, unless an extra input replaces it.
+func (f *form) str(name, value string) {
+	if _, replaced := f.extra[name]; !replaced {
+		f.field(name, value)
+	}
+}
+
+func (f *form) field(name, value string) {
+	f.part(name, "")
+	f.dst = append(append(f.dst, value...), "\r\n"...)
+}
+
+// file writes the bytes of a medium under a file name.
+func (f *form) file(field, name, kind, encoded string) {
+	f.part(field, `; filename="`+name+"\"\r\nContent-Type: "+kind)
+	start := len(f.dst)
+	var err error
+	if f.dst, err = base64.StdEncoding.AppendDecode(f.dst, []byte(encoded)); err != nil {
+		f.err = fmt.Errorf("%s %s: not base64", field, name)
+		return
+	}
+	if bytes.Contains(f.dst[start:], []byte(boundary)) {
+		f.err = fmt.Errorf("%s %s: it holds the boundary of the form", field, name)
+	}
+	f.dst = append(f.dst, "\r\n"...)
+}
+
+// extras writes the extra inputs but those that the API fills itself. Lists are
+// repeated fields, null is left out.
+func (f *form) extras(own ...string) {
+	for _, name := range sortedKeys(f.extra) {
+		protected := false
+		for _, o := range own {
+			protected = protected || o == name
+		}
+		if !protected {
+			f.value(name, f.extra[name])
+		}
+	}
+}
+
+func (f *form) value(name string, v any) {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		f.field(name, v)
+	case []any:
+		for _, e := range v {
+			f.value(name, e)
+		}
+	default:
+		b, err := appendValue(nil, v)
+		if err != nil && f.err == nil {
+			f.err = err
+		}
+		f.field(name, string(b))
+	}
+}
+
+func (f *form) end() ([]byte, error) {
+	return append(f.dst, "--"+boundary+"--\r\n"...), f.err
+}
+
+// sniff is the type and the usual extension of an image by its first bytes.
+func sniff(m *dataset.Media) (kind, ext string, err error) {
+	head, _ := base64.StdEncoding.DecodeString(m.Base64[:min(len(m.Base64), 24)/4*4])
+	for _, f := range []struct{ magic, kind, ext string }{
+		{"\x89PNG\r\n\x1a\n", "image/png", "png"}, {"\xff\xd8\xff", "image/jpeg", "jpg"}, {"GIF8", "image/gif", "gif"}, {"BM", "image/bmp", "bmp"},
+	} {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return f.kind, f.ext, nil
+		}
+	}
+	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
+		return "image/webp", "webp", nil
+	}
+	return "", "", errors.New("a file that is no image (png, jpeg, webp, gif and bmp are known)")
+}
+
+// Shown is a body as JSON, to look at: a form becomes an object of its fields,
+// with name, type and size for a file.
+func (s *Spec) Shown(body []byte) []byte {
+	if s.ContentType != formType || !bytes.HasPrefix(body, []byte("--"+boundary)) {
+		return body
+	}
+	fields, _, err := readForm(body, boundary)
+	if err != nil {
+		return []byte("null")
+	}
+	out, err := appendValue(nil, fields)
+	if err != nil {
+		return []byte("null")
+	}
+	return out
+}

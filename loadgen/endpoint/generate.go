@@ -1,0 +1,233 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Servers with APIs of their own for a prompt and its continuation.
+
+// tgi is Hugging Face's Text Generation Inference.
+var tgi = Spec{
+	Type: "huggingface_generate", Path: "/generate", StreamPath: "/generate_stream", Title: "LLM",
+	Doc: "Hugging Face TGI generate", GenAI: []string{"huggingface_generate"},
+	CanStream: true, ProducesTokens: true, TakesText: true,
+	Body: tgiBody, Read: readGenerate, HasContent: generateHasContent,
+	Served: Served{
+		Texts: []string{"inputs"}, Asked: []string{"parameters.max_new_tokens"}, TimeHeaders: true,
+		Token: servedTGIToken, End: servedTGIEnd, Whole: servedTGI,
+	},
+}
+
+// llamaCpp is the native completion API of llama.cpp's server.
+var llamaCpp = Spec{
+	Type: "llamacpp_completion", Path: "/completion", Title: "LLM",
+	Doc:       "llama.cpp's own completion",
+	CanStream: true, ProducesTokens: true, TakesText: true,
+	Body: llamaBody, Read: readGenerate, HasContent: generateHasContent,
+	Served: Served{
+		Texts: []string{"prompt"}, Asked: []string{"n_predict"},
+		Token: servedLlamaToken, End: servedLlamaEnd, Whole: servedLlama,
+	},
+}
+
+// tgiBody has the endpoint's extra inputs among the parameters and the turn's
+// own at the top, as AIPerf has them.
+func tgiBody(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errors.New("huggingface_generate: a turn without text")
+	}
+	b := &body{dst: append(dst, '{'), extra: in.Turn.Extra}
+	b.str("inputs", strings.Join(in.Turn.Texts, " "))
+	if b.key("parameters") {
+		p := &body{dst: append(b.dst, '{'), extra: in.Extra}
+		p.count("max_new_tokens", in.Turn.MaxTokens)
+		p.allExtras()
+		if b.dst, b.err = p.end(); b.err != nil {
+			return dst, b.err
+		}
+	}
+	b.allExtras()
+	return b.end()
+}
+
+func llamaBody(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errors.New("llamacpp_completion: a turn without text")
+	}
+	b := newBody(dst, in)
+	b.str("prompt", strings.Join(in.Turn.Texts, " "))
+	b.count("n_predict", in.Turn.MaxTokens)
+	b.flag("stream", in.Stream)
+	b.allExtras()
+	return b.end()
+}
+
+// readGenerate reads what both servers say. TGI streams tokens as
+// token.text and repeats the whole as generated_text in the last event;
+// llama.cpp has content and, in the last event, its counts and timings.
+func readGenerate(data []byte, stream bool) (Chunk, error) {
+	r := generateReply{chunk: Chunk{Usage: NoUsage}}
+	s := scanner{data: data}
+	var err error
+	if !stream && s.peek() == '[' { // TGI behind some gateways
+		err = s.array(func(i int) error {
+			if i > 0 {
+				return s.skip()
+			}
+			return s.object(func(key []byte) error { return r.entry(&s, key) })
+		})
+	} else {
+		var done bool
+		if s, done, err = openReply(data, stream); err != nil {
+			return Chunk{}, err
+		}
+		if done {
+			return doneChunk(), nil
+		}
+		err = s.object(func(key []byte) error { return r.entry(&s, key) })
+	}
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Chunk{}, unreadable(err.Error(), s.data)
+	}
+	return r.done(stream, s.data)
+}
+
+// generateReply collects the parts of an event or an answer.
+type generateReply struct {
+	chunk            Chunk
+	token, whole     string
+	isToken, isWhole bool
+	stopped          bool
+	problem          problem
+}
+
+func (r *generateReply) entry(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "token":
+		r.isToken = true
+		return s.object(func(key []byte) (err error) {
+			if string(key) != "text" {
+				return s.skip()
+			}
+			r.token, err = s.text()
+			return err
+		})
+	case "content":
+		r.isToken = s.peek() == '"'
+		r.token, err = s.text()
+	case "generated_text":
+		r.isWhole = s.peek() == '"'
+		r.whole, err = s.text()
+	case "details":
+		return s.object(func(key []byte) error { return r.detail(s, key) })
+	case "stop":
+		r.stopped = s.peek() == 't'
+		err = s.skip()
+	case "stop_type":
+		r.chunk.Finish, err = s.text()
+	case "tokens_predicted":
+		r.chunk.Usage.Completion, err = s.integer()
+	case "tokens_evaluated":
+		r.chunk.Usage.Prompt, err = s.integer()
+	case "tokens_cached":
+		err = s.skip() // tokens in the cache afterwards, not those read from it
+	case "timings":
+		r.chunk.Timings, err = readTimings(s)
+	case "error":
+		err = r.problem.read(s)
+	case "message", "error_type":
+		err = r.problem.entry(s, key)
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// detail takes one entry of TGI's details.
+func (r *generateReply) detail(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "finish_reason":
+		r.chunk.Finish, err = s.text()
+	case "generated_tokens":
+		r.chunk.Usage.Completion, err = s.integer()
+	case "input_length":
+		r.chunk.Usage.Prompt, err = s.integer()
+	case "prefill":
+		var n int64
+		if n, err = length(s); n > 0 {
+			r.chunk.Usage.Prompt = n
+		}
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+func (r *generateReply) done(stream bool, data []byte) (Chunk, error) {
+	c := &r.chunk
+	text := r.token
+	if !stream && r.isWhole {
+		text = r.whole
+	}
+	if !stream && !r.isWhole && !r.isToken && !r.problem.said {
+		return Chunk{}, unreadable(`neither "generated_text" nor "content"`, data)
+	}
+	if !r.stopped && c.Finish == "none" { // llama.cpp's word for going on
+		c.Finish = ""
+	}
+	c.finish(text, "", "")
+	r.problem.into(c)
+	return *c, nil
+}
+
+func generateHasContent(data []byte) bool { return choicesHaveContent(data) }
+
+func servedTGIToken(b []byte, s *Script, from, to int) []byte {
+	b = fmt.Appendf(b, `data:{"index":%d,"token":{"id":%d,"text":"`, to, 1000+from)
+	b = append(s.Words(b, from, to), `","logprob":-0.5,"special":false}`...)
+	if to < s.Out {
+		return append(b, `,"generated_text":null,"details":null}`+"\n\n"...)
+	}
+	b = append(s.Words(append(b, `,"generated_text":"`...), 0, s.Out), `",`...)
+	return append(appendTGIDetails(b, s), "}\n\n"...)
+}
+
+func servedTGIEnd(b []byte, _ *Script) []byte { return b } // the last token was the end
+
+func servedTGI(b []byte, s *Script) []byte {
+	b = append(s.Words(append(b, `{"generated_text":"`...), 0, s.Out), `",`...)
+	return append(appendTGIDetails(b, s), '}')
+}
+
+func appendTGIDetails(b []byte, s *Script) []byte {
+	return fmt.Appendf(b, `"details":{"finish_reason":%q,"generated_tokens":%d,"input_length":%d,"seed":null}`,
+		s.Finish("length", "eos_token"), s.Claimed(s.Out), s.Claimed(s.In))
+}
+
+func servedLlamaToken(b []byte, s *Script, from, to int) []byte {
+	b = append(s.Words(append(b, `data: {"index":0,"content":"`...), from, to), `","tokens":[],"stop":false`...)
+	return fmt.Appendf(b, `,"id_slot":-1,"tokens_predicted":%d,"tokens_evaluated":%d}`+"\n\n", to, s.In)
+}
+
+func servedLlamaEnd(b []byte, s *Script) []byte {
+	b = append(b, `data: {"index":0,"content":"",`...)
+	return append(appendLlamaEnd(b, s), "}\n\n"...)
+}
+
+func servedLlama(b []byte, s *Script) []byte {
+	b = append(s.Words(append(b, `{"index":0,"content":"`...), 0, s.Out), `",`...)
+	return append(appendLlamaEnd(b, s), '}')
+}
+
+func appendLlamaEnd(b []byte, s *Script) []byte {
+	out := s.Claimed(s.Out)
+	b = fmt.Appendf(b, `"stop":true,"model":%s,"tokens_predicted":%d,"tokens_evaluated":%d,"stop_type":%q,"truncated":false`,
+		quoted(s.Call.Model), out, s.Claimed(s.In), s.Finish("limit", "eos"))
+	read, made := s.Times()
+	return fmt.Appendf(b, `,"timings":{"prompt_n":%d,"prompt_ms":%.3f,"predicted_n":%d,"predicted_ms":%.3f}`, s.In, read, out, made)
+}

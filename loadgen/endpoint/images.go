@@ -1,0 +1,240 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+var imageGeneration = Spec{
+	Type: "image_generation", Path: "/v1/images/generations", Title: "Image Generation",
+	Doc: "OpenAI image generation", OpenAI: true, CanStream: true, TakesText: true,
+	Body: imageGenerationBody, Read: readImages, HasContent: imageHasContent,
+	Served: Served{
+		Texts: []string{"prompt"}, Token: servedPartialImage, End: servedImageEnd, Whole: servedImages,
+		Steps: func(c *Call) int {
+			n := 0
+			if whole(c.Fields, "partial_images", &n) != nil || n > 16 {
+				n = 0
+			}
+			return n + 1
+		},
+	},
+}
+
+var imageEdit = Spec{
+	Type: "image_edit", Path: "/v1/images/edits", Title: "Image Generation",
+	Doc: "OpenAI image edits, a form with a file", TakesText: true,
+	Takes: Images, Needs: Images, ContentType: formType,
+	Body: imageEditBody, Read: readImages, HasContent: imageHasContent,
+	Served: Served{
+		Texts: []string{"prompt"}, Whole: servedImages,
+		Check: func(c *Call) error {
+			if c.Media == 0 && c.Fields["url"] == nil {
+				return errors.New("image: field required")
+			}
+			return nil
+		},
+	},
+}
+
+var imageRetrieval = Spec{
+	Type: "image_retrieval", Path: "/v1/infer", Title: "Image Retrieval",
+	Doc: "NVIDIA NIM object detection and embedding of images", GenAI: []string{"image_retrieval"},
+	Takes: Images, Needs: Images,
+	Body: imageRetrievalBody, Read: readRetrieval, HasContent: anyContent,
+	Served: Served{Items: []string{"input"}, Whole: servedRetrieval},
+}
+
+var errNoPrompt = errors.New("a turn without text for the prompt")
+
+func imageGenerationBody(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errNoPrompt
+	}
+	b := newBody(dst, in)
+	b.str("prompt", strings.Join(in.Turn.Texts, " "))
+	b.str("model", in.Model)
+	b.str("response_format", "b64_json")
+	b.count("n", 1)
+	if in.Stream {
+		b.flag("stream", true)
+	}
+	b.allExtras()
+	return b.end()
+}
+
+// imageEditBody sends the first image of a turn as a file, or its address.
+func imageEditBody(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errNoPrompt
+	}
+	f := newForm(dst, in)
+	f.field("prompt", strings.Join(in.Turn.Texts, " "))
+	f.str("model", in.Model)
+	f.str("response_format", "b64_json")
+	f.str("n", "1")
+	if m := &in.Turn.Images[0]; m.URL != "" {
+		f.field("url", m.URL)
+	} else {
+		kind, ext, err := sniff(m)
+		if err != nil {
+			return dst, err
+		}
+		f.file("image", "image."+ext, kind, m.Base64)
+	}
+	f.extras("prompt", "image", "url", "mask")
+	return f.end()
+}
+
+func imageRetrievalBody(dst []byte, in *Input) ([]byte, error) {
+	b := newBody(dst, in)
+	if b.key("input") {
+		b.dst = append(b.dst, '[')
+		for i := range in.Turn.Images {
+			b.dst = append(appendString(append(comma(b.dst), `{"type":"image_url","url":`...), in.Turn.Images[i].Address()), '}')
+		}
+		b.dst = append(b.dst, ']')
+	}
+	b.allExtras()
+	return b.end()
+}
+
+// readImages reads a list of images, or an event with one. What they hold is
+// counted, not kept.
+func readImages(data []byte, stream bool) (Chunk, error) {
+	r := itemsReply{names: []string{"b64_json", "url"}}
+	c, err := r.read(data, stream)
+	if err == nil && r.kind == "image_generation.completed" {
+		c.Finish = "completed"
+	}
+	if r.kind == "image_generation.partial_image" {
+		c.Items = 0 // on the way to one
+	}
+	return c, err
+}
+
+// readRetrieval reads what was found in the images: an entry each.
+func readRetrieval(data []byte, stream bool) (Chunk, error) {
+	r := itemsReply{names: []string{"bounding_boxes", "embedding", "index"}}
+	return r.read(data, stream)
+}
+
+// itemsReply reads answers that are a list, data, of objects with one of some
+// names; in a stream each event is such an object.
+type itemsReply struct {
+	names []string
+	kind  string // of an event
+}
+
+func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
+	s, done, err := openReply(data, stream)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if done {
+		return doneChunk(), nil
+	}
+	c := Chunk{Kind: record.Content, Usage: NoUsage}
+	var p problem
+	entries := int64(0)
+	err = s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "data":
+			return s.array(func(int) error {
+				entries++
+				found := false
+				err := s.object(func(key []byte) error {
+					found = found || r.holds(&s, key)
+					return s.skip()
+				})
+				if found {
+					c.Items++
+				}
+				return err
+			})
+		case "type":
+			r.kind, err = s.text()
+		case "usage":
+			err = usageOf(&s, &c)
+		case "error":
+			err = p.read(&s)
+		default:
+			if stream && r.holds(&s, key) {
+				c.Items = 1
+			}
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Chunk{}, unreadable(err.Error(), s.data)
+	}
+	p.into(&c)
+	switch {
+	case p.said || stream && c.Items == 0:
+		c.Empty = true
+	case c.Items == 0 || c.Items < entries:
+		return Chunk{}, unreadable(fmt.Sprintf("no %s in \"data\"", strings.Join(r.names[:1], "")), s.data)
+	}
+	return c, nil
+}
+
+// holds tells whether an entry is one of the names with something in it.
+func (r *itemsReply) holds(s *scanner, key []byte) bool {
+	for _, n := range r.names {
+		if n == string(key) {
+			c := s.peek()
+			return c == '[' || c == '{' || c >= '0' && c <= '9' || c == '"' && s.at+1 < len(s.data) && s.data[s.at+1] != '"'
+		}
+	}
+	return false
+}
+
+func imageHasContent(data []byte) bool { return len(data) > 64 }
+
+// pixel is a PNG image of one pixel.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// images is how many a request asks for.
+func (c *Call) images() int {
+	n := 0
+	if whole(c.Fields, "n", &n) != nil || n < 1 || n > 16 {
+		return 1
+	}
+	return n
+}
+
+func servedImages(b []byte, s *Script) []byte {
+	b = fmt.Appendf(b, `{"created":%d,"data":[`, s.Created)
+	for range s.Call.images() {
+		b = append(append(append(comma(b), `{"b64_json":"`...), pixel...), `"}`...)
+	}
+	return fmt.Appendf(b, `],"usage":{"input_tokens":%d,"output_tokens":0,"total_tokens":%d}}`, s.In, s.In)
+}
+
+func servedPartialImage(b []byte, s *Script, from, _ int) []byte {
+	kind := "image_generation.partial_image"
+	if from == s.Out-1 {
+		return b // the whole image ends the stream
+	}
+	return fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"partial_image_index\":%d,\"b64_json\":%q}\n\n", kind, kind, from, pixel)
+}
+
+func servedImageEnd(b []byte, s *Script) []byte {
+	const kind = "image_generation.completed"
+	return fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"b64_json\":%q,\"usage\":{\"input_tokens\":%d,\"output_tokens\":0,\"total_tokens\":%d}}\n\n", kind, kind, pixel, s.In, s.In)
+}
+
+func servedRetrieval(b []byte, s *Script) []byte {
+	b = append(b, `{"data":[`...)
+	for i := range max(1, s.Call.Items) {
+		b = fmt.Appendf(comma(b), `{"index":%d,"bounding_boxes":{"text":[{"x_min":0.1,"y_min":0.1,"x_max":0.5,"y_max":0.5,"confidence":0.9}]}}`, i)
+	}
+	return append(b, `],"usage":{"images_size_mb":0.1}}`...)
+}

@@ -1,0 +1,276 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/schema"
+)
+
+// KServe's protocols over HTTP. Its OpenAI front end is those APIs below
+// another path.
+
+var (
+	kserveChat        = below("/openai", chat, "kserve_chat")
+	kserveCompletions = below("/openai", completions, "kserve_completions")
+	kserveEmbeddings  = below("/openai", embeddings, "kserve_embeddings")
+)
+
+// below is an API under another name and a longer path.
+func below(prefix string, s Spec, typ string) Spec {
+	s.Type, s.Path, s.GenAI, s.OpenAI = typ, prefix+s.Path, nil, false
+	s.Doc = "KServe's front end for " + s.Doc
+	return s
+}
+
+var kserveV1 = Spec{
+	Type: "kserve_v1_predict", Path: "/v1/models/{model}:predict", Title: "LLM",
+	Doc:            "KServe v1 predict: instances and predictions",
+	ProducesTokens: true, TakesText: true,
+	Configure: configureV1, Body: v1Body("text"), Read: readV1("output"), HasContent: anyContent,
+	Served: Served{Texts: []string{"instances"}, Items: []string{"instances"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV1},
+}
+
+var kserveV2 = Spec{
+	Type: "kserve_v2_infer", Path: "/v2/models/{model}/infer", Title: "LLM",
+	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
+	ProducesTokens: true, TakesText: true,
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output"), HasContent: anyContent,
+	Served: Served{Texts: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2},
+}
+
+var kserveV2Embeddings = Spec{
+	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings",
+	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true,
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding"), HasContent: anyContent,
+	Served: Served{Texts: []string{"inputs"}, Whole: servedV2},
+}
+
+func configureV1(s *Spec, e *schema.Endpoint) error {
+	in, err := s.textSetting(e, "v1_input_field", "text")
+	if err != nil {
+		return err
+	}
+	out, err := s.textSetting(e, "v1_output_field", "output")
+	s.Body, s.Read = v1Body(in), readV1(out)
+	return err
+}
+
+// v1Body sends each text as an instance, a member of an object.
+func v1Body(field string) func([]byte, *Input) ([]byte, error) {
+	return func(dst []byte, in *Input) ([]byte, error) {
+		if len(in.Turn.Texts) == 0 {
+			return dst, errors.New("kserve_v1_predict: a turn without text")
+		}
+		b := newBody(dst, in)
+		if b.key("instances") {
+			b.dst = append(b.dst, '[')
+			for _, t := range in.Turn.Texts {
+				b.dst = append(appendString(appendKey(append(comma(b.dst), '{'), field), t), '}')
+			}
+			b.dst = append(b.dst, ']')
+		}
+		if in.Turn.MaxTokens > 0 && b.key("parameters") {
+			b.dst = append(strconv.AppendInt(append(b.dst, `{"max_tokens":`...), in.Turn.MaxTokens, 10), '}')
+		}
+		b.allExtras()
+		return b.end()
+	}
+}
+
+// readV1 joins the texts of the predictions: strings, or a member of objects.
+// Lists of numbers count as vectors.
+func readV1(field string) func([]byte, bool) (Chunk, error) {
+	return func(data []byte, stream bool) (Chunk, error) {
+		s, done, err := openReply(data, stream)
+		if err != nil {
+			return Chunk{}, err
+		}
+		if done {
+			return doneChunk(), nil
+		}
+		c := Chunk{Usage: NoUsage}
+		var p problem
+		text := ""
+		add := func() error {
+			t, err := s.text()
+			text += t
+			return err
+		}
+		err = s.object(func(key []byte) error {
+			switch string(key) {
+			case "predictions":
+				return s.array(func(int) error {
+					c.Items++
+					switch s.peek() {
+					case '"':
+						return add()
+					case '{':
+						return s.object(func(key []byte) error {
+							if string(key) == field {
+								return add()
+							}
+							return s.skip()
+						})
+					}
+					return s.skip()
+				})
+			case "error":
+				return p.read(&s)
+			}
+			return s.skip()
+		})
+		if err == nil {
+			err = s.end()
+		}
+		return tensors(c, text, p, s.data, err, "predictions")
+	}
+}
+
+// tensors is the chunk of an answer with a text or with numbers.
+func tensors(c Chunk, text string, p problem, data []byte, err error, what string) (Chunk, error) {
+	switch {
+	case err != nil:
+		return Chunk{}, unreadable(err.Error(), data)
+	case p.said:
+		c.Empty = true
+		p.into(&c)
+		return c, nil
+	case c.Items == 0:
+		return Chunk{}, unreadable(fmt.Sprintf("no %q", what), data)
+	}
+	if c.finish(text, "", ""); text == "" {
+		c.Kind, c.Empty = record.Content, false
+	}
+	return c, nil
+}
+
+func configureV2(s *Spec, e *schema.Endpoint) error {
+	in, err := s.textSetting(e, "v2_input_name", "text_input")
+	if err != nil {
+		return err
+	}
+	name := "text_output"
+	if !s.ProducesTokens {
+		name = "embedding"
+	}
+	out, err := s.textSetting(e, "v2_output_name", name)
+	s.Body, s.Read = v2Body(in), readV2(out)
+	return err
+}
+
+// v2Body sends the texts as a tensor of bytes, one row each; the answer's
+// length and the extra inputs are parameters.
+func v2Body(name string) func([]byte, *Input) ([]byte, error) {
+	return func(dst []byte, in *Input) ([]byte, error) {
+		if len(in.Turn.Texts) == 0 {
+			return dst, errors.New("KServe v2: a turn without text")
+		}
+		dst = appendString(append(dst, `{"inputs":[{"name":`...), name)
+		dst = strconv.AppendInt(append(dst, `,"shape":[`...), int64(len(in.Turn.Texts)), 10)
+		dst = append(appendTexts(append(dst, `,1],"datatype":"BYTES","data":`...), in.Turn.Texts), "}]"...)
+		p := newBody(append(dst, `,"parameters":`...), in)
+		p.count("max_tokens", in.Turn.MaxTokens)
+		p.allExtras()
+		dst, err := p.end()
+		return append(dst, '}'), err
+	}
+}
+
+// readV2 takes the tensor of a name, or the only one there is: strings are
+// joined, numbers are vectors by the tensor's first dimension.
+func readV2(name string) func([]byte, bool) (Chunk, error) {
+	return func(data []byte, stream bool) (Chunk, error) {
+		s, done, err := openReply(data, stream)
+		if err != nil {
+			return Chunk{}, err
+		}
+		if done {
+			return doneChunk(), nil
+		}
+		c := Chunk{Usage: NoUsage}
+		var p problem
+		text, named := "", false
+		err = s.object(func(key []byte) error {
+			switch string(key) {
+			case "outputs":
+				return s.array(func(int) error {
+					t, err := readTensor(&s)
+					if isNamed := t.name == name; err == nil && !named || isNamed {
+						text, c.Items, named = t.text, t.rows, isNamed
+					}
+					return err
+				})
+			case "error":
+				return p.read(&s)
+			}
+			return s.skip()
+		})
+		if err == nil {
+			err = s.end()
+		}
+		return tensors(c, text, p, s.data, err, "outputs")
+	}
+}
+
+// tensor is one output of a v2 answer.
+type tensor struct {
+	name, text string
+	rows       int64
+}
+
+func readTensor(s *scanner) (t tensor, err error) {
+	rows, values := int64(record.None), int64(0)
+	err = s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "name":
+			t.name, err = s.text()
+		case "shape":
+			return s.array(func(i int) error {
+				n, err := s.integer()
+				if i == 0 {
+					rows = n
+				}
+				return err
+			})
+		case "data":
+			return s.array(func(int) error {
+				values++
+				v, err := s.text()
+				t.text += v
+				return err
+			})
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if t.rows = rows; values == 0 || rows < 0 || rows == math.MaxInt64 {
+		t.rows = min(values, 1)
+	}
+	return t, err
+}
+
+func servedV1(b []byte, s *Script) []byte {
+	b = append(b, `{"predictions":[`...)
+	for i := range max(1, s.Call.Items) {
+		from, to := 0, 0
+		if i == 0 {
+			to = s.Out
+		}
+		b = append(s.Words(append(comma(b), `{"output":"`...), from, to), `"}`...)
+	}
+	return append(b, "]}"...)
+}
+
+// servedV2 has a tensor of text and one of numbers: the path does not say which
+// one the model would make.
+func servedV2(b []byte, s *Script) []byte {
+	b = fmt.Appendf(b, `{"model_name":%s,"model_version":"1","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1,1],"data":["`, quoted(s.Call.Model))
+	b = append(s.Words(b, 0, s.Out), `"]},`...)
+	b = fmt.Appendf(b, `{"name":"embedding","datatype":"FP32","shape":[1,%d],"data":`, s.Dims)
+	return append(appendVector(b, s.vector(), false), "}]}"...)
+}

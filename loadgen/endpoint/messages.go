@@ -1,0 +1,259 @@
+package endpoint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+)
+
+// messages is Anthropic's Messages API.
+var messages = Spec{
+	Type: "messages", Path: "/v1/messages", Title: "LLM",
+	Doc:       "Anthropic messages",
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true,
+	Takes:   Images,
+	Headers: []string{"anthropic-version: 2023-06-01"}, KeyHeader: "x-api-key",
+	Body: messagesBody, Read: readMessages, HasContent: messagesHaveContent,
+	Served: Served{
+		Texts: []string{"system", "messages"}, Asked: []string{"max_tokens"}, Reasons: true,
+		Check: func(c *Call) error {
+			if c.Fields["max_tokens"] == nil {
+				return errors.New("max_tokens: field required")
+			}
+			return nil
+		},
+		Begin: servedMessagesBegin, Token: servedMessagesToken, End: servedMessagesEnd, Whole: servedMessages,
+	},
+}
+
+// defaultMaxTokens is sent where nothing is asked for: the API demands a limit.
+const defaultMaxTokens = 1024
+
+func messagesBody(dst []byte, in *Input) ([]byte, error) {
+	b := newBody(dst, in)
+	b.str("model", in.Model)
+	if b.key("messages") {
+		if in.complete() {
+			b.dst = append(b.dst, in.Turn.Messages...)
+		} else {
+			b.dst = append(conversation(append(b.dst, '['), in, appendMessage, appendBlocks), ']')
+		}
+	}
+	limit := in.Turn.MaxTokens
+	if limit == 0 {
+		limit = defaultMaxTokens
+	}
+	b.count("max_tokens", limit)
+	if in.System != "" && !in.complete() {
+		b.str("system", in.System)
+	}
+	b.raw("tools", in.Turn.Tools)
+	if in.Stream {
+		b.flag("stream", true)
+	}
+	b.allExtras()
+	return b.end()
+}
+
+// appendBlocks writes one text alone as a string, and everything else as
+// content blocks.
+func appendBlocks(dst []byte, role string, t *dataset.Turn) []byte {
+	if plainText(t) {
+		return appendMessage(dst, role, onlyText(t))
+	}
+	dst = append(beginMessage(dst, role), '[')
+	for _, text := range t.Texts {
+		dst = append(appendString(append(comma(dst), `{"type":"text","text":`...), text), '}')
+	}
+	for i := range t.Images {
+		dst = appendImageBlock(comma(dst), &t.Images[i])
+	}
+	return append(dst, "]}"...)
+}
+
+func appendImageBlock(dst []byte, m *dataset.Media) []byte {
+	dst = append(dst, `{"type":"image","source":`...)
+	if m.URL != "" {
+		return append(appendString(append(dst, `{"type":"url","url":`...), m.URL), "}}"...)
+	}
+	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Address(), "data:"), ";")
+	dst = appendString(append(dst, `{"type":"base64","media_type":`...), kind)
+	return append(appendString(append(dst, `,"data":`...), m.Base64), "}}"...)
+}
+
+// readMessages reads one event, which says in "type" what it is, or a whole
+// message. Usage comes in two halves: message_start has the input's tokens,
+// message_delta the output's.
+func readMessages(data []byte, stream bool) (Chunk, error) {
+	s, done, err := openReply(data, stream)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if done {
+		return doneChunk(), nil
+	}
+	r := messagesReply{chunk: Chunk{Usage: NoUsage}}
+	if err = s.object(func(key []byte) error { return r.entry(&s, key) }); err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Chunk{}, unreadable(err.Error(), s.data)
+	}
+	switch {
+	case r.kind == "error":
+		r.problem.said = true
+	case r.kind == "message_stop":
+		r.chunk.Kind, r.chunk.Empty = record.Done, true
+		return r.chunk, nil
+	case !stream && !r.content && !r.problem.said:
+		return Chunk{}, unreadable(`no "content"`, s.data)
+	}
+	r.chunk.finish(r.text, r.tool, r.thinking)
+	r.problem.into(&r.chunk)
+	return r.chunk, nil
+}
+
+// messagesReply collects the parts of an event or a message.
+type messagesReply struct {
+	chunk                Chunk
+	kind                 string
+	text, tool, thinking string
+	content              bool
+	problem              problem
+}
+
+// entry takes one entry of an event or of a message.
+func (r *messagesReply) entry(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "type":
+		r.kind, err = s.text()
+	case "message": // of message_start
+		return s.object(func(key []byte) error {
+			if string(key) != "usage" {
+				return s.skip()
+			}
+			err = usageOf(s, &r.chunk)
+			return err
+		})
+	case "content_block", "delta":
+		return s.object(func(key []byte) error { return r.block(s, key) })
+	case "content":
+		return s.array(func(int) error {
+			r.content = true
+			return s.object(func(key []byte) error { return r.block(s, key) })
+		})
+	case "usage":
+		err = usageOf(s, &r.chunk)
+	case "stop_reason":
+		r.chunk.Finish, err = s.text()
+	case "error":
+		err = r.problem.read(s)
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// block takes one entry of a content block or of a piece of one.
+func (r *messagesReply) block(s *scanner, key []byte) (err error) {
+	var t string
+	switch string(key) {
+	case "text":
+		t, err = s.text()
+		r.text += t
+	case "thinking":
+		t, err = s.text()
+		r.thinking += t
+	case "partial_json", "name":
+		t, err = s.text()
+		r.tool += t
+	case "input":
+		s.peek()
+		start := s.at
+		err = s.skip()
+		if t = string(s.data[start:s.at]); t != "{}" && t != "null" { // {} announces the pieces that follow
+			r.tool += t
+		}
+	case "stop_reason":
+		r.chunk.Finish, err = s.text()
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// blockMarks are the names under which pieces of an answer come.
+var blockMarks = [][]byte{[]byte(`"text"`), []byte(`"thinking"`), []byte(`"partial_json"`), []byte(`"name"`)}
+
+func messagesHaveContent(data []byte) bool {
+	for _, mark := range blockMarks {
+		for rest := data; ; {
+			i := bytes.Index(rest, mark)
+			if i < 0 {
+				break
+			}
+			if rest = rest[i+len(mark):]; startsNonEmpty(rest) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func messagesEvent(b []byte, kind, rest string) []byte {
+	return fmt.Appendf(b, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, rest)
+}
+
+func servedMessagesBegin(b []byte, s *Script) []byte {
+	usage := ""
+	if !s.UsageOff {
+		usage = fmt.Sprintf(`,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":1}`, s.Claimed(s.In)-s.Cached, s.Cached)
+	}
+	return messagesEvent(b, "message_start", fmt.Sprintf(
+		`,"message":{"id":"%s","type":"message","role":"assistant","model":%s,"content":[],"stop_reason":null%s}`, s.ID, quoted(s.Call.Model), usage))
+}
+
+func servedMessagesToken(b []byte, s *Script, from, to int) []byte {
+	index, kind, field := 0, "text_delta", "text"
+	if from < s.Reasoning {
+		kind, field = "thinking_delta", "thinking"
+	} else if s.Reasoning > 0 {
+		index = 1
+	}
+	if from == 0 || from == s.Reasoning {
+		block := strings.TrimSuffix(kind, "_delta")
+		b = messagesEvent(b, "content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":%q,%q:""}`, index, block, field))
+	}
+	b = fmt.Appendf(b, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":%q,%q:\"", index, kind, field)
+	b = append(s.Words(b, from, to), "\"}}\n\n"...)
+	if to == s.Reasoning || to == s.Out {
+		b = messagesEvent(b, "content_block_stop", fmt.Sprintf(`,"index":%d`, index))
+	}
+	return b
+}
+
+func servedMessagesEnd(b []byte, s *Script) []byte {
+	usage := ""
+	if !s.UsageOff {
+		usage = fmt.Sprintf(`,"usage":{"output_tokens":%d}`, s.Claimed(s.Made))
+	}
+	b = messagesEvent(b, "message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, s.Finish("max_tokens", "end_turn"), usage))
+	return messagesEvent(b, "message_stop", "")
+}
+
+func servedMessages(b []byte, s *Script) []byte {
+	b = fmt.Appendf(b, `{"id":"%s","type":"message","role":"assistant","model":%s,"content":[`, s.ID, quoted(s.Call.Model))
+	if s.Reasoning > 0 {
+		b = append(s.Words(append(b, `{"type":"thinking","thinking":"`...), 0, s.Reasoning), `"},`...)
+	}
+	b = append(s.Words(append(b, `{"type":"text","text":"`...), s.Reasoning, s.Out), `"}]`...)
+	b = fmt.Appendf(b, `,"stop_reason":%q,"stop_sequence":null`, s.Finish("max_tokens", "end_turn"))
+	if !s.UsageOff {
+		b = fmt.Appendf(b, `,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`, s.Claimed(s.In)-s.Cached, s.Cached, s.Claimed(s.Out))
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,167 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// The rerankers differ in the names of their members only.
+
+var cohereRankings = Spec{
+	Type: "cohere_rankings", Path: "/v2/rerank", Title: "Rankings",
+	Doc: "Cohere rerank", TakesText: true, Ranks: true,
+	Body: rankingBody("cohere_rankings", func(b *body, in *Input) {
+		b.str("model", in.Model)
+		b.str("query", in.Turn.Query)
+		b.list("documents", in.Turn.Passages)
+	}),
+	Read: readRanking, HasContent: anyContent,
+	Served: Served{Texts: []string{"query", "documents"}, Items: []string{"documents"}, Whole: servedRanking("results", "relevance_score")},
+}
+
+var teiRankings = Spec{
+	Type: "hf_tei_rankings", Path: "/rerank", Title: "Rankings",
+	Doc: "Hugging Face TEI rerank", GenAI: []string{"rankings"}, TakesText: true, Ranks: true,
+	Body: rankingBody("hf_tei_rankings", func(b *body, in *Input) {
+		b.str("query", in.Turn.Query)
+		b.list("texts", in.Turn.Passages)
+	}),
+	Read: readRanking, HasContent: anyContent,
+	Served: Served{Texts: []string{"query", "texts"}, Items: []string{"texts"}, TimeHeaders: true, Whole: servedRanking("", "score")},
+}
+
+var nimRankings = Spec{
+	Type: "nim_rankings", Path: "/v1/ranking", Title: "Rankings",
+	Doc: "NVIDIA NIM ranking", TakesText: true, Ranks: true,
+	Body: rankingBody("nim_rankings", func(b *body, in *Input) {
+		b.str("model", in.Model)
+		if b.key("query") {
+			b.dst = appendTextObject(b.dst, in.Turn.Query)
+		}
+		if b.key("passages") {
+			b.dst = append(b.dst, '[')
+			for i, p := range in.Turn.Passages {
+				if i > 0 {
+					b.dst = append(b.dst, ',')
+				}
+				b.dst = appendTextObject(b.dst, p)
+			}
+			b.dst = append(b.dst, ']')
+		}
+	}),
+	Read: readRanking, HasContent: anyContent,
+	Served: Served{Texts: []string{"query", "passages"}, Items: []string{"passages"}, Whole: servedRanking("rankings", "logit")},
+}
+
+func appendTextObject(dst []byte, text string) []byte {
+	return append(appendString(append(dst, `{"text":`...), text), '}')
+}
+
+// rankingBody checks that there is something to rank before it is written.
+func rankingBody(api string, write func(*body, *Input)) func([]byte, *Input) ([]byte, error) {
+	return func(dst []byte, in *Input) ([]byte, error) {
+		if in.Turn.Query == "" || len(in.Turn.Passages) == 0 {
+			return dst, errors.New(api + ": a turn without a query and passages")
+		}
+		b := newBody(dst, in)
+		write(b, in)
+		b.allExtras()
+		return b.end()
+	}
+}
+
+// readRanking accepts a list of scored entries, bare or under the name that
+// one of the APIs gives it.
+func readRanking(data []byte, stream bool) (Chunk, error) {
+	chunk := Chunk{Kind: record.Content, Usage: NoUsage}
+	s := scanner{data: data}
+	if s.peek() == '[' {
+		err := scored(&s, &chunk)
+		if err == nil {
+			err = s.end()
+		}
+		return ranked(chunk, problem{}, data, err)
+	}
+	s, done, err := openReply(data, stream)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if done {
+		return doneChunk(), nil
+	}
+	var p problem
+	err = s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "results", "rankings", "data":
+			err = scored(&s, &chunk)
+		case "usage":
+			err = usageOf(&s, &chunk)
+		case "error":
+			err = p.read(&s)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = s.end()
+	}
+	return ranked(chunk, p, s.data, err)
+}
+
+// scored counts the entries of a list that are objects with a score.
+func scored(s *scanner, c *Chunk) error {
+	return s.array(func(int) error {
+		score := false
+		err := s.object(func(key []byte) error {
+			switch string(key) {
+			case "score", "logit", "relevance_score":
+				n := s.peek()
+				score = score || n == '-' || n >= '0' && n <= '9'
+			}
+			return s.skip()
+		})
+		if score {
+			c.Items++
+		}
+		return err
+	})
+}
+
+func ranked(c Chunk, p problem, data []byte, err error) (Chunk, error) {
+	p.into(&c)
+	switch {
+	case err != nil:
+		return Chunk{}, unreadable(err.Error(), data)
+	case p.said:
+		c.Empty = true
+	case c.Items == 0:
+		return Chunk{}, unreadable("no scores", data)
+	}
+	return c, nil
+}
+
+// servedRanking answers with one score per document, best first, under a name;
+// no name means a bare list.
+func servedRanking(list, score string) func([]byte, *Script) []byte {
+	return func(b []byte, s *Script) []byte {
+		if list != "" {
+			b = fmt.Appendf(b, `{"%s":`, list)
+		}
+		b = append(b, '[')
+		n := max(1, s.Call.Items)
+		for i := range n {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = fmt.Appendf(b, `{"index":%d,"%s":%.4f}`, (i+int(s.N))%n, score, 1-float64(i)/float64(n))
+		}
+		b = append(b, ']')
+		if list != "" {
+			b = append(b, '}')
+		}
+		return b
+	}
+}

@@ -1,0 +1,172 @@
+package endpoint
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Open is the row of an endpoint's type, changed to what its settings say.
+func Open(e *schema.Endpoint) (*Spec, error) {
+	row, ok := Lookup(e.Type)
+	if !ok {
+		return nil, fmt.Errorf("endpoint type %s is not known", e.Type)
+	}
+	if stream, said := e.Extra["stream"]; said && stream != (e.Streaming && row.CanStream) {
+		return nil, fmt.Errorf("endpoint.extra: stream: %v is not what endpoint.streaming says; hint: --streaming asks for streams, and reads them", stream)
+	}
+	s := *row
+	if s.Configure != nil {
+		if err := s.Configure(&s, e); err != nil {
+			return nil, fmt.Errorf("endpoint type %s: %w", e.Type, err)
+		}
+	}
+	return &s, nil
+}
+
+// URLPath is the path of requests for a model; stream says whether they ask
+// for one.
+func (s *Spec) URLPath(model string, stream bool) string {
+	path := s.Path
+	if stream && s.StreamPath != "" {
+		path = s.StreamPath
+	}
+	return WithModel(path, model)
+}
+
+// WithModel puts a model's name into the place that a path has for it.
+func WithModel(path, model string) string {
+	if !strings.Contains(path, "{model}") {
+		return path
+	}
+	return strings.ReplaceAll(path, "{model}", url.PathEscape(model))
+}
+
+// Request appends the body of a request to dst. A turn that holds a whole body
+// is sent as it is.
+func (s *Spec) Request(dst []byte, in *Input) ([]byte, error) {
+	if in.Turn.Raw != nil {
+		return append(dst, in.Turn.Raw...), nil
+	}
+	if err := s.Fits(in.Turn); err != nil {
+		return dst, err
+	}
+	if s.extra != nil {
+		in.Extra = s.extra
+	}
+	if v, said := in.Turn.Extra["stream"]; said && truthy(v) && !s.CanStream {
+		return dst, fmt.Errorf("%s: it cannot stream; hint: take stream out of the turn's extra", s.Type)
+	}
+	if !s.TakesSystem {
+		if err := alone(s.Type, in); err != nil {
+			return dst, err
+		}
+	}
+	return s.Body(dst, in)
+}
+
+// alone refuses what an API without conversations has no place for.
+func alone(api string, in *Input) error {
+	if in.System != "" || in.Turn.Context != "" {
+		return fmt.Errorf("%s: no place for a system prompt or a user context", api)
+	}
+	if len(in.History) > 0 || in.Turn.Messages != nil {
+		return fmt.Errorf("%s: conversations of one turn only", api)
+	}
+	return nil
+}
+
+// Fits tells whether the API can carry a turn: its media, and the media that
+// the API cannot do without.
+func (s *Spec) Fits(t *dataset.Turn) error {
+	if t.Raw != nil {
+		return nil
+	}
+	for _, m := range []struct {
+		kind Media
+		name string
+		n    int
+	}{{Images, "image", len(t.Images)}, {Audios, "audio", len(t.Audios)}, {Videos, "video", len(t.Videos)}} {
+		switch {
+		case m.n > 0 && s.Takes&m.kind == 0:
+			return fmt.Errorf("%s: no place for the dataset's %ss; hint: %s take them", s.Type, m.name, takers(m.kind))
+		case m.n == 0 && s.Needs&m.kind != 0:
+			return fmt.Errorf("%s: a turn without the %s that is to be sent", s.Type, m.name)
+		}
+	}
+	return nil
+}
+
+// takers lists the APIs with a place for a kind of media.
+func takers(kind Media) string {
+	var names []string
+	for _, s := range Catalogue() {
+		if s.Takes&kind != 0 {
+			names = append(names, s.Type)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// setting takes one of the type's settings out of the extra inputs, where
+// AIPerf has them.
+func (s *Spec) setting(e *schema.Endpoint, name string) (value any, given bool) {
+	if s.extra == nil {
+		if s.extra = maps.Clone(e.Extra); s.extra == nil {
+			s.extra = map[string]any{}
+		}
+	}
+	value, given = s.extra[name]
+	delete(s.extra, name)
+	return value, given
+}
+
+// textSetting is a setting that must be text.
+func (s *Spec) textSetting(e *schema.Endpoint, name, without string) (string, error) {
+	v, given := s.setting(e, name)
+	if !given {
+		return without, nil
+	}
+	t, ok := v.(string)
+	if !ok || t == "" {
+		return "", fmt.Errorf("extra input %s: want a text, not %v", name, v)
+	}
+	return t, nil
+}
+
+// Text is what the server has to tokenize: every text of the request, joined
+// with one space. Its token count is the request's ISL.
+func (in *Input) Text() string {
+	t := in.Turn
+	if in.System == "" && t.Context == "" && len(in.History) == 0 && t.Query == "" && t.Messages == nil && t.Tools == nil && len(t.Texts) == 1 {
+		return t.Texts[0]
+	}
+	var parts []string
+	add := func(texts ...string) {
+		parts = append(parts, slices.DeleteFunc(texts, func(s string) bool { return s == "" })...)
+	}
+	if !in.complete() {
+		add(in.System, t.Context)
+		for _, m := range in.History {
+			if m.Turn == nil {
+				add(m.Content)
+				continue
+			}
+			add(jsonTexts(m.Turn.Messages)...)
+			add(slices.Clone(m.Turn.Texts)...)
+		}
+	}
+	add(jsonTexts(t.Messages)...)
+	add(t.Query)
+	add(slices.Clone(t.Passages)...)
+	if t.Messages == nil {
+		add(slices.Clone(t.Texts)...)
+	}
+	add(toolTexts(t.Tools)...)
+	return strings.Join(parts, " ")
+}

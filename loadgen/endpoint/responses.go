@@ -1,0 +1,296 @@
+package endpoint
+
+import (
+	"bytes"
+	"fmt"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+)
+
+// responses is OpenAI's Responses API.
+var responses = Spec{
+	Type: "responses", Path: "/v1/responses", Title: "LLM",
+	Doc:    "OpenAI responses",
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, Takes: Images | Audios,
+	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
+	Served: Served{
+		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true,
+		Begin: servedResponsesBegin, Token: servedResponsesToken, End: servedResponsesEnd, Whole: servedResponses,
+	},
+}
+
+// responsesBody writes conversations as items of type message.
+func responsesBody(dst []byte, in *Input) ([]byte, error) {
+	b := newBody(dst, in)
+	if b.key("input") {
+		if in.complete() {
+			b.dst = append(b.dst, in.Turn.Messages...)
+		} else {
+			b.dst = append(conversation(append(b.dst, '['), in, appendItem, appendItemTurn), ']')
+		}
+	}
+	b.str("model", in.Model)
+	b.flag("stream", in.Stream)
+	if in.System != "" && !in.complete() {
+		b.str("instructions", in.System)
+	}
+	b.count("max_output_tokens", in.Turn.MaxTokens)
+	b.raw("tools", in.Turn.Tools)
+	b.allExtras()
+	return b.end()
+}
+
+const endItem = `,"type":"message"}`
+
+func appendItem(dst []byte, role, content string) []byte {
+	return append(appendString(beginMessage(dst, role), content), endItem...)
+}
+
+// appendItemTurn writes one text alone as a string, and everything else as
+// parts.
+func appendItemTurn(dst []byte, role string, t *dataset.Turn) []byte {
+	if plainText(t) {
+		return appendItem(dst, role, onlyText(t))
+	}
+	dst = append(beginMessage(dst, role), '[')
+	for _, text := range t.Texts {
+		dst = append(appendString(append(comma(dst), `{"type":"input_text","text":`...), text), '}')
+	}
+	for i := range t.Images {
+		dst = append(appendString(append(comma(dst), `{"type":"input_image","image_url":`...), t.Images[i].Address()), '}')
+	}
+	for i := range t.Audios {
+		dst = append(appendAudio(comma(dst), &t.Audios[i]), '}')
+	}
+	return append(append(dst, ']'), endItem...)
+}
+
+// readResponses reads one event, which says in "type" what it is, or a whole
+// response.
+func readResponses(data []byte, stream bool) (Chunk, error) {
+	s, done, err := openReply(data, stream)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if done {
+		return doneChunk(), nil
+	}
+	r := responsesReply{chunk: Chunk{Usage: NoUsage}}
+	if stream {
+		err = s.object(func(key []byte) error { return r.event(&s, key) })
+	} else {
+		err = s.object(func(key []byte) error { return r.response(&s, key) })
+	}
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Chunk{}, unreadable(err.Error(), s.data)
+	}
+	if !stream {
+		return r.whole(s.data)
+	}
+	return r.one(), nil
+}
+
+// responsesReply collects the parts of an event or of a response.
+type responsesReply struct {
+	chunk                    Chunk
+	kind, delta, full        string // of an event
+	content, tool, reasoning string // of a response
+	outputText               string
+	status, reason           string
+	item, part               int64
+	output                   bool
+	problem                  problem
+}
+
+// event takes one entry of an event of a stream.
+func (r *responsesReply) event(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "type":
+		r.kind, err = s.text()
+	case "delta":
+		r.delta, err = s.text()
+	case "text", "arguments":
+		r.full, err = s.text()
+	case "output_index":
+		r.item, err = s.integer()
+	case "content_index":
+		r.part, err = s.integer()
+	case "error":
+		err = r.problem.read(s)
+	case "message", "code":
+		err = r.problem.entry(s, key)
+	case "response":
+		err = s.object(func(key []byte) error {
+			switch string(key) {
+			case "output", "output_text": // came in pieces already
+				return s.skip()
+			}
+			return r.response(s, key)
+		})
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// one is the chunk that an event of a stream amounts to.
+func (r *responsesReply) one() Chunk {
+	c := &r.chunk
+	var content, tool, reasoning string
+	switch r.kind {
+	case "response.output_text.delta", "response.refusal.delta":
+		content = r.delta
+	case "response.output_text.done":
+		content, c.Final = r.full, true
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		reasoning = r.delta
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		tool = r.delta
+	case "response.completed", "response.incomplete":
+		if c.Finish = r.status; r.reason != "" {
+			c.Finish = r.reason
+		}
+		c.Kind, c.Empty = record.Done, true
+		return *c
+	case "error":
+		r.problem.said = true
+	}
+	c.Part = 1 + r.item<<20 + r.part
+	c.finish(content, tool, reasoning)
+	r.problem.into(c)
+	return *c
+}
+
+// response takes one entry of a response object.
+func (r *responsesReply) response(s *scanner, key []byte) (err error) {
+	switch string(key) {
+	case "output":
+		return s.array(func(int) error { r.output = true; return r.outputItem(s) })
+	case "output_text":
+		r.output = true
+		r.outputText, err = s.text()
+	case "usage":
+		err = usageOf(s, &r.chunk)
+	case "error":
+		err = r.problem.read(s)
+	case "status":
+		r.status, err = s.text()
+	case "incomplete_details":
+		err = s.object(func(key []byte) (err error) {
+			if string(key) != "reason" {
+				return s.skip()
+			}
+			r.reason, err = s.text()
+			return err
+		})
+	default:
+		err = s.skip()
+	}
+	return err
+}
+
+// outputItem takes a message, a reasoning or a function call.
+func (r *responsesReply) outputItem(s *scanner) error {
+	var kind, texts, name, arguments string
+	err := s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "type":
+			kind, err = s.text()
+		case "content", "summary":
+			var t string
+			t, err = content(s)
+			texts += t
+		case "name":
+			name, err = s.text()
+		case "arguments":
+			arguments, err = s.text()
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	switch kind {
+	case "message":
+		r.content += texts
+	case "reasoning":
+		r.reasoning += texts
+	case "function_call":
+		r.tool += name + arguments
+	}
+	return err
+}
+
+// whole is the chunk that a response amounts to.
+func (r *responsesReply) whole(data []byte) (Chunk, error) {
+	if r.problem.said {
+		r.chunk.Empty = true
+		r.problem.into(&r.chunk)
+		return r.chunk, nil
+	}
+	if !r.output {
+		return Chunk{}, unreadable(`no "output"`, data)
+	}
+	if r.content == "" {
+		r.content = r.outputText
+	}
+	if r.chunk.Finish = r.status; r.reason != "" {
+		r.chunk.Finish = r.reason
+	}
+	r.chunk.finish(r.content, r.tool, r.reasoning)
+	return r.chunk, nil
+}
+
+var deltaMark = []byte(`"delta"`)
+
+func responsesHaveContent(data []byte) bool {
+	i := bytes.Index(data, deltaMark)
+	return i >= 0 && startsNonEmpty(data[i+len(deltaMark):])
+}
+
+func servedResponsesBegin(b []byte, s *Script) []byte {
+	b = append(b, "event: response.created\ndata: {\"type\":\"response.created\",\"response\":"...)
+	return append(servedResponse(b, s, "in_progress"), "}\n\n"...)
+}
+
+func servedResponsesToken(b []byte, s *Script, from, to int) []byte {
+	kind, item := "response.output_text.delta", 0
+	if from < s.Reasoning {
+		kind = "response.reasoning_text.delta"
+	} else if s.Reasoning > 0 {
+		item = 1
+	}
+	b = fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"item_id\":\"msg_%d\",\"output_index\":%d,\"content_index\":0,\"delta\":\"", kind, kind, s.N, item)
+	return append(s.Words(b, from, to), "\"}\n\n"...)
+}
+
+func servedResponsesEnd(b []byte, s *Script) []byte {
+	b = append(b, "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":"...)
+	return append(servedResponse(b, s, "completed"), "}\n\n"...)
+}
+
+func servedResponses(b []byte, s *Script) []byte { return servedResponse(b, s, "completed") }
+
+// servedResponse is the response as it stands: output and usage once complete.
+func servedResponse(b []byte, s *Script, status string) []byte {
+	b = fmt.Appendf(b, `{"id":"%s","object":"response","created_at":%d,"model":%s,"status":"%s","output":[`, s.ID, s.Created, quoted(s.Call.Model), status)
+	if status != "completed" {
+		return append(b, "]}"...)
+	}
+	r := s.Reasoning
+	if r > 0 {
+		b = s.Words(append(b, `{"type":"reasoning","content":[{"type":"reasoning_text","text":"`...), 0, r)
+		b = append(b, `"}]},`...)
+	}
+	b = fmt.Appendf(b, `{"type":"message","id":"msg_%d","role":"assistant","status":"completed","content":[{"type":"output_text","text":"`, s.N)
+	b = append(s.Words(b, r, s.Out), `"}]}]`...)
+	if !s.UsageOff {
+		in, out := s.Claimed(s.In), s.Claimed(s.Out)
+		b = fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
+			in, s.Cached, out, r, in+out)
+	}
+	return append(b, '}')
+}

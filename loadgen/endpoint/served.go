@@ -1,0 +1,235 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"mime"
+	"mime/multipart"
+	"strconv"
+	"strings"
+)
+
+// Served is how the built-in server takes requests of an API and spells its
+// answers. The functions append to b; Token and End are for APIs that stream.
+type Served struct {
+	Texts       []string // members of a request whose texts are the prompt, in order
+	Items       []string // members whose entries are answered one by one
+	Asked       []string // members with the output length asked for; the last one that is there counts
+	Least       string   // member with the least output length
+	Reasons     bool     // answers may begin with reasoning
+	Words       bool     // answers are text although nobody counts its tokens
+	TimeHeaders bool     // answers say in x-…-time headers how long they took
+	// Steps is in how many events a stream of something else than tokens comes;
+	// nil means one.
+	Steps func(c *Call) int
+	// Check says what is wrong with a request that the API does not take.
+	Check func(c *Call) error
+
+	Begin func(b []byte, s *Script) []byte               // first event of a stream, nil for none
+	Token func(b []byte, s *Script, from, to int) []byte // tokens from..to, all of one kind
+	End   func(b []byte, s *Script) []byte               // closing events
+	Whole func(b []byte, s *Script) []byte               // an answer that is no stream
+}
+
+// Script is what the built-in server has decided about one answer.
+type Script struct {
+	ID        string
+	N         int64 // ordinal of the request
+	Created   int64 // Unix seconds
+	Call      *Call
+	In, Out   int // tokens read, tokens of the whole answer
+	Made      int // tokens made so far
+	Reasoning int // leading tokens that are reasoning
+	Cached    int // input tokens said to come from a cache
+	Dims      int // length of a vector
+
+	Usage     bool // the answer ends with a usage report
+	UsageEach bool // every event of a stream carries one
+	UsageOff  bool // no report at all, also where the API always has one
+	Lie       float64
+
+	// Times are how long it read the prompt and how long it has been making
+	// tokens, in ms.
+	Times func() (read, made float64)
+
+	Rng *rand.Rand
+	// Words appends tokens from..to of the answer.
+	Words func(b []byte, from, to int) []byte
+}
+
+// Finish is why the answer stopped: at the length asked for, or by itself.
+func (s *Script) Finish(length, stop string) string {
+	if s.Call.Asked > 0 {
+		return length
+	}
+	return stop
+}
+
+// Claimed is a token count as a usage report says it.
+func (s *Script) Claimed(n int) int { return int(math.Round(float64(n) * s.Lie)) }
+
+// Call is what a request asks for, as the built-in server reads it.
+type Call struct {
+	Model        string
+	Stream       bool
+	IncludeUsage bool
+	UsageEach    bool
+	Asked        int // output tokens, 0 when not said
+	Least        int
+	Base64       bool
+	Items        int // inputs that are answered one by one
+	Text         string
+	IDs          int            // tokens that came as ids
+	Media        int            // images, audios and videos, files included
+	Fields       map[string]any // the whole request
+}
+
+// MaxTokens bounds what a request may make the built-in server remember.
+const MaxTokens = 1 << 20
+
+// Parse reads a request body as the API has it.
+func (s *Served) Parse(raw []byte, contentType string) (Call, error) {
+	f, files, err := fields(raw, contentType)
+	if err != nil {
+		return Call{}, err
+	}
+	options, _ := f["stream_options"].(map[string]any)
+	c := Call{
+		Stream: f["stream"] == true || f["stream"] == "true", IncludeUsage: options["include_usage"] == true,
+		UsageEach: options["continuous_usage_stats"] == true, Base64: f["encoding_format"] == "base64", Media: files, Fields: f,
+	}
+	var ok bool
+	if c.Model, ok = f["model"].(string); !ok && f["model"] != nil {
+		return Call{}, errors.New("model must be a name")
+	}
+	for _, name := range s.Asked {
+		if err := whole(f, name, &c.Asked); err != nil {
+			return Call{}, err
+		}
+	}
+	if s.Least != "" {
+		if err := whole(f, s.Least, &c.Least); err != nil {
+			return Call{}, err
+		}
+	}
+	var texts []string
+	for _, name := range s.Texts {
+		texts = c.gather(texts, f[name])
+	}
+	c.Text = strings.Join(texts, " ")
+	for _, name := range s.Items {
+		c.Items += entries(f[name])
+	}
+	if s.Check != nil {
+		err = s.Check(&c)
+	}
+	return c, err
+}
+
+// fields reads a JSON object or a form, and counts the form's files.
+func fields(raw []byte, contentType string) (f map[string]any, files int, err error) {
+	kind, params, _ := mime.ParseMediaType(contentType)
+	if kind == "multipart/form-data" {
+		return readForm(raw, params["boundary"])
+	}
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return nil, 0, fmt.Errorf("the body is not the JSON expected: %w", err)
+	}
+	return f, 0, nil
+}
+
+// readForm reads a multipart form.
+func readForm(raw []byte, boundary string) (map[string]any, int, error) {
+	f, files := map[string]any{}, 0
+	parts := multipart.NewReader(bytes.NewReader(raw), boundary)
+	for {
+		p, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return f, files, nil
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("the body is not the form expected: %w", err)
+		}
+		b, err := io.ReadAll(p)
+		if err != nil {
+			return nil, 0, fmt.Errorf("the body is not the form expected: %w", err)
+		}
+		if p.FileName() != "" {
+			files++
+			f[p.FormName()] = map[string]any{"file": p.FileName(), "type": p.Header.Get("Content-Type"), "size": float64(len(b))}
+			continue
+		}
+		f[p.FormName()] = string(b)
+	}
+}
+
+// whole reads a count at a path of names into n, where it is given.
+func whole(f map[string]any, path string, n *int) error {
+	var v any = f
+	for _, name := range strings.Split(path, ".") {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	switch x := v.(type) {
+	case nil:
+		return nil
+	case float64:
+		*n = int(x)
+		if float64(*n) == x && *n >= 0 && *n <= MaxTokens {
+			return nil
+		}
+	case string:
+		var err error
+		if *n, err = strconv.Atoi(x); err == nil && *n >= 0 && *n <= MaxTokens {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s must be a whole number from 0 to %d", path, MaxTokens)
+}
+
+// gather appends the texts inside a value, and counts token ids and media.
+func (c *Call) gather(into []string, v any) []string {
+	switch v := v.(type) {
+	case string:
+		into = append(into, v)
+	case float64:
+		c.IDs++
+	case []any:
+		for _, e := range v {
+			into = c.gather(into, e)
+		}
+	case map[string]any:
+		for _, name := range []string{"image_url", "input_audio", "video_url", "source"} {
+			if v[name] != nil {
+				c.Media++
+			}
+		}
+		into = c.gather(into, v["content"])
+		if t, ok := v["text"].(string); ok {
+			into = append(into, t)
+		}
+	}
+	return into
+}
+
+// entries is how many inputs a value holds: one text, one list of ids, or a
+// list of either.
+func entries(v any) int {
+	switch v := v.(type) {
+	case nil:
+		return 0
+	case []any:
+		if len(v) > 0 {
+			if _, ids := v[0].(float64); ids {
+				return 1
+			}
+		}
+		return len(v)
+	}
+	return 1
+}

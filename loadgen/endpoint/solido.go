@@ -1,0 +1,84 @@
+package endpoint
+
+import (
+	"errors"
+)
+
+// solidoRAG is the retrieval-augmented generation service SOLIDO.
+var solidoRAG = Spec{
+	Type: "solido_rag", Path: "/rag/api/prompt", Title: "LLM",
+	Doc:       "SOLIDO retrieval-augmented generation",
+	CanStream: true, ProducesTokens: true, TakesText: true, NoEnd: true,
+	Body: solidoBody, Read: readSolido, HasContent: choicesHaveContent,
+	Served: Served{Texts: []string{"query"}, Token: servedSolidoToken, End: servedSolidoEnd, Whole: servedSolido},
+}
+
+func solidoBody(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errors.New("solido_rag: a turn without text")
+	}
+	b := newBody(dst, in)
+	b.list("query", in.Turn.Texts)
+	if b.key("filters") {
+		b.dst = append(b.dst, `{"family":"Solido","tool":"SDE"}`...)
+	}
+	b.str("inference_model", in.Model)
+	b.allExtras()
+	return b.end()
+}
+
+// readSolido reads content, and the sources it was made from as items.
+func readSolido(data []byte, stream bool) (Chunk, error) {
+	s, done, err := openReply(data, stream)
+	if err != nil {
+		return Chunk{}, err
+	}
+	if done {
+		return doneChunk(), nil
+	}
+	c := Chunk{Usage: NoUsage}
+	var p problem
+	text, found := "", false
+	err = s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "content":
+			found = s.peek() == '"'
+			text, err = s.text()
+		case "sources":
+			c.Items, err = length(&s)
+		case "usage":
+			err = usageOf(&s, &c)
+		case "error":
+			err = p.read(&s)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = s.end()
+	}
+	switch {
+	case err != nil:
+		return Chunk{}, unreadable(err.Error(), s.data)
+	case !stream && !found && !p.said:
+		return Chunk{}, unreadable(`no "content"`, s.data)
+	}
+	c.finish(text, "", "")
+	p.into(&c)
+	return c, nil
+}
+
+func servedSolidoToken(b []byte, s *Script, from, to int) []byte {
+	return append(s.Words(append(b, `data: {"content":"`...), from, to), "\"}\n\n"...)
+}
+
+func servedSolidoEnd(b []byte, s *Script) []byte {
+	b = append(b, `data: {"sources":["guide.pdf"],`...)
+	return append(append(servedUsage(b, s, s.Made), "}\n\n"...), "data: [DONE]\n\n"...)
+}
+
+func servedSolido(b []byte, s *Script) []byte {
+	b = append(s.Words(append(b, `{"content":"`...), 0, s.Out), `","sources":["guide.pdf"],`...)
+	return append(servedUsage(b, s, s.Out), '}')
+}

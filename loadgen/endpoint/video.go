@@ -1,0 +1,163 @@
+package endpoint
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/schema"
+)
+
+// videoGeneration is a job: it is submitted, asked for until it is done, and
+// its video fetched if that is wanted.
+var videoGeneration = Spec{
+	Type: "video_generation", Path: "/v1/videos", Title: "Video Generation",
+	Doc:       "OpenAI video generation: submit, poll, download",
+	TakesText: true, ContentType: formType,
+	Configure: configureVideo, Body: videoForm, Read: readVideo, HasContent: anyContent, Next: nextVideo(false),
+	Served: Served{Texts: []string{"prompt"}, Whole: servedVideo},
+}
+
+// pollEvery is how long is waited before a job is asked for again.
+const pollEvery = 100 * time.Millisecond
+
+func configureVideo(s *Spec, e *schema.Endpoint) error {
+	if e.RequestContentType == "application/json" {
+		s.ContentType, s.Body = "", videoBody
+	}
+	s.Next = nextVideo(e.DownloadVideoContent)
+	return nil
+}
+
+func videoForm(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errNoPrompt
+	}
+	f := newForm(dst, in)
+	f.str("prompt", strings.Join(in.Turn.Texts, " "))
+	f.str("model", in.Model)
+	f.extras()
+	return f.end()
+}
+
+func videoBody(dst []byte, in *Input) ([]byte, error) {
+	if len(in.Turn.Texts) == 0 {
+		return dst, errNoPrompt
+	}
+	b := newBody(dst, in)
+	b.str("prompt", strings.Join(in.Turn.Texts, " "))
+	b.str("model", in.Model)
+	b.allExtras()
+	return b.end()
+}
+
+// videoJob is what a server says about a job.
+type videoJob struct {
+	id, status, url string
+	problem         problem
+	usage           Chunk
+}
+
+func readJob(data []byte) (j videoJob, err error) {
+	j.usage.Usage = NoUsage
+	s, _, err := openReply(data, false)
+	if err != nil {
+		return j, err
+	}
+	err = s.object(func(key []byte) (err error) {
+		switch string(key) {
+		case "id":
+			j.id, err = s.text()
+		case "status":
+			j.status, err = s.text()
+		case "url":
+			j.url, err = s.text()
+		case "usage":
+			err = usageOf(&s, &j.usage)
+		case "error":
+			err = j.problem.read(&s)
+		default:
+			err = s.skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return j, unreadable(err.Error(), s.data)
+	}
+	if j.status == "failed" || j.status == "cancelled" {
+		if j.problem.said = true; j.problem.text == "" {
+			j.problem.text = "the job ended as " + j.status
+		}
+	}
+	if j.id == "" && j.status == "" && !j.problem.said {
+		return j, unreadable(`neither "id" nor "status"`, s.data)
+	}
+	return j, nil
+}
+
+// readVideo reads what is said about a job last: done is the video.
+func readVideo(data []byte, _ bool) (Chunk, error) {
+	j, err := readJob(data)
+	if err != nil {
+		return Chunk{}, err
+	}
+	c := j.usage
+	if c.Empty = j.status != "completed"; !c.Empty {
+		c.Kind, c.Items, c.Finish = record.Content, 1, "completed"
+	}
+	j.problem.into(&c)
+	return c, nil
+}
+
+// nextVideo asks for a job until it is done, and fetches the video then.
+func nextVideo(download bool) func(Reply) (Step, error) {
+	return func(r Reply) (Step, error) {
+		if r.Step == stepDownload {
+			return Step{}, nil
+		}
+		j, err := readJob(r.Body)
+		switch {
+		case err != nil || j.problem.said:
+			return Step{}, err // the answer says it
+		case j.status == "completed" && !download:
+			return Step{}, nil
+		case j.status == "completed":
+			s := Step{Name: stepDownload, Path: r.Submitted + "/" + j.id + "/content", Binary: true}
+			if strings.HasPrefix(j.url, "http://") || strings.HasPrefix(j.url, "https://") {
+				s.Path, s.URL = "", j.url
+			}
+			return s, nil
+		case j.id == "":
+			return Step{}, fmt.Errorf("the server gave the job no id")
+		case !plainID(j.id):
+			return Step{}, fmt.Errorf("the server gave the job an id that cannot stand in a path: %.40q", j.id)
+		}
+		return Step{Name: stepPoll, Path: r.Submitted + "/" + j.id, After: pollEvery, Working: j.status != "queued" && j.status != ""}, nil
+	}
+}
+
+// The names of the steps after the first.
+const (
+	stepPoll     = "poll"
+	stepDownload = "download"
+)
+
+// plainID tells whether a server's id may become part of a path.
+func plainID(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_.~", c) >= 0) {
+			return false
+		}
+	}
+	return id != "." && id != ".." && len(id) <= 256
+}
+
+func servedVideo(b []byte, s *Script) []byte {
+	return fmt.Appendf(b, `{"id":"%s","object":"video","created_at":%d,"status":"queued","model":%s,"progress":0,"seconds":"4","size":"720x1280"}`,
+		s.ID, s.Created, quoted(s.Call.Model))
+}

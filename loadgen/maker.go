@@ -1,0 +1,89 @@
+package loadgen
+
+import (
+	"math"
+	"sync"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/render"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// maker makes requests that are ready to be sent. It is safe for concurrent
+// use.
+type maker struct {
+	*render.Renderer
+	detailed bool // the client keeps what details need
+	sticky   bool // a session has its connections for itself
+	done     func(*transport.Exchange)
+	pool     sync.Pool // *request
+}
+
+func newMaker(job *Job, done func(*transport.Exchange)) (*maker, error) {
+	r, err := render.New(&job.Endpoint, job.Models, job.Spec, job.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	return &maker{
+		Renderer: r, detailed: job.Detail != nil, sticky: job.Endpoint.ConnectionReuse == "sticky-user-sessions",
+		done: done,
+		pool: sync.Pool{New: func() any { return &request{} }},
+	}, nil
+}
+
+// open is the first request of play index of phase p.
+func (m *maker) open(p *phase, sessions mode.Sessions, index int64) (*request, bool) {
+	c, turns, ok := sessions.Next()
+	if !ok {
+		return nil, false
+	}
+	pl := &play{Session: m.Open(p.keys, c, index), turns: turns}
+	return m.request(p, pl, 0), true
+}
+
+// request is turn t of the play.
+func (m *maker) request(p *phase, pl *play, t int) *request {
+	r := m.pool.Get().(*request)
+	header, body, bound := r.x.Header, r.x.Body, r.x.OnEvent
+	*r = request{phase: p, play: pl, turn: t}
+	r.x.Header, r.x.Body = header, body
+	r.Turn = m.Render(p.keys, &pl.Session, t, &r.x)
+	r.x.Detailed = m.detailed
+	r.x.CancelAfter, r.x.Deadline = p.cancelAfter(pl.Index, t), record.None
+	if m.sticky {
+		r.x.Affinity = pl.ID
+	}
+	if p.slots.countsPrefill && m.Streaming {
+		if bound == nil {
+			bound = r.onEvent // once per request object: it is reused
+		}
+		r.x.OnEvent = bound
+	}
+	r.x.Done, r.x.User = m.done, r
+	return r
+}
+
+// recycle takes back a request that nobody needs any more.
+func (m *maker) recycle(r *request) {
+	r.play, r.phase = nil, nil
+	m.pool.Put(r)
+}
+
+// onEvent watches for the first content, which frees the prefill slot.
+func (r *request) onEvent(data []byte) {
+	if !r.answered && r.phase.engine.maker.Spec.HasContent(data) {
+		r.answered = true
+		r.phase.engine.post(event{kind: firstContent, r: r})
+	}
+}
+
+// cancelAfter is when request (index, turn) is cancelled on purpose, in ns after
+// it was written; None for most.
+func (p *phase) cancelAfter(index int64, turn int) int64 {
+	c := p.cfg.Cancellation
+	if c == nil || p.warmup || !p.keys.Cancels(index, turn, c.Rate) {
+		return record.None
+	}
+	return int64(math.Round(c.Delay * 1e9))
+}

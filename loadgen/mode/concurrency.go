@@ -1,0 +1,56 @@
+package mode
+
+import (
+	"time"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
+)
+
+var closedLoop = Mode{
+	Name: "concurrency", Title: "concurrency burst",
+	Doc:    "A closed loop: each slot sends its next request when its last one is answered.",
+	Closed: true,
+	Requests: func(p *schema.Phase) int64 {
+		return max(10, 2*int64(p.Concurrency))
+	},
+	open: func(m *Mode, p *schema.Phase, root int64, _ *dataset.Set) (Load, error) {
+		return Load{Arrivals: newBurst(m, p, root)}, nil
+	},
+}
+
+// burst is the schedule of a closed loop as far as it is known beforehand: one
+// arrival for each slot, when the slot opens. All later ones follow the answers.
+type burst struct {
+	opens []time.Duration
+	i     int
+}
+
+// newBurst takes the sends for which no answer is needed: as many as the
+// smallest limit allows, each when all of its slots have opened.
+func newBurst(m *Mode, p *schema.Phase, root int64) *burst {
+	b := &burst{}
+	for _, l := range m.Limits(p, root) {
+		if l.N == 0 {
+			continue
+		}
+		if b.opens == nil {
+			b.opens = l.Opens
+			continue
+		}
+		b.opens = b.opens[:min(len(b.opens), l.N)]
+		for i := range b.opens {
+			b.opens[i] = max(b.opens[i], l.Opens[i])
+		}
+	}
+	return b
+}
+
+// Next is when the next slot opens.
+func (b *burst) Next() (time.Duration, bool) {
+	if b.i == len(b.opens) {
+		return 0, false
+	}
+	b.i++
+	return b.opens[b.i-1], true
+}

@@ -1,0 +1,17 @@
+package mode
+
+import (
+	"fmt"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// errorf is a mistake in a phase's settings.
+func errorf(p *schema.Phase, format string, args ...any) error {
+	return fmt.Errorf("phase %s: %s", p.Name, fmt.Sprintf(format, args...))
+}
+
+// fieldError is a mistake in one field.
+func fieldError(field, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", field, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,154 @@
+package mode
+
+import (
+	"slices"
+	"time"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
+)
+
+var fixedSchedule = Mode{
+	Name: "fixed_schedule", Title: "fixed schedule",
+	Doc:   "A replay: every request at the time that its record names.",
+	Takes: []string{"auto_offset", "start_offset", "end_offset"},
+	Ends:  true, Varying: true, NeedsSet: true,
+	Artifact: func(*schema.Phase, func(float64) string) string { return "fixed_schedule" },
+	open: func(_ *Mode, p *schema.Phase, _ int64, set *dataset.Set) (Load, error) {
+		f, err := newFixed(p, set)
+		if err != nil {
+			return Load{}, err
+		}
+		return Load{Arrivals: f, Sessions: &trace{set: set, rows: f.rows}, FollowUp: f.followUp, DueAt: f.dueAt}, nil
+	},
+}
+
+// fixed replays a trace: conversations start at the time stamps of their first
+// turns, counted from zero.
+type fixed struct {
+	set  *dataset.Set
+	rows []row
+	zero time.Duration // the trace's time that is the phase's start
+	i    int
+}
+
+// row is one conversation of a trace inside the window.
+type row struct {
+	index int32         // in the set, which may make the conversation when it is played
+	turns int32         // turns up to the end of the window
+	at    time.Duration // trace time of its first turn
+}
+
+// newFixed takes the conversations whose first turn lies in the window
+// [start offset, end offset]. Zero is the first of them (auto offset), the
+// start offset, or 0. Rows before zero fire at once.
+func newFixed(p *schema.Phase, set *dataset.Set) (*fixed, error) {
+	f := &fixed{set: set}
+	for i := range set.Len() {
+		c := set.Outline(i)
+		if c.Turns[0].Timestamp == nil {
+			return nil, errorf(p, "conversation %s has no timestamp; hint: a fixed schedule needs one in every first turn", c.ID)
+		}
+		if at := *c.Turns[0].Timestamp; inside(p, at) {
+			f.rows = append(f.rows, row{int32(i), int32(turnsUntilEnd(p, c)), at})
+		}
+	}
+	if len(f.rows) == 0 {
+		return nil, errorf(p, "no conversation starts inside the window of the schedule")
+	}
+	slices.SortStableFunc(f.rows, func(a, b row) int { return sign(a.at - b.at) })
+	switch {
+	case p.AutoOffset != nil && *p.AutoOffset:
+		f.zero = f.rows[0].at
+	case p.StartOffset != nil:
+		f.zero = ms(*p.StartOffset)
+	}
+	return f, nil
+}
+
+func (f *fixed) Next() (time.Duration, bool) {
+	if f.i == len(f.rows) {
+		return 0, false
+	}
+	f.i++
+	return max(0, f.rows[f.i-1].at-f.zero), true
+}
+
+// followUp is due by the trace's time where the turn has one, however late the
+// answer before it is, else after the think time.
+func (f *fixed) followUp(a Answered) (due int64, heldUp bool) {
+	if a.Next.Timestamp == nil {
+		return afterThinking(a)
+	}
+	return a.PhaseStart + int64(f.dueAt(a.Next)), false
+}
+
+// dueAt is when a stamped turn is due.
+func (f *fixed) dueAt(t *dataset.Turn) time.Duration { return max(0, *t.Timestamp-f.zero) }
+
+// trace plays the conversations of a fixed schedule, in its order.
+type trace struct {
+	set  *dataset.Set
+	rows []row
+	i    int
+}
+
+func (t *trace) Next() (*dataset.Conversation, int, bool) {
+	if t.i == len(t.rows) {
+		return nil, 0, false
+	}
+	t.i++
+	r := t.rows[t.i-1]
+	return t.set.Play(int(r.index), int64(t.i-1)), int(r.turns), true
+}
+
+// inside tells whether trace time at lies in the window, both ends included.
+func inside(p *schema.Phase, at time.Duration) bool {
+	return (p.StartOffset == nil || at >= ms(*p.StartOffset)) && (p.EndOffset == nil || at <= ms(*p.EndOffset))
+}
+
+// turnsUntilEnd is how many turns of c come before the first one that is
+// stamped after the end of the window.
+func turnsUntilEnd(p *schema.Phase, c *dataset.Conversation) int {
+	for i := range c.Turns {
+		if ts := c.Turns[i].Timestamp; ts != nil && p.EndOffset != nil && *ts > ms(*p.EndOffset) {
+			return i
+		}
+	}
+	return len(c.Turns)
+}
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func sign(d time.Duration) int {
+	switch {
+	case d < 0:
+		return -1
+	case d > 0:
+		return 1
+	}
+	return 0
+}
+
+// sends is when the stamped turns of the trace are due, of as many
+// conversations as sessions says (0: all).
+func (f *fixed) sends(_ int, sessions int64) []time.Duration {
+	rows := f.rows
+	if sessions > 0 {
+		rows = rows[:min(int64(len(rows)), sessions)]
+	}
+	var all []time.Duration
+	for _, r := range rows {
+		at, c := r.at, f.set.Outline(int(r.index))
+		for i := range r.turns {
+			if ts := c.Turns[i].Timestamp; ts != nil {
+				at = *ts
+			} else {
+				at += c.Turns[i].Delay
+			}
+			all = append(all, max(0, at-f.zero))
+		}
+	}
+	slices.Sort(all)
+	return all
+}

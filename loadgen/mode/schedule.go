@@ -1,0 +1,62 @@
+package mode
+
+import (
+	"slices"
+	"time"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Schedule is the first n offsets, from the start of the phase, at which p
+// wants to send, without sending anything. In a closed loop they are those of
+// the first send of each slot; the rest follows the answers. set is what the
+// phase plays; nil is enough unless NeedsSet. Later turns of users and traces
+// are listed when they are due if answers come in time; those that on_count lets
+// through beyond the last request are not.
+func Schedule(p *schema.Phase, root int64, n int, set *dataset.Set) ([]time.Duration, error) {
+	l, err := Open(p, root, set)
+	if err != nil {
+		return nil, err
+	}
+	if a, ok := l.Arrivals.(lister); ok {
+		return cut(p, a.sends(n, p.Sessions), n), nil
+	}
+	if single := set != nil && set.Turns() == set.Len(); p.Sessions > 0 && (single || !l.EveryTurn) {
+		n = int(min(int64(n), p.Sessions))
+	}
+	var offsets []time.Duration
+	for len(offsets) < n {
+		at, ok := l.Arrivals.Next()
+		if !ok {
+			break
+		}
+		offsets = append(offsets, at)
+	}
+	return cut(p, offsets, n), nil
+}
+
+// lister lists the turns that follow an arrival, too: at least n sends, or
+// those of so many sessions (0: all).
+type lister interface {
+	sends(n int, sessions int64) []time.Duration
+}
+
+// NeedsSet tells whether the schedule of p depends on what it plays.
+func NeedsSet(p *schema.Phase) bool {
+	m, err := Of(p)
+	return err == nil && m.NeedsSet || p.Sessions > 0
+}
+
+// cut keeps what the phase's bounds and n leave of a sorted schedule.
+func cut(p *schema.Phase, offsets []time.Duration, n int) []time.Duration {
+	if p.Requests > 0 {
+		n = int(min(int64(n), p.Requests))
+	}
+	offsets = offsets[:min(n, len(offsets))]
+	if p.Duration != nil {
+		i, _ := slices.BinarySearch(offsets, p.Duration.Go())
+		offsets = offsets[:i]
+	}
+	return offsets
+}

@@ -1,0 +1,61 @@
+package render
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+
+	"aiperf.dev/aiperf/internal/seed"
+)
+
+// Keys are the roots of a phase's choices, one stream each.
+type Keys struct{ session, request, model, cancel uint64 }
+
+// NewKeys are those of a phase: ids by the run's own seed, choices by the seed
+// that it may share with others.
+func NewKeys(shape, own int64, phase string) *Keys {
+	return &Keys{
+		session: seed.Of(own, "session/"+phase), request: seed.Of(own, "request/"+phase),
+		model: seed.Of(shape, "model/"+phase), cancel: seed.Of(shape, "cancellation/"+phase),
+	}
+}
+
+// Cancels tells whether request (index, turn) is cancelled on purpose: Bernoulli
+// with a probability in percent.
+func (k *Keys) Cancels(index int64, turn int, percent float64) bool {
+	return uniform(k.cancel, index, turn)*100 < percent
+}
+
+// draw is value (index, turn) of the stream with this key: reachable directly,
+// so that it does not depend on the order in which requests come.
+func draw(key uint64, index int64, turn int) uint64 {
+	return mix(mix(key+uint64(index)*0x9e3779b97f4a7c15) + uint64(turn)*0xd1b54a32d192ed03)
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+func mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// uniform is draw as a number in [0, 1).
+func uniform(key uint64, index int64, turn int) float64 {
+	return float64(draw(key, index, turn)>>11) / (1 << 53)
+}
+
+// uuid is a version 4 UUID out of the stream.
+func uuid(key uint64, index int64, turn int) string {
+	var b [16]byte
+	z := draw(key, index, turn)
+	binary.BigEndian.PutUint64(b[:8], z)
+	binary.BigEndian.PutUint64(b[8:], mix(z+0x9e3779b97f4a7c15))
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	var s [36]byte
+	hex.Encode(s[0:8], b[0:4])
+	hex.Encode(s[9:13], b[4:6])
+	hex.Encode(s[14:18], b[6:8])
+	hex.Encode(s[19:23], b[8:10])
+	hex.Encode(s[24:], b[10:])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}

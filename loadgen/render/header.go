@@ -1,0 +1,148 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// vars is what header lines may name in braces.
+type vars struct {
+	requestID string
+	session   *Session
+	turn      int
+	model     string
+}
+
+// placeholders are the names that a header's value may have in braces, each
+// with what stands there in a request. Other braces are left as they are.
+var placeholders = []struct {
+	Name, Doc string
+	append    func(dst []byte, v *vars) []byte
+}{
+	{"request_id", "the request's own UUID, fresh for each", func(b []byte, v *vars) []byte { return append(b, v.requestID...) }},
+	{"session_id", "the UUID that all requests of a session share", func(b []byte, v *vars) []byte { return append(b, v.session.ID...) }},
+	{"conversation_id", "the conversation's name in the dataset", func(b []byte, v *vars) []byte { return appendVisible(b, v.session.Conversation.ID) }},
+	{"turn", "the turn's number in its session, from 0", func(b []byte, v *vars) []byte { return strconv.AppendInt(b, int64(v.turn), 10) }},
+	{"model", "the model that the request names", func(b []byte, v *vars) []byte { return appendVisible(b, v.model) }},
+}
+
+// Placeholder is a name that headers may hold in braces.
+type Placeholder struct{ Name, Doc string }
+
+// Placeholders lists them, for help and documentation.
+func Placeholders() (out []Placeholder) {
+	for _, p := range placeholders {
+		out = append(out, Placeholder{p.Name, p.Doc})
+	}
+	return out
+}
+
+// appendVisible adds text from a dataset without what would break its line.
+func appendVisible(dst []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c >= ' ' && c != 0x7f {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// piece is text, followed by what a placeholder stands for.
+type piece struct {
+	text string
+	then func(dst []byte, v *vars) []byte // nil: nothing
+}
+
+// headerOf is the header of every request: who it is, the user's lines, what
+// the API wants and the key. A user's line wins over one of the API's.
+func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
+	var b strings.Builder
+	session, keyHeader, keyPrefix := "X-Correlation-ID", "Authorization", "Bearer "
+	if e.SessionHeader != "" {
+		session = e.SessionHeader
+		if err := transport.CheckHeader(session, ""); err != nil {
+			return nil, fmt.Errorf("endpoint.session_header: %w", err)
+		}
+	}
+	if spec.KeyHeader != "" {
+		keyHeader, keyPrefix = spec.KeyHeader, ""
+	}
+	b.WriteString("X-Request-ID: {request_id}\r\n" + session + ": {session_id}\r\n")
+	authorized, given := false, map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		if err := transport.CheckHeader(name, e.Headers[name]); err != nil {
+			return nil, fmt.Errorf("endpoint.headers: %w", err)
+		}
+		authorized = authorized || strings.EqualFold(name, keyHeader)
+		given[strings.ToLower(name)] = true
+		fmt.Fprintf(&b, "%s: %s\r\n", name, e.Headers[name])
+	}
+	own := spec.Headers
+	if spec.ContentType != "" {
+		own = append([]string{"Content-Type: " + spec.ContentType}, own...)
+	}
+	for _, line := range own {
+		if name, _, _ := strings.Cut(line, ":"); !given[strings.ToLower(name)] {
+			b.WriteString(line + "\r\n")
+		}
+	}
+	pieces := compile(b.String())
+	if e.APIKey != "" && !authorized {
+		if transport.CheckHeader("Authorization", e.APIKey) != nil {
+			return nil, fmt.Errorf("endpoint.api_key: it holds a control character; hint: is there a line end in it?")
+		}
+		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"}) // braces in a key are its own
+	}
+	return append(pieces, compile("X-Session-Affinity: {session_id}\r\n")...), nil
+}
+
+// compile cuts a template at its placeholders.
+func compile(template string) (pieces []piece) {
+	text := ""
+	for template != "" {
+		open := strings.IndexByte(template, '{')
+		if open < 0 {
+			break
+		}
+		text += template[:open]
+		template = template[open:]
+		then, rest := placeholder(template)
+		if then == nil {
+			text, template = text+"{", template[1:]
+			continue
+		}
+		pieces = append(pieces, piece{text, then})
+		text, template = "", rest
+	}
+	return append(pieces, piece{text: text + template})
+}
+
+// placeholder is what template begins with, and the rest; nil when it begins
+// with no placeholder.
+func placeholder(template string) (then func([]byte, *vars) []byte, rest string) {
+	for _, p := range placeholders {
+		if rest, ok := strings.CutPrefix(template, "{"+p.Name+"}"); ok {
+			return p.append, rest
+		}
+	}
+	return nil, template
+}
+
+// appendHeader renders the header lines of a request.
+func (r *Renderer) appendHeader(dst []byte, v *vars) []byte {
+	for i := range r.header {
+		p := &r.header[i]
+		dst = append(dst, p.text...)
+		if p.then != nil {
+			dst = p.then(dst, v)
+		}
+	}
+	return dst
+}

@@ -1,0 +1,175 @@
+// Package render turns the turns of conversations into requests ready to be
+// written: path, header, body and how many tokens they hold. What a request
+// looks like depends on the seed, the phase and the places of its session and
+// turn, never on when it is sent, so the same code renders what goes on the
+// wire, ahead of its time, and what is kept for people to look at.
+package render
+
+import (
+	"strings"
+	"sync"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Renderer renders the requests of one run. It is safe for concurrent use.
+type Renderer struct {
+	Spec      *endpoint.Spec
+	Tokenizer tokenizer.Tokenizer // nil: nothing is counted
+	Streaming bool                // answers are asked for as streams
+
+	cfg    schema.Endpoint
+	models *models
+	header []piece
+	path   string // of the user; "" means the API's own
+
+	isl sync.Map // *dataset.Conversation → int64, the first turn's
+}
+
+// New prepares the rendering of requests to e.
+func New(e *schema.Endpoint, m schema.Models, spec *endpoint.Spec, tok tokenizer.Tokenizer) (*Renderer, error) {
+	header, err := headerOf(e, spec)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := newModels(m)
+	if err != nil {
+		return nil, err
+	}
+	r := &Renderer{Spec: spec, Tokenizer: tok, Streaming: e.Streaming && spec.CanStream, cfg: *e, models: chosen, header: header}
+	if e.Path != "" {
+		r.path = "/" + strings.TrimPrefix(e.Path, "/")
+	}
+	return r, nil
+}
+
+// Session is one play of a conversation, as far as its requests depend on it.
+type Session struct {
+	Conversation *dataset.Conversation
+	Index        int64 // ordinal in the phase: what its choices depend on
+	ID           string
+	Model        string // unless a turn names one
+	history      []endpoint.Message
+}
+
+// Open starts play index of a phase.
+func (r *Renderer) Open(k *Keys, c *dataset.Conversation, index int64) Session {
+	return Session{Conversation: c, Index: index, ID: uuid(k.session, index, 0), Model: r.models.pick(k.model, index)}
+}
+
+// Turn is what a request was made of.
+type Turn struct {
+	Model, RequestID string
+	ISL              int64 // tokens that the server has to read; record.None when nobody counts them
+	Err              error // it could not be rendered
+}
+
+// Render makes turn t of s a request in x, in whose Header and Body it writes.
+func (r *Renderer) Render(k *Keys, s *Session, t int, x *transport.Exchange) Turn {
+	in := r.input(s, t)
+	out := Turn{Model: in.Model, RequestID: uuid(k.request, s.Index, t)}
+	x.Body, out.Err = r.Spec.Request(x.Body[:0], &in)
+	x.Header = r.appendHeader(x.Header[:0], &vars{requestID: out.RequestID, session: s, turn: t, model: in.Model})
+	x.Path, x.Stream = r.Path(in.Model, in.Stream), in.Stream
+	out.ISL = r.count(&in, s.Conversation, t)
+	return out
+}
+
+// input is all that the body of turn t depends on.
+func (r *Renderer) input(s *Session, t int) endpoint.Input {
+	turn := &s.Conversation.Turns[t]
+	model := s.Model
+	if turn.Model != "" {
+		model = turn.Model
+	}
+	in := endpoint.Input{
+		Model: model, System: s.Conversation.System, History: s.history, Turn: turn, Stream: r.Streaming,
+		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage,
+	}
+	if turn.Complete {
+		in.History = nil
+	}
+	if stream, ok := turn.Extra["stream"].(bool); ok {
+		in.Stream = stream && r.Spec.CanStream
+	}
+	in.Usage = in.Stream
+	return in
+}
+
+// Path is where requests for model go, below the server's address.
+func (r *Renderer) Path(model string, stream bool) string {
+	if r.path == "" {
+		return r.Spec.URLPath(model, stream)
+	}
+	return endpoint.WithModel(r.path, model)
+}
+
+// Answered takes turn t of s, and the answer to it, into the history.
+func (s *Session) Answered(t int, said string) {
+	s.asked(t)
+	if recorded := s.Conversation.Turns[t].Answer; recorded != "" {
+		return // it stands there already
+	}
+	s.history = append(s.history, endpoint.Message{Role: "assistant", Content: said})
+}
+
+// asked takes turn t into the history, and its recorded answer if it has one.
+func (s *Session) asked(t int) {
+	turn := &s.Conversation.Turns[t]
+	role := turn.Role
+	if role == "" {
+		role = "user"
+	}
+	s.history = append(s.history, endpoint.Message{Role: role, Turn: turn})
+	if turn.Answer != "" {
+		s.history = append(s.history, endpoint.Message{Role: "assistant", Content: turn.Answer})
+	}
+}
+
+// Bodies are the requests of play index of c, as they go on the wire as far as
+// that can be known beforehand: answers that only the server gives are missing
+// in the histories of later turns. It ends at the first that cannot be rendered.
+func (r *Renderer) Bodies(k *Keys, c *dataset.Conversation, index int64) (bodies [][]byte) {
+	s := r.Open(k, c, index)
+	for t := range c.Turns {
+		in := r.input(&s, t)
+		b, err := r.Spec.Request(nil, &in)
+		if err != nil {
+			break
+		}
+		bodies = append(bodies, r.Spec.Shown(b))
+		s.asked(t)
+	}
+	return bodies
+}
+
+// count is a request's ISL: the tokens of everything that the server has to
+// read. A dataset that has counted a lone turn is believed.
+func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int64 {
+	if !r.Spec.TakesText || r.Tokenizer == nil || in.Turn.Raw != nil && in.Turn.ISL == 0 {
+		return record.None
+	}
+	if in.Turn.ISL > 0 && in.System == "" && in.Turn.Context == "" && len(in.History) == 0 {
+		return in.Turn.ISL
+	}
+	if in.Turn.Raw != nil {
+		return in.Turn.ISL
+	}
+	if t > 0 {
+		return int64(r.Tokenizer.Count(in.Text()))
+	}
+	if c.Opening > 0 {
+		return c.Opening
+	}
+	if n, ok := r.isl.Load(c); ok {
+		return n.(int64)
+	}
+	n := int64(r.Tokenizer.Count(in.Text()))
+	r.isl.Store(c, n)
+	return n
+}

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+func renderer(t *testing.T, change func(*schema.Endpoint)) *Renderer {
+	t.Helper()
+	spec, ok := endpoint.Lookup("chat")
+	if !ok {
+		t.Fatal("no chat endpoint")
+	}
+	e := schema.Endpoint{Type: "chat", Streaming: true}
+	if change != nil {
+		change(&e)
+	}
+	r, err := New(&e, schema.Models{Items: []schema.Model{{Name: "m"}}}, spec, nil)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	return r
+}
+
+var talk = dataset.Conversation{ID: "c1", System: "be kind", Turns: []dataset.Turn{
+	{Texts: []string{"one", "more"}}, {Role: "tool", Texts: []string{"two"}}, {Texts: []string{"three"}},
+}}
+
+// What is kept for people is what goes on the wire: the same bytes but for the
+// answers, which nobody knows beforehand.
+func TestBodiesAreWhatIsSent(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, nil)
+	k := NewKeys(7, 7, "profiling")
+	s := r.Open(k, &talk, 3)
+	shown := r.Bodies(k, &talk, 3)
+	if len(shown) != 3 {
+		t.Fatalf("%d bodies, want 3", len(shown))
+	}
+	for i := range talk.Turns {
+		var x transport.Exchange
+		if turn := r.Render(k, &s, i, &x); turn.Err != nil || turn.ISL != record.None {
+			t.Fatalf("Render: %+v", turn)
+		}
+		sent := string(x.Body)
+		for range i {
+			sent = strings.Replace(sent, `,{"role":"assistant","content":"said"}`, "", 1)
+		}
+		if sent != string(shown[i]) {
+			t.Errorf("turn %d:\nsent  %s\nshown %s", i, x.Body, shown[i])
+		}
+		s.Answered(i, "said")
+	}
+	if last := string(shown[2]); !strings.Contains(last, `"include_usage":true`) || !strings.Contains(last, "one") || !strings.Contains(last, `"role":"tool"`) {
+		t.Errorf("usage option, earlier texts or roles are missing: %s", last)
+	}
+}
+
+func TestHeaderPlaceholders(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, func(e *schema.Endpoint) {
+		e.APIKey = "k{turn}"
+		e.Headers = map[string]string{"X-A": "a {request_id}{turn} {", "X-B": "{unknown} {model}", "X-C": "{conversation_id}/{session_id}"}
+	})
+	k := NewKeys(7, 7, "profiling")
+	header := func(index int64, turn int) (string, Turn, Session) {
+		c := talk
+		c.ID = "c\r\nX-Evil: 1"
+		s := r.Open(k, &c, index)
+		var x transport.Exchange
+		got := r.Render(k, &s, turn, &x)
+		return string(x.Header), got, s
+	}
+	got, turn, s := header(3, 1)
+	want := "X-Request-ID: " + turn.RequestID + "\r\nX-Correlation-ID: " + s.ID + "\r\n" +
+		"X-A: a " + turn.RequestID + "1 {\r\nX-B: {unknown} m\r\nX-C: cX-Evil: 1/" + s.ID + "\r\n" +
+		"Authorization: Bearer k{turn}\r\nX-Session-Affinity: " + s.ID + "\r\n"
+	if got != want {
+		t.Errorf("header\n%q\nwant\n%q", got, want)
+	}
+	if again, _, _ := header(3, 1); again != got {
+		t.Error("the same request has another header")
+	}
+	if other, _, _ := header(4, 1); other == got {
+		t.Error("another session has the same header")
+	}
+	if len(Placeholders()) != len(placeholders) {
+		t.Error("Placeholders does not list all")
+	}
+}

@@ -1,0 +1,104 @@
+package loadgen
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/loadgen/mode"
+)
+
+// slots are the limits of a phase and who holds what of them.
+type slots struct {
+	sessions, wire, prefill limit
+
+	gate          *limit // closed loop: the limit whose free slots are the arrivals
+	capped        string // the second, lower limit that holds back a closed loop
+	countsPrefill bool   // requests hold a prefill slot, here or in a phase that follows seamlessly
+}
+
+// newSlots prepares the limits and, in a closed loop, chooses those that are
+// the arrivals: the outermost ones.
+func newSlots(all [3]mode.Limit, closed bool) *slots {
+	s := &slots{}
+	most := 0
+	for i, l := range [...]*limit{mode.SessionSlots: &s.sessions, mode.WireSlots: &s.wire, mode.PrefillSlots: &s.prefill} {
+		n := all[i].N
+		*l = newLimit(n, all[i].Opens)
+		switch {
+		case n == 0 || !closed:
+		case s.gate == nil:
+			s.gate, most = l, n
+		case n < most:
+			s.capped = all[i].Name
+		}
+	}
+	s.countsPrefill = s.prefill.on
+	return s
+}
+
+// each calls f for every limit.
+func (s *slots) each(f func(*limit)) {
+	f(&s.sessions)
+	f(&s.wire)
+	f(&s.prefill)
+}
+
+// grow opens the slots whose time has come, in a phase that began at start.
+func (s *slots) grow(start, now int64) {
+	s.each(func(l *limit) { l.grow(start, now-start) })
+}
+
+// grows is when the next session or prefill slot opens.
+func (s *slots) grows(start int64) int64 {
+	return min(s.sessions.next(start), s.prefill.next(start))
+}
+
+// target is how many requests may be under way, by the limits of the moment; 0
+// when nothing limits them.
+func (s *slots) target() int {
+	n := 0
+	for _, l := range [...]*limit{&s.sessions, &s.wire} {
+		if l.on && (n == 0 || l.max < n) {
+			n = l.max
+		}
+	}
+	return n
+}
+
+// full tells whether a request finds no slot; opening is one that opens a
+// session.
+func (s *slots) full(opening bool) bool {
+	return s.wire.full() || s.prefill.full() || opening && s.sessions.full()
+}
+
+// freeBefore tells whether the slots for a request were free before t.
+func (s *slots) freeBefore(t int64, opening bool) bool {
+	return s.wire.freeBefore(t) && s.prefill.freeBefore(t) && (!opening || s.sessions.freeBefore(t))
+}
+
+// occupy takes r's slots and tells since when they are all free: an arrival
+// that found them free was admitted when it was due, however late it is sent.
+// In a closed loop it is since when the slot that was waited for is free.
+func (s *slots) occupy(r *request, opening bool, now int64) (since int64) {
+	since = math.MinInt64
+	take := func(l *limit) {
+		free := l.take(now)
+		if l.on && (s.gate == nil || !opening || s.gate == l) {
+			since = max(since, free)
+		}
+	}
+	if opening {
+		take(&s.sessions)
+	}
+	take(&s.wire)
+	if s.countsPrefill {
+		r.prefilling = true
+		take(&s.prefill)
+	}
+	return since
+}
+
+// inherit takes over what the phase before, and those that it follows
+// seamlessly itself, still hold.
+func (s *slots) inherit(pred *slots) {
+	s.sessions.held, s.wire.held, s.prefill.held = pred.sessions.held, pred.wire.held, pred.prefill.held
+}

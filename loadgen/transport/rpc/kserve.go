@@ -1,0 +1,357 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// kserve is the Open Inference Protocol's ModelInfer over gRPC, spoken with the
+// JSON of the same protocol over HTTP: fields by the numbers of the published
+// grpc_service.proto.
+type kserve struct{ model string }
+
+// KServePath is the method that takes the place of an HTTP path of the Open
+// Inference Protocol.
+const KServePath = "/inference.GRPCInferenceService/ModelInfer"
+
+// kserveOf is the method for an HTTP path /v2/models/NAME/infer.
+func kserveOf(path string) (kserve, bool) {
+	i := strings.Index(path, "/v2/models/")
+	if i < 0 {
+		return kserve{}, false
+	}
+	model, ok := strings.CutSuffix(path[i+len("/v2/models/"):], "/infer")
+	return kserve{model}, ok && model != ""
+}
+
+type tensor struct {
+	Name       string         `json:"name"`
+	Datatype   string         `json:"datatype"`
+	Shape      []int64        `json:"shape"`
+	Data       any            `json:"data"`
+	Parameters map[string]any `json:"parameters,omitempty"`
+}
+
+// Encode turns the JSON request into a message.
+func (k kserve) Encode(body []byte) ([]byte, error) {
+	var req struct {
+		ID         string
+		Inputs     []tensor
+		Outputs    []tensor
+		Parameters map[string]any
+	}
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	b := text(nil, 1, k.model)
+	b = text(b, 3, req.ID)
+	b, err := parameters(b, 4, req.Parameters)
+	for i := range req.Inputs {
+		var one []byte
+		if one, err = encodeTensor(&req.Inputs[i]); err != nil {
+			return nil, err
+		}
+		b = nested(b, 5, one)
+	}
+	for _, o := range req.Outputs {
+		b = nested(b, 6, text(nil, 1, o.Name))
+	}
+	return b, err
+}
+
+func encodeTensor(t *tensor) ([]byte, error) {
+	b := text(text(nil, 1, t.Name), 2, t.Datatype)
+	for _, n := range t.Shape {
+		b = protowire.AppendVarint(protowire.AppendTag(b, 3, protowire.VarintType), uint64(n))
+	}
+	b, err := parameters(b, 4, t.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	var contents []byte
+	if err := eachValue(t.Data, func(v any) (err error) {
+		contents, err = appendValue(contents, t.Datatype, v)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("tensor %s: %w", t.Name, err)
+	}
+	return nested(b, 5, contents), nil
+}
+
+// eachValue goes through nested lists.
+func eachValue(v any, f func(any) error) error {
+	list, ok := v.([]any)
+	if !ok {
+		return f(v)
+	}
+	for _, e := range list {
+		if err := eachValue(e, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendValue adds an element to the contents of its data type.
+func appendValue(b []byte, datatype string, v any) ([]byte, error) {
+	switch x := v.(type) {
+	case string:
+		return nested(b, 8, []byte(x)), nil
+	case bool:
+		return protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.VarintType), protowire.EncodeBool(x)), nil
+	case float64:
+		varint := func(field protowire.Number) []byte {
+			return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(int64(x)))
+		}
+		switch datatype {
+		case "INT8", "INT16", "INT32":
+			return varint(2), nil
+		case "INT64":
+			return varint(3), nil
+		case "UINT8", "UINT16", "UINT32":
+			return varint(4), nil
+		case "UINT64":
+			return varint(5), nil
+		case "FP32":
+			return protowire.AppendFixed32(protowire.AppendTag(b, 6, protowire.Fixed32Type), math.Float32bits(float32(x))), nil
+		case "FP64":
+			return protowire.AppendFixed64(protowire.AppendTag(b, 7, protowire.Fixed64Type), math.Float64bits(x)), nil
+		}
+	}
+	return nil, fmt.Errorf("data type %s does not take %v", datatype, v)
+}
+
+// parameters adds a map of named values.
+func parameters(b []byte, field protowire.Number, all map[string]any) ([]byte, error) {
+	for name, v := range all {
+		var value []byte
+		switch x := v.(type) {
+		case bool:
+			value = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), protowire.EncodeBool(x))
+		case string:
+			value = nested(nil, 3, []byte(x))
+		case float64:
+			if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+				value = protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), uint64(int64(x)))
+			} else {
+				value = protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type), math.Float64bits(x))
+			}
+		default:
+			return nil, fmt.Errorf("parameter %s: %v is no text, number or truth value", name, v)
+		}
+		b = nested(b, field, nested(nested(nil, 1, []byte(name)), 2, value))
+	}
+	return b, nil
+}
+
+func nested(b []byte, field protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), content)
+}
+
+// text adds a text field unless it is empty.
+func text(b []byte, field protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
+}
+
+// Decode turns a ModelInferResponse into the JSON of the HTTP protocol.
+func (k kserve) Decode(dst, message []byte) ([]byte, error) {
+	var out struct {
+		Model   string   `json:"model_name"`
+		ID      string   `json:"id,omitempty"`
+		Outputs []tensor `json:"outputs"`
+	}
+	var raw [][]byte
+	err := fields(message, func(n protowire.Number, _ uint64, content []byte) error {
+		switch n {
+		case 1:
+			out.Model = string(content)
+		case 3:
+			out.ID = string(content)
+		case 5:
+			t, err := decodeTensor(content)
+			out.Outputs = append(out.Outputs, t)
+			return err
+		case 6:
+			raw = append(raw, content)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range min(len(raw), len(out.Outputs)) {
+		t := &out.Outputs[i]
+		if t.Data, err = rawValues(t.Datatype, raw[i]); err != nil {
+			return nil, fmt.Errorf("tensor %s: %w", t.Name, err)
+		}
+	}
+	b, err := json.Marshal(out)
+	return append(dst, b...), err
+}
+
+func decodeTensor(b []byte) (t tensor, err error) {
+	data := []any{}
+	err = fields(b, func(n protowire.Number, v uint64, content []byte) error {
+		switch n {
+		case 1:
+			t.Name = string(content)
+		case 2:
+			t.Datatype = string(content)
+		case 3:
+			packed(content, v, func(v uint64) { t.Shape = append(t.Shape, int64(v)) })
+		case 5:
+			return fields(content, func(n protowire.Number, v uint64, c []byte) error {
+				data = appendContents(data, n, v, c)
+				return nil
+			})
+		}
+		return nil
+	})
+	t.Data = data
+	return t, err
+}
+
+// appendContents takes the values of one field of InferTensorContents.
+func appendContents(data []any, n protowire.Number, v uint64, content []byte) []any {
+	switch n {
+	case 1:
+		packed(content, v, func(v uint64) { data = append(data, v != 0) })
+	case 2, 3:
+		packed(content, v, func(v uint64) { data = append(data, int64(v)) })
+	case 4, 5:
+		packed(content, v, func(v uint64) { data = append(data, v) })
+	case 6:
+		if content == nil {
+			return append(data, math.Float32frombits(uint32(v)))
+		}
+		for ; len(content) >= 4; content = content[4:] {
+			data = append(data, math.Float32frombits(binary.LittleEndian.Uint32(content)))
+		}
+	case 7:
+		if content == nil {
+			return append(data, math.Float64frombits(v))
+		}
+		for ; len(content) >= 8; content = content[8:] {
+			data = append(data, math.Float64frombits(binary.LittleEndian.Uint64(content)))
+		}
+	case 8:
+		data = append(data, string(content))
+	}
+	return data
+}
+
+// packed calls f for each number of a repeated field, packed or not.
+func packed(content []byte, v uint64, f func(uint64)) {
+	if content == nil {
+		f(v)
+		return
+	}
+	for len(content) > 0 {
+		v, n := protowire.ConsumeVarint(content)
+		if n < 0 {
+			return
+		}
+		f(v)
+		content = content[n:]
+	}
+}
+
+// rawValues reads a tensor that was sent as its memory: numbers little endian,
+// texts with their lengths before them.
+func rawValues(datatype string, b []byte) (data []any, err error) {
+	size := map[string]int{"FP32": 4, "FP64": 8, "INT32": 4, "INT64": 8, "UINT32": 4, "UINT64": 8, "BOOL": 1, "INT8": 1, "UINT8": 1, "INT16": 2, "UINT16": 2}[datatype]
+	data = []any{}
+	for len(b) > 0 {
+		n := size
+		if datatype == "BYTES" {
+			if len(b) < 4 {
+				return nil, fmt.Errorf("raw contents end inside a length")
+			}
+			n = int(binary.LittleEndian.Uint32(b))
+			b = b[4:]
+		} else if size == 0 {
+			return nil, fmt.Errorf("data type %s is not read", datatype)
+		}
+		if n < 0 || n > len(b) {
+			return nil, fmt.Errorf("raw contents end inside a value")
+		}
+		data = append(data, rawValue(datatype, b[:n]))
+		b = b[n:]
+	}
+	return data, nil
+}
+
+func rawValue(datatype string, b []byte) any {
+	switch datatype {
+	case "FP32":
+		return math.Float32frombits(binary.LittleEndian.Uint32(b))
+	case "FP64":
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	case "INT32":
+		return int32(binary.LittleEndian.Uint32(b))
+	case "UINT32":
+		return binary.LittleEndian.Uint32(b)
+	case "INT64":
+		return int64(binary.LittleEndian.Uint64(b))
+	case "UINT64":
+		return binary.LittleEndian.Uint64(b)
+	case "INT16":
+		return int16(binary.LittleEndian.Uint16(b))
+	case "UINT16":
+		return binary.LittleEndian.Uint16(b)
+	case "INT8":
+		return int8(b[0])
+	case "UINT8":
+		return b[0]
+	case "BOOL":
+		return b[0] != 0
+	}
+	return string(b)
+}
+
+// fields goes through the fields of a message: numbers in v, the rest in
+// content.
+func fields(b []byte, f func(n protowire.Number, v uint64, content []byte) error) error {
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		var v uint64
+		var content []byte
+		switch typ {
+		case protowire.VarintType:
+			v, n = protowire.ConsumeVarint(b)
+		case protowire.Fixed32Type:
+			var w uint32
+			w, n = protowire.ConsumeFixed32(b)
+			v = uint64(w)
+		case protowire.Fixed64Type:
+			v, n = protowire.ConsumeFixed64(b)
+		case protowire.BytesType:
+			content, n = protowire.ConsumeBytes(b)
+			if content == nil {
+				content = []byte{}
+			}
+		default:
+			n = protowire.ConsumeFieldValue(num, typ, b)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := f(num, v, content); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}

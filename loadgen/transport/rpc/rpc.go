@@ -1,0 +1,182 @@
+// Package rpc turns JSON requests into gRPC messages and messages into JSON, so
+// that whoever renders requests and reads answers need not know the difference.
+// A method is the Open Inference Protocol's own, or any that a server tells of
+// itself by reflection.
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/grpc"
+	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// Method is how one method is spoken.
+type Method struct {
+	Path   string // /package.Service/Method
+	Stream bool   // the server sends several messages
+	codec  codec
+}
+
+type codec interface {
+	Encode(body []byte) ([]byte, error)
+	Decode(dst, message []byte) ([]byte, error)
+}
+
+// Encode is the message for a JSON request.
+func (m *Method) Encode(body []byte) ([]byte, error) { return m.codec.Encode(body) }
+
+// Decode appends the JSON of an answer's message.
+func (m *Method) Decode(dst, message []byte) ([]byte, error) { return m.codec.Decode(dst, message) }
+
+// Methods are those of one server, asked for once each. It is safe for
+// concurrent use.
+type Methods struct {
+	conn *grpc.ClientConn
+	mu   sync.Mutex
+	have map[string]*Method
+}
+
+// NewMethods are those of the server behind conn.
+func NewMethods(conn *grpc.ClientConn) *Methods {
+	return &Methods{conn: conn, have: map[string]*Method{}}
+}
+
+// Close ends the connection.
+func (s *Methods) Close() error { return s.conn.Close() }
+
+// Find is the method that path names: /package.Service/Method, or an HTTP path
+// of the Open Inference Protocol.
+func (s *Methods) Find(ctx context.Context, path string) (*Method, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.have[path]; m != nil {
+		return m, nil
+	}
+	m := &Method{Path: path}
+	if k, ok := kserveOf(path); ok {
+		m.Path, m.codec = KServePath, k
+	} else if err := s.reflect(ctx, m); err != nil {
+		return nil, err
+	}
+	s.have[path] = m
+	return m, nil
+}
+
+// reflect asks the server what m takes and gives.
+func (s *Methods) reflect(ctx context.Context, m *Method) error {
+	service, name, ok := strings.Cut(strings.Trim(m.Path, "/"), "/")
+	if !ok || service == "" || name == "" || strings.Contains(name, "/") {
+		return fmt.Errorf("path %s names no gRPC method; write it like /package.Service/Method", m.Path)
+	}
+	files, err := s.files(ctx, service)
+	if err != nil {
+		return fmt.Errorf("gRPC reflection of %s: %w; does the server offer reflection?", service, err)
+	}
+	d, err := files.FindDescriptorByName(protoreflect.FullName(service))
+	if err != nil {
+		return fmt.Errorf("the server does not describe %s", service)
+	}
+	all, ok := d.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return fmt.Errorf("%s is no service", service)
+	}
+	method := all.Methods().ByName(protoreflect.Name(name))
+	if method == nil {
+		return fmt.Errorf("%s has no method %s; it has %s", service, name, strings.Join(names(all), ", "))
+	}
+	if method.IsStreamingClient() && !method.IsStreamingServer() {
+		return fmt.Errorf("%s takes a stream and gives one answer, which is not supported", m.Path)
+	}
+	m.Stream, m.codec = method.IsStreamingServer(), described{method}
+	return nil
+}
+
+func names(s protoreflect.ServiceDescriptor) (out []string) {
+	for i := range s.Methods().Len() {
+		out = append(out, string(s.Methods().Get(i).Name()))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// files are the descriptions that service depends on.
+func (s *Methods) files(ctx context.Context, service string) (interface {
+	FindDescriptorByName(protoreflect.FullName) (protoreflect.Descriptor, error)
+}, error,
+) {
+	stream, err := reflection.NewServerReflectionClient(s.conn).ServerReflectionInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stream.CloseSend() //nolint:errcheck // the answer is what counts
+	have := map[string]*descriptorpb.FileDescriptorProto{}
+	wanted := []*reflection.ServerReflectionRequest{{MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}}}
+	for len(wanted) > 0 {
+		if err := stream.Send(wanted[0]); err != nil {
+			return nil, err
+		}
+		wanted = wanted[1:]
+		reply, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		if e := reply.GetErrorResponse(); e != nil {
+			return nil, fmt.Errorf("%s", e.ErrorMessage)
+		}
+		for _, b := range reply.GetFileDescriptorResponse().GetFileDescriptorProto() {
+			var f descriptorpb.FileDescriptorProto
+			if err := proto.Unmarshal(b, &f); err != nil {
+				return nil, err
+			}
+			have[f.GetName()] = &f
+		}
+		for _, f := range have {
+			for _, dep := range f.Dependency {
+				if have[dep] == nil && len(have) < maxFiles {
+					have[dep] = &descriptorpb.FileDescriptorProto{Name: proto.String(dep)} // asked for once
+					wanted = append(wanted, &reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: dep}})
+				}
+			}
+		}
+	}
+	var set descriptorpb.FileDescriptorSet
+	for _, f := range have {
+		set.File = append(set.File, f)
+	}
+	return protodesc.NewFiles(&set)
+}
+
+// maxFiles bounds what a server may make us ask for.
+const maxFiles = 1000
+
+// described speaks a method by its description.
+type described struct {
+	method protoreflect.MethodDescriptor
+}
+
+func (d described) Encode(body []byte) ([]byte, error) {
+	m := dynamicpb.NewMessage(d.method.Input())
+	if err := protojson.Unmarshal(body, m); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return proto.Marshal(m)
+}
+
+func (d described) Decode(dst, message []byte) ([]byte, error) {
+	m := dynamicpb.NewMessage(d.method.Output())
+	if err := proto.Unmarshal(message, m); err != nil {
+		return nil, fmt.Errorf("answer: %w", err)
+	}
+	return protojson.MarshalOptions{UseProtoNames: true}.MarshalAppend(dst, m)
+}

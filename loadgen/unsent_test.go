@@ -1,0 +1,179 @@
+package loadgen
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// missed is what was due and never sent.
+type missed struct {
+	At   time.Duration
+	Why  string
+	Turn int64
+}
+
+// What the schedule wanted and nobody sent leaves a record with its due time
+// and its reason, and nothing else leaves one.
+func TestUnsentLeavesRecords(t *testing.T) {
+	t.Parallel()
+	talk := func(id string, turns ...any) any { return map[string]any{"session_id": id, "turns": turns} }
+	at := func(ms int) any { return map[string]any{"text": "a", "timestamp": ms} }
+	for _, c := range []struct {
+		name    string
+		phase   schema.Phase
+		records []any // of a trace
+		latency time.Duration
+		fails   bool
+		want    []missed
+	}{
+		{
+			name: "on_cap", latency: 25 * msec,
+			phase: schema.Phase{Type: "constant", Rate: 100, Requests: 3, Concurrency: 1, OnCap: "skip"},
+			want:  []missed{{20 * msec, "on_cap", 0}, {30 * msec, "on_cap", 0}, {50 * msec, "on_cap", 0}, {60 * msec, "on_cap", 0}},
+		},
+		{
+			name: "stopped", latency: 100 * msec,
+			phase: schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(0.045), Concurrency: 2},
+			want:  []missed{{30 * msec, "stopped", 0}, {40 * msec, "stopped", 0}},
+		},
+		{
+			name: "a closed loop wants nothing by the clock", latency: 100 * msec,
+			phase: schema.Phase{Type: "concurrency", Concurrency: 3, Duration: schema.Seconds(0.045)},
+		},
+		{
+			name: "stamped turns after a failure", latency: msec, fails: true,
+			phase:   schema.Phase{Type: "fixed_schedule"},
+			records: []any{talk("a", at(0), at(20), at(90)), talk("b", at(50))},
+			want:    []missed{{20 * msec, "turn_failed", 1}, {90 * msec, "turn_failed", 2}},
+		},
+		{
+			name: "stamped turns behind a slow answer", latency: 60 * msec,
+			phase:   schema.Phase{Type: "fixed_schedule", Duration: schema.Seconds(0.055)},
+			records: []any{talk("a", at(0), at(20), at(40), at(90)), talk("b", at(10))},
+			want:    []missed{{20 * msec, "conversation_cut", 1}, {40 * msec, "conversation_cut", 2}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{latency: fixedLatency(c.latency)}
+			if c.fails {
+				w.reply = func(*transport.Exchange) []string { return []string{"no JSON"} }
+			}
+			j := job(t, c.phase)
+			if c.records != nil {
+				j.Set = inline(t, "multi_turn", c.records)
+			}
+			var got []missed
+			ids := map[int64]bool{}
+			j.Unsent = func(r *record.Record) {
+				got = append(got, missed{time.Duration(r.Intended), r.ErrorKind, r.Turn})
+				if r.Status != record.Unsent || !r.Censored() || !r.Measured || r.InWindow || r.RequestID >= 0 || ids[r.RequestID] || r.Sent != record.None || r.ErrorMessage == "" {
+					t.Errorf("record %+v", r)
+				}
+				ids[r.RequestID] = true
+			}
+			out := w.play(t, j)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("unsent (-want +got):\n%s", diff)
+			}
+			p := out.result.Phases[0]
+			if due := p.Issued + p.Unsent; p.Unsent != int64(len(got)) || p.Closed != (p.Due == 0) || !p.Closed && p.Due != due {
+				t.Errorf("%d unsent, %d due; %d issued, %d records", p.Unsent, p.Due, p.Issued, len(got))
+			}
+		})
+	}
+}
+
+// A turn of a trace is wanted when the trace says, also where the answer before
+// it is late: then it waits for that answer, not for the client.
+func TestTraceTurnsKeepTheirTime(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(60 * msec)}
+	j := job(t, schema.Phase{Type: "fixed_schedule"})
+	j.Set = inline(t, "multi_turn", []any{map[string]any{"session_id": "a", "turns": []any{
+		map[string]any{"text": "a", "timestamp": 0}, map[string]any{"text": "b", "timestamp": 20}, map[string]any{"text": "c", "timestamp": 200},
+	}}})
+	out := w.play(t, j)
+	var intended, admitted []time.Duration
+	for _, r := range out.records {
+		intended, admitted = append(intended, time.Duration(r.Intended)), append(admitted, time.Duration(r.Admitted))
+	}
+	if diff := cmp.Diff(millis(0, 20, 200), intended); diff != "" {
+		t.Errorf("intended (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(millis(0, 60, 200), admitted); diff != "" {
+		t.Errorf("admitted (-want +got):\n%s", diff)
+	}
+}
+
+// A closed loop is measured against the target of the moment: neither its ramp
+// nor its drain is the client's fault.
+func TestConcurrencyHeldAgainstTheTargetOfTheMoment(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(10 * msec)}
+	p := schema.Phase{Type: "concurrency", Concurrency: 8, ConcurrencyRamp: &schema.Ramp{Duration: 0.5}, Duration: schema.Seconds(1)}
+	out := w.play(t, job(t, p))
+	res := out.result.Phases[0]
+	if g := res.Gauge; math.Abs(g.HeldRatio-1) > 1e-9 || g.HeldShare > 0.6 {
+		t.Errorf("held %v of the target of the moment (want 1), %v of the time at the last one", g.HeldRatio, g.HeldShare)
+	}
+	var sum int64
+	for _, r := range out.records {
+		sum += r.End - r.Sent
+	}
+	if res.Gauge.Residence != sum {
+		t.Errorf("residence %d, the records say %d", res.Gauge.Residence, sum)
+	}
+}
+
+// Requests go to several targets as asked.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		strategy, reuse string
+		want            []string // target by request, in order of sending
+	}{
+		{"round_robin", "", []string{"a", "b", "c", "a", "b", "c"}},
+		{"session", "", []string{"a", "a", "a", "b", "b", "b"}},
+		{"round_robin", "sticky-user-sessions", []string{"a", "a", "a", "b", "b", "b"}},
+		{"least_in_flight", "", []string{"a", "b", "c", "a", "b", "c"}},
+	} {
+		j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
+		j.Set = conversations(t, 3, 3)
+		j.Endpoint.URLs = []string{"http://a", "http://b", "http://c"}
+		j.Endpoint.URLStrategy, j.Endpoint.ConnectionReuse = c.strategy, c.reuse
+		out := (&world{}).play(t, j)
+		var got []string
+		for _, r := range out.records {
+			got = append(got, r.URL[len("http://"):len("http://")+1])
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.strategy, c.reuse, diff)
+		}
+	}
+}
+
+// A slow target gets fewer requests when the idlest is chosen.
+func TestLeastInFlightAvoidsTheSlow(t *testing.T) {
+	t.Parallel()
+	e := &engine{targets: newTargets(&schema.Endpoint{URLs: []string{"a", "b"}, URLStrategy: "least_in_flight"})}
+	count := map[int]int{}
+	for range 20 {
+		r := &request{}
+		e.aim(r)
+		count[r.x.Target]++
+		if r.x.Target == 1 { // b answers at once, a never
+			e.arrived(r)
+		}
+	}
+	if count[0] != 1 || count[1] != 19 {
+		t.Errorf("requests by target %v, want 1 and 19", count)
+	}
+}

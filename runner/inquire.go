@@ -1,0 +1,135 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
+)
+
+// inquiryTimeout is short: a target that does not answer at once is not asked.
+const inquiryTimeout = time.Second
+
+// maxModelList bounds what is read of a list, in bytes.
+const maxModelList = 1 << 20
+
+// inquirer asks targets what they serve, over connections of its own: it is no
+// part of the load.
+type inquirer struct {
+	client *http.Client
+	urls   []string
+	header http.Header
+}
+
+func newInquirer(e *schema.Endpoint, how transport.Config) *inquirer {
+	q := &inquirer{header: http.Header{}}
+	for name, value := range e.Headers {
+		q.header.Set(name, value)
+	}
+	if e.APIKey != "" && q.header.Get("Authorization") == "" {
+		q.header.Set("Authorization", "Bearer "+e.APIKey)
+	}
+	for _, t := range how.Targets {
+		q.urls = append(q.urls, modelsURL(t))
+	}
+	t := &http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: inquiryTimeout}
+	if how.ProxyEnv {
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	if c, err := how.TLS(); err == nil { // a mistake there is the client's to tell
+		t.TLSClientConfig = c
+	}
+	q.client = &http.Client{Transport: t, Timeout: inquiryTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // a key is not carried elsewhere
+	}}
+	return q
+}
+
+// modelsURL is where base lists its models; "" if base is no address.
+func modelsURL(base string) string {
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1") + "/v1/models"
+	u.RawPath = ""
+	return u.String()
+}
+
+// ask asks all targets at once.
+func (q *inquirer) ask(ctx context.Context) []verdict.ServerIdentity {
+	found := make([]verdict.ServerIdentity, len(q.urls))
+	var wait sync.WaitGroup
+	for i, u := range q.urls {
+		wait.Go(func() { found[i] = q.one(ctx, u) })
+	}
+	wait.Wait()
+	return found
+}
+
+// one asks one target; one that is not known if it has no list.
+func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
+	if u == "" || err != nil {
+		return verdict.ServerIdentity{}
+	}
+	req.Header = q.header.Clone()
+	res, err := q.client.Do(req)
+	if err != nil {
+		return verdict.ServerIdentity{}
+	}
+	defer res.Body.Close()
+	var doc struct {
+		Data []struct {
+			ID     string `json:"id"`
+			Root   string `json:"root"`
+			MaxLen int64  `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if res.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(res.Body, maxModelList)).Decode(&doc) != nil || doc.Data == nil {
+		return verdict.ServerIdentity{}
+	}
+	f := verdict.ServerIdentity{Server: res.Header.Get("Server"), Models: []string{}}
+	for _, m := range doc.Data {
+		name := m.ID
+		if m.Root != "" && m.Root != m.ID {
+			name += " (" + m.Root + ")"
+		}
+		if m.MaxLen > 0 {
+			name += fmt.Sprintf(" of %d tokens", m.MaxLen)
+		}
+		f.Models = append(f.Models, name)
+	}
+	slices.Sort(f.Models)
+	return f
+}
+
+// identity is what was learned; nil where nobody had a list at the start. Then
+// nobody is asked again.
+func identity(before []verdict.ServerIdentity, ask func() []verdict.ServerIdentity, asked []string) *verdict.Identity {
+	if !slices.ContainsFunc(before, verdict.ServerIdentity.Known) {
+		return nil
+	}
+	return &verdict.Identity{Before: before, After: ask(), Asked: asked}
+}
+
+func modelNames(m schema.Models) []string {
+	var names []string
+	for _, i := range m.Items {
+		names = append(names, i.Name)
+	}
+	return names
+}

@@ -1,0 +1,165 @@
+package resultdir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// Manifest lists every file of a finished result directory. It is written
+// last: a directory without one is not finished.
+type Manifest struct {
+	Schema      string            `json:"schema"` // aiperf.manifest/1
+	Tool        string            `json:"tool"`
+	Experiment  string            `json:"experiment"`
+	PlanHash    string            `json:"plan_hash"`
+	Verdict     string            `json:"verdict"`
+	Interrupted bool              `json:"interrupted"` // results are partial
+	ExitCode    int               `json:"exit_code"`
+	Finished    time.Time         `json:"finished"`
+	Conclusions []string          `json:"conclusions,omitempty"` // what the cells and gates show, a sentence each
+	Findings    []verdict.Finding `json:"findings,omitempty"`    // about the plan as a whole; a run's are in its run.json
+	Files       []ManifestFile    `json:"files"`
+}
+
+// LiveName is what a running plan says of itself to those who watch. It is gone
+// when the plan is over, unless the process was killed.
+const LiveName = ".live.json"
+
+// ViewName is the page made of the tables. It is made anew whenever somebody
+// asks, so that its digest says nothing.
+const (
+	ViewName = "report.html"
+	ViewKind = "view"
+)
+
+// ManifestFile is one of them.
+type ManifestFile struct {
+	Path   string `json:"path"` // relative, with slashes
+	Kind   string `json:"kind"` // table, aiperf, plan, log, …
+	Rows   *int64 `json:"rows,omitempty"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// written is the files that this process has written and described while it
+// wrote them, by path. They need not be read again.
+type Written map[string]sinks.FileInfo
+
+func (w Written) Add(dir string, files []sinks.FileInfo) {
+	for _, f := range files {
+		w[filepath.Join(dir, filepath.FromSlash(f.Path))] = f
+	}
+}
+
+// digest is the SHA-256 of a file and its size. A file that has not the size it
+// was written with is read.
+func (w Written) digest(path string) (string, int64, error) {
+	if f, ok := w[path]; ok && f.SHA256 != "" {
+		if st, err := os.Stat(path); err == nil && st.Size() == f.Bytes {
+			return f.SHA256, f.Bytes, nil
+		}
+	}
+	return Digest(path)
+}
+
+// listFiles describes every file of ours below dir except the manifest itself,
+// locks, temporary names and what is being written.
+func listFiles(dir string, others map[string]bool, rows map[string]int64, known Written) ([]ManifestFile, error) {
+	var files []ManifestFile
+	err := walk(dir, others, func(path, rel string, e fs.DirEntry) (err error) {
+		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == ".lock" || strings.HasSuffix(rel, ".tmp") || strings.HasSuffix(rel, "/"+StreamName) || rel == StreamName {
+			return nil
+		}
+		f := ManifestFile{Path: rel, Kind: kindOf(rel)}
+		if n, ok := rows[rel]; ok {
+			f.Rows = &n
+		}
+		if f.SHA256, f.Bytes, err = known.digest(path); err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	slices.SortFunc(files, func(a, b ManifestFile) int { return strings.Compare(a.Path, b.Path) })
+	return files, err
+}
+
+func kindOf(rel string) string {
+	base := filepath.Base(rel)
+	switch {
+	case rel == LockName || strings.HasPrefix(rel, "experiment.") || rel == ResolvedName:
+		return "plan"
+	case strings.HasPrefix(rel, "incomplete/"):
+		return "incomplete"
+	case !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".parquet") || strings.HasSuffix(rel, ".arrow") || strings.HasSuffix(rel, ".csv") && !strings.HasPrefix(base, "profile_export")):
+		return "table"
+	case base == ReportName:
+		return "run"
+	case rel == ViewName:
+		return ViewKind
+	case base == "summary.md":
+		return "report"
+	}
+	return "aiperf"
+}
+
+// digest is the SHA-256 of a file and its size.
+func Digest(path string) (string, int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
+// WriteManifest completes the directory: m with every file that is ours, and
+// how many rows a table has.
+func (d *Dir) WriteManifest(m Manifest, rows map[string]int64, known Written) (err error) {
+	if m.Files, err = listFiles(d.Path, beside(d.Events), rows, known); err != nil {
+		return err
+	}
+	return WriteJSON(filepath.Join(d.Path, ManifestName), m)
+}
+
+// ReadManifest reads the manifest of a finished directory.
+func ReadManifest(dir string) (Manifest, error) {
+	var m Manifest
+	b, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", filepath.Join(dir, ManifestName), err)
+	}
+	return m, nil
+}
+
+// Verify compares every file with the manifest and returns what differs.
+func (m Manifest) Verify(dir string) []string {
+	var bad []string
+	for _, f := range m.Files {
+		switch sum, n, err := Digest(filepath.Join(dir, filepath.FromSlash(f.Path))); {
+		case err != nil:
+			bad = append(bad, f.Path+": "+reason(err))
+		case f.Kind == ViewKind: // made anew, perhaps, by a later program
+		case n != f.Bytes || sum != f.SHA256:
+			bad = append(bad, f.Path+": differs from the manifest")
+		}
+	}
+	return bad
+}

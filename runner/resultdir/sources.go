@@ -1,0 +1,53 @@
+package resultdir
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// DigestBelow is the SHA-256 of a file, or of the names and digests of all
+// files of a folder; "" when one cannot be read.
+func DigestBelow(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // a link to a folder is that folder
+	}
+	all := sha256.New()
+	err := filepath.WalkDir(path, func(at string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		sum, _, err := Digest(at)
+		fmt.Fprintf(all, "%s\n%s\n", at[len(path):], sum)
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(all.Sum(nil))
+}
+
+// CheckSources refuses to go on with other requests than the runs that are
+// done have sent. Runs that failed are made again with what is there now.
+func (d *Dir) CheckSources(now map[string]string) error {
+	var then map[string]string
+	for _, e := range d.Events {
+		if e.Event == "begin" {
+			then = e.Sources
+		}
+	}
+	if countDone(d.Events) == 0 || maps.Equal(then, now) {
+		return nil
+	}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if then[name] != now[name] {
+			changed = append(changed, name+": its requests are not those that were sent")
+		}
+	}
+	return refusal(d.Path, "the requests are not the ones that were begun here", "bring the files back, or run it in another --artifact-dir", changed...)
+}

@@ -1,0 +1,198 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// Bound is a percentile that is only known to lie between two values: some of
+// its stamps are intervals, because several events came in one read.
+type Bound struct {
+	Metric string  `json:"metric"`
+	Stat   string  `json:"stat"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+}
+
+// ends are both ends of a metric that is computed from arrival stamps, in ms.
+type ends struct{ low, high []float64 }
+
+// boundTags are the metrics that have two ends, in the order of PhaseEvidence.ends.
+var boundTags = [...]string{"time_to_first_token", "request_latency", "inter_token_latency"}
+
+// bounds takes both ends of r's spans: what arrived in a shared read came in
+// (low, at].
+//
+//	time to first token  [low(first) − sent, at(first) − sent]
+//	request latency      [low(last) − sent, at(last) − sent]
+//	ITL                  [0, at(last) − low(first)] / (OSL − 1) of an answer in one read
+func (p *PhaseEvidence) bounds(r *record.Record) {
+	var first, last record.Chunk
+	n, one := 0, false // one: all came in one read
+	for _, c := range r.Chunks {
+		if !c.IsContent() {
+			continue
+		}
+		if n == 0 {
+			first = c
+		}
+		one = n == 0 || one && c.SameRead
+		last = c
+		n++
+	}
+	if n == 0 || r.Sent == record.None || !r.Streamed {
+		return
+	}
+	if r.FirstByte != record.None && r.FirstByte < first.At { // an answer's content cannot have come before its header
+		first.Low, last.Low = max(first.Low, r.FirstByte), max(last.Low, r.FirstByte)
+	}
+	p.ends[0].add(first.Low-r.Sent, first.At-r.Sent, 1)
+	p.ends[1].add(last.Low-r.Sent, last.At-r.Sent, 1)
+	switch {
+	case r.OSL <= 1:
+	case one: // nothing but the read is known
+		p.ends[itlEnds].add(0, last.At-first.Low, r.OSL-1)
+	default:
+		p.ends[itlEnds].add(last.At-first.At, last.At-first.At, r.OSL-1)
+	}
+}
+
+func (e *ends) add(low, high, per int64) {
+	scale := 1e6 * float64(per)
+	e.low = append(e.low, max(0, float64(low))/scale)
+	e.high = append(e.high, float64(high)/scale)
+}
+
+// apart is how far the ends of a percentile may be from each other before both
+// are told, as a share.
+const apart = 0.05
+
+// itlEnds is where the ends of the inter token latency are among them.
+const itlEnds = 2
+
+// Bounds are the percentiles whose ends are more than 5 % apart. The samples
+// must be sorted.
+func (p *PhaseEvidence) Bounds() []Bound {
+	var out []Bound
+	for i, tag := range boundTags {
+		e := &p.ends[i]
+		for _, s := range []struct {
+			name string
+			q    float64
+		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
+			low, high := stats.Quantile(e.low, s.q), stats.Quantile(e.high, s.q)
+			if !math.IsNaN(low) && high-low > apart*high {
+				out = append(out, Bound{tag, s.name, low, high})
+			}
+		}
+	}
+	return out
+}
+
+// Bounds are those of all phases; one phase is the rule.
+func (e *Evidence) Bounds() []Bound {
+	var out []Bound
+	for _, p := range e.Phases {
+		out = append(out, p.Bounds()...)
+	}
+	return out
+}
+
+// Notice is something a reader of the numbers should know that is no doubt
+// about them.
+type Notice struct {
+	ID   string  `json:"id"`
+	Text string  `json:"text"`
+	Size float64 `json:"size"` // the larger, the more it matters
+}
+
+// Notices are what the phases have to say, one of each kind.
+func (e *Evidence) Notices() []Notice {
+	worst := map[string]Notice{}
+	for _, p := range e.Phases {
+		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e)) {
+			if w, ok := worst[n.ID]; !ok || n.Size > w.Size {
+				worst[n.ID] = n
+			}
+		}
+	}
+	var out []Notice
+	for _, n := range worst {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b Notice) int { return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// NoticeCounts keeps the worst of each kind over many runs, and in how many it was.
+type NoticeCounts map[string]counted
+
+type counted struct {
+	Notice
+	runs int
+}
+
+func (n NoticeCounts) Take(more []Notice) {
+	for _, x := range more {
+		w := n[x.ID]
+		if w.runs == 0 || x.Size > w.Size {
+			w.Notice = x
+		}
+		w.runs++
+		n[x.ID] = w
+	}
+}
+
+func (n NoticeCounts) Lines() []string {
+	var out []string
+	ids := slices.SortedFunc(maps.Keys(n), func(a, b string) int { // the largest effect first
+		return cmp.Or(cmp.Compare(n[b].Size, n[a].Size), strings.Compare(a, b))
+	})
+	for _, id := range ids {
+		text := n[id].Text
+		if n[id].runs > 1 {
+			text += fmt.Sprintf(" (the worst of %d runs)", n[id].runs)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// intendedNotices say in words when p99 as the schedule saw it differs from p99
+// as sent. In a closed loop no schedule wanted anything: a stall moves every
+// later intended time.
+func (p *PhaseEvidence) intendedNotices() []Notice {
+	if p.Result.Closed {
+		return nil
+	}
+	var out []Notice
+	for _, m := range []struct {
+		tag            string
+		sent, intended []float64
+	}{{"time_to_first_token", p.TTFT, p.TTFTIntended}, {"request_latency", p.Latency, p.LatencyIntended}} {
+		sent, intended := stats.Quantile(m.sent, 0.99), stats.Quantile(m.intended, 0.99)
+		if d := intended/sent - 1; d > apart {
+			out = append(out, Notice{"intended." + m.tag, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: requests waited before they were sent; users feel the second",
+				m.tag, words.Millis(sent), words.Millis(intended)), d})
+		}
+	}
+	return out
+}
+
+// tokenNotices say when the client counts another number of output tokens than
+// the server: text of a model with another tokenizer, or random text, does.
+func (p *PhaseEvidence) tokenNotices(e *Evidence) []Notice {
+	d := median(p.TokenDiff)
+	if e.ServerTokens || !(d > harmDoubted) {
+		return nil
+	}
+	return []Notice{{"tokens", fmt.Sprintf("the server counts other output tokens than this program: %s apart (median); --use-server-token-count takes the server's", words.Percent(d)), d}}
+}

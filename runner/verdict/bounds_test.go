@@ -1,0 +1,99 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/record"
+)
+
+// Sent at 0; first content in (30, 40] ms, last in (70, 100] ms, 4 tokens.
+//
+//	TTFT 30..40, latency 70..100, ITL (70−40)/3..(100−30)/3 = 10..23.3
+func TestBothEndsOfBoundedStamps(t *testing.T) {
+	t.Parallel()
+	r := record.New()
+	r.Status, r.Streamed, r.Sent, r.OSL = record.OK, true, 0, 4
+	r.Chunks = []record.Chunk{
+		{At: 5e6, Low: 5e6, Kind: record.Usage}, // not content
+		{At: 40e6, Low: 30e6},
+		{At: 40e6, Low: 30e6, SameRead: true},
+		{At: 100e6, Low: 70e6, Kind: record.Tool},
+		{At: 110e6, Low: 100e6, Kind: record.Done},
+	}
+	p := &PhaseEvidence{}
+	for range 3 {
+		p.bounds(&r)
+	}
+	var got []Bound
+	for _, b := range p.Bounds() {
+		if b.Stat == "p99" {
+			got = append(got, b)
+		}
+	}
+	want := []Bound{
+		{"time_to_first_token", "p99", 30, 40}, {"request_latency", "p99", 70, 100}, // ITL: the answer came in several reads
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("bounds (-want +got):\n%s", diff)
+	}
+	for i := range r.Chunks {
+		r.Chunks[i].Low = r.Chunks[i].At - 1e6 // 1 of 40 ms: within 5 %
+	}
+	exact := &PhaseEvidence{}
+	exact.bounds(&r)
+	if b := exact.Bounds(); len(b) != 1 || b[0].Metric != "" && b[0].Stat != "p50" {
+		for _, x := range b {
+			if x.Metric != "inter_token_latency" { // (99−40)/3 .. (100−39)/3 is 3.3 % apart
+				t.Errorf("%s %s is bounded by %v and %v although they are close", x.Metric, x.Stat, x.Low, x.High)
+			}
+		}
+	}
+}
+
+// A cap that makes requests wait shows in words; a clean closed loop says nothing.
+func TestNoticesInWords(t *testing.T) {
+	t.Parallel()
+	notes := func(spoil func(r *record.Record)) []Notice {
+		w := clean()
+		e := NewEvidence(w.result, w.host)
+		for i := range w.records {
+			if spoil != nil && i%10 == 0 {
+				spoil(&w.records[i])
+			}
+			e.Add(&w.records[i])
+		}
+		e.settle()
+		return e.Notices()
+	}
+	if n := notes(nil); len(n) != 0 {
+		t.Errorf("a clean run has notices: %+v", n)
+	}
+	n := notes(func(r *record.Record) { r.Intended -= 500e6 })
+	if len(n) != 0 {
+		t.Errorf("a closed loop, where no schedule wanted anything: %+v", n)
+	}
+	w := clean()
+	open(w)
+	e := NewEvidence(w.result, w.host)
+	for i := range w.records {
+		if w.records[i].UsageCompletion = 32; i%10 == 0 {
+			w.records[i].Intended -= 500e6
+		}
+		e.Add(&w.records[i])
+	}
+	e.settle()
+	said := e.Notices()
+	if len(said) != 3 || said[0].ID != "intended.time_to_first_token" || !strings.Contains(said[1].Text, "99.9 ms from sending and 600 ms from the time the schedule wanted") ||
+		!strings.Contains(said[2].Text, "100 % apart (median)") {
+		t.Errorf("requests that waited 500 ms: %+v", said)
+	}
+	all := NoticeCounts{}
+	all.Take([]Notice{{"a", "small", 1}, {"b", "other", 1}})
+	all.Take([]Notice{{"a", "large", 2}})
+	if diff := cmp.Diff([]string{"large (the worst of 2 runs)", "other"}, all.Lines()); diff != "" {
+		t.Errorf("over runs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,124 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// shortestShare is of time, for a share of the CPU: starting is not measuring.
+const shortestShare = 200 * time.Millisecond
+
+// causes are what would explain harm. By themselves they say nothing about the
+// numbers: a busy machine whose numbers are right is VALID.
+var causes = []Check{
+	{
+		ID: "client_cpu", Kind: Cause, Unit: "ratio", Reads: "the host",
+		Doc: "CPU used by this process against the cores it may use, in the worst second",
+		Read: func(e *Evidence) []Reading {
+			v := e.Host.CPUWorst
+			if math.IsNaN(v) || e.Host.Wall < shortestShare {
+				return nil
+			}
+			return []Reading{{
+				Value: v, Warn: 0.7, Fail: 0.9,
+				Detail: fmt.Sprintf("the client used %s of %s", words.Percent(v), words.Count(int64(e.Host.Cores), "core")),
+				Try:    "fewer streams per machine, a larger machine, or tables.chunks: false",
+			}}
+		},
+	},
+	{
+		ID: "go_sched", Kind: Cause, Unit: "ms", Reads: "the Go runtime",
+		Doc: "p99 of the time a goroutine waited for a core",
+		Read: func(e *Evidence) []Reading {
+			return finite(Reading{
+				Value: e.Host.SchedP99, Warn: 1, Fail: 10, Detail: "goroutines waited " + words.Millis(e.Host.SchedP99) + " for a core (p99)",
+				Try: "fewer streams, or a machine with less else to do",
+			})
+		},
+	},
+	{
+		ID: "gc", Kind: Cause, Unit: "ms", Reads: "the Go runtime",
+		Doc: "longest stop for garbage collection",
+		Read: func(e *Evidence) []Reading {
+			return finite(Reading{
+				Value: e.Host.GCLongest, Warn: 5, Fail: 50, Detail: "garbage collection stopped the program for " + words.Millis(e.Host.GCLongest),
+				Try: "fewer streams, or more memory",
+			})
+		},
+	},
+	{
+		ID: "hiccup", Kind: Cause, Unit: "ms", Reads: "a thread that sleeps 1 ms at a time",
+		Doc: "p99.9 and longest lateness of the thread, share of time lost",
+		Read: func(e *Evidence) []Reading {
+			h := e.Host.Hiccup
+			if h.N == 0 {
+				return nil
+			}
+			lost := h.Lost * min(1, e.Host.Wall.Seconds()) // of a second at least: a short run is no excuse for one stumble to be a large share
+			try := "a machine that does nothing else"
+			return finite(
+				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + words.Millis(h.P999) + " late", Try: try},
+				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try},
+				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "a sleeping thread lost " + words.Percent(h.Lost) + " of the time to the machine", Try: try})
+		},
+	},
+	{
+		ID: "throttling", Kind: Cause, Unit: "ratio", Reads: "the cgroup",
+		Doc: "share of the cgroup's periods that were throttled",
+		Read: func(e *Evidence) []Reading {
+			return finite(Reading{
+				Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Throttled) + " of the cgroup's periods were throttled",
+				Try: "raise the CPU limit of the container",
+			})
+		},
+	},
+	{
+		ID: "steal", Kind: Cause, Unit: "ratio", Reads: "the kernel's run queues",
+		Doc: "share of the machine's time that went to other guests; of its cores' time that threads of this process waited for one",
+		Read: func(e *Evidence) []Reading {
+			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
+			so, try := ": something shares them", "a machine that does nothing else, and serves nothing itself"
+			if e.BuiltIn {
+				so, try = ": the built-in server runs on the same ones", "a lower load, or for numbers that count a server on another machine"
+			}
+			return finite(
+				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + words.Percent(delay) + " of the cores' time" + so, Try: try},
+				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
+		},
+	},
+	{
+		ID: "receive_lag", Kind: Cause, Unit: "ratio", Reads: "kernel stamps and the program's own",
+		Doc:  "p99 of application stamp − kernel stamp, against the median ITL",
+		Read: perPhase(receiveLag),
+	},
+	{
+		ID: "headroom", Kind: Cause, Unit: "ratio", Reads: "a trial against the built-in server before the plan",
+		Doc: "requests and chunks this machine can handle, over those planned",
+		Read: func(e *Evidence) []Reading {
+			return finite(Reading{
+				Value: e.Headroom, Warn: 2, Fail: 1, Below: true,
+				Detail: fmt.Sprintf("this machine can drive %.3g times the planned load", e.Headroom),
+				Try:    "a lower rate, shorter answers, or a machine with more cores",
+			})
+		},
+	},
+}
+
+// receiveLag compares the lag of the program's reads with an ITL. What it did is
+// told by stamp_error, turnaround and coalesced.
+func receiveLag(p *PhaseEvidence) (Reading, bool) {
+	itl := median(p.ITL)
+	if len(p.ReceiveLag) == 0 || !(itl > 0) {
+		return Reading{}, false
+	}
+	lag := stats.Quantile(p.ReceiveLag, 0.99)
+	return Reading{
+		Value: lag / itl, Warn: 0.1, Fail: never,
+		Detail: fmt.Sprintf("the program read bytes up to %s after the kernel had them (p99)", words.Millis(lag)),
+		Try:    "fewer streams, or a quieter machine",
+	}, true
+}

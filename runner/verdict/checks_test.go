@@ -1,0 +1,620 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/schema"
+)
+
+const second = int64(1e9)
+
+// quiet is a host on which nothing happened.
+func quiet() telemetry.Host {
+	return telemetry.Host{
+		Wall: 10e9, Cores: 2, CPUSeconds: 1, CPUWorst: 0.1, SchedP99: 0.05, GCLongest: 0.1,
+		Hiccup: telemetry.Hiccup{P999: 0.3, Longest: 1, Lost: 0.0001, N: 9000}, Throttled: 0, Steal: 0, WallJump: 0.01,
+	}
+}
+
+// world is a run to spoil: 200 requests, concurrency 2, each 100 ms, one after
+// the other in each slot, on a quiet host.
+type world struct {
+	result   loadgen.Result
+	host     telemetry.Host
+	records  []record.Record
+	evidence func(*Evidence)
+}
+
+func clean() *world {
+	w := &world{host: quiet()}
+	const n, slots, each = 200, 2, second / 10
+	for i := range int64(n) {
+		r := record.New()
+		start := i / slots * each
+		r.RequestID, r.Phase, r.Status, r.Streamed, r.InWindow = i, "profiling", record.OK, true, true
+		r.Intended, r.Admitted, r.Sent, r.WriteEnd = start, start, start+20_000, start+30_000
+		r.FirstByte, r.FirstToken, r.FirstOutput = start+39e6, start+40e6, start+40e6
+		r.LastToken, r.End = start+each-100_000, start+each
+		r.ISL, r.OSL, r.OSLRequested, r.UsageCompletion, r.UsagePrompt, r.Cached = 64, 16, 16, 16, 70, 0
+		r.ReceiveLag = 20
+		for k := range int64(16) {
+			t := r.FirstToken + k*(r.LastToken-r.FirstToken)/15
+			r.Chunks = append(r.Chunks, record.Chunk{At: t, Low: t})
+		}
+		w.records = append(w.records, r)
+	}
+	end := int64(n/slots) * each
+	w.result.Phases = []loadgen.PhaseResult{{
+		Name: "profiling", Start: 0, End: end, Issued: n, OK: n, Stop: "requests", Closed: true, Target: slots,
+		Gauge: loadgen.Gauge{Mean: 2, Max: 2, HeldShare: 0.99, HeldRatio: 0.99, SteadyStart: 0, SteadyEnd: end, SteadyMean: 2},
+	}}
+	return w
+}
+
+func (w *world) judge(limits map[string]schema.Threshold) map[string]Finding {
+	e := NewEvidence(w.result, w.host)
+	e.Emitted, e.Stamps = int64(len(w.records)), "kernel"
+	var residence int64
+	for i := range w.records {
+		r := &w.records[i]
+		e.Add(r)
+		residence += r.End - r.Sent
+	}
+	if g := &e.Phases[0].Result.Gauge; g.Residence == 0 {
+		g.Residence = residence // as the engine sums it up
+	}
+	if w.evidence != nil {
+		w.evidence(e)
+	}
+	found := map[string]Finding{}
+	for _, f := range Judge(e, limits) {
+		found[f.Check] = f
+	}
+	return found
+}
+
+func TestCleanRunIsValid(t *testing.T) {
+	t.Parallel()
+	found := clean().judge(nil)
+	for id, f := range found {
+		if f.Verdict != Valid {
+			t.Errorf("%s on a clean run: %s %v: %s", id, f.Verdict, f.Value, f.Detail)
+		}
+	}
+	for _, id := range []string{"offered_rate", "admission_wait", "identity", "headroom"} {
+		if _, ok := found[id]; ok {
+			t.Errorf("%s applies to a closed loop against a server that says nothing of itself", id)
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("only %d checks apply to a streamed closed loop", len(found))
+	}
+}
+
+// TestEachCheckFlips spoils one thing at a time. Every check of the catalogue
+// must have a row.
+func TestEachCheckFlips(t *testing.T) {
+	t.Parallel()
+	every := func(f func(i int, r *record.Record)) func(*world) {
+		return func(w *world) {
+			for i := range w.records {
+				f(i, &w.records[i])
+			}
+		}
+	}
+	cases := []struct {
+		check  string
+		spoil  []func(*world)
+		want   Verdict
+		limits map[string]schema.Threshold
+	}{
+		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 3e6 })}, Degraded, nil},
+		{"dispatch_lateness", []func(*world){every(func(i int, r *record.Record) { r.Sent += 15e6 })}, Invalid, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Due, w.result.Phases[0].Unsent = 210, 10 }}, Degraded, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { w.result.Phases[0].Due, w.result.Phases[0].Unsent = 250, 50 }}, Invalid, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { // a cap that was asked for held them back
+			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 50}
+		}}, Degraded, nil},
+		{"admission_wait", []func(*world){open, every(func(i int, r *record.Record) {
+			if i%4 == 0 {
+				r.Intended -= 5e6
+			}
+		})}, Degraded, nil},
+		{"admission_wait", []func(*world){open, func(w *world) { w.result.Phases[0].Skipped = map[string]int64{"on_cap": 50} }}, Degraded, nil},
+		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 3e6 })}, Degraded, nil},
+		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 15e6 })}, Invalid, nil},
+		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldRatio = 0.95 }}, Degraded, nil},
+		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldRatio = 0.8 }}, Invalid, nil},
+		{"stamp_error", []func(*world){evidence(func(e *Evidence) { e.Stamps, e.StampError = "application", 2 })}, Degraded, nil},
+		{"stamp_error", []func(*world){evidence(func(e *Evidence) { e.Stamps, e.StampError = "application", 6 })}, Invalid, nil},
+		{"coalesced", []func(*world){every(func(i int, r *record.Record) { r.Chunks[3].SameRead, r.Chunks[9].SameRead = true, true })}, Valid, nil}, // marks the gaps
+		{"coalesced", []func(*world){every(func(i int, r *record.Record) {
+			for k := range r.Chunks {
+				r.Chunks[k].SameRead = k > 0
+			}
+		})}, Invalid, nil},
+		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.Residence = 207e8 }}, Degraded, nil},
+		{"littles_law", []func(*world){func(w *world) { w.result.Phases[0].Gauge.Residence = 300e8 }}, Invalid, nil},
+		{"flow_balance", []func(*world){func(w *world) { w.result.Phases[0].Issued++ }}, Invalid, nil},
+		{"client_errors", []func(*world){fail(1, record.Client)}, Invalid, nil},
+		{"clock", []func(*world){evidence(func(e *Evidence) { e.ClockJumps, e.ClockJump = 1, 15 })}, Degraded, nil},
+		{"clock", []func(*world){func(w *world) { w.host.WallJump = 20 }}, Degraded, nil},
+		{"clock", []func(*world){func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }}, Invalid, nil},
+		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.Emitted++ } }}, Invalid, nil},
+		{"sink", []func(*world){func(w *world) { w.evidence = func(e *Evidence) { e.SinkError = "no space left on device" } }}, Invalid, nil},
+
+		{"errors", []func(*world){fail(1, record.HTTPError)}, Degraded, nil},
+		{"errors", []func(*world){fail(100, record.HTTPError)}, Degraded, nil}, // the server's: what is measured is measured
+		{"errors", []func(*world){fail(100, record.HTTPError)}, Invalid, map[string]schema.Threshold{"errors": {Fail: limit(0.2)}}},
+		{"censored", []func(*world){fail(40, record.Cut)}, Degraded, nil},
+		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = record.None }), func(w *world) { w.evidence = func(e *Evidence) { e.TokenSource = "counts by o200k_base" } }}, Degraded, nil},
+		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) {
+			if i%10 == 0 {
+				r.OSLRequested = 20
+			}
+		})}, Degraded, nil},
+		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) { r.OSLRequested = 20 })}, Degraded, nil},
+		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded, nil},
+		{"identity", []func(*world){evidence(func(e *Evidence) {
+			e.Identity = &Identity{Before: faces("uvicorn", "a", "b"), After: faces("uvicorn", "a")}
+		})}, Degraded, nil},
+		{"identity", []func(*world){evidence(func(e *Evidence) { e.Identity = &Identity{Before: faces("v1", "a"), After: faces("v1", "b")} })}, Degraded, nil},
+
+		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.97 }}, Valid, nil},
+		{"go_sched", []func(*world){func(w *world) { w.host.SchedP99 = 20 }}, Valid, nil},
+		{"gc", []func(*world){func(w *world) { w.host.GCLongest = 60 }}, Valid, nil},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.P999 = 6 }}, Valid, nil},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Longest = 400 }}, Valid, nil},
+		{"hiccup", []func(*world){func(w *world) { w.host.Hiccup.Lost = 0.04 }}, Valid, nil},
+		{"throttling", []func(*world){func(w *world) { w.host.Throttled = 0.2 }}, Valid, nil},
+		{"steal", []func(*world){func(w *world) { w.host.RunDelay = 0.9 }}, Valid, nil},
+		{"steal", []func(*world){func(w *world) { w.host.Steal = 0.2 }}, Valid, nil},
+		{"receive_lag", []func(*world){every(func(i int, r *record.Record) { r.ReceiveLag = 5000 })}, Valid, nil},
+		{"headroom", []func(*world){evidence(func(e *Evidence) { e.Headroom = 0.5 })}, Valid, nil},
+		{"client_cpu", []func(*world){func(w *world) { w.host.CPUWorst = 0.97 }}, Invalid, map[string]schema.Threshold{"client_cpu": {Fail: limit(0.5)}}},
+		{"tail_samples", nil, Degraded, map[string]schema.Threshold{"tail_samples": {Warn: limit(662)}}},
+		{"settling", []func(*world){every(func(i int, r *record.Record) { r.End += int64(i) * 400_000 })}, Valid, nil},
+	}
+	flipped := map[string]bool{}
+	for i, c := range cases {
+		flipped[c.check] = true
+		t.Run(fmt.Sprintf("%02d_%s_%s", i, c.check, c.want), func(t *testing.T) {
+			t.Parallel()
+			w := clean()
+			for _, s := range c.spoil {
+				s(w)
+			}
+			f, ok := w.judge(c.limits)[c.check]
+			if !ok {
+				t.Fatalf("%s does not apply", c.check)
+			}
+			if f.Verdict != c.want {
+				t.Errorf("%s = %v (warn %v, fail %v): %s, want %s", c.check, f.Value, show(f.Warn), show(f.Fail), f.Verdict, c.want)
+			}
+			if said := f.Verdict > Valid || f.Noted; f.Detail == "" || said && f.Try == "" {
+				t.Errorf("%s: no words for a person: %+v", c.check, f)
+			}
+			if f.Kind == Cause && c.want == Valid && !f.Noted {
+				t.Errorf("%s: the cause is there and not noted: %+v", c.check, f)
+			}
+			if (f.Kind == Harm || f.Kind == Workload) && c.check != "clock" && len(f.Taints) == 0 {
+				t.Errorf("%s touches no metric", c.check)
+			}
+		})
+	}
+	for _, c := range checks() {
+		if !flipped[c.ID] {
+			t.Errorf("no case flips %s", c.ID)
+		}
+	}
+}
+
+// open makes the same requests an open loop of 20/s.
+func open(w *world) {
+	p := &w.result.Phases[0]
+	p.Rate, p.Closed, p.Target = 20, false, 0
+	for i := range w.records {
+		r := &w.records[i]
+		shift(r, int64(i+1)*second/20-r.Intended)
+	}
+}
+
+// replayed makes them a trace of 20/s in which each waited 300 ms for the only slot.
+func replayed(w *world) {
+	open(w)
+	w.result.Phases[0].Rate = 0
+	for i := range w.records {
+		w.records[i].Intended -= 300e6
+	}
+}
+
+// What a limit or an answer made wait is not put on the client, and the other
+// way round: who waited by the clock is told, whatever the mode.
+func TestWhoseWaitItWas(t *testing.T) {
+	t.Parallel()
+	waits := func(w *world) {
+		for i := range w.records {
+			w.records[i].Intended -= 150e6
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		spoil  func(*world)
+		absent []string
+		check  string
+		want   Verdict
+		words  string
+	}{
+		{"closed loop whose client pauses", waits, []string{"admission_wait"}, "turnaround", Invalid, "the client paused for"},
+		{"closed loop behind a limit of requests in flight", func(w *world) {
+			waits(w)
+			w.result.Phases[0].Capped = "in_flight"
+		}, []string{"turnaround", "admission_wait"}, "concurrency_held", Valid, "99.0 % of the concurrency asked for was in flight"},
+		{"closed loop behind a limit of prefills", func(w *world) {
+			waits(w)
+			w.result.Phases[0].Capped, w.result.Phases[0].Gauge.HeldRatio = "prefill", 0
+		}, []string{"turnaround", "concurrency_held", "admission_wait"}, "dispatch_lateness", Valid, "late sending adds 20.0 µs to time to first token p50 from intended"},
+		{"trace behind a cap", replayed, []string{"turnaround", "offered_rate", "concurrency_held"}, "admission_wait", Degraded, "100 % of the arrivals waited for a slot"},
+		{"users held up by answers", func(w *world) {
+			open(w)
+			w.result.Phases[0].Rate, w.result.Phases[0].HeldUp = 26, 120
+		}, []string{"turnaround", "offered_rate"}, "admission_wait", Degraded, "60.0 % of the requests were due before the answer to the turn before them"},
+		{"users that nothing holds up", func(w *world) { open(w); w.result.Phases[0].Due = 200 }, []string{"turnaround"}, "offered_rate", Valid, "0 of 200 requests that were due were never sent"},
+	} {
+		w := clean()
+		c.spoil(w)
+		found := w.judge(nil)
+		for _, id := range c.absent {
+			if f, ok := found[id]; ok {
+				t.Errorf("%s: %s speaks: %s %s", c.name, id, f.Verdict, f.Detail)
+			}
+		}
+		if f := found[c.check]; f.Verdict != c.want || !strings.Contains(f.Detail, c.words) {
+			t.Errorf("%s: %s is %s: %q; want %s, …%s…", c.name, c.check, f.Verdict, f.Detail, c.want, c.words)
+		}
+	}
+}
+
+// A value stands beside its own unit, also where a check looks at several.
+func TestUnitsOfValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		check string
+		spoil func(*world)
+		value float64
+		unit  string
+	}{
+		{"hiccup", func(*world) {}, 0.3, "ms"},
+		{"hiccup", func(w *world) { w.host.Hiccup.Longest = 400 }, 400, "ms"},
+		{"hiccup", func(w *world) { w.host.Hiccup.Lost = 0.04 }, 0.04, "ratio"},
+		{"clock", func(*world) {}, 0.01, "ms"},
+		{"clock", func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }, 1, "requests"},
+	} {
+		w := clean()
+		c.spoil(w)
+		if f := w.judge(nil)[c.check]; f.Value != c.value || f.Unit != c.unit {
+			t.Errorf("%s is %v %s (%s), want %v %s", c.check, f.Value, f.Unit, f.Detail, c.value, c.unit)
+		}
+	}
+}
+
+// Who shares the cores is named where it is known.
+func TestWhoSharesTheCores(t *testing.T) {
+	t.Parallel()
+	for builtIn, want := range map[bool][2]string{
+		false: {"threads waited for a core for 27.0 % of the cores' time: something shares them", "a machine that does nothing else, and serves nothing itself"},
+		true:  {"threads waited for a core for 27.0 % of the cores' time: the built-in server runs on the same ones", "a lower load, or for numbers that count a server on another machine"},
+	} {
+		w := clean()
+		w.host.RunDelay = 0.54 // of two cores
+		w.evidence = func(e *Evidence) { e.BuiltIn = builtIn }
+		if f := w.judge(nil)["steal"]; !f.Noted || f.Verdict != Valid || f.Detail != want[0] || f.Try != want[1] {
+			t.Errorf("built-in server %v: %+v; want %q, %q", builtIn, f, want[0], want[1])
+		}
+	}
+}
+
+// Whatever the machine does, numbers that are right are VALID; where harm was
+// done, the same causes explain it.
+func TestCausesExplainHarm(t *testing.T) {
+	t.Parallel()
+	busy := func(w *world) {
+		w.host.CPUWorst, w.host.SchedP99, w.host.Hiccup.Longest, w.host.RunDelay = 0.99, 30, 400, 1
+	}
+	w := clean()
+	busy(w)
+	for id, f := range w.judge(nil) {
+		if f.Verdict != Valid || len(f.Because) > 0 {
+			t.Errorf("a busy machine, right numbers: %s %s because %q", id, f.Verdict, f.Because)
+		}
+	}
+	for i := range w.records {
+		w.records[i].Intended -= 15e6
+	}
+	f := w.judge(nil)["turnaround"]
+	if f.Verdict != Invalid || len(f.Because) != mostCauses || !strings.Contains(f.Sentence(), "; because ") {
+		t.Errorf("harm on a busy machine: %s %q", f.Verdict, f.Sentence())
+	}
+}
+
+// A finding marks the metrics it touches and no others.
+func TestTaints(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	for i := range w.records {
+		w.records[i].Sent += 3e6
+	}
+	var found []Finding
+	for _, f := range w.judge(nil) {
+		found = append(found, f)
+	}
+	taints := Taints(found)
+	if taints["request_latency_from_intended"] != "dispatch_lateness" || taints["time_to_first_token"] != "" {
+		t.Errorf("late sending: %v", taints)
+	}
+	lost := Taints([]Finding{{Check: "sink", Verdict: Invalid, Taints: all}, {Check: "tokens", Verdict: Degraded, Taints: tokenCounts}})
+	if len(lost) < 50 || lost["output_sequence_length"] != "sink" {
+		t.Errorf("a loss touches %d metrics, output length by %q", len(lost), lost["output_sequence_length"])
+	}
+	for _, c := range checks() {
+		for _, tag := range c.Touches {
+			if _, ok := metrics.Lookup(tag); !ok && tag != everything {
+				t.Errorf("%s touches %s, which is no metric", c.ID, tag)
+			}
+		}
+		if c.Kind == "" || c.Reads == "" || c.Doc == "" {
+			t.Errorf("%s: no kind, evidence or meaning", c.ID)
+		}
+	}
+}
+
+// Limits are in the check's unit: a reading of another kind keeps its own.
+func TestOwnLimits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		check string
+		spoil func(*world)
+		limit schema.Threshold
+		want  Verdict
+	}{
+		{"client_cpu", func(w *world) { w.host.CPUWorst = 0.8 }, schema.Threshold{Warn: limit(0.9)}, Valid},
+		{"client_cpu", func(w *world) { w.host.CPUWorst = 0.8 }, schema.Threshold{Fail: limit(0.05)}, Invalid},
+		{"hiccup", func(w *world) { w.host.Hiccup.Longest = 400 }, schema.Threshold{Warn: limit(500), Fail: limit(500)}, Valid},
+		{"hiccup", func(w *world) { w.host.Hiccup.Lost = 0.04 }, schema.Threshold{Warn: limit(500), Fail: limit(500)}, Valid},
+		{"clock", func(w *world) { w.host.WallJump = 20 }, schema.Threshold{Warn: limit(50)}, Valid},
+		{"clock", func(w *world) { w.records[5].FirstByte = w.records[5].Sent - 1 }, schema.Threshold{Fail: limit(50)}, Invalid},
+		{"prefix_cache", func(w *world) {
+			for i := range w.records {
+				w.records[i].Cached = 35
+			}
+		}, schema.Threshold{Warn: limit(1)}, Valid},
+	} {
+		w := clean()
+		c.spoil(w)
+		if f := w.judge(map[string]schema.Threshold{c.check: c.limit})[c.check]; f.Verdict != c.want {
+			t.Errorf("%s with warn %s, fail %s: %s %v (%s), want %s", c.check, show(c.limit.Warn), show(c.limit.Fail), f.Verdict, f.Value, f.Detail, c.want)
+		}
+	}
+}
+
+// What a check says of a clean run is no reproach; the consequence is added
+// where there is one.
+func TestWordsOfCleanChecks(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	for check, want := range map[string]string{
+		"concurrency_held": "99.0 % of the concurrency asked for was in flight, over time",
+		"client_cpu":       "the client used 10.0 % of 2 cores",
+		"coalesced":        "0 % of the chunks came together with another: single gaps mean little, ITL per request holds",
+		"errors":           "0 of 200 requests failed",
+		"sink":             "0 records lost",
+	} {
+		if f := w.judge(nil)[check]; f.Detail != want || f.Try != "" {
+			t.Errorf("%s: %q, try %q; want %q", check, f.Detail, f.Try, want)
+		}
+	}
+	w.records[3].Status = record.HTTPError
+	w.records[3].ErrorMessage = "busy"
+	w.result.Phases[0].OK, w.result.Phases[0].Failed = 199, 1
+	if f := w.judge(nil)["errors"]; f.Detail != "1 of 200 requests failed, first: http_error: busy" || f.Try == "" {
+		t.Errorf("one failure: %q, try %q", f.Detail, f.Try)
+	}
+}
+
+// keep is the first n requests of a world, as a run of their own.
+func (w *world) keep(n int) {
+	p := &w.result.Phases[0]
+	w.records = w.records[:n]
+	p.Issued, p.OK = int64(n), int64(n)
+	p.End = w.records[n-1].End
+	p.Gauge.SteadyEnd = p.End
+	w.host.Wall = time.Duration(p.End)
+}
+
+// Too little to speak of: such a check is absent, whatever its value would be,
+// and what is left does not call a stumble an invalid run.
+func TestTinyRuns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		spoil  func(*world)
+		absent []string
+		want   Verdict // of the run
+	}{
+		{"one request", func(w *world) { w.keep(1) }, []string{"turnaround", "concurrency_held", "settling", "client_cpu"}, Valid},
+		{"two requests", func(w *world) { w.keep(2) }, []string{"turnaround", "concurrency_held", "settling"}, Valid},
+		{"ten, one follow-up late by 9 ms", func(w *world) {
+			w.keep(10)
+			r := &w.records[7]
+			r.Intended, r.Admitted = r.Intended-9e6, r.Admitted-9e6
+		}, []string{"turnaround", "settling"}, Valid}, // one of ten moves no percentile that is supported
+		{"0.1 s, one nap 9 ms late, starting took all cores", func(w *world) {
+			w.keep(2)
+			w.host.CPUWorst = 1
+			w.host.Hiccup = telemetry.Hiccup{P999: 9, Longest: 9, Lost: 0.08, N: 90}
+			w.host.SchedP99 = math.NaN()
+		}, []string{"client_cpu", "turnaround"}, Valid}, // a cause without harm
+		{"0.1 s, stopped for 150 ms", func(w *world) {
+			w.keep(2)
+			w.host.Hiccup = telemetry.Hiccup{P999: 150, Longest: 150, Lost: 0.9, N: 10}
+		}, nil, Valid},
+		{"one wave of 200 that grows", func(w *world) {
+			w.result.Phases[0].Target = 200
+			for i := range w.records {
+				r := &w.records[i]
+				shift(r, int64(i)*1000-r.Intended)
+				r.End += int64(i) * 1e6
+			}
+			w.result.Phases[0].Gauge = loadgen.Gauge{HeldShare: math.NaN(), HeldRatio: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None}
+		}, []string{"settling", "concurrency_held"}, Valid},
+	} {
+		w := clean()
+		c.spoil(w)
+		found := w.judge(nil)
+		for _, id := range c.absent {
+			if f, ok := found[id]; ok {
+				t.Errorf("%s: %s speaks: %s %s", c.name, id, f.Verdict, f.Detail)
+			}
+		}
+		var all []Finding
+		for _, f := range found {
+			all = append(all, f)
+		}
+		if v := Worst(all); v != c.want {
+			t.Errorf("%s is %s, want %s", c.name, v, c.want)
+		}
+	}
+}
+
+func TestPlanChecks(t *testing.T) {
+	t.Parallel()
+	est := func(mean, half float64, n int) map[string]stats.Estimate {
+		return map[string]stats.Estimate{"request_throughput.avg": {Mean: mean, Low: mean - half, High: mean + half, N: n}}
+	}
+	const noted = Verdict(-1)
+	cases := []struct {
+		name  string
+		e     PlanEvidence
+		check string
+		want  Verdict
+		there bool
+	}{
+		{"one run claims no interval", PlanEvidence{Trials: 1, Cells: []CellEvidence{{OK: 1}}}, "runs", Valid, false},
+		{"nothing was measured", PlanEvidence{Trials: 1}, "runs", noted, true},
+		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2}}}, "runs", noted, true},
+		{"three trials", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3}}}, "runs", Valid, true},
+		{"one cell lost its trials", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3}, {OK: 0}}}, "runs", noted, true},
+		{"narrow", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}}}, "interval", Valid, true},
+		{"wide", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}, {OK: 5, Estimates: est(100, 10, 5)}}}, "interval", noted, true},
+		{"useless", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 40, 5)}}}, "interval", noted, true},
+		{"steady machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 101, 100.5}}}}, "drift", Valid, true},
+		{"wild machine, no direction", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 70, 130}}}}, "drift", Valid, true},
+		{"drifting machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 97, 95}}}}, "drift", Valid, true},
+		{"two cells agree on a tenth", PlanEvidence{Trials: 4, Cells: []CellEvidence{
+			{OK: 4, InOrder: []float64{10, 10.4, 10.9, 11.1}}, {OK: 4, InOrder: []float64{200, 207, 219, 221}},
+		}}, "drift", Degraded, true},
+		{"a fifth, but three values say little", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 90, 80}}}}, "drift", Valid, true},
+		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2, InOrder: []float64{100, 50}}}}, "drift", Valid, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			there := false
+			for _, f := range JudgePlan(&c.e, nil) {
+				if f.Check == c.check {
+					there = true
+					got := f.Verdict
+					if f.Noted {
+						got = noted
+					}
+					if got != c.want {
+						t.Errorf("%s = %v: %+v, want %d", c.check, f.Value, f, c.want)
+					}
+				}
+			}
+			if there != c.there {
+				t.Errorf("%s found: %v, want %v", c.check, there, c.there)
+			}
+		})
+	}
+}
+
+// evidence spoils what is known beside the records.
+func evidence(spoil func(*Evidence)) func(*world) {
+	return func(w *world) { w.evidence = spoil }
+}
+
+func limit(v float64) *float64 { return &v }
+
+// faces is one target that lists models.
+func faces(server string, models ...string) []ServerIdentity {
+	return []ServerIdentity{{Server: server, Models: models}}
+}
+
+// fail makes the first n requests failures.
+func fail(n int, s record.Status) func(*world) {
+	return func(w *world) {
+		for i := range n {
+			w.records[i].Status, w.records[i].ErrorMessage = s, "503 overloaded"
+		}
+		p := &w.result.Phases[0]
+		p.OK, p.Failed = p.OK-int64(n), p.Failed+int64(n)
+	}
+}
+
+// shift moves all stamps of r by d.
+func shift(r *record.Record, d int64) {
+	for _, t := range []*int64{&r.Intended, &r.Admitted, &r.Sent, &r.WriteEnd, &r.FirstByte, &r.FirstToken, &r.FirstOutput, &r.LastToken, &r.End} {
+		*t += d
+	}
+	for i := range r.Chunks {
+		r.Chunks[i].At += d
+		r.Chunks[i].Low += d
+	}
+}
+
+func show(p *float64) string {
+	if p == nil || math.IsNaN(*p) {
+		return "never"
+	}
+	return fmt.Sprint(*p)
+}
+
+// A sentence repeats the beginning of what a server said, not a page of it.
+func TestLongErrorsAreBrief(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	fail(20, record.HTTPError)(w)
+	for i := range 20 {
+		w.records[i].ErrorMessage = strings.Repeat("ü", 1000)
+	}
+	want := "20 of 200 requests failed, first: http_error: " + strings.Repeat("ü", 119-len("http_error: ")) + "…"
+	if f := w.judge(nil)["errors"]; f.Detail != want {
+		t.Errorf("%q, want %q", f.Detail, want)
+	}
+}
+
+// Only what counts as goodput's complement is counted: answers in the window.
+func TestMissedSLOsAreCounted(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	w.records[3].SLOFailed, w.records[4].SLOFailed, w.records[5].SLOFailed = "time_to_first_token", "time_to_first_token", "inter_token_latency"
+	w.records[6].SLOFailed, w.records[6].Status = "time_to_first_token", record.Timeout
+	w.records[7].SLOFailed, w.records[7].InWindow = "time_to_first_token", false
+	e := NewEvidence(w.result, w.host)
+	for i := range w.records {
+		e.Add(&w.records[i])
+	}
+	if e.Missed["time_to_first_token"] != 2 || e.Missed["inter_token_latency"] != 1 || len(e.Missed) != 2 {
+		t.Errorf("missed %v, want 2 × time_to_first_token, 1 × inter_token_latency", e.Missed)
+	}
+}

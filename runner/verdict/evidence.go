@@ -1,0 +1,319 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+)
+
+// Evidence is all that the verdict on one run rests on: what the phases say
+// they did, what the host looked like meanwhile, and what the records show.
+// It is filled record by record, so it also can be rebuilt from a journal.
+type Evidence struct {
+	Phases       []*PhaseEvidence // profiling phases only
+	Host         telemetry.Host
+	BuiltIn      bool   // the server is the built-in one, on this machine
+	ServerTokens bool   // the server's token counts are the headline, by request
+	TokenSource  string // a doubt about the client's counts; "" for none
+	Journaled    int64  // records written
+	Emitted      int64  // records handed over by the engine
+	SinkError    string
+	Stamps       string    // kernel, application: what arrival stamps are
+	ClockJumps   int64     // of the wall clock, by more than 10 µs, as the transport saw them
+	ClockJump    float64   // ms, the largest of them
+	Identity     *Identity // nil where the server has no page that says what it serves
+	StampError   float64   // ms, p99 of what an arrival stamp may be late; NaN where it was not measured
+	IgnoresEnd   bool      // the server was asked to ignore its end mark
+	Shared       bool      // the prompts share text on purpose: a cache hit is what was asked for
+	Headroom     float64   // capacity of this machine ÷ what is planned; NaN when the plan is small
+	Errors       Failures
+	Missed       map[string]int64 // SLO → successes in the window that missed it first
+}
+
+// PhaseEvidence is one profiling phase.
+type PhaseEvidence struct {
+	Result loadgen.PhaseResult
+
+	Lateness, Wait                []float64 // ms, all requests sent
+	TTFT, Latency, ITL            []float64 // ms, successes
+	TTFTIntended, LatencyIntended []float64 // ms, from the intended time
+	TTFTPunctual, LatencyPunctual []float64 // ms, the same without what sending was late
+	Ages                          []float64 // ms, from sending, of requests that were cut off
+	ReceiveLag                    []float64 // ms
+	TokenDiff                     []float64 // abs(server count / client count − 1)
+	OK, Failed, Cancelled         int64
+	ClientFaults                  int64 // failures of our own making
+	Chunks, Coalesced             int64
+	Asked, OffTarget              int64   // requests with an asked OSL; those that missed it
+	Prompt, Cached                int64   // tokens by the server's count
+	arrivals                      int64   // requests that were sent and ended
+	lastSent                      int64   // of them, ns since T0
+	admitted, waited              int64   // requests that had a slot; of them waited for it more than 1 ms
+	every                         int64   // of so many requests one is among the samples
+	turn                          int64   // counts up to it
+	residence                     float64 // Σ end − sent, ns
+	cut                           int64   // requests that the end of the phase cut off
+	lost                          lost
+	Counted                       int64 // answers whose output tokens the server counted
+	answered                      []answered
+	ends                          [len(boundTags)]ends
+	followUps                     int     // requests after the first wave
+	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended and latency
+	Backwards                     int64   // negative spans between stamps of one request
+	FirstError                    string
+}
+
+// mostSamples bounds what is kept of the requests one by one. Of a longer phase
+// every second is kept, then every fourth, and so on: sixty thousand tell a p99
+// to a fraction of a per cent, and memory does not grow with the run.
+const mostSamples = 1 << 17
+
+// NewEvidence prepares for the phases of res; warmups count for nothing.
+func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
+	e := &Evidence{Host: host, Headroom: math.NaN(), StampError: math.NaN(), Errors: Failures{}, Missed: map[string]int64{}}
+	for _, p := range res.Phases {
+		if !p.Warmup {
+			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})
+		}
+	}
+	return e
+}
+
+// Add takes one record. Records may come in any order.
+func (e *Evidence) Add(r *record.Record) {
+	e.Journaled++
+	if r.Failed() && r.Status != record.Cancelled && !r.Censored() && !r.Warmup { // what was cancelled on purpose is no error
+		e.Errors.Add(errorCount(r))
+	}
+	if r.SLOFailed != "" && r.InWindow && !r.Failed() && !r.Warmup {
+		e.Missed[r.SLOFailed]++
+	}
+	for _, p := range e.Phases {
+		if p.Result.Name == r.Phase && !r.Warmup {
+			p.add(r)
+		}
+	}
+}
+
+func errorCount(r *record.Record) ErrorCount {
+	e := ErrorCount{Kind: failureKind(r), Message: r.ErrorMessage, Count: 1, Cause: r.ErrorKind}
+	if r.HTTPStatus != record.None && r.Status == record.HTTPError {
+		e.HTTP = int(r.HTTPStatus)
+	}
+	return e
+}
+
+// failureKind is the short word for a failure: "http_error 503".
+func failureKind(r *record.Record) string {
+	switch {
+	case r.HTTPStatus != record.None && r.Status == record.HTTPError:
+		return fmt.Sprintf("%s %d", r.Status, r.HTTPStatus)
+	case r.ErrorKind != "" && r.ErrorKind != string(r.Status):
+		return string(r.Status) + " " + r.ErrorKind
+	}
+	return string(r.Status)
+}
+
+func (p *PhaseEvidence) add(r *record.Record) {
+	switch {
+	case r.Status == record.OK:
+		p.OK++
+	case r.Status == record.Unsent:
+		return // counted by the schedule
+	case r.Status == record.Cut:
+		p.Cancelled++
+		p.cut++
+	case r.Status == record.Cancelled:
+		p.Cancelled++
+	default:
+		p.Failed++
+		if r.Status == record.Client {
+			p.ClientFaults++
+		}
+		if p.FirstError == "" {
+			p.FirstError = string(r.Status) + ": " + r.ErrorMessage
+		}
+	}
+	p.lost.add(r)
+	if r.Sent != record.None && r.End != record.None {
+		p.arrivals++
+		p.lastSent = max(p.lastSent, r.Sent)
+		p.residence += float64(r.End - r.Sent)
+	}
+	if w := r.AdmissionWait(); !math.IsNaN(w) {
+		p.admitted++
+		if w > 1 {
+			p.waited++
+		}
+	}
+	if p.sampled() {
+		p.sample(r)
+	}
+	if backwards(r) {
+		p.Backwards++
+	}
+	if r.Failed() {
+		return
+	}
+	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
+		p.followUps++
+		p.turnaround += float64(r.Sent-r.Intended) / 1e6
+		p.turnaroundOver += r.Latency()
+	}
+	p.addTokens(r)
+	p.addCache(r)
+	for _, c := range r.Chunks {
+		if c.IsContent() {
+			p.Chunks++
+			if c.SameRead {
+				p.Coalesced++
+			}
+		}
+	}
+}
+
+// sampled tells whether the next request is among the samples.
+func (p *PhaseEvidence) sampled() bool {
+	if len(p.Lateness) >= mostSamples || len(p.answered) >= mostSamples {
+		p.thin()
+	}
+	p.turn++
+	if p.turn < p.every {
+		return false
+	}
+	p.turn = 0
+	return true
+}
+
+// thin drops every second sample.
+func (p *PhaseEvidence) thin() {
+	p.every = 2 * max(p.every, 1)
+	for _, s := range p.lists() {
+		*s = everySecond(*s)
+	}
+	p.answered = everySecond(p.answered)
+}
+
+// lists are the samples that are single numbers.
+func (p *PhaseEvidence) lists() []*[]float64 {
+	out := []*[]float64{&p.Lateness, &p.Wait, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended, &p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.Ages, &p.ReceiveLag, &p.TokenDiff}
+	for i := range p.ends {
+		out = append(out, &p.ends[i].low, &p.ends[i].high)
+	}
+	return out
+}
+
+func everySecond[T any](s []T) []T {
+	for i := range len(s) / 2 {
+		s[i] = s[2*i]
+	}
+	return s[:len(s)/2]
+}
+
+// sample keeps what single requests are asked for.
+func (p *PhaseEvidence) sample(r *record.Record) {
+	p.Lateness = appendFinite(p.Lateness, r.DispatchLateness())
+	p.Wait = appendFinite(p.Wait, r.AdmissionWait())
+	if r.Status == record.Cut && r.Sent != record.None {
+		p.Ages = append(p.Ages, float64(r.End-r.Sent)/1e6)
+	}
+	if r.Failed() {
+		return
+	}
+	if r.Sent != record.None && r.End != record.None {
+		p.answered = append(p.answered, answered{r.Intended, r.Sent, float64(r.End-r.Sent) / 1e6})
+	}
+	p.TTFT = appendFinite(p.TTFT, r.TTFT())
+	p.Latency = appendFinite(p.Latency, r.Latency())
+	p.ITL = appendFinite(p.ITL, r.ITL())
+	p.TTFTIntended = appendFinite(p.TTFTIntended, r.TTFTFromIntended())
+	p.LatencyIntended = appendFinite(p.LatencyIntended, r.LatencyFromIntended())
+	late := max(0, r.DispatchLateness())
+	p.TTFTPunctual = appendFinite(p.TTFTPunctual, r.TTFTFromIntended()-late)
+	p.LatencyPunctual = appendFinite(p.LatencyPunctual, r.LatencyFromIntended()-late)
+	p.bounds(r)
+	p.ReceiveLag = appendFinite(p.ReceiveLag, r.ReceiveLag/1e3)
+	if r.UsageCompletion != record.None && r.OSL > 0 {
+		p.TokenDiff = append(p.TokenDiff, math.Abs(float64(r.UsageCompletion)/float64(r.OSL)-1))
+	}
+}
+
+func (p *PhaseEvidence) addTokens(r *record.Record) {
+	if r.UsageCompletion == record.None {
+		return
+	}
+	p.Counted++
+	if r.OSLRequested > 0 { // by the server's count: random text tokenizes to another number than was sent
+		p.Asked++
+		if off := math.Abs(float64(r.UsageCompletion - r.OSLRequested)); off > min(0.05*float64(r.OSLRequested), 50) {
+			p.OffTarget++
+		}
+	}
+}
+
+// addCache notes what the server took from its prefix cache.
+func (p *PhaseEvidence) addCache(r *record.Record) {
+	if r.UsagePrompt != record.None {
+		p.Prompt += r.UsagePrompt
+		p.Cached += max(r.Cached, 0)
+	}
+}
+
+// backwards tells whether a later thing was stamped before an earlier one.
+func backwards(r *record.Record) bool {
+	last := int64(record.None)
+	for _, t := range []int64{r.Admitted, r.Sent, r.FirstByte, r.FirstToken, r.LastToken, r.End} {
+		if t == record.None {
+			continue
+		}
+		if t < last {
+			return true
+		}
+		last = t
+	}
+	return false
+}
+
+// settle sorts the samples; the checks read quantiles from them.
+func (e *Evidence) settle() {
+	var sorter stats.Sorter
+	for _, p := range e.Phases {
+		for _, s := range p.lists() {
+			sorter.Sort(*s)
+		}
+	}
+}
+
+// LatenessP99 is how late requests left, in ms: the 99th percentile over the
+// phases' samples, NaN without any.
+func (e *Evidence) LatenessP99() float64 {
+	worst := math.NaN()
+	for _, p := range e.Phases {
+		if v := stats.Quantile(p.Lateness, 0.99); !(v <= worst) && !math.IsNaN(v) {
+			worst = v
+		}
+	}
+	return worst
+}
+
+// CountedByServer tells that the server's own counts are the headline.
+func (e *Evidence) CountedByServer() bool {
+	for _, p := range e.Phases {
+		if p.Counted < p.OK {
+			return false
+		}
+	}
+	return e.ServerTokens
+}
+
+// appendFinite adds v to a list unless it is no number.
+func appendFinite(s []float64, v float64) []float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return s
+	}
+	return append(s, v)
+}

@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// ErrorCount is one kind of failure with the server's own words.
+type ErrorCount struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Count   int64  `json:"count"`
+	Alike   bool   `json:"alike,omitempty"` // the messages differ in numbers and ids; this is one of them
+	HTTP    int    `json:"http,omitempty"`  // the status the server answered with, where that is the failure
+	Cause   string `json:"cause,omitempty"` // what is the matter beside the kind: html, refused, …
+}
+
+// Failures counts failures by their kind and by what their messages have in
+// common: a server may put a number or an id of its own into every message.
+type Failures map[[2]string]*ErrorCount
+
+// MaxKinds bounds the different failures that are told apart.
+const MaxKinds = 1000
+
+// Add counts e. Of messages that differ in numbers only, the one that sorts
+// first is kept, so that the order of the records does not matter.
+func (f Failures) Add(e ErrorCount) {
+	key := [2]string{e.Kind, shape(e.Message)}
+	is := f[key]
+	switch {
+	case is == nil && len(f) >= MaxKinds:
+		return
+	case is == nil:
+		f[key] = &e
+		return
+	case is.Message != e.Message:
+		is.Alike, is.Message = true, min(is.Message, e.Message)
+	}
+	is.Alike = is.Alike || e.Alike
+	is.Count += e.Count
+}
+
+// Frequent are the n most frequent failures.
+func (f Failures) Frequent(n int) []ErrorCount {
+	var out []ErrorCount
+	for _, e := range f {
+		out = append(out, *e)
+	}
+	slices.SortFunc(out, func(a, b ErrorCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind+a.Message, b.Kind+b.Message))
+	})
+	return out[:min(n, len(out))]
+}
+
+// shape is a message with # for every word that holds a digit: a number, an
+// address, an id.
+func shape(message string) string {
+	var b strings.Builder
+	word := func(r rune) bool { return r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for message != "" {
+		n := strings.IndexFunc(message, func(r rune) bool { return !word(r) })
+		if n < 0 {
+			n = len(message)
+		}
+		if w := message[:n]; strings.ContainsFunc(w, unicode.IsDigit) {
+			b.WriteByte('#')
+		} else {
+			b.WriteString(w)
+		}
+		message = message[n:]
+		end := strings.IndexFunc(message, word)
+		if end < 0 {
+			end = len(message)
+		}
+		b.WriteString(message[:end])
+		message = message[end:]
+	}
+	return b.String()
+}

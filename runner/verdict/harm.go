@@ -1,0 +1,329 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+var never = math.NaN()
+
+// The least that some checks need in order to speak. Below it they are absent:
+// one stumble of the machine would be a large share of little.
+const (
+	// fewestFollowUps is of requests that followed an answer, for their mean.
+	fewestFollowUps = 20
+	// mostForeign is how many characters of a server's words stand in a finding;
+	// errors in run.json has all of them.
+	mostForeign = 120
+)
+
+// harms ask by how much a number that is reported is wrong through us.
+var harms = []Check{
+	{
+		ID: "dispatch_lateness", Kind: Harm, Unit: "ratio", Touches: fromIntended, Reads: "sent, intended and admitted stamps",
+		Doc:  "what late sending adds to a percentile of the latencies from intended, as a share of it",
+		Read: perPhase(dispatchLateness),
+	},
+	{
+		ID: "offered_rate", Kind: Harm, Unit: "ratio", Touches: all, Reads: "the schedule's own count of what was due",
+		Doc:  "requests that were due by the schedule and never sent / due",
+		Read: perPhase(offeredRate),
+	},
+	{
+		ID: "turnaround", Kind: Harm, Unit: "ratio", Touches: append(rates, inFlight...), Reads: "sent and intended stamps of follow-ups",
+		Doc:  "closed loop: mean time from an answer to the next request / mean latency",
+		Read: perPhase(turnaround),
+	},
+	{
+		ID: "concurrency_held", Kind: Harm, Unit: "ratio", Touches: append(rates, inFlight...), Reads: "the gauge of requests in flight",
+		Doc:  "closed loop: requests in flight / target of the moment, over time, from first reaching it to the last send",
+		Read: perPhase(concurrencyHeld),
+	},
+	{
+		ID: "stamp_error", Kind: Harm, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "echoes through the same readers, where stamps are the program's own",
+		Doc:  "p99 of what an arrival stamp may be late, as a share of the median time to first token",
+		Read: stampError,
+	},
+	{
+		ID: "coalesced", Kind: Harm, Unit: "ratio", Reads: "both ends of the stamps of shared reads",
+		Doc:  "width of the interval in which a percentile of the inter token latency lies because whole answers came in one read, as a share of it; else the share of gaps that are only bounded, which marks them",
+		Read: perPhase(coalesced),
+	},
+	{
+		ID: "littles_law", Kind: Harm, Unit: "ratio", Touches: all, Reads: "the engine's sum of times in flight and the records'",
+		Doc:  "times in flight summed by the engine and by the records: equal up to rounding, or a bug of ours",
+		Read: perPhase(littlesLaw),
+	},
+	{
+		ID: "flow_balance", Kind: Harm, Unit: "requests", Touches: all, Reads: "the engine's counts and the records'",
+		Doc:  "requests issued less those that ended well, failed, were cancelled or cut off, and less those recorded: must be 0",
+		Read: perPhase(flowBalance),
+	},
+	{
+		ID: "sink", Kind: Harm, Unit: "records", Touches: all, Reads: "the engine's and the journal's counts of records",
+		Doc:  "records that the engine emitted less records in the journal: must be 0",
+		Read: sink,
+	},
+	{
+		ID: "clock", Kind: Harm, Unit: "ms", Touches: all, Reads: "both clocks of the host, and stamps of one request in order",
+		Doc:  "largest jump of the wall clock against the monotonic clock; stamps that run backwards",
+		Read: clock,
+	},
+	{
+		ID: "client_errors", Kind: Harm, Unit: "ratio", Touches: all, Reads: "how requests ended",
+		Doc:  "failures of the client's own making (descriptors, ports, names) / attempted",
+		Read: perPhase(clientErrors),
+	},
+}
+
+// percentiles are those that are reported and judged.
+var percentiles = [...]struct {
+	name string
+	q    float64
+}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}
+
+// dispatchLateness compares each supported percentile of the latencies from
+// intended with the same without what we were late: percentile(x) −
+// percentile(x − lateness).
+func dispatchLateness(p *PhaseEvidence) (Reading, bool) {
+	var worst Reading
+	found := false
+	for _, m := range []struct {
+		name      string
+		is, would []float64
+	}{{"time to first token", p.TTFTIntended, p.TTFTPunctual}, {"request latency", p.LatencyIntended, p.LatencyPunctual}} {
+		for _, c := range percentiles {
+			is := stats.Quantile(m.is, c.q)
+			if !stats.Certified(c.q, float64(len(m.is))) || !(is > 0) {
+				continue
+			}
+			r := harmOf(math.Abs(is-stats.Quantile(m.would, c.q)), is)
+			if found && r.past() <= worst.past() {
+				continue
+			}
+			r.Detail = fmt.Sprintf("late sending adds %s to %s %s from intended, which is %s", words.Millis(r.Value*is), m.name, c.name, words.Millis(is))
+			r.Try = "a quieter machine, fewer requests per second, or fewer streams; latencies from sending are not touched"
+			worst, found = r, true
+		}
+	}
+	return worst, found
+}
+
+// offeredRate is about what the schedule wanted: its offsets are known exactly,
+// so chance plays no part. A cap that the experiment set is its own doing.
+func offeredRate(p *PhaseEvidence) (Reading, bool) {
+	if p.Result.Due == 0 {
+		return Reading{}, false
+	}
+	r := Reading{
+		Value: float64(p.Result.Unsent) / float64(p.Result.Due), Warn: harmDoubted, Fail: harmShown,
+		Detail: fmt.Sprintf("%d of %s that were due were never sent", p.Result.Unsent, words.Count(p.Result.Due, "request")),
+		So:     ": the load was lower than asked for",
+		Try:    "more concurrency, a lower rate, or read it as the server's limit",
+	}
+	if p.Result.Skipped["on_cap"] > 0 || p.Result.Skipped["stopped"] > 0 {
+		r.Fail = never // a cap held them back
+	}
+	return r, true
+}
+
+func turnaround(p *PhaseEvidence) (Reading, bool) {
+	if !p.Result.Closed || p.Result.Capped != "" || p.followUps < fewestFollowUps || !(p.turnaroundOver > 0) {
+		return Reading{}, false // where a second limit makes requests wait, nobody can tell that from a client that does
+	}
+	v := p.turnaround / p.turnaroundOver
+	return Reading{
+		Value: v, Warn: harmDoubted, Fail: harmShown,
+		Detail: fmt.Sprintf("the client paused for %s of a latency between requests", words.Percent(v)),
+		So:     ": throughput is too low by as much",
+		Try:    "a quieter machine or fewer streams; very short answers need a lower concurrency",
+	}, true
+}
+
+func concurrencyHeld(p *PhaseEvidence) (Reading, bool) {
+	v := p.Result.Gauge.HeldRatio
+	if p.Result.Target == 0 || p.Result.Capped == "prefill" || p.followUps < fewestFollowUps || math.IsNaN(v) {
+		return Reading{}, false
+	}
+	return Reading{
+		Value: v, Warn: 1 - harmDoubted, Fail: 1 - harmShown, Below: true,
+		Detail: fmt.Sprintf("%s of the concurrency asked for was in flight, over time", words.Percent(v)),
+		So:     ": throughput is that of a smaller load",
+		Try:    "a quieter machine, fewer streams, or conversations with shorter pauses",
+	}, true
+}
+
+// stampError is what a stamp may be late beside the smallest number that rests
+// on one. Kernel stamps are exact up to shared reads, which coalesced has.
+func stampError(e *Evidence) []Reading {
+	if e.Stamps == "kernel" || math.IsNaN(e.StampError) {
+		return nil
+	}
+	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
+		number := first(median(p.TTFT), median(p.Latency))
+		if !(number > 0) {
+			return Reading{}, false
+		}
+		r := harmOf(e.StampError, number)
+		r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), against %s", words.Millis(e.StampError), words.Millis(number))
+		r.Try = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
+		return r, true
+	})(e)
+}
+
+// mostShared is the share of gaps that may be known only as bounds before their
+// distribution is marked.
+const mostShared = 0.05
+
+// coalesced is about gaps. Events that came in one read are known to lie between
+// two times: where that is a whole answer, its inter token latency is only
+// bounded, and with it the percentiles. Single gaps are marked, no more: the
+// verdict is not about them.
+func coalesced(p *PhaseEvidence) (Reading, bool) {
+	if p.Chunks == 0 {
+		return Reading{}, false
+	}
+	share := float64(p.Coalesced) / float64(p.Chunks)
+	worst := Reading{
+		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{"inter_chunk_latency", "time_to_second_token"},
+		Detail: words.Percent(share) + " of the chunks came together with another: single gaps mean little, ITL per request holds",
+		Try:    "nothing, if the server sends several tokens at once; else a quieter machine",
+	}
+	itl := &p.ends[itlEnds]
+	for _, c := range percentiles {
+		low, high := stats.Quantile(itl.low, c.q), stats.Quantile(itl.high, c.q)
+		if !stats.Certified(c.q, float64(len(itl.high))) || !(high > 0) {
+			continue
+		}
+		r := harmOf(high-low, high)
+		if r.crossed() == Valid || !worst.Mild && r.past() <= worst.past() {
+			continue
+		}
+		r.Touches = gaps
+		r.Detail = fmt.Sprintf("inter token latency %s lies between %s and %s: whole answers came in one read", c.name, words.Millis(low), words.Millis(high))
+		r.Try = worst.Try
+		worst = r
+	}
+	return worst, true
+}
+
+// littlesLaw: the time in flight, summed over all requests, by the engine and by
+// the records. Both come from the same stamps, so this is bookkeeping; it cannot
+// find wrong stamps.
+func littlesLaw(p *PhaseEvidence) (Reading, bool) {
+	by := float64(p.Result.Gauge.Residence)
+	if !(by > 0) {
+		return Reading{}, false
+	}
+	v := math.Abs(by-p.residence) / by
+	return Reading{
+		Value: v, Warn: harmDoubted, Fail: harmShown,
+		Detail: fmt.Sprintf("times in flight by the engine and by the records differ by %s", words.Percent(v)),
+		Try:    "report it as a bug",
+	}, true
+}
+
+func flowBalance(p *PhaseEvidence) (Reading, bool) {
+	v := math.Abs(float64(p.Result.Issued - p.Result.OK - p.Result.Failed - p.Result.CancelledCount - p.Result.Cut))
+	v = max(v, math.Abs(float64(p.Result.Issued-p.OK-p.Failed-p.Cancelled)))
+	return Reading{Value: v, Warn: never, Fail: 0, Detail: words.Count(int64(v), "request") + " not accounted for", Try: "report it as a bug"}, true
+}
+
+func sink(e *Evidence) []Reading {
+	lost := float64(e.Emitted - e.Journaled)
+	if e.SinkError != "" {
+		lost = max(lost, 1)
+	}
+	return []Reading{{
+		Value: lost, Warn: never, Fail: 0, Detail: strings.TrimSpace(words.Count(int64(lost), "record") + " lost " + words.Line(e.SinkError)),
+		Try: "free disk space, then run with --resume",
+	}}
+}
+
+func clock(e *Evidence) []Reading {
+	r := []Reading{wallClock(e)}
+	for _, p := range e.Phases {
+		r = append(r, Reading{
+			Value: float64(p.Backwards), Unit: "requests", Warn: never, Fail: 0,
+			Detail: words.Count(p.Backwards, "request") + " with stamps that run backwards", Try: "report it as a bug",
+		})
+	}
+	return finite(r...)
+}
+
+// wallClock is the larger of what host and transport saw the wall clock jump by.
+func wallClock(e *Evidence) Reading {
+	v := e.Host.WallJump
+	if e.ClockJumps > 0 {
+		v = max(v, e.ClockJump)
+	}
+	said := "the wall clock jumped by " + words.Millis(v)
+	if e.ClockJumps > 0 {
+		said += fmt.Sprintf(" (%s above 10 µs)", words.Count(e.ClockJumps, "jump"))
+	}
+	if e.Host.Clock != "" {
+		said += "; clock source " + e.Host.Clock
+	}
+	r := Reading{Value: v, Warn: 10, Fail: never, Detail: said, Touches: []string{}, Try: "nothing: spans use the monotonic clock; start times are off"}
+	if e.ClockJumps > 0 && e.Stamps == "kernel" { // kernel stamps are by the wall clock
+		r.Touches = slices.Concat(firstToken, wholeAnswer, gaps)
+	}
+	return r
+}
+
+func clientErrors(p *PhaseEvidence) (Reading, bool) {
+	n := p.OK + p.Failed
+	if n == 0 {
+		return Reading{}, false
+	}
+	return Reading{
+		Value: float64(p.ClientFaults) / float64(n), Warn: 0, Fail: 0.001,
+		Detail: fmt.Sprintf("%d of %s failed by this program or its machine", p.ClientFaults, words.Count(n, "request")),
+		Try:    "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
+	}, true
+}
+
+// perPhase applies read to every profiling phase it fits.
+func perPhase(read func(*PhaseEvidence) (Reading, bool)) func(*Evidence) []Reading {
+	return func(e *Evidence) []Reading {
+		var out []Reading
+		for _, p := range e.Phases {
+			if r, ok := read(p); ok {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+}
+
+func finite(rs ...Reading) []Reading {
+	var out []Reading
+	for _, r := range rs {
+		if !math.IsNaN(r.Value) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func median(sorted []float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	return stats.Quantile(sorted, 0.5)
+}
+
+func first(a, b float64) float64 {
+	if !math.IsNaN(a) {
+		return a
+	}
+	if !math.IsNaN(b) {
+		return b
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package verdict
+
+import "aiperf.dev/aiperf/internal/metrics"
+
+// Kind is what a check asks, and with it what it may do to the verdict.
+type Kind string
+
+// The kinds of checks. Only the first two move the verdict, unless an experiment
+// sets a limit of its own.
+const (
+	// Harm: by how much is a reported number wrong through us?
+	Harm Kind = "harm"
+	// Workload: did the server, or the load, do something else than was asked?
+	// Never INVALID.
+	Workload Kind = "workload"
+	// Cause: what would explain harm? It is told under a harm that tripped.
+	Cause Kind = "cause"
+	// Precision: is there enough of it? It marks the number.
+	Precision Kind = "precision"
+)
+
+// worst is the hardest verdict that a check of the kind may give.
+func (k Kind) worst() Verdict {
+	switch k {
+	case Harm:
+		return Invalid
+	case Workload:
+		return Degraded
+	}
+	return Valid
+}
+
+// The limits of harm: of the number itself, and in its unit. What is within
+// either of them is no harm.
+const (
+	harmDoubted, harmShown     = 0.02, 0.10
+	doubtedSpanMS, shownSpanMS = 0.05, 1.0
+)
+
+// harmOf places what a number in ms is wrong by: DEGRADED above 2 % of it and
+// above 50 µs, INVALID above 10 % and above 1 ms.
+func harmOf(wrong, number float64) Reading {
+	return Reading{
+		Value: wrong / number,
+		Warn:  max(harmDoubted, doubtedSpanMS/number), Fail: max(harmShown, shownSpanMS/number),
+	}
+}
+
+// The metrics that a finding touches, by what they rest on. everything stands
+// for all of the catalogue.
+const everything = "*"
+
+var (
+	firstToken   = []string{"time_to_first_token", "time_to_first_output_token", "prefill_throughput_per_user", "adj_time_to_first_token"}
+	wholeAnswer  = []string{"request_latency", "decode_duration", "e2e_output_token_throughput", "adj_request_latency", "adj_decode_duration"}
+	gaps         = []string{"inter_token_latency", "inter_chunk_latency", "time_to_second_token", "output_token_throughput_per_user", "adj_inter_token_latency"}
+	fromIntended = []string{"time_to_first_token_from_intended", "request_latency_from_intended"}
+	rates        = []string{"request_throughput", "output_token_throughput", "input_token_throughput", "total_token_throughput", "goodput"}
+	inFlight     = []string{"effective_concurrency", "effective_decode_concurrency", "effective_prefill_concurrency", "tokens_in_flight"}
+	tokenCounts  = []string{
+		"output_sequence_length", "output_token_count", "reasoning_token_count", "total_osl", "total_output_tokens", "total_reasoning_tokens",
+		"osl_mismatch_diff_pct", "osl_mismatch_count", "output_token_throughput", "total_token_throughput", "output_token_throughput_per_user",
+		"e2e_output_token_throughput", "inter_token_latency",
+	}
+	all = []string{everything}
+)
+
+// Taints are the metrics that findings make doubtful, each with the check of the
+// worst of them.
+func Taints(found []Finding) map[string]string {
+	out, by := map[string]string{}, map[string]Verdict{}
+	mark := func(tag string, f *Finding) {
+		if by[tag] <= f.Verdict && (out[tag] == "" || by[tag] < f.Verdict) {
+			out[tag], by[tag] = f.Check, f.Verdict
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		for _, tag := range f.Taints {
+			if tag != everything {
+				mark(tag, f)
+				continue
+			}
+			for _, m := range metrics.Catalogue() {
+				mark(m.Tag, f)
+			}
+		}
+	}
+	return out
+}

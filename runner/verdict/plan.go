@@ -1,0 +1,200 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
+)
+
+// PlanEvidence is what the trials of all cells say together.
+type PlanEvidence struct {
+	Trials int // runs per cell asked for
+	Cells  []CellEvidence
+}
+
+// CellEvidence is one cell: the estimates of the metrics that its conclusions
+// rest on, and what its trials gave in order of execution.
+type CellEvidence struct {
+	Label     string
+	OK        int // trials that succeeded
+	Estimates map[string]stats.Estimate
+	Shifts    []float64 // HalfShift of each trial that has one
+	InOrder   []float64 // median latency per trial: it moves in open and in closed loops
+}
+
+// planCheck is a check over the whole plan.
+type planCheck struct {
+	ID      string
+	Kind    Kind
+	Unit    string
+	Doc     string
+	Touches []string
+	Read    func(*PlanEvidence) []Reading
+}
+
+var planChecks = []planCheck{
+	{
+		ID: "runs", Kind: Precision, Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
+		Read: func(e *PlanEvidence) []Reading {
+			if len(e.Cells) == 0 {
+				return []Reading{{Value: 0, Warn: 3, Fail: 1, Below: true, Detail: "no run was measured", Try: "--resume measures what is missing"}}
+			}
+			if e.Trials < 2 && len(e.Cells) < 2 {
+				return nil // one run claims no interval
+			}
+			fewest, at := math.Inf(1), ""
+			for _, c := range e.Cells {
+				if float64(c.OK) < fewest {
+					fewest, at = float64(c.OK), c.Label
+				}
+			}
+			if math.IsInf(fewest, 1) {
+				return nil
+			}
+			return []Reading{{
+				Value: fewest, Warn: 3, Fail: never, Below: true,
+				Detail: fmt.Sprintf("cell %s has too few good runs: %.0f; an interval needs 3", at, fewest),
+				Try:    "multi_run: {num_runs: 5} (--num-profile-runs 5)",
+			}}
+		},
+	},
+	{
+		ID: "interval", Kind: Precision, Unit: "ratio", Doc: "half-width of the interval over trials against the mean, widest of the metrics that gates, SLOs or the ranking use",
+		Read: func(e *PlanEvidence) []Reading {
+			var out []Reading
+			for _, c := range e.Cells {
+				for key, est := range c.Estimates {
+					if est.N < 3 || math.IsNaN(est.High) || est.Mean == 0 {
+						continue
+					}
+					v := math.Abs((est.High - est.Low) / 2 / est.Mean)
+					out = append(out, Reading{
+						Value: v, Warn: 0.05, Fail: 0.2,
+						Detail: fmt.Sprintf("%s at %s is known to ± %s only", key, c.Label, words.Percent(v)),
+						Try:    "more trials (multi_run.num_runs), longer runs, or a quieter machine",
+					})
+				}
+			}
+			return widest(out)
+		},
+	},
+	{
+		ID: "drift", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, by one slope over all cells: whether server or machine changed during the plan; 0 where chance explains it",
+		Read: func(e *PlanEvidence) []Reading {
+			var trials [][]float64
+			for _, c := range e.Cells {
+				trials = append(trials, c.InOrder)
+			}
+			return drifted(stats.CommonDrift(trials))
+		},
+	},
+	{
+		ID: "warmup", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 where chance explains it",
+		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
+	},
+	{
+		ID: "stationary", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell: the load is more than the server keeps up with; 0 where chance explains it",
+		Read: func(e *PlanEvidence) []Reading { return e.moved(1) },
+	},
+}
+
+// movedLevel is the share of false findings that is allowed over the cells of a
+// plan, and movedLeast what is worth a word, on the scale of logarithms.
+const (
+	movedLevel = 0.01
+	movedLeast = 0.05
+)
+
+// moved tests h = ln(median of the second half / of the first) over the trials
+// of each cell: Student's t, Benjamini and Hochberg over the cells. sign is the
+// direction that counts.
+func (e *PlanEvidence) moved(sign float64) []Reading {
+	var shifts []stats.Difference
+	var p []float64
+	var cells []string
+	for _, c := range e.Cells {
+		if len(c.Shifts) < 2 {
+			continue
+		}
+		d := stats.OneSample(c.Shifts)
+		t := math.Abs(d.Mean) / d.SE
+		if !(d.SE > 0) {
+			t = math.Inf(1)
+		}
+		shifts, cells, p = append(shifts, d), append(cells, c.Label), append(p, 2*(1-stats.TCDF(t, d.DF)))
+	}
+	if len(p) == 0 {
+		return nil
+	}
+	clean := Reading{Warn: movedLeast, Fail: never, Detail: "no cell's latency moves from the first half of its runs to the second by more than chance"}
+	worst := clean
+	for i, q := range stats.BenjaminiHochberg(p) {
+		h := sign * shifts[i].Mean
+		if q > movedLevel || h <= movedLeast || h <= worst.Value {
+			continue
+		}
+		verb := "falls"
+		if sign > 0 {
+			verb = "rises"
+		}
+		worst = clean
+		worst.Value = h
+		worst.Detail = fmt.Sprintf("the median latency of cell %s %s by %s from the first half of a run to the second (%d trials, p = %.2g)", cells[i], verb, words.Percent(math.Abs(math.Expm1(shifts[i].Mean))), shifts[i].N, p[i])
+		worst.Try = "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)"
+		if sign > 0 {
+			worst.Try = "a lower rate: the queue grows for as long as the run lasts"
+		}
+	}
+	return []Reading{worst}
+}
+
+// driftShown: what chance does in one of a hundred plans is no drift.
+const driftShown = 0.01
+
+// drifted judges a change only where it is more than chance.
+func drifted(d stats.Drift) []Reading {
+	if math.IsNaN(d.Change) {
+		return nil
+	}
+	v := math.Abs(d.Change)
+	r := Reading{
+		Value: v, Warn: 0.03, Fail: never,
+		Detail: fmt.Sprintf("the median latency changed by %s from the first trials to the last (p = %.2g)", words.Percent(v), d.P),
+		Try:    "find what changed (clocks, neighbours, the server's cache), then run again",
+	}
+	if d.P >= driftShown {
+		r.Value, r.Detail = 0, fmt.Sprintf("no drift shown from the first trials to the last: %s, p = %.2g", words.Percent(v), d.P)
+	}
+	return []Reading{r}
+}
+
+// widest keeps the reading with the largest value: one line, not one a cell.
+func widest(rs []Reading) []Reading {
+	if len(rs) == 0 {
+		return nil
+	}
+	w := rs[0]
+	for _, r := range rs[1:] {
+		if r.Value > w.Value {
+			w = r
+		}
+	}
+	return []Reading{w}
+}
+
+// JudgePlan runs the catalogue of plan checks.
+func JudgePlan(e *PlanEvidence, limits map[string]schema.Threshold) []Finding {
+	var found []Finding
+	for _, c := range planChecks {
+		for _, r := range c.Read(e) {
+			override(&r, limits[c.ID])
+			found = append(found, finding(Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Touches: c.Touches}, r))
+		}
+	}
+	return found
+}

@@ -1,0 +1,33 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// skippedWords say why arrivals or turns were not sent, by the engine's reason.
+var skippedWords = map[string]string{
+	"on_cap":           "arrivals found no free slot and were dropped (on_cap: skip)",
+	"stopped":          "arrivals still waited for a slot when the phase ended",
+	"no_turn":          "arrivals found no turn to send: no conversation might start any more",
+	"conversation_cut": "turns of conversations were due after the end of the phase",
+	"turn_failed":      "turns were not sent because the one before them failed",
+}
+
+// skippedNotices tell what the phase meant to send and did not: nothing is
+// dropped in silence.
+func (p *PhaseEvidence) skippedNotices() []Notice {
+	var out []Notice
+	for _, why := range slices.Sorted(maps.Keys(p.Result.Skipped)) {
+		n := p.Result.Skipped[why]
+		words, known := skippedWords[why]
+		if !known {
+			words = "arrivals were not sent (" + why + ")"
+		}
+		if n > 0 {
+			out = append(out, Notice{"skipped." + why, fmt.Sprintf("%d %s; %d requests were sent", n, words, p.Result.Issued), float64(n)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,290 @@
+// Package verdict says whether the numbers of a run are the server's. In goes
+// evidence: what the engine did, what the records show, what the host looked
+// like. Out come findings, one per check of the catalogue, and the worst of them
+// is the verdict. Nothing here runs, reads or writes anything.
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// Verdict on a measurement: whether its numbers are the server's.
+type Verdict int
+
+// The verdicts, from good to bad.
+const (
+	Valid Verdict = iota
+	Degraded
+	Invalid
+)
+
+// The words for verdicts, from good to bad: what people read, what the checks
+// table calls it, and how severe that is. They stand nowhere else.
+var (
+	wordOf     = [...]string{"VALID", "DEGRADED", "INVALID"}
+	markOf     = [...]string{"pass", "warn", "fail"}
+	severityOf = [...]string{"none", "degraded", "invalid"}
+)
+
+// NotedMark is the word of the checks table for what is past its limit and moves
+// no verdict.
+const NotedMark = "note"
+
+// String is the word people read.
+func (v Verdict) String() string { return wordOf[v] }
+
+// Mark is the word of the checks table.
+func (v Verdict) Mark() string { return markOf[v] }
+
+// Severity is how much it matters, as the checks table says it.
+func (v Verdict) Severity() string { return severityOf[v] }
+
+// Parse reads what String writes; an unknown word is Invalid.
+func Parse(s string) Verdict {
+	for _, v := range []Verdict{Valid, Degraded} {
+		if v.String() == s {
+			return v
+		}
+	}
+	return Invalid
+}
+
+// MarshalText is the word that files hold.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (v *Verdict) UnmarshalText(b []byte) error {
+	*v = Parse(string(b))
+	return nil
+}
+
+// Finding is what one check found about one run, cell or plan.
+type Finding struct {
+	Check   string   `json:"check"`
+	Kind    Kind     `json:"kind"`
+	Verdict Verdict  `json:"verdict"`
+	Noted   bool     `json:"noted,omitempty"` // past its limit, by a check that does not move the verdict
+	Value   float64  `json:"value"`
+	Warn    *float64 `json:"warn,omitempty"`
+	Fail    *float64 `json:"fail,omitempty"`
+	Unit    string   `json:"unit,omitempty"`
+	Detail  string   `json:"detail,omitempty"`  // what it means, in words
+	Because []string `json:"because,omitempty"` // what would explain it: the causes that were seen in the same run
+	Try     string   `json:"try,omitempty"`     // what to do about it
+	Taints  []string `json:"taints,omitempty"`  // metrics that it makes doubtful; * is all of them
+}
+
+// Reading is one value of a check beside its limits. A limit that is NaN
+// cannot be crossed. Below says that small values are the bad ones. A reading in
+// another unit than its check's says so; the limits that an experiment sets are
+// not for it.
+type Reading struct {
+	Value, Warn, Fail float64
+	Unit              string // "" is the check's
+	Below             bool
+	Detail            string   // the fact, as true of a clean run
+	So                string   // what follows when it is not clean
+	Try               string   // what to do about it
+	Touches           []string // the metrics in doubt, nil for the check's
+	Mild              bool     // it marks the metrics and leaves the verdict alone
+	asked             bool     // the experiment set the limit: it counts whatever the kind
+}
+
+// crossed places the value among its limits.
+func (r Reading) crossed() Verdict {
+	beyond := func(limit float64) bool {
+		if r.Below {
+			return r.Value < limit
+		}
+		return r.Value > limit
+	}
+	switch {
+	case beyond(r.Fail):
+		return Invalid
+	case beyond(r.Warn):
+		return Degraded
+	}
+	return Valid
+}
+
+// Check is one row of the catalogue. Read returns no reading when the check
+// does not apply: then it is absent, not passed. Of several readings the worst
+// counts.
+type Check struct {
+	ID      string
+	Kind    Kind
+	Unit    string
+	Doc     string
+	Reads   string   // the evidence that it rests on
+	Touches []string // the metrics that it makes doubtful
+	Read    func(*Evidence) []Reading
+}
+
+// checks is the catalogue of what is asked of every run. To add one, add a
+// literal to the list of its kind and a test that flips it.
+func checks() []Check { return slices.Concat(harms, workloads, causes, precisions) }
+
+// Judge runs the catalogue over e. limits are the experiment's own thresholds.
+func Judge(e *Evidence, limits map[string]schema.Threshold) []Finding {
+	e.settle()
+	var found []Finding
+	for _, c := range checks() {
+		readings := c.Read(e)
+		if len(readings) == 0 {
+			continue
+		}
+		for i := range readings {
+			override(&readings[i], limits[c.ID])
+		}
+		worst := slices.MaxFunc(readings, func(a, b Reading) int {
+			return cmp.Or(cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
+		})
+		found = append(found, finding(c, worst))
+	}
+	explain(found)
+	return found
+}
+
+// past is how far the value is beyond its first limit, as a ratio.
+func (r Reading) past() float64 {
+	limit := r.Warn
+	if math.IsNaN(limit) {
+		limit = r.Fail
+	}
+	if !(limit > 0) {
+		return math.Abs(r.Value)
+	}
+	if r.Below {
+		return limit / math.Max(r.Value, 1e-12)
+	}
+	return r.Value / limit
+}
+
+// mostCauses is how many causes stand under a harm.
+const mostCauses = 2
+
+// explain tells under each harm what was seen in the same run that would cause
+// it, the furthest beyond its limit first.
+func explain(found []Finding) {
+	var seen []Finding
+	for _, f := range found {
+		if f.Kind == Cause && (f.Noted || f.Verdict > Valid) {
+			seen = append(seen, f)
+		}
+	}
+	slices.SortStableFunc(seen, func(a, b Finding) int { return cmp.Compare(b.Beyond(), a.Beyond()) })
+	for i := range found {
+		if f := &found[i]; f.Kind == Harm && f.Verdict > Valid {
+			for _, c := range seen[:min(len(seen), mostCauses)] {
+				f.Because = append(f.Because, c.Detail)
+			}
+		}
+	}
+}
+
+func override(r *Reading, t schema.Threshold) {
+	if r.Unit != "" {
+		return
+	}
+	if t.Warn != nil {
+		r.Warn, r.asked = *t.Warn, true
+	}
+	if t.Fail != nil {
+		r.Fail, r.asked = *t.Fail, true
+	}
+}
+
+func finding(c Check, r Reading) Finding {
+	f := Finding{Check: c.ID, Kind: c.Kind, Verdict: r.crossed(), Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail}
+	if f.Verdict > Valid {
+		f.Detail, f.Try = r.Detail+r.So, r.Try
+	}
+	most := c.Kind.worst()
+	if r.Mild {
+		most = Valid
+	}
+	if !r.asked && f.Verdict > most {
+		f.Noted, f.Verdict = most == Valid, most
+	}
+	if f.Verdict > Valid || r.Mild && f.Noted {
+		if f.Taints = r.Touches; f.Taints == nil {
+			f.Taints = c.Touches
+		}
+	}
+	if !math.IsNaN(r.Warn) {
+		f.Warn = &r.Warn
+	}
+	if !math.IsNaN(r.Fail) {
+		f.Fail = &r.Fail
+	}
+	return f
+}
+
+// Worst is the verdict over findings.
+func Worst(found []Finding) Verdict {
+	v := Valid
+	for _, f := range found {
+		v = max(v, f.Verdict)
+	}
+	return v
+}
+
+// CheckIDs are the names that verdict: may set limits for.
+func CheckIDs() []string {
+	var ids []string
+	for _, c := range Describe() {
+		ids = append(ids, c[0])
+	}
+	return ids
+}
+
+// Describe is every check with its kind and what it means, in order.
+func Describe() [][2]string {
+	var rows [][2]string
+	for _, c := range checks() {
+		rows = append(rows, [2]string{c.ID, string(c.Kind) + ": " + c.Doc})
+	}
+	for _, c := range planChecks {
+		rows = append(rows, [2]string{c.ID, string(c.Kind) + ": " + c.Doc})
+	}
+	return rows
+}
+
+// Sentence is what was found and why, as far as that was seen.
+func (f Finding) Sentence() string {
+	if len(f.Because) == 0 {
+		return f.Detail
+	}
+	return f.Detail + "; because " + strings.Join(f.Because, ", and ")
+}
+
+// Line is a finding as a person reads it.
+func (f Finding) Line() string {
+	s := fmt.Sprintf("%s %s: %s", f.Verdict, f.Check, f.Sentence())
+	if f.Try != "" {
+		s += "\n        try: " + f.Try
+	}
+	return s
+}
+
+// Limit is the one that was crossed, or the next one.
+func (f Finding) Limit() *float64 {
+	if f.Verdict == Invalid || f.Warn == nil {
+		return f.Fail
+	}
+	return f.Warn
+}
+
+// Beyond is how far the value is past its limit, as a ratio.
+func (f Finding) Beyond() float64 {
+	if l := f.Limit(); l != nil && *l != 0 {
+		return math.Abs(f.Value / *l)
+	}
+	return math.Abs(f.Value)
+}

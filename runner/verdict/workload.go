@@ -1,0 +1,196 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// workloads ask whether the server, or the load, did something else than was
+// asked. They never make a run INVALID: its numbers are right, of another thing.
+var workloads = []Check{
+	{
+		ID: "errors", Kind: Workload, Unit: "ratio", Touches: all, Reads: "how requests ended",
+		Doc:  "requests that the server failed / attempted",
+		Read: perPhase(errorShare),
+	},
+	{
+		ID: "censored", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "ages of requests that the end of the phase cut off",
+		Doc:  "how far a percentile may be from the truth because requests were cut off: cut counted as their age, and as never answered",
+		Read: perPhase(censored),
+	},
+	{
+		ID: "admission_wait", Kind: Workload, Unit: "ratio", Touches: rates, Reads: "admitted and intended stamps",
+		Doc:  "share of arrivals by the clock that waited more than 1 ms for a slot, or, as turns of users, for the answer before them: that made it a closed loop",
+		Read: perPhase(admissionWait),
+	},
+	{
+		ID: "tokens", Kind: Workload, Unit: "level", Touches: tokenCounts, Reads: "the tokenizer, and whether the server counts",
+		Doc:  "1 where nobody who knows the model counted tokens: neither its tokenizer nor the server",
+		Read: tokens,
+	},
+	{
+		ID: "osl_honoured", Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...), Reads: "the server's own counts of output tokens",
+		Doc:  "share of answers whose length, by the server's count, is off the asked one by more than 5 % (at most 50 tokens)",
+		Read: oslHonoured,
+	},
+	{
+		ID: "prefix_cache", Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
+		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for",
+		Read: prefixCache,
+	},
+	{
+		ID: "identity", Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after",
+		Doc: "models and Server header that the server shows at the start and at the end: 0 the same, 1 changed, 2 another model",
+		Read: func(e *Evidence) []Reading {
+			if e.Identity == nil {
+				return nil
+			}
+			level, said := e.Identity.compare()
+			return []Reading{{Value: level, Warn: 0, Fail: 1, Detail: said, Try: "find out who restarted or replaced the server, then run again"}}
+		},
+	},
+}
+
+func errorShare(p *PhaseEvidence) (Reading, bool) {
+	n := p.OK + p.Failed
+	if n == 0 {
+		return Reading{}, false
+	}
+	failed := p.Failed - p.ClientFaults
+	said := fmt.Sprintf("%d of %s failed", failed, words.Count(n, "request"))
+	if failed > 0 {
+		said += ", first: " + words.Clip(p.FirstError, mostForeign)
+	}
+	return Reading{
+		Value: float64(failed) / float64(n), Warn: 0.001, Fail: 0.05, Detail: said,
+		Try: "look at error_message in the requests table",
+	}, true
+}
+
+// censored compares two bounds of each percentile: what was cut off took as long
+// as it had lasted, or for ever. The truth lies between them.
+func censored(p *PhaseEvidence) (Reading, bool) {
+	if p.cut == 0 {
+		return Reading{Warn: harmDoubted, Fail: never, Detail: "no request was cut off by the end of the phase"}, p.OK > 0
+	}
+	share := float64(p.cut) / float64(p.OK+p.cut)
+	r := Reading{
+		Value: 0, Warn: harmDoubted, Fail: never,
+		Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.cut, words.Count(p.OK+p.cut, "request")),
+		Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
+	}
+	low := merged(p.Latency, p.Ages)
+	for _, c := range percentiles {
+		plain, at := stats.Quantile(p.Latency, c.q), c.q/(1-share) // the place among the answered ones when the others never end
+		bottom, top := stats.Quantile(low, c.q), math.Inf(1)
+		if at <= 1 {
+			top = stats.Quantile(p.Latency, at)
+		}
+		apart := 1.0
+		if top > 0 && !math.IsInf(top, 1) {
+			apart = max(0, top-min(bottom, plain)) / top
+		}
+		if apart <= r.Value {
+			continue
+		}
+		r.Value = apart
+		if math.IsInf(top, 1) {
+			r.So = fmt.Sprintf(": request latency %s is at least %s, not %s", c.name, words.Millis(max(bottom, plain)), words.Millis(plain))
+		} else {
+			r.So = fmt.Sprintf(": request latency %s lies between %s and %s", c.name, words.Millis(min(bottom, plain)), words.Millis(top))
+		}
+	}
+	return r, true
+}
+
+// merged is two sorted lists as one.
+func merged(a, b []float64) []float64 {
+	out := append(append(make([]float64, 0, len(a)+len(b)), a...), b...)
+	stats.Sort(out)
+	return out
+}
+
+// admissionWait is about arrivals that the clock says: in a closed loop a
+// request waits for nothing else than the answer before it.
+func admissionWait(p *PhaseEvidence) (Reading, bool) {
+	if p.Result.Closed || p.admitted == 0 {
+		return Reading{}, false
+	}
+	skipped := p.Result.Skipped["on_cap"]
+	v := min(1, float64(p.waited+skipped+p.Result.HeldUp)/float64(max(p.admitted+skipped, 1)))
+	r := Reading{
+		Value: v, Warn: 0.01, Fail: never,
+		Detail: words.Percent(v) + " of the arrivals waited for a slot, or found none",
+		So:     ": this part behaved as a closed loop",
+		Try:    "raise concurrency, or read the from-intended latencies",
+	}
+	if p.Result.HeldUp > 0 {
+		r.Detail = words.Percent(v) + " of the requests were due before the answer to the turn before them, or waited for a slot"
+		r.Try = "more users at this rate: each then has more time for a turn (users ÷ rate)"
+	}
+	return r, true
+}
+
+// tokens: the server's count is evidence, and so is that of the model's own
+// tokenizer. That texts tokenize to another number than was sent is no doubt.
+func tokens(e *Evidence) []Reading {
+	for _, p := range e.Phases {
+		if e.ServerTokens && p.OK > 0 && p.Counted == 0 {
+			return []Reading{{
+				Value: 1, Warn: 0, Fail: never,
+				Detail: "the server counts no tokens: its answers have no usage, so lengths, ITL and token throughput are missing",
+				Try:    "leave out --use-server-token-count, or ask the server for usage (stream_options)",
+			}}
+		}
+	}
+	if e.TokenSource == "" {
+		return nil
+	}
+	for _, p := range e.Phases {
+		if p.OK == 0 || p.Counted == p.OK {
+			continue
+		}
+		return []Reading{{
+			Value: 1, Warn: 0, Fail: never, Detail: e.TokenSource,
+			Try: "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
+		}}
+	}
+	return []Reading{{Value: 0, Warn: 0, Fail: never, Detail: "the server counts its tokens itself"}}
+}
+
+func oslHonoured(e *Evidence) []Reading {
+	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
+		if p.Asked == 0 {
+			return Reading{}, false
+		}
+		v := float64(p.OffTarget) / float64(p.Asked)
+		r := Reading{
+			Value: v, Warn: 0.05, Fail: 0.5,
+			Detail: words.Percent(v) + " of the answers are not as long as asked for",
+			So:     ": cells of different OSL are not comparable",
+			Try:    "ask the server to ignore its end mark: extra: {ignore_eos: true}, min_tokens",
+		}
+		if e.IgnoresEnd {
+			r.Try = "the server does not heed ignore_eos or min_tokens: compare cells by the length it gave, not by the one asked for"
+		}
+		return r, true
+	})(e)
+}
+
+func prefixCache(e *Evidence) []Reading {
+	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
+		if p.Prompt == 0 || e.Shared {
+			return Reading{}, false
+		}
+		v := float64(p.Cached) / float64(p.Prompt)
+		return Reading{
+			Value: v, Warn: 0.05, Fail: never,
+			Detail: words.Percent(v) + " of the prompt tokens came from the server's prefix cache",
+			So:     ": TTFT is better than for new prompts",
+			Try:    "more dataset entries, or cache_bust for prompts from a file; if a warm cache is wanted, declare it: verdict: {prefix_cache: {warn: 1}}",
+		}, true
+	})(e)
+}

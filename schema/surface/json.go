@@ -1,0 +1,203 @@
+package surface
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/encoding/jsonschema"
+)
+
+// JSONSchema is the published schema for YAML and JSON, draft 2020-12. CUE's
+// encoder does the structure; what it leaves out is added to its result: text
+// that is read later, words in any case, camelCase keys.
+func JSONSchema(sources Files, gone map[string][]string, axes string) (map[string]any, error) {
+	files, err := rewrite(sources, gone, axes, true)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := encode(files)
+	if err != nil {
+		return nil, err
+	}
+	doc = loose(doc).(map[string]any)
+	doc["allOf"] = []any{needs("endpoint"), needs("model", "models"), needs("phases", "profiling", "warmup")}
+	defs, ok := doc["$defs"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the encoder wrote no $defs")
+	}
+	defs["Late"] = map[string]any{"type": "string", "pattern": later + `|^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$`, "description": "A template, a variable, or a number in quotes."}
+	truths := []any{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"}
+	defs["LateBool"] = map[string]any{"anyOf": []any{
+		map[string]any{"type": "string", "pattern": later + `|^\s*(` + alternatives(truths) + `)\s*$`},
+		map[string]any{"enum": []any{0, 1}},
+	}}
+	return doc, nil
+}
+
+// needs asks for one of keys, in the body or beside it; an axis of a sweep may
+// give it, too.
+func needs(keys ...string) any {
+	here, below := []any{map[string]any{"required": []any{"sweep"}}}, []any{}
+	for _, k := range keys {
+		required := map[string]any{"required": []any{k}}
+		here, below = append(here, required), append(below, required)
+	}
+	inBody := map[string]any{"required": []any{"benchmark"}, "properties": map[string]any{"benchmark": map[string]any{"anyOf": below}}}
+	return map[string]any{"anyOf": append(here, inBody)}
+}
+
+// Reference is the structure alone, for documentation: no other spellings, no
+// other shape, no text in place of numbers.
+func Reference(sources Files, gone map[string][]string) (map[string]any, error) {
+	files, err := rewrite(sources, gone, "", true)
+	if err != nil {
+		return nil, err
+	}
+	delete(files, "flat.cue")
+	return encode(files)
+}
+
+func encode(files Files) (map[string]any, error) {
+	inst := build.NewContext().NewInstance(path, nil)
+	inst.ImportPath, inst.PkgName = path, "schema"
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := parser.ParseFile(name, files[name], parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		if err := inst.AddSyntax(f); err != nil {
+			return nil, err
+		}
+	}
+	ctx := cuecontext.New()
+	v := ctx.BuildInstance(inst)
+	if err := v.Err(); err != nil {
+		return nil, err
+	}
+	expr, err := jsonschema.Generate(v.LookupPath(cue.ParsePath("#Experiment")), &jsonschema.GenerateConfig{Version: jsonschema.VersionDraft2020_12})
+	if err != nil {
+		return nil, err
+	}
+	js, err := ctx.BuildExpr(expr).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var doc map[string]any
+	return doc, json.Unmarshal(js, &doc)
+}
+
+func ref(name string) any { return map[string]any{"$ref": "#/$defs/" + name} }
+
+// loose rewrites one schema and all below it.
+func loose(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = loose(v[i])
+		}
+	case map[string]any:
+		for k, x := range v {
+			if k == "$defs" || k == "properties" {
+				for name, m := range x.(map[string]any) {
+					x.(map[string]any)[name] = loose(m)
+				}
+			} else if k != "enum" && k != "const" && k != "required" {
+				v[k] = loose(x)
+			}
+		}
+		if props, ok := v["properties"].(map[string]any); ok {
+			twins(v, props)
+		}
+		return arms(v)
+	}
+	return v
+}
+
+// twins adds the camelCase spelling of each key; a required key may be either.
+func twins(v, props map[string]any) {
+	for k, x := range props {
+		if c := camelCase(k); c != k && props[c] == nil {
+			props[c] = x
+		}
+	}
+	req, _ := v["required"].([]any)
+	var keep, either []any
+	for _, r := range req {
+		if c := camelCase(r.(string)); c != r {
+			either = append(either, map[string]any{"anyOf": []any{map[string]any{"required": []any{r}}, map[string]any{"required": []any{c}}}})
+		} else {
+			keep = append(keep, r)
+		}
+	}
+	if len(either) > 0 {
+		delete(v, "required")
+		if keep != nil {
+			v["required"] = keep
+		}
+		v["allOf"] = either
+	}
+}
+
+// arms lets text stand for numbers, booleans and words in other case.
+func arms(v map[string]any) any {
+	var also any
+	switch v["type"] {
+	case "number", "integer":
+		also = ref("Late")
+	case "boolean":
+		also = ref("LateBool")
+	case "array": // one word stands for a list of one
+		if m, ok := v["items"].(map[string]any); ok && m["type"] == "string" {
+			also = map[string]any{"type": "string"}
+		}
+	}
+	if w, ok := v["const"].(string); ok && strings.ToLower(w) != strings.ToUpper(w) {
+		also = map[string]any{"type": "string", "pattern": "^(" + alternatives([]any{w}) + ")$"}
+	}
+	if words, ok := v["enum"].([]any); ok && len(words) > 1 {
+		if _, text := words[0].(string); text {
+			also = map[string]any{"type": "string", "pattern": "^(" + alternatives(words) + ")$|" + later}
+		}
+	}
+	if also == nil {
+		return v
+	}
+	out := map[string]any{}
+	for _, k := range []string{"description", "default", "deprecated"} {
+		if x, ok := v[k]; ok {
+			out[k] = x
+			delete(v, k)
+		}
+	}
+	out["anyOf"] = []any{v, also}
+	return out
+}
+
+// alternatives are words in any case, without flags, which ECMA patterns lack.
+func alternatives(words []any) string {
+	var out []string
+	for _, w := range words {
+		var b strings.Builder
+		for _, r := range fmt.Sprint(w) {
+			switch {
+			case unicode.IsLetter(r):
+				fmt.Fprintf(&b, "[%c%c]", unicode.ToUpper(r), unicode.ToLower(r))
+			case r == '-' || r == '_':
+				b.WriteString("[-_]")
+			default:
+				b.WriteString(regexp.QuoteMeta(string(r)))
+			}
+		}
+		out = append(out, b.String())
+	}
+	return strings.Join(out, "|")
+}

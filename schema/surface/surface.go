@@ -1,0 +1,466 @@
+// Package surface makes the published schema out of the schema's sources: the
+// same definitions, and beside them what a file may also say. In go the CUE
+// files of package schema; out come the files that cue vet, editors and the
+// JSON Schema encoder read.
+//
+// Four passes, all on syntax: text that is read later in place of a number or a
+// boolean (a template, a variable, a number in quotes); words in any case;
+// camelCase keys; rules that know of all three. The sources stay the one place
+// where a field is written.
+package surface
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/ast/astutil"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+)
+
+// path is the import path of the package.
+const path = "aiperf.dev/schema"
+
+// later begins text that is filled in later: ${VAR}, {{ expression }} and
+// {% statement %}.
+const later = `[$][{]|[{][{%]`
+
+// forms are the definitions that the passes refer to.
+const forms = `package schema
+
+// Text that is read later: a template, a variable, a number in quotes.
+#Late: =~#"` + later + `|^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$"#
+
+// The same for true and false.
+#LateBool: =~#"(?i)` + later + `|^\s*(true|false|yes|no|on|off|y|n|t|f|1|0)\s*$"# | 0 | 1
+`
+
+// Files are sources of a package by name.
+type Files map[string][]byte
+
+// Published is what is published of sources. gone are words that are known and
+// not built, by the definition or the field (#Sweep.optimization) that has them;
+// axes is a file that defines #AxisValues, what the paths of a sweep take.
+func Published(sources Files, gone map[string][]string, axes string) (Files, error) {
+	return rewrite(sources, gone, axes, false)
+}
+
+// rewrite runs the passes. With plain it leaves out what the JSON Schema
+// encoder cannot say and what is added to JSON afterwards.
+func rewrite(sources Files, gone map[string][]string, axes string, plain bool) (Files, error) {
+	p := &pass{enums: map[string]bool{}, gone: gone, plain: plain, flatToo: axes != ""}
+	if err := p.read(sources); err != nil {
+		return nil, err
+	}
+	out := Files{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		f, err := parser.ParseFile(name, sources[name], parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		p.drop(f)
+		switch {
+		case plain && name == "resolved.cue":
+			continue
+		case plain:
+			p.forEncoder(f)
+		default:
+			p.file(f)
+		}
+		withoutAttributes(f)
+		if out[name], err = format.Node(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if axes != "" {
+		out["axes.cue"] = []byte(axes)
+	}
+	if plain && axes != "" { // text that is read later is added to the JSON
+		out["axes.cue"] = []byte(strings.NewReplacer("number | {...} | #Late", "_", " | #LateBool", "", " | #Late", "").Replace(axes))
+	}
+	if !plain {
+		out["forms.cue"] = []byte(forms)
+	}
+	flat, err := p.flat()
+	if err != nil {
+		return nil, err
+	}
+	out["flat.cue"], err = format.Node(flat)
+	return out, err
+}
+
+// read compiles the sources, which the passes ask for kinds and words.
+func (p *pass) read(sources Files) error {
+	inst := build.NewContext().NewInstance(path, nil)
+	inst.PkgName = "schema"
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		f, err := parser.ParseFile(name, sources[name], parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if err := inst.AddSyntax(f); err != nil {
+			return err
+		}
+		p.enumFields(f)
+		for _, d := range f.Decls {
+			if def, ok := d.(*ast.Field); ok {
+				p.defs = append(p.defs, def)
+			}
+		}
+	}
+	p.pkg = cuecontext.New().BuildInstance(inst)
+	return p.pkg.Err()
+}
+
+// drop takes words out that are not built.
+func (p *pass) drop(f *ast.File) {
+	for _, d := range f.Decls {
+		def, ok := d.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, _ := ast.LabelName(def.Label)
+		def.Value = dropWords(def.Value, p.gone[name])
+		if s, ok := def.Value.(*ast.StructLit); ok {
+			for _, m := range s.Elts {
+				if field, ok := m.(*ast.Field); ok {
+					own, _, _ := ast.LabelName(field.Label)
+					if axisFields[name+"."+own] && p.flatToo {
+						field.Value = ast.NewIdent("#AxisValues")
+					}
+					field.Value = dropWords(field.Value, p.gone[name+"."+own])
+				}
+			}
+		}
+	}
+}
+
+// axisFields hold values by path.
+var axisFields = map[string]bool{"#Sweep.parameters": true, "#AxisBlock.grid": true, "#AxisBlock.zip": true}
+
+func dropWords(e ast.Expr, words []string) ast.Expr {
+	x, ok := e.(*ast.BinaryExpr)
+	if !ok || x.Op != token.OR || len(words) == 0 {
+		return e
+	}
+	if l, ok := x.Y.(*ast.BasicLit); ok && l.Kind == token.STRING {
+		if w, _ := strconv.Unquote(l.Value); slices.Contains(words, w) {
+			return dropWords(x.X, words)
+		}
+	}
+	x.X = dropWords(x.X, words)
+	return x
+}
+
+// withoutAttributes takes flags and marks out: they are this program's.
+func withoutAttributes(f *ast.File) {
+	ast.Walk(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			n.Attrs = nil
+		case *ast.StructLit:
+			n.Elts = slices.DeleteFunc(n.Elts, func(d ast.Decl) bool { _, attr := d.(*ast.Attribute); return attr })
+		}
+		return true
+	}, nil)
+}
+
+// flat is AIPerf's other shape: the keys of the body beside the envelope's. A
+// second declaration of the same definition; embedding two definitions in a
+// third would close what is open below them (CUE 0.17.1).
+func (p *pass) flat() (*ast.File, error) {
+	s := &ast.StructLit{}
+	for _, f := range p.body {
+		name, _, _ := ast.LabelName(f.Label)
+		twin := &ast.Field{Label: ast.NewIdent(name), Constraint: token.OPTION, Value: f.Value}
+		ast.AddComment(twin, &ast.CommentGroup{Doc: true, List: []*ast.Comment{{Text: "// The same as benchmark." + name + "."}}})
+		s.Elts = append(s.Elts, twin)
+	}
+	const guards = `
+benchmark?: _
+sweep?: _
+if sweep == _|_ if benchmark == _|_ {endpoint!: _}
+if sweep == _|_ if benchmark != _|_ if benchmark.endpoint == _|_ {endpoint!: _}
+if sweep == _|_ if benchmark == _|_ if models == _|_ {model!: _}
+if sweep == _|_ if benchmark != _|_ if benchmark.model == _|_ if benchmark.models == _|_ if models == _|_ {model!: _}
+if sweep == _|_ if benchmark == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
+if sweep == _|_ if benchmark != _|_ if benchmark.phases == _|_ if benchmark.profiling == _|_ if benchmark.warmup == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
+`
+	if !p.plain {
+		g, err := parser.ParseFile("", guards)
+		if err != nil {
+			return nil, err
+		}
+		s.Elts = append(s.Elts, g.Decls...)
+	}
+	def := &ast.Field{Label: ast.NewIdent("#Experiment"), Value: s}
+	return &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}, def}}, nil
+}
+
+type pass struct {
+	pkg     cue.Value
+	enums   map[string]bool     // fields that take words
+	body    []*ast.Field        // the fields of the body, rewritten
+	defs    []*ast.Field        // the definitions of the sources
+	gone    map[string][]string // words that are known and not built, by definition
+	plain   bool
+	flatToo bool // keys of the body may stand beside the envelope's
+}
+
+// enumFields notes which fields hold words, for the rules that compare them.
+func (p *pass) enumFields(f *ast.File) {
+	ast.Walk(f, func(n ast.Node) bool {
+		if f, ok := n.(*ast.Field); ok && words(f.Value) != nil {
+			name, _, _ := ast.LabelName(f.Label)
+			p.enums[name] = true
+		}
+		return true
+	}, nil)
+}
+
+func (p *pass) file(f *ast.File) {
+	for _, d := range f.Decls {
+		def, ok := d.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, _ := ast.LabelName(def.Label)
+		if s, ok := def.Value.(*ast.StructLit); ok {
+			p.object(s, p.lookup(p.pkg, name))
+			p.loosen(name, s)
+			continue
+		}
+		if v := p.lookup(p.pkg, name); v.IncompleteKind()&(cue.NumberKind|cue.BoolKind) != 0 && v.IncompleteKind() != cue.TopKind {
+			def.Value = p.late(def.Value, v)
+		}
+		def.Value = fold(def.Value)
+	}
+}
+
+// plain takes a file for the encoder: {...} & #X and #X & {…} are #X; beside
+// its default a type would lose its bounds, and defaults are added later.
+func (p *pass) forEncoder(f *ast.File) {
+	astutil.Apply(f, nil, func(c astutil.Cursor) bool {
+		if x, ok := c.Node().(*ast.BinaryExpr); ok && x.Op == token.AND {
+			for _, pair := range [][2]ast.Expr{{x.X, x.Y}, {x.Y, x.X}} {
+				_, s := pair[0].(*ast.StructLit)
+				if id, ok := pair[1].(*ast.Ident); s && ok {
+					c.Replace(id)
+					return true
+				}
+			}
+		}
+		if x, ok := c.Node().(*ast.BinaryExpr); ok && x.Op == token.OR && words(x) == nil {
+			if u, ok := x.Y.(*ast.UnaryExpr); ok && u.Op == token.MUL {
+				c.Replace(x.X)
+				return true
+			}
+		}
+		if x, ok := c.Node().(*ast.ParenExpr); ok {
+			if id, ok := x.X.(*ast.Ident); ok {
+				c.Replace(id)
+			}
+		}
+		return true
+	})
+	ast.Walk(f, func(n ast.Node) bool { // without its default a field may be left out
+		s, ok := n.(*ast.StructLit)
+		if !ok {
+			return true
+		}
+		for _, d := range s.Elts {
+			if f, ok := d.(*ast.Field); ok && f.Constraint == token.ILLEGAL {
+				if name, _, err := ast.LabelName(f.Label); err == nil && !strings.HasPrefix(name, "#") {
+					f.Constraint = token.OPTION
+				}
+			}
+		}
+		return true
+	}, nil)
+	for _, d := range f.Decls {
+		if def, ok := d.(*ast.Field); ok {
+			if s, ok := def.Value.(*ast.StructLit); ok {
+				name, _, _ := ast.LabelName(def.Label)
+				p.loosen(name, s)
+			}
+		}
+	}
+}
+
+// loosen lets the body's keys stand beside the envelope's.
+func (p *pass) loosen(def string, s *ast.StructLit) {
+	for _, d := range s.Elts {
+		f, ok := d.(*ast.Field)
+		if !ok {
+			continue
+		}
+		name, _, err := ast.LabelName(f.Label)
+		if def == "#Benchmark" && err == nil && !strings.HasPrefix(name, "#") {
+			p.body = append(p.body, f)
+		}
+		if f.Constraint == token.NOT && p.flatToo && (def == "#Experiment" || def == "#Benchmark") {
+			f.Constraint = token.OPTION // flat.cue asks for it
+		}
+	}
+}
+
+func (p *pass) lookup(v cue.Value, name string) cue.Value {
+	sel := cue.Str(name)
+	switch {
+	case strings.HasPrefix(name, "#"):
+		sel = cue.Def(name)
+	case strings.HasPrefix(name, "_"):
+		sel = cue.Hid(name, "aiperf.dev/schema")
+	default:
+		for _, s := range []cue.Selector{sel.Required(), sel.Optional()} {
+			if f := v.LookupPath(cue.MakePath(s)); f.Exists() {
+				return f
+			}
+		}
+	}
+	return v.LookupPath(cue.MakePath(sel))
+}
+
+// object rewrites the fields of a definition and adds their camelCase twins.
+func (p *pass) object(s *ast.StructLit, v cue.Value) {
+	var out []ast.Decl
+	for _, d := range s.Elts {
+		f, ok := d.(*ast.Field)
+		if !ok {
+			out = append(out, d)
+			continue
+		}
+		name, _, err := ast.LabelName(f.Label)
+		if err != nil { // [string]: …
+			f.Value = fold(f.Value)
+			out = append(out, d)
+			continue
+		}
+		if name == "#rules" {
+			p.rules(f)
+			out = append(out, d)
+			continue
+		}
+		fv := p.lookup(v, name)
+		if inner, ok := f.Value.(*ast.StructLit); ok {
+			p.object(inner, fv)
+		} else {
+			if k := fv.IncompleteKind(); k&(cue.NumberKind|cue.BoolKind) != 0 && k != cue.TopKind && !p.named(f.Value) {
+				f.Value = p.late(f.Value, fv)
+			}
+			if l, ok := f.Value.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.ToLower(l.Value) != strings.ToUpper(l.Value) {
+				w, _ := strconv.Unquote(l.Value) // the only word there is
+				f.Value = or(usual(f), pattern(token.MAT, w))
+			}
+			f.Value = fold(f.Value)
+			if fv.IncompleteKind() == cue.ListKind {
+				if word := p.oneWord(f.Value, fv); word != nil {
+					f.Value = or(usual(f), word)
+				}
+			}
+		}
+		out = append(out, d)
+		if camel := camelCase(name); camel != name {
+			twin := &ast.Field{Label: ast.NewIdent(camel), Constraint: token.OPTION, Value: f.Value}
+			ast.AddComment(twin, &ast.CommentGroup{Doc: true, List: []*ast.Comment{{Text: "// The same as " + name + "."}}})
+			out = append(out, twin)
+			if f.Constraint == token.NOT { // either spelling will do
+				f.Constraint = token.OPTION
+				out = append(out, guard(name+" == _|_", camel))
+			}
+		}
+	}
+	s.Elts = out
+}
+
+// usual is the value of a field with a mark of a default where the field is
+// always there and nothing is marked yet.
+func usual(f *ast.Field) ast.Expr {
+	marked := false
+	ast.Walk(f.Value, func(n ast.Node) bool {
+		u, ok := n.(*ast.UnaryExpr)
+		marked = marked || ok && u.Op == token.MUL
+		return true
+	}, nil)
+	if marked || f.Constraint != token.ILLEGAL {
+		return f.Value
+	}
+	return &ast.UnaryExpr{Op: token.MUL, X: f.Value}
+}
+
+// oneWord is what may stand for a list of one word; nil for other lists.
+func (p *pass) oneWord(e ast.Expr, v cue.Value) ast.Expr {
+	var w []string
+	if id, ok := operands(e)[0].(*ast.Ident); ok {
+		for _, f := range p.defs {
+			if name, _, _ := ast.LabelName(f.Label); name == id.Name {
+				e = f.Value
+			}
+		}
+	}
+	ast.Walk(e, func(n ast.Node) bool {
+		if l, ok := n.(*ast.ListLit); ok && len(l.Elts) > 0 {
+			m := l.Elts[0]
+			if x, ok := m.(*ast.Ellipsis); ok {
+				m = x.Type
+			}
+			if m != nil && w == nil {
+				w = words(m)
+			}
+		}
+		return true
+	}, nil)
+	if w != nil {
+		return pattern(token.MAT, w...)
+	}
+	if m := v.LookupPath(cue.MakePath(cue.AnyIndex)); m.Exists() && m.IncompleteKind() == cue.StringKind {
+		return ast.NewIdent("string")
+	}
+	return nil
+}
+
+// guard asks for a field where cond holds.
+func guard(cond, field string) ast.Decl {
+	f, err := parser.ParseFile("", "if "+cond+" {"+field+"!: _}")
+	if err != nil {
+		panic("a guard of the schema cannot be read: " + err.Error()) // made here
+	}
+	return f.Decls[0]
+}
+
+// named tells whether an expression is a reference to a definition that has
+// taken text in already, perhaps with a default.
+func (p *pass) named(e ast.Expr) bool {
+	ops := operands(e)
+	return slices.ContainsFunc(ops, func(x ast.Expr) bool {
+		id, ok := x.(*ast.Ident)
+		if !ok || !strings.HasPrefix(id.Name, "#") {
+			return false
+		}
+		k := p.lookup(p.pkg, id.Name).IncompleteKind()
+		return k&(cue.NumberKind|cue.BoolKind) != 0
+	})
+}
+
+func (p *pass) late(e ast.Expr, v cue.Value) ast.Expr {
+	name := "#Late"
+	if v.IncompleteKind()&(cue.NumberKind|cue.StructKind) == 0 && v.Unify(cuecontext.New().Encode(true)).Err() == nil {
+		name = "#LateBool"
+	}
+	return or(e, ast.NewIdent(name))
+}
+
+func or(a, b ast.Expr) ast.Expr {
+	if x, ok := a.(*ast.BinaryExpr); ok && x.Op != token.OR {
+		a = &ast.ParenExpr{X: a}
+	}
+	return ast.NewBinExpr(token.OR, a, b)
+}

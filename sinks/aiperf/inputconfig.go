@@ -1,0 +1,266 @@
+package aiperf
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// InputConfig is the configuration as AIPerf's files show it. All is the
+// resolved body with every default; Said is what somebody said of it, nil for
+// a cell of a sweep or one of several runs, which show every default. Flags
+// says that the experiment came from flags alone: AIPerf sets some members then
+// that it leaves out for a file.
+type InputConfig struct {
+	All, Said []byte
+	Flags     bool
+	Dir       string // of the run's files
+}
+
+// json is the member input_config: AIPerf's keys in its order, numbers that it
+// keeps as floats written so, nothing of ours.
+func (c InputConfig) json() (json.RawMessage, error) {
+	all, err := configObject(c.All)
+	if err != nil {
+		return nil, err
+	}
+	shown := all
+	if c.Said != nil {
+		if shown, err = configObject(c.Said); err != nil {
+			return nil, err
+		}
+		shown = c.said(shown, all)
+	}
+	if a, ok := shown.get("artifacts").(object); ok && c.Dir != "" {
+		shown = shown.set("artifacts", a.set("dir", c.Dir))
+	}
+	return appendJSON(nil, arranged("", shown))
+}
+
+func configObject(raw []byte) (object, error) {
+	if len(raw) == 0 {
+		return object{}, nil
+	}
+	v, err := parseOrdered(raw)
+	if err != nil {
+		return nil, fmt.Errorf("input_config: %w", err)
+	}
+	o, ok := v.(object)
+	if !ok {
+		return nil, fmt.Errorf("input_config: it is no object")
+	}
+	return o, nil
+}
+
+// said adds what AIPerf says although nobody said it.
+func (c InputConfig) said(shown, all object) object {
+	paths := alwaysSaid()
+	if c.Flags {
+		paths = append(paths, saidByFlags()...)
+		if a, ok := shown.get("artifacts").(object); ok && a.get("raw") != nil {
+			paths = append(paths, "artifacts.records") // one flag sets both
+		}
+	}
+	for _, p := range paths {
+		shown = copied(shown, all, strings.Split(p, "."))
+	}
+	phases, _ := shown.get("phases").([]any)
+	for i, p := range phases {
+		if p, ok := p.(object); ok && p.get("kind") == "warmup" {
+			phases[i] = p.set("exclude_from_results", true)
+		}
+	}
+	if c.Flags {
+		withLengths(shown)
+		for _, empty := range []string{"otel", "mlflow", "wandb"} {
+			if shown.get(empty) == nil {
+				shown = shown.with(empty, object{})
+			}
+		}
+	}
+	return shown
+}
+
+// usualISL is the input length that AIPerf's flags stand for when none is said;
+// its reader refuses a length without a mean.
+const usualISL = 550
+
+// withLengths gives the input lengths that only have a spread, or nothing,
+// their mean.
+func withLengths(shown object) {
+	sets, _ := shown.get("datasets").([]any)
+	for _, d := range sets {
+		set, _ := d.(object)
+		prompts, _ := set.get("prompts").(object)
+		for i := range prompts {
+			isl, ok := prompts[i].value.(object)
+			if prompts[i].key != "isl" || !ok || isl.get("type") != nil || isl.get("value") != nil || isl.get("mean") != nil {
+				continue
+			}
+			prompts[i].value = append(object{{"mean", json.Number(strconv.Itoa(usualISL))}}, isl...)
+		}
+	}
+}
+
+func alwaysSaid() []string {
+	return []string{"artifacts.dir", "phases.*.kind", "network_latency.enabled"}
+}
+
+func saidByFlags() []string {
+	return []string{
+		"datasets.*.name", "datasets.*.type", "datasets.*.entries", "datasets.*.random_seed", "datasets.*.turns.stddev",
+		"datasets.*.turn_delay.stddev", "phases.*.name", "phases.*.type", "phases.*.requests", "phases.*.concurrency",
+		"artifacts.auto_plot", "artifacts.plot_required", "gpu_telemetry.enabled",
+		"server_metrics.enabled", "server_metrics.urls", "server_metrics.formats",
+	}
+}
+
+// copied puts the members of from that a path means into the same place of to.
+func copied(to, from object, path []string) object {
+	key := path[0]
+	v := from.get(key)
+	if v == nil {
+		return to
+	}
+	if len(path) == 1 {
+		if to.get(key) == nil {
+			return to.with(key, v)
+		}
+		return to
+	}
+	if path[1] == "*" {
+		items, _ := to.get(key).([]any)
+		others, _ := v.([]any)
+		for i := range min(len(items), len(others)) {
+			a, isObject := items[i].(object)
+			b, areObjects := others[i].(object)
+			if isObject && areObjects {
+				items[i] = copied(a, b, path[2:])
+			}
+		}
+		return to
+	}
+	sub, ok := v.(object)
+	if !ok {
+		return to
+	}
+	mine, there := to.get(key).(object)
+	if !there && path[len(path)-1] == "stddev" {
+		return to // of a distribution that nobody gave
+	}
+	return to.set(key, copied(mine, sub, path[1:]))
+}
+
+// arranged is v without our own members, in AIPerf's order and spelling.
+func arranged(path string, v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for _, m := range v {
+			at := strings.TrimPrefix(path+"."+m.key, ".")
+			if !ownMember(at) {
+				out = append(out, member{m.key, arranged(at, m.value)})
+			}
+		}
+		if order := configOrder(path); order != nil {
+			slices.SortStableFunc(out, func(a, b member) int { return standing(order, a.key) - standing(order, b.key) })
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = arranged(path+".*", v[i])
+		}
+		return v
+	case json.Number:
+		if isFloatMember(path) {
+			if f, err := strconv.ParseFloat(v.String(), 64); err == nil {
+				return number(f)
+			}
+		}
+	}
+	return v
+}
+
+// standing is where a key stands; unknown ones keep behind.
+func standing(order []string, key string) int {
+	if i := slices.Index(order, key); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// ownMember tells what of the configuration AIPerf does not know: its readers
+// may refuse unknown keys.
+func ownMember(path string) bool {
+	switch path {
+	case "failure_policy", "phases.*.in_flight", "phases.*.on_cap", "phases.*.on_count",
+		"endpoint.ca_file", "endpoint.client_cert", "endpoint.client_key", "endpoint.http", "endpoint.insecure",
+		"endpoint.label", "endpoint.proxy", "endpoint.source_addresses":
+		return true
+	}
+	return false
+}
+
+// isFloatMember tells which numbers AIPerf keeps as floats: 40.0, not 40.
+func isFloatMember(path string) bool {
+	_, last, _ := cutLast(path)
+	switch last {
+	case "timeout", "wait_for_model_timeout", "wait_for_model_interval", "timeout_seconds", "ping_interval", "turn_delay_ratio",
+		"slice_duration", "duration", "grace_period", "delay", "rate", "smoothness", "qps", "time_s", "probability", "weight",
+		"mean", "stddev", "value", "median", "adaptive_control_min", "adaptive_control_max", "adaptive_scale_step_percent",
+		"trajectory_start_min_ratio", "trajectory_start_max_ratio", "failed_request_threshold":
+		return true
+	}
+	return strings.HasPrefix(path, "slos.") || strings.HasSuffix(path, ".sample_rates.*")
+}
+
+// cutLast splits a path at its last dot.
+func cutLast(path string) (before, last string, found bool) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}
+
+// configOrder is the order of an object's members where AIPerf's is not the
+// schema's.
+func configOrder(path string) []string {
+	switch path {
+	case "":
+		return []string{
+			"models", "endpoint", "datasets", "phases", "artifacts", "slos", "tokenizer", "gpu_telemetry", "server_metrics",
+			"network_latency", "otel", "mlflow", "wandb", "runtime", "logging", "accuracy", "metrics", "scenario", "unsafe_override",
+		}
+	case "endpoint":
+		return []string{
+			"urls", "url_strategy", "type", "path", "api_key", "timeout", "streaming", "connection_reuse", "use_legacy_max_tokens",
+			"use_server_token_count", "per_chunk_usage", "template", "headers", "extra", "download_video_content",
+			"request_content_type", "session_header", "uuid_and_strip", "wait_for_model_timeout", "wait_for_model_interval",
+			"wait_for_model_mode", "reset_kv_cache", "server_profiler",
+		}
+	case "datasets.*":
+		return []string{
+			"name", "type", "path", "records", "format", "entries", "random_seed", "sampling", "open_loop_replay", "open_loop_strict",
+			"omit_kv_hints", "force_min_tokens", "ignore_trace_delays", "use_think_time_only", "cache_bust", "prompts", "prefix_prompts",
+			"turns", "turn_delay", "turn_delay_ratio", "images", "audio", "video",
+		}
+	case "phases.*":
+		return []string{
+			"adaptive_scale", "adaptive_min_completed_requests", "adaptive_control_variable", "adaptive_control_min",
+			"adaptive_scale_strategy_type", "adaptive_scale_step_policy", "adaptive_scale_base_step",
+			"adaptive_scale_max_step_multiplier", "adaptive_scale_step_percent", "name", "kind", "type", "exclude_from_results",
+			"requests", "duration", "sessions", "concurrency", "prefill_concurrency", "rate", "rate_series", "smoothness", "users",
+			"auto_offset", "start_offset", "end_offset", "grace_period", "sla", "seamless", "trajectory_start_min_ratio",
+			"trajectory_start_max_ratio", "burst_phase_starts",
+		}
+	case "artifacts":
+		return []string{
+			"dir", "prefix", "summary", "records", "raw", "trace", "show_trace_timing", "slice_duration", "user_files", "auto_plot",
+			"plot_required", "export_outputs_json",
+		}
+	}
+	return nil
+}

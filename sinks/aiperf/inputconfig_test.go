@@ -1,0 +1,134 @@
+package aiperf_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/sinks/aiperf"
+)
+
+// configAll is a resolved body with defaults and members of ours.
+const configAll = `{"models":{"strategy":"round_robin","items":[{"name":"m"}]},
+"endpoint":{"urls":["http://h"],"type":"chat","streaming":true,"timeout":21600,"insecure":false,"http":1,"label":"x","source_addresses":[]},
+"datasets":[{"name":"main","type":"synthetic","entries":12,"random_seed":7,"prompts":{"isl":{"mean":40,"stddev":0}},"turns":{"mean":3,"stddev":0}}],
+"phases":[{"name":"warmup","kind":"warmup","type":"concurrency","requests":4,"concurrency":2,"in_flight":3,"rate":2},{"name":"profiling","kind":"profiling","type":"concurrency","requests":12,"concurrency":2,"on_cap":"wait"}],
+"artifacts":{"dir":"out","records":["jsonl"],"raw":true,"auto_plot":false,"plot_required":false},
+"slos":{"request_latency":90},"network_latency":{"enabled":false,"ping_interval":1},"failure_policy":"continue"}`
+
+func TestInputConfig(t *testing.T) {
+	t.Parallel()
+	said := `{"models":{"items":[{"name":"m"}]},"endpoint":{"urls":["http://h"],"streaming":true,"insecure":true},` +
+		`"datasets":[{"prompts":{"isl":{"mean":40}}}],"phases":[{"kind":"warmup","requests":4},{"requests":12}],"artifacts":{"raw":true},"slos":{"request_latency":90}}`
+	for _, c := range []struct {
+		name string
+		cfg  aiperf.InputConfig
+		want string
+	}{
+		{"a file says what it says", aiperf.InputConfig{All: []byte(configAll), Said: []byte(said), Dir: "/r"}, `{"models":{"items":[{"name":"m"}]},` +
+			`"endpoint":{"urls":["http://h"],"streaming":true},"datasets":[{"prompts":{"isl":{"mean":40.0}}}],` +
+			`"phases":[{"kind":"warmup","exclude_from_results":true,"requests":4},{"kind":"profiling","requests":12}],` +
+			`"artifacts":{"dir":"/r","raw":true},"slos":{"request_latency":90.0},"network_latency":{"enabled":false}}`},
+		{"flags say more", aiperf.InputConfig{All: []byte(configAll), Said: []byte(said), Flags: true, Dir: "/r"}, `{"models":{"items":[{"name":"m"}]},` +
+			`"endpoint":{"urls":["http://h"],"streaming":true},` +
+			`"datasets":[{"name":"main","type":"synthetic","entries":12,"random_seed":7,"prompts":{"isl":{"mean":40.0}}}],` +
+			`"phases":[{"name":"warmup","kind":"warmup","type":"concurrency","exclude_from_results":true,"requests":4,"concurrency":2},` +
+			`{"name":"profiling","kind":"profiling","type":"concurrency","requests":12,"concurrency":2}],` +
+			`"artifacts":{"dir":"/r","records":["jsonl"],"raw":true,"auto_plot":false,"plot_required":false},"slos":{"request_latency":90.0},` +
+			`"network_latency":{"enabled":false},"otel":{},"mlflow":{},"wandb":{}}`},
+		{"a cell says all", aiperf.InputConfig{All: []byte(configAll), Dir: "/r/c"}, `{"models":{"strategy":"round_robin","items":[{"name":"m"}]},` +
+			`"endpoint":{"urls":["http://h"],"type":"chat","timeout":21600.0,"streaming":true},` +
+			`"datasets":[{"name":"main","type":"synthetic","entries":12,"random_seed":7,"prompts":{"isl":{"mean":40.0,"stddev":0.0}},"turns":{"mean":3.0,"stddev":0.0}}],` +
+			`"phases":[{"name":"warmup","kind":"warmup","type":"concurrency","requests":4,"concurrency":2,"rate":2.0},` +
+			`{"name":"profiling","kind":"profiling","type":"concurrency","requests":12,"concurrency":2}],` +
+			`"artifacts":{"dir":"/r/c","records":["jsonl"],"raw":true,"auto_plot":false,"plot_required":false},"slos":{"request_latency":90.0},` +
+			`"network_latency":{"enabled":false,"ping_interval":1.0}}`},
+		{"lengths have a mean", aiperf.InputConfig{
+			All: []byte(`{"datasets":[{},{}]}`), Said: []byte(`{"datasets":[{"prompts":{"isl":{},"osl":{"mean":2}}},{"prompts":{"isl":{"stddev":10}}}]}`), Flags: true,
+		}, `{"datasets":[{"prompts":{"isl":{"mean":550.0},"osl":{"mean":2.0}}},{"prompts":{"isl":{"mean":550.0,"stddev":10.0}}}],"otel":{},"mlflow":{},"wandb":{}}`},
+		{"nothing", aiperf.InputConfig{}, `{}`},
+	} {
+		v := chatRun(t, nil)
+		v.info.Config = c.cfg
+		v.write(t)
+		got := object(t, load(t, filepath.Join(v.dir, "profile_export_aiperf.json")))["input_config"]
+		var b bytes.Buffer
+		if err := json.Compact(&b, got); err != nil || b.String() != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, b.String(), c.want)
+		}
+	}
+}
+
+// Phases and slices of one run, and the text of its tables.
+func TestPhasesSlicesConsole(t *testing.T) {
+	t.Parallel()
+	v := chatRun(t, failures)
+	files := v.writeAs(t, aiperf.Profile{
+		Prefix: "run1", JSON: true, Records: true, Slice: 200 * time.Millisecond, ShowTrace: true, Title: "LLM", Log: "logs/aiperf.log",
+	})
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Path)
+	}
+	want := "run1.jsonl phases/warmup/run1.json phases/warmup/run1.csv phases/profiling/run1.json phases/profiling/run1.csv phase_manifest.json " +
+		"run1.json run1.csv run1_timeslices.json run1_timeslices.csv run1_console.txt"
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("files %s\nwant  %s", got, want)
+	}
+	var manifest struct {
+		Phases []struct {
+			OK     int    `json:"successful_request_count"`
+			Failed int    `json:"error_request_count"`
+			Name   string `json:"phase_name"`
+			Path   string `json:"metrics_json"`
+		}
+	}
+	if err := json.Unmarshal(load(t, filepath.Join(v.dir, "phase_manifest.json")), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	if len(manifest.Phases) != 2 || manifest.Phases[0].OK != 4 || manifest.Phases[1].OK != 18 || manifest.Phases[1].Failed != 6 || manifest.Phases[0].Path != "phases/warmup/run1.json" {
+		t.Errorf("manifest %+v", manifest)
+	}
+	var slices struct {
+		Timeslices []struct {
+			Start    int64                 `json:"start_ns"`
+			End      int64                 `json:"end_ns"`
+			Requests struct{ Avg float64 } `json:"request_count"`
+			Rate     struct{ Avg float64 } `json:"request_throughput"`
+		}
+	}
+	if err := json.Unmarshal(load(t, filepath.Join(v.dir, "run1_timeslices.json")), &slices); err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	for _, s := range slices.Timeslices {
+		total += s.Requests.Avg
+		if rate := s.Requests.Avg / (float64(s.End-s.Start) / 1e9); rate-s.Rate.Avg > 1e-9 || s.Rate.Avg-rate > 1e-9 {
+			t.Errorf("%v requests/s in a slice of %v", s.Rate.Avg, rate)
+		}
+	}
+	if total != 18 || len(slices.Timeslices) < 3 {
+		t.Errorf("%v requests in %d slices", total, len(slices.Timeslices))
+	}
+	text := string(load(t, filepath.Join(v.dir, "run1_console.txt")))
+	at := 0
+	for _, part := range []string{
+		"AIPerf | Error Summary", "│ 500  │ Internal Server Error", "│ N/A  │", "AIPerf | HTTP Trace Timing", "AIPerf | LLM Metrics: Effective",
+		"AIPerf | LLM Metrics: Active", "AIPerf | LLM Metrics: Usage", "AIPerf | LLM Metrics\n", "┃ Metric", "│ Time to First Token (ms)",
+		"│ Request Count (requests)", "│ Request Latency (error-adjusted) (ms)", "CLI Command: aiperf profile", "JSON Export: ", "Log File: logs/aiperf.log",
+	} {
+		i := strings.Index(text[at:], part)
+		if i < 0 {
+			t.Fatalf("no %q after byte %d in\n%s", part, at, text)
+		}
+		at += i
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if n := len([]rune(line)); n > 140 && !strings.HasPrefix(line, "CLI Command") && !strings.Contains(line, "Export: ") {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}

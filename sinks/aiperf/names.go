@@ -1,0 +1,76 @@
+package aiperf
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"aiperf.dev/aiperf/sinks"
+)
+
+// Names are the file names of a run's AIPerf files.
+type Names struct {
+	JSON, CSV, Records, Inputs, Ready     string
+	Raw, Outputs, Console                 string
+	SlicesJSON, SlicesCSV, Phases, Config string
+}
+
+// prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
+func prefixSuffixes() []string {
+	return []string{
+		"_network_latency.jsonl", "_gpu_telemetry.jsonl", "_server_metrics.parquet", "_server_metrics.jsonl",
+		"_server_metrics.json", "_server_metrics.csv", "_timeslices.json", "_timeslices.csv", "_accuracy.jsonl",
+		"_outputs.json", "_console.txt", "_raw.jsonl", ".jsonl", ".json", ".csv", ".txt", ".parquet",
+	}
+}
+
+// ProfileNames are the names for artifacts.prefix; "" means AIPerf's own.
+// Known suffixes of the prefix are taken off: run1.json and run1 are the same.
+func ProfileNames(prefix string) (Names, error) {
+	n := Names{
+		JSON: "profile_export_aiperf.json", CSV: "profile_export_aiperf.csv", Records: "profile_export.jsonl",
+		Inputs: "inputs.json", Ready: ".aiperf_results_ready.json",
+		Raw: "profile_export_raw.jsonl", Outputs: "outputs.json", Console: "profile_export_console.txt",
+		SlicesJSON: "profile_export_aiperf_timeslices.json", SlicesCSV: "profile_export_aiperf_timeslices.csv",
+		Phases: "phase_manifest.json", Config: "run_config.json",
+	}
+	if prefix == "" {
+		return n, nil
+	}
+	p := prefix
+	for _, s := range prefixSuffixes() {
+		if strings.HasSuffix(p, s) {
+			p = strings.TrimSuffix(p, s)
+			break
+		}
+	}
+	switch {
+	case p == "" || p == "." || p == "..":
+		return n, fmt.Errorf("artifacts.prefix: %q leaves no file name", prefix)
+	case p != filepath.Base(p) || strings.ContainsAny(p, "/\\\x00"):
+		return n, fmt.Errorf("artifacts.prefix: %q is a path, want a file name (the directory is artifacts.dir)", prefix)
+	case reserved(p):
+		return n, fmt.Errorf("artifacts.prefix: %q would replace another file of the result directory", prefix)
+	}
+	n.JSON, n.CSV, n.Records = p+".json", p+".csv", p+".jsonl"
+	n.Raw, n.Outputs, n.Console = p+"_raw.jsonl", p+"_outputs.json", p+"_console.txt"
+	n.SlicesJSON, n.SlicesCSV = p+"_timeslices.json", p+"_timeslices.csv"
+	return n, nil
+}
+
+// reserved are the stems of files that stand beside the profile exports.
+func reserved(p string) bool {
+	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "resolved", "journal", "plan.lock", "run_config", "phase_manifest", ".aiperf_results_ready") {
+		if p == s {
+			return true
+		}
+	}
+	return false
+}
+
+// All are the names, also those of files that are not always written.
+func (n Names) All() []string {
+	return []string{
+		n.JSON, n.CSV, n.Records, n.Inputs, n.Ready, n.Raw, n.Outputs, n.Console, n.SlicesJSON, n.SlicesCSV, n.Phases, n.Config,
+	}
+}

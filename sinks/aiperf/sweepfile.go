@@ -1,0 +1,278 @@
+package aiperf
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// SweepSummary is what the cells of a sweep say side by side.
+type SweepSummary struct {
+	Parameters []SweepParameter
+	Cells      []SweepCell // in plan order, those with at least one successful run
+	NumRuns    int
+	Successful int
+	Failed     []FailedRun
+	Mode       string // repeated, independent
+	Level      float64
+	Trials     int
+}
+
+// SweepParameter is one swept leaf (concurrency) with its values.
+type SweepParameter struct {
+	Name   string
+	Values []any
+}
+
+// SweepCell is one cell: its point and its successful runs' summaries.
+type SweepCell struct {
+	Point []Parameter
+	Runs  []*metrics.Summary
+}
+
+// WriteSweep writes profile_export_aiperf_sweep.json and .csv into dir. As in
+// AIPerf, best and Pareto-optimal cells are those of the means (throughput
+// against p99 of TTFT, or of latency where not every cell has TTFT); whether
+// the intervals support that is said in the report.
+func WriteSweep(dir string, s *SweepSummary) ([]sinks.FileInfo, error) {
+	const stem = "profile_export_aiperf_sweep"
+	b, err := appendJSON(nil, s.json())
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", filepath.Join(dir, stem+".json"), err)
+	}
+	return writePair(dir, stem, b, s.csv())
+}
+
+func (s *SweepSummary) json() object {
+	params := []object{}
+	for _, p := range s.Parameters {
+		params = append(params, object{}.with("name", p.Name).with("values", p.Values))
+	}
+	meta := object{}.with("sweep_parameters", params).with("num_combinations", len(s.Cells)).with("sweep_mode", s.Mode).
+		with("confidence_level", number(s.Level)).with("num_trials_per_value", s.Trials).with("aggregation_type", "sweep")
+	cells := []object{}
+	for i := range s.Cells {
+		all := object{}
+		for _, r := range s.metricsOf(i) {
+			all = all.with(r.key, r.members)
+		}
+		cells = append(cells, object{}.with("parameters", parameters(s.Cells[i].Point)).with("metrics", all))
+	}
+	best := object{}
+	for _, b := range s.best() {
+		best = best.with(b.name, object{}.with("parameters", parameters(s.Cells[b.cell].Point)).with("metric", number(b.value)).with("unit", b.unit))
+	}
+	pareto := []object{}
+	for _, i := range s.pareto() {
+		pareto = append(pareto, parameters(s.Cells[i].Point))
+	}
+	return object{}.with("aggregation_type", "sweep").with("num_profile_runs", s.NumRuns).with("num_successful_runs", s.Successful).
+		with("failed_runs", failedRuns(s.Failed)).with("metadata", meta).with("per_combination_metrics", cells).
+		with("best_configurations", best).with("pareto_optimal", pareto)
+}
+
+// sweepRow is one metric of one cell: a statistic over trials, or, with one
+// trial per cell, a whole metric.
+type sweepRow struct {
+	key                      string
+	mean, std, low, high, cv float64 // low, high: min and max
+	members                  object
+}
+
+func (s *SweepSummary) metricsOf(cell int) []sweepRow {
+	c := s.Cells[cell]
+	var out []sweepRow
+	if s.Trials == 1 && len(c.Runs) == 1 {
+		for _, st := range told(c.Runs[0]) {
+			out = append(out, singleRow(st))
+		}
+		return out
+	}
+	for _, r := range aggregateRows(c.Runs, s.Level) {
+		e := r.est
+		out = append(out, sweepRow{r.key, e.Mean, e.StdDev, e.Min, e.Max, e.CV(), members(e).with("unit", r.unit)})
+	}
+	return out
+}
+
+// singleRow is a metric of a cell that ran once: its own distribution; what
+// only trials could tell is null.
+func singleRow(st metrics.Stat) sweepRow {
+	nan := math.NaN()
+	low, high := st.Min, st.Max
+	if st.Scalar {
+		low, high = st.Avg, st.Avg
+	}
+	o := object{}.with("mean", number(st.Avg)).with("avg", number(st.Avg)).with("std", number(nan)).
+		with("min", number(low)).with("max", number(high)).with("cv", number(nan)).
+		with("ci_low", number(nan)).with("ci_high", number(nan)).with("unit", st.Unit)
+	for _, m := range statJSON(st) {
+		if strings.HasPrefix(m.key, "p") || m.key == "count" || m.key == "sum" {
+			o = append(o, m)
+		}
+	}
+	return sweepRow{st.Tag, st.Avg, nan, low, high, nan, o}
+}
+
+// mean is the mean over a cell's trials of one statistic; NaN if it has none.
+func (s *SweepSummary) mean(cell int, tag, stat string) (v float64, unit string) {
+	var values []float64
+	for _, sum := range s.Cells[cell].Runs {
+		if st, ok := sum.Get(tag); ok && isFinite(st.Value(stat)) {
+			values, unit = append(values, st.Value(stat)), st.Unit
+		}
+	}
+	return stats.Mean(values), unit
+}
+
+// latencyTag is the metric whose p99 is the second objective: it must be in
+// every cell.
+func (s *SweepSummary) latencyTag() string {
+	for i := range s.Cells {
+		if v, _ := s.mean(i, "time_to_first_token", "p99"); math.IsNaN(v) {
+			return "request_latency"
+		}
+	}
+	return "time_to_first_token"
+}
+
+type bestCell struct {
+	name  string
+	cell  int
+	value float64
+	unit  string
+}
+
+// best are the cell with the highest throughput and the one with the lowest
+// latency; the first of equal ones.
+func (s *SweepSummary) best() []bestCell {
+	var out []bestCell
+	for _, o := range []struct {
+		name, tag, stat string
+		better          func(a, b float64) bool
+	}{
+		{"best_throughput", "request_throughput", "avg", func(a, b float64) bool { return a > b }},
+		{"best_latency_p99", s.latencyTag(), "p99", func(a, b float64) bool { return a < b }},
+	} {
+		b := bestCell{name: o.name, cell: -1}
+		for i := range s.Cells {
+			if v, unit := s.mean(i, o.tag, o.stat); !math.IsNaN(v) && (b.cell < 0 || o.better(v, b.value)) {
+				b.cell, b.value, b.unit = i, v, unit
+			}
+		}
+		if b.cell >= 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// pareto are the cells no other beats in throughput and latency.
+func (s *SweepSummary) pareto() []int {
+	points := make([][]float64, len(s.Cells))
+	for i := range s.Cells {
+		x, _ := s.mean(i, "request_throughput", "avg")
+		y, _ := s.mean(i, s.latencyTag(), "p99")
+		points[i] = []float64{x, y}
+	}
+	var out []int
+	for i, on := range stats.Pareto(points, []stats.Direction{stats.Maximise, stats.Minimise}) {
+		if on {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (s *SweepSummary) names() []string {
+	var out []string
+	for _, p := range s.Parameters {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// cells are a point's values as CSV cells, in the order of the parameters.
+func (s *SweepSummary) cells(point []Parameter) []string {
+	var out []string
+	for _, p := range s.Parameters {
+		v := ""
+		for _, q := range point {
+			if q.Name == p.Name {
+				if v, _ = q.Value.(string); v == "" {
+					v = python(q.Value)
+				}
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func (s *SweepSummary) csv() []byte {
+	b := s.csvMetrics()
+	b = csvLine(append(b, "\r\n"...), "Best Configurations")
+	if best := s.best(); len(best) > 0 {
+		b = csvLine(b, slices.Concat([]string{"Configuration"}, s.names(), []string{"Metric", "Unit"})...)
+		title := map[string]string{"best_throughput": "Best Throughput", "best_latency_p99": "Best Latency P99"}
+		for _, c := range best {
+			b = csvLine(b, slices.Concat([]string{title[c.name]}, s.cells(s.Cells[c.cell].Point), []string{decimals(c.value, 2), c.unit})...)
+		}
+	}
+	b = csvLine(append(b, "\r\n"...), "Pareto Optimal Points")
+	if pareto := s.pareto(); len(pareto) == 0 {
+		b = csvLine(b, "None")
+	} else {
+		b = csvLine(b, s.names()...)
+		for _, i := range pareto {
+			b = csvLine(b, s.cells(s.Cells[i].Point)...)
+		}
+	}
+	b = csvLine(append(b, "\r\n"...), "Metadata")
+	b = csvLine(b, "Field", "Value")
+	b = csvLine(b, "Aggregation Type", "sweep")
+	b = csvLine(b, "Sweep Parameters", strings.Join(s.names(), ", "))
+	b = csvLine(b, "Number of Combinations", strconv.Itoa(len(s.Cells)))
+	b = csvLine(b, "Number of Profile Runs", strconv.Itoa(s.NumRuns))
+	return csvLine(b, "Number of Successful Runs", strconv.Itoa(s.Successful))
+}
+
+// csvMetrics is the first block: a line per cell, five columns per metric.
+func (s *SweepSummary) csvMetrics() []byte {
+	byCell := make([]map[string]sweepRow, len(s.Cells))
+	var keys []string
+	for i := range s.Cells {
+		byCell[i] = map[string]sweepRow{}
+		for _, r := range s.metricsOf(i) {
+			byCell[i][r.key] = r
+			keys = append(keys, r.key)
+		}
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	head := s.names()
+	for _, k := range keys {
+		head = append(head, k+"_mean", k+"_std", k+"_min", k+"_max", k+"_cv")
+	}
+	b := csvLine(nil, head...)
+	for i := range s.Cells {
+		line := s.cells(s.Cells[i].Point)
+		for _, k := range keys {
+			r, ok := byCell[i][k]
+			if !ok {
+				line = append(line, "", "", "", "", "")
+				continue
+			}
+			line = append(line, decimals(r.mean, 2), decimals(r.std, 2), decimals(r.low, 2), decimals(r.high, 2), decimals(r.cv, 4))
+		}
+		b = csvLine(b, line...)
+	}
+	return b
+}

@@ -1,0 +1,119 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// Row is one chart of the catalogue.
+type Row struct {
+	ID       string
+	Title    string
+	Question string
+	// Cellwise charts look at one cell; they are drawn for each of them.
+	Cellwise bool
+	// build fills the panels in, or says what is missing.
+	build func(d *Data, c *Cell) ([]draw.Panel, string)
+}
+
+// Catalogue is every chart there is, in the order of a report.
+func Catalogue() []Row {
+	return []Row{
+		{"pareto", "Throughput against speed", "What can I sell, and what does it cost in speed?", false, pareto},
+		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, throughput},
+		{"latency-vs-load", "Latency against load", "When does it get slow?", false, latency},
+		{"good-share", "Good share against load", "How much load can I promise?", false, goodShare},
+		{"change", "Change between two systems", "Did it regress?", false, change},
+		{"trials", "Trials beside their interval", "Is the ± honest?", false, trials},
+		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant?", false, lengths},
+		{"cost", "Cost against speed", "What do I buy?", false, cost},
+		{"anatomy", "Anatomy of a TTFT", "Whose time is it?", false, anatomy},
+		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests?", false, ecdf},
+		{"timeline", "Requests by slot", "Where does it stall, and who blocks whom?", true, timeline},
+		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, heatmap},
+		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, strips},
+		{"telemetry", "Server and hardware over time", "Why?", true, telemetry},
+	}
+}
+
+// Find is the row of a chart; the error lists those there are.
+func Find(id string) (Row, error) {
+	rows := Catalogue()
+	if i := slices.IndexFunc(rows, func(r Row) bool { return r.ID == id }); i >= 0 {
+		return rows[i], nil
+	}
+	var ids []string
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return Row{}, fmt.Errorf("no chart %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+// Build draws the chart of d; c is the cell of a cellwise one.
+func (r Row) Build(d *Data, c *Cell) *draw.Chart {
+	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question, Footer: d.footer(c)}
+	if r.Cellwise {
+		out.ID = fmt.Sprintf("%s-%d", r.ID, c.Index)
+		out.Title += ": " + d.Label(c)
+	}
+	out.Panels, out.Missing = r.build(d, c)
+	if out.Missing != "" {
+		out.Panels = nil
+	}
+	return out
+}
+
+// All are the pictures of a row: one, or one for each cell.
+func (r Row) All(d *Data) []*draw.Chart {
+	if !r.Cellwise {
+		return []*draw.Chart{r.Build(d, nil)}
+	}
+	var out []*draw.Chart
+	for _, c := range d.Cells {
+		out = append(out, r.Build(d, c))
+	}
+	return out
+}
+
+// footer says what every reader of a chart has to know.
+func (d *Data) footer(c *Cell) string {
+	cells, trials := d.Cells, 0
+	if c != nil {
+		cells = []*Cell{c}
+	}
+	for _, x := range cells {
+		trials = max(trials, x.Trials)
+	}
+	n := d.Requests.Total
+	if c != nil {
+		n = d.Requests.count(c)
+	}
+	parts := []string{fmt.Sprintf("%s over %s", words.Count(n, "request"), words.Count(trials, "trial")), d.Window + " window"}
+	if d.Requests.Note != "" {
+		parts = append(parts, d.Requests.Note)
+	}
+	if trials > 1 && c == nil {
+		parts = append(parts, "intervals 95 %, hollow: too few samples")
+	}
+	for _, p := range []string{d.Verdict, "aiperf " + d.Version, "plan " + d.Plan} {
+		if strings.TrimSpace(p) != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (r *Requests) count(c *Cell) int {
+	n := 0
+	for i := range r.Cell {
+		if c == nil || r.Cell[i] == c {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,248 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// demo has two systems at three loads, three trials each, and forty requests a
+// run. The candidate's TTFT is a tenth shorter in every trial.
+func demo() *Data {
+	d := &Data{
+		Name: "demo", Version: "1.0", Plan: "abc", Verdict: "VALID", Window: "full", Axes: []string{"endpoint", "concurrency"},
+		Limits: map[string]float64{"time_to_first_token": 100}, Requests: &Requests{},
+	}
+	for e, name := range []string{"baseline", "candidate"} {
+		for _, conc := range []float64{1, 4, 16} {
+			c := &Cell{
+				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: "VALID", Front: conc == 16,
+				Values: map[string]Value{"endpoint": {math.NaN(), name}, "concurrency": {Number: conc}},
+				stats:  map[key]Stat{}, trials: map[key]map[int]Stat{},
+			}
+			d.Cells = append(d.Cells, c)
+			ttft := 20 + conc
+			if e == 1 {
+				ttft *= 0.9
+			}
+			for m, v := range map[[2]string]float64{
+				{"output_token_throughput", "avg"}: 100 * conc, {"output_token_throughput_per_user", "p50"}: 100 - conc, {"time_to_first_token", "p50"}: ttft,
+				{"time_to_first_token", "p99"}: 3 * ttft, {"request_latency", "p50"}: 10 * ttft, {"good_request_fraction", "avg"}: 1 - conc/100,
+			} {
+				k := key{"full", m[0], m[1]}
+				c.stats[k] = Stat{Value: v, Low: v * 0.9, High: v * 1.1, Unit: "ms", Unsupported: m[1] == "p99" && conc == 1}
+				c.trials[k] = map[int]Stat{}
+				for t := range 3 {
+					c.trials[k][t] = Stat{Value: v * (1 + 0.01*float64(t)), Low: math.NaN(), High: math.NaN()}
+				}
+			}
+			d.Requests.fake(c, ttft)
+		}
+	}
+	return d
+}
+
+// fake adds forty requests, two at a time, half a second each.
+func (r *Requests) fake(c *Cell, ttft float64) {
+	r.Total += 40
+	for i := range 40 {
+		at := float64(i/2) * 0.5
+		r.Cell, r.Trial = append(r.Cell, c), append(r.Trial, 0)
+		for _, x := range []struct {
+			to *[]float64
+			v  float64
+		}{
+			{&r.Intended, at},
+			{&r.Sent, at + 0.001},
+			{&r.First, at + 0.1},
+			{&r.Last, at + 0.49},
+			{&r.End, at + 0.5},
+			{&r.TTFT, ttft + float64(i)},
+			{&r.ITL, 5},
+			{&r.Latency, 500 + float64(i)},
+			{&r.Lateness, 1},
+			{&r.Wait, 0},
+			{&r.ISL, 100},
+			{&r.OSL, 10},
+			{&r.Asked, 10},
+			{&r.UsagePrompt, 101},
+			{&r.ID, float64(i)},
+			{&r.ServerQueue, math.NaN()},
+			{&r.ServerPrefill, math.NaN()},
+		} {
+			*x.to = append(*x.to, x.v)
+		}
+		ok, missed, status := i%10 != 9, "", "ok"
+		if !ok {
+			status = "http_error"
+		} else if i%10 == 8 {
+			missed = "time_to_first_token"
+		}
+		r.OK, r.InWindow, r.Steady = append(r.OK, ok), append(r.InWindow, true), append(r.Steady, true)
+		r.Missed, r.Status = append(r.Missed, missed), append(r.Status, status)
+	}
+}
+
+// Every chart is drawn, or says what it lacks; what it shows is in the data.
+func TestCatalogue(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	missing := map[string]string{"cost": "no price", "telemetry": "no telemetry", "heatmap": "36 good requests"}
+	ids := map[string]bool{}
+	for _, r := range Catalogue() {
+		var c *Cell
+		if r.Cellwise {
+			c = d.Cells[0]
+		}
+		got := r.Build(d, c)
+		if ids[got.ID] || r.Question == "" {
+			t.Errorf("%s: a second one, or without a question", got.ID)
+		}
+		ids[got.ID] = true
+		if want := missing[r.ID]; (got.Missing == "") != (want == "") || !strings.Contains(got.Missing, want) {
+			t.Errorf("%s: missing %q, want %q", r.ID, got.Missing, want)
+		}
+		if (len(got.Panels) == 0) != (got.Missing != "") || !strings.Contains(got.Footer, "3 trials") && r.ID != "x" {
+			t.Errorf("%s: %d panels, missing %q, footer %q", r.ID, len(got.Panels), got.Missing, got.Footer)
+		}
+		if doc := string(draw.SVG(got, draw.Usual, draw.Light)); strings.Contains(doc, "NaN") {
+			t.Errorf("%s: NaN in the picture", r.ID)
+		}
+		if dir := os.Getenv("CHART_DIR"); dir != "" { // to look at
+			b, _ := draw.PNG(got, draw.Usual, draw.Light)
+			_ = os.WriteFile(filepath.Join(dir, r.ID+".png"), b, 0o644)
+		}
+	}
+	if len(ids) != 14 {
+		t.Errorf("%d charts, want 14", len(ids))
+	}
+}
+
+// The candidate's TTFT is 0.9 of the baseline's in each trial: −10 %, without a
+// spread; throughput is equal.
+func TestChangeByHand(t *testing.T) {
+	t.Parallel()
+	panels, missing := change(demo(), nil)
+	if missing != "" || len(panels[0].X.Ticks) != 3 {
+		t.Fatalf("%q, ticks %v", missing, panels[0].X.Ticks)
+	}
+	for _, s := range panels[0].Series {
+		want := map[string]float64{"output tokens/s": 0, "TTFT p50": -10, "latency p50": -10}[s.Name]
+		for _, p := range s.Points {
+			if math.Abs(p.Y-want) > 1e-9 || math.Abs(p.Low-want) > 1e-6 || math.Abs(p.High-want) > 1e-6 {
+				t.Errorf("%s: %v [%v, %v], want %v", s.Name, p.Y, p.Low, p.High, want)
+			}
+		}
+	}
+}
+
+// The interval of a change is the t interval of the log ratios: for ratios 1.0,
+// 1.1, 1.21 the mean log is ln 1.1 and the half width t(0.975, 2)·ln 1.1/√3.
+func TestRatioByHand(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	k := key{"full", "x", "avg"}
+	d.Cells[0].trials[k] = map[int]Stat{0: {Value: 10}, 1: {Value: 20}, 2: {Value: 30}, 3: {Value: 5}}
+	d.Cells[3].trials[k] = map[int]Stat{0: {Value: 10}, 1: {Value: 22}, 2: {Value: 36.3}, 7: {Value: 1}}
+	p, ok := d.ratio(pair{a: d.Cells[0], b: d.Cells[3]}, "x", "avg", "x")
+	half := 4.302652729911275 * math.Log(1.1) / math.Sqrt(3)
+	want := [3]float64{10, 100 * (1.1*math.Exp(-half) - 1), 100 * (1.1*math.Exp(half) - 1)}
+	if got := [3]float64{p.Y, p.Low, p.High}; !ok || math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1])+math.Abs(got[2]-want[2]) > 1e-6 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// A tenth of the requests failed and a tenth missed the limit: 10 % each.
+func TestMissesByHand(t *testing.T) {
+	t.Parallel()
+	p := demo().misses()
+	if len(p.Series) != 2 {
+		t.Fatalf("%d series", len(p.Series))
+	}
+	for _, s := range p.Series {
+		if len(s.Rects) != 6 {
+			t.Errorf("%s: %d bars, want one a cell", s.Name, len(s.Rects))
+		}
+		for _, r := range s.Rects {
+			if math.Abs(r.Y1-r.Y0-10) > 1e-9 {
+				t.Errorf("%s: %v %%, want 10", s.Name, r.Y1-r.Y0)
+			}
+		}
+	}
+}
+
+// Two requests at a time need two slots.
+func TestTimelineSlots(t *testing.T) {
+	t.Parallel()
+	panels, _ := timeline(demoData, demoData.Cells[0])
+	top, bars := 0.0, 0
+	for _, s := range panels[0].Series {
+		for _, r := range s.Rects {
+			top = max(top, r.Y1)
+			bars++
+		}
+	}
+	if math.Ceil(top) != 2 || bars < 80 {
+		t.Errorf("%v slots, %d bars", math.Ceil(top), bars)
+	}
+}
+
+var demoData = demo()
+
+// The highest percentile that every cell supports is drawn; p99 hollow when
+// none is.
+func TestTail(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	if got := d.tail("time_to_first_token"); got != "p95" {
+		t.Errorf("%s, want p95: one cell does not support p99", got)
+	}
+}
+
+// A distribution of many requests keeps both ends and stays small.
+func TestStepsKeepTheEnds(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 10, 400, 100_000} {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = float64(i)
+		}
+		p := steps(v)
+		if p[0].X != 0 || p[len(p)-1].X != float64(n-1) || len(p) > 800 {
+			t.Errorf("%d values: %d points from %v to %v", n, len(p), p[0].X, p[len(p)-1].X)
+		}
+	}
+}
+
+// In flight, integrated, is the sum of the residences.
+func TestInFlightIsConserved(t *testing.T) {
+	t.Parallel()
+	d := demoData
+	ids := d.firstTrial(d.Cells[0])
+	s := newSlicer(d.Requests, ids)
+	got, want := 0.0, 0.0
+	for _, x := range s.inFlight() {
+		got += x * s.dt
+	}
+	for _, i := range ids {
+		want += d.Requests.End[i] - d.Requests.Sent[i]
+	}
+	if math.Abs(got-want) > 1e-6 {
+		t.Errorf("%v request seconds, want %v", got, want)
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	if _, err := Find("pareto"); err != nil {
+		t.Error(err)
+	}
+	if _, err := Find("nothing"); err == nil || !strings.Contains(fmt.Sprint(err), "heatmap") {
+		t.Errorf("%v does not list what there is", err)
+	}
+}

@@ -1,0 +1,125 @@
+package chart
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// plotConfig is what AIPerf's plot_config.yaml says, as far as a picture
+// depends on it.
+type plotConfig struct {
+	Visualization struct {
+		MultiDefaults  []string               `yaml:"multi_run_defaults"`
+		SingleDefaults []string               `yaml:"single_run_defaults"`
+		MultiPlots     map[string]plotSetting `yaml:"multi_run_plots"`
+		SinglePlots    map[string]plotSetting `yaml:"single_run_plots"`
+	} `yaml:"visualization"`
+}
+
+// plotSetting is one plot of it.
+type plotSetting struct {
+	Type   string   `yaml:"type"`
+	X      plotAxis `yaml:"x"`
+	Y      plotAxis `yaml:"y"`
+	Groups []string `yaml:"groups"`
+	Title  string   `yaml:"title"`
+}
+
+// plotAxis is a metric with its statistic, in a word or as two members.
+type plotAxis struct{ Metric, Stat string }
+
+// UnmarshalYAML takes "time_to_first_token_p99" and {metric, stat}.
+func (a *plotAxis) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		a.Metric = n.Value
+		return nil
+	}
+	var m struct {
+		Metric string `yaml:"metric"`
+		Stat   string `yaml:"stat"`
+	}
+	if err := n.Decode(&m); err != nil {
+		return err
+	}
+	a.Metric, a.Stat = m.Metric, m.Stat
+	return nil
+}
+
+// name is the column as Custom knows it. AIPerf's names of a request's values
+// are ours by another word.
+func (a plotAxis) name() string {
+	if ours := map[string]string{
+		"request_number": "request", "timestamp_s": "sent", "timestamp": "sent",
+	}[a.Metric]; ours != "" {
+		return ours
+	}
+	if a.Stat != "" {
+		return a.Metric + "." + a.Stat
+	}
+	return a.Metric
+}
+
+// configMost bounds the file: a list of plots is short.
+const configMost = 1 << 20
+
+// FromConfig draws the plots that a plot_config.yaml lists: those of several
+// runs when there are several cells, else those of one. A plot that cannot be
+// drawn says why; an unknown name is an error.
+func FromConfig(path string, d *Data) ([]*draw.Chart, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, &diag.Error{Place: "--config", Message: err.Error(), Cause: err}
+	}
+	if st.Size() > configMost {
+		return nil, &diag.Error{Place: "--config", Message: fmt.Sprintf("%s: more than %d bytes", path, configMost)}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &diag.Error{Place: "--config", Message: err.Error(), Cause: err}
+	}
+	var cfg plotConfig
+	if err := yaml.Unmarshal(b, &cfg); err != nil {
+		return nil, &diag.Error{Place: path, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+	}
+	v := &cfg.Visualization
+	names, plots := v.MultiDefaults, v.MultiPlots
+	if len(d.Cells) == 1 {
+		names, plots = v.SingleDefaults, v.SinglePlots
+	}
+	if len(names) == 0 {
+		names = sorted(plots)
+	}
+	var out []*draw.Chart
+	for _, name := range names {
+		p, ok := plots[name]
+		if !ok {
+			return nil, &diag.Error{Place: path, Message: fmt.Sprintf("no plot %q", name), Hint: "it lists " + strings.Join(sorted(plots), ", ")}
+		}
+		out = append(out, p.build(name, d))
+	}
+	if len(out) == 0 {
+		return nil, &diag.Error{Place: path, Message: "lists no plots for this result", Hint: "visualization.multi_run_plots are of sweeps, single_run_plots of one run"}
+	}
+	return out, nil
+}
+
+// build is one plot; what it lacks is said in the picture's place.
+func (p plotSetting) build(name string, d *Data) *draw.Chart {
+	u := Custom{X: p.X.name(), Y: p.Y.name(), Title: p.Title, Lines: p.Type != "scatter"}
+	if len(p.Groups) > 0 && slices.Contains(d.Axes, p.Groups[0]) {
+		u.By = p.Groups[0]
+	}
+	c, err := u.Build(d)
+	if err != nil {
+		return &draw.Chart{ID: name, Title: p.Title, Missing: err.Error()}
+	}
+	c.ID = name
+	return c
+}

@@ -1,0 +1,136 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// Custom is a chart of any two columns: of axes and figures over the cells, or
+// of requests over time.
+type Custom struct {
+	X, Y  string // "concurrency", "time_to_first_token.p99", "sent"
+	By    string // axis whose values are series; "" takes all axes but X
+	Title string
+	Lines bool // points are joined
+}
+
+// requestValues are the columns of requests that can be drawn, with what an
+// axis calls them.
+var requestValues = map[string]struct {
+	label string
+	of    func(*Requests) []float64
+}{
+	"sent":     {"sent (s)", func(r *Requests) []float64 { return r.Sent }},
+	"request":  {"request number", func(r *Requests) []float64 { return r.ID }},
+	"ttft":     {"TTFT (ms)", func(r *Requests) []float64 { return r.TTFT }},
+	"itl":      {"ITL (ms)", func(r *Requests) []float64 { return r.ITL }},
+	"latency":  {"latency (ms)", func(r *Requests) []float64 { return r.Latency }},
+	"isl":      {"input tokens", func(r *Requests) []float64 { return r.ISL }},
+	"osl":      {"output tokens", func(r *Requests) []float64 { return r.OSL }},
+	"send_lag": {"send lag (ms)", func(r *Requests) []float64 { return r.Lateness }},
+}
+
+// Build draws the chart. An error names the column that is not there and those
+// that are.
+func (u Custom) Build(d *Data) (*draw.Chart, error) {
+	out := &draw.Chart{ID: "custom", Title: u.Title, Footer: d.footer(nil)}
+	if out.Title == "" {
+		out.Title = u.Y + " against " + u.X
+	}
+	x, overRequests := requestValues[u.X]
+	_, alsoAxis := d.Cells[0].Values[u.X]
+	y, yRequests := requestValues[u.Y]
+	if overRequests && yRequests && (!alsoAxis || !d.figure(u.Y)) {
+		out.Panels = []draw.Panel{d.scatter(u, x.of(d.Requests), y.of(d.Requests))}
+		out.Panels[0].X.Label, out.Panels[0].Y.Label = x.label, y.label
+		return out, nil
+	}
+	for _, name := range []string{u.X, u.Y} {
+		if !d.figure(name) {
+			return nil, fmt.Errorf("no column %q: there are the axes %s, figures such as time_to_first_token.p99, and of requests %s",
+				name, strings.Join(d.Axes, ", "), strings.Join(sorted(requestValues), ", "))
+		}
+	}
+	p := draw.Panel{X: draw.Axis{Label: u.X}, Y: draw.Axis{Label: u.Y, Zero: true}}
+	for i, g := range d.by(u) {
+		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: u.Lines && len(g.cells) > 1}
+		for _, c := range g.cells {
+			x, y := d.value(c, u.X), d.value(c, u.Y)
+			if x.known() && y.known() {
+				s.Points = append(s.Points, d.point(c, x.Value, u.Y, y))
+			}
+		}
+		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+		p.Series = append(p.Series, s)
+	}
+	out.Panels = []draw.Panel{p}
+	return out, nil
+}
+
+// by groups the cells by one axis, or by all but X.
+func (d *Data) by(u Custom) []group {
+	if u.By == "" {
+		return d.groups(strings.TrimPrefix(u.X, "axis_"))
+	}
+	var out []group
+	for _, c := range d.Cells {
+		v := c.Values[strings.TrimPrefix(u.By, "axis_")]
+		name := v.Text
+		if name == "" && !math.IsNaN(v.Number) {
+			name = u.By + " " + setting(v.Number)
+		}
+		i := slices.IndexFunc(out, func(g group) bool { return g.name == name })
+		if i < 0 {
+			out = append(out, group{name: name})
+			i = len(out) - 1
+		}
+		out[i].cells = append(out[i].cells, c)
+	}
+	return out
+}
+
+// figure tells whether name is an axis or a figure of some cell.
+func (d *Data) figure(name string) bool {
+	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.value(c, name).known() })
+}
+
+// value is an axis' value or a figure: metric.stat, AIPerf's metric_stat, or
+// the metric alone for its mean.
+func (d *Data) value(c *Cell, name string) Stat {
+	name = strings.TrimPrefix(name, "axis_")
+	if v, ok := c.Values[name]; ok {
+		return Stat{Value: v.Number, Low: math.NaN(), High: math.NaN()}
+	}
+	if metric, stat, ok := strings.Cut(name, "."); ok {
+		return d.Get(c, metric, stat)
+	}
+	if i := strings.LastIndexByte(name, '_'); i > 0 {
+		if s := d.Get(c, name[:i], name[i+1:]); s.known() {
+			return s
+		}
+	}
+	return d.Get(c, name, "avg")
+}
+
+// scatter is one dot a request, at most two thousand of each cell.
+func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
+	const most = 2000
+	p := draw.Panel{Y: draw.Axis{Zero: true}}
+	for i, c := range d.some() {
+		s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Shape: i, Line: u.Lines}
+		for k := range d.Requests.Cell {
+			if d.Requests.Cell[k] != c || math.IsNaN(x[k]) || math.IsNaN(y[k]) || len(s.Points) >= most || d.Requests.Trial[k] > 0 {
+				continue
+			}
+			s.Points = append(s.Points, draw.At(x[k], y[k], fmt.Sprintf("request %s: %s", words.Number(d.Requests.ID[k]), words.Number(y[k]))))
+		}
+		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+		p.Series = append(p.Series, s)
+	}
+	return p
+}

@@ -1,0 +1,314 @@
+// Package chart draws what a benchmark found: fourteen charts, each the answer
+// to one question. In go result directories; out come draw.Charts, which are
+// data. A chart never shows what no table holds, every value carries its
+// interval, and a chart that cannot be drawn says what is missing.
+//
+// The steps: Load reads the tables, All (or Find) builds the charts, the
+// package draw below paints them.
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// Data is what the charts are made of: one or several results.
+type Data struct {
+	Name     string
+	Version  string
+	Plan     string // hash of the plan
+	Verdict  string
+	Window   string   // of the metrics: steady, or full where a cell has no steady one
+	Axes     []string // that differ between cells: concurrency, isl, endpoint
+	Cells    []*Cell  // in the order of the plan
+	Limits   map[string]float64
+	Requests *Requests // of the measured phase
+	Dirs     []string
+}
+
+// Cell is one point of the matrix with all that was found about it.
+type Cell struct {
+	ID      string
+	Index   int
+	Dir     string // result directory
+	Values  map[string]Value
+	Trials  int
+	Verdict string
+	Front   bool
+	Knee    bool
+	Best    string
+	Reason  string
+	stats   map[key]Stat
+	trials  map[key]map[int]Stat
+}
+
+// Value is a swept setting: a number, or words.
+type Value struct {
+	Number float64 // NaN for words
+	Text   string
+}
+
+// Stat is one figure with its interval.
+type Stat struct {
+	Value, Low, High float64 // NaN for none
+	N                float64
+	Unsupported      bool   // too few samples for this percentile
+	Taint            string // the check that makes it doubtful
+	Unit             string
+}
+
+// known tells whether there is a value.
+func (s Stat) known() bool { return !math.IsNaN(s.Value) && !math.IsInf(s.Value, 0) }
+
+var none = Stat{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}
+
+type key struct{ window, metric, stat string }
+
+// Get is a figure of a cell over its trials.
+func (d *Data) Get(c *Cell, metric, stat string) Stat {
+	if s, ok := c.stats[key{d.Window, metric, stat}]; ok {
+		return s
+	}
+	for _, s := range c.trials[key{d.Window, metric, stat}] { // one trial has no estimate
+		return s
+	}
+	return none
+}
+
+// Trials are a figure's values by trial.
+func (d *Data) Trials(c *Cell, metric, stat string) map[int]Stat {
+	return c.trials[key{d.Window, metric, stat}]
+}
+
+// Has tells whether some cell has the figure.
+func (d *Data) Has(metric, stat string) bool {
+	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.Get(c, metric, stat).known() })
+}
+
+// Label is what tells c from the other cells.
+func (d *Data) Label(c *Cell) string { return d.label(c, "") }
+
+// label leaves one axis out.
+func (d *Data) label(c *Cell, without string) string {
+	var parts []string
+	for _, a := range d.Axes {
+		if a == without {
+			continue
+		}
+		v := c.Values[a]
+		switch {
+		case math.IsNaN(v.Number) && v.Text == "":
+		case math.IsNaN(v.Number):
+			parts = append(parts, v.Text)
+		default:
+			parts = append(parts, a+" "+setting(v.Number))
+		}
+	}
+	if len(parts) == 0 && without == "" {
+		return d.Name
+	}
+	return strings.Join(parts, draw.Break)
+}
+
+// Load reads one or several result directories.
+func Load(dirs ...string) (*Data, error) {
+	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Requests: &Requests{}}
+	for _, dir := range dirs {
+		if err := d.read(dir, len(dirs) > 1); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.Cells) == 0 {
+		return nil, fmt.Errorf("%s: no cell was measured", strings.Join(dirs, ", "))
+	}
+	d.axes(len(dirs) > 1)
+	d.window()
+	return d, nil
+}
+
+func (d *Data) read(dir string, several bool) error {
+	cells, err := sinks.ReadTable(dir, "cells", nil)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(filepath.Clean(dir))
+	at := map[string]*Cell{}
+	for i := range cells.N {
+		c := &Cell{
+			ID: cells.Texts["cell"][i], Dir: dir, Index: len(d.Cells), Values: axisValues(cells, i),
+			Trials: int(number(cells, "trials", i)), Verdict: text(cells, "verdict", i),
+			Front: front(cells, i), Knee: number(cells, "knee", i) == 1,
+			Best: text(cells, "best_for", i), Reason: text(cells, "reason", i),
+			stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
+		}
+		if several {
+			c.Values["result"] = Value{math.NaN(), name}
+		}
+		at[c.ID] = c
+		d.Cells = append(d.Cells, c)
+	}
+	d.Name = joined(d.Name, cells.Meta["aiperf.experiment"])
+	d.Version = joined(d.Version, cells.Meta["aiperf.version"])
+	d.Plan = joined(d.Plan, cut(cells.Meta["aiperf.plan_sha256"], 12))
+	d.Verdict = worse(d.Verdict, cells.Meta["aiperf.verdict"])
+	if err := d.metrics(dir, at); err != nil {
+		return err
+	}
+	readLimits(dir, d.Limits)
+	return d.Requests.read(dir, at)
+}
+
+// joined lists what differs between results.
+func joined(a, b string) string {
+	if a == "" || a == b {
+		return b
+	}
+	return a + ", " + b
+}
+
+func worse(a, b string) string {
+	order := []string{"", "VALID", "DEGRADED", "INVALID"}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}
+
+func cut(s string, n int) string { return s[:min(n, len(s))] }
+
+// axisValues are the axis columns of a row.
+func axisValues(t *sinks.TableRows, i int) map[string]Value {
+	out := map[string]Value{}
+	for name, col := range t.Floats {
+		if a, ok := strings.CutPrefix(name, "axis_"); ok && !math.IsNaN(col[i]) {
+			out[a] = Value{Number: col[i]}
+		}
+	}
+	for name, col := range t.Texts {
+		if a, ok := strings.CutPrefix(name, "axis_"); ok && col[i] != "" {
+			out[a] = Value{math.NaN(), col[i]}
+		}
+	}
+	return out
+}
+
+func number(t *sinks.TableRows, column string, i int) float64 {
+	if c := t.Floats[column]; c != nil {
+		return c[i]
+	}
+	return math.NaN()
+}
+
+func text(t *sinks.TableRows, column string, i int) string {
+	if c := t.Texts[column]; c != nil {
+		return c[i]
+	}
+	return ""
+}
+
+// front is the mark of the Pareto front: three-valued where it is words.
+func front(t *sinks.TableRows, i int) bool {
+	return number(t, "pareto", i) == 1 || text(t, "front", i) == "front"
+}
+
+func (d *Data) metrics(dir string, at map[string]*Cell) error {
+	t, err := sinks.ReadTable(dir, "metrics", nil)
+	if err != nil {
+		return err
+	}
+	for i := range t.N {
+		c := at[t.Texts["cell"][i]]
+		if c == nil {
+			continue
+		}
+		k := key{text(t, "window", i), text(t, "metric", i), text(t, "stat", i)}
+		certified := number(t, "certified", i)
+		s := Stat{
+			Value: number(t, "value", i), Low: number(t, "ci_low", i), High: number(t, "ci_high", i), N: number(t, "n", i),
+			Unsupported: certified == 0, Taint: text(t, "taint", i), Unit: text(t, "unit", i),
+		}
+		if text(t, "level", i) == "cell" {
+			old := c.stats[k] // marked by its trials
+			s.Unsupported = s.Unsupported || old.Unsupported
+			c.stats[k] = s
+			continue
+		}
+		if c.trials[k] == nil {
+			c.trials[k] = map[int]Stat{}
+		}
+		c.trials[k][int(number(t, "trial", i))] = s
+	}
+	for _, c := range at {
+		c.markUnsupported()
+	}
+	return nil
+}
+
+// markUnsupported: an estimate is as well founded as the worst of its trials.
+func (c *Cell) markUnsupported() {
+	for k, s := range c.stats {
+		for _, t := range c.trials[k] {
+			s.Unsupported = s.Unsupported || t.Unsupported
+		}
+		c.stats[k] = s
+	}
+}
+
+// axes finds what differs between the cells.
+func (d *Data) axes(several bool) {
+	seen := map[string]map[string]bool{}
+	for _, c := range d.Cells {
+		for a, v := range c.Values {
+			if seen[a] == nil {
+				seen[a] = map[string]bool{}
+			}
+			seen[a][v.Text+setting(v.Number)] = true
+		}
+	}
+	for a, values := range seen {
+		if len(values) > 1 {
+			d.Axes = append(d.Axes, a)
+		}
+	}
+	slices.SortFunc(d.Axes, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
+}
+
+// rank puts names before lengths and loads last, as tables do.
+func rank(axis string) int {
+	if i := slices.Index([]string{"result", "endpoint", "model", "isl", "osl"}, axis); i >= 0 {
+		return i
+	}
+	return 10 + slices.Index(loads, axis)
+}
+
+// window is the steady one if every cell has it.
+func (d *Data) window() {
+	d.Window = "steady"
+	for _, c := range d.Cells {
+		_, a := c.stats[key{"steady", "request_latency", "p50"}]
+		_, b := c.trials[key{"steady", "request_latency", "p50"}]
+		if !a && !b {
+			d.Window = "full"
+		}
+	}
+}
+
+// loads are the axes that say how much load there is.
+var loads = []string{"concurrency", "request_rate", "users", "in_flight"}
+
+// Load is the axis of load, "" when no one differs.
+func (d *Data) Load() string {
+	for _, a := range loads {
+		if slices.Contains(d.Axes, a) {
+			return a
+		}
+	}
+	return ""
+}

@@ -1,0 +1,142 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/words"
+
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// most is how many distributions one picture bears.
+const most = 8
+
+// ecdf is chart 5: the share of requests that were faster, the tail stretched.
+func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
+	var out []draw.Panel
+	for _, m := range []struct {
+		label string
+		of    func(*Requests) []float64
+	}{
+		{"TTFT (ms)", func(r *Requests) []float64 { return r.TTFT }},
+		{"latency (ms)", func(r *Requests) []float64 { return r.Latency }},
+		{"ITL (ms)", func(r *Requests) []float64 { return r.ITL }},
+	} {
+		p := draw.Panel{X: draw.Axis{Label: m.label, Log: true}, Y: draw.Axis{Label: "requests at most so slow", Tail: true}}
+		for i, c := range d.some() {
+			values := d.Requests.values(c, m.of(d.Requests))
+			if len(values) == 0 {
+				continue
+			}
+			s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Line: true, Bare: true, Dashed: i%2 == 1, Points: steps(values)}
+			p.Series = append(p.Series, s)
+		}
+		if len(p.Series) > 0 {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return nil, "no request ended well"
+	}
+	return out, ""
+}
+
+// some are at most eight cells, spread over all of them.
+func (d *Data) some() []*Cell {
+	if len(d.Cells) <= most {
+		return d.Cells
+	}
+	var out []*Cell
+	for i := range most {
+		out = append(out, d.Cells[i*(len(d.Cells)-1)/(most-1)])
+	}
+	return out
+}
+
+// values of the good requests of c, in order of size.
+func (r *Requests) values(c *Cell, column []float64) []float64 {
+	var out []float64
+	for i := range r.Cell {
+		if r.Cell[i] == c && r.OK[i] && r.InWindow[i] && !math.IsNaN(column[i]) {
+			out = append(out, column[i])
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// steps is an empirical distribution as a line of at most a few hundred points:
+// even in the body, every one at both ends.
+func steps(values []float64) []draw.Point {
+	n := len(values)
+	var out []draw.Point
+	last := -1
+	for i := 0; i < n; i++ {
+		if share := float64(i+1) / float64(n); n > 400 && i-last < int(float64(n)*min(share, 1-share)/40) {
+			continue
+		}
+		last = i
+		share := (float64(i) + 0.5) / float64(n)
+		out = append(out, draw.At(values[i], share, fmt.Sprintf("%s ms: %s %%", words.Number(values[i]), words.Number(100*share))))
+	}
+	return out
+}
+
+// lengths is chart 12: what was asked for, what was sent and what came.
+func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {
+	a := d.nominal()
+	r := d.Requests
+	var out []draw.Panel
+	for _, m := range []struct {
+		label string
+		parts []part
+	}{
+		{"input tokens, mean", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
+		{"output tokens, mean", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S1, 0, r.OSL}}},
+	} {
+		p := draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Zero: true}}
+		for _, q := range m.parts {
+			if s := d.lengthSeries(q); len(s.Points) > 0 {
+				p.Series = append(p.Series, s)
+			}
+		}
+		if len(p.Series) > 0 {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return nil, "no tokens were counted"
+	}
+	return out, ""
+}
+
+// part is one kind of length.
+type part struct {
+	name  string
+	ink   draw.Ink
+	shape int
+	of    []float64
+}
+
+// lengthSeries has the mean of a length in each cell, and the range of the
+// middle 90 % as its interval.
+func (d *Data) lengthSeries(q part) draw.Series {
+	s := draw.Series{Name: q.name + " (bar: middle 90 %)", Ink: q.ink, Shape: q.shape}
+	for x, c := range d.Cells {
+		v := d.Requests.values(c, q.of)
+		if len(v) == 0 {
+			continue
+		}
+		sum := 0.0
+		for _, n := range v {
+			sum += n
+		}
+		p := draw.At(float64(x)+0.08*float64(q.shape-1), sum/float64(len(v)), "")
+		p.Low, p.High = v[len(v)/20], v[len(v)-1-len(v)/20]
+		p.Title = fmt.Sprintf("%s: %s: mean %s, middle 90 %% from %s to %s", d.Label(c), q.name, words.Number(p.Y), words.Number(p.Low), words.Number(p.High))
+		s.Points = append(s.Points, p)
+	}
+	return s
+}

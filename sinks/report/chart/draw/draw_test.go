@@ -1,0 +1,134 @@
+package draw_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// sample has everything a chart can have.
+func sample() *draw.Chart {
+	p := func(x, y, lo, hi float64) draw.Point {
+		return draw.Point{X: x, Y: y, Low: lo, High: hi, Title: "conc " + strconv.Itoa(int(x)) + ": " + strconv.Itoa(int(y)) + " ms"}
+	}
+	hollow, taint := p(16, 95, 80, 130), p(8, 60, 55, 66)
+	hollow.Hollow, taint.Taint = true, "dispatch_lateness"
+	return &draw.Chart{
+		ID: "sample", Title: "TTFT against load <script>alert(1)</script>", Question: "When does it get slow?",
+		Footer: "n = 400 a run · 5 trials · steady window · VALID · aiperf devel · plan 1f0c9b",
+		Panels: []draw.Panel{{
+			X: draw.Axis{Label: "concurrency (requests)", Log: true}, Y: draw.Axis{Label: "TTFT (ms)", Zero: true},
+			Series: []draw.Series{
+				{Name: "p50", Ink: draw.S1, Line: true, Ribbon: true, Points: []draw.Point{p(1, 20, 19, 21), p(2, 21, 20, 22), p(4, 25, 22, 29), p(8, 40, 36, 44), p(16, 70, 60, 80)}},
+				{Name: "p99", Ink: draw.S2, Shape: 1, Dashed: true, Line: true, Points: []draw.Point{p(1, 30, 28, 33), p(2, 33, 30, 36), {X: 4, Y: math.NaN()}, taint, hollow}},
+			},
+			Marks: []draw.Mark{{At: 100, To: 100, Label: "SLO 100 ms"}, {Vertical: true, At: 6, To: 16, Label: "over the knee"}},
+		}, {
+			X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: "requests"}, Height: 0.6,
+			Series: []draw.Series{{Name: "missed TTFT", Ink: draw.Bad, Rects: []draw.Rect{{X0: 0, X1: 1, Y0: 0, Y1: 3, Title: "3"}, {X0: 1, X1: 2, Y0: 0, Y1: 5, Shade: 0.5}}}},
+		}},
+	}
+}
+
+// An SVG is sound XML, carries each point's words, and keeps hostile text inert.
+func TestSVG(t *testing.T) {
+	t.Parallel()
+	for name, doc := range map[string][]byte{"file": draw.SVG(sample(), draw.Usual, draw.Light), "inline": draw.Inline(sample(), draw.Usual)} {
+		d := xml.NewDecoder(bytes.NewReader(doc))
+		titles := 0
+		for {
+			tok, err := d.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if e, ok := tok.(xml.StartElement); ok {
+				if e.Name.Local == "script" {
+					t.Errorf("%s: a script came through", name)
+				}
+				if e.Name.Local == "title" {
+					titles++
+				}
+			}
+		}
+		if titles < 9 {
+			t.Errorf("%s: %d titles, want one a point", name, titles)
+		}
+		if bytes.Contains(doc, []byte("NaN")) {
+			t.Errorf("%s: a NaN among the coordinates", name)
+		}
+	}
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	t.Parallel()
+	a, err := draw.PNG(sample(), draw.Usual, draw.Dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := draw.PNG(sample(), draw.Usual, draw.Dark)
+	if !bytes.Equal(a, b) || !bytes.Equal(draw.SVG(sample(), draw.Usual, draw.Dark), draw.SVG(sample(), draw.Usual, draw.Dark)) {
+		t.Error("the same chart gave other bytes")
+	}
+	img, err := png.Decode(bytes.NewReader(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := img.Bounds(); b.Dx() != 1440 || b.Dy() != 860 {
+		t.Errorf("%v, want 1440 × 860", b)
+	}
+	ink := 0
+	for x := range 1440 {
+		for y := range 860 {
+			if r, g, b, _ := img.At(x, y).RGBA(); [3]uint32{r >> 8, g >> 8, b >> 8} == [3]uint32{0x6c, 0xb4, 0xf2} {
+				ink++
+			}
+		}
+	}
+	if ink < 500 {
+		t.Errorf("%d pixels in the colour of the first series", ink)
+	}
+	if dir := os.Getenv("DRAW_DIR"); dir != "" { // to look at
+		light, _ := draw.PNG(sample(), draw.Usual, draw.Light)
+		_ = os.WriteFile(filepath.Join(dir, "light.png"), light, 0o644)
+		_ = os.WriteFile(filepath.Join(dir, "dark.png"), a, 0o644)
+		_ = os.WriteFile(filepath.Join(dir, "light.svg"), draw.SVG(sample(), draw.Usual, draw.Light), 0o644)
+	}
+}
+
+// A chart that cannot be drawn says why in words.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	doc := string(draw.SVG(&draw.Chart{ID: "cost", Title: "Cost", Missing: "no price: cost: {gpu_hour: 2.5}"}, draw.Usual, draw.Light))
+	if !strings.Contains(doc, "not drawn: no price") {
+		t.Error(doc)
+	}
+}
+
+// Values that no axis can hold do not take the picture down.
+func TestStrangeValues(t *testing.T) {
+	t.Parallel()
+	inf := math.Inf(1)
+	for _, a := range []draw.Axis{{}, {Log: true}, {Tail: true}, {Zero: true}} {
+		for _, pts := range [][]draw.Point{nil, {draw.At(1, inf, "")}, {draw.At(0, 0, "")}, {draw.At(-1, -5, ""), draw.At(inf, 2, "")}, {draw.At(1, 1e300, ""), draw.At(2, 1e-300, "")}} {
+			c := &draw.Chart{ID: "x", Panels: []draw.Panel{{X: a, Y: a, Series: []draw.Series{{Ink: draw.S1, Line: true, Points: pts}}}}}
+			if doc := draw.SVG(c, draw.Usual, draw.Light); bytes.Contains(doc, []byte("NaN")) || bytes.Contains(doc, []byte("Inf")) {
+				t.Errorf("axis %+v, points %v: %s", a, pts, doc)
+			}
+			if _, err := draw.PNG(c, draw.Size{W: 200, H: 150}, draw.Light); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

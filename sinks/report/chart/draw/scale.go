@@ -1,0 +1,172 @@
+package draw
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// scale maps values of an axis to 0..1.
+type scale struct {
+	lo, hi float64 // in transformed units
+	fn     func(float64) float64
+	ticks  []Tick
+}
+
+func (s *scale) at(v float64) float64 {
+	x := s.fn(v)
+	if s.hi == s.lo {
+		return 0.5
+	}
+	const beyond = 10 // what lies far outside keeps coordinates that can be written
+	return min(max((x-s.lo)/(s.hi-s.lo), -beyond), beyond)
+}
+
+func (s *scale) holds(v float64) bool {
+	const slack = 1e-9
+	x := s.at(v)
+	return x >= -slack && x <= 1+slack
+}
+
+// extent is the range of the values of an axis.
+type extent struct{ lo, hi float64 }
+
+func newExtent() extent { return extent{math.Inf(1), math.Inf(-1)} }
+
+func (e *extent) take(v float64) {
+	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		e.lo, e.hi = min(e.lo, v), max(e.hi, v)
+	}
+}
+
+func (e extent) empty() bool { return e.lo > e.hi }
+
+// newScale chooses range and ticks. most is about how many ticks fit.
+func newScale(a Axis, e extent, most int) scale {
+	switch {
+	case e.empty():
+		e = extent{0, 1}
+	case a.Tail:
+		return tailScale(e)
+	case a.Log && e.hi > 0:
+		return logScale(a, e, most)
+	}
+	if a.Zero {
+		e.take(0)
+	}
+	return linearScale(a, e, most)
+}
+
+func linearScale(a Axis, e extent, most int) scale {
+	s := scale{fn: func(v float64) float64 { return v }}
+	if e.hi == e.lo {
+		pad := max(math.Abs(e.hi)*0.1, 1e-9)
+		if a.Ticks != nil {
+			pad = 0.5
+		}
+		e.lo, e.hi = e.lo-pad, e.hi+pad
+	}
+	if a.Ticks != nil {
+		pad := (e.hi - e.lo) * 0.04
+		s.lo, s.hi, s.ticks = e.lo-pad, e.hi+pad, a.Ticks
+		return s
+	}
+	step := niceStep((e.hi - e.lo) / float64(max(most, 2)))
+	air := (e.hi - e.lo) * 0.04
+	s.lo, s.hi = e.lo-air, e.hi+air
+	if a.Zero && e.lo >= 0 {
+		s.lo = 0
+	}
+	for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi; i++ {
+		s.ticks = append(s.ticks, Tick{i * step, number(i * step)})
+	}
+	return s
+}
+
+// niceStep is 1, 2 or 5 times a power of ten, at least x.
+func niceStep(x float64) float64 {
+	p := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*p >= x*(1-1e-9) {
+			return m * p
+		}
+	}
+	return 10 * p
+}
+
+func logScale(a Axis, e extent, most int) scale {
+	s := scale{fn: func(v float64) float64 {
+		if v <= 0 { // has no place on a logarithmic axis: below everything
+			return -math.MaxFloat64
+		}
+		return math.Log10(v)
+	}}
+	if e.lo <= 0 {
+		e.lo = e.hi / 1000
+	}
+	lo, hi := math.Log10(e.lo), math.Log10(e.hi)
+	if hi-lo < 0.3 { // less than a factor of two: give it air
+		mid := (lo + hi) / 2
+		lo, hi = mid-0.15, mid+0.15
+	}
+	pad := (hi - lo) * 0.04
+	s.lo, s.hi = lo-pad, hi+pad
+	if a.Ticks != nil {
+		s.ticks = a.Ticks
+		return s
+	}
+	for _, ms := range [][]float64{{1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 5}, {1, 3}, {1}} {
+		s.ticks = s.ticks[:0]
+		for d := math.Floor(s.lo); d <= s.hi; d++ {
+			for _, m := range ms {
+				if v := m * math.Pow(10, d); s.holds(v) {
+					s.ticks = append(s.ticks, Tick{v, number(v)})
+				}
+			}
+		}
+		if len(s.ticks) <= most+2 {
+			break
+		}
+	}
+	return s
+}
+
+// tailScale spreads the upper end of shares: 0.9, 0.99 and 0.999 are equally
+// far apart.
+func tailScale(e extent) scale {
+	top := min(e.hi, 0.99999)
+	f := func(v float64) float64 { return -math.Log10(1 - min(max(v, 0), 0.999999)) }
+	s := scale{fn: f, lo: 0, hi: f(top) * 1.02}
+	for _, v := range []float64{0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999} {
+		if v <= top {
+			s.ticks = append(s.ticks, Tick{v, strings.TrimSuffix(number(v*100), ".0") + " %"})
+		}
+	}
+	return s
+}
+
+// number is v as an axis shows it: at most four significant digits, thousands
+// as k, without needless zeros.
+func number(v float64) string {
+	switch a := math.Abs(v); {
+	case math.IsNaN(v):
+		return "–"
+	case a < 1e-12:
+		return "0"
+	case a >= 999_950_000:
+		return strconv.FormatFloat(v/1e9, 'g', 4, 64) + "G"
+	case a >= 999_950:
+		return strconv.FormatFloat(v/1e6, 'g', 4, 64) + "M"
+	case a >= 10_000:
+		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
+	case a < 1e-4:
+		return strconv.FormatFloat(v, 'e', 1, 64)
+	}
+	return strconv.FormatFloat(round(v, 4), 'f', -1, 64)
+}
+
+// round keeps n significant digits.
+func round(v float64, n int) float64 {
+	p := math.Pow(10, float64(n-1)-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*p) / p
+}

@@ -1,0 +1,80 @@
+package draw
+
+// shape is one thing to paint, in pixels, y downwards.
+type shape struct {
+	kind   shapeKind
+	points []xy
+	fill   Ink // "" is none
+	stroke Ink
+	shade  float64 // opacity of the fill, 0 means 1
+	width  float64 // of the stroke
+	dash   bool
+	clip   *box
+	title  string
+	link   string
+	series int // from 1; 0 belongs to none
+
+	text   string
+	size   float64
+	bold   bool
+	anchor string // start, middle, end
+	turned bool   // a quarter turn to the left
+}
+
+type shapeKind uint8
+
+const (
+	pathKind shapeKind = iota // open
+	areaKind                  // closed
+	textKind
+)
+
+type xy struct{ x, y float64 }
+
+type box struct{ x0, y0, x1, y1 float64 }
+
+func (b box) w() float64 { return b.x1 - b.x0 }
+func (b box) h() float64 { return b.y1 - b.y0 }
+
+func line(ink Ink, width float64, pts ...xy) shape {
+	return shape{kind: pathKind, points: pts, stroke: ink, width: width}
+}
+
+func rectangle(ink Ink, b box) shape {
+	return shape{kind: areaKind, fill: ink, points: []xy{{b.x0, b.y0}, {b.x1, b.y0}, {b.x1, b.y1}, {b.x0, b.y1}}}
+}
+
+func words(s string, ink Ink, size, x, y float64, anchor string) shape {
+	return shape{kind: textKind, text: s, fill: ink, size: size, points: []xy{{x, y}}, anchor: anchor}
+}
+
+// glyph is the sign of a point: its outline around (x, y).
+func glyph(kind int, x, y, r float64) []xy {
+	switch kind % 5 {
+	case 1:
+		r *= 0.9
+		return []xy{{x - r, y - r}, {x + r, y - r}, {x + r, y + r}, {x - r, y + r}}
+	case 2:
+		return []xy{{x, y - 1.2*r}, {x + 1.1*r, y + 0.8*r}, {x - 1.1*r, y + 0.8*r}}
+	case 3:
+		r *= 1.25
+		return []xy{{x, y - r}, {x + r, y}, {x, y + r}, {x - r, y}}
+	case 4:
+		a, b := r*1.2, r*0.4
+		return []xy{
+			{x - b, y - a},
+			{x + b, y - a},
+			{x + b, y - b},
+			{x + a, y - b},
+			{x + a, y + b},
+			{x + b, y + b},
+			{x + b, y + a},
+			{x - b, y + a},
+			{x - b, y + b},
+			{x - a, y + b},
+			{x - a, y - b},
+			{x - b, y - b},
+		}
+	}
+	return circle(x, y, r)
+}

@@ -1,0 +1,171 @@
+package draw
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strconv"
+	"strings"
+
+	clean "aiperf.dev/aiperf/internal/words"
+)
+
+// SVG is c as a document of its own, in the colours of a theme.
+func SVG(c *Chart, size Size, t Theme) []byte {
+	var b bytes.Buffer
+	svg(&b, c, size, "<style>"+Style(t)+"</style>")
+	return b.Bytes()
+}
+
+// Inline is c for a page that has Style, or other colours for its classes.
+func Inline(c *Chart, size Size) []byte {
+	var b bytes.Buffer
+	svg(&b, c, size, "")
+	return b.Bytes()
+}
+
+// Style gives the classes of a chart their colours: f-INK fills, s-INK strokes.
+func Style(t Theme) string {
+	var b strings.Builder
+	for _, ink := range Inks() {
+		c := t[ink]
+		fmt.Fprintf(&b, ".f-%s{fill:#%02x%02x%02x}.s-%s{stroke:#%02x%02x%02x}", ink, c.R, c.G, c.B, ink, c.R, c.G, c.B)
+	}
+	return b.String() + StyleShapes
+}
+
+// StyleShapes is what all themes share.
+const StyleShapes = `.chart text{font-family:"Go",system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}.chart .n{fill:none}`
+
+// Variables is the style of inline charts: each ink is a CSS variable
+// --chart-INK, which the page sets for light, dark and print.
+func Variables() string {
+	var b strings.Builder
+	for _, ink := range Inks() {
+		fmt.Fprintf(&b, ".f-%s{fill:var(--chart-%s)}.s-%s{stroke:var(--chart-%s)}", ink, ink, ink, ink)
+	}
+	return b.String() + StyleShapes
+}
+
+// ThemeVariables sets the variables to the colours of t.
+func ThemeVariables(t Theme) string {
+	var b strings.Builder
+	for _, ink := range Inks() {
+		c := t[ink]
+		fmt.Fprintf(&b, "--chart-%s:#%02x%02x%02x;", ink, c.R, c.G, c.B)
+	}
+	return b.String()
+}
+
+func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
+	w, h := num(size.W), num(size.H)
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`,
+		w, h, w, h, esc(c.Title+". "+c.Question))
+	b.WriteString(style)
+	shapes := place(c, size)
+	clips := clipPaths(b, c, shapes)
+	for i := range shapes {
+		paintSVG(b, &shapes[i], clips)
+	}
+	b.WriteString("</svg>\n")
+}
+
+// clipPaths declares each panel's edge once and gives its name.
+func clipPaths(b *bytes.Buffer, c *Chart, shapes []shape) map[box]string {
+	names := map[box]string{}
+	for i := range shapes {
+		k := shapes[i].clip
+		if k == nil || names[*k] != "" {
+			continue
+		}
+		name := fmt.Sprintf("clip-%s-%d", c.ID, len(names))
+		names[*k] = name
+		fmt.Fprintf(b, `<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`,
+			esc(name), num(k.x0), num(k.y0), num(k.w()), num(k.h()))
+	}
+	return names
+}
+
+func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
+	if s.link != "" {
+		fmt.Fprintf(b, `<a href="%s">`, esc(s.link))
+		defer b.WriteString("</a>")
+	}
+	if s.kind == textKind {
+		textSVG(b, s)
+		return
+	}
+	b.WriteString(`<path d="`)
+	pathData(b, s)
+	b.WriteString(`"`)
+	class := "n"
+	if s.fill != "" {
+		class = "f-" + string(s.fill)
+	}
+	if s.stroke != "" {
+		class += " s-" + string(s.stroke)
+		fmt.Fprintf(b, ` stroke-width="%s"`, num(s.width))
+	}
+	if s.kind == pathKind {
+		b.WriteString(` stroke-linejoin="round" stroke-linecap="round"`)
+	}
+	if s.dash {
+		b.WriteString(` stroke-dasharray="5 4"`)
+	}
+	if s.shade > 0 && s.shade < 1 {
+		fmt.Fprintf(b, ` fill-opacity="%s"`, num(s.shade))
+	}
+	if s.clip != nil {
+		fmt.Fprintf(b, ` clip-path="url(#%s)"`, esc(clips[*s.clip]))
+	}
+	if s.series > 0 {
+		fmt.Fprintf(b, ` data-s="%d"`, s.series)
+	}
+	fmt.Fprintf(b, ` class="%s"`, class)
+	if s.title == "" {
+		b.WriteString("/>")
+		return
+	}
+	fmt.Fprintf(b, `><title>%s</title></path>`, esc(s.title))
+}
+
+func pathData(b *bytes.Buffer, s *shape) {
+	for i, p := range s.points {
+		b.WriteByte("ML"[min(i, 1)])
+		b.WriteString(num(p.x) + " " + num(p.y))
+	}
+	if s.kind == areaKind {
+		b.WriteByte('Z')
+	}
+}
+
+func textSVG(b *bytes.Buffer, s *shape) {
+	p := s.points[0]
+	fmt.Fprintf(b, `<text x="%s" y="%s" font-size="%s" class="f-%s"`, num(p.x), num(p.y), num(s.size), s.fill)
+	if s.anchor != "start" {
+		fmt.Fprintf(b, ` text-anchor="%s"`, s.anchor)
+	}
+	if s.bold {
+		b.WriteString(` font-weight="700"`)
+	}
+	if s.turned {
+		fmt.Fprintf(b, ` transform="rotate(-90 %s %s)"`, num(p.x), num(p.y))
+	}
+	if s.series > 0 {
+		fmt.Fprintf(b, ` data-s="%d"`, s.series)
+	}
+	fmt.Fprintf(b, `>%s</text>`, esc(s.text))
+}
+
+// num is a coordinate: a tenth of a pixel is enough.
+func num(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 1, 64)
+	return strings.TrimSuffix(s, ".0")
+}
+
+// esc makes text harmless in SVG and HTML.
+func esc(s string) string {
+	var b bytes.Buffer
+	_ = xml.EscapeText(&b, []byte(clean.Clean(s))) // a buffer takes everything
+	return b.String()
+}

@@ -1,0 +1,273 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// group is the cells that differ in nothing but one axis, along it.
+type group struct {
+	name  string
+	cells []*Cell
+}
+
+// groups splits the cells by everything but the axis.
+func (d *Data) groups(axis string) []group {
+	var out []group
+	for _, c := range d.Cells {
+		name := d.label(c, axis)
+		i := slices.IndexFunc(out, func(g group) bool { return g.name == name })
+		if i < 0 {
+			out = append(out, group{name: name})
+			i = len(out) - 1
+		}
+		out[i].cells = append(out[i].cells, c)
+	}
+	if axis != "" {
+		for _, g := range out {
+			slices.SortStableFunc(g.cells, func(a, b *Cell) int {
+				return sign(a.Values[axis].Number - b.Values[axis].Number)
+			})
+		}
+	}
+	return out
+}
+
+// along is the x axis of charts against load: the axis of load, or the cells
+// one beside the other where no load is swept.
+type along struct {
+	axis  draw.Axis
+	name  string // of the swept setting
+	d     *Data
+	nomin bool
+}
+
+func (d *Data) along() along {
+	if name := d.Load(); name != "" {
+		label := map[string]string{
+			"concurrency": "concurrency (requests)", "request_rate": "request rate (1/s)", "users": "users", "in_flight": "in flight (requests)",
+		}[name]
+		return along{draw.Axis{Label: label, Log: d.spread(name), Ticks: d.swept(name)}, name, d, false}
+	}
+	return d.nominal()
+}
+
+// nominal puts the cells one beside the other.
+func (d *Data) nominal() along {
+	a := along{d: d, nomin: true}
+	for i, c := range d.Cells {
+		a.axis.Ticks = append(a.axis.Ticks, draw.Tick{At: float64(i), Label: d.Label(c)})
+	}
+	return a
+}
+
+// swept are the values of an axis as ticks, when they are few.
+func (d *Data) swept(axis string) []draw.Tick {
+	var out []draw.Tick
+	for _, c := range d.Cells {
+		t := draw.Tick{At: c.Values[axis].Number, Label: setting(c.Values[axis].Number)}
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	if len(out) > 12 {
+		return nil
+	}
+	slices.SortFunc(out, func(a, b draw.Tick) int { return sign(a.At - b.At) })
+	return out
+}
+
+// setting is a number as somebody wrote it.
+func setting(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// spread tells whether an axis spans enough for logarithms.
+func (d *Data) spread(axis string) bool {
+	lo, hi := math.Inf(1), 0.0
+	for _, c := range d.Cells {
+		lo, hi = min(lo, c.Values[axis].Number), max(hi, c.Values[axis].Number)
+	}
+	return lo > 0 && hi/lo >= 4
+}
+
+func (a along) x(c *Cell) float64 {
+	if a.nomin {
+		return float64(slices.Index(a.d.Cells, c))
+	}
+	return c.Values[a.name].Number
+}
+
+// groups of a nominal axis is one.
+func (a along) groups() []group {
+	if a.nomin {
+		return []group{{cells: a.d.Cells}}
+	}
+	return a.d.groups(a.name)
+}
+
+// point is a figure of a cell at x.
+func (d *Data) point(c *Cell, x float64, name string, s Stat) draw.Point {
+	return draw.Point{
+		X: x, Y: s.Value, Low: s.Low, High: s.High, Hollow: s.Unsupported, Taint: s.Taint,
+		Title: d.describe(c, name, s), Link: fmt.Sprintf("#cell-%d", c.Index),
+	}
+}
+
+// describe is what pointing at a value says.
+func (d *Data) describe(c *Cell, name string, s Stat) string {
+	parts := []string{d.Label(c) + ": " + name + " " + words.Number(s.Value) + unit(s.Unit)}
+	if !math.IsNaN(s.Low) && !math.IsNaN(s.High) {
+		parts = append(parts, "95 % ["+words.Number(s.Low)+", "+words.Number(s.High)+"]")
+	}
+	if s.Unsupported {
+		parts = append(parts, "too few samples for this percentile")
+	}
+	if s.Taint != "" {
+		parts = append(parts, "doubtful: "+s.Taint)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func unit(u string) string {
+	if u == "" || u == "ratio" {
+		return ""
+	}
+	return " " + u
+}
+
+// series is a figure along an axis, one line a group.
+func (d *Data) series(a along, metric, stat, name string, set func(*draw.Series)) []draw.Series {
+	var out []draw.Series
+	for i, g := range a.groups() {
+		s := draw.Series{Name: strings.TrimSpace(g.name + " " + name), Ink: draw.Nth(i), Shape: i, Line: !a.nomin && len(g.cells) > 1}
+		for _, c := range g.cells {
+			if v := d.Get(c, metric, stat); v.known() {
+				s.Points = append(s.Points, d.point(c, a.x(c), metric+" "+stat, v))
+			}
+		}
+		if set != nil {
+			set(&s)
+		}
+		if len(s.Points) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// output is the metric of throughput and what the axis calls it.
+func (d *Data) output() (metric, label string) {
+	if d.Has("output_token_throughput", "avg") {
+		return "output_token_throughput", "output tokens/s"
+	}
+	return "request_throughput", "requests/s"
+}
+
+// throughput is chart 2.
+func throughput(d *Data, _ *Cell) ([]draw.Panel, string) {
+	if len(d.Cells) < 2 {
+		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
+	}
+	a := d.along()
+	metric, label := d.output()
+	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: label, Zero: true}, Series: d.series(a, metric, "avg", "", nil)}
+	for _, c := range d.Cells {
+		if c.Knee && !a.nomin {
+			x := a.x(c)
+			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "knee: " + d.Label(c), Ink: draw.Good})
+		}
+		if c.Verdict == "INVALID" {
+			x := a.x(c)
+			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "client limit: INVALID", Ink: draw.Warn})
+		}
+	}
+	if len(p.Series) == 0 {
+		return nil, "no cell has a " + metric
+	}
+	return []draw.Panel{p}, ""
+}
+
+// tails are tried in this order: the highest that every cell supports is drawn.
+var tails = []string{"p99", "p95", "p90", "p75"}
+
+// tail is the highest percentile that all cells support; p99 when none is.
+func (d *Data) tail(metric string) string {
+	for _, t := range tails {
+		if !slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.Get(c, metric, t).Unsupported }) {
+			return t
+		}
+	}
+	return tails[0]
+}
+
+// latency is chart 3.
+func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
+	if len(d.Cells) < 2 {
+		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
+	}
+	a := d.along()
+	var out []draw.Panel
+	for _, m := range []struct{ metric, label string }{
+		{"time_to_first_token", "TTFT (ms)"}, {"inter_token_latency", "ITL (ms)"}, {"request_latency", "latency (ms)"},
+	} {
+		if !d.Has(m.metric, "p50") || m.metric == "request_latency" && len(out) > 0 {
+			continue
+		}
+		tail := d.tail(m.metric)
+		p := draw.Panel{Y: draw.Axis{Label: m.label, Zero: true}}
+		p.Series = d.series(a, m.metric, "p50", "p50", func(s *draw.Series) { s.Ribbon = s.Line })
+		p.Series = append(p.Series, d.series(a, m.metric, tail, tail, func(s *draw.Series) { s.Dashed = true })...)
+		if l, ok := d.Limits[m.metric]; ok {
+			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
+		}
+		p.X = draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks}
+		out = append(out, p)
+	}
+	if len(out) == 0 {
+		return nil, "no latency was measured: every request failed, or answers were not streamed (--streaming)"
+	}
+	out[len(out)-1].X.Label = a.axis.Label
+	return out, ""
+}
+
+// pareto is chart 1.
+func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
+	metric, label := d.output()
+	speed, speedLabel := "output_token_throughput_per_user", "output tokens/s per user (p50)"
+	if !d.Has(speed, "p50") {
+		return nil, "no speed per user: it needs streamed answers of more than one token (--streaming)"
+	}
+	if len(d.Cells) < 2 {
+		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
+	}
+	p := draw.Panel{X: draw.Axis{Label: speedLabel}, Y: draw.Axis{Label: label, Zero: true}}
+	front := draw.Series{Name: "on the Pareto front", Ink: draw.Text, Line: true, Dashed: true, Bare: true}
+	for i, g := range d.groups(d.Load()) {
+		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: len(g.cells) > 1}
+		for _, c := range g.cells {
+			x, y := d.Get(c, speed, "p50"), d.Get(c, metric, "avg")
+			if !x.known() || !y.known() {
+				continue
+			}
+			q := d.point(c, x.Value, metric, y)
+			q.Title += "; " + words.Number(x.Value) + " tokens/s per user"
+			if c.Front {
+				q.Title += "; on the front"
+				front.Points = append(front.Points, draw.At(x.Value, y.Value, ""))
+			}
+			s.Points = append(s.Points, q)
+		}
+		p.Series = append(p.Series, s)
+	}
+	slices.SortFunc(front.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+	if len(front.Points) > 1 {
+		p.Series = append(p.Series, front)
+	}
+	return []draw.Panel{p}, ""
+}

@@ -1,0 +1,296 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/words"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// firstTrial are the requests of the cell's first trial, in the order of
+// sending: what happened over time is shown for one run.
+func (d *Data) firstTrial(c *Cell) []int {
+	r := d.Requests
+	trial := math.MaxInt
+	for i := range r.Cell {
+		if r.Cell[i] == c {
+			trial = min(trial, r.Trial[i])
+		}
+	}
+	var out []int
+	for i := range r.Cell {
+		if r.Cell[i] == c && r.Trial[i] == trial && !math.IsNaN(r.Sent[i]) {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return sign(r.Sent[a] - r.Sent[b]) })
+	return out
+}
+
+func sign(v float64) int {
+	switch {
+	case v < 0:
+		return -1
+	case v > 0:
+		return 1
+	}
+	return 0
+}
+
+// windows shades what lies outside the steady window.
+func (d *Data) windows(c *Cell, trial int) []draw.Mark {
+	k := run{c, trial}
+	from, ok := d.Requests.SteadyFrom[k]
+	if !ok {
+		return nil
+	}
+	return []draw.Mark{{Vertical: true, At: from, To: d.Requests.SteadyTo[k], Label: "steady"}}
+}
+
+const (
+	timelineMost = 2000
+	heatColumns  = 80
+	heatRows     = 36
+)
+
+// timeline is chart 6: each request a bar in the slot it took; waiting, prefill
+// and decoding told apart, decoding coloured by its ITL against the SLO.
+func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
+	ids := d.firstTrial(c)
+	if len(ids) == 0 {
+		return nil, "no request of this cell was sent"
+	}
+	note := ""
+	if len(ids) > timelineMost {
+		note = fmt.Sprintf(" (the first %d of %d requests)", timelineMost, len(ids))
+		ids = ids[:timelineMost]
+	}
+	r := d.Requests
+	limit, limited := d.Limits["inter_token_latency"]
+	wait, prefill := draw.Series{Name: "waiting to be sent", Ink: draw.S8}, draw.Series{Name: "until the first token", Ink: draw.S1}
+	good, slow := draw.Series{Name: "decoding", Ink: draw.S3}, draw.Series{Name: "decoding, ITL above the SLO", Ink: draw.S2}
+	failed := draw.Series{Name: "failed", Ink: draw.Bad}
+	var free []float64 // when each slot is free again
+	for _, i := range ids {
+		end := finiteOr(r.End[i], r.Sent[i])
+		slot := slices.IndexFunc(free, func(t float64) bool { return t <= r.Sent[i]+1e-9 })
+		if slot < 0 {
+			free, slot = append(free, 0), len(free)
+		}
+		free[slot] = end
+		bar := func(s *draw.Series, from, to float64, what string) {
+			if to > from {
+				s.Rects = append(s.Rects, draw.Rect{
+					X0: from, X1: to, Y0: float64(slot) + 0.12, Y1: float64(slot) + 0.88,
+					Title: fmt.Sprintf("request %s: %s %s ms", words.Number(r.ID[i]), what, words.Number(1000*(to-from))),
+				})
+			}
+		}
+		if from := finiteOr(r.Intended[i], r.Sent[i]); from < r.Sent[i]-1e-4 {
+			s := draw.Rect{X0: from, X1: r.Sent[i], Y0: float64(slot) + 0.38, Y1: float64(slot) + 0.62, Title: fmt.Sprintf("request %s waited", words.Number(r.ID[i]))}
+			wait.Rects = append(wait.Rects, s)
+		}
+		switch first := r.First[i]; {
+		case !r.OK[i]:
+			bar(&failed, r.Sent[i], end, r.Status[i])
+		case math.IsNaN(first):
+			bar(&prefill, r.Sent[i], end, "answered after")
+		case limited && r.ITL[i] > limit:
+			bar(&prefill, r.Sent[i], first, "first token after")
+			bar(&slow, first, end, "decoding")
+		default:
+			bar(&prefill, r.Sent[i], first, "first token after")
+			bar(&good, first, end, "decoding")
+		}
+	}
+	p := draw.Panel{X: draw.Axis{Label: "time (s)" + note}, Y: draw.Axis{Label: "slot", Zero: true}, Marks: d.windows(c, r.Trial[ids[0]])}
+	for _, s := range []draw.Series{wait, prefill, good, slow, failed} {
+		if len(s.Rects) > 0 {
+			p.Series = append(p.Series, s)
+		}
+	}
+	return []draw.Panel{p}, ""
+}
+
+func finiteOr(v, other float64) float64 {
+	if math.IsNaN(v) {
+		return other
+	}
+	return v
+}
+
+// heatmap is chart 7: how many requests took how long, over time.
+func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
+	ids := d.firstTrial(c)
+	r := d.Requests
+	ids = slices.DeleteFunc(ids, func(i int) bool { return !r.OK[i] || !(r.Latency[i] > 0) })
+	if len(ids) < 50 {
+		return nil, fmt.Sprintf("%d good requests: a heat map needs 50 a run (--request-count)", len(ids))
+	}
+	t0, t1 := r.Sent[ids[0]], r.Sent[ids[len(ids)-1]]
+	lo, hi := math.Inf(1), 0.0
+	for _, i := range ids {
+		lo, hi = min(lo, r.Latency[i]), max(hi, r.Latency[i])
+	}
+	lo, hi = math.Log(lo*0.98), math.Log(hi*1.02)
+	var counts [heatColumns][heatRows]int
+	top := 0
+	for _, i := range ids {
+		x := min(int(float64(heatColumns)*(r.Sent[i]-t0)/max(t1-t0, 1e-9)), heatColumns-1)
+		y := min(int(float64(heatRows)*(math.Log(r.Latency[i])-lo)/(hi-lo)), heatRows-1)
+		counts[x][y]++
+		top = max(top, counts[x][y])
+	}
+	s := draw.Series{Name: fmt.Sprintf("darker: more requests, at most %d", top), Ink: draw.S1}
+	for x := range counts {
+		for y, n := range counts[x] {
+			if n == 0 {
+				continue
+			}
+			at := func(v int) float64 { return math.Exp(lo + (hi-lo)*float64(v)/heatRows) }
+			s.Rects = append(s.Rects, draw.Rect{
+				X0: t0 + (t1-t0)*float64(x)/heatColumns, X1: t0 + (t1-t0)*float64(x+1)/heatColumns, Y0: at(y), Y1: at(y + 1),
+				Shade: 0.15 + 0.84*math.Sqrt(float64(n)/float64(top)),
+				Title: fmt.Sprintf("%s to %s ms: %s", words.Number(at(y)), words.Number(at(y+1)), words.Count(n, "request")),
+			})
+		}
+	}
+	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{Label: "latency (ms)", Log: true}, Series: []draw.Series{s}}}, ""
+}
+
+// strips is chart 8: rates, requests in flight, TTFT, tokens, errors and send
+// lag, slice by slice.
+func strips(d *Data, c *Cell) ([]draw.Panel, string) {
+	ids := d.firstTrial(c)
+	if len(ids) < 10 {
+		return nil, fmt.Sprintf("%d requests in a run: too few to show them over time", len(ids))
+	}
+	r := d.Requests
+	s := newSlicer(r, ids)
+	marks := d.windows(c, r.Trial[ids[0]])
+	line := func(name string, ink draw.Ink, ys []float64) draw.Series {
+		out := draw.Series{Name: name, Ink: ink, Line: true, Bare: true}
+		for k, y := range ys {
+			out.Points = append(out.Points, draw.At(s.mid(k), y, ""))
+		}
+		return out
+	}
+	panels := []draw.Panel{
+		{Y: draw.Axis{Label: "requests/s", Zero: true}, Series: []draw.Series{
+			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)), line("answered", draw.S3, s.rate(r.End)),
+		}},
+		{Y: draw.Axis{Label: "in flight", Zero: true}, Series: []draw.Series{line("", draw.S1, s.inFlight())}},
+	}
+	if slices.ContainsFunc(ids, func(i int) bool { return !math.IsNaN(r.TTFT[i]) }) {
+		panels = append(panels, draw.Panel{Y: draw.Axis{Label: "TTFT (ms)", Zero: true}, Series: []draw.Series{
+			line("TTFT p50", draw.S1, s.quantile(r.TTFT, 0.5)), line("TTFT p99", draw.S2, s.quantile(r.TTFT, 0.99)),
+		}})
+	}
+	panels = append(panels,
+		draw.Panel{Y: draw.Axis{Label: "output tokens/s", Zero: true}, Series: []draw.Series{line("", draw.S3, s.tokens())}},
+		draw.Panel{X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: "lag (ms)", Zero: true}, Series: []draw.Series{
+			line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1)), line("failed requests/s", draw.Bad, s.failures()),
+		}})
+	for i := range panels {
+		panels[i].Marks = marks
+		if i > 0 && len(marks) > 0 {
+			m := marks[0]
+			m.Label = ""
+			panels[i].Marks = []draw.Mark{m}
+		}
+	}
+	return panels, ""
+}
+
+// slicer cuts a run into slices of equal time.
+type slicer struct {
+	r        *Requests
+	ids      []int
+	from, dt float64
+	n        int
+}
+
+func newSlicer(r *Requests, ids []int) *slicer {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, i := range ids {
+		lo, hi = min(lo, r.Sent[i], finiteOr(r.Intended[i], r.Sent[i])), max(hi, finiteOr(r.End[i], r.Sent[i]))
+	}
+	n := min(max(len(ids)/5, 8), 120)
+	return &slicer{r, ids, lo, max(hi-lo, 1e-6) / float64(n), n}
+}
+
+func (s *slicer) mid(k int) float64 { return s.from + s.dt*(float64(k)+0.5) }
+
+func (s *slicer) slice(t float64) int {
+	if math.IsNaN(t) {
+		return -1
+	}
+	return min(int((t-s.from)/s.dt), s.n-1)
+}
+
+// rate counts what happens at the stamps, by second.
+func (s *slicer) rate(stamps []float64) []float64 {
+	out := make([]float64, s.n)
+	for _, i := range s.ids {
+		if k := s.slice(stamps[i]); k >= 0 {
+			out[k] += 1 / s.dt
+		}
+	}
+	return out
+}
+
+func (s *slicer) tokens() []float64 {
+	out := make([]float64, s.n)
+	for _, i := range s.ids {
+		if k := s.slice(s.r.End[i]); k >= 0 && !math.IsNaN(s.r.OSL[i]) {
+			out[k] += s.r.OSL[i] / s.dt
+		}
+	}
+	return out
+}
+
+func (s *slicer) failures() []float64 {
+	out := make([]float64, s.n)
+	for _, i := range s.ids {
+		if k := s.slice(s.r.End[i]); k >= 0 && !s.r.OK[i] {
+			out[k] += 1 / s.dt
+		}
+	}
+	return out
+}
+
+// inFlight is the mean number of requests on the wire in each slice.
+func (s *slicer) inFlight() []float64 {
+	out := make([]float64, s.n)
+	for _, i := range s.ids {
+		from, to := s.r.Sent[i], finiteOr(s.r.End[i], s.r.Sent[i])
+		for k := max(s.slice(from), 0); k <= s.slice(to) && k >= 0; k++ {
+			a, b := s.from+s.dt*float64(k), s.from+s.dt*float64(k+1)
+			out[k] += max(0, min(to, b)-max(from, a)) / s.dt
+		}
+	}
+	return out
+}
+
+// quantile of a column, over the requests sent in each slice.
+func (s *slicer) quantile(column []float64, q float64) []float64 {
+	values := make([][]float64, s.n)
+	for _, i := range s.ids {
+		if k := s.slice(s.r.Sent[i]); k >= 0 && !math.IsNaN(column[i]) {
+			values[k] = append(values[k], column[i])
+		}
+	}
+	out := make([]float64, s.n)
+	for k, v := range values {
+		out[k] = math.NaN()
+		if len(v) > 0 {
+			slices.Sort(v)
+			out[k] = stats.Quantile(v, q)
+		}
+	}
+	return out
+}

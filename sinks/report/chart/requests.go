@@ -1,0 +1,178 @@
+package chart
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// Requests are the requests of all measured phases, column by column. Times are
+// seconds since the run's first intended one.
+type Requests struct {
+	Cell                               []*Cell
+	Trial                              []int
+	Intended, Sent, First, Last, End   []float64
+	TTFT, ITL, Latency, Lateness, Wait []float64 // ms
+	ISL, OSL, Asked, UsagePrompt       []float64
+	ServerQueue, ServerPrefill         []float64 // ms, where the server says
+	OK, InWindow, Steady               []bool
+	Missed, Status                     []string
+	ID                                 []float64
+	starts                             map[run]float64
+	// Total counts the requests of the measured phases, held here or not; Note
+	// says what is held, when it is not all.
+	Total                int
+	Note                 string
+	SteadyFrom, SteadyTo map[run]float64
+}
+
+type run struct {
+	cell  *Cell
+	trial int
+}
+
+func (r *Requests) run(i int) run { return run{r.Cell[i], r.Trial[i]} }
+
+var requestColumns = map[string]bool{
+	"cell": true, "trial": true, "phase": true, "request_id": true, "status": true, "in_window": true, "steady": true,
+	"intended_ns": true, "sent_ns": true, "first_token_ns": true, "last_token_ns": true, "end_ns": true,
+	"ttft_ms": true, "itl_ms": true, "latency_ms": true, "dispatch_lateness_ms": true, "admission_wait_ms": true,
+	"isl": true, "osl": true, "osl_requested": true, "usage_prompt_tokens": true, "slo_failed": true,
+	"server_queue_ms": true, "server_prefill_ms": true,
+}
+
+// keptMost is how many requests the charts hold at once. Of a larger result
+// they hold the first requests of each cell's first trial, and say so.
+const keptMost = 60_000
+
+func (r *Requests) read(dir string, at map[string]*Cell) error {
+	if r.starts == nil {
+		r.starts, r.SteadyFrom, r.SteadyTo = map[run]float64{}, map[run]float64{}, map[run]float64{}
+	}
+	rows := 0
+	_, err := sinks.EachTable(dir, "requests", func(c string) bool { return c == "trial" }, func(t *sinks.TableRows) error { rows += t.N; return nil })
+	if err != nil {
+		return err
+	}
+	most := math.MaxInt
+	if len(r.Cell)+rows > keptMost {
+		most = keptMost / max(len(at), 1)
+		r.Note = fmt.Sprintf("single requests: the first %s of each cell's first trial", words.Whole(most))
+	}
+	held := map[*Cell]int{}
+	_, err = sinks.EachTable(dir, "requests", func(c string) bool { return requestColumns[c] }, func(t *sinks.TableRows) error {
+		for i := range t.N {
+			c := at[text(t, "cell", i)]
+			if c == nil || text(t, "phase", i) == "warmup" {
+				continue
+			}
+			r.Total++
+			if held[c] >= most || most < math.MaxInt && number(t, "trial", i) > 0 {
+				continue
+			}
+			held[c]++
+			r.add(t, i, c)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.sinceStart()
+	return r.windows(dir, at)
+}
+
+func (r *Requests) add(t *sinks.TableRows, i int, c *Cell) {
+	get := func(column string) float64 { return number(t, column, i) }
+	r.Cell, r.Trial = append(r.Cell, c), append(r.Trial, int(get("trial")))
+	for _, x := range []struct {
+		to     *[]float64
+		column string
+	}{
+		{&r.Intended, "intended_ns"},
+		{&r.Sent, "sent_ns"},
+		{&r.First, "first_token_ns"},
+		{&r.Last, "last_token_ns"},
+		{&r.End, "end_ns"},
+		{&r.TTFT, "ttft_ms"},
+		{&r.ITL, "itl_ms"},
+		{&r.Latency, "latency_ms"},
+		{&r.Lateness, "dispatch_lateness_ms"},
+		{&r.Wait, "admission_wait_ms"},
+		{&r.ISL, "isl"},
+		{&r.OSL, "osl"},
+		{&r.Asked, "osl_requested"},
+		{&r.UsagePrompt, "usage_prompt_tokens"},
+		{&r.ID, "request_id"},
+		{&r.ServerQueue, "server_queue_ms"},
+		{&r.ServerPrefill, "server_prefill_ms"},
+	} {
+		*x.to = append(*x.to, get(x.column))
+	}
+	r.OK = append(r.OK, text(t, "status", i) == "ok")
+	r.InWindow, r.Steady = append(r.InWindow, get("in_window") == 1), append(r.Steady, get("steady") == 1)
+	r.Missed, r.Status = append(r.Missed, text(t, "slo_failed", i)), append(r.Status, text(t, "status", i))
+	k := run{c, int(get("trial"))}
+	if s, ok := r.starts[k]; !math.IsNaN(get("intended_ns")) && (!ok || get("intended_ns") < s) {
+		r.starts[k] = get("intended_ns")
+	}
+}
+
+// sinceStart turns stamps into seconds since the run began. Those of a
+// directory read earlier are small already and lie before no start.
+func (r *Requests) sinceStart() {
+	const nano = 1e9
+	for i := range r.Cell {
+		start, ok := r.starts[r.run(i)]
+		if !ok {
+			continue
+		}
+		for _, col := range [][]float64{r.Intended, r.Sent, r.First, r.Last, r.End} {
+			col[i] = (col[i] - start) / nano
+		}
+	}
+}
+
+// windows are the steady windows of the runs.
+func (r *Requests) windows(dir string, at map[string]*Cell) error {
+	t, err := sinks.ReadTable(dir, "runs", nil)
+	if err != nil {
+		return err
+	}
+	for i := range t.N {
+		c := at[text(t, "cell", i)]
+		k := run{c, int(number(t, "trial", i))}
+		from, to := number(t, "steady_start_ns", i), number(t, "steady_end_ns", i)
+		if start, ok := r.starts[k]; ok && c != nil && !math.IsNaN(from) && !math.IsNaN(to) {
+			r.SteadyFrom[k], r.SteadyTo[k] = (from-start)/1e9, (to-start)/1e9
+		}
+	}
+	clear(r.starts)
+	return nil
+}
+
+// readLimits takes the SLOs from the plan that was carried out; a result
+// without one has none.
+func readLimits(dir string, into map[string]float64) {
+	var lock struct {
+		Cells []struct {
+			Benchmark struct {
+				SLOs map[string]float64 `json:"slos"`
+			} `json:"benchmark"`
+		} `json:"cells"`
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "plan.lock.json"))
+	if err != nil || json.Unmarshal(b, &lock) != nil {
+		return
+	}
+	for _, c := range lock.Cells {
+		for tag, limit := range c.Benchmark.SLOs {
+			into[tag] = limit
+		}
+	}
+}

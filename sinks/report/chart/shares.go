@@ -1,0 +1,202 @@
+package chart
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+// goodShare is chart 4: the share of good requests, and below it why the others
+// were not.
+func goodShare(d *Data, _ *Cell) ([]draw.Panel, string) {
+	if !d.Has("good_request_fraction", "avg") {
+		return nil, "no SLOs: give some, such as --goodput \"time_to_first_token:200\""
+	}
+	a := d.along()
+	top := draw.Panel{
+		X: draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Label: a.axis.Label}, Y: draw.Axis{Label: "good share (%)", Zero: true},
+		Series: d.series(a, "good_request_fraction", "avg", "", inPercent),
+	}
+	low := d.misses()
+	if len(low.Series) == 0 {
+		return []draw.Panel{top}, ""
+	}
+	return []draw.Panel{top, low}, ""
+}
+
+// inPercent turns shares into percent.
+func inPercent(s *draw.Series) {
+	for i := range s.Points {
+		p := &s.Points[i]
+		p.Y, p.Low, p.High = 100*p.Y, 100*p.Low, 100*p.High
+	}
+}
+
+// misses stacks, cell by cell, the share of requests by the limit they missed.
+func (d *Data) misses() draw.Panel {
+	why, total := map[string]map[*Cell]float64{}, map[*Cell]float64{}
+	for i, c := range d.Requests.Cell {
+		if !d.Requests.InWindow[i] {
+			continue
+		}
+		total[c]++
+		reason := d.Requests.Missed[i]
+		if !d.Requests.OK[i] {
+			reason = "failed: " + d.Requests.Status[i]
+		}
+		if reason = first(reason); reason == "" {
+			continue
+		}
+		if why[reason] == nil {
+			why[reason] = map[*Cell]float64{}
+		}
+		why[reason][c]++
+	}
+	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (% of requests)", Zero: true}, Height: 0.7}
+	stacked := map[*Cell]float64{}
+	for i, reason := range sorted(why) {
+		s := draw.Series{Name: "missed " + strings.TrimPrefix(reason, "failed: "), Ink: draw.Nth(i + 2)}
+		if strings.HasPrefix(reason, "failed: ") {
+			s.Name, s.Ink = reason, draw.Bad
+		}
+		for x, c := range d.Cells {
+			n := 100 * why[reason][c] / total[c]
+			if why[reason][c] == 0 {
+				continue
+			}
+			s.Rects = append(s.Rects, draw.Rect{
+				X0: float64(x) - 0.35, X1: float64(x) + 0.35, Y0: stacked[c], Y1: stacked[c] + n,
+				Title: fmt.Sprintf("%s: %s %s %%", d.Label(c), s.Name, words.Number(n)),
+			})
+			stacked[c] += n
+		}
+		p.Series = append(p.Series, s)
+	}
+	return p
+}
+
+// first is the first limit of a list: a request is counted once.
+func first(list string) string {
+	head, _, _ := strings.Cut(list, ",")
+	return strings.TrimSpace(head)
+}
+
+func sorted[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// trials is chart 11: each trial a dot beside the interval over all of them.
+func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
+	if !slices.ContainsFunc(d.Cells, func(c *Cell) bool { return c.Trials > 1 }) {
+		return nil, "one trial: repeat it with --num-profile-runs 5"
+	}
+	a := d.nominal()
+	metric, label := d.output()
+	var out []draw.Panel
+	for _, m := range []struct{ metric, stat, label string }{
+		{metric, "avg", label}, {"time_to_first_token", "p50", "TTFT p50 (ms)"}, {"request_latency", "p50", "latency p50 (ms)"},
+	} {
+		if !d.Has(m.metric, m.stat) || len(out) == 2 {
+			continue
+		}
+		dots := draw.Series{Name: "one trial", Ink: draw.S2, Shape: 0}
+		mean := draw.Series{Name: "estimate over trials, 95 %", Ink: draw.S1, Shape: 3}
+		for i, c := range d.Cells {
+			for t, s := range d.Trials(c, m.metric, m.stat) {
+				if s.known() {
+					dots.Points = append(dots.Points, draw.At(float64(i)-0.12, s.Value, fmt.Sprintf("%s: trial %d: %s", d.Label(c), t+1, words.Number(s.Value))))
+				}
+			}
+			if s := d.Get(c, m.metric, m.stat); s.known() {
+				mean.Points = append(mean.Points, d.point(c, float64(i)+0.12, m.metric, s))
+			}
+		}
+		slices.SortFunc(dots.Points, func(a, b draw.Point) int { return strings.Compare(a.Title, b.Title) })
+		out = append(out, draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label}, Series: []draw.Series{dots, mean}})
+	}
+	if len(out) == 0 {
+		return nil, "no figure that every trial has: did every request fail?"
+	}
+	return out, ""
+}
+
+// cost is chart 13.
+func cost(*Data, *Cell) ([]draw.Panel, string) {
+	return nil, "no price and no power were given, and none is assumed"
+}
+
+// anatomy is chart 14: the mean parts of a TTFT, stacked.
+func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
+	parts := []struct {
+		name string
+		ink  draw.Ink
+		of   func(r *Requests, i int) float64
+	}{
+		{"client: dispatch lateness", draw.Warn, func(r *Requests, i int) float64 { return r.Lateness[i] }},
+		{"waiting for a slot", draw.S8, func(r *Requests, i int) float64 { return r.Wait[i] }},
+		{"server: queue", draw.S2, func(r *Requests, i int) float64 { return r.ServerQueue[i] }},
+		{"server: prefill", draw.S1, func(r *Requests, i int) float64 { return r.ServerPrefill[i] }},
+		{"network and server, not told apart", draw.S3, rest},
+	}
+	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "mean part of TTFT (ms)", Zero: true}}
+	stacked := map[*Cell]float64{}
+	for _, part := range parts {
+		s := draw.Series{Name: part.name, Ink: part.ink}
+		for x, c := range d.Cells {
+			m := d.Requests.mean(c, part.of)
+			if !(m > 0) {
+				continue
+			}
+			s.Rects = append(s.Rects, draw.Rect{
+				X0: float64(x) - 0.35, X1: float64(x) + 0.35, Y0: stacked[c], Y1: stacked[c] + m,
+				Title: fmt.Sprintf("%s: %s %s ms", d.Label(c), part.name, words.Number(m)),
+			})
+			stacked[c] += m
+		}
+		if len(s.Rects) > 0 {
+			p.Series = append(p.Series, s)
+		}
+	}
+	if len(p.Series) == 0 {
+		return nil, "no time to first token: answers were not streamed (--streaming)"
+	}
+	return []draw.Panel{p}, ""
+}
+
+// rest of a TTFT is what the server did not account for.
+func rest(r *Requests, i int) float64 {
+	t := r.TTFT[i]
+	for _, known := range []float64{r.ServerQueue[i], r.ServerPrefill[i]} {
+		if !math.IsNaN(known) {
+			t -= known
+		}
+	}
+	return max(t, 0)
+}
+
+// mean of what f gives for the good requests of a cell; NaN when none has it.
+func (r *Requests) mean(c *Cell, f func(*Requests, int) float64) float64 {
+	sum, n := 0.0, 0
+	for i := range r.Cell {
+		if r.Cell[i] != c || !r.OK[i] || !r.InWindow[i] || math.IsNaN(r.TTFT[i]) {
+			continue
+		}
+		if v := f(r, i); !math.IsNaN(v) {
+			sum, n = sum+v, n+1
+		}
+	}
+	if n == 0 {
+		return math.NaN()
+	}
+	return sum / float64(n)
+}

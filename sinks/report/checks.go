@@ -1,0 +1,131 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner/verdict"
+)
+
+// RunFindings is what the checks found in one run.
+type RunFindings struct {
+	Cell     string // as the matrix calls it: "isl 8, concurrency 4"
+	Trial    int    // from 0
+	Findings []verdict.Finding
+}
+
+// Checks is what a verdict rests on: every check that is not clean, the worst
+// first, with what to do about it and a line for each cell that it doubts. all
+// adds the clean ones, every a line for each run.
+type Checks struct {
+	Plan       []verdict.Finding // about the plan as a whole
+	Runs       []RunFindings
+	All, Every bool
+}
+
+// Write prints them; it tells how many checks it named.
+func (c Checks) Write(w io.Writer) (named int, err error) {
+	var b strings.Builder
+	groups := c.grouped()
+	for _, g := range groups {
+		g.write(&b)
+	}
+	_, err = io.WriteString(w, words.Clean(b.String()))
+	return len(groups), err
+}
+
+// checkGroup is one check and what it said.
+type checkGroup struct {
+	check   string
+	verdict verdict.Verdict // the worst
+	runs    int             // of how many; 0 for a check of the plan
+	in      int             // in how many runs
+	said    []*saying
+}
+
+// saying is what a check said of a cell or a run: the worst finding speaks.
+type saying struct {
+	who    string // "" for the plan
+	trials int
+	worst  verdict.Finding
+}
+
+func (c Checks) grouped() []*checkGroup {
+	var out []*checkGroup
+	byName := map[string]*checkGroup{}
+	take := func(who string, f verdict.Finding) {
+		if f.Verdict == verdict.Valid && !c.All {
+			return
+		}
+		g := byName[f.Check]
+		if g == nil {
+			g = &checkGroup{check: f.Check}
+			byName[f.Check] = g
+			out = append(out, g)
+		}
+		if who != "" {
+			g.in, g.runs = g.in+1, len(c.Runs)
+		}
+		g.verdict = max(g.verdict, f.Verdict)
+		g.add(who, f)
+	}
+	for _, f := range c.Plan {
+		take("", f)
+	}
+	for _, r := range c.Runs {
+		who := cmp.Or(r.Cell, "the cell")
+		if c.Every {
+			who += fmt.Sprintf(", trial %d", r.Trial+1)
+		}
+		for _, f := range r.Findings {
+			take(who, f)
+		}
+	}
+	for _, g := range out {
+		slices.SortStableFunc(g.said, func(a, b *saying) int { return cmp.Compare(b.worst.Verdict, a.worst.Verdict) })
+	}
+	slices.SortStableFunc(out, func(a, b *checkGroup) int { return cmp.Compare(b.verdict, a.verdict) })
+	return out
+}
+
+func (g *checkGroup) add(who string, f verdict.Finding) {
+	i := slices.IndexFunc(g.said, func(s *saying) bool { return s.who == who && who != "" })
+	if i < 0 {
+		g.said = append(g.said, &saying{who, 1, f})
+		return
+	}
+	s := g.said[i]
+	s.trials++
+	if f.Verdict > s.worst.Verdict || f.Verdict == s.worst.Verdict && f.Beyond() > s.worst.Beyond() {
+		s.worst = f
+	}
+}
+
+func (g *checkGroup) write(b *strings.Builder) {
+	of := ""
+	if g.runs > 1 {
+		of = fmt.Sprintf(": %d of %s", g.in, words.Count(g.runs, "run"))
+	}
+	fmt.Fprintf(b, "%s %s%s\n", g.verdict, g.check, of)
+	if try := g.said[0].worst.Try; try != "" {
+		wrapped(b, "  try: ", try)
+	}
+	for _, s := range g.said {
+		head := "  "
+		if s.worst.Verdict != g.verdict {
+			head += s.worst.Verdict.String() + " "
+		}
+		if s.who != "" && g.runs > 1 {
+			head += s.who
+			if s.trials > 1 {
+				head += fmt.Sprintf(" (worst of %d trials)", s.trials)
+			}
+			head += ": "
+		}
+		wrapped(b, head, s.worst.Detail)
+	}
+}

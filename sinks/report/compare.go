@@ -1,0 +1,218 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// Comparison shows what two systems say against each other.
+type Comparison struct{ *decide.Comparison }
+
+// WriteConsole writes one table: a block per cell, a row per metric.
+func (c Comparison) WriteConsole(w io.Writer) error {
+	var b strings.Builder
+	c.write(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c Comparison) write(b *strings.Builder) {
+	wrapped(b, "", fmt.Sprintf("%s %s (candidate) against %s (baseline)", c.Outcome(), words.Line(c.Candidate), words.Line(c.Baseline)))
+	wrapped(b, "", c.design())
+	cell := ""
+	for _, r := range c.all() {
+		if r.Cell != cell {
+			cell = r.Cell
+			fmt.Fprintf(b, "\n%-24s %9s %9s  %-24s %s\n", words.Clip(cell, 60), "baseline", "candidate", "change", "outcome")
+		}
+		mark := "  "
+		if !r.Primary && r.Cell != togetherName {
+			mark = "  ·"
+		}
+		fmt.Fprintf(b, "%-24s %9s %9s  %-24s %s\n", mark+metricName(r), value(r, r.Base), value(r, r.Candidate), change(r), outcome(r))
+	}
+	b.WriteByte('\n')
+	for _, line := range c.remarks() {
+		wrapped(b, "", line)
+	}
+}
+
+const togetherName = "all cells"
+
+// all are the rows, those over all cells last.
+func (c Comparison) all() []decide.Row {
+	return append(c.Rows[:len(c.Rows):len(c.Rows)], c.Together...)
+}
+
+// design says in one line what the intervals rest on.
+func (c Comparison) design() string {
+	how := "in pairs: trial k of both met the same load"
+	if !c.Paired {
+		how = "not in pairs, by Welch's test on logarithms"
+	}
+	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"), how, words.Count(c.Compared, "primary metric"))
+}
+
+// remarks say what was not shown and what would show it, and what the signs mean.
+func (c Comparison) remarks() []string {
+	var out []string
+	if n := c.mostTrials(); n > 0 {
+		out = append(out, fmt.Sprintf("UNDECIDED: %d trials of each system are expected to decide every primary metric", n))
+	}
+	if line := c.finds(); line != "" {
+		out = append(out, line)
+	}
+	for _, cell := range c.OnlyBaseline {
+		out = append(out, "only in the baseline: "+words.Line(cell))
+	}
+	for _, cell := range c.OnlyCandidate {
+		out = append(out, "only in the candidate: "+words.Line(cell))
+	}
+	for _, r := range c.Rows {
+		if !r.Primary {
+			return append(out, "·: looked at, not decisive: each by itself at 95 %, never the reason of a failure")
+		}
+	}
+	return out
+}
+
+// finds says how small a difference the comparison could have shown.
+func (c Comparison) finds() string {
+	var least, most *decide.Row
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		if !r.Primary || math.IsNaN(r.Detectable) || math.IsInf(r.Detectable, 0) {
+			continue
+		}
+		if least == nil || r.Detectable < least.Detectable {
+			least = r
+		}
+		if most == nil || r.Detectable > most.Detectable {
+			most = r
+		}
+	}
+	if least == nil {
+		return ""
+	}
+	return fmt.Sprintf("smallest difference that is shown four times in five: %s (%s) to %s (%s)", inPercent(least.Detectable), metricName(*least), inPercent(most.Detectable), metricName(*most))
+}
+
+// inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
+func inPercent(v float64) string { return fmt.Sprintf("%.2g", math.Min(100*v, 99)) + " %" }
+
+func (c Comparison) mostTrials() int {
+	most := 0
+	for _, r := range c.Rows {
+		if r.Primary {
+			most = max(most, r.Trials)
+		}
+	}
+	return most
+}
+
+// metricName is a metric in the width of the table: "TTFT p50 ms".
+func metricName(r decide.Row) string {
+	name := strings.NewReplacer(
+		"Time to First Token", "TTFT", "Inter Token Latency", "ITL", "Output Token Throughput Per User", "out tok/s/user",
+		"Output Token Throughput", "out tok/s", "Request Throughput", "req/s", "Request Latency", "latency",
+		"GoodRequestFraction", "good share", "Output Sequence Length", "OSL", "Error Rate", "error rate",
+	).Replace(r.Header)
+	if r.Key.Stat != "avg" {
+		name += " " + r.Key.Stat
+	}
+	if r.Unit == "ms" {
+		name += " ms"
+	}
+	return words.Clip(name, 22)
+}
+
+func value(r decide.Row, v float64) string {
+	if r.Unit == "ratio" && !math.IsNaN(v) {
+		return words.Number(100*v) + " %"
+	}
+	if math.IsInf(v, 1) {
+		return "∞"
+	}
+	return words.Number(v)
+}
+
+// change is the point with its interval: +10.0 % [9.5, 10.6].
+func change(r decide.Row) string {
+	switch {
+	case math.IsNaN(r.Change):
+		return ""
+	case math.IsNaN(r.Low):
+		return signed(r.Change) + " %"
+	}
+	return fmt.Sprintf("%s %% [%s, %s]", signed(r.Change), signed(r.Low), signed(r.High))
+}
+
+// signed is a relative change in per cent, with a digit behind the point below
+// ten.
+func signed(v float64) string {
+	v *= 100
+	digits := 1
+	if math.Abs(v) >= 100 {
+		digits = 0
+	}
+	s := words.Decimals(v, digits)
+	if strings.Trim(s, "-0.") == "" {
+		return words.Decimals(0, digits)
+	}
+	if v > 0 {
+		return "+" + s
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// outcome is the word with what stands behind it.
+func outcome(r decide.Row) string {
+	switch {
+	case r.Note != "":
+		return string(r.Outcome) + ": " + r.Note
+	case r.BeyondMargin && (r.Outcome == decide.Worse || r.Outcome == decide.Better):
+		return fmt.Sprintf("%s (beyond %s)", r.Outcome, inPercent(r.Margin))
+	case r.Outcome == decide.Equivalent:
+		return fmt.Sprintf("%s (within %s)", r.Outcome, inPercent(r.Margin))
+	case r.Outcome == decide.Unclear && r.Trials > 0:
+		return fmt.Sprintf("%s (%d trials)", r.Outcome, r.Trials)
+	}
+	return string(r.Outcome)
+}
+
+// WriteMarkdown writes the comparison for a pull request.
+func (c Comparison) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s: `%s` against `%s`\n\n%s.\n\n", c.Outcome(), code(c.Candidate), code(c.Baseline), c.design())
+	b.WriteString("| cell | metric | baseline | candidate | change | p | outcome |\n|---|---|---:|---:|---|---:|---|\n")
+	for _, r := range c.all() {
+		name, said := metricName(r), outcome(r)
+		if r.Primary {
+			name, said = "**"+name+"**", "**"+said+"**"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base), value(r, r.Candidate), change(r), chance(r.P), cellText(said))
+	}
+	b.WriteByte('\n')
+	for _, line := range c.remarks() {
+		fmt.Fprintf(&b, "- %s\n", cellText(line))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func code(s string) string { return strings.ReplaceAll(words.Line(s), "`", "'") }
+
+func chance(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return ""
+	case p < 0.001:
+		return "< 0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}

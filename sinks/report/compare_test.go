@@ -1,0 +1,95 @@
+package report
+
+import (
+	"encoding/xml"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// compared is one cell with every outcome.
+func compared() Comparison {
+	nan := math.NaN()
+	row := func(tag, stat, header, unit string, base, cand, change, low, high float64, o decide.Verdict) decide.Row {
+		return decide.Row{
+			Cell: "concurrency 4", Key: decide.Key{Tag: tag, Stat: stat}, Header: header, Unit: unit, Primary: true, Base: base, Candidate: cand,
+			Change: change, Low: low, High: high, P: .0004, Margin: .05, Outcome: o, N: 5, Detectable: .02 + base/1e4, Harmless: o == decide.Equivalent,
+		}
+	}
+	rows := []decide.Row{
+		row("output_token_throughput", "avg", "Output Token Throughput", "tokens/sec", 1307, 1188, -.091, -.117, -.065, decide.Worse),
+		row("time_to_first_token", "p50", "Time to First Token", "ms", 5.06, 5.55, .096, -.037, .158, decide.Unclear),
+		row("inter_token_latency", "p50", "Inter Token Latency", "ms", .998, .995, -.003, -.018, .013, decide.Equivalent),
+		row("good_request_fraction", "avg", "GoodRequestFraction", "ratio", .98, 0, nan, nan, nan, decide.Worse),
+		row("request_latency", "p99", "Request Latency", "ms", 15.1, math.Inf(1), nan, nan, nan, decide.Better),
+	}
+	rows[0].BeyondMargin, rows[1].Trials, rows[4].Primary = true, 35, false
+	rows[3].Note, rows[3].Detectable = "a side is 0 or endless: only the sign is judged", nan
+	return Comparison{&decide.Comparison{Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5, Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"}}}
+}
+
+func TestComparisonOnTheConsole(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := compared().WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `WORSE after| (candidate) against before (baseline)
+5 trials a cell, in pairs: trial k of both met the same load; 95 % over 4
+primary metrics together
+
+concurrency 4             baseline candidate  change                   outcome
+  out tok/s                  1,307     1,188  −9.1 % [−11.7, −6.5]     WORSE (beyond 5 %)
+  TTFT p50 ms                 5.06      5.55  +9.6 % [−3.7, +15.8]     UNDECIDED (35 trials)
+  ITL p50 ms                 0.998     0.995  −0.3 % [−1.8, +1.3]      EQUIVALENT (within 5 %)
+  good share                98.0 %       0 %                           WORSE: a side is 0 or endless: only the sign is judged
+  ·latency p99 ms             15.1         ∞                           BETTER
+
+UNDECIDED: 35 trials of each system are expected to decide every primary metric
+smallest difference that is shown four times in five: 2 % (ITL p50 ms) to 15 %
+(out tok/s)
+only in the candidate: concurrency 8
+·: looked at, not decisive: each by itself at 95 %, never the reason of a
+failure
+`
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Markdown keeps its columns whatever a directory is called; JUnit fails what is
+// WORSE, and what is UNDECIDED as the terms say.
+func TestComparisonForOthers(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	if err := compared().WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"### WORSE: `after|` against `before`",
+		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE (beyond 5 %)** |",
+		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no line %s in\n%s", want, &b)
+		}
+	}
+	for policy, want := range map[string][2]int{"": {2, 1}, decide.AsMissed: {3, 0}, decide.AsPassed: {2, 0}} {
+		b.Reset()
+		if err := compared().WriteJUnit(&b, policy); err != nil {
+			t.Fatal(err)
+		}
+		var doc junitSuites
+		if err := xml.Unmarshal([]byte(b.String()), &doc); err != nil {
+			t.Fatalf("%v in\n%s", err, &b)
+		}
+		s := doc.Suites[0]
+		if s.Tests != 4 || s.Failures != want[0] || s.Skipped != want[1] || strings.Contains(b.String(), "\x1b") {
+			t.Errorf("policy %q: %d tests, %d failed, %d skipped, want 4, %v\n%s", policy, s.Tests, s.Failures, s.Skipped, want, &b)
+		}
+	}
+}

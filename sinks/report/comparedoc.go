@@ -1,0 +1,78 @@
+package report
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// compareDoc is a comparison as data.
+type compareDoc struct {
+	Baseline  string       `json:"baseline"`
+	Candidate string       `json:"candidate"`
+	Outcome   string       `json:"outcome"`
+	ExitCode  int          `json:"exit_code"`
+	Paired    bool         `json:"paired"`
+	Trials    int          `json:"trials"`
+	Compared  int          `json:"primary_comparisons"`
+	Rows      []compareRow `json:"rows"`
+	Together  []compareRow `json:"all_cells,omitempty"`
+	OnlyA     []string     `json:"only_baseline,omitempty"`
+	OnlyB     []string     `json:"only_candidate,omitempty"`
+}
+
+type compareRow struct {
+	Cell       string   `json:"cell"`
+	Metric     string   `json:"metric"`
+	Stat       string   `json:"stat"`
+	Unit       string   `json:"unit"`
+	Window     string   `json:"window"`
+	Primary    bool     `json:"primary"`
+	Baseline   *float64 `json:"baseline,omitempty"` // absent where there is none, or it is infinite
+	Candidate  *float64 `json:"candidate,omitempty"`
+	Change     *float64 `json:"change,omitempty"` // candidate/baseline − 1
+	Low        *float64 `json:"low,omitempty"`
+	High       *float64 `json:"high,omitempty"`
+	Level      float64  `json:"level"`
+	P          *float64 `json:"p,omitempty"`
+	Margin     float64  `json:"margin"`
+	Outcome    string   `json:"outcome"`
+	Beyond     bool     `json:"beyond_margin"`
+	Harmless   bool     `json:"harm_ruled_out"`
+	N          int      `json:"n"`
+	Detectable *float64 `json:"detectable,omitempty"`
+	Trials     int      `json:"trials_to_decide,omitempty"`
+	Note       string   `json:"note,omitempty"`
+}
+
+// Doc is the comparison as data: what JSON cannot hold is absent.
+func (c Comparison) Doc() any {
+	d := compareDoc{
+		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()), ExitCode: int(c.Exit()), Paired: c.Paired,
+		Trials: c.Trials, Compared: c.Compared, OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
+	}
+	for _, r := range c.Rows {
+		d.Rows = append(d.Rows, describeRow(r))
+	}
+	for _, r := range c.Together {
+		d.Together = append(d.Together, describeRow(r))
+	}
+	return d
+}
+
+func describeRow(r decide.Row) compareRow {
+	return compareRow{
+		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
+		Baseline: finite(r.Base), Candidate: finite(r.Candidate), Change: finite(r.Change), Low: finite(r.Low), High: finite(r.High),
+		Level: r.Level, P: finite(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
+		Harmless: r.Harmless, N: r.N, Detectable: finite(r.Detectable), Trials: r.Trials, Note: r.Note,
+	}
+}
+
+// finite is nil for what JSON cannot hold.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// Doc is --output json: the report as data.
+type Doc struct {
+	Experiment  string     `json:"experiment"`
+	Dir         string     `json:"dir"`
+	PlanHash    string     `json:"plan_hash"`
+	Verdict     string     `json:"verdict"`
+	ExitCode    diag.Code  `json:"exit_code"`
+	Interrupted bool       `json:"interrupted"`
+	Seconds     float64    `json:"seconds"`
+	Sent        int64      `json:"sent"`
+	Failed      int64      `json:"failed"`
+	Checks      []checkDoc `json:"checks"`
+	Cells       []cellDoc  `json:"cells"`
+	Conclusions []string   `json:"conclusions,omitempty"`
+	Comparisons []any      `json:"comparisons,omitempty"`
+}
+
+type checkDoc struct {
+	Check   string `json:"check"`
+	Verdict string `json:"verdict"`
+	Runs    int    `json:"runs"`
+	Detail  string `json:"detail"`
+	Try     string `json:"try,omitempty"`
+}
+
+type cellDoc struct {
+	ID      string                         `json:"id"`
+	Label   string                         `json:"label"`
+	Point   map[string]any                 `json:"point"`
+	Status  string                         `json:"status"`
+	Trials  int                            `json:"trials"`
+	Verdict string                         `json:"verdict,omitempty"`
+	Front   string                         `json:"front,omitempty"` // front, dominated, undecided; absent where it was not judged
+	Knee    bool                           `json:"knee"`
+	BestFor []string                       `json:"best_for,omitempty"`
+	Metrics map[string]map[string]interval `json:"metrics"` // tag → statistic
+	Gates   []gateDoc                      `json:"gates,omitempty"`
+}
+
+type interval struct {
+	Mean float64  `json:"mean"`
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	N    int      `json:"n"`
+	Unit string   `json:"unit"`
+}
+
+type gateDoc struct {
+	Gate  string `json:"gate"`
+	Held  bool   `json:"held"`
+	State string `json:"state"` // HELD, MISSED, UNDECIDED
+	Text  string `json:"text"`
+	Note  string `json:"note,omitempty"`
+}
+
+// Doc is r as data. code is what the program ends with.
+func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
+	d := Doc{
+		Experiment: r.Plan.Name, Dir: r.Dir, PlanHash: r.Plan.Hash, Verdict: r.Verdict, ExitCode: code,
+		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Sent, Failed: r.Failed, Checks: []checkDoc{},
+	}
+	for _, x := range r.Doubts {
+		d.Checks = append(d.Checks, checkDoc{x.Check, x.Verdict, x.Runs, x.Detail, x.Try})
+	}
+	for i := range r.Results.Cells {
+		d.Cells = append(d.Cells, describeCell(&r.Results.Cells[i]))
+	}
+	for _, b := range r.Results.Best {
+		d.Conclusions = append(d.Conclusions, b.Sentence)
+	}
+	for _, c := range r.Results.Comparisons {
+		d.Comparisons = append(d.Comparisons, Comparison{c}.Doc())
+	}
+	if u := r.Results.UnderSLO; u != nil {
+		d.Conclusions = append(d.Conclusions, u.Sentence)
+	}
+	return d
+}
+
+func describeCell(c *decide.CellResult) cellDoc {
+	d := cellDoc{
+		ID: c.Cell.ID, Label: c.Cell.Label, Point: map[string]any{}, Status: string(c.Status), Trials: c.Trials, Verdict: c.Verdict,
+		Front: string(c.Front), Knee: c.Knee, BestFor: c.BestFor, Metrics: map[string]map[string]interval{},
+	}
+	for _, v := range c.Cell.Point {
+		d.Point[v.Axis] = v.Natural()
+	}
+	for k, e := range c.Full.All() {
+		if math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) {
+			continue
+		}
+		if d.Metrics[k.Tag] == nil {
+			d.Metrics[k.Tag] = map[string]interval{}
+		}
+		x := interval{Mean: e.Mean, N: e.N, Unit: c.Info[k.Tag].Unit}
+		if e.HasInterval() {
+			x.Low, x.High = &e.Low, &e.High
+		}
+		d.Metrics[k.Tag][k.Stat] = x
+	}
+	for _, g := range c.Gates {
+		d.Gates = append(d.Gates, gateDoc{g.Gate.Expr, g.Held, string(g.State), g.Text, g.Note})
+	}
+	return d
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// A JUnit file as CI systems read it: suites of cases, each passed, failed or
+// skipped.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string     `xml:"classname,attr"`
+		Name    string     `xml:"name,attr"`
+		Failure *junitText `xml:"failure,omitempty"`
+		Skipped *junitText `xml:"skipped,omitempty"`
+	}
+	junitText struct {
+		Message string `xml:"message,attr"`
+	}
+)
+
+func (s *junitSuite) add(c junitCase) {
+	s.Tests++
+	if c.Failure != nil {
+		s.Failures++
+	}
+	if c.Skipped != nil {
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+// WriteJUnit writes the primary metrics as test cases: WORSE is a failure,
+// UNDECIDED is skipped unless it counts as missed.
+func (c Comparison) WriteJUnit(w io.Writer, undecided string) error {
+	return writeJUnit(w, c.suite(undecided))
+}
+
+func (c Comparison) suite(undecided string) junitSuite {
+	s := junitSuite{Name: words.Line(fmt.Sprintf("compare %s with %s", c.Baseline, c.Candidate))}
+	for _, r := range c.Rows {
+		if !r.Primary {
+			continue
+		}
+		t := junitCase{Class: words.Line(r.Cell), Name: metricName(r)}
+		text := &junitText{words.Line(fmt.Sprintf("%s: %s, baseline %s, candidate %s", outcome(r), change(r), value(r, r.Base), value(r, r.Candidate)))}
+		switch {
+		case r.Outcome == decide.Worse, r.Outcome == decide.Unclear && undecided == decide.AsMissed:
+			t.Failure = text
+		case r.Outcome == decide.Unclear && undecided != decide.AsPassed:
+			t.Skipped = text
+		}
+		s.add(t)
+	}
+	return s
+}
+
+// WriteJUnit writes the gates as test cases, a suite per cell: a missed one is a
+// failure; one that the interval leaves open passes or fails by the policy.
+func (r *Report) WriteJUnit(w io.Writer) error {
+	var suites []junitSuite
+	for i := range r.Results.Cells {
+		c := &r.Results.Cells[i]
+		s := junitSuite{Name: words.Line(r.Plan.Name + ": " + c.Cell.Short())}
+		for _, g := range c.Gates {
+			t := junitCase{Class: words.Line(c.Cell.Short()), Name: words.Line(g.Gate.Expr)}
+			if !g.Held {
+				t.Failure = &junitText{words.Line(string(g.State) + ": " + g.Text + " " + g.Note)}
+			}
+			s.add(t)
+		}
+		if c.Status == decide.Failed || c.Status == decide.Unusable {
+			s.add(junitCase{Class: words.Line(c.Cell.Short()), Name: "measured", Failure: &junitText{string(c.Status)}})
+		}
+		suites = append(suites, s)
+	}
+	for _, c := range r.Results.Comparisons {
+		suites = append(suites, Comparison{c}.suite(r.Plan.Experiment.Compare.Undecided))
+	}
+	return writeJUnit(w, suites...)
+}
+
+func writeJUnit(w io.Writer, suites ...junitSuite) error {
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(junitSuites{Suites: suites}); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}

@@ -1,0 +1,218 @@
+package live
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// Pane is what the lower part of the screen shows.
+type Pane uint8
+
+// The panes, in the order of their keys.
+const (
+	Cells Pane = iota
+	Errors
+	Log
+	Help
+)
+
+// frame is one picture of the screen: width × height at most, no line wraps.
+type frame struct {
+	*State
+	at            time.Time
+	width, height int
+	pane          Pane
+	paused        bool
+}
+
+// lines are the frame from top to bottom.
+func (f *frame) lines() []string {
+	out := f.head()
+	keys := "q drain and stop   p pause between runs   e errors   l log   ? help"
+	if f.paused {
+		keys = "PAUSED after this run: p goes on   q stop   e errors   l log   ? help"
+	}
+	room := f.height - len(out) - 1
+	if room > 0 {
+		body := f.body()
+		out = append(out, body[:min(len(body), room)]...)
+	}
+	for len(out) < f.height-1 {
+		out = append(out, "")
+	}
+	out = append(out[:max(f.height-1, 0)], " "+keys)
+	for i := range out {
+		out[i] = clip(out[i], f.width)
+	}
+	return out
+}
+
+// clip cuts a line to the window.
+func clip(s string, width int) string {
+	if utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:max(width-1, 0)]) + "…"
+}
+
+// head is what always stands: where the plan is, and the run's figures.
+func (f *frame) head() []string {
+	now := f.now
+	place := fmt.Sprintf("cell %d/%d · trial %d/%d", f.cell+1, max(len(f.plan.Cells), 1), f.trial+1, f.plan.Trials)
+	right := f.at.Sub(f.began).Round(time.Second).String()
+	if eta, ok := f.eta(f.at); ok {
+		right += " · ETA " + words.Span(eta)
+	}
+	over := (float64(f.index) + f.share()) / float64(max(f.plan.Runs, 1))
+	phase := " this run  "
+	if now.Warmup {
+		phase = " warmup    "
+	}
+	counts := fmt.Sprintf("sent %s  in flight %s  errors %d  lag p99 %s", of(now.Sent, now.Planned), of(int64(now.InFlight), int64(now.Target)), now.Failed, millis(now.LagP99))
+	if now.Waiting != "" {
+		counts = "waits " + now.Waiting
+	}
+	barWidth := min(max(f.width-44, 10), 40)
+	return []string{
+		f.spread(" "+f.plan.Name+"   "+place, right),
+		f.spread(fmt.Sprintf(" %s  %d/%d runs", bar(over, barWidth), f.index, f.plan.Runs), f.verdict+" so far"),
+		" " + f.name(f.cell),
+		phase + bar(f.share(), min(24, max(f.width-72, 6))) + "  " + counts,
+		f.figures("TTFT", now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
+		f.figures("ITL ", now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
+		"",
+	}
+}
+
+// of is "812/1,600", or the number alone when there is no other.
+func of(n, all int64) string {
+	if all <= 0 {
+		return words.Whole(n)
+	}
+	return words.Whole(n) + "/" + words.Whole(all)
+}
+
+func millis(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return words.Millis(v)
+}
+
+// figures is one line: two percentiles with their last minute, and a rate with
+// its own. Numbers go before pictures when the window is narrow.
+func (f *frame) figures(name string, p50, p99 float64, past series, rate string, per float64, rates series) string {
+	left := fmt.Sprintf(" %s  p50 %-9s p99 %-9s", name, millis(p50), millis(p99))
+	right := fmt.Sprintf("%s %-7s", rate, words.Number(per))
+	room := f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 5
+	n := max(room/2, 0)
+	return left + pad(past.spark(n), n) + "   " + right + rates.spark(n)
+}
+
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-utf8.RuneCountInString(s), 0)) }
+
+// spread puts left and right at the ends of a line.
+func (f *frame) spread(left, right string) string {
+	room := f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 1
+	if room < 1 {
+		left = clip(left, max(f.width-utf8.RuneCountInString(right)-3, 10))
+		room = f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 1
+	}
+	return left + strings.Repeat(" ", max(room, 1)) + right
+}
+
+func bar(share float64, width int) string {
+	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
+	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
+}
+
+// body is the lower part.
+func (f *frame) body() []string {
+	switch f.pane {
+	case Errors:
+		return f.errorLines()
+	case Log:
+		return tail(f.log, f.height, "nothing was said yet")
+	case Help:
+		return []string{
+			" q, Ctrl-C   the first drains the run in progress and writes partial results, the second stops at once",
+			" p           pause: the run in progress ends, the next one waits for p",
+			" e, l, c     errors, log, cells that are done", "",
+			" TTFT, ITL, req/s and tok/s are of the last seconds; percentiles, intervals and the verdict of the whole",
+			" come when the plan is done. Figures of cells that are done: mean (lowest–highest) over their trials.",
+		}
+	}
+	return f.cellLines()
+}
+
+func tail(lines []string, n int, empty string) []string {
+	if len(lines) == 0 {
+		return []string{" " + empty}
+	}
+	var out []string
+	for _, l := range lines[max(0, len(lines)-n):] {
+		out = append(out, " "+l)
+	}
+	return out
+}
+
+// cellLines are the cells that are done, newest first.
+func (f *frame) cellLines() []string {
+	rows := f.cells()
+	if len(rows) == 0 {
+		return []string{" no run is done yet"}
+	}
+	short, figure := f.width < 110, 22
+	if short {
+		figure = 12
+	}
+	name := 12
+	for _, r := range rows {
+		name = max(name, min(utf8.RuneCountInString(r.name), f.width-28-2*figure))
+	}
+	line := func(a, b, c, d, e, g string) string {
+		return fmt.Sprintf(" %s %6s %*s %*s %7s  %s", pad(clip(a, name), name), b, figure, c, figure, d, e, g)
+	}
+	out := []string{line("done so far", "trials", "tok/s", "TTFT p99 ms", "good %", "verdict")}
+	for _, r := range rows {
+		good := "–"
+		if len(r.good) > 0 {
+			good = words.Percent(mean(r.good))
+		}
+		out = append(out, line(r.name, fmt.Sprint(r.trials), between(r.throughput, short), between(r.ttft, short), good, r.verdict))
+	}
+	return out
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// errorLines are the runs with failures and what was said about them.
+func (f *frame) errorLines() []string {
+	var out []string
+	if f.now.Failed > 0 {
+		out = append(out, fmt.Sprintf(" this run: %s failed", words.Count(f.now.Failed, "request")))
+	}
+	for _, r := range f.cells() {
+		if r.failed > 0 {
+			out = append(out, fmt.Sprintf(" %s: %s failed", r.name, words.Count(r.failed, "request")))
+		}
+	}
+	for _, l := range f.log {
+		out = append(out, " "+l)
+	}
+	if len(out) == 0 {
+		return []string{" no error so far"}
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// FileName is where a running plan leaves its newest event, in its directory.
+const FileName = ".live.json"
+
+// Watcher reads a result directory that another process fills, or filled.
+type Watcher struct {
+	dir   string
+	state *State
+	runs  []lockRun
+	cells map[string]int // number of a cell by its id
+	index map[string]int // of a run in the order of execution
+	seen  int64          // bytes of the journal that were taken in
+	last  time.Time      // of the newest event
+}
+
+type lockRun struct {
+	ID    string `json:"id"`
+	Cell  string `json:"cell"`
+	Trial int    `json:"trial"`
+	Dir   string `json:"dir"`
+}
+
+// lockFile is what the screen needs of plan.lock.json.
+type lockFile struct {
+	Name  string `json:"name"`
+	Cells []struct {
+		ID    string `json:"id"`
+		Label string `json:"label"`
+		Dir   string `json:"dir"`
+	} `json:"cells"`
+	Trials int       `json:"trials"`
+	Runs   []lockRun `json:"runs"`
+}
+
+// NewWatcher opens a directory. The error says what is missing there.
+func NewWatcher(dir string) (*Watcher, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "plan.lock.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no plan was begun there", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lock lockFile
+	if err := json.Unmarshal(b, &lock); err != nil {
+		return nil, fmt.Errorf("%s: plan.lock.json: %w", dir, err)
+	}
+	w := &Watcher{dir: dir, runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
+	p := Plan{Name: lock.Name, Trials: lock.Trials, Runs: len(lock.Runs)}
+	for i, c := range lock.Cells {
+		w.cells[c.ID] = i
+		p.Cells = append(p.Cells, short(c.Label))
+	}
+	for i, r := range lock.Runs {
+		w.index[r.ID] = i
+	}
+	w.state = New(p, time.Now())
+	w.Next(w.state)
+	return w, nil
+}
+
+// short is a cell's label with the last word of each path: "isl 64, baseline".
+func short(label string) string {
+	parts := strings.Split(label, ", ")
+	for i, p := range parts {
+		path, value, ok := strings.Cut(p, "=")
+		if !ok {
+			continue
+		}
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			parts[i] = value
+			continue
+		}
+		parts[i] = path[strings.LastIndexByte(path, '.')+1:] + " " + value
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Next takes in what is new; true when the plan is over and nothing will follow.
+func (w *Watcher) Next(s *State) bool {
+	over := false
+	if _, err := os.Stat(filepath.Join(w.dir, "manifest.json")); err == nil {
+		over = true
+	}
+	w.journal(s)
+	var e Event
+	if b, err := os.ReadFile(filepath.Join(w.dir, FileName)); err == nil && json.Unmarshal(b, &e) == nil && e.Time.After(w.last) && e.Live != nil {
+		w.last = e.Time
+		if s.index != e.Index || !s.alive {
+			s.Begin(e.Index, e.Cell, e.Trial)
+		}
+		s.Snapshot(e.Live.Snapshot())
+	}
+	return over
+}
+
+// journal takes in the whole lines that were added.
+func (w *Watcher) journal(s *State) {
+	f, err := os.Open(filepath.Join(w.dir, "journal.jsonl"))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if _, err := f.Seek(w.seen, io.SeekStart); err != nil {
+		return
+	}
+	const most = 64 << 20
+	b, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return
+	}
+	end := bytes.LastIndexByte(b, '\n') + 1
+	for line := range bytes.Lines(b[:end]) {
+		w.event(s, line)
+	}
+	w.seen += int64(end)
+}
+
+func (w *Watcher) event(s *State, line []byte) {
+	var e struct {
+		Event string    `json:"event"`
+		Time  time.Time `json:"time"`
+		Run   string    `json:"run"`
+		Dir   string    `json:"dir"`
+		Error string    `json:"error"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	i, known := w.index[e.Run]
+	switch e.Event {
+	case "begin":
+		s.began, s.fresh = e.Time, 0 // once more after a resume: what was done counts on
+	case "start":
+		if known {
+			s.Begin(i, w.cell(i), w.runs[i].Trial)
+		}
+	case "done", "failed":
+		if known {
+			d := w.done(i, e.Dir)
+			d.Err = e.Error
+			s.End(d)
+			s.index = i + 1
+		}
+	case "interrupted":
+		s.Say("interrupted")
+	}
+}
+
+func (w *Watcher) cell(i int) int { return w.cells[w.runs[i].Cell] }
+
+// done reads what a finished run says of itself.
+func (w *Watcher) done(i int, dir string) Done {
+	d := Done{Cell: w.cell(i), Trial: w.runs[i].Trial, Throughput: math.NaN(), TTFT: math.NaN(), ITL: math.NaN(), Good: math.NaN()}
+	var run struct {
+		Verdict string `json:"verdict"`
+		Phases  []struct {
+			Warmup bool  `json:"warmup"`
+			Failed int64 `json:"failed"`
+		} `json:"phases"`
+	}
+	at := filepath.Join(w.dir, filepath.FromSlash(dir))
+	readJSON(filepath.Join(at, "run.json"), &run)
+	d.Verdict = run.Verdict
+	for _, p := range run.Phases {
+		if !p.Warmup {
+			d.Failed += p.Failed
+		}
+	}
+	type stat struct{ Avg, P99 *float64 }
+	var figures struct {
+		Throughput *stat `json:"output_token_throughput"`
+		TTFT       *stat `json:"time_to_first_token"`
+		ITL        *stat `json:"inter_token_latency"`
+		Good       *stat `json:"good_request_fraction"`
+	}
+	readJSON(filepath.Join(at, "profile_export_aiperf.json"), &figures)
+	if figures.Throughput != nil {
+		d.Throughput = orNaN(figures.Throughput.Avg)
+	}
+	if figures.TTFT != nil {
+		d.TTFT = orNaN(figures.TTFT.P99)
+	}
+	if figures.ITL != nil {
+		d.ITL = orNaN(figures.ITL.P99)
+	}
+	if figures.Good != nil {
+		d.Good = orNaN(figures.Good.Avg)
+	}
+	return d
+}
+
+// readJSON fills in what a file says; one that cannot be read says nothing.
+func readJSON(path string, to any) {
+	if b, err := os.ReadFile(path); err == nil {
+		_ = json.Unmarshal(b, to)
+	}
+}
+
+// State is what was read so far.
+func (w *Watcher) State() *State { return w.state }
+
+// Watch shows the directory on a terminal until the plan is over or q.
+func (w *Watcher) Watch(in, out *os.File) error {
+	m := &model{state: w.state, clock: time.Now, next: w.Next}
+	_, err := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out)).Run()
+	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// WriteMarkdown writes summary.md: the console's report in a block that any
+// viewer shows as it is, and what a reader of the directory needs besides.
+func (r *Report) WriteMarkdown(path string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n```text\n", r.Plan.Name)
+	if err := r.WriteConsole(&b); err != nil {
+		return err
+	}
+	b.WriteString("```\n\n## Axes\n\n")
+	if len(r.Plan.Axes) == 0 {
+		b.WriteString("One cell.\n")
+	}
+	for _, a := range r.Plan.Axes {
+		fmt.Fprintf(&b, "- `%s` (`%s`): %s\n", a.Name, a.Path, strings.Join(a.Labels, ", "))
+	}
+	if len(r.Doubts) > 0 {
+		b.WriteString("\n## Checks that are not clean\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
+		for _, d := range r.Doubts {
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail), cellText(d.Try))
+		}
+	}
+	if notes := r.notes(); len(notes) > 0 {
+		b.WriteString("\n## Notes\n\n")
+		for _, n := range notes {
+			fmt.Fprintf(&b, "- %s\n", words.Clip(n, 500))
+		}
+	}
+	fmt.Fprintf(&b, "\nPlan `%s`. Tables: requests, chunks, runs, cells, metrics, checks.\n", r.Plan.Hash)
+	return atomicfile.Write(path, []byte(b.String()))
+}
+
+// cellText keeps text from breaking a Markdown table.
+func cellText(s string) string { return strings.ReplaceAll(words.Clip(s, 300), "|", `\|`) }

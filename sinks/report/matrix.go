@@ -1,0 +1,284 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// measure is one column of the matrix.
+type measure struct {
+	heading   string
+	key       decide.Key
+	percent   bool
+	certified bool // a percentile whose floor is to be marked
+}
+
+// measuresOf are the columns that this plan's cells can fill.
+func measuresOf(r *decide.Results) []measure {
+	all := []measure{
+		{"out tok/s", decide.Key{Tag: "output_token_throughput", Stat: "avg"}, false, false},
+		{"req/s", decide.Key{Tag: "request_throughput", Stat: "avg"}, false, false},
+		{"TTFT p50 ms", decide.Key{Tag: "time_to_first_token", Stat: "p50"}, false, false},
+		{"TTFT p99 ms", decide.Key{Tag: "time_to_first_token", Stat: "p99"}, false, true},
+		{"ITL p99 ms", decide.Key{Tag: "inter_token_latency", Stat: "p99"}, false, true},
+		{"latency p50 ms", decide.Key{Tag: "request_latency", Stat: "p50"}, false, false},
+		{"latency p99 ms", decide.Key{Tag: "request_latency", Stat: "p99"}, false, true},
+		{"good %", decide.Key{Tag: "good_request_fraction", Stat: "avg"}, true, false},
+	}
+	has := func(k decide.Key) bool {
+		for i := range r.Cells {
+			if _, ok := r.Cells[i].Headline().Get(k); ok {
+				return true
+			}
+		}
+		return false
+	}
+	streams, tokens := has(all[2].key), has(all[0].key)
+	var out []measure
+	for _, m := range all {
+		switch {
+		case !has(m.key),
+			tokens && m.key.Tag == "request_throughput",
+			streams && m.key.Tag == "request_latency":
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// matrix is one table: a row per cell, estimate ± half-width.
+func (r *Report) matrix(b *strings.Builder) {
+	t := grid{}
+	cols := measuresOf(r.Results)
+	for _, a := range r.Plan.Axes {
+		t.head = append(t.head, shortAxis(a.Name))
+	}
+	if len(r.Plan.Axes) == 0 {
+		t.head = append(t.head, "cell")
+	}
+	t.left = len(t.head)
+	for _, m := range cols {
+		t.head = append(t.head, m.heading)
+	}
+	t.head = append(t.head, "")
+	legend := marks{}
+	for i := range r.Results.Cells {
+		t.rows = append(t.rows, r.matrixRow(&r.Results.Cells[i], cols, &legend))
+	}
+	t.write(b)
+	r.legend(b, legend)
+	r.conclusions(b)
+}
+
+// marks remembers which signs the table used.
+type marks struct{ pareto, dominated, small, invalid, failed, interval bool }
+
+func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) []string {
+	var line []string
+	for _, v := range c.Cell.Point {
+		line = append(line, v.Label)
+	}
+	if len(c.Cell.Point) == 0 {
+		line = append(line, c.Cell.Label)
+	}
+	if c.Trials == 0 {
+		legend.failed = true
+		for range cols {
+			line = append(line, "–")
+		}
+		return append(line, strings.ReplaceAll(string(c.Status), "_", " "))
+	}
+	for _, m := range cols {
+		e, ok := c.Headline().Get(m.key)
+		if !ok {
+			line = append(line, "–")
+			continue
+		}
+		text := estimate(e, m.percent)
+		legend.interval = legend.interval || e.HasInterval()
+		if m.certified && !stats.Certified(0.99, c.Headline().Effective(m.key.Tag)) {
+			text += "?"
+			legend.small = true
+		}
+		line = append(line, text)
+	}
+	var signs []string
+	switch c.Front {
+	case decide.OnFront:
+		signs, legend.pareto = append(signs, "*"), true
+	case decide.Dominated:
+		signs, legend.dominated = append(signs, "↓"), true
+	}
+	if c.Knee {
+		signs = append(signs, "knee")
+	}
+	if c.Verdict == "INVALID" {
+		signs, legend.invalid = append(signs, "!"), true
+	}
+	if c.Status == decide.Partial {
+		signs = append(signs, fmt.Sprintf("%d of %d trials", c.Trials, r.Plan.Trials))
+	}
+	return append(line, strings.Join(signs, " "))
+}
+
+func (r *Report) legend(b *strings.Builder, m marks) {
+	var parts []string
+	if m.interval {
+		parts = append(parts, fmt.Sprintf("±: %.0f %% over %s", 100*r.Results.Level, words.Count(r.Plan.Trials, "trial")))
+	}
+	if m.pareto {
+		parts = append(parts, "*: on the Pareto front")
+	}
+	if m.dominated {
+		parts = append(parts, "↓: another cell is better in both")
+	}
+	if m.small {
+		parts = append(parts, fmt.Sprintf("?: n too small for p99 (need %d a run)", stats.Floor(0.99)))
+	}
+	if m.invalid {
+		parts = append(parts, "!: INVALID")
+	}
+	line := ""
+	for _, p := range parts {
+		if line != "" && len([]rune(line))+3+len([]rune(p)) > 80 {
+			b.WriteString(line + "\n")
+			line = ""
+		}
+		if line != "" {
+			line += " · "
+		}
+		line += p
+	}
+	if line != "" {
+		b.WriteString(line + "\n")
+	}
+}
+
+// Sentences are what the plan showed, one each: the best cells, as far as they
+// are shown, and how the gates ended.
+func (r *Report) Sentences() []string {
+	if r.Results == nil {
+		return nil
+	}
+	var out []string
+	for _, best := range r.best() {
+		out = append(out, best.Sentence)
+	}
+	if len(r.Plan.Gates) > 0 {
+		out = append(out, fmt.Sprintf("gates: %d held, %d missed%s", r.Results.GatesHeld, r.Results.GatesMissed, r.undecided()))
+	}
+	for _, c := range r.Results.Comparisons {
+		out = append(out, fmt.Sprintf("%s: %s against %s", c.Outcome(), c.Candidate, c.Baseline))
+	}
+	return out
+}
+
+// best is said under the limits where there are any.
+func (r *Report) best() []decide.Best {
+	if r.Results.UnderSLO != nil {
+		return []decide.Best{*r.Results.UnderSLO}
+	}
+	return r.Results.Best
+}
+
+// conclusions are the sentences under the table: best cells and gates.
+func (r *Report) conclusions(b *strings.Builder) {
+	b.WriteByte('\n')
+	open := false
+	for _, best := range r.best() {
+		wrapped(b, "", best.Sentence)
+		open = open || !best.Shown && best.RunnerUp != nil && best.Trials == 0
+	}
+	if open && r.Plan.Trials < enoughTrials {
+		fmt.Fprintf(b, "more trials may show one: --num-profile-runs %d\n", enoughTrials)
+	}
+	r.gates(b)
+	for _, c := range r.Results.Comparisons {
+		b.WriteByte('\n')
+		Comparison{c}.write(b)
+	}
+}
+
+// enoughTrials is how many find a difference of a tenth where trials vary by a
+// few per cent; with fewer, a difference that is not shown says little.
+const enoughTrials = 5
+
+func (r *Report) gates(b *strings.Builder) {
+	if len(r.Plan.Gates) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "gates: %d held, %d missed%s\n", r.Results.GatesHeld, r.Results.GatesMissed, r.undecided())
+	shown, worth := 0, 0
+	for i := range r.Results.Cells {
+		c := &r.Results.Cells[i]
+		for _, g := range c.Gates {
+			head := gateHead(g)
+			if head == "" {
+				continue
+			}
+			worth++
+			if shown < mostGates {
+				shown++
+				wrapped(b, head, gateLine(g, c))
+			}
+		}
+	}
+	if worth > shown {
+		fmt.Fprintf(b, "  … and %d more\n", worth-shown)
+	}
+}
+
+// mostGates is how many gates are shown one by one.
+const mostGates = 5
+
+// gateHead says what is worth a line: a gate that is missed, left open by the
+// interval, or held as observed only. The others are in the count.
+func gateHead(g decide.GateOutcome) string {
+	switch {
+	case g.State == decide.Undecided:
+		return "  undecided: "
+	case !g.Held:
+		return "  missed: "
+	case strings.Contains(g.Note, "bound"):
+		return "  held: "
+	}
+	return ""
+}
+
+func gateLine(g decide.GateOutcome, c *decide.CellResult) string {
+	line := fmt.Sprintf("%s at %s (%s)", g.Gate.Expr, c.Cell.Short(), g.Text)
+	if g.Note != "" {
+		line += ", " + g.Note
+	}
+	return line
+}
+
+// undecided says how many of the gates the intervals leave open, and what was
+// made of them.
+func (r *Report) undecided() string {
+	n := r.Results.GatesUndecided
+	if n == 0 {
+		return ""
+	}
+	how := map[string]string{decide.AsPassed: "taken as held", decide.AsMissed: "taken as missed"}[r.Plan.Experiment.GatesUndecided]
+	if how == "" {
+		how = "by their value"
+	}
+	return fmt.Sprintf(" (%d undecided, %s)", n, how)
+}
+
+// shortAxis keeps headings narrow.
+func shortAxis(name string) string {
+	switch name {
+	case "concurrency":
+		return "conc"
+	case "request_rate":
+		return "rate"
+	}
+	return name
+}

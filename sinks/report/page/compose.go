@@ -1,0 +1,230 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+const (
+	detailed   = 12  // cells that get charts of their own
+	shown      = 3   // findings above the table
+	dataMost   = 200 // rows of numbers below a chart
+	barsMost   = 400 // bars of a timeline: each is a line of the file
+	textLimit  = 400
+	slowestFew = 5
+)
+
+// compose fills the page in.
+func compose(d *chart.Data, said []string) (*Page, error) {
+	p := &Page{Name: d.Name, Verdict: d.Verdict}
+	trials := 0
+	for _, c := range d.Cells {
+		trials = max(trials, c.Trials)
+	}
+	p.Scope = fmt.Sprintf("%s × %s · %s · %s window", words.Count(len(d.Cells), "cell"), words.Count(trials, "trial"), words.Count(d.Requests.Total, "request"), d.Window)
+	checks, err := readChecks(d)
+	if err != nil {
+		return nil, err
+	}
+	errs, err := readErrors(d)
+	if err != nil {
+		return nil, err
+	}
+	p.Answers = answers(d, said)
+	p.findings(checks)
+	p.table(d, trials)
+	for _, r := range chart.Catalogue() {
+		if !r.Cellwise {
+			p.chart(r.Build(d, nil), &p.Charts, &p.Missing)
+		}
+	}
+	p.details(d, checks, errs)
+	return p, p.facts(d)
+}
+
+// chart adds a picture, or its name to those that could not be drawn.
+func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
+	if c.Missing != "" {
+		*missing = append(*missing, c)
+		return
+	}
+	out := Chart{ID: c.ID, Title: c.Title, SVG: template.HTML(draw.Inline(c, draw.SizeOf(c))), Head: []string{"series", "x", "y", "95 % from", "to", "what"}}
+	rows := 0
+	for _, panel := range c.Panels {
+		for _, s := range panel.Series {
+			for _, q := range s.Points {
+				if rows++; rows <= dataMost {
+					out.Data = append(out.Data, []string{s.Name, figure(q.X), figure(q.Y), figure(q.Low), figure(q.High), q.Title})
+				}
+			}
+			for _, q := range s.Rects {
+				if rows++; rows <= dataMost {
+					out.Data = append(out.Data, []string{s.Name, figure(q.X0) + " to " + figure(q.X1), figure(q.Y0) + " to " + figure(q.Y1), "", "", q.Title})
+				}
+			}
+		}
+	}
+	if rows > dataMost {
+		out.Cut = fmt.Sprintf("the first %d of %s rows; the tables have all", dataMost, words.Whole(int64(rows)))
+	}
+	*to = append(*to, out)
+}
+
+// figure is a number in a table of numbers, "" for none.
+func figure(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+// answers is what can be said in one sentence.
+func answers(d *chart.Data, said []string) []string {
+	if said == nil {
+		said = conclusions(d.Dirs)
+	}
+	if len(said) > 0 {
+		return said
+	}
+	var out []string
+	for _, c := range d.Cells {
+		if c.Best == "" {
+			continue
+		}
+		s := fmt.Sprintf("best %s: %s", c.Best, d.Label(c))
+		if t := d.Get(c, "output_token_throughput", "avg"); c.Best == "throughput" && !math.IsNaN(t.Value) {
+			s += " (" + interval(t) + " output tokens/s)"
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 && len(d.Cells) == 1 {
+		c := d.Cells[0]
+		for _, m := range []struct{ metric, stat, name, unit string }{
+			{"time_to_first_token", "p50", "TTFT", "ms"},
+			{"inter_token_latency", "p50", "ITL", "ms"},
+			{"request_latency", "p50", "latency", "ms"},
+			{"output_token_throughput", "avg", "", "output tokens/s"},
+		} {
+			if s := d.Get(c, m.metric, m.stat); !math.IsNaN(s.Value) {
+				out = append(out, strings.TrimSpace(m.name+" "+interval(s)+" "+m.unit))
+			}
+		}
+		return []string{strings.Join(out, " · ")}
+	}
+	if len(out) == 0 {
+		out = append(out, "no cell is shown to be the best")
+	}
+	return out
+}
+
+// interval is a value with its bounds.
+func interval(s chart.Stat) string {
+	if math.IsNaN(s.Low) || math.IsNaN(s.High) {
+		return words.Number(s.Value)
+	}
+	return fmt.Sprintf("%s [%s, %s]", words.Number(s.Value), words.Number(s.Low), words.Number(s.High))
+}
+
+// findings puts what is in doubt above everything, a line a check.
+func (p *Page) findings(checks []doubt) {
+	for _, g := range grouped(checks) {
+		if len(p.Findings) == shown {
+			p.MoreFindings = "More below, cell by cell; aiperf checks DIR says all."
+			break
+		}
+		p.Findings = append(p.Findings, g)
+	}
+}
+
+// details are the cells one by one; a large matrix shows some with pictures.
+func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
+	pictured := d.Cells
+	if len(pictured) > detailed {
+		pictured = nil
+		for i := range detailed {
+			pictured = append(pictured, d.Cells[i*(len(d.Cells)-1)/(detailed-1)])
+		}
+		p.Sampled = fmt.Sprintf("%d of %d cells have charts of their own here; aiperf plot DIR draws them for every cell.", detailed, len(d.Cells))
+	}
+	for _, c := range d.Cells {
+		x := Detail{Index: c.Index, Label: d.Label(c), Verdict: c.Verdict, Slowest: slowest(d, c)}
+		x.Checks = grouped(ofCell(checks, c))
+		x.Errors = errorsOf(errs, c)
+		if slices.Contains(pictured, c) {
+			for _, r := range chart.Catalogue() {
+				if r.Cellwise {
+					p.chart(thin(r.Build(d, c)), &x.Charts, &x.Missing)
+				}
+			}
+		}
+		p.Details = append(p.Details, x)
+	}
+}
+
+// thin keeps a page small: of many bars the first ones, which is said.
+func thin(c *draw.Chart) *draw.Chart {
+	for i := range c.Panels {
+		bars := 0
+		for _, s := range c.Panels[i].Series {
+			bars += len(s.Rects)
+		}
+		if bars <= barsMost || !strings.HasPrefix(c.ID, "timeline") {
+			continue
+		}
+		end := cutoff(&c.Panels[i])
+		for k := range c.Panels[i].Series {
+			s := &c.Panels[i].Series[k]
+			s.Rects = slices.DeleteFunc(s.Rects, func(r draw.Rect) bool { return r.X0 > end })
+		}
+		c.Panels[i].Marks = nil
+		c.Footer = fmt.Sprintf("the first %s s · %s", words.Number(end), c.Footer)
+	}
+	return c
+}
+
+// cutoff is the time before which barsMost bars begin.
+func cutoff(p *draw.Panel) float64 {
+	var begins []float64
+	for _, s := range p.Series {
+		for _, r := range s.Rects {
+			begins = append(begins, r.X0)
+		}
+	}
+	slices.Sort(begins)
+	return begins[barsMost-1]
+}
+
+// slowest are the requests that took longest.
+func slowest(d *chart.Data, c *chart.Cell) [][]string {
+	r := d.Requests
+	var ids []int
+	for i := range r.Cell {
+		if r.Cell[i] == c && r.OK[i] && r.InWindow[i] {
+			ids = append(ids, i)
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b int) int {
+		switch {
+		case r.Latency[a] > r.Latency[b]:
+			return -1
+		case r.Latency[a] < r.Latency[b]:
+			return 1
+		}
+		return 0
+	})
+	var out [][]string
+	for _, i := range ids[:min(slowestFew, len(ids))] {
+		out = append(out, []string{
+			figure(r.ID[i]), strconv.Itoa(r.Trial[i] + 1), words.Number(r.Sent[i]), words.Number(r.TTFT[i]), words.Number(r.Latency[i]), figure(r.OSL[i]),
+		})
+	}
+	return out
+}

@@ -1,0 +1,231 @@
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/report/chart"
+)
+
+// doubt is one check of one run that is not clean.
+type doubt struct {
+	Finding
+	cell *chart.Cell // nil for one of the whole plan
+}
+
+// readChecks reads the checks that moved a verdict.
+func readChecks(d *chart.Data) ([]doubt, error) {
+	var out []doubt
+	for _, dir := range d.Dirs {
+		t, err := sinks.ReadTable(dir, "checks", nil)
+		if err != nil {
+			return nil, err
+		}
+		for i := range t.N {
+			verdict := map[string]string{"warn": "DEGRADED", "degraded": "DEGRADED", "invalid": "INVALID"}[strings.ToLower(t.Texts["severity"][i])]
+			if t.Texts["verdict"][i] == "pass" || verdict == "" {
+				continue
+			}
+			out = append(out, doubt{Finding{verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit), ""}, find(d, dir, t.Texts["cell"][i])})
+		}
+	}
+	return out, nil
+}
+
+func find(d *chart.Data, dir, id string) *chart.Cell {
+	for _, c := range d.Cells {
+		if c.ID == id && c.Dir == dir {
+			return c
+		}
+	}
+	return nil
+}
+
+func ofCell(list []doubt, c *chart.Cell) []doubt {
+	return slices.DeleteFunc(slices.Clone(list), func(x doubt) bool { return x.cell != c })
+}
+
+// grouped is a line a check, worst first, with the words of its first run.
+func grouped(list []doubt) []Finding {
+	var out []Finding
+	counts := map[string]int{}
+	for _, x := range list {
+		if counts[x.Check]++; counts[x.Check] == 1 {
+			out = append(out, x.Finding)
+			continue
+		}
+		i := slices.IndexFunc(out, func(f Finding) bool { return f.Check == x.Check })
+		if x.Verdict == "INVALID" && out[i].Verdict != "INVALID" {
+			out[i] = x.Finding
+		}
+	}
+	for i := range out {
+		if n := counts[out[i].Check]; n > 1 {
+			out[i].Where = words.Count(n, "run")
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), counts[b.Check]-counts[a.Check])
+	})
+	return out
+}
+
+// failed is one kind of failure in one cell.
+type failed struct {
+	Failure
+	cell *chart.Cell
+}
+
+// kindsMost bounds how many kinds are told apart: a server may say something
+// else each time.
+const kindsMost = 10_000
+
+// readErrors counts failures by kind and words.
+func readErrors(d *chart.Data) ([]failed, error) {
+	want := map[string]bool{"cell": true, "status": true, "error_kind": true, "error_message": true, "phase": true}
+	var out []failed
+	at := map[string]int{}
+	for _, dir := range d.Dirs {
+		_, err := sinks.EachTable(dir, "requests", func(c string) bool { return want[c] }, func(t *sinks.TableRows) error {
+			for i := range t.N {
+				if t.Texts["status"][i] == "ok" {
+					continue
+				}
+				kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80), words.Clip(t.Texts["error_message"][i], textLimit)
+				k := strings.Join([]string{dir, t.Texts["cell"][i], kind, message}, "\x00")
+				j, ok := at[k]
+				if !ok {
+					if len(at) == kindsMost {
+						continue
+					}
+					j = len(out)
+					at[k] = j
+					out = append(out, failed{Failure{0, kind, message}, find(d, dir, t.Texts["cell"][i])})
+				}
+				out[j].Count++
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// errorsOf are the most frequent failures of a cell.
+func errorsOf(list []failed, c *chart.Cell) []Failure {
+	var out []Failure
+	for _, f := range list {
+		if f.cell == c {
+			out = append(out, f.Failure)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Failure) int { return b.Count - a.Count })
+	return out[:min(len(out), 10)]
+}
+
+// manifest is what the page needs of manifest.json.
+type manifest struct {
+	Tool        string    `json:"tool"`
+	PlanHash    string    `json:"plan_hash"`
+	Finished    time.Time `json:"finished"`
+	Interrupted bool      `json:"interrupted"`
+	Conclusions []string  `json:"conclusions"`
+	Files       []struct {
+		Path   string `json:"path"`
+		SHA256 string `json:"sha256"`
+	} `json:"files"`
+}
+
+func readManifest(dir string) (m manifest) {
+	if b, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err == nil {
+		_ = json.Unmarshal(b, &m) // one that cannot be read says nothing
+	}
+	return m
+}
+
+// conclusions are the sentences that were said when the plan ended.
+func conclusions(dirs []string) []string {
+	var out []string
+	for _, dir := range dirs {
+		for _, s := range readManifest(dir).Conclusions {
+			out = append(out, words.Line(s))
+		}
+	}
+	return out
+}
+
+// sources are the files a reader wants to see whole.
+var sources = []string{"experiment.cue", "experiment.yaml", "experiment.yml", "experiment.json", "summary.md", "resolved.json"}
+
+const sourceMost = 64 << 10
+
+// facts is how it was measured.
+func (p *Page) facts(d *chart.Data) error {
+	for _, dir := range d.Dirs {
+		m := readManifest(dir)
+		meta, err := sinks.ReadTable(dir, "cells", func(string) bool { return false })
+		if err != nil {
+			return err
+		}
+		if len(d.Dirs) > 1 {
+			p.Facts = append(p.Facts, Fact{"result", filepath.Base(dir), true})
+		}
+		end := ""
+		if !m.Finished.IsZero() {
+			end = m.Finished.UTC().Format("2006-01-02 15:04:05 UTC")
+		}
+		if m.Interrupted {
+			end += " (interrupted: partial)"
+		}
+		p.Facts = append(p.Facts,
+			Fact{"finished", end, false}, Fact{"program", "aiperf " + meta.Meta["aiperf.version"], false},
+			Fact{"machine", host(meta.Meta["aiperf.host"]), false}, Fact{"plan", meta.Meta["aiperf.plan_sha256"], true},
+		)
+		for _, f := range m.Files {
+			if f.Path == "requests.parquet" || f.Path == "metrics.parquet" {
+				p.Facts = append(p.Facts, Fact{f.Path, "sha256 " + f.SHA256, true})
+			}
+		}
+		for _, name := range sources {
+			p.source(dir, name)
+		}
+	}
+	return nil
+}
+
+func (p *Page) source(dir, name string) {
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return
+	}
+	text := words.Clean(string(b))
+	if len(text) > sourceMost {
+		text = text[:sourceMost] + "\n… cut; the file has all"
+	}
+	if strings.HasPrefix(name, "experiment.") {
+		p.Facts = append(p.Facts, Fact{"to repeat it", "aiperf run " + name, true})
+	}
+	p.Sources = append(p.Sources, Fact{Name: name, Text: text})
+}
+
+// host is the machine in words.
+func host(text string) string {
+	var h struct {
+		Cores int    `json:"cores"`
+		Name  string `json:"name"`
+	}
+	if json.Unmarshal([]byte(text), &h) != nil || h.Cores == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s", h.Name, words.Count(h.Cores, "core"))
+}

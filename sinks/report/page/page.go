@@ -1,0 +1,139 @@
+// Package page writes report.html: what a benchmark found, on one page that
+// needs no network, no server and no script to be read. In go result
+// directories; out comes one file.
+//
+// Everything is escaped: names and error texts of servers are hostile input.
+// The page's own style and script are allowed by their digests, nothing else.
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the parts of the page
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"strings"
+
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+)
+
+//go:embed page.html
+var markup string
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// Page is everything the template shows, as text.
+type Page struct {
+	Name, Verdict, Scope  string
+	Answers               []string
+	Findings              []Finding
+	MoreFindings          string
+	Caption, Legend       string
+	Columns               []Column
+	Rows                  []Row
+	Charts                []Chart
+	Missing               []*draw.Chart
+	Sampled               string
+	Details               []Detail
+	Facts                 []Fact
+	Sources               []Fact
+	Policy, Style, Script any // set by Write
+}
+
+// Finding is one check in doubt.
+type Finding struct{ Verdict, Check, Detail, Where string }
+
+// Column is the head of a column of the table of cells.
+type Column struct {
+	Name   string
+	Number bool
+}
+
+// Row is one cell of the matrix.
+type Row struct {
+	Index int
+	Cells []Entry
+}
+
+// Entry is one place of the table.
+type Entry struct {
+	Head                           bool // names the row
+	Class, Sort, Title, Text, Link string
+}
+
+// Chart is a picture with its numbers beside it.
+type Chart struct {
+	ID, Title string
+	SVG       template.HTML
+	Head      []string
+	Data      [][]string
+	Cut       string // what of the numbers was left out
+}
+
+// Detail is what there is to say about one cell.
+type Detail struct {
+	Index          int
+	Label, Verdict string
+	Checks         []Finding
+	Errors         []Failure
+	Slowest        [][]string
+	Charts         []Chart
+	Missing        []*draw.Chart
+}
+
+// Failure is one kind of failed requests.
+type Failure struct {
+	Count         int
+	Kind, Message string
+}
+
+// Fact is a line of how it was measured.
+type Fact struct {
+	Name, Text string
+	Code       bool
+}
+
+// Build makes the page of one or several result directories.
+func Build(dirs ...string) ([]byte, error) {
+	d, err := chart.Load(dirs...)
+	if err != nil {
+		return nil, err
+	}
+	return Of(d, nil)
+}
+
+// Of makes the page of results that were read. said are the sentences on what
+// they show; nil takes those of the manifests.
+func Of(d *chart.Data, said []string) ([]byte, error) {
+	p, err := compose(d, said)
+	if err != nil {
+		return nil, err
+	}
+	return p.render()
+}
+
+// parsed is the template; it is part of the program, so that it parses.
+var parsed = template.Must(template.New("page").Parse(markup))
+
+func (p *Page) render() ([]byte, error) {
+	css := strings.NewReplacer("LIGHT", draw.ThemeVariables(draw.Light), "DARK", draw.ThemeVariables(draw.Dark)).Replace(style) + draw.Variables()
+	p.Style, p.Script = template.CSS(css), template.JS(script)
+	p.Policy = fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(css), digest(script))
+	var b bytes.Buffer
+	if err := parsed.Execute(&b, p); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// digest allows exactly this text in a content security policy.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

@@ -1,0 +1,101 @@
+"use strict";
+// What the page does beyond being read: values under the pointer, series that
+// hide, a zoom, a table that sorts, filters and copies itself.
+(() => {
+  const $ = (q, from = document) => [...from.querySelectorAll(q)];
+  const tip = document.getElementById("tip");
+
+  // Values under the pointer. The titles stay for those without a script.
+  document.addEventListener("pointermove", (e) => {
+    const mark = e.target.closest && e.target.closest("svg path, svg rect");
+    const title = mark && mark.querySelector("title");
+    tip.hidden = !title;
+    if (!title) return;
+    tip.textContent = title.textContent;
+    tip.style.left = Math.min(e.clientX + 14, innerWidth - tip.offsetWidth - 8) + "px";
+    tip.style.top = Math.min(e.clientY + 14, innerHeight - tip.offsetHeight - 8) + "px";
+  });
+
+  // Series hide and show by their names in the legend.
+  for (const svg of $("svg.chart")) {
+    const keys = $("text[data-s]", svg);
+    for (const key of keys) {
+      key.setAttribute("tabindex", "0");
+      key.setAttribute("role", "button");
+      key.setAttribute("aria-pressed", "true");
+      const toggle = () => {
+        const off = key.getAttribute("aria-pressed") === "true";
+        key.setAttribute("aria-pressed", String(!off));
+        const names = keys.filter((k) => k.textContent === key.textContent).map((k) => k.dataset.s);
+        for (const el of $("[data-s]", svg)) if (names.includes(el.dataset.s)) el.classList.toggle("off", off);
+      };
+      key.addEventListener("click", toggle);
+      key.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); toggle(); } });
+    }
+    zoom(svg);
+  }
+
+  // Zoom: drag over a part of a chart; a double click or Escape shows all again.
+  function zoom(svg) {
+    const whole = svg.getAttribute("viewBox");
+    let from = null;
+    const at = (e) => {
+      const r = svg.getBoundingClientRect(), v = svg.viewBox.baseVal;
+      return [v.x + (e.clientX - r.left) / r.width * v.width, v.y + (e.clientY - r.top) / r.height * v.height];
+    };
+    svg.addEventListener("pointerdown", (e) => { if (e.button === 0 && !e.target.closest("a, [role=button]")) from = at(e); });
+    svg.addEventListener("pointerup", (e) => {
+      if (!from) return;
+      const to = at(e), w = Math.abs(to[0] - from[0]), h = Math.abs(to[1] - from[1]);
+      if (w > 20 && h > 20) svg.setAttribute("viewBox", [Math.min(from[0], to[0]), Math.min(from[1], to[1]), w, h].join(" "));
+      from = null;
+    });
+    const all = () => svg.setAttribute("viewBox", whole);
+    svg.addEventListener("dblclick", all);
+    svg.parentElement.addEventListener("keydown", (e) => { if (e.key === "Escape") all(); });
+  }
+
+  const table = document.getElementById("table"), body = table.tBodies[0];
+  const value = (tr, i) => { const td = tr.cells[i]; return td.dataset.v !== undefined ? Number(td.dataset.v) : td.textContent.trim(); };
+
+  // Sorting; a second press turns the order round.
+  $("thead button", table).forEach((button, i) => button.addEventListener("click", () => {
+    const th = button.parentElement, up = th.getAttribute("aria-sort") !== "ascending";
+    for (const other of $("th", table)) other.removeAttribute("aria-sort");
+    th.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const rows = [...body.rows].sort((a, b) => {
+      const x = value(a, i), y = value(b, i);
+      const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y), "en", {numeric: true});
+      return up ? order : -order;
+    });
+    body.append(...rows);
+  }));
+
+  document.getElementById("filter").addEventListener("input", (e) => {
+    const words = e.target.value.toLowerCase().split(/\s+/);
+    for (const tr of body.rows) tr.hidden = !words.every((w) => tr.textContent.toLowerCase().includes(w));
+  });
+
+  // Cells that are picked stand out in every chart; the others fade.
+  body.addEventListener("click", (e) => {
+    const tr = e.target.closest("tr");
+    if (!tr || e.target.closest("a")) return;
+    tr.classList.toggle("picked");
+    const picked = new Set($("tr.picked", body).map((r) => "#cell-" + r.dataset.cell));
+    for (const a of $("svg.chart a")) a.classList.toggle("dim", picked.size > 0 && !picked.has(a.getAttribute("href")));
+  });
+
+  document.getElementById("copy").addEventListener("click", async () => {
+    const text = (tr) => "| " + [...tr.cells].map((c) => c.textContent.trim().replaceAll("|", "\\|")).join(" | ") + " |";
+    const head = table.tHead.rows[0];
+    const lines = [text(head), "|" + [...head.cells].map((c) => c.classList.contains("num") ? "---:" : "---").join("|") + "|"];
+    for (const tr of body.rows) if (!tr.hidden) lines.push(text(tr));
+    const said = document.getElementById("said");
+    try { await navigator.clipboard.writeText(lines.join("\n")); said.textContent = "copied"; } catch { said.textContent = "the browser does not allow it"; }
+  });
+
+  // A link to a cell opens it.
+  const open = () => { const el = location.hash && document.getElementById(location.hash.slice(1)); if (el && el.tagName === "DETAILS") el.open = true; };
+  addEventListener("hashchange", open);
+  open();
+})();

@@ -1,0 +1,109 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/chart"
+)
+
+// measure is a column of figures.
+type measure struct {
+	metric, stat, name string
+	factor             float64
+	plain              bool // left out where tokens say more
+}
+
+var measures = []measure{
+	{"output_token_throughput", "avg", "output tok/s", 1, false},
+	{"request_throughput", "avg", "requests/s", 1, true},
+	{"time_to_first_token", "p50", "TTFT p50 ms", 1, false},
+	{"time_to_first_token", "p99", "TTFT p99 ms", 1, false},
+	{"inter_token_latency", "p50", "ITL p50 ms", 1, false},
+	{"inter_token_latency", "p99", "ITL p99 ms", 1, false},
+	{"request_latency", "p50", "latency p50 ms", 1, false},
+	{"request_latency", "p99", "latency p99 ms", 1, true},
+	{"good_request_fraction", "avg", "good %", 100, false},
+	{"error_rate", "avg", "errors %", 100, false},
+}
+
+// table is the matrix, a row a cell.
+func (p *Page) table(d *chart.Data, trials int) {
+	p.Caption = "95 % intervals over " + words.Count(trials, "trial") + "; press a heading to sort, a row to pick its cell out in the charts."
+	if trials < 2 {
+		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
+	}
+	p.Legend = "?: too few samples for this percentile · !: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
+	for _, a := range d.Axes {
+		p.Columns = append(p.Columns, Column{a, !math.IsNaN(d.Cells[0].Values[a].Number)})
+	}
+	if len(d.Axes) == 0 {
+		p.Columns = append(p.Columns, Column{"experiment", false})
+	}
+	var cols []measure
+	tokens := d.Has("output_token_throughput", "avg")
+	for _, m := range measures {
+		if d.Has(m.metric, m.stat) && !(tokens && m.plain) {
+			cols = append(cols, m)
+			p.Columns = append(p.Columns, Column{m.name, true})
+		}
+	}
+	p.Columns = append(p.Columns, Column{"verdict", false})
+	for _, c := range d.Cells {
+		p.Rows = append(p.Rows, row(d, c, cols))
+	}
+}
+
+func row(d *chart.Data, c *chart.Cell, cols []measure) Row {
+	out := Row{Index: c.Index}
+	names := d.Axes
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for i, a := range names {
+		e := Entry{Text: c.Values[a].Text}
+		if v, ok := c.Values[a]; ok && !math.IsNaN(v.Number) {
+			e.Text, e.Sort, e.Class = strconv.FormatFloat(v.Number, 'g', -1, 64), figure(v.Number), "num"
+		}
+		if a == "" {
+			e.Text = d.Name
+		}
+		if i == 0 {
+			e.Head, e.Link = true, fmt.Sprintf("#cell-%d", c.Index)
+		}
+		out.Cells = append(out.Cells, e)
+	}
+	for _, m := range cols {
+		out.Cells = append(out.Cells, figureEntry(d.Get(c, m.metric, m.stat), m))
+	}
+	mark := ""
+	if c.Front {
+		mark = " *"
+	}
+	out.Cells = append(out.Cells, Entry{Class: c.Verdict, Text: c.Verdict + mark})
+	return out
+}
+
+// figureEntry is a value with its bounds and marks.
+func figureEntry(s chart.Stat, m measure) Entry {
+	e := Entry{Class: "num", Text: "–"}
+	if math.IsNaN(s.Value) {
+		return e
+	}
+	s.Value, s.Low, s.High = s.Value*m.factor, s.Low*m.factor, s.High*m.factor
+	e.Sort, e.Text = figure(s.Value), interval(s)
+	var why []string
+	if s.Unsupported {
+		e.Text += " ?"
+		why = append(why, "too few samples for this percentile")
+	}
+	if s.Taint != "" {
+		e.Text += " !"
+		why = append(why, "doubtful: "+s.Taint)
+	}
+	e.Title = strings.Join(why, "; ")
+	return e
+}

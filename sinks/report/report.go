@@ -1,0 +1,341 @@
+// Package report is what people read: the screen that shows progress, the report
+// on a finished plan for the console and as Markdown, and AIPerf's table where a
+// script waits for it. It decides nothing: verdicts, estimates and sentences come
+// from the stations before it.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// Report is what a person is told about a finished plan, in one place for the
+// console, Markdown and JSON.
+type Report struct {
+	Plan    *sweep.Plan
+	Results *decide.Results
+	Verdict string
+	Doubts  []Doubt // checks that are not clean, worst first
+	Elapsed time.Duration
+	Dir     string
+	Summary string // file name of AIPerf's summary of a single run
+	Stopped string // why the plan ended early; "" if it did not
+
+	// One run, when the plan is a single one.
+	Full, Steady *metrics.Summary
+	SteadyFor    time.Duration    // length of the steady window
+	Missed       map[string]int64 // by SLO: requests that missed it first
+	Client       string           // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
+	Asked        string           // what was asked for, where it can be compared: "asked 64"
+
+	Errors     []verdict.ErrorCount // of requests, most frequent first
+	FailedRuns []verdict.ErrorCount // of runs that could not be measured at all
+	Sent       int64                // requests over all runs
+	Failed     int64
+	Cancelled  int64    // ended on purpose: by the plan, or at the end of a phase
+	Notices    []string // one line each, said once
+}
+
+// Doubt is one check of the verdict that is not clean, over all runs.
+type Doubt struct {
+	Verdict, Check, Detail, Try string
+	Runs                        int // how many say so
+}
+
+// WriteConsole prints the report for a terminal: 80 columns, plain text.
+func (r *Report) WriteConsole(w io.Writer) error {
+	var b strings.Builder
+	r.head(&b)
+	b.WriteByte('\n')
+	if r.Full != nil {
+		r.single(&b)
+		r.gates(&b)
+	} else {
+		r.matrix(&b)
+	}
+	r.problems(&b)
+	fmt.Fprintf(&b, "\n%s/   %s\n", r.Dir, r.files())
+	_, err := io.WriteString(w, words.Clean(b.String())) // servers' words are in it, and names of directories
+	return err
+}
+
+// head is the verdict with what it is about.
+func (r *Report) head(b *strings.Builder) {
+	parts := []string{}
+	if r.Full != nil {
+		if r.Client != "" {
+			parts = append(parts, r.Client)
+		}
+	} else {
+		parts = append(parts, fmt.Sprintf("%s × %s", words.Count(len(r.Plan.Cells), "cell"), words.Count(r.Plan.Trials, "trial")), words.Span(r.Elapsed))
+	}
+	if n := len(r.Doubts); n > 0 && r.Full == nil {
+		parts = append(parts, words.Count(n, "check")+" not clean")
+	}
+	fmt.Fprintf(b, "%s   %s\n", r.Verdict, strings.Join(parts, " · "))
+	for i, d := range r.Doubts {
+		if i == maxDoubts {
+			fmt.Fprintf(b, "  … and %d more\n", len(r.Doubts)-maxDoubts)
+			break
+		}
+		in := ""
+		if d.Runs > 1 {
+			in = fmt.Sprintf(" (%d runs)", d.Runs)
+		}
+		wrapped(b, "  "+d.Verdict+" "+d.Check+": ", d.Detail+in)
+		if d.Verdict == "INVALID" && d.Try != "" {
+			wrapped(b, "    try: ", d.Try)
+		}
+	}
+	if len(r.Doubts) > 0 {
+		fmt.Fprintf(b, "  what to try: aiperf checks %s\n", r.Dir)
+	}
+	if r.Stopped != "" {
+		fmt.Fprintf(b, "PARTIAL: %s; --resume measures the rest\n", r.Stopped)
+	}
+}
+
+// What a screen holds; summary.md has all.
+const (
+	maxDoubts  = 5
+	maxNotices = 2
+	maxErrors  = 3
+)
+
+// problems are errors and notices.
+func (r *Report) problems(b *strings.Builder) {
+	if r.Sent > 0 && (r.Failed > 0 || r.Full != nil) {
+		fmt.Fprintf(b, "%-17s%s of %s\n", "Errors", words.Whole(r.Failed), words.Whole(r.Sent))
+	}
+	listErrors(b, r.Errors)
+	if r.Cancelled > 0 {
+		fmt.Fprintf(b, "%-17s%s of %s, by the plan or at its end\n", "Cancelled", words.Whole(r.Cancelled), words.Whole(r.Sent))
+	}
+	if len(r.FailedRuns) > 0 {
+		fmt.Fprintf(b, "%-17s%s\n", "Failed runs", words.Whole(total(r.FailedRuns)))
+		listErrors(b, r.FailedRuns)
+	}
+	notes := r.notes()
+	for i, n := range notes {
+		if i == maxNotices {
+			fmt.Fprintf(b, "note: %d more in summary.md\n", len(notes)-maxNotices)
+			break
+		}
+		wrapped(b, "note: ", n)
+	}
+}
+
+// listErrors names the most frequent kinds; the last line counts the others, so
+// that the lines add up to the number above them.
+func listErrors(b *strings.Builder, kinds []verdict.ErrorCount) {
+	for i, e := range kinds {
+		if i == maxErrors {
+			fmt.Fprintf(b, "  %s× of %s\n", words.Whole(total(kinds[i:])), words.Count(len(kinds)-i, "other kind"))
+			break
+		}
+		said := ": "
+		if e.Alike {
+			said = ", such as: "
+		}
+		if e.Kind == "" {
+			said = ""
+		}
+		wrapped(b, fmt.Sprintf("  %s× %s%s", words.Whole(e.Count), e.Kind, said), words.Clip(e.Message, 200))
+	}
+}
+
+func total(kinds []verdict.ErrorCount) (n int64) {
+	for _, e := range kinds {
+		n += e.Count
+	}
+	return n
+}
+
+// notes are the notices that no doubt has said already.
+func (r *Report) notes() []string {
+	var out []string
+	for _, n := range r.Notices {
+		if !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Detail == n }) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (r *Report) files() string {
+	if r.Full != nil {
+		return "requests.parquet · " + cmp.Or(r.Summary, "profile_export_aiperf.json") + " · summary.md"
+	}
+	return "summary.md · *.parquet · *.arrow · *.csv"
+}
+
+// row is one line of the report on a single run.
+type row struct {
+	name, tag string
+	always    bool   // shown although the from-intended twin says the same
+	adjusted  string // the metric in which failures count as infinitely slow
+}
+
+// rows are the distributions people look at first.
+var rows = []row{
+	{"TTFT", "time_to_first_token", true, "adj_time_to_first_token"},
+	{"TTFT from intended", "time_to_first_token_from_intended", false, ""},
+	{"TTFO", "time_to_first_output_token", false, ""},
+	{"ITL", "inter_token_latency", true, ""},
+	{"Request latency", "request_latency", true, "adj_request_latency"},
+	{"Latency from intended", "request_latency_from_intended", false, ""},
+	{"Output tok/s/user", "output_token_throughput_per_user", true, ""},
+}
+
+// single is the report on one run: beside each metric the interval of its
+// furthest percentile that has one, below it the same over the steady window
+// and with failures, where they say something else.
+func (r *Report) single(b *strings.Builder) {
+	latency, ok := r.Full.Get("request_latency")
+	if !ok {
+		return
+	}
+	about := fmt.Sprintf("n=%s, ", words.Grouped(float64(latency.Count)))
+	if r.Steady != nil {
+		about += "steady " + words.Span(r.SteadyFor)
+	} else {
+		about += "no steady window"
+	}
+	line(b, "", "p50", "p90", "p99", about)
+	uncertain := false
+	for _, x := range rows {
+		s, ok := r.Full.Get(x.tag)
+		if !ok || !x.always && r.redundant(x.tag, s) {
+			continue
+		}
+		uncertain = uncertain || !stats.Certified(0.99, s.NEff)
+		percentiles(b, x.name, s, furthest(s))
+		if steady, ok := r.steady(x.tag); ok && differ(s, steady) {
+			percentiles(b, "  steady window", steady, furthest(steady))
+		}
+		if adj, ok := r.Full.Get(x.adjusted); ok {
+			line(b, "  failures as ∞", endless(adj.P50), endless(adj.P90), endless(adj.P99), "")
+		}
+	}
+	r.rates(b)
+	if uncertain {
+		fmt.Fprintf(b, "?: n too small for p99 (need %d, effective n is %.0f)\n", stats.Floor(0.99), latency.NEff)
+	}
+}
+
+// line is one line of the table.
+func line(b *strings.Builder, name, p50, p90, p99, beside string) {
+	text := fmt.Sprintf("%-22s%11s%11s%11s   %s", name, p50, p90, p99, beside)
+	b.WriteString(strings.TrimRight(text, " ") + "\n")
+}
+
+func percentiles(b *strings.Builder, name string, s metrics.Stat, beside string) {
+	unit := shownUnit(s)
+	p99 := words.Amount(s.P99, unit)
+	if !stats.Certified(0.99, s.NEff) {
+		p99 += " ?"
+	}
+	line(b, name, words.Amount(s.P50, unit), words.Amount(s.P90, unit), p99, beside)
+}
+
+// shownUnit is the unit behind the numbers of a row; its name tells any other.
+func shownUnit(s metrics.Stat) string {
+	if s.Unit == "ms" {
+		return s.Unit
+	}
+	return ""
+}
+
+// furthest is the 95 % interval of the highest of the row's percentiles that has
+// one: "p99 [60.1, 71.0]".
+func furthest(s metrics.Stat) string {
+	for _, p := range []string{"p99", "p90", "p50"} {
+		if in, ok := s.Interval(p); ok {
+			return fmt.Sprintf("%s [%s, %s]", p, words.Number(in.Low), words.Number(in.High))
+		}
+	}
+	return ""
+}
+
+// endless is a percentile of a distribution in which failures never end.
+func endless(v float64) string {
+	if math.IsNaN(v) {
+		return "∞"
+	}
+	return words.Amount(v, "ms")
+}
+
+func (r *Report) steady(tag string) (metrics.Stat, bool) {
+	if r.Steady == nil {
+		return metrics.Stat{}, false
+	}
+	return r.Steady.Get(tag)
+}
+
+// differ tells whether a percentile of the row is more than 2 % another.
+func differ(a, b metrics.Stat) bool {
+	for _, p := range [][2]float64{{a.P50, b.P50}, {a.P90, b.P90}, {a.P99, b.P99}} {
+		if math.Abs(p[1]/p[0]-1) > 0.02 {
+			return true
+		}
+	}
+	return false
+}
+
+// redundant tells whether a row says nothing that its twin has not said: they
+// are within 5 % at p99.
+func (r *Report) redundant(tag string, s metrics.Stat) bool {
+	twin := map[string]string{
+		"time_to_first_token_from_intended": "time_to_first_token", "time_to_first_output_token": "time_to_first_token",
+		"request_latency_from_intended": "request_latency",
+	}[tag]
+	t, ok := r.Full.Get(twin)
+	return ok && math.Abs(s.P99/t.P99-1) <= 0.05
+}
+
+// rates are the scalars, with goodput when SLOs are set.
+func (r *Report) rates(b *strings.Builder) {
+	scalar := func(tag string) (float64, bool) {
+		s, ok := r.Full.Get(tag)
+		return s.Avg, ok && !math.IsNaN(s.Avg)
+	}
+	var parts []string
+	if v, ok := scalar("output_token_throughput"); ok {
+		parts = append(parts, words.Grouped(v)+" out tok/s")
+	}
+	if v, ok := scalar("request_throughput"); ok {
+		parts = append(parts, words.Grouped(v)+" req/s")
+	}
+	if v, ok := scalar("output_sequence_length"); ok {
+		osl := "OSL " + words.Grouped(v)
+		if r.Asked != "" {
+			osl += " (" + r.Asked + ")"
+		}
+		parts = append(parts, osl)
+	}
+	if v, ok := scalar("input_sequence_length"); ok {
+		parts = append(parts, "ISL "+words.Grouped(v))
+	}
+	fmt.Fprintf(b, "%-17s%s\n", "Throughput", strings.Join(parts, "   "))
+	if g, ok := scalar("goodput"); ok {
+		share, _ := scalar("good_request_fraction")
+		text := fmt.Sprintf("%s req/s (%s)", words.Grouped(g), words.Percent(share))
+		for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
+			text += fmt.Sprintf("   missed: %s %s", tag, words.Grouped(float64(r.Missed[tag])))
+		}
+		fmt.Fprintf(b, "%-17s%s\n", "Goodput", text)
+	}
+}

@@ -1,0 +1,182 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// spread is a distribution of n requests with these percentiles.
+func spread(tag, unit string, n int64, p50, p90, p99 float64, in ...metrics.Interval) metrics.Stat {
+	return metrics.Stat{Tag: tag, Unit: unit, Count: n, NEff: float64(n), Avg: p50, P50: p50, P90: p90, P99: p99, Intervals: in}
+}
+
+func single(tag string, v float64) metrics.Stat { return metrics.Stat{Tag: tag, Scalar: true, Avg: v} }
+
+// One run, with all that a report may have to say.
+func TestReportOnOneRun(t *testing.T) {
+	t.Parallel()
+	inf := math.NaN() // absent from the summary: the percentile falls among the failures
+	r := &Report{
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: "DEGRADED", Dir: "results/demo",
+		Client:    "client 11 % of 2 cores · lag p99 90 µs · headroom 21×",
+		Doubts:    []Doubt{{Verdict: "DEGRADED", Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
+		Asked:     "asked 64",
+		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 13},
+		Errors: []verdict.ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Sent: 1000, Failed: 10,
+		Notices: []string{"10 of 1000 requests failed, first: http_error: busy", "something else"},
+		Full: &metrics.Summary{Stats: []metrics.Stat{
+			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5}, metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),
+			spread("adj_time_to_first_token", "ms", 1000, 41.3, 52.4, inf),
+			spread("time_to_first_token_from_intended", "ms", 990, 41.3, 52.1, 64),
+			spread("inter_token_latency", "ms", 500, 0.05, 0.9999, 12_345, metrics.Interval{Stat: "p90", Low: 0.9, High: 1.1}),
+			spread("request_latency", "ms", 990, 364, 402, 431),
+			spread("request_latency_from_intended", "ms", 990, 364, 802, 1431),
+			spread("output_token_throughput_per_user", "tokens/sec/user", 990, 196, 179, 166),
+			single("output_token_throughput", 3104), single("request_throughput", 48.5), single("goodput", 46.9), single("good_request_fraction", 0.967),
+			spread("output_sequence_length", "tokens", 990, 64, 64, 64), spread("input_sequence_length", "tokens", 990, 512, 512, 512),
+		}},
+		Steady: &metrics.Summary{Stats: []metrics.Stat{
+			spread("time_to_first_token", "ms", 800, 41.2, 52, 60.1, metrics.Interval{Stat: "p99", Low: 58, High: 66}), // another p99
+			spread("request_latency", "ms", 800, 364.1, 402, 430),                                                      // the same, but for a hair
+		}},
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `DEGRADED   client 11 % of 2 cores · lag p99 90 µs · headroom 21×
+  DEGRADED errors: 10 of 1000 requests failed, first: http_error: busy
+  what to try: aiperf checks results/demo
+
+                              p50        p90        p99   n=990, steady 21.3 s
+TTFT                      41.2 ms    52.0 ms    63.4 ms   p99 [60.1, 71.0]
+  steady window           41.2 ms    52.0 ms    60.1 ms   p99 [58.0, 66.0]
+  failures as ∞           41.3 ms    52.4 ms          ∞
+ITL                       50.0 µs    1.00 ms   12.3 s ?   p90 [0.900, 1.10]
+Request latency            364 ms     402 ms     431 ms
+Latency from intended      364 ms     802 ms   1,431 ms
+Output tok/s/user             196        179        166
+Throughput       3,104 out tok/s   48.5 req/s   OSL 64 (asked 64)   ISL 512
+Goodput          46.9 req/s (96.7 %)   missed: time_to_first_token 13
+?: n too small for p99 (need 662, effective n is 990)
+Errors           10 of 1,000
+  10× http_error 503: busy
+note: something else
+
+results/demo/   requests.parquet · profile_export_aiperf.json · summary.md
+`
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if len([]rune(line)) > 80 {
+			t.Errorf("%d columns: %s", len([]rune(line)), line)
+		}
+	}
+	r.Steady = nil
+	b.Reset()
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "n=990, no steady window") {
+		t.Errorf("without a steady window (%v):\n%s", err, &b)
+	}
+}
+
+// A matrix says what is shown and what is not, and what would show more.
+func TestReportOnAMatrix(t *testing.T) {
+	t.Parallel()
+	trials := func(mean, half float64, n int) stats.Estimate {
+		return stats.Estimate{Mean: mean, Low: mean - half, High: mean + half, N: n}
+	}
+	cell := func(conc string, tput, ttft stats.Estimate) decide.CellResult {
+		at := sweep.Value{Axis: "concurrency", Label: conc}
+		return decide.CellResult{
+			Cell:   &sweep.Cell{Point: []sweep.Value{at}},
+			Status: decide.Complete, Trials: 2, Verdict: "VALID", Info: map[string]metrics.Stat{"time_to_first_token": {NEff: 700, Count: 700}},
+			Full: decide.Known(map[decide.Key]stats.Estimate{{Tag: "output_token_throughput", Stat: "avg"}: tput, {Tag: "time_to_first_token", Stat: "p99"}: ttft}),
+		}
+	}
+	gate := &decide.Gate{Gate: sweep.Gate{Expr: "time_to_first_token.p99 < 50"}}
+	r := &Report{
+		Plan:    &sweep.Plan{Axes: []schema.Axis{{Name: "concurrency"}}, Trials: 2, Cells: make([]*sweep.Cell, 2), Gates: []sweep.Gate{gate.Gate}},
+		Verdict: "VALID", Dir: "results/m", Elapsed: 842 * time.Second,
+		Results: &decide.Results{Level: 0.95, GatesHeld: 2, Cells: []decide.CellResult{
+			cell("4", trials(702, 6, 2), trials(46, 2, 2)), cell("16", trials(741, 5, 2), trials(40, 12, 2)),
+		}},
+	}
+	r.Results.Cells[0].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Held}}
+	r.Results.Cells[1].Gates = []decide.GateOutcome{{Gate: gate, Held: true, State: decide.Undecided, Text: "40 [28, 52]", Note: "about 9 trials would settle it"}}
+	r.Results.Cells[1].Front, r.Results.Cells[0].Front, r.Results.Cells[0].Knee, r.Results.GatesUndecided = decide.OnFront, decide.Dominated, true, 1
+	r.Results.Best = []decide.Best{
+		{Sentence: "best throughput: concurrency 16 (741 [736, 746])", Shown: true, RunnerUp: &r.Results.Cells[0]},
+		{Sentence: "best latency: no difference shown between concurrency 16 and concurrency 4 (n = 2, intervals overlap)", RunnerUp: &r.Results.Cells[0]},
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `VALID   2 cells × 2 trials · 14m02s
+
+ conc  out tok/s  TTFT p99 ms
+ 4       702 ± 6       46 ± 2  ↓ knee
+ 16      741 ± 5      40 ± 12  *
+±: 95 % over 2 trials · *: on the Pareto front
+↓: another cell is better in both
+
+best throughput: concurrency 16 (741 [736, 746])
+best latency: no difference shown between concurrency 16 and concurrency 4 (n =
+2, intervals overlap)
+more trials may show one: --num-profile-runs 5
+gates: 2 held, 0 missed (1 undecided, by their value)
+  undecided: time_to_first_token.p99 < 50 at concurrency 16 (40 [28, 52]), about
+        9 trials would settle it
+
+results/m/   summary.md · *.parquet · *.arrow · *.csv
+`
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// The lines of errors add up to the number above them, what was cancelled on
+// purpose is no error, and a server's words act on no terminal.
+func TestErrorsAddUp(t *testing.T) {
+	t.Parallel()
+	r := &Report{
+		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2)}, Results: &decide.Results{}, Verdict: "INVALID", Dir: "out\x1b]0;x\a",
+		Errors: []verdict.ErrorCount{
+			{Kind: "http_error 503", Message: "\x1b[2Jbusy", Count: 40},
+			{Kind: "timeout", Count: 12, Message: "12 s", Alike: true},
+			{Kind: "connection refused", Message: "no", Count: 6},
+			{Kind: "truncated", Count: 2},
+			{Kind: "parse_error", Count: 1},
+		},
+		FailedRuns: []verdict.ErrorCount{{Message: "cannot reach http://h: refused", Count: 2}},
+		Sent:       576, Failed: 61, Cancelled: 4,
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `Errors           61 of 576
+  40× http_error 503: busy
+  12× timeout, such as: 12 s
+  6× connection refused: no
+  3× of 2 other kinds
+Cancelled        4 of 576, by the plan or at its end
+Failed runs      2
+  2× cannot reach http://h: refused
+`
+	if got := b.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\a") {
+		t.Errorf("want in it\n%s\ngot\n%q", want, got)
+	}
+}

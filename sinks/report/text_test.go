@@ -1,0 +1,70 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+func TestEstimateText(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		mean, half float64
+		percent    bool
+		want       string
+	}{
+		{38.12, 0.31, false, "38.1 ± 0.3"},
+		{182.4, 1.3, false, "182 ± 1"},
+		{2612, 41, false, "2,610 ± 40"},
+		{1170, 174, false, "1,170 ± 170"},
+		{2.0218, 0.0009, false, "2.02 ± 0.01"},
+		{1266.09, 2.69, false, "1,270 ± 10"},
+		{43, 900, false, "43 ± 900"},
+		{0.967, 0.012, true, "96.7 ± 1.2"},
+		{1, 0, true, "100"},
+		{316.2, math.NaN(), false, "316"},
+		{0.0456, math.NaN(), false, "0.0456"},
+	}
+	for _, c := range cases {
+		e := stats.Estimate{Mean: c.mean, Low: c.mean - c.half, High: c.mean + c.half}
+		if got := estimate(e, c.percent); got != c.want {
+			t.Errorf("estimate(%v ± %v) = %q, want %q", c.mean, c.half, got, c.want)
+		}
+	}
+}
+
+// An interval that reaches farther to one side is written with its ends.
+func TestLopsidedEstimates(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{410, 21, 30}, "63.7 [1.13, 3.6 k]"},
+		{[]float64{100, 101, 102}, "101 ± 2"},
+		{[]float64{100, 100}, "100"},
+	} {
+		if got := estimate(stats.Level(c.values, .95, 0), false); got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
+		}
+	}
+	if got, want := estimate(stats.Estimate{Mean: .47, Low: .005, High: .96}, true), "47.0 [0.500, 96.0]"; got != want {
+		t.Errorf("a wide share: %q, want %q", got, want)
+	}
+	if got, want := estimate(stats.Share([]stats.Tally{{Hits: 80, Of: 80}}, .95), true), "100 [95.5, 100]"; got != want {
+		t.Errorf("80 of 80: %q, want %q", got, want)
+	}
+}
+
+func TestWrappedStaysWithin80Columns(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	wrapped(&b, "  INVALID hiccup: ", strings.Repeat("word ", 60))
+	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n"), "\n") {
+		if len([]rune(line)) > 80 {
+			t.Errorf("%d columns: %s", len([]rune(line)), line)
+		}
+	}
+}

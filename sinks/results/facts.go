@@ -1,0 +1,74 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// alike are the parts of a benchmark's body that make a workload what it is. Two
+// systems may differ in address, model and credentials; not in these.
+var alike = []string{"endpoint.type", "endpoint.streaming", "tokenizer.name", "datasets", "phases"}
+
+// cosmetic are leaves below them that change nothing that is measured.
+var cosmetic = []string{"dir", "path", "file"}
+
+// facts lists the leaves of those parts: "datasets.0.prompts.isl.value" is "512".
+func facts(body json.RawMessage) []decide.Fact {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		return nil
+	}
+	var out []decide.Fact
+	for _, path := range alike {
+		node, ok := tree, true
+		for _, part := range strings.Split(path, ".") {
+			object, isObject := node.(map[string]any)
+			if node, ok = object[part]; !isObject || !ok {
+				node, ok = nil, false
+				break
+			}
+		}
+		if ok {
+			out = leaves(out, path, node)
+		}
+	}
+	return out
+}
+
+func leaves(out []decide.Fact, path string, node any) []decide.Fact {
+	switch v := node.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if !slices.Contains(cosmetic, k) {
+				out = leaves(out, path+"."+k, v[k])
+			}
+		}
+		return out
+	case []any:
+		for i, x := range v {
+			out = leaves(out, fmt.Sprintf("%s.%d", path, i), x)
+		}
+		return out
+	}
+	return append(out, decide.Fact{Name: path, Value: fmt.Sprint(node)})
+}
+
+// phasesOf are the phases of a body, as far as their mode needs.
+func phasesOf(body json.RawMessage) []schema.Phase {
+	var b struct {
+		Phases []schema.Phase `json:"phases"`
+	}
+	if err := json.Unmarshal(body, &b); err != nil {
+		return nil
+	}
+	return b.Phases
+}

@@ -1,0 +1,263 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+const (
+	lockName       = "plan.lock.json"
+	manifestName   = "manifest.json"
+	manifestSchema = "aiperf.manifest/1"
+)
+
+// manifest is what of it is needed: that the directory is finished, and that the
+// tables are those that were written.
+type manifest struct {
+	Schema      string `json:"schema"`
+	Interrupted bool   `json:"interrupted"`
+	Files       []struct {
+		Path   string `json:"path"`
+		SHA256 string `json:"sha256"`
+	} `json:"files"`
+}
+
+// read are the files that a comparison rests on.
+var read = []string{lockName, "metrics.parquet", "runs.parquet"}
+
+func readOurs(dir string) (*System, error) {
+	if err := checkManifest(dir); err != nil {
+		return nil, err
+	}
+	var lock sweep.Lock
+	if err := readJSON(filepath.Join(dir, lockName), &lock); err != nil {
+		return nil, refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	s := &System{Arm: decide.Arm{Name: dir}, Ours: true, Trials: lock.Trials, AllowInvalid: allowsInvalid(dir)}
+	labels := labelsOf(lock.Cells)
+	index := map[string]int{}
+	for i, c := range lock.Cells {
+		index[c.ID] = i
+		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark))})
+	}
+	seeds := map[[2]int]int64{}
+	for _, r := range lock.Runs {
+		if i, ok := index[r.Cell]; ok {
+			s.Shapes = append(s.Shapes, Shape{labels[i], r.Trial, r.Seed})
+			seeds[[2]int{i, r.Trial}] = r.Seed
+		}
+	}
+	return s, s.fill(dir)
+}
+
+// allowsInvalid tells whether the experiment takes INVALID runs. A directory that
+// does not say does not.
+func allowsInvalid(dir string) bool {
+	var doc struct {
+		Experiment struct {
+			AllowInvalid bool `json:"allow_invalid"`
+		} `json:"experiment"`
+	}
+	return readJSON(filepath.Join(dir, "resolved.json"), &doc) == nil && doc.Experiment.AllowInvalid
+}
+
+// labelsOf names cells by what distinguishes them, not by their order: the
+// values of their axes.
+func labelsOf(cells []sweep.LockCell) []string {
+	out := make([]string, len(cells))
+	for i, c := range cells {
+		var parts []string
+		for _, path := range slices.Sorted(maps.Keys(c.Point)) {
+			v := c.Point[path]
+			if object, ok := v.(map[string]any); ok && object["label"] != nil {
+				v = object["label"]
+			}
+			parts = append(parts, fmt.Sprintf("%s %v", path[strings.LastIndex(path, ".")+1:], v))
+		}
+		if out[i] = strings.Join(parts, ", "); len(parts) == 0 {
+			out[i] = "base"
+		}
+	}
+	return out
+}
+
+func checkManifest(dir string) error {
+	var m manifest
+	err := readJSON(filepath.Join(dir, manifestName), &m)
+	switch {
+	case os.IsNotExist(err):
+		return refuse(dir, "not finished: it has no "+manifestName, "aiperf run --resume, or aiperf export "+dir)
+	case err != nil:
+		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	case m.Schema != manifestSchema:
+		return refuse(dir, fmt.Sprintf("written in %q, this program reads %q", m.Schema, manifestSchema), "compare with the version of aiperf that wrote it")
+	}
+	for _, name := range read {
+		i := slices.IndexFunc(m.Files, func(f struct {
+			Path   string `json:"path"`
+			SHA256 string `json:"sha256"`
+		},
+		) bool {
+			return f.Path == name
+		})
+		if i < 0 {
+			return refuse(dir, name+" is not in its manifest", "tables.formats must have parquet; aiperf export writes it")
+		}
+		if sum, err := digest(filepath.Join(dir, name)); err != nil || sum != m.Files[i].SHA256 {
+			return refuse(dir, name+" is not the file that was written", "the directory is damaged: run the experiment again")
+		}
+	}
+	return nil
+}
+
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// maxJSON bounds what is read into memory of one document.
+const maxJSON = 256 << 20
+
+func readJSON(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxJSON))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// fill reads the runs and their metrics out of the tables.
+func (s *System) fill(dir string) error {
+	runs, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "ok", "failed", "cancelled", "sent", "verdict"))
+	if err != nil {
+		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	at := map[[2]int]*decide.Outcome{}
+	for i := range runs.N {
+		cell, trial := number(runs, "cell_index", i), number(runs, "trial", i)
+		if cell < 0 || cell >= len(s.Cells) {
+			continue
+		}
+		o := decide.Outcome{
+			Run: sweep.Run{Trial: trial}, Verdict: text(runs, "verdict", i), OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
+			Cancelled: int64(number(runs, "cancelled", i)), Sent: int64(number(runs, "sent", i)), Taints: map[string]string{},
+		}
+		if o.Verdict == "FAILED" {
+			o.Err = "the run gave nothing"
+		}
+		s.Cells[cell].Runs = append(s.Cells[cell].Runs, o)
+	}
+	for c := range s.Cells {
+		slices.SortStableFunc(s.Cells[c].Runs, func(a, b decide.Outcome) int { return a.Run.Trial - b.Run.Trial })
+		for i := range s.Cells[c].Runs {
+			o := &s.Cells[c].Runs[i]
+			at[[2]int{c, o.Run.Trial}] = o
+		}
+	}
+	return s.fillMetrics(dir, at)
+}
+
+func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
+	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "window", "metric", "stat", "value", "unit", "n", "n_effective", "taint"))
+	if err != nil {
+		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	for i := range rows.N {
+		o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
+		if o == nil || text(rows, "level", i) != "run" {
+			continue
+		}
+		tag := text(rows, "metric", i)
+		st := statOf(o, text(rows, "window", i), tag, text(rows, "unit", i))
+		stat := text(rows, "stat", i)
+		st.Put(stat, float(rows, "value", i))
+		if n := float(rows, "n", i); !math.IsNaN(n) {
+			st.Put("count", n)
+			st.Put("n_effective", float(rows, "n_effective", i))
+			st.Scalar = false
+		}
+		if taint := text(rows, "taint", i); taint != "" {
+			o.Taints[tag] = taint
+		}
+	}
+	return nil
+}
+
+// statOf finds or makes the Stat of a metric in a window of a run. Whoever has a
+// number of samples is no scalar.
+func statOf(o *decide.Outcome, window, tag, unit string) *metrics.Stat {
+	w := slices.IndexFunc(o.Summaries, func(s metrics.Summary) bool { return s.Window == window })
+	if w < 0 {
+		w = len(o.Summaries)
+		o.Summaries = append(o.Summaries, metrics.Summary{Window: window})
+	}
+	stats := &o.Summaries[w].Stats
+	if n := len(*stats); n > 0 && (*stats)[n-1].Tag == tag { // rows come metric by metric
+		return &(*stats)[n-1]
+	}
+	for i := range *stats {
+		if (*stats)[i].Tag == tag {
+			return &(*stats)[i]
+		}
+	}
+	st := metrics.Blank(tag, unit)
+	st.Scalar = true
+	*stats = append(*stats, st)
+	return &(*stats)[len(*stats)-1]
+}
+
+func among(names ...string) func(string) bool {
+	return func(column string) bool { return slices.Contains(names, column) }
+}
+
+func number(t *sinks.TableRows, column string, i int) int {
+	v := float(t, column, i)
+	if math.IsNaN(v) {
+		return -1
+	}
+	return int(v)
+}
+
+func float(t *sinks.TableRows, column string, i int) float64 {
+	if v := t.Floats[column]; i < len(v) {
+		return v[i]
+	}
+	return math.NaN()
+}
+
+func text(t *sinks.TableRows, column string, i int) string {
+	if v := t.Texts[column]; i < len(v) {
+		return v[i]
+	}
+	return ""
+}

@@ -1,0 +1,140 @@
+// Package results reads a finished result directory back, as the cells and
+// trials that sweep/decide compares: one of ours by its plan and its tables, one
+// of AIPerf's by the summaries that lie in it.
+//
+// Read gives a System. Nothing that a directory says is trusted: files that are
+// not those of the manifest, another schema version, a partial directory are
+// refused in one line.
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// System is what a directory holds.
+type System struct {
+	decide.Arm
+	Ours         bool
+	AllowInvalid bool    // its experiment takes INVALID runs
+	Shapes       []Shape // of the runs: two systems whose shapes agree are compared in pairs
+	Trials       int
+}
+
+// Shape says which load a run met: of one cell and trial, its seed. Zero seeds
+// are of runs whose seed is not known.
+type Shape struct {
+	Label string
+	Trial int
+	Seed  int64
+}
+
+// Read reads the directory. asAIPerf reads AIPerf's files also where it is one
+// of ours, so that the two can be compared.
+func Read(dir string, asAIPerf bool) (*System, error) {
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, refuse(dir, "no such directory", "name a result directory")
+	case err != nil:
+		return nil, &diag.Error{Message: err.Error(), Cause: err}
+	case !st.IsDir():
+		return nil, refuse(dir, "is a file", "name a result directory")
+	}
+	if _, err := os.Stat(filepath.Join(dir, lockName)); err == nil && !asAIPerf {
+		return readOurs(dir)
+	}
+	return readAIPerf(dir)
+}
+
+// Ours tells whether a directory is one of ours.
+func Ours(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, lockName))
+	return err == nil
+}
+
+func refuse(dir, why, hint string) error {
+	return &diag.Error{Place: dir, Message: why, Hint: hint}
+}
+
+// SameShapes tells whether every cell and trial that both systems have met the
+// same load, and trials differ from each other: then trial k of one is the pair
+// of trial k of the other.
+func SameShapes(a, b *System) bool {
+	of := map[[2]any]int64{}
+	for _, s := range a.Shapes {
+		of[[2]any{s.Label, s.Trial}] = s.Seed
+	}
+	common := 0
+	for _, s := range b.Shapes {
+		seed, ok := of[[2]any{s.Label, s.Trial}]
+		if !ok {
+			continue
+		}
+		if seed == 0 || seed != s.Seed {
+			return false
+		}
+		common++
+	}
+	return common > 0 && distinct(a.Shapes)
+}
+
+// distinct tells whether no two trials of a cell met the same load.
+func distinct(shapes []Shape) bool {
+	seen := map[[2]any]bool{}
+	for _, s := range shapes {
+		key := [2]any{s.Label, s.Seed}
+		if seen[key] {
+			return false
+		}
+		seen[key] = true
+	}
+	return true
+}
+
+// Two reads two directories so that they can be compared: where one of them is
+// AIPerf's, AIPerf's files are read of both.
+func Two(a, b string) (*System, *System, error) {
+	x, err := Read(a, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := Read(b, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.Ours != y.Ours {
+		if x, err = Read(a, true); err == nil {
+			y, err = Read(b, true)
+		}
+	}
+	return x, y, err
+}
+
+// Halves splits the trials of each cell in two systems: the odd ones and the
+// even ones, so that drift is in both.
+func Halves(s *System) (*System, *System, error) {
+	a, b := &System{Ours: s.Ours, AllowInvalid: s.AllowInvalid}, &System{Ours: s.Ours, AllowInvalid: s.AllowInvalid}
+	a.Name, b.Name = s.Name+" (odd trials)", s.Name+" (even trials)"
+	for _, c := range s.Cells {
+		if len(c.Runs) < 4 {
+			return nil, nil, refuse(s.Name, c.Label+" has fewer than four trials", "run with more: --num-profile-runs 8")
+		}
+		odd, even := c, c
+		odd.Runs, even.Runs = nil, nil
+		for i, o := range c.Runs {
+			if i%2 == 0 {
+				odd.Runs = append(odd.Runs, o)
+			} else {
+				even.Runs = append(even.Runs, o)
+			}
+		}
+		a.Cells, b.Cells = append(a.Cells, odd), append(b.Cells, even)
+	}
+	return a, b, nil
+}

@@ -1,0 +1,200 @@
+// Package decide turns what the runs of a plan gave into findings: estimates
+// over trials, Pareto front, knees, best cells, service levels, gates, and
+// comparisons of two systems.
+//
+// Aggregate takes the plan and the outcomes of its runs and returns Results.
+// CheckGates says before anything is sent what is wrong with the conditions.
+// Compare takes two systems. Nothing here runs, reads or writes anything.
+//
+// A trial is a block: all cells of one trial met the same load, so cells are
+// compared by their ratios within trials, each pair by its own.
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Results is what a plan's runs say together.
+type Results struct {
+	Level          float64      // of every interval
+	Cells          []CellResult // in plan order, also those that were not run
+	Objectives     []Objective  // what front and best are about; empty when no cell has them
+	Best           []Best       // one per objective
+	UnderSLO       *Best        // best throughput among the cells whose SLOs and gates hold; nil without SLOs and gates
+	GatesHeld      int          // over gates and cells
+	GatesMissed    int
+	GatesUndecided int           // of those, how many the intervals leave open
+	Comparisons    []*Comparison // of each candidate with the baseline, when the experiment asks for it
+}
+
+// Status of a cell.
+type Status string
+
+// A cell is complete when all its trials measured, partial when some did,
+// failed when none of those that were run did, unusable when those that did
+// are INVALID.
+const (
+	Complete Status = "complete"
+	Partial  Status = "partial"
+	Failed   Status = "failed"
+	Unusable Status = "invalid"
+	NotRun   Status = "not_run"
+)
+
+// CellResult is one cell over its trials.
+type CellResult struct {
+	Cell                        *sweep.Cell
+	Status                      Status
+	Trials                      int        // whose numbers are used
+	Left                        int        // trials that measured and are INVALID: not estimated, not ranked
+	Errors                      []RunError // of those that did not measure
+	Verdict                     string     // the worst of its runs
+	OK, Failed, Cancelled, Sent int64
+
+	Full, Steady Estimates
+	Info         map[string]metrics.Stat // header and unit of each metric, by tag
+	Taints       map[string]string       // metric tag → the finding that makes its number doubtful
+
+	Front   Mark
+	Knee    bool
+	BestFor []string // objectives this cell is shown to be best for
+	Reason  string   // of the marks, in words
+	Gates   []GateOutcome
+	SLOs    []SLOOutcome
+
+	runs []*Outcome // those that are used, by trial
+	all  []*Outcome // every one, by trial
+}
+
+// RunError is a run that gave nothing.
+type RunError struct{ Label, Error string }
+
+// severity orders the verdicts.
+var severity = [...]string{"", "VALID", "DEGRADED", "INVALID"}
+
+// Aggregate brings the runs of a plan together. Several outcomes of one run
+// (attempts) count as the last of them.
+func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
+	level := p.MultiRun.ConfidenceLevel
+	if !(level > 0 && level < 1) {
+		level = 0.95
+	}
+	r := &Results{Level: level}
+	last := map[string]int{}
+	for i, o := range outcomes {
+		last[o.Run.ID] = i
+	}
+	of := map[string][]*Outcome{}
+	for _, run := range p.Runs {
+		if i, ok := last[run.ID]; ok {
+			of[run.Cell.ID] = append(of[run.Cell.ID], &outcomes[i])
+		}
+	}
+	for _, c := range p.Cells {
+		r.Cells = append(r.Cells, gather(p, c, of[c.ID], level))
+	}
+	r.Objectives = objectives(r.ranked())
+	r.markFronts()
+	r.markKnees(p)
+	r.judgeGates(p)
+	for i := range r.Cells {
+		r.Cells[i].SLOs = judgeSLOs(&r.Cells[i], level)
+	}
+	r.findBest()
+	r.compareArms(p)
+	return r
+}
+
+func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellResult {
+	out := CellResult{Cell: c, Status: NotRun, Info: map[string]metrics.Stat{}, Taints: map[string]string{}}
+	slices.SortStableFunc(runs, func(a, b *Outcome) int { return a.Run.Trial - b.Run.Trial })
+	out.all = runs
+	for _, o := range runs {
+		out.OK, out.Failed, out.Cancelled, out.Sent = out.OK+o.OK, out.Failed+o.Failed, out.Cancelled+o.Cancelled, out.Sent+o.Sent
+		if slices.Index(severity[:], o.Verdict) > slices.Index(severity[:], out.Verdict) {
+			out.Verdict = o.Verdict
+		}
+		switch {
+		case !o.measured():
+			out.Errors = append(out.Errors, RunError{o.Run.Label, cmp.Or(o.Err, "no statistics")})
+		case o.Verdict == "INVALID" && !p.Experiment.AllowInvalid:
+			out.Left++
+		default:
+			out.take(o)
+		}
+	}
+	out.Trials = len(out.runs)
+	switch {
+	case out.Trials == p.Trials:
+		out.Status = Complete
+	case out.Trials > 0:
+		out.Status = Partial
+	case out.Left > 0:
+		out.Status = Unusable
+	case len(runs) > 0:
+		out.Status = Failed
+	}
+	out.Full, out.Steady = Estimates{runs: out.runs, window: Full, level: level}, Estimates{runs: out.runs, window: Steady, level: level}
+	return out
+}
+
+// take counts a run in.
+func (c *CellResult) take(o *Outcome) {
+	c.runs = append(c.runs, o)
+	for _, s := range o.Summaries {
+		for _, st := range s.Stats {
+			c.Info[st.Tag] = st
+		}
+	}
+	for tag, why := range o.Taints {
+		c.Taints[tag] = why
+	}
+}
+
+// Get is the estimate of a statistic over the full window.
+func (c *CellResult) Get(tag, stat string) (stats.Estimate, bool) { return c.Full.Get(Key{tag, stat}) }
+
+// Headline is the steady window where every trial has one, else the full one.
+func (c *CellResult) Headline() Estimates {
+	if c.steady() {
+		return c.Steady
+	}
+	return c.Full
+}
+
+func (c *CellResult) steady() bool {
+	for _, o := range c.runs {
+		if s := o.window(Steady); s == nil || len(s.Stats) == 0 {
+			return false
+		}
+	}
+	return len(c.runs) > 0
+}
+
+// ranked are the cells with numbers that may be ranked. An INVALID run is left
+// out of its cell's estimates; where the experiment takes it in all the same, the
+// cell is listed only.
+func (r *Results) ranked() []*CellResult {
+	var out []*CellResult
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		invalid := func(o *Outcome) bool { return o.Verdict == "INVALID" }
+		if c.Trials > 0 && !slices.ContainsFunc(c.runs, invalid) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// untainted are those whose number of a metric no finding makes doubtful.
+func untainted(cells []*CellResult, tag string) []*CellResult {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *CellResult) bool {
+		_, tainted := c.Taints[tag]
+		return tainted
+	})
+}

@@ -1,0 +1,411 @@
+package decide_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// run makes a summary with a throughput, TTFT percentiles and an error rate.
+func run(throughput, ttft float64) []metrics.Summary {
+	nan := math.NaN()
+	d := metrics.Stat{
+		Tag: "time_to_first_token", Header: "TTFT", Unit: "ms", Count: 1000, Avg: ttft, Min: ttft, Max: ttft, Sum: nan, Std: 0,
+		P1: ttft, P5: ttft, P10: ttft, P25: ttft, P50: ttft, P75: ttft, P90: ttft, P95: ttft, P99: ttft, P999: nan, NEff: 1000,
+	}
+	scalar := func(tag, unit string, v float64) metrics.Stat {
+		return metrics.Stat{Tag: tag, Unit: unit, Scalar: true, Avg: v, Min: nan, Max: nan, Sum: nan, Std: nan, NEff: nan}
+	}
+	full := metrics.Summary{Window: "full", Stats: []metrics.Stat{
+		d, scalar("output_token_throughput", "tokens/sec", throughput),
+		scalar("request_throughput", "requests/sec", throughput/10), scalar("error_rate", "ratio", 0),
+		scalar("completed_request_count", "requests", 100),
+	}}
+	return []metrics.Summary{full}
+}
+
+// measure gives each run of the plan the throughput and TTFT of its cell, and
+// a trial-to-trial scatter of the given relative size.
+func measure(p *sweep.Plan, scatter float64, throughput, ttft []float64) []decide.Outcome {
+	var out []decide.Outcome
+	for _, r := range p.Runs {
+		f := 1 + scatter*(float64(r.Trial)-float64(p.Trials-1)/2)
+		i := r.Cell.Index
+		out = append(out, decide.Outcome{Run: r, Summaries: run(throughput[i]*f, ttft[i]*f), Verdict: "VALID", OK: 100, Sent: 100})
+	}
+	return out
+}
+
+func loads(trials int) *document { return grid(trials, axis(concurrency, "concurrency", 1, 2, 4, 8)) }
+
+var (
+	tokens = []float64{100, 195, 370, 400}
+	ttft   = []float64{40, 41, 45, 90}
+)
+
+func TestEstimatesOverTrials(t *testing.T) {
+	t.Parallel()
+	p := expand(t, loads(3))
+	outcomes := measure(p, .1, tokens, ttft) // 90, 100, 110 %
+	outcomes[4].Err, outcomes[4].Summaries = "connection refused", nil
+	outcomes[1].Verdict, outcomes[5].Verdict = "DEGRADED", "INVALID"
+	r := decide.Aggregate(p, outcomes[:11])
+	c := r.Cells[1]
+	e, ok := c.Get("output_token_throughput", "avg")
+	// trials 175.5 and 214.5: geometric mean, t(0.975, 1)·s/√2 on the logarithms
+	m, half := math.Sqrt(175.5*214.5), 12.706204736174695*math.Log(214.5/175.5)/2
+	if !ok || e.N != 2 || math.Abs(e.Mean-m) > 1e-9 || math.Abs(e.Low-m*math.Exp(-half)) > 1e-9 || math.Abs(e.High-m*math.Exp(half)) > 1e-6 {
+		t.Errorf("throughput of cell 1 = %+v, want %v", e, m)
+	}
+	if c.Status != decide.Partial || c.Verdict != "INVALID" || c.OK != 300 || c.Trials != 2 || c.Left != 1 {
+		t.Errorf("cell 1 = %v, %v, OK %d, %d trials", c.Status, c.Verdict, c.OK, c.Trials)
+	}
+	failed := r.Cells[0]
+	if failed.Status != decide.Partial || failed.Trials != 2 || len(failed.Errors) != 1 || failed.Errors[0] != (decide.RunError{Label: "run_0002", Error: "connection refused"}) {
+		t.Errorf("cell 0 = %v with %v", failed.Status, failed.Errors)
+	}
+	if r.Cells[3].Status != decide.Partial {
+		t.Errorf("cell 3 with a run missing is %v", r.Cells[3].Status)
+	}
+	if _, ok := c.Get("time_to_first_token", "p999"); ok {
+		t.Error("a percentile that no run has was estimated")
+	}
+	if _, ok := c.Get("error_rate", "p99"); ok {
+		t.Error("a scalar has a percentile")
+	}
+	if got := (decide.Key{Tag: "time_to_first_token", Stat: "p99"}).String(); got != "time_to_first_token_p99" {
+		t.Errorf("key = %q", got)
+	}
+}
+
+// An INVALID run is in no estimate, and its cell in no ranking, unless the
+// experiment allows it.
+func TestInvalidRunsAreNotUsed(t *testing.T) {
+	t.Parallel()
+	d := loads(3)
+	p := expand(t, d)
+	outcomes := measure(p, .001, tokens, ttft)
+	for i := range outcomes {
+		if outcomes[i].Run.Cell.Index == 3 {
+			outcomes[i].Verdict = "INVALID"
+		}
+	}
+	r := decide.Aggregate(p, outcomes)
+	last := r.Cells[3]
+	if last.Status != decide.Unusable || last.Trials != 0 || last.Left != 3 {
+		t.Errorf("a cell of INVALID runs is %v with %d trials, %d left out", last.Status, last.Trials, last.Left)
+	}
+	if _, ok := last.Get("output_token_throughput", "avg"); ok {
+		t.Error("INVALID runs were estimated")
+	}
+	if got := r.Best[0].Cell.Cell.Short(); got != "concurrency 4" {
+		t.Errorf("best is %s, want the best of the cells that are not INVALID", got)
+	}
+	d.envelope.AllowInvalid = true
+	r = decide.Aggregate(expand(t, d), outcomes)
+	if e, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok || e.N != 3 || r.Best[0].Cell.Cell.Short() != "concurrency 4" {
+		t.Errorf("allowed: %+v, best %s", e, r.Best[0].Sentence)
+	}
+}
+
+// A number in doubt is in the table and in no ranking.
+func TestTaintedMetricsAreNotRanked(t *testing.T) {
+	t.Parallel()
+	p := expand(t, loads(3))
+	outcomes := measure(p, .001, tokens, ttft)
+	for i := range outcomes {
+		if outcomes[i].Run.Cell.Index == 3 {
+			outcomes[i].Taints = map[string]string{"output_token_throughput": "tokens"}
+		}
+	}
+	r := decide.Aggregate(p, outcomes)
+	if got := r.Best[0].Cell.Cell.Short(); got != "concurrency 4" {
+		t.Errorf("best throughput: %s", got)
+	}
+	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
+		t.Error("a tainted metric is not estimated")
+	}
+	if r.Cells[3].Front != decide.NotMarked || r.Cells[0].Front == decide.NotMarked {
+		t.Error("a tainted cell is marked, or the others are not")
+	}
+}
+
+func marks(r *decide.Results) string {
+	var out []string
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		s := map[decide.Mark]string{decide.OnFront: "*", decide.Dominated: "-", decide.Open: "?", decide.NotMarked: ""}[c.Front]
+		if c.Knee {
+			s += "k"
+		}
+		out = append(out, s+strings.Join(c.BestFor, "+"))
+	}
+	return strings.Join(out, " | ")
+}
+
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	worse := []float64{100, 195, 370, 300} // overload: less for longer
+	for what, c := range map[string]struct {
+		trials       int
+		scatter      float64
+		tokens, ttft []float64
+		want         string
+	}{
+		"quiet":              {5, .001, tokens, ttft, "*latency | * | * | *kthroughput"},
+		"overloaded":         {5, .001, worse, ttft, "*latency | * | *throughput | -k"},
+		"noisy":              {5, .2, worse, ttft, "? | ? | ? | ?"},
+		"two noisy trials":   {2, .1, worse, ttft, "? | ? | ? | ?"},
+		"one trial":          {1, 0, worse, ttft, "? | ? | ? | ?k"},
+		"load costs nothing": {5, .001, []float64{100, 200, 400, 800}, []float64{40, 40, 40, 40}, "? | ? | ? | *throughput"},
+	} {
+		p := expand(t, loads(c.trials))
+		got := marks(decide.Aggregate(p, jittered(measure(p, 0, c.tokens, c.ttft), c.scatter)))
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", what, got, c.want)
+		}
+	}
+}
+
+// jittered gives every run a factor of its own: what is common to a trial would
+// cancel in the ratios.
+func jittered(outcomes []decide.Outcome, scatter float64) []decide.Outcome {
+	for i := range outcomes {
+		o := &outcomes[i]
+		f := 1 + scatter*(float64((o.Run.Trial*7+o.Run.Cell.Index*3)%5)-2)
+		first := o.Summaries[0].Stats[0].P99
+		o.Summaries = run(o.Summaries[0].Stats[1].Avg*f, first*f)
+	}
+	return outcomes
+}
+
+// A knee is looked for on every line of cells that differ only in load.
+func TestKneePerLine(t *testing.T) {
+	t.Parallel()
+	d := grid(3, axis(concurrency, "concurrency", 4, 1, 2), axis("benchmark.endpoint", "endpoint", map[string]any{"label": "a", "url": "a"}, map[string]any{"label": "b", "url": "b"}))
+	p := expand(t, d) // a: 4, 1, 2; b: 4, 1, 2
+	r := decide.Aggregate(p, measure(p, .001, []float64{210, 100, 200, 400, 100, 200}, []float64{80, 40, 41, 41, 40, 41}))
+	if got, want := marksOf(r, func(c *decide.CellResult) bool { return c.Knee }), "a, concurrency 4"; got != want {
+		t.Errorf("knees: %q, want %q", got, want)
+	}
+	if got, want := r.Cells[0].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p99 is 2.0 times that of a, concurrency 1"; got != want {
+		t.Errorf("reason: %q, want %q", got, want)
+	}
+}
+
+func marksOf(r *decide.Results, has func(*decide.CellResult) bool) string {
+	var out []string
+	for i := range r.Cells {
+		if has(&r.Cells[i]) {
+			out = append(out, r.Cells[i].Cell.Short())
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestBestIsSaidOnlyWhenShown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what    string
+		trials  int
+		scatter float64
+		tokens  []float64
+		want    string
+	}{
+		{"apart", 5, .001, tokens, "best throughput: concurrency 8 (400 [399, 401] tokens/sec), 8.11 % [7.74, 8.48] more than concurrency 4"},
+		{"two noisy trials", 2, .1, tokens, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (2 trials); if they differ as it seems, 80 trials would show it"},
+		{"noisy", 5, .1, tokens, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 123 trials would show it"},
+		{"one trial", 1, 0, tokens, "best throughput: not shown with one trial; concurrency 8 has the best value (400 tokens/sec)"},
+		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "best throughput: concurrency 8 and concurrency 4 are equal within 1 % (400 [399, 401] tokens/sec)"},
+		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
+		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "best throughput: concurrency 8 (400 [392, 408] tokens/sec), always more than concurrency 1"},
+	} {
+		p := expand(t, loads(c.trials))
+		got := decide.Aggregate(p, jittered(measure(p, 0, c.tokens, ttft), c.scatter)).Best[0].Sentence
+		if got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.what, got, c.want)
+		}
+	}
+}
+
+func TestBestUnderConditions(t *testing.T) {
+	t.Parallel()
+	d := loads(5)
+	d.slos = map[string]float64{"time_to_first_token": 60}
+	d.envelope.Gates = []string{"error_rate == 0"}
+	p := expand(t, d)
+	if err := decide.CheckGates(p, metrics.Tags()); err != nil {
+		t.Fatal(err)
+	}
+	good := func(of ...float64) []decide.Outcome {
+		outcomes := measure(p, .001, tokens, ttft)
+		for i := range outcomes {
+			full := &outcomes[i].Summaries[0]
+			full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: of[outcomes[i].Run.Cell.Index]})
+		}
+		return outcomes
+	}
+	r := decide.Aggregate(p, good(1, 1, 1, .8))
+	if got, want := r.UnderSLO.Sentence, "best throughput with 99 % of requests with time_to_first_token <= 60 and error_rate == 0: concurrency 4 (370 [369, 371] tokens/sec), 89.7 % [89.7, 89.7] more than concurrency 2"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	r = decide.Aggregate(p, good(.5, .5, .5, .5))
+	if got := r.UnderSLO.Sentence; !strings.HasSuffix(got, ": no cell") {
+		t.Errorf("nothing holds: %s", got)
+	}
+	if bare := decide.Aggregate(expand(t, loads(1)), nil); bare.UnderSLO != nil || bare.Cells[0].Status != decide.NotRun {
+		t.Errorf("without runs: %+v", bare)
+	}
+}
+
+// Requests that were cut off make the good share a range: held at its lower
+// end, missed at its upper one.
+func TestSLOsCountWhatWasCutOff(t *testing.T) {
+	t.Parallel()
+	d := loads(5)
+	d.slos = map[string]float64{"request_latency": 60}
+	p := expand(t, d)
+	for _, c := range []struct {
+		good float64
+		cut  int64
+		want decide.State
+		held bool
+	}{
+		{1, 0, decide.Held, true},
+		{.9, 0, decide.Missed, false},
+		{1, 100, decide.Undecided, false}, // 500 of 1,000 are known to be good
+		{.99, 0, decide.Undecided, true},
+		{.2, 100, decide.Missed, false},
+	} {
+		outcomes := measure(p, .001, tokens, ttft)
+		for i := range outcomes {
+			full := &outcomes[i].Summaries[0]
+			full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: c.good})
+			outcomes[i].Cut = c.cut
+		}
+		o := decide.Aggregate(p, outcomes).Cells[0].SLOs[0]
+		if o.State != c.want || o.Held != c.held {
+			t.Errorf("%g good, %d cut off: %s, held %v (%s), want %s", c.good, c.cut, o.State, o.Held, o.Text, c.want)
+		}
+		if c.cut > 0 && o.State == decide.Undecided && !strings.Contains(o.Text, "use a grace of at least the SLO") {
+			t.Errorf("undecided because of the cut, without advice: %s", o.Text)
+		}
+	}
+}
+
+func TestGates(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		gate string
+		want string // per cell
+		text string // of the third cell
+		note string
+	}{
+		{"time_to_first_token.p99 < 60", "held held held missed", "45 [44.9, 45.1]", ""},
+		{"time_to_first_token.p99 < 45", "held held held? missed", "45 [44.9, 45.1]", "too close to the limit for any number of trials"},
+		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45 [44.9, 45.1]", "about 196 trials would settle it"},
+		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; upper bound 0.735 %"},
+		{"error_rate < 0.1", "held held held held", "0 [0, 0.00735]", ""},
+		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "about 37 trials would settle it"},
+		{"error_request_count == 0", "held held held held", "0 [0, 0.738]", "as observed, by value"},
+		{"concurrency < 4 || output_token_throughput > 390", "held held missed held", "370 [369, 371]", ""},
+		{"time_to_first_token.p99 < 40 + 2*concurrency && output_token_throughput/concurrency > 60", "held held held missed", "45 [44.9, 45.1], 370 [369, 371]", ""},
+		{"inter_token_latency.p50 < 10", "missed missed missed missed", "inter_token_latency.p50: metric not available", ""},
+		{"concurrency in [1, 2]", "held held missed missed", "", ""},
+	} {
+		for _, policy := range []string{decide.ByEstimate, decide.AsPassed, decide.AsMissed} {
+			d := loads(5)
+			d.envelope.Gates, d.envelope.GatesUndecided = []string{c.gate}, policy
+			p := expand(t, d)
+			if err := decide.CheckGates(p, metrics.Tags()); err != nil {
+				t.Errorf("%s: %v", c.gate, err)
+				continue
+			}
+			r := decide.Aggregate(p, measure(p, .001, tokens, ttft))
+			var got []string
+			for i := range r.Cells {
+				o := r.Cells[i].Gates[0]
+				word := map[bool]string{true: "held", false: "missed"}[o.Held]
+				if o.State == decide.Undecided {
+					word += "?"
+				}
+				got = append(got, word)
+			}
+			want := c.want
+			switch policy {
+			case decide.AsPassed:
+				want = strings.ReplaceAll(want, "missed?", "held?")
+			case decide.AsMissed:
+				want = strings.ReplaceAll(want, "held?", "missed?")
+			}
+			if s := strings.Join(got, " "); s != want {
+				t.Errorf("%s: %s, want %s", c.gate, s, want)
+			}
+			if o := r.Cells[2].Gates[0]; o.Text != c.text || o.Note != c.note {
+				t.Errorf("%s: text %q, note %q, want %q, %q", c.gate, o.Text, o.Note, c.text, c.note)
+			}
+			if held := strings.Count(want, "held"); r.GatesHeld != held || r.GatesMissed != 4-held || r.GatesUndecided != strings.Count(want, "?") {
+				t.Errorf("%s: %d held, %d missed, %d undecided", c.gate, r.GatesHeld, r.GatesMissed, r.GatesUndecided)
+			}
+		}
+	}
+}
+
+// A single run is decided by its value, and a number in doubt by nothing.
+func TestGatesOfOneRunAndOfDoubtfulNumbers(t *testing.T) {
+	t.Parallel()
+	d := loads(1)
+	d.envelope.Gates = []string{"error_rate == 0", "time_to_first_token.p99 < 42"}
+	p := expand(t, d)
+	outcomes := measure(p, 0, tokens, ttft)
+	outcomes[0].Taints = map[string]string{"time_to_first_token": "receive_lag"}
+	c := decide.Aggregate(p, outcomes).Cells
+	if o := c[1].Gates[0]; o.State != decide.Held || o.Note != "as observed; upper bound 3.62 %" {
+		t.Errorf("one run without errors: %+v", o)
+	}
+	if o := c[2].Gates[1]; o.State != decide.Missed || o.Held {
+		t.Errorf("one slow run: %+v", o)
+	}
+	if o := c[0].Gates[1]; o.State != decide.Undecided || !o.Held || !strings.Contains(o.Note, "receive_lag") {
+		t.Errorf("a tainted one: %+v", o)
+	}
+}
+
+func TestGatesAreCheckedBeforehand(t *testing.T) {
+	t.Parallel()
+	d := loads(1)
+	d.envelope.Gates = []string{
+		"time_to_frist_token.p99 < 250", "time_to_first_token.p98 < 250", "concurency < 2", "time_to_first_token < 5",
+		"error_rate.p99 == 0", "error_rate + 1", "error_rate <", "concurrency.p99 < 1", "error_rate == 0", "now() > 1",
+	}
+	err := decide.CheckGates(expand(t, d), metrics.Tags())
+	bad, ok := err.(schema.Errors)
+	if !ok {
+		t.Fatalf("CheckGates: %v", err)
+	}
+	var got []string
+	for _, e := range bad {
+		got = append(got, e.Error()+" | "+e.Hint)
+	}
+	for i, want := range []string{
+		`gates.0: "time_to_frist_token.p99 < 250": unknown metric time_to_frist_token | did you mean time_to_first_token?`,
+		`gates.1: "time_to_first_token.p98 < 250": unknown statistic p98 | did you mean p9`,
+		`gates.2: "concurency < 2": unknown metric concurency | did you mean concurrency?`,
+		`gates.3: "time_to_first_token < 5": time_to_first_token has no single value | name a statistic: time_to_first_token.p99`,
+		`gates.4: "error_rate.p99 == 0": unknown statistic p99 | known: avg`,
+		`gates.5: "error_rate + 1": expected bool`,
+		`gates.6: "error_rate <": unexpected token EOF`,
+		`gates.7: "concurrency.p99 < 1": type float64 has no field p99`,
+		`gates.9: "now() > 1": unknown name now`,
+	} {
+		if i >= len(got) || !strings.HasPrefix(got[i], want) {
+			t.Errorf("mistake %d:\ngot  %s\nwant %s", i, fmt.Sprint(got[min(i, len(got)-1)]), want)
+		}
+	}
+}

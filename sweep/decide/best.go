@@ -1,0 +1,223 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// Best is the answer to "which cell is best", or why there is none.
+type Best struct {
+	Objective Objective
+	Cell      *CellResult   // with the best value; nil when no cell qualifies
+	RunnerUp  *CellResult   // nil when it is alone
+	Shown     bool          // it beats every other cell
+	MayBe     []*CellResult // the cells that may be best: no other is shown better
+	Trials    int           // how many would show it; 0 where it is shown or no number would
+	Sentence  string
+}
+
+// findBest ranks the cells by each objective, and by throughput among those
+// whose SLOs and gates hold.
+func (r *Results) findBest() {
+	all := r.ranked()
+	if len(all) < 2 {
+		return
+	}
+	for _, o := range r.Objectives {
+		b := rank(o, all, "best "+o.Name, bestAlpha/float64(len(r.Objectives)))
+		if b.Shown {
+			b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
+		}
+		r.Best = append(r.Best, b)
+	}
+	conditions := map[string]bool{}
+	for _, c := range all {
+		for _, s := range c.SLOs {
+			conditions[s.Condition] = true
+		}
+		for _, g := range c.Gates {
+			conditions[g.Gate.Expr] = true
+		}
+	}
+	if len(conditions) == 0 || len(r.Objectives) == 0 || r.Objectives[0].Direction != stats.Maximise {
+		return
+	}
+	holding := slices.DeleteFunc(slices.Clone(all), func(c *CellResult) bool { return !c.holds() })
+	b := rank(r.Objectives[0], holding, "best throughput with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
+	r.UnderSLO = &b
+}
+
+// holds tells whether every SLO and gate of the cell does.
+func (c *CellResult) holds() bool {
+	missed := func(held bool) bool { return !held }
+	return !slices.ContainsFunc(c.SLOs, func(s SLOOutcome) bool { return missed(s.Held) }) &&
+		!slices.ContainsFunc(c.Gates, func(g GateOutcome) bool { return missed(g.Held) })
+}
+
+// bestAlpha is the one-sided level at which the leader must beat each other
+// cell. It needs no adjustment for their number: that it beats all of them is an
+// intersection–union claim, false at most one time in twenty for any number of
+// cells, worst with two tied leaders (Gutmann and Maymin, Annals of Statistics
+// 15, 1987). Several objectives share it.
+const bestAlpha = 0.025
+
+// rank finds the leader among some cells and whether it is shown to be best.
+func rank(o Objective, among []*CellResult, what string, alpha float64) Best {
+	b := Best{Objective: o}
+	order := leaders(o, among)
+	if len(order) == 0 {
+		b.Sentence = what + ": no cell"
+		return b
+	}
+	b.Cell = order[0].cell
+	value := order[0].text(o)
+	if len(order) == 1 {
+		b.Shown, b.MayBe = true, []*CellResult{b.Cell}
+		b.Sentence = fmt.Sprintf("%s: %s (%s), the only cell", what, b.Cell.Cell.Short(), value)
+		return b
+	}
+	b.RunnerUp = order[1].cell
+	weakest := b.judge(order, alpha)
+	switch {
+	case b.Shown:
+		b.Sentence = fmt.Sprintf("%s: %s (%s), %s than %s", what, b.Cell.Cell.Short(), value, apart(order[0].against(order[1], o), o), b.RunnerUp.Cell.Short())
+	case weakest.N < 2:
+		b.Sentence = fmt.Sprintf("%s: not shown with one trial; %s has the best value (%s)", what, b.Cell.Cell.Short(), value)
+	default:
+		b.Sentence = what + ": " + b.undecided(order, weakest)
+	}
+	return b
+}
+
+// judge fills in what is shown and who may be best. It returns the contrast of
+// the leader with the cell that it is least apart from.
+func (b *Best) judge(order []contender, alpha float64) contrast {
+	b.Shown = true
+	var weakest contrast
+	least := -1.0
+	for _, other := range order[1:] {
+		c := order[0].against(other, b.Objective)
+		p := c.p()
+		b.Shown = b.Shown && p < alpha
+		if p > least {
+			least, weakest = p, c
+		}
+	}
+	each := 2 * alpha / float64(len(order)-1)
+	for i, one := range order {
+		beaten := func(other contender) bool {
+			return other.cell != one.cell && other.against(one, b.Objective).p() < each
+		}
+		if i == 0 || !slices.ContainsFunc(order, beaten) {
+			b.MayBe = append(b.MayBe, one.cell)
+		}
+	}
+	if !b.Shown {
+		b.Trials = weakest.trials(alpha)
+	}
+	return weakest
+}
+
+// undecided says who may be best and what would tell.
+func (b *Best) undecided(order []contender, weakest contrast) string {
+	if len(b.MayBe) == 1 {
+		b.MayBe = append(b.MayBe, b.RunnerUp)
+	}
+	equals := true
+	for _, one := range order[1:] {
+		if slices.Contains(b.MayBe, one.cell) {
+			equals = equals && order[0].against(one, b.Objective).equal()
+		}
+	}
+	names := some(b.MayBe)
+	if equals {
+		return fmt.Sprintf("%s are equal within %.0f %% (%s)", names, 100*margin, order[0].text(b.Objective))
+	}
+	said := fmt.Sprintf("no difference shown; %s may be best (%s)", names, overTrials(weakest.N))
+	switch {
+	case b.Trials > 0:
+		return fmt.Sprintf("%s; if they differ as it seems, %d trials would show it", said, b.Trials)
+	case !weakest.signs && weakest.Mean <= math.Log1p(margin):
+		return fmt.Sprintf("%s; the first two differ by less than %.0f %%", said, 100*margin)
+	}
+	return said
+}
+
+func overTrials(n int) string {
+	if n == 1 {
+		return "1 trial"
+	}
+	return fmt.Sprintf("%d trials", n)
+}
+
+// some names at most three cells.
+func some(cells []*CellResult) string {
+	var names []string
+	for _, c := range cells {
+		names = append(names, c.Cell.Short())
+	}
+	if more := len(names) - 3; more > 0 {
+		names = append(names[:3:3], fmt.Sprintf("%d more", more))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// contender is a cell with its values in the objective at hand.
+type contender struct {
+	cell  *CellResult
+	est   stats.Estimate
+	trial series
+}
+
+// leaders are the cells with a value, best first.
+func leaders(o Objective, among []*CellResult) []contender {
+	var out []contender
+	for _, c := range untainted(among, o.Tag) {
+		if e, ok := c.at(o.Window).Get(o.Key); ok && !math.IsNaN(e.Mean) {
+			out = append(out, contender{c, e, c.series(o)})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b contender) int {
+		if o.Direction == stats.Maximise {
+			a, b = b, a
+		}
+		return sign(a.est.Mean - b.est.Mean)
+	})
+	return out
+}
+
+func (c contender) against(o contender, by Objective) contrast {
+	return c.trial.against(o.trial, by.Direction)
+}
+
+func (c contender) text(o Objective) string {
+	return strings.TrimSpace(spell(c.est) + " " + o.Unit)
+}
+
+// apart says by how much the first is better: "8.1 % [7.9, 8.3] more".
+func apart(c contrast, o Objective) string {
+	word := "more"
+	if o.Direction == stats.Minimise {
+		word = "less"
+	}
+	if c.signs {
+		return "always " + word
+	}
+	low, high := c.Interval(0.95)
+	turned := func(d float64) float64 {
+		if o.Direction == stats.Minimise {
+			return -100 * math.Expm1(-d)
+		}
+		return 100 * math.Expm1(d)
+	}
+	return fmt.Sprintf("%s %% [%s, %s] %s", digits(turned(c.Mean)), digits(turned(low)), digits(turned(high)), word)
+}

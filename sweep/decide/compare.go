@@ -1,0 +1,422 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// Arm is one of two systems that are compared.
+type Arm struct {
+	Name  string // as it was given: a directory, or the value of an axis
+	Cells []ArmCell
+}
+
+// ArmCell is what one system gave at one point.
+type ArmCell struct {
+	Label  string    // what is alike in both arms: "concurrency 4"
+	Alike  []Fact    // what must be alike for the numbers to be comparable
+	Closed bool      // a load that waits for answers: its throughput is the server's doing
+	Runs   []Outcome // in order of trials
+}
+
+// Fact is one property of a workload.
+type Fact struct{ Name, Value string }
+
+// Verdict of one comparison.
+type Verdict string
+
+// The outcomes are disjoint and exhaustive, whatever the levels.
+const (
+	Worse      Verdict = "WORSE"
+	Better     Verdict = "BETTER"
+	Equivalent Verdict = "EQUIVALENT"
+	Unclear    Verdict = "UNDECIDED"
+)
+
+// Terms are how two arms are compared.
+type Terms struct {
+	Margin    float64 // what counts as a difference: 0.05 is 5 %; 0 takes DefaultMargin and TailMargin
+	Primary   []Key   // what decides; empty takes the defaults
+	Undecided string  // what an open question means for the exit code: "" none, pass, fail
+	Paired    bool    // trial k of both arms met the same load
+	Invalid   bool    // compare INVALID runs, too: both experiments allow them
+}
+
+// The margins, for what is below p95 and from there on.
+const (
+	DefaultMargin = 0.05
+	TailMargin    = 0.15
+)
+
+// compareAlpha is the chance that identical systems are told apart anywhere
+// among the primary metrics.
+const compareAlpha = 0.05
+
+// Comparison is what two arms say against each other.
+type Comparison struct {
+	Baseline, Candidate string
+	Paired              bool
+	Trials              int   // the smallest number in any cell
+	Compared            int   // primary metrics × cells: what the level is divided by
+	Rows                []Row // by cell, primary metrics first
+	Together            []Row // each primary metric over all cells; more than one cell only
+	OnlyBaseline        []string
+	OnlyCandidate       []string
+	terms               Terms
+}
+
+// Row is one metric of one cell.
+type Row struct {
+	Cell                     string
+	Key                      Key
+	Header, Unit             string
+	Window                   string
+	Primary                  bool
+	LargerIsBetter           bool
+	Base, Candidate          float64 // points of both arms, NaN where there is none
+	Change, Low, High, Level float64 // candidate/baseline − 1 with its interval; NaN where there is none
+	P                        float64 // two-sided, of no difference
+	Margin                   float64
+	Outcome                  Verdict
+	BeyondMargin             bool    // the whole interval is
+	Harmless                 bool    // the one-sided 95 % bound of harm is below the margin
+	N                        int     // pairs, or trials of the smaller arm
+	Detectable               float64 // the smallest difference that so many trials show with a power of 80 %
+	Trials                   int     // how many would decide; 0 where it is decided or none would
+	Note                     string  // why there is no number, "" otherwise
+}
+
+// Compare compares the cells that both arms have. An error says what makes the
+// arms incomparable.
+func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
+	if t.Margin < 0 || t.Margin >= 1 || math.IsNaN(t.Margin) {
+		return nil, &diag.Error{Message: fmt.Sprintf("a margin of %g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
+	}
+	c := &Comparison{Baseline: baseline.Name, Candidate: candidate.Name, Paired: t.Paired, terms: t}
+	pairs, err := c.match(baseline, candidate)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairs {
+		p.choose(t.Primary)
+		c.Compared += len(p.primary)
+	}
+	for _, p := range pairs {
+		c.Rows = append(c.Rows, p.rows(c)...)
+	}
+	c.together(pairs)
+	return c, nil
+}
+
+// match finds the cells that both arms have, and refuses what is unlike.
+func (c *Comparison) match(a, b Arm) ([]*duel, error) {
+	var pairs []*duel
+	for i := range a.Cells {
+		j := slices.IndexFunc(b.Cells, func(x ArmCell) bool { return x.Label == a.Cells[i].Label })
+		if j < 0 {
+			c.OnlyBaseline = append(c.OnlyBaseline, a.Cells[i].Label)
+			continue
+		}
+		if err := unlike(a, b, &a.Cells[i], &b.Cells[j]); err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, newDuel(&a.Cells[i], &b.Cells[j], c.terms))
+	}
+	for i := range b.Cells {
+		if !slices.ContainsFunc(a.Cells, func(x ArmCell) bool { return x.Label == b.Cells[i].Label }) {
+			c.OnlyCandidate = append(c.OnlyCandidate, b.Cells[i].Label)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, &diag.Error{
+			Message: fmt.Sprintf("%s and %s have no cell in common: %s against %s", a.Name, b.Name, labels(a), labels(b)),
+			Hint:    "compare results of the same experiment",
+		}
+	}
+	c.Trials = math.MaxInt
+	for _, p := range pairs {
+		c.Trials = min(c.Trials, len(p.base.runs), len(p.candidate.runs))
+	}
+	return pairs, nil
+}
+
+func labels(a Arm) string {
+	var names []string
+	for _, c := range a.Cells {
+		names = append(names, c.Label)
+	}
+	switch n := len(names); {
+	case n == 0:
+		return "nothing"
+	case n > 3:
+		names = append(names[:3:3], fmt.Sprintf("%d more", n-3))
+	}
+	return strings.Join(names, "; ")
+}
+
+// unlike names the first property that is not the same in both. An arm of which
+// nothing is known is taken at its word.
+func unlike(a, b Arm, x, y *ArmCell) error {
+	if len(x.Alike) == 0 || len(y.Alike) == 0 {
+		return nil
+	}
+	there := map[string]string{}
+	for _, f := range y.Alike {
+		there[f.Name] = f.Value
+	}
+	differ := func(name, was, is string) error {
+		return &diag.Error{
+			Message: fmt.Sprintf("%s and %s did not do the same at %s: %s is %s in the first, %s in the second", a.Name, b.Name, x.Label, name, was, is),
+			Hint:    "only what is compared may differ; run both with the same experiment",
+		}
+	}
+	for _, f := range x.Alike {
+		is, ok := there[f.Name]
+		if delete(there, f.Name); !ok {
+			return differ(f.Name, f.Value, "not set")
+		}
+		if is != f.Value {
+			return differ(f.Name, f.Value, is)
+		}
+	}
+	for _, f := range y.Alike {
+		if _, left := there[f.Name]; left {
+			return differ(f.Name, "not set", f.Value)
+		}
+	}
+	return nil
+}
+
+// duel is one cell of both arms.
+type duel struct {
+	label           string
+	base, candidate Estimates
+	window          string
+	paired, closed  bool
+	primary, other  []Key
+	failed          [2]int // runs that gave nothing
+	taints          map[string]string
+}
+
+func newDuel(a, b *ArmCell, t Terms) *duel {
+	d := &duel{label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full, taints: map[string]string{}}
+	arms := [2]CellResult{}
+	for side, cell := range [2]*ArmCell{a, b} {
+		for i := range cell.Runs {
+			o := &cell.Runs[i]
+			if !o.measured() || o.Verdict == "INVALID" && !t.Invalid {
+				d.failed[side]++
+				continue
+			}
+			arms[side].runs = append(arms[side].runs, o)
+			for tag, why := range o.Taints {
+				d.taints[tag] = why
+			}
+		}
+	}
+	if arms[0].steady() && arms[1].steady() {
+		d.window = Steady
+	}
+	d.base = Estimates{runs: arms[0].runs, window: d.window, level: 0.95}
+	d.candidate = Estimates{runs: arms[1].runs, window: d.window, level: 0.95}
+	return d
+}
+
+// choose decides which metrics are compared, and which of them decide.
+func (d *duel) choose(primary []Key) {
+	d.primary = primary
+	if len(primary) == 0 {
+		d.primary = d.defaults()
+	}
+	for _, k := range explored {
+		if _, ok := d.base.Get(k); ok && !slices.Contains(d.primary, k) {
+			d.other = append(d.other, k)
+		}
+	}
+}
+
+// defaults are the primary metrics: throughput where the load waits for the
+// server, the first token at the median and in the tail, the gap between tokens
+// and the share of good requests; of an endpoint that does not stream the whole
+// request instead. Throughput of an open loop is its offered rate.
+func (d *duel) defaults() []Key {
+	var out []Key
+	take := func(keys ...Key) bool {
+		for _, k := range keys {
+			if _, ok := d.base.Get(k); ok {
+				out = append(out, k)
+				return true
+			}
+		}
+		return false
+	}
+	if d.closed {
+		take(Key{"output_token_throughput", "avg"}, Key{"request_throughput", "avg"})
+	}
+	first := "time_to_first_token"
+	if !take(Key{first, "p50"}) {
+		first = "request_latency"
+		take(Key{first, "p50"})
+	}
+	if tail := d.tail(first); tail != "p50" {
+		take(Key{first, tail})
+	}
+	take(Key{"inter_token_latency", "p50"})
+	if !take(Key{"good_request_fraction", "avg"}) {
+		take(Key{"error_rate", "avg"})
+	}
+	return out
+}
+
+// tail is the highest percentile that every trial of both arms supports, so
+// that percentiles are compared where both have enough.
+func (d *duel) tail(tag string) string {
+	n := min(d.base.Effective(tag), d.candidate.Effective(tag))
+	for _, t := range tails {
+		if stats.Certified(t.q, n) {
+			return t.stat
+		}
+	}
+	return "p50"
+}
+
+// explored is what is shown beside: unadjusted, and never the reason of a failure.
+var explored = []Key{
+	{"output_token_throughput", "avg"},
+	{"request_throughput", "avg"},
+	{"request_latency", "p50"},
+	{"request_latency", "p99"},
+	{"time_to_first_token", "p99"},
+	{"inter_token_latency", "p99"},
+	{"output_token_throughput_per_user", "avg"},
+	{"output_sequence_length", "avg"},
+	{"error_rate", "avg"},
+}
+
+func (d *duel) rows(c *Comparison) []Row {
+	var out []Row
+	if len(d.base.runs) == 0 || len(d.candidate.runs) == 0 {
+		return []Row{d.nothing(c.terms)}
+	}
+	for _, k := range d.primary {
+		out = append(out, d.row(k, c.terms, 1-compareAlpha/float64(c.Compared), true))
+	}
+	for _, k := range d.other {
+		out = append(out, d.row(k, c.terms, 0.95, false))
+	}
+	return out
+}
+
+// nothing is the row of a cell in which one side has no usable run.
+func (d *duel) nothing(t Terms) Row {
+	nan := math.NaN()
+	r := Row{Cell: d.label, Primary: true, Key: Key{"request_throughput", "avg"}, Header: "Usable runs", Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan}
+	switch {
+	case len(d.base.runs) > 0:
+		r.Outcome, r.Note = Worse, fmt.Sprintf("none of %d candidate runs gave a usable result", d.failed[1])
+	case len(d.candidate.runs) > 0:
+		r.Note = fmt.Sprintf("none of %d baseline runs gave a usable result", d.failed[0])
+	default:
+		r.Note = "neither side has a usable run"
+	}
+	return r
+}
+
+// marginOf is the margin for a metric.
+func marginOf(k Key, t Terms) float64 {
+	switch {
+	case t.Margin > 0:
+		return t.Margin
+	case k.Stat == "p95" || k.Stat == "p99" || k.Stat == "p999" || k.Stat == "max":
+		return TailMargin
+	}
+	return DefaultMargin
+}
+
+// together compares each primary metric over all cells: the log-ratios of one
+// trial are averaged over the cells first, so that a trial stays one block.
+func (c *Comparison) together(pairs []*duel) {
+	if len(pairs) < 2 || !c.Paired {
+		return
+	}
+	for _, k := range pairs[0].primary {
+		var sums []float64
+		whole, least := true, 0.0
+		for _, p := range pairs {
+			e := p.evidence(k)
+			whole = whole && !e.signs && len(e.d) > 0 && slices.Contains(p.primary, k) && (sums == nil || len(sums) == len(e.d))
+			if !whole {
+				break
+			}
+			if sums == nil {
+				sums = make([]float64, len(e.d))
+			}
+			least += squared(e.least / float64(len(pairs)))
+			for i, v := range e.d {
+				sums[i] += v / float64(len(pairs))
+			}
+		}
+		if whole {
+			r := pairs[0].describe(k, c.terms)
+			r.Cell, r.Level, r.N, r.Base, r.Candidate = "all cells", 0.95, len(sums), math.NaN(), math.NaN()
+			r.settle(atLeast(stats.OneSample(sums), math.Sqrt(least)), 0.95)
+			c.Together = append(c.Together, r)
+		}
+	}
+}
+
+func squared(x float64) float64 { return x * x }
+
+// describe is a row with what is known of its metric.
+func (d *duel) describe(k Key, t Terms) Row {
+	nan := math.NaN()
+	r := Row{Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan}
+	if m, ok := metrics.Lookup(k.Tag); ok {
+		r.Header, r.Unit, r.LargerIsBetter = m.Header, m.Unit, m.LargerIsBetter
+	}
+	return r
+}
+
+// Outcome is that of the comparison as a whole: WORSE as soon as one primary
+// metric is, EQUIVALENT when harm beyond the margin is ruled out for each.
+func (c *Comparison) Outcome() Verdict {
+	harmless, better := true, false
+	for _, r := range c.Rows {
+		if !r.Primary {
+			continue
+		}
+		if r.Outcome == Worse {
+			return Worse
+		}
+		harmless = harmless && r.Harmless
+		better = better || r.Outcome == Better
+	}
+	switch {
+	case harmless && better:
+		return Better
+	case harmless:
+		return Equivalent
+	}
+	return Unclear
+}
+
+// Exit is the exit code: missed when a primary metric is WORSE, success when for
+// each of them harm is below its margin at one-sided 95 % (which needs no
+// adjustment: all must be), else inconclusive or what the terms say.
+func (c *Comparison) Exit() diag.Code {
+	switch o := c.Outcome(); {
+	case o == Worse:
+		return diag.Missed
+	case o != Unclear || c.terms.Undecided == AsPassed:
+		return diag.OK
+	case c.terms.Undecided == AsMissed:
+		return diag.Missed
+	}
+	return diag.Invalid
+}

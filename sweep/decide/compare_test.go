@@ -1,0 +1,223 @@
+package decide_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// arm has one cell whose trials have the given TTFT medians and throughputs.
+func arm(name string, ttft, throughput []float64) decide.Arm {
+	cell := decide.ArmCell{Label: "concurrency 4", Closed: true, Alike: []decide.Fact{{Name: "endpoint.type", Value: "chat"}}}
+	for i := range ttft {
+		cell.Runs = append(cell.Runs, decide.Outcome{Run: sweep.Run{Trial: i}, Summaries: run(throughput[i], ttft[i]), Verdict: "VALID", OK: 100})
+	}
+	return decide.Arm{Name: name, Cells: []decide.ArmCell{cell}}
+}
+
+func times(v []float64, f float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = f * x
+	}
+	return out
+}
+
+var (
+	ttft50   = decide.Key{Tag: "time_to_first_token", Stat: "p50"}
+	tokenKey = decide.Key{Tag: "output_token_throughput", Stat: "avg"}
+	base     = []float64{40, 41, 39.5, 40.2, 40.6}
+	flow     = []float64{400, 404, 399, 401, 402}
+	wobble   = []float64{1, 1.004, .997, 1.002, .999}
+)
+
+func wobbled(v []float64, f float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = f * x * wobble[i]
+	}
+	return out
+}
+
+func find(t *testing.T, c *decide.Comparison, k decide.Key) decide.Row {
+	t.Helper()
+	for _, r := range c.Rows {
+		if r.Key == k {
+			return r
+		}
+	}
+	t.Fatalf("no row for %v", k)
+	return decide.Row{}
+}
+
+// The four outcomes, both ways of a metric, and what follows for the exit code.
+func TestCompareOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what             string
+		candidate        decide.Arm
+		terms            decide.Terms
+		ttft, throughput decide.Verdict
+		all              decide.Verdict
+		exit             diag.Code
+	}{
+		{"the same", arm("b", wobbled(base, 1), wobbled(flow, 1)), decide.Terms{Paired: true}, decide.Equivalent, decide.Equivalent, decide.Equivalent, diag.OK},
+		{"slower", arm("b", wobbled(base, 1.1), wobbled(flow, 1/1.1)), decide.Terms{Paired: true}, decide.Worse, decide.Worse, decide.Worse, diag.Missed},
+		{"faster", arm("b", wobbled(base, .9), wobbled(flow, 1.1)), decide.Terms{Paired: true}, decide.Better, decide.Better, decide.Better, diag.OK},
+		{"a little slower", arm("b", wobbled(base, 1.03), wobbled(flow, 1)), decide.Terms{Paired: true}, decide.Equivalent, decide.Equivalent, decide.Equivalent, diag.OK},
+		{"a little slower, narrow margin", arm("b", wobbled(base, 1.03), wobbled(flow, 1)), decide.Terms{Paired: true, Margin: .01}, decide.Worse, decide.Equivalent, decide.Worse, diag.Missed},
+		{"noisy", arm("b", []float64{30, 60, 35, 44, 42}, []float64{300, 500, 410, 350, 420}), decide.Terms{Paired: true}, decide.Unclear, decide.Unclear, decide.Unclear, diag.Invalid},
+		{"noisy, passed", arm("b", []float64{30, 60, 35, 44, 42}, wobbled(flow, 1)), decide.Terms{Paired: true, Undecided: decide.AsPassed}, decide.Unclear, decide.Equivalent, decide.Unclear, diag.OK},
+		{"noisy, failed", arm("b", []float64{30, 60, 35, 44, 42}, wobbled(flow, 1)), decide.Terms{Paired: true, Undecided: decide.AsMissed}, decide.Unclear, decide.Equivalent, decide.Unclear, diag.Missed},
+		{"one trial", arm("b", base[:1], flow[:1]), decide.Terms{Paired: true}, decide.Unclear, decide.Unclear, decide.Unclear, diag.Invalid},
+		{"nothing delivered", arm("b", wobbled(base, 1), []float64{0, 0, 0, 0, 0}), decide.Terms{Paired: true}, decide.Equivalent, decide.Worse, decide.Worse, diag.Missed},
+		{"endless", arm("b", times(base, math.Inf(1)), wobbled(flow, 1)), decide.Terms{Paired: true}, decide.Worse, decide.Equivalent, decide.Worse, diag.Missed},
+		{"unpaired, slower", arm("b", wobbled(base, 1.2), wobbled(flow, 1/1.2)), decide.Terms{}, decide.Worse, decide.Worse, decide.Worse, diag.Missed},
+	} {
+		got, err := decide.Compare(arm("a", base, flow), c.candidate, c.terms)
+		if err != nil {
+			t.Errorf("%s: %v", c.what, err)
+			continue
+		}
+		a, b := find(t, got, ttft50), find(t, got, tokenKey)
+		if a.Outcome != c.ttft || b.Outcome != c.throughput || got.Outcome() != c.all || got.Exit() != c.exit {
+			t.Errorf("%s: TTFT %s %+v\nthroughput %s, all %s, exit %d; want %s, %s, %s, %d", c.what, a.Outcome, a, b.Outcome, got.Outcome(), got.Exit(), c.ttft, c.throughput, c.all, c.exit)
+		}
+	}
+}
+
+// By hand: ln ratios of the paired trials, t(1−0.05/(2·4), 4) = 4.3146 for four
+// primary metrics.
+func TestCompareByHand(t *testing.T) {
+	t.Parallel()
+	c, err := decide.Compare(arm("a", base, flow), arm("b", wobbled(base, 1.1), wobbled(flow, 1)), decide.Terms{Paired: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Compared != 4 || c.Trials != 5 {
+		t.Fatalf("%d primary metrics over %d trials: throughput, TTFT p50, TTFT p99 and error rate were expected", c.Compared, c.Trials)
+	}
+	r := find(t, c, ttft50)
+	for _, x := range []struct {
+		what      string
+		got, want float64
+	}{{"change", r.Change, 0.10043679}, {"low", r.Low, 0.09471778}, {"high", r.High, 0.10618567}, {"base", r.Base, 40.25674031}} {
+		if math.Abs(x.got-x.want) > 1e-7*math.Max(1, x.want) {
+			t.Errorf("%s is %.8f, want %.8f", x.what, x.got, x.want)
+		}
+	}
+	if r.Margin != decide.DefaultMargin || !r.Primary || !r.BeyondMargin || find(t, c, decide.Key{Tag: "time_to_first_token", Stat: "p99"}).Margin != decide.TailMargin {
+		t.Errorf("row = %+v", r)
+	}
+}
+
+func TestCompareRefusesTheUnlike(t *testing.T) {
+	t.Parallel()
+	a, b := arm("a", base, flow), arm("b", base, flow)
+	b.Cells[0].Alike = []decide.Fact{{Name: "endpoint.type", Value: "completions"}}
+	_, err := decide.Compare(a, b, decide.Terms{})
+	if err == nil || !strings.Contains(err.Error(), "endpoint.type is chat in the first, completions in the second") {
+		t.Errorf("another endpoint type: %v", err)
+	}
+	b = arm("b", base, flow)
+	b.Cells[0].Label = "concurrency 8"
+	_, err = decide.Compare(a, b, decide.Terms{})
+	var d *diag.Error
+	if !errors.As(err, &d) || !strings.Contains(d.Message, "no cell in common: concurrency 4 against concurrency 8") {
+		t.Errorf("no cell in common: %v", err)
+	}
+	for _, m := range []float64{-1, 1, 2, math.NaN()} {
+		if _, err := decide.Compare(a, arm("b", base, flow), decide.Terms{Margin: m}); err == nil {
+			t.Errorf("a margin of %g is taken", m)
+		}
+	}
+}
+
+// A cell whose candidate gave nothing is WORSE, one whose baseline did is open;
+// a metric that only one side has is open.
+func TestCompareWithoutNumbers(t *testing.T) {
+	t.Parallel()
+	dead := arm("b", base, flow)
+	for i := range dead.Cells[0].Runs {
+		dead.Cells[0].Runs[i].Err, dead.Cells[0].Runs[i].Summaries = "every request failed", nil
+	}
+	for _, c := range []struct {
+		a, b decide.Arm
+		want decide.Verdict
+		note string
+	}{
+		{arm("a", base, flow), dead, decide.Worse, "none of 5 candidate runs gave a usable result"},
+		{dead, arm("a", base, flow), decide.Unclear, "none of 5 baseline runs gave a usable result"},
+		{dead, dead, decide.Unclear, "neither side has a usable run"},
+	} {
+		got, err := decide.Compare(c.a, c.b, decide.Terms{Paired: true})
+		if err != nil || got.Outcome() != c.want || got.Rows[0].Note != c.note {
+			t.Errorf("%v %v %+v, want %s, %s", err, got.Outcome(), got.Rows, c.want, c.note)
+		}
+	}
+	lame := arm("b", base, flow)
+	for i := range lame.Cells[0].Runs {
+		s := &lame.Cells[0].Runs[i].Summaries[0]
+		s.Stats = append([]metrics.Stat(nil), s.Stats[1:]...) // no TTFT
+	}
+	got, err := decide.Compare(arm("a", base, flow), lame, decide.Terms{Paired: true})
+	if r := find(t, got, ttft50); err != nil || r.Outcome != decide.Unclear || r.Note != "missing on one side" {
+		t.Errorf("a metric of one side: %v %+v", err, r)
+	}
+	invalid := arm("b", base, flow)
+	for i := range invalid.Cells[0].Runs[:3] {
+		invalid.Cells[0].Runs[i].Verdict = "INVALID"
+	}
+	got, err = decide.Compare(arm("a", base, flow), invalid, decide.Terms{Paired: true})
+	if r := find(t, got, ttft50); err != nil || r.N != 2 {
+		t.Errorf("INVALID runs are compared: %v %+v", err, r)
+	}
+}
+
+// Shares that are 100 % in every trial are not certain: 80 requests a side are
+// not enough for a margin of 1 %, 5 × 1,000 are.
+func TestCompareSharesKnowTheirCounts(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[float64]decide.Verdict{16: decide.Unclear, 1000: decide.Equivalent} {
+		a, b := arm("a", base, flow), arm("b", base, flow)
+		for _, x := range []decide.Arm{a, b} {
+			for i := range x.Cells[0].Runs {
+				for j := range x.Cells[0].Runs[i].Summaries[0].Stats {
+					if s := &x.Cells[0].Runs[i].Summaries[0].Stats[j]; s.Tag == "completed_request_count" {
+						s.Avg = n
+					}
+				}
+			}
+		}
+		c, err := decide.Compare(a, b, decide.Terms{Paired: true, Margin: .01})
+		if r := find(t, c, decide.Key{Tag: "error_rate", Stat: "avg"}); err != nil || r.Outcome != want {
+			t.Errorf("%g requests a trial without errors: %s, want %s (%+v)", n, r.Outcome, want, r)
+		}
+	}
+}
+
+func TestCompareOverAllCells(t *testing.T) {
+	t.Parallel()
+	two := func(name string, f float64) decide.Arm {
+		a := arm(name, wobbled(base, f), wobbled(flow, 1/f))
+		b := arm(name, wobbled(base, 2*f), wobbled(flow, 2/f))
+		b.Cells[0].Label = "concurrency 8"
+		a.Cells = append(a.Cells, b.Cells...)
+		return a
+	}
+	c, err := decide.Compare(two("a", 1), two("b", 1.1), decide.Terms{Paired: true})
+	if err != nil || len(c.Together) == 0 || c.Compared != 8 {
+		t.Fatalf("%v: %d rows over all cells, %d compared", err, len(c.Together), c.Compared)
+	}
+	for _, r := range c.Together {
+		if r.Key == ttft50 && (math.Abs(r.Change-.1) > 1e-9 || r.Cell != "all cells") {
+			t.Errorf("over all cells: %+v", r)
+		}
+	}
+}

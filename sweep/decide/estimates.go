@@ -1,0 +1,194 @@
+package decide
+
+import (
+	"iter"
+	"math"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// The windows of a run.
+const (
+	Full   = "full"   // from the first request to the last answer
+	Steady = "steady" // at the load that was asked for; not every run has one
+)
+
+// Estimates are the statistics of one cell in one window over its trials. Each
+// is computed when it is asked for: a plan has a million of them and looks at a
+// few thousand.
+type Estimates struct {
+	runs   []*Outcome
+	window string
+	level  float64
+	known  map[Key]stats.Estimate
+}
+
+// Known are estimates that came from elsewhere.
+func Known(of map[Key]stats.Estimate) Estimates { return Estimates{known: of} }
+
+// stampMS is the resolution of the stamps: no interval of a time is narrower.
+const stampMS = 1e-3
+
+// Get estimates a statistic over the trials; false when none has it.
+func (e Estimates) Get(k Key) (stats.Estimate, bool) {
+	if e.known != nil {
+		est, ok := e.known[k]
+		return est, ok
+	}
+	m, ok := metrics.Lookup(k.Tag)
+	if !ok {
+		m = &metrics.Metric{}
+	}
+	values := e.Values(k)
+	some := false
+	for _, v := range values {
+		some = some || !math.IsNaN(v)
+	}
+	switch {
+	case !some:
+		return stats.Estimate{}, false
+	case m.Over == metrics.Share && k.Stat == "avg":
+		return e.share(m, values), true
+	case m.Over == metrics.Events && k.Stat == "avg":
+		return stats.Count(values, e.level), true
+	case m.Over == metrics.Signed:
+		return stats.Signed(values, e.level), true
+	}
+	resolution := 0.0
+	if m.Unit == "ms" {
+		resolution = stampMS
+	}
+	return stats.Level(values, e.level, resolution), true
+}
+
+// share pools a share over the trials. Requests that the end of a run cut off
+// are no part of it; see goodShare.
+func (e Estimates) share(m *metrics.Metric, values []float64) stats.Estimate {
+	trials := make([]stats.Tally, 0, len(values))
+	for i, v := range values {
+		if whole := e.whole(i, m); !math.IsNaN(v) && whole > 0 {
+			trials = append(trials, stats.Tally{Hits: v / m.Full() * whole, Of: whole})
+		}
+	}
+	return scaled(stats.Share(trials, e.level), m.Full())
+}
+
+func scaled(e stats.Estimate, by float64) stats.Estimate {
+	for _, v := range []*float64{&e.Mean, &e.StdDev, &e.Low, &e.High, &e.Min, &e.Max} {
+		*v *= by
+	}
+	return e
+}
+
+// whole is how many a share of run i is of.
+func (e Estimates) whole(i int, m *metrics.Metric) float64 {
+	s := e.runs[i].window(e.window)
+	if st, ok := s.Get(m.Tag); ok && m.Per == "" {
+		return float64(st.Count)
+	}
+	if st, ok := s.Get(m.Per); ok && st.Avg > 0 {
+		return st.Avg
+	}
+	return float64(e.runs[i].OK + e.runs[i].Failed)
+}
+
+// Values are those of the trials, in their order, NaN where a trial has none. A
+// run that counted no event has 0 of them.
+func (e Estimates) Values(k Key) []float64 {
+	m, known := metrics.Lookup(k.Tag)
+	out := make([]float64, len(e.runs))
+	for i, o := range e.runs {
+		out[i] = math.NaN()
+		s := o.window(e.window)
+		if s == nil {
+			continue
+		}
+		if st, ok := s.Get(k.Tag); ok {
+			if k.Stat == "avg" || !st.Scalar {
+				out[i] = st.Value(k.Stat)
+			}
+		} else if known && m.Over == metrics.Events && k.Stat == "avg" {
+			out[i] = 0
+		}
+	}
+	return out
+}
+
+// Effective is the smallest effective number of values of a metric in any
+// trial; the count where it is not computed, 0 where there is none.
+func (e Estimates) Effective(tag string) float64 {
+	least := math.Inf(1)
+	if e.known != nil {
+		return least
+	}
+	for _, o := range e.runs {
+		s := o.window(e.window)
+		if s == nil {
+			return 0
+		}
+		st, ok := s.Get(tag)
+		if !ok {
+			return 0
+		}
+		n := float64(st.Count)
+		if !math.IsNaN(st.NEff) {
+			n = min(n, st.NEff)
+		}
+		least = min(least, n)
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
+}
+
+// All gives every statistic that a trial has, with its estimate, in the order
+// of the summaries.
+func (e Estimates) All() iter.Seq2[Key, stats.Estimate] {
+	return func(yield func(Key, stats.Estimate) bool) {
+		for k := range e.keys() {
+			if est, ok := e.Get(k); ok && !yield(k, est) {
+				return
+			}
+		}
+	}
+}
+
+func (e Estimates) keys() iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		for k := range e.known {
+			if !yield(k) {
+				return
+			}
+		}
+		seen := map[string]bool{}
+		for _, o := range e.runs {
+			s := o.window(e.window)
+			for i := 0; s != nil && i < len(s.Stats); i++ {
+				st := &s.Stats[i]
+				if seen[st.Tag] {
+					continue
+				}
+				seen[st.Tag] = true
+				for _, stat := range statsOf(st) {
+					if !yield(Key{st.Tag, stat}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+func statsOf(st *metrics.Stat) []string {
+	if st.Scalar {
+		return scalarStats
+	}
+	return distributionStats
+}
+
+var (
+	scalarStats       = []string{"avg"}
+	distributionStats = []string{"avg", "count", "min", "max", "sum", "std", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999", "n_effective"}
+)

@@ -1,0 +1,251 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/expr-lang/expr"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// GateOutcome is one gate at one cell.
+type GateOutcome struct {
+	Gate  *Gate
+	State State
+	Held  bool   // what follows for the exit code: the state, or by the policy where it is UNDECIDED
+	Text  string // "140 [131, 149]" per statistic; what was missing otherwise
+	Note  string // "one trial", "about 9 trials would settle it", "upper bound 8.8 %"; "" if there is none
+}
+
+// Policies for a gate that the intervals leave open (gates_undecided).
+const (
+	ByEstimate = "estimate" // the value decides
+	AsPassed   = "pass"
+	AsMissed   = "fail"
+)
+
+// maxCorners bounds the combinations of interval ends that are tried.
+const maxCorners = 6
+
+func (r *Results) judgeGates(p *sweep.Plan) {
+	gates, err := compileGates(p, metrics.Tags())
+	if err != nil {
+		return // the command line refuses such a plan: CheckGates
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.Status == NotRun {
+			continue
+		}
+		for g := range gates {
+			o := gates[g].judge(c)
+			if o.State == Undecided {
+				r.GatesUndecided++
+				o.Held = o.Held && p.Experiment.GatesUndecided != AsMissed || p.Experiment.GatesUndecided == AsPassed
+			}
+			if c.Gates = append(c.Gates, o); o.Held {
+				r.GatesHeld++
+			} else {
+				r.GatesMissed++
+			}
+		}
+	}
+}
+
+// judge evaluates the gate at a cell: HELD when it holds at every combination of
+// interval ends, MISSED when at none. One run is decided by its value. A
+// statistic that the cell does not have makes it missed.
+func (g *Gate) judge(c *CellResult) GateOutcome {
+	at, text, missing := g.evidence(c)
+	out := GateOutcome{Gate: g, State: Missed, Text: text}
+	if missing {
+		return out
+	}
+	held, err := at.holds(at.points())
+	if err != nil {
+		out.Text = oneLine(err)
+		return out
+	}
+	out.Held, out.State = held, stateOf(held)
+	switch all, none := at.corners(1); {
+	case len(g.refs) == 0:
+	case c.Trials == 1:
+		out.Note = at.ofOneTrial()
+	case all || none:
+	case held && at.onlyAtTheBound():
+		out.Note = at.ofOneTrial() // what was observed is all that can be asked of it
+	default:
+		out.State, out.Note = Undecided, at.wouldSettle(c.Trials)
+	}
+	for _, k := range g.refs {
+		if why, tainted := c.Taints[k.Tag]; tainted {
+			out.State, out.Note = Undecided, k.Tag+" is in doubt: "+why
+		}
+	}
+	return out
+}
+
+func stateOf(held bool) State {
+	if held {
+		return Held
+	}
+	return Missed
+}
+
+// evidence is a gate with the numbers of one cell.
+type evidence struct {
+	gate      *Gate
+	env       map[string]any
+	estimates []stats.Estimate // by reference
+}
+
+// evidence looks up what the gate speaks of: speeds in the headline window,
+// errors and shares over the whole run.
+func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) {
+	at = evidence{gate: g, env: map[string]any{}}
+	for _, v := range c.Cell.Point {
+		at.env[v.Axis] = gateValue(v)
+	}
+	var texts []string
+	for _, k := range g.refs {
+		from := c.Headline()
+		if m, ok := metrics.Lookup(k.Tag); ok && m.Over != metrics.Level {
+			from = c.Full
+		}
+		e, ok := from.Get(k)
+		if !ok {
+			e, ok = c.Full.Get(k)
+		}
+		if !ok {
+			return at, k.Spoken() + ": metric not available", true
+		}
+		at.estimates = append(at.estimates, e)
+		texts = append(texts, spell(e))
+	}
+	return at, strings.Join(texts, ", "), false
+}
+
+// points are the estimates themselves.
+func (e evidence) points() []float64 {
+	out := make([]float64, len(e.estimates))
+	for i, x := range e.estimates {
+		out[i] = x.Mean
+	}
+	return out
+}
+
+func (e evidence) holds(values []float64) (bool, error) {
+	for i, v := range values {
+		e.env[e.gate.refs[i].variable()] = v
+	}
+	v, err := expr.Run(e.gate.program, e.env)
+	if err != nil {
+		return false, err
+	}
+	held, ok := v.(bool)
+	if !ok {
+		return false, fmt.Errorf("%q is neither true nor false", e.gate.Expr)
+	}
+	return held, nil
+}
+
+// corners tries every combination of interval ends, each interval shrunk to a
+// part of its width around its point: does the gate hold at all of them, at none?
+func (e evidence) corners(part float64) (all, none bool) {
+	if len(e.estimates) > maxCorners {
+		return false, false
+	}
+	all, none = true, true
+	values := make([]float64, len(e.estimates))
+	for corner := range 1 << len(e.estimates) { // bit i: the upper end of estimate i
+		for i, x := range e.estimates {
+			values[i] = x.Mean
+			if !x.HasInterval() {
+				continue
+			}
+			end := x.Low
+			if corner>>i&1 == 1 {
+				end = x.High
+			}
+			values[i] = x.Mean + part*(end-x.Mean)
+		}
+		held, err := e.holds(values)
+		if err != nil {
+			return false, false
+		}
+		all, none = all && held, none && !held
+	}
+	return all, none
+}
+
+// onlyAtTheBound tells whether the gate asks that nothing at all was counted
+// (error_rate == 0), or everything: no number of trials takes the interval to
+// its end, so what was observed is the answer.
+func (e evidence) onlyAtTheBound() bool {
+	bound := false
+	for i, x := range e.estimates {
+		kind := kindOf(e.gate.refs[i])
+		atEnd := (kind == metrics.Share || kind == metrics.Events) && (x.Mean == x.Low || x.Mean == x.High)
+		bound = bound || atEnd
+		if !atEnd && x.HasInterval() {
+			return false
+		}
+	}
+	all, _ := e.corners(1e-6)
+	return bound && !all
+}
+
+func kindOf(k Key) metrics.Over {
+	if m, ok := metrics.Lookup(k.Tag); ok && k.Stat == "avg" {
+		return m.Over
+	}
+	return metrics.Level
+}
+
+// ofOneTrial says how far what was observed may be from the truth, where that
+// is known.
+func (e evidence) ofOneTrial() string {
+	for i, x := range e.estimates {
+		if kindOf(e.gate.refs[i]) == metrics.Share && x.HasInterval() {
+			full := 1.0
+			if m, ok := metrics.Lookup(e.gate.refs[i].Tag); ok {
+				full = m.Full()
+			}
+			if x.Mean == full {
+				return fmt.Sprintf("as observed; lower bound %s %%", digits(100*x.Low/full))
+			}
+			return fmt.Sprintf("as observed; upper bound %s %%", digits(100*x.High/full))
+		}
+	}
+	return "as observed, by value"
+}
+
+// wouldSettle is how many trials make the intervals narrow enough, if the
+// points stay where they are.
+func (e evidence) wouldSettle(trials int) string {
+	lo, hi := 0.0, 1.0 // of the width: decided at lo, open at hi
+	for range 40 {
+		mid := (lo + hi) / 2
+		if all, none := e.corners(mid); all || none {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	for i, x := range e.estimates { // beside its bound a share's interval shrinks as 1/n
+		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) && (x.Mean == x.Low || x.Mean == x.High) {
+			return fmt.Sprintf("about %d trials would settle it", int(math.Ceil(float64(trials)/lo)))
+		}
+	}
+	now := stats.RelativeWidth(trials)
+	for n := trials + 1; n <= stats.MostTrials; n++ {
+		if stats.RelativeWidth(n) <= lo*now {
+			return fmt.Sprintf("about %d trials would settle it", n)
+		}
+	}
+	return "too close to the limit for any number of trials"
+}

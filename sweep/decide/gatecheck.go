@@ -1,0 +1,221 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Gate is one condition every cell must meet, an expression over metric
+// statistics (time_to_first_token.p99 < 250) and axis names. A scalar
+// metric stands alone (error_rate == 0, a share from 0 to 1).
+type Gate struct {
+	sweep.Gate
+
+	refs    []Key
+	program *vm.Program
+}
+
+// CheckGates checks the gates' names and types against the metrics that exist,
+// gates and SLOs against those that can be measured, and what is to be compared,
+// before anything is sent. All mistakes are reported at once.
+func CheckGates(p *sweep.Plan, tags []string) error {
+	gates, err := compileGates(p, tags)
+	if err != nil {
+		return err
+	}
+	bad := unproduced(p, gates)
+	if _, _, err := treatment(p, tags); err != nil {
+		bad = append(bad, err)
+	}
+	if len(bad) > 0 {
+		return bad
+	}
+	return nil
+}
+
+func compileGates(p *sweep.Plan, tags []string) ([]Gate, error) {
+	var bad schema.Errors
+	gates := make([]Gate, len(p.Gates))
+	axes := axisNames(p)
+	for i := range gates {
+		gates[i].Gate = p.Gates[i]
+		if err := gates[i].compile(tags, axes); err != nil {
+			bad = append(bad, err)
+		}
+	}
+	if len(bad) > 0 {
+		return nil, bad
+	}
+	return gates, nil
+}
+
+// axisNames is every axis by its short name with its value in the first cell.
+func axisNames(p *sweep.Plan) map[string]any {
+	out := map[string]any{}
+	if len(p.Cells) > 0 {
+		for _, v := range p.Cells[0].Point {
+			out[v.Axis] = gateValue(v)
+		}
+	}
+	return out
+}
+
+// gateValue is an axis value in the type a gate sees: numbers are float64, so
+// that 1 and 2.5 on one axis have one type.
+func gateValue(v sweep.Value) any {
+	switch x := v.Natural().(type) {
+	case int64:
+		return float64(x)
+	case int:
+		return float64(x)
+	default:
+		return x
+	}
+}
+
+func (g *Gate) compile(tags []string, axes map[string]any) *schema.Error {
+	names := &gateNames{tags: tags, axes: axes}
+	tree, err := parser.Parse(g.Expr)
+	if err != nil {
+		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err))}
+	}
+	ast.Walk(&tree.Node, (*memberNames)(names))
+	ast.Walk(&tree.Node, (*bareNames)(names))
+	if names.bad != nil {
+		names.bad.Path, names.bad.Message = g.Origin, quoted(g.Expr, names.bad.Message)
+		return names.bad
+	}
+	env := map[string]any{}
+	for n, v := range axes {
+		env[n] = v
+	}
+	for _, k := range names.refs {
+		env[k.variable()] = 0.0
+	}
+	g.refs = names.refs
+	g.program, err = expr.Compile(g.Expr, expr.Env(env), expr.AsBool(), expr.DisableBuiltin("now"), expr.MaxNodes(1000),
+		expr.Patch((*memberNames)(names)), expr.Patch((*bareNames)(names)))
+	if err != nil {
+		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err))}
+	}
+	return nil
+}
+
+// gateNames turns metric.stat into one variable. Members are taken first, so
+// that what remains are bare names.
+type gateNames struct {
+	tags []string
+	axes map[string]any
+	refs []Key
+	bad  *schema.Error
+}
+
+type (
+	memberNames gateNames
+	bareNames   gateNames
+)
+
+// Visit takes a metric.stat.
+func (m *memberNames) Visit(node *ast.Node) {
+	member, ok := (*node).(*ast.MemberNode)
+	if !ok {
+		return
+	}
+	base, ok := member.Node.(*ast.IdentifierNode)
+	stat, isText := member.Property.(*ast.StringNode)
+	if !ok || !isText || isVariable(base.Value) {
+		return
+	}
+	g := (*gateNames)(m)
+	if !slices.Contains(g.tags, base.Value) {
+		if _, axis := g.axes[base.Value]; !axis {
+			g.unknown("metric", base.Value, g.tags)
+		}
+		return
+	}
+	known := metrics.StatNames()
+	if row, ok := metrics.Lookup(base.Value); ok {
+		known = row.Stats()
+	}
+	if !slices.Contains(known, stat.Value) {
+		g.unknown("statistic", stat.Value, known)
+		return
+	}
+	g.use(node, Key{base.Value, stat.Value})
+}
+
+// Visit takes a metric that stands alone.
+func (b *bareNames) Visit(node *ast.Node) {
+	id, ok := (*node).(*ast.IdentifierNode)
+	if !ok || isVariable(id.Value) {
+		return
+	}
+	g := (*gateNames)(b)
+	if _, axis := g.axes[id.Value]; axis {
+		return
+	}
+	if !slices.Contains(g.tags, id.Value) {
+		known := slices.Clone(g.tags)
+		for a := range g.axes {
+			known = append(known, a)
+		}
+		g.unknown("metric", id.Value, known)
+		return
+	}
+	if row, ok := metrics.Lookup(id.Value); ok && row.Distribution() {
+		if g.bad == nil {
+			g.bad = &schema.Error{Message: id.Value + " has no single value", Hint: "name a statistic: " + id.Value + ".p99"}
+		}
+		return
+	}
+	g.use(node, Key{id.Value, "avg"})
+}
+
+func (g *gateNames) use(node *ast.Node, k Key) {
+	if !slices.Contains(g.refs, k) {
+		g.refs = append(g.refs, k)
+	}
+	ast.Patch(node, &ast.IdentifierNode{Value: k.variable()})
+}
+
+func (g *gateNames) unknown(what, name string, known []string) {
+	if g.bad != nil {
+		return
+	}
+	g.bad = &schema.Error{Message: "unknown " + what + " " + name}
+	if near := schema.Suggest(name, known); near != "" {
+		g.bad.Hint = "did you mean " + near + "?"
+	} else if what == "statistic" {
+		g.bad.Hint = "known: " + strings.Join(known, ", ")
+	}
+}
+
+// variable is the name of a statistic in the environment; no metric and no
+// axis can have it.
+func (k Key) variable() string { return k.Tag + "." + k.Stat }
+
+func isVariable(name string) bool { return strings.Contains(name, ".") }
+
+func quoted(src, message string) string { return fmt.Sprintf("%q: %s", src, message) }
+
+// oneLine is the library's message without its picture of the source.
+func oneLine(err error) string {
+	msg := err.Error()
+	var at *file.Error
+	if errors.As(err, &at) {
+		msg = at.Message
+	}
+	return strings.Join(strings.Fields(msg), " ")
+}

@@ -1,0 +1,109 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// The rule of the knee. Along the load axis, the elasticity of a step is the
+// relative gain in throughput over the relative gain in load: 1 where the
+// server takes all that is added, 0 where it takes nothing. The knee is the
+// first point whose step has an elasticity below kneeElasticity and whose
+// latency is above kneeLatency times that of the lowest load, with intervals
+// apart where there are intervals.
+const (
+	kneeElasticity = 0.5
+	kneeLatency    = 1.2
+)
+
+// loadAxes are the last parts of paths along which load grows.
+var loadAxes = [...]string{"concurrency", "rate", "users"}
+
+// markKnees looks at every line of cells that differ only in load.
+func (r *Results) markKnees(p *sweep.Plan) {
+	if len(r.Objectives) < 2 {
+		return
+	}
+	for k, a := range p.Axes {
+		if !slices.Contains(loadAxes[:], a.Path[strings.LastIndex(a.Path, ".")+1:]) {
+			continue
+		}
+		for _, line := range r.lines(k) {
+			r.markKnee(line, k)
+		}
+	}
+}
+
+// lines groups the measured cells by their place on all axes but k, each line
+// in order of load. Cells whose load is not a positive number are left out.
+func (r *Results) lines(k int) [][]*CellResult {
+	var order []string
+	of := map[string][]*CellResult{}
+	for _, c := range r.ranked() {
+		if load := loadOf(c.Cell, k); !(load > 0) {
+			continue
+		}
+		key := ""
+		for j, v := range c.Cell.Point {
+			if j != k {
+				key += fmt.Sprintf("%s=%s\x00", v.Path, v.Text())
+			}
+		}
+		if of[key] == nil {
+			order = append(order, key)
+		}
+		of[key] = append(of[key], c)
+	}
+	out := make([][]*CellResult, len(order))
+	for n, key := range order {
+		out[n] = of[key]
+		slices.SortStableFunc(out[n], func(a, b *CellResult) int {
+			return sign(loadOf(a.Cell, k) - loadOf(b.Cell, k))
+		})
+	}
+	return out
+}
+
+func loadOf(c *sweep.Cell, k int) float64 {
+	if k >= len(c.Point) {
+		return math.NaN()
+	}
+	switch v := c.Point[k].Value.(type) {
+	case int64:
+		return float64(v)
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return math.NaN()
+}
+
+func (r *Results) markKnee(line []*CellResult, k int) {
+	x, y := r.Objectives[0], r.Objectives[1]
+	at := func(c *CellResult, o Objective) stats.Estimate {
+		e, _ := c.at(o.Window).Get(o.Key)
+		return e
+	}
+	for n := 1; n < len(line); n++ {
+		base, before, c := line[0], line[n-1], line[n]
+		load := loadOf(c.Cell, k)/loadOf(before.Cell, k) - 1
+		gain := at(c, x).Mean/at(before, x).Mean - 1
+		low, now := at(base, y), at(c, y)
+		slower := now.Mean > kneeLatency*low.Mean
+		if now.HasInterval() && low.HasInterval() {
+			slower = slower && now.Low > low.High
+		}
+		if load > 0 && gain/load < kneeElasticity && slower {
+			c.Knee = true
+			c.Reason = fmt.Sprintf("knee: %.0f %% more load gave %.0f %% more throughput, and %s is %.1f times that of %s",
+				100*load, 100*gain, y.Spoken(), now.Mean/low.Mean, base.Cell.Short())
+			return
+		}
+	}
+}

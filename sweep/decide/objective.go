@@ -1,0 +1,91 @@
+package decide
+
+import (
+	"slices"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// Objective is what cells are ranked by.
+type Objective struct {
+	Key
+	Window    string // steady where all ranked cells have one
+	Name      string // "throughput", "latency"
+	Direction stats.Direction
+	Unit      string
+	Header    string
+}
+
+// candidates of the two objectives; the first one that every ranked cell has is
+// taken. Of a latency the highest percentile is taken that the trials of every
+// ranked cell support.
+var (
+	throughputs = [...]string{"output_token_throughput", "request_throughput"}
+	latencies   = [...]string{"time_to_first_token", "request_latency"}
+	tails       = [...]struct {
+		stat string
+		q    float64
+	}{{"p99", 0.99}, {"p95", 0.95}, {"p90", 0.9}, {"p75", 0.75}, {"p50", 0.5}}
+)
+
+func objectives(cells []*CellResult) []Objective {
+	window := Full
+	if len(cells) > 0 && !slices.ContainsFunc(cells, func(c *CellResult) bool { return !c.steady() }) {
+		window = Steady
+	}
+	var out []Objective
+	if tag, ok := inAll(cells, window, throughputs[:]); ok {
+		out = append(out, objective(cells, "throughput", stats.Maximise, window, Key{tag, "avg"}))
+	}
+	if tag, ok := inAll(cells, window, latencies[:]); ok {
+		out = append(out, objective(cells, "latency", stats.Minimise, window, Key{tag, supported(cells, window, tag)}))
+	}
+	return out
+}
+
+func objective(cells []*CellResult, name string, dir stats.Direction, window string, k Key) Objective {
+	info := cells[0].Info[k.Tag]
+	return Objective{Key: k, Window: window, Name: name, Direction: dir, Unit: info.Unit, Header: info.Header}
+}
+
+// inAll is the first metric that every cell has.
+func inAll(cells []*CellResult, window string, tags []string) (string, bool) {
+	for _, tag := range tags {
+		missing := func(c *CellResult) bool {
+			_, ok := c.at(window).Get(Key{tag, "avg"})
+			return !ok
+		}
+		if len(cells) > 0 && !slices.ContainsFunc(cells, missing) {
+			return tag, true
+		}
+	}
+	return "", false
+}
+
+// supported is the highest percentile of a metric that every trial of every
+// cell has requests enough for; the median where none has.
+func supported(cells []*CellResult, window, tag string) string {
+	for _, t := range tails {
+		enough := func(c *CellResult) bool { return stats.Certified(t.q, c.at(window).Effective(tag)) }
+		if !slices.ContainsFunc(cells, func(c *CellResult) bool { return !enough(c) }) {
+			return t.stat
+		}
+	}
+	return "p50"
+}
+
+func (c *CellResult) at(window string) Estimates {
+	if window == Steady {
+		return c.Steady
+	}
+	return c.Full
+}
+
+// directionOf says which way a metric is better.
+func directionOf(tag string) stats.Direction {
+	if m, ok := metrics.Lookup(tag); ok && m.LargerIsBetter {
+		return stats.Maximise
+	}
+	return stats.Minimise
+}

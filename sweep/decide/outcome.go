@@ -1,0 +1,69 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Outcome is what one run gave.
+type Outcome struct {
+	Run                         sweep.Run
+	Summaries                   []metrics.Summary // windows "full" and "steady"
+	Verdict                     string            // VALID, DEGRADED, INVALID; "" when not judged
+	Taints                      map[string]string // metric tag → the finding that makes its number doubtful
+	OK, Failed, Cancelled, Sent int64
+	Cut                         int64  // ended by the end of the run before it was known whether they are good
+	Records                     int64  // lines in the run's journal
+	Err                         string // why there is no result; "" for a run that measured
+}
+
+// measured tells whether the run has numbers.
+func (o *Outcome) measured() bool { return o.Err == "" && len(o.Summaries) > 0 }
+
+// window is the run's summary of a window, nil without.
+func (o *Outcome) window(name string) *metrics.Summary {
+	for i := range o.Summaries {
+		if o.Summaries[i].Window == name {
+			return &o.Summaries[i]
+		}
+	}
+	return nil
+}
+
+// Key is a metric and a statistic of it: time_to_first_token, p99. A scalar
+// metric has the statistic avg.
+type Key struct{ Tag, Stat string }
+
+// String is AIPerf's name for it in aggregate files: time_to_first_token_p99.
+func (k Key) String() string { return k.Tag + "_" + k.Stat }
+
+// Spoken is the name in an expression.
+func (k Key) Spoken() string { return k.Tag + "." + k.Stat }
+
+// ParseKey reads a metric as an expression names it, time_to_first_token.p99; a
+// scalar may stand alone.
+func ParseKey(s string, tags []string) (Key, *diag.Error) {
+	tag, stat, dotted := strings.Cut(s, ".")
+	if !slices.Contains(tags, tag) {
+		e := diag.New("unknown metric "+tag, "aiperf plugins --category metric lists them")
+		if near := schema.Suggest(tag, tags); near != "" {
+			e.Hint = "did you mean " + near + "?"
+		}
+		return Key{}, e
+	}
+	m, ok := metrics.Lookup(tag)
+	switch {
+	case !dotted && ok && m.Distribution():
+		return Key{}, diag.New(tag+" has no single value", "name a statistic: "+tag+".p99")
+	case !dotted:
+		stat = "avg"
+	case ok && !slices.Contains(m.Stats(), stat):
+		return Key{}, diag.New("unknown statistic "+stat, "known: "+strings.Join(m.Stats(), ", "))
+	}
+	return Key{tag, stat}, nil
+}

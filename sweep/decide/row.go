@@ -1,0 +1,232 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// proof is the evidence of one metric: log-ratios of pairs, or the logarithms of both arms.
+type proof struct {
+	d          []float64 // paired
+	a, b       []float64 // unpaired
+	signs      bool      // a side is 0 or infinite somewhere: there is no ratio
+	base, cand []float64 // the values, in trials that have one
+	missing    bool
+	least      float64 // the smallest standard error that counts of requests allow
+}
+
+// evidence gathers the trials. A share of which less is better is compared by
+// what is left of the whole: 1 % errors against 6 % is 99 against 94.
+func (d *duel) evidence(k Key) proof {
+	m, ok := metrics.Lookup(k.Tag)
+	if !ok {
+		m = &metrics.Metric{}
+	}
+	value := func(v float64) float64 { return v }
+	if m.Over == metrics.Share && !m.LargerIsBetter {
+		value = func(v float64) float64 { return m.Full() - v }
+	}
+	var p proof
+	p.base, p.cand = each(d.base.Values(k), value), each(d.candidate.Values(k), value)
+	if m.Over == metrics.Share && k.Stat == "avg" {
+		p.least = math.Sqrt(shareVariance(d.base, m, p.base) + shareVariance(d.candidate, m, p.cand))
+	}
+	if d.paired {
+		p.pair(d)
+	}
+	p.base, p.cand = present(p.base), present(p.cand)
+	p.missing = len(p.base) == 0 || len(p.cand) == 0
+	if !d.paired {
+		p.a, p.b = logsOf(p.base), logsOf(p.cand)
+		p.signs = p.a == nil || p.b == nil
+	}
+	return p
+}
+
+// pair takes the log-ratios of the trials that both arms have.
+func (p *proof) pair(d *duel) {
+	for i, run := range d.base.runs {
+		j := slices.IndexFunc(d.candidate.runs, func(o *Outcome) bool { return o.Run.Trial == run.Run.Trial })
+		if j < 0 || math.IsNaN(p.base[i]) || math.IsNaN(p.cand[j]) {
+			continue
+		}
+		a, b := p.base[i], p.cand[j]
+		switch {
+		case a == b:
+			p.d = append(p.d, 0)
+		case a > 0 && b > 0 && !math.IsInf(a, 1) && !math.IsInf(b, 1):
+			p.d = append(p.d, math.Log(b/a))
+		default:
+			p.signs = true
+			p.d = append(p.d, math.Copysign(math.Inf(1), b-a))
+		}
+	}
+}
+
+func each(v []float64, f func(float64) float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = f(x)
+	}
+	return out
+}
+
+func present(v []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(v), math.IsNaN)
+}
+
+// logsOf is nil where a value has no logarithm.
+func logsOf(v []float64) []float64 {
+	out := make([]float64, 0, len(v))
+	for _, x := range v {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return nil
+		}
+		out = append(out, math.Log(x))
+	}
+	return out
+}
+
+// shareVariance is the binomial variance of the logarithm of a pooled share,
+// (1−p)/(p·n) with p = (hits+1)/(n+2): trials that all gave 100 % do not make it
+// certain.
+func shareVariance(e Estimates, m *metrics.Metric, values []float64) float64 {
+	hits, of := 0.0, 0.0
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			n := e.whole(i, m)
+			hits, of = hits+v/m.Full()*n, of+n
+		}
+	}
+	if !(of > 0) {
+		return 0
+	}
+	p := (hits + 1) / (of + 2)
+	return (1 - p) / (p * of)
+}
+
+// row compares one metric at a level.
+func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
+	r := d.describe(k, t)
+	r.Primary, r.Level = primary, level
+	if e, ok := d.base.Get(k); ok {
+		r.Base = e.Mean
+	}
+	if e, ok := d.candidate.Get(k); ok {
+		r.Candidate = e.Mean
+	}
+	p := d.evidence(k)
+	if why, tainted := d.taints[k.Tag]; tainted {
+		r.Note = "in doubt: " + why
+		return r
+	}
+	switch {
+	case p.missing:
+		r.Note = "missing on one side"
+		if len(p.base) == 0 && len(p.cand) == 0 {
+			r.Note = "missing on both sides"
+		}
+		return r
+	case p.signs:
+		r.bySign(p, turned(k))
+		return r
+	}
+	diff := stats.OneSample(p.d)
+	if !d.paired {
+		diff = stats.Welch(p.a, p.b)
+	}
+	r.N = diff.N
+	r.settle(atLeast(diff, p.least), level)
+	return r
+}
+
+// atLeast is the difference with a standard error of at least that.
+func atLeast(d stats.Difference, least float64) stats.Difference {
+	if d.SE < least {
+		d.SE = least
+		d.SD = least * math.Sqrt(float64(d.N))
+	}
+	return d
+}
+
+// turned is +1 where a larger value of what is compared is better: always for a
+// share, see evidence.
+func turned(k Key) float64 {
+	m, ok := metrics.Lookup(k.Tag)
+	if ok && (m.LargerIsBetter || m.Over == metrics.Share) {
+		return 1
+	}
+	return -1
+}
+
+// bySign judges where ratios do not exist: a goodput that fell to 0, a
+// percentile that became infinite. Only what holds in every trial is said.
+func (r *Row) bySign(p proof, good float64) {
+	r.N, r.Note = min(len(p.base), len(p.cand)), "a side is 0 or endless: only the sign is judged"
+	lowBase, highBase := stats.MinMax(p.base)
+	lowCand, highCand := stats.MinMax(p.cand)
+	switch {
+	case lowCand > highBase && good > 0, highCand < lowBase && good < 0:
+		r.Outcome, r.Harmless = Better, true
+	case lowCand > highBase, highCand < lowBase:
+		r.Outcome = Worse
+	}
+}
+
+// settle fills in the interval and the outcome:
+//
+//	WORSE, BETTER  the interval excludes 0 and the point is beyond the margin
+//	EQUIVALENT     else, when the 90 % interval lies within ± the margin (TOST)
+//	UNDECIDED      else
+//
+// all on ln(candidate/baseline), with ln(1+margin) on both sides. Bonferroni's
+// interval and not Holm's: what is printed must not contradict the outcome.
+func (r *Row) settle(diff stats.Difference, level float64) {
+	edge := math.Log1p(r.Margin)
+	r.Change = math.Expm1(diff.Mean)
+	if diff.N < 2 || math.IsNaN(diff.SE) {
+		r.Note = "one trial: no interval"
+		return
+	}
+	low, high := diff.Interval(level)
+	r.Low, r.High, r.P = math.Expm1(low), math.Expm1(high), diff.P()
+	good := turned(r.Key)
+	harm := diff
+	harm.Mean *= -good
+	r.Harmless = harm.PBelow(edge) < 0.05
+	design := stats.Design{SD: diff.SD, Alpha: 1 - level, Margin: edge}
+	if r.Primary {
+		r.Detectable = math.Expm1(design.Detectable(0.8, diff.N))
+	}
+	shown, within := low > 0 || high < 0, diff.Equivalent(-edge, edge) < 0.05
+	switch {
+	case shown && harm.Mean > edge:
+		r.Outcome = Worse
+	case shown && -harm.Mean > edge:
+		r.Outcome = Better
+	case within:
+		r.Outcome = Equivalent
+	case r.Primary:
+		r.Trials = wouldDecide(design, diff)
+	}
+	r.BeyondMargin = low > edge || high < -edge
+}
+
+// wouldDecide is how many trials are expected to decide, if the difference is
+// what it seems to be: to show it where it is beyond the margin, to show
+// equivalence where it is within.
+func wouldDecide(design stats.Design, diff stats.Difference) int {
+	n, ok := 0, false
+	if math.Abs(diff.Mean) > design.Margin {
+		n, ok = design.Trials(diff.Mean, 0.8)
+	} else {
+		n, ok = stats.Design{SD: design.SD, Alpha: 0.1}.EquivalenceTrials(design.Margin-math.Abs(diff.Mean), 0.8)
+	}
+	if !ok {
+		return 0
+	}
+	return max(n, diff.N+1)
+}

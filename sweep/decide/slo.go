@@ -1,0 +1,92 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/stats"
+)
+
+// State of a condition: three values, for an interval may lie on both sides.
+type State string
+
+// The states.
+const (
+	Held      State = "HELD"      // at every end of the interval
+	Missed    State = "MISSED"    // at every end
+	Undecided State = "UNDECIDED" // the interval lies on both sides
+)
+
+// goodTarget is the share of the attempted requests that must meet their SLOs
+// for the cell to meet them.
+const goodTarget = 0.99
+
+// SLOOutcome is the service level objectives of one cell together.
+type SLOOutcome struct {
+	Condition string // "99 % of requests with time_to_first_token <= 200"
+	State     State
+	Held      bool   // by the value, where the interval leaves it open
+	Text      string // "99.6 % [99.2, 99.8]"
+}
+
+// judgeSLOs asks whether 99 % of all attempted requests met every limit: never
+// a percentile of the survivors alone. A request that the end of the run cut off
+// may have been good or not, so the share is a range: HELD needs its lower end,
+// MISSED its upper one.
+func judgeSLOs(c *CellResult, level float64) []SLOOutcome {
+	slos := c.Cell.Resolved.Benchmark.SLOs
+	if len(slos) == 0 || c.Trials == 0 {
+		return nil
+	}
+	var limits []string
+	for _, tag := range slices.Sorted(maps.Keys(slos)) {
+		op := "<="
+		if directionOf(tag) == stats.Maximise {
+			op = ">="
+		}
+		limits = append(limits, fmt.Sprintf("%s %s %g", tag, op, slos[tag]))
+	}
+	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*goodTarget, strings.Join(limits, " and ")), State: Undecided}
+	worst, best := goodShare(c, level)
+	if math.IsNaN(worst.Mean) {
+		out.Text = "good_request_fraction: not available"
+		return []SLOOutcome{out}
+	}
+	low, high := worst.Low, best.High
+	if c.Trials == 1 { // one run is decided by its value, as a gate is
+		low, high = worst.Mean, best.Mean
+	}
+	switch {
+	case low >= goodTarget:
+		out.State = Held
+	case high < goodTarget:
+		out.State = Missed
+	}
+	out.Held = out.State == Held || out.State == Undecided && worst.Mean >= goodTarget
+	out.Text = fmt.Sprintf("%s %% [%s, %s]", digits(100*worst.Mean), digits(100*low), digits(100*high))
+	if best.Mean > worst.Mean && out.State == Undecided {
+		out.Text += "; requests were cut off: use a grace of at least the SLO"
+	}
+	return []SLOOutcome{out}
+}
+
+// goodShare is the share of all attempted requests that were good, over trials:
+// with every request that was cut off counted as bad, and as good.
+func goodShare(c *CellResult, level float64) (worst, best stats.Estimate) {
+	key := Key{"good_request_fraction", "avg"}
+	var low, high []stats.Tally
+	for i, v := range c.Full.Values(key) {
+		o := c.runs[i]
+		judged := float64(o.OK + o.Failed)
+		all := judged + float64(o.Cut)
+		if math.IsNaN(v) || all == 0 {
+			continue
+		}
+		low = append(low, stats.Tally{Hits: v * judged, Of: all})
+		high = append(high, stats.Tally{Hits: v*judged + float64(o.Cut), Of: all})
+	}
+	return stats.Share(low, level), stats.Share(high, level)
+}

@@ -1,0 +1,113 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// compareArms compares each value of the treatment axis with the first one. Runs
+// of one trial are pairs: they met the same load, minutes apart.
+func (r *Results) compareArms(p *sweep.Plan) {
+	arms, terms, err := treatment(p, metrics.Tags())
+	if err != nil || len(arms) == 0 {
+		return // the command line refuses such a plan: CheckGates
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		at, rest := position(c.Cell, p.Experiment.Compare.Axis)
+		j := slices.IndexFunc(arms, func(a Arm) bool { return a.Name == at })
+		cell := ArmCell{Label: rest, Closed: c.Cell.Closed()}
+		for _, o := range c.all {
+			cell.Runs = append(cell.Runs, *o)
+		}
+		arms[j].Cells = append(arms[j].Cells, cell)
+	}
+	for _, candidate := range arms[1:] {
+		if c, err := Compare(arms[0], candidate, terms); err == nil {
+			r.Comparisons = append(r.Comparisons, c)
+		}
+	}
+}
+
+// treatment is the arms of the plan, without cells yet, and how they are
+// compared; none without compare. An error says what is wrong with it.
+func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
+	said := p.Experiment.Compare
+	if said == nil {
+		return nil, Terms{}, nil
+	}
+	t := Terms{Undecided: said.Undecided, Paired: true, Invalid: p.Experiment.AllowInvalid}
+	if said.Margin != nil {
+		t.Margin = *said.Margin
+		if !(t.Margin > 0 && t.Margin < 1) || math.IsNaN(t.Margin) {
+			return nil, t, &diag.Error{Path: "compare.margin", Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
+		}
+	}
+	for i, name := range said.Metrics {
+		k, err := ParseKey(name, tags)
+		if err != nil {
+			err.Path = fmt.Sprintf("compare.metrics.%d", i)
+			return nil, t, err
+		}
+		t.Primary = append(t.Primary, k)
+	}
+	i := slices.IndexFunc(p.Axes, func(a schema.Axis) bool { return a.Name == said.Axis || a.Path == said.Axis })
+	if i < 0 {
+		return nil, t, &diag.Error{Path: "compare.axis", Message: said.Axis + " is no axis of the sweep", Hint: axesHint(p.Axes)}
+	}
+	var arms []Arm
+	for _, c := range p.Cells {
+		if at, _ := position(c, said.Axis); !slices.ContainsFunc(arms, func(a Arm) bool { return a.Name == at }) {
+			arms = append(arms, Arm{Name: at})
+		}
+	}
+	if len(arms) < 2 {
+		return nil, t, &diag.Error{Path: "compare.axis", Message: said.Axis + " has one value: there is nothing to compare", Hint: "give the axis a baseline and a candidate"}
+	}
+	return arms, t, nil
+}
+
+func axesHint(axes []schema.Axis) string {
+	var names []string
+	for _, a := range axes {
+		names = append(names, a.Name)
+	}
+	if len(names) == 0 {
+		return "sweep has no axis: vary benchmark.endpoint, for example"
+	}
+	return "axes: " + strings.Join(names, ", ")
+}
+
+// position is a cell's value on the treatment axis, and its place on the others.
+func position(c *sweep.Cell, axis string) (at, rest string) {
+	others := sweep.Cell{Label: "base"}
+	for _, v := range c.Point {
+		if v.Axis == axis || v.Path == axis {
+			at = (&sweep.Cell{Point: []sweep.Value{v}}).Short()
+			continue
+		}
+		others.Point = append(others.Point, v)
+	}
+	return at, others.Short()
+}
+
+// Exit is the exit code that the comparisons ask for: WORSE before undecided.
+func (r *Results) Exit() diag.Code {
+	code := diag.OK
+	for _, c := range r.Comparisons {
+		switch c.Exit() {
+		case diag.Missed:
+			return diag.Missed
+		case diag.Invalid:
+			code = diag.Invalid
+		}
+	}
+	return code
+}

@@ -1,0 +1,61 @@
+package sweep
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fewTrials is the number of trials up to which only large differences can be
+// shown: Student's t with two degrees of freedom is 4.30.
+const fewTrials = 3
+
+// Layout is the plan's design in one line, and what it cannot tell apart. A plan
+// of one run has none.
+func (p *Plan) Layout() (line string, doubts []string) {
+	if len(p.Runs) < 2 {
+		return "", nil
+	}
+	means := seedsMean[p.Seeds]
+	if p.Seeds == Fixed {
+		means += "; " + p.SeedsWhy
+	}
+	line = p.Seeds + " (" + strings.TrimSuffix(means, "; ") + "), cells " + p.CellOrder
+	if p.Order != "repeated" {
+		line += ", all trials of a cell in a row"
+	}
+	return line + ", " + p.warmups(), p.doubts()
+}
+
+var seedsMean = map[string]string{
+	Blocks:      "shared draws, fresh text",
+	Fixed:       "same requests in every trial",
+	Independent: "own draws in every run",
+}
+
+func (p *Plan) warmups() string {
+	if p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"] {
+		return "warmup before the first run of a cell"
+	}
+	return "warmup in each run"
+}
+
+// doubts are what the plan cannot tell apart.
+func (p *Plan) doubts() (out []string) {
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	switch {
+	case p.Trials == 1:
+		say("one trial: no interval, no difference can be shown; five are a good start (--num-profile-runs 5)")
+	case p.Trials <= fewTrials:
+		say("%d trials show large differences only: t is 4.3 or more; five are a good start (--num-profile-runs 5)", p.Trials)
+	}
+	if p.CellOrder == interleaved && p.Trials > 1 && p.Trials%2 == 1 && len(p.Cells) > 1 {
+		say("odd number of trials: a drift of the server falls out over pairs of trials")
+	}
+	if p.Order != "repeated" && len(p.Cells) > 1 && p.Trials > 1 {
+		say("all trials of a cell in a row: a drift of the server and a difference between cells cannot be told apart")
+	}
+	if p.Seeds == Fixed && p.Trials > 1 && !p.MultiRun.VarySeedPerTrial {
+		say("intervals are over repeats of one workload: another workload may differ by more (multi_run.seeds: blocks)")
+	}
+	return out
+}
