@@ -41,10 +41,13 @@ func TestNoResultIsLostWhenKilled(t *testing.T) {
 				}
 				after.Stop()
 				<-p.ended
-				if whole := wholeResults(t, dir, before, len(more) > 0); whole == "" {
+				whole, replaced := wholeResults(t, dir, before, len(more) > 0)
+				if whole == "" {
 					t.Fatalf("round %d: the results are nowhere whole\nstderr:\n%s", round, &p.err)
 				}
-				if p.cmd.ProcessState.ExitCode() == 0 { // new results have taken their place, or stand beside them
+				// New results have taken their place, or stand beside them. A process that is
+				// killed while it removes the old ones has finished the new ones, too.
+				if replaced || p.cmd.ProcessState.ExitCode() == 0 {
 					before = sums(t, filepath.Join(dir, "out"))
 				}
 			}
@@ -73,7 +76,7 @@ func sums(t *testing.T, dir string) map[string]string {
 
 // wholeResults is the directory that has all of before as it was, or a finished
 // one that replaced it; "" if there is none.
-func wholeResults(t *testing.T, dir string, before map[string]string, overwrite bool) string {
+func wholeResults(t *testing.T, dir string, before map[string]string, overwrite bool) (whole string, replaced bool) {
 	t.Helper()
 	dirs, err := filepath.Glob(filepath.Join(dir, "out*"))
 	if err != nil {
@@ -85,10 +88,12 @@ func wholeResults(t *testing.T, dir string, before map[string]string, overwrite 
 		for name, sum := range before {
 			same = same && now[name] == sum
 		}
-		replaced := overwrite && strings.HasSuffix(d, "out") && exists(filepath.Join(d, "manifest.json")) && !manifest(t, d).Interrupted
-		if same || replaced {
-			return d
+		if same {
+			return d, false
 		}
 	}
-	return ""
+	if out := filepath.Join(dir, "out"); overwrite && exists(filepath.Join(out, "manifest.json")) && !manifest(t, out).Interrupted {
+		return out, true
+	}
+	return "", false
 }
