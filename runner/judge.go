@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -74,6 +75,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	e := verdict.NewEvidence(got.result, got.host)
 	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
 	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
+	e.StampError = stampError(got.transport.StampError)
 	e.Identity, e.BuiltIn = got.identity, slices.ContainsFunc(m.bench.Endpoint.URLs, IsMock)
 	if ratio, ok := r.headroom[m.run.Cell.ID]; ok {
 		e.Headroom = ratio
@@ -101,6 +103,11 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		return nil, err
 	}
 	return &reading{summaries: c.Summaries(), evidence: e, files: files}, nil
+}
+
+// stampError is what the transport measured, in the verdict's unit.
+func stampError(s transport.StampError) verdict.StampError {
+	return verdict.StampError{N: s.N, Mean: s.Mean / 1e3, P50: s.P50 / 1e3, P90: s.P90 / 1e3, P99: s.P99 / 1e3}
 }
 
 // summarize is the statistics of the records of one run.

@@ -12,8 +12,8 @@ import (
 // StampError is how late the application's stamps are, as measured during the
 // run: N echoes, in µs. N is 0 where no stamp is the application's.
 type StampError struct {
-	N             int
-	P50, P99, Max float64
+	N                        int
+	Mean, P50, P90, P99, Max float64
 }
 
 // echoes measure how late a stamp of the application's is. After some reads,
@@ -111,7 +111,11 @@ func (e *echoes) result() StampError {
 	}
 	slices.Sort(late)
 	at := func(q float64) float64 { return float64(late[int(q*float64(len(late)-1))]) / 1e3 }
-	return StampError{N: len(late), P50: at(0.5), P99: at(0.99), Max: at(1)}
+	sum := 0.0
+	for _, v := range late {
+		sum += float64(v)
+	}
+	return StampError{N: len(late), Mean: sum / float64(len(late)) / 1e3, P50: at(0.5), P90: at(0.9), P99: at(0.99), Max: at(1)}
 }
 
 func (e *echoes) close() {

@@ -17,8 +17,8 @@ func TestEchoesAreLate(t *testing.T) {
 	for i := range 200 {
 		e.note(int64(i+1) * int64(time.Microsecond))
 	}
-	if got := e.result(); got.N != 200 || got.P50 != 100 || got.P99 != 198 || got.Max != 200 {
-		t.Errorf("%+v, want 200 echoes, 100, 198 and 200 µs", got)
+	if got := e.result(); got.N != 200 || got.Mean != 100.5 || got.P50 != 100 || got.P90 != 180 || got.P99 != 198 || got.Max != 200 {
+		t.Errorf("%+v, want 200 echoes, 100.5, 100, 180, 198 and 200 µs", got)
 	}
 	for range 3 * maxEchoes {
 		e.note(1)

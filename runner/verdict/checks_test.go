@@ -134,8 +134,12 @@ func TestEachCheckFlips(t *testing.T) {
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 15e6 })}, Invalid, nil},
 		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldRatio = 0.95 }}, Degraded, nil},
 		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldRatio = 0.8 }}, Invalid, nil},
-		{"stamp_error", []func(*world){evidence(func(e *Evidence) { e.Stamps, e.StampError = "application", 2 })}, Degraded, nil},
-		{"stamp_error", []func(*world){evidence(func(e *Evidence) { e.Stamps, e.StampError = "application", 6 })}, Invalid, nil},
+		{"stamp_error", []func(*world){evidence(func(e *Evidence) {
+			e.Stamps, e.StampError = "application", StampError{N: 500, Mean: 2, P50: 2, P90: 2, P99: 2}
+		})}, Degraded, nil},
+		{"stamp_error", []func(*world){evidence(func(e *Evidence) {
+			e.Stamps, e.StampError = "application", StampError{N: 500, Mean: 2, P50: 0.1, P90: 4, P99: 12}
+		})}, Invalid, nil},
 		{"coalesced", []func(*world){every(func(i int, r *record.Record) { r.Chunks[3].SameRead, r.Chunks[9].SameRead = true, true })}, Valid, nil}, // marks the gaps
 		{"coalesced", []func(*world){every(func(i int, r *record.Record) {
 			for k := range r.Chunks {

@@ -26,12 +26,19 @@ type Evidence struct {
 	ClockJumps   int64     // of the wall clock, by more than 10 µs, as the transport saw them
 	ClockJump    float64   // ms, the largest of them
 	Identity     *Identity // nil where the server has no page that says what it serves
-	StampError   float64   // ms, p99 of what an arrival stamp may be late; NaN where it was not measured
-	IgnoresEnd   bool      // the server was asked to ignore its end mark
-	Shared       bool      // the prompts share text on purpose: a cache hit is what was asked for
-	Headroom     float64   // capacity of this machine ÷ what is planned; NaN when the plan is small
+	StampError   StampError
+	IgnoresEnd   bool    // the server was asked to ignore its end mark
+	Shared       bool    // the prompts share text on purpose: a cache hit is what was asked for
+	Headroom     float64 // capacity of this machine ÷ what is planned; NaN when the plan is small
 	Errors       Failures
 	Missed       map[string]int64 // SLO → successes in the window that missed it first
+}
+
+// StampError is what arrival stamps were late by, measured during the run, in ms;
+// N is 0 where it was not measured.
+type StampError struct {
+	N                   int
+	Mean, P50, P90, P99 float64
 }
 
 // PhaseEvidence is one profiling phase.
@@ -74,7 +81,7 @@ const mostSamples = 1 << 17
 
 // NewEvidence prepares for the phases of res; warmups count for nothing.
 func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
-	e := &Evidence{Host: host, Headroom: math.NaN(), StampError: math.NaN(), Errors: Failures{}, Missed: map[string]int64{}}
+	e := &Evidence{Host: host, Headroom: math.NaN(), Errors: Failures{}, Missed: map[string]int64{}}
 	for _, p := range res.Phases {
 		if !p.Warmup {
 			e.Phases = append(e.Phases, &PhaseEvidence{Result: p})

@@ -45,8 +45,8 @@ var harms = []Check{
 		Read: perPhase(concurrencyHeld),
 	},
 	{
-		ID: "stamp_error", Kind: Harm, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "echoes through the same readers, where stamps are the program's own",
-		Doc:  "p99 of what an arrival stamp may be late, as a share of the median time to first token",
+		ID: "stamp_error", Kind: Harm, Unit: "ratio", Touches: slices.Concat(firstToken, wholeAnswer, gaps), Reads: "echoes through the same readers, where stamps are the program's own",
+		Doc:  "what arrival stamps of the program's own were late by at a percentile, as a share of that percentile of the time to first token",
 		Read: stampError,
 	},
 	{
@@ -158,21 +158,44 @@ func concurrencyHeld(p *PhaseEvidence) (Reading, bool) {
 	}, true
 }
 
-// stampError is what a stamp may be late beside the smallest number that rests
-// on one. Kernel stamps are exact up to shared reads, which coalesced has.
+// stampError compares each supported percentile of what rests on one stamp with
+// what stamps are late by: at the median by the mean at least, for a lateness
+// that is independent of a spread latency moves its median by the mean. Kernel
+// stamps are exact up to shared reads, which coalesced has.
 func stampError(e *Evidence) []Reading {
-	if e.Stamps == "kernel" || math.IsNaN(e.StampError) {
+	if e.StampError.N == 0 {
 		return nil
 	}
 	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
-		number := first(median(p.TTFT), median(p.Latency))
-		if !(number > 0) {
-			return Reading{}, false
+		name, x := "time to first token", p.TTFT
+		if len(x) == 0 {
+			name, x = "request latency", p.Latency
 		}
-		r := harmOf(e.StampError, number)
-		r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), against %s", words.Millis(e.StampError), words.Millis(number))
-		r.Try = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
-		return r, true
+		var worst Reading
+		found := false
+		for i, late := range []float64{max(e.StampError.P50, e.StampError.Mean), e.StampError.P90, e.StampError.P99} {
+			c := percentiles[i]
+			number := stats.Quantile(x, c.q)
+			if !stats.Certified(c.q, float64(len(x))) || !(number > 0) {
+				continue
+			}
+			r := harmOf(late, number)
+			if found && r.past() <= worst.past() {
+				continue
+			}
+			r.Detail = fmt.Sprintf("arrival stamps are this program's and %s late, beside %s %s of %s", words.Millis(late), name, c.name, words.Millis(number))
+			r.Try = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
+			worst, found = r, true
+		}
+		if gap := median(p.ITL); found && worst.crossed() == Valid && gap > 0 { // the number holds, single gaps may not
+			if r := harmOf(e.StampError.P99, gap); r.crossed() > Valid {
+				r.Mild, r.Fail, r.Touches = true, never, []string{"inter_chunk_latency", "time_to_second_token"}
+				r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), beside a median gap of %s: single gaps mean little", words.Millis(e.StampError.P99), words.Millis(gap))
+				r.Try = worst.Try
+				return r, true
+			}
+		}
+		return worst, found
 	})(e)
 }
 
@@ -316,14 +339,4 @@ func median(sorted []float64) float64 {
 		return math.NaN()
 	}
 	return stats.Quantile(sorted, 0.5)
-}
-
-func first(a, b float64) float64 {
-	if !math.IsNaN(a) {
-		return a
-	}
-	if !math.IsNaN(b) {
-		return b
-	}
-	return 0
 }
