@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
 // Two public traces record arrivals and lengths, one request a row of a CSV
@@ -13,34 +15,32 @@ import (
 var burstGPT = Format{
 	Name: "burst_gpt_trace", Doc: "a row of BurstGPT's CSV files: time in s, request and response tokens", Trace: true, Block: 512,
 	Sampling: "sequential", Settings: replaying, fits: hasAll("Timestamp", "Request tokens", "Response tokens"), finish: finishTrace,
-	read: func(r *reader, rec record) error {
-		row, err := r.row(rec.fields, "Request tokens", "Response tokens", "")
+	read: func(r *reader, rec files.Record) error {
+		row, err := r.row(rec.Fields, "Request tokens", "Response tokens", "")
 		if err != nil {
 			return err
 		}
-		for _, name := range []string{"Model", "Total tokens", "Log Type", "Session ID", "Elapsed time", "Timestamp"} {
-			rec.fields.used[name] = true
-		}
+		rec.Fields.Pass("Model", "Total tokens", "Log Type", "Session ID", "Elapsed time", "Timestamp")
 		if row.In < 1 || row.Out < 1 {
 			r.skipped++ // a failed request of the recorded service
 			return nil
 		}
-		if row.At, row.Timed, err = rec.fields.seconds("Timestamp"); err != nil {
+		if row.At, row.Timed, err = rec.Fields.Seconds("Timestamp"); err != nil {
 			return err
 		}
-		return r.record(rec.place, row, nil)
+		return r.record(rec.Place, row, nil)
 	},
 }
 
 var azure = Format{
 	Name: "azure_trace", Doc: "a row of Azure's LLM inference traces: date and time, context and generated tokens", Trace: true, Block: 512,
 	Sampling: "sequential", Settings: replaying, fits: hasAll("TIMESTAMP", "ContextTokens", "GeneratedTokens"), finish: finishTrace,
-	read: func(r *reader, rec record) error {
-		row, err := r.row(rec.fields, "ContextTokens", "GeneratedTokens", "")
+	read: func(r *reader, rec files.Record) error {
+		row, err := r.row(rec.Fields, "ContextTokens", "GeneratedTokens", "")
 		if err != nil {
 			return err
 		}
-		if row.At, err = r.since(rec.fields, "TIMESTAMP"); err != nil {
+		if row.At, err = r.since(rec.Fields, "TIMESTAMP"); err != nil {
 			return err
 		}
 		row.Timed = true
@@ -48,7 +48,7 @@ var azure = Format{
 			r.skipped++
 			return nil
 		}
-		return r.record(rec.place, row, nil)
+		return r.record(rec.Place, row, nil)
 	},
 }
 
@@ -57,14 +57,14 @@ var layouts = []string{"2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999
 
 // since reads a date and time, or a number of s, counted from the first one of
 // the file.
-func (r *reader) since(f *fields, name string) (time.Duration, error) {
-	f.used[name] = true
+func (r *reader) since(f *files.Fields, name string) (time.Duration, error) {
+	f.Pass(name)
 	var s float64
-	if json.Unmarshal(f.values[name], &s) == nil {
-		return r.fromFirst(scale(time.Second, s))
+	if json.Unmarshal(f.Value(name), &s) == nil {
+		return r.fromFirst(files.Scale(time.Second, s))
 	}
 	var text string
-	if err := json.Unmarshal(f.values[name], &text); err != nil || text == "" {
+	if err := json.Unmarshal(f.Value(name), &text); err != nil || text == "" {
 		return 0, fmt.Errorf("%s: want a date and time", name)
 	}
 	for _, layout := range layouts {

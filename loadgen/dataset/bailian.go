@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -21,14 +22,14 @@ var bailian = Format{
 // chat links a row of a bailian trace.
 type chat struct{ id, parent, turn int64 }
 
-func readBailian(r *reader, rec record) error {
-	f := rec.fields
+func readBailian(r *reader, rec files.Record) error {
+	f := rec.Fields
 	row, err := r.row(f, "input_length", "output_length", "hash_ids")
 	if err != nil {
 		return err
 	}
 	var timed bool
-	if row.At, timed, err = f.seconds("timestamp"); err != nil {
+	if row.At, timed, err = f.Seconds("timestamp"); err != nil {
 		return err
 	}
 	if !timed {
@@ -40,13 +41,13 @@ func readBailian(r *reader, rec record) error {
 		name string
 		v    *int64
 	}{{"chat_id", &c.id}, {"parent_chat_id", &c.parent}, {"turn", &c.turn}} {
-		if _, err := f.decode(to.name, to.v, "a whole number"); err != nil {
+		if _, err := f.Decode(to.name, to.v, "a whole number"); err != nil {
 			return err
 		}
 	}
-	f.used["type"] = true
+	f.Pass("type")
 	r.chats = append(r.chats, c)
-	return r.record(rec.place, row, nil)
+	return r.record(rec.Place, row, nil)
 }
 
 // finishBailian names the session of each row after the chat that its parents

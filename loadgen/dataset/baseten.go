@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -18,11 +19,11 @@ var baseten = Format{
 	fits:     hasAll("timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"), read: readBaseten, finish: finishBaseten,
 }
 
-func readBaseten(r *reader, rec record) error {
-	f := rec.fields
+func readBaseten(r *reader, rec files.Record) error {
+	f := rec.Fields
 	lit := &literal{extra: map[string]any{}}
 	var err error
-	if lit.text, err = f.str("prompt"); err != nil {
+	if lit.text, err = f.Str("prompt"); err != nil {
 		return err
 	}
 	if lit.text == "" {
@@ -45,18 +46,16 @@ func readBaseten(r *reader, rec record) error {
 		{"total_hashes", &ids, "a list of whole numbers"},
 		{"block_size", &block, "a whole number"},
 	} {
-		if _, err := f.decode(to.name, to.v, to.want); err != nil {
+		if _, err := f.Decode(to.name, to.v, to.want); err != nil {
 			return err
 		}
 	}
-	if start < 0 || start > maxMillis || !(took >= 0 && took < maxMillis) {
+	if start < 0 || start > files.MaxMillis || !(took >= 0 && took < files.MaxMillis) {
 		return errors.New("timestamp_start_unix_ms and duration_e2e_ms: out of range")
 	}
-	row.At, row.Delay = time.Duration(start)*time.Millisecond, scale(time.Millisecond, took)
+	row.At, row.Delay = time.Duration(start)*time.Millisecond, files.Scale(time.Millisecond, took)
 	row.Session = sessionOf(f)
-	for name := range f.values {
-		f.used[name] = true // the rest describes how it went then
-	}
+	f.Pass()                  // the rest describes how it went then
 	row.Out = max(row.Out, 1) // a cancelled request asks for something, too
 	if s := r.cfg.Synthesis; s != nil && s.MaxOSL > 0 {
 		row.Out = min(row.Out, s.MaxOSL)
@@ -73,18 +72,18 @@ func readBaseten(r *reader, rec record) error {
 	if len(lit.extra) == 0 {
 		lit.extra = nil
 	}
-	return r.record(rec.place, row, lit)
+	return r.record(rec.Place, row, lit)
 }
 
 // sessionOf is the session that the recording names, else the one it guessed.
-func sessionOf(f *fields) string {
+func sessionOf(f *files.Fields) string {
 	for _, name := range []string{"provided_session_id", "poor_man_session_id"} {
 		var text string
 		var number uint64
-		if ok, err := f.decode(name, &text, ""); ok && err == nil && text != "" {
+		if ok, err := f.Decode(name, &text, ""); ok && err == nil && text != "" {
 			return text
 		}
-		if ok, err := f.decode(name, &number, ""); ok && err == nil {
+		if ok, err := f.Decode(name, &number, ""); ok && err == nil {
 			return strconv.FormatUint(number, 10)
 		}
 	}

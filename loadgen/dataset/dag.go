@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
 // dagJSONL is a conversation of an agent whose turns are lists of messages
@@ -14,10 +16,10 @@ var dagJSONL = Format{
 	Settings: []string{"turn_delay_ratio", "system_prompt"}, fits: fitsDAG, read: readDAG,
 }
 
-func fitsDAG(r *record) (bool, string) {
+func fitsDAG(r *files.Record) (bool, string) {
 	var turns []map[string]json.RawMessage
-	if json.Unmarshal(r.fields.values["turns"], &turns) != nil || len(turns) == 0 {
-		if r.fields.has("orchestrator") {
+	if json.Unmarshal(r.Fields.Value("turns"), &turns) != nil || len(turns) == 0 {
+		if r.Fields.Has("orchestrator") {
 			return true, "it has orchestrator"
 		}
 		return false, "it has no turns"
@@ -40,9 +42,9 @@ type dagTurn struct {
 	Delay     float64 // ms
 }
 
-func readDAG(r *reader, rec record) error {
-	f := rec.fields
-	id, err := f.str("session_id")
+func readDAG(r *reader, rec files.Record) error {
+	f := rec.Fields
+	id, err := f.Str("session_id")
 	if err != nil {
 		return err
 	}
@@ -52,14 +54,14 @@ func readDAG(r *reader, rec record) error {
 	if _, known := r.byID[id]; known {
 		return fmt.Errorf("session_id: %q appears twice", id)
 	}
-	if f.has("orchestrator") || f.has("rounds") || f.has("pre_session_spawns") {
+	if f.Has("orchestrator") || f.Has("rounds") || f.Has("pre_session_spawns") {
 		return errors.New("orchestrator, rounds and pre_session_spawns: not built; hint: write the spawns of an agent's own turns")
 	}
-	mode, err := f.str("context_mode")
+	mode, err := f.Str("context_mode")
 	if err != nil {
 		return err
 	}
-	list, err := f.list("turns")
+	list, err := f.List("turns")
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func readDAG(r *reader, rec record) error {
 
 func (r *reader) dagTurn(i int, raw json.RawMessage, complete bool) error {
 	var t dagTurn
-	if err := strict(raw, &t); err != nil {
+	if err := files.Strict(raw, &t); err != nil {
 		return err
 	}
 	if err := checkMessages(t.Messages); err != nil {
@@ -87,11 +89,11 @@ func (r *reader) dagTurn(i int, raw json.RawMessage, complete bool) error {
 	if len(t.Forks)+len(t.Spawns) > 0 {
 		return errors.New("forks and spawns: not built; hint: conversations without them are played")
 	}
-	if !(t.Delay >= 0 && t.Delay < maxMillis) || t.MaxTokens < 0 {
+	if !(t.Delay >= 0 && t.Delay < files.MaxMillis) || t.MaxTokens < 0 {
 		return errors.New("delay and max_tokens: want numbers from 0")
 	}
 	return r.add(i, Turn{
 		Messages: t.Messages, Tools: t.Tools, Model: t.Model, MaxTokens: t.MaxTokens, Extra: t.Extra, Complete: complete,
-		Delay: scale(time.Millisecond, t.Delay),
+		Delay: files.Scale(time.Millisecond, t.Delay),
 	})
 }

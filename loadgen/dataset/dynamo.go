@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -39,25 +40,23 @@ type dynamoEvent struct {
 	}
 }
 
-func dynamoEventOf(f *fields) (e dynamoEvent, err error) {
+func dynamoEventOf(f *files.Fields) (e dynamoEvent, err error) {
 	var whole json.RawMessage
-	if f.has("event") && !f.has("schema") {
-		whole = f.values["event"]
+	if f.Has("event") && !f.Has("schema") {
+		whole = f.Value("event")
 	} else {
-		whole = f.whole()
+		whole = f.Whole()
 	}
-	for name := range f.values {
-		f.used[name] = true
-	}
+	f.Pass()
 	err = json.Unmarshal(whole, &e)
 	return e, err
 }
 
-func fitsDynamo(r *record) (bool, string) {
-	if !r.fields.has("schema") && !r.fields.has("event") {
+func fitsDynamo(r *files.Record) (bool, string) {
+	if !r.Fields.Has("schema") && !r.Fields.Has("event") {
 		return false, "it has no schema"
 	}
-	probe := &fields{values: r.fields.values, used: map[string]bool{}}
+	probe := r.Fields.Probe()
 	e, err := dynamoEventOf(probe)
 	if err != nil || e.Schema != dynamoSchema {
 		return false, "its schema is not " + dynamoSchema
@@ -65,8 +64,8 @@ func fitsDynamo(r *record) (bool, string) {
 	return true, "its schema is " + dynamoSchema
 }
 
-func readDynamo(r *reader, rec record) error {
-	e, err := dynamoEventOf(rec.fields)
+func readDynamo(r *reader, rec files.Record) error {
+	e, err := dynamoEventOf(rec.Fields)
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func readDynamo(r *reader, rec record) error {
 	q := e.Request
 	row := trace.Row{In: q.InputTokens, Out: q.OutputTokens, Timed: true, At: time.Duration(q.ReceivedMS) * time.Millisecond}
 	if q.ReceivedMS == 0 {
-		row.At = time.Duration(e.UnixMS)*time.Millisecond - scale(time.Millisecond, q.TotalMS)
+		row.At = time.Duration(e.UnixMS)*time.Millisecond - files.Scale(time.Millisecond, q.TotalMS)
 	}
 	if e.Agent != nil {
 		row.Session = e.Agent.SessionID
@@ -90,7 +89,7 @@ func readDynamo(r *reader, rec record) error {
 		}
 		row.In, row.Blocks = p.Length, r.blocks(p.Hashes)
 	}
-	return r.record(rec.place, row, nil)
+	return r.record(rec.Place, row, nil)
 }
 
 // finishDynamo counts time from the first request: events stand in the order

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -81,20 +82,20 @@ func Anonymize(path string, tok tokenizer.Tokenizer, block int, render func([]me
 	var rows []trace.Row
 	var names trace.Names
 	histories := map[string][]message{}
-	err := eachRecord(path, func(rec record) error {
-		line, err := readLog(rec.fields)
+	err := files.Each(path, func(rec files.Record) error {
+		line, err := readLog(rec.Fields)
 		if err != nil {
-			return fmt.Errorf("%s: %w", rec.place, err)
+			return fmt.Errorf("%s: %w", rec.Place, err)
 		}
 		said := append(slices.Clone(histories[line.session]), line.messages...)
 		text, err := render(said)
 		if err != nil {
-			return fmt.Errorf("%s: %w", rec.place, err)
+			return fmt.Errorf("%s: %w", rec.Place, err)
 		}
 		ids := tok.Encode(nil, text)
 		row := trace.Row{Session: line.session, In: int64(len(ids)), Out: int64(max(1, tok.Count(line.output))), Blocks: prefixNames(&names, ids, block)}
 		if line.at != nil {
-			row.Timed, row.At = true, scale(1e6, *line.at)
+			row.Timed, row.At = true, files.Scale(1e6, *line.at)
 		}
 		if line.session != "" {
 			histories[line.session] = append(said, message{"assistant", line.output})
@@ -105,23 +106,23 @@ func Anonymize(path string, tok tokenizer.Tokenizer, block int, render func([]me
 	return rows, err
 }
 
-func readLog(f *fields) (a anonymous, err error) {
-	if a.session, err = f.str("session_id"); err != nil {
+func readLog(f *files.Fields) (a anonymous, err error) {
+	if a.session, err = f.Str("session_id"); err != nil {
 		return a, err
 	}
-	if a.output, err = f.str("output"); err != nil {
+	if a.output, err = f.Str("output"); err != nil {
 		return a, err
 	}
 	var at float64
-	if said, err := f.decode("timestamp", &at, "a number of milliseconds"); err != nil {
+	if said, err := f.Decode("timestamp", &at, "a number of milliseconds"); err != nil {
 		return a, err
 	} else if said {
-		if at < 0 || at > maxMillis {
+		if at < 0 || at > files.MaxMillis {
 			return a, fmt.Errorf("timestamp: %g ms is out of range", at)
 		}
 		a.at = &at
 	}
-	if _, err = f.decode("messages", &a.messages, "a list of messages whose content is text"); err != nil {
+	if _, err = f.Decode("messages", &a.messages, "a list of messages whose content is text"); err != nil {
 		return a, err
 	}
 	if len(a.messages) == 0 {

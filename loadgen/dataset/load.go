@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
@@ -70,9 +71,9 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 
 // all reads every record; a format that is not named is found first.
 func (r *reader) all() error {
-	each := func(f func(record) error) error { return eachRecord(r.cfg.Path, f) }
+	each := func(f func(files.Record) error) error { return files.Each(r.cfg.Path, f) }
 	if len(r.cfg.Records) > 0 {
-		each = func(f func(record) error) error { return eachInline(r.cfg.Records, f) }
+		each = func(f func(files.Record) error) error { return files.EachInline(r.cfg.Records, f) }
 	}
 	if r.format == nil {
 		if err := r.find(each); err != nil {
@@ -89,9 +90,9 @@ func (r *reader) all() error {
 }
 
 // find takes the format that the first records have.
-func (r *reader) find(each func(func(record) error) error) error {
-	var sample []record
-	err := each(func(rec record) error {
+func (r *reader) find(each func(func(files.Record) error) error) error {
+	var sample []files.Record
+	err := each(func(rec files.Record) error {
 		if sample = append(sample, rec); len(sample) == looked {
 			return errEnough
 		}
@@ -109,19 +110,19 @@ func (r *reader) find(each func(func(record) error) error) error {
 }
 
 // object reads one record. Its errors name the place.
-func (r *reader) object(rec record) error {
-	if r.bytes += rec.size; r.bytes > maxText {
-		return fmt.Errorf("%s: more than %d MiB of records", rec.place, maxText>>20)
+func (r *reader) object(rec files.Record) error {
+	if r.bytes += rec.Size; r.bytes > maxText {
+		return fmt.Errorf("%s: more than %d MiB of records", rec.Place, maxText>>20)
 	}
 	if err := r.format.read(r, rec); err != nil {
 		if ok, why := r.format.fits(&rec); !ok && len(r.conversations) > 0 {
 			err = fmt.Errorf("%w (%s, unlike the %s records before it)", err, why, r.format.Name)
 		}
-		return placed(rec.place, err)
+		return placed(rec.Place, err)
 	}
-	for _, name := range rec.fields.unused() {
+	for _, name := range rec.Fields.Unused() {
 		if _, seen := r.ignored[name]; !seen {
-			r.ignored[name] = rec.place
+			r.ignored[name] = rec.Place
 			r.ignoredOrder = append(r.ignoredOrder, name)
 		}
 	}
@@ -167,7 +168,7 @@ func (r *reader) add(i int, t Turn) error {
 		t.MaxTokens = int64(n)
 	}
 	if ratio := r.cfg.TurnDelayRatio; ratio != 0 {
-		t.Delay = scale(t.Delay, ratio)
+		t.Delay = files.Scale(t.Delay, ratio)
 	}
 	t.ISL = countTexts(r.tok, t.words())
 	c.Turns = append(c.Turns, t)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/schema"
@@ -101,7 +102,7 @@ func (m *mediaMaker) add(turn *Turn, i, t int) error {
 			if err != nil {
 				return fmt.Errorf("video: %w", err)
 			}
-			turn.Videos = append(turn.Videos, Media{Base64: it.Base64, Format: it.Format, Length: scale(time.Second, m.video.Duration)})
+			turn.Videos = append(turn.Videos, Media{Base64: it.Base64, Format: it.Format, Length: files.Scale(time.Second, m.video.Duration)})
 		}
 	}
 	return nil
@@ -172,7 +173,7 @@ func (m *mediaMaker) sound(i, k int) (Media, error) {
 		format = "wav"
 	}
 	it, err := s.Encode(m.show.At(i, k+1<<30), format)
-	return Media{Base64: it.Base64, Format: it.Format, Length: scale(time.Second, s.Seconds)}, err
+	return Media{Base64: it.Base64, Format: it.Format, Length: files.Scale(time.Second, s.Seconds)}, err
 }
 
 func (m *mediaMaker) film() media.Film {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -27,10 +27,10 @@ var mooncake = Format{
 // inputs are the four ways in which a mooncake row says what was asked.
 var inputs = []string{"input_length", "text_input", "messages", "payload"}
 
-func fitsMooncake(r *record) (bool, string) {
+func fitsMooncake(r *files.Record) (bool, string) {
 	n := 0
 	for _, name := range inputs {
-		if r.fields.has(name) {
+		if r.Fields.Has(name) {
 			n++
 		}
 	}
@@ -39,36 +39,36 @@ func fitsMooncake(r *record) (bool, string) {
 		return false, "it has no " + orList(inputs)
 	case n > 1:
 		return false, "it has more than one of " + andList(inputs)
-	case !r.fields.has("messages"):
-		return true, "it has " + r.fields.first(inputs)
+	case !r.Fields.Has("messages"):
+		return true, "it has " + r.Fields.First(inputs)
 	}
 	for _, name := range []string{"timestamp", "delay", "output_length", "session_id", "message_mode"} {
-		if r.fields.has(name) {
+		if r.Fields.Has(name) {
 			return true, "it has messages and " + name
 		}
 	}
 	return false, "its messages have nothing of a trace beside them"
 }
 
-func readMooncake(r *reader, rec record) error {
-	f := rec.fields
-	if ok, why := fitsMooncake(&rec); !ok && !f.has("messages") {
+func readMooncake(r *reader, rec files.Record) error {
+	f := rec.Fields
+	if ok, why := fitsMooncake(&rec); !ok && !f.Has("messages") {
 		return errors.New(why)
 	}
 	row, err := r.row(f, "input_length", "output_length", "hash_ids")
 	if err != nil {
 		return err
 	}
-	if row.Session, err = f.str("session_id"); err != nil {
+	if row.Session, err = f.Str("session_id"); err != nil {
 		return err
 	}
-	f.used["type"] = true
-	if at, err := f.millis("timestamp"); err != nil {
+	f.Pass("type")
+	if at, err := f.Millis("timestamp"); err != nil {
 		return err
 	} else if at != nil {
 		row.At, row.Timed = *at, true
 	}
-	if delay, err := f.millis("delay"); err != nil {
+	if delay, err := f.Millis("delay"); err != nil {
 		return err
 	} else if delay != nil {
 		row.Delay = *delay
@@ -77,15 +77,15 @@ func readMooncake(r *reader, rec record) error {
 	if err != nil {
 		return err
 	}
-	return r.record(rec.place, row, lit)
+	return r.record(rec.Place, row, lit)
 }
 
 // row reads the lengths and hashes of a recorded request.
-func (r *reader) row(f *fields, in, out, hashes string) (row trace.Row, err error) {
+func (r *reader) row(f *files.Fields, in, out, hashes string) (row trace.Row, err error) {
 	var ids []hash
-	if _, err = f.decode(in, &row.In, "a whole number of tokens"); err == nil {
-		if _, err = f.decode(out, &row.Out, "a whole number of tokens"); err == nil && hashes != "" {
-			_, err = f.decode(hashes, &ids, "a list of whole numbers from 0")
+	if _, err = f.Decode(in, &row.In, "a whole number of tokens"); err == nil {
+		if _, err = f.Decode(out, &row.Out, "a whole number of tokens"); err == nil && hashes != "" {
+			_, err = f.Decode(hashes, &ids, "a list of whole numbers from 0")
 		}
 	}
 	if err != nil {
@@ -107,17 +107,17 @@ func (r *reader) blocks(ids []hash) []int32 {
 }
 
 // readLiteral is what a row says in words, nil when it says lengths only.
-func readLiteral(f *fields) (*literal, error) {
+func readLiteral(f *files.Fields) (*literal, error) {
 	lit := &literal{}
 	var mode string
 	var errs [7]error
-	lit.text, errs[0] = f.str("text_input")
-	lit.messages, errs[1] = f.raw("messages", '[', "a list of messages")
-	lit.tools, errs[2] = f.raw("tools", '[', "a list of tool definitions")
-	lit.payload, errs[3] = f.raw("payload", '{', "a request body")
-	lit.extra, errs[4] = f.object("extra")
-	mode, errs[5] = f.str("message_mode")
-	lit.model, errs[6] = f.str("model")
+	lit.text, errs[0] = f.Str("text_input")
+	lit.messages, errs[1] = f.Raw("messages", '[', "a list of messages")
+	lit.tools, errs[2] = f.Raw("tools", '[', "a list of tool definitions")
+	lit.payload, errs[3] = f.Raw("payload", '{', "a request body")
+	lit.extra, errs[4] = f.Object("extra")
+	mode, errs[5] = f.Str("message_mode")
+	lit.model, errs[6] = f.Str("model")
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -131,7 +131,7 @@ func readLiteral(f *fields) (*literal, error) {
 		return nil, errors.New("message_mode: delta goes with messages only")
 	case lit.tools != nil && lit.messages == nil:
 		return nil, errors.New("tools: go with messages only")
-	case lit.text == "" && f.has("text_input"):
+	case lit.text == "" && f.Has("text_input"):
 		return nil, errors.New("text_input: is empty")
 	}
 	if lit.messages != nil {
@@ -157,16 +157,6 @@ func checkMessages(raw json.RawMessage) error {
 		}
 	}
 	return nil
-}
-
-// seconds is a time in s.
-func (f *fields) seconds(name string) (time.Duration, bool, error) {
-	var s float64
-	said, err := f.decode(name, &s, "a number of seconds")
-	if err == nil && said && (s < 0 || s > maxMillis/1000) {
-		err = fmt.Errorf("%s: %g s is out of range", name, s)
-	}
-	return scale(time.Second, s), said, err
 }
 
 // hash is the hash of a block: 64 bits, written with or without a sign.

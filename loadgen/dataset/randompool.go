@@ -3,6 +3,8 @@ package dataset
 import (
 	"path"
 	"strings"
+
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
 // randomPool draws requests: every conversation takes one record of each file,
@@ -14,11 +16,11 @@ var randomPool = Format{
 	fits:     fitsRandomPool, read: readRandomPool, finish: drawRandomPool,
 }
 
-func fitsRandomPool(r *record) (bool, string) {
-	if r.file == "" {
+func fitsRandomPool(r *files.Record) (bool, string) {
+	if r.File == "" {
 		return false, "a file of such records is a single_turn file; say format random_pool to draw from it"
 	}
-	if ok, _ := singleTurn.fits(&record{fields: r.fields}); !ok {
+	if ok, _ := singleTurn.fits(&files.Record{Fields: r.Fields}); !ok {
 		return false, "it has no text, image, audio or video"
 	}
 	return true, "it is a folder of texts or media"
@@ -30,23 +32,23 @@ type pool struct {
 	parts []Turn
 }
 
-func readRandomPool(r *reader, rec record) error {
+func readRandomPool(r *reader, rec files.Record) error {
 	for _, name := range []string{"timestamp", "delay"} {
-		if rec.fields.has(name) {
-			rec.fields.used[name] = false // reported as ignored
+		if rec.Fields.Has(name) {
+			rec.Fields.Ignored(name) // reported as ignored
 		}
 	}
-	name := strings.TrimSuffix(path.Base(rec.file), path.Ext(rec.file))
-	t, err := r.turn(rec.fields, name)
+	name := strings.TrimSuffix(path.Base(rec.File), path.Ext(rec.File))
+	t, err := r.turn(rec.Fields, name)
 	if err != nil {
 		return err
 	}
-	rec.fields.used["type"], rec.fields.used["session_id"] = true, true
+	rec.Fields.Pass("type", "session_id")
 	t.Timestamp, t.Delay = nil, 0
-	i, known := r.byID[rec.file]
+	i, known := r.byID[rec.File]
 	if !known {
 		i = len(r.pools)
-		r.byID[rec.file] = i
+		r.byID[rec.File] = i
 		r.pools = append(r.pools, pool{name: name})
 	}
 	r.pools[i].parts = append(r.pools[i].parts, t)

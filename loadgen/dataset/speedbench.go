@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
 // speedBench are the formats of NVIDIA's SPEED-Bench files, one per subset and
@@ -30,14 +32,14 @@ func speedBenchRows() []*Format {
 func speedBenchRow(name, category, doc string) *Format {
 	return &Format{
 		Name: "speed_bench_" + name, Doc: doc, Sampling: "sequential", Settings: conversational,
-		fits: func(r *record) (bool, string) {
+		fits: func(r *files.Record) (bool, string) {
 			ok, why := hasAll("question_id", "category", "messages")(r)
 			if ok && category != "" {
 				return false, "rows of a category are taken only when it is named"
 			}
 			return ok, why
 		},
-		read: func(r *reader, rec record) error { return readSpeedBench(r, rec, category) },
+		read: func(r *reader, rec files.Record) error { return readSpeedBench(r, rec, category) },
 		finish: func(r *reader) error {
 			if len(r.conversations) == 0 {
 				return fmt.Errorf("%s: no row has the category %s", r.cfg.Path, category)
@@ -50,17 +52,17 @@ func speedBenchRow(name, category, doc string) *Format {
 // unfilled stands in rows whose text has to be fetched from elsewhere.
 const unfilled = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"
 
-func readSpeedBench(r *reader, rec record, category string) error {
-	f := rec.fields
-	id, err := f.str("question_id")
+func readSpeedBench(r *reader, rec files.Record, category string) error {
+	f := rec.Fields
+	id, err := f.Str("question_id")
 	if err != nil {
 		return err
 	}
-	is, err := f.str("category")
+	is, err := f.Str("category")
 	if err != nil {
 		return err
 	}
-	list, err := f.list("messages")
+	list, err := f.List("messages")
 	if err != nil || category != "" && is != category {
 		return err
 	}

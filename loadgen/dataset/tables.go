@@ -1,150 +1,12 @@
 package dataset
 
 import (
-	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
-
-// A row of a CSV or Parquet table is a record whose fields are its columns.
-// Cells of a CSV file that read as numbers are numbers.
-
-func eachCSVRow(path string, in io.Reader, comma rune, f func(record) error) error {
-	rows := csv.NewReader(in)
-	rows.Comma, rows.ReuseRecord, rows.LazyQuotes = comma, true, true
-	head, err := rows.Read()
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	names := make([]string, len(head))
-	for i, h := range head {
-		names[i] = strings.TrimSpace(strings.TrimPrefix(h, "\ufeff"))
-	}
-	for {
-		row, err := rows.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		line, _ := rows.FieldPos(0)
-		place := fmt.Sprintf("%s:%d", path, line)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		values := make(map[string]json.RawMessage, len(names))
-		size := 0
-		for i, cell := range row {
-			size += len(cell)
-			values[names[i]] = cellValue(cell)
-		}
-		if err := f(record{place: place, fields: fieldsOf(values), size: size}); err != nil {
-			return err
-		}
-	}
-}
-
-// cellValue is a cell as JSON; an empty one is null.
-func cellValue(cell string) json.RawMessage {
-	if cell == "" {
-		return json.RawMessage("null")
-	}
-	if _, err := strconv.ParseFloat(cell, 64); err == nil && json.Valid([]byte(cell)) {
-		return json.RawMessage(strings.Clone(cell))
-	}
-	b, _ := json.Marshal(strings.ToValidUTF8(cell, "\ufffd"))
-	return b
-}
-
-// eachParquetRow reads a Parquet file row by row.
-func eachParquetRow(path string, file *os.File, f func(record) (err error)) (err error) {
-	st, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	defer func() { // the library panics on some broken files
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: not a sound Parquet file: %v", path, p)
-		}
-	}()
-	table, err := parquet.OpenFile(file, st.Size())
-	if err != nil {
-		return fmt.Errorf("%s: not a sound Parquet file: %w", path, err)
-	}
-	rows := parquet.NewGenericReader[any](table, table.Schema())
-	defer rows.Close()
-	batch := make([]any, 64)
-	for at := 0; ; {
-		n, err := rows.Read(batch)
-		for _, v := range batch[:n] {
-			at++
-			if err := parquetRow(fmt.Sprintf("%s row %d", path, at), v, f); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s row %d: %w", path, at+1, err)
-		}
-	}
-}
-
-func parquetRow(place string, v any, f func(record) error) error {
-	b, err := json.Marshal(plainCell(v))
-	if err != nil {
-		return fmt.Errorf("%s: %w", place, err)
-	}
-	r, err := newRecord(place, b)
-	if err != nil {
-		return err
-	}
-	return f(r)
-}
-
-// plainCell turns bytes that are text into text, and lists as Parquet nests
-// them into lists.
-func plainCell(v any) any {
-	switch v := v.(type) {
-	case []byte:
-		return string(v)
-	case map[string]any:
-		if list, ok := v["list"].([]any); ok && len(v) == 1 {
-			return plainList(list)
-		}
-		for k := range v {
-			v[k] = plainCell(v[k])
-		}
-		return v
-	case []any:
-		return plainList(v)
-	}
-	return v
-}
-
-func plainList(list []any) any {
-	out := make([]any, len(list))
-	for i, e := range list {
-		if m, ok := e.(map[string]any); ok && len(m) == 1 {
-			for _, name := range []string{"element", "item", "array"} {
-				if inner, ok := m[name]; ok {
-					e = inner
-				}
-			}
-		}
-		out[i] = plainCell(e)
-	}
-	return out
-}
 
 // table is a format of its own: a CSV or Parquet file, or records, whose
 // fields are called by other names. columns says which is which.
@@ -156,10 +18,10 @@ var table = Format{
 // textColumns are the names under which published tables keep their prompts.
 var textColumns = []string{"text", "prompt", "question", "instruction", "problem", "input", "query", "content"}
 
-func fitsTable(r *record) (bool, string) {
+func fitsTable(r *files.Record) (bool, string) {
 	for _, name := range textColumns {
 		var s string
-		if raw, ok := r.fields.values[name]; ok && json.Unmarshal(raw, &s) == nil {
+		if raw := r.Fields.Value(name); raw != nil && json.Unmarshal(raw, &s) == nil {
 			return true, "it has the column " + name
 		}
 	}
@@ -167,21 +29,18 @@ func fitsTable(r *record) (bool, string) {
 }
 
 // readTable gives the columns the names that single_turn knows.
-func readTable(r *reader, rec record) error {
-	f := rec.fields
+func readTable(r *reader, rec files.Record) error {
+	f := rec.Fields
 	for ours, theirs := range r.cfg.Columns {
-		raw, ok := f.values[theirs]
-		if !ok {
-			return fmt.Errorf("columns.%s: there is no column %s; there are %s", ours, theirs, strings.Join(f.names(), ", "))
+		if !f.Has(theirs) {
+			return fmt.Errorf("columns.%s: there is no column %s; there are %s", ours, theirs, strings.Join(f.Names(), ", "))
 		}
-		delete(f.values, theirs)
-		f.values[ours] = raw
+		f.Rename(theirs, ours)
 	}
-	if !f.has("text") && !f.has("texts") {
+	if !f.Has("text") && !f.Has("texts") {
 		for _, name := range textColumns {
-			if raw, ok := f.values[name]; ok {
-				delete(f.values, name)
-				f.values["text"] = raw
+			if f.Has(name) {
+				f.Rename(name, "text")
 				break
 			}
 		}

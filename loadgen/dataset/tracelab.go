@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -22,34 +23,32 @@ var tracelab = Format{
 // round is what orders the rows of a session.
 type round struct{ index, prefix int64 }
 
-func readTraceLab(r *reader, rec record) error {
-	f := rec.fields
+func readTraceLab(r *reader, rec files.Record) error {
+	f := rec.Fields
 	row, err := r.row(f, "input_tokens_total", "output_tokens", "")
 	if err != nil {
 		return err
 	}
-	if row.Session, err = f.str("session_id"); err != nil || row.Session == "" {
+	if row.Session, err = f.Str("session_id"); err != nil || row.Session == "" {
 		return cmp.Or(err, errors.New("session_id: missing"))
 	}
 	var is round
-	if _, err := f.decode("round_index", &is.index, "a whole number"); err != nil {
+	if _, err := f.Decode("round_index", &is.index, "a whole number"); err != nil {
 		return err
 	}
-	if _, err := f.decode("prefix_tokens", &is.prefix, "a whole number of tokens"); err != nil {
+	if _, err := f.Decode("prefix_tokens", &is.prefix, "a whole number of tokens"); err != nil {
 		return err
 	}
-	if at, ok := firstEvent(f.values["timing_events"]); ok {
+	if at, ok := firstEvent(f.Value("timing_events")); ok {
 		row.At, row.Timed = at, true
 	}
-	for name := range f.values {
-		f.used[name] = true
-	}
+	f.Pass()
 	if row.In < 1 {
 		r.skipped++
 		return nil
 	}
 	r.rounds = append(r.rounds, is)
-	return r.record(rec.place, row, nil)
+	return r.record(rec.Place, row, nil)
 }
 
 // firstEvent is the earliest time of a round, since 1970.

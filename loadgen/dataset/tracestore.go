@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -130,7 +131,7 @@ func (r *reader) closeGaps() {
 	longest := time.Duration(-1)
 	for _, s := range []*float64{c.MaxIdleGapCapSeconds, c.TraceIdleGapCapSeconds} {
 		if s != nil {
-			longest = scale(time.Second, *s)
+			longest = files.Scale(time.Second, *s)
 		}
 	}
 	order := make([]int32, len(t.rows))
@@ -147,7 +148,7 @@ func (r *reader) closeGaps() {
 		before = row.At
 		row.At -= cut
 		if c.InterTurnDelayCapSeconds != nil {
-			row.Delay = min(row.Delay, scale(time.Second, *c.InterTurnDelayCapSeconds))
+			row.Delay = min(row.Delay, files.Scale(time.Second, *c.InterTurnDelayCapSeconds))
 		}
 		if c.IgnoreTraceDelays {
 			row.Timed, row.Delay, row.At = false, 0, 0
@@ -308,7 +309,7 @@ func (s *traceStore) outline(i int) *Conversation {
 			t.Timestamp = &at
 		}
 		if t.Delay = row.Delay; s.ratio != 0 {
-			t.Delay = scale(t.Delay, s.ratio)
+			t.Delay = files.Scale(t.Delay, s.ratio)
 		}
 	}
 	return c

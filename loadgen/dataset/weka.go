@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -31,32 +32,30 @@ type wekaRequest struct {
 	Requests  []wekaRequest // of a subagent
 }
 
-func readWeka(r *reader, rec record) error {
-	f := rec.fields
-	id, err := f.str("id")
+func readWeka(r *reader, rec files.Record) error {
+	f := rec.Fields
+	id, err := f.Str("id")
 	if err != nil {
 		return err
 	}
 	if id == "" {
 		return errors.New("id: missing")
 	}
-	if scope, err := f.str("hash_id_scope"); err != nil || scope != "local" {
+	if scope, err := f.Str("hash_id_scope"); err != nil || scope != "local" {
 		return fmt.Errorf("hash_id_scope: %q is not local", scope)
 	}
 	var block int
 	var list []wekaRequest
-	if _, err := f.decode("block_size", &block, "a whole number of tokens"); err != nil {
+	if _, err := f.Decode("block_size", &block, "a whole number of tokens"); err != nil {
 		return err
 	}
 	if block < 1 {
 		return fmt.Errorf("block_size: %d is not a number of tokens", block)
 	}
-	if _, err := f.decode("requests", &list, "a list of requests"); err != nil {
+	if _, err := f.Decode("requests", &list, "a list of requests"); err != nil {
 		return err
 	}
-	for name := range f.values {
-		f.used[name] = true // totals and summaries
-	}
+	f.Pass() // totals and summaries
 	if r.cfg.BlockSize == 0 {
 		if r.trace == nil {
 			r.cfg.BlockSize = block
@@ -64,7 +63,7 @@ func readWeka(r *reader, rec record) error {
 			return fmt.Errorf("block_size: %d, the sessions before have %d; hint: replay them apart", block, r.trace.block)
 		}
 	}
-	w := wekaSession{r: r, place: rec.place, id: id, scope: uint64(len(r.byID)+1) << 40}
+	w := wekaSession{r: r, place: rec.Place, id: id, scope: uint64(len(r.byID)+1) << 40}
 	r.byID[id] = len(r.byID)
 	return w.add(id, list)
 }
@@ -103,10 +102,10 @@ func (w *wekaSession) request(session string, q, before *wekaRequest) error {
 		w.r.skipped++
 		return nil
 	}
-	if !(q.T >= 0 && q.T < maxMillis/1000) {
+	if !(q.T >= 0 && q.T < files.MaxMillis/1000) {
 		return fmt.Errorf("t: %g s is out of range", q.T)
 	}
-	row := trace.Row{Session: session, In: q.In, Out: q.Out, At: scale(time.Second, q.T), Timed: true}
+	row := trace.Row{Session: session, In: q.In, Out: q.Out, At: files.Scale(time.Second, q.T), Timed: true}
 	ids := make([]hash, len(q.HashIDs))
 	for i, h := range q.HashIDs {
 		ids[i] = hash(w.scope) ^ h
@@ -123,7 +122,7 @@ func (w *wekaSession) request(session string, q, before *wekaRequest) error {
 		} else if before.APITime != nil {
 			gap -= *before.APITime
 		}
-		row.Delay = scale(time.Second, max(0, gap))
+		row.Delay = files.Scale(time.Second, max(0, gap))
 	}
 	return w.r.record(w.place, row, nil)
 }

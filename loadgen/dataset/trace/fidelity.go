@@ -12,6 +12,7 @@ type Sent struct {
 	At      time.Duration
 	In, Out int64
 	Known   int64 // input tokens that the server's prefix cache knew, −1 when it did not say
+	Follows bool  // it is a later turn of its session
 	Early   bool  // sent before the turn that it follows was answered
 }
 
@@ -54,7 +55,7 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 		if s.Known >= 0 && s.In > 0 {
 			known, asked = known+float64(s.Known), asked+float64(s.In)
 		}
-		if r.Session != "" {
+		if s.Follows {
 			follow++
 			if !s.Early {
 				kept++

@@ -1,4 +1,8 @@
-package dataset
+// Package files reads dataset files record by record: JSON lines, JSON
+// documents, CSV and TSV tables, Parquet, compressed or not, folders of them,
+// and records written inline. In goes a path, out comes one Record after the
+// other, each with the place that an error about it names.
+package files
 
 import (
 	"bufio"
@@ -18,18 +22,18 @@ import (
 // maxLine bounds one line or record of a file, in bytes.
 const maxLine = 64 << 20
 
-// record is one object of a file or list, with the place it came from.
-type record struct {
-	place  string // path:line, path[i], or records[i]
-	file   string // in a folder: the file's name; "" otherwise
-	fields *fields
-	size   int // bytes
+// Record is one object of a file or list, with the place it came from.
+type Record struct {
+	Place  string // path:line, path[i], or records[i]
+	File   string // in a folder: the file's name; "" otherwise
+	Fields *Fields
+	Size   int // bytes
 }
 
-// eachRecord hands over the records of a file, or of all files of a folder,
+// Each hands over the records of a file, or of all files of a folder,
 // in their order until f returns an error, which it passes on. Its own errors
 // are "path:line: what".
-func eachRecord(path string, f func(record) error) error {
+func Each(path string, f func(Record) error) error {
 	if path == "" {
 		return errors.New("a file dataset needs a path or records")
 	}
@@ -41,7 +45,7 @@ func eachRecord(path string, f func(record) error) error {
 		return eachFile(path, f)
 	}
 	seen := 0
-	err = readFile(path, func(r record) error { seen++; return f(r) })
+	err = readFile(path, func(r Record) error { seen++; return f(r) })
 	if err == nil && seen == 0 {
 		return fmt.Errorf("%s: no records", path)
 	}
@@ -52,7 +56,7 @@ func eachRecord(path string, f func(record) error) error {
 var extensions = []string{".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".jsonl.gz"}
 
 // eachFile reads the record files below a folder, in the order of their names.
-func eachFile(dir string, f func(record) error) error {
+func eachFile(dir string, f func(Record) error) error {
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -63,8 +67,8 @@ func eachFile(dir string, f func(record) error) error {
 		}
 		files++
 		name, _ := filepath.Rel(dir, path)
-		return readFile(path, func(r record) error {
-			r.file = filepath.ToSlash(name)
+		return readFile(path, func(r Record) error {
+			r.File = filepath.ToSlash(name)
 			return f(r)
 		})
 	})
@@ -85,7 +89,7 @@ func recordFile(path string) bool {
 
 // readFile reads one file by what it is: Parquet, CSV, a JSON document or JSON
 // lines; any but Parquet may be compressed with gzip.
-func readFile(path string, f func(record) error) error {
+func readFile(path string, f func(Record) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -150,7 +154,7 @@ func isDocument(name string, in *bufio.Reader) bool {
 }
 
 // eachLine reads JSON lines. Empty ones are passed over.
-func eachLine(path string, in io.Reader, f func(record) error) error {
+func eachLine(path string, in io.Reader, f func(Record) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
 	n := 0
@@ -184,7 +188,7 @@ func eachLine(path string, in io.Reader, f func(record) error) error {
 // eachElement reads a JSON document: the elements of a list, or of the list
 // "data" of an object, or the one object it is. Lists are read element by
 // element.
-func eachElement(path string, in io.Reader, f func(record) error) error {
+func eachElement(path string, in io.Reader, f func(Record) error) error {
 	d := json.NewDecoder(in)
 	i := 0
 	list := func() error {
@@ -235,7 +239,7 @@ func eachElement(path string, in io.Reader, f func(record) error) error {
 	return f(r)
 }
 
-func element(path string, i int, d *json.Decoder, f func(record) error) error {
+func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 	place := fmt.Sprintf("%s[%d]", path, i)
 	var v json.RawMessage
 	if err := d.Decode(&v); err != nil {
@@ -265,20 +269,20 @@ func documentError(place string, err error) error {
 	return err
 }
 
-func newRecord(place string, line []byte) (record, error) {
+func newRecord(place string, line []byte) (Record, error) {
 	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
-		return record{}, fmt.Errorf("%s: not text in UTF-8; want one JSON object per line", place)
+		return Record{}, fmt.Errorf("%s: not text in UTF-8; want one JSON object per line", place)
 	}
-	f, err := newFields(line)
+	f, err := New(line)
 	if err != nil {
-		return record{}, fmt.Errorf("%s: %w", place, err)
+		return Record{}, fmt.Errorf("%s: %w", place, err)
 	}
-	return record{place: place, fields: f, size: len(line)}, nil
+	return Record{Place: place, Fields: f, Size: len(line)}, nil
 }
 
-// eachInline hands over records that stand in the experiment itself; pools by
+// EachInline hands over records that stand in the experiment itself; pools by
 // name stand for the files of a folder.
-func eachInline(list []any, f func(record) error) error {
+func EachInline(list []any, f func(Record) error) error {
 	for i, v := range list {
 		place := fmt.Sprintf("records[%d]", i)
 		line, err := json.Marshal(v)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
 // A single_turn object is a conversation of one turn:
@@ -23,50 +25,50 @@ var singleTurn = Format{
 // said are the fields that hold what is asked.
 var said = []string{"text", "texts", "image", "images", "audio", "audios", "video", "videos"}
 
-func fitsSingleTurn(r *record) (bool, string) {
-	if r.file != "" {
+func fitsSingleTurn(r *files.Record) (bool, string) {
+	if r.File != "" {
 		return false, "a folder of such records is a random_pool"
 	}
 	return has(said...)(r)
 }
 
-func readSingleTurn(r *reader, rec record) error {
-	f := rec.fields
+func readSingleTurn(r *reader, rec files.Record) error {
+	f := rec.Fields
 	t, err := r.turn(f, "")
 	if err != nil {
 		return err
 	}
-	system, err := f.str("system")
+	system, err := f.Str("system")
 	if err != nil {
 		return err
 	}
-	f.used["type"], f.used["session_id"] = true, true
+	f.Pass("type", "session_id")
 	return r.add(r.begin("", system), t)
 }
 
 // turn reads the fields that turns have in every format. Texts without a name
 // of their own are called name.
-func (r *reader) turn(f *fields, name string) (t Turn, err error) {
+func (r *reader) turn(f *files.Fields, name string) (t Turn, err error) {
 	for _, pair := range [][2]string{
 		{"text", "texts"}, {"image", "images"}, {"audio", "audios"}, {"video", "videos"}, {"timestamp", "delay"}, {"output_length", "max_tokens"},
 	} {
-		if err := f.oneOf(pair[0], pair[1]); err != nil {
+		if err := f.OneOf(pair[0], pair[1]); err != nil {
 			return t, err
 		}
 	}
 	var errs [12]error
 	errs[0] = readTexts(f, name, &t)
-	t.Role, errs[1] = f.str("role")
-	t.Model, errs[2] = f.str("model")
-	t.Timestamp, errs[3] = f.millis("timestamp")
-	delay, e := f.millis("delay")
+	t.Role, errs[1] = f.Str("role")
+	t.Model, errs[2] = f.Str("model")
+	t.Timestamp, errs[3] = f.Millis("timestamp")
+	delay, e := f.Millis("delay")
 	if errs[4] = e; delay != nil {
 		t.Delay = *delay
 	}
-	t.Extra, errs[5] = f.object("extra")
-	t.MaxTokens, errs[6] = f.count("output_length")
+	t.Extra, errs[5] = f.Object("extra")
+	t.MaxTokens, errs[6] = f.Count("output_length")
 	if t.MaxTokens == 0 {
-		t.MaxTokens, errs[7] = f.count("max_tokens")
+		t.MaxTokens, errs[7] = f.Count("max_tokens")
 	}
 	t.Images, errs[8] = r.media(f, "image")
 	t.Audios, errs[9] = r.media(f, "audio")
@@ -84,15 +86,15 @@ func (r *reader) turn(f *fields, name string) (t Turn, err error) {
 }
 
 // items is the strings of a field or of its plural, each with its name.
-func items(f *fields, one, many, name string) (list []item, err error) {
-	if f.has(one) {
-		s, err := f.str(one)
+func items(f *files.Fields, one, many, name string) (list []item, err error) {
+	if f.Has(one) {
+		s, err := f.Str(one)
 		if err == nil && s == "" {
 			err = fmt.Errorf("%s: is empty", one)
 		}
 		return []item{{name, s, ""}}, err
 	}
-	raws, err := f.list(many)
+	raws, err := f.List(many)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func readNamed(raw json.RawMessage, name string) (list []item, err error) {
 }
 
 // readTexts files texts by their names: query and passages are a reranker's.
-func readTexts(f *fields, name string, t *Turn) error {
+func readTexts(f *files.Fields, name string, t *Turn) error {
 	list, err := items(f, "text", "texts", name)
 	if err != nil {
 		return err
@@ -152,13 +154,13 @@ func readTexts(f *fields, name string, t *Turn) error {
 }
 
 // media reads the images, sounds or videos of a turn.
-func (r *reader) media(f *fields, kind string) (out []Media, err error) {
+func (r *reader) media(f *files.Fields, kind string) (out []Media, err error) {
 	list, err := items(f, kind, kind+"s", "")
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range list {
-		if n.content == "" && n.uuid == "" && f.has("image_uuids") {
+		if n.content == "" && n.uuid == "" && f.Has("image_uuids") {
 			out = append(out, Media{})
 			continue
 		}
@@ -172,9 +174,9 @@ func (r *reader) media(f *fields, kind string) (out []Media, err error) {
 }
 
 // readUUIDs gives the images their names in the server's cache.
-func readUUIDs(f *fields, t *Turn) error {
+func readUUIDs(f *files.Fields, t *Turn) error {
 	var uuids []string
-	said, err := f.decode("image_uuids", &uuids, "a list of names")
+	said, err := f.Decode("image_uuids", &uuids, "a list of names")
 	if err != nil || !said {
 		return err
 	}
@@ -191,4 +193,80 @@ func readUUIDs(f *fields, t *Turn) error {
 		t.Images[i].UUID = u
 	}
 	return nil
+}
+
+// A multi_turn object is a conversation, or more turns of an earlier one with
+// the same session_id:
+//
+//	{"session_id": "a", "turns": [{"text": "…"}, {"text": "…", "delay": 800}]}
+//
+// Turns have the fields of single_turn. A first turn of role system becomes
+// the conversation's system prompt, as does a "system" field.
+
+var multiTurn = Format{
+	Name: "multi_turn", Doc: "a conversation with its turns", Sampling: "sequential", Settings: conversational,
+	fits: has("turns"), read: readMultiTurn,
+}
+
+func readMultiTurn(r *reader, rec files.Record) error {
+	f := rec.Fields
+	id, err := f.Str("session_id")
+	if err != nil {
+		return err
+	}
+	system, err := f.Str("system")
+	if err != nil {
+		return err
+	}
+	f.Pass("type")
+	list, err := f.List("turns")
+	if err != nil {
+		return err
+	}
+	turns := make([]Turn, len(list))
+	for i, raw := range list {
+		tf, err := files.New(raw)
+		if err == nil {
+			turns[i], err = r.turn(tf, "")
+		}
+		if err != nil {
+			return fmt.Errorf("turns[%d]: %w", i, err)
+		}
+		for _, name := range tf.Unused() {
+			f.Set("turns[]."+name, nil) // reported with the object's own
+		}
+	}
+	return r.join(id, system, turns)
+}
+
+// join adds the turns to the conversation called id, or to a new one.
+func (r *reader) join(id, system string, turns []Turn) error {
+	i, known := r.byID[id]
+	if !known && len(turns) > 0 && isSystem(&turns[0]) {
+		system = joinSystem(system, turns[0].Texts[0])
+		turns = turns[1:]
+	}
+	if len(turns) == 0 {
+		return errors.New("turns: a conversation needs at least one turn of the user")
+	}
+	if known && system != "" {
+		return fmt.Errorf("session %q: the system prompt belongs to its first line", id)
+	}
+	if !known {
+		i = r.begin(id, system)
+	}
+	if id != "" {
+		r.byID[id] = i
+	}
+	for _, t := range turns {
+		if err := r.add(i, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSystem tells a turn that is nothing but a system prompt.
+func isSystem(t *Turn) bool {
+	return t.Role == "system" && len(t.Texts) == 1 && t.Timestamp == nil && t.Delay == 0 && len(t.Extra) == 0
 }

@@ -1,0 +1,252 @@
+package trace_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
+)
+
+// four requests in blocks of 10 tokens: two share two blocks, one shares one,
+// one shares nothing.
+func four() []trace.Row {
+	return []trace.Row{
+		{Session: "a", At: 0, Timed: true, In: 30, Out: 4, Blocks: []int32{1, 2, 3}},
+		{Session: "a", At: time.Second, Timed: true, In: 40, Out: 8, Blocks: []int32{1, 2, 3, 4}},
+		{At: 3 * time.Second, Timed: true, In: 15, Out: 2, Blocks: []int32{1, 9}},
+		{At: 4 * time.Second, Timed: true, In: 20, Out: 2, Blocks: []int32{7, 8}},
+	}
+}
+
+// By hand: hits of the four are 0/3, 3/4, 1/2 and 0/2 blocks, so the mean is
+// 1.25/4; in tokens 0 + 30 + 10 + 0 of 105. Prefixes: (1) 3 times, (1,2) and
+// (1,2,3) twice, (1,2,3,4), (1,9), (7), (7,8) once: 7 different ones, 7 of 11
+// appearances repeated.
+func TestAnalyze(t *testing.T) {
+	t.Parallel()
+	a := trace.Analyze(four(), 10)
+	for _, c := range []struct {
+		what      string
+		got, want float64
+	}{
+		{"cache_hit_rate", a.CacheHitRate, 1.25 / 4},
+		{"token_hit_rate", a.TokenHitRate, 40.0 / 105},
+		{"unique_prefixes", float64(a.UniquePrefixes), 7},
+		{"prefix_reuse_ratio", a.PrefixReuseRatio, 7.0 / 11},
+		{"num_prefix_groups", float64(a.PrefixGroups), 1},
+		{"sessions", float64(a.Sessions), 3},
+		{"duration_seconds", a.DurationSeconds, 4},
+		{"avg_isl", a.AvgISL, 105.0 / 4},
+		{"isl p25", a.ISL.P25, 18.75}, // between 15 and 20, a quarter of three steps
+		{"isl std_dev", a.ISL.StdDev, math.Sqrt((3.75*3.75 + 13.75*13.75 + 11.25*11.25 + 6.25*6.25) / 4)},
+		// Blocks at the same place in another request, too: 3, 3, 1, 0; all of
+		// the first request's are, so its context is its whole input.
+		{"context_length", a.ContextLength.Mean, (30 + 30 + 10 + 0) / 4.0},
+		{"unique_prompt_length", a.UniquePromptLen.Mean, (0 + 10 + 5 + 20) / 4.0},
+		{"different_blocks", float64(a.DifferentBlocks), 7},
+	} {
+		if math.Abs(c.got-c.want) > 1e-12 {
+			t.Errorf("%s is %g, want %g", c.what, c.got, c.want)
+		}
+	}
+	whole := a.FiniteCacheCurves[len(a.FiniteCacheCurves)-1]
+	if whole.Blocks != 7 || math.Abs(whole.TokenHitRate-a.TokenHitRate) > 1e-12 {
+		t.Errorf("a cache that holds everything knows %g in %d blocks, an infinite one %g", whole.TokenHitRate, whole.Blocks, a.TokenHitRate)
+	}
+	for i := 1; i < len(a.FiniteCacheCurves); i++ {
+		if a.FiniteCacheCurves[i].TokenHitRate < a.FiniteCacheCurves[i-1].TokenHitRate {
+			t.Errorf("a larger cache knows less: %v", a.FiniteCacheCurves)
+		}
+	}
+}
+
+// The analysis of random traces equals the definitions, written out slowly.
+func TestAnalyzeAgainstDefinitions(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		var rows []trace.Row
+		for range 1 + r.IntN(30) {
+			var blocks []int32
+			for k := range r.IntN(6) {
+				blocks = append(blocks, int32(10*k+r.IntN(3)))
+			}
+			rows = append(rows, trace.Row{In: int64(max(1, 8*len(blocks)-r.IntN(8))), Out: 1, Blocks: blocks})
+		}
+		a := trace.Analyze(rows, 8)
+		seen, sum, n := map[int32]bool{}, 0.0, 0
+		prefixes := map[string]int{}
+		for _, row := range rows {
+			hit := 0
+			for hit < len(row.Blocks) && seen[row.Blocks[hit]] {
+				hit++
+			}
+			name := ""
+			for _, b := range row.Blocks {
+				seen[b] = true
+				name += string(b) + "/"
+				prefixes[name]++
+			}
+			if len(row.Blocks) > 0 {
+				sum, n = sum+float64(hit)/float64(len(row.Blocks)), n+1
+			}
+		}
+		if n > 0 && math.Abs(a.CacheHitRate-sum/float64(n)) > 1e-12 || a.UniquePrefixes != len(prefixes) {
+			t.Fatalf("%v: hit rate %g of %d prefixes, want %g of %d", rows, a.CacheHitRate, a.UniquePrefixes, sum/float64(max(n, 1)), len(prefixes))
+		}
+	}
+}
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	half, zero := 0.5, 0.0
+	for _, c := range []struct {
+		what string
+		p    trace.Params
+		want []trace.Row
+	}{
+		{"nothing", trace.Params{BlockSize: 10}, four()},
+		{"speedup", trace.Params{BlockSize: 10, Speedup: 2}, func() []trace.Row {
+			rows := four()
+			for i := range rows {
+				rows[i].At /= 2
+			}
+			return rows
+		}()},
+		{"max_isl drops, max_osl cuts", trace.Params{BlockSize: 10, MaxISL: 30, MaxOSL: 3}, func() []trace.Row {
+			rows := four()
+			rows = append(rows[:1], rows[2:]...)
+			rows[0].Out = 3
+			return rows
+		}()},
+		{"outputs", trace.Params{BlockSize: 10, OutputLen: &half}, func() []trace.Row {
+			rows := four()
+			for i := range rows {
+				rows[i].Out /= 2
+			}
+			return rows
+		}()},
+		{"outputs of one token", trace.Params{BlockSize: 10, OutputLen: &zero}, func() []trace.Row {
+			rows := four()
+			for i := range rows {
+				rows[i].Out = 1
+			}
+			return rows
+		}()},
+	} {
+		got, err := c.p.Apply(four(), rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.what, diff)
+		}
+	}
+}
+
+// Longer prefixes keep what was shared shared, and lengths follow.
+func TestApplyPrefixes(t *testing.T) {
+	t.Parallel()
+	double := trace.Params{BlockSize: 10, PrefixLen: 2}
+	got, err := double.Apply(four(), rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// shared blocks are 1, 2, 3: prefixes of 3, 3, 1 and 0 blocks.
+	for i, want := range []int64{60, 70, 25, 20} {
+		if got[i].In != want {
+			t.Errorf("row %d has %d tokens, want %d", i, got[i].In, want)
+		}
+	}
+	if diff := cmp.Diff(got[0].Blocks, got[1].Blocks[:6]); diff != "" {
+		t.Errorf("a shared prefix is shared no more (-a +b):\n%s", diff)
+	}
+	if diff := cmp.Diff(got[0].Blocks[:2], got[2].Blocks[:2]); diff != "" {
+		t.Errorf("a shared block is shared no more (-a +b):\n%s", diff)
+	}
+	before, after := trace.Analyze(four(), 10), trace.Analyze(got, 10)
+	if after.TokenHitRate <= before.TokenHitRate {
+		t.Errorf("prefixes twice as long give a hit rate of %g, before %g", after.TokenHitRate, before.TokenHitRate)
+	}
+	trees := trace.Params{BlockSize: 10, Roots: 50}
+	apart, err := trees.Apply(four(), rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rate := trace.Analyze(apart, 10).TokenHitRate; rate != 0 {
+		t.Errorf("four rows in fifty trees share %g of their tokens", rate)
+	}
+	for i, row := range apart {
+		if row.In != four()[i].In {
+			t.Errorf("row %d changed its length to %d", i, row.In)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	exact := func() (sent []trace.Sent) {
+		known := []int64{0, 30, 10, 0}
+		for i, r := range four() {
+			sent = append(sent, trace.Sent{Row: i, At: r.At, In: r.In, Out: r.Out, Known: known[i], Follows: i == 1})
+		}
+		return sent
+	}
+	compare := func(change func([]trace.Sent) []trace.Sent) trace.Fidelity {
+		return trace.Compare(four(), change(exact()), 10, 10*time.Millisecond)
+	}
+	if f := compare(func(s []trace.Sent) []trace.Sent { return s }); f.Score != 1 || f.Reached != f.PrefixHit || f.Dependencies != 1 || f.LagP99 != 0 {
+		t.Errorf("an exact replay scores %+v", f)
+	}
+	late := compare(func(s []trace.Sent) []trace.Sent { s[3].At += time.Second; return s })
+	if late.Score != 0.75 || late.LagP50 != 0 {
+		t.Errorf("one of four late: %+v", late)
+	}
+	missing := compare(func(s []trace.Sent) []trace.Sent { return s[:3] })
+	if missing.Missing != 1 || missing.Score != 0.75 {
+		t.Errorf("one of four missing: %+v", missing)
+	}
+	early := compare(func(s []trace.Sent) []trace.Sent { s[1].Early = true; return s })
+	if early.Dependencies != 0 || early.Score != 0 {
+		t.Errorf("the only follow-up came before its answer: %+v", early)
+	}
+	short := compare(func(s []trace.Sent) []trace.Sent { s[1].Out = 4; return s })
+	if math.Abs(short.OutputLength-0.75) > 1e-12 { // 4 of 16 tokens missing
+		t.Errorf("outputs %+v", short)
+	}
+	cold := compare(func(s []trace.Sent) []trace.Sent {
+		for i := range s {
+			s[i].Known = 0
+		}
+		return s
+	})
+	if cold.Reached != 0 || math.Abs(cold.Score-(1-40.0/105)) > 1e-12 {
+		t.Errorf("a cache that knows nothing: %+v", cold)
+	}
+	silent := compare(func(s []trace.Sent) []trace.Sent {
+		for i := range s {
+			s[i].Known = -1
+		}
+		return s
+	})
+	if !math.IsNaN(silent.Reached) || silent.Score != 1 {
+		t.Errorf("a server that says nothing of its cache: %+v", silent)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	var n trace.Names
+	for i, h := range []uint64{9, 1 << 63, 9, 0} {
+		if got, want := n.Of(h), []int32{0, 1, 0, 2}[i]; got != want {
+			t.Errorf("hash %d is called %d, want %d", h, got, want)
+		}
+	}
+	if n.Len() != 3 {
+		t.Errorf("%d names, want 3", n.Len())
+	}
+}
