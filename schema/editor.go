@@ -16,8 +16,13 @@ import (
 )
 
 const (
-	vendorDir  = "cue.mod/pkg/" + importPath
-	moduleFile = "module: \"local.invalid/experiments@v0\"\nlanguage: version: \"v0.17.0\"\n"
+	vendorDir       = "cue.mod/pkg/" + importPath
+	languageVersion = "v0.17.0" // of CUE, which the package is written in
+	moduleFile      = "module: \"local.invalid/experiments@v0\"\nlanguage: version: \"" + languageVersion + "\"\n"
+	// The package as a module: the major version is that of schemaVersion.
+	modulePath    = importPath + "@v2"
+	moduleVersion = "v2.1.0"
+	copiedBy      = "// Copied by "
 )
 
 // published is the schema that others read: what may be written, by file name.
@@ -121,22 +126,20 @@ func fillDefaults(doc, v map[string]any, x index, path string) {
 	}
 }
 
-// Vendor writes the package below dir so that cue vet and editors find it, and
-// a module file if there is none. A copy carries the version it comes from.
+// jsonSchemaName is the JSON Schema beside experiments: the first lines of the
+// YAML templates name it.
+const jsonSchemaName = "experiment.schema.json"
+
+// Vendor writes the package below dir so that cue vet and editors find it, a
+// module file if there is none, and the JSON Schema for files of YAML. A copy
+// carries the version it comes from.
 func Vendor(dir string) error {
 	pkg := filepath.Join(dir, filepath.FromSlash(vendorDir))
-	if err := os.MkdirAll(pkg, 0o755); err != nil {
+	if err := writePackage(pkg); err != nil {
 		return err
 	}
-	files, err := published()
-	if err != nil {
+	if err := WriteJSONSchema(dir); err != nil {
 		return err
-	}
-	for name, src := range files {
-		text := append([]byte(versionLine()), src...)
-		if err := os.WriteFile(filepath.Join(pkg, name), text, 0o644); err != nil {
-			return err
-		}
 	}
 	module := filepath.Join(dir, "cue.mod", "module.cue")
 	if _, err := os.Stat(module); err == nil {
@@ -145,13 +148,65 @@ func Vendor(dir string) error {
 	return os.WriteFile(module, []byte(moduleFile), 0o644)
 }
 
+// WriteJSONSchema writes the JSON Schema into dir.
+func WriteJSONSchema(dir string) error {
+	text, err := JSONSchema()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, jsonSchemaName), append(text, '\n'), 0o644)
+}
+
+// Publish writes the package as a CUE module of its own into dir: what cue mod
+// publish pushes to a registry. It returns the version to push it as.
+func Publish(dir string) (version string, err error) {
+	if err := writePackage(dir); err != nil {
+		return "", err
+	}
+	home := filepath.Join(dir, "cue.mod")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", modulePath, languageVersion)
+	return moduleVersion, os.WriteFile(filepath.Join(home, "module.cue"), []byte(text), 0o644)
+}
+
+// writePackage writes the files of the published package into dir and takes out
+// those of an earlier copy that are no part of it any more.
+func writePackage(dir string) error {
+	files, err := published()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	old, _ := filepath.Glob(filepath.Join(dir, "*.cue")) // the pattern is a good one
+	for _, path := range old {
+		text, err := os.ReadFile(path)
+		if err == nil && files[filepath.Base(path)] == nil && bytes.HasPrefix(text, []byte(copiedBy)) {
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for name, src := range files {
+		text := append([]byte(versionLine()), src...)
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // versionLine says from which program a vendored copy comes.
 func versionLine() string {
 	version := "devel"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		version = info.Main.Version
 	}
-	return fmt.Sprintf("// Copied by aiperf %s; do not edit.\n\n", version)
+	return fmt.Sprintf(copiedBy+"aiperf %s; do not edit.\n\n", version)
 }
 
 // staleCopy says that the package vendored beside file is not this program's:
@@ -176,7 +231,7 @@ func staleCopy(file string) string {
 			continue
 		}
 		same = false
-		if v, ok := strings.CutPrefix(first, "// Copied by "); ok {
+		if v, ok := strings.CutPrefix(first, copiedBy); ok {
 			from = " by " + strings.TrimSuffix(v, "; do not edit.")
 		}
 	}
