@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"cmp"
+	"encoding/json"
 	"math"
 	"time"
 
@@ -60,4 +62,25 @@ func (s *playable) arrivals(p *schema.Phase, n int) ([]time.Duration, error) {
 		set = s.m.warmup
 	}
 	return mode.Schedule(p, s.m.run.Seed, n, set)
+}
+
+// Bound is what the plan costs at least. file is the experiment's, beside which
+// the rows of fixed schedules may lie; one that many cells replay is read once.
+func Bound(file string, plan *sweep.Plan) (sweep.Bound, error) {
+	type sends struct {
+		requests int64
+		last     time.Duration
+	}
+	known := map[string]sends{}
+	var bad error
+	b := plan.Bound(func(run sweep.Run, f *schema.Phase) (int64, time.Duration) {
+		key, err := json.Marshal([]any{run.Cell.Resolved.Benchmark.Datasets, f})
+		s, ok := known[string(key)]
+		if bad = cmp.Or(bad, err); !ok && bad == nil {
+			s.requests, s.last, bad = Replay(file, run, f)
+			known[string(key)] = s
+		}
+		return s.requests, s.last
+	})
+	return b, bad
 }

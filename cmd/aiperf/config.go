@@ -1,11 +1,21 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sinks/report/preview"
 )
 
 // configCommand has the verbs of AIPerf's config and one of ours, convert.
@@ -71,14 +81,152 @@ func (a *app) configExpand(p *argv.Line) error {
 		}
 		only = &n
 	}
-	d := expanded(plan, only, p.Has("full"))
+	d := preview.Expand(plan, only, p.Has("full"))
 	switch p.Get("format") {
 	case "", "text":
-		return a.printVariations(d)
+		return d.Print(a.Out)
 	case "json":
 		return a.writeDoc(d)
 	case "yaml":
 		return a.writeYAML(d)
 	}
 	return diag.New("--format: "+p.Get("format")+" is not one of text, json, yaml", "")
+}
+
+var initCommand = command{
+	name: "config init", usage: "print an experiment to start from",
+	help: `aiperf config init [TEMPLATE] prints a commented experiment to start from.
+
+  aiperf config init > my.cue
+  aiperf config init --list
+  aiperf config init --search rate
+  aiperf config init sweep -m Qwen/Qwen3-0.6B -u http://localhost:8000 -o my.cue`,
+	flags: []argv.Switch{
+		{Name: "template", Short: "t", Arg: "NAME", Doc: "which template, as the first word (default minimal)"},
+		{Name: "list", Short: "l", Doc: "list the templates by category"},
+		{Name: "search", Short: "s", Arg: "TEXT", Doc: "list the templates that have TEXT in them"},
+		{Name: "category", Short: "c", Arg: "NAME", Doc: "list the templates of one category"},
+		{Name: "verbose", Short: "v", Doc: "with a list: print the templates too"},
+		{Name: "model", Short: "m", Arg: "NAME", Doc: "put this model into the template"},
+		{Name: "url", Short: "u", Arg: "URL", Doc: "put this address into the template"},
+		{Name: "output", Short: "o", Arg: "FILE", Doc: "write FILE, which must not exist yet"},
+	},
+	run: (*app).configInit,
+}
+
+func (a *app) configInit(p *argv.Line) error {
+	all, err := compat.Templates()
+	if err != nil {
+		return err
+	}
+	if p.Has("list") || p.Has("search") || p.Has("category") {
+		return a.listTemplates(all, p)
+	}
+	words := p.Words
+	if p.Has("template") {
+		words = append(words, p.Get("template"))
+	}
+	switch len(words) {
+	case 0:
+		words = []string{"minimal"}
+	case 1:
+	default:
+		return diag.New("config init: one template at a time, got "+strings.Join(words, " "), "aiperf config init TEMPLATE")
+	}
+	t, err := compat.FindTemplate(all, words[0])
+	if err != nil {
+		return err
+	}
+	text, err := t.Fill(p.Get("model"), p.Get("url"))
+	if err != nil {
+		return err
+	}
+	return a.writeNew(p.Get("output"), text)
+}
+
+// listTemplates prints the templates that search and category choose.
+func (a *app) listTemplates(all []compat.Template, p *argv.Line) error {
+	category, found := "", 0
+	for _, t := range all {
+		if p.Has("category") && !strings.EqualFold(t.Category, p.Get("category")) ||
+			p.Has("search") && !strings.Contains(strings.ToLower(t.File+string(t.Text)), strings.ToLower(p.Get("search"))) {
+			continue
+		}
+		found++
+		if t.Category != category {
+			category = t.Category
+			fmt.Fprintln(a.Out, category)
+		}
+		printTwo(a.Out, t.File, t.Doc)
+		if p.Has("verbose") {
+			fmt.Fprintf(a.Out, "\n%s\n", t.Text)
+		}
+	}
+	if found > 0 {
+		return nil
+	}
+	e := diag.New("config init: no template has that", "aiperf config init --list shows all")
+	if p.Has("category") {
+		var names []string
+		for _, t := range all {
+			names = append(names, t.Category)
+		}
+		e = diag.New("config init: no category "+p.Get("category"), "categories: "+strings.Join(slices.Compact(names), ", "))
+	}
+	return e
+}
+
+// writeNew writes text to a file that does not exist yet, or to stdout.
+func (a *app) writeNew(file string, text []byte) error {
+	if file == "" {
+		_, err := a.Out.Write(text)
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return diag.New(file+": exists already", "name another file, or remove it first")
+	}
+	var place *fs.PathError
+	if errors.As(err, &place) {
+		return fileError(place)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(text); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Err, "%s: written; aiperf validate %s checks it\n", file, file)
+	return nil
+}
+
+// writeYAML prints v with the names its JSON form has.
+func (a *app) writeYAML(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var node yaml.Node // JSON is YAML; a node keeps the order of keys
+	if err := yaml.Unmarshal(b, &node); err != nil {
+		return err
+	}
+	block(&node)
+	enc := yaml.NewEncoder(a.Out)
+	enc.SetIndent(2)
+	if err := enc.Encode(&node); err != nil {
+		return err
+	}
+	return enc.Close()
+}
+
+// block turns JSON's flow style into YAML's block style.
+func block(n *yaml.Node) {
+	n.Style = 0
+	for _, c := range n.Content {
+		block(c)
+	}
 }

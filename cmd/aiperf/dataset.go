@@ -7,18 +7,20 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
+	"path/filepath"
+	"strconv"
 	"strings"
-	"time"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
-	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/report/preview"
 )
 
 var datasetCommand = command{
@@ -75,96 +77,204 @@ func inspect(w io.Writer, path string, p *argv.Line) error {
 			}
 		}
 	}
-	describeSet(w, set, tok)
-	describeSharing(w, path, found.Format)
-	for _, line := range append(slices.Clone(set.Warnings()), set.Notes()...) {
-		fmt.Fprintf(w, "note: %s\n", words.Line(line))
-	}
-	return firstRequest(w, set)
+	return preview.Dataset(w, path, found.Format, set, tok)
 }
 
-// describeSet prints counts, lengths and times.
-func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
-	var turns, in, out []float64
-	first, last := time.Duration(math.MaxInt64), time.Duration(-1)
-	media := 0
-	for i := range set.Len() {
-		c := set.At(i)
-		turns = append(turns, float64(len(c.Turns)))
-		for k := range c.Turns {
-			t := &c.Turns[k]
-			media += len(t.Images) + len(t.Audios) + len(t.Videos)
-			if t.ISL > 0 {
-				in = append(in, float64(t.ISL))
-			}
-			if t.MaxTokens > 0 {
-				out = append(out, float64(t.MaxTokens))
-			}
-			if t.Timestamp != nil {
-				first, last = min(first, *t.Timestamp), max(last, *t.Timestamp)
-			}
+var analyzeTraceCommand = command{
+	minor: true, name: "analyze-trace", usage: "say how long a trace's requests are and how they share prefixes",
+	help: `aiperf analyze-trace FILE reads recorded load and sends nothing.
+
+  aiperf analyze-trace trace.jsonl
+  aiperf analyze-trace trace.jsonl --block-size 64 --output-file analysis.json
+
+It prints lengths, how much of the input an infinite prefix cache would know
+(as the mean over requests and over all tokens), and what smaller caches would
+know that forget what was used least recently.`,
+	flags: []argv.Switch{
+		{Name: "input-file", Arg: "FILE", Doc: "the trace, in place of a word"},
+		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash (default: what the format says, 512 for mooncake)"},
+		{Name: "output-file", Arg: "FILE", Doc: "write the analysis as JSON"},
+		{Name: "format", Arg: "FORMAT", Doc: "what the file is; found by its records when left out"},
+	},
+	run: func(a *app, p *argv.Line) error {
+		file, block, err := traceArguments(p, "aiperf analyze-trace FILE")
+		if err != nil {
+			return err
 		}
-	}
-	fmt.Fprintf(w, "%s, %s", words.Count(set.Len(), "conversation"), words.Count(set.Turns(), "turn"))
-	if media > 0 {
-		fmt.Fprintf(w, ", %s", words.Count(media, "image, sound or video file"))
-	}
-	fmt.Fprintln(w)
-	fmt.Fprintf(w, "  %-28s %s\n", "turns of a conversation", spread(turns))
-	fmt.Fprintf(w, "  %-28s %s\n", "input tokens ("+tok.Name()+")", spread(in))
-	fmt.Fprintf(w, "  %-28s %s\n", "output tokens asked for", spread(out))
-	if last >= 0 {
-		fmt.Fprintf(w, "  %-28s from %s to %s\n", "time stamps", words.Span(first), words.Span(last))
-	}
-}
-
-// spread is least, middle and most of some numbers.
-func spread(v []float64) string {
-	if len(v) == 0 {
-		return "not said"
-	}
-	slices.Sort(v)
-	if v[0] == v[len(v)-1] {
-		return words.Whole(int64(v[0]))
-	}
-	return fmt.Sprintf("%s to %s, median %s", words.Whole(int64(v[0])), words.Whole(int64(v[len(v)-1])), words.Whole(int64(v[len(v)/2])))
-}
-
-// describeSharing prints what a trace says about prefixes.
-func describeSharing(w io.Writer, path, format string) {
-	t, err := dataset.ReadTrace(path, format, 0)
-	if err != nil {
-		return // no trace
-	}
-	if a := recorded.Analyze(t.Rows, t.Block); a.HitRate != nil {
-		fmt.Fprintf(w, "  %-28s an infinite prefix cache knows %.1f %% of all input tokens (blocks of %d)\n", "shared prefixes", 100*a.TokenHitRate, t.Block)
-	}
-}
-
-// firstRequest prints the body that a chat request with the first turn has.
-func firstRequest(w io.Writer, set *dataset.Set) error {
-	c := set.At(0)
-	t := &c.Turns[0]
-	kind := "chat"
-	switch {
-	case t.Query != "":
-		kind = "cohere_rankings"
-	}
-	body := []byte(t.Raw)
-	if t.Raw == nil {
-		spec, ok := endpoint.Lookup(kind)
-		if !ok {
-			return nil
+		t, err := dataset.ReadTrace(file, p.Get("format"), block)
+		if err != nil {
+			return asUsage(err)
 		}
-		var err error
-		if body, err = spec.Body(nil, &endpoint.Input{Model: cmp.Or(t.Model, "MODEL"), System: c.System, Turn: t, Stream: true}); err != nil {
-			fmt.Fprintf(w, "first request: not as %s: %v\n", kind, err)
-			return nil
+		found := recorded.Analyze(t.Rows, t.Block)
+		preview.Trace(a.Out, file, t, found)
+		if out := p.Get("output-file"); out != "" {
+			b, err := json.MarshalIndent(found, "", "  ")
+			if err == nil {
+				err = atomicfile.Write(out, append(b, '\n'))
+			}
+			return err
 		}
-	}
-	if !json.Valid(body) {
 		return nil
+	},
+}
+
+// traceArguments are the file and the block size, 0 when it is not said.
+func traceArguments(p *argv.Line, usage string) (file string, block int, err error) {
+	if file = p.Get("input-file"); file == "" {
+		if file, err = onlyFile(p, usage); err != nil {
+			return "", 0, diag.New("which trace?", usage)
+		}
 	}
-	fmt.Fprintf(w, "first request, as %s: %s\n", kind, words.Clip(strings.TrimSpace(string(body)), 400))
-	return nil
+	if s := p.Get("block-size"); s != "" {
+		if block, err = strconv.Atoi(s); err != nil || block < 1 {
+			return "", 0, diag.New("--block-size: "+s+" is not a number of tokens", "16 for vLLM, 512 for mooncake traces")
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		return "", 0, diag.New("no such file: "+file, "")
+	}
+	return file, block, nil
+}
+
+var synthesizeTraceCommand = command{
+	minor: true, name: "synthesize-trace", usage: "write a changed trace: faster, longer prefixes, more of them",
+	help: `aiperf synthesize-trace INPUT OUTPUT changes recorded load and writes it as a
+mooncake trace. aiperf profile --input-file takes the same changes as
+--synthesis-… flags and needs no file between.
+
+  aiperf synthesize-trace prod.jsonl fast.jsonl --speedup-ratio 2
+  aiperf synthesize-trace prod.jsonl long.jsonl --prefix-len-multiplier 1.5 --max-isl 8192`,
+	flags: []argv.Switch{
+		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash"},
+		{Name: "speedup-ratio", Arg: "K", Doc: "times are divided by it"},
+		{Name: "prefix-len-multiplier", Arg: "K", Doc: "factor on the length of shared prefixes"},
+		{Name: "prefix-root-multiplier", Arg: "N", Doc: "trees that prefixes are spread over"},
+		{Name: "prompt-len-multiplier", Arg: "K", Doc: "factor on the length of what follows the prefix"},
+		{Name: "output-len-multiplier", Arg: "K", Doc: "factor on output lengths"},
+		{Name: "max-isl", Arg: "TOKENS", Doc: "leave out requests with longer inputs"},
+		{Name: "max-osl", Arg: "TOKENS", Doc: "cut longer outputs"},
+		{Name: "random-seed", Arg: "N", Doc: "seed of the choice of trees (default 0)"},
+	},
+	run: func(a *app, p *argv.Line) error {
+		if len(p.Words) != 2 {
+			return diag.New("which trace, and where to?", "aiperf synthesize-trace INPUT OUTPUT")
+		}
+		in, out := p.Words[0], p.Words[1]
+		p.Words = p.Words[:1]
+		_, block, err := traceArguments(p, "aiperf synthesize-trace INPUT OUTPUT")
+		if err != nil {
+			return err
+		}
+		params, root, err := synthesisOf(p)
+		if err != nil {
+			return err
+		}
+		t, err := dataset.ReadTrace(in, "", block)
+		if err != nil {
+			return asUsage(err)
+		}
+		params.BlockSize = t.Block
+		rows, err := params.Apply(t.Rows, seed.Stream(root, "synthesize"))
+		if err != nil {
+			return asUsage(err)
+		}
+		if err := writeTrace(out, rows); err != nil {
+			return err
+		}
+		before, after := recorded.Analyze(t.Rows, t.Block), recorded.Analyze(rows, t.Block)
+		fmt.Fprintf(a.Out, "%s: %s, mean input %s tokens (was %s), hit rate %.1f %% of tokens (was %.1f %%)\n", out, words.Count(len(rows), "request"),
+			words.Whole(int64(math.Round(after.AvgISL))), words.Whole(int64(math.Round(before.AvgISL))), 100*after.TokenHitRate, 100*before.TokenHitRate)
+		return nil
+	},
+}
+
+// synthesisOf reads the numbers of synthesize-trace.
+func synthesisOf(p *argv.Line) (params recorded.Params, seed int64, err error) {
+	var roots, isl, osl, random, output float64
+	for _, f := range []struct {
+		name  string
+		to    *float64
+		least float64
+	}{
+		{"speedup-ratio", &params.Speedup, 1e-9},
+		{"prefix-len-multiplier", &params.PrefixLen, 1e-9},
+		{"prompt-len-multiplier", &params.PromptLen, 1e-9},
+		{"prefix-root-multiplier", &roots, 1},
+		{"max-isl", &isl, 1},
+		{"max-osl", &osl, 1},
+		{"random-seed", &random, 0},
+		{"output-len-multiplier", &output, 0},
+	} {
+		if s := p.Get(f.name); s != "" {
+			if *f.to, err = strconv.ParseFloat(s, 64); err != nil || !(*f.to >= f.least && *f.to < 1e9) {
+				return params, 0, diag.New(fmt.Sprintf("--%s: %s is not a number from %g", f.name, s, f.least), "")
+			}
+		}
+	}
+	if p.Has("output-len-multiplier") {
+		params.OutputLen = &output
+	}
+	params.Roots, params.MaxISL, params.MaxOSL = int(roots), int64(isl), int64(osl)
+	return params, int64(random), nil
+}
+
+func writeTrace(path string, rows []recorded.Row) error {
+	var b []byte
+	for i := range rows {
+		line, err := dataset.Mooncake(&rows[i])
+		if err != nil {
+			return err
+		}
+		b = append(append(b, line...), '\n')
+	}
+	return atomicfile.Write(path, b)
+}
+
+var anonymizeTraceCommand = command{
+	minor: true, name: "anonymize-trace", usage: "turn a chat log into a trace of lengths and hashes without its words",
+	help: `aiperf anonymize-trace --input-file LOG --model MODEL writes a mooncake trace
+that can be shared: times, token counts and which prefixes are equal, no text.
+
+  aiperf anonymize-trace --input-file log.jsonl --model meta-llama/Llama-3.1-8B-Instruct
+
+A line of the log is {"messages": […], "output": "…"} with an optional
+"timestamp" (ms) and "session_id"; a session's later lines hold what is new.
+MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
+	flags: []argv.Switch{
+		{Name: "input-file", Arg: "FILE", Doc: "the chat log"},
+		{Name: "model", Arg: "NAME", Doc: "model or tokenizer that counts"},
+		{Name: "output-file", Arg: "FILE", Doc: "the trace (default <input>_anonymized.jsonl)"},
+		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash (default 512)"},
+	},
+	run: func(a *app, p *argv.Line) error {
+		file, block, err := traceArguments(p, "aiperf anonymize-trace --input-file LOG --model MODEL")
+		if err != nil {
+			return err
+		}
+		if block == 0 {
+			block = 512
+		}
+		if p.Get("model") == "" {
+			return diag.New("whose tokens?", "--model NAME, or --model builtin to count by o200k_base")
+		}
+		tok, err := tokenizer.Open(p.Get("model"))
+		if err != nil {
+			return asUsage(err)
+		}
+		rows, err := dataset.Anonymize(file, tok, block, dataset.Plainly)
+		if err != nil {
+			return asUsage(err)
+		}
+		out := p.Get("output-file")
+		if out == "" {
+			out = strings.TrimSuffix(file, filepath.Ext(file)) + "_anonymized.jsonl"
+		}
+		if err := writeTrace(out, rows); err != nil {
+			return err
+		}
+		found := recorded.Analyze(rows, block)
+		fmt.Fprintf(a.Out, "%s: %s, mean input %s tokens, an infinite prefix cache knows %.1f %% of them\n", out, words.Count(len(rows), "request"),
+			words.Whole(int64(found.AvgISL)), 100*found.TokenHitRate)
+		return nil
+	},
 }

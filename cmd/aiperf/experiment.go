@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -42,7 +43,7 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 	}
 	a.warn(doc.Notes()...)
 	if err := checkVerdictIDs(doc.Envelope()); err != nil {
-		return nil, located(doc, err)
+		return nil, runner.Located(doc, err)
 	}
 	return doc, a.effects(command, doc, p)
 }
@@ -111,11 +112,11 @@ func (a *app) expand(command, file string, p *argv.Line) (*schema.Document, *swe
 	}
 	plan, err := sweep.Expand(doc)
 	if err != nil {
-		return nil, nil, located(doc, asUsage(err))
+		return nil, nil, runner.Located(doc, asUsage(err))
 	}
 	a.warn(plan.Warnings...)
 	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
-		return nil, nil, located(doc, asUsage(err))
+		return nil, nil, runner.Located(doc, asUsage(err))
 	}
 	return doc, plan, nil
 }

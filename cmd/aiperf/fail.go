@@ -7,6 +7,8 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
 )
 
 // exit is an error that only sets the exit code: what there was to say has
@@ -92,4 +94,44 @@ func readable(message string) string {
 		}
 	}
 	return strings.Join(parts, " ")
+}
+
+// hintOf is what to try about a mistake. A value of the wrong kind brings no
+// hint of its own: then it is what the field is for.
+func hintOf(e *diag.Error) string {
+	if e.Hint != "" || !e.Kind {
+		return e.Hint
+	}
+	for _, at := range []string{e.Path, optionPath(e.Path)} {
+		for _, o := range schema.Options() {
+			if o.Path == at && o.At == "" && o.Doc != "" {
+				return at[strings.LastIndex(at, ".")+1:] + ": " + strings.TrimSuffix(o.Doc, ".")
+			}
+		}
+	}
+	return "aiperf schema prints what every field takes"
+}
+
+// optionPath is a path as the table of options has it: the flags are about the
+// measured phase and the main data set.
+func optionPath(path string) string {
+	parts := strings.Split(path, ".")
+	for i, one := range map[string]string{"phases": "profiling", "datasets": "main"} {
+		if len(parts) > 3 && parts[0] == "benchmark" && parts[1] == i {
+			parts[2] = one
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// allFailed says in one line why every request of a result failed, in the
+// server's own words, with what to try. It says nothing of other results.
+func (a *app) allFailed(res *runner.Result) {
+	r := res.Report()
+	if r.Sent == 0 || r.Failed < r.Sent || len(r.Errors) == 0 {
+		return
+	}
+	first := r.Errors[0]
+	a.complain(diag.New(fmt.Sprintf("all %s failed: %s: %s", words.Count(r.Sent, "request"), first.Kind, words.Clip(first.Message, 200)),
+		runner.FailedHint(a.hard, first, res.Plan.Cells[0].Resolved.Benchmark.Endpoint)))
 }

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -211,25 +212,4 @@ func printOption(w io.Writer, o schema.Option, all bool) {
 }
 
 // printTwo prints a name and its text, the text wrapped at 80 columns.
-func printTwo(w io.Writer, left, right string) { printTwoAt(w, "  "+left, right, 30) }
-
-// printTwoAt is printTwo with the text's column.
-func printTwoAt(w io.Writer, left, right string, column int) {
-	const width = 80
-	line := left
-	if len([]rune(line)) >= column-1 {
-		fmt.Fprintln(w, line)
-		line = ""
-	}
-	pad := func() { line += strings.Repeat(" ", max(column-len([]rune(line)), 0)) }
-	pad()
-	for _, word := range strings.Fields(right) {
-		if len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
-			fmt.Fprintln(w, strings.TrimRight(line, " "))
-			line = ""
-			pad()
-		}
-		line += word + " "
-	}
-	fmt.Fprintln(w, strings.TrimRight(line, " "))
-}
+func printTwo(w io.Writer, left, right string) { words.TwoColumns(w, "  "+left, right, 30) }

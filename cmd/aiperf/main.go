@@ -1,13 +1,19 @@
 // Command aiperf measures LLM inference servers. This package holds arguments,
-// streams, signals and exit codes and nothing else: each subcommand is one
-// file with its help, its flags and one function of plain Go values.
+// streams, signals and exit codes and nothing else: a subcommand, or a family of
+// them, is one file with its help, its flags and one function of plain Go values.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path/filepath"
+	"runtime/debug"
 	"syscall"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -45,3 +51,66 @@ type stdio struct {
 	Out io.Writer
 	Err io.Writer
 }
+
+// quietPipe is a stream whose reader may go away, as in aiperf … | head -1.
+// What nobody reads any more is not written and is no failure: results are
+// files, and the exit code is theirs. Other failures stay failures.
+type quietPipe struct {
+	w    io.Writer
+	gone bool
+	err  error // the first failure: part of the result was not written
+}
+
+func (q *quietPipe) Write(b []byte) (int, error) {
+	if q.gone {
+		return len(b), nil
+	}
+	n, err := q.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		q.gone = true
+		return len(b), nil
+	}
+	q.err = cmp.Or(q.err, err)
+	return n, err
+}
+
+// exit is code, unless all went well but for the result itself: then stderr
+// says so.
+func (q *quietPipe) exit(code diag.Code, stderr io.Writer) diag.Code {
+	if code != diag.OK || q.err == nil {
+		return code
+	}
+	fmt.Fprintf(stderr, "aiperf: %v\n", q.err)
+	return diag.Failed
+}
+
+// self is the path of this program, which is the built-in server too. Where
+// the kernel does not tell, as without /proc, it is what was called.
+func self() (string, error) {
+	if exe, err := os.Executable(); err == nil {
+		return exe, nil
+	}
+	exe, err := exec.LookPath(os.Args[0])
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(exe)
+}
+
+// version is the module's when installed from one, the commit's when built
+// from a checkout.
+var version = func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "devel-" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "devel"
+}()

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"time"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
@@ -14,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/report/preview"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -54,13 +53,17 @@ var planCommand = command{
 		if asJSON {
 			return a.writeDoc(plan.Lock())
 		}
-		b, err := bound(file, plan)
+		b, err := runner.Bound(file, plan)
 		if err != nil {
 			return asUsage(err)
 		}
-		printPlan(a.Out, plan, b)
+		preview.Plan(a.Out, plan, b)
 		if p.Has("detect") {
-			if err := printDetect(a.Out, plan, p); err != nil {
+			size, err := parseShare(p.Get("detect"))
+			if err != nil {
+				return err
+			}
+			if err := preview.Detect(a.Out, plan, size, p.Get("from")); err != nil {
 				return err
 			}
 		}
@@ -68,7 +71,7 @@ var planCommand = command{
 			printDone(a.Out, plan, dir)
 		}
 		if p.Has("cells") {
-			printCells(a.Out, plan)
+			preview.Cells(a.Out, plan)
 		}
 		if p.Has("schedule") {
 			return a.printSchedules(file, plan, p.Get("schedule"))
@@ -77,104 +80,13 @@ var planCommand = command{
 	},
 }
 
-// printPlan is the plan in a few lines.
-func printPlan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
-	requests := fmt.Sprintf("%s requests", words.Whole(b.Requests))
-	if b.Open {
-		requests = "requests as time allows"
-		if b.Requests > 0 {
-			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
-		}
-	}
-	fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
-	if len(plan.Axes) > 0 {
-		var axes []string
-		for _, x := range plan.Axes {
-			axes = append(axes, x.Name+" "+someOf(x.Labels))
-		}
-		line := strings.Join(axes, " · ")
-		if plan.Where != "" {
-			line += fmt.Sprintf(" · where %s dropped %d", plan.Where, plan.Dropped)
-		}
-		printTwoAt(w, "axes", line, 8)
-	}
-	for _, d := range plan.Derive {
-		printTwoAt(w, "derive", d.Path+" = "+d.Expr, 8)
-	}
-	for _, f := range b.Phases {
-		printTwoAt(w, "phase", fmt.Sprintf("%s: %s (%s); ends after %s", f.Name, f.Mode, f.Reason, f.Stop), 8)
-	}
-	line, doubts := plan.Layout()
-	if line != "" {
-		printTwoAt(w, "design", line, 8)
-	}
-	for _, d := range doubts {
-		printTwoAt(w, "doubt", d, 8)
-	}
-	printTwoAt(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
-	printTwoAt(w, "lock", "sha256:"+plan.Hash, 8)
-}
-
-// lasts is how long the plan takes, as far as that is known before any answer.
-func lasts(b sweep.Bound) string {
-	said := "as long as the answers take"
-	if b.AtLeast > 0 {
-		said = "at least " + words.Span(b.AtLeast)
-	}
-	if b.Cooldown > 0 {
-		said += " + " + words.Span(b.Cooldown) + " of cooldown"
-	}
-	return said
-}
-
-// bound is what the plan costs at least. file is the experiment's, beside which
-// the rows of fixed schedules may lie; one that many cells replay is read once.
-func bound(file string, plan *sweep.Plan) (sweep.Bound, error) {
-	type sends struct {
-		requests int64
-		last     time.Duration
-	}
-	known := map[string]sends{}
-	var bad error
-	b := plan.Bound(func(run sweep.Run, f *schema.Phase) (int64, time.Duration) {
-		key, err := json.Marshal([]any{run.Cell.Resolved.Benchmark.Datasets, f})
-		s, ok := known[string(key)]
-		if bad = cmp.Or(bad, err); !ok && bad == nil {
-			s.requests, s.last, bad = runner.Replay(file, run, f)
-			known[string(key)] = s
-		}
-		return s.requests, s.last
-	})
-	return b, bad
-}
-
-// someOf names a few values, and counts the rest: a sampled axis has thousands.
-func someOf(labels []string) string {
-	const most = 24
-	if len(labels) <= most {
-		return strings.Join(labels, ", ")
-	}
-	return fmt.Sprintf("%s … (%d values)", strings.Join(labels[:most/2], ", "), len(labels))
-}
-
-// size is "18 cells × 5 trials".
-func size(plan *sweep.Plan) string {
-	return fmt.Sprintf("%s × %s", words.Count(len(plan.Cells), "cell"), words.Count(plan.Trials, "trial"))
-}
-
 func printDone(w io.Writer, plan *sweep.Plan, dir string) {
 	done, err := resultdir.Done(dir, plan)
 	if err != nil {
-		printTwoAt(w, "done", dir+": "+err.Error(), 8)
+		words.TwoColumns(w, "done", dir+": "+err.Error(), 8)
 		return
 	}
-	printTwoAt(w, "done", fmt.Sprintf("%s in %s; %d to do", words.Count(done, "run"), dir, len(plan.Runs)-done), 8)
-}
-
-func printCells(w io.Writer, plan *sweep.Plan) {
-	for _, c := range plan.Cells {
-		fmt.Fprintf(w, "%4d  %s  seed %d  %s\n", c.Index, c.ID, c.Seed, c.Short())
-	}
+	words.TwoColumns(w, "done", fmt.Sprintf("%s in %s; %d to do", words.Count(done, "run"), dir, len(plan.Runs)-done), 8)
 }
 
 // printSchedules lists arrivals without sending anything: they are a pure
@@ -215,4 +127,39 @@ func (a *app) printSchedule(heading, file string, run sweep.Run, n int) error {
 		}
 	}
 	return nil
+}
+
+// dryRun prints what would be run. Fields that are declared and not built yet
+// are shown like all others; only running them is refused. Data in a format that
+// is not built is not read.
+func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON bool) error {
+	missing := doc.Unsupported()
+	for _, e := range missing {
+		a.warn(e.Error())
+	}
+	if asJSON {
+		return a.writeDoc(preview.Expand(plan, nil, true))
+	}
+	b := plan.Bound(nil)
+	if len(missing) == 0 {
+		var err error
+		if b, err = runner.Bound(file, plan); err != nil {
+			return asUsage(err)
+		}
+	}
+	preview.Plan(a.Out, plan, b)
+	return nil
+}
+
+// parseShare reads 5% or 0.05.
+func parseShare(s string) (float64, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, &diag.Error{Place: "--detect", Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "5% or 0.05"}
+	}
+	return v, nil
 }

@@ -1,16 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
 
 	"aiperf.dev/aiperf/internal/argv"
-	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
@@ -55,15 +54,29 @@ in a line each what the others lack. Several directories go into the same charts
 			return diag.New("plot: which result directory?", "aiperf plot DIR")
 		}
 		if p.Has("dashboard") && !p.Has("no-dashboard") {
-			return a.dashboard(dirs, p.Get("port"))
+			return a.dashboard(dirs, cmp.Or(p.Get("port"), "8050"))
 		}
 		return a.plot(p, dirs)
 	},
 }
 
+// dashboard serves the reports of dirs until it is interrupted.
+func (a *app) dashboard(dirs []string, port string) error {
+	n, err := strconv.Atoi(port)
+	if err != nil || n < 0 || n > 65535 {
+		return diag.New("--port: expected a port from 0 to 65535, got "+port, "")
+	}
+	d, err := page.Listen(dirs, n)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "%s   (Ctrl-C ends it)\n", d.URL())
+	return d.Serve(a.issue)
+}
+
 // plot draws the charts that were asked for.
 func (a *app) plot(p *argv.Line, dirs []string) error {
-	d, err := loadResults(dirs)
+	d, err := page.Load(dirs)
 	if err != nil {
 		return err
 	}
@@ -88,8 +101,8 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 			}
 			continue
 		}
-		path := filepath.Join(out, fileName(c.ID)+"."+orElse(p.Get("format"), "png"))
-		if err := writePicture(path, c, themes[orElse(p.Get("theme"), "light")]); err != nil {
+		path := filepath.Join(out, draw.FileName(c.ID)+"."+cmp.Or(p.Get("format"), "png"))
+		if err := draw.Write(path, c, themes[cmp.Or(p.Get("theme"), "light")]); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Out, path)
@@ -102,35 +115,6 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 }
 
 var themes = map[string]draw.Theme{"light": draw.Light, "dark": draw.Dark}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
-// fileName keeps a chart's name to what every file system takes.
-func fileName(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, id)
-}
-
-func writePicture(path string, c *draw.Chart, t draw.Theme) error {
-	size := draw.SizeOf(c)
-	if strings.HasSuffix(path, ".svg") {
-		return atomicfile.Write(path, draw.SVG(c, size, t))
-	}
-	b, err := draw.PNG(c, size, t)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(path, b)
-}
 
 // chosen are the charts that the flags ask for: one of the user's own, those of
 // a file, some by name, or all.
@@ -163,27 +147,4 @@ func chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
 		out = append(out, r.All(d)...)
 	}
 	return out, nil
-}
-
-// loadResults reads result directories; what is none is said with a hint.
-func loadResults(dirs []string) (*chart.Data, error) {
-	for _, dir := range dirs {
-		if !isDir(dir) {
-			return nil, diag.New(words.Clip(dir, 200)+": no such directory", "name a result directory that aiperf run or profile finished")
-		}
-	}
-	d, err := chart.Load(dirs...)
-	if err != nil {
-		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf run or profile finished; aiperf run … --resume finishes one that was interrupted")
-	}
-	return d, nil
-}
-
-// htmlPage is report.html of some directories.
-func htmlPage(dirs []string) ([]byte, error) {
-	d, err := loadResults(dirs)
-	if err != nil {
-		return nil, err
-	}
-	return page.Of(d, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -123,7 +124,7 @@ func (a *app) plugins(words []string, all bool) error {
 
 func (a *app) parts(rows [][2]string) {
 	for _, r := range rows {
-		printTwoAt(a.Out, "    "+r[0], r[1], 44)
+		words.TwoColumns(a.Out, "    "+r[0], r[1], 44)
 	}
 }
 

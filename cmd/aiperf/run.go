@@ -93,7 +93,7 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err := supported(doc); err != nil {
 		return err
 	}
-	if err := inputs(doc, plan, file); err != nil {
+	if err := runner.Inputs(doc, plan, file); err != nil {
 		return err
 	}
 	opt, err := a.options(command, file, doc, plan, p)

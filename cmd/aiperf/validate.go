@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sinks/report/preview"
 )
 
 // holdsResults tells a result directory from a package of experiments: it keeps
@@ -46,10 +52,77 @@ all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
 		if err := supported(doc); err != nil {
 			return err
 		}
-		if err := inputs(doc, plan, file); err != nil {
+		if err := runner.Inputs(doc, plan, file); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, size(plan))
+		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, preview.Size(plan))
 		return nil
 	},
+}
+
+// validateResults checks a finished directory and prints what does not hold.
+func (a *app) validateResults(dir string) error {
+	said, bad, err := resultdir.Recheck(dir)
+	for _, b := range bad {
+		fmt.Fprintln(a.Err, b)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(bad) > 0:
+		return exit(diag.Failed)
+	}
+	fmt.Fprintf(a.Out, "%s: %s\n", dir, said)
+	return nil
+}
+
+var checksCommand = command{
+	name: "checks", usage: "say what the verdict of a result directory rests on",
+	help: `aiperf checks DIR prints every check that is not clean, worst first: what to do
+about it, and what it found in each cell.
+
+  aiperf checks results/quickstart-20261121T093000Z
+  aiperf checks --list        what is checked, and what it means`,
+	flags: []argv.Switch{
+		{Name: "list", Doc: "list all checks with their meaning"},
+		{Name: "all", Doc: "print clean checks too"},
+		{Name: "runs", Doc: "a line for each run, not for each cell"},
+	},
+	run: func(a *app, p *argv.Line) error {
+		if p.Has("list") {
+			for _, row := range verdict.Describe() {
+				printTwo(a.Out, row[0], row[1])
+			}
+			return nil
+		}
+		dir, err := onlyFile(p, "aiperf checks DIR")
+		if err != nil {
+			return err
+		}
+		reports, err := runner.Reports(dir)
+		if err != nil {
+			return diag.New(dir+": "+err.Error(), "name a result directory")
+		}
+		c := report.Checks{Plan: planFindings(dir), All: p.Has("all"), Every: p.Has("runs")}
+		for _, r := range reports {
+			c.Runs = append(c.Runs, report.RunFindings{Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial, Findings: r.Findings})
+		}
+		named, err := c.Write(a.Out)
+		if err != nil {
+			return err
+		}
+		if named == 0 {
+			fmt.Fprintf(a.Out, "%s: all checks of %s are clean\n", filepath.Base(dir), words.Count(len(reports), "run"))
+		}
+		return nil
+	},
+}
+
+// planFindings are what a finished directory says about its plan as a whole.
+func planFindings(dir string) []verdict.Finding {
+	m, err := resultdir.ReadManifest(dir)
+	if err != nil {
+		return nil // not finished: the plan has not been judged
+	}
+	return m.Findings
 }

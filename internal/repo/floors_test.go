@@ -54,7 +54,7 @@ loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen: internal/alarm internal/heap internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/transport schema
 loadgen/tokenizer: internal/heap
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record
-runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag runner/verdict
+runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
 runner: *
 schema/fields: schema/source internal/diag internal/suggest
@@ -63,11 +63,12 @@ schema/source: internal/diag internal/suggest
 schema/surface:
 schema: schema/surface schema/source schema/fields schema/flags internal/diag internal/jinja internal/secret internal/suggest
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
-sinks/report/chart/draw: internal/words
+sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode
 sinks/report/chart: internal/diag internal/stats internal/words sinks sinks/report/chart/draw
 sinks/report/live: internal/record internal/words loadgen
-sinks/report/page: internal/words sinks sinks/report/chart sinks/report/chart/draw
+sinks/report/page: internal/diag internal/words sinks sinks/report/chart sinks/report/chart/draw
+sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/metrics internal/record internal/stats
 sweep/decide: schema sweep internal/diag internal/metrics internal/stats

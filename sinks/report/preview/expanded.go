@@ -1,9 +1,10 @@
-package main
+package preview
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 
 	"aiperf.dev/aiperf/internal/words"
@@ -11,15 +12,16 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
-// expandedDoc is the resolved document of an experiment in AIPerf's shape.
-type expandedDoc struct {
-	kind       string         // as an experiment says it
-	SweepType  string         `json:"sweep_type"`
-	Variations []variationDoc `json:"variations"`
-	Plan       planDoc        `json:"plan"`
+// Expanded is the resolved document of an experiment in AIPerf's shape.
+type Expanded struct {
+	kind       string       // as an experiment says it
+	SweepType  string       `json:"sweep_type"`
+	Variations []Variation  `json:"variations"`
+	Plan       expandedPlan `json:"plan"`
 }
 
-type variationDoc struct {
+// Variation is one point of the sweep.
+type Variation struct {
 	Index     int             `json:"index"`
 	DirName   string          `json:"dir_name"`
 	Label     string          `json:"label"`
@@ -27,7 +29,7 @@ type variationDoc struct {
 	Benchmark json.RawMessage `json:"benchmark,omitempty"`
 }
 
-type planDoc struct {
+type expandedPlan struct {
 	Trials                  int     `json:"trials"`
 	CooldownSeconds         float64 `json:"cooldown_seconds"`
 	ConfidenceLevel         float64 `json:"confidence_level"`
@@ -38,32 +40,10 @@ type planDoc struct {
 	NoSweepTable            bool    `json:"no_sweep_table"`
 }
 
-// dryRun prints what would be run. Fields that are declared and not built yet
-// are shown like all others; only running them is refused. Data in a format that
-// is not built is not read.
-func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON bool) error {
-	missing := doc.Unsupported()
-	for _, e := range missing {
-		a.warn(e.Error())
-	}
-	if asJSON {
-		return a.writeDoc(expanded(plan, nil, true))
-	}
-	b := plan.Bound(nil)
-	if len(missing) == 0 {
-		var err error
-		if b, err = bound(file, plan); err != nil {
-			return asUsage(err)
-		}
-	}
-	printPlan(a.Out, plan, b)
-	return nil
-}
-
-// expanded is the document of a plan; only limits it to one variation, full
+// Expand is the document of a plan; only limits it to one variation, full
 // adds the bodies.
-func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
-	d := expandedDoc{kind: plan.Type, SweepType: sweepClass(plan), Variations: []variationDoc{}, Plan: planDoc{
+func Expand(plan *sweep.Plan, only *int, full bool) Expanded {
+	d := Expanded{kind: plan.Type, SweepType: sweepClass(plan), Variations: []Variation{}, Plan: expandedPlan{
 		Trials: plan.Trials, CooldownSeconds: plan.MultiRun.CooldownSeconds, ConfidenceLevel: plan.MultiRun.ConfidenceLevel,
 		RandomSeed: plan.Experiment.RandomSeed, SetConsistentSeed: plan.MultiRun.SetConsistentSeed,
 		DisableWarmupAfterFirst: plan.MultiRun.DisableWarmupAfterFirst, NoSweepTable: plan.Experiment.NoSweepTable,
@@ -73,7 +53,7 @@ func expanded(plan *sweep.Plan, only *int, full bool) expandedDoc {
 		if only != nil && *only != c.Index {
 			continue
 		}
-		v := variationDoc{Index: c.Index, DirName: c.DirName, Label: c.Label, Values: c.Values}
+		v := Variation{Index: c.Index, DirName: c.DirName, Label: c.Label, Values: c.Values}
 		if v.Values == nil {
 			v.Values = map[string]any{}
 		}
@@ -102,11 +82,11 @@ func withInfinity(doc json.RawMessage) json.RawMessage {
 	return openEnded.ReplaceAll(doc, []byte("${1}1e999"))
 }
 
-// printVariations is the document for a person.
-func (a *app) printVariations(d expandedDoc) error {
-	fmt.Fprintf(a.Out, "%s: %s\n", d.kind, words.Count(len(d.Variations), "variation"))
+// Print writes the document for a person.
+func (d *Expanded) Print(w io.Writer) error {
+	fmt.Fprintf(w, "%s: %s\n", d.kind, words.Count(len(d.Variations), "variation"))
 	for _, v := range d.Variations {
-		fmt.Fprintf(a.Out, "%4d  %-30s  %s\n", v.Index, v.DirName, v.Label)
+		fmt.Fprintf(w, "%4d  %-30s  %s\n", v.Index, v.DirName, v.Label)
 		if v.Benchmark == nil {
 			continue
 		}
@@ -114,7 +94,7 @@ func (a *app) printVariations(d expandedDoc) error {
 		if err := json.Indent(&b, v.Benchmark, "      ", "  "); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.Out, "      %s\n", b.String())
+		fmt.Fprintf(w, "      %s\n", b.String())
 	}
 	return nil
 }

@@ -2,23 +2,119 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"golang.org/x/term"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
+	aiperfiles "aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/live"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
+
+var consoles = []string{"ours", "aiperf", "both"}
+
+// profiling is what AIPerf says when sending begins; scripts wait for it.
+const profiling = "AIPerf System is PROFILING"
+
+// console is whose words stdout has: AIPerf's, for scripts that read them, our
+// report, or both.
+type console struct {
+	ours, aiperfs bool
+	w             io.Writer
+	once          sync.Once
+	err           error
+}
+
+// console reads --console. On a terminal the default is our own short screen;
+// elsewhere profile adds AIPerf's words, and --output json has neither.
+func (a *app) console(command string, p *argv.Line, asJSON bool) (*console, error) {
+	c := &console{w: a.Out}
+	said := p.Get("console")
+	if said == "" {
+		said = "ours"
+		if command == "profile" && !terminal(a.Out) {
+			said = "both"
+		}
+	}
+	switch said {
+	case "ours":
+		c.ours = true
+	case "aiperf":
+		c.aiperfs = true
+	case "both":
+		c.ours, c.aiperfs = true, true
+	default:
+		return nil, diag.New("--console: "+said+" is not one of ours, aiperf, both", "")
+	}
+	c.aiperfs = c.aiperfs && !asJSON
+	return c, nil
+}
+
+// terminal tells whether a person looks at w.
+func terminal(w io.Writer) bool {
+	if q, ok := w.(*quietPipe); ok {
+		w = q.w
+	}
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// listen adds AIPerf's words to what else is told of a plan: they come when a
+// screen has taken the end of a run in.
+func (c *console) listen(opt *runner.Options) {
+	if !c.aiperfs {
+		return
+	}
+	live, notify, dir := opt.Live, opt.Notify, opt.Dir
+	opt.Live = func(s loadgen.Snapshot) {
+		if s.Sent > 0 {
+			c.once.Do(func() { fmt.Fprintln(c.w, profiling) })
+		}
+		live(s)
+	}
+	opt.Notify = func(s runner.Step) {
+		notify(s)
+		if !s.Skipped && s.Report != nil {
+			c.once.Do(func() { fmt.Fprintln(c.w, profiling) }) // a run shorter than a tick
+			c.err = errors.Join(c.err, c.table(s.Run, dir))
+		}
+	}
+}
+
+// table prints AIPerf's tables of a run that has just been measured: the text of
+// its file.
+func (c *console) table(run sweep.Run, dir string) error {
+	names, err := aiperfiles.ProfileNames(run.Cell.Resolved.Benchmark.Artifacts.Prefix)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, run.Dir, names.Console))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no request succeeded: there is no table, and the report says why
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.w, words.Clean(string(text)))
+	return err
+}
 
 // progressFlag chooses what other programs read; people's screens are chosen by
 // --ui.
@@ -132,4 +228,39 @@ func figureOf(o *decide.Outcome, tag, stat string) float64 {
 		}
 	}
 	return math.NaN()
+}
+
+var watchCommand = command{
+	minor: true, name: "watch", usage: "look at a plan that another terminal or machine carries out",
+	help: `aiperf watch DIR shows the result directory of a plan that is under way or over:
+the same screen as the command that fills it. It only reads, so that it works
+over a shared file system too.
+
+  aiperf watch results/quickstart-20261121T093000Z
+  aiperf watch DIR --once       one picture on stdout, for a script`,
+	flags: []argv.Switch{{Name: "once", Doc: "print one picture and end; so it is without a terminal"}},
+	run: func(a *app, p *argv.Line) error {
+		dir, err := onlyFile(p, "aiperf watch DIR")
+		if err != nil {
+			return err
+		}
+		w, err := live.NewWatcher(dir)
+		if err != nil {
+			return diag.New(err.Error(), "name a directory that aiperf run or profile fills")
+		}
+		out, ok := a.Out.(*quietPipe)
+		if file, isFile := outFile(out, ok); !p.Has("once") && isFile && a.onTerminal() && term.IsTerminal(int(file.Fd())) {
+			return w.Watch(os.Stdin, file)
+		}
+		return live.Frame(a.Out, w.State(), time.Now(), 100, 30, live.Cells)
+	},
+}
+
+// outFile is the file behind stdout.
+func outFile(q *quietPipe, ok bool) (*os.File, bool) {
+	if !ok {
+		return nil, false
+	}
+	f, isFile := q.w.(*os.File)
+	return f, isFile
 }

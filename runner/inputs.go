@@ -1,25 +1,26 @@
-package main
+package runner
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
-	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
-// inputs refuses a plan whose request files, tokenizer or built-in server are
+// Inputs refuses a plan whose request files, tokenizer or built-in server are
 // not to be had, before anything is sent or written; file is the experiment's
 // own.
-func inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
+func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 	c := inputCheck{said: doc.Said(), file: file, seen: map[string]bool{}}
 	for _, cell := range plan.Cells {
 		b := cell.Resolved.Benchmark
@@ -61,7 +62,7 @@ func (c *inputCheck) records(path, name string) {
 	if !c.once(name) {
 		return
 	}
-	if _, err := os.Stat(runner.Beside(c.file, name)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(Beside(c.file, name)); errors.Is(err, fs.ErrNotExist) {
 		c.found("path", name, path, "no such file: "+name, "paths are seen from the working directory, else from the experiment's folder")
 	}
 }
@@ -91,11 +92,96 @@ func (c *inputCheck) tokenizer(name string) {
 
 // builtIn checks the words of a mock: address.
 func (c *inputCheck) builtIn(u string) {
-	if !runner.IsMock(u) || !c.once(u) {
+	if !IsMock(u) || !c.once(u) {
 		return
 	}
 	if _, err := mockserver.ParseURL(u); err != nil {
 		message, hint, _ := strings.Cut(err.Error(), "; ")
 		c.found("", u, "benchmark.endpoint.urls", message, hint)
 	}
+}
+
+// Located gives mistakes that later stations found in doc the place where the
+// field was written.
+func Located(doc *schema.Document, err error) error {
+	var many schema.Errors
+	if !errors.As(err, &many) {
+		return err
+	}
+	for _, e := range many {
+		if e.Place == "" && e.Path != "" {
+			e.Place = placeAt(doc.Said(), strings.Split(e.Path, "."))
+		}
+	}
+	return many
+}
+
+// placeAt is where the field at path was written, or the nearest one around
+// it; "" if nobody wrote any of them.
+func placeAt(s schema.Said, path []string) string {
+	here := s.Origin.Where
+	if s.Origin.Source == "default" {
+		here = ""
+	}
+	if len(path) == 0 {
+		return here
+	}
+	if i, err := strconv.Atoi(path[0]); err == nil && i < len(s.Items) {
+		return placeAt(s.Items[i], path[1:])
+	}
+	for _, x := range s.Fields {
+		if x.Name == path[0] {
+			return placeAt(x, path[1:])
+		}
+	}
+	return here
+}
+
+// placeOf is where the leaf name was given value, "" if nobody did.
+func placeOf(s schema.Said, name, value string) string {
+	if s.Name == name && s.Value == value {
+		return s.Origin.Where
+	}
+	for _, below := range [][]schema.Said{s.Fields, s.Items} {
+		for _, x := range below {
+			if at := placeOf(x, name, value); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// Beside finds a file that an experiment names: seen from the working
+// directory, as AIPerf does, else from the folder of the experiment's own
+// file, so that both can be moved together. It is path itself when there is no
+// such file.
+func Beside(experiment, path string) string {
+	if path == "" || filepath.IsAbs(path) || exists(path) {
+		return path
+	}
+	if near := filepath.Join(filepath.Dir(experiment), path); exists(near) {
+		return near
+	}
+	return path
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// sources are the files that hold a plan's requests, as the experiment names
+// them, with their SHA-256. A file that cannot be read has none: the run that
+// needs it says so.
+func sources(plan *sweep.Plan, experiment string) map[string]string {
+	out := map[string]string{}
+	for _, c := range plan.Cells {
+		for _, d := range c.Resolved.Benchmark.Datasets {
+			if _, known := out[d.Path]; d.Path != "" && !known {
+				out[d.Path] = resultdir.DigestBelow(Beside(experiment, d.Path))
+			}
+		}
+	}
+	return out
 }

@@ -1,9 +1,8 @@
-package main
+package page
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	htmltemplate "html/template"
 	"net"
 	"net/http"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/chart"
 )
 
 // dashboardIndex lists the directories; a box ticked is a result in the report.
@@ -23,33 +24,43 @@ var dashboardIndex = htmltemplate.Must(htmltemplate.New("index").Parse(`<!doctyp
  <a href="/report?dir={{$i}}">report</a></li>{{end}}</ul><button>Show the ticked ones together</button></form></html>
 `))
 
-// dashboard serves the reports of dirs on loopback until it is interrupted. A
-// request that names another host is refused: a page elsewhere must not read it.
-func (a *app) dashboard(dirs []string, port string) error {
-	n, err := strconv.Atoi(orElse(port, "8050"))
-	if err != nil || n < 0 || n > 65535 {
-		return diag.New("--port: expected a port from 0 to 65535, got "+port, "")
-	}
+// Listen opens the dashboard of the results among dirs on loopback; port 0 takes
+// a free one.
+func Listen(dirs []string, port int) (*Dashboard, error) {
 	dirs = results(dirs)
 	if len(dirs) == 0 {
-		return diag.New("plot: no result directory among those named", "name directories that aiperf run or profile finished")
+		return nil, diag.New("plot: no result directory among those named", "name directories that aiperf run or profile finished")
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(n)))
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return diag.New("--port "+strconv.Itoa(n)+": "+err.Error(), "another one: --port 0 takes any that is free")
+		return nil, diag.New("--port "+strconv.Itoa(port)+": "+err.Error(), "another one: --port 0 takes any that is free")
 	}
-	fmt.Fprintf(a.Out, "http://%s   (Ctrl-C ends it)\n", l.Addr())
-	s := &http.Server{Handler: onlyHost(l.Addr().String(), dashboardPages(dirs)), ReadHeaderTimeout: 5 * time.Second}
+	return &Dashboard{dirs: dirs, l: l}, nil
+}
+
+// Dashboard serves the reports of some directories. A request that names
+// another host is refused: a page elsewhere must not read it.
+type Dashboard struct {
+	dirs []string
+	l    net.Listener
+}
+
+// URL is where it is.
+func (d *Dashboard) URL() string { return "http://" + d.l.Addr().String() }
+
+// Serve answers until ctx ends.
+func (d *Dashboard) Serve(ctx context.Context) error {
+	s := &http.Server{Handler: onlyHost(d.l.Addr().String(), dashboardPages(d.dirs)), ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
+	go func() { done <- s.Serve(d.l) }()
 	select {
-	case <-a.issue.Done():
+	case <-ctx.Done():
 	case err := <-done:
 		return err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	patience, stop := context.WithTimeout(context.Background(), time.Second)
 	defer stop()
-	if err := s.Shutdown(ctx); err != nil {
+	if err := s.Shutdown(patience); err != nil {
 		_ = s.Close() // somebody keeps reading; the program ends anyway
 	}
 	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
@@ -99,7 +110,7 @@ func dashboardPages(dirs []string) http.Handler {
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		b, err := htmlPage(wanted)
+		b, err := OfDirs(wanted)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
@@ -108,4 +119,32 @@ func dashboardPages(dirs []string) http.Handler {
 		_, _ = w.Write(b)
 	})
 	return m
+}
+
+// OfDirs is the page of some result directories.
+func OfDirs(dirs []string) ([]byte, error) {
+	d, err := Load(dirs)
+	if err != nil {
+		return nil, err
+	}
+	return Of(d, nil)
+}
+
+// Load reads result directories; what is none is said with a hint.
+func Load(dirs []string) (*chart.Data, error) {
+	for _, dir := range dirs {
+		if !isDir(dir) {
+			return nil, diag.New(words.Clip(dir, 200)+": no such directory", "name a result directory that aiperf run or profile finished")
+		}
+	}
+	d, err := chart.Load(dirs...)
+	if err != nil {
+		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf run or profile finished; aiperf run … --resume finishes one that was interrupted")
+	}
+	return d, nil
+}
+
+func isDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }

@@ -1,0 +1,28 @@
+package words
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// TwoColumns prints a name and, from a column on, its text, wrapped at 80 columns.
+func TwoColumns(w io.Writer, left, right string, column int) {
+	const width = 80
+	line := left
+	if len([]rune(line)) >= column-1 {
+		fmt.Fprintln(w, line)
+		line = ""
+	}
+	pad := func() { line += strings.Repeat(" ", max(column-len([]rune(line)), 0)) }
+	pad()
+	for _, word := range strings.Fields(right) {
+		if len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
+			line = ""
+			pad()
+		}
+		line += word + " "
+	}
+	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}

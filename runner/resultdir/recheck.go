@@ -1,0 +1,75 @@
+package resultdir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/aiperf"
+)
+
+// Recheck holds a finished directory, ours or AIPerf's, against itself: no file
+// has changed, and every summary follows from its records. bad is a line for
+// each thing that does not hold; said is what was looked at.
+func Recheck(dir string) (said string, bad []string, err error) {
+	runs, err := aiperf.RecheckDirs(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	m, err := ReadManifest(dir)
+	ours := err == nil
+	if done, total, begun := Progress(dir); !ours && begun {
+		return "", nil, &diag.Error{
+			Code: diag.Failed, Place: dir, Message: fmt.Sprintf("not finished: %d of %s are done", done, words.Count(total, "run")),
+			Hint: "aiperf run … --artifact-dir " + dir + " --resume",
+		}
+	}
+	if !ours && len(runs) == 0 {
+		said, err = nothingToCheck(dir)
+		return said, nil, err
+	}
+	if ours {
+		for _, b := range m.Verify(dir) {
+			bad = append(bad, dir+"/"+b)
+		}
+	}
+	checked := 0
+	for _, run := range runs {
+		c, err := aiperf.RecheckProfile(run)
+		if err != nil {
+			return "", bad, diag.New(err.Error(), "the file is damaged or no export of AIPerf's")
+		}
+		checked += c.Checked
+		for _, b := range c.Bad {
+			bad = append(bad, fmt.Sprintf("%s: %s", run, b))
+		}
+	}
+	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"), words.Count(len(runs), "run"))
+	if ours {
+		said = fmt.Sprintf("%d files as written; %s; %s", len(m.Files), m.Verdict, said)
+		if m.Interrupted {
+			said = "PARTIAL: the plan is not done; " + said
+		}
+	}
+	return said, bad, nil
+}
+
+// nothingToCheck says what is missing in a directory that has no summary beside
+// records.
+func nothingToCheck(dir string) (said string, err error) {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	switch {
+	case has("profile_export_aiperf.json"):
+		return "a summary without records (--export-level summary): nothing to hold it against", nil
+	case has("profile_export.jsonl"):
+		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "records without a summary", Hint: "the run was stopped, or every request failed: AIPerf writes no summary then"}
+	case has("inputs.json"), has("logs"):
+		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "neither records nor a summary", Hint: "the run stopped before its first answer"}
+	}
+	return "", diag.New(dir+": no results there", "name the directory that holds manifest.json or profile_export_aiperf.json")
+}

@@ -1,0 +1,115 @@
+package preview
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+)
+
+// Dataset prints what a file of requests holds: counts, lengths, times, shared
+// prefixes and the first request.
+func Dataset(w io.Writer, path, format string, set *dataset.Set, tok tokenizer.Tokenizer) error {
+	describeSet(w, set, tok)
+	describeSharing(w, path, format)
+	for _, line := range append(slices.Clone(set.Warnings()), set.Notes()...) {
+		fmt.Fprintf(w, "note: %s\n", words.Line(line))
+	}
+	return firstRequest(w, set)
+}
+
+// describeSet prints counts, lengths and times.
+func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
+	var turns, in, out []float64
+	first, last := time.Duration(math.MaxInt64), time.Duration(-1)
+	media := 0
+	for i := range set.Len() {
+		c := set.At(i)
+		turns = append(turns, float64(len(c.Turns)))
+		for k := range c.Turns {
+			t := &c.Turns[k]
+			media += len(t.Images) + len(t.Audios) + len(t.Videos)
+			if t.ISL > 0 {
+				in = append(in, float64(t.ISL))
+			}
+			if t.MaxTokens > 0 {
+				out = append(out, float64(t.MaxTokens))
+			}
+			if t.Timestamp != nil {
+				first, last = min(first, *t.Timestamp), max(last, *t.Timestamp)
+			}
+		}
+	}
+	fmt.Fprintf(w, "%s, %s", words.Count(set.Len(), "conversation"), words.Count(set.Turns(), "turn"))
+	if media > 0 {
+		fmt.Fprintf(w, ", %s", words.Count(media, "image, sound or video file"))
+	}
+	fmt.Fprintln(w)
+	fmt.Fprintf(w, "  %-28s %s\n", "turns of a conversation", spread(turns))
+	fmt.Fprintf(w, "  %-28s %s\n", "input tokens ("+tok.Name()+")", spread(in))
+	fmt.Fprintf(w, "  %-28s %s\n", "output tokens asked for", spread(out))
+	if last >= 0 {
+		fmt.Fprintf(w, "  %-28s from %s to %s\n", "time stamps", words.Span(first), words.Span(last))
+	}
+}
+
+// spread is least, middle and most of some numbers.
+func spread(v []float64) string {
+	if len(v) == 0 {
+		return "not said"
+	}
+	slices.Sort(v)
+	if v[0] == v[len(v)-1] {
+		return words.Whole(int64(v[0]))
+	}
+	return fmt.Sprintf("%s to %s, median %s", words.Whole(int64(v[0])), words.Whole(int64(v[len(v)-1])), words.Whole(int64(v[len(v)/2])))
+}
+
+// describeSharing prints what a trace says about prefixes.
+func describeSharing(w io.Writer, path, format string) {
+	t, err := dataset.ReadTrace(path, format, 0)
+	if err != nil {
+		return // no trace
+	}
+	if a := recorded.Analyze(t.Rows, t.Block); a.HitRate != nil {
+		fmt.Fprintf(w, "  %-28s an infinite prefix cache knows %.1f %% of all input tokens (blocks of %d)\n", "shared prefixes", 100*a.TokenHitRate, t.Block)
+	}
+}
+
+// firstRequest prints the body that a chat request with the first turn has.
+func firstRequest(w io.Writer, set *dataset.Set) error {
+	c := set.At(0)
+	t := &c.Turns[0]
+	kind := "chat"
+	switch {
+	case t.Query != "":
+		kind = "cohere_rankings"
+	}
+	body := []byte(t.Raw)
+	if t.Raw == nil {
+		spec, ok := endpoint.Lookup(kind)
+		if !ok {
+			return nil
+		}
+		var err error
+		if body, err = spec.Body(nil, &endpoint.Input{Model: cmp.Or(t.Model, "MODEL"), System: c.System, Turn: t, Stream: true}); err != nil {
+			fmt.Fprintf(w, "first request: not as %s: %v\n", kind, err)
+			return nil
+		}
+	}
+	if !json.Valid(body) {
+		return nil
+	}
+	fmt.Fprintf(w, "first request, as %s: %s\n", kind, words.Clip(strings.TrimSpace(string(body)), 400))
+	return nil
+}

@@ -1,0 +1,81 @@
+package preview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Plan is the plan in a few lines.
+func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
+	requests := fmt.Sprintf("%s requests", words.Whole(b.Requests))
+	if b.Open {
+		requests = "requests as time allows"
+		if b.Requests > 0 {
+			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
+		}
+	}
+	fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
+	if len(plan.Axes) > 0 {
+		var axes []string
+		for _, x := range plan.Axes {
+			axes = append(axes, x.Name+" "+someOf(x.Labels))
+		}
+		line := strings.Join(axes, " · ")
+		if plan.Where != "" {
+			line += fmt.Sprintf(" · where %s dropped %d", plan.Where, plan.Dropped)
+		}
+		words.TwoColumns(w, "axes", line, 8)
+	}
+	for _, d := range plan.Derive {
+		words.TwoColumns(w, "derive", d.Path+" = "+d.Expr, 8)
+	}
+	for _, f := range b.Phases {
+		words.TwoColumns(w, "phase", fmt.Sprintf("%s: %s (%s); ends after %s", f.Name, f.Mode, f.Reason, f.Stop), 8)
+	}
+	line, doubts := plan.Layout()
+	if line != "" {
+		words.TwoColumns(w, "design", line, 8)
+	}
+	for _, d := range doubts {
+		words.TwoColumns(w, "doubt", d, 8)
+	}
+	words.TwoColumns(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
+	words.TwoColumns(w, "lock", "sha256:"+plan.Hash, 8)
+}
+
+// lasts is how long the plan takes, as far as that is known before any answer.
+func lasts(b sweep.Bound) string {
+	said := "as long as the answers take"
+	if b.AtLeast > 0 {
+		said = "at least " + words.Span(b.AtLeast)
+	}
+	if b.Cooldown > 0 {
+		said += " + " + words.Span(b.Cooldown) + " of cooldown"
+	}
+	return said
+}
+
+// someOf names a few values, and counts the rest: a sampled axis has thousands.
+func someOf(labels []string) string {
+	const most = 24
+	if len(labels) <= most {
+		return strings.Join(labels, ", ")
+	}
+	return fmt.Sprintf("%s … (%d values)", strings.Join(labels[:most/2], ", "), len(labels))
+}
+
+// Size is "18 cells × 5 trials".
+func Size(plan *sweep.Plan) string {
+	return fmt.Sprintf("%s × %s", words.Count(len(plan.Cells), "cell"), words.Count(plan.Trials, "trial"))
+}
+
+// Cells lists every cell of a plan.
+func Cells(w io.Writer, plan *sweep.Plan) {
+	for _, c := range plan.Cells {
+		fmt.Fprintf(w, "%4d  %s  seed %d  %s\n", c.Index, c.ID, c.Seed, c.Short())
+	}
+}

@@ -1,0 +1,54 @@
+package preview
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
+)
+
+// Trace prints what a trace holds.
+func Trace(w io.Writer, file string, t *dataset.Trace, a *recorded.Analysis) {
+	fmt.Fprintf(w, "%s: %s, blocks of %d tokens\n", file, t.Format, t.Block)
+	fmt.Fprintf(w, "%s in %s", words.Count(a.Requests, "request"), words.Count(a.Sessions, "session"))
+	if a.DurationSeconds > 0 {
+		fmt.Fprintf(w, " over %s s, %s requests/s", words.Number(a.DurationSeconds), words.Number(float64(a.Requests)/a.DurationSeconds))
+	}
+	fmt.Fprintf(w, "\n\n%-22s %10s %10s %10s %10s %10s\n", "", "mean", "p25", "p50", "p75", "max")
+	for _, row := range []struct {
+		name string
+		s    *recorded.Stats
+		by   float64
+	}{
+		{"input tokens", a.ISL, 1},
+		{"output tokens", a.OSL, 1},
+		{"shared input tokens", a.ContextLength, 1},
+		{"own input tokens", a.UniquePromptLen, 1},
+		{"hit rate %", a.HitRate, 100},
+	} {
+		if row.s == nil {
+			continue
+		}
+		fmt.Fprintf(w, "%-22s", row.name)
+		for _, v := range []float64{row.s.Mean, row.s.P25, row.s.Median, row.s.P75, row.s.Max} {
+			fmt.Fprintf(w, " %10s", words.Whole(int64(math.Round(v*row.by))))
+		}
+		fmt.Fprintln(w)
+	}
+	if a.HitRate == nil {
+		fmt.Fprintln(w, "\nno hashes: nothing is known about shared prefixes")
+		return
+	}
+	fmt.Fprintf(w, "\nAn infinite prefix cache knows %.1f %% of all input tokens (%.1f %% of a request's blocks on average).\n", 100*a.TokenHitRate, 100*a.CacheHitRate)
+	fmt.Fprintf(w, "%s, %.1f %% of their appearances repeated; %s shared by several requests.\n",
+		words.Count(a.UniquePrefixes, "different prefix"), 100*a.PrefixReuseRatio, words.Count(a.PrefixGroups, "first block"))
+	var parts []string
+	for _, c := range a.FiniteCacheCurves {
+		parts = append(parts, fmt.Sprintf("%s tokens: %.1f %%", words.Whole(int64(c.Tokens)), 100*c.TokenHitRate))
+	}
+	fmt.Fprintf(w, "A cache that holds so much knows: %s\n", strings.Join(parts, " · "))
+}
