@@ -84,7 +84,7 @@ func (c *inputCheck) tokenizer(name string) {
 	if !c.once("tokenizer " + name) {
 		return
 	}
-	if err := tokenizer.Check(name); err != nil {
+	if err := (tokenizer.Ref{Name: name}).Check(); err != nil {
 		message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "tokenizer"), ": ")
 		c.found("name", name, "benchmark.tokenizer.name", message, "leave it out to count by the model's own or by o200k_base, or use builtin; nothing is downloaded")
 	}

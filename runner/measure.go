@@ -250,7 +250,7 @@ func (t tokenizers) open(name, model string) (tokenizer.Tokenizer, string, error
 	var o opened
 	var err error
 	if name == "" {
-		o.tok, o.doubt = tokenizer.ForModel(model)
+		o.tok, o.doubt = tokenizer.ForModel(model, "")
 	} else if o.tok, err = tokenizer.Open(name); err != nil {
 		return nil, "", err
 	}

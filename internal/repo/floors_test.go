@@ -33,6 +33,7 @@ internal/docgen: *
 internal/faults: *
 internal/faultserver:
 internal/heap:
+internal/hub: internal/atomicfile
 internal/jinja:
 internal/metrics: internal/record internal/stats internal/suggest
 internal/mockserver: internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
@@ -46,13 +47,13 @@ internal/stats:
 internal/suggest:
 internal/telemetry:
 internal/words:
-loadgen/dataset: schema loadgen/tokenizer internal/seed
+loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset schema
 loadgen/mode: internal/heap schema internal/seed loadgen/dataset
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/transport schema
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen: internal/alarm internal/heap internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/transport schema
-loadgen/tokenizer: internal/heap
+loadgen/tokenizer: internal/heap internal/hub
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record
 runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen

@@ -291,15 +291,24 @@ func TestCaches(t *testing.T) {
 		if tok, err := tokenizer.Open(model); err != nil || tok.Name() != model {
 			t.Errorf("Open(%s) = %v, %v", model, tok, err)
 		}
-		if tok, warning := tokenizer.ForModel(model); tok.Name() != model || warning != "" {
+		if tok, warning := tokenizer.ForModel(model, ""); tok.Name() != model || warning != "" {
 			t.Errorf("ForModel(%s) = %s, %q", model, tok.Name(), warning)
 		}
 	}
+	if tok, err := tokenizer.Open("tiny"); err != nil || tok.Name() != "tiny" { // the only model of that name
+		t.Errorf("Open(tiny) = %v, %v", tok, err)
+	}
+	if tok, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "abc123"}).Open(); err != nil || tok.Name() != "acme/tiny" {
+		t.Errorf("a commit: %v, %v", tok, err)
+	}
+	if _, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "v9"}).Open(); err == nil || !strings.Contains(err.Error(), `"acme/tiny" at revision v9: not found`) {
+		t.Errorf("a revision that is not there: %v", err)
+	}
 	const warning = "counts by o200k_base, not by the model's tokenizer"
-	if tok, got := tokenizer.ForModel("acme/none"); tok.Name() != "o200k_base" || got != warning {
+	if tok, got := tokenizer.ForModel("acme/none", ""); tok.Name() != "o200k_base" || got != warning {
 		t.Errorf("ForModel(acme/none) = %s, %q", tok.Name(), got)
 	}
-	if tok, got := tokenizer.ForModel("acme/broken"); tok.Name() != "o200k_base" || !strings.HasPrefix(got, warning+" (") {
+	if tok, got := tokenizer.ForModel("acme/broken", ""); tok.Name() != "o200k_base" || !strings.HasPrefix(got, warning+" (") {
 		t.Errorf("ForModel(acme/broken) = %s, %q", tok.Name(), got)
 	}
 	t.Setenv("HF_HUB_CACHE", filepath.Join(hub, "elsewhere"))

@@ -4,64 +4,51 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/hub"
 )
 
-// findInCaches looks for model (org/name, or name) in the local Hugging Face
-// caches, and says where it looked.
-func findInCaches(model string) (path string, looked []string) {
-	folder := "models--" + strings.ReplaceAll(model, "/", "--")
-	for _, hub := range hubs() {
-		repo := filepath.Join(hub, folder)
-		looked = append(looked, filepath.Join(repo, "snapshots", "*", "tokenizer.json"))
-		if path = newestSnapshot(repo); path != "" {
-			return path, looked
+// findInCaches looks for a model (org/name, or a name that one cached model
+// ends in) in the local Hugging Face caches, and says where it looked.
+func findInCaches(model, revision string) (path string, looked []string) {
+	for _, name := range append([]string{model}, sameName(model)...) {
+		repo := hub.Repo{Kind: "models", Name: name, Revision: revision}
+		for _, cache := range hub.Folders() {
+			looked = append(looked, filepath.Join(repo.Folder(cache), "snapshots", "*", fileNames[0]))
+		}
+		s, err := repo.Find()
+		if err != nil {
+			continue
+		}
+		if file := inFolder(s.Dir); exists(file) {
+			return file, looked
 		}
 	}
 	return "", looked
 }
 
-// hubs are the folders Hugging Face's own tools would use, in their order.
-func hubs() []string {
-	if dir := os.Getenv("HF_HUB_CACHE"); dir != "" {
-		return []string{dir}
+// sameName is the one cached model called org/model for any org; none where
+// there are several.
+func sameName(model string) (found []string) {
+	if strings.Contains(model, "/") {
+		return nil
 	}
-	if dir := os.Getenv("HF_HOME"); dir != "" {
-		return []string{filepath.Join(dir, "hub")}
-	}
-	cache := os.Getenv("XDG_CACHE_HOME")
-	if cache == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil
+	for _, cache := range hub.Folders() {
+		list, _ := os.ReadDir(cache)
+		for _, e := range list {
+			org, name, ok := strings.Cut(strings.TrimPrefix(e.Name(), "models--"), "--")
+			if ok && name == model && strings.HasPrefix(e.Name(), "models--") {
+				found = append(found, org+"/"+name)
+			}
 		}
-		cache = filepath.Join(home, ".cache")
 	}
-	return []string{filepath.Join(cache, "huggingface", "hub")}
+	if len(found) != 1 {
+		return nil
+	}
+	return found
 }
 
-// newestSnapshot is the tokenizer.json of the revision that refs/main names,
-// else the one most recently written, else "".
-func newestSnapshot(repo string) string {
-	if ref, err := os.ReadFile(filepath.Join(repo, "refs", "main")); err == nil {
-		path := filepath.Join(repo, "snapshots", filepath.Base(strings.TrimSpace(string(ref))), "tokenizer.json")
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	found, err := filepath.Glob(filepath.Join(escapeGlob(repo), "snapshots", "*", "tokenizer.json"))
-	if err != nil {
-		return ""
-	}
-	best, newest := "", int64(0)
-	for _, path := range found {
-		if st, err := os.Stat(path); err == nil && (best == "" || st.ModTime().UnixNano() > newest) {
-			best, newest = path, st.ModTime().UnixNano()
-		}
-	}
-	return best
-}
-
-// escapeGlob makes a path match only itself.
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

@@ -30,30 +30,43 @@ type Tokenizer interface {
 // Default is the encoding counted with when nothing better is at hand.
 const Default = "o200k_base"
 
-// Open finds a tokenizer: "builtin" or the name of a built-in encoding, the
-// path of a tokenizer.json or of a folder that holds one, or a model name
-// (org/model) that a local Hugging Face cache holds.
-func Open(name string) (Tokenizer, error) {
-	if name == "" || name == "builtin" {
-		name = Default
+// Ref names a tokenizer: "builtin" or a built-in encoding, the path of a
+// tokenizer.json or of a folder that holds one, or a model (org/model) that a
+// local Hugging Face cache holds, at a revision.
+type Ref struct {
+	Name     string // "" is builtin
+	Revision string // branch, tag or commit of a cached model; "" is main
+}
+
+// Open finds the tokenizer called name.
+func Open(name string) (Tokenizer, error) { return Ref{Name: name}.Open() }
+
+// Open finds the tokenizer and reads it.
+func (r Ref) Open() (Tokenizer, error) {
+	if r.builtIn() {
+		if r.Name == "" || r.Name == "builtin" {
+			r.Name = Default
+		}
+		return encodingNamed(r.Name).open(), nil
 	}
-	if e := encodingNamed(name); e != nil {
-		return e.open(), nil
-	}
-	path, err := find(name)
+	path, err := r.find()
 	if err != nil {
 		return nil, err
 	}
-	return openNamed(name, path)
+	return openNamed(r.Name, path)
 }
 
-// Check says why Open would not find name, without reading a vocabulary; nil
-// when it would.
-func Check(name string) error {
-	if name == "" || name == "builtin" || encodingNamed(name) != nil {
+func (r Ref) builtIn() bool {
+	return r.Name == "" || r.Name == "builtin" || encodingNamed(r.Name) != nil
+}
+
+// Check says why Open would not find the tokenizer, without reading a
+// vocabulary; nil when it would.
+func (r Ref) Check() error {
+	if r.builtIn() {
 		return nil
 	}
-	path, err := find(name)
+	path, err := r.find()
 	if err != nil {
 		return err
 	}
@@ -69,23 +82,27 @@ func Check(name string) error {
 }
 
 // find is the file or folder of a tokenizer that is not built in.
-func find(name string) (string, error) {
-	if looksLikePath(name) {
-		return name, nil
+func (r Ref) find() (string, error) {
+	if looksLikePath(r.Name) {
+		return r.Name, nil
 	}
-	path, looked := findInCaches(name)
+	path, looked := findInCaches(r.Name, r.Revision)
 	if path != "" {
 		return path, nil
 	}
-	return "", fmt.Errorf("tokenizer %q: not found; looked for a built-in encoding (%s), a file or folder of that name, and %s",
-		name, strings.Join(Names(), ", "), strings.Join(looked, ", "))
+	at := ""
+	if r.Revision != "" && r.Revision != "main" {
+		at = " at revision " + r.Revision
+	}
+	return "", fmt.Errorf("tokenizer %q%s: not found; looked for a built-in encoding (%s), a file or folder of that name, and %s",
+		r.Name, at, strings.Join(Names(), ", "), strings.Join(looked, ", "))
 }
 
 // ForModel is the tokenizer of a model when none was named: the model's own if
 // a local cache holds it, else the default encoding and a warning for people.
-func ForModel(model string) (tok Tokenizer, warning string) {
+func ForModel(model, revision string) (tok Tokenizer, warning string) {
 	fallback := "counts by " + Default + ", not by the model's tokenizer"
-	path, _ := findInCaches(model)
+	path, _ := findInCaches(model, revision)
 	if path == "" {
 		return encodingNamed(Default).open(), fallback
 	}
