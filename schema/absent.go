@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // Absent is something that AIPerf has and this program does not have yet. It is
@@ -54,41 +56,11 @@ func AbsentWords(path string) (out []string) {
 // field where word is "".
 func instead(path, word string) string {
 	for _, row := range absents {
-		if slices.Contains(row.Paths, path) && (word == "" || slices.ContainsFunc(row.Words, func(w string) bool { return fold(w) == fold(word) })) {
+		if slices.Contains(row.Paths, path) && (word == "" || slices.ContainsFunc(row.Words, func(w string) bool { return suggest.Fold(w) == suggest.Fold(word) })) {
 			return row.Instead
 		}
 	}
 	return ""
-}
-
-// absentOptions are the absent flags as the command line sees them.
-func absentOptions() (out []Option) {
-	for _, row := range absents {
-		for _, f := range row.Flags {
-			o := Option{
-				Names: f.Names, Neg: f.Neg, Kind: f.Kind, Default: f.Default, Many: f.Many, Words: f.Words, Bare: f.Alone,
-				Doc: upperFirst(row.What) + ".", Group: "Not here", Unsupported: true, Instead: row.Instead,
-			}
-			if o.Kind == "" {
-				o.Kind = "string"
-			}
-			out = append(out, o)
-		}
-	}
-	return out
-}
-
-func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
-// absentFlag is what an absent flag asks for: nothing where its words say what
-// is so anyway.
-func (o Option) absentFlag(at Origin, words []string) []Assignment {
-	said := strings.Join(words, ",")
-	off := o.Kind == "bool" && (len(words) == 1 && coerce(words[0], true) == false || strings.TrimLeft(at.Where, "-") == o.Neg)
-	if off || o.Default != "" && fold(said) == fold(o.Default) {
-		return nil
-	}
-	return []Assignment{{Absent: o.Instead, Origin: at}}
 }
 
 // absentPaths finds the row of a whole field that is absent.
@@ -171,7 +143,7 @@ func (row *Absent) idle(n *node, path string) bool {
 	if err != nil || json.Unmarshal(js, &a) != nil || json.Unmarshal([]byte(row.Idle[path]), &b) != nil {
 		return false
 	}
-	return fold(fmt.Sprint(a)) == fold(fmt.Sprint(b))
+	return suggest.Fold(fmt.Sprint(a)) == suggest.Fold(fmt.Sprint(b))
 }
 
 // AsAIPerf is a resolved body, as JSON, with the values that AIPerf would show

@@ -1,11 +1,12 @@
 package schema
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // flagAction is what a flag does that means more than "set a path": the
@@ -21,24 +22,6 @@ func action(name string) flagAction {
 	}
 	return nil
 }
-
-// usage is a mistake in a flag with a hint.
-type usage struct{ message, hint string }
-
-func (u usage) Error() string { return u.message }
-
-func hintOf(err error) string {
-	var u usage
-	if errors.As(err, &u) {
-		return u.hint
-	}
-	return ""
-}
-
-const (
-	phasePath   = "benchmark.phases.profiling"
-	datasetPath = "benchmark.datasets.main"
-)
 
 // flagActions are the flags that need Go, by the name the schema gives them.
 // What a flag means beside other flags is settled once all are known
@@ -104,7 +87,7 @@ func flagActions() []flagRow {
 		{"cancel_rate", func(o Option, at Origin, words []string) ([]Assignment, error) {
 			w, err := oneWord(words)
 			if err == nil && numberOf(o.value(w)) == 0 && coerce(w, false) != w {
-				err = usage{"must be above 0, got " + w, "leave it out to cancel nothing"}
+				err = diag.New("must be above 0, got "+w, "leave it out to cancel nothing")
 			}
 			return set(at, o.Path, o.value(fmt.Sprint(w))), err
 		}},
@@ -163,7 +146,7 @@ func set(at Origin, path string, v any) []Assignment {
 
 func oneWord(words []string) (string, error) {
 	if len(words) != 1 {
-		return "", usage{fmt.Sprintf("takes one value, got %d", len(words)), ""}
+		return "", diag.New(fmt.Sprintf("takes one value, got %d", len(words)), "")
 	}
 	return words[0], nil
 }
@@ -190,18 +173,18 @@ func pairs(o Option, at Origin, words []string, seps string, typed bool) ([]Assi
 			v, err := jsonValue(w)
 			object, ok := v.(map[string]any)
 			if err != nil || !ok {
-				return nil, usage{short(w) + " is not a JSON object", ""}
+				return nil, diag.New(short(w)+" is not a JSON object", "")
 			}
 			maps.Copy(m, object)
 			continue
 		}
 		i := strings.IndexAny(w, seps)
 		if i <= 0 {
-			return nil, usage{fmt.Sprintf("expected key%cvalue, got %q", seps[0], short(w)), ""}
+			return nil, diag.New(fmt.Sprintf("expected key%cvalue, got %q", seps[0], short(w)), "")
 		}
 		key, value := strings.TrimSpace(w[:i]), strings.TrimSpace(w[i+1:])
 		if _, twice := m[key]; twice {
-			return nil, usage{key + " is there twice", "keep one of them"}
+			return nil, diag.New(key+" is there twice", "keep one of them")
 		}
 		m[key] = value
 		if typed {
@@ -219,18 +202,18 @@ func header(o Option, at Origin, words []string) ([]Assignment, error) {
 			v, err := jsonValue(w)
 			object, ok := v.(map[string]any)
 			if err != nil || !ok {
-				return nil, usage{"is not a JSON object of headers", ""}
+				return nil, diag.New("is not a JSON object of headers", "")
 			}
 			maps.Copy(headers, object)
 			continue
 		}
 		name, value, ok := strings.Cut(w, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, usage{"expected Name:Value", ""} // the word may hold a secret
+			return nil, diag.New("expected Name:Value", "") // the word may hold a secret
 		}
 		for old := range headers {
 			if strings.EqualFold(old, name) {
-				return nil, usage{name + " is there twice", "keep one of them"}
+				return nil, diag.New(name+" is there twice", "keep one of them")
 			}
 		}
 		headers[name] = strings.TrimSpace(value)
@@ -241,7 +224,7 @@ func header(o Option, at Origin, words []string) ([]Assignment, error) {
 // pattern is how gaps are drawn; AIPerf calls the closed loop a burst.
 func pattern(o Option, at Origin, words []string) ([]Assignment, error) {
 	w, err := oneWord(words)
-	if fold(w) == "concurrency_burst" {
+	if suggest.Fold(w) == "concurrency_burst" {
 		w = "concurrency"
 	}
 	return set(at, o.Path, w), err
@@ -278,38 +261,4 @@ func typedValue(s string) any {
 		return b
 	}
 	return s
-}
-
-// jsonValue is JSON as plain data, whole numbers whole.
-func jsonValue(s string) (any, error) {
-	var v any
-	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return nil, err
-	}
-	if dec.More() {
-		return nil, errors.New("more than one value")
-	}
-	return settleJSON(v), nil
-}
-
-func settleJSON(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, _ := v.Float64()
-		return f
-	case map[string]any:
-		for k, x := range v {
-			v[k] = settleJSON(x)
-		}
-	case []any:
-		for i, x := range v {
-			v[i] = settleJSON(x)
-		}
-	}
-	return v
 }

@@ -58,3 +58,19 @@ func row[T any](rows []T, name func(T) string, want string) *T {
 	}
 	return nil
 }
+
+// rankingTypes are the endpoint types that take a query and passages.
+func rankingTypes() (out []string) {
+	for _, t := range endpointTypes {
+		if t.Ranks {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
+// sampled tells whether the cells of a sweep of this type are drawn.
+func sampled(kind string) bool {
+	t := row(sweepTypes, func(t SweepType) string { return t.Name }, kind)
+	return t != nil && t.Sampled
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -66,7 +67,7 @@ func (d *Document) rendered(root *node, point []Assignment) (*node, Errors) {
 	var bad Errors
 	for _, a := range point {
 		a.Path = Canonical(a.Path)
-		bad = append(bad, d.apply(root, a)...)
+		bad = append(bad, d.layer.lay(root, a)...)
 	}
 	if bad != nil {
 		return nil, bad
@@ -105,7 +106,7 @@ func (d *Document) cell(point []Assignment) (*cell, Errors) {
 		}
 		return nil, mistake(at, "benchmark", "required", "add benchmark: {…}")
 	}
-	d.resolveDefaults(root)
+	resolveDefaults(d.index, root)
 	c := &cell{root: root, resolved: &Resolved{}}
 	return c, d.checkBody(c)
 }
@@ -120,7 +121,7 @@ func (d *Document) checkBody(c *cell) Errors {
 	for _, name := range d.index["benchmark"].keys {
 		n := b.get(name)
 		if n == nil || n.kind == null {
-			if !contains(d.always, name) {
+			if !slices.Contains(d.always, name) {
 				continue
 			}
 			n = objectNode(Origin{Source: "default"})

@@ -3,6 +3,8 @@ package schema
 import (
 	"fmt"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // denied are flags of the measured phase that AIPerf's command line refuses
@@ -50,7 +52,7 @@ func (d *Document) denied(root *node) (bad Errors) {
 	if a := d.flag(datasetPath + ".prefix_prompts.user_context_length"); a != nil && d.flag(datasetPath+".entries") == nil && ds != nil {
 		refuse(a, "needs to know how many contexts there are", "add --num-dataset-entries")
 	}
-	if f := datasetFormat(fold(ds.get("format").text())); f != nil && !f.Trace {
+	if f := datasetFormat(suggest.Fold(ds.get("format").text())); f != nil && !f.Trace {
 		for i := range d.src.Assignments {
 			if a := &d.src.Assignments[i]; a.Origin.Source == "flag" && strings.HasPrefix(a.Path, datasetPath+".synthesis.") {
 				refuse(a, "changes recorded load, and "+f.Name+" records none", "drop it, or give a trace with --input-file and --custom-dataset-type")

@@ -1,6 +1,9 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // fillConditional fills the defaults that @default declares: those of fields
 // that may be left out, and that hold for some types of the object only
@@ -38,7 +41,7 @@ func (l *leaf) holdsFor(n *node, kind string) bool {
 			return false
 		}
 	}
-	return len(l.when) == 0 || contains(l.when, kind)
+	return len(l.when) == 0 || slices.Contains(l.when, kind)
 }
 
 // filled is the default as a node; a number for a distribution is its value.

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"slices"
+	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/build"
@@ -16,9 +17,6 @@ import (
 
 //go:embed *.cue
 var sources embed.FS
-
-// importPath is what an experiment in CUE imports.
-const importPath = "aiperf.dev/schema"
 
 // compiled is the CUE package, ready to check trees against. It is not for
 // concurrent use.
@@ -181,3 +179,6 @@ func enum(v cue.Value) []string {
 	}
 	return out
 }
+
+// stub is what a user's package finds in place of the schema that it imports.
+var stub = sync.OnceValue(func() []byte { return openSchema(sourceText()) })

@@ -6,12 +6,6 @@ import (
 	"strings"
 )
 
-// sampled tells whether the cells of a sweep of this type are drawn.
-func sampled(kind string) bool {
-	t := row(sweepTypes, func(t SweepType) string { return t.Name }, kind)
-	return t != nil && t.Sampled
-}
-
 // design reads what a sampled sweep draws its points from: the checked block
 // for the values, the block as written for the places.
 func (d *Document) design(sw *node, block map[string]any) Errors {
@@ -85,11 +79,6 @@ func (d *Document) sampledPath(dim Dimension, before []Dimension, i int) Errors 
 		}
 	}
 	return nil
-}
-
-// sweepable tells whether path belongs to a cell and not to the plan.
-func sweepable(path string) bool {
-	return strings.HasPrefix(path, "benchmark.") || strings.HasPrefix(path, "variables.")
 }
 
 func (d *Document) nameDimensions(dims []Dimension) {

@@ -12,6 +12,7 @@ import (
 	"cuelang.org/go/cue/errors"
 
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // diagnosis says what is wrong with a tree that CUE refused: the tree is
@@ -109,8 +110,8 @@ func (d *diagnosis) notOneOf(n *node, path string, words []string) {
 			words = o.Enum // a flag may take fewer than its field
 		}
 	}
-	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return l != nil && contains(l.unbuilt, w) })
-	d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(now, ", "), nearest(n.text(), words))
+	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return l != nil && slices.Contains(l.unbuilt, w) })
+	d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(now, ", "), suggest.DidYouMean(n.text(), words))
 }
 
 // endless tells whether text reads as a number that is none: nan, inf, 1e999.
@@ -155,7 +156,7 @@ func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {
 			d.walk(free, f.value, p)
 		case fit[0].Allows(cue.Str(f.name)):
 		default:
-			e := d.add(&node{origin: f.origin}, p, "unknown field", didYouMean(f.name, names))
+			e := d.add(&node{origin: f.origin}, p, "unknown field", suggest.Hint(f.name, names))
 			e.Unknown = true
 		}
 	}
@@ -352,36 +353,4 @@ func kindWords(k cue.Kind) string {
 		return "a number"
 	}
 	return k.String()
-}
-
-func isIndex(part string) bool {
-	_, err := strconv.Atoi(part)
-	return err == nil
-}
-
-// unknownFields takes out every key that the schema does not have, without CUE.
-func (x index) unknownFields(root *node) Errors {
-	var bad Errors
-	x.unknown(root, root, x[""], "", "", &bad)
-	return bad
-}
-
-func (x index) unknown(root, n *node, l *leaf, at, path string, bad *Errors) {
-	for _, f := range slices.Clone(n.fields) {
-		name, sub := x.child(at, l, f.name)
-		if sub == nil || name == "*" {
-			n.take(f.name)
-			*bad = append(*bad, &Error{
-				Path: join(root.shown(path), f.typedName()), Place: f.origin.Where, Message: "unknown field",
-				Hint: didYouMean(f.name, l.keys), Unknown: true,
-			})
-			continue
-		}
-		x.unknown(root, f.value, sub, join(at, name), join(path, f.name), bad)
-	}
-	if sub := x[join(at, "*")]; sub != nil {
-		for i, it := range n.items {
-			x.unknown(root, it, sub, join(at, "*"), join(path, strconv.Itoa(i)), bad)
-		}
-	}
 }

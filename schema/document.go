@@ -4,25 +4,6 @@
 // checked Benchmark. All mistakes are *Error values with a place and a hint.
 package schema
 
-// Origin says where a value came from.
-type Origin struct {
-	Source string // "default", "file", "env", "flag", "set", "axis", "derive"
-	Where  string // "sweep.cue:14:3", "--isl", "axis isl"
-	Text   string // what the user wrote, when a step changed it
-	Taken  bool   // another field's value, taken over
-}
-
-// Assignment sets one value: a flag, a --set, an environment value or a point
-// of an axis. Value is plain data: nil, bool, int64, float64, string, []any,
-// map[string]any.
-type Assignment struct {
-	Path   string
-	Value  any
-	Axis   bool // Value is a []any: the values of an axis on Path
-	Origin Origin
-	Absent string // not built: what to do instead; nothing is set
-}
-
 // Axis is one swept path with its values in the user's order.
 type Axis struct {
 	Path   string   // canonical, rooted in the envelope: benchmark.phases.profiling.concurrency

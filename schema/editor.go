@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	vendorDir       = "cue.mod/pkg/" + importPath
-	languageVersion = "v0.17.0" // of CUE, which the package is written in
-	moduleFile      = "module: \"local.invalid/experiments@v0\"\nlanguage: version: \"" + languageVersion + "\"\n"
 	// The package as a module: the major version is that of schemaVersion.
 	modulePath    = importPath + "@v2"
 	moduleVersion = "v2.1.0"

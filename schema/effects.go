@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // effect is a setting that does nothing in some experiments. A flag that asks
@@ -69,7 +71,7 @@ func (d *Document) warnLosers(root *node) {
 	for _, a := range d.src.Assignments {
 		switch at := a.Origin.Where; {
 		case a.Origin.Source != "flag":
-		case a.Path == phasePath+".type" && !d.typed("--fixed-schedule") && fold(fmt.Sprint(a.Value)) != kind && d.flag(phasePath+".rate") != nil &&
+		case a.Path == phasePath+".type" && !d.typed("--fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && d.flag(phasePath+".rate") != nil &&
 			at != "--no-fixed-schedule":
 			d.warn(fmt.Sprintf("%s has no effect: the phase is of type %s", at, kind))
 		case a.Path == phasePath+".rate" && kind == "user_centric" && at != "--user-centric-rate":
@@ -95,7 +97,7 @@ func (e effects) kind() string {
 	case e.root.at("benchmark.endpoint.type") == nil:
 		return "chat"
 	}
-	return fold(e.root.at("benchmark.endpoint.type").text())
+	return suggest.Fold(e.root.at("benchmark.endpoint.type").text())
 }
 
 // lacking tells that the endpoint's type, if there is one, lacks something.

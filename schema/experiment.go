@@ -2,6 +2,7 @@ package schema
 
 import (
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -321,7 +322,7 @@ func (d Duration) MarshalJSON() ([]byte, error) {
 	if math.IsInf(float64(d), 1) {
 		return []byte(`"inf"`), nil
 	}
-	return appendFloat(nil, float64(d)), nil
+	return strconv.AppendFloat(nil, float64(d), 'g', -1, 64), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -330,7 +331,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 		*d = Inf
 		return nil
 	}
-	f, err := parseFloat(string(b))
+	f, err := strconv.ParseFloat(string(b), 64)
 	*d = Duration(f)
 	return err
 }

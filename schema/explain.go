@@ -163,15 +163,3 @@ func (e explainer) wanted(path string) bool {
 	}
 	return false
 }
-
-// String is the place, and what stood there when a step changed it.
-func (o Origin) String() string {
-	s := o.Where
-	if o.Source == "axis" {
-		s += " (axis)"
-	}
-	if o.Text != "" {
-		s += " (" + short(secret.URL(o.Text)) + ")"
-	}
-	return s
-}

@@ -13,6 +13,8 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // Program is a compiled expression of derive, where or gates.
@@ -100,7 +102,7 @@ func exprError(err error, names map[string]any) error {
 	}
 	msg = strings.Join(strings.Fields(msg), " ")
 	if m := unknownName.FindStringSubmatch(msg); m != nil {
-		return &Error{Message: "unknown name " + m[1], Hint: didYouMean(m[1], slices.Collect(maps.Keys(names)))}
+		return &Error{Message: "unknown name " + m[1], Hint: suggest.Hint(m[1], slices.Collect(maps.Keys(names)))}
 	}
 	return &Error{Message: msg}
 }

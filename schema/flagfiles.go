@@ -11,6 +11,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // inputFile sets path, type and, unless it is said, the format the first
@@ -22,10 +25,10 @@ func inputFile(o Option, at Origin, words []string) ([]Assignment, error) {
 	}
 	info, err := os.Stat(w)
 	if w == "-" {
-		return nil, usage{"standard input is not read", "name a file"}
+		return nil, diag.New("standard input is not read", "name a file")
 	}
 	if err != nil {
-		return nil, usage{w + ": " + reason(err), ""}
+		return nil, diag.New(w+": "+reason(err), "")
 	}
 	out := append(set(at, datasetPath+".type", "file"), Assignment{Path: o.Path, Value: w, Origin: at})
 	if format := recordFormat(w, info); format != "" {
@@ -96,30 +99,11 @@ func rateSeries(o Option, at Origin, words []string) ([]Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := seriesFile(w)
-	return set(at, o.Path, v), err
-}
-
-// seriesFile reads a rate over time from JSON: a list of points, or an object
-// with one.
-func seriesFile(name string) (map[string]any, error) {
-	text, bad := readFile(name)
+	v, bad := seriesFile(w)
 	if bad != nil {
-		return nil, usage{name + ": " + bad[0].Message, ""}
+		return nil, bad
 	}
-	v, err := jsonValue(string(text))
-	if err != nil {
-		return nil, usage{name + ": not JSON: " + err.Error(), ""}
-	}
-	switch v := v.(type) {
-	case []any:
-		return map[string]any{"points": v}, nil
-	case map[string]any:
-		if v["points"] != nil {
-			return v, nil
-		}
-	}
-	return nil, usage{name + ": holds no list of points", "such as [{\"time_s\": 0, \"qps\": 1}, {\"time_s\": 60, \"qps\": 10}]"}
+	return set(at, o.Path, v), nil
 }
 
 var sequencePair = regexp.MustCompile(`^\(?\s*([\d.]+)(?:\|([\d.]+))?\s*,\s*([\d.]+)(?:\|([\d.]+))?\s*\)?\s*:\s*([\d.]+)$`)
@@ -133,7 +117,7 @@ func sequenceDistribution(s string) (any, error) {
 		if m, ok := v.(map[string]any); ok && err == nil && m["pairs"] != nil {
 			return sequencePairs(m["pairs"])
 		}
-		return nil, usage{short(s) + " is not a mixture such as 64,32:50;128,64:50", ""}
+		return nil, diag.New(short(s)+" is not a mixture such as 64,32:50;128,64:50", "")
 	}
 	if strings.HasPrefix(t, "[") {
 		t = strings.ReplaceAll(strings.Trim(t, "[] "), "),", ");")
@@ -147,13 +131,13 @@ func sequenceDistribution(s string) (any, error) {
 		}
 		m := sequencePair.FindStringSubmatch(part)
 		if m == nil {
-			return nil, usage{fmt.Sprintf("%q is not isl,osl:percent", short(part)), "such as 64,32:50;128,64:50"}
+			return nil, diag.New(fmt.Sprintf("%q is not isl,osl:percent", short(part)), "such as 64,32:50;128,64:50")
 		}
 		sum += numberOf(coerce(m[5], false))
 		out = append(out, map[string]any{"isl": meanShape(m[1], m[2]), "osl": meanShape(m[3], m[4]), "probability": coerce(m[5], false)})
 	}
 	if math.Abs(sum-100) > 0.1 {
-		return nil, usage{fmt.Sprintf("the shares make %g percent, not 100", sum), ""}
+		return nil, diag.New(fmt.Sprintf("the shares make %g percent, not 100", sum), "")
 	}
 	return out, nil
 }
@@ -165,7 +149,7 @@ func sequencePairs(v any) (any, error) {
 	for _, it := range list {
 		m, ok := it.(map[string]any)
 		if !ok {
-			return nil, usage{"pairs must hold objects with isl, osl and prob", ""}
+			return nil, diag.New("pairs must hold objects with isl, osl and prob", "")
 		}
 		word := func(k string) string {
 			if x, ok := m[k]; ok {
@@ -195,7 +179,7 @@ func exportLevel(o Option, at Origin, words []string) ([]Assignment, error) {
 		return nil, err
 	}
 	levels := []string{"summary", "records", "raw"}
-	switch fold(w) {
+	switch suggest.Fold(w) {
 	case "summary":
 		return set(at, "benchmark.artifacts.records", false), nil
 	case "records":
@@ -203,7 +187,7 @@ func exportLevel(o Option, at Origin, words []string) ([]Assignment, error) {
 	case "raw":
 		return set(at, "benchmark.artifacts.raw", true), nil
 	}
-	return nil, usage{fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), nearest(w, levels)}
+	return nil, diag.New(fmt.Sprintf("%q is not one of %s", w, strings.Join(levels, ", ")), suggest.DidYouMean(w, levels))
 }
 
 func verbosity(at Origin, level string) []Assignment {

@@ -22,7 +22,7 @@ func FuzzReadYAML(f *testing.F) {
 		if n == nil || n.kind != object {
 			t.Fatalf("neither tree nor mistake")
 		}
-		newLowerer(x).lower(n)
+		_, _ = lower(x, n)
 		x.unknownFields(n)
 		x.normalize(n, x[""], "")
 		_ = n.String()

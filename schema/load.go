@@ -40,6 +40,7 @@ type Document struct {
 	overlays    []overlayNode
 	written     map[*node]any // what scenarios change, as it was written: before shorthands were lowered
 	checker     *checker
+	layer       layer
 	renderer    renderer
 	templated   bool
 	always      []string // members of the body that are there without being asked for
@@ -65,6 +66,7 @@ type overlayNode struct {
 func Load(src Source) (*Document, error) {
 	d := &Document{src: src, index: newIndex()}
 	d.checker = newChecker(d.index)
+	d.layer = layer{index: d.index, valueOf: d.placed}
 	name := src.File
 	if name == "" {
 		name = "the command line"
@@ -134,7 +136,7 @@ func (d *Document) read() (*node, Errors) {
 		if note := staleCopy(d.src.File); note != "" {
 			d.notes = append(d.notes, note)
 		}
-		root, text, bad := readCUE(d.src.File, d.src.Select)
+		root, text, bad := readCUE(d.src.File, d.src.Select, stub)
 		d.text = text
 		return root, bad
 	}
@@ -161,9 +163,8 @@ func (d *Document) environment(root *node) Errors {
 
 // prepare lowers shorthands and takes unknown keys out.
 func (d *Document) prepare(root *node) Errors {
-	l := newLowerer(d.index)
-	bad := l.lower(root)
-	d.written = l.written
+	written, bad := lower(d.index, root)
+	d.written = written
 	d.setAside(root)
 	bad = append(bad, d.index.unknownFields(root)...)
 	bad = append(bad, d.setPaths()...)
@@ -216,7 +217,7 @@ func (d *Document) overlay(root *node) Errors {
 	if profile {
 		at := Origin{Source: "default", Where: "default: a phase made by flags"}
 		for _, path := range []string{"benchmark.datasets.main", "benchmark.phases.profiling"} {
-			_, _ = d.reach(root, path, at) // nothing is there that could be in the way
+			_, _ = d.layer.reach(root, path, at) // nothing is there that could be in the way
 		}
 	}
 	for _, a := range d.src.Assignments {
@@ -235,7 +236,7 @@ func (d *Document) overlay(root *node) Errors {
 			d.setAxis(axis)
 			continue
 		}
-		bad = append(bad, d.apply(root, a)...)
+		bad = append(bad, d.layer.lay(root, a)...)
 	}
 	if bad != nil {
 		return bad
@@ -426,9 +427,9 @@ func (d *Document) lookAtCell() Errors {
 	return bad
 }
 
-// valueOf is the value of an assignment as a tree: the one of the file with
-// its places when it is a point of an axis, else one made of the plain data.
-func (d *Document) valueOf(a Assignment) *node {
+// placed is the value of an assignment as the file has it, with its places, when
+// it is a point of an axis; nil for any other.
+func (d *Document) placed(a Assignment) *node {
 	if a.Origin.Source != "flag" && a.Origin.Source != "set" {
 		for _, o := range d.overlays {
 			if o.path == a.Path && reflect.DeepEqual(o.value.plain(), a.Value) {
@@ -444,21 +445,5 @@ func (d *Document) valueOf(a Assignment) *node {
 			}
 		}
 	}
-	return fromPlain(a.Value, a.Origin)
-}
-
-// from marks a copy of n as coming from source.
-func (n *node) from(source string) *node {
-	c := *n
-	if c.origin.Source == "file" {
-		c.origin.Source = source
-	}
-	c.fields = slices.Clone(n.fields)
-	for i := range c.fields {
-		c.fields[i].value = c.fields[i].value.from(source)
-	}
-	for i := range c.items {
-		c.items[i] = c.items[i].from(source)
-	}
-	return &c
+	return nil
 }

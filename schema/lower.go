@@ -3,8 +3,6 @@ package schema
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"unicode"
 )
 
 // lowerer rewrites what users may abbreviate into the one canonical form. It
@@ -28,8 +26,10 @@ func newLowerer(x index) *lowerer {
 	return l
 }
 
-// lower rewrites a whole experiment.
-func (l *lowerer) lower(root *node) Errors {
+// lower rewrites a whole experiment. What comes back beside the mistakes is what
+// scenarios change, as it was written.
+func lower(x index, root *node) (map[*node]any, Errors) {
+	l := newLowerer(x)
 	l.snake(root)
 	l.gather(root)
 	if b := root.get("benchmark"); b != nil && b.kind == object {
@@ -46,7 +46,7 @@ func (l *lowerer) lower(root *node) Errors {
 	if f := root.get("sweep").field("optimization"); f != nil && f.value.kind == null {
 		f.value = textNode("None", f.origin) // null is a word here, not "nothing said"
 	}
-	return l.bad
+	return l.written, l.bad
 }
 
 func (l *lowerer) fail(f *field, path, message, hint string) {
@@ -73,22 +73,6 @@ func (l *lowerer) snake(n *node) {
 	for _, it := range n.items {
 		l.snake(it)
 	}
-}
-
-// snakeCase leaves a key alone that starts with a capital: it is no key of
-// ours, and the message should show it as it is.
-func snakeCase(s string) string {
-	if s == "" || !unicode.IsLower(rune(s[0])) || strings.ToLower(s) == s {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsUpper(r) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }
 
 // gather moves keys of the body that stand beside benchmark into it; what
@@ -232,19 +216,6 @@ func lowerDataset(d *node) {
 	d.eachShape(lowerPeaks)
 }
 
-// eachShape calls f for what may be a distribution with peaks.
-func (n *node) eachShape(f func(*node)) {
-	for _, m := range n.fields {
-		if m.value.kind == object {
-			f(m.value)
-			m.value.eachShape(f)
-		}
-	}
-	for _, it := range n.items {
-		it.eachShape(f)
-	}
-}
-
 // lowerPeaks gives a peak its distribution an object of its own:
 // {mean: 20, weight: 70} is {distribution: {mean: 20}, weight: 70}.
 func lowerPeaks(n *node) {
@@ -287,7 +258,7 @@ func (l *lowerer) rateSeries(phases *node) {
 		}
 		v, err := seriesFile(path.value.text())
 		if err != nil {
-			l.fail(&path, where+".path", err.Error(), hintOf(err))
+			l.fail(&path, where+".path", err.Message, err.Hint)
 			continue
 		}
 		series.put("points", fromPlain(v["points"], path.origin))

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -133,7 +134,7 @@ func TestMistakesNameFlags(t *testing.T) {
 func flag1(t *testing.T, name string, words ...string) []Assignment {
 	t.Helper()
 	for _, o := range Options() {
-		if contains(o.Names, strings.TrimLeft(name, "-")) || "-"+o.Short == name || "--"+o.Neg == name {
+		if slices.Contains(o.Names, strings.TrimLeft(name, "-")) || "-"+o.Short == name || "--"+o.Neg == name {
 			as, err := o.Parse(name, words)
 			if err != nil {
 				t.Fatal(err)

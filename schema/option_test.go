@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func TestParseMistakes(t *testing.T) {
 		{"--variant", []string{"concurrency=4", "concurency=8"}, "--variant: unknown field concurency | did you mean concurrency?"},
 	} {
 		for _, o := range Options() {
-			if !contains(o.Names, strings.TrimLeft(c.flag, "-")) && "-"+o.Short != c.flag {
+			if !slices.Contains(o.Names, strings.TrimLeft(c.flag, "-")) && "-"+o.Short != c.flag {
 				continue
 			}
 			_, err := o.Parse(c.flag, c.words)

@@ -1,11 +1,13 @@
 package schema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // Parse reads the words of a flag that was typed as name; a flag that may be
@@ -28,11 +30,14 @@ func (o Option) Parse(name string, words []string) ([]Assignment, error) {
 			return nil, nil // not asked for
 		}
 		out, err := act(o, at, words)
-		if bad, ok := err.(Errors); ok {
+		var one *diag.Error
+		switch bad, many := err.(Errors); {
+		case many:
 			return nil, bad
-		}
-		if err != nil {
-			return nil, Errors{{Path: o.Path, Place: at.Where, Message: err.Error(), Hint: hintOf(err)}}
+		case errors.As(err, &one):
+			return nil, Errors{{Path: o.Path, Place: at.Where, Message: one.Message, Hint: one.Hint}}
+		case err != nil:
+			return nil, Errors{{Path: o.Path, Place: at.Where, Message: err.Error()}}
 		}
 		return out, nil
 	}
@@ -63,8 +68,8 @@ func (o Option) misfit(at Origin, words []string) Errors {
 	switch _, truth := coerce(w, true).(bool); {
 	case o.Kind == "bool" && !truth:
 		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("expected true or false, got %q", short(w)), Kind: true}}
-	case o.Kind == "string" && !o.Many && len(o.Enum) > 0 && newIndex().at(o.Path).takes(w) && !slices.ContainsFunc(o.Enum, func(e string) bool { return fold(e) == fold(w) }):
-		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("%q is not one of %s", short(w), strings.Join(o.Enum, ", ")), Hint: nearest(w, o.Enum)}}
+	case o.Kind == "string" && !o.Many && len(o.Enum) > 0 && newIndex().at(o.Path).takes(w) && !slices.ContainsFunc(o.Enum, func(e string) bool { return suggest.Fold(e) == suggest.Fold(w) }):
+		return Errors{{Path: o.Path, Place: at.Where, Message: fmt.Sprintf("%q is not one of %s", short(w), strings.Join(o.Enum, ", ")), Hint: suggest.DidYouMean(w, o.Enum)}}
 	}
 	return nil
 }
@@ -157,20 +162,9 @@ func ParseSet(text string) (Assignment, error) {
 		return Assignment{}, Errors{{Place: at.Where, Message: fmt.Sprintf("expected path=value, got %q", text), Hint: "such as --set concurrency=8"}}
 	}
 	at.Where = "--set " + path
-	var doc yaml.Node
-	if err := decodeYAML(yaml.NewDecoder(strings.NewReader(value)), &doc); err != nil || len(doc.Content) == 0 {
-		if strings.TrimSpace(value) == "" {
-			return Assignment{Path: Canonical(path), Value: "", Origin: at}, nil
-		}
-		return Assignment{}, Errors{{Place: at.Where, Message: fmt.Sprintf("%q is not a value in YAML", short(value))}}
-	}
-	if bad := guardYAML("--set", &doc); bad != nil {
+	n, bad := readValue(value)
+	if bad != nil {
 		return Assignment{}, Errors{{Place: at.Where, Message: bad[0].Message}}
-	}
-	r := yamlReader{name: "--set"}
-	n := r.node(doc.Content[0])
-	if r.bad != nil {
-		return Assignment{}, Errors{{Place: at.Where, Message: r.bad[0].Message}}
 	}
 	a := Assignment{Path: Canonical(path), Value: n.plain(), Origin: at}
 	if n.kind == list && axisPath(a.Path) {

@@ -1,6 +1,11 @@
 package schema
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+
+	"aiperf.dev/aiperf/internal/suggest"
+)
 
 // envelope are the fields around the body.
 var envelope = []string{
@@ -77,7 +82,7 @@ func (x index) knownPath(path string) (hint string, ok bool) {
 				words = append(words, phaseAliases...)
 				words = append(words, "isl", "osl")
 			}
-			return didYouMean(part, words), false
+			return suggest.Hint(part, words), false
 		}
 		at, l = join(at, name), next
 	}
@@ -91,4 +96,32 @@ func isListPath(path string) bool {
 		return true
 	}
 	return false
+}
+
+const (
+	phasePath   = "benchmark.phases.profiling"
+	datasetPath = "benchmark.datasets.main"
+)
+
+const endpointPath = "benchmark.endpoint"
+
+// sweepable tells whether path belongs to a cell and not to the plan.
+func sweepable(path string) bool {
+	return strings.HasPrefix(path, "benchmark.") || strings.HasPrefix(path, "variables.")
+}
+
+// snakeCase leaves a key alone that starts with a capital: it is no key of
+// ours, and the message should show it as it is.
+func snakeCase(s string) string {
+	if s == "" || !unicode.IsLower(rune(s[0])) || strings.ToLower(s) == s {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

@@ -59,24 +59,6 @@ func (d *Document) without(a axisNodes, parts []string) []*node {
 	return kept
 }
 
-// remove takes the field at parts out of n, and objects that it leaves empty.
-func (n *node) remove(parts []string) bool {
-	next := n.get(parts[0])
-	switch {
-	case next == nil:
-		return false
-	case len(parts) == 1:
-		n.take(parts[0])
-		return true
-	case next.kind != object || !next.remove(parts[1:]):
-		return false
-	}
-	if len(next.fields) == 0 {
-		n.take(parts[0])
-	}
-	return true
-}
-
 func sameButLabel(a, b *node) bool {
 	plain := func(n *node) any {
 		c := n.clone()
@@ -93,15 +75,15 @@ func (d *Document) setSweep(root *node) (bad Errors) {
 		name, axis := strings.CutPrefix(a.Path, "sweep.parameters.")
 		switch {
 		case axis:
-			ps, errs := d.reach(root, "sweep.parameters", a.Origin)
+			ps, errs := d.layer.reach(root, "sweep.parameters", a.Origin)
 			if errs != nil {
 				return append(bad, errs...)
 			}
 			ps.fields = slices.DeleteFunc(ps.fields, func(f field) bool { return Canonical(f.name) == Canonical(name) })
-			ps.put(name, d.valueOf(a))
+			ps.put(name, d.layer.value(a))
 			ps.field(name).origin = a.Origin
 		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep."):
-			bad = append(bad, d.apply(root, a)...)
+			bad = append(bad, d.layer.lay(root, a)...)
 		}
 	}
 	return bad

@@ -1,9 +1,12 @@
 package schema
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // plain is n as Go data: nil, bool, int64, float64, string, []any,
@@ -53,4 +56,48 @@ func fromPlain(v any, at Origin) *node {
 		return leafNode(float64(v), at)
 	}
 	return leafNode(fmt.Sprint(v), at)
+}
+
+func numberOf(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+// jsonValue is JSON as plain data, whole numbers whole.
+func jsonValue(s string) (any, error) {
+	var v any
+	dec := json.NewDecoder(strings.NewReader(s))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if dec.More() {
+		return nil, errors.New("more than one value")
+	}
+	return settleJSON(v), nil
+}
+
+func settleJSON(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, _ := v.Float64()
+		return f
+	case map[string]any:
+		for k, x := range v {
+			v[k] = settleJSON(x)
+		}
+	case []any:
+		for i, x := range v {
+			v[i] = settleJSON(x)
+		}
+	}
+	return v
 }

@@ -50,13 +50,6 @@ func cueErrors(name string, err error) Errors {
 	return out.Sorted()
 }
 
-func short200(s string) string {
-	if len(s) > 200 {
-		return s[:197] + "..."
-	}
-	return s
-}
-
 type cueReader struct {
 	name string
 	bad  Errors

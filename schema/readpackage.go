@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -33,10 +34,10 @@ func IsPackage(dir string) bool {
 	return len(files) > 0
 }
 
-// Experiments are the fields of a CUE package, or of a file, that are
+// experiments are the fields of a CUE package, or of a file, that are
 // experiments, as -e takes them; "" is the package itself.
-func Experiments(name string, sel Select) ([]string, error) {
-	p, bad := loadCUE(name, sel)
+func experiments(name string, sel Select, stub func() []byte) ([]string, Errors) {
+	p, bad := loadCUE(name, sel, stub)
 	if bad != nil {
 		return nil, bad
 	}
@@ -53,11 +54,11 @@ type loaded struct {
 }
 
 // readCUE reads an experiment out of a file or a folder. The schema that it
-// imports is a stub in which every definition is open: what comes out is the
+// imports is a stub (openSchema) in which every definition is open: what comes out is the
 // user's data with the user's places and no defaults mixed in; later steps treat
 // it like YAML, so one mistake reads the same in both.
-func readCUE(name string, sel Select) (*node, []byte, Errors) {
-	p, bad := loadCUE(name, sel)
+func readCUE(name string, sel Select, stub func() []byte) (*node, []byte, Errors) {
+	p, bad := loadCUE(name, sel, stub)
 	if bad != nil {
 		return nil, nil, bad
 	}
@@ -126,7 +127,7 @@ func experimentsIn(v cue.Value, path string, depth int) (out []string) {
 
 // loadCUE loads a file or a folder with what it imports: packages of the user's
 // module and those vendored in it. Nothing comes from a network.
-func loadCUE(name string, sel Select) (loaded, Errors) {
+func loadCUE(name string, sel Select, stub func() []byte) (loaded, Errors) {
 	at := Origin{Where: name}
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -138,7 +139,7 @@ func loadCUE(name string, sel Select) (loaded, Errors) {
 	}
 	root := moduleRoot(dir)
 	insts := load.Instances(args, &load.Config{
-		Dir: dir, ModuleRoot: root, Package: sel.Package, Overlay: overlay(root),
+		Dir: dir, ModuleRoot: root, Package: sel.Package, Overlay: overlay(root, stub),
 		Tags: sel.Tags, TagVars: map[string]load.TagVar{}, Registry: noRegistry{}, Env: []string{},
 	})
 	if err := insts[0].Err; err != nil {
@@ -262,7 +263,7 @@ func shownFile(name string) string {
 
 // overlay is what lies in the module besides the user's files: a module file if
 // there is none, and the schema, in place of a vendored copy.
-func overlay(root string) map[string]load.Source {
+func overlay(root string, stub func() []byte) map[string]load.Source {
 	over := map[string]load.Source{}
 	if _, err := os.Stat(filepath.Join(root, "cue.mod", "module.cue")); err != nil {
 		over[filepath.Join(root, "cue.mod", "module.cue")] = load.FromString(moduleFile)
@@ -276,14 +277,14 @@ func overlay(root string) map[string]load.Source {
 	return over
 }
 
-// stub is the schema package with every definition open, so that any key gets
+// openSchema is the schema package with every definition open, so that any key gets
 // through to our own messages. Objects keep the objects within them: a team's
 // definition closes what it says, and must leave room for what it does not.
-var stub = sync.OnceValue(func() []byte {
-	files := make([]*ast.File, 0, 16)
+func openSchema(sources map[string][]byte) []byte {
+	files := make([]*ast.File, 0, len(sources))
 	objects := map[string]bool{}
-	for _, name := range sourceFiles() {
-		f, err := parser.ParseFile(name, sourceFile(name))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		f, err := parser.ParseFile(name, sources[name])
 		if err != nil {
 			panic(err) // embedded: a test compiles it
 		}
@@ -311,7 +312,7 @@ var stub = sync.OnceValue(func() []byte {
 		}
 	}
 	return []byte(b.String())
-})
+}
 
 // openField writes a field that holds an object: one of ours, or a map.
 func openField(b *strings.Builder, d ast.Decl, objects map[string]bool) {
@@ -360,3 +361,15 @@ func (noRegistry) Fetch(context.Context, module.Version) (module.SourceLoc, erro
 }
 
 func (noRegistry) ModuleVersions(context.Context, string) ([]string, error) { return nil, nil }
+
+// importPath is what an experiment in CUE imports.
+const importPath = "aiperf.dev/schema"
+
+const (
+	// vendorDir is where a module keeps a copy of the schema.
+	vendorDir = "cue.mod/pkg/" + importPath
+	// moduleFile is what a folder without a module file stands for.
+	moduleFile = "module: \"local.invalid/experiments@v0\"\nlanguage: version: \"" + languageVersion + "\"\n"
+	// languageVersion is that of CUE, which the package is written in.
+	languageVersion = "v0.17.0"
+)

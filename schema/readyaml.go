@@ -40,6 +40,23 @@ func readYAML(name string, src []byte) (*node, Errors) {
 	return root, r.bad
 }
 
+// readValue reads one value of YAML from a line; nothing is an empty text.
+func readValue(text string) (*node, Errors) {
+	var doc yaml.Node
+	if err := decodeYAML(yaml.NewDecoder(strings.NewReader(text)), &doc); err != nil || len(doc.Content) == 0 {
+		if strings.TrimSpace(text) == "" {
+			return textNode("", Origin{}), nil
+		}
+		return nil, mistake(Origin{}, "", fmt.Sprintf("%q is not a value in YAML", short(text)), "")
+	}
+	if bad := guardYAML("", &doc); bad != nil {
+		return nil, bad
+	}
+	r := yamlReader{}
+	n := r.node(doc.Content[0])
+	return n, r.bad
+}
+
 // decodeYAML reads one document; the library panics on some broken input.
 func decodeYAML(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
@@ -193,12 +210,4 @@ func (r *yamlReader) merge(n *node, v *yaml.Node) {
 		}
 		r.fill(n, m, true)
 	}
-}
-
-// short is s, cut where it stops helping.
-func short(s string) string {
-	if len(s) > 60 {
-		return s[:57] + "..."
-	}
-	return s
 }

@@ -1,11 +1,14 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // A recipe is a ready-made sweep. Its name and its settings stand in
@@ -69,19 +72,12 @@ func (d *Document) settleRecipe(root *node) Errors {
 	}
 	var names []string
 	for _, r := range recipes() {
-		if fold(r.name) == fold(name.text()) {
+		if suggest.Fold(r.name) == suggest.Fold(name.text()) {
 			return d.useRecipe(r, root, sw, block)
 		}
 		names = append(names, r.name)
 	}
-	return mistake(name.origin, "sweep.recipe.name", fmt.Sprintf("%q is no recipe", name.text()), orElse(didYouMean(name.text(), names), "one of "+strings.Join(names, ", ")))
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
+	return mistake(name.origin, "sweep.recipe.name", fmt.Sprintf("%q is no recipe", name.text()), cmp.Or(suggest.Hint(name.text(), names), "one of "+strings.Join(names, ", ")))
 }
 
 func (d *Document) useRecipe(r recipe, root, sw, block *node) Errors {
@@ -90,7 +86,7 @@ func (d *Document) useRecipe(r recipe, root, sw, block *node) Errors {
 	}
 	name := block.get("name")
 	for _, f := range block.fields {
-		if f.name != "name" && !contains(r.settings, f.name) {
+		if f.name != "name" && !slices.Contains(r.settings, f.name) {
 			d.ineffective(f.value, "with --search-recipe "+r.name)
 		}
 	}
@@ -99,13 +95,13 @@ func (d *Document) useRecipe(r recipe, root, sw, block *node) Errors {
 	}
 	bad := r.expand(r, d, root, sw)
 	sw.take("recipe")
-	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file and a plot, is not written yet; report and tables hold the numbers", orElse(name.origin.Where, "sweep.recipe"), r.name))
+	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file and a plot, is not written yet; report and tables hold the numbers", cmp.Or(name.origin.Where, "sweep.recipe"), r.name))
 	return bad
 }
 
 // ineffective warns of a setting once.
 func (d *Document) ineffective(n *node, why string) {
-	d.warn(orElse(n.origin.Where, "recipe") + " has no effect " + why)
+	d.warn(cmp.Or(n.origin.Where, "recipe") + " has no effect " + why)
 	d.idle = append(d.idle, n.origin.Where)
 }
 
@@ -128,13 +124,13 @@ func (d *Document) recipeNeeds(r recipe, root, sw, block *node) (bad Errors) {
 		}
 	}
 	for _, f := range sw.fields {
-		if contains([]string{"parameters", "runs"}, f.name) {
-			say("says itself what is swept: "+orElse(f.value.origin.Where, f.name)+" does not go with it", "drop one of them")
+		if slices.Contains([]string{"parameters", "runs"}, f.name) {
+			say("says itself what is swept: "+cmp.Or(f.value.origin.Where, f.name)+" does not go with it", "drop one of them")
 		}
 	}
 	for _, a := range d.axes {
 		if r.name != "pareto-sweep" || Canonical(concurrencyPath) != a.path {
-			say("says itself what is swept: the list of "+orElse(a.origin.Where, a.path)+" does not go with it", "drop one of them")
+			say("says itself what is swept: the list of "+cmp.Or(a.origin.Where, a.path)+" does not go with it", "drop one of them")
 		}
 	}
 	return bad
@@ -241,8 +237,8 @@ func paretoSweep(r recipe, d *Document, root, sw *node) Errors {
 func paretoRun(root *node, s [2]int64, level any, at Origin) *node {
 	dataset, phase := root.at("benchmark.datasets.0.name"), root.at(phasePath+".name")
 	body := map[string]any{
-		"datasets": []any{map[string]any{"name": orElse(dataset.text(), "main"), "prompts": map[string]any{"isl": s[0], "osl": s[1]}}},
-		"phases":   []any{map[string]any{"name": orElse(phase.text(), "profiling"), "concurrency": level}},
+		"datasets": []any{map[string]any{"name": cmp.Or(dataset.text(), "main"), "prompts": map[string]any{"isl": s[0], "osl": s[1]}}},
+		"phases":   []any{map[string]any{"name": cmp.Or(phase.text(), "profiling"), "concurrency": level}},
 	}
 	run, values := objectNode(at), objectNode(at)
 	values.put("isl", leafNode(s[0], at))

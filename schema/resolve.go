@@ -4,7 +4,7 @@ import "strings"
 
 // resolveDefaults fills the defaults that depend on other fields. It works on
 // the tree, so that explain can name the reason.
-func (d *Document) resolveDefaults(root *node) {
+func resolveDefaults(x index, root *node) {
 	if e := root.at("benchmark.endpoint"); e != nil && e.kind == object {
 		resolveEndpoint(e)
 	}
@@ -22,7 +22,7 @@ func (d *Document) resolveDefaults(root *node) {
 			}
 		}
 	}
-	d.index.fillConditional(root.get("benchmark"), d.index["benchmark"], "benchmark")
+	x.fillConditional(root.get("benchmark"), x["benchmark"], "benchmark")
 }
 
 // fill sets a member that nobody has set.
@@ -32,13 +32,11 @@ func fill(n *node, name string, v any, why string) {
 	}
 }
 
-// multipart are the endpoint types that send files.
-var multipart = []string{"audio_transcription", "video_generation", "image_edit"}
-
-// resolveEndpoint gives addresses their scheme.
+// resolveEndpoint gives addresses their scheme, and requests with files their
+// encoding.
 func resolveEndpoint(e *node) {
-	if t := e.typeWord(); contains(multipart, t) {
-		fill(e, "request_content_type", "multipart/form-data", "type "+t)
+	if t := endpointType(e.typeWord()); t != nil && t.Files {
+		fill(e, "request_content_type", "multipart/form-data", "type "+t.Name)
 	}
 	urls := e.get("urls")
 	if urls == nil {

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // rule compares two objects of the body. A rule inside one object is CUE, in
@@ -44,10 +46,10 @@ func (d *Document) knownTags(root *node) (bad Errors) {
 		return nil
 	}
 	for _, f := range slos.fields {
-		if !contains(d.src.Tags, f.name) {
-			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, "no metric is called "+f.name, didYouMean(f.name, d.src.Tags))...)
+		if !slices.Contains(d.src.Tags, f.name) {
+			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, "no metric is called "+f.name, suggest.Hint(f.name, d.src.Tags))...)
 		}
-		if contains(d.src.RunTags, f.name) {
+		if slices.Contains(d.src.RunTags, f.name) {
 			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, f.name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.name+" > 10\"]'")...)
 		}
 	}
@@ -86,10 +88,10 @@ var rules = []rule{
 	{name: "phase names differ", test: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]int{}
 		for i, p := range b.Phases {
-			if j, dup := seen[fold(p.Name)]; dup {
+			if j, dup := seen[suggest.Fold(p.Name)]; dup {
 				found(phase(i, "name"), fmt.Sprintf("%q is the name of phase %d as well", p.Name, j+1), "names must differ in more than case")
 			}
-			seen[fold(p.Name)] = i
+			seen[suggest.Fold(p.Name)] = i
 		}
 	}},
 	{name: "a rate over time goes forward", test: func(b *Benchmark, found func(path, message, hint string)) {
@@ -209,16 +211,6 @@ var rules = []rule{
 			seen[d.Name] = true
 		}
 	}},
-}
-
-// rankingTypes are the endpoint types that take a query and passages.
-func rankingTypes() (out []string) {
-	for _, t := range endpointTypes {
-		if t.Ranks {
-			out = append(out, t.Name)
-		}
-	}
-	return out
 }
 
 // Typical is about the middle of a distribution: what a rule of thumb

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // settleFlags works out what flags mean together, once all are applied: a
@@ -12,7 +14,7 @@ import (
 func (d *Document) settleFlags(root *node) Errors {
 	for _, a := range d.src.Assignments {
 		if a.Origin.Source == "default" && root.at(a.Path) == nil {
-			_ = d.apply(root, a) // a weak value: nothing is there that could be in the way
+			_ = d.layer.lay(root, a) // a weak value: nothing is there that could be in the way
 		}
 	}
 	if p := root.at(phasePath); p != nil {
@@ -73,7 +75,7 @@ func (d *Document) settleArrivals(p *node, name string) {
 		if a.Path != base+".type" {
 			continue
 		}
-		switch v := fold(fmt.Sprint(a.Value)); v {
+		switch v := suggest.Fold(fmt.Sprint(a.Value)); v {
 		case "user_centric", "fixed_schedule":
 			p.put("type", leafNode(v, a.Origin))
 			return
@@ -194,7 +196,7 @@ func (d *Document) settleSweep(root *node) {
 	root.take("sweep")
 	seen := map[string]bool{}
 	for _, a := range d.src.Assignments {
-		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !contains(d.idle, a.Origin.Where) {
+		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !slices.Contains(d.idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
 			d.warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
@@ -228,7 +230,7 @@ func (d *Document) settleSpared(root *node) {
 }
 
 func (d *Document) warn(text string) {
-	if !contains(d.warnings, text) {
+	if !slices.Contains(d.warnings, text) {
 		d.warnings = append(d.warnings, text)
 	}
 }
@@ -305,7 +307,7 @@ func (d *Document) largest(path string, n *node) *node {
 var wordless = []string{"audio_transcription"}
 
 func (d *Document) syntheticDefaults(root, ds *node) {
-	if t := root.at("benchmark.endpoint.type"); t != nil && contains(wordless, fold(t.text())) {
+	if t := root.at("benchmark.endpoint.type"); t != nil && slices.Contains(wordless, suggest.Fold(t.text())) {
 		return
 	}
 	fill(ds, "prompts", map[string]any{}, "made by flags")
@@ -323,7 +325,7 @@ func (d *Document) syntheticDefaults(root, ds *node) {
 // promote plays a trace by its time stamps unless the flags say how requests
 // are started.
 func (d *Document) promote(ds, p *node) {
-	path, format := ds.get("path").text(), fold(ds.get("format").text())
+	path, format := ds.get("path").text(), suggest.Fold(ds.get("format").text())
 	if path == "" || format != "mooncake_trace" || p.get("type") != nil || p.get("rate") != nil {
 		return
 	}

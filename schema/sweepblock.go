@@ -144,16 +144,6 @@ func (d *Document) evenAxes() Errors {
 	return nil
 }
 
-func numberOf(v any) float64 {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return 0
-}
-
 func (d *Document) publicAxes() []Axis {
 	out := make([]Axis, len(d.axes))
 	names := axisNames(d.axes)

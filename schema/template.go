@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/loaders"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 func isTemplate(s string) bool { return strings.Contains(s, "{{") || strings.Contains(s, "{%") }
@@ -69,26 +72,26 @@ func templateNames(root *node) map[string]any {
 			continue
 		}
 		for _, f := range n.fields {
-			data[f.name] = f.value.named()
+			data[f.name] = templateData(f.value)
 		}
 	}
 	return data
 }
 
-// named is plain data in which a list of named objects is a map, so that
+// templateData is n as plain data in which a list of named objects is a map, so that
 // templates can say phases.profiling.concurrency.
-func (n *node) named() any {
+func templateData(n *node) any {
 	switch n.kind {
 	case object:
 		m := make(map[string]any, len(n.fields))
 		for _, f := range n.fields {
-			m[f.name] = f.value.named()
+			m[f.name] = templateData(f.value)
 		}
 		return m
 	case list:
 		m, l := map[string]any{}, make([]any, len(n.items))
 		for i, it := range n.items {
-			l[i] = it.named()
+			l[i] = templateData(it)
 			if name := it.get("name").text(); name != "" {
 				m[name] = l[i]
 			}
@@ -173,7 +176,7 @@ func templateMistake(at Origin, path, text string, err error, data map[string]an
 		if slices.Contains(phaseAliases, m[1]) {
 			hint = "write phases.profiling." + m[1]
 		}
-		return mistake(at, path, "template "+short(text)+": "+m[1]+" is not defined", orElse(hint, didYouMean(m[1], slices.Collect(maps.Keys(data)))))
+		return mistake(at, path, "template "+short(text)+": "+m[1]+" is not defined", cmp.Or(hint, suggest.Hint(m[1], slices.Collect(maps.Keys(data)))))
 	}
 	if rest, ok := strings.CutPrefix(msg, "failed to parse template '"+text+"': "); ok {
 		msg = templatePlace.ReplaceAllString(rest, "")

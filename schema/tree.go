@@ -2,8 +2,11 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // node is a value of an experiment with its origin. Kind says which of
@@ -50,7 +53,7 @@ func (n *node) get(name string) *node {
 }
 
 // typeWord is the member type of n as the schema spells words; "" without one.
-func (n *node) typeWord() string { return fold(n.get("type").text()) }
+func (n *node) typeWord() string { return suggest.Fold(n.get("type").text()) }
 
 func (n *node) field(name string) *field {
 	if n == nil {
@@ -278,3 +281,57 @@ func wrap(name string, v *node) *node {
 }
 
 func splitPath(path string) []string { return strings.Split(path, ".") }
+
+// remove takes the field at parts out of n, and objects that it leaves empty.
+func (n *node) remove(parts []string) bool {
+	next := n.get(parts[0])
+	switch {
+	case next == nil:
+		return false
+	case len(parts) == 1:
+		n.take(parts[0])
+		return true
+	case next.kind != object || !next.remove(parts[1:]):
+		return false
+	}
+	if len(next.fields) == 0 {
+		n.take(parts[0])
+	}
+	return true
+}
+
+func appendFloat(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }
+
+// eachShape calls f for what may be a distribution with peaks.
+func (n *node) eachShape(f func(*node)) {
+	for _, m := range n.fields {
+		if m.value.kind == object {
+			f(m.value)
+			m.value.eachShape(f)
+		}
+	}
+	for _, it := range n.items {
+		it.eachShape(f)
+	}
+}
+
+// from marks a copy of n as coming from source.
+func (n *node) from(source string) *node {
+	c := *n
+	if c.origin.Source == "file" {
+		c.origin.Source = source
+	}
+	c.fields = slices.Clone(n.fields)
+	for i := range c.fields {
+		c.fields[i].value = c.fields[i].value.from(source)
+	}
+	for i := range c.items {
+		c.items[i] = c.items[i].from(source)
+	}
+	return &c
+}
+
+func isIndex(part string) bool {
+	_, err := strconv.Atoi(part)
+	return err == nil
+}

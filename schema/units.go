@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // normalize gives every leaf its one form: durations in seconds, enum words
@@ -113,7 +115,7 @@ func (l *leaf) takes(s string) bool { return l != nil && l.word(s) != "" }
 // word is the spelling of s in the enum, "" when it has none.
 func (l *leaf) word(s string) string {
 	for _, w := range l.enum {
-		if fold(w) == fold(s) {
+		if suggest.Fold(w) == suggest.Fold(s) {
 			return w
 		}
 	}

@@ -3,15 +3,24 @@ package schema
 import (
 	"slices"
 	"strconv"
+
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
-// apply sets an assignment on a tree. Objects and named members of lists on
+// layer lays assignments over a tree. valueOf, where there is one, is the value of
+// an assignment with the places it has in a file.
+type layer struct {
+	index   index
+	valueOf func(Assignment) *node
+}
+
+// lay sets an assignment on a tree. Objects and named members of lists on
 // the way are made; where a path goes into a number that stands for a
 // distribution, the number becomes its mean.
-func (d *Document) apply(root *node, a Assignment) Errors {
-	v := d.valueOf(a)
+func (y layer) lay(root *node, a Assignment) Errors {
+	v := y.value(a)
 	parent, last := cut(a.Path)
-	n, bad := d.reach(root, parent, a.Origin)
+	n, bad := y.reach(root, parent, a.Origin)
 	if bad != nil {
 		return bad
 	}
@@ -34,15 +43,15 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 	case a.Path == "benchmark.endpoint.urls":
 		v = listNode(v)
 	case n.kind == list:
-		return d.member(n, parent, last, v, a)
+		return y.member(n, parent, last, v, a)
 	case v.kind == object:
 		lowerValue(a.Path, v)
 		// The endpoint, maps with the user's own keys and what has a label are
 		// laid over what is there; a distribution is replaced.
-		over := a.Path == endpointPath || d.index.at(a.Path).has(isFree)
-		if !over && a.Origin.Source != "file" && d.index.at(a.Path).has(isObject) {
+		over := a.Path == endpointPath || y.index.at(a.Path).has(isFree)
+		if !over && a.Origin.Source != "file" && y.index.at(a.Path).has(isObject) {
 			_, over = v.take("label")
-			over = over && !d.index.at(a.Path).has(isShape)
+			over = over && !y.index.at(a.Path).has(isShape)
 		}
 		if old := n.get(last); old != nil && old.kind == object && over {
 			merge(old, v)
@@ -60,7 +69,15 @@ func (d *Document) apply(root *node, a Assignment) Errors {
 	return nil
 }
 
-const endpointPath = "benchmark.endpoint"
+// value is the value of an assignment as a tree.
+func (y layer) value(a Assignment) *node {
+	if y.valueOf != nil {
+		if v := y.valueOf(a); v != nil {
+			return v
+		}
+	}
+	return fromPlain(a.Value, a.Origin)
+}
 
 // lowerValue gives an object that an axis or --set puts at a path the form
 // lowering gives the same object in a file.
@@ -73,14 +90,14 @@ func lowerValue(path string, v *node) {
 }
 
 // reach finds the node at path and makes what is missing on the way.
-func (d *Document) reach(root *node, path string, at Origin) (*node, Errors) {
+func (y layer) reach(root *node, path string, at Origin) (*node, Errors) {
 	n, so := root, ""
 	if path == "" {
 		return n, nil
 	}
 	for _, part := range splitPath(path) {
 		if n.kind == list {
-			m, bad := d.named(n, so, part, at)
+			m, bad := y.named(n, so, part, at)
 			if bad != nil {
 				return nil, bad
 			}
@@ -92,14 +109,14 @@ func (d *Document) reach(root *node, path string, at Origin) (*node, Errors) {
 		switch {
 		case next == nil || next.kind == null:
 			next = objectNode(at)
-			if l := d.index.at(so); l.has(isList) && !l.has(isObject) {
+			if l := y.index.at(so); l.has(isList) && !l.has(isObject) {
 				next.kind = list
 			}
 			n.put(part, next)
-		case next.kind == scalar && d.index.at(so).has(isShape):
+		case next.kind == scalar && y.index.at(so).has(isShape):
 			next = wrap("mean", next)
 			n.put(part, next)
-		case next.kind == scalar && d.index.at(so).has(isRamp):
+		case next.kind == scalar && y.index.at(so).has(isRamp):
 			next = wrap("duration", next)
 			n.put(part, next)
 		case next.kind == scalar:
@@ -113,7 +130,7 @@ func (d *Document) reach(root *node, path string, at Origin) (*node, Errors) {
 
 // named finds a member of a list by name, makes a phase or the data set that
 // is meant, or says which names there are.
-func (d *Document) named(n *node, path, part string, at Origin) (*node, Errors) {
+func (y layer) named(n *node, path, part string, at Origin) (*node, Errors) {
 	if i := n.index(part); i >= 0 {
 		return n.items[i], nil
 	}
@@ -134,7 +151,7 @@ func (d *Document) named(n *node, path, part string, at Origin) (*node, Errors) 
 			names = append(names, s)
 		}
 	}
-	return nil, mistake(at, join(path, part), "no member is called "+part, didYouMean(part, names))
+	return nil, mistake(at, join(path, part), "no member is called "+part, suggest.Hint(part, names))
 }
 
 // memberHint is for a setting of a member that was asked of the list itself.
@@ -162,7 +179,7 @@ func addMember(n *node, path, name string, at Origin) *node {
 }
 
 // member sets a member of a list as a whole: an object is laid over it.
-func (d *Document) member(n *node, path, name string, v *node, a Assignment) Errors {
+func (y layer) member(n *node, path, name string, v *node, a Assignment) Errors {
 	if v.kind != object {
 		if i := n.index(name); i >= 0 {
 			n.items[i] = v
@@ -170,7 +187,7 @@ func (d *Document) member(n *node, path, name string, v *node, a Assignment) Err
 		}
 		return mistake(a.Origin, a.Path, "no member is called "+name, memberHint(n, path, name))
 	}
-	m, bad := d.named(n, path, name, a.Origin)
+	m, bad := y.named(n, path, name, a.Origin)
 	if bad != nil {
 		return bad
 	}
@@ -234,4 +251,15 @@ func mergeLists(dst, src *node) {
 			dst.items = append(dst.items, it)
 		}
 	}
+}
+
+// Assignment sets one value: a flag, a --set, an environment value or a point
+// of an axis. Value is plain data: nil, bool, int64, float64, string, []any,
+// map[string]any.
+type Assignment struct {
+	Path   string
+	Value  any
+	Axis   bool // Value is a []any: the values of an axis on Path
+	Origin Origin
+	Absent string // not built: what to do instead; nothing is set
 }

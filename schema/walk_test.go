@@ -137,7 +137,7 @@ func (w *walker) object(a cue.Value, at int, path string, below traits, depth in
 	it, err := a.Fields(cue.Optional(true))
 	for err == nil && it.Next() {
 		name, v := it.Selector().Unquoted(), it.Value()
-		if !contains(w.leaves[at].keys, name) {
+		if !slices.Contains(w.leaves[at].keys, name) {
 			w.leaves[at].keys = append(w.leaves[at].keys, name)
 		}
 		attrs := v.Attributes(cue.FieldAttr)
@@ -151,10 +151,10 @@ func (w *walker) object(a cue.Value, at int, path string, below traits, depth in
 			w.leaves[w.seen[join(path, name)]].def = "" // its one value is no default
 		}
 	}
-	if contains(w.leaves[at].keys, "p99") && contains(w.leaves[at].keys, "stddev") {
+	if slices.Contains(w.leaves[at].keys, "p99") && slices.Contains(w.leaves[at].keys, "stddev") {
 		w.leaves[at].is |= isShape
 	}
-	if len(w.leaves[at].keys) == 2 && contains(w.leaves[at].keys, "duration") && contains(w.leaves[at].keys, "strategy") {
+	if len(w.leaves[at].keys) == 2 && slices.Contains(w.leaves[at].keys, "duration") && slices.Contains(w.leaves[at].keys, "strategy") {
 		w.leaves[at].is |= isRamp
 	}
 	if any := a.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
@@ -163,15 +163,6 @@ func (w *walker) object(a cue.Value, at int, path string, below traits, depth in
 			w.leaf(any, join(path, "+"), nil, below, depth+1)
 		}
 	}
-}
-
-func contains(words []string, w string) bool {
-	for _, x := range words {
-		if x == w {
-			return true
-		}
-	}
-	return false
 }
 
 func lowerTarget(attrs []cue.Attribute) string {
@@ -343,7 +334,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 		o.Enum = strings.Fields(e)
 	}
 	for _, w := range AbsentWords(starredMembers(o.Path)) {
-		if contains(o.Enum, w) {
+		if slices.Contains(o.Enum, w) {
 			o.Absent = append(o.Absent, w)
 		}
 	}
