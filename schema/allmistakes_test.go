@@ -3,6 +3,8 @@ package schema
 import (
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/schema/flags"
 )
 
 // All mistakes that can be known are said at once: unknown keys, values around
@@ -73,7 +75,7 @@ func TestExpressionsAreFinite(t *testing.T) {
 // A word that is no number as JSON writes it stays a word.
 func TestExtraInputsKeepWords(t *testing.T) {
 	t.Parallel()
-	o := Options()
+	o := flags.Options()
 	for _, x := range o {
 		if x.Names[0] != "extra-inputs" {
 			continue

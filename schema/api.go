@@ -1,11 +1,34 @@
 package schema
 
-import "aiperf.dev/aiperf/internal/suggest"
+import (
+	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// What a caller that loads an experiment meets of the rooms below.
+type (
+	Origin     = source.Origin
+	Select     = source.Select
+	Assignment = lower.Assignment
+	Option     = flags.Option
+)
+
+// Options are the flags in schema order; those of AIPerf that are not here come
+// last.
+func Options() []Option { return flags.Options() }
+
+// ParseSet reads path=value.
+func ParseSet(text string) (Assignment, error) { return flags.ParseSet(text) }
+
+// IsPackage tells whether a folder holds CUE files.
+func IsPackage(dir string) bool { return source.IsPackage(dir) }
 
 // Experiments are the fields of a CUE package, or of a file, that are
 // experiments, as -e takes them; "" is the package itself.
 func Experiments(name string, sel Select) ([]string, error) {
-	found, bad := experiments(name, sel, stub)
+	found, bad := source.Experiments(name, sel, stub)
 	if bad != nil {
 		return nil, bad
 	}

@@ -5,6 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 const good = `schemaVersion: "2.0"
@@ -53,7 +57,7 @@ func BenchmarkLoad(b *testing.B) {
 
 func BenchmarkOptions(b *testing.B) {
 	for b.Loop() {
-		_ = Options()
+		_ = flags.Options()
 	}
 }
 
@@ -64,9 +68,9 @@ func BenchmarkCells(b *testing.B) {
 	for b.Loop() {
 		d.checker = newChecker(d.index)
 		for i := range 1000 {
-			var point []Assignment
+			var point []lower.Assignment
 			for k, n := 0, i; k < 3; k, n = k+1, n/10 {
-				point = append(point, Assignment{Path: axes[k].Path, Value: axes[k].Values[n%10], Origin: Origin{Source: "axis", Where: fmt.Sprint(i)}})
+				point = append(point, lower.Assignment{Path: axes[k].Path, Value: axes[k].Values[n%10], Origin: source.Origin{Source: "axis", Where: fmt.Sprint(i)}})
 			}
 			if _, err := d.Resolve(point); err != nil {
 				b.Fatal(err)

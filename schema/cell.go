@@ -6,18 +6,22 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // cell is one point of the matrix: its tree with origins, and what it says
 // once checked.
 type cell struct {
-	root     *node
+	root     *source.Node
 	resolved *Resolved
 }
 
 // Resolve is one cell, fully resolved and checked: the experiment with the
 // assignments of a point laid over it. The error is Errors.
-func (d *Document) Resolve(point []Assignment) (*Resolved, error) {
+func (d *Document) Resolve(point []lower.Assignment) (*Resolved, error) {
 	if len(point) == 0 && d.first != nil {
 		return d.first.resolved, nil
 	}
@@ -31,31 +35,31 @@ func (d *Document) Resolve(point []Assignment) (*Resolved, error) {
 // Names are the values of a cell that expressions may use besides its axes:
 // the fields of the profiling phase by their bare names, isl, osl and the
 // variables.
-func (d *Document) Names(point []Assignment) (map[string]any, error) {
-	root, bad := d.rendered(d.root.clone(), point)
+func (d *Document) Names(point []lower.Assignment) (map[string]any, error) {
+	root, bad := d.rendered(d.root.Clone(), point)
 	if bad != nil {
 		return nil, bad.Sorted()
 	}
 	out := map[string]any{}
-	if v := root.get("variables"); v != nil && v.kind == object {
-		for _, f := range v.fields {
-			out[f.name] = f.value.plain()
+	if v := root.Get("variables"); v != nil && v.Kind == source.Object {
+		for _, f := range v.Fields {
+			out[f.Name] = f.Value.Plain()
 		}
 	}
 	names := map[string]string{"isl": "benchmark.datasets.0.prompts.isl", "osl": "benchmark.datasets.0.prompts.osl"}
-	for _, a := range phaseAliases {
+	for _, a := range fields.PhaseAliases {
 		names[a] = "benchmark.phases.profiling." + a
 	}
 	for name, path := range names {
-		n := root.at(path)
+		n := root.At(path)
 		for _, k := range []string{"mean", "value", "duration"} {
-			if m := n.get(k); m != nil {
+			if m := n.Get(k); m != nil {
 				n = m
 				break
 			}
 		}
-		if n != nil && n.kind == scalar {
-			out[name] = n.plain()
+		if n != nil && n.Kind == source.Scalar {
+			out[name] = n.Plain()
 		}
 	}
 	return out, nil
@@ -63,28 +67,28 @@ func (d *Document) Names(point []Assignment) (map[string]any, error) {
 
 // rendered is a copy of the experiment with a point laid over it, templates
 // filled in and every leaf in its one form.
-func (d *Document) rendered(root *node, point []Assignment) (*node, Errors) {
+func (d *Document) rendered(root *source.Node, point []lower.Assignment) (*source.Node, Errors) {
 	var bad Errors
 	for _, a := range point {
-		a.Path = Canonical(a.Path)
-		bad = append(bad, d.layer.lay(root, a)...)
+		a.Path = fields.Canonical(a.Path)
+		bad = append(bad, d.layer.Lay(root, a)...)
 	}
 	if bad != nil {
 		return nil, bad
 	}
 	if d.templated || hasTemplatePoint(point) {
-		if root, bad = d.renderer.render(root); bad != nil {
+		if root, bad = d.renderer.Render(root); bad != nil {
 			return nil, bad
 		}
 	}
-	return d.index.normalize(root, d.index[""], ""), nil
+	return d.index.Normalize(root, d.index[""], ""), nil
 }
 
-func hasTemplatePoint(point []Assignment) bool {
+func hasTemplatePoint(point []lower.Assignment) bool {
 	for _, a := range point {
 		switch v := a.Value.(type) {
 		case string:
-			if isTemplate(v) {
+			if source.IsTemplate(v) {
 				return true
 			}
 		case map[string]any, []any:
@@ -94,19 +98,19 @@ func hasTemplatePoint(point []Assignment) bool {
 	return false
 }
 
-func (d *Document) cell(point []Assignment) (*cell, Errors) {
-	root, bad := d.rendered(d.root.clone(), point)
+func (d *Document) cell(point []lower.Assignment) (*cell, Errors) {
+	root, bad := d.rendered(d.root.Clone(), point)
 	if bad != nil {
 		return nil, bad
 	}
-	if b := root.get("benchmark"); b == nil || b.kind != object {
-		at := root.origin
+	if b := root.Get("benchmark"); b == nil || b.Kind != source.Object {
+		at := root.Origin
 		if b != nil {
-			at = b.origin
+			at = b.Origin
 		}
-		return nil, mistake(at, "benchmark", "required", "add benchmark: {…}")
+		return nil, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")
 	}
-	resolveDefaults(d.index, root)
+	lower.Defaults(d.index, root)
 	c := &cell{root: root, resolved: &Resolved{}}
 	return c, d.checkBody(c)
 }
@@ -114,19 +118,19 @@ func (d *Document) cell(point []Assignment) (*cell, Errors) {
 // checkBody checks the members of the body, puts their JSON together and
 // decodes what the program reads.
 func (d *Document) checkBody(c *cell) Errors {
-	b := c.root.get("benchmark")
+	b := c.root.Get("benchmark")
 	var bad Errors
 	var out bytes.Buffer
 	out.WriteByte('{')
-	for _, name := range d.index["benchmark"].keys {
-		n := b.get(name)
-		if n == nil || n.kind == null {
+	for _, name := range d.index["benchmark"].Keys {
+		n := b.Get(name)
+		if n == nil || n.Kind == source.Null {
 			if !slices.Contains(d.always, name) {
 				continue
 			}
-			n = objectNode(Origin{Source: "default"})
-			if l := d.index["benchmark."+name]; !l.has(isObject) {
-				n = l.filled("")
+			n = source.ObjectNode(source.Origin{Source: "default"})
+			if l := d.index["benchmark."+name]; !l.Has(fields.IsObject) {
+				n = l.Filled("")
 			}
 		}
 		js, errs := d.bodyMember(c, name, n)
@@ -148,14 +152,14 @@ func (d *Document) checkBody(c *cell) Errors {
 }
 
 // required names the members of the body that must be there.
-func (d *Document) required(b *node) (bad Errors) {
+func (d *Document) required(b *source.Node) (bad Errors) {
 	for _, name := range []string{"endpoint", "models", "phases"} {
-		if n := b.get(name); n == nil || n.kind == null {
+		if n := b.Get(name); n == nil || n.Kind == source.Null {
 			hint := "add " + name
 			if name == "models" {
 				hint = "add model: NAME (-m NAME)"
 			}
-			bad = append(bad, mistake(b.origin, "benchmark."+name, "required", hint)...)
+			bad = append(bad, source.Mistake(b.Origin, "benchmark."+name, "required", hint)...)
 		}
 	}
 	return bad
@@ -163,21 +167,21 @@ func (d *Document) required(b *node) (bad Errors) {
 
 // bodyMember checks one member of the body. Lists of objects are checked object
 // by object, so that a sweep over one field checks one small object again.
-func (d *Document) bodyMember(c *cell, name string, n *node) ([]byte, Errors) {
+func (d *Document) bodyMember(c *cell, name string, n *source.Node) ([]byte, Errors) {
 	body := &c.resolved.Benchmark
-	if (name == "phases" || name == "datasets") && n.kind == list && len(n.items) > 0 {
+	if (name == "phases" || name == "datasets") && n.Kind == source.List && len(n.Items) > 0 {
 		return d.list(c, name, n)
 	}
 	// A label is what a person calls the endpoint, no part of what it is.
 	var bad Errors
 	label, labelled := "", false
-	if name == "endpoint" && n.kind == object {
-		var f field
-		if f, labelled = n.take("label"); labelled && f.value.kind != null {
-			if f.value.kind != scalar || f.value.text() == "" {
-				bad = mistake(f.value.origin, "benchmark.endpoint.label", "expected text, got "+f.value.kindName(), "")
+	if name == "endpoint" && n.Kind == source.Object {
+		var f source.Field
+		if f, labelled = n.Take("label"); labelled && f.Value.Kind != source.Null {
+			if f.Value.Kind != source.Scalar || f.Value.Text() == "" {
+				bad = source.Mistake(f.Value.Origin, "benchmark.endpoint.label", "expected text, got "+f.Value.KindName(), "")
 			}
-			label = labelOf(f.value)
+			label = labelOf(f.Value)
 		}
 	}
 	p, errs := d.checker.check(c.root, "benchmark."+name, n)
@@ -206,14 +210,14 @@ func (d *Document) bodyMember(c *cell, name string, n *node) ([]byte, Errors) {
 	return p.json, nil
 }
 
-func (d *Document) list(c *cell, name string, n *node) ([]byte, Errors) {
+func (d *Document) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 	var bad Errors
 	var out bytes.Buffer
 	out.WriteByte('[')
-	if name == "datasets" && len(n.items) > 1 {
-		return nil, mistake(n.items[1].origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d", len(n.items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
+	if name == "datasets" && len(n.Items) > 1 {
+		return nil, source.Mistake(n.Items[1].Origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d", len(n.Items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
 	}
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		p, errs := d.checker.check(c.root, "benchmark."+name+"."+strconv.Itoa(i), it)
 		if errs != nil {
 			bad = append(bad, errs...)

@@ -1,13 +1,18 @@
 package schema
 
-import "cuelang.org/go/cue"
+import (
+	"cuelang.org/go/cue"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
+)
 
 // checker validates trees part by part: each member of the body, each data
 // set, each phase. A part that was seen before, in whatever cell, is not
 // checked again, so a grid costs the sum of its axes and not their product.
 // It is not for concurrent use.
 type checker struct {
-	index index
+	index fields.Table
 	cue   *compiled
 	uses  int
 	good  map[string]*part // by definition and content
@@ -25,7 +30,7 @@ type part struct {
 // and then.
 const maxPerContext = 2000
 
-func newChecker(x index) *checker { return &checker{index: x, good: map[string]*part{}} }
+func newChecker(x fields.Table) *checker { return &checker{index: x, good: map[string]*part{}} }
 
 // schema is the compiled schema, in a fresh context when the old one is full.
 func (c *checker) schema() *compiled {
@@ -41,8 +46,8 @@ func (c *checker) schema() *compiled {
 
 // check validates the part n of root at path. Mistakes are reported with the
 // places of n; only good parts are kept, so that each cell says its own.
-func (c *checker) check(root *node, path string, n *node) (*part, Errors) {
-	def, _ := c.index.resolve(path)
+func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, Errors) {
+	def, _ := c.index.Resolve(path)
 	key := def + "\x00" + n.String()
 	if p := c.good[key]; p != nil {
 		return p, nil
@@ -50,18 +55,18 @@ func (c *checker) check(root *node, path string, n *node) (*part, Errors) {
 	s := c.schema()
 	c.uses++
 	d := s.part(def)
-	v := d.Unify(s.ctx.BuildExpr(n.expr()))
+	v := d.Unify(s.ctx.BuildExpr(n.Expr()))
 	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		g := diagnosis{schema: s, index: c.index, root: root, def: def, base: path}
 		return nil, g.explain(d, n, err)
 	}
 	raw, err := v.MarshalJSON()
 	if err != nil {
-		return nil, mistake(n.origin, root.shown(path), err.Error(), "")
+		return nil, source.Mistake(n.Origin, root.Shown(path), err.Error(), "")
 	}
 	p := &part{secret: raw}
-	if p.json, err = c.index.encode(raw, def); err != nil {
-		return nil, mistake(n.origin, root.shown(path), err.Error(), "")
+	if p.json, err = c.index.Encode(raw, def); err != nil {
+		return nil, source.Mistake(n.Origin, root.Shown(path), err.Error(), "")
 	}
 	c.good[key] = p
 	return p, nil
@@ -70,7 +75,7 @@ func (c *checker) check(root *node, path string, n *node) (*part, Errors) {
 // always tells whether a field of the definition is there without being
 // asked for: it is declared without ? and so its defaults show.
 func (c *checker) always(path string) bool {
-	parent, last := cut(path)
+	parent, last := source.Cut(path)
 	v := arm(c.schema().part(parent), cue.StructKind)
 	return v.LookupPath(cue.MakePath(cue.Str(last))).Exists()
 }

@@ -5,28 +5,31 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // denied are flags of the measured phase that AIPerf's command line refuses
 // together: each sends another load than the other one says. A file says all of
 // its phases itself, and its rules are CUE.
-func (d *Document) denied(root *node) (bad Errors) {
-	p, ds := root.at(phasePath), root.at(datasetPath)
-	refuse := func(a *Assignment, message, hint string) {
+func (d *Document) denied(root *source.Node) (bad Errors) {
+	p, ds := root.At(fields.PhasePath), root.At(fields.DatasetPath)
+	refuse := func(a *lower.Assignment, message, hint string) {
 		if a != nil && d.src.File == "" {
-			bad = append(bad, mistake(a.Origin, a.Path, message, hint)...)
+			bad = append(bad, source.Mistake(a.Origin, a.Path, message, hint)...)
 		}
 	}
 	above := func(limit, count string) {
-		a, n, m := d.flag(phasePath+"."+limit), d.largest(phasePath+"."+limit, p.get(limit)), p.get(count)
-		if a != nil && n != nil && d.flag(phasePath+"."+count) != nil && d.axis(phasePath+"."+count) == nil && numberOf(n.value) > numberOf(m.value) {
-			refuse(a, fmt.Sprintf("is above %s: %.0f of %.0f slots would never be used", shownFlag(d, count), numberOf(n.value)-numberOf(m.value), numberOf(n.value)), "raise the count, or lower the concurrency")
+		a, n, m := d.flag(fields.PhasePath+"."+limit), d.largest(fields.PhasePath+"."+limit, p.Get(limit)), p.Get(count)
+		if a != nil && n != nil && d.flag(fields.PhasePath+"."+count) != nil && d.axis(fields.PhasePath+"."+count) == nil && source.NumberOf(n.Value) > source.NumberOf(m.Value) {
+			refuse(a, fmt.Sprintf("is above %s: %.0f of %.0f slots would never be used", shownFlag(d, count), source.NumberOf(n.Value)-source.NumberOf(m.Value), source.NumberOf(n.Value)), "raise the count, or lower the concurrency")
 		}
 	}
-	requests, sessions := d.flag(phasePath+".requests"), d.flag(phasePath+".sessions")
+	requests, sessions := d.flag(fields.PhasePath+".requests"), d.flag(fields.PhasePath+".sessions")
 	switch pattern := d.pattern(); {
 	case d.typed("--user-centric-rate") && d.typed("--request-rate"):
-		refuse(d.flag(phasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
+		refuse(d.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
 	case d.typed("--user-centric-rate"):
 		refuse(pattern, "does not go with --user-centric-rate, whose users send at a steady pace", "drop one of them")
 	case d.typed("--request-rate") && pattern != nil && pattern.Value == "concurrency":
@@ -44,17 +47,17 @@ func (d *Document) denied(root *node) (bad Errors) {
 		above("concurrency", "requests")
 	}
 	if d.typed("--fixed-schedule-auto-offset") {
-		refuse(d.flag(phasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
+		refuse(d.flag(fields.PhasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
 	}
-	if a := d.flag(datasetPath + ".sampling"); a != nil && a.Value != "sequential" && p.typeWord() == "fixed_schedule" {
+	if a := d.flag(fields.DatasetPath + ".sampling"); a != nil && a.Value != "sequential" && p.TypeWord() == "fixed_schedule" {
 		refuse(a, "does not go with a fixed schedule, whose records say their order", "drop it, or use --no-fixed-schedule")
 	}
-	if a := d.flag(datasetPath + ".prefix_prompts.user_context_length"); a != nil && d.flag(datasetPath+".entries") == nil && ds != nil {
+	if a := d.flag(fields.DatasetPath + ".prefix_prompts.user_context_length"); a != nil && d.flag(fields.DatasetPath+".entries") == nil && ds != nil {
 		refuse(a, "needs to know how many contexts there are", "add --num-dataset-entries")
 	}
-	if f := datasetFormat(suggest.Fold(ds.get("format").text())); f != nil && !f.Trace {
+	if f := fields.FormatNamed(suggest.Fold(ds.Get("format").Text())); f != nil && !f.Trace {
 		for i := range d.src.Assignments {
-			if a := &d.src.Assignments[i]; a.Origin.Source == "flag" && strings.HasPrefix(a.Path, datasetPath+".synthesis.") {
+			if a := &d.src.Assignments[i]; a.Origin.Source == "flag" && strings.HasPrefix(a.Path, fields.DatasetPath+".synthesis.") {
 				refuse(a, "changes recorded load, and "+f.Name+" records none", "drop it, or give a trace with --input-file and --custom-dataset-type")
 			}
 		}
@@ -63,10 +66,10 @@ func (d *Document) denied(root *node) (bad Errors) {
 }
 
 // pattern is the assignment of the flag that says how gaps are drawn.
-func (d *Document) pattern() *Assignment {
+func (d *Document) pattern() *lower.Assignment {
 	for i := range d.src.Assignments {
 		a := &d.src.Assignments[i]
-		if a.Path == phasePath+".type" && a.Origin.Source == "flag" && (a.Origin.Where == "--arrival-pattern" || a.Origin.Where == "--request-rate-mode") {
+		if a.Path == fields.PhasePath+".type" && a.Origin.Source == "flag" && (a.Origin.Where == "--arrival-pattern" || a.Origin.Where == "--request-rate-mode") {
 			return a
 		}
 	}
@@ -74,4 +77,6 @@ func (d *Document) pattern() *Assignment {
 }
 
 // shownFlag is the flag that was typed for a field of the measured phase.
-func shownFlag(d *Document, field string) string { return d.flag(phasePath + "." + field).Origin.Where }
+func shownFlag(d *Document, field string) string {
+	return d.flag(fields.PhasePath + "." + field).Origin.Where
+}

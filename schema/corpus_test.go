@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // The recorded behaviour of AIPerf 0.13: what it makes of files and command
@@ -141,7 +142,7 @@ func diffTrees(got, want map[string]any) []string {
 // dropAbsent takes out the leaves that the table of absent things has.
 func dropAbsent(leaves map[string]any, root string) {
 	for path := range leaves {
-		if schema.AbsentAt(bare(root+path)) != nil {
+		if row, _ := fields.AbsentAt(bare(root + path)); row != nil {
 			delete(leaves, path)
 		}
 	}
@@ -233,7 +234,7 @@ func pointOf(d *schema.Document, i int, cell recordedCell) []schema.Assignment {
 		if f, ok := v.(float64); ok && f == math.Trunc(f) {
 			v = int64(f)
 		}
-		point = append(point, schema.Assignment{Path: schema.Canonical(path), Value: v, Origin: schema.Origin{Source: "axis", Where: "axis " + path}})
+		point = append(point, schema.Assignment{Path: fields.Canonical(path), Value: v, Origin: schema.Origin{Source: "axis", Where: "axis " + path}})
 	}
 	return point
 }

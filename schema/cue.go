@@ -10,6 +10,8 @@ import (
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/parser"
+
+	"aiperf.dev/aiperf/schema/source"
 )
 
 //go:generate go run ../internal/docgen/catalogues .
@@ -52,10 +54,10 @@ func sourceFile(name string) []byte {
 // files is all there is to loading it.
 func compile() (*compiled, error) {
 	s := &compiled{ctx: cuecontext.New(), parts: map[string]cue.Value{}}
-	inst := build.NewContext().NewInstance(importPath, nil)
-	inst.ImportPath, inst.PkgName = importPath, "schema"
+	inst := build.NewContext().NewInstance(source.ImportPath, nil)
+	inst.ImportPath, inst.PkgName = source.ImportPath, "schema"
 	for _, name := range sourceFiles() {
-		f, err := parser.ParseFile(importPath+"/"+name, sourceFile(name), parser.ParseComments)
+		f, err := parser.ParseFile(source.ImportPath+"/"+name, sourceFile(name), parser.ParseComments)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +85,7 @@ func (s *compiled) part(path string) cue.Value {
 	if v, ok := s.parts[path]; ok {
 		return v
 	}
-	parent, last := cut(path)
+	parent, last := source.Cut(path)
 	v := s.part(parent)
 	if last == "*" {
 		v = member(arm(v, cue.ListKind))
@@ -181,4 +183,4 @@ func enum(v cue.Value) []string {
 }
 
 // stub is what a user's package finds in place of the schema that it imports.
-var stub = sync.OnceValue(func() []byte { return openSchema(sourceText()) })
+var stub = sync.OnceValue(func() []byte { return source.OpenSchema(sourceText()) })

@@ -4,23 +4,26 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // design reads what a sampled sweep draws its points from: the checked block
 // for the values, the block as written for the places.
-func (d *Document) design(sw *node, block map[string]any) Errors {
-	if !sampled(d.sweep.Type) {
+func (d *Document) design(sw *source.Node, block map[string]any) Errors {
+	if !fields.Sampled(d.sweep.Type) {
 		return nil
 	}
 	if len(d.axes) > 0 {
-		return mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
+		return source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
 	}
-	out := &Design{Samples: int(numberOf(block["samples"]))}
-	if n := sw.get("samples"); n != nil {
-		out.SampleOrigin = n.origin
+	out := &Design{Samples: int(source.NumberOf(block["samples"]))}
+	if n := sw.Get("samples"); n != nil {
+		out.SampleOrigin = n.Origin
 	}
 	if _, given := block["seed"]; given {
-		seed := int64(numberOf(block["seed"]))
+		seed := int64(source.NumberOf(block["seed"]))
 		out.Seed = &seed
 	}
 	out.Scramble = block["scramble"] != false
@@ -29,7 +32,7 @@ func (d *Document) design(sw *node, block map[string]any) Errors {
 	rows, _ := block["dimensions"].([]any)
 	var bad Errors
 	for i, row := range rows {
-		dim := dimension(row.(map[string]any), sw.at(fmt.Sprintf("dimensions.%d", i)))
+		dim := dimension(row.(map[string]any), sw.At(fmt.Sprintf("dimensions.%d", i)))
 		bad = append(bad, d.sampledPath(dim, out.Dimensions, i)...)
 		out.Dimensions = append(out.Dimensions, dim)
 	}
@@ -38,24 +41,24 @@ func (d *Document) design(sw *node, block map[string]any) Errors {
 	return bad
 }
 
-func dimension(row map[string]any, written *node) Dimension {
+func dimension(row map[string]any, written *source.Node) Dimension {
 	path, _ := row["path"].(string)
 	dim := Dimension{
-		Path: Canonical(path), Lo: numberOf(row["lo"]), Hi: numberOf(row["hi"]),
+		Path: fields.Canonical(path), Lo: source.NumberOf(row["lo"]), Hi: source.NumberOf(row["hi"]),
 		Log: row["scale"] == "log", Int: row["kind"] == "int",
 	}
 	if written == nil {
 		return dim
 	}
-	dim.Origin = written.origin
-	if choices := written.get("choices"); choices != nil {
-		for _, v := range choices.items {
-			dim.Choices = append(dim.Choices, v.plain())
+	dim.Origin = written.Origin
+	if choices := written.Get("choices"); choices != nil {
+		for _, v := range choices.Items {
+			dim.Choices = append(dim.Choices, v.Plain())
 			dim.Labels = append(dim.Labels, labelOf(v))
 		}
 	}
-	if p := written.get("path"); p != nil {
-		dim.Origin = p.origin
+	if p := written.Get("path"); p != nil {
+		dim.Origin = p.Origin
 	}
 	return dim
 }
@@ -64,18 +67,18 @@ func dimension(row map[string]any, written *node) Dimension {
 // decides.
 func (d *Document) sampledPath(dim Dimension, before []Dimension, i int) Errors {
 	at, body := fmt.Sprintf("sweep.dimensions.%d.path", i), strings.TrimPrefix(dim.Path, "benchmark.")
-	hint, known := d.index.knownPath(dim.Path)
+	hint, known := d.index.KnownPath(dim.Path)
 	switch {
 	case !known:
 		return Errors{{Path: at, Place: dim.Origin.Where, Message: "unknown field " + body, Hint: hint}}
-	case !sweepable(dim.Path):
-		return mistake(dim.Origin, at, body+" cannot be swept", "a dimension is a field of the benchmark or a variable")
+	case !fields.Sweepable(dim.Path):
+		return source.Mistake(dim.Origin, at, body+" cannot be swept", "a dimension is a field of the benchmark or a variable")
 	case slices.ContainsFunc(before, func(b Dimension) bool { return axisKey(b.Path) == axisKey(dim.Path) }):
-		return mistake(dim.Origin, at, body+" is a dimension twice", "")
+		return source.Mistake(dim.Origin, at, body+" is a dimension twice", "")
 	}
 	for _, a := range d.src.Assignments {
 		if a.Origin.Source != "default" && axisKey(a.Path) == axisKey(dim.Path) {
-			return mistake(a.Origin, body, "is sampled by the sweep ("+dim.Origin.Where+")", "leave out one of them")
+			return source.Mistake(a.Origin, body, "is sampled by the sweep ("+dim.Origin.Where+")", "leave out one of them")
 		}
 	}
 	return nil

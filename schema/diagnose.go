@@ -13,16 +13,19 @@ import (
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // diagnosis says what is wrong with a tree that CUE refused: the tree is
 // walked beside its definition, and every mistake is reported at once.
 type diagnosis struct {
 	schema *compiled
-	index  index
-	root   *node  // the experiment, for names in paths
-	def    string // of the part: benchmark.phases.*
-	base   string // of the part: benchmark.phases.0
+	index  fields.Table
+	root   *source.Node // the experiment, for names in paths
+	def    string       // of the part: benchmark.phases.*
+	base   string       // of the part: benchmark.phases.0
 	found  []finding
 }
 
@@ -33,7 +36,7 @@ type finding struct {
 	err  *Error
 }
 
-func (d *diagnosis) explain(def cue.Value, n *node, err error) Errors {
+func (d *diagnosis) explain(def cue.Value, n *source.Node, err error) Errors {
 	d.walk(def, n, d.base)
 	d.rules(n, err)
 	if len(d.found) == 0 { // a gap in the walk: better a raw message than none
@@ -48,24 +51,24 @@ func (d *diagnosis) explain(def cue.Value, n *node, err error) Errors {
 	return out
 }
 
-func (d *diagnosis) add(n *node, path, msg, hint string) *Error {
+func (d *diagnosis) add(n *source.Node, path, msg, hint string) *Error {
 	for _, f := range d.found {
 		if f.path == path {
 			return f.err // one mistake for one field
 		}
 	}
-	e := &Error{Path: d.root.shown(path), Place: n.origin.Where, Message: msg, Hint: hint, Taken: n.origin.Taken}
+	e := &Error{Path: d.root.Shown(path), Place: n.Origin.Where, Message: msg, Hint: hint, Taken: n.Origin.Taken}
 	d.found = append(d.found, finding{path, e})
 	return e
 }
 
-func (d *diagnosis) walk(def cue.Value, n *node, path string) {
-	if n.kind == null {
+func (d *diagnosis) walk(def cue.Value, n *source.Node, path string) {
+	if n.Kind == source.Null {
 		return // says nothing
 	}
 	var fit []cue.Value
 	for _, a := range arms(def) {
-		if a.IncompleteKind()&n.cueKind() != 0 {
+		if a.IncompleteKind()&n.CueKind() != 0 {
 			fit = append(fit, a)
 		}
 	}
@@ -73,10 +76,10 @@ func (d *diagnosis) walk(def cue.Value, n *node, path string) {
 		d.wrongKind(def, n, path)
 		return
 	}
-	switch n.kind {
-	case object:
+	switch n.Kind {
+	case source.Object:
 		d.fields(fit, n, path)
-	case list:
+	case source.List:
 		d.members(widest(fit), n, path)
 	default:
 		d.leaf(fit, def, n, path)
@@ -84,34 +87,34 @@ func (d *diagnosis) walk(def cue.Value, n *node, path string) {
 }
 
 // wrongKind: a number for a text, an object for a list.
-func (d *diagnosis) wrongKind(def cue.Value, n *node, path string) {
-	if words := enum(def); len(words) > 0 && n.kind == scalar {
+func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
+	if words := enum(def); len(words) > 0 && n.Kind == source.Scalar {
 		d.notOneOf(n, path, words)
 		return
 	}
-	if n.kind == scalar && endless(n.text()) {
+	if n.Kind == source.Scalar && endless(n.Text()) {
 		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", "").Kind = true
 		return
 	}
-	got := n.kindName()
-	if n.kind == scalar && n.cueKind() != cue.BoolKind {
+	got := n.KindName()
+	if n.Kind == source.Scalar && n.CueKind() != cue.BoolKind {
 		got = strings.TrimPrefix(got, "a ") + " " + d.show(n, path)
-	} else if n.kind == scalar {
+	} else if n.Kind == source.Scalar {
 		got = d.show(n, path)
 	}
 	d.add(n, path, "expected "+kinds(def)+", got "+got, "").Kind = true
 }
 
 // notOneOf refuses a word and says which can be used.
-func (d *diagnosis) notOneOf(n *node, path string, words []string) {
-	l := d.index.at(path)
-	for _, o := range options {
-		if n.origin.Source == "flag" && len(o.Enum) > 0 && slices.Contains(o.Names, strings.TrimLeft(n.origin.Where, "-")) {
+func (d *diagnosis) notOneOf(n *source.Node, path string, words []string) {
+	l := d.index.At(path)
+	for _, o := range flags.Options() {
+		if n.Origin.Source == "flag" && len(o.Enum) > 0 && slices.Contains(o.Names, strings.TrimLeft(n.Origin.Where, "-")) {
 			words = o.Enum // a flag may take fewer than its field
 		}
 	}
-	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return l != nil && slices.Contains(l.unbuilt, w) })
-	d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(now, ", "), suggest.DidYouMean(n.text(), words))
+	now := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return l != nil && slices.Contains(l.Unbuilt, w) })
+	d.add(n, path, d.show(n, path)+" is not one of "+strings.Join(now, ", "), suggest.DidYouMean(n.Text(), words))
 }
 
 // endless tells whether text reads as a number that is none: nan, inf, 1e999.
@@ -121,14 +124,14 @@ func endless(text string) bool {
 }
 
 // show is a value in a message; a secret is not shown.
-func (d *diagnosis) show(n *node, path string) string {
-	if d.index.at(path).has(isSecret) {
+func (d *diagnosis) show(n *source.Node, path string) string {
+	if d.index.At(path).Has(fields.IsSecret) {
 		return "(secret)"
 	}
-	return short(secret.URL(n.String()))
+	return source.Short(secret.URL(n.String()))
 }
 
-func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {
+func (d *diagnosis) fields(fit []cue.Value, n *source.Node, path string) {
 	known, free := map[string]cue.Value{}, cue.Value{}
 	var names []string
 	for _, def := range fit {
@@ -139,24 +142,24 @@ func (d *diagnosis) fields(fit []cue.Value, n *node, path string) {
 				names = append(names, name)
 			}
 			known[name] = it.Value()
-			if len(fit) == 1 && it.Selector().ConstraintType() == cue.RequiredConstraint && n.get(name) == nil {
-				d.add(n, join(path, name), "required", "add "+name)
+			if len(fit) == 1 && it.Selector().ConstraintType() == cue.RequiredConstraint && n.Get(name) == nil {
+				d.add(n, source.Join(path, name), "required", "add "+name)
 			}
 		}
 		if any := def.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
 			free = any
 		}
 	}
-	for _, f := range n.fields {
-		p := join(path, f.name)
-		switch sub, ok := known[f.name]; {
+	for _, f := range n.Fields {
+		p := source.Join(path, f.Name)
+		switch sub, ok := known[f.Name]; {
 		case ok:
-			d.walk(sub, f.value, p)
+			d.walk(sub, f.Value, p)
 		case free.Exists():
-			d.walk(free, f.value, p)
-		case fit[0].Allows(cue.Str(f.name)):
+			d.walk(free, f.Value, p)
+		case fit[0].Allows(cue.Str(f.Name)):
 		default:
-			e := d.add(&node{origin: f.origin}, p, "unknown field", suggest.Hint(f.name, names))
+			e := d.add(&source.Node{Origin: f.Origin}, p, "unknown field", suggest.Hint(f.Name, names))
 			e.Unknown = true
 		}
 	}
@@ -173,17 +176,17 @@ func widest(fit []cue.Value) cue.Value {
 	return fit[0]
 }
 
-func (d *diagnosis) members(def cue.Value, n *node, path string) {
+func (d *diagnosis) members(def cue.Value, n *source.Node, path string) {
 	common := def.LookupPath(cue.MakePath(cue.AnyIndex))
-	for i, it := range n.items {
+	for i, it := range n.Items {
 		m := def.LookupPath(cue.MakePath(cue.Index(i)))
 		if !m.Exists() {
 			m = common
 		}
 		if m.Exists() {
-			d.walk(m, it, join(path, strconv.Itoa(i)))
+			d.walk(m, it, source.Join(path, strconv.Itoa(i)))
 		} else {
-			d.add(it, join(path, strconv.Itoa(i)), fmt.Sprintf("at most %d here", i), "")
+			d.add(it, source.Join(path, strconv.Itoa(i)), fmt.Sprintf("at most %d here", i), "")
 			return
 		}
 	}
@@ -191,13 +194,13 @@ func (d *diagnosis) members(def cue.Value, n *node, path string) {
 	for def.LookupPath(cue.MakePath(cue.Index(least))).Exists() && least < 8 {
 		least++
 	}
-	if least > len(n.items) {
-		d.add(n, path, fmt.Sprintf("needs at least %d element(s), got %d", least, len(n.items)), "")
+	if least > len(n.Items) {
+		d.add(n, path, fmt.Sprintf("needs at least %d element(s), got %d", least, len(n.Items)), "")
 	}
 }
 
-func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *node, path string) {
-	v := d.schema.ctx.BuildExpr(n.expr())
+func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *source.Node, path string) {
+	v := d.schema.ctx.BuildExpr(n.Expr())
 	var reasons []string
 	for _, a := range fit {
 		err := a.Unify(v).Validate(cue.Concrete(true))
@@ -209,7 +212,7 @@ func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *node, path string) {
 		}
 		reasons = append(reasons, plainMessage(errors.Errors(err)[0], d.show(n, path)))
 	}
-	if words := enum(def); len(words) > 0 && n.cueKind() == cue.StringKind && !hasPattern(fit) {
+	if words := enum(def); len(words) > 0 && n.CueKind() == cue.StringKind && !hasPattern(fit) {
 		d.notOneOf(n, path, words)
 		return
 	}
@@ -217,10 +220,10 @@ func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *node, path string) {
 		d.wrongKind(def, n, path)
 		return
 	}
-	if d.index.at(path).has(isDuration) && n.cueKind() == cue.StringKind {
+	if d.index.At(path).Has(fields.IsDuration) && n.CueKind() == cue.StringKind {
 		reasons = []string{d.show(n, path) + " is not a duration such as 90, 30s, 500ms, 2m, 1h or inf"}
 	}
-	if d.index.at(path).has(isSecret) {
+	if d.index.At(path).Has(fields.IsSecret) {
 		reasons = []string{"is not valid here"}
 	}
 	slices.Sort(reasons)
@@ -233,7 +236,7 @@ func hasPattern(vs []cue.Value) bool {
 
 // rules adds the mistakes that come from #rules blocks: their path ends in
 // "#rules.<field to blame>", their text is "what; hint".
-func (d *diagnosis) rules(n *node, err error) {
+func (d *diagnosis) rules(n *source.Node, err error) {
 	for _, e := range errors.Errors(err) {
 		rel, ok := d.ruleField(e.Path())
 		if !ok {
@@ -241,14 +244,14 @@ func (d *diagnosis) rules(n *node, err error) {
 		}
 		format, args := e.Msg()
 		msg, hint, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
-		at := n.at(rel)
+		at := n.At(rel)
 		for parent := rel; at == nil; { // a missing field: blame its object, or who chose a type that needs it
-			parent, _ = cut(parent)
-			if at = n.at(parent); at.get("type") != nil && strings.Contains(msg, "by type:") {
-				at = at.get("type")
+			parent, _ = source.Cut(parent)
+			if at = n.At(parent); at.Get("type") != nil && strings.Contains(msg, "by type:") {
+				at = at.Get("type")
 			}
 		}
-		if path := join(d.base, rel); !d.follows(path, msg) {
+		if path := source.Join(d.base, rel); !d.follows(path, msg) {
 			d.add(at, path, msg, hint)
 		}
 	}
@@ -276,15 +279,15 @@ func (d *diagnosis) ruleField(path []string) (string, bool) {
 
 // sameStep compares a step of a definition's path with one of CUE's.
 func sameStep(own, step string) bool {
-	return own == step || own == "*" && (step == "_" || isIndex(step))
+	return own == step || own == "*" && (step == "_" || source.IsIndex(step))
 }
 
 // follows reports whether msg is about a part or a sibling of path that is
 // itself wrong: "x == _|_" in a rule is also true when x is mistyped.
 func (d *diagnosis) follows(path, msg string) bool {
-	parent, _ := cut(path)
+	parent, _ := source.Cut(path)
 	for _, f := range d.found {
-		p, last := cut(f.path)
+		p, last := source.Cut(f.path)
 		if strings.HasPrefix(f.path, path+".") || p == parent && slices.Contains(strings.FieldsFunc(msg, func(r rune) bool { return r == ' ' || r == ':' || r == ',' }), last) {
 			return true
 		}
@@ -306,9 +309,9 @@ func plainMessage(e errors.Error, got string) string {
 	}
 	m := outOfBound.FindStringSubmatch(s)
 	if m == nil {
-		return short200(strings.Join(strings.Fields(s), " "))
+		return source.Clip(strings.Join(strings.Fields(s), " "))
 	}
-	value, bound := short(m[1]), m[2]
+	value, bound := source.Short(m[1]), m[2]
 	switch {
 	case strings.HasPrefix(bound, "=~"):
 		return value + " does not match " + strings.TrimPrefix(bound, "=~")

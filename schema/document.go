@@ -4,20 +4,25 @@
 // checked Benchmark. All mistakes are *Error values with a place and a hint.
 package schema
 
+import (
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
+
 // Axis is one swept path with its values in the user's order.
 type Axis struct {
 	Path   string   // canonical, rooted in the envelope: benchmark.phases.profiling.concurrency
 	Name   string   // short and unique among the axes: concurrency, isl, endpoint
 	Values []any    // plain data; a labelled object keeps its "label" member
 	Labels []string // what a person calls each value: "4", "baseline"
-	Origin Origin
+	Origin source.Origin
 	Group  int // axes of one group move together (a zip inside a grid); 0 is a group of its own
 }
 
 // Scenario is one named point that sets many paths at once.
 type Scenario struct {
 	Name        string
-	Assignments []Assignment
+	Assignments []lower.Assignment
 	Values      map[string]any // as the user wrote them
 	// Named are the keys of Values in their order, where the scenario gives
 	// values by name; empty where Values is what it changes.
@@ -30,7 +35,7 @@ type Sweep struct {
 	Axes            []Axis // alphabetical by path as AIPerf does, or as written
 	Derive          []Derivation
 	Where           string
-	WhereOrigin     Origin
+	WhereOrigin     source.Origin
 	IterationOrder  string // repeated, independent
 	Order           string // alphabetical (default), as_written, shuffled, interleaved
 	CooldownSeconds float64
@@ -48,7 +53,7 @@ type Sweep struct {
 // Design is how a sampled sweep draws its points.
 type Design struct {
 	Samples      int
-	SampleOrigin Origin
+	SampleOrigin source.Origin
 	Seed         *int64 // nil: the experiment's base seed
 	Scramble     bool   // sobol
 	Spread       bool   // latin_hypercube: coordinates are swapped until the points lie more evenly
@@ -65,14 +70,14 @@ type Dimension struct {
 	Int     bool
 	Choices []any // plain data; in place of a range
 	Labels  []string
-	Origin  Origin
+	Origin  source.Origin
 }
 
 // Derivation sets a path from an expression over the names of the axes.
 type Derivation struct {
 	Path   string // canonical
 	Expr   string
-	Origin Origin
+	Origin source.Origin
 }
 
 // Resolved is one cell's body with its origins.

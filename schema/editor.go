@@ -12,19 +12,21 @@ import (
 	"strings"
 	"sync"
 
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 	"aiperf.dev/aiperf/schema/surface"
 )
 
 const (
 	// The package as a module: the major version is that of schemaVersion.
-	modulePath    = importPath + "@v2"
+	modulePath    = source.ImportPath + "@v2"
 	moduleVersion = "v2.1.0"
 	copiedBy      = "// Copied by "
 )
 
 // published is the schema that others read: what may be written, by file name.
 var published = sync.OnceValues(func() (surface.Files, error) {
-	return surface.Published(sourceText(), absentByName(), axisDefinition())
+	return surface.Published(sourceText(), absentByName(), fields.AxisDefinition())
 })
 
 // sourceText are the embedded files by name.
@@ -40,11 +42,11 @@ func sourceText() surface.Files {
 // its field, that has them.
 func absentByName() map[string][]string {
 	return map[string][]string{
-		"#EndpointType":       AbsentWords("benchmark.endpoint.type"),
-		"#DatasetFormat":      AbsentWords("benchmark.datasets.*.format"),
-		"#SweepType":          AbsentWords("sweep.type"),
-		"#Sweep.optimization": AbsentWords("sweep.optimization"),
-		"#Dataset.type":       AbsentWords("benchmark.datasets.*.type"),
+		"#EndpointType":       fields.AbsentWords("benchmark.endpoint.type"),
+		"#DatasetFormat":      fields.AbsentWords("benchmark.datasets.*.format"),
+		"#SweepType":          fields.AbsentWords("sweep.type"),
+		"#Sweep.optimization": fields.AbsentWords("sweep.optimization"),
+		"#Dataset.type":       fields.AbsentWords("benchmark.datasets.*.type"),
 	}
 }
 
@@ -69,12 +71,12 @@ func CUE() ([]byte, error) {
 // JSONSchema is the published schema for editors of YAML and JSON, with the
 // default of every field beside its type.
 func JSONSchema() ([]byte, error) {
-	doc, err := surface.JSONSchema(sourceText(), absentByName(), axisDefinition())
+	doc, err := surface.JSONSchema(sourceText(), absentByName(), fields.AxisDefinition())
 	if err != nil {
 		return nil, err
 	}
-	fillDefaults(doc, doc, newIndex(), "")
-	doc["$id"] = "https://" + importPath + "/experiment.schema.json"
+	fillDefaults(doc, doc, fields.New(), "")
+	doc["$id"] = "https://" + source.ImportPath + "/experiment.schema.json"
 	doc["title"] = "aiperf experiment"
 	return json.MarshalIndent(doc, "", "  ")
 }
@@ -86,12 +88,12 @@ func ReferenceJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fillDefaults(doc, doc, newIndex(), "")
+	fillDefaults(doc, doc, fields.New(), "")
 	return json.MarshalIndent(doc, "", "  ")
 }
 
 // fillDefaults writes the default of every field below path beside its type.
-func fillDefaults(doc, v map[string]any, x index, path string) {
+func fillDefaults(doc, v map[string]any, x fields.Table, path string) {
 	if ref, ok := v["$ref"].(string); ok {
 		defs, _ := doc["$defs"].(map[string]any)
 		if target, ok := defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any); ok {
@@ -107,19 +109,19 @@ func fillDefaults(doc, v map[string]any, x index, path string) {
 		}
 	}
 	if items, ok := v["items"].(map[string]any); ok {
-		fillDefaults(doc, items, x, join(path, "*"))
+		fillDefaults(doc, items, x, source.Join(path, "*"))
 	}
 	props, _ := v["properties"].(map[string]any)
 	for k, p := range props {
 		prop, ok := p.(map[string]any)
-		l := x[join(path, k)]
-		if !ok || l == nil || l.lower != "" {
+		l := x[source.Join(path, k)]
+		if !ok || l == nil || l.Lower != "" {
 			continue
 		}
-		if _, has := prop["default"]; !has && l.def != "" && len(l.when) == 0 {
-			prop["default"] = json.RawMessage(l.def)
+		if _, has := prop["default"]; !has && l.Def != "" && len(l.When) == 0 {
+			prop["default"] = json.RawMessage(l.Def)
 		}
-		fillDefaults(doc, prop, x, join(path, k))
+		fillDefaults(doc, prop, x, source.Join(path, k))
 	}
 }
 
@@ -131,7 +133,7 @@ const jsonSchemaName = "experiment.schema.json"
 // module file if there is none, and the JSON Schema for files of YAML. A copy
 // carries the version it comes from.
 func Vendor(dir string) error {
-	pkg := filepath.Join(dir, filepath.FromSlash(vendorDir))
+	pkg := filepath.Join(dir, filepath.FromSlash(source.VendorDir))
 	if err := writePackage(pkg); err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func Vendor(dir string) error {
 	if _, err := os.Stat(module); err == nil {
 		return nil
 	}
-	return os.WriteFile(module, []byte(moduleFile), 0o644)
+	return os.WriteFile(module, []byte(source.ModuleFile), 0o644)
 }
 
 // WriteJSONSchema writes the JSON Schema into dir.
@@ -164,7 +166,7 @@ func Publish(dir string) (version string, err error) {
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", modulePath, languageVersion)
+	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", modulePath, source.LanguageVersion)
 	return moduleVersion, os.WriteFile(filepath.Join(home, "module.cue"), []byte(text), 0o644)
 }
 
@@ -210,7 +212,7 @@ func versionLine() string {
 // editors and cue vet go by the copy, this program by its own. It is "" when
 // there is none, or the same.
 func staleCopy(file string) string {
-	pkg := filepath.Join(filepath.Dir(file), filepath.FromSlash(vendorDir))
+	pkg := filepath.Join(filepath.Dir(file), filepath.FromSlash(source.VendorDir))
 	found, _ := filepath.Glob(filepath.Join(pkg, "*.cue")) // the pattern is a good one
 	if len(found) == 0 {
 		return ""

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // effect is a setting that does nothing in some experiments. A flag that asks
@@ -18,7 +20,7 @@ type effect struct {
 // effects is what the table below looks at: the experiment after its flags.
 type effects struct {
 	*Document
-	root *node
+	root *source.Node
 }
 
 // effectless are the settings whose effect depends on others. The text says
@@ -29,33 +31,33 @@ var effectless = []effect{
 	{"multi_run.disable_warmup_after_first", effects.single},
 	{"multi_run.set_consistent_seed", effects.single},
 	{"multi_run.vary_seed_per_trial", effects.single},
-	{"benchmark.endpoint.streaming", lacking(func(t *EndpointType) bool { return t.Streams }, ", which does not stream")},
-	{"benchmark.endpoint.use_legacy_max_tokens", lacking(func(t *EndpointType) bool { return t.LegacyMaxTokens }, "")},
-	{datasetPath + ".prompts.osl", lacking(func(t *EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
-	{datasetPath + ".prefix_prompts.shared_system_length", lacking(func(t *EndpointType) bool { return t.System }, "")},
-	{datasetPath + ".prefix_prompts.user_context_length", lacking(func(t *EndpointType) bool { return t.System }, "")},
-	{datasetPath + ".prefix_prompts.pool_size", half("length", "--prompt-prefix-length")},
-	{datasetPath + ".prefix_prompts.length", half("pool_size", "--prompt-prefix-pool-size")},
-	{datasetPath + ".turn_delay", effects.oneTurn},
-	{datasetPath + ".synthesis", effects.traceless},
-	{datasetPath + ".replay_speedup", effects.traceless},
-	{datasetPath + ".trace_session_sample_ratio", effects.traceless},
+	{"benchmark.endpoint.streaming", lacking(func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")},
+	{"benchmark.endpoint.use_legacy_max_tokens", lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
+	{fields.DatasetPath + ".prompts.osl", lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
+	{fields.DatasetPath + ".prefix_prompts.shared_system_length", lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
+	{fields.DatasetPath + ".prefix_prompts.user_context_length", lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
+	{fields.DatasetPath + ".prefix_prompts.pool_size", half("length", "--prompt-prefix-length")},
+	{fields.DatasetPath + ".prefix_prompts.length", half("pool_size", "--prompt-prefix-pool-size")},
+	{fields.DatasetPath + ".turn_delay", effects.oneTurn},
+	{fields.DatasetPath + ".synthesis", effects.traceless},
+	{fields.DatasetPath + ".replay_speedup", effects.traceless},
+	{fields.DatasetPath + ".trace_session_sample_ratio", effects.traceless},
 	{"benchmark.artifacts.trace", effects.recordless},
 	{"benchmark.runtime.workers", effects.oneProcess},
 	{"benchmark.runtime.record_processors", effects.oneProcess},
 	{"benchmark.logging.level", func(effects) string { return ": what is printed and logged is the same at every level" }},
-	{phasePath + ".concurrency", effects.tooMany},
+	{fields.PhasePath + ".concurrency", effects.tooMany},
 }
 
 // warnEffectless names the flags that change nothing.
-func (d *Document) warnEffectless(root *node) {
+func (d *Document) warnEffectless(root *source.Node) {
 	e := effects{d, root}
 	for _, a := range d.src.Assignments {
 		i := slices.IndexFunc(effectless, func(x effect) bool { return a.Path == x.path || strings.HasPrefix(a.Path, x.path+".") })
-		if a.Origin.Source != "flag" || i < 0 || a.Axis || root.at(a.Path) == nil {
+		if a.Origin.Source != "flag" || i < 0 || a.Axis || root.At(a.Path) == nil {
 			continue
 		}
-		if _, l := d.index.resolve(a.Path); repeatsDefault(l, fromPlain(a.Value, a.Origin)) {
+		if _, l := d.index.Resolve(a.Path); fields.RepeatsDefault(l, source.FromPlain(a.Value, a.Origin)) {
 			continue // asks for what is anyway
 		}
 		if why := effectless[i].spent(e); why != "" {
@@ -66,15 +68,15 @@ func (d *Document) warnEffectless(root *node) {
 }
 
 // warnLosers names the flags that another one wins over.
-func (d *Document) warnLosers(root *node) {
-	kind := root.at(phasePath).typeWord()
+func (d *Document) warnLosers(root *source.Node) {
+	kind := root.At(fields.PhasePath).TypeWord()
 	for _, a := range d.src.Assignments {
 		switch at := a.Origin.Where; {
 		case a.Origin.Source != "flag":
-		case a.Path == phasePath+".type" && !d.typed("--fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && d.flag(phasePath+".rate") != nil &&
+		case a.Path == fields.PhasePath+".type" && !d.typed("--fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && d.flag(fields.PhasePath+".rate") != nil &&
 			at != "--no-fixed-schedule":
 			d.warn(fmt.Sprintf("%s has no effect: the phase is of type %s", at, kind))
-		case a.Path == phasePath+".rate" && kind == "user_centric" && at != "--user-centric-rate":
+		case a.Path == fields.PhasePath+".rate" && kind == "user_centric" && at != "--user-centric-rate":
 			d.warn(at + " has no effect: --user-centric-rate wins")
 		}
 	}
@@ -82,8 +84,8 @@ func (d *Document) warnLosers(root *node) {
 
 // single: nothing is repeated, so nothing is said about repetitions.
 func (e effects) single() string {
-	runs := e.root.at("multi_run.num_runs")
-	if runs != nil && numberOf(runs.value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" {
+	runs := e.root.At("multi_run.num_runs")
+	if runs != nil && source.NumberOf(runs.Value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" {
 		return ""
 	}
 	return " on a single run (--num-profile-runs makes several)"
@@ -94,17 +96,17 @@ func (e effects) kind() string {
 	switch {
 	case e.axis("benchmark.endpoint.type") != nil || e.axis("benchmark.endpoint") != nil || len(e.sweep.Scenarios) > 0:
 		return ""
-	case e.root.at("benchmark.endpoint.type") == nil:
+	case e.root.At("benchmark.endpoint.type") == nil:
 		return "chat"
 	}
-	return suggest.Fold(e.root.at("benchmark.endpoint.type").text())
+	return suggest.Fold(e.root.At("benchmark.endpoint.type").Text())
 }
 
 // lacking tells that the endpoint's type, if there is one, lacks something.
-func lacking(has func(*EndpointType) bool, why string) func(effects) string {
+func lacking(has func(*fields.EndpointType) bool, why string) func(effects) string {
 	return func(e effects) string {
 		k := e.kind()
-		if t := endpointType(k); t != nil && !has(t) {
+		if t := fields.EndpointNamed(k); t != nil && !has(t) {
 			return " on an endpoint of type " + k + why
 		}
 		return ""
@@ -114,7 +116,7 @@ func lacking(has func(*EndpointType) bool, why string) func(effects) string {
 // half: prefixes need a number and a length.
 func half(other, flag string) func(effects) string {
 	return func(e effects) string {
-		if e.src.File == "" && e.root.at(datasetPath+".prefix_prompts."+other) == nil {
+		if e.src.File == "" && e.root.At(fields.DatasetPath+".prefix_prompts."+other) == nil {
 			return " without " + flag
 		}
 		return ""
@@ -123,7 +125,7 @@ func half(other, flag string) func(effects) string {
 
 // traceless: only recorded load can be changed.
 func (e effects) traceless() string {
-	if t := e.root.at(datasetPath).typeWord(); t == "" || t == "synthetic" {
+	if t := e.root.At(fields.DatasetPath).TypeWord(); t == "" || t == "synthetic" {
 		return " without a trace (--input-file)"
 	}
 	return ""
@@ -131,12 +133,12 @@ func (e effects) traceless() string {
 
 // oneTurn: nothing comes after the only turn.
 func (e effects) oneTurn() string {
-	ds := e.root.at(datasetPath)
-	if t := ds.typeWord(); t != "" && t != "synthetic" || e.axis(datasetPath+".turns.mean") != nil || e.axis(datasetPath+".turns") != nil {
+	ds := e.root.At(fields.DatasetPath)
+	if t := ds.TypeWord(); t != "" && t != "synthetic" || e.axis(fields.DatasetPath+".turns.mean") != nil || e.axis(fields.DatasetPath+".turns") != nil {
 		return ""
 	}
-	turns := ds.get("turns")
-	if turns == nil || turns.get("stddev") == nil && turns.get("mean") != nil && numberOf(turns.get("mean").value) == 1 {
+	turns := ds.Get("turns")
+	if turns == nil || turns.Get("stddev") == nil && turns.Get("mean") != nil && source.NumberOf(turns.Get("mean").Value) == 1 {
 		return " on conversations of one turn (--conversation-turn-mean makes longer ones)"
 	}
 	return ""
@@ -144,7 +146,7 @@ func (e effects) oneTurn() string {
 
 // recordless: the times of the connection stand beside records.
 func (e effects) recordless() string {
-	if r := e.root.at("benchmark.artifacts.records"); r != nil && r.value == false {
+	if r := e.root.At("benchmark.artifacts.records"); r != nil && r.Value == false {
 		return " without the file of records (--export-level records)"
 	}
 	return ""
@@ -154,14 +156,14 @@ func (effects) oneProcess() string { return ": one process does the work of all"
 
 // tooMany: fewer requests than slots leave slots empty.
 func (e effects) tooMany() string {
-	p := e.root.at(phasePath)
-	if t := p.typeWord(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
+	p := e.root.At(fields.PhasePath)
+	if t := p.TypeWord(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
 		return ""
 	}
-	slots := p.get("concurrency")
+	slots := p.Get("concurrency")
 	for _, bound := range []string{"requests", "sessions"} {
-		if n := p.get(bound); n != nil && slots != nil && numberOf(n.value) > 0 && numberOf(n.value) < numberOf(slots.value) {
-			return fmt.Sprintf(" above %v: that is the number of %s", n.value, bound)
+		if n := p.Get(bound); n != nil && slots != nil && source.NumberOf(n.Value) > 0 && source.NumberOf(n.Value) < source.NumberOf(slots.Value) {
+			return fmt.Sprintf(" above %v: that is the number of %s", n.Value, bound)
 		}
 	}
 	return ""

@@ -10,6 +10,9 @@ import (
 	"text/tabwriter"
 
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // Explain prints path, value and origin of every leaf of the experiment, or of
@@ -27,8 +30,8 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 	}
 	var want []string
 	for _, p := range paths {
-		path := Canonical(p)
-		if hint, ok := d.index.knownPath(path); !ok {
+		path := fields.Canonical(p)
+		if hint, ok := d.index.KnownPath(path); !ok {
 			return Errors{{Path: p, Message: "unknown field", Hint: hint, Unknown: true}}
 		}
 		want = append(want, path)
@@ -42,10 +45,10 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 }
 
 // firstPoint is the first value of every axis; the first scenario.
-func (d *Document) firstPoint() []Assignment {
-	var point []Assignment
+func (d *Document) firstPoint() []lower.Assignment {
+	var point []lower.Assignment
 	for _, a := range d.sweep.Axes {
-		point = append(point, Assignment{Path: a.Path, Value: a.Values[0], Origin: a.Origin})
+		point = append(point, lower.Assignment{Path: a.Path, Value: a.Values[0], Origin: a.Origin})
 	}
 	if len(d.sweep.Scenarios) > 0 {
 		point = append(point, d.sweep.Scenarios[0].Assignments...)
@@ -55,7 +58,7 @@ func (d *Document) firstPoint() []Assignment {
 
 // derived are the values that derive gives a point; one that cannot be computed
 // is left out, for the planner to say so.
-func (d *Document) derived(point []Assignment) (out []Assignment) {
+func (d *Document) derived(point []lower.Assignment) (out []lower.Assignment) {
 	names, err := d.Names(point)
 	if err != nil {
 		return nil
@@ -73,7 +76,7 @@ func (d *Document) derived(point []Assignment) (out []Assignment) {
 		if v, err := p.Run(names); err == nil {
 			at := f.Origin
 			at.Source, at.Text = "derive", f.Expr
-			out = append(out, Assignment{Path: f.Path, Value: v, Origin: at})
+			out = append(out, lower.Assignment{Path: f.Path, Value: v, Origin: at})
 		}
 	}
 	return out
@@ -89,9 +92,9 @@ type explainer struct {
 // body prints the envelope as written and the body as resolved: what the tree
 // does not hold is a default of the schema.
 func (e explainer) body() error {
-	for _, f := range e.c.root.fields {
-		if f.name != "benchmark" {
-			f.value.leaves(f.name, func(path string, n *node) { e.row(path, n.String(), n.origin) })
+	for _, f := range e.c.root.Fields {
+		if f.Name != "benchmark" {
+			f.Value.Leaves(f.Name, func(path string, n *source.Node) { e.row(path, n.String(), n.Origin) })
 		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(e.c.resolved.JSON))
@@ -107,16 +110,16 @@ func (e explainer) body() error {
 func (e explainer) value(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		l := e.d.index.at(path)
-		for _, k := range keyOrder(v, l) {
-			e.value(join(path, k), v[k])
+		l := e.d.index.At(path)
+		for _, k := range fields.KeyOrder(v, l) {
+			e.value(source.Join(path, k), v[k])
 		}
 	case []any:
 		if len(v) == 0 {
 			e.leaf(path, "[]")
 		}
 		for i, it := range v {
-			e.value(join(path, strconv.Itoa(i)), it)
+			e.value(source.Join(path, strconv.Itoa(i)), it)
 		}
 	case string:
 		e.leaf(path, strconv.Quote(v))
@@ -126,28 +129,28 @@ func (e explainer) value(path string, v any) {
 }
 
 func (e explainer) leaf(path, text string) {
-	at := Origin{Where: "default"}
-	if n := e.c.root.at(path); n != nil && n.origin.Where != "" {
-		at = n.origin
+	at := source.Origin{Where: "default"}
+	if n := e.c.root.At(path); n != nil && n.Origin.Where != "" {
+		at = n.Origin
 	}
-	if e.d.index.at(path).has(isSecret) && at.Text != "" {
+	if e.d.index.At(path).Has(fields.IsSecret) && at.Text != "" {
 		at.Text = secret.Mask
 	}
 	e.row(path, text, at)
 }
 
-func (e explainer) row(path, text string, at Origin) {
-	if e.d.index.at(path).has(isSecret) {
+func (e explainer) row(path, text string, at source.Origin) {
+	if e.d.index.At(path).Has(fields.IsSecret) {
 		text = secret.Mask
 	}
 	if len(e.want) > 0 && !e.wanted(path) {
 		return
 	}
-	fmt.Fprintf(e.out, "%s\t%s\t%s\n", e.c.root.shown(path), text, at)
+	fmt.Fprintf(e.out, "%s\t%s\t%s\n", e.c.root.Shown(path), text, at)
 }
 
 func (e explainer) wanted(path string) bool {
-	shown := e.c.root.shown(path)
+	shown := e.c.root.Shown(path)
 	for _, w := range e.want {
 		for _, p := range []string{path, shown} {
 			if p == w || strings.HasPrefix(p, w+".") {
@@ -157,7 +160,7 @@ func (e explainer) wanted(path string) bool {
 	}
 	// datasets.default and phases.profiling mean the one there is
 	for _, w := range e.want {
-		if n := e.c.root.at(w); n != nil && e.c.root.at(path) == n {
+		if n := e.c.root.At(w); n != nil && e.c.root.At(path) == n {
 			return true
 		}
 	}

@@ -1,6 +1,11 @@
 package schema
 
-import "strings"
+import (
+	"strings"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
+)
 
 // WrongValue is a value that its field does not take.
 type WrongValue struct {
@@ -11,22 +16,22 @@ type WrongValue struct {
 // Wrong has a value of the wrong kind for every field, a word that is none for
 // every choice, and a key that is not there for every object.
 func Wrong() (out []WrongValue) {
-	for i := range leaves {
-		l := &leaves[i]
-		path := strings.NewReplacer("benchmark.phases.*", "benchmark.profiling", "benchmark.datasets.*", "benchmark.dataset").Replace(l.path)
-		if path == "" || strings.ContainsAny(path, "*+") || l.lower != "" || l.has(isUnsupported) {
+	for i := range fields.Leaves() {
+		l := &fields.Leaves()[i]
+		path := strings.NewReplacer("benchmark.phases.*", "benchmark.profiling", "benchmark.datasets.*", "benchmark.dataset").Replace(l.Path)
+		if path == "" || strings.ContainsAny(path, "*+") || l.Lower != "" || l.Has(fields.IsUnsupported) {
 			continue
 		}
 		switch {
-		case l.has(isObject) && !l.has(isFree):
-			out = append(out, WrongValue{join(path, "no_such_key"), 1})
-		case !l.has(isObject) && !l.has(isFree):
+		case l.Has(fields.IsObject) && !l.Has(fields.IsFree):
+			out = append(out, WrongValue{source.Join(path, "no_such_key"), 1})
+		case !l.Has(fields.IsObject) && !l.Has(fields.IsFree):
 			out = append(out, WrongValue{path, map[string]any{"zzz": 1}})
 		}
-		if len(l.enum) > 0 && !l.has(isList) {
+		if len(l.Enum) > 0 && !l.Has(fields.IsList) {
 			out = append(out, WrongValue{path, "no such word"})
 		}
-		if l.has(isBool) && !l.has(isText|isObject|isList|isNumber) {
+		if l.Has(fields.IsBool) && !l.Has(fields.IsText|fields.IsObject|fields.IsList|fields.IsNumber) {
 			out = append(out, WrongValue{path, 7})
 		}
 	}

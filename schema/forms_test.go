@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 func TestForms(t *testing.T) {
@@ -43,18 +46,18 @@ func TestTruth(t *testing.T) {
 	for word, want := range map[string]any{
 		"true": true, "Yes": true, "on": true, "y": true, "1": true, "T": true, "FALSE": false, "no": false, "off": false, "n": false, "0": false, "f": false, "maybe": "maybe", "2": int64(2),
 	} {
-		l := &leaf{is: isBool}
-		if got := l.settleText(textNode(word, Origin{})).value; got != want {
+		l := &fields.Leaf{Is: fields.IsBool}
+		if got := l.SettleText(source.TextNode(word, source.Origin{})).Value; got != want {
 			t.Errorf("%q: got %v, want %v", word, got, want)
 		}
 	}
 	for number, want := range map[int64]any{0: false, 1: true, 2: int64(2), -1: int64(-1)} {
-		l := &leaf{is: isBool}
-		if got := l.settleText(leafNode(number, Origin{})).value; got != want {
+		l := &fields.Leaf{Is: fields.IsBool}
+		if got := l.SettleText(source.LeafNode(number, source.Origin{})).Value; got != want {
 			t.Errorf("%d: got %v, want %v", number, got, want)
 		}
-		n := &leaf{is: isNumber}
-		if got := n.settleText(leafNode(number, Origin{})).value; got != any(number) {
+		n := &fields.Leaf{Is: fields.IsNumber}
+		if got := n.SettleText(source.LeafNode(number, source.Origin{})).Value; got != any(number) {
 			t.Errorf("%d in a field of numbers: got %v", number, got)
 		}
 	}

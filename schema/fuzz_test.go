@@ -1,6 +1,12 @@
 package schema
 
-import "testing"
+import (
+	"testing"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
 
 // Whatever the text, reading ends with a tree or with mistakes that have a
 // place; lowering and rendering what was read does not fail otherwise.
@@ -8,9 +14,9 @@ func FuzzReadYAML(f *testing.F) {
 	for _, s := range []string{good, "a: &a [*a]", "<<: {a: 1}", "a: {b: [1, 2.5, .inf, ~, yes]}", "? [a]\n: b", "a: !!binary aGk=", "{benchmark: {phases: [{name: x}], dataset: 4, models: [{}]}}", "sweep: {runs: [{benchmark: {dataset: {isl: 1}}}]}", "\"a\\\n"} {
 		f.Add([]byte(s))
 	}
-	x := newIndex()
+	x := fields.New()
 	f.Fuzz(func(t *testing.T, src []byte) {
-		n, bad := readYAML("f.yaml", src)
+		n, bad := source.ReadYAML("f.yaml", src)
 		for _, e := range bad {
 			if e.Place == "" || e.Message == "" {
 				t.Errorf("a mistake without place or words: %+v", e)
@@ -19,12 +25,12 @@ func FuzzReadYAML(f *testing.F) {
 		if bad != nil {
 			return
 		}
-		if n == nil || n.kind != object {
+		if n == nil || n.Kind != source.Object {
 			t.Fatalf("neither tree nor mistake")
 		}
-		_, _ = lower(x, n)
-		x.unknownFields(n)
-		x.normalize(n, x[""], "")
+		_, _ = lower.Surface(x, n)
+		x.UnknownFields(n)
+		x.Normalize(n, x[""], "")
 		_ = n.String()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -21,16 +22,17 @@ func TestGenerated(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts, leaves := walk(s)
-	fresh(t, "flags_gen.go", "options", "Option", table(opts))
-	fresh(t, "index_gen.go", "leaves", "leaf", table(leaves))
+	fresh(t, "flags", "flags_gen.go", "options", "Option", table(opts))
+	fresh(t, "fields", "index_gen.go", "leaves", "Leaf", table(leaves))
 }
 
-func fresh(t *testing.T, file, name, kind, rows string) {
+func fresh(t *testing.T, room, file, name, kind, rows string) {
 	t.Helper()
-	src, err := format.Source([]byte("// Code generated from the CUE schema by go generate. DO NOT EDIT.\n\npackage schema\n\nvar " + name + " = []" + kind + "{\n" + rows + "}\n"))
+	src, err := format.Source([]byte("// Code generated from the CUE schema by go generate. DO NOT EDIT.\n\npackage " + room + "\n\nvar " + name + " = []" + kind + "{\n" + rows + "}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	file = filepath.Join(room, file)
 	if *update {
 		if err := os.WriteFile(file, src, 0o644); err != nil {
 			t.Fatal(err)

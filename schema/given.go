@@ -3,21 +3,23 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // given is the body without what nobody said, secrets masked: AIPerf's files
 // of a single run show it so. A value that follows from others that were said
 // (the type of a phase from its rate) counts as said.
 func (d *Document) given(c *cell) []byte {
-	body := c.root.get("benchmark").clone()
+	body := c.root.Get("benchmark").Clone()
 	drop(body)
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(body.plain()) != nil {
+	if enc.Encode(body.Plain()) != nil {
 		return nil
 	}
-	out, err := d.index.encode(raw.Bytes(), "benchmark")
+	out, err := d.index.Encode(raw.Bytes(), "benchmark")
 	if err != nil {
 		return nil
 	}
@@ -25,22 +27,22 @@ func (d *Document) given(c *cell) []byte {
 }
 
 // drop takes the schema's own values out of n.
-func drop(n *node) {
-	kept := n.fields[:0]
-	for _, f := range n.fields {
-		if f.value.kind == null || bySchema(f.value) {
+func drop(n *source.Node) {
+	kept := n.Fields[:0]
+	for _, f := range n.Fields {
+		if f.Value.Kind == source.Null || bySchema(f.Value) {
 			continue
 		}
-		drop(f.value)
+		drop(f.Value)
 		kept = append(kept, f)
 	}
-	n.fields = kept
-	for _, it := range n.items {
+	n.Fields = kept
+	for _, it := range n.Items {
 		drop(it)
 	}
 }
 
 // bySchema tells whether nobody but the schema says n.
-func bySchema(n *node) bool {
-	return n.kind == scalar && n.origin.Source == "default"
+func bySchema(n *source.Node) bool {
+	return n.Kind == source.Scalar && n.Origin.Source == "default"
 }

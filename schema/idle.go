@@ -1,13 +1,17 @@
 package schema
 
-import "cuelang.org/go/cue"
+import (
+	"cuelang.org/go/cue"
+
+	"aiperf.dev/aiperf/schema/source"
+)
 
 // idleValues checks the values of flags that nothing takes up, such as a warmup
 // rate without a warmup: a value that cannot be is a mistake, whether or not it
 // would have had an effect.
-func (d *Document) idleValues(root *node) (bad Errors) {
+func (d *Document) idleValues(root *source.Node) (bad Errors) {
 	for _, a := range d.src.Assignments {
-		if a.Origin.Source != "flag" || root.at(a.Path) != nil || d.axis(a.Path) != nil {
+		if a.Origin.Source != "flag" || root.At(a.Path) != nil || d.axis(a.Path) != nil {
 			continue
 		}
 		values, ok := a.Value.([]any)
@@ -15,16 +19,16 @@ func (d *Document) idleValues(root *node) (bad Errors) {
 			values = []any{a.Value}
 		}
 		for _, v := range values {
-			bad = append(bad, d.checker.leaf(root, a.Path, fromPlain(v, a.Origin))...)
+			bad = append(bad, d.checker.leaf(root, a.Path, source.FromPlain(v, a.Origin))...)
 		}
 	}
 	return bad
 }
 
 // leaf checks one value apart from the object it belongs to.
-func (c *checker) leaf(root *node, path string, n *node) Errors {
-	def, l := c.index.resolve(path)
-	if l == nil || n.kind == null {
+func (c *checker) leaf(root *source.Node, path string, n *source.Node) Errors {
+	def, l := c.index.Resolve(path)
+	if l == nil || n.Kind == source.Null {
 		return nil
 	}
 	s := c.schema()
@@ -33,8 +37,8 @@ func (c *checker) leaf(root *node, path string, n *node) Errors {
 	if !v.Exists() {
 		return nil // a free key: anything goes
 	}
-	n = c.index.normalize(n, l, def)
-	if v.Unify(s.ctx.BuildExpr(n.expr())).Validate(cue.Concrete(false)) == nil {
+	n = c.index.Normalize(n, l, def)
+	if v.Unify(s.ctx.BuildExpr(n.Expr())).Validate(cue.Concrete(false)) == nil {
 		return nil
 	}
 	g := diagnosis{schema: s, index: c.index, root: root, def: def, base: path}

@@ -12,9 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
-func resolved(t *testing.T, d *Document, point ...Assignment) *Resolved {
+func resolved(t *testing.T, d *Document, point ...lower.Assignment) *Resolved {
 	t.Helper()
 	r, err := d.Resolve(point)
 	if err != nil {
@@ -42,7 +47,7 @@ schema.#Experiment & {benchmark: {
 	profiling: {type: "POISSON", rate: 4, duration: 0.5, gracePeriod: "30s"}
 }}
 `
-	var flags []Assignment
+	var flags []lower.Assignment
 	for _, f := range [][]string{{"-m", "demo"}, {"-u", "localhost:9"}, {"--streaming"}, {"--isl", "512"}, {"--osl", "64"}, {"--request-rate", "4"}, {"--benchmark-duration", "0.5"}, {"--ui", "dashboard"}} {
 		flags = append(flags, flag1(t, f[0], f[1:]...)...)
 	}
@@ -109,7 +114,7 @@ func TestSweep(t *testing.T) {
 	if s.Type != "grid" || s.Where != "isl < 2000" || s.Derive[0].Path != "benchmark.phases.profiling.requests" || !strings.HasSuffix(s.Derive[0].Origin.Where, "sweep.yaml:15:22") {
 		t.Errorf("%+v", s)
 	}
-	point := []Assignment{
+	point := []lower.Assignment{
 		{Path: s.Axes[0].Path, Value: s.Axes[0].Values[0]},
 		{Path: s.Axes[1].Path, Value: s.Axes[1].Values[1]},
 		{Path: s.Axes[2].Path, Value: s.Axes[2].Values[1]},
@@ -141,11 +146,11 @@ func TestLabelledPrompts(t *testing.T) {
 	if a.Path != "benchmark.datasets.default.prompts" || fmt.Sprint(a.Labels) != "[chat code]" {
 		t.Fatalf("axis %s %s", a.Path, a.Labels)
 	}
-	chat := resolved(t, d, Assignment{Path: a.Path, Value: a.Values[0]})
+	chat := resolved(t, d, lower.Assignment{Path: a.Path, Value: a.Values[0]})
 	if p := chat.Benchmark.Datasets[0].Prompts; *p.ISL.Value != 128 || *p.OSL.Value != 32 || p.BatchSize != 3 || bytes.Contains(chat.JSON, []byte("chat\"}")) {
 		t.Errorf("%s", chat.JSON)
 	}
-	code := resolved(t, d, Assignment{Path: a.Path, Value: a.Values[1]})
+	code := resolved(t, d, lower.Assignment{Path: a.Path, Value: a.Values[1]})
 	if p := code.Benchmark.Datasets[0].Prompts; *p.ISL.Mean != 64 || *p.ISL.StdDev != 3 || *p.OSL.Value != 9 {
 		t.Errorf("%s", code.JSON)
 	}
@@ -187,11 +192,11 @@ func TestRateSeries(t *testing.T) {
 func TestFlagsOverSweep(t *testing.T) {
 	t.Parallel()
 	file := write(t, "s.yaml", good+"sweep: {type: grid, parameters: {concurrency: [1, 4], isl: [5, 6]}}\n")
-	set, err := ParseSet("datasets.default.prompts.osl.mean=[16, 32]")
+	set, err := flags.ParseSet("datasets.default.prompts.osl.mean=[16, 32]")
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := append([]Assignment{set}, append(flag1(t, "--concurrency", "7,"), flag1(t, "--request-count", "10, 20,")...)...)
+	as := append([]lower.Assignment{set}, append(flag1(t, "--concurrency", "7,"), flag1(t, "--request-count", "10, 20,")...)...)
 	d, err := Load(Source{File: file, Assignments: as, Command: "run"})
 	if err != nil {
 		t.Fatal(lines(err, ""))
@@ -239,7 +244,7 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(lines(err, ""))
 	}
 	for i, want := range []int{6, 10} {
-		b := resolved(t, d, Assignment{Path: "variables.n", Value: d.Sweep().Axes[0].Values[i]}).Benchmark
+		b := resolved(t, d, lower.Assignment{Path: "variables.n", Value: d.Sweep().Axes[0].Values[i]}).Benchmark
 		if b.Phases[0].Concurrency != want || *b.Datasets[0].Prompts.ISL.Value != float64(want*100) || b.Models.Items[0].Name != "demo-7b" {
 			t.Errorf("cell %d: %+v", i, b)
 		}
@@ -368,12 +373,12 @@ tables: {chunks: false, formats: [csv]}
 func TestDurations(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]float64{"90": 90, "1.5s": 1.5, "90 sec": 90, "2m": 120, "2 min": 120, "1h": 3600, "1hr": 3600, "0.5hour": 1800, "250ms": 0.25, "INF": math.Inf(1)} {
-		if got, ok := seconds(in); !ok || got != want {
+		if got, ok := fields.Seconds(in); !ok || got != want {
 			t.Errorf("seconds(%q) = %v, %v; want %v", in, got, ok, want)
 		}
 	}
 	for _, in := range []string{"", "s", "-1s", "1d", "1e3s", "1..5s", "nan"} {
-		if got, ok := seconds(in); ok {
+		if got, ok := fields.Seconds(in); ok {
 			t.Errorf("seconds(%q) = %v", in, got)
 		}
 	}
@@ -392,7 +397,7 @@ func TestBombs(t *testing.T) {
 		"circle":    {"b.yaml", "a: &a\n  b: *a\n", "b.yaml:2:6: alias *a contains itself"},
 		"depth":     {"b.yaml", strings.Repeat("[", 100) + strings.Repeat("]", 100), "nested deeper than 64 levels"},
 		"deep CUE":  {"b.cue", "a: " + strings.Repeat("{a: ", 300) + "1" + strings.Repeat("}", 300), "nested deeper than 64 levels"},
-		"size":      {"b.yaml", strings.Repeat("# padding\n", maxBytes/10+1), "b.yaml: larger than 4 MB"},
+		"size":      {"b.yaml", strings.Repeat("# padding\n", source.MaxBytes/10+1), "b.yaml: larger than 4 MB"},
 		"empty":     {"b.yaml", "# nothing\n", "b.yaml: empty file"},
 		"not UTF-8": {"b.yaml", "a: \xff\xfe", "b.yaml: is not UTF-8 text"},
 		"two":       {"b.yaml", good + "---\na: 1\n", "b.yaml:7:1: a second document"},
@@ -419,15 +424,15 @@ func TestBombs(t *testing.T) {
 // YAML anchors and merges, and every value kind, come out as data.
 func TestYAML(t *testing.T) {
 	t.Parallel()
-	n, bad := readYAML("y.yaml", []byte("base: &b {a: 1, b: .5, c: -.inf, d: 0x1f}\nm:\n  <<: *b\n  a: 2\n  t: yes\n  n: ~\n  f: 1_000.5\n  s: '1'\n"))
+	n, bad := source.ReadYAML("y.yaml", []byte("base: &b {a: 1, b: .5, c: -.inf, d: 0x1f}\nm:\n  <<: *b\n  a: 2\n  t: yes\n  n: ~\n  f: 1_000.5\n  s: '1'\n"))
 	if bad != nil {
 		t.Fatal(bad)
 	}
 	want := map[string]any{"a": int64(2), "b": 0.5, "c": math.Inf(-1), "d": int64(31), "t": "yes", "n": nil, "f": 1000.5, "s": "1"}
-	if diff := cmp.Diff(want, n.get("m").plain()); diff != "" {
+	if diff := cmp.Diff(want, n.Get("m").Plain()); diff != "" {
 		t.Error(diff)
 	}
-	if o := n.at("m.a").origin.Where; o != "y.yaml:4:6" {
+	if o := n.At("m.a").Origin.Where; o != "y.yaml:4:6" {
 		t.Errorf("m.a is at %s", o)
 	}
 }
@@ -441,7 +446,7 @@ func TestCanonical(t *testing.T) {
 		"endpoint.url": "benchmark.endpoint.urls", "endpoint.extra.maxTokens": "benchmark.endpoint.extra.maxTokens", "benchmark.endpoint.type": "benchmark.endpoint.type",
 		"variables.n": "variables.n", "multiRun.num_runs": "multi_run.num_runs", "random_seed": "random_seed", "phases.0.requests": "benchmark.phases.0.requests",
 	} {
-		if got := Canonical(in); got != want {
+		if got := fields.Canonical(in); got != want {
 			t.Errorf("Canonical(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -452,17 +457,17 @@ func TestParseSet(t *testing.T) {
 	for in, want := range map[string]any{
 		"concurrency=8": int64(8), "endpoint.streaming=true": true, "model='7'": "7", "rate=2.5": 2.5, "endpoint.extra={a: [1, x]}": map[string]any{"a": []any{int64(1), "x"}}, "name=": "",
 	} {
-		a, err := ParseSet(in)
+		a, err := flags.ParseSet(in)
 		if err != nil || cmp.Diff(want, a.Value) != "" || a.Origin.Source != "set" {
 			t.Errorf("ParseSet(%q) = %#v, %v", in, a, err)
 		}
 	}
 	for _, in := range []string{"concurrency", "=4", "a={", "a=&x [*x]"} {
-		if a, err := ParseSet(in); err == nil {
+		if a, err := flags.ParseSet(in); err == nil {
 			t.Errorf("ParseSet(%q) = %v", in, a)
 		}
 	}
-	got := said(t, "x.yaml", good, Assignment{Path: Canonical("concurency"), Value: int64(1), Origin: Origin{Source: "set", Where: "--set concurency"}})
+	got := said(t, "x.yaml", good, lower.Assignment{Path: fields.Canonical("concurency"), Value: int64(1), Origin: source.Origin{Source: "set", Where: "--set concurency"}})
 	if got != "--set concurency: unknown field concurency | did you mean concurrency?" {
 		t.Error(got)
 	}

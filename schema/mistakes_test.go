@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/lower"
 )
 
 // said is what an experiment is refused with: each mistake in one line, its
 // hint below, the directory of the file left out.
-func said(t *testing.T, name, text string, flags ...Assignment) string {
+func said(t *testing.T, name, text string, flags ...lower.Assignment) string {
 	t.Helper()
 	file := write(t, name, text)
 	d, err := Load(Source{File: file, Command: "run", Assignments: flags, Env: noEnv})
@@ -118,7 +121,7 @@ func TestAllMistakesAtOnce(t *testing.T) {
 // A value from a flag is reported as that flag, under the name it was typed.
 func TestMistakesNameFlags(t *testing.T) {
 	t.Parallel()
-	var flags []Assignment
+	var flags []lower.Assignment
 	for _, f := range [][2]string{{"--concurrency", "0"}, {"--endpoint-type", "chatt"}, {"--isl", "-1"}, {"--request-timeout-seconds", "abc"}} {
 		flags = append(flags, flag1(t, f[0], f[1])...)
 	}
@@ -131,9 +134,9 @@ func TestMistakesNameFlags(t *testing.T) {
 }
 
 // flag1 is one flag with one value as assignments.
-func flag1(t *testing.T, name string, words ...string) []Assignment {
+func flag1(t *testing.T, name string, words ...string) []lower.Assignment {
 	t.Helper()
-	for _, o := range Options() {
+	for _, o := range flags.Options() {
 		if slices.Contains(o.Names, strings.TrimLeft(name, "-")) || "-"+o.Short == name || "--"+o.Neg == name {
 			as, err := o.Parse(name, words)
 			if err != nil {

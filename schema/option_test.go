@@ -6,21 +6,24 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/flags"
 )
 
 // Every action the schema names exists, and every action is named.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
-	for _, o := range Options() {
-		if o.Do != "" && action(o.Do) == nil {
+	for _, o := range flags.Options() {
+		if o.Do != "" && flags.Action(o.Do) == nil {
 			t.Errorf("--%s: no action %s", o.Names[0], o.Do)
 		}
 		named[o.Do] = true
 	}
-	for _, a := range flagActions() {
-		if !named[a.name] {
-			t.Errorf("no flag names the action %s", a.name)
+	for _, a := range flags.FlagActions() {
+		if !named[a.Name] {
+			t.Errorf("no flag names the action %s", a.Name)
 		}
 	}
 }
@@ -28,8 +31,8 @@ func TestActions(t *testing.T) {
 // A name means one flag; every flag has a group, a doc and a place to go.
 func TestOptionNames(t *testing.T) {
 	t.Parallel()
-	seen, x := map[string]string{}, newIndex()
-	for _, o := range Options() {
+	seen, x := map[string]string{}, fields.New()
+	for _, o := range flags.Options() {
 		names := append([]string{}, o.Names...)
 		for _, n := range []string{o.Neg, o.Short} {
 			if n != "" {
@@ -42,7 +45,7 @@ func TestOptionNames(t *testing.T) {
 			}
 			seen[n] = o.Path
 		}
-		if _, ok := x.knownPath(o.Path); !ok && o.Path != "benchmark" {
+		if _, ok := x.KnownPath(o.Path); !ok && o.Path != "benchmark" {
 			t.Errorf("--%s: no path %s", o.Names[0], o.Path)
 		}
 		if o.Doc == "" || o.Group == "Other" {
@@ -78,8 +81,8 @@ func TestParse(t *testing.T) {
 		{"--arrival-pattern", []string{"concurrency-burst"}, map[string]any{"benchmark.phases.profiling.type": "concurrency"}},
 		{"--user-centric-rate", []string{"2"}, map[string]any{"benchmark.phases.profiling.type": "user_centric", "benchmark.phases.profiling.rate": int64(2)}},
 		{"--seq-dist", []string{"64|8,32:60;512,128|2:40"}, map[string]any{"benchmark.datasets.main.prompts.sequence_distribution": []any{
-			map[string]any{"isl": meanShape("64", "8"), "osl": meanShape("32", "0"), "probability": int64(60)},
-			map[string]any{"isl": meanShape("512", "0"), "osl": meanShape("128", "2"), "probability": int64(40)},
+			map[string]any{"isl": flags.MeanShape("64", "8"), "osl": flags.MeanShape("32", "0"), "probability": int64(60)},
+			map[string]any{"isl": flags.MeanShape("512", "0"), "osl": flags.MeanShape("128", "2"), "probability": int64(40)},
 		}}},
 	} {
 		got := map[string]any{}
@@ -113,7 +116,7 @@ func TestParseMistakes(t *testing.T) {
 		{"--variant", []string{"concurrency=4"}, "--variant: one cell alone is no sweep | give the flag at least twice"},
 		{"--variant", []string{"concurrency=4", "concurency=8"}, "--variant: unknown field concurency | did you mean concurrency?"},
 	} {
-		for _, o := range Options() {
+		for _, o := range flags.Options() {
 			if !slices.Contains(o.Names, strings.TrimLeft(c.flag, "-")) && "-"+o.Short != c.flag {
 				continue
 			}

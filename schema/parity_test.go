@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // readElsewhere are fields that no struct holds, and why not.
@@ -30,13 +33,13 @@ var heldBefore = map[string]string{
 // declares.
 func TestParity(t *testing.T) {
 	t.Parallel()
-	x := newIndex()
+	x := fields.New()
 	for path, v := range map[string]any{"": Experiment{}, "benchmark": Benchmark{}} {
 		parity(t, x, path, reflect.TypeOf(v))
 	}
 }
 
-func parity(t *testing.T, x index, path string, typ reflect.Type) {
+func parity(t *testing.T, x fields.Table, path string, typ reflect.Type) {
 	t.Helper()
 	l := x[path]
 	if l == nil {
@@ -48,29 +51,29 @@ func parity(t *testing.T, x index, path string, typ reflect.Type) {
 		f := typ.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		inGo = append(inGo, name)
-		sub := x[join(path, name)]
+		sub := x[source.Join(path, name)]
 		if typ == reflect.TypeFor[Shape]() && name == "weight" {
 			continue // of a peak, see forms.go
 		}
 		if sub == nil {
-			t.Errorf("%s: %v.%s is not in the schema", join(path, name), typ, f.Name)
+			t.Errorf("%s: %v.%s is not in the schema", source.Join(path, name), typ, f.Name)
 			continue
 		}
-		if sub.has(isUnsupported) && heldBefore[sub.path] == "" {
-			t.Errorf("%s is marked as not built, yet %v.%s holds it", sub.path, typ, f.Name)
+		if sub.Has(fields.IsUnsupported) && heldBefore[sub.Path] == "" {
+			t.Errorf("%s is marked as not built, yet %v.%s holds it", sub.Path, typ, f.Name)
 		}
-		below(t, x, sub.path, f.Type)
+		below(t, x, sub.Path, f.Type)
 	}
-	for _, name := range l.keys {
-		sub := x[join(path, name)]
-		if sub.lower == "" && !sub.has(isUnsupported) && !slices.Contains(inGo, name) && !allUnbuilt(x, sub) && readElsewhere[sub.path] == "" {
-			t.Errorf("%s is built, and no field of %v holds it", sub.path, typ)
+	for _, name := range l.Keys {
+		sub := x[source.Join(path, name)]
+		if sub.Lower == "" && !sub.Has(fields.IsUnsupported) && !slices.Contains(inGo, name) && !allUnbuilt(x, sub) && readElsewhere[sub.Path] == "" {
+			t.Errorf("%s is built, and no field of %v holds it", sub.Path, typ)
 		}
 	}
 }
 
 // below compares what a field's type is made of.
-func below(t *testing.T, x index, path string, typ reflect.Type) {
+func below(t *testing.T, x fields.Table, path string, typ reflect.Type) {
 	t.Helper()
 	for {
 		switch {
@@ -93,12 +96,12 @@ func below(t *testing.T, x index, path string, typ reflect.Type) {
 }
 
 // allUnbuilt tells whether nothing below a field is built.
-func allUnbuilt(x index, l *leaf) bool {
-	if len(l.keys) == 0 {
+func allUnbuilt(x fields.Table, l *fields.Leaf) bool {
+	if len(l.Keys) == 0 {
 		return false
 	}
-	for _, k := range l.keys {
-		if sub := x[join(l.path, k)]; sub.lower == "" && !sub.has(isUnsupported) && !allUnbuilt(x, sub) {
+	for _, k := range l.Keys {
+		if sub := x[source.Join(l.Path, k)]; sub.Lower == "" && !sub.Has(fields.IsUnsupported) && !allUnbuilt(x, sub) {
 			return false
 		}
 	}

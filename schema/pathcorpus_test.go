@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"cuelang.org/go/cue"
+
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // recordedPath is one field of AIPerf's own configuration schema.
@@ -85,18 +87,18 @@ func TestPathsOfAIPerf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := newIndex()
+	x := fields.New()
 	agree, absent, used := 0, 0, map[string]bool{}
 	for _, r := range recordedPaths(t) {
 		var diff []string
 		l := x[ourPath(r.Path)]
 		switch {
-		case l == nil && AbsentAt(strings.ReplaceAll(ourPath(r.Path), "models.*", "models.items.*")) != nil:
+		case l == nil && isAbsent(strings.ReplaceAll(ourPath(r.Path), "models.*", "models.items.*")):
 			absent++
 			continue
 		case l == nil:
 			diff = []string{"missing"}
-		case l.lower != "":
+		case l.Lower != "":
 		default:
 			diff = append(diffDefault(l, r), diffWords(l, r)...)
 			diff = append(diff, diffBounds(s, l, r)...)
@@ -131,16 +133,16 @@ func listedPath(p string) string {
 
 // diffDefault compares the defaults. A default that holds for some types only
 // is compared for these.
-func diffDefault(l *leaf, r recordedPath) []string {
-	if r.Default == nil || l.def == "" && (r.Default == false || fmt.Sprint(r.Default) == "map[]") {
+func diffDefault(l *fields.Leaf, r recordedPath) []string {
+	if r.Default == nil || l.Def == "" && (r.Default == false || fmt.Sprint(r.Default) == "map[]") {
 		return nil
 	}
-	if len(l.when) > 0 && len(r.Variants) > 0 && !anyVariant(l.when, r.Variants) {
+	if len(l.When) > 0 && len(r.Variants) > 0 && !anyVariant(l.When, r.Variants) {
 		return []string{"the default holds for other types"}
 	}
 	var have any
-	if l.def != "" {
-		if err := json.Unmarshal([]byte(l.def), &have); err != nil {
+	if l.Def != "" {
+		if err := json.Unmarshal([]byte(l.Def), &have); err != nil {
 			return []string{err.Error()}
 		}
 	}
@@ -159,10 +161,10 @@ func anyVariant(when, variants []string) bool {
 }
 
 // diffWords looks for words of AIPerf's that ours does not take.
-func diffWords(l *leaf, r recordedPath) (out []string) {
+func diffWords(l *fields.Leaf, r recordedPath) (out []string) {
 	for _, w := range append(r.Enum, r.Const...) {
 		s, ok := w.(string)
-		if ok && len(l.enum) > 0 && l.word(s) == "" {
+		if ok && len(l.Enum) > 0 && l.Word(s) == "" {
 			out = append(out, fmt.Sprintf("does not take %q", s))
 		}
 	}
@@ -170,10 +172,10 @@ func diffWords(l *leaf, r recordedPath) (out []string) {
 }
 
 // diffBounds tries the values on both sides of each bound.
-func diffBounds(s *compiled, l *leaf, r recordedPath) (out []string) {
+func diffBounds(s *compiled, l *fields.Leaf, r recordedPath) (out []string) {
 	try := func(v float64, want bool) {
 		text := strconv.FormatFloat(v, 'f', -1, 64)
-		d := s.part(l.path)
+		d := s.part(l.Path)
 		ok := false
 		for _, a := range arms(d) {
 			ok = ok || a.Unify(s.ctx.CompileString(text)).Validate(cue.Concrete(true)) == nil
@@ -205,13 +207,18 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range newIndex() {
-		if !l.has(isObject) || l.has(isFree) {
+	for _, l := range fields.New() {
+		if !l.Has(fields.IsObject) || l.Has(fields.IsFree) {
 			continue
 		}
-		def := arm(s.part(l.path), cue.StructKind)
+		def := arm(s.part(l.Path), cue.StructKind)
 		if def.Unify(s.ctx.CompileString(`{zzz_no_field: 1}`)).Err() == nil {
-			t.Errorf("%s takes a key that is no field", l.path)
+			t.Errorf("%s takes a key that is no field", l.Path)
 		}
 	}
+}
+
+func isAbsent(path string) bool {
+	row, _ := fields.AbsentAt(path)
+	return row != nil
 }

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 const matrix = `schemaVersion: "2.0"
@@ -31,7 +34,7 @@ func TestCommandLineAgainstAxes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		changed string // in the file, old=>new
-		words   []Assignment
+		words   []lower.Assignment
 		want    string
 	}{
 		{name: "as written", want: "isl 64,128,256 · endpoint old,new · concurrency 1,4"},
@@ -79,7 +82,7 @@ func TestPinnedURLInCells(t *testing.T) {
 	}
 	i := slices.IndexFunc(d.Sweep().Axes, func(a Axis) bool { return a.Name == "endpoint" })
 	for k, v := range d.Sweep().Axes[i].Values {
-		r, err := d.Resolve([]Assignment{{Path: "benchmark.endpoint", Value: v, Origin: Origin{Source: "axis", Where: "axis endpoint"}}})
+		r, err := d.Resolve([]lower.Assignment{{Path: "benchmark.endpoint", Value: v, Origin: source.Origin{Source: "axis", Where: "axis endpoint"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +93,9 @@ func TestPinnedURLInCells(t *testing.T) {
 	}
 }
 
-func assign(path string, v any) []Assignment {
+func assign(path string, v any) []lower.Assignment {
 	_, list := v.([]any)
-	return []Assignment{{Path: path, Value: v, Axis: list, Origin: Origin{Source: "set", Where: "--set " + path}}}
+	return []lower.Assignment{{Path: path, Value: v, Axis: list, Origin: source.Origin{Source: "set", Where: "--set " + path}}}
 }
 
 func axesLine(d *Document) string {

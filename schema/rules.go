@@ -10,6 +10,8 @@ import (
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // rule compares two objects of the body. A rule inside one object is CUE, in
@@ -28,35 +30,35 @@ func (d *Document) acrossObjects(c *cell) Errors {
 			continue
 		}
 		r.test(&c.resolved.Benchmark, func(path, message, hint string) {
-			path = join("benchmark", path)
-			at := c.root.at(path)
-			for p := path; at == nil; at = c.root.at(p) {
-				p, _ = cut(p)
+			path = source.Join("benchmark", path)
+			at := c.root.At(path)
+			for p := path; at == nil; at = c.root.At(p) {
+				p, _ = source.Cut(p)
 			}
-			bad = append(bad, mistake(at.origin, c.root.shown(path), message, hint)...)
+			bad = append(bad, source.Mistake(at.Origin, c.root.Shown(path), message, hint)...)
 		})
 	}
 	return append(bad, d.knownTags(c.root)...)
 }
 
 // knownTags refuses limits on metrics that nobody measures.
-func (d *Document) knownTags(root *node) (bad Errors) {
-	slos := root.at("benchmark.slos")
+func (d *Document) knownTags(root *source.Node) (bad Errors) {
+	slos := root.At("benchmark.slos")
 	if slos == nil || d.src.Tags == nil {
 		return nil
 	}
-	for _, f := range slos.fields {
-		if !slices.Contains(d.src.Tags, f.name) {
-			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, "no metric is called "+f.name, suggest.Hint(f.name, d.src.Tags))...)
+	for _, f := range slos.Fields {
+		if !slices.Contains(d.src.Tags, f.Name) {
+			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, "no metric is called "+f.Name, suggest.Hint(f.Name, d.src.Tags))...)
 		}
-		if slices.Contains(d.src.RunTags, f.name) {
-			bad = append(bad, mistake(f.origin, "benchmark.slos."+f.name, f.name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.name+" > 10\"]'")...)
+		if slices.Contains(d.src.RunTags, f.Name) {
+			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, f.Name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.Name+" > 10\"]'")...)
 		}
 	}
 	return bad
 }
 
-func phase(i int, name string) string { return join("phases."+strconv.Itoa(i), name) }
+func phase(i int, name string) string { return source.Join("phases."+strconv.Itoa(i), name) }
 
 func (b *Benchmark) dataset() Dataset {
 	if len(b.Datasets) == 0 {
@@ -81,7 +83,7 @@ var rules = []rule{
 				sum += p.Probability
 			}
 			if len(b.Datasets[i].Prompts.Pairs) > 0 && math.Abs(sum-100) > 0.1 {
-				found(join("datasets."+strconv.Itoa(i), "prompts.sequence_distribution"), fmt.Sprintf("the shares make %g percent, not 100", sum), "")
+				found(source.Join("datasets."+strconv.Itoa(i), "prompts.sequence_distribution"), fmt.Sprintf("the shares make %g percent, not 100", sum), "")
 			}
 		}
 	}},
@@ -158,10 +160,10 @@ var rules = []rule{
 		}
 	}},
 	{name: "rankings need an endpoint that ranks", test: func(b *Benchmark, found func(path, message, hint string)) {
-		e := endpointType(b.Endpoint.Type)
+		e := fields.EndpointNamed(b.Endpoint.Type)
 		for i, d := range b.Datasets {
 			if d.Rankings != nil && e != nil && !e.Ranks {
-				found("datasets."+strconv.Itoa(i)+".rankings", "does not go with an endpoint of type "+e.Name+", which ranks nothing", "use one of "+strings.Join(rankingTypes(), ", ")+" (--endpoint-type)")
+				found("datasets."+strconv.Itoa(i)+".rankings", "does not go with an endpoint of type "+e.Name+", which ranks nothing", "use one of "+strings.Join(fields.RankingTypes(), ", ")+" (--endpoint-type)")
 			}
 		}
 	}},

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // Said is one value an experiment says, with all below it: the tree after
@@ -15,7 +18,7 @@ type Said struct {
 	Items  []Said
 	Value  any // bool, int64, float64, string; nil for null
 	Kind   string
-	Origin Origin
+	Origin source.Origin
 	Secret bool // the value is never to be printed
 }
 
@@ -31,64 +34,64 @@ const (
 // that were said, such as the type of a phase from its rate.
 func (d *Document) Said() Said {
 	root := *d.root
-	root.fields = slices.Clone(root.fields)
-	if block := d.sweepSaid(); len(block.fields) > 0 {
-		root.fields = append(root.fields, field{name: "sweep", value: block, origin: block.origin})
+	root.Fields = slices.Clone(root.Fields)
+	if block := d.sweepSaid(); len(block.Fields) > 0 {
+		root.Fields = append(root.Fields, source.Field{Name: "sweep", Value: block, Origin: block.Origin})
 	}
 	return d.said("", "", &root)
 }
 
 // sweepSaid is the sweep block with the axes that hold after flags.
-func (d *Document) sweepSaid() *node {
-	block := d.block.clone()
-	block.take("parameters")
-	block.take("axes")
+func (d *Document) sweepSaid() *source.Node {
+	block := d.block.Clone()
+	block.Take("parameters")
+	block.Take("axes")
 	if len(d.axes) == 0 {
 		return block
 	}
-	if block.get("type") == nil {
-		block.put("type", textNode("grid", Origin{Source: "default", Where: "default"}))
+	if block.Get("type") == nil {
+		block.Put("type", source.TextNode("grid", source.Origin{Source: "default", Where: "default"}))
 	}
-	parameters, axes := objectNode(d.axes[0].origin), &node{kind: list, origin: d.axes[0].origin}
-	zips := map[int]*node{}
+	parameters, axes := source.ObjectNode(d.axes[0].origin), &source.Node{Kind: source.List, Origin: d.axes[0].origin}
+	zips := map[int]*source.Node{}
 	for _, a := range d.axes {
-		values := &node{kind: list, items: a.values, origin: a.origin}
+		values := &source.Node{Kind: source.List, Items: a.values, Origin: a.origin}
 		into := parameters
 		if a.group > 0 {
 			if zips[a.group] == nil {
-				zips[a.group] = objectNode(a.origin)
-				axes.items = append(axes.items, wrap("zip", zips[a.group]))
+				zips[a.group] = source.ObjectNode(a.origin)
+				axes.Items = append(axes.Items, source.Wrap("zip", zips[a.group]))
 			}
 			into = zips[a.group]
 		}
-		into.put(strings.TrimPrefix(a.path, "benchmark."), values)
+		into.Put(strings.TrimPrefix(a.path, "benchmark."), values)
 	}
-	if len(axes.items) == 0 {
-		block.put("parameters", parameters)
+	if len(axes.Items) == 0 {
+		block.Put("parameters", parameters)
 		return block
 	}
-	if len(parameters.fields) > 0 {
-		axes.items = append(axes.items, wrap("grid", parameters))
+	if len(parameters.Fields) > 0 {
+		axes.Items = append(axes.Items, source.Wrap("grid", parameters))
 	}
-	block.put("axes", axes)
+	block.Put("axes", axes)
 	return block
 }
 
-func (d *Document) said(name, path string, n *node) Said {
-	s := Said{Name: name, Kind: SaidLeaf, Value: n.value, Origin: n.origin}
-	switch n.kind {
-	case object:
+func (d *Document) said(name, path string, n *source.Node) Said {
+	s := Said{Name: name, Kind: SaidLeaf, Value: n.Value, Origin: n.Origin}
+	switch n.Kind {
+	case source.Object:
 		s.Kind = SaidObject
-		for _, f := range n.fields {
-			m := d.said(f.name, join(path, f.name), f.value)
-			m.Secret = m.Secret || m.Kind == SaidLeaf && masked(f.name, m.Value, d.index.at(path), d.index.at(join(path, f.name))) != m.Value
+		for _, f := range n.Fields {
+			m := d.said(f.Name, source.Join(path, f.Name), f.Value)
+			m.Secret = m.Secret || m.Kind == SaidLeaf && fields.Masked(f.Name, m.Value, d.index.At(path), d.index.At(source.Join(path, f.Name))) != m.Value
 			s.Fields = append(s.Fields, m)
 		}
-	case list:
+	case source.List:
 		s.Kind = SaidList
-		for i, it := range n.items {
-			m := d.said("", join(path, fmt.Sprint(i)), it)
-			m.Secret = m.Kind == SaidLeaf && masked("", m.Value, nil, d.index.at(join(path, fmt.Sprint(i)))) != m.Value
+		for i, it := range n.Items {
+			m := d.said("", source.Join(path, fmt.Sprint(i)), it)
+			m.Secret = m.Kind == SaidLeaf && fields.Masked("", m.Value, nil, d.index.At(source.Join(path, fmt.Sprint(i)))) != m.Value
 			s.Items = append(s.Items, m)
 		}
 	}

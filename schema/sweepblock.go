@@ -6,75 +6,79 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // axisNodes is an axis with the places of its values.
 type axisNodes struct {
 	path   string
-	values []*node
-	origin Origin
+	values []*source.Node
+	origin source.Origin
 	group  int
 }
 
 // takeAxes collects the axes of the sweep block and the lists that stand in
 // fields of phases, and takes them out of the body.
-func (d *Document) takeAxes(root *node) Errors {
+func (d *Document) takeAxes(root *source.Node) Errors {
 	var bad Errors
-	sw := root.get("sweep")
-	if ps := sw.get("parameters"); ps != nil && ps.kind == object {
+	sw := root.Get("sweep")
+	if ps := sw.Get("parameters"); ps != nil && ps.Kind == source.Object {
 		bad = append(bad, d.addAxes(ps, "sweep.parameters", 0)...)
 	}
-	if axes := sw.get("axes"); axes != nil && axes.kind == list {
-		for i, it := range axes.items {
-			for _, kind := range it.fields {
+	if axes := sw.Get("axes"); axes != nil && axes.Kind == source.List {
+		for i, it := range axes.Items {
+			for _, kind := range it.Fields {
 				group := 0
-				if kind.name == "zip" {
+				if kind.Name == "zip" {
 					group = i + 1
 				}
-				bad = append(bad, d.addAxes(kind.value, "sweep.axes."+kind.name, group)...)
+				bad = append(bad, d.addAxes(kind.Value, "sweep.axes."+kind.Name, group)...)
 			}
 		}
 	}
-	phases := root.at("benchmark.phases")
+	phases := root.At("benchmark.phases")
 	if phases == nil {
 		return bad
 	}
-	for i, p := range phases.items {
-		name := p.get("name").text()
+	for i, p := range phases.Items {
+		name := p.Get("name").Text()
 		if name == "" {
 			name = strconv.Itoa(i)
 		}
-		for _, f := range slices.Clone(p.fields) {
-			if f.value.kind == list && len(f.value.items) > 0 && slices.Contains(phaseAliases, f.name) {
-				d.setAxis(axisNodes{path: "benchmark.phases." + name + "." + f.name, values: f.value.items, origin: f.value.origin})
-				p.take(f.name)
+		for _, f := range slices.Clone(p.Fields) {
+			if f.Value.Kind == source.List && len(f.Value.Items) > 0 && slices.Contains(fields.PhaseAliases, f.Name) {
+				d.setAxis(axisNodes{path: "benchmark.phases." + name + "." + f.Name, values: f.Value.Items, origin: f.Value.Origin})
+				p.Take(f.Name)
 			}
 		}
 	}
 	return bad
 }
 
-func (d *Document) addAxes(ps *node, where string, group int) Errors {
+func (d *Document) addAxes(ps *source.Node, where string, group int) Errors {
 	var bad Errors
-	for _, f := range ps.fields {
-		path := Canonical(f.name)
-		e := &Error{Path: where + "." + f.name, Place: f.origin.Where}
-		hint, known := d.index.knownPath(path)
+	for _, f := range ps.Fields {
+		path := fields.Canonical(f.Name)
+		e := &Error{Path: where + "." + f.Name, Place: f.Origin.Where}
+		hint, known := d.index.KnownPath(path)
 		switch {
 		case !known:
 			e.Message, e.Hint, e.Unknown = "unknown field", hint, true
-		case !sweepable(path):
+		case !fields.Sweepable(path):
 			e.Message, e.Hint = "cannot be swept", "an axis is a field of the benchmark or a variable"
-		case f.value.kind != list:
-			e.Message, e.Place, e.Kind = "expected a list of values, got "+f.value.kindName(), f.value.origin.Where, true
-		case len(f.value.items) == 0:
+		case f.Value.Kind != source.List:
+			e.Message, e.Place, e.Kind = "expected a list of values, got "+f.Value.KindName(), f.Value.Origin.Where, true
+		case len(f.Value.Items) == 0:
 			e.Message, e.Hint = "an axis needs at least one value", "such as [1, 4, 16], or leave the axis out"
 		default:
 			if d.axis(path) != nil {
 				e.Message = "is given as an axis twice"
 				break
 			}
-			d.setAxis(axisNodes{path: path, values: f.value.items, origin: f.origin, group: group})
+			d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Origin, group: group})
 			continue
 		}
 		bad = append(bad, e)
@@ -101,7 +105,7 @@ func (d *Document) setAxis(a axisNodes) {
 }
 
 // finishSweep turns the block into what the planner reads.
-func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
+func (d *Document) finishSweep(sw *source.Node, block map[string]any) Errors {
 	s := &d.sweep
 	s.Block = block
 	s.Type, _ = block["type"].(string)
@@ -111,21 +115,21 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 	}
 	s.IterationOrder, _ = block["iteration_order"].(string)
 	s.Order, _ = block["order"].(string)
-	s.CooldownSeconds = numberOf(block["cooldown_seconds"])
+	s.CooldownSeconds = source.NumberOf(block["cooldown_seconds"])
 	s.SameSeed, _ = block["same_seed"].(bool)
 	s.Where, _ = block["where"].(string)
-	if w := sw.get("where"); w != nil {
-		s.WhereOrigin = w.origin
+	if w := sw.Get("where"); w != nil {
+		s.WhereOrigin = w.Origin
 	}
 	if s.Order != "as_written" {
 		sort.SliceStable(d.axes, func(i, j int) bool { return d.axes[i].path < d.axes[j].path })
 	}
 	s.Axes = d.publicAxes()
-	bad := d.derivations(sw.get("derive"))
-	bad = append(bad, d.scenarios(sw.get("runs"))...)
+	bad := d.derivations(sw.Get("derive"))
+	bad = append(bad, d.scenarios(sw.Get("runs"))...)
 	bad = append(bad, d.design(sw, block)...)
-	if ps := sw.get("parameters"); ps != nil && len(ps.fields) == 0 && len(d.axes) == 0 {
-		bad = append(bad, mistake(ps.origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
+	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes) == 0 {
+		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
 	if s.Type == "zip" {
 		bad = append(bad, d.evenAxes()...)
@@ -137,7 +141,7 @@ func (d *Document) finishSweep(sw *node, block map[string]any) Errors {
 func (d *Document) evenAxes() Errors {
 	for _, a := range d.axes[min(1, len(d.axes)):] {
 		if first := d.axes[0]; len(a.values) != len(first.values) {
-			return mistake(a.origin, strings.TrimPrefix(a.path, "benchmark."),
+			return source.Mistake(a.origin, strings.TrimPrefix(a.path, "benchmark."),
 				fmt.Sprintf("has %d values, %s has %d; in a zip all have as many", len(a.values), strings.TrimPrefix(first.path, "benchmark."), len(first.values)), "use type: grid for every combination")
 		}
 	}
@@ -150,7 +154,7 @@ func (d *Document) publicAxes() []Axis {
 	for i, a := range d.axes {
 		out[i] = Axis{Path: a.path, Name: names[i], Origin: a.origin, Group: a.group}
 		for _, v := range a.values {
-			out[i].Values = append(out[i].Values, v.plain())
+			out[i].Values = append(out[i].Values, v.Plain())
 			out[i].Labels = append(out[i].Labels, labelOf(v))
 		}
 	}
@@ -158,15 +162,15 @@ func (d *Document) publicAxes() []Axis {
 }
 
 // labelOf is what a person calls a value of an axis.
-func labelOf(v *node) string {
-	if v.kind == object {
+func labelOf(v *source.Node) string {
+	if v.Kind == source.Object {
 		for _, k := range []string{"label", "name"} {
-			if s := v.get(k).text(); s != "" {
+			if s := v.Get(k).Text(); s != "" {
 				return s
 			}
 		}
 	}
-	if s, ok := v.value.(string); ok {
+	if s, ok := v.Value.(string); ok {
 		return s
 	}
 	return v.String()
@@ -229,59 +233,59 @@ func identifier(s string) string {
 	}, s)
 }
 
-func (d *Document) derivations(n *node) Errors {
-	if n == nil || n.kind != object {
+func (d *Document) derivations(n *source.Node) Errors {
+	if n == nil || n.Kind != source.Object {
 		return nil
 	}
 	var bad Errors
-	for _, f := range n.fields {
-		path := Canonical(f.name)
-		if hint, ok := d.index.knownPath(path); !ok {
-			bad = append(bad, &Error{Path: "sweep.derive." + f.name, Place: f.origin.Where, Message: "unknown field", Hint: hint, Unknown: true})
+	for _, f := range n.Fields {
+		path := fields.Canonical(f.Name)
+		if hint, ok := d.index.KnownPath(path); !ok {
+			bad = append(bad, &Error{Path: "sweep.derive." + f.Name, Place: f.Origin.Where, Message: "unknown field", Hint: hint, Unknown: true})
 			continue
 		}
-		text := f.value.text()
+		text := f.Value.Text()
 		if text == "" {
-			text = f.value.String()
+			text = f.Value.String()
 		}
-		d.sweep.Derive = append(d.sweep.Derive, Derivation{Path: path, Expr: text, Origin: f.value.origin})
+		d.sweep.Derive = append(d.sweep.Derive, Derivation{Path: path, Expr: text, Origin: f.Value.Origin})
 	}
 	return bad
 }
 
 // scenarios reads sweep.runs: each run lays its members over the experiment.
-func (d *Document) scenarios(runs *node) (bad Errors) {
-	if runs == nil || runs.kind != list {
+func (d *Document) scenarios(runs *source.Node) (bad Errors) {
+	if runs == nil || runs.Kind != source.List {
 		return nil
 	}
 	if len(d.axes) > 0 {
-		return mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
+		return source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
 	}
 	names := map[string]bool{}
-	for i, r := range runs.items {
-		s := Scenario{Name: r.get("name").text(), Values: map[string]any{}}
+	for i, r := range runs.Items {
+		s := Scenario{Name: r.Get("name").Text(), Values: map[string]any{}}
 		if s.Name == "" {
 			s.Name = fmt.Sprintf("scenario_%d", i)
 		}
 		if names[s.Name] {
-			bad = append(bad, mistake(r.origin, "sweep.runs", fmt.Sprintf("two cells are called %q", s.Name), "")...)
+			bad = append(bad, source.Mistake(r.Origin, "sweep.runs", fmt.Sprintf("two cells are called %q", s.Name), "")...)
 		}
 		names[s.Name] = true
 		for _, k := range []string{"variables", "benchmark"} {
-			if v := r.get(k); v != nil {
-				s.Values[k] = v.plain()
+			if v := r.Get(k); v != nil {
+				s.Values[k] = v.Plain()
 				if w := d.written[v]; w != nil {
 					s.Values[k] = w
 				}
-				a := Assignment{Path: k, Value: v.plain(), Origin: v.origin}
+				a := lower.Assignment{Path: k, Value: v.Plain(), Origin: v.Origin}
 				s.Assignments = append(s.Assignments, a)
 				d.overlays = append(d.overlays, overlayNode{a.Path, v})
 			}
 		}
-		if v := r.get("values"); v != nil && len(v.fields) > 0 {
-			s.Values = v.plain().(map[string]any)
-			for _, f := range v.fields {
-				s.Named = append(s.Named, f.name)
+		if v := r.Get("values"); v != nil && len(v.Fields) > 0 {
+			s.Values = v.Plain().(map[string]any)
+			for _, f := range v.Fields {
+				s.Named = append(s.Named, f.Name)
 			}
 		}
 		d.sweep.Scenarios = append(d.sweep.Scenarios, s)

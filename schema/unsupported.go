@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // missing notes once that path, or the flag at, asks for what is not built.
-func (d *Document) missing(path, what, instead string, at Origin) {
+func (d *Document) missing(path, what, instead string, at source.Origin) {
 	by := path
 	if strings.HasPrefix(at.Where, "-") {
 		by = at.Where // a flag is named once, whatever it sets
@@ -20,86 +24,86 @@ func (d *Document) missing(path, what, instead string, at Origin) {
 
 // setAside takes what is absent out of the experiment and the assignments, and
 // notes what of it asks for something.
-func (d *Document) setAside(root *node) {
-	takeAbsent(root, "", "", func(path string, row *Absent, at Origin) {
-		d.missing(root.shown(path), "", row.Instead, at)
+func (d *Document) setAside(root *source.Node) {
+	fields.TakeAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
+		d.missing(root.Shown(path), "", row.Instead, at)
 	})
-	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a Assignment) bool {
+	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a lower.Assignment) bool {
 		if a.Absent != "" {
 			d.missing("", "", a.Absent, a.Origin)
 			return true
 		}
-		row, path := absentAt(a.Path)
+		row, path := fields.AbsentAt(a.Path)
 		if row == nil {
 			return false
 		}
-		if where, asks := row.asked(fromPlain(a.Value, a.Origin), path); asks {
+		if where, asks := row.Asked(source.FromPlain(a.Value, a.Origin), path); asks {
 			d.missing(a.Path, "", row.Instead, where)
 		}
 		return true
 	})
 	for _, name := range []string{"sweep.parameters", "sweep.derive"} {
-		d.setAsideAxes(root.at(name))
+		d.setAsideAxes(root.At(name))
 	}
-	for _, block := range itemsOf(root.at("sweep.axes")) {
-		for _, kind := range block.fields {
-			d.setAsideAxes(kind.value)
+	for _, block := range itemsOf(root.At("sweep.axes")) {
+		for _, kind := range block.Fields {
+			d.setAsideAxes(kind.Value)
 		}
 	}
 }
 
 // setAsideAxes takes axes on absent fields out, and absent fields out of the
 // objects that are values of others.
-func (d *Document) setAsideAxes(axes *node) {
+func (d *Document) setAsideAxes(axes *source.Node) {
 	if axes == nil {
 		return
 	}
-	for _, f := range slices.Clone(axes.fields) {
-		path := Canonical(f.name)
-		if row, _ := absentAt(path); row != nil {
-			axes.take(f.name)
-			d.missing(path, "", row.Instead, f.origin)
+	for _, f := range slices.Clone(axes.Fields) {
+		path := fields.Canonical(f.Name)
+		if row, _ := fields.AbsentAt(path); row != nil {
+			axes.Take(f.Name)
+			d.missing(path, "", row.Instead, f.Origin)
 			continue
 		}
-		for _, v := range itemsOf(f.value) {
-			takeAbsent(v, d.index.starred(path), path, func(path string, row *Absent, at Origin) {
+		for _, v := range itemsOf(f.Value) {
+			fields.TakeAbsent(v, d.index.Starred(path), path, func(path string, row *fields.Absent, at source.Origin) {
 				d.missing(path, "", row.Instead, at)
 			})
 		}
 	}
 }
 
-func itemsOf(n *node) []*node {
+func itemsOf(n *source.Node) []*source.Node {
 	if n == nil {
 		return nil
 	}
-	return n.items
+	return n.Items
 }
 
 // findUnsupported lists the fields that are set and not built yet.
 func (d *Document) findUnsupported() {
-	note := func(path, what, instead string, at Origin) {
-		d.missing(d.root.shown(path), what, instead, at)
+	note := func(path, what, instead string, at source.Origin) {
+		d.missing(d.root.Shown(path), what, instead, at)
 	}
 	whole := *d.root
-	whole.fields = append(slices.Clone(whole.fields), field{name: "sweep", value: d.block})
-	d.index.unbuiltFields(&whole, d.index[""], "", "", note)
+	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: d.block})
+	d.index.UnbuiltFields(&whole, d.index[""], "", "", note)
 	d.unbuiltOverlays(note)
 	for _, a := range d.axes {
-		l := d.index.at(a.path)
+		l := d.index.At(a.path)
 		for _, v := range a.values {
-			if l.has(isUnsupported) || l.unbuiltWord(v) {
-				note(a.path, "", cmp.Or(instead(d.index.starred(a.path), v.text()), "leave it out"), a.origin)
-			} else if v.kind == object {
-				d.index.unbuiltFields(v, l, l.path, a.path, note)
+			if l.Has(fields.IsUnsupported) || l.UnbuiltWord(v) {
+				note(a.path, "", cmp.Or(fields.Instead(d.index.Starred(a.path), v.Text()), "leave it out"), a.origin)
+			} else if v.Kind == source.Object {
+				d.index.UnbuiltFields(v, l, l.Path, a.path, note)
 			}
 		}
 	}
 }
 
 // unbuiltOverlays looks into the named cells of a sweep.
-func (d *Document) unbuiltOverlays(note func(path, what, instead string, at Origin)) {
+func (d *Document) unbuiltOverlays(note func(path, what, instead string, at source.Origin)) {
 	for _, o := range d.overlays {
-		d.index.unbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
+		d.index.UnbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // walker turns the CUE schema into the two generated tables: options and
@@ -26,14 +30,14 @@ import (
 //	@secret                       never printed
 //	@template                     holds templates that are not ours to render
 type walker struct {
-	options []Option
-	leaves  []leaf
+	options []flags.Option
+	leaves  []fields.Leaf
 	seen    map[string]int
 }
 
 const deepest = 12 // levels of the schema; a recursive definition stops here
 
-func walk(s *compiled) ([]Option, []leaf) {
+func walk(s *compiled) ([]flags.Option, []fields.Leaf) {
 	w := &walker{seen: map[string]int{}}
 	w.leaf(s.experiment, "", nil, 0, 0)
 	w.members(s.experiment, scope{group: "Other"})
@@ -42,7 +46,7 @@ func walk(s *compiled) ([]Option, []leaf) {
 }
 
 // byGroup puts the options in the order of @groups, else as the schema has them.
-func byGroup(options []Option, experiment cue.Value) {
+func byGroup(options []flags.Option, experiment cue.Value) {
 	order := map[string]int{}
 	for _, a := range experiment.Attributes(cue.DeclAttr) {
 		if a.Name() == "groups" {
@@ -51,36 +55,36 @@ func byGroup(options []Option, experiment cue.Value) {
 			}
 		}
 	}
-	slices.SortStableFunc(options, func(a, b Option) int { return order[a.Group] - order[b.Group] })
+	slices.SortStableFunc(options, func(a, b flags.Option) int { return order[a.Group] - order[b.Group] })
 }
 
 // leaf records v and what lies below it.
-func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited traits, depth int) {
+func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited fields.Traits, depth int) {
 	if depth > deepest {
 		return
 	}
-	l := leaf{path: path, enum: enum(v), unbuilt: AbsentWords(path), def: defaultJSON(v), is: inherited}
+	l := fields.Leaf{Path: path, Enum: enum(v), Unbuilt: fields.AbsentWords(path), Def: defaultJSON(v), Is: inherited}
 	for _, a := range attrs {
 		switch a.Name() {
 		case "lower":
-			l.lower = arg(a, 0)
+			l.Lower = arg(a, 0)
 		case "unsupported":
-			l.is |= isUnsupported
+			l.Is |= fields.IsUnsupported
 		case "default":
-			l.def, l.when, l.unless = givenDefault(a)
-			l.is |= isFilled
+			l.Def, l.When, l.Unless = givenDefault(a)
+			l.Is |= fields.IsFilled
 		case "secret":
-			l.is |= isSecret
+			l.Is |= fields.IsSecret
 		case "template":
-			l.is |= isKept
+			l.Is |= fields.IsKept
 		case "flag":
 			if ok, _ := a.Flag(1, "secret"); ok {
-				l.is |= isSecret
+				l.Is |= fields.IsSecret
 			}
 		}
 	}
 	at := w.add(l)
-	below := l.is & (isUnsupported | isSecret | isKept)
+	below := l.Is & (fields.IsUnsupported | fields.IsSecret | fields.IsKept)
 	_, lowered := attribute(attrs, "elem") // the one member without its list is lowered
 	for _, a := range arms(v) {
 		if a.IncompleteKind() == cue.StructKind {
@@ -91,76 +95,76 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 		}
 		w.arm(a, at, path, below, depth)
 	}
-	if len(l.enum) > 0 {
-		w.leaves[at].is &^= isText
+	if len(l.Enum) > 0 {
+		w.leaves[at].Is &^= fields.IsText
 	}
 }
 
-func (w *walker) add(l leaf) int {
-	if i, ok := w.seen[l.path]; ok {
-		w.leaves[i].is |= l.is
+func (w *walker) add(l fields.Leaf) int {
+	if i, ok := w.seen[l.Path]; ok {
+		w.leaves[i].Is |= l.Is
 		return i
 	}
-	w.seen[l.path] = len(w.leaves)
+	w.seen[l.Path] = len(w.leaves)
 	w.leaves = append(w.leaves, l)
 	return len(w.leaves) - 1
 }
 
 // arm records one member of a field's disjunction.
-func (w *walker) arm(a cue.Value, at int, path string, below traits, depth int) {
+func (w *walker) arm(a cue.Value, at int, path string, below fields.Traits, depth int) {
 	k := a.IncompleteKind()
 	if s, err := a.String(); err == nil && s == "inf" {
-		w.leaves[at].is |= isDuration
+		w.leaves[at].Is |= fields.IsDuration
 		return
 	}
 	if k == cue.TopKind {
-		w.leaves[at].is |= isFree | isText | isNumber | isBool | isList | isObject
+		w.leaves[at].Is |= fields.IsFree | fields.IsText | fields.IsNumber | fields.IsBool | fields.IsList | fields.IsObject
 		return
 	}
-	for kind, t := range map[cue.Kind]traits{cue.StringKind: isText, cue.BoolKind: isBool, cue.IntKind: isNumber, cue.FloatKind: isNumber, cue.ListKind: isList, cue.StructKind: isObject} {
+	for kind, t := range map[cue.Kind]fields.Traits{cue.StringKind: fields.IsText, cue.BoolKind: fields.IsBool, cue.IntKind: fields.IsNumber, cue.FloatKind: fields.IsNumber, cue.ListKind: fields.IsList, cue.StructKind: fields.IsObject} {
 		if k&kind != 0 {
-			w.leaves[at].is |= t
+			w.leaves[at].Is |= t
 		}
 	}
 	switch k {
 	case cue.StructKind:
 		w.object(a, at, path, below, depth)
 	case cue.ListKind:
-		_, said := w.seen[join(path, "*")] // a default list says nothing about members
+		_, said := w.seen[source.Join(path, "*")] // a default list says nothing about members
 		if m := member(a); m.Exists() && !said {
-			w.leaf(m, join(path, "*"), nil, below, depth+1)
+			w.leaf(m, source.Join(path, "*"), nil, below, depth+1)
 		}
 	}
 }
 
-func (w *walker) object(a cue.Value, at int, path string, below traits, depth int) {
+func (w *walker) object(a cue.Value, at int, path string, below fields.Traits, depth int) {
 	it, err := a.Fields(cue.Optional(true))
 	for err == nil && it.Next() {
 		name, v := it.Selector().Unquoted(), it.Value()
-		if !slices.Contains(w.leaves[at].keys, name) {
-			w.leaves[at].keys = append(w.leaves[at].keys, name)
+		if !slices.Contains(w.leaves[at].Keys, name) {
+			w.leaves[at].Keys = append(w.leaves[at].Keys, name)
 		}
 		attrs := v.Attributes(cue.FieldAttr)
 		if _, short := attribute(attrs, "lower"); short {
 			// A twin of another field: the steps after lowering never see it.
-			w.add(leaf{path: join(path, name), lower: lowerTarget(attrs), is: below})
+			w.add(fields.Leaf{Path: source.Join(path, name), Lower: lowerTarget(attrs), Is: below})
 			continue
 		}
-		w.leaf(v, join(path, name), attrs, below, depth+1)
+		w.leaf(v, source.Join(path, name), attrs, below, depth+1)
 		if _, given := attribute(attrs, "default"); it.IsOptional() && !given {
-			w.leaves[w.seen[join(path, name)]].def = "" // its one value is no default
+			w.leaves[w.seen[source.Join(path, name)]].Def = "" // its one value is no default
 		}
 	}
-	if slices.Contains(w.leaves[at].keys, "p99") && slices.Contains(w.leaves[at].keys, "stddev") {
-		w.leaves[at].is |= isShape
+	if slices.Contains(w.leaves[at].Keys, "p99") && slices.Contains(w.leaves[at].Keys, "stddev") {
+		w.leaves[at].Is |= fields.IsShape
 	}
-	if len(w.leaves[at].keys) == 2 && slices.Contains(w.leaves[at].keys, "duration") && slices.Contains(w.leaves[at].keys, "strategy") {
-		w.leaves[at].is |= isRamp
+	if len(w.leaves[at].Keys) == 2 && slices.Contains(w.leaves[at].Keys, "duration") && slices.Contains(w.leaves[at].Keys, "strategy") {
+		w.leaves[at].Is |= fields.IsRamp
 	}
 	if any := a.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
-		w.leaves[at].is |= isFree
+		w.leaves[at].Is |= fields.IsFree
 		if any.IncompleteKind() != cue.TopKind {
-			w.leaf(any, join(path, "+"), nil, below, depth+1)
+			w.leaf(any, source.Join(path, "+"), nil, below, depth+1)
 		}
 	}
 }
@@ -242,7 +246,7 @@ func (w *walker) members(v cue.Value, in scope) {
 }
 
 func (s scope) below(name string, v cue.Value) scope {
-	s.path = join(s.path, name)
+	s.path = source.Join(s.path, name)
 	attrs := v.Attributes(cue.FieldAttr)
 	if a, ok := attribute(attrs, "group"); ok && s.family == "" {
 		s.group = arg(a, 0)
@@ -279,7 +283,7 @@ func (w *walker) field(v cue.Value, in scope) {
 	item := member(arm(v, cue.ListKind))
 	for _, e := range elems {
 		sub := in
-		sub.path = join(in.path, arg(e, 0))
+		sub.path = source.Join(in.path, arg(e, 0))
 		sub.family, _, _ = e.Lookup(1, "family")
 		if title, ok, _ := e.Lookup(1, "group"); ok {
 			sub.group = title
@@ -290,10 +294,10 @@ func (w *walker) field(v cue.Value, in scope) {
 
 // option reads one @flag. A member of a family (warmup) has the flag only if
 // the attribute names the family.
-func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
+func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 	get := func(key string) string { s, _, _ := a.Lookup(1, key); return s }
 	has := func(key string) bool { ok, _ := a.Flag(1, key); return ok }
-	o := Option{
+	o := flags.Option{
 		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"),
 		Names: append([]string{arg(a, 0)}, strings.Fields(get("alias"))...), Short: get("short"), Neg: get("neg"),
 		Many: has("many"), Words: has("words"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
@@ -314,7 +318,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 	}
 	doc := v
 	if o.At != "" {
-		o.Path = join(o.Path, o.At)
+		o.Path = source.Join(o.Path, o.At)
 		if sub := descend(v, o.At); sub.Exists() {
 			v = sub
 		}
@@ -333,7 +337,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 	if e := get("enum"); e != "" {
 		o.Enum = strings.Fields(e)
 	}
-	for _, w := range AbsentWords(starredMembers(o.Path)) {
+	for _, w := range fields.AbsentWords(starredMembers(o.Path)) {
 		if slices.Contains(o.Enum, w) {
 			o.Absent = append(o.Absent, w)
 		}
@@ -349,7 +353,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (Option, bool) {
 
 // starredMembers spells the path of a flag as the table of absent things does.
 func starredMembers(path string) string {
-	return strings.NewReplacer(datasetPath, "benchmark.datasets.*", phasePath, "benchmark.phases.*", "benchmark.phases.warmup", "benchmark.phases.*").Replace(path)
+	return strings.NewReplacer(fields.DatasetPath, "benchmark.datasets.*", fields.PhasePath, "benchmark.phases.*", "benchmark.phases.warmup", "benchmark.phases.*").Replace(path)
 }
 
 // shownDefault is the default of a field as it would be typed.

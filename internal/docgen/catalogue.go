@@ -11,16 +11,16 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
-	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sweep"
 )
 
 // Catalogues are the rows of the Go catalogues as the schema needs them.
 type Catalogues struct {
-	Endpoints []schema.EndpointType
-	Formats   []schema.DatasetFormat
-	Phases    []schema.PhaseType
-	Sweeps    []schema.SweepType
+	Endpoints []fields.EndpointType
+	Formats   []fields.DatasetFormat
+	Phases    []fields.PhaseType
+	Sweeps    []fields.SweepType
 }
 
 // FromGo reads the catalogues. A fact that the schema should know is one line
@@ -28,31 +28,31 @@ type Catalogues struct {
 func FromGo() Catalogues {
 	var c Catalogues
 	for _, e := range endpoint.Catalogue() {
-		c.Endpoints = append(c.Endpoints, schema.EndpointType{
+		c.Endpoints = append(c.Endpoints, fields.EndpointType{
 			Name: e.Type, Streams: e.CanStream, Tokens: e.ProducesTokens, Text: e.TakesText,
 			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
 		})
 	}
 	for _, f := range dataset.Catalogue() {
-		c.Formats = append(c.Formats, schema.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Settings: f.Settings})
+		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Settings: f.Settings})
 	}
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {
-			c.Phases = append(c.Phases, schema.PhaseType{Name: m.Name, Settings: m.Takes, Needs: m.Needs})
+			c.Phases = append(c.Phases, fields.PhaseType{Name: m.Name, Settings: m.Takes, Needs: m.Needs})
 		}
 	}
 	for _, k := range sweep.Kinds() {
 		if !k.Searches { // known by name: schema's table of what is absent has it
-			c.Sweeps = append(c.Sweeps, schema.SweepType{Name: k.Name, Settings: k.Takes, Sampled: k.Sampled})
+			c.Sweeps = append(c.Sweeps, fields.SweepType{Name: k.Name, Settings: k.Takes, Sampled: k.Sampled})
 		}
 	}
 	return c
 }
 
-// Facts is schema/catalogue_gen.go.
+// Facts is schema/fields/catalogue_gen.go.
 func (c Catalogues) Facts() ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage schema\n")
+	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage fields\n")
 	goRows(&b, "endpointTypes", c.Endpoints)
 	goRows(&b, "datasetFormats", c.Formats)
 	goRows(&b, "phaseTypes", c.Phases)
@@ -96,7 +96,7 @@ func names[T any](rows []T) (out []string) {
 }
 
 func enum(b *bytes.Buffer, name, path string, words []string) {
-	for _, w := range schema.AbsentWords(path) {
+	for _, w := range fields.AbsentWords(path) {
 		if !slices.Contains(words, w) {
 			words = append(words, w)
 		}

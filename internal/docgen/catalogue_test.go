@@ -14,7 +14,7 @@ func TestCataloguesAreFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][]byte{"catalogue_gen.go": facts, "catalogue_gen.cue": c.Enums()} {
+	for name, want := range map[string][]byte{"fields/catalogue_gen.go": facts, "catalogue_gen.cue": c.Enums()} {
 		have, err := os.ReadFile("../../schema/" + name)
 		if err != nil {
 			t.Fatal(err)

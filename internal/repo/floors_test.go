@@ -58,11 +58,12 @@ loadgen/transport: internal/alarm internal/diag internal/heap internal/record
 runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
 runner: *
-schema/fields: schema/source internal/diag internal/suggest
-schema/flags: schema/source schema/fields internal/diag internal/secret internal/suggest
-schema/source: internal/diag internal/suggest
+schema/fields: schema/source internal/diag internal/secret internal/suggest
+schema/flags: schema/fields schema/lower schema/source internal/diag internal/suggest
+schema/lower: schema/fields schema/source internal/diag internal/suggest
+schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
-schema: schema/surface schema/source schema/fields schema/flags internal/diag internal/jinja internal/secret internal/suggest
+schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/secret internal/suggest
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode

@@ -24,7 +24,7 @@ func write(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "catalogue_gen.go"), facts, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "fields", "catalogue_gen.go"), facts, 0o644); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "catalogue_gen.cue"), c.Enums(), 0o644)

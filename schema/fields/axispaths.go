@@ -1,0 +1,104 @@
+package fields
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// AxisDefinition is what a published schema says of the paths of a sweep: which
+// there are, spelled as Canonical takes them, and what kind of values they have.
+// It comes from the table that flags come from.
+func AxisDefinition() string {
+	byKind := map[string][]string{}
+	for i := range leaves {
+		l := &leaves[i]
+		if !Sweepable(l.Path) || l.Lower != "" {
+			continue
+		}
+		kind := l.axisKind()
+		byKind[kind] = append(byKind[kind], spellings(l.Path)...)
+		if l.Has(IsFree) && len(l.Keys) == 0 {
+			byKind["_"] = append(byKind["_"], spellings(l.Path+".+")...)
+		}
+	}
+	byKind["_"] = append(byKind["_"], "model", "models", "url", "dataset", "endpoint.url")
+	var b strings.Builder
+	b.WriteString("package schema\n\n// Values by the path that they go to: a field of the benchmark or a variable.\n#AxisValues: {\n")
+	for _, kind := range []string{"number | #Late", "number | {...} | #Late", "bool | #LateBool", "_"} {
+		slices.Sort(byKind[kind])
+		fmt.Fprintf(&b, "\t[=~#\"^(benchmark[.])?(%s)$\"#]: [(%s), ...(%s)]\n", strings.Join(slices.Compact(byKind[kind]), "|"), kind, kind)
+	}
+	b.WriteString("\t[=~#\"^variables[.].+$\"#]: [_, ...]\n}\n")
+	return b.String()
+}
+
+// axisKind is what the values of an axis on l are, as CUE.
+func (l *Leaf) axisKind() string {
+	switch {
+	case l.Has(IsShape):
+		return "number | {...} | #Late"
+	case l.Has(IsNumber) && !l.Has(IsText|IsObject|IsDuration|IsBool) && len(l.Enum) == 0:
+		return "number | #Late"
+	case l.Has(IsBool) && !l.Has(IsText|IsObject|IsNumber|IsList) && len(l.Enum) == 0:
+		return "bool | #LateBool"
+	}
+	return "_"
+}
+
+// spellings are the ways to write a path below benchmark, as patterns.
+func spellings(path string) (out []string) {
+	parts := source.SplitPath(strings.TrimPrefix(path, "benchmark."))
+	words := make([]string, len(parts))
+	for i, p := range parts {
+		switch p {
+		case "*":
+			words[i] = `[^.]+`
+		case "+":
+			words[i] = `.+`
+		default:
+			words[i] = eitherCase(p)
+		}
+	}
+	all := strings.Join(words, "[.]")
+	out = append(out, all)
+	if len(parts) < 3 || parts[1] != "*" {
+		return out
+	}
+	rest := strings.Join(words[2:], "[.]")
+	switch parts[0] {
+	case "phases":
+		out = append(out, "(warmup|profiling)[.]"+rest)
+		if len(parts) == 3 && slices.Contains(PhaseAliases, parts[2]) {
+			out = append(out, rest)
+		}
+	case "datasets":
+		out = append(out, "dataset[.]"+rest)
+		if short, lengths := strings.CutPrefix(rest, "prompts[.]"); lengths && (parts[3] == "isl" || parts[3] == "osl") {
+			out = append(out, "dataset[.]"+short, "datasets[.][^.]+[.]"+short, short)
+		}
+	}
+	return out
+}
+
+// eitherCase is a key in snake_case or camelCase.
+func eitherCase(key string) string {
+	if camel := camelCase(key); camel != key {
+		return "(" + regexp.QuoteMeta(key) + "|" + camel + ")"
+	}
+	return regexp.QuoteMeta(key)
+}
+
+// camelCase is a key as AIPerf's files may spell it, too.
+func camelCase(s string) string {
+	parts := strings.Split(s, "_")
+	for i := 1; i < len(parts); i++ {
+		if parts[i] != "" {
+			parts[i] = strings.ToUpper(parts[i][:1]) + parts[i][1:]
+		}
+	}
+	return strings.Join(parts, "")
+}

@@ -1,0 +1,128 @@
+package fields
+
+import (
+	"strings"
+	"unicode"
+
+	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// envelope are the fields around the body.
+var envelope = []string{
+	"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "gates", "budget",
+	"verdict", "tables", "plot", "no_sweep_table", "allow_invalid",
+}
+
+// PhaseAliases are bare names that mean a field of the profiling phase.
+var PhaseAliases = []string{
+	"concurrency", "prefill_concurrency", "rate", "requests", "duration", "sessions", "users", "smoothness",
+	"grace_period", "concurrency_ramp", "prefill_ramp", "rate_ramp", "in_flight",
+}
+
+// Canonical turns a path as users write it (isl, dataset.isl, rate,
+// phases.warmup.rate) into one rooted in the envelope.
+func Canonical(path string) string {
+	path = strings.TrimSpace(path)
+	first, rest, _ := strings.Cut(path, ".")
+	if first == "benchmark" && rest != "" {
+		return "benchmark." + bodyPath(rest)
+	}
+	for _, name := range envelope {
+		if SnakeCase(first) == name {
+			return source.Join(name, rest)
+		}
+	}
+	return "benchmark." + bodyPath(path)
+}
+
+// bodyPath spells a path below benchmark without shorthands.
+func bodyPath(path string) string {
+	parts := strings.Split(path, ".")
+	for i, p := range parts {
+		if i > 0 && (parts[i-1] == "headers" || parts[i-1] == "extra") {
+			break // the rest belongs to the user
+		}
+		parts[i] = SnakeCase(p)
+	}
+	if len(parts) == 1 {
+		for _, a := range PhaseAliases {
+			if parts[0] == a {
+				return "phases.profiling." + a
+			}
+		}
+	}
+	switch parts[0] {
+	case "isl", "osl":
+		parts = append([]string{"datasets", "default"}, parts...)
+	case "dataset":
+		parts = append([]string{"datasets", "default"}, parts[1:]...)
+	case "warmup", "profiling":
+		parts = append([]string{"phases"}, parts...)
+	case "url":
+		parts = []string{"endpoint", "urls"}
+	case "endpoint":
+		if len(parts) == 2 && parts[1] == "url" {
+			parts[1] = "urls"
+		}
+	}
+	if len(parts) > 2 && parts[0] == "datasets" && (parts[2] == "isl" || parts[2] == "osl") {
+		parts = append([]string{"datasets", parts[1], "prompts"}, parts[2:]...)
+	}
+	return strings.Join(parts, ".")
+}
+
+// KnownPath says what is wrong with a path, or nothing.
+func (x Table) KnownPath(path string) (hint string, ok bool) {
+	at, l := "", x[""]
+	for part := range strings.SplitSeq(path, ".") {
+		name, next := x.child(at, l, part)
+		if next == nil || name == "*" && !IsListPath(at) && !source.IsIndex(part) {
+			words := append([]string{}, l.Keys...)
+			if at == "benchmark" {
+				words = append(words, PhaseAliases...)
+				words = append(words, "isl", "osl")
+			}
+			return suggest.Hint(part, words), false
+		}
+		at, l = source.Join(at, name), next
+	}
+	return "", true
+}
+
+// IsListPath tells whether members of the list at path have names.
+func IsListPath(path string) bool {
+	switch path {
+	case "benchmark.phases", "benchmark.datasets", "benchmark.models.items":
+		return true
+	}
+	return false
+}
+
+const (
+	PhasePath   = "benchmark.phases.profiling"
+	DatasetPath = "benchmark.datasets.main"
+)
+
+const EndpointPath = "benchmark.endpoint"
+
+// Sweepable tells whether path belongs to a cell and not to the plan.
+func Sweepable(path string) bool {
+	return strings.HasPrefix(path, "benchmark.") || strings.HasPrefix(path, "variables.")
+}
+
+// SnakeCase leaves a key alone that starts with a capital: it is no key of
+// ours, and the message should show it as it is.
+func SnakeCase(s string) string {
+	if s == "" || !unicode.IsLower(rune(s[0])) || strings.ToLower(s) == s {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

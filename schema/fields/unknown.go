@@ -1,0 +1,37 @@
+package fields
+
+import (
+	"slices"
+	"strconv"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// UnknownFields takes out every key that the schema does not have, without CUE.
+func (x Table) UnknownFields(root *source.Node) diag.Errors {
+	var bad diag.Errors
+	x.Unknown(root, root, x[""], "", "", &bad)
+	return bad
+}
+
+func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag.Errors) {
+	for _, f := range slices.Clone(n.Fields) {
+		name, sub := x.child(at, l, f.Name)
+		if sub == nil || name == "*" {
+			n.Take(f.Name)
+			*bad = append(*bad, &diag.Error{
+				Path: source.Join(root.Shown(path), f.TypedName()), Place: f.Origin.Where, Message: "unknown field",
+				Hint: suggest.Hint(f.Name, l.Keys), Unknown: true,
+			})
+			continue
+		}
+		x.Unknown(root, f.Value, sub, source.Join(at, name), source.Join(path, f.Name), bad)
+	}
+	if sub := x[source.Join(at, "*")]; sub != nil {
+		for i, it := range n.Items {
+			x.Unknown(root, it, sub, source.Join(at, "*"), source.Join(path, strconv.Itoa(i)), bad)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package flags
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// flagAction is what a flag does that means more than "set a path": the
+// schema names it with do=.
+type flagAction func(o Option, at source.Origin, words []string) ([]lower.Assignment, error)
+
+// Action is the row called name, nil for "".
+func Action(name string) flagAction {
+	for _, a := range FlagActions() {
+		if a.Name == name && name != "" {
+			return a.do
+		}
+	}
+	return nil
+}
+
+// FlagActions are the flags that need Go, by the name the schema gives them.
+// What a flag means beside other flags is settled once all are known
+// (together.go).
+func FlagActions() []flagRow {
+	return []flagRow{
+		{"config", func(Option, source.Origin, []string) ([]lower.Assignment, error) { return nil, nil }}, // the file is Source.File
+		{"seed", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return each(o, at, words, "random_seed", fields.DatasetPath+".random_seed")
+		}},
+		{"header", header},
+		{"extra", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return pairs(o, at, words, ":=", true)
+		}},
+		{"pairs", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return pairs(o, at, words, ":=", false)
+		}},
+		{"goodput", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return pairs(o, at, splitWords(words, " "), ":", true)
+		}},
+		{"input_file", inputFile},
+		{"public_dataset", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return with(o, at, words, fields.DatasetPath+".type", "public")
+		}},
+		{"weka", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			out, err := with(o, at, words, fields.DatasetPath+".type", "public")
+			return append(out, set(at, fields.DatasetPath+".dataset", "weka_hf")...), err
+		}},
+		{"fixed_schedule", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return set(at, fields.PhasePath+".type", "fixed_schedule"), nil
+		}},
+		{"no_fixed_schedule", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return set(at, fields.PhasePath+".type", "concurrency"), nil
+		}},
+		{"start_offset", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return with(o, at, words, fields.PhasePath+".auto_offset", false)
+		}},
+		{"user_centric", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return with(o, at, words, fields.PhasePath+".type", "user_centric")
+		}},
+		{"pattern", pattern},
+		{"smoothness", plainFlag},
+		{"rate", plainFlag},
+		{"requests", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			if strings.HasPrefix(o.Path, fields.PhasePath) {
+				return o.assign(at, words) // a measured phase of no requests is a mistake
+			}
+			return unlessZero(o, at, words)
+		}},
+		{"unless_zero", unlessZero},
+		{"sessions", plainFlag},
+		{"sweep_type", plainFlag},
+		{"cache_bust", plainFlag},
+		{"series", rateSeries},
+		{"seq_dist", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			w, err := oneWord(words)
+			if err != nil {
+				return nil, err
+			}
+			list, err := sequenceDistribution(w)
+			return set(at, o.Path, list), err
+		}},
+		{"cancel_rate", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			w, err := oneWord(words)
+			if err == nil && source.NumberOf(o.value(w)) == 0 && fields.Coerce(w, false) != w {
+				err = diag.New("must be above 0, got "+w, "leave it out to cancel nothing")
+			}
+			return set(at, o.Path, o.value(fmt.Sprint(w))), err
+		}},
+		{"media", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			out, err := plainFlag(o, at, words)
+			parts := strings.Split(o.Path, ".") // benchmark.datasets.main.images.width.mean
+			weak := source.Origin{Source: "default", Where: "default: " + at.Where + " is given"}
+			return append(out, set(weak, strings.Join(parts[:4], ".")+".batch_size", int64(1))...), err
+		}},
+		{"khz", kilohertz},
+		{"export_level", exportLevel},
+		{"off", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return set(at, o.Path, false), nil
+		}},
+		{"verbose", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return verbosity(at, "DEBUG"), nil
+		}},
+		{"extra_verbose", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return verbosity(at, "TRACE"), nil
+		}},
+		{"variant", variants},
+	}
+}
+
+type flagRow struct {
+	Name string
+	do   flagAction
+}
+
+// plainFlag sets the flag's own path: the schema names an action only because
+// other flags change what this one means.
+func plainFlag(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	return o.assign(at, words)
+}
+
+// unlessZero sets nothing for 0: that many is none.
+func unlessZero(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	out, err := o.assign(at, words)
+	if len(out) == 1 && out[0].Value == int64(0) {
+		return nil, err
+	}
+	return out, err
+}
+
+// with sets the flag's path and one more.
+func with(o Option, at source.Origin, words []string, path string, v any) ([]lower.Assignment, error) {
+	out, err := o.assign(at, words)
+	return append(set(at, path, v), out...), err
+}
+
+// each sets several paths to the flag's value.
+func each(o Option, at source.Origin, words []string, paths ...string) ([]lower.Assignment, error) {
+	w, err := oneWord(words)
+	var out []lower.Assignment
+	for _, p := range paths {
+		out = append(out, set(at, p, o.value(w))...)
+	}
+	return out, err
+}
+
+func set(at source.Origin, path string, v any) []lower.Assignment {
+	return []lower.Assignment{{Path: path, Value: v, Origin: at}}
+}
+
+func oneWord(words []string) (string, error) {
+	if len(words) != 1 {
+		return "", diag.New(fmt.Sprintf("takes one value, got %d", len(words)), "")
+	}
+	return words[0], nil
+}
+
+func splitWords(words []string, sep string) []string {
+	var out []string
+	for _, w := range words {
+		for p := range strings.SplitSeq(w, sep) {
+			if p = strings.TrimSpace(p); p != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// pairs reads key:value words, and JSON objects, into a map that is laid over
+// the field. Any byte of seps divides; with typed, values become numbers,
+// booleans, lists and objects where they read so.
+func pairs(o Option, at source.Origin, words []string, seps string, typed bool) ([]lower.Assignment, error) {
+	m := map[string]any{}
+	for _, w := range words {
+		if strings.HasPrefix(strings.TrimSpace(w), "{") {
+			v, err := source.JsonValue(w)
+			object, ok := v.(map[string]any)
+			if err != nil || !ok {
+				return nil, diag.New(source.Short(w)+" is not a JSON object", "")
+			}
+			maps.Copy(m, object)
+			continue
+		}
+		i := strings.IndexAny(w, seps)
+		if i <= 0 {
+			return nil, diag.New(fmt.Sprintf("expected key%cvalue, got %q", seps[0], source.Short(w)), "")
+		}
+		key, value := strings.TrimSpace(w[:i]), strings.TrimSpace(w[i+1:])
+		if _, twice := m[key]; twice {
+			return nil, diag.New(key+" is there twice", "keep one of them")
+		}
+		m[key] = value
+		if typed {
+			m[key] = typedValue(value)
+		}
+	}
+	return set(at, o.Path, m), nil
+}
+
+// header reads Name:Value; a header's value is text whatever it looks like.
+func header(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	headers := map[string]any{}
+	for _, w := range words {
+		if strings.HasPrefix(strings.TrimSpace(w), "{") {
+			v, err := source.JsonValue(w)
+			object, ok := v.(map[string]any)
+			if err != nil || !ok {
+				return nil, diag.New("is not a JSON object of headers", "")
+			}
+			maps.Copy(headers, object)
+			continue
+		}
+		name, value, ok := strings.Cut(w, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, diag.New("expected Name:Value", "") // the word may hold a secret
+		}
+		for old := range headers {
+			if strings.EqualFold(old, name) {
+				return nil, diag.New(name+" is there twice", "keep one of them")
+			}
+		}
+		headers[name] = strings.TrimSpace(value)
+	}
+	return set(at, o.Path, headers), nil
+}
+
+// pattern is how gaps are drawn; AIPerf calls the closed loop a burst.
+func pattern(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	w, err := oneWord(words)
+	if suggest.Fold(w) == "concurrency_burst" {
+		w = "concurrency"
+	}
+	return set(at, o.Path, w), err
+}
+
+// kilohertz takes 48000 for 48.
+func kilohertz(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+	out, err := o.assign(at, words)
+	scale := func(v any) any {
+		if hz := source.NumberOf(v); hz >= 1000 {
+			return hz / 1000
+		}
+		return v
+	}
+	for i := range out {
+		if list, ok := out[i].Value.([]any); ok {
+			for k := range list {
+				list[k] = scale(list[k])
+			}
+		} else {
+			out[i].Value = scale(out[i].Value)
+		}
+	}
+	return out, err
+}
+
+// typedValue reads a word as JSON where it is some, and true and false however
+// they are written; 007 and +5 stay words.
+func typedValue(s string) any {
+	if v, err := source.JsonValue(s); err == nil {
+		return v
+	}
+	if b, ok := fields.Coerce(s, false).(bool); ok {
+		return b
+	}
+	return s
+}

@@ -1,0 +1,304 @@
+// Package lower brings what was written into the one form that later steps read.
+// In goes a tree as a user wrote it; Surface rewrites shorthands, ExpandEnv and
+// Renderer fill in variables and templates, Layer lays an assignment over it, and
+// Defaults fills what follows from other fields. Nodes are moved and keep their
+// places, so a message still points at what was written.
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// lowerer rewrites what users may abbreviate into the one canonical form. It
+// moves nodes and never invents places, so later messages still point at what
+// was written. Templates pass untouched.
+type lowerer struct {
+	index fields.Table
+	free  map[string]bool // fields whose keys belong to the user, by name
+	bad   diag.Errors
+	// written is what the scenarios change in the body, as it was written.
+	written map[*source.Node]any
+}
+
+func newLowerer(x fields.Table) *lowerer {
+	l := &lowerer{index: x, written: map[*source.Node]any{}, free: map[string]bool{"records": true, "parameters": true, "derive": true}}
+	for path, leaf := range x {
+		if _, name := source.Cut(path); leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 && name != "benchmark" && name != "*" && name != "+" {
+			l.free[name] = true
+		}
+	}
+	return l
+}
+
+// Surface rewrites a whole experiment. What comes back beside the mistakes is what
+// scenarios change, as it was written.
+func Surface(x fields.Table, root *source.Node) (map[*source.Node]any, diag.Errors) {
+	l := newLowerer(x)
+	l.snake(root)
+	l.gather(root)
+	if b := root.Get("benchmark"); b != nil && b.Kind == source.Object {
+		l.body(b, false)
+	}
+	if runs := root.At("sweep.runs"); runs != nil {
+		for _, run := range runs.Items {
+			if b := run.Get("benchmark"); b != nil && b.Kind == source.Object {
+				l.written[b] = b.Plain()
+				l.body(b, true)
+			}
+		}
+	}
+	if f := root.Get("sweep").Field("optimization"); f != nil && f.Value.Kind == source.Null {
+		f.Value = source.TextNode("None", f.Origin) // null is a word here, not "nothing said"
+	}
+	return l.written, l.bad
+}
+
+func (l *lowerer) fail(f *source.Field, path, message, hint string) {
+	l.bad = append(l.bad, source.Mistake(f.Origin, path, message, hint)...)
+}
+
+// snake turns camelCase keys into snake_case and remembers what was typed.
+func (l *lowerer) snake(n *source.Node) {
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		if name := fields.SnakeCase(f.Name); name != f.Name {
+			if n.Field(name) != nil {
+				l.fail(f, f.Name, "is the same key as "+name+", which is given too", "keep one of them")
+				f.Value = nil
+				continue
+			}
+			f.Typed, f.Name = f.Name, name
+		}
+		if !l.free[f.Name] {
+			l.snake(f.Value)
+		}
+	}
+	n.Fields = slices.DeleteFunc(n.Fields, func(f source.Field) bool { return f.Value == nil })
+	for _, it := range n.Items {
+		l.snake(it)
+	}
+}
+
+// gather moves keys of the body that stand beside benchmark into it; what
+// benchmark says itself wins.
+func (l *lowerer) gather(root *source.Node) {
+	b := root.Get("benchmark")
+	var moved []source.Field
+	for _, f := range slices.Clone(root.Fields) {
+		if l.index[f.Name] == nil && slices.Contains(l.index["benchmark"].Keys, f.Name) {
+			root.Take(f.Name)
+			moved = append(moved, f)
+		}
+	}
+	if len(moved) == 0 || b != nil && b.Kind != source.Object {
+		return
+	}
+	flat := b == nil
+	if flat {
+		b = source.ObjectNode(moved[0].Origin)
+		root.Put("benchmark", b)
+	}
+	for _, f := range moved {
+		if b.Field(f.Name) == nil {
+			b.Fields = append(b.Fields, f)
+		}
+	}
+	if d := b.Get("dataset"); flat && d != nil {
+		named(d, "main") // the name it has in the flat form
+	}
+}
+
+// twins are keys of the body that stand for the same thing.
+var twins = [][2]string{{"model", "models"}, {"dataset", "datasets"}, {"warmup", "phases"}, {"profiling", "phases"}}
+
+// body lowers a benchmark, or with part a piece of one that is laid over it.
+func (l *lowerer) body(b *source.Node, part bool) {
+	for _, t := range twins {
+		if f := b.Field(t[0]); f != nil && b.Field(t[1]) != nil {
+			l.fail(f, "benchmark."+t[0], "cannot be combined with "+t[1], "keep one of them")
+			b.Take(t[0])
+		}
+	}
+	lowerModels(b)
+	l.datasets(b, part)
+	lowerPhases(b, part)
+	l.rateSeries(b.Get("phases"))
+	if e := b.Get("endpoint"); e != nil && e.Field("url") != nil && e.Field("urls") != nil {
+		l.fail(e.Field("url"), "benchmark.endpoint.url", "cannot be combined with urls", "keep one of them")
+		e.Take("url")
+	}
+	lowerEndpoint(b.Get("endpoint"))
+}
+
+func lowerEndpoint(e *source.Node) {
+	if e == nil || e.Kind != source.Object {
+		return
+	}
+	if f, ok := e.Take("url"); ok {
+		e.Put("urls", source.ListNode(f.Value))
+	}
+	if u := e.Get("urls"); u != nil && u.Kind == source.Scalar {
+		e.Put("urls", source.ListNode(u))
+	}
+}
+
+func lowerModels(b *source.Node) {
+	if f, ok := b.Take("model"); ok {
+		b.Put("models", f.Value)
+		b.Field("models").Origin, b.Field("models").Typed = f.Origin, "model"
+	}
+	if m := b.Get("models"); m != nil {
+		b.Put("models", modelsNode(m))
+	}
+}
+
+// modelsNode is one name, several names, or names with weights as the object
+// they stand for.
+func modelsNode(m *source.Node) *source.Node {
+	switch {
+	case m.Kind == source.Null:
+		return m
+	case m.Kind == source.Object && m.Get("items") == nil && m.Get("name") != nil:
+		m = &source.Node{Kind: source.Object, Origin: m.Origin, Fields: []source.Field{{Name: "items", Value: source.ListNode(m), Origin: m.Origin}}}
+	case m.Kind != source.Object:
+		m = source.Wrap("items", source.ListNode(m))
+	}
+	if items := m.Get("items"); items != nil && items.Kind == source.List {
+		for i, it := range items.Items {
+			if it.Kind == source.Scalar {
+				items.Items[i] = source.Wrap("name", it)
+			}
+		}
+	}
+	return m
+}
+
+// named puts a name first in an object that has none.
+func named(n *source.Node, name string) *source.Node {
+	if n.Kind == source.Object && n.Get("name") == nil {
+		n.Fields = append([]source.Field{{Name: "name", Value: source.TextNode(name, n.Origin), Origin: n.Origin}}, n.Fields...)
+	}
+	return n
+}
+
+func (l *lowerer) datasets(b *source.Node, part bool) {
+	if f, ok := b.Take("dataset"); ok {
+		b.Put("datasets", source.ListNode(named(f.Value, "default")))
+	}
+	ds := b.Get("datasets")
+	if ds == nil {
+		return
+	}
+	for i, d := range ds.Items {
+		if d.Kind == source.Object {
+			if len(ds.Items) == 1 {
+				named(d, "default")
+			} else if !part {
+				named(d, fmt.Sprintf("dataset_%d", i))
+			}
+			lowerDataset(d)
+		}
+	}
+}
+
+// lowerDataset moves isl and osl to prompts and names the parts of a mixture.
+func lowerDataset(d *source.Node) {
+	for _, k := range []string{"isl", "osl"} {
+		f, ok := d.Take(k)
+		if !ok {
+			continue
+		}
+		p := d.Get("prompts")
+		if p == nil {
+			p = source.ObjectNode(f.Origin)
+			d.Put("prompts", p)
+		}
+		if p.Kind == source.Object && p.Field(k) == nil {
+			p.Fields = append(p.Fields, f)
+		}
+	}
+	d.EachShape(lowerPeaks)
+}
+
+// lowerPeaks gives a peak its distribution an object of its own:
+// {mean: 20, weight: 70} is {distribution: {mean: 20}, weight: 70}.
+func lowerPeaks(n *source.Node) {
+	peaks := n.Get("peaks")
+	if peaks == nil {
+		return
+	}
+	for i, p := range peaks.Items {
+		if p.Kind != source.Object || p.Get("distribution") != nil {
+			continue
+		}
+		shape, out := source.ObjectNode(p.Origin), source.ObjectNode(p.Origin)
+		for _, f := range p.Fields {
+			if f.Name == "weight" {
+				out.Fields = append(out.Fields, f)
+			} else {
+				shape.Fields = append(shape.Fields, f)
+			}
+		}
+		out.Put("distribution", shape)
+		peaks.Items[i] = out
+	}
+}
+
+// rateSeries reads the points that a file holds.
+func (l *lowerer) rateSeries(phases *source.Node) {
+	if phases == nil {
+		return
+	}
+	for i, p := range phases.Items {
+		series := p.Get("rate_series")
+		if series == nil || series.Kind != source.Object || series.Get("points") != nil {
+			continue
+		}
+		where := fmt.Sprintf("benchmark.phases.%d.rate_series", i)
+		path, given := series.Take("path")
+		if !given {
+			l.bad = append(l.bad, source.Mistake(series.Origin, where, "needs path or points", "such as [{time_s: 0, qps: 1}, {time_s: 60, qps: 10}]")...)
+			continue
+		}
+		v, err := SeriesFile(path.Value.Text())
+		if err != nil {
+			l.fail(&path, where+".path", err.Message, err.Hint)
+			continue
+		}
+		series.Put("points", source.FromPlain(v["points"], path.Origin))
+	}
+}
+
+// lowerPhases makes a list of phases of siblings and of one mapping. What is
+// laid over a phase (part) leaves its kind alone.
+func lowerPhases(b *source.Node, part bool) {
+	var siblings []*source.Node
+	var at source.Origin
+	for _, k := range []string{"warmup", "profiling"} {
+		if f, ok := b.Take(k); ok {
+			siblings, at = append(siblings, named(f.Value, k)), f.Origin
+		}
+	}
+	if len(siblings) > 0 {
+		b.Put("phases", &source.Node{Kind: source.List, Items: siblings, Origin: at})
+	}
+	p := b.Get("phases")
+	if p == nil {
+		return
+	}
+	if p.Kind == source.Object {
+		p = source.ListNode(named(p, "profiling"))
+		b.Put("phases", p)
+	}
+	for _, ph := range p.Items {
+		name := ph.Get("name").Text()
+		if !part && ph.Kind == source.Object && ph.Get("kind") == nil && (name == "warmup" || name == "profiling") {
+			ph.Put("kind", source.TextNode(name, ph.Get("name").Origin))
+		}
+	}
+}

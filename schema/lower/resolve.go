@@ -1,0 +1,79 @@
+package lower
+
+import (
+	"strings"
+
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// Defaults fills the defaults that depend on other fields. It works on
+// the tree, so that explain can name the reason.
+func Defaults(x fields.Table, root *source.Node) {
+	if e := root.At("benchmark.endpoint"); e != nil && e.Kind == source.Object {
+		resolveEndpoint(e)
+	}
+	if ds := root.At("benchmark.datasets"); ds != nil {
+		for _, s := range ds.Items {
+			if s.Kind == source.Object {
+				resolveDataset(s)
+			}
+		}
+	}
+	if ps := root.At("benchmark.phases"); ps != nil {
+		for _, p := range ps.Items {
+			if p.Kind == source.Object {
+				resolvePhase(p)
+			}
+		}
+	}
+	x.FillConditional(root.Get("benchmark"), x["benchmark"], "benchmark")
+}
+
+// Fill sets a member that nobody has set.
+func Fill(n *source.Node, name string, v any, why string) {
+	if m := n.Get(name); m == nil || m.Kind == source.Null {
+		n.Put(name, source.FromPlain(v, source.Origin{Source: "default", Where: "default: " + why}))
+	}
+}
+
+// resolveEndpoint gives addresses their scheme, and requests with files their
+// encoding.
+func resolveEndpoint(e *source.Node) {
+	if t := fields.EndpointNamed(e.TypeWord()); t != nil && t.Files {
+		Fill(e, "request_content_type", "multipart/form-data", "type "+t.Name)
+	}
+	urls := e.Get("urls")
+	if urls == nil {
+		return
+	}
+	for i, u := range urls.Items {
+		s := u.Text()
+		if scheme, rest, ok := strings.Cut(s, "://"); ok && scheme != strings.ToLower(scheme) {
+			u.Value = strings.ToLower(scheme) + "://" + rest
+		}
+		if s == "" || strings.Contains(s, "://") || strings.HasPrefix(s, "mock:") || source.IsTemplate(s) {
+			continue
+		}
+		c := source.TextNode("http://"+s, u.Origin)
+		c.Origin.Text = s
+		urls.Items[i] = c
+	}
+}
+
+func resolveDataset(s *source.Node) {
+	Fill(s, "type", "synthetic", "no type is given")
+}
+
+func resolvePhase(p *source.Node) {
+	if k := p.Get("kind").Text(); k != "" {
+		Fill(p, "exclude_from_results", k == "warmup", "kind "+k)
+	}
+	if p.Get("rate") != nil || p.Get("rate_series") != nil {
+		Fill(p, "type", "poisson", "a rate is set")
+	}
+	Fill(p, "type", "concurrency", "no rate is set")
+	if p.TypeWord() == "fixed_schedule" && p.Get("start_offset") != nil {
+		Fill(p, "auto_offset", false, "a start offset is given")
+	}
+}

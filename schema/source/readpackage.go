@@ -1,0 +1,377 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/mod/modfile"
+	"cuelang.org/go/mod/module"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// Select says which part of which CUE package is the experiment.
+type Select struct {
+	Package string   // of a folder with several, or of a file that brings its package along
+	Expr    string   // a field, or an expression over the package; "" is the package itself
+	Tags    []string // key=value for @tag(key)
+}
+
+// IsPackage tells whether a folder holds CUE files.
+func IsPackage(dir string) bool {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.cue")) // the pattern is a good one
+	return len(files) > 0
+}
+
+// Experiments are the fields of a CUE package, or of a file, that are
+// experiments, as -e takes them; "" is the package itself.
+func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Errors) {
+	p, bad := loadCUE(name, sel, stub)
+	if bad != nil {
+		return nil, bad
+	}
+	if isExperiment(p.value) {
+		return []string{""}, nil
+	}
+	return experimentsIn(p.value, "", 0), nil
+}
+
+// loaded is a CUE package after loading, before anything is made of it.
+type loaded struct {
+	value cue.Value
+	text  []byte // of all its files
+}
+
+// ReadCUE reads an experiment out of a file or a folder. The schema that it
+// imports is a stub (openSchema) in which every definition is open: what comes out is the
+// user's data with the user's places and no defaults mixed in; later steps treat
+// it like YAML, so one mistake reads the same in both.
+func ReadCUE(name string, sel Select, stub func() []byte) (*Node, []byte, diag.Errors) {
+	p, bad := loadCUE(name, sel, stub)
+	if bad != nil {
+		return nil, nil, bad
+	}
+	v := p.value
+	switch {
+	case sel.Expr != "":
+		v = selected(v, sel.Expr)
+		if err := v.Err(); err != nil || !v.Exists() {
+			return nil, nil, Mistake(Origin{Where: name}, "", "-e "+sel.Expr+": nothing is there", experimentsHint(p.value))
+		}
+	case !isExperiment(v):
+		if found := experimentsIn(v, "", 0); len(found) > 0 {
+			return nil, nil, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), experimentsHint(v))
+		}
+	}
+	r := cueReader{name: name}
+	root := r.node(v)
+	return root, p.text, r.bad
+}
+
+func experimentsHint(v cue.Value) string {
+	found := experimentsIn(v, "", 0)
+	if len(found) == 0 {
+		return "aiperf list names the experiments of a package"
+	}
+	return "one of -e " + strings.Join(found, ", -e ")
+}
+
+// selected is a field by its path, or the value of an expression.
+func selected(v cue.Value, expr string) cue.Value {
+	if path := cue.ParsePath(expr); path.Err() == nil {
+		if f := v.LookupPath(path); f.Exists() {
+			return f
+		}
+	}
+	//lint:ignore SA1019 a scope is only good in its own context
+	return v.Context().CompileString(expr, cue.Scope(v), cue.Filename("-e"))
+}
+
+func isExperiment(v cue.Value) bool {
+	for _, key := range []string{"benchmark", "endpoint"} {
+		if v.LookupPath(cue.MakePath(cue.Str(key))).Exists() {
+			return true
+		}
+	}
+	return false
+}
+
+// experimentsIn are the regular fields of v that are experiments, three levels
+// deep.
+func experimentsIn(v cue.Value, path string, depth int) (out []string) {
+	if depth > 2 || v.IncompleteKind() != cue.StructKind {
+		return nil
+	}
+	it, err := v.Fields()
+	for err == nil && it.Next() {
+		at := Join(path, it.Selector().String())
+		if isExperiment(it.Value()) {
+			out = append(out, at)
+		} else {
+			out = append(out, experimentsIn(it.Value(), at, depth+1)...)
+		}
+	}
+	return out
+}
+
+// loadCUE loads a file or a folder with what it imports: packages of the user's
+// module and those vendored in it. Nothing comes from a network.
+func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) {
+	at := Origin{Where: name}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return loaded{}, Mistake(at, "", Reason(err), "")
+	}
+	dir, args, bad := arguments(name, abs, sel)
+	if bad != nil {
+		return loaded{}, bad
+	}
+	root := moduleRoot(dir)
+	insts := load.Instances(args, &load.Config{
+		Dir: dir, ModuleRoot: root, Package: sel.Package, Overlay: overlay(root, stub),
+		Tags: sel.Tags, TagVars: map[string]load.TagVar{}, Registry: noRegistry{}, Env: []string{},
+	})
+	if err := insts[0].Err; err != nil {
+		return loaded{}, cueErrors(name, err)
+	}
+	var out loaded
+	if bad := guardInstance(insts[0], root, map[*build.Instance]bool{}); bad != nil {
+		return out, bad
+	}
+	for _, f := range insts[0].Files {
+		text, err := os.ReadFile(f.Filename)
+		if err != nil {
+			return out, Mistake(Origin{Where: shownFile(f.Filename)}, "", Reason(err), "")
+		}
+		out.text = append(out.text, text...)
+	}
+	out.value = cuecontext.New().BuildInstance(insts[0])
+	if err := out.value.Err(); err != nil {
+		return out, cueErrors(name, err)
+	}
+	return out, nil
+}
+
+// arguments are what the loader is asked for: a folder's package, a file, or the
+// package of a file.
+func arguments(name, abs string, sel Select) (dir string, args []string, bad diag.Errors) {
+	info, err := os.Stat(abs)
+	switch {
+	case err == nil && info.IsDir():
+		files, _ := filepath.Glob(filepath.Join(abs, "*.cue")) // the pattern is a good one
+		if len(files) == 0 {
+			return "", nil, Mistake(Origin{Where: name}, "", "is a directory without CUE files", "name an experiment file, or a folder that is a CUE package")
+		}
+		for _, f := range files {
+			if bad := readable(shownFile(f)); bad != nil {
+				return "", nil, bad
+			}
+		}
+		return abs, []string{"."}, nil
+	case strings.HasSuffix(abs, "_tool.cue"):
+		return "", nil, Mistake(Origin{Where: name}, "", "holds commands of the cue tool, no experiment", "")
+	}
+	if bad := readable(name); bad != nil {
+		return "", nil, bad
+	}
+	if sel.Package != "" {
+		return filepath.Dir(abs), []string{"."}, nil
+	}
+	return filepath.Dir(abs), []string{abs}, nil
+}
+
+// readable refuses a file that is too large, or no CUE: one line, since what
+// comes after the first mistake in the syntax follows from it.
+func readable(name string) diag.Errors {
+	src, bad := ReadFile(name)
+	if bad != nil {
+		return bad
+	}
+	if _, err := parser.ParseFile(name, src); err != nil {
+		return cueErrors(name, err)[:1]
+	}
+	return nil
+}
+
+// moduleRoot is the nearest folder above dir with a module file, else dir.
+func moduleRoot(dir string) string {
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, "cue.mod", "module.cue")); err == nil {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
+}
+
+// guardInstance refuses what is not pure in a package and in what it imports,
+// and files that lie outside the module.
+func guardInstance(inst *build.Instance, root string, seen map[*build.Instance]bool) diag.Errors {
+	if seen[inst] || inst.ImportPath == ImportPath || strings.HasPrefix(inst.ImportPath, ImportPath+"@") {
+		return nil
+	}
+	seen[inst] = true
+	home, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		home = root
+	}
+	for _, f := range inst.Files {
+		real, err := filepath.EvalSymlinks(f.Filename)
+		if rel, bad := filepath.Rel(home, real); err == nil && (bad != nil || strings.HasPrefix(rel, "..")) {
+			return Mistake(Origin{Where: shownFile(f.Filename)}, "", "lies outside the module "+shownFile(root), "copy it in")
+		}
+		g := cueGuard{name: shownFile(f.Filename), deps: inst.Imports}
+		for im := range f.ImportSpecs() {
+			g.imported(im)
+		}
+		ast.Walk(f, g.enter, func(ast.Node) { g.depth-- })
+		if len(g.bad) > 0 {
+			return g.bad[:1]
+		}
+	}
+	for _, dep := range inst.Imports {
+		if bad := guardInstance(dep, root, seen); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+// shownFile is a file's name as a person at the shell would write it.
+func shownFile(name string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return name
+	}
+	if rel, err := filepath.Rel(wd, name); err == nil && !strings.HasPrefix(rel, "..") {
+		return rel
+	}
+	return name
+}
+
+// overlay is what lies in the module besides the user's files: a module file if
+// there is none, and the schema, in place of a vendored copy.
+func overlay(root string, stub func() []byte) map[string]load.Source {
+	over := map[string]load.Source{}
+	if _, err := os.Stat(filepath.Join(root, "cue.mod", "module.cue")); err != nil {
+		over[filepath.Join(root, "cue.mod", "module.cue")] = load.FromString(ModuleFile)
+	}
+	pkg := filepath.Join(root, filepath.FromSlash(VendorDir))
+	vendored, _ := filepath.Glob(filepath.Join(pkg, "*.cue"))
+	for _, f := range vendored {
+		over[f] = load.FromString("package schema\n")
+	}
+	over[filepath.Join(pkg, "stub.cue")] = load.FromBytes(stub())
+	return over
+}
+
+// OpenSchema is the schema package with every definition open, so that any key gets
+// through to our own messages. Objects keep the objects within them: a team's
+// definition closes what it says, and must leave room for what it does not.
+func OpenSchema(sources map[string][]byte) []byte {
+	files := make([]*ast.File, 0, len(sources))
+	objects := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		f, err := parser.ParseFile(name, sources[name])
+		if err != nil {
+			panic(err) // embedded: a test compiles it
+		}
+		files = append(files, f)
+		for def, value := range definitions(f) {
+			if _, object := value.(*ast.StructLit); object {
+				objects[def] = true
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("package schema\n")
+	for _, f := range files {
+		for def, value := range definitions(f) {
+			s, object := value.(*ast.StructLit)
+			if !object {
+				fmt.Fprintf(&b, "%s: _\n", def)
+				continue
+			}
+			fmt.Fprintf(&b, "%s: {\n", def)
+			for _, d := range s.Elts {
+				openField(&b, d, objects)
+			}
+			b.WriteString("\t...\n}\n")
+		}
+	}
+	return []byte(b.String())
+}
+
+// openField writes a field that holds an object: one of ours, or a map.
+func openField(b *strings.Builder, d ast.Decl, objects map[string]bool) {
+	f, ok := d.(*ast.Field)
+	if !ok {
+		return
+	}
+	name, _, err := ast.LabelName(f.Label)
+	if err != nil || strings.HasPrefix(name, "#") {
+		return
+	}
+	switch v := f.Value.(type) {
+	case *ast.Ident:
+		if objects[v.Name] {
+			fmt.Fprintf(b, "\t%s?: %s\n", name, v.Name)
+		}
+	case *ast.StructLit:
+		fmt.Fprintf(b, "\t%s?: {...}\n", name)
+	}
+}
+
+// definitions are the definitions of a file with their values.
+func definitions(f *ast.File) iter.Seq2[string, ast.Expr] {
+	return func(yield func(string, ast.Expr) bool) {
+		for _, d := range f.Decls {
+			if def, ok := d.(*ast.Field); ok {
+				if name, _, err := ast.LabelName(def.Label); err == nil && strings.HasPrefix(name, "#") && !yield(name, def.Value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// noRegistry refuses every module; without it the loader would ask the network.
+type noRegistry struct{}
+
+var errModule = errors.New("modules are not fetched; vendor the package below cue.mod/pkg")
+
+func (noRegistry) ModFile(context.Context, module.Version) (*modfile.File, error) {
+	return nil, errModule
+}
+
+func (noRegistry) Fetch(context.Context, module.Version) (module.SourceLoc, error) {
+	return module.SourceLoc{}, errModule
+}
+
+func (noRegistry) ModuleVersions(context.Context, string) ([]string, error) { return nil, nil }
+
+// ImportPath is what an experiment in CUE imports.
+const ImportPath = "aiperf.dev/schema"
+
+const (
+	// VendorDir is where a module keeps a copy of the schema.
+	VendorDir = "cue.mod/pkg/" + ImportPath
+	// ModuleFile is what a folder without a module file stands for.
+	ModuleFile = "module: \"local.invalid/experiments@v0\"\nlanguage: version: \"" + LanguageVersion + "\"\n"
+	// LanguageVersion is that of CUE, which the package is written in.
+	LanguageVersion = "v0.17.0"
+)
