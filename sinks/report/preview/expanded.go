@@ -9,7 +9,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
-	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -59,7 +58,7 @@ func Expand(plan *sweep.Plan, only *int, full bool) Expanded {
 			v.Values = map[string]any{}
 		}
 		if full {
-			v.Benchmark = withInfinity(fields.AsAIPerf(c.Resolved.JSON))
+			v.Benchmark = withInfinity(schema.AsAIPerf(c.Resolved.JSON))
 		}
 		d.Variations = append(d.Variations, v)
 	}
