@@ -1,15 +1,18 @@
 package loadgen
 
-import "aiperf.dev/aiperf/internal/record"
+import (
+	"aiperf.dev/aiperf/internal/queue"
+	"aiperf.dev/aiperf/internal/record"
+)
 
 // collect hands the records to emit in the order in which their requests ended,
 // until in is closed and empty. Several finishers work at once, so it holds
 // back what is ahead of its turn.
-func collect(in *mailbox[finished], emit func(finished)) {
+func collect(in *queue.Mailbox[finished], emit func(finished)) {
 	ahead := map[int64]finished{}
 	var next int64
 	for {
-		f, ok := in.take()
+		f, ok := in.Take()
 		if !ok {
 			return
 		}

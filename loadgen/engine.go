@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
 
@@ -22,7 +23,7 @@ type sender interface {
 // (an answer, a deadline) drives it, one at a time, and sends what that allows.
 // So a slot that becomes free is used again on the very goroutine that freed it.
 type engine struct {
-	clock  clock
+	clock  pace.Clock
 	sender sender
 	maker  *maker
 	read   func(*request)       // takes over requests that have ended
@@ -156,14 +157,11 @@ func (e *engine) drive(pacer bool) bool {
 			return true
 		}
 	}
-	if sleeping := e.clock.Sleeping(); !pacer && (sleeping == awake || e.next.Load() < sleeping) {
+	if sleeping := e.clock.Sleeping(); !pacer && (sleeping == pace.Awake || e.next.Load() < sleeping) {
 		e.clock.Wake()
 	}
 	return true
 }
-
-// awake is what Sleeping says when nobody sleeps.
-const awake = math.MinInt64
 
 // step brings the phases up to now and returns what is to be sent.
 func (e *engine) step() []*request {
@@ -184,7 +182,7 @@ func (e *engine) step() []*request {
 	}
 	clear(news)
 	e.spare = news
-	next := int64(never)
+	next := int64(pace.Never)
 	live := e.phases[:0]
 	for _, p := range e.phases {
 		if next = min(next, p.step(now)); !p.over.Load() {
@@ -279,7 +277,7 @@ func (e *engine) play(p *phase, seamless bool) {
 // waitFor is the pacer: it drives the engine whenever something is due.
 func (e *engine) waitFor(over func() bool) {
 	for {
-		until := int64(never) // who drives instead says when there is more
+		until := int64(pace.Never) // who drives instead says when there is more
 		if e.drive(true) {
 			until = e.next.Load()
 		}

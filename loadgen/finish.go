@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
@@ -24,8 +25,8 @@ type finisher struct {
 	secret masker
 	urls   []string
 	live   *meter
-	work   *mailbox[*request]
-	out    *mailbox[finished]
+	work   *queue.Mailbox[*request]
+	out    *queue.Mailbox[finished]
 }
 
 // finished is a record and its place in the order of completion.
@@ -45,7 +46,7 @@ type Said struct{ Text, Reasoning, Tool []byte }
 const linger = 20 * time.Millisecond
 
 // take accepts a request that has ended.
-func (f *finisher) take(r *request) { f.work.put(r, r.goesOn || r.x.Status != record.OK) }
+func (f *finisher) take(r *request) { f.work.Put(r, r.goesOn || r.x.Status != record.OK) }
 
 // finish turns r into a record. It returns false when rd was given up meanwhile:
 // then r is not its business any more.
@@ -85,7 +86,7 @@ func (f *finisher) judge(rec *record.Record) {
 func (f *finisher) book(r *request, rec *record.Record, detail any) {
 	f.tally(r.phase, rec)
 	f.live.add(rec)
-	f.out.put(finished{order: r.ended, rec: rec, detail: detail}, false)
+	f.out.Put(finished{order: r.ended, rec: rec, detail: detail}, false)
 }
 
 // follow renders the turn after r, with the answer in its history. Without an

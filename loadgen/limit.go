@@ -1,6 +1,11 @@
 package loadgen
 
-import "time"
+import (
+	"time"
+
+	"aiperf.dev/aiperf/internal/queue"
+	"aiperf.dev/aiperf/loadgen/pace"
+)
 
 // limit counts slots of one kind. The zero value is unlimited.
 type limit struct {
@@ -9,7 +14,7 @@ type limit struct {
 	held int
 	// opened holds, for each free slot, since when it is free: what the next
 	// request of a closed loop was waiting for.
-	opened queue[int64]
+	opened queue.Queue[int64]
 	grows  []time.Duration // when the limit grows by one each, from the phase's start
 }
 
@@ -22,16 +27,16 @@ func (l *limit) full() bool { return l.on && l.held >= l.max }
 
 // freeBefore tells whether a slot has been free since before t.
 func (l *limit) freeBefore(t int64) bool {
-	return !l.on || l.opened.len() > 0 && l.opened.first() < t
+	return !l.on || l.opened.Len() > 0 && l.opened.First() < t
 }
 
 // take takes a slot and tells since when it was free.
 func (l *limit) take(now int64) (since int64) {
 	l.held++
-	if l.opened.len() == 0 {
+	if l.opened.Len() == 0 {
 		return now
 	}
-	return l.opened.pop()
+	return l.opened.Pop()
 }
 
 // release gives a slot back. While the limit is overdrawn, because it shrank,
@@ -39,7 +44,7 @@ func (l *limit) take(now int64) (since int64) {
 func (l *limit) release(at int64) {
 	l.held--
 	if l.on && l.held < l.max {
-		l.opened.push(at)
+		l.opened.Push(at)
 	}
 }
 
@@ -48,12 +53,12 @@ func (l *limit) set(n int, at int64) {
 	for l.max < n {
 		l.max++
 		if l.held < l.max {
-			l.opened.push(at)
+			l.opened.Push(at)
 		}
 	}
 	l.max = n
-	for l.opened.len() > max(0, n-l.held) {
-		l.opened.pop()
+	for l.opened.Len() > max(0, n-l.held) {
+		l.opened.Pop()
 	}
 }
 
@@ -68,7 +73,7 @@ func (l *limit) grow(start, t int64) {
 // next is when the limit grows again, never if it does not.
 func (l *limit) next(start int64) int64 {
 	if len(l.grows) == 0 {
-		return never
+		return pace.Never
 	}
 	return start + int64(l.grows[0])
 }

@@ -10,6 +10,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/pace"
 )
 
 // liveEvery is how often a snapshot is given; a window is how many of them the
@@ -138,7 +139,7 @@ func (p *phase) snapshot(now int64) Snapshot {
 		Sent: p.books.sent.Load(), Done: t.all(), Failed: failed, Cancelled: cancelled,
 		InFlight: int(p.books.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, p.result.Target, p.cfg.Concurrency), Waiting: p.waiting(now),
 	}
-	if end := p.endShown.Load(); end != never {
+	if end := p.endShown.Load(); end != pace.Never {
 		s.Ends = end
 	}
 	return s

@@ -3,6 +3,8 @@ package loadgen
 import (
 	"sync"
 	"time"
+
+	"aiperf.dev/aiperf/internal/queue"
 )
 
 // lookaheadBytes bounds the bodies that are rendered ahead of their time.
@@ -23,7 +25,7 @@ type lookahead struct {
 
 	mu       sync.Mutex
 	room     sync.Cond // what the renderer waits for
-	ready    queue[*request]
+	ready    queue.Queue[*request]
 	starving bool // somebody found it empty
 	complete bool // all are rendered
 	stopped  bool
@@ -76,8 +78,8 @@ func (l *lookahead) run(r *request, ok bool, open func(int64) (*request, bool), 
 // that with r it has been full.
 func (l *lookahead) put(r *request, full bool) bool {
 	l.mu.Lock()
-	if l.ready.len() >= l.most {
-		for l.ready.len() > l.low && !l.stopped {
+	if l.ready.Len() >= l.most {
+		for l.ready.Len() > l.low && !l.stopped {
 			l.room.Wait()
 		}
 		l.giveWay()
@@ -86,7 +88,7 @@ func (l *lookahead) put(r *request, full bool) bool {
 		l.mu.Unlock()
 		return false
 	}
-	l.ready.push(r)
+	l.ready.Push(r)
 	starving := l.starving
 	l.starving = false
 	l.mu.Unlock()
@@ -103,7 +105,7 @@ func (l *lookahead) put(r *request, full bool) bool {
 // ready and not for ever. l.mu is held, but not while it waits.
 func (l *lookahead) giveWay() {
 	for range givesWay {
-		if l.stopped || l.ready.len() <= l.low/2 || !l.pressed() {
+		if l.stopped || l.ready.Len() <= l.low/2 || !l.pressed() {
 			return
 		}
 		l.mu.Unlock()
@@ -115,12 +117,12 @@ func (l *lookahead) giveWay() {
 func (l *lookahead) take() (r *request, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ready.len() == 0 {
+	if l.ready.Len() == 0 {
 		l.starving = !l.complete
 		return nil, l.complete
 	}
-	r = l.ready.pop()
-	if l.ready.len() == l.low {
+	r = l.ready.Pop()
+	if l.ready.Len() == l.low {
 		l.room.Signal()
 	}
 	return r, false

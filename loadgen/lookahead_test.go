@@ -18,7 +18,7 @@ func relaxed() bool { return false }
 func (l *lookahead) have() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ready.len()
+	return l.ready.Len()
 }
 
 // numbered renders requests with ascending ids, n of them or, if that is 0,

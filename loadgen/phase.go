@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/schema"
 )
@@ -170,15 +171,15 @@ func (p *phase) step(now int64) (next int64) {
 
 // deadline is when something is due by the clock.
 func (p *phase) deadline() int64 {
-	next := int64(never)
+	next := int64(pace.Never)
 	if p.stops.why == "" && !p.starved { // the renderer wakes us
 		next = min(p.stops.end, p.slots.grows(p.start), p.wait.ripens())
-		if p.wanted() && (p.wait.ticks.len() == 0 || p.skipping) {
+		if p.wanted() && (p.wait.ticks.Len() == 0 || p.skipping) {
 			next = min(next, p.wait.next)
 		}
 	}
 	if len(p.books.onWire) > 0 {
-		if p.stops.cutTried == never { // afterwards it is tried when the sending is over
+		if p.stops.cutTried == pace.Never { // afterwards it is tried when the sending is over
 			next = min(next, p.stops.cut)
 		}
 		next = min(next, later(p.stops.cutTried, int64(watchdogMargin)))

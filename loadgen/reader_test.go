@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -83,7 +84,7 @@ func TestStuckReadersAreGivenUp(t *testing.T) {
 			}}
 			var records []*record.Record
 			j.Emit = func(r *record.Record) { records = append(records, r) }
-			p, err := newPacer(j.Clock)
+			p, err := pace.New(j.Clock)
 			if err != nil {
 				t.Fatal(err)
 			}

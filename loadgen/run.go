@@ -8,10 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -30,7 +32,7 @@ func Run(issue, run context.Context, job Job) (Result, error) {
 	if err := job.Client.Preflight(most); err != nil {
 		return Result{}, err
 	}
-	pacer, err := newPacer(job.Clock)
+	pacer, err := pace.New(job.Clock)
 	if err != nil {
 		return Result{}, err
 	}
@@ -64,7 +66,7 @@ type driver struct {
 	supply func(p *phase, sessions mode.Sessions) (s source, ready <-chan struct{})
 }
 
-func newDriver(job *Job, c clock, n network) (*driver, error) {
+func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	if len(job.Phases) == 0 || job.Set == nil || job.Spec == nil || job.Emit == nil {
 		return nil, errors.New("loadgen: a job needs phases, conversations, an endpoint and a receiver of records")
 	}
@@ -73,7 +75,7 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())
 	}
-	e.next.Store(never)
+	e.next.Store(pace.Never)
 	m, err := newMaker(job, e.done)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 	e.maker = m
 	f := &finisher{
 		job: job, maker: m, post: e.post, wake: c.Wake, back: n, secret: secrets(&job.Endpoint),
-		live: newMeter(job.Live != nil), work: newMailbox[*request](linger, e.pressed), out: newMailbox[finished](linger, nil),
+		live: newMeter(job.Live != nil), work: queue.NewMailbox[*request](linger, e.pressed), out: queue.NewMailbox[finished](linger, nil),
 	}
 	for _, u := range job.Endpoint.URLs {
 		f.urls = append(f.urls, transport.PlainURL(u, m.Path(job.Models.Items[0].Name, m.Streaming)))
@@ -95,7 +97,7 @@ func newDriver(job *Job, c clock, n network) (*driver, error) {
 	e.read = f.take
 	if job.Unsent != nil {
 		e.unsent = func(rec *record.Record) {
-			f.out.put(finished{order: e.completions, rec: rec}, false)
+			f.out.Put(finished{order: e.completions, rec: rec}, false)
 			e.completions++
 		}
 	}
@@ -150,7 +152,7 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 	if load.Dispersion != nil {
 		p.result.Random, p.result.Dispersion = true, load.Dispersion(cfg)
 	}
-	p.endShown.Store(never)
+	p.endShown.Store(pace.Never)
 	return p, nil
 }
 
@@ -247,11 +249,11 @@ func (d *driver) run(issue, run context.Context) Result {
 	defer cancel()
 	defer context.AfterFunc(run, cancel)()
 	begun := d.play(ctx)
-	d.finisher.work.close()
+	d.finisher.work.Close()
 	d.readers.wait()
 	close(stopWatch)
 	watch.Wait()
-	d.finisher.out.close()
+	d.finisher.out.Close()
 	collector.Wait()
 	close(stopLive)
 	live.Wait()

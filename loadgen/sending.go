@@ -13,7 +13,7 @@ func (p *phase) wanted() bool {
 	switch {
 	case p.stops.why != "" || p.stops.noNew != "" && !(p.load.EveryTurn && p.books.open > 0):
 		return false
-	case p.cfg.Requests > 0 && p.books.issued+int64(p.wait.ticks.len()) >= p.cfg.Requests && !p.finishes:
+	case p.cfg.Requests > 0 && p.books.issued+int64(p.wait.ticks.Len()) >= p.cfg.Requests && !p.finishes:
 		return false
 	}
 	return true
@@ -30,12 +30,12 @@ func (p *phase) catchUp(now int64) {
 	}
 	for p.stops.why == "" {
 		switch {
-		case !p.slots.freeBefore(p.stops.end, p.wait.turns.len() == 0):
+		case !p.slots.freeBefore(p.stops.end, p.wait.turns.Len() == 0):
 			if !p.skipping || !p.drop(skipOnCap) {
 				return
 			}
 		case !p.sendOne(now):
-			p.starved = p.wait.ticks.len() > 0 && p.stops.noNew == "" // it was not rendered in time
+			p.starved = p.wait.ticks.Len() > 0 && p.stops.noNew == "" // it was not rendered in time
 			return
 		}
 	}
@@ -44,19 +44,19 @@ func (p *phase) catchUp(now int64) {
 // sendOne sends the next request if its slots are free, and tells whether there
 // was something to do.
 func (p *phase) sendOne(now int64) bool {
-	follow := p.wait.turns.len() > 0
+	follow := p.wait.turns.Len() > 0
 	switch {
-	case p.load.EveryTurn && p.wait.ticks.len() == 0:
+	case p.load.EveryTurn && p.wait.ticks.Len() == 0:
 		return false
 	case !follow && p.stops.noNew != "":
 		return p.drop(skipNoTurn)
-	case !follow && p.slots.gate == nil && p.wait.ticks.len() == 0:
+	case !follow && p.slots.gate == nil && p.wait.ticks.Len() == 0:
 		return false
 	case p.slots.full(!follow):
 		return p.skipping && p.drop(skipOnCap)
 	}
 	if follow {
-		p.sendTurn(p.wait.turns.pop(), now)
+		p.sendTurn(p.wait.turns.Pop(), now)
 		return true
 	}
 	r := p.startPlay()
@@ -65,7 +65,7 @@ func (p *phase) sendOne(now int64) bool {
 	}
 	intended := now
 	if !p.load.Closed {
-		intended = p.wait.ticks.pop()
+		intended = p.wait.ticks.Pop()
 	}
 	p.dispatch(r, intended, intended, now, true)
 	return true
@@ -75,14 +75,14 @@ func (p *phase) sendOne(now int64) bool {
 func (p *phase) sendTurn(t followTurn, now int64) {
 	intended := t.due
 	if p.load.EveryTurn {
-		intended = p.wait.ticks.pop()
+		intended = p.wait.ticks.Pop()
 	}
 	p.dispatch(t.r, intended, max(intended, t.answered), now, false)
 }
 
 // drop loses the arrival that is next, if there is one.
 func (p *phase) drop(why string) bool {
-	if p.wait.ticks.len() == 0 {
+	if p.wait.ticks.Len() == 0 {
 		return false
 	}
 	var lost *request
@@ -91,7 +91,7 @@ func (p *phase) drop(why string) bool {
 			return false
 		}
 	}
-	p.dropTick(p.wait.ticks.pop(), lost, why)
+	p.dropTick(p.wait.ticks.Pop(), lost, why)
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -43,18 +44,18 @@ const defaultGrace = 30 * time.Second
 func graceOf(cfg *schema.Phase, patient bool) int64 {
 	switch {
 	case cfg.GracePeriod != nil && math.IsInf(float64(*cfg.GracePeriod), 1):
-		return never
+		return pace.Never
 	case cfg.GracePeriod != nil:
 		return int64(cfg.GracePeriod.Go())
 	case cfg.Kind == kindWarmup || patient:
-		return never
+		return pace.Never
 	}
 	return int64(defaultGrace)
 }
 
 // begin starts the clock.
 func (s *stops) begin(now int64, duration *schema.Duration) {
-	s.end, s.cutTried = never, never
+	s.end, s.cutTried = pace.Never, pace.Never
 	if duration != nil {
 		s.end = later(now, int64(duration.Go()))
 	}
@@ -65,7 +66,7 @@ func (s *stops) begin(now int64, duration *schema.Duration) {
 // on: the phase ends before its time.
 func (s *stops) hasten(now int64) {
 	grace := s.grace
-	if grace == never {
+	if grace == pace.Never {
 		grace = int64(defaultGrace)
 	}
 	s.cut = min(s.cut, later(now, grace))

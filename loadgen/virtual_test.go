@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -63,7 +64,7 @@ func (w *world) Sleeping() int64 { return math.MinInt64 }
 // WaitUntil lets the next thing happen, or time pass to t.
 func (w *world) WaitUntil(t int64) {
 	if len(w.todo) == 0 || w.todo[0].at > t {
-		if t == never {
+		if t == pace.Never {
 			panic("everybody waits and nothing will happen")
 		}
 		w.now = max(w.now, t)

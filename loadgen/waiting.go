@@ -2,7 +2,9 @@ package loadgen
 
 import (
 	"aiperf.dev/aiperf/internal/heap"
+	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/pace"
 )
 
 // waiting is what is to be sent: arrivals that have come, and follow-up turns,
@@ -13,9 +15,9 @@ type waiting struct {
 	start    int64         // of the phase
 	next     int64         // the next arrival, never when there is none
 
-	ticks queue[int64]          // arrivals that have come
-	turns queue[followTurn]     // follow-ups that are due
-	later heap.Heap[followTurn] // follow-ups that are not
+	ticks queue.Queue[int64]      // arrivals that have come
+	turns queue.Queue[followTurn] // follow-ups that are due
+	later heap.Heap[followTurn]   // follow-ups that are not
 
 	arrived, arrivedAt int64 // arrivals so far, and the last of them
 }
@@ -38,7 +40,7 @@ func (t followTurn) Before(u followTurn) bool {
 
 // begin looks up the first arrival.
 func (w *waiting) begin(start int64) {
-	w.start, w.next = start, never
+	w.start, w.next = start, pace.Never
 	if w.arrivals != nil {
 		w.advance()
 	}
@@ -46,7 +48,7 @@ func (w *waiting) begin(start int64) {
 
 // advance looks up the next arrival.
 func (w *waiting) advance() {
-	w.next = never
+	w.next = pace.Never
 	if at, ok := w.arrivals.Next(); ok {
 		w.next = later(w.start, int64(at))
 	}
@@ -54,7 +56,7 @@ func (w *waiting) advance() {
 
 // arrive notes that the next arrival has come.
 func (w *waiting) arrive() {
-	w.ticks.push(w.next)
+	w.ticks.Push(w.next)
 	w.arrived, w.arrivedAt = w.arrived+1, w.next
 	w.advance()
 }
@@ -62,7 +64,7 @@ func (w *waiting) arrive() {
 // add takes a follow-up in.
 func (w *waiting) add(t followTurn, now, end int64) {
 	if at := t.ready(); at <= now && at < end {
-		w.turns.push(t)
+		w.turns.Push(t)
 	} else {
 		w.later.Push(t)
 	}
@@ -71,31 +73,31 @@ func (w *waiting) add(t followTurn, now, end int64) {
 // ripen lets the turns go whose time has come before end.
 func (w *waiting) ripen(now, end int64) {
 	for w.later.Len() > 0 && w.later.Top().ready() <= now && w.later.Top().ready() < end {
-		w.turns.push(w.later.Pop())
+		w.turns.Push(w.later.Pop())
 	}
 }
 
 // ripens is when the next turn's time comes, never when none waits for it.
 func (w *waiting) ripens() int64 {
 	if w.later.Len() == 0 {
-		return never
+		return pace.Never
 	}
 	return w.later.Top().ready()
 }
 
 // exhausted tells whether no arrival will come any more, and none waits.
 func (w *waiting) exhausted() bool {
-	return w.arrivals != nil && w.next == never && w.ticks.len() == 0
+	return w.arrivals != nil && w.next == pace.Never && w.ticks.Len() == 0
 }
 
 // clear hands everything that waits to those who drop it.
 func (w *waiting) clear(tick func(due int64), turn func(followTurn)) {
-	w.next = never
-	for w.ticks.len() > 0 {
-		tick(w.ticks.pop())
+	w.next = pace.Never
+	for w.ticks.Len() > 0 {
+		tick(w.ticks.Pop())
 	}
-	for w.turns.len() > 0 {
-		turn(w.turns.pop())
+	for w.turns.Len() > 0 {
+		turn(w.turns.Pop())
 	}
 	for w.later.Len() > 0 {
 		turn(w.later.Pop())
@@ -104,8 +106,8 @@ func (w *waiting) clear(tick func(due int64), turn func(followTurn)) {
 
 // later is t + d without overflow.
 func later(t, d int64) int64 {
-	if d > never-t {
-		return never
+	if d > pace.Never-t {
+		return pace.Never
 	}
 	return t + d
 }

@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/pace"
 )
 
 // watchdogMargin is how long the client may take to end what was cancelled.
@@ -55,7 +56,7 @@ func (p *phase) waiting(now int64) string {
 	switch {
 	case n == 0:
 		return "for the last answers to be read"
-	case cut == never:
+	case cut == pace.Never:
 		return "for " + words.Count(n, "answer")
 	case cut <= now:
 		return fmt.Sprintf("for %s to be cancelled", words.Count(n, "request"))

@@ -39,8 +39,10 @@ internal/metrics: internal/record internal/stats internal/suggest
 internal/mockserver: internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
 internal/pcg:
 internal/qmc: internal/pcg
+internal/queue:
 internal/record:
 internal/repo:
+internal/rlimit:
 internal/secret:
 internal/seed:
 internal/stats:
@@ -50,11 +52,12 @@ internal/words:
 loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset schema
 loadgen/mode: internal/heap schema internal/seed loadgen/dataset
+loadgen/pace: internal/alarm internal/record
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/transport schema
 loadgen/tokenizer/gen: loadgen/tokenizer
-loadgen: internal/alarm internal/heap internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/transport schema
+loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/transport schema
 loadgen/tokenizer: internal/heap internal/hub
-loadgen/transport: internal/alarm internal/diag internal/heap internal/record
+loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit
 runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
 runner: *

@@ -13,6 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/rlimit"
 )
 
 // Client sends exchanges to its targets. All methods may be called at any time
@@ -87,7 +88,7 @@ func Open(cfg Config) (*Client, error) {
 	if err := cl.aim(&cfg); err != nil {
 		return nil, err
 	}
-	raiseDescriptors()
+	rlimit.Raise()
 	var err error
 	if cl.flight, err = newFlight(cl.clock); err != nil {
 		return nil, err

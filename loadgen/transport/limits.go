@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/rlimit"
 )
 
 // reservedDescriptors are kept for files, logs and what else a run opens.
@@ -11,14 +12,14 @@ const reservedDescriptors = 64
 
 // Preflight tells why n connections at once cannot fit on this machine, or nil.
 func (cl *Client) Preflight(n int) error {
-	if limit, open, ok := descriptors(); ok && n+open+reservedDescriptors > limit {
+	if limit, open, ok := rlimit.Descriptors(); ok && n+open+reservedDescriptors > limit {
 		return &diag.Error{
 			Code:    diag.Failed,
 			Message: fmt.Sprintf("%d connections need %d file descriptors and the limit is %d (%d are open)", n, n+open+reservedDescriptors, limit, open),
 			Hint:    "raise the limit with ulimit -n, or lower the concurrency",
 		}
 	}
-	ports, ok := localPorts()
+	ports, ok := rlimit.LocalPorts()
 	if !ok {
 		return nil
 	}

@@ -39,8 +39,7 @@ const (
 
 // Reasons to stop reading an answer before its end.
 var (
-	errEnough   = errors.New("enough of the error body was read")
-	errEncoding = errors.New("content encoding")
+	errEnough = errors.New("enough of the error body was read")
 )
 
 // reception turns the parts of one answer into an exchange's fields, with
@@ -53,7 +52,7 @@ type reception struct {
 	mode   mode
 	sse    wire.SSE
 	lines  wire.Lines
-	gunzip *gunzip
+	gunzip *wire.Gunzip
 
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
@@ -139,10 +138,10 @@ func (r *reception) Head(h *wire.Head) error {
 	switch coding := strings.ToLower(string(h.ContentEncoding)); coding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		r.gunzip = newGunzip(r.plain)
+		r.gunzip = wire.NewGunzip(r.plain)
 	default:
 		if r.mode != failure {
-			return fmt.Errorf("%w %q, which was not asked for", errEncoding, coding)
+			return fmt.Errorf("%w %q, which was not asked for", wire.ErrEncoding, coding)
 		}
 	}
 	return nil
@@ -177,7 +176,7 @@ func intern(b []byte) string {
 func (r *reception) Body(b []byte) error {
 	r.bodyAt, r.bodyLo = r.stamp, r.low
 	if r.gunzip != nil {
-		return r.gunzip.feed(b)
+		return r.gunzip.Feed(b)
 	}
 	return r.plain(b)
 }
@@ -256,7 +255,7 @@ func (r *reception) event(e Event, s stamp, low int64) {
 func (r *reception) end() ending {
 	x := r.x
 	if r.gunzip != nil {
-		if err := r.gunzip.end(); err != nil && r.mode != failure {
+		if err := r.gunzip.End(); err != nil && r.mode != failure {
 			return r.broken(err)
 		}
 	}
@@ -322,7 +321,7 @@ func (r *reception) broken(err error) ending {
 		return r.refused()
 	case errors.Is(err, wire.ErrTooLarge):
 		e.kind = "too_large"
-	case errors.Is(err, errEncoding):
+	case errors.Is(err, wire.ErrEncoding):
 		e.kind = "encoding"
 	}
 	return e
@@ -348,7 +347,7 @@ func (r *reception) settle() {
 		r.x.ReceiveLag = float64(r.lag) / 1e3
 	}
 	if r.gunzip != nil {
-		r.gunzip.stop()
+		r.gunzip.Close()
 		r.gunzip = nil
 	}
 	r.sse.Release()

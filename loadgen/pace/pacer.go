@@ -1,4 +1,5 @@
-package loadgen
+// Package pace waits for moments in time, closer than the kernel's timers do.
+package pace
 
 import (
 	"fmt"
@@ -11,8 +12,8 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 )
 
-// clock is the time the scheduler lives in. Tests give it a virtual one.
-type clock interface {
+// Clock is the time the scheduler lives in. Tests give it a virtual one.
+type Clock interface {
 	// Now is ns since T0.
 	Now() int64
 	// WaitUntil returns at t, or sooner after a Wake. A Wake that comes while
@@ -20,22 +21,25 @@ type clock interface {
 	WaitUntil(t int64)
 	// Wake may be called from any goroutine.
 	Wake()
-	// Sleeping is how long the waiter means to sleep; the lowest number when
-	// nobody waits.
+	// Sleeping is how long the waiter means to sleep; Awake when nobody
+	// waits.
 	Sleeping() int64
 }
 
-// never is later than every deadline.
-const never = math.MaxInt64
+// Never is later than every deadline.
+const Never = math.MaxInt64
 
-// pacer is the real clock: an alarm with absolute times. A sleeper wakes some
+// Awake is what Sleeping says when nobody waits.
+const Awake = math.MinInt64
+
+// Pacer is the real clock: an alarm with absolute times. A sleeper wakes some
 // 50 to 150 µs late, by more the longer it slept, which would move arrivals that
 // are close together closer still. So the alarm is set earlier by what waking
 // usually takes, and the rest is waited for awake.
-type pacer struct {
+type Pacer struct {
 	clock record.Clock
 	alarm *alarm.Alarm
-	until atomic.Int64 // what WaitUntil waits for; math.MinInt64 when awake
+	until atomic.Int64 // what WaitUntil waits for; Awake when nobody waits
 	woken atomic.Bool
 
 	// Owned by WaitUntil.
@@ -52,21 +56,28 @@ const (
 	spinShare = 0.05
 )
 
-func newPacer(c record.Clock) (*pacer, error) {
+// New is awake.
+func New(c record.Clock) (*Pacer, error) {
 	a, err := alarm.New()
 	if err != nil {
 		return nil, fmt.Errorf("timer of the schedule: %w", err)
 	}
-	p := &pacer{clock: c, alarm: a, lead: maxLead / 4, began: c.Now(), mayspin: runtime.GOMAXPROCS(0) > 1}
-	p.until.Store(math.MinInt64)
+	p := &Pacer{clock: c, alarm: a, lead: maxLead / 4, began: c.Now(), mayspin: runtime.GOMAXPROCS(0) > 1}
+	p.until.Store(Awake)
 	return p, nil
 }
 
-func (p *pacer) Now() int64      { return p.clock.Now() }
-func (p *pacer) Sleeping() int64 { return p.until.Load() }
-func (p *pacer) Close()          { p.alarm.Close() }
+// Now is ns since T0.
+func (p *Pacer) Now() int64 { return p.clock.Now() }
 
-func (p *pacer) WaitUntil(t int64) {
+// Sleeping is how long WaitUntil means to wait, Awake when nobody does.
+func (p *Pacer) Sleeping() int64 { return p.until.Load() }
+
+// Close gives the timer back.
+func (p *Pacer) Close() { p.alarm.Close() }
+
+// WaitUntil returns at t, or sooner after a Wake.
+func (p *Pacer) WaitUntil(t int64) {
 	// The alarm is set before woken is read, and Wake sets woken before it
 	// moves the alarm: one of the two always sees the other.
 	p.until.Store(t)
@@ -84,12 +95,12 @@ func (p *pacer) WaitUntil(t int64) {
 	if lead > 0 {
 		p.spin(now, t)
 	}
-	p.until.Store(math.MinInt64)
+	p.until.Store(Awake)
 	p.woken.Store(false)
 }
 
 // allowed is how much earlier the next alarm may be set.
-func (p *pacer) allowed(now int64) int64 {
+func (p *Pacer) allowed(now int64) int64 {
 	if !p.mayspin || float64(p.spun+p.lead) > spinShare*float64(now-p.began) {
 		return 0
 	}
@@ -97,7 +108,7 @@ func (p *pacer) allowed(now int64) int64 {
 }
 
 // learn moves lead towards the third quartile of how late wakings are.
-func (p *pacer) learn(late int64) {
+func (p *Pacer) learn(late int64) {
 	if late > p.lead {
 		p.lead = min(p.lead+3*leadStep, maxLead)
 	} else {
@@ -106,7 +117,7 @@ func (p *pacer) learn(late int64) {
 }
 
 // spin waits awake from now to t, or to a Wake.
-func (p *pacer) spin(now, t int64) {
+func (p *Pacer) spin(now, t int64) {
 	from := now
 	for now < t && !p.woken.Load() {
 		now = p.clock.Now()
@@ -114,7 +125,7 @@ func (p *pacer) spin(now, t int64) {
 	p.spun += now - from
 }
 
-func (p *pacer) Wake() {
+func (p *Pacer) Wake() {
 	if !p.woken.Swap(true) && p.until.Load() != math.MinInt64 {
 		p.alarm.Set(0)
 	}

@@ -1,12 +1,12 @@
-package transport
+package rlimit
 
 import (
 	"fmt"
 	"os"
 )
 
-// localPorts is how many ports outgoing connections choose from.
-func localPorts() (n int, ok bool) {
+// LocalPorts is how many ports outgoing connections choose from.
+func LocalPorts() (n int, ok bool) {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil {
 		return 0, false

@@ -1,15 +1,15 @@
 //go:build unix
 
-package transport
+package rlimit
 
 import (
 	"math"
 	"syscall"
 )
 
-// raiseDescriptors lifts the soft limit on open files to the hard one. Where
-// that is refused the limit stays, and Preflight tells.
-func raiseDescriptors() {
+// Raise lifts the soft limit on open files to the hard one. Where
+// that is refused the limit stays, and Descriptors tells.
+func Raise() {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) == nil && r.Cur < r.Max {
 		r.Cur = r.Max
@@ -17,8 +17,8 @@ func raiseDescriptors() {
 	}
 }
 
-// descriptors is the limit on open files and how many are open.
-func descriptors() (limit, open int, ok bool) {
+// Descriptors is the limit on open files and how many are open.
+func Descriptors() (limit, open int, ok bool) {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
 		return 0, 0, false

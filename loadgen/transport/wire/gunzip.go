@@ -1,4 +1,4 @@
-package transport
+package wire
 
 import (
 	"compress/gzip"
@@ -8,10 +8,13 @@ import (
 	"iter"
 )
 
-// gunzip decodes a gzip stream as it arrives: what a flush of the server has
+// ErrEncoding is a body that is not in the encoding its head says.
+var ErrEncoding = errors.New("content encoding")
+
+// Gunzip decodes a gzip stream as it arrives: what a flush of the server has
 // made decodable comes out of the feed that completed it. The decoder, which
 // wants to pull, runs as a coroutine that rests when it has eaten its input.
-type gunzip struct {
+type Gunzip struct {
 	in   []byte
 	eof  bool
 	err  error
@@ -19,39 +22,43 @@ type gunzip struct {
 	stop func()
 }
 
-func newGunzip(sink func([]byte) error) *gunzip {
-	g := &gunzip{}
+// NewGunzip hands what it decodes to sink.
+func NewGunzip(sink func([]byte) error) *Gunzip {
+	g := &Gunzip{}
 	g.next, g.stop = iter.Pull(func(yield func(struct{}) bool) {
 		g.err = g.decode(sink, func() bool { return yield(struct{}{}) })
 	})
 	return g
 }
 
-// feed decodes b.
-func (g *gunzip) feed(b []byte) error {
+// Feed decodes b.
+func (g *Gunzip) Feed(b []byte) error {
 	g.in = b
 	if _, running := g.next(); running {
 		return nil
 	}
 	if g.err == nil {
-		return fmt.Errorf("%w: bytes after the end of the gzip stream", errEncoding)
+		return fmt.Errorf("%w: bytes after the end of the gzip stream", ErrEncoding)
 	}
 	return g.err
 }
 
-// end says that the body is complete.
-func (g *gunzip) end() error {
+// End says that the body is complete.
+func (g *Gunzip) End() error {
 	g.eof = true
 	g.next()
 	return g.err
 }
 
+// Close ends it before the body is complete.
+func (g *Gunzip) Close() { g.stop() }
+
 // decode runs until the stream ends or breaks; more rests until there is input
 // again, and is false when there will never be.
-func (g *gunzip) decode(sink func([]byte) error, more func() bool) error {
+func (g *Gunzip) decode(sink func([]byte) error, more func() bool) error {
 	z, err := gzip.NewReader(puller{g, more})
 	if err != nil {
-		return fmt.Errorf("%w gzip: %v", errEncoding, err)
+		return fmt.Errorf("%w gzip: %v", ErrEncoding, err)
 	}
 	buf := make([]byte, 16<<10)
 	for {
@@ -65,14 +72,14 @@ func (g *gunzip) decode(sink func([]byte) error, more func() bool) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w gzip: %v", errEncoding, err)
+			return fmt.Errorf("%w gzip: %v", ErrEncoding, err)
 		}
 	}
 }
 
 // puller reads from what is fed.
 type puller struct {
-	*gunzip
+	*Gunzip
 	more func() bool
 }
 
