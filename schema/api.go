@@ -2,7 +2,6 @@ package schema
 
 import (
 	"aiperf.dev/aiperf/internal/suggest"
-	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -38,7 +37,3 @@ func Experiments(name string, sel Select) ([]string, error) {
 
 // Suggest is the word of among that was probably meant by word, or "".
 func Suggest(word string, among []string) string { return suggest.Nearest(word, among) }
-
-// AsAIPerf is a resolved body, as JSON, with the values that AIPerf would show
-// of what is absent here: its files and tools expect them.
-func AsAIPerf(body []byte) []byte { return fields.AsAIPerf(body) }

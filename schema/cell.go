@@ -111,7 +111,7 @@ func (d *Document) cell(point []lower.Assignment) (*cell, Errors) {
 		return nil, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")
 	}
 	lower.Defaults(d.index, root)
-	c := &cell{root: root, resolved: &Resolved{}}
+	c := &cell{root: root, resolved: &Resolved{aside: d.aside}}
 	return c, d.checkBody(c)
 }
 

@@ -123,7 +123,6 @@ func diffTrees(got, want map[string]any) []string {
 	g, w := map[string]any{}, map[string]any{}
 	flatten(got, "", g)
 	flatten(want, "", w)
-	dropAbsent(w, "benchmark.")
 	var out []string
 	for k, v := range w {
 		if h, ok := g[k]; !ok || !same(h, v) {
@@ -139,16 +138,7 @@ func diffTrees(got, want map[string]any) []string {
 	return out
 }
 
-// dropAbsent takes out the leaves that the table of absent things has.
-func dropAbsent(leaves map[string]any, root string) {
-	for path := range leaves {
-		if row, _ := fields.AbsentAt(bare(root + path)); row != nil {
-			delete(leaves, path)
-		}
-	}
-}
-
-// body is a cell's canonical tree.
+// body is a cell's tree with all that AIPerf would show.
 func body(t *testing.T, d *schema.Document, point []schema.Assignment) map[string]any {
 	t.Helper()
 	r, err := d.Resolve(point)
@@ -156,7 +146,7 @@ func body(t *testing.T, d *schema.Document, point []schema.Assignment) map[strin
 		return map[string]any{"": err.Error()}
 	}
 	var tree map[string]any
-	if err := json.Unmarshal(r.JSON, &tree); err != nil {
+	if err := json.Unmarshal(r.AsAIPerf(), &tree); err != nil {
 		t.Fatal(err)
 	}
 	return tree

@@ -89,4 +89,6 @@ type Resolved struct {
 	JSON []byte
 	// Given is JSON with only what somebody said; nil in a sweep.
 	Given []byte
+
+	aside []setting
 }

@@ -23,7 +23,10 @@ func (d *Document) given(c *cell) []byte {
 	if err != nil {
 		return nil
 	}
-	return out
+	if len(d.aside) == 0 {
+		return out
+	}
+	return shown(out, func(tree map[string]any) { withAside(tree, d.aside) })
 }
 
 // drop takes the schema's own values out of n.

@@ -54,7 +54,8 @@ type Document struct {
 	notes       []string
 	idle        []string // flags that were warned of as having no effect
 	unsupported Errors
-	doubtful    bool // a step found a mistake: later ones only look for more
+	aside       []setting // what was said of things absent here
+	doubtful    bool      // a step found a mistake: later ones only look for more
 }
 
 // overlayNode is a value that points lay over the experiment, with places.
@@ -169,7 +170,7 @@ func (d *Document) environment(root *source.Node) Errors {
 func (d *Document) prepare(root *source.Node) Errors {
 	written, bad := lower.Surface(d.index, root)
 	d.written = written
-	d.setAside(root)
+	bad = append(bad, d.setAside(root)...)
 	bad = append(bad, d.index.UnknownFields(root)...)
 	bad = append(bad, d.setPaths()...)
 	bad = append(bad, d.setSweep(root)...)

@@ -20,6 +20,7 @@ type recipe struct {
 	needs    string   // why the endpoint must stream, "" when it need not
 	settings []string // of sweep.recipe that it reads
 	limits   []string // settings it cannot do without
+	plots    bool     // AIPerf plots after it unless told otherwise
 	expand   func(r recipe, d *Document, root, sw *source.Node) Errors
 }
 
@@ -33,15 +34,15 @@ func recipes() []recipe {
 	concurrency := []string{"concurrency_min", "concurrency_max", "concurrency_steps"}
 	return []recipe{
 		{
-			name: "concurrency-ramp", expand: concurrencyRamp,
+			name: "concurrency-ramp", expand: concurrencyRamp, plots: true,
 			settings: concurrency,
 		},
 		{
-			name: "prefill-ttft-curve", needs: "the time to first token", expand: prefillCurve,
+			name: "prefill-ttft-curve", needs: "the time to first token", expand: prefillCurve, plots: true,
 			settings: []string{"isl_min", "isl_max", "isl_steps"},
 		},
 		{
-			name: "decode-itl-curve", needs: "the time between tokens", expand: decodeCurve,
+			name: "decode-itl-curve", needs: "the time between tokens", expand: decodeCurve, plots: true,
 			settings: append([]string{"osl_min", "osl_max", "osl_steps"}, concurrency...),
 		},
 		{
@@ -96,6 +97,9 @@ func (d *Document) useRecipe(r recipe, root, sw, block *source.Node) Errors {
 		return bad
 	}
 	bad := r.expand(r, d, root, sw)
+	if r.plots {
+		d.keepAside("benchmark.artifacts.auto_plot", true, name.Origin, true)
+	}
 	sw.Take("recipe")
 	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file and a plot, is not written yet; report and tables hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
 	return bad

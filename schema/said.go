@@ -33,7 +33,7 @@ const (
 // in the sweep block. A value with the origin "default" follows from others
 // that were said, such as the type of a phase from its rate.
 func (d *Document) Said() Said {
-	root := *d.root
+	root := *d.asideOn(d.root)
 	root.Fields = slices.Clone(root.Fields)
 	if block := d.sweepSaid(); len(block.Fields) > 0 {
 		root.Fields = append(root.Fields, source.Field{Name: "sweep", Value: block, Origin: block.Origin})

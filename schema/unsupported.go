@@ -24,19 +24,21 @@ func (d *Document) missing(path, what, instead string, at source.Origin) {
 
 // setAside takes what is absent out of the experiment and the assignments, and
 // notes what of it asks for something.
-func (d *Document) setAside(root *source.Node) {
+func (d *Document) setAside(root *source.Node) Errors {
 	fields.TakeAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
 		d.missing(root.Shown(path), "", row.Instead, at)
-	})
+	}, func(path string, n *source.Node) { d.keepAside(path, n.Plain(), n.Origin, false) })
 	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a lower.Assignment) bool {
 		if a.Absent != "" {
 			d.missing("", "", a.Absent, a.Origin)
+			d.keepAside(a.Path, a.Value, a.Origin, a.Weak)
 			return true
 		}
 		row, path := fields.AbsentAt(a.Path)
 		if row == nil {
 			return false
 		}
+		d.keepAside(a.Path, a.Value, a.Origin, false)
 		if where, asks := row.Asked(source.FromPlain(a.Value, a.Origin), path); asks {
 			d.missing(a.Path, "", row.Instead, where)
 		}
@@ -50,6 +52,7 @@ func (d *Document) setAside(root *source.Node) {
 			d.setAsideAxes(kind.Value)
 		}
 	}
+	return d.offAndOn()
 }
 
 // setAsideAxes takes axes on absent fields out, and absent fields out of the
@@ -68,7 +71,7 @@ func (d *Document) setAsideAxes(axes *source.Node) {
 		for _, v := range itemsOf(f.Value) {
 			fields.TakeAbsent(v, d.index.Starred(path), path, func(path string, row *fields.Absent, at source.Origin) {
 				d.missing(path, "", row.Instead, at)
-			})
+			}, func(string, *source.Node) {})
 		}
 	}
 }

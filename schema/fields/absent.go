@@ -1,10 +1,10 @@
 package fields
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/suggest"
@@ -37,6 +37,11 @@ type AbsentFlag struct {
 	Many    bool     // may be given several times
 	Words   bool     // takes several words at once
 	Alone   bool     // may stand without a word
+	Split   bool     // a comma separates values
+	Path    string   // the field it sets; "" for none that is shown
+	Do      string   // the row of FlagActions that reads its words
+	// With are fields that AIPerf sets beside it, where nothing else does.
+	With map[string]any
 }
 
 // Absents is the table, in the order of AIPerf's documentation.
@@ -91,8 +96,8 @@ func AbsentAt(path string) (*Absent, string) {
 }
 
 // TakeAbsent takes fields that are absent out of n, the object at the starred
-// path at, and calls note for those that ask for something.
-func TakeAbsent(n *source.Node, at, path string, note func(path string, row *Absent, at source.Origin)) {
+// path at, and calls note for those that ask for something; keep gets all.
+func TakeAbsent(n *source.Node, at, path string, note func(path string, row *Absent, at source.Origin), keep func(path string, n *source.Node)) {
 	if at == "sweep.runs.*" {
 		at = ""
 	}
@@ -100,16 +105,17 @@ func TakeAbsent(n *source.Node, at, path string, note func(path string, row *Abs
 		p := source.Join(at, f.Name)
 		row := absentPaths[p]
 		if row == nil {
-			TakeAbsent(f.Value, p, source.Join(path, f.Name), note)
+			TakeAbsent(f.Value, p, source.Join(path, f.Name), note, keep)
 			continue
 		}
 		n.Take(f.Name)
+		keep(source.Join(path, f.Name), f.Value)
 		if where, asks := row.Asked(f.Value, p); asks {
 			note(source.Join(path, f.Name), row, where)
 		}
 	}
 	for i, it := range n.Items {
-		TakeAbsent(it, source.Join(at, "*"), source.Join(path, fmt.Sprint(i)), note)
+		TakeAbsent(it, source.Join(at, "*"), source.Join(path, fmt.Sprint(i)), note, keep)
 	}
 }
 
@@ -140,47 +146,43 @@ func (row *Absent) idle(n *source.Node, path string) bool {
 	return suggest.Fold(fmt.Sprint(a)) == suggest.Fold(fmt.Sprint(b))
 }
 
-// AsAIPerf is a resolved body, as JSON, with the values that AIPerf would show
-// of what is absent here: its files and tools expect them.
-func AsAIPerf(body []byte) []byte {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
-		panic("a resolved body is not JSON: " + err.Error()) // we wrote it
-	}
+// ShowIdle puts into a body the values that AIPerf would show of what is absent
+// here, where nothing else is said.
+func ShowIdle(body map[string]any) {
 	for _, row := range absents {
 		if !row.Shown {
 			continue
 		}
 		for path, value := range row.Idle {
-			showAt(tree, source.SplitPath(strings.TrimPrefix(path, "benchmark.")), json.RawMessage(value))
+			PutAt(body, strings.TrimPrefix(path, "benchmark."), func(o map[string]any, key string) {
+				if _, said := o[key]; !said {
+					o[key] = json.RawMessage(value)
+				}
+			})
 		}
 	}
-	out, err := json.Marshal(tree)
-	if err != nil {
-		panic("a resolved body cannot be written: " + err.Error()) // it was read
-	}
-	return out
 }
 
-// showAt puts a value where none is; the objects on the way are made, members
-// of lists are not.
-func showAt(tree map[string]any, path []string, value json.RawMessage) {
-	key := path[0]
-	if len(path) == 1 {
-		if _, said := tree[key]; !said {
-			tree[key] = value
+// PutAt calls put with the object that path ends in and its last part. Objects
+// on the way are made; members of lists are not, they go by number, name, kind,
+// or * for all.
+func PutAt(tree map[string]any, path string, put func(o map[string]any, key string)) {
+	key, below, deeper := strings.Cut(path, ".")
+	if !deeper {
+		put(tree, key)
+		return
+	}
+	part, rest, _ := strings.Cut(below, ".")
+	if items, ok := tree[key].([]any); ok {
+		for i, it := range items {
+			o, isObject := it.(map[string]any)
+			if isObject && rest != "" && (part == "*" || part == strconv.Itoa(i) || part == o["name"] || part == o["kind"]) {
+				PutAt(o, rest, put)
+			}
 		}
 		return
 	}
-	if path[1] == "*" {
-		items, _ := tree[key].([]any)
-		for _, it := range items {
-			if o, ok := it.(map[string]any); ok {
-				showAt(o, path[2:], value)
-			}
-		}
+	if part == "*" {
 		return
 	}
 	sub, ok := tree[key].(map[string]any)
@@ -188,5 +190,5 @@ func showAt(tree map[string]any, path []string, value json.RawMessage) {
 		sub = map[string]any{}
 		tree[key] = sub
 	}
-	showAt(sub, path[1:], value)
+	PutAt(sub, below, put)
 }

@@ -1,5 +1,12 @@
 package fields
 
+import (
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema/source"
+)
+
 var absents = []Absent{
 	{
 		What:    "GPU figures",
@@ -12,7 +19,7 @@ var absents = []Absent{
 			"benchmark.gpu_telemetry.mode":      "\"summary\"",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"gpu-telemetry"}, Many: true, Words: true, Alone: true},
+			{Names: []string{"gpu-telemetry"}, Path: "benchmark.gpu_telemetry.urls", Do: "gpu_telemetry", Many: true, Words: true, Alone: true},
 		},
 	},
 	{
@@ -27,8 +34,8 @@ var absents = []Absent{
 			"benchmark.server_metrics.discovery.timeout_seconds": "30",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"server-metrics"}, Many: true, Words: true, Alone: true},
-			{Names: []string{"server-metrics-formats"}, Many: true, Words: true, Default: "json,csv"},
+			{Names: []string{"server-metrics"}, Path: "benchmark.server_metrics.urls", Do: "server_metrics", Many: true, Words: true, Alone: true},
+			{Names: []string{"server-metrics-formats"}, Path: "benchmark.server_metrics.formats", Split: true, Many: true, Words: true, Default: "json,csv"},
 		},
 	},
 	{
@@ -41,9 +48,9 @@ var absents = []Absent{
 			"benchmark.network_latency.ping_interval": "1",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"network-latency-automatic"}, Kind: "bool"},
-			{Names: []string{"network-latency-ping-interval"}, Default: "1"},
-			{Names: []string{"network-latency-mean"}},
+			{Names: []string{"network-latency-automatic"}, Path: "benchmark.network_latency.enabled", Kind: "bool"},
+			{Names: []string{"network-latency-ping-interval"}, Path: "benchmark.network_latency.ping_interval", Kind: "number", Default: "1"},
+			{Names: []string{"network-latency-mean"}, Path: "benchmark.network_latency.mean_ms", Kind: "number", With: map[string]any{"benchmark.network_latency.enabled": true}},
 		},
 	},
 	{
@@ -57,10 +64,10 @@ var absents = []Absent{
 			"benchmark.otel.stream_timing_enabled":      "true",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"otel-url"}},
-			{Names: []string{"stream"}, Many: true, Words: true, Alone: true},
-			{Names: []string{"otel-resource-attributes"}, Many: true, Words: true},
-			{Names: []string{"gen-ai-provider"}},
+			{Names: []string{"otel-url"}, Path: "benchmark.otel.metrics_url", Do: "collector"},
+			{Names: []string{"stream"}, Do: "streamed", Many: true, Words: true, Alone: true},
+			{Names: []string{"otel-resource-attributes"}, Path: "benchmark.otel.custom_resource_attributes", Do: "pairs", Many: true, Words: true},
+			{Names: []string{"gen-ai-provider"}, Path: "benchmark.otel.gen_ai_provider"},
 		},
 	},
 	{
@@ -72,12 +79,12 @@ var absents = []Absent{
 			"benchmark.mlflow.experiment": "\"aiperf\"",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"mlflow-tracking-uri"}},
-			{Names: []string{"mlflow-experiment"}, Default: "aiperf"},
-			{Names: []string{"mlflow-run-name"}},
-			{Names: []string{"mlflow-tag"}, Many: true, Words: true},
-			{Names: []string{"mlflow-parent-run-id"}},
-			{Names: []string{"mlflow-artifact-glob"}, Many: true, Words: true},
+			{Names: []string{"mlflow-tracking-uri"}, Path: "benchmark.mlflow.tracking_uri"},
+			{Names: []string{"mlflow-experiment"}, Path: "benchmark.mlflow.experiment", Default: "aiperf"},
+			{Names: []string{"mlflow-run-name"}, Path: "benchmark.mlflow.run_name"},
+			{Names: []string{"mlflow-tag"}, Path: "benchmark.mlflow.tags", Do: "mlflow_tag", Many: true, Words: true},
+			{Names: []string{"mlflow-parent-run-id"}, Path: "benchmark.mlflow.parent_run_id"},
+			{Names: []string{"mlflow-artifact-glob"}, Path: "benchmark.mlflow.artifact_globs", Many: true, Words: true},
 		},
 	},
 	{
@@ -87,10 +94,10 @@ var absents = []Absent{
 		Shown:   true,
 		Idle:    map[string]string{"benchmark.wandb": "{}"},
 		Flags: []AbsentFlag{
-			{Names: []string{"wandb-project"}},
-			{Names: []string{"wandb-entity"}},
-			{Names: []string{"wandb-run-name"}},
-			{Names: []string{"wandb-tag"}, Many: true, Words: true},
+			{Names: []string{"wandb-project"}, Path: "benchmark.wandb.project"},
+			{Names: []string{"wandb-entity"}, Path: "benchmark.wandb.entity"},
+			{Names: []string{"wandb-run-name"}, Path: "benchmark.wandb.run_name"},
+			{Names: []string{"wandb-tag"}, Path: "benchmark.wandb.tags", Many: true, Words: true},
 		},
 	},
 	{
@@ -98,13 +105,13 @@ var absents = []Absent{
 		Instead: "--export-outputs-json writes the answers; grade them with a tool made for it",
 		Paths:   []string{"benchmark.accuracy"},
 		Flags: []AbsentFlag{
-			{Names: []string{"accuracy-benchmark"}},
-			{Names: []string{"accuracy-tasks"}, Many: true},
-			{Names: []string{"accuracy-n-shots"}},
-			{Names: []string{"accuracy-enable-cot"}, Neg: "accuracy-no-enable-cot", Kind: "bool"},
-			{Names: []string{"accuracy-grader"}},
-			{Names: []string{"accuracy-system-prompt"}},
-			{Names: []string{"accuracy-verbose"}, Kind: "bool"},
+			{Names: []string{"accuracy-benchmark"}, Path: "benchmark.accuracy.benchmark", With: map[string]any{"benchmark.accuracy.verbose": false}},
+			{Names: []string{"accuracy-tasks"}, Path: "benchmark.accuracy.tasks", Many: true},
+			{Names: []string{"accuracy-n-shots"}, Path: "benchmark.accuracy.n_shots", Kind: "int"},
+			{Names: []string{"accuracy-enable-cot"}, Path: "benchmark.accuracy.enable_cot", Neg: "accuracy-no-enable-cot", Kind: "bool"},
+			{Names: []string{"accuracy-grader"}, Path: "benchmark.accuracy.grader"},
+			{Names: []string{"accuracy-system-prompt"}, Path: "benchmark.accuracy.system_prompt"},
+			{Names: []string{"accuracy-verbose"}, Path: "benchmark.accuracy.verbose", Kind: "bool"},
 		},
 	},
 	{
@@ -123,8 +130,8 @@ var absents = []Absent{
 			"benchmark.unsafe_override": "false",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"scenario"}},
-			{Names: []string{"unsafe-override"}, Kind: "bool"},
+			{Names: []string{"scenario"}, Path: "benchmark.scenario"},
+			{Names: []string{"unsafe-override"}, Path: "benchmark.unsafe_override", Kind: "bool"},
 		},
 	},
 	{
@@ -161,8 +168,8 @@ var absents = []Absent{
 			"benchmark.artifacts.plot_required": "false",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"auto-plot"}, Neg: "no-auto-plot", Kind: "bool"},
-			{Names: []string{"plot-required"}, Kind: "bool"},
+			{Names: []string{"auto-plot"}, Path: "benchmark.artifacts.auto_plot", Neg: "no-auto-plot", Kind: "bool"},
+			{Names: []string{"plot-required"}, Path: "benchmark.artifacts.plot_required", Kind: "bool"},
 		},
 	},
 	{
@@ -183,11 +190,11 @@ var absents = []Absent{
 		What:    "AIPerf's message bus",
 		Instead: "not needed: one process has no message bus",
 		Paths:   []string{"benchmark.runtime.communication"},
-		Idle:    map[string]string{"benchmark.runtime.communication.path": "\"/tmp/aiperf\"", "benchmark.runtime.communication.host": "\"127.0.0.1\"", "benchmark.runtime.communication.ipc_path": "\"/tmp/aiperf\"", "benchmark.runtime.communication.tcp_host": "\"0.0.0.0\"", "benchmark.runtime.communication.records_port": "5557", "benchmark.runtime.communication.credit_router_port": "5564", "benchmark.runtime.communication.control_port": "5667", "benchmark.runtime.communication.credit_return_push_pull_port": "5669", "benchmark.runtime.communication.event_bus_proxy": "{\"frontend_port\": 5663, \"backend_port\": 5664}", "benchmark.runtime.communication.dataset_manager_proxy": "{\"frontend_port\": 5661, \"backend_port\": 5662}", "benchmark.runtime.communication.raw_inference_proxy": "{\"frontend_port\": 5665, \"backend_port\": 5666}"},
+		Idle:    busIdle,
 		Flags: []AbsentFlag{
-			{Names: []string{"zmq-dual-bind"}, Kind: "bool"},
-			{Names: []string{"zmq-ipc-path"}, Default: "/tmp/aiperf"},
-			{Names: []string{"zmq-host"}, Default: "127.0.0.1"},
+			{Names: []string{"zmq-dual-bind"}, With: messageBus("dual", "ipc_path", "tcp_host"), Kind: "bool"},
+			{Names: []string{"zmq-ipc-path"}, Path: "benchmark.runtime.communication.path", With: messageBus("ipc"), Default: "/tmp/aiperf"},
+			{Names: []string{"zmq-host"}, Path: "benchmark.runtime.communication.host", With: messageBus("tcp"), Default: "127.0.0.1"},
 		},
 	},
 	{
@@ -195,8 +202,8 @@ var absents = []Absent{
 		Instead: "--ui simple prints a line as it goes",
 		Paths:   []string{"benchmark.runtime.api_port", "benchmark.runtime.api_host"},
 		Flags: []AbsentFlag{
-			{Names: []string{"api-port"}},
-			{Names: []string{"api-host"}},
+			{Names: []string{"api-port"}, Path: "benchmark.runtime.api_port", Kind: "int"},
+			{Names: []string{"api-host"}, Path: "benchmark.runtime.api_host"},
 		},
 	},
 	{
@@ -204,7 +211,7 @@ var absents = []Absent{
 		Instead: "not needed: the verdict measures the client itself (aiperf checks DIR)",
 		Paths:   []string{"benchmark.runtime.stats_interval"},
 		Flags: []AbsentFlag{
-			{Names: []string{"stats-interval"}},
+			{Names: []string{"stats-interval"}, Path: "benchmark.runtime.stats_interval", Kind: "number"},
 		},
 	},
 	{
@@ -241,12 +248,12 @@ var absents = []Absent{
 			"benchmark.phases.*.burst_phase_starts":         "false",
 		},
 		Flags: []AbsentFlag{
-			{Names: []string{"trajectory-start-min-ratio"}, Default: "0.25"},
-			{Names: []string{"trajectory-start-max-ratio"}, Default: "0.75"},
-			{Names: []string{"burst-phase-starts"}, Kind: "bool"},
-			{Names: []string{"system-idle-gap-cap-seconds"}},
-			{Names: []string{"agentic-cache-warmup-duration"}},
-			{Names: []string{"agentic-warmup-grace-period"}},
+			{Names: []string{"trajectory-start-min-ratio"}, Path: PhasePath + ".trajectory_start_min_ratio", Kind: "number", Default: "0.25"},
+			{Names: []string{"trajectory-start-max-ratio"}, Path: PhasePath + ".trajectory_start_max_ratio", Kind: "number", Default: "0.75"},
+			{Names: []string{"burst-phase-starts"}, Path: PhasePath + ".burst_phase_starts", Kind: "bool"},
+			{Names: []string{"system-idle-gap-cap-seconds"}, Path: PhasePath + ".system_idle_gap_cap_seconds", Kind: "number"},
+			{Names: []string{"agentic-cache-warmup-duration"}, Path: PhasePath + ".agentic_cache_warmup_duration", Kind: "number"},
+			{Names: []string{"agentic-warmup-grace-period"}, Path: PhasePath + ".agentic_warmup_grace_period", Kind: "number"},
 		},
 	},
 	{
@@ -338,4 +345,34 @@ var absents = []Absent{
 		Paths:   []string{"benchmark.datasets.*.type"},
 		Words:   []string{"public"},
 	},
+}
+
+const busPath = "benchmark.runtime.communication."
+
+// busIdle are AIPerf's defaults of a message bus.
+var busIdle = map[string]string{
+	busPath + "path":                         "\"/tmp/aiperf\"",
+	busPath + "host":                         "\"127.0.0.1\"",
+	busPath + "ipc_path":                     "\"/tmp/aiperf\"",
+	busPath + "tcp_host":                     "\"0.0.0.0\"",
+	busPath + "records_port":                 "5557",
+	busPath + "credit_router_port":           "5564",
+	busPath + "control_port":                 "5667",
+	busPath + "credit_return_push_pull_port": "5669",
+	busPath + "event_bus_proxy":              "{\"frontend_port\": 5663, \"backend_port\": 5664}",
+	busPath + "dataset_manager_proxy":        "{\"frontend_port\": 5661, \"backend_port\": 5662}",
+	busPath + "raw_inference_proxy":          "{\"frontend_port\": 5665, \"backend_port\": 5666}",
+}
+
+// messageBus is what AIPerf shows of a bus of a kind: its type, the fields of
+// its own and, where it reaches over the network, its ports.
+func messageBus(kind string, own ...string) map[string]any {
+	out := map[string]any{busPath + "type": kind}
+	for path, js := range busIdle {
+		name := strings.TrimPrefix(path, busPath)
+		if v, err := source.JsonValue(js); err == nil && (slices.Contains(own, name) || kind != "ipc" && (strings.HasSuffix(name, "_port") || strings.HasSuffix(name, "_proxy"))) {
+			out[path] = v
+		}
+	}
+	return out
 }

@@ -112,6 +112,13 @@ func FlagActions() []flagRow {
 			return verbosity(at, "TRACE"), nil
 		}},
 		{"variant", variants},
+		{"gpu_telemetry", gpuTelemetry},
+		{"server_metrics", serverMetrics},
+		{"collector", collectorURL},
+		{"streamed", streamed},
+		{"mlflow_tag", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return pairs(o, at, words, ":", false)
+		}},
 	}
 }
 

@@ -26,10 +26,12 @@ type Option struct {
 	Deprecated string // what to use instead, and why
 	// Unsupported says that the field is declared and not built yet.
 	Unsupported bool
-	Instead     string // what to do in place of a flag that is known and not built
-	Bare        bool   // may stand without a word
-	Do          string // name of the row in flagActions, for a flag that sets more than its path
-	At          string // member of the field the flag sets: mean, stddev
+	Instead     string         // what to do in place of a flag that is known and not built
+	Bare        bool           // may stand without a word
+	Do          string         // name of the row in flagActions, for a flag that sets more than its path
+	At          string         // member of the field the flag sets: mean, stddev
+	aside       string         // where the value of an absent flag is shown
+	with        map[string]any // what an absent flag sets beside it
 }
 
 // Built are the words of Enum that can be used.

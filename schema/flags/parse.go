@@ -26,25 +26,31 @@ func (o Option) Parse(name string, words []string) ([]lower.Assignment, error) {
 		return nil, bad
 	}
 	if o.Instead != "" {
-		return o.absentFlag(at, words), nil
+		return o.absentFlag(at, words)
 	}
-	if act := Action(o.Do); act != nil {
-		if o.Kind == "bool" && len(words) == 1 && fields.Coerce(words[0], true) == false {
-			return nil, nil // not asked for
-		}
-		out, err := act(o, at, words)
-		var one *diag.Error
-		switch bad, many := err.(diag.Errors); {
-		case many:
-			return nil, bad
-		case errors.As(err, &one):
-			return nil, diag.Errors{{Path: o.Path, Place: at.Where, Message: one.Message, Hint: one.Hint}}
-		case err != nil:
-			return nil, diag.Errors{{Path: o.Path, Place: at.Where, Message: err.Error()}}
-		}
-		return out, nil
+	return o.act(at, words)
+}
+
+// act is what the flag's action makes of its words, or what they say plainly.
+func (o Option) act(at source.Origin, words []string) ([]lower.Assignment, error) {
+	act := Action(o.Do)
+	if act == nil {
+		return o.assign(at, words)
 	}
-	return o.assign(at, words)
+	if o.Kind == "bool" && len(words) == 1 && fields.Coerce(words[0], true) == false {
+		return nil, nil // not asked for
+	}
+	out, err := act(o, at, words)
+	var one *diag.Error
+	switch bad, many := err.(diag.Errors); {
+	case many:
+		return nil, bad
+	case errors.As(err, &one):
+		return nil, diag.Errors{{Path: o.Path, Place: at.Where, Message: one.Message, Hint: one.Hint}}
+	case err != nil:
+		return nil, diag.Errors{{Path: o.Path, Place: at.Where, Message: err.Error()}}
+	}
+	return out, nil
 }
 
 // blank refuses a flag without a word that it needs, and an empty one: no

@@ -264,5 +264,6 @@ type Assignment struct {
 	Value  any
 	Axis   bool // Value is a []any: the values of an axis on Path
 	Origin source.Origin
-	Absent string // not built: what to do instead; nothing is set
+	Absent string // not built: what to do instead; Path is only shown
+	Weak   bool   // of an absent flag: not where something else sets Path
 }

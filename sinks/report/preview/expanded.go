@@ -8,7 +8,6 @@ import (
 	"regexp"
 
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -58,7 +57,7 @@ func Expand(plan *sweep.Plan, only *int, full bool) Expanded {
 			v.Values = map[string]any{}
 		}
 		if full {
-			v.Benchmark = withInfinity(schema.AsAIPerf(c.Resolved.JSON))
+			v.Benchmark = withInfinity(c.Resolved.AsAIPerf())
 		}
 		d.Variations = append(d.Variations, v)
 	}

@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// setting is a value that an experiment gives to something absent here. Nothing
+// reads it; what shows the experiment shows it, too.
+type setting struct {
+	path  string // members of lists by name or number
+	value any
+	at    source.Origin
+	weak  bool // stands beside what was said, where nothing else does
+}
+
+// keepAside remembers what was said of something absent.
+func (d *Document) keepAside(path string, value any, at source.Origin, weak bool) {
+	if value == nil || !strings.HasPrefix(path, "benchmark.") {
+		return
+	}
+	if of, ok := strings.CutSuffix(path, ".url"); ok { // one address, or several
+		path = of + ".urls"
+		if _, many := value.([]any); !many {
+			value = []any{value}
+		}
+	}
+	d.aside = append(d.aside, setting{path, value, at, weak})
+}
+
+// asideOn lays what was set aside over a copy of the experiment.
+func (d *Document) asideOn(root *source.Node) *source.Node {
+	if len(d.aside) == 0 {
+		return root
+	}
+	root = root.Clone()
+	for _, s := range d.aside {
+		parent, last := source.Cut(s.path)
+		n, bad := d.layer.Reach(root, parent, s.at)
+		for above := parent; above != "benchmark" && above != ""; above, _ = source.Cut(above) {
+			if m := root.At(above); m != nil && m.Origin.Source == "default" {
+				m.Origin = s.at // somebody speaks of it
+			}
+		}
+		if bad == nil && n.Kind == source.Object && !(s.weak && n.Get(last) != nil) {
+			n.Put(last, source.FromPlain(s.value, s.at))
+		}
+	}
+	return root
+}
+
+// withAside is a body as JSON with what was set aside, secrets masked.
+func withAside(tree map[string]any, aside []setting) {
+	for _, s := range aside {
+		value := maskedAll("", s.value)
+		fields.PutAt(tree, strings.TrimPrefix(s.path, "benchmark."), func(o map[string]any, key string) {
+			if _, there := o[key]; !there || !s.weak {
+				o[key] = value
+			}
+		})
+	}
+}
+
+// maskedAll is v without credentials.
+func maskedAll(key string, v any) any {
+	switch v := v.(type) {
+	case string:
+		if secret.Name(key) {
+			return secret.Mask
+		}
+		return secret.URL(v)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = maskedAll(key, v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = maskedAll(k, v[k])
+		}
+		return out
+	}
+	return v
+}
+
+// AsAIPerf is the body as JSON with what was said of things that are absent
+// here, and with the values that AIPerf would show of them: its files and tools
+// expect them.
+func (r *Resolved) AsAIPerf() []byte {
+	return shown(r.JSON, func(tree map[string]any) {
+		withAside(tree, r.aside)
+		fields.ShowIdle(tree)
+	})
+}
+
+// shown is a body as JSON after change.
+func shown(body []byte, change func(tree map[string]any)) []byte {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var tree map[string]any
+	if err := dec.Decode(&tree); err != nil {
+		panic("a resolved body is not JSON: " + err.Error()) // we wrote it
+	}
+	change(tree)
+	out, err := json.Marshal(tree)
+	if err != nil {
+		panic("a resolved body cannot be written: " + err.Error()) // it was read
+	}
+	return out
+}
+
+// offAndOn refuses a section that one flag switches off and another fills.
+func (d *Document) offAndOn() (bad Errors) {
+	for _, off := range d.src.Assignments {
+		section, is := strings.CutSuffix(off.Path, ".enabled")
+		if !is || off.Value != false || off.Origin.Source != "flag" {
+			continue
+		}
+		for _, on := range d.aside {
+			if on.at.Source == "flag" && on.at.Where != off.Origin.Where && strings.HasPrefix(on.path, section+".") {
+				return source.Mistake(on.at, off.Path, "cannot be combined with "+off.Origin.Where, "keep one of them")
+			}
+		}
+	}
+	return nil
+}
