@@ -29,6 +29,7 @@ type engine struct {
 	read   func(*request)       // takes over requests that have ended
 	unsent func(*record.Record) // takes the record of what was due and is never sent; may be nil
 	forget func(session string) // closes a session's connections; nil unless they are sticky
+	serial bool                 // one goroutine sends; see World
 
 	state atomic.Int32 // idle, busy, again
 	next  atomic.Int64 // when it has to be driven again
@@ -214,7 +215,7 @@ func (e *engine) send(out []*request) (again bool) {
 		}
 		return false
 	}
-	if n := runtime.GOMAXPROCS(0); n > 1 && len(out) >= parallelSends {
+	if n := runtime.GOMAXPROCS(0); n > 1 && len(out) >= parallelSends && !e.serial {
 		e.sendParallel(out, min(n, 4))
 	} else {
 		for _, r := range out {

@@ -32,6 +32,9 @@ type Job struct {
 	Tokenizer tokenizer.Tokenizer
 	Client    *transport.Client
 	Clock     record.Clock
+	// World, if set, is the time and the network of the run in place of Client and
+	// Clock; see World.
+	World World
 	// Seed is that of what runs may share which are compared with each other:
 	// arrivals, choice and order of conversations, models, cancellations. Text is
 	// that of what is this run's own: ids of sessions and requests.

@@ -25,6 +25,9 @@ import (
 // is cancelled at once. A request that fails is data; an error means that the
 // job could not be driven as it stands, and nothing was sent.
 func Run(issue, run context.Context, job Job) (Result, error) {
+	if job.World != nil {
+		return simulate(issue, run, &job)
+	}
 	if job.Client == nil {
 		return Result{}, errors.New("loadgen: no client")
 	}
@@ -70,7 +73,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	if len(job.Phases) == 0 || job.Set == nil || job.Spec == nil || job.Emit == nil {
 		return nil, errors.New("loadgen: a job needs phases, conversations, an endpoint and a receiver of records")
 	}
-	n = newStepper(n, job.Spec, job.Endpoint.URLs, job.Clock.Now)
+	n = newStepper(n, job.Spec, job.Endpoint.URLs, c.Now)
 	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint)}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())

@@ -157,20 +157,6 @@ func (h *happenings) Pop() any {
 	return x
 }
 
-// direct renders when asked.
-type direct struct {
-	open func(int64) (*request, bool)
-	n    int64
-}
-
-func (s *direct) take() (*request, bool) {
-	r, ok := s.open(s.n)
-	s.n++
-	return r, !ok
-}
-func (*direct) close() {}
-func (*direct) wait()  {}
-
 // outcome is what a virtual run left behind.
 type outcome struct {
 	result  Result

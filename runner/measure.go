@@ -45,6 +45,9 @@ func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, erro
 	if err != nil {
 		return nil, err
 	}
+	if r.opt.Simulate != nil {
+		return m, nil
+	}
 	for _, u := range m.bench.Endpoint.URLs {
 		base, err := r.servers.resolve(ctx, u, r.dir.Path)
 		if err != nil {
@@ -119,6 +122,9 @@ func (m *measured) note(r *record.Record) {
 
 // measure drives the run and writes its records to the journal at path.
 func (r *runner) measure(issue, hard context.Context, m *measurement, path string) (_ *measured, err error) {
+	if r.opt.Simulate != nil {
+		return r.simulate(issue, hard, m, path)
+	}
 	out := &measured{clock: record.NewClock()}
 	journal, err := sinks.NewJournal(path, r.journalMeta(m.run, out.clock))
 	if err != nil {
@@ -141,16 +147,8 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 		return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
 	}
 	monitor := telemetry.Start()
-	job := loadgen.Job{
-		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
-		Tokenizer: m.tok, Client: client, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge, Live: r.opt.Live,
-		Emit: func(rec *record.Record) {
-			out.note(rec)
-			if werr := journal.Write(rec); werr != nil && out.sink == nil {
-				out.sink = werr
-			}
-		},
-	}
+	job := m.job(out, journal)
+	job.Client, job.Live = client, r.opt.Live
 	kept.attach(&job)
 	out.result, err = loadgen.Run(issue, hard, job)
 	if kerr := kept.close(); kerr != nil && out.sink == nil {
@@ -164,6 +162,41 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	}
 	err = errors.Join(err, client.Close()) // which looks at the clocks once more
 	out.transport = client.Stats()
+	return out, err
+}
+
+// job is what the engine is to do; records go to the journal.
+func (m *measurement) job(out *measured, journal *sinks.Journal) loadgen.Job {
+	return loadgen.Job{
+		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
+		Tokenizer: m.tok, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge,
+		Emit: func(rec *record.Record) {
+			out.note(rec)
+			if werr := journal.Write(rec); werr != nil && out.sink == nil {
+				out.sink = werr
+			}
+		},
+	}
+}
+
+// simulate is measure in a world of its own.
+func (r *runner) simulate(issue, hard context.Context, m *measurement, path string) (*measured, error) {
+	world, err := r.opt.Simulate(m.bench.Endpoint.URLs)
+	if err != nil {
+		return nil, err
+	}
+	out := &measured{clock: record.NewClock(), transport: transport.Stats{Stamps: "kernel"}}
+	journal, err := sinks.NewJournal(path, r.journalMeta(m.run, out.clock))
+	if err != nil {
+		return nil, &lostError{err}
+	}
+	job := m.job(out, journal)
+	job.World = world
+	out.result, err = loadgen.Run(issue, hard, job)
+	out.ended = out.clock.Wall(world.Now())
+	if cerr := journal.Close(); cerr != nil && out.sink == nil {
+		out.sink = cerr
+	}
 	return out, err
 }
 

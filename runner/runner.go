@@ -41,6 +41,10 @@ type Options struct {
 	Live func(loadgen.Snapshot)
 	// Notify, if set, is told before each run and after it.
 	Notify func(Step)
+	// Simulate, if set, gives each run the time and the network it happens in, with
+	// the servers of its URLs; nothing real is asked then, and the machine is not
+	// watched. It is how whole plans are simulated by the thousand.
+	Simulate func(urls []string) (loadgen.World, error)
 }
 
 // Step is where the plan is.

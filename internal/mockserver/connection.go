@@ -21,11 +21,21 @@ const maxBody = 64 << 20
 type connection struct {
 	server  *Server
 	tcp     *net.TCPConn
-	w       *writer
+	w       sink
 	ordinal int64
 }
 
-func (c *connection) close() { _ = c.tcp.Close() }
+// sink takes the bytes of answers: less than all, without an error, when it is
+// full.
+type sink interface {
+	write(b []byte) (int, error)
+}
+
+func (c *connection) close() {
+	if c.tcp != nil {
+		_ = c.tcp.Close()
+	}
+}
 
 // serve answers requests until the client or the server has had enough.
 func (c *connection) serve() {

@@ -15,6 +15,7 @@ import (
 type Server struct {
 	cfg     Config
 	began   time.Time
+	clock   func() int64 // ns since the server was made
 	created int64 // Unix seconds, as answers tell it
 	sched   *scheduler
 	log     *logger
@@ -36,11 +37,11 @@ type Server struct {
 // New makes a server that has not started.
 func New(cfg Config) *Server {
 	now := time.Now()
-	return &Server{cfg: cfg, began: now, created: now.Unix(), conns: map[*connection]struct{}{}}
+	return &Server{cfg: cfg, began: now, clock: func() int64 { return int64(time.Since(now)) }, created: now.Unix(), conns: map[*connection]struct{}{}}
 }
 
 // now is ns since the server was made.
-func (s *Server) now() int64 { return int64(time.Since(s.began)) }
+func (s *Server) now() int64 { return s.clock() }
 
 // Start listens on 127.0.0.1 and returns the base URL; port 0 takes a free one.
 func (s *Server) Start(port int) (string, error) {

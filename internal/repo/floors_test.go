@@ -45,6 +45,7 @@ internal/repo:
 internal/rlimit:
 internal/secret:
 internal/seed:
+internal/sim: *
 internal/stats:
 internal/suggest:
 internal/telemetry:

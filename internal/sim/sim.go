@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// Outcome is what a simulated plan gave, beside the truth.
+type Outcome struct {
+	*runner.Result
+	Servers map[string][]mockserver.Entry // by URL: what each server logged
+}
+
+// Run carries out the experiment in text, a YAML file, in folder dir, against
+// the built-in servers that it names, in virtual time.
+func Run(text, dir string) (*Outcome, error) {
+	plan, err := expand(text, dir)
+	if err != nil {
+		return nil, err
+	}
+	logs := map[string]*bytes.Buffer{}
+	worlds := &Worlds{Log: func(url string) *bytes.Buffer {
+		logs[url] = &bytes.Buffer{}
+		return logs[url]
+	}}
+	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
+		Dir: filepath.Join(dir, "results"), Source: []byte(text), SourceName: filepath.Join(dir, fileName), Version: "simulation", Simulate: worlds.Open,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := worlds.Close(); err != nil {
+		return nil, err
+	}
+	out := &Outcome{Result: res, Servers: map[string][]mockserver.Entry{}}
+	for url, b := range logs {
+		if out.Servers[url], err = entries(b); err != nil {
+			return nil, fmt.Errorf("log of %s: %w", url, err)
+		}
+	}
+	return out, nil
+}
+
+// fileName is that of the experiment in its folder.
+const fileName = "experiment.yaml"
+
+// expand is the plan of the experiment in text.
+func expand(text, dir string) (*sweep.Plan, error) {
+	file := filepath.Join(dir, fileName)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return nil, err
+	}
+	doc, err := schema.Load(schema.Source{File: file, Command: "run"})
+	if err != nil {
+		return nil, err
+	}
+	return sweep.Expand(doc)
+}
+
+// entries reads a log.
+func entries(b *bytes.Buffer) (list []mockserver.Entry, err error) {
+	lines := bufio.NewScanner(b)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e mockserver.Entry
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, lines.Err()
+}

@@ -1,0 +1,305 @@
+// Package sim simulates whole plans: the program as it is, from the experiment
+// to its results, with the built-in server and the network between them in
+// virtual time. In goes an experiment, out come its results and the server's
+// log, which is the truth. Nothing depends on the machine, so thousands of plans
+// tell how often a conclusion is wrong.
+package sim
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/loadgen/transport/wire"
+)
+
+// between is how long a plan rests between two runs, in ns.
+const between = 100_000_000
+
+// Worlds are the runs of one plan, one after the other, and its servers, which
+// live as long as the plan does. The zero value has none yet.
+type Worlds struct {
+	// Log, if set, takes the log of each server.
+	Log func(url string) *bytes.Buffer
+
+	at      int64 // ns since the plan began, at the start of the run in progress
+	run     *world
+	servers map[string]*mockserver.Virtual
+	names   []string // of servers, in the order in which they were met
+}
+
+// Open begins the next run, against the servers of urls.
+func (w *Worlds) Open(urls []string) (loadgen.World, error) {
+	if w.run != nil {
+		w.at += w.run.now + between
+	}
+	w.run = &world{plan: w}
+	for _, u := range urls {
+		s, err := w.server(u)
+		if err != nil {
+			return nil, err
+		}
+		w.run.targets = append(w.run.targets, s)
+	}
+	return w.run, nil
+}
+
+// Close completes the logs.
+func (w *Worlds) Close() error {
+	for _, u := range w.names {
+		if err := w.servers[u].Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Worlds) server(url string) (*mockserver.Virtual, error) {
+	if s := w.servers[url]; s != nil {
+		return s, nil
+	}
+	cfg, err := mockserver.ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if w.Log != nil {
+		if b := w.Log(url); b != nil {
+			cfg.Log = b
+		}
+	}
+	s, err := mockserver.NewVirtual(cfg, func() int64 { return w.at + w.run.now })
+	if err != nil {
+		return nil, err
+	}
+	if w.servers == nil {
+		w.servers = map[string]*mockserver.Virtual{}
+	}
+	w.servers[url], w.names = s, append(w.names, url)
+	return s, nil
+}
+
+// world is one run. It belongs to one goroutine.
+type world struct {
+	plan    *Worlds
+	targets []*mockserver.Virtual
+	now     int64 // ns since the run began
+	todo    happenings
+	count   int
+	flights map[*transport.Exchange]*flight
+}
+
+// Now is ns since the run began.
+func (w *world) Now() int64 { return w.now }
+
+// Wake does nothing: nobody sleeps.
+func (w *world) Wake() {}
+
+// Sleeping says that somebody is awake.
+func (w *world) Sleeping() int64 { return math.MinInt64 }
+
+// WaitUntil lets the next thing happen, or time pass to t.
+func (w *world) WaitUntil(t int64) {
+	next, server := int64(math.MaxInt64), -1
+	if len(w.todo) > 0 {
+		next = w.todo[0].at
+	}
+	for i, name := range w.plan.names {
+		if at, ok := w.plan.servers[name].Next(); ok && at-w.plan.at < next {
+			next, server = at-w.plan.at, i
+		}
+	}
+	switch {
+	case next > t:
+		w.now = max(w.now, t)
+	case next == math.MaxInt64:
+		panic("everybody waits and nothing will happen")
+	case server >= 0:
+		w.now = max(w.now, next)
+		w.plan.servers[w.plan.names[server]].Work()
+	default:
+		h := heap.Pop(&w.todo).(happening)
+		w.now = max(w.now, h.at)
+		h.do()
+	}
+}
+
+// after plans do, for a moment that may be now.
+func (w *world) after(d int64, do func()) {
+	w.count++
+	heap.Push(&w.todo, happening{w.now + d, w.count, do})
+}
+
+// flight is a request that is under way.
+type flight struct {
+	world    *world
+	x        *transport.Exchange
+	visit    *mockserver.Visit
+	response wire.Response
+	sse      wire.SSE
+	inRead   int // events of this read so far
+	over     bool
+}
+
+// Start sends x: it arrives at once.
+func (w *world) Start(x *transport.Exchange) {
+	x.Sent, x.WriteEnd, x.FirstByte, x.End, x.CancelAsked = w.now, w.now, record.None, record.None, record.None
+	x.DNS, x.Dial, x.TLS, x.Reused, x.Status = record.None, record.None, record.None, true, record.OK
+	x.HTTPStatus, x.ReceiveLag, x.BytesSent, x.BytesReceived = record.None, math.NaN(), int64(len(x.Body)), 0
+	x.Payload, x.Events, x.Streamed = nil, nil, false
+	f := &flight{world: w, x: x}
+	f.response.Sink, f.sse.Event = f, f.event
+	f.response.Reset()
+	if w.flights == nil {
+		w.flights = map[*transport.Exchange]*flight{}
+	}
+	w.flights[x] = f
+	if x.Deadline != record.None {
+		w.after(x.Deadline-w.now, func() { f.end(record.Timeout, "timeout") })
+	}
+	if x.CancelAfter != record.None {
+		w.after(x.CancelAfter, func() { f.cancel() })
+	}
+	f.visit = w.targets[x.Target].Ask(x.Path, header(x.Header), x.Body, f.arrive)
+}
+
+// Cancel ends x.
+func (w *world) Cancel(x *transport.Exchange) {
+	if f := w.flights[x]; f != nil {
+		w.after(0, f.cancel)
+	}
+}
+
+// Release and Forget have nothing to give back.
+func (w *world) Release(*transport.Exchange) {}
+
+// Forget has no connections to close.
+func (w *world) Forget(string) {}
+
+// Predial has none to open.
+func (w *world) Predial(context.Context, int) error { return nil }
+
+func (f *flight) cancel() {
+	if !f.over {
+		f.x.CancelAsked = f.world.now
+		f.end(record.Cancelled, "cancelled")
+	}
+}
+
+// end hands the exchange back.
+func (f *flight) end(status record.Status, kind string) {
+	if f.over {
+		return
+	}
+	f.over = true
+	f.visit.Leave()
+	delete(f.world.flights, f.x)
+	f.x.End, f.x.Status = f.world.now, status
+	if status != record.OK {
+		f.x.ErrorKind, f.x.ErrorText = kind, kind
+	}
+	f.x.Done(f.x)
+}
+
+// arrive takes bytes of the answer, which share a read. What follows from them
+// happens later at the same moment: the server is still writing.
+func (f *flight) arrive(b []byte) {
+	if f.over {
+		return
+	}
+	f.x.BytesReceived += int64(len(b))
+	f.inRead = 0
+	if _, err := f.response.Feed(b); err != nil {
+		f.world.after(0, func() { f.end(record.ParseError, err.Error()) })
+	} else if f.response.Done() {
+		f.world.after(0, f.complete)
+	}
+}
+
+// Begin stamps the first byte.
+func (f *flight) Begin() { f.x.FirstByte = f.world.now }
+
+// Head takes the response's header.
+func (f *flight) Head(h *wire.Head) error {
+	f.x.HTTPStatus, f.x.Reason, f.x.ContentType = int64(h.Status), string(h.Reason), string(h.ContentType)
+	f.x.Streamed = strings.HasPrefix(f.x.ContentType, "text/event-stream")
+	return nil
+}
+
+// Body takes what follows it.
+func (f *flight) Body(b []byte) error {
+	if f.x.Streamed {
+		return f.sse.Feed(b)
+	}
+	f.x.Payload = append(f.x.Payload, b...)
+	return nil
+}
+
+// event is one of a stream.
+func (f *flight) event(data []byte, isError bool) error {
+	x, from := f.x, len(f.x.Payload)
+	x.Payload = append(x.Payload, data...)
+	x.Events = append(x.Events, transport.Event{
+		Start: int32(from), End: int32(len(x.Payload)), At: f.world.now, Low: f.world.now, SameRead: f.inRead > 0, Error: isError,
+	})
+	f.inRead++
+	if x.OnEvent != nil {
+		kept := bytes.Clone(data)
+		f.world.after(0, func() { x.OnEvent(kept) })
+	}
+	return nil
+}
+
+// complete ends an answer whose bytes have all come.
+func (f *flight) complete() {
+	x := f.x
+	switch {
+	case x.HTTPStatus/100 != 2:
+		f.end(record.HTTPError, fmt.Sprintf("http_%d", x.HTTPStatus))
+		return
+	case !x.Streamed:
+		x.Events = append(x.Events, transport.Event{End: int32(len(x.Payload)), At: f.world.now, Low: f.world.now})
+	}
+	f.end(record.OK, "")
+}
+
+// header reads the lines of a request's header.
+func header(lines []byte) http.Header {
+	h := http.Header{}
+	for line := range strings.SplitSeq(string(lines), "\r\n") {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			h.Set(name, value)
+		}
+	}
+	return h
+}
+
+// happening is something that will be done, those of one moment in the order in
+// which they were planned.
+type happening struct {
+	at    int64
+	count int
+	do    func()
+}
+
+type happenings []happening
+
+func (h happenings) Len() int { return len(h) }
+func (h happenings) Less(i, j int) bool {
+	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].count < h[j].count
+}
+func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
+func (h *happenings) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
