@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/pace"
 )
 
 // World is the time and the network of a run that is simulated: time passes only
@@ -12,7 +13,7 @@ import (
 // long as its requests need to be rendered and read, and always comes out the
 // same.
 type World interface {
-	clock
+	pace.Clock
 	network
 }
 

@@ -207,9 +207,6 @@ func most(p float64, n int) int {
 	return n
 }
 
-// least is how often at least, in the same sense.
-func least(p float64, n int) int { return n - most(1-p, n) }
-
 // The same server under several names: a best cell, a dominated one, and BETTER
 // or WORSE in at most one plan of twenty.
 func TestSameServer(t *testing.T) {
