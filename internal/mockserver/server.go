@@ -16,7 +16,7 @@ type Server struct {
 	cfg     Config
 	began   time.Time
 	clock   func() int64 // ns since the server was made
-	created int64 // Unix seconds, as answers tell it
+	created int64        // Unix seconds, as answers tell it
 	sched   *scheduler
 	log     *logger
 	counts  counts
