@@ -128,11 +128,11 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// Only programs import the runner, and internal/acceptance, which has nothing
-// but tests of whole runs.
+// Only programs import the runner, and internal/acceptance and internal/sim,
+// which are there for tests of whole runs and whole plans.
 func TestNothingImportsTheTop(t *testing.T) {
 	t.Parallel()
-	mayRun := []string{"cmd/aiperf", "runner", "internal/acceptance"}
+	mayRun := []string{"cmd/aiperf", "runner", "internal/acceptance", "internal/sim"}
 	for dir, files := range goFiles(t) {
 		for _, file := range files {
 			for _, path := range imports(t, file) {
