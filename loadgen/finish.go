@@ -3,6 +3,7 @@ package loadgen
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"time"
 
 	"aiperf.dev/aiperf/internal/queue"
@@ -149,7 +150,7 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 		kind, text = cutWords(r.phase)
 	case x.Status == record.Cancelled:
 		rec.HTTPStatus = cancelledStatus
-		kind, text = "cancelled", "cancelled on purpose"
+		kind, text = "cancelled", fmt.Sprintf("Request cancelled %.3fs after being sent", float64(x.CancelAfter)/1e9) // AIPerf's words
 	case x.Status == record.HTTPError:
 		text = ownWords(x.Payload, text)
 		if x.HTTPStatus == tooManyRequests {

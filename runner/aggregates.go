@@ -13,7 +13,8 @@ import (
 // writeAggregates writes AIPerf's files over trials and cells, where AIPerf
 // puts them: aggregate/ for several runs of one cell, aggregate/<cell>/ (or
 // <cell>/aggregate/ when trials are independent) for the cells of a sweep, and
-// sweep_aggregate/ beside them. A cell of one run has its aggregate too, as in
+// sweep_aggregate/ beside them, or in aggregate/ when trials of all cells take
+// turns. A cell of one run has its aggregate too, as in
 // AIPerf; a single run has none.
 func (r *runner) writeAggregates() error {
 	swept := len(r.plan.Axes) > 0 || len(r.plan.Cells) > 1
@@ -44,13 +45,19 @@ func (r *runner) writeAggregates() error {
 		return nil
 	}
 	dir := filepath.Join(r.dir.Path, "sweep_aggregate")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	if d := r.plan.Design; d != nil {
+	if r.plan.Design != nil {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
 		if _, err := aiperf.WriteDesign(dir, samplingDesign(r.plan)); err != nil {
 			return err
 		}
+	}
+	if r.plan.Trials > 1 && r.plan.Order != "independent" {
+		dir = filepath.Join(r.dir.Path, "aggregate", "sweep_aggregate")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
 	_, err := aiperf.WriteSweep(dir, r.sweepSummary())
 	return err

@@ -3,6 +3,7 @@ package aiperf
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -136,6 +137,12 @@ func members(e stats.Estimate) object {
 	return object{}.with("mean", number(e.Mean)).with("std", number(e.StdDev)).with("min", number(e.Min)).with("max", number(e.Max)).
 		with("cv", number(e.CV())).with("se", number(e.StdErr())).with("ci_low", number(e.Low)).with("ci_high", number(e.High)).
 		with("t_critical", number(e.TCritical()))
+}
+
+// spread is what a cell of a sweep says of a metric over its trials: AIPerf
+// leaves these two out there.
+func spread(e stats.Estimate) object {
+	return slices.DeleteFunc(members(e), func(m member) bool { return m.key == "se" || m.key == "t_critical" })
 }
 
 func (a *Aggregate) json(rows []aggregateRow) object {

@@ -97,7 +97,7 @@ func (s *SweepSummary) metricsOf(cell int) []sweepRow {
 	}
 	for _, r := range aggregateRows(c.Runs, s.Level) {
 		e := r.est
-		out = append(out, sweepRow{r.key, e.Mean, e.StdDev, e.Min, e.Max, e.CV(), members(e).with("unit", r.unit)})
+		out = append(out, sweepRow{r.key, e.Mean, e.StdDev, e.Min, e.Max, e.CV(), spread(e).with("unit", r.unit)})
 	}
 	return out
 }
