@@ -3,6 +3,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,16 +94,18 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		return nil, err
 	}
 	c := metrics.NewCollector(metricOptions(m.run, rep))
+	s := r.sample()
 	_, err = sinks.ReadJournal(r.journalPath(m.run), files.Add, func(rec *record.Record) error {
 		c.Add(rec)
 		e.Add(rec)
+		s.add(rec)
 		return nil
 	})
 	if err != nil {
 		files.Abort()
 		return nil, err
 	}
-	return &reading{summaries: c.Summaries(), evidence: e, files: files}, nil
+	return &reading{summaries: c.Summaries(), sample: s.sorted(), evidence: e, files: files}, nil
 }
 
 // stampError is what the transport measured, in the verdict's unit.
@@ -110,22 +113,55 @@ func stampError(s transport.StampError) verdict.StampError {
 	return verdict.StampError{N: s.N, Mean: s.Mean / 1e3, P50: s.P50 / 1e3, P90: s.P90 / 1e3, P99: s.P99 / 1e3}
 }
 
-// summarize is the statistics of the records of one run.
-func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, error) {
+// summarize is the statistics of the records of one run, with the sample that
+// the plan asks for.
+func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, []float64, error) {
 	c := metrics.NewCollector(metricOptions(run, rep))
+	s := r.sample()
 	_, err := sinks.ReadMeasured(r.journalPath(run), func(rec *record.Record) error {
 		c.Add(rec)
+		s.add(rec)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return c.Summaries(), nil
+	return c.Summaries(), s.sorted(), nil
+}
+
+// sample collects the values of one metric; one without a metric collects none.
+type sample struct {
+	metric *metrics.Metric
+	values []float64
+}
+
+// sample is what a run brings along for the rule that ends trials early.
+func (r *runner) sample() *sample {
+	m, ok := metrics.Lookup(decide.SampleTag(r.plan))
+	if !ok || !m.PerRequest() {
+		return &sample{}
+	}
+	return &sample{metric: m}
+}
+
+func (s *sample) add(rec *record.Record) {
+	if s.metric == nil || rec.Warmup || !rec.InWindow || rec.Failed() {
+		return
+	}
+	if v := s.metric.Record(rec); !math.IsNaN(v) {
+		s.values = append(s.values, v)
+	}
+}
+
+func (s *sample) sorted() []float64 {
+	slices.Sort(s.values)
+	return s.values
 }
 
 // reading is what the records of one run say.
 type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
+	sample    []float64         // of the metric that decides when trials are enough
 	evidence  *verdict.Evidence
 	files     *aiperf.Writer
 }
@@ -175,8 +211,10 @@ func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.
 	if err := resultdir.ReadJSON(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName), &rep); err != nil {
 		return nil, decide.Outcome{}, err
 	}
-	summaries, err := r.summarize(run, &rep)
-	return &rep, outcome(run, &rep, summaries), err
+	summaries, sample, err := r.summarize(run, &rep)
+	o := outcome(run, &rep, summaries)
+	o.Records, o.Sample = was.Records, sample
+	return &rep, o, err
 }
 
 // seal is the digest over a run's records and report.

@@ -181,6 +181,9 @@ func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sin
 			Value: e.Mean, Unit: c.Info[k.Tag].Unit, Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
 			Certified: record.None, Method: e.Method, Taint: c.Taints[k.Tag],
 		}
+		if c.Stopped != nil && c.Stopped.Marked && row.Method != "" {
+			row.Method += ", stopped when narrow"
+		}
 		if e.Mean != 0 {
 			row.CV = e.StdDev / math.Abs(e.Mean)
 		}

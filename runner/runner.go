@@ -68,6 +68,7 @@ type Result struct {
 	Failures     map[string]error      // by run ID: why a run of this process could not be measured at all
 	PlanFindings []verdict.Finding
 	Verdict      verdict.Verdict
+	Spared       int // runs that were not needed: the trials of their cell were enough
 	Interrupted  bool
 	Finished     *resultdir.Manifest // the directory was complete before; nothing else is set then
 	Stopped      string              // why the plan ended before its last run, "" if it did not
@@ -197,6 +198,11 @@ func (r *runner) all(issue, hard context.Context) error {
 				continue
 			}
 		}
+		if enough, err := r.spare(run, before[run.ID]); err != nil {
+			return err
+		} else if enough {
+			continue
+		}
 		if r.stop(issue) {
 			break
 		}
@@ -222,6 +228,27 @@ func (r *runner) all(issue, hard context.Context) error {
 		last = &r.plan.Runs[i]
 	}
 	return nil
+}
+
+// spare tells whether run is not needed because the trials of its cell are
+// enough, and notes it, so that a later process knows that nothing is missing.
+func (r *runner) spare(run sweep.Run, was resultdir.Event) (bool, error) {
+	var cell []*decide.Outcome
+	for i := range r.result.Outcomes {
+		if o := &r.result.Outcomes[i]; o.Run.Cell == run.Cell {
+			cell = append(cell, o)
+		}
+	}
+	stop, enough := decide.Enough(r.plan, cell)
+	if !enough {
+		return false, nil
+	}
+	r.result.Spared++
+	if was.Event == "spared" {
+		return true, nil
+	}
+	r.log.say("INFO", "run %s (%s, trial %d) is not needed: %s", run.ID, run.Cell.Label, run.Trial+1, stop.Why)
+	return true, r.dir.Note(resultdir.Event{Event: "spared", Run: run.ID, Attempt: was.Attempt})
 }
 
 // stop tells whether no further run may begin, and why.
@@ -348,7 +375,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	}
 	r.judge(report, read.evidence)
 	o := outcome(run, report, read.summaries)
-	o.Records = read.evidence.Journaled
+	o.Records, o.Sample = read.evidence.Journaled, read.sample
 	r.sent += got.emitted
 	r.runEnded(report)
 	read.evidence = nil // its samples make room

@@ -27,12 +27,11 @@ func (res *Result) Report() *report.Report {
 	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil {
 		r.Summary = names.JSON
 	}
-	failed, runs, notes := verdict.Failures{}, verdict.Failures{}, verdict.NoticeCounts{}
+	failed, notes := verdict.Failures{}, verdict.NoticeCounts{}
 	for _, o := range res.Outcomes {
 		r.Sent, r.Failed, r.Cancelled = r.Sent+o.Sent, r.Failed+o.Failed, r.Cancelled+o.Cancelled
 		rep := res.Reports[o.Run.ID]
 		if rep == nil {
-			runs.Add(verdict.ErrorCount{Message: o.Err, Count: 1})
 			continue
 		}
 		for _, e := range rep.Errors {
@@ -46,7 +45,7 @@ func (res *Result) Report() *report.Report {
 		}
 	}
 	r.Notices = append(r.Notices, notes.Lines()...)
-	r.Errors, r.FailedRuns = failed.Frequent(verdict.MaxKinds), runs.Frequent(verdict.MaxKinds)
+	r.Errors, r.FailedRuns = failed.Frequent(verdict.MaxKinds), report.FailedRunsOf(res.Plan, res.Outcomes)
 	if len(res.Plan.Runs) == 1 && len(res.Outcomes) == 1 {
 		res.single(r)
 	}

@@ -31,6 +31,7 @@ var effectless = []effect{
 	{"multi_run.disable_warmup_after_first", effects.single},
 	{"multi_run.set_consistent_seed", effects.single},
 	{"multi_run.vary_seed_per_trial", effects.single},
+	{"multi_run.convergence", effects.untried},
 	{"benchmark.endpoint.streaming", lacking(func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")},
 	{"benchmark.endpoint.use_legacy_max_tokens", lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
 	{fields.DatasetPath + ".prompts.osl", lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
@@ -89,6 +90,14 @@ func (e effects) single() string {
 		return ""
 	}
 	return " on a single run (--num-profile-runs makes several)"
+}
+
+// untried: one trial of a cell cannot be stopped early.
+func (e effects) untried() string {
+	if runs := e.root.At("multi_run.num_runs"); runs != nil && source.NumberOf(runs.Value) > 1 {
+		return ""
+	}
+	return " on one trial (--num-profile-runs says how many there are at most)"
 }
 
 // kind is the type of the endpoint, "" when it is swept.

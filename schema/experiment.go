@@ -59,6 +59,17 @@ type MultiRun struct {
 	VarySeedPerTrial        bool    `json:"vary_seed_per_trial"`
 	DisableWarmupAfterFirst bool    `json:"disable_warmup_after_first"`
 	Seeds                   string  `json:"seeds,omitempty"` // "" leaves it to what else is said
+
+	Convergence *Convergence `json:"convergence,omitempty"` // nil: every trial is run
+}
+
+// Convergence says when the trials of a cell are enough.
+type Convergence struct {
+	Metric    string   `json:"metric"`
+	Stat      string   `json:"stat"`                // avg, p50, p90, p95, p99, min, max
+	Mode      string   `json:"mode"`                // ci_width, cv, distribution
+	Threshold *float64 `json:"threshold,omitempty"` // nil takes the mode's
+	MinRuns   int      `json:"min_runs,omitempty"`  // 0 takes five, and two more once it holds
 }
 
 // Benchmark is the body: what one cell measures, fully resolved.

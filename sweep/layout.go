@@ -9,6 +9,13 @@ import (
 // shown: Student's t with two degrees of freedom is 4.30.
 const fewTrials = 3
 
+// Without a minimum of the experiment's own, five usable trials come before
+// convergence is first judged, and two more follow once it holds.
+const (
+	FirstLook  = 5
+	Afterwards = 2
+)
+
 // Layout is the plan's design in one line, and what it cannot tell apart. A plan
 // of one run has none.
 func (p *Plan) Layout() (line string, doubts []string) {
@@ -23,7 +30,11 @@ func (p *Plan) Layout() (line string, doubts []string) {
 	if p.Order != "repeated" {
 		line += ", all trials of a cell in a row"
 	}
-	return line + ", " + p.warmups(), p.doubts()
+	line += ", " + p.warmups()
+	if c := p.MultiRun.Convergence; c != nil && p.Trials > 1 {
+		line += fmt.Sprintf(", a cell ends early when its %s.%s is known", c.Metric, c.Stat)
+	}
+	return line, p.doubts()
 }
 
 var seedsMean = map[string]string{
@@ -50,6 +61,9 @@ func (p *Plan) doubts() (out []string) {
 	}
 	if p.CellOrder == interleaved && p.Trials > 1 && p.Trials%2 == 1 && len(p.Cells) > 1 {
 		say("odd number of trials: a drift of the server falls out over pairs of trials")
+	}
+	if c := p.MultiRun.Convergence; c != nil && c.MinRuns == 0 && p.Trials > 1 && p.Trials <= FirstLook+Afterwards {
+		say("convergence ends a cell after %d trials at the earliest: five, and two more; num_runs above %d gives it room, min_runs is AIPerf's own rule", FirstLook+Afterwards, FirstLook+Afterwards)
 	}
 	if p.Order != "repeated" && len(p.Cells) > 1 && p.Trials > 1 {
 		say("all trials of a cell in a row: a drift of the server and a difference between cells cannot be told apart")

@@ -104,6 +104,13 @@ func (p *Plan) dir(c *Cell, trial int) string {
 func (p *Plan) hash() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "aiperf plan 2\ntrials %d\norder %s\nseeds %s\n", p.Trials, p.Order, p.Seeds)
+	if c := p.MultiRun.Convergence; c != nil {
+		threshold := "its own"
+		if c.Threshold != nil {
+			threshold = fmt.Sprint(*c.Threshold)
+		}
+		fmt.Fprintf(&b, "convergence %s %s %s %s %d\n", c.Metric, c.Stat, c.Mode, threshold, c.MinRuns)
+	}
 	for _, c := range p.Cells {
 		fmt.Fprintf(&b, "cell %s\n", hashOf(c.canonical))
 	}

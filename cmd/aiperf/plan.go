@@ -81,12 +81,16 @@ var planCommand = command{
 }
 
 func printDone(w io.Writer, plan *sweep.Plan, dir string) {
-	done, err := resultdir.Done(dir, plan)
+	done, spared, err := resultdir.Done(dir, plan)
 	if err != nil {
 		words.TwoColumns(w, "done", dir+": "+err.Error(), 8)
 		return
 	}
-	words.TwoColumns(w, "done", fmt.Sprintf("%s in %s; %d to do", words.Count(done, "run"), dir, len(plan.Runs)-done), 8)
+	left := fmt.Sprintf("%d to do", len(plan.Runs)-done-spared)
+	if spared > 0 {
+		left += fmt.Sprintf(", %d not needed", spared)
+	}
+	words.TwoColumns(w, "done", fmt.Sprintf("%s in %s; %s", words.Count(done, "run"), dir, left), 8)
 }
 
 // printSchedules lists arrivals without sending anything: they are a pure

@@ -110,7 +110,7 @@ func lockRefusal(dir string, err error) error {
 // allDone tells whether no run failed: failed runs are tried again on resume.
 func allDone(events []Event) bool {
 	for _, e := range Last(events) {
-		if e.Event != "done" {
+		if e.Event != "done" && e.Event != "spared" {
 			return false
 		}
 	}

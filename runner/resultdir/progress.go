@@ -28,37 +28,43 @@ func Unfinished(pattern string, plan *sweep.Plan) string {
 	return ""
 }
 
-// Progress counts the runs that dir holds finished, of how many; begun is false
-// where no plan was ever begun.
+// Progress counts the runs that dir holds finished, of how many are needed; begun
+// is false where no plan was ever begun.
 func Progress(dir string) (done, total int, begun bool) {
 	var lock sweep.Lock
 	if ReadJSON(filepath.Join(dir, LockName), &lock) != nil {
 		return 0, 0, false
 	}
 	events, _, _ := readJournal(filepath.Join(dir, journalName)) // a damaged journal counts for nothing
-	return countDone(events), len(lock.Runs), true
+	done, spared := countDone(events)
+	return done, len(lock.Runs) - spared, true
 }
 
-// Done counts the runs of plan that dir holds finished.
-func Done(dir string, plan *sweep.Plan) (int, error) {
+// Done counts the runs of plan that dir holds finished, and those that turned out
+// not to be needed.
+func Done(dir string, plan *sweep.Plan) (done, spared int, err error) {
 	var lock sweep.Lock
 	if err := ReadJSON(filepath.Join(dir, LockName), &lock); err != nil {
-		return 0, fmt.Errorf("no plan there")
+		return 0, 0, fmt.Errorf("no plan there")
 	}
 	if lock.PlanHash != plan.Hash {
-		return 0, fmt.Errorf("holds another plan")
+		return 0, 0, fmt.Errorf("holds another plan")
 	}
 	events, _, err := readJournal(filepath.Join(dir, journalName))
-	return countDone(events), err
+	done, spared = countDone(events)
+	return done, spared, err
 }
 
-// countDone counts the runs whose last attempt ended well.
-func countDone(events []Event) int {
-	n := 0
+// countDone counts the runs whose last attempt ended well, and those that were
+// not needed.
+func countDone(events []Event) (done, spared int) {
 	for _, e := range Last(events) {
-		if e.Event == "done" {
-			n++
+		switch e.Event {
+		case "done":
+			done++
+		case "spared":
+			spared++
 		}
 	}
-	return n
+	return done, spared
 }

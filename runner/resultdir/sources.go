@@ -40,7 +40,7 @@ func (d *Dir) CheckSources(now map[string]string) error {
 			then = e.Sources
 		}
 	}
-	if countDone(d.Events) == 0 || maps.Equal(then, now) {
+	if done, _ := countDone(d.Events); done == 0 || maps.Equal(then, now) {
 		return nil
 	}
 	var changed []string

@@ -29,6 +29,12 @@ func (r *Report) WriteMarkdown(path string) error {
 			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail), cellText(d.Try))
 		}
 	}
+	if len(r.FailedRuns) > 0 {
+		b.WriteString("\n## Runs without a result\n\n| run | why |\n|---|---|\n")
+		for _, f := range r.FailedRuns {
+			fmt.Fprintf(&b, "| %s | %s |\n", cellText(f.String()), cellText(f.Why))
+		}
+	}
 	if notes := r.notes(); len(notes) > 0 {
 		b.WriteString("\n## Notes\n\n")
 		for _, n := range notes {

@@ -120,7 +120,7 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) 
 	if c.Verdict == "INVALID" {
 		signs, legend.invalid = append(signs, "!"), true
 	}
-	if c.Status == decide.Partial {
+	if c.Status == decide.Partial || c.Stopped != nil {
 		signs = append(signs, fmt.Sprintf("%d of %d trials", c.Trials, r.Plan.Trials))
 	}
 	return append(line, strings.Join(signs, " "))
@@ -129,7 +129,11 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) 
 func (r *Report) legend(b *strings.Builder, m marks) {
 	var parts []string
 	if m.interval {
-		parts = append(parts, fmt.Sprintf("±: %.0f %% over %s", 100*r.Results.Level, words.Count(r.Plan.Trials, "trial")))
+		upTo := ""
+		if r.Results.StoppedEarly() != "" {
+			upTo = "up to "
+		}
+		parts = append(parts, fmt.Sprintf("±: %.0f %% over %s%s", 100*r.Results.Level, upTo, words.Count(r.Plan.Trials, "trial")))
 	}
 	if m.pareto {
 		parts = append(parts, "*: on the Pareto front")
@@ -169,6 +173,9 @@ func (r *Report) Sentences() []string {
 	for _, best := range r.best() {
 		out = append(out, best.Sentence)
 	}
+	if s := r.Results.StoppedEarly(); s != "" {
+		out = append(out, s)
+	}
 	if len(r.Plan.Gates) > 0 {
 		out = append(out, fmt.Sprintf("gates: %d held, %d missed%s", r.Results.GatesHeld, r.Results.GatesMissed, r.undecided()))
 	}
@@ -196,6 +203,9 @@ func (r *Report) conclusions(b *strings.Builder) {
 	}
 	if open && r.Plan.Trials < enoughTrials {
 		fmt.Fprintf(b, "more trials may show one: --num-profile-runs %d\n", enoughTrials)
+	}
+	if s := r.Results.StoppedEarly(); s != "" {
+		wrapped(b, "", s)
 	}
 	r.gates(b)
 	for _, c := range r.Results.Comparisons {

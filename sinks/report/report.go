@@ -42,7 +42,7 @@ type Report struct {
 	Asked        string           // what was asked for, where it can be compared: "asked 64"
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
-	FailedRuns []verdict.ErrorCount // of runs that could not be measured at all
+	FailedRuns []FailedRun          // of which no number is used, in the order of execution
 	Sent       int64                // requests over all runs
 	Failed     int64
 	Cancelled  int64    // ended on purpose: by the plan, or at the end of a phase
@@ -125,8 +125,8 @@ func (r *Report) problems(b *strings.Builder) {
 		fmt.Fprintf(b, "%-17s%s of %s, by the plan or at its end\n", "Cancelled", words.Whole(r.Cancelled), words.Whole(r.Sent))
 	}
 	if len(r.FailedRuns) > 0 {
-		fmt.Fprintf(b, "%-17s%s\n", "Failed runs", words.Whole(total(r.FailedRuns)))
-		listErrors(b, r.FailedRuns)
+		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", "Failed runs", words.Whole(len(r.FailedRuns)), words.Whole(len(r.Plan.Runs)))
+		r.failedRuns(b)
 	}
 	notes := r.notes()
 	for i, n := range notes {
@@ -135,6 +135,49 @@ func (r *Report) problems(b *strings.Builder) {
 			break
 		}
 		wrapped(b, "note: ", n)
+	}
+}
+
+// FailedRun is a run without a result, and its place in the experiment.
+type FailedRun struct {
+	Cell  string
+	Trial int // 1-based, as Place is
+	Place int // among the runs of its trial, which are one block
+	Of    int
+	Why   string
+}
+
+// FailedRunsOf are the outcomes of plan that gave nothing.
+func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun) {
+	place, of := map[string]int{}, map[int]int{}
+	for _, run := range plan.Runs {
+		of[run.Trial]++
+		place[run.ID] = of[run.Trial]
+	}
+	for _, o := range outcomes {
+		if o.Err != "" && len(plan.Runs) > 1 {
+			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, place[o.Run.ID], of[o.Run.Trial], o.Err})
+		}
+	}
+	return out
+}
+
+// String is where the run stood.
+func (f FailedRun) String() string {
+	if f.Of == 1 {
+		return fmt.Sprintf("%s, trial %d", f.Cell, f.Trial)
+	}
+	return fmt.Sprintf("%s, trial %d (run %d of %d in it)", f.Cell, f.Trial, f.Place, f.Of)
+}
+
+// failedRuns names the first of them, with their places.
+func (r *Report) failedRuns(b *strings.Builder) {
+	for i, f := range r.FailedRuns {
+		if i == maxErrors {
+			fmt.Fprintf(b, "  … and %d more, in summary.md\n", len(r.FailedRuns)-maxErrors)
+			return
+		}
+		wrapped(b, "  "+f.String()+": ", words.Clip(f.Why, 200))
 	}
 }
 

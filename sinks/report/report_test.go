@@ -152,7 +152,7 @@ results/m/   summary.md · *.parquet · *.arrow · *.csv
 func TestErrorsAddUp(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2)}, Results: &decide.Results{}, Verdict: "INVALID", Dir: "out\x1b]0;x\a",
+		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2), Runs: make([]sweep.Run, 20)}, Results: &decide.Results{}, Verdict: "INVALID", Dir: "out\x1b]0;x\a",
 		Errors: []verdict.ErrorCount{
 			{Kind: "http_error 503", Message: "\x1b[2Jbusy", Count: 40},
 			{Kind: "timeout", Count: 12, Message: "12 s", Alike: true},
@@ -160,7 +160,7 @@ func TestErrorsAddUp(t *testing.T) {
 			{Kind: "truncated", Count: 2},
 			{Kind: "parse_error", Count: 1},
 		},
-		FailedRuns: []verdict.ErrorCount{{Message: "cannot reach http://h: refused", Count: 2}},
+		FailedRuns: []FailedRun{{Cell: "concurrency 4", Trial: 3, Place: 2, Of: 4, Why: "cannot reach http://h: \x1b[2Jrefused"}},
 		Sent:       576, Failed: 61, Cancelled: 4,
 	}
 	var b strings.Builder
@@ -173,8 +173,8 @@ func TestErrorsAddUp(t *testing.T) {
   6× connection refused: no
   3× of 2 other kinds
 Cancelled        4 of 576, by the plan or at its end
-Failed runs      2
-  2× cannot reach http://h: refused
+Failed runs      1 of 20; in no average
+  concurrency 4, trial 3 (run 2 of 4 in it): cannot reach http://h: refused
 `
 	if got := b.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\a") {
 		t.Errorf("want in it\n%s\ngot\n%q", want, got)

@@ -35,7 +35,7 @@ type Results struct {
 // Status of a cell.
 type Status string
 
-// A cell is complete when all its trials measured, partial when some did,
+// A cell is complete when all its trials measured, or as many as were enough, partial when some did,
 // failed when none of those that were run did, unusable when those that did
 // are INVALID.
 const (
@@ -53,6 +53,7 @@ type CellResult struct {
 	Trials                      int        // whose numbers are used
 	Left                        int        // trials that measured and are INVALID: not estimated, not ranked
 	Errors                      []RunError // of those that did not measure
+	Stopped                     *Stop      // why fewer trials than planned were enough; nil where all were asked for
 	Verdict                     string     // the worst of its runs
 	OK, Failed, Cancelled, Sent int64
 
@@ -72,7 +73,10 @@ type CellResult struct {
 }
 
 // RunError is a run that gave nothing.
-type RunError struct{ Label, Error string }
+type RunError struct {
+	Label, Error string
+	Trial        int // its place in the cell's block, 0-based
+}
 
 // severity orders the verdicts.
 var severity = [...]string{"", "VALID", "DEGRADED", "INVALID"}
@@ -80,10 +84,7 @@ var severity = [...]string{"", "VALID", "DEGRADED", "INVALID"}
 // Aggregate brings the runs of a plan together. Several outcomes of one run
 // (attempts) count as the last of them.
 func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
-	level := p.MultiRun.ConfidenceLevel
-	if !(level > 0 && level < 1) {
-		level = 0.95
-	}
+	level := levelOf(p)
 	r := &Results{Level: level}
 	last := map[string]int{}
 	for i, o := range outcomes {
@@ -110,6 +111,13 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	return r
 }
 
+func levelOf(p *sweep.Plan) float64 {
+	if level := p.MultiRun.ConfidenceLevel; level > 0 && level < 1 {
+		return level
+	}
+	return 0.95
+}
+
 func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellResult {
 	out := CellResult{Cell: c, Status: NotRun, Info: map[string]metrics.Stat{}, Taints: map[string]string{}}
 	slices.SortStableFunc(runs, func(a, b *Outcome) int { return a.Run.Trial - b.Run.Trial })
@@ -121,7 +129,7 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		}
 		switch {
 		case !o.measured():
-			out.Errors = append(out.Errors, RunError{o.Run.Label, cmp.Or(o.Err, "no statistics")})
+			out.Errors = append(out.Errors, RunError{o.Run.Label, cmp.Or(o.Err, "no statistics"), o.Run.Trial})
 		case o.Verdict == "INVALID" && !p.Experiment.AllowInvalid:
 			out.Left++
 		default:
@@ -129,8 +137,11 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		}
 	}
 	out.Trials = len(out.runs)
+	if stop, enough := Enough(p, runs); enough && len(runs) < p.Trials {
+		out.Stopped = &stop
+	}
 	switch {
-	case out.Trials == p.Trials:
+	case out.Trials == p.Trials, out.Stopped != nil && out.Trials == len(runs):
 		out.Status = Complete
 	case out.Trials > 0:
 		out.Status = Partial

@@ -67,7 +67,7 @@ func TestEstimatesOverTrials(t *testing.T) {
 		t.Errorf("cell 1 = %v, %v, OK %d, %d trials", c.Status, c.Verdict, c.OK, c.Trials)
 	}
 	failed := r.Cells[0]
-	if failed.Status != decide.Partial || failed.Trials != 2 || len(failed.Errors) != 1 || failed.Errors[0] != (decide.RunError{Label: "run_0002", Error: "connection refused"}) {
+	if failed.Status != decide.Partial || failed.Trials != 2 || len(failed.Errors) != 1 || failed.Errors[0] != (decide.RunError{Label: "run_0002", Error: "connection refused", Trial: 1}) {
 		t.Errorf("cell 0 = %v with %v", failed.Status, failed.Errors)
 	}
 	if r.Cells[3].Status != decide.Partial {

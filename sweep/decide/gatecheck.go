@@ -39,6 +39,9 @@ func CheckGates(p *sweep.Plan, tags []string) error {
 	if _, _, err := treatment(p, tags); err != nil {
 		bad = append(bad, err)
 	}
+	if err := checkConvergence(p, tags); err != nil {
+		bad = append(bad, err)
+	}
 	if len(bad) > 0 {
 		return bad
 	}

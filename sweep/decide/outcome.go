@@ -17,9 +17,10 @@ type Outcome struct {
 	Verdict                     string            // VALID, DEGRADED, INVALID; "" when not judged
 	Taints                      map[string]string // metric tag → the finding that makes its number doubtful
 	OK, Failed, Cancelled, Sent int64
-	Cut                         int64  // ended by the end of the run before it was known whether they are good
-	Records                     int64  // lines in the run's journal
-	Err                         string // why there is no result; "" for a run that measured
+	Cut                         int64     // ended by the end of the run before it was known whether they are good
+	Records                     int64     // lines in the run's journal
+	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
+	Err                         string    // why there is no result; "" for a run that measured
 }
 
 // measured tells whether the run has numbers.
