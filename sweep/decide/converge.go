@@ -7,7 +7,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
-	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -79,7 +78,7 @@ func Enough(p *sweep.Plan, runs []*Outcome) (Stop, bool) {
 	}
 	for n := first; n+more <= len(usable); n++ {
 		if what, ok := c.holds(usable[:n]); ok {
-			why := fmt.Sprintf("%s: %s, after %s", c.key.Spoken(), what, words.Count(n, "trial"))
+			why := fmt.Sprintf("%s: %s, after %s", c.key.Spoken(), what, overTrials(n))
 			if more > 0 {
 				why += fmt.Sprintf("; %d more taken", more)
 			}
@@ -125,7 +124,7 @@ func (c *convergence) holds(trials []trial) (what string, ok bool) {
 		}
 		slices.Sort(earlier)
 		p := stats.KS2(earlier, trials[len(trials)-1].sample).P
-		return fmt.Sprintf("the newest trial is distributed as the earlier ones (P = %s, above %g)", words.Number(p), c.threshold), p > c.threshold
+		return fmt.Sprintf("the newest trial is distributed as the earlier ones (P = %s, above %g)", digits(p), c.threshold), p > c.threshold
 	}
 	values := make([]float64, len(trials))
 	for i, t := range trials {
@@ -139,7 +138,7 @@ func (c *convergence) holds(trials []trial) (what string, ok bool) {
 		size, name = e.High-e.Low, "interval"
 	}
 	share := size / math.Abs(e.Mean)
-	return fmt.Sprintf("%s %s of the mean, below %g %%", name, words.Percent(share), 100*c.threshold), share < c.threshold
+	return fmt.Sprintf("%s %s of the mean, below %g %%", name, digits(100*share)+" %", 100*c.threshold), share < c.threshold
 }
 
 // checkConvergence says before anything is sent what is wrong with the rule.
@@ -195,9 +194,9 @@ func (r *Results) StoppedEarly() string {
 	if first == nil {
 		return ""
 	}
-	text := fmt.Sprintf("stopped when narrow: %s with %s", first.Cell.Short(), words.Count(first.Trials, "trial"))
+	text := fmt.Sprintf("stopped when narrow: %s with %s", first.Cell.Short(), overTrials(first.Trials))
 	if n > 1 {
-		text += fmt.Sprintf(" and %s", words.Count(n-1, "other cell"))
+		text += fmt.Sprintf(", and %d more", n-1)
 	}
 	text += " (" + first.Stopped.Why + ")"
 	if first.Stopped.Marked {
