@@ -190,6 +190,11 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 func outcome(run sweep.Run, rep *RunReport, summaries []metrics.Summary) decide.Outcome {
 	sent, ok, failed, cancelled := rep.totals()
 	o := decide.Outcome{Run: run, Summaries: summaries, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	for _, p := range rep.Phases {
+		if !p.Warmup {
+			o.Cut, o.Unsent = o.Cut+p.Cut, o.Unsent+p.Unsent
+		}
+	}
 	switch {
 	case rep.AllFailed:
 		o.Err = fmt.Sprintf("every request failed, first: %s", rep.FirstError)

@@ -56,6 +56,7 @@ type PhaseReport struct {
 	OK          int64            `json:"ok"`
 	Failed      int64            `json:"failed"`
 	Cancelled   int64            `json:"cancelled"`
+	Cut         int64            `json:"cut,omitempty"`    // of them cut off by the end of the phase
 	Unsent      int64            `json:"unsent,omitempty"` // arrivals that were due and never sent
 	Skipped     map[string]int64 `json:"skipped,omitempty"`
 	Stop        string           `json:"stop"`
@@ -96,7 +97,7 @@ func reportHost(h telemetry.Host) HostReport {
 func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
-		Cancelled: p.CancelledCount + p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
+		Cancelled: p.CancelledCount + p.Cut, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
 		MeanFlight: opt(p.Gauge.Mean), HeldShare: opt(p.Gauge.HeldShare),
 	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {

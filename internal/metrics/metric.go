@@ -19,7 +19,7 @@ type Stat struct {
 	P1, P5, P10, P25, P50, P75, P90, P95, P99, P999 float64
 	NEff                                            float64 // effective sample size; NaN if not computed
 
-	Open  float64 // of a share: how much of it is undecided, so that the true one lies in [Avg, Avg + Open]
+	Open  float64 // of good requests: how much is undecided, so that the true value lies in [Avg, Avg + Open]
 	Plain *Stat   // where cut or unsent requests count as +Inf: the statistics without them, as AIPerf has them
 
 	Intervals []Interval // of those percentiles that have one, in ascending order

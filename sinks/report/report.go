@@ -373,9 +373,12 @@ func (r *Report) rates(b *strings.Builder) {
 		parts = append(parts, "ISL "+words.Grouped(v))
 	}
 	fmt.Fprintf(b, "%-17s%s\n", "Throughput", strings.Join(parts, "   "))
-	if g, ok := scalar("goodput"); ok {
-		share, _ := scalar("good_request_fraction")
-		text := fmt.Sprintf("%s req/s (%s)", words.Grouped(g), words.Percent(share))
+	if g, ok := r.Full.Get("goodput"); ok && !math.IsNaN(g.Avg) {
+		share, _ := r.Full.Get("good_request_fraction")
+		text := fmt.Sprintf("%s req/s (%s)", words.Grouped(g.Avg), words.Percent(share.Avg))
+		if share.Open > 0 { // requests were cut off before it was known whether they are good
+			text = fmt.Sprintf("%s to %s req/s (%s to %s)", words.Grouped(g.Avg), words.Grouped(g.Avg+g.Open), words.Percent(share.Avg), words.Percent(share.Avg+share.Open))
+		}
 		for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
 			text += fmt.Sprintf("   missed: %s %s", tag, words.Grouped(float64(r.Missed[tag])))
 		}

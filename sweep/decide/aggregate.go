@@ -104,7 +104,7 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	r.markKnees(p)
 	r.judgeGates(p)
 	for i := range r.Cells {
-		r.Cells[i].SLOs = judgeSLOs(&r.Cells[i], level)
+		r.Cells[i].SLOs = judgeSLOs(&r.Cells[i])
 	}
 	r.findBest()
 	r.compareArms(p)

@@ -286,7 +286,7 @@ func TestSLOsCountWhatWasCutOff(t *testing.T) {
 		outcomes := measure(p, .001, tokens, ttft)
 		for i := range outcomes {
 			full := &outcomes[i].Summaries[0]
-			full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: c.good})
+			full.Stats = append(full.Stats, goodOf(c.good, 100, float64(c.cut)))
 			outcomes[i].Cut = c.cut
 		}
 		o := decide.Aggregate(p, outcomes).Cells[0].SLOs[0]
@@ -295,6 +295,54 @@ func TestSLOsCountWhatWasCutOff(t *testing.T) {
 		}
 		if c.cut > 0 && o.State == decide.Undecided && !strings.Contains(o.Text, "use a grace of at least the SLO") {
 			t.Errorf("undecided because of the cut, without advice: %s", o.Text)
+		}
+	}
+}
+
+// goodOf is the share of good requests among what was judged and what was cut
+// off before it was known: of all that were attempted.
+func goodOf(good, judged, cut float64) metrics.Stat {
+	s := metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: good * judged / (judged + cut), Open: cut / (judged + cut)}
+	if cut > 0 {
+		plain := metrics.Stat{Tag: s.Tag, Avg: good}
+		s.Plain = &plain
+	}
+	return s
+}
+
+// A gate on the good share knows that it is a range: a run whose 20 requests of
+// 100 were cut off may have had 80 good ones or all of them.
+func TestGatesKnowWhatWasCutOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		trials int
+		gate   string
+		want   decide.State
+	}{
+		{1, "good_request_fraction >= 0.9", decide.Undecided},
+		{1, "good_request_fraction >= 0.8", decide.Held},
+		{1, "good_request_fraction < 0.5", decide.Missed},
+		{1, "goodput > 90", decide.Undecided},
+		{1, "goodput > 70", decide.Held},
+		{5, "good_request_fraction >= 0.9", decide.Undecided},
+		{5, "good_request_fraction >= 0.7", decide.Held},
+		{5, "good_request_fraction < 0.5", decide.Missed},
+		{5, "goodput > 90", decide.Undecided},
+		{5, "goodput > 70", decide.Held},
+	} {
+		d := loads(c.trials)
+		d.slos = map[string]float64{"request_latency": 60}
+		d.envelope.Gates = []string{c.gate}
+		p := expand(t, d)
+		outcomes := measure(p, .001, tokens, ttft)
+		for i := range outcomes {
+			full := &outcomes[i].Summaries[0]
+			rate := 80 + float64(outcomes[i].Run.Trial)/10 // trials that are all alike have no interval
+			full.Stats = append(full.Stats, goodOf(1, 80, 20), metrics.Stat{Tag: "goodput", Scalar: true, Avg: rate, Open: 20})
+			outcomes[i].OK, outcomes[i].Failed, outcomes[i].Cut = 80, 0, 20
+		}
+		if g := decide.Aggregate(p, outcomes).Cells[0].Gates[0]; g.State != c.want {
+			t.Errorf("%d trials, %s: %s (%s; %s), want %s", c.trials, c.gate, g.State, g.Text, g.Note, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
@@ -45,25 +46,55 @@ func (e Estimates) Get(k Key) (stats.Estimate, bool) {
 	for _, v := range values {
 		some = some || !math.IsNaN(v)
 	}
-	switch {
-	case !some:
+	if !some {
 		return stats.Estimate{}, false
+	}
+	est := e.estimate(m, k, values)
+	if upper, open := e.decided(k, values); open {
+		est.High = max(est.High, e.estimate(m, k, upper).High) // NaN stays
+	}
+	return est, true
+}
+
+// estimate brings the values of the trials together, by the kind of the metric.
+func (e Estimates) estimate(m *metrics.Metric, k Key, values []float64) stats.Estimate {
+	switch {
 	case m.Over == metrics.Share && k.Stat == "avg":
-		return e.share(m, values), true
+		return e.share(m, values)
 	case m.Over == metrics.Events && k.Stat == "avg":
-		return stats.Count(values, e.level), true
+		return stats.Count(values, e.level)
 	case m.Over == metrics.Signed:
-		return stats.Signed(values, e.level), true
+		return stats.Signed(values, e.level)
 	}
 	resolution := 0.0
 	if m.Unit == "ms" {
 		resolution = stampMS
 	}
-	return stats.Level(values, e.level, resolution), true
+	return stats.Level(values, e.level, resolution)
 }
 
-// share pools a share over the trials. Requests that the end of a run cut off
-// are no part of it; see goodShare.
+// decided is what the values would be if all that is undecided were good:
+// requests that the end of the run cut off may have been. open is false where
+// nothing is undecided.
+func (e Estimates) decided(k Key, values []float64) (upper []float64, open bool) {
+	upper = values
+	for i, o := range e.runs {
+		if k.Stat != "avg" {
+			break
+		}
+		st, ok := o.stat(e.window, k.Tag)
+		if !ok || !(st.Open > 0) {
+			continue
+		}
+		if !open {
+			upper, open = slices.Clone(values), true
+		}
+		upper[i] += st.Open
+	}
+	return upper, open
+}
+
+// share pools a share over the trials.
 func (e Estimates) share(m *metrics.Metric, values []float64) stats.Estimate {
 	trials := make([]stats.Tally, 0, len(values))
 	for i, v := range values {
@@ -84,13 +115,18 @@ func scaled(e stats.Estimate, by float64) stats.Estimate {
 // whole is how many a share of run i is of.
 func (e Estimates) whole(i int, m *metrics.Metric) float64 {
 	s := e.runs[i].window(e.window)
-	if st, ok := s.Get(m.Tag); ok && m.Per == "" {
+	st, ok := s.Get(m.Tag)
+	if ok && m.Per == "" {
 		return float64(st.Count)
 	}
-	if st, ok := s.Get(m.Per); ok && st.Avg > 0 {
-		return st.Avg
+	beside := 0.0
+	if st.Plain != nil { // what was cut off or never sent is part of it
+		beside = float64(e.runs[i].Cut + e.runs[i].Unsent)
 	}
-	return float64(e.runs[i].OK + e.runs[i].Failed)
+	if of, ok := s.Get(m.Per); ok && of.Avg > 0 {
+		return of.Avg + beside
+	}
+	return float64(e.runs[i].OK+e.runs[i].Failed) + beside
 }
 
 // Values are those of the trials, in their order, NaN where a trial has none. A

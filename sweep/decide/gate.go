@@ -75,6 +75,9 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	case len(g.refs) == 0:
 	case c.Trials == 1:
 		out.Note = at.ofOneTrial()
+		if at.undecided(held) {
+			out.State, out.Note = Undecided, "requests were cut off before it was known: a longer grace_period decides it"
+		}
 	case all || none:
 	case held && at.onlyAtTheBound():
 		out.Note = at.ofOneTrial() // what was observed is all that can be asked of it
@@ -101,6 +104,7 @@ type evidence struct {
 	gate      *Gate
 	env       map[string]any
 	estimates []stats.Estimate // by reference
+	open      []float64        // by reference: how much more it is if what was cut off was good
 }
 
 // evidence looks up what the gate speaks of: speeds in the headline window,
@@ -123,10 +127,29 @@ func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) 
 		if !ok {
 			return at, k.Spoken() + ": metric not available", true
 		}
-		at.estimates = append(at.estimates, e)
+		at.estimates, at.open = append(at.estimates, e), append(at.open, openOf(c, k))
 		texts = append(texts, spell(e))
 	}
 	return at, strings.Join(texts, ", "), false
+}
+
+// openOf is how much of a number is undecided in the only run of a cell.
+func openOf(c *CellResult, k Key) float64 {
+	if st, ok := c.runs[0].stat(Full, k.Tag); ok && len(c.runs) == 1 && k.Stat == "avg" {
+		return st.Open
+	}
+	return 0
+}
+
+// undecided tells whether the gate would say something else of a single run if
+// what was cut off had been good.
+func (e evidence) undecided(held bool) bool {
+	values := e.points()
+	for i := range values {
+		values[i] += e.open[i]
+	}
+	other, err := e.holds(values)
+	return err == nil && other != held
 }
 
 // points are the estimates themselves.

@@ -17,7 +17,7 @@ type Outcome struct {
 	Verdict                     string            // VALID, DEGRADED, INVALID; "" when not judged
 	Taints                      map[string]string // metric tag → the finding that makes its number doubtful
 	OK, Failed, Cancelled, Sent int64
-	Cut                         int64     // ended by the end of the run before it was known whether they are good
+	Cut, Unsent                 int64     // attempts too: cut off by the end of the run, due and never sent
 	Records                     int64     // lines in the run's journal
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
 	Err                         string    // why there is no result; "" for a run that measured
@@ -34,6 +34,14 @@ func (o *Outcome) window(name string) *metrics.Summary {
 		}
 	}
 	return nil
+}
+
+// stat is a metric of a window of the run.
+func (o *Outcome) stat(window, tag string) (metrics.Stat, bool) {
+	if s := o.window(window); s != nil {
+		return s.Get(tag)
+	}
+	return metrics.Stat{}, false
 }
 
 // Key is a metric and a statistic of it: time_to_first_token, p99. A scalar

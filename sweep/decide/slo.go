@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 )
 
@@ -36,7 +37,7 @@ type SLOOutcome struct {
 // a percentile of the survivors alone. A request that the end of the run cut off
 // may have been good or not, so the share is a range: HELD needs its lower end,
 // MISSED its upper one.
-func judgeSLOs(c *CellResult, level float64) []SLOOutcome {
+func judgeSLOs(c *CellResult) []SLOOutcome {
 	slos := c.Cell.Resolved.Benchmark.SLOs
 	if len(slos) == 0 || c.Trials == 0 {
 		return nil
@@ -50,7 +51,7 @@ func judgeSLOs(c *CellResult, level float64) []SLOOutcome {
 		limits = append(limits, fmt.Sprintf("%s %s %g", tag, op, slos[tag]))
 	}
 	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*goodTarget, strings.Join(limits, " and ")), State: Undecided}
-	worst, best := goodShare(c, level)
+	worst, best := goodShare(c)
 	if math.IsNaN(worst.Mean) {
 		out.Text = "good_request_fraction: not available"
 		return []SLOOutcome{out}
@@ -74,19 +75,15 @@ func judgeSLOs(c *CellResult, level float64) []SLOOutcome {
 }
 
 // goodShare is the share of all attempted requests that were good, over trials:
-// with every request that was cut off counted as bad, and as good.
-func goodShare(c *CellResult, level float64) (worst, best stats.Estimate) {
+// with every request that was cut off before it was known counted as bad, and as
+// good.
+func goodShare(c *CellResult) (worst, best stats.Estimate) {
 	key := Key{"good_request_fraction", "avg"}
-	var low, high []stats.Tally
-	for i, v := range c.Full.Values(key) {
-		o := c.runs[i]
-		judged := float64(o.OK + o.Failed)
-		all := judged + float64(o.Cut)
-		if math.IsNaN(v) || all == 0 {
-			continue
-		}
-		low = append(low, stats.Tally{Hits: v * judged, Of: all})
-		high = append(high, stats.Tally{Hits: v*judged + float64(o.Cut), Of: all})
+	m, ok := metrics.Lookup(key.Tag)
+	if !ok {
+		panic("no metric " + key.Tag) // the catalogue is ours
 	}
-	return stats.Share(low, level), stats.Share(high, level)
+	values := c.Full.Values(key)
+	upper, _ := c.Full.decided(key, values)
+	return c.Full.share(m, values), c.Full.share(m, upper)
 }
