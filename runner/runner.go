@@ -364,7 +364,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if err != nil {
 		return nil, nil, err
 	}
-	defer thrift()()
+	defer limitGC()()
 	report := r.describe(m, got, attempt)
 	if err := r.writePrompts(m); err != nil {
 		return nil, nil, &lostError{err}

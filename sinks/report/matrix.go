@@ -27,7 +27,7 @@ func measuresOf(r *decide.Results) []measure {
 		{"ITL p99 ms", decide.Key{Tag: "inter_token_latency", Stat: "p99"}, false, true},
 		{"latency p50 ms", decide.Key{Tag: "request_latency", Stat: "p50"}, false, false},
 		{"latency p99 ms", decide.Key{Tag: "request_latency", Stat: "p99"}, false, true},
-		{"good %", decide.Key{Tag: "good_request_fraction", Stat: "avg"}, true, false},
+		{"goodput %", decide.Key{Tag: "good_request_fraction", Stat: "avg"}, true, false},
 	}
 	has := func(k decide.Key) bool {
 		for i := range r.Cells {

@@ -173,12 +173,12 @@ func (f *frame) cellLines() []string {
 	}
 	name := 12
 	for _, r := range rows {
-		name = max(name, min(utf8.RuneCountInString(r.name), f.width-28-2*figure))
+		name = max(name, min(utf8.RuneCountInString(r.name), f.width-30-2*figure))
 	}
 	line := func(a, b, c, d, e, g string) string {
-		return fmt.Sprintf(" %s %6s %*s %*s %7s  %s", pad(clip(a, name), name), b, figure, c, figure, d, e, g)
+		return fmt.Sprintf(" %s %6s %*s %*s %9s  %s", pad(clip(a, name), name), b, figure, c, figure, d, e, g)
 	}
-	out := []string{line("done so far", "trials", "tok/s", "TTFT p99 ms", "good %", "verdict")}
+	out := []string{line("done so far", "trials", "tok/s", "TTFT p99 ms", "goodput %", "verdict")}
 	for _, r := range rows {
 		good := "–"
 		if len(r.good) > 0 {

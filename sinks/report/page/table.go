@@ -26,7 +26,7 @@ var measures = []measure{
 	{"inter_token_latency", "p99", "ITL p99 ms", 1, false},
 	{"request_latency", "p50", "latency p50 ms", 1, false},
 	{"request_latency", "p99", "latency p99 ms", 1, true},
-	{"good_request_fraction", "avg", "good %", 100, false},
+	{"good_request_fraction", "avg", "goodput %", 100, false},
 	{"error_rate", "avg", "errors %", 100, false},
 }
 

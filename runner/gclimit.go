@@ -12,25 +12,25 @@ import (
 // but leastGarbage at any rate, or a small run would be searched through for
 // every two megabytes it leaves behind.
 const (
-	thriftPercent = 25
-	leastGarbage  = 32 << 20
+	gcPercent    = 25
+	leastGarbage = 32 << 20
 )
 
-// thriftEvery is how often thrift looks at how much is in use.
-const thriftEvery = 10 * time.Millisecond
+// gcEvery is how often limitGC looks at how much is in use.
+const gcEvery = 10 * time.Millisecond
 
-// thrift lets less garbage pile up until the function it returns is called.
+// limitGC lets less garbage pile up until the function it returns is called.
 // A user's own lower limit (GOGC) stays.
-func thrift() (end func()) {
-	before := debug.SetGCPercent(thriftPercent)
-	if before >= 0 && before < thriftPercent {
+func limitGC() (end func()) {
+	before := debug.SetGCPercent(gcPercent)
+	if before >= 0 && before < gcPercent {
 		debug.SetGCPercent(before)
 		return func() {}
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(thriftEvery)
+		tick := time.NewTicker(gcEvery)
 		defer tick.Stop()
 		for last := 0; ; {
 			if p := garbagePercent(inUse()); p != last {
@@ -54,7 +54,7 @@ func thrift() (end func()) {
 // garbagePercent is the garbage to allow beside so many bytes in use, in
 // percent of them.
 func garbagePercent(inUse uint64) int {
-	return max(thriftPercent, int(math.Ceil(100*leastGarbage/float64(max(inUse, 1<<20)))))
+	return max(gcPercent, int(math.Ceil(100*leastGarbage/float64(max(inUse, 1<<20)))))
 }
 
 // inUse is what the last collection left, in bytes.

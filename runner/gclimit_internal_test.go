@@ -20,17 +20,17 @@ func TestGarbagePercent(t *testing.T) {
 }
 
 // What was set before is set again; a lower limit of the user's own never moves.
-func TestThriftEnds(t *testing.T) { // not parallel: the limit is the process's
+func TestGCLimitEnds(t *testing.T) { // not parallel: the limit is the process's
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	for _, before := range []int{100, 10, -1} {
 		debug.SetGCPercent(before)
-		end := thrift()
+		end := limitGC()
 		during := debug.SetGCPercent(before)
 		end()
 		if after := debug.SetGCPercent(before); after != before {
 			t.Errorf("%d %% before, %d %% after", before, after)
 		}
-		if own := before >= 0 && before < thriftPercent; own && during != before {
+		if own := before >= 0 && before < gcPercent; own && during != before {
 			t.Errorf("%d %% before, %d %% meanwhile", before, during)
 		}
 	}
