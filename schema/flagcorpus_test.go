@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -238,7 +239,7 @@ func profile(argv []string) (*schema.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return schema.Load(schema.Source{File: file, Assignments: assignments, Command: "profile", Tags: tags})
+	return schema.Load(schema.Source{File: file, Assignments: assignments, Command: "profile", Tags: tags, Look: lookAt})
 }
 
 // tags are the metrics of single requests that the recorded limits name.
@@ -457,4 +458,10 @@ func TestInferredFormat(t *testing.T) {
 	if u := d.Unsupported(); len(u) != 0 {
 		t.Errorf("got %v, want nothing refused", u)
 	}
+}
+
+// lookAt is what the program finds in a file.
+func lookAt(path string) (schema.Records, error) {
+	found, err := dataset.Detect(path)
+	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) }}, err
 }

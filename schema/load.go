@@ -29,6 +29,16 @@ type Source struct {
 	// RunTags are those of Tags that are figures of a whole run: no request can
 	// be held against a limit on one.
 	RunTags []string
+	// Look looks into a file of records that a flag names. Nil: no file is looked
+	// into, and nothing follows from what it holds.
+	Look func(path string) (Records, error)
+}
+
+// Records is what a file of records shows at a glance.
+type Records struct {
+	Format string
+	Timed  bool         // its records say when they were sent
+	Count  func() int64 // how many there are; it reads the whole file
 }
 
 // Document is an experiment that was read, lowered and overlaid; its sweep is
@@ -55,6 +65,7 @@ type Document struct {
 	idle        []string // flags that were warned of as having no effect
 	unsupported Errors
 	aside       []setting // what was said of things absent here
+	records     Records   // of the file that a flag names
 	doubtful    bool      // a step found a mistake: later ones only look for more
 }
 

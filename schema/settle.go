@@ -7,7 +7,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
-	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -21,6 +20,7 @@ func (d *Document) settleFlags(root *source.Node) Errors {
 			_ = d.layer.Lay(root, a) // a weak value: nothing is there that could be in the way
 		}
 	}
+	d.lookAtRecords(root)
 	if p := root.At(fields.PhasePath); p != nil {
 		d.settleArrivals(p, "profiling")
 		if ds := root.At(fields.DatasetPath); ds != nil && d.src.File == "" {
@@ -267,8 +267,8 @@ func (d *Document) profileDefaults(root *source.Node) {
 			ds.Put("entries", source.LeafNode(n.Value, source.Origin{Source: "default", Where: "default: as many as " + name, Taken: true}))
 		}
 	}
-	if path := ds.Get("path").Text(); bounds == 0 && fixed && path != "" {
-		lower.Fill(p, "requests", flags.CountRecords(path), "the records of "+path)
+	if path := ds.Get("path").Text(); bounds == 0 && fixed && path != "" && d.records.Count != nil {
+		lower.Fill(p, "requests", d.records.Count(), "the records of "+path)
 	} else if bounds == 0 && !fixed && p.TypeWord() != "user_centric" {
 		lower.Fill(p, "requests", d.defaultRequests(p), why)
 	}
@@ -326,15 +326,32 @@ func (d *Document) syntheticDefaults(root, ds *source.Node) {
 	}
 }
 
+// lookAtRecords looks into the file that flags play, and takes the format from it
+// where --input-file says none. A file that cannot be read is refused when it is
+// played.
+func (d *Document) lookAtRecords(root *source.Node) {
+	ds := root.At(fields.DatasetPath)
+	path := ds.Get("path").Text()
+	byFlag := d.flag(fields.DatasetPath+".path") != nil
+	if d.src.Look == nil || path == "" || d.src.File != "" && !byFlag {
+		return
+	}
+	found, err := d.src.Look(path)
+	if err != nil {
+		return
+	}
+	d.records = found
+	if byFlag {
+		lower.Fill(ds, "format", found.Format, "the first record of "+path)
+	}
+}
+
 // promote plays a trace by its time stamps unless the flags say how requests
 // are started.
 func (d *Document) promote(ds, p *source.Node) {
-	path, format := ds.Get("path").Text(), suggest.Fold(ds.Get("format").Text())
-	if path == "" || format != "mooncake_trace" || p.Get("type") != nil || p.Get("rate") != nil {
+	format := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
+	if format == nil || !format.Promotes || !d.records.Timed || p.Get("type") != nil || p.Get("rate") != nil {
 		return
 	}
-	if _, timed := flags.FirstRecord(path)["timestamp"]; !timed {
-		return
-	}
-	p.Put("type", source.LeafNode("fixed_schedule", source.Origin{Source: "default", Where: "default: the records of " + path + " have time stamps"}))
+	p.Put("type", source.LeafNode("fixed_schedule", source.Origin{Source: "default", Where: "default: the records of " + ds.Get("path").Text() + " have time stamps"}))
 }

@@ -90,7 +90,7 @@ func (a *app) convert(c command, words []string) error {
 	if err := a.environment(p); err != nil {
 		return err
 	}
-	doc, err := schema.Load(schema.Source{File: file, Assignments: p.Assigns, Command: command, Tags: metrics.Tags()})
+	doc, err := schema.Load(schema.Source{File: file, Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), Look: lookAt})
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return fileError(missing)

@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -32,7 +33,7 @@ var (
 // load reads the experiment a command line describes: FILE or flags or both.
 // What cannot be run is refused here, before a plan is made of it.
 func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error) {
-	src := schema.Source{File: file, Select: selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags()}
+	src := schema.Source{File: file, Select: selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt}
 	doc, err := schema.Load(src)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -46,6 +47,12 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 		return nil, runner.Located(doc, err)
 	}
 	return doc, a.effects(command, doc, p)
+}
+
+// lookAt is what the schema may know of a file of records.
+func lookAt(path string) (schema.Records, error) {
+	found, err := dataset.Detect(path)
+	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) }}, err
 }
 
 // selection is which part of a CUE package is meant.

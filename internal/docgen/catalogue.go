@@ -34,7 +34,7 @@ func FromGo() Catalogues {
 		})
 	}
 	for _, f := range dataset.Catalogue() {
-		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Settings: f.Settings})
+		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Settings: f.Settings})
 	}
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {

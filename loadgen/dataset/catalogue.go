@@ -26,6 +26,9 @@ type Format struct {
 	// Verbatim says that whole bodies are sent as they were written: no system
 	// prompt, no output length of ours.
 	Verbatim bool
+	// Promotes says that its time stamps make a schedule of a phase whose flags
+	// say nothing else, as in AIPerf.
+	Promotes bool
 	// Sampling is the order of play when none is said.
 	Sampling string
 	// Settings are the fields of a dataset that this format takes beyond path,
@@ -132,6 +135,12 @@ func Detect(path string) (Found, error) {
 		return Found{}, err
 	}
 	return detect(sample)
+}
+
+// Count is the number of records of the file at path, as far as it can be read.
+func Count(path string) (n int64) {
+	_ = files.Each(path, func(files.Record) error { n++; return nil }) // playing it says what is wrong
+	return n
 }
 
 // detect chooses among the formats that fit the first record the first one

@@ -26,6 +26,7 @@ type DatasetFormat struct {
 	Trace    bool // recorded load: time stamps, lengths, hashes
 	Complete bool // every turn carries its whole history
 	Verbatim bool // whole bodies, sent as they are
+	Promotes bool // its time stamps make a schedule of a phase that says nothing else
 	Settings []string
 }
 

@@ -75,7 +75,7 @@ var datasetFormats = []DatasetFormat{
 	{Name: "speed_bench_throughput_32k_low_entropy", Settings: []string{"system_prompt", "turn_delay_ratio", "cache_bust", "media_roots"}},
 	{Name: "speed_bench_throughput_32k_mixed", Settings: []string{"system_prompt", "turn_delay_ratio", "cache_bust", "media_roots"}},
 	{Name: "speed_bench_throughput_32k_high_entropy", Settings: []string{"system_prompt", "turn_delay_ratio", "cache_bust", "media_roots"}},
-	{Name: "mooncake_trace", Trace: true, Settings: []string{"block_size", "synthesis", "replay_speedup", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds", "trace_idle_gap_cap_seconds", "ignore_trace_delays", "open_loop_strict", "system_prompt", "turn_delay_ratio", "cache_bust"}},
+	{Name: "mooncake_trace", Trace: true, Promotes: true, Settings: []string{"block_size", "synthesis", "replay_speedup", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds", "trace_idle_gap_cap_seconds", "ignore_trace_delays", "open_loop_strict", "system_prompt", "turn_delay_ratio", "cache_bust"}},
 	{Name: "raw_payload", Complete: true, Verbatim: true},
 	{Name: "random_pool", Settings: []string{"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size", "system_prompt", "turn_delay_ratio", "cache_bust", "media_roots"}},
 	{Name: "single_turn", Settings: []string{"system_prompt", "turn_delay_ratio", "cache_bust", "media_roots"}},

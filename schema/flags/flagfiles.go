@@ -1,15 +1,10 @@
 package flags
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -19,81 +14,20 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// inputFile sets path, type and, unless it is said, the format the first
-// record has.
+// inputFile sets path and type; what the file holds is looked at when the
+// experiment is put together.
 func inputFile(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 	w, err := oneWord(words)
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(w)
 	if w == "-" {
 		return nil, diag.New("standard input is not read", "name a file")
 	}
-	if err != nil {
+	if _, err := os.Stat(w); err != nil {
 		return nil, diag.New(w+": "+source.Reason(err), "")
 	}
-	out := append(set(at, fields.DatasetPath+".type", "file"), lower.Assignment{Path: o.Path, Value: w, Origin: at})
-	if format := recordFormat(w, info); format != "" {
-		at.Where, at.Source = "default: the first record of "+w, "default"
-		out = append(out, lower.Assignment{Path: fields.DatasetPath + ".format", Value: format, Origin: at})
-	}
-	return out, nil
-}
-
-// recordFormat guesses the format of a file of records by the members of its
-// first one.
-func recordFormat(path string, info os.FileInfo) string {
-	if info.IsDir() {
-		return "random_pool"
-	}
-	first := FirstRecord(path)
-	has := func(keys ...string) bool {
-		return slices.ContainsFunc(keys, func(k string) bool { _, ok := first[k]; return ok })
-	}
-	switch {
-	case first == nil:
-		return ""
-	case has("turns"):
-		return "multi_turn"
-	case has("hash_ids", "input_length"):
-		return "mooncake_trace"
-	case has("text", "texts", "image", "images", "audio", "audios", "prompt"):
-		return "single_turn" // with a timestamp too: a schedule of one's own
-	case has("timestamp"):
-		return "mooncake_trace"
-	}
-	return ""
-}
-
-// FirstRecord is the first line of a JSONL file, nil when there is none.
-func FirstRecord(path string) map[string]any {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	var first map[string]any
-	if json.NewDecoder(&limited{f, 1 << 20}).Decode(&first) != nil {
-		return nil
-	}
-	return first
-}
-
-// limited stops reading a file that does not get to the end of its first
-// record.
-type limited struct {
-	f    *os.File
-	left int
-}
-
-func (l *limited) Read(b []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errors.New("the first record is too long")
-	}
-	n, err := l.f.Read(b[:min(len(b), l.left)])
-	l.left -= n
-	return n, err
+	return append(set(at, fields.DatasetPath+".type", "file"), set(at, o.Path, w)...), nil
 }
 
 // rateSeries reads the knots of a piecewise rate from a JSON file.
@@ -195,28 +129,4 @@ func exportLevel(o Option, at source.Origin, words []string) ([]lower.Assignment
 
 func verbosity(at source.Origin, level string) []lower.Assignment {
 	return append(set(at, "benchmark.logging.level", level), set(at, "benchmark.runtime.ui", "simple")...)
-}
-
-// CountRecords is the number of lines of a JSONL file that hold something.
-func CountRecords(path string) int64 {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	var n int64
-	lines := bufio.NewReaderSize(f, 1<<16)
-	for blank := true; ; {
-		chunk, more, err := lines.ReadLine()
-		if err != nil {
-			return n
-		}
-		blank = blank && len(bytes.TrimSpace(chunk)) == 0
-		if !more {
-			if !blank {
-				n++
-			}
-			blank = true
-		}
-	}
 }
