@@ -100,6 +100,19 @@ func (r *Resolved) AsAIPerf() []byte {
 	})
 }
 
+// OnlyAIPerf is a body, as JSON, without what AIPerf does not know; nil stays nil.
+func OnlyAIPerf(body []byte) []byte {
+	if body == nil {
+		return nil
+	}
+	x := fields.New()
+	out, err := x.Encode(shown(body, x.DropOurs), "benchmark")
+	if err != nil {
+		panic("a resolved body is not JSON: " + err.Error()) // it was read
+	}
+	return out
+}
+
 // shown is a body as JSON after change.
 func shown(body []byte, change func(tree map[string]any)) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))

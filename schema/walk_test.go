@@ -28,6 +28,7 @@ import (
 //	@default(v, type="a b")       default for these values of the sibling type
 //	@unsupported                  declared, not built yet
 //	@secret                       never printed
+//	@ours                         AIPerf has no such field
 //	@template                     holds templates that are not ours to render
 type walker struct {
 	options []flags.Option
@@ -75,6 +76,8 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 			l.Is |= fields.IsFilled
 		case "secret":
 			l.Is |= fields.IsSecret
+		case "ours":
+			l.Is |= fields.IsOurs
 		case "template":
 			l.Is |= fields.IsKept
 		case "flag":
@@ -84,7 +87,7 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 		}
 	}
 	at := w.add(l)
-	below := l.Is & (fields.IsUnsupported | fields.IsSecret | fields.IsKept)
+	below := l.Is & (fields.IsUnsupported | fields.IsSecret | fields.IsKept | fields.IsOurs)
 	_, lowered := attribute(attrs, "elem") // the one member without its list is lowered
 	for _, a := range arms(v) {
 		if a.IncompleteKind() == cue.StructKind {

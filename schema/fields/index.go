@@ -41,6 +41,7 @@ const (
 	IsRamp                           // a duration, or an object with one
 	IsKept                           // templates and ${} inside are not ours to read
 	IsFilled                         // optional, with a default that Go fills in
+	IsOurs                           // AIPerf has no such field
 )
 
 func (l *Leaf) Has(t Traits) bool { return l != nil && l.Is&t != 0 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// InputConfig is the configuration as AIPerf's files show it. All is the
-// resolved body with every default; Said is what somebody said of it, nil for
+// InputConfig is the configuration as AIPerf's files show it; it holds nothing
+// that AIPerf does not know. All is the resolved body with every default; Said is what somebody said of it, nil for
 // a cell of a sweep or one of several runs, which show every default. Flags
 // says that the experiment came from flags alone: AIPerf sets some members then
 // that it leaves out for a file.
@@ -20,7 +20,7 @@ type InputConfig struct {
 }
 
 // json is the member input_config: AIPerf's keys in its order, numbers that it
-// keeps as floats written so, nothing of ours.
+// keeps as floats written so.
 func (c InputConfig) json() (json.RawMessage, error) {
 	all, err := configObject(c.All)
 	if err != nil {
@@ -153,16 +153,14 @@ func copied(to, from object, path []string) object {
 	return to.set(key, copied(mine, sub, path[1:]))
 }
 
-// arranged is v without our own members, in AIPerf's order and spelling.
+// arranged is v in AIPerf's order and spelling.
 func arranged(path string, v any) any {
 	switch v := v.(type) {
 	case object:
 		out := object{}
 		for _, m := range v {
 			at := strings.TrimPrefix(path+"."+m.key, ".")
-			if !ownMember(at) {
-				out = append(out, member{m.key, arranged(at, m.value)})
-			}
+			out = append(out, member{m.key, arranged(at, m.value)})
 		}
 		if order := configOrder(path); order != nil {
 			slices.SortStableFunc(out, func(a, b member) int { return standing(order, a.key) - standing(order, b.key) })
@@ -189,18 +187,6 @@ func standing(order []string, key string) int {
 		return i
 	}
 	return len(order)
-}
-
-// ownMember tells what of the configuration AIPerf does not know: its readers
-// may refuse unknown keys.
-func ownMember(path string) bool {
-	switch path {
-	case "failure_policy", "phases.*.in_flight", "phases.*.on_cap", "phases.*.on_count",
-		"endpoint.ca_file", "endpoint.client_cert", "endpoint.client_key", "endpoint.http", "endpoint.insecure",
-		"endpoint.label", "endpoint.proxy", "endpoint.source_addresses":
-		return true
-	}
-	return false
 }
 
 // isFloatMember tells which numbers AIPerf keeps as floats: 40.0, not 40.

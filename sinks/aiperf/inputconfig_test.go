@@ -11,17 +11,17 @@ import (
 	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
-// configAll is a resolved body with defaults and members of ours.
+// configAll is a resolved body with defaults.
 const configAll = `{"models":{"strategy":"round_robin","items":[{"name":"m"}]},
-"endpoint":{"urls":["http://h"],"type":"chat","streaming":true,"timeout":21600,"insecure":false,"http":1,"label":"x","source_addresses":[]},
+"endpoint":{"urls":["http://h"],"type":"chat","streaming":true,"timeout":21600},
 "datasets":[{"name":"main","type":"synthetic","entries":12,"random_seed":7,"prompts":{"isl":{"mean":40,"stddev":0}},"turns":{"mean":3,"stddev":0}}],
-"phases":[{"name":"warmup","kind":"warmup","type":"concurrency","requests":4,"concurrency":2,"in_flight":3,"rate":2},{"name":"profiling","kind":"profiling","type":"concurrency","requests":12,"concurrency":2,"on_cap":"wait"}],
+"phases":[{"name":"warmup","kind":"warmup","type":"concurrency","requests":4,"concurrency":2,"rate":2},{"name":"profiling","kind":"profiling","type":"concurrency","requests":12,"concurrency":2}],
 "artifacts":{"dir":"out","records":["jsonl"],"raw":true,"auto_plot":false,"plot_required":false},
-"slos":{"request_latency":90},"network_latency":{"enabled":false,"ping_interval":1},"failure_policy":"continue"}`
+"slos":{"request_latency":90},"network_latency":{"enabled":false,"ping_interval":1}}`
 
 func TestInputConfig(t *testing.T) {
 	t.Parallel()
-	said := `{"models":{"items":[{"name":"m"}]},"endpoint":{"urls":["http://h"],"streaming":true,"insecure":true},` +
+	said := `{"models":{"items":[{"name":"m"}]},"endpoint":{"urls":["http://h"],"streaming":true},` +
 		`"datasets":[{"prompts":{"isl":{"mean":40}}}],"phases":[{"kind":"warmup","requests":4},{"requests":12}],"artifacts":{"raw":true},"slos":{"request_latency":90}}`
 	for _, c := range []struct {
 		name string
