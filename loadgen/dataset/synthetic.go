@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
@@ -42,7 +43,7 @@ func (s source) text(use string) synth.Stream {
 
 // synthetic makes conversations out of shapes.
 type synthetic struct {
-	cfg      schema.Dataset
+	cfg      *schema.Dataset
 	tok      tokenizer.Tokenizer
 	writer   *synth.Writer
 	texts    int // written so far: the next one's ordinal
@@ -72,7 +73,15 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 	}
 	system := g.system()
 	set := &Set{}
-	for i := range n {
+	var large *shapes
+	held := n
+	if n > manyEntries && g.independent() {
+		if large, err = newShapes(g, system, n); err != nil {
+			return nil, err
+		}
+		held = sampled + 1
+	}
+	for i := range held {
 		c, err := g.conversation(i, system)
 		if err != nil {
 			return nil, err
@@ -83,6 +92,10 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 				return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text; hint: fewer entries, they are played again", n, maxText>>20)
 			}
 		}
+	}
+	if large != nil {
+		err = large.seal(set.conversations)
+		return &Set{stored: large}, err
 	}
 	if d := g.writer.Drift(); d > 0 {
 		set.warnings = append(set.warnings, fmt.Sprintf("%d synthetic texts miss their length: %s cannot be cut to it", d, tok.Name()))
@@ -100,7 +113,7 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 	if field, size, limit := TooLarge(&cfg); field != "" {
 		return nil, fmt.Errorf("%s: a value of %g is above the limit of %.0f", field, size, limit)
 	}
-	g := &synthetic{cfg: cfg, tok: tok, pick: src.shape("prefix")}
+	g := &synthetic{cfg: &cfg, tok: tok, pick: src.shape("prefix")}
 	if err := g.lengths(src); err != nil {
 		return nil, err
 	}
@@ -122,7 +135,7 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 
 // lengths sets up the distributions.
 func (g *synthetic) lengths(src source) (err error) {
-	cfg := &g.cfg
+	cfg := g.cfg
 	isl := cfg.Prompts.ISL
 	if isl == nil {
 		mean := float64(DefaultISL)
@@ -333,4 +346,9 @@ func (g *synthetic) think(i, t int) (time.Duration, error) {
 	return time.Duration(float64(ms) * ratio * float64(time.Millisecond)), err
 }
 
-func sessionID(i int) string { return fmt.Sprintf("session_%06d", i) }
+func sessionID(i int) string {
+	if i >= 1_000_000 {
+		return "session_" + strconv.Itoa(i)
+	}
+	return "session_" + strconv.Itoa(1_000_000 + i)[1:]
+}
