@@ -26,7 +26,7 @@ const (
 
 // published is the schema that others read: what may be written, by file name.
 var published = sync.OnceValues(func() (surface.Files, error) {
-	return surface.Published(sourceText(), absentByName(), fields.AxisDefinition())
+	return surface.Published(sourceText(), beside())
 })
 
 // sourceText are the embedded files by name.
@@ -34,6 +34,26 @@ func sourceText() surface.Files {
 	out := surface.Files{}
 	for _, name := range sourceFiles() {
 		out[name] = sourceFile(name)
+	}
+	return out
+}
+
+// beside is what the published schema says that the sources do not.
+func beside() surface.Beside {
+	return surface.Beside{Gone: absentByName(), Axes: fields.AxisDefinition(), Idle: idleFields()}
+}
+
+// idleFields are fields that are absent here, with AIPerf's values that ask for
+// nothing.
+func idleFields() surface.Idle {
+	out := surface.Idle{}
+	for _, row := range fields.Absents() {
+		if row.Words != nil {
+			continue
+		}
+		for _, path := range row.Paths {
+			out[path] = row.Idle
+		}
 	}
 	return out
 }
@@ -71,7 +91,7 @@ func CUE() ([]byte, error) {
 // JSONSchema is the published schema for editors of YAML and JSON, with the
 // default of every field beside its type.
 func JSONSchema() ([]byte, error) {
-	doc, err := surface.JSONSchema(sourceText(), absentByName(), fields.AxisDefinition())
+	doc, err := surface.JSONSchema(sourceText(), beside())
 	if err != nil {
 		return nil, err
 	}

@@ -341,11 +341,11 @@ func TestUnsupportedInSweeps(t *testing.T) {
 // is named with what to do instead.
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true}\n  dataset:").Replace(good)
+	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, formats: [parquet]}\n  dataset:").Replace(good)
 	d := mustLoad(t, "u.yaml", text)
 	got := lines(d.Unsupported(), filepath.Dir(d.src.File))
 	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
-		"u.yaml:8:29: benchmark.server_metrics.enabled: not supported yet | scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on"
+		"u.yaml:8:44: benchmark.server_metrics.formats: not supported yet | scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on"
 	if got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}

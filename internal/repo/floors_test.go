@@ -33,6 +33,7 @@ internal/faultserver:
 internal/heap:
 internal/hub: internal/atomicfile
 internal/jinja:
+internal/language: *
 internal/metrics: internal/record internal/stats internal/suggest
 internal/mockserver: internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
 internal/pcg:

@@ -121,6 +121,9 @@ func TakeAbsent(n *source.Node, at, path string, note func(path string, row *Abs
 
 // Asked tells whether n asks for something, and where.
 func (row *Absent) Asked(n *source.Node, path string) (source.Origin, bool) {
+	if row.idle(n, path) {
+		return n.Origin, false
+	}
 	for _, f := range n.Fields {
 		if where, asks := row.Asked(f.Value, source.Join(path, f.Name)); asks {
 			return where, true
@@ -130,11 +133,11 @@ func (row *Absent) Asked(n *source.Node, path string) (source.Origin, bool) {
 	case source.Object:
 		return n.Origin, false
 	case source.List:
-		return n.Origin, len(n.Items) > 0 && !row.idle(n, path)
+		return n.Origin, len(n.Items) > 0
 	case source.Null:
 		return n.Origin, false
 	}
-	return n.Origin, n.Value != false && !row.idle(n, path)
+	return n.Origin, n.Value != false
 }
 
 func (row *Absent) idle(n *source.Node, path string) bool {

@@ -316,16 +316,6 @@ var absents = []Absent{
 		Paths:   []string{"sweep.post_process", "sweep.recipe_name"},
 	},
 	{
-		Instead: "run nvidia-smi dmon or a DCGM exporter beside it; every request's times are in the tables",
-		Paths:   []string{"benchmark.gpu_telemetry.enabled"},
-		Words:   []string{"true"},
-	},
-	{
-		Instead: "scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on",
-		Paths:   []string{"benchmark.server_metrics.enabled"},
-		Words:   []string{"true"},
-	},
-	{
 		Instead: "sweep a list, such as --concurrency 1,2,4,8,16, and hold every cell against gates (--gate)",
 		Paths:   []string{"sweep.type"},
 		Words:   []string{"adaptive_search"},

@@ -19,8 +19,8 @@ import (
 // JSONSchema is the published schema for YAML and JSON, draft 2020-12. CUE's
 // encoder does the structure; what it leaves out is added to its result: text
 // that is read later, words in any case, camelCase keys.
-func JSONSchema(sources Files, gone map[string][]string, axes string) (map[string]any, error) {
-	files, err := rewrite(sources, gone, axes, true)
+func JSONSchema(sources Files, more Beside) (map[string]any, error) {
+	files, err := rewrite(sources, more, true)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func needs(keys ...string) any {
 // Reference is the structure alone, for documentation: no other spellings, no
 // other shape, no text in place of numbers.
 func Reference(sources Files, gone map[string][]string) (map[string]any, error) {
-	files, err := rewrite(sources, gone, "", true)
+	files, err := rewrite(sources, Beside{Gone: gone}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -159,6 +159,9 @@ func arms(v map[string]any) any {
 		if m, ok := v["items"].(map[string]any); ok && m["type"] == "string" {
 			also = map[string]any{"type": "string"}
 		}
+	}
+	if _, ok := v["const"].(string); ok {
+		v["type"] = "string" // some validators take the number 2 for the text "2.0"
 	}
 	if w, ok := v["const"].(string); ok && strings.ToLower(w) != strings.ToUpper(w) {
 		also = map[string]any{"type": "string", "pattern": "^(" + alternatives([]any{w}) + ")$"}

@@ -41,22 +41,39 @@ const forms = `package schema
 
 // The same for true and false.
 #LateBool: =~#"(?i)` + later + `|^\s*(true|false|yes|no|on|off|y|n|t|f|1|0)\s*$"# | 0 | 1
+
+// A body beside a sweep, whose axes may give what is missing in it.
+#Swept: {
+	warmup?: {#swept: true, ...}
+	profiling?: {#swept: true, ...}
+	phases?: {#swept: true, ...} | [...{#swept: true, ...}]
+	dataset?: {#swept: true, ...}
+	datasets?: [...{#swept: true, ...}]
+	...
+}
 `
 
 // Files are sources of a package by name.
 type Files map[string][]byte
 
-// Published is what is published of sources. gone are words that are known and
-// not built, by the definition or the field (#Sweep.optimization) that has them;
-// axes is a file that defines #AxisValues, what the paths of a sweep take.
-func Published(sources Files, gone map[string][]string, axes string) (Files, error) {
-	return rewrite(sources, gone, axes, false)
+// Beside is what the published schema knows beyond its sources.
+type Beside struct {
+	// Gone are words that are known and not built, by the definition or the field
+	// (#Sweep.optimization) that has them.
+	Gone map[string][]string
+	// Axes is a file that defines #AxisValues: what the paths of a sweep take.
+	Axes string
+	Idle Idle
 }
+
+// Published is what is published of sources.
+func Published(sources Files, more Beside) (Files, error) { return rewrite(sources, more, false) }
 
 // rewrite runs the passes. With plain it leaves out what the JSON Schema
 // encoder cannot say and what is added to JSON afterwards.
-func rewrite(sources Files, gone map[string][]string, axes string, plain bool) (Files, error) {
-	p := &pass{enums: map[string]bool{}, gone: gone, plain: plain, flatToo: axes != ""}
+func rewrite(sources Files, more Beside, plain bool) (Files, error) {
+	axes := more.Axes
+	p := &pass{enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: axes != ""}
 	if err := p.read(sources); err != nil {
 		return nil, err
 	}
@@ -88,6 +105,15 @@ func rewrite(sources Files, gone map[string][]string, axes string, plain bool) (
 	}
 	if !plain {
 		out["forms.cue"] = []byte(forms)
+	}
+	if more.Idle != nil {
+		text, err := p.idle(more.Idle)
+		if err != nil {
+			return nil, err
+		}
+		if out["idle.cue"], err = format.Source(text); err != nil {
+			return nil, fmt.Errorf("%w in\n%s", err, text)
+		}
 	}
 	flat, err := p.flat()
 	if err != nil {
@@ -193,6 +219,10 @@ if sweep == _|_ if benchmark == _|_ if models == _|_ {model!: _}
 if sweep == _|_ if benchmark != _|_ if benchmark.model == _|_ if benchmark.models == _|_ if models == _|_ {model!: _}
 if sweep == _|_ if benchmark == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
 if sweep == _|_ if benchmark != _|_ if benchmark.phases == _|_ if benchmark.profiling == _|_ if benchmark.warmup == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
+if sweep != _|_ {
+	benchmark?: #Swept
+	#Swept
+}
 `
 	if !p.plain {
 		g, err := parser.ParseFile("", guards)
@@ -234,15 +264,31 @@ func (p *pass) file(f *ast.File) {
 		}
 		name, _, _ := ast.LabelName(def.Label)
 		if s, ok := def.Value.(*ast.StructLit); ok {
+			if slices.Contains(sweepable, name) {
+				p.swept(s)
+			}
 			p.object(s, p.lookup(p.pkg, name))
 			p.loosen(name, s)
 			continue
 		}
+		lateItems(def.Value)
 		if v := p.lookup(p.pkg, name); v.IncompleteKind()&(cue.NumberKind|cue.BoolKind) != 0 && v.IncompleteKind() != cue.TopKind {
 			def.Value = p.late(def.Value, v)
 		}
 		def.Value = fold(def.Value)
 	}
+}
+
+// swept teaches a definition that a sweep may give what is missing.
+func (p *pass) swept(s *ast.StructLit) {
+	for _, d := range s.Elts {
+		if f, ok := d.(*ast.Field); ok {
+			if name, _, err := ast.LabelName(f.Label); err == nil && name == "#rules" {
+				unlessSwept(f)
+			}
+		}
+	}
+	s.Elts = append(s.Elts, &ast.Field{Label: ast.NewIdent("#swept"), Value: or(ast.NewIdent("bool"), &ast.UnaryExpr{Op: token.MUL, X: ast.NewBool(false)})})
 }
 
 // plain takes a file for the encoder: {...} & #X and #X & {…} are #X; beside
@@ -260,6 +306,10 @@ func (p *pass) forEncoder(f *ast.File) {
 		}
 		if x, ok := c.Node().(*ast.BinaryExpr); ok && x.Op == token.OR && words(x) == nil {
 			if u, ok := x.Y.(*ast.UnaryExpr); ok && u.Op == token.MUL {
+				if oneOf(x.X) && oneOf(u.X) { // a choice of numbers keeps all of them
+					c.Replace(ast.NewBinExpr(token.OR, x.X, u.X))
+					return true
+				}
 				c.Replace(x.X)
 				return true
 			}
@@ -293,6 +343,11 @@ func (p *pass) forEncoder(f *ast.File) {
 			}
 		}
 	}
+}
+
+// oneOf tells whether e is a choice among written values.
+func oneOf(e ast.Expr) bool {
+	return !slices.ContainsFunc(operands(e), func(x ast.Expr) bool { _, lit := x.(*ast.BasicLit); return !lit })
 }
 
 // loosen lets the body's keys stand beside the envelope's.
@@ -332,6 +387,7 @@ func (p *pass) lookup(v cue.Value, name string) cue.Value {
 // object rewrites the fields of a definition and adds their camelCase twins.
 func (p *pass) object(s *ast.StructLit, v cue.Value) {
 	var out []ast.Decl
+	shortened := targets(s)
 	for _, d := range s.Elts {
 		f, ok := d.(*ast.Field)
 		if !ok {
@@ -339,6 +395,9 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 			continue
 		}
 		name, _, err := ast.LabelName(f.Label)
+		if slices.Contains(shortened, name) && f.Constraint == token.ILLEGAL {
+			f.Constraint = token.OPTION // its default would stand beside the shorthand in what cue export writes
+		}
 		if err != nil { // [string]: …
 			f.Value = fold(f.Value)
 			out = append(out, d)
@@ -353,6 +412,7 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 		if inner, ok := f.Value.(*ast.StructLit); ok {
 			p.object(inner, fv)
 		} else {
+			lateItems(f.Value)
 			if k := fv.IncompleteKind(); k&(cue.NumberKind|cue.BoolKind) != 0 && k != cue.TopKind && !p.named(f.Value) {
 				f.Value = p.late(f.Value, fv)
 			}
@@ -379,6 +439,20 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 		}
 	}
 	s.Elts = out
+}
+
+// targets are the fields of an object that another field is a shorthand of.
+func targets(s *ast.StructLit) (out []string) {
+	for _, d := range s.Elts {
+		if f, ok := d.(*ast.Field); ok {
+			for _, a := range f.Attrs {
+				if key, body := a.Split(); key == "lower" {
+					out = append(out, body)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // usual is the value of a field with a mark of a default where the field is
@@ -456,6 +530,39 @@ func (p *pass) late(e ast.Expr, v cue.Value) ast.Expr {
 		name = "#LateBool"
 	}
 	return or(e, ast.NewIdent(name))
+}
+
+// lateItems lets text stand for the numbers in lists. Names of definitions have
+// taken it in already.
+func lateItems(e ast.Expr) {
+	late := func(x ast.Expr) ast.Expr {
+		number := false
+		ast.Walk(x, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			number = number || ok && (id.Name == "int" || id.Name == "number")
+			return true
+		}, nil)
+		if !number {
+			return x
+		}
+		return or(x, ast.NewIdent("#Late"))
+	}
+	ast.Walk(e, func(n ast.Node) bool {
+		l, ok := n.(*ast.ListLit)
+		if !ok {
+			return true
+		}
+		for i, x := range l.Elts {
+			if rest, ok := x.(*ast.Ellipsis); ok {
+				if rest.Type != nil {
+					rest.Type = late(rest.Type)
+				}
+			} else {
+				l.Elts[i] = late(x)
+			}
+		}
+		return true
+	}, nil)
 }
 
 func or(a, b ast.Expr) ast.Expr {
