@@ -46,6 +46,9 @@ type Terms struct {
 	Undecided string  // what an open question means for the exit code: "" none, pass, fail
 	Paired    bool    // trial k of both arms met the same load
 	Invalid   bool    // compare INVALID runs, too: both experiments allow them
+	// Candidates is how many are compared with the same baseline: the level holds
+	// over all of them together. 0 is one.
+	Candidates int
 }
 
 // The margins, for what is below p95 and from there on.
@@ -63,7 +66,7 @@ type Comparison struct {
 	Baseline, Candidate string
 	Paired              bool
 	Trials              int   // the smallest number in any cell
-	Compared            int   // primary metrics × cells: what the level is divided by
+	Compared            int   // primary metrics × cells × candidates: what the level is divided by
 	Rows                []Row // by cell, primary metrics first
 	Together            []Row // each primary metric over all cells; more than one cell only
 	OnlyBaseline        []string
@@ -107,6 +110,7 @@ func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 		p.choose(t.Primary)
 		c.Compared += len(p.primary)
 	}
+	c.Compared *= max(1, t.Candidates)
 	for _, p := range pairs {
 		c.Rows = append(c.Rows, p.rows(c)...)
 	}

@@ -29,6 +29,7 @@ func (r *Results) compareArms(p *sweep.Plan) {
 		}
 		arms[j].Cells = append(arms[j].Cells, cell)
 	}
+	terms.Candidates = len(arms) - 1
 	for _, candidate := range arms[1:] {
 		if c, err := Compare(arms[0], candidate, terms); err == nil {
 			r.Comparisons = append(r.Comparisons, c)
