@@ -99,7 +99,7 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 // removeJournals deletes the streams that the tables now hold, unless a later
 // process will need them to complete the plan.
 func (r *runner) removeJournals() error {
-	if r.result.partial() || len(r.result.Reports) < len(r.result.Outcomes) {
+	if r.opt.KeepStreams || r.result.partial() || len(r.result.Reports) < len(r.result.Outcomes) {
 		return nil
 	}
 	for _, rep := range r.result.Reports {

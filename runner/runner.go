@@ -22,14 +22,16 @@ import (
 
 // Options are what the plan does not say.
 type Options struct {
-	Dir         string // result directory
-	Resume      bool   // continue what was begun in Dir
-	MoveAside   bool   // results that Dir holds go to Dir.1, Dir.2, …
-	Overwrite   bool   // the same, and they are removed once new results have taken their place
-	Source      []byte // the experiment as given, nil for flags
-	SourceName  string // its file name
-	CommandLine string // as typed, secrets masked
-	Exe         string // this program, to start the built-in server from
+	Dir         string      // result directory
+	Resume      bool        // continue what was begun in Dir
+	Redo        []sweep.Run // with Resume: of these another attempt is made, whatever came of the last one
+	KeepStreams bool        // the runs' streams stay when the tables are written
+	MoveAside   bool        // results that Dir holds go to Dir.1, Dir.2, …
+	Overwrite   bool        // the same, and they are removed once new results have taken their place
+	Source      []byte      // the experiment as given, nil for flags
+	SourceName  string      // its file name
+	CommandLine string      // as typed, secrets masked
+	Exe         string      // this program, to start the built-in server from
 	Version     string
 	// AllowInvalid carries out a plan that this machine cannot drive, too.
 	AllowInvalid bool
@@ -114,7 +116,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if old != "" {
 		opt.say(opt.Dir + ": the results that were there are now in " + old)
 	}
-	dir, err := resultdir.Open(opt.Dir, plan, opt.Resume)
+	dir, err := resultdir.Open(opt.Dir, plan, opt.Resume, opt.Redo...)
 	if err != nil {
 		return nil, err
 	}

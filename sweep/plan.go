@@ -6,6 +6,8 @@
 package sweep
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -120,6 +122,27 @@ func (c *Cell) Short() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// Find is the run that CELL/TRIAL names: a cell by its index, identity, folder or
+// words, a trial from 1 on.
+func (p *Plan) Find(name string) (Run, error) {
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return Run{}, fmt.Errorf("%q names no run", name)
+	}
+	cell, number := name[:at], name[at+1:]
+	trial, err := strconv.Atoi(number)
+	if err != nil || trial < 1 || trial > p.Trials {
+		return Run{}, fmt.Errorf("%q is no trial from 1 to %d", number, p.Trials)
+	}
+	for _, r := range p.Runs {
+		c := r.Cell
+		if r.Trial == trial-1 && (cell == strconv.Itoa(c.Index) || cell == c.ID || cell == c.DirName || cell == c.Short() || cell == c.Label) {
+			return r, nil
+		}
+	}
+	return Run{}, fmt.Errorf("no cell is called %q", cell)
 }
 
 // Closed tells whether every profiling phase of the cell waits for answers: its

@@ -27,6 +27,8 @@ import (
 var measureFlags = []argv.Switch{
 	setFlag, exprFlag, tagFlag, pkgFlag,
 	{Name: "resume", Doc: "continue what was begun in the directory"},
+	{Name: "redo", Arg: "CELL/TRIAL", Many: true, Minor: true, Doc: "with --resume: measure this run again, such as 0/3 or concurrency_4/3"},
+	{Name: "keep-streams", Minor: true, Doc: "keep the runs' records as they came, so that --redo can replace one later"},
 	{Name: "dry-run", Doc: "print what would be run and send nothing"},
 	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Doc: "report.html at the end: html (default) or none"},
 	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "words on stdout: ours, aiperf or both"},
@@ -100,6 +102,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return err
 	}
+	if opt.Redo, err = redone(plan, p.Values["redo"], opt.Resume); err != nil {
+		return err
+	}
 	words, err := a.console(command, p, asJSON)
 	if err != nil {
 		return err
@@ -151,7 +156,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		return runner.Options{}, err
 	}
 	opt := runner.Options{
-		Resume: p.Has("resume"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
+		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
 		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
 		Page: p.Get("report") != "none",
 	}
@@ -162,6 +167,21 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 	opt.Origins = strings.Split(strings.TrimSpace(origins.String()), "\n")
 	opt.Dir, err = resultDir(command, doc, plan, p)
 	return opt, err
+}
+
+// redone are the runs that are to be measured again.
+func redone(plan *sweep.Plan, said []string, resume bool) (runs []sweep.Run, err error) {
+	if len(said) > 0 && !resume {
+		return nil, diag.New("--redo: nothing is continued", "add --resume: it keeps the runs that are not measured again")
+	}
+	for _, s := range said {
+		run, err := plan.Find(s)
+		if err != nil {
+			return nil, &diag.Error{Place: "--redo", Message: err.Error(), Hint: "CELL/TRIAL: a cell as aiperf plan FILE --cells lists it, a trial from 1 on"}
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
 }
 
 // resultDir picks the directory: the one that was named, else a new one by

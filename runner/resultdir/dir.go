@@ -50,9 +50,10 @@ type Dir struct {
 	journal  *journal
 }
 
-// Open creates dir for plan, or opens it again if resume is set. It never
-// touches a directory that holds other results: MoveAside does.
-func Open(dir string, plan *sweep.Plan, resume bool) (_ *Dir, err error) {
+// Open creates dir for plan, or opens it again if resume is set; the runs in redo
+// then count as not done. It never touches a directory that holds other results:
+// MoveAside does.
+func Open(dir string, plan *sweep.Plan, resume bool, redo ...sweep.Run) (_ *Dir, err error) {
 	if held := holds(dir); held != "" && !resume {
 		return nil, refusal(dir, "holds results already ("+held+")", "--resume continues them; another --artifact-dir keeps them")
 	}
@@ -85,6 +86,9 @@ func Open(dir string, plan *sweep.Plan, resume bool) (_ *Dir, err error) {
 		}
 		d.Events = append(d.Events, e)
 	}
+	if err := d.redo(plan, redo); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.Events) {
 		d.Finished = &m
 		if err := d.checkFinished(); err != nil {
@@ -97,6 +101,34 @@ func Open(dir string, plan *sweep.Plan, resume bool) (_ *Dir, err error) {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, removeTemporaries(dir, beside(d.Events))
+}
+
+// redo notes the runs of which another attempt shall be made. What the others
+// measured must still be there: once a plan is done its runs' streams become
+// tables, and cannot be brought together with a new run.
+func (d *Dir) redo(plan *sweep.Plan, runs []sweep.Run) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	last := Last(d.Events)
+	again := map[string]bool{}
+	for _, r := range runs {
+		again[r.ID] = true
+	}
+	for _, r := range plan.Runs {
+		if again[r.ID] || last[r.ID].Event != "done" || holdsAny(filepath.Join(d.Path, r.Dir, StreamName)) {
+			continue
+		}
+		return refusal(d.Path, "its runs are in the tables already: one alone cannot be measured again", "--keep-streams, when a plan is measured, leaves room for --redo; else run it in another --artifact-dir")
+	}
+	for _, r := range runs {
+		e := Event{Event: "redo", Run: r.ID, Attempt: last[r.ID].Attempt}
+		if err := d.journal.add(e); err != nil {
+			return err
+		}
+		d.Events = append(d.Events, e)
+	}
+	return nil
 }
 
 func lockRefusal(dir string, err error) error {
