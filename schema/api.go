@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
@@ -37,3 +38,11 @@ func Experiments(name string, sel Select) ([]string, error) {
 
 // Suggest is the word of among that was probably meant by word, or "".
 func Suggest(word string, among []string) string { return suggest.Nearest(word, among) }
+
+// Error is one mistake in an experiment: where it is, what is wrong and what
+// to do about it.
+type Error = diag.Error
+
+// Errors are all mistakes that were found, unknown keys first, then in the
+// order of the experiment.
+type Errors = diag.Errors

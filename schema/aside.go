@@ -20,7 +20,7 @@ type setting struct {
 }
 
 // keepAside remembers what was said of something absent.
-func (d *Document) keepAside(path string, value any, at source.Origin, weak bool) {
+func (d *draft) keepAside(path string, value any, at source.Origin, weak bool) {
 	if value == nil || !strings.HasPrefix(path, "benchmark.") {
 		return
 	}
@@ -34,14 +34,14 @@ func (d *Document) keepAside(path string, value any, at source.Origin, weak bool
 }
 
 // asideOn lays what was set aside over a copy of the experiment.
-func (d *Document) asideOn(root *source.Node) *source.Node {
-	if len(d.aside) == 0 {
+func (cs *cells) asideOn(root *source.Node) *source.Node {
+	if len(cs.aside) == 0 {
 		return root
 	}
 	root = root.Clone()
-	for _, s := range d.aside {
+	for _, s := range cs.aside {
 		parent, last := source.Cut(s.path)
-		n, bad := d.layer.Reach(root, parent, s.at)
+		n, bad := cs.layer.Reach(root, parent, s.at)
 		for above := parent; above != "benchmark" && above != ""; above, _ = source.Cut(above) {
 			if m := root.At(above); m != nil && m.Origin.Source == "default" {
 				m.Origin = s.at // somebody speaks of it
@@ -130,7 +130,7 @@ func shown(body []byte, change func(tree map[string]any)) []byte {
 }
 
 // offAndOn refuses a section that one flag switches off and another fills.
-func (d *Document) offAndOn() (bad Errors) {
+func (d *draft) offAndOn() (bad Errors) {
 	for _, off := range d.src.Assignments {
 		section, is := strings.CutSuffix(off.Path, ".enabled")
 		if !is || off.Value != false || off.Origin.Source != "flag" {

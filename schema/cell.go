@@ -19,24 +19,38 @@ type cell struct {
 	resolved *Resolved
 }
 
-// Resolve is one cell, fully resolved and checked: the experiment with the
-// assignments of a point laid over it. The error is Errors.
-func (d *Document) Resolve(point []lower.Assignment) (*Resolved, error) {
-	if len(point) == 0 && d.first != nil {
-		return d.first.resolved, nil
-	}
-	c, bad := d.cell(point)
-	if bad != nil {
-		return nil, bad.Sorted()
-	}
-	return c.resolved, nil
+// cells makes cells of an experiment: a point is laid over it, the rest is filled
+// in, and the body is checked.
+type cells struct {
+	src       Source
+	index     fields.Table
+	checker   *checker
+	layer     lower.Layer
+	renderer  lower.Renderer
+	root      *source.Node // the experiment without its sweep
+	templated bool
+	always    []string // members of the body that are there without being asked for
+	*places
+	aside []setting // what was said of things absent here
 }
 
-// Names are the values of a cell that expressions may use besides its axes:
-// the fields of the profiling phase by their bare names, isl, osl and the
-// variables.
-func (d *Document) Names(point []lower.Assignment) (map[string]any, error) {
-	root, bad := d.rendered(d.root.Clone(), point)
+// cellsOf are the cells of the experiment that d has put together.
+func cellsOf(d *draft) *cells {
+	cs := &cells{
+		src: d.src, index: d.index, checker: d.checker, layer: d.layer, root: d.root,
+		templated: lower.HasTemplates(d.root), places: d.places, aside: d.aside,
+	}
+	for _, name := range cs.index["benchmark"].Keys {
+		if cs.index["benchmark."+name].Lower == "" && cs.checker.always("benchmark."+name) {
+			cs.always = append(cs.always, name)
+		}
+	}
+	return cs
+}
+
+// names are the values of a cell that expressions may use, see Document.Names.
+func (cs *cells) names(point []lower.Assignment) (map[string]any, error) {
+	root, bad := cs.rendered(cs.root.Clone(), point)
 	if bad != nil {
 		return nil, bad.Sorted()
 	}
@@ -65,23 +79,29 @@ func (d *Document) Names(point []lower.Assignment) (map[string]any, error) {
 	return out, nil
 }
 
-// rendered is a copy of the experiment with a point laid over it, templates
-// filled in and every leaf in its one form.
-func (d *Document) rendered(root *source.Node, point []lower.Assignment) (*source.Node, Errors) {
+// rendered is a copy of the experiment with a point laid over it, in the form that
+// is checked.
+func (cs *cells) rendered(root *source.Node, point []lower.Assignment) (*source.Node, Errors) {
 	var bad Errors
 	for _, a := range point {
 		a.Path = fields.Canonical(a.Path)
-		bad = append(bad, d.layer.Lay(root, a)...)
+		bad = append(bad, cs.layer.Lay(root, a)...)
 	}
 	if bad != nil {
 		return nil, bad
 	}
-	if d.templated || hasTemplatePoint(point) {
-		if root, bad = d.renderer.Render(root); bad != nil {
+	return normalForm(cs.index, &cs.renderer, root, cs.templated || hasTemplatePoint(point))
+}
+
+// normalForm fills in the templates of a tree and gives every leaf its one form.
+func normalForm(x fields.Table, r *lower.Renderer, root *source.Node, templated bool) (*source.Node, Errors) {
+	if templated {
+		var bad Errors
+		if root, bad = r.Render(root); bad != nil {
 			return nil, bad
 		}
 	}
-	return d.index.Normalize(root, d.index[""], ""), nil
+	return x.Normalize(root, x[""], ""), nil
 }
 
 func hasTemplatePoint(point []lower.Assignment) bool {
@@ -98,8 +118,8 @@ func hasTemplatePoint(point []lower.Assignment) bool {
 	return false
 }
 
-func (d *Document) cell(point []lower.Assignment) (*cell, Errors) {
-	root, bad := d.rendered(d.root.Clone(), point)
+func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
+	root, bad := cs.rendered(cs.root.Clone(), point)
 	if bad != nil {
 		return nil, bad
 	}
@@ -110,30 +130,30 @@ func (d *Document) cell(point []lower.Assignment) (*cell, Errors) {
 		}
 		return nil, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")
 	}
-	lower.Defaults(d.index, root)
-	c := &cell{root: root, resolved: &Resolved{aside: d.aside}}
-	return c, d.checkBody(c)
+	lower.Defaults(cs.index, root)
+	c := &cell{root: root, resolved: &Resolved{aside: cs.aside}}
+	return c, cs.checkBody(c)
 }
 
 // checkBody checks the members of the body, puts their JSON together and
 // decodes what the program reads.
-func (d *Document) checkBody(c *cell) Errors {
+func (cs *cells) checkBody(c *cell) Errors {
 	b := c.root.Get("benchmark")
 	var bad Errors
 	var out bytes.Buffer
 	out.WriteByte('{')
-	for _, name := range d.index["benchmark"].Keys {
+	for _, name := range cs.index["benchmark"].Keys {
 		n := b.Get(name)
 		if n == nil || n.Kind == source.Null {
-			if !slices.Contains(d.always, name) {
+			if !slices.Contains(cs.always, name) {
 				continue
 			}
 			n = source.ObjectNode(source.Origin{Source: "default"})
-			if l := d.index["benchmark."+name]; !l.Has(fields.IsObject) {
+			if l := cs.index["benchmark."+name]; !l.Has(fields.IsObject) {
 				n = l.Filled("")
 			}
 		}
-		js, errs := d.bodyMember(c, name, n)
+		js, errs := cs.bodyMember(c, name, n)
 		bad = append(bad, errs...)
 		if js != nil {
 			if out.Len() > 1 {
@@ -144,15 +164,15 @@ func (d *Document) checkBody(c *cell) Errors {
 		}
 	}
 	out.WriteByte('}')
-	if bad = append(bad, d.required(b)...); bad != nil {
+	if bad = append(bad, cs.required(b)...); bad != nil {
 		return bad
 	}
 	c.resolved.JSON = out.Bytes()
-	return d.acrossObjects(c)
+	return cs.acrossObjects(c)
 }
 
 // required names the members of the body that must be there.
-func (d *Document) required(b *source.Node) (bad Errors) {
+func (cs *cells) required(b *source.Node) (bad Errors) {
 	for _, name := range []string{"endpoint", "models", "phases"} {
 		if n := b.Get(name); n == nil || n.Kind == source.Null {
 			hint := "add " + name
@@ -167,10 +187,10 @@ func (d *Document) required(b *source.Node) (bad Errors) {
 
 // bodyMember checks one member of the body. Lists of objects are checked object
 // by object, so that a sweep over one field checks one small object again.
-func (d *Document) bodyMember(c *cell, name string, n *source.Node) ([]byte, Errors) {
+func (cs *cells) bodyMember(c *cell, name string, n *source.Node) ([]byte, Errors) {
 	body := &c.resolved.Benchmark
 	if (name == "phases" || name == "datasets") && n.Kind == source.List && len(n.Items) > 0 {
-		return d.list(c, name, n)
+		return cs.list(c, name, n)
 	}
 	// A label is what a person calls the endpoint, no part of what it is.
 	var bad Errors
@@ -184,7 +204,7 @@ func (d *Document) bodyMember(c *cell, name string, n *source.Node) ([]byte, Err
 			label = labelOf(f.Value)
 		}
 	}
-	p, errs := d.checker.check(c.root, "benchmark."+name, n)
+	p, errs := cs.checker.check(c.root, "benchmark."+name, n)
 	if bad = append(bad, errs...); bad != nil {
 		return nil, bad
 	}
@@ -210,7 +230,7 @@ func (d *Document) bodyMember(c *cell, name string, n *source.Node) ([]byte, Err
 	return p.json, nil
 }
 
-func (d *Document) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
+func (cs *cells) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 	var bad Errors
 	var out bytes.Buffer
 	out.WriteByte('[')
@@ -218,7 +238,7 @@ func (d *Document) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 		return nil, source.Mistake(n.Items[1].Origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d", len(n.Items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
 	}
 	for i, it := range n.Items {
-		p, errs := d.checker.check(c.root, "benchmark."+name+"."+strconv.Itoa(i), it)
+		p, errs := cs.checker.check(c.root, "benchmark."+name+"."+strconv.Itoa(i), it)
 		if errs != nil {
 			bad = append(bad, errs...)
 			continue
@@ -248,4 +268,47 @@ func decoded[T any](p *part) T {
 	}
 	p.value = v
 	return v
+}
+
+// given is the body without what nobody said, secrets masked: AIPerf's files
+// of a single run show it so. A value that follows from others that were said
+// (the type of a phase from its rate) counts as said.
+func (cs *cells) given(c *cell) []byte {
+	body := c.root.Get("benchmark").Clone()
+	drop(body)
+	var raw bytes.Buffer
+	enc := json.NewEncoder(&raw)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(body.Plain()) != nil {
+		return nil
+	}
+	out, err := cs.index.Encode(raw.Bytes(), "benchmark")
+	if err != nil {
+		return nil
+	}
+	if len(cs.aside) == 0 {
+		return out
+	}
+	return shown(out, func(tree map[string]any) { withAside(tree, cs.aside) })
+}
+
+// drop takes the schema's own values out of n.
+func drop(n *source.Node) {
+	kept := n.Fields[:0]
+	for _, f := range n.Fields {
+		if f.Value.Kind == source.Null || bySchema(f.Value) {
+			continue
+		}
+		drop(f.Value)
+		kept = append(kept, f)
+	}
+	n.Fields = kept
+	for _, it := range n.Items {
+		drop(it)
+	}
+}
+
+// bySchema tells whether nobody but the schema says n.
+func bySchema(n *source.Node) bool {
+	return n.Kind == source.Scalar && n.Origin.Source == "default"
 }

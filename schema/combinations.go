@@ -13,7 +13,7 @@ import (
 // denied are flags of the measured phase that AIPerf's command line refuses
 // together: each sends another load than the other one says. A file says all of
 // its phases itself, and its rules are CUE.
-func (d *Document) denied(root *source.Node) (bad Errors) {
+func (d *draft) denied(root *source.Node) (bad Errors) {
 	p, ds := root.At(fields.PhasePath), root.At(fields.DatasetPath)
 	refuse := func(a *lower.Assignment, message, hint string) {
 		if a != nil && d.src.File == "" {
@@ -66,7 +66,7 @@ func (d *Document) denied(root *source.Node) (bad Errors) {
 }
 
 // pattern is the assignment of the flag that says how gaps are drawn.
-func (d *Document) pattern() *lower.Assignment {
+func (d *draft) pattern() *lower.Assignment {
 	for i := range d.src.Assignments {
 		a := &d.src.Assignments[i]
 		if a.Path == fields.PhasePath+".type" && a.Origin.Source == "flag" && (a.Origin.Where == "--arrival-pattern" || a.Origin.Where == "--request-rate-mode") {
@@ -77,6 +77,6 @@ func (d *Document) pattern() *lower.Assignment {
 }
 
 // shownFlag is the flag that was typed for a field of the measured phase.
-func shownFlag(d *Document, field string) string {
+func shownFlag(d *draft, field string) string {
 	return d.flag(fields.PhasePath + "." + field).Origin.Where
 }

@@ -11,12 +11,9 @@ import (
 
 // design reads what a sampled sweep draws its points from: the checked block
 // for the values, the block as written for the places.
-func (d *Document) design(sw *source.Node, block map[string]any) Errors {
-	if !fields.Sampled(d.sweep.Type) {
-		return nil
-	}
+func (d *draft) design(sw *source.Node, block map[string]any) (*Design, Errors) {
 	if len(d.axes) > 0 {
-		return source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
+		return nil, source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
 	}
 	out := &Design{Samples: int(source.NumberOf(block["samples"]))}
 	if n := sw.Get("samples"); n != nil {
@@ -36,9 +33,8 @@ func (d *Document) design(sw *source.Node, block map[string]any) Errors {
 		bad = append(bad, d.sampledPath(dim, out.Dimensions, i)...)
 		out.Dimensions = append(out.Dimensions, dim)
 	}
-	d.nameDimensions(out.Dimensions)
-	d.sweep.Design = out
-	return bad
+	nameDimensions(out.Dimensions)
+	return out, bad
 }
 
 func dimension(row map[string]any, written *source.Node) Dimension {
@@ -65,7 +61,7 @@ func dimension(row map[string]any, written *source.Node) Dimension {
 
 // sampledPath checks that a dimension names a field of a cell that nothing else
 // decides.
-func (d *Document) sampledPath(dim Dimension, before []Dimension, i int) Errors {
+func (d *draft) sampledPath(dim Dimension, before []Dimension, i int) Errors {
 	at, body := fmt.Sprintf("sweep.dimensions.%d.path", i), strings.TrimPrefix(dim.Path, "benchmark.")
 	hint, known := d.index.KnownPath(dim.Path)
 	switch {
@@ -84,7 +80,7 @@ func (d *Document) sampledPath(dim Dimension, before []Dimension, i int) Errors 
 	return nil
 }
 
-func (d *Document) nameDimensions(dims []Dimension) {
+func nameDimensions(dims []Dimension) {
 	axes := make([]axisNodes, len(dims))
 	for i := range dims {
 		axes[i].path = dims[i].Path

@@ -19,8 +19,8 @@ type effect struct {
 
 // effects is what the table below looks at: the experiment after its flags.
 type effects struct {
-	*Document
-	root *source.Node
+	*draft
+	sweep Sweep
 }
 
 // effectless are the settings whose effect depends on others. The text says
@@ -51,8 +51,8 @@ var effectless = []effect{
 }
 
 // warnEffectless names the flags that change nothing.
-func (d *Document) warnEffectless(root *source.Node) {
-	e := effects{d, root}
+func (d *draft) warnEffectless(sweep Sweep) {
+	e, root := effects{d, sweep}, d.root
 	for _, a := range d.src.Assignments {
 		i := slices.IndexFunc(effectless, func(x effect) bool { return a.Path == x.path || strings.HasPrefix(a.Path, x.path+".") })
 		if a.Origin.Source != "flag" || i < 0 || a.Axis || root.At(a.Path) == nil {
@@ -69,7 +69,7 @@ func (d *Document) warnEffectless(root *source.Node) {
 }
 
 // warnLosers names the flags that another one wins over.
-func (d *Document) warnLosers(root *source.Node) {
+func (d *draft) warnLosers(root *source.Node) {
 	kind := root.At(fields.PhasePath).TypeWord()
 	for _, a := range d.src.Assignments {
 		switch at := a.Origin.Where; {

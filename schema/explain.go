@@ -24,14 +24,14 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 		var bad Errors
 		point := d.firstPoint()
 		point = append(point, d.derived(point)...)
-		if c, bad = d.cell(point); bad != nil {
+		if c, bad = d.cells.cell(point); bad != nil {
 			return bad.Sorted()
 		}
 	}
 	var want []string
 	for _, p := range paths {
 		path := fields.Canonical(p)
-		if hint, ok := d.index.KnownPath(path); !ok {
+		if hint, ok := d.cells.index.KnownPath(path); !ok {
 			return Errors{{Path: p, Message: "unknown field", Hint: hint, Unknown: true}}
 		}
 		want = append(want, path)
@@ -110,7 +110,7 @@ func (e explainer) body() error {
 func (e explainer) value(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		l := e.d.index.At(path)
+		l := e.d.cells.index.At(path)
 		for _, k := range fields.KeyOrder(v, l) {
 			e.value(source.Join(path, k), v[k])
 		}
@@ -133,14 +133,14 @@ func (e explainer) leaf(path, text string) {
 	if n := e.c.root.At(path); n != nil && n.Origin.Where != "" {
 		at = n.Origin
 	}
-	if e.d.index.At(path).Has(fields.IsSecret) && at.Text != "" {
+	if e.d.cells.index.At(path).Has(fields.IsSecret) && at.Text != "" {
 		at.Text = secret.Mask
 	}
 	e.row(path, text, at)
 }
 
 func (e explainer) row(path, text string, at source.Origin) {
-	if e.d.index.At(path).Has(fields.IsSecret) {
+	if e.d.cells.index.At(path).Has(fields.IsSecret) {
 		text = secret.Mask
 	}
 	if len(e.want) > 0 && !e.wanted(path) {

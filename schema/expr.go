@@ -74,12 +74,12 @@ func (p Program) Run(env map[string]any) (any, error) {
 	if f, ok := out.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return nil, fmt.Errorf("%q is %v, not a finite number", p.src, f)
 	}
-	return settle(out), nil
+	return oneNumber(out), nil
 }
 
-// settle gives whole numbers one Go type, so that 2*8 and 16.0 are the same
+// oneNumber gives whole numbers one Go type, so that 2*8 and 16.0 are the same
 // value of a field.
-func settle(v any) any {
+func oneNumber(v any) any {
 	switch v := v.(type) {
 	case int:
 		return int64(v)

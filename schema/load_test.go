@@ -331,7 +331,7 @@ func TestUnsupportedInSweeps(t *testing.T) {
 		"{parameters: {\"phases.profiling.adaptive_scale_base_step\": [1, 2], concurrency: [1, 2]}}": "u.yaml:7:22: benchmark.phases.profiling.adaptive_scale_base_step: not supported yet",
 	} {
 		d := mustLoad(t, "u.yaml", good+"sweep: "+sweep+"\n")
-		if got := lines(d.Unsupported(), filepath.Dir(d.src.File)); !strings.HasPrefix(got, want+" | ") && !strings.Contains(got, "\n"+want+" | ") {
+		if got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File)); !strings.HasPrefix(got, want+" | ") && !strings.Contains(got, "\n"+want+" | ") {
 			t.Errorf("%s\n got %s\nwant %s", sweep, got, want)
 		}
 	}
@@ -343,7 +343,7 @@ func TestUnsupported(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("  dataset:", "  gpu_telemetry: {enabled: false, collector: DCGM}\n  mlflow: {experiment: aiperf}\n  wandb: {project: p}\n  server_metrics: {enabled: true, formats: [parquet]}\n  dataset:").Replace(good)
 	d := mustLoad(t, "u.yaml", text)
-	got := lines(d.Unsupported(), filepath.Dir(d.src.File))
+	got := lines(d.Unsupported(), filepath.Dir(d.cells.src.File))
 	want := "u.yaml:7:20: benchmark.wandb: not supported yet | wandb.log_artifact(DIR) files a result directory\n" +
 		"u.yaml:8:44: benchmark.server_metrics.formats: not supported yet | scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on"
 	if got != want {

@@ -15,7 +15,7 @@ import (
 // pinned; values that differ in nothing else become one, and an axis with
 // nothing left to say is dropped. So -u replaces the URLs of labelled
 // endpoints, and what else they differ in is still swept.
-func (d *Document) pin(path string) {
+func (d *draft) pin(path string) {
 	path = axisKey(path)
 	for i := range d.axes {
 		a := &d.axes[i]
@@ -40,7 +40,7 @@ func axisKey(path string) string {
 
 // without is the values of an axis less the field at parts; the same values
 // when none of them has it, none when nothing tells them apart any more.
-func (d *Document) without(a axisNodes, parts []string) []*source.Node {
+func (d *draft) without(a axisNodes, parts []string) []*source.Node {
 	var kept []*source.Node
 	found := false
 	for _, v := range a.values {
@@ -74,7 +74,7 @@ func sameButLabel(a, b *source.Node) bool {
 
 // setSweep lays --set sweep.… over the sweep block, before its axes are taken
 // out of it. An axis that is given again is replaced, however it was spelled.
-func (d *Document) setSweep(root *source.Node) (bad Errors) {
+func (d *draft) setSweep(root *source.Node) (bad Errors) {
 	for _, a := range d.src.Assignments {
 		name, axis := strings.CutPrefix(a.Path, "sweep.parameters.")
 		switch {

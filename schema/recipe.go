@@ -21,7 +21,7 @@ type recipe struct {
 	settings []string // of sweep.recipe that it reads
 	limits   []string // settings it cannot do without
 	plots    bool     // AIPerf plots after it unless told otherwise
-	expand   func(r recipe, d *Document, root, sw *source.Node) Errors
+	expand   func(r recipe, d *draft, root, sw *source.Node) Errors
 }
 
 const (
@@ -52,9 +52,9 @@ func recipes() []recipe {
 	}
 }
 
-// settleRecipe replaces a recipe by the sweep it stands for. Settings that it
+// expandRecipe replaces a recipe by the sweep it stands for. Settings that it
 // does not read, and settings without a recipe, have no effect; that is said.
-func (d *Document) settleRecipe(root *source.Node) Errors {
+func (d *draft) expandRecipe(root *source.Node) Errors {
 	sw := root.Get("sweep")
 	block := sw.Get("recipe")
 	if block == nil || block.Kind != source.Object {
@@ -83,7 +83,7 @@ func (d *Document) settleRecipe(root *source.Node) Errors {
 	return source.Mistake(name.Origin, "sweep.recipe.name", fmt.Sprintf("%q is no recipe", name.Text()), cmp.Or(suggest.Hint(name.Text(), names), "one of "+strings.Join(names, ", ")))
 }
 
-func (d *Document) useRecipe(r recipe, root, sw, block *source.Node) Errors {
+func (d *draft) useRecipe(r recipe, root, sw, block *source.Node) Errors {
 	if _, bad := d.checker.check(root, "sweep.recipe", block); bad != nil {
 		return bad
 	}
@@ -106,13 +106,13 @@ func (d *Document) useRecipe(r recipe, root, sw, block *source.Node) Errors {
 }
 
 // ineffective warns of a setting once.
-func (d *Document) ineffective(n *source.Node, why string) {
+func (d *draft) ineffective(n *source.Node, why string) {
 	d.warn(cmp.Or(n.Origin.Where, "recipe") + " has no effect " + why)
 	d.idle = append(d.idle, n.Origin.Where)
 }
 
 // recipeNeeds checks what a recipe cannot do without and cannot stand.
-func (d *Document) recipeNeeds(r recipe, root, sw, block *source.Node) (bad Errors) {
+func (d *draft) recipeNeeds(r recipe, root, sw, block *source.Node) (bad Errors) {
 	at := block.Get("name").Origin
 	say := func(message, hint string) {
 		bad = append(bad, source.Mistake(at, "sweep.recipe", r.name+" "+message, hint)...)
@@ -143,26 +143,26 @@ func (d *Document) recipeNeeds(r recipe, root, sw, block *source.Node) (bad Erro
 }
 
 // concurrencyRamp is 8 steps of concurrency from 1 to 1000.
-func concurrencyRamp(_ recipe, d *Document, _, sw *source.Node) Errors {
+func concurrencyRamp(_ recipe, d *draft, _, sw *source.Node) Errors {
 	return d.recipeAxis(sw, concurrencyPath, "concurrency", 1, 1000, 8)
 }
 
 // prefillCurve is 8 input lengths from 256 to 32768, one request at a time.
-func prefillCurve(r recipe, d *Document, _, sw *source.Node) Errors {
+func prefillCurve(r recipe, d *draft, _, sw *source.Node) Errors {
 	d.recipeValues(sw, concurrencyPath, []any{int64(1)})
 	return d.recipeAxis(sw, islPath, "isl", 256, 32768, 8)
 }
 
 // decodeCurve is 6 steps of concurrency up to 200 by 4 output lengths from 64
 // to 1024.
-func decodeCurve(_ recipe, d *Document, _, sw *source.Node) Errors {
+func decodeCurve(_ recipe, d *draft, _, sw *source.Node) Errors {
 	bad := d.recipeAxis(sw, concurrencyPath, "concurrency", 1, 200, 6)
 	return append(bad, d.recipeAxis(sw, oslPath, "osl", 64, 1024, 4)...)
 }
 
 // recipeAxis is an axis of whole numbers evenly spread on a logarithmic scale:
 // lo·(hi/lo)^(i/(n−1)), rounded, each once.
-func (d *Document) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int64) Errors {
+func (d *draft) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int64) Errors {
 	block := sw.Get("recipe")
 	for key, v := range map[string]*int64{"_min": &lo, "_max": &hi, "_steps": &steps} {
 		if n := block.Get(name + key); n != nil {
@@ -195,7 +195,7 @@ func (d *Document) recipeAxis(sw *source.Node, path, name string, lo, hi, steps 
 // maxRecipeSteps is as many cells as a plan may have.
 const maxRecipeSteps = 10_000
 
-func (d *Document) recipeValues(sw *source.Node, path string, values []any) {
+func (d *draft) recipeValues(sw *source.Node, path string, values []any) {
 	at := sw.At("recipe.name").Origin
 	a := axisNodes{path: fields.Canonical(path), origin: at}
 	for _, v := range values {
@@ -209,7 +209,7 @@ func (d *Document) recipeValues(sw *source.Node, path string, values []any) {
 
 // paretoSweep is one cell per pair of lengths and concurrency; the list of
 // --concurrency is its own, else 1, 4, 16, 64, 256.
-func paretoSweep(r recipe, d *Document, root, sw *source.Node) Errors {
+func paretoSweep(r recipe, d *draft, root, sw *source.Node) Errors {
 	pairs := sw.At("recipe.isl_osl_pairs")
 	shapes, err := lengthPairs(pairs.Text())
 	if err != nil {

@@ -23,10 +23,10 @@ type rule struct {
 }
 
 // acrossObjects runs the rules on a checked body.
-func (d *Document) acrossObjects(c *cell) Errors {
+func (cs *cells) acrossObjects(c *cell) Errors {
 	var bad Errors
 	for _, r := range rules {
-		if r.file && d.src.File == "" {
+		if r.file && cs.src.File == "" {
 			continue
 		}
 		r.test(&c.resolved.Benchmark, func(path, message, hint string) {
@@ -38,20 +38,20 @@ func (d *Document) acrossObjects(c *cell) Errors {
 			bad = append(bad, source.Mistake(at.Origin, c.root.Shown(path), message, hint)...)
 		})
 	}
-	return append(bad, d.knownTags(c.root)...)
+	return append(bad, cs.knownTags(c.root)...)
 }
 
 // knownTags refuses limits on metrics that nobody measures.
-func (d *Document) knownTags(root *source.Node) (bad Errors) {
+func (cs *cells) knownTags(root *source.Node) (bad Errors) {
 	slos := root.At("benchmark.slos")
-	if slos == nil || d.src.Tags == nil {
+	if slos == nil || cs.src.Tags == nil {
 		return nil
 	}
 	for _, f := range slos.Fields {
-		if !slices.Contains(d.src.Tags, f.Name) {
-			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, "no metric is called "+f.Name, suggest.Hint(f.Name, d.src.Tags))...)
+		if !slices.Contains(cs.src.Tags, f.Name) {
+			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, "no metric is called "+f.Name, suggest.Hint(f.Name, cs.src.Tags))...)
 		}
-		if slices.Contains(d.src.RunTags, f.Name) {
+		if slices.Contains(cs.src.RunTags, f.Name) {
 			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, f.Name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.Name+" > 10\"]'")...)
 		}
 	}

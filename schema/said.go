@@ -33,7 +33,7 @@ const (
 // in the sweep block. A value with the origin "default" follows from others
 // that were said, such as the type of a phase from its rate.
 func (d *Document) Said() Said {
-	root := *d.asideOn(d.root)
+	root := *d.cells.asideOn(d.cells.root)
 	root.Fields = slices.Clone(root.Fields)
 	if block := d.sweepSaid(); len(block.Fields) > 0 {
 		root.Fields = append(root.Fields, source.Field{Name: "sweep", Value: block, Origin: block.Origin})
@@ -46,15 +46,15 @@ func (d *Document) sweepSaid() *source.Node {
 	block := d.block.Clone()
 	block.Take("parameters")
 	block.Take("axes")
-	if len(d.axes) == 0 {
+	if len(d.cells.axes) == 0 {
 		return block
 	}
 	if block.Get("type") == nil {
 		block.Put("type", source.TextNode("grid", source.Origin{Source: "default", Where: "default"}))
 	}
-	parameters, axes := source.ObjectNode(d.axes[0].origin), &source.Node{Kind: source.List, Origin: d.axes[0].origin}
+	parameters, axes := source.ObjectNode(d.cells.axes[0].origin), &source.Node{Kind: source.List, Origin: d.cells.axes[0].origin}
 	zips := map[int]*source.Node{}
-	for _, a := range d.axes {
+	for _, a := range d.cells.axes {
 		values := &source.Node{Kind: source.List, Items: a.values, Origin: a.origin}
 		into := parameters
 		if a.group > 0 {
@@ -84,14 +84,14 @@ func (d *Document) said(name, path string, n *source.Node) Said {
 		s.Kind = SaidObject
 		for _, f := range n.Fields {
 			m := d.said(f.Name, source.Join(path, f.Name), f.Value)
-			m.Secret = m.Secret || m.Kind == SaidLeaf && fields.Masked(f.Name, m.Value, d.index.At(path), d.index.At(source.Join(path, f.Name))) != m.Value
+			m.Secret = m.Secret || m.Kind == SaidLeaf && fields.Masked(f.Name, m.Value, d.cells.index.At(path), d.cells.index.At(source.Join(path, f.Name))) != m.Value
 			s.Fields = append(s.Fields, m)
 		}
 	case source.List:
 		s.Kind = SaidList
 		for i, it := range n.Items {
 			m := d.said("", source.Join(path, fmt.Sprint(i)), it)
-			m.Secret = m.Kind == SaidLeaf && fields.Masked("", m.Value, nil, d.index.At(source.Join(path, fmt.Sprint(i)))) != m.Value
+			m.Secret = m.Kind == SaidLeaf && fields.Masked("", m.Value, nil, d.cells.index.At(source.Join(path, fmt.Sprint(i)))) != m.Value
 			s.Items = append(s.Items, m)
 		}
 	}

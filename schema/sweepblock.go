@@ -22,7 +22,7 @@ type axisNodes struct {
 
 // takeAxes collects the axes of the sweep block and the lists that stand in
 // fields of phases, and takes them out of the body.
-func (d *Document) takeAxes(root *source.Node) Errors {
+func (d *draft) takeAxes(root *source.Node) Errors {
 	var bad Errors
 	sw := root.Get("sweep")
 	if ps := sw.Get("parameters"); ps != nil && ps.Kind == source.Object {
@@ -58,7 +58,7 @@ func (d *Document) takeAxes(root *source.Node) Errors {
 	return bad
 }
 
-func (d *Document) addAxes(ps *source.Node, where string, group int) Errors {
+func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 	var bad Errors
 	for _, f := range ps.Fields {
 		path := fields.Canonical(f.Name)
@@ -86,31 +86,30 @@ func (d *Document) addAxes(ps *source.Node, where string, group int) Errors {
 	return bad
 }
 
-func (d *Document) axis(path string) *axisNodes {
-	for i := range d.axes {
-		if d.axes[i].path == path {
-			return &d.axes[i]
+func (p *places) axis(path string) *axisNodes {
+	for i := range p.axes {
+		if p.axes[i].path == path {
+			return &p.axes[i]
 		}
 	}
 	return nil
 }
 
 // setAxis adds an axis, or replaces the one on the same path.
-func (d *Document) setAxis(a axisNodes) {
-	if old := d.axis(a.path); old != nil {
+func (p *places) setAxis(a axisNodes) {
+	if old := p.axis(a.path); old != nil {
 		*old = a
 		return
 	}
-	d.axes = append(d.axes, a)
+	p.axes = append(p.axes, a)
 }
 
-// finishSweep turns the block into what the planner reads.
-func (d *Document) finishSweep(sw *source.Node, block map[string]any) Errors {
-	s := &d.sweep
+// readSweep reads into s what the planner needs: the checked block for the values,
+// the block as written (sw) for the places.
+func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Errors {
 	s.Block = block
 	s.Type, _ = block["type"].(string)
-	switch {
-	case s.Type == "" && len(d.axes) > 0:
+	if s.Type == "" && len(d.axes) > 0 {
 		s.Type = "grid"
 	}
 	s.IterationOrder, _ = block["iteration_order"].(string)
@@ -125,9 +124,14 @@ func (d *Document) finishSweep(sw *source.Node, block map[string]any) Errors {
 		sort.SliceStable(d.axes, func(i, j int) bool { return d.axes[i].path < d.axes[j].path })
 	}
 	s.Axes = d.publicAxes()
-	bad := d.derivations(sw.Get("derive"))
-	bad = append(bad, d.scenarios(sw.Get("runs"))...)
-	bad = append(bad, d.design(sw, block)...)
+	var bad, errs Errors
+	s.Derive, bad = d.derivations(sw.Get("derive"))
+	s.Scenarios, errs = d.scenarios(sw.Get("runs"))
+	bad = append(bad, errs...)
+	if fields.Sampled(s.Type) {
+		s.Design, errs = d.design(sw, block)
+		bad = append(bad, errs...)
+	}
 	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes) == 0 {
 		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
@@ -138,7 +142,7 @@ func (d *Document) finishSweep(sw *source.Node, block map[string]any) Errors {
 }
 
 // evenAxes: axes that move in step have the same number of values.
-func (d *Document) evenAxes() Errors {
+func (d *draft) evenAxes() Errors {
 	for _, a := range d.axes[min(1, len(d.axes)):] {
 		if first := d.axes[0]; len(a.values) != len(first.values) {
 			return source.Mistake(a.origin, strings.TrimPrefix(a.path, "benchmark."),
@@ -148,7 +152,7 @@ func (d *Document) evenAxes() Errors {
 	return nil
 }
 
-func (d *Document) publicAxes() []Axis {
+func (d *draft) publicAxes() []Axis {
 	out := make([]Axis, len(d.axes))
 	names := axisNames(d.axes)
 	for i, a := range d.axes {
@@ -233,11 +237,11 @@ func identifier(s string) string {
 	}, s)
 }
 
-func (d *Document) derivations(n *source.Node) Errors {
+// derivations reads sweep.derive.
+func (d *draft) derivations(n *source.Node) (out []Derivation, bad Errors) {
 	if n == nil || n.Kind != source.Object {
-		return nil
+		return nil, nil
 	}
-	var bad Errors
 	for _, f := range n.Fields {
 		path := fields.Canonical(f.Name)
 		if hint, ok := d.index.KnownPath(path); !ok {
@@ -248,18 +252,18 @@ func (d *Document) derivations(n *source.Node) Errors {
 		if text == "" {
 			text = f.Value.String()
 		}
-		d.sweep.Derive = append(d.sweep.Derive, Derivation{Path: path, Expr: text, Origin: f.Value.Origin})
+		out = append(out, Derivation{Path: path, Expr: text, Origin: f.Value.Origin})
 	}
-	return bad
+	return out, bad
 }
 
 // scenarios reads sweep.runs: each run lays its members over the experiment.
-func (d *Document) scenarios(runs *source.Node) (bad Errors) {
+func (d *draft) scenarios(runs *source.Node) (out []Scenario, bad Errors) {
 	if runs == nil || runs.Kind != source.List {
-		return nil
+		return nil, nil
 	}
 	if len(d.axes) > 0 {
-		return source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
+		return nil, source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
 	}
 	names := map[string]bool{}
 	for i, r := range runs.Items {
@@ -288,7 +292,7 @@ func (d *Document) scenarios(runs *source.Node) (bad Errors) {
 				s.Named = append(s.Named, f.Name)
 			}
 		}
-		d.sweep.Scenarios = append(d.sweep.Scenarios, s)
+		out = append(out, s)
 	}
-	return bad
+	return out, bad
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // missing notes once that path, or the flag at, asks for what is not built.
-func (d *Document) missing(path, what, instead string, at source.Origin) {
+func (d *draft) missing(path, what, instead string, at source.Origin) {
 	by := path
 	if strings.HasPrefix(at.Where, "-") {
 		by = at.Where // a flag is named once, whatever it sets
@@ -24,7 +24,7 @@ func (d *Document) missing(path, what, instead string, at source.Origin) {
 
 // setAside takes what is absent out of the experiment and the assignments, and
 // notes what of it asks for something.
-func (d *Document) setAside(root *source.Node) Errors {
+func (d *draft) setAside(root *source.Node) Errors {
 	fields.TakeAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
 		d.missing(root.Shown(path), "", row.Instead, at)
 	}, func(path string, n *source.Node) { d.keepAside(path, n.Plain(), n.Origin, false) })
@@ -57,7 +57,7 @@ func (d *Document) setAside(root *source.Node) Errors {
 
 // setAsideAxes takes axes on absent fields out, and absent fields out of the
 // objects that are values of others.
-func (d *Document) setAsideAxes(axes *source.Node) {
+func (d *draft) setAsideAxes(axes *source.Node) {
 	if axes == nil {
 		return
 	}
@@ -84,12 +84,12 @@ func itemsOf(n *source.Node) []*source.Node {
 }
 
 // findUnsupported lists the fields that are set and not built yet.
-func (d *Document) findUnsupported() {
+func (d *draft) findUnsupported(o outline) {
 	note := func(path, what, instead string, at source.Origin) {
 		d.missing(d.root.Shown(path), what, instead, at)
 	}
 	whole := *d.root
-	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: d.block})
+	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: o.block})
 	d.index.UnbuiltFields(&whole, d.index[""], "", "", note)
 	d.unbuiltOverlays(note)
 	for _, a := range d.axes {
@@ -105,7 +105,7 @@ func (d *Document) findUnsupported() {
 }
 
 // unbuiltOverlays looks into the named cells of a sweep.
-func (d *Document) unbuiltOverlays(note func(path, what, instead string, at source.Origin)) {
+func (d *draft) unbuiltOverlays(note func(path, what, instead string, at source.Origin)) {
 	for _, o := range d.overlays {
 		d.index.UnbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
 	}

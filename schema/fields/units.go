@@ -23,7 +23,7 @@ func (x Table) Normalize(n *source.Node, l *Leaf, at string) *source.Node {
 				f.Value = x.Normalize(f.Value, sub, source.Join(at, name))
 			}
 		}
-		return l.settleObject(n)
+		return l.completeShape(n)
 	case source.List:
 		member := source.Join(at, "*")
 		if sub := x[member]; sub != nil {
@@ -53,8 +53,8 @@ func (x Table) Normalize(n *source.Node, l *Leaf, at string) *source.Node {
 	return n
 }
 
-// settleObject drops what the fields of a distribution say anyway.
-func (l *Leaf) settleObject(n *source.Node) *source.Node {
+// completeShape drops what the fields of a distribution say anyway.
+func (l *Leaf) completeShape(n *source.Node) *source.Node {
 	if t := n.TypeWord(); l.Has(IsShape) && t != "" && t == shapeType(n) {
 		n.Take("type")
 	}

@@ -79,10 +79,10 @@ func JsonValue(s string) (any, error) {
 	if dec.More() {
 		return nil, errors.New("more than one value")
 	}
-	return settleJSON(v), nil
+	return plainNumbers(v), nil
 }
 
-func settleJSON(v any) any {
+func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
@@ -92,11 +92,11 @@ func settleJSON(v any) any {
 		return f
 	case map[string]any:
 		for k, x := range v {
-			v[k] = settleJSON(x)
+			v[k] = plainNumbers(x)
 		}
 	case []any:
 		for i, x := range v {
-			v[i] = settleJSON(x)
+			v[i] = plainNumbers(x)
 		}
 	}
 	return v

@@ -11,10 +11,10 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// settleFlags works out what flags mean together, once all are applied: a
+// combineFlags works out what flags mean together, once all are applied: a
 // rate makes the arrivals open, a warmup phase starts like the measured one,
 // and so on. It follows what AIPerf's command line does.
-func (d *Document) settleFlags(root *source.Node) Errors {
+func (d *draft) combineFlags(root *source.Node) Errors {
 	for _, a := range d.src.Assignments {
 		if a.Origin.Source == "default" && root.At(a.Path) == nil {
 			_ = d.layer.Lay(root, a) // a weak value: nothing is there that could be in the way
@@ -22,19 +22,19 @@ func (d *Document) settleFlags(root *source.Node) Errors {
 	}
 	d.lookAtRecords(root)
 	if p := root.At(fields.PhasePath); p != nil {
-		d.settleArrivals(p, "profiling")
+		d.chooseArrivals(p, "profiling")
 		if ds := root.At(fields.DatasetPath); ds != nil && d.src.File == "" {
 			d.promote(ds, p)
 		}
 	}
 	if w := root.At("benchmark.phases.warmup"); w != nil {
-		d.settleWarmup(root, w)
+		d.completeWarmup(root, w)
 	}
-	d.settleDataset(root)
-	recipe := d.settleRecipe(root)
-	d.settleSweep(root)
-	d.settleLogging(root)
-	d.settleSpared(root)
+	d.completeDataset(root)
+	recipe := d.expandRecipe(root)
+	d.dropIdleSweep(root)
+	d.preferVerbose(root)
+	d.warnUnsentMedia(root)
 	bad := append(recipe, d.contradictions(root)...)
 	bad = append(bad, d.denied(root)...)
 	return append(bad, d.fixedAxes(root)...)
@@ -42,7 +42,7 @@ func (d *Document) settleFlags(root *source.Node) Errors {
 
 // fixedAxes: the records say when a fixed schedule sends, so nothing about its
 // load can be swept.
-func (d *Document) fixedAxes(root *source.Node) (bad Errors) {
+func (d *draft) fixedAxes(root *source.Node) (bad Errors) {
 	p := root.At(fields.PhasePath)
 	if p.TypeWord() != "fixed_schedule" {
 		return nil
@@ -56,7 +56,7 @@ func (d *Document) fixedAxes(root *source.Node) (bad Errors) {
 }
 
 // flag is the assignment a flag made on path, the last one; nil without one.
-func (d *Document) flag(path string) *lower.Assignment {
+func (d *draft) flag(path string) *lower.Assignment {
 	for i := len(d.src.Assignments) - 1; i >= 0; i-- {
 		if a := &d.src.Assignments[i]; a.Path == path && a.Origin.Source == "flag" {
 			return a
@@ -66,13 +66,13 @@ func (d *Document) flag(path string) *lower.Assignment {
 }
 
 // typed tells whether a flag was given.
-func (d *Document) typed(flag string) bool {
+func (d *draft) typed(flag string) bool {
 	return slices.ContainsFunc(d.src.Assignments, func(a lower.Assignment) bool { return a.Origin.Source == "flag" && a.Origin.Where == flag })
 }
 
-// settleArrivals chooses the type of a phase whose flags speak of a rate:
+// chooseArrivals chooses the type of a phase whose flags speak of a rate:
 // users and time stamps win over a pattern, a pattern over the default.
-func (d *Document) settleArrivals(p *source.Node, name string) {
+func (d *draft) chooseArrivals(p *source.Node, name string) {
 	base := "benchmark.phases." + name
 	pattern := ""
 	for _, a := range d.src.Assignments {
@@ -117,7 +117,7 @@ func (d *Document) settleArrivals(p *source.Node, name string) {
 // measured phase.
 var inherited = []string{"type", "rate", "rate_series", "concurrency", "prefill_concurrency", "smoothness", "users"}
 
-func (d *Document) settleWarmup(root, w *source.Node) {
+func (d *draft) completeWarmup(root, w *source.Node) {
 	byFlags := w.Origin.Source == "flag"
 	if byFlags && w.Get("requests") == nil && w.Get("duration") == nil && w.Get("sessions") == nil && w.Get("grace_period") == nil {
 		phases := root.At("benchmark.phases")
@@ -125,7 +125,7 @@ func (d *Document) settleWarmup(root, w *source.Node) {
 		d.warn(w.Origin.Where + " has no effect without a warmup phase (--warmup-request-count, --warmup-duration or --num-warmup-sessions)")
 		return
 	}
-	d.settleArrivals(w, "warmup")
+	d.chooseArrivals(w, "warmup")
 	p := root.At(fields.PhasePath)
 	if !byFlags || p == nil {
 		return
@@ -161,9 +161,9 @@ func removeNode(items []*source.Node, n *source.Node) []*source.Node {
 	return out
 }
 
-// settleDataset completes distributions of which only the width is given, and
+// completeDataset completes distributions of which only the width is given, and
 // leaves to a file what is only for synthetic text.
-func (d *Document) settleDataset(root *source.Node) {
+func (d *draft) completeDataset(root *source.Node) {
 	ds := root.At(fields.DatasetPath)
 	if all := root.At("benchmark.datasets"); ds == nil && all != nil && len(all.Items) > 0 {
 		ds = all.Items[0]
@@ -186,8 +186,8 @@ func (d *Document) settleDataset(root *source.Node) {
 	}
 }
 
-// settleSweep drops settings of a sweep that nothing sweeps.
-func (d *Document) settleSweep(root *source.Node) {
+// dropIdleSweep drops settings of a sweep that nothing sweeps.
+func (d *draft) dropIdleSweep(root *source.Node) {
 	sw := root.Get("sweep")
 	if sw == nil || sw.Origin.Source != "flag" || len(d.axes) > 0 {
 		return
@@ -207,8 +207,8 @@ func (d *Document) settleSweep(root *source.Node) {
 	}
 }
 
-// settleLogging: -v and -vv win over --log-level, in any order.
-func (d *Document) settleLogging(root *source.Node) {
+// preferVerbose: -v and -vv win over --log-level, in any order.
+func (d *draft) preferVerbose(root *source.Node) {
 	for _, a := range d.src.Assignments {
 		if a.Path == "benchmark.logging.level" && a.Origin.Source == "flag" && strings.HasPrefix(a.Origin.Where, "-v") ||
 			a.Path == "benchmark.logging.level" && (a.Origin.Where == "--verbose" || a.Origin.Where == "--extra-verbose") {
@@ -217,9 +217,9 @@ func (d *Document) settleLogging(root *source.Node) {
 	}
 }
 
-// settleSpared names what flags say and nobody hears: words that are no
+// warnUnsentMedia names what flags say and nobody hears: words that are no
 // addresses, and settings of pictures and sounds of which none is sent.
-func (d *Document) settleSpared(root *source.Node) {
+func (d *draft) warnUnsentMedia(root *source.Node) {
 	for _, kind := range []string{"images", "audio"} {
 		if count := root.At(fields.DatasetPath + "." + kind + ".batch_size"); count != nil && source.NumberOf(count.Value) > 0 {
 			continue
@@ -233,14 +233,14 @@ func (d *Document) settleSpared(root *source.Node) {
 	}
 }
 
-func (d *Document) warn(text string) {
+func (d *draft) warn(text string) {
 	if !slices.Contains(d.warnings, text) {
 		d.warnings = append(d.warnings, text)
 	}
 }
 
 // contradictions are flags that deny each other.
-func (d *Document) contradictions(root *source.Node) (bad Errors) {
+func (d *draft) contradictions(root *source.Node) (bad Errors) {
 	if a := d.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.At(fields.PhasePath).TypeWord() == "fixed_schedule" {
 		bad = append(bad, source.Mistake(a.Origin, a.Path, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")...)
 	}
@@ -249,7 +249,7 @@ func (d *Document) contradictions(root *source.Node) (bad Errors) {
 
 // profileDefaults are those of a phase and a data set made by flags alone. A
 // file says itself when its phases end.
-func (d *Document) profileDefaults(root *source.Node) {
+func (d *draft) profileDefaults(root *source.Node) {
 	p, ds, why := root.At(fields.PhasePath), root.At(fields.DatasetPath), "made by flags"
 	lower.Fill(root.Get("benchmark"), "endpoint", map[string]any{}, why)
 	if t := ds.TypeWord(); t == "" || t == "synthetic" {
@@ -280,7 +280,7 @@ func (d *Document) profileDefaults(root *source.Node) {
 // defaultRequests is the count of a phase that nothing bounds: 10 where a rate
 // says when to send, else max(10, 2·concurrency), so that every slot is used
 // twice. AIPerf 0.13 takes 10 everywhere and so cuts high concurrencies short.
-func (d *Document) defaultRequests(p *source.Node) int64 {
+func (d *draft) defaultRequests(p *source.Node) int64 {
 	if t := p.TypeWord(); t != "" && t != "concurrency" {
 		return 10
 	}
@@ -293,7 +293,7 @@ func (d *Document) defaultRequests(p *source.Node) int64 {
 }
 
 // largest is the value of a field, or of its axis the largest.
-func (d *Document) largest(path string, n *source.Node) *source.Node {
+func (d *draft) largest(path string, n *source.Node) *source.Node {
 	a := d.axis(path)
 	if a == nil {
 		return n
@@ -310,7 +310,7 @@ func (d *Document) largest(path string, n *source.Node) *source.Node {
 // wordless are the endpoint types whose requests hold no text of ours.
 var wordless = []string{"audio_transcription"}
 
-func (d *Document) syntheticDefaults(root, ds *source.Node) {
+func (d *draft) syntheticDefaults(root, ds *source.Node) {
 	if t := root.At("benchmark.endpoint.type"); t != nil && slices.Contains(wordless, suggest.Fold(t.Text())) {
 		return
 	}
@@ -329,7 +329,7 @@ func (d *Document) syntheticDefaults(root, ds *source.Node) {
 // lookAtRecords looks into the file that flags play, and takes the format from it
 // where --input-file says none. A file that cannot be read is refused when it is
 // played.
-func (d *Document) lookAtRecords(root *source.Node) {
+func (d *draft) lookAtRecords(root *source.Node) {
 	ds := root.At(fields.DatasetPath)
 	path := ds.Get("path").Text()
 	byFlag := d.flag(fields.DatasetPath+".path") != nil
@@ -348,7 +348,7 @@ func (d *Document) lookAtRecords(root *source.Node) {
 
 // promote plays a trace by its time stamps unless the flags say how requests
 // are started.
-func (d *Document) promote(ds, p *source.Node) {
+func (d *draft) promote(ds, p *source.Node) {
 	format := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
 	if format == nil || !format.Promotes || !d.records.Timed || p.Get("type") != nil || p.Get("rate") != nil {
 		return

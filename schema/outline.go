@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// outline is what stands around the body of a cell, checked: the envelope and the
+// matrix.
+type outline struct {
+	envelope Experiment
+	sweep    Sweep
+	block    *source.Node // the sweep as written
+}
+
+// outline takes the sweep out of the draft, and checks and reads what stands
+// around the body. After mistakes it is as far as it could be read.
+func (d *draft) outline() (outline, Errors) {
+	block, _ := d.root.Take("sweep")
+	if block.Value == nil {
+		block.Value = source.ObjectNode(source.Origin{})
+	}
+	o := outline{block: block.Value}
+	rendered, bad := normalForm(d.index, &lower.Renderer{}, d.root.Clone(), lower.HasTemplates(d.root))
+	if bad != nil && len(d.axes) == 0 {
+		return o, bad
+	}
+	if rendered == nil {
+		rendered = d.root
+	}
+	members, errs := d.checkEnvelope(rendered)
+	bad = append(bad, errs...)
+	checked, errs := d.sweepBlock(rendered, o.block)
+	if bad = append(bad, errs...); len(bad) > 0 {
+		return o, bad
+	}
+	js, err := json.Marshal(members)
+	if err == nil {
+		err = json.Unmarshal(js, &o.envelope)
+	}
+	if err != nil {
+		return o, Errors{{Message: err.Error()}}
+	}
+	o.envelope.Name = cmp.Or(o.envelope.Name, defaultName(d.src.File))
+	o.sweep.Ruled = ruledByAIPerf(rendered.Get("multi_run"), o.block)
+	if bad := tooManyRuns(rendered.At("multi_run.num_runs"), o.envelope.MultiRun.NumRuns); bad != nil {
+		return o, bad
+	}
+	bad = d.readSweep(&o.sweep, o.block, checked)
+	return o, bad
+}
+
+// checkEnvelope checks the members around the body and gives their JSON by name.
+func (d *draft) checkEnvelope(root *source.Node) (map[string]json.RawMessage, Errors) {
+	var bad Errors
+	members := map[string]json.RawMessage{}
+	for _, f := range root.Fields {
+		if f.Name == "benchmark" || f.Value.Kind == source.Null {
+			continue
+		}
+		p, errs := d.checker.check(root, f.Name, f.Value)
+		bad = append(bad, errs...)
+		if p != nil {
+			members[f.Name] = p.secret
+		}
+	}
+	for _, name := range []string{"multi_run", "tables"} { // with their defaults, said or not
+		if members[name] == nil && d.index[name] != nil && root.Get(name) == nil {
+			if p, errs := d.checker.check(root, name, source.ObjectNode(source.Origin{})); errs == nil {
+				members[name] = p.secret
+			}
+		}
+	}
+	return members, bad
+}
+
+// mostRunsByFlag is what AIPerf's flag takes.
+const mostRunsByFlag = 10
+
+// tooManyRuns refuses more trials by the flag than AIPerf takes there.
+func tooManyRuns(n *source.Node, runs int) Errors {
+	if n == nil || n.Origin.Source != "flag" || runs <= mostRunsByFlag {
+		return nil
+	}
+	return source.Mistake(n.Origin, "multi_run.num_runs", fmt.Sprintf("must be at most %d, got %d", mostRunsByFlag, runs), fmt.Sprintf("--set multi_run.num_runs=%d, or in a file: up to 1,000", runs))
+}
+
+// ruledByAIPerf are the settings of AIPerf's about seeds and warmup that are
+// given, by their names.
+func ruledByAIPerf(blocks ...*source.Node) map[string]bool {
+	said := map[string]bool{}
+	for _, b := range blocks {
+		for _, name := range []string{"set_consistent_seed", "vary_seed_per_trial", "same_seed", "disable_warmup_after_first"} {
+			if n := b.Get(name); n != nil && n.Origin.Source != "default" {
+				said[name] = true
+			}
+		}
+	}
+	return said
+}
+
+func defaultName(file string) string {
+	if file == "" {
+		return "profile"
+	}
+	base := filepath.Base(file)
+	if abs, err := filepath.Abs(file); err == nil {
+		base = filepath.Base(abs) // of a folder such as .
+	}
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// sweepBlock checks the sweep block as a whole and gives its plain data.
+func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
+	if sw.Kind != source.Object && sw.Kind != source.Null {
+		return nil, source.Mistake(sw.Origin, "sweep", "expected an object, got "+sw.KindName(), "such as sweep: {parameters: {concurrency: [1, 4]}}")
+	}
+	if len(sw.Fields) == 0 {
+		return map[string]any{}, nil
+	}
+	c := sw.Clone()
+	if c.Get("type") == nil && c.Get("recipe") == nil {
+		c.Put("type", source.TextNode("grid", source.Origin{Source: "default", Where: "default"}))
+	}
+	if c.Get("parameters") == nil && len(d.axes) > 0 && (c.TypeWord() == "grid" || c.TypeWord() == "zip") {
+		ps := source.ObjectNode(d.axes[0].origin)
+		for _, a := range d.axes {
+			ps.Put(a.path, &source.Node{Kind: source.List, Items: a.values, Origin: a.origin})
+		}
+		c.Put("parameters", ps)
+	}
+	c = d.index.Normalize(c, d.index["sweep"], "sweep")
+	whole := source.ObjectNode(sw.Origin)
+	whole.Put("sweep", c)
+	if c.Get("type") != nil { // a recipe alone says no type
+		d.index.FillConditional(c, d.index["sweep"], "sweep")
+	}
+	p, bad := d.checker.check(whole, "sweep", c)
+	if bad != nil {
+		return nil, bad
+	}
+	block := map[string]any{}
+	if err := json.Unmarshal(p.secret, &block); err != nil {
+		return nil, Errors{{Message: err.Error()}}
+	}
+	return source.FromPlain(block, source.Origin{}).Plain().(map[string]any), nil
+}
+
+// readable tells whether the points of the sweep could be read.
+func (d *draft) readable(o outline) bool {
+	return len(d.axes) > 0 || len(o.block.Fields) == 0
+}
+
+// firstPoint is the first value of every axis.
+func (d *draft) firstPoint() []lower.Assignment {
+	var point []lower.Assignment
+	for _, a := range d.axes {
+		point = append(point, lower.Assignment{Path: a.path, Value: a.values[0].Plain(), Origin: a.origin})
+	}
+	return point
+}
+
+// varies tells whether there are cells with points.
+func (s *Sweep) varies() bool {
+	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Type != "grid"
+}
