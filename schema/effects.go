@@ -32,7 +32,7 @@ var effectless = []effect{
 	{"multi_run.set_consistent_seed", effects.single},
 	{"multi_run.vary_seed_per_trial", effects.single},
 	{"multi_run.convergence", effects.untried},
-	{"benchmark.endpoint.streaming", lacking(func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")},
+	{"benchmark.endpoint.streaming", effects.streamless},
 	{"benchmark.endpoint.use_legacy_max_tokens", lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
 	{fields.DatasetPath + ".prompts.osl", lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
 	{fields.DatasetPath + ".prefix_prompts.shared_system_length", lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
@@ -120,6 +120,20 @@ func lacking(has func(*fields.EndpointType) bool, why string) func(effects) stri
 		}
 		return ""
 	}
+}
+
+// streamless: some APIs stream never, some by gRPC alone.
+func (e effects) streamless() string {
+	why := lacking(func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")(e)
+	if t := fields.EndpointNamed(e.kind()); why == "" || !t.StreamsRPC {
+		return why
+	}
+	if urls := e.root.At("benchmark.endpoint.urls"); urls != nil && !slices.ContainsFunc(append(slices.Clone(urls.Items), urls), func(u *source.Node) bool {
+		return u.Text() != "" && !strings.HasPrefix(u.Text(), "grpc")
+	}) {
+		return ""
+	}
+	return why + " over HTTP"
 }
 
 // half: prefixes need a number and a length.

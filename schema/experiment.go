@@ -135,6 +135,7 @@ type Endpoint struct {
 	SourceAddresses     []string          `json:"source_addresses,omitempty"`
 
 	Template             *BodyTemplate `json:"template,omitempty"`
+	RPC                  *RPC          `json:"rpc,omitempty"`
 	DownloadVideoContent bool          `json:"download_video_content,omitempty"`
 	RequestContentType   string        `json:"request_content_type,omitempty"`
 	PerChunkUsage        bool          `json:"per_chunk_usage,omitempty"`
@@ -146,6 +147,15 @@ type Endpoint struct {
 type BodyTemplate struct {
 	Body          string `json:"body"`
 	ResponseField string `json:"response_field"`
+}
+
+// RPC is a method that a gRPC server describes by reflection: the Jinja template
+// of its message and the JMESPaths of the text and of the end.
+type RPC struct {
+	Method string `json:"method"`
+	Body   string `json:"body"`
+	Text   string `json:"text"`
+	Done   string `json:"done,omitempty"`
 }
 
 // Dataset is where conversations come from.

@@ -45,7 +45,7 @@ func TestEndpointLines(t *testing.T) {
 		})
 	}
 	for _, s := range endpoint.Catalogue() {
-		if !shown[s.Type] {
+		if !shown[s.Type] && s.Served.Whole != nil { // what the built-in server speaks
 			t.Errorf("docs/endpoints.md has no line for --endpoint-type %s", s.Type)
 		}
 	}

@@ -29,7 +29,7 @@ func FromGo() Catalogues {
 	var c Catalogues
 	for _, e := range endpoint.Catalogue() {
 		c.Endpoints = append(c.Endpoints, fields.EndpointType{
-			Name: e.Type, Streams: e.CanStream, Tokens: e.ProducesTokens, Text: e.TakesText,
+			Name: e.Type, Streams: e.CanStream, StreamsRPC: e.CanStream || e.RPCStreamPath != "", Tokens: e.ProducesTokens, Text: e.TakesText,
 			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
 		})
 	}

@@ -4,6 +4,7 @@
 #   internal/repo/venv.sh            build/venv: readers of the result files
 #   internal/repo/venv.sh notebooks  build/venv-notebooks: the same and pictures
 #   internal/repo/venv.sh servers    build/venv-servers: inference servers by others
+#   internal/repo/venv.sh grpc       build/venv-grpc: another gRPC, with Triton's messages
 #
 # Prints the path of its interpreter; nothing, with a word on stderr, on a
 # machine without python3, which is a failure only in CI (CI is set). Needs a
@@ -24,8 +25,12 @@ servers)
 	dir=build/venv-servers
 	packages="llmock==0.2.2 fakellm==0.3.5 llm-mock-api==0.1.2 fastapi==0.165.0 starlette==1.10.0 uvicorn==0.54.0 pydantic==2.14.3"
 	;;
+grpc)
+	dir=build/venv-grpc
+	packages="tritonclient==2.73.0 grpcio==1.85.1 grpcio-reflection==1.81.1 protobuf==6.33.6 numpy==2.4.6 packaging==26.3"
+	;;
 *)
-	echo "venv.sh: $1: want readers, notebooks or servers" >&2
+	echo "venv.sh: $1: want readers, notebooks, servers or grpc" >&2
 	exit 2
 	;;
 esac

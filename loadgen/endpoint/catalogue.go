@@ -10,7 +10,7 @@ var catalogue = []*Spec{
 	&tgi, &llamaCpp, &solidoRAG,
 	&imageGeneration, &imageEdit, &imageRetrieval, &videoGeneration, &audioTranscription,
 	&kserveChat, &kserveCompletions, &kserveEmbeddings, &kserveV1, &kserveV2, &kserveV2Embeddings,
-	&template, &raw,
+	&template, &rpc, &raw,
 }
 
 // Catalogue lists the inference APIs, the default one first.

@@ -81,6 +81,8 @@ type Spec struct {
 	// Path of the API below the server's address; StreamPath where streams have
 	// another one. {model} stands for the model's name.
 	Path, StreamPath string
+	// RPCStreamPath is that of streams where only gRPC servers have them.
+	RPCStreamPath string
 	// GenAI are the names that GenAI-Perf has for it.
 	GenAI []string
 

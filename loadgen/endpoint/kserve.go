@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/schema"
@@ -37,7 +39,7 @@ var kserveV1 = Spec{
 var kserveV2 = Spec{
 	Type: "kserve_v2_infer", Path: "/v2/models/{model}/infer", Title: "LLM",
 	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
-	ProducesTokens: true, TakesText: true,
+	ProducesTokens: true, TakesText: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output"), HasContent: anyContent,
 	Served: Served{Texts: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2},
 }
@@ -159,7 +161,17 @@ func configureV2(s *Spec, e *schema.Endpoint) error {
 	}
 	out, err := s.textSetting(e, "v2_output_name", name)
 	s.Body, s.Read = v2Body(in), readV2(out)
+	if s.RPCStreamPath != "" && allRPC(e.URLs) {
+		s.CanStream, s.StreamPath = true, s.RPCStreamPath
+	}
 	return err
+}
+
+// allRPC tells whether all addresses are spoken to by gRPC.
+func allRPC(urls []string) bool {
+	return len(urls) > 0 && !slices.ContainsFunc(urls, func(u string) bool {
+		return !strings.HasPrefix(u, "grpc://") && !strings.HasPrefix(u, "grpcs://")
+	})
 }
 
 // v2Body sends the texts as a tensor of bytes, one row each; the answer's
@@ -204,6 +216,13 @@ func readV2(name string) func([]byte, bool) (Chunk, error) {
 					}
 					return err
 				})
+			case "parameters": // Triton's mark of a decoupled model's last answer
+				return s.object(func(key []byte) error {
+					if string(key) == "triton_final_response" && s.peek() == 't' {
+						c.Finish = "final"
+					}
+					return s.skip()
+				})
 			case "error":
 				return p.read(&s)
 			}
@@ -211,6 +230,10 @@ func readV2(name string) func([]byte, bool) (Chunk, error) {
 		})
 		if err == nil {
 			err = s.end()
+		}
+		if stream && err == nil && !p.said && c.Items == 0 { // the mark alone
+			c.Empty = true
+			return c, nil
 		}
 		return tensors(c, text, p, s.data, err, "outputs")
 	}

@@ -125,6 +125,7 @@ var readCases = []struct {
 	{"kserve_v2_infer", "only tensor", false, `{"outputs":[{"data":["a"],"name":"OUT","shape":[1]}]}`, endpoint.Chunk{Text: "a", Items: 1}},
 	{"kserve_v2_embeddings", "vectors", false, `{"outputs":[{"name":"embedding","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,6]}]}`, endpoint.Chunk{Items: 2}},
 	{"template", "text", false, `{"text":"a","usage":{"output_tokens":1}}`, endpoint.Chunk{Text: "a", Usage: usage(none, 1, none, none, none)}},
+	{"grpc", "message", true, `{"text":"a"}`, endpoint.Chunk{Text: "a"}},
 	{"raw", "embeddings", false, `{"embeddings":[[1,2],[3,4]]}`, endpoint.Chunk{Items: 2}},
 	{"raw", "embedding", false, `{"embedding":[1,2]}`, endpoint.Chunk{Items: 1}},
 	{"raw", "rankings", false, `{"results":[{"index":0,"relevance_score":0.5}]}`, endpoint.Chunk{Items: 1}},
@@ -231,7 +232,7 @@ func FuzzRead(f *testing.F) {
 			if c.Kind == record.Done {
 				continue
 			}
-			if d := bytes.TrimSpace(data); !json.Valid(data) && (spec.Type != "raw" && spec.Type != "template" || d[0] == '{' || d[0] == '[') {
+			if d := bytes.TrimSpace(data); !json.Valid(data) && (spec.Type != "raw" && spec.Type != "template" && spec.Type != "grpc" || d[0] == '{' || d[0] == '[') {
 				t.Errorf("%s: Read accepts what is not JSON: %q", spec.Type, data)
 			}
 			if c.Empty && (c.Text != "" || c.Reasoning != "") || len(c.ErrText) > 1024 {

@@ -24,7 +24,7 @@ var template = Spec{
 	Doc: "any JSON API: the body is a Jinja template", GenAI: []string{"template"},
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true,
 	Takes: Images | Audios | Videos, Configure: configureTemplate,
-	Body: templateBody(nil), Read: readAny, HasContent: choicesHaveContent,
+	Body: templateBody("template.body", nil), Read: readAny, HasContent: choicesHaveContent,
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
@@ -67,37 +67,33 @@ func configureTemplate(s *Spec, e *schema.Endpoint) error {
 	if text == "" {
 		return errors.New("it needs template.body; hint: --extra-inputs payload_template:FILE names a file with it")
 	}
-	t, err := openTemplate(text)
-	if err != nil {
+	if s.Body, err = openTemplate("template.body", text); err != nil || field == "" {
 		return err
 	}
-	if err := probe(t); err != nil {
-		return err
+	if s.Read, err = readField("response_field", field); err == nil {
+		s.HasContent = notEmpty(s.Read)
 	}
-	s.Body = templateBody(t)
-	if field == "" {
-		return nil
-	}
-	s.Read, err = readField(field)
 	return err
 }
 
-// openTemplate parses a template: one known by name, a file, or the text itself.
-func openTemplate(text string) (*jinja.Template, error) {
+// openTemplate makes bodies of a template: one known by name, a file, or the
+// text itself. place is the setting that it stands in.
+func openTemplate(place, text string) (func([]byte, *Input) ([]byte, error), error) {
 	if known, ok := named[text]; ok {
 		text = known
 	} else if !strings.ContainsAny(text, "{\n") {
 		b, err := os.ReadFile(text)
 		if err != nil {
-			return nil, fmt.Errorf("template.body: %w", err)
+			return nil, fmt.Errorf("%s: %w", place, err)
 		}
 		text = string(b)
 	}
 	t, err := jinja.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("template.body: %s", oneLine(err.Error()))
+		return nil, fmt.Errorf("%s: %s", place, oneLine(err.Error()))
 	}
-	return t, nil
+	body := templateBody(place, t)
+	return body, probe(place, body)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -105,14 +101,14 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // probe renders a template once, so that one that yields no JSON, or does not
 // end, is said before anything is sent. One that does not end is left alone:
 // the program ends with it.
-func probe(t *jinja.Template) error {
+func probe(place string, body func([]byte, *Input) ([]byte, error)) error {
 	in := &Input{Model: "model", Turn: &dataset.Turn{
 		Texts: []string{"text"}, MaxTokens: 1, Query: "query", Passages: []string{"passage"},
 		Images: []dataset.Media{{URL: "http://image"}}, Audios: []dataset.Media{{URL: "http://audio"}}, Videos: []dataset.Media{{URL: "http://video"}},
 	}}
 	out := make(chan error, 1)
 	go func() {
-		_, err := templateBody(t)(nil, in)
+		_, err := body(nil, in)
 		out <- err
 	}()
 	limit := time.NewTimer(templateProbe)
@@ -121,23 +117,23 @@ func probe(t *jinja.Template) error {
 	case err := <-out:
 		return err
 	case <-limit.C:
-		return fmt.Errorf("template.body: it did not end within %v; hint: is there a loop in it?", templateProbe)
+		return fmt.Errorf("%s: it did not end within %v; hint: is there a loop in it?", place, templateProbe)
 	}
 }
 
 // templateBody renders a template with AIPerf's names.
-func templateBody(t *jinja.Template) func([]byte, *Input) ([]byte, error) {
+func templateBody(place string, t *jinja.Template) func([]byte, *Input) ([]byte, error) {
 	return func(dst []byte, in *Input) ([]byte, error) {
 		if t == nil {
-			return dst, errors.New("template: not configured")
+			return dst, errors.New(place + ": not configured")
 		}
 		text, err := t.Run(templateNames(in))
 		if err != nil {
-			return dst, fmt.Errorf("template.body: %s", oneLine(err.Error()))
+			return dst, fmt.Errorf("%s: %s", place, oneLine(err.Error()))
 		}
 		text = strings.TrimSpace(text)
 		if !json.Valid([]byte(text)) {
-			return dst, fmt.Errorf("template.body: it does not make JSON but %q; hint: write {{ text|tojson }} for a string", short(text))
+			return dst, fmt.Errorf("%s: it does not make JSON but %q; hint: write {{ text|tojson }} for a string", place, short(text))
 		}
 		extra := mergedExtra(in)
 		if len(extra) == 0 {
@@ -145,15 +141,15 @@ func templateBody(t *jinja.Template) func([]byte, *Input) ([]byte, error) {
 			err := json.Compact(b, []byte(text))
 			return b.Bytes(), err
 		}
-		return mergeInto(dst, text, extra)
+		return mergeInto(place, dst, text, extra)
 	}
 }
 
 // mergeInto adds members to an object.
-func mergeInto(dst []byte, object string, extra map[string]any) ([]byte, error) {
+func mergeInto(place string, dst []byte, object string, extra map[string]any) ([]byte, error) {
 	var all map[string]any
 	if err := json.Unmarshal([]byte(object), &all); err != nil {
-		return dst, errors.New("template.body: extra inputs need a body that is an object")
+		return dst, errors.New(place + ": extra inputs need a body that is an object")
 	}
 	for k, v := range extra {
 		all[k] = v
@@ -224,10 +220,10 @@ func turns(in *Input) []any {
 }
 
 // readField reads the answer at a JMESPath (jmespath.org). A miss is an error.
-func readField(path string) (func([]byte, bool) (Chunk, error), error) {
+func readField(place, path string) (func([]byte, bool) (Chunk, error), error) {
 	query, err := jmespath.Compile(path)
 	if err != nil {
-		return nil, fmt.Errorf("template.response_field %q: %s", path, oneLine(err.Error()))
+		return nil, fmt.Errorf("%s %q: %s", place, path, oneLine(err.Error()))
 	}
 	return func(data []byte, stream bool) (Chunk, error) {
 		c, err := readAny(data, stream)
@@ -240,7 +236,7 @@ func readField(path string) (func([]byte, bool) (Chunk, error), error) {
 		}
 		found, err := query.Search(v)
 		if err != nil {
-			return Chunk{}, unreadable("response_field "+path+": "+oneLine(err.Error()), data)
+			return Chunk{}, unreadable(place+" "+path+": "+oneLine(err.Error()), data)
 		}
 		out := Chunk{Usage: NoUsage, Finish: c.Finish}
 		if err == nil {
@@ -257,7 +253,7 @@ func readField(path string) (func([]byte, bool) (Chunk, error), error) {
 		case stream:
 			out.finish("", "", "") // an event without it: a role, a finish mark
 		default:
-			return Chunk{}, unreadable("response_field "+path+" is not there", data)
+			return Chunk{}, unreadable(place+" "+path+" is not there", data)
 		}
 		return out, nil
 	}, nil

@@ -31,6 +31,8 @@ type capture struct {
 		Stream, Usage, Legacy bool
 		MaxTokens             int64 `json:"max_tokens"`
 		Extra                 map[string]any
+		RPC                   *schema.RPC
+		URLs                  []string
 	}
 	Body  json.RawMessage
 	Text  string // the body where it is not JSON
@@ -76,7 +78,7 @@ func TestWire(t *testing.T) {
 				t.Fatal("the wire fixture is empty")
 			}
 			for _, c := range list {
-				open, err := endpoint.Open(&schema.Endpoint{Type: spec.Type, Extra: c.Input.Extra})
+				open, err := endpoint.Open(&schema.Endpoint{Type: spec.Type, Extra: c.Input.Extra, RPC: c.Input.RPC, URLs: c.Input.URLs})
 				if err != nil {
 					t.Fatalf("%s: %v", c.Scenario, err)
 				}

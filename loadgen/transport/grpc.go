@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -69,13 +70,23 @@ func (raw) Unmarshal(data mem.BufferSlice, v any) error {
 func (cl *Client) call(o *op) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if d := o.x.Deadline; d != record.None { // the server is told of it, too
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Duration(d-cl.clock.Now()))
+		defer stop()
+	}
 	if !o.begin(cancel) {
 		o.finish(o.killed())
 		return
 	}
 	e := (&rpcCall{cl: cl, o: o, x: o.x}).do(ctx)
-	if k := o.killed(); k.isSet() && e.status != record.OK {
-		e = k
+	if e.status != record.OK {
+		switch k := o.killed(); {
+		case k.isSet():
+			e = k
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			e = ending{status: record.Timeout, asked: o.x.Deadline}
+		}
 	}
 	o.finish(e)
 }

@@ -12,6 +12,7 @@ import "slices"
 type EndpointType struct {
 	Name            string
 	Streams         bool // sends an answer token by token
+	StreamsRPC      bool // does so by gRPC
 	Tokens          bool // answers with tokens
 	Text            bool // requests hold text of ours
 	System          bool // takes a system prompt and a context for each user

@@ -40,7 +40,7 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (*source.N
 // kept tells whether the templates at path are sent to the server or rendered
 // after the run, and so are not ours to read.
 func kept(path string) bool {
-	for _, p := range []string{"benchmark.artifacts.user_files", "benchmark.endpoint.template", "benchmark.endpoint.extra.payload_template"} {
+	for _, p := range []string{"benchmark.artifacts.user_files", "benchmark.endpoint.template", "benchmark.endpoint.rpc.body", "benchmark.endpoint.extra.payload_template"} {
 		if path == p || strings.HasPrefix(path, p+".") {
 			return true
 		}

@@ -4,7 +4,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"net/url"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -13,20 +16,35 @@ import (
 // kserve is the Open Inference Protocol's ModelInfer over gRPC, spoken with the
 // JSON of the same protocol over HTTP: fields by the numbers of the published
 // grpc_service.proto.
-type kserve struct{ model string }
+type kserve struct {
+	model  string
+	stream bool // ModelStreamInfer, Triton's addition
+}
 
-// KServePath is the method that takes the place of an HTTP path of the Open
-// Inference Protocol.
-const KServePath = "/inference.GRPCInferenceService/ModelInfer"
+// The methods that take the place of HTTP paths of the Open Inference Protocol.
+const (
+	kserveInfer  = "/inference.GRPCInferenceService/ModelInfer"
+	kserveStream = "/inference.GRPCInferenceService/ModelStreamInfer"
+)
 
-// kserveOf is the method for an HTTP path /v2/models/NAME/infer.
-func kserveOf(path string) (kserve, bool) {
-	i := strings.Index(path, "/v2/models/")
-	if i < 0 {
-		return kserve{}, false
+// kserveOf is the method for an HTTP path /v2/models/NAME/infer, or
+// …/stream_infer, which stands for the method alone: HTTP has no such path.
+func kserveOf(path string) (Method, bool) {
+	_, rest, ok := strings.Cut(path, "/v2/models/")
+	if !ok {
+		return Method{}, false
 	}
-	model, ok := strings.CutSuffix(path[i+len("/v2/models/"):], "/infer")
-	return kserve{model}, ok && model != ""
+	name, verb, _ := strings.Cut(rest, "/")
+	model, err := url.PathUnescape(name)
+	switch {
+	case err != nil || model == "":
+		return Method{}, false
+	case verb == "infer":
+		return Method{Path: kserveInfer, codec: kserve{model: model}}, true
+	case verb == "stream_infer":
+		return Method{Path: kserveStream, Stream: true, codec: kserve{model, true}}, true
+	}
+	return Method{}, false
 }
 
 type tensor struct {
@@ -48,12 +66,14 @@ func (k kserve) Encode(body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &req); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
-	b := text(nil, 1, k.model)
-	b = text(b, 3, req.ID)
+	b := text(text(nil, 1, k.model), 3, req.ID)
 	b, err := parameters(b, 4, req.Parameters)
+	if err != nil {
+		return nil, err
+	}
 	for i := range req.Inputs {
-		var one []byte
-		if one, err = encodeTensor(&req.Inputs[i]); err != nil {
+		one, err := encodeTensor(&req.Inputs[i])
+		if err != nil {
 			return nil, err
 		}
 		b = nested(b, 5, one)
@@ -61,7 +81,7 @@ func (k kserve) Encode(body []byte) ([]byte, error) {
 	for _, o := range req.Outputs {
 		b = nested(b, 6, text(nil, 1, o.Name))
 	}
-	return b, err
+	return b, nil
 }
 
 func encodeTensor(t *tensor) ([]byte, error) {
@@ -128,7 +148,8 @@ func appendValue(b []byte, datatype string, v any) ([]byte, error) {
 
 // parameters adds a map of named values.
 func parameters(b []byte, field protowire.Number, all map[string]any) ([]byte, error) {
-	for name, v := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		v := all[name]
 		var value []byte
 		switch x := v.(type) {
 		case bool:
@@ -161,13 +182,41 @@ func text(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
 }
 
-// Decode turns a ModelInferResponse into the JSON of the HTTP protocol.
+// Decode turns a ModelInferResponse, or the ModelStreamInferResponse around
+// one, into the JSON of the HTTP protocol.
 func (k kserve) Decode(dst, message []byte) ([]byte, error) {
-	var out struct {
-		Model   string   `json:"model_name"`
-		ID      string   `json:"id,omitempty"`
-		Outputs []tensor `json:"outputs"`
+	if !k.stream {
+		return decodeAnswer(dst, message)
 	}
+	var problem string
+	var inner []byte
+	err := fields(message, func(n protowire.Number, _ uint64, content []byte) error {
+		switch n {
+		case 1:
+			problem = string(content)
+		case 2:
+			inner = content
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if problem != "" {
+		b, err := json.Marshal(map[string]string{"error": problem})
+		return append(dst, b...), err
+	}
+	return decodeAnswer(dst, inner)
+}
+
+func decodeAnswer(dst, message []byte) ([]byte, error) {
+	var out struct {
+		Model      string         `json:"model_name"`
+		ID         string         `json:"id,omitempty"`
+		Parameters map[string]any `json:"parameters,omitempty"`
+		Outputs    []tensor       `json:"outputs"`
+	}
+	out.Outputs = []tensor{}
 	var raw [][]byte
 	err := fields(message, func(n protowire.Number, _ uint64, content []byte) error {
 		switch n {
@@ -175,6 +224,13 @@ func (k kserve) Decode(dst, message []byte) ([]byte, error) {
 			out.Model = string(content)
 		case 3:
 			out.ID = string(content)
+		case 4:
+			name, v, err := decodeParameter(content)
+			if out.Parameters == nil {
+				out.Parameters = map[string]any{}
+			}
+			out.Parameters[name] = v
+			return err
 		case 5:
 			t, err := decodeTensor(content)
 			out.Outputs = append(out.Outputs, t)
@@ -195,6 +251,34 @@ func (k kserve) Decode(dst, message []byte) ([]byte, error) {
 	}
 	b, err := json.Marshal(out)
 	return append(dst, b...), err
+}
+
+// decodeParameter reads an entry of a map of named values.
+func decodeParameter(b []byte) (name string, value any, err error) {
+	err = fields(b, func(n protowire.Number, _ uint64, content []byte) error {
+		if n == 1 {
+			name = string(content)
+			return nil
+		}
+		return fields(content, func(n protowire.Number, v uint64, content []byte) error {
+			switch n {
+			case 1:
+				value = v != 0
+			case 2:
+				value = int64(v)
+			case 3:
+				value = string(content)
+			case 4:
+				if f := math.Float64frombits(v); f-f == 0 { // JSON has no other numbers
+					value = f
+				}
+			case 5:
+				value = v
+			}
+			return nil
+		})
+	})
+	return name, value, err
 }
 
 func decodeTensor(b []byte) (t tensor, err error) {
@@ -267,7 +351,7 @@ func packed(content []byte, v uint64, f func(uint64)) {
 // rawValues reads a tensor that was sent as its memory: numbers little endian,
 // texts with their lengths before them.
 func rawValues(datatype string, b []byte) (data []any, err error) {
-	size := map[string]int{"FP32": 4, "FP64": 8, "INT32": 4, "INT64": 8, "UINT32": 4, "UINT64": 8, "BOOL": 1, "INT8": 1, "UINT8": 1, "INT16": 2, "UINT16": 2}[datatype]
+	size := rawSizes[datatype]
 	data = []any{}
 	for len(b) > 0 {
 		n := size
@@ -289,8 +373,30 @@ func rawValues(datatype string, b []byte) (data []any, err error) {
 	return data, nil
 }
 
+// rawSizes are the bytes of one number of each data type.
+var rawSizes = map[string]int{
+	"FP16": 2, "BF16": 2, "FP32": 4, "FP64": 8, "INT8": 1, "INT16": 2, "INT32": 4, "INT64": 8, "UINT8": 1, "UINT16": 2, "UINT32": 4, "UINT64": 8, "BOOL": 1,
+}
+
+// half is the value of an IEEE 754 binary16.
+func half(h uint16) float32 {
+	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&0x1f), uint32(h&0x3ff)
+	switch exponent {
+	case 0: // subnormal: fraction × 2^-24
+		f := float32(fraction) / (1 << 24)
+		return math.Float32frombits(sign | math.Float32bits(f))
+	case 0x1f:
+		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}
+
 func rawValue(datatype string, b []byte) any {
 	switch datatype {
+	case "FP16":
+		return half(binary.LittleEndian.Uint16(b))
+	case "BF16": // the upper half of a binary32
+		return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16)
 	case "FP32":
 		return math.Float32frombits(binary.LittleEndian.Uint32(b))
 	case "FP64":

@@ -12,12 +12,9 @@ import (
 	"sync"
 
 	"google.golang.org/grpc"
-	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
@@ -65,7 +62,7 @@ func (s *Methods) Find(ctx context.Context, path string) (*Method, error) {
 	}
 	m := &Method{Path: path}
 	if k, ok := kserveOf(path); ok {
-		m.Path, m.codec = KServePath, k
+		*m = k
 	} else if err := s.reflect(ctx, m); err != nil {
 		return nil, err
 	}
@@ -81,7 +78,7 @@ func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	}
 	files, err := s.files(ctx, service)
 	if err != nil {
-		return fmt.Errorf("gRPC reflection of %s: %w; does the server offer reflection?", service, err)
+		return err
 	}
 	d, err := files.FindDescriptorByName(protoreflect.FullName(service))
 	if err != nil {
@@ -98,6 +95,7 @@ func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	if method.IsStreamingClient() && !method.IsStreamingServer() {
 		return fmt.Errorf("%s takes a stream and gives one answer, which is not supported", m.Path)
 	}
+	m.Path = "/" + service + "/" + name
 	m.Stream, m.codec = method.IsStreamingServer(), described{method}
 	return nil
 }
@@ -109,56 +107,6 @@ func names(s protoreflect.ServiceDescriptor) (out []string) {
 	slices.Sort(out)
 	return out
 }
-
-// files are the descriptions that service depends on.
-func (s *Methods) files(ctx context.Context, service string) (interface {
-	FindDescriptorByName(protoreflect.FullName) (protoreflect.Descriptor, error)
-}, error,
-) {
-	stream, err := reflection.NewServerReflectionClient(s.conn).ServerReflectionInfo(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer stream.CloseSend() //nolint:errcheck // the answer is what counts
-	have := map[string]*descriptorpb.FileDescriptorProto{}
-	wanted := []*reflection.ServerReflectionRequest{{MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service}}}
-	for len(wanted) > 0 {
-		if err := stream.Send(wanted[0]); err != nil {
-			return nil, err
-		}
-		wanted = wanted[1:]
-		reply, err := stream.Recv()
-		if err != nil {
-			return nil, err
-		}
-		if e := reply.GetErrorResponse(); e != nil {
-			return nil, fmt.Errorf("%s", e.ErrorMessage)
-		}
-		for _, b := range reply.GetFileDescriptorResponse().GetFileDescriptorProto() {
-			var f descriptorpb.FileDescriptorProto
-			if err := proto.Unmarshal(b, &f); err != nil {
-				return nil, err
-			}
-			have[f.GetName()] = &f
-		}
-		for _, f := range have {
-			for _, dep := range f.Dependency {
-				if have[dep] == nil && len(have) < maxFiles {
-					have[dep] = &descriptorpb.FileDescriptorProto{Name: proto.String(dep)} // asked for once
-					wanted = append(wanted, &reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: dep}})
-				}
-			}
-		}
-	}
-	var set descriptorpb.FileDescriptorSet
-	for _, f := range have {
-		set.File = append(set.File, f)
-	}
-	return protodesc.NewFiles(&set)
-}
-
-// maxFiles bounds what a server may make us ask for.
-const maxFiles = 1000
 
 // described speaks a method by its description.
 type described struct {

@@ -1,0 +1,90 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jmespath/go-jmespath"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// rpc is any method of a gRPC server that describes it by reflection: its
+// messages are written and read as JSON.
+var rpc = Spec{
+	Type: "grpc", Title: "LLM",
+	Doc:       "any gRPC method, known by reflection: its message is a Jinja template of JSON",
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true,
+	Takes: Images | Audios | Videos, Configure: configureRPC,
+	Body: templateBody("rpc.body", nil), Read: readAny, HasContent: choicesHaveContent,
+}
+
+func configureRPC(s *Spec, e *schema.Endpoint) error {
+	if e.RPC == nil {
+		return errors.New("it needs endpoint.rpc; hint: rpc: {method: pkg.Service/Method, body: '{\"prompt\": {{ text|tojson }}}', text: text}")
+	}
+	if !allRPC(e.URLs) {
+		return errors.New("endpoint.urls: it is spoken to gRPC servers only; hint: write the address like grpc://localhost:8001")
+	}
+	var err error
+	if s.Body, err = openTemplate("rpc.body", e.RPC.Body); err != nil {
+		return err
+	}
+	if s.Read, err = readField("rpc.text", e.RPC.Text); err != nil {
+		return err
+	}
+	s.Path = "/" + strings.TrimPrefix(e.RPC.Method, "/")
+	s.HasContent = notEmpty(s.Read)
+	if e.RPC.Done == "" {
+		return nil
+	}
+	done, err := jmespath.Compile(e.RPC.Done)
+	if err != nil {
+		return fmt.Errorf("rpc.done %q: %s", e.RPC.Done, oneLine(err.Error()))
+	}
+	s.Read, s.NoEnd = endedBy(done, s.Read), false
+	return nil
+}
+
+// notEmpty is the test for content where only reading tells.
+func notEmpty(read func([]byte, bool) (Chunk, error)) func([]byte) bool {
+	return func(data []byte) bool {
+		c, err := read(data, true)
+		return err == nil && !c.Empty
+	}
+}
+
+// endedBy reads as read does, and looks whether a message is the last one.
+func endedBy(done *jmespath.JMESPath, read func([]byte, bool) (Chunk, error)) func([]byte, bool) (Chunk, error) {
+	return func(data []byte, stream bool) (Chunk, error) {
+		c, err := read(data, stream)
+		var v any
+		if err != nil || c.Finish != "" || json.Unmarshal(data, &v) != nil {
+			return c, err
+		}
+		if found, err := done.Search(v); err == nil && holds(found) {
+			c.Finish = "done"
+		}
+		return c, nil
+	}
+}
+
+// holds tells whether a value is true in JMESPath's sense: not null, not false,
+// not empty.
+func holds(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	case map[string]any:
+		return len(v) > 0
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+package endpoint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema"
+)
+
+func TestRPCSettings(t *testing.T) {
+	t.Parallel()
+	good := schema.RPC{Method: "a.B/C", Body: `{"p": {{ text|tojson }}}`, Text: "out.text", Done: "last"}
+	for _, c := range []struct {
+		change func(*schema.Endpoint)
+		want   string
+	}{
+		{func(e *schema.Endpoint) { e.RPC = nil }, "it needs endpoint.rpc; hint: rpc: {method:"},
+		{func(e *schema.Endpoint) { e.URLs = []string{"http://x"} }, "hint: write the address like grpc://localhost:8001"},
+		{func(e *schema.Endpoint) { e.RPC.Body = "{{ text }" }, "rpc.body: "},
+		{func(e *schema.Endpoint) { e.RPC.Body = "hello {{ text }}" }, "rpc.body: it does not make JSON"},
+		{func(e *schema.Endpoint) { e.RPC.Text = "a[" }, `rpc.text "a[": `},
+		{func(e *schema.Endpoint) { e.RPC.Done = "b[" }, `rpc.done "b[": `},
+	} {
+		rpc := good
+		e := &schema.Endpoint{Type: "grpc", URLs: []string{"grpc://x:1", "grpcs://y:1"}, RPC: &rpc}
+		if _, err := endpoint.Open(e); err != nil {
+			t.Fatal(err)
+		}
+		c.change(e)
+		if _, err := endpoint.Open(e); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v\nwant %s", err, c.want)
+		}
+	}
+	spec, err := endpoint.Open(&schema.Endpoint{Type: "grpc", URLs: []string{"grpc://x:1"}, RPC: &good})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]endpoint.Chunk{
+		`{"out":{"text":"a"},"last":false}`:   {Text: "a", Usage: endpoint.NoUsage},
+		`{"out":{"text":"a"},"last":true}`:    {Text: "a", Finish: "done", Usage: endpoint.NoUsage},
+		`{"out":{"text":""},"last":"length"}`: {Empty: true, Finish: "done", Usage: endpoint.NoUsage},
+		`{}`:                                  {Empty: true, Usage: endpoint.NoUsage},
+	} {
+		c, err := spec.Read([]byte(data), true)
+		if diff := cmp.Diff(want, c); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", data, err, diff)
+		}
+		if spec.HasContent([]byte(data)) == want.Empty {
+			t.Errorf("HasContent(%s) = %v", data, want.Empty)
+		}
+	}
+	if _, err := spec.Read([]byte(`{"other":1}`), false); err == nil || !strings.Contains(err.Error(), `rpc.text out.text is not there: the answer begins "{\"other\":1}"`) {
+		t.Errorf("a miss: %v", err)
+	}
+}
+
+// Triton streams by gRPC alone, and marks the last answer of a decoupled model.
+func TestTritonStream(t *testing.T) {
+	t.Parallel()
+	over := func(urls ...string) *endpoint.Spec {
+		s, err := endpoint.Open(&schema.Endpoint{Type: "kserve_v2_infer", URLs: urls, Streaming: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := over("http://x"); s.CanStream || s.URLPath("m", false) != "/v2/models/m/infer" {
+		t.Errorf("HTTP: streams %v, path %s", s.CanStream, s.URLPath("m", false))
+	}
+	s := over("grpc://x:1")
+	if !s.CanStream || s.URLPath("m/n", true) != "/v2/models/m%2Fn/stream_infer" {
+		t.Errorf("gRPC: streams %v, path %s", s.CanStream, s.URLPath("m/n", true))
+	}
+	for data, want := range map[string]endpoint.Chunk{
+		`{"model_name":"m","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`:                                              {Text: "a", Items: 1, Usage: endpoint.NoUsage},
+		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`:                                                                    {Empty: true, Finish: "final", Usage: endpoint.NoUsage},
+		`{"model_name":"m","parameters":{"triton_final_response":false},"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {Text: "a", Items: 1, Usage: endpoint.NoUsage},
+		`{"error":"no such model"}`: {Empty: true, ErrKind: "error", ErrText: "no such model", Usage: endpoint.NoUsage},
+	} {
+		c, err := s.Read([]byte(data), true)
+		if diff := cmp.Diff(want, c); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got)\n%s", data, err, diff)
+		}
+	}
+}
