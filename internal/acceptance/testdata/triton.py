@@ -27,6 +27,9 @@ def answer(request, text):
     return out
 
 
+lock = threading.Lock()
+
+
 class Triton(rpc.GRPCInferenceServiceServicer):
     def ServerLive(self, request, context):
         return pb.ServerLiveResponse(live=True)
@@ -51,9 +54,10 @@ class Triton(rpc.GRPCInferenceServiceServicer):
 
     def log(self, method, request, context):
         said = dict(context.invocation_metadata())
-        print(method, request.model_name, "tokens=%d" % request.parameters["max_tokens"].int64_param,
-              "id=%s" % bool(said.get("x-request-id")), "team=%s" % said.get("team"),
-              "deadline=%s" % (context.time_remaining() is not None), flush=True)
+        with lock:  # print writes its words one by one
+            print(method, request.model_name, "tokens=%d" % request.parameters["max_tokens"].int64_param,
+                  "id=%s" % bool(said.get("x-request-id")), "team=%s" % said.get("team"),
+                  "deadline=%s" % (context.time_remaining() is not None), flush=True)
 
 
 server = grpc.server(futures.ThreadPoolExecutor(8))
