@@ -166,7 +166,7 @@ func (r *anyReply) done(stream bool, data []byte) (Chunk, error) {
 	if r.reasoningContent != "" {
 		r.reasoning = r.reasoningContent
 	}
-	if r.object == "error" {
+	if r.isError {
 		r.problem.said = true
 	}
 	if !stream && !r.found && !r.choices && !r.problem.said {

@@ -22,7 +22,7 @@ func readChoices(data []byte, stream bool) (Chunk, error) {
 	if err := s.end(); err != nil {
 		return Chunk{}, unreadable(err.Error(), s.data)
 	}
-	if r.object == "error" { // older vLLM puts the error at the top level
+	if r.isError { // older vLLM puts the error at the top level
 		r.problem.said = true
 	}
 	if !stream && !r.choices && !r.problem.said {
@@ -40,8 +40,7 @@ func readChoices(data []byte, stream bool) (Chunk, error) {
 type choicesReply struct {
 	chunk                                      Chunk
 	content, tool, reasoning, reasoningContent string
-	object                                     string
-	choices                                    bool
+	isError, choices                           bool
 	problem                                    problem
 }
 
@@ -62,7 +61,7 @@ func (r *choicesReply) entry(s *scanner, key []byte) (err error) {
 	case "error":
 		err = r.problem.read(s)
 	case "object":
-		r.object, err = s.text()
+		r.isError, err = s.is("error")
 	case "message", "type", "code":
 		err = r.problem.entry(s, key)
 	default:
@@ -77,9 +76,9 @@ func (r *choicesReply) choice(s *scanner, key []byte) (err error) {
 	case "delta", "message":
 		return s.object(func(key []byte) error { return r.message(s, key) })
 	case "text":
-		r.content, err = s.text()
+		r.content, err = s.view()
 	case "finish_reason":
-		r.chunk.Finish, err = s.text()
+		r.chunk.Finish, err = s.word()
 	case "token_ids":
 		r.chunk.Tokens, err = length(s)
 	case "logprobs":
@@ -111,9 +110,9 @@ func (r *choicesReply) message(s *scanner, key []byte) (err error) {
 	case "content":
 		r.content, err = content(s)
 	case "reasoning_content":
-		r.reasoningContent, err = s.text()
+		r.reasoningContent, err = s.view()
 	case "reasoning":
-		r.reasoning, err = s.text()
+		r.reasoning, err = s.view()
 	case "tool_calls":
 		r.tool = ""
 		err = s.array(func(int) error {
@@ -137,7 +136,7 @@ func (r *choicesReply) message(s *scanner, key []byte) (err error) {
 // content is a string, or the texts of a list of parts.
 func content(s *scanner) (string, error) {
 	if s.peek() != '[' {
-		return s.text()
+		return s.view()
 	}
 	var all strings.Builder
 	err := s.array(func(int) error {
@@ -160,10 +159,10 @@ func call(s *scanner) (string, error) {
 	err := s.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
-			name, err = s.text()
+			name, err = s.view()
 		case "arguments":
 			if s.peek() == '"' {
-				arguments, err = s.text()
+				arguments, err = s.view()
 				return err
 			}
 			start := s.at

@@ -46,9 +46,10 @@ type Event struct {
 type Chunk struct {
 	Kind  record.Kind
 	Empty bool   // carries no content: role only, keep-alive, finish mark
-	Text  string // content or reasoning or tool text
+	Text  string // content or reasoning or tool text; it may lie in the data that was read, and lasts as long
 	// Reasoning is set when the event carries reasoning beside Text: the whole
-	// answer of a model that thinks, sent at once. Then Kind is that of Text.
+	// answer of a model that thinks, sent at once. Then Kind is that of Text. It
+	// lasts as long as Text.
 	Reasoning string
 	Finish    string // finish_reason if said
 	Usage     Usage

@@ -1,11 +1,15 @@
 package endpoint
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
+	"math/bits"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -26,6 +30,14 @@ const maxDepth = 10000
 
 // peek is the first byte of the next value, 0 at the end.
 func (s *scanner) peek() byte {
+	if s.at < len(s.data) && s.data[s.at] > ' ' { // nearly always; small enough to be inlined
+		return s.data[s.at]
+	}
+	return s.peekOver()
+}
+
+// peekOver is peek over blanks.
+func (s *scanner) peekOver() byte {
 	for ; s.at < len(s.data); s.at++ {
 		switch c := s.data[s.at]; c {
 		case ' ', '\t', '\r', '\n':
@@ -54,8 +66,8 @@ func (s *scanner) object(each func(key []byte) error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errSyntax
 	}
-	defer func() { s.depth-- }()
 	if s.take('}') {
+		s.depth--
 		return nil
 	}
 	for {
@@ -72,8 +84,9 @@ func (s *scanner) object(each func(key []byte) error) error {
 		switch {
 		case s.take(','):
 		case s.take('}'):
+			s.depth--
 			return nil
-		default:
+		default: // an error is final: nobody asks for the depth after it
 			return errSyntax
 		}
 	}
@@ -89,8 +102,8 @@ func (s *scanner) array(each func(i int) error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errSyntax
 	}
-	defer func() { s.depth-- }()
 	if s.take(']') {
+		s.depth--
 		return nil
 	}
 	for i := 0; ; i++ {
@@ -100,6 +113,7 @@ func (s *scanner) array(each func(i int) error) error {
 		switch {
 		case s.take(','):
 		case s.take(']'):
+			s.depth--
 			return nil
 		default:
 			return errSyntax
@@ -130,6 +144,65 @@ func (s *scanner) text() (string, error) {
 	return unescape(raw), nil
 }
 
+// view reads a string as text does, but without a copy where there are no
+// escapes: what it gives lasts as long as the data.
+func (s *scanner) view() (string, error) {
+	if s.peek() != '"' {
+		return "", s.skip()
+	}
+	raw, plain, err := s.raw()
+	if err != nil || len(raw) == 0 {
+		return "", err
+	}
+	if plain {
+		return unsafe.String(&raw[0], len(raw)), nil
+	}
+	return unescape(raw), nil
+}
+
+// is reads a value and tells whether it is this string.
+func (s *scanner) is(word string) (bool, error) {
+	v, err := s.view()
+	return v == word, err
+}
+
+// word reads a string that is one of few, such as a finish reason.
+func (s *scanner) word() (string, error) {
+	v, err := s.view()
+	for _, w := range usualWords {
+		if v == w {
+			return w, err
+		}
+	}
+	return strings.Clone(v), err
+}
+
+// usualWords are the finish reasons of all APIs.
+var usualWords = []string{
+	"", "stop", "length", "tool_calls", "content_filter", "function_call",
+	"end_turn", "max_tokens", "stop_sequence", "tool_use", "eos_token", "completed", "incomplete",
+}
+
+// ordinary is how many bytes at the beginning of b need no care in a string:
+// ASCII but quotes, backslashes and control characters. It looks at eight at a
+// time: the high bit of a byte of m is set where that byte, or one before it,
+// is special.
+func ordinary(b []byte) int {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(b); n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		quote, backslash := x^each*'"', x^each*'\\'
+		if m := (x | (x - each*0x20) | (quote - each) | (backslash - each)) & high; m != 0 {
+			return n + bits.TrailingZeros64(m)/8
+		}
+	}
+	for n < len(b) && b[n] >= 0x20 && b[n] != '"' && b[n] != '\\' && b[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
+}
+
 // raw reads a string and returns what stands between its quotes; plain says
 // that it is its own meaning: no escapes and, as far as bytes tell, no
 // characters outside ASCII that might be malformed.
@@ -139,8 +212,10 @@ func (s *scanner) raw() (raw []byte, plain bool, err error) {
 	}
 	start, simple, wide := s.at, true, false
 	for s.at < len(s.data) {
-		c := s.data[s.at]
-		switch {
+		if s.at += ordinary(s.data[s.at:]); s.at == len(s.data) {
+			break
+		}
+		switch c := s.data[s.at]; {
 		case c == '"':
 			raw = s.data[start:s.at]
 			s.at++
