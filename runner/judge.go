@@ -105,7 +105,16 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		files.Abort()
 		return nil, err
 	}
+	rep.Censored = censored(c.Censoring())
 	return &reading{summaries: c.Summaries(), sample: s.sorted(), evidence: e, files: files}, nil
+}
+
+// censored leaves out what is endless: absent means that nothing bounds it.
+func censored(bounds []metrics.Bounds) (out []CensoredBound) {
+	for _, b := range bounds {
+		out = append(out, CensoredBound{Metric: b.Tag, Stat: b.Stat, Plain: b.Plain, Low: b.Low, High: opt(b.High)})
+	}
+	return out
 }
 
 // stampError is what the transport measured, in the verdict's unit.

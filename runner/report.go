@@ -32,7 +32,8 @@ type RunReport struct {
 	Findings   []verdict.Finding    `json:"findings"`
 	Verdict    string               `json:"verdict"`
 	Warnings   []string             `json:"warnings,omitempty"`
-	Bounds     []verdict.Bound      `json:"bounds,omitempty"` // percentiles that are only bounded
+	Bounds     []verdict.Bound      `json:"bounds,omitempty"`   // percentiles that are only bounded
+	Censored   []CensoredBound      `json:"censored,omitempty"` // percentiles between two bounds, because requests were cut off
 	Lateness   *float64             `json:"dispatch_lateness_p99_ms,omitempty"`
 	HalfShift  *float64             `json:"half_shift,omitempty"` // ln(median latency of the second half / of the first)
 	Notices    []verdict.Notice     `json:"notices,omitempty"`    // what a reader should know that is no doubt
@@ -66,6 +67,17 @@ type PhaseReport struct {
 	SteadyEnd   *int64           `json:"steady_end_ns,omitempty"`
 	MeanFlight  *float64         `json:"mean_in_flight,omitempty"`
 	HeldShare   *float64         `json:"concurrency_held,omitempty"`
+}
+
+// CensoredBound is a percentile of a run in which requests were cut off, in ms:
+// Plain leaves them out, Low counts each with the age it had, High as never
+// answered. High is absent where that is endless.
+type CensoredBound struct {
+	Metric string   `json:"metric"`
+	Stat   string   `json:"stat"`
+	Plain  float64  `json:"plain"`
+	Low    float64  `json:"low"`
+	High   *float64 `json:"high,omitempty"`
 }
 
 // HostReport is telemetry.Host without what could not be measured.

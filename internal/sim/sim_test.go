@@ -58,6 +58,10 @@ func (d *design) text(plan int) string {
 	if d.idle > 0 {
 		before = fmt.Sprintf("{name: warmup, kind: warmup, type: concurrency, concurrency: 4, requests: %d}, ", d.idle)
 	}
+	count := ""
+	if d.requests > 0 {
+		count = fmt.Sprintf(", requests: %d", d.requests)
+	}
 	text := fmt.Sprintf(`
 random_seed: %d
 benchmark:
@@ -65,11 +69,11 @@ benchmark:
   endpoint: {url: "mock:", type: chat, streaming: true}
   datasets: [{name: default, type: synthetic, entries: 64, prompts: {isl: {mean: 8}, osl: %s}}]
   tokenizer: {name: builtin}
-  phases: [%s{name: profiling, %s, requests: %d}]
+  phases: [%s{name: profiling, %s%s}]
   artifacts: {summary: [], records: []}%s
 sweep: {type: grid, parameters: {benchmark.endpoint: [%s]}}
 multi_run: {num_runs: %d}
-`, plan+1, osl, before, phase, d.requests, d.body, strings.Join(cells, ", "), d.trials)
+`, plan+1, osl, before, phase, count, d.body, strings.Join(cells, ", "), d.trials)
 	if d.compare != "" {
 		text += "compare: {axis: endpoint, " + d.compare + "}\n"
 	}
