@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -54,20 +56,58 @@ func TestContract(t *testing.T) {
 	if len(rows) < 150 {
 		t.Fatalf("%d rows, want 150 at least", len(rows))
 	}
-	for _, r := range rows {
-		t.Run(r.Name, func(t *testing.T) {
-			t.Parallel()
-			r.walk(t)
-		})
-	}
+	root := t.TempDir()
+	t.Run("rows", func(t *testing.T) {
+		for _, r := range rows {
+			t.Run(r.Name, func(t *testing.T) {
+				t.Parallel()
+				dir := filepath.Join(root, r.Name)
+				if err := os.Mkdir(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				r.walk(t, dir)
+			})
+		}
+	})
+	t.Run("models", func(t *testing.T) { readByAIPerf(t, root) })
 }
 
-func (r contractRow) walk(t *testing.T) {
+// readByAIPerf lets AIPerf's own models read every file that the rows wrote.
+// They come from a package index; where there is none, nothing is read.
+func readByAIPerf(t *testing.T, root string) {
+	if testing.Short() {
+		t.Skip("installs AIPerf")
+	}
+	repository, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	venv := exec.Command(filepath.Join(repository, "internal", "repo", "venv.sh"), "aiperf")
+	venv.Env = append(os.Environ(), "PIP_RETRIES=0", "PIP_DEFAULT_TIMEOUT=10")
+	python, err := venv.Output()
+	if err != nil || len(python) == 0 {
+		t.Skipf("AIPerf cannot be installed here: %v", err)
+	}
+	out, err := exec.Command(strings.TrimSpace(string(python)), filepath.Join("testdata", "readers", "models.py"), root).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		t.Error(line)
+	}
+	var files, commands int
+	if _, err := fmt.Sscan(lines[len(lines)-1], &files, &commands); err != nil || commands < 60 {
+		t.Errorf("%d files of %d command lines were read, want those of 60 at least: %v", files, commands, err)
+	}
+	t.Logf("AIPerf 0.13's models read %d files of %d command lines", files, commands)
+}
+
+func (r contractRow) walk(t *testing.T, dir string) {
 	recorded, err := filepath.Abs(filepath.Join("..", "..", "testdata", "aiperf", "config"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
 	words := make([]string, len(r.Argv))
 	for i, w := range r.Argv {
 		w = strings.ReplaceAll(w, "DATA/", filepath.Join(recorded, "data")+"/")
