@@ -175,6 +175,14 @@ type Dataset struct {
 	Format         string  `json:"format,omitempty"` // single_turn, multi_turn, …
 	Records        []any   `json:"records,omitempty"`
 
+	// A published set: its name, the part of it, what its records must have,
+	// the repository in place of the name's, and a folder that holds a copy.
+	Dataset       string         `json:"dataset,omitempty"`
+	HFSubset      string         `json:"hf_subset,omitempty"`
+	Filters       map[string]any `json:"filters,omitempty"`
+	HFWekaDataset string         `json:"hf_weka_dataset,omitempty"`
+	Folder        string         `json:"folder,omitempty"`
+
 	Rankings   *Rankings         `json:"rankings,omitempty"`
 	Images     *Images           `json:"images,omitempty"`
 	Audio      *Audio            `json:"audio,omitempty"`

@@ -166,8 +166,10 @@ func open(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 		return synthesize(cfg, tok, src)
 	case "file":
 		return load(cfg, tok, src)
+	case "public":
+		return published(cfg, tok, src)
 	}
-	return nil, fmt.Errorf("type %q: not supported yet; known: synthetic, file", cfg.Type)
+	return nil, fmt.Errorf("type %q: not one of synthetic, file, public", cfg.Type)
 }
 
 func sampling(cfg schema.Dataset) (string, error) {

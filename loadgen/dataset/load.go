@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
+	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -41,20 +42,30 @@ type reader struct {
 	subagents int            // of weka_trace
 	stored    store
 	rowsOnly  bool // the rows of a trace are wanted, not its conversations
+
+	set  *public.Set // the published set whose columns are read
+	most int         // conversations wanted of it; 0: all
+}
+
+// newReader is a reader whose media are seen from base.
+func newReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source, base string) (*reader, error) {
+	osl, err := synth.NewLengths("prompts.osl", cfg.Prompts.OSL, src.shape("prompts.osl"), maxCount)
+	return &reader{
+		cfg: cfg, tok: tok, src: src, osl: osl, byID: map[string]int{}, ignored: map[string]string{},
+		library: media.NewLibrary(base, cfg.MediaRoots, maxText),
+	}, err
 }
 
 // load reads the conversations of a file or of inline records.
 func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
-	osl, err := synth.NewLengths("prompts.osl", cfg.Prompts.OSL, src.shape("prompts.osl"), maxCount)
-	if err != nil {
-		return nil, err
-	}
-	r := &reader{cfg: cfg, tok: tok, src: src, osl: osl, byID: map[string]int{}, ignored: map[string]string{}}
 	base := filepath.Dir(cfg.Path)
 	if st, err := os.Stat(cfg.Path); err == nil && st.IsDir() || cfg.Path == "" {
 		base = cfg.Path
 	}
-	r.library = media.NewLibrary(base, cfg.MediaRoots, maxText)
+	r, err := newReader(cfg, tok, src, base)
+	if err != nil {
+		return nil, err
+	}
 	if cfg.Format != "" {
 		if r.format = formatNamed(cfg.Format); r.format == nil {
 			return nil, fmt.Errorf("format %q: not known; there are %s", cfg.Format, known())
@@ -80,6 +91,11 @@ func (r *reader) all() error {
 			return err
 		}
 	}
+	return r.each(each)
+}
+
+// each reads the records that each hands over, and finishes.
+func (r *reader) each(each func(func(files.Record) error) error) error {
 	if err := each(r.object); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -111,6 +127,9 @@ func (r *reader) find(each func(func(files.Record) error) error) error {
 
 // object reads one record. Its errors name the place.
 func (r *reader) object(rec files.Record) error {
+	if r.most > 0 && len(r.conversations) == r.most {
+		return errEnough
+	}
 	if r.bytes += rec.Size; r.bytes > maxText {
 		return fmt.Errorf("%s: more than %d MiB of records", rec.Place, maxText>>20)
 	}

@@ -284,7 +284,7 @@ func TestRefusedDatasets(t *testing.T) {
 		cfg  schema.Dataset
 		want string
 	}{
-		{schema.Dataset{Name: "d", Type: "public"}, `dataset d: type "public": not supported yet; known: synthetic, file`},
+		{schema.Dataset{Name: "d", Type: "private"}, `dataset d: type "private": not one of synthetic, file, public`},
 		{schema.Dataset{Name: "d", Sampling: "zigzag"}, `dataset d: sampling "zigzag": not one of sequential, random, shuffle`},
 		{schema.Dataset{Name: "d", Type: "file"}, `dataset d: a file dataset needs a path or records`},
 		{schema.Dataset{Type: "file", Path: "x", Format: "mooncake"}, `format "mooncake": not known; there are dag_jsonl, multi_turn,`},

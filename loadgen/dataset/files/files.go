@@ -52,6 +52,16 @@ func Each(path string, f func(Record) error) error {
 	return err
 }
 
+// EachOf hands over the records of several files, one after the other.
+func EachOf(paths []string, f func(Record) error) error {
+	for _, path := range paths {
+		if err := readFile(path, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // extensions are the names that record files of a folder have.
 var extensions = []string{".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".jsonl.gz"}
 

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -111,12 +114,21 @@ func parquetRow(place string, v any, f func(Record) error) error {
 	return f(r)
 }
 
-// plainCell turns bytes that are text into text, and lists as Parquet nests
-// them into lists.
+// Encoded is how bytes that are no text stand in a record: an object with this
+// one member, in base64.
+const Encoded = "$base64"
+
+// plainCell turns bytes that are text into text and others into base64, and
+// lists as Parquet nests them into lists.
 func plainCell(v any) any {
 	switch v := v.(type) {
 	case []byte:
-		return string(v)
+		if utf8.Valid(v) && bytes.IndexByte(v, 0) < 0 {
+			return string(v)
+		}
+		return map[string]any{Encoded: base64.StdEncoding.EncodeToString(v)}
+	case string: // of bytes that claim to be text
+		return plainCell([]byte(v))
 	case map[string]any:
 		if list, ok := v["list"].([]any); ok && len(v) == 1 {
 			return plainList(list)

@@ -129,12 +129,22 @@ func (l *Library) file(kind, ref string) (Item, error) {
 	if err != nil {
 		return Item{}, fmt.Errorf("%s: %w", clip(ref), reason(err))
 	}
-	format := sniff(b, whole)
-	if want := map[string]string{"image": "image/", "audio": "audio/", "video": "video/"}[kind]; !hasKind(format, want) {
+	it, err := OfBytes(kind, b, whole)
+	if err != nil {
 		return Item{}, fmt.Errorf("%s: is no %s", clip(ref), kind)
 	}
 	if l.bytes += len(b) * 4 / 3; l.bytes > l.limit {
 		return Item{}, fmt.Errorf("%s: media of more than %d MiB; hint: give addresses instead of files", clip(ref), l.limit>>20)
+	}
+	return it, nil
+}
+
+// OfBytes is an image, sound or video that came as bytes; name tells apart
+// formats that begin alike. kind is image, audio or video.
+func OfBytes(kind string, b []byte, name string) (Item, error) {
+	format := sniff(b, name)
+	if !hasKind(format, kind+"/") {
+		return Item{}, fmt.Errorf("%s of %d bytes: is no %s", clip(name), len(b), kind)
 	}
 	return Item{Base64: base64.StdEncoding.EncodeToString(b), Format: format}, nil
 }

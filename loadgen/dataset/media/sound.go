@@ -76,3 +76,57 @@ func (s Sound) Encode(r *rand.Rand, format string) (Item, error) {
 	b, err = ffmpeg(b, "mp3", "-f", "wav", "-i", "pipe:0", "-f", "mp3")
 	return item(b, "mp3"), err
 }
+
+// Seconds is the length of a sound by its header; 0 when its format does not
+// say it there.
+func Seconds(b []byte, format string) float64 {
+	switch format {
+	case "wav":
+		return wavSeconds(b)
+	case "flac":
+		return flacSeconds(b)
+	}
+	return 0
+}
+
+// wavSeconds is the size of the data chunk by the bytes of a second.
+func wavSeconds(b []byte) float64 {
+	if len(b) < 12 {
+		return 0
+	}
+	rate := uint32(0)
+	for at := 12; at+8 <= len(b); {
+		size := int(binary.LittleEndian.Uint32(b[at+4:]))
+		switch body := b[at+8:]; string(b[at : at+4]) {
+		case "fmt ":
+			if len(body) >= 12 {
+				rate = binary.LittleEndian.Uint32(body[8:])
+			}
+		case "data":
+			if rate == 0 {
+				return 0
+			}
+			return float64(min(size, len(body))) / float64(rate)
+		}
+		at += 8 + size + size&1
+		if size < 0 || at < 0 {
+			return 0
+		}
+	}
+	return 0
+}
+
+// flacSeconds reads STREAMINFO, which every file begins with: 20 bits of
+// samples a second, 36 of samples.
+func flacSeconds(b []byte) float64 {
+	const info = 4 + 4 // behind the mark and the block's head
+	if len(b) < info+18 || b[4]&0x7f != 0 {
+		return 0
+	}
+	v := binary.BigEndian.Uint64(b[info+10:])
+	rate, samples := v>>44, v&(1<<36-1)
+	if rate == 0 {
+		return 0
+	}
+	return float64(samples) / float64(rate)
+}
