@@ -27,8 +27,9 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
 			c.size(i, d)
+			c.published(d)
 		}
-		c.tokenizer(b.Tokenizer.Name)
+		c.tokenizer(tokenizerOf(&b))
 		for _, u := range b.Endpoint.URLs {
 			c.builtIn(u)
 		}
@@ -80,13 +81,28 @@ func (c *inputCheck) size(i int, d schema.Dataset) {
 	})
 }
 
-func (c *inputCheck) tokenizer(name string) {
-	if !c.once("tokenizer " + name) {
+func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
+	if ref.Name == "" || !c.once("tokenizer "+ref.Name+" "+ref.Revision) {
 		return
 	}
-	if err := (tokenizer.Ref{Name: name}).Check(); err != nil {
+	if err := ref.Check(); err != nil {
 		message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "tokenizer"), ": ")
-		c.found("name", name, "benchmark.tokenizer.name", message, "leave it out to count by the model's own or by o200k_base, or use builtin; nothing is downloaded")
+		c.found("name", ref.Name, "benchmark.tokenizer.name", message, "leave it out to count by the model's own or by o200k_base, or use builtin; --allow-download fetches it")
+	}
+}
+
+// published looks for a published data set on this machine.
+func (c *inputCheck) published(d schema.Dataset) {
+	if d.Type != "public" || !c.once("public "+d.Dataset+" "+d.HFSubset+" "+d.HFWekaDataset+" "+d.Folder) {
+		return
+	}
+	set, err := dataset.PublicSet(&d)
+	if err == nil {
+		_, err = set.Find(Beside(c.file, d.Folder))
+	}
+	if err != nil {
+		message, hint, _ := strings.Cut(err.Error(), "; hint: ")
+		c.found("dataset", d.Dataset, "benchmark.datasets."+d.Name+".dataset", message, hint)
 	}
 }
 

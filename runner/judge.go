@@ -28,7 +28,7 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 	rep := &RunReport{
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
 		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
-		Host: reportHost(got.host), Dataset: m.set.Digest(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
+		Host: reportHost(got.host), Dataset: m.set.Digest(), DataNotes: m.set.Notes(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
 	}
 	for _, p := range got.result.Phases {
 		rep.Phases = append(rep.Phases, reportPhase(p))

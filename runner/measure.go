@@ -71,14 +71,14 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 			return nil, err
 		}
 	}
-	if m.tok, m.doubt, err = r.tokenizers.open(m.bench.Tokenizer.Name, m.bench.Models.Items[0].Name); err != nil {
+	if m.tok, m.doubt, err = r.tokenizers.open(tokenizerOf(&m.bench), m.bench.Models.Items[0].Name); err != nil {
 		return nil, err
 	}
 	data := m.bench.Datasets[0]
 	if m.spec.Ranks && data.Type == "synthetic" && data.Rankings == nil {
 		data.Rankings = &schema.Rankings{} // a query and passages of the usual lengths
 	}
-	data.Path = Beside(r.opt.SourceName, data.Path)
+	data.Path, data.Folder = Beside(r.opt.SourceName, data.Path), Beside(r.opt.SourceName, data.Folder)
 	if m.set, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, "profiling"); err != nil {
 		return nil, err
 	}
@@ -270,21 +270,31 @@ func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, roots datas
 // tokenizers keeps what was opened: building a vocabulary costs milliseconds.
 type tokenizers map[string]opened
 
+// tokenizerOf is what the experiment counts with. The default revision is as
+// good as none: any snapshot in the cache will do.
+func tokenizerOf(b *schema.Benchmark) tokenizer.Ref {
+	ref := tokenizer.Ref{Name: b.Tokenizer.Name, Revision: b.Tokenizer.Revision}
+	if ref.Revision == "main" {
+		ref.Revision = ""
+	}
+	return ref
+}
+
 type opened struct {
 	tok   tokenizer.Tokenizer
 	doubt string
 }
 
-func (t tokenizers) open(name, model string) (tokenizer.Tokenizer, string, error) {
-	key := name + "\x00" + model
+func (t tokenizers) open(ref tokenizer.Ref, model string) (tokenizer.Tokenizer, string, error) {
+	key := ref.Name + "\x00" + ref.Revision + "\x00" + model
 	if o, ok := t[key]; ok {
 		return o.tok, o.doubt, nil
 	}
 	var o opened
 	var err error
-	if name == "" {
-		o.tok, o.doubt = tokenizer.ForModel(model, "")
-	} else if o.tok, err = tokenizer.Open(name); err != nil {
+	if ref.Name == "" {
+		o.tok, o.doubt = tokenizer.ForModel(model, ref.Revision)
+	} else if o.tok, err = ref.Open(); err != nil {
 		return nil, "", err
 	}
 	t[key] = o

@@ -45,6 +45,15 @@ func (res *Result) Report() *report.Report {
 		}
 	}
 	r.Notices = append(r.Notices, notes.Lines()...)
+	for _, o := range res.Outcomes { // behind the doubts: they are what was asked for
+		if rep := res.Reports[o.Run.ID]; rep != nil {
+			for _, n := range rep.DataNotes {
+				if !slices.Contains(r.Notices, n) {
+					r.Notices = append(r.Notices, n)
+				}
+			}
+		}
+	}
 	r.Errors, r.FailedRuns = failed.Frequent(verdict.MaxKinds), report.FailedRunsOf(res.Plan, res.Outcomes)
 	if len(res.Plan.Runs) == 1 && len(res.Outcomes) == 1 {
 		res.single(r)

@@ -30,6 +30,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.datasets.*", `{name: "d", dataset: "sharegpt"}`, "dataset", "goes with type: public only"},
 	{"benchmark.datasets.*", `{name: "d", hf_subset: "x"}`, "hf_subset", "goes with type: public only"},
 	{"benchmark.datasets.*", `{name: "d", filters: {a: 1}}`, "filters", "goes with type: public only"},
+	{"benchmark.datasets.*", `{name: "d", folder: "x"}`, "folder", "goes with type: public only"},
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", turns: 3}`, "turns", "does not go with type: file"},
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", prefix_prompts: {length: 3}}`, "prefix_prompts", "does not go with type: file"},
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", rankings: {}}`, "rankings", "does not go with type: file"},

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/public"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -30,7 +31,8 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 
   aiperf dataset inspect prompts.jsonl
   aiperf dataset inspect trace.jsonl --tokenizer Qwen/Qwen3-8B --why
-  aiperf dataset formats                    all formats, a line each`,
+  aiperf dataset formats                    all formats, a line each
+  aiperf dataset public                     published sets, their places and licences`,
 	flags: []argv.Switch{
 		{Name: "format", Arg: "FORMAT", Doc: "what the file is; found by its records when left out"},
 		{Name: "tokenizer", Arg: "NAME", Doc: "what lengths are counted with (default builtin)"},
@@ -43,11 +45,32 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 				fmt.Fprintf(a.Out, "%-38s %s\n", f.Name, f.Doc)
 			}
 			return nil
+		case len(p.Words) == 1 && p.Words[0] == "public":
+			listPublic(a.Out)
+			return nil
 		case len(p.Words) == 2 && p.Words[0] == "inspect":
 			return inspect(a.Out, p.Words[1], p)
 		}
 		return diag.New("dataset: inspect what?", "aiperf dataset inspect FILE, or aiperf dataset formats")
 	},
+}
+
+// listPublic prints the published sets: name, what a record becomes, place,
+// licence, and whether it is on this machine.
+func listPublic(w io.Writer) {
+	for _, s := range public.Catalogue() {
+		at := cmp.Or(s.Repo, s.Address, "named by --hf-weka-dataset")
+		if s.Subset != "" {
+			at += " (" + s.Subset + ")"
+		}
+		state := ""
+		if _, err := s.Find(""); err == nil {
+			state = ", here"
+		} else if s.Gated {
+			state = ", gated"
+		}
+		fmt.Fprintf(w, "%-54s %s\n    %s, licence: %s%s\n", s.Name, s.Title, at, cmp.Or(s.License, "see its card"), state)
+	}
 }
 
 func inspect(w io.Writer, path string, p *argv.Line) error {

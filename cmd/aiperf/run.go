@@ -16,6 +16,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/hub"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
@@ -34,6 +35,7 @@ var measureFlags = []argv.Switch{
 	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "words on stdout: ours, aiperf or both"},
 	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: 3 and 4, too"},
 	{Name: "junit", Arg: "FILE", Doc: "write gates as JUnit test cases"},
+	{Name: "allow-download", Minor: true, Doc: "fetch published data sets and tokenizers that are not here"},
 	progressFlag, outputFlag, lenient, strict,
 }
 
@@ -94,6 +96,13 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	}
 	if err := supported(doc); err != nil {
 		return err
+	}
+	if p.Has("allow-download") {
+		from := hub.FromEnvironment()
+		from.Say = func(line string) { a.note("fetches " + line) }
+		if err := runner.Fetch(a.issue, plan, file, from); err != nil {
+			return asUsage(err)
+		}
 	}
 	if err := runner.Inputs(doc, plan, file); err != nil {
 		return err

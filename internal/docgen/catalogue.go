@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema/fields"
@@ -83,6 +84,7 @@ func (c Catalogues) Enums() []byte {
 	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage schema\n\n")
 	enum(&b, "EndpointType", "benchmark.endpoint.type", names(c.Endpoints))
 	enum(&b, "DatasetFormat", "benchmark.datasets.*.format", names(c.Formats))
+	enum(&b, "PublicDataset", "benchmark.datasets.*.dataset", names(public.Catalogue()))
 	enum(&b, "PhaseType", "benchmark.phases.*.type", names(c.Phases))
 	enum(&b, "SweepType", "sweep.type", names(c.Sweeps))
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))

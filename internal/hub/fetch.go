@@ -330,6 +330,34 @@ func verify(path string, file File) error {
 	return nil
 }
 
+// Plain brings a file that is not on the hub to path, whole or not at all.
+func (f *Fetcher) Plain(ctx context.Context, address, path string) error {
+	if Offline() {
+		return errors.New("HF_HUB_OFFLINE is set: nothing is fetched; hint: unset it")
+	}
+	bare := *f
+	bare.Token = "" // it is the hub's
+	res, err := bare.get(ctx, address, 0, Repo{Name: address})
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	f.say("%s", address)
+	b, err := io.ReadAll(io.LimitReader(res.Body, maxListing+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", address, err)
+	case len(b) > maxListing:
+		return fmt.Errorf("%s: larger than %s", address, size(maxListing))
+	case res.ContentLength >= 0 && int64(len(b)) != res.ContentLength:
+		return fmt.Errorf("%s: %d of %d bytes came", address, len(b), res.ContentLength)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, b)
+}
+
 // Finish files the revision under its name, once its files are there.
 func (f *Fetcher) Finish(r Repo, commit string) error {
 	revision := r.Revision

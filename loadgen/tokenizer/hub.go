@@ -1,8 +1,11 @@
 package tokenizer
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/hub"
@@ -47,6 +50,33 @@ func sameName(model string) (found []string) {
 	}
 	return found
 }
+
+// Fetch brings a model's tokenizer, and what else says how its prompts are
+// written, into the local cache.
+func (r Ref) Fetch(ctx context.Context, f *hub.Fetcher) error {
+	repo := hub.Repo{Kind: "models", Name: r.Name, Revision: r.Revision}
+	list, err := f.List(ctx, repo)
+	if err != nil {
+		return err
+	}
+	found := false
+	for _, file := range list.Files {
+		is := slices.Contains(fileNames, file.Path)
+		if found = found || is; !is && !slices.Contains(besides, file.Path) {
+			continue
+		}
+		if _, err := f.Get(ctx, repo, list.Commit, file); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s: holds no tokenizer (%s)", repo, strings.Join(fileNames, ", "))
+	}
+	return f.Finish(repo, list.Commit)
+}
+
+// besides are the files of a model's folder that say how prompts are written.
+var besides = []string{"tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json", "generation_config.json"}
 
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -330,11 +330,6 @@ var absents = []Absent{
 		Paths:   []string{"sweep.optimization"},
 		Words:   []string{"lloyd"},
 	},
-	{
-		Instead: "download the set and name its file: type: file, path: … (--input-file)",
-		Paths:   []string{"benchmark.datasets.*.type"},
-		Words:   []string{"public"},
-	},
 }
 
 const busPath = "benchmark.runtime.communication."

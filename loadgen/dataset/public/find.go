@@ -1,6 +1,8 @@
 package public
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -291,6 +293,61 @@ func matches(glob, name string) bool {
 	}
 	ok, err := regexp.MatchString(re.String()+"$", name)
 	return err == nil && ok
+}
+
+// Fetch brings the files of the set into the caches of this machine. Of a large
+// set it is the first file: a benchmark sends a few of its records.
+func (s *Set) Fetch(ctx context.Context, f *hub.Fetcher) error {
+	if s.Repo == "" {
+		if s.Address == "" {
+			return errors.New("which repository? hint: hf_weka_dataset (--hf-weka-dataset) names it")
+		}
+		return f.Plain(ctx, s.Address, filepath.Join(Own(), s.File))
+	}
+	var first error
+	for _, repo := range s.repos() {
+		err := s.fetch(ctx, f, repo)
+		if err == nil {
+			return nil
+		}
+		if first = cmp.Or(first, err); ctx.Err() != nil {
+			break
+		}
+	}
+	return first
+}
+
+func (s *Set) fetch(ctx context.Context, f *hub.Fetcher, repo hub.Repo) error {
+	list, err := f.List(ctx, repo)
+	if err != nil {
+		return err
+	}
+	byName, names, card := map[string]hub.File{}, []string{}, ""
+	for _, file := range list.Files {
+		byName[file.Path] = file
+		names = append(names, file.Path)
+	}
+	if file, ok := byName["README.md"]; ok && file.Size <= maxCard {
+		at, err := f.Get(ctx, repo, list.Commit, file)
+		if err != nil {
+			return err
+		}
+		card = readCard(filepath.Dir(at))
+	}
+	slices.Sort(names)
+	wanted, err := s.pick(names, card)
+	if err != nil {
+		return fmt.Errorf("%s: %w", repo, err)
+	}
+	if s.Large {
+		wanted = wanted[:1]
+	}
+	for _, name := range wanted {
+		if _, err := f.Get(ctx, repo, list.Commit, byName[name]); err != nil {
+			return err
+		}
+	}
+	return f.Finish(repo, list.Commit)
 }
 
 // maxCard bounds a README.md, in bytes.
