@@ -76,7 +76,7 @@ sinks/report/page: internal/diag internal/words sinks sinks/report/chart sinks/r
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/metrics internal/record internal/stats
-sweep/decide: schema sweep internal/diag internal/metrics internal/stats
+sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats
 sweep: schema loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc
 `)
 

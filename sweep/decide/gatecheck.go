@@ -35,7 +35,7 @@ func CheckGates(p *sweep.Plan, tags []string) error {
 	if err != nil {
 		return err
 	}
-	bad := unproduced(p, gates)
+	bad := append(unproduced(p, gates), contradictions(gates)...)
 	if _, _, err := treatment(p, tags); err != nil {
 		bad = append(bad, err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -32,22 +33,34 @@ func unproduced(p *sweep.Plan, gates []Gate) (bad schema.Errors) {
 	return bad
 }
 
-// lacking says what no cell of the plan has that the metric needs.
+// lacking says what every cell of the plan lacks that the metric needs.
 func lacking(p *sweep.Plan, tag string) (what, hint string) {
 	m, ok := metrics.Lookup(tag)
-	if !ok {
+	if !ok || len(p.Cells) == 0 {
 		return "", ""
 	}
-	streams, limits := false, false
-	for _, c := range p.Cells {
-		streams = streams || c.Resolved.Benchmark.Endpoint.Streaming
-		limits = limits || len(c.Resolved.Benchmark.SLOs) > 0
-	}
-	switch {
-	case m.Needs&metrics.Streaming != 0 && !streams:
-		return tag + " needs a streaming endpoint", "set endpoint.streaming: true (--streaming)"
-	case m.Needs&metrics.Limits != 0 && !limits:
-		return tag + " needs SLOs to be good by", `set benchmark.slos, such as {time_to_first_token: 200} (--goodput "time_to_first_token:200")`
+	for _, n := range needs {
+		without := func(c *sweep.Cell) bool { return !n.met(&c.Resolved.Benchmark) }
+		if m.Needs&n.need != 0 && !slices.ContainsFunc(p.Cells, func(c *sweep.Cell) bool { return !without(c) }) {
+			return tag + n.what, n.hint
+		}
 	}
 	return "", ""
+}
+
+// needs are what a metric may need of a cell, and what to do where it is missing.
+var needs = []struct {
+	need       metrics.Needs
+	met        func(*schema.Benchmark) bool
+	what, hint string
+}{
+	{metrics.Tokens, func(b *schema.Benchmark) bool { return b.Endpoint.Type == "" || producesTokens(b.Endpoint.Type) }, " needs an endpoint that produces tokens", "this type answers with none: request_latency and request_throughput are what it has"},
+	{metrics.Streaming, func(b *schema.Benchmark) bool { return b.Endpoint.Streaming }, " needs a streaming endpoint", "set endpoint.streaming: true (--streaming)"},
+	{metrics.ClientCount, func(b *schema.Benchmark) bool { return !b.Endpoint.UseServerTokenCount }, " needs this program's own count of tokens", "drop use_server_token_count: the server's count has nothing to be compared with"},
+	{metrics.Limits, func(b *schema.Benchmark) bool { return len(b.SLOs) > 0 }, " needs SLOs to be good by", `set benchmark.slos, such as {time_to_first_token: 200} (--goodput "time_to_first_token:200")`},
+}
+
+func producesTokens(endpoint string) bool {
+	t := fields.EndpointNamed(endpoint)
+	return t == nil || t.Tokens
 }

@@ -1,0 +1,92 @@
+package decide_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// Gates that nothing can hold are refused before anything is sent; what can be
+// held, or cannot be told, is not.
+func TestContradictingGates(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		gates []string
+		want  string // in the error; "" for none
+	}{
+		{[]string{"time_to_first_token.p50 < 100", "time_to_first_token.p50 > 200"}, `gates.1: "time_to_first_token.p50 > 200": contradicts "time_to_first_token.p50 < 100" (gates.0)`},
+		{[]string{"request_latency.p99 <= 100", "100 < request_latency.p99"}, "contradicts"},
+		{[]string{"request_latency.p99 < 50 and request_latency.p99 > 60"}, "no value of request_latency.p99 holds this"},
+		{[]string{"error_rate < 0"}, "no value of error_rate holds this"},
+		{[]string{"request_latency.avg < 0"}, "request_latency is never below 0"},
+		{[]string{"request_error_rate > 100"}, "no value of request_error_rate holds this"},
+
+		{[]string{"request_latency.p99 <= 100", "request_latency.p99 >= 100"}, ""},
+		{[]string{"request_latency.p99 < 100", "request_latency.p99 > 99.9"}, ""},
+		{[]string{"request_latency.p99 < 100", "request_latency.p50 > 200"}, ""},
+		{[]string{"request_latency.p99 < 100 or request_latency.p99 > 500", "request_latency.p99 > 200"}, ""},
+		{[]string{"error_rate == 0"}, ""},
+		{[]string{"error_rate <= 1", "not (error_rate > 0.5)"}, ""},
+		{[]string{"request_latency.p50 * 2 < 5", "request_latency.p50 > 2"}, ""},
+		{[]string{"request_latency.p50 * 2 < 5", "request_latency.p50 > 3"}, ""}, // not looked into
+		{[]string{"concurrency > 4 or request_latency.p50 < 5", "request_latency.p50 > 6"}, ""},
+		{[]string{"osl_mismatch_diff_pct.avg < 0"}, ""},
+	} {
+		d := loads(2)
+		d.envelope.Gates = c.gates
+		err := decide.CheckGates(expand(t, d), metrics.Tags())
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%q: %v", c.gates, err)
+		case c.want != "" && (err == nil || !strings.Contains(said(err), c.want)):
+			t.Errorf("%q: got %v, want %s in it", c.gates, err, c.want)
+		}
+	}
+}
+
+// said is all lines of the mistakes with their hints.
+func said(err error) string {
+	var many schema.Errors
+	if !errors.As(err, &many) {
+		return fmt.Sprint(err)
+	}
+	var lines []string
+	for _, e := range many {
+		lines = append(lines, e.Error()+" | "+e.Hint)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A gate on what the endpoint cannot have is refused: it could only be missed.
+func TestGatesOnWhatIsNotProduced(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		endpoint schema.Endpoint
+		gate     string
+		want     string
+	}{
+		{schema.Endpoint{Type: "embeddings"}, "output_token_throughput > 5", "output_token_throughput needs an endpoint that produces tokens"},
+		{schema.Endpoint{Type: "embeddings"}, "inter_token_latency.p50 < 5", "inter_token_latency needs an endpoint that produces tokens"},
+		{schema.Endpoint{Type: "embeddings"}, "request_latency.p50 < 5", ""},
+		{schema.Endpoint{Type: "chat"}, "inter_token_latency.p50 < 5", "needs a streaming endpoint"},
+		{schema.Endpoint{Type: "chat"}, "output_token_throughput > 5", ""},
+		{schema.Endpoint{Type: "chat", UseServerTokenCount: true}, "usage_discrepancy_count == 0", "needs this program's own count"},
+		{schema.Endpoint{Type: "chat"}, "goodput > 5", "needs SLOs"},
+	} {
+		d := loads(2)
+		d.envelope.Gates = []string{c.gate}
+		p := expand(t, d)
+		for _, cell := range p.Cells {
+			cell.Resolved.Benchmark.Endpoint = c.endpoint
+		}
+		err := decide.CheckGates(p, metrics.Tags())
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(said(err), c.want)) {
+			t.Errorf("%s, %s: got %v, want %q in it", c.endpoint.Type, c.gate, err, c.want)
+		}
+	}
+}
