@@ -140,7 +140,11 @@ func (e Estimates) Values(k Key) []float64 {
 		if s == nil {
 			continue
 		}
-		if st, ok := s.Get(k.Tag); ok {
+		st, ok := s.Get(k.Tag)
+		if !ok && known && m.Of != "" { // nothing failed: nothing to adjust
+			st, ok = s.Get(m.Of)
+		}
+		if ok {
 			if k.Stat == "avg" || !st.Scalar {
 				out[i] = st.Value(k.Stat)
 			}

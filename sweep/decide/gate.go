@@ -124,6 +124,9 @@ func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) 
 		if !ok {
 			e, ok = c.Full.Get(k)
 		}
+		if !ok && k.Stat == "n_effective" { // not computed: requests count as they are
+			e, ok = c.Full.Get(Key{k.Tag, "count"})
+		}
 		if !ok {
 			return at, k.Spoken() + ": metric not available", true
 		}
