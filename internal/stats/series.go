@@ -60,11 +60,52 @@ type Series struct {
 	from  int // the first lag of near; −1 for none
 	known bool
 	z     []complex128 // the transform
-	turns []complex128 // e^(−πik/len(z))
+
+	blocks []float64    // means of neighbours of a long series
+	turns  []complex128 // e^(−πik/len(z))
 }
 
 // EffectiveN is the function EffectiveN.
 func (s *Series) EffectiveN(x []float64) float64 {
+	if len(x) > longSeries {
+		return s.inBlocks(x)
+	}
+	return s.exactly(x)
+}
+
+// longSeries is from where on a series is averaged in blocks first: what the
+// transform of a longer one costs grows with its length, and what is known of
+// its correlation does not get better by a percent.
+const longSeries = 1 << 15
+
+// inBlocks is EffectiveN by the means of blocks of b neighbours. The variance
+// of a long mean is the same whether it is taken over values or over blocks:
+//
+//	σ²(x)/n_eff(x) = σ²(blocks)/n_eff(blocks)
+//
+// A block's variance takes in what is correlated within it; what reaches
+// further is left to Geyer's sequence of the blocks. The values that fill no
+// whole block at the end are left out of the blocks.
+func (s *Series) inBlocks(x []float64) float64 {
+	n := len(x)
+	b := (n + longSeries - 1) / longSeries
+	s.blocks = room(s.blocks, n/b)
+	for i := range s.blocks {
+		s.blocks[i] = Mean(x[i*b : (i+1)*b])
+	}
+	s.centre(x)
+	all := s.total / float64(n)
+	of := s.exactly(s.blocks)
+	s.centre(s.blocks)
+	between := s.total / float64(len(s.blocks))
+	if all == 0 || between == 0 {
+		return float64(n)
+	}
+	return math.Min(float64(n), all/between*of)
+}
+
+// exactly is EffectiveN of all values.
+func (s *Series) exactly(x []float64) float64 {
 	n := len(x)
 	if n < 4 {
 		return float64(n)

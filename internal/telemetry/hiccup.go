@@ -31,16 +31,19 @@ func (h *hiccups) start(stop <-chan struct{}) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		cores := runtime.GOMAXPROCS(0)
+		was := threadUse()
 		for {
 			select {
 			case <-stop:
 				return
 			default:
 			}
-			before, was := time.Now(), threadUse()
+			before := time.Now()
 			sleep(nap)
 			late := time.Since(before) - nap
-			h.add(machineShare(late, was, threadUse(), cores))
+			is := threadUse()
+			h.add(machineShare(late, was, is, cores))
+			was = is
 		}
 	})
 }
