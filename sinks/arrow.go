@@ -15,7 +15,7 @@ import (
 
 // arrowBatchRows is the size of a record batch in a table. Readers like few and
 // large ones; a writer holds one, half a kilobyte a row.
-const arrowBatchRows = 16 * 1024
+const arrowBatchRows = 8 * 1024
 
 func arrowType(k Kind) arrow.DataType {
 	switch k {

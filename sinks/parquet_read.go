@@ -86,6 +86,9 @@ func naturalEncoding(k Kind) encoding {
 	return delta
 }
 
+// rows is how many the table has.
+func (in *parquetInput) rows() int { return int(in.file.NumRows()) }
+
 // meta are the file's own keys; the writers make the others anew.
 func (in *parquetInput) meta() map[string]string {
 	out := map[string]string{}

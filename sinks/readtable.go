@@ -32,6 +32,25 @@ func ReadTable(dir, table string, want func(column string) bool) (*TableRows, er
 	return whole, nil
 }
 
+// CountRows is the number of rows of one table of a result directory.
+func CountRows(dir, table string) (int, error) {
+	path := filepath.Join(dir, table+".parquet")
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	in, err := newParquetInput(f, st.Size())
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return in.rows(), nil
+}
+
 // EachTable hands a table to fn some thousand rows at a time, for tables that
 // are too large to hold. The rows are fn's for the length of the call. What
 // comes back has the file's keys and no rows.

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -54,8 +55,7 @@ func (r *Requests) read(dir string, at map[string]*Cell) error {
 	if r.starts == nil {
 		r.starts, r.SteadyFrom, r.SteadyTo = map[run]float64{}, map[run]float64{}, map[run]float64{}
 	}
-	rows := 0
-	_, err := sinks.EachTable(dir, "requests", func(c string) bool { return c == "trial" }, func(t *sinks.TableRows) error { rows += t.N; return nil })
+	rows, err := sinks.CountRows(dir, "requests")
 	if err != nil {
 		return err
 	}
@@ -64,27 +64,61 @@ func (r *Requests) read(dir string, at map[string]*Cell) error {
 		most = keptMost / max(len(at), 1)
 		r.Note = fmt.Sprintf("single requests: the first %s of each cell's first trial", words.Whole(most))
 	}
-	held := map[*Cell]int{}
+	keep, last, err := r.choose(dir, at, most)
+	if err != nil {
+		return err
+	}
+	row := 0
 	_, err = sinks.EachTable(dir, "requests", func(c string) bool { return requestColumns[c] }, func(t *sinks.TableRows) error {
 		for i := range t.N {
-			c := at[text(t, "cell", i)]
-			if c == nil || text(t, "phase", i) == "warmup" {
-				continue
+			if row++; row-1 > last {
+				return errEnough // what follows would be read for nothing
 			}
-			r.Total++
-			if held[c] >= most || most < math.MaxInt && number(t, "trial", i) > 0 {
-				continue
+			if keep[row-1] {
+				r.add(t, i, at[text(t, "cell", i)])
 			}
-			held[c]++
-			r.add(t, i, c)
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	r.sinceStart()
 	return r.windows(dir, at)
+}
+
+// errEnough ends the reading of a table.
+var errEnough = errors.New("enough")
+
+// choose says which rows of the table are held and which one of them is the
+// last; it counts all that belong to a measured phase.
+func (r *Requests) choose(dir string, at map[string]*Cell, most int) (keep []bool, last int, err error) {
+	last = -1
+	held := map[*Cell]int{}
+	names := map[string]bool{"cell": true, "phase": true, "trial": true}
+	_, err = sinks.EachTable(dir, "requests", func(c string) bool { return names[c] }, func(t *sinks.TableRows) error {
+		cells, phases, trials := t.Texts["cell"], t.Texts["phase"], t.Floats["trial"]
+		var name string
+		var c *Cell
+		for i := range t.N {
+			if cells != nil && (i == 0 || cells[i] != name) {
+				name = cells[i]
+				c = at[name]
+			}
+			yes := false
+			if c != nil && (phases == nil || phases[i] != "warmup") {
+				r.Total++
+				yes = held[c] < most && (most == math.MaxInt || trials == nil || !(trials[i] > 0))
+			}
+			if yes {
+				held[c]++
+				last = len(keep)
+			}
+			keep = append(keep, yes)
+		}
+		return nil
+	})
+	return keep, last, err
 }
 
 func (r *Requests) add(t *sinks.TableRows, i int, c *Cell) {
