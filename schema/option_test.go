@@ -71,6 +71,11 @@ func TestParse(t *testing.T) {
 		{"--request-rate", []string{"nan"}, map[string]any{"benchmark.phases.profiling.rate": "nan"}},
 		{"--tokenizer", []string{"7"}, map[string]any{"benchmark.tokenizer.name": "7"}},
 		{"-u", []string{"h1", "h2,https://h3"}, map[string]any{"benchmark.endpoint.urls": []any{"h1", "h2", "https://h3"}}},
+		{"--extra-inputs", []string{"a:5", "b:+5", "c:1e3", "d:007", "e:.5", "f:-1.50", "g:TRUE", "h:none", "i:[1,2]", "j:1_0"}, map[string]any{"benchmark.endpoint.extra": map[string]any{"a": int64(5), "b": "+5", "c": "1e3", "d": "007", "e": 0.5, "f": -1.5, "g": true, "h": nil, "i": []any{int64(1), int64(2)}, "j": "1_0"}}},
+		{"--goodput", []string{"request_latency:1_000"}, map[string]any{"benchmark.slos": map[string]any{"request_latency": int64(1000)}}},
+		{"--request-count", []string{"100_000"}, map[string]any{"benchmark.phases.profiling.requests": int64(100000)}},
+		{"--request-rate", []string{"+1_000.5"}, map[string]any{"benchmark.phases.profiling.rate": 1000.5}},
+		{"--request-count", []string{"1__0"}, map[string]any{"benchmark.phases.profiling.requests": "1__0"}},
 		{"-H", []string{"X-A:1", "Accept: a:b"}, map[string]any{"benchmark.endpoint.headers": map[string]any{"X-A": "1", "Accept": "a:b"}}},
 		{"--extra-inputs", []string{"a:1", "b:x", `{"c": {"d": [1, 2.5]}}`, "e:true", "f:[1]"}, map[string]any{"benchmark.endpoint.extra": map[string]any{
 			"a": int64(1), "b": "x", "c": map[string]any{"d": []any{int64(1), 2.5}}, "e": true, "f": []any{int64(1)},

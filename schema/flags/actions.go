@@ -3,6 +3,7 @@ package flags
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -43,7 +44,13 @@ func FlagActions() []flagRow {
 			return pairs(o, at, words, ":=", false)
 		}},
 		{"goodput", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			return pairs(o, at, splitWords(words, " "), ":", true)
+			list := splitWords(words, " ")
+			for i, w := range list {
+				if name, limit, ok := strings.Cut(w, ":"); ok {
+					list[i] = name + ":" + ungrouped(limit)
+				}
+			}
+			return pairs(o, at, list, ":", true)
 		}},
 		{"input_file", inputFile},
 		{"public_dataset", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
@@ -269,11 +276,22 @@ func kilohertz(o Option, at source.Origin, words []string) ([]lower.Assignment, 
 	return out, err
 }
 
-// typedValue reads a word as JSON where it is some, and true and false however
-// they are written; 007 and +5 stay words.
+// decimal is a number with a point, as AIPerf tells one from a word.
+var decimal = regexp.MustCompile(`^-?(\d+\.\d*|\.\d+)$`)
+
+// typedValue reads a word as JSON where it is some, and true, false and none
+// however they are written. As in AIPerf 007, +5 and 1e3 stay words.
 func typedValue(s string) any {
+	if strings.EqualFold(s, "none") || strings.EqualFold(s, "null") {
+		return nil
+	}
+	if decimal.MatchString(s) {
+		return fields.Coerce(s, false)
+	}
 	if v, err := source.JsonValue(s); err == nil {
-		return v
+		if _, number := v.(float64); !number {
+			return v
+		}
 	}
 	if b, ok := fields.Coerce(s, false).(bool); ok {
 		return b

@@ -3,6 +3,7 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -125,7 +126,19 @@ func (o Option) value(word string) any {
 	case "bool":
 		return fields.Coerce(word, true)
 	}
-	return fields.Coerce(word, false)
+	return fields.Coerce(ungrouped(word), false)
+}
+
+// grouped is a number whose digits are set apart, as Python reads them: single
+// underscores between digits.
+var grouped = regexp.MustCompile(`^\s*[+-]?\d+(_\d+)*(\.\d+(_\d+)*)?([eE][+-]?\d+(_\d+)*)?\s*$`)
+
+// ungrouped is 100000 for 100_000, and any other word as it is.
+func ungrouped(word string) string {
+	if strings.Contains(word, "_") && grouped.MatchString(word) {
+		return strings.ReplaceAll(word, "_", "")
+	}
+	return word
 }
 
 func (o Option) values(words []string) []any {
