@@ -307,11 +307,9 @@ func (d *draft) largest(path string, n *source.Node) *source.Node {
 	return best
 }
 
-// wordless are the endpoint types whose requests hold no text of ours.
-var wordless = []string{"audio_transcription"}
-
+// syntheticDefaults gives made-up text a length, where requests hold text.
 func (d *draft) syntheticDefaults(root, ds *source.Node) {
-	if t := root.At("benchmark.endpoint.type"); t != nil && slices.Contains(wordless, suggest.Fold(t.Text())) {
+	if t := fields.EndpointNamed(suggest.Fold(root.At("benchmark.endpoint.type").Text())); t != nil && !t.Text {
 		return
 	}
 	lower.Fill(ds, "prompts", map[string]any{}, "made by flags")

@@ -28,6 +28,7 @@ import (
 //	@default(v, type="a b")       default for these values of the sibling type
 //	@unsupported                  declared, not built yet
 //	@secret                       never printed
+//	@bare                         its bare name means this field of the profiling phase
 //	@ours                         AIPerf has no such field
 //	@template                     holds templates that are not ours to render
 type walker struct {
@@ -76,6 +77,8 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 			l.Is |= fields.IsFilled
 		case "secret":
 			l.Is |= fields.IsSecret
+		case "bare":
+			l.Is |= fields.IsBare
 		case "ours":
 			l.Is |= fields.IsOurs
 		case "template":

@@ -42,6 +42,7 @@ const (
 	IsKept                           // templates and ${} inside are not ours to read
 	IsFilled                         // optional, with a default that Go fills in
 	IsOurs                           // AIPerf has no such field
+	IsBare                           // a field of a phase whose bare name means that of the profiling phase
 )
 
 func (l *Leaf) Has(t Traits) bool { return l != nil && l.Is&t != 0 }

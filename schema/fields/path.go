@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -8,16 +9,19 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// envelope are the fields around the body.
-var envelope = []string{
-	"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "gates", "budget",
-	"verdict", "tables", "plot", "no_sweep_table", "allow_invalid",
-}
-
 // PhaseAliases are bare names that mean a field of the profiling phase.
-var PhaseAliases = []string{
-	"concurrency", "prefill_concurrency", "rate", "requests", "duration", "sessions", "users", "smoothness",
-	"grace_period", "concurrency_ramp", "prefill_ramp", "rate_ramp", "in_flight",
+var PhaseAliases = func() (out []string) {
+	for i := range leaves {
+		if parent, name := source.Cut(leaves[i].Path); parent == "benchmark.phases.*" && leaves[i].Has(IsBare) {
+			out = append(out, name)
+		}
+	}
+	return out
+}()
+
+// aroundBody tells whether name is a field of the envelope, built here or not.
+func aroundBody(name string) bool {
+	return slices.Contains(leaves[0].Keys, name) || absentPaths[name] != nil
 }
 
 // Canonical turns a path as users write it (isl, dataset.isl, rate,
@@ -28,10 +32,8 @@ func Canonical(path string) string {
 	if first == "benchmark" && rest != "" {
 		return "benchmark." + bodyPath(rest)
 	}
-	for _, name := range envelope {
-		if SnakeCase(first) == name {
-			return source.Join(name, rest)
-		}
+	if name := SnakeCase(first); aroundBody(name) {
+		return source.Join(name, rest)
 	}
 	return "benchmark." + bodyPath(path)
 }

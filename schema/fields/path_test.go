@@ -1,0 +1,41 @@
+package fields_test
+
+import (
+	"slices"
+	"testing"
+
+	"aiperf.dev/aiperf/schema/fields"
+)
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"concurrency": "benchmark.phases.profiling.concurrency", "isl": "benchmark.datasets.default.prompts.isl",
+		"dataset.osl.mean": "benchmark.datasets.default.prompts.osl.mean", "warmup.rate": "benchmark.phases.warmup.rate",
+		"url": "benchmark.endpoint.urls", "randomSeed": "random_seed", "benchmark.model": "benchmark.model",
+		"endpoint.headers.X-Top": "benchmark.endpoint.headers.X-Top", "plot": "plot", "name": "name",
+	} {
+		if got := fields.Canonical(in); got != want {
+			t.Errorf("%s is %s, want %s", in, got, want)
+		}
+	}
+	for _, key := range fields.New()[""].Keys { // every field of the envelope, by its own name
+		if got := fields.Canonical(key + ".x"); got != key+".x" {
+			t.Errorf("%s.x is %s", key, got)
+		}
+	}
+}
+
+// Bare names are fields of a phase, and no names of the body.
+func TestPhaseAliases(t *testing.T) {
+	t.Parallel()
+	x := fields.New()
+	if len(fields.PhaseAliases) < 10 {
+		t.Errorf("only %v", fields.PhaseAliases)
+	}
+	for _, name := range fields.PhaseAliases {
+		if x["benchmark.phases.*."+name] == nil || slices.Contains(x["benchmark"].Keys, name) || slices.Contains(x[""].Keys, name) {
+			t.Errorf("%s does not mean one field", name)
+		}
+	}
+}
