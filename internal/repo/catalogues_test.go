@@ -83,9 +83,19 @@ func endpointTypes() (out []string) {
 	return out
 }
 
-// served are the types that the built-in server has an answer for.
+// unserved are the types that the built-in server has no answer for, and why.
+var unserved = map[string]string{
+	"grpc": "its methods are the user's own, known by reflection",
+}
+
+// served are the types that the built-in server has an answer for, and those that
+// need none.
 func served() (out []string) {
 	for _, s := range endpoint.Catalogue() {
+		if unserved[s.Type] != "" && s.Served.Whole == nil {
+			out = append(out, s.Type)
+			continue
+		}
 		if s.Served.Whole != nil && (!s.CanStream || s.Served.Token != nil || s.Served.Steps != nil) {
 			out = append(out, s.Type)
 		}
