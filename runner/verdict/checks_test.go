@@ -369,9 +369,13 @@ func TestTaints(t *testing.T) {
 	if len(lost) < 50 || lost["output_sequence_length"] != "sink" {
 		t.Errorf("a loss touches %d metrics, output length by %q", len(lost), lost["output_sequence_length"])
 	}
+	failing := Taints([]Finding{{Check: "errors", Verdict: Degraded, Taints: []string{answers}}})
+	if failing["request_latency"] != "errors" || failing["output_token_throughput"] != "errors" || failing["error_rate"] != "" || failing["good_request_fraction"] != "" {
+		t.Errorf("errors of the server touch %v: how many failed is no less certain", failing)
+	}
 	for _, c := range checks() {
 		for _, tag := range c.Touches {
-			if _, ok := metrics.Lookup(tag); !ok && tag != everything {
+			if _, ok := metrics.Lookup(tag); !ok && tag != everything && tag != answers {
 				t.Errorf("%s touches %s, which is no metric", c.ID, tag)
 			}
 		}

@@ -50,6 +50,10 @@ func harmOf(wrong, number float64) Reading {
 // for all of the catalogue.
 const everything = "*"
 
+// answers stands for what is measured on answers. How many requests failed, or
+// were good, is no less certain because many failed.
+const answers = "*answers"
+
 var (
 	firstToken   = []string{"time_to_first_token", "time_to_first_output_token", "prefill_throughput_per_user", "adj_time_to_first_token"}
 	wholeAnswer  = []string{"request_latency", "decode_duration", "e2e_output_token_throughput", "adj_request_latency", "adj_decode_duration"}
@@ -77,12 +81,14 @@ func Taints(found []Finding) map[string]string {
 	for i := range found {
 		f := &found[i]
 		for _, tag := range f.Taints {
-			if tag != everything {
+			if tag != everything && tag != answers {
 				mark(tag, f)
 				continue
 			}
 			for _, m := range metrics.Catalogue() {
-				mark(m.Tag, f)
+				if tag == everything || m.Over != metrics.Share && m.Over != metrics.Events {
+					mark(m.Tag, f)
+				}
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // asked. They never make a run INVALID: its numbers are right, of another thing.
 var workloads = []Check{
 	{
-		ID: "errors", Kind: Workload, Unit: "ratio", Touches: all, Reads: "how requests ended",
+		ID: "errors", Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
 		Doc:  "requests that the server failed / attempted",
 		Read: perPhase(errorShare),
 	},

@@ -174,6 +174,8 @@ func (s *System) fill(dir string) error {
 		}
 		if o.Verdict == "FAILED" {
 			o.Err = "the run gave nothing"
+		} else if o.OK == 0 && o.Failed > 0 {
+			o.Err = "every request failed"
 		}
 		s.Cells[cell].Runs = append(s.Cells[cell].Runs, o)
 	}
