@@ -21,7 +21,7 @@ type answer struct {
 	ended                 bool // an end mark or a finish reason came
 	done                  bool // the end mark came
 	content               int  // events that carried content
-	items                 int64
+	items, dims           int64
 	timings               endpoint.Timings
 	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
 
@@ -84,6 +84,7 @@ func unreadableKind(data []byte) string {
 func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	merge(&a.usage, &c.Usage)
 	a.items += c.Items
+	a.dims = max(a.dims, c.Dims)
 	if c.Timings != nil {
 		a.timings.Merge(*c.Timings)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
 
@@ -124,7 +125,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.ReceiveLag, rec.Reused, rec.Resent = x.ReceiveLag, x.Reused, x.Resent
 	rec.BytesSent, rec.BytesReceived = x.BytesSent, x.BytesReceived
 	rec.DNS, rec.Dial, rec.TLS = x.DNS, x.Dial, x.TLS
-	things(r, a, &rec)
+	things(r, a, f.maker.Spec, &rec)
 	f.status(r, a, &rec)
 	rec.Measured = p.counts()
 	rec.InWindow = rec.Measured && rec.Status != record.Cut
@@ -238,9 +239,16 @@ func (f *finisher) tally(p *phase, rec *record.Record) {
 }
 
 // things fills in what is no text, and what is known of the server's own work.
-func things(r *request, a *answer, rec *record.Record) {
+func things(r *request, a *answer, spec *endpoint.Spec, rec *record.Record) {
 	if a.items > 0 {
 		rec.Items = a.items
+		rec.ItemKind = spec.Items
+	}
+	if a.dims > 0 {
+		rec.Dimensions = a.dims
+	}
+	if n := len(r.current().Images); n > 0 {
+		rec.Images = int64(n)
 	}
 	var sound time.Duration
 	for i := range r.current().Audios {
@@ -253,5 +261,8 @@ func things(r *request, a *answer, rec *record.Record) {
 	rec.ServerQueue, rec.ServerPrefill, rec.ServerDecode = t.Queue, t.Prefill, t.Decode
 	if j := r.job; j.begun > 0 && j.made >= j.begun { // a job, as its steps saw it
 		rec.ServerQueue, rec.ServerDecode = float64(j.begun-rec.Sent)/1e6, float64(j.made-j.begun)/1e6
+		if j.fetched >= j.made {
+			rec.Download = float64(j.fetched-j.made) / 1e6
+		}
 	}
 }

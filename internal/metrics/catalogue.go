@@ -129,6 +129,38 @@ var catalogue = []Metric{
 	// 100 · (OSL − asked) / asked, signed
 	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff},
 
+	// 1000 · audio_duration / request_latency: seconds of sound for each second of work
+	{Tag: "rtfx", Header: "RTFx", Unit: "ratio", Group: Main, Order: 850, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*r.AudioSeconds, r.Latency()) }},
+	// 1000 · num_images / request_latency
+	{Tag: "image_throughput", Header: "Image Throughput", Unit: "images/sec", Group: Main, Order: 860, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*images(r), r.Latency()) }},
+	// request_latency / num_images
+	{Tag: "image_latency", Header: "Image Latency", Unit: "ms/image", Group: Main, Order: 861, Record: func(r *record.Record) float64 { return per(r.Latency(), images(r)) }},
+	// pictures in the request
+	{Tag: "num_images", Header: "Number of Images", Unit: "images", Group: Hidden, Order: 862, LargerIsBetter: true, Int: true, Record: images},
+	// seconds of sound in the request
+	{Tag: "audio_duration", Header: "Audio Duration", Unit: "sec", Group: Hidden, Order: 851, LargerIsBetter: true, Record: func(r *record.Record) float64 { return r.AudioSeconds }},
+	// seconds of sound / window
+	{Tag: "audio_throughput", Header: "Audio Throughput", Unit: "sec/sec", Group: Main, Order: 852, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("audio_duration")},
+	// vectors of the answers / window
+	{Tag: "vector_throughput", Header: "Vector Throughput", Unit: "vectors/sec", Group: Main, Order: 870, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_vectors")},
+	{Tag: "num_vectors", Header: "Number of Vectors", Unit: "vectors", Group: Hidden, Order: 871, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Vectors)},
+	{Tag: "vector_dimensions", Header: "Vector Dimensions", Unit: "numbers", Group: Hidden, Order: 872, AIPerf: Place{Unknown: true}, Int: true, Record: func(r *record.Record) float64 { return some(r.Dimensions) }},
+	// passages that were given a score / window
+	{Tag: "passage_throughput", Header: "Passage Throughput", Unit: "passages/sec", Group: Main, Order: 875, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_passages")},
+	{Tag: "num_passages", Header: "Number of Passages", Unit: "passages", Group: Hidden, Order: 876, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Passages)},
+	// images of the answers / window
+	{Tag: "made_image_throughput", Header: "Made Image Throughput", Unit: "images/sec", Group: Main, Order: 880, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_made_images")},
+	{Tag: "num_made_images", Header: "Number of Made Images", Unit: "images", Group: Hidden, Order: 881, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Pictures)},
+	// first of several events with an image − sent
+	{Tag: "time_to_first_partial_image", Header: "Time to First Partial Image", Unit: "ms", Group: Main, Order: 882, Needs: Streaming, AIPerf: Place{Unknown: true}, Record: firstPartial},
+	// videos / window
+	{Tag: "video_throughput", Header: "Video Throughput", Unit: "videos/sec", Group: Main, Order: 885, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_videos")},
+	{Tag: "num_videos", Header: "Number of Videos", Unit: "videos", Group: Hidden, Order: 886, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Films)},
+	// sent until the job was seen to begin, from there until it was done, from there until it was fetched
+	{Tag: "video_queue_time", Header: "Video Queue Time", Unit: "ms", Group: Main, Order: 887, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerQueue })},
+	{Tag: "video_generation_time", Header: "Video Generation Time", Unit: "ms", Group: Main, Order: 888, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerDecode })},
+	{Tag: "video_download_time", Header: "Video Download Time", Unit: "ms", Group: Main, Order: 889, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.Download })},
+
 	// total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks
 	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
 	// total_isl / window

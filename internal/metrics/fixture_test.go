@@ -86,3 +86,32 @@ func near(a, b float64) bool {
 	}
 	return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b))
 }
+
+// made is a run of answers that hold other things than text: each 20 ms long,
+// in a window of 100 ms.
+func made() *metrics.Collector {
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Window: metrics.Window{End: 100 * msec}})
+	for i, kind := range []string{record.Vectors, record.Passages, record.Pictures, record.Pictures, record.Films} {
+		r := record.New()
+		r.RequestID, r.Phase, r.Status, r.Measured, r.InWindow = int64(i), "profiling", record.OK, true, true
+		r.Sent = int64(i) * 10 * msec
+		r.FirstToken, r.LastToken, r.End = r.Sent+20*msec, r.Sent+20*msec, r.Sent+20*msec
+		r.ItemKind, r.Items = kind, 1
+		switch i {
+		case 0:
+			r.Items, r.Dimensions, r.Images = 4, 768, 3
+		case 1:
+			r.Items, r.AudioSeconds = 10, 0.5
+			r.ServerQueue, r.ServerDecode = 1, 2 // a time of no video
+		case 2: // the only event: no partial image
+			r.Streamed, r.Chunks = true, []record.Chunk{{At: r.End, Low: r.End}}
+		case 3:
+			r.FirstToken = r.Sent + 5*msec
+			r.Streamed, r.Chunks = true, []record.Chunk{{At: r.FirstToken, Low: r.FirstToken}, {At: r.End, Low: r.End}}
+		case 4:
+			r.ServerQueue, r.ServerDecode, r.Download = 4, 12, 3
+		}
+		c.Add(&r)
+	}
+	return c
+}

@@ -75,11 +75,15 @@ type Record struct {
 
 	// What APIs of other things than text answer with, and what they were given.
 	Items        int64   // vectors, scores, images, … of the answer; None for text
+	ItemKind     string  // what they are: one of the kinds below; "" where nobody knows
+	Dimensions   int64   // numbers in each vector; None without any
+	Images       int64   // in the request; None without any
 	AudioSeconds float64 // length of its sounds; NaN without any, or when not known
 
 	// What the server says about its own work, or what was seen of a job's, in
 	// ms; NaN where there is nothing.
 	ServerQueue, ServerPrefill, ServerDecode float64
+	Download                                 float64 // from when a job was done to when its result had been fetched
 
 	Chunks []Chunk // content events in order of arrival
 
@@ -92,6 +96,14 @@ type Record struct {
 	BytesReceived  int64
 	DNS, Dial, TLS int64 // ns spent; None when the connection was reused
 }
+
+// What the items of an answer can be.
+const (
+	Vectors  = "vectors"
+	Passages = "passages"
+	Pictures = "images"
+	Films    = "videos"
+)
 
 // Kind of a content event.
 type Kind uint8
@@ -130,7 +142,7 @@ func New() Record {
 		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
 		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
 		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None,
-		Items: None, AudioSeconds: math.NaN(),
+		Items: None, Dimensions: None, Images: None, AudioSeconds: math.NaN(), Download: math.NaN(),
 		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
 		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
 	}

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 )
 
 // embeddings is OpenAI's embeddings API.
 var embeddings = Spec{
-	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings",
+	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "OpenAI embeddings", GenAI: []string{"embeddings"},
 	OpenAI: true, TakesText: true,
 	Body: embeddingsBody, Read: readEmbeddings, HasContent: anyContent,
@@ -22,7 +23,7 @@ var embeddings = Spec{
 
 // nimEmbeddings is NVIDIA NIM's: images go into the texts.
 var nimEmbeddings = Spec{
-	Type: "nim_embeddings", Path: "/v1/embeddings", Title: "Embeddings",
+	Type: "nim_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "NVIDIA NIM embeddings, with images", TakesText: true, Takes: Images,
 	Body: nimEmbeddingsBody, Read: readEmbeddings, HasContent: anyContent,
 	Served: embeddings.Served,
@@ -31,7 +32,7 @@ var nimEmbeddings = Spec{
 // chatEmbeddings takes a conversation and gives a vector: vLLM's pooling models
 // of pictures and text.
 var chatEmbeddings = Spec{
-	Type: "chat_embeddings", Path: "/v1/embeddings", Title: "Embeddings",
+	Type: "chat_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "vLLM embeddings of a conversation", OpenAI: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
 	Takes: Images | Audios | Videos,
 	Body:  chatBody, Read: readEmbeddings, HasContent: anyContent,
@@ -80,7 +81,7 @@ func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 
 // readEmbeddings accepts an answer whose data holds at least one vector, each
 // a list of numbers or a string (encoding_format: base64). The vectors are
-// checked and dropped.
+// checked, all must be of one length, and dropped.
 func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 	s, done, err := openReply(data, stream)
 	if err != nil {
@@ -90,7 +91,7 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 		return doneChunk(), nil
 	}
 	chunk := Chunk{Kind: record.Content, Usage: NoUsage}
-	items := int64(0)
+	items, uneven := int64(0), false
 	var p problem
 	err = s.object(func(key []byte) (err error) {
 		switch string(key) {
@@ -98,10 +99,17 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 			return s.array(func(int) error {
 				items++
 				return s.object(func(key []byte) error {
-					if c := s.peek(); string(key) == "embedding" && (c == '[' || c == '"') {
+					if string(key) != "embedding" {
+						return s.skip()
+					}
+					n, some, err := dimensions(&s)
+					if some {
 						chunk.Items++
 					}
-					return s.skip()
+					if uneven = uneven || n > 0 && chunk.Dims > 0 && n != chunk.Dims; n > 0 {
+						chunk.Dims = n
+					}
+					return err
 				})
 			})
 		case "usage":
@@ -125,8 +133,33 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 		chunk.Empty = true
 	case items == 0 || chunk.Items < items:
 		return Chunk{}, unreadable("no vectors in \"data\"", s.data)
+	case uneven:
+		return Chunk{}, unreadable("vectors of different lengths in \"data\"", s.data)
 	}
 	return chunk, nil
+}
+
+// dimensions reads a vector, a list of numbers or base64 of them as float32,
+// and returns how many there are; some is false for what is no vector.
+func dimensions(s *scanner) (n int64, some bool, err error) {
+	switch s.peek() {
+	case '[':
+		err = s.array(func(int) error {
+			if c := s.peek(); c == '-' || c >= '0' && c <= '9' {
+				n++
+				return s.number()
+			}
+			return s.skip()
+		})
+	case '"':
+		var v string
+		v, err = s.view()
+		n = int64(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(v, "="))) / 4)
+		some = v != ""
+	default:
+		err = s.skip()
+	}
+	return n, some || n > 0, err
 }
 
 // servedEmbeddings gives every input a random unit vector.

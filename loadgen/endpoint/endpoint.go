@@ -58,6 +58,7 @@ type Chunk struct {
 	Final   bool
 	Part    int64  // which part of the answer Text belongs to, where the API says so
 	Items   int64  // vectors, scores, images, … in this event; 0 for APIs of text
+	Dims    int64  // numbers in each vector; 0 without vectors
 	Tokens  int64  // tokens in this event if the server says so; 0 otherwise
 	ErrKind string // the server reported an error inside a 200: its type
 	ErrText string
@@ -89,13 +90,14 @@ type Spec struct {
 
 	OpenAI          bool // AIPerf's names of result directories carry "openai"
 	CanStream       bool
-	ProducesTokens  bool  // answers are text, so output tokens can be counted
-	TakesText       bool  // requests are text, so input tokens can be counted
-	TakesSystem     bool  // has a place for a system prompt, a user context and a history
-	LegacyMaxTokens bool  // knows max_tokens and max_completion_tokens
-	Ranks           bool  // takes a query and passages
-	Takes           Media // what a request may carry beside text
-	Needs           Media // and without what it makes no sense
+	ProducesTokens  bool   // answers are text, so output tokens can be counted
+	TakesText       bool   // requests are text, so input tokens can be counted
+	TakesSystem     bool   // has a place for a system prompt, a user context and a history
+	LegacyMaxTokens bool   // knows max_tokens and max_completion_tokens
+	Ranks           bool   // takes a query and passages
+	Items           string // what it answers with beside text: record.Vectors, …; "" for text and for what is not known
+	Takes           Media  // what a request may carry beside text
+	Needs           Media  // and without what it makes no sense
 
 	NoEnd bool // its streams have no end mark that is known: their end is that of the connection's answer
 

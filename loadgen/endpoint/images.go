@@ -9,7 +9,7 @@ import (
 )
 
 var imageGeneration = Spec{
-	Type: "image_generation", Path: "/v1/images/generations", Title: "Image Generation",
+	Type: "image_generation", Path: "/v1/images/generations", Title: "Image Generation", Items: record.Pictures,
 	Doc: "OpenAI image generation", OpenAI: true, CanStream: true, TakesText: true,
 	Body: imageGenerationBody, Read: readImages, HasContent: imageHasContent,
 	Served: Served{
@@ -25,7 +25,7 @@ var imageGeneration = Spec{
 }
 
 var imageEdit = Spec{
-	Type: "image_edit", Path: "/v1/images/edits", Title: "Image Generation",
+	Type: "image_edit", Path: "/v1/images/edits", Title: "Image Generation", Items: record.Pictures,
 	Doc: "OpenAI image edits, a form with a file", TakesText: true,
 	Takes: Images, Needs: Images, ContentType: formType,
 	Body: imageEditBody, Read: readImages, HasContent: imageHasContent,

@@ -45,7 +45,7 @@ var kserveV2 = Spec{
 }
 
 var kserveV2Embeddings = Spec{
-	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings",
+	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings", Items: record.Vectors,
 	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true,
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding"), HasContent: anyContent,
 	Served: Served{Texts: []string{"inputs"}, Whole: servedV2},
@@ -213,6 +213,9 @@ func readV2(name string) func([]byte, bool) (Chunk, error) {
 					t, err := readTensor(&s)
 					if isNamed := t.name == name; err == nil && !named || isNamed {
 						text, c.Items, named = t.text, t.rows, isNamed
+						if c.Dims = 0; t.text == "" && t.rows > 0 {
+							c.Dims = t.values / t.rows
+						}
 					}
 					return err
 				})
@@ -241,8 +244,8 @@ func readV2(name string) func([]byte, bool) (Chunk, error) {
 
 // tensor is one output of a v2 answer.
 type tensor struct {
-	name, text string
-	rows       int64
+	name, text   string
+	rows, values int64
 }
 
 func readTensor(s *scanner) (t tensor, err error) {
@@ -271,7 +274,7 @@ func readTensor(s *scanner) (t tensor, err error) {
 		}
 		return err
 	})
-	if t.rows = rows; values == 0 || rows < 0 || rows == math.MaxInt64 {
+	if t.rows, t.values = rows, values; values == 0 || rows < 0 || rows == math.MaxInt64 {
 		t.rows = min(values, 1)
 	}
 	return t, err

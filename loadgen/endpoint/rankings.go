@@ -10,7 +10,7 @@ import (
 // The rerankers differ in the names of their members only.
 
 var cohereRankings = Spec{
-	Type: "cohere_rankings", Path: "/v2/rerank", Title: "Rankings",
+	Type: "cohere_rankings", Path: "/v2/rerank", Title: "Rankings", Items: record.Passages,
 	Doc: "Cohere rerank", TakesText: true, Ranks: true,
 	Body: rankingBody("cohere_rankings", func(b *body, in *Input) {
 		b.str("model", in.Model)
@@ -22,7 +22,7 @@ var cohereRankings = Spec{
 }
 
 var teiRankings = Spec{
-	Type: "hf_tei_rankings", Path: "/rerank", Title: "Rankings",
+	Type: "hf_tei_rankings", Path: "/rerank", Title: "Rankings", Items: record.Passages,
 	Doc: "Hugging Face TEI rerank", GenAI: []string{"rankings"}, TakesText: true, Ranks: true,
 	Body: rankingBody("hf_tei_rankings", func(b *body, in *Input) {
 		b.str("query", in.Turn.Query)
@@ -33,7 +33,7 @@ var teiRankings = Spec{
 }
 
 var nimRankings = Spec{
-	Type: "nim_rankings", Path: "/v1/ranking", Title: "Rankings",
+	Type: "nim_rankings", Path: "/v1/ranking", Title: "Rankings", Items: record.Passages,
 	Doc: "NVIDIA NIM ranking", TakesText: true, Ranks: true,
 	Body: rankingBody("nim_rankings", func(b *body, in *Input) {
 		b.str("model", in.Model)

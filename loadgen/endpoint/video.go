@@ -12,7 +12,7 @@ import (
 // videoGeneration is a job: it is submitted, asked for until it is done, and
 // its video fetched if that is wanted.
 var videoGeneration = Spec{
-	Type: "video_generation", Path: "/v1/videos", Title: "Video Generation",
+	Type: "video_generation", Path: "/v1/videos", Title: "Video Generation", Items: record.Films,
 	Doc:       "OpenAI video generation: submit, poll, download",
 	TakesText: true, ContentType: formType,
 	Configure: configureVideo, Body: videoForm, Read: readVideo, HasContent: anyContent, Next: nextVideo(false),
