@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race bench generate venv clean
+.PHONY: all test unit lint cross race bench sim generate venv clean
 
 all: test
 
@@ -49,6 +49,14 @@ $(STATICCHECK):
 bench:
 	go run ./internal/bench $(BENCH)
 	go test -run '^$$' -bench . -benchmem ./...
+
+# sim prints the figures of docs/simulations.md: how often a conclusion is wrong,
+# over TIMES times as many plans as the tests simulate (10 take seven minutes of a
+# core), and how often the quick start is VALID on this machine.
+TIMES := 10
+sim:
+	go test -v -timeout 10h ./internal/sim -times $(TIMES)
+	internal/sim/quickstart.sh 20
 
 generate:
 	go generate ./...
