@@ -76,6 +76,7 @@ func (p *phase) cutOff() {
 func (p *phase) close(now int64) {
 	res := &p.result
 	p.books.sum(res, now)
+	p.steadyRate(res)
 	res.Stop = p.stops.reason()
 	if !p.load.Closed {
 		res.Due = res.Issued + res.Unsent
@@ -85,4 +86,19 @@ func (p *phase) close(now int64) {
 	}
 	p.over.Store(true)
 	p.engine.clock.Wake()
+}
+
+// steadyRate finds the steady window of a load that a clock sends at one rate; a
+// closed loop has found its own.
+func (p *phase) steadyRate(res *PhaseResult) {
+	if p.load.Closed || p.load.Varying {
+		return
+	}
+	ramp := int64(0)
+	if r := p.cfg.RateRamp; r != nil {
+		ramp = int64(r.Duration * 1e9)
+	}
+	if start, end, ok := p.books.requests.open(ramp); ok {
+		res.Gauge.SteadyStart, res.Gauge.SteadyEnd = start, end
+	}
 }

@@ -29,13 +29,14 @@ type gauge struct {
 	filledAtSend, aimAtSend float64
 
 	reached, left         int64   // first reached, last left need
+	firstLeave            int64   // when the first was over; record.None before
 	areaReached, areaLeft float64 // area at these
 }
 
 func newGauge(target int, start int64) gauge {
 	return gauge{
 		need: heldPart * float64(target), target: target, start: start, at: start, lastSend: start,
-		reached: record.None, left: record.None,
+		reached: record.None, left: record.None, firstLeave: record.None,
 	}
 }
 
@@ -88,11 +89,22 @@ func (g *gauge) enter(now int64) {
 // leave counts one less.
 func (g *gauge) leave(now int64) {
 	g.advance(now)
+	if g.firstLeave == record.None {
+		g.firstLeave = g.at
+	}
 	was := g.up()
 	g.level--
 	if was && !g.up() {
 		g.left, g.areaLeft = g.at, g.area
 	}
+}
+
+// open is the steady window of a load that a clock sends: from the first answer,
+// or the end of a ramp, until the last request is sent. What drains after it is no
+// part of a rate; what was on its way before the first answer is not, either.
+func (g *gauge) open(ramp int64) (start, end int64, ok bool) {
+	start = max(g.firstLeave, g.start+ramp)
+	return start, g.lastSend, g.firstLeave != record.None && g.lastSend > start
 }
 
 // result sums up at the end of the phase.

@@ -63,7 +63,7 @@ func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 		opt.Window = metrics.Window{Start: start, End: end}
 	}
 	if start, end, ok := rep.steady(); ok {
-		opt.Steady = metrics.Window{Start: start, End: end}
+		opt.Steady, opt.Open = metrics.Window{Start: start, End: end}, rep.open()
 	}
 	return opt
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -64,6 +65,7 @@ type PhaseReport struct {
 	Stop        string           `json:"stop"`
 	Target      int              `json:"target,omitempty"`
 	Rate        float64          `json:"rate,omitempty"`
+	Open        bool             `json:"open_loop,omitempty"` // a clock says when requests go
 	SteadyStart *int64           `json:"steady_start_ns,omitempty"`
 	SteadyEnd   *int64           `json:"steady_end_ns,omitempty"`
 	MeanFlight  *float64         `json:"mean_in_flight,omitempty"`
@@ -111,7 +113,7 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
 		Cancelled: p.CancelledCount + p.Cut, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
-		MeanFlight: opt(p.Gauge.Mean), HeldShare: opt(p.Gauge.HeldShare),
+		Open: !p.Closed, MeanFlight: opt(p.Gauge.Mean), HeldShare: opt(p.Gauge.HeldShare),
 	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {
 		r.SteadyStart, r.SteadyEnd = &g.SteadyStart, &g.SteadyEnd
@@ -163,6 +165,12 @@ func (r *RunReport) steady() (start, end int64, ok bool) {
 		return 0, 0, false
 	}
 	return *only.SteadyStart, *only.SteadyEnd, true
+}
+
+// open tells whether the requests of the steady window are those that were sent
+// in it; see metrics.Options.
+func (r *RunReport) open() bool {
+	return slices.ContainsFunc(r.Phases, func(p PhaseReport) bool { return !p.Warmup && p.Open })
 }
 
 // totals adds up the profiling phases.

@@ -69,7 +69,7 @@ func place(run sweep.Run) sinks.Place { return sinks.Place{Cell: run.Cell.Index,
 func (r *runner) runJournal(run sweep.Run, rep *RunReport) sinks.RunJournal {
 	j := sinks.RunJournal{Place: place(run), Path: r.journalPath(run), SteadyStart: record.None, SteadyEnd: record.None}
 	if start, end, ok := rep.steady(); ok {
-		j.SteadyStart, j.SteadyEnd = start, end
+		j.SteadyStart, j.SteadyEnd, j.Open = start, end, rep.open()
 	}
 	return j
 }

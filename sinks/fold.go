@@ -13,6 +13,7 @@ type RunJournal struct {
 	Place
 	Path                   string // of its journal
 	SteadyStart, SteadyEnd int64  // ns since the run's T0; record.None without a steady window
+	Open                   bool   // a clock says when requests go
 }
 
 // maxHeld bounds the records that wait for one that is still missing. Past it
@@ -142,7 +143,7 @@ func (f *fold) emitHeld() error {
 // emit finishes a row: chunks, derived columns, the experiment's clock.
 func (f *fold) emit(row *requestRow) error {
 	f.next = row.RequestID + 1
-	row.steady = steady(&row.Record, f.run.SteadyStart, f.run.SteadyEnd)
+	row.steady = f.run.steady(&row.Record)
 	row.derive(f.began)
 	if f.chunks != nil {
 		f.events = appendChunks(f.events, &row.Record, f.shift)
@@ -156,10 +157,15 @@ func (f *fold) emit(row *requestRow) error {
 	return nil
 }
 
-// steady tells whether a request counts in the steady window, in ns since the
-// run's T0: it ended inside, as in the steady window's statistics.
-func steady(r *record.Record, start, end int64) bool {
-	return r.InWindow && start != record.None && end != record.None && start < end && r.End >= start && r.End <= end
+// steady tells whether a request counts in the steady window, as in its
+// statistics: it ended inside, or where a clock says when requests go, it was
+// sent inside.
+func (j *RunJournal) steady(r *record.Record) bool {
+	start, end, at := j.SteadyStart, j.SteadyEnd, r.End
+	if j.Open {
+		at = r.Sent
+	}
+	return r.InWindow && start != record.None && end != record.None && start < end && at >= start && at <= end
 }
 
 func (f *fold) flush() error {

@@ -94,10 +94,6 @@ func total(tag string) func(*Totals) float64 {
 	return func(t *Totals) float64 { return t.Sum(tag) }
 }
 
-func rate(tag string) func(*Totals) float64 {
-	return func(t *Totals) float64 { return per(t.Sum(tag), t.Seconds) }
-}
-
 // catalogue is every metric there is, in the order of the tables. To add one,
 // add its literal here and its case to TestRecompute.
 var catalogue = []Metric{
@@ -164,13 +160,13 @@ var catalogue = []Metric{
 	// total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks
 	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
 	// total_isl / window
-	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Group: Main, Order: 805, LargerIsBetter: true, Derived: rate("input_sequence_length")},
+	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Group: Main, Order: 805, LargerIsBetter: true, Derived: inputRate},
 	// (total_isl + total_osl) / window
 	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
 	// request_count / window
-	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(float64(t.OK), t.Seconds) }},
+	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: requestRate},
 	// good_request_count / window
-	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: func(t *Totals) float64 { return per(t.good(), t.Seconds) }},
+	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: goodRate},
 	// requests that met every SLO
 	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Group: Hidden, Order: 1010, Needs: Limits, AIPerf: Place{Head: 12}, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
 	// good_request_count / attempts: successes, failures, what was cut off and what was never sent

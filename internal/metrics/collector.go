@@ -24,6 +24,10 @@ type Options struct {
 	// divide by it. Without it: first sent .. last end.
 	Window Window
 	Steady Window // the stretch without ramp and drain, if there is one
+	// Open: a clock says when requests go. Those of the steady window are the ones
+	// that were sent in it: of those that ended in it the slow ones would be missing.
+	// In a closed loop they are those that ended in it. Rates count what came in it.
+	Open bool
 	// SLOs, when set, judge the records afresh; else each record's own
 	// verdict counts.
 	SLOs   map[string]float64
@@ -57,6 +61,7 @@ type Collector struct {
 
 	cut       []cutLife // requests that the end cut off
 	delivered float64   // output tokens that came in the steady window; NaN where nobody says which phases count
+	came      arrived   // requests that ended in it
 
 	limits          limits // of a segment
 	past            []past // what earlier segments said; nil while there is one
@@ -106,6 +111,9 @@ func (c *Collector) Add(r *record.Record) {
 	}
 	n := len(c.rows.flags)
 	c.rows.add(r, c.judge)
+	if w := c.opt.Steady; w.given() && !r.Failed() && r.End > w.Start && r.End <= w.End { // what ends where it begins came before it
+		c.came.add(r, c.rows.flags[n]&good != 0)
+	}
 	for _, i := range c.kept {
 		m := &catalogue[i]
 		if r.Failed() != (m.Needs&FailedOnly != 0) {
@@ -135,7 +143,7 @@ func (c *Collector) Summaries() []Summary {
 	}
 	out := []Summary{c.summary("full", c.window(), nil)}
 	if w := c.opt.Steady; w.given() {
-		out = append(out, c.summary("steady", w, c.rows.ended(w)))
+		out = append(out, c.summary("steady", w, c.steadyRows(w)))
 	}
 	return out
 }
@@ -275,7 +283,7 @@ func (c *Collector) complete(t *Totals, steady bool) {
 	w := Window{}
 	t.Delivered = math.NaN()
 	if steady {
-		w, t.Delivered = c.opt.Steady, c.delivered
+		w, t.Delivered, t.came = c.opt.Steady, c.delivered, &c.came
 	}
 	t.attempts(c.cutIn(w), c.opt.Unsent)
 }

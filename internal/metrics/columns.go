@@ -57,12 +57,16 @@ type choice []bool
 
 func (in choice) has(row int) bool { return in == nil || in[row] }
 
-// ended are the rows that ended in w.
-func (w *rows) ended(in Window) choice {
-	out := make(choice, len(w.flags))
+// steadyRows are the rows that count in the steady window w: see Options.Open.
+func (c *Collector) steadyRows(w Window) choice {
+	times := &c.rows.end
+	if c.opt.Open {
+		times = &c.rows.sent
+	}
+	out := make(choice, len(c.rows.flags))
 	for row := range out {
-		end := w.end.at(row)
-		out[row] = end >= in.Start && end <= in.End
+		at := times.at(row)
+		out[row] = at >= w.Start && at <= w.End
 	}
 	return out
 }

@@ -108,7 +108,7 @@ func (c *Collector) condense(last bool) {
 		p := &c.past[i]
 		var in choice
 		if i > 0 {
-			in = c.rows.ended(p.window)
+			in = c.steadyRows(p.window)
 		}
 		c.tallyUp(p, in)
 	}

@@ -1,6 +1,10 @@
 package metrics
 
-import "math"
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
 
 // Totals is what derived metrics read: counters and sums over one window.
 type Totals struct {
@@ -17,8 +21,50 @@ type Totals struct {
 	Seconds    float64 // length of the window; NaN or 0 when unknown
 	Duration   float64 // benchmark_duration, NaN when unknown
 
+	came *arrived // in the steady window; nil: all that is counted
+
 	sums map[string]float64 // what was asked for so far
 	add  func(tag string) float64
+}
+
+// arrived is what rates count: the successes that ended in a window.
+type arrived struct {
+	requests, good int64
+	isl, osl       float64
+}
+
+func (a *arrived) add(r *record.Record, isGood bool) {
+	a.requests++
+	if isGood {
+		a.good++
+	}
+	a.isl += float64(max(0, r.ISL))
+	a.osl += float64(max(0, r.OSL))
+}
+
+// requestRate is successes / window.
+func requestRate(t *Totals) float64 {
+	if t.came != nil {
+		return per(float64(t.came.requests), t.Seconds)
+	}
+	return per(float64(t.OK), t.Seconds)
+}
+
+// goodRate is good_request_count / window.
+func goodRate(t *Totals) float64 {
+	if t.came != nil && t.SLOSet {
+		return per(float64(t.came.good), t.Seconds)
+	}
+	return per(t.good(), t.Seconds)
+}
+
+// inputRate is Σ ISL / window.
+func inputRate(t *Totals) float64 {
+	whole := t.Sum("input_sequence_length")
+	if t.came != nil && !math.IsNaN(whole) {
+		return per(t.came.isl, t.Seconds)
+	}
+	return per(whole, t.Seconds)
 }
 
 // Sum adds up the per-request values of a metric. It is 0 where no request
@@ -88,5 +134,9 @@ func outputRate(t *Totals) float64 {
 
 // totalRate is (Σ ISL + Σ OSL) / window.
 func totalRate(t *Totals) float64 {
-	return per(t.Sum("input_sequence_length")+t.Sum("output_sequence_length"), t.Seconds)
+	whole := t.Sum("input_sequence_length") + t.Sum("output_sequence_length")
+	if t.came != nil && !math.IsNaN(whole) {
+		return per(t.came.isl+t.came.osl, t.Seconds)
+	}
+	return per(whole, t.Seconds)
 }

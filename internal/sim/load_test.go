@@ -213,3 +213,30 @@ func TestPercentilesWithinARunCover(t *testing.T) {
 		}
 	}
 }
+
+// An open loop's rate is that of the server, and not of a window with a drain in
+// it: that of the schedule where the server keeps up, that of the server where it
+// does not. Its slow answers are in the percentiles all the same.
+func TestOpenLoopsHaveASteadyWindow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		words string
+		want  float64
+	}{
+		{"ttft=900ms&itl=10ms", 50},
+		{"ttft=385ms&itl=5ms&cv=0.3&workers=8", 20}, // 8 answers in 0.4 s
+	} {
+		o := design{cells: []string{c.words}, trials: 1, phase: "type: constant, rate: 50", requests: 250}.run(t)
+		full, steady := o.Outcomes[0].Summaries[0], o.Outcomes[0].Summaries[1]
+		rate, _ := steady.Get("request_throughput")
+		stretched, _ := full.Get("request_throughput")
+		if steady.Window != "steady" || math.Abs(rate.Avg/c.want-1) > 0.04 {
+			t.Errorf("%s: %.1f requests/s in the %s window, want %v; over all %.1f", c.words, rate.Avg, steady.Window, c.want, stretched.Avg)
+		}
+		all, _ := full.Get("request_latency")
+		of, _ := steady.Get("request_latency")
+		if of.P99 < 0.99*all.P99 || of.Count < all.Count*8/10 {
+			t.Errorf("%s: p99 %.0f ms of %d in the steady window, %.0f of %d over all", c.words, of.P99, of.Count, all.P99, all.Count)
+		}
+	}
+}
