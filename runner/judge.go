@@ -99,11 +99,16 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		c.Add(rec)
 		e.Add(rec)
 		s.add(rec)
+		replayed(m.replay, rec)
 		return nil
 	})
 	if err != nil {
 		files.Abort()
 		return nil, err
+	}
+	if m.replay != nil {
+		rep.Fidelity = reportFidelity(m.replay.Fidelity())
+		rep.DataNotes = append(slices.Clone(rep.DataNotes), rep.Fidelity.line())
 	}
 	rep.Censored = censored(c.Censoring())
 	return &reading{summaries: c.Summaries(), sample: s.sorted(), evidence: e, files: files}, nil

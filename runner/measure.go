@@ -34,7 +34,8 @@ type measurement struct {
 	doubt   string // about the tokenizer
 	set     *dataset.Set
 	warmup  *dataset.Set
-	targets []string // base URLs with the built-in server resolved
+	replay  *dataset.Replay // nil where nothing recorded is played
+	targets []string        // base URLs with the built-in server resolved
 	judge   func(*record.Record) string
 }
 

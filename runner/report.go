@@ -28,7 +28,8 @@ type RunReport struct {
 	Phases     []PhaseReport        `json:"phases"`
 	Host       HostReport           `json:"host"`
 	Dataset    string               `json:"dataset_sha256"`
-	DataNotes  []string             `json:"dataset_notes,omitempty"` // where its data came from, what was reached of what was asked for
+	DataNotes  []string             `json:"dataset_notes,omitempty"`   // where its data came from, what was reached of what was asked for
+	Fidelity   *FidelityReport      `json:"replay_fidelity,omitempty"` // of recorded load
 	Tokenizer  string               `json:"tokenizer"`
 	Stamps     string               `json:"stamps"` // kernel, application
 	Findings   []verdict.Finding    `json:"findings"`

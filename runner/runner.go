@@ -368,7 +368,8 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	}
 	defer limitGC()()
 	report := r.describe(m, got, attempt)
-	if err := r.writePrompts(m); err != nil {
+	m.replay = newReplay(m.set, m.bench.Phases)
+	if err := r.writePrompts(m); err != nil { // which lets the set go
 		return nil, nil, &lostError{err}
 	}
 	read, err := r.read(m, report, got)

@@ -137,6 +137,13 @@ func runColumns() []column[RunRow] {
 		word("verdict", "VALID, DEGRADED or INVALID", func(r *r) *string { return &r.Verdict }),
 		count("attempt", "1 for the first try; more after a resume", "", Int32, func(r *r) *int64 { return &r.Attempt }),
 		word("path", "folder of the run's own files", func(r *r) *string { return &r.Path }),
+		real("replay_fidelity", "how close a replay came to its trace: the least of the shares beside it, of rows sent and of rows on time", "ratio", func(r *r) *float64 { return &r.Replay.Fidelity }),
+		real("replay_lag_p99_ms", "how much later than recorded requests were sent, 99th percentile", "ms", func(r *r) *float64 { return &r.Replay.LagP99 }),
+		real("replay_dependencies", "later turns that waited for the answer before them", "ratio", func(r *r) *float64 { return &r.Replay.Dependencies }),
+		real("replay_input_length", "how close input lengths are to the trace's", "ratio", func(r *r) *float64 { return &r.Replay.Input }),
+		real("replay_output_length", "how close output lengths are to the trace's", "ratio", func(r *r) *float64 { return &r.Replay.Output }),
+		real("replay_hit_rate_trace", "input tokens that an infinite prefix cache would know, by the trace", "ratio", func(r *r) *float64 { return &r.Replay.HitTrace }),
+		real("replay_hit_rate_server", "input tokens that the server's cache knew, by the server", "ratio", func(r *r) *float64 { return &r.Replay.HitServer }),
 	}
 }
 

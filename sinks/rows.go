@@ -119,6 +119,17 @@ type RunRow struct {
 	Verdict                   string
 	Attempt                   int64
 	Path                      string // of its AIPerf files, relative to the result directory
+	Replay                    ReplayRow
+}
+
+// ReplayRow is how close a replay came to its trace; NaN where nothing was
+// replayed or nobody can know.
+type ReplayRow struct{ Fidelity, LagP99, Dependencies, Input, Output, HitTrace, HitServer float64 }
+
+// NoReplay is the row of a run that replays nothing.
+func NoReplay() ReplayRow {
+	nan := math.NaN()
+	return ReplayRow{nan, nan, nan, nan, nan, nan, nan}
 }
 
 // CellRow is a row of the cells table. Pareto and Knee are 0, 1 or record.None.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
@@ -269,4 +270,44 @@ func (r *reader) join(id, system string, turns []Turn) error {
 // isSystem tells a turn that is nothing but a system prompt.
 func isSystem(t *Turn) bool {
 	return t.Role == "system" && len(t.Texts) == 1 && t.Timestamp == nil && t.Delay == 0 && len(t.Extra) == 0
+}
+
+// table is a format of its own: a CSV or Parquet file, or records, whose
+// fields are called by other names. columns says which is which.
+var table = Format{
+	Name: "table", Doc: "a row of a CSV or Parquet file, with columns that say where text and lengths stand", Sampling: "sequential",
+	Settings: append([]string{"columns"}, conversational...), fits: fitsTable, read: readTable,
+}
+
+// textColumns are the names under which published tables keep their prompts.
+var textColumns = []string{"text", "prompt", "question", "instruction", "problem", "input", "query", "content"}
+
+func fitsTable(r *files.Record) (bool, string) {
+	for _, name := range textColumns {
+		var s string
+		if raw := r.Fields.Value(name); raw != nil && json.Unmarshal(raw, &s) == nil {
+			return true, "it has the column " + name
+		}
+	}
+	return false, "it has no column " + orList(textColumns)
+}
+
+// readTable gives the columns the names that single_turn knows.
+func readTable(r *reader, rec files.Record) error {
+	f := rec.Fields
+	for ours, theirs := range r.cfg.Columns {
+		if !f.Has(theirs) {
+			return fmt.Errorf("columns.%s: there is no column %s; there are %s", ours, theirs, strings.Join(f.Names(), ", "))
+		}
+		f.Rename(theirs, ours)
+	}
+	if !f.Has("text") && !f.Has("texts") {
+		for _, name := range textColumns {
+			if f.Has(name) {
+				f.Rename(name, "text")
+				break
+			}
+		}
+	}
+	return readSingleTurn(r, rec)
 }

@@ -1,17 +1,20 @@
 package trace
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 )
 
-// Sent is what became of one row in a replay. Times are since the replay's
-// zero; a length of 0 says that nobody counted.
+// Sent is what became of one row in a replay. At is since the replay's zero; a
+// length of 0 says that nobody counted.
 type Sent struct {
 	Row     int // its index in the trace
 	At      time.Duration
 	In, Out int64
 	Known   int64 // input tokens that the server's prefix cache knew, −1 when it did not say
+	Asked   int64 // input tokens by the server's count; 0 when it did not say: In is taken
 	Follows bool  // it is a later turn of its session
 	Early   bool  // sent before the turn that it follows was answered
 }
@@ -20,23 +23,28 @@ type Sent struct {
 // 1 being exact; one that cannot be known is NaN.
 type Fidelity struct {
 	Rows, Missing int
-	LagP50        time.Duration // sent later than recorded, first row of each side at zero
+	LagP50        time.Duration // sent later than recorded
 	LagP99        time.Duration
-	Dependencies  float64 // turns that waited for the answer before them
+	Timed         int     // rows whose time was to be kept
+	OnTime        float64 // of these, the share that was sent within the tolerance
+	Dependencies  float64 // later turns that waited for the answer before them
 	InputLength   float64 // 1 − |tokens sent − tokens recorded| / recorded, over the whole trace
 	OutputLength  float64
-	PrefixHit     float64 // the trace's token hit rate, infinite cache
+	PrefixHit     float64 // the trace's token hit rate in the order sent, infinite cache
 	Reached       float64 // the server's
-	Score         float64 // the least of the shares, timeliness included
+	Score         float64 // the least of the shares
 }
 
 // Compare holds what was sent against rows; block is the size of a block in
-// tokens, tolerance the lag that still counts as on time.
+// tokens, tolerance the lag that still counts as on time. It sorts sent by
+// time.
 func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fidelity {
-	f := Fidelity{Rows: len(rows), Missing: len(rows) - len(sent), Reached: math.NaN(), OutputLength: math.NaN(), InputLength: math.NaN()}
+	nan := math.NaN()
+	f := Fidelity{Rows: len(rows), Missing: len(rows) - len(sent), Score: 1, OnTime: nan, Dependencies: nan, InputLength: nan, OutputLength: nan, PrefixHit: nan, Reached: nan}
+	slices.SortStableFunc(sent, func(a, b Sent) int { return cmp.Compare(a.At, b.At) })
 	var lags []float64
-	var in, wantIn, out, wantOut, known, asked, follow, kept float64
-	onTime := 0
+	var in, out gap
+	var follow, kept, onTime, known, asked float64
 	for _, s := range sent {
 		r := &rows[s.Row]
 		if r.Timed {
@@ -46,14 +54,10 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 				onTime++
 			}
 		}
-		if s.In > 0 {
-			in, wantIn = in+math.Abs(float64(s.In-r.In)), wantIn+float64(r.In)
-		}
-		if s.Out > 0 && r.Out > 0 {
-			out, wantOut = out+math.Abs(float64(s.Out-r.Out)), wantOut+float64(r.Out)
-		}
+		in.add(s.In, r.In)
+		out.add(s.Out, r.Out)
 		if s.Known >= 0 && s.In > 0 {
-			known, asked = known+float64(s.Known), asked+float64(s.In)
+			known, asked = known+float64(s.Known), asked+float64(max(s.Asked, s.In))
 		}
 		if s.Follows {
 			follow++
@@ -62,29 +66,24 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 			}
 		}
 	}
-	f.Score = 1
-	share := func(to *float64, v float64) {
-		*to = v
-		f.Score = min(f.Score, v)
+	share := func(to *float64, of, all float64) {
+		if all > 0 {
+			*to = max(0, of/all)
+			f.Score = min(f.Score, *to)
+		}
 	}
-	if wantIn > 0 {
-		share(&f.InputLength, max(0, 1-in/wantIn))
-	}
-	if wantOut > 0 {
-		share(&f.OutputLength, max(0, 1-out/wantOut))
-	}
-	f.Dependencies = 1
-	if follow > 0 {
-		share(&f.Dependencies, kept/follow)
-	}
-	f.PrefixHit = infinite(rows, block)
+	share(&f.OnTime, onTime, float64(len(lags)))
+	share(&f.Dependencies, kept, follow)
+	share(&f.InputLength, in.wanted-in.off, in.wanted)
+	share(&f.OutputLength, out.wanted-out.off, out.wanted)
+	f.PrefixHit = infinite(rows, sent, block)
 	if asked > 0 {
 		f.Reached = known / asked
 		f.Score = min(f.Score, 1-math.Abs(f.Reached-f.PrefixHit))
 	}
-	if st := describe(lags); st != nil {
-		f.LagP50, f.LagP99 = time.Duration(st.Median), time.Duration(quantile(lags, 0.99))
-		f.Score = min(f.Score, float64(onTime)/float64(len(lags)))
+	if f.Timed = len(lags); f.Timed > 0 {
+		slices.Sort(lags)
+		f.LagP50, f.LagP99 = time.Duration(quantile(lags, 0.5)), time.Duration(quantile(lags, 0.99))
 	}
 	if f.Rows > 0 {
 		f.Score = min(f.Score, float64(len(sent))/float64(f.Rows))
@@ -92,23 +91,38 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 	return f
 }
 
-// infinite is the token hit rate of a cache that forgets nothing.
-func infinite(rows []Row, block int) float64 {
+// gap sums how far lengths are from those recorded, in tokens.
+type gap struct{ off, wanted float64 }
+
+func (g *gap) add(got, recorded int64) {
+	if got > 0 && recorded > 0 {
+		g.off, g.wanted = g.off+math.Abs(float64(got-recorded)), g.wanted+float64(recorded)
+	}
+}
+
+// infinite is the token hit rate of a cache that forgets nothing over the rows
+// that were sent, in their order. The last token of a prompt is never known: a
+// server computes it to answer.
+func infinite(rows []Row, sent []Sent, block int) float64 {
 	seen := map[uint64]bool{}
 	var known, total float64
-	for i := range rows {
+	for _, s := range sent {
+		if s.In == 0 {
+			continue
+		}
+		r := &rows[s.Row]
 		at, hit, leading := uint64(0), 0, true
-		for _, b := range rows[i].Blocks {
+		for _, b := range r.Blocks {
 			at = chain(at, b)
 			if leading = leading && seen[at]; leading {
 				hit++
 			}
 			seen[at] = true
 		}
-		known, total = known+math.Min(float64(hit*block), float64(rows[i].In)), total+float64(rows[i].In)
+		known, total = known+min(float64(hit*block), float64(r.In-1)), total+float64(r.In)
 	}
 	if total == 0 {
-		return 0
+		return math.NaN()
 	}
 	return known / total
 }

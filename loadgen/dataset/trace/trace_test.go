@@ -199,12 +199,21 @@ func TestCompare(t *testing.T) {
 	compare := func(change func([]trace.Sent) []trace.Sent) trace.Fidelity {
 		return trace.Compare(four(), change(exact()), 10, 10*time.Millisecond)
 	}
-	if f := compare(func(s []trace.Sent) []trace.Sent { return s }); f.Score != 1 || f.Reached != f.PrefixHit || f.Dependencies != 1 || f.LagP99 != 0 {
+	if f := compare(func(s []trace.Sent) []trace.Sent { return s }); f.Score != 1 || f.Reached != f.PrefixHit || f.Dependencies != 1 || f.LagP99 != 0 || f.OnTime != 1 || f.Timed != 4 {
 		t.Errorf("an exact replay scores %+v", f)
 	}
 	late := compare(func(s []trace.Sent) []trace.Sent { s[3].At += time.Second; return s })
 	if late.Score != 0.75 || late.LagP50 != 0 {
 		t.Errorf("one of four late: %+v", late)
+	}
+	server := compare(func(s []trace.Sent) []trace.Sent { // its template adds five tokens to every prompt
+		for i := range s {
+			s[i].Asked = s[i].In + 5
+		}
+		return s
+	})
+	if math.Abs(server.Reached-40.0/125) > 1e-12 {
+		t.Errorf("by the server's count: %+v", server)
 	}
 	missing := compare(func(s []trace.Sent) []trace.Sent { return s[:3] })
 	if missing.Missing != 1 || missing.Score != 0.75 {
