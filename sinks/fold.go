@@ -1,10 +1,10 @@
 package sinks
 
 import (
-	"container/heap"
 	"fmt"
 	"time"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -31,7 +31,7 @@ type fold struct {
 	rows     []requestRow
 	events   []chunkRow
 	unpacked []record.Chunk
-	late     pending
+	late     heap.Heap[*held]
 	free     []*held
 	next     int64
 	run      RunJournal
@@ -45,18 +45,8 @@ type held struct {
 	packed []byte
 }
 
-type pending []*held
-
-func (p pending) Len() int           { return len(p) }
-func (p pending) Less(i, j int) bool { return p[i].row.RequestID < p[j].row.RequestID }
-func (p pending) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *pending) Push(x any)        { *p = append(*p, x.(*held)) }
-func (p *pending) Pop() any {
-	l := len(*p) - 1
-	x := (*p)[l]
-	*p = (*p)[:l]
-	return x
-}
+// Before orders by request id.
+func (h *held) Before(o *held) bool { return h.row.RequestID < o.row.RequestID }
 
 // journal folds one run. The journal must belong to the place it is given for.
 func (f *fold) journal(run RunJournal) (JournalInfo, error) {
@@ -85,7 +75,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	for len(f.late) > 0 { // ids that are missing: the process died before them
+	for f.late.Len() > 0 { // ids that are missing: the process died before them
 		if err := f.emitHeld(); err != nil {
 			return info, err
 		}
@@ -98,7 +88,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 func (f *fold) take(row *requestRow, packed []byte) error {
 	if row.RequestID != f.next {
 		f.hold(row, packed)
-		if len(f.late) > maxHeld {
+		if f.late.Len() > maxHeld {
 			return f.emitHeld()
 		}
 		return nil
@@ -106,7 +96,7 @@ func (f *fold) take(row *requestRow, packed []byte) error {
 	if err := f.emit(row); err != nil {
 		return err
 	}
-	for len(f.late) > 0 && f.late[0].row.RequestID <= f.next {
+	for f.late.Len() > 0 && f.late.Top().row.RequestID <= f.next {
 		if err := f.emitHeld(); err != nil {
 			return err
 		}
@@ -124,11 +114,11 @@ func (f *fold) hold(row *requestRow, packed []byte) {
 	h.row = *row
 	h.row.Chunks = nil
 	h.packed = append(h.packed[:0], packed...)
-	heap.Push(&f.late, h)
+	f.late.Push(h)
 }
 
 func (f *fold) emitHeld() error {
-	h := heap.Pop(&f.late).(*held)
+	h := f.late.Pop()
 	var err error
 	if f.unpacked, err = unpackChunks(f.unpacked[:0], h.row.Sent, h.packed); err != nil {
 		return fmt.Errorf("journal %s: request %d: %w", f.run.Path, h.row.RequestID, err)

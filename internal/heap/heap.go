@@ -37,6 +37,9 @@ func (h *Heap[T]) Push(x T) {
 // Pop takes the top out. There must be one.
 func (h *Heap[T]) Pop() T { return h.Remove(0) }
 
+// FixTop puts the top where it belongs after it has come to be later.
+func (h *Heap[T]) FixTop() { h.down(0, h.items[0]) }
+
 // Remove takes element i out.
 func (h *Heap[T]) Remove(i int) T {
 	var zero T

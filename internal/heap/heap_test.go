@@ -20,7 +20,7 @@ func TestHeapAgainstASortedList(t *testing.T) {
 	h := heap.Heap[*number]{Moved: func(x *number, i int) { x.at = i }}
 	var in []*number
 	for range 5000 {
-		switch k := rng.IntN(5); {
+		switch k := rng.IntN(6); {
 		case k < 3 || len(in) == 0:
 			x := &number{v: rng.IntN(100)}
 			h.Push(x)
@@ -32,6 +32,9 @@ func TestHeapAgainstASortedList(t *testing.T) {
 				t.Fatalf("Pop = %+v, the least is %d", *x, least.v)
 			}
 			in = slices.DeleteFunc(in, func(y *number) bool { return y == x })
+		case k == 4:
+			h.Top().v += rng.IntN(50)
+			h.FixTop()
 		default:
 			i := rng.IntN(len(in))
 			if x := h.Remove(in[i].at); x != in[i] {

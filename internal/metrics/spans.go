@@ -2,10 +2,10 @@ package metrics
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -83,10 +83,11 @@ func (l *lives) at(i int, gaps func(row int) []float32) life {
 // sweep goes through lives in the order of time and says how long each level
 // was held inside a window.
 type sweep struct {
-	end         int64
-	out         weights
-	under, free cursors // in flight; ended, to be used again
-	waiting     []life  // sent after what has been gone through, in order
+	end     int64
+	out     weights
+	under   heap.Heap[*cursor] // in flight, the next moment first
+	free    []*cursor          // ended, to be used again
+	waiting []life             // sent after what has been gone through, in order
 }
 
 func newSweep(w Window) *sweep { return &sweep{end: w.End, out: weights{at: w.Start, end: w.End}} }
@@ -123,7 +124,7 @@ func (s *sweep) run(l *lives, gaps func(row int) []float32, safe int64) {
 		s.waiting = nil
 	}
 	s.until(safe)
-	for _, c := range s.under { // the rows that their gaps belong to go away
+	for _, c := range s.under.All() { // the rows that their gaps belong to go away
 		c.gaps = slices.Clone(c.gaps)
 	}
 }
@@ -147,24 +148,25 @@ func (s *sweep) begin(x life) {
 	if len(s.free) == 0 {
 		s.free = append(s.free, &cursor{})
 	}
-	c := s.free.Pop().(*cursor)
+	c := s.free[len(s.free)-1]
+	s.free = s.free[:len(s.free)-1]
 	c.begin(x)
 	s.out.until(c.due)
 	c.step(&s.out.level)
-	heap.Push(&s.under, c)
+	s.under.Push(c)
 }
 
 // until goes through every moment before t.
 func (s *sweep) until(t int64) {
-	for len(s.under) > 0 && s.under[0].due < t {
-		c := s.under[0]
+	for s.under.Len() > 0 && s.under.Top().due < t {
+		c := s.under.Top()
 		s.out.until(c.due)
 		if c.step(&s.out.level) {
-			heap.Fix(&s.under, 0)
+			s.under.FixTop()
 			continue
 		}
-		s.free = append(s.free, heap.Pop(&s.under).(*cursor))
-		if len(s.under) == 0 {
+		s.free = append(s.free, s.under.Pop())
+		if s.under.Len() == 0 {
 			s.out.level = [spans]float64{} // what rounding has left
 		}
 	}
@@ -306,16 +308,5 @@ func (c *cursor) nextChunk(level *[spans]float64) {
 	}
 }
 
-// cursors is a heap, the next moment first.
-type cursors []*cursor
-
-func (h cursors) Len() int           { return len(h) }
-func (h cursors) Less(i, j int) bool { return h[i].due < h[j].due }
-func (h cursors) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *cursors) Push(x any)        { *h = append(*h, x.(*cursor)) }
-func (h *cursors) Pop() any {
-	last := len(*h) - 1
-	c := (*h)[last]
-	*h = (*h)[:last]
-	return c
-}
+// Before orders by the next moment.
+func (c *cursor) Before(d *cursor) bool { return c.due < d.due }

@@ -34,7 +34,7 @@ internal/heap:
 internal/hub: internal/atomicfile
 internal/jinja:
 internal/language: *
-internal/metrics: internal/record internal/stats internal/suggest
+internal/metrics: internal/heap internal/record internal/stats internal/suggest
 internal/mockserver: internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
 internal/pcg:
 internal/qmc: internal/pcg
@@ -75,7 +75,7 @@ sinks/report/live: internal/record internal/words loadgen
 sinks/report/page: internal/diag internal/words sinks sinks/report/chart sinks/report/chart/draw
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide
-sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/metrics internal/record internal/stats
+sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats
 sweep: schema loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc
 `)
