@@ -64,8 +64,8 @@ func (d *details) close() error {
 }
 
 // exchange is x in the words of the sinks.
-func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said) *aiperf.Exchange {
-	out := &aiperf.Exchange{
+func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said) *aiperf.RawRequest {
+	out := &aiperf.RawRequest{
 		RequestHeader: client.RequestHeader(x), ResponseHeader: x.ResponseHeader, Body: x.Body, Status: x.HTTPStatus, Reason: x.Reason,
 		ContentType: x.ContentType, Local: x.Local, Remote: x.Remote, Streamed: x.Streamed, Text: said.Text, Reasoning: said.Reasoning,
 	}
@@ -73,10 +73,10 @@ func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said
 		out.Text = said.Tool
 	}
 	for i, e := range x.Events {
-		out.Events = append(out.Events, aiperf.ExchangeEvent{At: e.At, Data: x.Data(i), Error: e.Error})
+		out.Events = append(out.Events, aiperf.RawEvent{At: e.At, Data: x.Data(i), Error: e.Error})
 	}
 	if len(x.Events) == 0 && len(x.Payload) > 0 { // an error's body
-		out.Events = append(out.Events, aiperf.ExchangeEvent{At: x.End, Data: x.Payload})
+		out.Events = append(out.Events, aiperf.RawEvent{At: x.End, Data: x.Payload})
 	}
 	return out
 }

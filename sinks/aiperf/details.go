@@ -18,21 +18,21 @@ import (
 	"aiperf.dev/aiperf/sinks"
 )
 
-// Exchange is what a record leaves out: the bytes of one request and its
+// RawRequest is what a record leaves out: the bytes of one request and its
 // answer. It is borrowed for a call of Details.Render.
-type Exchange struct {
+type RawRequest struct {
 	RequestHeader, ResponseHeader []byte // lines ended by CRLF, secrets included
 	Body                          []byte
 	Status                        int64 // HTTP, record.None without an answer
 	Reason, ContentType           string
 	Local, Remote                 string // host:port, "" when unknown
 	Streamed                      bool
-	Events                        []ExchangeEvent
+	Events                        []RawEvent
 	Text, Reasoning               []byte // of the answer
 }
 
-// ExchangeEvent is one message of an answer, or its whole body.
-type ExchangeEvent struct {
+// RawEvent is one message of an answer, or its whole body.
+type RawEvent struct {
 	At    int64 // ns since T0
 	Data  []byte
 	Error bool // it was named error
@@ -99,7 +99,7 @@ type rendered struct {
 }
 
 // Render makes the text of r and x; what it returns is for Keep.
-func (d *Details) Render(r *record.Record, x *Exchange) any {
+func (d *Details) Render(r *record.Record, x *RawRequest) any {
 	out := &rendered{warmup: r.Warmup}
 	if d.raw != nil {
 		out.raw = d.lines.rawLine(r, x)
@@ -186,7 +186,7 @@ func (d *Details) Abort() {
 }
 
 // rawLine is a line of profile_export_raw.jsonl.
-func (w *recordWriter) rawLine(r *record.Record, x *Exchange) []byte {
+func (w *recordWriter) rawLine(r *record.Record, x *RawRequest) []byte {
 	b := append([]byte(nil), `{"metadata":`...)
 	b = w.metadata(b, r)
 	start := r.Sent
@@ -247,7 +247,7 @@ func outputTags() []string {
 }
 
 // output is an entry of outputs.json.
-func (w *recordWriter) output(r *record.Record, x *Exchange) []byte {
+func (w *recordWriter) output(r *record.Record, x *RawRequest) []byte {
 	values := object{}
 	all := metrics.PerRecord(r)
 	for _, tag := range outputTags() {

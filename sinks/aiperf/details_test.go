@@ -17,14 +17,14 @@ import (
 var details0 = time.Date(2026, 11, 21, 9, 30, 0, 123456789, time.UTC)
 
 // exchanges are the bytes of the fixed records: one stream, one plain answer.
-func exchangeOf(r *record.Record) *aiperf.Exchange {
-	x := &aiperf.Exchange{
+func exchangeOf(r *record.Record) *aiperf.RawRequest {
+	x := &aiperf.RawRequest{
 		RequestHeader:  []byte("Host: h\r\nAuthorization: Bearer sk-very-secret\r\nX-Api-Key: k\r\nX-Team: blue\r\nX-Session-Affinity: s\r\n"),
 		ResponseHeader: []byte("Content-Type: text/event-stream\r\nSet-Cookie: id=1\r\n"),
 		Body:           []byte(`{"model": "m", "n": 1}`), Status: r.HTTPStatus, Reason: "OK", ContentType: "application/json",
 		Local: "127.0.0.1:4711", Remote: "[::1]:8000", Streamed: r.Streamed, Reasoning: []byte("hm "), Text: []byte("the key is sk-very-secret"),
 	}
-	x.Events = []aiperf.ExchangeEvent{{At: 5, Data: []byte(`{"a":"λ\n"}`)}, {At: 7, Data: []byte("[DONE]"), Error: true}}
+	x.Events = []aiperf.RawEvent{{At: 5, Data: []byte(`{"a":"λ\n"}`)}, {At: 7, Data: []byte("[DONE]"), Error: true}}
 	if !r.Streamed {
 		x.Events, x.Text, x.Reasoning = x.Events[:1], nil, nil
 	}

@@ -24,7 +24,7 @@ type traceKept struct {
 }
 
 // traceLine is one line of the traces that wait for their records.
-func traceLine(x *Exchange) []byte {
+func traceLine(x *RawRequest) []byte {
 	k := traceKept{Request: appendHeader(nil, x.RequestHeader), Reason: x.Reason, Local: x.Local, Remote: x.Remote, Body: len(x.Body)}
 	if len(x.ResponseHeader) > 0 {
 		k.Response = appendHeader(nil, x.ResponseHeader)
