@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // notInACleanRun are the metrics on which a clean run has no number, with why: a
@@ -46,7 +47,7 @@ func TestCleanRunHoldsAGateOnEveryMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	plan := planOf(t, "benchmark.endpoint.urls=["+url+"]", "benchmark.endpoint.streaming=true", "tokenizer.name=builtin", "tables.formats=[csv]", "allow_invalid=true",
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=["+url+"]", "benchmark.endpoint.streaming=true", "tokenizer.name=builtin", "tables.formats=[csv]", "allow_invalid=true",
 		"benchmark.slos={request_latency: 100000}", "datasets.main.prompts.isl=8", "datasets.main.prompts.osl=6", "phases.profiling={type: concurrency, concurrency: 4, requests: 40}")
 	for _, m := range metrics.Catalogue() {
 		for _, stat := range m.Stats() {

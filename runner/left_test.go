@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -66,7 +67,7 @@ func (s *asked) sorted() []string {
 // small is a plan against s.
 func small(t *testing.T, s *asked, sets ...string) *sweep.Plan {
 	t.Helper()
-	return planOf(t, append([]string{
+	return sweeptest.PlanOf(t, append([]string{
 		"benchmark.endpoint.urls=[" + s.URL + "]", "tokenizer.name=builtin", "tables.formats=[csv]",
 		"datasets.main.prompts.isl=8", "datasets.main.entries=20",
 	}, sets...)...)

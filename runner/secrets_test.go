@@ -4,12 +4,14 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	const key, token, password = "sk-a/b+c d", "tok-12345", "hunter22"
-	plan := planOf(t, "endpoint.api_key="+key, "endpoint.headers={X-Auth-Token: "+token+", X-Plain: visible}",
+	plan := sweeptest.PlanOf(t, "endpoint.api_key="+key, "endpoint.headers={X-Auth-Token: "+token+", X-Plain: visible}",
 		"endpoint.urls=['http://me:"+password+"@127.0.0.1:1']")
 	s := secretsOf(plan)
 	opt := s.masked(Options{

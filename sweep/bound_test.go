@@ -34,7 +34,7 @@ func TestBoundOfPhases(t *testing.T) {
 		"without end":           {schema.Phase{Type: "concurrency", Requests: 9, Duration: &schema.Inf}, want{"concurrency burst", "9 requests", 9, 0}},
 		"series: 0 to 10 in 10": {schema.Phase{Type: "poisson", Duration: schema.Seconds(15), RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 0}, {TimeS: 10, QPS: 10}}}, want{"rate series", "15s", 100, 15 * time.Second}},
 	} {
-		d := &document{phases: []schema.Phase{c.f}}
+		d := &document{Phases: []schema.Phase{c.f}}
 		got := expand(t, d).Bound(nil).Phases[0]
 		if w := (want{got.Mode, got.Stop, got.Requests, got.AtLeast}); w != c.want {
 			t.Errorf("%s: %+v, want %+v", what, w, c.want)
@@ -45,12 +45,12 @@ func TestBoundOfPhases(t *testing.T) {
 func TestBoundOfPlan(t *testing.T) {
 	t.Parallel()
 	d := three(2)
-	d.phases = []schema.Phase{
+	d.Phases = []schema.Phase{
 		{Name: "warmup", Kind: "warmup", Type: "concurrency", Requests: 5},
 		{Name: "profiling", Kind: "profiling", Type: "constant", Rate: 10},
 	}
 	derive(d, requests, "10*concurrency")
-	d.sweep.CooldownSeconds, d.envelope.MultiRun.CooldownSeconds = 2, 7
+	d.Kind.CooldownSeconds, d.Head.MultiRun.CooldownSeconds = 2, 7
 	b := expand(t, d).Bound(nil)
 	// warmup in the first trial only: 3·5 + 2·(10+20+40) = 155; 2·(1+2+4) s
 	if b.Runs != 6 || b.Requests != 155 || b.AtLeast != 14*time.Second || b.Open || b.Cooldown != 10*time.Second {
@@ -63,13 +63,13 @@ func TestBoundOfPlan(t *testing.T) {
 	if diff := cmp.Diff(want, b.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
-	d.sweep.IterationOrder = "independent" // two pauses between cells, three within
+	d.Kind.IterationOrder = "independent" // two pauses between cells, three within
 	if got := expand(t, d).Bound(nil).Cooldown; got != (2*2+3*7)*time.Second {
 		t.Errorf("cooldown by cell = %v, want 25s", got)
 	}
-	d.phases[1].Duration = schema.Seconds(1)
-	d.phases[1].Type, d.phases[1].Rate = "concurrency", 0
-	d.sweep.Derive = nil
+	d.Phases[1].Duration = schema.Seconds(1)
+	d.Phases[1].Type, d.Phases[1].Rate = "concurrency", 0
+	d.Kind.Derive = nil
 	if b := expand(t, d).Bound(nil); !b.Open || b.Requests != 15 || b.AtLeast != 6*time.Second {
 		t.Errorf("bounded by time: %+v, want it open", b)
 	}
@@ -79,7 +79,7 @@ func TestBoundOfPlan(t *testing.T) {
 func TestBoundOfFixedSchedules(t *testing.T) {
 	t.Parallel()
 	d := grid(2, axis(concurrency, "concurrency", 1, 2, 4, 8))
-	d.phases = []schema.Phase{{Name: "profiling", Type: "fixed_schedule"}}
+	d.Phases = []schema.Phase{{Name: "profiling", Type: "fixed_schedule"}}
 	p := expand(t, d)
 	open := p.Bound(nil)
 	if !open.Open || open.Requests != 0 || open.Phases[0].Stop != "end of the schedule" {

@@ -82,12 +82,12 @@ func TestVariationsAreAIPerfs(t *testing.T) {
 
 func (c *recorded) document() *document {
 	d := grid(c.Trials)
-	d.envelope.RandomSeed, d.envelope.MultiRun.SetConsistentSeed = c.RandomSeed, c.Consistent
-	d.sweep = schema.Sweep{Type: c.Type, SameSeed: c.SameSeed}
+	d.Head.RandomSeed, d.Head.MultiRun.SetConsistentSeed = c.RandomSeed, c.Consistent
+	d.Kind = schema.Sweep{Type: c.Type, SameSeed: c.SameSeed}
 	if c.Type == "scenarios" {
 		for _, v := range c.Variations {
 			values := plain(v.Values).(map[string]any)
-			d.sweep.Scenarios = append(d.sweep.Scenarios, schema.Scenario{
+			d.Kind.Scenarios = append(d.Kind.Scenarios, schema.Scenario{
 				Name: v.Label, Values: values,
 				Assignments: []schema.Assignment{{Path: "benchmark", Value: values["benchmark"]}},
 			})
@@ -108,11 +108,11 @@ func (c *recorded) document() *document {
 			}
 			i, known := at[path]
 			if !known {
-				i = len(d.sweep.Axes)
+				i = len(d.Kind.Axes)
 				at[path] = i
-				d.sweep.Axes = append(d.sweep.Axes, axis(full, path))
+				d.Kind.Axes = append(d.Kind.Axes, axis(full, path))
 			}
-			a := &d.sweep.Axes[i]
+			a := &d.Kind.Axes[i]
 			if c.Type == "zip" || !slices.ContainsFunc(a.Values, func(x any) bool { return cmp.Equal(x, value) }) {
 				a.Values = append(a.Values, value)
 			}
@@ -198,17 +198,17 @@ func TestRefusals(t *testing.T) {
 		},
 		"empty axis": {grid(1, axis(concurrency, "concurrency")), "x.yaml:7:5: sweep.phases.profiling.concurrency: no values"},
 		"unequal zip": {
-			&document{sweep: schema.Sweep{Type: "zip", Axes: []schema.Axis{axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 1, 2, 3)}}},
+			&document{Kind: schema.Sweep{Type: "zip", Axes: []schema.Axis{axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 1, 2, 3)}}},
 			"2 values, but datasets.default.prompts.isl.mean has 3",
 		},
 		"where drops all": {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurrency > 5"), `"concurrency > 5" drops all 2 points`},
 		"where misspelt":  {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurency > 5"), "x.yaml:9:3: sweep.where: unknown name concurency | did you mean concurrency?"},
 		"where no bool":   {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurrency + 5"), "x.yaml:9:3: sweep.where: expected bool"},
 		"derive infinite": {derive(grid(1, axis(concurrency, "concurrency", 0, 2)), requests, "10 / concurrency"), "not a finite number at phases.profiling.concurrency=0"},
-		"no scenarios":    {&document{sweep: schema.Sweep{Type: "scenarios"}}, "the matrix is empty"},
-		"scenario twice":  {&document{sweep: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "a"}, {Name: "a"}}}}, `"a" is the name of scenario 0 too`},
-		"other kind":      {&document{sweep: schema.Sweep{Type: "spiral"}}, `"spiral" is no type of sweep`},
-		"nothing sampled": {&document{sweep: schema.Sweep{Type: "sobol"}}, "no dimensions"},
+		"no scenarios":    {&document{Kind: schema.Sweep{Type: "scenarios"}}, "the matrix is empty"},
+		"scenario twice":  {&document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "a"}, {Name: "a"}}}}, `"a" is the name of scenario 0 too`},
+		"other kind":      {&document{Kind: schema.Sweep{Type: "spiral"}}, `"spiral" is no type of sweep`},
+		"nothing sampled": {&document{Kind: schema.Sweep{Type: "sobol"}}, "no dimensions"},
 		"ABBA by cell":    {ordered(grid(2, axis(concurrency, "concurrency", 1, 2)), "interleaved", "independent"), "iteration_order: repeated"},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -216,32 +216,32 @@ func TestRefusals(t *testing.T) {
 			if got := mistake(t, c.d); !strings.Contains(got, c.want) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
-			if strings.Contains(what, "cells") && c.d.resolved > 0 {
-				t.Errorf("%d cells were resolved before the refusal", c.d.resolved)
+			if strings.Contains(what, "cells") && c.d.Resolved > 0 {
+				t.Errorf("%d cells were resolved before the refusal", c.d.Resolved)
 			}
 		})
 	}
 }
 
 func where(d *document, expr string) *document {
-	d.sweep.Where, d.sweep.WhereOrigin = expr, schema.Origin{Where: "x.yaml:9:3"}
+	d.Kind.Where, d.Kind.WhereOrigin = expr, schema.Origin{Where: "x.yaml:9:3"}
 	return d
 }
 
 func derive(d *document, path, expr string) *document {
-	d.sweep.Derive = append(d.sweep.Derive, schema.Derivation{Path: path, Expr: expr, Origin: schema.Origin{Where: "x.yaml:8:3"}})
+	d.Kind.Derive = append(d.Kind.Derive, schema.Derivation{Path: path, Expr: expr, Origin: schema.Origin{Where: "x.yaml:8:3"}})
 	return d
 }
 
 func ordered(d *document, cells, trials string) *document {
-	d.sweep.Order, d.sweep.IterationOrder = cells, trials
+	d.Kind.Order, d.Kind.IterationOrder = cells, trials
 	return d
 }
 
 func TestMistakesOfCellsAreSaidOnce(t *testing.T) {
 	t.Parallel()
 	d := grid(1, axis(concurrency, "concurrency", 1, 2, 3, 4))
-	d.refuse = func(point []schema.Assignment) error {
+	d.Refuse = func(point []schema.Assignment) error {
 		if n := point[0].Value.(int64); n > 1 {
 			return schema.Errors{{Message: fmt.Sprint("odd or even: ", n%2)}, {Message: "always"}}
 		}
@@ -257,7 +257,7 @@ func TestDeriveAndWhere(t *testing.T) {
 	t.Parallel()
 	d := grid(1, axis(concurrency, "concurrency", 1, 4, 16), axis(isl, "isl", 128, 1024),
 		axis("benchmark.endpoint", "endpoint", map[string]any{"label": "old", "url": "a"}, map[string]any{"label": "new", "url": "b"}))
-	d.names = map[string]any{"budget": int64(4096)}
+	d.Vars = map[string]any{"budget": int64(4096)}
 	derive(d, requests, "max(10*concurrency, 50)")
 	where(d, `isl*concurrency <= budget && (endpoint == "old" || requests > 50)`)
 	p := expand(t, d)
@@ -316,7 +316,7 @@ func TestAxisOrderKeepsIdentities(t *testing.T) {
 	a, b, c := axis(concurrency, "concurrency", 1, 2, 4), axis(isl, "isl", 64, 128), axis("benchmark.endpoint.timeout", "timeout", 1.5, 3)
 	ids := func(axes ...schema.Axis) []string {
 		d := grid(1, axes...)
-		d.sweep.Order = "as_written"
+		d.Kind.Order = "as_written"
 		var out []string
 		for _, c := range expand(t, d).Cells {
 			out = append(out, c.ID)
@@ -370,7 +370,7 @@ func TestDirectoriesAreUniqueAndSafe(t *testing.T) {
 	if got, want := p.Cells[2].DirName, "model_etc"; got != want {
 		t.Errorf("climbing name = %q, want %q", got, want)
 	}
-	s := expand(t, &document{sweep: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "aggregate", Assignments: []schema.Assignment{{Path: "a", Value: int64(1)}}}, {Name: "fine"}}}})
+	s := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "aggregate", Assignments: []schema.Assignment{{Path: "a", Value: int64(1)}}}, {Name: "fine"}}}})
 	if s.Cells[0].DirName != "aggregate__"+s.Cells[0].ID || s.Cells[1].DirName != "fine" {
 		t.Errorf("scenario directories %q, %q", s.Cells[0].DirName, s.Cells[1].DirName)
 	}
@@ -384,7 +384,7 @@ func TestMistakesAreFoundAlongTheAxes(t *testing.T) {
 		values[i] = i
 	}
 	d := grid(1, axis("benchmark.a", "a", values...), axis("benchmark.b", "b", values...))
-	d.refuse = func(point []schema.Assignment) error {
+	d.Refuse = func(point []schema.Assignment) error {
 		if point[1].Value == int64(57) || point[1].Value == 57 {
 			return &schema.Error{Path: "b", Message: "57 is refused"}
 		}
@@ -393,7 +393,7 @@ func TestMistakesAreFoundAlongTheAxes(t *testing.T) {
 	if got := mistake(t, d); !strings.Contains(got, "57 is refused") {
 		t.Error(got)
 	}
-	if d.resolved > 2*len(values) {
-		t.Errorf("%d cells were resolved for %d values", d.resolved, 2*len(values))
+	if d.Resolved > 2*len(values) {
+		t.Errorf("%d cells were resolved for %d values", d.Resolved, 2*len(values))
 	}
 }

@@ -105,7 +105,7 @@ func design(kind string, samples int, dims ...schema.Dimension) *document {
 		}
 	}
 	d := &document{}
-	d.sweep = schema.Sweep{Type: kind, Design: &schema.Design{
+	d.Kind = schema.Sweep{Type: kind, Design: &schema.Design{
 		Samples: samples, Seed: &seed, Scramble: true, Dimensions: dims,
 		SampleOrigin: schema.Origin{Where: "x.yaml:8:3"},
 	}}
@@ -147,7 +147,7 @@ func TestSampledValues(t *testing.T) {
 func TestSampledWholeNumbers(t *testing.T) {
 	t.Parallel()
 	d := design("sobol", 4, schema.Dimension{Lo: 1, Hi: 64, Int: true})
-	d.sweep.Design.Scramble = false
+	d.Kind.Design.Scramble = false
 	p := expand(t, d)
 	for i, want := range []int64{1, 32, 48, 17} {
 		if got := p.Cells[i].Point[0].Value; got != want {
@@ -186,7 +186,7 @@ func TestSeedOfDesign(t *testing.T) {
 	t.Parallel()
 	first := func(own, base *int64) float64 {
 		d := design("sobol", 2, schema.Dimension{Lo: 0, Hi: 1})
-		d.sweep.Design.Seed, d.envelope.RandomSeed = own, base
+		d.Kind.Design.Seed, d.Head.RandomSeed = own, base
 		return expand(t, d).Cells[0].Point[0].Value.(float64)
 	}
 	five, answer := int64(5), int64(42)
@@ -202,7 +202,7 @@ func TestSampledRefusals(t *testing.T) {
 		many[i] = schema.Dimension{Path: fmt.Sprintf("benchmark.p%d", i), Lo: 0, Hi: 1}
 	}
 	bad := design("sobol", 8, schema.Dimension{Lo: 1, Hi: 2})
-	bad.refuse = func(point []schema.Assignment) error {
+	bad.Refuse = func(point []schema.Assignment) error {
 		return &schema.Error{Path: "a", Message: fmt.Sprintf("%v is not whole", math.Round(point[0].Value.(float64)*1e6))}
 	}
 	for what, c := range map[string]struct {
@@ -232,7 +232,7 @@ func TestSampledRefusals(t *testing.T) {
 func TestSearchPlansItsBase(t *testing.T) {
 	t.Parallel()
 	d := grid(1)
-	d.sweep = schema.Sweep{Type: "adaptive_search"}
+	d.Kind = schema.Sweep{Type: "adaptive_search"}
 	p := expand(t, d)
 	if len(p.Cells) != 1 || p.Cells[0].Label != "base" || p.Cells[0].Seed != 42 || p.Type != "adaptive_search" {
 		t.Errorf("%d cells, first %+v", len(p.Cells), p.Cells[0])

@@ -47,7 +47,7 @@ func TestShuffledAndInterleaved(t *testing.T) {
 	}
 	plan := func(cells string, seed int64) *sweep.Plan {
 		d := ordered(grid(4, axis(concurrency, "concurrency", many...)), cells, "repeated")
-		d.envelope.RandomSeed = &seed
+		d.Head.RandomSeed = &seed
 		return expand(t, d)
 	}
 	for _, cells := range []string{"shuffled", "interleaved"} {
@@ -99,7 +99,7 @@ func TestDirectoriesOfRuns(t *testing.T) {
 		want string
 	}{
 		"no sweep, 1":    {&document{}, " run_0001"},
-		"no sweep, 2":    {&document{envelope: grid(2).envelope}, "profile_runs/run_0001 run_0001; profile_runs/run_0002 run_0002"},
+		"no sweep, 2":    {&document{Head: grid(2).Head}, "profile_runs/run_0001 run_0001; profile_runs/run_0002 run_0002"},
 		"sweep, 1":       {grid(1, one), "concurrency_1 run_0001; concurrency_2 run_0001"},
 		"sweep repeated": {grid(2, one), "profile_runs/trial_0001/concurrency_1 run_0001; profile_runs/trial_0001/concurrency_2 run_0001; profile_runs/trial_0002/concurrency_1 run_0002; profile_runs/trial_0002/concurrency_2 run_0002"},
 		"sweep independent": {
@@ -124,9 +124,9 @@ func TestSeeds(t *testing.T) {
 	}
 	given, vary, same := three(2), three(2), three(2)
 	base := int64(100)
-	given.envelope.RandomSeed, vary.envelope.RandomSeed = &base, &base
-	vary.envelope.MultiRun.VarySeedPerTrial = true
-	same.sweep.SameSeed = true
+	given.Head.RandomSeed, vary.Head.RandomSeed = &base, &base
+	vary.Head.MultiRun.VarySeedPerTrial = true
+	same.Kind.SameSeed = true
 	stream := func(concurrency, trial int) int64 { // as documented: SHA-256 of the base and "<label>:trial:<n>"
 		b := binary.BigEndian.AppendUint64(nil, 100)
 		b = fmt.Appendf(b, "phases.profiling.concurrency=%d:trial:%d", concurrency, trial)
@@ -141,14 +141,14 @@ func TestSeeds(t *testing.T) {
 		"trials share":        {given, []int64{100, 101, 102, 100, 101, 102}},
 		"same_seed":           {same, []int64{42, 42, 42, 42, 42, 42}},
 		"vary_seed_per_trial": {vary, []int64{stream(1, 0), stream(2, 0), stream(4, 0), stream(1, 1), stream(2, 1), stream(4, 1)}},
-		"42 for several runs": {&document{envelope: grid(2).envelope}, []int64{42, 42}},
+		"42 for several runs": {&document{Head: grid(2).Head}, []int64{42, 42}},
 	} {
 		if got := seeds(c.d); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", what, got, c.want)
 		}
 	}
-	loose := &document{envelope: grid(3).envelope}
-	loose.envelope.MultiRun.SetConsistentSeed = false
+	loose := &document{Head: grid(3).Head}
+	loose.Head.MultiRun.SetConsistentSeed = false
 	if got := seeds(loose); got[0] == got[1] || got[1] == got[2] {
 		t.Errorf("inconsistent trials share a seed: %v", got)
 	}
@@ -167,7 +167,7 @@ func TestWarmup(t *testing.T) {
 		t.Errorf("by default: %s, want %s", got, want)
 	}
 	kept := three(2)
-	kept.envelope.MultiRun.DisableWarmupAfterFirst = false
+	kept.Head.MultiRun.DisableWarmupAfterFirst = false
 	if got, want := warm(kept), "true true true true true true"; got != want {
 		t.Errorf("kept: %s, want %s", got, want)
 	}
@@ -182,21 +182,21 @@ func TestHashIsOfTheWork(t *testing.T) {
 	}
 	base := hash(func(*document) {})
 	for what, change := range map[string]func(*document){
-		"the name":       func(d *document) { d.envelope.Name = "other" },
-		"a gate":         func(d *document) { d.envelope.Gates = []string{"error_rate == 0"} },
-		"an axis' name":  func(d *document) { d.sweep.Axes[0].Name = "c" },
-		"the seed spelt": func(d *document) { s := int64(42); d.envelope.RandomSeed = &s },
+		"the name":       func(d *document) { d.Head.Name = "other" },
+		"a gate":         func(d *document) { d.Head.Gates = []string{"error_rate == 0"} },
+		"an axis' name":  func(d *document) { d.Kind.Axes[0].Name = "c" },
+		"the seed spelt": func(d *document) { s := int64(42); d.Head.RandomSeed = &s },
 	} {
 		if hash(change) != base {
 			t.Errorf("%s changes the hash", what)
 		}
 	}
 	for what, change := range map[string]func(*document){
-		"a value":      func(d *document) { d.sweep.Axes[0].Values[0] = int64(3) },
-		"the seed":     func(d *document) { s := int64(43); d.envelope.RandomSeed = &s },
-		"the trials":   func(d *document) { d.envelope.MultiRun.NumRuns = 3 },
-		"the order":    func(d *document) { d.sweep.IterationOrder = "independent" },
-		"the warmup":   func(d *document) { d.envelope.MultiRun.DisableWarmupAfterFirst = false },
+		"a value":      func(d *document) { d.Kind.Axes[0].Values[0] = int64(3) },
+		"the seed":     func(d *document) { s := int64(43); d.Head.RandomSeed = &s },
+		"the trials":   func(d *document) { d.Head.MultiRun.NumRuns = 3 },
+		"the order":    func(d *document) { d.Kind.IterationOrder = "independent" },
+		"the warmup":   func(d *document) { d.Head.MultiRun.DisableWarmupAfterFirst = false },
 		"a derivation": func(d *document) { derive(d, requests, "10*concurrency") },
 	} {
 		if hash(change) == base {
@@ -222,9 +222,9 @@ func TestDiff(t *testing.T) {
 		want   []string
 	}{
 		"nothing": {func(*document) {}, nil},
-		"trials":  {func(d *document) { d.envelope.MultiRun.NumRuns = 3 }, []string{"trials: 2 → 3"}},
+		"trials":  {func(d *document) { d.Head.MultiRun.NumRuns = 3 }, []string{"trials: 2 → 3"}},
 		"a cell": {
-			func(d *document) { d.sweep.Axes[0].Values[2] = int64(8) },
+			func(d *document) { d.Kind.Axes[0].Values[2] = int64(8) },
 			[]string{"cell phases.profiling.concurrency=4: no longer in the plan", "cell phases.profiling.concurrency=8: new in the plan"},
 		},
 		"a setting": {func(d *document) { derive(d, requests, "50+concurrency") }, []string{
@@ -237,10 +237,10 @@ func TestDiff(t *testing.T) {
 			"2 cells, first phases.profiling.concurrency=1: benchmark.phases.profiling.requests: 50 is new",
 			"cell phases.profiling.concurrency=4: benchmark.phases.profiling.requests: 60 is new",
 		}},
-		"the seed":   {func(d *document) { s := int64(9); d.envelope.RandomSeed = &s }, []string{"base seed: 42 → 9"}},
-		"the warmup": {func(d *document) { d.envelope.MultiRun.DisableWarmupAfterFirst = false }, []string{"run 4: warmup: false → true"}},
-		"the order":  {func(d *document) { d.sweep.IterationOrder = "independent" }, []string{"order of trials: repeated → independent"}},
-		"same_seed": {func(d *document) { d.sweep.SameSeed = true }, []string{
+		"the seed":   {func(d *document) { s := int64(9); d.Head.RandomSeed = &s }, []string{"base seed: 42 → 9"}},
+		"the warmup": {func(d *document) { d.Head.MultiRun.DisableWarmupAfterFirst = false }, []string{"run 4: warmup: false → true"}},
+		"the order":  {func(d *document) { d.Kind.IterationOrder = "independent" }, []string{"order of trials: repeated → independent"}},
+		"same_seed": {func(d *document) { d.Kind.SameSeed = true }, []string{
 			"cell phases.profiling.concurrency=2: seed: 43 → 42", "cell phases.profiling.concurrency=4: seed: 44 → 42",
 		}},
 	} {

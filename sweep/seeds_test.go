@@ -10,7 +10,7 @@ import (
 // blocks is a grid whose runs draw as nobody said otherwise.
 func blocks(trials int) *document {
 	d := three(trials)
-	d.envelope.MultiRun.Seeds, d.sweep.Order, d.sweep.Ruled = "", "", nil
+	d.Head.MultiRun.Seeds, d.Kind.Order, d.Kind.Ruled = "", "", nil
 	return d
 }
 
@@ -46,7 +46,7 @@ func TestTrialsAreBlocks(t *testing.T) {
 	if again := expand(t, blocks(4)); again.Hash != p.Hash {
 		t.Errorf("the same experiment: hashes %.8s and %.8s", p.Hash, again.Hash)
 	}
-	if other := blocks(4); func() bool { other.envelope.MultiRun.Seeds = sweep.Independent; return expand(t, other).Hash == p.Hash }() {
+	if other := blocks(4); func() bool { other.Head.MultiRun.Seeds = sweep.Independent; return expand(t, other).Hash == p.Hash }() {
 		t.Error("other draws, the same hash")
 	}
 }
@@ -78,10 +78,10 @@ func TestWhatDecidesSeeds(t *testing.T) {
 		why    string
 	}{
 		{"nothing said", func(*document) {}, "blocks", ""},
-		{"asked for", func(d *document) { d.envelope.MultiRun.Seeds = "independent" }, "independent", "multi_run.seeds"},
-		{"AIPerf's", func(d *document) { d.sweep.Ruled = map[string]bool{"set_consistent_seed": true} }, "fixed", "set_consistent_seed is given"},
-		{"its sweep's", func(d *document) { d.sweep.Ruled = map[string]bool{"same_seed": true} }, "fixed", "same_seed is given"},
-		{"warmup only", func(d *document) { d.sweep.Ruled = map[string]bool{"disable_warmup_after_first": true} }, "blocks", ""},
+		{"asked for", func(d *document) { d.Head.MultiRun.Seeds = "independent" }, "independent", "multi_run.seeds"},
+		{"AIPerf's", func(d *document) { d.Kind.Ruled = map[string]bool{"set_consistent_seed": true} }, "fixed", "set_consistent_seed is given"},
+		{"its sweep's", func(d *document) { d.Kind.Ruled = map[string]bool{"same_seed": true} }, "fixed", "same_seed is given"},
+		{"warmup only", func(d *document) { d.Kind.Ruled = map[string]bool{"disable_warmup_after_first": true} }, "blocks", ""},
 		{"one run", func(d *document) { *d = document{} }, "fixed", ""},
 	} {
 		d := blocks(2)
@@ -91,7 +91,7 @@ func TestWhatDecidesSeeds(t *testing.T) {
 		}
 	}
 	both := blocks(2)
-	both.envelope.MultiRun.Seeds, both.sweep.Ruled = "blocks", map[string]bool{"vary_seed_per_trial": true}
+	both.Head.MultiRun.Seeds, both.Kind.Ruled = "blocks", map[string]bool{"vary_seed_per_trial": true}
 	if _, err := sweep.Expand(both); err == nil || !strings.Contains(err.Error(), "does not go with vary_seed_per_trial") {
 		t.Errorf("both: %v", err)
 	}
@@ -110,7 +110,7 @@ func TestLayoutInOneLine(t *testing.T) {
 		{"blocks", blocks(6), "blocks (shared draws, fresh text), cells interleaved, warmup in each run", nil},
 		{"three", blocks(3), "blocks", []string{"3 trials show large differences only", "odd number of trials"}},
 		{"one trial", blocks(1), "blocks", []string{"one trial"}},
-		{"AIPerf's", func() *document { d := blocks(6); d.sweep.Ruled = map[string]bool{"same_seed": true}; return d }(), "fixed (same requests in every trial; same_seed is given), cells", []string{"repeats of one workload"}},
+		{"AIPerf's", func() *document { d := blocks(6); d.Kind.Ruled = map[string]bool{"same_seed": true}; return d }(), "fixed (same requests in every trial; same_seed is given), cells", []string{"repeats of one workload"}},
 		{"cell by cell", ordered(blocks(6), "", "independent"), "cells alphabetical, all trials of a cell in a row", []string{"drift"}},
 	} {
 		line, doubts := expand(t, c.d).Layout()

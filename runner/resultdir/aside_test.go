@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // finished makes dir a finished result directory with these files of ours.
@@ -86,7 +87,7 @@ func TestMoveAsideKeepsWhatWasThereBefore(t *testing.T) {
 	put(t, dir, "notes.txt", "mine")
 	put(t, dir, "logs/app.log", "mine")
 	put(t, dir+".1", "older", "mine")
-	d, err := Open(dir, planOf(t), false)
+	d, err := Open(dir, sweeptest.PlanOf(t), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestMoveAsideOfTheWorkingDirectory(t *testing.T) {
 func TestMoveAsideWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	d, err := Open(dir, planOf(t), false)
+	d, err := Open(dir, sweeptest.PlanOf(t), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,36 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
-	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
-
-// planOf expands a small experiment made of --set words.
-func planOf(t *testing.T, sets ...string) *sweep.Plan {
-	t.Helper()
-	src := schema.Source{Command: "profile"}
-	for _, s := range append([]string{"models.items=[{name: demo}]", "random_seed=7"}, sets...) {
-		a, err := schema.ParseSet(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		src.Assignments = append(src.Assignments, a)
-	}
-	doc, err := schema.Load(src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := sweep.Expand(doc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
-}
 
 func TestOpenRefusesOthersResults(t *testing.T) {
 	t.Parallel()
-	plan := planOf(t)
+	plan := sweeptest.PlanOf(t)
 	for _, name := range []string{"manifest.json", "plan.lock.json", "journal.jsonl", "profile_export_aiperf.json"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644); err != nil {
@@ -56,7 +33,7 @@ func TestOpenRefusesOthersResults(t *testing.T) {
 // Nothing is overwritten, whoever it belongs to; with --resume neither.
 func TestOpenKeepsForeignFiles(t *testing.T) {
 	t.Parallel()
-	plan := planOf(t)
+	plan := sweeptest.PlanOf(t)
 	for _, name := range []string{"requests.parquet", "checks.csv", "summary.md", "resolved.json", "experiment.yaml"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
@@ -91,7 +68,7 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 	if err := os.Symlink(real, dir); err != nil {
 		t.Skip(err)
 	}
-	plan := planOf(t)
+	plan := sweeptest.PlanOf(t)
 	for _, resume := range []bool{false, true} { // what was there first is remembered
 		d, err := Open(dir, plan, resume)
 		if err != nil {
@@ -138,14 +115,14 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 func TestOpenRefusesAnotherPlan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	d, err := Open(dir, planOf(t), false)
+	d, err := Open(dir, sweeptest.PlanOf(t), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(dir, planOf(t, "phases.profiling.concurrency=4"), true)
+	_, err = Open(dir, sweeptest.PlanOf(t, "phases.profiling.concurrency=4"), true)
 	var e *diag.Error
 	if !errors.As(err, &e) || !strings.Contains(strings.Join(e.More, "\n"), "concurrency") {
 		t.Fatalf("resume with another plan: %v %+v, want the difference in concurrency", err, e)
@@ -153,7 +130,7 @@ func TestOpenRefusesAnotherPlan(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, ".lock")); err == nil {
 		t.Error("a refused resume left its lock file")
 	}
-	again, err := Open(dir, planOf(t), true)
+	again, err := Open(dir, sweeptest.PlanOf(t), true)
 	if err != nil {
 		t.Fatalf("resume with the same plan: %v", err)
 	}
@@ -165,7 +142,7 @@ func TestOpenRefusesAnotherPlan(t *testing.T) {
 func TestOneProcessPerDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	plan := planOf(t)
+	plan := sweeptest.PlanOf(t)
 	d, err := Open(dir, plan, false)
 	if err != nil {
 		t.Fatal(err)

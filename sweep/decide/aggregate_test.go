@@ -107,7 +107,7 @@ func TestInvalidRunsAreNotUsed(t *testing.T) {
 	if got := r.Best[0].Cell.Cell.Short(); got != "concurrency 4" {
 		t.Errorf("best is %s, want the best of the cells that are not INVALID", got)
 	}
-	d.envelope.AllowInvalid = true
+	d.Head.AllowInvalid = true
 	r = decide.Aggregate(expand(t, d), outcomes)
 	if e, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok || e.N != 3 || r.Best[0].Cell.Cell.Short() != "concurrency 4" {
 		t.Errorf("allowed: %+v, best %s", e, r.Best[0].Sentence)
@@ -237,8 +237,8 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 func TestBestUnderConditions(t *testing.T) {
 	t.Parallel()
 	d := loads(5)
-	d.slos = map[string]float64{"time_to_first_token": 60}
-	d.envelope.Gates = []string{"error_rate == 0"}
+	d.SLOs = map[string]float64{"time_to_first_token": 60}
+	d.Head.Gates = []string{"error_rate == 0"}
 	p := expand(t, d)
 	if err := decide.CheckGates(p, metrics.Tags()); err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestBestUnderConditions(t *testing.T) {
 func TestSLOsCountWhatWasCutOff(t *testing.T) {
 	t.Parallel()
 	d := loads(5)
-	d.slos = map[string]float64{"request_latency": 60}
+	d.SLOs = map[string]float64{"request_latency": 60}
 	p := expand(t, d)
 	for _, c := range []struct {
 		good float64
@@ -331,8 +331,8 @@ func TestGatesKnowWhatWasCutOff(t *testing.T) {
 		{5, "goodput > 70", decide.Held},
 	} {
 		d := loads(c.trials)
-		d.slos = map[string]float64{"request_latency": 60}
-		d.envelope.Gates = []string{c.gate}
+		d.SLOs = map[string]float64{"request_latency": 60}
+		d.Head.Gates = []string{c.gate}
 		p := expand(t, d)
 		outcomes := measure(p, .001, tokens, ttft)
 		for i := range outcomes {
@@ -369,7 +369,7 @@ func TestGates(t *testing.T) {
 	} {
 		for _, policy := range []string{decide.ByEstimate, decide.AsPassed, decide.AsMissed} {
 			d := loads(5)
-			d.envelope.Gates, d.envelope.GatesUndecided = []string{c.gate}, policy
+			d.Head.Gates, d.Head.GatesUndecided = []string{c.gate}, policy
 			p := expand(t, d)
 			if err := decide.CheckGates(p, metrics.Tags()); err != nil {
 				t.Errorf("%s: %v", c.gate, err)
@@ -409,7 +409,7 @@ func TestGates(t *testing.T) {
 func TestGatesOfOneRunAndOfDoubtfulNumbers(t *testing.T) {
 	t.Parallel()
 	d := loads(1)
-	d.envelope.Gates = []string{"error_rate == 0", "time_to_first_token.p99 < 42"}
+	d.Head.Gates = []string{"error_rate == 0", "time_to_first_token.p99 < 42"}
 	p := expand(t, d)
 	outcomes := measure(p, 0, tokens, ttft)
 	outcomes[0].Taints = map[string]string{"time_to_first_token": "receive_lag"}
@@ -428,7 +428,7 @@ func TestGatesOfOneRunAndOfDoubtfulNumbers(t *testing.T) {
 func TestGatesAreCheckedBeforehand(t *testing.T) {
 	t.Parallel()
 	d := loads(1)
-	d.envelope.Gates = []string{
+	d.Head.Gates = []string{
 		"time_to_frist_token.p99 < 250", "time_to_first_token.p98 < 250", "concurency < 2", "time_to_first_token < 5",
 		"error_rate.p99 == 0", "error_rate + 1", "error_rate <", "concurrency.p99 < 1", "error_rate == 0", "now() > 1",
 	}

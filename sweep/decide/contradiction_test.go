@@ -38,7 +38,7 @@ func TestContradictingGates(t *testing.T) {
 		{[]string{"osl_mismatch_diff_pct.avg < 0"}, ""},
 	} {
 		d := loads(2)
-		d.envelope.Gates = c.gates
+		d.Head.Gates = c.gates
 		err := decide.CheckGates(expand(t, d), metrics.Tags())
 		switch {
 		case c.want == "" && err != nil:
@@ -79,7 +79,7 @@ func TestGatesOnWhatIsNotProduced(t *testing.T) {
 		{schema.Endpoint{Type: "chat"}, "goodput > 5", "needs SLOs"},
 	} {
 		d := loads(2)
-		d.envelope.Gates = []string{c.gate}
+		d.Head.Gates = []string{c.gate}
 		p := expand(t, d)
 		for _, cell := range p.Cells {
 			cell.Resolved.Benchmark.Endpoint = c.endpoint

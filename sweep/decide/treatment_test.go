@@ -13,7 +13,7 @@ import (
 // treated is two endpoints at two levels of load.
 func treated(trials int, c schema.Compare) *document {
 	d := grid(trials, axis("benchmark.endpoint", "endpoint", map[string]any{"label": "old", "url": "a"}, map[string]any{"label": "new", "url": "b"}), axis(concurrency, "concurrency", 2, 4))
-	d.envelope.Compare = &c
+	d.Head.Compare = &c
 	return d
 }
 
@@ -72,7 +72,7 @@ func TestComparisonsAreCheckedBeforehand(t *testing.T) {
 		}
 	}
 	one := grid(2, axis(concurrency, "concurrency", 2))
-	one.envelope.Compare = &schema.Compare{Axis: "concurrency"}
+	one.Head.Compare = &schema.Compare{Axis: "concurrency"}
 	if err := decide.CheckGates(expand(t, one), metrics.Tags()); err == nil || !strings.Contains(err.Error(), "nothing to compare") {
 		t.Errorf("one value: %v", err)
 	}
