@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -157,7 +158,11 @@ func Vendor(dir string) error {
 	if err := writePackage(pkg); err != nil {
 		return err
 	}
-	if err := WriteJSONSchema(dir); err != nil {
+	text, err := JSONSchema()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, jsonSchemaName), append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	module := filepath.Join(dir, "cue.mod", "module.cue")
@@ -167,13 +172,20 @@ func Vendor(dir string) error {
 	return os.WriteFile(module, []byte(source.ModuleFile), 0o644)
 }
 
-// WriteJSONSchema writes the JSON Schema into dir.
-func WriteJSONSchema(dir string) error {
+// WriteJSONSchema writes the JSON Schema into dir, where none may be, and
+// returns its name.
+func WriteJSONSchema(dir string) (name string, err error) {
+	name = filepath.Join(dir, jsonSchemaName)
 	text, err := JSONSchema()
 	if err != nil {
-		return err
+		return name, err
 	}
-	return os.WriteFile(filepath.Join(dir, jsonSchemaName), append(text, '\n'), 0o644)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return name, err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return name, errors.Join(err, f.Close())
 }
 
 // Publish writes the package as a CUE module of its own into dir: what cue mod

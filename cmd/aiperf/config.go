@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/preview"
 )
 
@@ -141,7 +143,28 @@ func (a *app) configInit(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	return a.writeNew(p.Get("output"), text)
+	if err := a.writeNew(p.Get("output"), text); err != nil {
+		return err
+	}
+	return a.schemaBeside(p.Get("output"))
+}
+
+// schemaBeside writes the JSON Schema that the first lines of a template in YAML
+// name, unless there is one.
+func (a *app) schemaBeside(file string) error {
+	ext := strings.ToLower(filepath.Ext(file))
+	if ext != ".yaml" && ext != ".yml" {
+		return nil
+	}
+	name, err := schema.WriteJSONSchema(filepath.Dir(file))
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err := written(err); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Err, "%s: written; editors check %s with it\n", name, file)
+	return nil
 }
 
 // listTemplates prints the templates that search and category choose.

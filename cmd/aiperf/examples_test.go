@@ -110,3 +110,50 @@ func TestTemplates(t *testing.T) {
 		})
 	}
 }
+
+// TestTeam runs the package of examples whole: each of its experiments, from
+// another folder; and writes the smoke experiment flat, which gives the same
+// plan.
+func TestTeam(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "experiments", "team"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	list := aiperf(t, work, "list", dir)
+	list.wants(0)
+	names := strings.Fields(list.out.String())
+	if len(names) < 2 {
+		t.Fatalf("%s holds %v", dir, names)
+	}
+	for _, name := range names {
+		args := append([]string{"run", dir, "-e", name, "--request-count", "4", "--artifact-dir", name, "--allow-invalid"}, short...)
+		aiperf(t, work, args...).wants(diag.OK, diag.Missed, diag.Invalid)
+		if err := checkTables(filepath.Join(work, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	write(t, work, "flat.cue", `package flat
+
+import "aiperf.dev/schema"
+
+schema.#Experiment & {
+	name: "smoke"
+	benchmark: {
+		model: "demo"
+		endpoint: {url: "mock:?ttft=20ms&itl=2ms", type: "chat", streaming: true}
+		dataset: {type: "synthetic", entries: 32, isl: 128, osl: 16}
+		tokenizer: name: "builtin"
+		profiling: {type: "concurrency", concurrency: 2, requests: 40}
+	}
+}
+`)
+	pack := aiperf(t, work, "plan", dir, "-e", "experiments.smoke", "-t", "requests=40", "--random-seed", "7", "-o", "json")
+	pack.wants(0)
+	flat := aiperf(t, work, "plan", "flat.cue", "--random-seed", "7", "-o", "json")
+	flat.wants(0)
+	if pack.out.String() != flat.out.String() {
+		t.Errorf("the plan of the package is not that of the same experiment written flat:\n%s\n%s", &pack.out, &flat.out)
+	}
+}

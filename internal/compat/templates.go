@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"cuelang.org/go/cue/format"
+
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
@@ -111,6 +113,9 @@ func (t Template) Fill(model, url string) ([]byte, error) {
 			return nil, diag.New("config init: "+s.flag+": the template "+t.name()+" has several", "edit the file")
 		}
 		text = out
+	}
+	if path.Ext(t.File) == ".cue" { // a longer name moves what stands in columns
+		return format.Source(text)
 	}
 	return text, nil
 }

@@ -87,6 +87,7 @@ type validators struct {
 	dir  string // with the published schema
 	docs []judged
 	json *jsonschema.Schema
+	ctx  *cue.Context
 	def  cue.Value                  // #Experiment of the published package
 	cue  map[string]*build.Instance // of documents in CUE, by folder
 }
@@ -100,7 +101,7 @@ type judged struct {
 
 func newValidators(t *testing.T, docs []document) *validators {
 	t.Helper()
-	v := &validators{dir: vendored(t), cue: map[string]*build.Instance{}}
+	v := &validators{dir: vendored(t), cue: map[string]*build.Instance{}, ctx: cuecontext.New()}
 	packages := []string{"aiperf.dev/schema"}
 	for i, d := range docs {
 		dir := fmt.Sprintf("./%s%03d", d.ext[1:], i)
@@ -119,7 +120,7 @@ func newValidators(t *testing.T, docs []document) *validators {
 	for _, inst := range load.Instances(packages, &load.Config{Dir: v.dir, Env: []string{"CUE_REGISTRY=none"}}) {
 		v.cue[inst.Dir] = inst
 		if inst.ImportPath == "aiperf.dev/schema" {
-			v.def = cuecontext.New().BuildInstance(inst).LookupPath(cue.ParsePath("#Experiment"))
+			v.def = v.ctx.BuildInstance(inst).LookupPath(cue.ParsePath("#Experiment"))
 		}
 	}
 	return v
@@ -136,13 +137,13 @@ func (v *validators) vet(d *judged) error {
 		if inst.Err != nil {
 			return inst.Err
 		}
-		return v.def.Context().BuildInstance(inst).Validate(cue.Concrete(true), cue.Attributes(true), cue.Definitions(true), cue.Hidden(true))
+		return v.ctx.BuildInstance(inst).Validate(cue.Concrete(true), cue.Attributes(true), cue.Definitions(true), cue.Hidden(true))
 	}
 	f, err := yaml.Extract(d.file, d.text)
 	if err != nil {
 		return err
 	}
-	return v.def.Unify(v.def.Context().BuildFile(f)).Validate(cue.Concrete(true))
+	return v.def.Unify(v.ctx.BuildFile(f)).Validate(cue.Concrete(true))
 }
 
 // schema is what a JSON Schema validator says of a file of YAML, or of what cue
@@ -153,7 +154,7 @@ func (v *validators) schema(d *judged) error {
 	if d.ext == ".cue" {
 		if inst := v.cue[filepath.Dir(d.file)]; inst == nil || inst.Err != nil || d.vet != nil {
 			return errors.New("cannot be exported")
-		} else if js, err = v.def.Context().BuildInstance(inst).MarshalJSON(); err != nil {
+		} else if js, err = v.ctx.BuildInstance(inst).MarshalJSON(); err != nil {
 			return err
 		}
 		exported := d.file + ".json"

@@ -104,7 +104,7 @@ func defaultsOfAIPerf() (out []document) {
 	return out
 }
 
-var fence = regexp.MustCompile("(?ms)^```(cue|yaml)\n(.*?)^```$")
+var fence = regexp.MustCompile("(?ms)^```(cue|yaml)[^\n]*\n(.*?)^```$")
 
 // snippets are the experiments in the pages; a part of one is laid beside what
 // every experiment has.
@@ -122,7 +122,7 @@ func snippets(t *testing.T) (out []document) {
 		for i, m := range fence.FindAllStringSubmatch(string(text), -1) {
 			d := document{"pages", fmt.Sprintf("%s-%d.%s", strings.TrimSuffix(filepath.Base(page), ".md"), i, m[1]), "." + m[1], m[2]}
 			switch whole := strings.Contains(m[2], "benchmark:"); {
-			case strings.Contains(m[2], "runs-on:") || strings.HasPrefix(m[2], "module:"): // no experiment
+			case strings.Contains(m[2], "runs-on:") || strings.HasPrefix(m[2], "module:") || !whole && strings.HasPrefix(m[2], "package "): // no experiment
 				continue
 			case !whole && m[1] == "yaml":
 				d.text += "benchmark: {model: demo, endpoint: {url: 'mock:'}, dataset: {isl: 8, entries: 2}, profiling: {requests: 2}}\n"
