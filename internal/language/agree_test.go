@@ -201,6 +201,8 @@ func (v *validators) command(t *testing.T) {
 			cues = append(cues, args[2])
 		case d.ours == nil:
 			yamls = append(yamls, args[5])
+		case strings.Contains(d.ours.Error(), "a second document"):
+			continue // the command looks at each document of a file by itself
 		default:
 			if refused++; refused%16 != 1 {
 				continue

@@ -104,10 +104,11 @@ func defaultsOfAIPerf() (out []document) {
 	return out
 }
 
-var fence = regexp.MustCompile("(?ms)^```(cue|yaml)[^\n]*\n(.*?)^```$")
+var fence = regexp.MustCompile("(?ms)^```(cue|yaml)[^\n/]*\n(.*?)^```$")
 
 // snippets are the experiments in the pages; a part of one is laid beside what
-// every experiment has.
+// every experiment has. Files of packages, which have a folder in their name,
+// are run by the test of their page.
 func snippets(t *testing.T) (out []document) {
 	t.Helper()
 	pages, err := filepath.Glob(root + "/docs/*.md")
