@@ -10,81 +10,35 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// effect is a setting that does nothing in some experiments. A flag that asks
-// for it there is named in a warning.
-type effect struct {
-	path  string // of the setting, or of the object it is a member of
-	spent func(e effects) string
-}
-
-// effects is what the table below looks at: the experiment after its flags.
-type effects struct {
-	*draft
-	sweep Sweep
-}
-
-// effectless are the settings whose effect depends on others. The text says
+// effectRules are the settings whose effect depends on others. The text says
 // when a setting has none; "" means that it has one.
-var effectless = []effect{
-	{"multi_run.confidence_level", effects.single},
-	{"multi_run.cooldown_seconds", effects.single},
-	{"multi_run.disable_warmup_after_first", effects.single},
-	{"multi_run.set_consistent_seed", effects.single},
-	{"multi_run.vary_seed_per_trial", effects.single},
-	{"multi_run.convergence", effects.untried},
-	{"benchmark.endpoint.streaming", effects.streamless},
-	{"benchmark.endpoint.use_legacy_max_tokens", lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
-	{fields.DatasetPath + ".prompts.osl", lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
-	{fields.DatasetPath + ".prefix_prompts.shared_system_length", lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
-	{fields.DatasetPath + ".prefix_prompts.user_context_length", lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
-	{fields.DatasetPath + ".prefix_prompts.pool_size", half("length", "--prompt-prefix-length")},
-	{fields.DatasetPath + ".prefix_prompts.length", half("pool_size", "--prompt-prefix-pool-size")},
-	{fields.DatasetPath + ".turn_delay", effects.oneTurn},
-	{fields.DatasetPath + ".synthesis", effects.traceless},
-	{fields.DatasetPath + ".replay_speedup", effects.traceless},
-	{fields.DatasetPath + ".trace_session_sample_ratio", effects.traceless},
-	{"benchmark.artifacts.trace", effects.recordless},
-	{"benchmark.runtime.workers", effects.oneProcess},
-	{"benchmark.runtime.record_processors", effects.oneProcess},
-	{"benchmark.logging.level", func(effects) string { return ": what is printed and logged is the same at every level" }},
-	{fields.PhasePath + ".concurrency", effects.tooMany},
-}
-
-// warnEffectless names the flags that change nothing.
-func (d *draft) warnEffectless(sweep Sweep) {
-	e, root := effects{d, sweep}, d.root
-	for _, a := range d.src.Assignments {
-		i := slices.IndexFunc(effectless, func(x effect) bool { return a.Path == x.path || strings.HasPrefix(a.Path, x.path+".") })
-		if a.Origin.Source != "flag" || i < 0 || a.Axis || root.At(a.Path) == nil {
-			continue
-		}
-		if _, l := d.index.Resolve(a.Path); fields.RepeatsDefault(l, source.FromPlain(a.Value, a.Origin)) {
-			continue // asks for what is anyway
-		}
-		if why := effectless[i].spent(e); why != "" {
-			d.warn(a.Origin.Where + " has no effect" + why)
-		}
-	}
-	d.warnLosers(root)
-}
-
-// warnLosers names the flags that another one wins over.
-func (d *draft) warnLosers(root *source.Node) {
-	kind := root.At(fields.PhasePath).TypeWord()
-	for _, a := range d.src.Assignments {
-		switch at := a.Origin.Where; {
-		case a.Origin.Source != "flag":
-		case a.Path == fields.PhasePath+".type" && !d.typed("--fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && d.flag(fields.PhasePath+".rate") != nil &&
-			at != "--no-fixed-schedule":
-			d.warn(fmt.Sprintf("%s has no effect: the phase is of type %s", at, kind))
-		case a.Path == fields.PhasePath+".rate" && kind == "user_centric" && at != "--user-centric-rate":
-			d.warn(at + " has no effect: --user-centric-rate wins")
-		}
-	}
+var effectRules = []rule{
+	{place: "multi_run.confidence_level", severity: warned, spent: flagged.single},
+	{place: "multi_run.cooldown_seconds", severity: warned, spent: flagged.single},
+	{place: "multi_run.disable_warmup_after_first", severity: warned, spent: flagged.single},
+	{place: "multi_run.set_consistent_seed", severity: warned, spent: flagged.single},
+	{place: "multi_run.vary_seed_per_trial", severity: warned, spent: flagged.single},
+	{place: "multi_run.convergence", severity: warned, spent: flagged.untried},
+	{place: "benchmark.endpoint.streaming", severity: warned, spent: flagged.streamless},
+	{place: "benchmark.endpoint.use_legacy_max_tokens", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
+	{place: fields.DatasetPath + ".prompts.osl", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
+	{place: fields.DatasetPath + ".prefix_prompts.shared_system_length", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
+	{place: fields.DatasetPath + ".prefix_prompts.user_context_length", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
+	{place: fields.DatasetPath + ".prefix_prompts.pool_size", severity: warned, spent: half("length", "--prompt-prefix-length")},
+	{place: fields.DatasetPath + ".prefix_prompts.length", severity: warned, spent: half("pool_size", "--prompt-prefix-pool-size")},
+	{place: fields.DatasetPath + ".turn_delay", severity: warned, spent: flagged.oneTurn},
+	{place: fields.DatasetPath + ".synthesis", severity: warned, spent: flagged.traceless},
+	{place: fields.DatasetPath + ".replay_speedup", severity: warned, spent: flagged.traceless},
+	{place: fields.DatasetPath + ".trace_session_sample_ratio", severity: warned, spent: flagged.traceless},
+	{place: "benchmark.artifacts.trace", severity: warned, spent: flagged.recordless},
+	{place: "benchmark.runtime.workers", severity: warned, spent: flagged.oneProcess},
+	{place: "benchmark.runtime.record_processors", severity: warned, spent: flagged.oneProcess},
+	{place: "benchmark.logging.level", severity: warned, spent: func(flagged) string { return ": what is printed and logged is the same at every level" }},
+	{place: fields.PhasePath + ".concurrency", severity: warned, spent: flagged.tooMany},
 }
 
 // single: nothing is repeated, so nothing is said about repetitions.
-func (e effects) single() string {
+func (e flagged) single() string {
 	runs := e.root.At("multi_run.num_runs")
 	if runs != nil && source.NumberOf(runs.Value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" {
 		return ""
@@ -93,7 +47,7 @@ func (e effects) single() string {
 }
 
 // untried: one trial of a cell cannot be stopped early.
-func (e effects) untried() string {
+func (e flagged) untried() string {
 	if runs := e.root.At("multi_run.num_runs"); runs != nil && source.NumberOf(runs.Value) > 1 {
 		return ""
 	}
@@ -101,7 +55,7 @@ func (e effects) untried() string {
 }
 
 // kind is the type of the endpoint, "" when it is swept.
-func (e effects) kind() string {
+func (e flagged) kind() string {
 	switch {
 	case e.axis("benchmark.endpoint.type") != nil || e.axis("benchmark.endpoint") != nil || len(e.sweep.Scenarios) > 0:
 		return ""
@@ -112,8 +66,8 @@ func (e effects) kind() string {
 }
 
 // lacking tells that the endpoint's type, if there is one, lacks something.
-func lacking(has func(*fields.EndpointType) bool, why string) func(effects) string {
-	return func(e effects) string {
+func lacking(has func(*fields.EndpointType) bool, why string) func(flagged) string {
+	return func(e flagged) string {
 		k := e.kind()
 		if t := fields.EndpointNamed(k); t != nil && !has(t) {
 			return " on an endpoint of type " + k + why
@@ -123,7 +77,7 @@ func lacking(has func(*fields.EndpointType) bool, why string) func(effects) stri
 }
 
 // streamless: some APIs stream never, some by gRPC alone.
-func (e effects) streamless() string {
+func (e flagged) streamless() string {
 	why := lacking(func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")(e)
 	if t := fields.EndpointNamed(e.kind()); why == "" || !t.StreamsRPC {
 		return why
@@ -137,8 +91,8 @@ func (e effects) streamless() string {
 }
 
 // half: prefixes need a number and a length.
-func half(other, flag string) func(effects) string {
-	return func(e effects) string {
+func half(other, flag string) func(flagged) string {
+	return func(e flagged) string {
 		if e.src.File == "" && e.root.At(fields.DatasetPath+".prefix_prompts."+other) == nil {
 			return " without " + flag
 		}
@@ -147,7 +101,7 @@ func half(other, flag string) func(effects) string {
 }
 
 // traceless: only recorded load can be changed.
-func (e effects) traceless() string {
+func (e flagged) traceless() string {
 	if t := e.root.At(fields.DatasetPath).TypeWord(); t == "" || t == "synthetic" {
 		return " without a trace (--input-file)"
 	}
@@ -155,7 +109,7 @@ func (e effects) traceless() string {
 }
 
 // oneTurn: nothing comes after the only turn.
-func (e effects) oneTurn() string {
+func (e flagged) oneTurn() string {
 	ds := e.root.At(fields.DatasetPath)
 	if t := ds.TypeWord(); t != "" && t != "synthetic" || e.axis(fields.DatasetPath+".turns.mean") != nil || e.axis(fields.DatasetPath+".turns") != nil {
 		return ""
@@ -168,17 +122,17 @@ func (e effects) oneTurn() string {
 }
 
 // recordless: the times of the connection stand beside records.
-func (e effects) recordless() string {
+func (e flagged) recordless() string {
 	if r := e.root.At("benchmark.artifacts.records"); r != nil && r.Value == false {
 		return " without the file of records (--export-level records)"
 	}
 	return ""
 }
 
-func (effects) oneProcess() string { return ": one process does the work of all" }
+func (flagged) oneProcess() string { return ": one process does the work of all" }
 
 // tooMany: fewer requests than slots leave slots empty.
-func (e effects) tooMany() string {
+func (e flagged) tooMany() string {
 	p := e.root.At(fields.PhasePath)
 	if t := p.TypeWord(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
 		return ""

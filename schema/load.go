@@ -153,7 +153,7 @@ func (d *Document) Names(point []lower.Assignment) (map[string]any, error) {
 func finish(d *draft, o outline, doubt bool) (*Document, Errors) {
 	doc := &Document{outline: o, cells: cellsOf(d)}
 	d.findUnsupported(o)
-	d.warnEffectless(o.sweep)
+	d.warnSpent(o.sweep)
 	bad := d.idleValues(d.root)
 	doc.remarks = d.remarks
 	switch {

@@ -11,25 +11,109 @@ import (
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// rule compares two objects of the body. A rule inside one object is CUE, in
-// that object's #rules, so that cells can be checked part by part.
+// rule is a condition beyond what one object says of itself; that is CUE, in the
+// object's #rules, so that cells can be checked part by part. One of body, flags
+// and spent is set.
 type rule struct {
-	name string
-	file bool // a flag that breaks it has no effect and is warned of
-	test func(b *Benchmark, found func(path, message, hint string))
+	name     string   // what it asks for
+	place    string   // with spent: the setting, or the object it is a member of
+	severity severity // what becomes of who breaks it
+	from     origin   // who must keep it
+
+	// body looks at the checked body of a cell.
+	body func(b *Benchmark, found func(path, message, hint string))
+	// flags looks at the experiment after its flags, and names the one to blame.
+	flags func(e flagged, found func(a *lower.Assignment, message, hint string))
+	// spent says when the setting at place has no effect; "" means that it has one.
+	spent func(e flagged) string
+}
+
+type severity int
+
+const (
+	refused severity = iota // the experiment is wrong
+	warned                  // a flag changes nothing
+)
+
+// origin is where an experiment comes from.
+type origin int
+
+const (
+	anywhere  origin = iota
+	flagsOnly        // a file says all of its phases itself, and its rules are CUE
+	filesOnly        // a flag that breaks it has no effect and is warned of
+)
+
+// rules is the table: flags that go together or not, settings without effect, and
+// bodies.
+var rules = slices.Concat(flagRules, effectRules, bodyRules)
+
+// flagged is what rules about flags look at: the experiment after its flags, and
+// its sweep once that is read.
+type flagged struct {
+	*draft
+	sweep Sweep
+}
+
+// phase is the measured phase, dataset the data set of flags; nil without one.
+func (e flagged) phase() *source.Node   { return e.root.At(fields.PhasePath) }
+func (e flagged) dataset() *source.Node { return e.root.At(fields.DatasetPath) }
+
+// holds tells whether r is for an experiment that comes from file, "" for flags.
+func (r *rule) holds(file string) bool {
+	return r.from == anywhere || (r.from == flagsOnly) == (file == "")
+}
+
+// refusals are the mistakes that flags make together.
+func (d *draft) refusals() (bad Errors) {
+	for i := range rules {
+		if r := &rules[i]; r.flags != nil && r.severity == refused && r.holds(d.src.File) {
+			r.flags(flagged{draft: d}, func(a *lower.Assignment, message, hint string) {
+				if a != nil {
+					bad = append(bad, source.Mistake(a.Origin, a.Path, message, hint)...)
+				}
+			})
+		}
+	}
+	return bad
+}
+
+// warnSpent names the flags that change nothing.
+func (d *draft) warnSpent(sweep Sweep) {
+	e := flagged{d, sweep}
+	for _, a := range d.src.Assignments {
+		i := slices.IndexFunc(rules, func(r rule) bool {
+			return r.spent != nil && (a.Path == r.place || strings.HasPrefix(a.Path, r.place+"."))
+		})
+		if a.Origin.Source != "flag" || i < 0 || a.Axis || d.root.At(a.Path) == nil {
+			continue
+		}
+		if _, l := d.index.Resolve(a.Path); fields.RepeatsDefault(l, source.FromPlain(a.Value, a.Origin)) {
+			continue // asks for what is anyway
+		}
+		if why := rules[i].spent(e); why != "" {
+			d.warn(a.Origin.Where + " has no effect" + why)
+		}
+	}
+	for i := range rules {
+		if r := &rules[i]; r.flags != nil && r.severity == warned {
+			r.flags(e, func(a *lower.Assignment, message, _ string) { d.warn(a.Origin.Where + " has no effect" + message) })
+		}
+	}
 }
 
 // acrossObjects runs the rules on a checked body.
 func (cs *cells) acrossObjects(c *cell) Errors {
 	var bad Errors
 	for _, r := range rules {
-		if r.file && cs.src.File == "" {
+		if r.body == nil || !r.holds(cs.src.File) {
 			continue
 		}
-		r.test(&c.resolved.Benchmark, func(path, message, hint string) {
+		r.body(&c.resolved.Benchmark, func(path, message, hint string) {
 			path = source.Join("benchmark", path)
 			at := c.root.At(path)
 			for p := path; at == nil; at = c.root.At(p) {
@@ -67,8 +151,8 @@ func (b *Benchmark) dataset() Dataset {
 	return b.Datasets[0]
 }
 
-var rules = []rule{
-	{name: "a profiling phase", test: func(b *Benchmark, found func(path, message, hint string)) {
+var bodyRules = []rule{
+	{name: "a profiling phase", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for _, p := range b.Phases {
 			if p.Kind == "profiling" {
 				return
@@ -76,7 +160,7 @@ var rules = []rule{
 		}
 		found("phases", "no profiling phase", "add profiling: {type: concurrency, concurrency: 1, requests: 10}")
 	}},
-	{name: "shares of a mixture", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "shares of a mixture", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i := range b.Datasets {
 			sum := 0.0
 			for _, p := range b.Datasets[i].Prompts.Pairs {
@@ -87,7 +171,7 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "phase names differ", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "phase names differ", body: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]int{}
 		for i, p := range b.Phases {
 			if j, dup := seen[suggest.Fold(p.Name)]; dup {
@@ -96,7 +180,7 @@ var rules = []rule{
 			seen[suggest.Fold(p.Name)] = i
 		}
 	}},
-	{name: "a rate over time goes forward", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a rate over time goes forward", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			for k := 1; k < len(p.RateSeries); k++ {
 				if last, now := p.RateSeries[k-1].TimeS, p.RateSeries[k].TimeS; !(now > last) {
@@ -105,26 +189,26 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "the first phase has nothing to follow", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "the first phase has nothing to follow", body: func(b *Benchmark, found func(path, message, hint string)) {
 		if len(b.Phases) > 0 && b.Phases[0].Seamless {
 			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")
 		}
 	}},
-	{name: "a bound for each phase", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a bound for each phase", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if p.Type != "fixed_schedule" && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
 				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions")
 			}
 		}
 	}},
-	{name: "prefill limit needs streaming", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefill limit needs streaming", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if p.PrefillConcurrency > 0 && !b.Endpoint.Streaming {
 				found(phase(i, "prefill_concurrency"), "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
 			}
 		}
 	}},
-	{name: "user-centric needs turns", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "user-centric needs turns", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if p.Type == "user_centric" && d.Type == "synthetic" && d.Turns.Typical() < 2 {
@@ -132,7 +216,7 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "fixed schedule needs time stamps", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "fixed schedule needs time stamps", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if p.Type == "fixed_schedule" && d.Type == "synthetic" {
@@ -140,14 +224,14 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "prefixes have a number and a length", file: true, test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefixes have a number and a length", from: filesOnly, body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
 				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")
 			}
 		}
 	}},
-	{name: "distributions say what is drawn", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "distributions say what is drawn", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			for _, x := range []struct {
 				name string
@@ -159,7 +243,7 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "rankings need an endpoint that ranks", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "rankings need an endpoint that ranks", body: func(b *Benchmark, found func(path, message, hint string)) {
 		e := fields.EndpointNamed(b.Endpoint.Type)
 		for i, d := range b.Datasets {
 			if d.Rankings != nil && e != nil && !e.Ranks {
@@ -167,14 +251,14 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "headers can be sent", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "headers can be sent", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for name, value := range b.Endpoint.Headers {
 			if strings.ContainsFunc(name+value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.ContainsAny(name, " \t:") {
 				found("endpoint.headers", fmt.Sprintf("%q is no header: a name has no blank, and neither has a control character", name), "")
 			}
 		}
 	}},
-	{name: "addresses", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "addresses", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")
 			switch {
@@ -188,7 +272,7 @@ var rules = []rule{
 			}
 		}
 	}},
-	{name: "weights of models", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "weights of models", body: func(b *Benchmark, found func(path, message, hint string)) {
 		sum, without := 0.0, -1
 		for i, m := range b.Models.Items {
 			if m.Weight == nil {
@@ -204,7 +288,7 @@ var rules = []rule{
 			found("models.items", fmt.Sprintf("the weights make %g, not 1", math.Round(sum*1e6)/1e6), "")
 		}
 	}},
-	{name: "data set names differ", test: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "data set names differ", body: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]bool{}
 		for i, d := range b.Datasets {
 			if seen[d.Name] {

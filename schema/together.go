@@ -35,24 +35,7 @@ func (d *draft) combineFlags(root *source.Node) Errors {
 	d.dropIdleSweep(root)
 	d.preferVerbose(root)
 	d.warnUnsentMedia(root)
-	bad := append(recipe, d.contradictions(root)...)
-	bad = append(bad, d.denied(root)...)
-	return append(bad, d.fixedAxes(root)...)
-}
-
-// fixedAxes: the records say when a fixed schedule sends, so nothing about its
-// load can be swept.
-func (d *draft) fixedAxes(root *source.Node) (bad Errors) {
-	p := root.At(fields.PhasePath)
-	if p.TypeWord() != "fixed_schedule" {
-		return nil
-	}
-	for _, a := range d.axes {
-		if strings.HasPrefix(a.path, fields.PhasePath+".") && a.origin.Source == "flag" {
-			bad = append(bad, source.Mistake(a.origin, a.path, "a list does not go with a fixed schedule", "use one value, or --no-fixed-schedule")...)
-		}
-	}
-	return bad
+	return append(recipe, d.refusals()...)
 }
 
 // flag is the assignment a flag made on path, the last one; nil without one.
@@ -237,14 +220,6 @@ func (d *draft) warn(text string) {
 	if !slices.Contains(d.warnings, text) {
 		d.warnings = append(d.warnings, text)
 	}
-}
-
-// contradictions are flags that deny each other.
-func (d *draft) contradictions(root *source.Node) (bad Errors) {
-	if a := d.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && root.At(fields.PhasePath).TypeWord() == "fixed_schedule" {
-		bad = append(bad, source.Mistake(a.Origin, a.Path, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")...)
-	}
-	return bad
 }
 
 // profileDefaults are those of a phase and a data set made by flags alone. A
