@@ -84,7 +84,10 @@ type command struct {
 	instead string
 	// raw runs the command on its words as typed, for words that are not ours.
 	raw func(*app, command, []string) error
-	run func(*app, *argv.Line) error
+	// words are what may stand where a plain word does, after those before it,
+	// for completion; nil leaves the shell to offer files.
+	words func(before []string) []string
+	run   func(*app, *argv.Line) error
 }
 
 // category parts the commands that help explains from those it names.

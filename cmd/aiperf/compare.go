@@ -18,7 +18,8 @@ import (
 )
 
 var compareCommand = command{
-	name: "compare", usage: "say whether one system is better or worse than another",
+	words: resultDirs,
+	name:  "compare", usage: "say whether one system is better or worse than another",
 	help: `aiperf compare A B compares two result directories, the first is the baseline.
 Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
 

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -112,6 +114,9 @@ func (c command) completions(words []string, last string) []string {
 		}
 	}
 	if !strings.HasPrefix(last, "-") {
+		if c.words != nil {
+			return c.words(before)
+		}
 		return nil
 	}
 	var out []string
@@ -125,6 +130,18 @@ func (c command) completions(words []string, last string) []string {
 		f, _ := t.Find(name)
 		for _, w := range f.Choices() {
 			out = append(out, name+"="+w)
+		}
+	}
+	return out
+}
+
+// resultDirs are the result directories below here: where experiments and
+// AIPerf's command lines put them by default, and in the working directory.
+func resultDirs([]string) (out []string) {
+	for _, pattern := range []string{"*", "results/*", "artifacts/*"} {
+		found, _ := filepath.Glob(filepath.FromSlash(pattern) + string(filepath.Separator) + resultdir.ManifestName) // the pattern is ours
+		for _, f := range found {
+			out = append(out, filepath.Dir(f))
 		}
 	}
 	return out

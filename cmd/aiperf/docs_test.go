@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -110,42 +109,7 @@ func configurationPage(t *testing.T, _ []byte) string {
 }
 
 func metricsPage(t *testing.T, _ []byte) string {
-	tables := map[metrics.Group]string{
-		"main": "in the headline table", "hidden": "in files only", "usage": "what the server claims", "http": "where the time went on the wire",
-		"effective": "weighted by time", "active": "over the time in which something was active", "adjusted": "failures counted as infinitely slow",
-		"trust": "as the schedule saw it", "error": "of failed requests",
-	}
-	var groups []metrics.Group
-	byGroup := map[metrics.Group][]docgen.Metric{}
-	for _, m := range metrics.Catalogue() {
-		row := docgen.Metric{Tag: m.Tag, Header: m.Header, Unit: m.Unit, Table: tables[m.Group], LargerIsBetter: m.LargerIsBetter, Distribution: m.Distribution()}
-		for _, n := range []struct {
-			need metrics.Needs
-			word string
-		}{
-			{metrics.Streaming, "streaming"},
-			{metrics.Tokens, "an endpoint with tokens"},
-			{metrics.ClientCount, "client-side counts"},
-			{metrics.FailedOnly, "failed requests"},
-		} {
-			if m.Needs&n.need != 0 {
-				row.Applies = append(row.Applies, n.word)
-			}
-		}
-		if row.Table == "" {
-			t.Fatalf("group %s of %s has no heading", m.Group, m.Tag)
-		}
-		if !slices.Contains(groups, m.Group) {
-			groups = append(groups, m.Group)
-		}
-		byGroup[m.Group] = append(byGroup[m.Group], row)
-	}
-	var rows []docgen.Metric
-	for _, g := range groups {
-		rows = append(rows, byGroup[g]...)
-	}
-	page, err := docgen.Metrics(rows, source(t, "internal/metrics/catalogue.go"))
-	return check(t, page, err)
+	return docgen.Metrics(metrics.Catalogue())
 }
 
 func tablesPage(t *testing.T, _ []byte) string {

@@ -5,22 +5,39 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/glossary"
 	"aiperf.dev/aiperf/schema"
 )
 
 var explainCommand = command{
 	name: "explain", usage: "print every resolved value and where it came from",
 	help: `aiperf explain FILE [PATH…] prints path, value and origin of each setting.
+aiperf explain metric|check|setting [NAME] says what a word means.
 
   aiperf explain sweep.cue
   aiperf explain sweep.cue phases endpoint.timeout
+  aiperf explain metric ttft
+  aiperf explain check littles_law
+  aiperf explain setting request-rate
 
 The origin is a place in a file, a flag, the environment, or the reason for a
 default. Secrets are masked.`,
 	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, lenient}, settings: true,
+	words: func(before []string) []string {
+		if len(before) == 0 {
+			return nil // an experiment's file, most of the time
+		}
+		if kind, ok := glossary.Find(before[0]); ok {
+			return kind.Names()
+		}
+		return nil
+	},
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) == 0 {
-			return diag.New("which experiment?", "aiperf explain FILE [PATH…]")
+			return diag.New("which experiment?", "aiperf explain FILE [PATH…], or aiperf explain metric|check|setting NAME")
+		}
+		if kind, ok := glossary.Find(p.Words[0]); ok {
+			return a.explainWords(kind, p.Words[1:])
 		}
 		doc, err := a.load("explain", p.Words[0], p)
 		if err != nil {
@@ -28,6 +45,33 @@ default. Secrets are masked.`,
 		}
 		return doc.Explain(a.Out, p.Words[1:]...)
 	},
+}
+
+// explainWords prints what each of names means, or which names there are.
+func (a *app) explainWords(kind glossary.Kind, names []string) error {
+	if len(names) == 0 {
+		for _, n := range kind.Names() {
+			fmt.Fprintln(a.Out, n)
+		}
+		return nil
+	}
+	var entries [][]glossary.Line
+	for _, n := range names {
+		found, err := kind.Explain(n)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, found...)
+	}
+	for i, entry := range entries {
+		if i > 0 {
+			fmt.Fprintln(a.Out)
+		}
+		for _, l := range entry {
+			printTwo(a.Out, l.Label, l.Text)
+		}
+	}
+	return nil
 }
 
 var listCommand = command{

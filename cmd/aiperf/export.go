@@ -17,7 +17,8 @@ import (
 )
 
 var reportCommand = command{
-	name: "report", usage: "write report.html of one or several result directories",
+	words: resultDirs,
+	name:  "report", usage: "write report.html of one or several result directories",
 	help: `aiperf report DIR… writes one page that needs no network and no program: the
 answer, the table of cells, the charts, the evidence.
 
@@ -46,6 +47,7 @@ answer, the table of cells, the charts, the evidence.
 }
 
 var exportCommand = command{
+	words: resultDirs,
 	minor: true, name: "export", usage: "print a table of a result directory as CSV, Arrow or Parquet",
 	help: `aiperf export DIR prints one table on stdout: all numbers, or another one by name.
 

@@ -16,7 +16,8 @@ import (
 )
 
 var plotCommand = command{
-	name: "plot", usage: "draw a result's charts as pictures",
+	words: resultDirs,
+	name:  "plot", usage: "draw a result's charts as pictures",
 	help: `aiperf plot DIR… draws every chart the results allow, into DIR/plots, and says
 in a line each what the others lack. Several directories go into the same charts.
 

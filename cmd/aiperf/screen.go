@@ -231,6 +231,7 @@ func figureOf(o *decide.Outcome, tag, stat string) float64 {
 }
 
 var watchCommand = command{
+	words: resultDirs,
 	minor: true, name: "watch", usage: "look at a plan that another terminal or machine carries out",
 	help: `aiperf watch DIR shows the result directory of a plan that is under way or over:
 the same screen as the command that fills it. It only reads, so that it works

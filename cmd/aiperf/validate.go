@@ -77,7 +77,8 @@ func (a *app) validateResults(dir string) error {
 }
 
 var checksCommand = command{
-	name: "checks", usage: "say what the verdict of a result directory rests on",
+	words: resultDirs,
+	name:  "checks", usage: "say what the verdict of a result directory rests on",
 	help: `aiperf checks DIR prints every check that is not clean, worst first: what to do
 about it, and what it found in each cell.
 

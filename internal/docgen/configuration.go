@@ -19,12 +19,56 @@ type jsonSchema struct {
 	words      map[string]string // defaults among words, which JSON Schema has lost
 }
 
+// Setting is one field of an object of an experiment.
+type Setting struct {
+	Object  string // the definition it belongs to; "" is the experiment itself
+	Key     string
+	Type    string   // with its bounds or words
+	Default string   // as JSON; "required" where there is none and one is needed
+	Flags   []string // with their dashes, sorted
+	Doc     string
+}
+
+// Settings are the fields of every object of an experiment, the experiment's
+// own first, then the objects in the order in which they are met.
+func Settings(schemaJSON []byte, options []schema.Option) ([]Setting, error) {
+	var out []Setting
+	err := walkObjects(schemaJSON, options, func(s *jsonSchema, name string, def map[string]any) {
+		out = append(out, s.settings(name, def)...)
+	})
+	return out, err
+}
+
 // Configuration is docs/configuration.md: a section for every object of an
 // experiment, a row for every field.
 func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
-	s := jsonSchema{flags: map[string][]string{}, unbuilt: map[string]bool{}, words: map[string]string{}}
+	var b strings.Builder
+	b.WriteString(Mark("the CUE schema"))
+	b.WriteString("# Configuration\n\n")
+	b.WriteString("An experiment is one tree, written in CUE, YAML or JSON, or as flags. Keys may be written in camelCase; a value may be\n" +
+		"`${VAR}`, `${VAR:default}` or, in YAML, a `{{ template }}`. Paths in `--set`, `sweep.parameters` and messages are\n" +
+		"the keys joined by dots: `endpoint.timeout`, `dataset.prompts.isl`, `phases.profiling.rate`; `benchmark.` may be left out.\n" +
+		"`dataset:` stands for a list of one, `warmup:` and `profiling:` for phases of these names, `concurrency`, `rate`,\n" +
+		"`requests`, `duration`, `sessions` and `users` for fields of the measured phase. `aiperf explain setting NAME` prints one row.\n\n")
+	err := walkObjects(schemaJSON, options, func(s *jsonSchema, name string, def map[string]any) {
+		title := name
+		if name == "" {
+			title = "Experiment"
+		}
+		fmt.Fprintf(&b, "## %s\n\n", title)
+		if doc, _ := def["description"].(string); doc != "" && name != "" {
+			b.WriteString(strings.ReplaceAll(doc, "\n", " ") + "\n\n")
+		}
+		b.WriteString(s.section(name, def))
+	})
+	return b.String(), err
+}
+
+// walkObjects visits the experiment and every object that a field of it holds.
+func walkObjects(schemaJSON []byte, options []schema.Option, visit func(s *jsonSchema, name string, def map[string]any)) error {
+	s := &jsonSchema{flags: map[string][]string{}, unbuilt: map[string]bool{}, words: map[string]string{}}
 	if err := json.Unmarshal(schemaJSON, &s.root); err != nil {
-		return "", err
+		return err
 	}
 	s.defs, _ = s.root["$defs"].(map[string]any)
 	for _, o := range options {
@@ -33,7 +77,7 @@ func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
 		}
 		key, ok := s.owner(o.Path)
 		if !ok {
-			return "", fmt.Errorf("--%s: no field %s in the JSON Schema", o.Names[0], o.Path)
+			return fmt.Errorf("--%s: no field %s in the JSON Schema", o.Names[0], o.Path)
 		}
 		s.flags[key] = append(s.flags[key], "--"+o.Names[0])
 		if len(o.Enum) > 0 && o.Do == "" && o.Default != "" {
@@ -43,15 +87,7 @@ func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
 			s.unbuilt[key] = true
 		}
 	}
-	var b strings.Builder
-	b.WriteString(Mark("the CUE schema"))
-	b.WriteString("# Configuration\n\n")
-	b.WriteString("An experiment is one tree, written in CUE, YAML or JSON, or as flags. Keys may be written in camelCase; a value may be\n" +
-		"`${VAR}`, `${VAR:default}` or, in YAML, a `{{ template }}`. Paths in `--set`, `sweep.parameters` and messages are\n" +
-		"the keys joined by dots: `endpoint.timeout`, `dataset.prompts.isl`, `phases.profiling.rate`; `benchmark.` may be left out.\n" +
-		"`dataset:` stands for a list of one, `warmup:` and `profiling:` for phases of these names, `concurrency`, `rate`,\n" +
-		"`requests`, `duration`, `sessions` and `users` for fields of the measured phase.\n\n")
-	b.WriteString("## Experiment\n\n" + s.section("", s.root))
+	visit(s, "", s.root)
 	queue, seen := s.links(s.root), map[string]bool{}
 	for len(queue) > 0 {
 		name := queue[0]
@@ -61,43 +97,50 @@ func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
 		}
 		seen[name] = true
 		def := s.defs[name].(map[string]any)
-		fmt.Fprintf(&b, "## %s\n\n", name)
-		if doc, _ := def["description"].(string); doc != "" {
-			b.WriteString(strings.ReplaceAll(doc, "\n", " ") + "\n\n")
-		}
-		b.WriteString(s.section(name, def))
+		visit(s, name, def)
 		queue = append(queue, s.links(def)...)
 	}
-	return b.String(), nil
+	return nil
 }
 
 // section is the table of one object.
 func (s *jsonSchema) section(name string, def map[string]any) string {
+	var rows [][]string
+	for _, f := range s.settings(name, def) {
+		value := f.Default
+		if value != "required" {
+			value = code(value)
+		}
+		rows = append(rows, []string{code(f.Key), f.Type, value, codes(f.Flags), f.Doc})
+	}
+	return table([]string{"field", "type", "default", "flags", "what it is"}, rows)
+}
+
+// settings are the fields of one object.
+func (s *jsonSchema) settings(name string, def map[string]any) (out []Setting) {
 	required := map[string]bool{}
 	list, _ := def["required"].([]any)
 	for _, r := range list {
 		required[fmt.Sprint(r)] = true
 	}
-	var rows [][]string
 	for _, key := range s.keys(def) {
 		field := def["properties"].(map[string]any)[key].(map[string]any)
-		typ := s.describe(field)
-		doc, _ := field["description"].(string)
+		row := Setting{Object: name, Key: key, Type: s.describe(field), Flags: slices.Compact(slices.Sorted(slices.Values(s.flags[name+"."+key])))}
+		row.Doc, _ = field["description"].(string)
 		if s.unbuilt[name+"."+key] {
-			doc += " *Not supported yet.*"
+			row.Doc += " *Not supported yet.*"
 		}
-		value := ""
 		if d, ok := field["default"]; ok {
 			js, _ := json.Marshal(d) // read from JSON
-			value = code(string(js))
+			row.Default = string(js)
 		} else if required[key] {
-			value = "required"
+			row.Default = "required"
 		} else {
-			value = code(s.words[name+"."+key])
+			row.Default = s.words[name+"."+key]
 		}
-		rows = append(rows, []string{code(key), typ, value, codes(slices.Compact(slices.Sorted(slices.Values(s.flags[name+"."+key])))), doc})
+		out = append(out, row)
 	}
-	return table([]string{"field", "type", "default", "flags", "what it is"}, rows)
+	return out
 }
 
 // keys are the fields of an object, camelCase twins left out.

@@ -84,10 +84,6 @@ func TestSourceTables(t *testing.T) {
 	if want := "| code | meaning |\n| --- | --- |\n| 0 | success |\n| 1 | it failed |\n\n"; err != nil || got != want {
 		t.Errorf("%q, %v", got, err)
 	}
-	formulas, err := commentsAbove([]byte("package p\nvar x = []M{\n\t// a + b,\n\t// twice\n\t{Tag: \"t\"},\n\t{Tag: \"u\"},\n}\n"), "Tag")
-	if diff := cmp.Diff(map[string]string{"t": "a + b, twice", "u": ""}, formulas); err != nil || diff != "" {
-		t.Errorf("%s, %v", diff, err)
-	}
 }
 
 func TestTablesNeedSentences(t *testing.T) {

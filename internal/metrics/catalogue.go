@@ -21,6 +21,16 @@ const (
 	Trust     Group = "trust"     // as the schedule saw it
 )
 
+// words head the groups in docs and on the screen.
+var words = map[Group]string{
+	Main: "in the headline table", Hidden: "in files only", Usage: "what the server claims", HTTP: "where the time went on the wire",
+	Effective: "weighted by time", Active: "over the time in which something was active", Adjusted: "failures counted as infinitely slow",
+	Trust: "as the schedule saw it",
+}
+
+// Words say what the metrics of the group have in common.
+func (g Group) Words() string { return words[g] }
+
 // Needs is a set of properties a run must have for a metric to be computed.
 type Needs uint8
 
@@ -32,6 +42,16 @@ const (
 	FailedOnly                    // reads failed records instead of successful ones
 	Limits                        // SLOs are set
 )
+
+// Words are the properties, one by one.
+func (n Needs) Words() (out []string) {
+	for i, word := range []string{"streaming", "an endpoint with tokens", "client-side counts", "failed requests", "SLOs"} {
+		if n&(1<<i) != 0 {
+			out = append(out, word)
+		}
+	}
+	return out
+}
 
 // Place says where AIPerf's own files have a metric.
 type Place struct {
@@ -49,9 +69,13 @@ type Metric struct {
 	Tag    string
 	Header string // without unit
 	Unit   string // display unit
-	Group  Group
-	Order  int // within the group's table
-	Needs  Needs
+	// Formula says how it is computed, from stamps and other tags.
+	Formula string
+	// Elsewhere says what other tools call it, or mean by the same word.
+	Elsewhere string
+	Group     Group
+	Order     int // within the group's table
+	Needs     Needs
 	// LargerIsBetter turns the comparison of an SLO around.
 	LargerIsBetter bool
 	Int            bool   // per-request values are whole numbers
@@ -97,199 +121,133 @@ func total(tag string) func(*Totals) float64 {
 // catalogue is every metric there is, in the order of the tables. To add one,
 // add its literal here and its case to TestRecompute.
 var catalogue = []Metric{
-	// first content − sent; reasoning counts as content
-	{Tag: "time_to_first_token", Header: "Time to First Token", Unit: "ms", Group: Main, Order: 100, AIPerf: Place{Head: 4}, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
-	// second content event − first; 0 when one read carried both
-	{Tag: "time_to_second_token", Header: "Time to Second Token", Unit: "ms", Group: Main, Order: 200, AIPerf: Place{Head: 5}, Needs: Streaming | Tokens, Record: secondToken},
-	// first content that is not reasoning − sent
-	{Tag: "time_to_first_output_token", Header: "Time to First Output Token", Unit: "ms", Group: Main, Order: 210, Needs: Streaming | Tokens, Record: (*record.Record).TTFO},
-	// last content − sent; the usage event and the end mark do not count
-	{Tag: "request_latency", Header: "Request Latency", Unit: "ms", Group: Main, Order: 300, AIPerf: Place{Head: 2}, Record: (*record.Record).Latency},
-	// request_latency − time_to_first_token
-	{Tag: "decode_duration", Header: "Decode Duration", Unit: "ms", Group: Main, Order: 350, Needs: Streaming | Tokens, Record: (*record.Record).Decode},
-	// (request_latency − time_to_first_token) / (OSL − 1); absent below two tokens
-	{Tag: "inter_token_latency", Header: "Inter Token Latency", Unit: "ms", Group: Main, Order: 400, AIPerf: Place{Head: 6}, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
-	// gaps between consecutive content events, pooled over all requests
-	{Tag: "inter_chunk_latency", Header: "Inter Chunk Latency", Unit: "ms", Group: Hidden, Order: 410, AIPerf: Place{Head: 15}, Needs: Streaming | Tokens, List: chunkGaps},
-	// 1000 / inter_token_latency; absent when that is 0
-	{Tag: "output_token_throughput_per_user", Header: "Output Token Throughput Per User", Unit: "tokens/sec/user", Group: Main, Order: 500, AIPerf: Place{Head: 8}, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
-	// OSL / request_latency in seconds
-	{Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user", Group: Main, Order: 510, Needs: Tokens, LargerIsBetter: true, Record: endToEnd},
-	// output_token_count + reasoning_token_count
-	{Tag: "output_sequence_length", Header: "Output Sequence Length", Unit: "tokens", Group: Main, Order: 600, AIPerf: Place{Head: 9}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
-	{Tag: "input_sequence_length", Header: "Input Sequence Length", Unit: "tokens", Group: Main, Order: 700, AIPerf: Place{Head: 10}, LargerIsBetter: true, Int: true, Record: isl},
-	{Tag: "output_token_count", Header: "Output Token Count", Unit: "tokens", Group: Hidden, Order: 610, AIPerf: Place{Head: 13}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
-	{Tag: "reasoning_token_count", Header: "Reasoning Token Count", Unit: "tokens", Group: Hidden, Order: 620, AIPerf: Place{Head: 14}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
-	// ISL / time_to_first_token in seconds
-	{Tag: "prefill_throughput_per_user", Header: "Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Hidden, Order: 520, Needs: Streaming | Tokens, LargerIsBetter: true, Record: prefillPerUser},
-	// 100 · (OSL − asked) / asked, signed
-	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff},
+	{Tag: "time_to_first_token", Header: "Time to First Token", Unit: "ms", Formula: "first content − sent; reasoning counts as content", Elsewhere: "TTFT; vLLM's benchmark starts the clock before the connection is opened and stops it at the first event, also one without text", Group: Main, Order: 100, AIPerf: Place{Head: 4}, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
+	{Tag: "time_to_second_token", Header: "Time to Second Token", Unit: "ms", Formula: "second content event − first; 0 when one read carried both", Group: Main, Order: 200, AIPerf: Place{Head: 5}, Needs: Streaming | Tokens, Record: secondToken},
+	{Tag: "time_to_first_output_token", Header: "Time to First Output Token", Unit: "ms", Formula: "first content that is not reasoning − sent", Group: Main, Order: 210, Needs: Streaming | Tokens, Record: (*record.Record).TTFO},
+	{Tag: "request_latency", Header: "Request Latency", Unit: "ms", Formula: "last content − sent; the usage event and the end mark do not count", Elsewhere: "E2EL in vLLM's benchmark; GenAI-Perf's ends with the last event of the answer, this one with the last content", Group: Main, Order: 300, AIPerf: Place{Head: 2}, Record: (*record.Record).Latency},
+	{Tag: "decode_duration", Header: "Decode Duration", Unit: "ms", Formula: "request_latency − time_to_first_token", Group: Main, Order: 350, Needs: Streaming | Tokens, Record: (*record.Record).Decode},
+	{Tag: "inter_token_latency", Header: "Inter Token Latency", Unit: "ms", Formula: "(request_latency − time_to_first_token) / (OSL − 1); absent below two tokens", Elsewhere: "TPOT in vLLM's and SGLang's benchmarks; LLMPerf divides the whole latency by all tokens, the first wait included", Group: Main, Order: 400, AIPerf: Place{Head: 6}, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
+	{Tag: "inter_chunk_latency", Header: "Inter Chunk Latency", Unit: "ms", Formula: "gaps between consecutive content events, pooled over all requests", Elsewhere: "ITL in vLLM's and SGLang's benchmarks: a gap between events, which may carry several tokens", Group: Hidden, Order: 410, AIPerf: Place{Head: 15}, Needs: Streaming | Tokens, List: chunkGaps},
+	{Tag: "output_token_throughput_per_user", Header: "Output Token Throughput Per User", Unit: "tokens/sec/user", Formula: "1000 / inter_token_latency; absent when that is 0", Elsewhere: "1/TPOT; the x axis of most published Pareto charts, called interactivity there", Group: Main, Order: 500, AIPerf: Place{Head: 8}, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
+	{Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user", Formula: "OSL / request_latency in seconds", Group: Main, Order: 510, Needs: Tokens, LargerIsBetter: true, Record: endToEnd},
+	{Tag: "output_sequence_length", Header: "Output Sequence Length", Unit: "tokens", Formula: "output_token_count + reasoning_token_count", Elsewhere: "OSL or completion tokens; with reasoning here", Group: Main, Order: 600, AIPerf: Place{Head: 9}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
+	{Tag: "input_sequence_length", Header: "Input Sequence Length", Unit: "tokens", Formula: "tokens of the prompt: the client's count after the chat template where there is one, else the server's usage", Elsewhere: "ISL or prompt tokens; a tool that leaves out the chat template counts fewer", Group: Main, Order: 700, AIPerf: Place{Head: 10}, LargerIsBetter: true, Int: true, Record: isl},
+	{Tag: "output_token_count", Header: "Output Token Count", Unit: "tokens", Formula: "tokens of the answer that are not reasoning: the client's count, or the server's usage with --use-server-token-count", Group: Hidden, Order: 610, AIPerf: Place{Head: 13}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
+	{Tag: "reasoning_token_count", Header: "Reasoning Token Count", Unit: "tokens", Formula: "tokens of the reasoning part of the answer", Group: Hidden, Order: 620, AIPerf: Place{Head: 14}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
+	{Tag: "prefill_throughput_per_user", Header: "Prefill Throughput Per User", Unit: "tokens/sec/user", Formula: "ISL / time_to_first_token in seconds", Group: Hidden, Order: 520, Needs: Streaming | Tokens, LargerIsBetter: true, Record: prefillPerUser},
+	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Formula: "100 · (OSL − asked) / asked, signed", Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff},
 
-	// 1000 · audio_duration / request_latency: seconds of sound for each second of work
-	{Tag: "rtfx", Header: "RTFx", Unit: "ratio", Group: Main, Order: 850, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*r.AudioSeconds, r.Latency()) }},
-	// 1000 · num_images / request_latency
-	{Tag: "image_throughput", Header: "Image Throughput", Unit: "images/sec", Group: Main, Order: 860, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*images(r), r.Latency()) }},
-	// request_latency / num_images
-	{Tag: "image_latency", Header: "Image Latency", Unit: "ms/image", Group: Main, Order: 861, Record: func(r *record.Record) float64 { return per(r.Latency(), images(r)) }},
-	// pictures in the request
-	{Tag: "num_images", Header: "Number of Images", Unit: "images", Group: Hidden, Order: 862, LargerIsBetter: true, Int: true, Record: images},
-	// seconds of sound in the request
-	{Tag: "audio_duration", Header: "Audio Duration", Unit: "sec", Group: Hidden, Order: 851, LargerIsBetter: true, Record: func(r *record.Record) float64 { return r.AudioSeconds }},
-	// seconds of sound / window
-	{Tag: "audio_throughput", Header: "Audio Throughput", Unit: "sec/sec", Group: Main, Order: 852, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("audio_duration")},
-	// vectors of the answers / window
-	{Tag: "vector_throughput", Header: "Vector Throughput", Unit: "vectors/sec", Group: Main, Order: 870, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_vectors")},
-	{Tag: "num_vectors", Header: "Number of Vectors", Unit: "vectors", Group: Hidden, Order: 871, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Vectors)},
-	{Tag: "vector_dimensions", Header: "Vector Dimensions", Unit: "numbers", Group: Hidden, Order: 872, AIPerf: Place{Unknown: true}, Int: true, Record: func(r *record.Record) float64 { return some(r.Dimensions) }},
-	// passages that were given a score / window
-	{Tag: "passage_throughput", Header: "Passage Throughput", Unit: "passages/sec", Group: Main, Order: 875, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_passages")},
-	{Tag: "num_passages", Header: "Number of Passages", Unit: "passages", Group: Hidden, Order: 876, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Passages)},
-	// images of the answers / window
-	{Tag: "made_image_throughput", Header: "Made Image Throughput", Unit: "images/sec", Group: Main, Order: 880, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_made_images")},
-	{Tag: "num_made_images", Header: "Number of Made Images", Unit: "images", Group: Hidden, Order: 881, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Pictures)},
-	// first of several events with an image − sent
-	{Tag: "time_to_first_partial_image", Header: "Time to First Partial Image", Unit: "ms", Group: Main, Order: 882, Needs: Streaming, AIPerf: Place{Unknown: true}, Record: firstPartial},
-	// videos / window
-	{Tag: "video_throughput", Header: "Video Throughput", Unit: "videos/sec", Group: Main, Order: 885, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_videos")},
-	{Tag: "num_videos", Header: "Number of Videos", Unit: "videos", Group: Hidden, Order: 886, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Films)},
-	// sent until the job was seen to begin, from there until it was done, from there until it was fetched
-	{Tag: "video_queue_time", Header: "Video Queue Time", Unit: "ms", Group: Main, Order: 887, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerQueue })},
-	{Tag: "video_generation_time", Header: "Video Generation Time", Unit: "ms", Group: Main, Order: 888, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerDecode })},
-	{Tag: "video_download_time", Header: "Video Download Time", Unit: "ms", Group: Main, Order: 889, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.Download })},
+	{Tag: "rtfx", Header: "RTFx", Unit: "ratio", Formula: "1000 · audio_duration / request_latency: seconds of sound for each second of work", Group: Main, Order: 850, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*r.AudioSeconds, r.Latency()) }},
+	{Tag: "image_throughput", Header: "Image Throughput", Unit: "images/sec", Formula: "1000 · num_images / request_latency", Group: Main, Order: 860, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*images(r), r.Latency()) }},
+	{Tag: "image_latency", Header: "Image Latency", Unit: "ms/image", Formula: "request_latency / num_images", Group: Main, Order: 861, Record: func(r *record.Record) float64 { return per(r.Latency(), images(r)) }},
+	{Tag: "num_images", Header: "Number of Images", Unit: "images", Formula: "pictures in the request", Group: Hidden, Order: 862, LargerIsBetter: true, Int: true, Record: images},
+	{Tag: "audio_duration", Header: "Audio Duration", Unit: "sec", Formula: "seconds of sound in the request", Group: Hidden, Order: 851, LargerIsBetter: true, Record: func(r *record.Record) float64 { return r.AudioSeconds }},
+	{Tag: "audio_throughput", Header: "Audio Throughput", Unit: "sec/sec", Formula: "seconds of sound / window", Group: Main, Order: 852, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("audio_duration")},
+	{Tag: "vector_throughput", Header: "Vector Throughput", Unit: "vectors/sec", Formula: "vectors of the answers / window", Group: Main, Order: 870, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_vectors")},
+	{Tag: "num_vectors", Header: "Number of Vectors", Unit: "vectors", Formula: "vectors in the answer", Group: Hidden, Order: 871, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Vectors)},
+	{Tag: "vector_dimensions", Header: "Vector Dimensions", Unit: "numbers", Formula: "numbers in each vector of the answer", Group: Hidden, Order: 872, AIPerf: Place{Unknown: true}, Int: true, Record: func(r *record.Record) float64 { return some(r.Dimensions) }},
+	{Tag: "passage_throughput", Header: "Passage Throughput", Unit: "passages/sec", Formula: "passages that were given a score / window", Group: Main, Order: 875, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_passages")},
+	{Tag: "num_passages", Header: "Number of Passages", Unit: "passages", Formula: "passages that the answer gives a score", Group: Hidden, Order: 876, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Passages)},
+	{Tag: "made_image_throughput", Header: "Made Image Throughput", Unit: "images/sec", Formula: "images of the answers / window", Group: Main, Order: 880, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_made_images")},
+	{Tag: "num_made_images", Header: "Number of Made Images", Unit: "images", Formula: "images in the answer", Group: Hidden, Order: 881, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Pictures)},
+	{Tag: "time_to_first_partial_image", Header: "Time to First Partial Image", Unit: "ms", Formula: "first of several events with an image − sent", Group: Main, Order: 882, Needs: Streaming, AIPerf: Place{Unknown: true}, Record: firstPartial},
+	{Tag: "video_throughput", Header: "Video Throughput", Unit: "videos/sec", Formula: "videos / window", Group: Main, Order: 885, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Derived: itemRate("num_videos")},
+	{Tag: "num_videos", Header: "Number of Videos", Unit: "videos", Formula: "videos that were made", Group: Hidden, Order: 886, AIPerf: Place{Unknown: true}, LargerIsBetter: true, Int: true, Record: items(record.Films)},
+	{Tag: "video_queue_time", Header: "Video Queue Time", Unit: "ms", Formula: "job seen to begin − sent", Group: Main, Order: 887, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerQueue })},
+	{Tag: "video_generation_time", Header: "Video Generation Time", Unit: "ms", Formula: "job seen to be done − job seen to begin", Group: Main, Order: 888, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerDecode })},
+	{Tag: "video_download_time", Header: "Video Download Time", Unit: "ms", Formula: "last byte of the video − job seen to be done", Group: Main, Order: 889, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.Download })},
 
-	// total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks
-	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
-	// total_isl / window
-	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Group: Main, Order: 805, LargerIsBetter: true, Derived: inputRate},
-	// (total_isl + total_osl) / window
-	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
-	// request_count / window
-	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: requestRate},
-	// good_request_count / window
-	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: goodRate},
-	// requests that met every SLO
-	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Group: Hidden, Order: 1010, Needs: Limits, AIPerf: Place{Head: 12}, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
-	// good_request_count / attempts: successes, failures, what was cut off and what was never sent
-	{Tag: "good_request_fraction", Header: "GoodRequestFraction", Unit: "ratio", Group: Hidden, Order: 1020, Needs: Limits, Per: "completed_request_count", Over: Share, LargerIsBetter: true, Derived: (*Totals).goodShare},
-	{Tag: "completed_request_count", Header: "Completed Requests (Success + Error)", Unit: "requests", Group: Main, Order: 1075, AIPerf: Place{NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK + t.Errors) }},
-	// client-cancelled requests, those outside the window too
-	{Tag: "cancelled_request_count", Header: "Cancelled Request Count", Unit: "requests", Group: Hidden, Order: 1076, Over: Events, AIPerf: Place{NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Cancelled) }},
-	// 100 · failures / (successes + failures)
-	{Tag: "request_error_rate", Header: "Request Error Rate", Unit: "%", Group: Main, Order: 1080, Over: Share, Per: "completed_request_count", Derived: func(t *Totals) float64 { return 100 * t.errorRate() }},
-	// failures / (successes + failures), a share in 0..1
-	{Tag: "error_rate", Header: "Error Rate", Unit: "ratio", Group: Hidden, Order: 1081, Per: "completed_request_count", Over: Share, AIPerf: Place{Unknown: true}, Derived: (*Totals).errorRate},
-	{Tag: "request_count", Header: "Request Count", Unit: "requests", Group: Main, Order: 1100, AIPerf: Place{Head: 3, NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK) }},
-	{Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests", Group: Hidden, Order: 1101, AIPerf: Place{Unknown: true, NoZero: true}, Needs: Streaming, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.Streamed) }},
-	{Tag: "error_request_count", Header: "Error Request Count", Unit: "requests", Group: Hidden, Order: 1110, Over: Events, AIPerf: Place{Head: 21, NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Errors) }},
-	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1120, AIPerf: Place{Head: 19}, LargerIsBetter: true, Int: true, Derived: total("input_sequence_length")},
-	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Group: Hidden, Order: 1121, AIPerf: Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_sequence_length")},
-	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Group: Hidden, Order: 1122, AIPerf: Place{Head: 16}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_token_count")},
-	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Group: Hidden, Order: 1123, AIPerf: Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("reasoning_token_count")},
-	// last content of the last success − sent of the first
-	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Group: Hidden, Order: 1130, AIPerf: Place{Head: 18}, Derived: func(t *Totals) float64 { return t.Duration }},
-	// requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)
-	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Group: Hidden, Order: 1140, Over: Events, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
-	// failures because the input was too long for the model
-	{Tag: "context_overflow_count", Header: "Context Overflow Count", Unit: "requests", Group: Hidden, Order: 1145, Over: Events, AIPerf: Place{Failing: true}, Int: true, Derived: (*Totals).overflows},
-	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1150, AIPerf: Place{Head: 22}, Needs: FailedOnly, Int: true, Record: isl},
-	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Group: Hidden, Order: 1151, Over: Events, AIPerf: Place{Head: 23, NoZero: true}, Int: true, Derived: total("error_isl")},
+	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Formula: "total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks", Elsewhere: "output token throughput in vLLM's benchmark, whose window ends with the last answer", Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
+	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Formula: "total_isl / window", Group: Main, Order: 805, LargerIsBetter: true, Derived: inputRate},
+	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Formula: "(total_isl + total_osl) / window", Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
+	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Formula: "request_count / window", Elsewhere: "QPS or RPS; what was completed, never what was offered", Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: requestRate},
+	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Formula: "good_request_count / window", Elsewhere: "good requests a second at this load, as in vLLM's benchmark; in DistServe's sense it is the highest rate at which 90 % meet the SLOs: that is a sweep's answer, not a run's", Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: goodRate},
+	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Formula: "requests that met every SLO", Group: Hidden, Order: 1010, Needs: Limits, AIPerf: Place{Head: 12}, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
+	{Tag: "good_request_fraction", Header: "GoodRequestFraction", Unit: "ratio", Formula: "good_request_count / attempts: successes, failures, what was cut off and what was never sent", Elsewhere: "SLO attainment; AIPerf divides by successes and failures only", Group: Hidden, Order: 1020, Needs: Limits, Per: "completed_request_count", Over: Share, LargerIsBetter: true, Derived: (*Totals).goodShare},
+	{Tag: "completed_request_count", Header: "Completed Requests (Success + Error)", Unit: "requests", Formula: "successes + failures; what was cancelled or cut off is in neither", Group: Main, Order: 1075, AIPerf: Place{NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK + t.Errors) }},
+	{Tag: "cancelled_request_count", Header: "Cancelled Request Count", Unit: "requests", Formula: "client-cancelled requests, those outside the window too", Group: Hidden, Order: 1076, Over: Events, AIPerf: Place{NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Cancelled) }},
+	{Tag: "request_error_rate", Header: "Request Error Rate", Unit: "%", Formula: "100 · failures / (successes + failures)", Group: Main, Order: 1080, Over: Share, Per: "completed_request_count", Derived: func(t *Totals) float64 { return 100 * t.errorRate() }},
+	{Tag: "error_rate", Header: "Error Rate", Unit: "ratio", Formula: "failures / (successes + failures), a share in 0..1", Group: Hidden, Order: 1081, Per: "completed_request_count", Over: Share, AIPerf: Place{Unknown: true}, Derived: (*Totals).errorRate},
+	{Tag: "request_count", Header: "Request Count", Unit: "requests", Formula: "successes", Group: Main, Order: 1100, AIPerf: Place{Head: 3, NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK) }},
+	{Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests", Formula: "successes whose answer came as a stream of events", Group: Hidden, Order: 1101, AIPerf: Place{Unknown: true, NoZero: true}, Needs: Streaming, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.Streamed) }},
+	{Tag: "error_request_count", Header: "Error Request Count", Unit: "requests", Formula: "failures", Group: Hidden, Order: 1110, Over: Events, AIPerf: Place{Head: 21, NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Errors) }},
+	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Formula: "Σ input_sequence_length over successes", Group: Hidden, Order: 1120, AIPerf: Place{Head: 19}, LargerIsBetter: true, Int: true, Derived: total("input_sequence_length")},
+	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Formula: "Σ output_sequence_length over successes", Group: Hidden, Order: 1121, AIPerf: Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_sequence_length")},
+	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Formula: "Σ output_token_count over successes", Group: Hidden, Order: 1122, AIPerf: Place{Head: 16}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_token_count")},
+	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Formula: "Σ reasoning_token_count over successes", Group: Hidden, Order: 1123, AIPerf: Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("reasoning_token_count")},
+	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Formula: "last content of the last success − sent of the first", Group: Hidden, Order: 1130, AIPerf: Place{Head: 18}, Derived: func(t *Totals) float64 { return t.Duration }},
+	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Formula: "requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)", Group: Hidden, Order: 1140, Over: Events, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
+	{Tag: "context_overflow_count", Header: "Context Overflow Count", Unit: "requests", Formula: "failures because the input was too long for the model", Group: Hidden, Order: 1145, Over: Events, AIPerf: Place{Failing: true}, Int: true, Derived: (*Totals).overflows},
+	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Formula: "input_sequence_length of failures", Group: Hidden, Order: 1150, AIPerf: Place{Head: 22}, Needs: FailedOnly, Int: true, Record: isl},
+	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Formula: "Σ input_sequence_length over failures", Group: Hidden, Order: 1151, Over: Events, AIPerf: Place{Head: 23, NoZero: true}, Int: true, Derived: total("error_isl")},
 
-	// sent − intended
-	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Group: Hidden, Order: 3010, AIPerf: Place{RunOnly: true}, Record: since(intended, sent)},
-	// first content − intended
-	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Group: Trust, Order: 110, AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
-	// last content − intended
-	{Tag: "request_latency_from_intended", Header: "Request Latency from Intended", Unit: "ms", Group: Trust, Order: 310, AIPerf: Place{Unknown: true}, Record: (*record.Record).LatencyFromIntended},
-	// sent − max(intended, admitted): the client's own fault
-	{Tag: "dispatch_lateness", Header: "Dispatch Lateness", Unit: "ms", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
-	// admitted − intended: waiting for a slot
-	{Tag: "admission_wait", Header: "Admission Wait", Unit: "ms", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
+	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Formula: "sent − intended", Elsewhere: "AIPerf's word; schedule delay elsewhere", Group: Hidden, Order: 3010, AIPerf: Place{RunOnly: true}, Record: since(intended, sent)},
+	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Formula: "first content − intended", Group: Trust, Order: 110, AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
+	{Tag: "request_latency_from_intended", Header: "Request Latency from Intended", Unit: "ms", Formula: "last content − intended", Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Group: Trust, Order: 310, AIPerf: Place{Unknown: true}, Record: (*record.Record).LatencyFromIntended},
+	{Tag: "dispatch_lateness", Header: "Dispatch Lateness", Unit: "ms", Formula: "sent − max(intended, admitted): the client's own fault", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
+	{Tag: "admission_wait", Header: "Admission Wait", Unit: "ms", Formula: "admitted − intended: waiting for a slot", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
 
 	// Usage: what the server claimed, and how far it is from the client's own
 	// counts: 100 · abs(usage − client) / client.
-	{Tag: "usage_prompt_tokens", Header: "Usage Prompt Tokens", Unit: "tokens", Group: Usage, Order: 1000, Int: true, Record: func(r *record.Record) float64 { return count(r.UsagePrompt) }},
-	{Tag: "usage_prompt_cache_read_tokens", Header: "Usage Prompt Cache Read Tokens", Unit: "tokens", Group: Usage, Order: 1010, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.Cached) }},
-	{Tag: "usage_completion_tokens", Header: "Usage Completion Tokens", Unit: "tokens", Group: Usage, Order: 1100, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageCompletion) }},
-	{Tag: "usage_reasoning_tokens", Header: "Usage Reasoning Tokens", Unit: "tokens", Group: Usage, Order: 1110, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageReasoning) }},
-	{Tag: "usage_total_tokens", Header: "Usage Total Tokens", Unit: "tokens", Group: Usage, Order: 1200, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageTotal) }},
-	{Tag: "usage_prompt_tokens_diff_pct", Header: "Usage Prompt Diff %", Unit: "%", Group: Usage, Order: 1300, Over: Signed, Needs: ClientCount, Record: func(r *record.Record) float64 { return diffPct(r.UsagePrompt, r.ISL) }},
-	{Tag: "usage_completion_tokens_diff_pct", Header: "Usage Completion Diff %", Unit: "%", Group: Usage, Order: 1310, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageCompletion, r.OSL) }},
-	{Tag: "usage_reasoning_tokens_diff_pct", Header: "Usage Reasoning Diff %", Unit: "%", Group: Usage, Order: 1320, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageReasoning, r.ReasoningTokens) }},
-	// requests with any of the three above 10 %
-	{Tag: "usage_discrepancy_count", Header: "Usage Discrepancy Count", Unit: "requests", Group: Usage, Order: 1330, Over: Events, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
-	{Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens", Group: Usage, Order: 2000, Int: true, Derived: total("usage_prompt_tokens")},
-	{Tag: "total_usage_prompt_cache_read_tokens", Header: "Total Usage Prompt Cache Read Tokens", Unit: "tokens", Group: Usage, Order: 2010, LargerIsBetter: true, Int: true, Derived: total("usage_prompt_cache_read_tokens")},
-	{Tag: "total_usage_completion_tokens", Header: "Total Usage Completion Tokens", Unit: "tokens", Group: Usage, Order: 2100, LargerIsBetter: true, Int: true, Derived: total("usage_completion_tokens")},
-	{Tag: "total_usage_reasoning_tokens", Header: "Total Usage Reasoning Tokens", Unit: "tokens", Group: Usage, Order: 2110, LargerIsBetter: true, Int: true, Derived: total("usage_reasoning_tokens")},
-	{Tag: "total_usage_total_tokens", Header: "Total Usage Total Tokens", Unit: "tokens", Group: Usage, Order: 2200, LargerIsBetter: true, Int: true, Derived: total("usage_total_tokens")},
-	// 100 · Σ cached / Σ prompt
-	{Tag: "overall_usage_prompt_cache_read_pct", Header: "Overall Usage Prompt Cache Read %", Unit: "%", Group: Usage, Order: 2012, Over: Share, Per: "total_usage_prompt_tokens", LargerIsBetter: true, Derived: func(t *Totals) float64 {
+	{Tag: "usage_prompt_tokens", Header: "Usage Prompt Tokens", Unit: "tokens", Formula: "usage.prompt_tokens of the answer, or its synonym", Group: Usage, Order: 1000, Int: true, Record: func(r *record.Record) float64 { return count(r.UsagePrompt) }},
+	{Tag: "usage_prompt_cache_read_tokens", Header: "Usage Prompt Cache Read Tokens", Unit: "tokens", Formula: "usage.prompt_tokens_details.cached_tokens, or its synonym: the part of the prompt served from the prefix cache", Group: Usage, Order: 1010, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.Cached) }},
+	{Tag: "usage_completion_tokens", Header: "Usage Completion Tokens", Unit: "tokens", Formula: "usage.completion_tokens of the answer, or its synonym", Group: Usage, Order: 1100, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageCompletion) }},
+	{Tag: "usage_reasoning_tokens", Header: "Usage Reasoning Tokens", Unit: "tokens", Formula: "usage.completion_tokens_details.reasoning_tokens, or its synonym", Group: Usage, Order: 1110, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageReasoning) }},
+	{Tag: "usage_total_tokens", Header: "Usage Total Tokens", Unit: "tokens", Formula: "usage.total_tokens of the answer", Group: Usage, Order: 1200, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageTotal) }},
+	{Tag: "usage_prompt_tokens_diff_pct", Header: "Usage Prompt Diff %", Unit: "%", Formula: "100 · abs(usage − client) / client, of prompt tokens", Group: Usage, Order: 1300, Over: Signed, Needs: ClientCount, Record: func(r *record.Record) float64 { return diffPct(r.UsagePrompt, r.ISL) }},
+	{Tag: "usage_completion_tokens_diff_pct", Header: "Usage Completion Diff %", Unit: "%", Formula: "100 · abs(usage − client) / client, of output tokens with reasoning", Group: Usage, Order: 1310, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageCompletion, r.OSL) }},
+	{Tag: "usage_reasoning_tokens_diff_pct", Header: "Usage Reasoning Diff %", Unit: "%", Formula: "100 · abs(usage − client) / client, of reasoning tokens", Group: Usage, Order: 1320, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageReasoning, r.ReasoningTokens) }},
+	{Tag: "usage_discrepancy_count", Header: "Usage Discrepancy Count", Unit: "requests", Formula: "requests with any of the three above 10 %", Group: Usage, Order: 1330, Over: Events, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
+	{Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens", Formula: "Σ usage_prompt_tokens over successes", Group: Usage, Order: 2000, Int: true, Derived: total("usage_prompt_tokens")},
+	{Tag: "total_usage_prompt_cache_read_tokens", Header: "Total Usage Prompt Cache Read Tokens", Unit: "tokens", Formula: "Σ usage_prompt_cache_read_tokens over successes", Group: Usage, Order: 2010, LargerIsBetter: true, Int: true, Derived: total("usage_prompt_cache_read_tokens")},
+	{Tag: "total_usage_completion_tokens", Header: "Total Usage Completion Tokens", Unit: "tokens", Formula: "Σ usage_completion_tokens over successes", Group: Usage, Order: 2100, LargerIsBetter: true, Int: true, Derived: total("usage_completion_tokens")},
+	{Tag: "total_usage_reasoning_tokens", Header: "Total Usage Reasoning Tokens", Unit: "tokens", Formula: "Σ usage_reasoning_tokens over successes", Group: Usage, Order: 2110, LargerIsBetter: true, Int: true, Derived: total("usage_reasoning_tokens")},
+	{Tag: "total_usage_total_tokens", Header: "Total Usage Total Tokens", Unit: "tokens", Formula: "Σ usage_total_tokens over successes", Group: Usage, Order: 2200, LargerIsBetter: true, Int: true, Derived: total("usage_total_tokens")},
+	{Tag: "overall_usage_prompt_cache_read_pct", Header: "Overall Usage Prompt Cache Read %", Unit: "%", Formula: "100 · Σ cached / Σ prompt", Group: Usage, Order: 2012, Over: Share, Per: "total_usage_prompt_tokens", LargerIsBetter: true, Derived: func(t *Totals) float64 {
 		return 100 * per(t.Sum("usage_prompt_cache_read_tokens"), t.Sum("usage_prompt_tokens"))
 	}},
 
-	// waiting for a free connection: there always is one, what a request waits
-	// for before it is admission_wait
-	{Tag: "http_req_blocked", Header: "HTTP Blocked", Unit: "ms", Group: HTTP, Order: 5, Record: neverBlocked},
-	// HTTP: spent on a connection that was opened for the request; 0 on a reused one
-	{Tag: "http_req_dns_lookup", Header: "HTTP DNS Lookup", Unit: "ms", Group: HTTP, Order: 10, Record: lookup},
-	// TCP and TLS handshakes
-	{Tag: "http_req_connecting", Header: "HTTP Connecting", Unit: "ms", Group: HTTP, Order: 20, Record: tcpAndTLS},
-	// dns_lookup + connecting; waiting for a free connection is admission_wait here
-	{Tag: "http_req_connection_overhead", Header: "HTTP Connection Overhead", Unit: "ms", Group: HTTP, Order: 30, Record: connectionOverhead},
-	// write end − sent; unlike AIPerf's it does not include connecting
-	{Tag: "http_req_sending", Header: "HTTP Sending", Unit: "ms", Group: HTTP, Order: 40, Record: since(sent, writeEnd)},
-	// first header byte − write end
-	{Tag: "http_req_waiting", Header: "HTTP Waiting (TTFB)", Unit: "ms", Group: HTTP, Order: 50, Record: since(writeEnd, firstByte)},
-	// end − first header byte
-	{Tag: "http_req_receiving", Header: "HTTP Receiving", Unit: "ms", Group: HTTP, Order: 60, Record: since(firstByte, end)},
-	// sending + waiting + receiving
-	{Tag: "http_req_duration", Header: "HTTP Duration (excl. conn)", Unit: "ms", Group: HTTP, Order: 70, Record: since(sent, end)},
-	// duration + connection overhead
-	{Tag: "http_req_total", Header: "HTTP Total Time", Unit: "ms", Group: HTTP, Order: 80, Record: func(r *record.Record) float64 { return spanMS(r.Sent, r.End) + connectionOverhead(r) }},
-	{Tag: "http_req_connection_reused", Header: "HTTP Connection Reused", Unit: "ratio", Group: HTTP, Order: 90, Over: Share, LargerIsBetter: true, Int: true, Record: reused},
-	// KB = 1024 bytes, header and body
-	{Tag: "http_req_data_sent", Header: "HTTP Data Sent", Unit: "KB", Group: HTTP, Order: 100, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 }},
-	{Tag: "http_req_data_received", Header: "HTTP Data Received", Unit: "KB", Group: HTTP, Order: 110, LargerIsBetter: true, Record: func(r *record.Record) float64 { return count(r.BytesReceived) / 1024 }},
-	// a request is written as one piece
-	{Tag: "http_req_chunks_sent", Header: "HTTP Chunks Sent", Unit: "count", Group: HTTP, Order: 115, Int: true, LargerIsBetter: true, Record: oneChunk},
-	// reads that delivered at least one event
-	{Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count", Group: HTTP, Order: 120, LargerIsBetter: true, Int: true, Record: reads},
+	{Tag: "http_req_blocked", Header: "HTTP Blocked", Unit: "ms", Formula: "waiting for a free connection: there always is one, what a request waits for before it is admission_wait", Elsewhere: "http_req_blocked in k6", Group: HTTP, Order: 5, Record: neverBlocked},
+	{Tag: "http_req_dns_lookup", Header: "HTTP DNS Lookup", Unit: "ms", Formula: "HTTP: spent on a connection that was opened for the request; 0 on a reused one", Group: HTTP, Order: 10, Record: lookup},
+	{Tag: "http_req_connecting", Header: "HTTP Connecting", Unit: "ms", Formula: "TCP and TLS handshakes", Group: HTTP, Order: 20, Record: tcpAndTLS},
+	{Tag: "http_req_connection_overhead", Header: "HTTP Connection Overhead", Unit: "ms", Formula: "dns_lookup + connecting; waiting for a free connection is admission_wait here", Group: HTTP, Order: 30, Record: connectionOverhead},
+	{Tag: "http_req_sending", Header: "HTTP Sending", Unit: "ms", Formula: "write end − sent; unlike AIPerf's it does not include connecting", Group: HTTP, Order: 40, Record: since(sent, writeEnd)},
+	{Tag: "http_req_waiting", Header: "HTTP Waiting (TTFB)", Unit: "ms", Formula: "first header byte − write end", Elsewhere: "TTFB; http_req_waiting in k6", Group: HTTP, Order: 50, Record: since(writeEnd, firstByte)},
+	{Tag: "http_req_receiving", Header: "HTTP Receiving", Unit: "ms", Formula: "end − first header byte", Group: HTTP, Order: 60, Record: since(firstByte, end)},
+	{Tag: "http_req_duration", Header: "HTTP Duration (excl. conn)", Unit: "ms", Formula: "sending + waiting + receiving", Elsewhere: "http_req_duration in k6: sending + waiting + receiving", Group: HTTP, Order: 70, Record: since(sent, end)},
+	{Tag: "http_req_total", Header: "HTTP Total Time", Unit: "ms", Formula: "duration + connection overhead", Group: HTTP, Order: 80, Record: func(r *record.Record) float64 { return spanMS(r.Sent, r.End) + connectionOverhead(r) }},
+	{Tag: "http_req_connection_reused", Header: "HTTP Connection Reused", Unit: "ratio", Formula: "1 where the request went over a connection that had served one before, else 0", Group: HTTP, Order: 90, Over: Share, LargerIsBetter: true, Int: true, Record: reused},
+	{Tag: "http_req_data_sent", Header: "HTTP Data Sent", Unit: "KB", Formula: "KB = 1024 bytes, header and body", Group: HTTP, Order: 100, Record: func(r *record.Record) float64 { return count(r.BytesSent) / 1024 }},
+	{Tag: "http_req_data_received", Header: "HTTP Data Received", Unit: "KB", Formula: "bytes of the answer / 1024, header and body", Group: HTTP, Order: 110, LargerIsBetter: true, Record: func(r *record.Record) float64 { return count(r.BytesReceived) / 1024 }},
+	{Tag: "http_req_chunks_sent", Header: "HTTP Chunks Sent", Unit: "count", Formula: "a request is written as one piece", Group: HTTP, Order: 115, Int: true, LargerIsBetter: true, Record: oneChunk},
+	{Tag: "http_req_chunks_received", Header: "HTTP Chunks Received", Unit: "count", Formula: "reads that delivered at least one event", Group: HTTP, Order: 120, LargerIsBetter: true, Int: true, Record: reads},
 
 	// Levels over time, weighted by how long they were held; spans.go has the
 	// formulas. First: requests in [sent, end), failed ones included
-	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
-	// (OSL − 1) / number of gaps, over each gap between reads that brought content
-	{Tag: "effective_decode_throughput", Header: "Effective Decode Throughput", Unit: "tokens/sec", Group: Effective, Order: 3001, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate},
-	// ISL / (first content − sent) in [sent, first content)
-	{Tag: "effective_prefill_throughput", Header: "Effective Prefill Throughput", Unit: "tokens/sec", Group: Effective, Order: 3002, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate},
-	// requests in [first content, end)
-	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},
-	// requests in [sent, first content)
-	{Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests", Group: Effective, Order: 3004, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart},
-	// prefill rate + (OSL − 1) / (end − first content) in [first content, end)
-	{Tag: "effective_total_throughput", Header: "Effective Total Throughput", Unit: "tokens/sec", Group: Effective, Order: 3005, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate},
-	// decode throughput / decode concurrency
-	{Tag: "effective_decode_throughput_per_user", Header: "Effective Decode Throughput Per User", Unit: "tokens/sec/user", Group: Effective, Order: 3006, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot},
-	// prefill throughput / prefill concurrency
-	{Tag: "effective_prefill_throughput_per_user", Header: "Effective Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Effective, Order: 3007, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot},
-	// ISL over the whole request + OSL / chunks from each chunk to the end
-	{Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens", Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens},
-	// end − intended, successes only: blind to no delay of ours
-	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Group: Effective, Order: 3009, AIPerf: Place{RunOnly: true}, Record: since(intended, end)},
+	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Formula: "requests in [sent, end), failed ones included, weighted by how long each level was held", Elsewhere: "achieved concurrency; in flight", Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
+	{Tag: "effective_decode_throughput", Header: "Effective Decode Throughput", Unit: "tokens/sec", Formula: "(OSL − 1) / number of gaps, over each gap between reads that brought content", Group: Effective, Order: 3001, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate},
+	{Tag: "effective_prefill_throughput", Header: "Effective Prefill Throughput", Unit: "tokens/sec", Formula: "ISL / (first content − sent) in [sent, first content)", Group: Effective, Order: 3002, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate},
+	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Formula: "requests in [first content, end)", Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},
+	{Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests", Formula: "requests in [sent, first content)", Group: Effective, Order: 3004, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart},
+	{Tag: "effective_total_throughput", Header: "Effective Total Throughput", Unit: "tokens/sec", Formula: "prefill rate + (OSL − 1) / (end − first content) in [first content, end)", Group: Effective, Order: 3005, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate},
+	{Tag: "effective_decode_throughput_per_user", Header: "Effective Decode Throughput Per User", Unit: "tokens/sec/user", Formula: "decode throughput / decode concurrency", Group: Effective, Order: 3006, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot},
+	{Tag: "effective_prefill_throughput_per_user", Header: "Effective Prefill Throughput Per User", Unit: "tokens/sec/user", Formula: "prefill throughput / prefill concurrency", Group: Effective, Order: 3007, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot},
+	{Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens", Formula: "ISL over the whole request + OSL / chunks from each chunk to the end", Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens},
+	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Formula: "end − intended, successes only: blind to no delay of ours", Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Group: Effective, Order: 3009, AIPerf: Place{RunOnly: true}, Record: since(intended, end)},
 
 	// The same levels over the time in which their own concurrency is not 0
-	{Tag: "active_decode_throughput", Header: "Active Decode Throughput", Unit: "tokens/sec", Group: Active, Order: 3100, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate, Active: true},
-	{Tag: "active_prefill_throughput", Header: "Active Prefill Throughput", Unit: "tokens/sec", Group: Active, Order: 3101, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate, Active: true},
-	{Tag: "active_decode_throughput_per_user", Header: "Active Decode Throughput Per User", Unit: "tokens/sec/user", Group: Active, Order: 3102, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot, Active: true},
-	{Tag: "active_prefill_throughput_per_user", Header: "Active Prefill Throughput Per User", Unit: "tokens/sec/user", Group: Active, Order: 3103, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot, Active: true},
-	{Tag: "active_total_throughput", Header: "Active Total Throughput", Unit: "tokens/sec", Group: Active, Order: 3104, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate, Active: true},
+	{Tag: "active_decode_throughput", Header: "Active Decode Throughput", Unit: "tokens/sec", Formula: "effective_decode_throughput over the time in which such requests were there", Group: Active, Order: 3100, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate, Active: true},
+	{Tag: "active_prefill_throughput", Header: "Active Prefill Throughput", Unit: "tokens/sec", Formula: "effective_prefill_throughput over the time in which such requests were there", Group: Active, Order: 3101, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate, Active: true},
+	{Tag: "active_decode_throughput_per_user", Header: "Active Decode Throughput Per User", Unit: "tokens/sec/user", Formula: "effective_decode_throughput_per_user over the time in which such requests were there", Group: Active, Order: 3102, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot, Active: true},
+	{Tag: "active_prefill_throughput_per_user", Header: "Active Prefill Throughput Per User", Unit: "tokens/sec/user", Formula: "effective_prefill_throughput_per_user over the time in which such requests were there", Group: Active, Order: 3103, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot, Active: true},
+	{Tag: "active_total_throughput", Header: "Active Total Throughput", Unit: "tokens/sec", Formula: "effective_total_throughput over the time in which such requests were there", Group: Active, Order: 3104, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate, Active: true},
 
 	// Error-adjusted: the successes and one +Inf per failure; nearest rank.
-	{Tag: "adj_request_latency", Header: "Request Latency (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 10, Of: "request_latency"},
-	{Tag: "adj_time_to_first_token", Header: "Time to First Token (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 20, Needs: Streaming | Tokens, Of: "time_to_first_token"},
-	{Tag: "adj_inter_token_latency", Header: "Inter Token Latency (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 30, Needs: Streaming | Tokens, Of: "inter_token_latency"},
-	{Tag: "adj_decode_duration", Header: "Decode Duration (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 40, Needs: Streaming | Tokens, Of: "decode_duration"},
-	{Tag: "adj_effective_latency", Header: "Effective Latency (CO-aware) (error-adjusted)", Unit: "ms", Group: Adjusted, Order: 50, Of: "effective_latency"},
+	{Tag: "adj_request_latency", Header: "Request Latency (error-adjusted)", Unit: "ms", Formula: "request_latency of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 10, Of: "request_latency"},
+	{Tag: "adj_time_to_first_token", Header: "Time to First Token (error-adjusted)", Unit: "ms", Formula: "time_to_first_token of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 20, Needs: Streaming | Tokens, Of: "time_to_first_token"},
+	{Tag: "adj_inter_token_latency", Header: "Inter Token Latency (error-adjusted)", Unit: "ms", Formula: "inter_token_latency of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 30, Needs: Streaming | Tokens, Of: "inter_token_latency"},
+	{Tag: "adj_decode_duration", Header: "Decode Duration (error-adjusted)", Unit: "ms", Formula: "decode_duration of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 40, Needs: Streaming | Tokens, Of: "decode_duration"},
+	{Tag: "adj_effective_latency", Header: "Effective Latency (CO-aware) (error-adjusted)", Unit: "ms", Formula: "effective_latency of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 50, Of: "effective_latency"},
 }
 
 // Catalogue is every metric, in table order. The slice must not be changed.

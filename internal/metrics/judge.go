@@ -69,16 +69,21 @@ func (l limit) holds(r *record.Record) bool {
 	return v <= l.value
 }
 
+// short are the common short forms.
+var short = map[string]string{
+	"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
+	"itl": "inter_token_latency", "tpot": "inter_token_latency", "icl": "inter_chunk_latency",
+	"e2e": "request_latency", "e2el": "request_latency", "latency": "request_latency",
+	"osl": "output_sequence_length", "isl": "input_sequence_length",
+	"tps": "output_token_throughput", "rps": "request_throughput", "throughput": "request_throughput",
+}
+
+// Short tells whether word is a common short form of a tag.
+func Short(word string) bool { return short[strings.ToLower(word)] != "" }
+
 // Suggest is the tag a user probably meant, "" when none is near. It knows
 // the common short forms.
 func Suggest(tag string) string {
-	short := map[string]string{
-		"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
-		"itl": "inter_token_latency", "tpot": "inter_token_latency", "icl": "inter_chunk_latency",
-		"e2e": "request_latency", "e2el": "request_latency", "latency": "request_latency",
-		"osl": "output_sequence_length", "isl": "input_sequence_length",
-		"tps": "output_token_throughput", "rps": "request_throughput", "throughput": "request_throughput",
-	}
 	if t, ok := short[strings.ToLower(tag)]; ok {
 		return t
 	}

@@ -30,6 +30,7 @@ internal/diag:
 internal/docgen: *
 internal/faults: *
 internal/faultserver:
+internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema
 internal/heap:
 internal/hub: internal/atomicfile
 internal/jinja:

@@ -19,6 +19,19 @@ const (
 	Precision Kind = "precision"
 )
 
+// Words say what the kind asks, and what it may do to the verdict.
+func (k Kind) Words() string {
+	switch k {
+	case Harm:
+		return "by how much a number is wrong through the client; may make a run DEGRADED or INVALID"
+	case Workload:
+		return "whether the server, or the load, did something else than was asked; may make a run DEGRADED"
+	case Cause:
+		return "what would explain harm; told under a harm that was found, moves no verdict"
+	}
+	return "whether there is enough of it; marks the number, moves no verdict"
+}
+
 // worst is the hardest verdict that a check of the kind may give.
 func (k Kind) worst() Verdict {
 	switch k {

@@ -256,6 +256,32 @@ func Describe() [][2]string {
 	return rows
 }
 
+// Marks says which metrics the check makes doubtful, in words.
+func (c Check) Marks() string {
+	switch {
+	case slices.Contains(c.Touches, everything):
+		return "every metric"
+	case slices.Contains(c.Touches, answers):
+		return "every metric of answers"
+	}
+	return strings.Join(c.Touches, ", ")
+}
+
+// Explain is the row of a check of runs or of plans, without how it reads.
+func Explain(id string) (Check, bool) {
+	for _, c := range checks() {
+		if c.ID == id {
+			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: c.Reads, Touches: c.Touches}, true
+		}
+	}
+	for _, c := range planChecks {
+		if c.ID == id {
+			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Touches: c.Touches}, true
+		}
+	}
+	return Check{}, false
+}
+
 // Sentence is what was found and why, as far as that was seen.
 func (f Finding) Sentence() string {
 	if len(f.Because) == 0 {

@@ -1,0 +1,220 @@
+// Package glossary says what one word of the program means: a metric, a check or
+// a setting. In goes a name as a person would type it, out come lines of a label
+// and a text, from the same rows that the pages in docs/ are made of.
+package glossary
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/docgen"
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Line is one thing that is said of a word.
+type Line struct{ Label, Text string }
+
+// Kind is a kind of words.
+type Kind struct {
+	Name string
+	// Explain says what a word means; several entries where several things are
+	// called so.
+	Explain func(name string) ([][]Line, error)
+	// Names are all words of the kind, sorted.
+	Names func() []string
+}
+
+// Kinds are the kinds of words there are.
+func Kinds() []Kind {
+	return []Kind{
+		{"metric", metric, metricNames},
+		{"check", check, checkNames},
+		{"setting", setting, settingNames},
+	}
+}
+
+// Find is the kind called name.
+func Find(name string) (Kind, bool) {
+	kinds := Kinds()
+	if i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name }); i >= 0 {
+		return kinds[i], true
+	}
+	return Kind{}, false
+}
+
+func unknown(kind, name, near string) error {
+	hint := "aiperf explain " + kind + " lists them"
+	if near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return diag.New("no "+kind+" is called "+name, hint)
+}
+
+func metricNames() []string { return slices.Sorted(slices.Values(metrics.Tags())) }
+
+func metric(name string) ([][]Line, error) {
+	m, ok := metrics.Lookup(strings.ToLower(name))
+	if !ok { // ttft, tpot, e2e …
+		near := metrics.Suggest(name)
+		if m, ok = metrics.Lookup(near); !ok || !metrics.Short(name) {
+			return nil, unknown("metric", name, near)
+		}
+	}
+	better := "lower is better"
+	if m.LargerIsBetter {
+		better = "higher is better"
+	}
+	values := "one value for a run"
+	if m.Distribution() {
+		values = "a distribution: " + strings.Join(m.Stats(), ", ")
+	}
+	window := "the profiling phase as a whole; beside it the steady window, where there is one"
+	if m.Derived == nil && m.Group != metrics.Effective && m.Group != metrics.Active {
+		window = "successful requests that were sent in the profiling phase"
+		if m.Needs&metrics.FailedOnly != 0 {
+			window = "failed requests that were sent in the profiling phase"
+		}
+		if m.Of != "" {
+			window = "all requests that were sent in the profiling phase"
+		}
+	}
+	out := []Line{
+		{m.Tag, m.Header},
+		{"unit", m.Unit + ", " + better},
+		{"formula", m.Formula},
+		{"values", values},
+		{"window", window},
+		{"found", m.Group.Words()},
+	}
+	if needs := m.Needs.Words(); len(needs) > 0 {
+		out = append(out, Line{"needs", strings.Join(needs, ", ")})
+	}
+	if m.PerRequest() {
+		out = append(out, Line{"SLO", fmt.Sprintf("slos: {%s: LIMIT} judges each request by it", m.Tag)})
+	}
+	if m.Elsewhere != "" {
+		out = append(out, Line{"elsewhere", m.Elsewhere})
+	}
+	return [][]Line{out}, nil
+}
+
+func checkNames() []string { return slices.Sorted(slices.Values(verdict.CheckIDs())) }
+
+func check(name string) ([][]Line, error) {
+	id := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	c, ok := verdict.Explain(id)
+	if !ok {
+		return nil, unknown("check", name, suggest.Nearest(id, verdict.CheckIDs()))
+	}
+	out := []Line{{c.ID, c.Doc}, {"kind", string(c.Kind) + ": " + c.Kind.Words()}}
+	if c.Unit != "" {
+		out = append(out, Line{"unit", c.Unit})
+	}
+	if c.Reads != "" {
+		out = append(out, Line{"reads", c.Reads})
+	}
+	if marks := c.Marks(); marks != "" {
+		out = append(out, Line{"marks", marks})
+	}
+	return [][]Line{append(out, Line{"limits", fmt.Sprintf("verdict: {%s: {warn: …, fail: …}} sets your own", c.ID)})}, nil
+}
+
+func settings() ([]docgen.Setting, error) {
+	js, err := schema.ReferenceJSON()
+	if err != nil {
+		return nil, err
+	}
+	return docgen.Settings(js, schema.Options())
+}
+
+func settingNames() []string {
+	all, err := settings()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Key)
+		for _, f := range s.Flags {
+			names = append(names, strings.TrimPrefix(f, "--"))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// setting finds fields by the last part of a path, narrowed by the part before
+// it, or by a flag.
+func setting(name string) ([][]Line, error) {
+	all, err := settings()
+	if err != nil {
+		return nil, err
+	}
+	flag := "--" + strings.TrimLeft(name, "-")
+	parts := strings.Split(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_"), ".")
+	key := parts[len(parts)-1]
+	var found []docgen.Setting
+	for _, s := range all {
+		if slices.Contains(s.Flags, flag) || s.Key == key {
+			found = append(found, s)
+		}
+	}
+	if len(parts) > 1 {
+		found = narrowed(found, strings.TrimPrefix(strings.Join(parts, "."), "benchmark."))
+	}
+	if len(found) == 0 {
+		return nil, unknown("setting", name, suggest.Nearest(strings.TrimLeft(name, "-"), settingNames()))
+	}
+	var out [][]Line
+	for _, s := range found {
+		where := "the experiment itself"
+		if s.Object != "" {
+			where = s.Object
+		}
+		lines := []Line{{s.Key, plain(s.Doc)}, {"belongs to", where}, {"takes", plain(s.Type)}}
+		if s.Default != "" {
+			lines = append(lines, Line{"default", s.Default})
+		}
+		if len(s.Flags) > 0 {
+			lines = append(lines, Line{"flags", strings.Join(s.Flags, ", ")})
+		}
+		out = append(out, lines)
+	}
+	return out, nil
+}
+
+// link is one of Markdown.
+var link = regexp.MustCompile(`\[([^]]*)\]\([^)]*\)`)
+
+// plain is Markdown as a terminal shows it.
+func plain(s string) string {
+	return strings.NewReplacer("`", "", "\\|", "|").Replace(link.ReplaceAllString(s, "$1"))
+}
+
+// narrowed keeps the fields whose flag goes to path; all where none does.
+func narrowed(found []docgen.Setting, path string) []docgen.Setting {
+	var flags []string
+	for _, o := range schema.Options() {
+		if o.Path == path || o.Path == "benchmark."+path || strings.HasSuffix(o.Path, "."+path) {
+			for _, n := range o.Names {
+				flags = append(flags, "--"+n)
+			}
+		}
+	}
+	var out []docgen.Setting
+	for _, s := range found {
+		if slices.ContainsFunc(s.Flags, func(f string) bool { return slices.Contains(flags, f) }) {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return found
+	}
+	return out
+}

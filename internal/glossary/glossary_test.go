@@ -1,0 +1,68 @@
+package glossary
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// Every word there is says what it means; nothing is left empty.
+func TestEveryWordExplainsItself(t *testing.T) {
+	t.Parallel()
+	for _, k := range Kinds() {
+		names := k.Names()
+		if len(names) < 20 || !slices.IsSorted(names) {
+			t.Errorf("%s: %d names, sorted: %t", k.Name, len(names), slices.IsSorted(names))
+		}
+		if k.Name == "setting" { // each one evaluates the schema
+			names = []string{"concurrency", "request-rate", "timeout", "isl", "gates"}
+		}
+		for _, n := range names {
+			entries, err := k.Explain(n)
+			if err != nil || len(entries) == 0 {
+				t.Errorf("%s %s: %d entries, %v", k.Name, n, len(entries), err)
+			}
+			for _, e := range entries {
+				for _, l := range e {
+					if l.Text == "" || strings.ContainsAny(l.Text, "`\n") {
+						t.Errorf("%s %s: %s is %q", k.Name, n, l.Label, l.Text)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestShortFormsAndMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, name, first, hint string }{
+		{"metric", "TTFT", "time_to_first_token", ""},
+		{"metric", "tpot", "inter_token_latency", ""},
+		{"metric", "goodputt", "", "goodput?"},
+		{"check", "littles-law", "littles_law", ""},
+		{"check", "litle_law", "", "littles_law?"},
+		{"setting", "--request-rate", "rate", ""},
+		{"setting", "endpoint.timeout", "timeout", ""},
+		{"setting", "concurrencie", "", "concurrency?"},
+	} {
+		k, _ := Find(c.kind)
+		entries, err := k.Explain(c.name)
+		switch {
+		case c.first != "" && (err != nil || entries[0][0].Label != c.first):
+			t.Errorf("%s %s: %v, %v", c.kind, c.name, entries, err)
+		case c.first == "" && !strings.Contains(hint(err), c.hint):
+			t.Errorf("%s %s: %v, want a hint at %s", c.kind, c.name, err, c.hint)
+		}
+	}
+}
+
+func hint(err error) string {
+	var e *diag.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}
