@@ -108,6 +108,8 @@ func plural(noun string) string {
 func Amount(v float64, unit string) string {
 	a := math.Abs(v)
 	switch {
+	case math.IsInf(v, 1):
+		return "∞"
 	case unit == "":
 		return Number(v)
 	case unit == "ms" && a >= 10_000:

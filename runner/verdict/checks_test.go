@@ -414,6 +414,30 @@ func TestOwnLimits(t *testing.T) {
 	}
 }
 
+// A chat template is cached for new prompts as well: it is no finding. Where
+// prompts repeat, the finding says what that did.
+func TestCacheIsToldByItsEffect(t *testing.T) {
+	t.Parallel()
+	w := clean() // 70 tokens by the server's count, 64 of them the prompt's
+	for i := range w.records {
+		w.records[i].Cached = 6
+	}
+	if f := w.judge(nil)["prefix_cache"]; f.Verdict != Valid || f.Value != 0 {
+		t.Errorf("the template of all prompts: %+v", f)
+	}
+	for i := range w.records {
+		if r := &w.records[i]; i%2 == 1 {
+			r.Cached, r.FirstToken = 69, r.Sent+13e6
+		} else {
+			r.Cached, r.FirstToken = 6, r.Sent+35e6
+		}
+	}
+	want := "49.2 % of the prompt tokens came from the server's prefix cache: TTFT p50 is 13.0 ms for prompts that were cached by half and more, and 35.0 ms for the others"
+	if f := w.judge(nil)["prefix_cache"]; f.Verdict != Degraded || f.Detail != want {
+		t.Errorf("every second prompt from the cache:\n%s, want\n%s", f.Detail, want)
+	}
+}
+
 // What a check says of a clean run is no reproach; the consequence is added
 // where there is one.
 func TestWordsOfCleanChecks(t *testing.T) {

@@ -55,15 +55,16 @@ type PhaseEvidence struct {
 	OK, Failed, Cancelled         int64
 	ClientFaults                  int64 // failures of our own making
 	Chunks, Coalesced             int64
-	Asked, OffTarget              int64   // requests with an asked OSL; those that missed it
-	Prompt, Cached                int64   // tokens by the server's count
-	arrivals                      int64   // requests that were sent and ended
-	lastSent                      int64   // of them, ns since T0
-	admitted, waited              int64   // requests that had a slot; of them waited for it more than 1 ms
-	every                         int64   // of so many requests one is among the samples
-	turn                          int64   // counts up to it
-	residence                     float64 // Σ end − sent, ns
-	cut                           int64   // requests that the end of the phase cut off
+	Asked, OffTarget              int64     // requests with an asked OSL; those that missed it
+	Prompt, Cached                int64     // tokens by the server's count, without a chat template
+	TTFTCached, TTFTNew           []float64 // ms, of prompts that were cached by half and more, and of the others
+	arrivals                      int64     // requests that were sent and ended
+	lastSent                      int64     // of them, ns since T0
+	admitted, waited              int64     // requests that had a slot; of them waited for it more than 1 ms
+	every                         int64     // of so many requests one is among the samples
+	turn                          int64     // counts up to it
+	residence                     float64   // Σ end − sent, ns
+	cut                           int64     // requests that the end of the phase cut off
 	lost                          lost
 	Counted                       int64 // answers whose output tokens the server counted
 	answered                      []answered
@@ -262,11 +263,25 @@ func (p *PhaseEvidence) addTokens(r *record.Record) {
 	}
 }
 
-// addCache notes what the server took from its prefix cache.
+// addCache notes what the server took from its prefix cache, without what it
+// adds to any prompt: a chat template is cached for new prompts as well.
 func (p *PhaseEvidence) addCache(r *record.Record) {
-	if r.UsagePrompt != record.None {
-		p.Prompt += r.UsagePrompt
-		p.Cached += max(r.Cached, 0)
+	if r.UsagePrompt == record.None {
+		return
+	}
+	template := int64(0)
+	if r.ISL != record.None && r.ISL > 0 {
+		template = max(0, r.UsagePrompt-r.ISL)
+	}
+	prompt, cached := r.UsagePrompt-template, max(0, r.Cached-template)
+	p.Prompt += prompt
+	p.Cached += cached
+	if ttft := r.TTFT(); len(p.TTFTCached)+len(p.TTFTNew) < mostSamples && !math.IsNaN(ttft) {
+		if 2*cached >= prompt {
+			p.TTFTCached = append(p.TTFTCached, ttft)
+		} else {
+			p.TTFTNew = append(p.TTFTNew, ttft)
+		}
 	}
 }
 
@@ -289,7 +304,7 @@ func backwards(r *record.Record) bool {
 func (e *Evidence) settle() {
 	var sorter stats.Sorter
 	for _, p := range e.Phases {
-		for _, s := range p.lists() {
+		for _, s := range append(p.lists(), &p.TTFTCached, &p.TTFTNew) {
 			sorter.Sort(*s)
 		}
 	}

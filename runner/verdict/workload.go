@@ -38,7 +38,7 @@ var workloads = []Check{
 	},
 	{
 		ID: "prefix_cache", Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
-		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for",
+		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template, which any prompt shares, is left out",
 		Read: prefixCache,
 	},
 	{
@@ -98,12 +98,33 @@ func censored(p *PhaseEvidence) (Reading, bool) {
 		}
 		r.Value = apart
 		if math.IsInf(top, 1) {
-			r.So = fmt.Sprintf(": request latency %s is at least %s, not %s", c.name, words.Millis(max(bottom, plain)), words.Millis(plain))
+			r.So = atLeast(c.name, bottom, plain)
 		} else {
 			r.So = fmt.Sprintf(": request latency %s lies between %s and %s", c.name, words.Millis(min(bottom, plain)), words.Millis(top))
 		}
 	}
 	return r, true
+}
+
+// fewestCached is of prompts of either kind, for the median of their times.
+const fewestCached = 5
+
+// cacheEffect says what the cache did to the time to first token, where there
+// are prompts with it and without it to tell.
+func (p *PhaseEvidence) cacheEffect() string {
+	if len(p.TTFTCached) < fewestCached || len(p.TTFTNew) < fewestCached {
+		return ": TTFT is better than for new prompts"
+	}
+	return fmt.Sprintf(": TTFT p50 is %s for prompts that were cached by half and more, and %s for the others", words.Millis(median(p.TTFTCached)), words.Millis(median(p.TTFTNew)))
+}
+
+// atLeast says what is known of a percentile that has no upper bound.
+func atLeast(name string, bottom, plain float64) string {
+	least := words.Millis(max(bottom, plain))
+	if was := words.Millis(plain); was != least {
+		return fmt.Sprintf(": request latency %s is at least %s, not %s", name, least, was)
+	}
+	return fmt.Sprintf(": request latency %s is at least %s, and nobody knows how much more", name, least)
 }
 
 // merged is two sorted lists as one.
@@ -189,7 +210,7 @@ func prefixCache(e *Evidence) []Reading {
 		return Reading{
 			Value: v, Warn: 0.05, Fail: never,
 			Detail: words.Percent(v) + " of the prompt tokens came from the server's prefix cache",
-			So:     ": TTFT is better than for new prompts",
+			So:     p.cacheEffect(),
 			Try:    "more dataset entries, or cache_bust for prompts from a file; if a warm cache is wanted, declare it: verdict: {prefix_cache: {warn: 1}}",
 		}, true
 	})(e)
