@@ -165,6 +165,28 @@ func TestEveryPackageHasADocComment(t *testing.T) {
 	}
 }
 
+// mostFiles is how many source files a package has: more of them have more
+// than one duty. tooLarge are packages that still have more, and how many; none
+// is added.
+const mostFiles = 25
+
+var tooLarge = map[string]int{"loadgen/endpoint": 32, "schema": 28}
+
+func TestPackagesAreSmall(t *testing.T) {
+	t.Parallel()
+	for dir, files := range goFiles(t) {
+		n := 0
+		for _, file := range files {
+			if !strings.HasSuffix(file, "_test.go") {
+				n++
+			}
+		}
+		if most := max(mostFiles, tooLarge[dir]); n > most {
+			t.Errorf("%s has %d source files, %d at most: find the room that some of them belong to", dir, n, most)
+		}
+	}
+}
+
 // goFiles are the Go files of the repository by folder, relative to its root.
 func goFiles(t *testing.T) map[string][]string {
 	t.Helper()
