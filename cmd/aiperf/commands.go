@@ -34,6 +34,7 @@ func catalogue() []command {
 		pluginsCommand,
 		mockServerCommand,
 		completionCommand,
+		manCommand(),
 	}, absentCommands())
 }
 

@@ -87,18 +87,6 @@ func check(t *testing.T, page string, err error) string {
 	return page
 }
 
-func cliCommands(all []command) []docgen.CLICommand {
-	var out []docgen.CLICommand
-	for _, c := range all {
-		d := docgen.CLICommand{Name: c.name, Usage: c.usage, Help: c.help, Settings: c.settings, Instead: c.instead}
-		for _, f := range c.flags {
-			d.Flags = append(d.Flags, docgen.CLIFlag(struct{ Name, Short, Arg, Doc string }{f.Name, f.Short, f.Arg, f.Doc}))
-		}
-		out = append(append(out, d), cliCommands(c.subs)...)
-	}
-	return out
-}
-
 func configurationPage(t *testing.T, _ []byte) string {
 	js, err := schema.ReferenceJSON()
 	if err != nil {
