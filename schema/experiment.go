@@ -15,6 +15,7 @@ type Experiment struct {
 	Variables      map[string]any       `json:"variables,omitempty"`
 	MultiRun       MultiRun             `json:"multi_run"`
 	Gates          []string             `json:"gates,omitempty"`
+	Objectives     []string             `json:"objectives,omitempty"`      // one or two; none: throughput and latency
 	GatesUndecided string               `json:"gates_undecided,omitempty"` // estimate, pass, fail
 	Compare        *Compare             `json:"compare,omitempty"`
 	Budget         *Budget              `json:"budget,omitempty"`

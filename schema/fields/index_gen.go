@@ -3,7 +3,7 @@
 package fields
 
 var leaves = []Leaf{
-	{Keys: []string{"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "no_sweep_table", "allow_invalid", "gates", "gates_undecided", "compare", "budget", "verdict", "tables"}, Is: 0x80},
+	{Keys: []string{"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "no_sweep_table", "allow_invalid", "gates", "gates_undecided", "objectives", "compare", "budget", "verdict", "tables"}, Is: 0x80},
 	{Path: "schema_version", Enum: []string{"2.0"}, Def: "\"2.0\""},
 	{Path: "name", Is: 0x20},
 	{Path: "random_seed", Is: 0x100},
@@ -1083,6 +1083,8 @@ var leaves = []Leaf{
 	{Path: "gates", Is: 0x40},
 	{Path: "gates.*", Is: 0x20},
 	{Path: "gates_undecided", Enum: []string{"estimate", "pass", "fail"}, Def: "\"estimate\""},
+	{Path: "objectives", Is: 0x40},
+	{Path: "objectives.*", Is: 0x20},
 	{Path: "compare", Keys: []string{"axis", "margin", "metrics", "undecided"}, Is: 0x80},
 	{Path: "compare.axis", Is: 0x20},
 	{Path: "compare.margin", Is: 0x100},

@@ -99,9 +99,10 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	for _, c := range p.Cells {
 		r.Cells = append(r.Cells, gather(p, c, of[c.ID], level))
 	}
-	r.Objectives = objectives(r.ranked())
+	curve := objectives(r.ranked())
+	r.Objectives = chosen(p, r.ranked(), curve)
 	r.markFronts()
-	r.markKnees(p)
+	r.markKnees(p, curve)
 	r.judgeGates(p)
 	for i := range r.Cells {
 		r.Cells[i].SLOs = judgeSLOs(&r.Cells[i])

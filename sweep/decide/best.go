@@ -44,11 +44,11 @@ func (r *Results) findBest() {
 			conditions[g.Gate.Expr] = true
 		}
 	}
-	if len(conditions) == 0 || len(r.Objectives) == 0 || r.Objectives[0].Direction != stats.Maximise {
+	if len(conditions) == 0 || len(r.Objectives) == 0 || r.byDefault() && r.Objectives[0].Direction != stats.Maximise {
 		return
 	}
 	holding := slices.DeleteFunc(slices.Clone(all), func(c *CellResult) bool { return !c.holds() })
-	b := rank(r.Objectives[0], holding, "best throughput with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
+	b := rank(r.Objectives[0], holding, "best "+r.Objectives[0].Name+" with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
 	r.UnderSLO = &b
 }
 

@@ -90,3 +90,33 @@ func TestGatesOnWhatIsNotProduced(t *testing.T) {
 		}
 	}
 }
+
+// Objectives that the experiment names: cells are ranked by those, and the front
+// is about them.
+func TestObjectivesThatAreNamed(t *testing.T) {
+	t.Parallel()
+	d := loads(5)
+	d.Head.Objectives = []string{"time_to_first_token.p50"}
+	p := expand(t, d)
+	if err := decide.CheckGates(p, metrics.Tags()); err != nil {
+		t.Fatal(err)
+	}
+	r := decide.Aggregate(p, measure(p, .001, tokens, ttft))
+	if len(r.Objectives) != 1 || r.Objectives[0].Name != "time_to_first_token.p50" || len(r.Best) != 1 {
+		t.Fatalf("objectives %+v, best %+v", r.Objectives, r.Best)
+	}
+	if got := r.Best[0].Sentence; !strings.HasPrefix(got, "best time_to_first_token.p50: concurrency 1 ") || !r.Best[0].Shown {
+		t.Errorf("best: %s", got)
+	}
+	d.Head.Objectives = []string{"request_throughput", "time_to_frist_token.p50", "goodput", "request_throughput"}
+	err := decide.CheckGates(expand(t, d), metrics.Tags())
+	for _, want := range []string{
+		"objectives: 4 of them; a front has two",
+		`objectives.1: "time_to_frist_token.p50": unknown metric time_to_frist_token | did you mean time_to_first_token?`,
+		`objectives.2: "goodput": goodput needs SLOs`, `objectives.3: "request_throughput": is named twice`,
+	} {
+		if !strings.Contains(said(err), want) {
+			t.Errorf("got\n%s\nwant in it\n%s", said(err), want)
+		}
+	}
+}

@@ -24,9 +24,10 @@ const (
 // loadAxes are the last parts of paths along which load grows.
 var loadAxes = [...]string{"concurrency", "rate", "users"}
 
-// markKnees looks at every line of cells that differ only in load.
-func (r *Results) markKnees(p *sweep.Plan) {
-	if len(r.Objectives) < 2 {
+// markKnees looks at every line of cells that differ only in load, whatever they
+// are ranked by: a knee is one of throughput against latency, the curve.
+func (r *Results) markKnees(p *sweep.Plan, curve []Objective) {
+	if len(curve) < 2 {
 		return
 	}
 	for k, a := range p.Axes {
@@ -34,7 +35,7 @@ func (r *Results) markKnees(p *sweep.Plan) {
 			continue
 		}
 		for _, line := range r.lines(k) {
-			r.markKnee(line, k)
+			r.markKnee(line, k, curve)
 		}
 	}
 }
@@ -84,8 +85,8 @@ func loadOf(c *sweep.Cell, k int) float64 {
 	return math.NaN()
 }
 
-func (r *Results) markKnee(line []*CellResult, k int) {
-	x, y := r.Objectives[0], r.Objectives[1]
+func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
+	x, y := curve[0], curve[1]
 	at := func(c *CellResult, o Objective) stats.Estimate {
 		e, _ := c.at(o.Window).Get(o.Key)
 		return e

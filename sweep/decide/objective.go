@@ -1,10 +1,13 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Objective is what cells are ranked by.
@@ -29,11 +32,67 @@ var (
 	}{{"p99", 0.99}, {"p95", 0.95}, {"p90", 0.9}, {"p75", 0.75}, {"p50", 0.5}}
 )
 
-func objectives(cells []*CellResult) []Objective {
-	window := Full
+func windowOf(cells []*CellResult) string {
 	if len(cells) > 0 && !slices.ContainsFunc(cells, func(c *CellResult) bool { return !c.steady() }) {
-		window = Steady
+		return Steady
 	}
+	return Full
+}
+
+// chosen are the objectives that the experiment names, as far as every ranked
+// cell has them; the usual ones where it names none.
+func chosen(p *sweep.Plan, cells []*CellResult, usual []Objective) []Objective {
+	said := p.Experiment.Objectives
+	if len(said) == 0 {
+		return usual
+	}
+	var out []Objective
+	for _, name := range said {
+		k, bad := ParseKey(name, metrics.Tags())
+		window := windowOf(cells)
+		if m, ok := metrics.Lookup(k.Tag); bad != nil || ok && m.Over != metrics.Level {
+			window = Full // shares and counts are of the whole run
+		}
+		without := func(c *CellResult) bool {
+			_, ok := c.at(window).Get(k)
+			return !ok
+		}
+		if bad == nil && len(cells) > 0 && !slices.ContainsFunc(cells, without) {
+			out = append(out, objective(cells, spokenOf(k), directionOf(k.Tag), window, k))
+		}
+	}
+	return out
+}
+
+// byDefault tells whether cells are ranked by throughput and latency.
+func (r *Results) byDefault() bool {
+	return len(r.Objectives) > 0 && (r.Objectives[0].Name == "throughput" || r.Objectives[0].Name == "latency")
+}
+
+// checkObjectives says before anything is sent what is wrong with them.
+func checkObjectives(p *sweep.Plan, tags []string) (bad schema.Errors) {
+	if n := len(p.Experiment.Objectives); n > 2 {
+		bad = append(bad, &schema.Error{Path: "objectives", Message: fmt.Sprintf("%d of them; a front has two", n), Hint: "keep one or two; gates hold the others against limits"})
+	}
+	for i, name := range p.Experiment.Objectives {
+		at := fmt.Sprintf("objectives.%d", i)
+		k, wrong := ParseKey(name, tags)
+		if wrong != nil {
+			bad = append(bad, &schema.Error{Path: at, Message: quoted(name, wrong.Message), Hint: wrong.Hint})
+			continue
+		}
+		if what, hint := lacking(p, k.Tag); what != "" {
+			bad = append(bad, &schema.Error{Path: at, Message: quoted(name, what), Hint: hint})
+		}
+		if i > 0 && slices.Contains(p.Experiment.Objectives[:i], name) {
+			bad = append(bad, &schema.Error{Path: at, Message: quoted(name, "is named twice"), Hint: "drop one"})
+		}
+	}
+	return bad
+}
+
+func objectives(cells []*CellResult) []Objective {
+	window := windowOf(cells)
 	var out []Objective
 	if tag, ok := inAll(cells, window, throughputs[:]); ok {
 		out = append(out, objective(cells, "throughput", stats.Maximise, window, Key{tag, "avg"}))
