@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
@@ -289,7 +290,16 @@ func (cs *cells) given(c *cell) []byte {
 	if len(cs.aside) == 0 {
 		return out
 	}
-	return shown(out, func(tree map[string]any) { withAside(tree, cs.aside) })
+	phases := c.root.At("benchmark.phases")
+	aside := slices.DeleteFunc(slices.Clone(cs.aside), func(s setting) bool { return s.weak && fields.IsIdle(s.path, s.value) })
+	for i, s := range aside {
+		below, of := strings.CutPrefix(s.path, "benchmark.phases.")
+		name, rest, deep := strings.Cut(below, ".")
+		if of && deep && phases.Index(name) >= 0 { // a name that nobody said is not there
+			aside[i].path = fmt.Sprintf("benchmark.phases.%d.%s", phases.Index(name), rest)
+		}
+	}
+	return shown(out, func(tree map[string]any) { withAside(tree, aside) })
 }
 
 // drop takes the schema's own values out of n.
@@ -310,5 +320,5 @@ func drop(n *source.Node) {
 
 // bySchema tells whether nobody but the schema says n.
 func bySchema(n *source.Node) bool {
-	return n.Kind == source.Scalar && n.Origin.Source == "default"
+	return n.Kind == source.Scalar && n.Origin.Source == "default" && !strings.HasSuffix(n.Origin.Where, " is given")
 }

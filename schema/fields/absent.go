@@ -3,6 +3,7 @@ package fields
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,17 @@ func (row *Absent) idle(n *source.Node, path string) bool {
 		return false
 	}
 	return suggest.Fold(fmt.Sprint(a)) == suggest.Fold(fmt.Sprint(b))
+}
+
+// IsIdle tells whether v at path is what AIPerf has there when nobody asks.
+func IsIdle(path string, v any) bool {
+	row, path := AbsentAt(path)
+	if row == nil || row.Idle[path] == "" {
+		return false
+	}
+	var a, b any
+	js, err := json.Marshal(v)
+	return err == nil && json.Unmarshal(js, &a) == nil && json.Unmarshal([]byte(row.Idle[path]), &b) == nil && reflect.DeepEqual(a, b)
 }
 
 // ShowIdle puts into a body the values that AIPerf would show of what is absent

@@ -104,6 +104,7 @@ var absents = []Absent{
 		What:    "scoring of answers",
 		Instead: "--export-outputs-json writes the answers; grade them with a tool made for it",
 		Paths:   []string{"benchmark.accuracy"},
+		Idle:    map[string]string{"benchmark.accuracy.verbose": "false"},
 		Flags: []AbsentFlag{
 			{Names: []string{"accuracy-benchmark"}, Path: "benchmark.accuracy.benchmark", With: map[string]any{"benchmark.accuracy.verbose": false}},
 			{Names: []string{"accuracy-tasks"}, Path: "benchmark.accuracy.tasks", Many: true},

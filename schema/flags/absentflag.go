@@ -72,6 +72,9 @@ func gpuTelemetry(o Option, at source.Origin, words []string) ([]lower.Assignmen
 	var out []lower.Assignment
 	var urls []any
 	local := ""
+	if len(words) > 0 {
+		out = append(set(at, section+"collector", "dcgm"), set(at, section+"mode", "summary")...)
+	}
 	for _, w := range splitWords(words, ",") {
 		switch {
 		case w == "dashboard":

@@ -59,8 +59,11 @@ func (c InputConfig) said(shown, all object) object {
 	paths := alwaysSaid()
 	if c.Flags {
 		paths = append(paths, saidByFlags()...)
-		if a, ok := shown.get("artifacts").(object); ok && a.get("raw") != nil {
-			paths = append(paths, "artifacts.records") // one flag sets both
+		if counted(shown) {
+			paths = append(paths, "datasets.*.entries") // as many as requests, or sessions
+		}
+		if a, ok := shown.get("artifacts").(object); ok && (a.get("raw") != nil || a.get("records") != nil) {
+			paths = append(paths, "artifacts.records", "artifacts.raw") // one flag sets both
 		}
 	}
 	for _, p := range paths {
@@ -70,17 +73,81 @@ func (c InputConfig) said(shown, all object) object {
 	for i, p := range phases {
 		if p, ok := p.(object); ok && p.get("kind") == "warmup" {
 			phases[i] = p.set("exclude_from_results", true)
+			if f, ok := memberAt(all, "phases", i); ok && c.Flags {
+				phases[i] = copied(phases[i].(object), f, []string{"concurrency"})
+			}
 		}
 	}
 	if c.Flags {
 		withLengths(shown)
-		for _, empty := range []string{"otel", "mlflow", "wandb"} {
+		withGrace(shown, all)
+		if sets, ok := withoutEmpty(shown.get("datasets")).([]any); ok {
+			shown = shown.set("datasets", sets)
+		}
+		if m, ok := shown.get("server_metrics").(object); ok && m.get("enabled") == false {
+			shown = shown.set("server_metrics", slices.DeleteFunc(m, func(m member) bool { return m.key != "enabled" }))
+		}
+		for _, empty := range []string{"tokenizer", "otel", "mlflow", "wandb"} {
 			if shown.get(empty) == nil {
 				shown = shown.with(empty, object{})
 			}
 		}
 	}
 	return shown
+}
+
+// memberAt is item i of a list of objects.
+func memberAt(o object, list string, i int) (object, bool) {
+	items, _ := o.get(list).([]any)
+	if i >= len(items) {
+		return nil, false
+	}
+	m, ok := items[i].(object)
+	return m, ok
+}
+
+// withoutEmpty takes objects out that say nothing.
+func withoutEmpty(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := object{}
+		for _, m := range v {
+			if m.value = withoutEmpty(m.value); !isEmpty(m.value) {
+				out = append(out, m)
+			}
+		}
+		return out
+	case []any:
+		for i := range v {
+			v[i] = withoutEmpty(v[i])
+		}
+	}
+	return v
+}
+
+func isEmpty(v any) bool {
+	o, ok := v.(object)
+	return ok && len(o) == 0
+}
+
+// counted tells whether somebody said how many requests or sessions there are.
+func counted(shown object) bool {
+	phases, _ := shown.get("phases").([]any)
+	return slices.ContainsFunc(phases, func(p any) bool {
+		o, _ := p.(object)
+		return o.get("kind") != "warmup" && (o.get("requests") != nil || o.get("sessions") != nil)
+	})
+}
+
+// withGrace gives phases of a said length their grace.
+func withGrace(shown, all object) {
+	phases, _ := shown.get("phases").([]any)
+	for i := range phases {
+		p, _ := phases[i].(object)
+		if f, ok := memberAt(all, "phases", i); ok && p.get("duration") != nil {
+			phases[i] = copied(p, f, []string{"grace_period"})
+		}
+	}
 }
 
 // usualISL is the input length that AIPerf's flags stand for when none is said;
@@ -110,10 +177,10 @@ func alwaysSaid() []string {
 
 func saidByFlags() []string {
 	return []string{
-		"datasets.*.name", "datasets.*.type", "datasets.*.entries", "datasets.*.random_seed", "datasets.*.turns.stddev",
-		"datasets.*.turn_delay.stddev", "phases.*.name", "phases.*.type", "phases.*.requests", "phases.*.concurrency",
+		"datasets.*.name", "datasets.*.type", "datasets.*.random_seed", "datasets.*.turns.stddev", "datasets.*.turns.mean",
+		"datasets.*.turn_delay.stddev", "datasets.*.turn_delay.mean", "phases.*.name", "phases.*.type", "phases.*.requests",
 		"artifacts.auto_plot", "artifacts.plot_required", "gpu_telemetry.enabled",
-		"server_metrics.enabled", "server_metrics.urls", "server_metrics.formats",
+		"server_metrics.enabled", "server_metrics.urls", "server_metrics.formats", "runtime.ui", "endpoint.request_content_type",
 	}
 }
 
@@ -147,7 +214,7 @@ func copied(to, from object, path []string) object {
 		return to
 	}
 	mine, there := to.get(key).(object)
-	if !there && path[len(path)-1] == "stddev" {
+	if last := path[len(path)-1]; !there && (last == "stddev" || last == "mean") {
 		return to // of a distribution that nobody gave
 	}
 	return to.set(key, copied(mine, sub, path[1:]))

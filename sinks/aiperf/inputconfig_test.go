@@ -36,9 +36,9 @@ func TestInputConfig(t *testing.T) {
 			`"endpoint":{"urls":["http://h"],"streaming":true},` +
 			`"datasets":[{"name":"main","type":"synthetic","entries":12,"random_seed":7,"prompts":{"isl":{"mean":40.0}}}],` +
 			`"phases":[{"name":"warmup","kind":"warmup","type":"concurrency","exclude_from_results":true,"requests":4,"concurrency":2},` +
-			`{"name":"profiling","kind":"profiling","type":"concurrency","requests":12,"concurrency":2}],` +
+			`{"name":"profiling","kind":"profiling","type":"concurrency","requests":12}],` +
 			`"artifacts":{"dir":"/r","records":["jsonl"],"raw":true,"auto_plot":false,"plot_required":false},"slos":{"request_latency":90.0},` +
-			`"network_latency":{"enabled":false},"otel":{},"mlflow":{},"wandb":{}}`},
+			`"tokenizer":{},"network_latency":{"enabled":false},"otel":{},"mlflow":{},"wandb":{}}`},
 		{"a cell says all", aiperf.InputConfig{All: []byte(configAll), Dir: "/r/c"}, `{"models":{"strategy":"round_robin","items":[{"name":"m"}]},` +
 			`"endpoint":{"urls":["http://h"],"type":"chat","timeout":21600.0,"streaming":true},` +
 			`"datasets":[{"name":"main","type":"synthetic","entries":12,"random_seed":7,"prompts":{"isl":{"mean":40.0,"stddev":0.0}},"turns":{"mean":3.0,"stddev":0.0}}],` +
@@ -48,7 +48,7 @@ func TestInputConfig(t *testing.T) {
 			`"network_latency":{"enabled":false,"ping_interval":1.0}}`},
 		{"lengths have a mean", aiperf.InputConfig{
 			All: []byte(`{"datasets":[{},{}]}`), Said: []byte(`{"datasets":[{"prompts":{"isl":{},"osl":{"mean":2}}},{"prompts":{"isl":{"stddev":10}}}]}`), Flags: true,
-		}, `{"datasets":[{"prompts":{"isl":{"mean":550.0},"osl":{"mean":2.0}}},{"prompts":{"isl":{"mean":550.0,"stddev":10.0}}}],"otel":{},"mlflow":{},"wandb":{}}`},
+		}, `{"datasets":[{"prompts":{"isl":{"mean":550.0},"osl":{"mean":2.0}}},{"prompts":{"isl":{"mean":550.0,"stddev":10.0}}}],"tokenizer":{},"otel":{},"mlflow":{},"wandb":{}}`},
 		{"nothing", aiperf.InputConfig{}, `{}`},
 	} {
 		v := chatRun(t, nil)
