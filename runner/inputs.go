@@ -26,6 +26,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		b := cell.Resolved.Benchmark
 		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
+			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
 			c.size(i, d)
 			c.published(d)
 		}

@@ -79,7 +79,9 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 	if m.spec.Ranks && data.Type == "synthetic" && data.Rankings == nil {
 		data.Rankings = &schema.Rankings{} // a query and passages of the usual lengths
 	}
-	data.Path, data.Folder = Beside(r.opt.SourceName, data.Path), Beside(r.opt.SourceName, data.Folder)
+	for _, path := range []*string{&data.Path, &data.Folder, &data.SystemFile} {
+		*path = Beside(r.opt.SourceName, *path)
+	}
 	if m.set, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, "profiling"); err != nil {
 		return nil, err
 	}

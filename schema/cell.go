@@ -252,6 +252,7 @@ func (cs *cells) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 			c.resolved.Benchmark.Phases = append(c.resolved.Benchmark.Phases, decoded[Phase](p))
 		} else {
 			c.resolved.Benchmark.Datasets = append(c.resolved.Benchmark.Datasets, decoded[Dataset](p))
+			c.leaveFormatOpen(i, len(c.resolved.Benchmark.Datasets)-1)
 		}
 	}
 	out.WriteByte(']')
@@ -321,4 +322,13 @@ func drop(n *source.Node) {
 // bySchema tells whether nobody but the schema says n.
 func bySchema(n *source.Node) bool {
 	return n.Kind == source.Scalar && n.Origin.Source == "default" && !strings.HasSuffix(n.Origin.Where, " is given")
+}
+
+// leaveFormatOpen takes back the default format of item i, the data set at: AIPerf
+// shows one where nobody named it, and the file's records say which it is.
+func (c *cell) leaveFormatOpen(i, at int) {
+	f := c.root.At("benchmark.datasets").Items[i].Get("format")
+	if f != nil && f.Origin.Source == "default" && strings.HasPrefix(f.Origin.Where, "default: type") {
+		c.resolved.Benchmark.Datasets[at].Format = ""
+	}
 }

@@ -172,6 +172,7 @@ type Dataset struct {
 	Sampling       string  `json:"sampling,omitempty"` // sequential, random, shuffle
 	RandomSeed     *int64  `json:"random_seed,omitempty"`
 	SystemPrompt   string  `json:"system_prompt,omitempty"`
+	SystemFile     string  `json:"system_prompt_file,omitempty"`
 	Path           string  `json:"path,omitempty"`
 	Format         string  `json:"format,omitempty"` // single_turn, multi_turn, …
 	Records        []any   `json:"records,omitempty"`

@@ -301,3 +301,22 @@ MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
 		return nil
 	},
 }
+
+// checkTrace is AIPerf's way to ask whether a file is a sound mooncake trace.
+func checkTrace(a *app, files []string) error {
+	if len(files) != 1 {
+		return diag.New("validate: mooncake-trace: which file?", "aiperf validate mooncake-trace FILE, or aiperf dataset inspect FILE for any format")
+	}
+	if _, err := os.Stat(files[0]); err != nil {
+		return diag.New("no such file: "+files[0], "")
+	}
+	t, err := dataset.ReadTrace(files[0], "mooncake_trace", 0)
+	if err != nil {
+		return asUsage(err)
+	}
+	fmt.Fprintf(a.Out, "%s: valid; %s\n", files[0], words.Count(len(t.Rows), "request"))
+	for _, n := range t.Notes {
+		fmt.Fprintf(a.Out, "note: %s\n", words.Line(n))
+	}
+	return nil
+}

@@ -53,7 +53,7 @@ func TestAIPerfCommands(t *testing.T) {
 		"service worker --benchmark-run x": "one process",
 		"proxy --benchmark-run x":          "one process", "kube init": "static binary", "analyze swim-lane x": "aiperf export",
 		"synthesize agentic-code": "config init", "chat -m x": "curl",
-		"speed-bench-report a": "aiperf export", "validate mooncake-trace t.jsonl": "validate FILE", "profil -m a": "did you mean profile?",
+		"speed-bench-report a": "aiperf export", "validate mooncake-trace": "dataset inspect FILE", "profil -m a": "did you mean profile?",
 	} {
 		code, out, errs := in(t, strings.Fields(line)...)
 		if code != diag.Usage || out != "" || !strings.HasPrefix(errs, "aiperf: "+strings.Fields(line)[0]) || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 2 {

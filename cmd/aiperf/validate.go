@@ -36,7 +36,7 @@ all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
 	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, lenient, strict}, settings: true,
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) > 0 && p.Words[0] == "mooncake-trace" {
-			return diag.New("validate: mooncake-trace: AIPerf checks traces with this; that format is not read here yet", "aiperf validate FILE|DIR checks an experiment or results")
+			return checkTrace(a, p.Words[1:])
 		}
 		file, err := onlyFile(p, "aiperf validate FILE")
 		if err != nil {

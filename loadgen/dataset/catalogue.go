@@ -77,7 +77,7 @@ func formatNamed(name string) *Format {
 }
 
 // conversational are the settings of formats that hold texts of users.
-var conversational = []string{"system_prompt", "turn_delay_ratio", "cache_bust", "media_roots"}
+var conversational = []string{"system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust", "media_roots"}
 
 // has is the test for formats that one of some fields gives away.
 func has(names ...string) func(r *files.Record) (bool, string) {

@@ -13,7 +13,7 @@ import (
 // that are added to its history, and which may start other conversations.
 var dagJSONL = Format{
 	Name: "dag_jsonl", Doc: "an agent's conversation: turns of messages that may start other conversations", Sampling: "sequential",
-	Settings: []string{"turn_delay_ratio", "system_prompt"}, fits: fitsDAG, read: readDAG,
+	Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}, fits: fitsDAG, read: readDAG,
 }
 
 func fitsDAG(r *files.Record) (bool, string) {

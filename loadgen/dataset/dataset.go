@@ -11,11 +11,15 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -148,6 +152,11 @@ func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, stream 
 	if err != nil {
 		return nil, named(cfg, err)
 	}
+	if cfg.SystemFile != "" {
+		if cfg.SystemPrompt, err = systemFile(&cfg); err != nil {
+			return nil, named(cfg, err)
+		}
+	}
 	src := source{seeds: seeds, stream: stream}
 	set, err := open(cfg, tok, src)
 	if err != nil {
@@ -158,6 +167,33 @@ func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, stream 
 		return nil, named(cfg, err)
 	}
 	return set, nil
+}
+
+// maxSystem bounds a file with a system prompt, in bytes.
+const maxSystem = 16 << 20
+
+// systemFile is the system prompt that stands in a file, without the line end
+// that editors put behind it.
+func systemFile(cfg *schema.Dataset) (string, error) {
+	path := cfg.SystemFile
+	if cfg.SystemPrompt != "" {
+		return "", errors.New("system_prompt and system_prompt_file: keep one of them")
+	}
+	st, err := os.Stat(path)
+	if err == nil && (st.Size() > maxSystem || !st.Mode().IsRegular()) {
+		err = fmt.Errorf("%s: is no file of at most %d MiB", path, maxSystem>>20)
+	}
+	if err != nil {
+		return "", fmt.Errorf("system_prompt_file: %w", err)
+	}
+	b, err := os.ReadFile(path)
+	if err == nil && (!utf8.Valid(b) || len(bytes.TrimSpace(b)) == 0) {
+		err = fmt.Errorf("%s: holds no text in UTF-8", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("system_prompt_file: %w", err)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
 
 func open(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {

@@ -309,7 +309,7 @@ var leaves = []Leaf{
 	{Path: "benchmark.datasets.*.isl", Lower: "prompts.isl"},
 	{Path: "benchmark.datasets.*.osl", Lower: "prompts.osl"},
 	{Path: "benchmark.datasets.*.system_prompt", Is: 0x20},
-	{Path: "benchmark.datasets.*.system_prompt_file", Is: 0x30},
+	{Path: "benchmark.datasets.*.system_prompt_file", Is: 0x20},
 	{Path: "benchmark.datasets.*.prefix_prompts", Keys: []string{"pool_size", "length", "shared_system_length", "user_context_length", "hit_rate", "block_size"}, Is: 0x80},
 	{Path: "benchmark.datasets.*.prefix_prompts.pool_size", Is: 0x100},
 	{Path: "benchmark.datasets.*.prefix_prompts.length", Is: 0x100},
