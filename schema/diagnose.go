@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -235,7 +236,7 @@ func hasPattern(vs []cue.Value) bool {
 }
 
 // rules adds the mistakes that come from #rules blocks: their path ends in
-// "#rules.<field to blame>", their text is "what; hint".
+// "#rules.<field to blame>".
 func (d *diagnosis) rules(n *source.Node, err error) {
 	for _, e := range errors.Errors(err) {
 		rel, ok := d.ruleField(e.Path())
@@ -243,16 +244,18 @@ func (d *diagnosis) rules(n *source.Node, err error) {
 			continue
 		}
 		format, args := e.Msg()
-		msg, hint, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
+		msg := fmt.Sprintf(format, args...)
+		_, name := source.Cut(rel)
+		rule := cmp.Or(fields.RuleOf(name, msg), &fields.Rule{})
 		at := n.At(rel)
-		for parent := rel; at == nil; { // a missing field: blame its object, or who chose a type that needs it
+		for parent := rel; at == nil; { // a missing field: blame its object, or who chose what needs it
 			parent, _ = source.Cut(parent)
-			if at = n.At(parent); at.Get("type") != nil && strings.Contains(msg, "by type:") {
-				at = at.Get("type")
+			if at = n.At(parent); rule.By != "" && at.Get(rule.By) != nil {
+				at = at.Get(rule.By)
 			}
 		}
-		if path := source.Join(d.base, rel); !d.follows(path, msg) {
-			d.add(at, path, msg, hint)
+		if path := source.Join(d.base, rel); !d.follows(path, rule) {
+			d.add(at, path, msg, rule.Hint)
 		}
 	}
 }
@@ -282,13 +285,13 @@ func sameStep(own, step string) bool {
 	return own == step || own == "*" && (step == "_" || source.IsIndex(step))
 }
 
-// follows reports whether msg is about a part or a sibling of path that is
+// follows reports whether a rule is about a part or a sibling of path that is
 // itself wrong: "x == _|_" in a rule is also true when x is mistyped.
-func (d *diagnosis) follows(path, msg string) bool {
+func (d *diagnosis) follows(path string, rule *fields.Rule) bool {
 	parent, _ := source.Cut(path)
 	for _, f := range d.found {
 		p, last := source.Cut(f.path)
-		if strings.HasPrefix(f.path, path+".") || p == parent && slices.Contains(strings.FieldsFunc(msg, func(r rune) bool { return r == ' ' || r == ':' || r == ',' }), last) {
+		if strings.HasPrefix(f.path, path+".") || p == parent && rule.LooksAt(last) {
 			return true
 		}
 	}

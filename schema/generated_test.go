@@ -24,6 +24,7 @@ func TestGenerated(t *testing.T) {
 	opts, leaves := walk(s)
 	fresh(t, "flags", "flags_gen.go", "options", "Option", table(opts))
 	fresh(t, "fields", "index_gen.go", "leaves", "Leaf", table(leaves))
+	fresh(t, "fields", "rules_gen.go", "objectRules", "Rule", table(rulesOfObjects(t)))
 }
 
 func fresh(t *testing.T, room, file, name, kind, rows string) {

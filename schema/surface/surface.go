@@ -12,6 +12,7 @@ package surface
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,17 +187,40 @@ func dropWords(e ast.Expr, words []string) ast.Expr {
 	return x
 }
 
-// withoutAttributes takes flags and marks out: they are this program's.
+// withoutAttributes takes flags and marks out: they are this program's. What a rule
+// suggests is said in its message, which is all that other programs show.
 func withoutAttributes(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Field:
+			for _, a := range n.Attrs {
+				if m := hintOfRule.FindStringSubmatch(a.Text); m != nil {
+					sayAlso(n.Value, m[1])
+				}
+			}
 			n.Attrs = nil
 		case *ast.StructLit:
 			n.Elts = slices.DeleteFunc(n.Elts, func(d ast.Decl) bool { _, attr := d.(*ast.Attribute); return attr })
 		}
 		return true
 	}, nil)
+}
+
+var hintOfRule = regexp.MustCompile(`^@rule\(hint="([^"]*)"`)
+
+// sayAlso adds a hint to the text of error("…").
+func sayAlso(v ast.Expr, hint string) {
+	call, ok := v.(*ast.CallExpr)
+	if !ok || len(call.Args) != 1 {
+		return
+	}
+	text, ok := call.Args[0].(*ast.BasicLit)
+	if in, mixed := call.Args[0].(*ast.Interpolation); mixed {
+		text, ok = in.Elts[len(in.Elts)-1].(*ast.BasicLit)
+	}
+	if ok {
+		text.Value = strings.TrimSuffix(text.Value, `"`) + "; " + hint + `"`
+	}
 }
 
 // flat is AIPerf's other shape: the keys of the body beside the envelope's. A

@@ -1,0 +1,24 @@
+package fields_test
+
+import (
+	"testing"
+
+	"aiperf.dev/aiperf/schema/fields"
+)
+
+func TestRuleOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ field, text, hint, by string }{
+		{"records", "cannot be combined with path", "keep one of them", ""},
+		{"samples", "required by type: sobol", "say how many cells to draw", "type"},
+		{"turns", "does not go with type: public", "the records say how many turns there are", ""},
+	} {
+		r := fields.RuleOf(c.field, c.text)
+		if r == nil || r.Hint != c.hint || r.By != c.by || !r.LooksAt(c.field) {
+			t.Errorf("%s: %s: %+v", c.field, c.text, r)
+		}
+	}
+	if r := fields.RuleOf("turns", "required by type: sobol"); r != nil {
+		t.Errorf("a rule of another field: %+v", r)
+	}
+}
