@@ -33,19 +33,19 @@ func cueErrors(name string, err error) diag.Errors {
 	for _, e := range cueerrors.Errors(err) {
 		format, args := e.Msg()
 		msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-		hint := ""
 		if inner := errors.Unwrap(e); inner != nil {
 			msg += ": " + strings.Join(strings.Fields(inner.Error()), " ")
 		}
-		if strings.HasPrefix(msg, "import failed") {
-			hint = "packages come from this module, or are vendored below cue.mod/pkg; nothing is fetched"
-		}
+		msg, hint := inWords(msg)
 		pos := e.Position()
 		for _, p := range e.InputPositions() {
 			if !ofSchema(p) {
 				pos = p
 				break
 			}
+		}
+		if other := otherPlace(name, e, pos); other != "" && strings.HasPrefix(msg, "conflicting values") {
+			hint = "the other stands at " + other
 		}
 		out = append(out, Mistake(cueOrigin(name, pos), strings.Join(e.Path(), "."), Clip(msg), hint)...)
 	}
@@ -143,6 +143,7 @@ func before(a, b token.Pos) int {
 func (r *cueReader) scalar(n *Node, v cue.Value) {
 	n.Kind = Scalar
 	var err error
+	hint := ""
 	switch v.Kind() {
 	case cue.StringKind:
 		n.Value, err = v.String()
@@ -155,12 +156,14 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 	case cue.NullKind:
 		n.Kind = Null
 	default:
-		err = errors.New("needs a value")
+		var message string
+		message, hint = wanted(v)
+		err = errors.New(message)
 		if v.IncompleteKind() == cue.BytesKind {
 			err = errors.New("bytes are no value of an experiment")
 		}
 	}
 	if err != nil {
-		r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), strings.Join(strings.Fields(err.Error()), " "), "")...)
+		r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), strings.Join(strings.Fields(err.Error()), " "), hint)...)
 	}
 }

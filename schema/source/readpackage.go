@@ -144,8 +144,8 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 		Dir: dir, ModuleRoot: root, Package: sel.Package, Overlay: overlay(root, stub),
 		Tags: sel.Tags, TagVars: map[string]load.TagVar{}, Registry: noRegistry{}, Env: []string{},
 	})
-	if err := insts[0].Err; err != nil {
-		return loaded{}, cueErrors(name, err)
+	if insts[0].Err != nil {
+		return loaded{}, loadErrors(name, insts[0])
 	}
 	var out loaded
 	if bad := guardInstance(insts[0], root, map[*build.Instance]bool{}); bad != nil {
@@ -160,7 +160,13 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 	}
 	out.value = cuecontext.New().BuildInstance(insts[0])
 	if err := out.value.Err(); err != nil {
-		return out, cueErrors(name, err)
+		bad := cueErrors(name, err)
+		for _, e := range bad { // CUE gives a circle no place
+			if pos := out.value.LookupPath(cue.ParsePath(e.Path)).Pos(); e.Place == name && pos.IsValid() {
+				e.Place = cueOrigin(name, pos).Where
+			}
+		}
+		return out, bad
 	}
 	return out, nil
 }
