@@ -40,7 +40,7 @@ func lines(err error, dir string) string {
 			line = strings.ReplaceAll(line, dir+"/", "")
 		}
 		if e.Hint != "" {
-			line += " | " + e.Hint
+			line += " | " + strings.ReplaceAll(e.Hint, dir+"/", "")
 		}
 		out = append(out, line)
 	}
@@ -180,7 +180,7 @@ schema.#Experiment & {
 		{"let users = 4", "let users = [for x in list.Range(0, 10000000, 1) {x}]", "exp.cue:5:23: Range is not allowed in an experiment | write the values, or make them axes of sweep.parameters"},
 		{"let users = 4", "let users = [for a in [1] for b in [1] for c in [1] for d in [1] for e in [1] {1}]", "exp.cue:5:66: more than 4 for clauses | write the values, or make them axes of sweep.parameters"},
 		{"requests: 10 * users", "requests: int", "exp.cue:12:63: benchmark.phases.requests: needs a value"},
-		{"isl: 512", "isl: 512 & 513", "exp.cue:11:24: benchmark.dataset.isl: conflicting values 513 and 512"},
+		{"isl: 512", "isl: 512 & 513", "exp.cue:11:24: benchmark.dataset.isl: conflicting values 513 and 512 | the other stands at exp.cue:11:18"},
 		{"isl: 512", "isl: 512 512", "exp.cue:11:22: missing ',' in struct literal"},
 	} {
 		if got := said(t, "exp.cue", strings.Replace(right, c.old, c.new, 1)); got != c.want {
