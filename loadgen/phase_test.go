@@ -559,3 +559,20 @@ func TestLimitThatShrinks(t *testing.T) {
 		t.Errorf("slots free since %v, want 30, 40, 40", got)
 	}
 }
+
+// Who is told twice to end cuts off what is under way himself: that is not put
+// on a grace that was not over.
+func TestInterruptedIsNotGrace(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: func(*transport.Exchange) time.Duration { return time.Hour }}
+	w.at = map[time.Duration]func(*driver){20 * msec: func(d *driver) { d.interrupt() }, 30 * msec: func(d *driver) { d.abort() }}
+	out := w.play(t, job(t, schema.Phase{Type: "concurrency", Concurrency: 2, Duration: schema.Seconds(60), GracePeriod: schema.Seconds(30)}))
+	if len(out.records) != 2 {
+		t.Fatalf("%d records, want the two that were under way", len(out.records))
+	}
+	for _, r := range out.records {
+		if r.Status != record.Cut || r.ErrorKind != "interrupted" || r.End != int64(30*msec) {
+			t.Errorf("request %d: %s %s at %v: %s", r.RequestID, r.Status, r.ErrorKind, time.Duration(r.End), r.ErrorMessage)
+		}
+	}
+}

@@ -184,7 +184,7 @@ type reading struct {
 func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Findings = verdict.Judge(e, r.plan.Experiment.Verdict)
 	rep.HalfShift, rep.Lateness = opt(e.HalfShift()), opt(e.LatenessP99())
-	if e.TokenSource != "" && !e.CountedByServer() {
+	if e.TokenSource != "" && !e.ServerTokens { // else nothing is counted by us
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
 	rep.Verdict = verdict.Worst(rep.Findings).String()

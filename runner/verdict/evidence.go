@@ -322,16 +322,6 @@ func (e *Evidence) LatenessP99() float64 {
 	return worst
 }
 
-// CountedByServer tells that the server's own counts are the headline.
-func (e *Evidence) CountedByServer() bool {
-	for _, p := range e.Phases {
-		if p.Counted < p.OK {
-			return false
-		}
-	}
-	return e.ServerTokens
-}
-
 // appendFinite adds v to a list unless it is no number.
 func appendFinite(s []float64, v float64) []float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
