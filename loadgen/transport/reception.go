@@ -34,6 +34,7 @@ const (
 	plain   mode = iota // the body is one event
 	events              // text/event-stream
 	lines               // newline-delimited JSON
+	frames              // AWS's framing of either
 	failure             // not 2xx: the body is the error's text
 )
 
@@ -52,6 +53,7 @@ type reception struct {
 	mode   mode
 	sse    wire.SSE
 	lines  wire.Lines
+	framed *framed // of mode frames
 	gunzip *wire.Gunzip
 
 	stamp  stamp // of the read that is being parsed
@@ -65,7 +67,7 @@ type reception struct {
 // begin makes r ready for the answer to x, which is being sent.
 func (r *reception) begin(x *Exchange) {
 	r.x = x
-	r.mode = plain
+	r.mode, r.framed = plain, nil
 	r.sse.Release()
 	r.lines.Reset()
 	r.gunzip = nil
@@ -101,7 +103,7 @@ func (r *reception) depart() {
 	}
 	if r.stamp.kernel {
 		r.lag = max(r.lag, r.stamp.now-r.stamp.at)
-		partial := r.sse.Partial() || r.lines.Partial()
+		partial := r.sse.Partial() || r.lines.Partial() || r.framed != nil && r.framed.wire.Partial()
 		if e := &r.x.Events[len(r.x.Events)-1]; partial || !r.stamp.whole {
 			e.Low = r.low
 		}
@@ -134,6 +136,9 @@ func (r *reception) Head(h *wire.Head) error {
 		r.mode, x.Streamed = events, true
 	case isLines(strings.TrimSpace(media)):
 		r.mode, x.Streamed = lines, true
+	case strings.EqualFold(strings.TrimSpace(media), "application/vnd.amazon.eventstream"):
+		r.mode, x.Streamed = frames, true
+		r.framed = newFramed(r)
 	}
 	switch coding := strings.ToLower(string(h.ContentEncoding)); coding {
 	case "", "identity":
@@ -188,6 +193,8 @@ func (r *reception) plain(b []byte) error {
 		return r.sse.Feed(b)
 	case lines:
 		return r.lines.Feed(b)
+	case frames:
+		return r.framed.wire.Feed(b)
 	case failure:
 		room := maxErrorBody - len(r.x.Payload)
 		r.x.Payload = append(r.x.Payload, b[:min(room, len(b))]...)
@@ -273,6 +280,11 @@ func (r *reception) end() ending {
 		}
 	case events:
 		x.Unfinished = r.sse.Partial()
+	case frames:
+		x.Unfinished = r.framed.wire.Partial() || r.sse.Partial()
+		if err := r.lines.EOF(); err != nil {
+			return r.broken(err)
+		}
 	}
 	return ending{status: record.OK, asked: record.None}
 }
@@ -352,7 +364,7 @@ func (r *reception) settle() {
 	}
 	r.sse.Release()
 	r.lines.Reset()
-	r.x = nil
+	r.x, r.framed = nil, nil
 }
 
 // reset clears what a Client fills in.
