@@ -1,5 +1,7 @@
 package aiperf
 
+import "aiperf.dev/aiperf/internal/metrics"
+
 // Difference is one way in which a run's files differ from AIPerf 0.13's, on
 // purpose. What is a metric's tag, a key or a file.
 type Difference struct {
@@ -27,13 +29,13 @@ func Differences() []Difference {
 		nothing = "nothing was streamed, so there is nothing to weigh; AIPerf writes zeros"
 		jitter  = "AIPerf's chunks of one read share a stamp, which makes an inter-token latency of 0 and the request drop out"
 	)
-	return []Difference{
-		{Added, "error_rate", extra},
-		{Added, "streamed_request_count", extra},
-		{Added, "time_to_first_token_from_intended", extra},
-		{Added, "request_latency_from_intended", extra},
-		{Added, "dispatch_lateness", extra},
-		{Added, "admission_wait", extra},
+	var out []Difference
+	for _, m := range metrics.Catalogue() {
+		if m.AIPerf.Unknown {
+			out = append(out, Difference{Added, m.Tag, extra})
+		}
+	}
+	return append(out, []Difference{
 		{Added, "adj_effective_latency", "AIPerf's documentation promises it"},
 		{Added, "usage_prompt_tokens", "AIPerf leaves the usage of embeddings out"},
 		{Added, "usage_total_tokens", "AIPerf leaves the usage of embeddings out"},
@@ -90,5 +92,5 @@ func Differences() []Difference {
 		{Valued, "error_summary", "an error inside a stream keeps the server's words; AIPerf loses them"},
 		{Valued, "cli_command", "values as they were given: AIPerf writes --ui None for none, which it does not take back"},
 		{Valued, "variation_values", "with `multi_run.seeds: fixed` they are AIPerf's; else cells share what is drawn of a trial, and AIPerf's differ by cell (seed + index)"},
-	}
+	}...)
 }
