@@ -1,0 +1,131 @@
+package dataset_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/synth"
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Prompts have their exact length from one token to a hundred thousand, in the
+// built-in vocabularies and in those that lie in build/tokenizers.
+func TestLengthsFromOneToAHundredThousand(t *testing.T) {
+	t.Parallel()
+	vocabularies := []string{"o200k_base", "cl100k_base", "p50k_base", "r50k_base"}
+	here, err := filepath.Glob("../../build/tokenizers/*/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(vocabularies, here...) {
+		tk := tok(t, name)
+		c, err := synth.NewCorpus("sonnet", "", tk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := c.Writer(synth.NewStream(1, "text"))
+		for k, n := range []int{1, 2, 17, 1000, 100000} {
+			if got := tk.Count(w.Text(k, n)); got != n {
+				t.Errorf("%s: a prompt of %d tokens has %d", name, n, got)
+			}
+		}
+	}
+}
+
+// BenchmarkPrompts makes a thousand prompts of a thousand tokens.
+func BenchmarkPrompts(b *testing.B) {
+	tk, err := tokenizer.Open("o200k_base")
+	if err != nil {
+		b.Fatal(err)
+	}
+	tokens := 0
+	for b.Loop() {
+		set, err := dataset.Open(synthetic(1000, fixed(1000)), tk, 1, "profiling")
+		if err != nil {
+			b.Fatal(err)
+		}
+		tokens += set.Len() * 1000
+	}
+	b.ReportMetric(float64(tokens)/b.Elapsed().Seconds()/1e6, "Mtokens/s")
+}
+
+// BenchmarkEncode encodes code of a hundred thousand tokens.
+func BenchmarkEncode(b *testing.B) {
+	tk, err := tokenizer.Open("o200k_base")
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := synth.NewCorpus("coding", "", tk)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := c.Writer(1).Text(1, 100000)
+	var ids []int
+	for b.Loop() {
+		ids = tk.Encode(ids[:0], text)
+	}
+	b.ReportMetric(float64(len(ids))*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mtokens/s")
+}
+
+// BenchmarkAnalyze analyses a hundred thousand rows of about ten blocks.
+func BenchmarkAnalyze(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	rows := make([]trace.Row, 100000)
+	next := int32(1000)
+	for i := range rows {
+		blocks := make([]int32, 0, 12)
+		for k := range 2 + r.IntN(4) {
+			blocks = append(blocks, int32(100*k)+r.Int32N(8))
+		}
+		for range 1 + r.IntN(12) {
+			blocks = append(blocks, next)
+			next++
+		}
+		rows[i] = trace.Row{In: int64(len(blocks) * 512), Out: 100, Blocks: blocks}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		trace.Analyze(rows, 512)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*10, "s/Mrows")
+}
+
+// What is wrong with a file is said in one line with the place, before anything
+// could be sent.
+func TestBadInputsHaveAPlace(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat(`{"text":"a"}`+"\n", 6)
+	for _, c := range []struct {
+		what, name, content, want string
+	}{
+		{"half-written JSON", "f.jsonl", many + `{"text":"b`, "f.jsonl:7: not a JSON object: unexpected end of JSON input"},
+		{"bad line 7 of many", "f.jsonl", many + "{]\n" + strings.Repeat(many, 100), "f.jsonl:7: not a JSON object"},
+		{"mixed formats", "f.jsonl", many + `{"turns":[{"text":"a"}]}`, "f.jsonl:7: not single_turn like the records before it"},
+		{"NUL bytes", "f.jsonl", many + "{\"text\":\"\x00\"}", "f.jsonl:7: not text in UTF-8"},
+		{"a document that ends early", "f.json", `[{"text":"a"},{"text":`, "f.json[1]: the JSON document ends too early"},
+		{"a path that escapes", "f.jsonl", `{"text":"a","image":"../../../etc/passwd"}`, "f.jsonl:1: image 1: ../../../etc/passwd"},
+		{"an image that is none", "f.jsonl", `{"text":"a","image":"f.jsonl"}`, "f.jsonl:1: image 1: f.jsonl: is no image"},
+		{"hashes that disagree with lengths", "f.jsonl", `{"input_length":600,"hash_ids":[1]}` + "\n" + `{"input_length":100,"hash_ids":[1,2]}`, "f.jsonl:2: 2 hash ids of 512 tokens disagree with 100 input tokens"},
+		{"a broken Parquet file", "f.parquet", "PAR1 and nothing else", "f.parquet: not a sound Parquet file"},
+		{"gzip that is none", "f.jsonl.gz", "\x1f\x8b\x00\x00", "f.jsonl.gz: "},
+		{"a table without text", "f.csv", "a,b\n1,2\n", "f.csv:2: fields a, b fit no known format"},
+		{"a row longer than its head", "f.csv", "text\na,b\n", "f.csv: record on line 2: wrong number of fields"},
+	} {
+		path := write(t, c.name, c.content)
+		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, tok(t, "builtin"), 1, "profiling")
+		if err == nil || !strings.HasPrefix(err.Error(), filepath.Dir(path)+string(filepath.Separator)+c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v\nwant %s", c.what, err, c.want)
+		}
+	}
+	back := write(t, "f.jsonl", `{"timestamp":9,"input_length":5}`+"\n"+`{"timestamp":3,"input_length":5}`+"\n")
+	set := open(t, schema.Dataset{Type: "file", Path: back}, tok(t, "builtin"), 1, "profiling")
+	if want := fmt.Sprintf("%s:2: time stamps go back here; the trace is played in the order of time", back); len(set.Notes()) != 1 || set.Notes()[0] != want {
+		t.Errorf("notes %q, want %q", set.Notes(), want)
+	}
+}
