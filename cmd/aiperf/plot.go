@@ -19,7 +19,8 @@ var plotCommand = command{
 	words: resultDirs,
 	name:  "plot", usage: "draw a result's charts as pictures",
 	help: `aiperf plot DIR… draws every chart the results allow, into DIR/plots, and says
-in a line each what the others lack. Several directories go into the same charts.
+in a line each what the others lack. Several directories go into the same charts;
+AIPerf's own are taken too.
 
   aiperf plot results/quickstart-20261121T093000Z
   aiperf plot DIR --chart latency-vs-load --format svg --theme dark

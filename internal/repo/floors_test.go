@@ -71,7 +71,7 @@ schema: schema/surface schema/source schema/fields schema/lower schema/flags int
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode
-sinks/report/chart: internal/diag internal/stats internal/words sinks sinks/report/chart/draw
+sinks/report/chart: internal/diag internal/metrics internal/stats internal/words sinks sinks/report/chart/draw sinks/results
 sinks/report/live: internal/record internal/words loadgen
 sinks/report/page: internal/diag internal/words sinks sinks/report/chart sinks/report/chart/draw
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide

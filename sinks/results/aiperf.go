@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,52 @@ func readAIPerf(dir string) (*System, error) {
 		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with manifest.json, or one of AIPerf's, with profile_export_aiperf.json")
 	}
 	return s, nil
+}
+
+// AIPerfRun is one run of AIPerf's as its files tell it.
+type AIPerfRun struct {
+	Label   string // of the cell: the names of its directories; "base" for the only one
+	Trial   int    // from 0
+	Stats   []metrics.Stat
+	Err     string // why the run counts for nothing; "" for one that counts
+	Version string // of AIPerf
+	Records string // path of the lines of its requests; "" where there are none
+}
+
+// AIPerfRuns reads the runs of a directory of AIPerf's, ordered by label and
+// trial.
+func AIPerfRuns(dir string) ([]AIPerfRun, error) {
+	found, err := summaries(dir)
+	if err != nil {
+		return nil, refuse(dir, err.Error(), "")
+	}
+	var out []AIPerfRun
+	for _, f := range found {
+		full := filepath.Join(dir, filepath.FromSlash(f.path))
+		o, _, err := readSummary(full)
+		if err != nil {
+			return nil, refuse(dir, f.path+": "+err.Error(), "the directory is damaged, or not AIPerf's")
+		}
+		if o == nil {
+			continue
+		}
+		r := AIPerfRun{Label: f.label, Trial: max(f.trial, 0), Stats: o.Summaries[0].Stats, Err: o.Err}
+		var head struct {
+			Version string `json:"aiperf_version"`
+		}
+		if readJSON(full, &head) == nil {
+			r.Version = head.Version
+		}
+		records := strings.TrimSuffix(full, summarySuffix) + ".jsonl"
+		if st, err := os.Stat(records); err == nil && st.Mode().IsRegular() {
+			r.Records = records
+		}
+		out = append(out, r)
+	}
+	if len(out) == 0 {
+		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with manifest.json, or one of AIPerf's, with profile_export_aiperf.json")
+	}
+	return out, nil
 }
 
 // summary is where one lies.

@@ -100,12 +100,25 @@ func (d *Data) footer(c *Cell) string {
 	if trials > 1 && c == nil {
 		parts = append(parts, "intervals 95 %, hollow: too few samples")
 	}
-	for _, p := range []string{d.Verdict, "aiperf " + d.Version, "plan " + d.Plan} {
-		if strings.TrimSpace(p) != "" {
-			parts = append(parts, p)
+	for _, p := range [][2]string{{"", d.Verdict}, {d.program() + " ", d.Version}, {"plan ", d.Plan}} {
+		if p[1] != "" {
+			parts = append(parts, p[0]+p[1])
 		}
 	}
 	return strings.Join(parts, " · ")
+}
+
+// program is whose files these are.
+func (d *Data) program() string {
+	for _, dir := range d.Dirs {
+		if !d.Foreign[dir] {
+			return "aiperf"
+		}
+	}
+	if len(d.Dirs) > 0 {
+		return "AIPerf"
+	}
+	return "aiperf"
 }
 
 func (r *Requests) count(c *Cell) int {

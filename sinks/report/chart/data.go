@@ -31,6 +31,14 @@ type Data struct {
 	Limits   map[string]float64
 	Requests *Requests // of the measured phase
 	Dirs     []string
+	Foreign  map[string]bool // those of Dirs that AIPerf wrote: no verdict, no plan, no tables
+	Failures []Failure       // of the requests in those
+}
+
+// Failure is a failed request of a directory without tables.
+type Failure struct {
+	Cell          *Cell
+	Kind, Message string
 }
 
 // Cell is one point of the matrix with all that was found about it.
@@ -119,9 +127,13 @@ func (d *Data) label(c *Cell, without string) string {
 
 // Load reads one or several result directories.
 func Load(dirs ...string) (*Data, error) {
-	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Requests: &Requests{}}
+	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Foreign: map[string]bool{}, Requests: &Requests{}}
 	for _, dir := range dirs {
-		if err := d.read(dir, len(dirs) > 1); err != nil {
+		read := d.read
+		if d.Foreign[dir] = isAIPerf(dir); d.Foreign[dir] {
+			read = d.readAIPerf
+		}
+		if err := read(dir, len(dirs) > 1); err != nil {
 			return nil, err
 		}
 	}

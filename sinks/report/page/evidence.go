@@ -25,6 +25,9 @@ type doubt struct {
 func readChecks(d *chart.Data) ([]doubt, error) {
 	var out []doubt
 	for _, dir := range d.Dirs {
+		if d.Foreign[dir] {
+			continue // AIPerf judges no measurement
+		}
 		t, err := sinks.ReadTable(dir, "checks", nil)
 		if err != nil {
 			return nil, err
@@ -93,24 +96,33 @@ func readErrors(d *chart.Data) ([]failed, error) {
 	want := map[string]bool{"cell": true, "status": true, "error_kind": true, "error_message": true, "phase": true}
 	var out []failed
 	at := map[string]int{}
+	count := func(dir, cell, kind, message string, c *chart.Cell) {
+		k := strings.Join([]string{dir, cell, kind, message}, "\x00")
+		j, ok := at[k]
+		if !ok {
+			if len(at) == kindsMost {
+				return
+			}
+			j = len(out)
+			at[k] = j
+			out = append(out, failed{Failure{0, kind, message}, c})
+		}
+		out[j].Count++
+	}
+	for _, f := range d.Failures {
+		count(f.Cell.Dir, f.Cell.ID, words.Clip(f.Kind, 80), words.Clip(f.Message, textLimit), f.Cell)
+	}
 	for _, dir := range d.Dirs {
+		if d.Foreign[dir] {
+			continue
+		}
 		_, err := sinks.EachTable(dir, "requests", func(c string) bool { return want[c] }, func(t *sinks.TableRows) error {
 			for i := range t.N {
 				if t.Texts["status"][i] == "ok" {
 					continue
 				}
 				kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80), words.Clip(t.Texts["error_message"][i], textLimit)
-				k := strings.Join([]string{dir, t.Texts["cell"][i], kind, message}, "\x00")
-				j, ok := at[k]
-				if !ok {
-					if len(at) == kindsMost {
-						continue
-					}
-					j = len(out)
-					at[k] = j
-					out = append(out, failed{Failure{0, kind, message}, find(d, dir, t.Texts["cell"][i])})
-				}
-				out[j].Count++
+				count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]))
 			}
 			return nil
 		})
@@ -172,6 +184,11 @@ const sourceMost = 64 << 10
 // facts is how it was measured.
 func (p *Page) facts(d *chart.Data) error {
 	for _, dir := range d.Dirs {
+		if d.Foreign[dir] {
+			p.Facts = append(p.Facts, Fact{"result", filepath.Base(dir), true}, Fact{"program", "AIPerf " + d.Version, false},
+				Fact{"verdict", "none: these files do not say whether the client kept up", false})
+			continue
+		}
 		m := readManifest(dir)
 		meta, err := sinks.ReadTable(dir, "cells", func(string) bool { return false })
 		if err != nil {

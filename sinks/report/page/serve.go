@@ -139,7 +139,7 @@ func Load(dirs []string) (*chart.Data, error) {
 	}
 	d, err := chart.Load(dirs...)
 	if err != nil {
-		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf run or profile finished; aiperf run … --resume finishes one that was interrupted")
+		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted")
 	}
 	return d, nil
 }
