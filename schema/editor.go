@@ -18,12 +18,8 @@ import (
 	"aiperf.dev/aiperf/schema/surface"
 )
 
-const (
-	// The package as a module: the major version is that of schemaVersion.
-	modulePath    = source.ImportPath + "@v2"
-	moduleVersion = "v2.1.0"
-	copiedBy      = "// Copied by "
-)
+// copiedBy begins a copy of the schema.
+const copiedBy = "// Copied by "
 
 // published is the schema that others read: what may be written, by file name.
 var published = sync.OnceValues(func() (surface.Files, error) {
@@ -198,8 +194,8 @@ func Publish(dir string) (version string, err error) {
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", modulePath, source.LanguageVersion)
-	return moduleVersion, os.WriteFile(filepath.Join(home, "module.cue"), []byte(text), 0o644)
+	text := fmt.Sprintf("module: %q\nlanguage: version: %q\nsource: kind: \"self\"\n", source.ModulePath, source.LanguageVersion)
+	return source.ModuleVersion, os.WriteFile(filepath.Join(home, "module.cue"), []byte(text), 0o644)
 }
 
 // writePackage writes the files of the published package into dir and takes out

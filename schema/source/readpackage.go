@@ -140,6 +140,9 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 		return loaded{}, bad
 	}
 	root := moduleRoot(dir)
+	if bad := newerSchema(root); bad != nil {
+		return loaded{}, bad
+	}
 	insts := load.Instances(args, &load.Config{
 		Dir: dir, ModuleRoot: root, Package: sel.Package, Overlay: overlay(root, stub),
 		Tags: sel.Tags, TagVars: map[string]load.TagVar{}, Registry: noRegistry{}, Env: []string{},
@@ -273,8 +276,11 @@ func shownFile(name string) string {
 // there is none, and the schema, in place of a vendored copy.
 func overlay(root string, stub func() []byte) map[string]load.Source {
 	over := map[string]load.Source{}
-	if _, err := os.Stat(filepath.Join(root, "cue.mod", "module.cue")); err != nil {
-		over[filepath.Join(root, "cue.mod", "module.cue")] = load.FromString(ModuleFile)
+	module := filepath.Join(root, "cue.mod", "module.cue")
+	if text, err := os.ReadFile(module); err != nil {
+		over[module] = load.FromString(ModuleFile)
+	} else if own := withoutSchema(text); own != nil {
+		over[module] = load.FromBytes(own)
 	}
 	pkg := filepath.Join(root, filepath.FromSlash(VendorDir))
 	vendored, _ := filepath.Glob(filepath.Join(pkg, "*.cue"))

@@ -1,0 +1,77 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cuelang.org/go/mod/modfile"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+const (
+	// ModulePath is the schema as a CUE module; its major version is that of
+	// schemaVersion.
+	ModulePath = ImportPath + "@v2"
+	// ModuleVersion is this program's.
+	ModuleVersion = "v2.1.0"
+)
+
+// newerSchema refuses a module that asks for a newer schema than this program
+// has: what it says may mean something else there.
+func newerSchema(root string) diag.Errors {
+	name := filepath.Join(root, "cue.mod", "module.cue")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	mf, err := modfile.ParseNonStrict(text, name)
+	if err != nil {
+		return nil // the loader says what is wrong with it
+	}
+	for path, dep := range mf.Deps {
+		if strings.HasPrefix(path, ImportPath+"@") && newer(dep.Version, ModuleVersion) {
+			return Mistake(Origin{Where: shownFile(name)}, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, dep.Version, ModuleVersion), "update aiperf, or ask for the version that it has")
+		}
+	}
+	return nil
+}
+
+// withoutSchema is a module file without the schema among what it depends on,
+// which is always there; nil when it does not depend on it.
+func withoutSchema(text []byte) []byte {
+	mf, err := modfile.ParseNonStrict(text, "module.cue")
+	if err != nil {
+		return nil
+	}
+	found := false
+	for path := range mf.Deps {
+		if strings.HasPrefix(path, ImportPath+"@") {
+			delete(mf.Deps, path)
+			found = true
+		}
+	}
+	if !found {
+		return nil
+	}
+	out, err := modfile.Format(mf)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// newer tells whether version a comes after b; v2.10.0 after v2.9.1.
+func newer(a, b string) bool {
+	var x, y [3]int
+	fmt.Sscanf(a, "v%d.%d.%d", &x[0], &x[1], &x[2]) // what is not a version is 0.0.0
+	fmt.Sscanf(b, "v%d.%d.%d", &y[0], &y[1], &y[2])
+	for i := range x {
+		if x[i] != y[i] {
+			return x[i] > y[i]
+		}
+	}
+	return false
+}
