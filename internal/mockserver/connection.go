@@ -73,6 +73,10 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 			return err == nil && !closing
 		}
 	}
+	if req.Method == http.MethodPost && req.URL.Path == "/tokenize" { // a question about texts: no work of the engine's
+		_, err := c.tcp.Write(c.server.tokenize(raw))
+		return err == nil && !closing
+	}
 	if req.Method != http.MethodPost {
 		_, err := c.tcp.Write(c.server.page(req))
 		return err == nil && !closing
