@@ -96,7 +96,7 @@ func (d *draft) findUnsupported(o outline) {
 		l := d.index.At(a.path)
 		for _, v := range a.values {
 			if l.Has(fields.IsUnsupported) || l.UnbuiltWord(v) {
-				note(a.path, "", cmp.Or(fields.Instead(d.index.Starred(a.path), v.Text()), "leave it out"), a.origin)
+				note(a.path, "", cmp.Or(fields.Instead(d.index.Starred(a.path), v.Text()), l.Instead), a.origin)
 			} else if v.Kind == source.Object {
 				d.index.UnbuiltFields(v, l, l.Path, a.path, note)
 			}

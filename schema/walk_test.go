@@ -26,7 +26,7 @@ import (
 //	@group(title)                 heading of this field's flags and those below
 //	@groups(title, …)             order of the headings
 //	@default(v, type="a b")       default for these values of the sibling type
-//	@unsupported                  declared, not built yet
+//	@unsupported("instead")       declared, not built yet, and what to do instead
 //	@secret                       never printed
 //	@bare                         its bare name means this field of the profiling phase
 //	@ours                         AIPerf has no such field
@@ -72,6 +72,7 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 			l.Lower = arg(a, 0)
 		case "unsupported":
 			l.Is |= fields.IsUnsupported
+			l.Instead = arg(a, 0)
 		case "default":
 			l.Def, l.When, l.Unless = givenDefault(a)
 			l.Is |= fields.IsFilled

@@ -22,6 +22,7 @@ type Leaf struct {
 	When    []string // the default holds for these values of the sibling type; nil: always
 	Unless  []string // nor beside these siblings
 	Lower   string   // a shorthand key: where its value goes
+	Instead string   // what to do in place of a field that is not built
 	Is      Traits
 }
 

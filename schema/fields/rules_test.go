@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 func TestRuleOf(t *testing.T) {
@@ -20,5 +21,17 @@ func TestRuleOf(t *testing.T) {
 	}
 	if r := fields.RuleOf("turns", "required by type: sobol"); r != nil {
 		t.Errorf("a rule of another field: %+v", r)
+	}
+}
+
+// A field that is not built says what to do instead.
+func TestUnbuiltFieldsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	x := fields.New()
+	for _, l := range fields.Leaves() {
+		parent, _ := source.Cut(l.Path)
+		if l.Has(fields.IsUnsupported) && !x[parent].Has(fields.IsUnsupported) && l.Instead == "" && l.Lower == "" {
+			t.Errorf("%s is refused without a hint", l.Path)
+		}
 	}
 }

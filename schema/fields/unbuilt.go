@@ -22,7 +22,7 @@ func (x Table) UnbuiltFields(n *source.Node, l *Leaf, at, path string, note func
 		switch {
 		case sub.Has(IsUnsupported):
 			if where, asked := x.asksFor(f.Value, sub, source.Join(at, name)); asked {
-				note(p, "", "leave it out", where)
+				note(p, "", sub.Instead, where)
 			}
 		case sub.UnbuiltWord(f.Value) && (f.Value.Origin.Source != "default" || !RepeatsDefault(sub, f.Value)):
 			what := f.Value.String() + ": "
