@@ -102,7 +102,7 @@ func Analyze(rows []Row, blockSize int) *Analysis {
 		a.TokenHitRate = known / total
 	}
 	a.DurationSeconds = span(rows)
-	a.FiniteCacheCurves = curves(rows, blockSize, t.size(), total)
+	a.FiniteCacheCurves = curves(rows, blockSize, t, total)
 	return a
 }
 
@@ -139,6 +139,7 @@ type tree struct {
 	nodes  map[prefix]int32
 	counts []int32
 	places map[prefix]int32 // parent holds the place, block the block
+	path   []int32          // the nodes of all rows, one row behind the other
 }
 
 func newTree(rows []Row) *tree {
@@ -155,6 +156,7 @@ func newTree(rows []Row) *tree {
 				t.counts = append(t.counts, 0)
 			}
 			t.counts[id]++
+			t.path = append(t.path, id)
 			at = id
 		}
 	}
@@ -216,7 +218,8 @@ func (t *tree) context(r *Row, blockSize int) float64 {
 
 // curves holds the trace against caches of a few sizes, from an eighth of all
 // blocks up to all of them.
-func curves(rows []Row, blockSize, blocks int, total float64) (out []Curve) {
+func curves(rows []Row, blockSize int, t *tree, total float64) (out []Curve) {
+	blocks := t.size()
 	if blocks == 0 || total == 0 {
 		return nil
 	}
@@ -225,23 +228,23 @@ func curves(rows []Row, blockSize, blocks int, total float64) (out []Curve) {
 		if n := len(out); n > 0 && out[n-1].Blocks == size {
 			continue
 		}
-		out = append(out, Curve{size, size * blockSize, lru(rows, blockSize, size) / total})
+		out = append(out, Curve{size, size * blockSize, lru(rows, blockSize, size, t) / total})
 	}
 	return out
 }
 
 // lru is the number of tokens that a cache of size blocks knows when they are
 // asked for. A block is known behind its own prefix only.
-func lru(rows []Row, blockSize, size int) (known float64) {
-	c := newCache(size)
+func lru(rows []Row, blockSize, size int, t *tree) (known float64) {
+	c, path := newCache(size, t.size()), t.path
 	for i := range rows {
-		at, hit, leading := uint64(0), 0, true
-		for _, b := range rows[i].Blocks {
-			at = chain(at, b)
-			if leading = c.touch(at) && leading; leading {
+		hit, leading := 0, true
+		for _, node := range path[:len(rows[i].Blocks)] {
+			if leading = c.touch(node) && leading; leading {
 				hit++
 			}
 		}
+		path = path[len(rows[i].Blocks):]
 		known += math.Min(float64(hit*blockSize), float64(rows[i].In))
 	}
 	return known

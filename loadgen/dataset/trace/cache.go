@@ -3,20 +3,21 @@ package trace
 // cache is a set of a fixed size that forgets what was least recently touched.
 // Its entries are a ring linked by number: nothing is allocated once it is full.
 type cache struct {
-	at         map[uint64]int32
-	names      []uint64
+	at         []int32 // by name: its entry + 1, 0 for none
+	names      []int32
 	next, prev []int32 // next is towards the oldest
 	newest     int32
 	size       int
 }
 
-func newCache(size int) *cache {
-	return &cache{at: make(map[uint64]int32), newest: -1, size: size}
+// newCache is for the names below names.
+func newCache(size, names int) *cache {
+	return &cache{at: make([]int32, names), newest: -1, size: size}
 }
 
 // touch makes name the newest and tells whether it was there.
-func (c *cache) touch(name uint64) bool {
-	i, ok := c.at[name]
+func (c *cache) touch(name int32) bool {
+	i, ok := c.at[name]-1, c.at[name] > 0
 	switch {
 	case ok:
 		c.unlink(i)
@@ -25,11 +26,11 @@ func (c *cache) touch(name uint64) bool {
 		c.names, c.next, c.prev = append(c.names, name), append(c.next, i), append(c.prev, i)
 	default:
 		i = c.prev[c.newest] // the oldest stands before the newest in the ring
-		delete(c.at, c.names[i])
+		c.at[c.names[i]] = 0
 		c.unlink(i)
 		c.names[i] = name
 	}
-	c.at[name] = i
+	c.at[name] = i + 1
 	c.link(i)
 	return ok
 }
