@@ -185,6 +185,9 @@ func TestTrends(t *testing.T) {
 // a queue at 70 % of the load. Its p90 is outside: docs/simulations.md.
 func TestPercentilesWithinARunCover(t *testing.T) {
 	t.Parallel()
+	if raced {
+		t.Skip("single runs are enough for the race detector")
+	}
 	for _, c := range []struct{ name, words, phase string }{
 		{"independent", "ttft=40ms&itl=5ms&cv=0.5", "type: concurrency, concurrency: 1"},
 		{"autocorrelated", "ttft=40ms&itl=5ms&cv=0.5&ar=0.5", "type: concurrency, concurrency: 1"},

@@ -93,6 +93,9 @@ type conclusion struct {
 // many are a plan: its blocks are as independent of each other as plans are.
 func (d design) simulate(t *testing.T, n int, see func(conclusion)) {
 	t.Helper()
+	if raced {
+		t.Skip("single runs are enough for the race detector")
+	}
 	together := n
 	if d.fresh {
 		together = 1
