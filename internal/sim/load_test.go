@@ -171,7 +171,7 @@ func TestTrends(t *testing.T) {
 	at := func(rate float64, requests int) design {
 		return design{cells: []string{words}, trials: 5, requests: requests, phase: fmt.Sprintf("type: poisson, rate: %.1f", rate)}
 	}
-	n, fired := moving(t, at(62.6, 300), 12**times)
+	n, fired := moving(t, at(62.6, 300), 6**times)
 	if m := most(0.01, n); fired["warmup"] > m || fired["stationary"] > m || fired["drift"] > most(0.01, n) {
 		t.Errorf("90 %% of the load: of %d plans %v; want at most %d", n, fired, m)
 	}

@@ -237,13 +237,13 @@ func TestSameServer(t *testing.T) {
 		plans int
 		design
 	}{
-		{"two", 8, design{cells: cells(2, calm)}},
+		{"two", 5, design{cells: cells(2, calm)}},
 		{"six", 2, design{cells: cells(6, calm)}},
 		{"twelve", 1, design{cells: cells(12, calm)}},
-		{"two, one noisy", 5, design{cells: cells(2, noisy)}},
-		{"six, one noisy", 2, design{cells: cells(6, noisy)}},
+		{"two, one noisy", 3, design{cells: cells(2, noisy)}},
+		{"six, one noisy", 1, design{cells: cells(6, noisy)}},
 		{"twelve, one noisy", 1, design{cells: cells(12, noisy)}},
-		{"open loop of drawn lengths", 4, design{cells: cells(2, "ttft=40ms&itl=5ms&cv=0.3&workers=20"), phase: "type: poisson, rate: 60", osl: "{mean: 8, stddev: 3}"}},
+		{"open loop of drawn lengths", 3, design{cells: cells(2, "ttft=40ms&itl=5ms&cv=0.3&workers=20"), phase: "type: poisson, rate: 60", osl: "{mean: 8, stddev: 3}"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
