@@ -288,3 +288,52 @@ func TestKinds(t *testing.T) {
 		}
 	}
 }
+
+// Every kind of the catalogue is expanded here: a new one fails until its cells
+// stand below.
+func TestEveryKindExpands(t *testing.T) {
+	t.Parallel()
+	axis := func(name string, values ...any) schema.Axis {
+		return schema.Axis{Path: "benchmark." + name, Name: name, Values: values}
+	}
+	axes := []schema.Axis{axis("a", int64(1), int64(2)), axis("b", int64(3), int64(4))}
+	scenario := func(name string, v int64) schema.Scenario {
+		return schema.Scenario{Name: name, Assignments: []schema.Assignment{{Path: "benchmark.a", Value: v}}}
+	}
+	sampled := design("sobol", 2, schema.Dimension{Lo: 1, Hi: 64, Int: true})
+	for _, k := range sweep.Kinds() {
+		c, ok := map[string]struct {
+			kind schema.Sweep
+			want []string
+		}{
+			"grid":            {schema.Sweep{Axes: axes}, []string{"a=1 b=3", "a=1 b=4", "a=2 b=3", "a=2 b=4"}},
+			"zip":             {schema.Sweep{Axes: axes}, []string{"a=1 b=3", "a=2 b=4"}},
+			"scenarios":       {schema.Sweep{Scenarios: []schema.Scenario{scenario("x", 1), scenario("y", 2)}}, []string{"scenario=x", "scenario=y"}},
+			"sobol":           {sampled.Kind, []string{"a=?", "a=?"}},
+			"latin_hypercube": {sampled.Kind, []string{"a=?", "a=?"}},
+			"adaptive_search": {schema.Sweep{}, []string{""}},
+		}[k.Name]
+		if !ok {
+			t.Errorf("%s: no expansion of it is tested", k.Name)
+			continue
+		}
+		c.kind.Type = k.Name
+		d := grid(1)
+		d.Kind = c.kind
+		var got []string
+		for _, cell := range expand(t, d).Cells {
+			var parts []string
+			for _, a := range cell.Point {
+				v := fmt.Sprint(a.Value)
+				if n, ok := a.Value.(int64); ok && k.Sampled && n >= 1 && n <= 64 {
+					v = "?"
+				}
+				parts = append(parts, strings.TrimPrefix(a.Path, "benchmark.")+"="+v)
+			}
+			got = append(got, strings.Join(parts, " "))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%s: cells %q, want %q", k.Name, got, c.want)
+		}
+	}
+}

@@ -61,6 +61,45 @@ func TestScheduleByHand(t *testing.T) {
 	}
 }
 
+// Every row of the catalogue has a schedule of its own here: a new mode fails
+// until its case stands below. What is drawn is a function of the seed, so it
+// comes again with it and not with another; the others are counted by hand.
+func TestEveryModeHasItsSchedule(t *testing.T) {
+	t.Parallel()
+	for _, m := range Catalogue() {
+		c, ok := map[string]struct {
+			phase schema.Phase
+			set   *dataset.Set
+			want  []time.Duration
+		}{
+			"concurrency":    {schema.Phase{Type: "concurrency", Concurrency: 3}, nil, millis(0, 0, 0)},
+			"constant":       {schema.Phase{Type: "constant", Rate: 400}, nil, millis(2.5, 5, 7.5)},
+			"poisson":        {schema.Phase{Name: "p", Type: "poisson", Rate: 10}, nil, nil},
+			"gamma":          {schema.Phase{Name: "p", Type: "gamma", Rate: 10, Smoothness: 2}, nil, nil},
+			"rate_series":    {schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 10}, {TimeS: 10, QPS: 20}}}, nil, nil},
+			"fixed_schedule": {schema.Phase{Type: "fixed_schedule"}, stamps(t, 1000, 500, 2000), millis(500, 1000, 2000)},
+			"user_centric":   {schema.Phase{Name: "p", Type: "user_centric", Users: 4, Rate: 2}, conversations(t, 4, 4, 4), millis(0, 500, 1000)},
+		}[m.Name]
+		if !ok {
+			t.Errorf("%s: no schedule of it is tested", m.Name)
+			continue
+		}
+		if got, err := Of(&c.phase); err != nil || got.Name != m.Name {
+			t.Errorf("%s: the case is one of %v, %v", m.Name, got, err)
+		}
+		got, err := Schedule(&c.phase, 7, 3, c.set)
+		if c.want == nil { // drawn: the same again, and in order
+			c.want, _ = Schedule(&c.phase, 7, 3, c.set)
+			if other, _ := Schedule(&c.phase, 8, 3, c.set); cmp.Equal(got, other) || !slices.IsSorted(got) || len(got) != 3 || got[0] <= 0 {
+				t.Errorf("%s: %v of one seed, %v of another", m.Name, got, other)
+			}
+		}
+		if err != nil || !cmp.Equal(got, c.want) {
+			t.Errorf("%s: Schedule = %v, %v, want %v", m.Name, got, err, c.want)
+		}
+	}
+}
+
 // The rate ramp's figures again, from Λ: operational time i is due where the
 // integral of the rate reaches i.
 func TestRateRampIntegral(t *testing.T) {
