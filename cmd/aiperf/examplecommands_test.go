@@ -15,7 +15,7 @@ import (
 var notHere = map[string]string{
 	"aiperf plot":          "plot: ",
 	"aiperf analyze-trace": "is no trace",
-	"--public-dataset":     "not supported yet",
+	"--public-dataset":     "not in the cache",
 	"--accuracy-benchmark": "not supported yet",
 	// AIPerf refuses it too: these lengths are for synthetic prompts.
 	"--shared-system-prompt-length": "--user-context-prompt-length: needs to know how many contexts there are",

@@ -51,6 +51,7 @@ func aiperf(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command("aiperf", args...), ended: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, &p.out, &p.err
+	p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=") // what this machine has fetched is not the test's
 	p.cmd.SysProcAttr = ownGroup()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -133,7 +133,7 @@ func (j *job) clean(t *testing.T) {
 			t.Errorf("request %d: error text of %d bytes: %.80q", r.RequestID, n, r.ErrorMessage)
 		}
 		r := *r
-		r.ReceiveLag, r.AudioSeconds, r.ServerQueue, r.ServerPrefill, r.ServerDecode = 0, 0, 0, 0, 0 // JSON has no NaN
+		r.ReceiveLag, r.AudioSeconds, r.ServerQueue, r.ServerPrefill, r.ServerDecode, r.Download = 0, 0, 0, 0, 0, 0 // JSON has no NaN
 		b, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
