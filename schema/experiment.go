@@ -401,6 +401,8 @@ type Artifacts struct {
 	ShowTraceTiming bool      `json:"show_trace_timing"`
 	SliceDuration   *Duration `json:"slice_duration,omitempty"`
 	Outputs         bool      `json:"export_outputs_json"`
+	AutoPlot        bool      `json:"auto_plot"`
+	PlotRequired    bool      `json:"plot_required"`
 }
 
 // Tokenizer counts client-side tokens.

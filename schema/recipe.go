@@ -98,11 +98,19 @@ func (d *draft) useRecipe(r recipe, root, sw, block *source.Node) Errors {
 	}
 	bad := r.expand(r, d, root, sw)
 	if r.plots {
-		d.keepAside("benchmark.artifacts.auto_plot", true, name.Origin, true)
+		d.plotUnlessSaid(root, name.Origin)
 	}
 	sw.Take("recipe")
-	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file and a plot, is not written yet; report and tables hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
+	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file of its own, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
 	return bad
+}
+
+// plotUnlessSaid turns the charts on where nobody says whether they are wanted.
+func (d *draft) plotUnlessSaid(root *source.Node, at source.Origin) {
+	artifacts, bad := d.layer.Reach(root, "benchmark.artifacts", at)
+	if bad == nil && artifacts.Kind == source.Object && artifacts.Get("auto_plot") == nil {
+		artifacts.Put("auto_plot", source.FromPlain(true, at))
+	}
 }
 
 // ineffective warns of a setting once.

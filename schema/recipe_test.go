@@ -99,7 +99,7 @@ func TestRecipeMistakes(t *testing.T) {
 		"--concurrency-min 2":                              "--concurrency-min has no effect without --search-recipe",
 		"--search-recipe concurrency-ramp --isl-min 3":     "--isl-min has no effect with --search-recipe concurrency-ramp",
 		"--search-recipe concurrency-ramp --concurrency 3": "--concurrency has no effect with --search-recipe, which sweeps it",
-		"--search-recipe concurrency-ramp":                 "--search-recipe: what concurrency-ramp makes of its cells, a file and a plot, is not written yet",
+		"--search-recipe concurrency-ramp":                 "--search-recipe: what concurrency-ramp makes of its cells, a file of its own, is not written yet",
 		"--image-format png":                               "--image-format has no effect without images",
 		"--audio-depths 16":                                "--audio-depths has no effect without audio",
 		"--warmup-request-count 0 --warmup-concurrency 2":  "--warmup-concurrency has no effect without a warmup phase",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +11,12 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
+	"aiperf.dev/aiperf/sweep"
 )
 
 var plotCommand = command{
@@ -74,6 +78,54 @@ func (a *app) dashboard(dirs []string, port string) error {
 	}
 	fmt.Fprintf(a.Out, "%s   (Ctrl-C ends it)\n", d.URL())
 	return d.Serve(a.issue)
+}
+
+// autoPlot draws the charts of what was measured into its directory, as the
+// experiment may ask. That they cannot be drawn is a warning, unless the
+// experiment says that it must not be: the numbers are there all the same.
+func (a *app) autoPlot(plan *sweep.Plan, res *runner.Result) error {
+	artifacts := plan.Cells[0].Resolved.Benchmark.Artifacts
+	if !artifacts.AutoPlot || res.Finished != nil || !res.Measured() {
+		return nil
+	}
+	err := a.plotAll(res.Dir)
+	if err == nil {
+		return nil
+	}
+	why := "the charts could not be drawn: " + err.Error()
+	if artifacts.PlotRequired {
+		return &diag.Error{Code: diag.Failed, Message: why, Hint: "the results are complete: aiperf plot " + words.Line(res.Dir) + " tries again", Cause: err}
+	}
+	a.warn(why)
+	return nil
+}
+
+// plotAll draws every chart that a result allows. It says one line: what was
+// asked for is the measurement, and stdout is its report's.
+func (a *app) plotAll(dir string) error {
+	d, err := page.Load([]string{dir})
+	if err != nil {
+		return err
+	}
+	out := filepath.Join(dir, "plots")
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	drawn := 0
+	for _, c := range catalogued(d) {
+		if c.Missing != "" {
+			continue // aiperf plot says what each one lacks
+		}
+		if err := draw.Write(filepath.Join(out, draw.FileName(c.ID)+".png"), c, draw.Light); err != nil {
+			return err
+		}
+		drawn++
+	}
+	if drawn == 0 {
+		return errors.New("the results allow none")
+	}
+	a.note(fmt.Sprintf("%d charts are in %s/", drawn, out))
+	return nil
 }
 
 // plot draws the charts that were asked for.
@@ -144,9 +196,13 @@ func chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
 		}
 		return out, nil
 	}
-	var out []*draw.Chart
+	return catalogued(d), nil
+}
+
+// catalogued are all charts there are.
+func catalogued(d *chart.Data) (out []*draw.Chart) {
 	for _, r := range chart.Catalogue() {
 		out = append(out, r.All(d)...)
 	}
-	return out, nil
+	return out
 }

@@ -133,6 +133,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err := errors.Join(words.err, a.report(result, asJSON, words.ours), publish(result, p.Get("junit"))); err != nil {
 		return err
 	}
+	if err := a.autoPlot(plan, result); err != nil {
+		return err
+	}
 	return exitCode(result, full, a.hard.Err() != nil)
 }
 

@@ -160,18 +160,9 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "plots after the run",
-		Instead: "open the tables in a notebook, as in examples/notebooks",
-		Paths:   []string{"benchmark.artifacts.auto_plot", "benchmark.artifacts.plot_required", "plot"},
-		Shown:   true,
-		Idle: map[string]string{
-			"benchmark.artifacts.auto_plot":     "false",
-			"benchmark.artifacts.plot_required": "false",
-		},
-		Flags: []AbsentFlag{
-			{Names: []string{"auto-plot"}, Path: "benchmark.artifacts.auto_plot", Neg: "no-auto-plot", Kind: "bool"},
-			{Names: []string{"plot-required"}, Path: "benchmark.artifacts.plot_required", Kind: "bool"},
-		},
+		What:    "a list of plots in the experiment",
+		Instead: "aiperf plot DIR --config FILE draws the plots that AIPerf's plot_config.yaml lists",
+		Paths:   []string{"plot"},
 	},
 	{
 		What:    "where parts of AIPerf run",

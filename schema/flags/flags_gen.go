@@ -175,6 +175,8 @@ var options = []Option{
 	{Path: "benchmark.artifacts.records", Names: []string{"export-level", "profile-export-level"}, Kind: "string", Enum: []string{"summary", "records", "raw"}, Default: "records", Doc: "How much is exported: summaries, also one row per request, or also bodies.", Group: "Output", Do: "export_level"},
 	{Path: "benchmark.artifacts.slice_duration", Names: []string{"slice-duration"}, Kind: "number", Unit: "s", Doc: "Length of the slices of time that are summed up one by one (seconds, or text such as 2s).", Group: "Output"},
 	{Path: "benchmark.artifacts.export_outputs_json", Names: []string{"export-outputs-json"}, Kind: "bool", Default: "false", Doc: "Write the text of the answers.", Group: "Output"},
+	{Path: "benchmark.artifacts.auto_plot", Names: []string{"auto-plot"}, Neg: "no-auto-plot", Kind: "bool", Doc: "Draw the charts into plots/ when the runs are over.", Group: "Output"},
+	{Path: "benchmark.artifacts.plot_required", Names: []string{"plot-required"}, Kind: "bool", Default: "false", Doc: "Fail when the charts of auto_plot cannot be drawn.", Group: "Output"},
 	{Path: "allow_invalid", Names: []string{"allow-invalid"}, Kind: "bool", Default: "false", Doc: "Exit 0 although the measurement is INVALID; its numbers stay marked.", Group: "Output"},
 	{Path: "tables.chunks", Names: []string{"chunk-table"}, Neg: "no-chunk-table", Kind: "bool", Default: "true", Doc: "Write one row per streamed chunk as well as one per request.", Group: "Output"},
 	{Path: "tables.formats", Names: []string{"table-formats"}, Kind: "string", Many: true, Words: true, Split: true, Doc: "File formats of the tables. Not said: all three, the chunks in Parquet only.", Group: "Output"},
