@@ -21,7 +21,7 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	pairs := d.pairs(treatments[i])
 	metric, label := d.output()
-	p := draw.Panel{Y: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{
+	p := draw.Panel{X: draw.Axis{Names: true}, Y: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{
 		{At: -5, To: 5, Label: "within ±5 %"}, {At: 0, To: 0, Ink: draw.Muted},
 	}}
 	for x, q := range pairs {

@@ -190,6 +190,9 @@ func TestTimelineSlots(t *testing.T) {
 	if math.Ceil(top) != 2 || bars < 80 {
 		t.Errorf("%v slots, %d bars", math.Ceil(top), bars)
 	}
+	if ticks := panels[0].Y.Ticks; len(ticks) != 2 || ticks[0] != (draw.Tick{At: 0.5, Label: "1"}) || ticks[1] != (draw.Tick{At: 1.5, Label: "2"}) {
+		t.Errorf("slots are named %v", ticks)
+	}
 }
 
 var demoData = demo()

@@ -94,7 +94,7 @@ func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {
 		parts []part
 	}{
 		{"input tokens, mean", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
-		{"output tokens, mean", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S1, 0, r.OSL}}},
+		{"output tokens, mean", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S3, 2, r.OSL}}},
 	} {
 		p := draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Zero: true}}
 		for _, q := range m.parts {

@@ -61,7 +61,7 @@ func (d *Data) along() along {
 
 // nominal puts the cells one beside the other.
 func (d *Data) nominal() along {
-	a := along{d: d, nomin: true}
+	a := along{axis: draw.Axis{Names: true}, d: d, nomin: true}
 	for i, c := range d.Cells {
 		a.axis.Ticks = append(a.axis.Ticks, draw.Tick{At: float64(i), Label: d.Label(c)})
 	}
@@ -226,7 +226,7 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 		if l, ok := d.Limits[m.metric]; ok {
 			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
 		}
-		p.X = draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks}
+		p.X = draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names}
 		out = append(out, p)
 	}
 	if len(out) == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"aiperf.dev/aiperf/internal/words"
 
@@ -107,13 +108,23 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 			bar(&good, first, end, "decoding")
 		}
 	}
-	p := draw.Panel{X: draw.Axis{Label: "time (s)" + note}, Y: draw.Axis{Label: "slot", Zero: true}, Marks: d.windows(c, r.Trial[ids[0]])}
+	p := draw.Panel{X: draw.Axis{Label: "time (s)" + note}, Y: slotAxis(len(free)), Marks: d.windows(c, r.Trial[ids[0]])}
 	for _, s := range []draw.Series{wait, prefill, good, slow, failed} {
 		if len(s.Rects) > 0 {
 			p.Series = append(p.Series, s)
 		}
 	}
 	return []draw.Panel{p}, ""
+}
+
+// slotAxis names slots by whole numbers, in the middle of their rows; of many,
+// every few.
+func slotAxis(n int) draw.Axis {
+	a := draw.Axis{Label: "slot", Names: true}
+	for i := 0; i < n; i += (n + 9) / 10 {
+		a.Ticks = append(a.Ticks, draw.Tick{At: float64(i) + 0.5, Label: strconv.Itoa(i + 1)})
+	}
+	return a
 }
 
 func finiteOr(v, other float64) float64 {

@@ -19,7 +19,7 @@ func goodShare(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	a := d.along()
 	top := draw.Panel{
-		X: draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Label: a.axis.Label}, Y: draw.Axis{Label: "good share (%)", Zero: true},
+		X: draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names, Label: a.axis.Label}, Y: draw.Axis{Label: "good share (%)", Zero: true},
 		Series: d.series(a, "good_request_fraction", "avg", "", inPercent),
 	}
 	low := d.misses()

@@ -35,7 +35,8 @@
     zoom(svg);
   }
 
-  // Zoom: drag over a part of a chart; a double click or Escape shows all again.
+  // Zoom: drag over a part of a chart, or + and - about its middle; a double
+  // click or Escape shows all again.
   function zoom(svg) {
     const whole = svg.getAttribute("viewBox");
     let from = null;
@@ -52,7 +53,17 @@
     });
     const all = () => svg.setAttribute("viewBox", whole);
     svg.addEventListener("dblclick", all);
-    svg.parentElement.addEventListener("keydown", (e) => { if (e.key === "Escape") all(); });
+    const scale = (by) => {
+      const v = svg.viewBox.baseVal, w = v.width * by, h = v.height * by;
+      if (w > whole.split(/[ ,]+/)[2] * 0.999) all();
+      else if (w > 20) svg.setAttribute("viewBox", [v.x + (v.width - w) / 2, v.y + (v.height - h) / 2, w, h].join(" "));
+    };
+    svg.parentElement.addEventListener("keydown", (e) => {
+      if (e.target !== svg.parentElement) return;
+      if (e.key === "Escape") all();
+      if (e.key === "+") scale(1 / 1.5);
+      if (e.key === "-") scale(1.5);
+    });
   }
 
   const table = document.getElementById("table"), body = table.tBodies[0];
@@ -77,13 +88,14 @@
   });
 
   // Cells that are picked stand out in every chart; the others fade.
-  body.addEventListener("click", (e) => {
-    const tr = e.target.closest("tr");
-    if (!tr || e.target.closest("a")) return;
-    tr.classList.toggle("picked");
+  const pick = (tr) => {
+    tr.setAttribute("aria-current", String(tr.classList.toggle("picked")));
     const picked = new Set($("tr.picked", body).map((r) => "#cell-" + r.dataset.cell));
     for (const a of $("svg.chart a")) a.classList.toggle("dim", picked.size > 0 && !picked.has(a.getAttribute("href")));
-  });
+  };
+  for (const tr of body.rows) tr.tabIndex = 0;
+  body.addEventListener("click", (e) => { const tr = e.target.closest("tr"); if (tr && !e.target.closest("a")) pick(tr); });
+  body.addEventListener("keydown", (e) => { if (e.target.tagName === "TR" && (e.key === "Enter" || e.key === " ")) { e.preventDefault(); pick(e.target); } });
 
   document.getElementById("copy").addEventListener("click", async () => {
     const text = (tr) => "| " + [...tr.cells].map((c) => c.textContent.trim().replaceAll("|", "\\|")).join(" | ") + " |";

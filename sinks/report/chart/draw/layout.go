@@ -158,17 +158,40 @@ func share(p *Panel) float64 {
 	return 1
 }
 
-// extents is the range of everything in p, intervals and marks included.
+// sensible is how far intervals may widen the axis of y: twice the range of the
+// values, which begins at 0 when they are all positive, to either side; ten
+// times the values on a logarithmic axis.
+func sensible(p *Panel) (lowest, highest float64) {
+	e := newExtent()
+	for i := range p.Series {
+		for _, q := range p.Series[i].Points {
+			e.take(q.Y)
+		}
+	}
+	if p.Y.Log {
+		return e.lo / 10, e.hi * 10
+	}
+	e.take(0)
+	span := 2 * (e.hi - e.lo)
+	return e.lo - span, e.hi + span
+}
+
+// extents is the range of everything in p, marks and intervals included. An
+// interval that dwarfs the values runs out of the picture, so that these can
+// still be told apart; its ends stand in the title and in the table.
 func extents(p *Panel) (x, y extent) {
 	x, y = newExtent(), newExtent()
+	lowest, highest := sensible(p)
 	for i := range p.Series {
 		for _, q := range p.Series[i].Points {
 			if math.IsNaN(q.Y) || math.IsNaN(q.X) {
 				continue
 			}
 			x.take(q.X)
-			for _, v := range []float64{q.Y, q.Low, q.High} {
-				y.take(v)
+			y.take(q.Y)
+			if interval(&q) {
+				y.take(max(q.Low, lowest))
+				y.take(min(q.High, highest))
 			}
 		}
 		for _, r := range p.Series[i].Rects {

@@ -59,6 +59,12 @@ func newScale(a Axis, e extent, most int) scale {
 
 func linearScale(a Axis, e extent, most int) scale {
 	s := scale{fn: func(v float64) float64 { return v }}
+	if a.Names && len(a.Ticks) > 0 {
+		e.take(a.Ticks[0].At - 0.5)
+		e.take(a.Ticks[len(a.Ticks)-1].At + 0.5)
+		s.lo, s.hi, s.ticks = e.lo, e.hi, a.Ticks
+		return s
+	}
 	if e.hi == e.lo {
 		pad := max(math.Abs(e.hi)*0.1, 1e-9)
 		if a.Ticks != nil {

@@ -13,3 +13,26 @@ func TestNumber(t *testing.T) {
 		}
 	}
 }
+
+// One thing of which several values stand side by side has its name in the
+// middle.
+func TestNamesHaveRoom(t *testing.T) {
+	t.Parallel()
+	s := newScale(Axis{Names: true, Ticks: []Tick{{0, "one"}}}, extent{-0.1, 0.1}, 5)
+	if s.at(0) != 0.5 || s.at(-0.1) < 0.3 || s.at(0.1) > 0.7 {
+		t.Errorf("the range is %v to %v", s.lo, s.hi)
+	}
+}
+
+// An interval from next to nothing to a million leaves the values apart.
+func TestWideIntervals(t *testing.T) {
+	t.Parallel()
+	p := &Panel{Series: []Series{{Points: []Point{{X: 1, Y: 20, Low: 19, High: 21}, {X: 2, Y: 40, Low: 0.003, High: 1e6}}}}}
+	if _, y := extents(p); y.lo != 0.003 || y.hi != 120 {
+		t.Errorf("y reaches from %v to %v", y.lo, y.hi)
+	}
+	p.Y.Log = true
+	if _, y := extents(p); y.lo != 2 || y.hi != 400 {
+		t.Errorf("on a logarithmic axis y reaches from %v to %v", y.lo, y.hi)
+	}
+}
