@@ -90,7 +90,9 @@ type Config struct {
 	Role      Role
 	Usage     Usage
 	Lie       float64  // usage counts are the true ones times this
-	Cached    float64  // share of the prompt reported as read from cache
+	Cached    float64  // share of the prompt reported as read from cache, in place of a cache
+	Cache     int      // blocks of prompts in a true prefix cache, 0 for none; what it holds is not read again
+	Block     int      // tokens of a block
 	Dims      int      // length of an embedding
 	Models    []string // names served; others are answered 404; empty: any name is
 
@@ -114,6 +116,6 @@ type Config struct {
 func Defaults() Config {
 	return Config{
 		Step: 5 * time.Millisecond, Batch: 16, Prefill: 20 * time.Microsecond, Shape: LogNormal,
-		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Dims: 16, ErrorStatus: []int{500},
+		OSL: 16, Chunk: 1, Role: RoleEarly, Usage: UsageAsked, Lie: 1, Slowdown: 1, Block: 16, Dims: 16, ErrorStatus: []int{500},
 	}
 }

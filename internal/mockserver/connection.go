@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/mockserver/cache"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 )
@@ -158,8 +159,7 @@ func (c *connection) read(x *exchange, raw []byte, contentType, model string) {
 		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.Model, strings.Join(s.models(), ", ")))
 		return
 	}
-	x.in = s.tok.Count(x.call.Text) + x.call.IDs
-	x.call.Text = "" // counted; a long prompt need not be kept
+	s.count(x)
 	s.counts.input.Add(int64(x.in))
 	x.call.Stream = x.call.Stream && x.spec.CanStream
 	switch {
@@ -172,6 +172,19 @@ func (c *connection) read(x *exchange, raw []byte, contentType, model string) {
 	for _, name := range x.spec.Served.Texts { // nor its messages
 		delete(x.call.Fields, name)
 	}
+}
+
+// count counts the prompt and, for the cache, names its blocks. Blocks with
+// media in them are not told apart, and so are not cached.
+func (s *Server) count(x *exchange) {
+	if s.cfg.Cache > 0 && x.call.Media == 0 {
+		ids := append(s.tok.Encode([]int{}, x.call.Text), x.call.IDs...)
+		x.in = len(ids)
+		x.keys = cache.Keys(x.call.Model, ids, s.cfg.Block)
+	} else {
+		x.in = s.tok.Count(x.call.Text) + len(x.call.IDs)
+	}
+	x.call.Text, x.call.IDs = "", nil // a long prompt need not be kept
 }
 
 // length is how many tokens an answer gets.

@@ -4,7 +4,7 @@ import "math/rand/v2"
 
 // engine is a batching inference engine. Time goes in steps; a step takes
 //
-//	(Step + Seq · running) · jitter + Prefill · Σ input tokens that join
+//	(Step + Seq · running) · jitter + Prefill · Σ input tokens that join and are not cached
 //
 // and gives every running sequence one token at its end. At most Batch run,
 // the others wait in order of arrival: beyond that load, throughput stays and
@@ -40,7 +40,7 @@ func (e *engine) begin(s *scheduler, at int64) {
 		}
 		e.running = append(e.running, x)
 		x.start = at
-		joined += x.in
+		joined += x.in - x.cached
 	}
 	s.server.counts.waiting.Store(int64(len(e.waiting)))
 	s.server.counts.running.Store(int64(len(e.running)))

@@ -44,6 +44,8 @@ type exchange struct {
 	recv    int64 // ns: the whole request was read
 	start   int64 // ns: its turn came; recv where nothing makes it wait
 	in, out int   // tokens read, tokens to make
+	keys    []uint64
+	cached  int // tokens of the prompt that the cache held
 	made    int
 	told    int // tokens already put into events
 	due     int64
@@ -123,7 +125,7 @@ func (x *exchange) half() int { return (x.out + 1) / 2 }
 func (x *exchange) prepare() {
 	s := x.conn.server
 	x.script = endpoint.Script{
-		ID: x.id, N: x.n, Created: s.created, Call: &x.call, In: x.in, Out: x.out, Cached: int(s.cfg.Cached * float64(x.in)), Dims: s.cfg.Dims,
+		ID: x.id, N: x.n, Created: s.created, Call: &x.call, In: x.in, Out: x.out, Cached: int(s.cfg.Cached * float64(x.in)), Caches: s.cfg.Cache > 0, Dims: s.cfg.Dims,
 		Usage: x.reports(), UsageEach: x.reportsEach(), UsageOff: s.cfg.Usage == UsageOff, Lie: s.cfg.Lie,
 		Times: x.times,
 		Rng:   x.rng, Words: func(b []byte, from, to int) []byte { return text(b, x.n, from, to) },

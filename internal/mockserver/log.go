@@ -28,7 +28,8 @@ type Entry struct {
 	Last       int64   `json:"last_ns,omitempty"`
 	End        int64   `json:"end_ns"`
 	InTokens   int     `json:"in_tok"`
-	OutTokens  int     `json:"out_tok"` // tokens sent, reasoning included
+	Cached     int     `json:"cached_tok,omitempty"` // of these, said to be read from a cache
+	OutTokens  int     `json:"out_tok"`              // tokens sent, reasoning included
 	Reasoning  int     `json:"rea_tok"`
 	Chunks     []Chunk `json:"chunks"`
 	WallOffset int64   `json:"wall_off"`
@@ -100,7 +101,7 @@ func (l *logger) entry(x *exchange) Entry {
 	e := Entry{
 		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.Model, Stream: x.call.Stream,
 		Conn: x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
-		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
+		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Cached: x.script.Cached, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
 	}
 	for _, m := range x.marks[:x.stamped] {
 		e.Chunks = append(e.Chunks, Chunk{m.at, m.bytes, m.kind, m.tokens})

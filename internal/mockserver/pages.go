@@ -12,6 +12,7 @@ import (
 type counts struct {
 	ok, failed, aborted, broken atomic.Int64 // requests by how they ended
 	input, output               atomic.Int64 // tokens read; tokens in events and answers
+	cached                      atomic.Int64 // input tokens that the cache held
 	running, waiting            atomic.Int64 // the engine's sequences
 }
 
@@ -37,6 +38,7 @@ type Stats struct {
 	Broken       int64 `json:"broken"`  // spoilt on purpose under status 200
 	Aborted      int64 `json:"aborted"` // the client went away
 	InputTokens  int64 `json:"input_tokens"`
+	CachedTokens int64 `json:"cached_tokens"` // of the input, found in the prefix cache
 	OutputTokens int64 `json:"output_tokens"`
 	Running      int64 `json:"running"`
 	Waiting      int64 `json:"waiting"`
@@ -47,7 +49,7 @@ func (s *Server) Stats() Stats {
 	c := &s.counts
 	return Stats{
 		Requests: s.levels.count(), OK: c.ok.Load(), Failed: c.failed.Load(), Broken: c.broken.Load(), Aborted: c.aborted.Load(),
-		InputTokens: c.input.Load(), OutputTokens: c.output.Load(), Running: c.running.Load(), Waiting: c.waiting.Load(),
+		InputTokens: c.input.Load(), CachedTokens: c.cached.Load(), OutputTokens: c.output.Load(), Running: c.running.Load(), Waiting: c.waiting.Load(),
 	}
 }
 
@@ -109,6 +111,7 @@ func (s *Server) exposition() []byte {
 		n                int64
 	}{
 		{"mock_prompt_tokens_total", "counter", "Input tokens read.", t.InputTokens},
+		{"mock_prompt_tokens_cached_total", "counter", "Input tokens found in the prefix cache.", t.CachedTokens},
 		{"mock_generation_tokens_total", "counter", "Output tokens sent.", t.OutputTokens},
 		{"mock_requests_running", "gauge", "Sequences in the engine's batch.", t.Running},
 		{"mock_requests_waiting", "gauge", "Sequences waiting for a place.", t.Waiting},

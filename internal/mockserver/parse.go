@@ -48,6 +48,8 @@ var keys = []key{
 	{"usage", "asked, on, off or each (on every chunk)", word(func(c *Config) *Usage { return &c.Usage }, UsageAsked, UsageOn, UsageOff, UsageEach)},
 	{"lie", "factor on the token counts in usage", number(0, 1e6, func(c *Config) *float64 { return &c.Lie })},
 	{"cached", "share of the prompt reported as cached", number(0, 1, func(c *Config) *float64 { return &c.Cached })},
+	{"cache", "blocks in a prefix cache; what it holds of a prompt takes no time, and usage reports it", integer(1, func(c *Config) *int { return &c.Cache })},
+	{"block", "tokens per block of the cache", integer(1, func(c *Config) *int { return &c.Block })},
 	{"dims", "length of an embedding", integer(1, func(c *Config) *int { return &c.Dims })},
 	{"model", "names served, separated by commas; others get 404", func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil }},
 	{"error_rate", "share of requests answered with an error", number(0, 1, func(c *Config) *float64 { return &c.ErrorRate })},
@@ -132,6 +134,10 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 		return Config{}, fmt.Errorf("mock: workers needs plain timing: give ttft or itl, and neither step, batch nor seq")
 	case c.Queue > 0 && c.Workers == 0:
 		return Config{}, fmt.Errorf("mock: queue is the line in front of workers: give workers too")
+	case c.Cache > 0 && seen["cached"]:
+		return Config{}, fmt.Errorf("mock: cached is a share in place of what a cache finds: leave out cached or cache")
+	case seen["block"] && c.Cache == 0:
+		return Config{}, fmt.Errorf("mock: block is the size of the blocks of a cache: give cache too")
 	case c.Memory != 0 && c.Spread == 0:
 		return Config{}, fmt.Errorf("mock: ar correlates the factors that cv spreads: give cv too")
 	}

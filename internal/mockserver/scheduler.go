@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"aiperf.dev/aiperf/internal/mockserver/cache"
 )
 
 // scheduler owns every answer in progress: one goroutine, woken by new
@@ -21,6 +23,7 @@ type scheduler struct {
 	engine  engine
 	workers workers
 	bucket  bucket
+	cache   *cache.Cache // nil before the first request asks it
 	active  map[*exchange]struct{}
 	first   int64 // when the first request came; 0 before
 	paused  struct{ from, to int64 }
@@ -146,6 +149,7 @@ func (s *scheduler) begin(x *exchange) {
 		s.plan(x.recv, func(int64) { s.refuse(x) })
 		return
 	}
+	s.find(x)
 	s.open(x)
 	switch {
 	case x.spec.Next != nil: // a job: it is made after the answer
@@ -158,6 +162,21 @@ func (s *scheduler) begin(x *exchange) {
 	default:
 		s.serve(x, x.recv)
 	}
+}
+
+// find asks the cache for the prompt. The last token is read in any case: the
+// first of the answer follows from it.
+func (s *scheduler) find(x *exchange) {
+	c := &s.server.cfg
+	if c.Cache == 0 {
+		return
+	}
+	if s.cache == nil {
+		s.cache = cache.New(c.Cache)
+	}
+	x.cached = min(s.cache.Ask(x.keys), max(0, x.in-1)/c.Block) * c.Block
+	x.script.Cached, x.keys = x.cached, nil
+	s.server.counts.cached.Add(int64(x.cached))
 }
 
 // admit refuses what the server has no room for.
@@ -188,7 +207,7 @@ func (s *scheduler) admit(x *exchange) {
 func (s *scheduler) serve(x *exchange, at int64) {
 	c := &s.server.cfg
 	x.start = at
-	x.due = at + s.took(x, c.TTFT, c.TTFTSpread, at) + s.took(x, c.Prefill, 0, at)*int64(x.in)
+	x.due = at + s.took(x, c.TTFT, c.TTFTSpread, at) + s.took(x, c.Prefill, 0, at)*int64(x.in-x.cached)
 	if !x.call.Stream {
 		for i := 1; i < x.out; i++ {
 			x.due += s.took(x, c.ITL, c.ITLSpread, x.due)

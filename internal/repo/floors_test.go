@@ -36,7 +36,8 @@ internal/hub: internal/atomicfile
 internal/jinja:
 internal/language: *
 internal/metrics: internal/heap internal/record internal/stats internal/suggest
-internal/mockserver: internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
+internal/mockserver/cache:
+internal/mockserver: internal/mockserver/cache internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
 internal/pcg:
 internal/qmc: internal/pcg
 internal/queue:

@@ -42,11 +42,12 @@ type Script struct {
 	N         int64 // ordinal of the request
 	Created   int64 // Unix seconds
 	Call      *Call
-	In, Out   int // tokens read, tokens of the whole answer
-	Made      int // tokens made so far
-	Reasoning int // leading tokens that are reasoning
-	Cached    int // input tokens said to come from a cache
-	Dims      int // length of a vector
+	In, Out   int  // tokens read, tokens of the whole answer
+	Made      int  // tokens made so far
+	Reasoning int  // leading tokens that are reasoning
+	Cached    int  // input tokens said to come from a cache
+	Caches    bool // a cache was asked: a report says so also where it held nothing
+	Dims      int  // length of a vector
 
 	Usage     bool // the answer ends with a usage report
 	UsageEach bool // every event of a stream carries one
@@ -84,7 +85,7 @@ type Call struct {
 	Base64       bool
 	Items        int // inputs that are answered one by one
 	Text         string
-	IDs          int            // tokens that came as ids
+	IDs          []int          // tokens that came as ids
 	Media        int            // images, audios and videos, files included
 	Fields       map[string]any // the whole request
 }
@@ -198,7 +199,7 @@ func (c *Call) gather(into []string, v any) []string {
 	case string:
 		into = append(into, v)
 	case float64:
-		c.IDs++
+		c.IDs = append(c.IDs, int(v))
 	case []any:
 		for _, e := range v {
 			into = c.gather(into, e)

@@ -17,7 +17,7 @@ func quoted(s string) []byte { return appendString(nil, s) }
 func servedUsage(b []byte, s *Script, made int) []byte {
 	in, out := s.Claimed(s.In), s.Claimed(made)
 	b = fmt.Appendf(b, `"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d`, in, out, in+out)
-	if s.Cached > 0 {
+	if s.Cached > 0 || s.Caches {
 		b = fmt.Appendf(b, `,"prompt_tokens_details":{"cached_tokens":%d}`, s.Cached)
 	}
 	if n := min(made, s.Reasoning); n > 0 {
