@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,12 +28,29 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
 			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
+			c.playable(i, d)
 			c.size(i, d)
 			c.published(d)
 		}
 		c.tokenizer(tokenizerOf(&b))
 		for _, u := range b.Endpoint.URLs {
 			c.builtIn(u)
+		}
+	}
+	if len(c.bad) > 0 {
+		return c.bad
+	}
+	return nil
+}
+
+// Data refuses a plan whose request files are there and cannot be played. It is
+// the part of Inputs that a plan is checked with where it is not carried out:
+// it may be read on a machine that does not hold its data.
+func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
+	c := inputCheck{said: doc.Said(), file: file, seen: map[string]bool{}}
+	for _, cell := range plan.Cells {
+		for i, d := range cell.Resolved.Benchmark.Datasets {
+			c.playable(i, d)
 		}
 	}
 	if len(c.bad) > 0 {
@@ -67,6 +85,44 @@ func (c *inputCheck) records(path, name string) {
 	if _, err := os.Stat(Beside(c.file, name)); errors.Is(err, fs.ErrNotExist) {
 		c.found("path", name, path, "no such file: "+name, "paths are seen from the working directory, else from the experiment's folder")
 	}
+}
+
+// playable refuses records that cannot be played, as far as dataset.Check
+// looks. The place is the line of the data, not of the experiment: that is the
+// one to mend.
+func (c *inputCheck) playable(i int, d schema.Dataset) {
+	if d.Type != "file" || d.Path == "" && len(d.Records) == 0 {
+		return
+	}
+	key, err := json.Marshal([]any{"records", d.Path, d.Format, d.Records, d.Columns, d.MediaRoots, d.BlockSize})
+	if err != nil || !c.once(string(key)) {
+		return
+	}
+	d.Path = Beside(c.file, d.Path)
+	if d.Path != "" && !exists(d.Path) {
+		return // records says so
+	}
+	if err := dataset.Check(d); err != nil {
+		c.bad = append(c.bad, c.unplayable(i, d, err))
+	}
+}
+
+// unplayable is what dataset.Check says of d, which is dataset i of its cell.
+func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Error {
+	message, hint, _ := strings.Cut(err.Error(), "; hint: ")
+	var file *fs.PathError
+	if errors.As(err, &file) && file.Path == d.Path {
+		message = d.Path + ": " + file.Err.Error()
+	}
+	if rest, ok := strings.CutPrefix(message, d.Path); ok && d.Path != "" {
+		if hint == "" {
+			hint = "aiperf dataset formats lists what is read, aiperf dataset inspect FILE says what a file holds"
+		}
+		line, what, _ := strings.Cut(rest, ": ") // the line, such as :7 or [3], where there is one
+		return &schema.Error{Place: d.Path + line, Message: what, Hint: hint}
+	}
+	at := []string{"benchmark", "datasets", strconv.Itoa(i), "records"} // they stand in the experiment itself
+	return &schema.Error{Place: placeAt(c.said, at), Path: "benchmark.datasets." + d.Name, Message: message, Hint: hint}
 }
 
 // size refuses what is more text than anything takes.

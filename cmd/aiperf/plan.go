@@ -50,6 +50,9 @@ var planCommand = command{
 		if err := supported(doc); err != nil {
 			return err
 		}
+		if err := runner.Data(doc, plan, file); err != nil {
+			return err
+		}
 		if asJSON {
 			return a.writeDoc(plan.Lock())
 		}
@@ -140,6 +143,11 @@ func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON
 	missing := doc.Unsupported()
 	for _, e := range missing {
 		a.warn(e.Error())
+	}
+	if len(missing) == 0 {
+		if err := runner.Data(doc, plan, file); err != nil {
+			return err
+		}
 	}
 	if asJSON {
 		return a.writeDoc(preview.Expand(plan, nil, true))

@@ -41,6 +41,26 @@ func ReadTrace(path, format string, block int) (*Trace, error) {
 	return &Trace{r.trace.rows, r.trace.block, r.format.Name, append(r.notes, r.warnings()...)}, nil
 }
 
+// checked bounds what Check reads of a file, in bytes of records and of the
+// media they name.
+const checked = 8 << 20
+
+// Check refuses a file, folder or list of records that cannot be played, as
+// Open would, without making the conversations: nothing is counted, and only
+// the first 8 MiB are read, which is a fraction of a second. Nearly every file
+// is smaller. What is wrong further on is found when the set is opened: to open
+// it here would count all its tokens twice, or keep every set of a matrix in
+// memory at once.
+func Check(cfg schema.Dataset) error {
+	only := schema.Dataset{Type: cfg.Type, Path: cfg.Path, Format: cfg.Format, Records: cfg.Records, Columns: cfg.Columns, MediaRoots: cfg.MediaRoots, BlockSize: cfg.BlockSize}
+	r, err := fileReader(only, nil, source{})
+	if err != nil {
+		return err
+	}
+	r.rowsOnly, r.enough = true, checked
+	return r.all()
+}
+
 // Mooncake is a row as a line of a mooncake_trace file.
 func Mooncake(r *trace.Row) ([]byte, error) {
 	line := struct {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +29,8 @@ type reader struct {
 	byID          map[string]int    // conversation of a session_id
 	ignored       map[string]string // unknown field → where it was first seen
 	ignoredOrder  []string
-	bytes         int
+	bytes         int // of the records so far
+	records       int
 	notes         []string
 
 	library   *media.Library
@@ -42,6 +44,7 @@ type reader struct {
 	subagents int            // of weka_trace
 	stored    store
 	rowsOnly  bool // the rows of a trace are wanted, not its conversations
+	enough    int  // bytes after which no more records are read; 0: all are
 
 	set  *public.Set // the published set whose columns are read
 	most int         // conversations wanted of it; 0: all
@@ -58,6 +61,21 @@ func newReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source, base str
 
 // load reads the conversations of a file or of inline records.
 func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
+	r, err := fileReader(cfg, tok, src)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.all(); err != nil {
+		return nil, err
+	}
+	if r.stored == nil && len(r.conversations) == 0 {
+		return nil, fmt.Errorf("%s: no records", r.cfg.Path)
+	}
+	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
+}
+
+// fileReader is a reader of a file or of inline records.
+func fileReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*reader, error) {
 	base := filepath.Dir(cfg.Path)
 	if st, err := os.Stat(cfg.Path); err == nil && st.IsDir() || cfg.Path == "" {
 		base = cfg.Path
@@ -71,13 +89,7 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 			return nil, fmt.Errorf("format %q: not known; there are %s", cfg.Format, known())
 		}
 	}
-	if err := r.all(); err != nil {
-		return nil, err
-	}
-	if r.stored == nil && len(r.conversations) == 0 {
-		return nil, fmt.Errorf("%s: no records", r.cfg.Path)
-	}
-	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
+	return r, nil
 }
 
 // all reads every record; a format that is not named is found first.
@@ -96,8 +108,15 @@ func (r *reader) all() error {
 
 // each reads the records that each hands over, and finishes.
 func (r *reader) each(each func(func(files.Record) error) error) error {
-	if err := each(r.object); err != nil && !errors.Is(err, errEnough) {
+	err := each(r.object)
+	if err != nil && !errors.Is(err, errEnough) {
 		return err
+	}
+	if err == nil && r.records == 0 {
+		return fmt.Errorf("%s: no records", cmp.Or(r.cfg.Path, "records"))
+	}
+	if err != nil && r.enough > 0 {
+		return nil // what is read of it is sound; the end is not known
 	}
 	if r.format.finish != nil {
 		return r.format.finish(r)
@@ -117,6 +136,9 @@ func (r *reader) find(each func(func(files.Record) error) error) error {
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
+	if len(sample) == 0 {
+		return fmt.Errorf("%s: no records", cmp.Or(r.cfg.Path, "records"))
+	}
 	is, err := detect(sample)
 	if err != nil {
 		return err
@@ -130,6 +152,10 @@ func (r *reader) object(rec files.Record) error {
 	if r.most > 0 && len(r.conversations) == r.most {
 		return errEnough
 	}
+	if r.enough > 0 && r.bytes+r.library.Bytes() > r.enough {
+		return errEnough
+	}
+	r.records++
 	if r.bytes += rec.Size; r.bytes > maxText {
 		return fmt.Errorf("%s: more than %d MiB of records", rec.Place, maxText>>20)
 	}

@@ -265,12 +265,13 @@ func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 	return f(r)
 }
 
-// documentError says where the decoder failed; other errors name their place.
+// documentError says where the decoder failed; errors that name their place
+// are passed on.
 func documentError(place string, err error) error {
 	var syntax *json.SyntaxError
 	switch {
-	case err == nil:
-		return nil
+	case err == nil || strings.HasPrefix(err.Error(), place):
+		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%s: the JSON document ends too early", place)
 	case errors.As(err, &syntax):

@@ -82,6 +82,13 @@ func (l *Library) Load(kind, ref string) (Item, error) {
 	return it, err
 }
 
+// Bytes is how much the files take that were read.
+func (l *Library) Bytes() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.bytes
+}
+
 func dataAddress(kind, ref string) (Item, error) {
 	head, b64, ok := strings.Cut(strings.TrimPrefix(ref, "data:"), ",")
 	typ, rest, _ := strings.Cut(head, ";")
