@@ -133,6 +133,9 @@ func (x *exchange) prepare() {
 	if x.spec.Served.Reasons {
 		x.script.Reasoning = min(s.cfg.Reasoning, x.out)
 	}
+	if x.spec.Served.Calls {
+		x.script.Calls = min(s.cfg.ToolCalls, x.out-x.script.Reasoning)
+	}
 }
 
 // times are how long the prompt was read and tokens have been made, in ms: to

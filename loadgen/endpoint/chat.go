@@ -15,7 +15,7 @@ var chat = Spec{
 	Takes: Images | Audios | Videos,
 	Body:  chatBody, Read: readChoices, HasContent: choicesHaveContent,
 	Served: Served{
-		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens", Reasons: true,
+		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedChatBegin, Token: servedChatToken, End: servedChatEnd, Whole: servedChat,
 	},
 }
@@ -171,8 +171,14 @@ func servedChatToken(b []byte, s *Script, from, to int) []byte {
 		field = "reasoning_content"
 	}
 	b = servedHead(append(b, "data: {"...), s, "chat.completion.chunk")
-	b = append(append(append(b, `,"choices":[{"index":0,"delta":{"`...), field...), `":"`...)
-	b = append(s.Words(b, from, to), `"},"finish_reason":null}]`...)
+	b = append(b, `,"choices":[{"index":0,"delta":{`...)
+	if s.Calls > 0 && from >= s.Reasoning {
+		b = servedCalls(append(b, `"tool_calls":`...), s, from, to, true)
+	} else {
+		b = append(append(append(b, '"'), field...), `":"`...)
+		b = append(s.Words(b, from, to), '"')
+	}
+	b = append(b, `},"finish_reason":null}]`...)
 	return closeEvent(b, s, to)
 }
 
@@ -188,6 +194,10 @@ func servedChat(b []byte, s *Script) []byte {
 	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant"`...)
 	if s.Reasoning > 0 {
 		b = append(s.Words(append(b, `,"reasoning_content":"`...), 0, s.Reasoning), '"')
+	}
+	if s.Calls > 0 {
+		b = servedCalls(append(b, `,"content":null,"tool_calls":`...), s, s.Reasoning, s.Out, false)
+		return closeWhole(append(b, '}'), s)
 	}
 	b = s.Words(append(b, `,"content":"`...), s.Reasoning, s.Out)
 	return closeWhole(append(b, `"}`...), s)

@@ -22,6 +22,7 @@ type Served struct {
 	Asked       []string // members with the output length asked for; the last one that is there counts
 	Least       string   // member with the least output length
 	Reasons     bool     // answers may begin with reasoning
+	Calls       bool     // answers may be calls of functions
 	Words       bool     // answers are text although nobody counts its tokens
 	TimeHeaders bool     // answers say in x-…-time headers how long they took
 	// Steps is in how many events a stream of something else than tokens comes;
@@ -45,6 +46,7 @@ type Script struct {
 	In, Out   int  // tokens read, tokens of the whole answer
 	Made      int  // tokens made so far
 	Reasoning int  // leading tokens that are reasoning
+	Calls     int  // function calls that the tokens after these are, 0 for prose
 	Cached    int  // input tokens said to come from a cache
 	Caches    bool // a cache was asked: a report says so also where it held nothing
 	Dims      int  // length of a vector
@@ -63,8 +65,12 @@ type Script struct {
 	Words func(b []byte, from, to int) []byte
 }
 
-// Finish is why the answer stopped: at the length asked for, or by itself.
+// Finish is why the answer stopped: to have functions called, at the length
+// asked for, or by itself.
 func (s *Script) Finish(length, stop string) string {
+	if s.Calls > 0 {
+		return "tool_calls"
+	}
 	if s.Call.Asked > 0 {
 		return length
 	}

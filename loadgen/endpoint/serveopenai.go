@@ -52,3 +52,33 @@ func closeWhole(b []byte, s *Script) []byte {
 	}
 	return append(b, '}')
 }
+
+// servedCalls writes tokens from..to as a list of function calls, or of pieces
+// of them: of each call the first piece has its id and name, and all pieces of
+// its arguments together are a JSON object. Pieces in a stream say whose they
+// are.
+func servedCalls(b []byte, s *Script, from, to int, pieces bool) []byte {
+	b = append(b, '[')
+	begins := func(i int) int { return s.Reasoning + i*(s.Out-s.Reasoning)/s.Calls }
+	for i := 0; from < to; i++ {
+		first, end := begins(i), begins(i+1)
+		if end <= from {
+			continue
+		}
+		b = append(comma(b), '{')
+		if pieces {
+			b = fmt.Appendf(b, `"index":%d,`, i)
+		}
+		if from == first {
+			b = fmt.Appendf(b, `"id":"call-%s-%d","type":"function","function":{"name":"look_up","arguments":"{\"text\":\"`, s.ID, i)
+		} else {
+			b = append(b, `"function":{"arguments":"`...)
+		}
+		b = s.Words(b, from, min(to, end))
+		if from = min(to, end); from == end {
+			b = append(b, `\"}`...)
+		}
+		b = append(b, `"}}`...)
+	}
+	return append(b, ']')
+}
