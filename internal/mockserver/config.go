@@ -94,6 +94,7 @@ type Config struct {
 	Cached    float64  // share of the prompt reported as read from cache, in place of a cache
 	Cache     int      // blocks of prompts in a true prefix cache, 0 for none; what it holds is not read again
 	Block     int      // tokens of a block
+	KVBlocks  int      // blocks for all running sequences together, batched timing; 0 for no limit
 	Dims      int      // length of an embedding
 	Models    []string // names served; others are answered 404; empty: any name is
 

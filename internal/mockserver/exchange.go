@@ -41,17 +41,18 @@ type exchange struct {
 
 	path, requestID, sessionID string
 
-	recv    int64 // ns: the whole request was read
-	start   int64 // ns: its turn came; recv where nothing makes it wait
-	in, out int   // tokens read, tokens to make
-	keys    []uint64
-	cached  int // tokens of the prompt that the cache held
-	made    int
-	told    int // tokens already put into events
-	due     int64
-	rng     *rand.Rand
-	level   float64 // factor on all of its times
-	slotted bool    // holds a worker
+	recv      int64 // ns: the whole request was read
+	start     int64 // ns: its turn came; recv where nothing makes it wait
+	in, out   int   // tokens read, tokens to make
+	keys      []uint64
+	cached    int // tokens of the prompt that the cache held
+	preempted int // times it lost its blocks
+	made      int
+	told      int // tokens already put into events
+	due       int64
+	rng       *rand.Rand
+	level     float64 // factor on all of its times
+	slotted   bool    // holds a worker
 
 	buf     []byte // not yet taken by the kernel
 	queued  int64  // bytes of the answer so far

@@ -29,6 +29,7 @@ type Entry struct {
 	End        int64   `json:"end_ns"`
 	InTokens   int     `json:"in_tok"`
 	Cached     int     `json:"cached_tok,omitempty"` // of these, said to be read from a cache
+	Preempted  int     `json:"preempted,omitempty"`  // times it lost its blocks to older sequences
 	OutTokens  int     `json:"out_tok"`              // tokens sent, reasoning included
 	Reasoning  int     `json:"rea_tok"`
 	Chunks     []Chunk `json:"chunks"`
@@ -101,7 +102,7 @@ func (l *logger) entry(x *exchange) Entry {
 	e := Entry{
 		N: x.n, RequestID: x.requestID, SessionID: x.sessionID, Path: x.path, Model: x.call.Model, Stream: x.call.Stream,
 		Conn: x.conn.ordinal, ConnReq: x.connReq, Status: x.status, Fault: fateNames[x.fate], Aborted: x.lost,
-		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Cached: x.script.Cached, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
+		Recv: x.recv, Start: x.start, End: x.end, InTokens: x.in, Cached: x.script.Cached, Preempted: x.preempted, Chunks: make([]Chunk, 0, x.stamped), WallOffset: l.wall,
 	}
 	for _, m := range x.marks[:x.stamped] {
 		e.Chunks = append(e.Chunks, Chunk{m.at, m.bytes, m.kind, m.tokens})

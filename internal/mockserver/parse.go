@@ -50,7 +50,8 @@ var keys = []key{
 	{"lie", "factor on the token counts in usage", number(0, 1e6, func(c *Config) *float64 { return &c.Lie })},
 	{"cached", "share of the prompt reported as cached", number(0, 1, func(c *Config) *float64 { return &c.Cached })},
 	{"cache", "blocks in a prefix cache; what it holds of a prompt takes no time, and usage reports it", integer(1, func(c *Config) *int { return &c.Cache })},
-	{"block", "tokens per block of the cache", integer(1, func(c *Config) *int { return &c.Block })},
+	{"kv_blocks", "blocks for the tokens of all running sequences, batched timing; without room the youngest is preempted", integer(1, func(c *Config) *int { return &c.KVBlocks })},
+	{"block", "tokens per block of cache and kv_blocks", integer(1, func(c *Config) *int { return &c.Block })},
 	{"dims", "length of an embedding", integer(1, func(c *Config) *int { return &c.Dims })},
 	{"model", "names served, separated by commas; others get 404", func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil }},
 	{"error_rate", "share of requests answered with an error", number(0, 1, func(c *Config) *float64 { return &c.ErrorRate })},
@@ -137,8 +138,10 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 		return Config{}, fmt.Errorf("mock: queue is the line in front of workers: give workers too")
 	case c.Cache > 0 && seen["cached"]:
 		return Config{}, fmt.Errorf("mock: cached is a share in place of what a cache finds: leave out cached or cache")
-	case seen["block"] && c.Cache == 0:
-		return Config{}, fmt.Errorf("mock: block is the size of the blocks of a cache: give cache too")
+	case c.KVBlocks > 0 && c.Step == 0:
+		return Config{}, fmt.Errorf("mock: kv_blocks needs batched timing: give step, and neither itl nor workers")
+	case seen["block"] && c.Cache == 0 && c.KVBlocks == 0:
+		return Config{}, fmt.Errorf("mock: block is the size of the blocks of cache and kv_blocks: give one of them too")
 	case c.Memory != 0 && c.Spread == 0:
 		return Config{}, fmt.Errorf("mock: ar correlates the factors that cv spreads: give cv too")
 	}

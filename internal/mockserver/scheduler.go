@@ -2,6 +2,7 @@ package mockserver
 
 import (
 	"container/heap"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -188,6 +189,10 @@ func (s *scheduler) admit(x *exchange) {
 	if x.recv < int64(c.Ready) {
 		x.refuse(http.StatusServiceUnavailable, "the model is being loaded")
 		x.retry = c.Ready - time.Duration(x.recv)
+		return
+	}
+	if n := c.blocks(x.in + x.out); n > c.KVBlocks {
+		x.refuse(http.StatusBadRequest, fmt.Sprintf("prompt and answer need %d blocks of the %d there are", n, c.KVBlocks))
 		return
 	}
 	if c.RateLimit > 0 {
