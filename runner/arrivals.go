@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -37,6 +38,16 @@ func Replay(source string, run sweep.Run, phase *schema.Phase) (requests int64, 
 		return 0, 0, err
 	}
 	return int64(len(at)), at[len(at)-1], nil
+}
+
+// Conversations are those that the measured phases of run draw from; nothing is
+// sent. source is the experiment's file.
+func Conversations(source string, run sweep.Run) (*dataset.Set, error) {
+	m, err := setsOf(source, run).runner.load(run)
+	if err != nil {
+		return nil, err
+	}
+	return m.set, nil
 }
 
 // playable is the data of a run that is not sent, read when it is needed.

@@ -78,7 +78,8 @@ type command struct {
 	settings bool
 	hidden   bool
 	minor    bool // help lists it by its name only
-	// subs are the commands below this one; it does nothing by itself then.
+	// subs are the commands below this one; it does nothing by itself then, unless
+	// it has words.
 	subs []command
 	// instead says what to use where a command of AIPerf's is not here.
 	instead string
@@ -148,6 +149,9 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 			return &c.subs[i], words[1:], nil
 		}
 		names = append(names, name)
+	}
+	if c.words != nil {
+		return nil, nil, nil // words of its own beside them
 	}
 	hint := "aiperf " + c.name + " " + strings.Join(names, ", ")
 	if len(words) == 0 {

@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/preview"
 )
@@ -32,7 +33,15 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
   aiperf dataset inspect prompts.jsonl
   aiperf dataset inspect trace.jsonl --tokenizer Qwen/Qwen3-8B --why
   aiperf dataset formats                    all formats, a line each
-  aiperf dataset public                     published sets, their places and licences`,
+  aiperf dataset public                     published sets, their places and licences
+  aiperf dataset make FILE -o OUT.jsonl     what an experiment would send, as a file`,
+	subs: []command{datasetMakeCommand},
+	words: func(before []string) []string {
+		if len(before) > 0 {
+			return nil
+		}
+		return []string{"inspect", "formats", "public", "make"}
+	},
 	flags: []argv.Switch{
 		{Name: "format", Arg: "FORMAT", Doc: "what the file is; found by its records when left out"},
 		{Name: "tokenizer", Arg: "NAME", Doc: "what lengths are counted with (default builtin)"},
@@ -53,6 +62,76 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 		}
 		return diag.New("dataset: inspect what?", "aiperf dataset inspect FILE, or aiperf dataset formats")
 	},
+}
+
+var datasetMakeCommand = command{
+	name: "dataset make", usage: "write the conversations of an experiment as a file",
+	help: `aiperf dataset make [FILE] -o OUT.jsonl writes the conversations that the first
+run of an experiment draws from, synthetic or read, as a multi_turn file, a line
+each. It reads back to the same texts, turns, delays and output lengths.
+
+  aiperf dataset make sweep.cue -o prompts.jsonl
+  aiperf dataset make -m demo -u mock: --isl 512 --osl 64 --num-dataset-entries 1000 -o prompts.jsonl`,
+	flags: []argv.Switch{
+		setFlag, exprFlag, tagFlag, pkgFlag, lenient,
+		{Name: "output", Short: "o", Arg: "FILE", Doc: "the file to write"},
+		{Name: "overwrite", Doc: "replace FILE if it exists"},
+	},
+	settings: true,
+	run:      (*app).datasetMake,
+}
+
+func (a *app) datasetMake(p *argv.Line) error {
+	out := p.Get("output")
+	if out == "" || len(p.Words) > 1 {
+		return diag.New("dataset make: from what, and where to?", "aiperf dataset make FILE -o OUT.jsonl")
+	}
+	if _, err := os.Lstat(out); err == nil && !p.Has("overwrite") {
+		return diag.New(out+": exists already", "another name, or --overwrite")
+	}
+	command, file := "profile", ""
+	if len(p.Words) == 1 {
+		command, file = "run", p.Words[0]
+	}
+	doc, plan, err := a.expand(command, file, p)
+	if err == nil {
+		err = supported(doc)
+	}
+	if err == nil {
+		err = runner.Inputs(doc, plan, file)
+	}
+	if err != nil {
+		return err
+	}
+	set, err := runner.Conversations(file, plan.Runs[0])
+	if err != nil {
+		return asUsage(err)
+	}
+	f, err := atomicfile.Create(out)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	turns := 0
+	for i := range set.Len() { // one at a time: a large set makes each on the spot
+		c := set.At(i)
+		line, err := dataset.Line(c)
+		if err != nil {
+			return asUsage(err)
+		}
+		turns += len(c.Turns)
+		if _, err := f.Write(append(line, '\n')); err != nil {
+			return err
+		}
+	}
+	if err := f.Commit(); err != nil {
+		return err
+	}
+	if len(plan.Cells) > 1 {
+		a.note("the first of " + words.Count(len(plan.Cells), "cell") + " is written: " + plan.Runs[0].Cell.Short())
+	}
+	fmt.Fprintf(a.Out, "%s: %s, %s\n", out, words.Count(set.Len(), "conversation"), words.Count(turns, "turn"))
+	return nil
 }
 
 // listPublic prints the published sets: name, what a record becomes, place,

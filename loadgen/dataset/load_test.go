@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -271,4 +272,45 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A line of a conversation reads back to the conversation.
+func TestLineReadsBack(t *testing.T) {
+	n, turns, delay := 24.0, 3.0, 12.5
+	tok, err := tokenizer.Open("builtin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := dataset.Open(schema.Dataset{
+		Type: "synthetic", Entries: 9, Turns: &schema.Shape{Mean: &turns}, TurnDelay: &schema.Shape{Mean: &delay},
+		Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &n}, OSL: &schema.Shape{Mean: &n}}, SystemPrompt: "Be brief.",
+	}, tok, 5, "profiling")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "made.jsonl")
+	var b []byte
+	for i := range set.Len() {
+		line, err := dataset.Line(set.At(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = append(append(b, line...), '\n')
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	back, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, tok, 6, "profiling")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Len() != set.Len() || back.Digest() != set.Digest() {
+		t.Errorf("%d conversations %s read back as %d %s", set.Len(), set.Digest(), back.Len(), back.Digest())
+	}
+	if len(set.At(0).Turns) != 3 || set.At(0).Turns[1].Delay == 0 || set.At(0).Turns[0].MaxTokens == 0 {
+		t.Errorf("the set to write has no turns, delays or lengths: %+v", set.At(0))
+	}
+	if _, err := dataset.Line(&dataset.Conversation{ID: "a", Turns: []dataset.Turn{{Texts: []string{"x"}, Context: "y"}}}); err == nil {
+		t.Error("a context was written, and lost")
+	}
 }

@@ -1,13 +1,16 @@
 package dataset
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/dataset/files"
+	"aiperf.dev/aiperf/schema"
 )
 
 // A single_turn object is a conversation of one turn:
@@ -310,4 +313,94 @@ func readTable(r *reader, rec files.Record) error {
 		}
 	}
 	return readSingleTurn(r, rec)
+}
+
+// Line is a conversation as a line of a multi_turn file that reads back to the
+// same conversation. One that this format has no words for, such as a whole
+// body or recorded messages, is an error.
+func Line(c *Conversation) ([]byte, error) {
+	type turn struct {
+		Texts     []any          `json:"texts,omitempty"`
+		Images    []string       `json:"images,omitempty"`
+		Audios    []string       `json:"audios,omitempty"`
+		Videos    []string       `json:"videos,omitempty"`
+		Role      string         `json:"role,omitempty"`
+		Model     string         `json:"model,omitempty"`
+		Output    int64          `json:"output_length,omitempty"`
+		Timestamp *float64       `json:"timestamp,omitempty"`
+		Delay     float64        `json:"delay,omitempty"`
+		Extra     map[string]any `json:"extra,omitempty"`
+	}
+	line := struct {
+		ID     string `json:"session_id"`
+		System string `json:"system,omitempty"`
+		Turns  []turn `json:"turns"`
+	}{ID: c.ID, System: c.System}
+	for i := range c.Turns {
+		t := &c.Turns[i]
+		w := turn{Role: t.Role, Model: t.Model, Output: t.MaxTokens, Delay: float64(t.Delay) / 1e6, Extra: t.Extra}
+		if t.Timestamp != nil {
+			ms := float64(*t.Timestamp) / 1e6
+			w.Timestamp = &ms
+		}
+		if t.Query != "" {
+			w.Texts = append(w.Texts, map[string]any{"name": "query", "contents": []string{t.Query}})
+		}
+		if len(t.Passages) > 0 {
+			w.Texts = append(w.Texts, map[string]any{"name": "passages", "contents": t.Passages})
+		}
+		for _, text := range t.Texts {
+			w.Texts = append(w.Texts, text)
+		}
+		for _, kind := range []struct {
+			to   *[]string
+			from []Media
+		}{{&w.Images, t.Images}, {&w.Audios, t.Audios}, {&w.Videos, t.Videos}} {
+			for i := range kind.from {
+				*kind.to = append(*kind.to, kind.from[i].Address())
+			}
+		}
+		line.Turns = append(line.Turns, w)
+	}
+	b, err := json.Marshal(line)
+	if err == nil {
+		err = readsBack(b, c)
+	}
+	return b, err
+}
+
+// readsBack tells whether line says all that c is.
+func readsBack(line []byte, c *Conversation) error {
+	r, err := newReader(schema.Dataset{}, nil, source{}, "")
+	if err != nil {
+		return err
+	}
+	f, err := files.New(line)
+	if err == nil {
+		err = readMultiTurn(r, files.Record{Fields: f})
+	}
+	if err != nil {
+		return fmt.Errorf("conversation %s: %w", c.ID, err)
+	}
+	want := *c
+	want.Opening, want.Turns = 0, slices.Clone(c.Turns)
+	for i := range want.Turns {
+		t := &want.Turns[i]
+		t.ISL = 0 // counted when it is read
+		for _, list := range []*[]Media{&t.Images, &t.Audios, &t.Videos} {
+			*list = slices.Clone(*list)
+			for k := range *list {
+				(*list)[k].Length = 0 // known of media that were made here only
+			}
+		}
+	}
+	is, err1 := json.Marshal(&r.conversations[0])
+	was, err2 := json.Marshal(&want)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	if !bytes.Equal(is, was) {
+		return fmt.Errorf("conversation %s: a multi_turn file has no words for all of it; hint: texts, media, output lengths, times and extra are written; whole bodies, recorded messages, tools and a user's context are not", c.ID)
+	}
+	return nil
 }
