@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "tables": cmdTables, "listed": cmdListed,
+			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
 			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "tiny-disk": cmdTinyDisk,
 		},
 	})
@@ -91,6 +91,17 @@ func cmdMeasured(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := diag.Code(execute(ts, args)); got != diag.OK && got != diag.Invalid {
 		ts.Fatalf("%s: exit code %d, want %d or %d", strings.Join(args, " "), got, diag.OK, diag.Invalid)
+	}
+}
+
+// cmdCompared runs a comparison whose outcome depends on how busy this machine
+// was: 0, 3 or 4, and not a refusal.
+func cmdCompared(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: compared PROGRAM ARG…")
+	}
+	if got := diag.Code(execute(ts, args)); got != diag.OK && got != diag.Missed && got != diag.Invalid {
+		ts.Fatalf("%s: exit code %d, want %d, %d or %d", strings.Join(args, " "), got, diag.OK, diag.Missed, diag.Invalid)
 	}
 }
 
