@@ -176,8 +176,8 @@ func TestOwnWords(t *testing.T) {
 		"  upstream timed out\n":                             "upstream timed out",
 		"":                                                   "Bad Gateway",
 	} {
-		if got := ownWords([]byte(body), "Bad Gateway"); got != want {
-			t.Errorf("ownWords(%s) = %q, want %q", body, got, want)
+		if got := OwnWords([]byte(body), "Bad Gateway"); got != want {
+			t.Errorf("OwnWords(%s) = %q, want %q", body, got, want)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 // maxWords bounds an error message, in bytes.
 const maxWords = 1024
 
-// ownWords is what a refusing server said: the message of a JSON error, which
+// OwnWords is what a refusing server said: the message of a JSON error, which
 // reads and groups better than its wrapping, else the body; other when there is
 // neither.
-func ownWords(body []byte, other string) string {
+func OwnWords(body []byte, other string) string {
 	var doc struct {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`

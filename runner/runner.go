@@ -83,7 +83,7 @@ type runner struct {
 	plan       *sweep.Plan
 	opt        Options
 	dir        *resultdir.Dir
-	servers    servers
+	servers    *servers
 	datasets   datasets
 	tokenizers tokenizers
 	result     *Result
@@ -102,7 +102,16 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if err != nil {
 		return nil, err
 	}
+	local := &servers{exe: opt.Exe}
+	defer func() {
+		if stopped := local.stop(); err == nil { // does nothing where they are stopped below
+			err = stopped
+		}
+	}()
 	if !opt.Resume {
+		if err := await(issue, plan, local, &opt); err != nil {
+			return nil, err
+		}
 		if err := reach(issue, plan); err != nil {
 			return nil, err
 		}
@@ -121,7 +130,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		return nil, err
 	}
 	r := &runner{
-		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: servers{exe: opt.Exe},
+		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: local,
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
 	}
 	defer func() {
@@ -137,6 +146,11 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if dir.Finished != nil {
 		r.result.Finished = dir.Finished
 		return r.result, nil
+	}
+	if opt.Resume { // not before it is known that something is left to measure
+		if err := await(issue, plan, local, &opt); err != nil {
+			return nil, err
+		}
 	}
 	if r.log, err = openLog(dir.Path); err != nil {
 		return nil, err

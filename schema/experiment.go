@@ -141,6 +141,10 @@ type Endpoint struct {
 	RequestContentType   string        `json:"request_content_type,omitempty"`
 	PerChunkUsage        bool          `json:"per_chunk_usage,omitempty"`
 	SessionHeader        string        `json:"session_header,omitempty"`
+
+	WaitTimeout  float64 `json:"wait_for_model_timeout"`  // seconds; 0 does not wait
+	WaitInterval float64 `json:"wait_for_model_interval"` // seconds
+	WaitMode     string  `json:"wait_for_model_mode"`     // models, inference, both
 }
 
 // BodyTemplate is an API of the user's own: the Jinja template of the body and

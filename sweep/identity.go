@@ -22,7 +22,7 @@ var bystanders = [...]string{"artifacts", "runtime", "logging", "gpu_telemetry",
 
 // canonical is a resolved body as it decides about identity: keys sorted,
 // numbers in one spelling, without what does not change the measurement (the
-// bystanders, the endpoint's label) and without secrets, masked or not.
+// bystanders, the endpoint's label, how long it is waited for) and without secrets, masked or not.
 func canonical(resolved []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(resolved))
 	d.UseNumber()
@@ -33,6 +33,13 @@ func canonical(resolved []byte) ([]byte, error) {
 	if e, ok := body["endpoint"].(map[string]any); ok {
 		delete(e, "label")
 		delete(e, "api_key")
+		// When a run begins is no part of what it measures. The names stay, with one
+		// value for all: identities are as old as the plans that are resumed.
+		for name, none := range map[string]any{"wait_for_model_timeout": json.Number("0"), "wait_for_model_interval": json.Number("5"), "wait_for_model_mode": "inference"} {
+			if _, said := e[name]; said {
+				e[name] = none
+			}
+		}
 	}
 	for _, name := range bystanders {
 		delete(body, name)

@@ -1,0 +1,303 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/mockserver"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/render"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// A look at a server takes as long as the pause between two looks, and this at
+// least: a model that is being loaded answers late. Tests have more time.
+var (
+	listPatience   = 5 * time.Second
+	answerPatience = 30 * time.Second
+)
+
+// shownWords bounds what is repeated of a server's words.
+const shownWords = 200
+
+// waiter waits until one server is ready for one model.
+type waiter struct {
+	shown, model string
+	url          string // with the built-in server resolved
+	bench        schema.Benchmark
+	clock        record.Clock
+	client       *transport.Client
+	until        int64
+	found        func(why string) // told why a look found it not ready
+}
+
+// await waits for every server of the plan and every model that is asked of it,
+// at once, before anything is made for the plan.
+func await(ctx context.Context, plan *sweep.Plan, local *servers, opt *Options) error {
+	if opt.Simulate != nil {
+		return nil
+	}
+	all, err := waiters(ctx, plan, local)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	hide := secretsOf(plan)
+	var told sync.Once
+	errs := make([]error, len(all))
+	var wait sync.WaitGroup
+	for i, w := range all {
+		w.found = func(why string) {
+			told.Do(func() { opt.say(hide.mask("waiting, " + w.limit() + " at most: " + w.state(why))) })
+		}
+		wait.Go(func() { errs[i] = w.wait(ctx) })
+	}
+	wait.Wait()
+	for _, err := range errs {
+		switch {
+		case ctx.Err() != nil:
+			return &diag.Error{Code: diag.Interrupted, Message: "interrupted while it waited for the model; nothing was measured", Cause: context.Cause(ctx)}
+		case err != nil:
+			return &diag.Error{
+				Code: diag.Failed, Message: hide.mask(err.Error()), Cause: err,
+				Hint: "is the model's name right (-m)? --wait-for-model-timeout waits longer",
+			}
+		}
+	}
+	return nil
+}
+
+// waiters is one for each server and model; those of cells that look in the same
+// way are one.
+func waiters(ctx context.Context, plan *sweep.Plan, local *servers) ([]*waiter, error) {
+	var all []*waiter
+	known := map[string]bool{}
+	for _, c := range plan.Cells {
+		b := c.Resolved.Benchmark
+		e := &b.Endpoint
+		if e.WaitTimeout == 0 {
+			continue
+		}
+		for _, u := range e.URLs {
+			for _, item := range b.Models.Items {
+				key := fmt.Sprintf("%q %q %q %q %q", u, item.Name, e.WaitMode, e.Type, e.Path)
+				if known[key] {
+					continue
+				}
+				known[key] = true
+				at, ok, err := local.early(ctx, u)
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					all = append(all, &waiter{shown: u, url: at, model: item.Name, bench: b})
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// early is resolve before there is a result directory. A built-in server that
+// keeps a log there cannot be started yet, and is not waited for.
+func (s *servers) early(ctx context.Context, url string) (string, bool, error) {
+	if IsMock(url) {
+		cfg, err := mockserver.ParseURL(url)
+		if err != nil || cfg.Keep {
+			return "", false, err
+		}
+	}
+	at, err := s.resolve(ctx, url, "")
+	return at, err == nil, err
+}
+
+// wait returns when the server is ready, the time is over or ctx ends.
+func (w *waiter) wait(ctx context.Context) (err error) {
+	w.clock = record.NewClock()
+	m := &measurement{bench: w.bench, targets: []string{w.url}}
+	how := transportConfig(m, w.clock)
+	how.Reuse, how.MaxConns = "never", 1 // what is waited for has no connections that are worth keeping
+	if w.client, err = transport.Open(how); err != nil {
+		return err
+	}
+	defer w.client.Close() //nolint:errcheck // nothing depends on it any more
+	w.until = w.clock.Now() + seconds(w.bench.Endpoint.WaitTimeout)
+	mode := w.bench.Endpoint.WaitMode
+	if strings.HasPrefix(w.url, "grpc") {
+		mode = "inference" // there is no list to be had by GET
+	}
+	if mode != "inference" {
+		if err := w.poll(ctx, w.listed); err != nil {
+			return err
+		}
+	}
+	if mode == "models" {
+		return nil
+	}
+	ask, err := w.question()
+	if err != nil {
+		return err
+	}
+	return w.poll(ctx, ask)
+}
+
+// poll looks again and again; look says why the server is not ready, "" if it is.
+func (w *waiter) poll(ctx context.Context, look func(context.Context) string) error {
+	for {
+		why := look(ctx)
+		if why == "" || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		left := w.until - w.clock.Now()
+		if left <= 0 {
+			return fmt.Errorf("%s after %s", w.state(why), w.limit())
+		}
+		w.found(why)
+		pause := time.NewTimer(time.Duration(min(left, seconds(w.bench.Endpoint.WaitInterval))))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+}
+
+func (w *waiter) state(why string) string {
+	return fmt.Sprintf("%s is not ready for %s (%s)", w.shown, w.model, why)
+}
+
+func (w *waiter) limit() string { return fmt.Sprintf("%v s", w.bench.Endpoint.WaitTimeout) }
+
+// listed looks whether the server lists the model. A server without a list is
+// ready when it answers at all.
+func (w *waiter) listed(ctx context.Context) string {
+	x, err := w.request()
+	if err != nil {
+		return err.Error()
+	}
+	x.Method, x.Path, x.Body, x.Stream = http.MethodGet, "/v1/models", nil, false
+	w.send(ctx, x, listPatience)
+	switch {
+	case x.HTTPStatus == http.StatusNotFound:
+		x.Path = ""
+		w.send(ctx, x, listPatience)
+		if x.HTTPStatus > 0 {
+			return ""
+		}
+		return refusal(x)
+	case x.Status != record.OK:
+		return refusal(x)
+	}
+	var list struct{ Data []struct{ ID string } }
+	if json.Unmarshal(x.Payload, &list) != nil || list.Data == nil {
+		return "/v1/models is no list of models"
+	}
+	var names []string
+	for _, m := range list.Data {
+		if m.ID == w.model {
+			return ""
+		}
+		names = append(names, m.ID)
+	}
+	if names == nil {
+		return "it lists no model"
+	}
+	return "it lists " + words.Clip(strings.Join(names, ", "), shownWords)
+}
+
+// question makes the look that asks for one token, as the load will ask.
+func (w *waiter) question() (func(context.Context) string, error) {
+	x, err := w.request()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) string {
+		w.send(ctx, x, answerPatience)
+		// Whoever refuses a request of this kind has understood it.
+		if x.Status == record.OK || x.Status == record.HTTPError && x.HTTPStatus > 0 && x.HTTPStatus < http.StatusInternalServerError {
+			return ""
+		}
+		return refusal(x)
+	}, nil
+}
+
+// request is one of the smallest requests that the endpoint knows, with the
+// header of all others.
+func (w *waiter) request() (*transport.Exchange, error) {
+	b := w.bench
+	spec, err := endpoint.Open(&b.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	r, err := render.New(&b.Endpoint, schema.Models{Items: []schema.Model{{Name: w.model}}}, spec, nil)
+	if err != nil {
+		return nil, err
+	}
+	turn := dataset.Turn{Texts: []string{"ready?"}, MaxTokens: 1}
+	if spec.Ranks {
+		turn = dataset.Turn{Query: "ready?", Passages: []string{"yes"}}
+	}
+	keys := render.NewKeys(0, 0, "wait")
+	x := &transport.Exchange{}
+	open := func() render.Turn {
+		s := r.Open(keys, &dataset.Conversation{Turns: []dataset.Turn{turn}}, 0)
+		return r.Render(keys, &s, 0, x)
+	}
+	if open().Err == nil {
+		return x, nil
+	}
+	// The API needs more than a text. A server that answers that it misses it is
+	// ready, too.
+	if turn.Raw, err = json.Marshal(map[string]string{"model": w.model}); err != nil {
+		return nil, err
+	}
+	return x, open().Err
+}
+
+// send sends x and waits for its end, or for that of ctx.
+func (w *waiter) send(ctx context.Context, x *transport.Exchange, patience time.Duration) {
+	now := w.clock.Now()
+	// The first look is made however short the time is.
+	x.Deadline = now + max(int64(patience), seconds(w.bench.Endpoint.WaitInterval))
+	if now < w.until {
+		x.Deadline = min(x.Deadline, w.until)
+	}
+	x.CancelAfter = record.None
+	done := make(chan struct{})
+	x.Done = func(*transport.Exchange) { close(done) }
+	w.client.Start(x)
+	select {
+	case <-done:
+	case <-ctx.Done():
+		w.client.Cancel(x)
+		<-done
+	}
+}
+
+// refusal is why x is not the answer of a server that is ready.
+func refusal(x *transport.Exchange) string {
+	said := x.ErrorText
+	if x.Status == record.HTTPError {
+		said = loadgen.OwnWords(x.Payload, said)
+	}
+	if x.HTTPStatus > 0 {
+		said = fmt.Sprintf("HTTP %d: %s", x.HTTPStatus, said)
+	}
+	if x.Status == record.Timeout {
+		said = "no answer in time"
+	}
+	return words.Clip(said, shownWords)
+}
+
+func seconds(s float64) int64 { return int64(s * float64(time.Second)) }
