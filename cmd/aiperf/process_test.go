@@ -53,18 +53,24 @@ func aiperf(t *testing.T, dir string, args ...string) *process {
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, &p.out, &p.err
 	p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=") // what this machine has fetched is not the test's
 	p.cmd.SysProcAttr = ownGroup()
+	p.run()
+	return p
+}
+
+// run starts the child, which ends with the test.
+func (p *process) run() {
+	p.t.Helper()
 	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	go func() {
 		_ = p.cmd.Wait() // how it ended is in ProcessState
 		close(p.ended)
 	}()
-	t.Cleanup(func() {
+	p.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 	})
-	return p
 }
 
 // patience bounds every wait of these tests. It is never reached but by a
