@@ -49,6 +49,13 @@ func prepare(src Source, read text) (*draft, Errors) {
 	root := d.root
 	var bad Errors
 	d.written, bad = lower.Surface(d.index, root)
+	edits, errs := lower.Upgrade(root, fields.Versions())
+	for _, e := range edits {
+		if e.At != lower.VersionOf(root).Origin { // that it is older is no news by itself
+			d.notes = append(d.notes, e.At.Where+": "+e.Note+"; aiperf config migrate rewrites it")
+		}
+	}
+	bad = append(bad, errs...)
 	bad = append(bad, d.setAside(root)...)
 	bad = append(bad, d.index.UnknownFields(root)...)
 	bad = append(bad, d.setPaths()...)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -77,7 +78,7 @@ func Load(src Source) (*Document, error) {
 		all = append(all, without(all, bad)...)
 		return len(bad) > 0
 	}
-	if found(fillEnvironment(read.root, src.Env)) {
+	if found(fillEnvironment(read.root, src.Env)) || found(lower.KnownVersion(read.root, fields.Versions())) {
 		return nil, all.Sorted()
 	}
 	d, bad := prepare(src, read)
@@ -203,6 +204,41 @@ func readText(src Source) (text, Errors) {
 	}
 	root, bad := source.ReadYAML(src.File, bytes)
 	return text{root: root, bytes: bytes}, bad
+}
+
+// Migrate is the text of a file brought to this program's version of the schema,
+// and what was changed, line by line; the text as it is when nothing was. The
+// error is Errors.
+func Migrate(file string) (text []byte, changes []string, err error) {
+	defer source.Watch(file)()
+	if IsPackage(file) {
+		return nil, nil, source.Mistake(source.Origin{Where: file}, "", "is a folder", "migrate its files one by one")
+	}
+	text, bad := source.ReadFile(file)
+	if bad != nil {
+		return nil, nil, bad
+	}
+	read, bad := readText(Source{File: file})
+	if bad != nil {
+		return nil, nil, bad
+	}
+	if bad := lower.KnownVersion(read.root, fields.Versions()); bad != nil {
+		return nil, nil, bad
+	}
+	if _, bad := lower.Surface(fields.New(), read.root); bad != nil {
+		return nil, nil, bad.Sorted()
+	}
+	edits, bad := lower.Upgrade(read.root, fields.Versions())
+	if bad != nil {
+		return nil, nil, bad.Sorted()
+	}
+	for _, e := range edits {
+		changes = append(changes, e.At.Where+": "+e.Note)
+	}
+	if text, bad = lower.Rewrite(file, text, edits); bad != nil {
+		return nil, nil, bad
+	}
+	return text, changes, nil
 }
 
 // fillEnvironment fills in ${VAR}.

@@ -13,6 +13,7 @@ var pathDifferences = map[string]string{
 	"dist(MultimodalDistribution).peaks[].peaks*": "a mixture inside a mixture is refused: it is one mixture with the weights multiplied",
 	"multi_run.convergence.min_runs":              "without it five usable trials and two more, so that intervals hold what they claim; said, it is AIPerf's minimum",
 	"multi_run.num_runs":                          "up to 1,000 trials in a file; the flag takes ten, as AIPerf's",
+	"schema_version":                              "without it the file is written for this program's version; 2.0 is an older one",
 	"sweep.optimization":                          "documented as random-cd when nothing is said, while the cells that AIPerf makes then are not spread: ours are those cells",
 	"sweep.type":                                  "one definition for all kinds of sweep; its default is grid, each kind of AIPerf's has its own name as default",
 }

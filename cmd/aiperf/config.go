@@ -23,11 +23,12 @@ import (
 // configCommand has the verbs of AIPerf's config and one of ours, convert.
 func configCommand() command {
 	return command{
-		name: "config", usage: "init, validate, expand or convert a configuration file",
+		name: "config", usage: "init, validate, expand, convert or migrate a configuration file",
 		help: `aiperf config init [TEMPLATE] prints a commented experiment to start from.
 aiperf config validate FILE checks a file.
 aiperf config expand FILE lists the variations of its sweep.
 aiperf config convert FILE|COMMAND makes a file of flags, or CUE of YAML.
+aiperf config migrate FILE brings a file to this program's version of the schema.
 
   aiperf config init > my.cue
   aiperf config init --list
@@ -35,7 +36,7 @@ aiperf config convert FILE|COMMAND makes a file of flags, or CUE of YAML.
   aiperf config convert profile -m demo --concurrency 1,2,4 > my.cue
 
 aiperf config WORD --help tells more.`,
-		subs: []command{initCommand, configValidateCommand, expandCommand, convertCommand},
+		subs: []command{initCommand, configValidateCommand, expandCommand, convertCommand, migrateCommand},
 		run:  func(*app, *argv.Line) error { return nil }, // never reached: below asks for a word
 	}
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
@@ -154,4 +157,69 @@ func converted(doc *schema.Document, file, to string, p *argv.Line) (text []byte
 		return compat.YAMLToCUE(doc.Source())
 	}
 	return compat.Write(doc.Said(), to)
+}
+
+var migrateCommand = command{
+	name: "config migrate", usage: "bring a file to this program's version of the schema",
+	help: `aiperf config migrate FILE rewrites a file of an older schemaVersion.
+
+  aiperf config migrate nightly.yaml
+  aiperf config migrate nightly.yaml -o new.yaml    FILE stays as it is
+
+Every change is printed with its line; comments and the rest stay as they are. What
+has no new form is said, and nothing is written. AIPerf itself reads "2.0" only.`,
+	flags: []argv.Switch{{Name: "output", Short: "o", Arg: "FILE", Doc: "write FILE, which must not exist yet"}},
+	run:   (*app).configMigrate,
+}
+
+func (a *app) configMigrate(p *argv.Line) error {
+	file, err := onlyFile(p, "aiperf config migrate FILE")
+	if err != nil {
+		return err
+	}
+	text, changes, err := schema.Migrate(file)
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 {
+		fmt.Fprintf(a.Out, "%s: nothing to change\n", file)
+		return nil
+	}
+	if out := p.Get("output"); out != "" {
+		err = a.writeNew(out, text)
+	} else {
+		err = written(rewrite(file, text))
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		fmt.Fprintln(a.Out, c)
+	}
+	return nil
+}
+
+// rewrite replaces the text of a file, or of the one that it links to, and
+// leaves its permissions alone.
+func rewrite(file string, text []byte) error {
+	path, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	f, err := atomicfile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := f.Chmod(info.Mode().Perm()); err != nil {
+		return err
+	}
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.Commit()
 }

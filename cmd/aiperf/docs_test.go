@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sinks"
 	aiperfiles "aiperf.dev/aiperf/sinks/aiperf"
 )
@@ -33,6 +34,7 @@ func TestGeneratedDocs(t *testing.T) {
 		"mock-server.md":   mockServerPage,
 		"endpoints.md":     endpointsPage,
 		"differences.md":   differencesPage,
+		"cue.md":           cuePage,
 		"experiment.schema.json": func(t *testing.T, _ []byte) string {
 			b, err := schema.JSONSchema()
 			return check(t, string(b)+"\n", err)
@@ -124,6 +126,11 @@ func verdictPage(t *testing.T, have []byte) string {
 
 func endpointsPage(t *testing.T, have []byte) string {
 	page, err := docgen.Fill(have, "types", docgen.Endpoints(endpoint.Catalogue()))
+	return check(t, string(page), err)
+}
+
+func cuePage(t *testing.T, have []byte) string {
+	page, err := docgen.Fill(have, "versions", docgen.Versions(fields.Versions()))
 	return check(t, string(page), err)
 }
 

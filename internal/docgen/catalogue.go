@@ -87,6 +87,7 @@ func (c Catalogues) Enums() []byte {
 	enum(&b, "PublicDataset", "benchmark.datasets.*.dataset", names(public.Catalogue()))
 	enum(&b, "PhaseType", "benchmark.phases.*.type", names(c.Phases))
 	enum(&b, "SweepType", "sweep.type", names(c.Sweeps))
+	enum(&b, "SchemaVersion", "schema_version", names(fields.Versions()))
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
@@ -14,6 +15,22 @@ func Checks(rows [][2]string) string {
 		out = append(out, []string{code(r[0]), r[1]})
 	}
 	return table([]string{"check", "what is looked at"}, out)
+}
+
+// Versions is the table of what the versions of the schema changed.
+func Versions(all []fields.Version) string {
+	var out [][]string
+	for _, v := range all {
+		out = append(out, []string{code(v.Name), "", "", v.Doc})
+		for _, c := range v.Changes {
+			doc := c.Doc
+			if c.To != "" {
+				doc = "is " + code(c.To) + " now; " + doc
+			}
+			out = append(out, []string{"", c.Kind.String(), code(c.Path), doc})
+		}
+	}
+	return table([]string{"version", "change", "field", "what it is"}, out)
 }
 
 // Words is the table of the words of a mock: URL.

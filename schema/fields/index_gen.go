@@ -4,7 +4,7 @@ package fields
 
 var leaves = []Leaf{
 	{Keys: []string{"schema_version", "name", "random_seed", "variables", "benchmark", "sweep", "multi_run", "no_sweep_table", "allow_invalid", "gates", "gates_undecided", "objectives", "compare", "budget", "verdict", "tables"}, Is: 0x80},
-	{Path: "schema_version", Enum: []string{"2.0"}, Def: "\"2.0\""},
+	{Path: "schema_version", Enum: []string{"2.0", "2.1"}},
 	{Path: "name", Is: 0x20},
 	{Path: "random_seed", Is: 0x100},
 	{Path: "variables", Is: 0x84},

@@ -12,11 +12,14 @@ import (
 )
 
 const (
+	// SchemaVersion is the newest version that an experiment may name: this
+	// program's. What it changes is a row of the versions in package fields.
+	SchemaVersion = "2.1"
 	// ModulePath is the schema as a CUE module; its major version is that of
-	// schemaVersion.
+	// SchemaVersion.
 	ModulePath = ImportPath + "@v2"
 	// ModuleVersion is this program's.
-	ModuleVersion = "v2.1.0"
+	ModuleVersion = "v" + SchemaVersion + ".0"
 )
 
 // newerSchema refuses a module that asks for a newer schema than this program

@@ -1,0 +1,95 @@
+package fields
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Version is one version of the schema, as schemaVersion names it.
+type Version struct {
+	Name    string
+	Doc     string
+	Changes []Change // since the version before
+}
+
+// Change is what a version does to one field.
+type Change struct {
+	Path string // of the field, as messages name it; * is every member of a list
+	Kind ChangeKind
+	Doc  string // what an added field is for; what to say in place of a removed one
+	To   string // of a renamed field: its new last word, in the same object
+}
+
+// ChangeKind says what happened to a field.
+type ChangeKind int
+
+const (
+	Added   ChangeKind = iota + 1 // files of older versions do not have it, and may
+	Renamed                       // files of older versions are read with the new name
+	Removed                       // files of older versions say it in vain, and are told
+)
+
+func (k ChangeKind) String() string { return [...]string{"", "added", "renamed", "removed"}[k] }
+
+// versions are all there are, the newest last: source.SchemaVersion.
+var versions = []Version{
+	{Name: "2.0", Doc: "The shape of AIPerf's configuration files."},
+	{Name: "2.1", Doc: "What AIPerf's files do not have.", Changes: []Change{
+		{Path: "allow_invalid", Kind: Added, Doc: "exit 0 although the verdict is INVALID"},
+		{Path: "budget", Kind: Added, Doc: "limits after which no further run is started"},
+		{Path: "compare", Kind: Added, Doc: "which values of one axis are better, worse, or the same"},
+		{Path: "gates", Kind: Added, Doc: "conditions that every cell must meet"},
+		{Path: "gates_undecided", Kind: Added, Doc: "what decides a gate that the interval leaves open"},
+		{Path: "objectives", Kind: Added, Doc: "what cells are ranked by"},
+		{Path: "tables", Kind: Added, Doc: "which tables are written, and in which formats"},
+		{Path: "verdict", Kind: Added, Doc: "limits of the checks behind the verdict"},
+		{Path: "benchmark.datasets.*.columns", Kind: Added, Doc: "our names for the columns of a table"},
+		{Path: "benchmark.datasets.*.folder", Kind: Added, Doc: "where a copy of a published set lies"},
+		{Path: "benchmark.datasets.*.media_roots", Kind: Added, Doc: "more folders that images, sounds and videos may come from"},
+		{Path: "benchmark.datasets.*.prefix_prompts.block_size", Kind: Added, Doc: "tokens in a block of the server's prefix cache"},
+		{Path: "benchmark.datasets.*.prefix_prompts.hit_rate", Kind: Added, Doc: "share of the prompts' tokens that a server knows already"},
+		{Path: "benchmark.datasets.*.prompts.corpus_file", Kind: Added, Doc: "the text that prompts are cut from"},
+		{Path: "benchmark.endpoint.ca_file", Kind: Added, Doc: "authorities to trust besides the system's"},
+		{Path: "benchmark.endpoint.client_cert", Kind: Added, Doc: "certificate of the client"},
+		{Path: "benchmark.endpoint.client_key", Kind: Added, Doc: "its key"},
+		{Path: "benchmark.endpoint.http", Kind: Added, Doc: "version of HTTP"},
+		{Path: "benchmark.endpoint.insecure", Kind: Added, Doc: "any certificate of a server is accepted"},
+		{Path: "benchmark.endpoint.label", Kind: Added, Doc: "its name where several are compared"},
+		{Path: "benchmark.endpoint.proxy", Kind: Added, Doc: "where the proxy is taken from"},
+		{Path: "benchmark.endpoint.rpc", Kind: Added, Doc: "a method of gRPC and where it has what"},
+		{Path: "benchmark.endpoint.source_addresses", Kind: Added, Doc: "local addresses to connect from"},
+		{Path: "benchmark.failure_policy", Kind: Added, Doc: "what happens to the rest of the plan after a failed run"},
+		{Path: "benchmark.phases.*.in_flight", Kind: Added, Doc: "requests on the wire at the same time"},
+		{Path: "benchmark.phases.*.on_cap", Kind: Added, Doc: "what an arrival does when the concurrency limit is reached"},
+		{Path: "benchmark.phases.*.on_count", Kind: Added, Doc: "what a conversation does when the request count is reached"},
+	}},
+}
+
+// Versions are the versions of the schema, the newest last.
+func Versions() []Version { return versions }
+
+// NewerVersion tells whether version a comes after b: 2.10 after 2.9. What is no
+// version comes after none.
+func NewerVersion(a, b string) bool {
+	x, ok := versionNumbers(a)
+	y, _ := versionNumbers(b)
+	return ok && (x[0] > y[0] || x[0] == y[0] && x[1] > y[1])
+}
+
+// versionNumbers reads 2.1; 2.1.0 and v2.1.0, as modules write it, are the same.
+func versionNumbers(s string) (n [2]int, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(s, "v"), ".")
+	if len(parts) < 2 || len(parts) > 3 {
+		return n, false
+	}
+	for i, part := range parts {
+		v, err := strconv.Atoi(part)
+		if err != nil || v < 0 {
+			return n, false
+		}
+		if i < len(n) {
+			n[i] = v
+		}
+	}
+	return n, true
+}
