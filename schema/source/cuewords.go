@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // inWords is a mistake of CUE's in a person's words, with a hint; the words of
@@ -53,50 +55,117 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 		}
 		return Mistake(Origin{Where: name}, "", "holds several packages: "+strings.Join(there, ", "), "choose one: "+strings.Join(choose, " or "))
 	}
-	tags, vars := tagsIn(inst)
+	tags := tagsIn(inst)
 	bad := cueErrors(name, inst.Err)
 	for _, e := range bad {
-		if strings.HasPrefix(e.Message, "tag variable") && vars.IsValid() {
-			e.Place = cueOrigin(name, vars).Where
+		if t := tags.meant(e.Message); t != nil && e.Place == name {
+			e.Place = cueOrigin(name, t.at).Where
 		}
-		e.Hint = cmp.Or(tagHint(e.Message, tags), e.Hint)
+		e.Hint = cmp.Or(tags.hint(e.Message), e.Hint)
 	}
 	return bad
 }
 
-// tagHint helps with a -t that a package does not take.
-func tagHint(message string, tags []string) string {
-	switch {
-	case strings.HasPrefix(message, "no tag for") && len(tags) > 0:
-		return "tags there are: -t " + strings.Join(tags, "=…, -t ") + "=…"
-	case strings.HasPrefix(message, "no tag for"):
-		return "the package has no @tag"
-	case strings.HasPrefix(message, "tag variable"):
-		return "a plan must not depend on the time, the user or the machine; give the value with -t"
-	case strings.Contains(message, "injection tag"):
-		return "-t takes a value of the type that @tag names"
-	}
-	return ""
+// tag is one @tag of a package.
+type tag struct {
+	key      string // what -t calls it
+	variable string // what it takes without -t, such as now
+	at       token.Pos
 }
 
-// tagsIn are the keys that -t may fill in a package, and the first place of a
-// tag that asks for a variable.
-func tagsIn(inst *build.Instance) (keys []string, vars token.Pos) {
+type tags []tag
+
+// tagsIn are the tags of a package in the order of its files.
+func tagsIn(inst *build.Instance) (out tags) {
 	for _, f := range inst.Files {
 		ast.Walk(f, func(n ast.Node) bool {
-			if field, ok := n.(*ast.Field); ok {
-				for _, a := range field.Attrs {
-					if name, body := a.Split(); name == "tag" {
-						key, _, _ := strings.Cut(body, ",")
-						keys = append(keys, strings.TrimSpace(key))
+			field, ok := n.(*ast.Field)
+			if !ok {
+				return true
+			}
+			for _, a := range field.Attrs {
+				name, body := a.Split()
+				if name != "tag" {
+					continue
+				}
+				words := strings.Split(body, ",")
+				t := tag{key: strings.TrimSpace(words[0]), at: a.Pos()}
+				for _, w := range words[1:] {
+					if v, ok := strings.CutPrefix(strings.TrimSpace(w), "var="); ok {
+						t.variable = v
 					}
 				}
+				out = append(out, t)
 			}
 			return true
 		}, nil)
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys), vars
+	return out
+}
+
+var (
+	variableTag = regexp.MustCompile(`^tag variable '([^']*)' not found`)
+	wrongTag    = regexp.MustCompile(`for injection tag "([^"]*)"`)
+	unknownTag  = regexp.MustCompile(`^(?:no tag for|tag) "([^"]*)"`)
+)
+
+// meant is the tag that a message is about: the one it names, and for one that
+// is not there the one that was probably meant, or the first. Nil without one.
+func (ts tags) meant(message string) *tag {
+	find := func(is func(tag) bool) *tag {
+		if i := slices.IndexFunc(ts, is); i >= 0 {
+			return &ts[i]
+		}
+		return nil
+	}
+	if m := variableTag.FindStringSubmatch(message); m != nil {
+		return find(func(t tag) bool { return t.variable == m[1] })
+	}
+	if m := wrongTag.FindStringSubmatch(message); m != nil {
+		return find(func(t tag) bool { return t.key == m[1] })
+	}
+	if m := unknownTag.FindStringSubmatch(message); m != nil {
+		near := suggest.Nearest(m[1], ts.keys())
+		return find(func(t tag) bool { return near == "" || t.key == near })
+	}
+	return nil
+}
+
+// keys are the words that -t takes, each once.
+func (ts tags) keys() (out []string) {
+	for _, t := range ts {
+		out = append(out, t.key)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// hint helps with a -t that a package does not take.
+func (ts tags) hint(message string) string {
+	switch {
+	case variableTag.MatchString(message):
+		return "a plan must not depend on the time, the user or the machine; give the value with -t"
+	case wrongTag.MatchString(message):
+		return "-t takes a value of the type that @tag names"
+	case unknownTag.MatchString(message) && len(ts) > 0:
+		return "tags there are: -t " + strings.Join(ts.keys(), "=…, -t ") + "=…"
+	case unknownTag.MatchString(message):
+		return "the package has no @tag"
+	}
+	return ""
+}
+
+// oneCircle is a circle of references alone: what else was found follows from
+// values that it leaves without one.
+func oneCircle(bad diag.Errors) diag.Errors {
+	for _, e := range bad {
+		if through, ok := strings.CutPrefix(e.Message, "cycle with field: "); ok {
+			one := *e
+			one.Message, one.Hint = "refers to itself, through "+through, "end the circle with a value"
+			return diag.Errors{&one}
+		}
+	}
+	return bad
 }
 
 // wanted says what a value that is not concrete lacks, and how to give it.

@@ -78,7 +78,7 @@ func ReadCUE(name string, sel Select, stub func() []byte) (*Node, []byte, diag.E
 	}
 	r := cueReader{name: name}
 	root := r.node(v)
-	return root, p.text, r.bad
+	return root, p.text, oneCircle(r.bad)
 }
 
 func experimentsHint(v cue.Value) string {
