@@ -131,3 +131,24 @@ func TestTailSamples(t *testing.T) {
 		}
 	}
 }
+
+// What is known of a percentile without an upper bound: never a sentence
+// without its number.
+func TestAtLeast(t *testing.T) {
+	t.Parallel()
+	none := math.NaN()
+	for _, c := range []struct {
+		bottom, plain float64
+		want          string
+	}{
+		{30, 20, ": request latency p50 is at least 30.0 ms, not 20.0 ms"},
+		{20, 20, ": request latency p50 is at least 20.0 ms, and nobody knows how much more"},
+		{none, 20, ": request latency p50 is at least 20.0 ms, and nobody knows how much more"},
+		{30, none, ": request latency p50 is at least 30.0 ms, and nobody knows how much more"},
+		{none, none, ": of request latency p50 nothing is known, no answer came"},
+	} {
+		if got := atLeast("p50", c.bottom, c.plain); got != c.want {
+			t.Errorf("%v, %v: %q, want %q", c.bottom, c.plain, got, c.want)
+		}
+	}
+}

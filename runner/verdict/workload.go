@@ -120,8 +120,18 @@ func (p *PhaseEvidence) cacheEffect() string {
 
 // atLeast says what is known of a percentile that has no upper bound.
 func atLeast(name string, bottom, plain float64) string {
-	least := words.Millis(max(bottom, plain))
-	if was := words.Millis(plain); was != least {
+	known := max(bottom, plain)
+	switch { // max of a NaN is NaN
+	case math.IsNaN(bottom):
+		known = plain
+	case math.IsNaN(plain):
+		known = bottom
+	}
+	if math.IsNaN(known) {
+		return fmt.Sprintf(": of request latency %s nothing is known, no answer came", name)
+	}
+	least := words.Millis(known)
+	if was := words.Millis(plain); was != least && !math.IsNaN(plain) {
 		return fmt.Sprintf(": request latency %s is at least %s, not %s", name, least, was)
 	}
 	return fmt.Sprintf(": request latency %s is at least %s, and nobody knows how much more", name, least)
