@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -33,17 +34,11 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 
 // readAnyList takes a bare list: scores, vectors, or objects with a text.
 func readAnyList(data []byte) (Chunk, error) {
-	c := Chunk{Kind: record.Content, Usage: NoUsage}
-	r := anyReply{choicesReply: choicesReply{chunk: c}}
-	s := scanner{data: data}
-	err := r.list(&s)
-	if err == nil {
-		err = s.end()
+	var r anyReply
+	if err := r.list(data, r.element); err != nil {
+		return Chunk{}, err
 	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), data)
-	}
-	return r.done(false, data)
+	return r.done(false)
 }
 
 // anyReply collects what may be the answer.
@@ -58,124 +53,103 @@ type anyReply struct {
 var textNames = [...]string{"text", "content", "response", "output", "result", "generated_text", "delta"}
 
 func readAnyObject(data []byte, stream bool) (Chunk, error) {
-	r := anyReply{choicesReply: choicesReply{chunk: Chunk{Usage: NoUsage}}}
-	s := scanner{data: data}
-	err := s.object(func(key []byte) error { return r.member(&s, key) })
-	if err == nil {
-		err = s.end()
+	var r anyReply
+	if ok, err := r.read(data, stream, r.member); !ok {
+		return r.chunk, err
 	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), data)
-	}
-	return r.done(stream, data)
+	return r.done(stream)
 }
 
 // member takes one member of the answer.
-func (r *anyReply) member(s *scanner, key []byte) error {
+func (r *anyReply) member(key []byte) error {
 	switch string(key) {
 	case "data", "embeddings", "rankings", "results", "predictions", "outputs":
-		if s.peek() == '[' {
-			return r.list(s)
+		if r.peek() == '[' {
+			return r.array(r.element)
 		}
 	case "embedding":
-		if s.peek() == '[' {
+		if r.peek() == '[' {
 			r.items, r.found = 1, true
 		}
-		return s.skip()
+		return r.skip()
 	}
-	for i, name := range textNames {
-		if name == string(key) {
-			return r.named(s, i)
-		}
+	if i := slices.Index(textNames[:], string(key)); i >= 0 {
+		return r.named(i)
 	}
-	return r.entry(s, key)
+	return r.choicesReply.member(key)
 }
 
 // named takes a text, or a list of texts, under one of the usual names.
-func (r *anyReply) named(s *scanner, i int) (err error) {
-	switch s.peek() {
+func (r *anyReply) named(i int) (err error) {
+	switch r.peek() {
 	case '"':
-		r.texts[i], err = s.text()
+		r.texts[i], err = r.text()
 		r.found = true
 	case '[':
-		err = s.array(func(int) error {
-			t, err := s.text()
+		err = r.array(func(int) error {
+			t, err := r.text()
 			r.texts[i] += t
 			r.found = r.found || t != ""
 			return err
 		})
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
-// list counts vectors and scores, and joins texts.
-func (r *anyReply) list(s *scanner) error {
-	return s.array(func(i int) error {
-		switch c := s.peek(); {
-		case c == '[':
+// element counts a vector or a score of a list, or adds its text.
+func (r *anyReply) element(i int) error {
+	switch c := r.peek(); {
+	case c == '[':
+		r.items++
+		r.found = true
+	case c == '-' || c >= '0' && c <= '9':
+		if i == 0 { // one bare vector
 			r.items++
 			r.found = true
-		case c == '-' || c >= '0' && c <= '9':
-			if i == 0 { // one bare vector
-				r.items++
-				r.found = true
-			}
-		case c == '"':
-			t, err := s.text()
-			r.texts[0] += t
-			r.found = true
-			return err
-		case c == '{':
-			return r.element(s)
 		}
-		return s.skip()
-	})
+	case c == '"':
+		t, err := r.text()
+		r.texts[0] += t
+		r.found = true
+		return err
+	case c == '{':
+		return r.object(r.entry)
+	}
+	return r.skip()
 }
 
-func (r *anyReply) element(s *scanner) error {
-	return s.object(func(key []byte) error {
-		switch string(key) {
-		case "embedding", "score", "logit", "relevance_score", "b64_json", "url":
-			r.items++
-			r.found = true
-			return s.skip()
-		}
-		for i, name := range textNames {
-			if name == string(key) {
-				before := r.texts[i]
-				r.texts[i] = ""
-				err := r.named(s, i)
-				r.texts[i] = before + r.texts[i]
-				return err
-			}
-		}
-		return s.skip()
-	})
+// entry takes one member of an object in a list.
+func (r *anyReply) entry(key []byte) error {
+	switch string(key) {
+	case "embedding", "score", "logit", "relevance_score", "b64_json", "url":
+		r.items++
+		r.found = true
+		return r.skip()
+	}
+	i := slices.Index(textNames[:], string(key))
+	if i < 0 {
+		return r.skip()
+	}
+	before := r.texts[i]
+	r.texts[i] = ""
+	err := r.named(i)
+	r.texts[i] = before + r.texts[i]
+	return err
 }
 
-func (r *anyReply) done(stream bool, data []byte) (Chunk, error) {
-	c := &r.chunk
-	text := r.content
+// done is the chunk of the first text that was found, and of the things.
+func (r *anyReply) done(stream bool) (Chunk, error) {
 	for i := len(r.texts) - 1; i >= 0; i-- {
 		if r.texts[i] != "" {
-			text = r.texts[i]
+			r.content = r.texts[i]
 		}
 	}
-	if r.reasoningContent != "" {
-		r.reasoning = r.reasoningContent
-	}
-	if r.isError {
-		r.problem.said = true
-	}
-	if !stream && !r.found && !r.choices && !r.problem.said {
-		return Chunk{}, unreadable("no answer in it", data)
-	}
-	c.Items = r.items
-	if c.finish(text, r.tool, r.reasoning); c.Empty && r.items > 0 {
+	r.chunk.Items = r.items
+	c, err := r.choicesReply.done(unless(stream || r.found || r.choices, "no answer in it"))
+	if c.Empty && c.Items > 0 && c.ErrKind == "" {
 		c.Kind, c.Empty = record.Content, false
 	}
-	r.problem.into(c)
-	return *c, nil
+	return c, err
 }

@@ -64,45 +64,20 @@ func audioBody(dst []byte, in *Input) ([]byte, error) {
 
 // readTranscript reads an object with "text", which may be empty: silence.
 func readTranscript(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if done {
-		return doneChunk(), nil
-	}
-	c := Chunk{Kind: record.Content, Usage: NoUsage}
-	var p problem
+	var r reply
 	found := false
-	err = s.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "text":
-			found = s.peek() == '"'
-			c.Text, err = s.text()
-		case "usage":
-			err = usageOf(&s, &c)
-		case "error":
-			err = p.read(&s)
-		default:
-			err = s.skip()
+	if ok, err := r.read(data, stream, func(key []byte) (err error) {
+		if string(key) != "text" {
+			return r.skip()
 		}
+		found = r.peek() == '"'
+		r.chunk.Text, err = r.text()
 		return err
-	})
-	if err == nil {
-		err = s.end()
+	}); !ok {
+		return r.chunk, err
 	}
-	p.into(&c)
-	switch {
-	case err != nil:
-		return Chunk{}, unreadable(err.Error(), s.data)
-	case p.said:
-		c.Empty = true
-	case !found:
-		return Chunk{}, unreadable(`no "text"`, s.data)
-	default:
-		c.Items = 1
-	}
-	return c, nil
+	r.chunk.Items = 1
+	return r.asThings(unless(found, `no "text"`))
 }
 
 // readText takes the answer itself as the text.

@@ -8,90 +8,73 @@ import (
 // readChoices reads the answers of the chat and the text completions API,
 // whole or one event of a stream. Only the first entry of choices counts.
 func readChoices(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
+	var r choicesReply
+	if ok, err := r.read(data, stream, r.member); !ok {
+		return r.chunk, err
 	}
-	if done {
-		return doneChunk(), nil
-	}
-	r := choicesReply{chunk: Chunk{Usage: NoUsage}}
-	if err := s.object(func(key []byte) error { return r.entry(&s, key) }); err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
-	}
-	if err := s.end(); err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
-	}
-	if r.isError { // older vLLM puts the error at the top level
-		r.problem.said = true
-	}
-	if !stream && !r.choices && !r.problem.said {
-		return Chunk{}, unreadable(`no "choices"`, s.data)
-	}
-	if r.reasoningContent != "" {
-		r.reasoning = r.reasoningContent
-	}
-	r.chunk.finish(r.content, r.tool, r.reasoning)
-	r.problem.into(&r.chunk)
-	return r.chunk, nil
+	return r.done(unless(stream || r.choices, `no "choices"`))
 }
 
 // choicesReply collects the parts of one answer.
 type choicesReply struct {
-	chunk                                      Chunk
+	reply
 	content, tool, reasoning, reasoningContent string
 	isError, choices                           bool
-	problem                                    problem
 }
 
-func (r *choicesReply) entry(s *scanner, key []byte) (err error) {
+func (r *choicesReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "choices":
-		return s.array(func(i int) error {
+		return r.array(func(i int) error {
 			r.choices = true
 			if i > 0 {
-				return s.skip()
+				return r.skip()
 			}
-			return s.object(func(key []byte) error { return r.choice(s, key) })
+			return r.object(r.choice)
 		})
-	case "usage":
-		err = usageOf(s, &r.chunk)
 	case "timings":
-		r.chunk.Timings, err = readTimings(s)
-	case "error":
-		err = r.problem.read(s)
+		r.chunk.Timings, err = readTimings(&r.scanner)
 	case "object":
-		r.isError, err = s.is("error")
+		r.isError, err = r.is("error")
 	case "message", "type", "code":
-		err = r.problem.entry(s, key)
+		err = r.problem.entry(&r.scanner, key)
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
+// done is the chunk of all that was collected.
+func (r *choicesReply) done(missing string) (Chunk, error) {
+	r.problem.said = r.problem.said || r.isError // older vLLM puts the error at the top level
+	if r.reasoningContent != "" {
+		r.reasoning = r.reasoningContent
+	}
+	return r.asText(r.content, r.tool, r.reasoning, missing)
+}
+
 // choice takes one entry of choices[0].
-func (r *choicesReply) choice(s *scanner, key []byte) (err error) {
+func (r *choicesReply) choice(key []byte) (err error) {
 	switch string(key) {
 	case "delta", "message":
-		return s.object(func(key []byte) error { return r.message(s, key) })
+		return r.object(r.message)
 	case "text":
-		r.content, err = s.view()
+		r.content, err = r.view()
 	case "finish_reason":
-		r.chunk.Finish, err = s.word()
+		r.chunk.Finish, err = r.word()
 	case "token_ids":
-		r.chunk.Tokens, err = length(s)
+		r.chunk.Tokens, err = length(&r.scanner)
 	case "logprobs":
-		return s.object(func(key []byte) error { return r.logprobs(s, key) })
+		return r.object(r.logprobs)
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
 // logprobs has one entry per token, under "content" (chat) or "tokens".
-func (r *choicesReply) logprobs(s *scanner, key []byte) error {
-	n, err := length(s)
+func (r *choicesReply) logprobs(key []byte) error {
+	n, err := length(&r.scanner)
 	if k := string(key); (k == "content" || k == "tokens") && n > 0 {
 		r.chunk.Tokens = n
 	}
@@ -105,30 +88,30 @@ func length(s *scanner) (n int64, err error) {
 }
 
 // message takes one entry of a message or of a delta.
-func (r *choicesReply) message(s *scanner, key []byte) (err error) {
+func (r *choicesReply) message(key []byte) (err error) {
 	switch string(key) {
 	case "content":
-		r.content, err = content(s)
+		r.content, err = content(&r.scanner)
 	case "reasoning_content":
-		r.reasoningContent, err = s.view()
+		r.reasoningContent, err = r.view()
 	case "reasoning":
-		r.reasoning, err = s.view()
+		r.reasoning, err = r.view()
 	case "tool_calls":
 		r.tool = ""
-		err = s.array(func(int) error {
-			return s.object(func(key []byte) error {
+		err = r.array(func(int) error {
+			return r.object(func(key []byte) error {
 				if string(key) != "function" {
-					return s.skip()
+					return r.skip()
 				}
-				call, err := call(s)
+				call, err := call(&r.scanner)
 				r.tool += call
 				return err
 			})
 		})
 	case "function_call":
-		r.tool, err = call(s)
+		r.tool, err = call(&r.scanner)
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }

@@ -83,60 +83,37 @@ func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 // a list of numbers or a string (encoding_format: base64). The vectors are
 // checked, all must be of one length, and dropped.
 func readEmbeddings(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if done {
-		return doneChunk(), nil
-	}
-	chunk := Chunk{Kind: record.Content, Usage: NoUsage}
-	items, uneven := int64(0), false
-	var p problem
-	err = s.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "data":
-			return s.array(func(int) error {
-				items++
-				return s.object(func(key []byte) error {
-					if string(key) != "embedding" {
-						return s.skip()
-					}
-					n, some, err := dimensions(&s)
-					if some {
-						chunk.Items++
-					}
-					if uneven = uneven || n > 0 && chunk.Dims > 0 && n != chunk.Dims; n > 0 {
-						chunk.Dims = n
-					}
-					return err
-				})
-			})
-		case "usage":
-			err = usageOf(&s, &chunk)
-		case "error":
-			err = p.read(&s)
-		default:
-			err = s.skip()
+	var r reply
+	c := &r.chunk
+	entries, uneven := int64(0), false
+	vector := func(key []byte) error {
+		if string(key) != "embedding" {
+			return r.skip()
+		}
+		n, some, err := dimensions(&r.scanner)
+		if some {
+			c.Items++
+		}
+		if uneven = uneven || n > 0 && c.Dims > 0 && n != c.Dims; n > 0 {
+			c.Dims = n
 		}
 		return err
-	})
-	if err == nil {
-		err = s.end()
 	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
+	if ok, err := r.read(data, stream, func(key []byte) error {
+		if string(key) != "data" {
+			return r.skip()
+		}
+		return r.array(func(int) error { entries++; return r.object(vector) })
+	}); !ok {
+		return r.chunk, err
 	}
-	p.into(&chunk)
 	switch {
-	case p.said:
-		chunk.Empty = true
-	case items == 0 || chunk.Items < items:
-		return Chunk{}, unreadable("no vectors in \"data\"", s.data)
+	case entries == 0 || c.Items < entries:
+		return r.asThings(`no vectors in "data"`)
 	case uneven:
-		return Chunk{}, unreadable("vectors of different lengths in \"data\"", s.data)
+		return r.asThings(`vectors of different lengths in "data"`)
 	}
-	return chunk, nil
+	return r.asThings("")
 }
 
 // dimensions reads a vector, a list of numbers or base64 of them as float32,

@@ -68,121 +68,102 @@ func llamaBody(dst []byte, in *Input) ([]byte, error) {
 // token.text and repeats the whole as generated_text in the last event;
 // llama.cpp has content and, in the last event, its counts and timings.
 func readGenerate(data []byte, stream bool) (Chunk, error) {
-	r := generateReply{chunk: Chunk{Usage: NoUsage}}
-	s := scanner{data: data}
-	var err error
-	if !stream && s.peek() == '[' { // TGI behind some gateways
-		err = s.array(func(i int) error {
-			if i > 0 {
-				return s.skip()
-			}
-			return s.object(func(key []byte) error { return r.entry(&s, key) })
-		})
-	} else {
-		var done bool
-		if s, done, err = openReply(data, stream); err != nil {
+	var r generateReply
+	if !stream && isList(data) { // TGI behind some gateways
+		if err := r.list(data, r.first); err != nil {
 			return Chunk{}, err
 		}
-		if done {
-			return doneChunk(), nil
-		}
-		err = s.object(func(key []byte) error { return r.entry(&s, key) })
+	} else if ok, err := r.read(data, stream, r.member); !ok {
+		return r.chunk, err
 	}
-	if err == nil {
-		err = s.end()
-	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
-	}
-	return r.done(stream, s.data)
+	return r.done(stream)
 }
 
 // generateReply collects the parts of an event or an answer.
 type generateReply struct {
-	chunk            Chunk
+	reply
 	token, whole     string
 	isToken, isWhole bool
 	stopped          bool
-	problem          problem
 }
 
-func (r *generateReply) entry(s *scanner, key []byte) (err error) {
+// first reads the first answer of a list.
+func (r *generateReply) first(i int) error {
+	if i > 0 {
+		return r.skip()
+	}
+	return r.object(r.member)
+}
+
+func (r *generateReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "token":
 		r.isToken = true
-		return s.object(func(key []byte) (err error) {
+		return r.object(func(key []byte) (err error) {
 			if string(key) != "text" {
-				return s.skip()
+				return r.skip()
 			}
-			r.token, err = s.text()
+			r.token, err = r.text()
 			return err
 		})
 	case "content":
-		r.isToken = s.peek() == '"'
-		r.token, err = s.text()
+		r.isToken = r.peek() == '"'
+		r.token, err = r.text()
 	case "generated_text":
-		r.isWhole = s.peek() == '"'
-		r.whole, err = s.text()
+		r.isWhole = r.peek() == '"'
+		r.whole, err = r.text()
 	case "details":
-		return s.object(func(key []byte) error { return r.detail(s, key) })
+		return r.object(r.detail)
 	case "stop":
-		r.stopped = s.peek() == 't'
-		err = s.skip()
+		r.stopped = r.peek() == 't'
+		err = r.skip()
 	case "stop_type":
-		r.chunk.Finish, err = s.text()
+		r.chunk.Finish, err = r.text()
 	case "tokens_predicted":
-		r.chunk.Usage.Completion, err = s.integer()
+		r.chunk.Usage.Completion, err = r.integer()
 	case "tokens_evaluated":
-		r.chunk.Usage.Prompt, err = s.integer()
+		r.chunk.Usage.Prompt, err = r.integer()
 	case "tokens_cached":
-		err = s.skip() // tokens in the cache afterwards, not those read from it
+		err = r.skip() // tokens in the cache afterwards, not those read from it
 	case "timings":
-		r.chunk.Timings, err = readTimings(s)
-	case "error":
-		err = r.problem.read(s)
+		r.chunk.Timings, err = readTimings(&r.scanner)
 	case "message", "error_type":
-		err = r.problem.entry(s, key)
+		err = r.problem.entry(&r.scanner, key)
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
 // detail takes one entry of TGI's details.
-func (r *generateReply) detail(s *scanner, key []byte) (err error) {
+func (r *generateReply) detail(key []byte) (err error) {
 	switch string(key) {
 	case "finish_reason":
-		r.chunk.Finish, err = s.text()
+		r.chunk.Finish, err = r.text()
 	case "generated_tokens":
-		r.chunk.Usage.Completion, err = s.integer()
+		r.chunk.Usage.Completion, err = r.integer()
 	case "input_length":
-		r.chunk.Usage.Prompt, err = s.integer()
+		r.chunk.Usage.Prompt, err = r.integer()
 	case "prefill":
 		var n int64
-		if n, err = length(s); n > 0 {
+		if n, err = length(&r.scanner); n > 0 {
 			r.chunk.Usage.Prompt = n
 		}
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
-func (r *generateReply) done(stream bool, data []byte) (Chunk, error) {
-	c := &r.chunk
+func (r *generateReply) done(stream bool) (Chunk, error) {
 	text := r.token
 	if !stream && r.isWhole {
 		text = r.whole
 	}
-	if !stream && !r.isWhole && !r.isToken && !r.problem.said {
-		return Chunk{}, unreadable(`neither "generated_text" nor "content"`, data)
+	if !r.stopped && r.chunk.Finish == "none" { // llama.cpp's word for going on
+		r.chunk.Finish = ""
 	}
-	if !r.stopped && c.Finish == "none" { // llama.cpp's word for going on
-		c.Finish = ""
-	}
-	c.finish(text, "", "")
-	r.problem.into(c)
-	return *c, nil
+	return r.asText(text, "", "", unless(stream || r.isWhole || r.isToken, `neither "generated_text" nor "content"`))
 }
 
 func generateHasContent(data []byte) bool { return choicesHaveContent(data) }

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -125,75 +126,55 @@ func readRetrieval(data []byte, stream bool) (Chunk, error) {
 // itemsReply reads answers that are a list, data, of objects with one of some
 // names; in a stream each event is such an object.
 type itemsReply struct {
-	names []string
-	kind  string // of an event
+	reply
+	names   []string
+	kind    string // of an event
+	entries int64
 }
 
 func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if done {
-		return doneChunk(), nil
-	}
-	c := Chunk{Kind: record.Content, Usage: NoUsage}
-	var p problem
-	entries := int64(0)
-	err = s.object(func(key []byte) (err error) {
-		switch string(key) {
-		case "data":
-			return s.array(func(int) error {
-				entries++
-				found := false
-				err := s.object(func(key []byte) error {
-					found = found || r.holds(&s, key)
-					return s.skip()
-				})
-				if found {
-					c.Items++
-				}
-				return err
-			})
-		case "type":
-			r.kind, err = s.text()
-		case "usage":
-			err = usageOf(&s, &c)
-		case "error":
-			err = p.read(&s)
-		default:
-			if stream && r.holds(&s, key) {
-				c.Items = 1
-			}
-			err = s.skip()
+	if ok, err := r.reply.read(data, stream, func(key []byte) (err error) {
+		switch {
+		case string(key) == "data":
+			return r.array(func(int) error { return r.entry() })
+		case string(key) == "type":
+			r.kind, err = r.text()
+			return err
+		case stream && r.holds(key):
+			r.chunk.Items = 1
 		}
-		return err
+		return r.skip()
+	}); !ok {
+		return r.chunk, err
+	}
+	if stream && r.chunk.Items == 0 && !r.problem.said {
+		r.chunk.Empty = true
+		return r.chunk, nil
+	}
+	return r.asThings(unless(r.chunk.Items > 0 && r.chunk.Items >= r.entries, fmt.Sprintf("no %s in \"data\"", r.names[0])))
+}
+
+// entry reads one object of the list.
+func (r *itemsReply) entry() error {
+	r.entries++
+	found := false
+	err := r.object(func(key []byte) error {
+		found = found || r.holds(key)
+		return r.skip()
 	})
-	if err == nil {
-		err = s.end()
+	if found {
+		r.chunk.Items++
 	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
-	}
-	p.into(&c)
-	switch {
-	case p.said || stream && c.Items == 0:
-		c.Empty = true
-	case c.Items == 0 || c.Items < entries:
-		return Chunk{}, unreadable(fmt.Sprintf("no %s in \"data\"", strings.Join(r.names[:1], "")), s.data)
-	}
-	return c, nil
+	return err
 }
 
 // holds tells whether an entry is one of the names with something in it.
-func (r *itemsReply) holds(s *scanner, key []byte) bool {
-	for _, n := range r.names {
-		if n == string(key) {
-			c := s.peek()
-			return c == '[' || c == '{' || c >= '0' && c <= '9' || c == '"' && s.at+1 < len(s.data) && s.data[s.at+1] != '"'
-		}
+func (r *itemsReply) holds(name []byte) bool {
+	if !slices.Contains(r.names, string(name)) {
+		return false
 	}
-	return false
+	c := r.peek()
+	return c == '[' || c == '{' || c >= '0' && c <= '9' || c == '"' && r.at+1 < len(r.data) && r.data[r.at+1] != '"'
 }
 
 func imageHasContent(data []byte) bool { return len(data) > 64 }

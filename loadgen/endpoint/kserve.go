@@ -87,67 +87,39 @@ func v1Body(field string) func([]byte, *Input) ([]byte, error) {
 // Lists of numbers count as vectors.
 func readV1(field string) func([]byte, bool) (Chunk, error) {
 	return func(data []byte, stream bool) (Chunk, error) {
-		s, done, err := openReply(data, stream)
-		if err != nil {
-			return Chunk{}, err
-		}
-		if done {
-			return doneChunk(), nil
-		}
-		c := Chunk{Usage: NoUsage}
-		var p problem
+		var r reply
 		text := ""
 		add := func() error {
-			t, err := s.text()
+			t, err := r.text()
 			text += t
 			return err
 		}
-		err = s.object(func(key []byte) error {
-			switch string(key) {
-			case "predictions":
-				return s.array(func(int) error {
-					c.Items++
-					switch s.peek() {
-					case '"':
-						return add()
-					case '{':
-						return s.object(func(key []byte) error {
-							if string(key) == field {
-								return add()
-							}
-							return s.skip()
-						})
-					}
-					return s.skip()
-				})
-			case "error":
-				return p.read(&s)
+		named := func(key []byte) error {
+			if string(key) == field {
+				return add()
 			}
-			return s.skip()
-		})
-		if err == nil {
-			err = s.end()
+			return r.skip()
 		}
-		return tensors(c, text, p, s.data, err, "predictions")
+		if ok, err := r.read(data, stream, func(key []byte) error {
+			if string(key) != "predictions" {
+				return r.skip()
+			}
+			return r.array(func(int) error {
+				r.chunk.Items++
+				switch r.peek() {
+				case '"':
+					return add()
+				case '{':
+					return r.object(named)
+				}
+				return r.skip()
+			})
+		}); !ok {
+			return r.chunk, err
+		}
+		r.chunk.Text = text
+		return r.asThings(unless(r.chunk.Items > 0, `no "predictions"`))
 	}
-}
-
-// tensors is the chunk of an answer with a text or with numbers.
-func tensors(c Chunk, text string, p problem, data []byte, err error, what string) (Chunk, error) {
-	switch {
-	case err != nil:
-		return Chunk{}, unreadable(err.Error(), data)
-	case p.said:
-		c.Empty = true
-		p.into(&c)
-		return c, nil
-	case c.Items == 0:
-		return Chunk{}, unreadable(fmt.Sprintf("no %q", what), data)
-	}
-	if c.finish(text, "", ""); text == "" {
-		c.Kind, c.Empty = record.Content, false
-	}
-	return c, nil
 }
 
 func configureV2(s *Spec, e *schema.Endpoint) error {
@@ -196,50 +168,53 @@ func v2Body(name string) func([]byte, *Input) ([]byte, error) {
 // joined, numbers are vectors by the tensor's first dimension.
 func readV2(name string) func([]byte, bool) (Chunk, error) {
 	return func(data []byte, stream bool) (Chunk, error) {
-		s, done, err := openReply(data, stream)
-		if err != nil {
-			return Chunk{}, err
+		r := v2Reply{name: name}
+		if ok, err := r.read(data, stream, r.member); !ok {
+			return r.chunk, err
 		}
-		if done {
-			return doneChunk(), nil
+		if stream && !r.problem.said && r.chunk.Items == 0 { // the mark alone
+			r.chunk.Empty = true
+			return r.chunk, nil
 		}
-		c := Chunk{Usage: NoUsage}
-		var p problem
-		text, named := "", false
-		err = s.object(func(key []byte) error {
-			switch string(key) {
-			case "outputs":
-				return s.array(func(int) error {
-					t, err := readTensor(&s)
-					if isNamed := t.name == name; err == nil && !named || isNamed {
-						text, c.Items, named = t.text, t.rows, isNamed
-						if c.Dims = 0; t.text == "" && t.rows > 0 {
-							c.Dims = t.values / t.rows
-						}
-					}
-					return err
-				})
-			case "parameters": // Triton's mark of a decoupled model's last answer
-				return s.object(func(key []byte) error {
-					if string(key) == "triton_final_response" && s.peek() == 't' {
-						c.Finish = "final"
-					}
-					return s.skip()
-				})
-			case "error":
-				return p.read(&s)
-			}
-			return s.skip()
-		})
-		if err == nil {
-			err = s.end()
-		}
-		if stream && err == nil && !p.said && c.Items == 0 { // the mark alone
-			c.Empty = true
-			return c, nil
-		}
-		return tensors(c, text, p, s.data, err, "outputs")
+		return r.asThings(unless(r.chunk.Items > 0, `no "outputs"`))
 	}
+}
+
+// v2Reply collects the parts of an answer of KServe v2.
+type v2Reply struct {
+	reply
+	name  string // the tensor that is looked for
+	named bool   // it was there
+}
+
+func (r *v2Reply) member(key []byte) error {
+	switch string(key) {
+	case "outputs":
+		return r.array(r.output)
+	case "parameters": // Triton's mark of a decoupled model's last answer
+		return r.object(func(key []byte) error {
+			if string(key) == "triton_final_response" && r.peek() == 't' {
+				r.chunk.Finish = "final"
+			}
+			return r.skip()
+		})
+	}
+	return r.skip()
+}
+
+// output takes one tensor, if none of the name was there before.
+func (r *v2Reply) output(int) error {
+	t, err := readTensor(&r.scanner)
+	isNamed := t.name == r.name
+	if err != nil || r.named && !isNamed {
+		return err
+	}
+	r.named = isNamed
+	r.chunk.Text, r.chunk.Items, r.chunk.Dims = t.text, t.rows, 0
+	if t.text == "" && t.rows > 0 {
+		r.chunk.Dims = t.values / t.rows
+	}
+	return nil
 }
 
 // tensor is one output of a v2 answer.

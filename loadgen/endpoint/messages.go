@@ -89,99 +89,79 @@ func appendImageBlock(dst []byte, m *dataset.Media) []byte {
 // message. Usage comes in two halves: message_start has the input's tokens,
 // message_delta the output's.
 func readMessages(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
+	var r messagesReply
+	if ok, err := r.read(data, stream, r.member); !ok {
+		return r.chunk, err
 	}
-	if done {
-		return doneChunk(), nil
-	}
-	r := messagesReply{chunk: Chunk{Usage: NoUsage}}
-	if err = s.object(func(key []byte) error { return r.entry(&s, key) }); err == nil {
-		err = s.end()
-	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
-	}
-	switch {
-	case r.kind == "error":
+	switch r.kind {
+	case "error":
 		r.problem.said = true
-	case r.kind == "message_stop":
+	case "message_stop":
 		r.chunk.Kind, r.chunk.Empty = record.Done, true
 		return r.chunk, nil
-	case !stream && !r.content && !r.problem.said:
-		return Chunk{}, unreadable(`no "content"`, s.data)
 	}
-	r.chunk.finish(r.text, r.tool, r.thinking)
-	r.problem.into(&r.chunk)
-	return r.chunk, nil
+	return r.asText(r.content, r.tool, r.thinking, unless(stream || r.hasContent, `no "content"`))
 }
 
 // messagesReply collects the parts of an event or a message.
 type messagesReply struct {
-	chunk                Chunk
-	kind                 string
-	text, tool, thinking string
-	content              bool
-	problem              problem
+	reply
+	kind                    string
+	content, tool, thinking string
+	hasContent              bool
 }
 
-// entry takes one entry of an event or of a message.
-func (r *messagesReply) entry(s *scanner, key []byte) (err error) {
+// member takes one entry of an event or of a message.
+func (r *messagesReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "type":
-		r.kind, err = s.text()
+		r.kind, err = r.text()
 	case "message": // of message_start
-		return s.object(func(key []byte) error {
+		return r.object(func(key []byte) error {
 			if string(key) != "usage" {
-				return s.skip()
+				return r.skip()
 			}
-			err = usageOf(s, &r.chunk)
-			return err
+			return usageOf(&r.scanner, &r.chunk)
 		})
 	case "content_block", "delta":
-		return s.object(func(key []byte) error { return r.block(s, key) })
+		return r.object(r.block)
 	case "content":
-		return s.array(func(int) error {
-			r.content = true
-			return s.object(func(key []byte) error { return r.block(s, key) })
+		return r.array(func(int) error {
+			r.hasContent = true
+			return r.object(r.block)
 		})
-	case "usage":
-		err = usageOf(s, &r.chunk)
 	case "stop_reason":
-		r.chunk.Finish, err = s.text()
-	case "error":
-		err = r.problem.read(s)
+		r.chunk.Finish, err = r.text()
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
 // block takes one entry of a content block or of a piece of one.
-func (r *messagesReply) block(s *scanner, key []byte) (err error) {
+func (r *messagesReply) block(key []byte) (err error) {
 	var t string
 	switch string(key) {
 	case "text":
-		t, err = s.text()
-		r.text += t
+		t, err = r.text()
+		r.content += t
 	case "thinking":
-		t, err = s.text()
+		t, err = r.text()
 		r.thinking += t
 	case "partial_json", "name":
-		t, err = s.text()
+		t, err = r.text()
 		r.tool += t
 	case "input":
-		s.peek()
-		start := s.at
-		err = s.skip()
-		if t = string(s.data[start:s.at]); t != "{}" && t != "null" { // {} announces the pieces that follow
+		r.peek()
+		start := r.at
+		err = r.skip()
+		if t = string(r.data[start:r.at]); t != "{}" && t != "null" { // {} announces the pieces that follow
 			r.tool += t
 		}
 	case "stop_reason":
-		r.chunk.Finish, err = s.text()
+		r.chunk.Finish, err = r.text()
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }

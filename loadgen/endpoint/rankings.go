@@ -75,72 +75,38 @@ func rankingBody(api string, write func(*body, *Input)) func([]byte, *Input) ([]
 // readRanking accepts a list of scored entries, bare or under the name that
 // one of the APIs gives it.
 func readRanking(data []byte, stream bool) (Chunk, error) {
-	chunk := Chunk{Kind: record.Content, Usage: NoUsage}
-	s := scanner{data: data}
-	if s.peek() == '[' {
-		err := scored(&s, &chunk)
-		if err == nil {
-			err = s.end()
+	var r reply
+	if isList(data) {
+		if err := r.list(data, func(int) error { return r.scored() }); err != nil {
+			return Chunk{}, err
 		}
-		return ranked(chunk, problem{}, data, err)
-	}
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if done {
-		return doneChunk(), nil
-	}
-	var p problem
-	err = s.object(func(key []byte) (err error) {
+	} else if ok, err := r.read(data, stream, func(key []byte) error {
 		switch string(key) {
 		case "results", "rankings", "data":
-			err = scored(&s, &chunk)
-		case "usage":
-			err = usageOf(&s, &chunk)
-		case "error":
-			err = p.read(&s)
-		default:
-			err = s.skip()
+			return r.array(func(int) error { return r.scored() })
 		}
-		return err
-	})
-	if err == nil {
-		err = s.end()
+		return r.skip()
+	}); !ok {
+		return r.chunk, err
 	}
-	return ranked(chunk, p, s.data, err)
+	return r.asThings(unless(r.chunk.Items > 0, "no scores"))
 }
 
-// scored counts the entries of a list that are objects with a score.
-func scored(s *scanner, c *Chunk) error {
-	return s.array(func(int) error {
-		score := false
-		err := s.object(func(key []byte) error {
-			switch string(key) {
-			case "score", "logit", "relevance_score":
-				n := s.peek()
-				score = score || n == '-' || n >= '0' && n <= '9'
-			}
-			return s.skip()
-		})
-		if score {
-			c.Items++
+// scored counts an entry that is an object with a score.
+func (r *reply) scored() error {
+	score := false
+	err := r.object(func(key []byte) error {
+		switch string(key) {
+		case "score", "logit", "relevance_score":
+			n := r.peek()
+			score = score || n == '-' || n >= '0' && n <= '9'
 		}
-		return err
+		return r.skip()
 	})
-}
-
-func ranked(c Chunk, p problem, data []byte, err error) (Chunk, error) {
-	p.into(&c)
-	switch {
-	case err != nil:
-		return Chunk{}, unreadable(err.Error(), data)
-	case p.said:
-		c.Empty = true
-	case c.Items == 0:
-		return Chunk{}, unreadable("no scores", data)
+	if score {
+		r.chunk.Items++
 	}
-	return c, nil
+	return err
 }
 
 // servedRanking answers with one score per document, best first, under a name;

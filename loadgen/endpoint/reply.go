@@ -41,6 +41,96 @@ func openReply(data []byte, stream bool) (s scanner, done bool, err error) {
 // doneChunk is what the end mark means.
 func doneChunk() Chunk { return Chunk{Kind: record.Done, Empty: true, Usage: NoUsage} }
 
+// reply is an answer that is a JSON object, or one event of a stream, on its
+// way to a chunk. It is its own scanner.
+type reply struct {
+	scanner
+	chunk   Chunk
+	problem problem
+}
+
+// read reads the whole object. Usage and errors, which all APIs say alike, go
+// to their places; member is called for each other member, with the scanner
+// before its value, which member must read. It returns false when there is
+// nothing more to find out: r.chunk and err are the result then.
+func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (found bool, err error) {
+	var done bool
+	if r.scanner, done, err = openReply(data, stream); done {
+		r.chunk = doneChunk()
+	}
+	if done || err != nil {
+		return false, err
+	}
+	r.chunk.Usage = NoUsage
+	err = r.object(func(key []byte) error {
+		switch string(key) {
+		case "usage":
+			return usageOf(&r.scanner, &r.chunk)
+		case "error":
+			return r.problem.read(&r.scanner)
+		}
+		return member(key)
+	})
+	if err = r.checked(err); err != nil {
+		r.chunk = Chunk{}
+	}
+	return err == nil, err
+}
+
+// list reads an answer that is a bare list.
+func (r *reply) list(data []byte, each func(i int) error) error {
+	r.scanner, r.chunk.Usage = scanner{data: data}, NoUsage
+	return r.checked(r.array(each))
+}
+
+// isList tells whether an answer is a bare list.
+func isList(data []byte) bool { s := scanner{data: data}; return s.peek() == '[' }
+
+// checked is err, or that something follows the value, in a person's words.
+func (r *reply) checked(err error) error {
+	if err == nil {
+		err = r.end()
+	}
+	if err != nil {
+		return unreadable(err.Error(), r.data)
+	}
+	return nil
+}
+
+// asText is the chunk of an answer that is text; what is missing from it, "" for
+// nothing, makes it unreadable.
+func (r *reply) asText(content, tool, reasoning, missing string) (Chunk, error) {
+	if missing != "" && !r.problem.said {
+		return Chunk{}, unreadable(missing, r.data)
+	}
+	r.chunk.finish(content, tool, reasoning)
+	r.problem.into(&r.chunk)
+	return r.chunk, nil
+}
+
+// asThings is the chunk of an answer that is made of other things than text;
+// what is wrong with them, "" for nothing, makes it unreadable.
+func (r *reply) asThings(wrong string) (Chunk, error) {
+	if r.problem.said {
+		c := Chunk{Empty: true, Usage: r.chunk.Usage, Timings: r.chunk.Timings}
+		r.problem.into(&c)
+		return c, nil
+	}
+	if wrong != "" {
+		return Chunk{}, unreadable(wrong, r.data)
+	}
+	r.chunk.Kind = record.Content
+	return r.chunk, nil
+}
+
+// unless is what is wrong where a condition does not hold.
+func unless(holds bool, wrong string) string {
+	if holds {
+		return ""
+	}
+	return wrong
+}
+
 // maxErrText bounds the server's own words kept, in bytes.
 const maxErrText = 1024
 

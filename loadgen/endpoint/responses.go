@@ -69,76 +69,67 @@ func appendItemTurn(dst []byte, role string, t *dataset.Turn) []byte {
 // readResponses reads one event, which says in "type" what it is, or a whole
 // response.
 func readResponses(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if done {
-		return doneChunk(), nil
-	}
-	r := responsesReply{chunk: Chunk{Usage: NoUsage}}
+	var r responsesReply
+	member := r.response
 	if stream {
-		err = s.object(func(key []byte) error { return r.event(&s, key) })
-	} else {
-		err = s.object(func(key []byte) error { return r.response(&s, key) })
+		member = r.event
 	}
-	if err == nil {
-		err = s.end()
+	ok, err := r.read(data, stream, member)
+	switch {
+	case !ok:
+		return r.chunk, err
+	case stream:
+		return r.one()
 	}
-	if err != nil {
-		return Chunk{}, unreadable(err.Error(), s.data)
-	}
-	if !stream {
-		return r.whole(s.data)
-	}
-	return r.one(), nil
+	return r.whole()
 }
 
 // responsesReply collects the parts of an event or of a response.
 type responsesReply struct {
-	chunk                    Chunk
+	reply
 	kind, delta, full        string // of an event
 	content, tool, reasoning string // of a response
 	outputText               string
 	status, reason           string
 	item, part               int64
 	output                   bool
-	problem                  problem
 }
 
 // event takes one entry of an event of a stream.
-func (r *responsesReply) event(s *scanner, key []byte) (err error) {
+func (r *responsesReply) event(key []byte) (err error) {
 	switch string(key) {
 	case "type":
-		r.kind, err = s.text()
+		r.kind, err = r.text()
 	case "delta":
-		r.delta, err = s.text()
+		r.delta, err = r.text()
 	case "text", "arguments":
-		r.full, err = s.text()
+		r.full, err = r.text()
 	case "output_index":
-		r.item, err = s.integer()
+		r.item, err = r.integer()
 	case "content_index":
-		r.part, err = s.integer()
-	case "error":
-		err = r.problem.read(s)
+		r.part, err = r.integer()
 	case "message", "code":
-		err = r.problem.entry(s, key)
+		err = r.problem.entry(&r.scanner, key)
 	case "response":
-		err = s.object(func(key []byte) error {
+		err = r.object(func(key []byte) error {
 			switch string(key) {
 			case "output", "output_text": // came in pieces already
-				return s.skip()
+				return r.skip()
+			case "usage":
+				return usageOf(&r.scanner, &r.chunk)
+			case "error":
+				return r.problem.read(&r.scanner)
 			}
-			return r.response(s, key)
+			return r.response(key)
 		})
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
 // one is the chunk that an event of a stream amounts to.
-func (r *responsesReply) one() Chunk {
+func (r *responsesReply) one() (Chunk, error) {
 	c := &r.chunk
 	var content, tool, reasoning string
 	switch r.kind {
@@ -155,61 +146,55 @@ func (r *responsesReply) one() Chunk {
 			c.Finish = r.reason
 		}
 		c.Kind, c.Empty = record.Done, true
-		return *c
+		return *c, nil
 	case "error":
 		r.problem.said = true
 	}
 	c.Part = 1 + r.item<<20 + r.part
-	c.finish(content, tool, reasoning)
-	r.problem.into(c)
-	return *c
+	return r.asText(content, tool, reasoning, "")
 }
 
 // response takes one entry of a response object.
-func (r *responsesReply) response(s *scanner, key []byte) (err error) {
+func (r *responsesReply) response(key []byte) (err error) {
 	switch string(key) {
 	case "output":
-		return s.array(func(int) error { r.output = true; return r.outputItem(s) })
+		return r.array(func(int) error { r.output = true; return r.outputItem() })
 	case "output_text":
 		r.output = true
-		r.outputText, err = s.text()
-	case "usage":
-		err = usageOf(s, &r.chunk)
-	case "error":
-		err = r.problem.read(s)
+		r.outputText, err = r.text()
 	case "status":
-		r.status, err = s.text()
+		r.status, err = r.text()
 	case "incomplete_details":
-		err = s.object(func(key []byte) (err error) {
+		err = r.object(func(key []byte) (err error) {
 			if string(key) != "reason" {
-				return s.skip()
+				return r.skip()
 			}
-			r.reason, err = s.text()
+			r.reason, err = r.text()
 			return err
 		})
 	default:
-		err = s.skip()
+		err = r.skip()
 	}
 	return err
 }
 
 // outputItem takes a message, a reasoning or a function call.
-func (r *responsesReply) outputItem(s *scanner) error {
+func (r *responsesReply) outputItem() error {
 	var kind, texts, name, arguments string
-	err := s.object(func(key []byte) (err error) {
+	err := r.object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = s.text()
+			kind, err = r.text()
 		case "content", "summary":
 			var t string
-			t, err = content(s)
+			t, err = content(&r.scanner)
 			texts += t
 		case "name":
-			name, err = s.text()
+			name, err = r.text()
 		case "arguments":
-			arguments, err = s.text()
+			arguments, err = r.text()
 		default:
-			err = s.skip()
+			err = r.skip()
 		}
 		return err
 	})
@@ -225,14 +210,9 @@ func (r *responsesReply) outputItem(s *scanner) error {
 }
 
 // whole is the chunk that a response amounts to.
-func (r *responsesReply) whole(data []byte) (Chunk, error) {
+func (r *responsesReply) whole() (Chunk, error) {
 	if r.problem.said {
-		r.chunk.Empty = true
-		r.problem.into(&r.chunk)
-		return r.chunk, nil
-	}
-	if !r.output {
-		return Chunk{}, unreadable(`no "output"`, data)
+		return r.asThings("")
 	}
 	if r.content == "" {
 		r.content = r.outputText
@@ -240,8 +220,7 @@ func (r *responsesReply) whole(data []byte) (Chunk, error) {
 	if r.chunk.Finish = r.status; r.reason != "" {
 		r.chunk.Finish = r.reason
 	}
-	r.chunk.finish(r.content, r.tool, r.reasoning)
-	return r.chunk, nil
+	return r.asText(r.content, r.tool, r.reasoning, unless(r.output, `no "output"`))
 }
 
 var deltaMark = []byte(`"delta"`)

@@ -29,44 +29,23 @@ func solidoBody(dst []byte, in *Input) ([]byte, error) {
 
 // readSolido reads content, and the sources it was made from as items.
 func readSolido(data []byte, stream bool) (Chunk, error) {
-	s, done, err := openReply(data, stream)
-	if err != nil {
-		return Chunk{}, err
-	}
-	if done {
-		return doneChunk(), nil
-	}
-	c := Chunk{Usage: NoUsage}
-	var p problem
+	var r reply
 	text, found := "", false
-	err = s.object(func(key []byte) (err error) {
+	if ok, err := r.read(data, stream, func(key []byte) (err error) {
 		switch string(key) {
 		case "content":
-			found = s.peek() == '"'
-			text, err = s.text()
+			found = r.peek() == '"'
+			text, err = r.text()
 		case "sources":
-			c.Items, err = length(&s)
-		case "usage":
-			err = usageOf(&s, &c)
-		case "error":
-			err = p.read(&s)
+			r.chunk.Items, err = length(&r.scanner)
 		default:
-			err = s.skip()
+			err = r.skip()
 		}
 		return err
-	})
-	if err == nil {
-		err = s.end()
+	}); !ok {
+		return r.chunk, err
 	}
-	switch {
-	case err != nil:
-		return Chunk{}, unreadable(err.Error(), s.data)
-	case !stream && !found && !p.said:
-		return Chunk{}, unreadable(`no "content"`, s.data)
-	}
-	c.finish(text, "", "")
-	p.into(&c)
-	return c, nil
+	return r.asText(text, "", "", unless(stream || found, `no "content"`))
 }
 
 func servedSolidoToken(b []byte, s *Script, from, to int) []byte {

@@ -54,39 +54,26 @@ func videoBody(dst []byte, in *Input) ([]byte, error) {
 
 // videoJob is what a server says about a job.
 type videoJob struct {
+	reply
 	id, status, url string
-	problem         problem
-	usage           Chunk
 }
 
-func readJob(data []byte) (j videoJob, err error) {
-	j.usage.Usage = NoUsage
-	s, _, err := openReply(data, false)
-	if err != nil {
-		return j, err
-	}
-	err = s.object(func(key []byte) (err error) {
+func readJob(data []byte) (*videoJob, error) {
+	j := &videoJob{}
+	if _, err := j.read(data, false, func(key []byte) (err error) {
 		switch string(key) {
 		case "id":
-			j.id, err = s.text()
+			j.id, err = j.text()
 		case "status":
-			j.status, err = s.text()
+			j.status, err = j.text()
 		case "url":
-			j.url, err = s.text()
-		case "usage":
-			err = usageOf(&s, &j.usage)
-		case "error":
-			err = j.problem.read(&s)
+			j.url, err = j.text()
 		default:
-			err = s.skip()
+			err = j.skip()
 		}
 		return err
-	})
-	if err == nil {
-		err = s.end()
-	}
-	if err != nil {
-		return j, unreadable(err.Error(), s.data)
+	}); err != nil {
+		return nil, err
 	}
 	if j.status == "failed" || j.status == "cancelled" {
 		if j.problem.said = true; j.problem.text == "" {
@@ -94,7 +81,7 @@ func readJob(data []byte) (j videoJob, err error) {
 		}
 	}
 	if j.id == "" && j.status == "" && !j.problem.said {
-		return j, unreadable(`neither "id" nor "status"`, s.data)
+		return nil, unreadable(`neither "id" nor "status"`, j.data)
 	}
 	return j, nil
 }
@@ -105,12 +92,12 @@ func readVideo(data []byte, _ bool) (Chunk, error) {
 	if err != nil {
 		return Chunk{}, err
 	}
-	c := j.usage
-	if c.Empty = j.status != "completed"; !c.Empty {
-		c.Kind, c.Items, c.Finish = record.Content, 1, "completed"
+	if j.status != "completed" && !j.problem.said {
+		j.chunk.Empty = true
+		return j.chunk, nil
 	}
-	j.problem.into(&c)
-	return c, nil
+	j.chunk.Items, j.chunk.Finish = 1, "completed"
+	return j.asThings("")
 }
 
 // nextVideo asks for a job until it is done, and fetches the video then.
