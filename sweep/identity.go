@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
 )
 
 // idDigits is the length of a cell's identity: 48 bits, so that among 10,000
@@ -33,11 +36,12 @@ func canonical(resolved []byte) ([]byte, error) {
 	if e, ok := body["endpoint"].(map[string]any); ok {
 		delete(e, "label")
 		delete(e, "api_key")
-		// When a run begins is no part of what it measures. The names stay, with one
-		// value for all: identities are as old as the plans that are resumed.
-		for name, none := range map[string]any{"wait_for_model_timeout": json.Number("0"), "wait_for_model_interval": json.Number("5"), "wait_for_model_mode": "inference"} {
-			if _, said := e[name]; said {
-				e[name] = none
+		// When a run begins is no part of what it measures. The names stay, as if
+		// nobody had said them: identities are as old as the plans that are resumed.
+		for _, o := range schema.Options() {
+			name, ours := strings.CutPrefix(o.Path, "benchmark.endpoint.wait_for_model_")
+			if name = "wait_for_model_" + name; ours && e[name] != nil {
+				e[name] = usual(o)
 			}
 		}
 	}
@@ -45,6 +49,14 @@ func canonical(resolved []byte) ([]byte, error) {
 		delete(body, name)
 	}
 	return json.Marshal(oneSpelling(body))
+}
+
+// usual is what an option is without being said, as a body has it.
+func usual(o schema.Option) any {
+	if o.Kind == "number" {
+		return json.Number(o.Default)
+	}
+	return o.Default
 }
 
 // oneSpelling writes 16, 16.0 and 1.6e1 alike.
