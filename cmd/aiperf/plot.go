@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
@@ -107,25 +108,26 @@ func (a *app) plotAll(dir string) error {
 	if err != nil {
 		return err
 	}
-	out := filepath.Join(dir, "plots")
+	out := filepath.Join(dir, resultdir.PlotsDir)
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	drawn := 0
+	var drawn []string
 	for _, c := range catalogued(d) {
 		if c.Missing != "" {
 			continue // aiperf plot says what each one lacks
 		}
-		if err := draw.Write(filepath.Join(out, draw.FileName(c.ID)+".png"), c, draw.Light); err != nil {
+		path := filepath.Join(out, draw.FileName(c.ID)+".png")
+		if err := draw.Write(path, c, draw.Light); err != nil {
 			return err
 		}
-		drawn++
+		drawn = append(drawn, path)
 	}
-	if drawn == 0 {
+	if len(drawn) == 0 {
 		return errors.New("the results allow none")
 	}
-	a.note(fmt.Sprintf("%d charts are in %s/", drawn, out))
-	return nil
+	a.note(fmt.Sprintf("%d charts are in %s/", len(drawn), out))
+	return resultdir.AddViews(dir, drawn)
 }
 
 // plot draws the charts that were asked for.
@@ -140,12 +142,12 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	}
 	out := p.Get("output")
 	if out == "" {
-		out = filepath.Join(dirs[0], "plots")
+		out = filepath.Join(dirs[0], resultdir.PlotsDir)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	drawn := 0
+	var drawn []string
 	said := map[string]bool{}
 	for _, c := range charts {
 		if c.Missing != "" {
@@ -160,12 +162,12 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 			return err
 		}
 		fmt.Fprintln(a.Out, path)
-		drawn++
+		drawn = append(drawn, path)
 	}
-	if drawn == 0 {
+	if len(drawn) == 0 {
 		return diag.New("plot: no chart could be drawn", "the lines above say what each one lacks")
 	}
-	return nil
+	return resultdir.AddViews(dirs[0], drawn)
 }
 
 var themes = map[string]draw.Theme{"light": draw.Light, "dark": draw.Dark}

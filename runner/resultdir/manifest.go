@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -37,10 +38,11 @@ type Manifest struct {
 // when the plan is over, unless the process was killed.
 const LiveName = ".live.json"
 
-// ViewName is the page made of the tables. It is made anew whenever somebody
-// asks, so that its digest says nothing.
+// What is made of the tables, a page and pictures. It is made anew whenever
+// somebody asks, so that its digest says nothing.
 const (
 	ViewName = "report.html"
+	PlotsDir = "plots"
 	ViewKind = "view"
 )
 
@@ -107,7 +109,7 @@ func kindOf(rel string) string {
 		return "table"
 	case base == ReportName:
 		return "run"
-	case rel == ViewName:
+	case rel == ViewName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
 	case base == "summary.md":
 		return "report"
@@ -149,14 +151,42 @@ func ReadManifest(dir string) (Manifest, error) {
 	return m, nil
 }
 
+// AddViews lists pictures that were drawn of a finished directory's tables, so
+// that they go where its results go: MoveAside and --overwrite take them along.
+// Paths that lie elsewhere are left out. A directory that is not finished lists
+// what it holds when it is.
+func AddViews(dir string, paths []string) error {
+	m, err := ReadManifest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		f := ManifestFile{Path: filepath.ToSlash(rel), Kind: ViewKind}
+		if f.SHA256, f.Bytes, err = Digest(path); err != nil {
+			return err
+		}
+		m.Files = slices.DeleteFunc(m.Files, func(old ManifestFile) bool { return old.Path == f.Path })
+		m.Files = append(m.Files, f)
+	}
+	slices.SortFunc(m.Files, func(a, b ManifestFile) int { return strings.Compare(a.Path, b.Path) })
+	return WriteJSON(filepath.Join(dir, ManifestName), m)
+}
+
 // Verify compares every file with the manifest and returns what differs.
 func (m Manifest) Verify(dir string) []string {
 	var bad []string
 	for _, f := range m.Files {
 		switch sum, n, err := Digest(filepath.Join(dir, filepath.FromSlash(f.Path))); {
+		case f.Kind == ViewKind && (err == nil || f.Path != ViewName): // made anew, perhaps, by a later program
 		case err != nil:
 			bad = append(bad, f.Path+": "+reason(err))
-		case f.Kind == ViewKind: // made anew, perhaps, by a later program
 		case n != f.Bytes || sum != f.SHA256:
 			bad = append(bad, f.Path+": differs from the manifest")
 		}
