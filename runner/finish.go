@@ -26,7 +26,7 @@ const manyRequests = 20_000
 // aggregates, and last of all the manifest. It is done after an interruption
 // too; the manifest then says so and a later --resume does it again.
 func (r *runner) finish() error {
-	defer limitGC()()
+	defer LimitGC()()
 	res := r.result
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)

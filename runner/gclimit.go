@@ -16,12 +16,12 @@ const (
 	leastGarbage = 32 << 20
 )
 
-// gcEvery is how often limitGC looks at how much is in use.
+// gcEvery is how often LimitGC looks at how much is in use.
 const gcEvery = 10 * time.Millisecond
 
-// limitGC lets less garbage pile up until the function it returns is called.
+// LimitGC lets less garbage pile up until the function it returns is called.
 // A user's own lower limit (GOGC) stays.
-func limitGC() (end func()) {
+func LimitGC() (end func()) {
 	before := debug.SetGCPercent(gcPercent)
 	if before >= 0 && before < gcPercent {
 		debug.SetGCPercent(before)

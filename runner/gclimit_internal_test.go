@@ -24,7 +24,7 @@ func TestGCLimitEnds(t *testing.T) { // not parallel: the limit is the process's
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	for _, before := range []int{100, 10, -1} {
 		debug.SetGCPercent(before)
-		end := limitGC()
+		end := LimitGC()
 		during := debug.SetGCPercent(before)
 		end()
 		if after := debug.SetGCPercent(before); after != before {

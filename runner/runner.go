@@ -380,7 +380,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if err != nil {
 		return nil, nil, err
 	}
-	defer limitGC()()
+	defer LimitGC()()
 	report := r.describe(m, got, attempt)
 	m.replay = newReplay(m.set, m.bench.Phases)
 	if err := r.writePrompts(m); err != nil { // which lets the set go

@@ -203,6 +203,7 @@ know that forget what was used least recently.`,
 		if err != nil {
 			return err
 		}
+		defer runner.LimitGC()() // a trace is long lists of numbers
 		t, err := dataset.ReadTrace(file, p.Get("format"), block)
 		if err != nil {
 			return asUsage(err)

@@ -30,7 +30,7 @@ func readBaseten(r *reader, rec files.Record) error {
 		return errors.New("prompt: is empty")
 	}
 	row := trace.Row{Timed: true}
-	var ids []hash
+	var ids hashList
 	var start int64
 	var took float64
 	var block int64

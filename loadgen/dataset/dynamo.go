@@ -33,9 +33,9 @@ type dynamoEvent struct {
 		ReceivedMS   int64   `json:"request_received_ms"`
 		TotalMS      float64 `json:"total_time_ms"`
 		Replay       *struct {
-			Block  int    `json:"trace_block_size"`
-			Length int64  `json:"input_length"`
-			Hashes []hash `json:"input_sequence_hashes"`
+			Block  int      `json:"trace_block_size"`
+			Length int64    `json:"input_length"`
+			Hashes hashList `json:"input_sequence_hashes"`
 		}
 	}
 }

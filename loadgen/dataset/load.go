@@ -37,6 +37,7 @@ type reader struct {
 	pools     []pool         // of random_pool
 	trace     *traceRows     // of traces
 	names     trace.Names    // of their blocks
+	room      []int32        // for blocks of rows to come
 	chats     []chat         // of bailian_trace
 	rounds    []round        // of tracelab
 	zero      *time.Duration // time stamp of the first row where rows say date and time

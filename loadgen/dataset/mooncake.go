@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
@@ -82,7 +83,7 @@ func readMooncake(r *reader, rec files.Record) error {
 
 // row reads the lengths and hashes of a recorded request.
 func (r *reader) row(f *files.Fields, in, out, hashes string) (row trace.Row, err error) {
-	var ids []hash
+	var ids hashList
 	if _, err = f.Decode(in, &row.In, "a whole number of tokens"); err == nil {
 		if _, err = f.Decode(out, &row.Out, "a whole number of tokens"); err == nil && hashes != "" {
 			_, err = f.Decode(hashes, &ids, "a list of whole numbers from 0")
@@ -95,16 +96,25 @@ func (r *reader) row(f *files.Fields, in, out, hashes string) (row trace.Row, er
 	return row, nil
 }
 
-func (r *reader) blocks(ids []hash) []int32 {
+// blocks gives hashes their names. Rows have their blocks in common stretches
+// of memory: a million small ones would take as much again to keep track of.
+func (r *reader) blocks(ids hashList) []int32 {
 	if len(ids) == 0 {
 		return nil
 	}
-	out := make([]int32, len(ids))
+	if len(r.room) < len(ids) {
+		r.room = make([]int32, max(stretch, len(ids)))
+	}
+	out := r.room[:len(ids):len(ids)]
+	r.room = r.room[len(ids):]
 	for i, id := range ids {
-		out[i] = r.names.Of(uint64(id))
+		out[i] = r.names.Of(id)
 	}
 	return out
 }
+
+// stretch is how many blocks are given room at once.
+const stretch = 1 << 16
 
 // readLiteral is what a row says in words, nil when it says lengths only.
 func readLiteral(f *files.Fields) (*literal, error) {
@@ -159,16 +169,66 @@ func checkMessages(raw json.RawMessage) error {
 	return nil
 }
 
-// hash is the hash of a block: 64 bits, written with or without a sign.
-type hash uint64
+// hashList is hashes of blocks: 64 bits each, written with or without a sign.
+type hashList []uint64
 
-func (h *hash) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '-' {
-		v, err := strconv.ParseInt(string(b), 10, 64)
-		*h = hash(v)
-		return err
+// UnmarshalJSON reads a list of whole numbers. It is where the time goes when a
+// trace is read, so it does without a decoder's steps for each number.
+func (h *hashList) UnmarshalJSON(b []byte) error {
+	list := (*h)[:0]
+	if len(b) < 2 || b[0] != '[' {
+		return errHashes
 	}
-	v, err := strconv.ParseUint(string(b), 10, 64)
-	*h = hash(v)
-	return err
+	for at := 1; ; at++ { // b is JSON: a bracket ends it
+		for at < len(b) && (b[at] == ' ' || b[at] == '\t' || b[at] == '\n' || b[at] == '\r') {
+			at++
+		}
+		if b[at] == ']' && len(list) == 0 {
+			break
+		}
+		start := at
+		for at < len(b) && strings.IndexByte("0123456789-", b[at]) >= 0 {
+			at++
+		}
+		id, err := hashOf(b[start:at])
+		if err != nil {
+			return err
+		}
+		list = append(list, id)
+		for b[at] == ' ' || b[at] == '\t' || b[at] == '\n' || b[at] == '\r' {
+			at++
+		}
+		if b[at] == ']' {
+			break
+		}
+		if b[at] != ',' {
+			return errHashes
+		}
+	}
+	*h = list
+	return nil
+}
+
+var errHashes = errors.New("want a list of whole numbers")
+
+// hashOf is one hash.
+func hashOf(digits []byte) (uint64, error) {
+	if len(digits) == 0 {
+		return 0, errHashes
+	}
+	if digits[0] == '-' {
+		v, err := strconv.ParseInt(string(digits), 10, 64)
+		return uint64(v), err
+	}
+	if len(digits) > 18 { // the rest cannot be above 64 bits
+		return strconv.ParseUint(string(digits), 10, 64)
+	}
+	var v uint64
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, errHashes
+		}
+		v = v*10 + uint64(c-'0')
+	}
+	return v, nil
 }

@@ -25,7 +25,7 @@ type wekaRequest struct {
 	Model     string
 	In        int64
 	Out       int64
-	HashIDs   []hash        `json:"hash_ids"`
+	HashIDs   hashList      `json:"hash_ids"`
 	ThinkTime *float64      `json:"think_time"` // s
 	APITime   *float64      `json:"api_time"`   // s
 	AgentID   string        `json:"agent_id"`
@@ -106,9 +106,9 @@ func (w *wekaSession) request(session string, q, before *wekaRequest) error {
 		return fmt.Errorf("t: %g s is out of range", q.T)
 	}
 	row := trace.Row{Session: session, In: q.In, Out: q.Out, At: files.Scale(time.Second, q.T), Timed: true}
-	ids := make([]hash, len(q.HashIDs))
+	ids := make(hashList, len(q.HashIDs))
 	for i, h := range q.HashIDs {
-		ids[i] = hash(w.scope) ^ h
+		ids[i] = w.scope ^ h
 	}
 	row.Blocks = w.r.blocks(ids)
 	if before != nil {

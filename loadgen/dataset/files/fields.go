@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Fields are the entries of one JSON object, taken by name and kind. Which ones
@@ -25,11 +28,76 @@ func New(data []byte) (*Fields, error) {
 	if len(data) == 0 || data[0] != '{' {
 		return nil, errors.New("not a JSON object")
 	}
-	if err := json.Unmarshal(f.text, &f.values); err != nil {
+	if json.Valid(f.text) {
+		f.values = members(f.text)
+	} else if err := json.Unmarshal(f.text, &f.values); err != nil { // which says where
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	maps.DeleteFunc(f.values, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
 	return f, nil
+}
+
+// members are the entries of an object, as parts of it. text is valid JSON, so
+// that there is nothing to do but to find where each value ends.
+func members(text []byte) map[string]json.RawMessage {
+	values := map[string]json.RawMessage{}
+	for at := skip(text, 1); text[at] != '}'; {
+		start := at
+		at = end(text, at)
+		quoted := text[start:at]
+		at = skip(text, at)      // the colon
+		start = skip(text, at+1) // behind it
+		at = end(text, start)    // of the value
+		key := string(quoted[1 : len(quoted)-1])
+		if strings.Contains(key, `\`) || !utf8.ValidString(key) {
+			_ = json.Unmarshal(quoted, &key)
+		}
+		values[key] = text[start:at:at]
+		if at = skip(text, at); text[at] == ',' {
+			at = skip(text, at+1)
+		}
+	}
+	return values
+}
+
+// skip is the place of the next byte that is no white space.
+func skip(text []byte, at int) int {
+	for text[at] == ' ' || text[at] == '\t' || text[at] == '\n' || text[at] == '\r' {
+		at++
+	}
+	return at
+}
+
+// end is the place behind the value that begins at at.
+func end(text []byte, at int) int {
+	switch text[at] {
+	case '"':
+		for at++; text[at] != '"'; at++ {
+			if text[at] == '\\' {
+				at++
+			}
+		}
+		return at + 1
+	case '{', '[':
+		for depth := 0; ; {
+			switch text[at] {
+			case '"':
+				at = end(text, at)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return at + 1
+				}
+			}
+			at++
+		}
+	}
+	for at < len(text) && strings.IndexByte(" \t\r\n,]}", text[at]) < 0 {
+		at++
+	}
+	return at
 }
 
 // Of are values that are JSON already.
@@ -112,7 +180,14 @@ func (f *Fields) Names() []string { return slices.Sorted(maps.Keys(f.values)) }
 
 // Unused are the names of entries that nobody asked for.
 func (f *Fields) Unused() []string {
-	return slices.DeleteFunc(f.Names(), func(name string) bool { return f.used[name] })
+	var names []string
+	for name := range f.values {
+		if !f.used[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Timed tells whether the record, or its first turn, says when it was sent.
@@ -140,12 +215,28 @@ func (f *Fields) Decode(name string, v any, want string) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(v); err != nil {
+	if err := decode(raw, v); err != nil {
 		return false, fmt.Errorf("%s: want %s", name, want)
 	}
 	return true, nil
+}
+
+// decode reads raw, which is JSON, into v. Numbers of traces come by the
+// million: they take no decoder.
+func decode(raw json.RawMessage, v any) (err error) {
+	switch v := v.(type) {
+	case *int64:
+		*v, err = strconv.ParseInt(string(raw), 10, 64)
+	case *float64:
+		*v, err = strconv.ParseFloat(string(raw), 64)
+	case json.Unmarshaler:
+		err = v.UnmarshalJSON(raw)
+	default:
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		err = d.Decode(v)
+	}
+	return err
 }
 
 // Str is a text; "" if there is none.

@@ -51,46 +51,28 @@ type Curve struct {
 	TokenHitRate float64 `json:"token_hit_rate"`
 }
 
-// prefix is a node of the tree of all prefixes: a block behind a prefix.
-type prefix struct {
-	parent int32
-	block  int32
-}
-
-// Analyze reads the rows in their order. Memory grows with the number of
-// different prefixes, one node each, not with the square of lengths.
+// Analyze reads the rows in their order. Its memory grows with the number of
+// different prefixes, not with the square of lengths.
 func Analyze(rows []Row, blockSize int) *Analysis {
-	a := &Analysis{Requests: len(rows), BlockSize: blockSize}
+	rows = named(rows)
+	a := &Analysis{Requests: len(rows), BlockSize: blockSize, DurationSeconds: span(rows), Sessions: sessions(rows)}
 	t := newTree(rows)
-	a.UniquePrefixes, a.PrefixReuseRatio = t.unique(), t.reuse()
-	a.PrefixGroups, a.Sessions = t.groups(rows), sessions(rows)
-	n := len(rows)
-	isl, osl := make([]float64, 0, n), make([]float64, 0, n)
-	var contexts, uniques, rates []float64
-	seen := map[int32]bool{}
-	var known, total float64
-	for i := range rows {
-		r := &rows[i]
-		isl, osl = append(isl, float64(r.In)), append(osl, float64(r.Out))
-		c := t.context(r, blockSize)
-		contexts, uniques = append(contexts, c), append(uniques, float64(r.In)-c)
-		total += float64(r.In)
-		if len(r.Blocks) == 0 {
-			continue
+	rates, known := a.grow(t, rows)
+	a.UniquePrefixes, a.PrefixReuseRatio, a.PrefixGroups = t.size(), t.reuse(), t.groups()
+	a.HitRate = describe(rates)
+
+	numbers := make([]float64, len(rows))
+	of := func(f func(r *Row) float64) *Stats {
+		for i := range rows {
+			numbers[i] = f(&rows[i])
 		}
-		hit := 0
-		for hit < len(r.Blocks) && seen[r.Blocks[hit]] {
-			hit++
-		}
-		for _, b := range r.Blocks {
-			seen[b] = true
-		}
-		rates = append(rates, float64(hit)/float64(len(r.Blocks)))
-		known += math.Min(float64(hit*blockSize), float64(r.In))
+		return describe(numbers)
 	}
-	a.DifferentBlocks = len(seen)
-	a.ISL, a.OSL = describe(isl), describe(osl)
-	a.ContextLength, a.UniquePromptLen, a.HitRate = describe(contexts), describe(uniques), describe(rates)
+	var total float64
+	a.ISL = of(func(r *Row) float64 { total += float64(r.In); return float64(r.In) })
+	a.OSL = of(func(r *Row) float64 { return float64(r.Out) })
+	a.ContextLength = of(func(r *Row) float64 { return t.context(r, blockSize) })
+	a.UniquePromptLen = of(func(r *Row) float64 { return float64(r.In) - t.context(r, blockSize) })
 	if a.ISL != nil {
 		a.MinISL, a.MaxISL, a.AvgISL = int64(a.ISL.Min), int64(a.ISL.Max), a.ISL.Mean
 		a.MinOSL, a.MaxOSL, a.AvgOSL = int64(a.OSL.Min), int64(a.OSL.Max), a.OSL.Mean
@@ -100,10 +82,34 @@ func Analyze(rows []Row, blockSize int) *Analysis {
 	}
 	if total > 0 {
 		a.TokenHitRate = known / total
+		a.FiniteCacheCurves = curves(rows, blockSize, t, total)
 	}
-	a.DurationSeconds = span(rows)
-	a.FiniteCacheCurves = curves(rows, blockSize, t, total)
 	return a
+}
+
+// grow puts the rows into the tree. It returns each one's share of leading
+// blocks that were seen before, and how many tokens these are of all.
+func (a *Analysis) grow(t *tree, rows []Row) (rates []float64, known float64) {
+	for i := range rows {
+		r := &rows[i]
+		if len(r.Blocks) == 0 {
+			continue
+		}
+		hit := 0
+		for hit < len(r.Blocks) && t.has(r.Blocks[hit]) {
+			hit++
+		}
+		at := none
+		for place, b := range r.Blocks {
+			if !t.has(b) {
+				a.DifferentBlocks++
+			}
+			at = t.step(at, b, int32(place))
+		}
+		rates = append(rates, float64(hit)/float64(len(r.Blocks)))
+		known += min(float64(hit*a.BlockSize), float64(r.In))
+	}
+	return rates, known
 }
 
 func sessions(rows []Row) int {
@@ -134,120 +140,46 @@ func span(rows []Row) float64 {
 	return last - first
 }
 
-// tree counts how often each prefix, and each block at each place, appears.
-type tree struct {
-	nodes  map[prefix]int32
-	counts []int32
-	places map[prefix]int32 // parent holds the place, block the block
-	path   []int32          // the nodes of all rows, one row behind the other
-}
-
-func newTree(rows []Row) *tree {
-	t := &tree{nodes: map[prefix]int32{}, places: map[prefix]int32{}}
-	for i := range rows {
-		at := int32(-1)
-		for place, b := range rows[i].Blocks {
-			t.places[prefix{int32(place), b}]++
-			p := prefix{at, b}
-			id, ok := t.nodes[p]
-			if !ok {
-				id = int32(len(t.counts))
-				t.nodes[p] = id
-				t.counts = append(t.counts, 0)
-			}
-			t.counts[id]++
-			t.path = append(t.path, id)
-			at = id
-		}
-	}
-	return t
-}
-
-// size is the number of blocks that an infinite cache ends up with: a block
-// behind another prefix is another block to a server.
-func (t *tree) size() int { return len(t.counts) }
-
-func (t *tree) unique() int { return len(t.counts) }
-
-// reuse is the share of prefix appearances whose prefix appears more than once.
-func (t *tree) reuse() float64 {
-	var again, all float64
-	for _, n := range t.counts {
-		all += float64(n)
-		if n > 1 {
-			again += float64(n)
-		}
-	}
-	if all == 0 {
-		return 0
-	}
-	return again / all
-}
-
-// groups is the number of first blocks that at least two requests share.
-func (t *tree) groups(rows []Row) int {
-	first := map[int32]int{}
-	for i := range rows {
-		if len(rows[i].Blocks) > 0 {
-			first[rows[i].Blocks[0]]++
-		}
-	}
-	n := 0
-	for _, c := range first {
-		if c > 1 {
-			n++
-		}
-	}
-	return n
-}
-
-// context is the tokens of r in blocks that stand at the same place in another
-// request, too; the whole input when all do.
-func (t *tree) context(r *Row, blockSize int) float64 {
-	repeated := 0
-	for place, b := range r.Blocks {
-		if t.places[prefix{int32(place), b}] > 1 {
-			repeated++
-		}
-	}
-	if repeated == len(r.Blocks) && repeated > 0 {
-		return float64(r.In)
-	}
-	return float64(repeated * blockSize)
-}
-
-// curves holds the trace against caches of a few sizes, from an eighth of all
-// blocks up to all of them.
+// curves holds the trace against caches of a few sizes, up to all prefixes.
 func curves(rows []Row, blockSize int, t *tree, total float64) (out []Curve) {
-	blocks := t.size()
-	if blocks == 0 || total == 0 {
-		return nil
-	}
 	for _, part := range []float64{0.01, 0.05, 0.125, 0.25, 0.5, 1} {
-		size := max(1, int(math.Ceil(part*float64(blocks))))
-		if n := len(out); n > 0 && out[n-1].Blocks == size {
-			continue
+		size := int(math.Ceil(part * float64(t.size())))
+		if n := len(out); size > 0 && (n == 0 || out[n-1].Blocks != size) {
+			out = append(out, Curve{Blocks: size, Tokens: size * blockSize})
 		}
-		out = append(out, Curve{size, size * blockSize, lru(rows, blockSize, size, t) / total})
+	}
+	finite(rows, blockSize, t, out)
+	for i := range out {
+		out[i].TokenHitRate /= total
 	}
 	return out
 }
 
-// lru is the number of tokens that a cache of size blocks knows when they are
-// asked for. A block is known behind its own prefix only.
-func lru(rows []Row, blockSize, size int, t *tree) (known float64) {
-	c, path := newCache(size, t.size()), t.path
+// finite sums for each cache how many tokens it knows when they are asked for.
+// A block is known behind its own prefix only. One pass serves all sizes: a
+// cache of n blocks that forgets what was used least recently holds a block
+// exactly if fewer than n others were used since.
+func finite(rows []Row, blockSize int, t *tree, caches []Curve) {
+	used := newRecency(len(t.counts), t.steps)
+	hits := make([]int, len(caches))
 	for i := range rows {
-		hit, leading := 0, true
-		for _, node := range path[:len(rows[i].Blocks)] {
-			if leading = c.touch(node) && leading; leading {
-				hit++
+		clear(hits)
+		least := 0 // the smallest cache that still knows all blocks so far
+		at := none
+		for k, b := range rows[i].Blocks {
+			at = t.node(at, b)
+			distance := used.touch(at)
+			for least < len(caches) && (distance == 0 || distance > caches[least].Blocks) {
+				least++
+			}
+			for c := least; c < len(caches); c++ {
+				hits[c] = k + 1
 			}
 		}
-		path = path[len(rows[i].Blocks):]
-		known += math.Min(float64(hit*blockSize), float64(rows[i].In))
+		for c := range caches {
+			caches[c].TokenHitRate += min(float64(hits[c]*blockSize), float64(rows[i].In))
+		}
 	}
-	return known
 }
 
 // chain is the name of block b behind the prefix called at.

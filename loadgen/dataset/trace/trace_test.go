@@ -1,8 +1,10 @@
 package trace_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,40 +66,132 @@ func TestAnalyze(t *testing.T) {
 	}
 }
 
-// The analysis of random traces equals the definitions, written out slowly.
+// slowly is the analysis by its definitions, with a list of what each cache
+// holds, the last used block first.
+func slowly(rows []trace.Row, block int, sizes []int) (hitRate float64, prefixes, groups int, contexts []float64, known []float64) {
+	seen, count, first, places := map[int32]bool{}, map[string]int{}, map[int32]int{}, map[[2]int32]int{}
+	caches := make([][]string, len(sizes))
+	known = make([]float64, len(sizes))
+	asked := 0.0
+	for _, row := range rows {
+		hit := 0
+		for hit < len(row.Blocks) && seen[row.Blocks[hit]] {
+			hit++
+		}
+		name, hits, leading := "", make([]int, len(sizes)), make([]bool, len(sizes))
+		for k, b := range row.Blocks {
+			seen[b] = true
+			name += fmt.Sprint(b, "/")
+			count[name]++
+			places[[2]int32{int32(k), b}]++
+			for c := range caches {
+				at := slices.Index(caches[c], name)
+				if leading[c] = at >= 0 && (k == 0 || leading[c]); leading[c] {
+					hits[c]++
+				}
+				if at >= 0 {
+					caches[c] = slices.Delete(caches[c], at, at+1)
+				}
+				caches[c] = slices.Insert(caches[c], 0, name)
+				caches[c] = caches[c][:min(len(caches[c]), sizes[c])]
+			}
+		}
+		for c := range known {
+			known[c] += min(float64(hits[c]*block), float64(row.In))
+		}
+		if len(row.Blocks) > 0 {
+			first[row.Blocks[0]]++
+			hitRate, asked = hitRate+float64(hit)/float64(len(row.Blocks)), asked+1
+		}
+	}
+	for _, row := range rows {
+		repeated := 0
+		for k, b := range row.Blocks {
+			if places[[2]int32{int32(k), b}] > 1 {
+				repeated++
+			}
+		}
+		if context := float64(repeated * block); repeated > 0 && repeated == len(row.Blocks) {
+			contexts = append(contexts, float64(row.In))
+		} else {
+			contexts = append(contexts, context)
+		}
+	}
+	for _, n := range first {
+		if n > 1 {
+			groups++
+		}
+	}
+	return hitRate / max(asked, 1), len(count), groups, contexts, known
+}
+
+// The analysis of random traces equals the definitions, written out slowly:
+// blocks of one parent and one place, and blocks that stand anywhere; names
+// that are counted, and names that are far between. 700 rows are more uses than
+// one group of the finite caches has.
 func TestAnalyzeAgainstDefinitions(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 40 {
+	for n := range 60 {
 		var rows []trace.Row
-		for range 1 + r.IntN(30) {
+		length := 1 + r.IntN(30)
+		if n%20 == 0 {
+			length = 700
+		}
+		apart := []int32{1, 1, 1 << 20}[n%3]
+		for range length {
 			var blocks []int32
 			for k := range r.IntN(6) {
-				blocks = append(blocks, int32(10*k+r.IntN(3)))
+				if n%2 == 0 {
+					k = 0
+				}
+				blocks = append(blocks, apart*int32(10*k+r.IntN(3+n/4)))
 			}
 			rows = append(rows, trace.Row{In: int64(max(1, 8*len(blocks)-r.IntN(8))), Out: 1, Blocks: blocks})
 		}
 		a := trace.Analyze(rows, 8)
-		seen, sum, n := map[int32]bool{}, 0.0, 0
-		prefixes := map[string]int{}
-		for _, row := range rows {
-			hit := 0
-			for hit < len(row.Blocks) && seen[row.Blocks[hit]] {
-				hit++
-			}
-			name := ""
-			for _, b := range row.Blocks {
-				seen[b] = true
-				name += string(b) + "/"
-				prefixes[name]++
-			}
-			if len(row.Blocks) > 0 {
-				sum, n = sum+float64(hit)/float64(len(row.Blocks)), n+1
+		var sizes []int
+		for _, c := range a.FiniteCacheCurves {
+			sizes = append(sizes, c.Blocks)
+		}
+		hitRate, prefixes, groups, contexts, known := slowly(rows, 8, sizes)
+		if math.Abs(a.CacheHitRate-hitRate) > 1e-12 || a.UniquePrefixes != prefixes || a.PrefixGroups != groups {
+			t.Fatalf("%v: hit rate %g, %d prefixes, %d groups, want %g, %d, %d", rows, a.CacheHitRate, a.UniquePrefixes, a.PrefixGroups, hitRate, prefixes, groups)
+		}
+		var context, total float64
+		for i := range rows {
+			context, total = context+contexts[i], total+float64(rows[i].In)
+		}
+		if math.Abs(a.ContextLength.Mean-context/float64(len(rows))) > 1e-9 {
+			t.Fatalf("%v: mean context %g, want %g", rows, a.ContextLength.Mean, context/float64(len(rows)))
+		}
+		for i, c := range a.FiniteCacheCurves {
+			if math.Abs(c.TokenHitRate-known[i]/total) > 1e-12 {
+				t.Fatalf("%v: %d blocks know %g of the tokens, want %g", rows, c.Blocks, c.TokenHitRate, known[i]/total)
 			}
 		}
-		if n > 0 && math.Abs(a.CacheHitRate-sum/float64(n)) > 1e-12 || a.UniquePrefixes != len(prefixes) {
-			t.Fatalf("%v: hit rate %g of %d prefixes, want %g of %d", rows, a.CacheHitRate, a.UniquePrefixes, sum/float64(max(n, 1)), len(prefixes))
+	}
+}
+
+// Hashes keep their numbers, whether they are small or any 64 bits.
+func TestNamesOfAnyHash(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	var names trace.Names
+	want := map[uint64]int32{}
+	for range 20_000 {
+		h := r.Uint64() >> r.IntN(64)
+		id, ok := want[h]
+		if !ok {
+			id = int32(len(want))
+			want[h] = id
 		}
+		if got := names.Of(h); got != id {
+			t.Fatalf("hash %d is %d, want %d", h, got, id)
+		}
+	}
+	if names.Len() != len(want) {
+		t.Errorf("%d names, want %d", names.Len(), len(want))
 	}
 }
 
