@@ -13,7 +13,7 @@ import (
 // every two megabytes it leaves behind.
 const (
 	gcPercent    = 25
-	leastGarbage = 32 << 20
+	leastGarbage = 16 << 20
 )
 
 // gcEvery is how often LimitGC looks at how much is in use.

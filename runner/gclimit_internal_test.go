@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// A quarter of what is in use, 32 MB at least.
+// A quarter of what is in use, 16 MB at least.
 func TestGarbagePercent(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20
 	for _, c := range []struct {
 		inUse uint64
 		want  int
-	}{{0, 3200}, {1 * mb, 3200}, {8 * mb, 400}, {32 * mb, 100}, {96 * mb, 34}, {128 * mb, 25}, {1024 * mb, 25}} {
+	}{{0, 1600}, {1 * mb, 1600}, {8 * mb, 200}, {32 * mb, 50}, {48 * mb, 34}, {64 * mb, 25}, {1024 * mb, 25}} {
 		if got := garbagePercent(c.inUse); got != c.want {
 			t.Errorf("%d MB in use: %d %%, want %d %%", c.inUse/mb, got, c.want)
 		}

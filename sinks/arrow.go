@@ -14,8 +14,10 @@ import (
 )
 
 // arrowBatchRows is the size of a record batch in a table. Readers like few and
-// large ones; a writer holds one, half a kilobyte a row.
-const arrowBatchRows = 8 * 1024
+// large ones; a writer holds one, half a kilobyte a row. A column of it must stay
+// below zstd's block of 128 KiB, ids of 36 bytes included: a longer one is compressed
+// as a stream, for which each encoder keeps a window of 9 MB.
+const arrowBatchRows = batchRows
 
 func arrowType(k Kind) arrow.DataType {
 	switch k {

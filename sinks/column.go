@@ -188,7 +188,7 @@ type batch struct {
 }
 
 // batchRows is how many rows move at once.
-const batchRows = 4096
+const batchRows = 2048
 
 func newBatch(fs []Field) *batch {
 	b := &batch{cols: make([]vector, len(fs))}

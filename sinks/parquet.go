@@ -15,8 +15,9 @@ import (
 )
 
 // rowGroupRows is the size of a row group. It may span runs: one group per run
-// would double the file and cost six times as much to read.
-const rowGroupRows = 128 * 1024
+// would double the file and cost six times as much to read. A writer holds one:
+// twice the rows save 6 % of the file and cost 10 MB.
+const rowGroupRows = 64 * 1024
 
 // ordered keeps columns in catalogue order; a parquet.Group sorts them by name.
 type ordered struct {
