@@ -25,7 +25,7 @@ type finisher struct {
 	wake   func()
 	back   releaser
 	secret masker
-	urls   []string
+	urls   addresses
 	live   *meter
 	work   *queue.Mailbox[*request]
 	out    *queue.Mailbox[finished]
@@ -109,7 +109,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec := record.New()
 	rec.RequestID, rec.Phase, rec.Warmup = r.id, p.cfg.Name, p.warmup
 	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num, r.play.Conversation.ID, int64(r.turn)
-	rec.Model, rec.URL = r.Model, f.urls[x.Target]
+	rec.Model, rec.URL = r.Model, f.urls.of(x.Target, f.maker.Path(r.Model, x.Stream))
 	rec.XRequestID, rec.XCorrelationID = r.RequestID, r.play.ID
 	sum := sha256.Sum256(x.Body)
 	rec.PromptSHA = hex.EncodeToString(sum[:8])

@@ -91,12 +91,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 		job: job, maker: m, post: e.post, wake: c.Wake, back: n, secret: secrets(&job.Endpoint),
 		live: newMeter(job.Live != nil), work: queue.NewMailbox[*request](linger, e.pressed), out: queue.NewMailbox[finished](linger, nil),
 	}
-	for _, u := range job.Endpoint.URLs {
-		f.urls = append(f.urls, transport.PlainURL(u, m.Path(job.Models.Items[0].Name, m.Streaming)))
-	}
-	if len(f.urls) == 0 {
-		f.urls = []string{""}
-	}
+	f.urls = newAddresses(job.Endpoint.URLs, m.Path(job.Models.Items[0].Name, m.Streaming))
 	e.read = f.take
 	if job.Unsent != nil {
 		e.unsent = func(rec *record.Record) {

@@ -1,6 +1,12 @@
 package loadgen
 
-import "aiperf.dev/aiperf/schema"
+import (
+	"slices"
+	"strconv"
+
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
 
 // targets chooses where each request goes, when it goes. It belongs to whoever
 // drives the engine.
@@ -63,3 +69,40 @@ func (e *engine) aim(r *request) {
 
 // arrived notes that r is not on the wire any more.
 func (e *engine) arrived(r *request) { e.targets.inFlight[r.x.Target]-- }
+
+// addresses are what records call the targets: their URLs without queries and
+// credentials. Targets that differ in nothing else have their number behind #.
+type addresses struct {
+	bases []string // URLs as they were given
+	marks []string // "#1", or ""
+	path  string   // of nearly all requests
+	usual []string // addresses with that path
+}
+
+func newAddresses(urls []string, path string) addresses {
+	a := addresses{bases: urls, path: path, marks: make([]string, len(urls))}
+	if len(urls) == 0 {
+		a.usual = []string{""}
+	}
+	for _, u := range urls {
+		a.usual = append(a.usual, transport.PlainURL(u, path))
+	}
+	plain := slices.Clone(a.usual)
+	for i, u := range urls {
+		for j, v := range urls {
+			if plain[i] == plain[j] && u != v {
+				a.marks[i] = "#" + strconv.Itoa(1+slices.Index(urls, u)) // a URL given twice is one target
+				a.usual[i] = plain[i] + a.marks[i]
+			}
+		}
+	}
+	return a
+}
+
+// of is the address of requests to a target with a path, which may name a model.
+func (a *addresses) of(target int, path string) string {
+	if path == a.path || len(a.bases) == 0 {
+		return a.usual[target]
+	}
+	return transport.PlainURL(a.bases[target], path) + a.marks[target]
+}

@@ -177,3 +177,33 @@ func TestLeastInFlightAvoidsTheSlow(t *testing.T) {
 		t.Errorf("requests by target %v, want 1 and 19", count)
 	}
 }
+
+// Records name targets so that they can be told apart, without what may be
+// secret, and a model that stands in the path.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		urls []string
+		path string
+		want []string
+	}{
+		{[]string{"http://a", "http://b/v1"}, "/v1/x", []string{"http://a/v1/x", "http://b/v1/x"}},
+		{[]string{"http://u:p@a/?key=1", "http://a/?key=2", "http://b"}, "/x", []string{"http://a/x#1", "http://a/x#2", "http://b/x"}},
+		{[]string{"http://a?k=1", "http://b", "http://a?k=1", "http://a?k=3"}, "/x", []string{"http://a/x#1", "http://b/x", "http://a/x#1", "http://a/x#4"}},
+		{[]string{"mock:?ttft=1ms", "mock:?ttft=2ms"}, "/x", []string{"http://mock:/x#1", "http://mock:/x#2"}},
+		{nil, "/x", []string{""}},
+	} {
+		a := newAddresses(c.urls, c.path)
+		var got []string
+		for i := range c.want {
+			got = append(got, a.of(i, c.path))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.urls, diff)
+		}
+	}
+	a := newAddresses([]string{"http://a?k=1", "http://a?k=2"}, "/models/m/infer")
+	if got := a.of(1, "/models/other/infer"); got != "http://a/models/other/infer#2" {
+		t.Errorf("another model: %s", got)
+	}
+}

@@ -16,11 +16,11 @@ import (
 func TestRunThatGaveUp(t *testing.T) {
 	t.Parallel()
 	report := &RunReport{Cancelled: "phase profiling: 6 of 10 requests failed, more than failed_request_threshold allows"}
-	gaveUp := outcome(sweep.Run{ID: "b"}, report, nil)
+	gaveUp := outcome(sweep.Run{ID: "b"}, report, &reading{})
 	if gaveUp.Err != report.Cancelled {
 		t.Errorf("error %q, want the reason", gaveUp.Err)
 	}
-	if o := outcome(sweep.Run{ID: "c"}, &RunReport{Cancelled: loadgen.Interrupted}, nil); o.Err != "" {
+	if o := outcome(sweep.Run{ID: "c"}, &RunReport{Cancelled: loadgen.Interrupted}, &reading{}); o.Err != "" {
 		t.Errorf("an interrupted run is a failure: %q", o.Err)
 	}
 	res := &Result{Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}, gaveUp}, Verdict: verdict.Invalid, Reports: map[string]*RunReport{"a": {}, "b": report}}

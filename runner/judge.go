@@ -93,10 +93,11 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	if err != nil {
 		return nil, err
 	}
-	c := metrics.NewCollector(metricOptions(m.run, rep))
+	c, parts := metrics.NewCollector(metricOptions(m.run, rep)), partsOf(m.run, rep)
 	s := r.sample()
 	_, err = sinks.ReadJournal(r.journalPath(m.run), files.Add, func(rec *record.Record) error {
 		c.Add(rec)
+		parts.Add(rec)
 		e.Add(rec)
 		s.add(rec)
 		replayed(m.replay, rec)
@@ -111,7 +112,14 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		rep.DataNotes = append(slices.Clone(rep.DataNotes), rep.Fidelity.line())
 	}
 	rep.Censored = censored(c.Censoring())
-	return &reading{summaries: c.Summaries(), sample: s.sorted(), evidence: e, files: files}, nil
+	rep.Warnings = append(rep.Warnings, parts.Notes()...)
+	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), evidence: e, files: files}, nil
+}
+
+// partsOf splits the requests of a run that has several targets or models.
+func partsOf(run sweep.Run, rep *RunReport) *metrics.Parts {
+	b := run.Cell.Resolved.Benchmark
+	return metrics.NewParts(metricOptions(run, rep), len(b.Endpoint.URLs) > 1, len(b.Models.Items) > 1)
 }
 
 // censored leaves out what is endless: absent means that nothing bounds it.
@@ -129,18 +137,19 @@ func stampError(s transport.StampError) verdict.StampError {
 
 // summarize is the statistics of the records of one run, with the sample that
 // the plan asks for.
-func (r *runner) summarize(run sweep.Run, rep *RunReport) ([]metrics.Summary, []float64, error) {
-	c := metrics.NewCollector(metricOptions(run, rep))
+func (r *runner) summarize(run sweep.Run, rep *RunReport) (*reading, error) {
+	c, parts := metrics.NewCollector(metricOptions(run, rep)), partsOf(run, rep)
 	s := r.sample()
 	_, err := sinks.ReadMeasured(r.journalPath(run), func(rec *record.Record) error {
 		c.Add(rec)
+		parts.Add(rec)
 		s.add(rec)
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return c.Summaries(), s.sorted(), nil
+	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted()}, nil
 }
 
 // sample collects the values of one metric; one without a metric collects none.
@@ -175,6 +184,7 @@ func (s *sample) sorted() []float64 {
 // reading is what the records of one run say.
 type reading struct {
 	summaries []metrics.Summary // full, then steady if there is one
+	parts     []metrics.Part    // of each target and of each model, where there are several
 	sample    []float64         // of the metric that decides when trials are enough
 	evidence  *verdict.Evidence
 	files     *aiperf.Writer
@@ -201,9 +211,9 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 }
 
 // outcome is the run as the aggregation sees it.
-func outcome(run sweep.Run, rep *RunReport, summaries []metrics.Summary) decide.Outcome {
+func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	sent, ok, failed, cancelled := rep.totals()
-	o := decide.Outcome{Run: run, Summaries: summaries, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
 	for _, p := range rep.Phases {
 		if !p.Warmup {
 			o.Cut, o.Unsent = o.Cut+p.Cut, o.Unsent+p.Unsent
@@ -230,10 +240,13 @@ func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.
 	if err := resultdir.ReadJSON(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName), &rep); err != nil {
 		return nil, decide.Outcome{}, err
 	}
-	summaries, sample, err := r.summarize(run, &rep)
-	o := outcome(run, &rep, summaries)
-	o.Records, o.Sample = was.Records, sample
-	return &rep, o, err
+	read, err := r.summarize(run, &rep)
+	if err != nil {
+		return nil, decide.Outcome{}, err
+	}
+	o := outcome(run, &rep, read)
+	o.Records = was.Records
+	return &rep, o, nil
 }
 
 // seal is the digest over a run's records and report.

@@ -41,6 +41,9 @@ func (r *runner) tables() sinks.TablesInput {
 		for i := range o.Summaries {
 			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints)...)
 		}
+		for _, p := range o.Parts {
+			in.Metrics = append(in.Metrics, partMetrics(place(o.Run), p, o.Taints)...)
+		}
 		in.Checks = append(in.Checks, checkRows(place(o.Run), "run", rep.Findings)...)
 	}
 	for i := range r.result.Results.Cells {
@@ -165,6 +168,17 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints map[string]string) 
 			}
 			rows = append(rows, row)
 		}
+	}
+	return rows
+}
+
+// partMetrics are the rows of one target, or of one model, of one run.
+func partMetrics(at sinks.Place, p metrics.Part, taints map[string]string) (rows []sinks.MetricRow) {
+	for i := range p.Summaries {
+		rows = append(rows, runMetrics(at, &p.Summaries[i], taints)...)
+	}
+	for i := range rows {
+		rows[i].Level, rows[i].Part = p.Kind, p.Name
 	}
 	return rows
 }

@@ -391,8 +391,8 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 		return nil, nil, &lostError{err}
 	}
 	r.judge(report, read.evidence)
-	o := outcome(run, report, read.summaries)
-	o.Records, o.Sample = read.evidence.Journaled, read.sample
+	o := outcome(run, report, read)
+	o.Records = read.evidence.Journaled
 	r.sent += got.emitted
 	r.runEnded(report)
 	read.evidence = nil // its samples make room

@@ -80,7 +80,7 @@ func (res *Result) single(r *report.Report) {
 	if rep == nil || len(o.Summaries) == 0 {
 		return
 	}
-	r.Full = &o.Summaries[0]
+	r.Full, r.Parts = &o.Summaries[0], o.Parts
 	r.Missed = rep.SLOMissed
 	if len(o.Summaries) > 1 {
 		r.Steady = &o.Summaries[1]

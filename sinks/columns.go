@@ -25,7 +25,7 @@ func requestColumns() []column[requestRow] {
 		word("conversation_id", "the conversation as the data set names it", func(r *r) *string { return &r.ConversationID }).naming(),
 		ordinal("turn", "number of the turn in its conversation, from 0", Int16, func(r *r) *int64 { return &r.Turn }),
 		word("model", "model the server was asked for", func(r *r) *string { return &r.Model }),
-		word("url", "address it was sent to; http://mock: is the built-in server", func(r *r) *string { return &r.URL }),
+		word("url", "address it was sent to, without query and credentials; #1, #2, … where several targets differ in nothing else; http://mock: is the built-in server", func(r *r) *string { return &r.URL }),
 		word("prompt_sha", "first bytes of the SHA-256 of the request body: equal prompts are equal here", func(r *r) *string { return &r.PromptSHA }).naming(),
 		word("x_request_id", "", func(r *r) *string { return &r.XRequestID }).naming().onlyIn(journalOnly),
 		word("x_correlation_id", "", func(r *r) *string { return &r.XCorrelationID }).naming().onlyIn(journalOnly),
@@ -162,7 +162,8 @@ func cellColumns() []column[CellRow] {
 func metricColumns() []column[MetricRow] {
 	type m = MetricRow
 	return []column[m]{
-		word("level", "what the row is about: run or cell", func(m *m) *string { return &m.Level }),
+		word("level", "what the row is about: run or cell; target or model: the requests of a run to one of several targets, or of one of several models", func(m *m) *string { return &m.Level }),
+		word("part", "of a row about a target or a model: its address as in requests, or its name", func(m *m) *string { return &m.Part }),
 		word("window", "full or steady", func(m *m) *string { return &m.Window }),
 		word("metric", "tag of the metric", func(m *m) *string { return &m.Metric }),
 		word("stat", "statistic: avg, p50, p99, …", func(m *m) *string { return &m.Stat }),

@@ -145,15 +145,16 @@ type CellRow struct {
 // MetricRow is one statistic of one metric, of a run or of a cell.
 type MetricRow struct {
 	Place
-	Level, Window, Metric, Stat string
-	Value                       float64
-	Unit                        string
-	Low, High, CV               float64 // of the interval; NaN when there is none
-	N                           int64
-	NEff                        float64
-	Certified                   int64 // 0, 1 or record.None
-	Method                      string
-	Taint                       string // the check that makes the number doubtful
+	Level, Part          string // Part: of a target or a model, which
+	Window, Metric, Stat string
+	Value                float64
+	Unit                 string
+	Low, High, CV        float64 // of the interval; NaN when there is none
+	N                    int64
+	NEff                 float64
+	Certified            int64 // 0, 1 or record.None
+	Method               string
+	Taint                string // the check that makes the number doubtful
 }
 
 // CheckRow is one check of a verdict.

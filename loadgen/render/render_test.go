@@ -94,3 +94,37 @@ func TestHeaderPlaceholders(t *testing.T) {
 		t.Error("Placeholders does not list all")
 	}
 }
+
+// A session keeps its model, whichever way models are chosen, and the shares
+// are those that were asked for.
+func TestModelsBySession(t *testing.T) {
+	t.Parallel()
+	weight := func(w float64) *float64 { return &w }
+	items := []schema.Model{{Name: "a", Weight: weight(3)}, {Name: "b", Weight: weight(1)}}
+	for strategy, share := range map[string]float64{"round_robin": 0.5, "random": 0.5, "weighted": 0.75} {
+		spec, _ := endpoint.Lookup("chat")
+		r, err := New(&schema.Endpoint{Type: "chat"}, schema.Models{Items: items, Strategy: strategy}, spec, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := NewKeys(7, 7, "profiling")
+		const sessions = 4000
+		ofA := 0
+		for i := range int64(sessions) {
+			s := r.Open(k, &talk, i)
+			var x transport.Exchange
+			for turn := range talk.Turns {
+				if got := r.Render(k, &s, turn, &x); got.Model != s.Model {
+					t.Fatalf("%s: session %d, turn %d: model %s after %s", strategy, i, turn, got.Model, s.Model)
+				}
+				s.Answered(turn, "said")
+			}
+			if s.Model == "a" {
+				ofA++
+			}
+		}
+		if got := float64(ofA) / sessions; got < share-0.03 || got > share+0.03 { // over 4 standard deviations
+			t.Errorf("%s: %.3f of the sessions have model a, want %v", strategy, got, share)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 type Outcome struct {
 	Run                         sweep.Run
 	Summaries                   []metrics.Summary // windows "full" and "steady"
+	Parts                       []metrics.Part    // the same of each target and of each model, where there are several
 	Verdict                     string            // VALID, DEGRADED, INVALID; "" when not judged
 	Taints                      map[string]string // metric tag → the finding that makes its number doubtful
 	OK, Failed, Cancelled, Sent int64
