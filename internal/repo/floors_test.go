@@ -23,6 +23,7 @@ internal/acceptance: *
 internal/argv: internal/diag internal/secret schema
 internal/atomicfile:
 internal/bench: *
+internal/browser:
 internal/compat: internal/argv internal/diag loadgen/endpoint schema
 internal/alarm:
 internal/decimal:
