@@ -38,7 +38,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Answers = answers(d, said)
+	p.Answers = append(answers(d, said), extremes(d)...)
 	p.findings(checks)
 	p.table(d, trials)
 	for _, r := range chart.Catalogue() {
@@ -84,45 +84,6 @@ func figure(v float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'g', 6, 64)
-}
-
-// answers is what can be said in one sentence.
-func answers(d *chart.Data, said []string) []string {
-	if said == nil {
-		said = conclusions(d.Dirs)
-	}
-	if len(said) > 0 {
-		return said
-	}
-	var out []string
-	for _, c := range d.Cells {
-		if c.Best == "" {
-			continue
-		}
-		s := fmt.Sprintf("best %s: %s", c.Best, d.Label(c))
-		if t := d.Get(c, "output_token_throughput", "avg"); c.Best == "throughput" && !math.IsNaN(t.Value) {
-			s += " (" + interval(t) + " output tokens/s)"
-		}
-		out = append(out, s)
-	}
-	if len(out) == 0 && len(d.Cells) == 1 {
-		c := d.Cells[0]
-		for _, m := range []struct{ metric, stat, name, unit string }{
-			{"time_to_first_token", "p50", "TTFT", "ms"},
-			{"inter_token_latency", "p50", "ITL", "ms"},
-			{"request_latency", "p50", "latency", "ms"},
-			{"output_token_throughput", "avg", "", "output tokens/s"},
-		} {
-			if s := d.Get(c, m.metric, m.stat); !math.IsNaN(s.Value) {
-				out = append(out, strings.TrimSpace(m.name+" "+interval(s)+" "+m.unit))
-			}
-		}
-		return []string{strings.Join(out, " · ")}
-	}
-	if len(out) == 0 {
-		out = append(out, "no cell is shown to be the best")
-	}
-	return out
 }
 
 // interval is a value with its bounds.

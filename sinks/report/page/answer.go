@@ -1,0 +1,98 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/chart"
+)
+
+// answers is what can be said in one sentence.
+func answers(d *chart.Data, said []string) []string {
+	if said == nil {
+		said = conclusions(d.Dirs)
+	}
+	if len(said) > 0 {
+		return said
+	}
+	var out []string
+	for _, c := range d.Cells {
+		if c.Best == "" {
+			continue
+		}
+		s := fmt.Sprintf("best %s: %s", c.Best, d.Label(c))
+		if t := d.Get(c, "output_token_throughput", "avg"); c.Best == "throughput" && !math.IsNaN(t.Value) {
+			s += " (" + interval(t) + " output tokens/s)"
+		}
+		out = append(out, s)
+	}
+	if len(out) == 0 && len(d.Cells) == 1 {
+		c := d.Cells[0]
+		for _, m := range []struct{ metric, stat, name, unit string }{
+			{"time_to_first_token", "p50", "TTFT", "ms"},
+			{"inter_token_latency", "p50", "ITL", "ms"},
+			{"request_latency", "p50", "latency", "ms"},
+			{"output_token_throughput", "avg", "", "output tokens/s"},
+		} {
+			if s := d.Get(c, m.metric, m.stat); !math.IsNaN(s.Value) {
+				out = append(out, strings.TrimSpace(m.name+" "+interval(s)+" "+m.unit))
+			}
+		}
+		return []string{strings.Join(out, " · ")}
+	}
+	if len(out) == 0 {
+		out = append(out, "no cell is shown to be the best")
+	}
+	return out
+}
+
+// extremes says which cell is the slowest and where its time goes, beside the
+// fastest. Means are compared, because they add up: what is not before the first
+// token is after it. Nothing is said of a difference that the intervals do not
+// show, or of a cell whose figures the measurement itself spoilt.
+func extremes(d *chart.Data) []string {
+	fast, slow := span(d)
+	if slow == nil || fast == slow {
+		return nil
+	}
+	a, b := d.Get(fast, "request_latency", "avg"), d.Get(slow, "request_latency", "avg")
+	if !(b.Value > a.Value) || b.Low <= a.High { // no interval: NaN, and the values speak
+		return nil
+	}
+	more := b.Value - a.Value
+	s := fmt.Sprintf("slowest: %s, mean latency %s ms, %s × that of %s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast))
+	x, y := d.Get(fast, "time_to_first_token", "avg"), d.Get(slow, "time_to_first_token", "avg")
+	if math.IsNaN(x.Value) || math.IsNaN(y.Value) {
+		return []string{s}
+	}
+	switch before := y.Value - x.Value; {
+	case before >= more:
+		s += fmt.Sprintf("; the %s ms more all pass before the first token (network, queue, prompt)", words.Number(more))
+	case before <= 0:
+		s += fmt.Sprintf("; the %s ms more all pass after the first token (generating)", words.Number(more))
+	default:
+		s += fmt.Sprintf("; of the %s ms more, %s ms pass before the first token (network, queue, prompt) and %s ms after it (generating)",
+			words.Number(more), words.Number(before), words.Number(more-before))
+	}
+	return []string{s}
+}
+
+// span is the cell with the lowest mean latency and the one with the highest.
+func span(d *chart.Data) (fast, slow *chart.Cell) {
+	lowest, highest := math.Inf(1), math.Inf(-1)
+	for _, c := range d.Cells {
+		s := d.Get(c, "request_latency", "avg")
+		if math.IsNaN(s.Value) || c.Verdict == "INVALID" {
+			continue
+		}
+		if s.Value < lowest {
+			fast, lowest = c, s.Value
+		}
+		if s.Value > highest {
+			slow, highest = c, s.Value
+		}
+	}
+	return fast, slow
+}

@@ -1,0 +1,90 @@
+package page_test
+
+import (
+	"html"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/page"
+)
+
+// answered is what the head of the report of an experiment says, and what was
+// read for it.
+func answered(t *testing.T, experiment string) (string, *chart.Data) {
+	t.Helper()
+	dirs := directories(t, []string{experiment}, nil)
+	d, err := chart.Load(dirs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := page.Of(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(doc), `<p class="answer">`)
+	head, _, _ := strings.Cut(after, "</p>")
+	return html.UnescapeString(head), d
+}
+
+const overload = `
+name: overload
+benchmark:` + body + `
+  endpoint: {url: "mock:?ttft=15ms&itl=2ms&cv=0.3&workers=8", streaming: true}
+  phases: {type: poisson, rate: 20, requests: 200}
+  slos: {time_to_first_token: 100, inter_token_latency: 10}
+sweep: {type: grid, parameters: {rate: [20, 80, 240]}}
+multi_run: {num_runs: 3}`
+
+// Somebody who has the page alone learns which cell is best and how sure that
+// is, which one is slow, and that its requests wait: the server answers eight at
+// a time, and 240 a second are more than that.
+func TestAnswersOfAnOverload(t *testing.T) {
+	t.Parallel()
+	said, d := answered(t, overload)
+	for _, want := range []string{"best throughput", "rate 80", "slowest: request_rate 240, mean latency ", " × that of request_rate ", " ms pass before the first token (network, queue, prompt)"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
+	}
+	slow := d.Cells[2]
+	if a, b := d.Get(d.Cells[0], "time_to_first_token", "avg").Value, d.Get(slow, "time_to_first_token", "avg").Value; b < 2*a {
+		t.Errorf("TTFT %v and %v ms: there is no overload", a, b)
+	}
+}
+
+// Where each token takes longer, the time is said to pass after the first one.
+func TestAnswersOfSlowTokens(t *testing.T) {
+	t.Parallel()
+	said, _ := answered(t, `
+name: tokens
+benchmark:`+body+`
+  endpoint: {url: "mock:", streaming: true}
+  phases: {type: concurrency, concurrency: 2, requests: 50}
+sweep:
+  type: grid
+  parameters:
+    endpoint: [{label: quick, url: "mock:?ttft=20ms&itl=1ms"}, {label: slow, url: "mock:?ttft=20ms&itl=5ms"}]
+multi_run: {num_runs: 3}`)
+	if !strings.Contains(said, "slowest: slow, ") || !strings.Contains(said, "all pass after the first token (generating)") && !strings.Contains(said, "60.0 ms after it") {
+		t.Error(said)
+	}
+}
+
+// Two cells that do not differ have no slowest.
+func TestAnswersOfNoise(t *testing.T) {
+	t.Parallel()
+	said, _ := answered(t, `
+name: noise
+benchmark:`+body+`
+  endpoint: {url: "mock:", streaming: true}
+  phases: {type: concurrency, concurrency: 2, requests: 50}
+sweep:
+  type: grid
+  parameters:
+    endpoint: [{label: one, url: "mock:?ttft=20ms&itl=1ms&cv=0.5&seed=1"}, {label: other, url: "mock:?ttft=20ms&itl=1ms&cv=0.5&seed=2"}]
+multi_run: {num_runs: 3}`)
+	if strings.Contains(said, "slowest") {
+		t.Error(said)
+	}
+}
