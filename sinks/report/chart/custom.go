@@ -127,7 +127,7 @@ func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
 			if d.Requests.Cell[k] != c || math.IsNaN(x[k]) || math.IsNaN(y[k]) || len(s.Points) >= most || d.Requests.Trial[k] > 0 {
 				continue
 			}
-			s.Points = append(s.Points, draw.At(x[k], y[k], fmt.Sprintf("request %s: %s", words.Number(d.Requests.ID[k]), words.Number(y[k]))))
+			s.Points = append(s.Points, draw.At(x[k], y[k], fmt.Sprintf("request %s: %s", setting(d.Requests.ID[k]), words.Number(y[k]))))
 		}
 		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
 		p.Series = append(p.Series, s)

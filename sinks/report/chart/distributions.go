@@ -93,8 +93,8 @@ func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {
 		label string
 		parts []part
 	}{
-		{"input tokens, mean", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
-		{"output tokens, mean", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S3, 2, r.OSL}}},
+		{"input tokens: mean, middle 90 %", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
+		{"output tokens: mean, middle 90 %", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S3, 2, r.OSL}}},
 	} {
 		p := draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Zero: true}}
 		for _, q := range m.parts {
@@ -123,7 +123,7 @@ type part struct {
 // lengthSeries has the mean of a length in each cell, and the range of the
 // middle 90 % as its interval.
 func (d *Data) lengthSeries(q part) draw.Series {
-	s := draw.Series{Name: q.name + " (bar: middle 90 %)", Ink: q.ink, Shape: q.shape}
+	s := draw.Series{Name: q.name, Ink: q.ink, Shape: q.shape}
 	for x, c := range d.Cells {
 		v := d.Requests.values(c, q.of)
 		if len(v) == 0 {

@@ -87,12 +87,12 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 			if to > from {
 				s.Rects = append(s.Rects, draw.Rect{
 					X0: from, X1: to, Y0: float64(slot) + 0.12, Y1: float64(slot) + 0.88,
-					Title: fmt.Sprintf("request %s: %s %s ms", words.Number(r.ID[i]), what, words.Number(1000*(to-from))),
+					Title: fmt.Sprintf("request %s: %s %s ms", setting(r.ID[i]), what, words.Number(1000*(to-from))),
 				})
 			}
 		}
 		if from := finiteOr(r.Intended[i], r.Sent[i]); from < r.Sent[i]-1e-4 {
-			s := draw.Rect{X0: from, X1: r.Sent[i], Y0: float64(slot) + 0.38, Y1: float64(slot) + 0.62, Title: fmt.Sprintf("request %s waited", words.Number(r.ID[i]))}
+			s := draw.Rect{X0: from, X1: r.Sent[i], Y0: float64(slot) + 0.38, Y1: float64(slot) + 0.62, Title: fmt.Sprintf("request %s waited", setting(r.ID[i]))}
 			wait.Rects = append(wait.Rects, s)
 		}
 		switch first := r.First[i]; {
@@ -173,8 +173,8 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{Label: "latency (ms)", Log: true}, Series: []draw.Series{s}}}, ""
 }
 
-// strips is chart 8: rates, requests in flight, TTFT, tokens, errors and send
-// lag, slice by slice.
+// strips is chart 8: rates, requests in flight, TTFT, tokens, send lag and, where
+// there are any, failures, slice by slice.
 func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	ids := d.firstTrial(c)
 	if len(ids) < 10 {
@@ -194,7 +194,7 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 		{Y: draw.Axis{Label: "requests/s", Zero: true}, Series: []draw.Series{
 			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)), line("answered", draw.S3, s.rate(r.End)),
 		}},
-		{Y: draw.Axis{Label: "in flight", Zero: true}, Series: []draw.Series{line("", draw.S1, s.inFlight())}},
+		{Y: draw.Axis{Label: "in flight", Zero: true, Whole: true}, Series: []draw.Series{line("", draw.S1, s.inFlight())}},
 	}
 	if slices.ContainsFunc(ids, func(i int) bool { return !math.IsNaN(r.TTFT[i]) }) {
 		panels = append(panels, draw.Panel{Y: draw.Axis{Label: "TTFT (ms)", Zero: true}, Series: []draw.Series{
@@ -203,9 +203,11 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	}
 	panels = append(panels,
 		draw.Panel{Y: draw.Axis{Label: "output tokens/s", Zero: true}, Series: []draw.Series{line("", draw.S3, s.tokens())}},
-		draw.Panel{X: draw.Axis{Label: "time (s)"}, Y: draw.Axis{Label: "lag (ms)", Zero: true}, Series: []draw.Series{
-			line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1)), line("failed requests/s", draw.Bad, s.failures()),
-		}})
+		draw.Panel{Y: draw.Axis{Label: "send lag (ms)", Zero: true}, Series: []draw.Series{line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1))}})
+	if failed := s.failures(); slices.Max(failed) > 0 {
+		panels = append(panels, draw.Panel{Y: draw.Axis{Label: "failed/s", Zero: true}, Series: []draw.Series{line("failed", draw.Bad, failed)}})
+	}
+	panels[len(panels)-1].X.Label = "time (s)"
 	for i := range panels {
 		panels[i].Marks = marks
 		if i > 0 && len(marks) > 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -91,13 +92,17 @@ type failed struct {
 // else each time.
 const kindsMost = 10_000
 
-// readErrors counts failures by kind and words.
+// digits differ between failures that are one: the number of a request, a moment.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// readErrors counts failures by kind and words. Those whose words differ in
+// numbers only are one kind, with the words of the first.
 func readErrors(d *chart.Data) ([]failed, error) {
 	want := map[string]bool{"cell": true, "status": true, "error_kind": true, "error_message": true, "phase": true}
 	var out []failed
 	at := map[string]int{}
 	count := func(dir, cell, kind, message string, c *chart.Cell) {
-		k := strings.Join([]string{dir, cell, kind, message}, "\x00")
+		k := strings.Join([]string{dir, cell, kind, digits.ReplaceAllString(message, "0")}, "\x00")
 		j, ok := at[k]
 		if !ok {
 			if len(at) == kindsMost {

@@ -19,6 +19,7 @@
   // Series hide and show by their names in the legend.
   for (const svg of $("svg.chart")) {
     const keys = $("text[data-s]", svg);
+    if (keys.length) svg.setAttribute("role", "group"); // what is one picture has no buttons in it
     for (const key of keys) {
       key.setAttribute("tabindex", "0");
       key.setAttribute("role", "button");

@@ -36,6 +36,7 @@ type Axis struct {
 	Zero  bool   // begin at 0 whatever the values are; not for Log
 	Ticks []Tick // for names in place of numbers; nil: chosen
 	Names bool   // Ticks are things one apart, not places of a scale: each has as much room
+	Whole bool   // of counts: no ticks between whole numbers
 	Tail  bool   // of shares: 0.9, 0.99, 0.999 are equally far apart
 }
 

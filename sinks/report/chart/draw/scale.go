@@ -65,6 +65,9 @@ func linearScale(a Axis, e extent, most int) scale {
 		s.lo, s.hi, s.ticks = e.lo, e.hi, a.Ticks
 		return s
 	}
+	if a.Zero && e.lo == 0 && e.hi == 0 { // nothing happened: what would be 1 is the measure
+		e.hi = 1
+	}
 	if e.hi == e.lo {
 		pad := max(math.Abs(e.hi)*0.1, 1e-9)
 		if a.Ticks != nil {
@@ -78,6 +81,9 @@ func linearScale(a Axis, e extent, most int) scale {
 		return s
 	}
 	step := niceStep((e.hi - e.lo) / float64(max(most, 2)))
+	if a.Whole {
+		step = max(step, 1)
+	}
 	air := (e.hi - e.lo) * 0.04
 	s.lo, s.hi = e.lo-air, e.hi+air
 	if a.Zero && e.lo >= 0 {

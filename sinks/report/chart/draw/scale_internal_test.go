@@ -1,6 +1,9 @@
 package draw
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
@@ -34,5 +37,29 @@ func TestWideIntervals(t *testing.T) {
 	p.Y.Log = true
 	if _, y := extents(p); y.lo != 2 || y.hi != 400 {
 		t.Errorf("on a logarithmic axis y reaches from %v to %v", y.lo, y.hi)
+	}
+}
+
+// Counts have ticks at whole numbers, and an axis of nothing but zeros reaches
+// to one.
+func TestTicksOfCounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		axis Axis
+		e    extent
+		want string
+	}{
+		{Axis{Zero: true, Whole: true}, extent{0, 1}, "0 1"},
+		{Axis{Zero: true, Whole: true}, extent{0, 3}, "0 1 2 3"},
+		{Axis{Zero: true, Whole: true}, extent{0, 400}, "0 100 200 300 400"},
+		{Axis{Zero: true}, extent{0, 0}, "0 0.2 0.4 0.6 0.8 1"},
+	} {
+		var got []string
+		for _, tick := range newScale(c.axis, c.e, 6).ticks {
+			got = append(got, tick.Label)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%+v from %v to %v: ticks %s, want %s", c.axis, c.e.lo, c.e.hi, s, c.want)
+		}
 	}
 }

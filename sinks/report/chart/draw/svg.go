@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,11 +60,18 @@ func ThemeVariables(t Theme) string {
 
 func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
 	w, h := num(size.W), num(size.H)
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`,
-		w, h, w, h, esc(c.Title+". "+c.Question))
-	b.WriteString(style)
 	shapes := place(c, size)
+	role := "img"
+	if slices.ContainsFunc(shapes, func(s shape) bool { return s.link != "" }) {
+		role = "group" // an image has nothing in it that can be followed
+	}
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %s %s" width="%s" height="%s" role="%s" aria-label="%s">`,
+		w, h, w, h, role, esc(c.Title+". "+c.Question))
+	b.WriteString(style)
 	clips := clipPaths(b, c, shapes)
+	if style == "" {
+		shapes = shapes[1:] // the page itself is the paper
+	}
 	for i := range shapes {
 		paintSVG(b, &shapes[i], clips)
 	}
