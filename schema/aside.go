@@ -66,6 +66,13 @@ func withAside(tree map[string]any, aside []setting) {
 	}
 }
 
+// Masked is the value of a setting as people and files may see it: without
+// credentials, in objects and lists too.
+func Masked(path string, v any) any {
+	_, last := source.Cut(path)
+	return maskedAll(last, v)
+}
+
 // maskedAll is v without credentials.
 func maskedAll(key string, v any) any {
 	switch v := v.(type) {

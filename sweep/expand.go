@@ -39,6 +39,7 @@ func Expand(doc Document) (*Plan, error) {
 	if len(p.Cells) == 0 {
 		return nil, &schema.Error{Path: "sweep.where", Place: s.WhereOrigin.Where, Message: fmt.Sprintf("the matrix is empty: %q drops all %d points", s.Where, len(all)), Hint: "widen where, or add values to an axis"}
 	}
+	p.Axes = shownAxes(axes) // cells are resolved: nobody needs the credentials again
 	if s.Design != nil {
 		p.tellApart()
 	}
@@ -137,6 +138,12 @@ func newCell(doc Document, pt *point, index int) (*Cell, error) {
 	canon, err := canonical(r.JSON)
 	if err != nil {
 		return nil, err
+	}
+	for path, v := range pt.plain {
+		pt.plain[path] = schema.Masked(path, v)
+	}
+	for i := range pt.values {
+		pt.values[i].Value = schema.Masked(pt.values[i].Path, pt.values[i].Value)
 	}
 	return &Cell{
 		ID: hashOf(canon)[:idDigits], Index: index, Label: pt.label, DirName: pt.name,

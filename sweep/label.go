@@ -21,15 +21,33 @@ func valueText(a schema.Axis, i int) string {
 	if object, ok := a.Values[i].(map[string]any); ok && object["label"] != nil {
 		return labelOf(a, i)
 	}
-	return pyStr(a.Values[i])
+	return pyStr(schema.Masked(a.Path, a.Values[i]))
 }
 
 // shortText is a value as a table shows it.
 func shortText(a schema.Axis, i int) string {
+	if s, ok := a.Values[i].(string); ok && schema.Masked(a.Path, s) != s {
+		return valueText(a, i) // its label is the credential
+	}
 	if i < len(a.Labels) && a.Labels[i] != "" {
 		return a.Labels[i]
 	}
 	return valueText(a, i)
+}
+
+// shownAxes are axes whose values and labels hold no credential.
+func shownAxes(axes []schema.Axis) []schema.Axis {
+	out := slices.Clone(axes)
+	for k, a := range axes {
+		out[k].Values, out[k].Labels = slices.Clone(a.Values), slices.Clone(a.Labels)
+		for i, v := range a.Values {
+			out[k].Values[i] = schema.Masked(a.Path, v)
+			if i < len(a.Labels) {
+				out[k].Labels[i] = shortText(a, i)
+			}
+		}
+	}
+	return out
 }
 
 func labelOf(a schema.Axis, i int) string {

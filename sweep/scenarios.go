@@ -55,7 +55,7 @@ func scenarioDir(sc schema.Scenario, name string) string {
 	}
 	parts := make([]string, len(sc.Named))
 	for i, k := range sc.Named {
-		parts[i] = clean(k[strings.LastIndex(k, ".")+1:] + "_" + pyStr(sc.Values[k]))
+		parts[i] = clean(k[strings.LastIndex(k, ".")+1:] + "_" + pyStr(schema.Masked(k, sc.Values[k])))
 	}
 	return strings.Join(parts, "__")
 }
