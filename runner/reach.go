@@ -18,11 +18,12 @@ import (
 // reach makes one connection to every server of the plan, before anything is
 // made for it. When none can be reached the plan is not begun: its directory
 // keeps its name for the attempt that works. Of several servers one may be down;
-// its cells fail, and the others are measured.
+// its cells fail, and the others are measured. A server that a flip brings up is
+// not expected yet.
 func reach(ctx context.Context, plan *sweep.Plan) error {
 	tried := map[string]bool{}
 	var failed []error
-	for _, c := range plan.Cells {
+	for _, c := range unflipped(plan) {
 		m := &measurement{bench: c.Resolved.Benchmark}
 		for _, u := range m.bench.Endpoint.URLs {
 			if IsMock(u) {
@@ -38,7 +39,7 @@ func reach(ctx context.Context, plan *sweep.Plan) error {
 			}
 		}
 	}
-	if len(failed) < len(tried) || ctx.Err() != nil {
+	if len(failed) == 0 || len(failed) < len(tried) || ctx.Err() != nil {
 		return nil
 	}
 	return failed[0]

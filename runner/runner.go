@@ -33,6 +33,7 @@ type Options struct {
 	CommandLine string      // as typed, secrets masked
 	Exe         string      // this program, to start the built-in server from
 	Version     string
+	AllowHooks  bool // commands that the experiment names may be run
 	// AllowInvalid carries out a plan that this machine cannot drive, too.
 	AllowInvalid bool
 	Page         bool     // write report.html when the plan is done
@@ -90,6 +91,7 @@ type runner struct {
 	sent       int64 // requests so far, for the budget
 	written    resultdir.Written
 	log        *stepLog
+	flips      flips
 	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
 }
 
@@ -98,6 +100,9 @@ type runner struct {
 // recorded and the rest goes on. The error is about what stopped the plan
 // itself: the directory, the disk.
 func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result, err error) {
+	if err := allowed(plan, &opt); err != nil {
+		return nil, err
+	}
 	room, err := headrooms(issue, plan, opt)
 	if err != nil {
 		return nil, err
@@ -109,7 +114,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		}
 	}()
 	if !opt.Resume {
-		if err := await(issue, plan, local, &opt); err != nil {
+		if err := await(issue, plan, unflipped(plan), local, &opt); err != nil {
 			return nil, err
 		}
 		if err := reach(issue, plan); err != nil {
@@ -148,7 +153,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		return r.result, nil
 	}
 	if opt.Resume { // not before it is known that something is left to measure
-		if err := await(issue, plan, local, &opt); err != nil {
+		if err := await(issue, plan, unflipped(plan), local, &opt); err != nil {
 			return nil, err
 		}
 	}
@@ -222,12 +227,15 @@ func (r *runner) all(issue, hard context.Context) error {
 		if r.stop(issue) {
 			break
 		}
-		r.cooldown(issue, last, run)
+		unready := r.flip(issue, run)
+		if unready == nil {
+			r.cooldown(issue, last, run)
+		}
 		if r.stop(issue) {
 			break
 		}
 		r.notify(step)
-		step.Report, step.Err = r.one(issue, hard, run, before[run.ID].Attempt+1)
+		step.Report, step.Err = r.one(issue, hard, run, before[run.ID].Attempt+1, unready)
 		step.Outcome = r.outcome(run)
 		var lost *lostError
 		if errors.As(step.Err, &lost) {
@@ -312,9 +320,10 @@ func (r *runner) cooldown(issue context.Context, last *sweep.Run, next sweep.Run
 	}
 }
 
-// one measures, judges and writes down one run. A failure of the run is in the
-// outcome and returned; *lostError means that results could not be written.
-func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*RunReport, error) {
+// one measures, judges and writes down one run, unless unready says why that
+// cannot be done. A failure of the run is in the outcome and returned; *lostError
+// means that results could not be written.
+func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, unready error) (*RunReport, error) {
 	if err := r.dir.SetAside(run, attempt-1); err != nil {
 		return nil, &lostError{err}
 	}
@@ -326,7 +335,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*
 		return nil, &lostError{err}
 	}
 	defer logged()
-	report, outcome, err := r.perform(issue, hard, run, attempt)
+	report, outcome, err := r.perform(issue, hard, run, attempt, unready)
 	if err != nil {
 		r.log.say("ERROR", "run %s: %v", run.ID, err)
 		var lost *lostError
@@ -339,7 +348,11 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int) (*
 		}
 		r.keep(nil, decide.Outcome{Run: run, Err: err.Error()})
 		r.result.Failures[run.ID] = err
-		return nil, errors.Join(err, r.note(resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: err.Error()}))
+		failed := resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: err.Error()}
+		if errors.As(err, new(*flipError)) {
+			failed.Event = "aborted"
+		}
+		return nil, errors.Join(err, r.note(failed))
 	}
 	r.keep(report, *outcome)
 	done := resultdir.Event{Event: "done", Run: run.ID, Attempt: attempt, Dir: run.Dir, Records: outcome.Records}
@@ -367,7 +380,10 @@ func (r *runner) note(e resultdir.Event) error {
 }
 
 // perform is the measuring itself and the writing of the run's own files.
-func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int) (*RunReport, *decide.Outcome, error) {
+func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int, unready error) (*RunReport, *decide.Outcome, error) {
+	if unready != nil {
+		return nil, nil, unready
+	}
 	m, err := r.prepare(hard, run)
 	if err != nil {
 		return nil, nil, err

@@ -18,6 +18,9 @@ func secretsOf(plan *sweep.Plan) secrets {
 	for _, c := range plan.Cells {
 		e := c.Resolved.Benchmark.Endpoint
 		s = append(s, secret.Words(e.APIKey, e.Headers, e.URLs, e.Extra)...)
+		if f := e.Flip; f != nil {
+			s = append(s, secret.Words("", f.Headers, []string{f.Call}, f.Body)...)
+		}
 	}
 	slices.SortFunc(s, func(a, b string) int {
 		if len(a) != len(b) {

@@ -43,13 +43,13 @@ type waiter struct {
 	found        func(why string) // told why a look found it not ready
 }
 
-// await waits for every server of the plan and every model that is asked of it,
-// at once, before anything is made for the plan.
-func await(ctx context.Context, plan *sweep.Plan, local *servers, opt *Options) error {
+// await waits for every server of the cells and every model that is asked of it,
+// at once.
+func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *servers, opt *Options) error {
 	if opt.Simulate != nil {
 		return nil
 	}
-	all, err := waiters(ctx, plan, local)
+	all, err := waiters(ctx, cells, local)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -80,10 +80,10 @@ func await(ctx context.Context, plan *sweep.Plan, local *servers, opt *Options) 
 
 // waiters is one for each server and model; those of cells that look in the same
 // way are one.
-func waiters(ctx context.Context, plan *sweep.Plan, local *servers) ([]*waiter, error) {
+func waiters(ctx context.Context, cells []*sweep.Cell, local *servers) ([]*waiter, error) {
 	var all []*waiter
 	known := map[string]bool{}
-	for _, c := range plan.Cells {
+	for _, c := range cells {
 		b := c.Resolved.Benchmark
 		e := &b.Endpoint
 		if e.WaitTimeout == 0 {

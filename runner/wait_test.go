@@ -74,7 +74,7 @@ func waiting(t *testing.T, mode, urls string, sets ...string) *sweep.Plan {
 }
 
 func awaited(ctx context.Context, plan *sweep.Plan) error {
-	return await(ctx, plan, &servers{}, &Options{})
+	return await(ctx, plan, plan.Cells, &servers{}, &Options{})
 }
 
 func TestWait(t *testing.T) {

@@ -3,7 +3,10 @@ package schema
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // Experiment is the envelope: everything around the body that is measured.
@@ -142,9 +145,29 @@ type Endpoint struct {
 	PerChunkUsage        bool          `json:"per_chunk_usage,omitempty"`
 	SessionHeader        string        `json:"session_header,omitempty"`
 
+	Flip *Flip `json:"flip,omitempty"`
+
 	WaitTimeout  float64 `json:"wait_for_model_timeout"`  // seconds; 0 does not wait
 	WaitInterval float64 `json:"wait_for_model_interval"` // seconds
 	WaitMode     string  `json:"wait_for_model_mode"`     // models, inference, both
+}
+
+// Flip brings the server into the state that is measured: by a call or by a command.
+type Flip struct {
+	Call    string            `json:"call,omitempty"` // a path of the endpoint's servers, or an address
+	Method  string            `json:"method"`
+	Headers map[string]string `json:"headers"`
+	Body    map[string]any    `json:"body,omitempty"`
+	Command []string          `json:"command,omitempty"`
+	Timeout float64           `json:"timeout"` // seconds
+}
+
+// String is what the flip does, without what a person may not see.
+func (f *Flip) String() string {
+	if f.Call != "" {
+		return f.Method + " " + secret.URL(f.Call)
+	}
+	return strings.Join(f.Command, " ")
 }
 
 // BodyTemplate is an API of the user's own: the Jinja template of the body and

@@ -20,6 +20,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 
 	{"benchmark.endpoint", `{client_cert: "c.pem"}`, "client_cert", "needs client_key"},
 	{"benchmark.endpoint", `{client_key: "k.pem"}`, "client_key", "needs client_cert"},
+	{"benchmark.endpoint.flip", `{call: "/x", command: ["y"]}`, "command", "cannot be combined with call"},
 
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", records: [{text: "a"}]}`, "records", "cannot be combined with path"},
 	{"benchmark.datasets.*", `{name: "d", type: "file"}`, "path", "needs path or records"},

@@ -258,6 +258,20 @@ var bodyRules = []rule{
 			}
 		}
 	}},
+	{name: "flips say what to do, and no secret", body: func(b *Benchmark, found func(path, message, hint string)) {
+		f := b.Endpoint.Flip
+		switch {
+		case f == nil:
+		case f.Call == "" && len(f.Command) == 0:
+			found("endpoint.flip", "needs a call or a command", "such as {call: /reset_prefix_cache} or {command: [./restart.sh, new]}")
+		case f.Method == "GET" && f.Body != nil:
+			found("endpoint.flip.body", "does not go with method: GET", "leave one of them out")
+		case strings.HasPrefix(f.Call, "/") && slices.ContainsFunc(b.Endpoint.URLs, func(u string) bool { return strings.HasPrefix(u, "grpc") }):
+			found("endpoint.flip.call", "a path needs an HTTP server, and the endpoint speaks gRPC", "give the call an address of its own, such as http://localhost:8000"+f.Call)
+		case secret.InCommand(f.Command):
+			found("endpoint.flip.command", "holds a credential, which results would show", "a command has this program's environment: let it read the credential there")
+		}
+	}},
 	{name: "addresses", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")

@@ -46,6 +46,9 @@ func Expand(doc Document) (*Plan, error) {
 	if err := refuseDuplicates(p.Cells, axes); err != nil {
 		return nil, err
 	}
+	if err := p.checkFlips(); err != nil {
+		return nil, err
+	}
 	nameDirs(p.Cells)
 	p.CellOrder = p.cellOrder(s.Order)
 	if err := p.chooseSeeds(); err != nil {

@@ -25,7 +25,7 @@ var bystanders = [...]string{"artifacts", "runtime", "logging", "gpu_telemetry",
 
 // canonical is a resolved body as it decides about identity: keys sorted,
 // numbers in one spelling, without what does not change the measurement (the
-// bystanders, the endpoint's label, how long it is waited for) and without secrets, masked or not.
+// bystanders, the endpoint's label, how long it or its flip is waited for) and without secrets, masked or not.
 func canonical(resolved []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(resolved))
 	d.UseNumber()
@@ -36,6 +36,9 @@ func canonical(resolved []byte) ([]byte, error) {
 	if e, ok := body["endpoint"].(map[string]any); ok {
 		delete(e, "label")
 		delete(e, "api_key")
+		if f, ok := e["flip"].(map[string]any); ok {
+			delete(f, "timeout")
+		}
 		// When a run begins is no part of what it measures. The names stay, as if
 		// nobody had said them: identities are as old as the plans that are resumed.
 		for _, o := range schema.Options() {

@@ -50,13 +50,15 @@ func (p *Plan) schedule() error {
 // permutation for every trial. Interleaved draws one for every two trials and
 // goes there and back (ABBA): over the pair every cell has the same mean
 // position, so a drift that is linear in time falls out of every comparison.
+// Cells that need the server in one state are neighbours, so that it changes its
+// state once for each of them and not for each cell.
 func (p *Plan) cellsOf(trial int) []*Cell {
 	cells := slices.Clone(p.Cells)
 	switch p.CellOrder {
 	case "shuffled":
-		p.shuffle(cells, trial)
+		cells = byState(p.shuffled(cells, trial))
 	case interleaved:
-		p.shuffle(cells, trial/2)
+		cells = byState(p.shuffled(cells, trial/2))
 		if trial%2 == 1 {
 			slices.Reverse(cells)
 		}
@@ -64,9 +66,10 @@ func (p *Plan) cellsOf(trial int) []*Cell {
 	return cells
 }
 
-func (p *Plan) shuffle(cells []*Cell, turn int) {
+func (p *Plan) shuffled(cells []*Cell, turn int) []*Cell {
 	r := seed.Stream(p.BaseSeed, fmt.Sprintf("order/%d", turn))
 	r.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
+	return cells
 }
 
 func (p *Plan) run(c *Cell, trial int) Run {

@@ -35,6 +35,7 @@ var measureFlags = []argv.Switch{
 	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "words on stdout: ours, aiperf or both"},
 	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: 3 and 4, too"},
 	{Name: "junit", Arg: "FILE", Doc: "write gates as JUnit test cases"},
+	{Name: "allow-hooks", Minor: true, Doc: "run the commands that the experiment names (endpoint.flip)"},
 	{Name: "allow-download", Minor: true, Doc: "fetch published data sets and tokenizers that are not here"},
 	progressFlag, outputFlag, lenient, strict,
 }
@@ -169,7 +170,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 	}
 	opt := runner.Options{
 		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
-		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid,
+		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid, AllowHooks: p.Has("allow-hooks"),
 		Page: p.Get("report") != "none",
 	}
 	var origins bytes.Buffer

@@ -78,6 +78,10 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 		_, err := c.tcp.Write(c.server.tokenize(raw))
 		return err == nil && !closing
 	}
+	if req.Method == http.MethodPost && req.URL.Path == "/slowdown" {
+		_, err := c.tcp.Write(c.server.slow(raw))
+		return err == nil && !closing
+	}
 	if req.Method != http.MethodPost {
 		_, err := c.tcp.Write(c.server.page(req))
 		return err == nil && !closing

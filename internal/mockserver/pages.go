@@ -3,6 +3,7 @@ package mockserver
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -80,6 +81,22 @@ func (s *Server) page(req *http.Request) []byte {
 	}
 	return failure(http.StatusNotFound, "no such path: "+req.URL.Path, "invalid_request_error", 0)
 }
+
+// slow takes {"factor": F} and makes all times that begin from now on F times as
+// long as they are set: a server that changes its state when it is told to.
+func (s *Server) slow(body []byte) []byte {
+	var asked struct {
+		Factor float64 `json:"factor"`
+	}
+	if err := json.Unmarshal(body, &asked); err != nil || !(asked.Factor > 0) || asked.Factor > slowest {
+		return failure(http.StatusBadRequest, fmt.Sprintf("want {\"factor\": F}, F above 0 and up to %d", slowest), "invalid_request_error", 0)
+	}
+	s.factor.Store(math.Float64bits(asked.Factor))
+	return response(200, "application/json", nil, fmt.Appendf(nil, `{"factor":%g}`, asked.Factor))
+}
+
+// slowest is the largest factor on times that is taken.
+const slowest = 1000
 
 func (s *Server) modelList() []byte {
 	b := []byte(`{"object":"list","data":[`)

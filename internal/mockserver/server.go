@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
@@ -22,6 +23,7 @@ type Server struct {
 	counts  counts
 	tok     tokenizer.Tokenizer
 	levels  levels
+	factor  atomic.Uint64 // bits of a float: on all times, as /slowdown set it; 0 for none
 	jobs    jobs
 
 	listener net.Listener

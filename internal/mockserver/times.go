@@ -80,13 +80,16 @@ func (l *levels) count() int64 {
 const least = 0.01
 
 // pace is the factor on times that begin at a moment: the slowdown and the
-// drift, both counted from the first request.
+// drift, both counted from the first request, and what /slowdown was told.
 func (s *scheduler) pace(at int64) float64 {
 	c := &s.server.cfg
 	since := at - s.first
 	f := max(least, 1+c.Drift*float64(since)/float64(time.Second))
 	if since >= int64(c.SlowFrom) {
 		f *= c.Slowdown
+	}
+	if told := s.server.factor.Load(); told != 0 {
+		f *= math.Float64frombits(told)
 	}
 	return f
 }

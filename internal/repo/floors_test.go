@@ -61,6 +61,7 @@ loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/transport schema
 loadgen/tokenizer: internal/heap internal/hub
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit
+runner/hook: internal/words
 runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
 runner: *

@@ -175,3 +175,37 @@ func forms(w string) []string {
 		base64.URLEncoding.EncodeToString([]byte(w)), base64.RawURLEncoding.EncodeToString([]byte(w)),
 	}
 }
+
+// InCommand tells whether a command line says a credential: --token VALUE,
+// API_KEY=VALUE, "Authorization: VALUE", an address with a password. A value that
+// begins with $ is taken from somewhere else.
+func InCommand(words []string) bool {
+	var parts []string
+	for _, w := range words {
+		if URL(w) != w {
+			return true
+		}
+		parts = append(parts, strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;", r) })...)
+	}
+	for i, part := range parts {
+		if URL(part) != part {
+			return true
+		}
+		name, value := part, ""
+		at := strings.IndexAny(part, "=:")
+		if at >= 0 {
+			name, value = part[:at], part[at+1:]
+		}
+		if !Name(strings.TrimLeft(name, "-")) {
+			continue
+		}
+		asks := at >= 0 || strings.HasPrefix(part, "-") // the next word is its value
+		if next := i + 1; value == "" && asks && next < len(parts) && !strings.HasPrefix(parts[next], "-") {
+			value = parts[next]
+		}
+		if value != "" && !strings.HasPrefix(value, "$") {
+			return true
+		}
+	}
+	return false
+}

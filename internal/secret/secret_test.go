@@ -64,3 +64,19 @@ func TestWordsHaveEveryForm(t *testing.T) {
 		t.Errorf("short and masked words: %q", got)
 	}
 }
+
+func TestInCommand(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{
+		"./restart.sh new": false, "vllm serve m --tokenizer t --max-tokens 4": false, "./switch --cache-key blocks": false,
+		"./switch --token abc": true, "./switch --token=abc": true, "API_KEY=abc ./switch": true, "API_KEY=$KEY ./switch": false,
+		"./switch --token $TOKEN": false, "./switch --token --fast": false, "curl http://me:pw@host/": true, "curl http://host/?api_key=abc": true,
+	} {
+		if got := InCommand(strings.Fields(line)); got != want {
+			t.Errorf("InCommand(%q) = %v, want %v", line, got, want)
+		}
+	}
+	if !InCommand([]string{"sh", "-c", "curl -H 'Authorization: Bearer abc' http://h"}) || InCommand([]string{"sh", "-c", `curl -H "Authorization: $AUTH" http://h`}) {
+		t.Error("a header in a line for the shell")
+	}
+}

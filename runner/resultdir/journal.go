@@ -16,7 +16,7 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type Event struct {
-	Event   string    `json:"event"` // beside, begin, start, done, failed, aborted, interrupted, spared, redo, end
+	Event   string    `json:"event"` // beside, begin, start, done, failed, aborted, interrupted, spared, redo, flip, end
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
 	Run     string    `json:"run,omitempty"`
@@ -26,6 +26,7 @@ type Event struct {
 	SHA256  string    `json:"sha256,omitempty"` // of stream.arrow followed by run.json
 	Error   string    `json:"error,omitempty"`
 	Version string    `json:"version,omitempty"`
+	State   string    `json:"state,omitempty"` // of flip: the cell that the server was brought into its state for
 
 	Beside  []string          `json:"beside,omitempty"`  // of beside: names of others that were in the directory before
 	Sources map[string]string `json:"sources,omitempty"` // of begin: SHA-256 of the files that hold the requests

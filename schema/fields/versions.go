@@ -52,6 +52,7 @@ var versions = []Version{
 		{Path: "benchmark.endpoint.ca_file", Kind: Added, Doc: "authorities to trust besides the system's"},
 		{Path: "benchmark.endpoint.client_cert", Kind: Added, Doc: "certificate of the client"},
 		{Path: "benchmark.endpoint.client_key", Kind: Added, Doc: "its key"},
+		{Path: "benchmark.endpoint.flip", Kind: Added, Doc: "how one server is brought into the state that is measured"},
 		{Path: "benchmark.endpoint.http", Kind: Added, Doc: "version of HTTP"},
 		{Path: "benchmark.endpoint.insecure", Kind: Added, Doc: "any certificate of a server is accepted"},
 		{Path: "benchmark.endpoint.label", Kind: Added, Doc: "its name where several are compared"},

@@ -3,6 +3,7 @@ package preview
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
@@ -36,6 +37,9 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	for _, f := range b.Phases {
 		words.TwoColumns(w, "phase", fmt.Sprintf("%s: %s (%s); ends after %s", f.Name, f.Mode, f.Reason, f.Stop), 8)
 	}
+	if flips := plan.Flips(); len(flips) > 0 {
+		words.TwoColumns(w, "flips", flipsText(flips), 8)
+	}
 	line, doubts := plan.Layout()
 	if line != "" {
 		words.TwoColumns(w, "design", line, 8)
@@ -46,6 +50,21 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	words.TwoColumns(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
 	words.TwoColumns(w, "lock", "sha256:"+plan.Hash, 8)
 }
+
+// flipsText says how often the server changes its state, and how.
+func flipsText(before []sweep.Run) string {
+	var ways []string
+	for _, r := range before {
+		way := fmt.Sprintf("%s by %s", r.Cell.Short(), words.Clip(r.Cell.Resolved.Benchmark.Endpoint.Flip.String(), shownCommand))
+		if !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return fmt.Sprintf("%d of the server: %s", len(before), someOf(ways))
+}
+
+// shownCommand bounds what is shown of a command, in characters.
+const shownCommand = 60
 
 // lasts is how long the plan takes, as far as that is known before any answer.
 func lasts(b sweep.Bound) string {
