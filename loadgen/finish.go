@@ -227,12 +227,12 @@ func (f *finisher) tally(p *phase, rec *record.Record) {
 		t.failed.Add(1)
 	}
 	limit := p.cfg.FailedRequestThreshold
-	if limit == nil || p.failing.Load() {
+	if limit == nil || p.tooMany.Load() != nil {
 		return
 	}
 	failed, all := t.failed.Load(), t.all()
 	if all >= armedAfter(p) && float64(failed) > *limit*float64(all) {
-		p.failing.Store(true)
+		p.tooMany.CompareAndSwap(nil, &tooMany{failed, all})
 		p.engine.failing.Store(true)
 		f.wake()
 	}

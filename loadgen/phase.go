@@ -45,13 +45,16 @@ type phase struct {
 	starved bool // at the end, arrivals wait for their requests to be rendered
 	result  PhaseResult
 
-	sentAll atomic.Bool // nothing will be sent any more
-	over    atomic.Bool // and every answer is in
-	failing atomic.Bool // too many requests failed
+	sentAll atomic.Bool             // nothing will be sent any more
+	over    atomic.Bool             // and every answer is in
+	tooMany atomic.Pointer[tooMany] // requests had failed when the phase gave up; nil when it has not
 
 	// For snapshots, beside the fields that they shadow.
 	startShown, endShown, cutShown atomic.Int64
 }
+
+// tooMany are the failures that made a phase give up, of how many requests.
+type tooMany struct{ failed, of int64 }
 
 // begin starts the clock of the phase.
 func (p *phase) begin(now int64) {

@@ -375,7 +375,7 @@ func TestFailureThreshold(t *testing.T) {
 	if p.OK != 5 || p.Failed < 6 || p.Failed > 7 || p.Stop != "failures" {
 		t.Errorf("ok %d, failed %d, stop %s; want 5, 6 or 7, failures", p.OK, p.Failed, p.Stop)
 	}
-	if len(out.result.Phases) != 1 || !strings.Contains(out.result.Cancelled, "failed_request_threshold") {
+	if len(out.result.Phases) != 1 || out.result.Cancelled != "--failed-request-threshold exceeded: 6/11 requests of phase profiling failed" {
 		t.Errorf("%d phases, cancelled %q; want one, with the reason", len(out.result.Phases), out.result.Cancelled)
 	}
 }

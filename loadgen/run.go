@@ -308,9 +308,8 @@ func (d *driver) result(begun []*phase) Result {
 			r.Notes = append(r.Notes, note)
 		}
 		res.Phases = append(res.Phases, r)
-		if p.failing.Load() {
-			res.Cancelled = fmt.Sprintf("phase %s: %d of %d requests failed, more than failed_request_threshold allows",
-				p.cfg.Name, r.Failed, t.all())
+		if f := p.tooMany.Load(); f != nil { // AIPerf's words begin it
+			res.Cancelled = fmt.Sprintf("--failed-request-threshold exceeded: %d/%d requests of phase %s failed", f.failed, f.of, p.cfg.Name)
 		}
 	}
 	if n := len(res.Phases); n > 0 && d.job.Client != nil {

@@ -15,7 +15,7 @@ import (
 // whatever verdict its errors make; one that was interrupted is not.
 func TestRunThatGaveUp(t *testing.T) {
 	t.Parallel()
-	report := &RunReport{Cancelled: "phase profiling: 6 of 10 requests failed, more than failed_request_threshold allows"}
+	report := &RunReport{Cancelled: "--failed-request-threshold exceeded: 6/10 requests of phase profiling failed"}
 	gaveUp := outcome(sweep.Run{ID: "b"}, report, &reading{})
 	if gaveUp.Err != report.Cancelled {
 		t.Errorf("error %q, want the reason", gaveUp.Err)

@@ -81,6 +81,7 @@ func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) 
 		done = r.log.without
 	}
 	r.log.say("INFO", "run %s (%s, trial %d, attempt %d, seed %d) begins", run.ID, run.Cell.Label, run.Trial+1, attempt, run.Seed)
+	r.log.say("INFO", "AIPerf System is PROFILING") // who waits for it in AIPerf's log finds it in ours
 	return done, nil
 }
 
@@ -101,7 +102,10 @@ func (r *runner) runEnded(rep *RunReport) {
 			r.log.say("WARNING", "%s", f.Line())
 		}
 	}
-	if rep.Cancelled != "" {
+	switch {
+	case rep.gaveUp(): // AIPerf's words, for who looks for them
+		r.log.say("ERROR", "Run aborted (failed_request_threshold): %s", rep.Cancelled)
+	case rep.Cancelled != "":
 		r.log.say("WARNING", "the run ended early: %s", rep.Cancelled)
 	}
 	r.log.say("INFO", "run %s is %s", rep.Run, rep.Verdict)

@@ -84,6 +84,11 @@ func TestContractOneSignal(t *testing.T) {
 					t.Errorf("stdout lacks %q:\n%s", word, &p.out)
 				}
 			}
+			for _, word := range []string{"─ Cancellation in Progress ─", "BENCHMARK CANCELLED"} {
+				if strings.Count(p.err.String(), word) != 1 {
+					t.Errorf("stderr has not one %q:\n%s", word, &p.err)
+				}
+			}
 		})
 	}
 }
@@ -102,6 +107,9 @@ func TestContractSecondSignal(t *testing.T) {
 			}
 			p.signal(syscall.SIGINT)
 			p.wants(diag.Failed)
+			if !strings.Contains(p.err.String(), "FORCE QUIT") {
+				t.Errorf("stderr lacks the panel of the second signal:\n%s", &p.err)
+			}
 			kept(t, dir, before)
 			if exists(filepath.Join(dir, "out", "profile_export_aiperf.json")) && len(more) == 0 {
 				t.Error("a summary, though nothing succeeded")

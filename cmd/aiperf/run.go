@@ -125,8 +125,10 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	}
 	end := a.showProgress(doc, plan, p, &opt)
 	words.listen(&opt)
+	calm := a.interrupted(words)
 	opt.Say = func(line string) { a.note(line) }
 	result, err := runner.Run(a.issue, a.hard, plan, opt)
+	calm()
 	end()
 	if err != nil {
 		return measureError(err)

@@ -76,6 +76,23 @@ func terminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// interrupted answers the first interrupt and the second as AIPerf does: with a
+// panel on stderr. The function it returns ends that.
+func (a *app) interrupted(c *console) (end func()) {
+	if !c.aiperfs {
+		return func() {}
+	}
+	first := context.AfterFunc(a.issue, func() {
+		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Cancellation in Progress", "", "BENCHMARK CANCELLED", "",
+			"Nothing new is sent; answers under way are waited for.", "What was measured is written to files.", "",
+			"Ctrl-C once more stops at once: then what is under way is lost.", ""))
+	})
+	second := context.AfterFunc(a.hard, func() {
+		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Force Quit", "", "FORCE QUIT", "", "Nothing is waited for any more.", ""))
+	})
+	return func() { first(); second() }
+}
+
 // listen adds AIPerf's words to what else is told of a plan: they come when a
 // screen has taken the end of a run in.
 func (c *console) listen(opt *runner.Options) {

@@ -15,9 +15,9 @@ const (
 
 // Limits of AIPerf's two warnings.
 const (
-	mismatchShare   = 0.05 // of the tokens asked for
-	mismatchTokens  = 50.0
-	discrepancyShow = 10.0 // %
+	MismatchShare    = 0.05 // of the tokens asked for
+	MismatchTokens   = 50.0
+	DiscrepancyShown = 10.0 // %
 )
 
 // spanMS is b − a in ms, NaN when either is missing.
@@ -110,7 +110,7 @@ func mismatched(r *record.Record) float64 {
 	if !(asked > 0) || math.IsNaN(got) {
 		return math.NaN()
 	}
-	return truth(math.Abs(got-asked) > min(mismatchShare*asked, mismatchTokens))
+	return truth(math.Abs(got-asked) > min(MismatchShare*asked, MismatchTokens))
 }
 
 // diffPct is 100 · abs(server − client) / client.
@@ -132,7 +132,7 @@ func discrepant(r *record.Record) float64 {
 	if math.IsNaN(worst) {
 		return worst
 	}
-	return truth(worst > discrepancyShow)
+	return truth(worst > DiscrepancyShown)
 }
 
 // goodOne is 1 when the record met every SLO, 0 when it missed one.

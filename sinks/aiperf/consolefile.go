@@ -12,12 +12,15 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 )
 
-// consoleWidth is the width of profile_export_console.txt.
-const consoleWidth = 140
+// maker stands before the titles: programs look for the whole of them.
+const maker = "NVIDIA AIPerf"
 
 // writeConsole writes profile_export_console.txt: AIPerf's tables as text.
 func (w *Writer) writeConsole() error {
 	var b strings.Builder
+	if !w.Info.complete() {
+		fmt.Fprintf(&b, "%s | INCOMPLETE RESULTS\n%s\nThey are about a part of the run: do not compare them with complete ones.\n\n", maker, w.Info.incompleteReason())
+	}
 	if errs := w.errors.list(); len(errs) > 0 {
 		errorTable(errs).write(&b)
 	}
@@ -25,13 +28,13 @@ func (w *Writer) writeConsole() error {
 	if title == "" {
 		title = "LLM"
 	}
-	title = "AIPerf | " + title + " Metrics"
+	title = maker + " | " + title + " Metrics"
 	for _, t := range []struct {
 		title string
 		group metrics.Group
 		shown bool
 	}{
-		{"AIPerf | HTTP Trace Timing", metrics.HTTP, w.ShowTrace},
+		{maker + " | HTTP Trace Timing", metrics.HTTP, w.ShowTrace},
 		{title + ": Effective", metrics.Effective, true},
 		{title + ": Active", metrics.Active, true},
 		{title + ": Usage", metrics.Usage, true},
@@ -41,44 +44,92 @@ func (w *Writer) writeConsole() error {
 			metricTable(t.title, w.summary, t.group).write(&b)
 		}
 	}
-	w.footer(&b)
+	for _, p := range w.panels() {
+		p.write(&b)
+	}
+	if err := w.footer(&b); err != nil {
+		return err
+	}
 	return w.put(w.Dir, w.names.Console, "console", []byte(b.String()))
 }
 
-// footer says where things are.
-func (w *Writer) footer(b *strings.Builder) {
-	if w.Info.WasCancelled {
-		b.WriteString("The profile run was cancelled early. Results shown may be incomplete or inaccurate.\n")
+// panels are what AIPerf warns of below its tables: programs know them by their
+// titles, the words are ours.
+func (w *Writer) panels() (out []panel) {
+	all, _ := w.summary.Get("request_count")
+	share := func(tag string) string {
+		s, ok := w.summary.Get(tag)
+		if !ok || !(s.Avg > 0) || !(all.Avg > 0) {
+			return ""
+		}
+		return fmt.Sprintf("%s of %s requests (%.1f%%)", words.Decimals(s.Avg, 0), words.Decimals(all.Avg, 0), 100*s.Avg/all.Avg)
 	}
+	if many := share("usage_discrepancy_count"); many != "" {
+		out = append(out, panel{"Token Count Discrepancy Warning", []string{
+			fmt.Sprintf("%s: the server's usage and the count made here differ by more than %g%%.", many, metrics.DiscrepancyShown),
+			"The tokenizer may not be the served model's, or the server adds tokens, such as a chat template's.",
+			"  --tokenizer NAME          counts with that model's tokenizer",
+			"  --use-server-token-count  takes the server's numbers",
+		}})
+	}
+	if many := share("osl_mismatch_count"); many != "" {
+		diff, _ := w.summary.Get("osl_mismatch_diff_pct")
+		out = append(out, panel{"Output Sequence Length Mismatch Warning", []string{
+			fmt.Sprintf("%s: the answer has not the length that was asked for, by more than %g%% or %g tokens.", many, 100*metrics.MismatchShare, metrics.MismatchTokens),
+			fmt.Sprintf("Average difference: %.1f%%. A model that comes to its end stops early unless the server is told not to.", diff.Avg),
+			"  --extra-inputs ignore_eos:true  where the server knows it",
+			"  --extra-inputs min_tokens:N     where the server knows it",
+			"  --use-server-token-count        when it may be the tokenizer",
+		}})
+	}
+	return out
+}
+
+// footer says where things are.
+func (w *Writer) footer(b *strings.Builder) error {
 	fmt.Fprintf(b, "CLI Command: %s\n", w.Info.CLICommand)
+	cancelled := w.Info.WasCancelled
 	if s, ok := w.summary.Get("benchmark_duration"); ok {
 		early := ""
-		if w.Info.WasCancelled {
+		if cancelled {
 			early = " (cancelled early)"
 		}
 		fmt.Fprintf(b, "Benchmark Duration: %s sec%s\n", fixed2(s.Avg), early)
 	}
-	lines := [][2]string{{"CSV Export", w.names.CSV}}
-	if w.JSON {
-		lines = append(lines, [2]string{"JSON Export", w.names.JSON})
-	}
-	if w.Records {
-		lines = append(lines, [2]string{"Record Export", w.names.Records})
-	}
-	for _, l := range lines {
-		fmt.Fprintf(b, "%s: %s\n", l[0], filepath.Join(w.Info.Config.Dir, l[1]))
+	for _, f := range []struct {
+		label, name string
+		there       bool
+	}{
+		{"CSV Export", w.names.CSV, true},
+		{"JSON Export", w.names.JSON, w.JSON},
+		{"Timeslice CSV Export", w.names.SlicesCSV, w.slicer != nil},
+		{"Timeslice JSON Export", w.names.SlicesJSON, w.slicer != nil},
+		{"Raw Records", w.names.Raw, w.Raw},
+		{"Outputs JSON", w.names.Outputs, w.Outputs},
+	} {
+		if f.there {
+			fmt.Fprintf(b, "%s: %s\n", f.label, filepath.Join(w.Info.Config.Dir, f.name))
+		}
 	}
 	if w.Log != "" {
-		fmt.Fprintf(b, "Log File: %s\n", w.Log)
+		log, err := filepath.Abs(w.Log)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "Log File: %s\n", log)
 	}
+	if cancelled {
+		b.WriteString("The profile run was cancelled early. Results shown may be incomplete or inaccurate.\n")
+	}
+	return nil
 }
 
-// box is a table in a frame.
+// box is a table in a frame. A cell may have several lines.
 type box struct {
 	title string
 	head  []string
 	rows  [][]string
-	left  int // columns aligned left
+	left  int // the column that is aligned left, -1 for none
 }
 
 // consoleStats are the columns of a metric's row.
@@ -87,7 +138,7 @@ func consoleStats() []string { return []string{"avg", "min", "max", "p99", "p90"
 // metricTable has the metrics of a group in their order; error-adjusted ones
 // come last in the main table.
 func metricTable(title string, sum *metrics.Summary, group metrics.Group) *box {
-	t := &box{title: title, head: append([]string{"Metric"}, consoleStats()...), left: 1}
+	t := &box{title: title, head: append([]string{"Metric"}, consoleStats()...), left: -1}
 	var shown []metrics.Metric
 	said := &metrics.Summary{Stats: told(sum)}
 	for _, m := range metrics.Catalogue() {
@@ -120,21 +171,28 @@ func rank(g metrics.Group) int {
 	return 0
 }
 
-// title1 is a metric's name with its unit.
-func title1(s metrics.Stat) string { return s.Header + " (" + s.Unit + ")" }
+// title1 is a metric's name with its unit, which has a line of its own below a
+// long name.
+func title1(s metrics.Stat) string {
+	between := " "
+	if utf8.RuneCountInString(s.Header) > 30 {
+		between = "\n"
+	}
+	return s.Header + between + "(" + s.Unit + ")"
+}
 
 // fixed2 is v with two decimals and commas.
 func fixed2(v float64) string { return words.Decimals(v, 2) }
 
 func errorTable(errs []object) *box {
-	t := &box{title: "AIPerf | Error Summary", head: []string{"Code", "Type", "Message", "Count"}, left: 3}
+	t := &box{title: maker + " | Error Summary", head: []string{"Code", "Type", "Message", "Count"}, left: 2}
 	for _, e := range errs {
 		row := []string{"N/A", "N/A", "N/A", fmt.Sprint(e.get("count"))}
 		details, err := detailsOf(e)
 		if err == nil {
 			for i, key := range []string{"code", "type", "message"} {
 				if v := details.get(key); v != nil {
-					row[i] = words.Clip(fmt.Sprint(v), 80)
+					row[i] = words.Clip(words.Line(fmt.Sprint(v)), 80)
 				}
 			}
 		}
@@ -154,7 +212,7 @@ func detailsOf(e object) (object, error) {
 	return o, err
 }
 
-// write draws the table, centred; an empty one is left out.
+// write draws the table; an empty one is left out.
 func (t *box) write(b *strings.Builder) {
 	if len(t.rows) == 0 {
 		return
@@ -162,22 +220,23 @@ func (t *box) write(b *strings.Builder) {
 	widths := make([]int, len(t.head))
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			for line := range strings.SplitSeq(cell, "\n") {
+				widths[i] = max(widths[i], utf8.RuneCountInString(line))
+			}
 		}
 	}
 	total := 1
 	for _, w := range widths {
 		total += w + 3
 	}
-	margin := strings.Repeat(" ", max(0, (consoleWidth-total)/2))
-	b.WriteString(margin + centred(t.title, total) + "\n")
-	t.rule(b, margin, widths, "┏", "━", "┳", "┓")
-	t.line(b, margin, widths, t.head, "┃")
-	t.rule(b, margin, widths, "┡", "━", "╇", "┩")
+	b.WriteString(centred(t.title, total) + "\n")
+	rule(b, widths, "┏", "━", "┳", "┓")
+	t.row(b, widths, t.head, "┃")
+	rule(b, widths, "┡", "━", "╇", "┩")
 	for _, row := range t.rows {
-		t.line(b, margin, widths, row, "│")
+		t.row(b, widths, row, "│")
 	}
-	t.rule(b, margin, widths, "└", "─", "┴", "┘")
+	rule(b, widths, "└", "─", "┴", "┘")
 	b.WriteByte('\n')
 }
 
@@ -186,8 +245,7 @@ func centred(s string, width int) string {
 	return strings.Repeat(" ", n/2) + s
 }
 
-func (t *box) rule(b *strings.Builder, margin string, widths []int, first, fill, mid, last string) {
-	b.WriteString(margin)
+func rule(b *strings.Builder, widths []int, first, fill, mid, last string) {
 	for i, w := range widths {
 		b.WriteString(map[bool]string{true: first, false: mid}[i == 0])
 		b.WriteString(strings.Repeat(fill, w+2))
@@ -195,16 +253,49 @@ func (t *box) rule(b *strings.Builder, margin string, widths []int, first, fill,
 	b.WriteString(last + "\n")
 }
 
-func (t *box) line(b *strings.Builder, margin string, widths []int, cells []string, bar string) {
-	b.WriteString(margin)
-	for i, cell := range cells {
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-		if i >= t.left {
-			cell = pad + cell
-		} else {
-			cell += pad
+// row writes the lines of a row: as many as its tallest cell has.
+func (t *box) row(b *strings.Builder, widths []int, cells []string, bar string) {
+	for n, more := 0, true; more; n++ {
+		more = false
+		for i, cell := range cells {
+			lines := strings.Split(cell, "\n")
+			text := ""
+			if n < len(lines) {
+				text = lines[n]
+			}
+			more = more || n+1 < len(lines)
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			if i == t.left {
+				text, pad = pad, text
+			}
+			b.WriteString(bar + " " + pad + text + " ")
 		}
-		b.WriteString(bar + " " + cell + " ")
+		b.WriteString(bar + "\n")
 	}
-	b.WriteString(bar + "\n")
+}
+
+// panel is a warning in a frame with its title in the upper edge.
+type panel struct {
+	title string
+	lines []string
+}
+
+// Panel is lines in a frame, with a title, as AIPerf draws attention to them.
+func Panel(title string, lines ...string) string {
+	var b strings.Builder
+	panel{title, lines}.write(&b)
+	return b.String()
+}
+
+func (p panel) write(b *strings.Builder) {
+	width := utf8.RuneCountInString(p.title) + 4
+	for _, l := range p.lines {
+		width = max(width, utf8.RuneCountInString(l)+4)
+	}
+	rest := width - utf8.RuneCountInString(p.title) - 2
+	fmt.Fprintf(b, "╭%s %s %s╮\n", strings.Repeat("─", rest/2), p.title, strings.Repeat("─", rest-rest/2))
+	for _, l := range p.lines {
+		fmt.Fprintf(b, "│  %s%s  │\n", l, strings.Repeat(" ", width-4-utf8.RuneCountInString(l)))
+	}
+	fmt.Fprintf(b, "╰%s╯\n\n", strings.Repeat("─", width))
 }

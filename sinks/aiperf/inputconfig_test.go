@@ -114,11 +114,17 @@ func TestPhasesSlicesConsole(t *testing.T) {
 		t.Errorf("%v requests in %d slices", total, len(slices.Timeslices))
 	}
 	text := string(load(t, filepath.Join(v.dir, "run1_console.txt")))
+	log, err := filepath.Abs("logs/aiperf.log")
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := 0
 	for _, part := range []string{
-		"AIPerf | Error Summary", "│ 500  │ Internal Server Error", "│ N/A  │", "AIPerf | HTTP Trace Timing", "AIPerf | LLM Metrics: Effective",
-		"AIPerf | LLM Metrics: Active", "AIPerf | LLM Metrics: Usage", "AIPerf | LLM Metrics\n", "┃ Metric", "│ Time to First Token (ms)",
-		"│ Request Count (requests)", "│ Request Latency (error-adjusted) (ms)", "CLI Command: aiperf profile", "JSON Export: ", "Log File: logs/aiperf.log",
+		"NVIDIA AIPerf | Error Summary", "│  500 │       Internal Server Error │", "│  N/A │", "NVIDIA AIPerf | HTTP Trace Timing", "HTTP Blocked (ms)", "HTTP Total Time (ms) │",
+		"NVIDIA AIPerf | LLM Metrics: Effective", "NVIDIA AIPerf | LLM Metrics: Active", "NVIDIA AIPerf | LLM Metrics: Usage", "NVIDIA AIPerf | LLM Metrics\n", " Metric ┃",
+		" Time to First Token (ms) │", " Completed Requests (Success + Error) │", "(requests) │ ", " Request Count (requests) │", " Error Request Count (requests) │",
+		"Request Latency (error-adjusted) │", "─ Token Count Discrepancy Warning ─", "18 of 18 requests (100.0%)",
+		"CLI Command: aiperf profile", "CSV Export: ", "JSON Export: ", "Timeslice CSV Export: ", "Log File: " + log,
 	} {
 		i := strings.Index(text[at:], part)
 		if i < 0 {

@@ -33,6 +33,7 @@ type Profile struct {
 	Span        metrics.Window  // first sent .. last ended of what counts; slices of time begin there
 
 	JSON, Records bool          // artifacts.summary, artifacts.records
+	Raw, Outputs  bool          // Details writes them
 	Slice         time.Duration // artifacts.slice_duration, 0 for none
 	Trace         string        // path of what Details kept for trace_data, "" for none
 	ShowTrace     bool          // artifacts.show_trace_timing
