@@ -253,7 +253,7 @@ func TestTemplates(t *testing.T) {
 		"{{ a }}":                 "t.yaml:1:16: variables.a: templates refer to each other in a circle",
 		"{% include '/etc/x' %}":  "t.yaml:1:16: variables.a: template {% include '/etc/x' %}: templates read no files",
 		"{{ concurency }}":        "t.yaml:1:16: variables.a: template {{ concurency }}: concurency is not defined | known: a, benchmark, datasets, endpoint, models, phases, schema_version, variables",
-		"{{ benchmark.nothing }}": "t.yaml:1:16: variables.a: template {{ benchmark.nothing }}: attribute 'nothing' not found",
+		"{{ benchmark.nothing }}": "t.yaml:1:16: variables.a: template {{ benchmark.nothing }}: benchmark has no member nothing",
 	} {
 		if got := said(t, "t.yaml", fmt.Sprintf("variables: {a: %q}\n", text)+good); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)

@@ -90,7 +90,7 @@ func TestMistakes(t *testing.T) {
 		{`"2.0"`, `"1.0"`, `exp.yaml:1:16: schemaVersion: "1.0" is no version of the schema | this program knows up to 2.1: 2.0, 2.1`},
 		{`"2.0"`, `[2]`, `exp.yaml:1:16: schemaVersion: expected text, got a list | such as "2.1"`},
 		{"isl: 512", "isl: '{{ islx }}'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }}: islx is not defined | known: benchmark, datasets, endpoint, models, phases, schema_version`},
-		{"isl: 512", "isl: '{{ islx }'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }: '}}' expected here`},
+		{"isl: 512", "isl: '{{ islx }'", `exp.yaml:5:18: benchmark.datasets.default.prompts.isl: template {{ islx }: } without its beginning, or a tag without its end`},
 		{"gracePeriod", "gracePeriod: 1, grace_period", "exp.yaml:6:64: gracePeriod: is the same key as grace_period, which is given too | keep one of them"},
 		{"streaming: true", `api_key: [1]`, `exp.yaml:4:46: benchmark.endpoint.api_key: expected text, got a list`},
 		{"dataset: {isl: 512, osl: {mean: 128, stddev: 8}}", "dataset: 5", "exp.yaml:5:12: benchmark.datasets.0: expected an object, got number 5"},

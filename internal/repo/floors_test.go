@@ -67,7 +67,7 @@ runner/verdict: schema internal/metrics internal/record internal/stats internal/
 runner: *
 schema/fields: schema/source internal/diag internal/secret internal/suggest
 schema/flags: schema/fields schema/lower schema/source internal/diag internal/suggest
-schema/lower: schema/fields schema/source internal/diag internal/suggest
+schema/lower: schema/fields schema/source internal/diag internal/jinja internal/suggest
 schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
 schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/secret internal/suggest

@@ -2,17 +2,14 @@ package lower
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/nikolalohinski/gonja/v2"
-	"github.com/nikolalohinski/gonja/v2/config"
-	"github.com/nikolalohinski/gonja/v2/exec"
-	"github.com/nikolalohinski/gonja/v2/loaders"
-
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/jinja"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/source"
@@ -28,14 +25,14 @@ func HasTemplates(root *source.Node) bool {
 }
 
 // Renderer keeps parsed templates: a cell pays only for running them.
-type Renderer struct{ parsed map[string]*exec.Template }
+type Renderer struct{ parsed map[string]*jinja.Template }
 
 // Render replaces {{ … }} in a cell's tree. A template may use a value that
 // is one itself, so each round renders those whose names are settled; a round
 // that settles nothing has met a circle.
 func (r *Renderer) Render(root *source.Node) (*source.Node, diag.Errors) {
 	if r.parsed == nil {
-		r.parsed = map[string]*exec.Template{}
+		r.parsed = map[string]*jinja.Template{}
 	}
 	for left := -1; ; {
 		waiting, data := 0, templateNames(root)
@@ -137,12 +134,12 @@ func (r *Renderer) leaf(path string, n *source.Node, data map[string]any) (*sour
 	t, ok := r.parsed[s]
 	if !ok {
 		var err error
-		if t, err = parseTemplate(s); err != nil {
+		if t, err = jinja.Parse(s); err != nil {
 			return n, templateMistake(n.Origin, path, s, err, data)
 		}
 		r.parsed[s] = t
 	}
-	out, err := t.ExecuteToString(exec.NewContext(data))
+	out, err := t.Run(data)
 	if err != nil {
 		return n, templateMistake(n.Origin, path, s, err, data)
 	}
@@ -151,41 +148,19 @@ func (r *Renderer) leaf(path string, n *source.Node, data map[string]any) (*sour
 	return c, nil
 }
 
-// parseTemplate is gonja's own constructor with an undefined name as a mistake
-// and without a loader for files: the stock one lets {% include %} read any.
-func parseTemplate(s string) (t *exec.Template, err error) {
-	loader, err := loaders.NewMemoryLoader(map[string]string{"/t": s})
-	if err != nil {
-		return nil, err
-	}
-	cfg := config.New()
-	cfg.StrictUndefined = true
-	return exec.NewTemplate("/t", cfg, loader, gonja.DefaultEnvironment)
-}
-
-var (
-	undefinedName = regexp.MustCompile(`Unable to evaluate name "(.*?)"`)
-	readsFile     = regexp.MustCompile(`\{%-?\s*(include|import|from|extends)\b`)
-	templatePlace = regexp.MustCompile(` \(Line: \d+ Col: \d+, near .*\)$`)
-)
-
-// templateMistake puts the library's chain of causes into one line.
+// templateMistake says what is wrong with a template, in one line.
 func templateMistake(at source.Origin, path, text string, err error, data map[string]any) diag.Errors {
-	msg := strings.Join(strings.Fields(err.Error()), " ")
-	if m := undefinedName.FindStringSubmatch(msg); m != nil {
-		hint := ""
-		if slices.Contains(fields.PhaseAliases, m[1]) {
-			hint = "write phases.profiling." + m[1]
-		}
-		return source.Mistake(at, path, "template "+source.Short(text)+": "+m[1]+" is not defined", cmp.Or(hint, suggest.Hint(m[1], slices.Collect(maps.Keys(data)))))
+	what := "template " + source.Short(text) + ": "
+	var e *jinja.Error
+	if !errors.As(err, &e) {
+		return source.Mistake(at, path, what+source.Clip(err.Error()), "")
 	}
-	if rest, ok := strings.CutPrefix(msg, "failed to parse template '"+text+"': "); ok {
-		msg = templatePlace.ReplaceAllString(rest, "")
-	} else if i := strings.LastIndex(msg, ": "); i >= 0 {
-		msg = msg[i+2:]
+	if _, known := data[e.Undefined]; e.Undefined == "" || known {
+		return source.Mistake(at, path, what+source.Clip(e.Text), "")
 	}
-	if readsFile.MatchString(text) {
-		msg = "templates read no files"
+	hint := ""
+	if slices.Contains(fields.PhaseAliases, e.Undefined) {
+		hint = "write phases.profiling." + e.Undefined
 	}
-	return source.Mistake(at, path, "template "+source.Short(text)+": "+source.Clip(msg), "")
+	return source.Mistake(at, path, what+source.Clip(e.Text), cmp.Or(hint, suggest.Hint(e.Undefined, slices.Collect(maps.Keys(data)))))
 }
