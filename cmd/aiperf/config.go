@@ -16,6 +16,8 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/nearby"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/preview"
 )
@@ -98,7 +100,9 @@ func (a *app) configExpand(p *argv.Line) error {
 
 var initCommand = command{
 	name: "config init", usage: "print an experiment to start from",
-	help: `aiperf config init [TEMPLATE] prints a commented experiment to start from.
+	help: `aiperf config init [TEMPLATE] prints a commented experiment to start from. It asks
+nothing: an inference server that listens at a usual port of this machine is put
+into it, with its model.
 
   aiperf config init > my.cue
   aiperf config init --list
@@ -112,6 +116,7 @@ var initCommand = command{
 		{Name: "verbose", Short: "v", Doc: "with a list: print the templates too"},
 		{Name: "model", Short: "m", Arg: "NAME", Doc: "put this model into the template"},
 		{Name: "url", Short: "u", Arg: "URL", Doc: "put this address into the template"},
+		{Name: "no-server", Doc: "do not look for a server on this machine"},
 		{Name: "output", Short: "o", Arg: "FILE", Doc: "write FILE, which must not exist yet"},
 	},
 	run: (*app).configInit,
@@ -125,22 +130,26 @@ func (a *app) configInit(p *argv.Line) error {
 	if p.Has("list") || p.Has("search") || p.Has("category") {
 		return a.listTemplates(all, p)
 	}
-	words := p.Words
+	named := p.Words
 	if p.Has("template") {
-		words = append(words, p.Get("template"))
+		named = append(named, p.Get("template"))
 	}
-	switch len(words) {
+	switch len(named) {
 	case 0:
-		words = []string{"minimal"}
+		named = []string{"minimal"}
 	case 1:
 	default:
-		return diag.New("config init: one template at a time, got "+strings.Join(words, " "), "aiperf config init TEMPLATE")
+		return diag.New("config init: one template at a time, got "+strings.Join(named, " "), "aiperf config init TEMPLATE")
 	}
-	t, err := compat.FindTemplate(all, words[0])
+	t, err := compat.FindTemplate(all, named[0])
 	if err != nil {
 		return err
 	}
-	text, err := t.Fill(p.Get("model"), p.Get("url"))
+	model, url := p.Get("model"), p.Get("url")
+	if url == "" && !p.Has("no-server") && t.TakesServer() {
+		model, url = a.nearby(model, nearby.Find(a.issue, nearby.Places()))
+	}
+	text, err := t.Fill(model, url)
 	if err != nil {
 		return err
 	}
@@ -148,6 +157,28 @@ func (a *app) configInit(p *argv.Line) error {
 		return err
 	}
 	return a.schemaBeside(p.Get("output"))
+}
+
+// nearby chooses the model and the address for a template: those of the first
+// server of this machine, if there is one, and says so.
+func (a *app) nearby(model string, found []nearby.Server) (name, url string) {
+	if len(found) == 0 {
+		a.note("no server lists models at the usual ports of this machine: the file names the built-in one; --url and --model name another")
+		return model, ""
+	}
+	s := found[0]
+	said := fmt.Sprintf("a server at %s, where %s usually listens, lists %s", s.URL(), s.Usually, strings.Join(s.Models[:min(len(s.Models), 5)], ", "))
+	if n := len(s.Models) - 5; n > 0 {
+		said += fmt.Sprintf(" and %d more", n)
+	}
+	if model == "" {
+		model = s.Models[0]
+	}
+	a.note(said + ": the file names it, with " + words.Line(model) + "; --url and --model choose others")
+	for _, other := range found[1:] {
+		a.note("another one: --url " + other.URL() + " --model " + other.Models[0])
+	}
+	return model, s.URL()
 }
 
 // schemaBeside writes the JSON Schema that the first lines of a template in YAML

@@ -102,7 +102,7 @@ func TestTemplates(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := aiperf(t, dir, "config", "init", name)
+			p := aiperf(t, dir, "config", "init", name, "--no-server")
 			p.wants(0)
 			write(t, dir, name, p.out.String())
 			aiperf(t, dir, "validate", name).wants(0)

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/nearby"
 )
 
 func TestConfigInit(t *testing.T) {
@@ -36,13 +39,60 @@ func TestConfigInit(t *testing.T) {
 		{"", diag.Usage, "", "config: what?", ""},
 		{"exapnd", diag.Usage, "", "did you mean expand?", ""},
 	} {
-		code, out, errs := in(t, append([]string{"config"}, strings.Fields(c.line)...)...)
+		words := append([]string{"config"}, strings.Fields(c.line)...)
+		if strings.HasPrefix(c.line, "init") {
+			words = append(words, "--no-server") // what listens on this machine is not the test's
+		}
+		code, out, errs := in(t, words...)
 		if code != c.code || !strings.Contains(out, c.out) || !strings.Contains(errs, c.errs) || c.notInTheIt != "" && strings.Contains(out, c.notInTheIt) {
 			t.Errorf("config %s: exit %d\n%s%s", c.line, code, out, errs)
 		}
 	}
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "embeddings") {
 		t.Errorf("%s: %q %v", file, b, err)
+	}
+}
+
+// A server that is found is in the file, and what was found is said; others are
+// named, and what the user named goes before.
+func TestConfigInitFindsAServer(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	a := &app{issue: t.Context(), hard: t.Context(), stdio: stdio{Err: &errs}}
+	vllm := nearby.Server{Place: nearby.Place{Port: 8000, Usually: "vLLM"}, Models: []string{"a", "b", "c", "d", "e", "f"}}
+	ollama := nearby.Server{Place: nearby.Place{Port: 11434, Usually: "Ollama"}, Models: []string{"llama"}}
+	for _, c := range []struct {
+		model      string
+		found      []nearby.Server
+		name, url  string
+		said, also string
+	}{
+		{"", nil, "", "", "no server lists models", "the built-in one"},
+		{"mine", nil, "mine", "", "no server lists models", ""},
+		{"", []nearby.Server{vllm, ollama}, "a", "http://localhost:8000", "where vLLM usually listens, lists a, b, c, d, e and 1 more", "another one: --url http://localhost:11434 --model llama"},
+		{"mine", []nearby.Server{ollama}, "mine", "http://localhost:11434", "names it, with mine", ""},
+	} {
+		errs.Reset()
+		name, url := a.nearby(c.model, c.found)
+		if name != c.name || url != c.url || !strings.Contains(errs.String(), c.said) || !strings.Contains(errs.String(), c.also) {
+			t.Errorf("%q, %v: %q, %q\n%s", c.model, c.found, name, url, &errs)
+		}
+	}
+	all, err := compat.Templates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		switch x.File {
+		case "minimal.cue", "sweep.cue":
+			if !x.TakesServer() {
+				t.Errorf("%s takes no server", x.File)
+			}
+		case "compare.cue", "env-var-production.yaml":
+			if x.TakesServer() {
+				t.Errorf("%s takes a server: it has several, or one of its own", x.File)
+			}
+		}
 	}
 }
 

@@ -120,6 +120,13 @@ func (t Template) Fill(model, url string) ([]byte, error) {
 	return text, nil
 }
 
+// TakesServer tells whether the template has one model and one address that
+// stands for any server.
+func (t Template) TakesServer() bool {
+	_, err := t.Fill("model", "http://localhost")
+	return err == nil && bytes.Contains(t.Text, []byte(`"mock:`))
+}
+
 // replaceValue puts value after the key, which must stand in text once.
 func replaceValue(text []byte, key, value string) ([]byte, bool) {
 	if bytes.Count(text, []byte(key)) != 1 {

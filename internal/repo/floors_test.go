@@ -39,6 +39,7 @@ internal/language: *
 internal/metrics: internal/heap internal/record internal/stats internal/suggest
 internal/mockserver/cache:
 internal/mockserver: internal/mockserver/cache internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
+internal/nearby: internal/words
 internal/pcg:
 internal/qmc: internal/pcg
 internal/queue:
