@@ -80,7 +80,11 @@ func (r *runner) writePage() error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(r.dir.Path, resultdir.ViewName), b)
+	if err := atomicfile.Write(filepath.Join(r.dir.Path, resultdir.ViewName), b); err != nil {
+		return err
+	}
+	r.result.view = resultdir.ViewName
+	return nil
 }
 
 // writeManifest lists what is there now.

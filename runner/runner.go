@@ -77,6 +77,7 @@ type Result struct {
 	Stopped      string              // why the plan ended before its last run, "" if it did not
 	Began        time.Time
 	Elapsed      time.Duration
+	view         string // file name of the page with charts, "" when none was written
 }
 
 // runner is a plan being carried out. It has one goroutine.

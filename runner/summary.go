@@ -21,7 +21,7 @@ func (res *Result) Report() *report.Report {
 		elapsed = time.Since(res.Began)
 	}
 	r := &report.Report{
-		Plan: res.Plan, Results: res.Results, Verdict: res.word(), Elapsed: elapsed, Dir: res.Dir, Stopped: res.Stopped,
+		Plan: res.Plan, Results: res.Results, Verdict: res.word(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
 	}
 	r.Doubts = res.doubts()
 	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil {

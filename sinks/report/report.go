@@ -31,6 +31,7 @@ type Report struct {
 	Doubts  []Doubt // checks that are not clean, worst first
 	Elapsed time.Duration
 	Dir     string
+	View    string // file name of the page with charts, "" for none
 	Summary string // file name of AIPerf's summary of a single run
 	Stopped string // why the plan ended early; "" if it did not
 
@@ -220,10 +221,14 @@ func (r *Report) notes() []string {
 }
 
 func (r *Report) files() string {
+	files := "summary.md · *.parquet · *.arrow · *.csv"
 	if r.Full != nil {
-		return "requests.parquet · " + cmp.Or(r.Summary, "profile_export_aiperf.json") + " · summary.md"
+		files = "requests.parquet · " + cmp.Or(r.Summary, "profile_export_aiperf.json") + " · summary.md"
 	}
-	return "summary.md · *.parquet · *.arrow · *.csv"
+	if r.View != "" {
+		files = r.View + " · " + files
+	}
+	return files
 }
 
 // row is one line of the report on a single run.

@@ -108,7 +108,7 @@ func TestReportOnAMatrix(t *testing.T) {
 	gate := &decide.Gate{Gate: sweep.Gate{Expr: "time_to_first_token.p99 < 50"}}
 	r := &Report{
 		Plan:    &sweep.Plan{Axes: []schema.Axis{{Name: "concurrency"}}, Trials: 2, Cells: make([]*sweep.Cell, 2), Gates: []sweep.Gate{gate.Gate}},
-		Verdict: "VALID", Dir: "results/m", Elapsed: 842 * time.Second,
+		Verdict: "VALID", Dir: "results/m", View: "report.html", Elapsed: 842 * time.Second,
 		Results: &decide.Results{Level: 0.95, GatesHeld: 2, Cells: []decide.CellResult{
 			cell("4", trials(702, 6, 2), trials(46, 2, 2)), cell("16", trials(741, 5, 2), trials(40, 12, 2)),
 		}},
@@ -140,7 +140,7 @@ gates: 2 held, 0 missed (1 undecided, by their value)
   undecided: time_to_first_token.p99 < 50 at concurrency 16 (40 [28, 52]), about
         9 trials would settle it
 
-results/m/   summary.md · *.parquet · *.arrow · *.csv
+results/m/   report.html · summary.md · *.parquet · *.arrow · *.csv
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
