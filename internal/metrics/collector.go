@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/internal/stats"
 )
 
 // Window is a stretch of a run, in ns since T0. The zero Window is "not given".
@@ -54,8 +53,7 @@ type Collector struct {
 
 	// Scratch: a column, its values in question, and what works on those.
 	column, spare []float64
-	sorter        stats.Sorter
-	series        stats.Series
+	workshop      workshop
 
 	cancelled int64
 
@@ -199,7 +197,7 @@ func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int
 		return c.adjusted(m, t, order)
 	case m.List != nil:
 		c.spare = c.gaps[i].take(c.spare[:0], order)
-		return distribution(m, c.spare, &c.sorter, &c.series)
+		return distribution(m, c.spare, &c.workshop)
 	}
 	open := fromIntended(m.Tag) && t.Cut+t.Unsent > 0
 	for _, k := range *known {
@@ -208,7 +206,7 @@ func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int
 		}
 	}
 	c.take(i, order)
-	s, ok := distribution(m, c.spare, &c.sorter, &c.series)
+	s, ok := distribution(m, c.spare, &c.workshop)
 	if ok && open {
 		return c.intended(m, s, t), true
 	}

@@ -27,40 +27,51 @@ func scalar(m *Metric, v float64) (Stat, bool) {
 
 // distribution is the statistics of values given in the order of their
 // requests; it sorts them. False when there are none.
-func distribution(m *Metric, values []float64, sorter *stats.Sorter, series *stats.Series) (Stat, bool) {
+func distribution(m *Metric, values []float64, w *workshop) (Stat, bool) {
 	if len(values) == 0 {
 		return Stat{}, false
 	}
 	s := empty(m)
 	s.Count = int64(len(values))
+	var worth stats.Worth
 	if m.correlated() {
-		s.NEff = series.EffectiveN(values)
+		worth = w.series.Worth(values)
+		s.NEff = worth.N
+		w.inOrder = append(w.inOrder[:0], values...)
 	}
-	sorter.Sort(values)
+	w.sorter.Sort(values)
 	s.Min, s.Max = values[0], values[len(values)-1]
 	s.Sum = stats.Sum(values)
 	s.Avg = s.Sum / float64(len(values))
 	s.Std = stats.Std(values)
 	s.setPercentiles(func(q float64) float64 { return stats.Quantile(values, q) })
-	s.Intervals = intervals(values, s.NEff)
+	if m.correlated() {
+		s.Intervals = intervals(values, func(q, at float64) (float64, bool) { return w.series.Tail(w.inOrder, q, at, worth) })
+	}
 	return s, true
+}
+
+// workshop is the scratch of statistics, kept between them.
+type workshop struct {
+	sorter  stats.Sorter
+	series  stats.Series
+	inOrder []float64 // values in the order of their requests, while they are sorted
 }
 
 // intervalLevel is the level of the intervals of percentiles.
 const intervalLevel = 0.95
 
-// intervals are those of the percentiles of sorted values that are worth nEff
-// independent ones.
-func intervals(sorted []float64, nEff float64) []Interval {
-	if math.IsNaN(nEff) {
-		return nil
-	}
+// intervals are those of the percentiles of sorted values. worth says how many
+// independent ones the percentile q with the value at may count on, false where
+// that is not enough.
+func intervals(sorted []float64, worth func(q, at float64) (float64, bool)) []Interval {
 	var out []Interval
 	for _, p := range [...]struct {
 		stat string
 		q    float64
 	}{{"p1", 0.01}, {"p5", 0.05}, {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}} {
-		if low, high, ok := stats.QuantileInterval(sorted, p.q, nEff, intervalLevel); ok {
+		n, enough := worth(p.q, stats.Quantile(sorted, p.q))
+		if low, high, ok := stats.QuantileInterval(sorted, p.q, n, intervalLevel); enough && ok {
 			out = append(out, Interval{p.stat, low, high})
 		}
 	}

@@ -27,10 +27,10 @@ type tally struct {
 	sum       float64
 	mean, m2  float64 // Welford's
 	low, high float64
-	nEff      float64 // Σ over segments: they are far longer than any correlation
+	worth     stats.Worth // Σ over segments: they are far longer than any correlation
 }
 
-func (t *tally) add(values []float64, nEff float64) {
+func (t *tally) add(values []float64, worth stats.Worth) {
 	for _, v := range values {
 		if t.hist.n == 0 {
 			t.low, t.high = v, v
@@ -42,7 +42,7 @@ func (t *tally) add(values []float64, nEff float64) {
 		t.mean += d / float64(t.hist.n)
 		t.m2 += d * (v - t.mean)
 	}
-	t.nEff += nEff
+	t.worth.N, t.worth.Surely = t.worth.N+worth.N, t.worth.Surely+worth.Surely
 }
 
 // stat is the statistics of a tally; false when it has no values.
@@ -54,11 +54,12 @@ func (t *tally) stat(m *Metric, scratch []float64) (Stat, bool) {
 	s := empty(m)
 	s.Count, s.Sum, s.Min, s.Max = t.hist.n, t.sum, t.low, t.high
 	s.Avg, s.Std = t.sum/float64(t.hist.n), math.Sqrt(t.m2/float64(t.hist.n))
-	if m.correlated() {
-		s.NEff = t.nEff
-	}
 	s.setPercentiles(func(q float64) float64 { return stats.Quantile(values, q) })
-	s.Intervals = intervals(values, s.NEff)
+	if m.correlated() {
+		s.NEff = t.worth.N
+		// So many requests tell every percentile; nobody has them in order any more.
+		s.Intervals = intervals(values, func(float64, float64) (float64, bool) { return t.worth.Surely, true })
+	}
 	return s, true
 }
 
@@ -144,16 +145,16 @@ func (c *Collector) tallyUp(p *past, in choice) {
 		} else {
 			c.take(i, order)
 		}
-		nEff := 0.0
+		var worth stats.Worth
 		if m.correlated() && len(c.spare) > 0 {
-			nEff = c.series.EffectiveN(c.spare)
+			worth = c.workshop.series.Worth(c.spare)
 		}
-		p.tallies[i].add(c.spare, nEff)
+		p.tallies[i].add(c.spare, worth)
 	}
 	for k := range c.counts {
 		c.column = c.counts[k].all(c.column)
 		c.spare = take(grown(c.spare, len(c.column)), c.column, order)
-		p.counts[k].add(c.spare, 0)
+		p.counts[k].add(c.spare, stats.Worth{})
 	}
 	c.rows.count(&p.totals, in)
 	first, last := c.rows.span(in)

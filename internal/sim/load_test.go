@@ -180,9 +180,10 @@ func TestTrends(t *testing.T) {
 	}
 }
 
-// Intervals of percentiles within one run hold the truth in 90 % and more where
-// they are given: for independent latencies, autocorrelated ones, and the median of
-// a queue at 70 % of the load. Its p90 is outside: docs/simulations.md.
+// Intervals of percentiles within one run: one that misses the truth is in at most
+// 5 % of the runs, and where most runs have one 90 % hold it. For independent
+// latencies, autocorrelated ones, and a queue at 70 % of the load, whose p90 few runs
+// are long enough for.
 func TestPercentilesWithinARunCover(t *testing.T) {
 	t.Parallel()
 	if raced {
@@ -209,12 +210,9 @@ func TestPercentilesWithinARunCover(t *testing.T) {
 					}
 				}
 			}
-			if c.name == "queue" && stat == "p90" {
-				t.Logf("not asserted: a queue's p90, %d of %d intervals hold the truth, %d runs", held, given, len(o.Outcomes))
-				continue
-			}
 			t.Logf("%s %s: %d of %d intervals hold the truth, %d runs", c.name, stat, held, given, len(o.Outcomes))
-			if stat == "p50" && given < len(o.Outcomes)/2 || held < given-most(0.1, given) {
+			usual := given > len(o.Outcomes)/2
+			if stat == "p50" && given < len(o.Outcomes)/3 || given-held > most(0.05, len(o.Outcomes)) || usual && held < given-most(0.1, given) {
 				t.Errorf("%s %s: %d of %d intervals hold the truth, of %d runs", c.name, stat, held, given, len(o.Outcomes))
 			}
 		}

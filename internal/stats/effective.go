@@ -6,38 +6,43 @@ import "math"
 // long for Geyer's sequence to end inside the series.
 const batches = 10
 
-// TailN is what a series is worth for one of its percentiles: the effective
-// number of values by the values themselves and by the indicator x > quantile.
-// Requests that are slow together are fewer than they seem, also where the rest
-// are independent.
-type TailN struct {
-	Floor    float64 // for "is the percentile supported": min of Geyer's two
-	Interval float64 // for its interval: also no more than ten batch means say
-}
+// highTail is from where on the values beyond a percentile have a correlation of
+// their own: requests that are slow together are fewer than they seem, also where
+// the rest are independent.
+const highTail = 0.9
 
-// Tail is the TailN of quantile q with the value at, of a series in order of
-// time whose EffectiveN is known. Ten batch means with t₉ (Schmeiser, Operations
-// Research 30, 1982) bound what the interval may claim:
+// Tail is the number of independent values that the interval of quantile q with
+// the value at may count on, for a series in order of time whose Worth is known;
+// false where they are not surely enough for an interval. It is the least of what
+// the values are surely worth, of the same of the indicator x > at, and of ten
+// batch means of it with t₉ (Schmeiser, Operations Research 30, 1982):
 //
 //	n = q(1−q)·(z/t₉)² / (s_b²/10),  s_b of the batch means of the indicator
 //
-// Below a hundred values there are no batches.
-func (s *Series) Tail(x []float64, q, at, valuesN float64) TailN {
-	above := make([]float64, len(x))
-	for i, v := range x {
-		above[i] = indicator(v > at)
+// The last makes an interval wider and takes none away: half of the time ten
+// batches of independent values say less than these are worth.
+func (s *Series) Tail(x []float64, q, at float64, values Worth) (n float64, ok bool) {
+	floor := float64(Floor(q))
+	if n = values.Surely; n < floor {
+		return n, false
 	}
-	floor := min(valuesN, s.EffectiveN(above))
-	t := TailN{floor, floor}
+	if q < highTail {
+		return n, true
+	}
+	s.above = room(s.above, len(x))
+	for i, v := range x {
+		s.above[i] = indicator(v > at)
+	}
+	if n = min(n, s.Worth(s.above).Surely); n < floor {
+		return n, false
+	}
 	if size := len(x) / batches; size >= batches {
-		sb := StdSample(BatchMeans(above, batches, size))
-		ratio := NormalQuantile(0.975) / tCritical(0.95, batches-1)
-		if sb > 0 {
-			t.Interval = min(floor, q*(1-q)*ratio*ratio*batches/(sb*sb))
+		if sb := StdSample(BatchMeans(s.above, batches, size)); sb > 0 {
+			ratio := NormalQuantile(0.975) / tCritical(0.95, batches-1)
+			n = max(floor, min(n, q*(1-q)*ratio*ratio*batches/(sb*sb)))
 		}
 	}
-	t.Interval = max(1, t.Interval)
-	return t
+	return n, true
 }
 
 // HalfShift is h = ln(median of the second half / median of the first): how far

@@ -51,6 +51,29 @@ func EffectiveN(x []float64) float64 {
 	return s.EffectiveN(x)
 }
 
+// Worth is how many independent values a correlated series is worth.
+type Worth struct {
+	N float64 // EffectiveN
+	// Surely is the least that it is worth but for one time in a hundred: τ is
+	// known from m lags of n values to a relative standard deviation of
+	//
+	//	√(2(2m+1)/n)                   (Madras and Sokal, J. Stat. Phys. 50, 1988)
+	//
+	// and what it exceeds 1 by is taken 2.33 of them larger. It says whether a
+	// short run of a slow queue only looks uncorrelated.
+	Surely float64
+}
+
+// surely is the normal quantile of one time in a hundred.
+const surely = 2.33
+
+// worth is that of n values with a correlation time of tau, found from m lags.
+func worth(n int, tau float64, m int) Worth {
+	tau = math.Max(1, tau)
+	spread := math.Sqrt(2 * float64(2*m+1) / float64(n))
+	return Worth{N: float64(n) / tau, Surely: float64(n) / (1 + (tau-1)*(1+surely*spread))}
+}
+
 // Series computes EffectiveN of many series and keeps its scratch, about 40
 // bytes a value, between them. The zero value is ready. Not for concurrent use.
 type Series struct {
@@ -62,11 +85,15 @@ type Series struct {
 	z     []complex128 // the transform
 
 	blocks []float64    // means of neighbours of a long series
+	above  []float64    // indicators
 	turns  []complex128 // e^(−πik/len(z))
 }
 
 // EffectiveN is the function EffectiveN.
-func (s *Series) EffectiveN(x []float64) float64 {
+func (s *Series) EffectiveN(x []float64) float64 { return s.Worth(x).N }
+
+// Worth is what x, in order of time, is worth.
+func (s *Series) Worth(x []float64) Worth {
 	if len(x) > longSeries {
 		return s.inBlocks(x)
 	}
@@ -78,7 +105,7 @@ func (s *Series) EffectiveN(x []float64) float64 {
 // its correlation does not get better by a percent.
 const longSeries = 1 << 15
 
-// inBlocks is EffectiveN by the means of blocks of b neighbours. The variance
+// inBlocks is Worth by the means of blocks of b neighbours. The variance
 // of a long mean is the same whether it is taken over values or over blocks:
 //
 //	σ²(x)/n_eff(x) = σ²(blocks)/n_eff(blocks)
@@ -86,7 +113,7 @@ const longSeries = 1 << 15
 // A block's variance takes in what is correlated within it; what reaches
 // further is left to Geyer's sequence of the blocks. The values that fill no
 // whole block at the end are left out of the blocks.
-func (s *Series) inBlocks(x []float64) float64 {
+func (s *Series) inBlocks(x []float64) Worth {
 	n := len(x)
 	b := (n + longSeries - 1) / longSeries
 	s.blocks = room(s.blocks, n/b)
@@ -99,23 +126,23 @@ func (s *Series) inBlocks(x []float64) float64 {
 	s.centre(s.blocks)
 	between := s.total / float64(len(s.blocks))
 	if all == 0 || between == 0 {
-		return float64(n)
+		return Worth{float64(n), float64(n)}
 	}
-	return math.Min(float64(n), all/between*of)
+	return Worth{math.Min(float64(n), all/between*of.N), math.Min(float64(n), all/between*of.Surely)}
 }
 
-// exactly is EffectiveN of all values.
-func (s *Series) exactly(x []float64) float64 {
+// exactly is Worth of all values.
+func (s *Series) exactly(x []float64) Worth {
 	n := len(x)
 	if n < 4 {
-		return float64(n)
+		return Worth{float64(n), float64(n)}
 	}
 	s.centre(x)
 	if s.total == 0 {
-		return float64(n)
+		return Worth{float64(n), float64(n)}
 	}
-	sum := 0.0
-	for k := 0; 2*k+1 < n; k++ {
+	sum, k := 0.0, 0
+	for ; 2*k+1 < n; k++ {
 		if 2*k == directLags {
 			s.transform()
 		}
@@ -125,7 +152,7 @@ func (s *Series) exactly(x []float64) float64 {
 		}
 		sum += g
 	}
-	return float64(n) / math.Max(1, 2*sum-1)
+	return worth(n, 2*sum-1, 2*k)
 }
 
 // centre begins with a new series. A sum of squares that is only the rounding
