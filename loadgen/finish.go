@@ -176,7 +176,7 @@ func (f *finisher) count(a *answer, rec *record.Record) {
 	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 {
 		return
 	}
-	rec.OutputTokens = f.tokens(a.text) + f.tokens(a.tool)
+	rec.OutputTokens = f.tokens(a.output())
 	rec.ReasoningTokens = f.tokens(a.reasoning)
 	rec.OSL = rec.OutputTokens + rec.ReasoningTokens
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,9 @@ type reception struct {
 	framed *framed // of mode frames
 	gunzip *wire.Gunzip
 
+	settled bool // what the body begins with was compared with what its type says
+	loose   bool // JSON came as a stream: its lines may be events, or all of it one value
+
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
 	inRead int   // events of this delivery so far
@@ -68,6 +72,7 @@ type reception struct {
 func (r *reception) begin(x *Exchange) {
 	r.x = x
 	r.mode, r.framed = plain, nil
+	r.settled, r.loose = false, false
 	r.sse.Release()
 	r.lines.Reset()
 	r.gunzip = nil
@@ -188,6 +193,9 @@ func (r *reception) Body(b []byte) error {
 
 // plain takes body bytes without content encoding.
 func (r *reception) plain(b []byte) error {
+	if !r.settled {
+		b = r.settleMode(b)
+	}
 	switch r.mode {
 	case events:
 		return r.sse.Feed(b)
@@ -204,6 +212,65 @@ func (r *reception) plain(b []byte) error {
 		return nil
 	}
 	return r.keep(b)
+}
+
+// settleMode holds the first bytes of a body against its content type, which is
+// often wrong: JSON comes labelled as a stream, and a stream as JSON. It returns
+// what is to be parsed now: less than it got while too little is there to tell.
+func (r *reception) settleMode(b []byte) []byte {
+	switch r.mode {
+	case events:
+		start := bytes.TrimLeft(b, " \t\r\n")
+		if r.settled = len(start) > 0; r.settled && (start[0] == '{' || start[0] == '[') {
+			r.mode, r.loose = lines, true
+		}
+		return b
+	case plain:
+		all := b
+		if n := len(r.x.Payload); n > 0 {
+			all = append(r.x.Payload[:n:n], b...)
+		}
+		start := bytes.TrimLeft(all, " \t\r\n")
+		for _, field := range [][]byte{[]byte("data:"), []byte("event:")} {
+			if bytes.HasPrefix(start, field) && !r.x.SizeOnly {
+				r.mode, r.settled, r.x.Streamed = events, true, true
+				r.x.Payload = r.x.Payload[:0]
+				return all
+			}
+			if bytes.HasPrefix(field, start) { // as far as it goes
+				return b
+			}
+		}
+	}
+	r.settled = true
+	return b
+}
+
+// wholeEvent tells whether the data of a stream's last event, which no blank
+// line follows, is all there.
+func wholeEvent(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return len(data) > 0 && (data[0] == '{' || data[0] == '[') && (json.Valid(data) || string(data) == "[DONE]")
+}
+
+// oneValue makes one answer of JSON that came labelled as a stream, unless its
+// first line is a value by itself and others follow.
+func (r *reception) oneValue() {
+	x := r.x
+	if len(x.Events) == 0 {
+		return
+	}
+	all := x.Unpack()
+	if len(x.Events) > 1 && json.Valid(all[x.Events[0].Start:x.Events[0].End]) {
+		return
+	}
+	x.Streamed = false
+	x.Payload = append(x.buffers.body[:0], all...)
+	x.buffers.packed.reset()
+	x.unpacked = nil
+	x.Events = x.Events[:0]
+	r.inRead = 0
+	r.event(Event{End: int32(len(x.Payload))}, r.bodyAt, r.bodyLo)
 }
 
 // keep appends to the payload, within the limit.
@@ -278,7 +345,13 @@ func (r *reception) end() ending {
 		if err := r.lines.EOF(); err != nil {
 			return r.broken(err)
 		}
+		if r.loose {
+			r.oneValue()
+		}
 	case events:
+		if err := r.sse.EOF(wholeEvent); err != nil {
+			return r.broken(err)
+		}
 		x.Unfinished = r.sse.Partial()
 	case frames:
 		x.Unfinished = r.framed.wire.Partial() || r.sse.Partial()

@@ -8,6 +8,9 @@ import (
 // SSE is a push parser for text/event-stream as the HTML standard defines it:
 // lines end with LF, CR or CRLF, a leading BOM is dropped, comments and unknown
 // fields are skipped, data lines are joined with LF.
+//
+// It differs in one thing: an event called "error" without data is one, too,
+// with its comment as its data: some servers say there what went wrong.
 type SSE struct {
 	// Event takes an event's data, borrowed for the call, and whether its event
 	// field said "error". No copy is made of an event that lies inside one Feed
@@ -21,13 +24,14 @@ type SSE struct {
 	one     []byte // the only data line so far, when it lies in this feed
 	lines   int    // data lines so far
 	isError bool   // this event's name is "error"
+	comment []byte // the first comment of this event, as far as it is kept
 	skipLF  bool   // the last line ended with CR at the end of a feed or before something else
 	started bool   // the first line was seen: no BOM any more
 }
 
 // Reset makes s ready for another stream.
 func (s *SSE) Reset() {
-	*s = SSE{Event: s.Event, Limit: s.Limit, carry: s.carry[:0], data: s.data[:0]}
+	*s = SSE{Event: s.Event, Limit: s.Limit, carry: s.carry[:0], data: s.data[:0], comment: s.comment[:0]}
 }
 
 // Release is Reset that gives up the buffers, for a parser that may rest.
@@ -35,6 +39,29 @@ func (s *SSE) Release() { *s = SSE{Event: s.Event, Limit: s.Limit} }
 
 // Partial tells whether something of an undispatched event was fed.
 func (s *SSE) Partial() bool { return len(s.carry) > 0 || s.lines > 0 }
+
+// EOF ends the stream. Its last event needs no blank line behind it if whole
+// says so of its data; else it stays Partial.
+func (s *SSE) EOF(whole func(data []byte) bool) error {
+	if len(s.carry) > 0 {
+		rest := s.carry
+		s.carry = nil
+		if err := s.line(rest); err != nil {
+			return err
+		}
+	}
+	d := s.one
+	if d == nil {
+		d = s.data
+	}
+	if s.lines == 0 || !whole(d) {
+		return nil
+	}
+	return s.dispatch()
+}
+
+// maxComment bounds what is kept of a comment, in bytes.
+const maxComment = 1 << 10
 
 // Feed consumes b. An error comes from Event or Limit and is final.
 func (s *SSE) Feed(b []byte) error {
@@ -102,7 +129,11 @@ func (s *SSE) line(l []byte) error {
 		}
 	case 'e':
 		if v, ok := field(l, "event"); ok {
-			s.isError = string(v) == "error"
+			s.isError = len(v) == len("error") && bytes.EqualFold(v, []byte("error"))
+		}
+	case ':':
+		if len(s.comment) == 0 {
+			s.comment = append(s.comment, bytes.TrimSpace(l[1:min(len(l), maxComment)])...)
 		}
 	}
 	return nil
@@ -148,13 +179,16 @@ func (s *SSE) addData(v []byte, carried bool) {
 
 // dispatch ends the event. Without a data line there is none.
 func (s *SSE) dispatch() error {
-	d, had, isError := s.one, s.lines > 0, s.isError
+	d, had, isError, comment := s.one, s.lines > 0, s.isError, s.comment
 	if d == nil {
 		d = s.data
 	}
-	s.one, s.lines, s.isError, s.data = nil, 0, false, s.data[:0]
-	if !had {
-		return nil
+	s.one, s.lines, s.isError, s.data, s.comment = nil, 0, false, s.data[:0], s.comment[:0]
+	switch {
+	case had:
+		return s.Event(d, isError)
+	case isError:
+		return s.Event(comment, true)
 	}
-	return s.Event(d, isError)
+	return nil
 }
