@@ -96,7 +96,7 @@ func (r *runner) aggregate(c *sweep.Cell, swept bool) *aiperf.Aggregate {
 	for i := range r.result.Outcomes {
 		o := &r.result.Outcomes[i]
 		switch {
-		case o.Run.Cell != c:
+		case o.Run.Cell != c || o.Run.Sentinel > 0:
 		case o.Err != "" || len(o.Summaries) == 0:
 			a.Failed = append(a.Failed, aiperf.FailedRun{Label: o.Run.Label, Error: o.Err})
 		default:

@@ -134,7 +134,7 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 			}
 		}
 		for _, o := range r.result.Outcomes {
-			if o.Run.Cell != c.Cell || len(o.Summaries) == 0 {
+			if o.Run.Cell != c.Cell || o.Run.Sentinel > 0 || len(o.Summaries) == 0 {
 				continue
 			}
 			if rep := r.result.Reports[o.Run.ID]; rep != nil && rep.HalfShift != nil {
@@ -148,7 +148,23 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 			e.Cells = append(e.Cells, ce)
 		}
 	}
+	for _, o := range r.result.Results.Sentinel {
+		if at, ok := sentinelLatency(o); ok {
+			e.Sentinel = append(e.Sentinel, at)
+		}
+	}
 	return e
+}
+
+// sentinelLatency is the median latency of a run of the sentinel; false where it
+// has none with an interval.
+func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
+	if o.Err != "" || len(o.Summaries) == 0 || o.Verdict == verdict.Invalid.String() {
+		return verdict.Median{}, false
+	}
+	s, _ := o.Summaries[0].Get("request_latency")
+	in, ok := s.Interval("p50")
+	return verdict.Median{Value: s.P50, Low: in.Low, High: in.High}, ok
 }
 
 // failedWord stands where a verdict would, when nothing was measured.

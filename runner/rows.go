@@ -82,7 +82,7 @@ func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.Ru
 	row := sinks.RunRow{
 		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(), Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
 		Cancelled: o.Cancelled, WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict, Attempt: int64(rep.Attempt), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
+		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict, Attempt: int64(rep.Attempt), Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
 	}
 	if n := planned(o.Run); n > 0 {
 		row.Planned = n
@@ -99,12 +99,19 @@ func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.Ru
 	return row
 }
 
+func sentinelNumber(r sweep.Run) int64 {
+	if r.Sentinel > 0 {
+		return int64(r.Sentinel)
+	}
+	return record.None
+}
+
 // failedRow is a run that gave nothing: it is in the table all the same.
 func failedRow(o decide.Outcome) sinks.RunRow {
 	return sinks.RunRow{
 		Place: place(o.Run), Started: record.None, Ended: record.None, Planned: record.None, Sent: 0, OK: 0, Failed: 0, Cancelled: 0,
 		WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: failedWord, Attempt: record.None, Path: o.Run.Dir, Replay: sinks.NoReplay(),
+		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: failedWord, Attempt: record.None, Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: sinks.NoReplay(),
 	}
 }
 

@@ -260,12 +260,12 @@ func (r *runner) all(issue, hard context.Context) error {
 func (r *runner) spare(run sweep.Run, was resultdir.Event) (bool, error) {
 	var cell []*decide.Outcome
 	for i := range r.result.Outcomes {
-		if o := &r.result.Outcomes[i]; o.Run.Cell == run.Cell {
+		if o := &r.result.Outcomes[i]; o.Run.Cell == run.Cell && o.Run.Sentinel == 0 {
 			cell = append(cell, o)
 		}
 	}
 	stop, enough := decide.Enough(r.plan, cell)
-	if !enough {
+	if !enough || run.Sentinel > 0 {
 		return false, nil
 	}
 	r.result.Spared++

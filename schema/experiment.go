@@ -64,6 +64,8 @@ type MultiRun struct {
 	DisableWarmupAfterFirst bool    `json:"disable_warmup_after_first"`
 	Seeds                   string  `json:"seeds,omitempty"` // "" leaves it to what else is said
 
+	Sentinel bool `json:"sentinel,omitempty"`
+
 	Convergence *Convergence `json:"convergence,omitempty"` // nil: every trial is run
 }
 

@@ -118,6 +118,7 @@ type RunRow struct {
 	ClientCPU                 float64 // share of the usable cores
 	Verdict                   string
 	Attempt                   int64
+	Sentinel                  int64  // 1 to 3 of the sentinel's runs, record.None of trials
 	Path                      string // of its AIPerf files, relative to the result directory
 	Replay                    ReplayRow
 }

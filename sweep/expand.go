@@ -58,6 +58,7 @@ func Expand(doc Document) (*Plan, error) {
 	if err := p.schedule(); err != nil {
 		return nil, err
 	}
+	p.addSentinels()
 	p.Hash = p.hash()
 	return p, nil
 }

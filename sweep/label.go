@@ -91,7 +91,7 @@ func clean(s string) string {
 const maxName = 200
 
 // reserved are the names a result directory uses itself.
-var reserved = [...]string{"", ".", "profile_runs", "aggregate", "sweep_aggregate", "incomplete", "logs", "phases", "search"}
+var reserved = [...]string{"", ".", "profile_runs", "aggregate", "sweep_aggregate", "incomplete", "logs", "phases", "search", "sentinel"}
 
 // nameDirs gives every cell a directory name of its own. Names that removing
 // characters made equal (also in letter case), that are too long or that the

@@ -31,6 +31,9 @@ func (p *Plan) Layout() (line string, doubts []string) {
 		line += ", all trials of a cell in a row"
 	}
 	line += ", " + p.warmups()
+	if p.MultiRun.Sentinel {
+		line += fmt.Sprintf(", sentinel %s first, in the middle and last", p.Cells[0].Short())
+	}
 	if c := p.MultiRun.Convergence; c != nil && p.Trials > 1 {
 		line += fmt.Sprintf(", a cell ends early when its %s.%s is known", c.Metric, c.Stat)
 	}

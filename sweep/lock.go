@@ -82,7 +82,7 @@ func (p *Plan) Adopt(l Lock) {
 	}
 	for i := range p.Runs {
 		r := &p.Runs[i]
-		r.Seed, r.Text = p.shapeSeed(r.Cell, r.Trial), p.textSeed(r.Cell, r.Trial)
+		r.Seed, r.Text = p.seedsOf(*r)
 	}
 }
 

@@ -106,6 +106,9 @@ type Run struct {
 	Warmup bool   // warmup phases are run
 	Dir    string // of its AIPerf files, relative to the result directory, "" for the top
 	Label  string // run_0001
+	// Sentinel is 1 to 3 for the runs of the sentinel, which are no trials: they are
+	// in no estimate.
+	Sentinel int
 }
 
 // Short is the cell in as few words as a table heading needs: "candidate, isl

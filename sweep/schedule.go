@@ -73,11 +73,13 @@ func (p *Plan) shuffled(cells []*Cell, turn int) []*Cell {
 }
 
 func (p *Plan) run(c *Cell, trial int) Run {
-	return Run{
-		Cell: c, Trial: trial, ID: fmt.Sprintf("%s-t%d", c.ID, trial), Seed: p.shapeSeed(c, trial), Text: p.textSeed(c, trial),
+	r := Run{
+		Cell: c, Trial: trial, ID: fmt.Sprintf("%s-t%d", c.ID, trial),
 		Warmup: trial == 0 || !(p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"]),
 		Dir:    p.dir(c, trial), Label: fmt.Sprintf("run_%04d", trial+1),
 	}
+	r.Seed, r.Text = p.seedsOf(r)
+	return r
 }
 
 // dir is where AIPerf puts the files of a run:

@@ -2,8 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -108,6 +110,49 @@ func TestDrift(t *testing.T) {
 	t.Logf("%+v", a)
 	if m := most(0.05, a.plans); a.best > m || a.dominated > m || a.told > m {
 		t.Errorf("of %d plans with drift %d have a best cell, %d a dominated one, %d a BETTER or WORSE; want at most %d", a.plans, a.best, a.dominated, a.told, m)
+	}
+}
+
+// A sentinel finds a server that becomes slower by a tenth while the plan goes on,
+// and says nothing of one that stays the same.
+func TestSentinelSeesDrift(t *testing.T) {
+	t.Parallel()
+	if raced {
+		t.Skip("single runs are enough for the race detector")
+	}
+	const words = "ttft=40ms&itl=5ms&cv=0.3"
+	d := design{cells: []string{words}, phase: "type: concurrency, concurrency: 8", requests: 1000, trials: 2, multi: ", sentinel: true"}
+	took := 0.0
+	seen := func(d design, plan int) bool {
+		o, err := Run(d.text(plan), scratch(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := o.Results.Cells[0].Trials; n != d.trials || len(o.Results.Sentinel) != 3 {
+			t.Fatalf("%d trials and %d runs of the sentinel", n, len(o.Results.Sentinel))
+		}
+		took = 0
+		for _, x := range o.Outcomes {
+			s, _ := x.Summaries[0].Get("benchmark_duration")
+			took += s.Avg + between/1e9
+		}
+		i := slices.IndexFunc(o.PlanFindings, func(f verdict.Finding) bool { return f.Check == "sentinel" })
+		return o.PlanFindings[i].Verdict > verdict.Valid
+	}
+	n, alarms, found := *times, 0, 0
+	for i := range n {
+		if seen(d, i) {
+			alarms++
+		}
+		slower := d
+		slower.cells = []string{words + drifting(took)}
+		if seen(slower, i) {
+			found++
+		}
+	}
+	t.Logf("of %d plans the sentinel moved in %d without drift and in %d with it", n, alarms, found)
+	if alarms > most(0.01, n) || found < n-most(0.2, n) {
+		t.Errorf("of %d plans the sentinel moved in %d without drift and in %d with it", n, alarms, found)
 	}
 }
 

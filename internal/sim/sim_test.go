@@ -31,6 +31,7 @@ type design struct {
 	fresh    bool   // each plan has servers of its own, from their first request on
 	body     string // further settings of the benchmark
 	more     string // and of the experiment
+	multi    string // and of its multi_run, each after a comma
 	idle     int    // requests before each run that count for nothing
 }
 
@@ -72,8 +73,8 @@ benchmark:
   phases: [%s{name: profiling, %s%s}]
   artifacts: {summary: [], records: []}%s
 sweep: {type: grid, parameters: {benchmark.endpoint: [%s]}}
-multi_run: {num_runs: %d}
-`, plan+1, osl, before, phase, count, d.body, strings.Join(cells, ", "), d.trials)
+multi_run: {num_runs: %d%s}
+`, plan+1, osl, before, phase, count, d.body, strings.Join(cells, ", "), d.trials, d.multi)
 	if d.compare != "" {
 		text += "compare: {axis: endpoint, " + d.compare + "}\n"
 	}

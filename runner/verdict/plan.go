@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -11,9 +12,13 @@ import (
 
 // PlanEvidence is what the trials of all cells say together.
 type PlanEvidence struct {
-	Trials int // runs per cell asked for
-	Cells  []CellEvidence
+	Trials   int // runs per cell asked for
+	Cells    []CellEvidence
+	Sentinel []Median // of the latency in ms, in the order of its runs
 }
+
+// Median is one with its 95 % interval.
+type Median struct{ Value, Low, High float64 }
 
 // CellEvidence is one cell: the estimates of the metrics that its conclusions
 // rest on, and what its trials gave in order of execution.
@@ -92,6 +97,10 @@ var planChecks = []planCheck{
 		},
 	},
 	{
+		ID: "sentinel", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between two runs of the sentinel, one workload at the start, in the middle and at the end of the plan; 0 where chance explains it",
+		Read: sentinelMoved,
+	},
+	{
 		ID: "warmup", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
 		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
@@ -152,6 +161,38 @@ func (e *PlanEvidence) moved(sign float64) []Reading {
 	}
 	return []Reading{worst}
 }
+
+// sentinelMoved compares the runs of the sentinel in pairs:
+//
+//	z = ln(b/a) / √(s_a² + s_b²),  s = ln(high/low) / (2·1.96) of each median
+//
+// Three pairs share the level of driftShown.
+func sentinelMoved(e *PlanEvidence) []Reading {
+	if len(e.Sentinel) < 2 {
+		return nil
+	}
+	worst := Reading{Warn: 0.03, Fail: never, Try: "find what changed (clocks, neighbours, the server's cache), then run again"}
+	said := make([]string, 0, len(e.Sentinel))
+	for _, m := range e.Sentinel {
+		said = append(said, words.Millis(m.Value))
+	}
+	worst.Detail = "the sentinel's median latency moved by no more than chance: " + strings.Join(said, ", ")
+	pairs := float64(len(e.Sentinel)*(len(e.Sentinel)-1)) / 2
+	limit := stats.NormalQuantile(1 - driftShown/pairs/2)
+	for i, a := range e.Sentinel {
+		for _, b := range e.Sentinel[i+1:] {
+			moved := math.Log(b.Value / a.Value)
+			if z := math.Abs(moved) / math.Hypot(a.spread(), b.spread()); z > limit && math.Abs(math.Expm1(moved)) > worst.Value {
+				worst.Value = math.Abs(math.Expm1(moved))
+				worst.Detail = fmt.Sprintf("the same work took another time: the sentinel's median latency was %s (start, middle, end)", strings.Join(said, ", "))
+			}
+		}
+	}
+	return []Reading{worst}
+}
+
+// spread is the standard error of the logarithm.
+func (m Median) spread() float64 { return math.Log(m.High/m.Low) / (2 * stats.NormalQuantile(0.975)) }
 
 // driftShown: what chance does in one of a hundred plans is no drift.
 const driftShown = 0.01

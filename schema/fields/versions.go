@@ -40,6 +40,7 @@ var versions = []Version{
 		{Path: "compare", Kind: Added, Doc: "which values of one axis are better, worse, or the same"},
 		{Path: "gates", Kind: Added, Doc: "conditions that every cell must meet"},
 		{Path: "gates_undecided", Kind: Added, Doc: "what decides a gate that the interval leaves open"},
+		{Path: "multi_run.sentinel", Kind: Added, Doc: "a cell that is measured again to see drift"},
 		{Path: "objectives", Kind: Added, Doc: "what cells are ranked by"},
 		{Path: "tables", Kind: Added, Doc: "which tables are written, and in which formats"},
 		{Path: "verdict", Kind: Added, Doc: "limits of the checks behind the verdict"},

@@ -72,7 +72,25 @@ func (r *Report) matrix(b *strings.Builder) {
 	}
 	t.write(b)
 	r.legend(b, legend)
+	r.sentinel(b)
 	r.conclusions(b)
+}
+
+// sentinel is what the runs of the sentinel gave: they are in no row of the table.
+func (r *Report) sentinel(b *strings.Builder) {
+	var medians []string
+	for _, o := range r.Results.Sentinel {
+		median := "–"
+		if o.Err == "" && len(o.Summaries) > 0 {
+			if s, ok := o.Summaries[0].Get("request_latency"); ok {
+				median = words.Millis(s.P50)
+			}
+		}
+		medians = append(medians, median)
+	}
+	if len(medians) > 0 {
+		wrapped(b, "sentinel: ", fmt.Sprintf("latency p50 of %s with one workload: %s (first, in the middle, last)", r.Plan.Cells[0].Short(), strings.Join(medians, ", ")))
+	}
 }
 
 // marks remembers which signs the table used.

@@ -157,8 +157,8 @@ func (p *Progress) place() string {
 	if n := len(p.plan.Cells); n > 1 {
 		parts = append(parts, fmt.Sprintf("cell %d/%d", p.at.Run.Cell.Index+1, n))
 	}
-	if p.plan.Trials > 1 {
-		parts = append(parts, fmt.Sprintf("trial %d/%d", p.at.Run.Trial+1, p.plan.Trials))
+	if place := p.at.Run.Place(p.plan.Trials); place != "" {
+		parts = append(parts, place)
 	}
 	var point []string
 	for _, v := range p.at.Run.Cell.Point {

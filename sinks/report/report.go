@@ -144,21 +144,23 @@ func (r *Report) problems(b *strings.Builder) {
 type FailedRun struct {
 	Cell  string
 	Trial int // 1-based, as Place is
-	Place int // among the runs of its trial, which are one block
-	Of    int
-	Why   string
+	// Sentinel is which of the sentinel's runs it is, 0 for a trial.
+	Sentinel int
+	Place    int // among the runs of its trial, which are one block
+	Of       int
+	Why      string
 }
 
 // FailedRunsOf are the outcomes of plan that gave nothing.
 func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun) {
 	place, of := map[string]int{}, map[int]int{}
-	for _, run := range plan.Runs {
+	for _, run := range plan.Runs { // each run of the sentinel is a trial that the plan does not have
 		of[run.Trial]++
 		place[run.ID] = of[run.Trial]
 	}
 	for _, o := range outcomes {
 		if o.Err != "" && len(plan.Runs) > 1 {
-			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, place[o.Run.ID], of[o.Run.Trial], o.Err})
+			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel, place[o.Run.ID], of[o.Run.Trial], o.Err})
 		}
 	}
 	return out
@@ -166,6 +168,9 @@ func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun)
 
 // String is where the run stood.
 func (f FailedRun) String() string {
+	if f.Sentinel > 0 {
+		return fmt.Sprintf("%s, sentinel %d", f.Cell, f.Sentinel)
+	}
 	if f.Of == 1 {
 		return fmt.Sprintf("%s, trial %d", f.Cell, f.Trial)
 	}

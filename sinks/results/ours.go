@@ -56,7 +56,7 @@ func readOurs(dir string) (*System, error) {
 	}
 	seeds := map[[2]int]int64{}
 	for _, r := range lock.Runs {
-		if i, ok := index[r.Cell]; ok {
+		if i, ok := index[r.Cell]; ok && r.Trial < lock.Trials {
 			s.Shapes = append(s.Shapes, Shape{labels[i], r.Trial, r.Seed})
 			seeds[[2]int{i, r.Trial}] = r.Seed
 		}
@@ -165,7 +165,7 @@ func (s *System) fill(dir string) error {
 	at := map[[2]int]*decide.Outcome{}
 	for i := range runs.N {
 		cell, trial := number(runs, "cell_index", i), number(runs, "trial", i)
-		if cell < 0 || cell >= len(s.Cells) {
+		if cell < 0 || cell >= len(s.Cells) || trial >= s.Trials { // what comes after the trials is the sentinel
 			continue
 		}
 		o := decide.Outcome{

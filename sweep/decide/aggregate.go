@@ -29,6 +29,7 @@ type Results struct {
 	GatesHeld      int          // over gates and cells
 	GatesMissed    int
 	GatesUndecided int           // of those, how many the intervals leave open
+	Sentinel       []*Outcome    // of the runs of the sentinel, which are no trials
 	Comparisons    []*Comparison // of each candidate with the baseline, when the experiment asks for it
 }
 
@@ -92,7 +93,9 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	}
 	of := map[string][]*Outcome{}
 	for _, run := range p.Runs {
-		if i, ok := last[run.ID]; ok {
+		if i, ok := last[run.ID]; ok && run.Sentinel > 0 {
+			r.Sentinel = append(r.Sentinel, &outcomes[i])
+		} else if ok {
 			of[run.Cell.ID] = append(of[run.Cell.ID], &outcomes[i])
 		}
 	}

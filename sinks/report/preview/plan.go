@@ -89,7 +89,11 @@ func someOf(labels []string) string {
 
 // Size is "18 cells × 5 trials".
 func Size(plan *sweep.Plan) string {
-	return fmt.Sprintf("%s × %s", words.Count(len(plan.Cells), "cell"), words.Count(plan.Trials, "trial"))
+	size := fmt.Sprintf("%s × %s", words.Count(len(plan.Cells), "cell"), words.Count(plan.Trials, "trial"))
+	if plan.MultiRun.Sentinel {
+		size += fmt.Sprintf(" + %d of the sentinel", sweep.Sentinels)
+	}
+	return size
 }
 
 // Cells lists every cell of a plan.
