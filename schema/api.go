@@ -1,6 +1,9 @@
 package schema
 
 import (
+	"context"
+	"net/http"
+
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/flags"
@@ -12,9 +15,13 @@ import (
 type (
 	Origin     = source.Origin
 	Select     = source.Select
+	Download   = source.Download
 	Assignment = lower.Assignment
 	Option     = flags.Option
 )
+
+// Network is the way to a registry of modules until ctx ends.
+func Network(ctx context.Context) http.RoundTripper { return source.Network(ctx) }
 
 // Options are the flags in schema order; those of AIPerf that are not here come
 // last.

@@ -58,7 +58,7 @@ var expandCommand = command{
   aiperf config expand sweep.yaml --full --format json    with whole bodies
   aiperf config expand sweep.yaml --index 3 --full        one of them`,
 	flags: []argv.Switch{
-		setFlag, exprFlag, tagFlag, pkgFlag, lenient,
+		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient,
 		{Name: "full", Short: "F", Doc: "print the whole body of each variation"},
 		{Name: "index", Short: "i", Arg: "N", Doc: "only variation N"},
 		{Name: "format", Short: "f", Arg: "FORMAT", Words: []string{"text", "json", "yaml"}, Doc: "text (default), json or yaml"},

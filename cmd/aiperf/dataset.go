@@ -73,7 +73,7 @@ each. It reads back to the same texts, turns, delays and output lengths.
   aiperf dataset make sweep.cue -o prompts.jsonl
   aiperf dataset make -m demo -u mock: --isl 512 --osl 64 --num-dataset-entries 1000 -o prompts.jsonl`,
 	flags: []argv.Switch{
-		setFlag, exprFlag, tagFlag, pkgFlag, lenient,
+		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient,
 		{Name: "output", Short: "o", Arg: "FILE", Doc: "the file to write"},
 		{Name: "overwrite", Doc: "replace FILE if it exists"},
 	},

@@ -25,6 +25,7 @@ var (
 	exprFlag   = argv.Switch{Name: "expression", Short: "e", Arg: "EXPR", Minor: true, Doc: "which experiment of a CUE package"}
 	tagFlag    = argv.Switch{Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Doc: "fill @tag(KEY) in CUE"}
 	pkgFlag    = argv.Switch{Name: "package", Short: "p", Arg: "NAME", Minor: true, Doc: "CUE package of the folder or file"}
+	modFlag    = argv.Switch{Name: "allow-download", Minor: true, Doc: "fetch CUE modules that are not in the cache"}
 	outputFlag = argv.Switch{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Doc: "text (default) or json, on stdout"}
 	lenient    = argv.Switch{Name: "lenient", Doc: "warn about settings without effect"}
 	strict     = argv.Switch{Name: "strict", Doc: "refuse settings without effect"}
@@ -33,7 +34,7 @@ var (
 // load reads the experiment a command line describes: FILE or flags or both.
 // What cannot be run is refused here, before a plan is made of it.
 func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error) {
-	src := schema.Source{File: file, Select: selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt}
+	src := schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt}
 	doc, err := schema.Load(src)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
@@ -55,9 +56,14 @@ func lookAt(path string) (schema.Records, error) {
 	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) }}, err
 }
 
-// selection is which part of a CUE package is meant.
-func selection(p *argv.Line) schema.Select {
-	return schema.Select{Package: p.Get("package"), Expr: p.Get("expression"), Tags: p.Values["inject"]}
+// selection is which part of a CUE package is meant, and whether the modules
+// that it depends on may be fetched.
+func (a *app) selection(p *argv.Line) schema.Select {
+	sel := schema.Select{Package: p.Get("package"), Expr: p.Get("expression"), Tags: p.Values["inject"]}
+	if p.Has("allow-download") {
+		sel.Download = &schema.Download{Via: schema.Network(a.issue), Say: func(module string) { a.note("fetches " + module) }}
+	}
+	return sel
 }
 
 // runTags are the metrics that no single request has.

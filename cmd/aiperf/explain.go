@@ -22,7 +22,7 @@ aiperf explain metric|check|setting [NAME] says what a word means.
 
 The origin is a place in a file, a flag, the environment, or the reason for a
 default. Secrets are masked.`,
-	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, lenient}, settings: true,
+	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient}, settings: true,
 	words: func(before []string) []string {
 		if len(before) == 0 {
 			return nil // an experiment's file, most of the time
@@ -80,13 +80,13 @@ var listCommand = command{
 
   aiperf list examples/experiments/team
   aiperf run examples/experiments/team -e experiments.smoke`,
-	flags: []argv.Switch{tagFlag, pkgFlag},
+	flags: []argv.Switch{tagFlag, pkgFlag, modFlag},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf list DIR")
 		if err != nil {
 			return err
 		}
-		found, err := schema.Experiments(dir, selection(p))
+		found, err := schema.Experiments(dir, a.selection(p))
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ var planCommand = command{
   aiperf plan sweep.cue --detect 5%         how many trials find a difference
   aiperf plan sweep.cue -o json             as plan.lock.json will hold it`,
 	flags: []argv.Switch{
-		setFlag, exprFlag, tagFlag, pkgFlag, outputFlag, lenient,
+		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, outputFlag, lenient,
 		{Name: "cells", Doc: "list every cell"},
 		{Name: "schedule", Arg: "N", Doc: "print when the first N requests of each phase are due"},
 		{Name: "detect", Arg: "SHARE", Doc: "say how many trials find a difference of that size, such as 5%"},

@@ -36,7 +36,7 @@ var measureFlags = []argv.Switch{
 	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: 3 and 4, too"},
 	{Name: "junit", Arg: "FILE", Doc: "write gates as JUnit test cases"},
 	{Name: "allow-hooks", Minor: true, Doc: "run the commands that the experiment names (endpoint.flip)"},
-	{Name: "allow-download", Minor: true, Doc: "fetch published data sets and tokenizers that are not here"},
+	{Name: "allow-download", Minor: true, Doc: "fetch published data sets, tokenizers and CUE modules that are not here"},
 	progressFlag, outputFlag, lenient, strict,
 }
 

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cuelang.org/go/mod/modregistrytest"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -43,7 +44,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
-			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "tiny-disk": cmdTinyDisk,
+			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "tiny-disk": cmdTinyDisk,
 		},
 	})
 }
@@ -203,6 +204,19 @@ func cmdFits(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s:%d: %d columns, want at most %d: %s", args[0], i+1, n, wide, l)
 		}
 	}
+}
+
+// cmdRegistry starts a registry of CUE modules and sets CUE_REGISTRY to it:
+// registry DIR. Folders of DIR are modules, called PATH_VERSION. It ends with the
+// script.
+func cmdRegistry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: registry DIR")
+	}
+	reg, err := modregistrytest.New(os.DirFS(ts.MkAbs(args[0])), "")
+	ts.Check(err)
+	ts.Defer(reg.Close)
+	ts.Setenv("CUE_REGISTRY", reg.Host()+"+insecure")
 }
 
 // cmdServe starts a server that is no inference server and sets NAME to its

@@ -25,10 +25,16 @@ const root = "../.."
 // cueCommand runs the command in dir, without a network, and returns what it said.
 func cueCommand(t *testing.T, dir string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
+	return cueCommandWith(t, dir, []string{"CUE_REGISTRY=none", "CUE_CACHE_DIR=" + filepath.Join(dir, ".cache")}, args...)
+}
+
+// cueCommandWith runs the command with an environment of its own.
+func cueCommandWith(t *testing.T, dir string, env []string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
 	c := exec.Command("cue", args...)
 	var out, errs bytes.Buffer
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &errs
-	c.Env = append(os.Environ(), "CUE_REGISTRY=none", "CUE_CACHE_DIR="+filepath.Join(dir, ".cache"))
+	c.Env = append(os.Environ(), env...)
 	err = c.Run()
 	return out.String(), errs.String(), err
 }

@@ -19,14 +19,15 @@ import (
 	"aiperf.dev/aiperf/internal/suggest"
 )
 
+// packagesHint is for an import that leads nowhere.
+const packagesHint = "packages come from this module, from the deps in cue.mod/module.cue (cue mod tidy adds them), or from cue.mod/pkg"
+
 // inWords is a mistake of CUE's in a person's words, with a hint; the words of
 // CUE where nothing better is known.
 func inWords(msg string) (message, hint string) {
 	switch {
 	case strings.Contains(msg, "import cycle"):
 		return "packages import each other in a circle", "move what both need into a package of its own"
-	case strings.HasPrefix(msg, "import failed"):
-		return msg, "packages come from this module, or are vendored below cue.mod/pkg; nothing is fetched"
 	case strings.HasSuffix(msg, "structural cycle"):
 		return "contains itself (structural cycle)", "end the circle with a value"
 	}

@@ -11,6 +11,7 @@ import (
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/token"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -36,7 +37,12 @@ func cueErrors(name string, err error) diag.Errors {
 		if inner := errors.Unwrap(e); inner != nil {
 			msg += ": " + strings.Join(strings.Fields(inner.Error()), " ")
 		}
+		path := strings.Join(e.Path(), ".")
 		msg, hint := inWords(msg)
+		var pkg *load.PackageError
+		if errors.As(e, &pkg) && hint == "" { // its path are packages, no fields
+			msg, path, hint = strings.Join(strings.Fields(pkg.Message.Error()), " "), "", packagesHint
+		}
 		pos := e.Position()
 		for _, p := range e.InputPositions() {
 			if !ofSchema(p) {
@@ -47,7 +53,7 @@ func cueErrors(name string, err error) diag.Errors {
 		if other := otherPlace(name, e, pos); other != "" && strings.HasPrefix(msg, "conflicting values") {
 			hint = "the other stands at " + other
 		}
-		out = append(out, Mistake(cueOrigin(name, pos), strings.Join(e.Path(), "."), Clip(msg), hint)...)
+		out = append(out, Mistake(cueOrigin(name, pos), path, Clip(msg), hint)...)
 	}
 	return out.Sorted()
 }

@@ -1,8 +1,7 @@
 package source
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -17,7 +16,6 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
-	"cuelang.org/go/mod/modfile"
 	"cuelang.org/go/mod/module"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -28,6 +26,9 @@ type Select struct {
 	Package string   // of a folder with several, or of a file that brings its package along
 	Expr    string   // a field, or an expression over the package; "" is the package itself
 	Tags    []string // key=value for @tag(key)
+	// Download permits fetching what the module depends on; nil: only what is in
+	// the cache is used.
+	Download *Download
 }
 
 // IsPackage tells whether a folder holds CUE files.
@@ -128,7 +129,7 @@ func experimentsIn(v cue.Value, path string, depth int) (out []string) {
 }
 
 // loadCUE loads a file or a folder with what it imports: packages of the user's
-// module and those vendored in it. Nothing comes from a network.
+// module, those vendored in it, and those of the modules that it depends on.
 func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) {
 	at := Origin{Where: name}
 	abs, err := filepath.Abs(name)
@@ -143,15 +144,20 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 	if bad := newerSchema(root); bad != nil {
 		return loaded{}, bad
 	}
+	deps := newModules(sel.Download)
 	insts := load.Instances(args, &load.Config{
 		Dir: dir, ModuleRoot: root, Package: sel.Package, Overlay: overlay(root, stub),
-		Tags: sel.Tags, TagVars: map[string]load.TagVar{}, Registry: noRegistry{}, Env: []string{},
+		Tags: sel.Tags, TagVars: map[string]load.TagVar{}, Registry: deps, Env: []string{},
 	})
 	if insts[0].Err != nil {
+		if bad := deps.mistakes(root); bad != nil {
+			return loaded{}, bad // what else was found follows from it
+		}
 		return loaded{}, loadErrors(name, insts[0])
 	}
 	var out loaded
-	if bad := guardInstance(insts[0], root, map[*build.Instance]bool{}); bad != nil {
+	g := packageGuard{root: root, deps: deps.roots, seen: map[*build.Instance]bool{}}
+	if bad := g.instance(insts[0]); bad != nil {
 		return out, bad
 	}
 	for _, f := range insts[0].Files {
@@ -227,13 +233,20 @@ func moduleRoot(dir string) string {
 	}
 }
 
-// guardInstance refuses what is not pure in a package and in what it imports,
-// and files that lie outside the module.
-func guardInstance(inst *build.Instance, root string, seen map[*build.Instance]bool) diag.Errors {
-	if seen[inst] || inst.ImportPath == ImportPath || strings.HasPrefix(inst.ImportPath, ImportPath+"@") {
+// packageGuard refuses what is not pure in a package and in what it imports, and
+// files that lie outside their module.
+type packageGuard struct {
+	root string                    // the user's module
+	deps map[module.Version]string // those that it depends on
+	seen map[*build.Instance]bool
+}
+
+func (p packageGuard) instance(inst *build.Instance) diag.Errors {
+	if p.seen[inst] || inst.ImportPath == ImportPath || strings.HasPrefix(inst.ImportPath, ImportPath+"@") {
 		return nil
 	}
-	seen[inst] = true
+	p.seen[inst] = true
+	root := cmp.Or(p.deps[inst.ModuleVersion], p.root)
 	home, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		home = root
@@ -253,7 +266,7 @@ func guardInstance(inst *build.Instance, root string, seen map[*build.Instance]b
 		}
 	}
 	for _, dep := range inst.Imports {
-		if bad := guardInstance(dep, root, seen); bad != nil {
+		if bad := p.instance(dep); bad != nil {
 			return bad
 		}
 	}
@@ -277,10 +290,8 @@ func shownFile(name string) string {
 func overlay(root string, stub func() []byte) map[string]load.Source {
 	over := map[string]load.Source{}
 	module := filepath.Join(root, "cue.mod", "module.cue")
-	if text, err := os.ReadFile(module); err != nil {
+	if _, err := os.Stat(module); err != nil {
 		over[module] = load.FromString(ModuleFile)
-	} else if own := withoutSchema(text); own != nil {
-		over[module] = load.FromBytes(own)
 	}
 	pkg := filepath.Join(root, filepath.FromSlash(VendorDir))
 	vendored, _ := filepath.Glob(filepath.Join(pkg, "*.cue"))
@@ -360,21 +371,6 @@ func definitions(f *ast.File) iter.Seq2[string, ast.Expr] {
 		}
 	}
 }
-
-// noRegistry refuses every module; without it the loader would ask the network.
-type noRegistry struct{}
-
-var errModule = errors.New("modules are not fetched; vendor the package below cue.mod/pkg")
-
-func (noRegistry) ModFile(context.Context, module.Version) (*modfile.File, error) {
-	return nil, errModule
-}
-
-func (noRegistry) Fetch(context.Context, module.Version) (module.SourceLoc, error) {
-	return module.SourceLoc{}, errModule
-}
-
-func (noRegistry) ModuleVersions(context.Context, string) ([]string, error) { return nil, nil }
 
 // ImportPath is what an experiment in CUE imports.
 const ImportPath = "aiperf.dev/schema"

@@ -34,37 +34,26 @@ func newerSchema(root string) diag.Errors {
 	if err != nil {
 		return nil // the loader says what is wrong with it
 	}
-	for path, dep := range mf.Deps {
-		if strings.HasPrefix(path, ImportPath+"@") && newer(dep.Version, ModuleVersion) {
-			return Mistake(Origin{Where: shownFile(name)}, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, dep.Version, ModuleVersion), "update aiperf, or ask for the version that it has")
-		}
+	if v := asksNewer(mf); v != "" {
+		return Mistake(Origin{Where: shownFile(name)}, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion), "update aiperf, or ask for the version that it has")
 	}
 	return nil
 }
 
-// withoutSchema is a module file without the schema among what it depends on,
-// which is always there; nil when it does not depend on it.
-func withoutSchema(text []byte) []byte {
-	mf, err := modfile.ParseNonStrict(text, "module.cue")
-	if err != nil {
-		return nil
-	}
-	found := false
-	for path := range mf.Deps {
-		if strings.HasPrefix(path, ImportPath+"@") {
-			delete(mf.Deps, path)
-			found = true
+// asksNewer is the version of the schema that a module file asks for, when this
+// program's is older.
+func asksNewer(mf *modfile.File) string {
+	for path, dep := range mf.Deps {
+		if isSchema(path) && newer(dep.Version, ModuleVersion) {
+			return dep.Version
 		}
 	}
-	if !found {
-		return nil
-	}
-	out, err := modfile.Format(mf)
-	if err != nil {
-		return nil
-	}
-	return out
+	return ""
 }
+
+// isSchema tells whether path is that of the schema as a module, of any major
+// version.
+func isSchema(path string) bool { return strings.HasPrefix(path, ImportPath+"@") }
 
 // newer tells whether version a comes after b; v2.10.0 after v2.9.1.
 func newer(a, b string) bool {
