@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -85,7 +86,7 @@ func (x Table) KnownPath(path string) (hint string, ok bool) {
 				words = append(words, PhaseAliases...)
 				words = append(words, "isl", "osl")
 			}
-			return suggest.Hint(part, words), false
+			return cmp.Or(gone(versions, path), suggest.Hint(part, words)), false
 		}
 		at, l = source.Join(at, name), next
 	}

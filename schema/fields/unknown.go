@@ -1,6 +1,7 @@
 package fields
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -23,7 +24,7 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 			n.Take(f.Name)
 			*bad = append(*bad, &diag.Error{
 				Path: source.Join(root.Shown(path), f.TypedName()), Place: f.Origin.Where, Message: "unknown field",
-				Hint: suggest.Hint(f.Name, l.Keys), Unknown: true,
+				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, l.Keys)), Unknown: true,
 			})
 			continue
 		}

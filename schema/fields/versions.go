@@ -1,8 +1,11 @@
 package fields
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // Version is one version of the schema, as schemaVersion names it.
@@ -65,6 +68,46 @@ var versions = []Version{
 		{Path: "benchmark.phases.*.on_cap", Kind: Added, Doc: "what an arrival does when the concurrency limit is reached"},
 		{Path: "benchmark.phases.*.on_count", Kind: Added, Doc: "what a conversation does when the request count is reached"},
 	}},
+}
+
+// At tells whether the change is that of the field at path, or of one above it.
+// Paths are canonical; a bare name that once stood for a field of the profiling
+// phase is one, too.
+func (c Change) At(path string) bool {
+	if parent, name := source.Cut(c.Path); parent == "benchmark.phases.*" && path == "benchmark."+name && slices.Contains(PhaseAliases, c.To) {
+		return true
+	}
+	own, parts := strings.Split(c.Path, "."), strings.Split(path, ".")
+	return len(own) <= len(parts) && matches(own, parts[:len(own)])
+}
+
+// Below is what remains of the change's path below path, which is canonical.
+func (c Change) Below(path string) (rest []string, ok bool) {
+	own, parts := strings.Split(c.Path, "."), strings.Split(path, ".")
+	if len(parts) >= len(own) || !matches(own[:len(parts)], parts) {
+		return nil, false
+	}
+	return own[len(parts):], true
+}
+
+func matches(starred, parts []string) bool {
+	return slices.EqualFunc(starred, parts, func(s, p string) bool { return s == p || s == "*" })
+}
+
+// gone says what became of a field that an older version had, "" of any other.
+func gone(versions []Version, path string) string {
+	for _, v := range slices.Backward(versions) {
+		for _, c := range v.Changes {
+			switch {
+			case !c.At(path):
+			case c.Kind == Renamed:
+				return "is called " + c.To + " since version " + v.Name
+			case c.Kind == Removed:
+				return "removed in version " + v.Name + ": " + c.Doc
+			}
+		}
+	}
+	return ""
 }
 
 // Versions are the versions of the schema, the newest last.

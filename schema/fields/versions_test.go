@@ -64,3 +64,40 @@ func TestNewerVersion(t *testing.T) {
 		}
 	}
 }
+
+// What a file of no version, or a command line, calls by an older name is refused
+// with the new one.
+func TestUnknownNamesTheSuccessor(t *testing.T) { // not parallel: the history is replaced
+	defer func(was []Version) { versions = was }(versions)
+	versions = append(slices.Clone(versions), Version{Name: "2.2", Changes: []Change{
+		{Path: "benchmark.endpoint.max_wait", Kind: Renamed, To: "timeout", Doc: "seconds"},
+		{Path: "benchmark.phases.*.users_rate", Kind: Renamed, To: "rate", Doc: "per second"},
+		{Path: "benchmark.gone", Kind: Removed, Doc: "say runtime in its place"},
+	}})
+	x := New()
+	for path, want := range map[string]string{
+		"endpoint.maxWait":         "is called timeout since version 2.2",
+		"endpoint.max_wait.mean":   "is called timeout since version 2.2",
+		"profiling.users_rate":     "is called rate since version 2.2",
+		"phases.warmup.users_rate": "is called rate since version 2.2",
+		"users_rate":               "is called rate since version 2.2",
+		"gone":                     "removed in version 2.2: say runtime in its place",
+		"endpoint.timeuot":         "did you mean timeout?",
+		"max_wait":                 "",
+	} {
+		if hint, ok := x.KnownPath(Canonical(path)); ok || hint != want {
+			t.Errorf("%s: %q, %v; want %q", path, hint, ok, want)
+		}
+	}
+	root, bad := source.ReadYAML("e.yaml", []byte("benchmark: {endpoint: {max_wait: 1, urls: [a]}, phases: [{users_rate: 2}], gone: 3}\n"))
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	var hints []string
+	for _, e := range x.UnknownFields(root) {
+		hints = append(hints, e.Hint)
+	}
+	if want := []string{"is called timeout since version 2.2", "is called rate since version 2.2", "removed in version 2.2: say runtime in its place"}; !slices.Equal(hints, want) {
+		t.Errorf("hints %q, want %q", hints, want)
+	}
+}

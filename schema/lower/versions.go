@@ -85,6 +85,7 @@ func Upgrade(root *source.Node, versions []fields.Version) ([]Edit, diag.Errors)
 		for _, c := range v.Changes {
 			if c.Kind != fields.Added {
 				u.change(root, "", strings.Split(c.Path, "."), v, c)
+				u.sweep(root.Get("sweep"), v, c)
 			}
 		}
 	}
@@ -110,10 +111,11 @@ func (u *upgrade) change(n *source.Node, at string, parts []string, v fields.Ver
 		}
 		return
 	}
-	f := n.Field(parts[0])
-	if f == nil {
+	i := slices.IndexFunc(n.Fields, func(f source.Field) bool { return fields.SnakeCase(f.Name) == parts[0] })
+	if i < 0 {
 		return
 	}
+	f := &n.Fields[i]
 	path := source.Join(at, parts[0])
 	if len(parts) > 1 {
 		u.change(f.Value, path, parts[1:], v, c)
@@ -122,15 +124,99 @@ func (u *upgrade) change(n *source.Node, at string, parts []string, v fields.Ver
 	switch {
 	case c.Kind == fields.Removed:
 		u.bad = append(u.bad, source.Mistake(f.Origin, path, "removed in version "+v.Name, c.Doc)...)
-		n.Take(parts[0])
+		n.Take(f.Name)
 	case n.Field(c.To) != nil:
 		u.bad = append(u.bad, source.Mistake(f.Origin, path, fmt.Sprintf("is called %s since version %s, which is given too", c.To, v.Name), "keep one of them")...)
-		n.Take(parts[0])
+		n.Take(f.Name)
 	default:
 		typed := f.TypedName()
 		u.edits = append(u.edits, Edit{At: f.Origin, Old: typed, New: c.To, Note: fmt.Sprintf("%s: %s is %s since version %s", path, typed, c.To, v.Name)})
 		f.Name, f.Typed = c.To, typed
 	}
+}
+
+// sweep does c to what a sweep says of the body: the paths of its axes and the
+// values that it lays over it.
+func (u *upgrade) sweep(sw *source.Node, v fields.Version, c fields.Change) {
+	if sw == nil {
+		return
+	}
+	for _, name := range []string{"parameters", "derive"} {
+		u.axes(sw.Get(name), "sweep."+name, v, c)
+	}
+	if blocks := sw.Get("axes"); blocks != nil {
+		for _, b := range blocks.Items {
+			for _, kind := range b.Fields {
+				u.axes(kind.Value, "sweep.axes."+kind.Name, v, c)
+			}
+		}
+	}
+	if dims := sw.Get("dimensions"); dims != nil {
+		for i, d := range dims.Items {
+			if f := d.Field("path"); f != nil {
+				at := source.Join("sweep.dimensions", strconv.Itoa(i)+".path")
+				u.values(d.Get("choices"), f.Value.Text(), at, v, c)
+				if now, ok := u.renamed(f.Value.Text(), at, f.Value.Origin, nil, v, c); ok {
+					f.Value.Value = now
+				}
+			}
+		}
+	}
+	if runs := sw.Get("runs"); runs != nil {
+		for i, run := range runs.Items {
+			u.change(run, source.Join("sweep.runs", strconv.Itoa(i)), strings.Split(c.Path, "."), v, c)
+		}
+	}
+}
+
+// axes does c to the keys of n, which are paths, and to the objects below them.
+func (u *upgrade) axes(n *source.Node, at string, v fields.Version, c fields.Change) {
+	if n == nil {
+		return
+	}
+	for _, f := range slices.Clone(n.Fields) {
+		u.values(f.Value, f.Name, source.Join(at, f.Name), v, c)
+		if now, ok := u.renamed(f.Name, source.Join(at, f.Name), f.Origin, n, v, c); ok {
+			n.Field(f.Name).Name = now
+		} else if c.Kind == fields.Removed && c.At(fields.Canonical(f.Name)) {
+			n.Take(f.Name)
+		}
+	}
+}
+
+// values does c to the objects among the values of an axis on path.
+func (u *upgrade) values(list *source.Node, path, at string, v fields.Version, c fields.Change) {
+	rest, below := c.Below(fields.Canonical(path))
+	if list == nil || !below {
+		return
+	}
+	for i, it := range list.Items {
+		u.change(it, source.Join(at, strconv.Itoa(i)), rest, v, c)
+	}
+}
+
+// renamed is the path text of a sweep with its new name, where c has one for it.
+// Beside is the object whose key the path is; the new name must not be among its
+// keys.
+func (u *upgrade) renamed(text, at string, origin source.Origin, beside *source.Node, v fields.Version, c fields.Change) (now string, ok bool) {
+	if !c.At(fields.Canonical(text)) {
+		return "", false
+	}
+	if c.Kind == fields.Removed {
+		u.bad = append(u.bad, source.Mistake(origin, at, "removed in version "+v.Name, c.Doc)...)
+		return "", false
+	}
+	_, old := source.Cut(c.Path)
+	parts := strings.Split(text, ".")
+	i := slices.IndexFunc(parts, func(p string) bool { return fields.SnakeCase(strings.TrimSpace(p)) == old })
+	parts[i] = c.To
+	now = strings.Join(parts, ".")
+	if beside != nil && beside.Field(now) != nil {
+		u.bad = append(u.bad, source.Mistake(origin, at, fmt.Sprintf("is called %s since version %s, which is given too", now, v.Name), "keep one of them")...)
+		return "", false
+	}
+	u.edits = append(u.edits, Edit{At: origin, Old: text, New: now, Note: fmt.Sprintf("%s: %s is %s since version %s", at, text, now, v.Name)})
+	return now, true
 }
 
 // Rewrite is the text of the file called name with the edits made. An edit whose

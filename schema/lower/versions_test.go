@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -66,6 +67,57 @@ e.yaml:7:3: benchmark.phases.1.ramp: ramp is concurrency_ramp since version 2.2`
 	}
 }
 
+// A sweep names fields by their paths, and lays objects over them.
+func TestUpgradeRenamesInSweeps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want, said string }{
+		"axes": {
+			"sweep:\n  parameters: {endpoint.maxWait: [1, 2], 'phases.warmup.ramp': [3], ramp.duration: [4], isl: [8]}\n",
+			"sweep:\n  parameters: {endpoint.timeout: [1, 2], 'phases.warmup.concurrency_ramp': [3], ramp.duration: [4], isl: [8]}\n",
+			"sweep.parameters.endpoint.maxWait: endpoint.maxWait is endpoint.timeout since version 2.2\n" +
+				"sweep.parameters.phases.warmup.ramp: phases.warmup.ramp is phases.warmup.concurrency_ramp since version 2.2",
+		},
+		"in step": {
+			"sweep: {axes: [{zip: {\"benchmark.endpoint.max_wait\": [1]}}], derive: {profiling.ramp: concurrency}}\n",
+			"sweep: {axes: [{zip: {\"benchmark.endpoint.timeout\": [1]}}], derive: {profiling.concurrency_ramp: concurrency}}\n",
+			"sweep.axes.zip.benchmark.endpoint.max_wait: benchmark.endpoint.max_wait is benchmark.endpoint.timeout since version 2.2\n" +
+				"sweep.derive.profiling.ramp: profiling.ramp is profiling.concurrency_ramp since version 2.2",
+		},
+		"values": {
+			"sweep: {parameters: {endpoint: [{url: 'mock:', maxWait: 1}, {max_wait: 2}]}}\n",
+			"sweep: {parameters: {endpoint: [{url: 'mock:', timeout: 1}, {timeout: 2}]}}\n",
+			"sweep.parameters.endpoint.0.max_wait: maxWait is timeout since version 2.2\n" +
+				"sweep.parameters.endpoint.1.max_wait: max_wait is timeout since version 2.2",
+		},
+		"samples": {
+			"sweep: {type: sobol, dimensions: [{path: endpoint.max_wait, lo: 1, hi: 2}, {path: endpoint, choices: [{max_wait: 1}]}]}\n",
+			"sweep: {type: sobol, dimensions: [{path: endpoint.timeout, lo: 1, hi: 2}, {path: endpoint, choices: [{timeout: 1}]}]}\n",
+			"sweep.dimensions.0.path: endpoint.max_wait is endpoint.timeout since version 2.2\n" +
+				"sweep.dimensions.1.path.0.max_wait: max_wait is timeout since version 2.2",
+		},
+		"named cells": {
+			"sweep: {type: scenarios, runs: [{name: a, benchmark: {endpoint: {maxWait: 1}, profiling: {ramp: 2}}}]}\n",
+			"sweep: {type: scenarios, runs: [{name: a, benchmark: {endpoint: {timeout: 1}, profiling: {concurrency_ramp: 2}}}]}\n",
+			"sweep.runs.0.benchmark.endpoint.max_wait: maxWait is timeout since version 2.2\n" +
+				"sweep.runs.0.benchmark.phases.0.ramp: ramp is concurrency_ramp since version 2.2",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, said, _ := upgraded(t, "schemaVersion: \"2.1\"\n"+c.text)
+			if want := "schemaVersion: \"2.2\"\n" + c.want; out != want {
+				t.Errorf("got\n%s\nwant\n%s", out, want)
+			}
+			_, said, _ = strings.Cut(said, "\n")
+			if places := placed.ReplaceAllString(said, ""); places != c.said {
+				t.Errorf("said\n%s\nwant\n%s", places, c.said)
+			}
+		})
+	}
+}
+
+var placed = regexp.MustCompile(`(?m)^e\.yaml:[0-9]+:[0-9]+: `)
+
 func TestUpgradeLeavesAlone(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -82,9 +134,11 @@ func TestUpgradeLeavesAlone(t *testing.T) {
 func TestUpgradeRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"schemaVersion: \"2.1\"\nbenchmark:\n  gone: 1\n":                            "e.yaml:3:3: removed in version 2.2 | say runtime in its place",
-		"schemaVersion: \"2.1\"\nbenchmark: {endpoint: {timeout: 1, max_wait: 2}}\n": "e.yaml:2:36: is called timeout since version 2.2, which is given too | keep one of them",
-		"schemaVersion: !!str 2.1\nmodel: demo\n":                                    "change it by hand",
+		"schemaVersion: \"2.1\"\nbenchmark:\n  gone: 1\n":                                                "e.yaml:3:3: removed in version 2.2 | say runtime in its place",
+		"schemaVersion: \"2.1\"\nbenchmark: {endpoint: {timeout: 1, max_wait: 2}}\n":                     "e.yaml:2:36: is called timeout since version 2.2, which is given too | keep one of them",
+		"schemaVersion: \"2.1\"\nsweep: {parameters: {gone.x: [1]}}\n":                                   "e.yaml:2:22: removed in version 2.2 | say runtime in its place",
+		"schemaVersion: \"2.1\"\nsweep: {parameters: {endpoint.max_wait: [1], endpoint.timeout: [2]}}\n": "e.yaml:2:22: is called endpoint.timeout since version 2.2, which is given too | keep one of them",
+		"schemaVersion: !!str 2.1\nmodel: demo\n":                                                        "change it by hand",
 	} {
 		if _, said, _ := upgraded(t, text); !strings.Contains(said, want) {
 			t.Errorf("%q: said %s, want %s", text, said, want)
