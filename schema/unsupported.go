@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -91,22 +92,23 @@ func (d *draft) findUnsupported(o outline) {
 	whole := *d.root
 	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: o.block})
 	d.index.UnbuiltFields(&whole, d.index[""], "", "", note)
-	d.unbuiltOverlays(note)
+	refuse := func(row *fields.Absent, at source.Origin) { note(row.On, "", row.Instead, at) }
+	for _, o := range d.overlays { // named cells
+		d.index.UnbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
+		fields.SwitchedOn(o.value, o.path, refuse)
+	}
+	fields.SwitchedOn(d.root, "", func(row *fields.Absent, at source.Origin) {
+		d.notes = append(d.notes, fmt.Sprintf("%s: %s: %s are not collected; %s", at.Where, strings.TrimPrefix(row.On, "benchmark."), row.What, row.Instead))
+	})
 	for _, a := range d.axes {
 		l := d.index.At(a.path)
 		for _, v := range a.values {
+			fields.SwitchedOn(v, a.path, refuse)
 			if l.Has(fields.IsUnsupported) || l.UnbuiltWord(v) {
 				note(a.path, "", cmp.Or(fields.Instead(d.index.Starred(a.path), v.Text()), l.Instead), a.origin)
 			} else if v.Kind == source.Object {
 				d.index.UnbuiltFields(v, l, l.Path, a.path, note)
 			}
 		}
-	}
-}
-
-// unbuiltOverlays looks into the named cells of a sweep.
-func (d *draft) unbuiltOverlays(note func(path, what, instead string, at source.Origin)) {
-	for _, o := range d.overlays {
-		d.index.UnbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
 	}
 }

@@ -12,6 +12,7 @@ var absents = []Absent{
 		What:    "GPU figures",
 		Instead: "run nvidia-smi dmon or a DCGM exporter beside it; every request's times are in the tables",
 		Paths:   []string{"benchmark.gpu_telemetry.urls", "benchmark.gpu_telemetry.url", "benchmark.gpu_telemetry.metrics_file", "benchmark.gpu_telemetry.collector", "benchmark.gpu_telemetry.mode"},
+		On:      "benchmark.gpu_telemetry.enabled",
 		Shown:   true,
 		Idle: map[string]string{
 			"benchmark.gpu_telemetry.urls":      "[]",
@@ -26,6 +27,7 @@ var absents = []Absent{
 		What:    "the server's own metrics",
 		Instead: "scrape the server's /metrics page beside the run; aiperf export DIR --table requests has the times to join on",
 		Paths:   []string{"benchmark.server_metrics.urls", "benchmark.server_metrics.url", "benchmark.server_metrics.formats", "benchmark.server_metrics.discovery"},
+		On:      "benchmark.server_metrics.enabled",
 		Shown:   true,
 		Idle: map[string]string{
 			"benchmark.server_metrics.urls":                      "[]",
