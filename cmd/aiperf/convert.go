@@ -25,6 +25,7 @@ var convertCommand = command{
   aiperf config convert --from-flags -m demo --request-rate 5 --to yaml
   aiperf config convert aiperf.yaml > my.cue                comments are kept
   aiperf config convert aiperf.yaml --isl 512 -o my.cue     flags over the file
+  aiperf config convert team -e experiments.nightly > nightly.cue
   aiperf config convert genai-perf profile -m demo --session-concurrency 4
   aiperf config convert genai_perf_config.yaml
 
@@ -93,7 +94,7 @@ func (a *app) convert(c command, words []string) error {
 	if err := a.environment(p); err != nil {
 		return err
 	}
-	doc, err := schema.Load(schema.Source{File: file, Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), Look: lookAt})
+	doc, err := schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), Look: lookAt})
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return fileError(missing)
@@ -150,13 +151,18 @@ func takeOwn(words []string) (map[string]string, []string, error) {
 	return own, rest, nil
 }
 
-// converted is the experiment as text. A file in YAML becomes CUE line by line
-// with its comments; anything else is written from the tree that loading gives.
+// converted is the experiment as text. A file that nothing is laid over becomes
+// CUE line by line, with its comments; anything else is written from the tree that
+// loading gives.
 func converted(doc *schema.Document, file, to string, p *argv.Line) (text []byte, secrets []string, err error) {
-	if to == "cue" && file != "" && len(p.Assigns) == 0 && !strings.EqualFold(filepath.Ext(file), ".cue") {
-		return compat.YAMLToCUE(doc.Source())
+	whole := len(p.Assigns)+len(p.Values["inject"]) == 0 && p.Get("expression") == "" && p.Get("package") == ""
+	switch {
+	case to != "cue" || file == "" || !whole || isDir(file):
+		return compat.Write(doc.Said(), to)
+	case strings.EqualFold(filepath.Ext(file), ".cue"):
+		return compat.CUEToCUE(doc.Source())
 	}
-	return compat.Write(doc.Said(), to)
+	return compat.YAMLToCUE(doc.Source())
 }
 
 var migrateCommand = command{

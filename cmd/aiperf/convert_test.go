@@ -178,6 +178,9 @@ func TestConvertFiles(t *testing.T) {
 			if diff := cmp.Diff(want, withoutSecrets(expandedBodies(t, schema.Source{File: made}))); diff != "" {
 				t.Errorf("cue:\n%s", diff)
 			}
+			if code, out, errs := in(t, "config", "convert", made); !strings.Contains(read(t, made), "${") && (code != 0 || out != read(t, made)) {
+				t.Errorf("converted again it is another: exit %d, %s\n%s", code, errs, cmp.Diff(read(t, made), out))
+			}
 			if i%4 > 0 {
 				return
 			}
@@ -185,6 +188,11 @@ func TestConvertFiles(t *testing.T) {
 			convertTo(t, back, file, "--to", "yaml")
 			if diff := cmp.Diff(want, withoutSecrets(expandedBodies(t, schema.Source{File: back}))); diff != "" {
 				t.Errorf("yaml:\n%s", diff)
+			}
+			again := filepath.Join(dir, "again.yaml")
+			convertTo(t, again, back, "--to", "yaml")
+			if diff := cmp.Diff(read(t, back), read(t, again)); diff != "" {
+				t.Errorf("converted again it is another:\n%s", diff)
 			}
 		})
 	}
@@ -204,6 +212,15 @@ func convertTo(t *testing.T, made, file string, more ...string) {
 	if code, _, errs := in(t, append([]string{"config", "convert", file, "-o", made}, more...)...); code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func withoutSecrets(bodies []string) []string {
@@ -250,6 +267,153 @@ benchmark:
 	}
 	if strings.Contains(out+errs, "sk-very-secret") {
 		t.Error("a secret was printed")
+	}
+}
+
+// Every comment stays where it stood, above, behind or below, and only keys that
+// need quotes have them.
+func TestConvertKeepsEveryComment(t *testing.T) {
+	t.Parallel()
+	const yaml = `# head
+# of the file
+
+# above the version
+schemaVersion: "2.0" # version
+
+benchmark: # behind a key
+  # above model
+  model: demo # behind model
+  endpoint:
+    url: "mock:" # behind url
+    headers:
+      # above a header
+      X-A: "1" # behind a header
+      for: "2"
+      _b: "3"
+  dataset:
+    records: # behind records
+      # above the first
+      - text: one # behind one
+      # above the second
+      - {text: two} # behind two
+      # below the records
+  phases:
+    - name: profiling # behind a name
+      type: concurrency
+      requests: 4
+  # below the body
+sweep:
+  parameters:
+    concurrency: # behind an axis
+      - 1 # one
+      # above 2
+      - 2 # two
+    endpoint.timeout: [8, 16] # times
+gates:
+  - "error_rate == 0" # no errors
+# below the gates
+
+# foot of the file
+`
+	const want = `// head
+// of the file
+package experiment
+
+import "aiperf.dev/schema"
+
+schema.#Experiment & {
+	// above the version
+	schema_version: "2.0" // version
+	// behind a key
+	benchmark: {
+		// above model
+		model: "demo" // behind model
+		endpoint: {
+			url: "mock:" // behind url
+			headers: {
+				// above a header
+				"X-A": "1" // behind a header
+				for:   "2"
+				"_b":  "3"
+			}
+		}
+		dataset: {
+			records: [
+				// above the first
+				{
+					text: "one" // behind one
+				},
+				// above the second
+				{
+					text: "two"
+				}, // behind two
+
+				// below the records
+			] // behind records
+		}
+		phases: [
+			{
+				name:     "profiling" // behind a name
+				type:     "concurrency"
+				requests: 4
+			},
+
+			// below the body
+		]
+	}
+	sweep: {
+		parameters: {
+			concurrency: [
+				1, // one
+				// above 2
+				2, // two
+			] // behind an axis
+			"endpoint.timeout": [8, 16] // times
+		}
+	}
+	gates: [
+		"error_rate == 0", // no errors
+	]
+
+	// below the gates
+}
+
+// foot of the file
+`
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := in(t, "config", "convert", file); code != 0 || out != want {
+		t.Errorf("exit %d, %s\n%s", code, errs, cmp.Diff(want, out))
+	}
+}
+
+// CUE stays as it is written, computed values and all, but for its layout and its
+// secrets; -e takes one experiment out of a package.
+func TestConvertCUE(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.cue")
+	if err := os.WriteFile(file, []byte("// ours\npackage p\n\n_n: 4 // users\n_a:   {benchmark: {model: \"demo\",\n"+
+		"endpoint: {url: \"mock:\", \"api_key\": \"sk-very-secret\"}\ndataset: {isl: 8, entries: 2}\nprofiling: {concurrency: _n, requests: 2*_n}}}\n_a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errs := in(t, "config", "convert", file)
+	for _, want := range []string{"// ours\npackage p\n", "_n: 4 // users\n", "requests: 2 * _n", `"api_key": "${API_KEY}"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s: no %q in\n%s", code, errs, want, out)
+		}
+	}
+	if strings.Contains(out+errs, "sk-very-secret") || !strings.Contains(errs, "API_KEY is a secret") {
+		t.Errorf("stderr %q", errs)
+	}
+	flat := filepath.Join(dir, "flat.cue")
+	team := filepath.Join("..", "..", "examples", "experiments", "team")
+	convertTo(t, flat, team, "-e", "experiments.nightly")
+	want := expandedBodies(t, schema.Source{File: team, Select: schema.Select{Expr: "experiments.nightly"}})
+	if diff := cmp.Diff(want, expandedBodies(t, schema.Source{File: flat})); diff != "" {
+		t.Errorf("-package +flat:\n%s", diff)
 	}
 }
 

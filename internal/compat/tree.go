@@ -37,6 +37,7 @@ type entry struct {
 	value   any
 	comment string // after the value
 	above   string // before the key
+	below   string // after the value, on lines of its own
 }
 
 // writable is a document as a person would write it: shorthands where they say
@@ -88,7 +89,9 @@ func (w *writer) entry(s schema.Said) entry {
 		e.fields = append(e.fields, m)
 	}
 	for _, it := range s.Items {
-		e.items = append(e.items, w.entry(it))
+		m := w.entry(it)
+		m.comment = "" // the list says where it comes from
+		e.items = append(e.items, m)
 	}
 	return e
 }
@@ -208,24 +211,60 @@ func shortAxes(s *entry) {
 // cue is the experiment as a CUE file.
 func (e entry) cue() ([]byte, error) {
 	var b bytes.Buffer
+	cueComment(&b, e.above)
 	b.WriteString("package experiment\n\nimport \"aiperf.dev/schema\"\n\nschema.#Experiment & {\n")
 	e.cueFields(&b)
 	b.WriteString("}\n")
-	return format.Source(b.Bytes())
+	e.cueBelow(&b, true)
+	out, err := format.Source(b.Bytes())
+	return append(bytes.TrimRight(out, "\n"), '\n'), err // a comment at the end loses its line end
 }
 
 func (e entry) cueFields(b *bytes.Buffer) {
-	for _, f := range e.fields {
-		for line := range strings.Lines(f.above) {
-			fmt.Fprintf(b, "// %s\n", strings.TrimRight(line, "\n"))
+	for i, f := range e.fields {
+		above := f.above
+		if f.kind == schema.SaidObject { // what stands behind its key
+			above = joined(above, f.comment)
 		}
+		cueComment(b, above)
 		b.WriteString(cueLabel(f.name) + ": ")
 		f.cueValue(b)
 		if f.comment != "" && f.kind != schema.SaidObject {
-			b.WriteString(" // " + f.comment)
+			b.WriteString(" // " + strings.ReplaceAll(f.comment, "\n", " "))
 		}
 		b.WriteByte('\n')
+		f.cueBelow(b, i == len(e.fields)-1)
 	}
+}
+
+// cueBelow is what stands below a value, apart from it and from the next.
+func (e entry) cueBelow(b *bytes.Buffer, last bool) {
+	if e.below == "" {
+		return
+	}
+	b.WriteByte('\n')
+	cueComment(b, e.below)
+	if !last {
+		b.WriteByte('\n')
+	}
+}
+
+// cueComment is a comment on lines of its own.
+func cueComment(b *bytes.Buffer, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString(strings.TrimRight("// "+line, " ") + "\n")
+	}
+}
+
+// joined is two comments as one.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
 }
 
 func (e entry) cueValue(b *bytes.Buffer) {
@@ -239,28 +278,38 @@ func (e entry) cueValue(b *bytes.Buffer) {
 		e.cueFields(b)
 		b.WriteString("}")
 	case schema.SaidList:
-		simple := !slices.ContainsFunc(e.items, func(it entry) bool { return it.kind != schema.SaidLeaf || it.above != "" })
+		simple := !slices.ContainsFunc(e.items, func(it entry) bool {
+			return it.kind != schema.SaidLeaf || it.above+it.comment+it.below != ""
+		})
 		b.WriteString("[")
-		for i, it := range e.items {
-			if !simple {
-				b.WriteByte('\n')
-				for line := range strings.Lines(it.above) {
-					fmt.Fprintf(b, "// %s\n", strings.TrimRight(line, "\n"))
+		if simple {
+			for i, it := range e.items {
+				if i > 0 {
+					b.WriteString(", ")
 				}
-			} else if i > 0 {
-				b.WriteString(", ")
+				it.cueValue(b)
 			}
-			it.cueValue(b)
-			if !simple {
-				b.WriteByte(',')
-			}
-		}
-		if !simple && len(e.items) > 0 {
-			b.WriteByte('\n')
+		} else {
+			e.cueItems(b)
 		}
 		b.WriteString("]")
 	default:
 		b.WriteString(cueScalar(e.value))
+	}
+}
+
+// cueItems are the members of a list, a line or more each.
+func (e entry) cueItems(b *bytes.Buffer) {
+	b.WriteByte('\n')
+	for i, it := range e.items {
+		cueComment(b, it.above)
+		it.cueValue(b)
+		b.WriteByte(',')
+		if it.comment != "" {
+			b.WriteString(" // " + strings.ReplaceAll(it.comment, "\n", " "))
+		}
+		b.WriteByte('\n')
+		it.cueBelow(b, i == len(e.items)-1)
 	}
 }
 
@@ -299,7 +348,9 @@ func number(v float64, inf string) string {
 
 // yaml is the experiment as a YAML file of schema 2.0.
 func (e entry) yaml() ([]byte, error) {
-	if e.get("schema_version") == nil {
+	if v := e.get("schema_version"); v != nil {
+		v.name = "schemaVersion" // as AIPerf's documentation spells it
+	} else {
 		e.fields = slices.Insert(e.fields, 0, entry{name: "schemaVersion", kind: schema.SaidLeaf, value: "2.0"})
 	}
 	var b bytes.Buffer

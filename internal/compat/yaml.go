@@ -6,6 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/format"
+	"cuelang.org/go/cue/literal"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
 	"gopkg.in/yaml.v3"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -24,11 +29,35 @@ func YAMLToCUE(text []byte) (out []byte, secrets []string, err error) {
 	}
 	var c yamlReader
 	e := c.entry(doc.Content[0], false)
+	e.above, e.below = comment(doc.HeadComment), comment(doc.FootComment)
 	out, err = e.cue()
-	if head := comment(doc.HeadComment); head != "" {
-		out = append([]byte("// "+strings.ReplaceAll(head, "\n", "\n// ")+"\n"), out...)
-	}
 	return out, c.secrets, err
+}
+
+// CUEToCUE is an experiment in CUE as cue fmt leaves it, without secrets, whose
+// names come back, too.
+func CUEToCUE(text []byte) (out []byte, secrets []string, err error) {
+	f, err := parser.ParseFile("", text, parser.ParseComments)
+	if err != nil {
+		return nil, nil, err
+	}
+	ast.Walk(f, func(n ast.Node) bool {
+		field, ok := n.(*ast.Field)
+		if !ok {
+			return true
+		}
+		name, _, err := ast.LabelName(field.Label)
+		lit, isText := field.Value.(*ast.BasicLit)
+		if err != nil || !isText || lit.Kind != token.STRING {
+			return true
+		}
+		if s, err := literal.Unquote(lit.Value); err == nil && isSecret(name, s) {
+			lit.Value, secrets = literal.String.Quote("${"+variable(name)+"}"), append(secrets, variable(name))
+		}
+		return true
+	}, nil)
+	out, err = format.Node(f)
+	return out, secrets, err
 }
 
 type yamlReader struct{ secrets []string }
@@ -54,7 +83,7 @@ func (c *yamlReader) entry(n *yaml.Node, free bool) entry {
 		e := entry{kind: schema.SaidList}
 		for _, it := range n.Content {
 			m := c.entry(it, free)
-			m.above = comment(it.HeadComment)
+			m.above, m.comment, m.below = comment(it.HeadComment), comment(it.LineComment), comment(it.FootComment)
 			e.items = append(e.items, m)
 		}
 		return e
@@ -68,16 +97,24 @@ func (c *yamlReader) member(key, value *yaml.Node, free bool) entry {
 		name = snake(name)
 	}
 	m := c.entry(value, free || slices.Contains(users, name))
-	m.name, m.above = name, comment(key.HeadComment)
+	m.name, m.above, m.below = name, comment(key.HeadComment), joined(comment(key.FootComment), comment(value.FootComment))
 	if m.comment = comment(value.LineComment); m.comment == "" {
 		m.comment = comment(key.LineComment)
 	}
-	if s, ok := m.value.(string); ok && secretKey(name) && !strings.Contains(s, "${") && !strings.Contains(s, "{{") {
-		env := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	if s, ok := m.value.(string); ok && isSecret(name, s) {
+		env := variable(name)
 		m.value, c.secrets = "${"+env+"}", append(c.secrets, env)
 	}
 	return m
 }
+
+// isSecret tells whether a value is a credential that is written out.
+func isSecret(key, value string) bool {
+	return secretKey(key) && !strings.Contains(value, "${") && !strings.Contains(value, "{{")
+}
+
+// variable is the name of the environment's that a credential is taken from.
+func variable(key string) string { return strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }
 
 // secretKey tells whether a key names a credential.
 func secretKey(name string) bool {
