@@ -12,8 +12,10 @@ import (
 
 // FuzzYAMLToCUE: whatever reads as YAML becomes text that reads as CUE.
 func FuzzYAMLToCUE(f *testing.F) {
-	for _, s := range []string{genaiTemplate, "a: {b: [1, .5, .inf, null, yes]}\n", "# c\n\"odd key\": 'x\ty' # d\n", "a: |\n  two\n  lines\n", "- 1\n- {a: 2}\n", "\"\": \"\"\n_x: 1\n",
-		"# h\n\n# i\na: # b\n  # c\n  - 1 # d\n  # e\n  - {f: 2} # g\n  # j\nk: [1] # l\n# m\n\n# n\n"} {
+	for _, s := range []string{
+		genaiTemplate, "a: {b: [1, .5, .inf, null, yes]}\n", "# c\n\"odd key\": 'x\ty' # d\n", "a: |\n  two\n  lines\n", "- 1\n- {a: 2}\n", "\"\": \"\"\n_x: 1\n",
+		"# h\n\n# i\na: # b\n  # c\n  - 1 # d\n  # e\n  - {f: 2} # g\n  # j\nk: [1] # l\n# m\n\n# n\n",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
