@@ -25,7 +25,6 @@ import (
 	"cuelang.org/go/mod/module"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/words"
 )
 
 // Download permits fetching modules that are not in CUE's cache.
@@ -184,7 +183,7 @@ func (m *modules) mistakes(root string) (out diag.Errors) {
 			at.Where = fmt.Sprintf("%s:%d:%d", at.Where, p.Line(), p.Column())
 		}
 		err := m.failed[mv]
-		message, hint := words.Clip(err.Error(), 200), ""
+		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")), ""
 		switch {
 		case errors.Is(err, errNotCached):
 			hint = "--allow-download fetches it, as does cue mod tidy; or copy its packages below cue.mod/pkg"
