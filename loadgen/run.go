@@ -129,6 +129,9 @@ const kindWarmup = "warmup"
 // newPhase checks cfg and prepares its schedule. It does not render yet.
 func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 	load, err := mode.Open(cfg, d.job.Seed, d.set(cfg))
+	if failed := d.set(cfg).Err(); failed != nil { // which is why it could not be opened
+		err = failed
+	}
 	if err != nil {
 		return nil, err
 	}

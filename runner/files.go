@@ -22,6 +22,10 @@ import (
 // prompts are not looked at.
 const maxInputs = 10_000
 
+// maxStreamed bounds the bodies in it of a set that is not held in memory, in
+// bytes.
+const maxStreamed = 64 << 20
+
 // writeInputs keeps what the plan was made from: the experiment as given and
 // as resolved. Files that an earlier process wrote stay as they are.
 func (r *runner) writeInputs() error {
@@ -147,13 +151,14 @@ func (r *runner) sweepID() string {
 func payloads(m *measurement, rd *render.Renderer, hidden secrets) iter.Seq2[string, []json.RawMessage] {
 	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.bench.Phases))
 	return func(yield func(string, []json.RawMessage) bool) {
-		for i := range min(m.set.Len(), maxInputs) {
-			c := m.set.At(i)
+		i, size := int64(0), 0
+		for c := range m.set.All() {
 			var shown []json.RawMessage
-			for _, b := range rd.Bodies(keys, c, int64(i)) {
+			for _, b := range rd.Bodies(keys, c, i) {
 				shown = append(shown, json.RawMessage(hidden.mask(string(b))))
+				size += len(b)
 			}
-			if !yield(c.ID, shown) {
+			if i++; !yield(c.ID, shown) || i == maxInputs || m.set.Streamed() && size > maxStreamed {
 				return
 			}
 		}

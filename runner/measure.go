@@ -153,7 +153,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 	job := m.job(out, journal)
 	job.Client, job.Live = client, r.opt.Live
 	kept.attach(&job)
-	out.result, err = loadgen.Run(issue, hard, job)
+	out.result, err = m.drive(issue, hard, job)
 	if kerr := kept.close(); kerr != nil && out.sink == nil {
 		out.sink = kerr
 	}
@@ -195,12 +195,24 @@ func (r *runner) simulate(issue, hard context.Context, m *measurement, path stri
 	}
 	job := m.job(out, journal)
 	job.World = world
-	out.result, err = loadgen.Run(issue, hard, job)
+	out.result, err = m.drive(issue, hard, job)
 	out.ended = out.clock.Wall(world.Now())
 	if cerr := journal.Close(); cerr != nil && out.sink == nil {
 		out.sink = cerr
 	}
 	return out, err
+}
+
+// drive runs the job. Conversations that could not be read while it ran are its
+// failure.
+func (m *measurement) drive(issue, hard context.Context, job loadgen.Job) (loadgen.Result, error) {
+	result, err := loadgen.Run(issue, hard, job)
+	for _, set := range []*dataset.Set{m.set, m.warmup} {
+		if err == nil && set != nil {
+			err = set.Err()
+		}
+	}
+	return result, err
 }
 
 // transportConfig is how the targets are spoken to.

@@ -46,6 +46,7 @@ internal/queue:
 internal/record:
 internal/repo:
 internal/rlimit:
+internal/sampled:
 internal/secret:
 internal/seed:
 internal/sim: *
@@ -53,7 +54,7 @@ internal/stats:
 internal/suggest:
 internal/telemetry:
 internal/words:
-loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed
+loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed internal/sampled
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset schema
 loadgen/mode: internal/heap schema internal/seed loadgen/dataset
 loadgen/pace: internal/alarm internal/record
@@ -63,7 +64,7 @@ loadgen: internal/heap internal/queue internal/record internal/secret internal/s
 loadgen/tokenizer: internal/heap internal/hub
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict
+runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict internal/sampled
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
 runner: *
 schema/fields: schema/source internal/diag internal/secret internal/suggest

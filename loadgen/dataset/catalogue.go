@@ -26,6 +26,9 @@ type Format struct {
 	// Verbatim says that whole bodies are sent as they were written: no system
 	// prompt, no output length of ours.
 	Verbatim bool
+	// Streams says that a record says all of its conversation, so that a large
+	// file can be read while it is played.
+	Streams bool
 	// Promotes says that its time stamps make a schedule of a phase whose flags
 	// say nothing else, as in AIPerf.
 	Promotes bool
@@ -35,6 +38,9 @@ type Format struct {
 	// records, format, entries, sampling, random_seed and osl.
 	Settings []string
 
+	// joins says that records of one session that follow each other are one
+	// conversation.
+	joins bool
 	// fits says whether a record looks like this format, and why or why not.
 	fits func(r *files.Record) (bool, string)
 	// read adds what a record says to the reader's conversations.

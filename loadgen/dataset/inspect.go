@@ -32,6 +32,12 @@ func ReadTrace(path, format string, block int) (*Trace, error) {
 			return nil, fmt.Errorf("format %q: not known; there are %s", format, known())
 		}
 	}
+	if err := r.named(); err != nil {
+		return nil, err
+	}
+	if !r.format.Trace {
+		return nil, fmt.Errorf("%s: a %s file is no trace; hint: aiperf dataset inspect says what it holds", path, r.format.Name)
+	}
 	if err := r.all(); err != nil {
 		return nil, err
 	}

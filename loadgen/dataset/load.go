@@ -44,8 +44,10 @@ type reader struct {
 	skipped   int            // rows that cannot be sent
 	subagents int            // of weka_trace
 	stored    store
-	rowsOnly  bool // the rows of a trace are wanted, not its conversations
-	enough    int  // bytes after which no more records are read; 0: all are
+	rowsOnly  bool            // the rows of a trace are wanted, not its conversations
+	before    int             // conversations that were handed over: numbers go on behind them
+	past      map[uint64]bool // hashes of the ids of these; nil where all are held
+	enough    int             // bytes after which no more records are read; 0: all are
 
 	set  *public.Set // the published set whose columns are read
 	most int         // conversations wanted of it; 0: all
@@ -65,6 +67,16 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 	r, err := fileReader(cfg, tok, src)
 	if err != nil {
 		return nil, err
+	}
+	if s, err := openStream(r); err != nil {
+		return nil, err
+	} else if s != nil {
+		ahead := *r // says what a person should know of the beginning
+		ahead.tok, ahead.rowsOnly, ahead.enough = nil, true, checked
+		if err := ahead.all(); err != nil {
+			return nil, err
+		}
+		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes}, nil
 	}
 	if err := r.all(); err != nil {
 		return nil, err
@@ -95,16 +107,26 @@ func fileReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*reade
 
 // all reads every record; a format that is not named is found first.
 func (r *reader) all() error {
-	each := func(f func(files.Record) error) error { return files.Each(r.cfg.Path, f) }
+	if err := r.named(); err != nil {
+		return err
+	}
+	return r.each(r.source)
+}
+
+// source hands over the records, of a file or of the experiment itself.
+func (r *reader) source(f func(files.Record) error) error {
 	if len(r.cfg.Records) > 0 {
-		each = func(f func(files.Record) error) error { return files.EachInline(r.cfg.Records, f) }
+		return files.EachInline(r.cfg.Records, f)
 	}
-	if r.format == nil {
-		if err := r.find(each); err != nil {
-			return err
-		}
+	return files.Each(r.cfg.Path, f)
+}
+
+// named finds the format when nobody has named it.
+func (r *reader) named() error {
+	if r.format != nil {
+		return nil
 	}
-	return r.each(each)
+	return r.find(r.source)
 }
 
 // each reads the records that each hands over, and finishes.
@@ -207,7 +229,7 @@ func (r *reader) warnings() []string {
 func (r *reader) add(i int, t Turn) error {
 	c := &r.conversations[i]
 	if t.MaxTokens == 0 {
-		n, err := r.osl.At(i, len(c.Turns))
+		n, err := r.osl.At(r.before+i, len(c.Turns))
 		if err != nil {
 			return err
 		}
@@ -225,7 +247,7 @@ func (r *reader) add(i int, t Turn) error {
 func (r *reader) begin(id, system string) int {
 	i := len(r.conversations)
 	if id == "" {
-		id = sessionID(i)
+		id = sessionID(r.before + i)
 	}
 	r.conversations = append(r.conversations, Conversation{ID: id, System: joinSystem(r.cfg.SystemPrompt, system)})
 	return i

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"iter"
 	"math/rand/v2"
 
 	"aiperf.dev/aiperf/internal/seed"
@@ -28,6 +29,8 @@ type store interface {
 	// Outline is conversation i without what makes it large: ids, lengths and
 	// times are there, texts may not be.
 	Outline(i int) *Conversation
+	// Turns is the number of turns of all conversations.
+	Turns() int
 	// Digest is what stands for the content in Set.Digest.
 	Digest() string
 }
@@ -50,11 +53,13 @@ func (s *Set) At(i int) *Conversation {
 }
 
 // Play is conversation i as play n sends it: with its cache-bust mark.
-func (s *Set) Play(i int, n int64) *Conversation {
-	if s.bust == nil {
-		return s.At(i)
+func (s *Set) Play(i int, n int64) *Conversation { return s.marked(s.At(i), n) }
+
+func (s *Set) marked(c *Conversation, n int64) *Conversation {
+	if s.bust == nil || c == nil {
+		return c
 	}
-	return s.bust.mark(s.At(i), n)
+	return s.bust.mark(c, n)
 }
 
 // Outline is conversation i with its ids, lengths, delays and time stamps;
@@ -74,11 +79,44 @@ func (s *Set) Notes() []string { return s.notes }
 
 // Turns is the number of turns of all conversations.
 func (s *Set) Turns() int {
+	if s.stored != nil {
+		return s.stored.Turns()
+	}
 	n := 0
-	for i := range s.Len() {
-		n += len(s.Outline(i).Turns)
+	for i := range s.conversations {
+		n += len(s.conversations[i].Turns)
 	}
 	return n
+}
+
+// Streamed tells whether conversations are read while they are played. Len,
+// Turns, At and Outline of such a set read its file once.
+func (s *Set) Streamed() bool { _, ok := s.stored.(*stream); return ok }
+
+// Err is why conversations of a streamed set could not be read; nil while all
+// could.
+func (s *Set) Err() error {
+	if st, ok := s.stored.(*stream); ok {
+		if err := st.failure.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
+// All are the conversations in their order, of a streamed set without an
+// index. When the set is over, Err says whether that is the end of the file.
+func (s *Set) All() iter.Seq[*Conversation] {
+	if st, ok := s.stored.(*stream); ok {
+		return st.all()
+	}
+	return func(yield func(*Conversation) bool) {
+		for i := range s.Len() {
+			if !yield(s.At(i)) {
+				return
+			}
+		}
+	}
 }
 
 // Timed tells whether the set is a trace: its first turn has a timestamp.
@@ -113,12 +151,18 @@ type Sampler struct {
 	next  int
 	order []int // shuffle's current deck
 	plays int64
+	tape  *tape // of a streamed set in its own order
 }
 
 // Next is the next conversation. It never ends: sequential starts over,
 // shuffle deals all of them and shuffles again, random draws with replacement.
-func (p *Sampler) Next() *Conversation {
+// It is nil when a streamed set has failed.
+func (p *Sampler) Next() (c *Conversation) {
 	p.plays++
+	if s, ok := p.set.stored.(*stream); ok && p.set.sampling == "sequential" {
+		p.tape, c = s.again(p.tape)
+		return p.set.marked(c, p.plays-1)
+	}
 	return p.set.Play(p.draw(), p.plays-1)
 }
 

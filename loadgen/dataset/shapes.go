@@ -110,6 +110,15 @@ func (s *shapes) Outline(i int) *Conversation {
 	return &c
 }
 
+// Turns is the number of turns of all conversations.
+func (s *shapes) Turns() int {
+	n := 0
+	for i := range s.n {
+		n += len(s.Outline(i).Turns)
+	}
+	return n
+}
+
 // Digest stands for all lengths and the texts of the first conversations.
 func (s *shapes) Digest() string { return s.digest }
 

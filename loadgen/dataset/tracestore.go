@@ -277,6 +277,8 @@ func (s *traceStore) grows(i int) bool {
 
 func (s *traceStore) Len() int { return len(s.starts) - 1 }
 
+func (s *traceStore) Turns() int { return len(s.order) }
+
 func (s *traceStore) At(i int) *Conversation {
 	c := s.outline(i)
 	for k, at := range s.session(i) {

@@ -22,7 +22,7 @@ import (
 // the body) are optional. output_length and max_tokens are the same.
 
 var singleTurn = Format{
-	Name: "single_turn", Doc: "a request with its text or media", Sampling: "sequential", Settings: conversational,
+	Name: "single_turn", Doc: "a request with its text or media", Sampling: "sequential", Settings: conversational, Streams: true,
 	fits: fitsSingleTurn, read: readSingleTurn,
 }
 
@@ -208,7 +208,7 @@ func readUUIDs(f *files.Fields, t *Turn) error {
 // the conversation's system prompt, as does a "system" field.
 
 var multiTurn = Format{
-	Name: "multi_turn", Doc: "a conversation with its turns", Sampling: "sequential", Settings: conversational,
+	Name: "multi_turn", Doc: "a conversation with its turns", Sampling: "sequential", Settings: conversational, Streams: true, joins: true,
 	fits: has("turns"), read: readMultiTurn,
 }
 
@@ -250,6 +250,9 @@ func (r *reader) join(id, system string, turns []Turn) error {
 		system = joinSystem(system, turns[0].Texts[0])
 		turns = turns[1:]
 	}
+	if err := r.goesOn(id); err != nil {
+		return err
+	}
 	if len(turns) == 0 {
 		return errors.New("turns: a conversation needs at least one turn of the user")
 	}
@@ -278,7 +281,7 @@ func isSystem(t *Turn) bool {
 // table is a format of its own: a CSV or Parquet file, or records, whose
 // fields are called by other names. columns says which is which.
 var table = Format{
-	Name: "table", Doc: "a row of a CSV or Parquet file, with columns that say where text and lengths stand", Sampling: "sequential",
+	Name: "table", Doc: "a row of a CSV or Parquet file, with columns that say where text and lengths stand", Sampling: "sequential", Streams: true,
 	Settings: append([]string{"columns"}, conversational...), fits: fitsTable, read: readTable,
 }
 

@@ -158,6 +158,9 @@ type sampled struct{ *dataset.Sampler }
 
 func (s sampled) Next() (*dataset.Conversation, int, bool) {
 	c := s.Sampler.Next()
+	if c == nil {
+		return nil, 0, false
+	}
 	return c, len(c.Turns), true
 }
 

@@ -22,7 +22,7 @@ func Schedule(p *schema.Phase, root int64, n int, set *dataset.Set) ([]time.Dura
 	if a, ok := l.Arrivals.(lister); ok {
 		return cut(p, a.sends(n, p.Sessions), n), nil
 	}
-	if single := set != nil && set.Turns() == set.Len(); p.Sessions > 0 && (single || !l.EveryTurn) {
+	if p.Sessions > 0 && (!l.EveryTurn || set != nil && set.Turns() == set.Len()) {
 		n = int(min(int64(n), p.Sessions))
 	}
 	var offsets []time.Duration

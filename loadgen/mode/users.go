@@ -110,8 +110,9 @@ func (u *users) add(at float64, turns int) {
 // of its turns are left.
 func (u *users) start() (at time.Duration, c *dataset.Conversation, turns int) {
 	who := u.waiting.Pop()
-	c = u.sampler.Next()
-	turns = len(c.Turns)
+	if c = u.sampler.Next(); c != nil {
+		turns = len(c.Turns)
+	}
 	if who.turns > 0 {
 		turns = min(turns, who.turns)
 	}
@@ -136,7 +137,7 @@ type players struct{ *users }
 
 func (p players) Next() (*dataset.Conversation, int, bool) {
 	_, c, turns := p.start()
-	return c, turns, true
+	return c, turns, c != nil
 }
 
 // sends is when every turn of every user is due, at least n of them, or those

@@ -8,7 +8,13 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+
+	"aiperf.dev/aiperf/internal/sampled"
 )
+
+// sampledFrom is the size from which on a source is told by pieces of it, in
+// bytes: to read all of it would take longer than to send its first requests.
+const sampledFrom = 1 << 30
 
 // DigestBelow is the SHA-256 of a file, or of the names and digests of all
 // files of a folder; "" when one cannot be read.
@@ -21,7 +27,7 @@ func DigestBelow(path string) string {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		sum, _, err := Digest(at)
+		sum, err := sourceDigest(at, e)
 		fmt.Fprintf(all, "%s\n%s\n", at[len(path):], sum)
 		return err
 	})
@@ -29,6 +35,16 @@ func DigestBelow(path string) string {
 		return ""
 	}
 	return hex.EncodeToString(all.Sum(nil))
+}
+
+func sourceDigest(path string, e fs.DirEntry) (string, error) {
+	if st, err := e.Info(); err != nil || st.Size() <= sampledFrom {
+		sum, _, err := Digest(path)
+		return sum, err
+	}
+	h := sha256.New()
+	err := sampled.File(h, path)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // CheckSources refuses to go on with other requests than the runs that are

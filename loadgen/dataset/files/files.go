@@ -7,7 +7,6 @@ package files
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,37 +96,73 @@ func recordFile(path string) bool {
 	return false
 }
 
-// readFile reads one file by what it is: Parquet, CSV, a JSON document or JSON
-// lines; any but Parquet may be compressed with gzip.
+// readFile reads one file by what it is; any but Parquet may be compressed with
+// gzip.
 func readFile(path string, f func(Record) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 64<<10)
-	name := strings.ToLower(path)
-	head, _ := in.Peek(4)
-	if string(head) == "PAR1" {
+	k, err := kindOf(path, file)
+	if err != nil {
+		return err
+	}
+	switch k.kind {
+	case parquetFile:
 		return eachParquetRow(path, file, f)
+	case csvTable:
+		return eachCSVRow(path, k.in, ',', f)
+	case tsvTable:
+		return eachCSVRow(path, k.in, '\t', f)
+	case jsonDocument:
+		return eachElement(path, k.in, f)
+	}
+	return eachLine(path, k.in, f)
+}
+
+// What a file can be.
+const (
+	jsonLines = iota
+	jsonDocument
+	csvTable
+	tsvTable
+	parquetFile
+)
+
+// opened is a file from its beginning, inflated, with what it is.
+type opened struct {
+	kind int
+	gzip bool
+	in   *bufio.Reader
+}
+
+// kindOf tells what a file is by its first bytes and its name.
+func kindOf(path string, file *os.File) (k opened, err error) {
+	k.in = bufio.NewReaderSize(file, 64<<10)
+	name := strings.ToLower(path)
+	head, _ := k.in.Peek(4)
+	if string(head) == "PAR1" {
+		k.kind = parquetFile
+		return k, nil
 	}
 	if len(head) > 1 && head[0] == 0x1f && head[1] == 0x8b {
-		z, err := gzip.NewReader(in)
+		z, err := inflate(path, k.in)
 		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return k, err
 		}
-		in = bufio.NewReaderSize(&inflated{in: z}, 64<<10)
+		k.gzip, k.in = true, bufio.NewReaderSize(z, 64<<10)
 		name = strings.TrimSuffix(name, ".gz")
 	}
 	switch {
 	case strings.HasSuffix(name, ".csv"):
-		return eachCSVRow(path, in, ',', f)
+		k.kind = csvTable
 	case strings.HasSuffix(name, ".tsv"):
-		return eachCSVRow(path, in, '\t', f)
-	case isDocument(name, in):
-		return eachElement(path, in, f)
+		k.kind = tsvTable
+	case isDocument(name, k.in):
+		k.kind = jsonDocument
 	}
-	return eachLine(path, in, f)
+	return k, nil
 }
 
 // maxInflated bounds what a compressed file may become, in bytes.
@@ -161,38 +196,6 @@ func isDocument(name string, in *bufio.Reader) bool {
 	}
 	first, rest, _ := bytes.Cut(head, []byte("\n"))
 	return !json.Valid(first) || len(bytes.TrimSpace(rest)) == 0
-}
-
-// eachLine reads JSON lines. Empty ones are passed over.
-func eachLine(path string, in io.Reader, f func(Record) error) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 64<<10), maxLine)
-	n := 0
-	for lines.Scan() {
-		n++
-		line := lines.Bytes()
-		if n == 1 {
-			line = bytes.TrimPrefix(line, []byte("\ufeff"))
-		}
-		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
-			continue
-		}
-		r, err := newRecord(fmt.Sprintf("%s:%d", path, n), line)
-		if err == nil {
-			err = f(r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return fmt.Errorf("%s:%d: line longer than %d MiB", path, n+1, maxLine>>20)
-	case err != nil:
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }
 
 // eachElement reads a JSON document: the elements of a list, or of the list

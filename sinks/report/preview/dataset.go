@@ -21,6 +21,9 @@ import (
 // prefixes and the first request.
 func Dataset(w io.Writer, path, format string, set *dataset.Set, tok tokenizer.Tokenizer) error {
 	describeSet(w, set, tok)
+	if err := set.Err(); err != nil {
+		return err
+	}
 	describeSharing(w, path, format)
 	for _, line := range append(slices.Clone(set.Warnings()), set.Notes()...) {
 		fmt.Fprintf(w, "note: %s\n", words.Line(line))
@@ -28,13 +31,19 @@ func Dataset(w io.Writer, path, format string, set *dataset.Set, tok tokenizer.T
 	return firstRequest(w, set)
 }
 
+// described is how many conversations are looked at of a file that is read
+// while it is played.
+const described = 1000
+
 // describeSet prints counts, lengths and times.
 func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
 	var turns, in, out []float64
 	first, last := time.Duration(math.MaxInt64), time.Duration(-1)
 	media := 0
-	for i := range set.Len() {
-		c := set.At(i)
+	for c := range set.All() {
+		if set.Streamed() && len(turns) == described {
+			break
+		}
 		turns = append(turns, float64(len(c.Turns)))
 		for k := range c.Turns {
 			t := &c.Turns[k]
@@ -50,7 +59,14 @@ func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
 			}
 		}
 	}
-	fmt.Fprintf(w, "%s, %s", words.Count(set.Len(), "conversation"), words.Count(set.Turns(), "turn"))
+	sum := 0.0
+	for _, n := range turns {
+		sum += n
+	}
+	if set.Streamed() && len(turns) == described {
+		fmt.Fprint(w, "the first ")
+	}
+	fmt.Fprintf(w, "%s, %s", words.Count(len(turns), "conversation"), words.Count(int(sum), "turn"))
 	if media > 0 {
 		fmt.Fprintf(w, ", %s", words.Count(media, "image, sound or video file"))
 	}
