@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -30,6 +31,7 @@ type Job struct {
 	Set       *dataset.Set // profiling's conversations
 	WarmupSet *dataset.Set // warmup's own; nil means Set
 	Tokenizer tokenizer.Tokenizer
+	Chat      *chat.Template // prompts are counted inside it; nil: as they are
 	Client    *transport.Client
 	Clock     record.Clock
 	// World, if set, is the time and the network of the run in place of Client and

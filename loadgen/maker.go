@@ -25,6 +25,7 @@ func newMaker(job *Job, done func(*transport.Exchange)) (*maker, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Chat = job.Chat
 	return &maker{
 		Renderer: r, detailed: job.Detail != nil, sticky: job.Endpoint.ConnectionReuse == "sticky-user-sessions",
 		done: done,

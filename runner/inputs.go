@@ -12,7 +12,9 @@ import (
 
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -33,6 +35,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.published(d)
 		}
 		c.tokenizer(tokenizerOf(&b))
+		c.template(&b)
 		for _, u := range b.Endpoint.URLs {
 			c.builtIn(u)
 		}
@@ -150,6 +153,30 @@ func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
 		}
 		c.found("name", ref.Name, "benchmark.tokenizer.name", message, hint)
 	}
+}
+
+// template looks for the chat template that prompts are to be counted in.
+func (c *inputCheck) template(b *schema.Benchmark) {
+	ref, model := tokenizerOf(b), b.Models.Items[0].Name
+	if !b.Tokenizer.ApplyChatTemplate || !c.once("template "+b.Endpoint.Type+" "+ref.Name+" "+ref.Revision+" "+model) {
+		return
+	}
+	if _, err := openTemplate(b); err != nil {
+		message, hint, _ := strings.Cut(err.Error(), "; hint: ")
+		c.found("apply_chat_template", "true", "benchmark.tokenizer.apply_chat_template", message, hint)
+	}
+}
+
+// openTemplate is the chat template of what is measured.
+func openTemplate(b *schema.Benchmark) (*chat.Template, error) {
+	if row, ok := endpoint.Lookup(b.Endpoint.Type); ok && row.Messages == nil {
+		return nil, fmt.Errorf("endpoint type %s gets no chat template; hint: leave it out, or use type chat", b.Endpoint.Type)
+	}
+	dir, err := tokenizerOf(b).Folder(b.Models.Items[0].Name)
+	if err != nil {
+		return nil, err
+	}
+	return chat.Open(dir)
 }
 
 // published looks for a published data set on this machine.

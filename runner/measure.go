@@ -17,7 +17,9 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -31,7 +33,8 @@ type measurement struct {
 	bench   schema.Benchmark
 	spec    *endpoint.Spec
 	tok     tokenizer.Tokenizer
-	doubt   string // about the tokenizer
+	doubt   string         // about the tokenizer
+	chat    *chat.Template // prompts are counted inside it; nil: as they are
 	set     *dataset.Set
 	warmup  *dataset.Set
 	replay  *dataset.Replay // nil where nothing recorded is played
@@ -82,8 +85,17 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 	for _, path := range []*string{&data.Path, &data.Folder, &data.SystemFile} {
 		*path = Beside(r.opt.SourceName, *path)
 	}
-	if m.set, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, "profiling"); err != nil {
+	templated, wrap, err := m.template(&data)
+	if err != nil {
 		return nil, err
+	}
+	if m.set, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "profiling"); err != nil {
+		return nil, err
+	}
+	if templated != nil && m.set.Len() > 0 {
+		if err := templated.CheckChat(m.set.At(0)); err != nil {
+			return nil, fmt.Errorf("tokenizer.apply_chat_template: the first request: %w; hint: leave it out to count the texts alone", err)
+		}
 	}
 	if c := m.set.At(0); len(c.Turns) > 0 {
 		if err = m.spec.Fits(&c.Turns[0]); err != nil {
@@ -91,11 +103,37 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 		}
 	}
 	if hasWarmup(m.bench.Phases) {
-		if m.warmup, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, "warmup"); err != nil {
+		if m.warmup, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "warmup"); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// template opens the chat template that prompts are counted in, if that is
+// asked for: what renders in it, and what it puts around the texts of data.
+func (m *measurement) template(data *schema.Dataset) (*render.Renderer, dataset.Wrapping, error) {
+	var wrap dataset.Wrapping
+	if !m.bench.Tokenizer.ApplyChatTemplate {
+		return nil, wrap, nil
+	}
+	var err error
+	if m.chat, err = openTemplate(&m.bench); err != nil {
+		return nil, wrap, fmt.Errorf("tokenizer.apply_chat_template: %w", err)
+	}
+	rd, err := render.New(&m.bench.Endpoint, m.bench.Models, m.spec, m.tok)
+	if err != nil {
+		return nil, wrap, err
+	}
+	rd.Chat = m.chat
+	system := data.SystemPrompt
+	if p := data.Prefix; system == "" && (p != nil && p.SharedSystemLength > 0 || data.SystemFile != "") {
+		system = "You are an assistant."
+	}
+	if wrap, err = rd.Wrapping(system); err != nil {
+		wrap, err = dataset.Wrapping{}, nil // a template that wants other turns: the first request tells
+	}
+	return rd, wrap, err
 }
 
 // measured is what came out of a measurement, before it is judged.
@@ -172,7 +210,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 func (m *measurement) job(out *measured, journal *sinks.Journal) loadgen.Job {
 	return loadgen.Job{
 		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
-		Tokenizer: m.tok, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge,
+		Tokenizer: m.tok, Chat: m.chat, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge,
 		Emit: func(rec *record.Record) {
 			out.note(rec)
 			if werr := journal.Write(rec); werr != nil && out.sink == nil {
@@ -263,19 +301,19 @@ type datasets struct {
 	set map[string]*dataset.Set
 }
 
-func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds, stream string) (*dataset.Set, error) {
+func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds, wrap dataset.Wrapping, stream string) (*dataset.Set, error) {
 	b, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%s %d %d %s", b, roots.Shape, roots.Text, tok.Name())
+	key := fmt.Sprintf("%s %d %d %v %s", b, roots.Shape, roots.Text, wrap, tok.Name())
 	if key != d.key {
 		d.key, d.set = key, map[string]*dataset.Set{}
 	}
 	if s := d.set[stream]; s != nil {
 		return s, nil
 	}
-	s, err := dataset.OpenSeeds(cfg, tok, roots, stream)
+	s, err := dataset.OpenSeeds(cfg, tok, roots, wrap, stream)
 	if err == nil {
 		d.set[stream] = s
 	}

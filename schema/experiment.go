@@ -438,6 +438,8 @@ type Artifacts struct {
 type Tokenizer struct {
 	Name     string `json:"name,omitempty"` // "": the model's own, else built-in with a warning
 	Revision string `json:"revision"`
+	// ApplyChatTemplate counts prompts inside the chat template of the model.
+	ApplyChatTemplate bool `json:"apply_chat_template,omitempty"`
 }
 
 // Duration is a span in seconds; +Inf is written "inf".

@@ -47,6 +47,22 @@ func (d *Dict) Set(name string, value any) {
 	}
 }
 
+// Get is the value of a name, false when there is none.
+func (d *Dict) Get(name string) (any, bool) { return d.get(name) }
+
+// Each calls f with every dict that a list holds; what is no list holds none.
+func Each(v any, f func(*Dict)) {
+	l, _ := v.(*list)
+	if l == nil {
+		return
+	}
+	for _, it := range l.items {
+		if d, ok := it.(*Dict); ok {
+			f(d)
+		}
+	}
+}
+
 func (d *Dict) set(key, value any) error {
 	k, ok := keyOf(key)
 	if !ok {

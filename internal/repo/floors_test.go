@@ -58,9 +58,10 @@ loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed internal/sa
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset schema
 loadgen/mode: internal/heap schema internal/seed loadgen/dataset
 loadgen/pace: internal/alarm internal/record
-loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/transport schema
+loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema
 loadgen/tokenizer/gen: loadgen/tokenizer
-loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/transport schema
+loadgen/tokenizer/chat: internal/jinja
+loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema
 loadgen/tokenizer: internal/heap internal/hub
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit
 runner/hook: internal/words

@@ -140,11 +140,29 @@ type Seeds struct{ Shape, Text int64 }
 // from the stream's name, so two streams ("profiling", "warmup") of one seed
 // never give the same prompts. cfg.RandomSeed, if set, replaces root.
 func Open(cfg schema.Dataset, tok tokenizer.Tokenizer, root int64, stream string) (*Set, error) {
-	return OpenSeeds(cfg, tok, Seeds{root, root}, stream)
+	return OpenSeeds(cfg, tok, Seeds{root, root}, Wrapping{}, stream)
 }
 
-// OpenSeeds is Open with a seed for the shape and one for the texts.
-func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, stream string) (*Set, error) {
+// Wrapping is how many tokens a chat template puts around a text: of the first
+// turn, and of each later one. Synthetic texts are so much shorter, that a
+// prompt has its length as the server counts it.
+type Wrapping struct{ First, Later int }
+
+// around is the text of turn t in a prompt of n tokens; at least one is left.
+func (w Wrapping) around(n, t int) int {
+	by := w.First
+	if t > 0 {
+		by = w.Later
+	}
+	if by == 0 {
+		return n
+	}
+	return max(1, n-by)
+}
+
+// OpenSeeds is Open with a seed for the shape and one for the texts, and with
+// what the server's chat template puts around them.
+func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wrapping, stream string) (*Set, error) {
 	if cfg.RandomSeed != nil {
 		seeds = Seeds{*cfg.RandomSeed, *cfg.RandomSeed}
 	}
@@ -157,7 +175,7 @@ func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, stream 
 			return nil, named(cfg, err)
 		}
 	}
-	src := source{seeds: seeds, stream: stream}
+	src := source{seeds: seeds, stream: stream, wrap: wrap}
 	set, err := open(cfg, tok, src)
 	if err != nil {
 		return nil, named(cfg, err)

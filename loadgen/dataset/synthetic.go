@@ -31,6 +31,7 @@ const sampled = 31
 type source struct {
 	seeds  Seeds
 	stream string
+	wrap   Wrapping
 }
 
 func (s source) shape(use string) synth.Stream {
@@ -45,6 +46,7 @@ func (s source) text(use string) synth.Stream {
 type synthetic struct {
 	cfg      *schema.Dataset
 	tok      tokenizer.Tokenizer
+	wrap     Wrapping
 	writer   *synth.Writer
 	texts    int // written so far: the next one's ordinal
 	isl, osl *synth.Lengths
@@ -113,7 +115,7 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 	if field, size, limit := TooLarge(&cfg); field != "" {
 		return nil, fmt.Errorf("%s: a value of %g is above the limit of %.0f", field, size, limit)
 	}
-	g := &synthetic{cfg: &cfg, tok: tok, pick: src.shape("prefix")}
+	g := &synthetic{cfg: &cfg, tok: tok, wrap: src.wrap, pick: src.shape("prefix")}
 	if err := g.lengths(src); err != nil {
 		return nil, err
 	}
@@ -299,7 +301,7 @@ func (g *synthetic) turn(i, t int) (turn Turn, err error) {
 		return turn, g.ranking(&turn, i, t)
 	}
 	for range max(1, g.cfg.Prompts.BatchSize) {
-		text, n := g.prompt(i, t, isl)
+		text, n := g.prompt(i, t, g.wrap.around(isl, t))
 		turn.Texts = append(turn.Texts, text)
 		turn.ISL += int64(n)
 	}

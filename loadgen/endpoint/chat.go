@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
 )
@@ -13,7 +14,7 @@ var chat = Spec{
 	Doc: "OpenAI chat completions", GenAI: []string{"chat", "multimodal", "vision"},
 	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
 	Takes: Images | Audios | Videos,
-	Body:  chatBody, Read: readChoices, HasContent: choicesHaveContent,
+	Body:  chatBody, Messages: chatMessages, Read: readChoices, HasContent: choicesHaveContent,
 	Served: Served{
 		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedChatBegin, Token: servedChatToken, End: servedChatEnd, Whole: servedChat,
@@ -36,6 +37,23 @@ func chatBody(dst []byte, in *Input) ([]byte, error) {
 	b.extras()
 	b.streamOptions(in)
 	return b.end()
+}
+
+// chatMessages reads them out of a body that the dataset holds ready.
+func chatMessages(in *Input) (messages, tools []byte, more map[string]any) {
+	t := in.Turn
+	if t.Raw != nil {
+		var body struct {
+			Messages, Tools json.RawMessage
+			More            map[string]any `json:"chat_template_kwargs"`
+		}
+		if json.Unmarshal(t.Raw, &body) != nil {
+			return nil, nil, nil
+		}
+		return body.Messages, body.Tools, body.More
+	}
+	more, _ = mergedExtra(in)["chat_template_kwargs"].(map[string]any)
+	return appendMessages(nil, in), t.Tools, more
 }
 
 // appendMessages writes system prompt, user context, history and turn, or the

@@ -112,6 +112,10 @@ type Spec struct {
 	// Body appends the request body for in to dst. Call Request, which sees to
 	// what all APIs have in common.
 	Body func(dst []byte, in *Input) ([]byte, error)
+	// Messages, if set, are what a server hands to the model's chat template for
+	// in: the messages, the tools, and the variables that the request gives it.
+	// APIs whose prompts get no template have none.
+	Messages func(in *Input) (messages, tools []byte, more map[string]any)
 	// Read parses one event. stream says whether it came in an event stream.
 	// It never trusts the data: anything unexpected is an error.
 	Read func(data []byte, stream bool) (Chunk, error)

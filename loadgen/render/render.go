@@ -6,6 +6,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -21,6 +23,7 @@ import (
 type Renderer struct {
 	Spec      *endpoint.Spec
 	Tokenizer tokenizer.Tokenizer // nil: nothing is counted
+	Chat      *chat.Template      // prompts are counted inside it; nil: as they are
 	Streaming bool                // answers are asked for as streams
 
 	cfg    schema.Endpoint
@@ -151,8 +154,11 @@ func (r *Renderer) Bodies(k *Keys, c *dataset.Conversation, index int64) (bodies
 // count is a request's ISL: the tokens of everything that the server has to
 // read. A dataset that has counted a lone turn is believed.
 func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int64 {
-	if !r.Spec.TakesText || r.Tokenizer == nil || in.Turn.Raw != nil && in.Turn.ISL == 0 {
+	if !r.Spec.TakesText || r.Tokenizer == nil || in.Turn.Raw != nil && in.Turn.ISL == 0 && r.Chat == nil {
 		return record.None
+	}
+	if r.Chat != nil {
+		return r.countChat(in, c, t)
 	}
 	if in.Turn.ISL > 0 && in.System == "" && in.Turn.Context == "" && len(in.History) == 0 {
 		return in.Turn.ISL
@@ -172,4 +178,64 @@ func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int
 	n := int64(r.Tokenizer.Count(in.Text()))
 	r.isl.Store(c, n)
 	return n
+}
+
+// countChat is a request's ISL inside the chat template. A template that fails
+// leaves it unknown: a wrong count would not show.
+func (r *Renderer) countChat(in *endpoint.Input, c *dataset.Conversation, t int) int64 {
+	if n, ok := r.isl.Load(c); ok && t == 0 {
+		return n.(int64)
+	}
+	n, err := r.templated(in)
+	if err != nil {
+		n = record.None
+	}
+	if t == 0 && c.Opening == 0 { // a conversation that is played more than once
+		r.isl.Store(c, n)
+	}
+	return n
+}
+
+// templated is the number of tokens of a request inside the chat template.
+func (r *Renderer) templated(in *endpoint.Input) (int64, error) {
+	if r.Spec.Messages == nil {
+		return record.None, fmt.Errorf("endpoint type %s: its prompts get no chat template", r.Spec.Type)
+	}
+	prompt, err := r.Chat.Render(r.Spec.Messages(in))
+	if err != nil {
+		return record.None, err
+	}
+	return int64(r.Tokenizer.Count(prompt)), nil
+}
+
+// CheckChat says why the chat template cannot render the first turn of c.
+func (r *Renderer) CheckChat(c *dataset.Conversation) error {
+	s := Session{Conversation: c}
+	in := r.input(&s, 0)
+	_, err := r.templated(&in)
+	return err
+}
+
+// Wrapping is what the chat template puts around a text, in tokens; with a
+// system prompt where the conversations have one, since it may replace one of
+// the template's own.
+func (r *Renderer) Wrapping(system string) (dataset.Wrapping, error) {
+	const asked, said = "What is the answer", "This is the answer"
+	var w dataset.Wrapping
+	turn := dataset.Turn{Texts: []string{asked}}
+	alone := endpoint.Input{System: system, Turn: &turn}
+	later := alone
+	later.History = []endpoint.Message{{Role: "user", Turn: &turn}, {Role: "assistant", Content: said}}
+	first, err := r.templated(&alone)
+	if err != nil {
+		return w, err
+	}
+	both, err := r.templated(&later)
+	if err != nil {
+		return w, err
+	}
+	user, answer := r.Tokenizer.Count(asked), r.Tokenizer.Count(said)
+	w.First = max(0, int(first)-user-r.Tokenizer.Count(system))
+	w.Later = max(0, (int(both-first)-user-answer)/2) // of the two messages, one is the answer
+	return w, nil
 }

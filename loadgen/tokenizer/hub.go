@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -49,6 +50,22 @@ func sameName(model string) (found []string) {
 		return nil
 	}
 	return found
+}
+
+// Folder is where the files of the tokenizer are; of a model when none was
+// named. Built-in encodings have none.
+func (r Ref) Folder(model string) (string, error) {
+	if r.Name == "" {
+		r.Name = model
+	}
+	if r.builtIn() {
+		return "", fmt.Errorf("tokenizer %s is built in: it has no files; hint: name the model's folder (--tokenizer DIR)", cmp.Or(r.Name, "builtin"))
+	}
+	path, err := r.find()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(inFolder(path)), nil
 }
 
 // Fetch brings a model's tokenizer, and what else says how its prompts are

@@ -41,7 +41,7 @@ var options = []Option{
 	{Path: "benchmark.tokenizer.name", Names: []string{"tokenizer"}, Kind: "string", Doc: "Tokenizer by name: a built-in encoding (builtin, o200k_base, cl100k_base, …) or a folder with tokenizer.json.", Group: "Tokenizer"},
 	{Path: "benchmark.tokenizer.revision", Names: []string{"tokenizer-revision"}, Kind: "string", Default: "main", Doc: "Revision of a tokenizer taken from a model hub.", Group: "Tokenizer"},
 	{Path: "benchmark.tokenizer.trust_remote_code", Names: []string{"tokenizer-trust-remote-code"}, Kind: "bool", Default: "false", Doc: "Run code that a tokenizer brings along.", Group: "Tokenizer", Unsupported: true},
-	{Path: "benchmark.tokenizer.apply_chat_template", Names: []string{"apply-chat-template"}, Kind: "bool", Default: "false", Doc: "Count the prompt with the chat template around it, as the server does.", Group: "Tokenizer", Unsupported: true},
+	{Path: "benchmark.tokenizer.apply_chat_template", Names: []string{"apply-chat-template"}, Kind: "bool", Default: "false", Doc: "Count prompts inside the model's chat template, as the server does, and make synthetic ones so much shorter.", Group: "Tokenizer"},
 	{Path: "random_seed", Names: []string{"random-seed"}, Kind: "int", Doc: "Root seed of everything random: prompts, arrivals, samples.", Group: "Input", Do: "seed"},
 	{Path: "benchmark", Names: []string{"config"}, Short: "f", Kind: "string", Doc: "Experiment file to start from; flags are laid over it.", Group: "Input", Do: "config"},
 	{Path: "benchmark.endpoint.headers", Names: []string{"header"}, Short: "H", Kind: "string", Many: true, Words: true, Doc: "Header added to every request, as Name:Value.", Group: "Input", Do: "header"},
