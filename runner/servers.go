@@ -25,8 +25,14 @@ func (s *servers) resolve(ctx context.Context, url, dir string) (string, error) 
 	if !IsMock(url) {
 		return url, nil
 	}
+	spoken := func(c *mockserver.Child) string {
+		if strings.HasPrefix(url, overGRPC) {
+			return overGRPC + strings.TrimPrefix(c.URL, "http://")
+		}
+		return c.URL
+	}
 	if c := s.children[url]; c != nil {
-		return c.URL, nil
+		return spoken(c), nil
 	}
 	cfg, err := mockserver.ParseURL(url)
 	if err != nil {
@@ -44,7 +50,7 @@ func (s *servers) resolve(ctx context.Context, url, dir string) (string, error) 
 		s.children = map[string]*mockserver.Child{}
 	}
 	s.children[url] = c
-	return c.URL, nil
+	return spoken(c), nil
 }
 
 // stop ends all children and waits for them.
@@ -70,5 +76,9 @@ func unusedLog(dir string) string {
 
 // IsMock tells whether url means the built-in server.
 func IsMock(url string) bool {
-	return strings.HasPrefix(strings.TrimPrefix(url, "http://"), "mock:")
+	return strings.HasPrefix(strings.TrimPrefix(strings.TrimPrefix(url, "http://"), overGRPC), "mock:")
 }
+
+// overGRPC is before the address of a server that is spoken to by gRPC, the
+// built-in one included.
+const overGRPC = "grpc://"

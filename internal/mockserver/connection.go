@@ -7,10 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"aiperf.dev/aiperf/internal/mockserver/cache"
+	"aiperf.dev/aiperf/internal/mockserver/grpcserve"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 )
@@ -24,6 +27,7 @@ type connection struct {
 	tcp     *net.TCPConn
 	w       sink
 	ordinal int64
+	rpc     bool // calls by gRPC
 }
 
 // sink takes the bytes of answers: less than all, without an error, when it is
@@ -43,6 +47,10 @@ func (c *connection) serve() {
 	defer c.server.forget(c)
 	defer c.close()
 	r := bufio.NewReaderSize(c.tcp, 32<<10)
+	if first, _ := r.Peek(4); string(first) == grpcserve.Preface[:4] {
+		c.procedures(r)
+		return
+	}
 	for i := int64(0); ; i++ {
 		req, err := http.ReadRequest(r)
 		if err != nil {
@@ -55,6 +63,45 @@ func (c *connection) serve() {
 			return
 		}
 	}
+}
+
+// procedures hands a connection that speaks gRPC over, and waits for its end.
+func (c *connection) procedures(r *bufio.Reader) {
+	t := &taken{TCPConn: c.tcp, r: r, closed: make(chan struct{})}
+	if c.server.rpc.Serve(t) {
+		<-t.closed
+	}
+}
+
+// taken is a connection of which something has been read already.
+type taken struct {
+	*net.TCPConn
+	r      *bufio.Reader
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (t *taken) Read(b []byte) (int, error) { return t.r.Read(b) }
+
+func (t *taken) Close() error {
+	t.once.Do(func() { close(t.closed) })
+	return t.TCPConn.Close()
+}
+
+// taker writes to a function.
+type taker func([]byte)
+
+func (t taker) write(b []byte) (int, error) {
+	t(b)
+	return len(b), nil
+}
+
+// ask is a call by gRPC, as a POST.
+func (s *Server) ask(path string, header http.Header, body []byte, take func([]byte)) (<-chan struct{}, func()) {
+	c := &connection{server: s, w: taker(take), rpc: true}
+	x := c.exchange(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}, Header: header}, body, s.now())
+	s.sched.submit(x)
+	return x.done, func() { x.aborted.Store(true) }
 }
 
 // answer handles one request; false when the connection is of no further use.
@@ -108,7 +155,7 @@ func (c *connection) exchange(req *http.Request, raw []byte, recv int64) *exchan
 	x.path, x.requestID, x.sessionID = req.URL.Path, req.Header.Get("X-Request-ID"), req.Header.Get("X-Correlation-ID")
 	x.fate = draw(&s.cfg, x.rng.Float64())
 	var model string
-	if x.spec, model = route(req.URL.Path); x.spec == nil {
+	if x.spec, model = route(req.URL.Path, c.rpc); x.spec == nil {
 		x.refuse(http.StatusNotFound, "no such path: "+req.URL.Path)
 		return x
 	}
@@ -119,7 +166,7 @@ func (c *connection) exchange(req *http.Request, raw []byte, recv int64) *exchan
 
 // route finds the API that a path belongs to, and the model that stands in it.
 // A path of / is an API of somebody's own.
-func route(path string) (spec *endpoint.Spec, model string) {
+func route(path string, rpc bool) (spec *endpoint.Spec, model string) {
 	if path == "/" {
 		spec, _ = endpoint.Lookup("raw")
 		return spec, ""
@@ -128,17 +175,27 @@ func route(path string) (spec *endpoint.Spec, model string) {
 		if s.Path == "" {
 			continue
 		}
-		if before, after, named := strings.Cut(s.Path, "{model}"); named {
-			rest, ok := strings.CutPrefix(path, before)
-			if model, ends := strings.CutSuffix(rest, after); ok && ends && model != "" && !strings.Contains(model, "/") {
-				return s, model
-			}
+		if model, ok := modelIn(s.Path, path); ok {
+			return s, model
+		}
+		if model, ok := modelIn(s.RPCStreamPath, path); ok && rpc {
+			streams := *s
+			streams.CanStream, streams.StreamPath = true, path
+			return &streams, model
 		}
 		if s.Path == path || s.StreamPath != "" && s.StreamPath == path {
 			return s, ""
 		}
 	}
 	return nil, ""
+}
+
+// modelIn is the model's name in a path that has a place for it.
+func modelIn(pattern, path string) (model string, ok bool) {
+	before, after, named := strings.Cut(pattern, "{model}")
+	rest, begins := strings.CutPrefix(path, before)
+	model, ends := strings.CutSuffix(rest, after)
+	return model, named && begins && ends && model != "" && !strings.Contains(model, "/")
 }
 
 // read fills the exchange from its body.

@@ -76,7 +76,7 @@ func Keys() (names, docs []string) {
 // ParseURL reads mock:?key=value&…; an http:// that was put before it does not
 // matter. Naming ttft or itl without step asks for plain timing.
 func ParseURL(raw string) (Config, error) {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(raw, "http://"), "mock:")
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(raw, "http://"), "grpc://"), "mock:")
 	if !ok {
 		return Config{}, fmt.Errorf("%s: not a mock: URL", raw)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"aiperf.dev/aiperf/internal/mockserver/grpcserve"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
@@ -25,6 +26,7 @@ type Server struct {
 	levels  levels
 	factor  atomic.Uint64 // bits of a float: on all times, as /slowdown set it; 0 for none
 	jobs    jobs
+	rpc     *grpcserve.Server
 
 	listener net.Listener
 	wait     sync.WaitGroup // accept loop and connections
@@ -60,6 +62,10 @@ func (s *Server) Start(port int) (string, error) {
 		l.Close()
 		return "", fmt.Errorf("mock-server: timer: %w", err)
 	}
+	if s.rpc, err = grpcserve.New(s.ask); err != nil {
+		l.Close()
+		return "", fmt.Errorf("mock-server: %w", err)
+	}
 	s.sched.engine.rng = seed.Stream(int64(s.cfg.Seed), "mock/engine")
 	s.listener = l
 	if s.cfg.Log != nil {
@@ -83,6 +89,7 @@ func (s *Server) Close() error {
 		c.close()
 	}
 	s.sched.stop()
+	s.rpc.Stop()
 	s.wait.Wait()
 	s.ran.Wait()
 	if s.log != nil {

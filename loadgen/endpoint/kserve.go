@@ -41,7 +41,10 @@ var kserveV2 = Spec{
 	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
 	ProducesTokens: true, TakesText: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output"), HasContent: anyContent,
-	Served: Served{Texts: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2},
+	Served: Served{
+		Texts: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
+		Token: servedV2Token, End: servedV2End, // over gRPC
+	},
 }
 
 var kserveV2Embeddings = Spec{
@@ -274,4 +277,14 @@ func servedV2(b []byte, s *Script) []byte {
 	b = append(s.Words(b, 0, s.Out), `"]},`...)
 	b = fmt.Appendf(b, `{"name":"embedding","datatype":"FP32","shape":[1,%d],"data":`, s.Dims)
 	return append(appendVector(b, s.vector(), false), "}]}"...)
+}
+
+// servedV2Token and servedV2End are the answers of a decoupled model.
+func servedV2Token(b []byte, s *Script, from, to int) []byte {
+	b = fmt.Appendf(b, `data: {"model_name":%s,"model_version":"1","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1,1],"data":["`, quoted(s.Call.Model))
+	return append(s.Words(b, from, to), "\"]}]}\n\n"...)
+}
+
+func servedV2End(b []byte, s *Script) []byte {
+	return fmt.Appendf(b, `data: {"model_name":%s,"parameters":{"triton_final_response":true},"outputs":[]}`+"\n\n", quoted(s.Call.Model))
 }

@@ -220,6 +220,9 @@ func (c *Call) gather(into []string, v any) []string {
 		if t, ok := v["text"].(string); ok {
 			into = append(into, t)
 		}
+		if v["datatype"] == "BYTES" { // a tensor of texts
+			into = c.gather(into, v["data"])
+		}
 	}
 	return into
 }

@@ -182,6 +182,82 @@ func text(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), s)
 }
 
+// DecodeRequest is the other side of Encode: the model that a ModelInferRequest
+// is for, and the JSON of the HTTP protocol.
+func DecodeRequest(message []byte) (model string, body []byte, err error) {
+	var req struct {
+		ID         string         `json:"id,omitempty"`
+		Parameters map[string]any `json:"parameters,omitempty"`
+		Inputs     []tensor       `json:"inputs"`
+	}
+	var raw [][]byte
+	err = fields(message, func(n protowire.Number, _ uint64, content []byte) error {
+		switch n {
+		case 1:
+			model = string(content)
+		case 3:
+			req.ID = string(content)
+		case 4:
+			name, value, err := decodeParameter(content)
+			if req.Parameters == nil {
+				req.Parameters = map[string]any{}
+			}
+			req.Parameters[name] = value
+			return err
+		case 5:
+			t, err := decodeTensor(content)
+			req.Inputs = append(req.Inputs, t)
+			return err
+		case 7:
+			raw = append(raw, content)
+		}
+		return nil
+	})
+	if err == nil {
+		err = fillRaw(req.Inputs, raw)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	body, err = json.Marshal(req)
+	return model, body, err
+}
+
+// EncodeAnswer is the other side of Decode: a ModelInferResponse of the JSON of
+// the HTTP protocol, in a ModelStreamInferResponse if it is one of a stream.
+func EncodeAnswer(body []byte, stream bool) ([]byte, error) {
+	var a struct {
+		Model      string `json:"model_name"`
+		Version    string `json:"model_version"`
+		ID         string
+		Parameters map[string]any
+		Outputs    []tensor
+		Error      json.RawMessage
+	}
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, fmt.Errorf("answer: %w", err)
+	}
+	if len(a.Error) > 0 && stream {
+		return text(nil, 1, string(a.Error)), nil
+	}
+	b := text(text(text(nil, 1, a.Model), 2, a.Version), 3, a.ID)
+	b, err := parameters(b, 4, a.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.Outputs {
+		one, err := encodeTensor(&a.Outputs[i])
+		if err != nil {
+			return nil, err
+		}
+		b = nested(b, 5, one)
+	}
+	if stream {
+		b = nested(nil, 2, b)
+	}
+	return b, nil
+}
+
 // Decode turns a ModelInferResponse, or the ModelStreamInferResponse around
 // one, into the JSON of the HTTP protocol.
 func (k kserve) Decode(dst, message []byte) ([]byte, error) {
@@ -243,14 +319,22 @@ func decodeAnswer(dst, message []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range min(len(raw), len(out.Outputs)) {
-		t := &out.Outputs[i]
-		if t.Data, err = rawValues(t.Datatype, raw[i]); err != nil {
-			return nil, fmt.Errorf("tensor %s: %w", t.Name, err)
-		}
+	if err := fillRaw(out.Outputs, raw); err != nil {
+		return nil, err
 	}
 	b, err := json.Marshal(out)
 	return append(dst, b...), err
+}
+
+// fillRaw gives tensors the values that came apart from them, as memory.
+func fillRaw(tensors []tensor, raw [][]byte) (err error) {
+	for i := range min(len(raw), len(tensors)) {
+		t := &tensors[i]
+		if t.Data, err = rawValues(t.Datatype, raw[i]); err != nil {
+			return fmt.Errorf("tensor %s: %w", t.Name, err)
+		}
+	}
+	return nil
 }
 
 // decodeParameter reads an entry of a map of named values.
