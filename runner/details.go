@@ -24,7 +24,7 @@ type details struct {
 // openDetails prepares the files that m asks for, nil when it asks for none.
 func (r *runner) openDetails(m *measurement, dir string, clock record.Clock) (*details, error) {
 	a := m.bench.Artifacts
-	want := aiperf.DetailOptions{Raw: a.Raw, Outputs: outputs(a), Trace: a.Trace && len(a.Records) > 0}
+	want := aiperf.DetailOptions{Raw: a.Raw, Outputs: a.Outputs, Trace: a.Trace && len(a.Records) > 0}
 	if !want.Any() {
 		return nil, nil
 	}
@@ -41,10 +41,6 @@ func (r *runner) openDetails(m *measurement, dir string, clock record.Clock) (*d
 	}
 	return &details{d}, nil
 }
-
-// outputs tells whether the texts of answers are kept: with raw exchanges they
-// always are.
-func outputs(a schema.Artifacts) bool { return a.Outputs || a.Raw }
 
 // attach asks the engine for what is wanted.
 func (d *details) attach(job *loadgen.Job) {
@@ -91,7 +87,7 @@ func (r *runner) profile(m *measurement, rep *RunReport, span metrics.Window) ai
 	dir := filepath.Join(r.dir.Path, m.run.Dir)
 	p := aiperf.Profile{
 		Dir: dir, Prefix: a.Prefix, Info: r.runInfo(m, rep), Options: metricOptions(m.run, rep), Span: span,
-		JSON: contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), Raw: a.Raw, Outputs: outputs(a), ShowTrace: a.ShowTraceTiming,
+		JSON: contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), Raw: a.Raw, Outputs: a.Outputs, ShowTrace: a.ShowTraceTiming,
 		Title: m.spec.Title, Log: filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName),
 	}
 	if a.Trace && p.Records {

@@ -109,7 +109,7 @@ func (r *runner) runInfo(m *measurement, rep *RunReport) *aiperf.RunInfo {
 		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
 		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
 		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(m.run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(m.run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run)},
-		T0:     rep.Started, WasCancelled: rep.Cancelled != "",
+		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: m.bench.GPUTelemetry.Enabled,
 	}
 	if len(r.plan.Runs) > 1 {
 		info.SweepID, info.Config.Said = r.sweepID(), nil

@@ -90,6 +90,9 @@ type Benchmark struct {
 	FailurePolicy string             `json:"failure_policy,omitempty"` // continue (default), abort
 	Runtime       Runtime            `json:"runtime"`
 	Logging       Logging            `json:"logging"`
+	GPUTelemetry  struct {
+		Enabled bool `json:"enabled"`
+	} `json:"gpu_telemetry"` // none is collected: AIPerf's files say so where it is not switched off
 }
 
 // Runtime says how the program shows its progress. Workers and

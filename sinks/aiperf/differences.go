@@ -64,7 +64,6 @@ func Differences() []Difference {
 		{Absent, "active_prefill_throughput_per_user", nothing},
 		{Absent, "active_total_throughput", nothing},
 		{Absent, "output_token_throughput_per_user", jitter},
-		{Absent, "telemetry_data", "written when GPU telemetry is collected"},
 		{Absent, "server_metrics_export.json", "written when server metrics are collected"},
 		{Absent, "server_metrics_export.csv", "written when server metrics are collected"},
 		{Absent, "server_metrics_export.jsonl", "written when server metrics are collected"},

@@ -175,7 +175,7 @@ func (w *Writer) writeSummary(dir string, info *RunInfo, sum *metrics.Summary, e
 			return err
 		}
 	}
-	return w.put(dir, w.names.CSV, "summary", summaryCSV(sum, info.Telemetry != nil))
+	return w.put(dir, w.names.CSV, "summary", summaryCSV(sum, info.GPUs))
 }
 
 // put writes a small file and remembers it.
@@ -229,8 +229,8 @@ func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, er
 	for len(stats) > 0 && place(stats[0]).Head > 0 {
 		o, stats = o.with(stats[0].Tag, statJSON(stats[0])), stats[1:]
 	}
-	if info.Telemetry != nil {
-		o = o.with("telemetry_data", info.Telemetry)
+	if info.GPUs {
+		o = o.with("telemetry_data", info.noTelemetry())
 	}
 	input, err := info.Config.json()
 	if err != nil {

@@ -103,8 +103,8 @@ func chatRun(t *testing.T, bad func(i int, r *record.Record)) *run {
 	v.info = aiperf.RunInfo{
 		Version: "0.1.0", BenchmarkID: "fd65b137fa11", Seed: 7, CLICommand: "aiperf profile -m 'rec-model' --api-key '<redacted>'",
 		Config: aiperf.InputConfig{All: sample(t, "chat_stream")["input_config"]}, T0: t0,
-		Telemetry: sample(t, "chat_stream")["telemetry_data"],
-		Start:     t0.Add(time.Duration(prof.Start)), End: t0.Add(time.Duration(prof.End)),
+		GPUs:  true,
+		Start: t0.Add(time.Duration(prof.Start)), End: t0.Add(time.Duration(prof.End)),
 		Phases: []aiperf.PhaseName{{Name: "warmup", Warmup: true, Start: warm.Start, End: warm.End}, {Name: "profiling", Start: prof.Start, End: prof.End}},
 	}
 	return v
@@ -237,7 +237,7 @@ func TestSummaryJSONHasAIPerfsShape(t *testing.T) {
 	got := load(t, filepath.Join(v.dir, "profile_export_aiperf.json"))
 	for _, name := range []string{"chat_stream", "warmup"} {
 		want := load(t, filepath.Join("testdata", name+".json"))
-		if n := sameShape(t, name, got, want, "input_config", "warmup_metrics", "telemetry_data"); n < 55 {
+		if n := sameShape(t, name, got, want, "input_config", "warmup_metrics"); n < 55 {
 			t.Errorf("%s: only %d members in common", name, n)
 		}
 		if n := sameShape(t, name+" warmup_metrics", object(t, got)["warmup_metrics"], sample(t, "warmup")["warmup_metrics"]); n < 45 {
@@ -330,7 +330,7 @@ func TestSummaryCSVHasAIPerfsShape(t *testing.T) {
 			t.Errorf("no %q", line)
 		}
 	}
-	v.info.Telemetry = nil
+	v.info.GPUs = false
 	v.write(t)
 	if b := load(t, filepath.Join(v.dir, "profile_export_aiperf.csv")); bytes.Contains(b, []byte("GPU")) {
 		t.Error("a GPU block though no GPU was asked about")

@@ -23,7 +23,7 @@ type RunInfo struct {
 
 	Config    InputConfig     // the resolved body, secrets masked
 	Variables json.RawMessage // of the experiment; nil means none
-	Telemetry json.RawMessage // telemetry_data; nil leaves it and the CSV's GPU block out
+	GPUs      bool            // GPU telemetry is not switched off: the files say that there is none
 
 	T0               time.Time // wall-clock moment of the records' zero
 	Start, End       time.Time // the profiling window: phase start, last request complete
@@ -65,6 +65,15 @@ func (i *RunInfo) incompleteReason() string {
 		return "Run cancelled before all records were processed."
 	}
 	return i.IncompleteReason
+}
+
+// noTelemetry is the member telemetry_data of a run that asked nobody about
+// GPUs, as AIPerf has it where nobody answers.
+func (i *RunInfo) noTelemetry() object {
+	none := []string{}
+	summary := object{}.with("endpoints_configured", none).with("endpoints_successful", none).
+		with("start_time", localTime(i.Start)).with("end_time", localTime(i.End))
+	return object{}.with("summary", summary).with("endpoints", object{}).with("error_summary", none)
 }
 
 // runInfo is the member run_info.
