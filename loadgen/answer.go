@@ -148,6 +148,8 @@ func merge(u, next *endpoint.Usage) {
 		{&u.Reasoning, &next.Reasoning},
 		{&u.Total, &next.Total},
 		{&u.Cached, &next.Cached},
+		{&u.Accepted, &next.Accepted},
+		{&u.Rejected, &next.Rejected},
 	} {
 		if *f.from != record.None {
 			*f.to = *f.from

@@ -169,6 +169,7 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 func (f *finisher) count(a *answer, rec *record.Record) {
 	u := a.usage
 	rec.UsagePrompt, rec.UsageCompletion, rec.UsageReasoning, rec.UsageTotal, rec.Cached = u.Prompt, u.Completion, u.Reasoning, u.Total, u.Cached
+	rec.UsageAccepted, rec.UsageRejected = u.Accepted, u.Rejected
 	if f.job.Endpoint.UseServerTokenCount {
 		f.believe(rec)
 		return

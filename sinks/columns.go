@@ -62,6 +62,8 @@ func requestColumns() []column[requestRow] {
 		count("usage_completion_tokens", "output tokens, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsageCompletion }),
 		count("usage_reasoning_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageReasoning }).onlyIn(journalOnly),
 		count("usage_total_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageTotal }).onlyIn(journalOnly),
+		count("usage_accepted_prediction_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageAccepted }).onlyIn(journalOnly),
+		count("usage_rejected_prediction_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageRejected }).onlyIn(journalOnly),
 		count("cached_tokens", "input tokens the server had cached, by the server", "tokens", Int32, func(r *r) *int64 { return &r.Cached }),
 		count("chunks", "events with content", "", Int32, func(r *r) *int64 { return &r.chunks }).onlyIn(tableOnly),
 

@@ -18,6 +18,7 @@ func first() *record.Record {
 	r.FirstToken, r.FirstOutput, r.LastToken, r.End = 42*msec, 52*msec, 82*msec, 90*msec
 	r.ISL, r.OSL, r.OSLRequested, r.OutputTokens, r.ReasoningTokens = 40, 5, 5, 4, 1
 	r.UsagePrompt, r.UsageCompletion, r.UsageReasoning, r.UsageTotal, r.Cached = 50, 5, 1, 55, 10
+	r.UsageAccepted, r.UsageRejected = 3, 0
 	r.DNS, r.Dial, r.TLS = 1*msec, 2*msec, 3*msec
 	r.BytesSent, r.BytesReceived = 2048, 4096
 	r.Chunks = []record.Chunk{

@@ -92,6 +92,8 @@ type Config struct {
 	Usage     Usage
 	Lie       float64  // usage counts are the true ones times this
 	Cached    float64  // share of the prompt reported as read from cache, in place of a cache
+	Accepted  int      // tokens of a predicted answer reported as accepted, at most the answer's
+	Rejected  int      // the same, reported as rejected
 	Cache     int      // blocks of prompts in a true prefix cache, 0 for none; what it holds is not read again
 	Block     int      // tokens of a block
 	KVBlocks  int      // blocks for all running sequences together, batched timing; 0 for no limit

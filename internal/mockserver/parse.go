@@ -49,6 +49,8 @@ var keys = []key{
 	{"usage", "asked, on, off or each (on every chunk)", word(func(c *Config) *Usage { return &c.Usage }, UsageAsked, UsageOn, UsageOff, UsageEach)},
 	{"lie", "factor on the token counts in usage", number(0, 1e6, func(c *Config) *float64 { return &c.Lie })},
 	{"cached", "share of the prompt reported as cached", number(0, 1, func(c *Config) *float64 { return &c.Cached })},
+	{"accepted", "tokens reported as accepted from a predicted answer, at most the answer's", integer(0, func(c *Config) *int { return &c.Accepted })},
+	{"rejected", "tokens reported as rejected from a predicted answer", integer(0, func(c *Config) *int { return &c.Rejected })},
 	{"cache", "blocks in a prefix cache; what it holds of a prompt takes no time, and usage reports it", integer(1, func(c *Config) *int { return &c.Cache })},
 	{"kv_blocks", "blocks for the tokens of all running sequences, batched timing; without room the youngest is preempted", integer(1, func(c *Config) *int { return &c.KVBlocks })},
 	{"block", "tokens per block of cache and kv_blocks", integer(1, func(c *Config) *int { return &c.Block })},

@@ -72,6 +72,7 @@ type Record struct {
 	// the server claimed.
 	ISL, OSL, OSLRequested, OutputTokens, ReasoningTokens            int64
 	UsagePrompt, UsageCompletion, UsageReasoning, UsageTotal, Cached int64
+	UsageAccepted, UsageRejected                                     int64 // of a predicted answer
 
 	// What APIs of other things than text answer with, and what they were given.
 	Items        int64   // vectors, scores, images, … of the answer; None for text
@@ -141,7 +142,7 @@ func New() Record {
 		Intended: None, Admitted: None, Sent: None, WriteEnd: None, FirstByte: None, FirstToken: None,
 		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
 		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
-		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None,
+		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None, UsageAccepted: None, UsageRejected: None,
 		Items: None, Dimensions: None, Images: None, AudioSeconds: math.NaN(), Download: math.NaN(),
 		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
 		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,

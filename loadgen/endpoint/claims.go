@@ -19,6 +19,8 @@ var (
 	completionNames = []string{"completion_tokens", "output_tokens", "candidatesTokenCount", "outputTokens", "generated_token_count"}
 	totalNames      = []string{"total_tokens", "totalTokens", "totalTokenCount"}
 	reasoningNames  = []string{"reasoning_tokens", "thoughtsTokenCount"}
+	acceptedNames   = []string{"accepted_prediction_tokens"}
+	rejectedNames   = []string{"rejected_prediction_tokens"}
 	cachedNames     = []string{"cached_tokens", "cache_read_input_tokens", "cacheReadInputTokens", "cachedContentTokenCount", "prompt_cache_hit_tokens"}
 	// Servers that count the cached part of a prompt apart from its input
 	// tokens name it so; prompt is then the sum.
@@ -56,7 +58,7 @@ func readUsage(s *scanner) (Usage, *Timings, error) {
 	}
 	var times *Timings
 	unsaid := claim{record.None, 1 << 10}
-	prompt, completion, total, reasoning, cached := unsaid, unsaid, unsaid, unsaid, unsaid
+	prompt, completion, total, reasoning, cached, accepted, rejected := unsaid, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid
 	apart := int64(0)
 	entry := func(key []byte) error {
 		if s.peek() == '{' {
@@ -64,6 +66,8 @@ func readUsage(s *scanner) (Usage, *Timings, error) {
 				v, err := s.integer()
 				reasoning.offer(reasoningNames, key, v)
 				cached.offer(cachedNames, key, v)
+				accepted.offer(acceptedNames, key, v)
+				rejected.offer(rejectedNames, key, v)
 				return err
 			})
 		}
@@ -91,7 +95,7 @@ func readUsage(s *scanner) (Usage, *Timings, error) {
 	if prompt.value != record.None && prompt.place > 0 {
 		prompt.value += apart
 	}
-	return Usage{prompt.value, completion.value, reasoning.value, total.value, cached.value}, times, err
+	return Usage{prompt.value, completion.value, reasoning.value, total.value, cached.value, accepted.value, rejected.value}, times, err
 }
 
 // Timings are what a server says about its own work on a request, in ms; NaN

@@ -67,10 +67,13 @@ type Chunk struct {
 }
 
 // Usage is what the server claims; record.None where it does not say.
-type Usage struct{ Prompt, Completion, Reasoning, Total, Cached int64 }
+type Usage struct {
+	Prompt, Completion, Reasoning, Total, Cached int64
+	Accepted, Rejected                           int64 // tokens of a prediction that the request brought
+}
 
 // NoUsage is the usage of a server that claims nothing.
-var NoUsage = Usage{record.None, record.None, record.None, record.None, record.None}
+var NoUsage = Usage{record.None, record.None, record.None, record.None, record.None, record.None, record.None}
 
 // Said tells whether the server claimed anything.
 func (u Usage) Said() bool { return u != NoUsage }

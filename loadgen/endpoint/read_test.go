@@ -19,7 +19,7 @@ const none = record.None
 var nan = math.NaN()
 
 func usage(prompt, completion, reasoning, total, cached int64) endpoint.Usage {
-	return endpoint.Usage{Prompt: prompt, Completion: completion, Reasoning: reasoning, Total: total, Cached: cached}
+	return endpoint.Usage{Prompt: prompt, Completion: completion, Reasoning: reasoning, Total: total, Cached: cached, Accepted: none, Rejected: none}
 }
 
 // readCases are answers as real servers write them, the odd ones among them.
@@ -35,6 +35,7 @@ var readCases = []struct {
 	{"chat", "white space is content", true, `{"choices":[{"delta":{"content":"\n"}}]}`, endpoint.Chunk{Text: "\n"}},
 	{"chat", "finish mark", true, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, endpoint.Chunk{Empty: true, Finish: "length"}},
 	{"chat", "usage without choices", true, `{"choices":[],"usage":{"prompt_tokens":25,"total_tokens":33,"completion_tokens":8,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(25, 8, 3, 33, 0)}},
+	{"chat", "usage of a predicted answer", true, `{"choices":[],"usage":{"prompt_tokens":25,"completion_tokens":8,"completion_tokens_details":{"accepted_prediction_tokens":6,"rejected_prediction_tokens":0}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: endpoint.Usage{Prompt: 25, Completion: 8, Reasoning: none, Total: none, Cached: none, Accepted: 6, Rejected: 0}}},
 	{"chat", "usage beside choices", true, `{"choices":[{"delta":{},"index":0}],"usage":{"prompt_tokens":5,"completion_tokens":0,"prompt_tokens_details":null}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(5, 0, none, none, none)}},
 	{"chat", "usage beside content", true, `{"choices":[{"delta":{"content":"x"}}],"usage":{"completion_tokens":4}}`, endpoint.Chunk{Text: "x", Usage: usage(none, 4, none, none, none)}},
 	{"chat", "usage, other names", true, `{"choices":[],"usage":{"input_tokens":10,"cache_read_input_tokens":4,"cache_creation_input_tokens":2,"output_tokens":7}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(16, 7, none, none, 4)}},

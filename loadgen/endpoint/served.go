@@ -48,6 +48,8 @@ type Script struct {
 	Reasoning int  // leading tokens that are reasoning
 	Calls     int  // function calls that the tokens after these are, 0 for prose
 	Cached    int  // input tokens said to come from a cache
+	Accepted  int  // tokens of a predicted answer said to be in the answer
+	Rejected  int  // the same, said not to be
 	Caches    bool // a cache was asked: a report says so also where it held nothing
 	Dims      int  // length of a vector
 
@@ -260,7 +262,10 @@ func servedUsage(b []byte, s *Script, made int) []byte {
 	if s.Cached > 0 || s.Caches {
 		b = fmt.Appendf(b, `,"prompt_tokens_details":{"cached_tokens":%d}`, s.Cached)
 	}
-	if n := min(made, s.Reasoning); n > 0 {
+	switch n := min(made, s.Reasoning); {
+	case s.Accepted > 0 || s.Rejected > 0:
+		b = fmt.Appendf(b, `,"completion_tokens_details":{"reasoning_tokens":%d,"accepted_prediction_tokens":%d,"rejected_prediction_tokens":%d}`, n, min(made, s.Accepted), s.Rejected)
+	case n > 0:
 		b = fmt.Appendf(b, `,"completion_tokens_details":{"reasoning_tokens":%d}`, n)
 	}
 	return append(b, '}')

@@ -16,7 +16,7 @@ func Fixed() []record.Record {
 		FirstToken: 41_250_000, FirstOutput: 51_250_000, LastToken: 91_250_000, End: 91_900_000, CancelAsked: 95_000_000,
 		Status: record.OK, HTTPStatus: 200, FinishReason: "stop", Measured: true, InWindow: true, Streamed: true,
 		ISL: 512, OSL: 11, OSLRequested: 12, OutputTokens: 8, ReasoningTokens: 3,
-		UsagePrompt: 520, UsageCompletion: 11, UsageReasoning: 3, UsageTotal: 531, Cached: 0,
+		UsagePrompt: 520, UsageCompletion: 11, UsageReasoning: 3, UsageTotal: 531, Cached: 0, UsageAccepted: 4, UsageRejected: 0,
 		Chunks: []record.Chunk{
 			{At: 41_250_000, Low: 41_250_000, Bytes: 180, Tokens: 3, Kind: record.Reasoning},
 			{At: 51_250_000, Low: 50_000_000, Bytes: 181, Kind: record.Content},
