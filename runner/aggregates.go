@@ -40,6 +40,9 @@ func (r *runner) writeAggregates() error {
 		if _, err := aiperf.WriteAggregate(dir, a); err != nil {
 			return err
 		}
+		if err := r.collate(dir, a, c, swept); err != nil {
+			return err
+		}
 	}
 	if !swept {
 		return nil
@@ -60,6 +63,28 @@ func (r *runner) writeAggregates() error {
 		return err
 	}
 	_, err := aiperf.WriteSweep(dir, r.sweepSummary())
+	return err
+}
+
+// collate brings the requests of c's trials together, as AIPerf does for one
+// cell whose trials end when they agree. Without the runs' records there is
+// nothing to bring together.
+func (r *runner) collate(dir string, a *aiperf.Aggregate, c *sweep.Cell, swept bool) error {
+	artifacts := &c.Resolved.Benchmark.Artifacts
+	if r.plan.MultiRun.Convergence == nil || swept || !contains(artifacts.Records, "jsonl") {
+		return nil
+	}
+	names, err := aiperf.ProfileNames(artifacts.Prefix)
+	if err != nil {
+		return err
+	}
+	var runs []aiperf.CollatedRun
+	for i := range r.result.Outcomes {
+		if o := &r.result.Outcomes[i]; o.Run.Cell == c && o.Err == "" && len(o.Summaries) > 0 {
+			runs = append(runs, aiperf.CollatedRun{Label: o.Run.Label, Records: filepath.Join(r.dir.Path, o.Run.Dir, names.Records)})
+		}
+	}
+	_, err = aiperf.WriteCollated(dir, a, runs)
 	return err
 }
 

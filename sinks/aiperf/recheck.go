@@ -88,6 +88,13 @@ type recheckRecord struct {
 	Error json.RawMessage `json:"error"`
 }
 
+// measured tells whether the request is no warmup.
+func (r *recheckRecord) measured() bool {
+	return r.Metadata.Phase == "" || r.Metadata.Phase == "profiling"
+}
+
+func (r *recheckRecord) failed() bool { return len(r.Error) > 0 && string(r.Error) != "null" }
+
 // values of a metric: one, or several for a list.
 func (r *recheckRecord) values(tag string) []float64 {
 	m, ok := r.Metrics[tag]
@@ -177,7 +184,10 @@ func (c *rechecker) readSummary(path string) error {
 	return nil
 }
 
-func (c *rechecker) readRecords(path string) error {
+func (c *rechecker) readRecords(path string) error { return eachRecord(path, c.take) }
+
+// eachRecord visits the lines of a profile_export.jsonl.
+func eachRecord(path string, visit func(recheckRecord)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -191,7 +201,7 @@ func (c *rechecker) readRecords(path string) error {
 			if err := json.Unmarshal(line, &r); err != nil {
 				return fmt.Errorf("%s: line %d: %w", path, n, err)
 			}
-			c.take(r)
+			visit(r)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -215,12 +225,12 @@ func (c *rechecker) complete(records string) bool {
 }
 
 func (c *rechecker) take(r recheckRecord) {
-	if p := r.Metadata.Phase; p != "" && p != "profiling" {
+	if !r.measured() {
 		return
 	}
 	c.Records++
 	c.cancelled = c.cancelled || r.Metadata.Cancelled
-	if len(r.Error) > 0 && string(r.Error) != "null" {
+	if r.failed() {
 		c.failed = append(c.failed, r)
 		return
 	}

@@ -1,6 +1,9 @@
 package aiperf_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,5 +116,45 @@ func TestRecheckDirs(t *testing.T) {
 	}
 	if _, err := aiperf.RecheckProfile(root); err == nil {
 		t.Error("a directory without a summary was checked")
+	}
+}
+
+// Requests of several runs as one population, against hand-computed values:
+// warmups, failures and lists are left out.
+func TestCollated(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	line := func(phase string, latency float64, rest string) string {
+		return fmt.Sprintf(`{"metadata":{"benchmark_phase":%q},"metrics":{"request_latency":{"value":%v,"unit":"ms"},"inter_chunk_latency":{"value":[1],"unit":"ms"}}%s}`+"\n", phase, latency, rest)
+	}
+	write := func(name string, lines ...string) aiperf.CollatedRun {
+		path := filepath.Join(dir, name+".jsonl")
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return aiperf.CollatedRun{Label: name, Records: path}
+	}
+	runs := []aiperf.CollatedRun{
+		write("run_0001", line("warmup", 900, ""), line("profiling", 10, ""), line("profiling", 20, ""), line("profiling", 700, `,"error":{"code":500}`)),
+		write("run_0002", line("profiling", 40, "")),
+	}
+	a := &aiperf.Aggregate{Version: "0.13.0", Runs: []aiperf.AggregateRun{{Label: "run_0001"}, {Label: "run_0002"}}, Failed: []aiperf.FailedRun{{Label: "run_0003", Error: "gone"}}}
+	if _, err := aiperf.WriteCollated(dir, a, runs); err != nil {
+		t.Fatal(err)
+	}
+	got := object(t, load(t, filepath.Join(dir, "profile_export_aiperf_collated.json")))
+	// mean 70/3, sample variance ((40/3)² + (10/3)² + (50/3)²)/2 = 700/3; the median
+	// is 20, and p90 lies at 0.8 between 20 and 40.
+	want := `{"request_latency":{"combined":{"mean":23.333333333333332,"std":15.275252316519467,"p50":20.0,"p90":36.0,"p95":38.0,"p99":39.6,"count":3},` +
+		`"per_run":[{"label":"run_0001","mean":15.0,"count":2},{"label":"run_0002","mean":40.0,"count":1}]}}`
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, got["metrics"]); err != nil {
+		t.Fatal(err)
+	}
+	if compact.String() != want {
+		t.Errorf("metrics %s\nwant    %s", &compact, want)
+	}
+	if m := string(got["metadata"]); !strings.Contains(m, `"num_profile_runs": 3`) || !strings.Contains(m, `"num_successful_runs": 2`) || !strings.Contains(m, "gone") {
+		t.Errorf("metadata %s", m)
 	}
 }
