@@ -80,7 +80,7 @@ func (res *Result) single(r *report.Report) {
 	if rep == nil || len(o.Summaries) == 0 {
 		return
 	}
-	r.Full, r.Parts = &o.Summaries[0], o.Parts
+	r.Full, r.Parts, r.Taints = &o.Summaries[0], o.Parts, o.Taints
 	r.Missed = rep.SLOMissed
 	if len(o.Summaries) > 1 {
 		r.Steady = &o.Summaries[1]

@@ -94,7 +94,7 @@ func (r *Report) sentinel(b *strings.Builder) {
 }
 
 // marks remembers which signs the table used.
-type marks struct{ pareto, dominated, small, invalid, failed, interval bool }
+type marks struct{ pareto, dominated, small, invalid, failed, interval, doubted bool }
 
 func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) []string {
 	var line []string
@@ -122,6 +122,10 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) 
 		if m.certified && !stats.Certified(0.99, c.Headline().Effective(m.key.Tag)) {
 			text += "?"
 			legend.small = true
+		}
+		if c.Taints[m.key.Tag] != "" {
+			text += doubtMark
+			legend.doubted = true
 		}
 		line = append(line, text)
 	}
@@ -161,6 +165,9 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 	}
 	if m.small {
 		parts = append(parts, fmt.Sprintf("?: n too small for p99 (need %d a run)", stats.Floor(0.99)))
+	}
+	if m.doubted {
+		parts = append(parts, doubtMark+": doubtful by a check")
 	}
 	if m.invalid {
 		parts = append(parts, "!: INVALID")

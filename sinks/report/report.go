@@ -37,11 +37,12 @@ type Report struct {
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
-	SteadyFor    time.Duration    // length of the steady window
-	Parts        []metrics.Part   // of several targets and models: each
-	Missed       map[string]int64 // by SLO: requests that missed it first
-	Client       string           // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
-	Asked        string           // what was asked for, where it can be compared: "asked 64"
+	SteadyFor    time.Duration     // length of the steady window
+	Parts        []metrics.Part    // of several targets and models: each
+	Taints       map[string]string // metric tag → the check that makes its numbers doubtful
+	Missed       map[string]int64  // by SLO: requests that missed it first
+	Client       string            // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
+	Asked        string            // what was asked for, where it can be compared: "asked 64"
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
 	FailedRuns []FailedRun          // of which no number is used, in the order of execution
@@ -254,13 +255,16 @@ var rows = []row{
 	{"Output tok/s/user", "output_token_throughput_per_user", true, ""},
 }
 
-// single is the report on one run: beside each metric the interval of its
-// furthest percentile that has one, below it the same over the steady window
-// and with failures, where they say something else.
+// single is the report on one run: each metric over the steady window where there
+// is one, beside it the interval of its furthest percentile that has one, below it
+// the same over the full window and with failures, where they say something else.
 func (r *Report) single(b *strings.Builder) {
 	latency, ok := r.Full.Get("request_latency")
 	if !ok {
 		return
+	}
+	if s, ok := r.steady("request_latency"); ok {
+		latency = s
 	}
 	about := fmt.Sprintf("n=%s, ", words.Grouped(float64(latency.Count)))
 	if r.Steady != nil {
@@ -271,14 +275,14 @@ func (r *Report) single(b *strings.Builder) {
 	line(b, "", "p50", "p90", "p99", about)
 	uncertain := false
 	for _, x := range rows {
-		s, ok := r.Full.Get(x.tag)
+		s, ok := r.headline(x.tag)
 		if !ok || !x.always && r.redundant(x.tag, s) {
 			continue
 		}
 		uncertain = uncertain || !stats.Certified(0.99, s.NEff)
-		percentiles(b, x.name, s, furthest(s))
-		if steady, ok := r.steady(x.tag); ok && differ(s, steady) {
-			percentiles(b, "  steady window", steady, furthest(steady))
+		percentiles(b, x.name+r.doubtful(x.tag), s, furthest(s))
+		if full, ok := r.Full.Get(x.tag); ok && differ(s, full) {
+			percentiles(b, "  full window", full, furthest(full))
 		}
 		if adj, ok := r.Full.Get(x.adjusted); ok {
 			line(b, "  failures as ∞", endless(adj.P50), endless(adj.P90), endless(adj.P99), "")
@@ -286,6 +290,9 @@ func (r *Report) single(b *strings.Builder) {
 	}
 	r.rates(b)
 	r.parts(b)
+	if why := r.doubtedBy(); why != "" {
+		wrapped(b, doubtMark+": ", "doubtful by "+why+": aiperf checks "+r.Dir)
+	}
 	if uncertain {
 		fmt.Fprintf(b, "?: n too small for p99 (need %d, effective n is %.0f)\n", stats.Floor(0.99), latency.NEff)
 	}
@@ -402,6 +409,47 @@ func endless(v float64) string {
 	return words.Amount(v, "ms")
 }
 
+// headline is the metric over the steady window, or over the full one where there
+// is none.
+func (r *Report) headline(tag string) (metrics.Stat, bool) {
+	if s, ok := r.steady(tag); ok {
+		return s, true
+	}
+	return r.Full.Get(tag)
+}
+
+// doubtMark stands behind numbers that a finding makes doubtful.
+const doubtMark = "~"
+
+// doubtful is the mark of a metric of the only run, "" for none.
+func (r *Report) doubtful(tag string) string {
+	if r.Taints[tag] != "" {
+		return " " + doubtMark
+	}
+	return ""
+}
+
+// shownTags are the metrics of the report on one run that a mark may stand at.
+func shownTags() []string {
+	tags := slices.Clone(rateTags)
+	for _, x := range rows {
+		tags = append(tags, x.tag)
+	}
+	return tags
+}
+
+// doubtedBy names the checks that make shown numbers doubtful.
+func (r *Report) doubtedBy() string {
+	var checks []string
+	for _, tag := range shownTags() {
+		if why := r.Taints[tag]; why != "" && !slices.Contains(checks, why) {
+			checks = append(checks, why)
+		}
+	}
+	slices.Sort(checks)
+	return strings.Join(checks, ", ")
+}
+
 func (r *Report) steady(tag string) (metrics.Stat, bool) {
 	if r.Steady == nil {
 		return metrics.Stat{}, false
@@ -426,34 +474,51 @@ func (r *Report) redundant(tag string, s metrics.Stat) bool {
 		"time_to_first_token_from_intended": "time_to_first_token", "time_to_first_output_token": "time_to_first_token",
 		"request_latency_from_intended": "request_latency",
 	}[tag]
-	t, ok := r.Full.Get(twin)
+	of := r.Full.Get
+	if _, ok := r.steady(tag); ok { // of the window that s is of
+		of = r.steady
+	}
+	t, ok := of(twin)
 	return ok && math.Abs(s.P99/t.P99-1) <= 0.05
+}
+
+// rateTags are the scalars that stand in one line.
+var rateTags = []string{"output_token_throughput", "request_throughput", "output_sequence_length", "input_sequence_length"}
+
+// throughput is what came out, per second.
+func (r *Report) throughput(of func(tag string) (metrics.Stat, bool)) (parts []string) {
+	for i, unit := range []string{" out tok/s", " req/s"} {
+		if s, ok := of(rateTags[i]); ok && !math.IsNaN(s.Avg) {
+			parts = append(parts, words.Grouped(s.Avg)+unit+r.doubtful(rateTags[i]))
+		}
+	}
+	return parts
 }
 
 // rates are the scalars, with goodput when SLOs are set.
 func (r *Report) rates(b *strings.Builder) {
 	scalar := func(tag string) (float64, bool) {
-		s, ok := r.Full.Get(tag)
+		s, ok := r.headline(tag)
 		return s.Avg, ok && !math.IsNaN(s.Avg)
 	}
-	var parts []string
-	if v, ok := scalar("output_token_throughput"); ok {
-		parts = append(parts, words.Grouped(v)+" out tok/s")
-	}
-	if v, ok := scalar("request_throughput"); ok {
-		parts = append(parts, words.Grouped(v)+" req/s")
-	}
+	parts := r.throughput(r.headline)
 	if v, ok := scalar("output_sequence_length"); ok {
 		osl := "OSL " + words.Grouped(v)
 		if r.Asked != "" {
 			osl += " (" + r.Asked + ")"
 		}
+		osl += r.doubtful("output_sequence_length")
 		parts = append(parts, osl)
 	}
 	if v, ok := scalar("input_sequence_length"); ok {
-		parts = append(parts, "ISL "+words.Grouped(v))
+		parts = append(parts, "ISL "+words.Grouped(v)+r.doubtful("input_sequence_length"))
 	}
 	fmt.Fprintf(b, "%-17s%s\n", "Throughput", strings.Join(parts, "   "))
+	if rate, ok := scalar("request_throughput"); ok {
+		if full, ok := r.Full.Get("request_throughput"); ok && math.Abs(full.Avg/rate-1) > 0.02 {
+			fmt.Fprintf(b, "%-17s%s\n", "  full window", strings.Join(r.throughput(r.Full.Get), "   "))
+		}
+	}
 	if g, ok := r.Full.Get("goodput"); ok && !math.IsNaN(g.Avg) {
 		share, _ := r.Full.Get("good_request_fraction")
 		text := fmt.Sprintf("%s req/s (%s)", words.Grouped(g.Avg), words.Percent(share.Avg))

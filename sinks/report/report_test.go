@@ -49,7 +49,9 @@ func TestReportOnOneRun(t *testing.T) {
 		Steady: &metrics.Summary{Stats: []metrics.Stat{
 			spread("time_to_first_token", "ms", 800, 41.2, 52, 60.1, metrics.Interval{Stat: "p99", Low: 58, High: 66}), // another p99
 			spread("request_latency", "ms", 800, 364.1, 402, 430),                                                      // the same, but for a hair
+			single("request_throughput", 47.1),                                                                         // another rate
 		}},
+		Taints: map[string]string{"request_latency": "errors", "e2e_output_token_throughput": "errors"}, // the other one is not shown
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {
@@ -59,17 +61,19 @@ func TestReportOnOneRun(t *testing.T) {
   DEGRADED errors: 10 of 1000 requests failed, first: http_error: busy
   what to try: aiperf checks results/demo
 
-                              p50        p90        p99   n=990, steady 21.3 s
-TTFT                      41.2 ms    52.0 ms    63.4 ms   p99 [60.1, 71.0]
-  steady window           41.2 ms    52.0 ms    60.1 ms   p99 [58.0, 66.0]
+                              p50        p90        p99   n=800, steady 21.3 s
+TTFT                      41.2 ms    52.0 ms    60.1 ms   p99 [58.0, 66.0]
+  full window             41.2 ms    52.0 ms    63.4 ms   p99 [60.1, 71.0]
   failures as ∞           41.3 ms    52.4 ms          ∞
 ITL                       50.0 µs    1.00 ms   12.3 s ?   p90 [0.900, 1.10]
-Request latency            364 ms     402 ms     431 ms
+Request latency ~          364 ms     402 ms     430 ms
 Latency from intended      364 ms     802 ms   1,431 ms
 Output tok/s/user             196        179        166
-Throughput       3,104 out tok/s   48.5 req/s   OSL 64 (asked 64)   ISL 512
+Throughput       3,104 out tok/s   47.1 req/s   OSL 64 (asked 64)   ISL 512
+  full window    3,104 out tok/s   48.5 req/s
 Goodput          46.9 req/s (96.7 %)   missed: time_to_first_token 13
-?: n too small for p99 (need 662, effective n is 990)
+~: doubtful by errors: aiperf checks results/demo
+?: n too small for p99 (need 662, effective n is 800)
 Errors           10 of 1,000
   10× http_error 503: busy
 note: something else
