@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/report/live"
 )
 
 // app is one invocation: its streams, its two contexts (issue ends at the first
@@ -34,6 +35,10 @@ func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 			a.fail(diag.New(fmt.Sprintf("%q is not UTF-8", w), ""))
 			return a.code
 		}
+	}
+	if args[0] == live.GuardWord {
+		live.Guard(os.Stdin, os.Stdout, os.Stderr)
+		return a.code
 	}
 	if args[0] == completeWord {
 		a.complete(args[1:])

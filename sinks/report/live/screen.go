@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 )
 
@@ -17,6 +18,7 @@ import (
 // any goroutine; drawing never holds up the caller.
 type Screen struct {
 	program *tea.Program
+	guard   *guard
 	ended   chan struct{}
 
 	mu     sync.Mutex
@@ -28,9 +30,9 @@ type Screen struct {
 // Open takes the terminal over. stop is called for each q and Ctrl-C: the
 // first asks to drain, the second to stop.
 func Open(in, out *os.File, p Plan, stop func()) *Screen {
-	s := &Screen{ended: make(chan struct{})}
+	s := &Screen{ended: make(chan struct{}), guard: newGuard(out)}
 	s.going = sync.NewCond(&s.mu)
-	m := &model{state: New(p, time.Now()), screen: s, stop: stop, clock: time.Now}
+	m := &model{state: New(p, time.Now()), screen: s, stop: stop, clock: time.Now, ascii: words.ASCIITerminal(os.Getenv)}
 	s.program = tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler(), tea.WithContext(context.Background()))
 	go func() {
 		defer close(s.ended)
@@ -69,6 +71,7 @@ func (s *Screen) Close() {
 		s.program.Kill()
 		<-s.ended
 	}
+	s.guard.dismiss()
 }
 
 // resume ends a pause; over ends it for good.
@@ -102,6 +105,7 @@ type model struct {
 	width, height int
 	pane          Pane
 	paused        bool
+	ascii         bool                     // the terminal shows nothing else
 	next          func(*State) (over bool) // a watcher reads the directory here
 }
 
@@ -165,7 +169,7 @@ func (m *model) View() tea.View {
 	if m.width == 0 {
 		return tea.NewView("")
 	}
-	f := frame{State: m.state, at: m.clock(), width: m.width, height: m.height, pane: m.pane, paused: m.paused}
+	f := frame{State: m.state, at: m.clock(), width: m.width, height: m.height, pane: m.pane, paused: m.paused, ascii: m.ascii}
 	v := tea.NewView(strings.Join(f.lines(), "\n"))
 	v.AltScreen = true
 	return v
@@ -173,7 +177,7 @@ func (m *model) View() tea.View {
 
 // Frame is one picture of s, for tests and for a single look at a directory.
 func Frame(w io.Writer, s *State, at time.Time, width, height int, pane Pane) error {
-	f := frame{State: s, at: at, width: width, height: height, pane: pane}
+	f := frame{State: s, at: at, width: width, height: height, pane: pane, ascii: words.ASCIITerminal(os.Getenv)}
 	_, err := io.WriteString(w, strings.Join(f.lines(), "\n")+"\n")
 	return err
 }

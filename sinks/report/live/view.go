@@ -28,6 +28,7 @@ type frame struct {
 	width, height int
 	pane          Pane
 	paused        bool
+	ascii         bool
 }
 
 // lines are the frame from top to bottom.
@@ -48,6 +49,9 @@ func (f *frame) lines() []string {
 	out = append(out[:max(f.height-1, 0)], " "+keys)
 	for i := range out {
 		out[i] = clip(out[i], f.width)
+		if f.ascii {
+			out[i] = words.ASCII(out[i])
+		}
 	}
 	return out
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // FileName is where a running plan leaves its newest event, in its directory.
@@ -220,7 +222,9 @@ func (w *Watcher) State() *State { return w.state }
 
 // Watch shows the directory on a terminal until the plan is over or q.
 func (w *Watcher) Watch(in, out *os.File) error {
-	m := &model{state: w.state, clock: time.Now, next: w.Next}
+	m := &model{state: w.state, clock: time.Now, next: w.Next, ascii: words.ASCIITerminal(os.Getenv)}
+	g := newGuard(out)
+	defer g.dismiss()
 	_, err := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out)).Run()
 	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
 		return err
