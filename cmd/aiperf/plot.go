@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
@@ -113,7 +114,11 @@ func (a *app) plotAll(dir string) error {
 		return err
 	}
 	var drawn []string
-	for _, c := range catalogued(d) {
+	charts, err := a.catalogued(d)
+	if err != nil {
+		return err
+	}
+	for _, c := range charts {
 		if c.Missing != "" {
 			continue // aiperf plot says what each one lacks
 		}
@@ -136,7 +141,7 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	charts, err := chosen(p, d)
+	charts, err := a.chosen(p, d)
 	if err != nil {
 		return err
 	}
@@ -151,9 +156,9 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	said := map[string]bool{}
 	for _, c := range charts {
 		if c.Missing != "" {
-			if why := c.Missing; !said[why] { // many cells may lack the same
+			if why := strings.TrimRight(c.ID, "0123456789") + c.Missing; !said[why] { // many cells may lack the same
 				said[why] = true
-				fmt.Fprintf(a.Err, "%s: not drawn: %s\n", c.ID, why)
+				fmt.Fprintf(a.Err, "%s: not drawn: %s\n", c.ID, c.Missing)
 			}
 			continue
 		}
@@ -174,7 +179,7 @@ var themes = map[string]draw.Theme{"light": draw.Light, "dark": draw.Dark}
 
 // chosen are the charts that the flags ask for: one of the user's own, those of
 // a file, some by name, or all.
-func chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
+func (a *app) chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
 	switch {
 	case p.Get("x") != "" || p.Get("y") != "":
 		if p.Get("x") == "" || p.Get("y") == "" {
@@ -198,13 +203,32 @@ func chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
 		}
 		return out, nil
 	}
-	return catalogued(d), nil
+	return a.catalogued(d)
 }
 
-// catalogued are all charts there are.
-func catalogued(d *chart.Data) (out []*draw.Chart) {
+// plotConfigs are the files in which AIPerf keeps the plots that somebody wants:
+// beside a result, and at home.
+func plotConfigs(d *chart.Data) (paths []string) {
+	for _, dir := range d.Dirs {
+		paths = append(paths, filepath.Join(dir, ".aiperf-plot-config.yaml"))
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		paths = append(paths, filepath.Join(home, ".aiperf", "plot_config.yaml"))
+	}
+	return slices.DeleteFunc(paths, func(p string) bool { _, err := os.Stat(p); return err != nil })
+}
+
+// catalogued are all charts there are, and those that AIPerf draws: as the first
+// of its files says that is there, else as it does by itself.
+func (a *app) catalogued(d *chart.Data) (out []*draw.Chart, err error) {
 	for _, r := range chart.Catalogue() {
 		out = append(out, r.All(d)...)
 	}
-	return out
+	theirs := chart.Defaults
+	if found := plotConfigs(d); len(found) > 0 {
+		a.note("plots as " + words.Line(found[0]) + " lists them are drawn too")
+		theirs = func(d *chart.Data) ([]*draw.Chart, error) { return chart.FromConfig(found[0], d) }
+	}
+	also, err := theirs(d)
+	return append(out, also...), err
 }

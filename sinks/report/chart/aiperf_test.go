@@ -132,6 +132,75 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
+// AIPerf's plots are made of AIPerf's directories: each one is drawn, or says in
+// one line what its directory does not have.
+func TestDefaultPlotsOfAIPerf(t *testing.T) {
+	t.Parallel()
+	for dir, want := range map[string]string{
+		"slices_srvmetrics": "timeslices_ttft timeslices_itl timeslices_throughput timeslices_latency",
+		"chat_stream":       "ttft_over_time itl_over_time latency_over_time",
+		"rate_poisson":      "ttft_over_time itl_over_time latency_over_time",
+		"embeddings":        "latency_over_time",
+	} {
+		d, err := Load(recorded(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		charts, err := Defaults(d)
+		if err != nil || len(charts) != 9 {
+			t.Fatalf("%s: %d plots, %v", dir, len(charts), err)
+		}
+		drawn := map[string]bool{}
+		for _, c := range charts {
+			drawn[c.ID] = c.Missing == ""
+			if (c.Missing == "") != (len(c.Panels) > 0) || strings.Contains(c.Missing, "\n") {
+				t.Errorf("%s: %s: %d panels, missing %q", dir, c.ID, len(c.Panels), c.Missing)
+			}
+		}
+		for id := range strings.FieldsSeq(want) {
+			if !drawn[id] {
+				t.Errorf("%s: %s is not drawn", dir, id)
+			}
+		}
+		if drawn["gpu_utilization_and_throughput_over_time"] {
+			t.Errorf("%s: GPUs are drawn that nobody measured", dir)
+		}
+	}
+	both, err := Load(recorded("chat_stream"), recorded("completions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	charts, err := Defaults(both)
+	if err != nil || len(charts) != 3 || charts[2].ID != "ttft_vs_throughput" || charts[2].Missing != "" || !strings.Contains(charts[0].Missing, "per GPU") {
+		t.Errorf("of several: %+v, %v", charts, err)
+	}
+}
+
+// The bars of time slices are the figures of the file, and the tokens of an
+// answer are spread over the time in which they came.
+func TestDefaultPlotsByHand(t *testing.T) {
+	t.Parallel()
+	d, err := Load(recorded("slices_srvmetrics"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	panels, missing := d.sliced("Request Latency", "p50")
+	if missing != "" || len(panels[0].Series[0].Rects) != 2 || panels[0].Series[0].Rects[0].Y1 != 79.260997 || panels[0].Y.Label != "Request Latency (ms)" {
+		t.Errorf("%q, %+v", missing, panels)
+	}
+	// Twenty answers of 10 tokens, two every half second, each from 0.1 to 0.49 s
+	// after it was due: in 10 s 400 tokens.
+	d = demo()
+	s := newSlicer(d.Requests, d.firstTrial(d.Cells[0]))
+	total := 0.0
+	for _, v := range s.spread() {
+		total += v * s.dt
+	}
+	if math.Abs(total-400) > 1e-9 {
+		t.Errorf("%v tokens, want 400", total)
+	}
+}
+
 // Percentiles of few samples are marked.
 func TestTooFew(t *testing.T) {
 	t.Parallel()

@@ -1,9 +1,9 @@
 package chart
 
 import (
+	_ "embed" // the plots that AIPerf draws
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -28,6 +28,9 @@ type plotSetting struct {
 	Type   string   `yaml:"type"`
 	X      plotAxis `yaml:"x"`
 	Y      plotAxis `yaml:"y"`
+	Y2     plotAxis `yaml:"y2"`
+	Stat   string   `yaml:"stat"`
+	Source string   `yaml:"source"`
 	Groups []string `yaml:"groups"`
 	Title  string   `yaml:"title"`
 }
@@ -52,14 +55,8 @@ func (a *plotAxis) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// name is the column as Custom knows it. AIPerf's names of a request's values
-// are ours by another word.
+// name is the column as Custom knows it.
 func (a plotAxis) name() string {
-	if ours := map[string]string{
-		"request_number": "request", "timestamp_s": "sent", "timestamp": "sent",
-	}[a.Metric]; ours != "" {
-		return ours
-	}
 	if a.Stat != "" {
 		return a.Metric + "." + a.Stat
 	}
@@ -84,8 +81,20 @@ func FromConfig(path string, d *Data) ([]*draw.Chart, error) {
 	if err != nil {
 		return nil, &diag.Error{Place: "--config", Message: err.Error(), Cause: err}
 	}
+	return configured(path, b, d)
+}
+
+//go:embed default_plots.yaml
+var defaultPlots []byte
+
+// Defaults are the plots that AIPerf draws of a result unless a file says
+// otherwise.
+func Defaults(d *Data) ([]*draw.Chart, error) { return configured("default plots", defaultPlots, d) }
+
+// configured draws what the text of a plot_config.yaml lists.
+func configured(path string, text []byte, d *Data) ([]*draw.Chart, error) {
 	var cfg plotConfig
-	if err := yaml.Unmarshal(b, &cfg); err != nil {
+	if err := yaml.Unmarshal(text, &cfg); err != nil {
 		return nil, &diag.Error{Place: path, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
 	}
 	v := &cfg.Visualization
@@ -108,18 +117,4 @@ func FromConfig(path string, d *Data) ([]*draw.Chart, error) {
 		return nil, &diag.Error{Place: path, Message: "lists no plots for this result", Hint: "visualization.multi_run_plots are of sweeps, single_run_plots of one run"}
 	}
 	return out, nil
-}
-
-// build is one plot; what it lacks is said in the picture's place.
-func (p plotSetting) build(name string, d *Data) *draw.Chart {
-	u := Custom{X: p.X.name(), Y: p.Y.name(), Title: p.Title, Lines: p.Type != "scatter"}
-	if len(p.Groups) > 0 && slices.Contains(d.Axes, p.Groups[0]) {
-		u.By = p.Groups[0]
-	}
-	c, err := u.Build(d)
-	if err != nil {
-		return &draw.Chart{ID: name, Title: p.Title, Missing: err.Error()}
-	}
-	c.ID = name
-	return c
 }

@@ -35,6 +35,17 @@ var requestValues = map[string]struct {
 	"send_lag": {"send lag (ms)", func(r *Requests) []float64 { return r.Lateness }},
 }
 
+// requestName is a column of requests by AIPerf's name for it, or by ours.
+func requestName(name string) string {
+	if ours := map[string]string{
+		"request_number": "request", "timestamp_s": "sent", "timestamp": "sent", "time_to_first_token": "ttft", "inter_token_latency": "itl",
+		"request_latency": "latency", "input_sequence_length": "isl", "output_sequence_length": "osl",
+	}[name]; ours != "" {
+		return ours
+	}
+	return name
+}
+
 // Build draws the chart. An error names the column that is not there and those
 // that are.
 func (u Custom) Build(d *Data) (*draw.Chart, error) {
@@ -42,9 +53,9 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 	if out.Title == "" {
 		out.Title = u.Y + " against " + u.X
 	}
-	x, overRequests := requestValues[u.X]
+	x, overRequests := requestValues[requestName(u.X)]
 	_, alsoAxis := d.Cells[0].Values[u.X]
-	y, yRequests := requestValues[u.Y]
+	y, yRequests := requestValues[requestName(u.Y)]
 	if overRequests && yRequests && (!alsoAxis || !d.figure(u.Y)) {
 		out.Panels = []draw.Panel{d.scatter(u, x.of(d.Requests), y.of(d.Requests))}
 		out.Panels[0].X.Label, out.Panels[0].Y.Label = x.label, y.label

@@ -183,13 +183,7 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	r := d.Requests
 	s := newSlicer(r, ids)
 	marks := d.windows(c, r.Trial[ids[0]])
-	line := func(name string, ink draw.Ink, ys []float64) draw.Series {
-		out := draw.Series{Name: name, Ink: ink, Line: true, Bare: true}
-		for k, y := range ys {
-			out.Points = append(out.Points, draw.At(s.mid(k), y, ""))
-		}
-		return out
-	}
+	line := s.line
 	panels := []draw.Panel{
 		{Y: draw.Axis{Label: "requests/s", Zero: true}, Series: []draw.Series{
 			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)), line("answered", draw.S3, s.rate(r.End)),
