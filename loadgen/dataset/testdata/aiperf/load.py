@@ -1,0 +1,123 @@
+"""Loads dataset files with AIPerf's own loaders and prints, a JSON object for
+each, what they make of them: conversations with their turns. A prompt that is
+made of hashes stands as these and its length.
+
+    python load.py single_turn=FILE mooncake_trace=FILE ...
+
+What AIPerf imports and a loader does not need (its HTTP client, tokenizers)
+need not be installed.
+"""
+
+import abc
+import importlib.abc
+import importlib.util
+import json
+import sys
+import types
+from importlib import import_module
+from unittest.mock import MagicMock
+
+
+
+# Packages of AIPerf's that are left out.
+ABSENT = {"aiohttp", "zmq", "aiofiles", "psutil", "PIL", "ffmpeg"}
+
+
+class Nothing(abc.ABCMeta):
+    """The class of what a missing package would hold: more of the same."""
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Nothing(name, (), {"__init__": lambda self, *args, **kwargs: None, "__getattr__": lambda self, name: Nothing(name, (), {})})
+
+
+class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Stands in for packages that are not installed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in ABSENT:
+            return None
+        return importlib.util.spec_from_loader(name, self, is_package=True)
+
+    def create_module(self, spec):
+        module = types.ModuleType(spec.name)
+        module.__getattr__ = lambda name: getattr(Nothing("module", (), {}), name)
+        return module
+
+    def exec_module(self, module):
+        pass
+
+
+sys.meta_path.append(Absent())
+
+LOADERS = {
+    "single_turn": "single_turn.SingleTurnDatasetLoader",
+    "multi_turn": "multi_turn.MultiTurnDatasetLoader",
+    "raw_payload": "raw_payload.RawPayloadDatasetLoader",
+    "inputs_json": "inputs_json.InputsJsonPayloadLoader",
+    "sagemaker_data_capture": "sagemaker_data_capture.SageMakerDataCaptureLoader",
+    "mooncake_trace": "mooncake_trace.MooncakeTraceDatasetLoader",
+    "bailian_trace": "bailian_trace.BailianTraceDatasetLoader",
+    "burst_gpt_trace": "burst_gpt.BurstGPTTraceDatasetLoader",
+    "dag_jsonl": "dag_jsonl.DagJsonlLoader",
+    "speed_bench_qualitative": "speed_bench.SpeedBenchQualitativeLoader",
+}
+
+
+def prompts():
+    """Stands in for the generator of prompts."""
+    generator = MagicMock()
+    generator.generate.side_effect = lambda mean=0, stddev=0, hash_ids=None, **_: json.dumps([hash_ids or [], mean])
+    return generator
+
+
+def plain(turn):
+    out = {}
+    for name in ("timestamp", "delay", "max_tokens", "model"):
+        value = getattr(turn, name, None)
+        if value is not None:
+            out[name] = value
+    texts = [c for t in turn.texts for c in t.contents]
+    if texts:
+        out["texts"] = texts
+    if turn.role not in (None, "user"):
+        out["role"] = turn.role
+    for kind in ("images", "audios", "videos"):
+        media = [c for m in getattr(turn, kind) for c in m.contents]
+        if media:
+            out[kind] = media
+    for name in ("raw_messages", "raw_tools", "raw_payload", "extra_body"):
+        value = getattr(turn, name, None)
+        if value is not None:
+            out[name] = value
+    return out
+
+
+def load(name, path):
+    module, _, cls = LOADERS[name].rpartition(".")
+    cls = getattr(import_module("aiperf.dataset.loader." + module), cls)
+    kwargs = {"filename": path}
+    if name.endswith("_trace") or name.startswith("sagemaker"):
+        kwargs["prompt_generator"] = prompts()
+        kwargs["default_block_size"] = {"bailian_trace": 16}.get(name, 512)
+    loader = cls(**kwargs)
+    loader.synthesize_prompts_from_hash_ids = lambda requests: {
+        r.key: json.dumps([list(r.hash_ids), r.input_length]) for r in requests
+    }
+    conversations = []
+    for c in loader.convert_to_conversations(loader.load_dataset()):
+        out = {"turns": [plain(t) for t in c.turns]}
+        if c.system_message:
+            out["system"] = c.system_message
+        conversations.append(out)
+    return conversations
+
+
+for word in sys.argv[1:]:
+    name, _, path = word.partition("=")
+    try:
+        out = {"format": name, "conversations": load(name, path)}
+    except Exception as e:  # what it refuses is an answer, too
+        out = {"format": name, "refused": str(e).splitlines()[0]}
+    print(json.dumps(out, sort_keys=True))
