@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/tokenizer/remote"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -54,6 +55,37 @@ func newInquirer(e *schema.Endpoint, how transport.Config) *inquirer {
 	}}
 	return q
 }
+
+// tokenizer is what the first target counts with. Its answers may take longer
+// than those about models: prompts are counted, many of them.
+func (q *inquirer) tokenizer(ctx context.Context, base, model string) (*remote.Tokenizer, error) {
+	t := q.client.Transport.(*http.Transport).Clone()
+	t.DisableKeepAlives = false
+	t.ResponseHeaderTimeout = tokenizeTimeout
+	client := &http.Client{Transport: t, Timeout: tokenizeTimeout, CheckRedirect: q.client.CheckRedirect}
+	return remote.Open(ctx, client, base, q.header, model)
+}
+
+// asksTokens tells whether a run's counts are worth a question to the server:
+// texts are counted, by this program, for a server that has models to tell of.
+func asksTokens(m *measurement, before []verdict.ServerIdentity) bool {
+	e := &m.bench.Endpoint
+	return m.spec.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, verdict.ServerIdentity.Known) && !slices.ContainsFunc(e.URLs, IsMock)
+}
+
+// disagrees counts one text by the server and by the run's tokenizer, and says
+// how they differ; "" when they agree and when the server counts for nobody.
+// It waits no longer than for the server's models.
+func (q *inquirer) disagrees(ctx context.Context, m *measurement) string {
+	tok, err := remote.Open(ctx, q.client, m.targets[0], q.header, m.bench.Models.Items[0].Name)
+	if err != nil {
+		return ""
+	}
+	return tok.Compare(m.tok.Name(), m.tok.Count)
+}
+
+// tokenizeTimeout is how long one text may take to be counted.
+const tokenizeTimeout = 30 * time.Second
 
 // modelsURL is where base lists its models; "" if base is no address.
 func modelsURL(base string) string {

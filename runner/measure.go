@@ -45,20 +45,57 @@ type measurement struct {
 // prepare opens what the run needs. Nothing is sent but one connection to each
 // target, so that a wrong address is said in one line.
 func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, error) {
+	if asksServer(run) && r.opt.Simulate == nil {
+		return r.prepareByServer(ctx, run)
+	}
 	m, err := r.load(run)
-	if err != nil {
-		return nil, err
+	if err != nil || r.opt.Simulate != nil {
+		return m, err
 	}
-	if r.opt.Simulate != nil {
-		return m, nil
-	}
-	for _, u := range m.bench.Endpoint.URLs {
+	m.targets, err = r.resolve(ctx, run)
+	return m, err
+}
+
+// resolve is the base URLs of a run's targets.
+func (r *runner) resolve(ctx context.Context, run sweep.Run) (targets []string, err error) {
+	for _, u := range run.Cell.Resolved.Benchmark.Endpoint.URLs {
 		base, err := r.servers.resolve(ctx, u, r.dir.Path)
 		if err != nil {
 			return nil, err
 		}
-		m.targets = append(m.targets, base)
+		targets = append(targets, base)
 	}
+	return targets, nil
+}
+
+// asksServer tells whether the server is the tokenizer.
+func asksServer(run sweep.Run) bool {
+	return run.Cell.Resolved.Benchmark.Tokenizer.Name == tokenizer.Server
+}
+
+// prepareByServer is prepare where the server counts: it has to be there first,
+// and its usage says what the requests and answers had.
+func (r *runner) prepareByServer(ctx context.Context, run sweep.Run) (*measurement, error) {
+	targets, err := r.resolve(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	bench := &run.Cell.Resolved.Benchmark
+	who := newInquirer(&bench.Endpoint, transportConfig(&measurement{bench: *bench, targets: targets}, record.NewClock()))
+	model := bench.Models.Items[0].Name
+	tok, err := who.tokenizer(ctx, targets[0], model)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer server: %s: %w; hint: name the model's own tokenizer (--tokenizer)", bench.Endpoint.URLs[0], err)
+	}
+	r.tokenizers[keyOf(tokenizerOf(bench), model)] = opened{tok: tok}
+	m, err := r.load(run)
+	if bad := tok.Err(); bad != nil {
+		err = fmt.Errorf("tokenizer server: %w", bad)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.targets, m.bench.Endpoint.UseServerTokenCount = targets, true
 	return m, nil
 }
 
@@ -188,6 +225,9 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 		return nil, errors.Join(err, client.Close(), journal.Close(), os.Remove(path))
 	}
 	monitor := telemetry.Start()
+	if m.doubt == "" && asksTokens(m, before) {
+		m.doubt = r.tokenizers.compared(m, func() string { return who.disagrees(issue, m) })
+	}
 	job := m.job(out, journal)
 	job.Client, job.Live = client, r.opt.Live
 	kept.attach(&job)
@@ -208,9 +248,13 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 
 // job is what the engine is to do; records go to the journal.
 func (m *measurement) job(out *measured, journal *sinks.Journal) loadgen.Job {
+	tok := m.tok
+	if m.bench.Endpoint.UseServerTokenCount && m.bench.Tokenizer.Name == tokenizer.Server {
+		tok = nil // while it is measured the server is asked nothing: its usage counts
+	}
 	return loadgen.Job{
 		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
-		Tokenizer: m.tok, Chat: m.chat, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge,
+		Tokenizer: tok, Chat: m.chat, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge,
 		Emit: func(rec *record.Record) {
 			out.note(rec)
 			if werr := journal.Write(rec); werr != nil && out.sink == nil {
@@ -338,8 +382,23 @@ type opened struct {
 	doubt string
 }
 
+// compared is what the server was asked about the run's tokenizer, once a plan.
+func (t tokenizers) compared(m *measurement, ask func() string) string {
+	key := keyOf(tokenizerOf(&m.bench), m.bench.Models.Items[0].Name) + "\x00" + m.targets[0]
+	o, asked := t[key]
+	if !asked {
+		o = opened{tok: m.tok, doubt: ask()}
+		t[key] = o
+	}
+	return o.doubt
+}
+
+func keyOf(ref tokenizer.Ref, model string) string {
+	return ref.Name + "\x00" + ref.Revision + "\x00" + model
+}
+
 func (t tokenizers) open(ref tokenizer.Ref, model string) (tokenizer.Tokenizer, string, error) {
-	key := ref.Name + "\x00" + ref.Revision + "\x00" + model
+	key := keyOf(ref, model)
 	if o, ok := t[key]; ok {
 		return o.tok, o.doubt, nil
 	}

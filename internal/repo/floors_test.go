@@ -62,6 +62,7 @@ loadgen/pace: internal/alarm internal/record
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen/tokenizer/chat: internal/jinja
+loadgen/tokenizer/remote:
 loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema
 loadgen/tokenizer: internal/heap internal/hub
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit

@@ -30,6 +30,10 @@ type Tokenizer interface {
 // Default is the encoding counted with when nothing better is at hand.
 const Default = "o200k_base"
 
+// Server is the name of the tokenizer that the measured server has: it is asked
+// (see the room remote). Who cannot ask it counts by Default.
+const Server = "server"
+
 // Ref names a tokenizer: "builtin" or a built-in encoding, the path of a
 // tokenizer.json or of a folder that holds one, or a model (org/model) that a
 // local Hugging Face cache holds, at a revision.
@@ -44,7 +48,7 @@ func Open(name string) (Tokenizer, error) { return Ref{Name: name}.Open() }
 // Open finds the tokenizer and reads it.
 func (r Ref) Open() (Tokenizer, error) {
 	if r.builtIn() {
-		if r.Name == "" || r.Name == "builtin" {
+		if r.Name == "" || r.Name == "builtin" || r.Name == Server {
 			r.Name = Default
 		}
 		return encodingNamed(r.Name).open(), nil
@@ -57,7 +61,7 @@ func (r Ref) Open() (Tokenizer, error) {
 }
 
 func (r Ref) builtIn() bool {
-	return r.Name == "" || r.Name == "builtin" || encodingNamed(r.Name) != nil
+	return r.Name == "" || r.Name == "builtin" || r.Name == Server || encodingNamed(r.Name) != nil
 }
 
 // Check says why Open would not find the tokenizer, without reading a
