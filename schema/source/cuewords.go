@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,9 +23,16 @@ import (
 // packagesHint is for an import that leads nowhere.
 const packagesHint = "packages come from this module, from the deps in cue.mod/module.cue (cue mod tidy adds them), or from cue.mod/pkg"
 
+// importFailed is what CUE puts before a mistake in a package that is imported,
+// once for each import that leads there.
+const importFailed = "import failed: "
+
 // inWords is a mistake of CUE's in a person's words, with a hint; the words of
 // CUE where nothing better is known.
 func inWords(msg string) (message, hint string) {
+	for strings.HasPrefix(msg, importFailed) { // the place says where
+		msg = strings.TrimPrefix(msg, importFailed)
+	}
 	switch {
 	case strings.Contains(msg, "import cycle"):
 		return "packages import each other in a circle", "move what both need into a package of its own"
@@ -55,6 +63,16 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 			choose = append(choose, "-p "+pkg)
 		}
 		return Mistake(Origin{Where: name}, "", "holds several packages: "+strings.Join(there, ", "), "choose one: "+strings.Join(choose, " or "))
+	}
+	var none *load.NoFilesError
+	if errors.As(inst.Err, &none) {
+		var why []string
+		for _, f := range none.Package.IgnoredFiles {
+			if f.ExcludeReason != nil {
+				why = append(why, filepath.Base(f.Filename)+": "+f.ExcludeReason.Error())
+			}
+		}
+		return Mistake(Origin{Where: name}, "", Clip("none of its files belongs to a package ("+strings.Join(why, "; ")+")"), "write package NAME at the top of its files, or name one of them")
 	}
 	tags := tagsIn(inst)
 	bad := cueErrors(name, inst.Err)

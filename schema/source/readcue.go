@@ -17,12 +17,20 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 )
 
+// inExpr is the name that the text of -e has in places.
+const inExpr = "in -e"
+
 func cueOrigin(name string, p token.Pos) Origin {
 	if !p.IsValid() {
 		return Origin{Source: "file", Where: name}
 	}
-	if file := p.Filename(); file != "" && filepath.IsAbs(file) && filepath.Base(file) != filepath.Base(name) {
-		name = shownFile(file)
+	switch file := p.Filename(); {
+	case file == inExpr:
+		name = inExpr
+	case filepath.IsAbs(file):
+		if abs, err := filepath.Abs(name); err != nil || abs != file { // another file than the one that was named
+			name = shownFile(file)
+		}
 	}
 	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, p.Line(), p.Column())}
 }
@@ -54,6 +62,9 @@ func cueErrors(name string, err error) diag.Errors {
 			hint = "the other stands at " + other
 		}
 		out = append(out, Mistake(cueOrigin(name, pos), path, Clip(msg), hint)...)
+	}
+	if len(out) > 1 { // what is wrong with each choice stands beside it
+		out = slices.DeleteFunc(out, func(e *diag.Error) bool { return strings.HasSuffix(e.Message, "errors in empty disjunction:") })
 	}
 	return out.Sorted()
 }

@@ -68,9 +68,9 @@ func ReadCUE(name string, sel Select, stub func() []byte) (*Node, []byte, diag.E
 	v := p.value
 	switch {
 	case sel.Expr != "":
-		v = selected(v, sel.Expr)
-		if err := v.Err(); err != nil || !v.Exists() {
-			return nil, nil, Mistake(Origin{Where: name}, "", "-e "+sel.Expr+": nothing is there", experimentsHint(p.value))
+		var bad diag.Errors
+		if v, bad = selected(v, name, sel.Expr); bad != nil {
+			return nil, nil, bad
 		}
 	case !isExperiment(v):
 		if found := experimentsIn(v, "", 0); len(found) > 0 {
@@ -83,6 +83,9 @@ func ReadCUE(name string, sel Select, stub func() []byte) (*Node, []byte, diag.E
 }
 
 func experimentsHint(v cue.Value) string {
+	if isExperiment(v) {
+		return "the package is an experiment itself: leave -e out"
+	}
 	found := experimentsIn(v, "", 0)
 	if len(found) == 0 {
 		return "aiperf list names the experiments of a package"
@@ -91,14 +94,23 @@ func experimentsHint(v cue.Value) string {
 }
 
 // selected is a field by its path, or the value of an expression.
-func selected(v cue.Value, expr string) cue.Value {
+func selected(v cue.Value, name, expr string) (cue.Value, diag.Errors) {
 	if path := cue.ParsePath(expr); path.Err() == nil {
-		if f := v.LookupPath(path); f.Exists() {
-			return f
+		f := v.LookupPath(path)
+		if !f.Exists() {
+			return f, Mistake(Origin{Where: name}, "", "-e "+expr+": nothing is there", experimentsHint(v))
 		}
+		return f, nil
 	}
 	//lint:ignore SA1019 a scope is only good in its own context
-	return v.Context().CompileString(expr, cue.Scope(v), cue.Filename("-e"))
+	x := v.Context().CompileString(expr, cue.Scope(v), cue.Filename(inExpr))
+	if err := x.Err(); err != nil {
+		bad := cueErrors(inExpr, err)
+		slices.SortStableFunc(bad, func(a, b *diag.Error) int { return len(b.Path) - len(a.Path) }) // what says most
+		bad[0].Hint = cmp.Or(bad[0].Hint, experimentsHint(v))
+		return x, bad[:1]
+	}
+	return x, nil
 }
 
 func isExperiment(v cue.Value) bool {
@@ -255,6 +267,9 @@ func (p packageGuard) instance(inst *build.Instance) diag.Errors {
 		real, err := filepath.EvalSymlinks(f.Filename)
 		if rel, bad := filepath.Rel(home, real); err == nil && (bad != nil || strings.HasPrefix(rel, "..")) {
 			return Mistake(Origin{Where: shownFile(f.Filename)}, "", "lies outside the module "+shownFile(root), "copy it in")
+		}
+		if info, err := os.Stat(real); err == nil && info.Size() > MaxBytes {
+			return Mistake(Origin{Where: shownFile(f.Filename)}, "", fmt.Sprintf("larger than %d MB", MaxBytes>>20), "a package of experiments holds what they share, no records")
 		}
 		g := cueGuard{name: shownFile(f.Filename), deps: inst.Imports}
 		for im := range f.ImportSpecs() {
