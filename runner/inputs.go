@@ -36,6 +36,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		}
 		c.tokenizer(tokenizerOf(&b))
 		c.template(&b)
+		c.endpoint(&b)
 		for _, u := range b.Endpoint.URLs {
 			c.builtIn(u)
 		}
@@ -152,6 +153,30 @@ func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
 			hint += "; --allow-download fetches it"
 		}
 		c.found("name", ref.Name, "benchmark.tokenizer.name", message, hint)
+	}
+}
+
+// endpoint refuses settings of an endpoint type that cannot work, and synthetic
+// data that it has no place for, or without what it needs. What a file holds is
+// only known when it is read.
+func (c *inputCheck) endpoint(b *schema.Benchmark) {
+	var turns []*dataset.Turn
+	for i := range b.Datasets {
+		if d := &b.Datasets[i]; d.Type == "synthetic" {
+			turns = append(turns, dataset.Sample(d))
+		}
+	}
+	key, err := json.Marshal([]any{"endpoint", b.Endpoint, turns})
+	if err != nil || !c.once(string(key)) {
+		return
+	}
+	spec, err := endpoint.Open(&b.Endpoint)
+	for i := 0; err == nil && i < len(turns); i++ {
+		err = spec.Fits(turns[i])
+	}
+	if err != nil {
+		message, hint, _ := strings.Cut(err.Error(), "; hint: ")
+		c.found("type", b.Endpoint.Type, "benchmark.endpoint.type", message, hint)
 	}
 }
 

@@ -207,3 +207,19 @@ func orInt(v, usual int) int {
 	}
 	return v
 }
+
+// Sample is a turn of synthetic data as far as its kinds of media go: what an
+// endpoint must have a place for.
+func Sample(cfg *schema.Dataset) *Turn {
+	t := &Turn{Texts: []string{""}}
+	if i := cfg.Images; i != nil && i.BatchSize > 0 {
+		t.Images = make([]Media, 1)
+	}
+	if a := cfg.Audio; a != nil && a.BatchSize > 0 {
+		t.Audios = make([]Media, 1)
+	}
+	if v := cfg.Video; v != nil && v.BatchSize > 0 {
+		t.Videos = make([]Media, 1)
+	}
+	return t
+}

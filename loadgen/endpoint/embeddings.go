@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
 )
 
 // embeddings is OpenAI's embeddings API.
@@ -17,7 +18,8 @@ var embeddings = Spec{
 	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "OpenAI embeddings", GenAI: []string{"embeddings"},
 	OpenAI: true, TakesText: true,
-	Body: embeddingsBody, Read: readEmbeddings, HasContent: anyContent,
+	Given: func(t *dataset.Turn, extra map[string]any) int { return unlessSaid(len(t.Texts), extra, "input") },
+	Body:  embeddingsBody, Read: readEmbeddings, HasContent: anyContent,
 	Served: Served{Texts: []string{"input", "messages"}, Items: []string{"input"}, Whole: servedEmbeddings},
 }
 
@@ -25,6 +27,9 @@ var embeddings = Spec{
 var nimEmbeddings = Spec{
 	Type: "nim_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "NVIDIA NIM embeddings, with images", TakesText: true, Takes: Images,
+	Given: func(t *dataset.Turn, extra map[string]any) int {
+		return unlessSaid(max(len(t.Texts), len(t.Images)), extra, "input")
+	},
 	Body: nimEmbeddingsBody, Read: readEmbeddings, HasContent: anyContent,
 	Served: embeddings.Served,
 }

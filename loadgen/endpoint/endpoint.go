@@ -100,8 +100,12 @@ type Spec struct {
 	LegacyMaxTokens bool   // knows max_tokens and max_completion_tokens
 	Ranks           bool   // takes a query and passages
 	Items           string // what it answers with beside text: record.Vectors, …; "" for text and for what is not known
-	Takes           Media  // what a request may carry beside text
-	Needs           Media  // and without what it makes no sense
+	// Given is how many items the answer to a turn must have, with the extra
+	// inputs that go with it; 0 where nobody can know. nil: never.
+	Given func(t *dataset.Turn, extra map[string]any) int
+	Takes Media // what a request may carry beside text
+	Needs Media // and without what it makes no sense
+	Ready bool  // it sends bodies that the dataset holds ready, and makes none
 
 	NoEnd bool // its streams have no end mark that is known: their end is that of the connection's answer
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
 )
 
 // The rerankers differ in the names of their members only.
@@ -17,7 +18,7 @@ var cohereRankings = Spec{
 		b.str("query", in.Turn.Query)
 		b.list("documents", in.Turn.Passages)
 	}),
-	Read: readRanking, HasContent: anyContent,
+	Read: readRanking, HasContent: anyContent, Given: passagesGiven,
 	Served: Served{Texts: []string{"query", "documents"}, Items: []string{"documents"}, Whole: servedRanking("results", "relevance_score")},
 }
 
@@ -28,7 +29,7 @@ var teiRankings = Spec{
 		b.str("query", in.Turn.Query)
 		b.list("texts", in.Turn.Passages)
 	}),
-	Read: readRanking, HasContent: anyContent,
+	Read: readRanking, HasContent: anyContent, Given: passagesGiven,
 	Served: Served{Texts: []string{"query", "texts"}, Items: []string{"texts"}, TimeHeaders: true, Whole: servedRanking("", "score")},
 }
 
@@ -51,8 +52,13 @@ var nimRankings = Spec{
 			b.dst = append(b.dst, ']')
 		}
 	}),
-	Read: readRanking, HasContent: anyContent,
+	Read: readRanking, HasContent: anyContent, Given: passagesGiven,
 	Served: Served{Texts: []string{"query", "passages"}, Items: []string{"passages"}, Whole: servedRanking("rankings", "logit")},
+}
+
+// passagesGiven: each gets a score, unless only the best are asked for.
+func passagesGiven(t *dataset.Turn, extra map[string]any) int {
+	return unlessSaid(len(t.Passages), extra, "top_n", "top_k", "documents", "texts", "passages")
 }
 
 func appendTextObject(dst []byte, text string) []byte {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 )
 
@@ -304,6 +305,37 @@ func TestHeaderTimings(t *testing.T) {
 	} {
 		if diff := cmp.Diff(c.want, endpoint.HeaderTimings([]byte(c.lines)), cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("HeaderTimings(%q) (-want +got):\n%s", c.lines, diff)
+		}
+	}
+}
+
+// An answer must have as many vectors, or scores, as the request had inputs,
+// where nothing among the extra inputs asks for fewer.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	texts := &dataset.Turn{Texts: []string{"a", "b"}}
+	ranking := &dataset.Turn{Query: "q", Passages: []string{"a", "b", "c"}}
+	for _, c := range []struct {
+		typ   string
+		turn  *dataset.Turn
+		extra map[string]any
+		items int64
+		want  string
+	}{
+		{"embeddings", texts, nil, 2, ""},
+		{"embeddings", texts, nil, 1, "the answer has 1 vectors for 2 inputs"},
+		{"embeddings", texts, map[string]any{"input": []any{"x"}}, 1, ""},
+		{"nim_embeddings", &dataset.Turn{Images: make([]dataset.Media, 3)}, nil, 2, "the answer has 2 vectors for 3 inputs"},
+		{"cohere_rankings", ranking, nil, 3, ""},
+		{"cohere_rankings", ranking, nil, 4, "the answer has 4 passages for 3 inputs"},
+		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 2, ""},
+		{"nim_rankings", &dataset.Turn{Query: "q", Passages: []string{"a"}, Extra: map[string]any{"top_k": 1}}, nil, 9, ""},
+		{"hf_tei_rankings", ranking, nil, 2, "the answer has 2 passages for 3 inputs"},
+		{"embeddings", &dataset.Turn{Raw: []byte(`{}`)}, nil, 5, ""},
+		{"chat", texts, nil, 0, ""},
+	} {
+		if got := lookup(t, c.typ).Missing(c.turn, c.extra, c.items); got != c.want {
+			t.Errorf("%s: %q, want %q", c.typ, got, c.want)
 		}
 	}
 }

@@ -84,19 +84,26 @@ func alone(api string, in *Input) error {
 // Fits tells whether the API can carry a turn: its media, and the media that
 // the API cannot do without.
 func (s *Spec) Fits(t *dataset.Turn) error {
-	if t.Raw != nil {
+	switch {
+	case t.Raw != nil:
 		return nil
+	case s.Ready:
+		return errNotReady
 	}
 	for _, m := range []struct {
-		kind Media
-		name string
-		n    int
-	}{{Images, "image", len(t.Images)}, {Audios, "audio", len(t.Audios)}, {Videos, "video", len(t.Videos)}} {
+		kind       Media
+		name, hint string
+		n          int
+	}{
+		{Images, "image", "--image-width-mean and --image-height-mean make some, an input file may name them", len(t.Images)},
+		{Audios, "audio", "--audio-length-mean makes some, an input file may name them", len(t.Audios)},
+		{Videos, "video", "--video-width and --video-height make some, an input file may name them", len(t.Videos)},
+	} {
 		switch {
 		case m.n > 0 && s.Takes&m.kind == 0:
 			return fmt.Errorf("%s: no place for the dataset's %ss; hint: %s take them", s.Type, m.name, takers(m.kind))
 		case m.n == 0 && s.Needs&m.kind != 0:
-			return fmt.Errorf("%s: a turn without the %s that is to be sent", s.Type, m.name)
+			return fmt.Errorf("%s: a turn without the %s that is to be sent; hint: %s", s.Type, m.name, m.hint)
 		}
 	}
 	return nil
@@ -137,6 +144,29 @@ func (s *Spec) textSetting(e *schema.Endpoint, name, without string) (string, er
 		return "", fmt.Errorf("extra input %s: want a text, not %v", name, v)
 	}
 	return t, nil
+}
+
+// Missing says what is wrong with the number of items in the answer to a turn,
+// "" for nothing.
+func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items int64) string {
+	if s.Given == nil || t.Raw != nil {
+		return ""
+	}
+	all := mergedExtra(&Input{Turn: t, Extra: extra})
+	if n := int64(s.Given(t, all)); n > 0 && n != items {
+		return fmt.Sprintf("the answer has %d %s for %d inputs", items, s.Items, n)
+	}
+	return ""
+}
+
+// unlessSaid is n, or 0 where one of the extra inputs changes what is answered.
+func unlessSaid(n int, extra map[string]any, names ...string) int {
+	for _, name := range names {
+		if _, said := extra[name]; said {
+			return 0
+		}
+	}
+	return n
 }
 
 // Text is what the server has to tokenize: every text of the request, joined

@@ -34,16 +34,16 @@ var template = Spec{
 var raw = Spec{
 	Type: "raw", Title: "LLM",
 	Doc:       "bodies that the dataset holds ready, to any API",
-	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true,
-	Body: func(dst []byte, _ *Input) ([]byte, error) {
-		return dst, errors.New("raw: the dataset holds no bodies; hint: dataset.format raw_payload or inputs_json has them")
-	},
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Ready: true,
+	Body: func(dst []byte, _ *Input) ([]byte, error) { return dst, errNotReady },
 	Read: readAny, HasContent: choicesHaveContent,
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
 	},
 }
+
+var errNotReady = errors.New("raw: the dataset holds no bodies; hint: dataset.format raw_payload or inputs_json has them")
 
 // named are the templates that AIPerf knows by name.
 var named = map[string]string{"nv-embedqa": `{"text": {{ texts|tojson }}}`}

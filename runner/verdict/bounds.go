@@ -118,7 +118,7 @@ type Notice struct {
 func (e *Evidence) Notices() []Notice {
 	worst := map[string]Notice{}
 	for _, p := range e.Phases {
-		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e)) {
+		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e), p.vectorNotices()) {
 			if w, ok := worst[n.ID]; !ok || n.Size > w.Size {
 				worst[n.ID] = n
 			}
@@ -185,6 +185,23 @@ func (p *PhaseEvidence) intendedNotices() []Notice {
 		}
 	}
 	return out
+}
+
+// vectorNotices say when the vectors of different answers differ in length:
+// several models answer, or one that is asked for several lengths.
+func (p *PhaseEvidence) vectorNotices() []Notice {
+	if len(p.Dimensions) < 2 {
+		return nil
+	}
+	lengths := slices.Sorted(maps.Keys(p.Dimensions))
+	slices.SortStableFunc(lengths, func(a, b int64) int { return cmp.Compare(p.Dimensions[b], p.Dimensions[a]) })
+	var parts []string
+	all, most := int64(0), p.Dimensions[lengths[0]]
+	for _, n := range lengths {
+		all += p.Dimensions[n]
+		parts = append(parts, fmt.Sprintf("%s in %s", words.Count(n, "number"), words.Count(p.Dimensions[n], "answer")))
+	}
+	return []Notice{{"dimensions", "vectors of different lengths came: " + strings.Join(parts, ", ") + "; does one model answer all of them?", 1 - float64(most)/float64(all)}}
 }
 
 // tokenNotices say when the client counts another number of output tokens than

@@ -71,6 +71,14 @@ func TestNoticesInWords(t *testing.T) {
 	if n := notes(nil); len(n) != 0 {
 		t.Errorf("a clean run has notices: %+v", n)
 	}
+	if n := notes(func(r *record.Record) { r.Dimensions = 768 }); len(n) != 0 {
+		t.Errorf("vectors of one length: %+v", n)
+	}
+	vectors := 0
+	if n := notes(func(r *record.Record) { vectors++; r.Dimensions = 768 - 256*int64(vectors%5/4) }); len(n) != 1 || n[0].ID != "dimensions" ||
+		!strings.HasPrefix(n[0].Text, "vectors of different lengths came: 768 numbers in ") || !strings.Contains(n[0].Text, ", 512 numbers in ") {
+		t.Errorf("vectors of two lengths: %+v", n)
+	}
 	n := notes(func(r *record.Record) { r.Intended -= 500e6 })
 	if len(n) != 0 {
 		t.Errorf("a closed loop, where no schedule wanted anything: %+v", n)

@@ -66,7 +66,8 @@ type PhaseEvidence struct {
 	residence                     float64   // Σ end − sent, ns
 	cut                           int64     // requests that the end of the phase cut off
 	lost                          lost
-	Counted                       int64 // answers whose output tokens the server counted
+	Counted                       int64           // answers whose output tokens the server counted
+	Dimensions                    map[int64]int64 // by the length of their vectors: answers
 	answered                      []answered
 	ends                          [len(boundTags)]ends
 	followUps                     int     // requests after the first wave
@@ -74,6 +75,9 @@ type PhaseEvidence struct {
 	Backwards                     int64   // negative spans between stamps of one request
 	FirstError                    string
 }
+
+// maxLengths bounds how many lengths of vectors are told apart.
+const maxLengths = 16
 
 // mostSamples bounds what is kept of the requests one by one. Of a longer phase
 // every second is kept, then every fourth, and so on: sixty thousand tell a p99
@@ -245,6 +249,14 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 	p.LatencyPunctual = appendFinite(p.LatencyPunctual, r.LatencyFromIntended()-late)
 	p.bounds(r)
 	p.ReceiveLag = appendFinite(p.ReceiveLag, r.ReceiveLag/1e3)
+	if r.Dimensions != record.None {
+		if p.Dimensions == nil {
+			p.Dimensions = map[int64]int64{}
+		}
+		if _, known := p.Dimensions[r.Dimensions]; known || len(p.Dimensions) < maxLengths {
+			p.Dimensions[r.Dimensions]++
+		}
+	}
 	if r.UsageCompletion != record.None && r.OSL > 0 {
 		p.TokenDiff = append(p.TokenDiff, math.Abs(float64(r.UsageCompletion)/float64(r.OSL)-1))
 	}
