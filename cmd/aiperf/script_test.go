@@ -1,7 +1,10 @@
 package main
 
 import (
+	"archive/zip"
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,7 +47,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
-			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "tiny-disk": cmdTinyDisk,
+			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk,
 		},
 	})
 }
@@ -279,6 +282,54 @@ func cmdHuge(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(w, "# line %d of a file that is much too long to be an experiment\n", i)
 	}
 	ts.Check(errors.Join(w.Flush(), f.Close()))
+}
+
+// cmdSpoiled makes a request file with something wrong that is too large, or
+// no text, for a script: spoiled KIND FILE.
+func cmdSpoiled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: spoiled KIND FILE")
+	}
+	const good = `{"text":"a"}` + "\n"
+	f, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	switch args[0] {
+	case "line-7-of-10000":
+		fmt.Fprint(w, strings.Repeat(good, 6), `{"text":7}`+"\n", strings.Repeat(good, 9993))
+	case "line-of-50-MB":
+		fmt.Fprintf(w, "%s{\"text\":\"%s\"}\n{\"text\"\n", good, strings.Repeat("word ", 10_000_000))
+	case "line-of-70-MB":
+		fmt.Fprintf(w, "%s{\"text\":\"%s\"}\n", good, strings.Repeat("word ", 14_000_000))
+	case "gzip-bomb": // 100 KB that become 100 MB
+		z := gzip.NewWriter(w)
+		for range 100 {
+			_, err := io.WriteString(z, strings.Repeat("a", 1_000_000))
+			ts.Check(err)
+		}
+		ts.Check(z.Close())
+	case "cut-gzip":
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		fmt.Fprint(z, strings.Repeat(good, 10_000))
+		ts.Check(z.Close())
+		_, err := w.Write(b.Bytes()[:b.Len()-12])
+		ts.Check(err)
+	case "NUL":
+		fmt.Fprint(w, good, "{\"text\":\"a\x00b\"}\n")
+	case "zip": // whose one file would land outside
+		z := zip.NewWriter(w)
+		in, err := z.Create("../../evil.jsonl")
+		ts.Check(err)
+		_, err = io.WriteString(in, good)
+		ts.Check(errors.Join(err, z.Close()))
+	case "escapes":
+		fmt.Fprint(w, "{\"text\":\"a\",\"image\":\"\\u001b[31mred\\u0007.png\"}\n")
+	default:
+		ts.Fatalf("spoiled: no kind %s", args[0])
+	}
+	ts.Check(w.Flush())
 }
 
 // cmdTinyDisk runs a program with the directory DIR on a disk of SIZE:

@@ -75,6 +75,16 @@ func Formats() []string {
 	return names
 }
 
+// streaming names the formats that large files can have.
+func streaming() (names []string) {
+	for _, f := range catalogue {
+		if f.Streams {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
 func formatNamed(name string) *Format {
 	if i := slices.IndexFunc(catalogue, func(f *Format) bool { return f.Name == name }); i >= 0 {
 		return catalogue[i]

@@ -107,7 +107,7 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 		{"half-written JSON", "f.jsonl", many + `{"text":"b`, "f.jsonl:7: not a JSON object: unexpected end of JSON input"},
 		{"bad line 7 of many", "f.jsonl", many + "{]\n" + strings.Repeat(many, 100), "f.jsonl:7: not a JSON object"},
 		{"mixed formats", "f.jsonl", many + `{"turns":[{"text":"a"}]}`, "f.jsonl:7: not single_turn like the records before it"},
-		{"NUL bytes", "f.jsonl", many + "{\"text\":\"\x00\"}", "f.jsonl:7: not text in UTF-8"},
+		{"NUL bytes", "f.jsonl", many + "{\"text\":\"\x00\"}", "f.jsonl:7: a NUL byte at byte 10: not text in UTF-8"},
 		{"a document that ends early", "f.json", `[{"text":"a"},{"text":`, "f.json[1]: the JSON document ends too early"},
 		{"a path that escapes", "f.jsonl", `{"text":"a","image":"../../../etc/passwd"}`, "f.jsonl:1: image 1: ../../../etc/passwd"},
 		{"an image that is none", "f.jsonl", `{"text":"a","image":"f.jsonl"}`, "f.jsonl:1: image 1: f.jsonl: is no image"},
@@ -115,7 +115,7 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 		{"a broken Parquet file", "f.parquet", "PAR1 and nothing else", "f.parquet: not a sound Parquet file"},
 		{"gzip that is none", "f.jsonl.gz", "\x1f\x8b\x00\x00", "f.jsonl.gz: "},
 		{"a table without text", "f.csv", "a,b\n1,2\n", "f.csv:2: fields a, b fit no known format"},
-		{"a row longer than its head", "f.csv", "text\na,b\n", "f.csv: record on line 2: wrong number of fields"},
+		{"a row longer than its head", "f.csv", "text\na,b\n", "f.csv:2: the row has not as many cells as the first line has names (1)"},
 	} {
 		path := write(t, c.name, c.content)
 		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, tok(t, "builtin"), 1, "profiling")

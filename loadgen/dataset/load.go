@@ -180,7 +180,7 @@ func (r *reader) object(rec files.Record) error {
 	}
 	r.records++
 	if r.bytes += rec.Size; r.bytes > maxText {
-		return fmt.Errorf("%s: more than %d MiB of records", rec.Place, maxText>>20)
+		return fmt.Errorf("%s: more than %d MiB of records; hint: only JSON lines of %s are read while they are played", rec.Place, maxText>>20, andList(streaming()))
 	}
 	if err := r.format.read(r, rec); err != nil {
 		if ok, why := r.format.fits(&rec); !ok && len(r.conversations) > 0 {

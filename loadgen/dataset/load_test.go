@@ -129,9 +129,9 @@ func TestBadFiles(t *testing.T) {
 		{"{\"text\":\"a\"}\n{\"text\":\n", ":2: not a JSON object: unexpected end of JSON input"},
 		{"{\"text\":\"a\"}\n\n[1]\n", ":3: not a JSON object"},
 		{"hello", ":1: not a JSON object"},
-		{"\x00\x01\x02ELF", ":1: not text in UTF-8; want one JSON object per line"},
+		{"\x00\x01\x02ELF", ":1: a NUL byte at byte 1: not text in UTF-8; want one JSON object per line"},
 		{"{\"text\":\"\xff\"}", ":1: not text in UTF-8; want one JSON object per line"},
-		{`{"words":"a","id":1}`, `:1: fields id, words fit no known format (dag_jsonl, multi_turn, sagemaker_data_capture, inputs_json, bailian_trace, weka_trace, tracelab, baseten_trace, dynamo_trace, burst_gpt_trace, azure_trace, mooncake_trace, raw_payload, random_pool, single_turn, table, speed_bench_*); hint: single_turn has "text", multi_turn has "turns"; format says which it is`},
+		{`{"words":"a","id":1}`, `:1: fields id, words fit no known format (` + listed() + `); hint: single_turn has "text", multi_turn has "turns"; format says which it is`},
 		{`{"text":7}`, ":1: text: want a string"},
 		{`{"text":""}`, ":1: text: is empty"},
 		{`{"text":"a","texts":["b"]}`, ":1: text and texts: only one of them can be given"},
@@ -182,6 +182,17 @@ func TestBadFiles(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", path, err, want)
 		}
 	}
+}
+
+// listed are the formats as an error lists them: those of one family as one.
+func listed() string {
+	var names []string
+	for _, name := range dataset.Formats() {
+		if !strings.HasPrefix(name, "speed_bench_") {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(append(names, "speed_bench_*"), ", ")
 }
 
 func TestSampler(t *testing.T) {

@@ -137,14 +137,32 @@ type opened struct {
 	in   *bufio.Reader
 }
 
+// archives are ways to pack files that are not read, by their first bytes.
+var archives = map[string]string{
+	"PK\x03\x04": "ZIP", "PK\x05\x06": "ZIP", "\x28\xb5\x2f\xfd": "zstd", "BZh": "bzip2", "\xfd7zXZ\x00": "xz", "7z\xbc\xaf\x27\x1c": "7z", "Rar!": "RAR",
+}
+
+// archiveOf names the archive that a file begins like; "" for none.
+func archiveOf(head []byte) string {
+	for start, name := range archives {
+		if bytes.HasPrefix(head, []byte(start)) {
+			return name
+		}
+	}
+	return ""
+}
+
 // kindOf tells what a file is by its first bytes and its name.
 func kindOf(path string, file *os.File) (k opened, err error) {
 	k.in = bufio.NewReaderSize(file, 64<<10)
 	name := strings.ToLower(path)
-	head, _ := k.in.Peek(4)
-	if string(head) == "PAR1" {
+	head, _ := k.in.Peek(8)
+	if bytes.HasPrefix(head, []byte("PAR1")) {
 		k.kind = parquetFile
 		return k, nil
+	}
+	if archive := archiveOf(head); archive != "" {
+		return k, fmt.Errorf("%s: is packed with %s, which is not read; hint: unpack it, or pack it with gzip", path, archive)
 	}
 	if len(head) > 1 && head[0] == 0x1f && head[1] == 0x8b {
 		z, err := inflate(path, k.in)
@@ -176,6 +194,9 @@ type inflated struct {
 
 func (r *inflated) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return n, errors.New("the compressed file ends too early; hint: was it copied whole?")
+	}
 	if r.n += int64(n); r.n > maxInflated {
 		return 0, fmt.Errorf("inflates to more than %d GiB", maxInflated>>30)
 	}
@@ -284,7 +305,10 @@ func documentError(place string, err error) error {
 }
 
 func newRecord(place string, line []byte) (Record, error) {
-	if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
+	if at := bytes.IndexByte(line, 0); at >= 0 && utf8.Valid(line) {
+		return Record{}, fmt.Errorf("%s: a NUL byte at byte %d: not text in UTF-8; want one JSON object per line", place, at+1)
+	}
+	if !utf8.Valid(line) {
 		return Record{}, fmt.Errorf("%s: not text in UTF-8; want one JSON object per line", place)
 	}
 	f, err := New(line)

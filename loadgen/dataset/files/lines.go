@@ -18,11 +18,14 @@ type Lines struct {
 	gzip bool
 }
 
+// packs is how many bytes of text one byte of a compressed file is taken for.
+const packs = 8
+
 // LinesOf looks at the file at path; false when it is no regular file of JSON
-// lines that is larger than size bytes.
+// lines that is larger than size bytes, or a compressed one than an eighth.
 func LinesOf(path string, size int64) (*Lines, bool, error) {
 	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() || st.Size() <= size {
+	if err != nil || !st.Mode().IsRegular() || st.Size() <= size/packs {
 		return nil, false, nil // who reads it all says what is wrong
 	}
 	file, err := os.Open(path)
@@ -31,7 +34,8 @@ func LinesOf(path string, size int64) (*Lines, bool, error) {
 	}
 	defer file.Close()
 	k, err := kindOf(path, file)
-	return &Lines{Path: path, info: st, gzip: k.gzip}, k.kind == jsonLines, err
+	large := k.kind == jsonLines && (k.gzip || st.Size() > size)
+	return &Lines{Path: path, info: st, gzip: k.gzip}, large, err
 }
 
 // Size is the size of the file, in bytes.

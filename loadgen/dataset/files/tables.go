@@ -38,11 +38,11 @@ func eachCSVRow(path string, in io.Reader, comma rune, f func(Record) error) err
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if err != nil {
+			return csvError(path, err, len(names))
+		}
 		line, _ := rows.FieldPos(0)
 		place := fmt.Sprintf("%s:%d", path, line)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
 		values := make(map[string]json.RawMessage, len(names))
 		size := 0
 		for i, cell := range row {
@@ -53,6 +53,18 @@ func eachCSVRow(path string, in io.Reader, comma rune, f func(Record) error) err
 			return err
 		}
 	}
+}
+
+// csvError is an error of a table with so many columns, at its line.
+func csvError(path string, err error, columns int) error {
+	var at *csv.ParseError
+	switch {
+	case !errors.As(err, &at):
+		return fmt.Errorf("%s: %w", path, err)
+	case errors.Is(err, csv.ErrFieldCount):
+		return fmt.Errorf("%s:%d: the row has not as many cells as the first line has names (%d)", path, at.Line, columns)
+	}
+	return fmt.Errorf("%s:%d: %w", path, at.Line, at.Err)
 }
 
 // cellValue is a cell as JSON; an empty one is null.
