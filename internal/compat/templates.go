@@ -63,17 +63,13 @@ func Templates() ([]Template, error) {
 	return out, nil
 }
 
-// missingTemplates are AIPerf's that need what is not here, and the nearest of
-// ours.
+// missingTemplates are AIPerf's that need what is not here, on this machine or
+// in this program, and the nearest of ours.
 var missingTemplates = map[string]struct{ why, nearest string }{
-	"trace-replay":      {"recorded traces are not supported yet", "fixed-schedule"},
 	"gpu-telemetry":     {"GPU figures are not supported yet", ""},
-	"multimodal-vision": {"images in prompts are not supported yet", ""},
-	"audio-multimodal":  {"sound in prompts is not supported yet", ""},
-	"public-dataset":    {"public data sets are not supported yet", "inline-dataset"},
+	"public-dataset":    {"it needs a data set on this machine, which aiperf dataset public lists; write dataset: {type: public, dataset: sharegpt}", "inline-dataset"},
 	"user-files":        {"files of one's own in the results are not supported yet", ""},
-	"sweep-with-plot":   {"report.html has the charts of a sweep, aiperf plot DIR draws them as pictures", "sweep"},
-	"speed-bench-sweep": {"SPEED-Bench data sets are not supported yet", "sweep"},
+	"speed-bench-sweep": {"it needs the files of SPEED-Bench; sweep datasets.main.format over speed_bench_coding and the others", "sweep"},
 }
 
 // FindTemplate finds one by its name, with or without its ending.
