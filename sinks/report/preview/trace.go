@@ -46,9 +46,18 @@ func Trace(w io.Writer, file string, t *dataset.Trace, a *recorded.Analysis) {
 	fmt.Fprintf(w, "\nAn infinite prefix cache knows %.1f %% of all input tokens (%.1f %% of a request's blocks on average).\n", 100*a.TokenHitRate, 100*a.CacheHitRate)
 	fmt.Fprintf(w, "%s, %.1f %% of their appearances repeated; %s shared by several requests.\n",
 		words.Count(a.UniquePrefixes, "different prefix"), 100*a.PrefixReuseRatio, words.Count(a.PrefixGroups, "first block"))
-	var parts []string
-	for _, c := range a.FiniteCacheCurves {
-		parts = append(parts, fmt.Sprintf("%s tokens: %.1f %%", words.Whole(int64(c.Tokens)), 100*c.TokenHitRate))
+	fmt.Fprintf(w, "A cache that holds so much knows: %s\n", strings.Join(caches(a.FiniteCacheCurves), " · "))
+}
+
+// caches says what caches of growing sizes know, up to the first one that knows
+// as much as the largest.
+func caches(curve []recorded.Curve) (parts []string) {
+	for i, c := range curve {
+		size, known := words.Whole(int64(c.Tokens))+" tokens", fmt.Sprintf("%.1f %%", 100*c.TokenHitRate)
+		if last := curve[len(curve)-1]; i+1 < len(curve) && known == fmt.Sprintf("%.1f %%", 100*last.TokenHitRate) {
+			return append(parts, size+" or more: "+known)
+		}
+		parts = append(parts, size+": "+known)
 	}
-	fmt.Fprintf(w, "A cache that holds so much knows: %s\n", strings.Join(parts, " · "))
+	return parts
 }
