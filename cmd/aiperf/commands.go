@@ -6,7 +6,7 @@ import (
 	"aiperf.dev/aiperf/internal/compat"
 )
 
-//go:generate go test -run TestGeneratedDocs . -docs
+//go:generate go test -run TestGeneratedDocs|TestExamplesPage . -docs
 
 // catalogue is every subcommand, in the order help lists them. One row and one
 // file each; those of AIPerf that are not here come last and are not listed.

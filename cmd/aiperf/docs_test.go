@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/docgen"
+	"aiperf.dev/aiperf/internal/docgen/examples"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/endpoint"
@@ -58,6 +59,38 @@ func TestGeneratedDocs(t *testing.T) {
 				t.Errorf("docs/%s is not what the sources say: run %s; first difference: %s", name, docgen.Command, firstDifference(string(have), want))
 			}
 		})
+	}
+}
+
+// docs/examples.md and its pictures are what the examples give.
+func TestExamplesPage(t *testing.T) {
+	t.Parallel()
+	page, pictures, err := examples.Page(filepath.Join("..", "..", "examples", "experiments"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"examples.md": page}
+	for name, b := range pictures {
+		files["examples/"+name] = string(b)
+	}
+	for name, want := range files {
+		path := filepath.Join("..", "..", "docs", filepath.FromSlash(name))
+		if len(want) > 200<<10 {
+			t.Errorf("docs/%s has %d bytes", name, len(want))
+		}
+		if *writeDocs {
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		have, err := os.ReadFile(path)
+		if err != nil || string(have) != want {
+			t.Errorf("docs/%s is not what the examples give: run %s; %v, first difference: %s", name, docgen.Command, err, firstDifference(string(have), want))
+		}
 	}
 }
 

@@ -24,7 +24,21 @@ type Outcome struct {
 // Run carries out the experiment in text, a YAML file, in folder dir, against
 // the built-in servers that it names, in virtual time.
 func Run(text, dir string) (*Outcome, error) {
-	plan, err := expand(text, dir)
+	file := filepath.Join(dir, fileName)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return nil, err
+	}
+	return RunFile(file, dir)
+}
+
+// RunFile carries out the experiment in a file, and leaves its results in folder
+// dir.
+func RunFile(file, dir string) (*Outcome, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := expand(file)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +48,7 @@ func Run(text, dir string) (*Outcome, error) {
 		return logs[url]
 	}}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: filepath.Join(dir, "results"), Source: []byte(text), SourceName: filepath.Join(dir, fileName), Version: "simulation", Simulate: worlds.Open,
+		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, Version: "simulation", Simulate: worlds.Open,
 	})
 	if err != nil {
 		return nil, err
@@ -54,12 +68,8 @@ func Run(text, dir string) (*Outcome, error) {
 // fileName is that of the experiment in its folder.
 const fileName = "experiment.yaml"
 
-// expand is the plan of the experiment in text.
-func expand(text, dir string) (*sweep.Plan, error) {
-	file := filepath.Join(dir, fileName)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return nil, err
-	}
+// expand is the plan of the experiment in a file.
+func expand(file string) (*sweep.Plan, error) {
 	doc, err := schema.Load(schema.Source{File: file, Command: "run"})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,11 @@ func (d design) simulate(t *testing.T, n int, see func(conclusion)) {
 		if err != nil {
 			t.Fatalf("plan %d: %v\n%s", i, err, long.text(i))
 		}
-		short, err := expand(d.text(i), scratch(t))
+		file := filepath.Join(scratch(t), fileName)
+		if err := os.WriteFile(file, []byte(d.text(i)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		short, err := expand(file)
 		if err != nil {
 			t.Fatal(err)
 		}

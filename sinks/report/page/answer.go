@@ -9,6 +9,23 @@ import (
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
 
+// Answers is what a result says in sentences, and of how much it says that. said
+// are the sentences on what was asked; nil takes those of the manifests.
+func Answers(d *chart.Data, said []string) (answer []string, scope string) {
+	scope = fmt.Sprintf("%s × %s · %s · %s window",
+		words.Count(len(d.Cells), "cell"), words.Count(trialsOf(d), "trial"), words.Count(d.Requests.Total, "request"), d.Window)
+	return append(answers(d, said), extremes(d)...), scope
+}
+
+// trialsOf is how many trials the cell has that has most.
+func trialsOf(d *chart.Data) int {
+	most := 0
+	for _, c := range d.Cells {
+		most = max(most, c.Trials)
+	}
+	return most
+}
+
 // answers is what can be said in one sentence.
 func answers(d *chart.Data, said []string) []string {
 	if said == nil {

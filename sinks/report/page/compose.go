@@ -25,11 +25,7 @@ const (
 // compose fills the page in.
 func compose(d *chart.Data, said []string) (*Page, error) {
 	p := &Page{Name: d.Name, Verdict: d.Verdict}
-	trials := 0
-	for _, c := range d.Cells {
-		trials = max(trials, c.Trials)
-	}
-	p.Scope = fmt.Sprintf("%s × %s · %s · %s window", words.Count(len(d.Cells), "cell"), words.Count(trials, "trial"), words.Count(d.Requests.Total, "request"), d.Window)
+	trials := trialsOf(d)
 	checks, err := readChecks(d)
 	if err != nil {
 		return nil, err
@@ -38,7 +34,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Answers = append(answers(d, said), extremes(d)...)
+	p.Answers, p.Scope = Answers(d, said)
 	p.findings(checks)
 	p.table(d, trials)
 	for _, r := range chart.Catalogue() {

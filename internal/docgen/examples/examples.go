@@ -1,0 +1,142 @@
+// Package examples makes docs/examples.md. In goes the folder of experiments that
+// people copy, out come a page that says what each one asks and answers, and its
+// pictures.
+package examples
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/docgen"
+	"aiperf.dev/aiperf/internal/sim"
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sinks/report/page"
+)
+
+// head is what stands above the examples.
+const head = `# Examples
+
+Every file of [examples/experiments/](../examples/experiments/): what it asks, and the answer and the picture that it gives in virtual
+time, where the built-in server takes exactly the time that its words say. There the answer is the same on every machine; on a clock it
+differs by what the machine adds, and the verdict says how much that is.
+
+`
+
+// Page carries out every experiment of dir in virtual time, in folders below
+// work. It gives the page about them and the pictures on it, by the name of their
+// file.
+func Page(dir, work string) (text string, pictures map[string][]byte, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	var b strings.Builder
+	b.WriteString(docgen.Mark("examples/experiments") + head)
+	pictures = map[string][]byte{}
+	for _, e := range entries {
+		name, ext := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())), filepath.Ext(e.Name())
+		if ext != ".cue" && ext != ".yaml" {
+			continue
+		}
+		x, err := example(filepath.Join(dir, e.Name()), filepath.Join(work, name))
+		if err != nil {
+			return "", nil, fmt.Errorf("%s: %w", e.Name(), err)
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n    aiperf run examples/experiments/%s\n\n", name, x.asks, e.Name())
+		if x.picture == nil {
+			b.WriteString("It calls or starts something between its runs, which no virtual time can do: its answer comes when it is carried out.\n\n")
+			continue
+		}
+		picture := name + ".svg"
+		pictures[picture] = x.picture
+		fmt.Fprintf(&b, "%s: %s.\n\n", x.verdict, x.scope)
+		for _, s := range x.says {
+			fmt.Fprintf(&b, "> %s\n>\n", s)
+		}
+		fmt.Fprintf(&b, "\n![%s](examples/%s)\n\n", x.title, picture)
+	}
+	return strings.ReplaceAll(strings.TrimSpace(b.String()), ">\n\n", "\n") + "\n", pictures, nil
+}
+
+// answered is one example with what came of it.
+type answered struct {
+	asks, verdict, scope, title string
+	says                        []string
+	picture                     []byte
+}
+
+func example(file, work string) (*answered, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if flips.Match(text) {
+		return &answered{asks: about(string(text))}, nil
+	}
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return nil, err
+	}
+	got, err := sim.RunFile(file, work)
+	if err != nil {
+		return nil, err
+	}
+	d, err := chart.Load(got.Dir)
+	if err != nil {
+		return nil, err
+	}
+	says, scope := page.Answers(d, got.Report().Sentences())
+	c, err := telling(d)
+	if err != nil {
+		return nil, err
+	}
+	return &answered{
+		asks: about(string(text)), verdict: d.Verdict, scope: scope, says: says, title: c.Title + ". " + c.Question,
+		picture: draw.SVG(c, draw.SizeOf(c), draw.Light),
+	}, nil
+}
+
+// telling is the first chart that can be drawn of those that answer most: whether
+// something changed, how much load can be promised, when it gets slow, how long
+// the tails are.
+func telling(d *chart.Data) (*draw.Chart, error) {
+	for _, id := range []string{"change", "good-share", "latency-vs-load", "ecdf"} {
+		r, err := chart.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		if c := r.Build(d, nil); c.Missing == "" {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("no chart of it can be drawn")
+}
+
+// flips finds an experiment that changes its server between runs.
+var flips = regexp.MustCompile(`(?m)^[^/#\n]*\bflip:`)
+
+// about is the comment at the head of an experiment, up to its first empty line,
+// without what only editors read.
+func about(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		words, ok := strings.CutPrefix(strings.TrimSpace(line), "//")
+		if !ok {
+			words, ok = strings.CutPrefix(strings.TrimSpace(line), "#")
+		}
+		if words = strings.TrimSpace(words); !ok || words == "" {
+			break
+		}
+		if !strings.HasPrefix(words, "yaml-language-server:") {
+			out = append(out, words)
+		}
+	}
+	said := strings.Join(out, " ")
+	if rest, ok := strings.CutSuffix(said, ":"); ok { // a command followed
+		said = rest + "."
+	}
+	return said
+}
