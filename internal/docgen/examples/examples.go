@@ -54,12 +54,10 @@ func Page(dir, work string) (text string, pictures map[string][]byte, err error)
 		picture := name + ".svg"
 		pictures[picture] = x.picture
 		fmt.Fprintf(&b, "%s: %s.\n\n", x.verdict, x.scope)
-		for _, s := range x.says {
-			fmt.Fprintf(&b, "> %s\n>\n", s)
-		}
-		fmt.Fprintf(&b, "\n![%s](examples/%s)\n\n", x.title, picture)
+		fmt.Fprintf(&b, "> %s\n\n", strings.Join(x.says, "\n>\n> "))
+		fmt.Fprintf(&b, "![%s](examples/%s)\n\n", x.title, picture)
 	}
-	return strings.ReplaceAll(strings.TrimSpace(b.String()), ">\n\n", "\n") + "\n", pictures, nil
+	return strings.TrimSpace(b.String()) + "\n", pictures, nil
 }
 
 // answered is one example with what came of it.
