@@ -27,6 +27,8 @@ var effectRules = []rule{
 	{place: fields.DatasetPath + ".prefix_prompts.pool_size", severity: warned, spent: half("length", "--prompt-prefix-length")},
 	{place: fields.DatasetPath + ".prefix_prompts.length", severity: warned, spent: half("pool_size", "--prompt-prefix-pool-size")},
 	{place: fields.DatasetPath + ".turn_delay", severity: warned, spent: flagged.oneTurn},
+	{place: fields.DatasetPath + ".prompts.block_size", severity: warned, spent: flagged.traceless},
+	{place: fields.DatasetPath + ".block_size", severity: warned, spent: flagged.traceless},
 	{place: fields.DatasetPath + ".synthesis", severity: warned, spent: flagged.traceless},
 	{place: fields.DatasetPath + ".replay_speedup", severity: warned, spent: flagged.traceless},
 	{place: fields.DatasetPath + ".trace_session_sample_ratio", severity: warned, spent: flagged.traceless},

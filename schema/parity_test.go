@@ -24,7 +24,6 @@ var readElsewhere = map[string]string{
 // heldBefore are fields that a struct holds although the schema refuses them
 // so far, and why.
 var heldBefore = map[string]string{
-	"benchmark.datasets.*.prompts.block_size": "traces will need it; the generator reads it already",
 	"benchmark.tokenizer.revision":            "the caches of a hub are searched by it",
 }
 

@@ -160,8 +160,10 @@ func (d *draft) completeDataset(root *source.Node) {
 		}
 	}
 	if t := ds.TypeWord(); t == "file" || t == "public" {
-		if c, ok := ds.Get("prompts").Take("cache_bust"); ok {
-			ds.Put("cache_bust", c.Value)
+		for _, name := range []string{"cache_bust", "block_size"} {
+			if c, ok := ds.Get("prompts").Take(name); ok {
+				ds.Put(name, c.Value)
+			}
 		}
 		if p := ds.Get("prompts"); p != nil && len(p.Fields) == 0 {
 			ds.Take("prompts")

@@ -223,7 +223,7 @@ var leaves = []Leaf{
 	{Path: "benchmark.datasets.*.prompts.corpus_file", Is: 0x2020},
 	{Path: "benchmark.datasets.*.prompts.cache_bust", Keys: []string{"target"}, Is: 0x80},
 	{Path: "benchmark.datasets.*.prompts.cache_bust.target", Enum: []string{"none", "system_prefix", "system_suffix", "first_turn_prefix", "first_turn_suffix", "warmup_isolation_system", "warmup_isolation_first_turn"}, Def: "\"none\""},
-	{Path: "benchmark.datasets.*.prompts.block_size", Instead: "of a trace it is a setting of the data set: dataset.block_size", Is: 0x110},
+	{Path: "benchmark.datasets.*.prompts.block_size", Is: 0x100},
 	{Path: "benchmark.datasets.*.prompts.sequence_distribution", Is: 0x40},
 	{Path: "benchmark.datasets.*.prompts.sequence_distribution.*", Keys: []string{"isl", "isl_stddev", "osl", "osl_stddev", "probability"}, Is: 0x80},
 	{Path: "benchmark.datasets.*.prompts.sequence_distribution.*.isl", Keys: []string{"type", "value", "mean", "median", "stddev", "p50", "p99", "peaks", "points", "min", "max"}, Is: 0x182},

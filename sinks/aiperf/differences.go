@@ -25,9 +25,10 @@ const (
 // finds no other.
 func Differences() []Difference {
 	const (
-		extra   = "an additional metric: readers take keys they do not know"
-		nothing = "nothing was streamed, so there is nothing to weigh; AIPerf writes zeros"
-		jitter  = "AIPerf's chunks of one read share a stamp, which makes an inter-token latency of 0 and the request drop out"
+		extra    = "an additional metric: readers take keys they do not know"
+		lateness = "of a replay; dispatch_lateness has it, in every mode"
+		nothing  = "nothing was streamed, so there is nothing to weigh; AIPerf writes zeros"
+		jitter   = "AIPerf's chunks of one read share a stamp, which makes an inter-token latency of 0 and the request drop out"
 	)
 	var out []Difference
 	for _, m := range metrics.Catalogue() {
@@ -49,6 +50,10 @@ func Differences() []Difference {
 		{Added, "cause", "what kind of failure it was to the client"},
 		{Added, "response_headers", "AIPerf leaves it out of failed requests"},
 
+		{Absent, "replay_sched_lag_p50", lateness},
+		{Absent, "replay_sched_lag_p90", lateness},
+		{Absent, "replay_sched_lag_p99", lateness},
+		{Absent, "replay_sched_degraded", lateness},
 		{Absent, "output_sequence_length", "embeddings produce no tokens; AIPerf writes 0"},
 		{Absent, "effective_decode_throughput", nothing},
 		{Absent, "effective_prefill_throughput", nothing},
