@@ -24,7 +24,7 @@ var readElsewhere = map[string]string{
 // heldBefore are fields that a struct holds although the schema refuses them
 // so far, and why.
 var heldBefore = map[string]string{
-	"benchmark.tokenizer.revision":            "the caches of a hub are searched by it",
+	"benchmark.tokenizer.revision": "the caches of a hub are searched by it",
 }
 
 // The Go structs and the CUE definitions have the same members: what the

@@ -26,7 +26,11 @@ func (d *draft) missing(path, what, instead string, at source.Origin) {
 // setAside takes what is absent out of the experiment and the assignments, and
 // notes what of it asks for something.
 func (d *draft) setAside(root *source.Node) Errors {
+	bounds := d.idleBounds(root)
 	fields.TakeAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
+		if slices.Contains(bounds, root.Shown(path)) {
+			return // it asks for nothing
+		}
 		d.missing(root.Shown(path), "", row.Instead, at)
 	}, func(path string, n *source.Node) { d.keepAside(path, n.Plain(), n.Origin, false) })
 	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a lower.Assignment) bool {
@@ -54,6 +58,18 @@ func (d *draft) setAside(root *source.Node) Errors {
 		}
 	}
 	return d.offAndOn()
+}
+
+// idleBounds are the bounds (sla) of phases that do not raise their own load:
+// AIPerf takes them and does nothing with them, which is said.
+func (d *draft) idleBounds(root *source.Node) (paths []string) {
+	for i, p := range itemsOf(root.At("benchmark.phases")) {
+		if sla := p.Get("sla"); sla != nil && p.Get("adaptive_scale") == nil {
+			paths = append(paths, root.Shown(fmt.Sprintf("benchmark.phases.%d.sla", i)))
+			d.warn(cmp.Or(sla.Origin.Where, "sla") + ": sla has no effect on a phase that does not raise its own load; slos and gates judge a result")
+		}
+	}
+	return paths
 }
 
 // setAsideAxes takes axes on absent fields out, and absent fields out of the
