@@ -1,0 +1,262 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/runner/verdict"
+)
+
+// harmful is a check of the kind harm, and the fault that flips it in a run of the
+// program, for each kind of arrival stamps.
+type harmful struct {
+	check               string
+	kernel, application string // a test, or why there is none
+}
+
+// harms is the table of them. What no fault from outside can do is flipped in the
+// evidence alone: TestEachCheckFlips of runner/verdict has every check.
+func harms() []harmful {
+	const (
+		ours     = "bookkeeping: only a bug of the program itself flips it"
+		stopped  = "no: with stamps of its own a stopped client sees answers when it goes on, and pauses for no time"
+		refilled = "no: slots are filled again at once, and a client that is stopped before that shows in turnaround"
+		oneRead  = "no: of a read that the program dates itself one end is known, and stamp_error says by how much it is late"
+	)
+	return []harmful{
+		{"dispatch_lateness", "TestHarmOfAStoppedClient", "TestHarmOfAStoppedClient"},
+		{"offered_rate", "TestHarmOfACap", "TestHarmOfACap"},
+		{"turnaround", "TestHarmOfAStoppedClient", stopped},
+		{"concurrency_held", refilled, refilled},
+		{"stamp_error", "no: kernel stamps are exact, and the same burst flips nothing", "TestStampsOfBursts"},
+		{"coalesced", "TestAnswersInOneRead", oneRead},
+		{"littles_law", ours, ours},
+		{"flow_balance", ours, ours},
+		{"sink", "testdata/script/full_disk.txtar", "testdata/script/full_disk.txtar"},
+		{"clock", "TestWallClockIsSet of loadgen/transport: the clock of the machine stays as it is", "spans use the monotonic clock"},
+		{"client_errors", "TestNoDescriptors and TestNoPorts of loadgen/transport, counted in TestEachCheckFlips", "the same"},
+	}
+}
+
+// Every check of harm has its line.
+func TestEveryHarmHasItsFault(t *testing.T) {
+	t.Parallel()
+	listed := map[string]bool{}
+	sources := map[string]string{}
+	for _, h := range harms() {
+		listed[h.check] = true
+		for _, at := range []string{h.kernel, h.application} {
+			if at == "" {
+				t.Errorf("%s: neither a fault nor why there is none", h.check)
+			}
+			if strings.HasPrefix(at, "Test") && !strings.Contains(at, " ") && !exists(t, sources, proof{"internal/faults", at}) {
+				t.Errorf("%s: there is no %s", h.check, at)
+			}
+		}
+	}
+	n := 0
+	for _, c := range verdict.Describe() {
+		if !strings.HasPrefix(c[1], string(verdict.Harm)) {
+			continue
+		}
+		if n++; !listed[c[0]] {
+			t.Errorf("no fault is named for %s", c[0])
+		}
+	}
+	if n != len(listed) {
+		t.Errorf("%d checks of harm, %d lines", n, len(listed))
+	}
+}
+
+// severities are what the checks of a finished program's run came to.
+func (p *program) severities() map[string]string {
+	p.t.Helper()
+	out := map[string]string{}
+	for _, row := range p.table("checks") {
+		if row["level"] == "run" {
+			out[row["check"]] = row["severity"]
+		}
+	}
+	return out
+}
+
+// application makes the program speak through a proxy, where arrival stamps are its
+// own: h answers for every host.
+func application(t *testing.T, h http.Handler) (url string, change func(*exec.Cmd), more []string) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return "http://model.test", func(c *exec.Cmd) {
+		c.Env = append(c.Env, "HTTP_PROXY="+s.URL, "http_proxy="+s.URL, "NO_PROXY=", "no_proxy=")
+	}, []string{"--proxy", "env"}
+}
+
+// bothWays runs f with stamps of the kernel's and with the program's own.
+func bothWays(t *testing.T, name string, h func() http.Handler, f func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string)) {
+	t.Helper()
+	t.Run(name+"kernel", func(t *testing.T) {
+		t.Parallel()
+		s := httptest.NewServer(h())
+		t.Cleanup(s.Close)
+		f(t, "kernel", s.URL, nil, nil)
+	})
+	t.Run(name+"application", func(t *testing.T) {
+		t.Parallel()
+		url, change, more := application(t, h())
+		f(t, "application", url, change, more)
+	})
+}
+
+// streamed answers POSTs with a stream; before is done once its header is out.
+func streamed(before func(), event func(i int)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		before()
+		for i := range 4 {
+			event(i)
+			fmt.Fprintf(w, "data: %s\n\n", content("word "))
+			if i == 0 {
+				w.(http.Flusher).Flush()
+			}
+		}
+		fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", finish)
+	})
+}
+
+// A burst reaches many streams at once, and a client with one processor takes its
+// time to read them. Its own stamps are late by that, and the check says so; those
+// of the kernel are not, and there is nothing to say.
+func TestStampsOfBursts(t *testing.T) {
+	t.Parallel()
+	const streams = 128
+	burst := func() http.Handler {
+		var mu sync.Mutex
+		waiting, release := 0, make(chan struct{})
+		return streamed(func() {
+			mu.Lock()
+			mine := release
+			if waiting++; waiting == streams {
+				waiting, release = 0, make(chan struct{})
+				close(mine)
+			}
+			mu.Unlock()
+			<-mine
+		}, func(int) {})
+	}
+	bothWays(t, "", burst, func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string) {
+		p := start(t, t.TempDir(), func(c *exec.Cmd) {
+			if change != nil {
+				change(c)
+			}
+			c.Env = append(c.Env, "GOMAXPROCS=1")
+		}, profiling(url, append(more, "--concurrency", fmt.Sprint(streams), "--request-count", fmt.Sprint(4*streams))...)...)
+		p.exit(0, 4)
+		got, found := p.severities()["stamp_error"]
+		if stamps == "kernel" && found || stamps == "application" && got != "degraded" && got != "invalid" {
+			t.Errorf("%s stamps: stamp_error is %q", stamps, got)
+		}
+	})
+}
+
+// An answer of which the header comes first and all tokens come in one read, 40 ms
+// later: when each came is not known, and nobody is told a gap.
+func TestAnswersInOneRead(t *testing.T) {
+	t.Parallel()
+	late := func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodPost {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			<-time.After(40 * time.Millisecond) // how long is of no importance: gaps are bounded by it
+			_, _ = io.WriteString(w, strings.Repeat("data: "+content("word ")+"\n\n", 4)+"data: "+finish+"\n\ndata: [DONE]\n\n")
+		})
+	}
+	s := httptest.NewServer(late())
+	t.Cleanup(s.Close)
+	p := start(t, t.TempDir(), nil, profiling(s.URL, "--concurrency", "4", "--request-count", "40")...)
+	p.exit(0, 4)
+	if got := p.severities()["coalesced"]; got != "invalid" {
+		t.Errorf("coalesced is %q, want invalid", got)
+	}
+}
+
+// A cap holds back what the schedule wants until the run is over.
+func TestHarmOfACap(t *testing.T) {
+	t.Parallel()
+	slow := func() http.Handler { return streamed(func() { <-time.After(20 * time.Millisecond) }, func(int) {}) }
+	bothWays(t, "", slow, func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string) {
+		p := start(t, t.TempDir(), change, profiling(url, append(more, "--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "1", "--benchmark-duration", "0.5")...)...)
+		p.exit(0, 4)
+		if got := p.severities()["offered_rate"]; got != "invalid" && got != "degraded" {
+			t.Errorf("%s stamps: offered_rate is %q", stamps, got)
+		}
+	})
+}
+
+// A client that is stopped in the middle of its run and goes on: an open loop sends
+// late, and a closed loop has paused between an answer and the next request.
+func TestHarmOfAStoppedClient(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		load  []string
+		want  []string // checks that are not VALID
+		where string   // the kind of stamps that show it, "" for both
+	}{
+		{"open, ", []string{"--request-rate", "100", "--arrival-pattern", "constant", "--request-count", "120"}, []string{"dispatch_lateness"}, ""},
+		{"closed, ", []string{"--concurrency", "2", "--request-count", "120"}, []string{"turnaround"}, "kernel"},
+	} {
+		const at, away = 30, 600 * time.Millisecond
+		reached := make(chan struct{}, 2)
+		quick := func() http.Handler {
+			var mu sync.Mutex
+			n := 0
+			return streamed(func() {
+				mu.Lock()
+				defer mu.Unlock()
+				if n++; n == at {
+					reached <- struct{}{}
+				}
+			}, func(int) {})
+		}
+		bothWays(t, c.name, quick, func(t *testing.T, stamps, url string, change func(*exec.Cmd), more []string) {
+			if c.where != "" && c.where != stamps {
+				t.Skip("harms has why")
+			}
+			p := start(t, t.TempDir(), change, profiling(url, append(more, c.load...)...)...)
+			<-reached
+			stop(t, p.Process.Pid)
+			<-time.After(away) // as long as it is stopped at least
+			if err := p.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			p.exit(0, 4)
+			got := p.severities()
+			for _, check := range c.want {
+				if got[check] != "invalid" && got[check] != "degraded" {
+					t.Errorf("%s stamps: %s is %q", stamps, check, got[check])
+				}
+			}
+		})
+	}
+}
