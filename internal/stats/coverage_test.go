@@ -53,6 +53,7 @@ func TestLevelCovers(t *testing.T) {
 				e := stats.Level(v, .95, 0)
 				return e.Low, e.High
 			}, c.truth)
+			t.Logf("%s, %d trials: %.1f %% covered", c.name, n, 100*in)
 			if in < .93 || in > .985 || math.Abs(below-above) > .02 {
 				t.Errorf("%s, %d trials: %.1f %% covered, %.1f %% below, %.1f %% above; want 93 to 98 %%, even on both sides", c.name, n, 100*in, 100*below, 100*above)
 			}
@@ -87,6 +88,7 @@ func TestShareAndCountCover(t *testing.T) {
 					e := stats.Share(trials, .95)
 					return e.Low, e.High
 				}, share)
+				t.Logf("share %g, design effect %g, %d trials: %.1f %% covered", share, effect, n, 100*in)
 				if in < .93 {
 					t.Errorf("share %g, design effect %g, %d trials: %.1f %% covered, want 93 %%", share, effect, n, 100*in)
 				}
@@ -101,6 +103,7 @@ func TestShareAndCountCover(t *testing.T) {
 				e := stats.Count(counts, .95)
 				return e.Low, e.High
 			}, mean)
+			t.Logf("count, design effect %g, %d trials: %.1f %% covered", effect, n, 100*in)
 			if in < .93 {
 				t.Errorf("count, design effect %g, %d trials: %.1f %% covered, want 93 %%", effect, n, 100*in)
 			}
