@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -279,4 +281,66 @@ func sendRecorded(c net.Conn, r *recorded, piece int) (again bool) {
 		err = errors.Join(err, werr)
 	}
 	return err == nil && (r.Framing == "chunked" || r.Framing == "length")
+}
+
+// A large answer in one piece is held once: what is allocated from the socket to
+// the end of its reading is little more than its size.
+func TestLargeAnswerIsHeldOnce(t *testing.T) { // not parallel: counts the process's allocations
+	const size = 20 << 20
+	body := []byte(`{"created":1,"data":[{"b64_json":"` + strings.Repeat("A", size) + `"}],"usage":{"input_tokens":5,"output_tokens":200,"total_tokens":205}}`)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			r := bufio.NewReader(c)
+			if req, err := http.ReadRequest(r); err == nil {
+				_, _ = io.Copy(io.Discard, req.Body)
+				fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n", len(body))
+				_, _ = c.Write(body)
+			}
+			c.Close()
+		}
+	}()
+	defer func() { l.Close(); <-done }()
+	e := schema.Endpoint{Type: "image_generation", URLs: []string{"http://" + l.Addr().String()}}
+	spec, err := endpoint.Open(&e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := record.NewClock()
+	client, err := transport.Open(transport.Config{Targets: e.URLs, Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var before, after runtime.MemStats
+	ask := func() *transport.Exchange {
+		ended := make(chan struct{})
+		x := &transport.Exchange{Path: "/v1/images/generations", Body: []byte("{}"), Deadline: record.None, CancelAfter: record.None, Done: func(*transport.Exchange) { close(ended) }}
+		client.Start(x)
+		<-ended
+		return x
+	}
+	client.Release(ask()) // what the first request makes for all
+	runtime.ReadMemStats(&before)
+	x := ask()
+	c, err := spec.Read(x.Data(0), x.Streamed)
+	runtime.ReadMemStats(&after)
+	if err != nil || c.Items != 1 || c.Usage.Completion != 200 || int64(len(x.Payload)) != int64(len(body)) {
+		t.Errorf("%s %s, %d bytes, %+v, %v", x.Status, x.ErrorText, len(x.Payload), c, err)
+	}
+	client.Release(x)
+	if made := after.TotalAlloc - before.TotalAlloc; made > size+size/4 {
+		t.Errorf("%.1f MB were allocated for an answer of %.1f MB", float64(made)/(1<<20), float64(size)/(1<<20))
+	} else {
+		t.Logf("%.1f MB allocated for %.1f MB", float64(made)/(1<<20), float64(size)/(1<<20))
+	}
 }

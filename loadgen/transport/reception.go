@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ const (
 	defaultMaxBody = 64 << 20
 	maxErrorBody   = 64 << 10 // bytes kept of the body of an answer that is not 2xx
 	maxErrorText   = 1 << 10  // bytes of it that become ErrorText
+	maxBelieved    = 64       // room made for an answer, as a multiple of what has come of it
 	maxRecycled    = 1 << 20  // a larger payload buffer is left to the garbage collector
 )
 
@@ -57,8 +59,9 @@ type reception struct {
 	framed *framed // of mode frames
 	gunzip *wire.Gunzip
 
-	settled bool // what the body begins with was compared with what its type says
-	loose   bool // JSON came as a stream: its lines may be events, or all of it one value
+	length  int64 // of the body as its header says, −1 unknown
+	settled bool  // what the body begins with was compared with what its type says
+	loose   bool  // JSON came as a stream: its lines may be events, or all of it one value
 
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
@@ -72,7 +75,7 @@ type reception struct {
 func (r *reception) begin(x *Exchange) {
 	r.x = x
 	r.mode, r.framed = plain, nil
-	r.settled, r.loose = false, false
+	r.settled, r.loose, r.length = false, false, -1
 	r.sse.Release()
 	r.lines.Reset()
 	r.gunzip = nil
@@ -123,6 +126,7 @@ func (r *reception) Head(h *wire.Head) error {
 	x := r.x
 	x.HTTPStatus = int64(h.Status)
 	x.Reason = intern(h.Reason)
+	r.length = h.Length
 	x.ContentType = intern(h.ContentType)
 	x.RetryAfter = intern(h.RetryAfter)
 	if h.Timed {
@@ -282,8 +286,20 @@ func (r *reception) keep(b []byte) error {
 	if err := r.fits(len(r.x.Payload) + len(b)); err != nil {
 		return err
 	}
-	r.x.Payload = append(r.x.Payload, b...)
+	r.x.Payload = append(r.room(len(b)), b...)
 	return nil
+}
+
+// room is the payload with room for n bytes more. That of a large answer is made
+// once, for all of it, where its header says how much that is: growing step by
+// step would hold it twice. No header makes us hold more than maxBelieved times
+// what has come.
+func (r *reception) room(n int) []byte {
+	p := r.x.Payload
+	if all := r.length; len(p)+n > cap(p) && len(p) >= maxRecycled/2 && all > int64(len(p)+n) && all <= r.maxBody {
+		return slices.Grow(p, int(min(all, maxBelieved*int64(len(p)+n)))-len(p))
+	}
+	return p
 }
 
 // fits says whether an answer may have so many bytes.
