@@ -3,6 +3,7 @@ package dataset_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,8 @@ type loaded struct {
 	Format        string       `json:"format"`
 	Refused       string       `json:"refused,omitempty"`
 	Conversations []loadedTalk `json:"conversations,omitempty"`
+
+	Analysis map[string]any `json:"analysis,omitempty"` // in place of conversations
 }
 
 type loadedTalk struct {
@@ -64,6 +67,10 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 		t.Run(want.Format, func(t *testing.T) {
 			t.Parallel()
 			path := sampleOf(t, want.Format)
+			if want.Analysis != nil {
+				sameAnalysis(t, path, want.Analysis)
+				return
+			}
 			set := open(t, schema.Dataset{Type: "file", Path: path, Format: want.Format}, tok(t, "builtin"), 1, "profiling")
 			got := loaded{Format: want.Format}
 			for c := range set.All() {
@@ -77,8 +84,34 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 			}
 		})
 	}
-	if formats < 10 {
-		t.Errorf("%d formats are recorded, want 10", formats)
+	if formats < 11 {
+		t.Errorf("%d files are recorded, want 11", formats)
+	}
+}
+
+// sameAnalysis wants all of AIPerf's keys with its numbers, but for rounding.
+func sameAnalysis(t *testing.T, path string, want map[string]any) {
+	t.Helper()
+	rec, err := dataset.ReadTrace(path, "mooncake_trace", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(trace.Analyze(rec.Rows, rec.Block))
+	var got map[string]any
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil || len(want) < 16 {
+		t.Fatalf("%v; %d keys are recorded", err, len(want))
+	}
+	for key := range got {
+		if _, theirs := want[key]; !theirs {
+			delete(got, key) // ours
+		}
+	}
+	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) })
+	if diff := cmp.Diff(want, got, near); diff != "" {
+		t.Errorf("- AIPerf, + here\n%s", diff)
 	}
 }
 

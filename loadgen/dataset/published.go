@@ -67,7 +67,7 @@ func published(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, e
 	if at.Commit != "" {
 		origin += " at " + at.Commit
 	}
-	r.note("%s: %s, licence: %s", s.Name, origin, cmp.Or(s.License, "its card says none"))
+	r.note("%s: %s, licence: %s", s.Name, origin, cmp.Or(s.License, "see its card"))
 	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
 }
 

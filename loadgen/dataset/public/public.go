@@ -18,7 +18,7 @@ type Set struct {
 	Split    string
 	File     string // the one file to read, where there are others that are not meant
 	Address  string // of a file that is not on the hub
-	License  string // as its card says; "" where it says none
+	License  string // as its card says; "" where it says none, or could not be seen
 	Gated    bool   // its terms must be accepted with an account first
 	// Large says that it is far more than a benchmark sends: 100 records are
 	// taken when no number is said.
@@ -88,7 +88,7 @@ var catalogue = slices.Concat([]Set{
 	{Name: "voxpopuli", Title: "speech of the European Parliament, up to 30 s", Repo: "facebook/voxpopuli", Subset: "en", Split: "test", License: "CC0-1.0", Large: true, Say: hear, Audio: "audio", Longest: clip},
 	{Name: "gigaspeech", Title: "speech of audiobooks and podcasts, up to 30 s", Repo: "speechcolab/gigaspeech", Subset: "xs", Split: "test", License: "Apache-2.0", Gated: true, Large: true, Say: hear, Audio: "audio", Longest: clip},
 	{Name: "ami", Title: "speech of meetings, up to 30 s", Repo: "edinburghcstr/ami", Subset: "ihm", Split: "test", License: "CC-BY-4.0", Large: true, Say: hear, Audio: "audio", Longest: clip},
-	{Name: "spgispeech", Title: "speech of earnings calls, up to 30 s", Repo: "kensho/spgispeech", Subset: "test", Split: "test", Gated: true, Large: true, Say: hear, Audio: "audio", Longest: clip},
+	{Name: "spgispeech", Title: "speech of earnings calls, up to 30 s", Repo: "kensho/spgispeech", Subset: "test", Split: "test", License: "its own terms, for academic research", Gated: true, Large: true, Say: hear, Audio: "audio", Longest: clip},
 }, coding)
 
 // coding are SemiAnalysis's traces of coding agents, one per release.

@@ -1,8 +1,9 @@
 """Loads dataset files with AIPerf's own loaders and prints, a JSON object for
 each, what they make of them: conversations with their turns. A prompt that is
-made of hashes stands as these and its length.
+made of hashes stands as these and its length. "analysis" is what analyze-trace
+says of a mooncake trace.
 
-    python load.py single_turn=FILE mooncake_trace=FILE ...
+    python load.py single_turn=FILE mooncake_trace=FILE analysis=FILE ...
 
 What AIPerf imports and a loader does not need (its HTTP client, tokenizers)
 need not be installed.
@@ -114,10 +115,19 @@ def load(name, path):
     return conversations
 
 
+def analyze(path):
+    from aiperf.dataset.synthesis.prefix_analyzer import PrefixAnalyzer
+
+    return PrefixAnalyzer(block_size=512).analyze_file(path).model_dump(mode="json")
+
+
 for word in sys.argv[1:]:
     name, _, path = word.partition("=")
     try:
-        out = {"format": name, "conversations": load(name, path)}
+        if name == "analysis":
+            out = {"format": name, "analysis": analyze(path)}
+        else:
+            out = {"format": name, "conversations": load(name, path)}
     except Exception as e:  # what it refuses is an answer, too
         out = {"format": name, "refused": str(e).splitlines()[0]}
     print(json.dumps(out, sort_keys=True))
