@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -217,7 +218,7 @@ func TestCleanMasksAndCuts(t *testing.T) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	job := &Job{Endpoint: schema.Endpoint{}}
-	f := finisher{job: job, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: wordTokenizer{}}}}
+	f := finisher{job: job, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: datasettest.Bytes{}}}}
 	a := answer{text: []byte("four"), reasoning: []byte("ab"), content: 2, usage: endpoint.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5}}
 	rec := record.New()
 	rec.ISL = 8

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -119,7 +120,7 @@ func TestHeldUpOverTheEnd(t *testing.T) {
 			}
 			j := job(t, c.phase)
 			if c.turns != nil {
-				j.Set = conversations(t, c.turns...)
+				j.Set = datasettest.Conversations(t, c.turns...)
 			}
 			out := w.play(t, j)
 			if diff := cmp.Diff(c.sent, w.offsets()); diff != "" {
@@ -179,7 +180,7 @@ func TestAnswersAfterTheEndOpenNothing(t *testing.T) {
 		}
 		j := job(t, c.phase)
 		if c.phase.Users > 0 {
-			j.Set = conversations(t, 4)
+			j.Set = datasettest.Conversations(t, 4)
 			j.Judge = func(r *record.Record) string { // time passes while the answer is read
 				if r.RequestID == 2 {
 					w.now = int64(125 * msec)

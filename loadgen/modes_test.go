@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -66,14 +67,14 @@ func ways() []way {
 }
 
 // talks is a set of conversations of 4 turns.
-func talks(t *testing.T) *dataset.Set { return conversations(t, 4, 4, 4, 4, 4) }
+func talks(t *testing.T) *dataset.Set { return datasettest.Conversations(t, 4, 4, 4, 4, 4) }
 
 // stamped is a trace, out of order, with turns by time stamp and by delay.
 func stamped(t *testing.T) *dataset.Set {
 	talk := func(id string, turns ...any) any { return map[string]any{"session_id": id, "turns": turns} }
 	at := func(ms int) any { return map[string]any{"text": "a", "timestamp": ms} }
 	after := func(ms int) any { return map[string]any{"text": "b", "delay": ms} }
-	return inline(t, "multi_turn", []any{
+	return datasettest.Inline(t, "multi_turn", []any{
 		talk("a", at(1500), at(1900), at(3100)), talk("b", at(1000), at(1001)), talk("c", at(1200)),
 		talk("d", at(1200), after(2000)), talk("e", at(2500)), talk("f", at(2501), after(10)), talk("g", at(900)),
 	})
@@ -157,7 +158,7 @@ func TestSameSeedSameRequests(t *testing.T) {
 				if m.set != nil {
 					j.Set = m.set(t)
 				}
-				j.WarmupSet = conversations(t, 1, 2, 3)
+				j.WarmupSet = datasettest.Conversations(t, 1, 2, 3)
 				change(&j)
 				w.play(t, j)
 				return w.sent

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -220,7 +221,7 @@ func TestConversations(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(10 * msec)}
 	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
-	j.Set = inline(t, "multi_turn", []any{
+	j.Set = datasettest.Inline(t, "multi_turn", []any{
 		map[string]any{"session_id": "a", "turns": []any{map[string]any{"text": "one"}, map[string]any{"text": "two", "delay": 500}}},
 		map[string]any{"session_id": "b", "turns": []any{map[string]any{"text": "three"}}},
 	})
@@ -256,7 +257,7 @@ func TestRequestCountCutsOrFinishes(t *testing.T) {
 	} {
 		w := &world{}
 		j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 4, OnCount: c.onCount})
-		j.Set = conversations(t, 3, 3)
+		j.Set = datasettest.Conversations(t, 3, 3)
 		out := w.play(t, j)
 		p := out.result.Phases[0]
 		if p.Issued != c.issued || p.Stop != "requests" || !cmp.Equal(p.Skipped, c.skipped) {
@@ -271,7 +272,7 @@ func TestTurnsTakeArrivals(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(15 * msec)}
 	j := job(t, schema.Phase{Type: "constant", Rate: 100, Requests: 6})
-	j.Set = conversations(t, 2, 2, 2, 2)
+	j.Set = datasettest.Conversations(t, 2, 2, 2, 2)
 	w.play(t, j)
 	var order []string
 	first := map[string]int{}
@@ -292,7 +293,7 @@ func TestFixedSchedule(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(700 * msec)}
 	j := job(t, schema.Phase{Type: "fixed_schedule", AutoOffset: ptr(true)})
-	j.Set = inline(t, "multi_turn", []any{
+	j.Set = datasettest.Inline(t, "multi_turn", []any{
 		map[string]any{"session_id": "a", "turns": []any{
 			map[string]any{"text": "1", "timestamp": 1000},
 			map[string]any{"text": "2", "timestamp": 3000},
@@ -315,7 +316,7 @@ func TestUserCentric(t *testing.T) {
 	// The schedule of TestScheduleOfUsersByHand, kept because answers are fast.
 	w := &world{latency: fixedLatency(100 * msec)}
 	j := job(t, schema.Phase{Type: "user_centric", Users: 4, Rate: 2, Requests: 12})
-	j.Set = conversations(t, 4, 4, 4)
+	j.Set = datasettest.Conversations(t, 4, 4, 4)
 	w.play(t, j)
 	for i, at := range w.offsets() {
 		if want := time.Duration(i) * 500 * msec; at != want {
@@ -384,7 +385,7 @@ func TestFailedTurnEndsItsConversation(t *testing.T) {
 	t.Parallel()
 	w := &world{reply: func(x *transport.Exchange) []string { return []string{"<html>bad gateway</html>"} }}
 	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
-	j.Set = conversations(t, 3)
+	j.Set = datasettest.Conversations(t, 3)
 	out := w.play(t, j)
 	p := out.result.Phases[0]
 	if p.Issued != 2 || p.Failed != 2 || p.Skipped["turn_failed"] != 4 {
@@ -430,7 +431,7 @@ func TestPhasesAreDrained(t *testing.T) {
 	}
 	w := &world{latency: latency}
 	j := job(t, warm, prof)
-	j.WarmupSet = inline(t, "single_turn", []any{map[string]any{"text": "warm"}})
+	j.WarmupSet = datasettest.Inline(t, "single_turn", []any{map[string]any{"text": "warm"}})
 	out := w.play(t, j)
 	if diff := cmp.Diff(millis(0, 0, 20, 20), w.offsets()); diff != "" {
 		t.Errorf("drained, sent at (-want +got):\n%s", diff)
@@ -503,7 +504,7 @@ func TestBrokenRequestIsARecord(t *testing.T) {
 	t.Parallel()
 	w := &world{}
 	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 2, Requests: 3})
-	j.Spec, j.Set = endpointThatCannotRender(j), conversations(t, 1)
+	j.Spec, j.Set = endpointThatCannotRender(j), datasettest.Conversations(t, 1)
 	out := w.play(t, j)
 	if p := out.result.Phases[0]; p.Issued != 3 || p.Failed != 3 || len(w.sent) != 0 {
 		t.Errorf("issued %d, failed %d, sent %d; want 3, 3, 0", p.Issued, p.Failed, len(w.sent))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -41,7 +42,7 @@ func (e *echo) Release(x *transport.Exchange)    { e.released <- x }
 // sticking is a tokenizer that does not come back from a certain text before it
 // is let go.
 type sticking struct {
-	wordTokenizer
+	datasettest.Bytes
 	on          func(text string) bool
 	stuck, free chan struct{}
 }
@@ -75,7 +76,7 @@ func TestStuckReadersAreGivenUp(t *testing.T) {
 			tok := &sticking{on: c.on, stuck: make(chan struct{}, 1), free: make(chan struct{})}
 			j.Tokenizer = tok
 			n := c.turns
-			j.Set = conversations(t, n, n, n, n, n, n)
+			j.Set = datasettest.Conversations(t, n, n, n, n, n, n)
 			net := &echo{clock: j.Clock, released: make(chan *transport.Exchange, 100), answers: func(n int) string {
 				if n == 2 {
 					return bad

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -68,7 +69,7 @@ func TestUnsentLeavesRecords(t *testing.T) {
 			}
 			j := job(t, c.phase)
 			if c.records != nil {
-				j.Set = inline(t, "multi_turn", c.records)
+				j.Set = datasettest.Inline(t, "multi_turn", c.records)
 			}
 			var got []missed
 			ids := map[int64]bool{}
@@ -97,7 +98,7 @@ func TestTraceTurnsKeepTheirTime(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(60 * msec)}
 	j := job(t, schema.Phase{Type: "fixed_schedule"})
-	j.Set = inline(t, "multi_turn", []any{map[string]any{"session_id": "a", "turns": []any{
+	j.Set = datasettest.Inline(t, "multi_turn", []any{map[string]any{"session_id": "a", "turns": []any{
 		map[string]any{"text": "a", "timestamp": 0}, map[string]any{"text": "b", "timestamp": 20}, map[string]any{"text": "c", "timestamp": 200},
 	}}})
 	out := w.play(t, j)
@@ -146,7 +147,7 @@ func TestTargets(t *testing.T) {
 		{"least_in_flight", "", []string{"a", "b", "c", "a", "b", "c"}},
 	} {
 		j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2})
-		j.Set = conversations(t, 3, 3)
+		j.Set = datasettest.Conversations(t, 3, 3)
 		j.Endpoint.URLs = []string{"http://a", "http://b", "http://c"}
 		j.Endpoint.URLStrategy, j.Endpoint.ConnectionReuse = c.strategy, c.reuse
 		out := (&world{}).play(t, j)

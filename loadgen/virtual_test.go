@@ -1,7 +1,6 @@
 package loadgen
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
@@ -10,8 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/pace"
@@ -31,7 +31,7 @@ type world struct {
 
 	mu      sync.Mutex
 	now     int64
-	todo    happenings
+	todo    heap.Heap[happening]
 	sent    []sending
 	peak    int
 	flying  int
@@ -63,21 +63,21 @@ func (w *world) Sleeping() int64 { return math.MinInt64 }
 
 // WaitUntil lets the next thing happen, or time pass to t.
 func (w *world) WaitUntil(t int64) {
-	if len(w.todo) == 0 || w.todo[0].at > t {
+	if w.todo.Len() == 0 || w.todo.Top().at > t {
 		if t == pace.Never {
 			panic("everybody waits and nothing will happen")
 		}
 		w.now = max(w.now, t)
 		return
 	}
-	h := heap.Pop(&w.todo).(happening)
+	h := w.todo.Pop()
 	w.now = max(w.now, h.at)
 	h.do()
 }
 
 func (w *world) after(d int64, x *transport.Exchange, do func()) {
 	w.ordinal++
-	heap.Push(&w.todo, happening{w.now + d, w.ordinal, x, do})
+	w.todo.Push(happening{w.now + d, w.ordinal, x, do})
 }
 
 func (w *world) Start(x *transport.Exchange) {
@@ -128,9 +128,9 @@ func (w *world) Cancel(x *transport.Exchange) {
 	if w.deaf {
 		return
 	}
-	for i := range w.todo {
-		if w.todo[i].x == x {
-			heap.Remove(&w.todo, i)
+	for i, h := range w.todo.All() {
+		if h.x == x {
+			w.todo.Remove(i)
 			x.Status, x.CancelAsked = record.Cancelled, w.now
 			w.after(0, nil, func() { w.flying--; x.End = w.now; x.Events, x.Payload = nil, nil; x.Done(x) })
 			return
@@ -142,20 +142,8 @@ func (w *world) Release(*transport.Exchange)        {}
 func (w *world) Forget(id string)                   { w.forgot = append(w.forgot, id) }
 func (w *world) Predial(context.Context, int) error { return nil }
 
-type happenings []happening
-
-func (h happenings) Len() int { return len(h) }
-func (h happenings) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].n < h[j].n
-}
-func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
-func (h *happenings) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
-}
+// Before orders by moment, then by plan.
+func (h happening) Before(o happening) bool { return h.at < o.at || h.at == o.at && h.n < o.n }
 
 // outcome is what a virtual run left behind.
 type outcome struct {
@@ -236,39 +224,6 @@ func checkBooks(t *testing.T, out outcome) {
 	}
 }
 
-// wordTokenizer counts bytes: enough to tell texts apart.
-type wordTokenizer struct{}
-
-func (wordTokenizer) Name() string { return "bytes" }
-func (wordTokenizer) Encode(dst []int, text string) []int {
-	return append(dst, make([]int, len(text))...)
-}
-func (wordTokenizer) Decode([]int) string   { return "" }
-func (wordTokenizer) Count(text string) int { return len(text) }
-
-// conversations makes a set: each entry is the texts of one conversation.
-func conversations(t *testing.T, turns ...int) *dataset.Set {
-	t.Helper()
-	var records []any
-	for i, n := range turns {
-		var list []any
-		for k := range n {
-			list = append(list, map[string]any{"text": fmt.Sprintf("c%d t%d", i, k)})
-		}
-		records = append(records, map[string]any{"session_id": fmt.Sprintf("s%d", i), "turns": list})
-	}
-	return inline(t, "multi_turn", records)
-}
-
-func inline(t *testing.T, format string, records []any) *dataset.Set {
-	t.Helper()
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: records}, wordTokenizer{}, 1, "main")
-	if err != nil {
-		t.Fatalf("dataset.Open: %v", err)
-	}
-	return set
-}
-
 // job is a small run of the given phases over single turns.
 func job(t *testing.T, phases ...schema.Phase) Job {
 	t.Helper()
@@ -286,10 +241,10 @@ func job(t *testing.T, phases ...schema.Phase) Job {
 		}
 	}
 	return Job{
-		Phases: phases, Spec: spec, Tokenizer: wordTokenizer{}, Seed: 42, Text: 42, Clock: record.NewClock(),
+		Phases: phases, Spec: spec, Tokenizer: datasettest.Bytes{}, Seed: 42, Text: 42, Clock: record.NewClock(),
 		Endpoint: schema.Endpoint{URLs: []string{"http://127.0.0.1:1"}, Type: "chat", Streaming: true},
 		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
-		Set:      conversations(t, 1, 1, 1, 1, 1, 1, 1),
+		Set:      datasettest.Conversations(t, 1, 1, 1, 1, 1, 1, 1),
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"container/heap"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aiperf.dev/aiperf/internal/heap"
 )
 
 // The server: one thread, one epoll, no more work than the answers need. What
@@ -37,7 +38,7 @@ type server struct {
 
 	rx    receiver
 	buf   [64 << 10]byte
-	line  streams
+	line  heap.Heap[*serverConn]
 	event []byte // an event in a chunk of its own
 	ts    int    // where its time stands
 	log   bytes.Buffer
@@ -58,19 +59,8 @@ type serverConn struct {
 	left      int
 }
 
-// streams is a heap of the streams in progress by their next event.
-type streams []*serverConn
-
-func (s streams) Len() int           { return len(s) }
-func (s streams) Less(i, j int) bool { return s[i].next < s[j].next }
-func (s streams) Swap(i, j int)      { s[i], s[j] = s[j], s[i] }
-func (s *streams) Push(x any)        { *s = append(*s, x.(*serverConn)) }
-func (s *streams) Pop() any {
-	last := len(*s) - 1
-	c := (*s)[last]
-	*s = (*s)[:last]
-	return c
-}
+// Before orders streams in progress by their next event.
+func (c *serverConn) Before(o *serverConn) bool { return c.next < o.next }
 
 const (
 	answerText = `{"id":"cmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"token"},"finish_reason":"stop"}]}`
@@ -162,26 +152,26 @@ func (s *server) stamped(now int64) []byte {
 
 // idle is how long nothing is due.
 func (s *server) idle() time.Duration {
-	if len(s.line) == 0 {
+	if s.line.Len() == 0 {
 		return -1
 	}
-	return max(0, time.Duration(s.line[0].next-wall()))
+	return max(0, time.Duration(s.line.Top().next-wall()))
 }
 
 // send writes the events that are due, 64 at most before reading again.
 func (s *server) send() {
 	for range 64 {
 		now := wall()
-		if len(s.line) == 0 || s.line[0].next > now {
+		if s.line.Len() == 0 || s.line.Top().next > now {
 			return
 		}
-		c := s.line[0]
+		c := s.line.Top()
 		switch {
 		case c.dead:
-			heap.Pop(&s.line)
+			s.line.Pop()
 			continue
 		case c.left == 0:
-			heap.Pop(&s.line)
+			s.line.Pop()
 			write(c.fd, []byte(streamEnd))
 			s.note(c.id, c.krx, c.first, c.next-c.gap)
 			continue
@@ -194,7 +184,7 @@ func (s *server) send() {
 		if c.next += c.gap; c.left == 0 {
 			c.next, c.gap = now, 0 // the end follows at once; now is when the last event left
 		}
-		heap.Fix(&s.line, 0)
+		s.line.FixTop()
 	}
 }
 
@@ -273,7 +263,7 @@ func (s *server) answer(c *serverConn, head []byte, krx int64) {
 		_, part := math.Modf(float64(s.begun) * 0.6180339887) // evenly, whatever their number
 		s.begun++
 		c.gap, c.next = arg(2)*1000, krx+arg(3)*1000+int64(part*float64(arg(4)*1000))
-		heap.Push(&s.line, c)
+		s.line.Push(c)
 	case "burst":
 		now := wall()
 		all := append([]byte(streamHead), bytes.Repeat(s.stamped(now), int(arg(1)))...)

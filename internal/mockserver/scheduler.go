@@ -1,12 +1,12 @@
 package mockserver
 
 import (
-	"container/heap"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/mockserver/cache"
 )
 
@@ -20,7 +20,8 @@ type scheduler struct {
 	incoming []*exchange
 	stopping bool
 
-	agenda  agenda
+	agenda  heap.Heap[moment]
+	planned int64 // so many moments have been
 	engine  engine
 	workers workers
 	bucket  bucket
@@ -37,26 +38,12 @@ type moment struct {
 	do    func(at int64)
 }
 
-// agenda is a heap of moments, earliest first.
-type agenda struct {
-	list  []moment
-	count int64
-}
-
-func (a *agenda) Len() int { return len(a.list) }
-func (a *agenda) Less(i, j int) bool {
-	if a.list[i].at != a.list[j].at {
-		return a.list[i].at < a.list[j].at
+// Before orders by time, then by plan.
+func (m moment) Before(o moment) bool {
+	if m.at != o.at {
+		return m.at < o.at
 	}
-	return a.list[i].order < a.list[j].order
-}
-func (a *agenda) Swap(i, j int) { a.list[i], a.list[j] = a.list[j], a.list[i] }
-func (a *agenda) Push(x any)    { a.list = append(a.list, x.(moment)) }
-func (a *agenda) Pop() any {
-	last := a.list[len(a.list)-1]
-	a.list[len(a.list)-1] = moment{}
-	a.list = a.list[:len(a.list)-1]
-	return last
+	return m.order < o.order
 }
 
 func newScheduler(s *Server) (*scheduler, error) {
@@ -112,14 +99,14 @@ func (s *scheduler) plan(at int64, do func(at int64)) {
 	if at >= s.paused.from && at < s.paused.to {
 		at = s.paused.to
 	}
-	s.agenda.count++
-	heap.Push(&s.agenda, moment{at, s.agenda.count, do})
+	s.planned++
+	s.agenda.Push(moment{at, s.planned, do})
 }
 
 // work does all that is due.
 func (s *scheduler) work() {
-	for s.agenda.Len() > 0 && s.agenda.list[0].at <= s.server.now() {
-		m := heap.Pop(&s.agenda).(moment)
+	for s.agenda.Len() > 0 && s.agenda.Top().at <= s.server.now() {
+		m := s.agenda.Pop()
 		m.do(m.at)
 	}
 }
@@ -129,7 +116,7 @@ func (s *scheduler) untilNext() time.Duration {
 	if s.agenda.Len() == 0 {
 		return -1
 	}
-	return max(0, time.Duration(s.agenda.list[0].at-s.server.now()))
+	return max(0, time.Duration(s.agenda.Top().at-s.server.now()))
 }
 
 // begin takes a new exchange: refused ones are answered at once, the others

@@ -61,7 +61,7 @@ func (s *Virtual) Next() (at int64, ok bool) {
 	if a.Len() == 0 {
 		return 0, false
 	}
-	return a.list[0].at, true
+	return a.Top().at, true
 }
 
 // Work does what is due.

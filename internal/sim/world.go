@@ -7,13 +7,13 @@ package sim
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
 	"net/http"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
@@ -91,7 +91,7 @@ type world struct {
 	plan    *Worlds
 	targets []*mockserver.Virtual
 	now     int64 // ns since the run began
-	todo    happenings
+	todo    heap.Heap[happening]
 	count   int
 	flights map[*transport.Exchange]*flight
 }
@@ -108,8 +108,8 @@ func (w *world) Sleeping() int64 { return math.MinInt64 }
 // WaitUntil lets the next thing happen, or time pass to t.
 func (w *world) WaitUntil(t int64) {
 	next, server := int64(math.MaxInt64), -1
-	if len(w.todo) > 0 {
-		next = w.todo[0].at
+	if w.todo.Len() > 0 {
+		next = w.todo.Top().at
 	}
 	for i, name := range w.plan.names {
 		if at, ok := w.plan.servers[name].Next(); ok && at-w.plan.at < next {
@@ -125,7 +125,7 @@ func (w *world) WaitUntil(t int64) {
 		w.now = max(w.now, next)
 		w.plan.servers[w.plan.names[server]].Work()
 	default:
-		h := heap.Pop(&w.todo).(happening)
+		h := w.todo.Pop()
 		w.now = max(w.now, h.at)
 		h.do()
 	}
@@ -134,7 +134,7 @@ func (w *world) WaitUntil(t int64) {
 // after plans do, for a moment that may be now.
 func (w *world) after(d int64, do func()) {
 	w.count++
-	heap.Push(&w.todo, happening{w.now + d, w.count, do})
+	w.todo.Push(happening{w.now + d, w.count, do})
 }
 
 // flight is a request that is under way.
@@ -289,17 +289,5 @@ type happening struct {
 	do    func()
 }
 
-type happenings []happening
-
-func (h happenings) Len() int { return len(h) }
-func (h happenings) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].count < h[j].count
-}
-func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
-func (h *happenings) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
-}
+// Before orders by moment, then by plan.
+func (h happening) Before(o happening) bool { return h.at < o.at || h.at == o.at && h.count < o.count }

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -78,7 +79,7 @@ func TestEveryModeHasItsSchedule(t *testing.T) {
 			"gamma":          {schema.Phase{Name: "p", Type: "gamma", Rate: 10, Smoothness: 2}, nil, nil},
 			"rate_series":    {schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 10}, {TimeS: 10, QPS: 20}}}, nil, nil},
 			"fixed_schedule": {schema.Phase{Type: "fixed_schedule"}, stamps(t, 1000, 500, 2000), millis(500, 1000, 2000)},
-			"user_centric":   {schema.Phase{Name: "p", Type: "user_centric", Users: 4, Rate: 2}, conversations(t, 4, 4, 4), millis(0, 500, 1000)},
+			"user_centric":   {schema.Phase{Name: "p", Type: "user_centric", Users: 4, Rate: 2}, datasettest.Conversations(t, 4, 4, 4), millis(0, 500, 1000)},
 		}[m.Name]
 		if !ok {
 			t.Errorf("%s: no schedule of it is tested", m.Name)
@@ -164,7 +165,7 @@ func stamps(t *testing.T, stamps ...int) *dataset.Set {
 	for _, at := range stamps {
 		records = append(records, map[string]any{"text": "a", "timestamp": at})
 	}
-	return inline(t, "single_turn", records)
+	return datasettest.Inline(t, "single_turn", records)
 }
 
 // Four users at 2/s, conversations of 4 turns: L = 3, gap = 2 s, stagger 0.5 s.
@@ -175,7 +176,7 @@ func stamps(t *testing.T, stamps ...int) *dataset.Set {
 func TestScheduleOfUsersByHand(t *testing.T) {
 	t.Parallel()
 	p := schema.Phase{Name: "p", Type: "user_centric", Users: 4, Rate: 2}
-	set := conversations(t, 4, 4, 4)
+	set := datasettest.Conversations(t, 4, 4, 4)
 	got, err := Schedule(&p, 1, 20, set)
 	if err != nil {
 		t.Fatal(err)
@@ -378,7 +379,7 @@ func TestSettingsThatCannotBeScheduled(t *testing.T) {
 		"series backwards":    {Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 1, QPS: 1}, {TimeS: 1, QPS: 2}}},
 		"trace without stamp": {Type: "fixed_schedule"},
 	} {
-		if got, err := Schedule(&p, 1, 3, conversations(t, 1)); err == nil {
+		if got, err := Schedule(&p, 1, 3, datasettest.Conversations(t, 1)); err == nil {
 			t.Errorf("%s: got %v and no error", name, got)
 		}
 	}
