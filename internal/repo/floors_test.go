@@ -39,7 +39,7 @@ internal/language: *
 internal/metrics: internal/heap internal/record internal/stats internal/suggest
 internal/mockserver/cache:
 internal/mockserver/grpcserve: loadgen/endpoint loadgen/transport
-internal/mockserver: internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
+internal/mockserver: internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
 internal/nearby: internal/words
 internal/pcg:
 internal/qmc: internal/pcg
