@@ -404,6 +404,9 @@ func (t tokenizers) open(ref tokenizer.Ref, model string) (tokenizer.Tokenizer, 
 	}
 	var o opened
 	var err error
+	if ref.Name == tokenizer.Server { // nobody to ask: a preview, or a simulated server
+		ref.Name, o.doubt = tokenizer.Default, "counts by "+tokenizer.Default+": the server is not asked"
+	}
 	if ref.Name == "" {
 		o.tok, o.doubt = tokenizer.ForModel(model, ref.Revision)
 	} else if o.tok, err = ref.Open(); err != nil {

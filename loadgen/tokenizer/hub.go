@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,9 @@ func sameName(model string) (found []string) {
 func (r Ref) Folder(model string) (string, error) {
 	if r.Name == "" {
 		r.Name = model
+	}
+	if r.Name == Server {
+		return "", errors.New("the server that counts applies its template itself; hint: leave it out, or name the model's folder (--tokenizer DIR)")
 	}
 	if r.builtIn() {
 		return "", fmt.Errorf("tokenizer %s is built in: it has no files; hint: name the model's folder (--tokenizer DIR)", cmp.Or(r.Name, "builtin"))

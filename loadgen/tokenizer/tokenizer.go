@@ -30,8 +30,8 @@ type Tokenizer interface {
 // Default is the encoding counted with when nothing better is at hand.
 const Default = "o200k_base"
 
-// Server is the name of the tokenizer that the measured server has: it is asked
-// (see the room remote). Who cannot ask it counts by Default.
+// Server is the name of the tokenizer that the measured server has. It is asked
+// where there is one (see the room remote); Open knows none.
 const Server = "server"
 
 // Ref names a tokenizer: "builtin" or a built-in encoding, the path of a
@@ -48,7 +48,10 @@ func Open(name string) (Tokenizer, error) { return Ref{Name: name}.Open() }
 // Open finds the tokenizer and reads it.
 func (r Ref) Open() (Tokenizer, error) {
 	if r.builtIn() {
-		if r.Name == "" || r.Name == "builtin" || r.Name == Server {
+		if r.Name == Server {
+			return nil, errors.New("tokenizer server: no server is measured here that could be asked; hint: name a tokenizer, or use builtin")
+		}
+		if r.Name == "" || r.Name == "builtin" {
 			r.Name = Default
 		}
 		return encodingNamed(r.Name).open(), nil
