@@ -20,6 +20,8 @@ type pairModel struct {
 	suffix       string // of the last symbol of a word (CLIP: </w>)
 	unknown      int32  // -1 for none
 	fuseUnknown  bool
+	words        bool          // a piece may be cut before ▁: see inWords
+	glue         map[rune]bool // but not behind these characters
 	cache        pieceCache
 }
 
@@ -49,7 +51,50 @@ func newPairModel(f *modelForm, byteLevel bool) (*pairModel, error) {
 			m.unknown = id
 		}
 	}
+	m.inWords()
 	return m, m.addMerges(f.lists.merges)
+}
+
+// spaceMark is how SentencePiece and its like write a space.
+const spaceMark = "▁"
+
+// inWords finds out where a long piece may be cut without any change to its
+// tokens: between a character and a ▁ that stand so in no token, since then no
+// merge reaches across. Whole texts are one piece to some models; words are in
+// the cache, and merging one costs less than its share of a text.
+func (m *pairModel) inWords() {
+	if _, known := m.ids[spaceMark]; !known || m.byteLevel || m.ignoreMerges || m.prefix != "" || m.suffix != "" {
+		return
+	}
+	m.glue = map[rune]bool{}
+	for text := range m.ids {
+		for at := 1; at < len(text); {
+			i := strings.Index(text[at:], spaceMark)
+			if i < 0 {
+				break
+			}
+			if r, _ := utf8.DecodeLastRuneInString(text[:at+i]); r != '▁' {
+				m.glue[r] = true
+			}
+			at += i + len(spaceMark)
+		}
+	}
+	m.words = true
+}
+
+// wordEnd is where the first word of a piece ends.
+func (m *pairModel) wordEnd(piece string) int {
+	for at := 1; at < len(piece); {
+		i := strings.Index(piece[at:], spaceMark)
+		if i < 0 {
+			break
+		}
+		if r, _ := utf8.DecodeLastRuneInString(piece[:at+i]); r != '▁' && !m.glue[r] {
+			return at + i
+		}
+		at += i + len(spaceMark)
+	}
+	return len(piece)
 }
 
 // addMerges looks the pairs up. Both parts are spelled as the vocabulary is.
@@ -156,6 +201,19 @@ func byteLetters() (letters [256]rune) {
 
 // encode appends the ids of piece to dst.
 func (m *pairModel) encode(w *merger, dst []int32, piece string) []int32 {
+	if !m.words {
+		return m.whole(w, dst, piece)
+	}
+	for piece != "" {
+		end := m.wordEnd(piece)
+		dst = m.whole(w, dst, piece[:end])
+		piece = piece[end:]
+	}
+	return dst
+}
+
+// whole encodes a piece that is not cut any more.
+func (m *pairModel) whole(w *merger, dst []int32, piece string) []int32 {
 	if ids := m.cache.get(piece); ids != nil {
 		return append(dst, ids...)
 	}

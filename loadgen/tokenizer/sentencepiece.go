@@ -256,6 +256,7 @@ func (sp *sentencePiece) pairs(unknown *int32) (*pairModel, error) {
 			}
 		}
 	}
+	m.inWords()
 	for b := range m.bytes {
 		id, ok := m.ids[fmt.Sprintf("<0x%02X>", b)]
 		if !ok {
