@@ -16,6 +16,10 @@ func OpenFile(path string) (Tokenizer, error) { return openNamed(path, path) }
 
 func openNamed(name, path string) (Tokenizer, error) {
 	path = inFolder(path)
+	st, err := os.Stat(path)
+	if err == nil && (st.Size() > maxFile || !st.Mode().IsRegular()) {
+		return nil, fmt.Errorf("tokenizer %s: not a file of at most %d MiB", path, maxFile>>20)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)
@@ -33,6 +37,9 @@ func openNamed(name, path string) (Tokenizer, error) {
 	}
 	return tok, nil
 }
+
+// maxFile bounds a tokenizer's file, in bytes: the largest in use has 34 MB.
+const maxFile = 256 << 20
 
 // fileNames are the tokenizer files of a model's folder, the best first.
 var fileNames = []string{"tokenizer.json", "tokenizer.model", "tiktoken.model", "qwen.tiktoken"}

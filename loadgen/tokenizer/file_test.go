@@ -2,6 +2,7 @@ package tokenizer_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -338,4 +339,43 @@ func FuzzFile(f *testing.F) {
 			tok.Decode(tok.Encode(nil, "ab ▁b日本 \x00\xff"))
 		}
 	})
+}
+
+// What is no tokenizer is one line that names the file, whatever its kind.
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	whole, err := os.ReadFile(filepath.Join("testdata", "wordpiece.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := os.ReadFile(unpacked(t, filepath.Join("testdata", "sp_bpe.model.gz"), "sp.model"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{
+		"half.json": whole[:len(whole)/2], "half.model": model[:len(model)/2], "zip.json": []byte("PK\x03\x04nothing of use"),
+		"page.json": []byte("<!doctype html><title>Sign in</title>"), "pointer.json": []byte("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+		"empty.json": nil, "nul.json": make([]byte, 100), "ranks.tiktoken": []byte("IQ== 0\nIg== one\n"),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tokenizer.OpenFile(path)
+		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	large := filepath.Join(dir, "large.json")
+	f, err := os.Create(large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil {
+		t.Skip(err) // a file system without holes
+	}
+	if _, err := tokenizer.OpenFile(large); err == nil || !strings.Contains(err.Error(), "not a file of at most 256 MiB") {
+		t.Errorf("a file of a terabyte: %v", err)
+	}
 }
