@@ -99,6 +99,7 @@ type Config struct {
 	KVBlocks  int      // blocks for all running sequences together, batched timing; 0 for no limit
 	Dims      int      // length of an embedding
 	Models    []string // names served; others are answered 404; empty: any name is
+	Tokenizer string   // what prompts are counted with; "" is the default encoding
 
 	// Faults, as shares of the requests, drawn from Seed by order of arrival.
 	ErrorRate   float64

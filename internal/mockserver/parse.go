@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
 
 // key is one word of a mock: URL.
@@ -56,6 +58,13 @@ var keys = []key{
 	{"block", "tokens per block of cache and kv_blocks", integer(1, func(c *Config) *int { return &c.Block })},
 	{"dims", "length of an embedding", integer(1, func(c *Config) *int { return &c.Dims })},
 	{"model", "names served, separated by commas; others get 404", func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil }},
+	{"tokenizer", "what prompts are counted with: a built-in encoding, a folder with tokenizer.json, or a cached model", func(c *Config, v string) error {
+		if v == tokenizer.Server {
+			return errors.New("the server is the one that counts")
+		}
+		c.Tokenizer = v
+		return tokenizer.Ref{Name: v}.Check()
+	}},
 	{"error_rate", "share of requests answered with an error", number(0, 1, func(c *Config) *float64 { return &c.ErrorRate })},
 	{"error_status", "statuses of those errors, separated by commas", statuses},
 	{"cut", "share of answers broken off half way", number(0, 1, func(c *Config) *float64 { return &c.Cut })},

@@ -51,7 +51,7 @@ func (s *Server) now() int64 { return s.clock() }
 func (s *Server) Start(port int) (string, error) {
 	// loaded before the first request, whose first token it would delay
 	var err error
-	if s.tok, err = tokenizer.Open(tokenizer.Default); err != nil {
+	if s.tok, err = tokenizer.Open(s.cfg.Tokenizer); err != nil {
 		return "", fmt.Errorf("mock-server: %w", err)
 	}
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))

@@ -19,7 +19,7 @@ func NewVirtual(cfg Config, now func() int64) (*Virtual, error) {
 	s := New(cfg)
 	s.clock = now
 	var err error
-	if s.tok, err = tokenizer.Open(tokenizer.Default); err != nil {
+	if s.tok, err = tokenizer.Open(cfg.Tokenizer); err != nil {
 		return nil, err
 	}
 	s.sched = &scheduler{server: s, active: map[*exchange]struct{}{}}
