@@ -40,25 +40,33 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: setupScript,
 		Condition: func(name string) (bool, error) {
-			if name == "tiny-disk" {
+			switch name {
+			case "tiny-disk":
 				return mountNamespace("mount -t tmpfs -o size=64k tmpfs /mnt") != "", nil
+			case "offline":
+				return networkNamespace() != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "refused": cmdRefused, "measured": cmdMeasured, "compared": cmdCompared, "tables": cmdTables, "listed": cmdListed,
-			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk,
+			"fits": cmdFits, "serve": cmdServe, "closed-port": cmdClosedPort, "huge": cmdHuge, "registry": cmdRegistry, "spoiled": cmdSpoiled, "tiny-disk": cmdTinyDisk, "offline": cmdOffline,
 		},
 	})
 }
 
 // setupScript gives every script the experiment small.cue, some templates'
-// worth of milliseconds long.
+// worth of milliseconds long, and the folder of the examples.
 func setupScript(env *testscript.Env) error {
 	b, err := os.ReadFile(filepath.Join("testdata", "small.cue"))
 	if err != nil {
 		return err
 	}
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples", "experiments"))
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
 	return os.WriteFile(filepath.Join(env.WorkDir, "small.cue"), b, 0o644)
 }
 
@@ -350,6 +358,33 @@ func cmdTinyDisk(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s on a disk of %s: exit code %d, want %d", strings.Join(args[3:], " "), args[2], got, want)
 	}
+}
+
+// cmdOffline runs a program where there is no network but loopback, and wants it
+// to end well, whatever this machine did to a measurement: offline PROGRAM ARG….
+// It needs a network namespace, which a script asks for with the condition
+// [offline].
+func cmdOffline(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 1 {
+		ts.Fatalf("usage: offline PROGRAM ARG…")
+	}
+	got := diag.Code(execute(ts, append([]string{"unshare", networkNamespace(), "sh", "-c", loopbackUp + ` && exec "$@"`, "sh"}, args...)))
+	if (got == diag.OK || got == diag.Invalid) == neg {
+		ts.Fatalf("%s: exit code %d", strings.Join(args, " "), got)
+	}
+}
+
+const loopbackUp = "ip link set lo up"
+
+// networkNamespace finds how unshare can take the network away here; "" if it
+// cannot.
+func networkNamespace() string {
+	for _, flags := range []string{"-n", "-rn"} {
+		if exec.Command("unshare", flags, "sh", "-c", loopbackUp).Run() == nil {
+			return flags
+		}
+	}
+	return ""
 }
 
 // mountNamespace finds how unshare can mount here: as root, or as root of a
