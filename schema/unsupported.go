@@ -113,9 +113,7 @@ func (d *draft) findUnsupported(o outline) {
 		d.index.UnbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
 		fields.SwitchedOn(o.value, o.path, refuse)
 	}
-	fields.SwitchedOn(d.root, "", func(row *fields.Absent, at source.Origin) {
-		d.notes = append(d.notes, fmt.Sprintf("%s: %s: %s are not collected; %s", at.Where, strings.TrimPrefix(row.On, "benchmark."), row.What, row.Instead))
-	})
+	d.tellSwitchedOn()
 	for _, a := range d.axes {
 		l := d.index.At(a.path)
 		for _, v := range a.values {
@@ -126,5 +124,18 @@ func (d *draft) findUnsupported(o outline) {
 				d.index.UnbuiltFields(v, l, l.Path, a.path, note)
 			}
 		}
+	}
+}
+
+// tellSwitchedOn says once what is switched on and not built.
+func (d *draft) tellSwitchedOn() {
+	var where string
+	var what, instead []string
+	fields.SwitchedOn(d.root, "", func(row *fields.Absent, at source.Origin) {
+		where = cmp.Or(where, at.Where)
+		what, instead = append(what, row.What), append(instead, row.Instead)
+	})
+	if len(what) > 0 {
+		d.notes = append(d.notes, fmt.Sprintf("%s: switched on, and not collected: %s; %s", where, strings.Join(what, ", "), strings.Join(instead, "; ")))
 	}
 }

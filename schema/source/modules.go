@@ -183,7 +183,7 @@ func (m *modules) mistakes(root string) (out diag.Errors) {
 			at.Where = fmt.Sprintf("%s:%d:%d", at.Where, p.Line(), p.Column())
 		}
 		err := m.failed[mv]
-		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")), ""
+		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")), "$CUE_CACHE_DIR says where the cache of modules is"
 		switch {
 		case errors.Is(err, errNotCached):
 			hint = "--allow-download fetches it, as does cue mod tidy; or copy its packages below cue.mod/pkg"

@@ -43,7 +43,7 @@ func cueErrors(name string, err error) diag.Errors {
 		format, args := e.Msg()
 		msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
 		if inner := errors.Unwrap(e); inner != nil {
-			msg += ": " + strings.Join(strings.Fields(inner.Error()), " ")
+			msg = strings.TrimPrefix(msg+": "+strings.Join(strings.Fields(inner.Error()), " "), ": ")
 		}
 		path := strings.Join(e.Path(), ".")
 		msg, hint := inWords(msg)

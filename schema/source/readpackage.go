@@ -165,7 +165,11 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 		if bad := deps.mistakes(root); bad != nil {
 			return loaded{}, bad // what else was found follows from it
 		}
-		return loaded{}, loadErrors(name, insts[0])
+		bad := loadErrors(name, insts[0])
+		if file := filepath.Join(root, "cue.mod", "module.cue"); insts[0].Module == "" && bad[0].Place == name {
+			bad[0].Place, bad[0].Hint = shownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+LanguageVersion+"\"" // the module file was not read
+		}
+		return loaded{}, bad
 	}
 	var out loaded
 	g := packageGuard{root: root, deps: deps.roots, seen: map[*build.Instance]bool{}}
