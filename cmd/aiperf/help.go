@@ -71,7 +71,7 @@ func (c command) helpShort(w io.Writer) {
 	if len(c.flags) > 0 {
 		fmt.Fprintln(w, "\nOptions")
 		for _, f := range c.flags {
-			if f.Minor {
+			if f.Minor && c.settings { // --help-all has them; without settings nothing else would
 				continue
 			}
 			printSwitch(w, f)
