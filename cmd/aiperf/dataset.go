@@ -268,6 +268,9 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 		if err != nil {
 			return err
 		}
+		if sameFile(in, out) {
+			return diag.New(out+": is the trace itself", "write to another file")
+		}
 		params, root, err := synthesisOf(p)
 		if err != nil {
 			return err
@@ -281,6 +284,9 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 		if err != nil {
 			return asUsage(err)
 		}
+		if len(rows) == 0 {
+			return diag.New(fmt.Sprintf("%s: no request has at most %d input tokens", in, params.MaxISL), "a larger --max-isl; aiperf analyze-trace shows the lengths")
+		}
 		if err := writeTrace(out, rows); err != nil {
 			return err
 		}
@@ -289,6 +295,13 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 			words.Whole(int64(math.Round(after.AvgISL))), words.Whole(int64(math.Round(before.AvgISL))), 100*after.TokenHitRate, 100*before.TokenHitRate)
 		return nil
 	},
+}
+
+// sameFile tells whether two paths are one file.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 // synthesisOf reads the numbers of synthesize-trace.

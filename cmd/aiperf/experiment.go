@@ -141,7 +141,8 @@ func asUsage(err error) error {
 	if err == nil || errors.As(err, &many) || errors.As(err, &one) {
 		return err
 	}
-	return &diag.Error{Message: err.Error(), Cause: err}
+	message, hint, _ := strings.Cut(err.Error(), "; hint: ") // as rooms below write it, which know no diag
+	return &diag.Error{Message: message, Hint: hint, Cause: err}
 }
 
 // fileError is the one line for a file that cannot be read.
