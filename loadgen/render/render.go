@@ -223,7 +223,7 @@ func (r *Renderer) Wrapping(system string) (dataset.Wrapping, error) {
 	const asked, said = "What is the answer", "This is the answer"
 	var w dataset.Wrapping
 	turn := dataset.Turn{Texts: []string{asked}}
-	alone := endpoint.Input{System: system, Turn: &turn}
+	alone := endpoint.Input{System: system, Turn: &turn, Extra: r.cfg.Extra}
 	later := alone
 	later.History = []endpoint.Message{{Role: "user", Turn: &turn}, {Role: "assistant", Content: said}}
 	first, err := r.templated(&alone)
