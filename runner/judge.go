@@ -109,7 +109,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	}
 	if m.replay != nil {
 		rep.Fidelity = reportFidelity(m.replay.Fidelity())
-		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...) // what a replay is read for comes first
+		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...)
 	}
 	rep.Censored = censored(c.Censoring())
 	rep.Warnings = append(rep.Warnings, parts.Notes()...)

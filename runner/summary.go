@@ -38,6 +38,9 @@ func (res *Result) Report() *report.Report {
 			failed.Add(e)
 		}
 		notes.Take(rep.Notices)
+		if f := rep.Fidelity; f != nil && len(res.Plan.Runs) == 1 { // what a replay is read for comes first
+			r.Notices = append(r.Notices, f.line())
+		}
 		for _, w := range rep.Warnings {
 			if !slices.Contains(r.Notices, w) {
 				r.Notices = append(r.Notices, w)
