@@ -263,6 +263,7 @@ func things(r *request, a *answer, spec *endpoint.Spec, rec *record.Record) {
 	}
 	t := &a.timings
 	rec.ServerQueue, rec.ServerPrefill, rec.ServerDecode = t.Queue, t.Prefill, t.Decode
+	rec.VideoInference, rec.VideoMemory = t.Inference, t.PeakMemory
 	if j := r.job; j.begun > 0 && j.made >= j.begun { // a job, as its steps saw it
 		rec.ServerQueue, rec.ServerDecode = float64(j.begun-rec.Sent)/1e6, float64(j.made-j.begun)/1e6
 		if j.fetched >= j.made {

@@ -94,6 +94,8 @@ func requestColumns() []column[requestRow] {
 		real("server_prefill_ms", "how long the server read the prompt, by its own account", "ms", func(r *r) *float64 { return &r.ServerPrefill }),
 		real("server_decode_ms", "how long the server made the answer, by its own account, the prompt included where it says no other time for it; of a video: from when the job was seen to begin to when it was seen to be done", "ms", func(r *r) *float64 { return &r.ServerDecode }),
 		real("download_ms", "from when a job was done to when its result had been fetched; null where nothing was", "ms", func(r *r) *float64 { return &r.Download }),
+		real("video_inference_ms", "how long a video's making took, by the server's own account; null without", "ms", func(r *r) *float64 { return &r.VideoInference }),
+		real("video_memory_mb", "GPU memory that a video's making took at most, by the server's own account; null without", "MB", func(r *r) *float64 { return &r.VideoMemory }),
 		nanos("dns_ns", "", func(r *r) *int64 { return &r.DNS }).onlyIn(journalOnly),
 		nanos("dial_ns", "", func(r *r) *int64 { return &r.Dial }).onlyIn(journalOnly),
 		nanos("tls_ns", "", func(r *r) *int64 { return &r.TLS }).onlyIn(journalOnly),

@@ -110,7 +110,7 @@ func made() *metrics.Collector {
 			r.FirstToken = r.Sent + 5*msec
 			r.Streamed, r.Chunks = true, []record.Chunk{{At: r.FirstToken, Low: r.FirstToken}, {At: r.End, Low: r.End}}
 		case 4:
-			r.ServerQueue, r.ServerDecode, r.Download = 4, 12, 3
+			r.ServerQueue, r.ServerDecode, r.Download, r.VideoInference, r.VideoMemory = 4, 12, 3, 11.5, 2048
 		}
 		c.Add(&r)
 	}

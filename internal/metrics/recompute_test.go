@@ -130,6 +130,8 @@ var byHand = map[string]stats{
 	"video_throughput":            {"avg": 10},
 	"num_videos":                  {"avg": 1, "count": 1},
 	"video_queue_time":            {"avg": 4, "count": 1},
+	"video_inference_time":        {"avg": 11.5, "count": 1},
+	"video_peak_memory":           {"avg": 2048, "count": 1},
 	"video_generation_time":       {"avg": 12, "count": 1},
 	"video_download_time":         {"avg": 3, "count": 1},
 

@@ -84,6 +84,8 @@ type Record struct {
 	// What the server says about its own work, or what was seen of a job's, in
 	// ms; NaN where there is nothing.
 	ServerQueue, ServerPrefill, ServerDecode float64
+	VideoInference                           float64 // of a video: its making, by the server's own account
+	VideoMemory                              float64 // MB of GPU memory that it took at most, by the server's own account
 	Download                                 float64 // from when a job was done to when its result had been fetched
 
 	Chunks []Chunk // content events in order of arrival
@@ -143,7 +145,7 @@ func New() Record {
 		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
 		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
 		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None, UsageAccepted: None, UsageRejected: None,
-		Items: None, Dimensions: None, Images: None, AudioSeconds: math.NaN(), Download: math.NaN(),
+		Items: None, Dimensions: None, Images: None, AudioSeconds: math.NaN(), Download: math.NaN(), VideoInference: math.NaN(), VideoMemory: math.NaN(),
 		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
 		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
 	}

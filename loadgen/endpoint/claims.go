@@ -105,20 +105,28 @@ type Timings struct {
 	Prefill float64 // read the prompt
 	Decode  float64 // made the tokens
 	Total   float64 // all of it, as the server saw it
+
+	Inference  float64 // a video's making on the GPU
+	PeakMemory float64 // that it took, in MB
 }
 
 // NoTimings are those of a server that says nothing.
-var NoTimings = Timings{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
+var NoTimings = Timings{math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 
 // Said tells whether the server said anything.
 func (t Timings) Said() bool {
-	return t.Queue == t.Queue || t.Prefill == t.Prefill || t.Decode == t.Decode || t.Total == t.Total
+	return t.Queue == t.Queue || t.Prefill == t.Prefill || t.Decode == t.Decode || t.Total == t.Total || t.Inference == t.Inference || t.PeakMemory == t.PeakMemory
 }
 
 // Merge takes over what a later word says.
 func (t *Timings) Merge(next Timings) {
 	for _, f := range [...]struct{ to, from *float64 }{
-		{&t.Queue, &next.Queue}, {&t.Prefill, &next.Prefill}, {&t.Decode, &next.Decode}, {&t.Total, &next.Total},
+		{&t.Queue, &next.Queue},
+		{&t.Prefill, &next.Prefill},
+		{&t.Decode, &next.Decode},
+		{&t.Total, &next.Total},
+		{&t.Inference, &next.Inference},
+		{&t.PeakMemory, &next.PeakMemory},
 	} {
 		if *f.from == *f.from {
 			*f.to = *f.from

@@ -102,7 +102,7 @@ var readCases = []struct {
 	{"huggingface_generate", "whole in a list", false, `[{"generated_text":" the of"}]`, endpoint.Chunk{Text: " the of"}},
 	{"huggingface_generate", "error", true, `{"error":"Request failed during generation","error_type":"generation"}`, endpoint.Chunk{Empty: true, ErrKind: "error", ErrText: "Request failed during generation"}},
 	{"llamacpp_completion", "content", true, `{"index":0,"content":" the","tokens":[5],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":4}`, endpoint.Chunk{Text: " the", Usage: usage(4, 1, none, none, none)}},
-	{"llamacpp_completion", "end", true, `{"index":0,"content":"","stop":true,"stop_type":"limit","tokens_predicted":8,"tokens_evaluated":4,"tokens_cached":11,"timings":{"prompt_n":4,"prompt_ms":1.5,"predicted_n":8,"predicted_ms":20}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Finish: "limit", Usage: usage(4, 8, none, none, none), Timings: &endpoint.Timings{Queue: nan, Prefill: 1.5, Decode: 20, Total: nan}}},
+	{"llamacpp_completion", "end", true, `{"index":0,"content":"","stop":true,"stop_type":"limit","tokens_predicted":8,"tokens_evaluated":4,"tokens_cached":11,"timings":{"prompt_n":4,"prompt_ms":1.5,"predicted_n":8,"predicted_ms":20}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Finish: "limit", Usage: usage(4, 8, none, none, none), Timings: &endpoint.Timings{Queue: nan, Prefill: 1.5, Decode: 20, Total: nan, Inference: nan, PeakMemory: nan}}},
 	{"llamacpp_completion", "whole", false, `{"content":"a b","stop":true,"stop_type":"eos"}`, endpoint.Chunk{Text: "a b", Finish: "eos"}},
 	{"solido_rag", "content", true, `{"content":"a"}`, endpoint.Chunk{Text: "a"}},
 	{"solido_rag", "whole", false, `{"content":"a","sources":[{"file":"x"},{"file":"y"}]}`, endpoint.Chunk{Text: "a", Items: 2}},
@@ -114,6 +114,7 @@ var readCases = []struct {
 	{"image_retrieval", "boxes", false, `{"data":[{"index":0,"bounding_boxes":{}},{"index":1,"bounding_boxes":{}}]}`, endpoint.Chunk{Items: 2}},
 	{"video_generation", "queued", false, `{"id":"v","object":"video","status":"queued","progress":0}`, endpoint.Chunk{Empty: true}},
 	{"video_generation", "completed", false, `{"id":"v","status":"completed","error":null}`, endpoint.Chunk{Items: 1, Finish: "completed"}},
+	{"video_generation", "SGLang's account", false, `{"id":"v","status":"completed","inference_time_s":1.25,"peak_memory_mb":2048.5}`, endpoint.Chunk{Items: 1, Finish: "completed", Timings: &endpoint.Timings{Queue: nan, Prefill: nan, Decode: nan, Total: nan, Inference: 1250, PeakMemory: 2048.5}}},
 	{"video_generation", "failed", false, `{"id":"v","status":"failed","error":{"code":"oom","message":"out of memory"}}`, endpoint.Chunk{Empty: true, ErrKind: "oom", ErrText: "out of memory"}},
 	{"audio_transcription", "text", false, `{"text":"hello there","usage":{"type":"duration","seconds":3}}`, endpoint.Chunk{Text: "hello there", Items: 1}},
 	{"audio_transcription", "silence", false, `{"text":""}`, endpoint.Chunk{Items: 1}},
@@ -135,8 +136,8 @@ var readCases = []struct {
 	{"raw", "choices", true, `{"choices":[{"delta":{"content":"x"}}]}`, endpoint.Chunk{Text: "x"}},
 	{"raw", "plain text", false, "Hello there\n", endpoint.Chunk{Text: "Hello there"}},
 	{"raw", "done", true, "[DONE]", endpoint.Chunk{Kind: record.Done, Empty: true}},
-	{"chat", "llama.cpp's timings", true, `{"choices":[],"timings":{"prompt_ms":2,"predicted_ms":3}}`, endpoint.Chunk{Empty: true, Timings: &endpoint.Timings{Queue: nan, Prefill: 2, Decode: 3, Total: nan}}},
-	{"chat", "times in usage, in seconds", true, `{"choices":[],"usage":{"queue_time":0.5,"prompt_tokens":5,"prompt_time":0.25,"completion_time":1,"total_time":1.75}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(5, none, none, none, none), Timings: &endpoint.Timings{Queue: 500, Prefill: 250, Decode: 1000, Total: 1750}}},
+	{"chat", "llama.cpp's timings", true, `{"choices":[],"timings":{"prompt_ms":2,"predicted_ms":3}}`, endpoint.Chunk{Empty: true, Timings: &endpoint.Timings{Queue: nan, Prefill: 2, Decode: 3, Total: nan, Inference: nan, PeakMemory: nan}}},
+	{"chat", "times in usage, in seconds", true, `{"choices":[],"usage":{"queue_time":0.5,"prompt_tokens":5,"prompt_time":0.25,"completion_time":1,"total_time":1.75}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(5, none, none, none, none), Timings: &endpoint.Timings{Queue: 500, Prefill: 250, Decode: 1000, Total: 1750, Inference: nan, PeakMemory: nan}}},
 	{"embeddings", "error", false, `{"error":{"message":"no such model","code":"model_not_found"}}`, endpoint.Chunk{Empty: true, ErrKind: "model_not_found", ErrText: "no such model"}},
 }
 
@@ -298,10 +299,10 @@ func TestHeaderTimings(t *testing.T) {
 	}{
 		{"", nil},
 		{"Content-Type: application/json\r\nX-Time: 5\r\n", nil},
-		{"X-Queue-Time: 1.5\r\nx-inference-time: 20\r\nx-total-time: 22\r\n", &endpoint.Timings{Queue: 1.5, Prefill: nan, Decode: 20, Total: 22}},
-		{"Server-Timing: queue;dur=2, cache;desc=\"hit\", prefill;desc=p;dur=3.5, decode;dur=\"40\"\r\n", &endpoint.Timings{Queue: 2, Prefill: 3.5, Decode: 40, Total: nan}},
+		{"X-Queue-Time: 1.5\r\nx-inference-time: 20\r\nx-total-time: 22\r\n", &endpoint.Timings{Queue: 1.5, Prefill: nan, Decode: 20, Total: 22, Inference: nan, PeakMemory: nan}},
+		{"Server-Timing: queue;dur=2, cache;desc=\"hit\", prefill;desc=p;dur=3.5, decode;dur=\"40\"\r\n", &endpoint.Timings{Queue: 2, Prefill: 3.5, Decode: 40, Total: nan, Inference: nan, PeakMemory: nan}},
 		{"Server-Timing: total\r\nx-queue-time: -1\r\nx-total-time: soon\r\n", nil},
-		{"server-timing: total;dur=Inf, queue;dur=NaN, decode;dur=0\r\n", &endpoint.Timings{Queue: nan, Prefill: nan, Decode: 0, Total: nan}},
+		{"server-timing: total;dur=Inf, queue;dur=NaN, decode;dur=0\r\n", &endpoint.Timings{Queue: nan, Prefill: nan, Decode: 0, Total: nan, Inference: nan, PeakMemory: nan}},
 	} {
 		if diff := cmp.Diff(c.want, endpoint.HeaderTimings([]byte(c.lines)), cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("HeaderTimings(%q) (-want +got):\n%s", c.lines, diff)

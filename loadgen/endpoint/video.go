@@ -59,7 +59,7 @@ type videoJob struct {
 }
 
 func readJob(data []byte) (*videoJob, error) {
-	j := &videoJob{}
+	j, times := &videoJob{}, NoTimings
 	if _, err := j.read(data, false, func(key []byte) (err error) {
 		switch string(key) {
 		case "id":
@@ -68,12 +68,20 @@ func readJob(data []byte) (*videoJob, error) {
 			j.status, err = j.text()
 		case "url":
 			j.url, err = j.text()
+		case "inference_time_s": // SGLang's
+			times.Inference, err = j.decimal()
+			times.Inference *= 1e3
+		case "peak_memory_mb":
+			times.PeakMemory, err = j.decimal()
 		default:
 			err = j.skip()
 		}
 		return err
 	}); err != nil {
 		return nil, err
+	}
+	if times.Said() {
+		j.chunk.Timings = &times
 	}
 	if j.status == "failed" || j.status == "cancelled" {
 		if j.problem.said = true; j.problem.text == "" {
