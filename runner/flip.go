@@ -88,15 +88,15 @@ func (r *runner) flip(issue context.Context, run sweep.Run) error {
 func (r *runner) perFlip(issue context.Context, run sweep.Run) error {
 	m := &measurement{bench: run.Cell.Resolved.Benchmark}
 	f := m.bench.Endpoint.Flip
-	ctx, stop := context.WithTimeout(issue, schema.Duration(f.Timeout).Go())
-	defer stop()
 	for _, u := range m.bench.Endpoint.URLs {
-		at, err := r.servers.resolve(ctx, u, r.dir.Path)
+		at, err := r.servers.resolve(issue, u, r.dir.Path)
 		if err != nil {
 			return err
 		}
 		m.targets = append(m.targets, at)
 	}
+	ctx, stop := context.WithTimeout(issue, schema.Duration(f.Timeout).Go())
+	defer stop()
 	var err error
 	if f.Call != "" {
 		err = callAll(ctx, m)
