@@ -56,6 +56,44 @@ func find(t *testing.T, c *decide.Comparison, k decide.Key) decide.Row {
 	return decide.Row{}
 }
 
+// A p90 of few requests is lower than that of many from the same server: it decides
+// nothing. A median is not moved, and neither are large samples.
+func TestPercentilesAreOfEqualSamples(t *testing.T) {
+	t.Parallel()
+	sized := func(name string, n int64) decide.Arm {
+		a := arm(name, wobbled(base, 1), wobbled(flow, 1))
+		for i := range a.Cells[0].Runs {
+			for j := range a.Cells[0].Runs[i].Summaries {
+				for k := range a.Cells[0].Runs[i].Summaries[j].Stats {
+					s := &a.Cells[0].Runs[i].Summaries[j].Stats[k]
+					s.Count, s.NEff, s.P90 = n, float64(n), 2*s.P50
+				}
+			}
+		}
+		return a
+	}
+	ttft90 := decide.Key{Tag: "time_to_first_token", Stat: "p90"}
+	for _, c := range []struct {
+		a, b   int64
+		p90    decide.Verdict
+		unlike bool
+	}{
+		{100, 100, decide.Equivalent, false}, {100, 140, decide.Equivalent, false}, {100, 1000, decide.Unclear, true}, {1000, 100, decide.Unclear, true}, {1000, 10_000, decide.Equivalent, false},
+	} {
+		got, err := decide.Compare(sized("a", c.a), sized("b", c.b), decide.Terms{Paired: true, Primary: []decide.Key{ttft50, ttft90}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := find(t, got, ttft90)
+		if r.Outcome != c.p90 || strings.Contains(r.Note, "requests against") != c.unlike {
+			t.Errorf("p90 of %d requests against %d: %s, %q", c.a, c.b, r.Outcome, r.Note)
+		}
+		if r := find(t, got, ttft50); r.Outcome != decide.Equivalent {
+			t.Errorf("p50 of %d requests against %d: %s, %q", c.a, c.b, r.Outcome, r.Note)
+		}
+	}
+}
+
 // The four outcomes, both ways of a metric, and what follows for the exit code.
 func TestCompareOutcomes(t *testing.T) {
 	t.Parallel()

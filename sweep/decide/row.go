@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -134,6 +135,10 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		r.bySign(p, turned(k))
 		return r
 	}
+	if a, b := d.base.count(k.Tag), d.candidate.count(k.Tag); unequal(k, a, b) {
+		r.Note = fmt.Sprintf("of %.0f requests against %.0f: a percentile of few is lower", a, b)
+		return r
+	}
 	diff := stats.OneSample(p.d)
 	if !d.paired {
 		diff = stats.Welch(p.a, p.b)
@@ -141,6 +146,30 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	r.N = diff.N
 	r.settle(atLeast(diff, p.least), level)
 	return r
+}
+
+// unequal tells whether a percentile is of samples that differ so much in size that
+// this alone moves it: of an exponential latency the p90 of 64 values is on average
+// 2.2 % below the true one, that of ten times as many 0.2 %.
+func unequal(k Key, a, b float64) bool {
+	for _, t := range tails {
+		if t.stat == k.Stat && t.q > 0.5 {
+			few, many := min(a, b), max(a, b)
+			return many > 1.5*few && few < 10*float64(stats.Floor(t.q))
+		}
+	}
+	return false
+}
+
+// count is how many values a metric has in a run, on average.
+func (e Estimates) count(tag string) float64 {
+	sum := 0.0
+	for _, o := range e.runs {
+		if st, ok := o.stat(e.window, tag); ok {
+			sum += float64(st.Count) / float64(len(e.runs))
+		}
+	}
+	return sum
 }
 
 // atLeast is the difference with a standard error of at least that.
