@@ -438,6 +438,18 @@ func TestCacheIsToldByItsEffect(t *testing.T) {
 	}
 }
 
+// A server that counts tokens and says nothing of its cache has cached nothing.
+func TestServersThatDoNotTellOfTheirCache(t *testing.T) {
+	t.Parallel()
+	w := clean() // 70 tokens by the server's count, 64 of them the prompt's
+	for i := range w.records {
+		w.records[i].Cached = record.None
+	}
+	if f := w.judge(nil)["prefix_cache"]; f.Verdict != Valid || f.Value != 0 {
+		t.Errorf("no word of a cache: %+v", f)
+	}
+}
+
 // What a check says of a clean run is no reproach; the consequence is added
 // where there is one.
 func TestWordsOfCleanChecks(t *testing.T) {

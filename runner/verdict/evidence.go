@@ -285,7 +285,10 @@ func (p *PhaseEvidence) addCache(r *record.Record) {
 	if r.ISL != record.None && r.ISL > 0 {
 		template = max(0, r.UsagePrompt-r.ISL)
 	}
-	prompt, cached := r.UsagePrompt-template, max(0, r.Cached-template)
+	prompt, cached := r.UsagePrompt-template, int64(0)
+	if r.Cached != record.None {
+		cached = max(0, r.Cached-template)
+	}
 	p.Prompt += prompt
 	p.Cached += cached
 	if ttft := r.TTFT(); len(p.TTFTCached)+len(p.TTFTNew) < mostSamples && !math.IsNaN(ttft) {
