@@ -69,6 +69,15 @@ func TestContract(t *testing.T) {
 			})
 		}
 	})
+	t.Run("shapes", func(t *testing.T) {
+		seen := readShapes(t).check(t, root, added(t))
+		for shape, least := range map[string]int{"profile": 60, "record": 200, "aggregate": 5, "sweep": 3, "collated": 1, "timeslices": 2, "raw": 5, "phase_manifest": 1, "run_config": 5, "ready": 60, "outputs": 2} {
+			if seen[shape] < least {
+				t.Errorf("only %d files, or lines, of the shape %s, want %d at least", seen[shape], shape, least)
+			}
+		}
+		t.Logf("files and lines by shape: %v", seen)
+	})
 	t.Run("models", func(t *testing.T) { readByAIPerf(t, root) })
 }
 
