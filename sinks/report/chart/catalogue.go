@@ -56,7 +56,14 @@ func Find(id string) (Row, error) {
 
 // Build draws the chart of d; c is the cell of a cellwise one.
 func (r Row) Build(d *Data, c *Cell) *draw.Chart {
+	all := len(d.Cells)
+	if !r.Cellwise {
+		d = d.fewer()
+	}
 	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question, Footer: d.footer(c)}
+	if len(d.Cells) < all {
+		out.Footer = fmt.Sprintf("%s of %s cells, evenly spread · %s", words.Whole(int64(len(d.Cells))), words.Whole(int64(all)), out.Footer)
+	}
 	if r.Cellwise {
 		out.ID = fmt.Sprintf("%s-%d", r.ID, c.Index)
 		out.Title += ": " + d.Label(c)
@@ -78,6 +85,23 @@ func (r Row) All(d *Data) []*draw.Chart {
 		out = append(out, r.Build(d, c))
 	}
 	return out
+}
+
+// overviewMost is how many cells one picture tells apart, generously.
+const overviewMost = 200
+
+// fewer is d with cells evenly spread over all of them, for pictures that show
+// one beside the other.
+func (d *Data) fewer() *Data {
+	if len(d.Cells) <= overviewMost {
+		return d
+	}
+	out := *d
+	out.Cells = nil
+	for i := range overviewMost {
+		out.Cells = append(out.Cells, d.Cells[i*(len(d.Cells)-1)/(overviewMost-1)])
+	}
+	return &out
 }
 
 // footer says what every reader of a chart has to know.

@@ -54,8 +54,8 @@ func (d *Data) windows(c *Cell, trial int) []draw.Mark {
 
 const (
 	timelineMost = 2000
-	heatColumns  = 80
-	heatRows     = 36
+	heatColumns  = 60
+	heatRows     = 28
 )
 
 // timeline is chart 6: each request a bar in the slot it took; waiting, prefill

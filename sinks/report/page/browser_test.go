@@ -73,7 +73,7 @@ sweep: {type: grid, parameters: {concurrency: [1, 4]}}`}, nil, "result-14", true
 }
 
 // directories are the result directories of a kind of report.
-func directories(t *testing.T, experiments, theirs []string) (dirs []string) {
+func directories(t testing.TB, experiments, theirs []string) (dirs []string) {
 	t.Helper()
 	for i, text := range experiments {
 		work := t.TempDir()
@@ -230,7 +230,7 @@ func (u user) uses(filter string, loads bool) {
 
 	const key = "svg.chart text[data-s]"
 	const hidden = `(() => { const k = document.querySelector("svg.chart text[data-s]");
-		return k.getAttribute("aria-pressed") === "false" && k.closest("svg").querySelector("path[data-s='" + k.dataset.s + "']").classList.contains("off"); })()`
+		return k.getAttribute("aria-pressed") === "false" && k.closest("svg").querySelector("[data-s='" + k.dataset.s + "']:not(text)").classList.contains("off"); })()`
 	u.must(u.p.Click(key))
 	u.expect("a click on its name hides a series", hidden)
 	u.must(u.p.Eval(`document.querySelector("svg.chart text[data-s]").focus()`, nil))

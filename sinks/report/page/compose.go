@@ -14,10 +14,14 @@ import (
 )
 
 const (
-	detailed   = 12  // cells that get charts of their own
-	shown      = 3   // findings above the table
-	dataMost   = 200 // rows of numbers below a chart
-	barsMost   = 400 // bars of a timeline: each is a line of the file
+	detailed   = 12  // cells that get charts of their own, if they fit
+	fewest     = 4   // of those, however large they are
+	detailMost = 300 // cells that are told one by one
+	rowsMost   = 2000
+	budget     = 1_800_000 // bytes that pictures may take together
+	shown      = 3         // findings above the table
+	dataMost   = 100       // rows of numbers below a chart
+	barsMost   = 300       // bars of a timeline: each is a line of the file
 	textLimit  = 400
 	slowestFew = 5
 )
@@ -101,29 +105,79 @@ func (p *Page) findings(checks []doubt) {
 	}
 }
 
-// details are the cells one by one; a large matrix shows some with pictures.
+// details are the cells one by one. A large matrix shows pictures of some, as
+// many as the page bears, and a huge one tells of some only, doubtful ones first;
+// both is said.
 func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
-	pictured := d.Cells
-	if len(pictured) > detailed {
-		pictured = nil
-		for i := range detailed {
-			pictured = append(pictured, d.Cells[i*(len(d.Cells)-1)/(detailed-1)])
+	told := d.Cells
+	if len(told) > detailMost {
+		told = slices.Clone(told)
+		slices.SortStableFunc(told, func(a, b *chart.Cell) int { return rank(b.Verdict) - rank(a.Verdict) })
+		for i := range p.Rows { // where nothing is told, no link leads
+			if slices.Contains(told[detailMost:], d.Cells[i]) {
+				p.Rows[i].Cells[0].Link = ""
+			}
 		}
-		p.Sampled = fmt.Sprintf("%d of %d cells have charts of their own here; aiperf plot DIR draws them for every cell.", detailed, len(d.Cells))
+		told = told[:detailMost]
+		slices.SortFunc(told, func(a, b *chart.Cell) int { return a.Index - b.Index })
+		p.Left = fmt.Sprintf("%d of %s cells are told one by one, doubtful ones first; the tables hold all.", detailMost, words.Whole(int64(len(d.Cells))))
 	}
-	for _, c := range d.Cells {
+	pictured := p.pictured(d, told)
+	if len(pictured) < len(told) {
+		p.Sampled = fmt.Sprintf("%d of %s cells have charts of their own here; aiperf plot DIR draws them for every cell.", len(pictured), words.Whole(int64(len(d.Cells))))
+	}
+	for _, c := range told {
 		x := Detail{Index: c.Index, Label: d.Label(c), Verdict: c.Verdict, Slowest: slowest(d, c)}
 		x.Checks = grouped(ofCell(checks, c))
 		x.Errors = errorsOf(errs, c)
-		if slices.Contains(pictured, c) {
-			for _, r := range chart.Catalogue() {
-				if r.Cellwise {
-					p.chart(thin(r.Build(d, c)), &x.Charts, &x.Missing)
-				}
-			}
+		if own, ok := pictured[c]; ok {
+			x.Charts, x.Missing = own.Charts, own.Missing
 		}
 		p.Details = append(p.Details, x)
 	}
+}
+
+func rank(verdict string) int { return slices.Index([]string{"VALID", "DEGRADED", "INVALID"}, verdict) }
+
+// pictured are the charts of cells spread over those that are told of: of all
+// where they are few, else as many as the page has room for.
+func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page {
+	size := 0
+	for i := range p.Charts {
+		size += p.Charts[i].size()
+	}
+	out := map[*chart.Cell]*Page{}
+	n := min(len(told), detailed)
+	for i := 0; i < n; i++ {
+		c := told[i*(len(told)-1)/max(n-1, 1)]
+		own := &Page{}
+		for _, r := range chart.Catalogue() {
+			if r.Cellwise {
+				own.chart(thin(r.Build(d, c)), &own.Charts, &own.Missing)
+			}
+		}
+		if i == 0 && len(told) > detailed { // what one takes, all take
+			one := 1
+			for k := range own.Charts {
+				one += own.Charts[k].size()
+			}
+			n = min(n, max(fewest, (budget-size)/one))
+		}
+		out[c] = own
+	}
+	return out
+}
+
+// size is about how many bytes of the page a chart takes.
+func (c *Chart) size() int {
+	n := len(c.SVG)
+	for _, row := range c.Data {
+		n += 10
+		for _, text := range row {
+			n += len(text) + 9
+		}
+	}
+	return n
 }
 
 // thin keeps a page small: of many bars the first ones, which is said.

@@ -39,7 +39,7 @@ type Page struct {
 	Rows                  []Row
 	Charts                []Chart
 	Missing               []*draw.Chart
-	Sampled               string
+	Sampled, Left         string // what of the cells is not told
 	Details               []Detail
 	Facts                 []Fact
 	Sources               []Fact

@@ -52,8 +52,11 @@ func (p *Page) table(d *chart.Data, trials int) {
 		}
 	}
 	p.Columns = append(p.Columns, Column{"verdict", false})
-	for _, c := range d.Cells {
+	for _, c := range d.Cells[:min(len(d.Cells), rowsMost)] {
 		p.Rows = append(p.Rows, row(d, c, cols))
+	}
+	if len(d.Cells) > rowsMost {
+		p.Caption += fmt.Sprintf(" The first %s of %s cells; cells.parquet has all.", words.Whole(rowsMost), words.Whole(int64(len(d.Cells))))
 	}
 }
 

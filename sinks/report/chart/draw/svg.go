@@ -72,8 +72,15 @@ func svg(b *bytes.Buffer, c *Chart, size Size, style string) {
 	if style == "" {
 		shapes = shapes[1:] // the page itself is the paper
 	}
-	for i := range shapes {
-		paintSVG(b, &shapes[i], clips)
+	for i := 0; i < len(shapes); {
+		n := alike(shapes[i:])
+		if n > 2 {
+			groupSVG(b, shapes[i:i+n], clips)
+		} else {
+			n = 1
+			paintSVG(b, &shapes[i], clips)
+		}
+		i += n
 	}
 	b.WriteString("</svg>\n")
 }
@@ -92,6 +99,48 @@ func clipPaths(b *bytes.Buffer, c *Chart, shapes []shape) map[box]string {
 			esc(name), num(k.x0), num(k.y0), num(k.w()), num(k.h()))
 	}
 	return names
+}
+
+// alike is how many of the first shapes are areas that differ in nothing but
+// place, shade and title: the cells of a heat map, the bars of a timeline.
+func alike(shapes []shape) int {
+	a := &shapes[0]
+	if a.kind != areaKind || a.link != "" || a.stroke != "" || a.clip == nil {
+		return 1
+	}
+	n := 1
+	for n < len(shapes) {
+		s := &shapes[n]
+		if s.kind != areaKind || s.link != "" || s.stroke != "" || s.clip == nil || *s.clip != *a.clip || s.fill != a.fill || s.series != a.series || s.dash != a.dash {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// groupSVG says once what shapes have in common.
+func groupSVG(b *bytes.Buffer, shapes []shape, clips map[box]string) {
+	fmt.Fprintf(b, `<g clip-path="url(#%s)" class="f-%s"`, esc(clips[*shapes[0].clip]), shapes[0].fill)
+	if n := shapes[0].series; n > 0 {
+		fmt.Fprintf(b, ` data-s="%d"`, n)
+	}
+	b.WriteByte('>')
+	for i := range shapes {
+		s := &shapes[i]
+		b.WriteString(`<path d="`)
+		pathData(b, s)
+		b.WriteByte('"')
+		if s.shade > 0 && s.shade < 1 {
+			fmt.Fprintf(b, ` fill-opacity="%s"`, strconv.FormatFloat(s.shade, 'f', 2, 64))
+		}
+		if s.title == "" {
+			b.WriteString("/>")
+			continue
+		}
+		fmt.Fprintf(b, `><title>%s</title></path>`, esc(s.title))
+	}
+	b.WriteString("</g>")
 }
 
 func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
