@@ -5,7 +5,7 @@ BIN         := build/bin
 GOFUMPT     := $(BIN)/gofumpt@v0.12.0
 STATICCHECK := $(BIN)/staticcheck@v0.8.2
 
-.PHONY: all test unit lint cross race bench sim generate venv clean
+.PHONY: all test unit lint cross race bench sim generate pictures venv clean
 
 all: test
 
@@ -60,6 +60,10 @@ sim:
 
 generate:
 	go generate ./...
+
+# pictures makes those of the README, with a Chromium and the quick start.
+pictures:
+	go run ./internal/pictures
 
 clean:
 	rm -rf build

@@ -42,6 +42,7 @@ internal/mockserver/grpcserve: loadgen/endpoint loadgen/transport
 internal/mockserver: internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
 internal/nearby: internal/words
 internal/pcg:
+internal/pictures: *
 internal/qmc: internal/pcg
 internal/queue:
 internal/record:
