@@ -33,10 +33,33 @@ func (c InputConfig) json() (json.RawMessage, error) {
 		}
 		shown = c.said(shown, all)
 	}
+	withTemplate(shown)
 	if a, ok := shown.get("artifacts").(object); ok && c.Dir != "" {
 		shown = shown.set("artifacts", a.set("dir", c.Dir))
 	}
 	return appendJSON(nil, arranged("", shown))
+}
+
+// withTemplate shows a body template that came as an extra input where AIPerf
+// has it: its reader refuses the endpoint without.
+func withTemplate(shown object) {
+	endpoint, _ := shown.get("endpoint").(object)
+	extra, _ := endpoint.get("extra").(object)
+	body := extra.get("payload_template")
+	if body == nil || endpoint.get("type") != "template" || endpoint.get("template") != nil {
+		return
+	}
+	var field any = "text"
+	if said := extra.get("response_field"); said != nil {
+		field = said
+	}
+	rest := object{} // written as {} also where nothing is left
+	for _, m := range extra {
+		if m.key != "payload_template" && m.key != "response_field" {
+			rest = append(rest, m)
+		}
+	}
+	shown.set("endpoint", endpoint.set("extra", rest).with("template", object{}.with("body", body).with("response_field", field)))
 }
 
 func configObject(raw []byte) (object, error) {

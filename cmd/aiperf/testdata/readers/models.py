@@ -13,6 +13,7 @@ from aiperf.common.models.dataset_models import InputsFile
 from aiperf.common.models.export_models import JsonExportData, JsonMetricResult, TimesliceCollectionExportData
 from aiperf.common.models.record_models import MetricRecordInfo, RawRecordInfo
 from aiperf.config.resolution.plan import BenchmarkRun
+from aiperf.orchestrator.aggregation.confidence import ConfidenceMetric
 
 
 def summary(raw):
@@ -26,6 +27,11 @@ def slices(raw):
             JsonMetricResult.model_validate(value)
 
 
+def over_runs(raw):
+    for value in json.loads(raw)["metrics"].values():
+        ConfidenceMetric(**value)  # a missing key and an unknown one are errors
+
+
 def lines(model):
     return lambda raw: [model.model_validate_json(line) for line in raw.splitlines()]
 
@@ -34,6 +40,8 @@ def kind(path):
     name = path.name
     if name == "inputs.json":
         return InputsFile.model_validate_json
+    if name == "profile_export_aiperf_aggregate.json":
+        return over_runs
     if name == "run_config.json":
         return lambda raw: BenchmarkRun.model_validate(json.loads(raw))
     if name.endswith("_raw.jsonl"):
