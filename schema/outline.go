@@ -92,15 +92,24 @@ func tooManyRuns(n *source.Node, runs int) Errors {
 }
 
 // ruledByAIPerf are the settings of AIPerf's about seeds and warmup that are
-// given, by their names.
-func ruledByAIPerf(blocks ...*source.Node) map[string]bool {
+// given, by their names. Who says all of them as they are by default has asked for
+// nothing: cue export writes the defaults out.
+func ruledByAIPerf(multiRun, sweep *source.Node) map[string]bool {
 	said := map[string]bool{}
-	for _, b := range blocks {
-		for _, name := range []string{"set_consistent_seed", "vary_seed_per_trial", "same_seed", "disable_warmup_after_first"} {
-			if n := b.Get(name); n != nil && n.Origin.Source != "default" {
-				said[name] = true
+	byDefault := 0
+	for name, usual := range map[string]bool{"set_consistent_seed": true, "vary_seed_per_trial": false, "disable_warmup_after_first": true} {
+		if n := multiRun.Get(name); n != nil && n.Origin.Source != "default" {
+			said[name] = true
+			if n.Value == usual && n.Origin.Source != "flag" {
+				byDefault++
 			}
 		}
+	}
+	if byDefault == 3 {
+		clear(said)
+	}
+	if n := sweep.Get("same_seed"); n != nil && n.Origin.Source != "default" {
+		said["same_seed"] = true
 	}
 	return said
 }
