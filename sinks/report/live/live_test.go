@@ -100,6 +100,19 @@ func TestETA(t *testing.T) {
 	}
 }
 
+// At 80 columns the cells of the quick start can be told apart.
+func TestNamesAreWhole(t *testing.T) {
+	t.Parallel()
+	const name = "isl 256, candidate, concurrency 4"
+	s := New(Plan{Name: "quickstart", Cells: []string{name}, Trials: 1, Runs: 1}, began)
+	s.Begin(0, 0, 0)
+	s.End(Done{Cell: 0, Throughput: 123456, TTFT: 123.4, Good: 1, Verdict: "DEGRADED"})
+	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")
+	if !strings.Contains(text, " "+name+"      1 ") || !strings.Contains(text, "100 % DEGRADED") {
+		t.Error(text)
+	}
+}
+
 // A cell that is done shows the mean and the range of its trials.
 func TestDoneCells(t *testing.T) {
 	t.Parallel()

@@ -171,16 +171,17 @@ func (f *frame) cellLines() []string {
 	if len(rows) == 0 {
 		return []string{" no run is done yet"}
 	}
-	short, figure := f.width < 110, 22
+	// At 80 columns a name has 33 of them: isl 256, candidate, concurrency 4.
+	short, tokens, figure := f.width < 110, 22, 22
 	if short {
-		figure = 12
+		tokens, figure = 7, 11
 	}
 	name := 12
 	for _, r := range rows {
-		name = max(name, min(utf8.RuneCountInString(r.name), f.width-30-2*figure))
+		name = max(name, min(utf8.RuneCountInString(r.name), f.width-29-tokens-figure))
 	}
 	line := func(a, b, c, d, e, g string) string {
-		return fmt.Sprintf(" %s %6s %*s %*s %9s  %s", pad(clip(a, name), name), b, figure, c, figure, d, e, g)
+		return fmt.Sprintf(" %s %6s %*s %*s %9s %s", pad(clip(a, name), name), b, tokens, c, figure, d, e, g)
 	}
 	out := []string{line("done so far", "trials", "tok/s", "TTFT p99 ms", "goodput %", "verdict")}
 	for _, r := range rows {
