@@ -23,9 +23,10 @@ says what this machine can send and read for each second of CPU.
   aiperf calibrate sweep.cue        beside what an experiment plans
   aiperf calibrate --streams 1000 --itl 20ms --osl 50
 
-The result is kept in the user's cache. A plan above a fifth of it is tried for a
-second before it begins: below twice the planned load it is DEGRADED, below it
-the plan is refused unless --allow-invalid is given.`,
+The result is kept in the user's cache. A plan that needs more than a fifth of it
+is tried for a moment before it begins. Where the machine cannot drive the planned
+load, the plan is refused unless --allow-invalid is given. Below twice that load the
+check headroom is given as a cause when a number is found to be wrong.`,
 	flags: []argv.Switch{
 		{Name: "concurrency", Arg: "N", Doc: "connections with short answers (default 64)"},
 		{Name: "streams", Arg: "N", Doc: "streams at a time (default 100)"},

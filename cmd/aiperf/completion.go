@@ -14,8 +14,8 @@ import (
 
 var completionCommand = command{
 	minor: true, name: "completion", usage: "print a completion script for bash, zsh or fish",
-	help: `aiperf completion SHELL prints what makes the shell complete commands, flags and
-the words a flag takes.
+	help: `aiperf completion SHELL prints a script that lets the shell complete commands,
+flags and the words a flag takes.
 
   source <(aiperf completion bash)                    in ~/.bashrc
   source <(aiperf completion zsh)                     in ~/.zshrc, after compinit

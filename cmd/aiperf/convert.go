@@ -29,7 +29,7 @@ var convertCommand = command{
   aiperf config convert genai-perf profile -m demo --session-concurrency 4
   aiperf config convert genai_perf_config.yaml
 
-Only what was said is written, each value with the flag it comes from. Secrets are
+Only what was given is written, each value with the flag it comes from. Secrets are
 written as ${NAME}, to be exported.`,
 	flags:    convertFlags,
 	settings: true,

@@ -189,11 +189,11 @@ var analyzeTraceCommand = command{
   aiperf analyze-trace trace.jsonl
   aiperf analyze-trace trace.jsonl --block-size 64 --output-file analysis.json
 
-It prints lengths, how much of the input an infinite prefix cache would know
-(as the mean over requests and over all tokens), and what smaller caches would
-know that forget what was used least recently.`,
+It prints lengths, the share of the input that an infinite prefix cache would
+hold (the mean over requests, and over all tokens), and the share that smaller
+caches would hold when they drop what was used least recently.`,
 	flags: []argv.Switch{
-		{Name: "input-file", Arg: "FILE", Doc: "the trace, in place of a word"},
+		{Name: "input-file", Arg: "FILE", Doc: "the trace; the same as naming it without a flag"},
 		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash (default: what the format says, 512 for mooncake)"},
 		{Name: "output-file", Arg: "FILE", Doc: "write the analysis as JSON"},
 		{Name: "format", Arg: "FORMAT", Doc: "what the file is; found by its records when left out"},
@@ -243,7 +243,7 @@ var synthesizeTraceCommand = command{
 	minor: true, name: "synthesize-trace", usage: "write a changed trace: faster, longer prefixes, more of them",
 	help: `aiperf synthesize-trace INPUT OUTPUT changes recorded load and writes it as a
 mooncake trace. aiperf profile --input-file takes the same changes as
---synthesis-… flags and needs no file between.
+--synthesis-… flags, without a file in between.
 
   aiperf synthesize-trace prod.jsonl fast.jsonl --speedup-ratio 2
   aiperf synthesize-trace prod.jsonl long.jsonl --prefix-len-multiplier 1.5 --max-isl 8192`,

@@ -24,9 +24,9 @@ import (
 var plotCommand = command{
 	words: resultDirs,
 	name:  "plot", usage: "draw a result's charts as pictures",
-	help: `aiperf plot DIR… draws every chart the results allow, into DIR/plots, and says
-in a line each what the others lack. Several directories go into the same charts;
-AIPerf's own are taken too.
+	help: `aiperf plot DIR… draws every chart that the results allow, into DIR/plots, and
+says in one line each what the other charts would need. Several directories go
+into the same charts; directories that AIPerf wrote work too.
 
   aiperf plot results/quickstart-20261121T093000Z
   aiperf plot DIR --chart latency-vs-load --format svg --theme dark
@@ -43,9 +43,9 @@ AIPerf's own are taken too.
 		{Name: "by", Arg: "AXIS", Doc: "a line for each value of this axis"},
 		{Name: "config", Arg: "FILE", Doc: "plots as AIPerf's plot_config.yaml lists them"},
 		{Name: "dashboard", Doc: "serve the report of any of the directories on loopback until Ctrl-C"},
-		{Name: "no-dashboard", Doc: "pictures, no server: what happens anyway"},
-		{Name: "verbose", Short: "v", Doc: "taken as AIPerf takes it; there is nothing more to say"},
-		{Name: "port", Arg: "PORT", Doc: "of --dashboard (default 8050)"},
+		{Name: "no-dashboard", Doc: "pictures and no server, which is the default"},
+		{Name: "verbose", Short: "v", Doc: "accepted for AIPerf's sake; has no effect"},
+		{Name: "port", Arg: "PORT", Doc: "port of --dashboard (default 8050)"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		if slices.Contains(p.Values["chart"], "list") {

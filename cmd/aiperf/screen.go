@@ -135,7 +135,7 @@ func (c *console) table(run sweep.Run, dir string) error {
 
 // progressFlag chooses what other programs read; people's screens are chosen by
 // --ui.
-var progressFlag = argv.Switch{Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Doc: "json: a line an event on stderr, no screen"}
+var progressFlag = argv.Switch{Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Doc: "json: one line per event on stderr, no screen"}
 
 // showProgress lets a person, or a program, see how the plan goes. The function
 // it returns ends that.
@@ -250,13 +250,13 @@ func figureOf(o *decide.Outcome, tag, stat string) float64 {
 var watchCommand = command{
 	words: resultDirs,
 	minor: true, name: "watch", usage: "look at a plan that another terminal or machine carries out",
-	help: `aiperf watch DIR shows the result directory of a plan that is under way or over:
-the same screen as the command that fills it. It only reads, so that it works
-over a shared file system too.
+	help: `aiperf watch DIR shows the screen of a plan that runs in another terminal or on
+another machine, or that has ended. It only reads, so it works over a shared
+file system too.
 
   aiperf watch results/quickstart-20261121T093000Z
-  aiperf watch DIR --once       one picture on stdout, for a script`,
-	flags: []argv.Switch{{Name: "once", Doc: "print one picture and end; so it is without a terminal"}},
+  aiperf watch DIR --once       the screen once on stdout, for a script`,
+	flags: []argv.Switch{{Name: "once", Doc: "print the screen once and end; the default without a terminal"}},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf watch DIR")
 		if err != nil {

@@ -23,7 +23,7 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 	var b strings.Builder
 	b.WriteString(Mark("the command catalogue and the schema"))
 	b.WriteString("# Command line\n\n")
-	b.WriteString("A flag is written with `-` or `_`, with `=` or a space, and never shortened. A flag that takes one value is given once.\n" +
+	b.WriteString("A flag is written with `-` or `_`, with `=` or a space, and never shortened. Of a flag that takes one value, given twice, the last one counts.\n" +
 		"A comma list on a flag that sweeps makes an axis: `--concurrency 1,4,16`. Words of a fixed choice ignore case and take `-` for `_`.\n\n")
 	var absent []CLICommand
 	for _, c := range commands {
