@@ -66,11 +66,17 @@ func (q *inquirer) tokenizer(ctx context.Context, base, model string) (*remote.T
 	return remote.Open(ctx, client, base, q.header, model)
 }
 
+// counters are the programs whose /tokenize is known, as they call themselves
+// in their lists of models. Others are not asked: to them it would be one more
+// request, and nobody wants one that was not sent to measure.
+var counters = []string{"vllm", "sglang", "llamacpp", "aiperf"}
+
 // asksTokens tells whether a run's counts are worth a question to the server:
-// texts are counted, by this program, for a server that has models to tell of.
+// texts are counted, by this program, for a server that can tell.
 func asksTokens(m *measurement, before []verdict.ServerIdentity) bool {
 	e := &m.bench.Endpoint
-	return m.spec.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, verdict.ServerIdentity.Known) && !slices.ContainsFunc(e.URLs, IsMock)
+	counts := func(id verdict.ServerIdentity) bool { return id.Counts }
+	return m.spec.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, counts) && !slices.ContainsFunc(e.URLs, IsMock)
 }
 
 // disagrees counts one text by the server and by the run's tokenizer, and says
@@ -127,6 +133,7 @@ func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
 	var doc struct {
 		Data []struct {
 			ID     string `json:"id"`
+			Owner  string `json:"owned_by"`
 			Root   string `json:"root"`
 			MaxLen int64  `json:"max_model_len"`
 		} `json:"data"`
@@ -144,6 +151,7 @@ func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
 			name += fmt.Sprintf(" of %d tokens", m.MaxLen)
 		}
 		f.Models = append(f.Models, name)
+		f.Counts = f.Counts || slices.Contains(counters, m.Owner)
 	}
 	slices.Sort(f.Models)
 	return f

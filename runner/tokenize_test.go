@@ -18,7 +18,7 @@ import (
 
 // A server whose /tokenize counts another number than the run's tokenizer puts
 // the run's counts in doubt; one that agrees, or has no such route, does not.
-// It is asked once, and not at all where it counts itself or lists no models.
+// It is asked once, and not at all where it counts itself or is none of those that can.
 func TestServerTokenizerIsCompared(t *testing.T) {
 	t.Parallel()
 	tok, err := tokenizer.Open("builtin")
@@ -26,7 +26,7 @@ func TestServerTokenizerIsCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec, _ := endpoint.Lookup("chat")
-	known := []verdict.ServerIdentity{{Models: []string{"m"}}}
+	known := []verdict.ServerIdentity{{Models: []string{"m"}, Counts: true}}
 	for name, c := range map[string]struct {
 		answer func(text string) (int, string)
 		doubt  string
@@ -62,7 +62,7 @@ func TestServerTokenizerIsCompared(t *testing.T) {
 		}
 		counts := m.bench
 		counts.Endpoint.UseServerTokenCount = true
-		if !asksTokens(m, known) || asksTokens(m, []verdict.ServerIdentity{{}}) || asksTokens(&measurement{spec: spec, bench: counts}, known) {
+		if !asksTokens(m, known) || asksTokens(m, []verdict.ServerIdentity{{Models: []string{"m"}}}) || asksTokens(&measurement{spec: spec, bench: counts}, known) {
 			t.Errorf("%s: whether it is asked", name)
 		}
 		s.Close()

@@ -223,6 +223,8 @@ func (cs *cells) bodyMember(c *cell, name string, n *source.Node) ([]byte, Error
 		body.Runtime = decoded[Runtime](p)
 	case "logging":
 		body.Logging = decoded[Logging](p)
+	case "gpu_telemetry":
+		body.GPUTelemetry = decoded[GPUTelemetry](p)
 	case "slos":
 		body.SLOs = decoded[map[string]float64](p)
 	case "failure_policy":

@@ -90,9 +90,13 @@ type Benchmark struct {
 	FailurePolicy string             `json:"failure_policy,omitempty"` // continue (default), abort
 	Runtime       Runtime            `json:"runtime"`
 	Logging       Logging            `json:"logging"`
-	GPUTelemetry  struct {
-		Enabled bool `json:"enabled"`
-	} `json:"gpu_telemetry"` // none is collected: AIPerf's files say so where it is not switched off
+	GPUTelemetry  GPUTelemetry       `json:"gpu_telemetry"`
+}
+
+// GPUTelemetry is AIPerf's switch. Nothing is collected; where it is not switched
+// off AIPerf's files say so.
+type GPUTelemetry struct {
+	Enabled bool `json:"enabled"`
 }
 
 // Runtime says how the program shows its progress. Workers and

@@ -39,6 +39,11 @@ type traceRows struct {
 	back     string // place of the first row that is earlier than the one before it
 }
 
+// ErrBlockSize is why a trace whose lengths and hashes disagree cannot be played.
+// It is a matter of the data and of a setting, so that a plan which is only looked
+// at may have it.
+var ErrBlockSize = errors.New("is the block size right (block_size)?")
+
 // record takes one more row.
 func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	t := r.trace
@@ -57,7 +62,7 @@ func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	case row.Out < 0 || row.Out > maxCount:
 		return fmt.Errorf("%s: an output of %d tokens is out of range", place, row.Out)
 	case k > 0 && row.In <= (k-1)*int64(t.block):
-		return fmt.Errorf("%s: %d hash ids of %d tokens disagree with %d input tokens; hint: is the block size right (block_size)?", place, k, t.block, row.In)
+		return fmt.Errorf("%s: %d hash ids of %d tokens disagree with %d input tokens; hint: %w", place, k, t.block, row.In, ErrBlockSize)
 	}
 	if row.Timed {
 		if row.At < t.last && t.back == "" {

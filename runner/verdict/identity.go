@@ -18,6 +18,8 @@ type Identity struct {
 type ServerIdentity struct {
 	Server string   `json:"server,omitempty"` // the header
 	Models []string `json:"models"`           // sorted; nil where there is no list
+	// Counts says that it is a program whose /tokenize is known.
+	Counts bool `json:"-"`
 }
 
 // Known tells whether there was anything to learn.
