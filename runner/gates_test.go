@@ -48,6 +48,8 @@ var notInACleanRun = map[string]string{
 	"vector_throughput":                      "of embeddings",
 	"video_download_time":                    "of videos",
 	"video_generation_time":                  "of videos",
+	"video_inference_time":                   "of videos",
+	"video_peak_memory":                      "of videos",
 	"video_queue_time":                       "of videos",
 	"video_throughput":                       "of videos",
 }
