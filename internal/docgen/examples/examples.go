@@ -21,8 +21,8 @@ import (
 const head = `# Examples
 
 Every file of [examples/experiments/](../examples/experiments/): what it asks, and the answer and the picture that it gives in virtual
-time, where the built-in server takes exactly the time that its words say. There the answer is the same on every machine; on a clock it
-differs by what the machine adds, and the verdict says how much that is.
+time, where the built-in server takes exactly the time that it is told to take. There the answer is the same on every machine. In real time
+the machine adds to it, and the verdict says how much that is.
 
 `
 
@@ -48,7 +48,7 @@ func Page(dir, work string) (text string, pictures map[string][]byte, err error)
 		}
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n    aiperf run examples/experiments/%s\n\n", name, x.asks, e.Name())
 		if x.picture == nil {
-			b.WriteString("It calls or starts something between its runs, which no virtual time can do: its answer comes when it is carried out.\n\n")
+			b.WriteString("It calls or starts something between its runs, which is not possible in virtual time: run it to see its answer.\n\n")
 			continue
 		}
 		picture := name + ".svg"
