@@ -12,7 +12,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
-const rootHelp = `aiperf measures LLM inference servers; each result has a verdict on itself.
+const rootHelp = `aiperf measures LLM inference servers, and says how far to trust each result.
 
 Start with
   aiperf run examples/experiments/quickstart.cue   on the built-in server

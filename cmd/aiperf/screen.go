@@ -249,7 +249,7 @@ func figureOf(o *decide.Outcome, tag, stat string) float64 {
 
 var watchCommand = command{
 	words: resultDirs,
-	minor: true, name: "watch", usage: "look at a plan that another terminal or machine carries out",
+	minor: true, name: "watch", usage: "show a plan that another terminal or machine runs",
 	help: `aiperf watch DIR shows the screen of a plan that runs in another terminal or on
 another machine, or that has ended. It only reads, so it works over a shared
 file system too.
