@@ -30,8 +30,7 @@ const maxStreamed = 64 << 20
 // as resolved. Files that an earlier process wrote stay as they are.
 func (r *runner) writeInputs() error {
 	if len(r.opt.Source) > 0 {
-		name := "experiment" + filepath.Ext(r.opt.SourceName)
-		if err := writeOnce(filepath.Join(r.dir.Path, name), r.opt.Source); err != nil {
+		if err := writeOnce(filepath.Join(r.dir.Path, "experiment"+r.opt.SourceEnding), r.opt.Source); err != nil {
 			return err
 		}
 	}

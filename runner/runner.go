@@ -28,12 +28,14 @@ type Options struct {
 	KeepStreams bool        // the runs' streams stay when the tables are written
 	MoveAside   bool        // results that Dir holds go to Dir.1, Dir.2, …
 	Overwrite   bool        // the same, and they are removed once new results have taken their place
-	Source      []byte      // the experiment as given, nil for flags
-	SourceName  string      // its file name
+	Source      []byte      // the experiment as it is kept, nil for flags
+	SourceName  string      // the file or folder that it came from
 	CommandLine string      // as typed, secrets masked
 	Exe         string      // this program, to start the built-in server from
 	Version     string
-	AllowHooks  bool // commands that the experiment names may be run
+	// SourceEnding is that of the file that Source is kept in: .cue, .yaml, .json.
+	SourceEnding string
+	AllowHooks   bool // commands that the experiment names may be run
 	// AllowInvalid carries out a plan that this machine cannot drive, too.
 	AllowInvalid bool
 	Page         bool     // write report.html when the plan is done

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,7 @@ type Records struct {
 // Document is an experiment that was read and put together; its sweep is not
 // expanded yet. It is not for concurrent use.
 type Document struct {
-	text []byte
+	text text
 	outline
 	remarks
 	cells *cells
@@ -92,7 +93,7 @@ func Load(src Source) (*Document, error) {
 	if found(bad); len(all) > 0 {
 		return nil, all.Sorted()
 	}
-	doc.text = read.bytes
+	doc.text = read
 	return doc, nil
 }
 
@@ -110,7 +111,12 @@ func without(before, found Errors) Errors {
 }
 
 // Source is the file as given, nil for flags.
-func (d *Document) Source() []byte { return d.text }
+func (d *Document) Source() []byte { return d.text.bytes }
+
+// Copy is what is kept of the file beside results, nil for flags, with the ending
+// of its name: the file as given, or where that is only a part of the experiment,
+// what the CUE package evaluates to.
+func (d *Document) Copy() (text []byte, ending string) { return d.text.copy, d.text.ending }
 
 // Envelope is everything around the body.
 func (d *Document) Envelope() Experiment { return d.envelope }
@@ -177,6 +183,9 @@ type text struct {
 	root  *source.Node
 	bytes []byte // as written, nil for flags
 	notes []string
+	copy  []byte // what is kept of it
+	// ending is that of the copy's name, with its dot.
+	ending string
 }
 
 // readText reads the file, or makes an empty experiment for flags.
@@ -192,8 +201,15 @@ func readText(src Source) (text, Errors) {
 			out.notes = append(out.notes, note)
 		}
 		var bad Errors
-		out.root, out.bytes, bad = source.ReadCUE(src.File, src.Select, stub)
-		return out, bad
+		var written source.Text
+		if out.root, written, bad = source.ReadCUE(src.File, src.Select, stub); bad != nil {
+			return out, bad
+		}
+		out.bytes, out.copy, out.ending = written.Bytes, written.Bytes, ".cue"
+		if written.Parts {
+			out.copy, out.ending = out.root.JSON(), ".json"
+		}
+		return out, nil
 	}
 	bytes, bad := source.ReadFile(src.File)
 	if bad != nil {
@@ -203,7 +219,7 @@ func readText(src Source) (text, Errors) {
 		return text{}, source.Mistake(source.Origin{Where: src.File}, "", "-e, -p and -t are for CUE", "write the experiment in CUE, or leave them out")
 	}
 	root, bad := source.ReadYAML(src.File, bytes)
-	return text{root: root, bytes: bytes}, bad
+	return text{root: root, bytes: bytes, copy: bytes, ending: cmp.Or(filepath.Ext(src.File), ".yaml")}, bad
 }
 
 // Migrate is the text of a file brought to this program's version of the schema,

@@ -171,10 +171,11 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		return runner.Options{}, err
 	}
 	opt := runner.Options{
-		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), Source: doc.Source(), SourceName: file, Exe: exe, Version: version,
+		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), SourceName: file, Exe: exe, Version: version,
 		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid, AllowHooks: p.Has("allow-hooks"),
 		Page: p.Get("report") != "none",
 	}
+	opt.Source, opt.SourceEnding = doc.Copy()
 	var origins bytes.Buffer
 	if err := doc.Explain(&origins); err != nil {
 		return opt, err

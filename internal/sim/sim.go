@@ -48,7 +48,7 @@ func RunFile(file, dir string) (*Outcome, error) {
 		return logs[url]
 	}}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, Version: "simulation", Simulate: worlds.Open,
+		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Simulate: worlds.Open,
 	})
 	if err != nil {
 		return nil, err

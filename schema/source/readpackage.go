@@ -53,28 +53,36 @@ func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Er
 // loaded is a CUE package after loading, before anything is made of it.
 type loaded struct {
 	value cue.Value
-	text  []byte // of all its files
+	text  Text
+}
+
+// Text is what an experiment was written as.
+type Text struct {
+	Bytes []byte // of all files of its package
+	// Parts says that the bytes alone are not the experiment: it was a folder, or
+	// a file with its package, or it imports packages besides the schema.
+	Parts bool
 }
 
 // ReadCUE reads an experiment out of a file or a folder. The schema that it
 // imports is a stub (openSchema) in which every definition is open: what comes out is the
 // user's data with the user's places and no defaults mixed in; later steps treat
 // it like YAML, so one mistake reads the same in both.
-func ReadCUE(name string, sel Select, stub func() []byte) (*Node, []byte, diag.Errors) {
+func ReadCUE(name string, sel Select, stub func() []byte) (*Node, Text, diag.Errors) {
 	p, bad := loadCUE(name, sel, stub)
 	if bad != nil {
-		return nil, nil, bad
+		return nil, Text{}, bad
 	}
 	v := p.value
 	switch {
 	case sel.Expr != "":
 		var bad diag.Errors
 		if v, bad = selected(v, name, sel.Expr); bad != nil {
-			return nil, nil, bad
+			return nil, Text{}, bad
 		}
 	case !isExperiment(v):
 		if found := experimentsIn(v, "", 0); len(found) > 0 {
-			return nil, nil, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), experimentsHint(v))
+			return nil, Text{}, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), experimentsHint(v))
 		}
 	}
 	r := cueReader{name: name}
@@ -181,8 +189,9 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 		if err != nil {
 			return out, Mistake(Origin{Where: shownFile(f.Filename)}, "", Reason(err), "")
 		}
-		out.text = append(out.text, text...)
+		out.text.Bytes = append(out.text.Bytes, text...)
 	}
+	out.text.Parts = args[0] == thisPackage || slices.ContainsFunc(insts[0].Imports, func(dep *build.Instance) bool { return !isSchemaPackage(dep) })
 	out.value = cuecontext.New().BuildInstance(insts[0])
 	if err := out.value.Err(); err != nil {
 		bad := cueErrors(name, err)
@@ -195,6 +204,9 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 	}
 	return out, nil
 }
+
+// thisPackage is the loader's word for the package of a folder.
+const thisPackage = "."
 
 // arguments are what the loader is asked for: a folder's package, a file, or the
 // package of a file.
@@ -211,7 +223,7 @@ func arguments(name, abs string, sel Select) (dir string, args []string, bad dia
 				return "", nil, bad
 			}
 		}
-		return abs, []string{"."}, nil
+		return abs, []string{thisPackage}, nil
 	case strings.HasSuffix(abs, "_tool.cue"):
 		return "", nil, Mistake(Origin{Where: name}, "", "holds commands of the cue tool, no experiment", "")
 	}
@@ -219,7 +231,7 @@ func arguments(name, abs string, sel Select) (dir string, args []string, bad dia
 		return "", nil, bad
 	}
 	if sel.Package != "" {
-		return filepath.Dir(abs), []string{"."}, nil
+		return filepath.Dir(abs), []string{thisPackage}, nil
 	}
 	return filepath.Dir(abs), []string{abs}, nil
 }
@@ -257,8 +269,12 @@ type packageGuard struct {
 	seen map[*build.Instance]bool
 }
 
+func isSchemaPackage(inst *build.Instance) bool {
+	return inst.ImportPath == ImportPath || strings.HasPrefix(inst.ImportPath, ImportPath+"@")
+}
+
 func (p packageGuard) instance(inst *build.Instance) diag.Errors {
-	if p.seen[inst] || inst.ImportPath == ImportPath || strings.HasPrefix(inst.ImportPath, ImportPath+"@") {
+	if p.seen[inst] || isSchemaPackage(inst) {
 		return nil
 	}
 	p.seen[inst] = true

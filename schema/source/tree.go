@@ -6,10 +6,13 @@
 package source
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
@@ -340,4 +343,68 @@ func (n *Node) From(source string) *Node {
 func IsIndex(part string) bool {
 	_, err := strconv.Atoi(part)
 	return err == nil
+}
+
+// JSON is the tree as a JSON document, which reads as the same tree again: members
+// in their order, numbers with a fraction kept apart from whole ones.
+func (n *Node) JSON() []byte {
+	var b bytes.Buffer
+	if err := json.Indent(&b, n.appendJSON(nil), "", "  "); err != nil {
+		panic(err) // appendJSON wrote it
+	}
+	return append(b.Bytes(), '\n')
+}
+
+func (n *Node) appendJSON(b []byte) []byte {
+	switch n.Kind {
+	case Object:
+		b = append(b, '{')
+		for i, f := range n.Fields {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendText(b, f.TypedName()), ':')
+			b = f.Value.appendJSON(b)
+		}
+		return append(b, '}')
+	case List:
+		b = append(b, '[')
+		for i, it := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = it.appendJSON(b)
+		}
+		return append(b, ']')
+	case Null:
+		return append(b, "null"...)
+	}
+	switch v := n.Value.(type) {
+	case string:
+		return appendText(b, v)
+	case float64:
+		number := appendFloat(nil, v)
+		if !bytes.ContainsAny(number, ".e") {
+			number = append(number, ".0"...)
+		}
+		return append(b, number...)
+	}
+	return fmt.Append(b, n.Value)
+}
+
+// appendText writes text in quotes. The characters that JSON takes as they are and
+// YAML, whose reader reads both, does not, are written by their numbers.
+func appendText(b []byte, text string) []byte {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		panic(err) // text always has a form
+	}
+	for _, r := range string(quoted) {
+		if r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			b = fmt.Appendf(b, `\u%04x`, r)
+			continue
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return b
 }
