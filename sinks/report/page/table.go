@@ -36,7 +36,7 @@ func (p *Page) table(d *chart.Data, trials int) {
 	if trials < 2 {
 		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
 	}
-	p.Legend = "?: too few samples for this percentile · !: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
+	p.Legend = "?: too few samples for this percentile · ~: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
 	for _, a := range d.Axes {
 		p.Columns = append(p.Columns, Column{a, !math.IsNaN(d.Cells[0].Values[a].Number)})
 	}
@@ -104,7 +104,7 @@ func figureEntry(s chart.Stat, m measure) Entry {
 		why = append(why, "too few samples for this percentile")
 	}
 	if s.Taint != "" {
-		e.Text += " !"
+		e.Text += " ~" // as on the screen, where "!" means INVALID
 		why = append(why, "doubtful: "+s.Taint)
 	}
 	e.Title = strings.Join(why, "; ")
