@@ -26,7 +26,6 @@ type Job struct {
 	Phases    []schema.Phase
 	Endpoint  schema.Endpoint
 	Models    schema.Models
-	SLOs      map[string]float64 // metric tag → limit in display units
 	Spec      *endpoint.Spec
 	Set       *dataset.Set // profiling's conversations
 	WarmupSet *dataset.Set // warmup's own; nil means Set

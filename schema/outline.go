@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -92,21 +93,18 @@ func tooManyRuns(n *source.Node, runs int) Errors {
 }
 
 // ruledByAIPerf are the settings of AIPerf's about seeds and warmup that are
-// given, by their names. Who says all of them as they are by default has asked for
-// nothing: cue export writes the defaults out.
+// given, by their names. In a file that says all three, cue export has written the
+// defaults out: of those only the others were somebody's wish.
 func ruledByAIPerf(multiRun, sweep *source.Node) map[string]bool {
-	said := map[string]bool{}
-	byDefault := 0
+	said, asUsual := map[string]bool{}, map[string]bool{}
 	for name, usual := range map[string]bool{"set_consistent_seed": true, "vary_seed_per_trial": false, "disable_warmup_after_first": true} {
 		if n := multiRun.Get(name); n != nil && n.Origin.Source != "default" {
 			said[name] = true
-			if n.Value == usual && n.Origin.Source != "flag" {
-				byDefault++
-			}
+			asUsual[name] = n.Value == usual && n.Origin.Source != "flag"
 		}
 	}
-	if byDefault == 3 {
-		clear(said)
+	if len(said) == 3 {
+		maps.DeleteFunc(said, func(name string, _ bool) bool { return asUsual[name] })
 	}
 	if n := sweep.Get("same_seed"); n != nil && n.Origin.Source != "default" {
 		said["same_seed"] = true

@@ -19,7 +19,7 @@ func TestWhoAsksForAIPerfsSeeds(t *testing.T) {
 		{"set_consistent_seed: true", []string{"set_consistent_seed"}},
 		{"set_consistent_seed: true, vary_seed_per_trial: false", []string{"set_consistent_seed", "vary_seed_per_trial"}},
 		{"set_consistent_seed: true, vary_seed_per_trial: false, disable_warmup_after_first: true", nil},
-		{"set_consistent_seed: true, vary_seed_per_trial: false, disable_warmup_after_first: false", []string{"disable_warmup_after_first", "set_consistent_seed", "vary_seed_per_trial"}},
+		{"set_consistent_seed: true, vary_seed_per_trial: false, disable_warmup_after_first: false", []string{"disable_warmup_after_first"}},
 	} {
 		d := mustLoad(t, "x.yaml", body+"multi_run: {"+c.multiRun+"}\n")
 		if got := slices.Sorted(maps.Keys(d.Sweep().Ruled)); !slices.Equal(got, c.want) {

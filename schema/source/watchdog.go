@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime/metrics"
 	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Evaluation of an experiment must end within these.
@@ -42,7 +44,7 @@ func Watch(name string) (stop func()) {
 
 func leave(name, what string) {
 	fmt.Fprintf(os.Stderr, "aiperf: %s: %s\n  hint: write the values instead of computing them\n", name, what)
-	os.Exit(2)
+	os.Exit(int(diag.Usage))
 }
 
 func memory() uint64 {
