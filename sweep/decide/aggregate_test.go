@@ -84,6 +84,24 @@ func TestEstimatesOverTrials(t *testing.T) {
 	}
 }
 
+// What a run counted nothing of is 0 there: errors of 0, 0, 0, 0 and 5 are 1 a run.
+func TestTrialsThatCountedNothing(t *testing.T) {
+	t.Parallel()
+	p := expand(t, loads(5))
+	outcomes := measure(p, .1, tokens, ttft)
+	nan := math.NaN()
+	for i := range outcomes {
+		if outcomes[i].Run.Cell.Index == 1 && outcomes[i].Run.Trial == 4 {
+			full := &outcomes[i].Summaries[0]
+			full.Stats = append(full.Stats, metrics.Stat{Tag: "error_request_count", Unit: "requests", Scalar: true, Avg: 5, Min: nan, Max: nan, Sum: nan, Std: nan, NEff: nan})
+		}
+	}
+	r := decide.Aggregate(p, outcomes)
+	if e, ok := r.Cells[1].Get("error_request_count", "avg"); !ok || e.N != 5 || e.Mean != 1 || e.Low < 0 || e.Low >= 1 || e.High <= 1 {
+		t.Errorf("errors a run = %+v, %v; want 1 over 5 trials, in an interval from 0 at least", e, ok)
+	}
+}
+
 // An INVALID run is in no estimate, and its cell in no ranking, unless the
 // experiment allows it.
 func TestInvalidRunsAreNotUsed(t *testing.T) {
