@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"cuelang.org/go/cue/format"
+
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/metrics"
@@ -69,6 +71,7 @@ func documents(t *testing.T) []document {
 		out = append(out, document{"config init", x.File, filepath.Ext(x.File), string(text)})
 	}
 	out = append(out, defaultsOfAIPerf()...)
+	out = append(out, strangers()...)
 	out = append(out, snippets(t)...)
 	return append(out, commandLines(t)...)
 }
@@ -99,6 +102,46 @@ func defaultsOfAIPerf() (out []document) {
 				panic(err) // made of JSON
 			}
 			out = append(out, document{"AIPerf's defaults", path + ".yaml", ".yaml", string(text)})
+		}
+	}
+	return out
+}
+
+// strangers are files with a key that nobody knows, in turn in each object that
+// a sweep has a say in, beside each way to write a sweep and beside none.
+func strangers() (out []document) {
+	const head = "package p\n\nimport \"aiperf.dev/schema\"\n\nschema.#Experiment & "
+	sweeps := map[string]string{
+		"none":       `{}`,
+		"parameters": `{"sweep": {"parameters": {"concurrency": [1, 2]}}}`,
+		"axes":       `{"sweep": {"axes": [{"grid": {"concurrency": [1, 2]}}]}}`,
+		"runs":       `{"sweep": {"type": "scenarios", "runs": [{"name": "a"}, {"name": "b", "benchmark": {"profiling": {"concurrency": 2}}}]}}`,
+		"dimensions": `{"sweep": {"type": "sobol", "samples": 2, "dimensions": [{"path": "concurrency", "lo": 1, "hi": 4, "kind": "int"}]}}`,
+	}
+	for _, sweep := range slices.Sorted(maps.Keys(sweeps)) {
+		for _, at := range []string{"envelope", "benchmark", "profiling", "dataset", "nowhere"} {
+			benchmark := map[string]any{
+				"model": "demo", "endpoint": map[string]any{"url": "mock:"},
+				"dataset": map[string]any{"isl": 8, "entries": 2}, "profiling": map[string]any{"requests": 2},
+			}
+			doc := map[string]any{"benchmark": benchmark}
+			if err := json.Unmarshal([]byte(sweeps[sweep]), &doc); err != nil {
+				panic(err) // above
+			}
+			objects := map[string]any{"envelope": doc, "benchmark": benchmark, "profiling": benchmark["profiling"], "dataset": benchmark["dataset"]}
+			if object, ok := objects[at].(map[string]any); ok {
+				object["gate"] = 3
+			}
+			text, err := json.Marshal(doc)
+			if err != nil {
+				panic(err) // made of JSON
+			}
+			asCUE, err := format.Source([]byte(head + string(text) + "\n"))
+			if err != nil {
+				panic(err) // JSON is CUE
+			}
+			name := sweep + "-" + at
+			out = append(out, document{"unknown keys", name + ".yaml", ".yaml", string(text)}, document{"unknown keys", name + ".cue", ".cue", string(asCUE)})
 		}
 	}
 	return out

@@ -44,14 +44,19 @@ const forms = `package schema
 #LateBool: =~#"(?i)` + later + `|^\s*(true|false|yes|no|on|off|y|n|t|f|1|0)\s*$"# | 0 | 1
 
 // A body beside a sweep, whose axes may give what is missing in it.
-#Swept: {
+#Swept: {` + sweptBody + `	...
+}
+`
+
+// sweptBody are the parts of a body that a sweep may complete, wherever the body
+// stands: beside the envelope's keys they are written out, since what is
+// embedded with its "..." would open the envelope to any key.
+const sweptBody = `
 	warmup?: {#swept: true, ...}
 	profiling?: {#swept: true, ...}
 	phases?: {#swept: true, ...} | [...{#swept: true, ...}]
 	dataset?: {#swept: true, ...}
 	datasets?: [...{#swept: true, ...}]
-	...
-}
 `
 
 // Files are sources of a package by name.
@@ -244,9 +249,7 @@ if sweep == _|_ if benchmark != _|_ if benchmark.model == _|_ if benchmark.model
 if sweep == _|_ if benchmark == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
 if sweep == _|_ if benchmark != _|_ if benchmark.phases == _|_ if benchmark.profiling == _|_ if benchmark.warmup == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
 if sweep != _|_ {
-	benchmark?: #Swept
-	#Swept
-}
+	benchmark?: #Swept` + sweptBody + `}
 `
 	if !p.plain {
 		g, err := parser.ParseFile("", guards)
