@@ -191,6 +191,9 @@ type text struct {
 // readText reads the file, or makes an empty experiment for flags.
 func readText(src Source) (text, Errors) {
 	if src.File == "" {
+		if s := src.Select; s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
+			return text{}, source.Mistake(source.Origin{Where: "the command line"}, "", "-e, -p and -t are for CUE", "name a CUE file or folder, or leave them out")
+		}
 		root := source.ObjectNode(source.Origin{Source: "default"})
 		root.Put("benchmark", source.ObjectNode(source.Origin{Source: "default"}))
 		return text{root: root}, nil

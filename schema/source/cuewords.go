@@ -80,6 +80,9 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 		if t := tags.meant(e.Message); t != nil && e.Place == name {
 			e.Place = cueOrigin(name, t.at).Where
 		}
+		if key, ok := tags.bare(e.Message); ok {
+			e.Message, e.Hint = "-t "+key+": has no value", "-t "+key+"=… gives one"
+		}
 		e.Hint = cmp.Or(tags.hint(e.Message), e.Hint)
 	}
 	return bad
@@ -125,6 +128,7 @@ func tagsIn(inst *build.Instance) (out tags) {
 var (
 	variableTag = regexp.MustCompile(`^tag variable '([^']*)' not found`)
 	wrongTag    = regexp.MustCompile(`for injection tag "([^"]*)"`)
+	bareTag     = regexp.MustCompile(`^tag "([^"]*)" not used in any file$`)
 	unknownTag  = regexp.MustCompile(`^(?:no tag for|tag) "([^"]*)"`)
 )
 
@@ -146,6 +150,28 @@ func (ts tags) meant(message string) *tag {
 	if m := unknownTag.FindStringSubmatch(message); m != nil {
 		near := suggest.Nearest(m[1], ts.keys())
 		return find(func(t tag) bool { return near == "" || t.key == near })
+	}
+	return nil
+}
+
+// bare is the tag of a -t without a value, which CUE takes for the name of a choice.
+func (ts tags) bare(message string) (key string, ok bool) {
+	m := bareTag.FindStringSubmatch(message)
+	if m == nil || !slices.Contains(ts.keys(), m[1]) {
+		return "", false
+	}
+	return m[1], true
+}
+
+// twice refuses two values for one tag.
+func twice(given []string) diag.Errors {
+	values := map[string]string{}
+	for _, t := range given {
+		key, value, _ := strings.Cut(t, "=")
+		if before, ok := values[key]; ok && before != value {
+			return Mistake(Origin{Where: "-t " + key}, "", "is given twice, with different values", "give each tag one value")
+		}
+		values[key] = value
 	}
 	return nil
 }
@@ -189,13 +215,39 @@ func oneCircle(bad diag.Errors) diag.Errors {
 
 // wanted says what a value that is not concrete lacks, and how to give it.
 func wanted(v cue.Value) (message, hint string) {
-	if a := v.Attribute("tag"); a.Err() == nil {
-		if key, err := a.String(0); err == nil {
-			return "needs a value", "-t " + key + "=… fills it in"
-		}
+	if hint := openTag(v, 0); hint != "" {
+		return needsValue, hint
 	}
 	if op, _ := v.Expr(); op == cue.OrOp {
-		return "needs a value: several are possible, and defaults, if any, disagree", "write the one that is meant"
+		return needsValue + ": several are possible, and defaults, if any, disagree", "write the one that is meant"
 	}
-	return "needs a value", ""
+	return needsValue, ""
+}
+
+const needsValue = "needs a value"
+
+// openTag is how to fill in the first tag that v waits for: its own, or one of what
+// it refers to; "" without one. A chain of references is followed for a few steps.
+func openTag(v cue.Value, depth int) string {
+	if depth > 8 || v.IsConcrete() {
+		return ""
+	}
+	if a := v.Attribute("tag"); a.Err() == nil {
+		if key, err := a.String(0); err == nil {
+			return "-t " + key + "=… fills it in"
+		}
+	}
+	if to := cue.Dereference(v); to.Path().String() != v.Path().String() {
+		return openTag(to, depth+1)
+	}
+	op, args := v.Expr()
+	if op == cue.NoOp {
+		return ""
+	}
+	for _, a := range args {
+		if hint := openTag(a, depth+1); hint != "" {
+			return hint
+		}
+	}
+	return ""
 }

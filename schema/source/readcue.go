@@ -59,7 +59,7 @@ func cueErrors(name string, err error) diag.Errors {
 			}
 		}
 		if other := otherPlace(name, e, pos); other != "" && strings.HasPrefix(msg, "conflicting values") {
-			hint = "the other stands at " + other
+			hint = "the other stands at " + strings.TrimPrefix(other, "in ")
 		}
 		out = append(out, Mistake(cueOrigin(name, pos), path, Clip(msg), hint)...)
 	}
@@ -110,6 +110,10 @@ func (r *cueReader) node(v cue.Value) *Node {
 		v = d
 	}
 	if err := v.Err(); err != nil {
+		if hint := openTag(v, 0); hint != "" && strings.Contains(err.Error(), "non-concrete") { // CUE's own words are about the text around it
+			r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), needsValue, hint)...)
+			return n
+		}
 		r.bad = append(r.bad, cueErrors(r.name, err)...)
 		return n
 	}

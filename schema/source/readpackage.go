@@ -52,8 +52,9 @@ func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Er
 
 // loaded is a CUE package after loading, before anything is made of it.
 type loaded struct {
-	value cue.Value
-	text  Text
+	value  cue.Value
+	text   Text
+	folder bool // or a file with its package
 }
 
 // Text is what an experiment was written as.
@@ -81,8 +82,13 @@ func ReadCUE(name string, sel Select, stub func() []byte) (*Node, Text, diag.Err
 			return nil, Text{}, bad
 		}
 	case !isExperiment(v):
-		if found := experimentsIn(v, "", 0); len(found) > 0 {
+		switch found := experimentsIn(v, "", 0); {
+		case len(found) == 1:
+			return nil, Text{}, Mistake(Origin{Where: name}, "", "is no experiment itself, one of its fields is", "choose it: -e "+found[0])
+		case len(found) > 1:
 			return nil, Text{}, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), experimentsHint(v))
+		case p.folder:
+			return nil, Text{}, Mistake(Origin{Where: name}, "", "no experiment here", "an experiment is a value with benchmark: schema.#Experiment & {…}")
 		}
 	}
 	r := cueReader{name: name}
@@ -160,6 +166,9 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 	if bad != nil {
 		return loaded{}, bad
 	}
+	if bad := twice(sel.Tags); bad != nil {
+		return loaded{}, bad
+	}
 	root := moduleRoot(dir)
 	if bad := newerSchema(root); bad != nil {
 		return loaded{}, bad
@@ -191,7 +200,8 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 		}
 		out.text.Bytes = append(out.text.Bytes, text...)
 	}
-	out.text.Parts = args[0] == thisPackage || slices.ContainsFunc(insts[0].Imports, func(dep *build.Instance) bool { return !isSchemaPackage(dep) })
+	out.folder = args[0] == thisPackage
+	out.text.Parts = out.folder || slices.ContainsFunc(insts[0].Imports, func(dep *build.Instance) bool { return !isSchemaPackage(dep) })
 	out.value = cuecontext.New().BuildInstance(insts[0])
 	if err := out.value.Err(); err != nil {
 		bad := cueErrors(name, err)
@@ -231,9 +241,28 @@ func arguments(name, abs string, sel Select) (dir string, args []string, bad dia
 		return "", nil, bad
 	}
 	if sel.Package != "" {
+		if bad := belongs(name, sel.Package); bad != nil {
+			return "", nil, bad
+		}
 		return filepath.Dir(abs), []string{thisPackage}, nil
 	}
 	return filepath.Dir(abs), []string{abs}, nil
+}
+
+// belongs refuses a file of another package than the one that it is to bring along.
+func belongs(name, pkg string) diag.Errors {
+	f, err := parser.ParseFile(name, nil, parser.PackageClauseOnly)
+	if err != nil {
+		return cueErrors(name, err)[:1]
+	}
+	switch own := f.PackageName(); own {
+	case pkg:
+		return nil
+	case "":
+		return Mistake(Origin{Where: name}, "", "belongs to no package, -p names "+pkg, "write package "+pkg+" at its top, or leave -p out")
+	default:
+		return Mistake(Origin{Where: name}, "", "belongs to the package "+own+", -p names "+pkg, "-p "+own+" brings its package along")
+	}
 }
 
 // readable refuses a file that is too large, or no CUE: one line, since what
