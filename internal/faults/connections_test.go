@@ -174,7 +174,7 @@ func TestTooManyFailuresEndTheRun(t *testing.T) {
 	j.Phases = append(j.Phases, schema.Phase{Name: "next", Kind: "profiling", Type: "concurrency", Concurrency: 1, Requests: 1})
 	j.run(t)
 	p := j.result.Phases[0]
-	if len(j.result.Phases) != 1 || p.Stop != "failures" || p.Issued < 10 || p.Issued == 100_000 || !strings.Contains(j.result.Cancelled, "failed_request_threshold") {
+	if len(j.result.Phases) != 1 || p.Stop != "failures" || p.Issued < 10 || p.Issued == 100_000 || !strings.Contains(j.result.Cancelled, "failed-request-threshold exceeded") {
 		t.Errorf("%d phases, the first issued %d and ended by %s, the run by %q", len(j.result.Phases), p.Issued, p.Stop, j.result.Cancelled)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -133,7 +134,11 @@ func (j *job) clean(t *testing.T) {
 			t.Errorf("request %d: error text of %d bytes: %.80q", r.RequestID, n, r.ErrorMessage)
 		}
 		r := *r
-		r.ReceiveLag, r.AudioSeconds, r.ServerQueue, r.ServerPrefill, r.ServerDecode, r.Download = 0, 0, 0, 0, 0, 0 // JSON has no NaN
+		for i, fields := 0, reflect.ValueOf(&r).Elem(); i < fields.NumField(); i++ {
+			if f := fields.Field(i); f.CanFloat() && math.IsNaN(f.Float()) {
+				f.SetFloat(0) // JSON has no NaN
+			}
+		}
 		b, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
