@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/race"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -23,7 +24,7 @@ func allocated(fn func()) uint64 {
 // Neither journal, nor fold, nor tables allocate per row. Two lengths are
 // compared, so that what a file costs once does not count.
 func TestAllocationsPerRow(t *testing.T) { // not parallel: counts the process's allocations
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates by itself")
 	}
 	const short, long, chunks = 10_000, 40_000, 10

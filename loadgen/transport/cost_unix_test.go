@@ -10,6 +10,7 @@ import (
 	"time"
 
 	fs "aiperf.dev/aiperf/internal/faultserver"
+	"aiperf.dev/aiperf/internal/race"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
@@ -86,7 +87,7 @@ func TestMemoryOfAnAnswer(t *testing.T) {
 // the 4 KB stack of the goroutine that reads it.
 func TestMemoryOfAStream(t *testing.T) {
 	limit := int64(6 << 10)
-	if raceEnabled {
+	if race.Enabled {
 		limit *= 3
 	}
 	url := benchServer(t)
