@@ -192,12 +192,30 @@ func (a *answer) output() []byte {
 	return slices.Concat(a.text, a.tool)
 }
 
-// said is what goes into the history as the assistant's turn.
+// said is what goes into the history as the assistant's turn: its reasoning only
+// where there is nothing else.
 func (a *answer) said() string {
-	if len(a.text) == 0 {
-		return string(a.tool)
+	for _, said := range [][]byte{a.text, a.tool} {
+		if len(said) > 0 {
+			return string(said)
+		}
 	}
-	return string(a.text)
+	return string(a.reasoning)
+}
+
+// elements is the answer as messages of the next request, nil where its text is
+// all of it.
+func elements(x *transport.Exchange, spec *endpoint.Spec) []byte {
+	if spec.Replay == nil {
+		return nil
+	}
+	return spec.Replay(func(yield func([]byte) bool) {
+		for i := range x.Events {
+			if !yield(x.Data(i)) {
+				return
+			}
+		}
+	})
 }
 
 // carries tells whether events of the kind bring content.

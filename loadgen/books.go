@@ -72,18 +72,23 @@ func (b *books) answered(r *request, now int64) {
 	}
 }
 
-// startPlay notes that a session begins.
-func (b *books) startPlay(pl *play) {
+// startPlay notes that a session begins with r.
+func (b *books) startPlay(r *request) {
 	b.started++
 	b.live++
-	if pl.turns > 1 {
+	if !r.ends() {
 		b.open++
-		b.thinking = b.thinking || think(pl.Conversation) > 0
+		c := r.play.Conversation
+		b.thinking = b.thinking || think(c) > 0 || c.Requests() > int64(len(c.Turns)) // sessions wait for what they start
 	}
 }
 
 // skip notes what is not sent.
-func (b *books) skip(why string, n int) { b.skipped[why] += int64(n) }
+func (b *books) skip(why string, n int64) {
+	if n > 0 {
+		b.skipped[why] += n
+	}
+}
 
 // sum fills in what was done.
 func (b *books) sum(res *PhaseResult, now int64) {

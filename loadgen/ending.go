@@ -34,8 +34,8 @@ func (p *phase) halt(why string, now int64) {
 	p.source.close()
 }
 
-// settle cancels what outlived its grace, and notices the end.
-func (p *phase) settle(now int64) {
+// endIfDue cancels what outlived its grace, and notices the end.
+func (p *phase) endIfDue(now int64) {
 	s, b := &p.stops, &p.books
 	if now >= s.cut && !s.isCut {
 		s.cutTried = min(s.cutTried, now)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -85,13 +86,14 @@ const rounds = 64
 // event is news for the scheduler.
 type event struct {
 	kind eventKind
-	r    *request // for turnReady the new one
+	r    *request // for turnReady the new one, nil when no turn follows
 	// The rest is for news about what follows an answer.
 	phase    *phase
 	play     *play
-	turn     int   // of play, the first that is not sent
-	at       int64 // when the turn is due
-	answered int64 // when the answer before it ended
+	starts   []*request // for turnReady the first ones of what the turn starts
+	turn     int        // of play: for playOver the first that is not sent, for turnReady the one that is answered
+	at       int64      // when the turn is due
+	answered int64      // when the answer before it ended
 }
 
 type eventKind uint8
@@ -252,7 +254,7 @@ func (e *engine) sendParallel(out []*request, n int) {
 
 // start sends r, or ends it at once when there is nothing that could be sent.
 func (e *engine) start(r *request) {
-	if r.Err == nil {
+	if r.Err == nil && !r.silent {
 		e.sender.Start(&r.x)
 		return
 	}
@@ -260,8 +262,10 @@ func (e *engine) start(r *request) {
 	none := int64(record.None)
 	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, none, none
 	x.DNS, x.Dial, x.TLS = none, none, none
-	x.Status, x.ErrorKind, x.ErrorText = record.Client, "request", r.Err.Error()
 	x.End, x.ReceiveLag = e.clock.Now(), math.NaN()
+	if x.Status = record.OK; r.Err != nil {
+		x.Status, x.ErrorKind, x.ErrorText = record.Client, "request", diag.Line(r.Err)
+	}
 	e.mu.Lock()
 	e.inbox = append(e.inbox, event{kind: answerOver, r: r})
 	e.mu.Unlock()

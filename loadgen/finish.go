@@ -53,6 +53,9 @@ func (f *finisher) take(r *request) { f.work.Put(r, r.goesOn || r.x.Status != re
 // finish turns r into a record. It returns false when rd was given up meanwhile:
 // then r is not its business any more.
 func (f *finisher) finish(r *request, rd *reader) bool {
+	if r.silent {
+		return f.pass(r, rd)
+	}
 	a := &rd.answer
 	readAnswer(a, &r.x, f.maker.Spec)
 	rec := f.record(r, a)
@@ -91,16 +94,50 @@ func (f *finisher) book(r *request, rec *record.Record, detail any) {
 	f.out.Put(finished{order: r.ended, rec: rec, detail: detail}, false)
 }
 
-// follow renders the turn after r, with the answer in its history. Without an
+// pass is finish for a request that was not sent.
+func (f *finisher) pass(r *request, rd *reader) bool {
+	if r.goesOn {
+		next := f.next(r)
+		if !rd.goesOn() {
+			return false
+		}
+		f.post(next)
+	}
+	if !rd.end() {
+		return false
+	}
+	f.maker.recycle(r)
+	return true
+}
+
+// follow renders what follows r, with the answer in its history. Without an
 // answer the conversation is over.
 func (f *finisher) follow(r *request, a *answer, rec *record.Record) event {
-	p, pl := r.phase, r.play
 	if rec.Failed() {
-		return event{kind: playOver, phase: p, play: pl, turn: r.turn + 1, answered: r.end()}
+		return event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, answered: r.end()}
 	}
-	due := p.followUp(r)
-	pl.Answered(r.turn, a.said())
-	return event{kind: turnReady, r: f.maker.request(p, pl, r.turn+1), at: due, answered: r.end()}
+	r.play.Answered(r.turn, a.said(), elements(&r.x, f.maker.Spec))
+	return f.next(r)
+}
+
+// next renders what follows r: the first turns of what its turn starts, and the
+// turn after it.
+func (f *finisher) next(r *request) event {
+	p, pl, end := r.phase, r.play, r.end()
+	ev := event{kind: turnReady, phase: p, play: pl, turn: r.turn, answered: end}
+	from := end
+	if r.silent && r.turn == 0 && pl.depth == 0 { // the delay of a later turn, and of a child, lies before it
+		from = later(end, int64(r.current().Delay))
+	}
+	ev.starts = f.maker.starts(p, pl, r.current().Starts, r.turn)
+	for _, c := range ev.starts {
+		c.intended = p.startAt(c.current(), from)
+	}
+	if !r.last() {
+		ev.at = p.followUp(r)
+		ev.r = f.maker.request(p, pl, r.turn+1)
+	}
+	return ev
 }
 
 // record copies everything that is known without counting tokens.
@@ -109,6 +146,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec := record.New()
 	rec.RequestID, rec.Phase, rec.Warmup = r.id, p.cfg.Name, p.warmup
 	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num, r.play.Conversation.ID, int64(r.turn)
+	rec.ParentSession, rec.RootSession, rec.Depth = r.play.from, r.play.root, r.play.depth
 	rec.Model, rec.URL = r.Model, f.urls.of(x.Target, f.maker.Path(r.Model, x.Stream))
 	rec.XRequestID, rec.XCorrelationID = r.RequestID, r.play.ID
 	sum := sha256.Sum256(x.Body)

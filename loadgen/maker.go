@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -39,8 +40,34 @@ func (m *maker) open(p *phase, sessions mode.Sessions, index int64) (*request, b
 	if !ok {
 		return nil, false
 	}
-	pl := &play{Session: m.Open(p.keys, c, index), turns: turns}
-	return m.request(p, pl, 0), true
+	if c.Think != nil {
+		c = c.Drawn(p.keys.Normal(index))
+	}
+	pl := &play{Session: m.Open(p.keys, c, index), turns: turns, tree: &tree{live: 1}}
+	pl.root = pl.ID
+	r := m.request(p, pl, 0)
+	r.starts = m.starts(p, pl, c.Before, beforeFirst)
+	return r, true
+}
+
+// beforeFirst stands for the turn of what begins together with a session.
+const beforeFirst = -1
+
+// starts are the first requests of what turn t of pl starts.
+func (m *maker) starts(p *phase, pl *play, list []dataset.Start, t int) []*request {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]*request, len(list))
+	for k := range list {
+		s := m.Child(p.keys, &pl.Session, &list[k], t, k)
+		if s.Conversation.Think != nil {
+			s.Conversation = s.Conversation.Drawn(p.keys.Normal(s.Index))
+		}
+		child := &play{Session: s, turns: len(s.Conversation.Turns), joinAt: list[k].JoinAt, from: pl.ID, root: pl.root, depth: pl.depth + 1}
+		out[k] = m.request(p, child, 0)
+	}
+	return out
 }
 
 // request is turn t of the play.
@@ -49,6 +76,10 @@ func (m *maker) request(p *phase, pl *play, t int) *request {
 	header, body, bound := r.x.Header, r.x.Body, r.x.OnEvent
 	*r = request{phase: p, play: pl, turn: t}
 	r.x.Header, r.x.Body = header, body
+	if r.silent = r.current().Silent; r.silent {
+		r.x.User = r
+		return r
+	}
 	r.Turn = m.Render(p.keys, &pl.Session, t, &r.x)
 	r.x.Detailed = m.detailed
 	r.x.CancelAfter, r.x.Deadline = p.cancelAfter(pl.Index, t), record.None

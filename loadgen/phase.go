@@ -90,15 +90,10 @@ func (p *phase) take(ev event, now int64) {
 	case answerOver:
 		p.answerOver(r, now)
 	case turnReady:
-		p.books.reading--
-		t := followTurn{r: r, due: ev.at, answered: ev.answered}
-		if p.stops.why != "" {
-			p.dropTurn(t, now)
-		} else {
-			p.wait.add(t, now, p.stops.end)
-		}
+		p.goOn(ev, now)
 	case playOver:
 		p.books.reading--
+		p.books.skip(skipFailed, ev.play.Conversation.RequestsOf(ev.turn-1))
 		p.cutShort(ev.play, ev.turn, ev.answered, skipFailed)
 	}
 }
@@ -117,17 +112,22 @@ func (p *phase) answerOver(r *request, now int64) {
 		return // booked already, see giveUp
 	}
 	end := r.end()
-	p.books.answered(r, now)
-	p.engine.arrived(r)
 	p.freePrefill(r, end)
-	p.slots.wire.release(end)
-	p.heirs(func(h *phase) { h.slots.wire.release(end) })
-	r.ended = p.engine.completions
-	p.engine.completions++
+	if !r.slotless {
+		p.slots.wire.release(end)
+		p.heirs(func(h *phase) { h.slots.wire.release(end) })
+	}
+	if !r.silent {
+		p.books.answered(r, now)
+		p.engine.arrived(r)
+		r.ended = p.engine.completions
+		p.engine.completions++
+	}
 	switch {
-	case r.last():
+	case r.ends():
 		p.playOver(r.play, end)
 	case p.stops.why != "":
+		p.books.skip(skipCut, r.play.Conversation.RequestsOf(r.turn))
 		p.cutShort(r.play, r.turn+1, end, skipCut)
 	default:
 		r.goesOn = true
@@ -136,11 +136,18 @@ func (p *phase) answerOver(r *request, now int64) {
 	p.engine.read(r)
 }
 
-// playOver ends a session and frees its slot.
+// playOver ends a session: who waits for it goes on, and the last one of a tree
+// frees the slot.
 func (p *phase) playOver(pl *play, at int64) {
 	p.books.live--
 	if p.engine.forget != nil {
 		p.engine.forget(pl.ID)
+	}
+	if pl.parent != nil {
+		p.joined(pl.parent, pl.joinAt, at)
+	}
+	if pl.tree.live--; pl.tree.live > 0 {
+		return
 	}
 	p.slots.sessions.release(at)
 	p.books.sessions.leave(at)
@@ -150,10 +157,10 @@ func (p *phase) playOver(pl *play, at int64) {
 	})
 }
 
-// cutShort ends a session whose turns from turn on are not sent. Those of a
-// trace that were due by then are unsent.
+// cutShort ends a session whose turns from turn on are not sent, nor what they
+// start. Those of a trace that were due by then are unsent.
 func (p *phase) cutShort(pl *play, turn int, at int64, why string) {
-	p.books.skip(why, pl.turns-turn)
+	p.books.skip(why, requestsLeft(pl, turn))
 	p.unsentTurns(pl, turn, at, why)
 	p.books.open--
 	p.playOver(pl, at)
@@ -168,7 +175,7 @@ func (p *phase) step(now int64) (next int64) {
 	p.stopIfDue(now)
 	for p.stops.why == "" && !p.starved && p.sendOne(now) {
 	}
-	p.settle(now)
+	p.endIfDue(now)
 	return p.deadline()
 }
 

@@ -215,6 +215,28 @@ func TestPrefillRamp(t *testing.T) {
 	}
 }
 
+// A call of a function stands in the history as it was made: the server refuses
+// its result otherwise.
+func TestCallsInTheHistory(t *testing.T) {
+	t.Parallel()
+	w := &world{latency: fixedLatency(10 * msec)}
+	w.reply = func(*transport.Exchange) []string {
+		return []string{`{"choices":[{"delta":{"content":"so","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`}
+	}
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 1})
+	j.Set = datasettest.Inline(t, "multi_turn", []any{
+		map[string]any{"session_id": "a", "turns": []any{map[string]any{"text": "one"}, map[string]any{"text": "two"}}},
+	})
+	out := w.play(t, j)
+	want := `"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"so","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"two"}]`
+	if !strings.Contains(w.sent[1].body, want) {
+		t.Errorf("second turn %s\nwant in it %s", w.sent[1].body, want)
+	}
+	if n := int64(len("one so f {} two")); out.records[1].ISL != n {
+		t.Errorf("ISL %d, want %d", out.records[1].ISL, n)
+	}
+}
+
 // One conversation of three turns at a time; answers are threaded, think time
 // runs from the end of the answer.
 func TestConversations(t *testing.T) {

@@ -16,6 +16,23 @@ type play struct {
 	render.Session
 	turns int   // how many of its turns are played
 	num   int64 // ordinal in the run, given when it starts
+
+	from, root string // ids of the session that started it, "" for none, and of the first of its tree
+	depth      int64
+
+	// The rest is the scheduler's. A conversation that starts others is played
+	// with these as one tree, which holds one session slot.
+	tree     *tree
+	parent   *play       // the one that waits for this one; nil: nobody does
+	joinAt   int         // the turn at which it does
+	owed     map[int]int // by turn: sessions that it waits for
+	held     *followTurn // the turn that waits for them
+	intended int64       // when the newest turn was due
+}
+
+// tree is a session with all that it starts.
+type tree struct {
+	live int // sessions of it that are not over
 }
 
 // request is one turn of a play on its way: rendered, waiting, on the wire,
@@ -38,12 +55,19 @@ type request struct {
 	answered   bool     // content was seen; the connection's
 	late       bool     // cancelled because grace, or the run, was over
 	job        jobTimes // of a request of several steps
-	goesOn     bool     // another turn follows its answer
+	goesOn     bool     // another turn follows its answer, or what the turn starts
 	abandoned  bool     // given up by the watchdog; the scheduler's
+	silent     bool     // nothing is sent: its turn only starts others, or waited for them
+	slotless   bool     // it takes no slot
+
+	starts []*request // of the first turn: first requests of what begins together with it
 }
 
 // last tells whether no turn follows.
 func (r *request) last() bool { return r.turn+1 >= r.play.turns }
+
+// ends tells whether nothing follows: no turn, and nothing that r's turn starts.
+func (r *request) ends() bool { return r.last() && len(r.current().Starts) == 0 }
 
 // current is the turn that is sent.
 func (r *request) current() *dataset.Turn { return &r.play.Conversation.Turns[r.turn] }
@@ -66,6 +90,88 @@ func (p *phase) followUp(r *request) int64 {
 		p.books.heldUp.Add(1)
 	}
 	return due
+}
+
+// startAt is when the schedule wants the first turn of a session that another
+// one starts at a time: at its own where the schedule has one, else after its
+// delay.
+func (p *phase) startAt(first *dataset.Turn, at int64) int64 {
+	if p.load.DueAt != nil && first.Timestamp != nil {
+		return p.start + int64(p.load.DueAt(first))
+	}
+	return later(at, int64(max(0, first.Delay)))
+}
+
+// requestsLeft is how many requests of pl are not sent when turn and all later
+// ones are not, with what they start.
+func requestsLeft(pl *play, turn int) int64 {
+	return pl.Conversation.RequestsFrom(turn) - pl.Conversation.RequestsFrom(pl.turns)
+}
+
+// goOn takes in what follows an answer: the sessions that it starts, and the
+// next turn. All sessions are known before any of them can be over.
+func (p *phase) goOn(ev event, now int64) {
+	p.books.reading--
+	p.adopt(ev.play, ev.starts)
+	for _, r := range ev.starts {
+		p.ready(followTurn{r: r, due: r.intended, answered: ev.answered}, now)
+	}
+	switch {
+	case ev.r != nil:
+		p.ready(followTurn{r: ev.r, due: ev.at, answered: ev.answered}, now)
+	case ev.turn+1 >= ev.play.turns:
+		p.books.open--
+		p.playOver(ev.play, ev.answered)
+	}
+}
+
+// adopt makes the sessions of first requests part of pl's tree.
+func (p *phase) adopt(pl *play, first []*request) {
+	for _, r := range first {
+		child := r.play
+		child.num, child.tree = p.engine.plays, pl.tree
+		p.engine.plays++
+		pl.tree.live++
+		p.books.live++
+		p.books.open++
+		if child.parent = nil; child.joinAt > 0 && child.joinAt < pl.turns {
+			child.parent = pl
+			if pl.owed == nil {
+				pl.owed = map[int]int{}
+			}
+			pl.owed[child.joinAt]++
+		}
+	}
+}
+
+// ready takes in a turn whose predecessor is answered. It waits for its time,
+// and before that for the sessions that it joins.
+func (p *phase) ready(t followTurn, now int64) {
+	pl := t.r.play
+	switch {
+	case pl.owed[t.r.turn] > 0:
+		pl.held = &t
+	case p.stops.why != "":
+		p.dropTurn(t, now)
+	default:
+		p.wait.add(t, now, p.stops.end)
+	}
+}
+
+// joined notes that a session is over that pl waits for at a turn. The last one
+// lets the turn go, whose think time begins then.
+func (p *phase) joined(pl *play, turn int, at int64) {
+	pl.owed[turn]--
+	t := pl.held
+	if pl.owed[turn] > 0 || t == nil || t.r.turn != turn {
+		return
+	}
+	pl.held = nil
+	if at > t.answered {
+		t.answered = at
+		t.due, _ = p.load.FollowUp(mode.Answered{PhaseStart: p.start, Intended: pl.intended, End: at, Next: t.r.current()})
+	}
+	p.ready(*t, at)
 }
 
 // think tells whether a conversation has pauses between its turns.

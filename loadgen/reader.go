@@ -174,7 +174,7 @@ func (rs *readers) note(p *phase) string {
 // belongs to the reader, so nothing of it is used or taken back.
 func (f *finisher) giveUp(r *request, took time.Duration, wentOn bool) {
 	if r.goesOn && !wentOn {
-		f.post(event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, at: r.end()})
+		f.post(event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, answered: r.end()})
 	}
 	a := &answer{usage: endpoint.NoUsage, first: record.None, firstOutput: record.None, last: record.None}
 	a.fail("answer_not_read", fmt.Sprintf("reading the answer, of %d bytes, had not ended after %v and was given up", r.x.BytesReceived, took.Round(time.Second)))

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
@@ -141,7 +142,7 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 		slots: newSlots(load.Limits(cfg, d.job.Seed), load.Closed), stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
 	}
 	if cfg.Requests == 0 && cfg.Sessions == 0 && cfg.Duration == nil && !load.Ends {
-		return nil, fmt.Errorf("phase %s: it has no end; hint: set requests, sessions or duration", cfg.Name)
+		return nil, diag.Errorf("phase %s: it has no end", cfg.Name).Try("set requests, sessions or duration")
 	}
 	p.result = PhaseResult{
 		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil,

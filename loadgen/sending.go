@@ -46,6 +46,10 @@ func (p *phase) catchUp(now int64) {
 func (p *phase) sendOne(now int64) bool {
 	follow := p.wait.turns.Len() > 0
 	switch {
+	case follow && p.wait.turns.First().r.silent: // it costs nothing
+		t := p.wait.turns.Pop()
+		p.dispatch(t.r, t.due, t.ready(), now, false)
+		return true
 	case p.load.EveryTurn && p.wait.ticks.Len() == 0:
 		return false
 	case !follow && p.stops.noNew != "":
@@ -68,6 +72,9 @@ func (p *phase) sendOne(now int64) bool {
 		intended = p.wait.ticks.Pop()
 	}
 	p.dispatch(r, intended, intended, now, true)
+	for _, c := range r.starts {
+		p.ready(followTurn{r: c, due: p.startAt(c.current(), r.intended), answered: r.intended}, now)
+	}
 	return true
 }
 
@@ -106,7 +113,8 @@ func (p *phase) startPlay() *request {
 	}
 	r.play.num = p.engine.plays
 	p.engine.plays++
-	p.books.startPlay(r.play)
+	p.books.startPlay(r)
+	p.adopt(r.play, r.starts)
 	if p.cfg.Sessions > 0 && p.books.started >= p.cfg.Sessions {
 		p.stops.noNew = stopSessions
 	}
@@ -120,21 +128,28 @@ func (p *phase) dispatch(r *request, intended, ready, now int64, opening bool) {
 	if opening {
 		p.books.sessions.enter(now)
 	}
-	granted := p.slots.occupy(r, opening, now)
+	granted := now
+	if r.slotless = r.silent && !opening; !r.slotless {
+		granted = p.slots.occupy(r, opening, now)
+	}
 	if p.slots.gate != nil && opening {
 		intended, ready, granted = granted, granted, now // the slot is the arrival: how late it was taken is the turnaround
 	}
-	if !opening && r.last() {
+	if !opening && r.ends() {
 		p.books.open--
 	}
-	r.id, r.intended, r.admitted = e.requests, intended, min(max(ready, granted), now)
+	r.intended, r.admitted, r.play.intended = intended, min(max(ready, granted), now), intended
+	e.out = append(e.out, r)
+	if r.silent {
+		return
+	}
+	r.id = e.requests
 	e.requests++
 	e.aim(r)
 	if e.timeout > 0 {
 		r.x.Deadline = later(now, e.timeout)
 	}
 	p.books.dispatch(r, now)
-	e.out = append(e.out, r)
 	if p.cfg.Requests > 0 && p.books.issued >= p.cfg.Requests {
 		if p.finishes {
 			p.stops.noNew = stopRequests

@@ -63,6 +63,7 @@ func (p *phase) unsent(due int64, pl *play, turn int, why string) {
 	rec.Measured = p.counts()
 	if pl != nil {
 		rec.ConversationID, rec.SessionID, rec.Turn, rec.Model = pl.Conversation.ID, pl.ID, int64(turn), pl.Model
+		rec.ParentSession, rec.RootSession, rec.Depth = pl.from, pl.root, pl.depth
 	}
 	p.engine.unsent(&rec)
 }

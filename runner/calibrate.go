@@ -136,13 +136,13 @@ func (s TrialShape) job(url string, client *transport.Client, clock record.Clock
 	if err != nil {
 		return loadgen.Job{}, err
 	}
-	spec, _ := endpoint.Lookup("chat")
+	spec := endpoint.Usual(nil)
 	return loadgen.Job{
 		Phases: []schema.Phase{{
-			Name: "calibrate", Kind: "profiling", Type: "concurrency", Concurrency: s.Concurrency,
+			Name: "calibrate", Kind: "profiling", Type: mode.Catalogue()[0].Name, Concurrency: s.Concurrency,
 			Duration: schema.Seconds(s.Span.Seconds()), GracePeriod: schema.Seconds(0.1),
 		}},
-		Endpoint: schema.Endpoint{URLs: []string{url}, Type: "chat", Streaming: s.Stream, Timeout: 30},
+		Endpoint: schema.Endpoint{URLs: []string{url}, Type: spec.Type, Streaming: s.Stream, Timeout: 30},
 		Models:   schema.Models{Items: []schema.Model{{Name: "calibrate"}}},
 		Spec:     spec, Set: set, Tokenizer: tok, Client: client, Clock: clock, Seed: 1,
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -34,7 +35,8 @@ type FidelityReport struct {
 func newReplay(set *dataset.Set, phases []schema.Phase) *dataset.Replay {
 	scheduled := false
 	for i := range phases {
-		scheduled = scheduled || phases[i].Kind != "warmup" && phases[i].Type == "fixed_schedule"
+		m, err := mode.Of(&phases[i])
+		scheduled = scheduled || err == nil && phases[i].Kind != "warmup" && m.Timed
 	}
 	return set.Replay(scheduled)
 }
@@ -57,7 +59,10 @@ func replayed(p *dataset.Replay, r *record.Record) {
 	if r.UsagePrompt != record.None {
 		s.Asked = r.UsagePrompt
 	}
-	p.Add(r.ConversationID, r.Turn, time.Duration(r.Intended), time.Duration(r.End), s)
+	p.Add(dataset.Played{
+		Conversation: r.ConversationID, Session: r.SessionID, Parent: r.ParentSession, Turn: r.Turn,
+		Intended: time.Duration(r.Intended), Ended: time.Duration(r.End),
+	}, s)
 }
 
 func reportFidelity(f trace.Fidelity) *FidelityReport {

@@ -151,7 +151,7 @@ func payloads(m *measurement, rd *render.Renderer, hidden secrets) iter.Seq2[str
 	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.bench.Phases))
 	return func(yield func(string, []json.RawMessage) bool) {
 		i, size := int64(0), 0
-		for c := range m.set.All() {
+		for c := range m.set.Each() {
 			var shown []json.RawMessage
 			for _, b := range rd.Bodies(keys, c, i) {
 				shown = append(shown, json.RawMessage(hidden.mask(string(b))))

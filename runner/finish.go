@@ -10,7 +10,9 @@ import (
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
@@ -32,7 +34,7 @@ func (r *runner) finish() error {
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
 	res.Verdict = verdict.Worst(res.PlanFindings)
 	for _, rep := range res.Reports {
-		res.Verdict = max(res.Verdict, verdict.Parse(rep.Verdict))
+		res.Verdict = max(res.Verdict, rep.Verdict)
 	}
 	if r.sent > manyRequests {
 		debug.FreeOSMemory() // what measuring held: the tables need room of their own
@@ -95,7 +97,7 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 	}
 	r.written.Add(r.dir.Path, info.Files)
 	return r.dir.WriteManifest(resultdir.Manifest{
-		Schema: "aiperf.manifest/1", Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.word(),
+		Schema: "aiperf.manifest/1", Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.said(),
 		Interrupted: r.result.partial(), ExitCode: int(r.result.ExitCode()), Finished: time.Now().UTC(), Findings: r.result.PlanFindings, Conclusions: r.result.Report().Sentences(),
 	}, rows, r.written)
 }
@@ -140,7 +142,7 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 			if rep := r.result.Reports[o.Run.ID]; rep != nil && rep.HalfShift != nil {
 				ce.Shifts = append(ce.Shifts, *rep.HalfShift)
 			}
-			if s, ok := o.Summaries[0].Get("request_latency"); ok && !math.IsNaN(s.P50) {
+			if s, ok := o.Summaries[0].Get(metrics.RequestLatency); ok && !math.IsNaN(s.P50) {
 				ce.InOrder = append(ce.InOrder, s.P50)
 			}
 		}
@@ -159,23 +161,21 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 // sentinelLatency is the median latency of a run of the sentinel; false where it
 // has none with an interval.
 func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
-	if o.Err != "" || len(o.Summaries) == 0 || o.Verdict == verdict.Invalid.String() {
+	if o.Err != "" || len(o.Summaries) == 0 || o.Verdict == verdict.Invalid {
 		return verdict.Median{}, false
 	}
-	s, _ := o.Summaries[0].Get("request_latency")
+	s, _ := o.Summaries[0].Get(metrics.RequestLatency)
 	in, ok := s.Interval("p50")
 	return verdict.Median{Value: s.P50, Low: in.Low, High: in.High}, ok
 }
 
-// failedWord stands where a verdict would, when nothing was measured.
-const failedWord = "FAILED"
-
-// word is the verdict for people; a plan of which nothing was measured has none.
-func (res *Result) word() string {
+// said is the verdict for people: of a plan of which nothing was measured, that
+// it failed.
+func (res *Result) said() verdict.Verdict {
 	if res.NothingMeasured() != nil {
-		return failedWord
+		return validity.Failed
 	}
-	return res.Verdict.String()
+	return res.Verdict
 }
 
 // partial tells whether a later --resume has something to do.

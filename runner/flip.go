@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/hook"
 	"aiperf.dev/aiperf/runner/resultdir"
@@ -130,7 +131,7 @@ func callAll(ctx context.Context, m *measurement) error {
 			headers[name] = value
 		}
 	} else {
-		b.Endpoint.APIKey, b.Endpoint.Type = "", "chat"
+		b.Endpoint.APIKey, b.Endpoint.Type = "", endpoint.Usual(nil).Type
 	}
 	for name, value := range f.Headers {
 		headers[name] = value

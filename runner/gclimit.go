@@ -7,33 +7,59 @@ import (
 	"time"
 )
 
-// How much garbage may pile up while results are written: a quarter of what is
-// in use, since that is long lists of numbers and nothing is measured any more;
-// but leastGarbage at any rate, or a small run would be searched through for
-// every two megabytes it leaves behind.
-const (
-	gcPercent    = 25
-	leastGarbage = 16 << 20
+// garbage is how much of it may pile up: so many percent of what is in use, but
+// so many bytes at any rate, or a small run would be searched through for every
+// two megabytes it leaves behind.
+type garbage struct {
+	percent int
+	least   uint64
+	every   time.Duration // how often is looked at how much is in use
+}
+
+// While results are written a quarter of what is in use, since that is long lists
+// of numbers and nothing is measured any more. While a run goes on as much as is
+// in use: what is searched through then takes a processor from those who measure,
+// and the results need the room later anyway.
+var (
+	whileWriting   = garbage{25, 16 << 20, 10 * time.Millisecond}
+	whileMeasuring = garbage{usualPercent, 32 << 20, 100 * time.Millisecond}
 )
 
-// gcEvery is how often LimitGC looks at how much is in use.
-const gcEvery = 10 * time.Millisecond
+// usualPercent is Go's limit where the user (GOGC) has set none.
+const usualPercent = 100
 
-// LimitGC lets less garbage pile up until the function it returns is called.
-// A user's own lower limit (GOGC) stays.
+// LimitGC lets less garbage pile up, as while results are written, until the
+// function it returns is called. A user's own lower limit (GOGC) stays.
 func LimitGC() (end func()) {
-	before := debug.SetGCPercent(gcPercent)
-	if before >= 0 && before < gcPercent {
+	before := debug.SetGCPercent(whileWriting.percent)
+	if before >= 0 && before < whileWriting.percent {
 		debug.SetGCPercent(before)
 		return func() {}
 	}
+	return whileWriting.keep(before)
+}
+
+// spareGC lets more garbage pile up, as while a run goes on, until the function it
+// returns is called. A limit of the user's own stays.
+func spareGC() (end func()) {
+	before := debug.SetGCPercent(usualPercent)
+	if before != usualPercent {
+		debug.SetGCPercent(before)
+		return func() {}
+	}
+	return whileMeasuring.keep(before)
+}
+
+// keep holds to g until the function it returns is called, which sets the limit
+// that was before.
+func (g garbage) keep(before int) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		tick := time.NewTicker(gcEvery)
+		tick := time.NewTicker(g.every)
 		defer tick.Stop()
 		for last := 0; ; {
-			if p := garbagePercent(inUse()); p != last {
+			if p := g.percentOf(inUse()); p != last {
 				debug.SetGCPercent(p)
 				last = p
 			}
@@ -51,10 +77,10 @@ func LimitGC() (end func()) {
 	}
 }
 
-// garbagePercent is the garbage to allow beside so many bytes in use, in
-// percent of them.
-func garbagePercent(inUse uint64) int {
-	return max(gcPercent, int(math.Ceil(100*leastGarbage/float64(max(inUse, 1<<20)))))
+// percentOf is the garbage to allow beside so many bytes in use, in percent of
+// them.
+func (g garbage) percentOf(inUse uint64) int {
+	return max(g.percent, int(math.Ceil(100*float64(g.least)/float64(max(inUse, 1<<20)))))
 }
 
 // inUse is what the last collection left, in bytes.

@@ -5,33 +5,51 @@ import (
 	"testing"
 )
 
-// A quarter of what is in use, 16 MB at least.
+// While results are written a quarter of what is in use, 16 MB at least; while a
+// run goes on as much as is in use, 32 MB at least.
 func TestGarbagePercent(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20
 	for _, c := range []struct {
-		inUse uint64
-		want  int
-	}{{0, 1600}, {1 * mb, 1600}, {8 * mb, 200}, {32 * mb, 50}, {48 * mb, 34}, {64 * mb, 25}, {1024 * mb, 25}} {
-		if got := garbagePercent(c.inUse); got != c.want {
-			t.Errorf("%d MB in use: %d %%, want %d %%", c.inUse/mb, got, c.want)
+		inUse              uint64
+		writing, measuring int
+	}{
+		{0, 1600, 3200},
+		{1 * mb, 1600, 3200},
+		{8 * mb, 200, 400},
+		{32 * mb, 50, 100},
+		{48 * mb, 34, 100},
+		{64 * mb, 25, 100},
+		{1024 * mb, 25, 100},
+	} {
+		if w, m := whileWriting.percentOf(c.inUse), whileMeasuring.percentOf(c.inUse); w != c.writing || m != c.measuring {
+			t.Errorf("%d MB in use: %d %% and %d %%, want %d %% and %d %%", c.inUse/mb, w, m, c.writing, c.measuring)
 		}
 	}
 }
 
-// What was set before is set again; a lower limit of the user's own never moves.
+// What was set before is set again; a lower limit of the user's own never moves,
+// and while a run goes on none of the user's own does.
 func TestGCLimitEnds(t *testing.T) { // not parallel: the limit is the process's
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	for _, before := range []int{100, 10, -1} {
-		debug.SetGCPercent(before)
-		end := LimitGC()
-		during := debug.SetGCPercent(before)
-		end()
-		if after := debug.SetGCPercent(before); after != before {
-			t.Errorf("%d %% before, %d %% after", before, after)
-		}
-		if own := before >= 0 && before < gcPercent; own && during != before {
-			t.Errorf("%d %% before, %d %% meanwhile", before, during)
+	defer debug.SetGCPercent(debug.SetGCPercent(usualPercent))
+	for name, limit := range map[string]struct {
+		begin func() (end func())
+		own   func(before int) bool
+	}{
+		"writing":   {LimitGC, func(before int) bool { return before >= 0 && before < whileWriting.percent }},
+		"measuring": {spareGC, func(before int) bool { return before != usualPercent }},
+	} {
+		for _, before := range []int{usualPercent, 10, 400, -1} {
+			debug.SetGCPercent(before)
+			end := limit.begin()
+			during := debug.SetGCPercent(before)
+			end()
+			if after := debug.SetGCPercent(before); after != before {
+				t.Errorf("%s: %d %% before, %d %% after", name, before, after)
+			}
+			if limit.own(before) && during != before {
+				t.Errorf("%s: %d %% before, %d %% meanwhile", name, before, during)
+			}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
@@ -30,7 +31,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
 			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
-			c.playable(i, d)
+			c.playable(i, d, &b)
 			c.size(i, d)
 			c.published(d)
 		}
@@ -53,8 +54,9 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
 	c := inputCheck{said: doc.Said(), file: file, seen: map[string]bool{}}
 	for _, cell := range plan.Cells {
-		for i, d := range cell.Resolved.Benchmark.Datasets {
-			c.playable(i, d)
+		b := cell.Resolved.Benchmark
+		for i, d := range b.Datasets {
+			c.playable(i, d, &b)
 		}
 	}
 	if len(c.bad) > 0 {
@@ -83,6 +85,11 @@ func (c *inputCheck) found(name, value, path, message, hint string) {
 	c.bad = append(c.bad, &schema.Error{Place: placeOf(c.said, name, value), Path: path, Message: message, Hint: hint})
 }
 
+// refused is found for an error that brings its own hint, if any.
+func (c *inputCheck) refused(name, value, path string, err error) {
+	c.found(name, value, path, err.Error(), diag.Of(err).Hint)
+}
+
 func (c *inputCheck) records(path, name string) {
 	if !c.once(name) {
 		return
@@ -92,14 +99,14 @@ func (c *inputCheck) records(path, name string) {
 	}
 }
 
-// playable refuses records that cannot be played, as far as dataset.Check
-// looks. The place is the line of the data, not of the experiment: that is the
-// one to mend.
-func (c *inputCheck) playable(i int, d schema.Dataset) {
+// playable refuses records that cannot be played, or that the endpoint type has
+// no place for, as far as dataset.Check looks. The place is the line of the data,
+// not of the experiment: that is the one to mend.
+func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 	if d.Type != "file" || d.Path == "" && len(d.Records) == 0 {
 		return
 	}
-	key, err := json.Marshal([]any{"records", d.Path, d.Format, d.Records, d.Columns, d.MediaRoots, d.BlockSize})
+	key, err := json.Marshal([]any{"records", d.Path, d.Format, d.Records, d.Columns, d.MediaRoots, d.BlockSize, b.Endpoint.Type})
 	if err != nil || !c.once(string(key)) {
 		return
 	}
@@ -107,14 +114,18 @@ func (c *inputCheck) playable(i int, d schema.Dataset) {
 	if d.Path != "" && !exists(d.Path) {
 		return // records says so
 	}
-	if err := dataset.Check(d); err != nil && (c.play || !errors.Is(err, dataset.ErrBlockSize)) {
+	var accept func(*dataset.Turn) error
+	if spec, err := endpoint.Open(&b.Endpoint); err == nil { // endpoint tells what is wrong with it
+		accept = spec.Fits
+	}
+	if err := dataset.Check(d, accept); err != nil && (c.play || !errors.Is(err, dataset.ErrBlockSize)) {
 		c.bad = append(c.bad, c.unplayable(i, d, err))
 	}
 }
 
 // unplayable is what dataset.Check says of d, which is dataset i of its cell.
 func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Error {
-	message, hint, _ := strings.Cut(err.Error(), "; hint: ")
+	message, hint := err.Error(), diag.Of(err).Hint
 	var file *fs.PathError
 	if errors.As(err, &file) && file.Path == d.Path {
 		message = d.Path + ": " + file.Err.Error()
@@ -158,8 +169,7 @@ func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
 }
 
 // endpoint refuses settings of an endpoint type that cannot work, and synthetic
-// data that it has no place for, or without what it needs. What a file holds is
-// only known when it is read.
+// data that it has no place for, or without what it needs.
 func (c *inputCheck) endpoint(b *schema.Benchmark) {
 	var turns []*dataset.Turn
 	for i := range b.Datasets {
@@ -176,8 +186,7 @@ func (c *inputCheck) endpoint(b *schema.Benchmark) {
 		err = spec.Fits(turns[i])
 	}
 	if err != nil {
-		message, hint, _ := strings.Cut(err.Error(), "; hint: ")
-		c.found("type", b.Endpoint.Type, "benchmark.endpoint.type", message, hint)
+		c.refused("type", b.Endpoint.Type, "benchmark.endpoint.type", err)
 	}
 }
 
@@ -188,15 +197,14 @@ func (c *inputCheck) template(b *schema.Benchmark) {
 		return
 	}
 	if _, err := openTemplate(b); err != nil {
-		message, hint, _ := strings.Cut(err.Error(), "; hint: ")
-		c.found("apply_chat_template", "true", "benchmark.tokenizer.apply_chat_template", message, hint)
+		c.refused("apply_chat_template", "true", "benchmark.tokenizer.apply_chat_template", err)
 	}
 }
 
 // openTemplate is the chat template of what is measured.
 func openTemplate(b *schema.Benchmark) (*chat.Template, error) {
 	if row, ok := endpoint.Lookup(b.Endpoint.Type); ok && row.Messages == nil {
-		return nil, fmt.Errorf("endpoint type %s gets no chat template; hint: leave it out, or use type chat", b.Endpoint.Type)
+		return nil, diag.Errorf("endpoint type %s gets no chat template", b.Endpoint.Type).Try("leave it out, or use type chat")
 	}
 	dir, err := tokenizerOf(b).Folder(b.Models.Items[0].Name)
 	if err != nil {
@@ -215,8 +223,7 @@ func (c *inputCheck) published(d schema.Dataset) {
 		_, err = set.Find(Beside(c.file, d.Folder))
 	}
 	if err != nil {
-		message, hint, _ := strings.Cut(err.Error(), "; hint: ")
-		c.found("dataset", d.Dataset, "benchmark.datasets."+d.Name+".dataset", message, hint)
+		c.refused("dataset", d.Dataset, "benchmark.datasets."+d.Name+".dataset", err)
 	}
 }
 
@@ -226,8 +233,7 @@ func (c *inputCheck) builtIn(u string) {
 		return
 	}
 	if _, err := mockserver.ParseURL(u); err != nil {
-		message, hint, _ := strings.Cut(err.Error(), "; ")
-		c.found("", u, "benchmark.endpoint.urls", message, hint)
+		c.refused("", u, "benchmark.endpoint.urls", err)
 	}
 }
 

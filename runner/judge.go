@@ -86,6 +86,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	}
 	e.IgnoresEnd = m.bench.Endpoint.Extra["ignore_eos"] != nil || m.bench.Endpoint.Extra["min_tokens"] != nil
 	e.Shared = slices.ContainsFunc(m.bench.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
+	e.Reuse = reuseOf(m.bench.Datasets)
 	if !m.spec.ProducesTokens {
 		e.TokenSource = ""
 	}
@@ -197,7 +198,7 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	if e.TokenSource != "" && !e.ServerTokens { // else nothing is counted by us
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
-	rep.Verdict = verdict.Worst(rep.Findings).String()
+	rep.Verdict = verdict.Worst(rep.Findings)
 	_, ok, failed, _ := rep.totals()
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
@@ -284,4 +285,14 @@ func (r *runner) journalMeta(run sweep.Run, clock record.Clock) sinks.RunMeta {
 func producesTokens(endpointType string) bool {
 	spec, ok := endpoint.Lookup(endpointType)
 	return ok && spec.ProducesTokens
+}
+
+// reuseOf is what a data set declares of prefixes that a server knows already. Of
+// several sets nobody says how often each is played.
+func reuseOf(sets []schema.Dataset) verdict.Reuse {
+	if len(sets) != 1 || sets[0].Prefix == nil {
+		return verdict.Reuse{}
+	}
+	p := sets[0].Prefix
+	return verdict.Reuse{Rate: p.HitRate, Entries: int64(sets[0].Entries), Pool: int64(p.PoolSize), Length: int64(p.Length)}
 }

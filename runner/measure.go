@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/seed"
@@ -85,7 +86,7 @@ func (r *runner) prepareByServer(ctx context.Context, run sweep.Run) (*measureme
 	model := bench.Models.Items[0].Name
 	tok, err := who.tokenizer(ctx, targets[0], model)
 	if err != nil {
-		return nil, fmt.Errorf("tokenizer server: %s: %w; hint: name the model's own tokenizer (--tokenizer)", bench.Endpoint.URLs[0], err)
+		return nil, diag.Errorf("tokenizer server: %s: %w", bench.Endpoint.URLs[0], err).Try("name the model's own tokenizer (--tokenizer)")
 	}
 	r.tokenizers[keyOf(tokenizerOf(bench), model)] = opened{tok: tok}
 	m, err := r.load(run)
@@ -130,11 +131,11 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 		return nil, err
 	}
 	if templated != nil && m.set.Len() > 0 {
-		if err := templated.CheckChat(m.set.At(0)); err != nil {
-			return nil, fmt.Errorf("tokenizer.apply_chat_template: the first request: %w; hint: leave it out to count the texts alone", err)
+		if err := templated.CheckChat(m.set.First()); err != nil {
+			return nil, diag.Errorf("tokenizer.apply_chat_template: the first request: %w", err).Try("leave it out to count the texts alone")
 		}
 	}
-	if c := m.set.At(0); len(c.Turns) > 0 {
+	if c := m.set.First(); len(c.Turns) > 0 {
 		if err = m.spec.Fits(&c.Turns[0]); err != nil {
 			return nil, err
 		}
@@ -288,6 +289,7 @@ func (r *runner) simulate(issue, hard context.Context, m *measurement, path stri
 // drive runs the job. Conversations that could not be read while it ran are its
 // failure.
 func (m *measurement) drive(issue, hard context.Context, job loadgen.Job) (loadgen.Result, error) {
+	defer spareGC()()
 	result, err := loadgen.Run(issue, hard, job)
 	for _, set := range []*dataset.Set{m.set, m.warmup} {
 		if err == nil && set != nil {

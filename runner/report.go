@@ -33,7 +33,7 @@ type RunReport struct {
 	Tokenizer  string               `json:"tokenizer"`
 	Stamps     string               `json:"stamps"` // kernel, application
 	Findings   []verdict.Finding    `json:"findings"`
-	Verdict    string               `json:"verdict"`
+	Verdict    verdict.Verdict      `json:"verdict"`
 	Warnings   []string             `json:"warnings,omitempty"`
 	Bounds     []verdict.Bound      `json:"bounds,omitempty"`   // percentiles that are only bounded
 	Censored   []CensoredBound      `json:"censored,omitempty"` // percentiles between two bounds, because requests were cut off

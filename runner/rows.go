@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
@@ -82,7 +83,7 @@ func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.Ru
 	row := sinks.RunRow{
 		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(), Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
 		Cancelled: o.Cancelled, WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict, Attempt: int64(rep.Attempt), Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
+		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict.String(), Attempt: int64(rep.Attempt), Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
 	}
 	if n := planned(o.Run); n > 0 {
 		row.Planned = n
@@ -111,7 +112,7 @@ func failedRow(o decide.Outcome) sinks.RunRow {
 	return sinks.RunRow{
 		Place: place(o.Run), Started: record.None, Ended: record.None, Planned: record.None, Sent: 0, OK: 0, Failed: 0, Cancelled: 0,
 		WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
-		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: failedWord, Attempt: record.None, Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: sinks.NoReplay(),
+		Seed: o.Run.Seed, ClientCPU: math.NaN(), Verdict: validity.Failed.String(), Attempt: record.None, Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: sinks.NoReplay(),
 	}
 }
 
@@ -218,7 +219,7 @@ func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sin
 
 func cellRow(c *decide.CellResult) sinks.CellRow {
 	row := sinks.CellRow{
-		Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Trials: int64(c.Trials), Verdict: c.Verdict,
+		Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Trials: int64(c.Trials), Verdict: c.Verdict.String(),
 		Pareto: record.None, Knee: yes(c.Knee), BestFor: joined(c.BestFor), Reason: c.Reason,
 	}
 	if c.Front == decide.OnFront || c.Front == decide.Dominated {
@@ -238,7 +239,7 @@ func checkRows(at sinks.Place, level string, found []verdict.Finding) []sinks.Ch
 			Value: f.Value, Limit: math.NaN(), Unit: f.Unit, Detail: f.Sentence(),
 		}
 		if f.Noted {
-			row.Verdict = verdict.NotedMark
+			row.Verdict = validity.NotedMark
 		}
 		if l := f.Limit(); l != nil {
 			row.Limit = *l

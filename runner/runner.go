@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -349,9 +351,9 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 			r.interrupted(issue)
 			return nil, r.note(resultdir.Event{Event: "interrupted", Run: run.ID, Attempt: attempt})
 		}
-		r.keep(nil, decide.Outcome{Run: run, Err: err.Error()})
+		r.keep(nil, decide.Outcome{Run: run, Err: diag.Line(err)})
 		r.result.Failures[run.ID] = err
-		failed := resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: err.Error()}
+		failed := resultdir.Event{Event: "failed", Run: run.ID, Attempt: attempt, Error: diag.Line(err)}
 		if errors.As(err, new(*flipError)) {
 			failed.Event = "aborted"
 		}
@@ -400,6 +402,9 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 		return nil, nil, err
 	}
 	defer LimitGC()()
+	if got.emitted > manyRequests {
+		debug.FreeOSMemory() // what piled up meanwhile: the statistics need the room
+	}
 	report := r.describe(m, got, attempt)
 	m.replay = newReplay(m.set, m.bench.Phases)
 	if err := r.writePrompts(m); err != nil { // which lets the set go

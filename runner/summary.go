@@ -21,7 +21,7 @@ func (res *Result) Report() *report.Report {
 		elapsed = time.Since(res.Began)
 	}
 	r := &report.Report{
-		Plan: res.Plan, Results: res.Results, Verdict: res.word(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
+		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
 	}
 	r.Doubts = res.doubts()
 	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil {
@@ -137,7 +137,7 @@ func (res *Result) doubts() []report.Doubt {
 	}
 	var out []report.Doubt
 	for _, f := range worst {
-		out = append(out, report.Doubt{Verdict: f.Verdict.String(), Check: f.Check, Detail: f.Sentence(), Try: f.Try, Runs: runs[f.Check]})
+		out = append(out, report.Doubt{Verdict: f.Verdict, Check: f.Check, Detail: f.Sentence(), Try: f.Try, Runs: runs[f.Check]})
 	}
 	slices.SortFunc(out, func(a, b report.Doubt) int {
 		return cmp.Or(cmp.Compare(worst[b.Check].Verdict, worst[a.Check].Verdict),

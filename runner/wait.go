@@ -29,8 +29,10 @@ var (
 	answerPatience = 30 * time.Second
 )
 
-// shownWords bounds what is repeated of a server's words.
-const shownWords = 200
+const (
+	modelsPath = "/v1/models" // where a server lists its models
+	shownWords = 200          // bounds what is repeated of a server's words
+)
 
 // waiter waits until one server is ready for one model.
 type waiter struct {
@@ -40,7 +42,8 @@ type waiter struct {
 	clock        record.Clock
 	client       *transport.Client
 	until        int64
-	found        func(why string) // told why a look found it not ready
+	say          func(line string) // told that it is ready
+	found        func(why string)  // told why a look found it not ready
 }
 
 // await waits for every server of the cells and every model that is asked of it,
@@ -55,11 +58,17 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 	}
 	hide := secretsOf(plan)
 	var told sync.Once
+	var saying sync.Mutex // one line at a time
 	errs := make([]error, len(all))
 	var wait sync.WaitGroup
 	for i, w := range all {
+		w.say = func(line string) {
+			saying.Lock()
+			defer saying.Unlock()
+			opt.say(hide.mask(line))
+		}
 		w.found = func(why string) {
-			told.Do(func() { opt.say(hide.mask("waiting, " + w.limit() + " at most: " + w.state(why))) })
+			told.Do(func() { w.say("waiting, " + w.limit() + " at most: " + why) })
 		}
 		wait.Go(func() { errs[i] = w.wait(ctx) })
 	}
@@ -152,18 +161,26 @@ func (w *waiter) wait(ctx context.Context) (err error) {
 	return w.poll(ctx, ask)
 }
 
-// poll looks again and again; look says why the server is not ready, "" if it is.
-func (w *waiter) poll(ctx context.Context, look func(context.Context) string) error {
-	for {
-		why := look(ctx)
-		if why == "" || ctx.Err() != nil {
+// look asks the server once: what to say, and whether it is ready. The words
+// that programs wait for are AIPerf's.
+type look func(ctx context.Context, attempt int) (said string, ready bool)
+
+// poll looks again and again.
+func (w *waiter) poll(ctx context.Context, look look) error {
+	for attempt := 1; ; attempt++ {
+		said, ready := look(ctx, attempt)
+		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if ready {
+			w.say(said)
+			return nil
 		}
 		left := w.until - w.clock.Now()
 		if left <= 0 {
-			return fmt.Errorf("%s after %s", w.state(why), w.limit())
+			return diag.Errorf("Timed out after %s waiting for model '%s' to become ready at %s: %s", w.limit(), w.model, w.shown, said)
 		}
-		w.found(why)
+		w.found(said)
 		pause := time.NewTimer(time.Duration(min(left, seconds(w.bench.Endpoint.WaitInterval))))
 		select {
 		case <-pause.C:
@@ -173,62 +190,59 @@ func (w *waiter) poll(ctx context.Context, look func(context.Context) string) er
 	}
 }
 
-func (w *waiter) state(why string) string {
-	return fmt.Sprintf("%s is not ready for %s (%s)", w.shown, w.model, why)
-}
-
 func (w *waiter) limit() string { return fmt.Sprintf("%v s", w.bench.Endpoint.WaitTimeout) }
 
 // listed looks whether the server lists the model. A server without a list is
 // ready when it answers at all.
-func (w *waiter) listed(ctx context.Context) string {
+func (w *waiter) listed(ctx context.Context, attempt int) (string, bool) {
 	x, err := w.request()
 	if err != nil {
-		return err.Error()
+		return err.Error(), false
 	}
-	x.Method, x.Path, x.Body, x.Stream = http.MethodGet, "/v1/models", nil, false
+	x.Method, x.Path, x.Body, x.Stream = http.MethodGet, modelsPath, nil, false
 	w.send(ctx, x, listPatience)
 	switch {
 	case x.HTTPStatus == http.StatusNotFound:
 		x.Path = ""
 		w.send(ctx, x, listPatience)
 		if x.HTTPStatus > 0 {
-			return ""
+			return fmt.Sprintf("%s has no %s and answers %d — accepting as ready", w.shown, modelsPath, x.HTTPStatus), true
 		}
-		return refusal(x)
+		return w.shown + " " + refusal(x), false
 	case x.Status != record.OK:
-		return refusal(x)
+		return w.shown + modelsPath + " " + refusal(x), false
 	}
 	var list struct{ Data []struct{ ID string } }
 	if json.Unmarshal(x.Payload, &list) != nil || list.Data == nil {
-		return "/v1/models is no list of models"
+		return w.shown + modelsPath + " is no list of models", false
 	}
 	var names []string
 	for _, m := range list.Data {
 		if m.ID == w.model {
-			return ""
+			return fmt.Sprintf("Model '%s' ready at %s after %s", w.model, w.shown, words.Count(int64(attempt), "attempt")), true
 		}
 		names = append(names, m.ID)
 	}
-	if names == nil {
-		return "it lists no model"
+	lists := "no model"
+	if names != nil {
+		lists = words.Clip(strings.Join(names, ", "), shownWords)
 	}
-	return "it lists " + words.Clip(strings.Join(names, ", "), shownWords)
+	return fmt.Sprintf("Model '%s' not yet in %s, which lists %s", w.model, w.shown+modelsPath, lists), false
 }
 
 // question makes the look that asks for one token, as the load will ask.
-func (w *waiter) question() (func(context.Context) string, error) {
+func (w *waiter) question() (look, error) {
 	x, err := w.request()
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) string {
+	return func(ctx context.Context, attempt int) (string, bool) {
 		w.send(ctx, x, answerPatience)
 		// Whoever refuses a request of this kind has understood it.
 		if x.Status == record.OK || x.Status == record.HTTPError && x.HTTPStatus > 0 && x.HTTPStatus < http.StatusInternalServerError {
-			return ""
+			return fmt.Sprintf("Inference probe ready at %s after %s", w.shown, words.Count(int64(attempt), "attempt")), true
 		}
-		return refusal(x)
+		return fmt.Sprintf("Inference probe to %s with model '%s' %s", w.shown, w.model, refusal(x)), false
 	}, nil
 }
 
@@ -285,17 +299,19 @@ func (w *waiter) send(ctx context.Context, x *transport.Exchange, patience time.
 	}
 }
 
-// refusal is why x is not the answer of a server that is ready.
+// refusal is what x brought instead of the answer of a server that is ready.
 func refusal(x *transport.Exchange) string {
 	said := x.ErrorText
 	if x.Status == record.HTTPError {
 		said = loadgen.OwnWords(x.Payload, said)
 	}
-	if x.HTTPStatus > 0 {
-		said = fmt.Sprintf("HTTP %d: %s", x.HTTPStatus, said)
-	}
-	if x.Status == record.Timeout {
-		said = "no answer in time"
+	switch {
+	case x.Status == record.Timeout:
+		return "gave no answer in time"
+	case x.HTTPStatus > 0:
+		said = fmt.Sprintf("returned %d: %s", x.HTTPStatus, said)
+	default:
+		said = "failed: " + said
 	}
 	return words.Clip(said, shownWords)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +75,11 @@ func waiting(t *testing.T, mode, urls string, sets ...string) *sweep.Plan {
 }
 
 func awaited(ctx context.Context, plan *sweep.Plan) error {
-	return await(ctx, plan, plan.Cells, &servers{}, &Options{})
+	return awaitedBy(ctx, plan, nil)
+}
+
+func awaitedBy(ctx context.Context, plan *sweep.Plan, say func(string)) error {
+	return await(ctx, plan, plan.Cells, &servers{}, &Options{Say: say})
 }
 
 func TestWait(t *testing.T) {
@@ -90,12 +95,14 @@ func TestWait(t *testing.T) {
 		name, mode string
 		answers    []string // one for each look; any more is a mistake
 		want       []string
+		said       string // expressions, one for each line
 	}{
-		{"listed", "models", []string{"503 loading", "200 <html>", list(), list("other"), list("other", "demo")}, []string{get, get, get, get, get}},
-		{"no list", "models", []string{"404 none", "500 what"}, []string{get, root}},
-		{"answers", "inference", []string{"503 loading", "500 broken", "422 so small"}, []string{post, post, post}},
-		{"answers at once", "inference", []string{`200 {"choices":[{"message":{"content":"y"}}]}`}, []string{post}},
-		{"both", "both", []string{list("other"), list("demo"), "503 loading", "200 {}"}, []string{get, get, post, post}},
+		{"listed", "models", []string{"503 loading", "200 <html>", list(), list("other"), list("other", "demo")}, []string{get, get, get, get, get}, `waiting, 600 s at most: http\S+/v1/models returned 503: loading\nModel 'demo' ready at http\S+ after 5 attempts`},
+		{"not listed yet", "models", []string{list("other", "more"), list("demo")}, []string{get, get}, `.*: Model 'demo' not yet in http\S+/v1/models, which lists other, more\nModel 'demo' ready at .* after 2 attempts`},
+		{"no list", "models", []string{"404 none", "500 what"}, []string{get, root}, `http\S+ has no /v1/models and answers 500 — accepting as ready`},
+		{"answers", "inference", []string{"503 loading", "500 broken", "422 so small"}, []string{post, post, post}, `.*: Inference probe to http\S+ with model 'demo' returned 503: loading\nInference probe ready at http\S+ after 3 attempts`},
+		{"answers at once", "inference", []string{`200 {"choices":[{"message":{"content":"y"}}]}`}, []string{post}, `Inference probe ready at http\S+ after 1 attempt`},
+		{"both", "both", []string{list("other"), list("demo"), "503 loading", "200 {}"}, []string{get, get, post, post}, `.*which lists other\nModel 'demo' ready at .*\nInference probe ready at .* after 2 attempts`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,8 +119,13 @@ func TestWait(t *testing.T) {
 				w.WriteHeader(status)
 				_, _ = io.WriteString(w, body)
 			})
-			if err := awaited(t.Context(), waiting(t, c.mode, s.URL, "benchmark.endpoint.api_key=sk-1")); err != nil {
+			var said []string
+			say := func(line string) { said = append(said, line) }
+			if err := awaitedBy(t.Context(), waiting(t, c.mode, s.URL, "benchmark.endpoint.api_key=sk-1"), say); err != nil {
 				t.Fatal(err)
+			}
+			if text := strings.Join(said, "\n"); !regexp.MustCompile("^" + c.said + "$").MatchString(text) {
+				t.Errorf("said:\n%s\nwant %s", text, c.said)
 			}
 			looks, posts := s.seen()
 			if diff := cmp.Diff(c.want, looks); diff != "" {
@@ -166,11 +178,14 @@ func TestWaitIsOver(t *testing.T) {
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("there is a result directory")
 	}
+	if !strings.HasPrefix(e.Message, "Timed out after 0.01 s waiting for model 'demo'") {
+		t.Errorf("message %q", e.Message)
+	}
 	if len(said) > 1 { // none when the first look took all the time
 		t.Errorf("%d lines said: %q", len(said), said)
 	}
 	for _, line := range append(said, e.Message) {
-		if strings.Contains(line, "secret") || strings.ContainsAny(line, "\x1b\n") || !strings.Contains(line, "*** is loading") && !strings.Contains(line, "no answer in time") {
+		if strings.Contains(line, "secret") || strings.ContainsAny(line, "\x1b\n") || !strings.Contains(line, "*** is loading") && !strings.Contains(line, "gave no answer in time") {
 			t.Errorf("%q", line)
 		}
 	}

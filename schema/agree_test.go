@@ -29,7 +29,7 @@ type validators struct {
 func published(t *testing.T) validators {
 	t.Helper()
 	dir := t.TempDir()
-	if err := schema.Vendor(dir); err != nil {
+	if _, err := schema.Vendor(dir); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "cue.mod/pkg/aiperf.dev/schema/*.cue"))

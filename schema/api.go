@@ -34,13 +34,14 @@ func ParseSet(text string) (Assignment, error) { return flags.ParseSet(text) }
 func IsPackage(dir string) bool { return source.IsPackage(dir) }
 
 // Experiments are the fields of a CUE package, or of a file, that are
-// experiments, as -e takes them; "" is the package itself.
-func Experiments(name string, sel Select) ([]string, error) {
+// experiments, as -e takes them; "" is the package or file itself. The note, if
+// any, is about the schema that is vendored beside it.
+func Experiments(name string, sel Select) (found []string, note string, err error) {
 	found, bad := source.Experiments(name, sel, stub)
 	if bad != nil {
-		return nil, bad
+		return nil, "", bad
 	}
-	return found, nil
+	return found, staleCopy(name), nil
 }
 
 // Suggest is the word of among that was probably meant by word, or "".

@@ -174,11 +174,14 @@ func (cs *cells) checkBody(c *cell) Errors {
 
 // required names the members of the body that must be there.
 func (cs *cells) required(b *source.Node) (bad Errors) {
-	for _, name := range []string{"endpoint", "models", "phases"} {
+	for _, name := range []string{"endpoint", "models", "datasets", "phases"} {
 		if n := b.Get(name); n == nil || n.Kind == source.Null {
 			hint := "add " + name
-			if name == "models" {
+			switch name {
+			case "models":
 				hint = "add model: NAME (-m NAME)"
+			case "datasets":
+				name, hint = "dataset", "add dataset: {prompts: {isl: 128, osl: 64}}, or one with type: file"
 			}
 			bad = append(bad, source.Mistake(b.Origin, "benchmark."+name, "required", hint)...)
 		}

@@ -73,14 +73,16 @@ func CUE() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	const clause, math = "\npackage schema\n", "\nimport \"math\"\n"
 	var b bytes.Buffer
 	for i, name := range slices.Sorted(maps.Keys(files)) {
-		src := files[name]
-		if i > 0 {
-			_, rest, _ := bytes.Cut(append([]byte{'\n'}, src...), []byte("\npackage schema\n"))
-			src = rest
+		src := append([]byte{'\n'}, files[name]...)
+		before, rest, _ := bytes.Cut(src, []byte(clause))
+		if i == 0 { // one import for all
+			b.Write(bytes.TrimPrefix(before, []byte("\n")))
+			b.WriteString(clause[1:] + math)
 		}
-		b.Write(src)
+		b.Write(bytes.Replace(rest, []byte(math), nil, 1))
 	}
 	return b.Bytes(), nil
 }
@@ -146,26 +148,37 @@ func fillDefaults(doc, v map[string]any, x fields.Table, path string) {
 // YAML templates name it.
 const jsonSchemaName = "experiment.schema.json"
 
-// Vendor writes the package below dir so that cue vet and editors find it, a
-// module file if there is none, and the JSON Schema for files of YAML. A copy
+// Vendor writes the package so that cue vet and editors find it, and the JSON
+// Schema for files of YAML. The second goes into dir; the package goes into the
+// module that dir belongs to, whose folder is returned, or makes dir one. A copy
 // carries the version it comes from.
-func Vendor(dir string) error {
-	pkg := filepath.Join(dir, filepath.FromSlash(source.VendorDir))
-	if err := writePackage(pkg); err != nil {
-		return err
+func Vendor(dir string) (home string, err error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	home = dir
+	if root := source.ModuleRoot(abs); root != abs {
+		home = root
 	}
 	text, err := JSONSchema()
 	if err != nil {
-		return err
+		return home, err
+	}
+	if err := writePackage(filepath.Join(home, filepath.FromSlash(source.VendorDir))); err != nil {
+		return home, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return home, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, jsonSchemaName), append(text, '\n'), 0o644); err != nil {
-		return err
+		return home, err
 	}
-	module := filepath.Join(dir, "cue.mod", "module.cue")
+	module := filepath.Join(home, "cue.mod", "module.cue")
 	if _, err := os.Stat(module); err == nil {
-		return nil
+		return home, nil
 	}
-	return os.WriteFile(module, []byte(source.ModuleFile), 0o644)
+	return home, os.WriteFile(module, []byte(source.ModuleFile), 0o644)
 }
 
 // WriteJSONSchema writes the JSON Schema into dir, where none may be, and
@@ -236,11 +249,20 @@ func versionLine() string {
 	return fmt.Sprintf(copiedBy+"aiperf %s; do not edit.\n\n", version)
 }
 
-// staleCopy says that the package vendored beside file is not this program's:
-// editors and cue vet go by the copy, this program by its own. It is "" when
-// there is none, or the same.
+// staleCopy says that the package vendored in the module of file, or of a folder,
+// is not this program's: editors and cue vet go by the copy, this program by its
+// own. It is "" when there is none, or the same.
 func staleCopy(file string) string {
-	pkg := filepath.Join(filepath.Dir(file), filepath.FromSlash(source.VendorDir))
+	home := file
+	if !IsPackage(file) {
+		home = filepath.Dir(file)
+	}
+	if abs, err := filepath.Abs(home); err == nil {
+		if root := source.ModuleRoot(abs); root != abs {
+			home = source.ShownFile(root)
+		}
+	}
+	pkg := filepath.Join(home, filepath.FromSlash(source.VendorDir))
 	found, _ := filepath.Glob(filepath.Join(pkg, "*.cue")) // the pattern is a good one
 	if len(found) == 0 {
 		return ""
@@ -265,5 +287,5 @@ func staleCopy(file string) string {
 	if same {
 		return ""
 	}
-	return fmt.Sprintf("%s: copied%s, and not the schema of this program, which is what counts; aiperf schema vendor %s renews it", pkg, from, filepath.Dir(file))
+	return fmt.Sprintf("%s: copied%s, and not the schema of this program, which is what counts; aiperf schema vendor %s renews it", pkg, from, home)
 }

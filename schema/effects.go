@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,6 +21,7 @@ var effectRules = []rule{
 	{place: "benchmark.endpoint.streaming", severity: warned, spent: flagged.streamless},
 	{place: "benchmark.endpoint.use_legacy_max_tokens", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
 	{place: fields.DatasetPath + ".prompts.osl", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
+	{place: fields.DatasetPath + ".prompts.isl", severity: warned, spent: flagged.recorded},
 	{place: fields.DatasetPath + ".prefix_prompts.shared_system_length", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
 	{place: fields.DatasetPath + ".prefix_prompts.user_context_length", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
 	{place: fields.DatasetPath + ".prefix_prompts.pool_size", severity: warned, spent: half("length", "--prompt-prefix-length")},
@@ -36,7 +36,6 @@ var effectRules = []rule{
 	{place: "benchmark.runtime.workers", severity: warned, spent: flagged.oneProcess},
 	{place: "benchmark.runtime.record_processors", severity: warned, spent: flagged.oneProcess},
 	{place: "benchmark.logging.level", severity: warned, spent: func(flagged) string { return ": what is printed and logged is the same at every level" }},
-	{place: fields.PhasePath + ".concurrency", severity: warned, spent: flagged.tooMany},
 }
 
 // single: nothing is repeated, so nothing is said about repetitions.
@@ -62,7 +61,7 @@ func (e flagged) kind() string {
 	case e.axis("benchmark.endpoint.type") != nil || e.axis("benchmark.endpoint") != nil || len(e.sweep.Scenarios) > 0:
 		return ""
 	case e.root.At("benchmark.endpoint.type") == nil:
-		return "chat"
+		return e.index["benchmark.endpoint.type"].Usual()
 	}
 	return suggest.Fold(e.root.At("benchmark.endpoint.type").Text())
 }
@@ -102,10 +101,21 @@ func half(other, flag string) func(flagged) string {
 	}
 }
 
-// traceless: only recorded load can be changed.
+// traceless: only recorded load can be changed, and only a trace has blocks.
 func (e flagged) traceless() string {
-	if t := e.root.At(fields.DatasetPath).TypeWord(); t == "" || t == "synthetic" {
-		return " without a trace (--input-file)"
+	switch t := e.root.At(fields.DatasetPath).TypeWord(); {
+	case t != "" && t != "synthetic":
+		return ""
+	case e.src.File != "":
+		return " without a trace"
+	}
+	return " without a trace (--input-file)"
+}
+
+// recorded: the records say what is sent, and when.
+func (e flagged) recorded() string {
+	if t := e.root.At(fields.DatasetPath).TypeWord(); t != "" && t != "synthetic" {
+		return " on requests that are recorded"
 	}
 	return ""
 }
@@ -113,7 +123,10 @@ func (e flagged) traceless() string {
 // oneTurn: nothing comes after the only turn.
 func (e flagged) oneTurn() string {
 	ds := e.root.At(fields.DatasetPath)
-	if t := ds.TypeWord(); t != "" && t != "synthetic" || e.axis(fields.DatasetPath+".turns.mean") != nil || e.axis(fields.DatasetPath+".turns") != nil {
+	if why := e.recorded(); why != "" {
+		return why
+	}
+	if e.axis(fields.DatasetPath+".turns.mean") != nil || e.axis(fields.DatasetPath+".turns") != nil {
 		return ""
 	}
 	turns := ds.Get("turns")
@@ -132,18 +145,3 @@ func (e flagged) recordless() string {
 }
 
 func (flagged) oneProcess() string { return ": one process does the work of all" }
-
-// tooMany: fewer requests than slots leave slots empty.
-func (e flagged) tooMany() string {
-	p := e.root.At(fields.PhasePath)
-	if t := p.TypeWord(); t != "" && t != "concurrency" || len(e.axes)+len(e.sweep.Scenarios) > 0 {
-		return ""
-	}
-	slots := p.Get("concurrency")
-	for _, bound := range []string{"requests", "sessions"} {
-		if n := p.Get(bound); n != nil && slots != nil && source.NumberOf(n.Value) > 0 && source.NumberOf(n.Value) < source.NumberOf(slots.Value) {
-			return fmt.Sprintf(" above %v: that is the number of %s", n.Value, bound)
-		}
-	}
-	return ""
-}

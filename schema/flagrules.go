@@ -24,8 +24,8 @@ var flagRules = []rule{
 			found(e.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
 		case e.typed("--user-centric-rate"):
 			found(pattern, "does not go with --user-centric-rate, whose users send at a steady pace", "drop one of them")
-		case e.typed("--request-rate") && pattern != nil && pattern.Value == "concurrency":
-			found(pattern, "concurrency_burst does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
+		case e.typed("--request-rate") && pattern != nil && pattern.Value == fields.PhasePresumed("").Name:
+			found(pattern, fields.PhasePresumed("").Pattern+" does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
 	{name: "requests or conversations are counted", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
@@ -38,18 +38,26 @@ var flagRules = []rule{
 			found(e.flag("benchmark.phases.warmup.sessions"), "does not go with "+requests.Origin.Where, "keep one of them")
 		}
 	}},
-	{name: "every slot can be used", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		count := "requests"
-		if e.flag(fields.PhasePath+".sessions") != nil {
-			count = "sessions"
-		}
-		counted, p := e.flag(fields.PhasePath+"."+count), e.phase()
-		slots := e.largest(fields.PhasePath+".concurrency", p.Get("concurrency"))
-		if counted == nil || slots == nil || e.axis(counted.Path) != nil {
+	{name: "every slot can be used", severity: warned, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
+		p := e.root.At(fields.PhasePath)
+		if t := typeOf(p); t == nil || !t.Closed || len(e.sweep.Scenarios) > 0 {
 			return
 		}
-		if n, most := source.NumberOf(slots.Value), source.NumberOf(p.Get(count).Value); n > most {
-			found(e.flag(fields.PhasePath+".concurrency"), fmt.Sprintf("is above %s: %.0f of %.0f slots would never be used", counted.Origin.Where, n-most, n), "raise the count, or lower the concurrency")
+		a, slots := e.flag(fields.PhasePath+".concurrency"), e.largest(fields.PhasePath+".concurrency", p.Get("concurrency"))
+		for _, bound := range []string{"requests", "sessions"} {
+			n := p.Get(bound)
+			if a == nil || slots == nil || n == nil || e.axis(fields.PhasePath+"."+bound) != nil {
+				continue
+			}
+			if most := source.NumberOf(n.Value); most > 0 && most < source.NumberOf(slots.Value) {
+				found(a, fmt.Sprintf(" above %v: that is the number of %s", n.Value, bound), "")
+				return
+			}
+		}
+	}},
+	{name: "one trial is not stopped early", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
+		if e.untried() != "" {
+			found(e.flag("multi_run.convergence.metric"), "needs several trials", "add --num-profile-runs: it is the most that are run")
 		}
 	}},
 	{name: "a schedule begins at one record", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
@@ -68,13 +76,18 @@ var flagRules = []rule{
 		}
 	}},
 	{name: "only recorded load is changed", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		f := fields.FormatNamed(suggest.Fold(e.dataset().Get("format").Text()))
-		if f == nil || f.Trace {
+		format := suggest.Fold(e.dataset().Get("format").Text())
+		if recorded(format) {
 			return
 		}
 		for i := range e.src.Assignments {
-			if a := &e.src.Assignments[i]; a.Origin.Source == "flag" && strings.HasPrefix(a.Path, fields.DatasetPath+".synthesis.") {
-				found(a, "changes recorded load, and "+f.Name+" records none", "drop it, or give a trace with --input-file and --custom-dataset-type")
+			a := &e.src.Assignments[i]
+			switch {
+			case a.Origin.Source != "flag":
+			case strings.HasPrefix(a.Path, fields.DatasetPath+".synthesis."):
+				found(a, "changes recorded load, and "+format+" records none", "drop it, or give a trace with --input-file and --custom-dataset-type")
+			case strings.HasPrefix(a.Path, fields.DatasetPath+".") && strings.HasSuffix(a.Path, ".block_size"):
+				found(a, "is the size of a trace's blocks, and "+format+" has none", "drop it, or give a trace with --input-file and --custom-dataset-type")
 			}
 		}
 	}},
@@ -93,7 +106,7 @@ var flagRules = []rule{
 			case a.Path == fields.PhasePath+".type" && !e.typed("--fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && e.flag(fields.PhasePath+".rate") != nil &&
 				a.Origin.Where != "--no-fixed-schedule":
 				found(a, ": the phase is of type "+kind, "")
-			case a.Path == fields.PhasePath+".rate" && kind == "user_centric" && a.Origin.Where != "--user-centric-rate":
+			case a.Path == fields.PhasePath+".rate" && e.typed("--user-centric-rate") && a.Origin.Where != "--user-centric-rate":
 				found(a, ": --user-centric-rate wins", "")
 			}
 		}
@@ -101,7 +114,10 @@ var flagRules = []rule{
 }
 
 // scheduled tells whether the measured phase plays recorded times.
-func (e flagged) scheduled() bool { return e.phase().TypeWord() == "fixed_schedule" }
+func (e flagged) scheduled() bool {
+	t := fields.PhaseNamed(e.phase().TypeWord())
+	return t != nil && t.Timed
+}
 
 // pattern is the assignment of the flag that says how gaps are drawn.
 func (d *draft) pattern() *lower.Assignment {
@@ -112,4 +128,10 @@ func (d *draft) pattern() *lower.Assignment {
 		}
 	}
 	return nil
+}
+
+// recorded tells whether the rows of a format are recorded load.
+func recorded(format string) bool {
+	f := fields.FormatNamed(format)
+	return f == nil || f.Trace
 }

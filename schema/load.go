@@ -69,8 +69,9 @@ func Load(src Source) (*Document, error) {
 	if name == "" {
 		name = "the command line"
 	}
-	defer source.Watch(name)()
-	read, bad := readText(src)
+	watch := source.Watch(name)
+	defer watch.Stop()
+	read, bad := readText(src, watch)
 	if bad != nil {
 		return nil, bad
 	}
@@ -189,7 +190,7 @@ type text struct {
 }
 
 // readText reads the file, or makes an empty experiment for flags.
-func readText(src Source) (text, Errors) {
+func readText(src Source, watch *source.Watchdog) (text, Errors) {
 	if src.File == "" {
 		if s := src.Select; s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
 			return text{}, source.Mistake(source.Origin{Where: "the command line"}, "", "-e, -p and -t are for CUE", "name a CUE file or folder, or leave them out")
@@ -205,7 +206,7 @@ func readText(src Source) (text, Errors) {
 		}
 		var bad Errors
 		var written source.Text
-		if out.root, written, bad = source.ReadCUE(src.File, src.Select, stub); bad != nil {
+		if out.root, written, bad = source.ReadCUE(src.File, src.Select, stub, watch); bad != nil {
 			return out, bad
 		}
 		out.bytes, out.copy, out.ending = written.Bytes, written.Bytes, ".cue"
@@ -218,8 +219,8 @@ func readText(src Source) (text, Errors) {
 	if bad != nil {
 		return text{}, bad
 	}
-	if s := src.Select; s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
-		return text{}, source.Mistake(source.Origin{Where: src.File}, "", "-e, -p and -t are for CUE", "write the experiment in CUE, or leave them out")
+	if bad := src.Select.ForCUE(src.File); bad != nil {
+		return text{}, bad
 	}
 	root, bad := source.ReadYAML(src.File, bytes)
 	return text{root: root, bytes: bytes, copy: bytes, ending: cmp.Or(filepath.Ext(src.File), ".yaml")}, bad
@@ -229,7 +230,8 @@ func readText(src Source) (text, Errors) {
 // and what was changed, line by line; the text as it is when nothing was. The
 // error is Errors.
 func Migrate(file string) (text []byte, changes []string, err error) {
-	defer source.Watch(file)()
+	watch := source.Watch(file)
+	defer watch.Stop()
 	if IsPackage(file) {
 		return nil, nil, source.Mistake(source.Origin{Where: file}, "", "is a folder", "migrate its files one by one")
 	}
@@ -237,7 +239,7 @@ func Migrate(file string) (text []byte, changes []string, err error) {
 	if bad != nil {
 		return nil, nil, bad
 	}
-	read, bad := readText(Source{File: file})
+	read, bad := readText(Source{File: file}, watch)
 	if bad != nil {
 		return nil, nil, bad
 	}

@@ -476,7 +476,7 @@ func TestParseSet(t *testing.T) {
 func TestVendorAndPrint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := Vendor(dir); err != nil {
+	if _, err := Vendor(dir); err != nil {
 		t.Fatal(err)
 	}
 	src, err := os.ReadFile(filepath.Join(dir, "cue.mod/pkg/aiperf.dev/schema/phase.cue"))

@@ -71,7 +71,7 @@ func TestMistakes(t *testing.T) {
 		{"  model: demo\n", "", "exp.yaml:3:3: benchmark.models: required | add model: NAME (-m NAME)"},
 		{"model: demo", "model: demo\n  model: b", "exp.yaml:4:3: model is given twice, first on line 3 | keep one of them"},
 		{"model: demo", "model: demo\n  x: 1", "exp.yaml:4:3: benchmark.x: unknown field"},
-		{"type: concurrency, concurrency: 8", "type: user_centric, users: 8, rate: 1", "exp.yaml:6:21: benchmark.phases.profiling.type: user_centric needs conversations of two turns or more | set turns (--conversation-turn-mean 2)"},
+		{"type: concurrency, concurrency: 8", "type: user_centric, users: 8, rate: 1", "exp.yaml:6:21: benchmark.phases.profiling.type: user_centric needs conversations of 2 turns or more | set turns (--conversation-turn-mean 2)"},
 		{"duration: 2m, gracePeriod: 20", "seamless: false", "exp.yaml:6:14: benchmark.phases.profiling: nothing says when the phase ends | add requests, duration or sessions"},
 		{"model: demo", "model: ${NOPE_XYZ}", "exp.yaml:3:10: benchmark.model: environment variable NOPE_XYZ is not set | export it or write ${NOPE_XYZ:default}"},
 		{"model: demo", "model: [demo, 5]", "exp.yaml:3:17: benchmark.model.items.1.name: expected text, got number 5"},

@@ -65,7 +65,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.phases.*", `{name: "steady"}`, "kind", "required unless the phase is called warmup or profiling"},
 	{"benchmark.phases.*", `{name: "profiling", type: "concurrency", rate: 3}`, "rate", "does not go with type: concurrency"},
 	{"benchmark.phases.*", `{name: "profiling", type: "concurrency", rate_series: [{time_s: 0, qps: 1}, {time_s: 1, qps: 2}]}`, "rate_series", "does not go with type: concurrency"},
-	{"benchmark.phases.*", `{name: "profiling", type: "concurrency", rate_ramp: 3}`, "rate_ramp", "needs a rate"},
+	{"benchmark.phases.*", `{name: "profiling", type: "concurrency", rate_ramp: 3}`, "rate_ramp", "does not go with type: concurrency"},
 	{"benchmark.phases.*", `{name: "profiling", type: "poisson"}`, "rate", "required by type: poisson"},
 	{"benchmark.phases.*", `{name: "profiling", type: "user_centric", users: 3}`, "rate", "required by type: user_centric"},
 	{"benchmark.phases.*", `{name: "profiling", type: "user_centric", rate: 3}`, "users", "required by type: user_centric"},
@@ -132,11 +132,14 @@ func TestObjectRules(t *testing.T) {
 
 var ruleText = regexp.MustCompile(`(\w+): error\("([^";(\\]*)`)
 
-// Every rule of the schema has a case that breaks it.
+var generatedRules = regexp.MustCompile(`(?s)// begin: generated from the catalogues.*?// end\n`)
+
+// Every rule of the schema has a case that breaks it. Those that are generated from
+// the catalogues have theirs beside the generator.
 func TestObjectRulesAllHaveACase(t *testing.T) {
 	t.Parallel()
 	for _, name := range sourceFiles() {
-		for _, m := range ruleText.FindAllStringSubmatch(string(sourceFile(name)), -1) {
+		for _, m := range ruleText.FindAllStringSubmatch(generatedRules.ReplaceAllString(string(sourceFile(name)), ""), -1) {
 			found := false
 			for _, c := range ruleCases {
 				words := strings.TrimSpace(m[2])

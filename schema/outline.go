@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -133,9 +134,9 @@ func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
 	}
 	c := sw.Clone()
 	if c.Get("type") == nil && c.Get("recipe") == nil {
-		c.Put("type", source.TextNode("grid", source.Origin{Source: "default", Where: "default"}))
+		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: "default", Where: "default"}))
 	}
-	if c.Get("parameters") == nil && len(d.axes) > 0 && (c.TypeWord() == "grid" || c.TypeWord() == "zip") {
+	if c.Get("parameters") == nil && len(d.axes) > 0 && fields.SweepNamed(c.TypeWord()).Takes("parameters") {
 		ps := source.ObjectNode(d.axes[0].origin)
 		for _, a := range d.axes {
 			ps.Put(a.path, &source.Node{Kind: source.List, Items: a.values, Origin: a.origin})
@@ -175,5 +176,5 @@ func (d *draft) firstPoint() []lower.Assignment {
 
 // varies tells whether there are cells with points.
 func (s *Sweep) varies() bool {
-	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Type != "grid"
+	return len(s.Axes)+len(s.Scenarios)+len(s.Derive) > 0 || s.Type != "" && s.Type != fields.SweepTaking("parameters", false).Name
 }

@@ -243,7 +243,7 @@ func paretoSweep(r recipe, d *draft, root, sw *source.Node) Errors {
 			runs.Items = append(runs.Items, paretoRun(root, s, level, at))
 		}
 	}
-	sw.Put("type", source.TextNode("scenarios", at))
+	sw.Put("type", source.TextNode(fields.SweepTaking("runs", false).Name, at))
 	sw.Put("runs", runs)
 	return nil
 }

@@ -196,7 +196,7 @@ var bodyRules = []rule{
 	}},
 	{name: "a bound for each phase", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
-			if p.Type != "fixed_schedule" && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
+			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
 				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions")
 			}
 		}
@@ -208,19 +208,19 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "user-centric needs turns", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "some load needs turns", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
-			if p.Type == "user_centric" && d.Type == "synthetic" && d.Turns.Typical() < 2 {
-				found(phase(i, "type"), "user_centric needs conversations of two turns or more", "set turns (--conversation-turn-mean 2)")
+			if least := fields.PhaseNamed(p.Type).Turns; d.Type == "synthetic" && d.Turns.Typical() < float64(least) {
+				found(phase(i, "type"), fmt.Sprintf("%s needs conversations of %d turns or more", p.Type, least), fmt.Sprintf("set turns (--conversation-turn-mean %d)", least))
 			}
 		}
 	}},
-	{name: "fixed schedule needs time stamps", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a schedule needs time stamps", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
-			if p.Type == "fixed_schedule" && d.Type == "synthetic" {
-				found(phase(i, "type"), "fixed_schedule needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
+			if fields.PhaseNamed(p.Type).Timed && d.Type == "synthetic" {
+				found(phase(i, "type"), p.Type+" needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
 			}
 		}
 	}},

@@ -50,7 +50,7 @@ func (d *Document) sweepSaid() *source.Node {
 		return block
 	}
 	if block.Get("type") == nil {
-		block.Put("type", source.TextNode("grid", source.Origin{Source: "default", Where: "default"}))
+		block.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: "default", Where: "default"}))
 	}
 	parameters, axes := source.ObjectNode(d.cells.axes[0].origin), &source.Node{Kind: source.List, Origin: d.cells.axes[0].origin}
 	zips := map[int]*source.Node{}
@@ -60,7 +60,7 @@ func (d *Document) sweepSaid() *source.Node {
 		if a.group > 0 {
 			if zips[a.group] == nil {
 				zips[a.group] = source.ObjectNode(a.origin)
-				axes.Items = append(axes.Items, source.Wrap("zip", zips[a.group]))
+				axes.Items = append(axes.Items, source.Wrap(fields.SweepTaking("parameters", true).Name, zips[a.group]))
 			}
 			into = zips[a.group]
 		}
@@ -71,7 +71,7 @@ func (d *Document) sweepSaid() *source.Node {
 		return block
 	}
 	if len(parameters.Fields) > 0 {
-		axes.Items = append(axes.Items, source.Wrap("grid", parameters))
+		axes.Items = append(axes.Items, source.Wrap(fields.SweepTaking("parameters", false).Name, parameters))
 	}
 	block.Put("axes", axes)
 	return block

@@ -32,7 +32,7 @@ func (d *draft) takeAxes(root *source.Node) Errors {
 		for i, it := range axes.Items {
 			for _, kind := range it.Fields {
 				group := 0
-				if kind.Name == "zip" {
+				if t := fields.SweepNamed(kind.Name); t != nil && t.InStep {
 					group = i + 1
 				}
 				bad = append(bad, d.addAxes(kind.Value, "sweep.axes."+kind.Name, group)...)
@@ -110,7 +110,7 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 	s.Block = block
 	s.Type, _ = block["type"].(string)
 	if s.Type == "" && len(d.axes) > 0 {
-		s.Type = "grid"
+		s.Type = fields.SweepTaking("parameters", false).Name
 	}
 	s.IterationOrder, _ = block["iteration_order"].(string)
 	s.Order, _ = block["order"].(string)
@@ -128,14 +128,15 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 	s.Derive, bad = d.derivations(sw.Get("derive"))
 	s.Scenarios, errs = d.scenarios(sw.Get("runs"))
 	bad = append(bad, errs...)
-	if fields.Sampled(s.Type) {
+	kind := fields.SweepNamed(s.Type)
+	if kind != nil && kind.Sampled {
 		s.Design, errs = d.design(sw, block)
 		bad = append(bad, errs...)
 	}
 	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes) == 0 {
 		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
-	if s.Type == "zip" {
+	if kind != nil && kind.InStep {
 		bad = append(bad, d.evenAxes()...)
 	}
 	return bad
@@ -277,6 +278,9 @@ func (d *draft) scenarios(runs *source.Node) (out []Scenario, bad Errors) {
 		names[s.Name] = true
 		for _, k := range []string{"variables", "benchmark"} {
 			if v := r.Get(k); v != nil {
+				if k == "benchmark" {
+					d.index.Unknown(d.root, v, d.index[k], k, k, &bad)
+				}
 				s.Values[k] = v.Plain()
 				if w := d.written[v]; w != nil {
 					s.Values[k] = w

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,12 +63,10 @@ func (d *draft) chooseArrivals(p *source.Node, name string) {
 		if a.Path != base+".type" {
 			continue
 		}
-		switch v := suggest.Fold(fmt.Sprint(a.Value)); v {
-		case "user_centric", "fixed_schedule":
-			p.Put("type", source.LeafNode(v, a.Origin))
+		pattern = suggest.Fold(fmt.Sprint(a.Value))
+		if t := fields.PhaseNamed(pattern); t != nil && t.Pattern == "" {
+			p.Put("type", source.LeafNode(pattern, a.Origin))
 			return
-		default:
-			pattern = v
 		}
 	}
 	rate := d.flag(base + ".rate")
@@ -75,19 +74,20 @@ func (d *draft) chooseArrivals(p *source.Node, name string) {
 		rate = d.flag(base + ".rate_series")
 	}
 	smooth := d.flag(base + ".smoothness")
-	t := p.TypeWord()
+	t, closed := p.TypeWord(), fields.PhasePresumed("").Name
+	shaped := fields.PhasePresumed("smoothness").Name
 	switch {
-	case rate != nil && (pattern == "" || pattern == "concurrency"):
-		if t == "" || t == "concurrency" {
-			v := "poisson"
+	case rate != nil && (pattern == "" || pattern == closed):
+		if t == "" || t == closed {
+			v := fields.PhasePresumed("rate").Name
 			if smooth != nil {
-				v = "gamma"
+				v = shaped
 			}
 			p.Put("type", source.LeafNode(v, source.Origin{Source: "default", Where: "default: " + rate.Origin.Where + " is given"}))
 		}
-	case smooth != nil && pattern == "" && t != "gamma" && p.Get("rate") != nil:
-		p.Put("type", source.LeafNode("gamma", source.Origin{Source: "default", Where: "default: " + smooth.Origin.Where + " is given"}))
-	case rate == nil && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != "concurrency":
+	case smooth != nil && pattern == "" && t != shaped && p.Get("rate") != nil:
+		p.Put("type", source.LeafNode(shaped, source.Origin{Source: "default", Where: "default: " + smooth.Origin.Where + " is given"}))
+	case rate == nil && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
 		a := d.flag(base + ".type")
 		p.Take("type")
 		if a != nil {
@@ -96,10 +96,8 @@ func (d *draft) chooseArrivals(p *source.Node, name string) {
 	}
 }
 
-// inherited are the settings that a warmup phase made by flags takes from the
-// measured phase.
-var inherited = []string{"type", "rate", "rate_series", "concurrency", "prefill_concurrency", "smoothness", "users"}
-
+// completeWarmup gives a warmup phase made by flags what it takes from the measured
+// phase.
 func (d *draft) completeWarmup(root, w *source.Node) {
 	byFlags := w.Origin.Source == "flag"
 	if byFlags && w.Get("requests") == nil && w.Get("duration") == nil && w.Get("sessions") == nil && w.Get("grace_period") == nil {
@@ -113,25 +111,38 @@ func (d *draft) completeWarmup(root, w *source.Node) {
 	if !byFlags || p == nil {
 		return
 	}
-	own := w.Get("rate") != nil || w.Get("concurrency") != nil && p.Get("rate") == nil
-	for _, name := range inherited {
+	rate := d.largest(fields.PhasePath+".rate", p.Get("rate")) // of a sweep of rates every warmup takes the highest
+	own := w.Get("rate") != nil || w.Get("concurrency") != nil && rate == nil
+	for _, name := range d.index["benchmark.phases.*"].Keys {
 		v := p.Get(name)
-		if v == nil || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
+		if name == "rate" {
+			v = rate
+		}
+		if v == nil || !d.index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
 			continue
 		}
-		if name == "concurrency" && w.Get("rate") != nil && d.axis(fields.PhasePath+".concurrency") != nil {
+		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) && d.axis(fields.PhasePath+".concurrency") != nil {
 			continue
 		}
-		if t := v.Text(); name == "type" && (t == "fixed_schedule" || t == "user_centric") {
+		if t := typeOf(p); name == "type" && t != nil && t.Pattern == "" {
 			continue
 		}
 		c := *v
 		c.Origin = source.Origin{Source: "default", Where: "default: as in the profiling phase"}
 		w.Put(name, &c)
 	}
-	if w.TypeWord() == "concurrency" {
+	if t := fields.PhaseNamed(w.TypeWord()); t != nil && t.Closed {
 		w.Take("rate")
 	}
+}
+
+// typeOf is the row of a phase's type, of one that says none the closed loop's; nil
+// for a type that is not built.
+func typeOf(p *source.Node) *fields.PhaseType {
+	if t := p.TypeWord(); t != "" {
+		return fields.PhaseNamed(t)
+	}
+	return fields.PhasePresumed("")
 }
 
 func removeNode(items []*source.Node, n *source.Node) []*source.Node {
@@ -232,7 +243,7 @@ func (d *draft) profileDefaults(root *source.Node) {
 	if t := ds.TypeWord(); t == "" || t == "synthetic" {
 		d.syntheticDefaults(root, ds)
 	}
-	fixed := p.TypeWord() == "fixed_schedule"
+	t := cmp.Or(typeOf(p), &fields.PhaseType{})
 	bounds := 0
 	for _, name := range []string{"requests", "sessions", "duration"} {
 		n := d.largest(fields.PhasePath+"."+name, p.Get(name))
@@ -240,33 +251,28 @@ func (d *draft) profileDefaults(root *source.Node) {
 			continue
 		}
 		bounds++
-		if name != "duration" && ds.Get("entries") == nil && !fixed && source.NumberOf(n.Value) >= 1 {
+		if name != "duration" && ds.Get("entries") == nil && !t.Timed && source.NumberOf(n.Value) >= 1 {
 			ds.Put("entries", source.LeafNode(n.Value, source.Origin{Source: "default", Where: "default: as many as " + name, Taken: true}))
 		}
 	}
-	if path := ds.Get("path").Text(); bounds == 0 && fixed && path != "" && d.records.Count != nil {
+	if path := ds.Get("path").Text(); bounds == 0 && t.Timed && path != "" && d.records.Count != nil {
 		lower.Fill(p, "requests", d.records.Count(), "the records of "+path)
-	} else if bounds == 0 && !fixed && p.TypeWord() != "user_centric" {
-		lower.Fill(p, "requests", d.defaultRequests(p), why)
+	} else if bounds == 0 && t.Requests > 0 {
+		lower.Fill(p, "requests", d.defaultRequests(p, t), why)
 	}
 	if p.Get("duration") != nil || d.axis(fields.PhasePath+".duration") != nil {
 		lower.Fill(p, "grace_period", int64(30), "a duration is given")
 	}
 }
 
-// defaultRequests is the count of a phase that nothing bounds: 10 where a rate
-// says when to send, else max(10, 2·concurrency), so that every slot is used
-// twice. AIPerf 0.13 takes 10 everywhere and so cuts high concurrencies short.
-func (d *draft) defaultRequests(p *source.Node) int64 {
-	if t := p.TypeWord(); t != "" && t != "concurrency" {
-		return 10
-	}
+// defaultRequests is the count of a phase of type t that nothing bounds.
+func (d *draft) defaultRequests(p *source.Node, t *fields.PhaseType) int64 {
 	for _, limit := range []string{"concurrency", "prefill_concurrency"} {
 		if n := d.largest(fields.PhasePath+"."+limit, p.Get(limit)); n != nil {
-			return max(10, 2*int64(source.NumberOf(n.Value)))
+			return max(t.Requests, t.PerSlot*int64(source.NumberOf(n.Value)))
 		}
 	}
-	return 10
+	return t.Requests
 }
 
 // largest is the value of a field, or of its axis the largest.
@@ -328,5 +334,5 @@ func (d *draft) promote(ds, p *source.Node) {
 	if format == nil || !format.Promotes || !d.records.Timed || p.Get("type") != nil || p.Get("rate") != nil {
 		return
 	}
-	p.Put("type", source.LeafNode("fixed_schedule", source.Origin{Source: "default", Where: "default: the records of " + ds.Get("path").Text() + " have time stamps"}))
+	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Origin{Source: "default", Where: "default: the records of " + ds.Get("path").Text() + " have time stamps"}))
 }

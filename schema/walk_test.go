@@ -20,15 +20,20 @@ import (
 //
 //	@flag(main-name, alias="a b", short=m, neg=no-x, many, words, split, sweep,
 //	      at=member, warmup[="names"], secret, hidden, unit=s,
-//	      deprecated="why", do=action)
+//	      deprecated="why", do=action, type=word, enum="a b")
+//	                              enum=patterns: the arrival patterns; enum="taking x":
+//	                              the types that take the setting x
 //	@elem(name[, family=prefix])  a named member of a list has flags of its own
 //	@lower(target)                a shorthand key
 //	@group(title)                 heading of this field's flags and those below
 //	@groups(title, …)             order of the headings
 //	@default(v, type="a b")       default for these values of the sibling type
+//	@default(v, taken)            default for the types that take the field
+//	@default(v, typed)            default of a sweep of whatever type
 //	@unsupported("instead")       declared, not built yet, and what to do instead
 //	@secret                       never printed
 //	@bare                         its bare name means this field of the profiling phase
+//	@inherited                    a warmup phase made by flags takes it from the measured one
 //	@ours                         AIPerf has no such field
 //	@template                     holds templates that are not ours to render
 type walker struct {
@@ -75,11 +80,20 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 			l.Instead = arg(a, 0)
 		case "default":
 			l.Def, l.When, l.Unless = givenDefault(a)
+			_, name := source.Cut(path)
+			if ok, _ := a.Flag(1, "taken"); ok {
+				l.When = fields.TypesTaking(name)
+			}
+			if ok, _ := a.Flag(1, "typed"); ok {
+				l.When = fields.SweepNames()
+			}
 			l.Is |= fields.IsFilled
 		case "secret":
 			l.Is |= fields.IsSecret
 		case "bare":
 			l.Is |= fields.IsBare
+		case "inherited":
+			l.Is |= fields.IsInherited
 		case "ours":
 			l.Is |= fields.IsOurs
 		case "template":
@@ -305,7 +319,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 	get := func(key string) string { s, _, _ := a.Lookup(1, key); return s }
 	has := func(key string) bool { ok, _ := a.Flag(1, key); return ok }
 	o := flags.Option{
-		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"),
+		Path: in.path, Group: in.group, Unit: get("unit"), Deprecated: get("deprecated"), Do: get("do"), At: get("at"), Type: get("type"),
 		Names: append([]string{arg(a, 0)}, strings.Fields(get("alias"))...), Short: get("short"), Neg: get("neg"),
 		Many: has("many"), Words: has("words"), Split: has("split"), Sweep: has("sweep"), Hidden: has("hidden"),
 		Secret: has("secret") || in.secret, Unsupported: in.unsupported || has("unsupported"),
@@ -341,7 +355,12 @@ func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 	if k := get("kind"); k != "" && k != o.Kind {
 		o.Kind, o.Default = k, ""
 	}
-	if e := get("enum"); e != "" {
+	switch e := get("enum"); {
+	case e == "patterns":
+		o.Enum = fields.ArrivalPatterns()
+	case strings.HasPrefix(e, "taking "):
+		o.Enum = fields.TypesTaking(strings.TrimPrefix(e, "taking "))
+	case e != "":
 		o.Enum = strings.Fields(e)
 	}
 	for _, w := range fields.AbsentWords(starredMembers(o.Path)) {

@@ -35,12 +35,20 @@ type Artifact struct {
 
 // CreateArtifact begins the file name in dir. It is there only after Commit.
 func CreateArtifact(dir, name string) (*Artifact, error) {
+	return createArtifact(dir, name, artifactBuffer)
+}
+
+// artifactBuffer is how much of a large file is written at once, in bytes.
+const artifactBuffer = 256 << 10
+
+// createArtifact is CreateArtifact with a buffer for a file of size bytes.
+func createArtifact(dir, name string, size int) (*Artifact, error) {
 	f, err := atomicfile.Create(filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
 	a := &Artifact{dir: dir, name: name, f: f, sum: sha256.New()}
-	a.buf = bufio.NewWriterSize(both{f, a.sum}, 256<<10)
+	a.buf = bufio.NewWriterSize(both{f, a.sum}, min(size, artifactBuffer))
 	return a, nil
 }
 
@@ -94,7 +102,7 @@ func (a *Artifact) Commit(kind, schema string, rows int64) (FileInfo, error) {
 
 // WriteArtifact puts a small file in place.
 func WriteArtifact(dir, name, kind string, data []byte) (FileInfo, error) {
-	a, err := CreateArtifact(dir, name)
+	a, err := createArtifact(dir, name, len(data))
 	if err != nil {
 		return FileInfo{}, err
 	}

@@ -3,7 +3,6 @@ package sinks
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -21,80 +20,20 @@ type Axis struct {
 
 // wellKnownAxes are there in every table and carry what the cell has, swept or
 // not; aiperf.axes says which were swept.
-func wellKnownAxes() []Axis {
-	return []Axis{
-		{"concurrency", "requests", Int64, func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Concurrency)) }},
-		{"request_rate", "requests/s", Float64, func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) }},
-		{"isl", "tokens", Int64, func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
-		{"osl", "tokens", Int64, func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
-		{"model", "", Text, func(b *schema.Benchmark) any { return some(models(b)) }},
-		{"endpoint", "", Text, func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
-	}
-}
-
-// some is v, nil for the zero of its type.
-func some[T comparable](v T) any {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return v
-}
-
-// measuredPhase is the first phase that is no warmup.
-func measuredPhase(b *schema.Benchmark) schema.Phase {
-	for _, p := range b.Phases {
-		if p.Kind != "warmup" {
-			return p
+func wellKnownAxes() (out []Axis) {
+	for _, a := range sweep.KnownAxes() {
+		kind := Float64
+		switch {
+		case a.Unit == "":
+			kind = Text
+		case a.Whole:
+			kind = Int64
+		}
+		if a.Of != nil {
+			out = append(out, Axis{a.Name, a.Unit, kind, a.Of})
 		}
 	}
-	return schema.Phase{}
-}
-
-func prompts(b *schema.Benchmark) schema.Prompts {
-	if len(b.Datasets) == 0 {
-		return schema.Prompts{}
-	}
-	return b.Datasets[0].Prompts
-}
-
-// mean is what a length was asked to be on average, nil when it was not asked.
-func mean(s *schema.Shape) any {
-	switch {
-	case s == nil:
-		return nil
-	case s.Value != nil:
-		return *s.Value
-	case s.Mean != nil:
-		return *s.Mean
-	}
-	return nil
-}
-
-func models(b *schema.Benchmark) string {
-	var names []string
-	for _, m := range b.Models.Items {
-		names = append(names, m.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// server is the endpoint's label or else its addresses, without what may be
-// secret in them.
-func server(e *schema.Endpoint) string {
-	if e.Label != "" {
-		return e.Label
-	}
-	var shown []string
-	for _, text := range e.URLs {
-		u, err := url.Parse(text)
-		if err != nil {
-			continue
-		}
-		u.User, u.RawQuery, u.Fragment = nil, "", ""
-		shown = append(shown, u.String())
-	}
-	return strings.Join(shown, ", ")
+	return out
 }
 
 // AxesOf is the axis columns of a plan: the well-known ones and then every
@@ -148,15 +87,12 @@ func (a Axis) ofCell(c *sweep.Cell) any {
 // axisName is what follows axis_: letters, digits and underscores, so that no
 // reader has to quote it.
 func axisName(name string) string {
-	if name == "rate" {
-		return "request_rate"
-	}
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return '_'
-	}, name)
+	}, sweep.AxisNamed(name).Name)
 }
 
 // kindOf is the narrowest of bool, int64, double and string that holds all

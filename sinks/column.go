@@ -193,36 +193,63 @@ const batchRows = 2048
 func newBatch(fs []Field) *batch {
 	b := &batch{cols: make([]vector, len(fs))}
 	for i, f := range fs {
-		switch f.Kind {
-		case Float64, Float32:
-			b.cols[i].floats = make([]float64, batchRows)
-		case Text:
-			b.cols[i].texts = make([]string, batchRows)
-		default:
-			b.cols[i].ints = make([]int64, batchRows)
-		}
+		b.cols[i].grow(f.Kind, batchRows)
 	}
 	return b
 }
 
-// load copies the column's values of rows into v.
-func (c *column[R]) load(rows []R, v *vector) {
+// room is how many values v has room for.
+func (v *vector) room() int { return len(v.ints) + len(v.floats) + len(v.texts) }
+
+// grow makes room for n values of kind k, which is more than there is; what v
+// holds stays.
+func (v *vector) grow(k Kind, n int) {
+	switch k {
+	case Float64, Float32:
+		v.floats = append(v.floats, make([]float64, n-len(v.floats))...)
+	case Text:
+		v.texts = append(v.texts, make([]string, n-len(v.texts))...)
+	default:
+		v.ints = append(v.ints, make([]int64, n-len(v.ints))...)
+	}
+}
+
+// near is how many rows are gone through column by column before the next ones
+// are: so many stay in a processor's cache meanwhile.
+const near = 128
+
+// load copies the values of rows into the columns' vectors.
+func load[R any](cols []column[R], rows []R, into []vector) {
+	for from := 0; from < len(rows); from += near {
+		to := min(from+near, len(rows))
+		for i := range cols {
+			cols[i].load(rows[from:to], from, &into[i])
+		}
+	}
+}
+
+// load copies the column's values of rows into v, from place at on.
+func (c *column[R]) load(rows []R, at int, v *vector) {
 	switch {
 	case c.int != nil:
+		out := v.ints[at : at+len(rows)]
 		for j := range rows {
-			v.ints[j] = *c.int(&rows[j])
+			out[j] = *c.int(&rows[j])
 		}
 	case c.flag != nil:
+		out := v.ints[at : at+len(rows)]
 		for j := range rows {
-			v.ints[j] = truth(*c.flag(&rows[j]))
+			out[j] = truth(*c.flag(&rows[j]))
 		}
 	case c.float != nil:
+		out := v.floats[at : at+len(rows)]
 		for j := range rows {
-			v.floats[j] = finite(*c.float(&rows[j]))
+			out[j] = finite(*c.float(&rows[j]))
 		}
 	case c.text != nil:
+		out := v.texts[at : at+len(rows)]
 		for j := range rows {
-			v.texts[j] = *c.text(&rows[j])
+			out[j] = *c.text(&rows[j])
 		}
 	}
 }

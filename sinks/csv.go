@@ -127,9 +127,21 @@ func appendField(b []byte, f *Field, v *vector, j int) []byte {
 	case f.Kind == Bool:
 		return strconv.AppendBool(b, x != 0)
 	case f.Kind == Time:
-		return time.Unix(0, x).UTC().AppendFormat(b, "2006-01-02T15:04:05.000000000Z")
+		return appendTime(b, x)
 	}
 	return strconv.AppendInt(b, x, 10)
+}
+
+// appendTime appends a moment of the clock, in ns since the epoch, as RFC 3339
+// with nine digits of the second.
+func appendTime(b []byte, x int64) []byte {
+	t := time.Unix(0, x).UTC()
+	b = t.AppendFormat(b, time.RFC3339) // which is made without reading a layout
+	b[len(b)-1] = '.'
+	for ns, place := t.Nanosecond(), 100_000_000; place > 0; place /= 10 {
+		b = append(b, byte('0'+ns/place%10))
+	}
+	return append(b, 'Z')
 }
 
 // appendFloat avoids exponents where a person would.

@@ -3,6 +3,7 @@ package sinks
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -36,5 +37,16 @@ func TestCSVRows(t *testing.T) {
 	want := "who,n,ok\r\na,1,true\r\na,2,true\r\na,,false\r\n\"b,c\",,true\r\n,7,false\r\n,7,false\r\nx,,true\r\n,3,false\r\ny,4,true\r\n"
 	if out.String() != want {
 		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
+// Moments have nine digits of the second, closing zeros included.
+func TestCSVMoments(t *testing.T) {
+	t.Parallel()
+	for _, x := range []int64{0, 1, -1, 999_999_999, 1_700_000_000_000_000_000, 1_700_000_000_120_000_000, 1_700_000_000_000_000_007} {
+		want := time.Unix(0, x).UTC().Format("2006-01-02T15:04:05.000000000Z")
+		if got := string(appendTime(nil, x)); got != want {
+			t.Errorf("%d ns: %s, want %s", x, got, want)
+		}
 	}
 }

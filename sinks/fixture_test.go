@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
@@ -139,7 +140,7 @@ func all(rs []record.Record) func(yield func(*record.Record) bool) {
 // inputOf is a small experiment in dir: journals and one row of each small table.
 func inputOf(t testing.TB, dir string, p *sweep.Plan, requests int64, chunks int) sinks.TablesInput {
 	t.Helper()
-	in := sinks.TablesInput{Plan: p, T0: t0, Version: "0.1.0", Verdict: "VALID", Host: `{"cpus":2}`, Chunks: true}
+	in := sinks.TablesInput{Plan: p, T0: t0, Version: "0.1.0", Verdict: validity.Valid.String(), Host: `{"cpus":2}`, Chunks: true}
 	nan := math.NaN()
 	for i, r := range p.Runs {
 		path := filepath.Join(dir, r.ID+".arrow")
@@ -147,12 +148,12 @@ func inputOf(t testing.TB, dir string, p *sweep.Plan, requests int64, chunks int
 		writeJournal(t, path, p, r.Cell.Index, r.Trial, zero, outOfOrder(newGenerator(uint64(i), chunks), requests))
 		at := sinks.Place{Cell: r.Cell.Index, Trial: r.Trial}
 		in.Journals = append(in.Journals, sinks.RunJournal{Place: at, Path: path, SteadyStart: 0, SteadyEnd: int64(time.Hour)})
-		in.Runs = append(in.Runs, sinks.RunRow{Place: at, Started: zero.UnixNano(), Ended: record.None, Planned: requests, SteadyStart: record.None, ClientCPU: nan, Verdict: "VALID", Path: r.ID})
+		in.Runs = append(in.Runs, sinks.RunRow{Place: at, Started: zero.UnixNano(), Ended: record.None, Planned: requests, SteadyStart: record.None, ClientCPU: nan, Verdict: validity.Valid.String(), Path: r.ID})
 		in.Metrics = append(in.Metrics, sinks.MetricRow{Place: at, Level: "run", Window: "full", Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: nan, High: nan, CV: nan, N: requests, NEff: nan, Certified: record.None, Method: "linear"})
 	}
 	for _, c := range p.Cells {
 		at := sinks.Place{Cell: c.Index, Trial: sinks.All}
-		in.Cells = append(in.Cells, sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: "VALID", Pareto: 1, Knee: record.None})
+		in.Cells = append(in.Cells, sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1, Knee: record.None})
 		in.Metrics = append(in.Metrics, sinks.MetricRow{Place: at, Level: "cell", Window: "full", Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: 69, High: 71, CV: 0, N: int64(p.Trials), NEff: nan, Certified: 1, Method: "linear"})
 	}
 	in.Checks = []sinks.CheckRow{

@@ -52,8 +52,10 @@ type Journal struct {
 	w       *ipc.Writer
 	rb      *array.RecordBuilder
 	cols    []column[requestRow]
-	rows    []requestRow // that wait, without their chunks, which are packed at once
-	values  vector       // of one column
+	texts   []func(*requestRow) *string // of the columns that hold one
+	rows    []requestRow                // the last ones, near at most, without their chunks
+	n       int                         // rows before them that wait
+	values  []vector                    // theirs, by column
 	packed  *array.BinaryBuilder
 	scratch []byte
 	fixed   int   // bytes of a row without texts and chunks
@@ -77,11 +79,14 @@ func NewJournal(path string, meta RunMeta) (*Journal, error) {
 	schema := arrow.NewSchema(append(arrowFields(fields(cols)),
 		arrow.Field{Name: chunksColumn, Type: arrow.BinaryTypes.Binary, Nullable: true}), &md)
 	mem := &pool{}
-	j := &Journal{path: path, f: f, buf: bufio.NewWriterSize(f, 64<<10), cols: cols, rb: array.NewRecordBuilder(mem, schema), waiting: record.None}
+	j := &Journal{path: path, f: f, buf: bufio.NewWriterSize(f, 64<<10), cols: cols, values: make([]vector, len(cols)), rb: array.NewRecordBuilder(mem, schema), waiting: record.None}
 	j.w = ipc.NewWriter(j.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem))
 	j.packed = j.rb.Field(len(cols)).(*array.BinaryBuilder)
 	for i := range cols {
 		cols[i].Null = true // here, whatever was not measured is absent
+		if cols[i].text != nil {
+			j.texts = append(j.texts, cols[i].text)
+		}
 		j.fixed += cols[i].Kind.bytes()
 	}
 	// The writer sends the schema with the first batch. An empty batch sends it
@@ -102,10 +107,11 @@ func (j *Journal) Write(r *record.Record) error {
 	row := &j.rows[len(j.rows)-1]
 	row.Chunks = nil // the caller's
 	j.size += j.fixed
-	for i := range j.cols {
-		if c := &j.cols[i]; c.text != nil {
-			j.size += len(*c.text(row))
-		}
+	for _, text := range j.texts {
+		j.size += len(*text(row))
+	}
+	if len(j.rows) == near {
+		j.load()
 	}
 	j.scratch = packChunks(j.scratch[:0], r.Sent, r.Chunks)
 	if len(j.scratch) == 0 {
@@ -148,21 +154,31 @@ func (j *Journal) emit() error {
 	return j.err
 }
 
-// build moves the waiting rows into the builder, column by column as in tables.
-func (j *Journal) build() error {
-	n := len(j.rows)
-	if cap(j.values.ints) < n {
-		j.values = vector{ints: make([]int64, 2*n), floats: make([]float64, 2*n), texts: make([]string, 2*n)}
-	}
+// load moves the last rows into the columns, while they are at hand.
+func (j *Journal) load() {
 	for i := range j.cols {
-		c := &j.cols[i]
-		c.load(j.rows, &j.values)
-		if err := toArrow(&c.Field, &j.values, n, j.rb.Field(i)); err != nil {
-			return err
+		v := &j.values[i]
+		if most := v.room(); j.n+len(j.rows) > most {
+			v.grow(j.cols[i].Kind, max(near, 2*most))
 		}
+		j.cols[i].load(j.rows, j.n, v)
 	}
+	j.n += len(j.rows)
 	clear(j.rows) // their texts
 	j.rows = j.rows[:0]
+}
+
+// build moves the columns into the builder.
+func (j *Journal) build() error {
+	j.load()
+	for i := range j.cols {
+		v := &j.values[i]
+		if err := toArrow(&j.cols[i].Field, v, j.n, j.rb.Field(i)); err != nil {
+			return err
+		}
+		clear(v.texts)
+	}
+	j.n = 0
 	return nil
 }
 

@@ -123,7 +123,7 @@ func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]st
 		parquetSchema(name, fs),
 		parquet.Compression(codec),
 		parquet.CreatedBy("aiperf", meta["aiperf.version"], ""),
-		parquet.DataPageStatistics(true),
+		parquet.DataPageStatistics(false), // the column index has them
 		parquet.DictionaryMaxBytes(1 << 20),
 		parquet.PageBufferSize(128 << 10),
 		parquet.KeyValueMetadata("aiperf.units", unitsJSON(fs)),

@@ -58,9 +58,7 @@ func (t *table[R]) append(rows []R) error {
 	for len(rows) > 0 {
 		n := min(len(rows), batchRows)
 		t.identify(n)
-		for i := range t.cols {
-			t.cols[i].load(rows[:n], &t.batch.cols[t.own+i])
-		}
+		load(t.cols, rows[:n], t.batch.cols[t.own:])
 		t.batch.n = n
 		if err := t.write(); err != nil {
 			return fmt.Errorf("table %s: %w", t.name, err)

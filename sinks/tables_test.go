@@ -24,6 +24,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/record/recordtest"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -185,7 +186,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 	zero := t0.Add(10 * time.Second) // the run began 10 s into the experiment
 	writeJournal(t, journal, p, 0, 0, zero, all(recordtest.Fixed()))
 	info, err := sinks.WriteTables(dir, sinks.TablesInput{
-		Plan: p, T0: t0, Version: "0.1.0", Verdict: "VALID", Chunks: true, Formats: []string{"arrow", "csv"},
+		Plan: p, T0: t0, Version: "0.1.0", Verdict: validity.Valid.String(), Chunks: true, Formats: []string{"arrow", "csv"},
 		Journals: []sinks.RunJournal{{Path: journal, SteadyStart: 0, SteadyEnd: 91_900_000}},
 	})
 	if err != nil {
@@ -351,7 +352,7 @@ func metadata(t *testing.T, path string) {
 	}
 	for key, want := range map[string]string{
 		"aiperf.schema": "requests/1", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
-		"aiperf.t0_unix_ns": fmt.Sprint(t0.UnixNano()), "aiperf.verdict": "VALID", "aiperf.host": `{"cpus":2}`,
+		"aiperf.t0_unix_ns": fmt.Sprint(t0.UnixNano()), "aiperf.verdict": validity.Valid.String(), "aiperf.host": `{"cpus":2}`,
 	} {
 		if got, _ := f.Lookup(key); got != want {
 			t.Errorf("%s = %q, want %q", key, got, want)

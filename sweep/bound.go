@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
@@ -127,7 +128,7 @@ func (f *PhaseBound) replayed(requests int64, last time.Duration) {
 		return
 	}
 	f.Requests, f.MaxRequests, f.AtLeast = requests, requests, last
-	f.Stop = fmt.Sprintf("%d requests, the last due at %v", requests, last)
+	f.Stop = fmt.Sprintf("%s, the last due at %v", words.Count(requests, "request"), last)
 }
 
 func boundPhase(f *schema.Phase) PhaseBound {

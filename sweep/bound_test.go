@@ -28,7 +28,7 @@ func TestBoundOfPhases(t *testing.T) {
 		"burst by either":       {schema.Phase{Type: "concurrency", Concurrency: 8, Requests: 50, Duration: schema.Seconds(30)}, want{"concurrency burst", "50 requests or 30s", 50, 0}},
 		"constant by count":     {schema.Phase{Type: "constant", Rate: 5, Requests: 100}, want{"constant rate", "100 requests", 100, 20 * time.Second}},
 		"poisson by time":       {schema.Phase{Type: "poisson", Rate: 5, Duration: schema.Seconds(30)}, want{"poisson rate", "30s", 150, 30 * time.Second}},
-		"poisson by either":     {schema.Phase{Type: "poisson", Rate: 5, Requests: 1000, Duration: schema.Seconds(30)}, want{"poisson rate", "1000 requests or 30s", 150, 30 * time.Second}},
+		"poisson by either":     {schema.Phase{Type: "poisson", Rate: 5, Requests: 1000, Duration: schema.Seconds(30)}, want{"poisson rate", "1,000 requests or 30s", 150, 30 * time.Second}},
 		"rate by default":       {schema.Phase{Type: "poisson", Rate: 2}, want{"poisson rate", "10 requests by default", 10, 5 * time.Second}},
 		"by sessions":           {schema.Phase{Type: "concurrency", Sessions: 7}, want{"concurrency burst", "7 sessions", 0, 0}},
 		"without end":           {schema.Phase{Type: "concurrency", Requests: 9, Duration: &schema.Inf}, want{"concurrency burst", "9 requests", 9, 0}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -108,5 +109,5 @@ func (p *Plan) tellApart() {
 		t.again.ID = hashOf(t.again.canonical)[:idDigits]
 	}
 	p.Warnings = append(p.Warnings, fmt.Sprintf("sweep: %s drew the values of earlier ones, such as %s: the ranges hold too few values for %d samples",
-		counted(len(all), "sample"), all[0].pair(), len(p.Cells)))
+		words.Count(len(all), "sample"), all[0].pair(), len(p.Cells)))
 }

@@ -28,7 +28,7 @@ func Expand(doc Document) (*Plan, error) {
 		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design, ruled: s.Ruled,
 	}
 	if len(axes) > 0 && s.Type == "" {
-		p.Type = "grid"
+		p.Type = grid().Name
 	}
 	for i, g := range e.Gates {
 		p.Gates = append(p.Gates, Gate{Expr: g, Origin: fmt.Sprintf("gates.%d", i)})

@@ -1,11 +1,20 @@
 package sweep
 
-import "aiperf.dev/aiperf/schema"
+import (
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
+)
+
+// alongAxes are the settings of kinds whose cells lie on axes.
+var alongAxes = []fields.Setting{
+	{Name: "parameters", Needed: "name a path and its values", Or: []string{"axes", "recipe"}},
+	{Name: "axes"},
+}
 
 // grid combines every value with every other.
 func grid() *Kind {
 	return &Kind{
-		Name: "grid", Class: "GridSweep", Doc: "Every combination of the values.", Takes: []string{"parameters", "axes"},
+		Name: "grid", Class: "GridSweep", Doc: "Every combination of the values.", Takes: alongAxes,
 		points: func(s schema.Sweep, _ *int64) ([]schema.Axis, []point, error) { return combined(s, false) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // Kind is one way to form the cells of a sweep: a row of the catalogue. Whatever
@@ -13,8 +14,10 @@ type Kind struct {
 	Name  string // sweep.type
 	Doc   string // one sentence
 	Class string // what AIPerf calls it in its documents
-	// Takes are the settings of the sweep block that form its cells.
-	Takes []string
+	// Takes are the settings of the sweep block that only some kinds take.
+	Takes []fields.Setting
+	// InStep: all axes move together.
+	InStep bool
 	// Sampled: the cells are drawn from ranges, described by sweep.dimensions.
 	Sampled bool
 	// Searches: the cells are made up while the plan runs.

@@ -1,16 +1,19 @@
 package sweep
 
 import (
+	"slices"
+
 	"aiperf.dev/aiperf/internal/pcg"
 	"aiperf.dev/aiperf/internal/qmc"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // latinHypercube draws cells so that every part of every range has one of them.
 func latinHypercube() *Kind {
 	k := &Kind{
 		Name: "latin_hypercube", Class: "LatinHypercubeSweep", Doc: "Samples of the ranges by a Latin hypercube: every part of each range has one.", Sampled: true,
-		Takes: []string{"samples", "seed", "dimensions", "label_format", "optimization"},
+		Takes: append(slices.Clone(drawn), fields.Setting{Name: "optimization"}),
 		Drawn: func(d *schema.Design) (scramble, optimization any) {
 			if d.Spread {
 				optimization = "random-cd"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -71,24 +71,16 @@ func checkProduct(blocks []block) error {
 	factors := make([]string, len(blocks))
 	for i, b := range blocks {
 		cells.Mul(cells, big.NewInt(int64(b.len)))
-		factors[i] = Grouped(strconv.Itoa(b.len))
+		factors[i] = words.Whole(b.len)
 	}
 	if cells.Cmp(big.NewInt(maxCells)) <= 0 {
 		return nil
 	}
 	return &schema.Error{
 		Path: "sweep", Place: blocks[0].axes[0].Origin.Where,
-		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), Grouped(cells.String()), Grouped(strconv.Itoa(maxCells))),
+		Message: fmt.Sprintf("%s = %s cells; at most %s", strings.Join(factors, " × "), words.Digits(cells.String()), words.Whole(maxCells)),
 		Hint:    "fewer values per axis, or type: zip to move axes together",
 	}
-}
-
-// Grouped writes a whole number with commas.
-func Grouped(digits string) string {
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 func product(blocks []block) []point {

@@ -2,20 +2,12 @@ package sweep
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return Grouped(strconv.Itoa(n)) + " " + what
-}
 
 // ArtifactName is what AIPerf calls the directory of an experiment:
 //

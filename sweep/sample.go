@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -21,7 +22,7 @@ func sampled(k *Kind, s schema.Sweep, base *int64) ([]schema.Axis, []point, erro
 	if d.Samples > maxCells {
 		return nil, nil, &schema.Error{
 			Path: "sweep.samples", Place: d.SampleOrigin.Where,
-			Message: fmt.Sprintf("%s cells; at most %s", Grouped(strconv.Itoa(d.Samples)), Grouped(strconv.Itoa(maxCells))),
+			Message: fmt.Sprintf("%s cells; at most %s", words.Whole(d.Samples), words.Whole(maxCells)),
 		}
 	}
 	cube, err := k.cube(d, designSeed(d, base))

@@ -3,10 +3,11 @@ package sweep
 import (
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // scenarioAxis names the one axis that a list of scenarios makes.
@@ -16,7 +17,7 @@ const scenarioAxis = "scenario"
 func scenarios() *Kind {
 	return &Kind{
 		Name: "scenarios", Class: "ScenarioSweep", Doc: "Named cells, each with the settings it changes.",
-		Takes: []string{"runs"}, points: scenarioPoints,
+		Takes: []fields.Setting{{Name: "runs", Needed: "name at least one cell"}}, points: scenarioPoints,
 	}
 }
 
@@ -26,7 +27,7 @@ func scenarioPoints(s schema.Sweep, _ *int64) ([]schema.Axis, []point, error) {
 		return nil, nil, &schema.Error{Path: "sweep.runs", Message: "no scenarios: the matrix is empty", Hint: "name one, or leave the sweep out"}
 	}
 	if n := len(s.Scenarios); n > maxCells {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", Grouped(strconv.Itoa(n)), Grouped(strconv.Itoa(maxCells)))}
+		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", words.Whole(n), words.Whole(maxCells))}
 	}
 	axis := schema.Axis{Path: scenarioAxis, Name: scenarioAxis}
 	seen := map[string]int{}

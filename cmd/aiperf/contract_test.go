@@ -78,6 +78,15 @@ func TestContract(t *testing.T) {
 		}
 		t.Logf("files and lines by shape: %v", seen)
 	})
+	t.Run("CSV shapes", func(t *testing.T) {
+		seen := checkCSVs(t, root, added(t))
+		for name, least := range map[string]int{"profile_export_aiperf.csv": 60, "profile_export_aiperf_timeslices.csv": 2, "profile_export_aiperf_aggregate.csv": 5, "profile_export_aiperf_sweep.csv": 3} {
+			if seen[name] < least {
+				t.Errorf("only %d files %s, want %d at least", seen[name], name, least)
+			}
+		}
+		t.Logf("CSV files by name: %v", seen)
+	})
 	t.Run("models", func(t *testing.T) { readByAIPerf(t, root) })
 }
 

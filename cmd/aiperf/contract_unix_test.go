@@ -128,7 +128,9 @@ func TestContractFullDisk(t *testing.T) {
 	if err := exec.Command("sh", "-c", "ulimit -f 8").Run(); err != nil {
 		t.Skipf("this shell sets no limit on the size of files: %v", err)
 	}
-	for name, more := range map[string]string{"moved aside": "", "overwrite": "--overwrite"} {
+	for name, more := range map[string]string{
+		"moved aside": "", "overwrite": "--overwrite", "sweep": "--concurrency 1,2", "sweep overwrites": "--concurrency 1,2 --overwrite",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, before := measuredOnce(t)

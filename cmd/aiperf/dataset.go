@@ -148,7 +148,7 @@ func listPublic(w io.Writer) {
 		} else if s.Gated {
 			state = ", gated"
 		}
-		fmt.Fprintf(w, "%-54s %s\n    %s, licence: %s%s\n", s.Name, s.Title, at, cmp.Or(s.License, "see its card"), state)
+		fmt.Fprintf(w, "%-54s %s\n    %s, licence: %s%s\n", s.Name, s.Title, at, cmp.Or(s.License, "not stated"), state)
 	}
 }
 
@@ -174,7 +174,7 @@ func inspect(w io.Writer, path string, p *argv.Line) error {
 	fmt.Fprintf(w, "%s: %s (%s)\n", path, found.Format, found.Why)
 	if p.Has("why") {
 		for _, no := range found.Not {
-			if !strings.HasPrefix(no.Format, "speed_bench_") || no.Format == "speed_bench_qualitative" {
+			if !no.Alike {
 				fmt.Fprintf(w, "  not %s: %s\n", no.Format, no.Why)
 			}
 		}

@@ -3,8 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
@@ -15,6 +17,9 @@ import (
 var short = []string{
 	"--set", "multi_run.num_runs=1", "--set", "multi_run.cooldown_seconds=0",
 }
+
+// longestExample is how long somebody waits who tries one.
+const longestExample = 2 * time.Minute
 
 // TestExamples validates, plans and runs, shortened, every file that people
 // are told to copy.
@@ -40,6 +45,13 @@ func TestExamples(t *testing.T) {
 			work := t.TempDir()
 			file := filepath.Join(root, f.Name())
 			aiperf(t, work, "validate", file).wants(0)
+			whole := aiperf(t, work, "plan", file)
+			whole.wants(0)
+			if m := regexp.MustCompile(`at least ([0-9.]+ ?[a-z0-9]+)`).FindStringSubmatch(whole.out.String()); m != nil {
+				if d, err := time.ParseDuration(strings.ReplaceAll(m[1], " ", "")); err != nil || d > longestExample {
+					t.Errorf("it takes %s (%v), and an example is tried", m[1], err)
+				}
+			}
 			p := aiperf(t, work, append([]string{"plan", file}, shortened(t, file)...)...)
 			p.wants(0)
 			if !strings.Contains(p.out.String(), " × 1 trial = ") {

@@ -131,18 +131,24 @@ func (a *app) expand(command, file string, p *argv.Line) (*schema.Document, *swe
 	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
 		return nil, nil, runner.Located(doc, asUsage(err))
 	}
+	if e := decide.Endless(plan); e != nil {
+		if command != "profile" || file != "" || p.Has("strict") {
+			return nil, nil, runner.Located(doc, asUsage(e))
+		}
+		a.warn("--convergence-metric has no effect: " + e.Message)
+	}
 	return doc, plan, nil
 }
 
 // asUsage makes an error of an early station one of usage: nothing was sent yet.
 func asUsage(err error) error {
 	var many diag.Errors
-	var one *diag.Error
-	if err == nil || errors.As(err, &many) || errors.As(err, &one) {
+	if err == nil || errors.As(err, &many) {
 		return err
 	}
-	message, hint, _ := strings.Cut(err.Error(), "; hint: ") // as rooms below write it, which know no diag
-	return &diag.Error{Message: message, Hint: hint, Cause: err}
+	one := *diag.Of(err)
+	one.Code = diag.Usage
+	return &one
 }
 
 // fileError is the one line for a file that cannot be read.

@@ -76,26 +76,31 @@ func (a *app) explainWords(kind glossary.Kind, names []string) error {
 
 var listCommand = command{
 	name: "list", usage: "name the experiments in a CUE package", minor: true,
-	help: `aiperf list DIR names the experiments in a CUE package, as -e takes them.
+	help: `aiperf list DIR names the experiments in a CUE package, as -e takes them; of a file
+that is an experiment itself it prints the name.
 
   aiperf list examples/experiments/team
   aiperf run examples/experiments/team -e experiments.smoke`,
 	flags: []argv.Switch{tagFlag, pkgFlag, modFlag},
 	run: func(a *app, p *argv.Line) error {
-		dir, err := onlyFile(p, "aiperf list DIR")
+		name, err := onlyFile(p, "aiperf list DIR")
 		if err != nil {
 			return err
 		}
-		found, err := schema.Experiments(dir, a.selection(p))
+		found, note, err := schema.Experiments(name, a.selection(p))
 		if err != nil {
 			return err
+		}
+		if note != "" {
+			a.warn(note)
 		}
 		if len(found) == 0 {
-			return &diag.Error{Message: dir + ": no experiment here", Hint: "an experiment is a value with benchmark: schema.#Experiment & {…}"}
+			return &diag.Error{Message: name + ": no experiment here", Hint: "an experiment is a value with benchmark: schema.#Experiment & {…}"}
 		}
 		for _, expr := range found {
 			if expr == "" {
-				expr = dir
+				a.note(name + " is an experiment itself: it needs no -e")
+				expr = name
 			}
 			fmt.Fprintln(a.Out, expr)
 		}

@@ -22,7 +22,6 @@ func (a *app) fail(err error) {
 	var (
 		code exit
 		many diag.Errors
-		one  *diag.Error
 	)
 	switch {
 	case errors.As(err, &code):
@@ -30,12 +29,10 @@ func (a *app) fail(err error) {
 	case errors.As(err, &many):
 		a.code = diag.Usage
 		a.mistakes(many)
-	case errors.As(err, &one):
+	default:
+		one := diag.Of(err)
 		a.code = one.Exit()
 		a.complain(one)
-	default:
-		a.code = diag.Failed
-		a.complain(&diag.Error{Message: err.Error()})
 	}
 }
 

@@ -23,13 +23,16 @@ Commands{{range .VisibleCommands}}{{if not .Category}}
   {{printf "%-12s" .Name}} {{.Usage}}{{end}}{{end}}
 MINOR
 
-aiperf COMMAND --help tells more. Exit codes: 0 success, 1 the run failed,
-2 usage, 3 a gate was missed, 4 the measurement is INVALID, 130 interrupted.
+CODES
 `
 
-// rootText is rootHelp with the names of the commands that it only lists.
+// helpWidth is how wide help is written, in columns.
+const helpWidth = 80
+
+// rootText is rootHelp with the names of the commands that it only lists, and the
+// exit codes.
 func rootText() string {
-	const head, more, width = "  also        ", "              ", 80
+	const head, more, width = "  also        ", "              ", helpWidth
 	text, line := "", head
 	for _, c := range catalogue() {
 		if !c.minor {
@@ -40,7 +43,32 @@ func rootText() string {
 		}
 		line += " " + c.name
 	}
-	return strings.Replace(rootHelp, "MINOR", text+line, 1)
+	return strings.NewReplacer("MINOR", text+line, "CODES", exitCodes()).Replace(rootHelp)
+}
+
+// exitCodes is the end of the root's help, wrapped; a code and its first word
+// stay together.
+func exitCodes() string {
+	parts := strings.Fields("aiperf COMMAND --help tells more. Exit codes:")
+	for i, m := range diag.Meanings() {
+		said := strings.Fields(m.Short)
+		end := ","
+		if i == len(diag.Meanings())-1 {
+			end = "."
+		}
+		parts = append(append(parts, fmt.Sprintf("%d %s", m.Code, said[0])), said[1:]...)
+		parts[len(parts)-1] += end
+	}
+	out, line := "", ""
+	for _, w := range parts {
+		if len(line)+1+len(w) > helpWidth {
+			out, line = out+line+"\n", ""
+		} else if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	return out + line
 }
 
 // help answers --help, --help-all and --help WORD. done says that it did.

@@ -23,16 +23,31 @@ import (
 // --overwrite that came to its end has replaced them.
 func TestNoResultIsLostWhenKilled(t *testing.T) {
 	t.Parallel()
-	for i, more := range [][]string{nil, {"--overwrite"}, {"--concurrency", "1,2", "--overwrite"}, {"--overwrite"}} {
-		t.Run(fmt.Sprint(i, more), func(t *testing.T) {
+	sweep := []string{"--concurrency", "1,2"}
+	overwrite := []string{"--overwrite"}
+	for i, c := range []struct{ first, then []string }{
+		{},
+		{overwrite, overwrite},
+		{sweep, sweep},
+		{append(sweep, overwrite...), append(sweep, overwrite...)},
+		{overwrite, append(sweep, overwrite...)}, // another kind of directory each time
+		{overwrite, overwrite},
+	} {
+		t.Run(fmt.Sprint(i, c.first, c.then), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			line := append([]string{"profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--request-count", "20", "--artifact-dir", "out"}, more...)
-			aiperf(t, dir, line...).wants(diag.OK)
+			line := func(round int) []string {
+				more := c.first
+				if round%2 == 1 {
+					more = c.then
+				}
+				return append([]string{"profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--request-count", "20", "--artifact-dir", "out"}, more...)
+			}
+			aiperf(t, dir, line(0)...).wants(diag.OK)
 			before := sums(t, filepath.Join(dir, "out"))
 			random := rand.New(rand.NewPCG(uint64(i), 7))
 			for round := range 6 {
-				p := aiperf(t, dir, line...)
+				p := aiperf(t, dir, line(round+1)...)
 				after := time.NewTimer(time.Duration(random.Int64N(int64(time.Second))))
 				select {
 				case <-after.C:
@@ -41,7 +56,7 @@ func TestNoResultIsLostWhenKilled(t *testing.T) {
 				}
 				after.Stop()
 				<-p.ended
-				whole, replaced := wholeResults(t, dir, before, len(more) > 0)
+				whole, replaced := wholeResults(t, dir, before, c.first != nil && c.first[len(c.first)-1] == "--overwrite")
 				if whole == "" {
 					t.Fatalf("round %d: the results are nowhere whole\nstderr:\n%s", round, &p.err)
 				}

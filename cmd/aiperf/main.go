@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 func main() {
@@ -36,6 +37,7 @@ func main() {
 	}()
 	signal.Ignore(syscall.SIGPIPE)
 	out := &quietPipe{w: os.Stdout}
+	out.ascii = terminal(out) && words.ASCIITerminal(os.Getenv)
 	os.Exit(int(out.exit(run(issue, hard, os.Args[1:], stdio{os.Stdin, out, os.Stderr}), os.Stderr)))
 }
 
@@ -56,22 +58,29 @@ type stdio struct {
 // What nobody reads any more is not written and is no failure: results are
 // files, and the exit code is theirs. Other failures stay failures.
 type quietPipe struct {
-	w    io.Writer
-	gone bool
-	err  error // the first failure: part of the result was not written
+	w     io.Writer
+	gone  bool
+	ascii bool  // a terminal that shows nothing else
+	err   error // the first failure: part of the result was not written
 }
 
 func (q *quietPipe) Write(b []byte) (int, error) {
 	if q.gone {
 		return len(b), nil
 	}
-	n, err := q.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) {
-		q.gone = true
-		return len(b), nil
+	text := b
+	if q.ascii {
+		text = []byte(words.ASCII(string(b)))
 	}
-	q.err = cmp.Or(q.err, err)
-	return n, err
+	_, err := q.w.Write(text)
+	if errors.Is(err, syscall.EPIPE) {
+		q.gone, err = true, nil
+	}
+	if err != nil {
+		q.err = cmp.Or(q.err, err)
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // exit is code, unless all went well but for the result itself: then stderr

@@ -23,7 +23,7 @@ docs/mock-server.md explains all of its words: random times, faults, limits.`,
 		{Name: "parent", Arg: "PID", Doc: "end when this process ends"},
 	},
 	run: func(a *app, p *argv.Line) error {
-		return exit(mockserver.Serve(a.issue, mockArgs(p), a.In, a.Out, a.Err))
+		return mockserver.Serve(a.issue, mockArgs(p), a.In, a.Out)
 	},
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
+	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
@@ -132,6 +133,39 @@ func (a *app) plotAll(dir string) error {
 		return errors.New("the results allow none")
 	}
 	a.note(fmt.Sprintf("%d charts are in %s/", len(drawn), out))
+	return listed(d, dir, out, drawn, nil)
+}
+
+// What programs read after AIPerf's plot: how many pictures there are, and what
+// was said.
+const (
+	plotSummary = "summary.txt"
+	plotLog     = "aiperf_plot.log"
+)
+
+// listed writes those two files beside the pictures, and takes all up into the
+// manifest of dir.
+func listed(d *chart.Data, dir, out string, drawn, said []string) error {
+	names := make([]string, len(drawn))
+	for i, path := range drawn {
+		names[i] = "  - " + filepath.Base(path)
+	}
+	count := fmt.Sprintf("Generated %d plots:", len(drawn))
+	mode := "SINGLE_RUN"
+	if len(d.Cells) > 1 {
+		mode = "MULTI_RUN"
+	}
+	found := []string{fmt.Sprintf("Found %d unique run directories", len(d.Cells)), mode + " mode", count}
+	for name, lines := range map[string][]string{
+		plotSummary: append([]string{"AIPerf Plot Export Summary", "", count, ""}, names...),
+		plotLog:     slices.Concat(found, names, said),
+	} {
+		path := filepath.Join(out, name)
+		if err := atomicfile.Write(path, []byte(strings.Join(lines, "\n")+"\n")); err != nil {
+			return err
+		}
+		drawn = append(drawn, path)
+	}
 	return resultdir.AddViews(dir, drawn)
 }
 
@@ -152,13 +186,14 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return err
 	}
-	var drawn []string
+	var drawn, lines []string
 	said := map[string]bool{}
 	for _, c := range charts {
 		if c.Missing != "" {
 			if why := strings.TrimRight(c.ID, "0123456789") + c.Missing; !said[why] { // many cells may lack the same
 				said[why] = true
-				fmt.Fprintf(a.Err, "%s: not drawn: %s\n", c.ID, c.Missing)
+				lines = append(lines, c.ID+": not drawn: "+c.Missing)
+				fmt.Fprintln(a.Err, lines[len(lines)-1])
 			}
 			continue
 		}
@@ -172,7 +207,8 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 	if len(drawn) == 0 {
 		return diag.New("plot: no chart could be drawn", "the lines above say what each one lacks")
 	}
-	return resultdir.AddViews(dirs[0], drawn)
+	fmt.Fprintf(a.Out, "\nSaved %s to: %s\nLogs: %s\n", words.Count(len(drawn), "plot"), out, filepath.Join(out, plotLog))
+	return listed(d, dirs[0], out, drawn, lines)
 }
 
 var themes = map[string]draw.Theme{"light": draw.Light, "dark": draw.Dark}

@@ -235,12 +235,10 @@ func unused(dir string) string {
 
 // measureError gives an error of the runner its exit code and hint.
 func measureError(err error) error {
-	var known *diag.Error
-	if errors.As(err, &known) {
-		return known
-	}
-	first, _, _ := strings.Cut(err.Error(), "\n") // what follows is of the same cause
-	return &diag.Error{Code: diag.Failed, Message: first, Hint: fileHint(err), Cause: err}
+	one := *diag.Of(err)
+	one.Message, _, _ = strings.Cut(one.Message, "\n") // what follows is of the same cause
+	one.Hint = cmp.Or(one.Hint, fileHint(err))
+	return &one
 }
 
 // fileHint is what to do about a disk that takes no more, or a directory that

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/argv"
@@ -54,10 +55,14 @@ func (a *app) printSchema(asJSON bool) error {
 }
 
 func (a *app) vendorSchema(dir string) error {
-	if err := written(schema.Vendor(dir)); err != nil {
+	home, err := schema.Vendor(dir)
+	if err := written(err); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "%s: cue vet -c FILE.cue works here now; docs/editors.md tells what editors do with it\n", dir)
+	if home != dir {
+		fmt.Fprintf(a.Out, "  the package is in %s, the module that the folder belongs to\n", filepath.Join(home, "cue.mod"))
+	}
 	return nil
 }
 

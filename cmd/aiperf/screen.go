@@ -16,6 +16,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner"
@@ -23,6 +24,7 @@ import (
 	"aiperf.dev/aiperf/schema"
 	aiperfiles "aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sinks/report/forecast"
 	"aiperf.dev/aiperf/sinks/report/live"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -192,7 +194,7 @@ func interruptSelf() {
 }
 
 func livePlan(plan *sweep.Plan) live.Plan {
-	p := live.Plan{Name: plan.Name, Trials: plan.Trials, Runs: len(plan.Runs)}
+	p := live.Plan{Name: plan.Name, Trials: plan.Trials, Runs: forecast.Of(plan)}
 	for _, c := range plan.Cells {
 		p.Cells = append(p.Cells, c.Short())
 	}
@@ -224,15 +226,15 @@ func doneRun(x runner.Step) live.Done {
 	d := live.Done{Cell: x.Run.Cell.Index, Trial: x.Run.Trial, Skipped: x.Skipped}
 	d.Throughput, d.TTFT, d.ITL, d.Good = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	if x.Err != nil {
-		d.Err = x.Err.Error()
+		d.Err = diag.Line(x.Err)
 	}
 	if x.Report != nil {
 		d.Verdict = x.Report.Verdict
 	}
 	if x.Outcome != nil {
 		d.Failed = x.Outcome.Failed
-		d.Throughput, d.TTFT = figureOf(x.Outcome, "output_token_throughput", "avg"), figureOf(x.Outcome, "time_to_first_token", "p99")
-		d.ITL, d.Good = figureOf(x.Outcome, "inter_token_latency", "p99"), figureOf(x.Outcome, "good_request_fraction", "avg")
+		d.Throughput, d.TTFT = figureOf(x.Outcome, metrics.OutputTokenThroughput, "avg"), figureOf(x.Outcome, metrics.TimeToFirstToken, "p99")
+		d.ITL, d.Good = figureOf(x.Outcome, metrics.InterTokenLatency, "p99"), figureOf(x.Outcome, metrics.GoodRequestFraction, "avg")
 	}
 	return d
 }

@@ -179,6 +179,69 @@ func TestKilledWhileDrawing(t *testing.T) {
 	}
 }
 
+// brief is a plan that ends by itself: two runs, a second each.
+const brief = `name: short
+benchmark:
+  model: demo
+  endpoint: {url: "mock:?ttft=5ms&itl=1ms", streaming: true}
+  tokenizer: {name: builtin}
+  dataset: {type: synthetic, entries: 4, isl: 16, osl: 4}
+  phases: {type: concurrency, concurrency: 2, requests: 100}
+sweep: {type: grid, parameters: {concurrency: [1, 2]}}
+allow_invalid: true
+`
+
+// What takes the result does not take the screen: with nobody behind stdout, or
+// nothing at all, the plan is shown, carried out and judged as ever.
+func TestScreenWithoutStdout(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{
+		"closed": "aiperf run short.yaml --artifact-dir out >&-; echo code $? >&2",
+		"gone":   "{ aiperf run short.yaml --artifact-dir out; echo code $? >&2; } | true",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "short.yaml", brief)
+			p := openTerminal(t, 80, 24, []string{"LC_ALL=C.UTF-8"}, dir, line)
+			p.shows("\x1b[?1049h")
+			p.shows("done so far")
+			p.shows(leftAlternate)
+			p.shows("code 0")
+			if s := p.screen.String(); strings.Contains(s, "panic") || strings.Contains(s, "aiperf:") {
+				t.Errorf("the screen has complaints: %q", s)
+			}
+			for _, file := range []string{"manifest.json", "summary.md", "report.html", "requests.parquet"} {
+				if _, err := os.Stat(filepath.Join(dir, "out", file)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// Under a locale without UTF-8 a terminal gets nothing but ASCII, from the first
+// screen to the last line of the report, whatever the names are.
+func TestASCIITerminal(t *testing.T) {
+	t.Parallel()
+	for _, ui := range []string{"dashboard", "simple"} {
+		t.Run(ui, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, "short.yaml", strings.Replace(brief, "name: short", "name: kürze-±", 1))
+			p := openTerminal(t, 80, 24, []string{"LC_ALL=C"}, dir, "aiperf run short.yaml --artifact-dir out --ui "+ui+"; echo code $?")
+			p.shows("code 0")
+			s := p.screen.String()
+			if i := strings.IndexFunc(s, func(r rune) bool { return r > 0x7e }); i >= 0 {
+				t.Errorf("more than ASCII on the screen: %q", s[max(0, i-60):min(len(s), i+60)])
+			}
+			if !strings.Contains(s, "k?rze-~") || !strings.Contains(s, "report.html") {
+				t.Errorf("no screen, or no report: %q", s)
+			}
+		})
+	}
+}
+
 // However fast and small a window becomes, the program draws on, answers keys and
 // gives the terminal back. An ASCII locale gets no other characters.
 func TestResizeStorm(t *testing.T) {

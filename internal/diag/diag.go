@@ -15,13 +15,32 @@ type Code int
 
 // The exit codes of aiperf.
 const (
-	OK          Code = 0   // success
-	Failed      Code = 1   // the run failed: every request failed, or results were lost
-	Usage       Code = 2   // the command line or the experiment is wrong; nothing was sent
-	Missed      Code = 3   // a gate or SLO was missed, or a comparison says WORSE
-	Invalid     Code = 4   // the measurement is INVALID, or a comparison is undecided
-	Interrupted Code = 130 // interrupted; partial results were written, marked so
+	OK          Code = 0
+	Failed      Code = 1
+	Usage       Code = 2
+	Missed      Code = 3
+	Invalid     Code = 4
+	Interrupted Code = 130
 )
+
+// Meaning is what an exit code says: in a few words for the help, and whole.
+type Meaning struct {
+	Code       Code
+	Short, Doc string
+}
+
+// Meanings are all exit codes. The help, the README and docs/exit-codes.md are
+// made from them.
+func Meanings() []Meaning {
+	return []Meaning{
+		{OK, "success", "success"},
+		{Failed, "the run failed", "the run failed: every request failed, or results were lost"},
+		{Usage, "usage", "the command line or the experiment is wrong; nothing was sent"},
+		{Missed, "a gate was missed", "a gate or SLO was missed, or a comparison says WORSE"},
+		{Invalid, "the measurement is INVALID", "the measurement is INVALID, or a comparison is undecided"},
+		{Interrupted, "interrupted", "interrupted; partial results were written, marked so"},
+	}
+}
 
 // Error is one mistake: where it is, what is wrong, what to do about it, and
 // what it means for the exit code.

@@ -22,6 +22,7 @@ type Catalogues struct {
 	Formats   []fields.DatasetFormat
 	Phases    []fields.PhaseType
 	Sweeps    []fields.SweepType
+	Rules     struct{ Phase, Sweep []typed } // what their types take
 }
 
 // FromGo reads the catalogues. A fact that the schema should know is one line
@@ -39,12 +40,17 @@ func FromGo() Catalogues {
 	}
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {
-			c.Phases = append(c.Phases, fields.PhaseType{Name: m.Name, Settings: m.Takes, Needs: m.Needs})
+			c.Phases = append(c.Phases, fields.PhaseType{
+				Name: m.Name, Settings: names(m.Takes), Pattern: m.Pattern, Presumed: m.Presumed, Closed: m.Closed, Ends: m.Ends, Timed: m.Timed,
+				Turns: m.Turns, Requests: m.Requests, PerSlot: m.PerSlot,
+			})
+			c.Rules.Phase = append(c.Rules.Phase, typed{m.Name, m.Takes, m.Instead})
 		}
 	}
 	for _, k := range sweep.Kinds() {
 		if !k.Searches { // known by name: schema's table of what is absent has it
-			c.Sweeps = append(c.Sweeps, fields.SweepType{Name: k.Name, Settings: k.Takes, Sampled: k.Sampled})
+			c.Sweeps = append(c.Sweeps, fields.SweepType{Name: k.Name, Settings: names(k.Takes), Sampled: k.Sampled, InStep: k.InStep})
+			c.Rules.Sweep = append(c.Rules.Sweep, typed{k.Name, k.Takes, nil})
 		}
 	}
 	return c

@@ -23,4 +23,13 @@ func TestCataloguesAreFresh(t *testing.T) {
 			t.Errorf("schema/%s does not follow from the catalogues: run go generate ./schema ./cmd/aiperf", name)
 		}
 	}
+	for name, rules := range c.Files() {
+		have, err := os.ReadFile("../../schema/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := WithRules(have, rules); err != nil || !bytes.Equal(have, want) {
+			t.Errorf("the rules in schema/%s do not follow from the catalogues (%v): run go generate ./schema ./cmd/aiperf", name, err)
+		}
+	}
 }

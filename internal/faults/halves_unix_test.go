@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	server "aiperf.dev/aiperf/internal/faultserver"
+	"aiperf.dev/aiperf/internal/validity"
 )
 
 // Every other answer is at fault, of each kind once: the program ends by itself,
@@ -76,7 +77,7 @@ func hangUp(*server.Conn) bool { return false }
 func (p *program) told(kind, words string, n int64) {
 	p.t.Helper()
 	var report struct {
-		Verdict string
+		Verdict validity.Verdict
 		Errors  []struct {
 			Kind, Message string
 			Count         int64
@@ -88,7 +89,7 @@ func (p *program) told(kind, words string, n int64) {
 	if len(report.Errors) != 1 || report.Errors[0].Kind != kind || report.Errors[0].Count != n || !strings.Contains(report.Errors[0].Message, words) || len(report.Errors[0].Message) > 1<<10 {
 		p.t.Errorf("errors %+.300v, want %d × %s …%s… of at most 1 KB", report.Errors, n, kind, words)
 	}
-	if report.Verdict != "DEGRADED" && report.Verdict != "INVALID" { // INVALID: by a busy machine
+	if report.Verdict != validity.Degraded && report.Verdict != validity.Invalid { // INVALID: by a busy machine
 		p.t.Errorf("the run is %s", report.Verdict)
 	}
 	if out := flat(p.stdout.String() + p.stderr.String()); !strings.Contains(out, strings.Fields(words)[0]) {

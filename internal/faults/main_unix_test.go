@@ -4,6 +4,7 @@ package faults
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -23,7 +24,11 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if len(os.Args) > 1 && os.Args[1] == "mock-server" { // as the built-in server's parent starts it
-		os.Exit(mockserver.Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		if err := mockserver.Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	// A program that is started while hangups are ignored, as under nohup, goes on
 	// ignoring them; one that is started while they are caught does not.

@@ -31,10 +31,12 @@ func TestVerdictOnWhatServersDo(t *testing.T) {
 		{"usage that lies, and is believed", quiet + "&lie=1.5", []string{"--concurrency", "2", "--use-server-token-count"}, map[string]string{"osl_honoured": "degraded"}, nil},
 		{"shorter than asked", quiet + "&max_osl=2", two, map[string]string{"osl_honoured": "degraded"}, nil},
 		{"from its cache", quiet + "&cached=0.5", two, map[string]string{"prefix_cache": "degraded"}, nil},
+		{"prefixes that its cache does not keep", quiet + "&cached=0.1", append([]string{"--prompt-prefix-pool-size", "1", "--prompt-prefix-length", "64"}, two...), map[string]string{"cache_hits": "degraded"}, []string{"prefix_cache"}},
 		{"a cap below the rate", quiet, []string{"--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "1"}, map[string]string{"admission_wait": "degraded"}, []string{"turnaround", "concurrency_held"}},
 		{"users slower than their pace", quiet, []string{"--user-centric-rate", "100", "--num-users", "2", "--conversation-turn-mean", "6"}, map[string]string{"admission_wait": "degraded"}, []string{"turnaround", "concurrency_held"}},
 		{"a second limit", quiet, []string{"--concurrency", "2", "--prefill-concurrency", "1"}, nil, []string{"turnaround", "concurrency_held"}},
 		{"errors", quiet + "&error_rate=1&error_status=503", two, map[string]string{"errors": "degraded"}, nil},
+		{"vectors of two lengths", quiet + "&dims=8", append([]string{"-u", quiet + "&dims=16", "--endpoint-type", "embeddings"}, two...), map[string]string{"dimensions": "degraded"}, nil},
 		{"several tokens at once", served(again(good())), slow, nil, nil},
 		{"another model at the end", served(server.Script{server.Loop(changing())}), slow, map[string]string{"identity": "degraded"}, nil},
 	} {
@@ -53,7 +55,7 @@ func TestVerdictOnWhatServersDo(t *testing.T) {
 			}
 			for _, check := range []string{
 				"offered_rate", "admission_wait", "turnaround", "concurrency_held", "coalesced", "littles_law", "flow_balance", "errors",
-				"tokens", "osl_honoured", "prefix_cache", "identity", "clock", "sink", "client_errors",
+				"tokens", "osl_honoured", "prefix_cache", "cache_hits", "dimensions", "identity", "clock", "sink", "client_errors",
 			} {
 				if disturbing(check) && c.want[check] == "" {
 					continue

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Fetcher puts files of the hub into the local cache.
@@ -86,7 +87,7 @@ func (f *Fetcher) List(ctx context.Context, r Repo) (Listing, error) {
 		return out, err
 	}
 	if Offline() {
-		return out, errors.New("HF_HUB_OFFLINE is set: the hub is not asked; hint: unset it")
+		return out, diag.Errorf("HF_HUB_OFFLINE is set: the hub is not asked").Try("unset it")
 	}
 	revision := r.Revision
 	if revision == "" {
@@ -138,7 +139,7 @@ const incomplete = ".incomplete"
 func (f *Fetcher) Get(ctx context.Context, r Repo, commit string, file File) (string, error) {
 	folders := Folders()
 	if len(folders) == 0 {
-		return "", errors.New("no folder for a cache; hint: set HF_HOME")
+		return "", diag.Errorf("no folder for a cache").Try("set HF_HOME")
 	}
 	dir := r.Folder(folders[0])
 	at := filepath.Join(dir, "snapshots", commit, filepath.FromSlash(file.Path))
@@ -265,9 +266,9 @@ func (f *Fetcher) resolve(r Repo, commit, name string) string {
 }
 
 // refused is an answer that another attempt would not change.
-type refused struct{ message string }
+type refused struct{ error }
 
-func (r *refused) Error() string { return r.message }
+func (r *refused) Unwrap() error { return r.error }
 
 func (f *Fetcher) get(ctx context.Context, address string, from int64, r Repo) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -295,12 +296,12 @@ func (f *Fetcher) get(ctx context.Context, address string, from int64, r Repo) (
 	res.Body.Close()
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, &refused{fmt.Sprintf("%s: access is gated or the repository does not exist (HTTP %d); hint: accept its terms on the hub and set HF_TOKEN", r, res.StatusCode)}
+		return nil, &refused{diag.Errorf("%s: access is gated or the repository does not exist (HTTP %d)", r, res.StatusCode).Try("accept its terms on the hub and set HF_TOKEN")}
 	case http.StatusNotFound:
-		return nil, &refused{fmt.Sprintf("%s: not on the hub (HTTP 404)", r)}
+		return nil, &refused{fmt.Errorf("%s: not on the hub (HTTP 404)", r)}
 	}
 	if res.StatusCode < 500 && res.StatusCode != http.StatusTooManyRequests {
-		return nil, &refused{fmt.Sprintf("%s: the hub answers HTTP %d", r, res.StatusCode)}
+		return nil, &refused{fmt.Errorf("%s: the hub answers HTTP %d", r, res.StatusCode)}
 	}
 	return nil, fmt.Errorf("%s: the hub answers HTTP %d", r, res.StatusCode)
 }
@@ -333,7 +334,7 @@ func verify(path string, file File) error {
 // Plain brings a file that is not on the hub to path, whole or not at all.
 func (f *Fetcher) Plain(ctx context.Context, address, path string) error {
 	if Offline() {
-		return errors.New("HF_HUB_OFFLINE is set: nothing is fetched; hint: unset it")
+		return diag.Errorf("HF_HUB_OFFLINE is set: nothing is fetched").Try("unset it")
 	}
 	bare := *f
 	bare.Token = "" // it is the hub's

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/hub"
 )
 
@@ -237,7 +238,7 @@ func TestFetchRefuses(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/gated"}); err == nil || !strings.Contains(err.Error(), "set HF_TOKEN") {
+	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/gated"}); err == nil || !strings.Contains(diag.Line(err), "set HF_TOKEN") {
 		t.Errorf("gated: %v", err)
 	}
 	if _, err := f.List(ctx, hub.Repo{Kind: "datasets", Name: "org/none"}); err == nil || !strings.Contains(err.Error(), "not on the hub (HTTP 404)") {

@@ -37,7 +37,11 @@ type Error struct {
 	Line      int    // of the template, from 1
 	Text      string // what is wrong
 	Undefined string // the name that there is not, where that is it
+	Cause     error  // what says more of it, such as a hint; nil for none
 }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
@@ -91,7 +95,7 @@ func ParseChat(text string, now func() time.Time) (*Template, error) {
 
 func (d *dialect) parse(text string) (*Template, error) {
 	if len(text) > maxText {
-		return nil, &Error{1, fmt.Sprintf("a template of more than %d MiB", maxText>>20), ""}
+		return nil, &Error{Line: 1, Text: fmt.Sprintf("a template of more than %d MiB", maxText>>20)}
 	}
 	tokens, err := lex(text, d.chat)
 	if err != nil {
@@ -114,7 +118,7 @@ func (t *Template) Run(values map[string]any) (string, error) {
 	for name, v := range values {
 		got, err := import_(v)
 		if err != nil {
-			return "", &Error{1, name + ": " + err.Error(), ""}
+			return "", &Error{Line: 1, Text: name + ": " + err.Error()}
 		}
 		top.vars[name] = got
 	}
@@ -210,15 +214,7 @@ func at(line int, err error) error {
 	}
 	var missing *undefinedError
 	if errors.As(err, &missing) {
-		return &Error{line, missing.Error(), missing.name}
+		return &Error{Line: line, Text: missing.Error(), Undefined: missing.name}
 	}
-	return &Error{line, err.Error(), ""}
-}
-
-// plural names a count of things.
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
+	return &Error{Line: line, Text: err.Error(), Cause: err}
 }

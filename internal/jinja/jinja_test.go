@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/jinja"
 )
 
@@ -35,7 +36,7 @@ func TestMistakes(t *testing.T) {
 		"{{ 99999999999999999999 }}":  "line 1: 99999999999999999999 is no number of 64 bits",
 	} {
 		_, err := rendered(t, text, map[string]any{"l": []any{1}})
-		if err == nil || err.Error() != want {
+		if err == nil || diag.Line(err) != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 		var e *jinja.Error

@@ -71,7 +71,7 @@ func lex(src string, trim bool) ([]token, error) {
 func (l *lexer) add(k kind, text string) { l.tokens = append(l.tokens, token{k, text, l.line}) }
 
 func (l *lexer) fail(format string, args ...any) error {
-	return &Error{l.line, fmt.Sprintf(format, args...), ""}
+	return &Error{Line: l.line, Text: fmt.Sprintf(format, args...)}
 }
 
 // skip moves on over n bytes and counts their lines.
@@ -246,7 +246,7 @@ func (l *lexer) expression(mark byte) error {
 			return err
 		}
 	}
-	return &Error{began, "a tag without its end " + end, ""}
+	return &Error{Line: began, Text: "a tag without its end " + end}
 }
 
 // item reads one token.

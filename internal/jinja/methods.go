@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Methods of texts, dicts, lists and numbers. Those that would change a value
@@ -87,7 +89,7 @@ var listMethods = map[string]func(l *list, c *call) (any, error){
 	"reverse": refuseList, "sort": refuseList,
 }
 
-var errImmutable = errors.New("a template changes no value; hint: namespace() has members that can be set")
+var errImmutable = diag.Errorf("a template changes no value").Try("namespace() has members that can be set")
 
 func refuseDict(*Dict, *call) (any, error) { return nil, errImmutable }
 func refuseList(*list, *call) (any, error) { return nil, errImmutable }

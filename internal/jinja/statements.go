@@ -3,6 +3,8 @@ package jinja
 import (
 	"errors"
 	"fmt"
+
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // statement is a part of a template that is run.
@@ -193,7 +195,7 @@ func assign(s *scope, names []string, v any) error {
 		return err
 	}
 	if len(parts) != len(names) {
-		return fmt.Errorf("%s for %s", plural(len(parts), "value"), plural(len(names), "name"))
+		return fmt.Errorf("%s for %s", words.Count(len(parts), "value"), words.Count(len(names), "name"))
 	}
 	for i, name := range names {
 		s.vars[name] = parts[i]
@@ -337,7 +339,7 @@ func (m *macro) call(c *call) (any, error) {
 	defer c.state.leave()
 	inner := m.scope.inside()
 	if len(c.args) > len(m.params) {
-		return nil, fmt.Errorf("macro %s takes %s, not %d", m.name, plural(len(m.params), "argument"), len(c.args))
+		return nil, fmt.Errorf("macro %s takes %s, not %d", m.name, words.Count(len(m.params), "argument"), len(c.args))
 	}
 	known := map[string]bool{"caller": true}
 	for i, name := range m.params {

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // str is a value as Python's str() writes it; undefined is nothing.
@@ -91,7 +93,7 @@ func writeList(b *strings.Builder, l *list, deep int) error {
 	case viewList:
 		begin, end = l.word+"([", "])"
 	case lazyList:
-		return errors.New("what a filter chooses has no text of its own; hint: | list makes a list of it")
+		return diag.Errorf("what a filter chooses has no text of its own").Try("| list makes a list of it")
 	case rangeList:
 		if n := len(l.items); n > 0 {
 			fmt.Fprintf(b, "range(%v, %v)", l.items[0], l.items[n-1].(int64)+1)

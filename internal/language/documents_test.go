@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"cuelang.org/go/cue/format"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/compat"
@@ -72,8 +73,26 @@ func documents(t *testing.T) []document {
 	}
 	out = append(out, defaultsOfAIPerf()...)
 	out = append(out, strangers()...)
+	out = append(out, alike(t)...)
 	out = append(out, snippets(t)...)
 	return append(out, commandLines(t)...)
+}
+
+// alike are the cases of testdata/alike.txtar, by what all three say of them.
+func alike(t *testing.T) (out []document) {
+	t.Helper()
+	cases, err := txtar.ParseFile("testdata/alike.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range cases.Files {
+		said, name, ok := strings.Cut(f.Name, "/")
+		if !ok { // judged as any other document is
+			said, name = "", f.Name
+		}
+		out = append(out, document{strings.TrimSuffix("cases, "+said, ", "), name, filepath.Ext(name), string(f.Data)})
+	}
+	return out
 }
 
 // defaultsOfAIPerf are files that repeat what is usual in sections that are not

@@ -43,7 +43,7 @@ func cueCommandWith(t *testing.T, dir string, env []string, args ...string) (std
 func vendored(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := schema.Vendor(dir); err != nil {
+	if _, err := schema.Vendor(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"math"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -53,6 +54,40 @@ func (n Needs) Words() (out []string) {
 	return out
 }
 
+// Basis is a set of things that metrics rest on. A check of the verdict says which
+// of them it touches.
+type Basis uint8
+
+// What metrics rest on.
+const (
+	FirstToken    Basis = 1 << iota // when the first content came
+	WholeAnswer                     // when the last content came
+	Gaps                            // the time between contents
+	SinceIntended                   // when a request was due
+	PerSecond                       // how much was done in the window
+	InFlight                        // how many requests were under way
+	TokenCounts                     // how many tokens were produced
+)
+
+// Resting are the tags of the metrics that rest on one of these.
+func Resting(on Basis) (tags []string) {
+	for i := range catalogue {
+		if catalogue[i].Rests&on != 0 {
+			tags = append(tags, catalogue[i].Tag)
+		}
+	}
+	return slices.Clip(tags)
+}
+
+// Heading is a column that tables of cells have for a metric.
+type Heading struct {
+	Place  int    // among the columns
+	Stat   string // "p99"
+	Wide   bool   // only where there is room for it: not on a terminal
+	Beside string // left out where this metric is told, which says more,
+	Narrow bool   // in tables without room only
+}
+
 // Place says where AIPerf's own files have a metric.
 type Place struct {
 	Head    int  // its rank among those that stand before the run's own members in the JSON; 0: it stands after them
@@ -73,9 +108,17 @@ type Metric struct {
 	Formula string
 	// Elsewhere says what other tools call it, or mean by the same word.
 	Elsewhere string
-	Group     Group
-	Order     int // within the group's table
-	Needs     Needs
+	// Short is what a heading and a line call it: "TTFT"; "": the header.
+	Short string
+	// Spoken are the short forms that people type.
+	Spoken []string
+	// Headings are its columns in tables of cells.
+	Headings []Heading
+	// Rests is what the metric rests on: what makes that doubtful makes it so.
+	Rests Basis
+	Group Group
+	Order int // within the group's table
+	Needs Needs
 	// LargerIsBetter turns the comparison of an SLO around.
 	LargerIsBetter bool
 	Int            bool   // per-request values are whole numbers
@@ -121,21 +164,21 @@ func total(tag string) func(*Totals) float64 {
 // catalogue is every metric there is, in the order of the tables. To add one,
 // add its literal here and its case to TestRecompute.
 var catalogue = []Metric{
-	{Tag: "time_to_first_token", Header: "Time to First Token", Unit: "ms", Formula: "first content − sent; reasoning counts as content", Elsewhere: "TTFT; vLLM's benchmark starts the clock before the connection is opened and stops it at the first event, also one without text", Group: Main, Order: 100, AIPerf: Place{Head: 4}, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
-	{Tag: "time_to_second_token", Header: "Time to Second Token", Unit: "ms", Formula: "second content event − first; 0 when one read carried both", Group: Main, Order: 200, AIPerf: Place{Head: 5}, Needs: Streaming | Tokens, Record: secondToken},
-	{Tag: "time_to_first_output_token", Header: "Time to First Output Token", Unit: "ms", Formula: "first content that is not reasoning − sent", Group: Main, Order: 210, Needs: Streaming | Tokens, Record: (*record.Record).TTFO},
-	{Tag: "request_latency", Header: "Request Latency", Unit: "ms", Formula: "last content − sent; the usage event and the end mark do not count", Elsewhere: "E2EL in vLLM's benchmark; GenAI-Perf's ends with the last event of the answer, this one with the last content", Group: Main, Order: 300, AIPerf: Place{Head: 2}, Record: (*record.Record).Latency},
-	{Tag: "decode_duration", Header: "Decode Duration", Unit: "ms", Formula: "request_latency − time_to_first_token", Group: Main, Order: 350, Needs: Streaming | Tokens, Record: (*record.Record).Decode},
-	{Tag: "inter_token_latency", Header: "Inter Token Latency", Unit: "ms", Formula: "(request_latency − time_to_first_token) / (OSL − 1); absent below two tokens", Elsewhere: "TPOT in vLLM's and SGLang's benchmarks; LLMPerf divides the whole latency by all tokens, the first wait included", Group: Main, Order: 400, AIPerf: Place{Head: 6}, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
-	{Tag: "inter_chunk_latency", Header: "Inter Chunk Latency", Unit: "ms", Formula: "gaps between consecutive content events, pooled over all requests", Elsewhere: "ITL in vLLM's and SGLang's benchmarks: a gap between events, which may carry several tokens", Group: Hidden, Order: 410, AIPerf: Place{Head: 15}, Needs: Streaming | Tokens, List: chunkGaps},
-	{Tag: "output_token_throughput_per_user", Header: "Output Token Throughput Per User", Unit: "tokens/sec/user", Formula: "1000 / inter_token_latency; absent when that is 0", Elsewhere: "1/TPOT; the x axis of most published Pareto charts, called interactivity there", Group: Main, Order: 500, AIPerf: Place{Head: 8}, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
-	{Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user", Formula: "OSL / request_latency in seconds", Group: Main, Order: 510, Needs: Tokens, LargerIsBetter: true, Record: endToEnd},
-	{Tag: "output_sequence_length", Header: "Output Sequence Length", Unit: "tokens", Formula: "output_token_count + reasoning_token_count", Elsewhere: "OSL or completion tokens; with reasoning here", Group: Main, Order: 600, AIPerf: Place{Head: 9}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
-	{Tag: "input_sequence_length", Header: "Input Sequence Length", Unit: "tokens", Formula: "tokens of the prompt: the client's count after the chat template where there is one, else the server's usage", Elsewhere: "ISL or prompt tokens; a tool that leaves out the chat template counts fewer", Group: Main, Order: 700, AIPerf: Place{Head: 10}, LargerIsBetter: true, Int: true, Record: isl},
-	{Tag: "output_token_count", Header: "Output Token Count", Unit: "tokens", Formula: "tokens of the answer that are not reasoning: the client's count, or the server's usage with --use-server-token-count", Group: Hidden, Order: 610, AIPerf: Place{Head: 13}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
-	{Tag: "reasoning_token_count", Header: "Reasoning Token Count", Unit: "tokens", Formula: "tokens of the reasoning part of the answer", Group: Hidden, Order: 620, AIPerf: Place{Head: 14}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
-	{Tag: "prefill_throughput_per_user", Header: "Prefill Throughput Per User", Unit: "tokens/sec/user", Formula: "ISL / time_to_first_token in seconds", Group: Hidden, Order: 520, Needs: Streaming | Tokens, LargerIsBetter: true, Record: prefillPerUser},
-	{Tag: "osl_mismatch_diff_pct", Header: "OSL Mismatch Diff %", Unit: "%", Formula: "100 · (OSL − asked) / asked, signed", Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff},
+	{Tag: TimeToFirstToken, Header: "Time to First Token", Short: "TTFT", Spoken: []string{"ttft"}, Headings: []Heading{{Place: 3, Stat: "p50"}, {Place: 4, Stat: "p99"}}, Unit: "ms", Formula: "first content − sent; reasoning counts as content", Elsewhere: "TTFT; vLLM's benchmark starts the clock before the connection is opened and stops it at the first event, also one without text", Rests: FirstToken, Group: Main, Order: 100, AIPerf: Place{Head: 4}, Needs: Streaming | Tokens, Record: (*record.Record).TTFT},
+	{Tag: TimeToSecondToken, Header: "Time to Second Token", Short: "TTST", Spoken: []string{"ttst"}, Unit: "ms", Formula: "second content event − first; 0 when one read carried both", Rests: Gaps, Group: Main, Order: 200, AIPerf: Place{Head: 5}, Needs: Streaming | Tokens, Record: secondToken},
+	{Tag: TimeToFirstOutputToken, Header: "Time to First Output Token", Short: "TTFO", Spoken: []string{"ttfo"}, Unit: "ms", Formula: "first content that is not reasoning − sent", Rests: FirstToken, Group: Main, Order: 210, Needs: Streaming | Tokens, Record: (*record.Record).TTFO},
+	{Tag: RequestLatency, Header: "Request Latency", Short: "latency", Spoken: []string{"e2e", "e2el", "latency"}, Headings: []Heading{{Place: 7, Stat: "p50", Beside: TimeToFirstToken, Narrow: true}, {Place: 8, Stat: "p99", Beside: TimeToFirstToken}}, Unit: "ms", Formula: "last content − sent; the usage event and the end mark do not count", Elsewhere: "E2EL in vLLM's benchmark; GenAI-Perf's ends with the last event of the answer, this one with the last content", Rests: WholeAnswer, Group: Main, Order: 300, AIPerf: Place{Head: 2}, Record: (*record.Record).Latency},
+	{Tag: DecodeDuration, Header: "Decode Duration", Unit: "ms", Formula: "request_latency − time_to_first_token", Rests: WholeAnswer, Group: Main, Order: 350, Needs: Streaming | Tokens, Record: (*record.Record).Decode},
+	{Tag: InterTokenLatency, Header: "Inter Token Latency", Short: "ITL", Spoken: []string{"itl", "tpot"}, Headings: []Heading{{Place: 5, Stat: "p50", Wide: true}, {Place: 6, Stat: "p99"}}, Unit: "ms", Formula: "(request_latency − time_to_first_token) / (OSL − 1); absent below two tokens", Elsewhere: "TPOT in vLLM's and SGLang's benchmarks; LLMPerf divides the whole latency by all tokens, the first wait included", Rests: Gaps | TokenCounts, Group: Main, Order: 400, AIPerf: Place{Head: 6}, Needs: Streaming | Tokens, Record: (*record.Record).ITL},
+	{Tag: InterChunkLatency, Header: "Inter Chunk Latency", Short: "ICL", Spoken: []string{"icl"}, Unit: "ms", Formula: "gaps between consecutive content events, pooled over all requests", Elsewhere: "ITL in vLLM's and SGLang's benchmarks: a gap between events, which may carry several tokens", Rests: Gaps, Group: Hidden, Order: 410, AIPerf: Place{Head: 15}, Needs: Streaming | Tokens, List: chunkGaps},
+	{Tag: OutputTokenThroughputPerUser, Header: "Output Token Throughput Per User", Short: "out tok/s/user", Unit: "tokens/sec/user", Formula: "1000 / inter_token_latency; absent when that is 0", Elsewhere: "1/TPOT; the x axis of most published Pareto charts, called interactivity there", Rests: Gaps | TokenCounts, Group: Main, Order: 500, AIPerf: Place{Head: 8}, Needs: Streaming | Tokens, LargerIsBetter: true, Record: perUser},
+	{Tag: "e2e_output_token_throughput", Header: "E2E Output Token Throughput", Unit: "tokens/sec/user", Formula: "OSL / request_latency in seconds", Rests: WholeAnswer | TokenCounts, Group: Main, Order: 510, Needs: Tokens, LargerIsBetter: true, Record: endToEnd},
+	{Tag: OutputSequenceLength, Header: "Output Sequence Length", Short: "OSL", Spoken: []string{"osl"}, Unit: "tokens", Formula: "output_token_count + reasoning_token_count", Elsewhere: "OSL or completion tokens; with reasoning here", Rests: TokenCounts, Group: Main, Order: 600, AIPerf: Place{Head: 9}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: osl},
+	{Tag: InputSequenceLength, Header: "Input Sequence Length", Short: "ISL", Spoken: []string{"isl"}, Unit: "tokens", Formula: "tokens of the prompt: the client's count after the chat template where there is one, else the server's usage", Elsewhere: "ISL or prompt tokens; a tool that leaves out the chat template counts fewer", Group: Main, Order: 700, AIPerf: Place{Head: 10}, LargerIsBetter: true, Int: true, Record: isl},
+	{Tag: OutputTokenCount, Header: "Output Token Count", Unit: "tokens", Formula: "tokens of the answer that are not reasoning: the client's count, or the server's usage with --use-server-token-count", Rests: TokenCounts, Group: Hidden, Order: 610, AIPerf: Place{Head: 13}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: outputTokens},
+	{Tag: ReasoningTokenCount, Header: "Reasoning Token Count", Unit: "tokens", Formula: "tokens of the reasoning part of the answer", Rests: TokenCounts, Group: Hidden, Order: 620, AIPerf: Place{Head: 14}, Needs: Tokens, LargerIsBetter: true, Int: true, Record: reasoningTokens},
+	{Tag: "prefill_throughput_per_user", Header: "Prefill Throughput Per User", Unit: "tokens/sec/user", Formula: "ISL / time_to_first_token in seconds", Rests: FirstToken, Group: Hidden, Order: 520, Needs: Streaming | Tokens, LargerIsBetter: true, Record: prefillPerUser},
+	{Tag: OSLMismatchDiffPct, Header: "OSL Mismatch Diff %", Unit: "%", Formula: "100 · (OSL − asked) / asked, signed", Rests: TokenCounts, Group: Hidden, Order: 630, Over: Signed, Needs: Tokens, Record: oslDiff},
 
 	{Tag: "rtfx", Header: "Inverse Real-Time Factor (RTFx)", Unit: "ratio", Formula: "1000 · audio_duration / request_latency: seconds of sound for each second of work", Group: Main, Order: 850, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*r.AudioSeconds, r.Latency()) }},
 	{Tag: "image_throughput", Header: "Image Throughput", Unit: "images/sec", Formula: "1000 · num_images / request_latency", Group: Main, Order: 860, LargerIsBetter: true, Record: func(r *record.Record) float64 { return per(1e3*images(r), r.Latency()) }},
@@ -159,39 +202,39 @@ var catalogue = []Metric{
 	{Tag: "video_generation_time", Header: "Video Generation Time", Unit: "ms", Formula: "job seen to be done − job seen to begin", Group: Main, Order: 888, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.ServerDecode })},
 	{Tag: "video_download_time", Header: "Video Download Time", Unit: "ms", Formula: "last byte of the video − job seen to be done", Group: Main, Order: 889, AIPerf: Place{Unknown: true}, Record: ofFilms(func(r *record.Record) float64 { return r.Download })},
 
-	{Tag: "output_token_throughput", Header: "Output Token Throughput", Unit: "tokens/sec", Formula: "total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks", Elsewhere: "output token throughput in vLLM's benchmark, whose window ends with the last answer", Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
-	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Formula: "total_isl / window", Group: Main, Order: 805, LargerIsBetter: true, Derived: inputRate},
-	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Formula: "(total_isl + total_osl) / window", Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
-	{Tag: "request_throughput", Header: "Request Throughput", Unit: "requests/sec", Formula: "request_count / window", Elsewhere: "QPS or RPS; what was completed, never what was offered", Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: requestRate},
-	{Tag: "goodput", Header: "Goodput", Unit: "requests/sec", Formula: "good_request_count / window", Elsewhere: "good requests a second at this load, as in vLLM's benchmark; in DistServe's sense it is the highest rate at which 90 % meet the SLOs: that is a sweep's answer, not a run's", Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: goodRate},
+	{Tag: OutputTokenThroughput, Header: "Output Token Throughput", Short: "out tok/s", Spoken: []string{"tps"}, Headings: []Heading{{Place: 1, Stat: "avg"}}, Unit: "tokens/sec", Formula: "total_osl / window; in the steady window the tokens that came in it, by the stamps of their chunks", Elsewhere: "output token throughput in vLLM's benchmark, whose window ends with the last answer", Rests: PerSecond | TokenCounts, Group: Main, Order: 800, AIPerf: Place{Head: 7}, Needs: Tokens, LargerIsBetter: true, Derived: outputRate},
+	{Tag: "input_token_throughput", Header: "Input Token Throughput", Unit: "tokens/sec", Formula: "total_isl / window", Rests: PerSecond, Group: Main, Order: 805, LargerIsBetter: true, Derived: inputRate},
+	{Tag: "total_token_throughput", Header: "Total Token Throughput", Unit: "tokens/sec", Formula: "(total_isl + total_osl) / window", Rests: PerSecond | TokenCounts, Group: Hidden, Order: 810, Needs: Tokens, LargerIsBetter: true, Derived: totalRate},
+	{Tag: RequestThroughput, Header: "Request Throughput", Short: "req/s", Spoken: []string{"rps", "throughput"}, Headings: []Heading{{Place: 2, Stat: "avg", Beside: OutputTokenThroughput}}, Unit: "requests/sec", Formula: "request_count / window", Elsewhere: "QPS or RPS; what was completed, never what was offered", Rests: PerSecond, Group: Main, Order: 900, AIPerf: Place{Head: 1}, LargerIsBetter: true, Derived: requestRate},
+	{Tag: Goodput, Header: "Goodput", Unit: "requests/sec", Formula: "good_request_count / window", Elsewhere: "good requests a second at this load, as in vLLM's benchmark; in DistServe's sense it is the highest rate at which 90 % meet the SLOs: that is a sweep's answer, not a run's", Rests: PerSecond, Group: Main, Order: 1000, Needs: Limits, AIPerf: Place{Head: 11}, LargerIsBetter: true, Derived: goodRate},
 	{Tag: "good_request_count", Header: "Good Request Count", Unit: "requests", Formula: "requests that met every SLO", Group: Hidden, Order: 1010, Needs: Limits, AIPerf: Place{Head: 12}, LargerIsBetter: true, Int: true, Record: goodOne, Derived: (*Totals).good},
-	{Tag: "good_request_fraction", Header: "GoodRequestFraction", Unit: "ratio", Formula: "good_request_count / attempts: successes, failures, what was cut off and what was never sent", Elsewhere: "SLO attainment; AIPerf divides by successes and failures only", Group: Hidden, Order: 1020, Needs: Limits, Per: "completed_request_count", Over: Share, LargerIsBetter: true, Derived: (*Totals).goodShare},
+	{Tag: GoodRequestFraction, Header: "GoodRequestFraction", Short: "goodput %", Headings: []Heading{{Place: 9, Stat: "avg"}}, Unit: "ratio", Formula: "good_request_count / attempts: successes, failures, what was cut off and what was never sent", Elsewhere: "SLO attainment; AIPerf divides by successes and failures only", Group: Hidden, Order: 1020, Needs: Limits, Per: "completed_request_count", Over: Share, LargerIsBetter: true, Derived: (*Totals).goodShare},
 	{Tag: "completed_request_count", Header: "Completed Requests (Success + Error)", Unit: "requests", Formula: "successes + failures; what was cancelled or cut off is in neither", Group: Main, Order: 1075, AIPerf: Place{NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK + t.Errors) }},
 	{Tag: "cancelled_request_count", Header: "Cancelled Request Count", Unit: "requests", Formula: "client-cancelled requests, those outside the window too", Group: Hidden, Order: 1076, Over: Events, AIPerf: Place{NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Cancelled) }},
 	{Tag: "request_error_rate", Header: "Request Error Rate", Unit: "%", Formula: "100 · failures / (successes + failures)", Group: Main, Order: 1080, Over: Share, Per: "completed_request_count", Derived: func(t *Totals) float64 { return 100 * t.errorRate() }},
-	{Tag: "error_rate", Header: "Error Rate", Unit: "ratio", Formula: "failures / (successes + failures), a share in 0..1", Group: Hidden, Order: 1081, Per: "completed_request_count", Over: Share, AIPerf: Place{Unknown: true}, Derived: (*Totals).errorRate},
-	{Tag: "request_count", Header: "Request Count", Unit: "requests", Formula: "successes", Group: Main, Order: 1100, AIPerf: Place{Head: 3, NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK) }},
+	{Tag: ErrorRate, Header: "Error Rate", Short: "errors %", Headings: []Heading{{Place: 10, Stat: "avg", Wide: true}}, Unit: "ratio", Formula: "failures / (successes + failures), a share in 0..1", Group: Hidden, Order: 1081, Per: "completed_request_count", Over: Share, AIPerf: Place{Unknown: true}, Derived: (*Totals).errorRate},
+	{Tag: RequestCount, Header: "Request Count", Unit: "requests", Formula: "successes", Group: Main, Order: 1100, AIPerf: Place{Head: 3, NoZero: true}, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.OK) }},
 	{Tag: "streamed_request_count", Header: "Streamed Request Count", Unit: "requests", Formula: "successes whose answer came as a stream of events", Group: Hidden, Order: 1101, AIPerf: Place{Unknown: true, NoZero: true}, Needs: Streaming, LargerIsBetter: true, Int: true, Derived: func(t *Totals) float64 { return float64(t.Streamed) }},
-	{Tag: "error_request_count", Header: "Error Request Count", Unit: "requests", Formula: "failures", Group: Main, Order: 1110, Over: Events, AIPerf: Place{Head: 21, NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Errors) }},
-	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Formula: "Σ input_sequence_length over successes", Group: Hidden, Order: 1120, AIPerf: Place{Head: 19}, LargerIsBetter: true, Int: true, Derived: total("input_sequence_length")},
-	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Formula: "Σ output_sequence_length over successes", Group: Hidden, Order: 1121, AIPerf: Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_sequence_length")},
-	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Formula: "Σ output_token_count over successes", Group: Hidden, Order: 1122, AIPerf: Place{Head: 16}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("output_token_count")},
-	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Formula: "Σ reasoning_token_count over successes", Group: Hidden, Order: 1123, AIPerf: Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total("reasoning_token_count")},
-	{Tag: "benchmark_duration", Header: "Benchmark Duration", Unit: "sec", Formula: "last content of the last success − sent of the first", Group: Hidden, Order: 1130, AIPerf: Place{Head: 18}, Derived: func(t *Totals) float64 { return t.Duration }},
-	{Tag: "osl_mismatch_count", Header: "OSL Mismatch Count", Unit: "requests", Formula: "requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)", Group: Hidden, Order: 1140, Over: Events, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
+	{Tag: ErrorRequestCount, Header: "Error Request Count", Unit: "requests", Formula: "failures", Group: Main, Order: 1110, Over: Events, AIPerf: Place{Head: 21, NoZero: true}, Int: true, Derived: func(t *Totals) float64 { return float64(t.Errors) }},
+	{Tag: "total_isl", Header: "Total Input Sequence Length", Unit: "tokens", Formula: "Σ input_sequence_length over successes", Group: Hidden, Order: 1120, AIPerf: Place{Head: 19}, LargerIsBetter: true, Int: true, Derived: total(InputSequenceLength)},
+	{Tag: "total_osl", Header: "Total Output Sequence Length", Unit: "tokens", Formula: "Σ output_sequence_length over successes", Rests: TokenCounts, Group: Hidden, Order: 1121, AIPerf: Place{Head: 20}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(OutputSequenceLength)},
+	{Tag: "total_output_tokens", Header: "Total Output Tokens", Unit: "tokens", Formula: "Σ output_token_count over successes", Rests: TokenCounts, Group: Hidden, Order: 1122, AIPerf: Place{Head: 16}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(OutputTokenCount)},
+	{Tag: "total_reasoning_tokens", Header: "Total Reasoning Tokens", Unit: "tokens", Formula: "Σ reasoning_token_count over successes", Rests: TokenCounts, Group: Hidden, Order: 1123, AIPerf: Place{Head: 17}, Needs: Tokens, LargerIsBetter: true, Int: true, Derived: total(ReasoningTokenCount)},
+	{Tag: BenchmarkDuration, Header: "Benchmark Duration", Unit: "sec", Formula: "last content of the last success − sent of the first", Group: Hidden, Order: 1130, AIPerf: Place{Head: 18}, Derived: func(t *Totals) float64 { return t.Duration }},
+	{Tag: OSLMismatchCount, Header: "OSL Mismatch Count", Unit: "requests", Formula: "requests with abs(OSL − asked) > min(5 % of asked, 50 tokens)", Rests: TokenCounts, Group: Hidden, Order: 1140, Over: Events, Needs: Tokens, Int: true, Derived: total(oslMismatch)},
 	{Tag: "context_overflow_count", Header: "Context Overflow Count", Unit: "requests", Formula: "failures because the input was too long for the model", Group: Main, Order: 1145, Over: Events, AIPerf: Place{Failing: true}, Int: true, Derived: (*Totals).overflows},
 	{Tag: "error_isl", Header: "Error Input Sequence Length", Unit: "tokens", Formula: "input_sequence_length of failures", Group: Hidden, Order: 1150, AIPerf: Place{Head: 22}, Needs: FailedOnly, Int: true, Record: isl},
 	{Tag: "total_error_isl", Header: "Total Error Input Sequence Length", Unit: "tokens", Formula: "Σ input_sequence_length over failures", Group: Hidden, Order: 1151, Over: Events, AIPerf: Place{Head: 23, NoZero: true}, Int: true, Derived: total("error_isl")},
 
 	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Formula: "sent − intended", Elsewhere: "AIPerf's word; schedule delay elsewhere", Group: Hidden, Order: 3010, AIPerf: Place{RunOnly: true}, Record: since(intended, sent)},
-	{Tag: "time_to_first_token_from_intended", Header: "Time to First Token from Intended", Unit: "ms", Formula: "first content − intended", Group: Trust, Order: 110, AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
-	{Tag: "request_latency_from_intended", Header: "Request Latency from Intended", Unit: "ms", Formula: "last content − intended", Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Group: Trust, Order: 310, AIPerf: Place{Unknown: true}, Record: (*record.Record).LatencyFromIntended},
-	{Tag: "dispatch_lateness", Header: "Dispatch Lateness", Unit: "ms", Formula: "sent − max(intended, admitted): the client's own fault", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
-	{Tag: "admission_wait", Header: "Admission Wait", Unit: "ms", Formula: "admitted − intended: waiting for a slot", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
+	{Tag: TimeToFirstTokenFromIntended, Header: "Time to First Token from Intended", Unit: "ms", Formula: "first content − intended", Rests: SinceIntended, Group: Trust, Order: 110, AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
+	{Tag: RequestLatencyFromIntended, Header: "Request Latency from Intended", Unit: "ms", Formula: "last content − intended", Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Rests: SinceIntended, Group: Trust, Order: 310, AIPerf: Place{Unknown: true}, Record: (*record.Record).LatencyFromIntended},
+	{Tag: DispatchLateness, Header: "Dispatch Lateness", Unit: "ms", Formula: "sent − max(intended, admitted): the client's own fault", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
+	{Tag: AdmissionWait, Header: "Admission Wait", Unit: "ms", Formula: "admitted − intended: waiting for a slot", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
 
 	// Usage: what the server claimed, and how far it is from the client's own
 	// counts: 100 · abs(usage − client) / client.
-	{Tag: "usage_prompt_tokens", Header: "Usage Prompt Tokens", Unit: "tokens", Formula: "usage.prompt_tokens of the answer, or its synonym", Group: Usage, Order: 1000, Int: true, Record: func(r *record.Record) float64 { return count(r.UsagePrompt) }},
+	{Tag: UsagePromptTokens, Header: "Usage Prompt Tokens", Unit: "tokens", Formula: "usage.prompt_tokens of the answer, or its synonym", Group: Usage, Order: 1000, Int: true, Record: func(r *record.Record) float64 { return count(r.UsagePrompt) }},
 	{Tag: "usage_prompt_cache_read_tokens", Header: "Usage Prompt Cache Read Tokens", Unit: "tokens", Formula: "usage.prompt_tokens_details.cached_tokens, or its synonym: the part of the prompt served from the prefix cache", Group: Usage, Order: 1010, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.Cached) }},
 	{Tag: "usage_completion_tokens", Header: "Usage Completion Tokens", Unit: "tokens", Formula: "usage.completion_tokens of the answer, or its synonym", Group: Usage, Order: 1100, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageCompletion) }},
 	{Tag: "usage_reasoning_tokens", Header: "Usage Reasoning Tokens", Unit: "tokens", Formula: "usage.completion_tokens_details.reasoning_tokens, or its synonym", Group: Usage, Order: 1110, LargerIsBetter: true, Int: true, Record: func(r *record.Record) float64 { return count(r.UsageReasoning) }},
@@ -201,8 +244,8 @@ var catalogue = []Metric{
 	{Tag: "usage_prompt_tokens_diff_pct", Header: "Usage Prompt Diff %", Unit: "%", Formula: "100 · abs(usage − client) / client, of prompt tokens", Group: Hidden, Order: 1300, Over: Signed, Needs: ClientCount, Record: func(r *record.Record) float64 { return diffPct(r.UsagePrompt, r.ISL) }},
 	{Tag: "usage_completion_tokens_diff_pct", Header: "Usage Completion Diff %", Unit: "%", Formula: "100 · abs(usage − client) / client, of output tokens with reasoning", Group: Hidden, Order: 1310, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageCompletion, r.OSL) }},
 	{Tag: "usage_reasoning_tokens_diff_pct", Header: "Usage Reasoning Diff %", Unit: "%", Formula: "100 · abs(usage − client) / client, of reasoning tokens", Group: Hidden, Order: 1320, Over: Signed, Needs: ClientCount | Tokens, Record: func(r *record.Record) float64 { return diffPct(r.UsageReasoning, r.ReasoningTokens) }},
-	{Tag: "usage_discrepancy_count", Header: "Usage Discrepancy Count", Unit: "requests", Formula: "requests with any of the three above 10 %", Group: Hidden, Order: 1330, Over: Events, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
-	{Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens", Formula: "Σ usage_prompt_tokens over successes", Group: Usage, Order: 2000, Int: true, Derived: total("usage_prompt_tokens")},
+	{Tag: UsageDiscrepancyCount, Header: "Usage Discrepancy Count", Unit: "requests", Formula: "requests with any of the three above 10 %", Group: Hidden, Order: 1330, Over: Events, Needs: ClientCount, Int: true, Derived: total(usageDiscrepancy)},
+	{Tag: "total_usage_prompt_tokens", Header: "Total Usage Prompt Tokens", Unit: "tokens", Formula: "Σ usage_prompt_tokens over successes", Group: Usage, Order: 2000, Int: true, Derived: total(UsagePromptTokens)},
 	{Tag: "total_usage_prompt_cache_read_tokens", Header: "Total Usage Prompt Cache Read Tokens", Unit: "tokens", Formula: "Σ usage_prompt_cache_read_tokens over successes", Group: Usage, Order: 2010, LargerIsBetter: true, Int: true, Derived: total("usage_prompt_cache_read_tokens")},
 	{Tag: "total_usage_completion_tokens", Header: "Total Usage Completion Tokens", Unit: "tokens", Formula: "Σ usage_completion_tokens over successes", Group: Usage, Order: 2100, LargerIsBetter: true, Int: true, Derived: total("usage_completion_tokens")},
 	{Tag: "total_usage_reasoning_tokens", Header: "Total Usage Reasoning Tokens", Unit: "tokens", Formula: "Σ usage_reasoning_tokens over successes", Group: Usage, Order: 2110, LargerIsBetter: true, Int: true, Derived: total("usage_reasoning_tokens")},
@@ -210,7 +253,7 @@ var catalogue = []Metric{
 	{Tag: "total_usage_rejected_prediction_tokens", Header: "Total Usage Rejected Prediction Tokens", Unit: "tokens", Formula: "Σ usage_rejected_prediction_tokens over successes", Group: Usage, Order: 2140, Int: true, Needs: Tokens, Derived: total("usage_rejected_prediction_tokens")},
 	{Tag: "total_usage_total_tokens", Header: "Total Usage Total Tokens", Unit: "tokens", Formula: "Σ usage_total_tokens over successes", Group: Usage, Order: 2200, LargerIsBetter: true, Int: true, Derived: total("usage_total_tokens")},
 	{Tag: "overall_usage_prompt_cache_read_pct", Header: "Overall Usage Prompt Cache Read %", Unit: "%", Formula: "100 · Σ cached / Σ prompt", Group: Usage, Order: 2012, Over: Share, Per: "total_usage_prompt_tokens", LargerIsBetter: true, Derived: func(t *Totals) float64 {
-		return 100 * per(t.Sum("usage_prompt_cache_read_tokens"), t.Sum("usage_prompt_tokens"))
+		return 100 * per(t.Sum("usage_prompt_cache_read_tokens"), t.Sum(UsagePromptTokens))
 	}},
 
 	{Tag: "http_req_blocked", Header: "HTTP Blocked", Unit: "ms", Formula: "waiting for a free connection: there always is one, what a request waits for before it is admission_wait", Elsewhere: "http_req_blocked in k6", Group: HTTP, Order: 2000, Record: neverBlocked},
@@ -230,15 +273,15 @@ var catalogue = []Metric{
 
 	// Levels over time, weighted by how long they were held; spans.go has the
 	// formulas. First: requests in [sent, end), failed ones included
-	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Formula: "requests in [sent, end), failed ones included, weighted by how long each level was held", Elsewhere: "achieved concurrency; in flight", Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
+	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Formula: "requests in [sent, end), failed ones included, weighted by how long each level was held", Elsewhere: "achieved concurrency; in flight", Rests: InFlight, Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
 	{Tag: "effective_decode_throughput", Header: "Effective Decode Throughput", Unit: "tokens/sec", Formula: "(OSL − 1) / number of gaps, over each gap between reads that brought content", Group: Effective, Order: 3001, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate},
 	{Tag: "effective_prefill_throughput", Header: "Effective Prefill Throughput", Unit: "tokens/sec", Formula: "ISL / (first content − sent) in [sent, first content)", Group: Effective, Order: 3002, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate},
-	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Formula: "requests in [first content, end)", Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},
-	{Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests", Formula: "requests in [sent, first content)", Group: Effective, Order: 3004, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart},
+	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Formula: "requests in [first content, end)", Rests: InFlight, Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},
+	{Tag: "effective_prefill_concurrency", Header: "Effective Prefill Concurrency", Unit: "requests", Formula: "requests in [sent, first content)", Rests: InFlight, Group: Effective, Order: 3004, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPart},
 	{Tag: "effective_total_throughput", Header: "Effective Total Throughput", Unit: "tokens/sec", Formula: "prefill rate + (OSL − 1) / (end − first content) in [first content, end)", Group: Effective, Order: 3005, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate},
 	{Tag: "effective_decode_throughput_per_user", Header: "Effective Decode Throughput Per User", Unit: "tokens/sec/user", Formula: "decode throughput / decode concurrency", Group: Effective, Order: 3006, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePerSlot},
 	{Tag: "effective_prefill_throughput_per_user", Header: "Effective Prefill Throughput Per User", Unit: "tokens/sec/user", Formula: "prefill throughput / prefill concurrency", Group: Effective, Order: 3007, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillPerSlot},
-	{Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens", Formula: "ISL over the whole request + OSL / chunks from each chunk to the end", Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens},
+	{Tag: "tokens_in_flight", Header: "Tokens In Flight", Unit: "tokens", Formula: "ISL over the whole request + OSL / chunks from each chunk to the end", Rests: InFlight, Group: Effective, Order: 3008, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: heldTokens},
 	{Tag: "effective_latency", Header: "Effective Latency (CO-aware)", Unit: "ms", Formula: "end − intended, successes only: blind to no delay of ours", Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Group: Effective, Order: 3009, AIPerf: Place{RunOnly: true}, Record: since(intended, end)},
 
 	// The same levels over the time in which their own concurrency is not 0
@@ -249,10 +292,10 @@ var catalogue = []Metric{
 	{Tag: "active_total_throughput", Header: "Active Total Throughput", Unit: "tokens/sec", Formula: "effective_total_throughput over the time in which such requests were there", Group: Active, Order: 3104, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: tokenRate, Active: true},
 
 	// Error-adjusted: the successes and one +Inf per failure; nearest rank.
-	{Tag: "adj_request_latency", Header: "Request Latency (error-adjusted)", Unit: "ms", Formula: "request_latency of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 10, Of: "request_latency"},
-	{Tag: "adj_time_to_first_token", Header: "Time to First Token (error-adjusted)", Unit: "ms", Formula: "time_to_first_token of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 20, Needs: Streaming | Tokens, Of: "time_to_first_token"},
-	{Tag: "adj_inter_token_latency", Header: "Inter Token Latency (error-adjusted)", Unit: "ms", Formula: "inter_token_latency of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 30, Needs: Streaming | Tokens, Of: "inter_token_latency"},
-	{Tag: "adj_decode_duration", Header: "Decode Duration (error-adjusted)", Unit: "ms", Formula: "decode_duration of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 40, Needs: Streaming | Tokens, Of: "decode_duration"},
+	{Tag: AdjustedRequestLatency, Header: "Request Latency (error-adjusted)", Unit: "ms", Formula: "request_latency of the successes and +∞ for each failure; nearest rank", Rests: WholeAnswer, Group: Adjusted, Order: 10, Of: RequestLatency},
+	{Tag: AdjustedTimeToFirstToken, Header: "Time to First Token (error-adjusted)", Unit: "ms", Formula: "time_to_first_token of the successes and +∞ for each failure; nearest rank", Rests: FirstToken, Group: Adjusted, Order: 20, Needs: Streaming | Tokens, Of: TimeToFirstToken},
+	{Tag: "adj_inter_token_latency", Header: "Inter Token Latency (error-adjusted)", Unit: "ms", Formula: "inter_token_latency of the successes and +∞ for each failure; nearest rank", Rests: Gaps, Group: Adjusted, Order: 30, Needs: Streaming | Tokens, Of: InterTokenLatency},
+	{Tag: "adj_decode_duration", Header: "Decode Duration (error-adjusted)", Unit: "ms", Formula: "decode_duration of the successes and +∞ for each failure; nearest rank", Rests: WholeAnswer, Group: Adjusted, Order: 40, Needs: Streaming | Tokens, Of: DecodeDuration},
 	{Tag: "adj_effective_latency", Header: "Effective Latency (CO-aware) (error-adjusted)", Unit: "ms", Formula: "effective_latency of the successes and +∞ for each failure; nearest rank", Group: Adjusted, Order: 50, Of: "effective_latency"},
 }
 
@@ -287,7 +330,7 @@ func position(tag string) int {
 }
 
 // chunkLatency is the metric whose values are gaps between content events.
-const chunkLatency = "inter_chunk_latency"
+const chunkLatency = InterChunkLatency
 
 // Stats are the names of the statistics the metric has, as tables and gates
 // spell them.

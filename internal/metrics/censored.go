@@ -36,9 +36,9 @@ func (j judge) lost(r *record.Record) bool {
 	for _, l := range j {
 		least := math.NaN()
 		switch l.tag {
-		case "request_latency":
+		case RequestLatency:
 			least = age
-		case "time_to_first_token":
+		case TimeToFirstToken:
 			least = age
 			if r.FirstToken != record.None {
 				least = spanMS(r.Sent, r.FirstToken)
@@ -88,7 +88,7 @@ func (t *Totals) open() float64 {
 
 // fromIntended tells which metrics count an unsent or cut request as +Inf.
 func fromIntended(tag string) bool {
-	return tag == "request_latency_from_intended" || tag == "time_to_first_token_from_intended"
+	return tag == RequestLatencyFromIntended || tag == TimeToFirstTokenFromIntended
 }
 
 // withInfinite is the statistics of sorted values and more that are +Inf.
@@ -138,7 +138,7 @@ func (c *Collector) Censoring() []Bounds {
 	}
 	var out []Bounds
 	order := c.rows.byIntended(nil)
-	for _, tag := range []string{"request_latency", "time_to_first_token"} {
+	for _, tag := range []string{RequestLatency, TimeToFirstToken} {
 		if m, _ := Lookup(tag); !c.opt.Has(m) {
 			continue
 		}
@@ -152,7 +152,7 @@ func bounds(tag string, known []float64, cut []cutLife) []Bounds {
 	aged := slices.Clone(known)
 	infinite := int64(0)
 	for _, x := range cut {
-		if tag == "time_to_first_token" && x.first != record.None {
+		if tag == TimeToFirstToken && x.first != record.None {
 			known = append(known, spanMS(x.sent, x.first))
 			aged = append(aged, spanMS(x.sent, x.first))
 			continue

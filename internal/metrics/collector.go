@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -139,11 +140,33 @@ func (c *Collector) Summaries() []Summary {
 	if c.past != nil {
 		return c.summaries()
 	}
-	out := []Summary{c.summary("full", c.window(), nil)}
-	if w := c.opt.Steady; w.given() {
-		out = append(out, c.summary("steady", w, c.steadyRows(w)))
+	full := func() Summary { return c.summary("full", c.window(), nil) }
+	w := c.opt.Steady
+	if !w.given() {
+		return []Summary{full()}
 	}
+	if len(c.rows.flags) > besideRows {
+		return []Summary{full(), c.summary("steady", w, c.steadyRows(w))}
+	}
+	out := make([]Summary, 2)
+	var other sync.WaitGroup
+	beside := c.beside()
+	other.Go(func() { out[1] = beside.summary("steady", w, beside.steadyRows(w)) })
+	out[0] = full()
+	other.Wait()
 	return out
+}
+
+// besideRows is how many requests are summed up over both windows at once: it
+// takes as much scratch again, 32 bytes a request.
+const besideRows = 1 << 17
+
+// beside is c with scratch of its own, for another goroutine that only reads what
+// was collected.
+func (c *Collector) beside() *Collector {
+	d := *c
+	d.column, d.spare, d.workshop = nil, nil, workshop{}
+	return &d
 }
 
 // gapsOf are the gaps between the content events of a life, by its row.

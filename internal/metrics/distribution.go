@@ -113,10 +113,10 @@ func adjustedWith(m *Metric, sorted []float64, n int64, t *Totals) Stat {
 // derived is a metric of the whole run.
 func derived(m *Metric, t *Totals) (Stat, bool) {
 	s, ok := scalar(m, m.Derived(t))
-	if ok && m.Tag == "goodput" && t.Seconds > 0 {
+	if ok && m.Tag == Goodput && t.Seconds > 0 {
 		s.Open = float64(t.Cut-t.CutBad) / t.Seconds
 	}
-	if ok && m.Tag == "good_request_fraction" && t.Cut+t.Unsent > 0 {
+	if ok && m.Tag == GoodRequestFraction && t.Cut+t.Unsent > 0 {
 		s.Open = t.open()
 		plain := s
 		plain.Avg = per(t.good(), float64(t.OK+t.Errors))

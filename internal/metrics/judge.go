@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/suggest"
 )
@@ -29,9 +30,9 @@ func Judge(slos map[string]float64) (func(*record.Record) string, error) {
 		m, ok := Lookup(tag)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("slos: unknown metric %q%s", tag, didYouMean(tag))
+			return nil, diag.Errorf("slos: unknown metric %q", tag).Try(didYouMean(tag))
 		case !m.PerRequest():
-			return nil, fmt.Errorf("slos: %s has no value per request, so no request can be judged by it; hint: use it in gates", tag)
+			return nil, diag.Errorf("slos: %s has no value per request, so no request can be judged by it", tag).Try("use it in gates")
 		case math.IsNaN(slos[tag]) || math.IsInf(slos[tag], 0):
 			return nil, fmt.Errorf("slos: %s: limit %v is not a number", tag, slos[tag])
 		}
@@ -69,30 +70,31 @@ func (l limit) holds(r *record.Record) bool {
 	return v <= l.value
 }
 
-// short are the common short forms.
-var short = map[string]string{
-	"ttft": "time_to_first_token", "ttst": "time_to_second_token", "ttfo": "time_to_first_output_token",
-	"itl": "inter_token_latency", "tpot": "inter_token_latency", "icl": "inter_chunk_latency",
-	"e2e": "request_latency", "e2el": "request_latency", "latency": "request_latency",
-	"osl": "output_sequence_length", "isl": "input_sequence_length",
-	"tps": "output_token_throughput", "rps": "request_throughput", "throughput": "request_throughput",
+// spoken is the metric that people call word, nil for none.
+func spoken(word string) *Metric {
+	for i := range catalogue {
+		if slices.Contains(catalogue[i].Spoken, strings.ToLower(word)) {
+			return &catalogue[i]
+		}
+	}
+	return nil
 }
 
 // Short tells whether word is a common short form of a tag.
-func Short(word string) bool { return short[strings.ToLower(word)] != "" }
+func Short(word string) bool { return spoken(word) != nil }
 
 // Suggest is the tag a user probably meant, "" when none is near. It knows
 // the common short forms.
 func Suggest(tag string) string {
-	if t, ok := short[strings.ToLower(tag)]; ok {
-		return t
+	if m := spoken(tag); m != nil {
+		return m.Tag
 	}
 	return suggest.Nearest(tag, Tags())
 }
 
 func didYouMean(tag string) string {
 	if s := Suggest(tag); s != "" {
-		return fmt.Sprintf("; did you mean %q?", s)
+		return "did you mean " + s + "?"
 	}
-	return "; hint: docs/metrics.md lists them"
+	return "docs/metrics.md lists them"
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 )
@@ -43,8 +44,8 @@ func TestJudge(t *testing.T) {
 func TestJudgeRefuses(t *testing.T) {
 	t.Parallel()
 	for tag, want := range map[string]string{
-		"ttft":                  `unknown metric "ttft"; did you mean "time_to_first_token"?`,
-		"inter_token_latncy":    `did you mean "inter_token_latency"?`,
+		"ttft":                  `unknown metric "ttft"; hint: did you mean time_to_first_token?`,
+		"inter_token_latncy":    `did you mean inter_token_latency?`,
 		"colour":                "docs/metrics.md",
 		"request_throughput":    "no value per request",
 		"inter_chunk_latency":   "no value per request",
@@ -53,7 +54,7 @@ func TestJudgeRefuses(t *testing.T) {
 		"error_isl":             "no value per request",
 	} {
 		_, err := metrics.Judge(map[string]float64{tag: 1})
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(diag.Line(err), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Judge(%s) = %v, want one line with %q", tag, err, want)
 		}
 	}

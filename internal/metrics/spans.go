@@ -176,6 +176,7 @@ func (s *sweep) until(t int64) {
 func (s *sweep) finish() *weights {
 	s.until(math.MaxInt64)
 	s.out.until(s.end)
+	s.out.flush()
 	return &s.out
 }
 

@@ -60,7 +60,7 @@ func goodRate(t *Totals) float64 {
 
 // inputRate is Σ ISL / window.
 func inputRate(t *Totals) float64 {
-	whole := t.Sum("input_sequence_length")
+	whole := t.Sum(InputSequenceLength)
 	if t.came != nil && !math.IsNaN(whole) {
 		return per(t.came.isl, t.Seconds)
 	}
@@ -129,12 +129,12 @@ func outputRate(t *Totals) float64 {
 	if !math.IsNaN(t.Delivered) {
 		return per(t.Delivered, t.Seconds)
 	}
-	return per(t.Sum("output_sequence_length"), t.Seconds)
+	return per(t.Sum(OutputSequenceLength), t.Seconds)
 }
 
 // totalRate is (Σ ISL + Σ OSL) / window.
 func totalRate(t *Totals) float64 {
-	whole := t.Sum("input_sequence_length") + t.Sum("output_sequence_length")
+	whole := t.Sum(InputSequenceLength) + t.Sum(OutputSequenceLength)
 	if t.came != nil && !math.IsNaN(whole) {
 		return per(t.came.isl+t.came.osl, t.Seconds)
 	}

@@ -36,6 +36,14 @@ func (w *weights) until(t int64) {
 	}
 }
 
+// flush counts what was held last.
+func (w *weights) flush() {
+	for i := range w.all {
+		w.all[i].flush()
+		w.active[i].flush()
+	}
+}
+
 // stat is the statistics of a level; false when no request brought it about.
 func (w *weights) stat(m *Metric) (Stat, bool) {
 	if w.active[m.Spans].total == 0 {
@@ -59,6 +67,7 @@ func share(rate, slots float64) float64 {
 type weighted struct {
 	held         []stretch
 	bins         []float64 // ns by the value's logarithm; nil while held suffices
+	zero         float64   // ns of the value 0 that came last and are not counted yet
 	total        float64   // ns
 	sum, squares float64
 	lowest, most float64
@@ -74,7 +83,25 @@ const (
 	binCount = (20 + 44) << (52 - binShift)   // values from 2^44 up share the last one
 )
 
+// add takes a stretch. Most levels of most runs are 0 all the time.
 func (h *weighted) add(v, ns float64) {
+	if v == 0 {
+		h.zero += ns
+		return
+	}
+	h.flush()
+	h.hold(v, ns)
+}
+
+// flush counts the value 0 that came last.
+func (h *weighted) flush() {
+	if h.zero > 0 {
+		h.hold(0, h.zero)
+		h.zero = 0
+	}
+}
+
+func (h *weighted) hold(v, ns float64) {
 	if h.total == 0 {
 		h.lowest, h.most = v, v
 	}

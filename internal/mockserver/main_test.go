@@ -11,12 +11,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // The test binary is its own mock-server command, and a parent to be killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "mock-server" {
-		os.Exit(Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+		if err := Serve(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, diag.Line(err))
+			os.Exit(int(diag.Of(err).Exit()))
+		}
+		os.Exit(0)
 	}
 	if len(os.Args) > 1 && os.Args[1] == "parent" {
 		c, err := Spawn(context.Background(), os.Args[0], "mock:?ttft=1ms", "")

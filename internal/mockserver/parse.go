@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
@@ -116,7 +117,7 @@ func ParseWords(words []string) (Config, error) {
 		}
 		i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
 		if i < 0 {
-			return Config{}, fmt.Errorf("mock: unknown key %q%s", name, didYouMean(name))
+			return Config{}, diag.Errorf("mock: unknown key %q", name).Try(didYouMean(name))
 		}
 		if seen[name] && name != "model" {
 			return Config{}, fmt.Errorf("mock: %s is given twice", name)
@@ -135,7 +136,7 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 	batched := seen["step"] || seen["batch"] || seen["seq"]
 	switch {
 	case seen["itl"] && batched:
-		return Config{}, fmt.Errorf("mock: itl and step contradict: a step is the time between tokens; leave one out")
+		return Config{}, diag.Errorf("mock: itl and step contradict: a step is the time between tokens").Try("leave one out")
 	case (seen["ttft"] || seen["itl"]) && !batched:
 		c.Step = 0
 		if !seen["prefill"] {
@@ -261,7 +262,7 @@ func didYouMean(name string) string {
 	names, _ := Keys()
 	best := suggest.Nearest(name, names)
 	if best == "" {
-		return "; the keys are " + strings.Join(names, ", ")
+		return "the keys are " + strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("; did you mean %q?", best)
+	return "did you mean " + best + "?"
 }

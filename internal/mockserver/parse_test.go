@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 func TestParseURL(t *testing.T) {
@@ -64,7 +66,7 @@ func TestParseURL(t *testing.T) {
 func TestParseURLRefuses(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{
-		"mock:?tftt=1ms":                              `unknown key "tftt"; did you mean "ttft"?`,
+		"mock:?tftt=1ms":                              `unknown key "tftt"; hint: did you mean ttft?`,
 		"mock:?colour=red":                            "the keys are ttft, itl",
 		"mock:?ttft":                                  "want key=value",
 		"mock:?ttft=40":                               "want a time such as 40ms",
@@ -92,7 +94,7 @@ func TestParseURLRefuses(t *testing.T) {
 		"http://localhost:8000":                       "not a mock: URL",
 	} {
 		_, err := ParseURL(url)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(diag.Line(err), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("ParseURL(%s) = %v, want one line with %q", url, err, want)
 		}
 	}

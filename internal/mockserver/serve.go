@@ -8,24 +8,24 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Serve is the body of the mock-server command: flags --port, --log, --seed
 // and --parent, then a mock: URL or key=value words. It prints one line,
 // "listening http://127.0.0.1:PORT", and serves until ctx ends; with --parent
-// also until stdin ends or that process is no longer our parent. It returns an
-// exit code.
-func Serve(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// also until stdin ends or that process is no longer our parent. A mistake in
+// args is a *diag.Error of usage.
+func Serve(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	o, err := parseServe(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "aiperf: mock-server: %v\n", err)
-		return 2
+		mistake := *diag.Of(err)
+		mistake.Code = diag.Usage
+		mistake.Message = "mock-server: " + mistake.Message
+		return &mistake
 	}
-	if err := o.serve(ctx, stdin, stdout); err != nil {
-		fmt.Fprintf(stderr, "aiperf: %v\n", err)
-		return 1
-	}
-	return 0
+	return o.serve(ctx, stdin, stdout)
 }
 
 // serveOptions is a parsed command line.

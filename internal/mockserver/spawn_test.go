@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 func TestSpawn(t *testing.T) {
@@ -50,7 +53,7 @@ func TestSpawnRefuses(t *testing.T) {
 		{"/nowhere/aiperf", "mock:", "", "start mock server"},
 		{os.Args[0], "mock:", "/nowhere/truth.jsonl", "no such file"},
 	} {
-		if _, err := Spawn(context.Background(), c.exe, c.url, c.log); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := Spawn(context.Background(), c.exe, c.url, c.log); err == nil || !strings.Contains(diag.Line(err), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Spawn(%s, %s, %s) = %v, want one line with %q", c.exe, c.url, c.log, err, c.want)
 		}
 	}
@@ -94,7 +97,7 @@ func TestServeRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		args []string
-		code int
+		code diag.Code
 		want string
 	}{
 		{[]string{"ttft=1"}, 2, "want a time"},
@@ -107,9 +110,9 @@ func TestServeRefuses(t *testing.T) {
 		if c.args[0] == "--parent" && (runtime.GOOS != "linux" || os.Getppid() == 1) {
 			continue
 		}
-		var out, errs bytes.Buffer
-		if code := Serve(context.Background(), c.args, strings.NewReader(""), &out, &errs); code != c.code || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 {
-			t.Errorf("Serve(%q) = %d, %q; want %d and one line with %q", c.args, code, errs.String(), c.code, c.want)
+		err := Serve(context.Background(), c.args, strings.NewReader(""), io.Discard)
+		if err == nil || diag.Of(err).Exit() != c.code || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Serve(%q) = %v; want exit code %d and one line with %q", c.args, err, c.code, c.want)
 		}
 	}
 }
@@ -117,9 +120,9 @@ func TestServeRefuses(t *testing.T) {
 // The end of stdin ends a server that has a parent.
 func TestServeEndsWithStdin(t *testing.T) {
 	t.Parallel()
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
 	args := []string{"--parent", fmt.Sprint(os.Getppid()), "--seed", "3", "ttft=1ms"}
-	if code := Serve(context.Background(), args, strings.NewReader(""), &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "listening http://127.0.0.1:") {
-		t.Errorf("Serve = %d, %q, %q", code, out.String(), errs.String())
+	if err := Serve(context.Background(), args, strings.NewReader(""), &out); err != nil || !strings.HasPrefix(out.String(), "listening http://127.0.0.1:") {
+		t.Errorf("Serve = %v, %q", err, out.String())
 	}
 }

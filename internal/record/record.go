@@ -38,6 +38,9 @@ type Record struct {
 	Warmup         bool   // the phase is a warmup: outside the results
 	SessionID      string // one play of a conversation
 	SessionNum     int64  // ordinal of that play in the run
+	ParentSession  string // the session that started this one; "" where none did
+	RootSession    string // the first of these, itself where none started it
+	Depth          int64  // sessions between it and the root, 0 for the root
 	ConversationID string // the conversation in the dataset
 	Turn           int64  // 0-based within the conversation
 	Model          string

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -74,4 +75,21 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// A reader of docs/architecture.md finds each folder of the program there, by its
+// path or by its own name. What makes generated files and what only tests import
+// are found beside what they are for.
+func TestArchitectureNamesEveryFolder(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/architecture.md")
+	for dir := range goFiles(t) {
+		name := path.Base(dir)
+		if strings.HasSuffix(name, "test") || strings.Contains(dir, "/gen/") || name == "gen" {
+			continue
+		}
+		if !regexp.MustCompile(`[*/` + "`" + `]` + regexp.QuoteMeta(name) + `[*` + "`" + `]`).MatchString(page) {
+			t.Errorf("docs/architecture.md does not name %s", dir)
+		}
+	}
 }

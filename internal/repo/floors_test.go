@@ -34,13 +34,13 @@ internal/faultserver:
 internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema
 internal/race:
 internal/heap:
-internal/hub: internal/atomicfile
-internal/jinja:
+internal/hub: internal/atomicfile internal/diag
+internal/jinja: internal/diag internal/words
 internal/language: *
-internal/metrics: internal/heap internal/record internal/stats internal/suggest
+internal/metrics: internal/heap internal/record internal/stats internal/suggest internal/diag
 internal/mockserver/cache:
 internal/mockserver/grpcserve: loadgen/endpoint loadgen/transport
-internal/mockserver: internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer
+internal/mockserver: internal/heap internal/mockserver/cache internal/mockserver/grpcserve internal/seed internal/suggest loadgen/endpoint loadgen/tokenizer internal/diag
 internal/nearby: internal/words
 internal/pcg:
 internal/pictures: *
@@ -56,21 +56,23 @@ internal/sim: *
 internal/stats:
 internal/suggest:
 internal/telemetry:
+internal/validity:
 internal/words:
-loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed internal/sampled
-loadgen/endpoint: internal/jinja internal/record loadgen/dataset schema
-loadgen/mode: internal/heap schema internal/seed loadgen/dataset
+loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
+loadgen/endpoint/replay:
+loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay schema internal/diag
+loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
-loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema
+loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
 loadgen/tokenizer/gen: loadgen/tokenizer
-loadgen/tokenizer/chat: internal/jinja
+loadgen/tokenizer/chat: internal/jinja internal/diag
 loadgen/tokenizer/remote:
-loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema
-loadgen/tokenizer: internal/heap internal/hub
+loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
+loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict internal/sampled
-runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen
+runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict internal/sampled internal/validity
+runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
 schema/fields: schema/source internal/diag internal/secret internal/suggest
 schema/flags: schema/fields schema/lower schema/source internal/diag internal/suggest
@@ -80,15 +82,16 @@ schema/surface:
 schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/secret internal/suggest
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
-sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode
-sinks/report/chart: internal/diag internal/metrics internal/stats internal/words sinks sinks/report/chart/draw sinks/results
-sinks/report/live: internal/record internal/words loadgen
-sinks/report/page: internal/diag internal/words sinks sinks/report/chart sinks/report/chart/draw
+sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode internal/validity sinks/report/forecast
+sinks/report/chart: sweep internal/diag internal/metrics internal/stats internal/words sinks sinks/report/chart/draw sinks/results internal/validity
+sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
+sinks/report/live: sinks/report/forecast internal/record internal/words loadgen internal/validity
+sinks/report/page: internal/diag internal/metrics internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
-sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide
+sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide internal/validity
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats
-sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats
-sweep: schema loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc
+sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats internal/validity internal/words
+sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/words
 `)
 
 // readFloors reads lines of the form "room: rooms it may import".

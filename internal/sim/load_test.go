@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/verdict"
 )
@@ -140,7 +141,7 @@ func TestClosedLoopsAreConsistent(t *testing.T) {
 			if f, ok := finding(rep, "littles_law"); !ok || f.Verdict != verdict.Valid || f.Value > 1e-9 {
 				t.Errorf("%s, %d at once: %+v", x.Run.Cell.Label, n, f)
 			}
-			if rep.Verdict != "VALID" {
+			if rep.Verdict != validity.Valid {
 				t.Errorf("%s, %d at once: %s %+v", x.Run.Cell.Label, n, rep.Verdict, rep.Findings)
 			}
 		}

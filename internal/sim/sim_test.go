@@ -137,7 +137,7 @@ func part(o *Outcome, short *sweep.Plan, g int) conclusion {
 		rep := o.Reports[x.Run.ID]
 		i := slices.IndexFunc(short.Runs, func(r sweep.Run) bool { return r.Cell.Index == x.Run.Cell.Index && r.Trial == trial })
 		x.Run = short.Runs[i]
-		c.outcomes, c.verdicts = append(c.outcomes, x), append(c.verdicts, verdict.Parse(rep.Verdict))
+		c.outcomes, c.verdicts = append(c.outcomes, x), append(c.verdicts, rep.Verdict)
 		cell := &cells[x.Run.Cell.Index]
 		cell.Label = x.Run.Cell.Short()
 		cell.OK++

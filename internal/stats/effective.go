@@ -33,11 +33,11 @@ func (s *Series) Tail(x []float64, q, at float64, values Worth) (n float64, ok b
 	for i, v := range x {
 		s.above[i] = indicator(v > at)
 	}
-	if n = min(n, s.Worth(s.above).Surely); n < floor {
+	if n = min(n, s.by(wholeMean, s.above).Surely); n < floor {
 		return n, false
 	}
 	if size := len(x) / batches; size >= batches {
-		if sb := StdSample(BatchMeans(s.above, batches, size)); sb > 0 {
+		if sb := StdSample(batchMeans(wholeMean, s.above, batches, size)); sb > 0 {
 			ratio := NormalQuantile(0.975) / tCritical(0.95, batches-1)
 			n = max(floor, min(n, q*(1-q)*ratio*ratio*batches/(sb*sb)))
 		}

@@ -26,6 +26,15 @@ func Mean(v []float64) float64 {
 	return Sum(v) / float64(len(v))
 }
 
+// wholeMean is Mean of whole numbers, of which no sum is rounded.
+func wholeMean(v []float64) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
 // Std is the population standard deviation √(Σ(x−mean)²/n), as for the
 // requests of one run; NaN of nothing.
 func Std(v []float64) float64 {

@@ -58,7 +58,7 @@ func QuantileInterval(sorted []float64, q, nEff, level float64) (lo, hi float64,
 	if math.IsNaN(nEff) || nEff > n {
 		nEff = n
 	}
-	if n == 0 || nEff < float64(Floor(q)) {
+	if n == 0 || !Certified(q, nEff) {
 		return math.NaN(), math.NaN(), false
 	}
 	spread := NormalQuantile(1-(1-level)/2) * math.Sqrt(nEff*q*(1-q)) * n / nEff
@@ -85,17 +85,12 @@ func Floor(q float64) int {
 	if !(p > 0) {
 		return math.MaxInt
 	}
-	tooFew := func(n float64) bool {
-		none := n * math.Log1p(-p)
-		one := math.Log(n*p) + (n-1)*math.Log1p(-p)
-		return math.Exp(none)+math.Exp(one) > 1-floorConfidence
-	}
 	lo, hi := 1, 2
-	for tooFew(float64(hi)) {
+	for tooFew(float64(hi), p) {
 		lo, hi = hi, 2*hi
 	}
 	for lo+1 < hi {
-		if mid := (lo + hi) / 2; tooFew(float64(mid)) {
+		if mid := (lo + hi) / 2; tooFew(float64(mid), p) {
 			lo = mid
 		} else {
 			hi = mid
@@ -105,4 +100,15 @@ func Floor(q float64) int {
 }
 
 // Certified tells whether n values, effectively, are enough for percentile q.
-func Certified(q, nEff float64) bool { return nEff >= float64(Floor(q)) }
+func Certified(q, nEff float64) bool {
+	p := min(q, 1-q)
+	return p > 0 && nEff >= 2 && !tooFew(math.Floor(nEff), p) // Floor without the search
+}
+
+// tooFew tells whether n is below the Floor of a percentile, beyond which a value
+// is with probability p; from 2 values on.
+func tooFew(n, p float64) bool {
+	none := n * math.Log1p(-p)
+	one := math.Log(n*p) + (n-1)*math.Log1p(-p)
+	return math.Exp(none)+math.Exp(one) > 1-floorConfidence
+}

@@ -73,6 +73,12 @@ func TestFloor(t *testing.T) {
 			t.Errorf("Floor(%g) = %d, want %d", q, got, want)
 		}
 	}
+	for _, q := range []float64{.001, .01, .1, .5, .51, .75, .9, .95, .99, .999} {
+		n := float64(stats.Floor(q))
+		if stats.Certified(q, n-1) || stats.Certified(q, n-.01) || !stats.Certified(q, n) || !stats.Certified(q, n+.5) || !stats.Certified(q, math.Inf(1)) || stats.Certified(q, math.NaN()) {
+			t.Errorf("Certified(%g, …) does not follow Floor, which is %g", q, n)
+		}
+	}
 	if stats.Certified(.99, 661) || !stats.Certified(.99, 662) || stats.Certified(1, 1e18) {
 		t.Error("Certified does not follow Floor")
 	}

@@ -18,7 +18,7 @@ func Autocorrelation(x []float64, maxLag int) []float64 {
 		return nil
 	}
 	var s Series
-	s.centre(x)
+	s.centre(Mean(x), x)
 	rho := make([]float64, maxLag+1)
 	rho[0] = 1
 	if s.total == 0 {
@@ -93,11 +93,14 @@ type Series struct {
 func (s *Series) EffectiveN(x []float64) float64 { return s.Worth(x).N }
 
 // Worth is what x, in order of time, is worth.
-func (s *Series) Worth(x []float64) Worth {
+func (s *Series) Worth(x []float64) Worth { return s.by(Mean, x) }
+
+// by is Worth with a mean that is exact for x.
+func (s *Series) by(mean func([]float64) float64, x []float64) Worth {
 	if len(x) > longSeries {
-		return s.inBlocks(x)
+		return s.inBlocks(mean, x)
 	}
-	return s.exactly(x)
+	return s.exactly(mean(x), x)
 }
 
 // longSeries is from where on a series is averaged in blocks first: what the
@@ -113,17 +116,18 @@ const longSeries = 1 << 15
 // A block's variance takes in what is correlated within it; what reaches
 // further is left to Geyer's sequence of the blocks. The values that fill no
 // whole block at the end are left out of the blocks.
-func (s *Series) inBlocks(x []float64) Worth {
+func (s *Series) inBlocks(mean func([]float64) float64, x []float64) Worth {
 	n := len(x)
 	b := (n + longSeries - 1) / longSeries
 	s.blocks = room(s.blocks, n/b)
 	for i := range s.blocks {
-		s.blocks[i] = Mean(x[i*b : (i+1)*b])
+		s.blocks[i] = mean(x[i*b : (i+1)*b])
 	}
-	s.centre(x)
+	s.centre(mean(x), x)
 	all := s.total / float64(n)
-	of := s.exactly(s.blocks)
-	s.centre(s.blocks)
+	middle := Mean(s.blocks)
+	of := s.exactly(middle, s.blocks)
+	s.centre(middle, s.blocks)
 	between := s.total / float64(len(s.blocks))
 	if all == 0 || between == 0 {
 		return Worth{float64(n), float64(n)}
@@ -131,13 +135,13 @@ func (s *Series) inBlocks(x []float64) Worth {
 	return Worth{math.Min(float64(n), all/between*of.N), math.Min(float64(n), all/between*of.Surely)}
 }
 
-// exactly is Worth of all values.
-func (s *Series) exactly(x []float64) Worth {
+// exactly is Worth of all values, whose mean is m.
+func (s *Series) exactly(m float64, x []float64) Worth {
 	n := len(x)
 	if n < 4 {
 		return Worth{float64(n), float64(n)}
 	}
-	s.centre(x)
+	s.centre(m, x)
 	if s.total == 0 {
 		return Worth{float64(n), float64(n)}
 	}
@@ -155,10 +159,9 @@ func (s *Series) exactly(x []float64) Worth {
 	return worth(n, 2*sum-1, 2*k)
 }
 
-// centre begins with a new series. A sum of squares that is only the rounding
-// of the mean is 0.
-func (s *Series) centre(x []float64) {
-	m := Mean(x)
+// centre begins with a new series with mean m. A sum of squares that is only the
+// rounding of the mean is 0.
+func (s *Series) centre(m float64, x []float64) {
 	s.d, s.from, s.known, s.total = room(s.d, len(x)), -1, false, 0
 	for i, v := range x {
 		s.d[i] = v - m
@@ -248,11 +251,13 @@ func (s *Series) covariance(k int) float64 { return real(s.split(k)) / float64(2
 //	E_k = (Z_k + conj Z_{N/2−k}) / 2    O_k = (Z_k − conj Z_{N/2−k}) / 2i
 func (s *Series) split(k int) complex128 {
 	half := len(s.z)
-	a, b := s.z[k%half], cmplx.Conj(s.z[(half-k)%half])
+	a, b := s.z[k&(half-1)], cmplx.Conj(s.z[(half-k)&(half-1)]) // half is a power of two
+	e, o := a+b, a-b
+	e, o = complex(real(e)/2, imag(e)/2), complex(imag(o)/2, -real(o)/2) // a division of complex numbers takes ten times as long
 	if k == half {
-		return (a+b)/2 - (a-b)/2i
+		return e - o
 	}
-	return (a+b)/2 + s.turns[k]*((a-b)/2i)
+	return e + s.turns[k]*o
 }
 
 // turn fills turns for transforms of half complex numbers.
@@ -338,10 +343,12 @@ func MSER5(x []float64) Cut {
 }
 
 // BatchMeans is the means of the first m runs of size values.
-func BatchMeans(x []float64, m, size int) []float64 {
+func BatchMeans(x []float64, m, size int) []float64 { return batchMeans(Mean, x, m, size) }
+
+func batchMeans(mean func([]float64) float64, x []float64, m, size int) []float64 {
 	y := make([]float64, m)
 	for i := range y {
-		y[i] = Mean(x[i*size : (i+1)*size])
+		y[i] = mean(x[i*size : (i+1)*size])
 	}
 	return y
 }

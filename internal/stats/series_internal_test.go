@@ -18,7 +18,7 @@ func TestLongSeriesInBlocks(t *testing.T) {
 			x[i] = 50 + v
 		}
 		var s Series
-		exact, blocks := s.exactly(x).N, s.EffectiveN(x)
+		exact, blocks := s.exactly(Mean(x), x).N, s.EffectiveN(x)
 		t.Logf("φ %g: %.1f of all values, %.1f by blocks", phi, exact, blocks)
 		if math.Abs(blocks-exact) > 0.03*exact {
 			t.Errorf("φ %g: worth %.1f by its blocks, %.1f by all values", phi, blocks, exact)

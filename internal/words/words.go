@@ -50,6 +50,14 @@ func Whole[N ~int | ~int64](n N) string {
 	return commas(strconv.FormatInt(int64(n), 10))
 }
 
+// Digits is a whole number that is written already, with commas: of any length.
+func Digits(s string) string {
+	if rest, minus := strings.CutPrefix(s, "-"); minus {
+		return "-" + commas(rest)
+	}
+	return commas(s)
+}
+
 func commas(s string) string {
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -92,6 +100,14 @@ func Count[N ~int | ~int64](n N, noun string) string {
 		noun = plural(noun)
 	}
 	return Whole(n) + " " + noun
+}
+
+// CountOf is a count with words that are not only a noun: 1 row is, 2 rows are.
+func CountOf[N ~int | ~int64](n N, one, many string) string {
+	if n == 1 {
+		many = one
+	}
+	return Whole(n) + " " + many
 }
 
 func plural(noun string) string {

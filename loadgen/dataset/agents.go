@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
@@ -65,7 +66,7 @@ func readWeka(r *reader, rec files.Record) error {
 		if r.trace == nil {
 			r.cfg.BlockSize = block
 		} else if r.trace.block != block {
-			return fmt.Errorf("block_size: %d, the sessions before have %d; hint: replay them apart", block, r.trace.block)
+			return diag.Errorf("block_size: %d, the sessions before have %d", block, r.trace.block).Try("replay them apart")
 		}
 	}
 	w := wekaSession{r: r, place: rec.Place, id: id, scope: uint64(len(r.byID)+1) << 40}

@@ -3,6 +3,7 @@ package dataset_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -30,6 +31,7 @@ type loaded struct {
 
 type loadedTalk struct {
 	System string       `json:"system,omitempty"`
+	Starts []string     `json:"starts,omitempty"` // before the first turn
 	Turns  []loadedTurn `json:"turns"`
 }
 
@@ -47,6 +49,8 @@ type loadedTurn struct {
 	Tools     json.RawMessage `json:"raw_tools,omitempty"`
 	Payload   json.RawMessage `json:"raw_payload,omitempty"`
 	Extra     json.RawMessage `json:"extra_body,omitempty"`
+	Silent    bool            `json:"silent,omitempty"`
+	Starts    []string        `json:"starts,omitempty"` // "fork ID", "spawn ID", the turn that waits for it
 }
 
 // Files become the conversations that AIPerf's own loaders make of them: turns,
@@ -73,7 +77,7 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 			}
 			set := open(t, schema.Dataset{Type: "file", Path: path, Format: want.Format}, tok(t, "builtin"), 1, "profiling")
 			got := loaded{Format: want.Format}
-			for c := range set.All() {
+			for c := range set.Each() {
 				got.Conversations = append(got.Conversations, talk(c))
 			}
 			if rec, err := dataset.ReadTrace(path, want.Format, 0); err == nil {
@@ -124,12 +128,27 @@ func sampleOf(t *testing.T, format string) string {
 	return found[0]
 }
 
+func begun(list []dataset.Start) (words []string) {
+	for _, s := range list {
+		word := "spawn " + s.ID
+		if s.Inherits {
+			word = "fork " + s.ID
+		}
+		if s.JoinAt > 0 {
+			word += fmt.Sprintf(" %d", s.JoinAt)
+		}
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return words
+}
+
 // talk is c in AIPerf's terms.
 func talk(c *dataset.Conversation) loadedTalk {
-	out := loadedTalk{System: c.System}
+	out := loadedTalk{System: c.System, Starts: begun(c.Before)}
 	for i := range c.Turns {
 		t := &c.Turns[i]
-		is := loadedTurn{Delay: float64(t.Delay) / 1e6, MaxTokens: t.MaxTokens, Model: t.Model, Texts: t.Texts, Messages: t.Messages, Tools: t.Tools, Payload: t.Raw}
+		is := loadedTurn{Delay: float64(t.Delay) / 1e6, MaxTokens: t.MaxTokens, Model: t.Model, Texts: t.Texts, Messages: t.Messages, Tools: t.Tools, Payload: t.Raw, Silent: t.Silent, Starts: begun(t.Starts)}
 		if t.Role != "user" {
 			is.Role = t.Role
 		}

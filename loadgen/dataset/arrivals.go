@@ -2,10 +2,10 @@ package dataset
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
@@ -80,7 +80,7 @@ func (r *reader) fromFirst(at time.Duration) (time.Duration, error) {
 		r.zero = &at
 	}
 	if at < *r.zero {
-		return 0, errors.New("the time lies before that of the first row; hint: sort the file by time")
+		return 0, diag.Errorf("the time lies before that of the first row").Try("sort the file by time")
 	}
 	return at - *r.zero, nil
 }

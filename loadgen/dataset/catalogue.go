@@ -3,18 +3,22 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
-
-import "slices"
 
 // Format is one row of the catalogue: one way to write conversations down.
 // Everything that is particular to it stands in its row and its file.
 type Format struct {
 	Name string
 	Doc  string // what one record of it is, in one line
+	// Family stands for the format and its like where formats are listed for a
+	// person: "speed_bench_*"; "" for one that stands alone.
+	Family string
 	// Trace says that records are recorded load: lengths, time stamps, hashes
 	// of blocks. It takes synthesis, block_size and the replay settings.
 	Trace bool
@@ -128,7 +132,10 @@ type Found struct {
 }
 
 // Rejected says why a format was not taken.
-type Rejected struct{ Format, Why string }
+type Rejected struct {
+	Format, Why string
+	Alike       bool // another format of its family stands before it
+}
 
 // looked is how many records are read to find a format.
 const looked = 20
@@ -179,25 +186,27 @@ func detect(sample []files.Record) (Found, error) {
 			misfit = bad
 		}
 		if bad == nil {
-			return found(f, sample, fmt.Sprintf("%s like it: %s", count(len(sample), "record looks", "records look"), why)), nil
+			return found(f, sample, fmt.Sprintf("%s like it: %s", words.CountOf(len(sample), "record looks", "records look"), why)), nil
 		}
 	}
 	if misfit != nil {
 		return Found{}, misfit
 	}
-	return Found{}, fmt.Errorf("%s: fields %s fit no known format (%s); hint: single_turn has \"text\", multi_turn has \"turns\"; format says which it is",
-		sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known())
+	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known()).Try("single_turn has \"text\", multi_turn has \"turns\"; format says which it is")
 }
 
 // known names the formats for a person; those of one family stand as one.
 func known() string {
-	var names []string
+	var names, families []string
 	for _, f := range catalogue {
-		if !strings.HasPrefix(f.Name, "speed_bench_") {
+		switch {
+		case f.Family == "":
 			names = append(names, f.Name)
+		case !slices.Contains(families, f.Family):
+			families = append(families, f.Family)
 		}
 	}
-	return strings.Join(append(names, "speed_bench_*"), ", ")
+	return strings.Join(append(names, families...), ", ")
 }
 
 // announced is the format that a record's "type" names.
@@ -211,12 +220,13 @@ func announced(f *files.Fields) *Format {
 
 func found(f *Format, sample []files.Record, why string) Found {
 	out := Found{Format: f.Name, Why: why, Timed: sample[0].Fields.Timed()}
-	for _, other := range catalogue {
+	for i, other := range catalogue {
 		if ok, not := other.fits(&sample[0]); other != f {
 			if ok {
 				not = "it fits, too, but " + f.Name + " is tried first"
 			}
-			out.Not = append(out.Not, Rejected{other.Name, not})
+			alike := other.Family != "" && slices.ContainsFunc(catalogue[:i], func(f *Format) bool { return f.Family == other.Family })
+			out.Not = append(out.Not, Rejected{other.Name, not, alike})
 		}
 	}
 	return out
@@ -226,17 +236,10 @@ func found(f *Format, sample []files.Record, why string) Found {
 func misfitting(f *Format, sample []files.Record) error {
 	for _, r := range sample[1:] {
 		if ok, why := f.fits(&r); !ok {
-			return fmt.Errorf("%s: not %s like the records before it: %s; hint: a file holds records of one format", r.Place, f.Name, why)
+			return diag.Errorf("%s: not %s like the records before it: %s", r.Place, f.Name, why).Try("a file holds records of one format")
 		}
 	}
 	return nil
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func orList(names []string) string {

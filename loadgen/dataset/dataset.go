@@ -15,12 +15,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
@@ -30,7 +32,13 @@ type Conversation struct {
 	ID     string // session_000000
 	System string // system prompt; "" for none
 	Turns  []Turn
+	// Before are conversations that begin together with this one, Think how its
+	// silent turns draw their delays; nil: they are as they say.
+	Before []Start `json:",omitempty"`
+	Think  *Think  `json:",omitempty"`
 
+	// All is how many requests a play sends with all that it starts; 0: its turns.
+	All int64 `json:"-"`
 	// Opening is the number of tokens of the first turn's request with system
 	// prompt and context, where the conversation exists for one play only; 0
 	// leaves it to be counted once by who plays it.
@@ -76,6 +84,87 @@ type Turn struct {
 	// Complete says that the turn holds its whole history: nothing of earlier
 	// turns or their answers is put before it.
 	Complete bool
+	// Starts are conversations that begin when the turn is answered.
+	Starts []Start `json:",omitempty"`
+	// Silent says that nothing is sent: the turn waits for others, or starts them.
+	Silent bool `json:",omitempty"`
+}
+
+// Start is a conversation that another one starts. Both are played as one
+// session tree.
+type Start struct {
+	ID           string
+	Conversation *Conversation `json:"-"`          // the one called ID
+	Inherits     bool          `json:",omitempty"` // it goes on from the history of the one that starts it
+	JoinAt       int           `json:",omitempty"` // the turn of that one that waits until this one is over; 0: none does
+}
+
+// Think says how delays are drawn: log-normal about the delay that a turn says,
+// which is the median; Sigma is the deviation of the logarithm.
+type Think struct {
+	Sigma    float64
+	Min, Max time.Duration
+}
+
+// Requests is how many requests a play of c sends with all that it starts.
+func (c *Conversation) Requests() int64 {
+	if c.All > 0 {
+		return c.All
+	}
+	return int64(len(c.Turns))
+}
+
+// RequestsFrom is how many of these are those of turn t and later ones, and of
+// what these start.
+func (c *Conversation) RequestsFrom(t int) (n int64) {
+	for ; t < len(c.Turns); t++ {
+		if !c.Turns[t].Silent {
+			n++
+		}
+		n += c.RequestsOf(t)
+	}
+	return n
+}
+
+// RequestsOf is how many requests what turn t starts sends.
+func (c *Conversation) RequestsOf(t int) int64 { return requestsOf(c.Turns[t].Starts) }
+
+func requestsOf(list []Start) (n int64) {
+	for i := range list {
+		n += list[i].Conversation.Requests()
+	}
+	return n
+}
+
+// sum fills in All; that of what c starts must be known.
+func (c *Conversation) sum() { c.All = max(1, c.RequestsFrom(0)+requestsOf(c.Before)) }
+
+// eachStart hands over what c starts.
+func (c *Conversation) eachStart(f func(*Start)) {
+	for i := range c.Before {
+		f(&c.Before[i])
+	}
+	for k := range c.Turns {
+		for i := range c.Turns[k].Starts {
+			f(&c.Turns[k].Starts[i])
+		}
+	}
+}
+
+// Drawn is c with the delays of its silent turns drawn; normal gives standard
+// normal numbers, in the order of the turns.
+func (c *Conversation) Drawn(normal func() float64) *Conversation {
+	if c.Think == nil {
+		return c
+	}
+	out := *c
+	out.Turns = slices.Clone(c.Turns)
+	for k := range out.Turns {
+		if t := &out.Turns[k]; t.Silent && t.Delay > 0 {
+			t.Delay = min(max(files.Scale(t.Delay, math.Exp(c.Think.Sigma*normal())), c.Think.Min), c.Think.Max)
+		}
+	}
+	return &out
 }
 
 // Media is one image, sound or video: bytes, or an address that the server is

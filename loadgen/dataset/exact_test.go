@@ -22,9 +22,9 @@ func TestLengthsFromOneToAHundredThousand(t *testing.T) {
 	t.Parallel()
 	vocabularies := []string{"o200k_base", "cl100k_base", "p50k_base", "r50k_base"}
 	if os.Getenv("AIPERF_VOCABULARIES") != "" { // minutes, not seconds
-		here, err := filepath.Glob("../../build/tokenizers/*/tokenizer.json")
-		if err != nil {
-			t.Fatal(err)
+		here, _ := filepath.Glob("../../build/tokenizers/*/tokenizer.json") // the pattern is sound
+		if len(here) == 0 {
+			t.Log("build/tokenizers holds no vocabulary: only the built-in ones are looked at; AIPERF_VOCABULARIES=fetch go test ./loadgen/tokenizer -run Golden fetches ten")
 		}
 		vocabularies = append(vocabularies, here...)
 	}

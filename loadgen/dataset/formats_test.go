@@ -67,9 +67,11 @@ func TestFormats(t *testing.T) {
 // dump shows the conversations of a set, a line a turn.
 func dump(set *dataset.Set) string {
 	var s strings.Builder
-	for i := range set.Len() {
-		c := set.At(i)
+	for c := range set.Each() {
 		fmt.Fprintf(&s, "%s", c.ID)
+		for _, start := range c.Before {
+			s.WriteString(" before it " + dumpStart(start))
+		}
 		if c.System != "" {
 			fmt.Fprintf(&s, " system %q", c.System)
 		}
@@ -87,6 +89,17 @@ func dump(set *dataset.Set) string {
 	return s.String()
 }
 
+func dumpStart(s dataset.Start) string {
+	out := "spawns " + s.ID
+	if s.Inherits {
+		out = "forks " + s.ID
+	}
+	if s.JoinAt > 0 {
+		out += fmt.Sprintf(" (turn %d waits)", s.JoinAt)
+	}
+	return out
+}
+
 func dumpTurn(t *dataset.Turn) string {
 	var s strings.Builder
 	show := func(name string, is bool, v any) {
@@ -101,6 +114,10 @@ func dumpTurn(t *dataset.Turn) string {
 	show("role", t.Role != "", t.Role)
 	show("model", t.Model != "", t.Model)
 	show("complete", t.Complete, true)
+	show("silent", t.Silent, true)
+	for _, c := range t.Starts {
+		s.WriteString(" " + dumpStart(c))
+	}
 	for _, text := range t.Texts {
 		if len(text) > 60 {
 			text = text[:40] + "..." + text[len(text)-17:]

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -36,13 +37,13 @@ func ReadTrace(path, format string, block int) (*Trace, error) {
 		return nil, err
 	}
 	if !r.format.Trace {
-		return nil, fmt.Errorf("%s: a %s file is no trace; hint: aiperf dataset inspect says what it holds", path, r.format.Name)
+		return nil, diag.Errorf("%s: a %s file is no trace", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
 	if err := r.all(); err != nil {
 		return nil, err
 	}
 	if r.trace == nil {
-		return nil, fmt.Errorf("%s: a %s file is no trace; hint: aiperf dataset inspect says what it holds", path, r.format.Name)
+		return nil, diag.Errorf("%s: a %s file is no trace", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
 	return &Trace{r.trace.rows, r.trace.block, r.format.Name, append(r.notes, r.warnings()...)}, nil
 }
@@ -56,14 +57,15 @@ const checked = 8 << 20
 // the first 8 MiB are read, which is a fraction of a second. Nearly every file
 // is smaller. What is wrong further on is found when the set is opened: to open
 // it here would count all its tokens twice, or keep every set of a matrix in
-// memory at once.
-func Check(cfg schema.Dataset) error {
+// memory at once. accept, if not nil, may refuse a turn: its error gets the place
+// of the record.
+func Check(cfg schema.Dataset, accept func(*Turn) error) error {
 	only := schema.Dataset{Type: cfg.Type, Path: cfg.Path, Format: cfg.Format, Records: cfg.Records, Columns: cfg.Columns, MediaRoots: cfg.MediaRoots, BlockSize: cfg.BlockSize}
 	r, err := fileReader(only, nil, source{})
 	if err != nil {
 		return err
 	}
-	r.rowsOnly, r.enough = true, checked
+	r.rowsOnly, r.enough, r.accept = true, checked, accept
 	return r.all()
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
@@ -43,11 +45,14 @@ type reader struct {
 	zero      *time.Duration // time stamp of the first row where rows say date and time
 	skipped   int            // rows that cannot be sent
 	subagents int            // of weka_trace
+	places    []string       // of dag_jsonl's conversations
+	within    []Conversation // all of them, where some are started by others
 	stored    store
-	rowsOnly  bool            // the rows of a trace are wanted, not its conversations
-	before    int             // conversations that were handed over: numbers go on behind them
-	past      map[uint64]bool // hashes of the ids of these; nil where all are held
-	enough    int             // bytes after which no more records are read; 0: all are
+	rowsOnly  bool              // the rows of a trace are wanted, not its conversations
+	before    int               // conversations that were handed over: numbers go on behind them
+	past      map[uint64]bool   // hashes of the ids of these; nil where all are held
+	enough    int               // bytes after which no more records are read; 0: all are
+	accept    func(*Turn) error // refuses turns that cannot be sent; nil takes all
 
 	set  *public.Set // the published set whose columns are read
 	most int         // conversations wanted of it; 0: all
@@ -78,13 +83,17 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 		}
 		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes}, nil
 	}
+	if n, what := files.Whole(r.cfg.Path); n > maxText {
+		return nil, diag.Errorf("%s: %s of %s would be held in memory, %d MiB at most are", r.cfg.Path, what, size(n), maxText>>20).
+			Try("write it as JSON lines: those of " + andList(streaming()) + " are read while they are played")
+	}
 	if err := r.all(); err != nil {
 		return nil, err
 	}
 	if r.stored == nil && len(r.conversations) == 0 {
 		return nil, fmt.Errorf("%s: no records", r.cfg.Path)
 	}
-	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
+	return &Set{conversations: r.conversations, within: r.within, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
 }
 
 // fileReader is a reader of a file or of inline records.
@@ -180,7 +189,7 @@ func (r *reader) object(rec files.Record) error {
 	}
 	r.records++
 	if r.bytes += rec.Size; r.bytes > maxText {
-		return fmt.Errorf("%s: more than %d MiB of records; hint: only JSON lines of %s are read while they are played", rec.Place, maxText>>20, andList(streaming()))
+		return diag.Errorf("%s: more than %d MiB of records", rec.Place, maxText>>20).Try(fmt.Sprintf("only JSON lines of %s are read while they are played", andList(streaming())))
 	}
 	if err := r.format.read(r, rec); err != nil {
 		if ok, why := r.format.fits(&rec); !ok && len(r.conversations) > 0 {
@@ -213,10 +222,10 @@ func (r *reader) note(format string, args ...any) {
 func (r *reader) warnings() []string {
 	var out []string
 	if r.skipped > 0 {
-		out = append(out, fmt.Sprintf("%s: %s and left out", r.cfg.Path, count(r.skipped, "row cannot be sent", "rows cannot be sent")))
+		out = append(out, fmt.Sprintf("%s: %s and left out", r.cfg.Path, words.CountOf(r.skipped, "row cannot be sent", "rows cannot be sent")))
 	}
 	if r.subagents > 0 {
-		out = append(out, fmt.Sprintf("%s: %s at its recorded time, as a session of its own; nobody waits for it", r.cfg.Path, count(r.subagents, "subagent is played", "subagents are played, each")))
+		out = append(out, fmt.Sprintf("%s: %s at its recorded time, as a session of its own; nobody waits for it", r.cfg.Path, words.CountOf(r.subagents, "subagent is played", "subagents are played, each")))
 	}
 	for _, name := range r.ignoredOrder {
 		out = append(out, fmt.Sprintf("%s: field %q is ignored", r.ignored[name], name))
@@ -228,6 +237,11 @@ func (r *reader) warnings() []string {
 // settings say where the turn itself says nothing.
 func (r *reader) add(i int, t Turn) error {
 	c := &r.conversations[i]
+	if r.accept != nil {
+		if err := r.accept(&t); err != nil {
+			return err
+		}
+	}
 	if t.MaxTokens == 0 {
 		n, err := r.osl.At(r.before+i, len(c.Turns))
 		if err != nil {

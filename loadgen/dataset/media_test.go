@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
 )
@@ -89,7 +91,7 @@ func TestVideoNeedsFFmpeg(t *testing.T) {
 	cfg.Video = &schema.Video{BatchSize: 1, Width: 64, Height: 48, Duration: 1, FPS: 4, Format: "mp4", Codec: "mpeg4", SynthType: "grid_clock"}
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
-		if err == nil || !strings.Contains(err.Error(), "mp4 needs FFmpeg, which is not on the PATH; hint: install ffmpeg") {
+		if err == nil || !strings.Contains(diag.Line(err), "mp4 needs FFmpeg, which is not on the PATH; hint: install ffmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return
@@ -99,6 +101,31 @@ func TestVideoNeedsFFmpeg(t *testing.T) {
 	}
 	if b := decode(t, set.At(0).Turns[0].Videos[0]); len(b) < 100 || string(b[4:8]) != "ftyp" {
 		t.Errorf("%d bytes that are no mp4", len(b))
+	}
+}
+
+// An mp3 needs an encoder, and is one where there is one.
+func TestMP3NeedsFFmpeg(t *testing.T) {
+	t.Parallel()
+	cfg := synthetic(2, fixed(5))
+	cfg.Audio = &schema.Audio{BatchSize: 1, Length: &schema.Shape{Mean: p(0.5), StdDev: p(0)}, Format: "mp3", SampleRates: []float64{16}, Depths: []int{16}, Channels: 1}
+	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
+	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
+		if err == nil || !strings.Contains(diag.Line(err), "mp3 needs FFmpeg, which is not on the PATH; hint: install ffmpeg") {
+			t.Errorf("without FFmpeg: %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := set.At(0).Turns[0].Audios[0], set.At(1).Turns[0].Audios[0]
+	b := decode(t, one)
+	if id3, sync := bytes.HasPrefix(b, []byte("ID3")), len(b) > 1 && b[0] == 0xff && b[1]&0xe0 == 0xe0; len(b) < 500 || !id3 && !sync {
+		t.Errorf("%d bytes that are no mp3", len(b))
+	}
+	if one.Format != "mp3" || one.Base64 == other.Base64 || one.Length != 500*time.Millisecond {
+		t.Errorf("format %s, length %v, alike %v; want an mp3 of half a second unlike the other", one.Format, one.Length, one.Base64 == other.Base64)
 	}
 }
 

@@ -68,7 +68,7 @@ func (m *mediaMaker) open(src source) (err error) {
 		}
 	}
 	if a := m.audio; a != nil {
-		m.length, err = synth.NewLengths("audio.length", usual(a.Length, usualLength), src.shape("audio.length"), maxCount)
+		m.length, err = synth.NewSeconds("audio.length", usual(a.Length, usualLength), src.shape("audio.length"), maxCount)
 	}
 	return err
 }

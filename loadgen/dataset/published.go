@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
@@ -22,7 +24,7 @@ import (
 func PublicSet(cfg *schema.Dataset) (public.Set, error) {
 	s, ok := public.Named(cfg.Dataset)
 	if !ok {
-		return s, fmt.Errorf("dataset %q: no published set of that name; hint: aiperf dataset public lists them", cfg.Dataset)
+		return s, diag.Errorf("dataset %q: no published set of that name", cfg.Dataset).Try("aiperf dataset public lists them")
 	}
 	s.Subset = cmp.Or(cfg.HFSubset, s.Subset)
 	if cfg.HFWekaDataset != "" {
@@ -55,19 +57,19 @@ func published(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, e
 	}
 	if r.most == 0 && s.Large {
 		r.most = DefaultEntries
-		r.note("%s: the first %d records are taken; hint: entries (--num-dataset-entries) takes another number", s.Name, r.most)
+		r.note("%s: the first %d records are taken; entries (--num-dataset-entries) takes another number", s.Name, r.most)
 	}
 	if err := r.each(func(f func(files.Record) error) error { return files.EachOf(at.Files, f) }); err != nil {
 		return nil, err
 	}
 	if r.stored == nil && len(r.conversations) == 0 {
-		return nil, fmt.Errorf("%s: no record can be sent (%s left out)", s.Name, count(r.skipped, "was", "were"))
+		return nil, fmt.Errorf("%s: no record can be sent (%s left out)", s.Name, words.CountOf(r.skipped, "was", "were"))
 	}
 	origin := cmp.Or(s.Repo, s.Address)
 	if at.Commit != "" {
 		origin += " at " + at.Commit
 	}
-	r.note("%s: %s, licence: %s", s.Name, origin, cmp.Or(s.License, "see its card"))
+	r.note("%s: %s, licence: %s", s.Name, origin, cmp.Or(s.License, "not stated"))
 	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
 }
 

@@ -90,7 +90,7 @@ func TestTracePromptsReachThePredictedHitRate(t *testing.T) {
 				t.Errorf("%s: prompt %d has %d tokens, the trace says %d", name, i, len(ids), rec.Rows[i].In)
 			}
 			at := time.Second + *c.Turns[0].Timestamp // the run's clock started a second before
-			replay.Add(c.ID, 0, at, at+5, trace.Sent{At: at, In: int64(len(ids)), Out: rec.Rows[i].Out, Known: int64(cache.ask(ids)), Asked: int64(len(ids))})
+			replay.Add(dataset.Played{Conversation: c.ID, Turn: 0, Intended: at, Ended: at + 5}, trace.Sent{At: at, In: int64(len(ids)), Out: rec.Rows[i].Out, Known: int64(cache.ask(ids)), Asked: int64(len(ids))})
 		}
 		reached := float64(cache.known) / float64(cache.total)
 		if math.Abs(reached-predicted) > 0.01 || predicted < 0.2 {
@@ -131,18 +131,18 @@ func TestReplayOfSessions(t *testing.T) {
 	set := open(t, schema.Dataset{Type: "file", Path: path, Format: "mooncake_trace"}, tok(t, "builtin"), 1, "profiling")
 	ms := time.Millisecond
 	replay := set.Replay(true)
-	replay.Add("a", 0, 10*ms, 40*ms, trace.Sent{At: 10 * ms, In: 100, Out: 5, Known: -1})
-	replay.Add("a", 1, 60*ms, 70*ms, trace.Sent{At: 35 * ms, In: 135, Out: 4, Known: 100}) // early, with the history on top
-	replay.Add("b", 0, 60*ms, 70*ms, trace.Sent{At: 90 * ms, In: 40, Out: 5, Known: -1})   // 30 ms late
-	replay.Add("b", 0, 0, 0, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})           // the second play is no part of it
-	replay.Add("c", 0, 0, 0, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})
+	replay.Add(dataset.Played{Conversation: "a", Turn: 0, Intended: 10 * ms, Ended: 40 * ms}, trace.Sent{At: 10 * ms, In: 100, Out: 5, Known: -1})
+	replay.Add(dataset.Played{Conversation: "a", Turn: 1, Intended: 60 * ms, Ended: 70 * ms}, trace.Sent{At: 35 * ms, In: 135, Out: 4, Known: 100}) // early, with the history on top
+	replay.Add(dataset.Played{Conversation: "b", Turn: 0, Intended: 60 * ms, Ended: 70 * ms}, trace.Sent{At: 90 * ms, In: 40, Out: 5, Known: -1})   // 30 ms late
+	replay.Add(dataset.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})               // the second play is no part of it
+	replay.Add(dataset.Played{Conversation: "c", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})
 	f := replay.Fidelity()
 	if f.Rows != 3 || f.Missing != 0 || f.Timed != 2 || f.OnTime != 0.5 || f.Dependencies != 0 || f.InputLength != 1 || f.OutputLength != 14.0/15 || !math.IsNaN(f.Reached) || f.Score != 0 {
 		t.Errorf("%+v", f)
 	}
 	if loose := set.Replay(false); loose == nil {
 		t.Error("a trace without its schedule is no trace")
-	} else if loose.Add("b", 0, 0, 0, trace.Sent{At: 500 * ms, In: 40, Out: 5, Known: -1}); loose.Fidelity().Timed != 0 {
+	} else if loose.Add(dataset.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 40, Out: 5, Known: -1}); loose.Fidelity().Timed != 0 {
 		t.Error("without a schedule times are held against the trace")
 	}
 	plain := open(t, synthetic(3, fixed(5)), tok(t, "builtin"), 1, "profiling")

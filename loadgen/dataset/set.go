@@ -14,7 +14,8 @@ import (
 // may be shared.
 type Set struct {
 	conversations []Conversation
-	stored        store // where conversations are not in memory
+	within        []Conversation // these and all that they start; nil where none starts others
+	stored        store          // where conversations are not in memory
 	warnings      []string
 	notes         []string
 	sampling      string
@@ -77,17 +78,53 @@ func (s *Set) Warnings() []string { return s.warnings }
 // Notes are what was reached of what was asked for, one line each.
 func (s *Set) Notes() []string { return s.notes }
 
-// Turns is the number of turns of all conversations.
+// Turns is the number of turns of all conversations, with those that they
+// start.
 func (s *Set) Turns() int {
 	if s.stored != nil {
 		return s.stored.Turns()
 	}
 	n := 0
 	for i := range s.conversations {
-		n += len(s.conversations[i].Turns)
+		n += int(s.conversations[i].Requests())
 	}
 	return n
 }
+
+// Each are all conversations: those that are played by themselves, and after
+// these those that others start.
+func (s *Set) Each() iter.Seq[*Conversation] {
+	return func(yield func(*Conversation) bool) {
+		alone := map[string]bool{}
+		for c := range s.All() {
+			alone[c.ID] = s.within != nil
+			if !yield(c) {
+				return
+			}
+		}
+		for i := range s.within {
+			if c := &s.within[i]; !alone[c.ID] && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// First is the first conversation whose first turn is sent.
+func (s *Set) First() *Conversation {
+	if s.within == nil {
+		return s.At(0)
+	}
+	for c := range s.Each() {
+		if !c.Turns[0].Silent {
+			return c
+		}
+	}
+	return &s.within[0]
+}
+
+// Trees tells whether some conversations start others.
+func (s *Set) Trees() bool { return s.within != nil }
 
 // Streamed tells whether conversations are read while they are played. Len,
 // Turns, At and Outline of such a set read its file once.
@@ -130,8 +167,12 @@ func (s *Set) Digest() string {
 	}
 	h := sha256.New()
 	enc := json.NewEncoder(h)
-	for i := range s.conversations {
-		if err := enc.Encode(&s.conversations[i]); err != nil {
+	all := s.conversations
+	if s.within != nil {
+		all = s.within
+	}
+	for i := range all {
+		if err := enc.Encode(&all[i]); err != nil {
 			// Extra holds what JSON gave us, so it can be JSON again.
 			panic("dataset: a conversation is not plain data: " + err.Error())
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
@@ -31,7 +32,7 @@ func speedBenchRows() []*Format {
 
 func speedBenchRow(name, category, doc string) *Format {
 	return &Format{
-		Name: "speed_bench_" + name, Doc: doc, Sampling: "sequential", Settings: conversational,
+		Name: "speed_bench_" + name, Family: "speed_bench_*", Doc: doc, Sampling: "sequential", Settings: conversational,
 		fits: func(r *files.Record) (bool, string) {
 			ok, why := hasAll("question_id", "category", "messages")(r)
 			if ok && category != "" {
@@ -74,7 +75,7 @@ func readSpeedBench(r *reader, rec files.Record, category string) error {
 		case err != nil || m.Role == "" || strings.TrimSpace(m.Content) == "":
 			return fmt.Errorf("messages[%d]: want a role and a content", i)
 		case m.Content == unfilled:
-			return fmt.Errorf("messages[%d]: the text is not in this file; hint: fill the set in with specdec_bench first", i)
+			return diag.Errorf("messages[%d]: the text is not in this file", i).Try("fill the set in with specdec_bench first")
 		case m.Role == "system" && i == 0:
 			system = m.Content
 		default:

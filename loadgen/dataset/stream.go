@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"aiperf.dev/aiperf/internal/diag"
 	pieces "aiperf.dev/aiperf/internal/sampled"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
@@ -61,7 +62,7 @@ func openStream(r *reader) (*stream, error) {
 		return nil, err
 	}
 	if order != "sequential" && !lines.Seekable() {
-		return nil, fmt.Errorf("%s: a compressed file of %d MiB cannot be played in %s order; hint: inflate it, or sampling sequential", r.cfg.Path, lines.Size()>>20, order)
+		return nil, diag.Errorf("%s: a compressed file of %d MiB cannot be played in %s order", r.cfg.Path, lines.Size()>>20, order).Try("inflate it, or sampling sequential")
 	}
 	s := &stream{lines: lines, cfg: r.cfg, tok: r.tok, src: r.src, format: r.format}
 	s.cfg.Format = r.format.Name
@@ -171,7 +172,7 @@ func (r *reader) goesOn(id string) error {
 	if r.past == nil || id == "" || !r.past[hashOfID(id)] {
 		return nil
 	}
-	return fmt.Errorf("session %q goes on behind another one; hint: a file of more than %d MiB is read while it is played: keep the lines of a session together", id, largeFile>>20)
+	return diag.Errorf("session %q goes on behind another one", id).Try(fmt.Sprintf("a file of more than %d MiB is read while it is played: keep the lines of a session together", largeFile>>20))
 }
 
 func hashOfID(id string) uint64 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
 )
@@ -131,7 +132,7 @@ func TestPlayingBeginsBeforeTheFileIsRead(t *testing.T) {
 		t.Skip(err)
 	}
 	cfg := schema.Dataset{Type: "file", Path: path}
-	if err := dataset.Check(cfg); err != nil {
+	if err := dataset.Check(cfg, nil); err != nil {
 		t.Fatal(err)
 	}
 	set := open(t, cfg, nil, 1, "profiling")
@@ -145,7 +146,7 @@ func TestPlayingBeginsBeforeTheFileIsRead(t *testing.T) {
 		t.Errorf("error %v", set.Err())
 	}
 	want := fmt.Sprintf("%s:%d: line longer than 64 MiB", path, n+1)
-	if c := play.Next(); c != nil || set.Err() == nil || set.Err().Error() != want {
+	if c := play.Next(); c != nil || set.Err() == nil || diag.Line(set.Err()) != want {
 		t.Errorf("behind the last record: %v, %v; want %s", c, set.Err(), want)
 	}
 	if c := play.Next(); c != nil {
@@ -189,7 +190,7 @@ func TestLargeFilesWithMistakes(t *testing.T) {
 			}
 		}
 		want := path + `:201: session "s0" goes on behind another one; hint: a file of more than 64 MiB is read while it is played: keep the lines of a session together`
-		if c := play.Next(); c != nil || set.Err() == nil || set.Err().Error() != want {
+		if c := play.Next(); c != nil || set.Err() == nil || diag.Line(set.Err()) != want {
 			t.Errorf("%v; want %s", set.Err(), want)
 		}
 	})
@@ -214,8 +215,30 @@ func TestLargeFilesWithMistakes(t *testing.T) {
 			t.Errorf("%v, %v", c, set.Err())
 		}
 		_, err = dataset.Open(schema.Dataset{Type: "file", Path: path, Sampling: "random"}, nil, 1, "profiling")
-		if err == nil || !strings.Contains(err.Error(), "cannot be played in random order; hint: inflate it, or sampling sequential") {
+		if err == nil || !strings.Contains(diag.Line(err), "cannot be played in random order; hint: inflate it, or sampling sequential") {
 			t.Errorf("in random order: %v", err)
 		}
 	})
+}
+
+// Tables and documents that memory cannot hold are refused by their size, before
+// a row is read. The files are sparse.
+func TestLargeTablesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, begins, what string }{
+		{"f.csv", "text\nhello\n", "a CSV table"},
+		{"f.tsv", "text\nhello\n", "a TSV table"},
+		{"f.json", "[{\"text\": \"a\"},", "a JSON document"},
+		{"f.parquet", "PAR1", "a Parquet file"},
+	} {
+		path := write(t, c.name, c.begins)
+		if err := os.Truncate(path, 3<<30); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: "single_turn"}, nil, 1, "profiling")
+		want := path + ": " + c.what + " of 3072 MiB would be held in memory, 1024 MiB at most are"
+		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v\nwant %s", c.name, err, want)
+		}
+	}
 }

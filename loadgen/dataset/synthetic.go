@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -91,7 +92,7 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 		set.conversations = append(set.conversations, c)
 		if i == sampled || g.bytes > maxText {
 			if g.bytes/(i+1) > maxText/n {
-				return nil, fmt.Errorf("entries: %d prompts of these lengths are more than %d MiB of text; hint: fewer entries, they are played again", n, maxText>>20)
+				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n, maxText>>20).Try("fewer entries, they are played again")
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
@@ -42,7 +44,7 @@ type traceRows struct {
 // ErrBlockSize is why a trace whose lengths and hashes disagree cannot be played.
 // It is a matter of the data and of a setting, so that a plan which is only looked
 // at may have it.
-var ErrBlockSize = errors.New("is the block size right (block_size)?")
+var ErrBlockSize = errors.New("the lengths of a trace disagree with its hashes")
 
 // record takes one more row.
 func (r *reader) record(place string, row trace.Row, lit *literal) error {
@@ -62,7 +64,10 @@ func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	case row.Out < 0 || row.Out > maxCount:
 		return fmt.Errorf("%s: an output of %d tokens is out of range", place, row.Out)
 	case k > 0 && row.In <= (k-1)*int64(t.block):
-		return fmt.Errorf("%s: %d hash ids of %d tokens disagree with %d input tokens; hint: %w", place, k, t.block, row.In, ErrBlockSize)
+		return &diag.Error{
+			Code: diag.Failed, Message: fmt.Sprintf("%s: %d hash ids of %d tokens disagree with %d input tokens", place, k, t.block, row.In),
+			Hint: "is the block size right (block_size)?", Cause: ErrBlockSize,
+		}
 	}
 	if row.Timed {
 		if row.At < t.last && t.back == "" {
@@ -205,7 +210,7 @@ func newTraceStore(r *reader) (*traceStore, error) {
 		}
 	}
 	if grown > 0 {
-		r.note("%s cumulative: each row repeats the one before it, so it is sent by itself and not behind its history", count(grown, "session is", "sessions are"))
+		r.note("%s cumulative: each row repeats the one before it, so it is sent by itself and not behind its history", words.CountOf(grown, "session is", "sessions are"))
 	}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/schema"
 )
@@ -403,7 +404,7 @@ func readsBack(line []byte, c *Conversation) error {
 		return err
 	}
 	if !bytes.Equal(is, was) {
-		return fmt.Errorf("conversation %s: a multi_turn file has no words for all of it; hint: texts, media, output lengths, times and extra are written; whole bodies, recorded messages, tools and a user's context are not", c.ID)
+		return diag.Errorf("conversation %s: a multi_turn file has no words for all of it", c.ID).Try("texts, media, output lengths, times and extra are written; whole bodies, recorded messages, tools and a user's context are not")
 	}
 	return nil
 }

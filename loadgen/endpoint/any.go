@@ -17,7 +17,7 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 	}
 	switch trimmed[0] {
 	case '[':
-		if bytes.Equal(trimmed, doneMark) {
+		if stream && bytes.Equal(trimmed, doneMark) {
 			return readText(data, stream)
 		}
 		return readAnyList(trimmed)

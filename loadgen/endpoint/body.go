@@ -105,12 +105,12 @@ func (b *body) value(key string, v any) {
 	}
 }
 
-// streamOptions asks for usage in a stream, unless the author of the extra
-// inputs said otherwise: an include_usage of theirs stays, a null counts as
-// not said, and anything that is not an object is left alone.
-func (b *body) streamOptions(in *Input) {
+// streamOptions asks for usage in a stream if ask is set, unless the author of
+// the extra inputs said otherwise: an include_usage of theirs stays, a null counts
+// as not said, and anything that is not an object is left alone.
+func (b *body) streamOptions(in *Input, ask bool) {
 	given, said := b.extra["stream_options"]
-	if !in.Usage || !truthy(b.streams(in)) {
+	if !ask || !truthy(b.streams(in)) {
 		if said {
 			b.value("stream_options", given)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 )
 
 // chat is OpenAI's chat completions API, with the additions of vLLM, SGLang,
@@ -13,8 +14,9 @@ var chat = Spec{
 	Type: "chat", Path: "/v1/chat/completions", Title: "LLM",
 	Doc: "OpenAI chat completions", GenAI: []string{"chat", "multimodal", "vision"},
 	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
-	Takes: Images | Audios | Videos,
-	Body:  chatBody, Messages: chatMessages, Read: readChoices, HasContent: choicesHaveContent,
+	Takes:  Images | Audios | Videos,
+	Replay: replay.Chat,
+	Body:   chatBody, Messages: chatMessages, Read: readChoices, HasContent: choicesHaveContent,
 	Served: Served{
 		Texts: []string{"messages"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedChatBegin, Token: servedChatToken, End: servedChatEnd, Whole: servedChat,
@@ -35,7 +37,7 @@ func chatBody(dst []byte, in *Input) ([]byte, error) {
 		b.count("max_completion_tokens", in.Turn.MaxTokens)
 	}
 	b.extras()
-	b.streamOptions(in)
+	b.streamOptions(in, in.Usage)
 	return b.end()
 }
 
@@ -80,6 +82,8 @@ func conversation(dst []byte, in *Input, text func([]byte, string, string) []byt
 	}
 	for i := range in.History {
 		switch m := &in.History[i]; {
+		case m.Elements != nil:
+			dst = append(comma(dst), m.Elements...)
 		case m.Turn == nil:
 			dst = text(dst, m.Role, m.Content)
 		case m.Turn.Messages != nil:

@@ -19,7 +19,7 @@ func readChoices(data []byte, stream bool) (Chunk, error) {
 type choicesReply struct {
 	reply
 	content, tool, reasoning, reasoningContent string
-	isError, choices                           bool
+	choices                                    bool
 }
 
 func (r *choicesReply) member(key []byte) (err error) {
@@ -34,10 +34,6 @@ func (r *choicesReply) member(key []byte) (err error) {
 		})
 	case "timings":
 		r.chunk.Timings, err = readTimings(&r.scanner)
-	case "object":
-		r.isError, err = r.is("error")
-	case "message", "type", "code":
-		err = r.problem.entry(&r.scanner, key)
 	default:
 		err = r.skip()
 	}
@@ -46,7 +42,9 @@ func (r *choicesReply) member(key []byte) (err error) {
 
 // done is the chunk of all that was collected.
 func (r *choicesReply) done(missing string) (Chunk, error) {
-	r.problem.said = r.problem.said || r.isError // older vLLM puts the error at the top level
+	if !r.choices {
+		r.bareProblem()
+	}
 	if r.reasoningContent != "" {
 		r.reasoning = r.reasoningContent
 	}

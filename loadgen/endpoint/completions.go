@@ -27,7 +27,7 @@ func completionsBody(dst []byte, in *Input) ([]byte, error) {
 	b.flag("stream", in.Stream)
 	b.count("max_tokens", in.Turn.MaxTokens)
 	b.extras()
-	b.streamOptions(in)
+	b.streamOptions(in, in.Usage)
 	return b.end()
 }
 

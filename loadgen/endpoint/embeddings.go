@@ -40,6 +40,7 @@ var chatEmbeddings = Spec{
 	Type: "chat_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "vLLM embeddings of a conversation", OpenAI: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
 	Takes: Images | Audios | Videos,
+	Given: func(_ *dataset.Turn, extra map[string]any) int { return unlessSaid(1, extra, "messages", "input") },
 	Body:  chatBody, Read: readEmbeddings, HasContent: anyContent,
 	Served: embeddings.Served,
 }
@@ -58,8 +59,8 @@ func embeddingsBody(dst []byte, in *Input) ([]byte, error) {
 	return b.end()
 }
 
-// nimEmbeddingsBody writes an image as an HTML element, after the text of the
-// same place if there are texts.
+// nimEmbeddingsBody writes an image as its address, a data URL where its bytes
+// are known, after the text of the same place if there are texts.
 func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 	t := in.Turn
 	switch {
@@ -70,11 +71,10 @@ func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 	}
 	texts := append([]string(nil), t.Texts...)
 	for i := range t.Images {
-		element := "<img src='" + t.Images[i].Address() + "'/>"
 		if len(t.Texts) > 0 {
-			texts[i] += " " + element
+			texts[i] += " " + t.Images[i].Address()
 		} else {
-			texts = append(texts, element)
+			texts = append(texts, t.Images[i].Address())
 		}
 	}
 	b := newBody(dst, in)
@@ -185,12 +185,16 @@ func appendVector(b []byte, v []float32, encoded bool) []byte {
 		}
 		return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
 	}
-	b = append(b, '[')
+	return append(appendNumbers(append(b, '['), v), ']')
+}
+
+// appendNumbers writes v with commas between.
+func appendNumbers(b []byte, v []float32) []byte {
 	for i, f := range v {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = strconv.AppendFloat(b, float64(f), 'g', -1, 32)
 	}
-	return append(b, ']')
+	return b
 }

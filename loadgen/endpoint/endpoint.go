@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -22,6 +23,9 @@ import (
 type Message struct {
 	Role, Content string
 	Turn          *dataset.Turn // what was sent; nil for an answer
+	// Elements are what an answer is in the list of messages, with commas
+	// between, where Content does not say all of it; nil: it does.
+	Elements []byte
 }
 
 // Input is all that a request body depends on.
@@ -34,6 +38,7 @@ type Input struct {
 	Legacy  bool           // max_tokens instead of max_completion_tokens
 	Usage   bool           // ask the server to report usage while streaming
 	Each    bool           // ask for it with every event
+	Counts  bool           // the server's own counts of tokens are what is reported
 	Extra   map[string]any // the endpoint's extra inputs, merged last
 }
 
@@ -129,6 +134,9 @@ type Spec struct {
 	// HasContent is the cheap test done while the stream runs: does the event
 	// probably carry content? Wrong answers delay a prefill slot, nothing else.
 	HasContent func(data []byte) bool
+	// Replay, if set, makes Elements of an answer for the requests after it; nil
+	// where its text is all of it.
+	Replay func(replay.Events) []byte
 	// Next, for requests of several steps, says what is asked after an answer;
 	// a Step without a name means that it was the last.
 	Next func(Reply) (Step, error)
@@ -151,6 +159,19 @@ var catalogue = []*Spec{
 
 // Catalogue lists the inference APIs, the default one first.
 func Catalogue() []*Spec { return append([]*Spec(nil), catalogue...) }
+
+// Usual is the inference API that is meant where none is named: the first of the
+// catalogue or, for a turn of a query and passages, the first that ranks them.
+func Usual(t *dataset.Turn) *Spec {
+	if t != nil && t.Query != "" {
+		for _, s := range catalogue {
+			if s.Ranks {
+				return s
+			}
+		}
+	}
+	return catalogue[0]
+}
 
 // Lookup finds an inference API by the name its schema gives it.
 func Lookup(typ string) (*Spec, bool) {

@@ -27,8 +27,9 @@ type form struct {
 
 func newForm(dst []byte, in *Input) *form { return &form{dst: dst, extra: mergedExtra(in)} }
 
-func (f *form) part(name, more string) {
-	f.dst = append(f.dst, "--"+boundary+"\r\nContent-Disposition: form-data; name=\""...)
+// part begins a part. Its lines are in the order of AIPerf's.
+func (f *form) part(name, kind, more string) {
+	f.dst = append(f.dst, "--"+boundary+"\r\nContent-Type: "+kind+"\r\nContent-Disposition: form-data; name=\""...)
 	f.dst = append(f.dst, strings.NewReplacer("\"", "%22", "\r", "%0D", "\n", "%0A").Replace(name)...)
 	f.dst = append(append(append(f.dst, '"'), more...), "\r\n\r\n"...)
 }
@@ -41,13 +42,13 @@ func (f *form) str(name, value string) {
 }
 
 func (f *form) field(name, value string) {
-	f.part(name, "")
+	f.part(name, "text/plain; charset=utf-8", "")
 	f.dst = append(append(f.dst, value...), "\r\n"...)
 }
 
 // file writes the bytes of a medium under a file name.
 func (f *form) file(field, name, kind, encoded string) {
-	f.part(field, `; filename="`+name+"\"\r\nContent-Type: "+kind)
+	f.part(field, kind, `; filename="`+name+`"`)
 	start := len(f.dst)
 	var err error
 	if f.dst, err = base64.StdEncoding.AppendDecode(f.dst, []byte(encoded)); err != nil {

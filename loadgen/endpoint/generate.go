@@ -160,6 +160,9 @@ func (r *generateReply) done(stream bool) (Chunk, error) {
 	if !stream && r.isWhole {
 		text = r.whole
 	}
+	if stream && r.isWhole && r.chunk.Finish == "" {
+		r.chunk.Finish = "stop" // the whole text comes with the last token; not every gateway says why it ended
+	}
 	if !r.stopped && r.chunk.Finish == "none" { // llama.cpp's word for going on
 		r.chunk.Finish = ""
 	}

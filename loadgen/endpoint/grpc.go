@@ -2,12 +2,12 @@ package endpoint
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/jmespath/go-jmespath"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -23,10 +23,10 @@ var rpc = Spec{
 
 func configureRPC(s *Spec, e *schema.Endpoint) error {
 	if e.RPC == nil {
-		return errors.New("it needs endpoint.rpc; hint: rpc: {method: pkg.Service/Method, body: '{\"prompt\": {{ text|tojson }}}', text: text}")
+		return diag.Errorf("it needs endpoint.rpc").Try("rpc: {method: pkg.Service/Method, body: '{\"prompt\": {{ text|tojson }}}', text: text}")
 	}
 	if !allRPC(e.URLs) {
-		return errors.New("endpoint.urls: it is spoken to gRPC servers only; hint: write the address like grpc://localhost:8001")
+		return diag.Errorf("endpoint.urls: it is spoken to gRPC servers only").Try("write the address like grpc://localhost:8001")
 	}
 	var err error
 	if s.Body, err = openTemplate("rpc.body", e.RPC.Body); err != nil {

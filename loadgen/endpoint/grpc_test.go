@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
 )
@@ -30,7 +31,7 @@ func TestRPCSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.change(e)
-		if _, err := endpoint.Open(e); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := endpoint.Open(e); err == nil || !strings.Contains(diag.Line(err), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v\nwant %s", err, c.want)
 		}
 	}

@@ -139,7 +139,7 @@ func jsonTexts(data []byte) (texts []string) {
 		case '{':
 			return s.object(func(key []byte) error {
 				switch string(key) {
-				case "role", "type", "id", "tool_call_id", "image_url", "input_audio", "video_url", "audio_url", "source", "uuid":
+				case "role", "type", "id", "tool_call_id", "call_id", "status", "signature", "image_url", "input_audio", "video_url", "audio_url", "source", "uuid":
 					return s.skip()
 				}
 				return value()

@@ -42,7 +42,7 @@ var kserveV2 = Spec{
 	ProducesTokens: true, TakesText: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output"), HasContent: anyContent,
 	Served: Served{
-		Texts: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
+		Texts: []string{"inputs"}, Items: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
 		Token: servedV2Token, End: servedV2End, // over gRPC
 	},
 }
@@ -50,8 +50,9 @@ var kserveV2 = Spec{
 var kserveV2Embeddings = Spec{
 	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings", Items: record.Vectors,
 	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true,
+	Given:     embeddings.Given,
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding"), HasContent: anyContent,
-	Served: Served{Texts: []string{"inputs"}, Whole: servedV2},
+	Served: Served{Texts: []string{"inputs"}, Items: []string{"inputs"}, Whole: servedV2},
 }
 
 func configureV1(s *Spec, e *schema.Endpoint) error {
@@ -275,8 +276,12 @@ func servedV1(b []byte, s *Script) []byte {
 func servedV2(b []byte, s *Script) []byte {
 	b = fmt.Appendf(b, `{"model_name":%s,"model_version":"1","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1,1],"data":["`, quoted(s.Call.Model))
 	b = append(s.Words(b, 0, s.Out), `"]},`...)
-	b = fmt.Appendf(b, `{"name":"embedding","datatype":"FP32","shape":[1,%d],"data":`, s.Dims)
-	return append(appendVector(b, s.vector(), false), "}]}"...)
+	rows := max(1, s.Call.Items)
+	b = fmt.Appendf(b, `{"name":"embedding","datatype":"FP32","shape":[%d,%d],"data":[`, rows, s.Dims)
+	for range rows {
+		b = appendNumbers(comma(b), s.vector())
+	}
+	return append(b, "]}]}"...)
 }
 
 // servedV2Token and servedV2End are the answers of a decoupled model.

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 )
 
 // messages is Anthropic's Messages API.
@@ -17,7 +18,8 @@ var messages = Spec{
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true,
 	Takes:   Images,
 	Headers: []string{"anthropic-version: 2023-06-01"}, KeyHeader: "x-api-key",
-	Body: messagesBody, Read: readMessages, HasContent: messagesHaveContent,
+	Replay: replay.Messages,
+	Body:   messagesBody, Read: readMessages, HasContent: messagesHaveContent,
 	Served: Served{
 		Texts: []string{"system", "messages"}, Asked: []string{"max_tokens"}, Reasons: true,
 		Check: func(c *Call) error {

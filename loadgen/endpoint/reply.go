@@ -100,6 +100,9 @@ func (r *reply) checked(err error) error {
 // asText is the chunk of an answer that is text; what is missing from it, "" for
 // nothing, makes it unreadable.
 func (r *reply) asText(content, tool, reasoning, missing string) (Chunk, error) {
+	if missing != "" {
+		r.bareProblem()
+	}
 	if missing != "" && !r.problem.said {
 		return Chunk{}, unreadable(missing, r.data)
 	}
@@ -111,6 +114,9 @@ func (r *reply) asText(content, tool, reasoning, missing string) (Chunk, error) 
 // asThings is the chunk of an answer that is made of other things than text;
 // what is wrong with them, "" for nothing, makes it unreadable.
 func (r *reply) asThings(wrong string) (Chunk, error) {
+	if wrong != "" {
+		r.bareProblem()
+	}
 	if r.problem.said {
 		c := Chunk{Empty: true, Usage: r.chunk.Usage, Timings: r.chunk.Timings}
 		r.problem.into(&c)
@@ -121,6 +127,40 @@ func (r *reply) asThings(wrong string) (Chunk, error) {
 	}
 	r.chunk.Kind = record.Content
 	return r.chunk, nil
+}
+
+// bareProblem looks in an object without what it should hold for an error that
+// is the whole object, {"type":"error","message":…} or {"object":"error",…}:
+// as OpenAI's streams and older vLLM have it. Such objects are rare, so no other
+// answer is read for it.
+func (r *reply) bareProblem() {
+	if r.problem.said {
+		return
+	}
+	var p problem
+	isError := false
+	s := scanner{data: r.data}
+	err := s.object(func(key []byte) error {
+		switch string(key) {
+		case "object", "type":
+			start := s.at
+			if is, err := s.is("error"); err != nil || is {
+				isError = isError || is
+				return err
+			}
+			s.at = start
+			fallthrough
+		case "message", "code":
+			return p.entry(&s, key)
+		}
+		return s.skip()
+	})
+	if p.said = err == nil && isError; p.said {
+		if p.text == "" {
+			p.text = string(r.data)
+		}
+		r.problem = p
+	}
 }
 
 // unless is what is wrong where a condition does not hold.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
 )
@@ -18,7 +19,7 @@ func Open(e *schema.Endpoint) (*Spec, error) {
 		return nil, fmt.Errorf("endpoint type %s is not known", e.Type)
 	}
 	if stream, said := e.Extra["stream"]; said && stream != (e.Streaming && row.CanStream) {
-		return nil, fmt.Errorf("endpoint.extra: stream: %v is not what endpoint.streaming says; hint: --streaming asks for streams, and reads them", stream)
+		return nil, diag.Errorf("endpoint.extra: stream: %v is not what endpoint.streaming says", stream).Try("--streaming asks for streams, and reads them")
 	}
 	s := *row
 	if s.Configure != nil {
@@ -60,7 +61,7 @@ func (s *Spec) Request(dst []byte, in *Input) ([]byte, error) {
 		in.Extra = s.extra
 	}
 	if v, said := in.Turn.Extra["stream"]; said && truthy(v) && !s.CanStream {
-		return dst, fmt.Errorf("%s: it cannot stream; hint: take stream out of the turn's extra", s.Type)
+		return dst, diag.Errorf("%s: it cannot stream", s.Type).Try("take stream out of the turn's extra")
 	}
 	if !s.TakesSystem {
 		if err := alone(s.Type, in); err != nil {
@@ -101,9 +102,9 @@ func (s *Spec) Fits(t *dataset.Turn) error {
 	} {
 		switch {
 		case m.n > 0 && s.Takes&m.kind == 0:
-			return fmt.Errorf("%s: no place for the dataset's %ss; hint: %s take them", s.Type, m.name, takers(m.kind))
+			return diag.Errorf("%s: no place for the dataset's %ss", s.Type, m.name).Try(fmt.Sprintf("%s take them", takers(m.kind)))
 		case m.n == 0 && s.Needs&m.kind != 0:
-			return fmt.Errorf("%s: a turn without the %s that is to be sent; hint: %s", s.Type, m.name, m.hint)
+			return diag.Errorf("%s: a turn without the %s that is to be sent", s.Type, m.name).Try(m.hint)
 		}
 	}
 	return nil
@@ -183,7 +184,11 @@ func (in *Input) Text() string {
 	if !in.complete() {
 		add(in.System, t.Context)
 		for _, m := range in.History {
-			if m.Turn == nil {
+			switch {
+			case m.Elements != nil:
+				add(jsonTexts(slices.Concat([]byte("["), m.Elements, []byte("]")))...)
+				continue
+			case m.Turn == nil:
 				add(m.Content)
 				continue
 			}

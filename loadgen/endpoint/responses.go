@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 )
 
 // responses is OpenAI's Responses API.
@@ -13,7 +14,8 @@ var responses = Spec{
 	Type: "responses", Path: "/v1/responses", Title: "LLM",
 	Doc:    "OpenAI responses",
 	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, Takes: Images | Audios,
-	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
+	Replay: replay.Responses,
+	Body:   responsesBody, Read: readResponses, HasContent: responsesHaveContent,
 	Served: Served{
 		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true,
 		Begin: servedResponsesBegin, Token: servedResponsesToken, End: servedResponsesEnd, Whole: servedResponses,
@@ -37,7 +39,8 @@ func responsesBody(dst []byte, in *Input) ([]byte, error) {
 	}
 	b.count("max_output_tokens", in.Turn.MaxTokens)
 	b.raw("tools", in.Turn.Tools)
-	b.allExtras()
+	b.extras()
+	b.streamOptions(in, in.Usage && in.Counts) // AIPerf asks no other streams for it: they report it anyway
 	return b.end()
 }
 
@@ -108,8 +111,6 @@ func (r *responsesReply) event(key []byte) (err error) {
 		r.item, err = r.integer()
 	case "content_index":
 		r.part, err = r.integer()
-	case "message", "code":
-		err = r.problem.entry(&r.scanner, key)
 	case "response":
 		err = r.object(func(key []byte) error {
 			switch string(key) {
@@ -148,7 +149,7 @@ func (r *responsesReply) one() (Chunk, error) {
 		c.Kind, c.Empty = record.Done, true
 		return *c, nil
 	case "error":
-		r.problem.said = true
+		r.bareProblem()
 	}
 	c.Part = 1 + r.item<<20 + r.part
 	return r.asText(content, tool, reasoning, "")
@@ -211,9 +212,6 @@ func (r *responsesReply) outputItem() error {
 
 // whole is the chunk that a response amounts to.
 func (r *responsesReply) whole() (Chunk, error) {
-	if r.problem.said {
-		return r.asThings("")
-	}
 	if r.content == "" {
 		r.content = r.outputText
 	}

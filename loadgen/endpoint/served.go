@@ -229,21 +229,34 @@ func (c *Call) gather(into []string, v any) []string {
 	return into
 }
 
-// entries is how many inputs a value holds: one text, one list of ids, or a
-// list of either.
+// entries is how many inputs a value holds: one text, one list of ids, a list
+// of either, or the texts of tensors.
 func entries(v any) int {
-	switch v := v.(type) {
-	case nil:
+	list, ok := v.([]any)
+	switch {
+	case v == nil:
 		return 0
-	case []any:
-		if len(v) > 0 {
-			if _, ids := v[0].(float64); ids {
-				return 1
+	case !ok:
+		return 1
+	case len(list) == 0:
+		return 0
+	}
+	switch first := list[0].(type) {
+	case float64:
+		return 1
+	case map[string]any:
+		if first["datatype"] == nil {
+			break
+		}
+		n := 0
+		for _, tensor := range list {
+			if t, _ := tensor.(map[string]any); t["datatype"] == "BYTES" {
+				n += entries(t["data"])
 			}
 		}
-		return len(v)
+		return n
 	}
-	return 1
+	return len(list)
 }
 
 // What the answers of OpenAI's APIs on the built-in server have in common.

@@ -46,7 +46,8 @@ func TestParseCall(t *testing.T) {
 		{"embeddings", `{"input":[[1,2],[3]]}`, endpoint.Call{IDs: []int{1, 2, 3}, Items: 2}},
 		{"embeddings", `{"input":[4,5]}`, endpoint.Call{IDs: []int{4, 5}, Items: 1}},
 		{"responses", `{"instructions":"be","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"z"}]}],"max_output_tokens":4}`, endpoint.Call{Text: "be z", Asked: 4}},
-		{"kserve_v2_infer", `{"inputs":[{"name":"text_input","shape":[2,1],"datatype":"BYTES","data":["a b","c"]},{"name":"n","datatype":"INT32","data":[5]}],"parameters":{"max_tokens":4}}`, endpoint.Call{Text: "a b c", Asked: 4}},
+		{"kserve_v2_infer", `{"inputs":[{"name":"text_input","shape":[2,1],"datatype":"BYTES","data":["a b","c"]},{"name":"n","datatype":"INT32","data":[5]}],"parameters":{"max_tokens":4}}`, endpoint.Call{Text: "a b c", Asked: 4, Items: 2}},
+		{"kserve_v2_embeddings", `{"inputs":[{"name":"text_input","shape":[2,1],"datatype":"BYTES","data":["a b","c"]}]}`, endpoint.Call{Text: "a b c", Items: 2}},
 		{"nim_rankings", `{"query":{"text":"q"},"passages":[{"text":"p1"},{"text":"p2"}]}`, endpoint.Call{Text: "q p1 p2", Items: 2}},
 		{"cohere_rankings", `{"query":"q","documents":["d1","d2","d3"]}`, endpoint.Call{Text: "q d1 d2 d3", Items: 3}},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jmespath/go-jmespath"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/jinja"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -43,7 +44,7 @@ var raw = Spec{
 	},
 }
 
-var errNotReady = errors.New("raw: the dataset holds no bodies; hint: dataset.format raw_payload or inputs_json has them")
+var errNotReady = diag.Errorf("raw: the dataset holds no bodies").Try("dataset.format raw_payload or inputs_json has them")
 
 // named are the templates that AIPerf knows by name.
 var named = map[string]string{"nv-embedqa": `{"text": {{ texts|tojson }}}`}
@@ -61,7 +62,7 @@ func configureTemplate(s *Spec, e *schema.Endpoint) error {
 		text, field = e.Template.Body, e.Template.ResponseField
 	}
 	if text == "" {
-		return errors.New("it needs template.body; hint: --extra-inputs payload_template:FILE names a file with it")
+		return diag.Errorf("it needs template.body").Try("--extra-inputs payload_template:FILE names a file with it")
 	}
 	if s.Body, err = openTemplate("template.body", text); err != nil || field == "" {
 		return err
@@ -112,11 +113,11 @@ func templateBody(place string, t *jinja.Template) func([]byte, *Input) ([]byte,
 		}
 		text, err := t.Run(templateNames(in))
 		if err != nil {
-			return dst, fmt.Errorf("%s: %s", place, oneLine(err.Error()))
+			return dst, diag.Errorf("%s: %s", place, oneLine(err.Error())).Try(diag.Of(err).Hint)
 		}
 		text = strings.TrimSpace(text)
 		if !json.Valid([]byte(text)) {
-			return dst, fmt.Errorf("%s: it does not make JSON but %q; hint: write {{ text|tojson }} for a string", place, short(text))
+			return dst, diag.Errorf("%s: it does not make JSON but %q", place, short(text)).Try("write {{ text|tojson }} for a string")
 		}
 		extra := mergedExtra(in)
 		if len(extra) == 0 {
@@ -151,9 +152,12 @@ func short(s string) string {
 func templateNames(in *Input) map[string]any {
 	t := in.Turn
 	n := map[string]any{
-		"model": in.Model, "stream": in.Stream, "role": roleOf(in), "system": in.System,
+		"model": in.Model, "stream": in.Stream, "role": nil, "system": in.System,
 		"max_tokens": nil, "turn": len(in.History) / 2, "queries": list(t.Query), "passages": t.Passages,
 		"texts": t.Texts, "images": addresses(t.Images), "audios": addresses(t.Audios), "videos": addresses(t.Videos),
+	}
+	if t.Role != "" {
+		n["role"] = t.Role
 	}
 	if t.MaxTokens > 0 {
 		n["max_tokens"] = int(t.MaxTokens)
@@ -169,7 +173,18 @@ func templateNames(in *Input) map[string]any {
 			n[many] = []string{}
 		}
 	}
-	n["texts_by_name"] = map[string]any{"query": n["queries"], "passages": n["passages"], "text": n["texts"]}
+	named := map[string]any{}
+	if t.Query != "" {
+		named["query"] = n["queries"]
+	} else {
+		n["query"] = nil
+	}
+	if len(t.Passages) > 0 {
+		named["passages"] = n["passages"]
+	} else {
+		n["passage"] = nil
+	}
+	n["texts_by_name"] = named
 	n["turns"] = turns(in)
 	return n
 }

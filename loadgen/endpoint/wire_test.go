@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
@@ -29,6 +30,7 @@ type capture struct {
 		Raw                   json.RawMessage
 		History               []endpoint.Message
 		Stream, Usage, Legacy bool
+		Counts                bool
 		MaxTokens             int64 `json:"max_tokens"`
 		Extra                 map[string]any
 		RPC                   *schema.RPC
@@ -42,7 +44,7 @@ type capture struct {
 func (c *capture) input() *endpoint.Input {
 	in := c.Input
 	return &endpoint.Input{
-		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage,
+		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage, Counts: in.Counts,
 		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens, Query: in.Query, Passages: in.Passages, Images: in.Images, Audios: in.Audios, Raw: in.Raw},
 	}
 }
@@ -196,7 +198,7 @@ func TestBody(t *testing.T) {
 		before := []byte("kept")
 		got, err := lookup(t, c.typ).Request(before, &c.in)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), c.want) {
+			if !strings.HasPrefix(diag.Line(err), c.want) {
 				t.Errorf("%s, %s: error %v, want %s", c.typ, c.name, err, c.want)
 			}
 			continue
@@ -211,6 +213,10 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	in := endpoint.Input{Turn: &dataset.Turn{Texts: []string{"d", "e"}, Context: "b"}, System: "a", History: []endpoint.Message{{Role: "user", Content: "c"}}}
 	if got := in.Text(); got != "a b c d e" {
+		t.Errorf("Text = %q", got)
+	}
+	in = endpoint.Input{Turn: &dataset.Turn{Texts: []string{"z"}}, History: []endpoint.Message{{Role: "assistant", Content: "see", Elements: []byte(`{"role":"assistant","content":"see","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`)}}}
+	if got := in.Text(); got != "see f {} z" {
 		t.Errorf("Text = %q", got)
 	}
 	in = endpoint.Input{Turn: &dataset.Turn{Texts: []string{"only"}}}

@@ -1,10 +1,10 @@
 package mode
 
 import (
-	"fmt"
 	"math"
 	"time"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -33,18 +33,18 @@ func (m *Mode) Plan(p *schema.Phase) Planned {
 // it but time, in words.
 func (m *Mode) ends(p *schema.Phase) (n int64, stops []string) {
 	if p.Requests > 0 {
-		n, stops = p.Requests, append(stops, fmt.Sprintf("%d requests", p.Requests))
+		n, stops = p.Requests, append(stops, words.Count(p.Requests, "request"))
 	}
 	if p.Sessions > 0 {
-		stops = append(stops, fmt.Sprintf("%d sessions", p.Sessions))
+		stops = append(stops, words.Count(p.Sessions, "session"))
 	}
 	switch {
 	case len(stops) > 0 || p.Duration != nil:
 	case m.Ends:
 		stops = []string{"end of the schedule"}
-	case m.Requests != nil:
-		n = m.Requests(p)
-		stops = []string{fmt.Sprintf("%d requests by default", n)}
+	case m.Requests > 0:
+		n = max(m.Requests, m.PerSlot*int64(p.Concurrency))
+		stops = []string{words.Count(n, "request") + " by default"}
 	}
 	return n, stops
 }

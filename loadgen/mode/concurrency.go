@@ -7,13 +7,17 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
+// atARate is what to do about settings of a rate in a closed loop.
+const atARate = "use type: poisson, gamma or constant"
+
 var closedLoop = Mode{
 	Name: "concurrency", Title: "concurrency burst",
 	Doc:    "A closed loop: each slot sends its next request when its last one is answered.",
-	Closed: true,
-	Requests: func(p *schema.Phase) int64 {
-		return max(10, 2*int64(p.Concurrency))
-	},
+	Closed: true, Pattern: "concurrency_burst",
+	Instead: map[string]string{"rate": atARate, "rate_ramp": atARate, "rate_series": atARate},
+	// So that every slot is used twice. AIPerf 0.13 takes 10 everywhere and so
+	// cuts high concurrencies short.
+	Requests: 10, PerSlot: 2,
 	open: func(m *Mode, p *schema.Phase, root int64, _ *dataset.Set) (Load, error) {
 		return Load{Arrivals: newBurst(m, p, root)}, nil
 	},

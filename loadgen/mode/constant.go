@@ -10,18 +10,15 @@ import (
 var constantRate = Mode{
 	Name: "constant", Title: "constant rate",
 	Doc:       "Open loop: a request every 1/rate seconds, whatever the answers do.",
-	Takes:     []string{"rate", "rate_ramp", "rate_series"},
-	Needs:     []string{"rate"},
+	Takes:     rates,
+	Pattern:   "constant",
 	EveryTurn: true,
-	Requests:  tenRequests, Expected: atRate,
+	Requests:  10, Expected: atRate,
 	open: func(_ *Mode, p *schema.Phase, root int64, _ *dataset.Set) (Load, error) {
 		pace, err := newPace(p, root)
 		return Load{Arrivals: &constant{pace: pace}}, err
 	},
 }
-
-// tenRequests is what a phase at a rate sends when nothing bounds it.
-func tenRequests(*schema.Phase) int64 { return 10 }
 
 // atRate is what a rate comes to in so many seconds.
 func atRate(p *schema.Phase, seconds float64) float64 { return p.Rate * seconds }

@@ -8,7 +8,7 @@ import (
 
 // errorf is a mistake in a phase's settings.
 func errorf(p *schema.Phase, format string, args ...any) error {
-	return fmt.Errorf("phase %s: %s", p.Name, fmt.Sprintf(format, args...))
+	return fmt.Errorf("phase %s: %w", p.Name, fmt.Errorf(format, args...))
 }
 
 // fieldError is a mistake in one field.

@@ -4,15 +4,25 @@ import (
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
+)
+
+// What to do about settings of a schedule without one, and about settings of a
+// rate in one.
+const (
+	byTimeStamps  = "play the records by their time stamps (--fixed-schedule)"
+	saidByRecords = "the records say when to send (--no-fixed-schedule)"
 )
 
 var fixedSchedule = Mode{
 	Name: "fixed_schedule", Title: "fixed schedule",
-	Doc:   "A replay: every request at the time that its record names.",
-	Takes: []string{"auto_offset", "start_offset", "end_offset"},
-	Ends:  true, Varying: true, NeedsSet: true,
+	Doc:     "A replay: every request at the time that its record names.",
+	Takes:   []fields.Setting{{Name: "auto_offset", Only: byTimeStamps}, {Name: "start_offset", Only: byTimeStamps}, {Name: "end_offset", Only: byTimeStamps}},
+	Instead: map[string]string{"rate": saidByRecords, "rate_series": saidByRecords, "rate_ramp": "drop it"},
+	Ends:    true, Timed: true, Varying: true, NeedsSet: true,
 	Artifact: func(*schema.Phase, func(float64) string) string { return "fixed_schedule" },
 	open: func(_ *Mode, p *schema.Phase, _ int64, set *dataset.Set) (Load, error) {
 		f, err := newFixed(p, set)
@@ -47,7 +57,7 @@ func newFixed(p *schema.Phase, set *dataset.Set) (*fixed, error) {
 	for i := range set.Len() {
 		c := set.Outline(i)
 		if c.Turns[0].Timestamp == nil {
-			return nil, errorf(p, "conversation %s has no timestamp; hint: a fixed schedule needs one in every first turn", c.ID)
+			return nil, errorf(p, "%w", diag.Errorf("conversation %s has no timestamp", c.ID).Try("a fixed schedule needs one in every first turn"))
 		}
 		if at := *c.Turns[0].Timestamp; inside(p, at) {
 			f.rows = append(f.rows, row{int32(i), int32(turnsUntilEnd(p, c)), at})

@@ -4,19 +4,21 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 var gammaRate = Mode{
 	Name: "gamma", Title: "gamma rate",
-	Doc:       "Open loop: independent gaps that are more even (smoothness above 1) or burstier (below) than Poisson's.",
-	Takes:     []string{"rate", "rate_ramp", "rate_series", "smoothness"},
-	Needs:     []string{"rate"},
+	Doc:     "Open loop: independent gaps that are more even (smoothness above 1) or burstier (below) than Poisson's.",
+	Takes:   append(slices.Clone(rates), fields.Setting{Name: "smoothness", Only: "smoothness is the shape of gamma gaps"}),
+	Pattern: "gamma", Presumed: "smoothness",
 	EveryTurn: true,
-	Requests:  tenRequests, Expected: atRate,
+	Requests:  10, Expected: atRate,
 	Dispersion: func(p *schema.Phase) float64 { return 1 / cmp.Or(p.Smoothness, 1) },
 	open: func(_ *Mode, p *schema.Phase, root int64, _ *dataset.Set) (Load, error) {
 		pace, err := newPace(p, root)

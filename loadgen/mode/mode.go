@@ -12,7 +12,15 @@ import (
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
+
+// rates are the settings of modes that send at a rate.
+var rates = []fields.Setting{
+	{Name: "rate", Needed: "give requests per second (--request-rate)", Or: []string{"rate_series"}},
+	{Name: "rate_ramp"},
+	{Name: "rate_series"},
+}
 
 // Mode is one way to drive load: a row of the catalogue.
 type Mode struct {
@@ -21,9 +29,16 @@ type Mode struct {
 	Name  string
 	Title string // for people: "poisson rate"
 	Doc   string // one sentence
-	// Takes are the settings of a phase that only some modes take, Needs those
-	// of them that must be given.
-	Takes, Needs []string
+	// Takes are the settings of a phase that only some modes take.
+	Takes []fields.Setting
+	// Instead says what to do about settings that the mode does not take, by
+	// name; without it the setting's own word holds.
+	Instead map[string]string
+	// Pattern is the word of --arrival-pattern for the mode; "" for one that
+	// a flag of its own chooses.
+	Pattern string
+	// Presumed is the setting that, given without a type, means this mode.
+	Presumed string
 	// Closed: no clock says when to send; a free slot is an arrival.
 	Closed bool
 	// EveryTurn: every turn of a conversation waits for an arrival of its own,
@@ -31,6 +46,10 @@ type Mode struct {
 	EveryTurn bool
 	// Ends: the schedule ends by itself, so no other bound is needed.
 	Ends bool
+	// Timed: the time stamps of the records are the schedule.
+	Timed bool
+	// Turns is how many turns the conversations need at least; 0: any number.
+	Turns int
 	// Varying: the load changes over the phase on purpose.
 	Varying bool
 	// Patient: answers are waited for without end unless a grace period is set.
@@ -41,9 +60,10 @@ type Mode struct {
 	// arrivals in a long window over its mean: for independent gaps the square
 	// of their coefficient of variation (Cox, Renewal Theory). nil: not random.
 	Dispersion func(p *schema.Phase) float64
-	// Requests is how many requests are sent when nothing bounds the phase; nil
-	// where that is an error or the schedule's own business.
-	Requests func(p *schema.Phase) int64
+	// Requests is how many requests are sent when nothing bounds the phase, and
+	// PerSlot how many each slot sends at least; 0 where that is an error or the
+	// schedule's own business.
+	Requests, PerSlot int64
 	// Expected is how many requests are due in so many seconds; nil where no
 	// clock says.
 	Expected func(p *schema.Phase, seconds float64) float64

@@ -2,7 +2,6 @@ package mode
 
 import (
 	"encoding/json"
-	"slices"
 	"testing"
 
 	"aiperf.dev/aiperf/schema"
@@ -22,20 +21,18 @@ func TestRowsAreWhole(t *testing.T) {
 			t.Errorf("%s: its name or title stands twice", m.Name)
 		}
 		seen[m.Name], seen[m.Title] = true, true
-		for _, s := range slices.Concat(m.Takes, m.Needs) {
-			if !fields[s] {
-				t.Errorf("%s takes %s, which a phase does not have", m.Name, s)
+		for _, s := range m.Takes {
+			if !fields[s.Name] {
+				t.Errorf("%s takes %s, which a phase does not have", m.Name, s.Name)
 			}
-		}
-		for _, s := range m.Needs {
-			if !slices.Contains(m.Takes, s) {
-				t.Errorf("%s needs %s and does not take it", m.Name, s)
+			if m.Instead[s.Name] != "" {
+				t.Errorf("%s takes %s and says what to do instead", m.Name, s.Name)
 			}
 		}
 		if m.BySetting() && !fields[m.Name] {
 			t.Errorf("%s is chosen by a setting that a phase does not have", m.Name)
 		}
-		if !m.Ends && m.Requests == nil && !m.NeedsSet {
+		if !m.Ends && m.Requests == 0 && !m.NeedsSet {
 			t.Errorf("%s: nothing says how many requests it sends by default", m.Name)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 
 var poissonRate = Mode{
 	Name: "poisson", Title: "poisson rate",
-	Doc:       "Open loop: independent users, so that gaps are exponential with mean 1/rate.",
-	Takes:     []string{"rate", "rate_ramp", "rate_series"},
-	Needs:     []string{"rate"},
+	Doc:     "Open loop: independent users, so that gaps are exponential with mean 1/rate.",
+	Takes:   rates,
+	Pattern: "poisson", Presumed: "rate",
 	EveryTurn: true,
-	Requests:  tenRequests, Expected: atRate,
+	Requests:  10, Expected: atRate,
 	Dispersion: func(*schema.Phase) float64 { return 1 },
 	open: func(_ *Mode, p *schema.Phase, root int64, _ *dataset.Set) (Load, error) {
 		pace, err := newPace(p, root)

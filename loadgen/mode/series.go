@@ -12,7 +12,7 @@ var rateSeries = Mode{
 	Name: "rate_series", Title: "rate series",
 	Doc:       "Open loop: a Poisson process whose rate follows straight lines between points in time.",
 	EveryTurn: true, Varying: true,
-	Requests: tenRequests,
+	Requests: 10,
 	Expected: func(p *schema.Phase, seconds float64) float64 {
 		pace, err := newSeries(p.RateSeries)
 		if err != nil {

@@ -9,14 +9,18 @@ import (
 	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 var userCentric = Mode{
 	Name: "user_centric", Title: "user-centric",
-	Doc:     "Simulated users: each sends at its own pace, and who is through is followed by a fresh one.",
-	Takes:   []string{"rate", "users"},
-	Needs:   []string{"rate", "users"},
-	Patient: true, NeedsSet: true,
+	Doc: "Simulated users: each sends at its own pace, and who is through is followed by a fresh one.",
+	Takes: []fields.Setting{
+		{Name: "rate", Needed: "give requests per second (--user-centric-rate)", Or: []string{"rate_series"}},
+		{Name: "users", Needed: "say how many users there are (--num-users)", Only: "use concurrency, or --user-centric-rate"},
+	},
+	Instead: map[string]string{"rate_series": "use rate", "rate_ramp": "drop it"},
+	Patient: true, NeedsSet: true, Turns: 2,
 	Expected: atRate,
 	Artifact: func(p *schema.Phase, float func(float64) string) string {
 		return fmt.Sprintf("user_centric-users%d-qps%s", p.Users, float(p.Rate))

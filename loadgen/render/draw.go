@@ -3,12 +3,13 @@ package render
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"math"
 
 	"aiperf.dev/aiperf/internal/seed"
 )
 
 // Keys are the roots of a phase's choices, one stream each.
-type Keys struct{ session, request, model, cancel uint64 }
+type Keys struct{ session, request, model, cancel, think uint64 }
 
 // NewKeys are those of a phase: ids by the run's own seed, choices by the seed
 // that it may share with others.
@@ -16,6 +17,7 @@ func NewKeys(shape, own int64, phase string) *Keys {
 	return &Keys{
 		session: seed.Of(own, "session/"+phase), request: seed.Of(own, "request/"+phase),
 		model: seed.Of(shape, "model/"+phase), cancel: seed.Of(shape, "cancellation/"+phase),
+		think: seed.Of(shape, "think/"+phase),
 	}
 }
 
@@ -23,6 +25,16 @@ func NewKeys(shape, own int64, phase string) *Keys {
 // with a probability in percent.
 func (k *Keys) Cancels(index int64, turn int, percent float64) bool {
 	return uniform(k.cancel, index, turn)*100 < percent
+}
+
+// Normal gives standard normal numbers that depend on a session's index alone,
+// by the method of Box and Muller.
+func (k *Keys) Normal(index int64) func() float64 {
+	n := 0
+	return func() float64 {
+		n += 2
+		return math.Sqrt(-2*math.Log(1-uniform(k.think, index, n))) * math.Cos(2*math.Pi*uniform(k.think, index, n+1))
+	}
 }
 
 // draw is value (index, turn) of the stream with this key: reachable directly,

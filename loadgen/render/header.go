@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -61,7 +62,8 @@ type piece struct {
 }
 
 // headerOf is the header of every request: who it is, the user's lines, what
-// the API wants and the key. A user's line wins over one of the API's.
+// the API wants and the key. A user's line takes the place of any other of its
+// name: a header that comes twice means to each server what it likes.
 func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	var b strings.Builder
 	session, keyHeader, keyPrefix := "X-Correlation-ID", "Authorization", "Bearer "
@@ -74,33 +76,40 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	if spec.KeyHeader != "" {
 		keyHeader, keyPrefix = spec.KeyHeader, ""
 	}
-	b.WriteString("X-Request-ID: {request_id}\r\n" + session + ": {session_id}\r\n")
 	authorized, given := false, map[string]bool{}
+	for name := range e.Headers {
+		given[strings.ToLower(name)] = true
+	}
+	unlessGiven := func(lines ...string) {
+		for _, line := range lines {
+			if name, _, _ := strings.Cut(line, ":"); !given[strings.ToLower(name)] {
+				b.WriteString(line + "\r\n")
+			}
+		}
+	}
+	unlessGiven("X-Request-ID: {request_id}", session+": {session_id}")
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
 		if err := transport.CheckHeader(name, e.Headers[name]); err != nil {
 			return nil, fmt.Errorf("endpoint.headers: %w", err)
 		}
 		authorized = authorized || strings.EqualFold(name, keyHeader)
-		given[strings.ToLower(name)] = true
 		fmt.Fprintf(&b, "%s: %s\r\n", name, e.Headers[name])
 	}
 	own := spec.Headers
 	if spec.ContentType != "" {
 		own = append([]string{"Content-Type: " + spec.ContentType}, own...)
 	}
-	for _, line := range own {
-		if name, _, _ := strings.Cut(line, ":"); !given[strings.ToLower(name)] {
-			b.WriteString(line + "\r\n")
-		}
-	}
+	unlessGiven(own...)
 	pieces := compile(b.String())
 	if e.APIKey != "" && !authorized {
 		if transport.CheckHeader("Authorization", e.APIKey) != nil {
-			return nil, fmt.Errorf("endpoint.api_key: it holds a control character; hint: is there a line end in it?")
+			return nil, diag.Errorf("endpoint.api_key: it holds a control character").Try("is there a line end in it?")
 		}
 		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"}) // braces in a key are its own
 	}
-	return append(pieces, compile("X-Session-Affinity: {session_id}\r\n")...), nil
+	b.Reset()
+	unlessGiven("X-Session-Affinity: {session_id}")
+	return append(pieces, compile(b.String())...), nil
 }
 
 // compile cuts a template at its placeholders.

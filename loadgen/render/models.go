@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -35,7 +36,7 @@ func newModels(m schema.Models) (*models, error) {
 		s.rotating = true
 	case "random", "weighted":
 	default:
-		return nil, fmt.Errorf("models.strategy: %q is not known; hint: round_robin, random or weighted", m.Strategy)
+		return nil, diag.Errorf("models.strategy: %q is not known", m.Strategy).Try("round_robin, random or weighted")
 	}
 	if sum == 0 {
 		return nil, fmt.Errorf("models: every weight is 0")

@@ -65,6 +65,18 @@ func (r *Renderer) Open(k *Keys, c *dataset.Conversation, index int64) Session {
 	return Session{Conversation: c, Index: index, ID: uuid(k.session, index, 0), Model: r.models.pick(k.model, index)}
 }
 
+// Child opens what turn t of s starts as its k-th: a session of its own, with
+// the history of s where it goes on from it. Its choices depend on its place in
+// the tree, never on when it starts.
+func (r *Renderer) Child(k *Keys, s *Session, start *dataset.Start, t, nth int) Session {
+	index := int64(draw(k.session+uint64(nth), s.Index, ^t) >> 1)
+	child := Session{Conversation: start.Conversation, Index: index, ID: uuid(k.session, index, 0), Model: s.Model}
+	if start.Inherits {
+		child.history = s.history[:len(s.history):len(s.history)]
+	}
+	return child
+}
+
 // Turn is what a request was made of.
 type Turn struct {
 	Model, RequestID string
@@ -92,7 +104,7 @@ func (r *Renderer) input(s *Session, t int) endpoint.Input {
 	}
 	in := endpoint.Input{
 		Model: model, System: s.Conversation.System, History: s.history, Turn: turn, Stream: r.Streaming,
-		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage,
+		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage, Counts: r.cfg.UseServerTokenCount,
 	}
 	if turn.Complete {
 		in.History = nil
@@ -112,13 +124,14 @@ func (r *Renderer) Path(model string, stream bool) string {
 	return endpoint.WithModel(r.path, model)
 }
 
-// Answered takes turn t of s, and the answer to it, into the history.
-func (s *Session) Answered(t int, said string) {
+// Answered takes turn t of s, and the answer to it, into the history. elements
+// are the answer as messages, where its text is not all of it.
+func (s *Session) Answered(t int, said string, elements []byte) {
 	s.asked(t)
 	if recorded := s.Conversation.Turns[t].Answer; recorded != "" {
 		return // it stands there already
 	}
-	s.history = append(s.history, endpoint.Message{Role: "assistant", Content: said})
+	s.history = append(s.history, endpoint.Message{Role: "assistant", Content: said, Elements: elements})
 }
 
 // asked takes turn t into the history, and its recorded answer if it has one.
@@ -140,6 +153,9 @@ func (s *Session) asked(t int) {
 func (r *Renderer) Bodies(k *Keys, c *dataset.Conversation, index int64) (bodies [][]byte) {
 	s := r.Open(k, c, index)
 	for t := range c.Turns {
+		if c.Turns[t].Silent {
+			continue
+		}
 		in := r.input(&s, t)
 		b, err := r.Spec.Request(nil, &in)
 		if err != nil {
@@ -166,7 +182,7 @@ func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int
 	if in.Turn.Raw != nil {
 		return in.Turn.ISL
 	}
-	if t > 0 {
+	if t > 0 || len(in.History) > 0 {
 		return int64(r.Tokenizer.Count(in.Text()))
 	}
 	if c.Opening > 0 {
@@ -183,14 +199,15 @@ func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int
 // countChat is a request's ISL inside the chat template. A template that fails
 // leaves it unknown: a wrong count would not show.
 func (r *Renderer) countChat(in *endpoint.Input, c *dataset.Conversation, t int) int64 {
-	if n, ok := r.isl.Load(c); ok && t == 0 {
+	first := t == 0 && len(in.History) == 0
+	if n, ok := r.isl.Load(c); ok && first {
 		return n.(int64)
 	}
 	n, err := r.templated(in)
 	if err != nil {
 		n = record.None
 	}
-	if t == 0 && c.Opening == 0 { // a conversation that is played more than once
+	if first && c.Opening == 0 { // a conversation that is played more than once
 		r.isl.Store(c, n)
 	}
 	return n

@@ -55,7 +55,7 @@ func TestBodiesAreWhatIsSent(t *testing.T) {
 		if sent != string(shown[i]) {
 			t.Errorf("turn %d:\nsent  %s\nshown %s", i, x.Body, shown[i])
 		}
-		s.Answered(i, "said")
+		s.Answered(i, "said", nil)
 	}
 	if last := string(shown[2]); !strings.Contains(last, `"include_usage":true`) || !strings.Contains(last, "one") || !strings.Contains(last, `"role":"tool"`) {
 		t.Errorf("usage option, earlier texts or roles are missing: %s", last)
@@ -87,6 +87,12 @@ func TestHeaderPlaceholders(t *testing.T) {
 	if again, _, _ := header(3, 1); again != got {
 		t.Error("the same request has another header")
 	}
+	r = renderer(t, func(e *schema.Endpoint) {
+		e.Headers = map[string]string{"x-request-id": "mine", "X-Session-Affinity": "pod-1", "X-CORRELATION-ID": "c"}
+	})
+	if got, _, _ := header(3, 1); got != "X-CORRELATION-ID: c\r\nX-Session-Affinity: pod-1\r\nx-request-id: mine\r\n" {
+		t.Errorf("the user's own: %q", got)
+	}
 	if other, _, _ := header(4, 1); other == got {
 		t.Error("another session has the same header")
 	}
@@ -117,7 +123,7 @@ func TestModelsBySession(t *testing.T) {
 				if got := r.Render(k, &s, turn, &x); got.Model != s.Model {
 					t.Fatalf("%s: session %d, turn %d: model %s after %s", strategy, i, turn, got.Model, s.Model)
 				}
-				s.Answered(turn, "said")
+				s.Answered(turn, "said", nil)
 			}
 			if s.Model == "a" {
 				ofA++

@@ -18,6 +18,7 @@ const (
 	upper                     // \p{Lu} \p{Lt} \p{Lm} \p{Lo} \p{M}
 	lower                     // \p{Ll} \p{Lm} \p{Lo} \p{M}
 	newline                   // \r \n
+	sign                      // \p{P} \p{S}
 
 	word  = letter | number
 	other = letter | number | space // none of them: punctuation, symbols, marks
@@ -62,6 +63,8 @@ func classOf(r rune) class {
 		return space | newline
 	case unicode.IsSpace(r):
 		return space
+	case unicode.IsPunct(r), unicode.IsSymbol(r):
+		return sign
 	}
 	return 0
 }

@@ -3,13 +3,13 @@ package tokenizer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/hub"
 )
 
@@ -60,10 +60,10 @@ func (r Ref) Folder(model string) (string, error) {
 		r.Name = model
 	}
 	if r.Name == Server {
-		return "", errors.New("the server that counts applies its template itself; hint: leave it out, or name the model's folder (--tokenizer DIR)")
+		return "", diag.Errorf("the server that counts applies its template itself").Try("leave it out, or name the model's folder (--tokenizer DIR)")
 	}
 	if r.builtIn() {
-		return "", fmt.Errorf("tokenizer %s is built in: it has no files; hint: name the model's folder (--tokenizer DIR)", cmp.Or(r.Name, "builtin"))
+		return "", diag.Errorf("tokenizer %s is built in: it has no files", cmp.Or(r.Name, "builtin")).Try("name the model's folder (--tokenizer DIR)")
 	}
 	path, err := r.find()
 	if err != nil {

@@ -26,6 +26,13 @@ var byHand = map[string]func(string, int) int{
 		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitO200k,
 }
 
+// byHandInPlaces are those that do not match everywhere: DeepSeek's.
+var byHandInPlaces = map[string]func(string, int) int{
+	`\p{N}{1,3}`: splitThreeDigits,
+	"[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+": splitCJK,
+	"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+": splitDeepSeek,
+}
+
 // newSplits builds the pre-tokenizers; byteLevel says that pieces are bytes
 // rather than characters from there on.
 func newSplits(list []component) (all []splitter, byteLevel bool, err error) {
@@ -197,6 +204,30 @@ func walking(end func(string, int) int) splitter {
 	}
 }
 
+// isolating makes a splitter of a function that finds the end of a match, or
+// where it began when there is none. What lies between matches is a piece, too.
+func isolating(end func(string, int) int) splitter {
+	return func(text string, _ bool, emit func(string)) {
+		from := 0
+		for at := 0; at < len(text); {
+			next := end(text, at)
+			if next == at {
+				_, w := utf8.DecodeRuneInString(text[at:])
+				at += w
+				continue
+			}
+			if at > from {
+				emit(text[from:at])
+			}
+			emit(text[at:next])
+			from, at = next, next
+		}
+		if from < len(text) {
+			emit(text[from:])
+		}
+	}
+}
+
 // metaspace writes spaces as ▁, puts one in front, and cuts before each.
 func metaspace(c *component) splitter {
 	mark := c.Replacement
@@ -249,6 +280,9 @@ func digitsSplit(individual bool) splitter {
 func newSplit(c *component) (splitter, error) {
 	if end, ok := byHand[c.Pattern.Regex]; ok && (c.Behavior == "Isolated" || c.Behavior == "Removed" && c.Invert) {
 		return walking(end), nil // these patterns match everywhere
+	}
+	if end, ok := byHandInPlaces[c.Pattern.Regex]; ok && c.Behavior == "Isolated" && !c.Invert {
+		return isolating(end), nil
 	}
 	expr := c.Pattern.Regex
 	if expr == "" {

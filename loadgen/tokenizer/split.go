@@ -1,5 +1,7 @@
 package tokenizer
 
+import "unicode/utf8"
+
 // The splitters below equal the regular expressions that define the encodings,
 // written out by hand because a backtracking matcher spends ten times the time
 // of everything else. Each takes a text and a position and says where the
@@ -91,6 +93,58 @@ func splitO200k(s string, i int) int {
 		return end
 	}
 	return blanks(s, i, true)
+}
+
+// splitThreeDigits is \p{N}{1,3}. Like the two after it, it gives back i where
+// the expression does not match.
+func splitThreeDigits(s string, i int) int { return digits(s, i, 3) }
+
+// splitCJK is [一-龥぀-ゟ゠-ヿ]+: Chinese characters and the two Japanese syllabaries.
+func splitCJK(s string, i int) int {
+	for i < len(s) && s[i] >= 0xE3 { // the first byte of U+3040
+		r, w := utf8.DecodeRuneInString(s[i:])
+		if (r < 0x3040 || r > 0x30FF) && (r < 0x4E00 || r > 0x9FA5) {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+// splitDeepSeek is
+//
+//	[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|
+//	 ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func splitDeepSeek(s string, i int) int {
+	k, w := classAt(s, i)
+	if k&sign != 0 && s[i] < utf8.RuneSelf {
+		j := i + 1
+		for j < len(s) && (s[j]|0x20 >= 'a' && s[j]|0x20 <= 'z') {
+			j++
+		}
+		if j > i+1 {
+			return j
+		}
+	}
+	if k&(letter|sign|newline) == 0 { // may stand before a word
+		if end := run(s, i+w, upper|lower); end > i+w {
+			return end
+		}
+	}
+	if k&(upper|lower) != 0 {
+		return run(s, i, upper|lower)
+	}
+	j := i
+	if s[j] == ' ' {
+		j++
+	}
+	if end := run(s, j, sign); end > j {
+		return run(s, end, newline)
+	}
+	if k&space != 0 {
+		return blanks(s, i, true)
+	}
+	return i
 }
 
 // wordEndingLow is [upper]*[lower]+: the end of the match, i if there is none.

@@ -14,6 +14,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Tokenizer is safe for concurrent use.
@@ -49,7 +51,7 @@ func Open(name string) (Tokenizer, error) { return Ref{Name: name}.Open() }
 func (r Ref) Open() (Tokenizer, error) {
 	if r.builtIn() {
 		if r.Name == Server {
-			return nil, errors.New("tokenizer server: no server is measured here that could be asked; hint: name a tokenizer, or use builtin")
+			return nil, diag.Errorf("tokenizer server: no server is measured here that could be asked").Try("name a tokenizer, or use builtin")
 		}
 		if r.Name == "" || r.Name == "builtin" {
 			r.Name = Default

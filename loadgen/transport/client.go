@@ -303,7 +303,11 @@ func (cl *Client) Probe(ctx context.Context, target int) error {
 	c, err := cl.open(within, t)
 	switch {
 	case err == nil:
-		return c.tcp.Close()
+		if err := c.tcp.Close(); err != nil || t.rpc == nil {
+			return err
+		}
+		t.rpc.connect(within)
+		return nil
 	case isTimeout(err) && ctx.Err() == nil:
 		return unreachable(fmt.Sprintf("cannot reach %s: no connection within %v", t.name, cl.patience), err)
 	}

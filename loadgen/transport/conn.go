@@ -221,18 +221,18 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	c.rec.depart()
 	switch {
 	case err != nil:
-		c.settle(o, c.rec.broken(err), false)
+		c.conclude(o, c.rec.broken(err), false)
 		return false
 	case c.resp.Done():
-		return c.settle(o, c.rec.end(), c.resp.KeepAlive() && len(rest) == 0)
+		return c.conclude(o, c.rec.end(), c.resp.KeepAlive() && len(rest) == 0)
 	}
 	return true
 }
 
-// settle ends o as e says. If the connection is fit for another request it
+// conclude ends o as e says. If the connection is fit for another request it
 // goes back to the pool before the exchange is delivered.
-func (c *conn) settle(o *op, e ending, reusable bool) bool {
-	c.rec.settle()
+func (c *conn) conclude(o *op, e ending, reusable bool) bool {
+	c.rec.fill()
 	o.mu.Lock()
 	c.cur.Store(nil)
 	reusable = reusable && !o.writing && !o.kill.isSet()
@@ -256,11 +256,11 @@ func (c *conn) abandon(o *op, err error) {
 	}
 	switch {
 	case kill.isSet():
-		c.settle(o, kill, false)
+		c.conclude(o, kill, false)
 	case c.closedWhenKept(o, err):
 		c.resend(o)
 	default:
-		c.settle(o, c.broke(err), false)
+		c.conclude(o, c.broke(err), false)
 	}
 }
 
@@ -278,7 +278,7 @@ func (c *conn) closedWhenKept(o *op, err error) bool {
 // resend gives o, which c cannot carry, a fresh connection, as soon as nobody
 // writes its request any more.
 func (c *conn) resend(o *op) {
-	c.rec.settle()
+	c.rec.fill()
 	o.mu.Lock()
 	c.cur.Store(nil)
 	o.c = nil

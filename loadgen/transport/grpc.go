@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
@@ -49,6 +50,19 @@ func newProcedures(t *target, shared *tls.Config, most int64) (*procedures, erro
 		return nil, errors.Join(err, conn.Close())
 	}
 	return &procedures{conn: conn, methods: rpc.NewMethods(plain)}, nil
+}
+
+// connect makes the connection of all requests now, as far as ctx lets it: the
+// first request would be late by its handshake. What stands in the way is for the
+// requests to tell.
+func (p *procedures) connect(ctx context.Context) {
+	for {
+		p.conn.Connect()
+		switch s := p.conn.GetState(); {
+		case s == connectivity.Ready, s == connectivity.TransientFailure, s == connectivity.Shutdown, !p.conn.WaitForStateChange(ctx, s):
+			return
+		}
+	}
 }
 
 // raw takes messages as they are on the wire.

@@ -137,6 +137,35 @@ func TestGRPCByReflection(t *testing.T) {
 	}
 }
 
+// The connection stands before the first request is due: a server that takes no
+// more of them once it was looked for answers all the same.
+func TestGRPCConnectsBeforehand(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+		var in []byte
+		if err := s.RecvMsg(&in); err != nil {
+			return err
+		}
+		return send(s, answered)
+	}))
+	ended := make(chan struct{})
+	go func() { s.Serve(l); close(ended) }() //nolint:errcheck // its listener is closed
+	t.Cleanup(s.Stop)
+	r := open(t, "grpc://"+l.Addr().String())
+	if err := r.Probe(context.Background(), 0); err != nil {
+		t.Fatal(err)
+	}
+	l.Close() //nolint:errcheck // the only answer is of no use
+	<-ended
+	if x := r.do(inferring); x.Status != record.OK {
+		t.Errorf("%s %s %s", x.Status, x.ErrorKind, x.ErrorText)
+	}
+}
+
 func TestGRPCFaults(t *testing.T) {
 	t.Parallel()
 	hang := listen(t, grpc.NewServer(grpc.ForceServerCodecV2(bytesCodec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {

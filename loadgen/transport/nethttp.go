@@ -99,7 +99,7 @@ func (cl *Client) roundTrip(o *op) {
 	if k := o.killed(); k.isSet() && e.status != record.OK {
 		e = k
 	}
-	n.rec.settle()
+	n.rec.fill()
 	n.close()
 	o.finish(e)
 }

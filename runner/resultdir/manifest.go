@@ -25,7 +25,7 @@ type Manifest struct {
 	Tool        string            `json:"tool"`
 	Experiment  string            `json:"experiment"`
 	PlanHash    string            `json:"plan_hash"`
-	Verdict     string            `json:"verdict"`
+	Verdict     verdict.Verdict   `json:"verdict"`
 	Interrupted bool              `json:"interrupted"` // results are partial
 	ExitCode    int               `json:"exit_code"`
 	Finished    time.Time         `json:"finished"`

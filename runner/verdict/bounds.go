@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -26,7 +27,7 @@ type Bound struct {
 type ends struct{ low, high []float64 }
 
 // boundTags are the metrics that have two ends, in the order of PhaseEvidence.ends.
-var boundTags = [...]string{"time_to_first_token", "request_latency", "inter_token_latency"}
+var boundTags = [...]string{metrics.TimeToFirstToken, metrics.RequestLatency, metrics.InterTokenLatency}
 
 // bounds takes both ends of r's spans: what arrived in a shared read came in
 // (low, at].
@@ -118,7 +119,7 @@ type Notice struct {
 func (e *Evidence) Notices() []Notice {
 	worst := map[string]Notice{}
 	for _, p := range e.Phases {
-		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e), p.vectorNotices()) {
+		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e)) {
 			if w, ok := worst[n.ID]; !ok || n.Size > w.Size {
 				worst[n.ID] = n
 			}
@@ -177,7 +178,7 @@ func (p *PhaseEvidence) intendedNotices() []Notice {
 	for _, m := range []struct {
 		tag            string
 		sent, intended []float64
-	}{{"time_to_first_token", p.TTFT, p.TTFTIntended}, {"request_latency", p.Latency, p.LatencyIntended}} {
+	}{{metrics.TimeToFirstToken, p.TTFT, p.TTFTIntended}, {metrics.RequestLatency, p.Latency, p.LatencyIntended}} {
 		sent, intended := stats.Quantile(m.sent, 0.99), stats.Quantile(m.intended, 0.99)
 		if d := intended/sent - 1; d > apart {
 			out = append(out, Notice{"intended." + m.tag, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: requests waited before they were sent; users feel the second",
@@ -185,23 +186,6 @@ func (p *PhaseEvidence) intendedNotices() []Notice {
 		}
 	}
 	return out
-}
-
-// vectorNotices say when the vectors of different answers differ in length:
-// several models answer, or one that is asked for several lengths.
-func (p *PhaseEvidence) vectorNotices() []Notice {
-	if len(p.Dimensions) < 2 {
-		return nil
-	}
-	lengths := slices.Sorted(maps.Keys(p.Dimensions))
-	slices.SortStableFunc(lengths, func(a, b int64) int { return cmp.Compare(p.Dimensions[b], p.Dimensions[a]) })
-	var parts []string
-	all, most := int64(0), p.Dimensions[lengths[0]]
-	for _, n := range lengths {
-		all += p.Dimensions[n]
-		parts = append(parts, fmt.Sprintf("%s in %s", words.Count(n, "number"), words.Count(p.Dimensions[n], "answer")))
-	}
-	return []Notice{{"dimensions", "vectors of different lengths came: " + strings.Join(parts, ", ") + "; does one model answer all of them?", 1 - float64(most)/float64(all)}}
 }
 
 // tokenNotices say when the client counts another number of output tokens than

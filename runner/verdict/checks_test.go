@@ -168,6 +168,8 @@ func TestEachCheckFlips(t *testing.T) {
 		})}, Degraded, nil},
 		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) { r.OSLRequested = 20 })}, Degraded, nil},
 		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded, nil},
+		{"cache_hits", []func(*world){every(func(i int, r *record.Record) { r.Cached = 6 }), evidence(func(e *Evidence) { e.Reuse = Reuse{Rate: 0.5, Entries: 1e6} })}, Degraded, nil},
+		{"dimensions", []func(*world){every(func(i int, r *record.Record) { r.Dimensions = 768 - 256*int64(i%5/4) })}, Degraded, nil},
 		{"identity", []func(*world){evidence(func(e *Evidence) {
 			e.Identity = &Identity{Before: faces("uvicorn", "a", "b"), After: faces("uvicorn", "a")}
 		})}, Degraded, nil},
@@ -411,6 +413,63 @@ func TestOwnLimits(t *testing.T) {
 		if f := w.judge(map[string]schema.Threshold{c.check: c.limit})[c.check]; f.Verdict != c.want {
 			t.Errorf("%s with warn %s, fail %s: %s %v (%s), want %s", c.check, show(c.limit.Warn), show(c.limit.Fail), f.Verdict, f.Value, f.Detail, c.want)
 		}
+	}
+}
+
+// What is declared is compared with what the server says: a rate only while each
+// prompt is played once, a pool as far as whole blocks and a warmup let it be known.
+func TestCacheHitsAreAsDeclared(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		reuse  Reuse
+		cached int64 // of 64 tokens of a prompt, and 6 of the template
+		want   Verdict
+		absent bool
+	}{
+		{"as declared", Reuse{Rate: 0.5, Entries: 1e6}, 38, Valid, false},
+		{"a cache that is off", Reuse{Rate: 0.5, Entries: 1e6}, 0, Degraded, false},
+		{"a cache that knew the prompts", Reuse{Rate: 0.5, Entries: 1e6}, 70, Degraded, false},
+		{"prompts that repeat", Reuse{Rate: 0.5, Entries: 3}, 70, Valid, true},
+		{"a pool", Reuse{Pool: 2, Length: 32}, 38, Valid, false},
+		{"a pool by whole blocks", Reuse{Pool: 2, Length: 32}, 6 + 16, Valid, false},
+		{"a pool that was forgotten", Reuse{Pool: 2, Length: 32}, 6, Degraded, false},
+		{"a pool of short prefixes", Reuse{Pool: 2, Length: 16}, 6, Valid, true},
+		{"nothing declared", Reuse{}, 70, Valid, true},
+		{"a server that does not tell", Reuse{Rate: 0.5, Entries: 1e6}, record.None, Valid, true},
+	} {
+		w := clean()
+		for i := range w.records {
+			w.records[i].Cached = c.cached
+		}
+		w.evidence = func(e *Evidence) { e.Reuse, e.Shared = c.reuse, true }
+		f, spoke := w.judge(nil)["cache_hits"]
+		if spoke == c.absent || spoke && f.Verdict != c.want {
+			t.Errorf("%s: %v %+v, want %s", c.name, spoke, f, c.want)
+		}
+	}
+}
+
+// Where the server counts, its count is the evidence: texts that the client's own
+// tokenizer counts otherwise are no finding, and a client that counts what was asked
+// does not hide a server that did not.
+func TestTheServersCountIsTheEvidence(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	w.evidence = func(e *Evidence) { e.TokenSource = "counts by another model's tokenizer" }
+	for i := range w.records {
+		w.records[i].OSL = 18 // 16 were asked for, and usage says 16
+	}
+	for _, check := range []string{"osl_honoured", "tokens"} {
+		if f := w.judge(nil)[check]; f.Verdict != Valid || f.Value != 0 {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
+	for i := range w.records {
+		w.records[i].OSL, w.records[i].UsageCompletion = 16, 18
+	}
+	if f := w.judge(nil)["osl_honoured"]; f.Verdict != Degraded || f.Value != 1 {
+		t.Errorf("usage of other lengths: %+v", f)
 	}
 }
 

@@ -29,6 +29,7 @@ type Evidence struct {
 	StampError   StampError
 	IgnoresEnd   bool    // the server was asked to ignore its end mark
 	Shared       bool    // the prompts share text on purpose: a cache hit is what was asked for
+	Reuse        Reuse   // what the prompts declare of it
 	Headroom     float64 // capacity of this machine ÷ what is planned; NaN when the plan is small
 	Errors       Failures
 	Missed       map[string]int64 // SLO → successes in the window that missed it first
@@ -57,6 +58,7 @@ type PhaseEvidence struct {
 	Chunks, Coalesced             int64
 	Asked, OffTarget              int64     // requests with an asked OSL; those that missed it
 	Prompt, Cached                int64     // tokens by the server's count, without a chat template
+	CacheTold                     int64     // answers that say how much of the prompt was cached
 	TTFTCached, TTFTNew           []float64 // ms, of prompts that were cached by half and more, and of the others
 	arrivals                      int64     // requests that were sent and ended
 	lastSent                      int64     // of them, ns since T0
@@ -288,6 +290,7 @@ func (p *PhaseEvidence) addCache(r *record.Record) {
 	prompt, cached := r.UsagePrompt-template, int64(0)
 	if r.Cached != record.None {
 		cached = max(0, r.Cached-template)
+		p.CacheTold++
 	}
 	p.Prompt += prompt
 	p.Cached += cached
@@ -315,8 +318,8 @@ func backwards(r *record.Record) bool {
 	return false
 }
 
-// settle sorts the samples; the checks read quantiles from them.
-func (e *Evidence) settle() {
+// sortSamples sorts the samples; the checks read quantiles from them.
+func (e *Evidence) sortSamples() {
 	var sorter stats.Sorter
 	for _, p := range e.Phases {
 		for _, s := range append(p.lists(), &p.TTFTCached, &p.TTFTNew) {

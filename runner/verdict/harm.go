@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 )
@@ -158,6 +159,27 @@ func concurrencyHeld(p *PhaseEvidence) (Reading, bool) {
 	}, true
 }
 
+// pauseLeast is how long, in ms, this program stood still before its stamps are asked
+// about it. Echoes see what keeps it from reading, and are read by itself: while it
+// is stopped, or its machine is, there are none.
+const pauseLeast = 100
+
+// paused is how much later the mean of the answers may be because the program stood
+// still: what was in flight then, all of it at most, is dated when it went on. It is
+// a bound, so it makes doubtful and never invalid.
+func (p *PhaseEvidence) paused(name string, x []float64, longest float64) (Reading, bool) {
+	mean := stats.Mean(x)
+	if !(longest >= pauseLeast) || p.OK == 0 || !(mean > 0) {
+		return Reading{}, false
+	}
+	late := longest * float64(p.Result.Gauge.Max) / float64(p.OK)
+	r := harmOf(late, mean)
+	r.Fail = never
+	r.Detail = fmt.Sprintf("this program stood still for %s, and arrival stamps are its own: the mean of the %s, %s, may be %s too high", words.Millis(longest), name, words.Millis(mean), words.Millis(late))
+	r.Try = "run it again; a machine that sleeps, or a job that is stopped, cannot date answers"
+	return r, true
+}
+
 // stampError compares each supported percentile of what rests on one stamp with
 // what stamps are late by: at the median by the mean at least, for a lateness
 // that is independent of a spread latency moves its median by the mean. Kernel
@@ -187,9 +209,12 @@ func stampError(e *Evidence) []Reading {
 			r.Try = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
 			worst, found = r, true
 		}
+		if r, ok := p.paused(name, x, e.Host.Hiccup.Longest); ok && worst.crossed() == Valid && r.crossed() > Valid {
+			return r, true
+		}
 		if gap := median(p.ITL); found && worst.crossed() == Valid && gap > 0 { // the number holds, single gaps may not
 			if r := harmOf(e.StampError.P99, gap); r.crossed() > Valid {
-				r.Mild, r.Fail, r.Touches = true, never, []string{"inter_chunk_latency", "time_to_second_token"}
+				r.Mild, r.Fail, r.Touches = true, never, []string{metrics.InterChunkLatency, metrics.TimeToSecondToken}
 				r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), beside a median gap of %s: single gaps mean little", words.Millis(e.StampError.P99), words.Millis(gap))
 				r.Try = worst.Try
 				return r, true
@@ -213,7 +238,7 @@ func coalesced(p *PhaseEvidence) (Reading, bool) {
 	}
 	share := float64(p.Coalesced) / float64(p.Chunks)
 	worst := Reading{
-		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{"inter_chunk_latency", "time_to_second_token"},
+		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},
 		Detail: words.Percent(share) + " of the chunks came together with another: single gaps mean little, ITL per request holds",
 		Try:    "nothing, if the server sends several tokens at once; else a quieter machine",
 	}

@@ -68,17 +68,14 @@ const everything = "*"
 const answers = "*answers"
 
 var (
-	firstToken   = []string{"time_to_first_token", "time_to_first_output_token", "prefill_throughput_per_user", "adj_time_to_first_token"}
-	wholeAnswer  = []string{"request_latency", "decode_duration", "e2e_output_token_throughput", "adj_request_latency", "adj_decode_duration"}
-	gaps         = []string{"inter_token_latency", "inter_chunk_latency", "time_to_second_token", "output_token_throughput_per_user", "adj_inter_token_latency"}
-	fromIntended = []string{"time_to_first_token_from_intended", "request_latency_from_intended"}
-	rates        = []string{"request_throughput", "output_token_throughput", "input_token_throughput", "total_token_throughput", "goodput"}
-	inFlight     = []string{"effective_concurrency", "effective_decode_concurrency", "effective_prefill_concurrency", "tokens_in_flight"}
-	tokenCounts  = []string{
-		"output_sequence_length", "output_token_count", "reasoning_token_count", "total_osl", "total_output_tokens", "total_reasoning_tokens",
-		"osl_mismatch_diff_pct", "osl_mismatch_count", "output_token_throughput", "total_token_throughput", "output_token_throughput_per_user",
-		"e2e_output_token_throughput", "inter_token_latency",
-	}
+	firstToken   = metrics.Resting(metrics.FirstToken)
+	wholeAnswer  = metrics.Resting(metrics.WholeAnswer)
+	gaps         = metrics.Resting(metrics.Gaps)
+	fromIntended = metrics.Resting(metrics.SinceIntended)
+	rates        = metrics.Resting(metrics.PerSecond)
+	inFlight     = metrics.Resting(metrics.InFlight)
+	tokenCounts  = metrics.Resting(metrics.TokenCounts)
+
 	all = []string{everything}
 )
 

@@ -26,7 +26,7 @@ func TestSamplesAreBounded(t *testing.T) {
 		r.FirstToken, r.LastToken, r.End = r.Sent+x, r.Sent+2*x, r.Sent+3*x
 		e.Add(&r)
 	}
-	e.settle()
+	e.sortSamples()
 	p := e.Phases[0]
 	for i, s := range p.lists() {
 		if len(*s) > mostSamples {

@@ -11,58 +11,19 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 )
 
-// Verdict on a measurement: whether its numbers are the server's.
-type Verdict int
+// Verdict on a measurement, in the words of everybody.
+type Verdict = validity.Verdict
 
-// The verdicts, from good to bad.
+// The verdicts that checks give, from good to bad.
 const (
-	Valid Verdict = iota
-	Degraded
-	Invalid
+	Valid    = validity.Valid
+	Degraded = validity.Degraded
+	Invalid  = validity.Invalid
 )
-
-// The words for verdicts, from good to bad: what people read, what the checks
-// table calls it, and how severe that is. They stand nowhere else.
-var (
-	wordOf     = [...]string{"VALID", "DEGRADED", "INVALID"}
-	markOf     = [...]string{"pass", "warn", "fail"}
-	severityOf = [...]string{"none", "degraded", "invalid"}
-)
-
-// NotedMark is the word of the checks table for what is past its limit and moves
-// no verdict.
-const NotedMark = "note"
-
-// String is the word people read.
-func (v Verdict) String() string { return wordOf[v] }
-
-// Mark is the word of the checks table.
-func (v Verdict) Mark() string { return markOf[v] }
-
-// Severity is how much it matters, as the checks table says it.
-func (v Verdict) Severity() string { return severityOf[v] }
-
-// Parse reads what String writes; an unknown word is Invalid.
-func Parse(s string) Verdict {
-	for _, v := range []Verdict{Valid, Degraded} {
-		if v.String() == s {
-			return v
-		}
-	}
-	return Invalid
-}
-
-// MarshalText is the word that files hold.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote.
-func (v *Verdict) UnmarshalText(b []byte) error {
-	*v = Parse(string(b))
-	return nil
-}
 
 // Finding is what one check found about one run, cell or plan.
 type Finding struct {
@@ -132,7 +93,7 @@ func checks() []Check { return slices.Concat(harms, workloads, causes, precision
 
 // Judge runs the catalogue over e. limits are the experiment's own thresholds.
 func Judge(e *Evidence, limits map[string]schema.Threshold) []Finding {
-	e.settle()
+	e.sortSamples()
 	var found []Finding
 	for _, c := range checks() {
 		readings := c.Read(e)

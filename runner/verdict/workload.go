@@ -1,8 +1,12 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -40,6 +44,16 @@ var workloads = []Check{
 		ID: "prefix_cache", Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
 		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template, which any prompt shares, is left out",
 		Read: prefixCache,
+	},
+	{
+		ID: "cache_hits", Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens, and the prefixes that the data set declares",
+		Doc:  "how far the share of prompt tokens that came from the server's prefix cache is from the declared one (prefix_prompts: hit_rate, or a pool)",
+		Read: cacheHits,
+	},
+	{
+		ID: "dimensions", Kind: Workload, Unit: "ratio", Touches: all, Reads: "the lengths of the vectors in the answers",
+		Doc:  "share of answers whose vectors have another length than those of most: one model gives one length",
+		Read: perPhase(dimensions),
 	},
 	{
 		ID: "identity", Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after",
@@ -209,6 +223,28 @@ func oslHonoured(e *Evidence) []Reading {
 		}
 		return r, true
 	})(e)
+}
+
+// dimensions is about answers one by one: vectors of several lengths in one
+// answer are a failed request.
+func dimensions(p *PhaseEvidence) (Reading, bool) {
+	if len(p.Dimensions) == 0 {
+		return Reading{}, false
+	}
+	lengths := slices.Sorted(maps.Keys(p.Dimensions))
+	slices.SortStableFunc(lengths, func(a, b int64) int { return cmp.Compare(p.Dimensions[b], p.Dimensions[a]) })
+	var parts []string
+	all, most := int64(0), p.Dimensions[lengths[0]]
+	for _, n := range lengths {
+		all += p.Dimensions[n]
+		parts = append(parts, fmt.Sprintf("%s in %s", words.Count(n, "number"), words.Count(p.Dimensions[n], "answer")))
+	}
+	return Reading{
+		Value: 1 - float64(most)/float64(all), Warn: 0, Fail: never,
+		Detail: "vectors of " + strings.Join(parts, ", of "),
+		So:     ": several models answered, or one that was asked for several lengths",
+		Try:    "ask each server which model it has; if the lengths are wanted, declare it: verdict: {dimensions: {warn: 1}}",
+	}, true
 }
 
 func prefixCache(e *Evidence) []Reading {

@@ -35,14 +35,35 @@ type DatasetFormat struct {
 type PhaseType struct {
 	Name     string
 	Settings []string // fields of a phase that only some types take, and this one does
-	Needs    []string // of these, what it cannot do without
+	Pattern  string   // its word for --arrival-pattern, "" where a flag of its own chooses it
+	Presumed string   // the setting that means it where no type is said
+	Closed   bool     // no clock says when to send
+	Ends     bool     // ends by itself
+	Timed    bool     // sends by the time stamps of the records
+	Turns    int      // least number of turns of a conversation
+	Requests int64    // sent where nothing bounds the phase; 0: it has to be said
+	PerSlot  int64    // of these, by each slot at least
 }
 
 // SweepType is what an experiment may rely on of a kind of sweep.
 type SweepType struct {
 	Name     string
-	Settings []string // fields of the sweep that form its points
+	Settings []string // fields of the sweep that only some types take, and this one does
 	Sampled  bool     // its points are drawn from dimensions
+	InStep   bool     // its axes move together
+}
+
+// Setting is a field of an object that only some types of the object take. The
+// rules that follow are generated into the object's #rules.
+type Setting struct {
+	Name string
+	// Needed is what to do when it is missing; "" where it may be left out.
+	Needed string
+	// Or are the settings of which one may stand in its place.
+	Or []string
+	// Only is what to do about it where the type does not take it; "" is to use a
+	// type that does.
+	Only string
 }
 
 // EndpointNamed is the row called name, nil for a type that is not built.
@@ -54,7 +75,87 @@ func FormatNamed(name string) *DatasetFormat {
 	return row(datasetFormats, func(f DatasetFormat) string { return f.Name }, name)
 }
 
-func row[T any](rows []T, name func(T) string, want string) *T {
+// PhaseNamed is the row of the load mode called name.
+func PhaseNamed(name string) *PhaseType {
+	return row(phaseTypes, func(t PhaseType) string { return t.Name }, name)
+}
+
+// PatternNamed is the row of the load mode that --arrival-pattern calls word.
+func PatternNamed(word string) *PhaseType {
+	return row(phaseTypes, func(t PhaseType) string { return t.Pattern }, word)
+}
+
+// PhasePresumed is the row of the load mode that a setting means where no type is
+// said; without one, the closed loop.
+func PhasePresumed(setting string) *PhaseType {
+	if setting == "" {
+		return row(phaseTypes, func(t PhaseType) bool { return t.Closed }, true)
+	}
+	return row(phaseTypes, func(t PhaseType) string { return t.Presumed }, setting)
+}
+
+// ArrivalPatterns are the words of --arrival-pattern.
+func ArrivalPatterns() (out []string) {
+	for _, t := range phaseTypes {
+		if t.Pattern != "" {
+			out = append(out, t.Pattern)
+		}
+	}
+	return out
+}
+
+// PhaseTimed is the row of the load mode that sends by time stamps.
+func PhaseTimed() *PhaseType {
+	return row(phaseTypes, func(t PhaseType) bool { return t.Timed }, true)
+}
+
+// Takes tells whether the type, if there is one, takes a setting that only some
+// take.
+func (t *PhaseType) Takes(setting string) bool {
+	return t != nil && slices.Contains(t.Settings, setting)
+}
+
+// SweepNamed is the row of the kind of sweep called name.
+func SweepNamed(name string) *SweepType {
+	return row(sweepTypes, func(t SweepType) string { return t.Name }, name)
+}
+
+// SweepNames are the kinds of sweeps.
+func SweepNames() (out []string) {
+	for _, t := range sweepTypes {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// Takes tells whether the kind, if there is one, takes a setting that only some
+// take.
+func (t *SweepType) Takes(setting string) bool {
+	return t != nil && slices.Contains(t.Settings, setting)
+}
+
+// SweepTaking is the first kind of sweep that takes a setting, in step or not.
+func SweepTaking(setting string, inStep bool) *SweepType {
+	return row(sweepTypes, func(t SweepType) bool { return t.Takes(setting) && t.InStep == inStep }, true)
+}
+
+// TypesTaking are the types of an object, a phase or a sweep, that take a setting
+// of its.
+func TypesTaking(setting string) (out []string) {
+	for _, t := range phaseTypes {
+		if t.Takes(setting) {
+			out = append(out, t.Name)
+		}
+	}
+	for _, t := range sweepTypes {
+		if t.Takes(setting) {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
+func row[T any, K comparable](rows []T, name func(T) K, want K) *T {
 	if i := slices.IndexFunc(rows, func(r T) bool { return name(r) == want }); i >= 0 {
 		return &rows[i]
 	}
@@ -69,10 +170,4 @@ func RankingTypes() (out []string) {
 		}
 	}
 	return out
-}
-
-// Sampled tells whether the cells of a sweep of this type are drawn.
-func Sampled(kind string) bool {
-	t := row(sweepTypes, func(t SweepType) string { return t.Name }, kind)
-	return t != nil && t.Sampled
 }

@@ -84,18 +84,18 @@ var datasetFormats = []DatasetFormat{
 }
 
 var phaseTypes = []PhaseType{
-	{Name: "concurrency"},
-	{Name: "constant", Settings: []string{"rate", "rate_ramp", "rate_series"}, Needs: []string{"rate"}},
-	{Name: "poisson", Settings: []string{"rate", "rate_ramp", "rate_series"}, Needs: []string{"rate"}},
-	{Name: "gamma", Settings: []string{"rate", "rate_ramp", "rate_series", "smoothness"}, Needs: []string{"rate"}},
-	{Name: "user_centric", Settings: []string{"rate", "users"}, Needs: []string{"rate", "users"}},
-	{Name: "fixed_schedule", Settings: []string{"auto_offset", "start_offset", "end_offset"}},
+	{Name: "concurrency", Pattern: "concurrency_burst", Closed: true, Requests: 10, PerSlot: 2},
+	{Name: "constant", Settings: []string{"rate", "rate_ramp", "rate_series"}, Pattern: "constant", Requests: 10},
+	{Name: "poisson", Settings: []string{"rate", "rate_ramp", "rate_series"}, Pattern: "poisson", Presumed: "rate", Requests: 10},
+	{Name: "gamma", Settings: []string{"rate", "rate_ramp", "rate_series", "smoothness"}, Pattern: "gamma", Presumed: "smoothness", Requests: 10},
+	{Name: "user_centric", Settings: []string{"rate", "users"}, Turns: 2},
+	{Name: "fixed_schedule", Settings: []string{"auto_offset", "start_offset", "end_offset"}, Ends: true, Timed: true},
 }
 
 var sweepTypes = []SweepType{
 	{Name: "grid", Settings: []string{"parameters", "axes"}},
-	{Name: "zip", Settings: []string{"parameters", "axes"}},
+	{Name: "zip", Settings: []string{"parameters", "axes"}, InStep: true},
 	{Name: "scenarios", Settings: []string{"runs"}},
-	{Name: "sobol", Settings: []string{"samples", "seed", "dimensions", "label_format", "scramble"}, Sampled: true},
-	{Name: "latin_hypercube", Settings: []string{"samples", "seed", "dimensions", "label_format", "optimization"}, Sampled: true},
+	{Name: "sobol", Settings: []string{"samples", "dimensions", "seed", "label_format", "scramble"}, Sampled: true},
+	{Name: "latin_hypercube", Settings: []string{"samples", "dimensions", "seed", "label_format", "optimization"}, Sampled: true},
 }

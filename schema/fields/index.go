@@ -44,9 +44,13 @@ const (
 	IsFilled                         // optional, with a default that Go fills in
 	IsOurs                           // AIPerf has no such field
 	IsBare                           // a field of a phase whose bare name means that of the profiling phase
+	IsInherited                      // a warmup phase made by flags takes it from the measured phase
 )
 
 func (l *Leaf) Has(t Traits) bool { return l != nil && l.Is&t != 0 }
+
+// Usual is the default of a field that takes words, "" without one.
+func (l *Leaf) Usual() string { return strings.Trim(l.Def, `"`) }
 
 // Table finds leaves by path.
 type Table map[string]*Leaf

@@ -60,17 +60,14 @@ func FlagActions() []flagRow {
 			out, err := with(o, at, words, fields.DatasetPath+".type", "public")
 			return append(out, set(at, fields.DatasetPath+".dataset", "weka_hf")...), err
 		}},
-		{"fixed_schedule", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			return set(at, fields.PhasePath+".type", "fixed_schedule"), nil
+		{"types", func(o Option, at source.Origin, _ []string) ([]lower.Assignment, error) {
+			return set(at, o.typePath(), o.Type), nil
 		}},
-		{"no_fixed_schedule", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			return set(at, fields.PhasePath+".type", "concurrency"), nil
+		{"typed", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
+			return with(o, at, words, o.typePath(), o.Type)
 		}},
 		{"start_offset", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			return with(o, at, words, fields.PhasePath+".auto_offset", false)
-		}},
-		{"user_centric", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			return with(o, at, words, fields.PhasePath+".type", "user_centric")
 		}},
 		{"pattern", pattern},
 		{"smoothness", plainFlag},
@@ -138,6 +135,12 @@ type flagRow struct {
 // other flags change what this one means.
 func plainFlag(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 	return o.assign(at, words)
+}
+
+// typePath is where the type of the object stands that the flag's value goes to.
+func (o Option) typePath() string {
+	object, _ := source.Cut(o.Path)
+	return source.Join(object, "type")
 }
 
 // unlessZero sets nothing for 0: that many is none.
@@ -249,8 +252,8 @@ func header(o Option, at source.Origin, words []string) ([]lower.Assignment, err
 // pattern is how gaps are drawn; AIPerf calls the closed loop a burst.
 func pattern(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 	w, err := oneWord(words)
-	if suggest.Fold(w) == "concurrency_burst" {
-		w = "concurrency"
+	if t := fields.PatternNamed(suggest.Fold(w)); t != nil {
+		w = t.Name
 	}
 	return set(at, o.Path, w), err
 }

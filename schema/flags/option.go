@@ -28,6 +28,7 @@ type Option struct {
 	Unsupported bool
 	Instead     string         // what to do in place of a flag that is known and not built
 	Bare        bool           // may stand without a word
+	Type        string         // what it chooses as the type of the object its value goes to
 	Do          string         // name of the row in flagActions, for a flag that sets more than its path
 	At          string         // member of the field the flag sets: mean, stddev
 	aside       string         // where the value of an absent flag is shown

@@ -29,7 +29,7 @@ func variants(o Option, at source.Origin, words []string) ([]lower.Assignment, e
 	if len(runs) < 2 {
 		return nil, diag.New("one cell alone is no sweep", "give the flag at least twice")
 	}
-	return append(set(at, "sweep.type", "scenarios"), set(at, o.Path, runs)...), nil
+	return append(set(at, "sweep.type", fields.SweepTaking("runs", false).Name), set(at, o.Path, runs)...), nil
 }
 
 func variantBody(text string) (map[string]any, error) {

@@ -119,6 +119,13 @@ var twins = [][2]string{{"model", "models"}, {"dataset", "datasets"}, {"warmup",
 // body lowers a benchmark, or with part a piece of one that is laid over it.
 func (l *lowerer) body(b *source.Node, part bool) {
 	for _, t := range twins {
+		for _, key := range t {
+			if n := b.Get(key); n != nil && n.Kind == source.Null {
+				b.Take(key) // nothing is said
+			}
+		}
+	}
+	for _, t := range twins {
 		if f := b.Field(t[0]); f != nil && b.Field(t[1]) != nil {
 			l.fail(f, "benchmark."+t[0], "cannot be combined with "+t[1], "keep one of them")
 			b.Take(t[0])

@@ -70,10 +70,10 @@ func resolvePhase(p *source.Node) {
 		Fill(p, "exclude_from_results", k == "warmup", "kind "+k)
 	}
 	if p.Get("rate") != nil || p.Get("rate_series") != nil {
-		Fill(p, "type", "poisson", "a rate is set")
+		Fill(p, "type", fields.PhasePresumed("rate").Name, "a rate is set")
 	}
-	Fill(p, "type", "concurrency", "no rate is set")
-	if p.TypeWord() == "fixed_schedule" && p.Get("start_offset") != nil {
+	Fill(p, "type", fields.PhasePresumed("").Name, "no rate is set")
+	if fields.PhaseNamed(p.TypeWord()).Takes("auto_offset") && p.Get("start_offset") != nil {
 		Fill(p, "auto_offset", false, "a start offset is given")
 	}
 }

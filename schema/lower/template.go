@@ -156,7 +156,7 @@ func templateMistake(at source.Origin, path, text string, err error, data map[st
 		return source.Mistake(at, path, what+source.Clip(err.Error()), "")
 	}
 	if _, known := data[e.Undefined]; e.Undefined == "" || known {
-		return source.Mistake(at, path, what+source.Clip(e.Text), "")
+		return source.Mistake(at, path, what+source.Clip(e.Text), diag.Of(err).Hint)
 	}
 	hint := ""
 	if slices.Contains(fields.PhaseAliases, e.Undefined) {

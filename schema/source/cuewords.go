@@ -213,15 +213,39 @@ func oneCircle(bad diag.Errors) diag.Errors {
 	return bad
 }
 
-// wanted says what a value that is not concrete lacks, and how to give it.
-func wanted(v cue.Value) (message, hint string) {
+// wanted says what a value that is not concrete lacks, and how to give it. name is
+// the file that was named.
+func wanted(name string, v cue.Value) (message, hint string) {
 	if hint := openTag(v, 0); hint != "" {
 		return needsValue, hint
+	}
+	if ds := defaultsOf(v); len(ds) > 1 {
+		return fmt.Sprintf("has two defaults, %v and %v", ds[0], ds[1]),
+			"they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name, ds[1].Pos()).Where + "; write the value that is meant"
 	}
 	if op, _ := v.Expr(); op == cue.OrOp {
 		return needsValue + ": several are possible, and defaults, if any, disagree", "write the one that is meant"
 	}
 	return needsValue, ""
+}
+
+// defaultsOf are the defaults that parts of v have, each value once.
+func defaultsOf(v cue.Value) (out []cue.Value) {
+	op, args := cue.Dereference(v).Expr()
+	if op != cue.AndOp {
+		if d, ok := v.Default(); ok && d.IsConcrete() && !ofSchema(v.Pos()) {
+			out = append(out, d)
+		}
+		return out
+	}
+	for _, a := range args {
+		for _, d := range defaultsOf(a) {
+			if !slices.ContainsFunc(out, d.Equals) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
 }
 
 const needsValue = "needs a value"

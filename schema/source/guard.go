@@ -19,10 +19,11 @@ import (
 // Limits a file must keep before anything evaluates it. They are cheap to
 // check and bound every later step.
 const (
-	MaxBytes = 4 << 20
-	maxDepth = 64
-	maxNodes = 200_000 // after aliases are expanded
-	maxLoops = 4       // for clauses in one CUE file
+	MaxBytes  = 4 << 20
+	maxDepth  = 64
+	maxSyntax = 256     // CUE: operators, calls and braces within each other
+	maxNodes  = 200_000 // after aliases are expanded
+	maxLoops  = 4       // for clauses in one CUE file
 )
 
 // ReadFile is the text of an experiment, within the limits.
@@ -114,10 +115,14 @@ var cueImports = []string{ImportPath, "list", "math", "strings", "struct", "strc
 // cueGuard refuses what is not pure and what makes evaluation unbounded. It is
 // for good messages; what gets past it meets the watchdog.
 type cueGuard struct {
-	name         string
-	deps         []*build.Instance // what the package imports of the user's own
-	depth, loops int
-	bad          diag.Errors
+	name          string
+	deps          []*build.Instance // what the package imports of the user's own
+	levels, depth int               // of braces and brackets; of syntax
+	loops         int               // for clauses in the file
+	around        []*ast.Comprehension
+	most          int    // for clauses within each other
+	heaviest      string // the outermost of them
+	bad           diag.Errors
 }
 
 func (g *cueGuard) refuse(n ast.Node, message, hint string) {
@@ -135,16 +140,21 @@ func (g *cueGuard) imported(im *ast.ImportSpec) {
 }
 
 func (g *cueGuard) enter(n ast.Node) bool {
-	// A level of braces is about three levels of syntax.
-	if g.depth++; g.depth > 4*maxDepth {
-		g.refuse(n, fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
-		return false
+	if isLevel(n) {
+		if g.levels++; g.levels > maxDepth {
+			g.refuse(n, fmt.Sprintf("nested deeper than %d levels", maxDepth), "")
+		}
+	}
+	if g.depth++; g.depth > maxSyntax {
+		g.refuse(n, fmt.Sprintf("an expression of more than %d parts within each other", maxSyntax), "")
 	}
 	switch n := n.(type) {
 	case *ast.Attribute:
 		if strings.HasPrefix(n.Text, "@embed") || strings.HasPrefix(n.Text, "@extern") {
 			g.refuse(n, n.Text+" is not allowed in an experiment", "")
 		}
+	case *ast.Comprehension:
+		g.comprehension(n)
 	case *ast.ForClause:
 		if g.loops++; g.loops > maxLoops {
 			g.refuse(n, fmt.Sprintf("more than %d for clauses", maxLoops), "write the values, or make them axes of sweep.parameters")
@@ -157,4 +167,39 @@ func (g *cueGuard) enter(n ast.Node) bool {
 		}
 	}
 	return len(g.bad) == 0
+}
+
+// exit is called for every node whose parts were walked.
+func (g *cueGuard) exit(n ast.Node) {
+	g.depth--
+	if isLevel(n) {
+		g.levels--
+	}
+	if c, ok := n.(*ast.Comprehension); ok && len(g.around) > 0 && g.around[len(g.around)-1] == c {
+		g.around = g.around[:len(g.around)-1]
+	}
+}
+
+// comprehension counts the loops that n is within, its own among them.
+func (g *cueGuard) comprehension(n *ast.Comprehension) {
+	g.around = append(g.around, n)
+	loops := 0
+	for _, c := range g.around {
+		for _, clause := range c.Clauses {
+			if _, ok := clause.(*ast.ForClause); ok {
+				loops++
+			}
+		}
+	}
+	if loops > g.most {
+		g.most, g.heaviest = loops, cueOrigin(g.name, g.around[0].Pos()).Where
+	}
+}
+
+func isLevel(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.StructLit, *ast.ListLit:
+		return true
+	}
+	return false
 }

@@ -178,7 +178,7 @@ func (m *modules) mistakes(root string) (out diag.Errors) {
 	file := filepath.Join(root, "cue.mod", "module.cue")
 	places := depPlaces(file)
 	for _, mv := range slices.SortedFunc(maps.Keys(m.failed), func(a, b module.Version) int { return cmp.Compare(a.String(), b.String()) }) {
-		at := Origin{Where: shownFile(file)}
+		at := Origin{Where: ShownFile(file)}
 		if p, ok := places[mv.Path()]; ok {
 			at.Where = fmt.Sprintf("%s:%d:%d", at.Where, p.Line(), p.Column())
 		}

@@ -29,7 +29,7 @@ func cueOrigin(name string, p token.Pos) Origin {
 		name = inExpr
 	case filepath.IsAbs(file):
 		if abs, err := filepath.Abs(name); err != nil || abs != file { // another file than the one that was named
-			name = shownFile(file)
+			name = ShownFile(file)
 		}
 	}
 	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, p.Line(), p.Column())}
@@ -38,7 +38,7 @@ func cueOrigin(name string, p token.Pos) Origin {
 // cueErrors are CUE's own words for a file it cannot read, one mistake per
 // place.
 func cueErrors(name string, err error) diag.Errors {
-	var out diag.Errors
+	var out, choices diag.Errors
 	for _, e := range cueerrors.Errors(err) {
 		format, args := e.Msg()
 		msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
@@ -61,7 +61,15 @@ func cueErrors(name string, err error) diag.Errors {
 		if other := otherPlace(name, e, pos); other != "" && strings.HasPrefix(msg, "conflicting values") {
 			hint = "the other stands at " + strings.TrimPrefix(other, "in ")
 		}
-		out = append(out, Mistake(cueOrigin(name, pos), path, Clip(msg), hint)...)
+		found := Mistake(cueOrigin(name, pos), path, Clip(msg), hint)
+		if slices.ContainsFunc(e.InputPositions(), ofSchema) {
+			choices = append(choices, found...)
+			continue
+		}
+		out = append(out, found...)
+	}
+	if len(out) == 0 { // the schema's choices say only what the value is not
+		out = choices
 	}
 	if len(out) > 1 { // what is wrong with each choice stands beside it
 		out = slices.DeleteFunc(out, func(e *diag.Error) bool { return strings.HasSuffix(e.Message, "errors in empty disjunction:") })
@@ -178,7 +186,7 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 		n.Kind = Null
 	default:
 		var message string
-		message, hint = wanted(v)
+		message, hint = wanted(r.name, v)
 		err = errors.New(message)
 		if v.IncompleteKind() == cue.BytesKind {
 			err = errors.New("bytes are no value of an experiment")

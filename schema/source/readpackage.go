@@ -3,8 +3,6 @@ package source
 import (
 	"cmp"
 	"fmt"
-	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,7 +38,12 @@ func IsPackage(dir string) bool {
 // Experiments are the fields of a CUE package, or of a file, that are
 // experiments, as -e takes them; "" is the package itself.
 func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Errors) {
-	p, bad := loadCUE(name, sel, stub)
+	if !isCUE(name) {
+		return oneExperiment(name, sel)
+	}
+	watch := Watch(name)
+	defer watch.Stop()
+	p, bad := loadCUE(name, sel, stub, watch)
 	if bad != nil {
 		return nil, bad
 	}
@@ -48,6 +51,36 @@ func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Er
 		return []string{""}, nil
 	}
 	return experimentsIn(p.value, "", 0), nil
+}
+
+// isCUE tells whether name is read as CUE: a file of it, or a folder.
+func isCUE(name string) bool {
+	info, err := os.Stat(name)
+	return strings.EqualFold(filepath.Ext(name), ".cue") || err == nil && info.IsDir()
+}
+
+// oneExperiment is a file of YAML or JSON as its one experiment.
+func oneExperiment(name string, sel Select) ([]string, diag.Errors) {
+	text, bad := ReadFile(name)
+	if bad == nil {
+		bad = sel.ForCUE(name)
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	root, bad := ReadYAML(name, text)
+	if bad != nil || root.Field("benchmark") == nil && root.Field("endpoint") == nil {
+		return nil, bad
+	}
+	return []string{""}, nil
+}
+
+// ForCUE refuses what says more than a file of another language takes.
+func (s Select) ForCUE(name string) diag.Errors {
+	if s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
+		return Mistake(Origin{Where: name}, "", "-e, -p and -t are for CUE", "write the experiment in CUE, or leave them out")
+	}
+	return nil
 }
 
 // loaded is a CUE package after loading, before anything is made of it.
@@ -69,8 +102,8 @@ type Text struct {
 // imports is a stub (openSchema) in which every definition is open: what comes out is the
 // user's data with the user's places and no defaults mixed in; later steps treat
 // it like YAML, so one mistake reads the same in both.
-func ReadCUE(name string, sel Select, stub func() []byte) (*Node, Text, diag.Errors) {
-	p, bad := loadCUE(name, sel, stub)
+func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Node, Text, diag.Errors) {
+	p, bad := loadCUE(name, sel, stub, watch)
 	if bad != nil {
 		return nil, Text{}, bad
 	}
@@ -156,7 +189,7 @@ func experimentsIn(v cue.Value, path string, depth int) (out []string) {
 
 // loadCUE loads a file or a folder with what it imports: packages of the user's
 // module, those vendored in it, and those of the modules that it depends on.
-func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) {
+func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (loaded, diag.Errors) {
 	at := Origin{Where: name}
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -169,7 +202,7 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 	if bad := twice(sel.Tags); bad != nil {
 		return loaded{}, bad
 	}
-	root := moduleRoot(dir)
+	root := ModuleRoot(dir)
 	if bad := newerSchema(root); bad != nil {
 		return loaded{}, bad
 	}
@@ -184,7 +217,7 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 		}
 		bad := loadErrors(name, insts[0])
 		if file := filepath.Join(root, "cue.mod", "module.cue"); insts[0].Module == "" && bad[0].Place == name {
-			bad[0].Place, bad[0].Hint = shownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+LanguageVersion+"\"" // the module file was not read
+			bad[0].Place, bad[0].Hint = ShownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+LanguageVersion+"\"" // the module file was not read
 		}
 		return loaded{}, bad
 	}
@@ -193,10 +226,13 @@ func loadCUE(name string, sel Select, stub func() []byte) (loaded, diag.Errors) 
 	if bad := g.instance(insts[0]); bad != nil {
 		return out, bad
 	}
+	if g.heaviest != "" {
+		watch.suspect(g.heaviest)
+	}
 	for _, f := range insts[0].Files {
 		text, err := os.ReadFile(f.Filename)
 		if err != nil {
-			return out, Mistake(Origin{Where: shownFile(f.Filename)}, "", Reason(err), "")
+			return out, Mistake(Origin{Where: ShownFile(f.Filename)}, "", Reason(err), "")
 		}
 		out.text.Bytes = append(out.text.Bytes, text...)
 	}
@@ -229,7 +265,7 @@ func arguments(name, abs string, sel Select) (dir string, args []string, bad dia
 			return "", nil, Mistake(Origin{Where: name}, "", "is a directory without CUE files", "name an experiment file, or a folder that is a CUE package")
 		}
 		for _, f := range files {
-			if bad := readable(shownFile(f)); bad != nil {
+			if bad := readable(ShownFile(f)); bad != nil {
 				return "", nil, bad
 			}
 		}
@@ -278,8 +314,9 @@ func readable(name string) diag.Errors {
 	return nil
 }
 
-// moduleRoot is the nearest folder above dir with a module file, else dir.
-func moduleRoot(dir string) string {
+// ModuleRoot is dir or the nearest folder above it with a module file, dir without
+// one. dir is absolute.
+func ModuleRoot(dir string) string {
 	for d := dir; ; d = filepath.Dir(d) {
 		if _, err := os.Stat(filepath.Join(d, "cue.mod", "module.cue")); err == nil {
 			return d
@@ -296,13 +333,17 @@ type packageGuard struct {
 	root string                    // the user's module
 	deps map[module.Version]string // those that it depends on
 	seen map[*build.Instance]bool
+	// heaviest is the place of the comprehension with the most loops in it, "" where
+	// there is none: what takes too long is most likely this one.
+	heaviest string
+	loops    int
 }
 
 func isSchemaPackage(inst *build.Instance) bool {
 	return inst.ImportPath == ImportPath || strings.HasPrefix(inst.ImportPath, ImportPath+"@")
 }
 
-func (p packageGuard) instance(inst *build.Instance) diag.Errors {
+func (p *packageGuard) instance(inst *build.Instance) diag.Errors {
 	if p.seen[inst] || isSchemaPackage(inst) {
 		return nil
 	}
@@ -315,18 +356,21 @@ func (p packageGuard) instance(inst *build.Instance) diag.Errors {
 	for _, f := range inst.Files {
 		real, err := filepath.EvalSymlinks(f.Filename)
 		if rel, bad := filepath.Rel(home, real); err == nil && (bad != nil || strings.HasPrefix(rel, "..")) {
-			return Mistake(Origin{Where: shownFile(f.Filename)}, "", "lies outside the module "+shownFile(root), "copy it in")
+			return Mistake(Origin{Where: ShownFile(f.Filename)}, "", "lies outside the module "+ShownFile(root), "copy it in")
 		}
 		if info, err := os.Stat(real); err == nil && info.Size() > MaxBytes {
-			return Mistake(Origin{Where: shownFile(f.Filename)}, "", fmt.Sprintf("larger than %d MB", MaxBytes>>20), "a package of experiments holds what they share, no records")
+			return Mistake(Origin{Where: ShownFile(f.Filename)}, "", fmt.Sprintf("larger than %d MB", MaxBytes>>20), "a package of experiments holds what they share, no records")
 		}
-		g := cueGuard{name: shownFile(f.Filename), deps: inst.Imports}
+		g := cueGuard{name: ShownFile(f.Filename), deps: inst.Imports, levels: 1}
 		for im := range f.ImportSpecs() {
 			g.imported(im)
 		}
-		ast.Walk(f, g.enter, func(ast.Node) { g.depth-- })
+		ast.Walk(f, g.enter, g.exit)
 		if len(g.bad) > 0 {
 			return g.bad[:1]
+		}
+		if g.most > p.loops {
+			p.loops, p.heaviest = g.most, g.heaviest
 		}
 	}
 	for _, dep := range inst.Imports {
@@ -337,8 +381,8 @@ func (p packageGuard) instance(inst *build.Instance) diag.Errors {
 	return nil
 }
 
-// shownFile is a file's name as a person at the shell would write it.
-func shownFile(name string) string {
+// ShownFile is a file's name as a person at the shell would write it.
+func ShownFile(name string) string {
 	wd, err := os.Getwd()
 	if err != nil {
 		return name
@@ -364,76 +408,6 @@ func overlay(root string, stub func() []byte) map[string]load.Source {
 	}
 	over[filepath.Join(pkg, "stub.cue")] = load.FromBytes(stub())
 	return over
-}
-
-// OpenSchema is the schema package with every definition open, so that any key gets
-// through to our own messages. Objects keep the objects within them: a team's
-// definition closes what it says, and must leave room for what it does not.
-func OpenSchema(sources map[string][]byte) []byte {
-	files := make([]*ast.File, 0, len(sources))
-	objects := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(sources)) {
-		f, err := parser.ParseFile(name, sources[name])
-		if err != nil {
-			panic(err) // embedded: a test compiles it
-		}
-		files = append(files, f)
-		for def, value := range definitions(f) {
-			if _, object := value.(*ast.StructLit); object {
-				objects[def] = true
-			}
-		}
-	}
-	var b strings.Builder
-	b.WriteString("package schema\n")
-	for _, f := range files {
-		for def, value := range definitions(f) {
-			s, object := value.(*ast.StructLit)
-			if !object {
-				fmt.Fprintf(&b, "%s: _\n", def)
-				continue
-			}
-			fmt.Fprintf(&b, "%s: {\n", def)
-			for _, d := range s.Elts {
-				openField(&b, d, objects)
-			}
-			b.WriteString("\t...\n}\n")
-		}
-	}
-	return []byte(b.String())
-}
-
-// openField writes a field that holds an object: one of ours, or a map.
-func openField(b *strings.Builder, d ast.Decl, objects map[string]bool) {
-	f, ok := d.(*ast.Field)
-	if !ok {
-		return
-	}
-	name, _, err := ast.LabelName(f.Label)
-	if err != nil || strings.HasPrefix(name, "#") {
-		return
-	}
-	switch v := f.Value.(type) {
-	case *ast.Ident:
-		if objects[v.Name] {
-			fmt.Fprintf(b, "\t%s?: %s\n", name, v.Name)
-		}
-	case *ast.StructLit:
-		fmt.Fprintf(b, "\t%s?: {...}\n", name)
-	}
-}
-
-// definitions are the definitions of a file with their values.
-func definitions(f *ast.File) iter.Seq2[string, ast.Expr] {
-	return func(yield func(string, ast.Expr) bool) {
-		for _, d := range f.Decls {
-			if def, ok := d.(*ast.Field); ok {
-				if name, _, err := ast.LabelName(def.Label); err == nil && strings.HasPrefix(name, "#") && !yield(name, def.Value) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // ImportPath is what an experiment in CUE imports.

@@ -35,7 +35,7 @@ func newerSchema(root string) diag.Errors {
 		return nil // the loader says what is wrong with it
 	}
 	if v := asksNewer(mf); v != "" {
-		return Mistake(Origin{Where: shownFile(name)}, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion), "update aiperf, or ask for the version that it has")
+		return Mistake(Origin{Where: ShownFile(name)}, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion), "update aiperf, or ask for the version that it has")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -15,35 +16,49 @@ const (
 	maxMemory = 512 << 20 // beyond what the process held before
 )
 
-// Watch ends the process when evaluation takes too long or too much memory.
+// Watchdog ends the process when evaluation takes too long or too much memory.
 // CUE and templates take no context and a goroutine that runs them cannot be
 // stopped, so leaving is the only sure way out.
-func Watch(name string) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	began, held, used := time.Now(), memory(), processTime()
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-			}
-			if time.Since(began) > maxTime && processTime()-used > maxTime {
-				leave(name, fmt.Sprintf("takes longer than %v to evaluate", maxTime))
-			}
-			if memory() > held+maxMemory {
-				leave(name, fmt.Sprintf("needs more than %d MB to evaluate", maxMemory>>20))
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
+type Watchdog struct {
+	place       atomic.Pointer[string] // what is said to be too much
+	done, ended chan struct{}
 }
 
-func leave(name, what string) {
-	fmt.Fprintf(os.Stderr, "aiperf: %s: %s\n  hint: write the values instead of computing them\n", name, what)
+// Watch begins to watch the evaluation of a file, until Stop.
+func Watch(name string) *Watchdog {
+	w := &Watchdog{done: make(chan struct{}), ended: make(chan struct{})}
+	w.suspect(name)
+	go w.watch(time.Now(), memory(), processTime())
+	return w
+}
+
+// suspect names the place whose evaluation is likely to grow without end.
+func (w *Watchdog) suspect(place string) { w.place.Store(&place) }
+
+// Stop ends the watch.
+func (w *Watchdog) Stop() { close(w.done); <-w.ended }
+
+func (w *Watchdog) watch(began time.Time, held uint64, used time.Duration) {
+	defer close(w.ended)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-w.done:
+			return
+		case <-tick.C:
+		}
+		if time.Since(began) > maxTime && processTime()-used > maxTime {
+			leave(*w.place.Load(), fmt.Sprintf("takes longer than %v to evaluate", maxTime))
+		}
+		if memory() > held+maxMemory {
+			leave(*w.place.Load(), fmt.Sprintf("needs more than %d MB to evaluate", maxMemory>>20))
+		}
+	}
+}
+
+func leave(place, what string) {
+	fmt.Fprintf(os.Stderr, "aiperf: %s: %s\n  hint: write the values instead of computing them\n", place, what)
 	os.Exit(int(diag.Usage))
 }
 

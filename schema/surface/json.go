@@ -29,7 +29,11 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 		return nil, err
 	}
 	doc = loose(doc).(map[string]any)
-	doc["allOf"] = []any{needs("endpoint"), needs("model", "models"), needs("phases", "profiling", "warmup")}
+	var all []any
+	for _, n := range needed {
+		all = append(all, n.schema())
+	}
+	doc["allOf"] = all
 	defs, ok := doc["$defs"].(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("the encoder wrote no $defs")
@@ -41,18 +45,6 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 		map[string]any{"enum": []any{0, 1}},
 	}}
 	return doc, nil
-}
-
-// needs asks for one of keys, in the body or beside it; an axis of a sweep may
-// give it, too.
-func needs(keys ...string) any {
-	here, below := []any{map[string]any{"required": []any{"sweep"}}}, []any{}
-	for _, k := range keys {
-		required := map[string]any{"required": []any{k}}
-		here, below = append(here, required), append(below, required)
-	}
-	inBody := map[string]any{"required": []any{"benchmark"}, "properties": map[string]any{"benchmark": map[string]any{"anyOf": below}}}
-	return map[string]any{"anyOf": append(here, inBody)}
 }
 
 // Reference is the structure alone, for documentation: no other spellings, no
@@ -115,11 +107,29 @@ func loose(v any) any {
 			}
 		}
 		if props, ok := v["properties"].(map[string]any); ok {
+			orNull(v, props)
 			twins(v, props)
 		}
 		return arms(v)
 	}
 	return v
+}
+
+// orNull lets null stand for what may be left out.
+func orNull(v, props map[string]any) {
+	required, _ := v["required"].([]any)
+	for k, x := range props {
+		if m, ok := x.(map[string]any); ok && !slices.Contains(required, any(k)) {
+			out := map[string]any{"anyOf": []any{m, map[string]any{"type": "null"}}}
+			for _, about := range []string{"description", "default", "deprecated"} {
+				if text, ok := m[about]; ok {
+					out[about] = text
+					delete(m, about)
+				}
+			}
+			props[k] = out
+		}
+	}
 }
 
 // twins adds the camelCase spelling of each key; a required key may be either.
@@ -156,8 +166,8 @@ func arms(v map[string]any) any {
 	case "boolean":
 		also = ref("LateBool")
 	case "array": // one word stands for a list of one
-		if m, ok := v["items"].(map[string]any); ok && m["type"] == "string" {
-			also = map[string]any{"type": "string"}
+		if m, ok := v["items"].(map[string]any); ok {
+			also = oneText(m)
 		}
 	}
 	if _, ok := v["const"].(string); ok {
@@ -183,6 +193,21 @@ func arms(v map[string]any) any {
 	}
 	out["anyOf"] = []any{v, also}
 	return out
+}
+
+// oneText is the text that a member of a list may be; nil where it is none.
+func oneText(member map[string]any) any {
+	if member["type"] == "string" {
+		return map[string]any{"type": "string"}
+	}
+	if arms, ok := member["anyOf"].([]any); ok { // words, with their other spellings
+		for _, a := range arms {
+			if m, ok := a.(map[string]any); ok && m["enum"] != nil {
+				return member
+			}
+		}
+	}
+	return nil
 }
 
 // alternatives are words in any case, without flags, which ECMA patterns lack.

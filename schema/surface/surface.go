@@ -37,6 +37,11 @@ const later = `[$][{]|[{][{%]`
 // forms are the definitions that the passes refer to.
 const forms = `package schema
 
+import "math"
+
+// A whole number; 10.0 and 1e3 are whole, too.
+#Whole: number & math.MultipleOf(1)
+
 // Text that is read later: a template, a variable, a number in quotes.
 #Late: =~#"` + later + `|^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$"#
 
@@ -83,7 +88,7 @@ func rewrite(sources Files, more Beside, plain bool) (Files, error) {
 	if err := p.read(sources); err != nil {
 		return nil, err
 	}
-	out := Files{}
+	out, files := Files{}, map[string]*ast.File{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		f, err := parser.ParseFile(name, sources[name], parser.ParseComments)
 		if err != nil {
@@ -97,8 +102,18 @@ func rewrite(sources Files, more Beside, plain bool) (Files, error) {
 			p.forEncoder(f)
 		default:
 			p.file(f)
+			whole(f)
 		}
+		files[name] = f
+	}
+	guarded := map[string]bool{}
+	if !plain {
+		guarded = conditional(files)
+	}
+	for name, f := range files {
+		onlyObjects(f, guarded)
 		withoutAttributes(f)
+		var err error
 		if out[name], err = format.Node(f); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -125,6 +140,7 @@ func rewrite(sources Files, more Beside, plain bool) (Files, error) {
 	if err != nil {
 		return nil, err
 	}
+	onlyObjects(flat, guarded)
 	out["flat.cue"], err = format.Node(flat)
 	return out, err
 }
@@ -239,18 +255,11 @@ func (p *pass) flat() (*ast.File, error) {
 		ast.AddComment(twin, &ast.CommentGroup{Doc: true, List: []*ast.Comment{{Text: "// The same as benchmark." + name + "."}}})
 		s.Elts = append(s.Elts, twin)
 	}
-	const guards = `
-benchmark?: _
-sweep?: _
-if sweep == _|_ if benchmark == _|_ {endpoint!: _}
-if sweep == _|_ if benchmark != _|_ if benchmark.endpoint == _|_ {endpoint!: _}
-if sweep == _|_ if benchmark == _|_ if models == _|_ {model!: _}
-if sweep == _|_ if benchmark != _|_ if benchmark.model == _|_ if benchmark.models == _|_ if models == _|_ {model!: _}
-if sweep == _|_ if benchmark == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
-if sweep == _|_ if benchmark != _|_ if benchmark.phases == _|_ if benchmark.profiling == _|_ if benchmark.warmup == _|_ if profiling == _|_ if warmup == _|_ {phases!: _}
-if sweep != _|_ {
-	benchmark?: #Swept` + sweptBody + `}
-`
+	guards := "benchmark?: _\nsweep?: _\n"
+	for _, n := range needed {
+		guards += n.guard()
+	}
+	guards += "if sweep != _|_ {\n\tbenchmark?: #Swept" + sweptBody + "}\n"
 	if !p.plain {
 		g, err := parser.ParseFile("", guards)
 		if err != nil {
@@ -265,19 +274,66 @@ if sweep != _|_ {
 type pass struct {
 	pkg     cue.Value
 	enums   map[string]bool     // fields that take words
+	usual   map[string]string   // words that are meant where none is given, in the object that is read
 	body    []*ast.Field        // the fields of the body, rewritten
 	defs    []*ast.Field        // the definitions of the sources
 	gone    map[string][]string // words that are known and not built, by definition
 	plain   bool
+	swept   bool // a sweep may give what is missing in the definition that is read
 	flatToo bool // keys of the body may stand beside the envelope's
 }
 
 // enumFields notes which fields hold words, for the rules that compare them.
 func (p *pass) enumFields(f *ast.File) {
 	ast.Walk(f, func(n ast.Node) bool {
-		if f, ok := n.(*ast.Field); ok && words(f.Value) != nil {
-			name, _, _ := ast.LabelName(f.Label)
+		f, ok := n.(*ast.Field)
+		if !ok {
+			return true
+		}
+		name, _, _ := ast.LabelName(f.Label)
+		if words(f.Value) != nil {
 			p.enums[name] = true
+		}
+		return true
+	}, nil)
+}
+
+// usualWords are the words that are meant where a field of s is left out.
+func usualWords(s *ast.StructLit) map[string]string {
+	out := map[string]string{}
+	for _, d := range s.Elts {
+		if f, ok := d.(*ast.Field); ok {
+			name, _, _ := ast.LabelName(f.Label)
+			for _, o := range marked(f.Value) {
+				if l, ok := o.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					out[name], _ = strconv.Unquote(l.Value)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// marked are the operands of a disjunction that are marked as its default.
+func marked(e ast.Expr) []ast.Expr {
+	switch x := e.(type) {
+	case *ast.BinaryExpr:
+		if x.Op == token.OR {
+			return append(marked(x.X), marked(x.Y)...)
+		}
+	case *ast.UnaryExpr:
+		if x.Op == token.MUL {
+			return []ast.Expr{x.X}
+		}
+	}
+	return nil
+}
+
+// whole lets 10.0 stand for 10, as JSON and YAML do.
+func whole(f *ast.File) {
+	astutil.Apply(f, func(c astutil.Cursor) bool {
+		if id, ok := c.Node().(*ast.Ident); ok && id.Name == "int" {
+			c.Replace(ast.NewIdent("#Whole"))
 		}
 		return true
 	}, nil)
@@ -291,8 +347,8 @@ func (p *pass) file(f *ast.File) {
 		}
 		name, _, _ := ast.LabelName(def.Label)
 		if s, ok := def.Value.(*ast.StructLit); ok {
-			if slices.Contains(sweepable, name) {
-				p.swept(s)
+			if p.swept = slices.Contains(sweepable, name); p.swept {
+				s.Elts = append(s.Elts, &ast.Field{Label: ast.NewIdent("#swept"), Value: or(ast.NewIdent("bool"), &ast.UnaryExpr{Op: token.MUL, X: ast.NewBool(false)})})
 			}
 			p.object(s, p.lookup(p.pkg, name))
 			p.loosen(name, s)
@@ -304,18 +360,6 @@ func (p *pass) file(f *ast.File) {
 		}
 		def.Value = fold(def.Value)
 	}
-}
-
-// swept teaches a definition that a sweep may give what is missing.
-func (p *pass) swept(s *ast.StructLit) {
-	for _, d := range s.Elts {
-		if f, ok := d.(*ast.Field); ok {
-			if name, _, err := ast.LabelName(f.Label); err == nil && name == "#rules" {
-				unlessSwept(f)
-			}
-		}
-	}
-	s.Elts = append(s.Elts, &ast.Field{Label: ast.NewIdent("#swept"), Value: or(ast.NewIdent("bool"), &ast.UnaryExpr{Op: token.MUL, X: ast.NewBool(false)})})
 }
 
 // plain takes a file for the encoder: {...} & #X and #X & {…} are #X; beside
@@ -411,10 +455,13 @@ func (p *pass) lookup(v cue.Value, name string) cue.Value {
 	return v.LookupPath(cue.MakePath(sel))
 }
 
-// object rewrites the fields of a definition and adds their camelCase twins.
+// object rewrites the fields of a definition and adds their camelCase twins. A
+// default is left to the program and told in words: beside one of the schema's a
+// user's own would leave two, what is closed would have no place for it, and cue
+// export would write as said what nobody said.
 func (p *pass) object(s *ast.StructLit, v cue.Value) {
 	var out []ast.Decl
-	shortened := targets(s)
+	usual := usualWords(s)
 	for _, d := range s.Elts {
 		f, ok := d.(*ast.Field)
 		if !ok {
@@ -422,16 +469,17 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 			continue
 		}
 		name, _, err := ast.LabelName(f.Label)
-		if slices.Contains(shortened, name) && f.Constraint == token.ILLEGAL {
-			f.Constraint = token.OPTION // its default would stand beside the shorthand in what cue export writes
-		}
 		if err != nil { // [string]: …
 			f.Value = fold(f.Value)
 			out = append(out, d)
 			continue
 		}
 		if name == "#rules" {
-			p.rules(f)
+			p.usual = usual
+			out = append(append(out, d), p.rules(f)...)
+			continue
+		}
+		if strings.HasPrefix(name, "#") {
 			out = append(out, d)
 			continue
 		}
@@ -439,20 +487,14 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 		if inner, ok := f.Value.(*ast.StructLit); ok {
 			p.object(inner, fv)
 		} else {
-			lateItems(f.Value)
-			if k := fv.IncompleteKind(); k&(cue.NumberKind|cue.BoolKind) != 0 && k != cue.TopKind && !p.named(f.Value) {
-				f.Value = p.late(f.Value, fv)
+			var usual ast.Expr
+			if f.Value, usual = withoutDefault(f.Value); usual != nil {
+				sayDefault(f, usual)
 			}
-			if l, ok := f.Value.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.ToLower(l.Value) != strings.ToUpper(l.Value) {
-				w, _ := strconv.Unquote(l.Value) // the only word there is
-				f.Value = or(usual(f), pattern(token.MAT, w))
-			}
-			f.Value = fold(f.Value)
-			if fv.IncompleteKind() == cue.ListKind {
-				if word := p.oneWord(f.Value, fv); word != nil {
-					f.Value = or(usual(f), word)
-				}
-			}
+			p.widen(f, fv)
+		}
+		if f.Constraint == token.ILLEGAL {
+			f.Constraint = token.OPTION
 		}
 		out = append(out, d)
 		if camel := camelCase(name); camel != name {
@@ -468,33 +510,65 @@ func (p *pass) object(s *ast.StructLit, v cue.Value) {
 	s.Elts = out
 }
 
-// targets are the fields of an object that another field is a shorthand of.
-func targets(s *ast.StructLit) (out []string) {
-	for _, d := range s.Elts {
-		if f, ok := d.(*ast.Field); ok {
-			for _, a := range f.Attrs {
-				if key, body := a.Split(); key == "lower" {
-					out = append(out, body)
-				}
-			}
+// widen lets a field take what a file may also say: text for numbers and
+// booleans, words in any case, one word for a list.
+func (p *pass) widen(f *ast.Field, v cue.Value) {
+	lateItems(f.Value)
+	if k := v.IncompleteKind(); k&(cue.NumberKind|cue.BoolKind) != 0 && k != cue.TopKind && !p.named(f.Value) {
+		f.Value = p.late(f.Value, v)
+	}
+	if l, ok := f.Value.(*ast.BasicLit); ok && l.Kind == token.STRING && strings.ToLower(l.Value) != strings.ToUpper(l.Value) {
+		w, _ := strconv.Unquote(l.Value) // the only word there is
+		f.Value = or(f.Value, pattern(token.MAT, w))
+	}
+	f.Value = fold(f.Value)
+	if v.IncompleteKind() == cue.ListKind {
+		if word := p.oneWord(f.Value, v); word != nil {
+			f.Value = or(f.Value, word)
 		}
 	}
-	return out
 }
 
-// usual is the value of a field with a mark of a default where the field is
-// always there and nothing is marked yet.
-func usual(f *ast.Field) ast.Expr {
-	marked := false
-	ast.Walk(f.Value, func(n ast.Node) bool {
-		u, ok := n.(*ast.UnaryExpr)
-		marked = marked || ok && u.Op == token.MUL
-		return true
-	}, nil)
-	if marked || f.Constraint != token.ILLEGAL {
-		return f.Value
+// withoutDefault is e without its mark of a default, and the default. A word of an
+// enumeration stays one.
+func withoutDefault(e ast.Expr) (rest, usual ast.Expr) {
+	x, ok := e.(*ast.BinaryExpr)
+	if !ok || x.Op != token.OR {
+		return e, nil
 	}
-	return &ast.UnaryExpr{Op: token.MUL, X: f.Value}
+	for _, side := range []*ast.Expr{&x.Y, &x.X} {
+		u, ok := (*side).(*ast.UnaryExpr)
+		if !ok || u.Op != token.MUL {
+			continue
+		}
+		other := x.X
+		if side == &x.X {
+			other = x.Y
+		}
+		if slices.ContainsFunc(operands(other), func(o ast.Expr) bool { _, lit := o.(*ast.BasicLit); return lit }) {
+			*side = u.X
+			return e, u.X
+		}
+		return other, u.X
+	}
+	x.X, usual = withoutDefault(x.X)
+	return e, usual
+}
+
+// sayDefault adds the default to a field's comment, which editors show.
+func sayDefault(f *ast.Field, usual ast.Expr) {
+	text, err := format.Node(usual)
+	if err != nil {
+		return
+	}
+	line := &ast.Comment{Text: "// Without it " + string(text) + "."}
+	for _, c := range ast.Comments(f) {
+		if c.Doc {
+			c.List = append(c.List, line)
+			return
+		}
+	}
+	ast.AddComment(f, &ast.CommentGroup{Doc: true, List: []*ast.Comment{line}})
 }
 
 // oneWord is what may stand for a list of one word; nil for other lists.

@@ -77,63 +77,6 @@ func anyCase(words ...string) string {
 	return "(?i)^(" + strings.Join(alt, "|") + ")$|" + later
 }
 
-// sweepable are the definitions whose fields an axis of a sweep may give: what
-// is missing in the file may still come.
-var sweepable = []string{"#Phase", "#Dataset"}
-
-// unlessSwept keeps a rule that misses a field quiet where there is a sweep.
-func unlessSwept(f *ast.Field) {
-	ast.Walk(f.Value, func(n ast.Node) bool {
-		c, ok := n.(*ast.Comprehension)
-		if ok && slices.ContainsFunc(c.Clauses, missing) {
-			not := &ast.UnaryExpr{Op: token.NOT, X: ast.NewIdent("#swept")}
-			c.Clauses = append([]ast.Clause{&ast.IfClause{Condition: not}}, c.Clauses...)
-		}
-		return true
-	}, nil)
-}
-
-// missing tells whether a clause holds where a field is not there.
-func missing(c ast.Clause) bool {
-	cond, ok := c.(*ast.IfClause)
-	if !ok {
-		return false
-	}
-	x, ok := cond.Condition.(*ast.BinaryExpr)
-	if !ok || x.Op != token.EQL {
-		return false
-	}
-	_, bottom := x.Y.(*ast.BottomLit)
-	return bottom
-}
-
-// rules teaches the conditions of #rules the other spellings.
-func (p *pass) rules(f *ast.Field) {
-	f.Value = astutil.Apply(f.Value, nil, func(c astutil.Cursor) bool {
-		x, ok := c.Node().(*ast.BinaryExpr)
-		if !ok {
-			return true
-		}
-		id, isName := x.X.(*ast.Ident)
-		if !isName {
-			return true
-		}
-		if l, ok := x.Y.(*ast.BasicLit); ok && l.Kind == token.STRING && p.enums[id.Name] {
-			w, _ := strconv.Unquote(l.Value)
-			switch x.Op {
-			case token.EQL: // a template is no word yet
-				c.Replace(ast.NewBinExpr(token.MAT, id, raw(strings.TrimSuffix(anyCase(w), "|"+later))))
-			case token.NEQ:
-				c.Replace(ast.NewBinExpr(token.NMAT, id, raw(anyCase(w))))
-			}
-		}
-		if _, bottom := x.Y.(*ast.BottomLit); bottom && x.Op == token.EQL && camelCase(id.Name) != id.Name {
-			c.Replace(&ast.ParenExpr{X: ast.NewBinExpr(token.LAND, x, ast.NewBinExpr(token.EQL, ast.NewIdent(camelCase(id.Name)), &ast.BottomLit{}))})
-		}
-		return true
-	}).(ast.Expr)
-}
-
 func camelCase(s string) string {
 	if strings.HasPrefix(s, "_") || strings.HasPrefix(s, "#") {
 		return s

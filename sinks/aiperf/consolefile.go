@@ -56,7 +56,7 @@ func (w *Writer) writeConsole() error {
 // panels are what AIPerf warns of below its tables: programs know them by their
 // titles, the words are ours.
 func (w *Writer) panels() (out []panel) {
-	all, _ := w.summary.Get("request_count")
+	all, _ := w.summary.Get(metrics.RequestCount)
 	share := func(tag string) string {
 		s, ok := w.summary.Get(tag)
 		if !ok || !(s.Avg > 0) || !(all.Avg > 0) {
@@ -64,7 +64,7 @@ func (w *Writer) panels() (out []panel) {
 		}
 		return fmt.Sprintf("%s of %s requests (%.1f%%)", words.Decimals(s.Avg, 0), words.Decimals(all.Avg, 0), 100*s.Avg/all.Avg)
 	}
-	if many := share("usage_discrepancy_count"); many != "" {
+	if many := share(metrics.UsageDiscrepancyCount); many != "" {
 		out = append(out, panel{"Token Count Discrepancy Warning", []string{
 			fmt.Sprintf("%s: the server's usage and the count made here differ by more than %g%%.", many, metrics.DiscrepancyShown),
 			"The tokenizer may not be the served model's, or the server adds tokens, such as a chat template's.",
@@ -72,8 +72,8 @@ func (w *Writer) panels() (out []panel) {
 			"  --use-server-token-count  takes the server's numbers",
 		}})
 	}
-	if many := share("osl_mismatch_count"); many != "" {
-		diff, _ := w.summary.Get("osl_mismatch_diff_pct")
+	if many := share(metrics.OSLMismatchCount); many != "" {
+		diff, _ := w.summary.Get(metrics.OSLMismatchDiffPct)
 		out = append(out, panel{"Output Sequence Length Mismatch Warning", []string{
 			fmt.Sprintf("%s: the answer has not the length that was asked for, by more than %g%% or %g tokens.", many, 100*metrics.MismatchShare, metrics.MismatchTokens),
 			fmt.Sprintf("Average difference: %.1f%%. A model that comes to its end stops early unless the server is told not to.", diff.Avg),
@@ -89,7 +89,7 @@ func (w *Writer) panels() (out []panel) {
 func (w *Writer) footer(b *strings.Builder) error {
 	fmt.Fprintf(b, "CLI Command: %s\n", w.Info.CLICommand)
 	cancelled := w.Info.WasCancelled
-	if s, ok := w.summary.Get("benchmark_duration"); ok {
+	if s, ok := w.summary.Get(metrics.BenchmarkDuration); ok {
 		early := ""
 		if cancelled {
 			early = " (cancelled early)"

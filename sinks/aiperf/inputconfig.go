@@ -119,6 +119,22 @@ func (c InputConfig) said(shown, all object) object {
 	return shown
 }
 
+// bounds is a phase's sla as AIPerf lists it: metric, statistic and comparison of
+// each threshold.
+func bounds(sla object) []any {
+	list := []any{}
+	for _, metric := range sla {
+		of, _ := metric.value.(object)
+		for _, stat := range of {
+			than, _ := stat.value.(object)
+			for _, op := range than {
+				list = append(list, object{{"metric_tag", metric.key}, {"stat", stat.key}, {"op", op.key}, {"threshold", op.value}})
+			}
+		}
+	}
+	return list
+}
+
 // memberAt is item i of a list of objects.
 func memberAt(o object, list string, i int) (object, bool) {
 	items, _ := o.get(list).([]any)
@@ -247,6 +263,9 @@ func copied(to, from object, path []string) object {
 func arranged(path string, v any) any {
 	switch v := v.(type) {
 	case object:
+		if path == "phases.*.sla" {
+			return arranged(path, bounds(v))
+		}
 		out := object{}
 		for _, m := range v {
 			at := strings.TrimPrefix(path+"."+m.key, ".")
@@ -285,7 +304,7 @@ func isFloatMember(path string) bool {
 	switch last {
 	case "timeout", "wait_for_model_timeout", "wait_for_model_interval", "timeout_seconds", "ping_interval", "turn_delay_ratio",
 		"slice_duration", "duration", "grace_period", "delay", "rate", "smoothness", "qps", "time_s", "probability", "weight",
-		"mean", "stddev", "value", "median", "adaptive_control_min", "adaptive_control_max", "adaptive_scale_step_percent",
+		"mean", "stddev", "value", "median", "adaptive_control_min", "adaptive_control_max", "adaptive_scale_step_percent", "threshold",
 		"trajectory_start_min_ratio", "trajectory_start_max_ratio", "failed_request_threshold":
 		return true
 	}

@@ -49,6 +49,10 @@ func TestInputConfig(t *testing.T) {
 		{"lengths have a mean", aiperf.InputConfig{
 			All: []byte(`{"datasets":[{},{}]}`), Said: []byte(`{"datasets":[{"prompts":{"isl":{},"osl":{"mean":2}}},{"prompts":{"isl":{"stddev":10}}}]}`), Flags: true,
 		}, `{"datasets":[{"prompts":{"isl":{"mean":550.0},"osl":{"mean":2.0}}},{"prompts":{"isl":{"mean":550.0,"stddev":10.0}}}],"tokenizer":{},"otel":{},"mlflow":{},"wandb":{}}`},
+		{"bounds of a phase are a list", aiperf.InputConfig{
+			All: []byte(`{"phases":[{"kind":"profiling"}]}`), Said: []byte(`{"phases":[{"sla":{"request_latency":{"p95":{"le":100}},"time_to_first_token":{"avg":{"lt":5,"ge":1}}}}]}`),
+		}, `{"phases":[{"kind":"profiling","sla":[{"metric_tag":"request_latency","stat":"p95","op":"le","threshold":100.0},` +
+			`{"metric_tag":"time_to_first_token","stat":"avg","op":"lt","threshold":5.0},{"metric_tag":"time_to_first_token","stat":"avg","op":"ge","threshold":1.0}]}]}`},
 		{"nothing", aiperf.InputConfig{}, `{}`},
 	} {
 		v := chatRun(t, nil)

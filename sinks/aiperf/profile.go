@@ -196,7 +196,7 @@ func (w *Writer) put(dir, name, kind string, data []byte) error {
 // told is a summary as AIPerf's files have it: without counters that counted
 // nothing, and without what is said about failures where there are none.
 func told(sum *metrics.Summary) []metrics.Stat {
-	failed, _ := sum.Get("error_request_count")
+	failed, _ := sum.Get(metrics.ErrorRequestCount)
 	out := make([]metrics.Stat, 0, len(sum.Stats))
 	for _, s := range sum.Stats {
 		if p := place(s); p.NoZero && s.Avg == 0 || p.Failing && !(failed.Avg > 0) {

@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,11 +14,12 @@ import (
 
 // recordWriter turns records into the lines of profile_export.jsonl.
 type recordWriter struct {
-	t0      int64 // unix ns
-	metrics []lineMetric
-	phases  map[string][2]int // name → index among all, among profiling phases
-	buf     []byte            // of line alone, as values: the rest is shared by goroutines
-	values  []float64
+	t0     int64             // unix ns
+	good   []lineMetric      // of a request that ended well
+	failed []lineMetric      // of one that did not
+	phases map[string][2]int // name → index among all, among profiling phases
+	buf    []byte            // of line alone, as values: the rest is shared by goroutines
+	values []float64
 }
 
 // lineMetric is a metric of the lines with the text around its value.
@@ -35,9 +37,12 @@ func newRecordWriter(info *RunInfo, opt metrics.Options) *recordWriter {
 		if m.AIPerf.RunOnly || m.AIPerf.Unknown || !m.OfRequests() || !opt.Has(m) {
 			continue
 		}
-		w.metrics = append(w.metrics, lineMetric{
-			m, string(appendString(nil, m.Tag)) + `:{"value":`, `,"unit":` + string(appendString(nil, m.Unit)) + "}",
-		})
+		l := lineMetric{m, string(appendString(nil, m.Tag)) + `:{"value":`, `,"unit":` + string(appendString(nil, m.Unit)) + "}"}
+		if m.Needs&metrics.FailedOnly == 0 {
+			w.good = append(w.good, l)
+		} else {
+			w.failed = append(w.failed, l)
+		}
 	}
 	profiling := 0
 	for i, p := range info.Phases {
@@ -55,9 +60,12 @@ func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	b := append(w.buf[:0], `{"metadata":`...)
 	b = w.metadata(b, r)
 	b = append(b, `,"metrics":{`...)
-	first := true
-	for i := range w.metrics {
-		m := &w.metrics[i]
+	first, list := true, w.good
+	if r.Failed() {
+		list = w.failed
+	}
+	for i := range list {
+		m := &list[i]
 		if w.values = m.Values(r, w.values[:0]); len(w.values) == 0 {
 			continue
 		}
@@ -134,8 +142,11 @@ func (w *recordWriter) metadata(b []byte, r *record.Record) []byte {
 	if cancelled {
 		b = w.stamp(b, "cancellation_time_ns", r.End)
 	}
-	b = append(b, `,"context_overflow_skip":false,"agent_depth":0`...)
-	return append(pair(b, "root_correlation_id", r.XCorrelationID), '}')
+	b = integer(append(b, `,"context_overflow_skip":false`...), "agent_depth", r.Depth)
+	if r.ParentSession != "" {
+		b = pair(b, "parent_correlation_id", r.ParentSession)
+	}
+	return append(pair(b, "root_correlation_id", cmp.Or(r.RootSession, r.XCorrelationID)), '}')
 }
 
 func (w *recordWriter) stamp(b []byte, key string, t int64) []byte {

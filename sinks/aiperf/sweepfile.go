@@ -136,11 +136,11 @@ func (s *SweepSummary) mean(cell int, tag, stat string) (v float64, unit string)
 // every cell.
 func (s *SweepSummary) latencyTag() string {
 	for i := range s.Cells {
-		if v, _ := s.mean(i, "time_to_first_token", "p99"); math.IsNaN(v) {
-			return "request_latency"
+		if v, _ := s.mean(i, metrics.TimeToFirstToken, "p99"); math.IsNaN(v) {
+			return metrics.RequestLatency
 		}
 	}
-	return "time_to_first_token"
+	return metrics.TimeToFirstToken
 }
 
 type bestCell struct {
@@ -158,7 +158,7 @@ func (s *SweepSummary) best() []bestCell {
 		name, tag, stat string
 		better          func(a, b float64) bool
 	}{
-		{"best_throughput", "request_throughput", "avg", func(a, b float64) bool { return a > b }},
+		{"best_throughput", metrics.RequestThroughput, "avg", func(a, b float64) bool { return a > b }},
 		{"best_latency_p99", s.latencyTag(), "p99", func(a, b float64) bool { return a < b }},
 	} {
 		b := bestCell{name: o.name, cell: -1}
@@ -178,7 +178,7 @@ func (s *SweepSummary) best() []bestCell {
 func (s *SweepSummary) pareto() []int {
 	points := make([][]float64, len(s.Cells))
 	for i := range s.Cells {
-		x, _ := s.mean(i, "request_throughput", "avg")
+		x, _ := s.mean(i, metrics.RequestThroughput, "avg")
 		y, _ := s.mean(i, s.latencyTag(), "p99")
 		points[i] = []float64{x, y}
 	}

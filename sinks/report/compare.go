@@ -1,11 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -41,6 +44,47 @@ func (c Comparison) write(b *strings.Builder) {
 		wrapped(b, "", line)
 	}
 }
+
+// sentence is the outcome with what it rests on: of each primary metric that is
+// better or worse the cell that changed most, the largest changes first.
+func (c Comparison) sentence() string {
+	var rows []decide.Row
+	for _, r := range c.Rows {
+		if !r.Primary || r.Outcome != c.Outcome() || r.Outcome != decide.Worse && r.Outcome != decide.Better {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(x decide.Row) bool { return x.Key == r.Key })
+		if i < 0 {
+			rows = append(rows, r)
+		} else if extent(r) > extent(rows[i]) {
+			rows[i] = r
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b decide.Row) int { return cmp.Compare(extent(b), extent(a)) })
+	said := fmt.Sprintf("%s: %s against %s", c.Outcome(), words.Line(c.Candidate), words.Line(c.Baseline))
+	for i, r := range rows {
+		if i == maxChanges {
+			break
+		}
+		of := ""
+		if len(c.Together) > 0 { // of several cells: which
+			of = " at " + words.Line(r.Cell)
+		}
+		said += map[bool]string{true: ": ", false: "; "}[i == 0] + strings.TrimSuffix(metricName(r), " ms") + " " + cmp.Or(change(r), "from "+value(r, r.Base)+" to "+value(r, r.Candidate)) + of
+	}
+	return said
+}
+
+// extent is how much a figure changed; to or from 0 or ∞ is more than anything.
+func extent(r decide.Row) float64 {
+	if math.IsNaN(r.Change) {
+		return math.Inf(1)
+	}
+	return math.Abs(r.Change)
+}
+
+// maxChanges is how many metrics a sentence names.
+const maxChanges = 3
 
 const togetherName = "all cells"
 
@@ -117,11 +161,10 @@ func (c Comparison) mostTrials() int {
 
 // metricName is a metric in the width of the table: "TTFT p50 ms".
 func metricName(r decide.Row) string {
-	name := strings.NewReplacer(
-		"Time to First Token", "TTFT", "Inter Token Latency", "ITL", "Output Token Throughput Per User", "out tok/s/user",
-		"Output Token Throughput", "out tok/s", "Request Throughput", "req/s", "Request Latency", "latency",
-		"GoodRequestFraction", "good share", "Output Sequence Length", "OSL", "Error Rate", "error rate",
-	).Replace(r.Header)
+	name := r.Header
+	if m, ok := metrics.Lookup(r.Key.Tag); ok && m.Header == r.Header {
+		return words.Clip(strings.TrimSuffix(m.Called(r.Key.Stat), " %"), 22) // the values say their unit
+	}
 	if r.Key.Stat != "avg" {
 		name += " " + r.Key.Stat
 	}
@@ -180,7 +223,7 @@ func outcome(r decide.Row) string {
 	case r.Outcome == decide.Equivalent:
 		return fmt.Sprintf("%s (within %s)", r.Outcome, inPercent(r.Margin))
 	case r.Outcome == decide.Unclear && r.Trials > 0:
-		return fmt.Sprintf("%s (%d trials)", r.Outcome, r.Trials)
+		return fmt.Sprintf("%s (%s)", r.Outcome, words.Count(r.Trials, "trial"))
 	}
 	return string(r.Outcome)
 }

@@ -46,7 +46,7 @@ concurrency 4             baseline candidate  change                   outcome
   out tok/s                  1,307     1,188  −9.1 % [−11.7, −6.5]     WORSE (beyond 5 %)
   TTFT p50 ms                 5.06      5.55  +9.6 % [−3.7, +15.8]     UNDECIDED (35 trials)
   ITL p50 ms                 0.998     0.995  −0.3 % [−1.8, +1.3]      EQUIVALENT (within 5 %)
-  good share                98.0 %       0 %                           WORSE: a side is 0 or endless: only the sign is judged
+  goodput                   98.0 %       0 %                           WORSE: a side is 0 or endless: only the sign is judged
   ·latency p99 ms             15.1         ∞                           BETTER
 
 UNDECIDED: 35 trials of each system are expected to decide every primary metric
@@ -63,6 +63,27 @@ failure
 
 // Markdown keeps its columns whatever a directory is called; JUnit fails what is
 // WORSE, and what is UNDECIDED as the terms say.
+// A sentence names what it rests on: the largest changes first, of several cells
+// the one that changed most.
+func TestComparisonInASentence(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	const want = "WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 % [−11.7, −6.5]"
+	if got := c.sentence(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	further := c.Rows[0]
+	further.Cell, further.Change, further.Low, further.High = "concurrency 16", -.2, -.25, -.15
+	c.Rows, c.Together = append(c.Rows, further), c.Rows[:1]
+	if got := c.sentence(); !strings.HasSuffix(got, "out tok/s −20.0 % [−25.0, −15.0] at concurrency 16") {
+		t.Error(got)
+	}
+	c.Rows = c.Rows[1:3]
+	if got := c.sentence(); got != "UNDECIDED: after| against before" {
+		t.Error(got)
+	}
+}
+
 func TestComparisonForOthers(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -4,32 +4,33 @@ import (
 	"math"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Doc is --output json: the report as data.
 type Doc struct {
-	Experiment  string     `json:"experiment"`
-	Dir         string     `json:"dir"`
-	PlanHash    string     `json:"plan_hash"`
-	Verdict     string     `json:"verdict"`
-	ExitCode    diag.Code  `json:"exit_code"`
-	Interrupted bool       `json:"interrupted"`
-	Seconds     float64    `json:"seconds"`
-	Sent        int64      `json:"sent"`
-	Failed      int64      `json:"failed"`
-	Checks      []checkDoc `json:"checks"`
-	Cells       []cellDoc  `json:"cells"`
-	Conclusions []string   `json:"conclusions,omitempty"`
-	Comparisons []any      `json:"comparisons,omitempty"`
+	Experiment  string           `json:"experiment"`
+	Dir         string           `json:"dir"`
+	PlanHash    string           `json:"plan_hash"`
+	Verdict     validity.Verdict `json:"verdict"`
+	ExitCode    diag.Code        `json:"exit_code"`
+	Interrupted bool             `json:"interrupted"`
+	Seconds     float64          `json:"seconds"`
+	Sent        int64            `json:"sent"`
+	Failed      int64            `json:"failed"`
+	Checks      []checkDoc       `json:"checks"`
+	Cells       []cellDoc        `json:"cells"`
+	Conclusions []string         `json:"conclusions,omitempty"`
+	Comparisons []any            `json:"comparisons,omitempty"`
 }
 
 type checkDoc struct {
-	Check   string `json:"check"`
-	Verdict string `json:"verdict"`
-	Runs    int    `json:"runs"`
-	Detail  string `json:"detail"`
-	Try     string `json:"try,omitempty"`
+	Check   string           `json:"check"`
+	Verdict validity.Verdict `json:"verdict"`
+	Runs    int              `json:"runs"`
+	Detail  string           `json:"detail"`
+	Try     string           `json:"try,omitempty"`
 }
 
 type cellDoc struct {
@@ -38,7 +39,7 @@ type cellDoc struct {
 	Point   map[string]any                 `json:"point"`
 	Status  string                         `json:"status"`
 	Trials  int                            `json:"trials"`
-	Verdict string                         `json:"verdict,omitempty"`
+	Verdict validity.Verdict               `json:"verdict,omitempty"`
 	Front   string                         `json:"front,omitempty"` // front, dominated, undecided; absent where it was not judged
 	Knee    bool                           `json:"knee"`
 	BestFor []string                       `json:"best_for,omitempty"`

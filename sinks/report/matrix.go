@@ -1,60 +1,34 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
-// measure is one column of the matrix.
-type measure struct {
-	heading   string
-	key       decide.Key
-	percent   bool
-	certified bool // a percentile whose floor is to be marked
-}
-
-// measuresOf are the columns that this plan's cells can fill.
-func measuresOf(r *decide.Results) []measure {
-	all := []measure{
-		{"out tok/s", decide.Key{Tag: "output_token_throughput", Stat: "avg"}, false, false},
-		{"req/s", decide.Key{Tag: "request_throughput", Stat: "avg"}, false, false},
-		{"TTFT p50 ms", decide.Key{Tag: "time_to_first_token", Stat: "p50"}, false, false},
-		{"TTFT p99 ms", decide.Key{Tag: "time_to_first_token", Stat: "p99"}, false, true},
-		{"ITL p99 ms", decide.Key{Tag: "inter_token_latency", Stat: "p99"}, false, true},
-		{"latency p50 ms", decide.Key{Tag: "request_latency", Stat: "p50"}, false, false},
-		{"latency p99 ms", decide.Key{Tag: "request_latency", Stat: "p99"}, false, true},
-		{"goodput %", decide.Key{Tag: "good_request_fraction", Stat: "avg"}, true, false},
-	}
-	has := func(k decide.Key) bool {
+// headlines are the columns that this plan's cells can fill.
+func headlines(r *decide.Results) []metrics.Headline {
+	return metrics.Headlines(false, func(tag, stat string) bool {
 		for i := range r.Cells {
-			if _, ok := r.Cells[i].Headline().Get(k); ok {
+			if _, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat}); ok {
 				return true
 			}
 		}
 		return false
-	}
-	streams, tokens := has(all[2].key), has(all[0].key)
-	var out []measure
-	for _, m := range all {
-		switch {
-		case !has(m.key),
-			tokens && m.key.Tag == "request_throughput",
-			streams && m.key.Tag == "request_latency":
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
+	})
 }
 
 // matrix is one table: a row per cell, estimate ± half-width.
 func (r *Report) matrix(b *strings.Builder) {
 	t := grid{}
-	cols := measuresOf(r.Results)
+	cols := headlines(r.Results)
 	for _, a := range r.Plan.Axes {
 		t.head = append(t.head, shortAxis(a.Name))
 	}
@@ -63,7 +37,7 @@ func (r *Report) matrix(b *strings.Builder) {
 	}
 	t.left = len(t.head)
 	for _, m := range cols {
-		t.head = append(t.head, m.heading)
+		t.head = append(t.head, m.Name)
 	}
 	t.head = append(t.head, "")
 	legend := marks{}
@@ -82,7 +56,7 @@ func (r *Report) sentinel(b *strings.Builder) {
 	for _, o := range r.Results.Sentinel {
 		median := "–"
 		if o.Err == "" && len(o.Summaries) > 0 {
-			if s, ok := o.Summaries[0].Get("request_latency"); ok {
+			if s, ok := o.Summaries[0].Get(metrics.RequestLatency); ok {
 				median = words.Millis(s.P50)
 			}
 		}
@@ -96,7 +70,7 @@ func (r *Report) sentinel(b *strings.Builder) {
 // marks remembers which signs the table used.
 type marks struct{ pareto, dominated, small, invalid, failed, interval, doubted bool }
 
-func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) []string {
+func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
 	var line []string
 	for _, v := range c.Cell.Point {
 		line = append(line, v.Label)
@@ -112,18 +86,18 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) 
 		return append(line, strings.ReplaceAll(string(c.Status), "_", " "))
 	}
 	for _, m := range cols {
-		e, ok := c.Headline().Get(m.key)
+		e, ok := c.Headline().Get(decide.Key{Tag: m.Tag, Stat: m.Stat})
 		if !ok {
 			line = append(line, "–")
 			continue
 		}
-		text := estimate(e, m.percent)
+		text := estimate(e, m.Percent())
 		legend.interval = legend.interval || e.HasInterval()
-		if m.certified && !stats.Certified(0.99, c.Headline().Effective(m.key.Tag)) {
+		if m.Stat == "p99" && !stats.Certified(0.99, c.Headline().Effective(m.Tag)) {
 			text += "?"
 			legend.small = true
 		}
-		if c.Taints[m.key.Tag] != "" {
+		if c.Taints[m.Tag] != "" {
 			text += doubtMark
 			legend.doubted = true
 		}
@@ -139,7 +113,7 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []measure, legend *marks) 
 	if c.Knee {
 		signs = append(signs, "knee")
 	}
-	if c.Verdict == "INVALID" {
+	if c.Verdict == validity.Invalid {
 		signs, legend.invalid = append(signs, "!"), true
 	}
 	if c.Status == decide.Partial || c.Stopped != nil {
@@ -170,7 +144,7 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 		parts = append(parts, doubtMark+": doubtful by a check")
 	}
 	if m.invalid {
-		parts = append(parts, "!: INVALID")
+		parts = append(parts, "!: "+validity.Invalid.String())
 	}
 	line := ""
 	for _, p := range parts {
@@ -205,7 +179,7 @@ func (r *Report) Sentences() []string {
 		out = append(out, fmt.Sprintf("gates: %d held, %d missed%s", r.Results.GatesHeld, r.Results.GatesMissed, r.undecided()))
 	}
 	for _, c := range r.Results.Comparisons {
-		out = append(out, fmt.Sprintf("%s: %s against %s", c.Outcome(), c.Candidate, c.Baseline))
+		out = append(out, Comparison{c}.sentence())
 	}
 	return out
 }
@@ -308,12 +282,4 @@ func (r *Report) undecided() string {
 }
 
 // shortAxis keeps headings narrow.
-func shortAxis(name string) string {
-	switch name {
-	case "concurrency":
-		return "conc"
-	case "request_rate":
-		return "rate"
-	}
-	return name
-}
+func shortAxis(name string) string { return cmp.Or(sweep.AxisNamed(name).Short, name) }

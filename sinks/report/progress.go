@@ -9,9 +9,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/sinks/report/forecast"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -39,14 +41,14 @@ type Progress struct {
 
 	failed string // what was last said about a failed run
 
-	forecast  forecast
-	pace      pace
+	forecast  *forecast.Forecast
+	pace      forecast.Pace
 	ttft, itl spark
 }
 
 // NewProgress shows the progress of plan on w.
 func NewProgress(w io.Writer, plan *sweep.Plan) *Progress {
-	return &Progress{w: w, screen: newScreen(w), now: time.Now, plan: plan, said: time.Now(), forecast: forecast{plan: plan}}
+	return &Progress{w: w, screen: newScreen(w), now: time.Now, plan: plan, said: time.Now(), forecast: forecast.New(forecast.Of(plan))}
 }
 
 const plainEvery = 10 * time.Second
@@ -56,21 +58,21 @@ func (p *Progress) Step(s Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.at = s
-	p.ttft, p.itl, p.pace = spark{}, spark{}, pace{}
+	p.ttft, p.itl, p.pace = spark{}, spark{}, forecast.Pace{}
 	switch {
 	case s.Skipped:
 	case s.Err != nil:
-		if text := s.Err.Error(); p.done > 0 && text != p.failed { // before a first success the end says it
+		if text := diag.Line(s.Err); p.done > 0 && text != p.failed { // before a first success the end says it
 			p.line("%s: failed: %v", p.place(), text)
 			p.failed = text
 		}
 	case s.Done:
 		p.done++
-		p.forecast.ended(s.Run, p.now())
+		p.forecast.End(s.Index, p.now())
 	default:
-		p.forecast.began = p.now()
+		p.forecast.Begin(p.now())
 		if p.screen == nil && p.now().Sub(p.said) >= plainEvery {
-			p.line("%s%s", p.place(), prefixed(" · ", p.forecast.text(p.at, nil, p.now())))
+			p.line("%s%s", p.place(), prefixed(" · ", p.forecast.Text(p.at.Index, nil, p.now())))
 		}
 	}
 }
@@ -81,13 +83,13 @@ func (p *Progress) Live(s loadgen.Snapshot) {
 	defer p.mu.Unlock()
 	p.ttft.add(s.TTFTP50)
 	p.itl.add(s.ITLP50)
-	p.pace.add(&s)
+	p.pace.Smooth(&s)
 	if p.screen != nil {
 		p.screen.draw(p.region(s))
 		return
 	}
 	if p.now().Sub(p.said) >= plainEvery {
-		parts := []string{p.place(), p.forecast.text(p.at, &s, p.now()), counts(s), spans(s, nil, nil), waits(s)}
+		parts := []string{p.place(), p.forecast.Text(p.at.Index, &s, p.now()), counts(s), spans(s, nil, nil), waits(s)}
 		p.line("%s", joined(" · ", parts))
 	}
 }
@@ -136,7 +138,7 @@ func (p *Progress) region(s loadgen.Snapshot) []string {
 		ttft, itl := p.ttft.latest(n), p.itl.latest(n)
 		third = spans(s, &ttft, &itl)
 	}
-	return []string{p.spread(p.place(), p.forecast.text(p.at, &s, p.now())), second, third}
+	return []string{p.spread(p.place(), p.forecast.Text(p.at.Index, &s, p.now())), second, third}
 }
 
 // spread puts left and right at the ends of a line.

@@ -15,6 +15,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/sinks/report/forecast"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -68,10 +69,10 @@ func (t *terminal) rows(line string) int { return max(1, (len([]rune(line))+t.co
 
 // shown draws p's states on a terminal, one after the other.
 func (t *terminal) progress(now *time.Time) *Progress {
-	plan := &sweep.Plan{Name: "isl-by-concurrency", Trials: 5, Cells: make([]*sweep.Cell, 18)}
+	plan := &sweep.Plan{Name: "isl-by-concurrency", Trials: 5, Cells: make([]*sweep.Cell, 18), Runs: make([]sweep.Run, 31)}
 	return &Progress{
 		w: t, screen: &screen{w: t, width: func() int { return t.cols }, colour: true}, plan: plan,
-		now: func() time.Time { return *now }, said: *now, forecast: forecast{plan: plan},
+		now: func() time.Time { return *now }, said: *now, forecast: forecast.New(forecast.Of(plan)),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
@@ -27,7 +28,7 @@ import (
 type Report struct {
 	Plan    *sweep.Plan
 	Results *decide.Results
-	Verdict string
+	Verdict validity.Verdict
 	Doubts  []Doubt // checks that are not clean, worst first
 	Elapsed time.Duration
 	Dir     string
@@ -54,8 +55,9 @@ type Report struct {
 
 // Doubt is one check of the verdict that is not clean, over all runs.
 type Doubt struct {
-	Verdict, Check, Detail, Try string
-	Runs                        int // how many say so
+	Verdict            validity.Verdict
+	Check, Detail, Try string
+	Runs               int // how many say so
 }
 
 // WriteConsole prints the report for a terminal: 80 columns, plain text.
@@ -98,8 +100,8 @@ func (r *Report) head(b *strings.Builder) {
 		if d.Runs > 1 {
 			in = fmt.Sprintf(" (%d runs)", d.Runs)
 		}
-		wrapped(b, "  "+d.Verdict+" "+d.Check+": ", d.Detail+in)
-		if d.Verdict == "INVALID" && d.Try != "" {
+		wrapped(b, "  "+d.Verdict.String()+" "+d.Check+": ", d.Detail+in)
+		if d.Verdict == validity.Invalid && d.Try != "" {
 			wrapped(b, "    try: ", d.Try)
 		}
 	}
@@ -246,24 +248,24 @@ type row struct {
 
 // rows are the distributions people look at first.
 var rows = []row{
-	{"TTFT", "time_to_first_token", true, "adj_time_to_first_token"},
-	{"TTFT from intended", "time_to_first_token_from_intended", false, ""},
-	{"TTFO", "time_to_first_output_token", false, ""},
-	{"ITL", "inter_token_latency", true, ""},
-	{"Request latency", "request_latency", true, "adj_request_latency"},
-	{"Latency from intended", "request_latency_from_intended", false, ""},
-	{"Output tok/s/user", "output_token_throughput_per_user", true, ""},
+	{"TTFT", metrics.TimeToFirstToken, true, metrics.AdjustedTimeToFirstToken},
+	{"TTFT from intended", metrics.TimeToFirstTokenFromIntended, false, ""},
+	{"TTFO", metrics.TimeToFirstOutputToken, false, ""},
+	{"ITL", metrics.InterTokenLatency, true, ""},
+	{"Request latency", metrics.RequestLatency, true, metrics.AdjustedRequestLatency},
+	{"Latency from intended", metrics.RequestLatencyFromIntended, false, ""},
+	{"Output tok/s/user", metrics.OutputTokenThroughputPerUser, true, ""},
 }
 
 // single is the report on one run: each metric over the steady window where there
 // is one, beside it the interval of its furthest percentile that has one, below it
 // the same over the full window and with failures, where they say something else.
 func (r *Report) single(b *strings.Builder) {
-	latency, ok := r.Full.Get("request_latency")
+	latency, ok := r.Full.Get(metrics.RequestLatency)
 	if !ok {
 		return
 	}
-	if s, ok := r.steady("request_latency"); ok {
+	if s, ok := r.steady(metrics.RequestLatency); ok {
 		latency = s
 	}
 	about := fmt.Sprintf("n=%s, ", words.Grouped(float64(latency.Count)))
@@ -354,11 +356,11 @@ func partRow(name string, p metrics.Part) []string {
 		}
 		return "0"
 	}
-	row := []string{name, count("request_count"), count("error_request_count"), none, none, none, ""}
-	if s, ok := p.Full("time_to_first_token"); ok {
+	row := []string{name, count(metrics.RequestCount), count(metrics.ErrorRequestCount), none, none, none, ""}
+	if s, ok := p.Full(metrics.TimeToFirstToken); ok {
 		row[3] = words.Millis(s.P50)
 	}
-	if s, ok := p.Full("request_latency"); ok {
+	if s, ok := p.Full(metrics.RequestLatency); ok {
 		row[4], row[5] = words.Millis(s.P50), words.Millis(s.P99)
 		if !stats.Certified(0.99, s.NEff) {
 			row[6] = "?"
@@ -471,8 +473,8 @@ func differ(a, b metrics.Stat) bool {
 // are within 5 % at p99.
 func (r *Report) redundant(tag string, s metrics.Stat) bool {
 	twin := map[string]string{
-		"time_to_first_token_from_intended": "time_to_first_token", "time_to_first_output_token": "time_to_first_token",
-		"request_latency_from_intended": "request_latency",
+		metrics.TimeToFirstTokenFromIntended: metrics.TimeToFirstToken, metrics.TimeToFirstOutputToken: metrics.TimeToFirstToken,
+		metrics.RequestLatencyFromIntended: metrics.RequestLatency,
 	}[tag]
 	of := r.Full.Get
 	if _, ok := r.steady(tag); ok { // of the window that s is of
@@ -483,7 +485,7 @@ func (r *Report) redundant(tag string, s metrics.Stat) bool {
 }
 
 // rateTags are the scalars that stand in one line.
-var rateTags = []string{"output_token_throughput", "request_throughput", "output_sequence_length", "input_sequence_length"}
+var rateTags = []string{metrics.OutputTokenThroughput, metrics.RequestThroughput, metrics.OutputSequenceLength, metrics.InputSequenceLength}
 
 // throughput is what came out, per second.
 func (r *Report) throughput(of func(tag string) (metrics.Stat, bool)) (parts []string) {
@@ -502,25 +504,25 @@ func (r *Report) rates(b *strings.Builder) {
 		return s.Avg, ok && !math.IsNaN(s.Avg)
 	}
 	parts := r.throughput(r.headline)
-	if v, ok := scalar("output_sequence_length"); ok {
+	if v, ok := scalar(metrics.OutputSequenceLength); ok {
 		osl := "OSL " + words.Grouped(v)
 		if r.Asked != "" {
 			osl += " (" + r.Asked + ")"
 		}
-		osl += r.doubtful("output_sequence_length")
+		osl += r.doubtful(metrics.OutputSequenceLength)
 		parts = append(parts, osl)
 	}
-	if v, ok := scalar("input_sequence_length"); ok {
-		parts = append(parts, "ISL "+words.Grouped(v)+r.doubtful("input_sequence_length"))
+	if v, ok := scalar(metrics.InputSequenceLength); ok {
+		parts = append(parts, "ISL "+words.Grouped(v)+r.doubtful(metrics.InputSequenceLength))
 	}
 	fmt.Fprintf(b, "%-17s%s\n", "Throughput", strings.Join(parts, "   "))
-	if rate, ok := scalar("request_throughput"); ok {
-		if full, ok := r.Full.Get("request_throughput"); ok && math.Abs(full.Avg/rate-1) > 0.02 {
+	if rate, ok := scalar(metrics.RequestThroughput); ok {
+		if full, ok := r.Full.Get(metrics.RequestThroughput); ok && math.Abs(full.Avg/rate-1) > 0.02 {
 			fmt.Fprintf(b, "%-17s%s\n", "  full window", strings.Join(r.throughput(r.Full.Get), "   "))
 		}
 	}
-	if g, ok := r.Full.Get("goodput"); ok && !math.IsNaN(g.Avg) {
-		share, _ := r.Full.Get("good_request_fraction")
+	if g, ok := r.Full.Get(metrics.Goodput); ok && !math.IsNaN(g.Avg) {
+		share, _ := r.Full.Get(metrics.GoodRequestFraction)
 		text := fmt.Sprintf("%s req/s (%s)", words.Grouped(g.Avg), words.Percent(share.Avg))
 		if share.Open > 0 { // requests were cut off before it was known whether they are good
 			text = fmt.Sprintf("%s to %s req/s (%s to %s)", words.Grouped(g.Avg), words.Grouped(g.Avg+g.Open), words.Percent(share.Avg), words.Percent(share.Avg+share.Open))

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -28,9 +29,9 @@ func TestReportOnOneRun(t *testing.T) {
 	t.Parallel()
 	inf := math.NaN() // absent from the summary: the percentile falls among the failures
 	r := &Report{
-		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: "DEGRADED", Dir: "results/demo",
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
 		Client:    "client 11 % of 2 cores · lag p99 90 µs · headroom 21×",
-		Doubts:    []Doubt{{Verdict: "DEGRADED", Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
+		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
 		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 13},
 		Errors: []verdict.ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Sent: 1000, Failed: 10,
@@ -105,14 +106,14 @@ func TestReportOnAMatrix(t *testing.T) {
 		at := sweep.Value{Axis: "concurrency", Label: conc}
 		return decide.CellResult{
 			Cell:   &sweep.Cell{Point: []sweep.Value{at}},
-			Status: decide.Complete, Trials: 2, Verdict: "VALID", Info: map[string]metrics.Stat{"time_to_first_token": {NEff: 700, Count: 700}},
+			Status: decide.Complete, Trials: 2, Verdict: validity.Valid, Info: map[string]metrics.Stat{"time_to_first_token": {NEff: 700, Count: 700}},
 			Full: decide.Known(map[decide.Key]stats.Estimate{{Tag: "output_token_throughput", Stat: "avg"}: tput, {Tag: "time_to_first_token", Stat: "p99"}: ttft}),
 		}
 	}
 	gate := &decide.Gate{Gate: sweep.Gate{Expr: "time_to_first_token.p99 < 50"}}
 	r := &Report{
 		Plan:    &sweep.Plan{Axes: []schema.Axis{{Name: "concurrency"}}, Trials: 2, Cells: make([]*sweep.Cell, 2), Gates: []sweep.Gate{gate.Gate}},
-		Verdict: "VALID", Dir: "results/m", View: "report.html", Elapsed: 842 * time.Second,
+		Verdict: validity.Valid, Dir: "results/m", View: "report.html", Elapsed: 842 * time.Second,
 		Results: &decide.Results{Level: 0.95, GatesHeld: 2, Cells: []decide.CellResult{
 			cell("4", trials(702, 6, 2), trials(46, 2, 2)), cell("16", trials(741, 5, 2), trials(40, 12, 2)),
 		}},
@@ -156,7 +157,7 @@ results/m/   report.html · summary.md · *.parquet · *.arrow · *.csv
 func TestErrorsAddUp(t *testing.T) {
 	t.Parallel()
 	r := &Report{
-		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2), Runs: make([]sweep.Run, 20)}, Results: &decide.Results{}, Verdict: "INVALID", Dir: "out\x1b]0;x\a",
+		Plan: &sweep.Plan{Trials: 1, Cells: make([]*sweep.Cell, 2), Runs: make([]sweep.Run, 20)}, Results: &decide.Results{}, Verdict: validity.Invalid, Dir: "out\x1b]0;x\a",
 		Errors: []verdict.ErrorCount{
 			{Kind: "http_error 503", Message: "\x1b[2Jbusy", Count: 40},
 			{Kind: "timeout", Count: 12, Message: "12 s", Alike: true},

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // screen is a region of a few lines at the bottom of a terminal that is drawn
@@ -16,6 +18,7 @@ type screen struct {
 	w      io.Writer
 	width  func() int // columns, asked at each drawing: the window may change
 	colour bool
+	ascii  bool  // the terminal shows nothing else
 	drawn  []int // columns of the lines that stand there
 }
 
@@ -31,7 +34,7 @@ func newScreen(w io.Writer) *screen {
 		}
 		return 80
 	}
-	return &screen{w: w, width: width, colour: os.Getenv("NO_COLOR") == ""}
+	return &screen{w: w, width: width, colour: os.Getenv("NO_COLOR") == "", ascii: words.ASCIITerminal(os.Getenv)}
 }
 
 // draw replaces what stands there, in one write, each line cut to the window.
@@ -44,7 +47,7 @@ func (s *screen) draw(lines []string) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		l = cut(l, cols-1) // a full line would make some terminals wrap
+		l = s.plain(cut(l, cols-1)) // a full line would make some terminals wrap
 		s.drawn = append(s.drawn, utf8.RuneCountInString(l))
 		b.WriteString(s.paint(l))
 	}
@@ -53,9 +56,17 @@ func (s *screen) draw(lines []string) {
 
 // say puts a line above the region, for good.
 func (s *screen) say(line string) {
-	text := s.wipe(s.width()) + line + "\n"
+	text := s.wipe(s.width()) + s.plain(line) + "\n"
 	s.drawn = s.drawn[:0]
 	_, _ = io.WriteString(s.w, text)
+}
+
+// plain is a line as the terminal can show it.
+func (s *screen) plain(line string) string {
+	if s.ascii {
+		return words.ASCII(line)
+	}
+	return line
 }
 
 // clear leaves nothing behind.

@@ -195,7 +195,7 @@ func readSummary(path string) (*decide.Outcome, json.RawMessage, error) {
 		}
 		return 0
 	}
-	o.OK, o.Failed = count("request_count"), count("error_request_count")
+	o.OK, o.Failed = count(metrics.RequestCount), count(metrics.ErrorRequestCount)
 	if o.Summaries = []metrics.Summary{full}; o.OK == 0 {
 		o.Err = "no request succeeded"
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/results"
@@ -26,11 +27,11 @@ func ours(t *testing.T, medians ...float64) string {
 	body := json.RawMessage(`{"endpoint": {"type": "chat"}, "phases": [{"name": "profiling", "kind": "profiling", "type": "concurrency", "concurrency": 4, "requests": 100}]}`)
 	cell := &sweep.Cell{ID: "c0ffee", Label: "base", Resolved: &schema.Resolved{JSON: body}}
 	plan := &sweep.Plan{Name: "byhand", Cells: []*sweep.Cell{cell}, Trials: len(medians), Seeded: true, Seeds: sweep.Blocks}
-	in := sinks.TablesInput{Plan: plan, T0: time.Unix(1_700_000_000, 0), Version: "test", Verdict: "VALID", Formats: []string{"parquet"}}
+	in := sinks.TablesInput{Plan: plan, T0: time.Unix(1_700_000_000, 0), Version: "test", Verdict: validity.Valid.String(), Formats: []string{"parquet"}}
 	for i, v := range medians {
 		plan.Runs = append(plan.Runs, sweep.Run{Cell: cell, Trial: i, ID: fmt.Sprintf("c0ffee-t%d", i), Seed: int64(i + 1)})
 		at := sinks.Place{Cell: 0, Trial: i}
-		in.Runs = append(in.Runs, sinks.RunRow{Place: at, Sent: 100, OK: 100, Verdict: "VALID", Attempt: 1, Seed: int64(i + 1), Planned: 100, ClientCPU: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None})
+		in.Runs = append(in.Runs, sinks.RunRow{Place: at, Sent: 100, OK: 100, Verdict: validity.Valid.String(), Attempt: 1, Seed: int64(i + 1), Planned: 100, ClientCPU: math.NaN(), SteadyStart: record.None, SteadyEnd: record.None})
 		in.Metrics = append(in.Metrics, sinks.MetricRow{
 			Place: at, Level: "run", Window: "full", Metric: "time_to_first_token", Stat: "p50", Value: v, Unit: "ms",
 			Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: 100, NEff: 100, Certified: 1, Method: "linear",

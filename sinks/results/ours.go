@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -169,10 +170,10 @@ func (s *System) fill(dir string) error {
 			continue
 		}
 		o := decide.Outcome{
-			Run: sweep.Run{Trial: trial}, Verdict: text(runs, "verdict", i), OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
+			Run: sweep.Run{Trial: trial}, Verdict: validity.Parse(text(runs, "verdict", i)), OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
 			Cancelled: int64(number(runs, "cancelled", i)), Sent: int64(number(runs, "sent", i)), Taints: map[string]string{},
 		}
-		if o.Verdict == "FAILED" {
+		if o.Verdict == validity.Failed {
 			o.Err = "the run gave nothing"
 		} else if o.OK == 0 && o.Failed > 0 {
 			o.Err = "every request failed"

@@ -16,6 +16,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -51,11 +52,11 @@ const (
 type CellResult struct {
 	Cell                        *sweep.Cell
 	Status                      Status
-	Trials                      int        // whose numbers are used
-	Left                        int        // trials that measured and are INVALID: not estimated, not ranked
-	Errors                      []RunError // of those that did not measure
-	Stopped                     *Stop      // why fewer trials than planned were enough; nil where all were asked for
-	Verdict                     string     // the worst of its runs
+	Trials                      int              // whose numbers are used
+	Left                        int              // trials that measured and are INVALID: not estimated, not ranked
+	Errors                      []RunError       // of those that did not measure
+	Stopped                     *Stop            // why fewer trials than planned were enough; nil where all were asked for
+	Verdict                     validity.Verdict // the worst of its runs
 	OK, Failed, Cancelled, Sent int64
 
 	Full, Steady Estimates
@@ -78,9 +79,6 @@ type RunError struct {
 	Label, Error string
 	Trial        int // its place in the cell's block, 0-based
 }
-
-// severity orders the verdicts.
-var severity = [...]string{"", "VALID", "DEGRADED", "INVALID"}
 
 // Aggregate brings the runs of a plan together. Several outcomes of one run
 // (attempts) count as the last of them.
@@ -128,13 +126,11 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 	out.all = runs
 	for _, o := range runs {
 		out.OK, out.Failed, out.Cancelled, out.Sent = out.OK+o.OK, out.Failed+o.Failed, out.Cancelled+o.Cancelled, out.Sent+o.Sent
-		if slices.Index(severity[:], o.Verdict) > slices.Index(severity[:], out.Verdict) {
-			out.Verdict = o.Verdict
-		}
+		out.Verdict = max(out.Verdict, o.Verdict)
 		switch {
 		case !o.measured():
 			out.Errors = append(out.Errors, RunError{o.Run.Label, cmp.Or(o.Err, "no statistics"), o.Run.Trial})
-		case o.Verdict == "INVALID" && !p.Experiment.AllowInvalid:
+		case o.Verdict == validity.Invalid && !p.Experiment.AllowInvalid:
 			out.Left++
 		default:
 			out.take(o)
@@ -198,7 +194,7 @@ func (r *Results) ranked() []*CellResult {
 	var out []*CellResult
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		invalid := func(o *Outcome) bool { return o.Verdict == "INVALID" }
+		invalid := func(o *Outcome) bool { return o.Verdict == validity.Invalid }
 		if c.Trials > 0 && !slices.ContainsFunc(c.runs, invalid) {
 			out = append(out, c)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -37,7 +38,7 @@ func measure(p *sweep.Plan, scatter float64, throughput, ttft []float64) []decid
 	for _, r := range p.Runs {
 		f := 1 + scatter*(float64(r.Trial)-float64(p.Trials-1)/2)
 		i := r.Cell.Index
-		out = append(out, decide.Outcome{Run: r, Summaries: run(throughput[i]*f, ttft[i]*f), Verdict: "VALID", OK: 100, Sent: 100})
+		out = append(out, decide.Outcome{Run: r, Summaries: run(throughput[i]*f, ttft[i]*f), Verdict: validity.Valid, OK: 100, Sent: 100})
 	}
 	return out
 }
@@ -54,7 +55,7 @@ func TestEstimatesOverTrials(t *testing.T) {
 	p := expand(t, loads(3))
 	outcomes := measure(p, .1, tokens, ttft) // 90, 100, 110 %
 	outcomes[4].Err, outcomes[4].Summaries = "connection refused", nil
-	outcomes[1].Verdict, outcomes[5].Verdict = "DEGRADED", "INVALID"
+	outcomes[1].Verdict, outcomes[5].Verdict = validity.Degraded, validity.Invalid
 	r := decide.Aggregate(p, outcomes[:11])
 	c := r.Cells[1]
 	e, ok := c.Get("output_token_throughput", "avg")
@@ -63,7 +64,7 @@ func TestEstimatesOverTrials(t *testing.T) {
 	if !ok || e.N != 2 || math.Abs(e.Mean-m) > 1e-9 || math.Abs(e.Low-m*math.Exp(-half)) > 1e-9 || math.Abs(e.High-m*math.Exp(half)) > 1e-6 {
 		t.Errorf("throughput of cell 1 = %+v, want %v", e, m)
 	}
-	if c.Status != decide.Partial || c.Verdict != "INVALID" || c.OK != 300 || c.Trials != 2 || c.Left != 1 {
+	if c.Status != decide.Partial || c.Verdict != validity.Invalid || c.OK != 300 || c.Trials != 2 || c.Left != 1 {
 		t.Errorf("cell 1 = %v, %v, OK %d, %d trials", c.Status, c.Verdict, c.OK, c.Trials)
 	}
 	failed := r.Cells[0]
@@ -111,7 +112,7 @@ func TestInvalidRunsAreNotUsed(t *testing.T) {
 	outcomes := measure(p, .001, tokens, ttft)
 	for i := range outcomes {
 		if outcomes[i].Run.Cell.Index == 3 {
-			outcomes[i].Verdict = "INVALID"
+			outcomes[i].Verdict = validity.Invalid
 		}
 	}
 	r := decide.Aggregate(p, outcomes)
@@ -373,15 +374,15 @@ func TestGates(t *testing.T) {
 		text string // of the third cell
 		note string
 	}{
-		{"time_to_first_token.p99 < 60", "held held held missed", "45 [44.9, 45.1]", ""},
-		{"time_to_first_token.p99 < 45", "held held held? missed", "45 [44.9, 45.1]", "too close to the limit for any number of trials"},
-		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45 [44.9, 45.1]", "about 196 trials would settle it"},
+		{"time_to_first_token.p99 < 60", "held held held missed", "45.0 [44.9, 45.1]", ""},
+		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit for any number of trials"},
+		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "about 196 trials would settle it"},
 		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; upper bound 0.735 %"},
 		{"error_rate < 0.1", "held held held held", "0 [0, 0.00735]", ""},
 		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "about 37 trials would settle it"},
 		{"error_request_count == 0", "held held held held", "0 [0, 0.738]", "as observed, by value"},
 		{"concurrency < 4 || output_token_throughput > 390", "held held missed held", "370 [369, 371]", ""},
-		{"time_to_first_token.p99 < 40 + 2*concurrency && output_token_throughput/concurrency > 60", "held held held missed", "45 [44.9, 45.1], 370 [369, 371]", ""},
+		{"time_to_first_token.p99 < 40 + 2*concurrency && output_token_throughput/concurrency > 60", "held held held missed", "45.0 [44.9, 45.1], 370 [369, 371]", ""},
 		{"inter_token_latency.p50 < 10", "missed missed missed missed", "inter_token_latency.p50: metric not available", ""},
 		{"concurrency in [1, 2]", "held held missed missed", "", ""},
 	} {

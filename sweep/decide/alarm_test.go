@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -75,7 +76,7 @@ func (w world) outcomes(p *sweep.Plan, rng *rand.Rand) []decide.Outcome {
 			if w.factor != nil {
 				latency, tail = latency*w.factor[cell], tail*w.factor[cell]
 			}
-			out = append(out, decide.Outcome{Run: of[[2]int{cell, trial}], Summaries: run(4e4/latency, tail), Verdict: "VALID", OK: 1000, Sent: 1000})
+			out = append(out, decide.Outcome{Run: of[[2]int{cell, trial}], Summaries: run(4e4/latency, tail), Verdict: validity.Valid, OK: 1000, Sent: 1000})
 			ran++
 		}
 	}
@@ -165,7 +166,7 @@ func fivePrimaries(rng *rand.Rand, trials int, factor float64) (a, b decide.Arm)
 					st.Avg = 40 / level()
 				}
 			}
-			cells[side].Runs = append(cells[side].Runs, decide.Outcome{Run: sweep.Run{Trial: trial}, Summaries: s, Verdict: "VALID", OK: 1000})
+			cells[side].Runs = append(cells[side].Runs, decide.Outcome{Run: sweep.Run{Trial: trial}, Summaries: s, Verdict: validity.Valid, OK: 1000})
 		}
 	}
 	for side := range 2 {

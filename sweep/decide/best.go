@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // Best is the answer to "which cell is best", or why there is none.
@@ -138,21 +139,14 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 	if equals {
 		return fmt.Sprintf("%s are equal within %.0f %% (%s)", names, 100*margin, order[0].text(b.Objective))
 	}
-	said := fmt.Sprintf("no difference shown; %s may be best (%s)", names, overTrials(weakest.N))
+	said := fmt.Sprintf("no difference shown; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
 	switch {
 	case b.Trials > 0:
-		return fmt.Sprintf("%s; if they differ as it seems, %d trials would show it", said, b.Trials)
+		return fmt.Sprintf("%s; if they differ as it seems, %s would show it", said, words.Count(b.Trials, "trial"))
 	case !weakest.signs && weakest.Mean <= math.Log1p(margin):
 		return fmt.Sprintf("%s; the first two differ by less than %.0f %%", said, 100*margin)
 	}
 	return said
-}
-
-func overTrials(n int) string {
-	if n == 1 {
-		return "1 trial"
-	}
-	return fmt.Sprintf("%d trials", n)
 }
 
 // some names at most three cells.

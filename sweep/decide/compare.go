@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 )
 
 // Arm is one of two systems that are compared.
@@ -214,7 +215,7 @@ func newDuel(a, b *ArmCell, t Terms) *duel {
 	for side, cell := range [2]*ArmCell{a, b} {
 		for i := range cell.Runs {
 			o := &cell.Runs[i]
-			if !o.measured() || o.Verdict == "INVALID" && !t.Invalid {
+			if !o.measured() || o.Verdict == validity.Invalid && !t.Invalid {
 				d.failed[side]++
 				continue
 			}
@@ -261,19 +262,19 @@ func (d *duel) defaults() []Key {
 		return false
 	}
 	if d.closed {
-		take(Key{"output_token_throughput", "avg"}, Key{"request_throughput", "avg"})
+		take(Key{metrics.OutputTokenThroughput, "avg"}, Key{metrics.RequestThroughput, "avg"})
 	}
-	first := "time_to_first_token"
+	first := metrics.TimeToFirstToken
 	if !take(Key{first, "p50"}) {
-		first = "request_latency"
+		first = metrics.RequestLatency
 		take(Key{first, "p50"})
 	}
 	if tail := d.tail(first); tail != "p50" {
 		take(Key{first, tail})
 	}
-	take(Key{"inter_token_latency", "p50"})
-	if !take(Key{"good_request_fraction", "avg"}) {
-		take(Key{"error_rate", "avg"})
+	take(Key{metrics.InterTokenLatency, "p50"})
+	if !take(Key{metrics.GoodRequestFraction, "avg"}) {
+		take(Key{metrics.ErrorRate, "avg"})
 	}
 	return out
 }
@@ -292,15 +293,15 @@ func (d *duel) tail(tag string) string {
 
 // explored is what is shown beside: unadjusted, and never the reason of a failure.
 var explored = []Key{
-	{"output_token_throughput", "avg"},
-	{"request_throughput", "avg"},
-	{"request_latency", "p50"},
-	{"request_latency", "p99"},
-	{"time_to_first_token", "p99"},
-	{"inter_token_latency", "p99"},
-	{"output_token_throughput_per_user", "avg"},
-	{"output_sequence_length", "avg"},
-	{"error_rate", "avg"},
+	{metrics.OutputTokenThroughput, "avg"},
+	{metrics.RequestThroughput, "avg"},
+	{metrics.RequestLatency, "p50"},
+	{metrics.RequestLatency, "p99"},
+	{metrics.TimeToFirstToken, "p99"},
+	{metrics.InterTokenLatency, "p99"},
+	{metrics.OutputTokenThroughputPerUser, "avg"},
+	{metrics.OutputSequenceLength, "avg"},
+	{metrics.ErrorRate, "avg"},
 }
 
 func (d *duel) rows(c *Comparison) []Row {
@@ -320,7 +321,7 @@ func (d *duel) rows(c *Comparison) []Row {
 // nothing is the row of a cell in which one side has no usable run.
 func (d *duel) nothing(t Terms) Row {
 	nan := math.NaN()
-	r := Row{Cell: d.label, Primary: true, Key: Key{"request_throughput", "avg"}, Header: "Usable runs", Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan}
+	r := Row{Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs", Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan}
 	switch {
 	case len(d.base.runs) > 0:
 		r.Outcome, r.Note = Worse, fmt.Sprintf("none of %d candidate runs gave a usable result", d.failed[1])
@@ -369,7 +370,7 @@ func (c *Comparison) together(pairs []*duel) {
 		if whole {
 			r := pairs[0].describe(k, c.terms)
 			r.Cell, r.Level, r.N, r.Base, r.Candidate = "all cells", 0.95, len(sums), math.NaN(), math.NaN()
-			r.settle(atLeast(stats.OneSample(sums), math.Sqrt(least)), 0.95)
+			r.judge(atLeast(stats.OneSample(sums), math.Sqrt(least)), 0.95)
 			c.Together = append(c.Together, r)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -16,7 +17,7 @@ import (
 func arm(name string, ttft, throughput []float64) decide.Arm {
 	cell := decide.ArmCell{Label: "concurrency 4", Closed: true, Alike: []decide.Fact{{Name: "endpoint.type", Value: "chat"}}}
 	for i := range ttft {
-		cell.Runs = append(cell.Runs, decide.Outcome{Run: sweep.Run{Trial: i}, Summaries: run(throughput[i], ttft[i]), Verdict: "VALID", OK: 100})
+		cell.Runs = append(cell.Runs, decide.Outcome{Run: sweep.Run{Trial: i}, Summaries: run(throughput[i], ttft[i]), Verdict: validity.Valid, OK: 100})
 	}
 	return decide.Arm{Name: name, Cells: []decide.ArmCell{cell}}
 }
@@ -210,7 +211,7 @@ func TestCompareWithoutNumbers(t *testing.T) {
 	}
 	invalid := arm("b", base, flow)
 	for i := range invalid.Cells[0].Runs[:3] {
-		invalid.Cells[0].Runs[i].Verdict = "INVALID"
+		invalid.Cells[0].Runs[i].Verdict = validity.Invalid
 	}
 	got, err = decide.Compare(arm("a", base, flow), invalid, decide.Terms{Paired: true})
 	if r := find(t, got, ttft50); err != nil || r.N != 2 {

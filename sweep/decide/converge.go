@@ -7,6 +7,8 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -78,7 +80,7 @@ func Enough(p *sweep.Plan, runs []*Outcome) (Stop, bool) {
 	}
 	for n := first; n+more <= len(usable); n++ {
 		if what, ok := c.holds(usable[:n]); ok {
-			why := fmt.Sprintf("%s: %s, after %s", c.key.Spoken(), what, overTrials(n))
+			why := fmt.Sprintf("%s: %s, after %s", c.key.Spoken(), what, words.Count(n, "trial"))
 			if more > 0 {
 				why += fmt.Sprintf("; %d more taken", more)
 			}
@@ -96,7 +98,7 @@ type trial struct {
 
 func (c *convergence) usable(runs []*Outcome) (out []trial) {
 	for _, o := range runs {
-		if !o.measured() || o.Verdict == "INVALID" && !c.invalid {
+		if !o.measured() || o.Verdict == validity.Invalid && !c.invalid {
 			continue
 		}
 		t := trial{sample: o.Sample}
@@ -152,9 +154,6 @@ func checkConvergence(p *sweep.Plan, tags []string) *schema.Error {
 	if bad != nil {
 		return &schema.Error{Path: at, Message: bad.Message, Hint: bad.Hint}
 	}
-	if what, hint := lacking(p, k.Tag); what != "" {
-		return &schema.Error{Path: at, Message: what, Hint: hint}
-	}
 	if m, ok := metrics.Lookup(k.Tag); ok && c.Mode == ByDistribution && !m.PerRequest() {
 		return &schema.Error{Path: at, Message: k.Tag + " is a figure of the whole run: its trials have no distribution", Hint: "mode ci_width or cv, or a metric of single requests such as request_latency"}
 	}
@@ -162,6 +161,19 @@ func checkConvergence(p *sweep.Plan, tags []string) *schema.Error {
 		return &schema.Error{
 			Path: "multi_run.convergence.min_runs", Message: fmt.Sprintf("%d trials before the first judgement, and num_runs has %d", c.MinRuns, p.Trials), Hint: "raise num_runs: it is the most that are run",
 		}
+	}
+	return nil
+}
+
+// Endless says why the rule that ends a cell's trials can never hold, nil if it
+// can: no cell measures its metric, so that all trials are run.
+func Endless(p *sweep.Plan) *schema.Error {
+	c := p.MultiRun.Convergence
+	if c == nil {
+		return nil
+	}
+	if what, hint := lacking(p, c.Metric); what != "" {
+		return &schema.Error{Path: "multi_run.convergence.metric", Message: what, Hint: hint}
 	}
 	return nil
 }
@@ -194,7 +206,7 @@ func (r *Results) StoppedEarly() string {
 	if first == nil {
 		return ""
 	}
-	text := fmt.Sprintf("stopped when narrow: %s with %s", first.Cell.Short(), overTrials(first.Trials))
+	text := fmt.Sprintf("stopped when narrow: %s with %s", first.Cell.Short(), words.Count(first.Trials, "trial"))
 	if n > 1 {
 		text += fmt.Sprintf(", and %d more", n-1)
 	}

@@ -21,9 +21,6 @@ const (
 	kneeLatency    = 1.2
 )
 
-// loadAxes are the last parts of paths along which load grows.
-var loadAxes = [...]string{"concurrency", "rate", "users"}
-
 // markKnees looks at every line of cells that differ only in load, whatever they
 // are ranked by: a knee is one of throughput against latency, the curve.
 func (r *Results) markKnees(p *sweep.Plan, curve []Objective) {
@@ -31,7 +28,7 @@ func (r *Results) markKnees(p *sweep.Plan, curve []Objective) {
 		return
 	}
 	for k, a := range p.Axes {
-		if !slices.Contains(loadAxes[:], a.Path[strings.LastIndex(a.Path, ".")+1:]) {
+		if !sweep.AxisNamed(a.Path[strings.LastIndex(a.Path, ".")+1:]).Load {
 			continue
 		}
 		for _, line := range r.lines(k) {

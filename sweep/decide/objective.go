@@ -24,8 +24,8 @@ type Objective struct {
 // taken. Of a latency the highest percentile is taken that the trials of every
 // ranked cell support.
 var (
-	throughputs = [...]string{"output_token_throughput", "request_throughput"}
-	latencies   = [...]string{"time_to_first_token", "request_latency"}
+	throughputs = [...]string{metrics.OutputTokenThroughput, metrics.RequestThroughput}
+	latencies   = [...]string{metrics.TimeToFirstToken, metrics.RequestLatency}
 	tails       = [...]struct {
 		stat string
 		q    float64

@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -15,7 +16,7 @@ type Outcome struct {
 	Run                         sweep.Run
 	Summaries                   []metrics.Summary // windows "full" and "steady"
 	Parts                       []metrics.Part    // the same of each target and of each model, where there are several
-	Verdict                     string            // VALID, DEGRADED, INVALID; "" when not judged
+	Verdict                     validity.Verdict  // VALID, DEGRADED, INVALID; "" when not judged
 	Taints                      map[string]string // metric tag → the finding that makes its number doubtful
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64     // attempts too: cut off by the end of the run, due and never sent

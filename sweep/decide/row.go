@@ -144,7 +144,7 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		diff = stats.Welch(p.a, p.b)
 	}
 	r.N = diff.N
-	r.settle(atLeast(diff, p.least), level)
+	r.judge(atLeast(diff, p.least), level)
 	return r
 }
 
@@ -205,7 +205,7 @@ func (r *Row) bySign(p proof, good float64) {
 	}
 }
 
-// settle fills in the interval and the outcome:
+// judge fills in the interval and the outcome:
 //
 //	WORSE, BETTER  the interval excludes 0 and the point is beyond the margin
 //	EQUIVALENT     else, when the 90 % interval lies within ± the margin (TOST)
@@ -213,7 +213,7 @@ func (r *Row) bySign(p proof, good float64) {
 //
 // all on ln(candidate/baseline), with ln(1+margin) on both sides. Bonferroni's
 // interval and not Holm's: what is printed must not contradict the outcome.
-func (r *Row) settle(diff stats.Difference, level float64) {
+func (r *Row) judge(diff stats.Difference, level float64) {
 	edge := math.Log1p(r.Margin)
 	r.Change = math.Expm1(diff.Mean)
 	if diff.N < 2 || math.IsNaN(diff.SE) {

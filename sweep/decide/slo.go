@@ -78,7 +78,7 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 // with every request that was cut off before it was known counted as bad, and as
 // good.
 func goodShare(c *CellResult) (worst, best stats.Estimate) {
-	key := Key{"good_request_fraction", "avg"}
+	key := Key{metrics.GoodRequestFraction, "avg"}
 	m, ok := metrics.Lookup(key.Tag)
 	if !ok {
 		panic("no metric " + key.Tag) // the catalogue is ours

@@ -3,10 +3,9 @@ package decide
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
-	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // spell is an estimate in three digits with its interval: 140 [131, 149].
@@ -17,23 +16,12 @@ func spell(e stats.Estimate) string {
 	return fmt.Sprintf("%s [%s, %s]", digits(e.Mean), digits(e.Low), digits(e.High))
 }
 
-// digits writes a number with three significant digits, and whole ones with commas.
+// digits is a number as screens have it; a ratio may have no end.
 func digits(v float64) string {
 	if math.IsInf(v, 1) {
 		return "∞"
 	}
-	s := fmt.Sprintf("%.3g", v)
-	if strings.Contains(s, "e+") {
-		s = fmt.Sprintf("%.0f", v)
-	}
-	if !strings.ContainsAny(s, ".e") {
-		minus := strings.HasPrefix(s, "-")
-		s = sweep.Grouped(strings.TrimPrefix(s, "-"))
-		if minus {
-			s = "-" + s
-		}
-	}
-	return s
+	return words.Number(v)
 }
 
 func sign(v float64) int {

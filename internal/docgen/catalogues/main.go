@@ -27,5 +27,18 @@ func write(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "fields", "catalogue_gen.go"), facts, 0o644); err != nil {
 		return err
 	}
+	for name, rules := range c.Files() {
+		file := filepath.Join(dir, name)
+		have, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if have, err = docgen.WithRules(have, rules); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, have, 0o644); err != nil {
+			return err
+		}
+	}
 	return os.WriteFile(filepath.Join(dir, "catalogue_gen.cue"), c.Enums(), 0o644)
 }

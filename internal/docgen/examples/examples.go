@@ -12,6 +12,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/sim"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
@@ -62,9 +63,10 @@ func Page(dir, work string) (text string, pictures map[string][]byte, err error)
 
 // answered is one example with what came of it.
 type answered struct {
-	asks, verdict, scope, title string
-	says                        []string
-	picture                     []byte
+	asks, scope, title string
+	verdict            validity.Verdict
+	says               []string
+	picture            []byte
 }
 
 func example(file, work string) (*answered, error) {

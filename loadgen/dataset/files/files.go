@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // maxLine bounds one line or record of a file, in bytes.
@@ -71,7 +73,10 @@ func eachFile(dir string, f func(Record) error) error {
 		if err != nil {
 			return err
 		}
-		if !d.Type().IsRegular() || !recordFile(path) {
+		if d.IsDir() && path != dir && holdsResults(path) {
+			return fs.SkipDir
+		}
+		if !d.Type().IsRegular() || !recordFile(path) || strings.HasPrefix(d.Name(), ".") {
 			return nil
 		}
 		files++
@@ -85,6 +90,17 @@ func eachFile(dir string, f func(Record) error) error {
 		return fmt.Errorf("%s: a folder without record files (%s)", dir, strings.Join(extensions, ", "))
 	}
 	return err
+}
+
+// holdsResults tells whether a folder is one that a benchmark writes, or wrote:
+// people let it write below the folder that it reads.
+func holdsResults(dir string) bool {
+	for _, name := range []string{".lock", "profile_export_aiperf.json"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func recordFile(path string) bool {
@@ -130,6 +146,27 @@ const (
 	parquetFile
 )
 
+// kindWords are files that are read as a whole, in words; JSON lines are not.
+var kindWords = map[int]string{jsonDocument: "a JSON document", csvTable: "a CSV table", tsvTable: "a TSV table", parquetFile: "a Parquet file"}
+
+// Whole is the size of a file that cannot be read line by line, in bytes, and
+// what it is; 0 for JSON lines and for what is no file.
+func Whole(path string) (size int64, what string) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, ""
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return 0, ""
+	}
+	if k, err := kindOf(path, file); err == nil && kindWords[k.kind] != "" {
+		return st.Size(), kindWords[k.kind]
+	}
+	return 0, ""
+}
+
 // opened is a file from its beginning, inflated, with what it is.
 type opened struct {
 	kind int
@@ -162,7 +199,7 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		return k, nil
 	}
 	if archive := archiveOf(head); archive != "" {
-		return k, fmt.Errorf("%s: is packed with %s, which is not read; hint: unpack it, or pack it with gzip", path, archive)
+		return k, diag.Errorf("%s: is packed with %s, which is not read", path, archive).Try("unpack it, or pack it with gzip")
 	}
 	if len(head) > 1 && head[0] == 0x1f && head[1] == 0x8b {
 		z, err := inflate(path, k.in)
@@ -195,7 +232,7 @@ type inflated struct {
 func (r *inflated) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return n, errors.New("the compressed file ends too early; hint: was it copied whole?")
+		return n, diag.Errorf("the compressed file ends too early").Try("was it copied whole?")
 	}
 	if r.n += int64(n); r.n > maxInflated {
 		return 0, fmt.Errorf("inflates to more than %d GiB", maxInflated>>30)

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Item is one image, sound or video: an address that the server is to read, or
@@ -130,7 +132,7 @@ func (l *Library) file(kind, ref string) (Item, error) {
 		return Item{}, fmt.Errorf("%s: %w", clip(ref), reason(err))
 	}
 	if !l.inside(whole) {
-		return Item{}, fmt.Errorf("%s: lies outside the dataset's folder; hint: move it there, or allow its folder with media_roots", clip(ref))
+		return Item{}, diag.Errorf("%s: lies outside the dataset's folder", clip(ref)).Try("move it there, or allow its folder with media_roots")
 	}
 	b, err := read(whole)
 	if err != nil {
@@ -141,7 +143,7 @@ func (l *Library) file(kind, ref string) (Item, error) {
 		return Item{}, fmt.Errorf("%s: is no %s", clip(ref), kind)
 	}
 	if l.bytes += len(b) * 4 / 3; l.bytes > l.limit {
-		return Item{}, fmt.Errorf("%s: media of more than %d MiB; hint: give addresses instead of files", clip(ref), l.limit>>20)
+		return Item{}, diag.Errorf("%s: media of more than %d MiB", clip(ref), l.limit>>20).Try("give addresses instead of files")
 	}
 	return it, nil
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 func rng(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
@@ -132,7 +134,7 @@ func TestLibraryIsBounded(t *testing.T) {
 			t.Errorf("a.png: %v", err)
 		}
 	}
-	if _, err := l.Load("image", "b.png"); err == nil || !strings.Contains(err.Error(), "hint: give addresses instead of files") {
+	if _, err := l.Load("image", "b.png"); err == nil || !strings.Contains(diag.Line(err), "hint: give addresses instead of files") {
 		t.Errorf("a second picture: %v", err)
 	}
 	for ref, want := range map[string]string{

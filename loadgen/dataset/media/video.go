@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Film says what a synthetic video is like.
@@ -83,7 +85,7 @@ const patience = 5 * time.Minute
 func ffmpeg(in []byte, format string, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("ffmpeg")
 	if err != nil {
-		return nil, fmt.Errorf("%s needs FFmpeg, which is not on the PATH; hint: install ffmpeg, or give files instead", format)
+		return nil, diag.Errorf("%s needs FFmpeg, which is not on the PATH", format).Try("install ffmpeg, or give files instead")
 	}
 	dir, err := os.MkdirTemp("", "aiperf-media-*")
 	if err != nil {

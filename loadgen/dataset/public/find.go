@@ -3,7 +3,6 @@ package public
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -14,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/hub"
 )
 
@@ -40,19 +40,19 @@ func (s *Set) Find(folder string) (Place, error) {
 		return s.inFolder(folder)
 	}
 	if s.Repo == "" && s.Address == "" {
-		return Place{}, errors.New("which repository? hint: hf_weka_dataset (--hf-weka-dataset) names it")
+		return Place{}, diag.Errorf("which repository?").Try("hf_weka_dataset (--hf-weka-dataset) names it")
 	}
 	if p := s.beside(); p != nil {
 		return *p, nil
 	}
 	if s.Repo == "" {
-		return Place{}, fmt.Errorf("%s: not on this machine; hint: %s", s.Name, s.remedy())
+		return Place{}, diag.Errorf("%s: not on this machine", s.Name).Try(s.remedy())
 	}
-	var missing error
+	var first error
 	for _, repo := range s.repos() {
 		at, err := repo.Find()
 		if err != nil {
-			missing = errors.Join(missing, err)
+			first = cmp.Or(first, err)
 			continue
 		}
 		list, err := hub.Files(at.Dir)
@@ -61,13 +61,12 @@ func (s *Set) Find(folder string) (Place, error) {
 		}
 		names, err := s.pick(list, readCard(at.Dir))
 		if err != nil {
-			missing = errors.Join(missing, fmt.Errorf("%s: %w", repo, err))
+			first = cmp.Or(first, fmt.Errorf("%s: %w", repo, err))
 			continue
 		}
 		return place(at.Dir, names, at.Commit), nil
 	}
-	first, _, _ := strings.Cut(missing.Error(), "\n")
-	return Place{}, fmt.Errorf("%s; hint: %s", first, s.remedy())
+	return Place{}, diag.Errorf("%w", first).Try(s.remedy())
 }
 
 // repos are where the set may be on the hub: as published, then as converted.
@@ -300,7 +299,7 @@ func matches(glob, name string) bool {
 func (s *Set) Fetch(ctx context.Context, f *hub.Fetcher) error {
 	if s.Repo == "" {
 		if s.Address == "" {
-			return errors.New("which repository? hint: hf_weka_dataset (--hf-weka-dataset) names it")
+			return diag.Errorf("which repository?").Try("hf_weka_dataset (--hf-weka-dataset) names it")
 		}
 		return f.Plain(ctx, s.Address, filepath.Join(Own(), s.File))
 	}

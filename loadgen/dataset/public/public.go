@@ -18,7 +18,7 @@ type Set struct {
 	Split    string
 	File     string // the one file to read, where there are others that are not meant
 	Address  string // of a file that is not on the hub
-	License  string // as its card says; "" where it says none, or could not be seen
+	License  string // as its card says; "" where it states none, or could not be seen
 	Gated    bool   // its terms must be accepted with an account first
 	// Large says that it is far more than a benchmark sends: 100 records are
 	// taken when no number is said.

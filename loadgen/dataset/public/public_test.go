@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 )
 
@@ -63,7 +64,7 @@ func TestFind(t *testing.T) {
 	t.Chdir(t.TempDir())
 	set, _ := public.Named("voxpopuli")
 	if _, err := set.Find(""); err == nil || !strings.Contains(err.Error(), "facebook/voxpopuli: not in the cache; looked in "+filepath.Join(home, "datasets--facebook--voxpopuli")) ||
-		!strings.Contains(err.Error(), "hint: --allow-download fetches it, as does: hf download --repo-type dataset facebook/voxpopuli") || strings.Contains(err.Error(), "\n") {
+		!strings.Contains(diag.Line(err), "hint: --allow-download fetches it, as does: hf download --repo-type dataset facebook/voxpopuli") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("nothing there: %v", err)
 	}
 	repo := filepath.Join(home, "datasets--facebook--voxpopuli")
@@ -77,7 +78,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("Find = %+v, %v; want %q", at, err, want)
 	}
 	gated, _ := public.Named("spgispeech")
-	if _, err := gated.Find(""); err == nil || !strings.Contains(err.Error(), "its terms must be accepted there first") {
+	if _, err := gated.Find(""); err == nil || !strings.Contains(diag.Line(err), "its terms must be accepted there first") {
 		t.Errorf("gated: %v", err)
 	}
 	bench, _ := public.Named("spec_bench")
@@ -89,7 +90,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("spec_bench in AIPerf's cache: %+v, %v", at, err)
 	}
 	weka, _ := public.Named("weka_hf")
-	if _, err := weka.Find(""); err == nil || !strings.Contains(err.Error(), "--hf-weka-dataset") {
+	if _, err := weka.Find(""); err == nil || !strings.Contains(diag.Line(err), "--hf-weka-dataset") {
 		t.Errorf("weka_hf: %v", err)
 	}
 	folder := t.TempDir()

@@ -19,7 +19,13 @@ func NewStream(root int64, name string) Stream { return Stream(seed.Of(root, nam
 // At is the generator of turn t of conversation i.
 func (s Stream) At(i, t int) *rand.Rand {
 	a := mix(uint64(s) + uint64(i)*0x9e3779b97f4a7c15)
-	return rand.New(rand.NewPCG(a, mix(a^uint64(t)*0xd1b54a32d192ed03)))
+	var g struct { // one allocation for both
+		pcg rand.PCG
+		rng rand.Rand
+	}
+	g.pcg.Seed(a, mix(a^uint64(t)*0xd1b54a32d192ed03))
+	g.rng = *rand.New(&g.pcg)
+	return &g.rng
 }
 
 // mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
@@ -37,12 +43,22 @@ type Lengths struct {
 	limit  float64 // what is drawn above it is a mistake
 }
 
-// NewLengths is the distribution s, whose draws come from stream; nil for nil.
+// NewLengths is the distribution s of a count, whose draws come from stream; nil
+// for nil.
 func NewLengths(name string, s *schema.Shape, stream Stream, limit float64) (*Lengths, error) {
+	return newLengths(name, s, stream, leastCount, limit)
+}
+
+// NewSeconds is NewLengths for a time in seconds, of which Value is read.
+func NewSeconds(name string, s *schema.Shape, stream Stream, limit float64) (*Lengths, error) {
+	return newLengths(name, s, stream, leastSeconds, limit)
+}
+
+func newLengths(name string, s *schema.Shape, stream Stream, least, limit float64) (*Lengths, error) {
 	if s == nil {
 		return nil, nil
 	}
-	d, err := drawer(s)
+	d, err := drawer(s, least)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -14,9 +14,16 @@ type draw func(*rand.Rand) float64
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
+// Normal distributions are cut off below these, by drawing again: a count would
+// round to 0, and a recording of less than 10 ms is none.
+const (
+	leastCount   = 0.5
+	leastSeconds = 0.01
+)
+
 // drawer turns a shape into its distribution. Min and max clamp what is drawn.
-func drawer(s *schema.Shape) (draw, error) {
-	d, err := kindOf(s)
+func drawer(s *schema.Shape, least float64) (draw, error) {
+	d, err := kindOf(s, least)
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +42,10 @@ func drawer(s *schema.Shape) (draw, error) {
 
 // kindOf names the distribution by the fields that are set, in the order of
 // precedence that the schema documents.
-func kindOf(s *schema.Shape) (draw, error) {
+func kindOf(s *schema.Shape, least float64) (draw, error) {
 	switch {
 	case len(s.Peaks) > 0:
-		return multimodal(s.Peaks)
+		return multimodal(s.Peaks, least)
 	case len(s.Points) > 0:
 		return empirical(s.Points)
 	case s.P50 != nil || s.P99 != nil:
@@ -46,7 +53,7 @@ func kindOf(s *schema.Shape) (draw, error) {
 	case s.Median != nil:
 		return lognormal(s)
 	case s.StdDev != nil && *s.StdDev > 0:
-		return normal(s)
+		return normal(s, least)
 	case s.Value != nil:
 		return fixed(*s.Value), nil
 	case s.Mean != nil:
@@ -57,19 +64,19 @@ func kindOf(s *schema.Shape) (draw, error) {
 
 func fixed(v float64) draw { return func(*rand.Rand) float64 { return v } }
 
-// normal is truncated at 1/2, which rounds to 1, by drawing again. A mean so
-// far below that hardly any draw passes is refused.
-func normal(s *schema.Shape) (draw, error) {
+// normal is cut off at least by drawing again. A mean so far below that hardly
+// any draw passes is refused.
+func normal(s *schema.Shape, least float64) (draw, error) {
 	if s.Mean == nil {
 		return nil, fmt.Errorf("stddev without mean")
 	}
 	mean, sd := *s.Mean, *s.StdDev
-	if mean+3*sd < 1 {
-		return nil, fmt.Errorf("mean %g, stddev %g: nearly all values are below 1", mean, sd)
+	if mean+3*sd < 2*least {
+		return nil, fmt.Errorf("mean %g, stddev %g: nearly all values are below %g", mean, sd, 2*least)
 	}
 	return func(r *rand.Rand) float64 {
 		for {
-			if x := mean + sd*r.NormFloat64(); x >= 0.5 {
+			if x := mean + sd*r.NormFloat64(); x >= least {
 				return x
 			}
 		}
@@ -101,11 +108,11 @@ func logNormal(mu, sigma float64) draw {
 }
 
 // multimodal draws from one of the peaks, by their relative weights.
-func multimodal(peaks []schema.Shape) (draw, error) {
+func multimodal(peaks []schema.Shape, least float64) (draw, error) {
 	draws := make([]draw, len(peaks))
 	weights := make([]*float64, len(peaks))
 	for i := range peaks {
-		d, err := drawer(&peaks[i])
+		d, err := drawer(&peaks[i], least)
 		if err != nil {
 			return nil, fmt.Errorf("peaks[%d]: %w", i, err)
 		}

@@ -69,6 +69,32 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
+// A time may be shorter than half a second; a count is 1 at least.
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	s := &schema.Shape{Mean: num(0.05), StdDev: num(0.03)}
+	l, err := synth.NewSeconds("audio.length", s, synth.NewStream(7, "x"), 1e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 4000
+	var sum float64
+	for i := range n {
+		v := l.Value(i, 0)
+		if v < 0.01 {
+			t.Fatalf("%g s is no recording", v)
+		}
+		sum += v
+	}
+	// The mean of this distribution cut off at 0.01 is 0.05 + 0.03·φ(4/3)/Φ(4/3) = 0.0554.
+	if got := sum / n; math.Abs(got-0.0554) > 0.002 {
+		t.Errorf("the mean is %g s, want 0.0554", got)
+	}
+	if _, err := synth.NewSeconds("audio.length", &schema.Shape{Mean: num(-1), StdDev: num(0.01)}, 1, 1e9); err == nil || !strings.Contains(err.Error(), "below 0.02") {
+		t.Errorf("lengths below none: %v", err)
+	}
+}
+
 func TestShapesThatAreNone(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -79,7 +79,9 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 	f.PrefixHit = infinite(rows, sent, block)
 	if asked > 0 {
 		f.Reached = known / asked
-		f.Score = min(f.Score, 1-math.Abs(f.Reached-f.PrefixHit))
+		if !math.IsNaN(f.PrefixHit) { // a trace of texts does not say what could be reached
+			f.Score = min(f.Score, 1-math.Abs(f.Reached-f.PrefixHit))
+		}
 	}
 	if f.Timed = len(lags); f.Timed > 0 {
 		slices.Sort(lags)
@@ -107,10 +109,10 @@ func infinite(rows []Row, sent []Sent, block int) float64 {
 	seen := map[uint64]bool{}
 	var known, total float64
 	for _, s := range sent {
-		if s.In == 0 {
+		r := &rows[s.Row]
+		if s.In == 0 || r.In == 0 {
 			continue
 		}
-		r := &rows[s.Row]
 		at, hit, leading := uint64(0), 0, true
 		for _, b := range r.Blocks {
 			at = chain(at, b)

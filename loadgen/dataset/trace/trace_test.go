@@ -330,6 +330,14 @@ func TestCompare(t *testing.T) {
 	if cold.Reached != 0 || math.Abs(cold.Score-(1-40.0/105)) > 1e-12 {
 		t.Errorf("a cache that knows nothing: %+v", cold)
 	}
+	texts := exact() // a trace of texts says no lengths, and a server's cache is compared with nothing
+	rows := four()
+	for i := range rows {
+		rows[i].In, rows[i].Blocks = 0, nil
+	}
+	if f := trace.Compare(rows, texts, 10, 10*time.Millisecond); !math.IsNaN(f.PrefixHit) || f.Reached == 0 || f.Score != 1 {
+		t.Errorf("a trace that says no lengths: %+v", f)
+	}
 	silent := compare(func(s []trace.Sent) []trace.Sent {
 		for i := range s {
 			s[i].Known = -1

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/jinja"
 )
 
@@ -41,7 +42,7 @@ func Open(dir string) (*Template, error) {
 	}
 	text, ok := texts["default"]
 	if !ok {
-		return nil, fmt.Errorf("chat template: %s has none (%s); hint: leave out apply_chat_template, or name a tokenizer's folder that has one", dir, strings.Join(holders, ", "))
+		return nil, diag.Errorf("chat template: %s has none (%s)", dir, strings.Join(holders, ", ")).Try("leave out apply_chat_template, or name a tokenizer's folder that has one")
 	}
 	if t.plain, err = t.parse(text); err != nil {
 		return nil, fmt.Errorf("chat template of %s: %w", dir, err)

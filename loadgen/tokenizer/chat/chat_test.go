@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 )
 
@@ -108,7 +109,7 @@ func TestRefusals(t *testing.T) {
 		"a file it wants":    {map[string]string{"chat_template.jinja": "{% include '/etc/passwd' %}"}, "templates read no files"},
 	} {
 		_, err := chat.Open(folder(t, c.files))
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(diag.Line(err), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v; want %s", name, err, c.want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/validity"
 )
 
 func recorded(name string) string {
@@ -25,7 +27,7 @@ func TestDirectoriesOfAIPerf(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 			continue
 		}
-		if d.Verdict != "" || d.Version != "0.13.0" || !d.Foreign[d.Dirs[0]] {
+		if d.Verdict != validity.NotJudged || d.Version != "0.13.0" || !d.Foreign[d.Dirs[0]] {
 			t.Errorf("%s: verdict %q, version %q, foreign %v", dir, d.Verdict, d.Version, d.Foreign)
 		}
 		drawn := map[string]bool{}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
-
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
@@ -27,13 +26,13 @@ func Catalogue() []Row {
 		{"pareto", "Throughput against speed", "What can I sell, and what does it cost in speed?", false, pareto},
 		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, throughput},
 		{"latency-vs-load", "Latency against load", "When does it get slow?", false, latency},
-		{"good-share", "Good share against load", "How much load can I promise?", false, goodShare},
+		{"good-share", "Goodput against load", "How much load can I promise?", false, goodShare},
 		{"change", "Change between two systems", "Did it regress?", false, change},
 		{"trials", "Trials beside their interval", "Is the ± honest?", false, trials},
-		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant?", false, lengths},
+		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant? Means, and the middle 90 % of the requests", false, lengths},
 		{"cost", "Cost against speed", "What do I buy?", false, cost},
 		{"anatomy", "Anatomy of a TTFT", "Whose time is it?", false, anatomy},
-		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests?", false, ecdf},
+		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, ecdf},
 		{"timeline", "Requests by slot", "Where does it stall, and who blocks whom?", true, timeline},
 		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, heatmap},
 		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, strips},
@@ -124,7 +123,7 @@ func (d *Data) footer(c *Cell) string {
 	if trials > 1 && c == nil {
 		parts = append(parts, "intervals 95 %, hollow: too few samples")
 	}
-	for _, p := range [][2]string{{"", d.Verdict}, {d.program() + " ", d.Version}, {"plan ", d.Plan}} {
+	for _, p := range [][2]string{{"", d.Verdict.String()}, {d.program() + " ", d.Version}, {"plan ", d.Plan}} {
 		if p[1] != "" {
 			parts = append(parts, p[0]+p[1])
 		}

@@ -5,21 +5,20 @@ import (
 	"math"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sweep"
 )
-
-// treatments are the axes that name systems, in the order they are tried.
-var treatments = []string{"result", "endpoint", "model"}
 
 // change is chart 10: the change of each figure between the first value of a
 // treatment (the baseline) and the others, trial by trial, with its interval.
 func change(d *Data, _ *Cell) ([]draw.Panel, string) {
-	i := slices.IndexFunc(treatments, func(t string) bool { return slices.Contains(d.Axes, t) })
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
 	if i < 0 {
 		return nil, "one system: sweep endpoints or models, or give two result directories"
 	}
-	pairs := d.pairs(treatments[i])
+	pairs := d.pairs(d.Axes[i])
 	metric, label := d.output()
 	p := draw.Panel{X: draw.Axis{Names: true}, Y: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{
 		{At: -5, To: 5, Label: "within ±5 %"}, {At: 0, To: 0, Ink: draw.Muted},
@@ -28,7 +27,7 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 		p.X.Ticks = append(p.X.Ticks, draw.Tick{At: float64(x), Label: q.label})
 	}
 	for k, m := range []struct{ metric, stat, name string }{
-		{metric, "avg", label}, {"time_to_first_token", "p50", "TTFT p50"}, {"inter_token_latency", "p50", "ITL p50"}, {"request_latency", "p50", "latency p50"},
+		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", "TTFT p50"}, {metrics.InterTokenLatency, "p50", "ITL p50"}, {metrics.RequestLatency, "p50", "latency p50"},
 	} {
 		s := draw.Series{Name: m.name, Ink: draw.Nth(k), Shape: k}
 		for x, q := range pairs {
@@ -42,7 +41,7 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 		}
 	}
 	if len(p.Series) == 0 {
-		return nil, "no two cells differ in the " + treatments[i] + " alone"
+		return nil, "no two cells differ in the " + d.Axes[i] + " alone"
 	}
 	return []draw.Panel{p}, ""
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
@@ -15,13 +16,13 @@ import (
 // run. The candidate's TTFT is a tenth shorter in every trial.
 func demo() *Data {
 	d := &Data{
-		Name: "demo", Version: "1.0", Plan: "abc", Verdict: "VALID", Window: "full", Axes: []string{"endpoint", "concurrency"},
+		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid, Window: "full", Axes: []string{"endpoint", "concurrency"},
 		Limits: map[string]float64{"time_to_first_token": 100}, Requests: &Requests{},
 	}
 	for e, name := range []string{"baseline", "candidate"} {
 		for _, conc := range []float64{1, 4, 16} {
 			c := &Cell{
-				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: "VALID", Front: conc == 16,
+				ID: name + setting(conc), Index: len(d.Cells), Trials: 3, Verdict: validity.Valid, Front: conc == 16,
 				Values: map[string]Value{"endpoint": {math.NaN(), name}, "concurrency": {Number: conc}},
 				stats:  map[key]Stat{}, trials: map[key]map[int]Stat{},
 			}

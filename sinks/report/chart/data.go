@@ -15,8 +15,11 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Data is what the charts are made of: one or several results.
@@ -24,7 +27,7 @@ type Data struct {
 	Name     string
 	Version  string
 	Plan     string // hash of the plan
-	Verdict  string
+	Verdict  validity.Verdict
 	Window   string   // of the metrics: steady, or full where a cell has no steady one
 	Axes     []string // that differ between cells: concurrency, isl, endpoint
 	Cells    []*Cell  // in the order of the plan
@@ -48,7 +51,7 @@ type Cell struct {
 	Dir     string // result directory
 	Values  map[string]Value
 	Trials  int
-	Verdict string
+	Verdict validity.Verdict
 	Front   bool
 	Knee    bool
 	Best    string
@@ -155,7 +158,7 @@ func (d *Data) read(dir string, several bool) error {
 	for i := range cells.N {
 		c := &Cell{
 			ID: cells.Texts["cell"][i], Dir: dir, Index: len(d.Cells), Values: axisValues(cells, i),
-			Trials: int(number(cells, "trials", i)), Verdict: text(cells, "verdict", i),
+			Trials: int(number(cells, "trials", i)), Verdict: validity.Parse(text(cells, "verdict", i)),
 			Front: front(cells, i), Knee: number(cells, "knee", i) == 1,
 			Best: text(cells, "best_for", i), Reason: text(cells, "reason", i),
 			stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
@@ -169,7 +172,7 @@ func (d *Data) read(dir string, several bool) error {
 	d.Name = joined(d.Name, cells.Meta["aiperf.experiment"])
 	d.Version = joined(d.Version, cells.Meta["aiperf.version"])
 	d.Plan = joined(d.Plan, cut(cells.Meta["aiperf.plan_sha256"], 12))
-	d.Verdict = worse(d.Verdict, cells.Meta["aiperf.verdict"])
+	d.Verdict = max(d.Verdict, validity.Parse(cells.Meta["aiperf.verdict"]))
 	if err := d.metrics(dir, at); err != nil {
 		return err
 	}
@@ -183,14 +186,6 @@ func joined(a, b string) string {
 		return b
 	}
 	return a + ", " + b
-}
-
-func worse(a, b string) string {
-	order := []string{"", "VALID", "DEGRADED", "INVALID"}
-	if slices.Index(order, b) > slices.Index(order, a) {
-		return b
-	}
-	return a
 }
 
 func cut(s string, n int) string { return s[:min(n, len(s))] }
@@ -230,11 +225,26 @@ func front(t *sinks.TableRows, i int) bool {
 	return number(t, "pareto", i) == 1 || text(t, "front", i) == "front"
 }
 
+var metricColumns = map[string]bool{
+	"cell": true, "trial": true, "level": true, "window": true, "metric": true, "stat": true, "unit": true,
+	"value": true, "ci_low": true, "ci_high": true, "n": true, "certified": true, "taint": true,
+}
+
 func (d *Data) metrics(dir string, at map[string]*Cell) error {
-	t, err := sinks.ReadTable(dir, "metrics", nil)
+	_, err := sinks.EachTable(dir, "metrics", func(c string) bool { return metricColumns[c] }, func(t *sinks.TableRows) error {
+		takeMetrics(t, at)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
+	for _, c := range at {
+		c.markUnsupported()
+	}
+	return nil
+}
+
+func takeMetrics(t *sinks.TableRows, at map[string]*Cell) {
 	for i := range t.N {
 		c := at[t.Texts["cell"][i]]
 		if c == nil {
@@ -257,10 +267,6 @@ func (d *Data) metrics(dir string, at map[string]*Cell) error {
 		}
 		c.trials[k][int(number(t, "trial", i))] = s
 	}
-	for _, c := range at {
-		c.markUnsupported()
-	}
-	return nil
 }
 
 // markUnsupported: an estimate is as well founded as the worst of its trials.
@@ -293,33 +299,25 @@ func (d *Data) axes(several bool) {
 }
 
 // rank puts names before lengths and loads last, as tables do.
-func rank(axis string) int {
-	if i := slices.Index([]string{"result", "endpoint", "model", "isl", "osl"}, axis); i >= 0 {
-		return i
-	}
-	return 10 + slices.Index(loads, axis)
-}
+func rank(axis string) int { return sweep.AxisNamed(axis).Place }
 
 // window is the steady one if every cell has it.
 func (d *Data) window() {
 	d.Window = "steady"
 	for _, c := range d.Cells {
-		_, a := c.stats[key{"steady", "request_latency", "p50"}]
-		_, b := c.trials[key{"steady", "request_latency", "p50"}]
+		_, a := c.stats[key{"steady", metrics.RequestLatency, "p50"}]
+		_, b := c.trials[key{"steady", metrics.RequestLatency, "p50"}]
 		if !a && !b {
 			d.Window = "full"
 		}
 	}
 }
 
-// loads are the axes that say how much load there is.
-var loads = []string{"concurrency", "request_rate", "users", "in_flight"}
-
 // Load is the axis of load, "" when no one differs.
 func (d *Data) Load() string {
-	for _, a := range loads {
-		if slices.Contains(d.Axes, a) {
-			return a
+	for _, a := range sweep.KnownAxes() {
+		if a.Load && slices.Contains(d.Axes, a.Name) {
+			return a.Name
 		}
 	}
 	return ""

@@ -24,7 +24,7 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		{"latency (ms)", func(r *Requests) []float64 { return r.Latency }},
 		{"ITL (ms)", func(r *Requests) []float64 { return r.ITL }},
 	} {
-		p := draw.Panel{X: draw.Axis{Label: m.label, Log: true}, Y: draw.Axis{Label: "requests at most so slow", Tail: true}}
+		p := draw.Panel{X: draw.Axis{Label: m.label, Log: true}, Y: draw.Axis{Label: "share of requests", Tail: true}}
 		for i, c := range d.some() {
 			values := d.Requests.values(c, m.of(d.Requests))
 			if len(values) == 0 {
@@ -93,8 +93,8 @@ func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {
 		label string
 		parts []part
 	}{
-		{"input tokens: mean, middle 90 %", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
-		{"output tokens: mean, middle 90 %", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S3, 2, r.OSL}}},
+		{"input tokens", []part{{"sent, by the client's count", draw.S1, 0, r.ISL}, {"by the server's count", draw.S2, 1, r.UsagePrompt}}},
+		{"output tokens", []part{{"asked for", draw.S8, 3, r.Asked}, {"got", draw.S3, 2, r.OSL}}},
 	} {
 		p := draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Zero: true}}
 		for _, q := range m.parts {

@@ -7,9 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
-
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // group is the cells that differ in nothing but one axis, along it.
@@ -51,10 +53,7 @@ type along struct {
 
 func (d *Data) along() along {
 	if name := d.Load(); name != "" {
-		label := map[string]string{
-			"concurrency": "concurrency (requests)", "request_rate": "request rate (1/s)", "users": "users", "in_flight": "in flight (requests)",
-		}[name]
-		return along{draw.Axis{Label: label, Log: d.spread(name), Ticks: d.swept(name)}, name, d, false}
+		return along{draw.Axis{Label: sweep.AxisNamed(name).Label, Log: d.spread(name), Ticks: d.swept(name)}, name, d, false}
 	}
 	return d.nominal()
 }
@@ -163,10 +162,10 @@ func (d *Data) series(a along, metric, stat, name string, set func(*draw.Series)
 
 // output is the metric of throughput and what the axis calls it.
 func (d *Data) output() (metric, label string) {
-	if d.Has("output_token_throughput", "avg") {
-		return "output_token_throughput", "output tokens/s"
+	if d.Has(metrics.OutputTokenThroughput, "avg") {
+		return metrics.OutputTokenThroughput, "output tokens/s"
 	}
-	return "request_throughput", "requests/s"
+	return metrics.RequestThroughput, "requests/s"
 }
 
 // throughput is chart 2.
@@ -182,9 +181,9 @@ func throughput(d *Data, _ *Cell) ([]draw.Panel, string) {
 			x := a.x(c)
 			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "knee: " + d.Label(c), Ink: draw.Good})
 		}
-		if c.Verdict == "INVALID" {
+		if c.Verdict == validity.Invalid {
 			x := a.x(c)
-			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "client limit: INVALID", Ink: draw.Warn})
+			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "client limit: " + c.Verdict.String(), Ink: draw.Warn})
 		}
 	}
 	if len(p.Series) == 0 {
@@ -214,15 +213,18 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 	a := d.along()
 	var out []draw.Panel
 	for _, m := range []struct{ metric, label string }{
-		{"time_to_first_token", "TTFT (ms)"}, {"inter_token_latency", "ITL (ms)"}, {"request_latency", "latency (ms)"},
+		{metrics.TimeToFirstToken, "TTFT (ms)"}, {metrics.InterTokenLatency, "ITL (ms)"}, {metrics.RequestLatency, "latency (ms)"},
 	} {
-		if !d.Has(m.metric, "p50") || m.metric == "request_latency" && len(out) > 0 {
+		if !d.Has(m.metric, "p50") || m.metric == metrics.RequestLatency && len(out) > 0 {
 			continue
 		}
 		tail := d.tail(m.metric)
 		p := draw.Panel{Y: draw.Axis{Label: m.label, Zero: true}}
 		p.Series = d.series(a, m.metric, "p50", "p50", func(s *draw.Series) { s.Ribbon = s.Line })
-		p.Series = append(p.Series, d.series(a, m.metric, tail, tail, func(s *draw.Series) { s.Dashed = true })...)
+		p.Series = append(p.Series, d.series(a, m.metric, tail, tail, func(s *draw.Series) {
+			s.Dashed = true
+			s.Shape += 1 + slices.Index(tails, tail) // panels may show different percentiles
+		})...)
 		if l, ok := d.Limits[m.metric]; ok {
 			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
 		}
@@ -239,7 +241,7 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 // pareto is chart 1.
 func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 	metric, label := d.output()
-	speed, speedLabel := "output_token_throughput_per_user", "output tokens/s per user (p50)"
+	speed, speedLabel := metrics.OutputTokenThroughputPerUser, "output tokens/s per user (p50)"
 	if !d.Has(speed, "p50") {
 		return nil, "no speed per user: it needs streamed answers of more than one token (--streaming)"
 	}
@@ -247,6 +249,9 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
 	}
 	p := draw.Panel{X: draw.Axis{Label: speedLabel}, Y: draw.Axis{Label: label, Zero: true}}
+	if load := d.along().axis.Label; load != "" {
+		p.X.Label += ", by " + load
+	}
 	front := draw.Series{Name: "on the Pareto front", Ink: draw.Text, Line: true, Dashed: true, Bare: true}
 	for i, g := range d.groups(d.Load()) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: len(g.cells) > 1}
@@ -257,6 +262,9 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 			}
 			q := d.point(c, x.Value, metric, y)
 			q.Title += "; " + words.Number(x.Value) + " tokens/s per user"
+			if load := c.Values[d.Load()].Number; d.Load() != "" && !math.IsNaN(load) {
+				q.Label = setting(load)
+			}
 			if c.Front {
 				q.Title += "; on the front"
 				front.Points = append(front.Points, draw.At(x.Value, y.Value, ""))

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"aiperf.dev/aiperf/internal/words"
-
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
@@ -71,7 +71,7 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 		ids = ids[:timelineMost]
 	}
 	r := d.Requests
-	limit, limited := d.Limits["inter_token_latency"]
+	limit, limited := d.Limits[metrics.InterTokenLatency]
 	wait, prefill := draw.Series{Name: "waiting to be sent", Ink: draw.S8}, draw.Series{Name: "until the first token", Ink: draw.S1}
 	good, slow := draw.Series{Name: "decoding", Ink: draw.S3}, draw.Series{Name: "decoding, ITL above the SLO", Ink: draw.S2}
 	failed := draw.Series{Name: "failed", Ink: draw.Bad}
@@ -178,7 +178,7 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	ids := d.firstTrial(c)
 	if len(ids) < 10 {
-		return nil, fmt.Sprintf("%d requests in a run: too few to show them over time", len(ids))
+		return nil, words.Count(len(ids), "request") + " in a run: too few to show them over time"
 	}
 	r := d.Requests
 	s := newSlicer(r, ids)

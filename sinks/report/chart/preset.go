@@ -111,7 +111,7 @@ func (d *Data) dispersed(beside string) ([]draw.Panel, string) {
 	c := d.Cells[0]
 	ids := d.firstTrial(c)
 	if len(ids) < 10 {
-		return nil, fmt.Sprintf("%d requests in a run: too few to show them over time", len(ids))
+		return nil, words.Count(len(ids), "request") + " in a run: too few to show them over time"
 	}
 	s := newSlicer(d.Requests, ids)
 	out := []draw.Panel{{Y: draw.Axis{Label: "output tokens/s", Zero: true}, Series: []draw.Series{s.line("output tokens/s", draw.S1, s.spread())}}}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
@@ -68,15 +69,18 @@ func (r *Requests) read(dir string, at map[string]*Cell) error {
 	if err != nil {
 		return err
 	}
-	row := 0
+	from := 0
+	var kept []int
 	_, err = sinks.EachTable(dir, "requests", func(c string) bool { return requestColumns[c] }, func(t *sinks.TableRows) error {
+		kept = kept[:0]
 		for i := range t.N {
-			if row++; row-1 > last {
-				return errEnough // what follows would be read for nothing
+			if keep[from+i] {
+				kept = append(kept, i)
 			}
-			if keep[row-1] {
-				r.add(t, i, at[text(t, "cell", i)])
-			}
+		}
+		r.add(t, kept, at)
+		if from += t.N; from > last {
+			return errEnough // what follows would be read for nothing
 		}
 		return nil
 	})
@@ -121,9 +125,20 @@ func (r *Requests) choose(dir string, at map[string]*Cell, most int) (keep []boo
 	return keep, last, err
 }
 
-func (r *Requests) add(t *sinks.TableRows, i int, c *Cell) {
-	get := func(column string) float64 { return number(t, column, i) }
-	r.Cell, r.Trial = append(r.Cell, c), append(r.Trial, int(get("trial")))
+// add takes rows of a batch, column by column.
+func (r *Requests) add(t *sinks.TableRows, rows []int, at map[string]*Cell) {
+	numbers := func(into []float64, column string) []float64 {
+		c := t.Floats[column]
+		into = slices.Grow(into, len(rows))
+		for _, i := range rows {
+			if c == nil {
+				into = append(into, math.NaN())
+			} else {
+				into = append(into, c[i])
+			}
+		}
+		return into
+	}
 	for _, x := range []struct {
 		to     *[]float64
 		column string
@@ -146,14 +161,49 @@ func (r *Requests) add(t *sinks.TableRows, i int, c *Cell) {
 		{&r.ServerQueue, "server_queue_ms"},
 		{&r.ServerPrefill, "server_prefill_ms"},
 	} {
-		*x.to = append(*x.to, get(x.column))
+		*x.to = numbers(*x.to, x.column)
 	}
-	r.OK = append(r.OK, text(t, "status", i) == "ok")
-	r.InWindow, r.Steady = append(r.InWindow, get("in_window") == 1), append(r.Steady, get("steady") == 1)
-	r.Missed, r.Status = append(r.Missed, text(t, "slo_failed", i)), append(r.Status, text(t, "status", i))
-	k := run{c, int(get("trial"))}
-	if s, ok := r.starts[k]; !math.IsNaN(get("intended_ns")) && (!ok || get("intended_ns") < s) {
-		r.starts[k] = get("intended_ns")
+	flags := func(into []bool, column string) []bool {
+		c := t.Floats[column]
+		for _, i := range rows {
+			into = append(into, c != nil && c[i] == 1)
+		}
+		return into
+	}
+	r.InWindow, r.Steady = flags(r.InWindow, "in_window"), flags(r.Steady, "steady")
+	texts := func(into []string, column string) []string {
+		c := t.Texts[column]
+		for _, i := range rows {
+			if c == nil {
+				into = append(into, "")
+			} else {
+				into = append(into, c[i])
+			}
+		}
+		return into
+	}
+	r.Missed, r.Status = texts(r.Missed, "slo_failed"), texts(r.Status, "status")
+	for _, s := range r.Status[len(r.OK):] {
+		r.OK = append(r.OK, s == "ok")
+	}
+	var k run
+	for _, i := range rows {
+		if name := text(t, "cell", i); k.cell == nil || name != k.cell.ID {
+			k.cell = at[name]
+		}
+		k.trial = int(number(t, "trial", i))
+		r.Cell, r.Trial = append(r.Cell, k.cell), append(r.Trial, k.trial)
+	}
+	r.begin(len(r.Cell) - len(rows))
+}
+
+// begin notes when the runs of the requests from i on began.
+func (r *Requests) begin(i int) {
+	for ; i < len(r.Cell); i++ {
+		k, at := r.run(i), r.Intended[i]
+		if s, ok := r.starts[k]; !math.IsNaN(at) && (!ok || at < s) {
+			r.starts[k] = at
+		}
 	}
 }
 

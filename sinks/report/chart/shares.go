@@ -6,21 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
-
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
 // goodShare is chart 4: the share of good requests, and below it why the others
 // were not.
 func goodShare(d *Data, _ *Cell) ([]draw.Panel, string) {
-	if !d.Has("good_request_fraction", "avg") {
+	if !d.Has(metrics.GoodRequestFraction, "avg") {
 		return nil, "no SLOs: give some, such as --goodput \"time_to_first_token:200\""
 	}
 	a := d.along()
 	top := draw.Panel{
-		X: draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names, Label: a.axis.Label}, Y: draw.Axis{Label: "good share (%)", Zero: true},
-		Series: d.series(a, "good_request_fraction", "avg", "", inPercent),
+		X: draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names, Label: a.axis.Label}, Y: draw.Axis{Label: "goodput (%)", Zero: true},
+		Series: d.series(a, metrics.GoodRequestFraction, "avg", "", inPercent),
 	}
 	low := d.misses()
 	if len(low.Series) == 0 {
@@ -104,7 +104,7 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 	metric, label := d.output()
 	var out []draw.Panel
 	for _, m := range []struct{ metric, stat, label string }{
-		{metric, "avg", label}, {"time_to_first_token", "p50", "TTFT p50 (ms)"}, {"request_latency", "p50", "latency p50 (ms)"},
+		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", "TTFT p50 (ms)"}, {metrics.RequestLatency, "p50", "latency p50 (ms)"},
 	} {
 		if !d.Has(m.metric, m.stat) || len(out) == 2 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
 )
 
@@ -21,13 +22,13 @@ type Event struct {
 	Trial int       `json:"trial"`
 	Live  *Figures  `json:"live,omitempty"`
 
-	Skipped bool     `json:"skipped,omitempty"` // of done: measured by an earlier process
-	Verdict string   `json:"verdict,omitempty"`
-	Error   string   `json:"error,omitempty"`
-	Tokens  *float64 `json:"output_tokens_per_second,omitempty"`
-	TTFT    *float64 `json:"time_to_first_token_p99_ms,omitempty"`
-	Good    *float64 `json:"good_share,omitempty"`
-	Failed  int64    `json:"failed,omitempty"`
+	Skipped bool             `json:"skipped,omitempty"` // of done: measured by an earlier process
+	Verdict validity.Verdict `json:"verdict,omitempty"`
+	Error   string           `json:"error,omitempty"`
+	Tokens  *float64         `json:"output_tokens_per_second,omitempty"`
+	TTFT    *float64         `json:"time_to_first_token_p99_ms,omitempty"`
+	Good    *float64         `json:"good_share,omitempty"`
+	Failed  int64            `json:"failed,omitempty"`
 }
 
 // Figures is a snapshot as JSON can hold it: times in seconds of the run,

@@ -17,19 +17,21 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/sinks/report/forecast"
 )
 
 var began = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
 // demo is a plan of three cells in its fourth of six runs.
 func demo() *State {
-	s := New(Plan{Name: "isl-by-concurrency", Cells: []string{"isl 128, concurrency 1", "isl 128, concurrency 16", "isl 1024, concurrency 16, candidate"}, Trials: 2, Runs: 6}, began)
+	s := New(Plan{Name: "isl-by-concurrency", Cells: []string{"isl 128, concurrency 1", "isl 128, concurrency 16", "isl 1024, concurrency 16, candidate"}, Trials: 2, Runs: make([]forecast.Run, 6)}, began)
 	for i := range 3 {
-		s.Begin(i, i, 0)
-		s.End(Done{Cell: i, Throughput: 100 * float64(i+1), TTFT: 40, ITL: 5, Good: 0.5, Failed: int64(i), Verdict: "VALID"})
+		s.Begin(i, i, 0, began)
+		s.End(Done{Cell: i, Throughput: 100 * float64(i+1), TTFT: 40, ITL: 5, Good: 0.5, Failed: int64(i), Verdict: validity.Valid}, began)
 	}
-	s.Begin(3, 0, 1)
+	s.Begin(3, 0, 1, began)
 	for i := range 20 {
 		s.Snapshot(snapshot(i))
 	}
@@ -52,11 +54,11 @@ func picture(t *testing.T, s *State, w, h int, pane Pane) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// At 80×24 and at 150×45 nothing is cut that matters: both percentiles, both
-// rates, the place in the plan, the keys.
+// From 40 columns on nothing is cut that matters: both percentiles, both rates,
+// the place in the plan, the keys.
 func TestFrameFits(t *testing.T) {
 	t.Parallel()
-	for _, size := range [][2]int{{80, 24}, {150, 45}, {40, 10}, {20, 4}, {1, 1}} {
+	for _, size := range [][2]int{{80, 24}, {150, 45}, {79, 24}, {40, 24}, {40, 10}, {20, 4}, {1, 1}} {
 		for pane := Cells; pane <= Help; pane++ {
 			lines := picture(t, demo(), size[0], size[1], pane)
 			if len(lines) > size[1] {
@@ -67,13 +69,19 @@ func TestFrameFits(t *testing.T) {
 					t.Errorf("%v: a line of %d columns: %q", size, n, l)
 				}
 			}
-			if size[0] < 80 {
+			if size[1] < 20 {
 				continue
 			}
 			text := strings.Join(lines, "\n")
+			if head, _, _ := strings.Cut(text, "done so far"); strings.Contains(head, "…") {
+				t.Errorf("%v: cut off in\n%s", size, text)
+			}
+			if pane == Cells && !strings.Contains(text, "40.0 ms") && size[0] < 80 {
+				t.Errorf("%v: no TTFT of a cell that is done in\n%s", size, text)
+			}
 			for _, want := range []string{
 				"cell 1/3 · trial 2/2", "isl 128, concurrency 1", "lag p99 80.0 µs", "3/6 runs", "sent 812/1,600", "in flight 16/16", "p50 60.0 ms", "p99 63.0 ms",
-				"p50 5.10 ms", "p99 6.00 ms", "req/s 48.5", "tok/s 3,100", "ETA", "VALID so far", "q drain",
+				"p50 5.10 ms", "p99 6.00 ms", "req/s 48.5", "tok/s 3,100", "ETA", "VALID so far", "q ",
 			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%v, pane %d: no %q in\n%s", size, pane, want, text)
@@ -83,20 +91,62 @@ func TestFrameFits(t *testing.T) {
 	}
 }
 
-// The ETA is the pace so far: three runs and a half in a minute leave two and a
-// half, and nothing is said before a twentieth of a run is over.
-func TestETA(t *testing.T) {
+// Ten answers a second, in bursts of fifty: nothing is said before there is a
+// pace, and then never twice or half of what is left.
+func TestETAOfBursts(t *testing.T) {
 	t.Parallel()
-	s := demo()
-	got, ok := s.eta(began.Add(time.Minute))
-	want := 42857 * time.Millisecond
-	if !ok || (got-want).Abs() > time.Second {
-		t.Errorf("%v %v, want %v", got, ok, want)
+	s := New(Plan{Cells: []string{"a"}, Runs: []forecast.Run{{Last: "profiling"}}}, began)
+	s.Begin(0, 0, 0, began)
+	const planned, perSecond, burst = 1000, 10, 50
+	said := 0
+	for half := range 2 * planned / perSecond {
+		passed := time.Duration(half) * time.Second / 2
+		done := int64(passed.Seconds()*perSecond) / burst * burst
+		s.Snapshot(loadgen.Snapshot{
+			Phase: "profiling", At: passed.Nanoseconds(), Ends: record.None, Planned: planned, Sent: min(done+burst, planned), Done: done, Target: burst,
+		})
+		got := s.left(began.Add(passed))
+		if done < 2*burst {
+			if got != "" {
+				t.Errorf("after %v, %d answers: %q", passed, done, got)
+			}
+			continue
+		}
+		said++
+		left := planETA(t, got)
+		truth := planned/perSecond*time.Second - passed
+		if left > 2*truth+5*time.Second || left < truth/2 {
+			t.Errorf("after %v: %q, the truth is %v", passed, got, truth)
+		}
 	}
-	fresh := New(Plan{Runs: 6}, began)
-	fresh.Begin(0, 0, 0)
-	if _, ok := fresh.eta(began.Add(time.Second)); ok {
-		t.Error("an ETA before anything is known")
+	if said < 150 {
+		t.Errorf("an ETA was said %d times only", said)
+	}
+}
+
+// planETA reads "ETA 1m05s" or "ETA 20 s".
+func planETA(t *testing.T, said string) time.Duration {
+	t.Helper()
+	span, ok := strings.CutPrefix(said, "ETA ")
+	d, err := time.ParseDuration(strings.ReplaceAll(span, " ", ""))
+	if !ok || err != nil {
+		t.Fatalf("%q is no ETA", said)
+	}
+	return d
+}
+
+// What ended a run of a cell before is what the next one takes.
+func TestETAOfRunsBefore(t *testing.T) {
+	t.Parallel()
+	s := New(Plan{Cells: []string{"a"}, Runs: make([]forecast.Run, 3)}, began)
+	s.Begin(0, 0, 0, began)
+	if got := s.left(began.Add(time.Second)); got != "" {
+		t.Errorf("before anything is known: %q", got)
+	}
+	s.End(Done{}, began.Add(30*time.Second))
+	s.Begin(1, 0, 1, began.Add(30*time.Second))
+	if got, want := s.left(began.Add(40*time.Second)), "ETA 50 s"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -104,9 +154,9 @@ func TestETA(t *testing.T) {
 func TestNamesAreWhole(t *testing.T) {
 	t.Parallel()
 	const name = "isl 256, candidate, concurrency 4"
-	s := New(Plan{Name: "quickstart", Cells: []string{name}, Trials: 1, Runs: 1}, began)
-	s.Begin(0, 0, 0)
-	s.End(Done{Cell: 0, Throughput: 123456, TTFT: 123.4, Good: 1, Verdict: "DEGRADED"})
+	s := New(Plan{Name: "quickstart", Cells: []string{name}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
+	s.Begin(0, 0, 0, began)
+	s.End(Done{Cell: 0, Throughput: 123456, TTFT: 123.4, Good: 1, Verdict: validity.Degraded}, began)
 	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")
 	if !strings.Contains(text, " "+name+"      1 ") || !strings.Contains(text, "100 % DEGRADED") {
 		t.Error(text)
@@ -117,13 +167,32 @@ func TestNamesAreWhole(t *testing.T) {
 func TestDoneCells(t *testing.T) {
 	t.Parallel()
 	s := demo()
-	s.End(Done{Cell: 0, Trial: 1, Throughput: 120, TTFT: 44, ITL: math.NaN(), Good: math.NaN(), Verdict: "INVALID", Err: "connection \x1b[31mrefused"})
+	s.End(Done{Cell: 0, Trial: 1, Throughput: 120, TTFT: 44, ITL: math.NaN(), Good: math.NaN(), Verdict: validity.Invalid, Err: "connection \x1b[31mrefused"}, began)
 	text := strings.Join(picture(t, s, 120, 24, Cells), "\n")
 	if !strings.Contains(text, "110 (100–120)") || !strings.Contains(text, "INVALID so far") {
 		t.Error(text)
 	}
 	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log, "connection refused") || strings.Contains(log, "\x1b") {
 		t.Errorf("the log is %q", log)
+	}
+}
+
+// Runs of the sentinel are no trials: they are called what they are, and stand in
+// no figure of their cell.
+func TestSentinel(t *testing.T) {
+	t.Parallel()
+	s := New(Plan{Name: "s", Cells: []string{"concurrency 1"}, Trials: 2, Runs: make([]forecast.Run, 5)}, began)
+	for i, trial := range []int{2, 0, 3} {
+		s.Begin(i, 0, trial, began)
+		s.End(Done{Cell: 0, Trial: trial, Throughput: 100 * float64(1+i), TTFT: 40, Good: 1, Verdict: validity.Valid, Err: "gone"}, began)
+	}
+	s.Begin(3, 0, 4, began)
+	text := strings.Join(picture(t, s, 100, 24, Cells), "\n")
+	if !strings.Contains(text, "cell 1/1 · sentinel 3/3") || !strings.Contains(text, "     1     200 ") && !strings.Contains(text, " 1      200 ") {
+		t.Error(text)
+	}
+	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log, "concurrency 1, sentinel 2/3: gone") || !strings.Contains(log, "trial 1/2: gone") {
+		t.Error(log)
 	}
 }
 
@@ -178,7 +247,7 @@ func TestEventsRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(s, left.Live.Snapshot(), cmpopts.EquateNaNs()); diff != "" || left.Index != 2 || left.Cell != 1 {
 		t.Errorf("(-want +got)\n%s%+v", diff, left)
 	}
-	e.Done(Done{Cell: 1, Throughput: math.NaN(), TTFT: 3, Verdict: "VALID"}, 2, "x")
+	e.Done(Done{Cell: 1, Throughput: math.NaN(), TTFT: 3, Verdict: validity.Valid}, 2, "x")
 	e.Close()
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the file is left behind")

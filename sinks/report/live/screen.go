@@ -127,9 +127,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return m, m.tick()
 	case begin:
-		m.state.Begin(msg.index, msg.cell, msg.trial)
+		m.state.Begin(msg.index, msg.cell, msg.trial, m.clock())
 	case Done:
-		m.state.End(msg)
+		m.state.End(msg, m.clock())
 	case loadgen.Snapshot:
 		m.state.Snapshot(msg)
 	case said:

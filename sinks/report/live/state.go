@@ -8,7 +8,6 @@
 package live
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -16,8 +15,10 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/sinks/report/forecast"
 )
 
 // Plan is what stays the same while a plan is carried out.
@@ -25,8 +26,20 @@ type Plan struct {
 	Name   string
 	Cells  []string // what each cell is called, by index
 	Trials int
-	Runs   int
-	Client string // machine: "client of 2 cores"
+	Runs   []forecast.Run // what is known of each, in the order of execution
+	Client string         // machine: "client of 2 cores"
+}
+
+// sentinel is which run of the sentinel a trial is, 0 for one of the plan's: those
+// of the sentinel come after its last.
+func (p *Plan) sentinel(trial int) int { return max(trial-p.Trials+1, 0) }
+
+// place is the trial among the others.
+func (p *Plan) place(trial int) string {
+	if k := p.sentinel(trial); k > 0 {
+		return fmt.Sprintf("sentinel %d/%d", k, len(p.Runs)-len(p.Cells)*p.Trials)
+	}
+	return fmt.Sprintf("trial %d/%d", trial+1, p.Trials)
 }
 
 // Done is a run that is over.
@@ -35,7 +48,7 @@ type Done struct {
 	Throughput, TTFT, ITL float64 // output tokens/s; p99 in ms; NaN for none
 	Good                  float64 // share of good requests, NaN without limits
 	Failed                int64
-	Verdict               string
+	Verdict               validity.Verdict
 	Err                   string
 	Skipped               bool // by an earlier process
 }
@@ -50,9 +63,11 @@ type State struct {
 	now     loadgen.Snapshot
 	alive   bool // now holds a snapshot of this run
 	done    []Done
-	fresh   int // runs measured by this process
-	verdict string
+	verdict validity.Verdict
 	log     []string // the last lines, newest last
+
+	forecast *forecast.Forecast
+	pace     forecast.Pace
 
 	ttft, itl, rate, tokens series
 }
@@ -71,10 +86,14 @@ func (s *series) add(v float64) {
 }
 
 // New is the state of a plan before its first run.
-func New(p Plan, began time.Time) *State { return &State{plan: p, began: began, verdict: "VALID"} }
+func New(p Plan, began time.Time) *State {
+	return &State{plan: p, began: began, verdict: validity.Valid, forecast: forecast.New(p.Runs)}
+}
 
 // Begin says that a run begins.
-func (s *State) Begin(index, cell, trial int) {
+func (s *State) Begin(index, cell, trial int, at time.Time) {
+	s.forecast.Begin(at)
+	s.pace = forecast.Pace{}
 	s.index, s.cell, s.trial, s.alive = index, cell, trial, false
 	nan := math.NaN()
 	s.now = loadgen.Snapshot{Ends: record.None, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan}
@@ -82,24 +101,22 @@ func (s *State) Begin(index, cell, trial int) {
 }
 
 // End says that a run is over.
-func (s *State) End(d Done) {
+func (s *State) End(d Done, at time.Time) {
+	if !d.Skipped && d.Err == "" {
+		s.forecast.End(s.index, at)
+	}
 	s.alive = false
 	s.index++
 	s.done = append(s.done, d)
-	if !d.Skipped {
-		s.fresh++
-	}
-	order := []string{"", "VALID", "DEGRADED", "INVALID"}
-	if slices.Index(order, d.Verdict) > slices.Index(order, s.verdict) {
-		s.verdict = d.Verdict
-	}
+	s.verdict = max(s.verdict, d.Verdict)
 	if d.Err != "" {
-		s.Say(fmt.Sprintf("%s, trial %d: %s", s.name(d.Cell), d.Trial+1, words.Line(d.Err)))
+		s.Say(fmt.Sprintf("%s, %s: %s", s.name(d.Cell), s.plan.place(d.Trial), words.Line(d.Err)))
 	}
 }
 
 // Snapshot takes what the engine says twice a second.
 func (s *State) Snapshot(n loadgen.Snapshot) {
+	s.pace.Smooth(&n)
 	s.now, s.alive = n, true
 	s.ttft.add(n.TTFTP50)
 	s.itl.add(n.ITLP50)
@@ -135,15 +152,12 @@ func (s *State) share() float64 {
 	return min(max(part, 0), 1)
 }
 
-// eta is the time that the rest takes at the pace so far; false before a
-// twentieth of a run is over, since it could be anything then.
-func (s *State) eta(at time.Time) (time.Duration, bool) {
-	over := float64(s.fresh) + s.share()
-	if over < 0.05 || s.plan.Runs == 0 {
-		return 0, false
+// left is how long the plan still takes, in words, "" where nobody can know.
+func (s *State) left(at time.Time) string {
+	if s.alive {
+		return s.forecast.Text(s.index, &s.now, at)
 	}
-	rest := float64(s.plan.Runs-s.index) - s.share()
-	return time.Duration(float64(at.Sub(s.began)) / over * max(rest, 0)), true
+	return s.forecast.Text(s.index, nil, at)
 }
 
 // cells are the finished cells, newest first, each over its trials.
@@ -151,6 +165,9 @@ func (s *State) cells() []cellRow {
 	var out []cellRow
 	for i := len(s.done) - 1; i >= 0; i-- {
 		d := s.done[i]
+		if s.plan.sentinel(d.Trial) > 0 { // it is in no figure of its cell
+			continue
+		}
 		k := slices.IndexFunc(out, func(r cellRow) bool { return r.cell == d.Cell })
 		if k < 0 {
 			out = append(out, cellRow{cell: d.Cell, name: s.name(d.Cell)})
@@ -169,15 +186,13 @@ type cellRow struct {
 	good                  []float64
 	failed                int64
 	trials                int
-	verdict               string
+	verdict               validity.Verdict
 }
 
 func (r *cellRow) take(d Done) {
 	r.trials++
 	r.failed += d.Failed
-	if cmp.Compare(len(d.Verdict), len(r.verdict)) > 0 || d.Verdict == "INVALID" {
-		r.verdict = d.Verdict
-	}
+	r.verdict = max(r.verdict, d.Verdict)
 	for _, x := range []struct {
 		to *[]float64
 		v  float64

@@ -34,10 +34,7 @@ type frame struct {
 // lines are the frame from top to bottom.
 func (f *frame) lines() []string {
 	out := f.head()
-	keys := "q drain and stop   p pause between runs   e errors   l log   ? help"
-	if f.paused {
-		keys = "PAUSED after this run: p goes on   q stop   e errors   l log   ? help"
-	}
+	keys := f.keys()
 	room := f.height - len(out) - 1
 	if room > 0 {
 		body := f.body()
@@ -56,6 +53,23 @@ func (f *frame) lines() []string {
 	return out
 }
 
+// keys is the last line: what can be pressed.
+func (f *frame) keys() string {
+	switch {
+	case f.paused && f.narrow():
+		return "PAUSED: p goes on  q stop  ? help"
+	case f.paused:
+		return "PAUSED after this run: p goes on   q stop   e errors   l log   ? help"
+	case f.narrow():
+		return "q stop  p pause  e errors  l log  ?"
+	}
+	return "q drain and stop   p pause between runs   e errors   l log   ? help"
+}
+
+// narrow tells whether the columns of the wide screen do not fit: then what
+// stands beside each other there stands below each other.
+func (f *frame) narrow() bool { return f.width < 80 }
+
 // clip cuts a line to the window.
 func clip(s string, width int) string {
 	if utf8.RuneCountInString(s) <= width {
@@ -67,30 +81,61 @@ func clip(s string, width int) string {
 // head is what always stands: where the plan is, and the run's figures.
 func (f *frame) head() []string {
 	now := f.now
-	place := fmt.Sprintf("cell %d/%d · trial %d/%d", f.cell+1, max(len(f.plan.Cells), 1), f.trial+1, f.plan.Trials)
+	place := fmt.Sprintf("cell %d/%d · %s", f.cell+1, max(len(f.plan.Cells), 1), f.plan.place(f.trial))
 	right := f.at.Sub(f.began).Round(time.Second).String()
-	if eta, ok := f.eta(f.at); ok {
-		right += " · ETA " + words.Span(eta)
+	if left := f.left(f.at); left != "" {
+		right += " · " + left
 	}
-	over := (float64(f.index) + f.share()) / float64(max(f.plan.Runs, 1))
+	over := (float64(f.index) + f.share()) / float64(max(len(f.plan.Runs), 1))
 	phase := " this run  "
 	if now.Warmup {
 		phase = " warmup    "
 	}
-	counts := fmt.Sprintf("sent %s  in flight %s  errors %d  lag p99 %s", of(now.Sent, now.Planned), of(int64(now.InFlight), int64(now.Target)), now.Failed, millis(now.LagP99))
+	counts := []string{
+		fmt.Sprintf("sent %s  in flight %s", of(now.Sent, now.Planned), of(int64(now.InFlight), int64(now.Target))),
+		fmt.Sprintf("errors %d  lag p99 %s", now.Failed, millis(now.LagP99)),
+	}
 	if now.Waiting != "" {
-		counts = "waits " + now.Waiting
+		counts = []string{"waits " + now.Waiting}
+	}
+	runs := fmt.Sprintf("  %d/%d runs", f.index, len(f.plan.Runs))
+	if f.narrow() {
+		return append(f.stacked(place, right, over, runs, phase), f.stackedFigures(counts)...)
 	}
 	barWidth := min(max(f.width-44, 10), 40)
 	return []string{
 		f.spread(" "+f.plan.Name+"   "+place, right),
-		f.spread(fmt.Sprintf(" %s  %d/%d runs", bar(over, barWidth), f.index, f.plan.Runs), f.verdict+" so far"),
+		f.spread(" "+bar(over, barWidth)+runs, f.verdict.String()+" so far"),
 		" " + f.name(f.cell),
-		phase + bar(f.share(), min(24, max(f.width-72, 6))) + "  " + counts,
+		phase + bar(f.share(), min(24, max(f.width-72, 6))) + "  " + strings.Join(counts, "  "),
 		f.figures("TTFT", now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures("ITL ", now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
 		"",
 	}
+}
+
+// stacked is where the plan and the run are in a narrow window.
+func (f *frame) stacked(place, right string, over float64, runs, phase string) []string {
+	return []string{
+		f.spread(" "+f.plan.Name, right),
+		f.spread(" "+place, f.verdict.String()+" so far"),
+		" " + bar(over, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs,
+		" " + f.name(f.cell),
+		phase + bar(f.share(), max(f.width-utf8.RuneCountInString(phase)-1, 4)),
+	}
+}
+
+// stackedFigures are the run's figures in a narrow window, without pictures.
+func (f *frame) stackedFigures(counts []string) (out []string) {
+	for _, c := range counts {
+		out = append(out, " "+c)
+	}
+	now := f.now
+	return append(out,
+		fmt.Sprintf(" TTFT p50 %-8s p99 %s", millis(now.TTFTP50), millis(now.TTFTP99)),
+		fmt.Sprintf(" ITL  p50 %-8s p99 %s", millis(now.ITLP50), millis(now.ITLP99)),
+		fmt.Sprintf(" req/s %s  tok/s %s", words.Number(now.RequestsPerSecond), words.Number(now.OutputTokensPerSecond)),
+		"")
 }
 
 // of is "812/1,600", or the number alone when there is no other.
@@ -139,19 +184,36 @@ func bar(share float64, width int) string {
 func (f *frame) body() []string {
 	switch f.pane {
 	case Errors:
-		return f.errorLines()
+		return f.folded(f.errorLines())
 	case Log:
-		return tail(f.log, f.height, "nothing was said yet")
+		return f.folded(tail(f.log, f.height, "nothing was said yet"))
 	case Help:
-		return []string{
+		return f.folded([]string{
 			" q, Ctrl-C   the first drains the run in progress and writes partial results, the second stops at once",
 			" p           pause: the run in progress ends, the next one waits for p",
 			" e, l, c     errors, log, cells that are done", "",
 			" TTFT, ITL, req/s and tok/s are of the last seconds; percentiles, intervals and the verdict of the whole",
 			" come when the plan is done. Figures of cells that are done: mean (lowest–highest) over their trials.",
-		}
+		})
 	}
 	return f.cellLines()
+}
+
+// folded breaks sentences that are longer than a line.
+func (f *frame) folded(lines []string) (out []string) {
+	const indent = "   "
+	for _, l := range lines {
+		for utf8.RuneCountInString(l) > f.width {
+			r := []rune(l)
+			at := strings.LastIndexByte(string(r[:f.width]), ' ')
+			if strings.TrimSpace(l[:max(at, 0)]) == "" {
+				break // one long word
+			}
+			out, l = append(out, l[:at]), indent+strings.TrimLeft(l[at:], " ")
+		}
+		out = append(out, l)
+	}
+	return out
 }
 
 func tail(lines []string, n int, empty string) []string {
@@ -171,6 +233,9 @@ func (f *frame) cellLines() []string {
 	if len(rows) == 0 {
 		return []string{" no run is done yet"}
 	}
+	if f.narrow() {
+		return f.stackedCells(rows)
+	}
 	// At 80 columns a name has 33 of them: isl 256, candidate, concurrency 4.
 	short, tokens, figure := f.width < 110, 22, 22
 	if short {
@@ -189,7 +254,20 @@ func (f *frame) cellLines() []string {
 		if len(r.good) > 0 {
 			good = words.Percent(mean(r.good))
 		}
-		out = append(out, line(r.name, fmt.Sprint(r.trials), between(r.throughput, short), between(r.ttft, short), good, r.verdict))
+		out = append(out, line(r.name, fmt.Sprint(r.trials), between(r.throughput, short), between(r.ttft, short), good, r.verdict.String()))
+	}
+	return out
+}
+
+// stackedCells are two lines a cell: its name has one for itself.
+func (f *frame) stackedCells(rows []cellRow) []string {
+	out := []string{" done so far"}
+	for _, r := range rows {
+		figures := fmt.Sprintf("   tok/s %s  TTFT p99 %s", between(r.throughput, true), between(r.ttft, true))
+		if len(r.ttft) > 0 {
+			figures += " ms"
+		}
+		out = append(out, f.spread(" "+r.name, r.verdict.String()), figures)
 	}
 	return out
 }

@@ -16,7 +16,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report/forecast"
 )
 
 // FileName is where a running plan leaves its newest event, in its directory.
@@ -66,13 +68,14 @@ func NewWatcher(dir string) (*Watcher, error) {
 		return nil, fmt.Errorf("%s: plan.lock.json: %w", dir, err)
 	}
 	w := &Watcher{dir: dir, runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
-	p := Plan{Name: lock.Name, Trials: lock.Trials, Runs: len(lock.Runs)}
+	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
 		p.Cells = append(p.Cells, short(c.Label))
 	}
 	for i, r := range lock.Runs {
 		w.index[r.ID] = i
+		p.Runs = append(p.Runs, forecast.Run{Cell: w.cells[r.Cell]})
 	}
 	w.state = New(p, time.Now())
 	w.Next(w.state)
@@ -107,7 +110,7 @@ func (w *Watcher) Next(s *State) bool {
 	if b, err := os.ReadFile(filepath.Join(w.dir, FileName)); err == nil && json.Unmarshal(b, &e) == nil && e.Time.After(w.last) && e.Live != nil {
 		w.last = e.Time
 		if s.index != e.Index || !s.alive {
-			s.Begin(e.Index, e.Cell, e.Trial)
+			s.Begin(e.Index, e.Cell, e.Trial, e.Time)
 		}
 		s.Snapshot(e.Live.Snapshot())
 	}
@@ -150,16 +153,16 @@ func (w *Watcher) event(s *State, line []byte) {
 	i, known := w.index[e.Run]
 	switch e.Event {
 	case "begin":
-		s.began, s.fresh = e.Time, 0 // once more after a resume: what was done counts on
+		s.began = e.Time // once more after a resume: what was done counts on
 	case "start":
 		if known {
-			s.Begin(i, w.cell(i), w.runs[i].Trial)
+			s.Begin(i, w.cell(i), w.runs[i].Trial, e.Time)
 		}
 	case "done", "failed":
 		if known {
 			d := w.done(i, e.Dir)
 			d.Err = e.Error
-			s.End(d)
+			s.End(d, e.Time)
 			s.index = i + 1
 		}
 	case "interrupted":
@@ -173,7 +176,7 @@ func (w *Watcher) cell(i int) int { return w.cells[w.runs[i].Cell] }
 func (w *Watcher) done(i int, dir string) Done {
 	d := Done{Cell: w.cell(i), Trial: w.runs[i].Trial, Throughput: math.NaN(), TTFT: math.NaN(), ITL: math.NaN(), Good: math.NaN()}
 	var run struct {
-		Verdict string `json:"verdict"`
+		Verdict validity.Verdict `json:"verdict"`
 		Phases  []struct {
 			Warmup bool  `json:"warmup"`
 			Failed int64 `json:"failed"`

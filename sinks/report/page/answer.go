@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
@@ -40,7 +42,7 @@ func answers(d *chart.Data, said []string) []string {
 			continue
 		}
 		s := fmt.Sprintf("best %s: %s", c.Best, d.Label(c))
-		if t := d.Get(c, "output_token_throughput", "avg"); c.Best == "throughput" && !math.IsNaN(t.Value) {
+		if t := d.Get(c, metrics.OutputTokenThroughput, "avg"); c.Best == "throughput" && !math.IsNaN(t.Value) {
 			s += " (" + interval(t) + " output tokens/s)"
 		}
 		out = append(out, s)
@@ -48,10 +50,10 @@ func answers(d *chart.Data, said []string) []string {
 	if len(out) == 0 && len(d.Cells) == 1 {
 		c := d.Cells[0]
 		for _, m := range []struct{ metric, stat, name, unit string }{
-			{"time_to_first_token", "p50", "TTFT", "ms"},
-			{"inter_token_latency", "p50", "ITL", "ms"},
-			{"request_latency", "p50", "latency", "ms"},
-			{"output_token_throughput", "avg", "", "output tokens/s"},
+			{metrics.TimeToFirstToken, "p50", "TTFT p50", "ms"},
+			{metrics.InterTokenLatency, "p50", "ITL p50", "ms"},
+			{metrics.RequestLatency, "p50", "latency p50", "ms"},
+			{metrics.OutputTokenThroughput, "avg", "", "output tokens/s"},
 		} {
 			if s := d.Get(c, m.metric, m.stat); !math.IsNaN(s.Value) {
 				out = append(out, strings.TrimSpace(m.name+" "+interval(s)+" "+m.unit))
@@ -74,13 +76,13 @@ func extremes(d *chart.Data) []string {
 	if slow == nil || fast == slow {
 		return nil
 	}
-	a, b := d.Get(fast, "request_latency", "avg"), d.Get(slow, "request_latency", "avg")
+	a, b := d.Get(fast, metrics.RequestLatency, "avg"), d.Get(slow, metrics.RequestLatency, "avg")
 	if !(b.Value > a.Value) || b.Low <= a.High { // no interval: NaN, and the values speak
 		return nil
 	}
 	more := b.Value - a.Value
 	s := fmt.Sprintf("slowest: %s, mean latency %s ms, %s × that of %s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast))
-	x, y := d.Get(fast, "time_to_first_token", "avg"), d.Get(slow, "time_to_first_token", "avg")
+	x, y := d.Get(fast, metrics.TimeToFirstToken, "avg"), d.Get(slow, metrics.TimeToFirstToken, "avg")
 	if math.IsNaN(x.Value) || math.IsNaN(y.Value) {
 		return []string{s}
 	}
@@ -100,8 +102,8 @@ func extremes(d *chart.Data) []string {
 func span(d *chart.Data) (fast, slow *chart.Cell) {
 	lowest, highest := math.Inf(1), math.Inf(-1)
 	for _, c := range d.Cells {
-		s := d.Get(c, "request_latency", "avg")
-		if math.IsNaN(s.Value) || c.Verdict == "INVALID" {
+		s := d.Get(c, metrics.RequestLatency, "avg")
+		if math.IsNaN(s.Value) || c.Verdict == validity.Invalid {
 			continue
 		}
 		if s.Value < lowest {

@@ -115,6 +115,9 @@ func axe(t *testing.T) string {
 // views are the windows that every report is looked at through.
 var views = []browser.View{{Width: 1440, Height: 900}, {Width: 1440, Height: 900, Dark: true}, {Width: 375, Height: 812}, {Width: 375, Height: 812, Dark: true}}
 
+// laptop is a window in which the table of cells has to fit.
+var laptop = browser.View{Width: 1280, Height: 800}
+
 // In a browser each kind of report complains of nothing, asks for nothing, can be
 // read on a telephone, in the dark and on paper, and used with mouse and keyboard.
 // BROWSER_DIR is a folder for pictures to look at.
@@ -152,6 +155,8 @@ func TestBrowser(t *testing.T) {
 			u.reads()
 			u.uses(r.filter, r.loads)
 			u.must(p.Eval(`document.querySelectorAll("details").forEach((d) => d.open = d.closest("#cell-0") !== null || d.id === "cell-0")`, nil))
+			u.must(p.Look(laptop))
+			u.lays()
 			for _, v := range views {
 				u.must(p.Look(v))
 				u.looks(named(r.name, v), v)
@@ -197,6 +202,7 @@ func (u user) reads() {
 	u.expect("every chart has a name", `(() => { const all = [...document.querySelectorAll("svg.chart")];
 		return all.length > 3 && all.every((s) => s.getAttribute("aria-label").length > 10); })()`)
 	u.expect("the numbers of every chart stand below it", `[...document.querySelectorAll("figure")].every((f) => f.querySelectorAll(".data tbody tr").length > 0)`)
+	u.expect("numbers have the names of their axes", `[...document.querySelectorAll(".data th")].every((h) => h.textContent !== "x" && h.textContent !== "y" && h.textContent !== "")`)
 	u.expect("points of charts have words", `[...document.querySelectorAll("figure")].some((f) => f.querySelectorAll("svg title").length > 3)`)
 	u.expect("the table has a caption and heads of columns and rows", `document.querySelector("#table caption").textContent.length > 10 &&
 		[...document.querySelectorAll("#table thead th")].every((h) => h.scope === "col") && [...document.querySelectorAll("#table tbody tr")].every((r) => r.querySelector("th[scope=row]"))`)
@@ -254,6 +260,24 @@ func (u user) uses(filter string, loads bool) {
 	u.must(u.p.Move(at))
 	u.expect("the pointer tells a value", `!document.getElementById("tip").hidden && document.getElementById("tip").textContent.length > 5`)
 	u.must(u.p.Move(browser.Point{}))
+}
+
+// lays checks where things are on a laptop: the table needs no scrolling, and no
+// word of a chart lies on another.
+func (u user) lays() {
+	u.expect("the table of cells fits", `(() => { const s = document.querySelector("#cells .scroll"); return s.scrollWidth <= s.clientWidth + 1; })()`)
+	var lying []string
+	u.must(u.p.Eval(`[...document.querySelectorAll("svg.chart")].flatMap((svg) => {
+		const all = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]), out = [];
+		for (const [i, [a, r]] of all.entries()) for (const [b, s] of all.slice(i + 1)) {
+			const w = Math.min(r.right, s.right) - Math.max(r.left, s.left), h = Math.min(r.bottom, s.bottom) - Math.max(r.top, s.top);
+			if (w > 2 && h > 4) out.push(svg.getAttribute("aria-label").slice(0, 40) + ": " + a + " on " + b);
+		}
+		return out;
+	})`, &lying))
+	if len(lying) > 0 {
+		u.t.Errorf("words lie on words: %q", lying)
+	}
 }
 
 // looks checks one window, and keeps a picture of it.

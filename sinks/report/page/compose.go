@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -15,7 +16,7 @@ import (
 
 const (
 	detailed   = 12  // cells that get charts of their own, if they fit
-	fewest     = 4   // of those, however large they are
+	fewest     = 3   // of those, however large they are
 	detailMost = 300 // cells that are told one by one
 	rowsMost   = 2000
 	budget     = 1_800_000 // bytes that pictures may take together
@@ -56,26 +57,79 @@ func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
 		*missing = append(*missing, c)
 		return
 	}
-	out := Chart{ID: c.ID, Title: c.Title, SVG: template.HTML(draw.Inline(c, draw.SizeOf(c))), Head: []string{"series", "x", "y", "95 % from", "to", "what"}}
+	out := Chart{ID: c.ID, Title: c.Title, SVG: template.HTML(draw.Inline(c, draw.SizeOf(c)))}
 	rows := 0
-	for _, panel := range c.Panels {
-		for _, s := range panel.Series {
-			for _, q := range s.Points {
-				if rows++; rows <= dataMost {
-					out.Data = append(out.Data, []string{s.Name, figure(q.X), figure(q.Y), figure(q.Low), figure(q.High), q.Title})
-				}
-			}
-			for _, q := range s.Rects {
-				if rows++; rows <= dataMost {
-					out.Data = append(out.Data, []string{s.Name, figure(q.X0) + " to " + figure(q.X1), figure(q.Y0) + " to " + figure(q.Y1), "", "", q.Title})
-				}
-			}
+	for i := range c.Panels {
+		x := c.Panels[i].X
+		if x.Label == "" { // panels that stand below each other name what they share once
+			x.Label = c.Panels[len(c.Panels)-1].X.Label
+		}
+		n := numbers(&c.Panels[i], x)
+		left := max(dataMost-rows, 0)
+		rows += len(n.Rows)
+		n.Rows = n.Rows[:min(len(n.Rows), left)]
+		if n.withoutEmpty(); len(n.Rows) > 0 {
+			out.Numbers = append(out.Numbers, n)
 		}
 	}
 	if rows > dataMost {
 		out.Cut = fmt.Sprintf("the first %d of %s rows; the tables have all", dataMost, words.Whole(int64(rows)))
 	}
 	*to = append(*to, out)
+}
+
+// numbers are the points and bars of a panel, headed by what its axes say.
+func numbers(p *draw.Panel, x draw.Axis) Numbers {
+	across := x.Label
+	switch {
+	case across == "" && x.Names:
+		across = "cell"
+	case across == "":
+		across = "x"
+	}
+	out := Numbers{Head: []string{"series", across, cmp.Or(p.Y.Label, "y"), "95 % from", "to", "what"}}
+	for _, s := range p.Series {
+		for _, q := range s.Points {
+			out.Rows = append(out.Rows, []string{s.Name, place(x, q.X), place(p.Y, q.Y), figure(q.Low), figure(q.High), q.Title})
+		}
+		for _, q := range s.Rects {
+			out.Rows = append(out.Rows, []string{s.Name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "", q.Title})
+		}
+	}
+	return out
+}
+
+// withoutEmpty leaves out columns that say nothing.
+func (n *Numbers) withoutEmpty() {
+	for i := len(n.Head) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(n.Rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		n.Head = slices.Delete(n.Head, i, i+1)
+		for k := range n.Rows {
+			n.Rows[k] = slices.Delete(n.Rows[k], i, i+1)
+		}
+	}
+}
+
+// place is where on an axis: a number, or the name that stands there.
+func place(a draw.Axis, v float64) string {
+	if i := int(math.Round(v)); a.Names && i >= 0 {
+		for _, t := range a.Ticks {
+			if t.At == float64(i) {
+				return t.Label
+			}
+		}
+	}
+	return figure(v)
+}
+
+// stretch is a part of an axis.
+func stretch(a draw.Axis, from, to float64) string {
+	if a.Names {
+		return place(a, (from+to)/2)
+	}
+	return figure(from) + " to " + figure(to)
 }
 
 // figure is a number in a table of numbers, "" for none.
@@ -88,10 +142,15 @@ func figure(v float64) string {
 
 // interval is a value with its bounds.
 func interval(s chart.Stat) string {
+	return strings.TrimSpace(words.Number(s.Value) + " " + bounds(s))
+}
+
+// bounds are those of an interval, "" for none.
+func bounds(s chart.Stat) string {
 	if math.IsNaN(s.Low) || math.IsNaN(s.High) {
-		return words.Number(s.Value)
+		return ""
 	}
-	return fmt.Sprintf("%s [%s, %s]", words.Number(s.Value), words.Number(s.Low), words.Number(s.High))
+	return fmt.Sprintf("[%s, %s]", words.Number(s.Low), words.Number(s.High))
 }
 
 // findings puts what is in doubt above everything, a line a check.
@@ -112,7 +171,7 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 	told := d.Cells
 	if len(told) > detailMost {
 		told = slices.Clone(told)
-		slices.SortStableFunc(told, func(a, b *chart.Cell) int { return rank(b.Verdict) - rank(a.Verdict) })
+		slices.SortStableFunc(told, func(a, b *chart.Cell) int { return cmp.Compare(b.Verdict, a.Verdict) })
 		for i := range p.Rows { // where nothing is told, no link leads
 			if slices.Contains(told[detailMost:], d.Cells[i]) {
 				p.Rows[i].Cells[0].Link = ""
@@ -136,8 +195,6 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		p.Details = append(p.Details, x)
 	}
 }
-
-func rank(verdict string) int { return slices.Index([]string{"VALID", "DEGRADED", "INVALID"}, verdict) }
 
 // pictured are the charts of cells spread over those that are told of: of all
 // where they are few, else as many as the page has room for.
@@ -171,10 +228,12 @@ func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page
 // size is about how many bytes of the page a chart takes.
 func (c *Chart) size() int {
 	n := len(c.SVG)
-	for _, row := range c.Data {
-		n += 10
-		for _, text := range row {
-			n += len(text) + 9
+	for _, p := range c.Numbers {
+		for _, row := range p.Rows {
+			n += 10
+			for _, text := range row {
+				n += len(text) + 9
+			}
 		}
 	}
 	return n
@@ -216,23 +275,21 @@ func cutoff(p *draw.Panel) float64 {
 // slowest are the requests that took longest.
 func slowest(d *chart.Data, c *chart.Cell) [][]string {
 	r := d.Requests
-	var ids []int
+	var ids []int // the slowest so far, the slowest first; of equal ones the first
 	for i := range r.Cell {
-		if r.Cell[i] == c && r.OK[i] && r.InWindow[i] {
-			ids = append(ids, i)
+		if r.Cell[i] != c || !r.OK[i] || !r.InWindow[i] {
+			continue
+		}
+		at := len(ids)
+		for at > 0 && cmp.Compare(r.Latency[i], r.Latency[ids[at-1]]) > 0 {
+			at--
+		}
+		if at < slowestFew {
+			ids = slices.Insert(ids[:min(len(ids), slowestFew-1)], at, i)
 		}
 	}
-	slices.SortStableFunc(ids, func(a, b int) int {
-		switch {
-		case r.Latency[a] > r.Latency[b]:
-			return -1
-		case r.Latency[a] < r.Latency[b]:
-			return 1
-		}
-		return 0
-	})
 	var out [][]string
-	for _, i := range ids[:min(slowestFew, len(ids))] {
+	for _, i := range ids {
 		out = append(out, []string{
 			figure(r.ID[i]), strconv.Itoa(r.Trial[i] + 1), words.Number(r.Sent[i]), words.Number(r.TTFT[i]), words.Number(r.Latency[i]), figure(r.OSL[i]),
 		})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
@@ -34,8 +35,8 @@ func readChecks(d *chart.Data) ([]doubt, error) {
 			return nil, err
 		}
 		for i := range t.N {
-			verdict := map[string]string{"warn": "DEGRADED", "degraded": "DEGRADED", "invalid": "INVALID"}[strings.ToLower(t.Texts["severity"][i])]
-			if t.Texts["verdict"][i] == "pass" || verdict == "" {
+			verdict := validity.OfSeverity(t.Texts["severity"][i])
+			if verdict <= validity.Valid {
 				continue
 			}
 			out = append(out, doubt{Finding{verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit), ""}, find(d, dir, t.Texts["cell"][i])})
@@ -67,7 +68,7 @@ func grouped(list []doubt) []Finding {
 			continue
 		}
 		i := slices.IndexFunc(out, func(f Finding) bool { return f.Check == x.Check })
-		if x.Verdict == "INVALID" && out[i].Verdict != "INVALID" {
+		if x.Verdict > out[i].Verdict {
 			out[i] = x.Finding
 		}
 	}
@@ -170,12 +171,17 @@ func readManifest(dir string) (m manifest) {
 	return m
 }
 
-// conclusions are the sentences that were said when the plan ended.
+// conclusions are the sentences that were said when each plan ended; of several
+// plans with the name of the result.
 func conclusions(dirs []string) []string {
 	var out []string
 	for _, dir := range dirs {
+		of := ""
+		if len(dirs) > 1 {
+			of = filepath.Base(filepath.Clean(dir)) + ": "
+		}
 		for _, s := range readManifest(dir).Conclusions {
-			out = append(out, words.Line(s))
+			out = append(out, words.Line(of+s))
 		}
 	}
 	return out

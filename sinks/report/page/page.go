@@ -15,6 +15,7 @@ import (
 	"html/template"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
@@ -30,7 +31,8 @@ var script string
 
 // Page is everything the template shows, as text.
 type Page struct {
-	Name, Verdict, Scope  string
+	Name, Scope           string
+	Verdict               validity.Verdict
 	Answers               []string
 	Findings              []Finding
 	MoreFindings          string
@@ -47,7 +49,10 @@ type Page struct {
 }
 
 // Finding is one check in doubt.
-type Finding struct{ Verdict, Check, Detail, Where string }
+type Finding struct {
+	Verdict              validity.Verdict
+	Check, Detail, Where string
+}
 
 // Column is the head of a column of the table of cells.
 type Column struct {
@@ -65,26 +70,33 @@ type Row struct {
 type Entry struct {
 	Head                           bool // names the row
 	Class, Sort, Title, Text, Link string
+	Bounds                         string // of the interval, on a line of their own
 }
 
 // Chart is a picture with its numbers beside it.
 type Chart struct {
 	ID, Title string
 	SVG       template.HTML
-	Head      []string
-	Data      [][]string
-	Cut       string // what of the numbers was left out
+	Numbers   []Numbers // one for each panel
+	Cut       string    // what of the numbers was left out
+}
+
+// Numbers is what one panel of a chart shows, as a table.
+type Numbers struct {
+	Head []string
+	Rows [][]string
 }
 
 // Detail is what there is to say about one cell.
 type Detail struct {
-	Index          int
-	Label, Verdict string
-	Checks         []Finding
-	Errors         []Failure
-	Slowest        [][]string
-	Charts         []Chart
-	Missing        []*draw.Chart
+	Index   int
+	Label   string
+	Verdict validity.Verdict
+	Checks  []Finding
+	Errors  []Failure
+	Slowest [][]string
+	Charts  []Chart
+	Missing []*draw.Chart
 }
 
 // Failure is one kind of failed requests.

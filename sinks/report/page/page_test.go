@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"html"
 	"html/template"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
@@ -35,6 +38,36 @@ func poison(v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		poison(v.Elem())
+	}
+}
+
+// The numbers below a chart are headed by its axes, stand in one table a panel, name
+// what has a name, and have no empty column.
+func TestNumbersOfAChart(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	names := draw.Axis{Names: true, Ticks: []draw.Tick{{At: 0, Label: "old"}, {At: 1, Label: "new"}}}
+	c := &draw.Chart{Title: "two", Panels: []draw.Panel{
+		{Y: draw.Axis{Label: "TTFT (ms)"}, Series: []draw.Series{{Name: "p50", Points: []draw.Point{{X: 4, Y: 20, Low: 19, High: 21.5, Title: "four"}, {X: 8, Y: nan, Low: nan, High: nan}}}}},
+		{X: draw.Axis{Label: "concurrency"}, Y: names, Series: []draw.Series{{Rects: []draw.Rect{{X0: 1, X1: 2.5, Y0: 0.6, Y1: 1.4}}}}},
+		{X: names, Y: draw.Axis{Label: "tokens"}, Series: []draw.Series{{Name: "got", Points: []draw.Point{draw.At(0.08, 7, "")}}}},
+	}}
+	c.Panels[0].X = draw.Axis{}
+	p := &Page{}
+	p.chart(c, &p.Charts, &p.Missing)
+	want := []Numbers{
+		{[]string{"series", "x", "TTFT (ms)", "95 % from", "to", "what"}, [][]string{{"p50", "4", "20", "19", "21.5", "four"}, {"p50", "8", "", "", "", ""}}},
+		{[]string{"concurrency", "y"}, [][]string{{"1 to 2.5", "new"}}},
+		{[]string{"series", "cell", "tokens"}, [][]string{{"got", "old", "7"}}},
+	}
+	if diff := cmp.Diff(want, p.Charts[0].Numbers); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	c.Panels = c.Panels[:2]
+	p.Charts = nil
+	p.chart(c, &p.Charts, &p.Missing)
+	if got := p.Charts[0].Numbers[0].Head[1]; got != "concurrency" {
+		t.Errorf("the upper panel is along %q, want what the lower one says", got)
 	}
 }
 

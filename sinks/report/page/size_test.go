@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sinks/report/page"
 )
 
@@ -117,5 +118,55 @@ func BenchmarkReport(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.SetBytes(int64(len(doc)))
+	}
+}
+
+// whole is a matrix of 64 cells, five trials and 320,000 requests.
+const whole = `
+name: whole
+benchmark:` + body + `
+  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.3", streaming: true}
+  phases: {type: concurrency, concurrency: 16, requests: 1000}
+  slos: {time_to_first_token: 30}
+sweep: {type: grid, parameters: {concurrency: [1, 2, 4, 8, 16, 32, 64, 128], isl: [8, 16, 24, 32, 40, 48, 56, 64]}}
+multi_run: {num_runs: 5}`
+
+// A report from the files of a large result, as aiperf report makes it. Making
+// the result takes about a minute.
+func BenchmarkReportOfFiles(b *testing.B) {
+	dir := directories(b, []string{whole}, nil)[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		doc, err := page.Build(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(doc)))
+	}
+}
+
+// BenchmarkCharts builds and paints each chart of a large result: a twentieth of a
+// second at most.
+func BenchmarkCharts(b *testing.B) {
+	d := matrix(b, directories(b, []string{thousand}, nil)[0], 64, 900)
+	for _, r := range chart.Catalogue() {
+		c := r.Build(d, d.Cells[0])
+		if c.Missing != "" {
+			continue
+		}
+		for name, paint := range map[string]func(*draw.Chart){
+			"svg": func(c *draw.Chart) { _ = draw.Inline(c, draw.SizeOf(c)) },
+			"png": func(c *draw.Chart) {
+				if _, err := draw.PNG(c, draw.SizeOf(c), draw.Light); err != nil {
+					b.Fatal(err)
+				}
+			},
+		} {
+			b.Run(r.ID+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					paint(r.Build(d, d.Cells[0]))
+				}
+			})
+		}
 	}
 }

@@ -6,29 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
-
-// measure is a column of figures.
-type measure struct {
-	metric, stat, name string
-	factor             float64
-	plain              bool // left out where tokens say more
-}
-
-var measures = []measure{
-	{"output_token_throughput", "avg", "output tok/s", 1, false},
-	{"request_throughput", "avg", "requests/s", 1, true},
-	{"time_to_first_token", "p50", "TTFT p50 ms", 1, false},
-	{"time_to_first_token", "p99", "TTFT p99 ms", 1, false},
-	{"inter_token_latency", "p50", "ITL p50 ms", 1, false},
-	{"inter_token_latency", "p99", "ITL p99 ms", 1, false},
-	{"request_latency", "p50", "latency p50 ms", 1, false},
-	{"request_latency", "p99", "latency p99 ms", 1, true},
-	{"good_request_fraction", "avg", "goodput %", 100, false},
-	{"error_rate", "avg", "errors %", 100, false},
-}
 
 // table is the matrix, a row a cell.
 func (p *Page) table(d *chart.Data, trials int) {
@@ -43,13 +24,9 @@ func (p *Page) table(d *chart.Data, trials int) {
 	if len(d.Axes) == 0 {
 		p.Columns = append(p.Columns, Column{"experiment", false})
 	}
-	var cols []measure
-	tokens := d.Has("output_token_throughput", "avg")
-	for _, m := range measures {
-		if d.Has(m.metric, m.stat) && !(tokens && m.plain) {
-			cols = append(cols, m)
-			p.Columns = append(p.Columns, Column{m.name, true})
-		}
+	cols := metrics.Headlines(true, d.Has)
+	for _, m := range cols {
+		p.Columns = append(p.Columns, Column{m.Name, true})
 	}
 	p.Columns = append(p.Columns, Column{"verdict", false})
 	for _, c := range d.Cells[:min(len(d.Cells), rowsMost)] {
@@ -60,7 +37,7 @@ func (p *Page) table(d *chart.Data, trials int) {
 	}
 }
 
-func row(d *chart.Data, c *chart.Cell, cols []measure) Row {
+func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	out := Row{Index: c.Index}
 	names := d.Axes
 	if len(names) == 0 {
@@ -80,24 +57,26 @@ func row(d *chart.Data, c *chart.Cell, cols []measure) Row {
 		out.Cells = append(out.Cells, e)
 	}
 	for _, m := range cols {
-		out.Cells = append(out.Cells, figureEntry(d.Get(c, m.metric, m.stat), m))
+		out.Cells = append(out.Cells, figureEntry(d.Get(c, m.Tag, m.Stat), m.Percent()))
 	}
 	mark := ""
 	if c.Front {
 		mark = " *"
 	}
-	out.Cells = append(out.Cells, Entry{Class: c.Verdict, Text: c.Verdict + mark})
+	out.Cells = append(out.Cells, Entry{Class: c.Verdict.String(), Text: c.Verdict.String() + mark})
 	return out
 }
 
 // figureEntry is a value with its bounds and marks.
-func figureEntry(s chart.Stat, m measure) Entry {
+func figureEntry(s chart.Stat, percent bool) Entry {
 	e := Entry{Class: "num", Text: "–"}
 	if math.IsNaN(s.Value) {
 		return e
 	}
-	s.Value, s.Low, s.High = s.Value*m.factor, s.Low*m.factor, s.High*m.factor
-	e.Sort, e.Text = figure(s.Value), interval(s)
+	if percent {
+		s.Value, s.Low, s.High = 100*s.Value, 100*s.Low, 100*s.High
+	}
+	e.Sort, e.Text, e.Bounds = figure(s.Value), words.Number(s.Value), bounds(s)
 	var why []string
 	if s.Unsupported {
 		e.Text += " ?"

@@ -40,13 +40,18 @@ func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
 	var turns, in, out []float64
 	first, last := time.Duration(math.MaxInt64), time.Duration(-1)
 	media := 0
-	for c := range set.All() {
+	starts, silent := 0, 0
+	for c := range set.Each() {
 		if set.Streamed() && len(turns) == described {
 			break
 		}
 		turns = append(turns, float64(len(c.Turns)))
 		for k := range c.Turns {
 			t := &c.Turns[k]
+			starts += len(t.Starts)
+			if t.Silent {
+				silent++
+			}
 			media += len(t.Images) + len(t.Audios) + len(t.Videos)
 			if t.ISL > 0 {
 				in = append(in, float64(t.ISL))
@@ -71,6 +76,9 @@ func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
 		fmt.Fprintf(w, ", %s", words.Count(media, "image, sound or video file"))
 	}
 	fmt.Fprintln(w)
+	if starts > 0 {
+		fmt.Fprintf(w, "  %-28s %s, with these %s; turns that send nothing: %d\n", "played by themselves", words.Count(set.Len(), "conversation"), words.Count(set.Turns(), "request"), silent)
+	}
 	fmt.Fprintf(w, "  %-28s %s\n", "turns of a conversation", spread(turns))
 	fmt.Fprintf(w, "  %-28s %s\n", "input tokens ("+tok.Name()+")", spread(in))
 	fmt.Fprintf(w, "  %-28s %s\n", "output tokens asked for", spread(out))
@@ -104,28 +112,20 @@ func describeSharing(w io.Writer, path, format string) {
 
 // firstRequest prints the body that a chat request with the first turn has.
 func firstRequest(w io.Writer, set *dataset.Set) error {
-	c := set.At(0)
+	c := set.First()
 	t := &c.Turns[0]
-	kind := "chat"
-	switch {
-	case t.Query != "":
-		kind = "cohere_rankings"
-	}
+	spec := endpoint.Usual(t)
 	body := []byte(t.Raw)
 	if t.Raw == nil {
-		spec, ok := endpoint.Lookup(kind)
-		if !ok {
-			return nil
-		}
 		var err error
 		if body, err = spec.Body(nil, &endpoint.Input{Model: cmp.Or(t.Model, "MODEL"), System: c.System, Turn: t, Stream: true}); err != nil {
-			fmt.Fprintf(w, "first request: not as %s: %v\n", kind, err)
+			fmt.Fprintf(w, "first request: not as %s: %v\n", spec.Type, err)
 			return nil
 		}
 	}
 	if !json.Valid(body) {
 		return nil
 	}
-	fmt.Fprintf(w, "first request, as %s: %s\n", kind, words.Clip(strings.TrimSpace(string(body)), 400))
+	fmt.Fprintf(w, "first request, as %s: %s\n", spec.Type, words.Clip(strings.TrimSpace(string(body)), 400))
 	return nil
 }

@@ -88,11 +88,25 @@ def plain(turn):
         media = [c for m in getattr(turn, kind) for c in m.contents]
         if media:
             out[kind] = media
+    if getattr(turn, "no_request", False):
+        out["silent"] = True
     for name in ("raw_messages", "raw_tools", "raw_payload", "extra_body"):
         value = getattr(turn, name, None)
         if value is not None:
             out[name] = value
     return out
+
+
+def starts(conversation, out):
+    """Says of each turn what it starts, and which turn waits for that."""
+    for branch in conversation.branches:
+        for at, turn in enumerate(conversation.turns):
+            if branch.branch_id not in turn.branch_ids:
+                continue
+            waits = [i for i, t in enumerate(conversation.turns) if any(p.branch_id == branch.branch_id for p in t.prerequisites)]
+            words = [f"{branch.mode.value} {child}" + "".join(f" {i}" for i in waits) for child in branch.child_conversation_ids]
+            to = out if branch.dispatch_timing == "pre" else out["turns"][at]
+            to["starts"] = sorted(to.get("starts", []) + words)
 
 
 def load(name, path):
@@ -109,6 +123,7 @@ def load(name, path):
     conversations = []
     for c in loader.convert_to_conversations(loader.load_dataset()):
         out = {"turns": [plain(t) for t in c.turns]}
+        starts(c, out)
         if c.system_message:
             out["system"] = c.system_message
         conversations.append(out)

@@ -97,6 +97,7 @@ type Point struct {
 	Taint string
 	Title string // what a reader sees on pointing at it
 	Link  string // anchor in the page, "" for none
+	Label string // stands beside the point where there is room
 }
 
 // At is a point without an interval.

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,39 @@ func (p *panel) draw() {
 	for i := range p.p.Series {
 		p.points(&p.p.Series[i], i+1)
 	}
+	p.labels()
 	p.lines()
+}
+
+// labels stand to the right of their points, above or below them; one for which
+// there is no room is left out.
+func (p *panel) labels() {
+	var taken []box
+	for i := range p.p.Series {
+		for _, q := range p.p.Series[i].Points {
+			if finite(q.X) && finite(q.Y) && !p.p.Series[i].Bare {
+				x, y := p.px(q.X), p.py(q.Y)
+				taken = append(taken, box{x - radius, y - radius, x + radius, y + radius})
+			}
+		}
+	}
+	for i := range p.p.Series {
+		for _, q := range p.p.Series[i].Points {
+			if q.Label == "" || !finite(q.X) || !finite(q.Y) {
+				continue
+			}
+			x, y, w := p.px(q.X), p.py(q.Y), p.room(q.Label, smallSize, false)
+			for _, at := range []xy{{x + 9, y - 5}, {x + 9, y + smallSize + 3}, {x - 9 - w, y - 5}, {x - 9 - w, y + smallSize + 3}} {
+				b := box{at.x, at.y - smallSize, at.x + w, at.y}
+				if b.x0 < p.b.x0 || b.x1 > p.b.x1+gap || b.y0 < p.b.y0-gap || b.y1 > p.b.y1 || slices.ContainsFunc(taken, b.meets) {
+					continue
+				}
+				taken = append(taken, b)
+				p.add(words(q.Label, Muted, smallSize, at.x, at.y, "start"))
+				break
+			}
+		}
+	}
 }
 
 // axes draws grid, ticks and labels.
@@ -61,7 +94,7 @@ func (p *panel) axes() {
 		p.add(words(p.p.X.Label, Text, labelSize, (p.b.x0+p.b.x1)/2, p.b.y1+p.p.low()-gap, "middle"))
 	}
 	if p.p.Y.Label != "" {
-		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+30), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2, "middle")
+		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+2*gap), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2, "middle")
 		t.turned = true
 		p.add(t)
 	}

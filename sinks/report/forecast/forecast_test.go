@@ -1,4 +1,4 @@
-package report
+package forecast
 
 import (
 	"testing"
@@ -19,7 +19,8 @@ func cellOf(phases ...schema.Phase) *sweep.Cell {
 
 func planOf(cells ...*sweep.Cell) *sweep.Plan {
 	p := &sweep.Plan{Trials: 1, Cells: cells}
-	for _, c := range cells {
+	for i, c := range cells {
+		c.Index = i
 		p.Runs = append(p.Runs, sweep.Run{Cell: c})
 	}
 	return p
@@ -68,13 +69,13 @@ func TestForecast(t *testing.T) {
 		{"before any snapshot nothing is known of answers", two, 0, 0, nil, 0, ""},
 	} {
 		began := time.Unix(100, 0)
-		f := forecast{plan: c.plan, began: began.Add(-c.took)}
+		f := New(Of(c.plan))
 		if c.took > 0 {
-			f.ended(c.plan.Runs[0], began)
-			f.began = began
+			f.Begin(began.Add(-c.took))
+			f.End(0, began)
 		}
-		at := Step{Run: c.plan.Runs[c.index], Index: c.index, Total: len(c.plan.Runs)}
-		if got := f.text(at, c.s, began.Add(time.Duration(c.passed*1e9))); got != c.want {
+		f.Begin(began)
+		if got := f.Text(c.index, c.s, began.Add(time.Duration(c.passed*1e9))); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -112,8 +113,8 @@ func TestForecastDoesNotJump(t *testing.T) {
 // again when nothing is sent any more.
 func TestPaceIsOfTheLoad(t *testing.T) {
 	t.Parallel()
-	var p pace
-	tokens := func(s *loadgen.Snapshot) float64 { p.add(s); return s.OutputTokensPerSecond }
+	var p Pace
+	tokens := func(s *loadgen.Snapshot) float64 { p.Smooth(s); return s.OutputTokensPerSecond }
 	for i := range 40 {
 		s := answers(int64(i), 100, float64(i+1)/2)
 		s.OutputTokensPerSecond = 2000 * float64(i%2) // all of a second's tokens in one half of it

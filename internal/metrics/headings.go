@@ -1,0 +1,48 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Headline is a column of a table of cells: a statistic of a metric and its name.
+type Headline struct {
+	*Metric
+	Heading
+	Name string // "TTFT p99 ms"
+}
+
+// Percent tells whether the value, a share, is shown as a percentage.
+func (h Headline) Percent() bool { return h.Unit == "ratio" }
+
+// Headlines are the columns of tables of cells, in their order, as far as told
+// says that some cell has them. wide is for tables with room.
+func Headlines(wide bool, told func(tag, stat string) bool) (out []Headline) {
+	anyOf := func(tag string) bool {
+		m, ok := Lookup(tag)
+		return ok && slices.ContainsFunc(m.Headings, func(h Heading) bool { return told(tag, h.Stat) })
+	}
+	for i := range catalogue {
+		m := &catalogue[i]
+		for _, h := range m.Headings {
+			if h.Wide && !wide || !told(m.Tag, h.Stat) || anyOf(h.Beside) && !(h.Narrow && wide) {
+				continue
+			}
+			out = append(out, Headline{m, h, m.Called(h.Stat)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Headline) int { return cmp.Compare(a.Heading.Place, b.Heading.Place) })
+	return out
+}
+
+// Called is what a heading calls a statistic of the metric: "TTFT p99 ms".
+func (m *Metric) Called(stat string) string {
+	name := cmp.Or(m.Short, m.Header)
+	if stat != "avg" {
+		name += " " + stat
+	}
+	if m.Unit == "ms" {
+		name += " ms"
+	}
+	return name
+}

@@ -1,0 +1,124 @@
+package sweep
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/schema"
+)
+
+// KnownAxis is an axis that tables and charts know by name, because many sweeps
+// have it: a row of the catalogue.
+type KnownAxis struct {
+	Name    string // of its column, after axis_
+	Setting string // last part of the path that is swept, where that is another word
+	Short   string // heading of a narrow table, where the name is long
+	Unit    string // of its values; "" for names
+	Label   string // of a chart's axis
+	Place   int    // among the axes of a chart's table; 0 is between names and loads
+	System  bool   // its values name systems that are compared
+	Load    bool   // more of it is more load
+	Whole   bool   // its values are whole numbers as a rule
+	// Of is what a cell has of it, swept or not: a number or a text, nil where it
+	// has none. Without Of the axis has a column only when it is swept.
+	Of func(*schema.Benchmark) any
+}
+
+// knownAxes is the catalogue, in the order of the columns.
+var knownAxes = [...]KnownAxis{
+	{
+		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)", Load: true, Place: 1, Whole: true,
+		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Concurrency)) },
+	},
+	{
+		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)", Load: true, Place: 2,
+		Of: func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) },
+	},
+	{Name: "isl", Unit: "tokens", Place: -2, Whole: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
+	{Name: "osl", Unit: "tokens", Place: -1, Whole: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
+	{Name: "model", System: true, Place: -3, Of: func(b *schema.Benchmark) any { return some(models(b)) }},
+	{Name: "endpoint", System: true, Place: -4, Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
+	{Name: "result", System: true, Place: -5},
+	{Name: "users", Label: "users", Load: true, Place: 3},
+	{Name: "in_flight", Label: "in flight (requests)", Load: true, Place: 4},
+}
+
+// KnownAxes are the axes of the catalogue in the order of the columns.
+func KnownAxes() []KnownAxis { return slices.Clone(knownAxes[:]) }
+
+// AxisNamed is the row of an axis by the name of its column or of the setting that
+// is swept. An axis that no row knows has one that says its name only.
+func AxisNamed(name string) KnownAxis {
+	for _, a := range knownAxes {
+		if a.Name == name || a.Setting == name {
+			return a
+		}
+	}
+	return KnownAxis{Name: name}
+}
+
+// some is v, nil for the zero of its type.
+func some[T comparable](v T) any {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return v
+}
+
+// measuredPhase is the first phase that is no warmup.
+func measuredPhase(b *schema.Benchmark) schema.Phase {
+	for _, p := range b.Phases {
+		if p.Kind != "warmup" {
+			return p
+		}
+	}
+	return schema.Phase{}
+}
+
+func prompts(b *schema.Benchmark) schema.Prompts {
+	if len(b.Datasets) == 0 {
+		return schema.Prompts{}
+	}
+	return b.Datasets[0].Prompts
+}
+
+// mean is what a length was asked to be on average, nil when it was not asked.
+func mean(s *schema.Shape) any {
+	switch {
+	case s == nil:
+		return nil
+	case s.Value != nil:
+		return *s.Value
+	case s.Mean != nil:
+		return *s.Mean
+	}
+	return nil
+}
+
+func models(b *schema.Benchmark) string {
+	var names []string
+	for _, m := range b.Models.Items {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// server is the endpoint's label or else its addresses, without what may be
+// secret in them.
+func server(e *schema.Endpoint) string {
+	if e.Label != "" {
+		return e.Label
+	}
+	var shown []string
+	for _, text := range e.URLs {
+		u, err := url.Parse(text)
+		if err != nil {
+			continue
+		}
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		shown = append(shown, u.String())
+	}
+	return strings.Join(shown, ", ")
+}
