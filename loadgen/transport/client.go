@@ -24,6 +24,7 @@ type Client struct {
 	patience        time.Duration // of a probe
 	handshakeWithin time.Duration
 	crossWithin     time.Duration // see closeCrossed
+	writeOut        time.Duration // see writeOut
 	targets         []*target
 	sources         []netip.Addr
 	offset          *wallOffset
@@ -65,6 +66,7 @@ func Open(cfg Config) (*Client, error) {
 		patience:        probeTimeout,
 		handshakeWithin: handshakeTimeout,
 		crossWithin:     closeCrossed,
+		writeOut:        writeOut,
 		dialing:         make(chan struct{}, dialsAtOnce),
 		inboxes:         newInboxes(),
 		large:           newLargeBuffers(),

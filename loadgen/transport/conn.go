@@ -229,21 +229,40 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	return true
 }
 
+// writeOut is how long a request may still be on its way out after its answer
+// was complete. Most are out already, and only the goroutine that wrote them has
+// not heard: on a busy machine an answer overtakes it.
+const writeOut = 100 * time.Millisecond
+
 // conclude ends o as e says. If the connection is fit for another request it
-// goes back to the pool before the exchange is delivered.
+// goes back to the pool before the exchange is delivered: at once, or, where a
+// goroutine still writes the request, when that is through.
 func (c *conn) conclude(o *op, e ending, reusable bool) bool {
 	c.rec.fill()
 	o.mu.Lock()
 	c.cur.Store(nil)
-	reusable = reusable && !o.writing && !o.kill.isSet()
+	reusable = reusable && !o.kill.isSet()
+	later := reusable && o.writing
 	if reusable {
 		c.served = true
 		o.c = nil
 	}
+	if later {
+		o.keep = c
+		c.tcp.SetWriteDeadline(time.Now().Add(c.cl.writeOut)) //nolint:errcheck // it fails only when closed already
+	}
 	o.mu.Unlock()
-	kept := reusable && c.t.pool.put(c)
+	kept := later || reusable && c.t.pool.put(c)
 	o.finish(e)
 	return kept
+}
+
+// keep puts c, whose request was written to its end after the answer was
+// complete, where the next one finds it.
+func (c *conn) keep() {
+	if c.tcp.SetWriteDeadline(time.Time{}) != nil || !c.t.pool.put(c) {
+		c.poke()
+	}
 }
 
 // abandon ends o, which c carried when it ended because of err.

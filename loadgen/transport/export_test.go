@@ -23,6 +23,9 @@ func SetHandshakeTime(cl *Client, d time.Duration) { cl.handshakeWithin = d }
 // SetCrossTime is within which time a close counts as one that crossed a request.
 func SetCrossTime(cl *Client, d time.Duration) { cl.crossWithin = d }
 
+// SetWriteOut is how long a request of cl may be on its way out after its answer.
+func SetWriteOut(cl *Client, d time.Duration) { cl.writeOut = d }
+
 // Recorded is the memory that x holds for its answer, without what was unpacked.
 func Recorded(x *Exchange) int64 {
 	n := cap(x.Events) * int(unsafe.Sizeof(Event{}))

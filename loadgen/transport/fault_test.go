@@ -408,6 +408,40 @@ func TestEarlyAnswer(t *testing.T) {
 	}
 }
 
+// An answer that overtakes its request leaves the connection fit for the next,
+// if the rest of the request goes out soon; otherwise it is closed.
+func TestAnswerOvertakesItsRequest(t *testing.T) {
+	t.Parallel()
+	id := newIdentity(t, "127.0.0.1", tomorrow())
+	early := fs.Send(fs.JSON("1"))
+	reads := fs.Script{early, fs.Read(), fs.Loop(fs.Read(), fs.Send(fs.JSON("2")))}
+	cases := map[string]struct {
+		server  *fs.Server
+		within  time.Duration
+		reused  bool
+		written bool
+	}{
+		"plain":             {fs.Start(t, reads), patience, true, true},
+		"TLS":               {fs.StartTLS(t, id.config(), reads), patience, true, true},
+		"never read":        {fs.Start(t, fs.Script{early, fs.Wait(make(chan struct{}))}, echo()), time.Millisecond, false, false},
+		"never read in TLS": {fs.StartTLS(t, id.config(), fs.Script{early, fs.Wait(make(chan struct{}))}, echo()), time.Millisecond, false, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := open(t, c.server.URL(), trusting(id))
+			transport.SetWriteOut(r.Client, c.within)
+			x := r.do(func(x *transport.Exchange) { x.Body = make([]byte, 32<<20) })
+			if x.Status != record.OK || string(x.Payload) != "1" || (x.WriteEnd != record.None) != c.written {
+				t.Errorf("%s %s %q, written %d", x.Status, x.ErrorText, x.Payload, x.WriteEnd)
+			}
+			if y := r.do(); y.Status != record.OK || y.Reused != c.reused || c.reused && c.server.Accepted() != 1 {
+				t.Errorf("the next: %s %s, reused %v, %d connections", y.Status, y.ErrorText, y.Reused, c.server.Accepted())
+			}
+		})
+	}
+}
+
 // One byte per segment gives the same events.
 func TestTrickle(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ type op struct {
 	done    bool               // the response side is settled
 	writing bool               // a goroutine still writes x.Body
 	parked  ending             // settled so, but delivery waits for that writer
+	keep    *conn              // which is fit for another request when that writer is through
 	again   bool               // sent once more when that writer is through
 
 	// Owned by flight.
@@ -108,9 +109,16 @@ func (o *op) written(n, at int64) {
 	o.writing = false
 	o.x.BytesSent += n
 	o.x.WriteEnd = at
-	parked, again := o.parked, o.again
-	o.again = false
+	parked, again, kept := o.parked, o.again, o.keep
+	o.again, o.keep = false, nil
 	o.mu.Unlock()
+	switch {
+	case kept == nil:
+	case at == record.None:
+		kept.poke()
+	default:
+		kept.keep()
+	}
 	switch {
 	case parked.isSet():
 		o.deliver(parked)

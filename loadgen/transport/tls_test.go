@@ -97,7 +97,10 @@ func TestTLS(t *testing.T) {
 		n := 0
 		x.OnEvent = func([]byte) {
 			if n++; n < 3 {
-				step <- struct{}{}
+				select {
+				case step <- struct{}{}:
+				case <-t.Context().Done(): // the client's end waits for this goroutine
+				}
 			}
 		}
 	})
