@@ -183,7 +183,9 @@ func (cs *cells) required(b *source.Node) (bad Errors) {
 			case "datasets":
 				name, hint = "dataset", "add dataset: {prompts: {isl: 128, osl: 64}}, or one with type: file"
 			}
-			bad = append(bad, source.Mistake(b.Origin, "benchmark."+name, "required", hint)...)
+			missing := source.Mistake(b.Origin, "benchmark."+name, "required", hint)
+			missing[0].Missing = true
+			bad = append(bad, missing...)
 		}
 	}
 	return bad

@@ -144,7 +144,7 @@ func (d *diagnosis) fields(fit []cue.Value, n *source.Node, path string) {
 			}
 			known[name] = it.Value()
 			if len(fit) == 1 && it.Selector().ConstraintType() == cue.RequiredConstraint && n.Get(name) == nil {
-				d.add(n, source.Join(path, name), "required", "add "+name)
+				d.add(n, source.Join(path, name), "required", "add "+name).Missing = true
 			}
 		}
 		if any := def.LookupPath(cue.MakePath(cue.AnyString)); any.Exists() {
@@ -255,7 +255,7 @@ func (d *diagnosis) rules(n *source.Node, err error) {
 			}
 		}
 		if path := source.Join(d.base, rel); !d.follows(path, rule) {
-			d.add(at, path, msg, rule.Hint)
+			d.add(at, path, msg, rule.Hint).Missing = n.At(rel) == nil
 		}
 	}
 }

@@ -106,7 +106,7 @@ func without(before, found Errors) Errors {
 		parent, _ := source.Cut(e.Path)
 		return slices.ContainsFunc(before, func(u *Error) bool {
 			home, _ := source.Cut(u.Path)
-			return e.Path != "" && e.Path == u.Path || u.Unknown && (e.Path == home || parent == home && strings.HasPrefix(e.Message, "required"))
+			return e.Path != "" && e.Path == u.Path || u.Unknown && (e.Path == home || parent == home && e.Missing)
 		})
 	})
 }

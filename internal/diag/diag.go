@@ -53,18 +53,19 @@ type Error struct {
 	More    []string // lines below the message, such as what differs between two plans
 	Cause   error    // what a caller may ask for with errors.As, nil when there is none
 	Unknown bool     // an unknown key: these are reported before wrong values
+	Missing bool     // nothing stands where Path leads, and something must
 	Kind    bool     // the value is of another kind than the field takes: what the field is for helps
 	Taken   bool     // about a value taken from another field, which is the one to name if it is wrong too
 }
 
 // Error is the mistake in one line. A flag is its own name for the field, so
-// the path is left out beside it, unless another field is missing.
+// the path is left out beside it, unless the field meant is another one, which is missing.
 func (e *Error) Error() string {
 	parts := make([]string, 0, 3)
 	if e.Place != "" {
 		parts = append(parts, e.Place)
 	}
-	if e.Path != "" && (!strings.HasPrefix(e.Place, "-") || strings.HasPrefix(e.Message, "required")) {
+	if e.Path != "" && (!strings.HasPrefix(e.Place, "-") || e.Missing) {
 		parts = append(parts, e.Path)
 	}
 	return strings.Join(append(parts, e.Message), ": ")

@@ -17,7 +17,7 @@ func TestErrorIsOneLine(t *testing.T) {
 		{diag.Error{Message: "cannot connect"}, "cannot connect"},
 		{diag.Error{Place: "a.cue:1:2", Path: "sweep.type", Message: "unknown word"}, "a.cue:1:2: sweep.type: unknown word"},
 		{diag.Error{Place: "--isl", Path: "benchmark.datasets.main.prompts.isl", Message: "expected a number"}, "--isl: expected a number"},
-		{diag.Error{Place: "--isl", Path: "benchmark.model", Message: "required"}, "--isl: benchmark.model: required"},
+		{diag.Error{Place: "--isl", Path: "benchmark.model", Message: "required", Missing: true}, "--isl: benchmark.model: required"},
 	} {
 		if got := c.e.Error(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
