@@ -195,7 +195,7 @@ func (r *reader) object(rec files.Record) error {
 		if ok, why := r.format.fits(&rec); !ok && len(r.conversations) > 0 {
 			err = fmt.Errorf("%w (%s, unlike the %s records before it)", err, why, r.format.Name)
 		}
-		return placed(rec.Place, err)
+		return fmt.Errorf("%s: %w", rec.Place, err)
 	}
 	for _, name := range rec.Fields.Unused() {
 		if _, seen := r.ignored[name]; !seen {
@@ -204,14 +204,6 @@ func (r *reader) object(rec files.Record) error {
 		}
 	}
 	return nil
-}
-
-// placed names the place of an error once.
-func placed(place string, err error) error {
-	if strings.HasPrefix(err.Error(), place+":") {
-		return err
-	}
-	return fmt.Errorf("%s: %w", place, err)
 }
 
 // note keeps something a person should know.

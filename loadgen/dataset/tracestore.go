@@ -46,7 +46,8 @@ type traceRows struct {
 // at may have it.
 var ErrBlockSize = errors.New("the lengths of a trace disagree with its hashes")
 
-// record takes one more row.
+// record takes one more row. place is for what only the whole trace shows: reading a
+// record, the caller names its place.
 func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	t := r.trace
 	if t == nil {
@@ -58,14 +59,14 @@ func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	}
 	switch k := int64(len(row.Blocks)); {
 	case lit == nil && row.In < 1:
-		return fmt.Errorf("%s: an input of %d tokens cannot be sent", place, row.In)
+		return fmt.Errorf("an input of %d tokens cannot be sent", row.In)
 	case row.In > maxTokens:
-		return fmt.Errorf("%s: an input of %d tokens is above the limit of %d", place, row.In, maxTokens)
+		return fmt.Errorf("an input of %d tokens is above the limit of %d", row.In, maxTokens)
 	case row.Out < 0 || row.Out > maxCount:
-		return fmt.Errorf("%s: an output of %d tokens is out of range", place, row.Out)
+		return fmt.Errorf("an output of %d tokens is out of range", row.Out)
 	case k > 0 && row.In <= (k-1)*int64(t.block):
 		return &diag.Error{
-			Code: diag.Failed, Message: fmt.Sprintf("%s: %d hash ids of %d tokens disagree with %d input tokens", place, k, t.block, row.In),
+			Code: diag.Failed, Message: fmt.Sprintf("%d hash ids of %d tokens disagree with %d input tokens", k, t.block, row.In),
 			Hint: "is the block size right (block_size)?", Cause: ErrBlockSize,
 		}
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,6 +30,38 @@ import (
 type procedures struct {
 	conn    *grpc.ClientConn
 	methods *rpc.Methods
+	way     attempts
+}
+
+// attempts keeps why the last attempt to connect failed, TLS included: a gRPC
+// status has it as text only.
+type attempts struct {
+	credentials.TransportCredentials
+	failure *atomic.Pointer[error] // nil once a connection stands
+}
+
+func (a attempts) dial(ctx context.Context, address string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		a.failure.Store(&err)
+	}
+	return c, err
+}
+
+func (a attempts) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secure, info, err := a.TransportCredentials.ClientHandshake(ctx, authority, c)
+	if err != nil {
+		err = &handshakeError{err}
+		a.failure.Store(&err)
+		return nil, nil, err
+	}
+	a.failure.Store(nil)
+	return secure, info, nil
+}
+
+func (a attempts) Clone() credentials.TransportCredentials {
+	return attempts{a.TransportCredentials.Clone(), a.failure}
 }
 
 // isRPC tells whether a URL's scheme asks for gRPC.
@@ -40,7 +74,8 @@ func newProcedures(t *target, shared *tls.Config, most int64) (*procedures, erro
 		how = credentials.NewTLS(shared.Clone())
 	}
 	_, address, _ := strings.Cut(t.name, "://")
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(how), grpc.WithNoProxy(),
+	way := attempts{how, &atomic.Pointer[error]{}}
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(way), grpc.WithContextDialer(way.dial),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(int(most))))
 	if err != nil {
 		return nil, fmt.Errorf("url %s: %w", t.name, err)
@@ -49,7 +84,7 @@ func newProcedures(t *target, shared *tls.Config, most int64) (*procedures, erro
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return &procedures{conn: conn, methods: rpc.NewMethods(plain)}, nil
+	return &procedures{conn: conn, methods: rpc.NewMethods(plain), way: way}, nil
 }
 
 // connect makes the connection of all requests now, as far as ctx lets it: the
@@ -209,11 +244,10 @@ var httpCodes = map[codes.Code]int64{
 func (c *rpcCall) failed(err error) ending {
 	s := status.Convert(err)
 	if s.Code() == codes.Unavailable && c.x.FirstByte == record.None {
-		kind := "reset"
-		if strings.Contains(s.Message(), "refused") {
-			kind = "refused"
+		if why := c.o.t.rpc.way.failure.Load(); why != nil {
+			return failed(*why)
 		}
-		return ending{status: record.Connection, kind: kind, text: s.Message(), asked: record.None}
+		return ending{status: record.Connection, kind: "reset", text: s.Message(), asked: record.None}
 	}
 	if c.x.HTTPStatus = 500; httpCodes[s.Code()] != 0 {
 		c.x.HTTPStatus = httpCodes[s.Code()]

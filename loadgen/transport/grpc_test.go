@@ -190,4 +190,8 @@ func TestGRPCFaults(t *testing.T) {
 	if err := r.Probe(context.Background(), 0); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Probe: %v", err)
 	}
+	r = open(t, "grpcs://"+strings.TrimPrefix(hang, "grpc://"))
+	if x := r.do(infer); x.Status != record.Connection || x.ErrorKind != "tls" {
+		t.Errorf("TLS to a server without: %s %s %s", x.Status, x.ErrorKind, x.ErrorText)
+	}
 }

@@ -269,14 +269,14 @@ func eachElement(path string, in io.Reader, f func(Record) error) error {
 			}
 		}
 		_, err := d.Token()
-		return err
+		return documentError(path, err)
 	}
 	start, err := d.Token()
 	if err != nil {
 		return documentError(path, err)
 	}
 	if start == json.Delim('[') {
-		return documentError(path, list())
+		return list()
 	}
 	if start != json.Delim('{') {
 		return fmt.Errorf("%s: not a JSON object or list", path)
@@ -290,7 +290,7 @@ func eachElement(path string, in io.Reader, f func(Record) error) error {
 		var v json.RawMessage
 		if key == "data" {
 			if open, err := d.Token(); err == nil && open == json.Delim('[') {
-				return documentError(path, list())
+				return list()
 			}
 			return fmt.Errorf("%s: data: want a list of records", path)
 		}
@@ -326,19 +326,18 @@ func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 	return f(r)
 }
 
-// documentError says where the decoder failed; errors that name their place
-// are passed on.
+// documentError is an error of the decoder with the place where it failed.
 func documentError(place string, err error) error {
 	var syntax *json.SyntaxError
 	switch {
-	case err == nil || strings.HasPrefix(err.Error(), place):
-		return err
+	case err == nil:
+		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%s: the JSON document ends too early", place)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("%s: not JSON at byte %d: %w", place, syntax.Offset, err)
 	}
-	return err
+	return fmt.Errorf("%s: %w", place, err)
 }
 
 func newRecord(place string, line []byte) (Record, error) {
