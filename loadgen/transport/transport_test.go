@@ -38,8 +38,15 @@ func open(t *testing.T, url string, change ...func(*transport.Config)) *rig {
 	}
 	r := &rig{Client: cl, t: t, clock: cfg.Clock}
 	t.Cleanup(func() {
-		if err := cl.Close(); err != nil {
-			t.Error(err)
+		closed := make(chan error, 1)
+		go func() { closed <- cl.Close() }()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(patience): // a callback of a test that failed may block for ever
+			t.Error("Close did not end")
 		}
 	})
 	return r
