@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -35,6 +36,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.size(i, d)
 			c.published(d)
 		}
+		c.names(&b.Artifacts)
 		c.tokenizer(tokenizerOf(&b))
 		c.template(&b)
 		c.endpoint(&b)
@@ -48,9 +50,10 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 	return nil
 }
 
-// Data refuses a plan whose request files are there and cannot be played. It is
-// the part of Inputs that a plan is checked with where it is not carried out:
-// it may be read on a machine that does not hold its data.
+// Data refuses a plan whose request files are there and cannot be played, or
+// whose results would have no names. It is the part of Inputs that a plan is
+// checked with where it is not carried out: it may be read on a machine that does
+// not hold its data.
 func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
 	c := inputCheck{said: doc.Said(), file: file, seen: map[string]bool{}}
 	for _, cell := range plan.Cells {
@@ -58,6 +61,7 @@ func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
 		for i, d := range b.Datasets {
 			c.playable(i, d, &b)
 		}
+		c.names(&b.Artifacts)
 	}
 	if len(c.bad) > 0 {
 		return c.bad
@@ -139,6 +143,20 @@ func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Erro
 	}
 	at := []string{"benchmark", "datasets", strconv.Itoa(i), "records"} // they stand in the experiment itself
 	return &schema.Error{Place: placeAt(c.said, at), Path: "benchmark.datasets." + d.Name, Message: message, Hint: hint}
+}
+
+// names refuses a prefix that makes no file names.
+func (c *inputCheck) names(a *schema.Artifacts) {
+	if !c.once(fmt.Sprint("prefix ", a.Outputs, " ", a.Prefix)) {
+		return
+	}
+	names, err := aiperf.ProfileNames(a.Prefix)
+	if err == nil && a.Outputs && names.JSON == names.Outputs {
+		err = fmt.Errorf("%q is the name of the file that export_outputs_json writes", a.Prefix)
+	}
+	if err != nil {
+		c.found("prefix", a.Prefix, "benchmark.artifacts.prefix", err.Error(), "a name such as run1 makes run1.json, run1.csv and run1.jsonl")
+	}
 }
 
 // size refuses what is more text than anything takes.

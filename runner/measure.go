@@ -121,7 +121,7 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 		data.Rankings = &schema.Rankings{} // a query and passages of the usual lengths
 	}
 	for _, path := range []*string{&data.Path, &data.Folder, &data.SystemFile} {
-		*path = Beside(r.opt.SourceName, *path)
+		*path = r.moved.now(Beside(r.opt.SourceName, *path))
 	}
 	templated, wrap, err := m.template(&data)
 	if err != nil {

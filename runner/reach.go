@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -16,33 +17,34 @@ import (
 )
 
 // reach makes one connection to every server of the plan, before anything is
-// made for it. When none can be reached the plan is not begun: its directory
-// keeps its name for the attempt that works. Of several servers one may be down;
-// its cells fail, and the others are measured. A server that a flip brings up is
-// not expected yet.
+// made for it. A cell needs all of its servers. When every cell lacks one the plan
+// is not begun: its directory keeps its name for the attempt that works. Of
+// several cells one may have a server that is down; it fails, and the others are
+// measured. A server that a flip brings up is not expected yet.
 func reach(ctx context.Context, plan *sweep.Plan) error {
-	tried := map[string]bool{}
-	var failed []error
+	tried := map[string]error{}
+	var first error
 	for _, c := range unflipped(plan) {
 		m := &measurement{bench: c.Resolved.Benchmark}
+		var lacks error
 		for _, u := range m.bench.Endpoint.URLs {
-			if IsMock(u) {
-				return nil
+			err, known := tried[u]
+			if !known && !IsMock(u) {
+				m.targets = []string{u}
+				err = transport.Reach(ctx, transportConfig(m, record.NewClock()))
+				tried[u] = err
 			}
-			if tried[u] {
-				continue
-			}
-			tried[u] = true
-			m.targets = []string{u}
-			if err := transport.Reach(ctx, transportConfig(m, record.NewClock())); err != nil {
-				failed = append(failed, unreachable(err))
-			}
+			lacks = cmp.Or(lacks, err)
 		}
+		if lacks == nil || ctx.Err() != nil {
+			return nil
+		}
+		first = cmp.Or(first, lacks)
 	}
-	if len(failed) == 0 || len(failed) < len(tried) || ctx.Err() != nil {
+	if first == nil {
 		return nil
 	}
-	return failed[0]
+	return unreachable(first)
 }
 
 // unreachable is err with what to try about it.

@@ -98,6 +98,7 @@ type runner struct {
 	log        *stepLog
 	flips      flips
 	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
+	moved      movedFiles
 }
 
 // Run carries out plan. issue ends at the first interrupt: the run in progress
@@ -126,7 +127,8 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 			return nil, err
 		}
 	}
-	old := ""
+	held := sources(plan, opt.SourceName)
+	old, within := "", absolute(opt.Dir)
 	if opt.MoveAside || opt.Overwrite { // what is there stays until the new run is admitted
 		if old, err = resultdir.MoveAside(opt.Dir); err != nil {
 			return nil, err
@@ -141,6 +143,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	}
 	r := &runner{
 		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: local,
+		moved:  movedFiles{within, absolute(old)},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
 	}
 	defer func() {
@@ -149,7 +152,6 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 			err = closing
 		}
 	}()
-	held := sources(plan, opt.SourceName)
 	if err := dir.CheckSources(held); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -33,7 +34,8 @@ type Artifact struct {
 	n         int64
 }
 
-// CreateArtifact begins the file name in dir. It is there only after Commit.
+// CreateArtifact begins the file name in dir, or in a folder of it. It is there
+// only after Commit.
 func CreateArtifact(dir, name string) (*Artifact, error) {
 	return createArtifact(dir, name, artifactBuffer)
 }
@@ -43,7 +45,13 @@ const artifactBuffer = 256 << 10
 
 // createArtifact is CreateArtifact with a buffer for a file of size bytes.
 func createArtifact(dir, name string, size int) (*Artifact, error) {
-	f, err := atomicfile.Create(filepath.Join(dir, name))
+	path := filepath.Join(dir, name)
+	if in := filepath.Dir(path); in != filepath.Clean(dir) {
+		if err := os.MkdirAll(in, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	f, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,9 +12,10 @@ import (
 )
 
 // MoveAside makes room for new results in dir: what it holds goes, as a whole
-// and in one step, to DIR.1, or the next number that is free. What lay in dir
-// before the first results stays there. to is "" when there was nothing to move.
-// Nothing is removed.
+// and in one step, to DIR.1, or the next number that is free. A mount point, or a
+// directory beside which nothing can be made, keeps the old results inside, in
+// DIR/previous.1. What lay in dir before the first results stays there. to is ""
+// when there was nothing to move. Nothing is removed.
 func MoveAside(dir string) (to string, err error) {
 	if holds(dir) == "" {
 		return "", nil
@@ -32,15 +33,43 @@ func MoveAside(dir string) (to string, err error) {
 	}
 	defer lock.Close()
 	events, _, _ := readJournal(filepath.Join(real, journalName)) // a damaged journal names nothing beside
-	if others := beside(events); len(others) == 0 && !inUse(real) {
+	others := beside(events)
+	moved := false
+	if len(others) == 0 && !inUse(real) {
 		to, err = moveWhole(real, lock)
-	} else {
-		to, err = moveEntries(real, others)
+		moved = err == nil
 	}
-	if err != nil {
+	for _, base := range []string{real, filepath.Join(real, previousName)} {
+		if !moved {
+			to = nextAside(base)
+			err = moveEntries(real, to, others)
+			moved = err == nil
+		}
+	}
+	if !moved {
 		return "", refusal(dir, "its results cannot be moved aside: "+reason(err), "name another --artifact-dir")
 	}
-	return filepath.Join(filepath.Dir(filepath.Clean(dir)), filepath.Base(to)), nil
+	return shownFrom(dir, real, to), nil
+}
+
+// previousName is the folder, with a number behind it, that takes old results
+// where none can be made beside the directory.
+const previousName = "previous"
+
+// shownFrom is the path to as somebody knows it who calls the directory real by
+// the name dir, which may be a link.
+func shownFrom(dir, real, to string) string {
+	rel, err := filepath.Rel(real, to)
+	if err != nil {
+		return to
+	}
+	shown := filepath.Join(dir, rel)
+	a, errA := os.Stat(shown)
+	b, errB := os.Stat(to)
+	if errA != nil || errB != nil || !os.SameFile(a, b) {
+		return to
+	}
+	return shown
 }
 
 // nextAside is DIR.1, or the next number that is free.
@@ -64,12 +93,12 @@ func moveWhole(dir string, lock *os.File) (string, error) {
 	return to, os.Remove(filepath.Join(to, ".lock"))
 }
 
-// moveEntries moves all but others. The manifest goes first: what is half moved
-// must not look finished.
-func moveEntries(dir string, others map[string]bool) (string, error) {
+// moveEntries moves all of dir but others to the new folder to, or nothing. The
+// manifest goes first: what is half moved must not look finished.
+func moveEntries(dir, to string, others map[string]bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
 	var names []string
 	for _, e := range entries {
@@ -84,17 +113,27 @@ func moveEntries(dir string, others map[string]bool) (string, error) {
 	if i := slices.Index(names, ManifestName); i > 0 {
 		names[0], names[i] = names[i], names[0]
 	}
-	to := nextAside(dir)
-	for _, name := range names {
+	for i, name := range names {
 		target := filepath.Join(to, name)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return "", err
+		err := os.MkdirAll(filepath.Dir(target), 0o755)
+		if err == nil {
+			err = os.Rename(filepath.Join(dir, name), target)
 		}
-		if err := os.Rename(filepath.Join(dir, name), target); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			moveBack(dir, to, names[:i])
+			return err
 		}
 	}
-	return to, os.Remove(filepath.Join(dir, ".lock"))
+	return os.Remove(filepath.Join(dir, ".lock"))
+}
+
+// moveBack undoes what moveEntries did before it could not go on.
+func moveBack(dir, to string, names []string) {
+	for _, name := range slices.Backward(names) {
+		_ = os.Rename(filepath.Join(to, name), filepath.Join(dir, name))
+	}
+	_ = os.Remove(filepath.Join(to, LogDir)) // of a shared folder; one that holds something stays
+	_ = os.Remove(to)
 }
 
 // inUse tells whether dir is the working directory or lies above it: then it

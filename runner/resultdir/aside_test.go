@@ -114,17 +114,57 @@ func TestMoveAsideThroughALink(t *testing.T) {
 	base := t.TempDir()
 	finished(t, filepath.Join(base, "disk", "real"), "requests.csv")
 	link := filepath.Join(base, "out")
-	if err := os.Symlink(filepath.Join(base, "disk", "real"), link); err != nil {
+	if err := os.Symlink(filepath.Join("disk", "real"), link); err != nil {
 		t.Skip(err)
 	}
-	if _, err := MoveAside(link); err != nil {
+	to, err := MoveAside(link)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got := below(t, filepath.Join(base, "disk", "real.1")); got != "manifest.json requests.csv" {
 		t.Errorf("beside the directory: %q", got)
 	}
+	if got := below(t, to); got != "manifest.json requests.csv" {
+		t.Errorf("said to be in %s, which holds %q", to, got)
+	}
 	if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link: %v, %v", st, err)
+	}
+	d, err := Open(link, sweeptest.PlanOf(t), false)
+	if err != nil {
+		t.Fatalf("the link leads nowhere now: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := below(t, filepath.Join(base, "disk", "real")); !strings.Contains(got, "journal.jsonl") {
+		t.Errorf("where the link leads: %q", got)
+	}
+}
+
+// Where nothing can be made beside the directory, as with a mount point, the old
+// results stay inside it, each time in a folder of their own. Here the name beside
+// it would be too long.
+func TestMoveAsideWithin(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), strings.Repeat("o", 254))
+	plan := sweeptest.PlanOf(t)
+	for n, want := range []string{"previous.1", "previous.2"} {
+		d, err := Open(dir, plan, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, dir, "a/run.json", "ours")
+		if err := errors.Join(WriteJSON(filepath.Join(dir, ManifestName), Manifest{}), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+		to, err := MoveAside(dir)
+		if err != nil || to != filepath.Join(dir, want) || below(t, to) != "a/run.json journal.jsonl manifest.json plan.lock.json" {
+			t.Errorf("results %d went to %q, %v", n+1, to, err)
+		}
+	}
+	if got := strings.Count(below(t, dir), "manifest.json"); got != 2 {
+		t.Errorf("%d results left: %s", got, below(t, dir))
 	}
 }
 

@@ -60,7 +60,7 @@ func Open(dir string, plan *sweep.Plan, resume bool, redo ...sweep.Run) (_ *Dir,
 	if file := occupied(dir, plan); file != "" {
 		return nil, refusal(dir, "holds "+file+", which a run would write", "name another --artifact-dir")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := makeDir(dir); err != nil {
 		return nil, refusal(dir, "cannot be made: "+reason(err), "name a directory you may write to with --artifact-dir")
 	}
 	var others []string
@@ -101,6 +101,22 @@ func Open(dir string, plan *sweep.Plan, resume bool, redo ...sweep.Run) (_ *Dir,
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, removeTemporaries(dir, beside(d.Events))
+}
+
+// makeDir makes dir. Where it is a link to a directory that is gone, as when its
+// results were moved aside, that one is made.
+func makeDir(dir string) error {
+	for range 40 { // links to links; the kernel follows no more either
+		target, err := os.Readlink(dir)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(dir), target)
+		}
+		dir = target
+	}
+	return os.MkdirAll(dir, 0o755)
 }
 
 // redo notes the runs of which another attempt shall be made. What the others
@@ -252,10 +268,11 @@ func (d *Dir) SetAside(run sweep.Run, attempt int) error {
 		if _, err := os.Lstat(filepath.Join(from, name)); err != nil {
 			continue
 		}
-		if err := os.MkdirAll(to, 0o755); err != nil {
+		target := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+		if err := os.Rename(filepath.Join(from, name), target); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func TestDetails(t *testing.T) {
 			Metrics map[string]any `json:"metrics"`
 		}
 	}
-	if err := json.Unmarshal(load(t, filepath.Join(dir, "run1_outputs.json")), &out); err != nil {
+	if err := json.Unmarshal(load(t, filepath.Join(dir, "outputs.json")), &out); err != nil {
 		t.Fatal(err)
 	}
 	if len(out.Data) != 7 || len(out.Warmup) != 1 {

@@ -34,8 +34,14 @@ func (c InputConfig) json() (json.RawMessage, error) {
 		shown = c.said(shown, all)
 	}
 	withTemplate(shown)
-	if a, ok := shown.get("artifacts").(object); ok && c.Dir != "" {
-		shown = shown.set("artifacts", a.set("dir", c.Dir))
+	if a, ok := shown.get("artifacts").(object); ok {
+		if prefix, ok := a.get("prefix").(string); ok {
+			a = a.set("prefix", ownPrefix(prefix))
+		}
+		if c.Dir != "" {
+			a = a.set("dir", c.Dir)
+		}
+		shown = shown.set("artifacts", a)
 	}
 	return appendJSON(nil, arranged("", shown))
 }

@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -18,14 +19,15 @@ type Names struct {
 // prefixSuffixes are what is taken off a prefix that was given as a file name, longest first.
 func prefixSuffixes() []string {
 	return []string{
-		"_network_latency.jsonl", "_gpu_telemetry.jsonl", "_server_metrics.parquet", "_server_metrics.jsonl",
-		"_server_metrics.json", "_server_metrics.csv", "_timeslices.json", "_timeslices.csv", "_accuracy.jsonl",
-		"_outputs.json", "_console.txt", "_raw.jsonl", ".jsonl", ".json", ".csv", ".txt", ".parquet",
+		"_server_metrics.parquet", "_network_latency.jsonl", "_server_metrics.jsonl", "_gpu_telemetry.jsonl", "_server_metrics.json",
+		"_server_metrics.csv", "_timeslices.json", "_timeslices.csv", "_console.txt", "_raw.jsonl", ".parquet", ".jsonl", ".json", ".csv",
 	}
 }
 
 // ProfileNames are the names for artifacts.prefix; "" means AIPerf's own.
 // Known suffixes of the prefix are taken off: run1.json and run1 are the same.
+// Of an absolute path only the last part counts, as on AIPerf's command line; a
+// relative one leads to a folder of the result directory.
 func ProfileNames(prefix string) (Names, error) {
 	n := Names{
 		JSON: "profile_export_aiperf.json", CSV: "profile_export_aiperf.csv", Records: "profile_export.jsonl",
@@ -37,30 +39,43 @@ func ProfileNames(prefix string) (Names, error) {
 	if prefix == "" {
 		return n, nil
 	}
-	p := prefix
+	p := ownPrefix(prefix)
 	for _, s := range prefixSuffixes() {
 		if strings.HasSuffix(p, s) {
 			p = strings.TrimSuffix(p, s)
 			break
 		}
 	}
+	last := p[strings.LastIndex(p, "/")+1:]
+	p = path.Clean(p)
+	first, _, _ := strings.Cut(p, "/")
 	switch {
-	case p == "" || p == "." || p == "..":
-		return n, fmt.Errorf("artifacts.prefix: %q leaves no file name", prefix)
-	case p != filepath.Base(p) || strings.ContainsAny(p, "/\\\x00"):
-		return n, fmt.Errorf("artifacts.prefix: %q is a path, want a file name (the directory is artifacts.dir)", prefix)
-	case reserved(p):
-		return n, fmt.Errorf("artifacts.prefix: %q would replace another file of the result directory", prefix)
+	case last == "" || last == "." || last == "..":
+		return n, fmt.Errorf("%q leaves no file name", prefix)
+	case !filepath.IsLocal(p) || strings.ContainsAny(p, "\\\x00"):
+		return n, fmt.Errorf("%q is no path inside the result directory (artifacts.dir)", prefix)
+	case reserved(p) || p != first && reserved(first):
+		return n, fmt.Errorf("%q would replace another file of the result directory", prefix)
 	}
 	n.JSON, n.CSV, n.Records = p+".json", p+".csv", p+".jsonl"
-	n.Raw, n.Outputs, n.Console = p+"_raw.jsonl", p+"_outputs.json", p+"_console.txt"
+	n.Raw, n.Console = p+"_raw.jsonl", p+"_console.txt"
 	n.SlicesJSON, n.SlicesCSV = p+"_timeslices.json", p+"_timeslices.csv"
 	return n, nil
 }
 
-// reserved are the stems of files that stand beside the profile exports.
+// ownPrefix is artifacts.prefix without the directory of an absolute path.
+func ownPrefix(prefix string) string {
+	if path.IsAbs(prefix) || filepath.IsAbs(prefix) {
+		return filepath.Base(prefix)
+	}
+	return prefix
+}
+
+// reserved are the stems of files, and the folders, that stand beside the profile
+// exports.
 func reserved(p string) bool {
-	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "resolved", "journal", "plan.lock", "run_config", "phase_manifest", ".aiperf_results_ready") {
+	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "resolved", "journal", "plan.lock", "run_config", "phase_manifest", ".aiperf_results_ready",
+		"aggregate", "incomplete", "logs", "phases", "plots", "profile_runs", "sweep_aggregate") {
 		if p == s {
 			return true
 		}
