@@ -60,7 +60,8 @@ internal/validity:
 internal/words:
 loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
 loadgen/endpoint/replay:
-loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay schema internal/diag
+loadgen/endpoint/scan: internal/record
+loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
 loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 // readAny finds the answer in what a server of an unknown API says, in AIPerf's
@@ -24,8 +25,8 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 	case '{':
 		return readAnyObject(trimmed, stream)
 	case '"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'n', 't', 'f':
-		s := scanner{data: trimmed}
-		if s.skip() == nil && s.end() == nil {
+		s := scan.Scanner{Data: trimmed}
+		if s.Skip() == nil && s.End() == nil {
 			return Chunk{}, unreadable("no answer in it", data)
 		}
 	}
@@ -64,14 +65,14 @@ func readAnyObject(data []byte, stream bool) (Chunk, error) {
 func (r *anyReply) member(key []byte) error {
 	switch string(key) {
 	case "data", "embeddings", "rankings", "results", "predictions", "outputs":
-		if r.peek() == '[' {
-			return r.array(r.element)
+		if r.Peek() == '[' {
+			return r.Array(r.element)
 		}
 	case "embedding":
-		if r.peek() == '[' {
+		if r.Peek() == '[' {
 			r.items, r.found = 1, true
 		}
-		return r.skip()
+		return r.Skip()
 	}
 	if i := slices.Index(textNames[:], string(key)); i >= 0 {
 		return r.named(i)
@@ -81,26 +82,26 @@ func (r *anyReply) member(key []byte) error {
 
 // named takes a text, or a list of texts, under one of the usual names.
 func (r *anyReply) named(i int) (err error) {
-	switch r.peek() {
+	switch r.Peek() {
 	case '"':
-		r.texts[i], err = r.text()
+		r.texts[i], err = r.Text()
 		r.found = true
 	case '[':
-		err = r.array(func(int) error {
-			t, err := r.text()
+		err = r.Array(func(int) error {
+			t, err := r.Text()
 			r.texts[i] += t
 			r.found = r.found || t != ""
 			return err
 		})
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
 
 // element counts a vector or a score of a list, or adds its text.
 func (r *anyReply) element(i int) error {
-	switch c := r.peek(); {
+	switch c := r.Peek(); {
 	case c == '[':
 		r.items++
 		r.found = true
@@ -110,14 +111,14 @@ func (r *anyReply) element(i int) error {
 			r.found = true
 		}
 	case c == '"':
-		t, err := r.text()
+		t, err := r.Text()
 		r.texts[0] += t
 		r.found = true
 		return err
 	case c == '{':
-		return r.object(r.entry)
+		return r.Object(r.entry)
 	}
-	return r.skip()
+	return r.Skip()
 }
 
 // entry takes one member of an object in a list.
@@ -126,11 +127,11 @@ func (r *anyReply) entry(key []byte) error {
 	case "embedding", "score", "logit", "relevance_score", "b64_json", "url":
 		r.items++
 		r.found = true
-		return r.skip()
+		return r.Skip()
 	}
 	i := slices.Index(textNames[:], string(key))
 	if i < 0 {
-		return r.skip()
+		return r.Skip()
 	}
 	before := r.texts[i]
 	r.texts[i] = ""

@@ -68,10 +68,10 @@ func readTranscript(data []byte, stream bool) (Chunk, error) {
 	found := false
 	if ok, err := r.read(data, stream, func(key []byte) (err error) {
 		if string(key) != "text" {
-			return r.skip()
+			return r.Skip()
 		}
-		found = r.peek() == '"'
-		r.chunk.Text, err = r.text()
+		found = r.Peek() == '"'
+		r.chunk.Text, err = r.Text()
 		return err
 	}); !ok {
 		return r.chunk, err

@@ -3,6 +3,8 @@ package endpoint
 import (
 	"bytes"
 	"strings"
+
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 // readChoices reads the answers of the chat and the text completions API,
@@ -25,17 +27,17 @@ type choicesReply struct {
 func (r *choicesReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "choices":
-		return r.array(func(i int) error {
+		return r.Array(func(i int) error {
 			r.choices = true
 			if i > 0 {
-				return r.skip()
+				return r.Skip()
 			}
-			return r.object(r.choice)
+			return r.Object(r.choice)
 		})
 	case "timings":
-		r.chunk.Timings, err = readTimings(&r.scanner)
+		r.chunk.Timings, err = readTimings(&r.Scanner)
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
@@ -55,24 +57,24 @@ func (r *choicesReply) done(missing string) (Chunk, error) {
 func (r *choicesReply) choice(key []byte) (err error) {
 	switch string(key) {
 	case "delta", "message":
-		return r.object(r.message)
+		return r.Object(r.message)
 	case "text":
-		r.content, err = r.view()
+		r.content, err = r.View()
 	case "finish_reason":
-		r.chunk.Finish, err = r.word()
+		r.chunk.Finish, err = r.Word()
 	case "token_ids":
-		r.chunk.Tokens, err = length(&r.scanner)
+		r.chunk.Tokens, err = length(&r.Scanner)
 	case "logprobs":
-		return r.object(r.logprobs)
+		return r.Object(r.logprobs)
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
 
 // logprobs has one entry per token, under "content" (chat) or "tokens".
 func (r *choicesReply) logprobs(key []byte) error {
-	n, err := length(&r.scanner)
+	n, err := length(&r.Scanner)
 	if k := string(key); (k == "content" || k == "tokens") && n > 0 {
 		r.chunk.Tokens = n
 	}
@@ -80,8 +82,8 @@ func (r *choicesReply) logprobs(key []byte) error {
 }
 
 // length is the number of elements of an array, 0 for any other value.
-func length(s *scanner) (n int64, err error) {
-	err = s.array(func(int) error { n++; return s.skip() })
+func length(s *scan.Scanner) (n int64, err error) {
+	err = s.Array(func(int) error { n++; return s.Skip() })
 	return n, err
 }
 
@@ -89,43 +91,43 @@ func length(s *scanner) (n int64, err error) {
 func (r *choicesReply) message(key []byte) (err error) {
 	switch string(key) {
 	case "content":
-		r.content, err = content(&r.scanner)
+		r.content, err = content(&r.Scanner)
 	case "reasoning_content":
-		r.reasoningContent, err = r.view()
+		r.reasoningContent, err = r.View()
 	case "reasoning":
-		r.reasoning, err = r.view()
+		r.reasoning, err = r.View()
 	case "tool_calls":
 		r.tool = ""
-		err = r.array(func(int) error {
-			return r.object(func(key []byte) error {
+		err = r.Array(func(int) error {
+			return r.Object(func(key []byte) error {
 				if string(key) != "function" {
-					return r.skip()
+					return r.Skip()
 				}
-				call, err := call(&r.scanner)
+				call, err := call(&r.Scanner)
 				r.tool += call
 				return err
 			})
 		})
 	case "function_call":
-		r.tool, err = call(&r.scanner)
+		r.tool, err = call(&r.Scanner)
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
 
 // content is a string, or the texts of a list of parts.
-func content(s *scanner) (string, error) {
-	if s.peek() != '[' {
-		return s.view()
+func content(s *scan.Scanner) (string, error) {
+	if s.Peek() != '[' {
+		return s.View()
 	}
 	var all strings.Builder
-	err := s.array(func(int) error {
-		return s.object(func(key []byte) error {
+	err := s.Array(func(int) error {
+		return s.Object(func(key []byte) error {
 			if string(key) != "text" {
-				return s.skip()
+				return s.Skip()
 			}
-			text, err := s.text()
+			text, err := s.Text()
 			all.WriteString(text)
 			return err
 		})
@@ -135,24 +137,24 @@ func content(s *scanner) (string, error) {
 
 // call is the name and the arguments of a function call, as one text.
 // Arguments that are not a string count as they were sent.
-func call(s *scanner) (string, error) {
+func call(s *scan.Scanner) (string, error) {
 	var name, arguments string
-	err := s.object(func(key []byte) (err error) {
+	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
-			name, err = s.view()
+			name, err = s.View()
 		case "arguments":
-			if s.peek() == '"' {
-				arguments, err = s.view()
+			if s.Peek() == '"' {
+				arguments, err = s.View()
 				return err
 			}
-			start := s.at
-			err = s.skip()
-			if arguments = string(s.data[start:s.at]); arguments == "null" {
+			start := s.At
+			err = s.Skip()
+			if arguments = string(s.Data[start:s.At]); arguments == "null" {
 				arguments = ""
 			}
 		default:
-			err = s.skip()
+			err = s.Skip()
 		}
 		return err
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 // What servers say about their own work: the tokens they counted and the times
@@ -43,7 +44,7 @@ func (c *claim) offer(names []string, key []byte, v int64) {
 }
 
 // usageOf reads a usage object into a chunk, with the times in it.
-func usageOf(s *scanner, c *Chunk) error {
+func usageOf(s *scan.Scanner, c *Chunk) error {
 	u, t, err := readUsage(s)
 	if c.Usage = u; t != nil {
 		c.Timings = t
@@ -52,18 +53,18 @@ func usageOf(s *scanner, c *Chunk) error {
 }
 
 // readUsage reads a usage object; null and anything else claim nothing.
-func readUsage(s *scanner) (Usage, *Timings, error) {
-	if s.peek() != '{' { // null, on every chunk of some servers
-		return NoUsage, nil, s.skip()
+func readUsage(s *scan.Scanner) (Usage, *Timings, error) {
+	if s.Peek() != '{' { // null, on every chunk of some servers
+		return NoUsage, nil, s.Skip()
 	}
 	var times *Timings
 	unsaid := claim{record.None, 1 << 10}
 	prompt, completion, total, reasoning, cached, accepted, rejected := unsaid, unsaid, unsaid, unsaid, unsaid, unsaid, unsaid
 	apart := int64(0)
 	entry := func(key []byte) error {
-		if s.peek() == '{' {
-			return s.object(func(key []byte) error {
-				v, err := s.integer()
+		if s.Peek() == '{' {
+			return s.Object(func(key []byte) error {
+				v, err := s.Integer()
 				reasoning.offer(reasoningNames, key, v)
 				cached.offer(cachedNames, key, v)
 				accepted.offer(acceptedNames, key, v)
@@ -76,11 +77,11 @@ func readUsage(s *scanner) (Usage, *Timings, error) {
 				none := NoTimings
 				times = &none
 			}
-			v, err := s.decimal()
+			v, err := s.Decimal()
 			*at(times) = v * 1e3
 			return err
 		}
-		v, err := s.integer()
+		v, err := s.Integer()
 		prompt.offer(promptNames, key, v)
 		completion.offer(completionNames, key, v)
 		total.offer(totalNames, key, v)
@@ -91,7 +92,7 @@ func readUsage(s *scanner) (Usage, *Timings, error) {
 		}
 		return err
 	}
-	err := s.object(entry)
+	err := s.Object(entry)
 	if prompt.value != record.None && prompt.place > 0 {
 		prompt.value += apart
 	}
@@ -135,16 +136,16 @@ func (t *Timings) Merge(next Timings) {
 }
 
 // readTimings reads llama.cpp's timings, which are in ms.
-func readTimings(s *scanner) (*Timings, error) {
+func readTimings(s *scan.Scanner) (*Timings, error) {
 	t := NoTimings
-	err := s.object(func(key []byte) (err error) {
+	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "prompt_ms":
-			t.Prefill, err = s.decimal()
+			t.Prefill, err = s.Decimal()
 		case "predicted_ms":
-			t.Decode, err = s.decimal()
+			t.Decode, err = s.Decimal()
 		default:
-			err = s.skip()
+			err = s.Skip()
 		}
 		return err
 	})
@@ -160,23 +161,6 @@ var usageTimes = map[string]func(*Timings) *float64{
 	"prompt_time":     func(t *Timings) *float64 { return &t.Prefill },
 	"completion_time": func(t *Timings) *float64 { return &t.Decode },
 	"total_time":      func(t *Timings) *float64 { return &t.Total },
-}
-
-// decimal reads a number that is not negative; any other value is skipped and
-// gives NaN.
-func (s *scanner) decimal() (float64, error) {
-	if c := s.peek(); c < '0' || c > '9' {
-		return math.NaN(), s.skip()
-	}
-	start := s.at
-	if err := s.number(); err != nil {
-		return math.NaN(), err
-	}
-	f, err := strconv.ParseFloat(string(s.data[start:s.at]), 64)
-	if err != nil || math.IsInf(f, 0) {
-		return math.NaN(), nil
-	}
-	return f, nil
 }
 
 // headerTimes are the headers that carry a time, in ms: those of Hugging Face's

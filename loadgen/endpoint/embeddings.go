@@ -11,6 +11,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 // embeddings is OpenAI's embeddings API.
@@ -93,9 +94,9 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 	entries, uneven := int64(0), false
 	vector := func(key []byte) error {
 		if string(key) != "embedding" {
-			return r.skip()
+			return r.Skip()
 		}
-		n, some, err := dimensions(&r.scanner)
+		n, some, err := dimensions(&r.Scanner)
 		if some {
 			c.Items++
 		}
@@ -106,9 +107,9 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 	}
 	if ok, err := r.read(data, stream, func(key []byte) error {
 		if string(key) != "data" {
-			return r.skip()
+			return r.Skip()
 		}
-		return r.array(func(int) error { entries++; return r.object(vector) })
+		return r.Array(func(int) error { entries++; return r.Object(vector) })
 	}); !ok {
 		return r.chunk, err
 	}
@@ -123,23 +124,23 @@ func readEmbeddings(data []byte, stream bool) (Chunk, error) {
 
 // dimensions reads a vector, a list of numbers or base64 of them as float32,
 // and returns how many there are; some is false for what is no vector.
-func dimensions(s *scanner) (n int64, some bool, err error) {
-	switch s.peek() {
+func dimensions(s *scan.Scanner) (n int64, some bool, err error) {
+	switch s.Peek() {
 	case '[':
-		err = s.array(func(int) error {
-			if c := s.peek(); c == '-' || c >= '0' && c <= '9' {
+		err = s.Array(func(int) error {
+			if c := s.Peek(); c == '-' || c >= '0' && c <= '9' {
 				n++
-				return s.number()
+				return s.Number()
 			}
-			return s.skip()
+			return s.Skip()
 		})
 	case '"':
 		var v string
-		v, err = s.view()
+		v, err = s.View()
 		n = int64(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(v, "="))) / 4)
 		some = v != ""
 	default:
-		err = s.skip()
+		err = s.Skip()
 	}
 	return n, some || n > 0, err
 }

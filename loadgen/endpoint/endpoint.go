@@ -3,7 +3,7 @@
 //
 // In goes an Input, out comes a body; in goes one event of a response, out
 // comes a Chunk. Each API is one file with its row of the catalogue; body.go
-// and json.go are the tools they write with, scan.go and reply.go the ones
+// and json.go are the tools they write with, package scan and reply.go the ones
 // they read with.
 package endpoint
 

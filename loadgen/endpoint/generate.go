@@ -90,47 +90,47 @@ type generateReply struct {
 // first reads the first answer of a list.
 func (r *generateReply) first(i int) error {
 	if i > 0 {
-		return r.skip()
+		return r.Skip()
 	}
-	return r.object(r.member)
+	return r.Object(r.member)
 }
 
 func (r *generateReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "token":
 		r.isToken = true
-		return r.object(func(key []byte) (err error) {
+		return r.Object(func(key []byte) (err error) {
 			if string(key) != "text" {
-				return r.skip()
+				return r.Skip()
 			}
-			r.token, err = r.text()
+			r.token, err = r.Text()
 			return err
 		})
 	case "content":
-		r.isToken = r.peek() == '"'
-		r.token, err = r.text()
+		r.isToken = r.Peek() == '"'
+		r.token, err = r.Text()
 	case "generated_text":
-		r.isWhole = r.peek() == '"'
-		r.whole, err = r.text()
+		r.isWhole = r.Peek() == '"'
+		r.whole, err = r.Text()
 	case "details":
-		return r.object(r.detail)
+		return r.Object(r.detail)
 	case "stop":
-		r.stopped = r.peek() == 't'
-		err = r.skip()
+		r.stopped = r.Peek() == 't'
+		err = r.Skip()
 	case "stop_type":
-		r.chunk.Finish, err = r.text()
+		r.chunk.Finish, err = r.Text()
 	case "tokens_predicted":
-		r.chunk.Usage.Completion, err = r.integer()
+		r.chunk.Usage.Completion, err = r.Integer()
 	case "tokens_evaluated":
-		r.chunk.Usage.Prompt, err = r.integer()
+		r.chunk.Usage.Prompt, err = r.Integer()
 	case "tokens_cached":
-		err = r.skip() // tokens in the cache afterwards, not those read from it
+		err = r.Skip() // tokens in the cache afterwards, not those read from it
 	case "timings":
-		r.chunk.Timings, err = readTimings(&r.scanner)
+		r.chunk.Timings, err = readTimings(&r.Scanner)
 	case "message", "error_type":
-		err = r.problem.entry(&r.scanner, key)
+		err = r.problem.entry(&r.Scanner, key)
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
@@ -139,18 +139,18 @@ func (r *generateReply) member(key []byte) (err error) {
 func (r *generateReply) detail(key []byte) (err error) {
 	switch string(key) {
 	case "finish_reason":
-		r.chunk.Finish, err = r.text()
+		r.chunk.Finish, err = r.Text()
 	case "generated_tokens":
-		r.chunk.Usage.Completion, err = r.integer()
+		r.chunk.Usage.Completion, err = r.Integer()
 	case "input_length":
-		r.chunk.Usage.Prompt, err = r.integer()
+		r.chunk.Usage.Prompt, err = r.Integer()
 	case "prefill":
 		var n int64
-		if n, err = length(&r.scanner); n > 0 {
+		if n, err = length(&r.Scanner); n > 0 {
 			r.chunk.Usage.Prompt = n
 		}
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }

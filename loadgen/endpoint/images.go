@@ -136,14 +136,14 @@ func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
 	if ok, err := r.reply.read(data, stream, func(key []byte) (err error) {
 		switch {
 		case string(key) == "data":
-			return r.array(func(int) error { return r.entry() })
+			return r.Array(func(int) error { return r.entry() })
 		case string(key) == "type":
-			r.kind, err = r.text()
+			r.kind, err = r.Text()
 			return err
 		case stream && r.holds(key):
 			r.chunk.Items = 1
 		}
-		return r.skip()
+		return r.Skip()
 	}); !ok {
 		return r.chunk, err
 	}
@@ -158,9 +158,9 @@ func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
 func (r *itemsReply) entry() error {
 	r.entries++
 	found := false
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		found = found || r.holds(key)
-		return r.skip()
+		return r.Skip()
 	})
 	if found {
 		r.chunk.Items++
@@ -173,8 +173,8 @@ func (r *itemsReply) holds(name []byte) bool {
 	if !slices.Contains(r.names, string(name)) {
 		return false
 	}
-	c := r.peek()
-	return c == '[' || c == '{' || c >= '0' && c <= '9' || c == '"' && r.at+1 < len(r.data) && r.data[r.at+1] != '"'
+	c := r.Peek()
+	return c == '[' || c == '{' || c >= '0' && c <= '9' || c == '"' && r.At+1 < len(r.Data) && r.Data[r.At+1] != '"'
 }
 
 func imageHasContent(data []byte) bool { return len(data) > 64 }

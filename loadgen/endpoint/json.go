@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -128,26 +130,26 @@ func jsonTexts(data []byte) (texts []string) {
 	if len(data) == 0 {
 		return nil
 	}
-	s := scanner{data: data}
+	s := scan.Scanner{Data: data}
 	var value func() error
 	value = func() error {
-		switch s.peek() {
+		switch s.Peek() {
 		case '"':
-			t, err := s.text()
+			t, err := s.Text()
 			texts = append(texts, t)
 			return err
 		case '{':
-			return s.object(func(key []byte) error {
+			return s.Object(func(key []byte) error {
 				switch string(key) {
 				case "role", "type", "id", "tool_call_id", "call_id", "status", "signature", "image_url", "input_audio", "video_url", "audio_url", "source", "uuid":
-					return s.skip()
+					return s.Skip()
 				}
 				return value()
 			})
 		case '[':
-			return s.array(func(int) error { return value() })
+			return s.Array(func(int) error { return value() })
 		}
-		return s.skip()
+		return s.Skip()
 	}
 	_ = value() // what could be read counts
 	return texts
@@ -159,25 +161,25 @@ func toolTexts(data []byte) (texts []string) {
 	if len(data) == 0 {
 		return nil
 	}
-	s := scanner{data: data}
+	s := scan.Scanner{Data: data}
 	var entry func(key []byte) error
 	entry = func(key []byte) error {
 		switch string(key) {
 		case "function":
-			return s.object(entry)
+			return s.Object(entry)
 		case "name", "description":
-			t, err := s.text()
+			t, err := s.Text()
 			texts = append(texts, t)
 			return err
 		case "parameters", "input_schema":
-			s.peek()
-			start := s.at
-			err := s.skip()
-			texts = append(texts, string(s.data[start:s.at]))
+			s.Peek()
+			start := s.At
+			err := s.Skip()
+			texts = append(texts, string(s.Data[start:s.At]))
 			return err
 		}
-		return s.skip()
+		return s.Skip()
 	}
-	_ = s.array(func(int) error { return s.object(entry) }) // what could be read counts
+	_ = s.Array(func(int) error { return s.Object(entry) }) // what could be read counts
 	return texts
 }

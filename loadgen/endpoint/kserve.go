@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -94,7 +95,7 @@ func readV1(field string) func([]byte, bool) (Chunk, error) {
 		var r reply
 		text := ""
 		add := func() error {
-			t, err := r.text()
+			t, err := r.Text()
 			text += t
 			return err
 		}
@@ -102,21 +103,21 @@ func readV1(field string) func([]byte, bool) (Chunk, error) {
 			if string(key) == field {
 				return add()
 			}
-			return r.skip()
+			return r.Skip()
 		}
 		if ok, err := r.read(data, stream, func(key []byte) error {
 			if string(key) != "predictions" {
-				return r.skip()
+				return r.Skip()
 			}
-			return r.array(func(int) error {
+			return r.Array(func(int) error {
 				r.chunk.Items++
-				switch r.peek() {
+				switch r.Peek() {
 				case '"':
 					return add()
 				case '{':
-					return r.object(named)
+					return r.Object(named)
 				}
-				return r.skip()
+				return r.Skip()
 			})
 		}); !ok {
 			return r.chunk, err
@@ -194,21 +195,21 @@ type v2Reply struct {
 func (r *v2Reply) member(key []byte) error {
 	switch string(key) {
 	case "outputs":
-		return r.array(r.output)
+		return r.Array(r.output)
 	case "parameters": // Triton's mark of a decoupled model's last answer
-		return r.object(func(key []byte) error {
-			if string(key) == "triton_final_response" && r.peek() == 't' {
+		return r.Object(func(key []byte) error {
+			if string(key) == "triton_final_response" && r.Peek() == 't' {
 				r.chunk.Finish = "final"
 			}
-			return r.skip()
+			return r.Skip()
 		})
 	}
-	return r.skip()
+	return r.Skip()
 }
 
 // output takes one tensor, if none of the name was there before.
 func (r *v2Reply) output(int) error {
-	t, err := readTensor(&r.scanner)
+	t, err := readTensor(&r.Scanner)
 	isNamed := t.name == r.name
 	if err != nil || r.named && !isNamed {
 		return err
@@ -227,29 +228,29 @@ type tensor struct {
 	rows, values int64
 }
 
-func readTensor(s *scanner) (t tensor, err error) {
+func readTensor(s *scan.Scanner) (t tensor, err error) {
 	rows, values := int64(record.None), int64(0)
-	err = s.object(func(key []byte) (err error) {
+	err = s.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
-			t.name, err = s.text()
+			t.name, err = s.Text()
 		case "shape":
-			return s.array(func(i int) error {
-				n, err := s.integer()
+			return s.Array(func(i int) error {
+				n, err := s.Integer()
 				if i == 0 {
 					rows = n
 				}
 				return err
 			})
 		case "data":
-			return s.array(func(int) error {
+			return s.Array(func(int) error {
 				values++
-				v, err := s.text()
+				v, err := s.Text()
 				t.text += v
 				return err
 			})
 		default:
-			err = s.skip()
+			err = s.Skip()
 		}
 		return err
 	})

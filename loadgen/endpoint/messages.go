@@ -117,25 +117,25 @@ type messagesReply struct {
 func (r *messagesReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "type":
-		r.kind, err = r.text()
+		r.kind, err = r.Text()
 	case "message": // of message_start
-		return r.object(func(key []byte) error {
+		return r.Object(func(key []byte) error {
 			if string(key) != "usage" {
-				return r.skip()
+				return r.Skip()
 			}
-			return usageOf(&r.scanner, &r.chunk)
+			return usageOf(&r.Scanner, &r.chunk)
 		})
 	case "content_block", "delta":
-		return r.object(r.block)
+		return r.Object(r.block)
 	case "content":
-		return r.array(func(int) error {
+		return r.Array(func(int) error {
 			r.hasContent = true
-			return r.object(r.block)
+			return r.Object(r.block)
 		})
 	case "stop_reason":
-		r.chunk.Finish, err = r.text()
+		r.chunk.Finish, err = r.Text()
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
@@ -145,25 +145,25 @@ func (r *messagesReply) block(key []byte) (err error) {
 	var t string
 	switch string(key) {
 	case "text":
-		t, err = r.text()
+		t, err = r.Text()
 		r.content += t
 	case "thinking":
-		t, err = r.text()
+		t, err = r.Text()
 		r.thinking += t
 	case "partial_json", "name":
-		t, err = r.text()
+		t, err = r.Text()
 		r.tool += t
 	case "input":
-		r.peek()
-		start := r.at
-		err = r.skip()
-		if t = string(r.data[start:r.at]); t != "{}" && t != "null" { // {} announces the pieces that follow
+		r.Peek()
+		start := r.At
+		err = r.Skip()
+		if t = string(r.Data[start:r.At]); t != "{}" && t != "null" { // {} announces the pieces that follow
 			r.tool += t
 		}
 	case "stop_reason":
-		r.chunk.Finish, err = r.text()
+		r.chunk.Finish, err = r.Text()
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }

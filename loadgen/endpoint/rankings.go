@@ -89,9 +89,9 @@ func readRanking(data []byte, stream bool) (Chunk, error) {
 	} else if ok, err := r.read(data, stream, func(key []byte) error {
 		switch string(key) {
 		case "results", "rankings", "data":
-			return r.array(func(int) error { return r.scored() })
+			return r.Array(func(int) error { return r.scored() })
 		}
-		return r.skip()
+		return r.Skip()
 	}); !ok {
 		return r.chunk, err
 	}
@@ -101,13 +101,13 @@ func readRanking(data []byte, stream bool) (Chunk, error) {
 // scored counts an entry that is an object with a score.
 func (r *reply) scored() error {
 	score := false
-	err := r.object(func(key []byte) error {
+	err := r.Object(func(key []byte) error {
 		switch string(key) {
 		case "score", "logit", "relevance_score":
-			n := r.peek()
+			n := r.Peek()
 			score = score || n == '-' || n >= '0' && n <= '9'
 		}
-		return r.skip()
+		return r.Skip()
 	})
 	if score {
 		r.chunk.Items++

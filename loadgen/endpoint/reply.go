@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 // doneMark ends the event streams of OpenAI-like servers.
@@ -27,7 +28,7 @@ func unreadable(why string, data []byte) error {
 
 // openReply is the scanner of a reply that is a JSON object. done is set for
 // the end mark of a stream.
-func openReply(data []byte, stream bool) (s scanner, done bool, err error) {
+func openReply(data []byte, stream bool) (s scan.Scanner, done bool, err error) {
 	data = bytes.TrimSpace(data)
 	if stream && bytes.Equal(data, doneMark) {
 		return s, true, nil
@@ -35,7 +36,7 @@ func openReply(data []byte, stream bool) (s scanner, done bool, err error) {
 	if len(data) == 0 || data[0] != '{' {
 		return s, false, unreadable("not a JSON object", data)
 	}
-	return scanner{data: data}, false, nil
+	return scan.Scanner{Data: data}, false, nil
 }
 
 // doneChunk is what the end mark means.
@@ -44,7 +45,7 @@ func doneChunk() Chunk { return Chunk{Kind: record.Done, Empty: true, Usage: NoU
 // reply is an answer that is a JSON object, or one event of a stream, on its
 // way to a chunk. It is its own scanner.
 type reply struct {
-	scanner
+	scan.Scanner
 	chunk   Chunk
 	problem problem
 }
@@ -55,19 +56,19 @@ type reply struct {
 // nothing more to find out: r.chunk and err are the result then.
 func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (found bool, err error) {
 	var done bool
-	if r.scanner, done, err = openReply(data, stream); done {
+	if r.Scanner, done, err = openReply(data, stream); done {
 		r.chunk = doneChunk()
 	}
 	if done || err != nil {
 		return false, err
 	}
 	r.chunk.Usage = NoUsage
-	err = r.object(func(key []byte) error {
+	err = r.Object(func(key []byte) error {
 		switch string(key) {
 		case "usage":
-			return usageOf(&r.scanner, &r.chunk)
+			return usageOf(&r.Scanner, &r.chunk)
 		case "error":
-			return r.problem.read(&r.scanner)
+			return r.problem.read(&r.Scanner)
 		}
 		return member(key)
 	})
@@ -79,20 +80,20 @@ func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (f
 
 // list reads an answer that is a bare list.
 func (r *reply) list(data []byte, each func(i int) error) error {
-	r.scanner, r.chunk.Usage = scanner{data: data}, NoUsage
-	return r.checked(r.array(each))
+	r.Scanner, r.chunk.Usage = scan.Scanner{Data: data}, NoUsage
+	return r.checked(r.Array(each))
 }
 
 // isList tells whether an answer is a bare list.
-func isList(data []byte) bool { s := scanner{data: data}; return s.peek() == '[' }
+func isList(data []byte) bool { s := scan.Scanner{Data: data}; return s.Peek() == '[' }
 
 // checked is err, or that something follows the value, in a person's words.
 func (r *reply) checked(err error) error {
 	if err == nil {
-		err = r.end()
+		err = r.End()
 	}
 	if err != nil {
-		return unreadable(err.Error(), r.data)
+		return unreadable(err.Error(), r.Data)
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func (r *reply) asText(content, tool, reasoning, missing string) (Chunk, error) 
 		r.bareProblem()
 	}
 	if missing != "" && !r.problem.said {
-		return Chunk{}, unreadable(missing, r.data)
+		return Chunk{}, unreadable(missing, r.Data)
 	}
 	r.chunk.finish(content, tool, reasoning)
 	r.problem.into(&r.chunk)
@@ -123,7 +124,7 @@ func (r *reply) asThings(wrong string) (Chunk, error) {
 		return c, nil
 	}
 	if wrong != "" {
-		return Chunk{}, unreadable(wrong, r.data)
+		return Chunk{}, unreadable(wrong, r.Data)
 	}
 	r.chunk.Kind = record.Content
 	return r.chunk, nil
@@ -139,25 +140,25 @@ func (r *reply) bareProblem() {
 	}
 	var p problem
 	isError := false
-	s := scanner{data: r.data}
-	err := s.object(func(key []byte) error {
+	s := scan.Scanner{Data: r.Data}
+	err := s.Object(func(key []byte) error {
 		switch string(key) {
 		case "object", "type":
-			start := s.at
-			if is, err := s.is("error"); err != nil || is {
+			start := s.At
+			if is, err := s.Is("error"); err != nil || is {
 				isError = isError || is
 				return err
 			}
-			s.at = start
+			s.At = start
 			fallthrough
 		case "message", "code":
 			return p.entry(&s, key)
 		}
-		return s.skip()
+		return s.Skip()
 	})
 	if p.said = err == nil && isError; p.said {
 		if p.text == "" {
-			p.text = string(r.data)
+			p.text = string(r.Data)
 		}
 		r.problem = p
 	}
@@ -182,51 +183,51 @@ type problem struct {
 
 // read takes the value of an "error" entry: an object, a string, or, meaning
 // no error, null, false or nothing.
-func (p *problem) read(s *scanner) error {
-	switch s.peek() {
+func (p *problem) read(s *scan.Scanner) error {
+	switch s.Peek() {
 	case '"':
-		text, err := s.text()
+		text, err := s.Text()
 		p.text, p.said = text, text != ""
 		return err
 	case '{':
 	case 't':
 		p.said = true
-		return s.skip()
+		return s.Skip()
 	default:
-		return s.skip()
+		return s.Skip()
 	}
-	start := s.at
+	start := s.At
 	entries := 0
-	err := s.object(func(key []byte) error {
+	err := s.Object(func(key []byte) error {
 		entries++
 		return p.entry(s, key)
 	})
 	p.said = entries > 0
 	if p.text == "" {
-		p.text = string(s.data[start:s.at])
+		p.text = string(s.Data[start:s.At])
 	}
 	return err
 }
 
 // entry takes one entry of an error object.
-func (p *problem) entry(s *scanner, key []byte) (err error) {
+func (p *problem) entry(s *scan.Scanner, key []byte) (err error) {
 	switch string(key) {
 	case "message":
-		p.text, err = s.text()
+		p.text, err = s.Text()
 	case "type":
-		p.kind, err = s.text()
+		p.kind, err = s.Text()
 	case "code":
-		start := s.at
-		if s.peek() == '"' {
-			p.code, err = s.text()
+		start := s.At
+		if s.Peek() == '"' {
+			p.code, err = s.Text()
 			return err
 		}
-		err = s.skip()
-		if code := strings.TrimSpace(string(s.data[start:s.at])); code != "null" {
+		err = s.Skip()
+		if code := strings.TrimSpace(string(s.Data[start:s.At])); code != "null" {
 			p.code = code
 		}
 	default:
-		err = s.skip()
+		err = s.Skip()
 	}
 	return err
 }

@@ -102,29 +102,29 @@ type responsesReply struct {
 func (r *responsesReply) event(key []byte) (err error) {
 	switch string(key) {
 	case "type":
-		r.kind, err = r.text()
+		r.kind, err = r.Text()
 	case "delta":
-		r.delta, err = r.text()
+		r.delta, err = r.Text()
 	case "text", "arguments":
-		r.full, err = r.text()
+		r.full, err = r.Text()
 	case "output_index":
-		r.item, err = r.integer()
+		r.item, err = r.Integer()
 	case "content_index":
-		r.part, err = r.integer()
+		r.part, err = r.Integer()
 	case "response":
-		err = r.object(func(key []byte) error {
+		err = r.Object(func(key []byte) error {
 			switch string(key) {
 			case "output", "output_text": // came in pieces already
-				return r.skip()
+				return r.Skip()
 			case "usage":
-				return usageOf(&r.scanner, &r.chunk)
+				return usageOf(&r.Scanner, &r.chunk)
 			case "error":
-				return r.problem.read(&r.scanner)
+				return r.problem.read(&r.Scanner)
 			}
 			return r.response(key)
 		})
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
@@ -159,22 +159,22 @@ func (r *responsesReply) one() (Chunk, error) {
 func (r *responsesReply) response(key []byte) (err error) {
 	switch string(key) {
 	case "output":
-		return r.array(func(int) error { r.output = true; return r.outputItem() })
+		return r.Array(func(int) error { r.output = true; return r.outputItem() })
 	case "output_text":
 		r.output = true
-		r.outputText, err = r.text()
+		r.outputText, err = r.Text()
 	case "status":
-		r.status, err = r.text()
+		r.status, err = r.Text()
 	case "incomplete_details":
-		err = r.object(func(key []byte) (err error) {
+		err = r.Object(func(key []byte) (err error) {
 			if string(key) != "reason" {
-				return r.skip()
+				return r.Skip()
 			}
-			r.reason, err = r.text()
+			r.reason, err = r.Text()
 			return err
 		})
 	default:
-		err = r.skip()
+		err = r.Skip()
 	}
 	return err
 }
@@ -182,20 +182,20 @@ func (r *responsesReply) response(key []byte) (err error) {
 // outputItem takes a message, a reasoning or a function call.
 func (r *responsesReply) outputItem() error {
 	var kind, texts, name, arguments string
-	err := r.object(func(key []byte) (err error) {
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "type":
-			kind, err = r.text()
+			kind, err = r.Text()
 		case "content", "summary":
 			var t string
-			t, err = content(&r.scanner)
+			t, err = content(&r.Scanner)
 			texts += t
 		case "name":
-			name, err = r.text()
+			name, err = r.Text()
 		case "arguments":
-			arguments, err = r.text()
+			arguments, err = r.Text()
 		default:
-			err = r.skip()
+			err = r.Skip()
 		}
 		return err
 	})

@@ -34,12 +34,12 @@ func readSolido(data []byte, stream bool) (Chunk, error) {
 	if ok, err := r.read(data, stream, func(key []byte) (err error) {
 		switch string(key) {
 		case "content":
-			found = r.peek() == '"'
-			text, err = r.text()
+			found = r.Peek() == '"'
+			text, err = r.Text()
 		case "sources":
-			r.chunk.Items, err = length(&r.scanner)
+			r.chunk.Items, err = length(&r.Scanner)
 		default:
-			err = r.skip()
+			err = r.Skip()
 		}
 		return err
 	}); !ok {

@@ -63,18 +63,18 @@ func readJob(data []byte) (*videoJob, error) {
 	if _, err := j.read(data, false, func(key []byte) (err error) {
 		switch string(key) {
 		case "id":
-			j.id, err = j.text()
+			j.id, err = j.Text()
 		case "status":
-			j.status, err = j.text()
+			j.status, err = j.Text()
 		case "url":
-			j.url, err = j.text()
+			j.url, err = j.Text()
 		case "inference_time_s": // SGLang's
-			times.Inference, err = j.decimal()
+			times.Inference, err = j.Decimal()
 			times.Inference *= 1e3
 		case "peak_memory_mb":
-			times.PeakMemory, err = j.decimal()
+			times.PeakMemory, err = j.Decimal()
 		default:
-			err = j.skip()
+			err = j.Skip()
 		}
 		return err
 	}); err != nil {
@@ -89,7 +89,7 @@ func readJob(data []byte) (*videoJob, error) {
 		}
 	}
 	if j.id == "" && j.status == "" && !j.problem.said {
-		return nil, unreadable(`neither "id" nor "status"`, j.data)
+		return nil, unreadable(`neither "id" nor "status"`, j.Data)
 	}
 	return j, nil
 }

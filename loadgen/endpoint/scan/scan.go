@@ -1,4 +1,6 @@
-package endpoint
+// Package scan reads JSON answers once, from left to right, without building a
+// value of them: a stream of them is read while a request is timed.
+package scan
 
 import (
 	"encoding/binary"
@@ -14,12 +16,12 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 )
 
-// scanner reads JSON once from left to right and checks all of it, so that a
+// Scanner reads JSON once from left to right and checks all of it, so that a
 // cut or garbled answer never passes for a whole one. Each method reads one
 // value. It accepts exactly what encoding/json accepts.
-type scanner struct {
-	data  []byte
-	at    int
+type Scanner struct {
+	Data  []byte
+	At    int // what of Data was read
 	depth int
 }
 
@@ -28,18 +30,18 @@ var errSyntax = errors.New("malformed JSON")
 // maxDepth is the nesting at which encoding/json gives up too.
 const maxDepth = 10000
 
-// peek is the first byte of the next value, 0 at the end.
-func (s *scanner) peek() byte {
-	if s.at < len(s.data) && s.data[s.at] > ' ' { // nearly always; small enough to be inlined
-		return s.data[s.at]
+// Peek is the first byte of the next value, 0 at the end.
+func (s *Scanner) Peek() byte {
+	if s.At < len(s.Data) && s.Data[s.At] > ' ' { // nearly always; small enough to be inlined
+		return s.Data[s.At]
 	}
 	return s.peekOver()
 }
 
-// peekOver is peek over blanks.
-func (s *scanner) peekOver() byte {
-	for ; s.at < len(s.data); s.at++ {
-		switch c := s.data[s.at]; c {
+// peekOver is Peek over blanks.
+func (s *Scanner) peekOver() byte {
+	for ; s.At < len(s.Data); s.At++ {
+		switch c := s.Data[s.At]; c {
 		case ' ', '\t', '\r', '\n':
 		default:
 			return c
@@ -48,21 +50,21 @@ func (s *scanner) peekOver() byte {
 	return 0
 }
 
-func (s *scanner) take(c byte) bool {
-	if s.peek() != c {
+func (s *Scanner) take(c byte) bool {
+	if s.Peek() != c {
 		return false
 	}
-	s.at++
+	s.At++
 	return true
 }
 
-// object calls each for every entry, with the scanner before its value, which
+// Object calls each for every entry, with the scanner before its value, which
 // each must read. A value that is no object is skipped.
-func (s *scanner) object(each func(key []byte) error) error {
-	if s.peek() != '{' {
-		return s.skip()
+func (s *Scanner) Object(each func(key []byte) error) error {
+	if s.Peek() != '{' {
+		return s.Skip()
 	}
-	s.at++
+	s.At++
 	if s.depth++; s.depth > maxDepth {
 		return errSyntax
 	}
@@ -92,13 +94,13 @@ func (s *scanner) object(each func(key []byte) error) error {
 	}
 }
 
-// array calls each for every element, with the scanner before it. A value that
-// is no array is skipped.
-func (s *scanner) array(each func(i int) error) error {
-	if s.peek() != '[' {
-		return s.skip()
+// Array calls each for every element, with the scanner before it. A value that
+// Is no array is skipped.
+func (s *Scanner) Array(each func(i int) error) error {
+	if s.Peek() != '[' {
+		return s.Skip()
 	}
-	s.at++
+	s.At++
 	if s.depth++; s.depth > maxDepth {
 		return errSyntax
 	}
@@ -121,20 +123,20 @@ func (s *scanner) array(each func(i int) error) error {
 	}
 }
 
-func (s *scanner) key() ([]byte, error) {
-	raw, plain, err := s.raw()
+func (s *Scanner) key() ([]byte, error) {
+	raw, plain, err := s.Raw()
 	if err != nil || plain {
 		return raw, err
 	}
 	return []byte(unescape(raw)), nil
 }
 
-// text reads a string; any other value is skipped and gives "".
-func (s *scanner) text() (string, error) {
-	if s.peek() != '"' {
-		return "", s.skip()
+// Text reads a string; any other value is skipped and gives "".
+func (s *Scanner) Text() (string, error) {
+	if s.Peek() != '"' {
+		return "", s.Skip()
 	}
-	raw, plain, err := s.raw()
+	raw, plain, err := s.Raw()
 	if err != nil {
 		return "", err
 	}
@@ -144,13 +146,13 @@ func (s *scanner) text() (string, error) {
 	return unescape(raw), nil
 }
 
-// view reads a string as text does, but without a copy where there are no
+// View reads a string as text does, but without a copy where there are no
 // escapes: what it gives lasts as long as the data.
-func (s *scanner) view() (string, error) {
-	if s.peek() != '"' {
-		return "", s.skip()
+func (s *Scanner) View() (string, error) {
+	if s.Peek() != '"' {
+		return "", s.Skip()
 	}
-	raw, plain, err := s.raw()
+	raw, plain, err := s.Raw()
 	if err != nil || len(raw) == 0 {
 		return "", err
 	}
@@ -160,15 +162,15 @@ func (s *scanner) view() (string, error) {
 	return unescape(raw), nil
 }
 
-// is reads a value and tells whether it is this string.
-func (s *scanner) is(word string) (bool, error) {
-	v, err := s.view()
+// Is reads a value and tells whether it is this string.
+func (s *Scanner) Is(word string) (bool, error) {
+	v, err := s.View()
 	return v == word, err
 }
 
-// word reads a string that is one of few, such as a finish reason.
-func (s *scanner) word() (string, error) {
-	v, err := s.view()
+// Word reads a string that is one of few, such as a finish reason.
+func (s *Scanner) Word() (string, error) {
+	v, err := s.View()
 	for _, w := range usualWords {
 		if v == w {
 			return w, err
@@ -186,7 +188,7 @@ var usualWords = []string{
 // ordinary is how many bytes at the beginning of b need no care in a string:
 // ASCII but quotes, backslashes and control characters. It looks at eight at a
 // time: the high bit of a byte of m is set where that byte, or one before it,
-// is special.
+// Is special.
 func ordinary(b []byte) int {
 	const each, high = 0x0101010101010101, 0x8080808080808080
 	n := 0
@@ -203,22 +205,22 @@ func ordinary(b []byte) int {
 	return n
 }
 
-// raw reads a string and returns what stands between its quotes; plain says
+// Raw reads a string and returns what stands between its quotes; plain says
 // that it is its own meaning: no escapes and, as far as bytes tell, no
 // characters outside ASCII that might be malformed.
-func (s *scanner) raw() (raw []byte, plain bool, err error) {
+func (s *Scanner) Raw() (raw []byte, plain bool, err error) {
 	if !s.take('"') {
 		return nil, false, errSyntax
 	}
-	start, simple, wide := s.at, true, false
-	for s.at < len(s.data) {
-		if s.at += ordinary(s.data[s.at:]); s.at == len(s.data) {
+	start, simple, wide := s.At, true, false
+	for s.At < len(s.Data) {
+		if s.At += ordinary(s.Data[s.At:]); s.At == len(s.Data) {
 			break
 		}
-		switch c := s.data[s.at]; {
+		switch c := s.Data[s.At]; {
 		case c == '"':
-			raw = s.data[start:s.at]
-			s.at++
+			raw = s.Data[start:s.At]
+			s.At++
 			return raw, simple && (!wide || utf8.Valid(raw)), nil
 		case c == '\\':
 			simple = false
@@ -229,24 +231,24 @@ func (s *scanner) raw() (raw []byte, plain bool, err error) {
 			return nil, false, errSyntax
 		default:
 			wide = wide || c >= utf8.RuneSelf
-			s.at++
+			s.At++
 		}
 	}
 	return nil, false, errSyntax
 }
 
 // escape checks one escape and steps over it.
-func (s *scanner) escape() error {
-	if s.at+1 >= len(s.data) {
+func (s *Scanner) escape() error {
+	if s.At+1 >= len(s.Data) {
 		return errSyntax
 	}
-	switch s.data[s.at+1] {
+	switch s.Data[s.At+1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		s.at += 2
+		s.At += 2
 		return nil
 	case 'u':
-		if s.at+6 <= len(s.data) && hex4(s.data[s.at+2:]) >= 0 {
-			s.at += 6
+		if s.At+6 <= len(s.Data) && hex4(s.Data[s.At+2:]) >= 0 {
+			s.At += 6
 			return nil
 		}
 	}
@@ -326,16 +328,16 @@ func meaning(c byte) byte {
 	return c
 }
 
-// integer reads a whole number; any other value is skipped and gives None.
-func (s *scanner) integer() (int64, error) {
-	if c := s.peek(); c != '-' && (c < '0' || c > '9') {
-		return record.None, s.skip()
+// Integer reads a whole number; any other value is skipped and gives None.
+func (s *Scanner) Integer() (int64, error) {
+	if c := s.Peek(); c != '-' && (c < '0' || c > '9') {
+		return record.None, s.Skip()
 	}
-	start := s.at
-	if err := s.number(); err != nil {
+	start := s.At
+	if err := s.Number(); err != nil {
 		return record.None, err
 	}
-	text := string(s.data[start:s.at])
+	text := string(s.Data[start:s.At])
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, nil
 	}
@@ -345,15 +347,15 @@ func (s *scanner) integer() (int64, error) {
 	return record.None, nil
 }
 
-// skip reads any value.
-func (s *scanner) skip() error {
-	switch c := s.peek(); c {
+// Skip reads any value.
+func (s *Scanner) Skip() error {
+	switch c := s.Peek(); c {
 	case '{':
-		return s.object(func([]byte) error { return s.skip() })
+		return s.Object(func([]byte) error { return s.Skip() })
 	case '[':
-		return s.array(func(int) error { return s.skip() })
+		return s.Array(func(int) error { return s.Skip() })
 	case '"':
-		_, _, err := s.raw()
+		_, _, err := s.Raw()
 		return err
 	case 't':
 		return s.literal("true")
@@ -362,20 +364,20 @@ func (s *scanner) skip() error {
 	case 'n':
 		return s.literal("null")
 	}
-	return s.number()
+	return s.Number()
 }
 
-func (s *scanner) literal(word string) error {
-	if len(s.data)-s.at < len(word) || string(s.data[s.at:s.at+len(word)]) != word {
+func (s *Scanner) literal(word string) error {
+	if len(s.Data)-s.At < len(word) || string(s.Data[s.At:s.At+len(word)]) != word {
 		return errSyntax
 	}
-	s.at += len(word)
+	s.At += len(word)
 	return nil
 }
 
-// number is -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
-func (s *scanner) number() error {
-	s.peek()
+// Number is -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+func (s *Scanner) Number() error {
+	s.Peek()
 	s.accept("-")
 	if !s.accept("0") && s.digits() == 0 {
 		return errSyntax
@@ -392,28 +394,45 @@ func (s *scanner) number() error {
 	return nil
 }
 
-func (s *scanner) accept(set string) bool {
+func (s *Scanner) accept(set string) bool {
 	for i := range len(set) {
-		if s.at < len(s.data) && s.data[s.at] == set[i] {
-			s.at++
+		if s.At < len(s.Data) && s.Data[s.At] == set[i] {
+			s.At++
 			return true
 		}
 	}
 	return false
 }
 
-func (s *scanner) digits() int {
-	start := s.at
-	for s.at < len(s.data) && s.data[s.at] >= '0' && s.data[s.at] <= '9' {
-		s.at++
+func (s *Scanner) digits() int {
+	start := s.At
+	for s.At < len(s.Data) && s.Data[s.At] >= '0' && s.Data[s.At] <= '9' {
+		s.At++
 	}
-	return s.at - start
+	return s.At - start
 }
 
-// end checks that nothing follows.
-func (s *scanner) end() error {
-	if s.peek() != 0 || s.at < len(s.data) {
+// End checks that nothing follows.
+func (s *Scanner) End() error {
+	if s.Peek() != 0 || s.At < len(s.Data) {
 		return errSyntax
 	}
 	return nil
+}
+
+// Decimal reads a number that is not negative; any other value is skipped and
+// gives NaN.
+func (s *Scanner) Decimal() (float64, error) {
+	if c := s.Peek(); c < '0' || c > '9' {
+		return math.NaN(), s.Skip()
+	}
+	start := s.At
+	if err := s.Number(); err != nil {
+		return math.NaN(), err
+	}
+	f, err := strconv.ParseFloat(string(s.Data[start:s.At]), 64)
+	if err != nil || math.IsInf(f, 0) {
+		return math.NaN(), nil
+	}
+	return f, nil
 }
