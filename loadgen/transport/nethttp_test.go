@@ -68,6 +68,9 @@ func TestHTTP2(t *testing.T) {
 			if e := x.Events[0]; e.Low != e.At || x.ReceiveLag == x.ReceiveLag {
 				t.Errorf("application stamps: %+v, lag %v", e, x.ReceiveLag)
 			}
+			if b, d := x.Events[1], x.Events[2]; d.SameRead && (b.Low != x.Events[0].At || d.Low != b.Low) {
+				t.Errorf("two events of one read after %+v: %+v, %+v", x.Events[0], b, d)
+			}
 			x = r.do(func(x *transport.Exchange) { x.Path = "/no" })
 			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" || x.RetryAfter != "3" || !x.Reused {
 				t.Errorf("%s %d %q %q, reused %v", x.Status, x.HTTPStatus, x.ErrorText, x.RetryAfter, x.Reused)

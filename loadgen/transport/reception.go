@@ -338,11 +338,8 @@ func (r *reception) event(e Event, s stamp, low int64) {
 	x := r.x
 	e.At, e.Low = s.at, s.at
 	if r.inRead++; r.inRead > 1 {
-		e.SameRead = true
-		if s.kernel {
-			e.Low = low
-			x.Events[len(x.Events)-1].Low = low
-		}
+		e.SameRead, e.Low = true, low
+		x.Events[len(x.Events)-1].Low = low
 	}
 	x.Events = append(x.Events, e)
 }
