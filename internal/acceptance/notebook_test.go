@@ -102,8 +102,7 @@ func TestOneLiners(t *testing.T) {
 	}
 	pooled := matrix.pooled(t)
 	compareQuantiles(t, got, func(c string) (p50, p99 float64) {
-		q := stats.Quantiles(pooled[c], 0.5, 0.99)
-		return q[0], q[1]
+		return stats.Quantile(pooled[c], 0.5), stats.Quantile(pooled[c], 0.99)
 	})
 
 	// With one trial and one axis, pooled requests are the console's cells.

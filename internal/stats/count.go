@@ -27,16 +27,13 @@ func Count(counts []float64, level float64) Estimate {
 	return e
 }
 
-// PoissonInterval is the exact interval of a Poisson mean after counting n
-// (Garwood, Biometrika 28, 1936):
+// garwood is the exact interval of a Poisson mean after counting n events
+// (Biometrika 28, 1936), which need not be whole:
 //
 //	low = χ²((1−level)/2; 2n)/2,  high = χ²(1−(1−level)/2; 2n+2)/2
 //
 // in the form P(n, low) = α/2 and P(n+1, high) = 1−α/2 with the regularised
 // gamma function; low is 0 at n = 0.
-func PoissonInterval(n int64, level float64) (low, high float64) { return garwood(float64(n), level) }
-
-// garwood is PoissonInterval for a count that need not be whole.
 func garwood(n, level float64) (low, high float64) {
 	if !(n >= 0) || !validLevel(level) {
 		return math.NaN(), math.NaN()

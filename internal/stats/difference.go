@@ -21,16 +21,6 @@ func OneSample(d []float64) Difference {
 	return Difference{Mean: Mean(d), SD: s, SE: s / math.Sqrt(n), DF: n - 1, N: len(d)}
 }
 
-// LogRatios are ln(b_i/a_i), the paired differences of a paired comparison of
-// positive quantities. All values must be positive and finite.
-func LogRatios(a, b []float64) []float64 {
-	d := make([]float64, min(len(a), len(b)))
-	for i := range d {
-		d[i] = math.Log(b[i] / a[i])
-	}
-	return d
-}
-
 // Welch compares independent samples of unequal spread (Biometrika 34, 1947),
 // with Satterthwaite's degrees of freedom (Biometrics 2, 1946):
 //

@@ -87,17 +87,17 @@ func exactKS(h, m, n int) float64 {
 
 func stephens(d, n float64) float64 {
 	r := math.Sqrt(n)
-	return KolmogorovSF((r + 0.12 + 0.11/r) * d)
+	return kolmogorovSF((r + 0.12 + 0.11/r) * d)
 }
 
-// KolmogorovSF is P(K > x) of Kolmogorov's limit distribution:
+// kolmogorovSF is P(K > x) of Kolmogorov's limit distribution:
 //
 //	2 Σ_{k≥1} (−1)^{k−1} exp(−2k²x²)
 //
 // and for small x, where that converges slowly, one minus
 //
 //	√(2π)/x · Σ_{k≥1} exp(−(2k−1)²π²/(8x²))
-func KolmogorovSF(x float64) float64 {
+func kolmogorovSF(x float64) float64 {
 	if !(x > 0) {
 		return 1
 	}
@@ -114,19 +114,4 @@ func KolmogorovSF(x float64) float64 {
 		sign = -sign
 	}
 	return 2 * sum
-}
-
-// KSCritical is the D that a sample of n exceeds with chance alpha when the
-// distribution is as claimed.
-func KSCritical(n, alpha float64) float64 {
-	lo, hi := 0.0, 10.0
-	for range 100 {
-		if mid := (lo + hi) / 2; KolmogorovSF(mid) > alpha {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	r := math.Sqrt(n)
-	return lo / (r + 0.12 + 0.11/r)
 }

@@ -1,6 +1,10 @@
 package stats
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // RankTest is a test that only asks which values are larger.
 type RankTest struct {
@@ -37,7 +41,28 @@ func MannWhitney(a, b []float64) RankTest {
 		return RankTest{u, 1}
 	}
 	z := (math.Abs(u-mn/2) - 0.5) / sd
-	return RankTest{u, min(1, 2*NormalCDF(-z))}
+	return RankTest{u, min(1, 2*normalCDF(-z))}
+}
+
+// ranks gives each value its rank from 1; equal values share the mean of theirs.
+func ranks(v []float64) []float64 {
+	order := make([]int, len(v))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(v[a], v[b]) })
+	out := make([]float64, len(v))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && v[order[j]] == v[order[i]] {
+			j++
+		}
+		for _, k := range order[i:j] {
+			out[k] = float64(i+1+j) / 2
+		}
+		i = j
+	}
+	return out
 }
 
 // tieTerm is Σ(t³−t) over groups of equal ranks.

@@ -33,7 +33,7 @@ func (p Design) power(diff float64, n int, t float64) float64 {
 	}
 	root := math.Sqrt(float64(n))
 	return overChi(float64(n-1), func(s float64) float64 {
-		return NormalCDF((diff - max(p.Margin, t*p.SD*s/root)) * root / p.SD)
+		return normalCDF((diff - max(p.Margin, t*p.SD*s/root)) * root / p.SD)
 	})
 }
 
@@ -106,7 +106,7 @@ func (p Design) EquivalenceTrials(margin, power float64) (int, bool) {
 		}
 		t, root := tCritical(1-p.Alpha, n-1), math.Sqrt(float64(n))
 		return overChi(float64(n-1), func(s float64) float64 {
-			return max(0, 2*NormalCDF((margin-t*p.SD*s/root)*root/p.SD)-1)
+			return max(0, 2*normalCDF((margin-t*p.SD*s/root)*root/p.SD)-1)
 		}) >= power
 	})
 }

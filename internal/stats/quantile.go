@@ -35,15 +35,6 @@ func at(sorted []float64, h float64) float64 {
 	return a + (b-a)*t
 }
 
-// Quantiles are several of them.
-func Quantiles(sorted []float64, qs ...float64) []float64 {
-	out := make([]float64, len(qs))
-	for i, q := range qs {
-		out[i] = Quantile(sorted, q)
-	}
-	return out
-}
-
 // QuantileInterval is the order-statistic interval of quantile q of sorted
 // values at the given level:
 //

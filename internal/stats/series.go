@@ -6,33 +6,6 @@ import (
 	"math/cmplx"
 )
 
-// Autocorrelation is ρ(0) … ρ(maxLag) of a series, each lag's autocovariance
-// divided by n (the biased, positive definite estimator) and by the variance:
-//
-//	ρ(k) = Σ (x_i − m)(x_{i+k} − m) / Σ (x_i − m)²
-//
-// A constant series has no correlation: 1, 0, 0, ….
-func Autocorrelation(x []float64, maxLag int) []float64 {
-	maxLag = min(maxLag, len(x)-1)
-	if maxLag < 0 {
-		return nil
-	}
-	var s Series
-	s.centre(Mean(x), x)
-	rho := make([]float64, maxLag+1)
-	rho[0] = 1
-	if s.total == 0 {
-		return rho
-	}
-	if maxLag > directLags {
-		s.transform()
-	}
-	for k := 1; k <= maxLag; k++ {
-		rho[k] = s.at(k)
-	}
-	return rho
-}
-
 // directLags is how many lags are summed before the transform, whose cost is
 // that of some hundred lags: a series that is correlated as far as this is
 // mostly correlated much further.
@@ -332,14 +305,27 @@ func MSER5(x []float64) Cut {
 	}
 	y := BatchMeans(x, m, size)
 	best, least := 0, math.Inf(1)
-	var tail Moments
+	var tail moments
 	for i := m - 1; i >= 0; i-- {
-		tail.Add(y[i])
-		if z := tail.m2 / (float64(tail.N) * float64(tail.N)); i <= m/2 && z <= least {
+		tail.add(y[i])
+		if z := tail.m2 / (tail.n * tail.n); i <= m/2 && z <= least {
 			best, least = i, z
 		}
 	}
 	return Cut{At: best * size, Share: float64(best*size) / float64(len(x)), Settled: best < m/2}
+}
+
+// moments takes values one by one (Welford 1962). The zero value is empty.
+type moments struct {
+	n, mean float64
+	m2      float64 // Σ(x−mean)²
+}
+
+func (m *moments) add(x float64) {
+	m.n++
+	d := x - m.mean
+	m.mean += d / m.n
+	m.m2 += d * (x - m.mean)
 }
 
 // BatchMeans is the means of the first m runs of size values.

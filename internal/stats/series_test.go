@@ -81,19 +81,3 @@ func TestMSER5(t *testing.T) {
 		}
 	}
 }
-
-// Reference values: scipy 1.17.1, spearmanr and linregress.
-func TestSpearman(t *testing.T) {
-	t.Parallel()
-	got := stats.Spearman([]float64{1, 2, 3, 4, 5, 6, 7}, []float64{2, 1, 4, 3, 7, 7, 5})
-	near(t, "rho", got.Rho, 0.8108437164260032, 1e-14)
-	near(t, "slope", got.Slope, 0.8571428571428571, 1e-14)
-	near(t, "intercept", got.Intercept, 0.7142857142857149, 1e-13)
-	near(t, "change", got.Change, 0.8571428571428571*6/(29./7), 1e-13)
-	if rho, change := stats.Trend([]float64{10, 11, 12, 13}); rho != 1 || math.Abs(change-3/11.5) > 1e-15 {
-		t.Errorf("a straight line: rank correlation %v, change %v", rho, change)
-	}
-	if rho, change := stats.Trend([]float64{3, 3, 3}); !math.IsNaN(rho) || change != 0 {
-		t.Errorf("a flat line: rank correlation %v, change %v", rho, change)
-	}
-}

@@ -43,7 +43,7 @@ func Share(trials []Tally, level float64) Estimate {
 		n := float64(e.N)
 		d = max(1, n/(n-1)*between/(of*of)/v*clusterFactor(level, e.N))
 	}
-	e.Low, e.High = ClopperPearson(hits/d, of/d, level)
+	e.Low, e.High = clopperPearson(hits/d, of/d, level)
 	e.Method = "korn_graubard"
 	if e.N == 1 {
 		e.Warnings = append(e.Warnings, "interval from one trial: how trials differ is not in it")
@@ -51,28 +51,28 @@ func Share(trials []Tally, level float64) Estimate {
 	return e
 }
 
-// ClopperPearson is the exact interval of a share after k of n, by the beta
+// clopperPearson is the exact interval of a share after k of n, by the beta
 // quantiles, which also take counts that are not whole:
 //
 //	low = B(α/2; k, n−k+1), 0 at k = 0;  high = B(1−α/2; k+1, n−k), 1 at k = n
-func ClopperPearson(k, n, level float64) (low, high float64) {
+func clopperPearson(k, n, level float64) (low, high float64) {
 	if !(n > 0) || k < 0 || k > n || !validLevel(level) {
 		return math.NaN(), math.NaN()
 	}
 	tail := (1 - level) / 2
 	low, high = 0, 1
 	if k > 0 {
-		low = BetaQuantile(tail, k, n-k+1)
+		low = betaQuantile(tail, k, n-k+1)
 	}
 	if k < n {
-		high = 1 - BetaQuantile(tail, n-k, k+1)
+		high = 1 - betaQuantile(tail, n-k, k+1)
 	}
 	return low, high
 }
 
-// BetaQuantile is the p-quantile of the beta distribution, by bisection on the
+// betaQuantile is the p-quantile of the beta distribution, by bisection on the
 // logarithm of the odds: some sixty steps, safe for any shape.
-func BetaQuantile(p, a, b float64) float64 {
+func betaQuantile(p, a, b float64) float64 {
 	if !(a > 0) || !(b > 0) || !(p >= 0 && p <= 1) {
 		return math.NaN()
 	}

@@ -2,8 +2,8 @@ package stats
 
 import "math"
 
-// NormalCDF is Φ(x) = erfc(−x/√2)/2.
-func NormalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+// normalCDF is Φ(x) = erfc(−x/√2)/2.
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
 // NormalQuantile is Φ⁻¹(p): the library's inverse error function, then one step
 // of Halley's method on the complementary error function, which restores the
@@ -24,7 +24,7 @@ func NormalQuantile(p float64) float64 {
 		x = -math.Sqrt(-2 * math.Log(p))
 	}
 	for range 3 {
-		e := NormalCDF(x) - p
+		e := normalCDF(x) - p
 		u := e * math.Sqrt(2*math.Pi) * math.Exp(x*x/2)
 		x -= u / (1 + x*u/2)
 	}

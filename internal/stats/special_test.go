@@ -89,10 +89,10 @@ func TestTCDF(t *testing.T) {
 }
 
 // Reference values: scipy 1.17.1, chi2.ppf(α/2, 2n)/2 and chi2.ppf(1−α/2, 2n+2)/2.
-func TestPoissonInterval(t *testing.T) {
+func TestGarwood(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		n               int64
+		n               float64
 		level, low, hih float64
 	}{
 		{0, .95, 0, 3.6888794541139354},
@@ -105,11 +105,11 @@ func TestPoissonInterval(t *testing.T) {
 		{10000, .999, 9674.219632619846, 10333.348428605635},
 		{1000000, .999, 996712.748773537, 1003294.8045814902},
 	} {
-		low, high := stats.PoissonInterval(c.n, c.level)
-		near(t, fmt.Sprintf("low of %d at %g", c.n, c.level), low, c.low, 1e-9)
-		near(t, fmt.Sprintf("high of %d at %g", c.n, c.level), high, c.hih, 1e-9)
+		low, high := stats.Garwood(c.n, c.level)
+		near(t, fmt.Sprintf("low of %g at %g", c.n, c.level), low, c.low, 1e-9)
+		near(t, fmt.Sprintf("high of %g at %g", c.n, c.level), high, c.hih, 1e-9)
 	}
-	if low, _ := stats.PoissonInterval(-1, .95); !math.IsNaN(low) {
+	if low, _ := stats.Garwood(-1, .95); !math.IsNaN(low) {
 		t.Errorf("a negative count has the interval from %v", low)
 	}
 }
