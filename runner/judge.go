@@ -215,9 +215,16 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	sent, ok, failed, cancelled := rep.totals()
 	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	measured := 0
 	for _, p := range rep.Phases {
 		if !p.Warmup {
+			measured++
 			o.Cut, o.Unsent = o.Cut+p.Cut, o.Unsent+p.Unsent
+		}
+	}
+	if measured == 1 { // else they are of a phase, and the percentile is of all of them
+		for _, b := range rep.Bounds {
+			o.Ends = append(o.Ends, decide.Ends{Key: decide.Key{Tag: b.Metric, Stat: b.Stat}, Low: b.Low, High: b.High})
 		}
 	}
 	switch {

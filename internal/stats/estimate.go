@@ -23,7 +23,7 @@ type Estimate struct {
 	Min, Max  float64
 	Level     float64 // 0.95
 	N         int     // trials
-	Method    string  // of the interval: t, log_t, korn_graubard, garwood; "" without one
+	Method    string  // of the interval: t, log_t, korn_graubard, garwood, bounds; "" without one
 	Warnings  []string
 	critical  float64 // see TCritical
 }
@@ -97,6 +97,26 @@ func Level(values []float64, level, resolution float64) Estimate {
 		e.Low, e.High = math.Max(0, e.Low-short), e.High+short
 	}
 	return e.warnFew().unlessConstant()
+}
+
+// Spanning widens the interval to those of the least and of the most that the
+// values may be. Trials that all gave the same value then have one, too: that of
+// what is not known of them. One value has none.
+func (e Estimate) Spanning(least, most Estimate) Estimate {
+	if e.N < 2 && !e.HasInterval() || math.IsInf(e.Mean, 1) {
+		return e
+	}
+	if !e.HasInterval() {
+		e.Low, e.High, e.Method = e.Mean, e.Mean, "bounds"
+	}
+	for _, end := range []Estimate{least, most} {
+		low, high := end.Low, end.High
+		if !end.HasInterval() {
+			low, high = end.Mean, end.Mean
+		}
+		e.Low, e.High = min(e.Low, low), max(e.High, high)
+	}
+	return e
 }
 
 func describe(values []float64, level float64) (Estimate, []float64) {

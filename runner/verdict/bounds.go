@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -72,15 +71,19 @@ func (e *ends) add(low, high, per int64) {
 	e.high = append(e.high, float64(high)/scale)
 }
 
-// apart is how far the ends of a percentile may be from each other before both
-// are told, as a share.
+// resolution is that of the stamps, in ms: ends of a percentile that are closer are
+// one value.
+const resolution = 1e-3
+
+// apart is how far p99 from the intended time may be from p99 from sending before
+// both are told, as a share.
 const apart = 0.05
 
 // itlEnds is where the ends of the inter token latency are among them.
 const itlEnds = 2
 
-// Bounds are the percentiles whose ends are more than 5 % apart. The samples
-// must be sorted.
+// Bounds are the percentiles that have two ends. Intervals over trials are not
+// narrower. The samples must be sorted.
 func (p *PhaseEvidence) Bounds() []Bound {
 	var out []Bound
 	for i, tag := range boundTags {
@@ -90,7 +93,7 @@ func (p *PhaseEvidence) Bounds() []Bound {
 			q    float64
 		}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
 			low, high := stats.Quantile(e.low, s.q), stats.Quantile(e.high, s.q)
-			if !math.IsNaN(low) && high-low > apart*high {
+			if high-low > resolution {
 				out = append(out, Bound{tag, s.name, low, high})
 			}
 		}

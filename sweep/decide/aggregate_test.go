@@ -476,3 +476,52 @@ func TestGatesAreCheckedBeforehand(t *testing.T) {
 		}
 	}
 }
+
+// What came in one read is known by two times alone, and an interval over trials is
+// not narrower: of trials that differ, of trials that gave 0 because whole answers came
+// at once, and in the steady window, whose value is another. One trial has none.
+func TestIntervalsSpanSharedReads(t *testing.T) {
+	t.Parallel()
+	key := decide.Key{Tag: "time_to_first_token", Stat: "p50"}
+	none := [2]float64{math.NaN(), math.NaN()}
+	for _, c := range []struct {
+		trials       int
+		value        float64
+		ends         [2]float64
+		full, steady [2]float64 // the steady window's value is 1 more
+		method       string
+	}{
+		{3, 40, [2]float64{40, 40}, [2]float64{40, 40}, [2]float64{41, 41}, "log_t"},
+		{3, 40, [2]float64{30, 42}, [2]float64{30, 42}, [2]float64{31, 43}, "log_t"},
+		{3, 0, [2]float64{0, 12}, [2]float64{0, 12}, [2]float64{1, 13}, "bounds"},
+		{1, 40, [2]float64{30, 42}, none, none, ""},
+	} {
+		p := expand(t, grid(c.trials, axis(concurrency, "concurrency", 1)))
+		outcomes := measure(p, .001, tokens, []float64{c.value})
+		for i := range outcomes {
+			o := &outcomes[i]
+			steady := run(100, o.Summaries[0].Stats[0].P50+1)[0]
+			steady.Window = decide.Steady
+			o.Summaries = append(o.Summaries, steady)
+			o.Ends = []decide.Ends{{Key: key, Low: c.ends[0], High: c.ends[1]}}
+		}
+		cell := decide.Aggregate(p, outcomes).Cells[0]
+		check := func(of decide.Estimates, want [2]float64, method string) {
+			t.Helper()
+			e, _ := of.Get(key)
+			if !alike(e.Low, want[0]) || !alike(e.High, want[1]) || method != "" && e.Method != method {
+				t.Errorf("%d trials of %v, ends %v: %v [%v, %v] by %q, want %v by %q", c.trials, c.value, c.ends, e.Mean, e.Low, e.High, e.Method, want, c.method)
+			}
+			if other, _ := of.Get(decide.Key{Tag: key.Tag, Stat: "p90"}); other.HasInterval() && other.High-other.Low > 1 {
+				t.Errorf("p90 is widened by the ends of p50: [%v, %v]", other.Low, other.High)
+			}
+		}
+		check(cell.Full, c.full, c.method)
+		check(cell.Steady, c.steady, "")
+	}
+}
+
+// alike allows for how much the trials differ.
+func alike(a, b float64) bool {
+	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) < 0.2
+}

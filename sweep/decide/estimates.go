@@ -50,8 +50,8 @@ func (e Estimates) Get(k Key) (stats.Estimate, bool) {
 		return stats.Estimate{}, false
 	}
 	est := e.estimate(m, k, values)
-	if upper, open := e.decided(k, values); open {
-		est.High = max(est.High, e.estimate(m, k, upper).High) // NaN stays
+	if low, high, open := e.ends(k, values); open {
+		est = est.Spanning(e.estimate(m, k, low), e.estimate(m, k, high))
 	}
 	return est, true
 }
@@ -73,25 +73,22 @@ func (e Estimates) estimate(m *metrics.Metric, k Key, values []float64) stats.Es
 	return stats.Level(values, e.level, resolution)
 }
 
-// decided is what the values would be if all that is undecided were good:
-// requests that the end of the run cut off may have been. open is false where
-// nothing is undecided.
-func (e Estimates) decided(k Key, values []float64) (upper []float64, open bool) {
-	upper = values
+// ends are the least and the most that the values of the trials may be: requests
+// that the end of a run cut off may have been good, and of what came in one read
+// only two times are known. open is false where there is nothing but the values.
+func (e Estimates) ends(k Key, values []float64) (low, high []float64, open bool) {
+	low, high = values, values
 	for i, o := range e.runs {
-		if k.Stat != "avg" {
-			break
-		}
-		st, ok := o.stat(e.window, k.Tag)
-		if !ok || !(st.Open > 0) {
+		less, more := o.open(e.window, k)
+		if !(less > 0 || more > 0) {
 			continue
 		}
 		if !open {
-			upper, open = slices.Clone(values), true
+			low, high, open = slices.Clone(values), slices.Clone(values), true
 		}
-		upper[i] += st.Open
+		low[i], high[i] = max(0, low[i]-less), high[i]+more
 	}
-	return upper, open
+	return low, high, open
 }
 
 // share pools a share over the trials.

@@ -21,8 +21,16 @@ type Outcome struct {
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64     // attempts too: cut off by the end of the run, due and never sent
 	Records                     int64     // lines in the run's journal
+	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
 	Err                         string    // why there is no result; "" for a run that measured
+}
+
+// Ends are the least and the most that a percentile of a run may be: answers came
+// in one read, of which only two times are known.
+type Ends struct {
+	Key
+	Low, High float64
 }
 
 // measured tells whether the run has numbers.
@@ -44,6 +52,26 @@ func (o *Outcome) stat(window, tag string) (metrics.Stat, bool) {
 		return s.Get(tag)
 	}
 	return metrics.Stat{}, false
+}
+
+// open is how much less and how much more a statistic may be than its value. What
+// shared reads leave open is known of the full window, and is as much in the steady
+// one, whose requests are nearly all of them.
+func (o *Outcome) open(window string, k Key) (less, more float64) {
+	if k.Stat == "avg" {
+		st, _ := o.stat(window, k.Tag)
+		return 0, st.Open
+	}
+	for _, e := range o.Ends {
+		if e.Key != k {
+			continue
+		}
+		if st, ok := o.stat(Full, k.Tag); ok {
+			v := st.Value(k.Stat)
+			return max(0, v-e.Low), max(0, e.High-v)
+		}
+	}
+	return 0, 0
 }
 
 // Key is a metric and a statistic of it: time_to_first_token, p99. A scalar

@@ -84,6 +84,6 @@ func goodShare(c *CellResult) (worst, best stats.Estimate) {
 		panic("no metric " + key.Tag) // the catalogue is ours
 	}
 	values := c.Full.Values(key)
-	upper, _ := c.Full.decided(key, values)
-	return c.Full.share(m, values), c.Full.share(m, upper)
+	low, high, _ := c.Full.ends(key, values)
+	return c.Full.share(m, low), c.Full.share(m, high)
 }
