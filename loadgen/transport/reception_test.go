@@ -116,7 +116,7 @@ func TestStamps(t *testing.T) {
 		{
 			"application stamps",
 			[]read{{data: streamHead, at: 2000, app: true}, {data: event("a") + event("b"), at: 3000, app: true}},
-			[]bounds{{3000, 3000, false}, {3000, 3000, true}},
+			[]bounds{{2000, 3000, false}, {2000, 3000, true}},
 			2000, -1,
 		},
 		{
