@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/chatlog"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -377,7 +378,7 @@ MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
 		if err != nil {
 			return asUsage(err)
 		}
-		rows, err := dataset.Anonymize(file, tok, block, dataset.Plainly)
+		rows, err := chatlog.Anonymize(file, tok, block, chatlog.Plainly)
 		if err != nil {
 			return asUsage(err)
 		}

@@ -270,3 +270,56 @@ func countTexts(tok tokenizer.Tokenizer, texts []string) int64 {
 	}
 	return int64(tok.Count(strings.Join(texts, " ")))
 }
+
+// Trace is a file of recorded load as rows, without its prompts.
+type Trace struct {
+	Rows   []trace.Row
+	Block  int // tokens of one hash
+	Format string
+	Notes  []string
+}
+
+// ReadTrace reads a trace; block replaces its format's block size unless it is
+// 0. A file that is no trace is an error.
+func ReadTrace(path, format string, block int) (*Trace, error) {
+	r := &reader{cfg: schema.Dataset{Path: path, BlockSize: block}, byID: map[string]int{}, ignored: map[string]string{}, rowsOnly: true}
+	if format != "" {
+		if r.format = formatNamed(format); r.format == nil {
+			return nil, fmt.Errorf("format %q: not known; there are %s", format, known())
+		}
+	}
+	if err := r.named(); err != nil {
+		return nil, err
+	}
+	if !r.format.Trace {
+		return nil, diag.Errorf("%s: a %s file is no trace", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
+	}
+	if err := r.all(); err != nil {
+		return nil, err
+	}
+	if r.trace == nil {
+		return nil, diag.Errorf("%s: a %s file is no trace", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
+	}
+	return &Trace{r.trace.rows, r.trace.block, r.format.Name, append(r.notes, r.warnings()...)}, nil
+}
+
+// checked bounds what Check reads of a file, in bytes of records and of the
+// media they name.
+const checked = 8 << 20
+
+// Check refuses a file, folder or list of records that cannot be played, as
+// Open would, without making the conversations: nothing is counted, and only
+// the first 8 MiB are read, which is a fraction of a second. Nearly every file
+// is smaller. What is wrong further on is found when the set is opened: to open
+// it here would count all its tokens twice, or keep every set of a matrix in
+// memory at once. accept, if not nil, may refuse a turn: its error gets the place
+// of the record.
+func Check(cfg schema.Dataset, accept func(*Turn) error) error {
+	only := schema.Dataset{Type: cfg.Type, Path: cfg.Path, Format: cfg.Format, Records: cfg.Records, Columns: cfg.Columns, MediaRoots: cfg.MediaRoots, BlockSize: cfg.BlockSize}
+	r, err := fileReader(only, nil, source{})
+	if err != nil {
+		return err
+	}
+	r.rowsOnly, r.enough, r.accept = true, checked, accept
+	return r.all()
+}

@@ -232,3 +232,24 @@ func hashOf(digits []byte) (uint64, error) {
 	}
 	return v, nil
 }
+
+// Mooncake is a row as a line of a mooncake_trace file.
+func Mooncake(r *trace.Row) ([]byte, error) {
+	line := struct {
+		Timestamp *float64 `json:"timestamp,omitempty"`
+		Session   string   `json:"session_id,omitempty"`
+		Delay     *float64 `json:"delay,omitempty"`
+		In        int64    `json:"input_length"`
+		Out       int64    `json:"output_length,omitempty"`
+		Blocks    []int32  `json:"hash_ids,omitempty"`
+	}{Session: r.Session, In: r.In, Out: r.Out, Blocks: r.Blocks}
+	if r.Timed {
+		ms := float64(r.At) / 1e6
+		line.Timestamp = &ms
+	}
+	if r.Delay > 0 && !r.Timed {
+		ms := float64(r.Delay) / 1e6
+		line.Delay = &ms
+	}
+	return json.Marshal(line)
+}
