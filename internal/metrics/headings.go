@@ -35,12 +35,32 @@ func Headlines(wide bool, told func(tag, stat string) bool) (out []Headline) {
 	return out
 }
 
+// Axis is what an axis of a chart calls a statistic of the metric: "TTFT p50 (ms)";
+// without stat it is single values: "TTFT (ms)".
+func Axis(tag, stat string) string {
+	name := Series(tag, stat)
+	if m, ok := Lookup(tag); ok && m.Unit == "ms" {
+		name += " (ms)"
+	}
+	return name
+}
+
+// Series is what a legend calls a statistic of the metric, or single values of it:
+// "TTFT p50", "TTFT".
+func Series(tag, stat string) string {
+	name := tag
+	if m, ok := Lookup(tag); ok {
+		name = cmp.Or(m.Short, m.Header)
+	}
+	if stat == "" || stat == "avg" {
+		return name
+	}
+	return name + " " + stat
+}
+
 // Called is what a heading calls a statistic of the metric: "TTFT p99 ms".
 func (m *Metric) Called(stat string) string {
-	name := cmp.Or(m.Short, m.Header)
-	if stat != "avg" {
-		name += " " + stat
-	}
+	name := Series(m.Tag, stat)
 	if m.Unit == "ms" {
 		name += " ms"
 	}

@@ -69,6 +69,8 @@ type AIPerfRun struct {
 	Err     string // why the run counts for nothing; "" for one that counts
 	Version string // of AIPerf
 	Records string // path of the lines of its requests; "" where there are none
+	// Requests are those that succeeded and those that failed, by the summary.
+	Requests int64
 }
 
 // AIPerfRuns reads the runs of a directory of AIPerf's, ordered by label and
@@ -88,7 +90,7 @@ func AIPerfRuns(dir string) ([]AIPerfRun, error) {
 		if o == nil {
 			continue
 		}
-		r := AIPerfRun{Label: f.label, Trial: max(f.trial, 0), Stats: o.Summaries[0].Stats, Err: o.Err}
+		r := AIPerfRun{Label: f.label, Trial: max(f.trial, 0), Stats: o.Summaries[0].Stats, Err: o.Err, Requests: o.OK + o.Failed}
 		var head struct {
 			Version string `json:"aiperf_version"`
 		}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -43,6 +44,7 @@ func (d *Data) readAIPerf(dir string, several bool) error {
 	d.Name = joined(d.Name, name)
 	at := map[string]*Cell{}
 	records := map[run]string{}
+	told, before := 0, d.Requests.Total
 	for _, r := range runs {
 		d.Version = joined(d.Version, r.Version)
 		c := at[r.Label]
@@ -61,6 +63,7 @@ func (d *Data) readAIPerf(dir string, several bool) error {
 			}
 		}
 		c.Trials++
+		told += int(r.Requests)
 		if r.Records != "" {
 			records[run{c, r.Trial}] = r.Records
 		}
@@ -80,6 +83,10 @@ func (d *Data) readAIPerf(dir string, several bool) error {
 				}
 			}
 		}
+	}
+	if lines := d.Requests.Total - before; lines < told { // its level of export, or a copy without them
+		d.Requests.Total = before + told
+		d.Requests.Note = cmp.Or(d.Requests.Note, "single requests: those of profile_export.jsonl")
 	}
 	d.Requests.sinceStart()
 	clear(d.Requests.starts)

@@ -60,7 +60,7 @@ func TestFiguresOfAIPerf(t *testing.T) {
 	if got.Value != want.P99 || !got.Unsupported || got.Unit != "ms" {
 		t.Errorf("p99 of 12 requests is %+v, want %v, marked as of too few", got, want.P99)
 	}
-	if d.Requests.Total != 2 || len(d.Requests.TTFT) != 2 || slices.Min(d.Requests.Intended) != 0 { // two of the lines are kept here
+	if d.Requests.Total != 12 || len(d.Requests.TTFT) != 2 || d.Requests.Note == "" || slices.Min(d.Requests.Intended) != 0 { // two of the lines are kept here
 		t.Errorf("%d requests, the first at %v", d.Requests.Total, slices.Min(d.Requests.Intended))
 	}
 }

@@ -27,7 +27,7 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 		p.X.Ticks = append(p.X.Ticks, draw.Tick{At: float64(x), Label: q.label})
 	}
 	for k, m := range []struct{ metric, stat, name string }{
-		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", "TTFT p50"}, {metrics.InterTokenLatency, "p50", "ITL p50"}, {metrics.RequestLatency, "p50", "latency p50"},
+		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", metrics.Series(metrics.TimeToFirstToken, "p50")}, {metrics.InterTokenLatency, "p50", metrics.Series(metrics.InterTokenLatency, "p50")}, {metrics.RequestLatency, "p50", metrics.Series(metrics.RequestLatency, "p50")},
 	} {
 		s := draw.Series{Name: m.name, Ink: draw.Nth(k), Shape: k}
 		for x, q := range pairs {

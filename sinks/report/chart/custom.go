@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
@@ -27,9 +28,9 @@ var requestValues = map[string]struct {
 }{
 	"sent":     {"sent (s)", func(r *Requests) []float64 { return r.Sent }},
 	"request":  {"request number", func(r *Requests) []float64 { return r.ID }},
-	"ttft":     {"TTFT (ms)", func(r *Requests) []float64 { return r.TTFT }},
-	"itl":      {"ITL (ms)", func(r *Requests) []float64 { return r.ITL }},
-	"latency":  {"latency (ms)", func(r *Requests) []float64 { return r.Latency }},
+	"ttft":     {metrics.Axis(metrics.TimeToFirstToken, ""), func(r *Requests) []float64 { return r.TTFT }},
+	"itl":      {metrics.Axis(metrics.InterTokenLatency, ""), func(r *Requests) []float64 { return r.ITL }},
+	"latency":  {metrics.Axis(metrics.RequestLatency, ""), func(r *Requests) []float64 { return r.Latency }},
 	"isl":      {"input tokens", func(r *Requests) []float64 { return r.ISL }},
 	"osl":      {"output tokens", func(r *Requests) []float64 { return r.OSL }},
 	"send_lag": {"send lag (ms)", func(r *Requests) []float64 { return r.Lateness }},

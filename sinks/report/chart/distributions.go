@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
@@ -20,9 +21,9 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		label string
 		of    func(*Requests) []float64
 	}{
-		{"TTFT (ms)", func(r *Requests) []float64 { return r.TTFT }},
-		{"latency (ms)", func(r *Requests) []float64 { return r.Latency }},
-		{"ITL (ms)", func(r *Requests) []float64 { return r.ITL }},
+		{metrics.Axis(metrics.TimeToFirstToken, ""), func(r *Requests) []float64 { return r.TTFT }},
+		{metrics.Axis(metrics.RequestLatency, ""), func(r *Requests) []float64 { return r.Latency }},
+		{metrics.Axis(metrics.InterTokenLatency, ""), func(r *Requests) []float64 { return r.ITL }},
 	} {
 		p := draw.Panel{X: draw.Axis{Label: m.label, Log: true}, Y: draw.Axis{Label: "share of requests", Tail: true}}
 		for i, c := range d.some() {

@@ -195,10 +195,12 @@ func throughput(d *Data, _ *Cell) ([]draw.Panel, string) {
 // tails are tried in this order: the highest that every cell supports is drawn.
 var tails = []string{"p99", "p95", "p90", "p75"}
 
-// tail is the highest percentile that all cells support; p99 when none is.
+// tail is the highest percentile that all cells support, but for those that do not
+// even support their median; p99 when none is.
 func (d *Data) tail(metric string) string {
+	cells := slices.DeleteFunc(slices.Clone(d.Cells), func(c *Cell) bool { return d.Get(c, metric, "p50").Unsupported })
 	for _, t := range tails {
-		if !slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.Get(c, metric, t).Unsupported }) {
+		if len(cells) > 0 && !slices.ContainsFunc(cells, func(c *Cell) bool { return d.Get(c, metric, t).Unsupported }) {
 			return t
 		}
 	}
@@ -212,20 +214,18 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	a := d.along()
 	var out []draw.Panel
-	for _, m := range []struct{ metric, label string }{
-		{metrics.TimeToFirstToken, "TTFT (ms)"}, {metrics.InterTokenLatency, "ITL (ms)"}, {metrics.RequestLatency, "latency (ms)"},
-	} {
-		if !d.Has(m.metric, "p50") || m.metric == metrics.RequestLatency && len(out) > 0 {
+	for _, metric := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
+		if !d.Has(metric, "p50") || metric == metrics.RequestLatency && len(out) > 0 {
 			continue
 		}
-		tail := d.tail(m.metric)
-		p := draw.Panel{Y: draw.Axis{Label: m.label, Zero: true}}
-		p.Series = d.series(a, m.metric, "p50", "p50", func(s *draw.Series) { s.Ribbon = s.Line })
-		p.Series = append(p.Series, d.series(a, m.metric, tail, tail, func(s *draw.Series) {
+		tail := d.tail(metric)
+		p := draw.Panel{Y: draw.Axis{Label: metrics.Axis(metric, ""), Zero: true}}
+		p.Series = d.series(a, metric, "p50", "p50", func(s *draw.Series) { s.Ribbon = s.Line })
+		p.Series = append(p.Series, d.series(a, metric, tail, tail, func(s *draw.Series) {
 			s.Dashed = true
 			s.Shape += 1 + slices.Index(tails, tail) // panels may show different percentiles
 		})...)
-		if l, ok := d.Limits[m.metric]; ok {
+		if l, ok := d.Limits[metric]; ok {
 			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
 		}
 		p.X = draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names}
@@ -248,7 +248,7 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if len(d.Cells) < 2 {
 		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
 	}
-	p := draw.Panel{X: draw.Axis{Label: speedLabel}, Y: draw.Axis{Label: label, Zero: true}}
+	p := draw.Panel{X: draw.Axis{Label: speedLabel, Zero: true}, Y: draw.Axis{Label: label, Zero: true}}
 	if load := d.along().axis.Label; load != "" {
 		p.X.Label += ", by " + load
 	}

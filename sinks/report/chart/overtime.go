@@ -170,7 +170,7 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 			})
 		}
 	}
-	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{Label: "latency (ms)", Log: true}, Series: []draw.Series{s}}}, ""
+	return []draw.Panel{{X: draw.Axis{Label: "sent (s)"}, Y: draw.Axis{Label: metrics.Axis(metrics.RequestLatency, ""), Log: true}, Series: []draw.Series{s}}}, ""
 }
 
 // strips is chart 8: rates, requests in flight, TTFT, tokens, send lag and, where
@@ -191,8 +191,8 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 		{Y: draw.Axis{Label: "in flight", Zero: true, Whole: true}, Series: []draw.Series{line("", draw.S1, s.inFlight())}},
 	}
 	if slices.ContainsFunc(ids, func(i int) bool { return !math.IsNaN(r.TTFT[i]) }) {
-		panels = append(panels, draw.Panel{Y: draw.Axis{Label: "TTFT (ms)", Zero: true}, Series: []draw.Series{
-			line("TTFT p50", draw.S1, s.quantile(r.TTFT, 0.5)), line("TTFT p99", draw.S2, s.quantile(r.TTFT, 0.99)),
+		panels = append(panels, draw.Panel{Y: draw.Axis{Label: metrics.Axis(metrics.TimeToFirstToken, ""), Zero: true}, Series: []draw.Series{
+			line(metrics.Series(metrics.TimeToFirstToken, "p50"), draw.S1, s.quantile(r.TTFT, 0.5)), line(metrics.Series(metrics.TimeToFirstToken, "p99"), draw.S2, s.quantile(r.TTFT, 0.99)),
 		}})
 	}
 	panels = append(panels,

@@ -104,7 +104,7 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 	metric, label := d.output()
 	var out []draw.Panel
 	for _, m := range []struct{ metric, stat, label string }{
-		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", "TTFT p50 (ms)"}, {metrics.RequestLatency, "p50", "latency p50 (ms)"},
+		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", metrics.Axis(metrics.TimeToFirstToken, "p50")}, {metrics.RequestLatency, "p50", metrics.Axis(metrics.RequestLatency, "p50")},
 	} {
 		if !d.Has(m.metric, m.stat) || len(out) == 2 {
 			continue

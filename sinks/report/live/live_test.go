@@ -316,3 +316,25 @@ func BenchmarkFrame(b *testing.B) {
 		_ = f.lines()
 	}
 }
+
+// A minute fits into few columns, and no peak is lost.
+func TestColumnsKeepPeaks(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for _, c := range []struct {
+		in   series
+		n    int
+		want string
+	}{
+		{series{1, 8, 1, 1, 1, 1, nan, 4}, 4, "█▂▂▅"},
+		{series{4, 1, 8}, 2, "▅█"}, // the part that is shorter comes first
+		{series{4, 8}, 20, "▅█"},
+		{series{nan, nan, 8, nan}, 2, " █"},
+		{nil, 5, ""},
+		{series{1}, 0, ""},
+	} {
+		if got := c.in.spark(c.n); got != c.want {
+			t.Errorf("%v in %d columns: %q, want %q", c.in, c.n, got, c.want)
+		}
+	}
+}

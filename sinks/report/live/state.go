@@ -69,11 +69,15 @@ type State struct {
 	forecast *forecast.Forecast
 	pace     forecast.Pace
 
-	ttft, itl, rate, tokens series
+	ttft, itl    percentiles
+	rate, tokens series
 }
 
 // historyLength is how many half seconds a sparkline may show: one minute.
 const historyLength = 120
+
+// percentiles are two of them over the last minute.
+type percentiles struct{ p50, p99 series }
 
 // series is a figure over the last minute.
 type series []float64
@@ -97,7 +101,7 @@ func (s *State) Begin(index, cell, trial int, at time.Time) {
 	s.index, s.cell, s.trial, s.alive = index, cell, trial, false
 	nan := math.NaN()
 	s.now = loadgen.Snapshot{Ends: record.None, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan}
-	s.ttft, s.itl, s.rate, s.tokens = nil, nil, nil, nil
+	s.ttft, s.itl, s.rate, s.tokens = percentiles{}, percentiles{}, nil, nil
 }
 
 // End says that a run is over.
@@ -118,8 +122,10 @@ func (s *State) End(d Done, at time.Time) {
 func (s *State) Snapshot(n loadgen.Snapshot) {
 	s.pace.Smooth(&n)
 	s.now, s.alive = n, true
-	s.ttft.add(n.TTFTP50)
-	s.itl.add(n.ITLP50)
+	s.ttft.p50.add(n.TTFTP50)
+	s.ttft.p99.add(n.TTFTP99)
+	s.itl.p50.add(n.ITLP50)
+	s.itl.p99.add(n.ITLP99)
 	s.rate.add(n.RequestsPerSecond)
 	s.tokens.add(n.OutputTokensPerSecond)
 }
@@ -215,10 +221,30 @@ func between(v []float64, short bool) string {
 	return words.Number(mean(v)) + " (" + words.Number(slices.Min(v)) + "–" + words.Number(slices.Max(v)) + ")"
 }
 
-// spark draws the last n values of a series.
+// columns are at most n values for all that s has: each the highest of as many
+// neighbours as it takes, so that no peak is lost. The last one is the latest.
+func (s series) columns(n int) (out []float64) {
+	if n <= 0 {
+		return nil
+	}
+	each := (len(s) + n - 1) / n
+	for end := len(s); end > 0; end -= each {
+		hi := math.NaN()
+		for _, v := range s[max(end-each, 0):end] {
+			if math.IsNaN(hi) || v > hi {
+				hi = v
+			}
+		}
+		out = append(out, hi)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// spark draws a series in n columns.
 func (s series) spark(n int) string {
 	const levels = "▁▂▃▄▅▆▇█"
-	v := s[max(0, len(s)-n):]
+	v := s.columns(n)
 	hi := 0.0
 	for _, x := range v {
 		if !math.IsNaN(x) {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -108,8 +109,8 @@ func (f *frame) head() []string {
 		f.spread(" "+bar(over, barWidth)+runs, f.verdict.String()+" so far"),
 		" " + f.name(f.cell),
 		phase + bar(f.share(), min(24, max(f.width-72, 6))) + "  " + strings.Join(counts, "  "),
-		f.figures("TTFT", now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
-		f.figures("ITL ", now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
+		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
+		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
 		"",
 	}
 }
@@ -132,8 +133,8 @@ func (f *frame) stackedFigures(counts []string) (out []string) {
 	}
 	now := f.now
 	return append(out,
-		fmt.Sprintf(" TTFT p50 %-8s p99 %s", millis(now.TTFTP50), millis(now.TTFTP99)),
-		fmt.Sprintf(" ITL  p50 %-8s p99 %s", millis(now.ITLP50), millis(now.ITLP99)),
+		fmt.Sprintf(" %-4s p50 %-8s p99 %s", ttft, millis(now.TTFTP50), millis(now.TTFTP99)),
+		fmt.Sprintf(" %-4s p50 %-8s p99 %s", itl, millis(now.ITLP50), millis(now.ITLP99)),
 		fmt.Sprintf(" req/s %s  tok/s %s", words.Number(now.RequestsPerSecond), words.Number(now.OutputTokensPerSecond)),
 		"")
 }
@@ -153,14 +154,20 @@ func millis(v float64) string {
 	return words.Millis(v)
 }
 
-// figures is one line: two percentiles with their last minute, and a rate with
-// its own. Numbers go before pictures when the window is narrow.
-func (f *frame) figures(name string, p50, p99 float64, past series, rate string, per float64, rates series) string {
-	left := fmt.Sprintf(" %s  p50 %-9s p99 %-9s", name, millis(p50), millis(p99))
-	right := fmt.Sprintf("%s %-7s", rate, words.Number(per))
-	room := f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 5
-	n := max(room/2, 0)
-	return left + pad(past.spark(n), n) + "   " + right + rates.spark(n)
+// What the two latencies of a run are called here and in the tables.
+var (
+	ttft = metrics.Series(metrics.TimeToFirstToken, "")
+	itl  = metrics.Series(metrics.InterTokenLatency, "")
+)
+
+// figures is one line: two percentiles and a rate, each with its last minute.
+// Numbers go before pictures when the window is narrow.
+func (f *frame) figures(name string, p50, p99 float64, past percentiles, rate string, per float64, rates series) string {
+	first := fmt.Sprintf(" %-4s p50 %-8s", name, millis(p50))
+	second := fmt.Sprintf("  p99 %-8s", millis(p99))
+	third := fmt.Sprintf("  %s %-6s", rate, words.Number(per))
+	n := max((f.width-1-utf8.RuneCountInString(first+second+third))/3, 0)
+	return first + pad(past.p50.spark(n), n) + second + pad(past.p99.spark(n), n) + third + rates.spark(n)
 }
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-utf8.RuneCountInString(s), 0)) }
@@ -248,7 +255,7 @@ func (f *frame) cellLines() []string {
 	line := func(a, b, c, d, e, g string) string {
 		return fmt.Sprintf(" %s %6s %*s %*s %9s %s", pad(clip(a, name), name), b, tokens, c, figure, d, e, g)
 	}
-	out := []string{line("done so far", "trials", "tok/s", "TTFT p99 ms", "goodput %", "verdict")}
+	out := []string{line("done so far", "trials", "tok/s", ttft+" p99 ms", "goodput %", "verdict")}
 	for _, r := range rows {
 		good := "–"
 		if len(r.good) > 0 {
@@ -263,7 +270,7 @@ func (f *frame) cellLines() []string {
 func (f *frame) stackedCells(rows []cellRow) []string {
 	out := []string{" done so far"}
 	for _, r := range rows {
-		figures := fmt.Sprintf("   tok/s %s  TTFT p99 %s", between(r.throughput, true), between(r.ttft, true))
+		figures := fmt.Sprintf("   tok/s %s  %s p99 %s", between(r.throughput, true), ttft, between(r.ttft, true))
 		if len(r.ttft) > 0 {
 			figures += " ms"
 		}

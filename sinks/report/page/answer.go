@@ -49,15 +49,13 @@ func answers(d *chart.Data, said []string) []string {
 	}
 	if len(out) == 0 && len(d.Cells) == 1 {
 		c := d.Cells[0]
-		for _, m := range []struct{ metric, stat, name, unit string }{
-			{metrics.TimeToFirstToken, "p50", "TTFT p50", "ms"},
-			{metrics.InterTokenLatency, "p50", "ITL p50", "ms"},
-			{metrics.RequestLatency, "p50", "latency p50", "ms"},
-			{metrics.OutputTokenThroughput, "avg", "", "output tokens/s"},
-		} {
-			if s := d.Get(c, m.metric, m.stat); !math.IsNaN(s.Value) {
-				out = append(out, strings.TrimSpace(m.name+" "+interval(s)+" "+m.unit))
+		for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
+			if s := d.Get(c, tag, "p50"); !math.IsNaN(s.Value) {
+				out = append(out, metrics.Series(tag, "p50")+" "+interval(s)+" ms")
 			}
+		}
+		if s := d.Get(c, metrics.OutputTokenThroughput, "avg"); !math.IsNaN(s.Value) {
+			out = append(out, interval(s)+" output tokens/s")
 		}
 		return []string{strings.Join(out, " · ")}
 	}
