@@ -10,6 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // Arm is one of two systems that are compared.
@@ -205,7 +206,7 @@ type duel struct {
 	window          string
 	paired, closed  bool
 	primary, other  []Key
-	failed          [2]int // runs that gave nothing
+	failed, invalid [2]int // runs that gave nothing, and those that are wrong through this program
 	taints          map[string]string
 }
 
@@ -215,7 +216,11 @@ func newDuel(a, b *ArmCell, t Terms) *duel {
 	for side, cell := range [2]*ArmCell{a, b} {
 		for i := range cell.Runs {
 			o := &cell.Runs[i]
-			if !o.measured() || o.Verdict == validity.Invalid && !t.Invalid {
+			switch {
+			case o.Verdict == validity.Invalid && !t.Invalid:
+				d.invalid[side]++
+				continue
+			case !o.measured():
 				d.failed[side]++
 				continue
 			}
@@ -318,19 +323,35 @@ func (d *duel) rows(c *Comparison) []Row {
 	return out
 }
 
-// nothing is the row of a cell in which one side has no usable run.
+// nothing is the row of a cell in which one side has no usable run. A candidate whose
+// runs all failed is WORSE; one whose runs are INVALID was not measured.
 func (d *duel) nothing(t Terms) Row {
 	nan := math.NaN()
 	r := Row{Cell: d.label, Primary: true, Key: Key{metrics.RequestThroughput, "avg"}, Header: "Usable runs", Base: float64(len(d.base.runs)), Candidate: float64(len(d.candidate.runs)), Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(Key{}, t), Outcome: Unclear, Detectable: nan}
 	switch {
 	case len(d.base.runs) > 0:
-		r.Outcome, r.Note = Worse, fmt.Sprintf("none of %d candidate runs gave a usable result", d.failed[1])
+		r.Note = d.unusable("candidate", 1)
+		if d.failed[1] > 0 && d.invalid[1] == 0 {
+			r.Outcome = Worse
+		}
 	case len(d.candidate.runs) > 0:
-		r.Note = fmt.Sprintf("none of %d baseline runs gave a usable result", d.failed[0])
+		r.Note = d.unusable("baseline", 0)
 	default:
 		r.Note = "neither side has a usable run"
 	}
 	return r
+}
+
+// unusable says why a side has no usable run.
+func (d *duel) unusable(side string, i int) string {
+	all := d.failed[i] + d.invalid[i]
+	switch {
+	case all == 0:
+		return "the " + side + " was not measured"
+	case d.invalid[i] == 0:
+		return fmt.Sprintf("none of %s gave a result", words.Count(all, side+" run"))
+	}
+	return fmt.Sprintf("none of %s gave a usable result; INVALID: %d", words.Count(all, side+" run"), d.invalid[i])
 }
 
 // marginOf is the margin for a metric.

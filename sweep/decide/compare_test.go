@@ -178,7 +178,8 @@ func TestCompareRefusesTheUnlike(t *testing.T) {
 	}
 }
 
-// A cell whose candidate gave nothing is WORSE, one whose baseline did is open;
+// A cell whose candidate failed is WORSE, one whose candidate is INVALID or was not
+// run is open, and so is one whose baseline gave nothing;
 // a metric that only one side has is open.
 func TestCompareWithoutNumbers(t *testing.T) {
 	t.Parallel()
@@ -186,13 +187,22 @@ func TestCompareWithoutNumbers(t *testing.T) {
 	for i := range dead.Cells[0].Runs {
 		dead.Cells[0].Runs[i].Err, dead.Cells[0].Runs[i].Summaries = "every request failed", nil
 	}
+	wrong := arm("b", base, flow) // through this program, not through the server
+	copy(wrong.Cells[0].Runs, dead.Cells[0].Runs[:3])
+	for i := range wrong.Cells[0].Runs[3:] {
+		wrong.Cells[0].Runs[3+i].Verdict = validity.Invalid
+	}
+	absent := arm("b", base, flow)
+	absent.Cells[0].Runs = nil
 	for _, c := range []struct {
 		a, b decide.Arm
 		want decide.Verdict
 		note string
 	}{
-		{arm("a", base, flow), dead, decide.Worse, "none of 5 candidate runs gave a usable result"},
-		{dead, arm("a", base, flow), decide.Unclear, "none of 5 baseline runs gave a usable result"},
+		{arm("a", base, flow), dead, decide.Worse, "none of 5 candidate runs gave a result"},
+		{dead, arm("a", base, flow), decide.Unclear, "none of 5 baseline runs gave a result"},
+		{arm("a", base, flow), wrong, decide.Unclear, "none of 5 candidate runs gave a usable result; INVALID: 2"},
+		{arm("a", base, flow), absent, decide.Unclear, "the candidate was not measured"},
 		{dead, dead, decide.Unclear, "neither side has a usable run"},
 	} {
 		got, err := decide.Compare(c.a, c.b, decide.Terms{Paired: true})
