@@ -225,6 +225,13 @@ func newDuel(a, b *ArmCell, t Terms) *duel {
 				continue
 			}
 			arms[side].runs = append(arms[side].runs, o)
+		}
+	}
+	if t.Paired {
+		arms[0].runs, arms[1].runs = inBoth(arms[0].runs, arms[1].runs), inBoth(arms[1].runs, arms[0].runs)
+	}
+	for _, arm := range arms {
+		for _, o := range arm.runs {
 			for tag, why := range o.Taints {
 				d.taints[tag] = why
 			}
@@ -236,6 +243,19 @@ func newDuel(a, b *ArmCell, t Terms) *duel {
 	d.base = Estimates{runs: arms[0].runs, window: d.window, level: 0.95}
 	d.candidate = Estimates{runs: arms[1].runs, window: d.window, level: 0.95}
 	return d
+}
+
+// inBoth are the runs whose trial others has, too: the points of both arms are then
+// those of the pairs, and do not contradict the change. All of them where no trial is
+// common.
+func inBoth(runs, others []*Outcome) []*Outcome {
+	lone := func(o *Outcome) bool {
+		return !slices.ContainsFunc(others, func(x *Outcome) bool { return x.Run.Trial == o.Run.Trial })
+	}
+	if common := slices.DeleteFunc(slices.Clone(runs), lone); len(common) > 0 {
+		return common
+	}
+	return runs
 }
 
 // choose decides which metrics are compared, and which of them decide.

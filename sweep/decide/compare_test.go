@@ -270,3 +270,26 @@ func TestCompareOverAllCells(t *testing.T) {
 		}
 	}
 }
+
+// The points of both arms are those of the trials that both have, and so is the
+// change. Arms without a common trial have no pair.
+func TestComparePointsAreOfThePairs(t *testing.T) {
+	t.Parallel()
+	a, b := arm("a", []float64{40, 42, 80}, []float64{100, 100, 100}), arm("b", []float64{44, 46.2}, []float64{100, 100})
+	got, err := decide.Compare(a, b, decide.Terms{Paired: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := find(t, got, ttft50); math.Abs(r.Candidate/r.Base-1.1) > 1e-9 || math.Abs(r.Change-.1) > 1e-9 || r.N != 2 {
+		t.Errorf("%v against %v, %+.3f of %d pairs; want a tenth more of 2", r.Candidate, r.Base, r.Change, r.N)
+	}
+	for i := range b.Cells[0].Runs {
+		b.Cells[0].Runs[i].Run.Trial += 7
+	}
+	if got, err = decide.Compare(a, b, decide.Terms{Paired: true}); err != nil {
+		t.Fatal(err)
+	}
+	if r := find(t, got, ttft50); r.Outcome != decide.Unclear || r.N != 0 || r.Note != "no trial in common" {
+		t.Errorf("no pair: %+v", r)
+	}
+}

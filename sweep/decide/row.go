@@ -216,7 +216,11 @@ func (r *Row) bySign(p proof, good float64) {
 func (r *Row) judge(diff stats.Difference, level float64) {
 	edge := math.Log1p(r.Margin)
 	r.Change = math.Expm1(diff.Mean)
-	if diff.N < 2 || math.IsNaN(diff.SE) {
+	switch {
+	case diff.N == 0:
+		r.Note = "no trial in common"
+		return
+	case diff.N < 2 || math.IsNaN(diff.SE):
 		r.Note = "one trial: no interval"
 		return
 	}
