@@ -57,8 +57,9 @@ const (
 )
 
 // column is one column of the rows R: the one source for writing and reading
-// it in every format. Exactly one getter is set and points into the row, so
-// the same line serves both directions. Null is record.None for integers and
+// it in every format. Exactly one getter is set. That of a measured column points
+// into the row, so the same line serves both directions; a column that follows from
+// others is worked out when it is written. Null is record.None for integers and
 // flags kept as integers, NaN for floats and "" for texts; NaN and Inf of a
 // measured float become null.
 type column[R any] struct {
@@ -69,6 +70,9 @@ type column[R any] struct {
 	float func(*R) *float64
 	text  func(*R) *string
 	flag  func(*R) *bool
+
+	derived func(*R) float64
+	counted func(*R) int64
 }
 
 // fields drops the getters.
@@ -100,8 +104,9 @@ func nanos[R any](name, doc string, f func(*R) *int64) column[R] {
 	return column[R]{Field: Field{Name: name, Doc: doc, Unit: "ns", Kind: Int64, enc: delta, Null: true}, int: f}
 }
 
-func millis[R any](name, doc string, f func(*R) *float64) column[R] {
-	return column[R]{Field: Field{Name: name, Doc: doc, Unit: "ms", Kind: Float64, enc: byteStreamSplit, Null: true}, in: tableOnly, float: f}
+// figure follows from other columns.
+func figure[R any](name, doc, unit string, f func(*R) float64) column[R] {
+	return column[R]{Field: Field{Name: name, Doc: doc, Unit: unit, Kind: Float64, enc: byteStreamSplit, Null: true}, in: tableOnly, derived: f}
 }
 
 func real[R any](name, doc, unit string, f func(*R) *float64) column[R] {
@@ -250,6 +255,16 @@ func (c *column[R]) load(rows []R, at int, v *vector) {
 		out := v.texts[at : at+len(rows)]
 		for j := range rows {
 			out[j] = *c.text(&rows[j])
+		}
+	case c.derived != nil:
+		out := v.floats[at : at+len(rows)]
+		for j := range rows {
+			out[j] = finite(c.derived(&rows[j]))
+		}
+	case c.counted != nil:
+		out := v.ints[at : at+len(rows)]
+		for j := range rows {
+			out[j] = c.counted(&rows[j])
 		}
 	}
 }

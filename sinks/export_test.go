@@ -59,7 +59,7 @@ func WriteRequests(dir string, p *sweep.Plan, t0 time.Time, n int64, block []rec
 			rows[i].Record = block[i]
 			rows[i].RequestID = done + i
 			vary(&rows[i].Record, done+i)
-			rows[i].derive(t0.UnixNano())
+			rows[i].keep(t0.UnixNano())
 		}
 		if err := t.append(rows[:m]); err != nil {
 			return 0, err

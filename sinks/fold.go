@@ -134,7 +134,7 @@ func (f *fold) emitHeld() error {
 func (f *fold) emit(row *requestRow) error {
 	f.next = row.RequestID + 1
 	row.steady = f.run.steady(&row.Record)
-	row.derive(f.began)
+	row.keep(f.began)
 	if f.chunks != nil {
 		f.events = appendChunks(f.events, &row.Record, f.shift)
 	}

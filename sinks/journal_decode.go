@@ -18,6 +18,7 @@ import (
 type rowBatch struct {
 	rows   []requestRow
 	arena  []record.Chunk // the rows' chunks
+	ends   []int          // where those of each row end there
 	held   arrow.Record   // that packed points into
 	packed *array.Binary
 }
@@ -158,20 +159,18 @@ func (d *decoder) decode(path string, b *rowBatch) error {
 
 // unpack gives every row its chunks.
 func (b *rowBatch) unpack(path string) error {
-	b.arena = b.arena[:0]
+	b.arena, b.ends = b.arena[:0], b.ends[:0]
 	for i := range b.rows {
-		from := len(b.arena)
 		var err error
 		if b.arena, err = unpackChunks(b.arena, b.rows[i].Sent, b.packed.Value(i)); err != nil {
 			return fmt.Errorf("journal %s: request %d: %w", path, b.rows[i].RequestID, err)
 		}
-		b.rows[i].chunks = int64(len(b.arena) - from)
+		b.ends = append(b.ends, len(b.arena))
 	}
-	at := 0
-	for i := range b.rows { // the arena stands still now
-		n := int(b.rows[i].chunks)
-		b.rows[i].Chunks = b.arena[at : at+n : at+n]
-		at += n
+	from := 0
+	for i, to := range b.ends { // the arena stands still now
+		b.rows[i].Chunks = b.arena[from:to:to]
+		from = to
 	}
 	return nil
 }

@@ -14,27 +14,19 @@ const All = -1
 // runner fills it; identity and axis columns follow from it.
 type Place struct{ Cell, Trial int }
 
-// requestRow is a record with everything a table derives from it. Its times
+// requestRow is a record with what a table knows of it beside. Its times
 // count from the experiment's T0.
 type requestRow struct {
 	record.Record
-	start       int64 // unix ns
-	steady      bool
-	chunks      int64
-	sloOK       int64
-	ttft, ttfo  float64
-	itl         float64
-	latency     float64
-	ttftPlan    float64
-	latencyPlan float64
-	lateness    float64
-	wait        float64
-	tps         float64
+	start  int64 // unix ns
+	steady bool
+	chunks int64 // events with content
 }
 
-// derive fills the columns that the journal leaves out. t0 is the run's T0 as
+// keep sets what cannot be known later: when the request began, by a clock that
+// the row is moved away from, and how many chunks there were. t0 is the run's T0 as
 // unix ns; the record still counts from it.
-func (r *requestRow) derive(t0 int64) {
+func (r *requestRow) keep(t0 int64) {
 	r.start = record.None
 	for _, t := range []int64{r.Sent, r.Admitted, r.Intended} {
 		if t != record.None {
@@ -42,20 +34,20 @@ func (r *requestRow) derive(t0 int64) {
 			break
 		}
 	}
-	r.ttft, r.ttfo, r.itl, r.latency = r.TTFT(), r.TTFO(), r.ITL(), r.Latency()
-	r.ttftPlan, r.latencyPlan = r.TTFTFromIntended(), r.LatencyFromIntended()
-	r.lateness, r.wait = r.DispatchLateness(), r.AdmissionWait()
-	r.tps = 1e3 / r.itl // tokens/s of one user; Inf, thus null, when all came at once
 	r.chunks = 0
 	for _, c := range r.Chunks {
 		if c.IsContent() {
 			r.chunks++
 		}
 	}
-	r.sloOK = record.None
-	if r.SLOSet {
-		r.sloOK = truth(!r.Failed() && r.SLOFailed == "")
+}
+
+// keptLimits is whether the request kept all limits; record.None without limits.
+func keptLimits(r *requestRow) int64 {
+	if !r.SLOSet {
+		return record.None
 	}
+	return truth(!r.Failed() && r.SLOFailed == "")
 }
 
 // shift moves every stamp by d ns.
