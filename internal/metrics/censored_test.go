@@ -104,3 +104,26 @@ func TestSteadyRateCountsChunks(t *testing.T) {
 		t.Errorf("output_token_throughput = %v, want 1200", st.Avg)
 	}
 }
+
+// A throughput of tokens that nobody counted is absent from both windows: the stamps of
+// the chunks say when they came, and not how many there were.
+func TestUncountedTokensHaveNoRate(t *testing.T) {
+	t.Parallel()
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}, Steady: metrics.Window{Start: 1 * msec, End: 95 * msec}})
+	for _, r := range []*record.Record{first(), second()} {
+		r.Measured, r.OSL, r.OutputTokens, r.ReasoningTokens = true, record.None, record.None, record.None
+		c.Add(r)
+	}
+	windows := c.Summaries()
+	if len(windows) != 2 {
+		t.Fatalf("%d windows", len(windows))
+	}
+	for _, s := range windows {
+		if st, ok := s.Get("output_token_throughput"); ok {
+			t.Errorf("%s window: %v tokens a second, of which nobody counted one", s.Window, st.Avg)
+		}
+		if _, ok := s.Get("request_throughput"); !ok {
+			t.Errorf("%s window: no rate of requests", s.Window)
+		}
+	}
+}

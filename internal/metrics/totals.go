@@ -124,12 +124,13 @@ func (t *Totals) overflows() float64 { return float64(t.Overflows) }
 func (t *Totals) errorRate() float64 { return per(float64(t.Errors), float64(t.OK+t.Errors)) }
 
 // outputRate is output tokens / window: in the steady window those that were
-// delivered in it, by the stamps of their chunks.
+// delivered in it, by the stamps of their chunks. NaN where nobody counted tokens.
 func outputRate(t *Totals) float64 {
-	if !math.IsNaN(t.Delivered) {
+	sum := t.Sum(OutputSequenceLength)
+	if !math.IsNaN(t.Delivered) && !math.IsNaN(sum) {
 		return per(t.Delivered, t.Seconds)
 	}
-	return per(t.Sum(OutputSequenceLength), t.Seconds)
+	return per(sum, t.Seconds)
 }
 
 // totalRate is (Σ ISL + Σ OSL) / window.
