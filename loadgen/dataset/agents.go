@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 var weka = Format{
 	Name: "weka_trace", Doc: "a coding session of Weka's cache tester with its requests and subagents", Trace: true, Block: 64, Complete: true,
 	Sampling: "sequential", Settings: append([]string{"use_think_time_only", "max_context_length"}, replaying...),
-	fits: hasAll("requests", "block_size", "hash_id_scope"), read: readWeka, finish: finishTrace,
+	ownClock: true, fits: hasAll("requests", "block_size", "hash_id_scope"), read: readWeka, finish: finishTrace,
 }
 
 // wekaRequest is one entry of a session: a request, or a subagent with its own.
@@ -35,6 +36,7 @@ type wekaRequest struct {
 	ThinkTime *float64      `json:"think_time"` // s
 	APITime   *float64      `json:"api_time"`   // s
 	AgentID   string        `json:"agent_id"`
+	Duration  *float64      `json:"duration_ms"`
 	Requests  []wekaRequest // of a subagent
 }
 
@@ -69,7 +71,11 @@ func readWeka(r *reader, rec files.Record) error {
 			return diag.Errorf("block_size: %d, the sessions before have %d", block, r.trace.block).Try("replay them apart")
 		}
 	}
-	w := wekaSession{r: r, place: rec.Place, id: id, scope: uint64(len(r.byID)+1) << 40}
+	if most := r.cfg.MaxContextLength; most > 0 && peak(list) > most { // a session is played as a whole or not at all
+		r.skipped += count(list)
+		return nil
+	}
+	w := wekaSession{r: r, place: rec.Place, id: id, scope: uint64(len(r.byID)+1) << 40, agents: map[string]bool{}}
 	r.byID[id] = len(r.byID)
 	return w.add(id, list)
 }
@@ -79,54 +85,175 @@ type wekaSession struct {
 	r         *reader
 	place, id string
 	scope     uint64
+	agents    map[string]bool // agent_ids so far
 }
 
+// subagent is an entry of a session that a turn starts.
+type subagent struct {
+	name       string
+	at         int     // its place in the list
+	start, end float64 // s
+	entry      *wekaRequest
+}
+
+// streamTurn is a request of a session as a turn of its stream.
+type streamTurn struct {
+	at     int     // its place in the list
+	row    int32   // of the trace
+	t      float64 // s
+	before float64 // end of the turn before it, s; 0 for the first
+}
+
+// add adds the requests of one stream, and behind them those of its subagents.
 func (w *wekaSession) add(session string, list []wekaRequest) error {
+	var turns []streamTurn
+	var agents []subagent
 	var before *wekaRequest
 	for i := range list {
 		q := &list[i]
 		switch q.Type {
 		case "n", "s":
+			turn := streamTurn{at: i, t: q.T}
+			if w.r.trace != nil {
+				turn.row = int32(len(w.r.trace.rows))
+			}
+			if before != nil {
+				turn.before = before.ends()
+			}
 			if err := w.request(session, q, before); err != nil {
 				return fmt.Errorf("requests[%d]: %w", i, err)
 			}
-			before = q
+			turns, before = append(turns, turn), q
 		case "subagent":
-			w.r.subagents++
-			if err := w.add(fmt.Sprintf("%s::sa:%s", w.id, q.AgentID), q.Requests); err != nil {
-				return fmt.Errorf("requests[%d]: %w", i, err)
+			name := fmt.Sprintf("%s%s%s", w.id, agentMark, cmp.Or(q.AgentID, fmt.Sprint(len(w.agents))))
+			if w.agents[name] {
+				return diag.Errorf("requests[%d].agent_id: %q stands there twice", i, q.AgentID).Try("each subagent of a session has a name of its own")
 			}
+			w.agents[name] = true
+			agents = append(agents, subagent{name: name, at: i, start: q.T, end: q.agentEnds(), entry: q})
 		default:
 			return fmt.Errorf("requests[%d].type: %q is none of n, s, subagent", i, q.Type)
+		}
+	}
+	for k := range agents {
+		if err := w.subagent(turns, &agents[k]); err != nil {
+			return fmt.Errorf("requests[%d]: %w", agents[k].at, err)
 		}
 	}
 	return nil
 }
 
-func (w *wekaSession) request(session string, q, before *wekaRequest) error {
-	if most := w.r.cfg.MaxContextLength; most > 0 && q.In+q.Out > most {
-		w.r.skipped++
+// agentMark stands in the name of a subagent's session, behind that of its root.
+const agentMark = "::sa:"
+
+// joinSlack is how much earlier than the end of a subagent the turn may be that
+// waits for it, in s: recorded times are rounded.
+const joinSlack = 1e-6
+
+// subagent has the turn before it in the list start it, and the first turn
+// behind it that came after its end wait for it; without one, nobody waits. One
+// that no turn comes before is left out, as in AIPerf.
+func (w *wekaSession) subagent(turns []streamTurn, a *subagent) error {
+	var from *streamTurn
+	link := branch{join: -1}
+	for k := range turns {
+		switch t := &turns[k]; {
+		case t.at < a.at:
+			from = t
+		case link.join < 0 && t.t+joinSlack >= a.end:
+			link.join = t.row
+			if !w.r.cfg.UseThinkTimeOnly { // it thinks from the later end on
+				row := &w.r.trace.rows[t.row]
+				row.Delay = min(row.Delay, files.Scale(time.Second, max(0, t.t-max(a.end, t.before))))
+			}
+		}
+	}
+	if from == nil || len(a.entry.Requests) == 0 {
+		w.r.skipped += len(a.entry.Requests)
 		return nil
 	}
+	for i := range a.entry.Requests { // some recorders count from the start of the subagent
+		if q := &a.entry.Requests[i]; q.T+joinSlack < a.start {
+			q.T += a.start
+		}
+	}
+	link.from, link.child = from.row, int32(len(w.r.trace.rows))
+	if err := w.add(a.name, a.entry.Requests); err != nil {
+		return err
+	}
+	if len(w.r.trace.rows) == int(link.child) {
+		return nil // all of it is a subagent's subagents
+	}
+	if !w.r.cfg.UseThinkTimeOnly {
+		first := &w.r.trace.rows[link.child]
+		first.Delay = max(0, first.At-files.Scale(time.Second, a.start))
+	}
+	w.r.trace.branches = append(w.r.trace.branches, link)
+	return nil
+}
+
+// ends is when the answer was over, in s.
+func (q *wekaRequest) ends() float64 {
+	if q.APITime == nil || !(*q.APITime > 0) || math.IsInf(*q.APITime, 1) {
+		return q.T
+	}
+	return q.T + *q.APITime
+}
+
+// agentEnds is when the last answer of a subagent was over, in s.
+func (q *wekaRequest) agentEnds() float64 {
+	if q.Duration != nil {
+		return q.T + max(0, *q.Duration/1000)
+	}
+	end := q.T
+	for i := range q.Requests {
+		r := q.Requests[i]
+		if r.T+joinSlack < q.T {
+			r.T += q.T
+		}
+		end = max(end, r.ends())
+	}
+	return end
+}
+
+// peak is the largest context of the requests, with those of subagents.
+func peak(list []wekaRequest) (n int64) {
+	for i := range list {
+		n = max(n, list[i].In+max(1, list[i].Out), peak(list[i].Requests))
+	}
+	return n
+}
+
+// count is how many requests these are.
+func count(list []wekaRequest) (n int) {
+	for i := range list {
+		if n += count(list[i].Requests); list[i].Type != "subagent" {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *wekaSession) request(session string, q, before *wekaRequest) error {
 	if !(q.T >= 0 && q.T < files.MaxMillis/1000) {
 		return fmt.Errorf("t: %g s is out of range", q.T)
 	}
-	row := trace.Row{Session: session, In: q.In, Out: q.Out, At: files.Scale(time.Second, q.T), Timed: true}
+	row := trace.Row{Session: session, In: q.In, Out: max(1, q.Out), At: files.Scale(time.Second, q.T), Timed: true}
 	ids := make(hashList, len(q.HashIDs))
 	for i, h := range q.HashIDs {
 		ids[i] = w.scope ^ h
 	}
 	row.Blocks = w.r.blocks(ids)
+	if w.r.cfg.UseThinkTimeOnly {
+		row.Timed = false
+	}
 	if before != nil {
-		gap := q.T - before.T
+		gap := q.T - before.ends()
 		if w.r.cfg.UseThinkTimeOnly {
 			gap = 0
 			if q.ThinkTime != nil {
 				gap = *q.ThinkTime
 			}
-			row.Timed = false
-		} else if before.APITime != nil {
-			gap -= *before.APITime
 		}
 		row.Delay = files.Scale(time.Second, max(0, gap))
 	}

@@ -45,6 +45,8 @@ type Format struct {
 	// joins says that records of one session that follow each other are one
 	// conversation.
 	joins bool
+	// ownClock says that each record counts its times from its own beginning.
+	ownClock bool
 	// fits says whether a record looks like this format, and why or why not.
 	fits func(r *files.Record) (bool, string)
 	// read adds what a record says to the reader's conversations.

@@ -35,24 +35,23 @@ type reader struct {
 	records       int
 	notes         []string
 
-	library   *media.Library
-	pools     []pool         // of random_pool
-	trace     *traceRows     // of traces
-	names     trace.Names    // of their blocks
-	room      []int32        // for blocks of rows to come
-	chats     []chat         // of bailian_trace
-	rounds    []round        // of tracelab
-	zero      *time.Duration // time stamp of the first row where rows say date and time
-	skipped   int            // rows that cannot be sent
-	subagents int            // of weka_trace
-	places    []string       // of dag_jsonl's conversations
-	within    []Conversation // all of them, where some are started by others
-	stored    store
-	rowsOnly  bool              // the rows of a trace are wanted, not its conversations
-	before    int               // conversations that were handed over: numbers go on behind them
-	past      map[uint64]bool   // hashes of the ids of these; nil where all are held
-	enough    int               // bytes after which no more records are read; 0: all are
-	accept    func(*Turn) error // refuses turns that cannot be sent; nil takes all
+	library  *media.Library
+	pools    []pool         // of random_pool
+	trace    *traceRows     // of traces
+	names    trace.Names    // of their blocks
+	room     []int32        // for blocks of rows to come
+	chats    []chat         // of bailian_trace
+	rounds   []round        // of tracelab
+	zero     *time.Duration // time stamp of the first row where rows say date and time
+	skipped  int            // rows that cannot be sent
+	places   []string       // of dag_jsonl's conversations
+	within   []Conversation // all of them, where some are started by others
+	stored   store
+	rowsOnly bool              // the rows of a trace are wanted, not its conversations
+	before   int               // conversations that were handed over: numbers go on behind them
+	past     map[uint64]bool   // hashes of the ids of these; nil where all are held
+	enough   int               // bytes after which no more records are read; 0: all are
+	accept   func(*Turn) error // refuses turns that cannot be sent; nil takes all
 
 	set  *public.Set // the published set whose columns are read
 	most int         // conversations wanted of it; 0: all
@@ -215,9 +214,6 @@ func (r *reader) warnings() []string {
 	var out []string
 	if r.skipped > 0 {
 		out = append(out, fmt.Sprintf("%s: %s and left out", r.cfg.Path, words.CountOf(r.skipped, "row cannot be sent", "rows cannot be sent")))
-	}
-	if r.subagents > 0 {
-		out = append(out, fmt.Sprintf("%s: %s at its recorded time, as a session of its own; nobody waits for it", r.cfg.Path, words.CountOf(r.subagents, "subagent is played", "subagents are played, each")))
 	}
 	for _, name := range r.ignoredOrder {
 		out = append(out, fmt.Sprintf("%s: field %q is ignored", r.ignored[name], name))

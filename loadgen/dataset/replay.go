@@ -38,7 +38,7 @@ func (s *Set) Replay(scheduled bool) *Replay {
 	if t, ok := s.stored.(*traceStore); ok {
 		p.block = t.block
 		var whole []bool
-		for i := range t.Len() {
+		for i := range t.sessions() {
 			p.first[t.outline(i).ID] = int32(len(p.rows))
 			for _, at := range t.session(i) {
 				p.rows = append(p.rows, t.rows[at])
@@ -46,6 +46,9 @@ func (s *Set) Replay(scheduled bool) *Replay {
 			}
 		}
 		p.whole = func(row int32) bool { return whole[row] }
+		if t.kids != nil {
+			p.trees = newForest(s)
+		}
 	} else if scheduled && s.Timed() {
 		for i := range s.Len() {
 			c := s.Outline(i)
@@ -124,9 +127,11 @@ func (p *Replay) Fidelity() trace.Fidelity {
 	p.zero = 0
 	f := trace.Compare(p.rows, p.sent, p.block, onTime)
 	if p.trees != nil {
-		f.Rows = p.trees.requests
-		f.Missing = f.Rows - len(p.sent)
-		f.Score = min(1, float64(len(p.sent))/float64(max(1, f.Rows)))
+		if p.block == 0 { // no trace: nothing but the order was recorded
+			f.Rows = p.trees.requests
+			f.Missing = f.Rows - len(p.sent)
+			f.Score = min(1, float64(len(p.sent))/float64(max(1, f.Rows)))
+		}
 		if all, kept := p.trees.kept(); all > 0 {
 			f.Dependencies = float64(kept) / float64(all)
 			f.Score = min(f.Score, f.Dependencies)
@@ -155,7 +160,11 @@ type lived struct {
 
 func newForest(s *Set) *forest {
 	f := &forest{byID: map[string]*Conversation{}, silent: map[string]*Conversation{}, sessions: map[string]*lived{}}
-	for c := range s.Each() {
+	all := s.Each()
+	if t, ok := s.stored.(*traceStore); ok {
+		all = t.each(t.outline)
+	}
+	for c := range all {
 		f.byID[c.ID] = c
 		for k := range c.Turns {
 			if !c.Turns[k].Silent {

@@ -94,6 +94,9 @@ func (s *Set) Turns() int {
 // Each are all conversations: those that are played by themselves, and after
 // these those that others start.
 func (s *Set) Each() iter.Seq[*Conversation] {
+	if t, ok := s.stored.(*traceStore); ok && t.kids != nil {
+		return t.each(t.said)
+	}
 	return func(yield func(*Conversation) bool) {
 		alone := map[string]bool{}
 		for c := range s.All() {
@@ -124,7 +127,10 @@ func (s *Set) First() *Conversation {
 }
 
 // Trees tells whether some conversations start others.
-func (s *Set) Trees() bool { return s.within != nil }
+func (s *Set) Trees() bool {
+	t, ok := s.stored.(*traceStore)
+	return s.within != nil || ok && t.kids != nil
+}
 
 // Streamed tells whether conversations are read while they are played. Len,
 // Turns, At and Outline of such a set read its file once.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +38,14 @@ type traceRows struct {
 	literals map[int]*literal // by index of the row
 	block    int
 	complete bool // every row carries its whole history
+	branches []branch
 	last     time.Duration
 	back     string // place of the first row that is earlier than the one before it
 }
+
+// branch is a session that another one starts: by lines, the row that starts
+// it, the row that waits until it is over (−1: none does), and its first row.
+type branch struct{ from, join, child int32 }
 
 // ErrBlockSize is why a trace whose lengths and hashes disagree cannot be played.
 // It is a matter of the data and of a setting, so that a plan which is only looked
@@ -71,7 +77,7 @@ func (r *reader) record(place string, row trace.Row, lit *literal) error {
 		}
 	}
 	if row.Timed {
-		if row.At < t.last && t.back == "" {
+		if row.At < t.last && t.back == "" && !r.format.ownClock {
 			t.back = place
 		}
 		t.last = row.At
@@ -79,6 +85,7 @@ func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	if lit != nil {
 		t.literals[len(t.rows)] = lit
 	}
+	row.Line = int32(len(t.rows))
 	t.rows = append(t.rows, row)
 	return nil
 }
@@ -145,6 +152,10 @@ func (r *reader) closeGaps() {
 			longest = files.Scale(time.Second, *s)
 		}
 	}
+	if r.format.ownClock && c.TraceIdleGapCapSeconds != nil {
+		t.closeGapsOfTrees(longest)
+		longest = -1
+	}
 	order := make([]int32, len(t.rows))
 	for i := range order {
 		order[i] = int32(i)
@@ -167,14 +178,49 @@ func (r *reader) closeGaps() {
 	}
 }
 
+// closeGapsOfTrees shortens the time in which nobody of a session tree begins a
+// request, each tree by its own clock. Pauses are shorter by as much.
+func (t *traceRows) closeGapsOfTrees(longest time.Duration) {
+	trees := map[string][]int32{}
+	for i := range t.rows {
+		name, _, _ := strings.Cut(t.rows[i].Session, agentMark)
+		trees[name] = append(trees[name], int32(i))
+	}
+	cuts := make([]time.Duration, len(t.rows))
+	for _, rows := range trees {
+		slices.SortStableFunc(rows, func(a, b int32) int { return cmp.Compare(t.rows[a].At, t.rows[b].At) })
+		var cut time.Duration
+		for k, i := range rows {
+			if k > 0 {
+				cut += max(0, t.rows[i].At-t.rows[rows[k-1]].At-longest)
+			}
+			cuts[i] = cut
+		}
+	}
+	last := map[string]int32{} // row of each session
+	for i := range t.rows {
+		row := &t.rows[i]
+		if before, ok := last[row.Session]; ok {
+			row.Delay = max(0, row.Delay-(cuts[i]-cuts[before]))
+		}
+		last[row.Session] = int32(i)
+		row.Delay = min(row.Delay, longest)
+	}
+	for i := range t.rows {
+		t.rows[i].At -= cuts[i]
+	}
+}
+
 // traceStore makes conversations out of rows when they are played: a trace of
 // a million rows is many gigabytes of text.
 type traceStore struct {
 	rows     []trace.Row
 	literals map[int]*literal
-	order    []int32 // rows, session by session
-	starts   []int32 // starts[i]..starts[i+1] in order are conversation i
-	complete []bool  // by conversation
+	order    []int32         // rows, session by session
+	starts   []int32         // starts[i]..starts[i+1] in order are session i
+	complete []bool          // by session
+	roots    []int32         // sessions that no other one starts; nil: all
+	kids     map[int32][]kid // by session: those that it starts
 	writer   *synth.Writer
 	blocks   *synth.Writer
 	block    int
@@ -182,6 +228,13 @@ type traceStore struct {
 	tok      tokenizer.Tokenizer
 	system   string
 	ratio    float64
+}
+
+// kid is a session that turn from of another one starts, and which its turn join
+// waits for; 0: none does.
+type kid struct {
+	session    int32
+	from, join int
 }
 
 func newTraceStore(r *reader) (*traceStore, error) {
@@ -201,9 +254,12 @@ func newTraceStore(r *reader) (*traceStore, error) {
 		s.writer, s.blocks = corpus.Writer(r.src.text("trace")), corpus.Writer(r.src.text("blocks"))
 	}
 	s.group(r.cfg.OpenLoopStrict)
+	if !r.cfg.OpenLoopStrict {
+		s.tie(t.branches)
+	}
 	s.sample(r)
 	grown := 0
-	for i := range s.Len() {
+	for i := range s.sessions() {
 		is := t.complete || s.grows(i)
 		s.complete = append(s.complete, is)
 		if is && !t.complete {
@@ -243,7 +299,59 @@ func (s *traceStore) group(apart bool) {
 	s.starts = append(s.starts, int32(len(s.order)))
 }
 
-// sample keeps a share of the sessions and no more than were asked for.
+// tie finds the sessions of branches. Rows may have been left out: then the turn
+// before the one that started a session starts it, and the one after the one
+// that waited for it waits.
+func (s *traceStore) tie(branches []branch) {
+	if len(branches) == 0 {
+		return
+	}
+	of := map[string]int32{} // session by name
+	for i := range s.sessions() {
+		of[s.rows[s.session(i)[0]].Session] = int32(i)
+	}
+	names := map[int32]string{} // by line
+	for i := range s.rows {
+		names[s.rows[i].Line] = s.rows[i].Session
+	}
+	s.kids = map[int32][]kid{}
+	started := map[int32]bool{}
+	for _, b := range branches {
+		child, ok := of[names[b.child]]
+		parent, known := of[names[b.from]]
+		if !ok || !known {
+			continue
+		}
+		k := kid{session: child, from: -1}
+		for t, at := range s.session(int(parent)) {
+			switch line := s.rows[at].Line; {
+			case line <= b.from:
+				k.from = t
+			case k.join == 0 && b.join >= 0 && line >= b.join:
+				k.join = t
+			}
+		}
+		if k.from < 0 {
+			continue
+		}
+		s.kids[parent], started[child] = append(s.kids[parent], k), true
+	}
+	for i := range int32(s.sessions()) {
+		if !started[i] {
+			s.roots = append(s.roots, i)
+		}
+	}
+}
+
+// root is the session of conversation i.
+func (s *traceStore) root(i int) int {
+	if s.roots != nil {
+		return int(s.roots[i])
+	}
+	return i
+}
+
+// sample keeps a share of the conversations and no more than were asked for.
 func (s *traceStore) sample(r *reader) {
 	share, most := 1.0, s.Len()
 	if v := r.cfg.TraceSessionSampleRatio; v != nil {
@@ -256,18 +364,50 @@ func (s *traceStore) sample(r *reader) {
 		return
 	}
 	stream := r.src.shape("sessions")
-	var order, starts []int32
+	var kept []int32
 	for i := range s.Len() {
-		if len(starts) == most || stream.At(i, 0).Float64() >= share && s.Len() > 1 {
+		if len(kept) == most || stream.At(i, 0).Float64() >= share && s.Len() > 1 {
 			continue
 		}
-		starts = append(starts, int32(len(order)))
-		order = append(order, s.session(i)...)
+		kept = append(kept, int32(s.root(i)))
 	}
-	if len(starts) == 0 { // a share of almost nothing still plays something
-		starts, order = []int32{0}, s.session(0)
+	if len(kept) == 0 { // a share of almost nothing still plays something
+		kept = []int32{int32(s.root(0))}
+	}
+	s.keep(kept)
+}
+
+// keep drops all sessions but roots and what they start.
+func (s *traceStore) keep(roots []int32) {
+	now := map[int32]int32{} // the new number of a session
+	var order, starts, first []int32
+	var take func(i int32)
+	take = func(i int32) {
+		now[i] = int32(len(starts))
+		starts = append(starts, int32(len(order)))
+		order = append(order, s.session(int(i))...)
+		for _, k := range s.kids[i] {
+			take(k.session)
+		}
+	}
+	for _, i := range roots {
+		first = append(first, int32(len(starts)))
+		take(i)
 	}
 	s.order, s.starts = order, append(starts, int32(len(order)))
+	if s.kids == nil {
+		return
+	}
+	kids := map[int32][]kid{}
+	for i, list := range s.kids {
+		if to, ok := now[i]; ok {
+			for _, k := range list {
+				k.session = now[k.session]
+				kids[to] = append(kids[to], k)
+			}
+		}
+	}
+	s.roots, s.kids = first, kids
 }
 
 func (s *traceStore) session(i int) []int32 { return s.order[s.starts[i]:s.starts[i+1]] }
@@ -286,11 +426,53 @@ func (s *traceStore) grows(i int) bool {
 	return len(rows) > 1
 }
 
-func (s *traceStore) Len() int { return len(s.starts) - 1 }
+// sessions is the number of all sessions.
+func (s *traceStore) sessions() int { return len(s.starts) - 1 }
+
+func (s *traceStore) Len() int {
+	if s.roots != nil {
+		return len(s.roots)
+	}
+	return s.sessions()
+}
 
 func (s *traceStore) Turns() int { return len(s.order) }
 
-func (s *traceStore) At(i int) *Conversation {
+func (s *traceStore) At(i int) *Conversation { return s.tree(s.root(i), s.said) }
+
+func (s *traceStore) Outline(i int) *Conversation { return s.tree(s.root(i), s.outline) }
+
+// each are all sessions, made by made; what they start is an outline.
+func (s *traceStore) each(made func(i int) *Conversation) iter.Seq[*Conversation] {
+	return func(yield func(*Conversation) bool) {
+		for i := range s.sessions() {
+			if !yield(s.link(made(i), i, s.outline)) {
+				return
+			}
+		}
+	}
+}
+
+// tree is session i with those that it starts.
+func (s *traceStore) tree(i int, made func(i int) *Conversation) *Conversation {
+	return s.link(made(i), i, made)
+}
+
+// link gives c, which is session i, those that it starts.
+func (s *traceStore) link(c *Conversation, i int, made func(i int) *Conversation) *Conversation {
+	for _, k := range s.kids[int32(i)] {
+		child := s.tree(int(k.session), made)
+		t := &c.Turns[k.from]
+		t.Starts = append(t.Starts, Start{ID: child.ID, Conversation: child, JoinAt: k.join})
+	}
+	if s.kids != nil {
+		c.sum()
+	}
+	return c
+}
+
+// said is session i with its texts.
+func (s *traceStore) said(i int) *Conversation {
 	c := s.outline(i)
 	for k, at := range s.session(i) {
 		s.say(&c.Turns[k], at)
@@ -301,8 +483,7 @@ func (s *traceStore) At(i int) *Conversation {
 	return c
 }
 
-func (s *traceStore) Outline(i int) *Conversation { return s.outline(i) }
-
+// outline is session i without its texts, and without what it starts.
 func (s *traceStore) outline(i int) *Conversation {
 	rows := s.session(i)
 	c := &Conversation{ID: s.rows[rows[0]].Session, System: s.system, Turns: make([]Turn, len(rows))}

@@ -12,6 +12,7 @@ type Row struct {
 	At      time.Duration // since the trace's zero; says nothing unless Timed
 	Delay   time.Duration // think time before it
 	Timed   bool
+	Line    int32   // its place in the file, from 0: changes keep it
 	In, Out int64   // tokens
 	Blocks  []int32 // what its input's blocks are called; equal names are equal text
 }
