@@ -145,7 +145,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	x, p, turn := &r.x, r.phase, r.current()
 	rec := record.New()
 	rec.RequestID, rec.Phase, rec.Warmup = r.id, p.cfg.Name, p.warmup
-	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num, r.play.Conversation.ID, int64(r.turn)
+	rec.SessionID, rec.SessionNum, rec.ConversationID, rec.Turn = r.play.ID, r.play.num, r.play.Conversation.ID, r.play.number(r.turn)
 	rec.ParentSession, rec.RootSession, rec.Depth = r.play.from, r.play.root, r.play.depth
 	rec.Model, rec.URL = r.Model, f.urls.of(x.Target, f.maker.Path(r.Model, x.Stream))
 	rec.XRequestID, rec.XCorrelationID = r.RequestID, r.play.ID

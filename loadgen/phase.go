@@ -3,6 +3,7 @@ package loadgen
 import (
 	"sync/atomic"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/loadgen/render"
@@ -41,9 +42,11 @@ type phase struct {
 	stops stops
 	books books
 
-	start   int64
-	starved bool // at the end, arrivals wait for their requests to be rendered
-	result  PhaseResult
+	start     int64
+	idleMost  int64 // how long nothing may be under way while turns wait; never: any time
+	idleSince int64 // record.None: something is
+	starved   bool  // at the end, arrivals wait for their requests to be rendered
+	result    PhaseResult
 
 	sentAll atomic.Bool             // nothing will be sent any more
 	over    atomic.Bool             // and every answer is in
@@ -171,12 +174,31 @@ func (p *phase) step(now int64) (next int64) {
 	p.slots.grow(p.start, now)
 	p.books.requests.aim(p.slots.target(), now)
 	p.collect(now)
+	p.capIdle(now)
 	p.wait.ripen(now, p.stops.end)
 	p.stopIfDue(now)
 	for p.stops.why == "" && !p.starved && p.sendOne(now) {
 	}
 	p.endIfDue(now)
 	return p.deadline()
+}
+
+// capIdle has all waiting turns come earlier by the same time where nothing has
+// been under way, nor will be, for longer than it may.
+func (p *phase) capIdle(now int64) {
+	if p.idleMost == pace.Never {
+		return
+	}
+	if len(p.books.onWire) > 0 || p.books.reading > 0 || p.wait.turns.Len() > 0 {
+		p.idleSince = record.None
+		return
+	}
+	if p.idleSince == record.None {
+		p.idleSince = now
+	}
+	if by := p.wait.ripens() - later(p.idleSince, p.idleMost); p.wait.later.Len() > 0 && by > 0 {
+		p.wait.hasten(by)
+	}
 }
 
 // deadline is when something is due by the clock.

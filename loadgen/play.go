@@ -30,6 +30,9 @@ type play struct {
 	intended int64       // when the newest turn was due
 }
 
+// number is the place of turn t in the whole conversation.
+func (pl *play) number(t int) int64 { return int64(pl.Conversation.Skipped + t) }
+
 // tree is a session with all that it starts.
 type tree struct {
 	live int // sessions of it that are not over

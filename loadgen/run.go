@@ -119,7 +119,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 
 // set is what p plays.
 func (d *driver) set(p *schema.Phase) *dataset.Set {
-	if p.Kind == kindWarmup && d.job.WarmupSet != nil {
+	if p.Kind == kindWarmup && p.Primes == "" && d.job.WarmupSet != nil {
 		return d.job.WarmupSet
 	}
 	return d.job.Set
@@ -148,6 +148,15 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil,
 		Closed: load.Closed, Target: load.Target(cfg), Capped: p.slots.capped,
 	}
+	if cfg.Primes != "" {
+		p.keys.Continue(render.NewKeys(d.job.Seed, d.job.Text, cfg.Primes))
+	}
+	if v := cfg.SystemIdleGapCapSeconds; v != nil {
+		p.idleMost = int64(schema.Duration(*v).Go())
+	} else {
+		p.idleMost = pace.Never
+	}
+	p.idleSince = record.None
 	if !load.Closed {
 		p.wait.arrivals, p.result.Rate = load.Arrivals, cfg.Rate
 	}

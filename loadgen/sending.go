@@ -1,5 +1,7 @@
 package loadgen
 
+import "aiperf.dev/aiperf/internal/record"
+
 // collect notes the arrivals that have come, up to the last one that can be
 // sent.
 func (p *phase) collect(now int64) {
@@ -143,6 +145,7 @@ func (p *phase) dispatch(r *request, intended, ready, now int64, opening bool) {
 	if r.silent {
 		return
 	}
+	p.idleSince = record.None
 	r.id = e.requests
 	e.requests++
 	e.aim(r)

@@ -62,7 +62,7 @@ func (p *phase) unsent(due int64, pl *play, turn int, why string) {
 	rec.Intended = due
 	rec.Measured = p.counts()
 	if pl != nil {
-		rec.ConversationID, rec.SessionID, rec.Turn, rec.Model = pl.Conversation.ID, pl.ID, int64(turn), pl.Model
+		rec.ConversationID, rec.SessionID, rec.Turn, rec.Model = pl.Conversation.ID, pl.ID, pl.number(turn), pl.Model
 		rec.ParentSession, rec.RootSession, rec.Depth = pl.from, pl.root, pl.depth
 	}
 	p.engine.unsent(&rec)

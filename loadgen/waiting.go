@@ -85,6 +85,15 @@ func (w *waiting) ripens() int64 {
 	return w.later.Top().ready()
 }
 
+// hasten has all turns that wait for their time come earlier by so much. Their
+// order is the same.
+func (w *waiting) hasten(by int64) {
+	all := w.later.All()
+	for i := range all {
+		all[i].due -= by
+	}
+}
+
 // exhausted tells whether no arrival will come any more, and none waits.
 func (w *waiting) exhausted() bool {
 	return w.arrivals != nil && w.next == pace.Never && w.ticks.Len() == 0

@@ -36,6 +36,9 @@ func newReplay(set *dataset.Set, phases []schema.Phase) *dataset.Replay {
 	scheduled := false
 	for i := range phases {
 		m, err := mode.Of(&phases[i])
+		if err == nil && m.Primed {
+			return nil // sessions begin in their middle, and may come twice
+		}
 		scheduled = scheduled || err == nil && phases[i].Kind != "warmup" && m.Timed
 	}
 	return set.Replay(scheduled)

@@ -315,7 +315,7 @@ func transportConfig(m *measurement, clock record.Clock) transport.Config {
 
 func hasWarmup(phases []schema.Phase) bool {
 	for _, p := range phases {
-		if p.Kind == "warmup" {
+		if p.Kind == "warmup" && p.Primes == "" {
 			return true
 		}
 	}
@@ -326,9 +326,9 @@ func hasWarmup(phases []schema.Phase) bool {
 func phasesOf(run sweep.Run) []schema.Phase {
 	phases := run.Cell.Resolved.Benchmark.Phases
 	if !run.Warmup {
-		return withoutWarmup(phases)
+		phases = withoutWarmup(phases)
 	}
-	return phases
+	return mode.WithPriming(phases)
 }
 
 func withoutWarmup(phases []schema.Phase) []schema.Phase {

@@ -32,6 +32,10 @@ var effectRules = []rule{
 	{place: fields.DatasetPath + ".synthesis", severity: warned, spent: flagged.traceless},
 	{place: fields.DatasetPath + ".replay_speedup", severity: warned, spent: flagged.traceless},
 	{place: fields.DatasetPath + ".trace_session_sample_ratio", severity: warned, spent: flagged.traceless},
+	{place: fields.PhasePath + ".trajectory_start_min_ratio", severity: warned, spent: flagged.momentless},
+	{place: fields.PhasePath + ".trajectory_start_max_ratio", severity: warned, spent: flagged.momentless},
+	{place: fields.PhasePath + ".burst_phase_starts", severity: warned, spent: flagged.momentless},
+	{place: fields.PhasePath + ".agentic_warmup_grace_period", severity: warned, spent: flagged.momentless},
 	{place: "benchmark.artifacts.trace", severity: warned, spent: flagged.recordless},
 	{place: "benchmark.runtime.workers", severity: warned, spent: flagged.oneProcess},
 	{place: "benchmark.runtime.record_processors", severity: warned, spent: flagged.oneProcess},
@@ -110,6 +114,15 @@ func (e flagged) traceless() string {
 		return " without a trace"
 	}
 	return " without a trace (--input-file)"
+}
+
+// momentless: only one mode goes on from the middle of a session. AIPerf writes
+// these settings into every file.
+func (e flagged) momentless() string {
+	if t := fields.PhaseNamed(e.phase().TypeWord()); e.src.File != "" || t != nil && t.Primed {
+		return ""
+	}
+	return " without --agentic-replay"
 }
 
 // recorded: the records say what is sent, and when.

@@ -375,6 +375,7 @@ type Synthesis struct {
 	OutputLenMultiplier *float64 `json:"output_len_multiplier,omitempty"`
 	MaxISL              int64    `json:"max_isl,omitempty"`
 	MaxOSL              int64    `json:"max_osl,omitempty"`
+	AllowDatasetWrap    bool     `json:"allow_dataset_wrap,omitempty"` // of agentic_replay
 }
 
 // Phase is one stretch of load. Zero means unset for counts and limits.
@@ -405,6 +406,17 @@ type Phase struct {
 	Seamless               bool          `json:"seamless"`
 	OnCap                  string        `json:"on_cap,omitempty"`   // ours: queue (default), skip
 	OnCount                string        `json:"on_count,omitempty"` // ours: cut (default), finish
+
+	// Of agentic_replay.
+	TrajectoryStartMinRatio  *float64 `json:"trajectory_start_min_ratio,omitempty"` // of the recorded time; nil: 0.25
+	TrajectoryStartMaxRatio  *float64 `json:"trajectory_start_max_ratio,omitempty"` // nil: 0.75
+	BurstPhaseStarts         bool     `json:"burst_phase_starts,omitempty"`
+	SystemIdleGapCapSeconds  *float64 `json:"system_idle_gap_cap_seconds,omitempty"`
+	AgenticWarmupGracePeriod *float64 `json:"agentic_warmup_grace_period,omitempty"` // s
+
+	// Primes is the name of the phase for which this one primes the server's
+	// cache; nobody writes it.
+	Primes string `json:"-"`
 }
 
 // RatePoint is one knot of a piecewise linear rate.

@@ -98,6 +98,13 @@ var flagRules = []rule{
 			}
 		}
 	}},
+	{name: "a schedule that is asked for is played", severity: warned, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
+		for i := range e.src.Assignments {
+			if a := &e.src.Assignments[i]; a.Origin.Where == "--no-fixed-schedule" && e.typed("--fixed-schedule") {
+				found(a, ": --fixed-schedule wins", "")
+			}
+		}
+	}},
 	{name: "a rate says the type of the phase", severity: warned, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		kind := e.phase().TypeWord()
 		for i := range e.src.Assignments {

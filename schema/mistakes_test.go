@@ -53,7 +53,7 @@ func TestMistakes(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"streaming", "streming", "exp.yaml:4:37: benchmark.endpoint.streming: unknown field | did you mean streaming?"},
 		{"gracePeriod", "gracePeroid", "exp.yaml:6:64: benchmark.phases.profiling.gracePeroid: unknown field | did you mean grace_period?"},
-		{"type: concurrency", "type: concurency", `exp.yaml:6:21: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule | did you mean concurrency?`},
+		{"type: concurrency", "type: concurency", `exp.yaml:6:21: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule, agentic_replay | did you mean concurrency?`},
 		{"streaming: true", "connection_reuse: poled", `exp.yaml:4:55: benchmark.endpoint.connection_reuse: "poled" is not one of pooled, never, sticky-user-sessions | did you mean pooled?`},
 		{"concurrency: 8", "concurrency: 0", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0"},
 		{"concurrency: 8", "concurrency: many", `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "many"`},
@@ -176,7 +176,7 @@ schema.#Experiment & {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{"streaming", "streming", "exp.cue:10:28: benchmark.endpoint.streming: unknown field | did you mean streaming?"},
-		{`"concurrency", con`, `"concurency", con`, `exp.cue:12:18: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule | did you mean concurrency?`},
+		{`"concurrency", con`, `"concurency", con`, `exp.cue:12:18: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule, agentic_replay | did you mean concurrency?`},
 		{"let users = 4", "let users = 0.25", "exp.cue:12:63: benchmark.phases.profiling.requests: expected a whole number or a list, got number 2.5"},
 		{"concurrency: [1", "concurency: [1", "exp.cue:14:22: sweep.parameters.concurency: unknown field | did you mean concurrency?"},
 		{`"aiperf.dev/schema"`, `"tool/file"`, `exp.cue:3:8: import "tool/file" is not allowed in an experiment | allowed are aiperf.dev/schema, list, math, strings, struct, strconv`},

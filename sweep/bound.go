@@ -61,8 +61,9 @@ func (p *Plan) Bound(replay Replay) Bound {
 	byCell := map[*Cell][]PhaseBound{}
 	for _, c := range p.Cells {
 		var phases []PhaseBound
-		for i := range c.Resolved.Benchmark.Phases {
-			f := &c.Resolved.Benchmark.Phases[i]
+		all := mode.WithPriming(c.Resolved.Benchmark.Phases)
+		for i := range all {
+			f := &all[i]
 			bound := boundPhase(f)
 			if m, err := mode.Of(f); err == nil && m.Ends && replay != nil {
 				bound.replayed(replay(first[c], f))

@@ -42,7 +42,7 @@ func FromGo() Catalogues {
 		if !m.BySetting() {
 			c.Phases = append(c.Phases, fields.PhaseType{
 				Name: m.Name, Settings: names(m.Takes), Pattern: m.Pattern, Presumed: m.Presumed, Closed: m.Closed, Ends: m.Ends, Timed: m.Timed,
-				Turns: m.Turns, Requests: m.Requests, PerSlot: m.PerSlot,
+				Turns: m.Turns, Requests: m.Requests, PerSlot: m.PerSlot, Primed: m.Primed,
 			})
 			c.Rules.Phase = append(c.Rules.Phase, typed{m.Name, m.Takes, m.Instead})
 		}

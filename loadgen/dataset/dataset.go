@@ -39,6 +39,9 @@ type Conversation struct {
 
 	// All is how many requests a play sends with all that it starts; 0: its turns.
 	All int64 `json:"-"`
+	// Skipped is how many turns come before the first one here; −1 where that one
+	// is none of the conversation's own.
+	Skipped int `json:"-"`
 	// Opening is the number of tokens of the first turn's request with system
 	// prompt and context, where the conversation exists for one play only; 0
 	// leaves it to be counted once by who plays it.
@@ -270,6 +273,10 @@ func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wr
 		return nil, named(cfg, err)
 	}
 	set.sampling = order
+	set.wraps = cfg.Synthesis != nil && cfg.Synthesis.AllowDatasetWrap
+	if v := cfg.TraceIdleGapCapSeconds; v != nil {
+		set.gap = files.Scale(time.Second, *v)
+	}
 	if set.bust, err = newBuster(&cfg, tok, src); err != nil {
 		return nil, named(cfg, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"math/rand/v2"
+	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
 )
@@ -20,6 +21,8 @@ type Set struct {
 	notes         []string
 	sampling      string
 	bust          *buster
+	wraps         bool          // conversations may be played again while others of them are
+	gap           time.Duration // the longest idle time that a trace keeps; 0: any
 }
 
 // store holds conversations that are made, or read, when they are needed. It
@@ -132,6 +135,13 @@ func (s *Set) Trees() bool {
 	return s.within != nil || ok && t.kids != nil
 }
 
+// Wraps tells whether more conversations than there are may be under way at
+// once: somebody said so, or each play has a mark of its own.
+func (s *Set) Wraps() bool { return s.wraps || s.bust != nil && s.bust.fixed == "" }
+
+// LongestGap is the longest idle time that the trace keeps, if there is one.
+func (s *Set) LongestGap() (longest time.Duration, ok bool) { return s.gap, s.gap > 0 }
+
 // Streamed tells whether conversations are read while they are played. Len,
 // Turns, At and Outline of such a set read its file once.
 func (s *Set) Streamed() bool { _, ok := s.stored.(*stream); return ok }
@@ -211,6 +221,12 @@ func (p *Sampler) Next() (c *Conversation) {
 		return p.set.marked(c, p.plays-1)
 	}
 	return p.set.Play(p.draw(), p.plays-1)
+}
+
+// Draw is the place of the next conversation, and the number of its play.
+func (p *Sampler) Draw() (i int, play int64) {
+	p.plays++
+	return p.draw(), p.plays - 1
 }
 
 func (p *Sampler) draw() int {

@@ -54,6 +54,9 @@ type Mode struct {
 	Varying bool
 	// Patient: answers are waited for without end unless a grace period is set.
 	Patient bool
+	// Primed: sessions begin in their middle; a phase of the same mode before it
+	// primes the server's cache.
+	Primed bool
 	// NeedsSet: the schedule depends on what is played.
 	NeedsSet bool
 	// Dispersion is, for random arrivals, the variance of the number of
@@ -122,7 +125,7 @@ type Answered struct {
 }
 
 // catalogue is all modes, one a file.
-var catalogue = [...]*Mode{&closedLoop, &constantRate, &poissonRate, &gammaRate, &rateSeries, &userCentric, &fixedSchedule}
+var catalogue = [...]*Mode{&closedLoop, &constantRate, &poissonRate, &gammaRate, &rateSeries, &userCentric, &fixedSchedule, &agenticReplay}
 
 // Catalogue is all modes, the closed loop first.
 func Catalogue() []*Mode { return slices.Clone(catalogue[:]) }

@@ -79,6 +79,7 @@ func TestEveryModeHasItsSchedule(t *testing.T) {
 			"gamma":          {schema.Phase{Name: "p", Type: "gamma", Rate: 10, Smoothness: 2}, nil, nil},
 			"rate_series":    {schema.Phase{Name: "p", Type: "poisson", RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 10}, {TimeS: 10, QPS: 20}}}, nil, nil},
 			"fixed_schedule": {schema.Phase{Type: "fixed_schedule"}, stamps(t, 1000, 500, 2000), millis(500, 1000, 2000)},
+			"agentic_replay": {schema.Phase{Type: "agentic_replay", Concurrency: 3}, stamps(t, 1000, 500, 2000), millis(0, 0, 0)},
 			"user_centric":   {schema.Phase{Name: "p", Type: "user_centric", Users: 4, Rate: 2}, datasettest.Conversations(t, 4, 4, 4), millis(0, 500, 1000)},
 		}[m.Name]
 		if !ok {

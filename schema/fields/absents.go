@@ -126,7 +126,7 @@ var absents = []Absent{
 	},
 	{
 		What:    "fixed scenarios",
-		Instead: "write the settings into a file of your own: aiperf config init > my.cue",
+		Instead: "write its settings into a file of your own (aiperf config init > my.cue); that of inferencex-agentx-mvp is type: agentic_replay (--agentic-replay)",
 		Paths:   []string{"benchmark.scenario", "benchmark.unsafe_override"},
 		Shown:   true,
 		Idle: map[string]string{
@@ -228,26 +228,15 @@ var absents = []Absent{
 	},
 	{
 		What:    "the load's kind in other words",
-		Instead: "type says it: concurrency, poisson, gamma, constant, user_centric or fixed_schedule",
+		Instead: "type says it: concurrency, poisson, gamma, constant, user_centric, fixed_schedule or agentic_replay",
 		Paths:   []string{"benchmark.phases.*.timing_mode"},
 	},
 	{
-		What:    "replay of agents' sessions",
-		Instead: "play the recorded times: type: fixed_schedule (--fixed-schedule)",
-		Paths:   []string{"benchmark.phases.*.trajectory_start_min_ratio", "benchmark.phases.*.trajectory_start_max_ratio", "benchmark.phases.*.burst_phase_starts", "benchmark.phases.*.system_idle_gap_cap_seconds", "benchmark.phases.*.agentic_cache_warmup_duration", "benchmark.phases.*.agentic_warmup_grace_period"},
-		Shown:   true,
-		Idle: map[string]string{
-			"benchmark.phases.*.trajectory_start_min_ratio": "0.25",
-			"benchmark.phases.*.trajectory_start_max_ratio": "0.75",
-			"benchmark.phases.*.burst_phase_starts":         "false",
-		},
+		What:    "warming an agentic replay up under load",
+		Instead: "leave it out: what comes before each session's moment is sent once (agentic_warmup)",
+		Paths:   []string{"benchmark.phases.*.agentic_cache_warmup_duration"},
 		Flags: []AbsentFlag{
-			{Names: []string{"trajectory-start-min-ratio"}, Path: PhasePath + ".trajectory_start_min_ratio", Kind: "number", Default: "0.25"},
-			{Names: []string{"trajectory-start-max-ratio"}, Path: PhasePath + ".trajectory_start_max_ratio", Kind: "number", Default: "0.75"},
-			{Names: []string{"burst-phase-starts"}, Path: PhasePath + ".burst_phase_starts", Kind: "bool"},
-			{Names: []string{"system-idle-gap-cap-seconds"}, Path: PhasePath + ".system_idle_gap_cap_seconds", Kind: "number"},
 			{Names: []string{"agentic-cache-warmup-duration"}, Path: PhasePath + ".agentic_cache_warmup_duration", Kind: "number"},
-			{Names: []string{"agentic-warmup-grace-period"}, Path: PhasePath + ".agentic_warmup_grace_period", Kind: "number"},
 		},
 	},
 	{

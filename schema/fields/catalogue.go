@@ -43,6 +43,7 @@ type PhaseType struct {
 	Turns    int      // least number of turns of a conversation
 	Requests int64    // sent where nothing bounds the phase; 0: it has to be said
 	PerSlot  int64    // of these, by each slot at least
+	Primed   bool     // goes on from the middle of sessions
 }
 
 // SweepType is what an experiment may rely on of a kind of sweep.

@@ -90,6 +90,7 @@ var phaseTypes = []PhaseType{
 	{Name: "gamma", Settings: []string{"rate", "rate_ramp", "rate_series", "smoothness"}, Pattern: "gamma", Presumed: "smoothness", Requests: 10},
 	{Name: "user_centric", Settings: []string{"rate", "users"}, Turns: 2},
 	{Name: "fixed_schedule", Settings: []string{"auto_offset", "start_offset", "end_offset"}, Ends: true, Timed: true},
+	{Name: "agentic_replay", Closed: true, Primed: true},
 }
 
 var sweepTypes = []SweepType{
