@@ -141,7 +141,7 @@ func TestAtLeast(t *testing.T) {
 		bottom, plain float64
 		want          string
 	}{
-		{30, 20, ": request latency p50 is at least 30.0 ms, not 20.0 ms"},
+		{30, 20, ": request latency p50 is at least 30.0 ms, and nobody knows how much more; of what was answered it is 20.0 ms"},
 		{20, 20, ": request latency p50 is at least 20.0 ms, and nobody knows how much more"},
 		{none, 20, ": request latency p50 is at least 20.0 ms, and nobody knows how much more"},
 		{30, none, ": request latency p50 is at least 30.0 ms, and nobody knows how much more"},

@@ -146,7 +146,7 @@ func atLeast(name string, bottom, plain float64) string {
 	}
 	least := words.Millis(known)
 	if was := words.Millis(plain); was != least && !math.IsNaN(plain) {
-		return fmt.Sprintf(": request latency %s is at least %s, not %s", name, least, was)
+		return fmt.Sprintf(": request latency %s is at least %s, and nobody knows how much more; of what was answered it is %s", name, least, was)
 	}
 	return fmt.Sprintf(": request latency %s is at least %s, and nobody knows how much more", name, least)
 }
