@@ -16,7 +16,7 @@ import (
 )
 
 // times is how many times as many plans are simulated as in the ordinary tests:
-// make sim says 20. The seeds are fixed and time is virtual, so a number of plans
+// make sim says 10. The seeds are fixed and time is virtual, so a number of plans
 // always gives the same counts, on every machine and under every load.
 var times = flag.Int("times", 1, "simulate so many times as many plans")
 
