@@ -14,7 +14,11 @@ func (s *scheduler) open(x *exchange) {
 	if !x.call.Stream {
 		return
 	}
-	x.add("header", 0, []byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"))
+	kind := "text/event-stream"
+	if x.spec.Served.Lines {
+		kind = "application/x-ndjson"
+	}
+	x.add("header", 0, []byte("HTTP/1.1 200 OK\r\nContent-Type: "+kind+"\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"))
 	if s.server.cfg.Role == RoleEarly {
 		s.role(x)
 		s.send(x)
@@ -30,6 +34,8 @@ func (s *scheduler) role(x *exchange) {
 // complete queues the end of a stream, or the whole of another answer.
 func (s *scheduler) complete(x *exchange) {
 	switch {
+	case x.call.Stream && x.fate == empty && x.spec.Served.Lines:
+		// lines have no end mark of their own
 	case x.call.Stream && x.fate == empty:
 		x.event("done", 0, []byte("data: [DONE]\n\n"))
 	case x.call.Stream:

@@ -233,7 +233,11 @@ func (s *scheduler) token(x *exchange) bool {
 	case broken && x.fate == cut:
 		s.conclude(x)
 	case broken:
-		x.event("error", 0, []byte(`data: {"error":{"message":"scripted failure in the stream","type":"server_error","code":500}}`+"\n\n"))
+		failed := `{"error":{"message":"scripted failure in the stream","type":"server_error","code":500}}` + "\n"
+		if !x.spec.Served.Lines {
+			failed = "data: " + failed + "\n"
+		}
+		x.event("error", 0, []byte(failed))
 		s.conclude(x)
 	case x.made >= x.out:
 		s.complete(x)

@@ -111,6 +111,7 @@ type Spec struct {
 	Takes Media // what a request may carry beside text
 	Needs Media // and without what it makes no sense
 	Ready bool  // it sends bodies that the dataset holds ready, and makes none
+	RPC   bool  // gRPC servers speak it
 
 	NoEnd bool // its streams have no end mark that is known: their end is that of the connection's answer
 

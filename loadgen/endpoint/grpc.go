@@ -16,7 +16,7 @@ import (
 var rpc = Spec{
 	Type: "grpc", Title: "LLM",
 	Doc:       "any gRPC method, known by reflection: its message is a Jinja template of JSON",
-	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true,
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, RPC: true,
 	Takes: Images | Audios | Videos, Configure: configureRPC,
 	Body: templateBody("rpc.body", nil), Read: readAny, HasContent: choicesHaveContent,
 }

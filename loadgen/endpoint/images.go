@@ -4,14 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/dataset"
 )
 
 var imageGeneration = Spec{
 	Type: "image_generation", Path: "/v1/images/generations", Title: "Image Generation", Items: record.Pictures,
-	Doc: "OpenAI image generation", OpenAI: true, CanStream: true, TakesText: true,
+	Doc: "OpenAI image generation", OpenAI: true, CanStream: true, TakesText: true, Given: imagesAsked,
 	Body: imageGenerationBody, Read: readImages, HasContent: imageHasContent,
 	Served: Served{
 		Texts: []string{"prompt"}, Token: servedPartialImage, End: servedImageEnd, Whole: servedImages,
@@ -27,7 +29,7 @@ var imageGeneration = Spec{
 
 var imageEdit = Spec{
 	Type: "image_edit", Path: "/v1/images/edits", Title: "Image Generation", Items: record.Pictures,
-	Doc: "OpenAI image edits, a form with a file", TakesText: true,
+	Doc: "OpenAI image edits, a form with a file", TakesText: true, Given: imagesAsked,
 	Takes: Images, Needs: Images, ContentType: formType,
 	Body: imageEditBody, Read: readImages, HasContent: imageHasContent,
 	Served: Served{
@@ -47,6 +49,17 @@ var imageRetrieval = Spec{
 	Takes: Images, Needs: Images,
 	Body: imageRetrievalBody, Read: readRetrieval, HasContent: anyContent,
 	Served: Served{Items: []string{"input"}, Whole: servedRetrieval},
+}
+
+// imagesAsked is how many images an answer must have: as many as the extra input
+// n asks for.
+func imagesAsked(_ *dataset.Turn, extra map[string]any) int {
+	n, given := extra["n"]
+	if !given {
+		return 1
+	}
+	asked, _ := strconv.Atoi(fmt.Sprint(n)) // what is no number, the server refuses
+	return asked
 }
 
 var errNoPrompt = errors.New("a turn without text for the prompt")

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
@@ -40,7 +39,7 @@ var kserveV1 = Spec{
 var kserveV2 = Spec{
 	Type: "kserve_v2_infer", Path: "/v2/models/{model}/infer", Title: "LLM",
 	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
-	ProducesTokens: true, TakesText: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
+	ProducesTokens: true, TakesText: true, RPC: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output"), HasContent: anyContent,
 	Served: Served{
 		Texts: []string{"inputs"}, Items: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
@@ -50,7 +49,7 @@ var kserveV2 = Spec{
 
 var kserveV2Embeddings = Spec{
 	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings", Items: record.Vectors,
-	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true,
+	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true, RPC: true,
 	Given:     embeddings.Given,
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding"), HasContent: anyContent,
 	Served: Served{Texts: []string{"inputs"}, Items: []string{"inputs"}, Whole: servedV2},
@@ -146,9 +145,7 @@ func configureV2(s *Spec, e *schema.Endpoint) error {
 
 // allRPC tells whether all addresses are spoken to by gRPC.
 func allRPC(urls []string) bool {
-	return len(urls) > 0 && !slices.ContainsFunc(urls, func(u string) bool {
-		return !strings.HasPrefix(u, "grpc://") && !strings.HasPrefix(u, "grpcs://")
-	})
+	return len(urls) > 0 && !slices.ContainsFunc(urls, func(u string) bool { return !isRPC(u) })
 }
 
 // v2Body sends the texts as a tensor of bytes, one row each; the answer's

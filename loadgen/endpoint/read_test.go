@@ -332,14 +332,14 @@ func TestMissing(t *testing.T) {
 		want  string
 	}{
 		{"embeddings", texts, nil, 2, ""},
-		{"embeddings", texts, nil, 1, "the answer has 1 vectors for 2 inputs"},
+		{"embeddings", texts, nil, 1, "the answer has 1 vector, the request asked for 2"},
 		{"embeddings", texts, map[string]any{"input": []any{"x"}}, 1, ""},
-		{"nim_embeddings", &dataset.Turn{Images: make([]dataset.Media, 3)}, nil, 2, "the answer has 2 vectors for 3 inputs"},
+		{"nim_embeddings", &dataset.Turn{Images: make([]dataset.Media, 3)}, nil, 2, "the answer has 2 vectors, the request asked for 3"},
 		{"cohere_rankings", ranking, nil, 3, ""},
-		{"cohere_rankings", ranking, nil, 4, "the answer has 4 passages for 3 inputs"},
+		{"cohere_rankings", ranking, nil, 4, "the answer has 4 passages, the request asked for 3"},
 		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 2, ""},
 		{"nim_rankings", &dataset.Turn{Query: "q", Passages: []string{"a"}, Extra: map[string]any{"top_k": 1}}, nil, 9, ""},
-		{"hf_tei_rankings", ranking, nil, 2, "the answer has 2 passages for 3 inputs"},
+		{"hf_tei_rankings", ranking, nil, 2, "the answer has 2 passages, the request asked for 3"},
 		{"embeddings", &dataset.Turn{Raw: []byte(`{}`)}, nil, 5, ""},
 		{"chat", texts, nil, 0, ""},
 	} {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
 )
@@ -20,6 +21,9 @@ func Open(e *schema.Endpoint) (*Spec, error) {
 	}
 	if stream, said := e.Extra["stream"]; said && stream != (e.Streaming && row.CanStream) {
 		return nil, diag.Errorf("endpoint.extra: stream: %v is not what endpoint.streaming says", stream).Try("--streaming asks for streams, and reads them")
+	}
+	if !row.RPC && e.Path == "" && slices.ContainsFunc(e.URLs, isRPC) {
+		return nil, diag.Errorf("%s: gRPC servers do not speak it", e.Type).Try("they speak " + speakers())
 	}
 	s := *row
 	if s.Configure != nil {
@@ -110,6 +114,22 @@ func (s *Spec) Fits(t *dataset.Turn) error {
 	return nil
 }
 
+// isRPC tells whether an address is spoken to by gRPC.
+func isRPC(url string) bool {
+	return strings.HasPrefix(url, "grpc://") || strings.HasPrefix(url, "grpcs://")
+}
+
+// speakers lists the APIs that gRPC servers speak.
+func speakers() string {
+	var names []string
+	for _, s := range Catalogue() {
+		if s.RPC {
+			names = append(names, s.Type)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // takers lists the APIs with a place for a kind of media.
 func takers(kind Media) string {
 	var names []string
@@ -155,7 +175,7 @@ func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items int64) strin
 	}
 	all := mergedExtra(&Input{Turn: t, Extra: extra})
 	if n := int64(s.Given(t, all)); n > 0 && n != items {
-		return fmt.Sprintf("the answer has %d %s for %d inputs", items, s.Items, n)
+		return fmt.Sprintf("the answer has %s, the request asked for %d", words.Count(items, strings.TrimSuffix(s.Items, "s")), n)
 	}
 	return ""
 }

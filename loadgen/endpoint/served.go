@@ -25,6 +25,7 @@ type Served struct {
 	Calls       bool     // answers may be calls of functions
 	Words       bool     // answers are text although nobody counts its tokens
 	TimeHeaders bool     // answers say in x-…-time headers how long they took
+	Lines       bool     // streams are lines of JSON, not events
 	// Steps is in how many events a stream of something else than tokens comes;
 	// nil means one.
 	Steps func(c *Call) int

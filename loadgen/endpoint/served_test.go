@@ -119,7 +119,7 @@ func servedStream(spec *endpoint.Spec, s *endpoint.Script) (out []string) {
 		b = spec.Served.Token(b, s, i, i+1)
 	}
 	for line := range strings.Lines(string(spec.Served.End(b, s))) {
-		if data, ok := strings.CutPrefix(line, "data:"); ok {
+		if data, ok := strings.CutPrefix(line, "data:"); ok || spec.Served.Lines {
 			out = append(out, strings.TrimSpace(data))
 		}
 	}
