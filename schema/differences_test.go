@@ -28,7 +28,7 @@ var flagDifferences = map[string]string{
 	"--concurrency":                         shownDefault,
 	"--custom-dataset-type":                 shownDefault,
 	"--dataset-sampling-strategy":           shownDefault,
-	"--endpoint-type":                       "also llamacpp_completion and the kserve_… types",
+	"--endpoint-type":                       "also llamacpp_completion, ollama_generate and the kserve_… types",
 	"--goodput":                             doubleNames,
 	"--image-batch-size":                    usedDefault,
 	"--image-format":                        usedDefault,

@@ -152,7 +152,7 @@ var catalogue = []*Spec{
 	&chat, &completions, &responses, &messages,
 	&embeddings, &nimEmbeddings, &chatEmbeddings,
 	&cohereRankings, &teiRankings, &nimRankings,
-	&tgi, &llamaCpp, &solidoRAG,
+	&tgi, &llamaCpp, &ollama, &solidoRAG,
 	&imageGeneration, &imageEdit, &imageRetrieval, &videoGeneration, &audioTranscription,
 	&kserveChat, &kserveCompletions, &kserveEmbeddings, &kserveV1, &kserveV2, &kserveV2Embeddings,
 	&template, &rpc, &raw,

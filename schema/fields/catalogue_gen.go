@@ -15,6 +15,7 @@ var endpointTypes = []EndpointType{
 	{Name: "nim_rankings", Text: true, Ranks: true},
 	{Name: "huggingface_generate", Streams: true, StreamsRPC: true, Tokens: true, Text: true},
 	{Name: "llamacpp_completion", Streams: true, StreamsRPC: true, Tokens: true, Text: true},
+	{Name: "ollama_generate", Streams: true, StreamsRPC: true, Tokens: true, Text: true},
 	{Name: "solido_rag", Streams: true, StreamsRPC: true, Tokens: true, Text: true},
 	{Name: "image_generation", Streams: true, StreamsRPC: true, Text: true},
 	{Name: "image_edit", Text: true, Files: true},

@@ -26,7 +26,7 @@ var leaves = []Leaf{
 	{Path: "benchmark.endpoint.url", Lower: "urls"},
 	{Path: "benchmark.endpoint.url_strategy", Enum: []string{"round_robin", "session", "least_in_flight"}, Def: "\"round_robin\""},
 	{Path: "benchmark.endpoint.path", Is: 0x20},
-	{Path: "benchmark.endpoint.type", Enum: []string{"chat", "completions", "responses", "messages", "embeddings", "nim_embeddings", "chat_embeddings", "cohere_rankings", "hf_tei_rankings", "nim_rankings", "huggingface_generate", "llamacpp_completion", "solido_rag", "image_generation", "image_edit", "image_retrieval", "video_generation", "audio_transcription", "kserve_chat", "kserve_completions", "kserve_embeddings", "kserve_v1_predict", "kserve_v2_infer", "kserve_v2_embeddings", "template", "grpc", "raw"}, Def: "\"chat\""},
+	{Path: "benchmark.endpoint.type", Enum: []string{"chat", "completions", "responses", "messages", "embeddings", "nim_embeddings", "chat_embeddings", "cohere_rankings", "hf_tei_rankings", "nim_rankings", "huggingface_generate", "llamacpp_completion", "ollama_generate", "solido_rag", "image_generation", "image_edit", "image_retrieval", "video_generation", "audio_transcription", "kserve_chat", "kserve_completions", "kserve_embeddings", "kserve_v1_predict", "kserve_v2_infer", "kserve_v2_embeddings", "template", "grpc", "raw"}, Def: "\"chat\""},
 	{Path: "benchmark.endpoint.streaming", Def: "false", Is: 0x200},
 	{Path: "benchmark.endpoint.timeout", Def: "21600", Is: 0x100},
 	{Path: "benchmark.endpoint.api_key", Is: 0x28},
