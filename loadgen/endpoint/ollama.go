@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
@@ -93,7 +94,11 @@ func readOllama(data []byte, stream bool) (Chunk, error) {
 		said := times // times itself stays where events without any need no memory
 		r.chunk.Timings = &said
 	}
-	return r.asText(text, "", reasoning, unless(isAnswer || isDone, `no "response"`))
+	c, err := r.asText(text, "", reasoning, unless(isAnswer || isDone, `no "response"`))
+	if stream && isDone && c.Empty && c.ErrKind == "" {
+		c.Kind = record.Done // no line follows
+	}
+	return c, err
 }
 
 // nanoseconds reads a time in ns into ms.
