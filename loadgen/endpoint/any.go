@@ -24,7 +24,17 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 		return readAnyList(trimmed)
 	case '{':
 		return readAnyObject(trimmed, stream)
-	case '"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'n', 't', 'f':
+	case '"': // a text as JSON is that text
+		s := scan.Scanner{Data: trimmed}
+		text, err := s.Text()
+		switch {
+		case err != nil || s.End() != nil:
+		case text == "":
+			return Chunk{}, unreadable("no answer in it", data)
+		default:
+			return Chunk{Kind: record.Content, Text: text, Usage: NoUsage}, nil
+		}
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'n', 't', 'f':
 		s := scan.Scanner{Data: trimmed}
 		if s.Skip() == nil && s.End() == nil {
 			return Chunk{}, unreadable("no answer in it", data)
@@ -64,15 +74,10 @@ func readAnyObject(data []byte, stream bool) (Chunk, error) {
 // member takes one member of the answer.
 func (r *anyReply) member(key []byte) error {
 	switch string(key) {
-	case "data", "embeddings", "rankings", "results", "predictions", "outputs":
+	case "data", "embedding", "embeddings", "rankings", "results", "predictions", "outputs":
 		if r.Peek() == '[' {
 			return r.Array(r.element)
 		}
-	case "embedding":
-		if r.Peek() == '[' {
-			r.items, r.found = 1, true
-		}
-		return r.Skip()
 	}
 	if i := slices.Index(textNames[:], string(key)); i >= 0 {
 		return r.named(i)

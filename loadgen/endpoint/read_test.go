@@ -144,6 +144,8 @@ var readCases = []struct {
 	{"grpc", "message", true, `{"text":"a"}`, endpoint.Chunk{Text: "a"}},
 	{"raw", "embeddings", false, `{"embeddings":[[1,2],[3,4]]}`, endpoint.Chunk{Items: 2}},
 	{"raw", "embedding", false, `{"embedding":[1,2]}`, endpoint.Chunk{Items: 1}},
+	{"raw", "embedding of several", false, `{"embedding":[[1,2],[3,4]]}`, endpoint.Chunk{Items: 2}},
+	{"raw", "a text as JSON", false, `"Hello \u0074here"`, endpoint.Chunk{Text: "Hello there"}},
 	{"raw", "rankings", false, `{"results":[{"index":0,"relevance_score":0.5}]}`, endpoint.Chunk{Items: 1}},
 	{"raw", "list of texts", false, `{"output":["a"," b"]}`, endpoint.Chunk{Text: "a b"}},
 	{"raw", "choices", true, `{"choices":[{"delta":{"content":"x"}}]}`, endpoint.Chunk{Text: "x"}},
