@@ -142,6 +142,9 @@ func reference(in string) (status int, body []byte, err error) {
 		if err != nil {
 			return 0, nil, err
 		}
+		if strings.Trim(resp.Status[:3], "0123456789") != "" {
+			return 0, nil, errors.New("a status with a sign") // it takes +00 for a number
+		}
 		if resp.StatusCode/100 == 1 && resp.StatusCode != 101 {
 			continue
 		}
@@ -161,6 +164,7 @@ func FuzzResponse(f *testing.F) {
 		"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"HTTP/1.1 200 OK\nContent-Length: 2\n\nhi",
 		"HTTP/1.1   200  two  \r\n\r\nrest of it",
+		"HTTP/0.0 +00\n\n0",
 		"HTTP/3.1 101 S\r\n:\r\n\r\n",
 		"HTTP/1.1 304 N\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
 	} {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,21 +23,28 @@ func sse(in string, cuts ...int) (events []string, partial bool) {
 	return events, s.Partial()
 }
 
-// slowSSE is the standard's algorithm word for word, on the whole input.
+// slowSSE is the standard's algorithm word for word, on the whole input; beside
+// it, an event called "error" without data has its first comment as data.
 func slowSSE(in string) (events []string) {
 	in = strings.TrimPrefix(in, "\uFEFF")
 	in = strings.ReplaceAll(in, "\r\n", "\n")
 	in = strings.ReplaceAll(in, "\r", "\n")
 	lines := strings.Split(in, "\n")
 	var data []string
-	isError := false
+	isError, comment := false, ""
 	for _, line := range lines[:len(lines)-1] { // what has no line end is dropped
 		if line == "" {
-			if data != nil {
+			switch {
+			case data != nil:
 				events = append(events, strings.Join(data, "\n")+map[bool]string{true: "!"}[isError])
+			case isError:
+				events = append(events, comment+"!")
 			}
-			data, isError = nil, false
+			data, isError, comment = nil, false, ""
 			continue
+		}
+		if line[0] == ':' && comment == "" {
+			comment = string(bytes.TrimSpace([]byte(line[1:min(len(line), 1<<10)])))
 		}
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
@@ -44,7 +52,7 @@ func slowSSE(in string) (events []string) {
 		case "data":
 			data = append(data, value)
 		case "event":
-			isError = value == "error"
+			isError = strings.EqualFold(value, "error") && len(value) == len("error")
 		}
 	}
 	return events
@@ -64,6 +72,7 @@ func TestSSE(t *testing.T) {
 		{"joined, comment", ": hi\n\ndata: x\ndata: y\n: c\ndata\n\n", []string{"x\ny\n"}, false},
 		{"fields", "event: e\nid: 1\ndata:  two\nretry: 3\n\nevent: none\n\ndata: end\n", []string{" two"}, true},
 		{"error event", "event: error\ndata: bad\n\ndata: good\n\n", []string{"bad!", "good"}, false},
+		{"error without data", "event: error\n\nevent: Error\n: \n: out of memory \n: more\n\ndata: good\n\n", []string{"!", "out of memory!", "good"}, false},
 		{"only one space goes", "data:\tx\n\ndata:  y\n\n", []string{"\tx", " y"}, false},
 		{"names that begin alike", "datax: no\ndata: z\neventx: error\n\n\n\n\n", []string{"z"}, false},
 		{"empty data", "data:\n\ndata:\r\ndata:\r\n\r\n", []string{"", "\n"}, false},
@@ -92,6 +101,7 @@ func TestSSE(t *testing.T) {
 func FuzzSSE(f *testing.F) {
 	f.Add("data: a\r\n\r\ndata:b\r\rdata\n\n", uint16(3), uint16(9))
 	f.Add("\uFEFFdata: x\ndata: y\n: c\nevent: error\ndata\n\ndata: cut", uint16(1), uint16(20))
+	f.Add("event:error\n\nevent: error\n: why\n\n", uint16(0), uint16(2))
 	f.Add("\r\n\r\r\n\n\rdata\r\r\n", uint16(5), uint16(2))
 	f.Fuzz(func(t *testing.T, in string, a, b uint16) {
 		i := int(a) % (len(in) + 1)
