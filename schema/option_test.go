@@ -77,6 +77,10 @@ func TestParse(t *testing.T) {
 		{"--request-rate", []string{"+1_000.5"}, map[string]any{"benchmark.phases.profiling.rate": 1000.5}},
 		{"--request-count", []string{"1__0"}, map[string]any{"benchmark.phases.profiling.requests": "1__0"}},
 		{"-H", []string{"X-A:1", "Accept: a:b"}, map[string]any{"benchmark.endpoint.headers": map[string]any{"X-A": "1", "Accept": "a:b"}}},
+		{"--extra-inputs", []string{"a:1,b:2", "stop:x,y", `t:{"u":1},v:2`, "w:http://h/a,b"}, map[string]any{"benchmark.endpoint.extra": map[string]any{
+			"a": int64(1), "b": int64(2), "stop": "x,y", "t": `{"u":1},v:2`, "w": "http://h/a,b",
+		}}},
+		{"--extra-inputs", []string{"a:9007199254740992", `b:"9007199254740993"`}, map[string]any{"benchmark.endpoint.extra": map[string]any{"a": int64(1 << 53), "b": "9007199254740993"}}},
 		{"--extra-inputs", []string{"a:1", "b:x", `{"c": {"d": [1, 2.5]}}`, "e:true", "f:[1]"}, map[string]any{"benchmark.endpoint.extra": map[string]any{
 			"a": int64(1), "b": "x", "c": map[string]any{"d": []any{int64(1), 2.5}}, "e": true, "f": []any{int64(1)},
 		}}},
@@ -112,6 +116,7 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"--concurrency", []string{"1", "2"}, "--concurrency: takes one value, got 2"},
 		{"--concurrency", []string{","}, "--concurrency: a list without values"},
+		{"--extra-inputs", []string{"seed:9007199254740993"}, "--extra-inputs: seed: 9007199254740993 is beyond 2^53: as a number it would lose digits | with quotes it is a text: seed:\"…\""},
 		{"--extra-inputs", []string{"novalue"}, `--extra-inputs: expected key:value, got "novalue"`},
 		{"-H", []string{"Bearer abc"}, "-H: expected Name:Value"},
 		{"--export-level", []string{"al"}, `--export-level: "al" is not one of summary, records, raw`},

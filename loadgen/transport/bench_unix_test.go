@@ -39,7 +39,8 @@ const (
 // TestHelperServer is no test: it is the server of the benchmarks, in a process
 // of its own so that its CPU does not count. It ends with its standard input.
 func TestHelperServer(t *testing.T) {
-	if os.Getenv(helperRole) != "server" {
+	role := os.Getenv(helperRole)
+	if role != "server" && role != "grpc" {
 		t.Skip("a role for a copy of this binary")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -47,17 +48,23 @@ func TestHelperServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Println(l.Addr())
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serveBench(c)
-		}
-	}()
+	if role == "grpc" {
+		go serveRPC(l) //nolint:errcheck // it ends with the process
+	} else {
+		go acceptBench(l)
+	}
 	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // any end will do
 	os.Exit(0)
+}
+
+func acceptBench(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go serveBench(c)
+	}
 }
 
 // serveBench answers /json, /burst/EVENTS, /paced/EVENTS/GAP_µs and /idle, which
@@ -125,11 +132,12 @@ func answerBench(c net.Conn, line string, event []byte) error {
 	return err
 }
 
-// benchServer starts the helper and returns its URL.
-func benchServer(tb testing.TB) string {
+// benchServer starts the helper and returns its URL; it speaks HTTP unless a role
+// is named.
+func benchServer(tb testing.TB, role ...string) string {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperServer$")
-	cmd.Env = append(os.Environ(), helperRole+"=server")
+	cmd.Env = append(os.Environ(), helperRole+"="+strings.Join(append(role, "server")[:1], ""))
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		tb.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -38,7 +40,7 @@ func FlagActions() []flagRow {
 		}},
 		{"header", header},
 		{"extra", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			return pairs(o, at, words, ":=", true)
+			return pairs(o, at, severalPairs(words), ":=", true)
 		}},
 		{"pairs", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			return pairs(o, at, words, ":=", false)
@@ -218,8 +220,28 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 		if typed {
 			m[key] = typedValue(value)
 		}
+		if typed && large(value) {
+			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^53: as a number it would lose digits", "with quotes it is a text: "+key+`:"…"`)
+		}
 	}
 	return set(at, o.Path, m), nil
+}
+
+// namedPair is the beginning of a pair whose name is a plain one.
+var namedPair = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_.-]*:`)
+
+// severalPairs takes a:1,b:2 apart, as AIPerf does. A word with quotes or brackets
+// is one pair: JSON, a template or a path may stand in it.
+func severalPairs(words []string) []string {
+	var out []string
+	for _, w := range words {
+		list := strings.Split(w, ",")
+		if strings.ContainsAny(w, "{[(\"'\n") || slices.ContainsFunc(list, func(p string) bool { return !namedPair.MatchString(p) }) {
+			list = []string{w}
+		}
+		out = append(out, list...)
+	}
+	return out
 }
 
 // header reads Name:Value; a header's value is text whatever it looks like.
@@ -281,6 +303,18 @@ func kilohertz(o Option, at source.Origin, words []string) ([]lower.Assignment, 
 
 // decimal is a number with a point, as AIPerf tells one from a word.
 var decimal = regexp.MustCompile(`^-?(\d+\.\d*|\.\d+)$`)
+
+// digits is a whole number with so many digits that it may be too large.
+var digits = regexp.MustCompile(`^-?[1-9]\d{15,}$`)
+
+// large tells whether a word is a whole number that a float64 has no place for.
+func large(s string) bool {
+	if !digits.MatchString(s) {
+		return false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err != nil || n > 1<<53 || n < -1<<53
+}
 
 // typedValue reads a word as JSON where it is some, and true, false and none
 // however they are written. As in AIPerf 007, +5 and 1e3 stay words.
