@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/schema"
 )
@@ -175,7 +174,11 @@ func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items int64) strin
 	}
 	all := mergedExtra(&Input{Turn: t, Extra: extra})
 	if n := int64(s.Given(t, all)); n > 0 && n != items {
-		return fmt.Sprintf("the answer has %s, the request asked for %d", words.Count(items, strings.TrimSuffix(s.Items, "s")), n)
+		name := s.Items
+		if items == 1 {
+			name = strings.TrimSuffix(name, "s")
+		}
+		return fmt.Sprintf("the answer has %d %s, the request asked for %d", items, name, n)
 	}
 	return ""
 }
