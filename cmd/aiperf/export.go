@@ -24,16 +24,20 @@ answer, the table of cells, the charts, the evidence.
 
   aiperf report results/quickstart-20261121T093000Z
   aiperf report results/before results/after --output compare.html`,
-	flags: []argv.Switch{
+	flags: append([]argv.Switch{
 		{Name: "output", Arg: "FILE", Doc: "where it goes (default: report.html in the first directory)"},
 		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
-	},
+	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {
 		dirs := append(slices.Clone(p.Values["paths"]), p.Words...)
 		if len(dirs) == 0 {
 			return diag.New("report: which result directory?", "aiperf report DIR")
 		}
-		b, err := page.OfDirs(dirs)
+		e, err := expense(p)
+		if err != nil {
+			return err
+		}
+		b, err := page.OfDirs(dirs, e)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ into the same charts; directories that AIPerf wrote work too.
   aiperf plot DIR --chart latency-vs-load --format svg --theme dark
   aiperf plot DIR --x concurrency --y time_to_first_token.p99 --by endpoint
   aiperf plot --dashboard results/*       the same as pages on this machine`,
-	flags: []argv.Switch{
+	flags: append([]argv.Switch{
 		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
 		{Name: "output", Arg: "DIR", Doc: "where the pictures go (default: plots in the first directory)"},
 		{Name: "format", Arg: "FORMAT", Words: []string{"png", "svg"}, Doc: "png (default) or svg"},
@@ -47,7 +48,7 @@ into the same charts; directories that AIPerf wrote work too.
 		{Name: "no-dashboard", Doc: "pictures and no server, which is the default"},
 		{Name: "verbose", Short: "v", Doc: "accepted for AIPerf's sake; has no effect"},
 		{Name: "port", Arg: "PORT", Doc: "port of --dashboard (default 8050)"},
-	},
+	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {
 		if slices.Contains(p.Values["chart"], "list") {
 			for _, r := range chart.Catalogue() {
@@ -63,19 +64,46 @@ into the same charts; directories that AIPerf wrote work too.
 			return diag.New("plot: which result directory?", "aiperf plot DIR")
 		}
 		if p.Has("dashboard") && !p.Has("no-dashboard") {
-			return a.dashboard(dirs, cmp.Or(p.Get("port"), "8050"))
+			return a.dashboard(p, dirs)
 		}
 		return a.plot(p, dirs)
 	},
 }
 
+// expenseFlags say what no result holds and the chart of costs needs.
+var expenseFlags = []argv.Switch{
+	{Name: "price", Arg: "N", Doc: "of an hour of the servers that answered, in any currency: draws what tokens cost"},
+	{Name: "watts", Arg: "N", Doc: "mean power of those servers: draws the energy of a token"},
+}
+
+// expense is what those flags say.
+func expense(p *argv.Line) (e chart.Expense, err error) {
+	for name, to := range map[string]*float64{"price": &e.Hour, "watts": &e.Watts} {
+		text := p.Get(name)
+		if text == "" {
+			continue
+		}
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v > 0) || math.IsInf(v, 0) {
+			return e, diag.New(fmt.Sprintf("--%s: expected a number above 0, got %q", name, words.Clip(text, 80)), "")
+		}
+		*to = v
+	}
+	return e, nil
+}
+
 // dashboard serves the reports of dirs until it is interrupted.
-func (a *app) dashboard(dirs []string, port string) error {
+func (a *app) dashboard(p *argv.Line, dirs []string) error {
+	port := cmp.Or(p.Get("port"), "8050")
 	n, err := strconv.Atoi(port)
 	if err != nil || n < 0 || n > 65535 {
 		return diag.New("--port: expected a port from 0 to 65535, got "+port, "")
 	}
-	d, err := page.Listen(dirs, n)
+	e, err := expense(p)
+	if err != nil {
+		return err
+	}
+	d, err := page.Listen(dirs, n, e)
 	if err != nil {
 		return err
 	}
@@ -171,10 +199,15 @@ func listed(d *chart.Data, dir, out string, drawn, said []string) error {
 
 // plot draws the charts that were asked for.
 func (a *app) plot(p *argv.Line, dirs []string) error {
+	e, err := expense(p)
+	if err != nil {
+		return err
+	}
 	d, err := page.Load(dirs)
 	if err != nil {
 		return err
 	}
+	d.Expense = e
 	charts, err := a.chosen(p, d)
 	if err != nil {
 		return err

@@ -275,7 +275,7 @@ func TestBestUnderConditions(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	r = decide.Aggregate(p, good(.5, .5, .5, .5))
-	if got := r.UnderSLO.Sentence; !strings.HasSuffix(got, ": no cell") {
+	if got := r.UnderSLO.Sentence; !strings.HasSuffix(got, ": no cell meets them") {
 		t.Errorf("nothing holds: %s", got)
 	}
 	if bare := decide.Aggregate(expand(t, loads(1)), nil); bare.UnderSLO != nil || bare.Cells[0].Status != decide.NotRun {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 )
@@ -30,7 +31,7 @@ func (r *Results) findBest() {
 		return
 	}
 	for _, o := range r.Objectives {
-		b := rank(o, all, "best "+o.Name, bestAlpha/float64(len(r.Objectives)))
+		b := rank(o, all, "best "+o.called(), bestAlpha/float64(len(r.Objectives)))
 		if b.Shown {
 			b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 		}
@@ -53,6 +54,14 @@ func (r *Results) findBest() {
 	r.UnderSLO = &b
 }
 
+// called is the objective in a sentence: of a latency it says which one.
+func (o Objective) called() string {
+	if o.Stat == "avg" || o.Name != "latency" {
+		return o.Name
+	}
+	return o.Name + " (" + metrics.Series(o.Tag, o.Stat) + ")"
+}
+
 // holds tells whether every SLO and gate of the cell does.
 func (c *CellResult) holds() bool {
 	missed := func(held bool) bool { return !held }
@@ -72,7 +81,10 @@ func rank(o Objective, among []*CellResult, what string, alpha float64) Best {
 	b := Best{Objective: o}
 	order := leaders(o, among)
 	if len(order) == 0 {
-		b.Sentence = what + ": no cell"
+		b.Sentence = what + ": no cell meets them"
+		if len(among) > 0 {
+			b.Sentence = what + ": not ranked, a check makes the figure of each cell doubtful"
+		}
 		return b
 	}
 	b.Cell = order[0].cell

@@ -250,3 +250,38 @@ func TestFind(t *testing.T) {
 		t.Errorf("%v does not list what there is", err)
 	}
 }
+
+// A hundred tokens a second for each of concurrency: at 3.60 an hour and 200 W a million
+// tokens of the first cell cost 10, and one takes 2 J; the ends of the throughput's
+// interval change places.
+func TestCostByHand(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	d.Expense = Expense{Hour: 3.6, Watts: 200}
+	r, err := Find("cost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Build(d, nil)
+	if c.Missing != "" || len(c.Panels) != 2 {
+		t.Fatalf("%d panels, missing %q", len(c.Panels), c.Missing)
+	}
+	for i, first := range []float64{10, 2} {
+		p := c.Panels[i]
+		if len(p.Series) != 2 || len(p.Series[0].Points) != 3 {
+			t.Fatalf("panel %d: %+v", i, p.Series)
+		}
+		for k, conc := range []float64{1, 4, 16} {
+			q, want := p.Series[0].Points[k], first/conc
+			for name, x := range map[string][2]float64{"value": {q.Y, want}, "low": {q.Low, want / 1.1}, "high": {q.High, want / 0.9}, "speed": {q.X, 100 - conc}} {
+				if math.Abs(x[0]-x[1]) > 1e-9 {
+					t.Errorf("panel %d, concurrency %v: %s %v, want %v", i, conc, name, x[0], x[1])
+				}
+			}
+		}
+	}
+	d.Expense = Expense{Watts: 200}
+	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per output token (200 W)" {
+		t.Errorf("power alone: %+v", c.Panels)
+	}
+}

@@ -36,6 +36,7 @@ type Data struct {
 	Dirs     []string
 	Foreign  map[string]bool // those of Dirs that AIPerf wrote: no verdict, no plan, no tables
 	Failures []Failure       // of the requests in those
+	Expense  Expense
 }
 
 // Failure is a failed request of a directory without tables.
@@ -106,6 +107,10 @@ func (d *Data) Has(metric, stat string) bool {
 // Label is what tells c from the other cells.
 func (d *Data) Label(c *Cell) string { return d.label(c, "") }
 
+// Spoken is an axis as the sentences about cells call it: the setting that was
+// swept, not the column of the tables.
+func Spoken(axis string) string { return cmp.Or(sweep.AxisNamed(axis).Setting, axis) }
+
 // label leaves one axis out.
 func (d *Data) label(c *Cell, without string) string {
 	var parts []string
@@ -119,7 +124,7 @@ func (d *Data) label(c *Cell, without string) string {
 		case math.IsNaN(v.Number):
 			parts = append(parts, v.Text)
 		default:
-			parts = append(parts, a+" "+setting(v.Number))
+			parts = append(parts, Spoken(a)+" "+setting(v.Number))
 		}
 	}
 	if len(parts) == 0 && without == "" {

@@ -238,10 +238,13 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 	return out, ""
 }
 
+// speedLabel is of the axis of what one user sees.
+const speedLabel = "output tokens/s per user (p50)"
+
 // pareto is chart 1.
 func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 	metric, label := d.output()
-	speed, speedLabel := metrics.OutputTokenThroughputPerUser, "output tokens/s per user (p50)"
+	speed := metrics.OutputTokenThroughputPerUser
 	if !d.Has(speed, "p50") {
 		return nil, "no speed per user: it needs streamed answers of more than one token (--streaming)"
 	}

@@ -37,6 +37,10 @@ func inPercent(s *draw.Series) {
 	}
 }
 
+// missedInks are for limits: no green, which would praise, and no red, which is
+// for failures.
+var missedInks = []draw.Ink{draw.S4, draw.S2, draw.S5, draw.S6, draw.S7, draw.S8}
+
 // misses stacks, cell by cell, the share of requests by the limit they missed.
 func (d *Data) misses() draw.Panel {
 	why, total := map[string]map[*Cell]float64{}, map[*Cell]float64{}
@@ -60,7 +64,7 @@ func (d *Data) misses() draw.Panel {
 	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (% of requests)", Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
 	for i, reason := range sorted(why) {
-		s := draw.Series{Name: "missed " + strings.TrimPrefix(reason, "failed: "), Ink: draw.Nth(i + 2)}
+		s := draw.Series{Name: "missed " + strings.TrimPrefix(reason, "failed: "), Ink: missedInks[i%len(missedInks)]}
 		if strings.HasPrefix(reason, "failed: ") {
 			s.Name, s.Ink = reason, draw.Bad
 		}
@@ -128,11 +132,6 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, "no figure that every trial has: did every request fail?"
 	}
 	return out, ""
-}
-
-// cost is chart 13.
-func cost(*Data, *Cell) ([]draw.Panel, string) {
-	return nil, "no price and no power were given, and none is assumed"
 }
 
 // anatomy is chart 14: the mean parts of a TTFT, stacked.

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -16,7 +17,7 @@ import (
 func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 	scope = fmt.Sprintf("%s × %s · %s · %s window",
 		words.Count(len(d.Cells), "cell"), words.Count(trialsOf(d), "trial"), words.Count(d.Requests.Total, "request"), d.Window)
-	return append(answers(d, said), extremes(d)...), scope
+	return slices.Concat(answers(d, said), extremes(d), knees(d)), scope
 }
 
 // trialsOf is how many trials the cell has that has most.
@@ -82,7 +83,7 @@ func extremes(d *chart.Data) []string {
 	s := fmt.Sprintf("slowest: %s, mean latency %s ms, %s × that of %s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast))
 	x, y := d.Get(fast, metrics.TimeToFirstToken, "avg"), d.Get(slow, metrics.TimeToFirstToken, "avg")
 	if math.IsNaN(x.Value) || math.IsNaN(y.Value) {
-		return []string{s}
+		return []string{s + queueing(d, slow)}
 	}
 	switch before := y.Value - x.Value; {
 	case before >= more:
@@ -93,7 +94,47 @@ func extremes(d *chart.Data) []string {
 		s += fmt.Sprintf("; of the %s ms more, %s ms pass before the first token (network, queue, prompt) and %s ms after it (generating)",
 			words.Number(more), words.Number(before), words.Number(more-before))
 	}
-	return []string{s}
+	return []string{s + queueing(d, slow)}
+}
+
+// keepsUp is the share of the offered rate below which a server does not keep up
+// with it; closer to it chance alone decides, which draws the arrivals.
+const keepsUp = 0.95
+
+// queueing says that a cell answers less than it is asked, where it does: in an
+// open loop nothing else holds requests back than those before them. Only the
+// steady window tells: a whole run ends with answers to nobody who still asks.
+func queueing(d *chart.Data, c *chart.Cell) string {
+	rate := c.Values["request_rate"].Number
+	s := d.Get(c, metrics.RequestThroughput, "avg")
+	if _, open := c.Values["request_rate"]; !open || d.Window != "steady" || !(s.Value < keepsUp*rate) || s.High >= rate {
+		return ""
+	}
+	return fmt.Sprintf("; %s of %s requests/s are answered: more come than the server takes, and they queue", interval(s), words.Number(rate))
+}
+
+// kneesMost is how many knees are named.
+const kneesMost = 3
+
+// knees are the loads from which on more of it hardly gives more throughput; why
+// stands here of a single one, and of each below, with its cell.
+func knees(d *chart.Data) []string {
+	var at []string
+	why := ""
+	for _, c := range d.Cells {
+		if text, ok := strings.CutPrefix(c.Reason, "knee: "); c.Knee && ok {
+			at, why = append(at, d.Label(c)), words.Line(text)
+		}
+	}
+	switch n := len(at); {
+	case n == 0:
+		return nil
+	case n == 1:
+		return []string{"knee at " + at[0] + ": " + why}
+	case n > kneesMost:
+		at = append(at[:kneesMost:kneesMost], fmt.Sprintf("%d more", n-kneesMost))
+	}
+	return []string{"more load hardly gives more throughput from here on: " + strings.Join(at, "; ")}
 }
 
 // span is the cell with the lowest mean latency and the one with the highest.

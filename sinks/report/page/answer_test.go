@@ -33,7 +33,7 @@ benchmark:` + body + `
   endpoint: {url: "mock:?ttft=15ms&itl=2ms&cv=0.3&workers=8", streaming: true}
   phases: {type: poisson, rate: 20, requests: 200}
   slos: {time_to_first_token: 100, inter_token_latency: 10}
-sweep: {type: grid, parameters: {rate: [20, 80, 240]}}
+sweep: {type: grid, parameters: {rate: [20, 80, 160, 240]}}
 multi_run: {num_runs: 3}`
 
 // Somebody who has the page alone learns which cell is best and how sure that
@@ -42,12 +42,12 @@ multi_run: {num_runs: 3}`
 func TestAnswersOfAnOverload(t *testing.T) {
 	t.Parallel()
 	said, d := answered(t, overload)
-	for _, want := range []string{"best throughput", "rate 80", "slowest: request_rate 240, mean latency ", " × that of request_rate ", " ms pass before the first token (network, queue, prompt)"} {
+	for _, want := range []string{"best throughput", "slowest: rate 240, mean latency ", " × that of rate ", " ms pass before the first token (network, queue, prompt)", " of 240 requests/s are answered: more come than the server takes", "knee at rate 240: 50 % more load gave "} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in %s", want, said)
 		}
 	}
-	slow := d.Cells[2]
+	slow := d.Cells[3]
 	if a, b := d.Get(d.Cells[0], "time_to_first_token", "avg").Value, d.Get(slow, "time_to_first_token", "avg").Value; b < 2*a {
 		t.Errorf("TTFT %v and %v ms: there is no overload", a, b)
 	}

@@ -186,7 +186,7 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		p.Sampled = fmt.Sprintf("%d of %s cells have charts of their own here; aiperf plot DIR draws them for every cell.", len(pictured), words.Whole(int64(len(d.Cells))))
 	}
 	for _, c := range told {
-		x := Detail{Index: c.Index, Label: d.Label(c), Verdict: c.Verdict, Slowest: slowest(d, c)}
+		x := Detail{Index: c.Index, Label: d.Label(c), Reason: words.Clip(c.Reason, textLimit), Verdict: c.Verdict, Slowest: slowest(d, c)}
 		x.Checks = grouped(ofCell(checks, c))
 		x.Errors = errorsOf(errs, c)
 		if own, ok := pictured[c]; ok {

@@ -91,6 +91,7 @@ type Numbers struct {
 type Detail struct {
 	Index   int
 	Label   string
+	Reason  string // why it is the knee, or why it has no figures
 	Verdict validity.Verdict
 	Checks  []Finding
 	Errors  []Failure

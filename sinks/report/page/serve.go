@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
+	readers "aiperf.dev/aiperf/sinks/results"
 )
 
 // dashboardIndex lists the directories; a box ticked is a result in the report.
@@ -26,7 +27,7 @@ var dashboardIndex = htmltemplate.Must(htmltemplate.New("index").Parse(`<!doctyp
 
 // Listen opens the dashboard of the results among dirs on loopback; port 0 takes
 // a free one.
-func Listen(dirs []string, port int) (*Dashboard, error) {
+func Listen(dirs []string, port int, e chart.Expense) (*Dashboard, error) {
 	dirs = results(dirs)
 	if len(dirs) == 0 {
 		return nil, diag.New("plot: no result directory among those named", "name directories that aiperf run or profile finished")
@@ -35,14 +36,15 @@ func Listen(dirs []string, port int) (*Dashboard, error) {
 	if err != nil {
 		return nil, diag.New("--port "+strconv.Itoa(port)+": "+err.Error(), "another one: --port 0 takes any that is free")
 	}
-	return &Dashboard{dirs: dirs, l: l}, nil
+	return &Dashboard{dirs, l, e}, nil
 }
 
 // Dashboard serves the reports of some directories. A request that names
 // another host is refused: a page elsewhere must not read it.
 type Dashboard struct {
-	dirs []string
-	l    net.Listener
+	dirs    []string
+	l       net.Listener
+	expense chart.Expense
 }
 
 // URL is where it is.
@@ -50,7 +52,7 @@ func (d *Dashboard) URL() string { return "http://" + d.l.Addr().String() }
 
 // Serve answers until ctx ends.
 func (d *Dashboard) Serve(ctx context.Context) error {
-	s := &http.Server{Handler: onlyHost(d.l.Addr().String(), dashboardPages(d.dirs)), ReadHeaderTimeout: 5 * time.Second}
+	s := &http.Server{Handler: onlyHost(d.l.Addr().String(), d.pages()), ReadHeaderTimeout: 5 * time.Second}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(d.l) }()
 	select {
@@ -69,10 +71,13 @@ func (d *Dashboard) Serve(ctx context.Context) error {
 	return nil
 }
 
-// results are those directories that hold tables.
+// results are those directories that hold tables, or what AIPerf wrote.
 func results(dirs []string) []string {
 	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		_, err := os.Stat(filepath.Join(dir, "cells.parquet"))
+		if _, err := os.Stat(filepath.Join(dir, "cells.parquet")); err == nil {
+			return false
+		}
+		_, err := readers.AIPerfRuns(dir)
 		return err != nil
 	})
 }
@@ -92,25 +97,25 @@ func onlyHost(addr string, next http.Handler) http.Handler {
 	})
 }
 
-func dashboardPages(dirs []string) http.Handler {
+func (d *Dashboard) pages() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; form-action 'self'")
-		_ = dashboardIndex.Execute(w, dirs) // a reader that went away
+		_ = dashboardIndex.Execute(w, d.dirs) // a reader that went away
 	})
 	m.HandleFunc("GET /report", func(w http.ResponseWriter, r *http.Request) {
 		var wanted []string
 		for _, text := range r.URL.Query()["dir"] {
-			if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(dirs) {
-				wanted = append(wanted, dirs[i])
+			if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(d.dirs) {
+				wanted = append(wanted, d.dirs[i])
 			}
 		}
 		if len(wanted) == 0 {
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}
-		b, err := OfDirs(wanted)
+		b, err := OfDirs(wanted, d.expense)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
@@ -122,11 +127,12 @@ func dashboardPages(dirs []string) http.Handler {
 }
 
 // OfDirs is the page of some result directories.
-func OfDirs(dirs []string) ([]byte, error) {
+func OfDirs(dirs []string, e chart.Expense) ([]byte, error) {
 	d, err := Load(dirs)
 	if err != nil {
 		return nil, err
 	}
+	d.Expense = e
 	return Of(d, nil)
 }
 

@@ -19,7 +19,7 @@ func (p *Page) table(d *chart.Data, trials int) {
 	}
 	p.Legend = "?: too few samples for this percentile · ~: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
 	for _, a := range d.Axes {
-		p.Columns = append(p.Columns, Column{a, !math.IsNaN(d.Cells[0].Values[a].Number)})
+		p.Columns = append(p.Columns, Column{chart.Spoken(a), !math.IsNaN(d.Cells[0].Values[a].Number)})
 	}
 	if len(d.Axes) == 0 {
 		p.Columns = append(p.Columns, Column{"experiment", false})
