@@ -32,6 +32,15 @@ func isAIPerf(dir string) bool {
 	return true
 }
 
+// WroteAIPerf tells whether a directory holds results of AIPerf's.
+func WroteAIPerf(dir string) bool {
+	if !isAIPerf(dir) {
+		return false
+	}
+	_, err := results.AIPerfRuns(dir)
+	return err == nil
+}
+
 // readAIPerf makes cells of AIPerf's summaries and requests of its lines. Its
 // stamps are the time a request was due (its credit) and was sent; the first
 // token and the last lie where its latencies say. There are no checks.

@@ -15,7 +15,6 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
-	readers "aiperf.dev/aiperf/sinks/results"
 )
 
 // dashboardIndex lists the directories; a box ticked is a result in the report.
@@ -74,11 +73,8 @@ func (d *Dashboard) Serve(ctx context.Context) error {
 // results are those directories that hold tables, or what AIPerf wrote.
 func results(dirs []string) []string {
 	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		if _, err := os.Stat(filepath.Join(dir, "cells.parquet")); err == nil {
-			return false
-		}
-		_, err := readers.AIPerfRuns(dir)
-		return err != nil
+		_, err := os.Stat(filepath.Join(dir, "cells.parquet"))
+		return err != nil && !chart.WroteAIPerf(dir)
 	})
 }
 
