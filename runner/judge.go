@@ -222,8 +222,8 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 			o.Cut, o.Unsent = o.Cut+p.Cut, o.Unsent+p.Unsent
 		}
 	}
-	if measured == 1 { // else they are of a phase, and the percentile is of all of them
-		for _, b := range rep.Bounds {
+	for _, b := range rep.Bounds {
+		if b.Metric == metrics.InterTokenLatency && measured == 1 { // else they are of a phase, and the percentile is of all of them
 			o.Ends = append(o.Ends, decide.Ends{Key: decide.Key{Tag: b.Metric, Stat: b.Stat}, Low: b.Low, High: b.High})
 		}
 	}

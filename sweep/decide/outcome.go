@@ -26,8 +26,8 @@ type Outcome struct {
 	Err                         string    // why there is no result; "" for a run that measured
 }
 
-// Ends are the least and the most that a percentile of a run may be: answers came
-// in one read, of which only two times are known.
+// Ends are the least and the most that a percentile of a run may be: whole answers
+// came in one read, of which only two times are known.
 type Ends struct {
 	Key
 	Low, High float64
