@@ -102,6 +102,7 @@ func (r *runner) prepareByServer(ctx context.Context, run sweep.Run) (*measureme
 
 // load is the part of prepare that touches nothing but files.
 func (r *runner) load(run sweep.Run) (*measurement, error) {
+	defer LimitGC()() // a large trace leaves as much garbage as it is itself
 	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
 	m.bench.Phases = phasesOf(run)
 	var err error

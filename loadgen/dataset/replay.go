@@ -37,11 +37,18 @@ func (s *Set) Replay(scheduled bool) *Replay {
 	p := &Replay{first: map[string]int32{}, ends: map[string]turnEnd{}}
 	if t, ok := s.stored.(*traceStore); ok {
 		p.block = t.block
-		var whole []bool
+		whole := make([]bool, 0, len(t.order))
+		own := !scheduled || !slices.IsSorted(t.order) || len(t.order) < len(t.rows) // else the store's rows do
+		if p.rows = t.rows; own {
+			p.rows = make([]trace.Row, 0, len(t.order))
+		}
+		p.first = make(map[string]int32, t.sessions())
 		for i := range t.sessions() {
-			p.first[t.outline(i).ID] = int32(len(p.rows))
+			p.first[t.name(i)] = int32(len(whole))
 			for _, at := range t.session(i) {
-				p.rows = append(p.rows, t.rows[at])
+				if own {
+					p.rows = append(p.rows, t.rows[at])
+				}
 				whole = append(whole, t.complete[i])
 			}
 		}

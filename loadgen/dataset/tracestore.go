@@ -483,13 +483,18 @@ func (s *traceStore) said(i int) *Conversation {
 	return c
 }
 
+// name is the id of session i.
+func (s *traceStore) name(i int) string {
+	if id := s.rows[s.order[s.starts[i]]].Session; id != "" {
+		return id
+	}
+	return sessionID(i)
+}
+
 // outline is session i without its texts, and without what it starts.
 func (s *traceStore) outline(i int) *Conversation {
 	rows := s.session(i)
-	c := &Conversation{ID: s.rows[rows[0]].Session, System: s.system, Turns: make([]Turn, len(rows))}
-	if c.ID == "" {
-		c.ID = sessionID(i)
-	}
+	c := &Conversation{ID: s.name(i), System: s.system, Turns: make([]Turn, len(rows))}
 	for k, at := range rows {
 		row, t := &s.rows[at], &c.Turns[k]
 		t.MaxTokens, t.Complete = row.Out, s.complete[i]

@@ -106,7 +106,7 @@ func (g *gap) add(got, recorded int64) {
 // that were sent, in their order. The last token of a prompt is never known: a
 // server computes it to answer.
 func infinite(rows []Row, sent []Sent, block int) float64 {
-	seen := map[uint64]bool{}
+	var seen Names
 	var known, total float64
 	for _, s := range sent {
 		r := &rows[s.Row]
@@ -116,10 +116,11 @@ func infinite(rows []Row, sent []Sent, block int) float64 {
 		at, hit, leading := uint64(0), 0, true
 		for _, b := range r.Blocks {
 			at = chain(at, b)
-			if leading = leading && seen[at]; leading {
+			before := seen.Len()
+			seen.Of(at)
+			if leading = leading && seen.Len() == before; leading {
 				hit++
 			}
-			seen[at] = true
 		}
 		known, total = known+min(float64(hit*block), float64(r.In-1)), total+float64(r.In)
 	}

@@ -26,14 +26,22 @@ func (p *Params) Changes() bool {
 
 func one(v float64) bool { return v == 0 || v == 1 }
 
-// Apply is the changed trace; rows is not touched. The rules are AIPerf's: a
+// Apply is the changed trace; rows is not touched, and returned where nothing is
+// to be changed. The rules are AIPerf's: a
 // row's prefix is its leading blocks that appear at least twice in the trace,
 // what follows is its prompt. A prefix grows by splitting every block into
 // ⌊k⌋ and adding fresh ones up to ⌈n·k⌉, or is cut to max(1, ⌊n·k⌋) blocks; a
 // prompt gets fresh blocks for its new length; each row goes to one of the
 // trees at random.
 func (p *Params) Apply(rows []Row, rng *rand.Rand) ([]Row, error) {
-	shared, fresh := repeats(rows)
+	if !p.Changes() && p.MaxISL == 0 && p.MaxOSL == 0 {
+		return rows, nil
+	}
+	var shared map[int32]bool
+	var fresh int32
+	if p.Changes() {
+		shared, fresh = repeats(rows)
+	}
 	s := shaper{Params: p, shared: shared, fresh: fresh, rng: rng}
 	out := make([]Row, 0, len(rows))
 	for i := range rows {

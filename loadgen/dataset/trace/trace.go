@@ -21,9 +21,16 @@ type Row struct {
 // appear, so that a row takes four bytes a block.
 type Names struct {
 	small []int32 // by hash: its number + 1; for files that count their blocks
-	known map[uint64]int32
-	n     int32
+	// For all others a table with open addressing: a map of Go's takes three times
+	// the room, and millions of hashes are usual.
+	hashes [][]uint64 // by number among these, in pieces: growing copies nothing
+	names  []int32    // their numbers among all, beside hashes
+	slots  []uint32   // place in hashes + 1, by the mixed hash
+	n      int32
 }
+
+// A piece of Names.hashes, and how full the slots get, as a fraction.
+const pieceShift, fullOf, fullBy = 16, 4, 3
 
 // direct is how many hashes are looked up by their value when nothing is known
 // of them, and how many more for each that is known.
@@ -34,15 +41,13 @@ func (n *Names) Of(h uint64) int32 {
 	if h < uint64(len(n.small)) && n.small[h] > 0 {
 		return n.small[h] - 1
 	}
-	if id, ok := n.known[h]; ok {
-		return id
+	at := n.find(h)
+	if at >= 0 && n.slots[at] > 0 {
+		return n.names[n.slots[at]-1]
 	}
 	n.n++
 	if h >= direct+directEach*uint64(n.n) {
-		if n.known == nil {
-			n.known = map[uint64]int32{}
-		}
-		n.known[h] = n.n - 1
+		n.put(h, at)
 		return n.n - 1
 	}
 	if missing := int(h) + 1 - len(n.small); missing > 0 {
@@ -50,6 +55,46 @@ func (n *Names) Of(h uint64) int32 {
 	}
 	n.small[h] = n.n
 	return n.n - 1
+}
+
+// find is the slot of h, or the free one where it belongs; −1 while there are
+// none.
+func (n *Names) find(h uint64) int {
+	if len(n.slots) == 0 {
+		return -1
+	}
+	mask := uint64(len(n.slots) - 1)
+	for at := mixed(h) & mask; ; at = (at + 1) & mask {
+		if k := n.slots[at]; k == 0 || n.hashes[(k-1)>>pieceShift][(k-1)&(1<<pieceShift-1)] == h {
+			return int(at)
+		}
+	}
+}
+
+// put gives h, which belongs into slot at, the newest number.
+func (n *Names) put(h uint64, at int) {
+	k := len(n.names)
+	if fullOf*(k+1) > fullBy*len(n.slots) {
+		n.slots = make([]uint32, max(1<<10, 2*len(n.slots)))
+		for i := range k {
+			n.slots[n.find(n.hashes[i>>pieceShift][i&(1<<pieceShift-1)])] = uint32(i + 1)
+		}
+		at = n.find(h)
+	}
+	if k>>pieceShift == len(n.hashes) {
+		n.hashes = append(n.hashes, make([]uint64, 0, 1<<pieceShift))
+	}
+	piece := &n.hashes[k>>pieceShift]
+	*piece = append(*piece, h)
+	n.names = append(n.names, n.n-1)
+	n.slots[at] = uint32(k + 1)
+}
+
+// mixed spreads the bits of h (the finaliser of SplitMix64).
+func mixed(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
 }
 
 // Len is the number of different hashes.
