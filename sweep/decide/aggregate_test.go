@@ -144,14 +144,37 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 		}
 	}
 	r := decide.Aggregate(p, outcomes)
-	if got := r.Best[0].Cell.Cell.Short(); got != "concurrency 4" {
-		t.Errorf("best throughput: %s", got)
+	b := r.Best[0]
+	if got := b.Cell.Cell.Short(); got != "concurrency 4" || !strings.HasSuffix(b.Sentence, "; not ranked: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
+		t.Errorf("best throughput: %s (%v): %s", got, b.Cell.BestFor, b.Sentence)
 	}
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
 		t.Error("a tainted metric is not estimated")
 	}
 	if r.Cells[3].Front != decide.NotMarked || r.Cells[0].Front == decide.NotMarked {
 		t.Error("a tainted cell is marked, or the others are not")
+	}
+}
+
+// The last cell that can be ranked is not best for being the last.
+func TestDoubtDecidesNothing(t *testing.T) {
+	t.Parallel()
+	p := expand(t, loads(3))
+	for clean, want := range map[int]string{
+		1: "best throughput: not decided; concurrency 1 has 100 tokens/sec, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		0: "best throughput: not decided; nothing can be ranked: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+	} {
+		outcomes := measure(p, 0, tokens, ttft)
+		for i := range outcomes {
+			if o := &outcomes[i]; o.Run.Cell.Index == 3 {
+				o.Verdict = validity.Invalid
+			} else if o.Run.Cell.Index >= clean && o.Run.Trial == 1 {
+				o.Taints = map[string]string{"output_token_throughput": "tokens"}
+			}
+		}
+		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || b.Sentence != want {
+			t.Errorf("%d clean: %v %s\nwant %s", clean, b.Shown, b.Sentence, want)
+		}
 	}
 }
 

@@ -26,13 +26,14 @@ type Best struct {
 // findBest ranks the cells by each objective, and by throughput among those
 // whose SLOs and gates hold.
 func (r *Results) findBest() {
-	all := r.ranked()
-	if len(all) < 2 {
+	all, measured := r.ranked(), r.measured()
+	if len(measured) < 2 {
 		return
 	}
 	for _, o := range r.Objectives {
-		b := rank(o, all, "best "+o.called(), bestAlpha/float64(len(r.Objectives)))
-		if b.Shown {
+		doubtful := inDoubt(o, measured, all)
+		b := rank(o, all, doubtful, "best "+o.called(), bestAlpha/float64(len(r.Objectives)))
+		if b.Shown && len(doubtful) == 0 {
 			b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 		}
 		r.Best = append(r.Best, b)
@@ -49,8 +50,10 @@ func (r *Results) findBest() {
 	if len(conditions) == 0 || len(r.Objectives) == 0 || r.byDefault() && r.Objectives[0].Direction != stats.Maximise {
 		return
 	}
-	holding := slices.DeleteFunc(slices.Clone(all), func(c *CellResult) bool { return !c.holds() })
-	b := rank(r.Objectives[0], holding, "best "+r.Objectives[0].Name+" with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
+	missing := func(c *CellResult) bool { return !c.holds() }
+	holding := slices.DeleteFunc(slices.Clone(all), missing)
+	doubtful := inDoubt(r.Objectives[0], slices.DeleteFunc(measured, missing), holding)
+	b := rank(r.Objectives[0], holding, doubtful, "best "+r.Objectives[0].Name+" with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
 	r.UnderSLO = &b
 }
 
@@ -60,6 +63,55 @@ func (o Objective) called() string {
 		return o.Name
 	}
 	return o.Name + " (" + metrics.Series(o.Tag, o.Stat) + ")"
+}
+
+// measured are the cells of which some run has numbers.
+func (r *Results) measured() (out []*CellResult) {
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Trials+c.Left > 0 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// doubt is cells that are not ranked, and the finding that is why.
+type doubt struct {
+	cells []*CellResult
+	why   string // the name of a check, or "INVALID"
+}
+
+// inDoubt are those of some cells whose number may be better than what is shown:
+// it is doubtful, or its runs are INVALID.
+func inDoubt(o Objective, cells, ranked []*CellResult) (out []doubt) {
+	for _, c := range cells {
+		why, doubtful := c.Taints[o.Tag]
+		if !slices.Contains(ranked, c) {
+			why, doubtful = "INVALID", true
+		}
+		if !doubtful {
+			continue
+		}
+		i := slices.IndexFunc(out, func(d doubt) bool { return d.why == why })
+		if i < 0 {
+			i, out = len(out), append(out, doubt{why: why})
+		}
+		out[i].cells = append(out[i].cells, c)
+	}
+	return out
+}
+
+// saidOf is "isl 64 and isl 128 (in doubt by turnaround)".
+func saidOf(doubts []doubt) string {
+	var said []string
+	for _, d := range doubts {
+		why := "in doubt by " + d.why
+		if d.why == "INVALID" {
+			why = d.why
+		}
+		said = append(said, fmt.Sprintf("%s (%s)", some(d.cells), why))
+	}
+	return strings.Join(said, ", ")
 }
 
 // holds tells whether every SLO and gate of the cell does.
@@ -77,18 +129,23 @@ func (c *CellResult) holds() bool {
 const bestAlpha = 0.025
 
 // rank finds the leader among some cells and whether it is shown to be best.
-func rank(o Objective, among []*CellResult, what string, alpha float64) Best {
+// Those in doubt are named: nobody knows whether they are better.
+func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha float64) Best {
 	b := Best{Objective: o}
 	order := leaders(o, among)
 	if len(order) == 0 {
 		b.Sentence = what + ": no cell meets them"
-		if len(among) > 0 {
-			b.Sentence = what + ": not ranked, a check makes the figure of each cell doubtful"
+		if len(doubts) > 0 {
+			b.Sentence = what + ": not decided; nothing can be ranked: " + saidOf(doubts)
 		}
 		return b
 	}
 	b.Cell = order[0].cell
 	value := order[0].text(o)
+	if len(order) == 1 && len(doubts) > 0 {
+		b.Sentence = fmt.Sprintf("%s: not decided; %s has %s, and nothing else can be ranked: %s", what, b.Cell.Cell.Short(), value, saidOf(doubts))
+		return b
+	}
 	if len(order) == 1 {
 		b.Shown, b.MayBe = true, []*CellResult{b.Cell}
 		b.Sentence = fmt.Sprintf("%s: %s (%s), the only cell", what, b.Cell.Cell.Short(), value)
@@ -103,6 +160,9 @@ func rank(o Objective, among []*CellResult, what string, alpha float64) Best {
 		b.Sentence = fmt.Sprintf("%s: not shown with one trial; %s has the best value (%s)", what, b.Cell.Cell.Short(), value)
 	default:
 		b.Sentence = what + ": " + b.undecided(order, weakest)
+	}
+	if len(doubts) > 0 {
+		b.Sentence += "; not ranked: " + saidOf(doubts)
 	}
 	return b
 }
