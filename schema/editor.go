@@ -148,6 +148,10 @@ func fillDefaults(doc, v map[string]any, x fields.Table, path string) {
 // YAML templates name it.
 const jsonSchemaName = "experiment.schema.json"
 
+// EditorLine is what a file in YAML says for editors to check it with the JSON
+// Schema beside it.
+const EditorLine = "# yaml-language-server: $schema=" + jsonSchemaName
+
 // Vendor writes the package so that cue vet and editors find it, and the JSON
 // Schema for files of YAML. The second goes into dir; the package goes into the
 // module that dir belongs to, whose folder is returned, or makes dir one. A copy

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -50,6 +51,29 @@ func TestConfigInit(t *testing.T) {
 	}
 	if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), "embeddings") {
 		t.Errorf("%s: %q %v", file, b, err)
+	}
+}
+
+// A template takes the language that its file is named after, and is taken then.
+func TestConfigInitInTheOtherLanguage(t *testing.T) {
+	t.Parallel()
+	all, err := compat.Templates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tpl := range all {
+		t.Run(tpl.File, func(t *testing.T) {
+			t.Parallel()
+			ext := map[string]string{".cue": ".yaml", ".yaml": ".cue"}[filepath.Ext(tpl.File)]
+			file := filepath.Join(t.TempDir(), "my"+ext)
+			if code, out, errs := in(t, "config", "init", strings.TrimSuffix(tpl.File, filepath.Ext(tpl.File)), "--no-server", "-o", file); code != 0 {
+				t.Fatalf("exit %d\n%s%s", code, out, errs)
+			}
+			if code, out, errs := in(t, "validate", file); code != 0 {
+				b, _ := os.ReadFile(file)
+				t.Errorf("validate: exit %d\n%s%s%s", code, out, errs, b)
+			}
+		})
 	}
 }
 
@@ -127,5 +151,34 @@ func TestPlugins(t *testing.T) {
 		if code, _, errs := in(t, append([]string{"plugins"}, strings.Fields(line)...)...); code != diag.Usage || !strings.Contains(errs, want) {
 			t.Errorf("plugins %s: exit %d\n%s", line, code, errs)
 		}
+	}
+}
+
+// Every template that a page or a hint names is there.
+func TestTemplatesThatPagesName(t *testing.T) {
+	t.Parallel()
+	all, err := compat.Templates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	named := 0
+	for _, page := range append(pages, "../../README.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`aiperf config init ([a-z][a-z-]*)`).FindAllStringSubmatch(string(b), -1) {
+			named++
+			if _, err := compat.FindTemplate(all, m[1]); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no page names a template")
 	}
 }
