@@ -33,6 +33,9 @@ type cells struct {
 	always    []string // members of the body that are there without being asked for
 	*places
 	aside []setting // what was said of things absent here
+	// partly: axes that could not be read may give what is missing, so that only
+	// what stands there is judged.
+	partly bool
 }
 
 // cellsOf are the cells of the experiment that d has put together.
@@ -165,7 +168,11 @@ func (cs *cells) checkBody(c *cell) Errors {
 		}
 	}
 	out.WriteByte('}')
-	if bad = append(bad, cs.required(b)...); bad != nil {
+	bad = append(bad, cs.required(b)...)
+	if cs.partly {
+		return slices.DeleteFunc(bad, func(e *Error) bool { return e.Missing })
+	}
+	if bad != nil {
 		return bad
 	}
 	c.resolved.JSON = out.Bytes()

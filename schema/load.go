@@ -165,10 +165,11 @@ func finish(d *draft, o outline, doubt bool) (*Document, Errors) {
 	bad := d.idleValues(d.root)
 	doc.remarks = d.remarks
 	switch {
-	case doubt && d.readable(o):
+	case doubt:
+		doc.cells.partly = !d.readable(o)
 		_, more := doc.cells.cell(d.firstPoint())
 		bad = append(more, bad...)
-	case doubt || o.sweep.varies():
+	case o.sweep.varies():
 	default:
 		c, more := doc.cells.cell(nil)
 		if doc.first = c; more == nil {

@@ -191,3 +191,28 @@ schema.#Experiment & {
 		}
 	}
 }
+
+// A field that nobody knows, in the body or among the axes, hides nothing of what is
+// wrong elsewhere; what the axis may have given is not asked for.
+func TestUnknownFieldsHideNothing(t *testing.T) {
+	t.Parallel()
+	bad := strings.NewReplacer("streaming: true", "streming: true, timeout: -3", "benchmark:", "sweep: {parameters: {durationn: [1, 2]}}\nbenchmark:").Replace(good)
+	want := "exp.yaml:5:37: benchmark.endpoint.streming: unknown field | did you mean streaming?\n" +
+		"exp.yaml:2:22: sweep.parameters.durationn: unknown field | did you mean duration?\n" +
+		"exp.yaml:5:62: benchmark.endpoint.timeout: must be above 0, got -3"
+	for _, text := range []string{bad, strings.Replace(bad, "duration: 2m, gracePeriod: 20", "seamless: false", 1)} {
+		if got := said(t, "exp.yaml", text); got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// An object under its name, where there is a list of objects, is told where the name
+// belongs.
+func TestNameOfAListedObject(t *testing.T) {
+	t.Parallel()
+	want := `x.yaml:2:10: benchmark.phases.profiling.profiling: unknown field | the name stands inside: phases: [{name: "profiling", …}]`
+	if got := said(t, "x.yaml", "model: m\nphases: {profiling: {type: poisson, rate: 3}}\n"); !strings.HasPrefix(got, want) {
+		t.Errorf(" got %s\nwant %s", got, want)
+	}
+}

@@ -41,7 +41,7 @@ func (p *Plan) Layout() (line string, doubts []string) {
 }
 
 var seedsMean = map[string]string{
-	Blocks:      "shared draws, fresh text",
+	Blocks:      "in a trial all cells get the same lengths and arrival times, the texts are new",
 	Fixed:       "same requests in every trial",
 	Independent: "own draws in every run",
 }
@@ -63,7 +63,7 @@ func (p *Plan) doubts() (out []string) {
 		say("%d trials show large differences only: t is 4.3 or more; five are a good start (--num-profile-runs 5)", p.Trials)
 	}
 	if p.CellOrder == interleaved && p.Trials > 1 && p.Trials%2 == 1 && len(p.Cells) > 1 {
-		say("odd number of trials: a drift of the server falls out over pairs of trials")
+		say("odd number of trials: a slow change of the server cancels out over pairs of trials only")
 	}
 	if c := p.MultiRun.Convergence; c != nil && c.MinRuns == 0 && p.Trials > 1 && p.Trials <= FirstLook+Afterwards {
 		say("convergence ends a cell after %d trials at the earliest: five, and two more; num_runs above %d gives it room, min_runs is AIPerf's own rule", FirstLook+Afterwards, FirstLook+Afterwards)

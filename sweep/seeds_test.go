@@ -107,7 +107,7 @@ func TestLayoutInOneLine(t *testing.T) {
 		doubts []string
 	}{
 		{"one run", &document{}, "", nil},
-		{"blocks", blocks(6), "blocks (shared draws, fresh text), cells interleaved, warmup in each run", nil},
+		{"blocks", blocks(6), "blocks (in a trial all cells get the same lengths and arrival times, the texts are new), cells interleaved, warmup in each run", nil},
 		{"three", blocks(3), "blocks", []string{"3 trials show large differences only", "odd number of trials"}},
 		{"one trial", blocks(1), "blocks", []string{"one trial"}},
 		{"AIPerf's", func() *document { d := blocks(6); d.Kind.Ruled = map[string]bool{"same_seed": true}; return d }(), "fixed (same requests in every trial; same_seed is given), cells", []string{"repeats of one workload"}},

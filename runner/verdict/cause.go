@@ -63,7 +63,7 @@ var causes = []Check{
 			return finite(
 				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + words.Millis(h.P999) + " late", Try: try},
 				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try},
-				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "a sleeping thread lost " + words.Percent(h.Lost) + " of the time to the machine", Try: try})
+				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(h.Lost) + " of the time of a thread that only sleeps", Try: try})
 		},
 	},
 	{

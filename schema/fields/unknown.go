@@ -2,6 +2,7 @@ package fields
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -24,7 +25,7 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 			n.Take(f.Name)
 			*bad = append(*bad, &diag.Error{
 				Path: source.Join(root.Shown(path), f.TypedName()), Place: f.Origin.Where, Message: "unknown field",
-				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, l.Keys)), Unknown: true,
+				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, l.Keys), named(at, l, f)), Unknown: true,
 			})
 			continue
 		}
@@ -35,4 +36,15 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 			x.Unknown(root, it, sub, source.Join(at, "*"), source.Join(path, strconv.Itoa(i)), bad)
 		}
 	}
+}
+
+// named is what to do about an object that stands under its name where there is a
+// list of objects: the name is one of its fields.
+func named(at string, l *Leaf, f source.Field) string {
+	list, last := source.Cut(at)
+	if last != "*" || f.Value.Kind != source.Object || !slices.Contains(l.Keys, "name") {
+		return ""
+	}
+	_, list = source.Cut(list)
+	return fmt.Sprintf("the name stands inside: %s: [{name: %q, …}]", list, f.Name)
 }
