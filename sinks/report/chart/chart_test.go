@@ -285,3 +285,20 @@ func TestCostByHand(t *testing.T) {
 		t.Errorf("power alone: %+v", c.Panels)
 	}
 }
+
+// Where no request has a value there is a line with why, not an empty picture.
+func TestNoEmptyCustomChart(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	for i := range d.Requests.TTFT {
+		d.Requests.TTFT[i] = math.NaN()
+	}
+	u := Custom{X: "request_number", Y: "time_to_first_token"}
+	if c, err := u.Build(d); err == nil || !strings.Contains(err.Error(), "no request has request number and TTFT (ms)") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	u.Y = "request_latency"
+	if c, err := u.Build(d); err != nil || len(c.Panels[0].Series) == 0 {
+		t.Errorf("latency: %+v, %v", c, err)
+	}
+}

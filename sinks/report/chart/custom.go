@@ -59,6 +59,9 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 	y, yRequests := requestValues[requestName(u.Y)]
 	if overRequests && yRequests && (!alsoAxis || !d.figure(u.Y)) {
 		out.Panels = []draw.Panel{d.scatter(u, x.of(d.Requests), y.of(d.Requests))}
+		if len(out.Panels[0].Series) == 0 {
+			return nil, fmt.Errorf("no request has %s and %s: all failed, or answers were not streamed (--streaming)", x.label, y.label)
+		}
 		out.Panels[0].X.Label, out.Panels[0].Y.Label = x.label, y.label
 		return out, nil
 	}
@@ -140,6 +143,9 @@ func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
 				continue
 			}
 			s.Points = append(s.Points, draw.At(x[k], y[k], fmt.Sprintf("request %s: %s", setting(d.Requests.ID[k]), words.Number(y[k]))))
+		}
+		if len(s.Points) == 0 {
+			continue
 		}
 		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
 		p.Series = append(p.Series, s)
