@@ -141,14 +141,14 @@ func TestKilledWhileDrawing(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			write(t, dir, "steady.yaml", steady)
-			line := "aiperf run steady.yaml --artifact-dir out"
+			line, keys := "aiperf run steady.yaml --artifact-dir out", "q drain"
 			if command == "watch" {
 				write(t, filepath.Join(dir), "plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"concurrency=1"}],"runs":[{"id":"a-t0","cell":"a","trial":0}]}`)
-				line = "aiperf watch ."
+				line, keys = "aiperf watch .", "q leave"
 			}
 			p := openTerminal(t, 80, 24, nil, dir, `sh -c 'echo pid $$; exec `+line+`'; echo over; cat`)
 			p.shows("\x1b[?1049h")
-			p.until("a screen", func(s string) bool { return strings.Contains(s, "q drain") && !p.cooked() })
+			p.until("a screen", func(s string) bool { return strings.Contains(s, keys) && !p.cooked() })
 			pid, err := strconv.Atoi(regexp.MustCompile(`pid (\d+)`).FindStringSubmatch(p.screen.String())[1])
 			if err != nil {
 				t.Fatal(err)

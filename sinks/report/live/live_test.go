@@ -48,7 +48,17 @@ func snapshot(i int) loadgen.Snapshot {
 func picture(t *testing.T, s *State, w, h int, pane Pane) []string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Frame(&b, s, began.Add(time.Minute), w, h, pane); err != nil {
+	if err := Frame(&b, s, began.Add(time.Minute), w, h, pane, Steering); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// pictureFor is the screen as somebody sees it who may press these keys.
+func pictureFor(t *testing.T, s *State, keys Keys) []string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Frame(&b, s, began.Add(time.Hour), 100, 24, Cells, keys); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
@@ -282,8 +292,9 @@ func TestWatcher(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	put("plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"phases.profiling.concurrency=1"},{"id":"b","label":"phases.profiling.concurrency=4, endpoint=x"}],"runs":[{"id":"b-t0","cell":"b","trial":0},{"id":"a-t0","cell":"a","trial":0}]}`)
-	put("journal.jsonl", `{"event":"begin","time":"2026-11-21T09:30:00Z"}`+"\n"+`{"event":"start","time":"2026-11-21T09:30:00Z","run":"b-t0"}`+"\n"+
-		`{"event":"done","time":"2026-11-21T09:30:20Z","run":"b-t0","dir":"runs/b"}`+"\n"+`{"event":"start","time":"2026-11-21T09:30:20Z","run":"a-t0"}`+"\n"+`{"event":"do`)
+	begun := `{"event":"begin","time":"2026-11-21T09:30:00Z"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:00Z","run":"b-t0"}` + "\n" +
+		`{"event":"done","time":"2026-11-21T09:30:20Z","run":"b-t0","dir":"runs/b"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:20Z","run":"a-t0"}` + "\n" + `{"event":"do`
+	put("journal.jsonl", begun)
 	put("runs/b/run.json", `{"verdict":"DEGRADED","phases":[{"warmup":true,"failed":9},{"failed":2}]}`)
 	put("runs/b/profile_export_aiperf.json", `{"output_token_throughput":{"avg":702},"time_to_first_token":{"avg":1,"p99":46}}`)
 	put(FileName, string(Event{Event: "live", Time: began, Index: 1, Runs: 2, Cell: 0, Live: FiguresOf(snapshot(1))}.Line()))
@@ -303,9 +314,29 @@ func TestWatcher(t *testing.T) {
 	if w.Next(w.State()) {
 		t.Error("over before its end")
 	}
-	put("manifest.json", "{}")
-	if !w.Next(w.State()) || len(w.State().done) != 1 {
+	if text := strings.Join(pictureFor(t, w.State(), Watching), "\n"); !strings.Contains(text, "q leave") || strings.Contains(text, "p pause") {
+		t.Errorf("one that watches cannot pause or stop:\n%s", text)
+	}
+	put("journal.jsonl", begun+`ne","time":"2026-11-21T09:30:42Z","run":"a-t0","dir":"runs/a"}`+"\n"+`{"event":"end","time":"2026-11-21T09:30:42.5Z"}`+"\n")
+	put("manifest.json", `{"verdict":"INVALID"}`)
+	if !w.Next(w.State()) || len(w.State().done) != 2 {
 		t.Errorf("not over, or a run was taken twice: %d", len(w.State().done))
+	}
+	for _, keys := range []Keys{NoKeys, Watching} {
+		text := strings.Join(pictureFor(t, w.State(), keys), "\n")
+		for _, want := range []string{"2 cells × 1 trial", "finished, took 42.5 s", "2/2 runs", "INVALID\n", " cell "} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+		for _, not := range []string{"so far", "sent", "drain", "this run"} {
+			if strings.Contains(text, not) {
+				t.Errorf("%q of a plan that is over in\n%s", not, text)
+			}
+		}
+		if strings.Contains(text, "q leave") != (keys == Watching) {
+			t.Errorf("keys of %d in\n%s", keys, text)
+		}
 	}
 }
 

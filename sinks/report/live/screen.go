@@ -123,7 +123,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.key(msg.String())
 	case tick:
 		if m.next != nil && m.next(m.state) {
-			return m, tea.Quit
+			return m, nil // what has ended stays on the screen until q
 		}
 		return m, m.tick()
 	case begin:
@@ -169,15 +169,25 @@ func (m *model) View() tea.View {
 	if m.width == 0 {
 		return tea.NewView("")
 	}
-	f := frame{State: m.state, at: m.clock(), width: m.width, height: m.height, pane: m.pane, paused: m.paused, ascii: m.ascii}
+	keys := Watching
+	if m.screen != nil {
+		keys = Steering
+	}
+	f := frame{State: m.state, at: m.clock(), width: m.width, height: m.height, pane: m.pane, paused: m.paused, keyed: keys, ascii: m.ascii}
 	v := tea.NewView(strings.Join(f.lines(), "\n"))
 	v.AltScreen = true
 	return v
 }
 
 // Frame is one picture of s, for tests and for a single look at a directory.
-func Frame(w io.Writer, s *State, at time.Time, width, height int, pane Pane) error {
-	f := frame{State: s, at: at, width: width, height: height, pane: pane, ascii: words.ASCIITerminal(os.Getenv)}
-	_, err := io.WriteString(w, strings.Join(f.lines(), "\n")+"\n")
+func Frame(w io.Writer, s *State, at time.Time, width, height int, pane Pane, keys Keys) error {
+	f := frame{State: s, at: at, width: width, height: height, pane: pane, keyed: keys, ascii: words.ASCIITerminal(os.Getenv)}
+	lines := f.lines()
+	if keys == NoKeys { // nothing stands at the bottom of the window
+		for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+			lines = lines[:len(lines)-1]
+		}
+	}
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
 }

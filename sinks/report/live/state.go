@@ -65,6 +65,7 @@ type State struct {
 	done    []Done
 	verdict validity.Verdict
 	log     []string // the last lines, newest last
+	over    string   // how the plan ended and how long it took; "" while it runs
 
 	forecast *forecast.Forecast
 	pace     forecast.Pace
@@ -128,6 +129,15 @@ func (s *State) Snapshot(n loadgen.Snapshot) {
 	s.itl.p99.add(n.ITLP99)
 	s.rate.add(n.RequestsPerSecond)
 	s.tokens.add(n.OutputTokensPerSecond)
+}
+
+// Over says that nothing follows: the verdict on the plan as a whole, whether it
+// was interrupted, and how long it took.
+func (s *State) Over(v validity.Verdict, interrupted bool, took time.Duration) {
+	s.alive, s.verdict, s.over = false, v, "finished, took "+words.Span(took)
+	if interrupted {
+		s.over = "interrupted after " + words.Span(took)
+	}
 }
 
 // Say keeps a line for the log.

@@ -29,8 +29,19 @@ type frame struct {
 	width, height int
 	pane          Pane
 	paused        bool
+	keyed         Keys
 	ascii         bool
 }
+
+// Keys says which keys a picture offers.
+type Keys uint8
+
+// A picture that is printed has no keys; one that watches cannot steer the plan.
+const (
+	NoKeys Keys = iota
+	Watching
+	Steering
+)
 
 // lines are the frame from top to bottom.
 func (f *frame) lines() []string {
@@ -57,6 +68,12 @@ func (f *frame) lines() []string {
 // keys is the last line: what can be pressed.
 func (f *frame) keys() string {
 	switch {
+	case f.keyed == NoKeys:
+		return ""
+	case f.keyed == Watching && f.narrow():
+		return "q leave  c cells  e errors  l log  ?"
+	case f.keyed == Watching:
+		return "q leave   c cells   e errors   l log   ? help"
 	case f.paused && f.narrow():
 		return "PAUSED: p goes on  q stop  ? help"
 	case f.paused:
@@ -81,6 +98,9 @@ func clip(s string, width int) string {
 
 // head is what always stands: where the plan is, and the run's figures.
 func (f *frame) head() []string {
+	if f.over != "" {
+		return f.finished()
+	}
 	now := f.now
 	place := fmt.Sprintf("cell %d/%d · %s", f.cell+1, max(len(f.plan.Cells), 1), f.plan.place(f.trial))
 	right := f.at.Sub(f.began).Round(time.Second).String()
@@ -112,6 +132,23 @@ func (f *frame) head() []string {
 		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
 		"",
+	}
+}
+
+// finished is the head when nothing follows.
+func (f *frame) finished() []string {
+	runs := fmt.Sprintf("  %d/%d runs", len(f.done), len(f.plan.Runs))
+	size := fmt.Sprintf("%s × %s", words.Count(len(f.plan.Cells), "cell"), words.Count(f.plan.Trials, "trial"))
+	share := float64(len(f.done)) / float64(max(len(f.plan.Runs), 1))
+	if f.narrow() {
+		return []string{
+			" " + f.plan.Name, f.spread(" "+size, f.verdict.String()), " " + f.over,
+			" " + bar(share, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs, "",
+		}
+	}
+	return []string{
+		f.spread(" "+f.plan.Name+"   "+size, f.over),
+		f.spread(" "+bar(share, min(max(f.width-44, 10), 40))+runs, f.verdict.String()), "",
 	}
 }
 
@@ -195,15 +232,29 @@ func (f *frame) body() []string {
 	case Log:
 		return f.folded(tail(f.log, f.height, "nothing was said yet"))
 	case Help:
+		if f.keyed != Steering {
+			return f.folded([]string{" q, Ctrl-C   leave; the plan goes on", " c, e, l     cells that are done, errors, log", "", figuresHelp})
+		}
 		return f.folded([]string{
 			" q, Ctrl-C   the first drains the run in progress and writes partial results, the second stops at once",
 			" p           pause: the run in progress ends, the next one waits for p",
 			" e, l, c     errors, log, cells that are done", "",
-			" TTFT, ITL, req/s and tok/s are of the last seconds; percentiles, intervals and the verdict of the whole",
-			" come when the plan is done. Figures of cells that are done: mean (lowest–highest) over their trials.",
+			figuresHelp,
 		})
 	}
 	return f.cellLines()
+}
+
+// figuresHelp says what the numbers of the screen are.
+const figuresHelp = " TTFT, ITL, req/s and tok/s are of the last seconds; percentiles, intervals and the verdict of the whole" +
+	" come when the plan is done. Figures of cells that are done: mean (lowest–highest) over their trials."
+
+// soFar is the heading of the cells.
+func (f *frame) soFar() string {
+	if f.over != "" {
+		return "cell"
+	}
+	return "done so far"
 }
 
 // folded breaks sentences that are longer than a line.
@@ -255,7 +306,7 @@ func (f *frame) cellLines() []string {
 	line := func(a, b, c, d, e, g string) string {
 		return fmt.Sprintf(" %s %6s %*s %*s %9s %s", pad(clip(a, name), name), b, tokens, c, figure, d, e, g)
 	}
-	out := []string{line("done so far", "trials", "tok/s", ttft+" p99 ms", "goodput %", "verdict")}
+	out := []string{line(f.soFar(), "trials", "tok/s", ttft+" p99 ms", "goodput %", "verdict")}
 	for _, r := range rows {
 		good := "–"
 		if len(r.good) > 0 {
@@ -268,7 +319,7 @@ func (f *frame) cellLines() []string {
 
 // stackedCells are two lines a cell: its name has one for itself.
 func (f *frame) stackedCells(rows []cellRow) []string {
-	out := []string{" done so far"}
+	out := []string{" " + f.soFar()}
 	for _, r := range rows {
 		figures := fmt.Sprintf("   tok/s %s  %s p99 %s", between(r.throughput, true), ttft, between(r.ttft, true))
 		if len(r.ttft) > 0 {
@@ -290,7 +341,7 @@ func mean(v []float64) float64 {
 // errorLines are the runs with failures and what was said about them.
 func (f *frame) errorLines() []string {
 	var out []string
-	if f.now.Failed > 0 {
+	if f.now.Failed > 0 && f.over == "" {
 		out = append(out, fmt.Sprintf(" this run: %s failed", words.Count(f.now.Failed, "request")))
 	}
 	for _, r := range f.cells() {

@@ -32,7 +32,9 @@ type Watcher struct {
 	cells map[string]int // number of a cell by its id
 	index map[string]int // of a run in the order of execution
 	seen  int64          // bytes of the journal that were taken in
-	last  time.Time      // of the newest event
+	last  time.Time      // of the newest snapshot
+	noted time.Time      // of the newest line of the journal
+	spent time.Duration  // by the processes before this one
 }
 
 type lockRun struct {
@@ -101,11 +103,10 @@ func short(label string) string {
 
 // Next takes in what is new; true when the plan is over and nothing will follow.
 func (w *Watcher) Next(s *State) bool {
-	over := false
-	if _, err := os.Stat(filepath.Join(w.dir, "manifest.json")); err == nil {
-		over = true
-	}
 	w.journal(s)
+	if w.over(s) {
+		return true
+	}
 	var e Event
 	if b, err := os.ReadFile(filepath.Join(w.dir, FileName)); err == nil && json.Unmarshal(b, &e) == nil && e.Time.After(w.last) && e.Live != nil {
 		w.last = e.Time
@@ -114,7 +115,22 @@ func (w *Watcher) Next(s *State) bool {
 		}
 		s.Snapshot(e.Live.Snapshot())
 	}
-	return over
+	return false
+}
+
+// over tells whether the plan has ended, and s how: its manifest is written last.
+func (w *Watcher) over(s *State) bool {
+	b, err := os.ReadFile(filepath.Join(w.dir, "manifest.json"))
+	if err != nil {
+		return false
+	}
+	m := struct {
+		Verdict     validity.Verdict `json:"verdict"`
+		Interrupted bool             `json:"interrupted"`
+	}{Verdict: s.verdict}
+	_ = json.Unmarshal(b, &m) // one that says nothing is still the end
+	s.Over(m.Verdict, m.Interrupted, w.spent+max(w.noted.Sub(s.began), 0))
+	return true
 }
 
 // journal takes in the whole lines that were added.
@@ -152,8 +168,11 @@ func (w *Watcher) event(s *State, line []byte) {
 	}
 	i, known := w.index[e.Run]
 	switch e.Event {
-	case "begin":
-		s.began = e.Time // once more after a resume: what was done counts on
+	case "begin": // once more after a resume: what was done counts on
+		if !w.noted.IsZero() {
+			w.spent += max(w.noted.Sub(s.began), 0)
+		}
+		s.began = e.Time
 	case "start":
 		if known {
 			s.Begin(i, w.cell(i), w.runs[i].Trial, e.Time)
@@ -168,6 +187,7 @@ func (w *Watcher) event(s *State, line []byte) {
 	case "interrupted":
 		s.Say("interrupted")
 	}
+	w.noted = e.Time
 }
 
 func (w *Watcher) cell(i int) int { return w.cells[w.runs[i].Cell] }
