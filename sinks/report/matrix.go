@@ -68,7 +68,7 @@ func (r *Report) sentinel(b *strings.Builder) {
 }
 
 // marks remembers which signs the table used.
-type marks struct{ pareto, dominated, small, invalid, failed, interval, doubted bool }
+type marks struct{ pareto, dominated, small, invalid, failed, interval, doubted, knee bool }
 
 func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
 	var line []string
@@ -111,7 +111,7 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		signs, legend.dominated = append(signs, "↓"), true
 	}
 	if c.Knee {
-		signs = append(signs, "knee")
+		signs, legend.knee = append(signs, "knee"), true
 	}
 	if c.Verdict == validity.Invalid {
 		signs, legend.invalid = append(signs, "!"), true
@@ -136,6 +136,9 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 	}
 	if m.dominated {
 		parts = append(parts, "↓: another cell is better in both")
+	}
+	if m.knee {
+		parts = append(parts, "knee: more load gives little throughput and much latency")
 	}
 	if m.small {
 		parts = append(parts, fmt.Sprintf("?: n too small for p99 (need %d a run)", stats.Floor(0.99)))
@@ -176,7 +179,7 @@ func (r *Report) Sentences() []string {
 		out = append(out, s)
 	}
 	if len(r.Plan.Gates) > 0 {
-		out = append(out, fmt.Sprintf("gates: %d held, %d missed%s", r.Results.GatesHeld, r.Results.GatesMissed, r.undecided()))
+		out = append(out, r.gateCounts())
 	}
 	for _, c := range r.Results.Comparisons {
 		out = append(out, Comparison{c}.sentence())
@@ -221,42 +224,68 @@ func (r *Report) gates(b *strings.Builder) {
 	if len(r.Plan.Gates) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "gates: %d held, %d missed%s\n", r.Results.GatesHeld, r.Results.GatesMissed, r.undecided())
-	shown, worth := 0, 0
-	for i := range r.Results.Cells {
-		c := &r.Results.Cells[i]
-		for _, g := range c.Gates {
-			head := gateHead(g)
-			if head == "" {
-				continue
-			}
-			worth++
-			if shown < mostGates {
+	b.WriteString(r.gateCounts() + "\n")
+	left := map[string]int{} // what has no line of its own, by what is said of it
+	shown := 0
+	for _, kind := range gateKinds {
+		for i := range r.Results.Cells {
+			c := &r.Results.Cells[i]
+			for _, g := range c.Gates {
+				if gateKind(g) != kind {
+					continue
+				}
+				if kind == plainlyHeld || shown == mostGates {
+					left[kind]++
+					continue
+				}
 				shown++
-				wrapped(b, head, gateLine(g, c))
+				head, _, _ := strings.Cut(kind, " ")
+				wrapped(b, "  "+head+": ", gateLine(g, c))
 			}
 		}
 	}
-	if worth > shown {
-		fmt.Fprintf(b, "  … and %d more\n", worth-shown)
+	if shown == 0 {
+		return
+	}
+	var rest []string
+	for _, kind := range gateKinds {
+		if n := left[kind]; n > 0 {
+			more := "more "
+			if kind == plainlyHeld {
+				more = ""
+			}
+			rest = append(rest, fmt.Sprintf("%d %s%s", n, more, kind))
+		}
+	}
+	if len(rest) > 0 {
+		wrapped(b, "  … and ", strings.Join(rest, "; "))
 	}
 }
 
 // mostGates is how many gates are shown one by one.
 const mostGates = 5
 
-// gateHead says what is worth a line: a gate that is missed, left open by the
-// interval, or held as observed only. The others are in the count.
-func gateHead(g decide.GateOutcome) string {
+// What is said of a gate, what is most worth a line first: missed, left open by
+// the interval, held as observed only. Those that hold without more are counted.
+const (
+	gateMissed   = "missed"
+	gateOpen     = "undecided"
+	heldObserved = "held as observed"
+	plainlyHeld  = "held"
+)
+
+var gateKinds = []string{gateMissed, gateOpen, heldObserved, plainlyHeld}
+
+func gateKind(g decide.GateOutcome) string {
 	switch {
 	case g.State == decide.Undecided:
-		return "  undecided: "
+		return gateOpen
 	case !g.Held:
-		return "  missed: "
+		return gateMissed
 	case strings.Contains(g.Note, "bound"):
-		return "  held: "
+		return heldObserved
 	}
-	return ""
+	return plainlyHeld
 }
 
 func gateLine(g decide.GateOutcome, c *decide.CellResult) string {
@@ -267,18 +296,38 @@ func gateLine(g decide.GateOutcome, c *decide.CellResult) string {
 	return line
 }
 
-// undecided says how many of the gates the intervals leave open, and what was
-// made of them.
-func (r *Report) undecided() string {
-	n := r.Results.GatesUndecided
-	if n == 0 {
-		return ""
+// gateCounts says how the gates ended; one that the interval leaves open is
+// neither held nor missed, and what was made of it is said.
+func (r *Report) gateCounts() string {
+	held, missed := r.Results.GatesHeld, r.Results.GatesMissed
+	open, taken := 0, 0
+	for i := range r.Results.Cells {
+		for _, g := range r.Results.Cells[i].Gates {
+			if g.State != decide.Undecided {
+				continue
+			}
+			if open++; g.Held {
+				taken++
+			}
+		}
 	}
-	how := map[string]string{decide.AsPassed: "taken as held", decide.AsMissed: "taken as missed"}[r.Plan.Experiment.GatesUndecided]
-	if how == "" {
-		how = "by their value"
+	said := fmt.Sprintf("gates: %d held, %d missed", held-taken, missed-(open-taken))
+	if open == 0 {
+		return said
 	}
-	return fmt.Sprintf(" (%d undecided, %s)", n, how)
+	how := "by their value "
+	if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
+		how = "taken as "
+	}
+	switch taken {
+	case open:
+		how += "held"
+	case 0:
+		how += "missed"
+	default:
+		how += fmt.Sprintf("%d held, %d missed", taken, open-taken)
+	}
+	return fmt.Sprintf("%s, %d undecided (%s)", said, open, how)
 }
 
 // shortAxis keeps headings narrow.

@@ -51,6 +51,8 @@ type Report struct {
 	Failed     int64
 	Cancelled  int64    // ended on purpose: by the plan, or at the end of a phase
 	Notices    []string // one line each, said once
+
+	marked []string // the checks behind the marks that the table of a single run shows
 }
 
 // Doubt is one check of the verdict that is not clean, over all runs.
@@ -91,6 +93,9 @@ func (r *Report) head(b *strings.Builder) {
 		parts = append(parts, words.Count(n, "check")+" not clean")
 	}
 	fmt.Fprintf(b, "%s   %s\n", r.Verdict, strings.Join(parts, " · "))
+	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
+		b.WriteString("  allow_invalid is set: the exit code does not tell\n")
+	}
 	for i, d := range r.Doubts {
 		if i == maxDoubts {
 			fmt.Fprintf(b, "  … and %d more\n", len(r.Doubts)-maxDoubts)
@@ -276,6 +281,7 @@ func (r *Report) single(b *strings.Builder) {
 	}
 	line(b, "", "p50", "p90", "p99", about)
 	uncertain := false
+	r.marked = nil
 	for _, x := range rows {
 		s, ok := r.headline(x.tag)
 		if !ok || !x.always && r.redundant(x.tag, s) {
@@ -292,8 +298,9 @@ func (r *Report) single(b *strings.Builder) {
 	}
 	r.rates(b)
 	r.parts(b)
-	if why := r.doubtedBy(); why != "" {
-		wrapped(b, doubtMark+": ", "doubtful by "+why+": aiperf checks "+r.Dir)
+	if len(r.marked) > 0 {
+		slices.Sort(r.marked)
+		wrapped(b, doubtMark+": ", "doubtful by "+strings.Join(r.marked, ", ")+": aiperf checks "+r.Dir)
 	}
 	if uncertain {
 		fmt.Fprintf(b, "?: n too small for p99 (need %d, effective n is %.0f)\n", stats.Floor(0.99), latency.NEff)
@@ -371,7 +378,7 @@ func partRow(name string, p metrics.Part) []string {
 
 // line is one line of the table.
 func line(b *strings.Builder, name, p50, p90, p99, beside string) {
-	text := fmt.Sprintf("%-22s%11s%11s%11s   %s", name, p50, p90, p99, beside)
+	text := fmt.Sprintf("%-22s %10s %10s %10s   %s", name, p50, p90, p99, beside) // long numbers stay apart
 	b.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
@@ -397,10 +404,29 @@ func shownUnit(s metrics.Stat) string {
 func furthest(s metrics.Stat) string {
 	for _, p := range []string{"p99", "p90", "p50"} {
 		if in, ok := s.Interval(p); ok {
-			return fmt.Sprintf("%s [%s, %s]", p, words.Number(in.Low), words.Number(in.High))
+			return p + " " + ends(in.Low, in.High, shownUnit(s))
 		}
 	}
 	return ""
+}
+
+// ends are an interval, with its unit where that is not the ms of most rows.
+func ends(low, high float64, unit string) string {
+	a, b := words.Amount(low, unit), words.Amount(high, unit)
+	if unit == "" {
+		return "[" + a + ", " + b + "]"
+	}
+	of := func(text string) string { return text[strings.LastIndexByte(text, ' ')+1:] }
+	switch u := of(b); {
+	case of(a) != u && low != 0:
+		return "[" + a + ", " + b + "]"
+	case u == "ms":
+		return "[" + words.Number(low) + ", " + words.Number(high) + "]"
+	case low == 0:
+		return "[0, " + b + "]"
+	default:
+		return "[" + strings.TrimSuffix(a, " "+u) + ", " + strings.TrimSuffix(b, " "+u) + "] " + u
+	}
 }
 
 // endless is a percentile of a distribution in which failures never end.
@@ -425,31 +451,14 @@ const doubtMark = "~"
 
 // doubtful is the mark of a metric of the only run, "" for none.
 func (r *Report) doubtful(tag string) string {
-	if r.Taints[tag] != "" {
-		return " " + doubtMark
+	why := r.Taints[tag]
+	if why == "" {
+		return ""
 	}
-	return ""
-}
-
-// shownTags are the metrics of the report on one run that a mark may stand at.
-func shownTags() []string {
-	tags := slices.Clone(rateTags)
-	for _, x := range rows {
-		tags = append(tags, x.tag)
+	if !slices.Contains(r.marked, why) {
+		r.marked = append(r.marked, why)
 	}
-	return tags
-}
-
-// doubtedBy names the checks that make shown numbers doubtful.
-func (r *Report) doubtedBy() string {
-	var checks []string
-	for _, tag := range shownTags() {
-		if why := r.Taints[tag]; why != "" && !slices.Contains(checks, why) {
-			checks = append(checks, why)
-		}
-	}
-	slices.Sort(checks)
-	return strings.Join(checks, ", ")
+	return " " + doubtMark
 }
 
 func (r *Report) steady(tag string) (metrics.Stat, bool) {

@@ -96,6 +96,78 @@ results/demo/   requests.parquet · profile_export_aiperf.json · summary.md
 	}
 }
 
+// An interval is in the unit of its numbers, and long numbers stay apart.
+func TestEndsAndColumns(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		low, high  float64
+		unit, want string
+	}{
+		{0.0197, 0.0272, "ms", "[19.7, 27.2] µs"},
+		{0.05, 0.2, "ms", "[50.0 µs, 0.200 ms]"},
+		{60.1, 71, "ms", "[60.1, 71.0]"},
+		{0, 0.05, "ms", "[0, 50.0 µs]"},
+		{9_000, 12_000, "ms", "[9,000 ms, 12.0 s]"},
+		{11_000, 12_000, "ms", "[11.0, 12.0] s"},
+		{166, 1_023_367, "", "[166, 1,023,367]"},
+	} {
+		if got := ends(x.low, x.high, x.unit); got != x.want {
+			t.Errorf("ends(%v, %v, %q) = %q, want %q", x.low, x.high, x.unit, got, x.want)
+		}
+	}
+	var b strings.Builder
+	percentiles(&b, "Output tok/s/user", spread("output_token_throughput_per_user", "tokens/sec/user", 10, 256_410, 275_859, 1_023_367), "")
+	if want := "Output tok/s/user         256,410    275,859 1,023,367 ?\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+// A mark in the legend stands at a number, and INVALID with exit code 0 says why.
+func TestLegendAndAllowInvalid(t *testing.T) {
+	t.Parallel()
+	r := &Report{
+		Plan: &sweep.Plan{Experiment: schema.Experiment{AllowInvalid: true}}, Results: &decide.Results{}, Verdict: validity.Invalid,
+		Full: &metrics.Summary{Stats: []metrics.Stat{
+			spread("request_latency", "ms", 990, 364, 402, 431), spread("request_latency_from_intended", "ms", 990, 364, 402, 431),
+		}},
+		Taints: map[string]string{"request_latency_from_intended": "dispatch_lateness"}, // its row says nothing else and is left out
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil || strings.Contains(b.String(), doubtMark) {
+		t.Errorf("a legend without its mark (%v):\n%s", err, &b)
+	}
+	if !strings.Contains(b.String(), "  allow_invalid is set: the exit code does not tell\n") {
+		t.Errorf("no word of allow_invalid:\n%s", &b)
+	}
+	r.Taints["request_latency"], r.Verdict = "errors", validity.Degraded
+	b.Reset()
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") || !strings.Contains(b.String(), "~: doubtful by errors:") || strings.Contains(b.String(), "allow_invalid") {
+		t.Errorf("%v:\n%s", err, &b)
+	}
+}
+
+// What has no line of its own is counted, with what is said of it.
+func TestGatesBeyondTheLines(t *testing.T) {
+	t.Parallel()
+	gate := &decide.Gate{Gate: sweep.Gate{Expr: "error_rate == 0"}}
+	bound := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held, Note: "as observed; upper bound 4 %"}
+	plain := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held}
+	missed, open := decide.GateOutcome{Gate: gate, State: decide.Missed}, decide.GateOutcome{Gate: gate, State: decide.Undecided}
+	cell := decide.CellResult{Cell: &sweep.Cell{}, Gates: []decide.GateOutcome{bound, bound, bound, plain, bound, bound, bound, plain, open, missed}}
+	r := &Report{
+		Plan:    &sweep.Plan{Gates: []sweep.Gate{gate.Gate}, Experiment: schema.Experiment{GatesUndecided: decide.AsMissed}},
+		Results: &decide.Results{GatesHeld: 8, GatesMissed: 2, GatesUndecided: 1, Cells: []decide.CellResult{cell}},
+	}
+	var b strings.Builder
+	r.gates(&b)
+	lines := strings.Split(b.String(), "\n")
+	for i, want := range map[int]string{0: "gates: 8 held, 1 missed, 1 undecided (taken as missed)", 1: "  missed: error_rate == 0", 2: "  undecided: ", 3: "  held: ", 6: "  … and 3 more held as observed; 2 held"} {
+		if i >= len(lines) || !strings.HasPrefix(lines[i], want) {
+			t.Errorf("line %d: want %q in\n%s", i, want, &b)
+		}
+	}
+}
+
 // A matrix says what is shown and what is not, and what would show more.
 func TestReportOnAMatrix(t *testing.T) {
 	t.Parallel()
@@ -136,14 +208,16 @@ func TestReportOnAMatrix(t *testing.T) {
  16      741 ± 5      40 ± 12  *
 ±: 95 % over 2 trials · *: on the Pareto front
 ↓: another cell is better in both
+knee: more load gives little throughput and much latency
 
 best throughput: concurrency 16 (741 [736, 746])
 best latency: no difference shown between concurrency 16 and concurrency 4 (n =
 2, intervals overlap)
 more trials may show one: --num-profile-runs 5
-gates: 2 held, 0 missed (1 undecided, by their value)
+gates: 1 held, 0 missed, 1 undecided (by their value held)
   undecided: time_to_first_token.p99 < 50 at concurrency 16 (40 [28, 52]), about
         9 trials would settle it
+  … and 1 held
 
 results/m/   report.html · summary.md · *.parquet · *.arrow · *.csv
 `
