@@ -61,7 +61,8 @@ var planChecks = []planCheck{
 			}
 			return []Reading{{
 				Value: fewest, Warn: 3, Fail: never, Below: true,
-				Detail: fmt.Sprintf("cell %s has too few good runs: %.0f; an interval needs 3", at, fewest),
+				Detail: fmt.Sprintf("cell %s has %s", at, words.Count(int(fewest), "good run")),
+				So:     ", too few: an interval needs 3",
 				Try:    "multi_run: {num_runs: 5} (--num-profile-runs 5)",
 			}}
 		},
@@ -78,7 +79,8 @@ var planChecks = []planCheck{
 					v := math.Abs((est.High - est.Low) / 2 / est.Mean)
 					out = append(out, Reading{
 						Value: v, Warn: 0.05, Fail: 0.2,
-						Detail: fmt.Sprintf("%s at %s is known to ± %s only", key, c.Label, words.Percent(v)),
+						Detail: fmt.Sprintf("%s at %s is known to ± %s", key, c.Label, words.Percent(v)),
+						So:     " only",
 						Try:    "more trials (multi_run.num_runs), longer runs, or a quieter machine",
 					})
 				}

@@ -18,8 +18,9 @@ type RunFindings struct {
 	Findings []verdict.Finding
 }
 
-// Checks is what a verdict rests on: every check that is not clean, the worst
-// first, with what to do about it and a line for each cell that it doubts. all
+// Checks is what a verdict rests on: every check that is not clean, in the order
+// of the report's head, with what to do about it and a line for each cell that it
+// doubts. all
 // adds the clean ones, every a line for each run.
 type Checks struct {
 	Plan       []verdict.Finding // about the plan as a whole
@@ -43,7 +44,7 @@ type checkGroup struct {
 	check   string
 	verdict verdict.Verdict // the worst
 	runs    int             // of how many; 0 for a check of the plan
-	in      int             // in how many runs
+	in      int             // in how many runs it is not clean; of a clean one: how many it was asked of
 	said    []*saying
 }
 
@@ -68,7 +69,13 @@ func (c Checks) grouped() []*checkGroup {
 			out = append(out, g)
 		}
 		if who != "" {
-			g.in, g.runs = g.in+1, len(c.Runs)
+			g.runs = len(c.Runs)
+			if g.verdict == verdict.Valid && f.Verdict > verdict.Valid {
+				g.in = 0
+			}
+			if f.Verdict > verdict.Valid || g.verdict == verdict.Valid {
+				g.in++
+			}
 		}
 		g.verdict = max(g.verdict, f.Verdict)
 		g.add(who, f)
@@ -86,9 +93,16 @@ func (c Checks) grouped() []*checkGroup {
 		}
 	}
 	for _, g := range out {
-		slices.SortStableFunc(g.said, func(a, b *saying) int { return cmp.Compare(b.worst.Verdict, a.worst.Verdict) })
+		slices.SortStableFunc(g.said, func(a, b *saying) int {
+			return cmp.Or(cmp.Compare(b.worst.Verdict, a.worst.Verdict), cmp.Compare(b.worst.Beyond(), a.worst.Beyond()))
+		})
 	}
-	slices.SortStableFunc(out, func(a, b *checkGroup) int { return cmp.Compare(b.verdict, a.verdict) })
+	slices.SortStableFunc(out, func(a, b *checkGroup) int { // clean ones stay in the order of the catalogue
+		if a.verdict == verdict.Valid && b.verdict == verdict.Valid {
+			return 0
+		}
+		return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.said[0].worst.Beyond(), a.said[0].worst.Beyond()), cmp.Compare(a.check, b.check))
+	})
 	return out
 }
 
@@ -110,8 +124,12 @@ func (g *checkGroup) write(b *strings.Builder) {
 	if g.runs > 1 {
 		of = fmt.Sprintf(": %d of %s", g.in, words.Count(g.runs, "run"))
 	}
+	noted := slices.ContainsFunc(g.said, func(s *saying) bool { return s.worst.Noted })
+	if noted && g.verdict == verdict.Valid {
+		of += " (past its limit, which does not move the verdict)"
+	}
 	fmt.Fprintf(b, "%s %s%s\n", g.verdict, g.check, of)
-	if try := g.said[0].worst.Try; try != "" {
+	if try := g.said[0].worst.Try; try != "" && (noted || g.verdict > verdict.Valid) {
 		wrapped(b, "  try: ", try)
 	}
 	for _, s := range g.said {
@@ -126,6 +144,6 @@ func (g *checkGroup) write(b *strings.Builder) {
 			}
 			head += ": "
 		}
-		wrapped(b, head, s.worst.Detail)
+		wrapped(b, head, s.worst.Sentence())
 	}
 }

@@ -37,12 +37,12 @@ DEGRADED runs
 		{true, false, `INVALID lag: 3 of 4 runs
   try: a lower load
   isl 8, concurrency 4, trial 2: 9 ms
-  DEGRADED isl 8, concurrency 1, trial 1: 2 ms
   DEGRADED isl 8, concurrency 1, trial 2: 3 ms
+  DEGRADED isl 8, concurrency 1, trial 1: 2 ms
 DEGRADED runs
   too few
 `},
-		{false, true, `INVALID lag: 4 of 4 runs
+		{false, true, `INVALID lag: 3 of 4 runs
   try: a lower load
   isl 8, concurrency 4 (worst of 2 trials): 9 ms
   DEGRADED isl 8, concurrency 1 (worst of 2 trials): 3 ms
@@ -55,5 +55,38 @@ DEGRADED runs
 		if n, err := c.Write(&b); err != nil || n != 2 || b.String() != x.want {
 			t.Errorf("every %v, all %v: %d checks, %v\n%s\nwant\n%s", x.every, x.all, n, err, b.String(), x.want)
 		}
+	}
+}
+
+// The order is that of the report's head, a harm stands with its causes, and a
+// clean check gives no advice.
+func TestChecksSayWhatTheReportSaid(t *testing.T) {
+	t.Parallel()
+	limit := 0.1
+	f := func(check string, v verdict.Verdict, value float64, because ...string) verdict.Finding {
+		return verdict.Finding{Check: check, Verdict: v, Value: value, Warn: &limit, Detail: "found", Because: because, Try: "more"}
+	}
+	noted := f("interval", verdict.Valid, 0.3)
+	noted.Noted = true
+	c := Checks{All: true, Plan: []verdict.Finding{f("runs", verdict.Valid, 0), noted}, Runs: []RunFindings{
+		{"a", 0, []verdict.Finding{f("clean", verdict.Valid, 0), f("coalesced", verdict.Degraded, 0.2), f("errors", verdict.Degraded, 0.33, "the server said so", "the client was busy")}},
+	}}
+	want := `DEGRADED errors
+  try: more
+  found; because the server said so, and the client was busy
+DEGRADED coalesced
+  try: more
+  found
+VALID runs
+  found
+VALID interval (past its limit, which does not move the verdict)
+  try: more
+  found
+VALID clean
+  found
+`
+	var b strings.Builder
+	if _, err := c.Write(&b); err != nil || b.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, &b, want)
 	}
 }

@@ -25,6 +25,9 @@ Every file of [examples/experiments/](../examples/experiments/): what it asks, a
 time, where the built-in server takes exactly the time that it is told to take. There the answer is the same on every machine. In real time
 the machine adds to it, and the verdict says how much that is.
 
+Several set ` + "`" + `allow_invalid: true` + "`" + `: a busy machine makes a small example INVALID soon, and the program still ends with
+exit code 0. Leave it out of your own, so that such a result ends with 4.
+
 `
 
 // Page carries out every experiment of dir in virtual time, in folders below
