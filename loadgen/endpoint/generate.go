@@ -103,22 +103,22 @@ func (r *generateReply) member(key []byte) (err error) {
 			if string(key) != "text" {
 				return r.Skip()
 			}
-			r.token, err = r.Text()
+			r.token, err = r.View()
 			return err
 		})
 	case "content":
 		r.isToken = r.Peek() == '"'
-		r.token, err = r.Text()
+		r.token, err = r.View()
 	case "generated_text":
 		r.isWhole = r.Peek() == '"'
-		r.whole, err = r.Text()
+		r.whole, err = r.View()
 	case "details":
 		return r.Object(r.detail)
 	case "stop":
 		r.stopped = r.Peek() == 't'
 		err = r.Skip()
 	case "stop_type":
-		r.chunk.Finish, err = r.Text()
+		r.chunk.Finish, err = r.Word()
 	case "tokens_predicted":
 		r.chunk.Usage.Completion, err = r.Integer()
 	case "tokens_evaluated":
@@ -139,7 +139,7 @@ func (r *generateReply) member(key []byte) (err error) {
 func (r *generateReply) detail(key []byte) (err error) {
 	switch string(key) {
 	case "finish_reason":
-		r.chunk.Finish, err = r.Text()
+		r.chunk.Finish, err = r.Word()
 	case "generated_tokens":
 		r.chunk.Usage.Completion, err = r.Integer()
 	case "input_length":

@@ -117,7 +117,7 @@ type messagesReply struct {
 func (r *messagesReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "type":
-		r.kind, err = r.Text()
+		r.kind, err = r.View()
 	case "message": // of message_start
 		return r.Object(func(key []byte) error {
 			if string(key) != "usage" {
@@ -133,7 +133,7 @@ func (r *messagesReply) member(key []byte) (err error) {
 			return r.Object(r.block)
 		})
 	case "stop_reason":
-		r.chunk.Finish, err = r.Text()
+		r.chunk.Finish, err = r.Word()
 	default:
 		err = r.Skip()
 	}
@@ -145,13 +145,13 @@ func (r *messagesReply) block(key []byte) (err error) {
 	var t string
 	switch string(key) {
 	case "text":
-		t, err = r.Text()
+		t, err = r.View()
 		r.content += t
 	case "thinking":
-		t, err = r.Text()
+		t, err = r.View()
 		r.thinking += t
 	case "partial_json", "name":
-		t, err = r.Text()
+		t, err = r.View()
 		r.tool += t
 	case "input":
 		r.Peek()
@@ -161,7 +161,7 @@ func (r *messagesReply) block(key []byte) (err error) {
 			r.tool += t
 		}
 	case "stop_reason":
-		r.chunk.Finish, err = r.Text()
+		r.chunk.Finish, err = r.Word()
 	default:
 		err = r.Skip()
 	}

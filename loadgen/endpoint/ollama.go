@@ -60,14 +60,14 @@ func readOllama(data []byte, stream bool) (Chunk, error) {
 		switch string(key) {
 		case "response":
 			isAnswer = r.Peek() == '"'
-			text, err = r.Text()
+			text, err = r.View()
 		case "thinking":
-			reasoning, err = r.Text()
+			reasoning, err = r.View()
 		case "done":
 			isDone = r.Peek() == 't'
 			err = r.Skip()
 		case "done_reason":
-			why, err = r.Text()
+			why, err = r.Word()
 		case "prompt_eval_count":
 			r.chunk.Usage.Prompt, err = r.Integer()
 		case "eval_count":

@@ -102,11 +102,11 @@ type responsesReply struct {
 func (r *responsesReply) event(key []byte) (err error) {
 	switch string(key) {
 	case "type":
-		r.kind, err = r.Text()
+		r.kind, err = r.View()
 	case "delta":
-		r.delta, err = r.Text()
+		r.delta, err = r.View()
 	case "text", "arguments":
-		r.full, err = r.Text()
+		r.full, err = r.View()
 	case "output_index":
 		r.item, err = r.Integer()
 	case "content_index":
