@@ -1,14 +1,18 @@
 package runner
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // A run that stopped itself because too many requests failed is a failed run,
@@ -26,6 +30,25 @@ func TestRunThatGaveUp(t *testing.T) {
 	res := &Result{Outcomes: []decide.Outcome{{Run: sweep.Run{ID: "a"}}, gaveUp}, Verdict: verdict.Invalid, Reports: map[string]*RunReport{"a": {}, "b": report}}
 	if got := res.ExitCode(); got != 1 {
 		t.Errorf("exit code %d, want 1", got)
+	}
+}
+
+// A plan that an interrupt ended before its first request says that it has nothing,
+// and not that its numbers are good.
+func TestInterruptedBeforeTheFirstRun(t *testing.T) {
+	t.Parallel()
+	issue, stop := context.WithCancel(t.Context())
+	stop()
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[mock:]", "tokenizer.name=builtin", "datasets.main.prompts.isl=8", "tables.formats=[csv]")
+	res, err := Run(issue, t.Context(), plan, Options{Dir: t.TempDir() + "/out"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := res.Report().Verdict; v != validity.Failed || res.ExitCode() != diag.Interrupted {
+		t.Errorf("verdict %s, exit code %d", v, res.ExitCode())
+	}
+	if why := res.NothingMeasured(); why == nil || !strings.Contains(why.Error(), "interrupted") {
+		t.Errorf("why nothing was measured: %v", why)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks/aiperf"
@@ -65,8 +66,12 @@ func (res *Result) Report() *report.Report {
 }
 
 // NothingMeasured is why, when every run of the plan failed before its first
-// request; nil otherwise. Of several reasons the first is told.
+// request, or the plan was stopped before its first run; nil otherwise. Of several
+// reasons the first is told.
 func (res *Result) NothingMeasured() error {
+	if len(res.Outcomes) == 0 && res.Stopped != "" {
+		return diag.New(res.Stopped, "the same command with --resume begins it")
+	}
 	if len(res.Outcomes) == 0 || len(res.Reports) > 0 {
 		return nil
 	}

@@ -94,7 +94,7 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		return
 	}
 	if n.Kind == source.Scalar && endless(n.Text()) {
-		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", "").Kind = true
+		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", endlessHint(path)).Kind = true
 		return
 	}
 	got := n.KindName()
@@ -122,6 +122,15 @@ func (d *diagnosis) notOneOf(n *source.Node, path string, words []string) {
 func endless(text string) bool {
 	f, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return (err == nil || errors.Is(err, strconv.ErrRange)) && (math.IsNaN(f) || math.IsInf(f, 0))
+}
+
+// endlessHint is what to say in place of a number that is not finite; "" where the
+// field's own words do.
+func endlessHint(path string) string {
+	if strings.HasSuffix(path, ".rate") && strings.HasPrefix(path, "benchmark.phases.") {
+		return "as fast as the server answers is --concurrency N without a rate"
+	}
+	return ""
 }
 
 // show is a value in a message; a secret is not shown.

@@ -36,6 +36,23 @@ var effectRules = []rule{
 	{place: fields.PhasePath + ".trajectory_start_max_ratio", severity: warned, spent: flagged.momentless},
 	{place: fields.PhasePath + ".burst_phase_starts", severity: warned, spent: flagged.momentless},
 	{place: fields.PhasePath + ".agentic_warmup_grace_period", severity: warned, spent: flagged.momentless},
+	{place: fields.DatasetPath + ".prompts.sequence_distribution", severity: warned, spent: flagged.recorded},
+	{place: fields.DatasetPath + ".prompts.random_range_ratio", severity: warned, spent: flagged.recorded},
+	{place: fields.DatasetPath + ".prompts.random_corpus_style", severity: warned, spent: flagged.recorded},
+	{place: fields.DatasetPath + ".images", severity: warned, spent: flagged.recorded},
+	{place: fields.DatasetPath + ".audio", severity: warned, spent: flagged.recorded},
+	{place: fields.DatasetPath + ".video", severity: warned, spent: flagged.recorded},
+	{place: fields.DatasetPath + ".inter_turn_delay_cap_seconds", severity: warned, spent: untaken("inter_turn_delay_cap_seconds")},
+	{place: fields.DatasetPath + ".max_idle_gap_cap_seconds", severity: warned, spent: untaken("max_idle_gap_cap_seconds")},
+	{place: fields.DatasetPath + ".trace_idle_gap_cap_seconds", severity: warned, spent: untaken("trace_idle_gap_cap_seconds")},
+	{place: fields.DatasetPath + ".ignore_trace_delays", severity: warned, spent: untaken("ignore_trace_delays")},
+	{place: fields.DatasetPath + ".use_think_time_only", severity: warned, spent: untaken("use_think_time_only")},
+	{place: fields.DatasetPath + ".max_context_length", severity: warned, spent: untaken("max_context_length")},
+	{place: fields.DatasetPath + ".omit_kv_hints", severity: warned, spent: untaken("omit_kv_hints")},
+	{place: fields.DatasetPath + ".force_min_tokens", severity: warned, spent: untaken("force_min_tokens")},
+	{place: fields.DatasetPath + ".open_loop_replay", severity: warned, spent: untaken("open_loop_replay")},
+	{place: fields.DatasetPath + ".open_loop_strict", severity: warned, spent: untaken("open_loop_strict")},
+	{place: "benchmark.tokenizer.trust_remote_code", severity: warned, spent: flagged.codeless},
 	{place: "benchmark.artifacts.trace", severity: warned, spent: flagged.recordless},
 	{place: "benchmark.runtime.workers", severity: warned, spent: flagged.oneProcess},
 	{place: "benchmark.runtime.record_processors", severity: warned, spent: flagged.oneProcess},
@@ -125,6 +142,24 @@ func (e flagged) momentless() string {
 	return " without --agentic-replay"
 }
 
+// untaken: only some formats of recorded requests take the setting. What a published
+// set takes is not known here, and AIPerf writes these settings into every file.
+func untaken(setting string) func(flagged) string {
+	return func(e flagged) string {
+		ds := e.root.At(fields.DatasetPath)
+		f := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
+		switch t := ds.TypeWord(); {
+		case e.src.File != "":
+			return ""
+		case t == "" || t == "synthetic":
+			return flagged.traceless(e)
+		case t == "file" && f != nil && !slices.Contains(f.Settings, setting):
+			return " on records of the format " + f.Name
+		}
+		return ""
+	}
+}
+
 // recorded: the records say what is sent, and when.
 func (e flagged) recorded() string {
 	if t := e.root.At(fields.DatasetPath).TypeWord(); t != "" && t != "synthetic" {
@@ -155,6 +190,14 @@ func (e flagged) recordless() string {
 		return " without the file of records (--export-level records)"
 	}
 	return ""
+}
+
+// codeless: a tokenizer is data here.
+func (e flagged) codeless() string {
+	if n := e.root.At("benchmark.tokenizer.trust_remote_code"); n == nil || n.Value != true {
+		return ""
+	}
+	return ": no code of a tokenizer is run, its tokenizer.json says all"
 }
 
 func (flagged) oneProcess() string { return ": one process does the work of all" }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/suggest"
@@ -91,6 +92,24 @@ var flagRules = []rule{
 			}
 		}
 	}},
+	{name: "records of a pool are put together", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
+		ds := e.root.At(fields.DatasetPath)
+		format := suggest.Fold(ds.Get("format").Text())
+		if t := ds.TypeWord(); t != "public" && (t != "file" || format == "" || pooled(format)) {
+			return
+		}
+		for _, p := range poolSizes {
+			if a := e.flag(fields.DatasetPath + "." + p.flag); a != nil {
+				found(a, "puts records of a pool together, and these are none", "drop it, or use --custom-dataset-type random_pool")
+			}
+		}
+	}},
+	{name: "a spread has a length to spread", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
+		prompts := fields.DatasetPath + ".prompts"
+		if t := e.root.At(fields.DatasetPath).TypeWord(); (t == "" || t == "synthetic") && e.root.At(prompts+".osl") == nil && e.axis(prompts+".osl") == nil {
+			found(e.flag(prompts+".random_range_ratio"), "spreads input and output lengths, and no output length is given", "add --osl")
+		}
+	}},
 	{name: "a schedule is not swept", flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		for _, a := range e.axes {
 			if e.scheduled() && strings.HasPrefix(a.path, fields.PhasePath+".") && a.origin.Source == "flag" {
@@ -118,6 +137,20 @@ var flagRules = []rule{
 			}
 		}
 	}},
+}
+
+// pooled tells whether a format makes a request of several records.
+func pooled(format string) bool {
+	f := fields.FormatNamed(format)
+	return f != nil && slices.Contains(f.Settings, poolSizes[0].field)
+}
+
+// poolSizes are the flags that say of how many, with the fields that they fill then.
+var poolSizes = []struct{ flag, field string }{
+	{"prompts.batch_size", "prompt_batch_size"},
+	{"images.batch_size", "image_batch_size"},
+	{"audio.batch_size", "audio_batch_size"},
+	{"video.batch_size", "video_batch_size"},
 }
 
 // scheduled tells whether the measured phase plays recorded times.

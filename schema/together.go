@@ -176,6 +176,18 @@ func (d *draft) completeDataset(root *source.Node) {
 				ds.Put(name, c.Value)
 			}
 		}
+		for _, p := range poolSizes {
+			block, name := source.Cut(p.flag)
+			if !pooled(suggest.Fold(ds.Get("format").Text())) || d.flag(fields.DatasetPath+"."+p.flag) == nil {
+				continue
+			}
+			if size, ok := ds.Get(block).Take(name); ok {
+				ds.Put(p.field, size.Value)
+			}
+			if n := ds.Get(block); n != nil && len(n.Fields) == 0 {
+				ds.Take(block)
+			}
+		}
 		if p := ds.Get("prompts"); p != nil && len(p.Fields) == 0 {
 			ds.Take("prompts")
 		}

@@ -1015,7 +1015,7 @@ var leaves = []Leaf{
 	{Path: "benchmark.tokenizer", Keys: []string{"name", "revision", "trust_remote_code", "apply_chat_template"}, Is: 0x80},
 	{Path: "benchmark.tokenizer.name", Is: 0x20},
 	{Path: "benchmark.tokenizer.revision", Def: "\"main\"", Is: 0x20},
-	{Path: "benchmark.tokenizer.trust_remote_code", Def: "false", Instead: "no code of a tokenizer is run: name a folder with its tokenizer.json (--tokenizer DIR)", Is: 0x210},
+	{Path: "benchmark.tokenizer.trust_remote_code", Def: "false", Is: 0x200},
 	{Path: "benchmark.tokenizer.apply_chat_template", Def: "false", Is: 0x200},
 	{Path: "benchmark.gpu_telemetry", Keys: []string{"enabled"}, Is: 0x80},
 	{Path: "benchmark.gpu_telemetry.enabled", Def: "true", Is: 0x200},

@@ -40,7 +40,7 @@ var options = []Option{
 	{Path: "benchmark.endpoint.source_addresses", Names: []string{"source-addresses"}, Kind: "string", Many: true, Words: true, Split: true, Doc: "Local addresses to connect from, in turn.", Group: "Endpoint"},
 	{Path: "benchmark.tokenizer.name", Names: []string{"tokenizer"}, Kind: "string", Doc: "Tokenizer by name: a built-in encoding (builtin, o200k_base, cl100k_base, …), a folder with tokenizer.json, or server: then the server counts.", Group: "Tokenizer"},
 	{Path: "benchmark.tokenizer.revision", Names: []string{"tokenizer-revision"}, Kind: "string", Default: "main", Doc: "Revision of a tokenizer taken from a model hub.", Group: "Tokenizer"},
-	{Path: "benchmark.tokenizer.trust_remote_code", Names: []string{"tokenizer-trust-remote-code"}, Kind: "bool", Default: "false", Doc: "Run code that a tokenizer brings along.", Group: "Tokenizer", Unsupported: true},
+	{Path: "benchmark.tokenizer.trust_remote_code", Names: []string{"tokenizer-trust-remote-code"}, Kind: "bool", Default: "false", Doc: "Run code that a tokenizer brings along. None is run here: its tokenizer.json says all.", Group: "Tokenizer"},
 	{Path: "benchmark.tokenizer.apply_chat_template", Names: []string{"apply-chat-template"}, Kind: "bool", Default: "false", Doc: "Count prompts inside the model's chat template, as the server does, and make synthetic ones so much shorter.", Group: "Tokenizer"},
 	{Path: "random_seed", Names: []string{"random-seed"}, Kind: "int", Doc: "Root seed of everything random: prompts, arrivals, samples.", Group: "Input", Do: "seed"},
 	{Path: "benchmark", Names: []string{"config"}, Short: "f", Kind: "string", Doc: "Experiment file to start from; flags are laid over it.", Group: "Input", Do: "config"},

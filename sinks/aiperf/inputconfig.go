@@ -34,6 +34,9 @@ func (c InputConfig) json() (json.RawMessage, error) {
 		shown = c.said(shown, all)
 	}
 	withTemplate(shown)
+	if sets := asDatasets(shown.get("datasets"), all.get("datasets")); len(sets) > 0 {
+		shown = shown.set("datasets", sets)
+	}
 	if a, ok := shown.get("artifacts").(object); ok {
 		if prefix, ok := a.get("prefix").(string); ok {
 			a = a.set("prefix", ownPrefix(prefix))

@@ -1,12 +1,17 @@
 package aiperf_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/sinks/aiperf"
 )
@@ -49,6 +54,15 @@ func TestInputConfig(t *testing.T) {
 		{"lengths have a mean", aiperf.InputConfig{
 			All: []byte(`{"datasets":[{},{}]}`), Said: []byte(`{"datasets":[{"prompts":{"isl":{},"osl":{"mean":2}}},{"prompts":{"isl":{"stddev":10}}}]}`), Flags: true,
 		}, `{"datasets":[{"prompts":{"isl":{"mean":550.0},"osl":{"mean":2.0}}},{"prompts":{"isl":{"mean":550.0,"stddev":10.0}}}],"tokenizer":{},"otel":{},"mlflow":{},"wandb":{}}`},
+		{"recorded requests have no lengths of texts", aiperf.InputConfig{
+			All:   []byte(`{"datasets":[{"type":"file","name":"main"}]}`),
+			Said:  []byte(`{"datasets":[{"type":"file","prompts":{"isl":{"mean":5},"osl":{"mean":8,"stddev":4},"batch_size":5},"images":{"batch_size":2}}]}`),
+			Flags: true,
+		}, `{"datasets":[{"name":"main","type":"file","osl":{"mean":8.0,"stddev":4.0}}],"tokenizer":{},"otel":{},"mlflow":{},"wandb":{}}`},
+		{"the type of a data set may be left out", aiperf.InputConfig{
+			All:  []byte(`{"datasets":[{"type":"public","prompts":{"osl":3}},{"type":"synthetic"}]}`),
+			Said: []byte(`{"datasets":[{"prompts":{"osl":3,"corpus":"coding"}},{"prompts":{},"force_min_tokens":false,"synthesis":{"max_isl":9}}]}`),
+		}, `{"datasets":[{"prompts":{"corpus":"coding"},"osl":3},{"prompts":{}}]}`},
 		{"bounds of a phase are a list", aiperf.InputConfig{
 			All: []byte(`{"phases":[{"kind":"profiling"}]}`), Said: []byte(`{"phases":[{"sla":{"request_latency":{"p95":{"le":100}},"time_to_first_token":{"avg":{"lt":5,"ge":1}}}}]}`),
 		}, `{"phases":[{"kind":"profiling","sla":[{"metric_tag":"request_latency","stat":"p95","op":"le","threshold":100.0},` +
@@ -62,6 +76,39 @@ func TestInputConfig(t *testing.T) {
 		var b bytes.Buffer
 		if err := json.Compact(&b, got); err != nil || b.String() != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, b.String(), c.want)
+		}
+	}
+}
+
+// What AIPerf's data sets hold is what its schema says.
+func TestDatasetMembers(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open(filepath.Join("..", "..", "testdata", "aiperf", "config", "config_paths.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	theirs := map[string][]string{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var row struct {
+			Path     string
+			Variants []string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		if name, is := strings.CutPrefix(row.Path, "benchmark.datasets[]."); is && !strings.ContainsAny(name, ".[") {
+			for _, v := range row.Variants {
+				theirs[v] = append(theirs[v], name)
+			}
+		}
+	}
+	for variant, kind := range map[string]string{"SyntheticDataset": "synthetic", "FileDataset": "file", "PublicDataset": "public"} {
+		ours, want := aiperf.DatasetMembers(kind), theirs[variant]
+		slices.Sort(ours)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, ours); diff != "" {
+			t.Errorf("%s (-AIPerf's +ours):\n%s", kind, diff)
 		}
 	}
 }

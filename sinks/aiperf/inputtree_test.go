@@ -23,23 +23,8 @@ type inputTree struct {
 	Tree map[string]any
 }
 
-// noTrace: AIPerf drops the flag where no trace is replayed.
-const noTrace = "shown although no trace is replayed: what was said is shown, and a warning names it"
-
 var treeDifferences = map[string]string{
-	"--ignore-trace-delays":              noTrace,
-	"--use-think-time-only":              noTrace,
-	"--allow-dataset-wrap":               noTrace,
-	"--inter-turn-delay-cap-seconds":     noTrace,
-	"--trace-idle-gap-cap-seconds":       noTrace,
-	"--synthesis-speedup-ratio":          noTrace,
-	"--synthesis-prefix-len-multiplier":  noTrace,
-	"--synthesis-prefix-root-multiplier": noTrace,
-	"--synthesis-prompt-len-multiplier":  noTrace,
-	"--synthesis-output-len-multiplier":  noTrace,
-	"--synthesis-max-isl":                noTrace,
-	"--synthesis-max-osl":                noTrace,
-	"--concurrency":                      "without a bound a concurrency of more than 5 gets 2·concurrency requests",
+	"--concurrency": "without a bound a concurrency of more than 5 gets 2·concurrency requests",
 }
 
 // Every flag alone, and many beside common ones, have AIPerf's tree.
@@ -85,7 +70,13 @@ func treeOf(words []string) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := schema.Load(schema.Source{Assignments: line.Assigns, Command: "profile"})
+	timed := func(path string) (schema.Records, error) { // of the trace among the recorded command lines
+		if !strings.HasSuffix(path, "moon.jsonl") {
+			return schema.Records{}, nil
+		}
+		return schema.Records{Format: "mooncake_trace", Timed: true, Count: func() int64 { return 2 }}, nil
+	}
+	doc, err := schema.Load(schema.Source{Assignments: line.Assigns, Command: "profile", Look: timed})
 	if err != nil {
 		return nil, err
 	}
