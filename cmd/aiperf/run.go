@@ -181,8 +181,13 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		return opt, err
 	}
 	opt.Origins = strings.Split(strings.TrimSpace(origins.String()), "\n")
-	opt.Dir, err = resultDir(command, doc, plan, p)
-	return opt, err
+	if opt.Dir, err = resultDir(command, doc, plan, p); err != nil {
+		return opt, err
+	}
+	if _, err := os.Stat(filepath.Join(opt.Dir, resultdir.LockName)); opt.Resume && errors.Is(err, fs.ErrNotExist) {
+		a.note("nothing was begun in " + opt.Dir + ": the plan starts from its first run")
+	}
+	return opt, nil
 }
 
 // redone are the runs that are to be measured again.

@@ -548,3 +548,21 @@ func TestIntervalsSpanSharedReads(t *testing.T) {
 func alike(a, b float64) bool {
 	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) < 0.2
 }
+
+// A gate on a cell that failed says that, not that a metric is missing.
+func TestGateOfAFailedCell(t *testing.T) {
+	t.Parallel()
+	d := loads(2)
+	d.Head.Gates = []string{"error_rate == 0"}
+	p := expand(t, d)
+	outcomes := measure(p, 0, tokens, ttft)
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Run.Cell.Index == 0 {
+			*o = decide.Outcome{Run: o.Run, Err: "every request failed"}
+		}
+	}
+	c := decide.Aggregate(p, outcomes).Cells[0]
+	if g := c.Gates[0]; c.Status != decide.Failed || g.Held || g.Text != "error_rate.avg: every run of the cell failed" {
+		t.Errorf("%s: %+v", c.Status, g)
+	}
+}

@@ -128,7 +128,11 @@ func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) 
 			e, ok = c.Full.Get(Key{k.Tag, "count"})
 		}
 		if !ok {
-			return at, k.Spoken() + ": metric not available", true
+			why := "metric not available"
+			if c.Status == Failed {
+				why = "every run of the cell failed"
+			}
+			return at, k.Spoken() + ": " + why, true
 		}
 		at.estimates, at.open = append(at.estimates, e), append(at.open, openOf(c, k))
 		texts = append(texts, spell(e))
