@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/errors"
 
 	"aiperf.dev/aiperf/internal/secret"
@@ -97,6 +98,18 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		d.add(n, path, "expected "+kinds(def)+", got "+d.show(n, path)+", which is not finite", endlessHint(path)).Kind = true
 		return
 	}
+	if v, ok := n.Value.(float64); ok && n.TooLarge() && takesWhole(def) {
+		word, bound := "at most", int64(source.MaxWhole)
+		if v < 0 {
+			word, bound = "at least", -source.MaxWhole
+		}
+		got := d.show(n, path)
+		if math.Abs(v) < 1<<63 {
+			got = strconv.FormatFloat(v, 'f', 0, 64)
+		}
+		d.add(n, path, fmt.Sprintf("must be %s %d, got %s", word, bound, got), "")
+		return
+	}
 	got := n.KindName()
 	if n.Kind == source.Scalar && n.CueKind() != cue.BoolKind {
 		got = strings.TrimPrefix(got, "a ") + " " + d.show(n, path)
@@ -104,6 +117,11 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 		got = d.show(n, path)
 	}
 	d.add(n, path, "expected "+kinds(def)+", got "+got, "").Kind = true
+}
+
+// takesWhole tells whether whole numbers are all the numbers that a definition takes.
+func takesWhole(def cue.Value) bool {
+	return slices.ContainsFunc(arms(def), func(a cue.Value) bool { return a.IncompleteKind() == cue.IntKind })
 }
 
 // notOneOf refuses a word and says which can be used.
@@ -217,13 +235,17 @@ func (d *diagnosis) leaf(fit []cue.Value, def cue.Value, n *source.Node, path st
 		if err == nil {
 			return
 		}
-		if a.IsConcrete() && len(fit) > 1 {
+		if a.IsConcrete() && (len(fit) > 1 || a.Kind() == cue.BoolKind) {
 			continue // a literal ("inf", a default) is no reason of its own
 		}
 		reasons = append(reasons, plainMessage(errors.Errors(err)[0], d.show(n, path)))
 	}
 	if words := enum(def); len(words) > 0 && n.CueKind() == cue.StringKind && !hasPattern(fit) {
 		d.notOneOf(n, path, words)
+		return
+	}
+	if len(reasons) == 0 && len(fit) > 1 && n.CueKind() != cue.BoolKind {
+		d.add(n, path, d.show(n, path)+" is not one of "+literals(fit), "")
 		return
 	}
 	if len(reasons) == 0 {
@@ -338,11 +360,26 @@ func plainMessage(e errors.Error, got string) string {
 	return "must be " + bound + ", got " + value
 }
 
+// literals are values of a choice, each once.
+func literals(vs []cue.Value) string {
+	var out []string
+	for _, v := range vs {
+		if text := fmt.Sprint(v); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // kinds says what a definition takes.
 func kinds(v cue.Value) string {
 	var out []string
 	for _, a := range arms(v) {
-		if w := kindWords(a.IncompleteKind()); !slices.Contains(out, w) {
+		w := kindWords(a.IncompleteKind())
+		if b, err := a.Bool(); err == nil && a.Unify(cuecontext.New().Encode(!b)).Err() != nil {
+			w = strconv.FormatBool(b)
+		}
+		if !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}

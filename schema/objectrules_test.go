@@ -18,6 +18,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark", `{endpoint: {}, phases: [{name: "profiling"}], warmup: {name: "warmup"}}`, "warmup", "cannot be combined with phases"},
 	{"benchmark", `{endpoint: {}, phases: [{name: "profiling"}], profiling: {name: "profiling"}}`, "profiling", "cannot be combined with phases"},
 
+	{"benchmark.endpoint", `{url: "mock:", urls: ["mock:"]}`, "url", "cannot be combined with urls"},
 	{"benchmark.endpoint", `{client_cert: "c.pem"}`, "client_cert", "needs client_key"},
 	{"benchmark.endpoint", `{client_key: "k.pem"}`, "client_key", "needs client_cert"},
 	{"benchmark.endpoint.flip", `{call: "/x", command: ["y"]}`, "command", "cannot be combined with call"},

@@ -233,12 +233,9 @@ var bodyRules = []rule{
 	}},
 	{name: "distributions say what is drawn", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
-			for _, x := range []struct {
-				name string
-				s    *Shape
-			}{{"prompts.isl", d.Prompts.ISL}, {"prompts.osl", d.Prompts.OSL}, {"turns", d.Turns}, {"turn_delay", d.TurnDelay}} {
-				if s := x.s; s != nil && s.Mean == nil && s.Value == nil && s.Median == nil && s.P50 == nil && len(s.Peaks)+len(s.Points) == 0 {
-					found("datasets."+strconv.Itoa(i)+"."+x.name, "nothing says what is drawn", "a number, or such as {mean: 128, stddev: 16}")
+			for _, x := range d.shapes() {
+				if path := x.shape.unsaid(x.name); path != "" {
+					found("datasets."+strconv.Itoa(i)+"."+path, "nothing says what is drawn", "a number, or such as {mean: 128, stddev: 16}")
 				}
 			}
 		}
@@ -311,6 +308,48 @@ var bodyRules = []rule{
 			seen[d.Name] = true
 		}
 	}},
+}
+
+// namedShape is a distribution by its path below the data set.
+type namedShape struct {
+	name  string
+	shape *Shape
+}
+
+// shapes are the distributions of a data set; nil ones are not given.
+func (d *Dataset) shapes() []namedShape {
+	out := []namedShape{{"prompts.isl", d.Prompts.ISL}, {"prompts.osl", d.Prompts.OSL}, {"turns", d.Turns}, {"turn_delay", d.TurnDelay}}
+	for i := range d.Prompts.Pairs {
+		at := fmt.Sprintf("prompts.sequence_distribution.%d.", i)
+		out = append(out, namedShape{at + "isl", &d.Prompts.Pairs[i].ISL}, namedShape{at + "osl", &d.Prompts.Pairs[i].OSL})
+	}
+	if r := d.Rankings; r != nil {
+		out = append(out, namedShape{"rankings.passages", r.Passages}, namedShape{"rankings.passage_tokens", r.PassageTokens}, namedShape{"rankings.query_tokens", r.QueryTokens})
+	}
+	if m := d.Images; m != nil {
+		out = append(out, namedShape{"images.width", m.Width}, namedShape{"images.height", m.Height})
+	}
+	if m := d.Audio; m != nil {
+		out = append(out, namedShape{"audio.length", m.Length})
+	}
+	return out
+}
+
+// unsaid is the path of a distribution at path, or of one that it mixes, whose
+// values nothing tells; "" without one.
+func (s *Shape) unsaid(path string) string {
+	if s == nil {
+		return ""
+	}
+	for i, p := range s.Peaks {
+		if at := p.unsaid(fmt.Sprintf("%s.peaks.%d", path, i)); at != "" {
+			return at
+		}
+	}
+	if s.Mean == nil && s.Value == nil && s.Median == nil && s.P50 == nil && len(s.Peaks)+len(s.Points) == 0 {
+		return path
+	}
+	return ""
 }
 
 // Typical is about the middle of a distribution: what a rule of thumb

@@ -20,6 +20,7 @@ type Switch struct {
 	Arg   string   // what its value is called in help; "" for a flag without one
 	Words []string // what its value may be, when that is few
 	Many  bool
+	Once  bool // a second value is refused: it asks for something else
 	Minor bool // only in the long help
 	Doc   string
 }
@@ -94,6 +95,9 @@ func (p *Line) put(f Entry, name string, words []string) error {
 		}
 		if len(f.own.Words) > 0 && !slices.Contains(f.own.Words, words[0]) {
 			return diag.New(name+": expected "+strings.Join(f.own.Words, " or ")+", got "+strconv.Quote(words[0]), "")
+		}
+		if p.Has(f.own.Name) && f.own.Once && words[0] != p.Get(f.own.Name) {
+			return diag.New(name+": is given more than once, with different values", "keep one of them")
 		}
 		if p.Has(f.own.Name) && !f.own.Many && f.own.Arg != "" {
 			p.twice(name, name)

@@ -71,5 +71,5 @@ func nothingToCheck(dir string) (said string, err error) {
 	case has("inputs.json"), has("logs"):
 		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "neither records nor a summary", Hint: "the run stopped before its first answer"}
 	}
-	return "", diag.New(dir+": no results there", "name the directory that holds manifest.json or profile_export_aiperf.json")
+	return "", diag.New(dir+": neither results nor an experiment in CUE there", "name the directory that holds manifest.json or profile_export_aiperf.json, or an experiment")
 }

@@ -2,8 +2,10 @@ package fields
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/schema/source"
@@ -28,7 +30,7 @@ func AxisDefinition() string {
 	byKind["_"] = append(byKind["_"], "model", "models", "url", "dataset", "endpoint.url")
 	var b strings.Builder
 	b.WriteString("package schema\n\n// Values by the path that they go to: a field of the benchmark or a variable.\n#AxisValues: {\n")
-	for _, kind := range []string{"number | #Late", "number | {...} | #Late", "bool | #LateBool", "_"} {
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		slices.Sort(byKind[kind])
 		fmt.Fprintf(&b, "\t[=~#\"^(benchmark[.])?(%s)$\"#]: [(%s), ...(%s)]\n", strings.Join(slices.Compact(byKind[kind]), "|"), kind, kind)
 	}
@@ -45,6 +47,14 @@ func (l *Leaf) axisKind() string {
 		return "number | #Late"
 	case l.Has(IsBool) && !l.Has(IsText|IsObject|IsNumber|IsList) && len(l.Enum) == 0:
 		return "bool | #LateBool"
+	case len(l.Enum) > len(l.Unbuilt)+1 && !l.Has(IsText|IsObject|IsNumber|IsBool|IsList):
+		var words []string
+		for _, w := range l.Enum {
+			if !slices.Contains(l.Unbuilt, w) {
+				words = append(words, strconv.Quote(w))
+			}
+		}
+		return strings.Join(words, " | ")
 	}
 	return "_"
 }

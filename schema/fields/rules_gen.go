@@ -21,6 +21,7 @@ var objectRules = []Rule{
 	{Field: "prefix_prompts", Text: "does not go with type: \\(type)", Hint: "use type: synthetic", About: []string{"type", "prefix_prompts"}},
 	{Field: "rankings", Text: "does not go with type: \\(type)", Hint: "use type: synthetic", About: []string{"type", "rankings"}},
 	{Field: "use_think_time_only", Text: "cannot be combined with ignore_trace_delays", Hint: "keep one of them", About: []string{"ignore_trace_delays", "use_think_time_only"}},
+	{Field: "url", Text: "cannot be combined with urls", Hint: "keep one of them", About: []string{"url", "urls"}},
 	{Field: "client_cert", Text: "needs client_key", Hint: "name the key file too", About: []string{"client_cert", "client_key"}},
 	{Field: "client_key", Text: "needs client_cert", Hint: "name the certificate too", About: []string{"client_key", "client_cert"}},
 	{Field: "command", Text: "cannot be combined with call", Hint: "keep one of them", About: []string{"call", "command"}},

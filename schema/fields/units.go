@@ -41,6 +41,11 @@ func (x Table) Normalize(n *source.Node, l *Leaf, at string) *source.Node {
 	}
 	n = l.SettleText(n)
 	switch {
+	case l.Has(IsNumber) && !l.Has(IsFree) && n.TooLarge(): // no whole number to those who read JSON
+		if i, ok := n.Value.(int64); ok {
+			return source.LeafNode(float64(i), n.Origin)
+		}
+		return n
 	case l.Has(IsShape) && !source.IsTemplate(n.Text()):
 		return source.Wrap("value", n)
 	case l.Has(IsRamp) && (l.Has(IsNumber) || l.Has(IsDuration)):

@@ -19,6 +19,9 @@ func (x Table) UnknownFields(root *source.Node) diag.Errors {
 }
 
 func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag.Errors) {
+	if n.Kind == source.Object && l.Lower == "" && !l.Has(IsObject|IsFree) {
+		return // no object may stand here: its kind is what is wrong
+	}
 	for _, f := range slices.Clone(n.Fields) {
 		name, sub := x.child(at, l, f.Name)
 		if sub == nil || name == "*" {

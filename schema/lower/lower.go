@@ -195,7 +195,7 @@ func named(n *source.Node, name string) *source.Node {
 
 func (l *lowerer) datasets(b *source.Node, part bool) {
 	if f, ok := b.Take("dataset"); ok {
-		b.Put("datasets", source.ListNode(named(f.Value, "default")))
+		b.Put("datasets", &source.Node{Kind: source.List, Items: []*source.Node{named(f.Value, "default")}, Origin: f.Value.Origin})
 	}
 	ds := b.Get("datasets")
 	if ds == nil {

@@ -56,8 +56,23 @@ func float(v float64) ast.Expr {
 	return number(token.FLOAT, strconv.FormatFloat(v, 'g', -1, 64))
 }
 
+// MaxWhole is the largest whole number that a field takes: floats hold no larger
+// one exactly.
+const MaxWhole = 1<<53 - 1
+
+// TooLarge tells whether n is a whole number beyond it.
+func (n *Node) TooLarge() bool {
+	switch v := n.Value.(type) {
+	case int64:
+		return v > MaxWhole || v < -MaxWhole
+	case float64:
+		return v == math.Trunc(v) && math.Abs(v) > MaxWhole && !math.IsInf(v, 0)
+	}
+	return false
+}
+
 // whole tells whether v is a whole number that a float holds exactly.
-func whole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) <= 1<<53 }
+func whole(v float64) bool { return v == math.Trunc(v) && math.Abs(v) <= MaxWhole }
 
 func number(k token.Token, text string) ast.Expr {
 	if positive, negative := strings.CutPrefix(text, "-"); negative {

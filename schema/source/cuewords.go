@@ -14,6 +14,7 @@ import (
 	"cuelang.org/go/cue/build"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -66,13 +67,7 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 	}
 	var none *load.NoFilesError
 	if errors.As(inst.Err, &none) {
-		var why []string
-		for _, f := range none.Package.IgnoredFiles {
-			if f.ExcludeReason != nil {
-				why = append(why, filepath.Base(f.Filename)+": "+f.ExcludeReason.Error())
-			}
-		}
-		return Mistake(Origin{Where: name}, "", Clip("none of its files belongs to a package ("+strings.Join(why, "; ")+")"), "write package NAME at the top of its files, or name one of them")
+		return noFiles(name, none.Package.IgnoredFiles)
 	}
 	tags := tagsIn(inst)
 	bad := cueErrors(name, inst.Err)
@@ -86,6 +81,72 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 		e.Hint = cmp.Or(tags.hint(e.Message), e.Hint)
 	}
 	return bad
+}
+
+// noFiles says why no file of a folder, or not the one that was named, is part of
+// the package.
+func noFiles(name string, ignored []*build.File) diag.Errors {
+	var why []string
+	for _, f := range ignored {
+		if at, cond := onlyIf(f.Filename); cond != "" {
+			hint := "-t TAG makes a tag true"
+			if ast.IsValidIdent(cond) {
+				hint = "-t " + cond + " brings it in"
+			}
+			return Mistake(cueOrigin(name, at), "", "is left out: @if("+cond+") is not true", hint)
+		}
+		if f.ExcludeReason != nil {
+			why = append(why, filepath.Base(f.Filename)+": "+f.ExcludeReason.Error())
+		}
+	}
+	return Mistake(Origin{Where: name}, "", Clip("none of its files belongs to a package ("+strings.Join(why, "; ")+")"), "write package NAME at the top of its files, or name one of them")
+}
+
+// onlyIf is the condition under which a file is part of its package, and where it
+// stands; "" without one.
+func onlyIf(file string) (at token.Pos, cond string) {
+	f, err := parser.ParseFile(file, nil, parser.PackageClauseOnly)
+	if err != nil {
+		return at, ""
+	}
+	for _, d := range f.Decls {
+		if a, ok := d.(*ast.Attribute); ok {
+			if name, body := a.Split(); name == "if" {
+				return a.Pos(), body
+			}
+		}
+	}
+	return at, ""
+}
+
+// isNone tells whether err says that no file is there to load.
+func isNone(err error) bool {
+	var none *load.NoFilesError
+	return errors.As(err, &none)
+}
+
+// moduleMistake gives a mistake in a module file, which CUE tells without a place,
+// that of the line it is about.
+func moduleMistake(e *diag.Error, file string) {
+	e.Place, e.Hint = ShownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+LanguageVersion+"\""
+	if !strings.HasPrefix(e.Message, "language version") {
+		return
+	}
+	e.Hint = "name " + LanguageVersion + " or an older one, or update aiperf"
+	f, err := parser.ParseFile(file, nil)
+	if err != nil {
+		return
+	}
+	ast.Walk(f, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok {
+			label, _, _ := ast.LabelName(field.Label)
+			if label == "version" {
+				e.Place = cueOrigin(ShownFile(file), field.Value.Pos()).Where
+			}
+			return label == "language"
+		}
+		return true
+	}, nil)
 }
 
 // tag is one @tag of a package.

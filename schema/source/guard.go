@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/token"
 	"gopkg.in/yaml.v3"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -120,8 +123,8 @@ type cueGuard struct {
 	levels, depth int               // of braces and brackets; of syntax
 	loops         int               // for clauses in the file
 	around        []*ast.Comprehension
-	most          int    // for clauses within each other
-	heaviest      string // the outermost of them
+	most          float64 // how often, in powers of ten, the heaviest part repeats something
+	heaviest      string  // where it begins
 	bad           diag.Errors
 }
 
@@ -155,6 +158,8 @@ func (g *cueGuard) enter(n ast.Node) bool {
 		}
 	case *ast.Comprehension:
 		g.comprehension(n)
+	case *ast.BinaryExpr:
+		g.product(n)
 	case *ast.ForClause:
 		if g.loops++; g.loops > maxLoops {
 			g.refuse(n, fmt.Sprintf("more than %d for clauses", maxLoops), "write the values, or make them axes of sweep.parameters")
@@ -191,8 +196,33 @@ func (g *cueGuard) comprehension(n *ast.Comprehension) {
 			}
 		}
 	}
-	if loops > g.most {
-		g.most, g.heaviest = loops, cueOrigin(g.name, g.around[0].Pos()).Where
+	g.weigh(float64(loops), g.around[0])
+}
+
+// product weighs text or lists that are multiplied by a number.
+func (g *cueGuard) product(n *ast.BinaryExpr) {
+	factor := 1.0
+	for e := ast.Expr(n); ; {
+		x, ok := e.(*ast.BinaryExpr)
+		if !ok || x.Op != token.MUL {
+			break
+		}
+		for _, side := range []ast.Expr{x.X, x.Y} {
+			if l, ok := side.(*ast.BasicLit); ok && l.Kind == token.INT {
+				if f, err := strconv.ParseFloat(strings.ReplaceAll(l.Value, "_", ""), 64); err == nil {
+					factor *= f
+				}
+			}
+		}
+		e = x.X
+	}
+	g.weigh(math.Log10(max(factor, 1)), n)
+}
+
+// weigh notes a part that repeats something 10^power times; a loop counts as ten.
+func (g *cueGuard) weigh(power float64, n ast.Node) {
+	if power > g.most {
+		g.most, g.heaviest = power, cueOrigin(g.name, n.Pos()).Where
 	}
 }
 

@@ -179,7 +179,9 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 	case cue.BoolKind:
 		n.Value, err = v.Bool()
 	case cue.IntKind:
-		n.Value, err = v.Int64()
+		if n.Value, err = v.Int64(); err != nil { // larger than any that a field takes
+			n.Value, err = v.Float64()
+		}
 	case cue.FloatKind, cue.NumberKind:
 		n.Value, err = v.Float64()
 	case cue.NullKind:

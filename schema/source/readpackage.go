@@ -216,8 +216,8 @@ func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (load
 			return loaded{}, bad // what else was found follows from it
 		}
 		bad := loadErrors(name, insts[0])
-		if file := filepath.Join(root, "cue.mod", "module.cue"); insts[0].Module == "" && bad[0].Place == name {
-			bad[0].Place, bad[0].Hint = ShownFile(file), "such as module: \"example.com/bench@v0\" and language: version: \""+LanguageVersion+"\"" // the module file was not read
+		if insts[0].Module == "" && bad[0].Place == name && !isNone(insts[0].Err) {
+			moduleMistake(bad[0], filepath.Join(root, "cue.mod", "module.cue"))
 		}
 		return loaded{}, bad
 	}
@@ -333,10 +333,10 @@ type packageGuard struct {
 	root string                    // the user's module
 	deps map[module.Version]string // those that it depends on
 	seen map[*build.Instance]bool
-	// heaviest is the place of the comprehension with the most loops in it, "" where
-	// there is none: what takes too long is most likely this one.
+	// heaviest is the place of what repeats something most often, "" where nothing
+	// does: what takes too long is most likely this.
 	heaviest string
-	loops    int
+	most     float64
 }
 
 func isSchemaPackage(inst *build.Instance) bool {
@@ -369,8 +369,8 @@ func (p *packageGuard) instance(inst *build.Instance) diag.Errors {
 		if len(g.bad) > 0 {
 			return g.bad[:1]
 		}
-		if g.most > p.loops {
-			p.loops, p.heaviest = g.most, g.heaviest
+		if g.most > p.most {
+			p.most, p.heaviest = g.most, g.heaviest
 		}
 	}
 	for _, dep := range inst.Imports {

@@ -20,7 +20,7 @@ import (
 // encoder does the structure; what it leaves out is added to its result: text
 // that is read later, words in any case, camelCase keys.
 func JSONSchema(sources Files, more Beside) (map[string]any, error) {
-	files, err := rewrite(sources, more, true)
+	p, files, err := rewrite(sources, more, true)
 	if err != nil {
 		return nil, err
 	}
@@ -28,21 +28,40 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	defs, ok := doc["$defs"].(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("the encoder wrote no $defs")
+	}
+	for def, names := range p.asked {
+		if o, ok := defs[strings.TrimPrefix(def, "#")].(object); ok {
+			o["required"] = toAny(names)
+		}
+	}
+	none := defs["None"]
+	delete(defs, "None") // as it is: no other spellings
 	doc = loose(doc).(map[string]any)
+	if none != nil {
+		defs["None"] = none
+	}
 	var all []any
 	for _, n := range needed {
 		all = append(all, n.schema())
 	}
 	doc["allOf"] = all
-	defs, ok := doc["$defs"].(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("the encoder wrote no $defs")
+	defs["Late"] = map[string]any{"type": "string", "pattern": later + "|" + number, "description": "A template, a variable, or a number in quotes."}
+	for def, names := range p.oneNeeded() {
+		if o, ok := defs[strings.TrimPrefix(def, "#")].(map[string]any); ok {
+			o["anyOf"] = orRequired(names)
+		}
 	}
-	defs["Late"] = map[string]any{"type": "string", "pattern": later + `|^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$`, "description": "A template, a variable, or a number in quotes."}
 	truths := []any{"true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"}
 	defs["LateBool"] = map[string]any{"anyOf": []any{
 		map[string]any{"type": "string", "pattern": later + `|^\s*(` + alternatives(truths) + `)\s*$`},
 		map[string]any{"enum": []any{0, 1}},
+	}}
+	defs["LateFalse"] = map[string]any{"anyOf": []any{
+		map[string]any{"type": "string", "pattern": later + `|^\s*(` + alternatives([]any{"false", "no", "off", "n", "f", "0"}) + `)\s*$`},
+		map[string]any{"const": 0},
 	}}
 	return doc, nil
 }
@@ -50,7 +69,7 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 // Reference is the structure alone, for documentation: no other spellings, no
 // other shape, no text in place of numbers.
 func Reference(sources Files, gone map[string][]string) (map[string]any, error) {
-	files, err := rewrite(sources, Beside{Gone: gone}, true)
+	_, files, err := rewrite(sources, Beside{Gone: gone}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +104,13 @@ func encode(files Files) (map[string]any, error) {
 	}
 	var doc map[string]any
 	return doc, json.Unmarshal(js, &doc)
+}
+
+func toAny(words []string) (out []any) {
+	for _, w := range words {
+		out = append(out, w)
+	}
+	return out
 }
 
 func ref(name string) any { return map[string]any{"$ref": "#/$defs/" + name} }
@@ -161,7 +187,12 @@ func twins(v, props map[string]any) {
 func arms(v map[string]any) any {
 	var also any
 	switch v["type"] {
-	case "number", "integer":
+	case "integer":
+		if v["maximum"] == nil {
+			v["maximum"] = json.Number(largest)
+		}
+		also = ref("Late")
+	case "number":
 		also = ref("Late")
 	case "boolean":
 		also = ref("LateBool")
@@ -170,6 +201,9 @@ func arms(v map[string]any) any {
 			also = oneText(m)
 		}
 	}
+	if v["const"] == false {
+		also = ref("LateFalse")
+	}
 	if _, ok := v["const"].(string); ok {
 		v["type"] = "string" // some validators take the number 2 for the text "2.0"
 	}
@@ -177,6 +211,9 @@ func arms(v map[string]any) any {
 		also = map[string]any{"type": "string", "pattern": "^(" + alternatives([]any{w}) + ")$"}
 	}
 	if words, ok := v["enum"].([]any); ok && len(words) > 1 {
+		if _, number := words[0].(float64); number {
+			also = ref("Late")
+		}
 		if _, text := words[0].(string); text {
 			also = map[string]any{"type": "string", "pattern": "^(" + alternatives(words) + ")$|" + later}
 		}
@@ -198,7 +235,9 @@ func arms(v map[string]any) any {
 // oneText is the text that a member of a list may be; nil where it is none.
 func oneText(member map[string]any) any {
 	if member["type"] == "string" {
-		return map[string]any{"type": "string"}
+		word := maps.Clone(member)
+		word["minLength"] = 1 // no text is no list of one
+		return word
 	}
 	if arms, ok := member["anyOf"].([]any); ok { // words, with their other spellings
 		for _, a := range arms {

@@ -3,6 +3,9 @@ package surface
 import (
 	"fmt"
 	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
 )
 
 // needed are the members that every cell must have. They stand in the body or
@@ -65,6 +68,65 @@ func (n need) schema() any {
 		within("sweep", within("runs", object{"type": "array", "items": inBody})),
 	}
 	return object{"anyOf": append(said(n.keys), given...)}
+}
+
+// anyOf are the fields of which an object must have one: @anyof in its definition.
+func anyOf(s *ast.StructLit) (names []string) {
+	for _, d := range s.Elts {
+		if a, ok := d.(*ast.Attribute); ok {
+			if name, body := a.Split(); name == "anyof" {
+				for word := range strings.SplitSeq(body, ",") {
+					names = append(names, strings.TrimSpace(word))
+				}
+			}
+		}
+	}
+	return names
+}
+
+// oneNeeded are the demands of all definitions.
+func (p *pass) oneNeeded() map[string][]string {
+	out := map[string][]string{}
+	for _, def := range p.defs {
+		if s, ok := def.Value.(*ast.StructLit); ok && anyOf(s) != nil {
+			name, _, _ := ast.LabelName(def.Label)
+			out[name] = anyOf(s)
+		}
+	}
+	return out
+}
+
+// relax takes the demands out of a definition that has fields by pattern: the
+// encoder drops all fields of an object that has both (CUE 0.17.1). They are added
+// to its result.
+func (p *pass) relax(def string, s *ast.StructLit) {
+	if !p.patterns[def] {
+		return
+	}
+	for _, d := range s.Elts {
+		if f, ok := d.(*ast.Field); ok && f.Constraint == token.NOT {
+			name, _, _ := ast.LabelName(f.Label)
+			f.Constraint = token.OPTION
+			p.asked[def] = append(p.asked[def], name)
+		}
+	}
+}
+
+// orGuard asks for the first of names where none of them is there.
+func orGuard(names []string) ast.Decl {
+	var missing []string
+	for _, name := range names {
+		missing = append(missing, "("+name+" & !=null) == _|_")
+	}
+	return guard(strings.Join(missing, " if "), names[0])
+}
+
+// orRequired is the same as JSON Schema.
+func orRequired(names []string) (out []any) {
+	for _, name := range names {
+		out = append(out, object{"required": []any{name}})
+	}
+	return out
 }
 
 // object is one of JSON.

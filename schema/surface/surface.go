@@ -34,19 +34,26 @@ const path = "aiperf.dev/schema"
 // {% statement %}.
 const later = `[$][{]|[{][{%]`
 
+// number is text that is a number.
+const number = `^\s*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$`
+
+// largest is the largest whole number that every reader of JSON keeps.
+const largest = "9007199254740991"
+
 // forms are the definitions that the passes refer to.
 const forms = `package schema
 
 import "math"
 
-// A whole number; 10.0 and 1e3 are whole, too.
-#Whole: number & math.MultipleOf(1)
+// A whole number; 10.0 and 1e3 are whole, too. JSON keeps those up to 2^53.
+#Whole: number & math.MultipleOf(1) & >=-` + largest + ` & <=` + largest + `
 
 // Text that is read later: a template, a variable, a number in quotes.
-#Late: =~#"` + later + `|^\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*$"#
+#Late: =~#"` + later + `|` + number + `"#
 
-// The same for true and false.
+// The same for true and false, and for false alone.
 #LateBool: =~#"(?i)` + later + `|^\s*(true|false|yes|no|on|off|y|n|t|f|1|0)\s*$"# | 0 | 1
+#LateFalse: =~#"(?i)` + later + `|^\s*(false|no|off|n|f|0)\s*$"# | 0
 
 // A body beside a sweep, whose axes may give what is missing in it.
 #Swept: {` + sweptBody + `	...
@@ -78,21 +85,31 @@ type Beside struct {
 }
 
 // Published is what is published of sources.
-func Published(sources Files, more Beside) (Files, error) { return rewrite(sources, more, false) }
+func Published(sources Files, more Beside) (Files, error) {
+	_, files, err := rewrite(sources, more, false)
+	return files, err
+}
 
 // rewrite runs the passes. With plain it leaves out what the JSON Schema
 // encoder cannot say and what is added to JSON afterwards.
-func rewrite(sources Files, more Beside, plain bool) (Files, error) {
+func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
 	axes := more.Axes
-	p := &pass{enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: axes != ""}
+	p := &pass{enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: axes != "", patterns: map[string]bool{}, asked: map[string][]string{}}
 	if err := p.read(sources); err != nil {
-		return nil, err
+		return p, nil, err
+	}
+	for path := range more.Idle {
+		def, _, err := p.owner(path)
+		if err != nil {
+			return p, nil, err
+		}
+		p.patterns[def] = true
 	}
 	out, files := Files{}, map[string]*ast.File{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		f, err := parser.ParseFile(name, sources[name], parser.ParseComments)
 		if err != nil {
-			return nil, err
+			return p, nil, err
 		}
 		p.drop(f)
 		switch {
@@ -115,14 +132,22 @@ func rewrite(sources Files, more Beside, plain bool) (Files, error) {
 		withoutAttributes(f)
 		var err error
 		if out[name], err = format.Node(f); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return p, nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if axes != "" {
-		out["axes.cue"] = []byte(axes)
-	}
-	if plain && axes != "" { // text that is read later is added to the JSON
+	switch {
+	case axes == "":
+	case plain: // text that is read later is added to the JSON, as are words in any case
 		out["axes.cue"] = []byte(strings.NewReplacer("number | {...} | #Late", "_", " | #LateBool", "", " | #Late", "").Replace(axes))
+	default:
+		f, err := parser.ParseFile("axes.cue", axes, parser.ParseComments)
+		if err != nil {
+			return p, nil, err
+		}
+		fold(f.Decls[len(f.Decls)-1].(*ast.Field).Value)
+		if out["axes.cue"], err = format.Node(f); err != nil {
+			return p, nil, err
+		}
 	}
 	if !plain {
 		out["forms.cue"] = []byte(forms)
@@ -130,19 +155,19 @@ func rewrite(sources Files, more Beside, plain bool) (Files, error) {
 	if more.Idle != nil {
 		text, err := p.idle(more.Idle)
 		if err != nil {
-			return nil, err
+			return p, nil, err
 		}
 		if out["idle.cue"], err = format.Source(text); err != nil {
-			return nil, fmt.Errorf("%w in\n%s", err, text)
+			return p, nil, fmt.Errorf("%w in\n%s", err, text)
 		}
 	}
 	flat, err := p.flat()
 	if err != nil {
-		return nil, err
+		return p, nil, err
 	}
 	onlyObjects(flat, guarded)
 	out["flat.cue"], err = format.Node(flat)
-	return out, err
+	return p, out, err
 }
 
 // read compiles the sources, which the passes ask for kinds and words.
@@ -272,15 +297,17 @@ func (p *pass) flat() (*ast.File, error) {
 }
 
 type pass struct {
-	pkg     cue.Value
-	enums   map[string]bool     // fields that take words
-	usual   map[string]string   // words that are meant where none is given, in the object that is read
-	body    []*ast.Field        // the fields of the body, rewritten
-	defs    []*ast.Field        // the definitions of the sources
-	gone    map[string][]string // words that are known and not built, by definition
-	plain   bool
-	swept   bool // a sweep may give what is missing in the definition that is read
-	flatToo bool // keys of the body may stand beside the envelope's
+	pkg      cue.Value
+	enums    map[string]bool     // fields that take words
+	usual    map[string]string   // words that are meant where none is given, in the object that is read
+	body     []*ast.Field        // the fields of the body, rewritten
+	defs     []*ast.Field        // the definitions of the sources
+	gone     map[string][]string // words that are known and not built, by definition
+	plain    bool
+	patterns map[string]bool     // definitions that have fields by pattern
+	asked    map[string][]string // what such a definition asks for, left out for the encoder
+	swept    bool                // a sweep may give what is missing in the definition that is read
+	flatToo  bool                // keys of the body may stand beside the envelope's
 }
 
 // enumFields notes which fields hold words, for the rules that compare them.
@@ -351,6 +378,9 @@ func (p *pass) file(f *ast.File) {
 				s.Elts = append(s.Elts, &ast.Field{Label: ast.NewIdent("#swept"), Value: or(ast.NewIdent("bool"), &ast.UnaryExpr{Op: token.MUL, X: ast.NewBool(false)})})
 			}
 			p.object(s, p.lookup(p.pkg, name))
+			if names := anyOf(s); names != nil {
+				s.Elts = append(s.Elts, orGuard(names))
+			}
 			p.loosen(name, s)
 			continue
 		}
@@ -362,14 +392,16 @@ func (p *pass) file(f *ast.File) {
 	}
 }
 
-// plain takes a file for the encoder: {...} & #X and #X & {…} are #X; beside
+// plain takes a file for the encoder: {...} & #X is #X; beside
 // its default a type would lose its bounds, and defaults are added later.
 func (p *pass) forEncoder(f *ast.File) {
 	astutil.Apply(f, nil, func(c astutil.Cursor) bool {
 		if x, ok := c.Node().(*ast.BinaryExpr); ok && x.Op == token.AND {
 			for _, pair := range [][2]ast.Expr{{x.X, x.Y}, {x.Y, x.X}} {
-				_, s := pair[0].(*ast.StructLit)
-				if id, ok := pair[1].(*ast.Ident); s && ok {
+				s, object := pair[0].(*ast.StructLit)
+				if object && requires(s) && p.flatToo {
+					s.Elts = append(s.Elts, &ast.Ellipsis{}) // the encoder would close it to what it names
+				} else if id, ok := pair[1].(*ast.Ident); object && ok {
 					c.Replace(id)
 					return true
 				}
@@ -411,9 +443,15 @@ func (p *pass) forEncoder(f *ast.File) {
 			if s, ok := def.Value.(*ast.StructLit); ok {
 				name, _, _ := ast.LabelName(def.Label)
 				p.loosen(name, s)
+				p.relax(name, s)
 			}
 		}
 	}
+}
+
+// requires tells whether s asks for fields.
+func requires(s *ast.StructLit) bool {
+	return slices.ContainsFunc(s.Elts, func(d ast.Decl) bool { f, ok := d.(*ast.Field); return ok && f.Constraint == token.NOT })
 }
 
 // oneOf tells whether e is a choice among written values.
@@ -597,7 +635,7 @@ func (p *pass) oneWord(e ast.Expr, v cue.Value) ast.Expr {
 		return pattern(token.MAT, w...)
 	}
 	if m := v.LookupPath(cue.MakePath(cue.AnyIndex)); m.Exists() && m.IncompleteKind() == cue.StringKind {
-		return ast.NewIdent("string")
+		return ast.NewBinExpr(token.AND, ast.NewIdent("string"), &ast.UnaryExpr{Op: token.NEQ, X: ast.NewString("")})
 	}
 	return nil
 }
@@ -627,8 +665,11 @@ func (p *pass) named(e ast.Expr) bool {
 
 func (p *pass) late(e ast.Expr, v cue.Value) ast.Expr {
 	name := "#Late"
-	if v.IncompleteKind()&(cue.NumberKind|cue.StructKind) == 0 && v.Unify(cuecontext.New().Encode(true)).Err() == nil {
-		name = "#LateBool"
+	if v.IncompleteKind()&(cue.NumberKind|cue.StructKind) == 0 {
+		name = "#LateFalse"
+		if v.Unify(cuecontext.New().Encode(true)).Err() == nil {
+			name = "#LateBool"
+		}
 	}
 	return or(e, ast.NewIdent(name))
 }
