@@ -37,9 +37,18 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 		want = append(want, path)
 	}
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	e := explainer{d: d, c: c, want: want, out: out}
+	e := explainer{d: d, c: c, want: want, out: out, found: map[string]bool{}}
 	if err := e.body(); err != nil {
 		return err
+	}
+	for i, p := range want {
+		switch {
+		case e.found[p]:
+		case p == "sweep" && len(d.sweep.Axes)+len(d.sweep.Scenarios) > 0:
+			fmt.Fprintf(out, "%s\tset\teach path shows its first value; aiperf plan lists the cells\n", paths[i])
+		default:
+			fmt.Fprintf(out, "%s\t–\tnot set\n", paths[i])
+		}
 	}
 	return out.Flush()
 }
@@ -87,6 +96,8 @@ type explainer struct {
 	c    *cell
 	want []string
 	out  io.Writer
+	// found are those of want that a row was printed for.
+	found map[string]bool
 }
 
 // body prints the envelope as written and the body as resolved: what the tree
@@ -154,6 +165,7 @@ func (e explainer) wanted(path string) bool {
 	for _, w := range e.want {
 		for _, p := range []string{path, shown} {
 			if p == w || strings.HasPrefix(p, w+".") {
+				e.found[w] = true
 				return true
 			}
 		}
@@ -161,6 +173,7 @@ func (e explainer) wanted(path string) bool {
 	// datasets.default and phases.profiling mean the one there is
 	for _, w := range e.want {
 		if n := e.c.root.At(w); n != nil && e.c.root.At(path) == n {
+			e.found[w] = true
 			return true
 		}
 	}

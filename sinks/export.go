@@ -8,16 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Export writes one table of a result directory to w as csv, arrow (an IPC
 // file) or parquet.
 func Export(dir, format, table string, w io.Writer) error {
 	if !slices.Contains(Formats(), format) {
-		return fmt.Errorf("export: no format %q; there are %v", format, Formats())
+		return fmt.Errorf("export: no format %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
 	if !slices.Contains(TableNames(), table) {
-		return fmt.Errorf("export: no table %q; there are %v", table, TableNames())
+		return fmt.Errorf("export: no table %q; there are %s", table, strings.Join(TableNames(), ", "))
 	}
 	path := filepath.Join(dir, table+".parquet")
 	f, err := os.Open(path)

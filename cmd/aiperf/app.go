@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -27,8 +28,13 @@ type app struct {
 // run is main without the process around it. It returns the exit code.
 func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 	a := &app{issue: issue, hard: hard, stdio: std}
-	if len(args) == 0 || args[0] == "help" && len(args) == 1 {
+	switch {
+	case len(args) == 0, args[0] == "help" && (len(args) == 1 || args[1] == "help"):
 		args = []string{"--help"}
+	case args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case args[0] == "-V":
+		args = []string{"--version"}
 	}
 	for _, w := range args {
 		if !utf8.ValidString(w) {
@@ -64,6 +70,9 @@ func (a *app) root() *cli.Command {
 		CustomRootCommandHelpTemplate: rootText(), HideHelpCommand: true,
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
+			if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+				return argv.NewTable([]argv.Switch{{Name: "version", Short: "v"}}, nil).Unknown("--" + strings.TrimLeft(name, "-"))
+			}
 			return diag.New(err.Error(), "aiperf --help")
 		},
 	}

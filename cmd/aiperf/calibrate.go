@@ -123,7 +123,7 @@ func (a *app) printCalibration(c *runner.Calibration, plan *sweep.Plan) {
 	_, perSecond = c.Streams.PerSecond()
 	_, chunks := c.Streams.PerCPU()
 	row("streams", fmt.Sprintf("%s × %v", words.Whole(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL), words.Grouped(math.Round(perSecond))+" chunks/s", words.Grouped(math.Round(chunks))+" per CPU-second")
-	fmt.Fprintf(a.Out, "%s: up to %s requests/s or %s chunks/s leave half of this machine free\n",
+	fmt.Fprintf(a.Out, "%s: by CPU time half of this machine is enough for %s requests/s or %s chunks/s\n(the trials above shared it with the built-in server)\n",
 		words.Count(c.Cores, "core"), words.Grouped(math.Round(perCPU*float64(c.Cores)/2)), words.Grouped(math.Round(chunks*float64(c.Cores)/2)))
 	if plan == nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,6 +35,9 @@ var (
 // load reads the experiment a command line describes: FILE or flags or both.
 // What cannot be run is refused here, before a plan is made of it.
 func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error) {
+	if strings.EqualFold(filepath.Ext(file), ".jsonl") {
+		return nil, diag.New(file+": a data file is no experiment", "aiperf dataset inspect "+file+" says what it holds; --input-file takes it")
+	}
 	src := schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt}
 	doc, err := schema.Load(src)
 	var missing *fs.PathError
@@ -170,7 +174,11 @@ func onlyFile(p *argv.Line, usage string) (string, error) {
 	case len(p.Words) == 1 && strings.TrimSpace(p.Words[0]) != "":
 		return p.Words[0], nil
 	default:
-		return "", diag.New("which experiment?", usage)
+		what := "which experiment?"
+		if strings.Contains(usage, " DIR") {
+			what = "which result directory?"
+		}
+		return "", diag.New(what, usage)
 	}
 	return "", diag.New("one experiment at a time, got "+strings.Join(p.Words, " "), "write FILE before flags that take several values")
 }

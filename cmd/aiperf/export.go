@@ -69,6 +69,9 @@ Tables: requests, chunks, runs, cells, metrics, checks.`,
 		if err != nil {
 			return err
 		}
+		if !isDir(dir) {
+			return noResults(dir)
+		}
 		table, format := p.Get("table"), p.Get("format")
 		if table == "" {
 			table = "metrics"

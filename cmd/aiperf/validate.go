@@ -24,6 +24,11 @@ func holdsResults(dir string) bool {
 	return err == nil
 }
 
+// noResults refuses a place that is no result directory.
+func noResults(dir string) error {
+	return diag.New(dir+": no result directory", "name one that aiperf run or profile has filled")
+}
+
 var validateCommand = command{
 	name: "validate", usage: "check an experiment, or verify a result directory",
 	help: `aiperf validate FILE|DIR checks without sending anything.
@@ -99,6 +104,9 @@ about it, and what it found in each cell.
 		dir, err := onlyFile(p, "aiperf checks DIR")
 		if err != nil {
 			return err
+		}
+		if !holdsResults(dir) {
+			return noResults(dir)
 		}
 		reports, err := runner.Reports(dir)
 		if err != nil {

@@ -85,7 +85,7 @@ func (t *Table) take(word string, args []string) (f Entry, name string, words, r
 		}
 	}
 	if !ok {
-		return f, name, nil, nil, t.unknown(name)
+		return f, name, nil, nil, t.Unknown(name)
 	}
 	many, takes := f.arity()
 	switch {
@@ -141,12 +141,30 @@ func (f Entry) word() string {
 	return strconv.FormatBool(!f.neg)
 }
 
-func (t *Table) unknown(name string) error {
-	names := slices.Clone(t.Names)
+// Unknown refuses a flag that is not there, with the one that was probably meant:
+// one spelt alike, else those that have it as one of their words.
+func (t *Table) Unknown(name string) error {
+	names := append(slices.Clone(t.Names), "--help")
 	slices.Sort(names)
 	e := diag.New(name+": unknown flag", "")
 	if s := schema.Suggest(name, names); s != "" {
 		e.Hint = "did you mean " + s + "?"
+		return e
+	}
+	word := strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
+	var with []string
+	for _, n := range names {
+		f, _ := t.Find(n)
+		if !f.Hidden() && strings.HasPrefix(n, "--") && slices.Contains(strings.Split(n[2:], "-"), word) {
+			with = append(with, n)
+		}
+	}
+	slices.SortStableFunc(with, func(a, b string) int { return len(a) - len(b) })
+	if len(with) > 0 {
+		e.Hint = "there is " + strings.Join(with[:min(len(with), mostNamed)], ", ")
 	}
 	return e
 }
+
+// mostNamed is how many flags a hint names.
+const mostNamed = 3

@@ -288,13 +288,13 @@ func ReadTrace(path, format string, block int) (*Trace, error) {
 		return nil, err
 	}
 	if !r.format.Trace {
-		return nil, diag.Errorf("%s: a %s file is no trace", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
+		return nil, diag.Errorf("%s: a %s file is no trace of lengths and prefixes", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
 	if err := r.all(); err != nil {
 		return nil, err
 	}
 	if r.trace == nil {
-		return nil, diag.Errorf("%s: a %s file is no trace", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
+		return nil, diag.Errorf("%s: a %s file is no trace of lengths and prefixes", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
 	return &Trace{r.trace.rows, r.trace.block, r.format.Name, append(r.notes, r.warnings()...)}, nil
 }

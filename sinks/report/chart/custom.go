@@ -67,8 +67,12 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 	}
 	for _, name := range []string{u.X, u.Y} {
 		if !d.figure(name) {
-			return nil, fmt.Errorf("no column %q: there are the axes %s, figures such as time_to_first_token.p99, and of requests %s",
-				name, strings.Join(d.Axes, ", "), strings.Join(sorted(requestValues), ", "))
+			axes := ""
+			if len(d.Axes) > 0 {
+				axes = "the axes " + strings.Join(d.Axes, ", ") + ", "
+			}
+			return nil, fmt.Errorf("no column %q: there are %sfigures such as time_to_first_token.p99, and of requests %s",
+				name, axes, strings.Join(sorted(requestValues), ", "))
 		}
 	}
 	p := draw.Panel{X: draw.Axis{Label: u.X}, Y: draw.Axis{Label: u.Y, Zero: true}}
