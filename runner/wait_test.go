@@ -222,9 +222,9 @@ func TestWaitForBuiltInServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if err := awaited(t.Context(), waiting(t, "both", url)); err != nil {
-		t.Fatal(err)
+	err = awaited(t.Context(), waiting(t, "both", url))
+	if closing := s.Close(); err != nil || closing != nil { // closed, so that all it answered is counted
+		t.Fatal(err, closing)
 	}
 	if n := s.Stats(); n.OK != 1 || n.OutputTokens != 1 {
 		t.Errorf("%d requests answered with %d tokens, want 1 and 1", n.OK, n.OutputTokens)

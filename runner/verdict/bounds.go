@@ -177,6 +177,16 @@ func (n NoticeCounts) Lines() []string {
 	return out
 }
 
+// whySentLater says why requests were sent after the time that the schedule
+// wanted: they waited for a slot, which users feel, or this program was late,
+// which they would not. The larger sum decides.
+func (p *PhaseEvidence) whySentLater() string {
+	if late := stats.Sum(p.Lateness); late > stats.Sum(p.Wait) {
+		return fmt.Sprintf("this client sent late, by %s (p99), so the second is too high", words.Millis(stats.Quantile(p.Lateness, 0.99)))
+	}
+	return "requests waited for a slot before they were sent; users feel the second"
+}
+
 // intendedNotices say in words when p99 as the schedule saw it differs from p99
 // as sent. In a closed loop no schedule wanted anything: a stall moves every
 // later intended time.
@@ -191,8 +201,8 @@ func (p *PhaseEvidence) intendedNotices() []Notice {
 	}{{metrics.TimeToFirstToken, p.TTFT, p.TTFTIntended}, {metrics.RequestLatency, p.Latency, p.LatencyIntended}} {
 		sent, intended := stats.Quantile(m.sent, 0.99), stats.Quantile(m.intended, 0.99)
 		if d := intended/sent - 1; d > apart {
-			out = append(out, Notice{"intended." + m.tag, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: requests waited before they were sent; users feel the second",
-				m.tag, words.Millis(sent), words.Millis(intended)), d})
+			out = append(out, Notice{"intended." + m.tag, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: %s",
+				m.tag, words.Millis(sent), words.Millis(intended), p.whySentLater()), d})
 		}
 	}
 	return out

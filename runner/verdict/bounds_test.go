@@ -86,6 +86,14 @@ func TestNoticesInWords(t *testing.T) {
 		!strings.Contains(said[2].Text, "100 % apart (median)") {
 		t.Errorf("requests that waited 500 ms: %+v", said)
 	}
+	if !strings.Contains(said[1].Text, "requests waited for a slot") {
+		t.Errorf("requests that waited: %s", said[1].Text)
+	}
+	p := e.Phases[0]
+	p.Lateness, p.Wait = p.Wait, p.Lateness
+	if said := e.Notices(); !strings.Contains(said[1].Text, "this client sent late, by 500 ms (p99), so the second is too high") {
+		t.Errorf("requests that this client sent late: %s", said[1].Text)
+	}
 	all := NoticeCounts{}
 	all.Take([]Notice{{"a", "small", 1}, {"b", "other", 1}})
 	all.Take([]Notice{{"a", "large", 2}})
