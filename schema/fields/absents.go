@@ -57,7 +57,7 @@ var absents = []Absent{
 	},
 	{
 		What:    "OpenTelemetry",
-		Instead: "aiperf export DIR --table requests --format csv gives the rows to send",
+		Instead: "aiperf export DIR --table requests --format csv gives the rows to send; answers token by token are --streaming",
 		Paths:   []string{"benchmark.otel"},
 		Shown:   true,
 		Idle: map[string]string{

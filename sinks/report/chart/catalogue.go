@@ -23,17 +23,17 @@ type Row struct {
 // Catalogue is every chart there is, in the order of a report.
 func Catalogue() []Row {
 	return []Row{
-		{"pareto", "Throughput against speed", "What can I sell, and what does it cost in speed?", false, pareto},
+		{"pareto", "Throughput against speed", "How much throughput can I have, and what does it cost in speed?", false, pareto},
 		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, throughput},
 		{"latency-vs-load", "Latency against load", "When does it get slow?", false, latency},
 		{"good-share", "Goodput against load", "How much load can I promise?", false, goodShare},
 		{"change", "Change between two systems", "Did it regress?", false, change},
-		{"trials", "Trials beside their interval", "Is the ± honest?", false, trials},
+		{"trials", "Trials beside their interval", "Can I believe the ±?", false, trials},
 		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant? Means, and the middle 90 % of the requests", false, lengths},
-		{"cost", "Cost against speed", "What do I buy?", false, cost},
-		{"anatomy", "Anatomy of a TTFT", "Whose time is it?", false, anatomy},
+		{"cost", "Cost against speed", "What does a token cost?", false, cost},
+		{"anatomy", "Anatomy of a TTFT", "Where does the time of a TTFT go?", false, anatomy},
 		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, ecdf},
-		{"timeline", "Requests by slot", "Where does it stall, and who blocks whom?", true, timeline},
+		{"timeline", "Requests by slot", "Where does it stall, and which request waits for which?", true, timeline},
 		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, heatmap},
 		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, strips},
 		{"telemetry", "Server and hardware over time", "Why?", true, telemetry},

@@ -302,3 +302,17 @@ func TestNoEmptyCustomChart(t *testing.T) {
 		t.Errorf("latency: %+v, %v", c, err)
 	}
 }
+
+// The page about reports asks what the charts ask.
+func TestQuestionsStandOnThePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Catalogue() {
+		if row := "\n| `" + r.ID + "` | " + r.Question; !strings.Contains(string(page), row) {
+			t.Errorf("docs/report.md has no row that begins %q", row)
+		}
+	}
+}
