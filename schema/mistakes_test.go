@@ -56,6 +56,7 @@ func TestMistakes(t *testing.T) {
 		{"type: concurrency", "type: concurency", `exp.yaml:6:21: benchmark.phases.profiling.type: "concurency" is not one of concurrency, constant, poisson, gamma, user_centric, fixed_schedule, agentic_replay | did you mean concurrency?`},
 		{"streaming: true", "connection_reuse: poled", `exp.yaml:4:55: benchmark.endpoint.connection_reuse: "poled" is not one of pooled, never, sticky-user-sessions | did you mean pooled?`},
 		{"concurrency: 8", "concurrency: 0", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0"},
+		{"concurrency: 8", "concurrency: [1, [2]]", "exp.yaml:6:51: benchmark.phases.profiling.concurrency.1: expected one value, got a list | an axis is one list of values: [1, 4, 16]"},
 		{"concurrency: 8", "concurrency: many", `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "many"`},
 		{"concurrency: 8", "concurrency: 2.5", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got number 2.5"},
 		{"2m", "2 weeks", `exp.yaml:6:60: benchmark.phases.profiling.duration: "2 weeks" is not a duration such as 90, 30s, 500ms, 2m, 1h or inf`},

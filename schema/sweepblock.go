@@ -50,8 +50,13 @@ func (d *draft) takeAxes(root *source.Node) Errors {
 		}
 		for _, f := range slices.Clone(p.Fields) {
 			if f.Value.Kind == source.List && len(f.Value.Items) > 0 && slices.Contains(fields.PhaseAliases, f.Name) {
-				d.setAxis(axisNodes{path: "benchmark.phases." + name + "." + f.Name, values: f.Value.Items, origin: f.Value.Origin})
+				path := "benchmark.phases." + name + "." + f.Name
 				p.Take(f.Name)
+				if wrong := d.nested(root.Shown(path), path, f.Value); wrong != nil {
+					bad = append(bad, wrong...)
+					continue
+				}
+				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Value.Origin})
 			}
 		}
 	}
@@ -78,10 +83,29 @@ func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 				e.Message = "is given as an axis twice"
 				break
 			}
-			d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Origin, group: group})
+			wrong := d.nested(where+"."+f.Name, path, f.Value)
+			if bad = append(bad, wrong...); wrong == nil {
+				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Origin, group: group})
+			}
 			continue
 		}
 		bad = append(bad, e)
+	}
+	return bad
+}
+
+// nested refuses lists among the values of an axis whose field takes none.
+func (d *draft) nested(shown, path string, values *source.Node) (bad Errors) {
+	_, l := d.index.Resolve(path)
+	parent, last := source.Cut(path)
+	ofPhase := strings.HasPrefix(parent, "benchmark.phases.") && slices.Contains(fields.PhaseAliases, last)
+	if !ofPhase && (l == nil || l.Is&(fields.IsList|fields.IsFree) != 0) {
+		return nil
+	}
+	for i, it := range values.Items {
+		if it.Kind == source.List {
+			bad = append(bad, &Error{Path: fmt.Sprintf("%s.%d", shown, i), Place: it.Origin.Where, Message: "expected one value, got a list", Hint: "an axis is one list of values: [1, 4, 16]", Kind: true})
+		}
 	}
 	return bad
 }

@@ -17,6 +17,7 @@ import (
 	"cuelang.org/go/mod/module"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // Select says which part of which CUE package is the experiment.
@@ -116,6 +117,9 @@ func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 		}
 	case !isExperiment(v):
 		switch found := experimentsIn(v, "", 0); {
+		case len(found) == 1 && suggest.Nearest(found[0], []string{"benchmark"}) != "":
+			// A slip of the pen, not a field that holds an experiment: it is read as it
+			// stands, and said to be unknown with its place.
 		case len(found) == 1:
 			return nil, Text{}, Mistake(Origin{Where: name}, "", "is no experiment itself, one of its fields is", "choose it: -e "+found[0])
 		case len(found) > 1:

@@ -1,10 +1,14 @@
 """Recomputes the tables of a result directory from its requests, with numpy.
 
+What a shared read leaves open of a run's inter token latency is taken from its
+run.json.
+
 Prints {"problems": [...], "values": n, "estimates": m}: what does not hold, how
 many values of runs and how many estimates of cells were recomputed.
 """
 
 import collections
+import glob
 import json
 import math
 import sys
@@ -90,6 +94,40 @@ critical = {2: 12.706204736432095, 3: 4.302652729696142, 4: 3.182446305284263, 5
 resolution = 1e-3  # of a stamp, ms
 estimates = 0
 allowed = sys.argv[2:] == ["allow-invalid"]
+ends = {}
+for path in glob.glob(f"{directory}/**/run.json", recursive=True):
+    run = json.load(open(path))
+    for b in run.get("bounds") or []:
+        if b["metric"] == "inter_token_latency":
+            ends[run["run"], b["stat"]] = b["low"], b["high"]
+
+
+def interval(trials, logarithms, unit):
+    scale, back = (np.log, math.exp) if logarithms else (np.array, float)
+    half = critical[len(trials)] * np.std(scale(trials), ddof=1) / math.sqrt(len(trials))
+    middle = scale(trials).mean()
+    low, high = back(middle - half), back(middle + half)
+    if not logarithms and trials.min() >= 0:
+        low = max(0, low)
+    if unit == "ms" and high - low < resolution:
+        low, high = max(0, (low + high - resolution) / 2), (low + high + resolution) / 2
+    return back(middle), low, high
+
+
+def spanning(used, m, trials, low, high):
+    """The interval with those of the least and the most that the trials may be."""
+    for end in (0, 1):
+        may = trials.copy()
+        for i, r in enumerate(used):
+            value = of_runs.get((r, "full", m["metric"], m["stat"]))
+            if m["metric"] == "inter_token_latency" and (r, m["stat"]) in ends:
+                gap = ends[r, m["stat"]][end] - value
+                may[i] = max(0, trials[i] + (min(gap, 0) if end == 0 else max(gap, 0)))
+        _, least, most = interval(may, may.min() > 0, m["unit"])
+        low, high = min(low, least), max(high, most)
+    return low, high
+
+
 for m in tables["metrics"]:
     if m["level"] != "cell" or m["method"] not in ("t", "log_t") or m["stat"] in ("count", "n_effective"):
         continue
@@ -98,15 +136,10 @@ for m in tables["metrics"]:
     trials = np.array([v for v in trials if v is not None], float)
     what = f"{m['cell']} {m['window']} {m['metric']} {m['stat']}"
     check(f"{what}: n is {m['n']} of {len(trials)}", m["n"] == len(trials))
-    scale, back = (np.log, math.exp) if m["method"] == "log_t" else (np.array, float)
-    half = critical[len(trials)] * np.std(scale(trials), ddof=1) / math.sqrt(len(trials))
-    middle = scale(trials).mean()
-    low, high = back(middle - half), back(middle + half)
-    if m["method"] == "t" and trials.min() >= 0:
-        low = max(0, low)
-    if m["unit"] == "ms" and high - low < resolution:
-        low, high = max(0, (low + high - resolution) / 2), (low + high + resolution) / 2
-    near(what, m["value"], back(middle))
+    middle, low, high = interval(trials, m["method"] == "log_t", m["unit"])
+    if m["metric"] == "inter_token_latency":
+        low, high = spanning(used, m, trials, low, high)
+    near(what, m["value"], middle)
     near(f"{what} low", m["ci_low"], low, 1e-6)
     near(f"{what} high", m["ci_high"], high, 1e-6)
     estimates += 1
