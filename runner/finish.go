@@ -172,10 +172,18 @@ func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
 // said is the verdict for people: of a plan of which nothing was measured, that
 // it failed.
 func (res *Result) said() verdict.Verdict {
-	if res.NothingMeasured() != nil {
+	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 {
 		return validity.Failed
 	}
 	return res.Verdict
+}
+
+// sent counts the requests that were measured, good or not.
+func (res *Result) sent() (n int64) {
+	for _, o := range res.Outcomes {
+		n += o.Sent
+	}
+	return n
 }
 
 // partial tells whether a later --resume has something to do.

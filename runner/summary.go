@@ -25,7 +25,7 @@ func (res *Result) Report() *report.Report {
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
 	}
 	r.Doubts = res.doubts()
-	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil {
+	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil && res.Measured() {
 		r.Summary = names.JSON
 	}
 	failed, notes := verdict.Failures{}, verdict.NoticeCounts{}

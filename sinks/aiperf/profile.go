@@ -95,8 +95,8 @@ func (w *Writer) Add(r *record.Record) error {
 }
 
 // Close writes the rest: when at least one request succeeded, the summaries of
-// the run, of its phases and its slices. Last comes the mark that the results
-// are complete.
+// the run, of its phases and its slices, and last the mark that the results are
+// complete. Without a success there is neither, as in AIPerf.
 func (w *Writer) Close(sum *metrics.Summary) ([]sinks.FileInfo, error) {
 	defer w.Abort()
 	w.summary = sum
@@ -107,10 +107,11 @@ func (w *Writer) Close(sum *metrics.Summary) ([]sinks.FileInfo, error) {
 		}
 		w.files = append(w.files, f)
 	}
-	if w.ok > 0 {
-		if err := w.writeSummaries(); err != nil {
-			return w.files, err
-		}
+	if w.ok == 0 {
+		return w.files, nil
+	}
+	if err := w.writeSummaries(); err != nil {
+		return w.files, err
 	}
 	return w.files, writeReady(w.Dir, w.names.Ready, w.Info)
 }

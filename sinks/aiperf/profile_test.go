@@ -424,7 +424,7 @@ func TestRecordsHaveAIPerfsShape(t *testing.T) {
 	}
 }
 
-// Without a success there is no summary; the records and the mark are there.
+// Without a success there is neither summary nor mark; the records are there.
 func TestAllFailed(t *testing.T) {
 	t.Parallel()
 	v := chatRun(t, func(i int, r *record.Record) {
@@ -439,8 +439,10 @@ func TestAllFailed(t *testing.T) {
 	if diff := cmp.Diff([]string{"profile_export.jsonl"}, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	if _, err := os.Stat(filepath.Join(v.dir, "profile_export_aiperf.json")); err == nil {
-		t.Error("a summary without a success")
+	for _, name := range []string{"profile_export_aiperf.json", ".aiperf_results_ready.json"} {
+		if _, err := os.Stat(filepath.Join(v.dir, name)); err == nil {
+			t.Errorf("%s without a success", name)
+		}
 	}
 }
 

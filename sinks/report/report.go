@@ -5,7 +5,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -236,7 +235,11 @@ func (r *Report) notes() []string {
 func (r *Report) files() string {
 	files := "summary.md · *.parquet · *.arrow · *.csv"
 	if r.Full != nil {
-		files = "requests.parquet · " + cmp.Or(r.Summary, "profile_export_aiperf.json") + " · summary.md"
+		files = "requests.parquet · "
+		if r.Summary != "" {
+			files += r.Summary + " · "
+		}
+		files += "summary.md"
 	}
 	if r.View != "" {
 		files = r.View + " · " + files

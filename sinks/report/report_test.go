@@ -29,7 +29,8 @@ func TestReportOnOneRun(t *testing.T) {
 	t.Parallel()
 	inf := math.NaN() // absent from the summary: the percentile falls among the failures
 	r := &Report{
-		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
+		Summary: "profile_export_aiperf.json",
+		Plan:    &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
 		Client:    "client 11 % of 2 cores · lag p99 90 µs · headroom 21×",
 		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
