@@ -18,8 +18,8 @@ var letThrough = []struct {
 	{regexp.MustCompile(`is the same key as`), true, true, "Both spellings of one key."},
 	{regexp.MustCompile(`no metric is called|no member is called|two cells are called|is the name of phase`), true, true, "Names that are said elsewhere: metrics, checks, phases by name, cells, axes."},
 	{regexp.MustCompile(`is not an address|names no host`), true, true, "What kind of address a URL is."},
-	{regexp.MustCompile(`the weights make|the shares make|needs a weight for every|go together|nothing says when the phase ends|does not come after|peaks\.\d+: nothing says|needs a streaming endpoint|needs a data set with timestamps|the first phase cannot be`), true, true, "Rules over several objects, and sums."},
-	{regexp.MustCompile(`the value .* is there|got -4$|got number 1\.466|names no axis`), true, true, "What a sweep lays over the body: values of an axis are held to kinds and words, their keys and bounds and those of scenarios only in the cells. Every object of the schema would have to stand in it twice, the second time with nothing required."},
+	{regexp.MustCompile(`the weights make|the shares make|needs a weight for every|go together|nothing says when the phase ends|does not come after|peaks\.\d+: nothing says|needs a streaming endpoint|needs a data set with timestamps|the first phase cannot be`), true, true, "Rules over several objects, and sums; that every phase must have an end."},
+	{regexp.MustCompile(`the value .* is there|got -4$|got number 1\.466|names no axis`), true, true, "What a sweep lays over the body: words on an axis are looked at everywhere; kinds of most values, keys, bounds and equal values, and all of scenarios, only in the cells. Every object of the schema would have to stand in it twice, the second time with nothing required."},
 	{regexp.MustCompile(`cannot be combined with|must not be above|must be below|must be at least users|required unless|required by type|nothing says what is drawn|does not go with|needs type`), false, true, "Rules that tie fields of one object together: CUE can say them, JSON Schema is not asked to."},
 }
 
