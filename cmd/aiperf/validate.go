@@ -112,6 +112,9 @@ about it, and what it found in each cell.
 		if err != nil {
 			return diag.New(dir+": "+err.Error(), "name a result directory")
 		}
+		if len(reports) == 0 {
+			return diag.New(dir+": no run has ended there: nothing to check", "the command that began it, with --resume, goes on")
+		}
 		c := report.Checks{Plan: planFindings(dir), All: p.Has("all"), Every: p.Has("runs")}
 		for _, r := range reports {
 			c.Runs = append(c.Runs, report.RunFindings{Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial, Findings: r.Findings})
