@@ -19,7 +19,6 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/ast/astutil"
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/format"
@@ -29,13 +28,6 @@ import (
 
 // path is the import path of the package.
 const path = "aiperf.dev/schema"
-
-// later begins text that is filled in later: ${VAR}, {{ expression }} and
-// {% statement %}.
-const later = `[$][{]|[{][{%]`
-
-// number is text that is a number.
-const number = `^\s*[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?\s*$`
 
 // largest is the largest whole number that every reader of JSON keeps.
 const largest = "9007199254740991"
@@ -58,17 +50,6 @@ import "math"
 // A body beside a sweep, whose axes may give what is missing in it.
 #Swept: {` + sweptBody + `	...
 }
-`
-
-// sweptBody are the parts of a body that a sweep may complete, wherever the body
-// stands: beside the envelope's keys they are written out, since what is
-// embedded with its "..." would open the envelope to any key.
-const sweptBody = `
-	warmup?: {#swept: true, ...}
-	profiling?: {#swept: true, ...}
-	phases?: {#swept: true, ...} | [...{#swept: true, ...}]
-	dataset?: {#swept: true, ...}
-	datasets?: [...{#swept: true, ...}]
 `
 
 // Files are sources of a package by name.
@@ -269,33 +250,6 @@ func sayAlso(v ast.Expr, hint string) {
 	}
 }
 
-// flat is AIPerf's other shape: the keys of the body beside the envelope's. A
-// second declaration of the same definition; embedding two definitions in a
-// third would close what is open below them (CUE 0.17.1).
-func (p *pass) flat() (*ast.File, error) {
-	s := &ast.StructLit{}
-	for _, f := range p.body {
-		name, _, _ := ast.LabelName(f.Label)
-		twin := &ast.Field{Label: ast.NewIdent(name), Constraint: token.OPTION, Value: f.Value}
-		ast.AddComment(twin, &ast.CommentGroup{Doc: true, List: []*ast.Comment{{Text: "// The same as benchmark." + name + "."}}})
-		s.Elts = append(s.Elts, twin)
-	}
-	guards := "benchmark?: _\nsweep?: _\n"
-	for _, n := range needed {
-		guards += n.guard()
-	}
-	guards += "if sweep != _|_ {\n\tbenchmark?: #Swept" + sweptBody + "}\n"
-	if !p.plain {
-		g, err := parser.ParseFile("", guards)
-		if err != nil {
-			return nil, err
-		}
-		s.Elts = append(s.Elts, g.Decls...)
-	}
-	def := &ast.Field{Label: ast.NewIdent("#Experiment"), Value: s}
-	return &ast.File{Decls: []ast.Decl{&ast.Package{Name: ast.NewIdent("schema")}, def}}, nil
-}
-
 type pass struct {
 	pkg      cue.Value
 	enums    map[string]bool     // fields that take words
@@ -325,47 +279,6 @@ func (p *pass) enumFields(f *ast.File) {
 	}, nil)
 }
 
-// usualWords are the words that are meant where a field of s is left out.
-func usualWords(s *ast.StructLit) map[string]string {
-	out := map[string]string{}
-	for _, d := range s.Elts {
-		if f, ok := d.(*ast.Field); ok {
-			name, _, _ := ast.LabelName(f.Label)
-			for _, o := range marked(f.Value) {
-				if l, ok := o.(*ast.BasicLit); ok && l.Kind == token.STRING {
-					out[name], _ = strconv.Unquote(l.Value)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// marked are the operands of a disjunction that are marked as its default.
-func marked(e ast.Expr) []ast.Expr {
-	switch x := e.(type) {
-	case *ast.BinaryExpr:
-		if x.Op == token.OR {
-			return append(marked(x.X), marked(x.Y)...)
-		}
-	case *ast.UnaryExpr:
-		if x.Op == token.MUL {
-			return []ast.Expr{x.X}
-		}
-	}
-	return nil
-}
-
-// whole lets 10.0 stand for 10, as JSON and YAML do.
-func whole(f *ast.File) {
-	astutil.Apply(f, func(c astutil.Cursor) bool {
-		if id, ok := c.Node().(*ast.Ident); ok && id.Name == "int" {
-			c.Replace(ast.NewIdent("#Whole"))
-		}
-		return true
-	}, nil)
-}
-
 func (p *pass) file(f *ast.File) {
 	for _, d := range f.Decls {
 		def, ok := d.(*ast.Field)
@@ -389,90 +302,6 @@ func (p *pass) file(f *ast.File) {
 			def.Value = p.late(def.Value, v)
 		}
 		def.Value = fold(def.Value)
-	}
-}
-
-// plain takes a file for the encoder: {...} & #X is #X; beside
-// its default a type would lose its bounds, and defaults are added later.
-func (p *pass) forEncoder(f *ast.File) {
-	astutil.Apply(f, nil, func(c astutil.Cursor) bool {
-		if x, ok := c.Node().(*ast.BinaryExpr); ok && x.Op == token.AND {
-			for _, pair := range [][2]ast.Expr{{x.X, x.Y}, {x.Y, x.X}} {
-				s, object := pair[0].(*ast.StructLit)
-				if object && requires(s) && p.flatToo {
-					s.Elts = append(s.Elts, &ast.Ellipsis{}) // the encoder would close it to what it names
-				} else if id, ok := pair[1].(*ast.Ident); object && ok {
-					c.Replace(id)
-					return true
-				}
-			}
-		}
-		if x, ok := c.Node().(*ast.BinaryExpr); ok && x.Op == token.OR && words(x) == nil {
-			if u, ok := x.Y.(*ast.UnaryExpr); ok && u.Op == token.MUL {
-				if oneOf(x.X) && oneOf(u.X) { // a choice of numbers keeps all of them
-					c.Replace(ast.NewBinExpr(token.OR, x.X, u.X))
-					return true
-				}
-				c.Replace(x.X)
-				return true
-			}
-		}
-		if x, ok := c.Node().(*ast.ParenExpr); ok {
-			if id, ok := x.X.(*ast.Ident); ok {
-				c.Replace(id)
-			}
-		}
-		return true
-	})
-	ast.Walk(f, func(n ast.Node) bool { // without its default a field may be left out
-		s, ok := n.(*ast.StructLit)
-		if !ok {
-			return true
-		}
-		for _, d := range s.Elts {
-			if f, ok := d.(*ast.Field); ok && f.Constraint == token.ILLEGAL {
-				if name, _, err := ast.LabelName(f.Label); err == nil && !strings.HasPrefix(name, "#") {
-					f.Constraint = token.OPTION
-				}
-			}
-		}
-		return true
-	}, nil)
-	for _, d := range f.Decls {
-		if def, ok := d.(*ast.Field); ok {
-			if s, ok := def.Value.(*ast.StructLit); ok {
-				name, _, _ := ast.LabelName(def.Label)
-				p.loosen(name, s)
-				p.relax(name, s)
-			}
-		}
-	}
-}
-
-// requires tells whether s asks for fields.
-func requires(s *ast.StructLit) bool {
-	return slices.ContainsFunc(s.Elts, func(d ast.Decl) bool { f, ok := d.(*ast.Field); return ok && f.Constraint == token.NOT })
-}
-
-// oneOf tells whether e is a choice among written values.
-func oneOf(e ast.Expr) bool {
-	return !slices.ContainsFunc(operands(e), func(x ast.Expr) bool { _, lit := x.(*ast.BasicLit); return !lit })
-}
-
-// loosen lets the body's keys stand beside the envelope's.
-func (p *pass) loosen(def string, s *ast.StructLit) {
-	for _, d := range s.Elts {
-		f, ok := d.(*ast.Field)
-		if !ok {
-			continue
-		}
-		name, _, err := ast.LabelName(f.Label)
-		if def == "#Benchmark" && err == nil && !strings.HasPrefix(name, "#") {
-			p.body = append(p.body, f)
-		}
-		if f.Constraint == token.NOT && p.flatToo && (def == "#Experiment" || def == "#Benchmark") {
-			f.Constraint = token.OPTION // flat.cue asks for it
-		}
 	}
 }
 
@@ -567,48 +396,6 @@ func (p *pass) widen(f *ast.Field, v cue.Value) {
 	}
 }
 
-// withoutDefault is e without its mark of a default, and the default. A word of an
-// enumeration stays one.
-func withoutDefault(e ast.Expr) (rest, usual ast.Expr) {
-	x, ok := e.(*ast.BinaryExpr)
-	if !ok || x.Op != token.OR {
-		return e, nil
-	}
-	for _, side := range []*ast.Expr{&x.Y, &x.X} {
-		u, ok := (*side).(*ast.UnaryExpr)
-		if !ok || u.Op != token.MUL {
-			continue
-		}
-		other := x.X
-		if side == &x.X {
-			other = x.Y
-		}
-		if slices.ContainsFunc(operands(other), func(o ast.Expr) bool { _, lit := o.(*ast.BasicLit); return lit }) {
-			*side = u.X
-			return e, u.X
-		}
-		return other, u.X
-	}
-	x.X, usual = withoutDefault(x.X)
-	return e, usual
-}
-
-// sayDefault adds the default to a field's comment, which editors show.
-func sayDefault(f *ast.Field, usual ast.Expr) {
-	text, err := format.Node(usual)
-	if err != nil {
-		return
-	}
-	line := &ast.Comment{Text: "// Without it " + string(text) + "."}
-	for _, c := range ast.Comments(f) {
-		if c.Doc {
-			c.List = append(c.List, line)
-			return
-		}
-	}
-	ast.AddComment(f, &ast.CommentGroup{Doc: true, List: []*ast.Comment{line}})
-}
-
 // oneWord is what may stand for a list of one word; nil for other lists.
 func (p *pass) oneWord(e ast.Expr, v cue.Value) ast.Expr {
 	var w []string
@@ -647,64 +434,6 @@ func guard(cond, field string) ast.Decl {
 		panic("a guard of the schema cannot be read: " + err.Error()) // made here
 	}
 	return f.Decls[0]
-}
-
-// named tells whether an expression is a reference to a definition that has
-// taken text in already, perhaps with a default.
-func (p *pass) named(e ast.Expr) bool {
-	ops := operands(e)
-	return slices.ContainsFunc(ops, func(x ast.Expr) bool {
-		id, ok := x.(*ast.Ident)
-		if !ok || !strings.HasPrefix(id.Name, "#") {
-			return false
-		}
-		k := p.lookup(p.pkg, id.Name).IncompleteKind()
-		return k&(cue.NumberKind|cue.BoolKind) != 0
-	})
-}
-
-func (p *pass) late(e ast.Expr, v cue.Value) ast.Expr {
-	name := "#Late"
-	if v.IncompleteKind()&(cue.NumberKind|cue.StructKind) == 0 {
-		name = "#LateFalse"
-		if v.Unify(cuecontext.New().Encode(true)).Err() == nil {
-			name = "#LateBool"
-		}
-	}
-	return or(e, ast.NewIdent(name))
-}
-
-// lateItems lets text stand for the numbers in lists. Names of definitions have
-// taken it in already.
-func lateItems(e ast.Expr) {
-	late := func(x ast.Expr) ast.Expr {
-		number := false
-		ast.Walk(x, func(n ast.Node) bool {
-			id, ok := n.(*ast.Ident)
-			number = number || ok && (id.Name == "int" || id.Name == "number")
-			return true
-		}, nil)
-		if !number {
-			return x
-		}
-		return or(x, ast.NewIdent("#Late"))
-	}
-	ast.Walk(e, func(n ast.Node) bool {
-		l, ok := n.(*ast.ListLit)
-		if !ok {
-			return true
-		}
-		for i, x := range l.Elts {
-			if rest, ok := x.(*ast.Ellipsis); ok {
-				if rest.Type != nil {
-					rest.Type = late(rest.Type)
-				}
-			} else {
-				l.Elts[i] = late(x)
-			}
-		}
-		return true
-	}, nil)
 }
 
 func or(a, b ast.Expr) ast.Expr {
