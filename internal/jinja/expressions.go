@@ -300,15 +300,20 @@ func (p *parser) postfix(e expr) (expr, error) {
 				return nil, err
 			}
 		case p.op("("):
-			args, err := p.arguments()
-			if err != nil {
+			var err error
+			if e, err = p.call(e, line); err != nil {
 				return nil, err
 			}
-			e = &callNode{line, e, args}
 		default:
 			return e, nil
 		}
 	}
+}
+
+// call reads the arguments that e is called with, the "(" gone already.
+func (p *parser) call(e expr, line int) (expr, error) {
+	args, err := p.arguments()
+	return &callNode{line, e, args}, err
 }
 
 // subscript reads what stands in brackets: an index or a slice.
@@ -387,11 +392,10 @@ func (p *parser) filtered(e expr) (expr, error) {
 			}
 			e = t
 		case p.op("("):
-			args, err := p.arguments()
-			if err != nil {
+			var err error
+			if e, err = p.call(e, line); err != nil {
 				return nil, err
 			}
-			e = &callNode{line, e, args}
 		default:
 			return e, nil
 		}

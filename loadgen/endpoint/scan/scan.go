@@ -95,7 +95,7 @@ func (s *Scanner) Object(each func(key []byte) error) error {
 }
 
 // Array calls each for every element, with the scanner before it. A value that
-// Is no array is skipped.
+// is no array is skipped.
 func (s *Scanner) Array(each func(i int) error) error {
 	if s.Peek() != '[' {
 		return s.Skip()
