@@ -211,11 +211,15 @@ func (d *diagnosis) members(def cue.Value, n *source.Node, path string) {
 		if !m.Exists() {
 			m = common
 		}
-		if m.Exists() {
-			d.walk(m, it, source.Join(path, strconv.Itoa(i)))
-		} else {
-			d.add(it, source.Join(path, strconv.Itoa(i)), fmt.Sprintf("at most %d here", i), "")
+		at := source.Join(path, strconv.Itoa(i))
+		switch {
+		case !m.Exists():
+			d.add(it, at, fmt.Sprintf("at most %d here", i), "")
 			return
+		case it.Kind == source.Null && m.IncompleteKind()&cue.NullKind == 0: // a field may be left out so, a member not
+			d.wrongKind(m, it, at)
+		default:
+			d.walk(m, it, at)
 		}
 	}
 	least := 0

@@ -15,16 +15,10 @@ import (
 // A number that a flag refuses is refused in a file, too.
 func TestBoundsOfFlagsHoldInFiles(t *testing.T) {
 	t.Parallel()
-	var flags []struct {
-		Name   string
-		Type   string `json:"py_type"`
-		Bounds map[string]float64
-	}
-	readJSON(t, "flags.json", &flags)
 	options := schema.Options()
 	beyond := map[string]float64{"ge": -1, "gt": 0, "le": 1, "lt": 0}
 	dir, n := t.TempDir(), 0
-	for _, f := range flags {
+	for _, f := range boundedFlags(t) {
 		i := slices.IndexFunc(options, func(o schema.Option) bool { return slices.Contains(o.Names, strings.TrimPrefix(f.Name, "--")) })
 		if i < 0 || options[i].Instead != "" || options[i].Path == "" {
 			continue

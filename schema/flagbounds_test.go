@@ -10,21 +10,27 @@ import (
 	"aiperf.dev/aiperf/schema"
 )
 
+// boundedFlags are AIPerf's flags with the type and the bounds of their values.
+func boundedFlags(t *testing.T) (flags []struct {
+	Name   string
+	Type   string `json:"py_type"`
+	Bounds map[string]float64
+},
+) {
+	t.Helper()
+	readJSON(t, "flags.json", &flags)
+	return flags
+}
+
 // A number beyond the bounds that AIPerf gives a flag is refused in one line
 // that names the flag and says the bound; so is a word that is no number.
 func TestFlagBoundsOfAIPerf(t *testing.T) {
 	t.Parallel()
-	var flags []struct {
-		Name   string
-		Type   string `json:"py_type"`
-		Bounds map[string]float64
-	}
-	readJSON(t, "flags.json", &flags)
 	beside := map[string][]string{
 		"--user-context-prompt-length": {"--num-dataset-entries", "8"},
 	}
 	beyond := map[string]float64{"ge": -0.5, "gt": 0, "le": 0.5, "lt": 0}
-	for _, f := range flags {
+	for _, f := range boundedFlags(t) {
 		if f.Type != "int" && f.Type != "float" || absentFlag(f.Name) {
 			continue
 		}

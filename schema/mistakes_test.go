@@ -57,6 +57,8 @@ func TestMistakes(t *testing.T) {
 		{"streaming: true", "connection_reuse: poled", `exp.yaml:4:55: benchmark.endpoint.connection_reuse: "poled" is not one of pooled, never, sticky-user-sessions | did you mean pooled?`},
 		{"concurrency: 8", "concurrency: 0", "exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0"},
 		{"concurrency: 8", "concurrency: [1, [2]]", "exp.yaml:6:51: benchmark.phases.profiling.concurrency.1: expected one value, got a list | an axis is one list of values: [1, 4, 16]"},
+		{`url: "localhost:8000"`, "url: null", "exp.yaml:4:19: benchmark.endpoint.urls.0: expected text, got nothing"},
+		{`url: "localhost:8000"`, "urls: [null]", "exp.yaml:4:21: benchmark.endpoint.urls.0: expected text, got nothing"},
 		{"concurrency: 8", `concurrency: "1_0"`, `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "1_0"`},
 		{"concurrency: 8", "concurrency: 1:30", `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "1:30"`},
 		{"concurrency: 8", "concurrency: many", `exp.yaml:6:47: benchmark.phases.profiling.concurrency: expected a whole number or a list, got text "many"`},
