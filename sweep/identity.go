@@ -9,6 +9,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"aiperf.dev/aiperf/schema"
 )
@@ -41,10 +42,9 @@ func canonical(resolved []byte) ([]byte, error) {
 		}
 		// When a run begins is no part of what it measures. The names stay, as if
 		// nobody had said them: identities are as old as the plans that are resumed.
-		for _, o := range schema.Options() {
-			name, ours := strings.CutPrefix(o.Path, "benchmark.endpoint.wait_for_model_")
-			if name = "wait_for_model_" + name; ours && e[name] != nil {
-				e[name] = usual(o)
+		for name, usual := range waits() {
+			if e[name] != nil {
+				e[name] = usual
 			}
 		}
 	}
@@ -54,13 +54,22 @@ func canonical(resolved []byte) ([]byte, error) {
 	return json.Marshal(oneSpelling(body))
 }
 
-// usual is what an option is without being said, as a body has it.
-func usual(o schema.Option) any {
-	if o.Kind == "number" {
-		return json.Number(o.Default)
+// waits are the settings of an endpoint that say how long it is waited for, with
+// what they are without being said, as a body has it.
+var waits = sync.OnceValue(func() map[string]any {
+	out := map[string]any{}
+	for _, o := range schema.Options() {
+		name, ours := strings.CutPrefix(o.Path, "benchmark.endpoint.")
+		switch {
+		case !ours || !strings.HasPrefix(name, "wait_for_model_"):
+		case o.Kind == "number":
+			out[name] = json.Number(o.Default)
+		default:
+			out[name] = o.Default
+		}
 	}
-	return o.Default
-}
+	return out
+})
 
 // oneSpelling writes 16, 16.0 and 1.6e1 alike.
 func oneSpelling(v any) any {
