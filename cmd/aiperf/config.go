@@ -16,7 +16,6 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/nearby"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
@@ -154,41 +153,13 @@ func (a *app) configInit(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	if text, err = inLanguageOf(p.Get("output"), t, text); err != nil {
+	if text, err = t.For(p.Get("output"), text); err != nil {
 		return err
 	}
 	if err := a.writeNew(p.Get("output"), text); err != nil {
 		return err
 	}
 	return a.schemaBeside(p.Get("output"))
-}
-
-// inLanguageOf is a filled template in the language that the name of file has,
-// CUE or YAML; any other name leaves it as it is.
-func inLanguageOf(file string, t compat.Template, text []byte) ([]byte, error) {
-	is, want := filepath.Ext(t.File), strings.ToLower(filepath.Ext(file))
-	switch {
-	case is == ".yaml" && want == ".cue":
-		out, _, err := compat.YAMLToCUE(text)
-		return out, err
-	case is == ".cue" && (want == ".yaml" || want == ".yml"):
-		dir, err := os.MkdirTemp("", "aiperf-init-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		from := filepath.Join(dir, t.File)
-		if err := os.WriteFile(from, text, 0o600); err != nil {
-			return nil, err
-		}
-		doc, err := schema.Load(schema.Source{File: from, Tags: metrics.Tags()})
-		if err != nil {
-			return nil, err
-		}
-		out, _, err := compat.Write(doc.Said(), "yaml")
-		return append([]byte("# "+t.Doc+"\n"+schema.EditorLine+"\n"), out...), err
-	}
-	return text, nil
 }
 
 // nearby chooses the model and the address for a template: those of the first

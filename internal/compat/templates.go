@@ -5,7 +5,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +96,40 @@ func FindTemplate(all []Template, name string) (Template, error) {
 		e.Hint = "did you mean " + s + "?"
 	}
 	return Template{}, e
+}
+
+// For is the filled template in the language that the name of file has, CUE or
+// YAML; any other name leaves it as it is.
+func (t Template) For(file string, text []byte) ([]byte, error) {
+	is, want := path.Ext(t.File), strings.ToLower(filepath.Ext(file))
+	switch {
+	case is == ".yaml" && want == ".cue":
+		out, _, err := YAMLToCUE(text)
+		return out, err
+	case is == ".cue" && (want == ".yaml" || want == ".yml"):
+		return t.yaml(text)
+	}
+	return text, nil
+}
+
+// yaml is a filled template in CUE as YAML. Its comments stay behind: CUE's
+// values have none.
+func (t Template) yaml(text []byte) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "aiperf-init-") // CUE is read from files alone
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	from := filepath.Join(dir, t.File)
+	if err := os.WriteFile(from, text, 0o600); err != nil {
+		return nil, err
+	}
+	doc, err := schema.Load(schema.Source{File: from})
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := Write(doc.Said(), "yaml")
+	return append([]byte("# "+t.Doc+"\n"+schema.EditorLine+"\n"), out...), err
 }
 
 // Fill puts model and url in place of the template's own. A quoted JSON string
