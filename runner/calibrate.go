@@ -131,7 +131,7 @@ func (s TrialShape) job(url string, client *transport.Client, clock record.Clock
 	}
 	isl, osl := float64(s.ISL), float64(s.OSL)
 	set, err := dataset.Open(schema.Dataset{
-		Name: "calibrate", Type: "synthetic", Entries: 32, Prompts: schema.Prompts{ISL: &schema.Shape{Value: &isl}, OSL: &schema.Shape{Value: &osl}},
+		Name: "calibrate", Entries: 32, Prompts: schema.Prompts{ISL: &schema.Shape{Value: &isl}, OSL: &schema.Shape{Value: &osl}},
 	}, tok, 1, "profiling")
 	if err != nil {
 		return loadgen.Job{}, err

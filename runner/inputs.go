@@ -107,7 +107,7 @@ func (c *inputCheck) records(path, name string) {
 // no place for, as far as dataset.Check looks. The place is the line of the data,
 // not of the experiment: that is the one to mend.
 func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
-	if d.Type != "file" || d.Path == "" && len(d.Records) == 0 {
+	if d.Path == "" && len(d.Records) == 0 {
 		return
 	}
 	key, err := json.Marshal([]any{"records", d.Path, d.Format, d.Records, d.Columns, d.MediaRoots, d.BlockSize, b.Endpoint.Type})
@@ -191,7 +191,7 @@ func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
 func (c *inputCheck) endpoint(b *schema.Benchmark) {
 	var turns []*dataset.Turn
 	for i := range b.Datasets {
-		if d := &b.Datasets[i]; d.Type == "synthetic" {
+		if d := &b.Datasets[i]; d.Made() {
 			turns = append(turns, dataset.Sample(d))
 		}
 	}
@@ -233,7 +233,7 @@ func openTemplate(b *schema.Benchmark) (*chat.Template, error) {
 
 // published looks for a published data set on this machine.
 func (c *inputCheck) published(d schema.Dataset) {
-	if d.Type != "public" || !c.once("public "+d.Dataset+" "+d.HFSubset+" "+d.HFWekaDataset+" "+d.Folder) {
+	if d.Dataset == "" || !c.once("public "+d.Dataset+" "+d.HFSubset+" "+d.HFWekaDataset+" "+d.Folder) {
 		return
 	}
 	set, err := dataset.PublicSet(&d)

@@ -118,7 +118,7 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 		return nil, err
 	}
 	data := m.bench.Datasets[0]
-	if m.spec.Ranks && data.Type == "synthetic" && data.Rankings == nil {
+	if m.spec.Ranks && data.Made() && data.Rankings == nil {
 		data.Rankings = &schema.Rankings{} // a query and passages of the usual lengths
 	}
 	for _, path := range []*string{&data.Path, &data.Folder, &data.SystemFile} {

@@ -124,8 +124,8 @@ func half(other, flag string) func(flagged) string {
 
 // traceless: only recorded load can be changed, and only a trace has blocks.
 func (e flagged) traceless() string {
-	switch t := e.root.At(fields.DatasetPath).TypeWord(); {
-	case t != "" && t != "synthetic":
+	switch {
+	case !fields.DatasetMade(e.root.At(fields.DatasetPath).TypeWord()):
 		return ""
 	case e.src.File != "":
 		return " without a trace"
@@ -151,9 +151,9 @@ func untaken(setting string) func(flagged) string {
 		switch t := ds.TypeWord(); {
 		case e.src.File != "":
 			return ""
-		case t == "" || t == "synthetic":
+		case fields.DatasetMade(t):
 			return flagged.traceless(e)
-		case t == "file" && f != nil && !slices.Contains(f.Settings, setting):
+		case fields.DatasetTypeNamed(t).Takes("format") && f != nil && !slices.Contains(f.Settings, setting):
 			return " on records of the format " + f.Name
 		}
 		return ""
@@ -162,7 +162,7 @@ func untaken(setting string) func(flagged) string {
 
 // recorded: the records say what is sent, and when.
 func (e flagged) recorded() string {
-	if t := e.root.At(fields.DatasetPath).TypeWord(); t != "" && t != "synthetic" {
+	if !fields.DatasetMade(e.root.At(fields.DatasetPath).TypeWord()) {
 		return " on requests that are recorded"
 	}
 	return ""

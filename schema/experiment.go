@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // Experiment is the envelope: everything around the body that is measured.
@@ -198,7 +199,7 @@ type RPC struct {
 // Dataset is where conversations come from.
 type Dataset struct {
 	Name           string  `json:"name"`
-	Type           string  `json:"type"` // synthetic, file
+	Type           string  `json:"type"` // a row of loadgen/dataset's types
 	Entries        int     `json:"entries,omitempty"`
 	Prompts        Prompts `json:"prompts"`
 	Turns          *Shape  `json:"turns,omitempty"`
@@ -251,6 +252,9 @@ type Dataset struct {
 
 	CacheBust *CacheBust `json:"cache_bust,omitempty"` // of files; of synthetic text it stands in prompts
 }
+
+// Made tells whether the conversations are written here, not recorded.
+func (d *Dataset) Made() bool { return fields.DatasetMade(d.Type) }
 
 // Prompts are the shapes of synthetic text, in tokens.
 type Prompts struct {

@@ -95,7 +95,7 @@ var flagRules = []rule{
 	{name: "records of a pool are put together", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		ds := e.root.At(fields.DatasetPath)
 		format := suggest.Fold(ds.Get("format").Text())
-		if t := ds.TypeWord(); t != "public" && (t != "file" || format == "" || pooled(format)) {
+		if t := fields.DatasetTypeNamed(ds.TypeWord()); t == nil || t.Made || t.Takes("format") && (format == "" || pooled(format)) {
 			return
 		}
 		for _, p := range poolSizes {
@@ -106,7 +106,7 @@ var flagRules = []rule{
 	}},
 	{name: "a spread has a length to spread", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		prompts := fields.DatasetPath + ".prompts"
-		if t := e.root.At(fields.DatasetPath).TypeWord(); (t == "" || t == "synthetic") && e.root.At(prompts+".osl") == nil && e.axis(prompts+".osl") == nil {
+		if fields.DatasetMade(e.root.At(fields.DatasetPath).TypeWord()) && e.root.At(prompts+".osl") == nil && e.axis(prompts+".osl") == nil {
 			found(e.flag(prompts+".random_range_ratio"), "spreads input and output lengths, and no output length is given", "add --osl")
 		}
 	}},

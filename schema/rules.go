@@ -146,7 +146,7 @@ func phase(i int, name string) string { return source.Join("phases."+strconv.Ito
 
 func (b *Benchmark) dataset() Dataset {
 	if len(b.Datasets) == 0 {
-		return Dataset{Type: "synthetic"}
+		return Dataset{}
 	}
 	return b.Datasets[0]
 }
@@ -211,7 +211,7 @@ var bodyRules = []rule{
 	{name: "some load needs turns", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
-			if least := fields.PhaseNamed(p.Type).Turns; d.Type == "synthetic" && d.Turns.Typical() < float64(least) {
+			if least := fields.PhaseNamed(p.Type).Turns; d.Made() && d.Turns.Typical() < float64(least) {
 				found(phase(i, "type"), fmt.Sprintf("%s needs conversations of %d turns or more", p.Type, least), fmt.Sprintf("set turns (--conversation-turn-mean %d)", least))
 			}
 		}
@@ -219,7 +219,7 @@ var bodyRules = []rule{
 	{name: "a schedule needs time stamps", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
-			if fields.PhaseNamed(p.Type).Timed && d.Type == "synthetic" {
+			if fields.PhaseNamed(p.Type).Timed && d.Made() {
 				found(phase(i, "type"), p.Type+" needs a data set with timestamps", "set dataset: {type: file, path: …} (--input-file)")
 			}
 		}

@@ -170,7 +170,7 @@ func (d *draft) completeDataset(root *source.Node) {
 			n.Put("mean", source.LeafNode(mean, source.Origin{Source: "default", Where: "default: only a width is given"}))
 		}
 	}
-	if t := ds.TypeWord(); t == "file" || t == "public" {
+	if t := fields.DatasetTypeNamed(ds.TypeWord()); t != nil && !t.Made {
 		for _, name := range []string{"cache_bust", "block_size"} {
 			if c, ok := ds.Get("prompts").Take(name); ok {
 				ds.Put(name, c.Value)
@@ -252,7 +252,7 @@ func (d *draft) warn(text string) {
 func (d *draft) profileDefaults(root *source.Node) {
 	p, ds, why := root.At(fields.PhasePath), root.At(fields.DatasetPath), "made by flags"
 	lower.Fill(root.Get("benchmark"), "endpoint", map[string]any{}, why)
-	if t := ds.TypeWord(); t == "" || t == "synthetic" {
+	if fields.DatasetMade(ds.TypeWord()) {
 		d.syntheticDefaults(root, ds)
 	}
 	t := cmp.Or(typeOf(p), &fields.PhaseType{})

@@ -87,6 +87,11 @@ func (w *walker) leaf(v cue.Value, path string, attrs []cue.Attribute, inherited
 			if ok, _ := a.Flag(1, "typed"); ok {
 				l.When = fields.SweepNames()
 			}
+			for word, made := range map[string]bool{"made": true, "recorded": false} {
+				if ok, _ := a.Flag(1, word); ok {
+					l.When = fields.DatasetTypes(made)
+				}
+			}
 			l.Is |= fields.IsFilled
 		case "secret":
 			l.Is |= fields.IsSecret

@@ -23,6 +23,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sinks/report/preview"
 )
 
@@ -168,7 +169,7 @@ func inspect(w io.Writer, path string, p *argv.Line) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	set, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: found.Format}, tok, 0, "profiling")
+	set, err := dataset.Open(schema.Dataset{Type: fields.DatasetTypeTaking("path").Name, Path: path, Format: found.Format}, tok, 0, "profiling")
 	if err != nil {
 		return asUsage(err)
 	}

@@ -139,7 +139,7 @@ func newEngineJob(j *job) (work loadgen.Job, err error) {
 		return work, err
 	}
 	isl := 16.0
-	work.Set, err = dataset.Open(schema.Dataset{Name: "main", Type: "synthetic", Entries: 64, Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &isl}}}, work.Tokenizer, 1, "profiling")
+	work.Set, err = dataset.Open(schema.Dataset{Name: "main", Entries: 64, Prompts: schema.Prompts{ISL: &schema.Shape{Mean: &isl}}}, work.Tokenizer, 1, "profiling")
 	if err != nil {
 		return work, err
 	}

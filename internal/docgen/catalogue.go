@@ -19,10 +19,11 @@ import (
 // Catalogues are the rows of the Go catalogues as the schema needs them.
 type Catalogues struct {
 	Endpoints []fields.EndpointType
+	Sources   []fields.DatasetType
 	Formats   []fields.DatasetFormat
 	Phases    []fields.PhaseType
 	Sweeps    []fields.SweepType
-	Rules     struct{ Phase, Sweep []typed } // what their types take
+	Rules     struct{ Dataset, Phase, Sweep []typed } // what their types take
 }
 
 // FromGo reads the catalogues. A fact that the schema should know is one line
@@ -34,6 +35,10 @@ func FromGo() Catalogues {
 			Name: e.Type, Streams: e.CanStream, StreamsRPC: e.CanStream || e.RPCStreamPath != "", Tokens: e.ProducesTokens, Text: e.TakesText,
 			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
 		})
+	}
+	for _, t := range dataset.Types() {
+		c.Sources = append(c.Sources, fields.DatasetType{Name: t.Name, Made: t.Made, Settings: names(t.Takes)})
+		c.Rules.Dataset = append(c.Rules.Dataset, typed{t.Name, t.Takes, t.Instead})
 	}
 	for _, f := range dataset.Catalogue() {
 		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Settings: f.Settings})
@@ -61,6 +66,7 @@ func (c Catalogues) Facts() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage fields\n")
 	goRows(&b, "endpointTypes", c.Endpoints)
+	goRows(&b, "datasetTypes", c.Sources)
 	goRows(&b, "datasetFormats", c.Formats)
 	goRows(&b, "phaseTypes", c.Phases)
 	goRows(&b, "sweepTypes", c.Sweeps)
@@ -89,6 +95,7 @@ func (c Catalogues) Enums() []byte {
 	var b bytes.Buffer
 	b.WriteString("// Code generated from the catalogues by go generate ./schema. DO NOT EDIT.\n\npackage schema\n\n")
 	enum(&b, "EndpointType", "benchmark.endpoint.type", names(c.Endpoints))
+	enum(&b, "DatasetType", "benchmark.datasets.*.type", names(c.Sources))
 	enum(&b, "DatasetFormat", "benchmark.datasets.*.format", names(c.Formats))
 	enum(&b, "PublicDataset", "benchmark.datasets.*.dataset", names(public.Catalogue()))
 	enum(&b, "PhaseType", "benchmark.phases.*.type", names(c.Phases))

@@ -27,7 +27,7 @@ type setting struct {
 // Files are the hand-written files of the schema with a part that follows from the
 // catalogues, by name, and that part.
 func (c Catalogues) Files() map[string]string {
-	return map[string]string{"phase.cue": typeRules(c.Rules.Phase), "sweep.cue": typeRules(c.Rules.Sweep)}
+	return map[string]string{"dataset.cue": typeRules(c.Rules.Dataset), "phase.cue": typeRules(c.Rules.Phase), "sweep.cue": typeRules(c.Rules.Sweep)}
 }
 
 // Marks of the generated part of a CUE file.

@@ -58,7 +58,7 @@ internal/suggest:
 internal/telemetry:
 internal/validity:
 internal/words:
-loadgen/dataset: schema loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
+loadgen/dataset: schema schema/fields loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag

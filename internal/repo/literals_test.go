@@ -27,6 +27,7 @@ func homes() map[string]struct {
 	}
 	return map[string]home{
 		"endpoint type":  {endpointTypes(), []string{"loadgen/endpoint"}},
+		"dataset type":   {datasetTypes(), []string{"loadgen/dataset"}},
 		"dataset format": {dataset.Formats(), []string{"loadgen/dataset"}},
 		"load mode":      {loadModes(), []string{"loadgen/mode"}},
 		"sweep kind":     {sweepKinds(), []string{"sweep"}},
@@ -38,6 +39,7 @@ func homes() map[string]struct {
 // where it is compared with a type or given as one.
 var words = []string{
 	"chat", "completions", "responses", "messages", "embeddings", "rankings", "template", "raw", "grpc", // commands, members of requests and answers, schemes
+	"file", "public", // what a form uploads, where a value came from; a command
 	"table",                              // of a page
 	"concurrency", "constant", "poisson", // a setting and its axis; shapes of a ramp
 	"grid", "zip", // parts of a picture; an archive

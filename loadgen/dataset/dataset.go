@@ -6,8 +6,8 @@
 // Steps: Open picks the source by the dataset's type and format; a source
 // yields all conversations at once; their texts are counted with the
 // experiment's tokenizer, so that nothing is left to do while load runs.
-// Catalogue lists the formats of files, one row each; Detect says which of
-// them a file has, and why.
+// Types lists the places that conversations come from, Catalogue the formats of
+// files, one row each; Detect says which of them a file has, and why.
 package dataset
 
 import (
@@ -311,15 +311,11 @@ func systemFile(cfg *schema.Dataset) (string, error) {
 }
 
 func open(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
-	switch cfg.Type {
-	case "", "synthetic":
-		return synthesize(cfg, tok, src)
-	case "file":
-		return load(cfg, tok, src)
-	case "public":
-		return published(cfg, tok, src)
+	t, err := typeOf(&cfg)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("type %q: not one of synthetic, file, public", cfg.Type)
+	return t.open(cfg, tok, src)
 }
 
 func sampling(cfg schema.Dataset) (string, error) {

@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // reader collects the conversations of one file or list of records.
@@ -64,6 +65,17 @@ func newReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source, base str
 		cfg: cfg, tok: tok, src: src, osl: osl, byID: map[string]int{}, ignored: map[string]string{},
 		library: media.NewLibrary(base, cfg.MediaRoots, maxText),
 	}, err
+}
+
+func ofFile() *Type {
+	return &Type{
+		Name: "file", open: load, Instead: noLengths,
+		Takes: []fields.Setting{
+			{Name: "path", Needed: "name the file (--input-file), or write its records", Or: []string{"records"}},
+			{Name: "records"},
+			{Name: "format", Only: "use type: file with path or records (--input-file)"},
+		},
+	}
 }
 
 // load reads the conversations of a file or of inline records.

@@ -18,7 +18,20 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
+
+func ofHub() *Type {
+	return &Type{
+		Name: "public", open: published, Instead: noLengths,
+		Takes: []fields.Setting{
+			{Name: "dataset", Needed: "name the set (--public-dataset)"},
+			{Name: "hf_subset"},
+			{Name: "filters"},
+			{Name: "folder", Only: "use type: file with path"},
+		},
+	}
+}
 
 // PublicSet is the row of a published data set as cfg asks for it.
 func PublicSet(cfg *schema.Dataset) (public.Set, error) {

@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 )
 
 // DefaultISL is the length of a synthetic prompt when none is said, in tokens.
@@ -41,6 +42,13 @@ func (s source) shape(use string) synth.Stream {
 
 func (s source) text(use string) synth.Stream {
 	return synth.NewStream(s.seeds.Text, "dataset."+s.stream+"."+use)
+}
+
+func madeHere() *Type {
+	return &Type{
+		Name: "synthetic", Made: true, open: synthesize,
+		Takes: []fields.Setting{{Name: "turns"}, {Name: "prefix_prompts"}, {Name: "rankings"}},
+	}
 }
 
 // synthetic makes conversations out of shapes.

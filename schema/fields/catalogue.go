@@ -21,6 +21,14 @@ type EndpointType struct {
 	Ranks           bool // takes a query and passages
 }
 
+// DatasetType is what an experiment may rely on of a place that conversations
+// come from.
+type DatasetType struct {
+	Name     string
+	Made     bool     // conversations are written here, not recorded
+	Settings []string // fields of a data set that only some types take, and this one does
+}
+
 // DatasetFormat is what an experiment may rely on of a format of records.
 type DatasetFormat struct {
 	Name     string
@@ -70,6 +78,45 @@ type Setting struct {
 // EndpointNamed is the row called name, nil for a type that is not built.
 func EndpointNamed(name string) *EndpointType {
 	return row(endpointTypes, func(t EndpointType) string { return t.Name }, name)
+}
+
+// DatasetTypeNamed is the row of the type of data set called name.
+func DatasetTypeNamed(name string) *DatasetType {
+	return row(datasetTypes, func(t DatasetType) string { return t.Name }, name)
+}
+
+// DatasetTypeTaking is the row of the type of data set that takes a setting which
+// only one takes.
+func DatasetTypeTaking(setting string) *DatasetType {
+	return row(datasetTypes, func(t DatasetType) bool { return t.Takes(setting) }, true)
+}
+
+// DatasetTypePresumed is the row of the type where none is said.
+func DatasetTypePresumed() *DatasetType {
+	return row(datasetTypes, func(t DatasetType) bool { return t.Made }, true)
+}
+
+// DatasetTypes are the types whose conversations are written here, or the others.
+func DatasetTypes(made bool) (out []string) {
+	for _, t := range datasetTypes {
+		if t.Made == made {
+			out = append(out, t.Name)
+		}
+	}
+	return out
+}
+
+// DatasetMade tells whether the conversations of a type of data set are written
+// here; "" is no type.
+func DatasetMade(name string) bool {
+	t := DatasetTypeNamed(name)
+	return name == "" || t != nil && t.Made
+}
+
+// Takes tells whether the type, if there is one, takes a setting that only some
+// take.
+func (t *DatasetType) Takes(setting string) bool {
+	return t != nil && slices.Contains(t.Settings, setting)
 }
 
 func FormatNamed(name string) *DatasetFormat {
@@ -140,9 +187,14 @@ func SweepTaking(setting string, inStep bool) *SweepType {
 	return row(sweepTypes, func(t SweepType) bool { return t.Takes(setting) && t.InStep == inStep }, true)
 }
 
-// TypesTaking are the types of an object, a phase or a sweep, that take a setting
-// of its.
+// TypesTaking are the types of an object (a data set, a phase or a sweep) that
+// take a setting of its.
 func TypesTaking(setting string) (out []string) {
+	for _, t := range datasetTypes {
+		if t.Takes(setting) {
+			out = append(out, t.Name)
+		}
+	}
 	for _, t := range phaseTypes {
 		if t.Takes(setting) {
 			out = append(out, t.Name)

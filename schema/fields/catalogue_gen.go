@@ -33,6 +33,12 @@ var endpointTypes = []EndpointType{
 	{Name: "raw", Streams: true, StreamsRPC: true, Tokens: true, Text: true, System: true},
 }
 
+var datasetTypes = []DatasetType{
+	{Name: "synthetic", Made: true, Settings: []string{"turns", "prefix_prompts", "rankings"}},
+	{Name: "file", Settings: []string{"path", "records", "format"}},
+	{Name: "public", Settings: []string{"dataset", "hf_subset", "filters", "folder"}},
+}
+
 var datasetFormats = []DatasetFormat{
 	{Name: "dag_jsonl", Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}},
 	{Name: "multi_turn", Settings: []string{"system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust", "media_roots"}},

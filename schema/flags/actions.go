@@ -56,10 +56,10 @@ func FlagActions() []flagRow {
 		}},
 		{"input_file", inputFile},
 		{"public_dataset", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			return with(o, at, words, fields.DatasetPath+".type", "public")
+			return with(o, at, words, fields.DatasetPath+".type", fields.DatasetTypeTaking("dataset").Name)
 		}},
 		{"weka", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-			out, err := with(o, at, words, fields.DatasetPath+".type", "public")
+			out, err := with(o, at, words, fields.DatasetPath+".type", fields.DatasetTypeTaking("dataset").Name)
 			return append(out, set(at, fields.DatasetPath+".dataset", "weka_hf")...), err
 		}},
 		{"types", func(o Option, at source.Origin, _ []string) ([]lower.Assignment, error) {

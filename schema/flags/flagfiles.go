@@ -27,7 +27,7 @@ func inputFile(o Option, at source.Origin, words []string) ([]lower.Assignment, 
 	if _, err := os.Stat(w); err != nil {
 		return nil, diag.New(w+": "+source.Reason(err), "")
 	}
-	return append(set(at, fields.DatasetPath+".type", "file"), set(at, o.Path, w)...), nil
+	return append(set(at, fields.DatasetPath+".type", fields.DatasetTypeTaking("path").Name), set(at, o.Path, w)...), nil
 }
 
 // rateSeries reads the knots of a piecewise rate from a JSON file.

@@ -62,7 +62,7 @@ func resolveEndpoint(e *source.Node) {
 }
 
 func resolveDataset(s *source.Node) {
-	Fill(s, "type", "synthetic", "no type is given")
+	Fill(s, "type", fields.DatasetTypePresumed().Name, "no type is given")
 }
 
 func resolvePhase(p *source.Node) {
