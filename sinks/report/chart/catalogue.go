@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Row is one chart of the catalogue.
@@ -16,6 +17,8 @@ type Row struct {
 	Question string
 	// Cellwise charts look at one cell; they are drawn for each of them.
 	Cellwise bool
+	// pick leaves as many cells as one picture tells apart; not of a cellwise chart.
+	pick func(d *Data) *Data
 	// build fills the panels in, or says what is missing.
 	build func(d *Data, c *Cell) ([]draw.Panel, string)
 }
@@ -23,20 +26,20 @@ type Row struct {
 // Catalogue is every chart there is, in the order of a report.
 func Catalogue() []Row {
 	return []Row{
-		{"pareto", "Throughput against speed", "How much throughput can I have, and what does it cost in speed?", false, pareto},
-		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, throughput},
-		{"latency-vs-load", "Latency against load", "When does it get slow?", false, latency},
-		{"good-share", "Goodput against load", "How much load can I promise?", false, goodShare},
-		{"change", "Change between two systems", "Did it regress?", false, change},
-		{"trials", "Trials beside their interval", "Can I believe the ±?", false, trials},
-		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant? Means, and the middle 90 % of the requests", false, lengths},
-		{"cost", "Cost against speed", "What does a token cost?", false, cost},
-		{"anatomy", "Anatomy of a TTFT", "Where does the time of a TTFT go?", false, anatomy},
-		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, ecdf},
-		{"timeline", "Requests by slot", "Where does it stall, and which request waits for which?", true, timeline},
-		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, heatmap},
-		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, strips},
-		{"telemetry", "Server and hardware over time", "Why?", true, telemetry},
+		{"pareto", "Throughput against speed", "How much throughput can I have, and what does it cost in speed?", false, lined, pareto},
+		{"throughput-vs-load", "Throughput against load", "Where does it stop growing?", false, lined, throughput},
+		{"latency-vs-load", "Latency against load", "When does it get slow?", false, lined, latency},
+		{"good-share", "Goodput against load", "How much load can I promise?", false, lined, goodShare},
+		{"change", "Change between two systems", "Did it regress?", false, paired, change},
+		{"trials", "Trials beside their interval", "Can I believe the ±?", false, evenly, trials},
+		{"lengths", "Lengths: asked, sent, got", "Was this the workload I meant? Means, and the middle 90 % of the requests", false, evenly, lengths},
+		{"cost", "Cost against speed", "What does a token cost?", false, lined, cost},
+		{"anatomy", "Anatomy of a TTFT", "Where does the time of a TTFT go?", false, evenly, anatomy},
+		{"ecdf", "Distribution of latencies", "How long are the tails, and are there two kinds of requests? The share of requests that took at most so long", false, evenly, ecdf},
+		{"timeline", "Requests by slot", "Where does it stall, and which request waits for which?", true, nil, timeline},
+		{"heatmap", "Latency over time", "Is there drift, a warmup, a periodic stall?", true, nil, heatmap},
+		{"strips", "The run over time", "Was it steady, and did the client keep up?", true, nil, strips},
+		{"telemetry", "Server and hardware over time", "Why?", true, nil, telemetry},
 	}
 }
 
@@ -57,7 +60,7 @@ func Find(id string) (Row, error) {
 func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 	all := len(d.Cells)
 	if !r.Cellwise {
-		d = d.fewer()
+		d = r.pick(d)
 	}
 	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question, Footer: d.footer(c)}
 	if len(d.Cells) < all {
@@ -67,7 +70,9 @@ func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 		out.ID = fmt.Sprintf("%s-%d", r.ID, c.Index)
 		out.Title += ": " + d.Label(c)
 	}
-	out.Panels, out.Missing = r.build(d, c)
+	if out.Panels, out.Missing = r.build(d, c); !r.Cellwise && d.AllFailed() {
+		out.Missing = "every request failed"
+	}
 	if out.Missing != "" {
 		out.Panels = nil
 	}
@@ -86,21 +91,64 @@ func (r Row) All(d *Data) []*draw.Chart {
 	return out
 }
 
-// overviewMost is how many cells one picture tells apart, generously.
-const overviewMost = 200
+const (
+	// overviewMost is how many cells one picture tells apart, generously.
+	overviewMost = 200
+	// linesMost is how many lines one picture bears: each has a colour of its own.
+	linesMost = 8
+)
 
-// fewer is d with cells evenly spread over all of them, for pictures that show
-// one beside the other.
-func (d *Data) fewer() *Data {
-	if len(d.Cells) <= overviewMost {
+// evenly is d with cells spread over all of them, for pictures that show one
+// beside the other.
+func evenly(d *Data) *Data { return d.with(some(d.Cells, overviewMost)) }
+
+// lined is d with whole lines along the load, spread over all of them.
+func lined(d *Data) *Data {
+	if d.Load() == "" {
+		return evenly(d)
+	}
+	return evenly(d.with(together(some(d.groups(d.Load()), linesMost))))
+}
+
+// paired is d with whole sets of cells that differ in the system alone.
+func paired(d *Data) *Data {
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
+	if i < 0 || len(d.Cells) <= overviewMost {
+		return d
+	}
+	sets := d.groups(d.Axes[i])
+	each := (len(d.Cells) + len(sets) - 1) / len(sets)
+	return d.with(together(some(sets, max(overviewMost/each, 1))))
+}
+
+// with is d with some of its cells, in their order.
+func (d *Data) with(cells []*Cell) *Data {
+	if len(cells) == len(d.Cells) {
 		return d
 	}
 	out := *d
-	out.Cells = nil
-	for i := range overviewMost {
-		out.Cells = append(out.Cells, d.Cells[i*(len(d.Cells)-1)/(overviewMost-1)])
-	}
+	out.Cells = slices.SortedFunc(slices.Values(cells), func(a, b *Cell) int { return slices.Index(d.Cells, a) - slices.Index(d.Cells, b) })
 	return &out
+}
+
+// together are the cells of all groups.
+func together(list []group) (out []*Cell) {
+	for _, g := range list {
+		out = append(out, g.cells...)
+	}
+	return out
+}
+
+// some are at most n of a list, spread over all of it, its ends among them.
+func some[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	out := list[:1:1]
+	for i := 1; i < n; i++ {
+		out = append(out, list[i*(len(list)-1)/(n-1)])
+	}
+	return out
 }
 
 // footer says what every reader of a chart has to know.
@@ -116,7 +164,11 @@ func (d *Data) footer(c *Cell) string {
 	if c != nil {
 		n = d.Requests.count(c)
 	}
-	parts := []string{fmt.Sprintf("%s over %s", words.Count(n, "request"), words.Count(trials, "trial")), d.Window + " window"}
+	parts := []string{words.Count(n, "request")}
+	if trials > 0 { // those that failed are none
+		parts[0] += " over " + words.Count(trials, "trial")
+	}
+	parts = append(parts, d.Window+" window")
 	if d.Requests.Note != "" {
 		parts = append(parts, d.Requests.Note)
 	}

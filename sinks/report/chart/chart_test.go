@@ -124,6 +124,85 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// large is a matrix of lengths × 8 loads × 2 systems, the candidate's cells after
+// the baseline's of the same length and load.
+func large(lengths int) *Data {
+	d := demo()
+	one := *d.Cells[0]
+	d.Cells, d.Axes = nil, []string{"endpoint", "isl", "concurrency"}
+	for isl := range lengths {
+		for load := range 8 {
+			for _, name := range []string{"baseline", "candidate"} {
+				c := one
+				c.ID, c.Index = fmt.Sprint(name, isl, load), len(d.Cells)
+				c.Values = map[string]Value{"endpoint": {math.NaN(), name}, "isl": {Number: float64(isl)}, "concurrency": {Number: float64(1 + load)}}
+				d.Cells = append(d.Cells, &c)
+			}
+		}
+	}
+	return d
+}
+
+// Of a large matrix a picture shows as much as it can tell apart: whole lines,
+// whole pairs, and it says how many cells that are.
+func TestLargeMatrix(t *testing.T) {
+	t.Parallel()
+	d := large(100)
+	for id, want := range map[string]struct {
+		series int
+		footer string
+	}{
+		"throughput-vs-load": {8, "64 of 1,600 cells, evenly spread"},
+		"latency-vs-load":    {16, "64 of 1,600 cells, evenly spread"}, // p50 and the tail
+		"change":             {4, "200 of 1,600 cells, evenly spread"},
+		"trials":             {2, "200 of 1,600 cells, evenly spread"},
+	} {
+		r, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := r.Build(d, nil)
+		if c.Missing != "" {
+			t.Errorf("%s: missing %q", id, c.Missing)
+			continue
+		}
+		if got := len(c.Panels[0].Series); got > want.series || got == 0 || !strings.HasPrefix(c.Footer, want.footer) {
+			t.Errorf("%s: %d series, want at most %d; footer %q, want %q", id, got, want.series, c.Footer, want.footer)
+		}
+		if doc := string(draw.SVG(c, draw.Usual, draw.Light)); strings.Contains(doc, `height="-`) {
+			t.Errorf("%s: no room is left for the panels", id)
+		}
+	}
+}
+
+// A cell of one request has no distribution; a plan all of whose requests failed
+// lacks nothing but good requests.
+func TestTooLittleToDraw(t *testing.T) {
+	t.Parallel()
+	single, down := demo(), demo()
+	single.Cells = single.Cells[:1]
+	for i := range single.Requests.OK {
+		single.Requests.OK[i] = i == 0
+	}
+	clear(down.Requests.OK)
+	for _, c := range down.Cells {
+		clear(c.stats)
+		clear(c.trials)
+	}
+	for _, x := range []struct {
+		d        *Data
+		id, want string
+	}{{single, "ecdf", "no cell has two requests"}, {down, "pareto", "every request failed"}, {down, "ecdf", "every request failed"}, {down, "trials", "every request failed"}} {
+		r, err := Find(x.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Build(x.d, nil); !strings.HasPrefix(got.Missing, x.want) || len(got.Panels) > 0 {
+			t.Errorf("%s: missing %q, want %q", x.id, got.Missing, x.want)
+		}
+	}
+}
+
 // The candidate's TTFT is 0.9 of the baseline's in each trial: −10 %, without a
 // spread; throughput is equal.
 func TestChangeByHand(t *testing.T) {

@@ -140,7 +140,7 @@ func (d *Data) value(c *Cell, name string) Stat {
 func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
 	const most = 2000
 	p := draw.Panel{Y: draw.Axis{Zero: true}}
-	for i, c := range d.some() {
+	for i, c := range some(d.Cells, linesMost) {
 		s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Shape: i, Line: u.Lines}
 		for k := range d.Requests.Cell {
 			if d.Requests.Cell[k] != c || math.IsNaN(x[k]) || math.IsNaN(y[k]) || len(s.Points) >= most || d.Requests.Trial[k] > 0 {

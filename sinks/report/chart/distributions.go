@@ -11,12 +11,10 @@ import (
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
-// most is how many distributions one picture bears.
-const most = 8
-
 // ecdf is chart 5: the share of requests that were faster, the tail stretched.
 func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 	var out []draw.Panel
+	ended := 0
 	for _, m := range []struct {
 		label string
 		of    func(*Requests) []float64
@@ -26,9 +24,10 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		{metrics.Axis(metrics.InterTokenLatency, ""), func(r *Requests) []float64 { return r.ITL }},
 	} {
 		p := draw.Panel{X: draw.Axis{Label: m.label, Log: true}, Y: draw.Axis{Label: "share of requests", Tail: true}}
-		for i, c := range d.some() {
+		for i, c := range some(d.Cells, linesMost) {
 			values := d.Requests.values(c, m.of(d.Requests))
-			if len(values) == 0 {
+			ended += len(values)
+			if len(values) < 2 { // one value is a point, not a distribution
 				continue
 			}
 			s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Line: true, Bare: true, Dashed: i%2 == 1, Points: steps(values)}
@@ -38,22 +37,13 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 			out = append(out, p)
 		}
 	}
-	if len(out) == 0 {
-		return nil, "no request ended well"
+	switch {
+	case len(out) > 0:
+		return out, ""
+	case ended > 0:
+		return nil, "no cell has two requests: send more, such as --request-count 200"
 	}
-	return out, ""
-}
-
-// some are at most eight cells, spread over all of them.
-func (d *Data) some() []*Cell {
-	if len(d.Cells) <= most {
-		return d.Cells
-	}
-	var out []*Cell
-	for i := range most {
-		out = append(out, d.Cells[i*(len(d.Cells)-1)/(most-1)])
-	}
-	return out
+	return nil, "no request ended well"
 }
 
 // values of the good requests of c, in order of size.

@@ -114,6 +114,9 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 			p.Series = append(p.Series, s)
 		}
 	}
+	if len(p.Series) == 0 {
+		return nil, "no request took any time"
+	}
 	return []draw.Panel{p}, ""
 }
 
@@ -186,7 +189,7 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	line := s.line
 	panels := []draw.Panel{
 		{Y: draw.Axis{Label: "requests/s", Zero: true}, Series: []draw.Series{
-			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)), line("answered", draw.S3, s.rate(r.End)),
+			line("offered", draw.S8, s.rate(r.Intended)), line("sent", draw.S1, s.rate(r.Sent)), line("ended", draw.S3, s.rate(r.End)),
 		}},
 		{Y: draw.Axis{Label: "in flight", Zero: true, Whole: true}, Series: []draw.Series{line("", draw.S1, s.inFlight())}},
 	}

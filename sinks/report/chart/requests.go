@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -220,6 +221,11 @@ func (r *Requests) sinceStart() {
 			col[i] = (col[i] - start) / nano
 		}
 	}
+}
+
+// AllFailed tells whether there were requests and none ended well.
+func (d *Data) AllFailed() bool {
+	return len(d.Requests.OK) > 0 && !slices.Contains(d.Requests.OK, true) && !d.Has(metrics.RequestLatency, "p50")
 }
 
 // windows are the steady windows of the runs.

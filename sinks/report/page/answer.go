@@ -15,8 +15,11 @@ import (
 // Answers is what a result says in sentences, and of how much it says that. said
 // are the sentences on what was asked; nil takes those of the manifests.
 func Answers(d *chart.Data, said []string) (answer []string, scope string) {
-	scope = fmt.Sprintf("%s × %s · %s · %s window",
-		words.Count(len(d.Cells), "cell"), words.Count(trialsOf(d), "trial"), words.Count(d.Requests.Total, "request"), d.Window)
+	scope = words.Count(len(d.Cells), "cell")
+	if trials := trialsOf(d); trials > 0 { // a run that failed is no trial
+		scope += " × " + words.Count(trials, "trial")
+	}
+	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
 	return slices.Concat(answers(d, said), extremes(d), knees(d)), scope
 }
 
@@ -34,8 +37,11 @@ func answers(d *chart.Data, said []string) []string {
 	if said == nil {
 		said = conclusions(d.Dirs)
 	}
-	if len(said) > 0 {
+	switch {
+	case len(said) > 0:
 		return said
+	case d.AllFailed():
+		return []string{"nothing was measured: all " + words.Count(d.Requests.Total, "request") + " failed; each cell below says with what words"}
 	}
 	var out []string
 	for _, c := range d.Cells {

@@ -48,6 +48,13 @@ type Page struct {
 	Policy, Style, Script any // set by Write
 }
 
+// tallMost is how many rows the table shows before it scrolls by itself, so that
+// what stands below it is found.
+const tallMost = 40
+
+// Tall tells whether the table scrolls.
+func (p *Page) Tall() bool { return len(p.Rows) > tallMost }
+
 // Finding is one check in doubt.
 type Finding struct {
 	Verdict              validity.Verdict

@@ -14,7 +14,10 @@ import (
 // table is the matrix, a row a cell.
 func (p *Page) table(d *chart.Data, trials int) {
 	p.Caption = "95 % intervals over " + words.Count(trials, "trial") + "; press a heading to sort, a row to pick its cell out in the charts."
-	if trials < 2 {
+	switch {
+	case trials == 0:
+		p.Caption = "No trial ended well; press a heading to sort."
+	case trials == 1:
 		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
 	}
 	p.Legend = "?: too few samples for this percentile · ~: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"

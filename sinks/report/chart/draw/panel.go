@@ -103,14 +103,17 @@ func (p *panel) axes() {
 // xTicks leaves out numbers that would touch the one before; names stand in
 // several lines, one for each part of them.
 func (p *panel) xTicks() {
-	room := p.b.w() / float64(max(len(p.x.ticks), 1))
+	room, every := p.named()
 	last := math.Inf(-1)
-	for _, t := range p.x.ticks {
+	for i, t := range p.x.ticks {
 		if !p.x.holds(t.At) {
 			continue
 		}
 		x := p.px(t.At)
 		p.add(line(Muted, 1, xy{x, p.b.y1}, xy{x, p.b.y1 + 4}))
+		if i%every > 0 {
+			continue
+		}
 		for i, label := range tickLines(t.Label) {
 			if label = p.cut(label, smallSize, max(room-4, 34)); i == 0 {
 				w := p.room(label, smallSize, false)
@@ -122,6 +125,25 @@ func (p *panel) xTicks() {
 			p.add(words(label, Muted, smallSize, x, p.b.y1+smallSize+gap+float64(i)*(smallSize+2), "middle"))
 		}
 	}
+}
+
+// named is the room of a name below the axis, and that every how manyth has one:
+// of many that would all be cut to their common beginning, some stand there whole.
+func (p *panel) named() (room float64, every int) {
+	const few, most = 8, 120 // pixels of a name
+	n := len(p.x.ticks)
+	room, every = p.b.w()/float64(max(n, 1)), 1
+	if !p.p.X.Names || n <= few {
+		return room, every
+	}
+	widest := 0.0
+	for _, t := range p.x.ticks {
+		for _, label := range tickLines(t.Label) {
+			widest = max(widest, p.width(label, smallSize, false))
+		}
+	}
+	every = max(1, int(math.Ceil((min(widest, most)+8)/room)))
+	return room * float64(every), every
 }
 
 // Break parts a name on an axis into lines.
@@ -261,6 +283,9 @@ func (p *panel) points(s *Series, n int) {
 // whisker is the interval of a point.
 func (p *panel) whisker(s *Series, q *Point, x float64, n int) {
 	lo, hi := p.py(q.Low), p.py(q.High)
+	if lo-hi < 2 { // it lies within the glyph, and would only deform that
+		return
+	}
 	for _, l := range []shape{
 		line(s.Ink, 1.3, xy{x, lo}, xy{x, hi}), line(s.Ink, 1.3, xy{x - 4, lo}, xy{x + 4, lo}), line(s.Ink, 1.3, xy{x - 4, hi}, xy{x + 4, hi}),
 	} {

@@ -57,11 +57,15 @@ func newScale(a Axis, e extent, most int) scale {
 	return linearScale(a, e, most)
 }
 
+// fewestNames is how many names an axis has room for, at least.
+const fewestNames = 3
+
 func linearScale(a Axis, e extent, most int) scale {
 	s := scale{fn: func(v float64) float64 { return v }}
 	if a.Names && len(a.Ticks) > 0 {
-		e.take(a.Ticks[0].At - 0.5)
-		e.take(a.Ticks[len(a.Ticks)-1].At + 0.5)
+		pad := max(0.5, (fewestNames-float64(len(a.Ticks))+1)/2) // one bar does not fill the picture
+		e.take(a.Ticks[0].At - pad)
+		e.take(a.Ticks[len(a.Ticks)-1].At + pad)
 		s.lo, s.hi, s.ticks = e.lo, e.hi, a.Ticks
 		return s
 	}
