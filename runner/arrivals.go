@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"math"
 	"time"
@@ -42,8 +43,8 @@ func Replay(source string, run sweep.Run, phase *schema.Phase) (requests int64, 
 
 // Conversations are those that the measured phases of run draw from; nothing is
 // sent. source is the experiment's file.
-func Conversations(source string, run sweep.Run) (*dataset.Set, error) {
-	m, err := setsOf(source, run).runner.load(run)
+func Conversations(ctx context.Context, source string, run sweep.Run) (*dataset.Set, error) {
+	m, err := setsOf(source, run).runner.load(ctx, ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func setsOf(source string, run sweep.Run) *playable {
 
 func (s *playable) arrivals(p *schema.Phase, n int) ([]time.Duration, error) {
 	if s.m.set == nil && mode.NeedsSet(p) {
-		m, err := s.runner.load(s.m.run)
+		m, err := s.runner.load(context.Background(), context.Background(), s.m.run)
 		if err != nil {
 			return nil, err
 		}

@@ -44,16 +44,18 @@ type measurement struct {
 }
 
 // prepare opens what the run needs. Nothing is sent but one connection to each
-// target, so that a wrong address is said in one line.
-func (r *runner) prepare(ctx context.Context, run sweep.Run) (*measurement, error) {
+// target, so that a wrong address is said in one line. Since nothing is measured
+// yet, it ends with issue; with hard it does not even wait for the piece of work
+// under way.
+func (r *runner) prepare(issue, hard context.Context, run sweep.Run) (*measurement, error) {
 	if asksServer(run) && r.opt.Simulate == nil {
-		return r.prepareByServer(ctx, run)
+		return r.prepareByServer(issue, hard, run)
 	}
-	m, err := r.load(run)
+	m, err := r.load(issue, hard, run)
 	if err != nil || r.opt.Simulate != nil {
 		return m, err
 	}
-	m.targets, err = r.resolve(ctx, run)
+	m.targets, err = r.resolve(issue, run)
 	return m, err
 }
 
@@ -76,20 +78,20 @@ func asksServer(run sweep.Run) bool {
 
 // prepareByServer is prepare where the server counts: it has to be there first,
 // and its usage says what the requests and answers had.
-func (r *runner) prepareByServer(ctx context.Context, run sweep.Run) (*measurement, error) {
-	targets, err := r.resolve(ctx, run)
+func (r *runner) prepareByServer(issue, hard context.Context, run sweep.Run) (*measurement, error) {
+	targets, err := r.resolve(issue, run)
 	if err != nil {
 		return nil, err
 	}
 	bench := &run.Cell.Resolved.Benchmark
 	who := newInquirer(&bench.Endpoint, transportConfig(&measurement{bench: *bench, targets: targets}, record.NewClock()))
 	model := bench.Models.Items[0].Name
-	tok, err := who.tokenizer(ctx, targets[0], model)
+	tok, err := who.tokenizer(issue, targets[0], model)
 	if err != nil {
 		return nil, diag.Errorf("tokenizer server: %s: %w", bench.Endpoint.URLs[0], err).Try("name the model's own tokenizer (--tokenizer)")
 	}
 	r.tokenizers[keyOf(tokenizerOf(bench), model)] = opened{tok: tok}
-	m, err := r.load(run)
+	m, err := r.load(issue, hard, run)
 	if bad := tok.Err(); bad != nil {
 		err = fmt.Errorf("tokenizer server: %w", bad)
 	}
@@ -101,7 +103,7 @@ func (r *runner) prepareByServer(ctx context.Context, run sweep.Run) (*measureme
 }
 
 // load is the part of prepare that touches nothing but files.
-func (r *runner) load(run sweep.Run) (*measurement, error) {
+func (r *runner) load(issue, hard context.Context, run sweep.Run) (*measurement, error) {
 	defer LimitGC()() // a large trace leaves as much garbage as it is itself
 	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
 	m.bench.Phases = phasesOf(run)
@@ -128,7 +130,7 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.set, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "profiling"); err != nil {
+	if m.set, err = r.datasets.open(issue, hard, data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "profiling"); err != nil {
 		return nil, err
 	}
 	if templated != nil && m.set.Len() > 0 {
@@ -142,7 +144,7 @@ func (r *runner) load(run sweep.Run) (*measurement, error) {
 		}
 	}
 	if hasWarmup(m.bench.Phases) {
-		if m.warmup, err = r.datasets.open(data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "warmup"); err != nil {
+		if m.warmup, err = r.datasets.open(issue, hard, data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "warmup"); err != nil {
 			return nil, err
 		}
 	}
@@ -348,7 +350,10 @@ type datasets struct {
 	set map[string]*dataset.Set
 }
 
-func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds, wrap dataset.Wrapping, stream string) (*dataset.Set, error) {
+// open makes a set, or hands over the one that was made before. It ends with
+// issue when the record under way is read, and with hard at once: the goroutine
+// that is left behind has nothing but memory of its own, and the same end.
+func (d *datasets) open(issue, hard context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, roots dataset.Seeds, wrap dataset.Wrapping, stream string) (*dataset.Set, error) {
 	b, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err
@@ -360,11 +365,24 @@ func (d *datasets) open(cfg schema.Dataset, tok tokenizer.Tokenizer, roots datas
 	if s := d.set[stream]; s != nil {
 		return s, nil
 	}
-	s, err := dataset.OpenSeeds(cfg, tok, roots, wrap, stream)
-	if err == nil {
-		d.set[stream] = s
+	type made struct {
+		set *dataset.Set
+		err error
 	}
-	return s, err
+	done := make(chan made, 1)
+	go func() {
+		set, err := dataset.OpenSeeds(issue, cfg, tok, roots, wrap, stream)
+		done <- made{set, err}
+	}()
+	select {
+	case m := <-done:
+		if m.err == nil {
+			d.set[stream] = m.set
+		}
+		return m.set, m.err
+	case <-hard.Done():
+		return nil, context.Cause(hard)
+	}
 }
 
 // tokenizers keeps what was opened: building a vocabulary costs milliseconds.

@@ -391,7 +391,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if unready != nil {
 		return nil, nil, unready
 	}
-	m, err := r.prepare(hard, run)
+	m, err := r.prepare(issue, hard, run)
 	if err != nil {
 		return nil, nil, err
 	}

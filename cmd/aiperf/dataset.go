@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -60,7 +61,7 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 			listPublic(a.Out)
 			return nil
 		case len(p.Words) == 2 && p.Words[0] == "inspect":
-			return inspect(a.Out, p.Words[1], p)
+			return inspect(a.issue, a.Out, p.Words[1], p)
 		}
 		return diag.New("dataset: inspect what?", "aiperf dataset inspect FILE, or aiperf dataset formats")
 	},
@@ -105,7 +106,7 @@ func (a *app) datasetMake(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	set, err := runner.Conversations(file, plan.Runs[0])
+	set, err := runner.Conversations(a.issue, file, plan.Runs[0])
 	if err != nil {
 		return asUsage(err)
 	}
@@ -154,7 +155,7 @@ func listPublic(w io.Writer) {
 	}
 }
 
-func inspect(w io.Writer, path string, p *argv.Line) error {
+func inspect(ctx context.Context, w io.Writer, path string, p *argv.Line) error {
 	if _, err := os.Stat(path); err != nil {
 		return diag.New("no such file: "+path, "")
 	}
@@ -169,7 +170,7 @@ func inspect(w io.Writer, path string, p *argv.Line) error {
 	if err != nil {
 		return asUsage(err)
 	}
-	set, err := dataset.Open(schema.Dataset{Type: fields.DatasetTypeTaking("path").Name, Path: path, Format: found.Format}, tok, 0, "profiling")
+	set, err := dataset.OpenSeeds(ctx, schema.Dataset{Type: fields.DatasetTypeTaking("path").Name, Path: path, Format: found.Format}, tok, dataset.Seeds{}, dataset.Wrapping{}, "profiling")
 	if err != nil {
 		return asUsage(err)
 	}
@@ -181,7 +182,7 @@ func inspect(w io.Writer, path string, p *argv.Line) error {
 			}
 		}
 	}
-	return preview.Dataset(w, path, found.Format, set, tok)
+	return preview.Dataset(ctx, w, path, found.Format, set, tok)
 }
 
 var analyzeTraceCommand = command{
@@ -206,7 +207,7 @@ caches would hold when they drop what was used least recently.`,
 			return err
 		}
 		defer runner.LimitGC()() // a trace is long lists of numbers
-		t, err := dataset.ReadTrace(file, p.Get("format"), block)
+		t, err := dataset.ReadTrace(a.issue, file, p.Get("format"), block)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -277,7 +278,7 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 		if err != nil {
 			return err
 		}
-		t, err := dataset.ReadTrace(in, "", block)
+		t, err := dataset.ReadTrace(a.issue, in, "", block)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -379,7 +380,7 @@ MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
 		if err != nil {
 			return asUsage(err)
 		}
-		rows, err := chatlog.Anonymize(file, tok, block, chatlog.Plainly)
+		rows, err := chatlog.Anonymize(a.issue, file, tok, block, chatlog.Plainly)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -405,7 +406,7 @@ func checkTrace(a *app, files []string) error {
 	if _, err := os.Stat(files[0]); err != nil {
 		return diag.New("no such file: "+files[0], "")
 	}
-	t, err := dataset.ReadTrace(files[0], "mooncake_trace", 0)
+	t, err := dataset.ReadTrace(a.issue, files[0], "mooncake_trace", 0)
 	if err != nil {
 		return asUsage(err)
 	}

@@ -147,7 +147,7 @@ func (a *app) expand(command, file string, p *argv.Line) (*schema.Document, *swe
 // asUsage makes an error of an early station one of usage: nothing was sent yet.
 func asUsage(err error) error {
 	var many diag.Errors
-	if err == nil || errors.As(err, &many) {
+	if err == nil || errors.As(err, &many) || errors.As(err, new(interrupt)) {
 		return err
 	}
 	one := *diag.Of(err)

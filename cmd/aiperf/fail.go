@@ -26,6 +26,9 @@ func (a *app) fail(err error) {
 	switch {
 	case errors.As(err, &code):
 		a.code = diag.Code(code)
+	case errors.As(err, new(interrupt)): // by hand, while nothing was sent or written yet
+		a.code = diag.Interrupted
+		fmt.Fprintln(a.Err, "aiperf: interrupted; nothing is written")
 	case errors.As(err, &many):
 		a.code = diag.Usage
 		a.mistakes(many)

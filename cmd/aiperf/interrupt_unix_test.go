@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -234,6 +235,54 @@ func TestSecondInterruptStopsAtOnce(t *testing.T) {
 			}
 			if err := checkTables(out); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is prepared when a signal comes: texts of one word each, whose counting
+// takes many seconds in all, or in one piece.
+var preparations = []struct {
+	name             string
+	records, letters int
+	signals          int
+}{
+	{"many records", 600, 64 << 10, 1},
+	{"one huge record", 1, 48 << 20, 2},
+}
+
+// TestInterruptedWhilePreparing: nothing is sent yet, so the first signal ends
+// the preparation at the end of a record, and the second one at once.
+func TestInterruptedWhilePreparing(t *testing.T) {
+	t.Parallel()
+	for _, c := range preparations {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			r := rand.New(rand.NewPCG(1, 2))
+			var file strings.Builder
+			for range c.records {
+				file.WriteString(`{"text": "`)
+				for range c.letters {
+					file.WriteByte(byte('a' + r.IntN(26)))
+				}
+				file.WriteString("\"}\n")
+			}
+			write(t, dir, "prompts.jsonl", file.String())
+			p := aiperf(t, dir, "profile", "-m", "demo", "-u", "mock:?log=true", "--tokenizer", "builtin", "--input-file", "prompts.jsonl", "--request-count", "2", "--exit-codes", "full", "--artifact-dir", "out")
+			out := filepath.Join(dir, "out")
+			if !p.until("the run to begin", func() bool { return lines(filepath.Join(out, "journal.jsonl")) >= 2 }) {
+				t.Fatalf("ended by itself\nstderr:\n%s", &p.err)
+			}
+			for range c.signals {
+				p.signal(syscall.SIGINT)
+			}
+			p.wants(diag.Interrupted)
+			if n := lines(filepath.Join(out, "server_log*.jsonl")); n > 0 {
+				t.Errorf("%d requests were sent", n)
+			}
+			if m := manifest(t, out); !m.Interrupted {
+				t.Error("the manifest does not say that it was interrupted")
 			}
 		})
 	}

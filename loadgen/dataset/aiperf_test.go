@@ -80,7 +80,7 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 			for c := range set.Each() {
 				got.Conversations = append(got.Conversations, talk(c))
 			}
-			if rec, err := dataset.ReadTrace(path, want.Format, 0); err == nil {
+			if rec, err := dataset.ReadTrace(t.Context(), path, want.Format, 0); err == nil {
 				standForHashes(t, &want, &got, rec)
 			}
 			if diff := cmp.Diff(tidy(t, want), tidy(t, got)); diff != "" {
@@ -96,7 +96,7 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 // sameAnalysis wants all of AIPerf's keys with its numbers, but for rounding.
 func sameAnalysis(t *testing.T, path string, want map[string]any) {
 	t.Helper()
-	rec, err := dataset.ReadTrace(path, "mooncake_trace", 0)
+	rec, err := dataset.ReadTrace(t.Context(), path, "mooncake_trace", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

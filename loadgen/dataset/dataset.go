@@ -12,6 +12,7 @@ package dataset
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -232,7 +233,7 @@ type Seeds struct{ Shape, Text int64 }
 // from the stream's name, so two streams ("profiling", "warmup") of one seed
 // never give the same prompts. cfg.RandomSeed, if set, replaces root.
 func Open(cfg schema.Dataset, tok tokenizer.Tokenizer, root int64, stream string) (*Set, error) {
-	return OpenSeeds(cfg, tok, Seeds{root, root}, Wrapping{}, stream)
+	return OpenSeeds(context.Background(), cfg, tok, Seeds{root, root}, Wrapping{}, stream)
 }
 
 // Wrapping is how many tokens a chat template puts around a text: of the first
@@ -253,8 +254,9 @@ func (w Wrapping) around(n, t int) int {
 }
 
 // OpenSeeds is Open with a seed for the shape and one for the texts, and with
-// what the server's chat template puts around them.
-func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wrapping, stream string) (*Set, error) {
+// what the server's chat template puts around them. It ends with ctx, between one
+// record, or synthetic conversation, and the next.
+func OpenSeeds(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wrapping, stream string) (*Set, error) {
 	if cfg.RandomSeed != nil {
 		seeds = Seeds{*cfg.RandomSeed, *cfg.RandomSeed}
 	}
@@ -268,7 +270,7 @@ func OpenSeeds(cfg schema.Dataset, tok tokenizer.Tokenizer, seeds Seeds, wrap Wr
 		}
 	}
 	src := source{seeds: seeds, stream: stream, wrap: wrap}
-	set, err := open(cfg, tok, src)
+	set, err := open(ctx, cfg, tok, src)
 	if err != nil {
 		return nil, named(cfg, err)
 	}
@@ -310,12 +312,12 @@ func systemFile(cfg *schema.Dataset) (string, error) {
 	return strings.TrimSuffix(strings.TrimSuffix(string(b), "\n"), "\r"), nil
 }
 
-func open(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
+func open(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
 	t, err := typeOf(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	return t.open(cfg, tok, src)
+	return t.open(ctx, cfg, tok, src)
 }
 
 func sampling(cfg schema.Dataset) (string, error) {

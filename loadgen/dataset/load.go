@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -79,7 +80,7 @@ func ofFile() *Type {
 }
 
 // load reads the conversations of a file or of inline records.
-func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
+func load(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
 	r, err := fileReader(cfg, tok, src)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 	} else if s != nil {
 		ahead := *r // says what a person should know of the beginning
 		ahead.tok, ahead.rowsOnly, ahead.enough = nil, true, checked
-		if err := ahead.all(); err != nil {
+		if err := ahead.all(ctx); err != nil {
 			return nil, err
 		}
 		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes}, nil
@@ -98,7 +99,7 @@ func load(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 		return nil, diag.Errorf("%s: %s of %s would be held in memory, %d MiB at most are", r.cfg.Path, what, size(n), maxText>>20).
 			Try("write it as JSON lines: those of " + andList(streaming()) + " are read while they are played")
 	}
-	if err := r.all(); err != nil {
+	if err := r.all(ctx); err != nil {
 		return nil, err
 	}
 	if r.stored == nil && len(r.conversations) == 0 {
@@ -126,11 +127,11 @@ func fileReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*reade
 }
 
 // all reads every record; a format that is not named is found first.
-func (r *reader) all() error {
+func (r *reader) all(ctx context.Context) error {
 	if err := r.named(); err != nil {
 		return err
 	}
-	return r.each(r.source)
+	return r.each(ctx, r.source)
 }
 
 // source hands over the records, of a file or of the experiment itself.
@@ -149,9 +150,14 @@ func (r *reader) named() error {
 	return r.find(r.source)
 }
 
-// each reads the records that each hands over, and finishes.
-func (r *reader) each(each func(func(files.Record) error) error) error {
-	err := each(r.object)
+// each reads the records that each hands over, and finishes. It ends with ctx.
+func (r *reader) each(ctx context.Context, each func(func(files.Record) error) error) error {
+	err := each(func(rec files.Record) error {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		return r.object(rec)
+	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
@@ -288,8 +294,8 @@ type Trace struct {
 }
 
 // ReadTrace reads a trace; block replaces its format's block size unless it is
-// 0. A file that is no trace is an error.
-func ReadTrace(path, format string, block int) (*Trace, error) {
+// 0. A file that is no trace is an error. It ends with ctx.
+func ReadTrace(ctx context.Context, path, format string, block int) (*Trace, error) {
 	r := &reader{cfg: schema.Dataset{Path: path, BlockSize: block}, byID: map[string]int{}, ignored: map[string]string{}, rowsOnly: true}
 	if format != "" {
 		if r.format = formatNamed(format); r.format == nil {
@@ -302,7 +308,7 @@ func ReadTrace(path, format string, block int) (*Trace, error) {
 	if !r.format.Trace {
 		return nil, diag.Errorf("%s: a %s file is no trace of lengths and prefixes", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
-	if err := r.all(); err != nil {
+	if err := r.all(ctx); err != nil {
 		return nil, err
 	}
 	if r.trace == nil {
@@ -329,5 +335,5 @@ func Check(cfg schema.Dataset, accept func(*Turn) error) error {
 		return err
 	}
 	r.rowsOnly, r.enough, r.accept = true, checked, accept
-	return r.all()
+	return r.all(context.Background()) // it is over in no time
 }

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ func PublicSet(cfg *schema.Dataset) (public.Set, error) {
 }
 
 // published reads a published data set from where it is on this machine.
-func published(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
+func published(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
 	s, err := PublicSet(&cfg)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func published(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, e
 		r.most = DefaultEntries
 		r.note("%s: the first %d records are taken; entries (--num-dataset-entries) takes another number", s.Name, r.most)
 	}
-	if err := r.each(func(f func(files.Record) error) error { return files.EachOf(at.Files, f) }); err != nil {
+	if err := r.each(ctx, func(f func(files.Record) error) error { return files.EachOf(at.Files, f) }); err != nil {
 		return nil, err
 	}
 	if r.stored == nil && len(r.conversations) == 0 {

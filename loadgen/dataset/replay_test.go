@@ -76,7 +76,7 @@ func TestTracePromptsReachThePredictedHitRate(t *testing.T) {
 	for _, name := range []string{"o200k_base", "r50k_base"} {
 		tk := tok(t, name)
 		set := open(t, schema.Dataset{Type: "file", Path: path, Format: "mooncake_trace"}, tk, 1, "profiling")
-		rec, err := dataset.ReadTrace(path, "", 0)
+		rec, err := dataset.ReadTrace(t.Context(), path, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

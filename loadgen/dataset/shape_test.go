@@ -24,7 +24,7 @@ func TestShapeAndTextSeeds(t *testing.T) {
 		delay    string
 	}
 	read := func(s dataset.Seeds) (shape [][]turn, words map[string]bool) {
-		set, err := dataset.OpenSeeds(cfg, tk, s, dataset.Wrapping{}, "profiling")
+		set, err := dataset.OpenSeeds(t.Context(), cfg, tk, s, dataset.Wrapping{}, "profiling")
 		if err != nil {
 			t.Fatal(err)
 		}

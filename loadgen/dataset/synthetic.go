@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -70,7 +71,7 @@ type synthetic struct {
 	bytes    int
 }
 
-func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
+func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error) {
 	g, err := newSynthetic(cfg, tok, src)
 	if err != nil {
 		return nil, err
@@ -93,6 +94,9 @@ func synthesize(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, 
 		held = sampled + 1
 	}
 	for i := range held {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		c, err := g.conversation(i, system)
 		if err != nil {
 			return nil, err

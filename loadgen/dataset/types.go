@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ type Type struct {
 	// name; without it the setting's own word holds.
 	Instead map[string]string
 
-	open func(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
+	open func(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*Set, error)
 }
 
 // Types is all places that conversations come from, each in the file that reads

@@ -21,10 +21,11 @@ func (b *bytePair) Encode(dst []int, text string) []int {
 			if m == nil {
 				m = new(merger)
 			}
-			b.ranks.merge(m, text[at:end])
-			for _, s := range m.symbols {
-				dst = append(dst, int(s.id))
-			}
+			b.ranks.each(m, text[at:end], func(tokens []symbol) {
+				for _, s := range tokens {
+					dst = append(dst, int(s.id))
+				}
+			})
 		}
 		at = end
 	}
@@ -42,8 +43,7 @@ func (b *bytePair) Count(text string) int {
 			if m == nil {
 				m = new(merger)
 			}
-			b.ranks.merge(m, text[at:end])
-			n += len(m.symbols)
+			b.ranks.each(m, text[at:end], func(tokens []symbol) { n += len(tokens) })
 		}
 		at = end
 	}

@@ -222,25 +222,39 @@ func (m *pairModel) whole(w *merger, dst []int32, piece string) []int32 {
 			return append(dst, id)
 		}
 	}
+	if len(piece) > window && m.prefix == "" && m.suffix == "" {
+		eachWindow(w, window, piece, func(part string) { m.merge(w, part) }, func(tokens []symbol) { dst = appendIDs(dst, tokens) })
+		return dst
+	}
+	m.merge(w, piece)
+	at := len(dst)
+	dst = appendIDs(dst, w.symbols)
+	m.cache.put(piece, dst[at:])
+	return dst
+}
+
+func appendIDs(dst []int32, tokens []symbol) []int32 {
+	for _, s := range tokens {
+		dst = append(dst, s.id)
+	}
+	return dst
+}
+
+// merge leaves the tokens of piece in w.
+func (m *pairModel) merge(w *merger, piece string) {
 	w.begin()
 	if m.byteLevel && m.prefix == "" && m.suffix == "" {
 		for i := range len(piece) {
 			if id := m.bytes[piece[i]]; id != absent {
-				w.add(id, 0)
+				w.add(id, int32(i))
 			} else {
-				m.addUnknown(w)
+				m.addUnknown(w, i)
 			}
 		}
 	} else {
 		m.characters(w, piece)
 	}
-	merge(w, m, "")
-	at := len(dst)
-	for _, s := range w.symbols {
-		dst = append(dst, s.id)
-	}
-	m.cache.put(piece, dst[at:])
-	return dst
+	merge(w, m, piece)
 }
 
 // join makes a pairModel a joiner: a union is looked up by its two ids.
@@ -254,13 +268,14 @@ func (m *pairModel) join(left, right int32, _ string) (rank, id int32) {
 // characters makes each character a symbol: its token, else its bytes, else
 // the unknown token.
 func (m *pairModel) characters(w *merger, piece string) {
+	at := 0
 	for first := true; len(piece) > 0; first = false {
-		n := 1
+		n, start := 1, at
 		if !m.byteLevel {
 			_, n = utf8.DecodeRuneInString(piece)
 		}
 		char := piece[:n]
-		piece = piece[n:]
+		piece, at = piece[n:], at+n
 		if !first {
 			char = m.prefix + char
 		}
@@ -268,25 +283,25 @@ func (m *pairModel) characters(w *merger, piece string) {
 			char += m.suffix
 		}
 		if id, ok := m.ids[char]; ok {
-			w.add(id, 0)
+			w.add(id, int32(start))
 			continue
 		}
 		if m.byteFallback && m.spellable(char) {
 			for i := range len(char) {
-				w.add(m.bytes[char[i]], 0)
+				w.add(m.bytes[char[i]], int32(start+i))
 			}
 			continue
 		}
-		m.addUnknown(w)
+		m.addUnknown(w, start)
 	}
 }
 
 // addUnknown adds the unknown token, if there is one, and only one of a row if
 // the model fuses them.
-func (m *pairModel) addUnknown(w *merger) {
+func (m *pairModel) addUnknown(w *merger, at int) {
 	n := len(w.symbols)
 	if m.unknown != absent && !(m.fuseUnknown && n > 0 && w.symbols[n-1].id == m.unknown) {
-		w.add(m.unknown, 0)
+		w.add(m.unknown, int32(at))
 	}
 }
 

@@ -64,6 +64,16 @@ func (r *ranks) join(_, _ int32, union string) (rank, id int32) {
 	return rank, rank
 }
 
+// each hands over the tokens of piece. They are borrowed.
+func (r *ranks) each(m *merger, piece string, emit func([]symbol)) {
+	if len(piece) > window {
+		eachWindow(m, window, piece, func(part string) { r.merge(m, part) }, emit)
+		return
+	}
+	r.merge(m, piece)
+	emit(m.symbols)
+}
+
 // merge leaves the tokens of piece in m.
 func (r *ranks) merge(m *merger, piece string) {
 	m.begin()

@@ -3,6 +3,7 @@
 package chatlog
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -31,12 +32,15 @@ type Message struct{ Role, Content string }
 // {"messages": …, "output": …, "timestamp"?, "session_id"?}; a session's later
 // lines hold what is new. render writes messages as the model reads them; the
 // texts themselves leave no trace in the rows but equal names of equal
-// prefixes, which begin at 0 in the order of appearance.
-func Anonymize(path string, tok tokenizer.Tokenizer, block int, render func([]Message) (string, error)) ([]trace.Row, error) {
+// prefixes, which begin at 0 in the order of appearance. It ends with ctx.
+func Anonymize(ctx context.Context, path string, tok tokenizer.Tokenizer, block int, render func([]Message) (string, error)) ([]trace.Row, error) {
 	var rows []trace.Row
 	var names trace.Names
 	histories := map[string][]Message{}
 	err := files.Each(path, func(rec files.Record) error {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		line, err := readLog(rec.Fields)
 		if err != nil {
 			return fmt.Errorf("%s: %w", rec.Place, err)

@@ -317,7 +317,7 @@ func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 		return documentError(place, err)
 	}
 	if len(v) > maxLine {
-		return fmt.Errorf("%s: longer than %d MiB", place, maxLine>>20)
+		return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).Try("a record is held in memory as a whole: split it")
 	}
 	r, err := newRecord(place, v)
 	if err != nil {

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,12 +20,12 @@ import (
 
 // Dataset prints what a file of requests holds: counts, lengths, times, shared
 // prefixes and the first request.
-func Dataset(w io.Writer, path, format string, set *dataset.Set, tok tokenizer.Tokenizer) error {
+func Dataset(ctx context.Context, w io.Writer, path, format string, set *dataset.Set, tok tokenizer.Tokenizer) error {
 	describeSet(w, set, tok)
 	if err := set.Err(); err != nil {
 		return err
 	}
-	describeSharing(w, path, format)
+	describeSharing(ctx, w, path, format)
 	for _, line := range append(slices.Clone(set.Warnings()), set.Notes()...) {
 		fmt.Fprintf(w, "note: %s\n", words.Line(line))
 	}
@@ -100,8 +101,8 @@ func spread(v []float64) string {
 }
 
 // describeSharing prints what a trace says about prefixes.
-func describeSharing(w io.Writer, path, format string) {
-	t, err := dataset.ReadTrace(path, format, 0)
+func describeSharing(ctx context.Context, w io.Writer, path, format string) {
+	t, err := dataset.ReadTrace(ctx, path, format, 0)
 	if err != nil {
 		return // no trace
 	}
