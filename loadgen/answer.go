@@ -3,6 +3,7 @@ package loadgen
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type answer struct {
 	done                  bool // the end mark came
 	content               int  // events that carried content
 	items, dims           int64
+	media                 bool // it is bytes, and no text at all
 	timings               endpoint.Timings
 	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
 
@@ -39,6 +41,10 @@ func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	clear(a.parts)
 	if t := endpoint.HeaderTimings(x.TimeLines); t != nil {
 		a.timings = *t
+	}
+	if a.media = x.AllMedia; a.media {
+		a.add(&x.Events[0], &endpoint.Chunk{Kind: record.Content, Items: 1, Usage: endpoint.NoUsage}, 0)
+		return
 	}
 	for i := range x.Events {
 		ev := &x.Events[i]
@@ -102,7 +108,7 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 		return
 	}
 	a.chunks = append(a.chunks, record.Chunk{
-		At: ev.At, Low: ev.Low, Bytes: int32(size), Tokens: int32(c.Tokens), Kind: c.Kind, SameRead: ev.SameRead,
+		At: ev.At, Low: ev.Low, Bytes: int32(min(int64(size)+ev.Left, math.MaxInt32)), Tokens: int32(c.Tokens), Kind: c.Kind, SameRead: ev.SameRead,
 	})
 	if c.Empty || !carries(c.Kind) {
 		return

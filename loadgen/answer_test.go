@@ -119,6 +119,24 @@ func TestRepeatedTextCountsOnce(t *testing.T) {
 	}
 }
 
+// An answer that is sound is one thing, and no text without tokens.
+func TestAnswerThatIsBytes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"raw", "template"} {
+		spec, ok := endpoint.Lookup(name)
+		if !ok || !spec.Bytes {
+			t.Fatalf("%s: takes no bytes", name)
+		}
+		x := arrived(false, "")
+		x.AllMedia, x.Media, x.Events[0].Left = true, 70_000, 70_000
+		a := answer{text: []byte("of another answer")}
+		readAnswer(&a, x, spec)
+		if status, kind, text := a.verdict(x, spec); status != record.OK || a.items != 1 || a.first != 10 || a.last != 10 || !a.media || len(a.text) > 0 || len(a.chunks) != 1 || a.chunks[0].Bytes != 70_000 {
+			t.Errorf("%s: %s %s %s: %+v", name, status, kind, text, a)
+		}
+	}
+}
+
 func TestVerdictOfAnswers(t *testing.T) {
 	t.Parallel()
 	const content = `{"choices":[{"delta":{"content":"a"}}]}`

@@ -165,6 +165,9 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.DNS, rec.Dial, rec.TLS = x.DNS, x.Dial, x.TLS
 	things(r, a, f.maker.Spec, &rec)
 	f.status(r, a, &rec)
+	if x.Media > 0 && rec.Status == record.OK {
+		rec.MediaBytes, rec.MediaSHA = x.Media, x.MediaSHA
+	}
 	rec.Measured = p.counts()
 	rec.InWindow = rec.Measured && rec.Status != record.Cut
 	return &rec
@@ -215,7 +218,7 @@ func (f *finisher) count(a *answer, rec *record.Record) {
 		f.believe(rec)
 		return
 	}
-	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 {
+	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 || a.media {
 		return
 	}
 	rec.OutputTokens = f.tokens(a.output())

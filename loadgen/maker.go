@@ -81,7 +81,7 @@ func (m *maker) request(p *phase, pl *play, t int) *request {
 		return r
 	}
 	r.Turn = m.Render(p.keys, &pl.Session, t, &r.x)
-	r.x.Detailed = m.detailed
+	r.x.Detailed, r.x.Bulk, r.x.Opaque = m.detailed, m.Spec.Bulk, m.Spec.Bytes
 	r.x.CancelAfter, r.x.Deadline = p.cancelAfter(pl.Index, t), record.None
 	if m.sticky {
 		r.x.Affinity = pl.ID

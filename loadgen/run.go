@@ -74,7 +74,11 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	if len(job.Phases) == 0 || job.Set == nil || job.Spec == nil || job.Emit == nil {
 		return nil, errors.New("loadgen: a job needs phases, conversations, an endpoint and a receiver of records")
 	}
-	n = newStepper(n, job.Spec, job.Endpoint.URLs, c.Now)
+	targets := job.Endpoint.URLs
+	if job.Client != nil {
+		targets = job.Client.Targets() // where those of the built-in server really are
+	}
+	n = newStepper(n, job.Spec, targets, c.Now)
 	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint)}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())

@@ -3,11 +3,15 @@ package loadgen
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,13 +45,17 @@ type steps struct {
 	times        jobTimes
 	last         []byte // the newest answer about the job
 	received     int64
+	at           string // where the step under way went, if it is a download
+	hops         int    // redirects of it that were followed
+	media        int64  // size and digest of what was fetched
+	mediaSHA     string
 }
 
 // jobTimes are when a job was seen to begin and to end, and when it had been
 // fetched: ns since T0, record.None for what did not happen.
 type jobTimes struct{ begun, made, fetched int64 }
 
-// maxRedirects bounds how far a download from elsewhere is followed.
+// maxRedirects bounds how far a download is followed.
 const maxRedirects = 5
 
 func newStepper(n network, spec *endpoint.Spec, targets []string, now func() int64) network {
@@ -92,11 +100,15 @@ func (st *stepper) answered(s *steps, x *transport.Exchange) {
 		s.received += x.BytesReceived
 	}
 	if x.Status != record.OK {
+		if x.SizeOnly && x.Location != "" && isRedirect(x.HTTPStatus) {
+			st.redirect(s, x)
+			return
+		}
 		st.fail(s, x)
 		return
 	}
 	if x.SizeOnly {
-		s.times.fetched = x.End
+		s.times.fetched, s.media, s.mediaSHA = x.End, x.Media, x.MediaSHA
 	} else {
 		s.last = append(s.last[:0], x.Payload...)
 	}
@@ -139,17 +151,18 @@ func (st *stepper) send(s *steps, step endpoint.Step) {
 		st.end(s, record.Timeout, "timeout", "the job was not done in the time a request has")
 		return
 	}
-	if step.URL != "" && !st.ours(step.URL) {
-		st.fetch(s, step)
-		return
-	}
 	in := &transport.Exchange{
 		Method: http.MethodGet, Target: x.Target, Path: step.Path, Header: withoutContentType(x.Header), Affinity: x.Affinity,
 		Deadline: x.Deadline, CancelAfter: record.None, SizeOnly: step.Binary, Detailed: x.Detailed,
 	}
-	if step.URL != "" {
+	if s.at = step.URL; step.URL == "" {
+		s.at = transport.PlainURL(st.targets[x.Target], step.Path)
+	} else if in.Target = st.target(step.URL, x.Target); in.Target < 0 {
+		st.fetch(s, step)
+		return
+	} else {
 		u, _ := url.Parse(step.URL)
-		in.Path = u.RequestURI()
+		in.Path, in.Root = u.RequestURI(), true
 	}
 	if x.CancelAfter != record.None {
 		in.CancelAfter = max(0, x.WriteEnd+x.CancelAfter-now)
@@ -161,18 +174,71 @@ func (st *stepper) send(s *steps, step endpoint.Step) {
 	st.network.Start(in)
 }
 
-// ours tells whether an address is on a server that is measured.
-func (st *stepper) ours(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
+// target is the measured server that an address is on, mine if it is on that
+// one, −1 for none.
+func (st *stepper) target(address string, mine int) int {
+	if sameOrigin(address, st.targets[mine]) {
+		return mine
 	}
-	for _, t := range st.targets {
-		if base, err := url.Parse(t); err == nil && base.Scheme == u.Scheme && base.Host == u.Host {
-			return true
-		}
+	return slices.IndexFunc(st.targets, func(t string) bool { return sameOrigin(address, t) })
+}
+
+// sameOrigin tells whether two addresses are on one server: scheme, host, port.
+func sameOrigin(a, b string) bool {
+	u, err1 := url.Parse(a)
+	v, err2 := url.Parse(b)
+	return err1 == nil && err2 == nil && u.Scheme == v.Scheme && strings.EqualFold(u.Hostname(), v.Hostname()) && portOf(u) == portOf(v)
+}
+
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+func isRedirect(status int64) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
 	}
 	return false
+}
+
+// redirect goes on with a download where the answer x to it leads.
+func (st *stepper) redirect(s *steps, x *transport.Exchange) {
+	from, where := s.at, x.Location
+	s.outer.End = x.End
+	st.network.Release(x)
+	to, err := leads(from, where, s.hops)
+	if err != nil {
+		st.end(s, record.ParseError, "redirect", "the download: "+err.Error())
+		return
+	}
+	s.hops++
+	st.after(s, endpoint.Step{Name: s.reply.Step, URL: to, Binary: true})
+}
+
+// leads is where a redirect from an address leads, after so many others. What
+// came encrypted goes on so.
+func leads(from, location string, hops int) (string, error) {
+	base, err := url.Parse(from)
+	if err != nil {
+		return "", err
+	}
+	to, err := base.Parse(location)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("redirected to what is no address: %.80q", location)
+	case hops >= maxRedirects:
+		return "", fmt.Errorf("redirected more than %d times", maxRedirects)
+	case to.Scheme != "http" && to.Scheme != "https" || to.Host == "":
+		return "", fmt.Errorf("redirected to %.80q, which is no HTTP address", location)
+	case base.Scheme == "https" && to.Scheme == "http":
+		return "", fmt.Errorf("redirected from https to http://%s, which is not followed", to.Host)
+	}
+	to.Fragment, to.User = "", nil
+	return to.String(), nil
 }
 
 // fetch downloads from elsewhere: without the key and the header of the server
@@ -186,8 +252,9 @@ func (st *stepper) fetch(s *steps, step endpoint.Step) {
 	st.mu.Lock()
 	s.cancel, s.timer = cancel, nil
 	st.mu.Unlock()
-	n, err := download(ctx, step.URL)
-	s.received += n
+	got, err := download(ctx, step.URL, s.hops)
+	s.received += got.size
+	s.media, s.mediaSHA = got.size, got.sha
 	s.outer.End = st.now()
 	s.times.fetched = s.outer.End
 	switch {
@@ -197,33 +264,54 @@ func (st *stepper) fetch(s *steps, step endpoint.Step) {
 		st.end(s, record.Cancelled, "cancelled", "")
 	case errors.Is(err, context.DeadlineExceeded):
 		st.end(s, record.Timeout, "timeout", "the download took longer than a request may")
+	case got.status != 0:
+		s.outer.HTTPStatus, s.last = int64(got.status), nil // what was said about the job is not why
+		st.end(s, record.HTTPError, "download", err.Error())
 	default:
-		st.end(s, record.Client, "download", err.Error())
+		st.end(s, record.Connection, "download", err.Error())
 	}
 }
 
-func download(ctx context.Context, address string) (int64, error) {
+// downloaded is what came of a download: a status only where it is the reason
+// of the failure.
+type downloaded struct {
+	size   int64
+	sha    string
+	status int
+}
+
+func download(ctx context.Context, address string, hops int) (downloaded, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return 0, err
+		return downloaded{}, err
 	}
-	client := &http.Client{CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-		if len(via) > maxRedirects {
-			return fmt.Errorf("more than %d redirects", maxRedirects)
-		}
-		return nil
+	client := &http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		_, err := leads(via[len(via)-1].URL.String(), r.URL.String(), hops+len(via)-1)
+		r.Header.Del("Referer") // its address may be a secret
+		return err
 	}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, err
+		return downloaded{}, fmt.Errorf("the download from %s: %w", req.URL.Host, unwrapURL(err))
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end, or given up
-	n, err := io.Copy(io.Discard, resp.Body)
-	if err == nil && resp.StatusCode/100 != 2 {
-		err = fmt.Errorf("the download was answered with %s", resp.Status)
+	if resp.StatusCode/100 != 2 {
+		return downloaded{status: resp.StatusCode}, fmt.Errorf("the download from %s was answered with %s", req.URL.Host, resp.Status)
 	}
-	return n, err
+	digest := sha256.New()
+	n, err := io.Copy(digest, resp.Body)
+	return downloaded{size: n, sha: hex.EncodeToString(digest.Sum(nil)[:8])}, err
+}
+
+// unwrapURL is the reason of a url.Error without the address, which may be
+// signed.
+func unwrapURL(err error) error {
+	var e *url.Error
+	if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
 }
 
 // fail ends the request as its newest step ended.
@@ -260,6 +348,7 @@ func (st *stepper) end(s *steps, status record.Status, kind, text string) {
 		x.Payload = append(x.Payload[:0], s.last...)
 		x.Events = append(x.Events[:0], transport.Event{End: int32(len(x.Payload)), At: x.End, Low: x.End})
 		x.BytesReceived += s.received
+		x.Media, x.MediaSHA = s.media, s.mediaSHA
 	}
 	x.Status, x.ErrorKind, x.ErrorText = status, kind, text
 	if r, ok := x.User.(*request); ok {

@@ -2,7 +2,13 @@ package loadgen
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +30,7 @@ func (c *scripted) Start(x *transport.Exchange) {
 	x.Status, x.HTTPStatus, x.Sent, x.WriteEnd, x.End = record.OK, 200, int64(10*n), int64(10*n), int64(10*n+5)
 	x.Payload, x.BytesReceived = []byte(c.answers[n]), int64(len(c.answers[n]))
 	if x.SizeOnly {
-		x.Payload, x.Size = nil, x.BytesReceived
+		x.Payload, x.Media = nil, x.BytesReceived
 	}
 	go x.Done(x)
 }
@@ -134,8 +140,123 @@ func TestDownloadFromTheServerItself(t *testing.T) {
 	if err != nil || !step.Binary || step.URL == "" {
 		t.Fatalf("step %+v, %v", step, err)
 	}
-	st := &stepper{targets: []string{"http://server:1"}}
-	if !st.ours(step.URL) || st.ours("http://elsewhere/files/v.mp4") || st.ours("https://server:1/v.mp4") {
-		t.Error("the measured server is not told from others")
+	st := &stepper{targets: []string{"http://other", "http://server:1"}}
+	for address, want := range map[string]int{step.URL: 1, "http://elsewhere/files/v.mp4": -1, "https://server:1/v.mp4": -1, "http://OTHER:80/v.mp4": 0} {
+		if got := st.target(address, 0); got != want {
+			t.Errorf("%s is on server %d, want %d", address, got, want)
+		}
+	}
+}
+
+// A download is followed where it is redirected to: with the key on the same
+// server, without it anywhere else, and never from https to http.
+func TestDownloadIsRedirected(t *testing.T) {
+	t.Parallel()
+	const film = "a film of some bytes"
+	var elsewhereHeader http.Header
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/on" {
+			http.Redirect(w, r, "/film", http.StatusTemporaryRedirect)
+			return
+		}
+		if r.URL.Path == "/none" {
+			http.NotFound(w, r)
+			return
+		}
+		elsewhereHeader = r.Header
+		_, _ = io.WriteString(w, film)
+	}))
+	defer elsewhere.Close()
+	var mu sync.Mutex
+	keys := map[string]string{}
+	var where string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		keys[r.URL.Path] = r.Header.Get("X-Key")
+		switch r.URL.Path {
+		case "/base/v1/videos", "/base/v1/videos/v":
+			_, _ = io.WriteString(w, `{"id":"v","status":"completed"}`)
+		case "/base/v1/videos/v/content":
+			w.Header().Set("Location", where)
+			w.WriteHeader(http.StatusFound)
+		case "/files/v.mp4":
+			_, _ = io.WriteString(w, film)
+		default:
+			http.Redirect(w, r, r.URL.Path, http.StatusFound) // for ever
+		}
+	}))
+	defer server.Close()
+	spec, err := endpoint.Open(&schema.Endpoint{Type: "video_generation", DownloadVideoContent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte(film))
+	for _, c := range []struct {
+		name, where string
+		status      record.Status
+		text        string
+	}{
+		{"the same server", "/files/v.mp4", record.OK, ""},
+		{"the same server, in full", server.URL + "/files/v.mp4?sig=1#top", record.OK, ""},
+		{"elsewhere", elsewhere.URL + "/film", record.OK, ""},
+		{"elsewhere and on", elsewhere.URL + "/on", record.OK, ""},
+		{"for ever", "/loop", record.ParseError, "redirected more than 5 times"},
+		{"elsewhere, where nothing is", elsewhere.URL + "/none", record.HTTPError, "was answered with 404 Not Found"},
+		{"to no HTTP", "file:///etc/passwd", record.ParseError, "which is no HTTP address"},
+	} {
+		mu.Lock()
+		where = c.where
+		clear(keys)
+		elsewhereHeader = nil
+		mu.Unlock()
+		clock := record.NewClock()
+		client, err := transport.Open(transport.Config{Targets: []string{server.URL + "/base"}, Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		over := make(chan struct{})
+		r := &request{}
+		x := &r.x
+		*x = transport.Exchange{Path: "/v1/videos", Header: []byte("X-Key: k\r\n"), Deadline: record.None, CancelAfter: record.None, User: r}
+		x.Done = func(*transport.Exchange) { close(over) }
+		newStepper(client, spec, []string{server.URL + "/base"}, clock.Now).Start(x)
+		<-over
+		if x.Status != c.status || !strings.Contains(x.ErrorText, c.text) {
+			t.Errorf("%s: %s %s; want %s …%s…", c.name, x.Status, x.ErrorText, c.status, c.text)
+		}
+		if c.status == record.OK && (x.Media != int64(len(film)) || x.MediaSHA != hex.EncodeToString(sum[:8]) || r.job.fetched < r.job.made) {
+			t.Errorf("%s: %d bytes, digest %s, times %+v", c.name, x.Media, x.MediaSHA, r.job)
+		}
+		mu.Lock()
+		if strings.HasPrefix(c.name, "the same") && keys["/files/v.mp4"] != "k" || elsewhereHeader.Get("X-Key") != "" || elsewhereHeader.Get("Referer") != "" {
+			t.Errorf("%s: keys %v, elsewhere %v", c.name, keys, elsewhereHeader)
+		}
+		mu.Unlock()
+		if err := client.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWhereARedirectLeads(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, location string
+		hops           int
+		want, err      string
+	}{
+		{"https://a/v1/videos/v/content", "../file?x=1#y", 0, "https://a/v1/videos/file?x=1", ""},
+		{"https://a/x", "//b:8/y", 4, "https://b:8/y", ""},
+		{"http://a/x", "https://b/y", 0, "https://b/y", ""},
+		{"http://a/x", "http://user:word@b/y", 0, "http://b/y", ""},
+		{"https://a/x", "http://a/y", 0, "", "redirected from https to http://a, which is not followed"},
+		{"http://a/x", "/y", 5, "", "redirected more than 5 times"},
+		{"http://a/x", "http://[::1", 0, "", "redirected to what is no address"},
+	} {
+		got, err := leads(c.from, c.location, c.hops)
+		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {
+			t.Errorf("%s redirected to %s: %q, %v; want %q, %s", c.from, c.location, got, err, c.want, c.err)
+		}
 	}
 }

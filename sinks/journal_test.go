@@ -55,7 +55,7 @@ func TestReadMeasuredLeavesOnlyNamesOut(t *testing.T) {
 	want := recordtest.Fixed()
 	for i := range want {
 		r := &want[i]
-		r.SessionID, r.ConversationID, r.PromptSHA, r.XRequestID, r.XCorrelationID = "", "", "", "", ""
+		r.SessionID, r.ConversationID, r.PromptSHA, r.MediaSHA, r.XRequestID, r.XCorrelationID = "", "", "", "", "", ""
 	}
 	var got []record.Record
 	info, err := sinks.ReadMeasured(path, func(r *record.Record) error {

@@ -205,7 +205,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
 		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.15", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
-		"tps_user": "200", "slo_ok": "false", "slo_failed": "time_to_first_token", "connection_reused": "true", "resent": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
+		"tps_user": "200", "slo_ok": "false", "slo_failed": "time_to_first_token", "connection_reused": "true", "resent": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("first request (-want +got):\n%s", diff)

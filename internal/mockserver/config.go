@@ -98,6 +98,8 @@ type Config struct {
 	Block     int      // tokens of a block
 	KVBlocks  int      // blocks for all running sequences together, batched timing; 0 for no limit
 	Dims      int      // length of an embedding
+	Media     int      // KiB of each picture and video; 0 for a picture of one pixel and a video by its length
+	Redirects int      // of a video's download
 	Models    []string // names served; others are answered 404; empty: any name is
 	Tokenizer string   // what prompts are counted with; "" is the default encoding
 

@@ -116,7 +116,7 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 	recv := c.server.now()
 	closing := req.Close || len(raw) > maxBody
 	if req.Method == http.MethodGet {
-		if b := c.server.jobs.page(c.server, req.URL.Path); b != nil {
+		if b := c.server.jobs.page(c.server, req.URL); b != nil {
 			_, err := c.tcp.Write(b)
 			return err == nil && !closing
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -40,6 +42,9 @@ func (j *jobs) add(x *exchange) {
 		each = c.Step
 	}
 	one := &job{model: x.call.Model, bytes: n * bytesPerToken}
+	if c.Media > 0 {
+		one.bytes = c.Media << 10
+	}
 	one.begins = x.recv + s.sched.took(x, c.TTFT, c.TTFTSpread, x.recv)
 	one.end = one.begins
 	for range n {
@@ -55,12 +60,13 @@ func (j *jobs) add(x *exchange) {
 
 // page answers a GET about a job: how it stands, or its content. It is nil
 // for other paths.
-func (j *jobs) page(s *Server, path string) []byte {
-	rest, ok := strings.CutPrefix(path, "/v1/videos/")
+func (j *jobs) page(s *Server, at *url.URL) []byte {
+	rest, ok := strings.CutPrefix(at.Path, "/v1/videos/")
 	if !ok {
 		return nil
 	}
 	id, content := strings.CutSuffix(rest, "/content")
+	hop, _ := strconv.Atoi(at.Query().Get("hop")) // 0 for the first
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	one := j.byID[id]
@@ -70,6 +76,8 @@ func (j *jobs) page(s *Server, path string) []byte {
 		return failure(http.StatusNotFound, "no such video: "+id, "invalid_request_error", 0)
 	case content && now < one.end:
 		return failure(http.StatusConflict, "the video is not ready", "invalid_request_error", 0)
+	case content && hop < s.cfg.Redirects:
+		return response(http.StatusFound, "text/plain", []string{fmt.Sprintf("Location: content?hop=%d", hop+1)}, nil)
 	case content:
 		return response(200, "video/mp4", nil, bytes.Repeat([]byte("aiperf\x00\x01"), one.bytes/8))
 	}

@@ -58,6 +58,8 @@ var keys = []key{
 	{"kv_blocks", "blocks for the tokens of all running sequences, batched timing; without room the youngest is preempted", integer(1, func(c *Config) *int { return &c.KVBlocks })},
 	{"block", "tokens per block of cache and kv_blocks", integer(1, func(c *Config) *int { return &c.Block })},
 	{"dims", "length of an embedding", integer(1, func(c *Config) *int { return &c.Dims })},
+	{"media", "KiB of each picture or video that is made, in place of a pixel and a short video", integer(1, func(c *Config) *int { return &c.Media })},
+	{"redirects", "how often the download of a video is redirected before it begins", integer(0, func(c *Config) *int { return &c.Redirects })},
 	{"model", "names served, separated by commas; others get 404", func(c *Config, v string) error { c.Models = append(c.Models, strings.Split(v, ",")...); return nil }},
 	{"tokenizer", "what prompts are counted with: a built-in encoding, a folder with tokenizer.json, or a cached model", func(c *Config, v string) error {
 		if v == tokenizer.Server {

@@ -82,6 +82,8 @@ type Record struct {
 	ItemKind     string  // what they are: one of the kinds below; "" where nobody knows
 	Dimensions   int64   // numbers in each vector; None without any
 	Images       int64   // in the request; None without any
+	MediaBytes   int64   // bytes of the answer's pictures, sounds and videos, as they stand in it; None without any
+	MediaSHA     string  // first 16 hex digits of the SHA-256 of all these bytes
 	AudioSeconds float64 // length of its sounds; NaN without any, or when not known
 
 	// What the server says about its own work, or what was seen of a job's, in
@@ -148,7 +150,7 @@ func New() Record {
 		FirstOutput: None, LastToken: None, End: None, CancelAsked: None, HTTPStatus: None,
 		ISL: None, OSL: None, OSLRequested: None, OutputTokens: None, ReasoningTokens: None,
 		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None, UsageAccepted: None, UsageRejected: None,
-		Items: None, Dimensions: None, Images: None, AudioSeconds: math.NaN(), Download: math.NaN(), VideoInference: math.NaN(), VideoMemory: math.NaN(),
+		Items: None, Dimensions: None, Images: None, MediaBytes: None, AudioSeconds: math.NaN(), Download: math.NaN(), VideoInference: math.NaN(), VideoMemory: math.NaN(),
 		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
 		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
 	}

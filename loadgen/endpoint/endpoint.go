@@ -113,6 +113,11 @@ type Spec struct {
 	Ready bool  // it sends bodies that the dataset holds ready, and makes none
 	RPC   bool  // gRPC servers speak it
 
+	// Bulk are members of its JSON answers that hold pictures or sounds: of their
+	// texts size, digest and beginning are all that is kept.
+	Bulk  []string
+	Bytes bool // an answer may be sound, pictures or bytes, by its content type
+
 	NoEnd bool // its streams have no end mark that is known: their end is that of the connection's answer
 
 	ContentType string   // of the request; "" means application/json

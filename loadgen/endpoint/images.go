@@ -13,7 +13,7 @@ import (
 
 var imageGeneration = Spec{
 	Type: "image_generation", Path: "/v1/images/generations", Title: "Image Generation", Items: record.Pictures,
-	Doc: "OpenAI image generation", OpenAI: true, CanStream: true, TakesText: true, Given: imagesAsked,
+	Doc: "OpenAI image generation", OpenAI: true, CanStream: true, TakesText: true, Given: imagesAsked, Bulk: pictures,
 	Body: imageGenerationBody, Read: readImages, HasContent: imageHasContent,
 	Served: Served{
 		Texts: []string{"prompt"}, Token: servedPartialImage, End: servedImageEnd, Whole: servedImages,
@@ -29,7 +29,7 @@ var imageGeneration = Spec{
 
 var imageEdit = Spec{
 	Type: "image_edit", Path: "/v1/images/edits", Title: "Image Generation", Items: record.Pictures,
-	Doc: "OpenAI image edits, a form with a file", TakesText: true, Given: imagesAsked,
+	Doc: "OpenAI image edits, a form with a file", TakesText: true, Given: imagesAsked, Bulk: pictures,
 	Takes: Images, Needs: Images, ContentType: formType,
 	Body: imageEditBody, Read: readImages, HasContent: imageHasContent,
 	Served: Served{
@@ -50,6 +50,9 @@ var imageRetrieval = Spec{
 	Body: imageRetrievalBody, Read: readRetrieval, HasContent: anyContent,
 	Served: Served{Items: []string{"input"}, Whole: servedRetrieval},
 }
+
+// pictures are the members that hold them: in base64, or as data: URLs.
+var pictures = []string{"b64_json", "url"}
 
 // imagesAsked is how many images an answer must have: as many as the extra input
 // n asks for.
@@ -195,6 +198,21 @@ func imageHasContent(data []byte) bool { return len(data) > 64 }
 // pixel is a PNG image of one pixel.
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
+// picture appends the pixel in base64, or, where pictures are to be larger, with
+// zeros behind it.
+func (s *Script) picture(b []byte) []byte {
+	if s.Media <= len(pixel) {
+		return append(b, pixel...)
+	}
+	b = append(append(b, strings.TrimSuffix(pixel, "==")...), "AA"...)
+	more := (s.Media+3)/4*4 - len(pixel)
+	b = slices.Grow(b, more)
+	for range more {
+		b = append(b, 'A')
+	}
+	return b
+}
+
 // images is how many a request asks for.
 func (c *Call) images() int {
 	n := 0
@@ -207,7 +225,7 @@ func (c *Call) images() int {
 func servedImages(b []byte, s *Script) []byte {
 	b = fmt.Appendf(b, `{"created":%d,"data":[`, s.Created)
 	for range s.Call.images() {
-		b = append(append(append(comma(b), `{"b64_json":"`...), pixel...), `"}`...)
+		b = append(s.picture(append(comma(b), `{"b64_json":"`...)), `"}`...)
 	}
 	return fmt.Appendf(b, `],"usage":{"input_tokens":%d,"output_tokens":0,"total_tokens":%d}}`, s.In, s.In)
 }
@@ -217,12 +235,14 @@ func servedPartialImage(b []byte, s *Script, from, _ int) []byte {
 	if from == s.Out-1 {
 		return b // the whole image ends the stream
 	}
-	return fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"partial_image_index\":%d,\"b64_json\":%q}\n\n", kind, kind, from, pixel)
+	b = fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"partial_image_index\":%d,\"b64_json\":\"", kind, kind, from)
+	return append(s.picture(b), "\"}\n\n"...)
 }
 
 func servedImageEnd(b []byte, s *Script) []byte {
 	const kind = "image_generation.completed"
-	return fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"b64_json\":%q,\"usage\":{\"input_tokens\":%d,\"output_tokens\":0,\"total_tokens\":%d}}\n\n", kind, kind, pixel, s.In, s.In)
+	b = s.picture(fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"b64_json\":\"", kind, kind))
+	return fmt.Appendf(b, "\",\"usage\":{\"input_tokens\":%d,\"output_tokens\":0,\"total_tokens\":%d}}\n\n", s.In, s.In)
 }
 
 func servedRetrieval(b []byte, s *Script) []byte {

@@ -53,6 +53,7 @@ type Script struct {
 	Rejected  int  // the same, said not to be
 	Caches    bool // a cache was asked: a report says so also where it held nothing
 	Dims      int  // length of a vector
+	Media     int  // bytes of a picture, at least; 0 for one pixel
 
 	Usage     bool // the answer ends with a usage report
 	UsageEach bool // every event of a stream carries one

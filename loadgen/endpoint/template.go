@@ -22,7 +22,7 @@ import (
 var template = Spec{
 	Type: "template", Title: "LLM",
 	Doc: "any JSON API: the body is a Jinja template", GenAI: []string{"template"},
-	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true,
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Bytes: true,
 	Takes: Images | Audios | Videos, Configure: configureTemplate,
 	Body: templateBody("template.body", nil), Read: readAny, HasContent: choicesHaveContent,
 	Served: Served{
@@ -35,7 +35,7 @@ var template = Spec{
 var raw = Spec{
 	Type: "raw", Title: "LLM",
 	Doc:       "bodies that the dataset holds ready, to any API",
-	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Ready: true,
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Ready: true, Bytes: true,
 	Body: func(dst []byte, _ *Input) ([]byte, error) { return dst, errNotReady },
 	Read: readAny, HasContent: choicesHaveContent,
 	Served: Served{

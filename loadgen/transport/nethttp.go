@@ -121,7 +121,7 @@ type netHTTP struct {
 func (n *netHTTP) do(ctx context.Context) ending {
 	x, t := n.x, n.o.t
 	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, n.trace()), x.method(),
-		t.base+string(t.appendTarget(nil, x.Path)), bytes.NewReader(x.Body))
+		t.base+string(t.appendTarget(nil, x)), bytes.NewReader(x.Body))
 	if err != nil {
 		return ours("request", withoutURL(err).Error())
 	}
@@ -212,6 +212,7 @@ func headOf(resp *http.Response) *wire.Head {
 		ContentType:     []byte(resp.Header.Get("Content-Type")),
 		ContentEncoding: []byte(resp.Header.Get("Content-Encoding")),
 		RetryAfter:      []byte(resp.Header.Get("Retry-After")),
+		Location:        []byte(resp.Header.Get("Location")),
 	}
 }
 

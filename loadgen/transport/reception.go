@@ -50,6 +50,7 @@ var (
 type reception struct {
 	x       *Exchange
 	maxBody int64
+	most    int64      // of this answer: more where all of it was asked for
 	free    *sync.Pool // of *buffers
 
 	mode   mode
@@ -57,6 +58,11 @@ type reception struct {
 	lines  wire.Lines
 	framed *framed // of mode frames
 	gunzip *wire.Gunzip
+	bulk   *wire.Bulk // for what passes by (sift.go); one that was made is used again
+	sifts  bool       // the answer goes through bulk
+	opaque bool       // nothing of the answer is for reading
+	media  int64      // bytes of an answer that is opaque
+	left   int64      // of bulk.Left, what belongs to events that have come
 
 	length     int64 // of the body as its header says, −1 unknown
 	recognised bool  // what the body begins with was compared with what its type says
@@ -74,6 +80,7 @@ type reception struct {
 func (r *reception) begin(x *Exchange) {
 	r.x = x
 	r.mode, r.framed = plain, nil
+	r.sifts, r.opaque, r.left, r.media = false, false, 0, 0
 	r.recognised, r.loose, r.length = false, false, -1
 	r.sse.Release()
 	r.lines.Reset()
@@ -82,8 +89,12 @@ func (r *reception) begin(x *Exchange) {
 	r.bodyAt, r.inRead, r.lag = stamp{}, 0, -1
 	if r.sse.Event == nil {
 		r.sse.Event, r.lines.Event = r.sseEvent, r.lineEvent
-		r.sse.Limit, r.lines.Limit = int(r.maxBody), int(r.maxBody)
 	}
+	r.most = r.maxBody
+	if x.Detailed && (len(x.Bulk) > 0 || x.Opaque || x.SizeOnly) {
+		r.most = math.MaxInt32
+	}
+	r.sse.Limit, r.lines.Limit = int(r.most), int(r.most)
 }
 
 // arrive says that bytes of a read with stamp s follow.
@@ -127,7 +138,7 @@ func (r *reception) Head(h *wire.Head) error {
 	x.Reason = intern(h.Reason)
 	r.length = h.Length
 	x.ContentType = intern(h.ContentType)
-	x.RetryAfter = intern(h.RetryAfter)
+	x.RetryAfter, x.Location = intern(h.RetryAfter), string(h.Location)
 	if h.Timed {
 		x.TimeLines = bytes.Clone(h.Lines)
 	}
@@ -151,12 +162,13 @@ func (r *reception) Head(h *wire.Head) error {
 	switch coding := strings.ToLower(string(h.ContentEncoding)); coding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		r.gunzip = wire.NewGunzip(r.plain)
+		r.gunzip = wire.NewGunzip(r.decoded)
 	default:
 		if r.mode != failure {
 			return fmt.Errorf("%w %q, which was not asked for", wire.ErrEncoding, coding)
 		}
 	}
+	r.sift()
 	return nil
 }
 
@@ -191,10 +203,10 @@ func (r *reception) Body(b []byte) error {
 	if r.gunzip != nil {
 		return r.gunzip.Feed(b)
 	}
-	return r.plain(b)
+	return r.decoded(b)
 }
 
-// plain takes body bytes without content encoding.
+// plain takes what is to be read of the body.
 func (r *reception) plain(b []byte) error {
 	if !r.recognised {
 		b = r.recognise(b)
@@ -235,7 +247,7 @@ func (r *reception) recognise(b []byte) []byte {
 		}
 		start := bytes.TrimLeft(all, " \t\r\n")
 		for _, field := range [][]byte{[]byte("data:"), []byte("event:")} {
-			if bytes.HasPrefix(start, field) && !r.x.SizeOnly {
+			if bytes.HasPrefix(start, field) {
 				r.mode, r.recognised, r.x.Streamed = events, true, true
 				r.x.Payload = r.x.Payload[:0]
 				return all
@@ -272,16 +284,12 @@ func (r *reception) oneValue() {
 	x.buffers.packed.reset()
 	x.unpacked = nil
 	x.Events = x.Events[:0]
-	r.inRead = 0
+	r.inRead, r.left = 0, 0
 	r.event(Event{End: int32(len(x.Payload))}, r.bodyAt, r.bodyLo)
 }
 
 // keep appends to the payload, within the limit.
 func (r *reception) keep(b []byte) error {
-	if r.x.SizeOnly {
-		r.x.Size += int64(len(b))
-		return nil
-	}
 	if err := r.fits(len(r.x.Payload) + len(b)); err != nil {
 		return err
 	}
@@ -301,8 +309,8 @@ func (r *reception) room(n int) []byte {
 	if need <= int64(cap(p)) || len(p) < maxRecycled/2 {
 		return p
 	}
-	all := max(need, min(2*int64(cap(p)), r.maxBody))
-	if r.length > need && r.length <= r.maxBody {
+	all := max(need, min(2*int64(cap(p)), r.most))
+	if r.length > need && r.length <= r.most {
 		all = min(r.length, maxBelieved*need)
 	}
 	return append(make([]byte, 0, all), p...)
@@ -310,8 +318,8 @@ func (r *reception) room(n int) []byte {
 
 // fits says whether an answer may have so many bytes.
 func (r *reception) fits(n int) error {
-	if int64(n) > r.maxBody {
-		return fmt.Errorf("answer: %w of %d bytes", wire.ErrTooLarge, r.maxBody)
+	if int64(n) > r.most {
+		return fmt.Errorf("answer: %w of %d bytes", wire.ErrTooLarge, r.most)
 	}
 	return nil
 }
@@ -337,6 +345,10 @@ func (r *reception) sseEvent(data []byte, isError bool) error {
 func (r *reception) event(e Event, s stamp, low int64) {
 	x := r.x
 	e.At, e.Low = s.at, s.at
+	if r.sifts {
+		e.Left = r.bulk.Left - r.left
+		r.left = r.bulk.Left
+	}
 	if r.inRead++; r.inRead > 1 {
 		e.SameRead, e.Low = true, low
 		x.Events[len(x.Events)-1].Low = low
@@ -357,7 +369,7 @@ func (r *reception) end() ending {
 	case failure:
 		return r.refused()
 	case plain:
-		if len(x.Payload) > 0 || x.Size > 0 {
+		if len(x.Payload) > 0 || r.media > 0 {
 			r.wholeBody()
 		}
 	case lines:
@@ -385,7 +397,11 @@ func (r *reception) end() ending {
 // the end of the framing may follow in a later read.
 func (r *reception) wholeBody() {
 	r.inRead = 0
-	r.event(Event{End: int32(len(r.x.Payload))}, r.bodyAt, r.bodyLo)
+	e := Event{End: int32(len(r.x.Payload))}
+	if r.opaque {
+		e.Left = r.media - int64(len(r.x.Payload))
+	}
+	r.event(e, r.bodyAt, r.bodyLo)
 	if r.x.OnEvent != nil {
 		r.x.OnEvent(r.x.Payload)
 	}
@@ -454,6 +470,7 @@ func (r *reception) fill() {
 		r.gunzip.Close()
 		r.gunzip = nil
 	}
+	r.weigh()
 	r.sse.Release()
 	r.lines.Reset()
 	r.x, r.framed = nil, nil
@@ -465,8 +482,8 @@ func (x *Exchange) reset() {
 	x.Sent, x.WriteEnd, x.FirstByte, x.End, x.CancelAsked = none, none, none, none, none
 	x.DNS, x.Dial, x.TLS, x.HTTPStatus = none, none, none, none
 	x.Reused, x.Streamed, x.Unfinished = false, false, false
-	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.ErrorKind, x.ErrorText = "", "", "", "", "", ""
-	x.BytesSent, x.BytesReceived, x.Size = 0, 0, 0
+	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.Location, x.ErrorKind, x.ErrorText = "", "", "", "", "", "", ""
+	x.BytesSent, x.BytesReceived, x.Media, x.MediaSHA, x.AllMedia = 0, 0, 0, "", false
 	x.ReceiveLag = math.NaN()
 	x.Payload, x.Events, x.buffers, x.unpacked = nil, nil, nil, nil
 	x.ResponseHeader, x.TimeLines, x.Local, x.Remote = nil, nil, "", ""

@@ -47,8 +47,11 @@ func checkPath(path string) error {
 
 // appendTarget adds the request target: the target's own path, then path
 // without a version segment that both have, then the target's query.
-func (t *target) appendTarget(dst []byte, path string) []byte {
-	prefix, path := join(t.path, path)
+func (t *target) appendTarget(dst []byte, x *Exchange) []byte {
+	if x.Root {
+		return append(dst, x.Path...)
+	}
+	prefix, path := join(t.path, x.Path)
 	if prefix+path == "" {
 		path = "/"
 	}
@@ -100,7 +103,7 @@ const (
 // appendHead renders the request line and header of x.
 func (t *target) appendHead(dst []byte, x *Exchange) []byte {
 	dst = append(append(dst, x.method()...), ' ')
-	dst = t.appendTarget(dst, x.Path)
+	dst = t.appendTarget(dst, x)
 	dst = append(dst, " HTTP/1.1\r\n"...)
 	given := given(x.Header)
 	if given&(linesHost|linesUserAgent) == 0 {

@@ -83,6 +83,15 @@ func parseTarget(raw, userAgent string, mode reuse) (*target, error) {
 	return t, nil
 }
 
+// Targets are the base URLs that are sent to, without query and credentials.
+func (cl *Client) Targets() []string {
+	out := make([]string, len(cl.targets))
+	for i, t := range cl.targets {
+		out[i] = t.base + t.path
+	}
+	return out
+}
+
 // withoutURL is the reason of a url.Error without the URL, which may hold a password.
 func withoutURL(err error) error {
 	if e, ok := err.(*url.Error); ok {

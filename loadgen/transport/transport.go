@@ -25,18 +25,21 @@ type Exchange struct {
 	// Asked for.
 	Target      int    // index into Config.Targets
 	Path        string // request target below the target's own path, "/v1/chat/completions"
+	Root        bool   // Path, query and all, is below the server, whatever the target's own path and query
 	Method      string // "" means POST; another one is sent without a body
 	Header      []byte // extra header lines, each ended by CRLF, pre-rendered
 	Body        []byte
 	Stream      bool              // expect an event stream
-	SizeOnly    bool              // of an answer in one piece only the size is kept
+	SizeOnly    bool              // the answer is no text: only its size and digest are kept
+	Bulk        []string          // members of JSON answers whose long texts are not kept either
+	Opaque      bool              // SizeOnly, where the answer's type says that it is sound, pictures or bytes
 	Affinity    string            // connection key for sticky sessions, "" otherwise
 	Deadline    int64             // ns since T0 after which it fails with Timeout; record.None for never
 	CancelAfter int64             // ns after WriteEnd at which it is cancelled on purpose; record.None for never
 	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block, nor keep data; may be nil
 	Done        func(*Exchange)   // called exactly once, on any goroutine but never from within Start; must not block for long
 
-	Detailed bool // keep ResponseHeader, Local and Remote
+	Detailed bool // keep ResponseHeader, Local and Remote, and what Bulk and Opaque would leave out
 
 	// Filled in. Times are ns since T0 of Config.Clock, record.None if they did not happen.
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
@@ -51,11 +54,17 @@ type Exchange struct {
 	Reason                   string // reason phrase
 	ContentType              string
 	RetryAfter               string
+	Location                 string // where a redirect leads
 	ErrorKind, ErrorText     string
 	BytesSent, BytesReceived int64
 	ReceiveLag               float64 // µs, NaN if unknown
 
-	Size           int64   // bytes of a body that is not kept
+	// Media is how many bytes of the answer are what Bulk names, SizeOnly or
+	// Opaque, none when it has nothing of the kind; MediaSHA is the beginning of
+	// their SHA-256 in hex.
+	Media          int64
+	MediaSHA       string
+	AllMedia       bool    // all of the answer is such bytes
 	Payload        []byte  // the body; of a stream all event payloads one after the other, once they are unpacked
 	Events         []Event // in order of arrival
 	Streamed       bool    // the answer was an event stream on the wire
@@ -74,6 +83,7 @@ type Exchange struct {
 // Event is one message of the response: Payload[Start:End] and its stamp.
 type Event struct {
 	Start, End int32
+	Left       int64 // bytes of it that were not kept
 	At, Low    int64 // see record.Chunk
 	SameRead   bool
 	Error      bool // its event field said "error"
