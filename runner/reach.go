@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -45,6 +47,59 @@ func reach(ctx context.Context, plan *sweep.Plan) error {
 		return nil
 	}
 	return unreachable(first)
+}
+
+// methods asks every server that is to describe its methods for the one that the
+// experiment means, before anything is made for it. What a server has not is a
+// mistake in the experiment; one that is down is no business of this question.
+func methods(ctx context.Context, plan *sweep.Plan, local *servers) error {
+	asked := map[string]bool{}
+	for _, c := range unflipped(plan) {
+		b := c.Resolved.Benchmark
+		if b.Endpoint.RPC == nil {
+			continue
+		}
+		for _, u := range b.Endpoint.URLs {
+			key := fmt.Sprintf("%q %q %q", u, b.Endpoint.RPC.Method, b.Endpoint.RPC.Body)
+			if asked[key] {
+				continue
+			}
+			asked[key] = true
+			at, ok, err := local.early(ctx, u)
+			if err != nil {
+				return err
+			}
+			if ok {
+				err = method(ctx, &measurement{bench: b, targets: []string{at}})
+			}
+			if err != nil && ctx.Err() == nil {
+				if !IsMock(u) {
+					err = fmt.Errorf("%s: %w", transport.PlainURL(u, ""), err)
+				}
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// method asks m's only target.
+func method(ctx context.Context, m *measurement) error {
+	how := transportConfig(m, record.NewClock())
+	if transport.Reach(ctx, how) != nil {
+		return nil
+	}
+	client, err := transport.Open(how)
+	if err != nil {
+		return err
+	}
+	// A text that is a number, and base64, too: what the method takes in its place
+	// is not known.
+	x, err := smallest(&m.bench, m.bench.Models.Items[0].Name, "1234")
+	if err == nil {
+		err = client.Knows(ctx, 0, x.Path, x.Body)
+	}
+	return errors.Join(err, client.Close())
 }
 
 // unreachable is err with what to try about it.

@@ -126,6 +126,9 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		if err := reach(issue, plan); err != nil {
 			return nil, err
 		}
+		if err := methods(issue, plan, local); err != nil {
+			return nil, err
+		}
 	}
 	held := sources(plan, opt.SourceName)
 	old, within := "", absolute(opt.Dir)

@@ -248,19 +248,21 @@ func (w *waiter) question() (look, error) {
 
 // request is one of the smallest requests that the endpoint knows, with the
 // header of all others.
-func (w *waiter) request() (*transport.Exchange, error) {
-	b := w.bench
+func (w *waiter) request() (*transport.Exchange, error) { return smallest(&w.bench, w.model, "ready?") }
+
+// smallest is one of the smallest requests for text that b's endpoint knows.
+func smallest(b *schema.Benchmark, model, text string) (*transport.Exchange, error) {
 	spec, err := endpoint.Open(&b.Endpoint)
 	if err != nil {
 		return nil, err
 	}
-	r, err := render.New(&b.Endpoint, schema.Models{Items: []schema.Model{{Name: w.model}}}, spec, nil)
+	r, err := render.New(&b.Endpoint, schema.Models{Items: []schema.Model{{Name: model}}}, spec, nil)
 	if err != nil {
 		return nil, err
 	}
-	turn := dataset.Turn{Texts: []string{"ready?"}, MaxTokens: 1}
+	turn := dataset.Turn{Texts: []string{text}, MaxTokens: 1}
 	if spec.Ranks {
-		turn = dataset.Turn{Query: "ready?", Passages: []string{"yes"}}
+		turn = dataset.Turn{Query: text, Passages: []string{"yes"}}
 	}
 	keys := render.NewKeys(0, 0, "wait")
 	x := &transport.Exchange{}
@@ -273,7 +275,7 @@ func (w *waiter) request() (*transport.Exchange, error) {
 	}
 	// The API needs more than a text. A server that answers that it misses it is
 	// ready, too.
-	if turn.Raw, err = json.Marshal(map[string]string{"model": w.model}); err != nil {
+	if turn.Raw, err = json.Marshal(map[string]string{"model": model}); err != nil {
 		return nil, err
 	}
 	return x, open().Err

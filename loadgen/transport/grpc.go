@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport/rpc"
 )
@@ -100,6 +101,25 @@ func (p *procedures) connect(ctx context.Context) {
 	}
 }
 
+// describeWithin bounds how long a server may take to describe a method.
+const describeWithin = 10 * time.Second
+
+// Knows tells why a target cannot be sent calls of the method at path with
+// bodies like this one, or nil. Only gRPC servers are asked.
+func (cl *Client) Knows(ctx context.Context, target int, path string, body []byte) error {
+	p := cl.targets[target].rpc
+	if p == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeWithin)
+	defer cancel()
+	m, err := p.methods.Find(ctx, path)
+	if err == nil {
+		_, err = m.Encode(body)
+	}
+	return err
+}
+
 // raw takes messages as they are on the wire.
 type raw struct{}
 
@@ -154,11 +174,11 @@ func (c *rpcCall) do(ctx context.Context) ending {
 	x, p := c.x, c.o.t.rpc
 	var err error
 	if c.method, err = p.methods.Find(ctx, x.Path); err != nil {
-		return ours("grpc_method", err.Error())
+		return ours("grpc_method", diag.Line(err))
 	}
 	body, err := c.method.Encode(x.Body)
 	if err != nil {
-		return ours("request", err.Error())
+		return ours("request", diag.Line(err))
 	}
 	x.Sent = c.cl.clock.Now()
 	stream, err := p.conn.NewStream(metadata.NewOutgoingContext(ctx, c.metadata()), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, c.method.Path)

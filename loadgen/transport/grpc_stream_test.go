@@ -3,6 +3,8 @@ package transport_test
 import (
 	"context"
 	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
@@ -170,16 +173,38 @@ func TestGRPCMethodsThatAreNotThere(t *testing.T) {
 	dumb := handled(t, func(string, []byte, grpc.ServerStream) error {
 		return status.Error(codes.Unimplemented, "unknown service")
 	})
-	for _, c := range []struct{ url, path, text string }{
-		{described, "/grpc.health.v1.Helth/Check", "the server has no service grpc.health.v1.Helth; it has grpc.health.v1.Health"},
-		{described, "/grpc.health.v1.Health/Chek", "grpc.health.v1.Health has no method Chek; it has Check, List, Watch"},
-		{described, "/v1/chat/completions", "path /v1/chat/completions names no gRPC method; write it like /package.Service/Method"},
-		{dumb, "/grpc.health.v1.Health/Check", "the server offers no reflection; turn it on there, or speak to the Open Inference Protocol, which needs none"},
+	page := httptest.NewServer(http.NotFoundHandler())
+	defer page.Close()
+	const mend = "does a gRPC server listen there, and is it TLS that it speaks (grpcs://)?"
+	for _, c := range []struct {
+		url, path, body string
+		code            diag.Code
+		text            string // its beginning
+		hint            string
+	}{
+		{described, "/grpc.health.v1.Helth/Check", `{}`, diag.Usage, "endpoint.rpc.method: the server has no service grpc.health.v1.Helth; it has grpc.health.v1.Health", ""},
+		{described, "/grpc.health.v1.Health/Chek", `{}`, diag.Usage, "endpoint.rpc.method: grpc.health.v1.Health has no method Chek; it has Check, List, Watch", ""},
+		{described, "/v1/chat/completions", `{}`, diag.Usage, "endpoint.rpc.method: /v1/chat/completions names no gRPC method", "write it like package.Service/Method"},
+		{described, "/grpc.health.v1.Health/Check", `{"servise": "a"}`, diag.Usage, `endpoint.rpc.body: it makes no grpc.health.v1.HealthCheckRequest: unknown field "servise"`, "its fields are service"},
+		{dumb, "/grpc.health.v1.Health/Check", `{}`, diag.Usage, "endpoint.rpc: the server offers no reflection, so nobody knows its methods", "turn reflection on there; --endpoint-type kserve_v2_infer needs none"},
+		{strings.Replace(page.URL, "http:", "grpc:", 1), "/a.B/C", `{}`, diag.Failed, "the question for its methods failed: ", mend},
+		{"grpc://127.0.0.1:1", "/a.B/C", `{}`, diag.Failed, "the question for its methods failed: ", mend},
 	} {
-		x := open(t, c.url).do(func(x *transport.Exchange) { x.Path, x.Body = c.path, []byte(`{}`) })
-		if x.Status != record.Client || x.ErrorKind != "grpc_method" || x.ErrorText != c.text || x.Sent != record.None || x.BytesSent != 0 {
+		r := open(t, c.url)
+		e := diag.Of(r.Knows(t.Context(), 0, c.path, []byte(c.body)))
+		if !strings.HasPrefix(e.Error(), c.text) || e.Hint != c.hint || e.Exit() != c.code || strings.Contains(e.Error(), "\n") {
+			t.Errorf("%s is known: %d %s; hint: %s\nwant %d %s; hint: %s", c.path, e.Exit(), e, e.Hint, c.code, c.text, c.hint)
+		}
+		x := r.do(func(x *transport.Exchange) { x.Path, x.Body = c.path, []byte(c.body) })
+		if x.Status != record.Client || !strings.HasPrefix(x.ErrorText, c.text) || x.Sent != record.None || x.BytesSent != 0 {
 			t.Errorf("%s: %s %s %s\nwant %s", c.path, x.Status, x.ErrorKind, x.ErrorText, c.text)
 		}
+	}
+	if err := open(t, described).Knows(t.Context(), 0, "/grpc.health.v1.Health/Check", []byte(`{"service":"a"}`)); err != nil {
+		t.Error(err)
+	}
+	if err := open(t, page.URL).Knows(t.Context(), 0, "/a.B/C", nil); err != nil { // no gRPC server
+		t.Error(err)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // maxFiles bounds what a server may make us ask for.
@@ -25,7 +27,7 @@ const maxFiles = 1000
 // Servers of other libraries still have the older one only.
 var versions = []string{"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"}
 
-var errNoReflection = errors.New("the server offers no reflection; turn it on there, or speak to the Open Inference Protocol, which needs none")
+var errNoReflection = mistake("endpoint.rpc: the server offers no reflection, so nobody knows its methods").Try("turn reflection on there; --endpoint-type kserve_v2_infer needs none")
 
 // dialogue is one talk about what a server has.
 type dialogue struct {
@@ -78,15 +80,31 @@ func (s *Methods) open(ctx context.Context, d *dialogue, first *reflection.Serve
 	for v, name := range versions {
 		stream, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+name+"/ServerReflectionInfo")
 		if err != nil {
-			return nil, fmt.Errorf("reflection: %w", err)
+			return nil, unanswered(err)
 		}
 		d.stream, d.version = stream, v
 		reply, err := d.ask(first)
-		if status.Code(err) != codes.Unimplemented {
-			return reply, err
+		switch {
+		case err == nil:
+			return reply, nil
+		case status.Code(err) != codes.Unimplemented:
+			return nil, unanswered(err)
 		}
 	}
 	return nil, errNoReflection
+}
+
+// unanswered is err in place of the answer to the first question.
+func unanswered(err error) error {
+	s := status.Convert(err)
+	why := s.Message()
+	if s.Code() == codes.DeadlineExceeded {
+		why = "no answer"
+	}
+	return &diag.Error{
+		Code: diag.Failed, Message: "the question for its methods failed: " + why, Cause: err,
+		Hint: "does a gRPC server listen there, and is it TLS that it speaks (grpcs://)?",
+	}
 }
 
 // ask puts a question and takes the answer.
@@ -112,7 +130,7 @@ func (d *dialogue) unknown(service string, e *reflection.ErrorResponse) error {
 		return fmt.Errorf("reflection of %s: %s", service, e.ErrorMessage)
 	}
 	slices.Sort(have)
-	return fmt.Errorf("the server has no service %s; it has %s", service, strings.Join(have, ", "))
+	return mistake("endpoint.rpc.method: the server has no service %s; it has %s", service, strings.Join(have, ", "))
 }
 
 // keepFiles adds the files of an answer to those we have.

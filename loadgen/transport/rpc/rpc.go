@@ -10,12 +10,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Method is how one method is spoken.
@@ -74,7 +77,7 @@ func (s *Methods) Find(ctx context.Context, path string) (*Method, error) {
 func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	service, name, ok := strings.Cut(strings.Trim(m.Path, "/"), "/")
 	if !ok || service == "" || name == "" || strings.Contains(name, "/") {
-		return fmt.Errorf("path %s names no gRPC method; write it like /package.Service/Method", m.Path)
+		return mistake("endpoint.rpc.method: %s names no gRPC method", m.Path).Try("write it like package.Service/Method")
 	}
 	files, err := s.files(ctx, service)
 	if err != nil {
@@ -82,18 +85,18 @@ func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	}
 	d, err := files.FindDescriptorByName(protoreflect.FullName(service))
 	if err != nil {
-		return fmt.Errorf("the server does not describe %s", service)
+		return mistake("endpoint.rpc.method: the server does not describe %s", service)
 	}
 	all, ok := d.(protoreflect.ServiceDescriptor)
 	if !ok {
-		return fmt.Errorf("%s is no service", service)
+		return mistake("endpoint.rpc.method: %s is no service", service)
 	}
 	method := all.Methods().ByName(protoreflect.Name(name))
 	if method == nil {
-		return fmt.Errorf("%s has no method %s; it has %s", service, name, strings.Join(names(all), ", "))
+		return mistake("endpoint.rpc.method: %s has no method %s; it has %s", service, name, strings.Join(names(all), ", "))
 	}
 	if method.IsStreamingClient() && !method.IsStreamingServer() {
-		return fmt.Errorf("%s takes a stream and gives one answer, which is not supported", m.Path)
+		return mistake("endpoint.rpc.method: %s takes a stream and gives one answer, which is not supported", m.Path)
 	}
 	m.Path = "/" + service + "/" + name
 	m.Stream, m.codec = method.IsStreamingServer(), described{method}
@@ -108,6 +111,13 @@ func names(s protoreflect.ServiceDescriptor) (out []string) {
 	return out
 }
 
+// mistake is an error of who wrote the experiment.
+func mistake(format string, args ...any) *diag.Error {
+	e := diag.Errorf(format, args...)
+	e.Code = diag.Usage
+	return e
+}
+
 // described speaks a method by its description.
 type described struct {
 	method protoreflect.MethodDescriptor
@@ -116,9 +126,22 @@ type described struct {
 func (d described) Encode(body []byte) ([]byte, error) {
 	m := dynamicpb.NewMessage(d.method.Input())
 	if err := protojson.Unmarshal(body, m); err != nil {
-		return nil, fmt.Errorf("request: %w", err)
+		return nil, wrongBody(d.method.Input(), err)
 	}
 	return proto.Marshal(m)
+}
+
+// wrongBody is err about JSON that is no message of the type, with what it has.
+func wrongBody(d protoreflect.MessageDescriptor, err error) error {
+	why := strings.Join(strings.FieldsFunc(strings.TrimPrefix(err.Error(), "proto:"), unicode.IsSpace), " ") // with blanks of two kinds
+	if _, after, ok := strings.Cut(why, "): "); ok && strings.HasPrefix(why, "(line ") {
+		why = after // of the template's output, which nobody sees
+	}
+	var have []string
+	for i := range d.Fields().Len() {
+		have = append(have, string(d.Fields().Get(i).Name()))
+	}
+	return mistake("endpoint.rpc.body: it makes no %s: %s", d.FullName(), why).Try("its fields are " + strings.Join(have, ", "))
 }
 
 func (d described) Decode(dst, message []byte) ([]byte, error) {
