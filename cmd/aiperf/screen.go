@@ -264,7 +264,7 @@ file system too.
 		if err != nil {
 			return err
 		}
-		w, err := live.NewWatcher(dir)
+		w, err := live.NewWatcher(dir, func() bool { return resultdir.Held(dir) })
 		if err != nil {
 			return diag.New(err.Error(), "name a directory that aiperf run or profile fills")
 		}

@@ -124,7 +124,11 @@ about it, and what it found in each cell.
 			return err
 		}
 		if named == 0 {
-			fmt.Fprintf(a.Out, "%s: all checks of %s are clean\n", filepath.Base(dir), words.Count(len(reports), "run"))
+			left := ""
+			if done, total, begun := resultdir.Progress(dir); begun && done < total {
+				left = fmt.Sprintf("; %d of the plan's %s have not ended well", total-done, words.Count(total, "run"))
+			}
+			fmt.Fprintf(a.Out, "%s: all checks of %s are clean%s\n", filepath.Base(dir), words.Count(len(reports), "run"), left)
 		}
 		return nil
 	},

@@ -27,7 +27,7 @@ func MoveAside(dir string) (to string, err error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return "", err
 	}
-	lock, err := lockDir(filepath.Join(real, ".lock"))
+	lock, err := lockDir(filepath.Join(real, lockName))
 	if err != nil {
 		return "", lockRefusal(dir, err)
 	}
@@ -90,7 +90,7 @@ func moveWhole(dir string, lock *os.File) (string, error) {
 	if err := os.Rename(dir, to); err != nil {
 		return "", err
 	}
-	return to, os.Remove(filepath.Join(to, ".lock"))
+	return to, os.Remove(filepath.Join(to, lockName))
 }
 
 // moveEntries moves all of dir but others to the new folder to, or nothing. The
@@ -103,7 +103,7 @@ func moveEntries(dir, to string, others map[string]bool) error {
 	var names []string
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == ".lock":
+		case name == lockName:
 		case name == LogDir && others[name]:
 			names = append(names, filepath.Join(LogDir, LogName)) // the folder is shared
 		case !others[name]:
@@ -124,7 +124,7 @@ func moveEntries(dir, to string, others map[string]bool) error {
 			return err
 		}
 	}
-	return os.Remove(filepath.Join(dir, ".lock"))
+	return os.Remove(filepath.Join(dir, lockName))
 }
 
 // moveBack undoes what moveEntries did before it could not go on.

@@ -70,7 +70,7 @@ func Open(dir string, plan *sweep.Plan, resume bool, redo ...sweep.Run) (_ *Dir,
 		}
 	}
 	d := &Dir{Path: dir}
-	if d.lock, err = lockDir(filepath.Join(dir, ".lock")); err != nil {
+	if d.lock, err = lockDir(filepath.Join(dir, lockName)); err != nil {
 		return nil, lockRefusal(dir, err)
 	}
 	if err := d.checkPlan(plan); err != nil {
@@ -185,6 +185,9 @@ func holds(dir string) string {
 	}
 	return ""
 }
+
+// lockName is the file that a process locks while it fills a directory.
+const lockName = ".lock"
 
 // errLocked is what lockDir says when another process has the lock.
 var errLocked = errors.New("another aiperf is writing there")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -150,8 +151,19 @@ func TestOneProcessPerDirectory(t *testing.T) {
 	if _, err := Open(dir, plan, true); err == nil || !strings.Contains(err.Error(), "another aiperf") {
 		t.Errorf("second open: %v, want a refusal", err)
 	}
+	if !Held(dir) {
+		t.Error("a directory that a process fills is not held")
+	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
+	}
+	// The file stays where its process was killed; where locks cannot be known of,
+	// somebody may be there.
+	if err := os.WriteFile(filepath.Join(dir, lockName), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if Held(dir) && runtime.GOOS != "windows" {
+		t.Error("a lock file that nobody locks holds the directory")
 	}
 }
 

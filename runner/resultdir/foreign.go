@@ -54,7 +54,7 @@ func strangers(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Name() != ".lock" {
+		if e.Name() != lockName {
 			names = append(names, e.Name())
 		}
 	}

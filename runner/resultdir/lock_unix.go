@@ -4,6 +4,7 @@ package resultdir
 
 import (
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,4 +29,15 @@ func lockDir(path string) (*os.File, error) {
 		}
 	}
 	return f, nil
+}
+
+// Held tells whether a process has the lock of dir. It takes the lock for a
+// moment, so ask it of a directory that nobody is about to open.
+func Held(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }

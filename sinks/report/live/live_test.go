@@ -288,7 +288,8 @@ func TestWatcher(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := NewWatcher(dir); err == nil || !strings.Contains(err.Error(), "no plan was begun there") {
+	held := true
+	if _, err := NewWatcher(dir, nil); err == nil || !strings.Contains(err.Error(), "no plan was begun there") {
 		t.Errorf("%v", err)
 	}
 	put("plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"phases.profiling.concurrency=1"},{"id":"b","label":"phases.profiling.concurrency=4, endpoint=x"}],"runs":[{"id":"b-t0","cell":"b","trial":0},{"id":"a-t0","cell":"a","trial":0}]}`)
@@ -298,7 +299,7 @@ func TestWatcher(t *testing.T) {
 	put("runs/b/run.json", `{"verdict":"DEGRADED","phases":[{"warmup":true,"failed":9},{"failed":2}]}`)
 	put("runs/b/profile_export_aiperf.json", `{"output_token_throughput":{"avg":702},"time_to_first_token":{"avg":1,"p99":46}}`)
 	put(FileName, string(Event{Event: "live", Time: began, Index: 1, Runs: 2, Cell: 0, Live: FiguresOf(snapshot(1))}.Line()))
-	w, err := NewWatcher(dir)
+	w, err := NewWatcher(dir, func() bool { return held })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,6 +317,29 @@ func TestWatcher(t *testing.T) {
 	}
 	if text := strings.Join(pictureFor(t, w.State(), Watching), "\n"); !strings.Contains(text, "q leave") || strings.Contains(text, "p pause") {
 		t.Errorf("one that watches cannot pause or stop:\n%s", text)
+	}
+	w.silence(w.State(), began.Add(time.Hour))
+	if text := strings.Join(pictureFor(t, w.State(), Watching), "\n"); !strings.Contains(text, "this run") {
+		t.Errorf("a plan whose process is there, however quiet, has not stopped:\n%s", text)
+	}
+	held = false
+	w.silence(w.State(), began.Add(25*time.Second)) // 5 s after the journal's last line
+	if text := strings.Join(pictureFor(t, w.State(), Watching), "\n"); !strings.Contains(text, "this run") {
+		t.Errorf("a plan that wrote just now has not stopped:\n%s", text)
+	}
+	w.silence(w.State(), began.Add(time.Hour))
+	text = strings.Join(pictureFor(t, w.State(), NoKeys), "\n")
+	for _, want := range []string{"stopped, not finished", "1/2 runs", "DEGRADED so far", "nothing was written since 2026-11-21 09:30:20 UTC", "--resume"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "this run") || strings.Contains(text, "left") {
+		t.Errorf("what nobody works at goes on:\n%s", text)
+	}
+	held = true // resumed
+	if w.Next(w.State()); !w.State().silent.IsZero() {
+		t.Error("a plan that was resumed stays silent")
 	}
 	put("journal.jsonl", begun+`ne","time":"2026-11-21T09:30:42Z","run":"a-t0","dir":"runs/a"}`+"\n"+`{"event":"end","time":"2026-11-21T09:30:42.5Z"}`+"\n")
 	put("manifest.json", `{"verdict":"INVALID"}`)

@@ -64,8 +64,9 @@ type State struct {
 	alive   bool // now holds a snapshot of this run
 	done    []Done
 	verdict validity.Verdict
-	log     []string // the last lines, newest last
-	over    string   // how the plan ended and how long it took; "" while it runs
+	log     []string  // the last lines, newest last
+	over    string    // how the plan ended and how long it took; "" while it runs
+	silent  time.Time // when the last was heard of a process that has gone; zero: it is there
 
 	forecast *forecast.Forecast
 	pace     forecast.Pace

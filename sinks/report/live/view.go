@@ -98,7 +98,7 @@ func clip(s string, width int) string {
 
 // head is what always stands: where the plan is, and the run's figures.
 func (f *frame) head() []string {
-	if f.over != "" {
+	if f.over != "" || !f.silent.IsZero() {
 		return f.finished()
 	}
 	now := f.now
@@ -140,15 +140,19 @@ func (f *frame) finished() []string {
 	runs := fmt.Sprintf("  %d/%d runs", len(f.done), len(f.plan.Runs))
 	size := fmt.Sprintf("%s × %s", words.Count(len(f.plan.Cells), "cell"), words.Count(f.plan.Trials, "trial"))
 	share := float64(len(f.done)) / float64(max(len(f.plan.Runs), 1))
+	how, verdict := f.over, f.verdict.String()
+	if how == "" {
+		how, verdict = "stopped, not finished", verdict+" so far"
+	}
 	if f.narrow() {
 		return []string{
-			" " + f.plan.Name, f.spread(" "+size, f.verdict.String()), " " + f.over,
+			" " + f.plan.Name, f.spread(" "+size, verdict), " " + how,
 			" " + bar(share, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs, "",
 		}
 	}
 	return []string{
-		f.spread(" "+f.plan.Name+"   "+size, f.over),
-		f.spread(" "+bar(share, min(max(f.width-44, 10), 40))+runs, f.verdict.String()), "",
+		f.spread(" "+f.plan.Name+"   "+size, how),
+		f.spread(" "+bar(share, min(max(f.width-44, 10), 40))+runs, verdict), "",
 	}
 }
 
@@ -224,8 +228,20 @@ func bar(share float64, width int) string {
 	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
 }
 
+// gone says that nobody is at work on the plan, and what to do.
+func (f *frame) gone() []string {
+	if f.silent.IsZero() || f.over != "" {
+		return nil
+	}
+	return append(f.folded([]string{fmt.Sprintf(" nothing was written since %s (%s ago), and no process here holds the directory's lock: the command that began it, with --resume, goes on",
+		f.silent.UTC().Format("2006-01-02 15:04:05 UTC"), words.Span(f.at.Sub(f.silent)))}), "")
+}
+
 // body is the lower part.
-func (f *frame) body() []string {
+func (f *frame) body() []string { return append(f.gone(), f.shown()...) }
+
+// shown is the pane that was chosen.
+func (f *frame) shown() []string {
 	switch f.pane {
 	case Errors:
 		return f.folded(f.errorLines())
@@ -251,7 +267,7 @@ const figuresHelp = " TTFT, ITL, req/s and tok/s are of the last seconds; percen
 
 // soFar is the heading of the cells.
 func (f *frame) soFar() string {
-	if f.over != "" {
+	if f.over != "" || !f.silent.IsZero() {
 		return "cell"
 	}
 	return "done so far"

@@ -35,6 +35,7 @@ type Watcher struct {
 	last  time.Time      // of the newest snapshot
 	noted time.Time      // of the newest line of the journal
 	spent time.Duration  // by the processes before this one
+	held  func() bool    // whether a process fills the directory
 }
 
 type lockRun struct {
@@ -56,8 +57,9 @@ type lockFile struct {
 	Runs   []lockRun `json:"runs"`
 }
 
-// NewWatcher opens a directory. The error says what is missing there.
-func NewWatcher(dir string) (*Watcher, error) {
+// NewWatcher opens a directory; held tells whether a process fills it, as far as
+// can be known here. The error says what is missing there.
+func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	b, err := os.ReadFile(filepath.Join(dir, "plan.lock.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no plan was begun there", dir)
@@ -69,7 +71,7 @@ func NewWatcher(dir string) (*Watcher, error) {
 	if err := json.Unmarshal(b, &lock); err != nil {
 		return nil, fmt.Errorf("%s: plan.lock.json: %w", dir, err)
 	}
-	w := &Watcher{dir: dir, runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
+	w := &Watcher{dir: dir, held: held, runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
 	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
@@ -115,7 +117,24 @@ func (w *Watcher) Next(s *State) bool {
 		}
 		s.Snapshot(e.Live.Snapshot())
 	}
+	w.silence(s, time.Now())
 	return false
+}
+
+// quiet is how long a plan at work may write nothing: it does so twice a second,
+// but a machine may be busy, and a shared file system slow.
+const quiet = 10 * time.Second
+
+// silence tells s whether the process that filled the directory has gone. It asks
+// for the holder only of a plan that has been quiet.
+func (w *Watcher) silence(s *State, now time.Time) {
+	last := w.noted
+	if w.last.After(last) {
+		last = w.last
+	}
+	if s.silent = (time.Time{}); now.Sub(last) > quiet && !w.held() {
+		s.silent = last
+	}
 }
 
 // over tells whether the plan has ended, and s how: its manifest is written last.
