@@ -39,13 +39,16 @@ func (r *runner) tables() sinks.TablesInput {
 		}
 		in.Journals = append(in.Journals, r.runJournal(o.Run, rep))
 		in.Runs = append(in.Runs, r.runRow(o, rep, in.T0))
+		in.Checks = append(in.Checks, checkRows(place(o.Run), "run", rep.Findings)...)
+		if o.Interrupted { // figures of a part of a run are those of no trial
+			continue
+		}
 		for i := range o.Summaries {
 			in.Metrics = append(in.Metrics, runMetrics(place(o.Run), &o.Summaries[i], o.Taints)...)
 		}
 		for _, p := range o.Parts {
 			in.Metrics = append(in.Metrics, partMetrics(place(o.Run), p, o.Taints)...)
 		}
-		in.Checks = append(in.Checks, checkRows(place(o.Run), "run", rep.Findings)...)
 	}
 	for i := range r.result.Results.Cells {
 		c := &r.result.Results.Cells[i]

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -364,13 +365,16 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 		}
 		return nil, errors.Join(err, r.note(failed))
 	}
+	if report.Cancelled == loadgen.Interrupted && len(r.plan.Runs) > 1 { // a plan of one run shows what it has
+		outcome.Interrupted, outcome.Err = true, "interrupted after "+words.Count(outcome.Sent, "request")
+	}
 	r.keep(report, *outcome)
 	done := resultdir.Event{Event: "done", Run: run.ID, Attempt: attempt, Dir: run.Dir, Records: outcome.Records}
 	switch {
 	case report.Aborted != "":
 		done.Event, done.Error = "aborted", report.Aborted // kept, in no average, measured again on resume
 	case report.Cancelled != "":
-		done.Event = "interrupted" // kept, shown as partial, measured again on resume
+		done.Event = "interrupted" // kept, in no average, measured again on resume
 		if issue.Err() != nil {
 			r.interrupted(issue)
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -187,12 +188,34 @@ func TestInterrupted(t *testing.T) {
 					t.Errorf("a drained request is %q", status)
 				}
 			}
+			// The run that was cut short is no trial of its cell.
+			counted, trials := journalled(t, out, "done"), 0
+			for _, n := range rows(t, out, "cells", "trials") {
+				k, err := strconv.Atoi(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				trials += k
+			}
+			if cut := journalled(t, out, "interrupted"); trials != counted || cut == 1 && !strings.Contains(p.out.String(), "interrupted after ") {
+				t.Errorf("%d trials in the cells, %d runs were done, %d cut short:\n%s", trials, counted, cut, &p.out)
+			}
 			aiperf(t, dir, "validate", "out").wants(0)
 			aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid").wants(diag.Usage)
 			aiperf(t, dir, "run", "paced.yaml", "--artifact-dir", "out", "--allow-invalid", "--resume").wants(0)
 			same(t, out, requests, runs)
 		})
 	}
+}
+
+// journalled counts the runs of a directory whose attempt ended so.
+func journalled(t *testing.T, dir, event string) int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), `{"event":"`+event+`"`)
 }
 
 // endless is a run whose answers take an hour.

@@ -134,7 +134,11 @@ func (r *Report) problems(b *strings.Builder) {
 		fmt.Fprintf(b, "%-17s%s of %s, by the plan or at its end\n", "Cancelled", words.Whole(r.Cancelled), words.Whole(r.Sent))
 	}
 	if len(r.FailedRuns) > 0 {
-		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", "Failed runs", words.Whole(len(r.FailedRuns)), words.Whole(len(r.Plan.Runs)))
+		what := "Failed runs"
+		if !slices.ContainsFunc(r.FailedRuns, func(f FailedRun) bool { return !f.Interrupted }) {
+			what = "Interrupted runs"
+		}
+		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(len(r.Plan.Runs)))
 		r.failedRuns(b)
 	}
 	notes := r.notes()
@@ -156,6 +160,8 @@ type FailedRun struct {
 	Place    int // among the runs of its trial, which are one block
 	Of       int
 	Why      string
+	// Interrupted says that a signal cut it short: no fault of the run.
+	Interrupted bool
 }
 
 // FailedRunsOf are the outcomes of plan that gave nothing.
@@ -167,7 +173,7 @@ func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun)
 	}
 	for _, o := range outcomes {
 		if o.Err != "" && len(plan.Runs) > 1 {
-			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel, place[o.Run.ID], of[o.Run.Trial], o.Err})
+			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel, place[o.Run.ID], of[o.Run.Trial], o.Err, o.Interrupted})
 		}
 	}
 	return out

@@ -39,12 +39,13 @@ type Status string
 
 // A cell is complete when all its trials measured, or as many as were enough, partial when some did,
 // failed when none of those that were run did, unusable when those that did
-// are INVALID.
+// are INVALID, interrupted when its only run was cut short.
 const (
 	Complete Status = "complete"
 	Partial  Status = "partial"
 	Failed   Status = "failed"
 	Unusable Status = "invalid"
+	CutShort Status = "interrupted"
 	NotRun   Status = "not_run"
 )
 
@@ -147,6 +148,8 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		out.Status = Partial
 	case out.Left > 0:
 		out.Status = Unusable
+	case len(runs) == 1 && runs[0].Interrupted:
+		out.Status = CutShort
 	case len(runs) > 0:
 		out.Status = Failed
 	}

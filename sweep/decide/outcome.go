@@ -24,6 +24,7 @@ type Outcome struct {
 	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
 	Err                         string    // why there is no result; "" for a run that measured
+	Interrupted                 bool      // a signal cut it short: Err says where
 }
 
 // Ends are the least and the most that a percentile of a run may be: whole answers
