@@ -43,6 +43,33 @@ func TestCUEPage(t *testing.T) {
 	}
 }
 
+// The commands of docs/decide.md, typed one after the other beside the examples and
+// nothing else. The run is made small.
+func TestDecidePage(t *testing.T) {
+	t.Parallel()
+	dir, typed := t.TempDir(), 0
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join("..", "..", "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range fence.FindAllSubmatch(source(t, "docs/decide.md"), -1) {
+		if string(m[1]) != "sh" {
+			continue
+		}
+		for line := range strings.Lines(string(m[3])) {
+			words, codes := pageWords(strings.TrimSpace(line)), []diag.Code{diag.OK}
+			if words[1] == "run" { // the candidate is slower, if this machine lets it show
+				words = append(words, "--set", "benchmark.phases.profiling.requests=24", "--ui", "none")
+				codes = append(codes, diag.Missed, diag.Invalid)
+			}
+			aiperf(t, dir, words[1:]...).wants(codes...)
+			typed++
+		}
+	}
+	if typed < 2 {
+		t.Errorf("%d commands", typed)
+	}
+}
+
 // pageWords are the words of a line, which quotes hold together.
 func pageWords(line string) (out []string) {
 	for _, w := range regexp.MustCompile(`"(?:\\.|[^"])*"|\S+`).FindAllString(line, -1) {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -31,19 +32,37 @@ func (c Comparison) write(b *strings.Builder) {
 	for _, r := range c.all() {
 		if r.Cell != cell {
 			cell = r.Cell
-			fmt.Fprintf(b, "\n%-24s %9s %9s  %-24s %s\n", words.Clip(cell, 60), "baseline", "candidate", "change", "outcome")
+			name := words.Line(cell)
+			b.WriteByte('\n')
+			if utf8.RuneCountInString(name) > nameColumn {
+				wrapped(b, "", name)
+				name = ""
+			}
+			fmt.Fprintf(b, "%-*s %8s %9s  %-*s %s\n", nameColumn, name, "baseline", "candidate", changeColumn, "change", "outcome")
 		}
 		mark := "  "
 		if !r.Primary && r.Cell != togetherName {
 			mark = "  ·"
 		}
-		fmt.Fprintf(b, "%-24s %9s %9s  %-24s %s\n", mark+metricName(r), value(r, r.Base), value(r, r.Candidate), change(r), outcome(r))
+		head := fmt.Sprintf("%-*s %8s %9s  ", nameColumn, mark+words.Clip(metricName(r), nameColumn-utf8.RuneCountInString(mark)), value(r, r.Base), value(r, r.Candidate))
+		if r.Note == "" {
+			fmt.Fprintf(b, "%s%-*s %s\n", head, changeColumn, change(r), outcome(r))
+			continue
+		}
+		wrapped(b, head, strings.TrimSpace(change(r)+"  "+outcome(r))) // a note needs the room of both
 	}
 	b.WriteByte('\n')
 	for _, line := range c.remarks() {
 		wrapped(b, "", line)
 	}
 }
+
+// A row fits into 80 columns: what is left beside these two, the values and the
+// gaps are 18 for the outcome.
+const (
+	nameColumn   = 18
+	changeColumn = 22
+)
 
 // sentence is the outcome with what it rests on: of each primary metric that is
 // better or worse the cell that changed most, the largest changes first.
@@ -106,11 +125,12 @@ func (c Comparison) design() string {
 func (c Comparison) remarks() []string {
 	var out []string
 	if n := c.mostTrials(); n > 0 {
-		out = append(out, fmt.Sprintf("UNDECIDED: %d trials of each system are expected to decide every primary metric", n))
+		out = append(out, fmt.Sprintf("UNDECIDED (n): so many trials of each system are expected to decide it; %d decide every primary metric", n))
 	}
 	if line := c.finds(); line != "" {
 		out = append(out, line)
 	}
+	out = append(out, c.deciding()...)
 	for _, cell := range c.OnlyBaseline {
 		out = append(out, "only in the baseline: "+words.Line(cell))
 	}
@@ -121,6 +141,30 @@ func (c Comparison) remarks() []string {
 		if !r.Primary {
 			return append(out, "·: looked at, not decisive: each by itself at 95 %, never the reason of a failure")
 		}
+	}
+	return out
+}
+
+// deciding says which interval an outcome rests on.
+func (c Comparison) deciding() (out []string) {
+	first := func(ok func(r decide.Row) bool) (margin string, found bool) {
+		rows := c.all()
+		i := slices.IndexFunc(rows, func(r decide.Row) bool { return r.Note == "" && ok(r) })
+		if i < 0 {
+			return "", false
+		}
+		return inPercent(rows[i].Margin), true
+	}
+	different := func(r decide.Row) bool { return r.Outcome == decide.Worse || r.Outcome == decide.Better }
+	if _, found := first(different); found {
+		line := "WORSE, BETTER: the interval shown excludes 0 and the change is beyond the margin"
+		if margin, found := first(func(r decide.Row) bool { return different(r) && r.BeyondMargin }); found {
+			line += "; (> " + margin + "): so is the whole interval"
+		}
+		out = append(out, line)
+	}
+	if margin, found := first(func(r decide.Row) bool { return r.Outcome == decide.Equivalent }); found {
+		out = append(out, "EQUIVALENT (±"+margin+"): the 90 % interval, narrower than the one shown, is within it")
 	}
 	return out
 }
@@ -142,6 +186,9 @@ func (c Comparison) finds() string {
 	}
 	if least == nil {
 		return ""
+	}
+	if inPercent(least.Detectable) == inPercent(most.Detectable) {
+		return "smallest difference that is shown four times in five: " + inPercent(least.Detectable)
 	}
 	return fmt.Sprintf("smallest difference that is shown four times in five: %s (%s) to %s (%s)", inPercent(least.Detectable), metricName(*least), inPercent(most.Detectable), metricName(*most))
 }
@@ -184,24 +231,30 @@ func value(r decide.Row, v float64) string {
 	return words.Number(v)
 }
 
-// change is the point with its interval: +10.0 % [9.5, 10.6].
+// change is the point with its interval: +10.0 % [9.5, 10.6]. A narrow interval
+// gets more digits; one that has no width in them is left out.
 func change(r decide.Row) string {
 	switch {
 	case math.IsNaN(r.Change):
 		return ""
 	case math.IsNaN(r.Low):
-		return signed(r.Change) + " %"
+		return signed(r.Change, 0) + " %"
 	}
-	return fmt.Sprintf("%s %% [%s, %s]", signed(r.Change), signed(r.Low), signed(r.High))
+	for more := range 3 {
+		if low, high := signed(r.Low, more), signed(r.High, more); low != high {
+			return fmt.Sprintf("%s %% [%s, %s]", signed(r.Change, more), low, high)
+		}
+	}
+	return signed(r.Change, 0) + " %"
 }
 
 // signed is a relative change in per cent, with a digit behind the point below
-// ten.
-func signed(v float64) string {
+// a hundred, and more digits where they are asked for.
+func signed(v float64, more int) string {
 	v *= 100
-	digits := 1
+	digits := 1 + more
 	if math.Abs(v) >= 100 {
-		digits = 0
+		digits = more
 	}
 	s := words.Decimals(v, digits)
 	if strings.Trim(s, "-0.") == "" {
@@ -219,11 +272,11 @@ func outcome(r decide.Row) string {
 	case r.Note != "":
 		return string(r.Outcome) + ": " + r.Note
 	case r.BeyondMargin && (r.Outcome == decide.Worse || r.Outcome == decide.Better):
-		return fmt.Sprintf("%s (beyond %s)", r.Outcome, inPercent(r.Margin))
+		return fmt.Sprintf("%s (> %s)", r.Outcome, inPercent(r.Margin))
 	case r.Outcome == decide.Equivalent:
-		return fmt.Sprintf("%s (within %s)", r.Outcome, inPercent(r.Margin))
+		return fmt.Sprintf("%s (±%s)", r.Outcome, inPercent(r.Margin))
 	case r.Outcome == decide.Unclear && r.Trials > 0:
-		return fmt.Sprintf("%s (%s)", r.Outcome, words.Count(r.Trials, "trial"))
+		return fmt.Sprintf("%s (%d)", r.Outcome, r.Trials)
 	}
 	return string(r.Outcome)
 }

@@ -42,16 +42,21 @@ func TestComparisonOnTheConsole(t *testing.T) {
 5 trials a cell, in pairs: trial k of both met the same load; 95 % over 4
 primary metrics together
 
-concurrency 4             baseline candidate  change                   outcome
-  out tok/s                  1,307     1,188  −9.1 % [−11.7, −6.5]     WORSE (beyond 5 %)
-  TTFT p50 ms                 5.06      5.55  +9.6 % [−3.7, +15.8]     UNDECIDED (35 trials)
-  ITL p50 ms                 0.998     0.995  −0.3 % [−1.8, +1.3]      EQUIVALENT (within 5 %)
-  goodput                   98.0 %       0 %                           WORSE: a side is 0 or endless: only the sign is judged
-  ·latency p99 ms             15.1         ∞                           BETTER
+concurrency 4      baseline candidate  change                 outcome
+  out tok/s           1,307     1,188  −9.1 % [−11.7, −6.5]   WORSE (> 5 %)
+  TTFT p50 ms          5.06      5.55  +9.6 % [−3.7, +15.8]   UNDECIDED (35)
+  ITL p50 ms          0.998     0.995  −0.3 % [−1.8, +1.3]    EQUIVALENT (±5 %)
+  goodput            98.0 %       0 %  WORSE: a side is 0 or endless: only the
+        sign is judged
+  ·latency p99 ms      15.1         ∞                         BETTER
 
-UNDECIDED: 35 trials of each system are expected to decide every primary metric
+UNDECIDED (n): so many trials of each system are expected to decide it; 35
+decide every primary metric
 smallest difference that is shown four times in five: 2 % (ITL p50 ms) to 15 %
 (out tok/s)
+WORSE, BETTER: the interval shown excludes 0 and the change is beyond the
+margin; (> 5 %): so is the whole interval
+EQUIVALENT (±5 %): the 90 % interval, narrower than the one shown, is within it
 only in the candidate: concurrency 8
 ·: looked at, not decisive: each by itself at 95 %, never the reason of a
 failure
@@ -84,6 +89,30 @@ func TestComparisonInASentence(t *testing.T) {
 	}
 }
 
+// An interval that is narrow has the digits that show it; one without a width in
+// them says the change alone. One smallest difference is not a range.
+func TestNarrowChanges(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		at, low, high float64
+		want          string
+	}{
+		{.0533, .0531, .0534, "+5.33 % [+5.31, +5.34]"},
+		{.3, .3, .3, "+30.0 %"},
+		{.3, .2999999, .3000001, "+30.0 %"},
+		{0, -.00004, .00004, "0.000 % [−0.004, +0.004]"},
+	} {
+		if got := change(decide.Row{Change: x.at, Low: x.low, High: x.high}); got != x.want {
+			t.Errorf("%v [%v, %v]: %q, want %q", x.at, x.low, x.high, got, x.want)
+		}
+	}
+	c := compared()
+	c.Rows = c.Rows[:1]
+	if got, want := c.finds(), "smallest difference that is shown four times in five: 15 %"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestComparisonForOthers(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -92,7 +121,7 @@ func TestComparisonForOthers(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### WORSE: `after|` against `before`",
-		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE (beyond 5 %)** |",
+		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE (> 5 %)** |",
 		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -61,7 +61,7 @@ func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
 	}
 	i := slices.IndexFunc(p.Axes, func(a schema.Axis) bool { return a.Name == said.Axis || a.Path == said.Axis })
 	if i < 0 {
-		return nil, t, &diag.Error{Path: "compare.axis", Message: said.Axis + " is no axis of the sweep", Hint: axesHint(p.Axes)}
+		return nil, t, &diag.Error{Path: "compare.axis", Message: said.Axis + " is no axis of the sweep", Hint: axesHint(said.Axis, p.Axes)}
 	}
 	var arms []Arm
 	for _, c := range p.Cells {
@@ -75,7 +75,12 @@ func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
 	return arms, t, nil
 }
 
-func axesHint(axes []schema.Axis) string {
+// axesHint names the axes there are. One of endpoints may have been in the file: a
+// single address from the command line takes its place.
+func axesHint(said string, axes []schema.Axis) string {
+	if strings.TrimPrefix(said, "benchmark.") == "endpoint" {
+		return "name the servers in sweep.parameters.endpoint, or in the variables that it uses; -u gives all of them one address"
+	}
 	var names []string
 	for _, a := range axes {
 		names = append(names, a.Name)

@@ -71,6 +71,11 @@ func TestComparisonsAreCheckedBeforehand(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}
+	addressed := grid(2, axis(concurrency, "concurrency", 1, 2))
+	addressed.Head.Compare = &schema.Compare{Axis: "endpoint"}
+	if err, ok := decide.CheckGates(expand(t, addressed), metrics.Tags()).(schema.Errors); !ok || len(err) != 1 || !strings.Contains(err[0].Hint, "-u gives all of them one address") {
+		t.Errorf("the servers were replaced by one: %v", err)
+	}
 	one := grid(2, axis(concurrency, "concurrency", 2))
 	one.Head.Compare = &schema.Compare{Axis: "concurrency"}
 	if err := decide.CheckGates(expand(t, one), metrics.Tags()); err == nil || !strings.Contains(err.Error(), "nothing to compare") {

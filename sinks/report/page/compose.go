@@ -145,12 +145,14 @@ func interval(s chart.Stat) string {
 	return strings.TrimSpace(words.Number(s.Value) + " " + bounds(s))
 }
 
-// bounds are those of an interval, "" for none.
+// bounds are those of an interval, "" for none and for one that has no width in
+// the digits that are shown.
 func bounds(s chart.Stat) string {
-	if math.IsNaN(s.Low) || math.IsNaN(s.High) {
+	low, high := words.Number(s.Low), words.Number(s.High)
+	if math.IsNaN(s.Low) || math.IsNaN(s.High) || low == high {
 		return ""
 	}
-	return fmt.Sprintf("[%s, %s]", words.Number(s.Low), words.Number(s.High))
+	return "[" + low + ", " + high + "]"
 }
 
 // findings puts what is in doubt above everything, a line a check.
