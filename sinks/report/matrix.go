@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
@@ -68,7 +67,10 @@ func (r *Report) sentinel(b *strings.Builder) {
 }
 
 // marks remembers which signs the table used.
-type marks struct{ pareto, dominated, small, invalid, failed, interval, doubted, knee bool }
+type marks struct {
+	pareto, dominated, invalid, failed, interval, doubted, knee bool
+	small                                                       unsupported
+}
 
 func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
 	var line []string
@@ -93,9 +95,8 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		}
 		text := estimate(e, m.Percent())
 		legend.interval = legend.interval || e.HasInterval()
-		if m.Stat == "p99" && !stats.Certified(0.99, c.Headline().Effective(m.Tag)) {
+		if legend.small.take(m.Stat, c.Headline().Effective(m.Tag)) {
 			text += "?"
-			legend.small = true
 		}
 		if c.Taints[m.Tag] != "" {
 			text += doubtMark
@@ -140,8 +141,8 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 	if m.knee {
 		parts = append(parts, "knee: more load gives little throughput and much latency")
 	}
-	if m.small {
-		parts = append(parts, fmt.Sprintf("?: n too small for p99 (need %d a run)", stats.Floor(0.99)))
+	if need := m.small.need(); need != "" {
+		parts = append(parts, "?: n too small in a run ("+need+")")
 	}
 	if m.doubted {
 		parts = append(parts, doubtMark+": doubtful by a check")

@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -289,30 +290,32 @@ func (r *Report) single(b *strings.Builder) {
 		about += "no steady window"
 	}
 	line(b, "", "p50", "p90", "p99", about)
-	uncertain := false
+	var small unsupported
 	r.marked = nil
 	for _, x := range rows {
 		s, ok := r.headline(x.tag)
 		if !ok || !x.always && r.redundant(x.tag, s) {
 			continue
 		}
-		uncertain = uncertain || !stats.Certified(0.99, s.NEff)
-		percentiles(b, x.name+r.doubtful(x.tag), s, furthest(s))
+		small.percentiles(b, x.name+r.doubtful(x.tag), s, amounts(s), furthest(s))
 		if full, ok := r.Full.Get(x.tag); ok && differ(s, full) {
-			percentiles(b, "  full window", full, furthest(full))
+			small.percentiles(b, "  full window", full, amounts(full), furthest(full))
 		}
 		if adj, ok := r.Full.Get(x.adjusted); ok {
-			line(b, "  failures as ∞", endless(adj.P50), endless(adj.P90), endless(adj.P99), "")
+			if math.IsNaN(adj.NEff) { // failures have no order in time: what it is worth its twin says
+				adj.NEff = s.NEff
+			}
+			small.percentiles(b, "  failures as ∞", adj, endless, "")
 		}
 	}
 	r.rates(b)
-	r.parts(b)
+	r.parts(b, &small)
 	if len(r.marked) > 0 {
 		slices.Sort(r.marked)
 		wrapped(b, doubtMark+": ", "doubtful by "+strings.Join(r.marked, ", ")+": aiperf checks "+r.Dir)
 	}
-	if uncertain {
-		fmt.Fprintf(b, "?: n too small for p99 (need %d, effective n is %.0f)\n", stats.Floor(0.99), latency.NEff)
+	if need := small.need(); need != "" {
+		fmt.Fprintf(b, "?: n too small (%s; effective n is %.0f)\n", need, latency.NEff)
 	}
 }
 
@@ -321,7 +324,7 @@ func (r *Report) single(b *strings.Builder) {
 const maxPartsShown = 8
 
 // parts tell several targets apart, and several models.
-func (r *Report) parts(b *strings.Builder) {
+func (r *Report) parts(b *strings.Builder, small *unsupported) {
 	for _, kind := range []string{"target", "model"} {
 		of := slices.DeleteFunc(slices.Clone(r.Parts), func(p metrics.Part) bool { return p.Kind != kind })
 		if len(of) == 0 {
@@ -334,7 +337,7 @@ func (r *Report) parts(b *strings.Builder) {
 				g.rows = append(g.rows, []string{fmt.Sprintf("… and %d more in metrics", len(of)-maxPartsShown), "", "", "", "", "", ""})
 				break
 			}
-			g.rows = append(g.rows, partRow(names[i], p))
+			g.rows = append(g.rows, partRow(names[i], p, small))
 		}
 		g.write(b)
 	}
@@ -364,7 +367,7 @@ func partNames(of []metrics.Part) (names []string) {
 }
 
 // partRow is a line about one target or model.
-func partRow(name string, p metrics.Part) []string {
+func partRow(name string, p metrics.Part, small *unsupported) []string {
 	const none = "–"
 	count := func(tag string) string {
 		if s, ok := p.Full(tag); ok {
@@ -374,13 +377,10 @@ func partRow(name string, p metrics.Part) []string {
 	}
 	row := []string{name, count(metrics.RequestCount), count(metrics.ErrorRequestCount), none, none, none, ""}
 	if s, ok := p.Full(metrics.TimeToFirstToken); ok {
-		row[3] = words.Millis(s.P50)
+		row[3] = small.mark("p50", s.NEff, words.Millis(s.P50))
 	}
 	if s, ok := p.Full(metrics.RequestLatency); ok {
-		row[4], row[5] = words.Millis(s.P50), words.Millis(s.P99)
-		if !stats.Certified(0.99, s.NEff) {
-			row[6] = "?"
-		}
+		row[4], row[5] = small.mark("p50", s.NEff, words.Millis(s.P50)), small.mark("p99", s.NEff, words.Millis(s.P99))
 	}
 	return row
 }
@@ -391,13 +391,55 @@ func line(b *strings.Builder, name, p50, p90, p99, beside string) {
 	b.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
-func percentiles(b *strings.Builder, name string, s metrics.Stat, beside string) {
+// percentiles is the line of a distribution; as says how its numbers are written.
+func (u *unsupported) percentiles(b *strings.Builder, name string, s metrics.Stat, as func(float64) string, beside string) {
+	line(b, name, u.mark("p50", s.NEff, as(s.P50)), u.mark("p90", s.NEff, as(s.P90)), u.mark("p99", s.NEff, as(s.P99)), beside)
+}
+
+// amounts writes numbers with the unit that a row shows.
+func amounts(s metrics.Stat) func(float64) string {
 	unit := shownUnit(s)
-	p99 := words.Amount(s.P99, unit)
-	if !stats.Certified(0.99, s.NEff) {
-		p99 += " ?"
+	return func(v float64) string { return words.Amount(v, unit) }
+}
+
+// unsupported are the percentiles that were shown of too few values, in their order.
+type unsupported []string
+
+// percentileOf are the statistics that need a number of values.
+var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+// take tells whether a statistic of n effective values is not supported, and keeps it.
+func (u *unsupported) take(stat string, n float64) bool {
+	q, ok := percentileOf[stat]
+	if !ok || stats.Certified(q, n) {
+		return false
 	}
-	line(b, name, words.Amount(s.P50, unit), words.Amount(s.P90, unit), p99, beside)
+	if !slices.Contains(*u, stat) {
+		*u = append(*u, stat)
+		slices.SortFunc(*u, func(a, b string) int { return cmp.Compare(percentileOf[a], percentileOf[b]) })
+	}
+	return true
+}
+
+// mark is text, marked where the statistic is not supported.
+func (u *unsupported) mark(stat string, n float64, text string) string {
+	if u.take(stat, n) {
+		return text + " ?"
+	}
+	return text
+}
+
+// need says how many values they take, "" for none: "p50 needs 11, p99 662".
+func (u *unsupported) need() string {
+	var parts []string
+	for i, stat := range *u {
+		text := fmt.Sprintf("%s %d", stat, stats.Floor(percentileOf[stat]))
+		if i == 0 {
+			text = fmt.Sprintf("%s needs %d", stat, stats.Floor(percentileOf[stat]))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // shownUnit is the unit behind the numbers of a row; its name tells any other.

@@ -75,7 +75,7 @@ Throughput       3,104 out tok/s   47.1 req/s   OSL 64 (asked 64)   ISL 512
   full window    3,104 out tok/s   48.5 req/s
 Goodput          46.9 req/s (96.7 %)   missed: time_to_first_token 13
 ~: doubtful by errors: aiperf checks results/demo
-?: n too small for p99 (need 662, effective n is 800)
+?: n too small (p99 needs 662; effective n is 800)
 Errors           10 of 1,000
   10× http_error 503: busy
 note: something else
@@ -117,9 +117,14 @@ func TestEndsAndColumns(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	percentiles(&b, "Output tok/s/user", spread("output_token_throughput_per_user", "tokens/sec/user", 10, 256_410, 275_859, 1_023_367), "")
-	if want := "Output tok/s/user         256,410    275,859 1,023,367 ?\n"; b.String() != want {
+	fast := spread("output_token_throughput_per_user", "tokens/sec/user", 10, 256_410, 275_859, 1_023_367)
+	var few unsupported
+	few.percentiles(&b, "Output tok/s/user", fast, amounts(fast), "")
+	if want := "Output tok/s/user       256,410 ?  275,859 ? 1,023,367 ?\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
+	}
+	if got, want := few.need(), "p50 needs 11, p90 64, p99 662"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

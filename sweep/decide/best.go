@@ -285,5 +285,5 @@ func apart(c contrast, o Objective) string {
 		}
 		return 100 * math.Expm1(d)
 	}
-	return fmt.Sprintf("%s %% [%s, %s] %s", digits(turned(c.Mean)), digits(turned(low)), digits(turned(high)), word)
+	return digits(turned(c.Mean)) + " %" + bounds(turned(low), turned(high)) + " " + word
 }

@@ -67,7 +67,7 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		out.State = Missed
 	}
 	out.Held = out.State == Held || out.State == Undecided && worst.Mean >= goodTarget
-	out.Text = fmt.Sprintf("%s %% [%s, %s]", digits(100*worst.Mean), digits(100*low), digits(100*high))
+	out.Text = digits(100*worst.Mean) + " %" + bounds(100*low, 100*high)
 	if best.Mean > worst.Mean && out.State == Undecided {
 		out.Text += "; requests were cut off: use a grace of at least the SLO"
 	}

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"math"
 
 	"aiperf.dev/aiperf/internal/stats"
@@ -13,7 +12,17 @@ func spell(e stats.Estimate) string {
 	if !e.HasInterval() {
 		return digits(e.Mean)
 	}
-	return fmt.Sprintf("%s [%s, %s]", digits(e.Mean), digits(e.Low), digits(e.High))
+	return digits(e.Mean) + bounds(e.Low, e.High)
+}
+
+// bounds are those of an interval, behind its value; nothing where they have no
+// width in the digits that are shown.
+func bounds(low, high float64) string {
+	a, b := digits(low), digits(high)
+	if a == b {
+		return ""
+	}
+	return " [" + a + ", " + b + "]"
 }
 
 // digits is a number as screens have it; a ratio may have no end.
