@@ -57,6 +57,7 @@ func Analyze(rows []Row, blockSize int) *Analysis {
 	rows = named(rows)
 	a := &Analysis{Requests: len(rows), BlockSize: blockSize, DurationSeconds: span(rows), Sessions: sessions(rows)}
 	t := newTree(rows)
+	a.DifferentBlocks = t.again.all
 	rates, known := a.grow(t, rows)
 	a.UniquePrefixes, a.PrefixReuseRatio, a.PrefixGroups = t.size(), t.reuse(), t.groups()
 	a.HitRate = describe(rates)
@@ -101,9 +102,6 @@ func (a *Analysis) grow(t *tree, rows []Row) (rates []float64, known float64) {
 		}
 		at := none
 		for place, b := range r.Blocks {
-			if !t.has(b) {
-				a.DifferentBlocks++
-			}
 			at = t.step(at, b, int32(place))
 		}
 		rates = append(rates, float64(hit)/float64(len(r.Blocks)))
@@ -160,7 +158,7 @@ func curves(rows []Row, blockSize int, t *tree, total float64) (out []Curve) {
 // cache of n blocks that forgets what was used least recently holds a block
 // exactly if fewer than n others were used since.
 func finite(rows []Row, blockSize int, t *tree, caches []Curve) {
-	used := newRecency(len(t.counts), t.steps)
+	used := newRecency(len(t.counts), t.steps) // the prefixes that appear once need no room
 	hits := make([]int, len(caches))
 	for i := range rows {
 		clear(hits)

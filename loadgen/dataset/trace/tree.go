@@ -8,38 +8,83 @@ const none int32 = -1
 // tree is all prefixes of a trace: a node is a block behind the blocks before
 // it. It counts how often each appears.
 //
-// Nearly every trace names a block after all that stands before it, so that it
-// has one parent and one place. Node b is block b behind the parent with which
-// it came first; only further parents and places take room in maps.
+// Most blocks of most traces appear once. Nothing is kept of them: a prefix that
+// holds one appears once, too. Only names that appear again have numbers of their
+// own, and room in the lists below. Nearly every trace names a block after all that
+// stands before it, so that it has one parent and one place: node b is block b
+// behind the parent with which it came first; only further parents and places take
+// room in maps.
 type tree struct {
+	again  *repeated
 	counts []int32 // appearances, by node
 	parent []int32 // by block: its first parent
 	place  []int32 // by block: the place of its first appearance, and whether it appeared there again
 	other  map[pair]int32
 	beyond map[pair]int32 // appearances of a block at other places
-	absent int            // names that no block has
+	nodes  int            // prefixes of blocks that all appear again
+	single int            // prefixes that hold a block that does not
 	steps  int            // appearances of all
 }
 
 // pair is a block with its parent, or with its place.
 type pair struct{ of, block int32 }
 
-// Marks in tree.place.
+// Marks in tree.place and tree.parent, and for a block that appears once.
 const (
 	unseen      = -1
-	again       = 1 // the block appeared at that place more than once
+	unknown     = -2
+	once        = -3
+	twice       = 1 // the block appeared at that place more than once
 	placeShift  = 1
 	sparseNames = 4 // names are renumbered when less than one of so many is used
 )
 
 // newTree is an empty tree for the blocks of rows, whose names are small.
 func newTree(rows []Row) *tree {
-	n := names(rows)
-	t := &tree{counts: make([]int32, n), parent: make([]int32, n), place: make([]int32, n), other: map[pair]int32{}, beyond: map[pair]int32{}, absent: n}
+	again := repetitions(rows)
+	n := again.n
+	t := &tree{again: again, counts: make([]int32, n), parent: make([]int32, n), place: make([]int32, n), other: map[pair]int32{}, beyond: map[pair]int32{}}
 	for i := range t.place {
-		t.place[i] = unseen
+		t.place[i], t.parent[i] = unseen, unknown
 	}
 	return t
+}
+
+// repeated is which names appear more than once, and their numbers among these.
+type repeated struct {
+	bits   []uint64 // by name
+	before []int32  // numbers given before each word of bits
+	n      int      // names that appear more than once
+	all    int      // names that appear
+}
+
+// repetitions goes through the rows once.
+func repetitions(rows []Row) *repeated {
+	words := names(rows)>>6 + 1
+	seen := make([]uint64, words)
+	r := &repeated{bits: make([]uint64, words), before: make([]int32, words)}
+	for i := range rows {
+		for _, b := range rows[i].Blocks {
+			bit := uint64(1) << (b & 63)
+			r.bits[b>>6] |= seen[b>>6] & bit
+			seen[b>>6] |= bit
+		}
+	}
+	for i, w := range r.bits {
+		r.before[i] = int32(r.n)
+		r.n += bits.OnesCount64(w)
+		r.all += bits.OnesCount64(seen[i])
+	}
+	return r
+}
+
+// number is the number of name b; once where it appears once.
+func (r *repeated) number(b int32) int32 {
+	w, bit := r.bits[b>>6], uint64(1)<<(b&63)
+	if w&bit == 0 {
+		return once
+	}
+	return r.before[b>>6] + int32(bits.OnesCount64(w&(bit-1)))
 }
 
 // names is one more than the greatest name.
@@ -75,64 +120,87 @@ func named(rows []Row) []Row {
 	return out
 }
 
-// has tells whether block b has appeared, behind whatever prefix.
-func (t *tree) has(b int32) bool { return t.place[b] != unseen }
+// has tells whether the block called b has appeared, behind whatever prefix.
+func (t *tree) has(b int32) bool {
+	n := t.again.number(b)
+	return n != once && t.place[n] != unseen
+}
 
-// step is the node of block b at place, behind node at; it counts it.
+// step is the node of the block called b at place, behind node at; it counts it.
+// It is once where the prefix appears once.
 func (t *tree) step(at, b, place int32) int32 {
 	t.steps++
-	switch first := t.place[b]; {
-	case first == unseen:
-		t.place[b], t.parent[b] = place<<placeShift, at
-		t.absent--
-	case first>>placeShift == place:
-		t.place[b] |= again
-	default:
-		t.beyond[pair{place, b}]++
+	n := t.again.number(b)
+	if n != once {
+		switch first := t.place[n]; {
+		case first == unseen:
+			t.place[n] = place << placeShift
+		case first>>placeShift == place:
+			t.place[n] |= twice
+		default:
+			t.beyond[pair{place, n}]++
+		}
 	}
-	node := t.node(at, b)
-	if node == none {
+	if n == once || at == once {
+		t.single++
+		return once
+	}
+	node, known := t.find(at, n)
+	switch {
+	case known:
+	case t.parent[n] == unknown:
+		t.parent[n], node = at, n
+		t.nodes++
+	default:
 		node = int32(len(t.counts))
-		t.other[pair{at, b}] = node
+		t.other[pair{at, n}] = node
 		t.counts = append(t.counts, 0)
+		t.nodes++
 	}
 	t.counts[node]++
 	return node
 }
 
-// node is block b behind node at; none where it never was there.
+// node is the block called b behind node at, which step has counted.
 func (t *tree) node(at, b int32) int32 {
-	if t.parent[b] == at {
-		return b
+	n := t.again.number(b)
+	if n == once || at == once {
+		return once
 	}
-	if node, ok := t.other[pair{at, b}]; ok {
-		return node
+	node, _ := t.find(at, n)
+	return node
+}
+
+// find is block n behind node at.
+func (t *tree) find(at, n int32) (node int32, known bool) {
+	if t.parent[n] == at {
+		return n, true
 	}
-	return none
+	node, known = t.other[pair{at, n}]
+	return node, known
 }
 
 // size is the number of different prefixes.
-func (t *tree) size() int { return len(t.counts) - t.absent }
+func (t *tree) size() int { return t.nodes + t.single }
 
 // reuse is the share of prefix appearances whose prefix appears more than once.
 func (t *tree) reuse() float64 {
-	var repeated, all float64
+	var repeated float64
 	for _, n := range t.counts {
-		all += float64(n)
 		if n > 1 {
 			repeated += float64(n)
 		}
 	}
-	if all == 0 {
+	if t.steps == 0 {
 		return 0
 	}
-	return repeated / all
+	return repeated / float64(t.steps)
 }
 
 // groups is the number of first blocks that at least two requests share.
 func (t *tree) groups() (n int) {
 	for b, parent := range t.parent {
-		if parent == none && t.has(int32(b)) && t.counts[b] > 1 {
+		if parent == none && t.counts[b] > 1 {
 			n++
 		}
 	}
@@ -149,9 +217,13 @@ func (t *tree) groups() (n int) {
 func (t *tree) context(r *Row, blockSize int) float64 {
 	repeated := 0
 	for place, b := range r.Blocks {
-		if first := t.place[b]; first>>placeShift == int32(place) {
-			repeated += int(first & again)
-		} else if t.beyond[pair{int32(place), b}] > 1 {
+		n := t.again.number(b)
+		if n == once {
+			continue
+		}
+		if first := t.place[n]; first>>placeShift == int32(place) {
+			repeated += int(first & twice)
+		} else if t.beyond[pair{int32(place), n}] > 1 {
 			repeated++
 		}
 	}
@@ -182,9 +254,13 @@ func newRecency(nodes, uses int) *recency {
 }
 
 // touch uses node. It returns how many different nodes were used since its last
-// use, itself included; 0 when it was never used.
+// use, itself included; 0 when it was never used, as one that is used once.
 func (r *recency) touch(node int32) (distance int) {
-	if before := r.last[node]; before > 0 {
+	before := int32(0)
+	if node != once {
+		before, r.last[node] = r.last[node], r.now+1
+	}
+	if before > 0 {
 		distance = r.nodes - r.until(before-1)
 		r.bits[(before-1)>>6] &^= 1 << ((before - 1) & 63)
 		if g := (before - 1) >> groupShift; g < r.now>>groupShift {
@@ -195,7 +271,6 @@ func (r *recency) touch(node int32) (distance int) {
 	}
 	r.bits[r.now>>6] |= 1 << (r.now & 63)
 	r.now++
-	r.last[node] = r.now
 	if r.now&(1<<groupShift-1) == 0 { // the group is full
 		g := r.now>>groupShift - 1
 		r.add(g, r.count(g, groupWords))
