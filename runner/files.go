@@ -22,9 +22,9 @@ import (
 // prompts are not looked at.
 const maxInputs = 10_000
 
-// maxStreamed bounds the bodies in it of a set that is not held in memory, in
+// maxMade bounds the bodies in it of a set that is not held in memory, in
 // bytes.
-const maxStreamed = 64 << 20
+const maxMade = 64 << 20
 
 // writeInputs keeps what the plan was made from: the experiment as given and
 // as resolved. Files that an earlier process wrote stay as they are.
@@ -157,7 +157,7 @@ func payloads(m *measurement, rd *render.Renderer, hidden secrets) iter.Seq2[str
 				shown = append(shown, json.RawMessage(hidden.mask(string(b))))
 				size += len(b)
 			}
-			if i++; !yield(c.ID, shown) || i == maxInputs || m.set.Streamed() && size > maxStreamed {
+			if i++; !yield(c.ID, shown) || i == maxInputs || !m.set.Held() && size > maxMade {
 				return
 			}
 		}

@@ -12,7 +12,7 @@ import (
 // user.
 type Replay struct {
 	rows    []trace.Row
-	first   map[string]int32 // first row of a conversation
+	first   func(conversation string) (row int32, ok bool)
 	block   int
 	whole   func(row int32) bool // the row holds its whole history
 	taken   []bool               // by row: it was sent once; later plays are no part of the trace
@@ -34,7 +34,8 @@ const onTime = 10 * time.Millisecond
 // Replay starts a comparison; nil when nothing recorded is played. Without a
 // schedule the recorded times are none of its business.
 func (s *Set) Replay(scheduled bool) *Replay {
-	p := &Replay{first: map[string]int32{}, ends: map[string]turnEnd{}}
+	p, first := &Replay{ends: map[string]turnEnd{}}, map[string]int32{}
+	p.first = func(id string) (int32, bool) { row, ok := first[id]; return row, ok }
 	if t, ok := s.stored.(*traceStore); ok {
 		p.block = t.block
 		whole := make([]bool, 0, len(t.order))
@@ -42,9 +43,8 @@ func (s *Set) Replay(scheduled bool) *Replay {
 		if p.rows = t.rows; own {
 			p.rows = make([]trace.Row, 0, len(t.order))
 		}
-		p.first = make(map[string]int32, t.sessions())
+		p.first = t.firstRows()
 		for i := range t.sessions() {
-			p.first[t.name(i)] = int32(len(whole))
 			for _, at := range t.session(i) {
 				if own {
 					p.rows = append(p.rows, t.rows[at])
@@ -59,7 +59,7 @@ func (s *Set) Replay(scheduled bool) *Replay {
 	} else if scheduled && s.Timed() {
 		for i := range s.Len() {
 			c := s.Outline(i)
-			p.first[c.ID] = int32(len(p.rows))
+			first[c.ID] = int32(len(p.rows))
 			for k := range c.Turns {
 				tn := &c.Turns[k]
 				row := trace.Row{Session: c.ID, In: tn.ISL, Out: tn.MaxTokens, Timed: tn.Timestamp != nil}
@@ -73,7 +73,7 @@ func (s *Set) Replay(scheduled bool) *Replay {
 	} else if s.Trees() {
 		p.trees = newForest(s)
 		for c := range s.Each() {
-			p.first[c.ID] = int32(len(p.rows))
+			first[c.ID] = int32(len(p.rows))
 			p.rows = append(p.rows, make([]trace.Row, len(c.Turns))...)
 		}
 		p.whole = func(int32) bool { return false }
@@ -100,7 +100,7 @@ type Played struct {
 // count only where the request says as much as the row does.
 func (p *Replay) Add(r Played, s trace.Sent) {
 	conversation, turn, intended, ended := r.Conversation, r.Turn, r.Intended, r.Ended
-	row, ok := p.first[conversation]
+	row, ok := p.first(conversation)
 	if !ok {
 		return
 	}

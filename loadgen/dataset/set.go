@@ -75,6 +75,16 @@ func (s *Set) Outline(i int) *Conversation {
 	return &s.conversations[i]
 }
 
+// Begins is the time stamp of conversation i's first turn, nil for none, and how
+// many turns it has: of an Outline what a schedule asks of every conversation.
+func (s *Set) Begins(i int) (at *time.Duration, turns int) {
+	if t, ok := s.stored.(*traceStore); ok {
+		return t.begins(i)
+	}
+	c := s.Outline(i)
+	return c.Turns[0].Timestamp, len(c.Turns)
+}
+
 // Warnings are what a person should know about the set, one line each.
 func (s *Set) Warnings() []string { return s.warnings }
 
@@ -145,6 +155,10 @@ func (s *Set) LongestGap() (longest time.Duration, ok bool) { return s.gap, s.ga
 // Streamed tells whether conversations are read while they are played. Len,
 // Turns, At and Outline of such a set read its file once.
 func (s *Set) Streamed() bool { _, ok := s.stored.(*stream); return ok }
+
+// Held tells whether the conversations are in memory, not made or read when they
+// are played.
+func (s *Set) Held() bool { return s.stored == nil }
 
 // Err is why conversations of a streamed set could not be read; nil while all
 // could.

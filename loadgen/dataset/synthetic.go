@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -366,6 +367,13 @@ func sessionID(i int) string {
 		return "session_" + strconv.Itoa(i)
 	}
 	return "session_" + strconv.Itoa(1_000_000 + i)[1:]
+}
+
+// sessionNumber is the i that a sessionID has.
+func sessionNumber(id string) (i int, ok bool) {
+	digits, ok := strings.CutPrefix(id, "session_")
+	i, err := strconv.Atoi(digits)
+	return i, ok && err == nil && i >= 0 && sessionID(i) == id
 }
 
 // What a reranker is asked when nothing is said.

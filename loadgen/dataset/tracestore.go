@@ -99,6 +99,7 @@ func finishTrace(r *reader) error {
 	if t.back != "" {
 		r.note("%s: time stamps go back here; the trace is played in the order of time", t.back)
 	}
+	r.names, r.room = trace.Names{}, nil // a table of all hashes, of no more use
 	if r.rowsOnly {
 		return nil
 	}
@@ -442,6 +443,14 @@ func (s *traceStore) At(i int) *Conversation { return s.tree(s.root(i), s.said) 
 
 func (s *traceStore) Outline(i int) *Conversation { return s.tree(s.root(i), s.outline) }
 
+func (s *traceStore) begins(i int) (at *time.Duration, turns int) {
+	rows := s.session(s.root(i))
+	if first := &s.rows[rows[0]]; first.Timed {
+		at = &first.At
+	}
+	return at, len(rows)
+}
+
 // each are all sessions, made by made; what they start is an outline.
 func (s *traceStore) each(made func(i int) *Conversation) iter.Seq[*Conversation] {
 	return func(yield func(*Conversation) bool) {
@@ -489,6 +498,37 @@ func (s *traceStore) name(i int) string {
 		return id
 	}
 	return sessionID(i)
+}
+
+// firstRows finds the place in the order of the first row of a session, by its
+// name. Sessions are numbered in the order of their names: a map of a million
+// takes ten times the room.
+func (s *traceStore) firstRows() func(name string) (row int32, ok bool) {
+	own := func(i int32) string { return s.rows[s.order[s.starts[i]]].Session }
+	var byName []int32
+	for i := range int32(s.sessions()) {
+		if own(i) != "" {
+			byName = append(byName, i)
+		}
+	}
+	// The last one of equal names is found, as where each row stands by itself.
+	slices.SortStableFunc(byName, func(a, b int32) int { return cmp.Compare(own(a), own(b)) })
+	return func(name string) (int32, bool) {
+		at, _ := slices.BinarySearchFunc(byName, name, func(i int32, name string) int {
+			if own(i) <= name {
+				return -1
+			}
+			return 1
+		})
+		if at > 0 && own(byName[at-1]) == name {
+			return s.starts[byName[at-1]], true
+		}
+		i, ok := sessionNumber(name)
+		if !ok || i >= s.sessions() || own(int32(i)) != "" {
+			return 0, false
+		}
+		return s.starts[i], true
+	}
 }
 
 // outline is session i without its texts, and without what it starts.

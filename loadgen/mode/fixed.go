@@ -55,12 +55,15 @@ type row struct {
 func newFixed(p *schema.Phase, set *dataset.Set) (*fixed, error) {
 	f := &fixed{set: set}
 	for i := range set.Len() {
-		c := set.Outline(i)
-		if c.Turns[0].Timestamp == nil {
-			return nil, errorf(p, "%w", diag.Errorf("conversation %s has no timestamp", c.ID).Try("a fixed schedule needs one in every first turn"))
+		at, turns := set.Begins(i)
+		if at == nil {
+			return nil, errorf(p, "%w", diag.Errorf("conversation %s has no timestamp", set.Outline(i).ID).Try("a fixed schedule needs one in every first turn"))
 		}
-		if at := *c.Turns[0].Timestamp; inside(p, at) {
-			f.rows = append(f.rows, row{int32(i), int32(turnsUntilEnd(p, c)), at})
+		if inside(p, *at) {
+			if turns > 1 && p.EndOffset != nil {
+				turns = turnsUntilEnd(p, set.Outline(i))
+			}
+			f.rows = append(f.rows, row{int32(i), int32(turns), *at})
 		}
 	}
 	if len(f.rows) == 0 {
@@ -149,6 +152,10 @@ func (f *fixed) sends(_ int, sessions int64) []time.Duration {
 	}
 	var all []time.Duration
 	for _, r := range rows {
+		if r.turns == 1 {
+			all = append(all, max(0, r.at-f.zero))
+			continue
+		}
 		at, c := r.at, f.set.Outline(int(r.index))
 		for i := range r.turns {
 			if ts := c.Turns[i].Timestamp; ts != nil {

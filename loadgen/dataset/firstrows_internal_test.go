@@ -1,0 +1,52 @@
+package dataset
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
+)
+
+// The first row of each session is found by its name, whether the trace or this
+// program has named it; of sessions with one name it is the last one.
+func TestFirstRows(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, apart := range []bool{false, true} {
+		s := &traceStore{}
+		for range 500 {
+			var row trace.Row
+			switch n := r.IntN(120); {
+			case n < 100:
+				row.Session = fmt.Sprint("s", n)
+			case n == 100:
+				row.Session = "session_000003" // a trace may use our names
+			}
+			s.rows = append(s.rows, row)
+		}
+		s.group(apart)
+		want := map[string]int32{}
+		for i := range s.sessions() {
+			if s.rows[s.session(i)[0]].Session == "" {
+				want[s.name(i)] = s.starts[i]
+			}
+		}
+		for i := range s.sessions() {
+			if id := s.rows[s.session(i)[0]].Session; id != "" {
+				want[id] = s.starts[i]
+			}
+		}
+		find := s.firstRows()
+		for id, row := range want {
+			if got, ok := find(id); !ok || got != row {
+				t.Errorf("apart %v: %s begins at row %d (%v), want %d", apart, id, got, ok, row)
+			}
+		}
+		for _, id := range []string{"", "nobody", "session_", "session_999999", "session_3", "session_-00001"} {
+			if row, ok := find(id); ok {
+				t.Errorf("apart %v: %q begins at row %d, there is none", apart, id, row)
+			}
+		}
+	}
+}
