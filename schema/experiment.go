@@ -136,7 +136,7 @@ type Endpoint struct {
 	Timeout             float64           `json:"timeout"` // seconds for one request
 	APIKey              string            `json:"api_key,omitempty"`
 	Headers             map[string]string `json:"headers"`
-	Extra               map[string]any    `json:"extra"`            // merged into every request body
+	Extra               Members           `json:"extra"`            // merged into every request body
 	ConnectionReuse     string            `json:"connection_reuse"` // pooled, never, sticky-user-sessions
 	UseLegacyMaxTokens  bool              `json:"use_legacy_max_tokens"`
 	UseServerTokenCount bool              `json:"use_server_token_count"`
@@ -167,7 +167,7 @@ type Flip struct {
 	Call    string            `json:"call,omitempty"` // a path of the endpoint's servers, or an address
 	Method  string            `json:"method"`
 	Headers map[string]string `json:"headers"`
-	Body    map[string]any    `json:"body,omitempty"`
+	Body    Members           `json:"body,omitempty"`
 	Command []string          `json:"command,omitempty"`
 	Timeout float64           `json:"timeout"` // seconds
 }
@@ -212,7 +212,7 @@ type Dataset struct {
 	SystemFile     string  `json:"system_prompt_file,omitempty"`
 	Path           string  `json:"path,omitempty"`
 	Format         string  `json:"format,omitempty"` // single_turn, multi_turn, …
-	Records        []any   `json:"records,omitempty"`
+	Records        Values  `json:"records,omitempty"`
 
 	// A published set: its name, the part of it, what its records must have,
 	// the repository in place of the name's, and a folder that holds a copy.

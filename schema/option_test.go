@@ -116,7 +116,8 @@ func TestParseMistakes(t *testing.T) {
 	}{
 		{"--concurrency", []string{"1", "2"}, "--concurrency: takes one value, got 2"},
 		{"--concurrency", []string{","}, "--concurrency: a list without values"},
-		{"--extra-inputs", []string{"seed:9007199254740993"}, "--extra-inputs: seed: 9007199254740993 is beyond 2^53: as a number it would lose digits | with quotes it is a text: seed:\"…\""},
+		{"--extra-inputs", []string{"seed:9223372036854775808"}, "--extra-inputs: seed: 9223372036854775808 is beyond 2^63, more than a whole number can be | with quotes it is a text: seed:\"…\""},
+		{"--extra-inputs", []string{`{"seed": [123456789012345678901]}`}, "--extra-inputs: whole number 123456789012345678901 is out of range"},
 		{"--extra-inputs", []string{"novalue"}, `--extra-inputs: expected key:value, got "novalue"`},
 		{"-H", []string{"Bearer abc"}, "-H: expected Name:Value"},
 		{"--export-level", []string{"al"}, `--export-level: "al" is not one of summary, records, raw`},

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"encoding/json"
 	"maps"
 	"strconv"
 )
@@ -159,6 +160,9 @@ func truthy(v any) bool {
 		return v != 0
 	case float64:
 		return v != 0
+	case json.Number:
+		f, err := v.Float64()
+		return err != nil || f != 0
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/jmespath/go-jmespath"
@@ -132,7 +133,9 @@ func templateBody(place string, t *jinja.Template) func([]byte, *Input) ([]byte,
 // mergeInto adds members to an object.
 func mergeInto(place string, dst []byte, object string, extra map[string]any) ([]byte, error) {
 	var all map[string]any
-	if err := json.Unmarshal([]byte(object), &all); err != nil {
+	dec := json.NewDecoder(strings.NewReader(object))
+	dec.UseNumber() // digit for digit
+	if err := dec.Decode(&all); err != nil {
 		return dst, errors.New(place + ": extra inputs need a body that is an object")
 	}
 	for k, v := range extra {
@@ -263,8 +266,10 @@ func textOf(v any) (text string, items int64, ok bool) {
 	switch v := v.(type) {
 	case string:
 		return v, 0, true
-	case float64, bool:
-		return fmt.Sprint(v), 0, true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), 0, true
+	case bool:
+		return strconv.FormatBool(v), 0, true
 	case []any:
 		if len(v) == 0 {
 			return "", 0, false

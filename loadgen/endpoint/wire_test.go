@@ -261,3 +261,18 @@ func BenchmarkBody(b *testing.B) {
 	}
 	b.SetBytes(int64(len(dst)))
 }
+
+// The numbers of a template and of extra inputs go out digit for digit.
+func TestTemplateKeepsDigits(t *testing.T) {
+	t.Parallel()
+	extra := map[string]any{"seed": json.Number("9007199254740995")}
+	spec, err := endpoint.Open(&schema.Endpoint{Type: "template", Extra: extra, Template: &schema.BodyTemplate{Body: `{"id": 9007199254740993, "at": [1.10, 18446744073709551615], "t": {{ text|tojson }}}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}}, Extra: extra}
+	got, err := spec.Request(nil, &in)
+	if want := `{"at":[1.10,18446744073709551615],"id":9007199254740993,"seed":9007199254740995,"t":"a"}`; err != nil || string(got) != want {
+		t.Errorf("%s, %v; want %s", got, err, want)
+	}
+}

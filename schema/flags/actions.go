@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -202,7 +203,10 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 		if strings.HasPrefix(strings.TrimSpace(w), "{") {
 			v, err := source.JsonValue(w)
 			object, ok := v.(map[string]any)
-			if err != nil || !ok {
+			switch {
+			case err != nil && json.Valid([]byte(w)):
+				return nil, err
+			case err != nil || !ok:
 				return nil, diag.New(source.Short(w)+" is not a JSON object", "")
 			}
 			maps.Copy(m, object)
@@ -221,7 +225,7 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 			m[key] = typedValue(value)
 		}
 		if typed && large(value) {
-			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^53: as a number it would lose digits", "with quotes it is a text: "+key+`:"…"`)
+			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^63, more than a whole number can be", "with quotes it is a text: "+key+`:"…"`)
 		}
 	}
 	return set(at, o.Path, m), nil
@@ -305,15 +309,12 @@ func kilohertz(o Option, at source.Origin, words []string) ([]lower.Assignment, 
 var decimal = regexp.MustCompile(`^-?(\d+\.\d*|\.\d+)$`)
 
 // digits is a whole number with so many digits that it may be too large.
-var digits = regexp.MustCompile(`^-?[1-9]\d{15,}$`)
+var digits = regexp.MustCompile(`^-?[1-9]\d{18,}$`)
 
-// large tells whether a word is a whole number that a float64 has no place for.
+// large tells whether a word is a whole number that an int64 has no place for.
 func large(s string) bool {
-	if !digits.MatchString(s) {
-		return false
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return err != nil || n > 1<<53 || n < -1<<53
+	_, err := strconv.ParseInt(s, 10, 64)
+	return digits.MatchString(s) && err != nil
 }
 
 // typedValue reads a word as JSON where it is some, and true, false and none

@@ -79,25 +79,31 @@ func JsonValue(s string) (any, error) {
 	if dec.More() {
 		return nil, errors.New("more than one value")
 	}
-	return plainNumbers(v), nil
+	return plainNumbers(v)
 }
 
-func plainNumbers(v any) any {
+func plainNumbers(v any) (_ any, err error) {
 	switch v := v.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
-			return i
+			return i, nil
 		}
-		f, _ := v.Float64()
-		return f
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return nil, errors.New("whole number " + Short(v.String()) + " is out of range")
+		}
+		return v.Float64()
 	case map[string]any:
 		for k, x := range v {
-			v[k] = plainNumbers(x)
+			if v[k], err = plainNumbers(x); err != nil {
+				return nil, err
+			}
 		}
 	case []any:
 		for i, x := range v {
-			v[i] = plainNumbers(x)
+			if v[i], err = plainNumbers(x); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return v
+	return v, nil
 }

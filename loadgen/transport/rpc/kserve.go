@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -63,7 +65,9 @@ func (k kserve) Encode(body []byte) ([]byte, error) {
 		Outputs    []tensor
 		Parameters map[string]any
 	}
-	if err := json.Unmarshal(body, &req); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(&req); err != nil {
 		return nil, fmt.Errorf("request: %w", err)
 	}
 	b := text(text(nil, 1, k.model), 3, req.ID)
@@ -124,10 +128,11 @@ func appendValue(b []byte, datatype string, v any) ([]byte, error) {
 		return nested(b, 8, []byte(x)), nil
 	case bool:
 		return protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.VarintType), protowire.EncodeBool(x)), nil
-	case float64:
+	case json.Number:
 		varint := func(field protowire.Number) []byte {
-			return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), uint64(int64(x)))
+			return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), whole(x))
 		}
+		f, _ := x.Float64() // what is too large is infinite
 		switch datatype {
 		case "INT8", "INT16", "INT32":
 			return varint(2), nil
@@ -138,12 +143,33 @@ func appendValue(b []byte, datatype string, v any) ([]byte, error) {
 		case "UINT64":
 			return varint(5), nil
 		case "FP32":
-			return protowire.AppendFixed32(protowire.AppendTag(b, 6, protowire.Fixed32Type), math.Float32bits(float32(x))), nil
+			return protowire.AppendFixed32(protowire.AppendTag(b, 6, protowire.Fixed32Type), math.Float32bits(float32(f))), nil
 		case "FP64":
-			return protowire.AppendFixed64(protowire.AppendTag(b, 7, protowire.Fixed64Type), math.Float64bits(x)), nil
+			return protowire.AppendFixed64(protowire.AppendTag(b, 7, protowire.Fixed64Type), math.Float64bits(f)), nil
 		}
 	}
 	return nil, fmt.Errorf("data type %s does not take %v", datatype, v)
+}
+
+// isWhole tells whether a number is a whole one, as 2, 2.0 and 2e3 are.
+func isWhole(n json.Number) bool {
+	if _, err := n.Int64(); err == nil {
+		return true
+	}
+	f, err := n.Float64()
+	return err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53
+}
+
+// whole is a number as a varint, digit for digit where it is a whole one.
+func whole(n json.Number) uint64 {
+	if i, err := n.Int64(); err == nil {
+		return uint64(i)
+	}
+	if u, err := strconv.ParseUint(n.String(), 10, 64); err == nil {
+		return u
+	}
+	f, _ := n.Float64()
+	return uint64(int64(f))
 }
 
 // parameters adds a map of named values.
@@ -156,11 +182,13 @@ func parameters(b []byte, field protowire.Number, all map[string]any) ([]byte, e
 			value = protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), protowire.EncodeBool(x))
 		case string:
 			value = nested(nil, 3, []byte(x))
-		case float64:
-			if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-				value = protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), uint64(int64(x)))
+		case json.Number:
+			if f, err := x.Float64(); isWhole(x) {
+				value = protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), whole(x))
+			} else if err == nil {
+				value = protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type), math.Float64bits(f))
 			} else {
-				value = protowire.AppendFixed64(protowire.AppendTag(nil, 4, protowire.Fixed64Type), math.Float64bits(x))
+				return nil, fmt.Errorf("parameter %s: %v is out of range", name, v)
 			}
 		default:
 			return nil, fmt.Errorf("parameter %s: %v is no text, number or truth value", name, v)
@@ -234,7 +262,9 @@ func EncodeAnswer(body []byte, stream bool) ([]byte, error) {
 		Outputs    []tensor
 		Error      json.RawMessage
 	}
-	if err := json.Unmarshal(body, &a); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	if err := dec.Decode(&a); err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
 	if len(a.Error) > 0 && stream {
