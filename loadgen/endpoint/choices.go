@@ -35,7 +35,7 @@ func (r *choicesReply) member(key []byte) (err error) {
 			return r.Object(r.choice)
 		})
 	case "timings":
-		r.chunk.Timings, err = readTimings(&r.Scanner)
+		r.chunk.Timings, err = readTimings(&r.Scanner, new(int64)) // usage says that, too
 	default:
 		err = r.Skip()
 	}

@@ -135,8 +135,9 @@ func (t *Timings) Merge(next Timings) {
 	}
 }
 
-// readTimings reads llama.cpp's timings, which are in ms.
-func readTimings(s *scan.Scanner) (*Timings, error) {
+// readTimings reads llama.cpp's timings, which are in ms, and how many tokens of
+// the prompt its cache had.
+func readTimings(s *scan.Scanner, cached *int64) (*Timings, error) {
 	t := NoTimings
 	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
@@ -144,6 +145,8 @@ func readTimings(s *scan.Scanner) (*Timings, error) {
 			t.Prefill, err = s.Decimal()
 		case "predicted_ms":
 			t.Decode, err = s.Decimal()
+		case "cache_n":
+			*cached, err = s.Integer()
 		default:
 			err = s.Skip()
 		}

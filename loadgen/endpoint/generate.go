@@ -126,7 +126,7 @@ func (r *generateReply) member(key []byte) (err error) {
 	case "tokens_cached":
 		err = r.Skip() // tokens in the cache afterwards, not those read from it
 	case "timings":
-		r.chunk.Timings, err = readTimings(&r.Scanner)
+		r.chunk.Timings, err = readTimings(&r.Scanner, &r.chunk.Usage.Cached)
 	case "message", "error_type":
 		err = r.problem.entry(&r.Scanner, key)
 	default:
@@ -213,5 +213,5 @@ func appendLlamaEnd(b []byte, s *Script) []byte {
 	b = fmt.Appendf(b, `"stop":true,"model":%s,"tokens_predicted":%d,"tokens_evaluated":%d,"stop_type":%q,"truncated":false`,
 		quoted(s.Call.Model), out, s.Claimed(s.In), s.Finish("limit", "eos"))
 	read, made := s.Times()
-	return fmt.Appendf(b, `,"timings":{"prompt_n":%d,"prompt_ms":%.3f,"predicted_n":%d,"predicted_ms":%.3f}`, s.In, read, out, made)
+	return fmt.Appendf(b, `,"timings":{"cache_n":%d,"prompt_n":%d,"prompt_ms":%.3f,"predicted_n":%d,"predicted_ms":%.3f}`, s.Cached, s.In-s.Cached, read, out, made)
 }
