@@ -223,12 +223,12 @@ func (v *vector) grow(k Kind, n int) {
 // are: so many stay in a processor's cache meanwhile.
 const near = 128
 
-// load copies the values of rows into the columns' vectors.
-func load[R any](cols []column[R], rows []R, into []vector) {
+// load copies the values of rows into the columns' vectors, from place at on.
+func load[R any](cols []column[R], rows []R, at int, into []vector) {
 	for from := 0; from < len(rows); from += near {
 		to := min(from+near, len(rows))
 		for i := range cols {
-			cols[i].load(rows[from:to], from, &into[i])
+			cols[i].load(rows[from:to], at+from, &into[i])
 		}
 	}
 }

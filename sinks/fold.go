@@ -141,7 +141,7 @@ func (f *fold) emit(row *requestRow) error {
 	row.Chunks = nil
 	row.shift(f.shift)
 	f.rows = append(f.rows, *row)
-	if len(f.rows) == batchRows || len(f.events) >= 4*batchRows {
+	if len(f.rows) == near || len(f.events) >= batchRows {
 		return f.flush()
 	}
 	return nil
@@ -158,11 +158,12 @@ func (j *RunJournal) steady(r *record.Record) bool {
 	return r.InWindow && start != record.None && end != record.None && start < end && at >= start && at <= end
 }
 
+// flush moves the last rows into the columns, while they are at hand.
 func (f *fold) flush() error {
 	if err := f.requests.append(f.rows); err != nil {
 		return err
 	}
-	clear(f.rows) // texts of a whole batch hang on each of its rows
+	clear(f.rows) // their texts
 	f.rows = f.rows[:0]
 	if f.chunks == nil {
 		return nil

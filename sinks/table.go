@@ -3,7 +3,6 @@ package sinks
 import (
 	"errors"
 	"fmt"
-	"sync"
 )
 
 // output writes batches in one format. It is used by one goroutine at a time and
@@ -18,24 +17,25 @@ type output interface {
 type table[R any] struct {
 	name    string
 	cols    []column[R]
-	own     int // index of the first column that is not identity
-	batch   *batch
+	fs      []Field // identity and cols
+	own     int     // index of the first column that is not identity
+	open    *shared // being filled; nil: none
+	free    chan *shared
+	made    int // batches, turns at most
 	id      *identity
 	place   Place
 	placed  bool
 	values  []any // of the identity columns
-	filled  int   // rows of them that hold the current values
 	gen     int
-	outs    []output
+	lanes   []*lane
 	written int64
 }
 
-func newTable[R any](name string, id *identity, cols []column[R], open func(name string, fs []Field) ([]output, error)) (*table[R], error) {
+func newTable[R any](name string, id *identity, cols []column[R], open func(name string, fs []Field) ([]*lane, error)) (*table[R], error) {
 	first := identityFields(name, id.axes)
-	fs := append(first, fields(cols)...)
-	t := &table[R]{name: name, cols: cols, own: len(first), batch: newBatch(fs), id: id}
+	t := &table[R]{name: name, cols: cols, fs: append(first, fields(cols)...), own: len(first), free: make(chan *shared, turns), id: id}
 	var err error
-	t.outs, err = open(name, fs)
+	t.lanes, err = open(name, t.fs)
 	return t, err
 }
 
@@ -44,63 +44,89 @@ func (t *table[R]) at(p Place) error {
 	if t.placed && p == t.place {
 		return nil
 	}
+	if err := t.flush(); err != nil {
+		return err
+	}
 	values, err := t.id.values(t.name, p)
 	if err != nil {
 		return err
 	}
-	t.values, t.place, t.placed, t.filled = values, p, true, 0
+	t.values, t.place, t.placed = values, p, true
 	t.gen++
 	return nil
 }
 
-// append writes rows at the current place.
+// append adds rows at the current place. They are the caller's again when it
+// returns.
 func (t *table[R]) append(rows []R) error {
 	for len(rows) > 0 {
-		n := min(len(rows), batchRows)
-		t.identify(n)
-		load(t.cols, rows[:n], t.batch.cols[t.own:])
-		t.batch.n = n
-		if err := t.write(); err != nil {
-			return fmt.Errorf("table %s: %w", t.name, err)
+		if t.open == nil {
+			t.open = t.batch()
+		}
+		b := t.open
+		n := min(len(rows), batchRows-b.n)
+		t.identify(b, b.n+n)
+		load(t.cols, rows[:n], b.n, b.cols[t.own:])
+		b.n += n
+		if b.n == batchRows {
+			if err := t.flush(); err != nil {
+				return err
+			}
 		}
 		rows, t.written = rows[n:], t.written+int64(n)
 	}
 	return nil
 }
 
-// write hands the batch to every output, side by side where that pays.
-func (t *table[R]) write() error {
-	const worth = batchRows / 4
-	errs := make([]error, len(t.outs))
-	var others sync.WaitGroup
-	for i, o := range t.outs[1:] {
-		if t.batch.n < worth {
-			errs[i+1] = o.write(t.batch)
-			continue
-		}
-		others.Go(func() { errs[i+1] = o.write(t.batch) })
+// batch is an empty one that nobody writes.
+func (t *table[R]) batch() *shared {
+	if t.made < turns && len(t.free) == 0 {
+		t.made++
+		return &shared{batch: newBatch(t.fs), back: t.free}
 	}
-	errs[0] = t.outs[0].write(t.batch)
-	others.Wait()
-	return errors.Join(errs...)
+	b := <-t.free
+	b.n = 0
+	return b
 }
 
-// identify makes the identity columns hold n rows of the current values.
-func (t *table[R]) identify(n int) {
-	if n <= t.filled {
+// flush hands the open batch to all lanes.
+func (t *table[R]) flush() error {
+	b := t.open
+	if b == nil {
+		return nil
+	}
+	t.open = nil
+	if err := b.hand(t.lanes); err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	return nil
+}
+
+// identify makes the identity columns of b hold n rows of the current values.
+func (t *table[R]) identify(b *shared, n int) {
+	if b.gen != t.gen {
+		b.gen, b.identified = t.gen, 0
+	}
+	if n <= b.identified {
 		return
 	}
 	for i, v := range t.values {
-		t.batch.cols[i].fill(v, t.filled, n)
-		t.batch.cols[i].gen = t.gen
+		b.cols[i].fill(v, b.identified, n)
+		b.cols[i].gen = t.gen
 	}
-	t.filled = n
+	b.identified = n
 }
 
+// close writes what is left and ends all formats.
 func (t *table[R]) close() error {
-	var errs []error
-	for _, o := range t.outs {
-		errs = append(errs, o.close())
+	errs := []error{t.flush()}
+	for _, l := range t.lanes {
+		l.end(errs[0] == nil)
+	}
+	for _, l := range t.lanes {
+		if err := l.wait(); err != nil && errs[0] == nil {
+			errs = append(errs, fmt.Errorf("table %s: %w", t.name, err))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"aiperf.dev/aiperf/sweep"
@@ -73,13 +74,14 @@ type tableSet struct {
 	id    *identity
 	codec *codec
 	open  map[string][]*Artifact // by table, until they are committed
+	lanes []*lane                // into these
 	files []FileInfo
 }
 
 // outputs opens a table's files in every format that was asked for.
-func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
+func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 	meta := s.meta(name)
-	var outs []output
+	var outs []*lane
 	for _, format := range Formats() {
 		if !s.wants(name, format) {
 			continue
@@ -96,7 +98,9 @@ func (s *tableSet) outputs(name string, fs []Field) ([]output, error) {
 		if err != nil {
 			return nil, err
 		}
-		outs = append(outs, o)
+		l := newLane(o)
+		s.lanes = append(s.lanes, l)
+		outs = append(outs, l)
 	}
 	return outs, nil
 }
@@ -151,18 +155,23 @@ func schemaOf(table string) string { return fmt.Sprintf("%s/%d", table, schemaVe
 
 // commit gives a table's files their names.
 func (s *tableSet) commit(name string, rows int64) error {
-	for _, a := range s.open[name] {
-		info, err := a.Commit("table", schemaOf(name), rows)
-		if err != nil {
-			return err
-		}
-		s.files = append(s.files, info)
+	files := s.open[name]
+	infos, errs := make([]FileInfo, len(files)), make([]error, len(files))
+	var all sync.WaitGroup
+	for i, a := range files { // each waits for the disk
+		all.Go(func() { infos[i], errs[i] = a.Commit("table", schemaOf(name), rows) })
 	}
-	return nil
+	all.Wait()
+	s.files = append(s.files, infos...)
+	return errors.Join(errs...)
 }
 
 // abort removes what was not committed.
 func (s *tableSet) abort() {
+	for _, l := range s.lanes {
+		l.end(false)
+		l.wait() //nolint:errcheck // the files are thrown away
+	}
 	for _, as := range s.open {
 		for _, a := range as {
 			a.Abort()
