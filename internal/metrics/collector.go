@@ -64,6 +64,7 @@ type Collector struct {
 
 	limits          limits // of a segment
 	past            []past // what earlier segments said; nil while there is one
+	through         *sweep // through what was in flight in all of them
 	longest, latest int64  // time in flight, end; ns
 
 	flown   ragged // gaps of requests that were sent in an earlier slice
@@ -140,20 +141,49 @@ func (c *Collector) Summaries() []Summary {
 	if c.past != nil {
 		return c.summaries()
 	}
-	full := func() Summary { return c.summary("full", c.window(), nil) }
-	w := c.opt.Steady
-	if !w.given() {
-		return []Summary{full()}
+	views := []view{{"full", c.window(), nil}}
+	if w := c.opt.Steady; w.given() {
+		views = append(views, view{"steady", w, c.steadyRows(w)})
 	}
-	if len(c.rows.flags) > besideRows {
-		return []Summary{full(), c.summary("steady", w, c.steadyRows(w))}
+	return c.sumUp(views)
+}
+
+// view is a window to sum up, and its requests.
+type view struct {
+	name   string
+	window Window
+	in     choice
+}
+
+// sumUp is a summary of each view. What is in flight over time is gone through
+// once for all of them, beside everything else.
+func (c *Collector) sumUp(views []view) []Summary {
+	var windows []Window
+	for _, v := range views {
+		windows = append(windows, v.window)
 	}
-	out := make([]Summary, 2)
-	var other sync.WaitGroup
-	beside := c.beside()
-	other.Go(func() { out[1] = beside.summary("steady", w, beside.steadyRows(w)) })
-	out[0] = full()
-	other.Wait()
+	var over []*weights
+	var sweeping, others sync.WaitGroup
+	sweeping.Go(func() {
+		through := newSweep(windows)
+		through.run(&c.lives, c.gapsOf, math.MaxInt64)
+		over = through.finish()
+	})
+	out := make([]Summary, len(views))
+	for i, v := range views {
+		levels := func() *weights {
+			sweeping.Wait()
+			return over[i]
+		}
+		if i == len(views)-1 || len(c.rows.flags) > besideRows {
+			out[i] = c.summary(v, levels)
+			continue
+		}
+		beside := c.beside()
+		others.Go(func() { out[i] = beside.summary(v, levels) })
+	}
+	others.Wait()
+	sweeping.Wait()
 	return out
 }
 
@@ -185,37 +215,48 @@ func (c *Collector) window() Window {
 	return Window{slices.Min(c.lives.sent.all(nil)), slices.Max(c.lives.end.all(nil))}
 }
 
-// summary computes every metric over the chosen rows.
-func (c *Collector) summary(name string, w Window, in choice) Summary {
-	out := Summary{Window: name}
-	t := c.totals(w, in)
+// summary computes every metric over the rows of a view. levels waits for what
+// was in flight; so what needs it comes last.
+func (c *Collector) summary(v view, levels func() *weights) Summary {
+	out := Summary{Window: v.name}
+	t := c.totals(v.window, v.in)
 	if t.OK+t.Errors == 0 { // a count of 0 out of nothing would pass for good news
 		return out
 	}
-	order := c.rows.byIntended(in)
-	through := newSweep(w)
-	through.run(&c.lives, c.gapsOf, math.MaxInt64)
-	over := through.finish()
+	order := c.rows.byIntended(v.in)
+	found := make([]*Stat, len(catalogue))
+	keep := func(i int, s Stat, ok bool) {
+		if ok {
+			found[i] = &s
+		}
+	}
 	var known []columnStat
 	for i := range catalogue {
-		m := &catalogue[i]
-		if !c.opt.Has(m) {
-			continue
+		if m := &catalogue[i]; c.opt.Has(m) && m.Spans == noSpan {
+			s, ok := c.stat(i, m, t, order, &known)
+			keep(i, s, ok)
 		}
-		if s, ok := c.stat(i, m, over, t, order, &known); ok {
-			out.Stats = append(out.Stats, s)
+	}
+	over := levels()
+	for i := range catalogue {
+		if m := &catalogue[i]; c.opt.Has(m) && m.Spans != noSpan {
+			s, ok := over.stat(m)
+			keep(i, s, ok)
+		}
+	}
+	for _, s := range found {
+		if s != nil {
+			out.Stats = append(out.Stats, *s)
 		}
 	}
 	return out
 }
 
 // stat computes one metric; false when it has no value.
-func (c *Collector) stat(i int, m *Metric, over *weights, t *Totals, order []int32, known *[]columnStat) (Stat, bool) {
+func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]columnStat) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
 		return derived(m, t)
-	case m.Spans != noSpan:
-		return over.stat(m)
 	case m.Of != "":
 		return c.adjusted(m, t, order)
 	case m.List != nil:

@@ -81,7 +81,6 @@ type past struct {
 	totals  Totals
 	first   int64 // sent of the first success, last content of the last, ns since T0
 	last    int64
-	sweep   *sweep
 }
 
 // windows are the windows that summaries are wanted of.
@@ -92,7 +91,7 @@ func (c *Collector) windows() []past {
 	}
 	for i := range out {
 		p := &out[i]
-		p.tallies, p.sweep = make([]tally, len(catalogue)), newSweep(p.window)
+		p.tallies = make([]tally, len(catalogue))
 		p.first, p.last = math.MaxInt64, math.MinInt64
 	}
 	return out
@@ -104,6 +103,11 @@ func (c *Collector) windows() []past {
 func (c *Collector) condense(last bool) {
 	if c.past == nil {
 		c.past = c.windows()
+		var windows []Window
+		for i := range c.past {
+			windows = append(windows, c.past[i].window)
+		}
+		c.through = newSweep(windows)
 	}
 	for i := range c.past {
 		p := &c.past[i]
@@ -117,9 +121,7 @@ func (c *Collector) condense(last bool) {
 	if last {
 		safe = math.MaxInt64
 	}
-	for i := range c.past {
-		c.past[i].sweep.run(&c.lives, c.gapsOf, safe)
-	}
+	c.through.run(&c.lives, c.gapsOf, safe)
 	c.rows, c.lives = rows{}, lives{}
 	clear(c.cols)
 	clear(c.counts)
@@ -165,20 +167,19 @@ func (c *Collector) tallyUp(p *past, in choice) {
 func (c *Collector) summaries() []Summary {
 	c.condense(true)
 	var out []Summary
-	for i := range c.past {
-		out = append(out, c.summaryOf(&c.past[i]))
+	for i, over := range c.through.finish() {
+		out = append(out, c.summaryOf(&c.past[i], over))
 	}
 	return out
 }
 
-func (c *Collector) summaryOf(p *past) Summary {
+func (c *Collector) summaryOf(p *past, over *weights) Summary {
 	out := Summary{Window: p.name}
 	t := &p.totals
 	t.Cancelled, t.Seconds, t.Duration, t.sums = c.cancelled, p.window.seconds(), math.NaN(), map[string]float64{}
 	t.lasted(p.first, p.last)
 	c.complete(t, p.name == "steady")
 	t.add = func(tag string) float64 { return p.sum(tag) }
-	over := p.sweep.finish()
 	for i := range catalogue {
 		m := &catalogue[i]
 		if !c.opt.Has(m) {

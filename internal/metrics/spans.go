@@ -81,16 +81,29 @@ func (l *lives) at(i int, gaps func(row int) []float32) life {
 }
 
 // sweep goes through lives in the order of time and says how long each level
-// was held inside a window.
+// was held inside each of some windows.
 type sweep struct {
-	end     int64
-	out     weights
+	level   [spans]float64
+	out     []*weights
 	under   heap.Heap[*cursor] // in flight, the next moment first
 	free    []*cursor          // ended, to be used again
 	waiting []life             // sent after what has been gone through, in order
 }
 
-func newSweep(w Window) *sweep { return &sweep{end: w.End, out: weights{at: w.Start, end: w.End}} }
+func newSweep(windows []Window) *sweep {
+	s := &sweep{}
+	for _, w := range windows {
+		s.out = append(s.out, &weights{at: w.Start, end: w.End})
+	}
+	return s
+}
+
+// hold holds the present levels to t.
+func (s *sweep) hold(t int64) {
+	for _, w := range s.out {
+		w.until(t, &s.level)
+	}
+}
 
 // run takes more lives and goes on to the moment safe: whoever was in flight
 // until then is known.
@@ -151,8 +164,8 @@ func (s *sweep) begin(x life) {
 	c := s.free[len(s.free)-1]
 	s.free = s.free[:len(s.free)-1]
 	c.begin(x)
-	s.out.until(c.due)
-	c.step(&s.out.level)
+	s.hold(c.due)
+	c.step(&s.level)
 	s.under.Push(c)
 }
 
@@ -160,24 +173,26 @@ func (s *sweep) begin(x life) {
 func (s *sweep) until(t int64) {
 	for s.under.Len() > 0 && s.under.Top().due < t {
 		c := s.under.Top()
-		s.out.until(c.due)
-		if c.step(&s.out.level) {
+		s.hold(c.due)
+		if c.step(&s.level) {
 			s.under.FixTop()
 			continue
 		}
 		s.free = append(s.free, s.under.Pop())
 		if s.under.Len() == 0 {
-			s.out.level = [spans]float64{} // what rounding has left
+			s.level = [spans]float64{} // what rounding has left
 		}
 	}
 }
 
-// finish goes to the end.
-func (s *sweep) finish() *weights {
+// finish goes to the end of the windows.
+func (s *sweep) finish() []*weights {
 	s.until(math.MaxInt64)
-	s.out.until(s.end)
-	s.out.flush()
-	return &s.out
+	for _, w := range s.out {
+		w.until(w.end, &s.level)
+		w.flush()
+	}
+	return s.out
 }
 
 // cursor walks through one request's moments.

@@ -9,20 +9,18 @@ import (
 // weights says how long each level of a run was held.
 type weights struct {
 	at, end int64 // ns since T0; at is how far it has come
-	level   [spans]float64
 	all     [spans]weighted // over the window
 	active  [spans]weighted // over the time in which a request brings the level about
 }
 
-// until holds the present levels to t.
-func (w *weights) until(t int64) {
+// until holds the levels l to t.
+func (w *weights) until(t int64, l *[spans]float64) {
 	t = min(t, w.end)
 	if t <= w.at {
 		return
 	}
 	d := float64(t - w.at)
 	w.at = t
-	l := &w.level
 	l[prefillPerSlot], l[decodePerSlot] = share(l[prefillRate], l[prefillPart]), share(l[decodeRate], l[decodePart])
 	for s := wholeRequest; s < spans; s++ {
 		v := l[s]
