@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -94,6 +95,10 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	if err != nil {
 		return nil, err
 	}
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	var digestErr, recordsErr error
+	beside.Go(func() { rep.records, _, digestErr = resultdir.Digest(r.journalPath(m.run)) })
 	c, parts := metrics.NewCollector(metricOptions(m.run, rep)), partsOf(m.run, rep)
 	s := r.sample()
 	_, err = sinks.ReadJournal(r.journalPath(m.run), files.Add, func(rec *record.Record) error {
@@ -108,13 +113,20 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		files.Abort()
 		return nil, err
 	}
+	beside.Go(func() { recordsErr = files.EndRecords() })
 	if m.replay != nil {
 		rep.Fidelity = reportFidelity(m.replay.Fidelity())
 		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...)
 	}
 	rep.Censored = censored(c.Censoring())
 	rep.Warnings = append(rep.Warnings, parts.Notes()...)
-	return &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), evidence: e, files: files}, nil
+	out := &reading{summaries: c.Summaries(), parts: parts.Parts(), sample: s.sorted(), evidence: e, files: files}
+	beside.Wait()
+	if err := errors.Join(digestErr, recordsErr); err != nil {
+		files.Abort()
+		return nil, err
+	}
+	return out, nil
 }
 
 // partsOf splits the requests of a run that has several targets or models.
@@ -242,7 +254,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 // that its records are the ones that process wrote.
 func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.Outcome, error) {
 	var rep RunReport
-	if sum, err := r.seal(run); err != nil || sum != was.SHA256 {
+	if sum, err := r.seal(run, ""); err != nil || sum != was.SHA256 {
 		return nil, decide.Outcome{}, errors.Join(err, errors.New("records differ from the journal"))
 	}
 	if err := resultdir.ReadJSON(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName), &rep); err != nil {
@@ -257,11 +269,14 @@ func (r *runner) recall(run sweep.Run, was resultdir.Event) (*RunReport, decide.
 	return &rep, o, nil
 }
 
-// seal is the digest over a run's records and report.
-func (r *runner) seal(run sweep.Run) (string, error) {
-	records, _, err := resultdir.Digest(r.journalPath(run))
-	if err != nil {
-		return "", err
+// seal is the digest over a run's records and report; records is that of the
+// records where it is known.
+func (r *runner) seal(run sweep.Run, records string) (string, error) {
+	if records == "" {
+		var err error
+		if records, _, err = resultdir.Digest(r.journalPath(run)); err != nil {
+			return "", err
+		}
 	}
 	report, _, err := resultdir.Digest(filepath.Join(r.dir.Path, run.Dir, resultdir.ReportName))
 	return records + report, err

@@ -48,6 +48,8 @@ type RunReport struct {
 	Errors     []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten
 
 	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
+
+	records string // SHA-256 of the run's records, where this process has read them
 }
 
 // PhaseReport is what one phase did; times in ns since Started.

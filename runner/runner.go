@@ -379,7 +379,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 			r.interrupted(issue)
 		}
 	default:
-		if done.SHA256, err = r.seal(run); err != nil {
+		if done.SHA256, err = r.seal(run, report.records); err != nil {
 			return report, &lostError{err}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // weights says how long each level of a run was held.
 type weights struct {
-	at, end int64 // ns since T0; at is how far it has come
+	at, end int64           // ns since T0; at is how far it has come
 	all     [spans]weighted // over the window
 	active  [spans]weighted // over the time in which a request brings the level about
 }

@@ -94,18 +94,28 @@ func (w *Writer) Add(r *record.Record) error {
 	return err
 }
 
+// EndRecords completes the file of the records, which waits for the disk. Close
+// does it where nobody has before.
+func (w *Writer) EndRecords() error {
+	if w.out == nil {
+		return nil
+	}
+	f, err := w.out.Commit("records", "", w.rows)
+	if err != nil {
+		return err
+	}
+	w.files, w.out = append(w.files, f), nil
+	return nil
+}
+
 // Close writes the rest: when at least one request succeeded, the summaries of
 // the run, of its phases and its slices, and last the mark that the results are
 // complete. Without a success there is neither, as in AIPerf.
 func (w *Writer) Close(sum *metrics.Summary) ([]sinks.FileInfo, error) {
 	defer w.Abort()
 	w.summary = sum
-	if w.out != nil {
-		f, err := w.out.Commit("records", "", w.rows)
-		if err != nil {
-			return nil, err
-		}
-		w.files = append(w.files, f)
+	if err := w.EndRecords(); err != nil {
+		return nil, err
 	}
 	if w.ok == 0 {
 		return w.files, nil
