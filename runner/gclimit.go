@@ -21,7 +21,7 @@ type garbage struct {
 // in use: what is searched through then takes a processor from those who measure,
 // and the results need the room later anyway.
 var (
-	whileWriting   = garbage{25, 16 << 20, 10 * time.Millisecond}
+	whileWriting   = garbage{20, 12 << 20, 10 * time.Millisecond}
 	whileMeasuring = garbage{usualPercent, 32 << 20, 100 * time.Millisecond}
 )
 

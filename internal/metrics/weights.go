@@ -8,9 +8,8 @@ import (
 
 // weights says how long each level of a run was held.
 type weights struct {
-	at, end int64           // ns since T0; at is how far it has come
-	all     [spans]weighted // over the window
-	active  [spans]weighted // over the time in which a request brings the level about
+	at, end int64 // ns since T0; at is how far it has come
+	of      [spans]weighted
 }
 
 // until holds the levels l to t.
@@ -23,34 +22,36 @@ func (w *weights) until(t int64, l *[spans]float64) {
 	w.at = t
 	l[prefillPerSlot], l[decodePerSlot] = share(l[prefillRate], l[prefillPart]), share(l[decodeRate], l[decodePart])
 	for s := wholeRequest; s < spans; s++ {
+		h := &w.of[s]
+		if l[s.slots()] == 0 {
+			h.idle += d
+			continue
+		}
 		v := l[s]
 		if math.Abs(v) < 1e-6 { // rounding: the smallest level is one token in days
 			v = 0
 		}
-		w.all[s].add(v, d)
-		if l[s.slots()] > 0 {
-			w.active[s].add(v, d)
-		}
+		h.add(v, d)
 	}
 }
 
 // flush counts what was held last.
 func (w *weights) flush() {
-	for i := range w.all {
-		w.all[i].flush()
-		w.active[i].flush()
+	for i := range w.of {
+		w.of[i].flush()
 	}
 }
 
 // stat is the statistics of a level; false when no request brought it about.
 func (w *weights) stat(m *Metric) (Stat, bool) {
-	if w.active[m.Spans].total == 0 {
+	h := &w.of[m.Spans]
+	if h.total == 0 {
 		return Stat{}, false
 	}
 	if m.Active {
-		return w.active[m.Spans].stat(m)
+		return h.stat(m, 0), true
 	}
-	return w.all[m.Spans].stat(m)
+	return h.stat(m, h.idle), true
 }
 
 func share(rate, slots float64) float64 {
@@ -60,13 +61,15 @@ func share(rate, slots float64) float64 {
 	return rate / slots
 }
 
-// weighted is a distribution over time. Up to maxHeld stretches are kept as
+// weighted is a distribution over the time in which a request brings the level
+// about. Up to maxHeld stretches are kept as
 // they are; beyond, percentiles are known to one part in 4096.
 type weighted struct {
 	held         []stretch
 	bins         []float64 // ns by the value's logarithm; nil while held suffices
 	zero         float64   // ns of the value 0 that came last and are not counted yet
 	total        float64   // ns
+	idle         float64   // ns in which no request does: the level is 0
 	sum, squares float64
 	lowest, most float64
 }
@@ -136,31 +139,33 @@ func binValue(i int) float64 {
 	return math.Float64frombits(uint64(i+binBase)<<binShift | 1<<(binShift-1))
 }
 
-// stat is the statistics: avg = Σ value·ns / Σ ns; percentile q = the smallest
-// value whose cumulative share of the time is at least q.
-func (h *weighted) stat(m *Metric) (Stat, bool) {
-	if h.total == 0 {
-		return Stat{}, false
+// stat is the statistics over the time and so many ns of the value 0 besides:
+// avg = Σ value·ns / Σ ns; percentile q = the smallest value whose cumulative share
+// of the time is at least q.
+func (h *weighted) stat(m *Metric, idle float64) Stat {
+	s, total := empty(m), h.total+idle
+	s.Avg, s.Min, s.Max = h.sum/total, h.lowest, h.most
+	if idle > 0 {
+		s.Min, s.Max = min(s.Min, 0), max(s.Max, 0)
 	}
-	s := empty(m)
-	s.Avg, s.Min, s.Max = h.sum/h.total, h.lowest, h.most
-	s.Std = math.Sqrt(max(0, h.squares/h.total-s.Avg*s.Avg))
-	at := h.quantiles(0.5, 0.9, 0.95, 0.99)
+	s.Std = math.Sqrt(max(0, h.squares/total-s.Avg*s.Avg))
+	at := h.quantiles(idle, 0.5, 0.9, 0.95, 0.99)
 	s.P50, s.P90, s.P95, s.P99 = at[0], at[1], at[2], at[3]
-	return s, true
+	return s
 }
 
 // quantiles takes its shares in ascending order.
-func (h *weighted) quantiles(shares ...float64) []float64 {
+func (h *weighted) quantiles(idle float64, shares ...float64) []float64 {
 	out := make([]float64, 0, len(shares))
-	cum := 0.0
+	cum, total := 0.0, h.total+idle
 	pass := func(v, ns float64) {
 		cum += ns
-		for len(out) < len(shares) && ns > 0 && cum >= shares[len(out)]*h.total {
+		for len(out) < len(shares) && ns > 0 && cum >= shares[len(out)]*total {
 			out = append(out, v)
 		}
 	}
 	slices.SortFunc(h.held, func(a, b stretch) int { return cmp.Compare(a.value, b.value) })
+	pass(0, idle) // no level is below 0
 	for _, s := range h.held {
 		pass(s.value, s.ns)
 	}
