@@ -16,7 +16,7 @@ type garbage struct {
 	every   time.Duration // how often is looked at how much is in use
 }
 
-// While results are written a quarter of what is in use, since that is long lists
+// While results are written a fifth of what is in use, since that is long lists
 // of numbers and nothing is measured any more. While a run goes on as much as is
 // in use: what is searched through then takes a processor from those who measure,
 // and the results need the room later anyway.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// While results are written a quarter of what is in use, 16 MB at least; while a
+// While results are written a fifth of what is in use, 12 MB at least; while a
 // run goes on as much as is in use, 32 MB at least.
 func TestGarbagePercent(t *testing.T) {
 	t.Parallel()
@@ -14,13 +14,13 @@ func TestGarbagePercent(t *testing.T) {
 		inUse              uint64
 		writing, measuring int
 	}{
-		{0, 1600, 3200},
-		{1 * mb, 1600, 3200},
-		{8 * mb, 200, 400},
-		{32 * mb, 50, 100},
-		{48 * mb, 34, 100},
-		{64 * mb, 25, 100},
-		{1024 * mb, 25, 100},
+		{0, 1200, 3200},
+		{1 * mb, 1200, 3200},
+		{8 * mb, 150, 400},
+		{32 * mb, 38, 100},
+		{48 * mb, 25, 100},
+		{64 * mb, 20, 100},
+		{1024 * mb, 20, 100},
 	} {
 		if w, m := whileWriting.percentOf(c.inUse), whileMeasuring.percentOf(c.inUse); w != c.writing || m != c.measuring {
 			t.Errorf("%d MB in use: %d %% and %d %%, want %d %% and %d %%", c.inUse/mb, w, m, c.writing, c.measuring)

@@ -12,6 +12,7 @@ import (
 const (
 	fewestLost = 10   // requests after the last answer
 	mostLost   = 0.25 // of all that were attempted
+	mostEnds   = 1 << 17
 )
 
 // lost are the failures for want of a connection since the last answer.
@@ -24,7 +25,7 @@ func (l *lost) add(r *record.Record) {
 	switch {
 	case r.Status == record.OK:
 		l.lastOK = max(l.lastOK, r.End)
-	case r.Status == record.Connection && len(l.ends) < mostSamples:
+	case r.Status == record.Connection && len(l.ends) < mostEnds:
 		l.ends = append(l.ends, r.End)
 	}
 }

@@ -82,9 +82,9 @@ type PhaseEvidence struct {
 const maxLengths = 16
 
 // mostSamples bounds what is kept of the requests one by one. Of a longer phase
-// every second is kept, then every fourth, and so on: sixty thousand tell a p99
-// to a fraction of a per cent, and memory does not grow with the run.
-const mostSamples = 1 << 17
+// every second is kept, then every fourth, and so on: of thirty thousand three
+// hundred lie beyond the p99, and memory does not grow with the run.
+const mostSamples = 1 << 16
 
 // NewEvidence prepares for the phases of res; warmups count for nothing.
 func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
