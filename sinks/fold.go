@@ -2,6 +2,7 @@ package sinks
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/heap"
@@ -64,7 +65,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 		}
 		return f.requests.at(run.Place)
 	}
-	info, err := readJournal(run.Path, f.mem, inJournal(requestColumns()), begin, func(b *rowBatch) error {
+	info, err := readJournal(run.Path, f.mem, forTables(), begin, func(b *rowBatch) error {
 		for i := range b.rows {
 			if err := f.take(&b.rows[i], b.packed.Value(i)); err != nil {
 				return err
@@ -81,6 +82,12 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 		}
 	}
 	return info, f.flush()
+}
+
+// forTables are the columns that the tables need: not the names that only AIPerf's
+// files have.
+func forTables() []column[requestRow] {
+	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names && c.in == journalOnly })
 }
 
 // take brings a row into order. packed is its chunks as they are kept while it
