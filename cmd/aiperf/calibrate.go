@@ -23,10 +23,11 @@ says what this machine can send and read for each second of CPU.
   aiperf calibrate sweep.cue        beside what an experiment plans
   aiperf calibrate --streams 1000 --itl 20ms --osl 50
 
-The result is kept in the user's cache. A plan that needs more than a fifth of it
-is tried for a moment before it begins. Where the machine cannot drive the planned
-load, the plan is refused unless --allow-invalid is given. Below twice that load the
-check headroom is given as a cause when a number is found to be wrong.`,
+The result is kept in the user's cache. A plan that needs more than a fifth of
+it is tried for a moment before it begins. Where the machine cannot drive the
+planned load, the plan is refused unless --allow-invalid is given. Below twice
+that load the check headroom is given as a cause when a number is found to be
+wrong.`,
 	flags: []argv.Switch{
 		{Name: "concurrency", Arg: "N", Doc: "connections with short answers (default 64)"},
 		{Name: "streams", Arg: "N", Doc: "streams at a time (default 100)"},
@@ -123,17 +124,17 @@ func (a *app) printCalibration(c *runner.Calibration, plan *sweep.Plan) {
 	_, perSecond = c.Streams.PerSecond()
 	_, chunks := c.Streams.PerCPU()
 	row("streams", fmt.Sprintf("%s × %v", words.Whole(int64(c.Streams.Shape.Concurrency)), c.Streams.Shape.ITL), words.Grouped(math.Round(perSecond))+" chunks/s", words.Grouped(math.Round(chunks))+" per CPU-second")
-	fmt.Fprintf(a.Out, "%s: by CPU time half of this machine is enough for %s requests/s or %s chunks/s\n(the trials above shared it with the built-in server)\n",
-		words.Count(c.Cores, "core"), words.Grouped(math.Round(perCPU*float64(c.Cores)/2)), words.Grouped(math.Round(chunks*float64(c.Cores)/2)))
+	words.TwoColumns(a.Out, words.Count(c.Cores, "core"), fmt.Sprintf("by CPU time half of this machine is enough for %s requests/s or %s chunks/s (the trials above shared it with the built-in server)",
+		words.Grouped(math.Round(perCPU*float64(c.Cores)/2)), words.Grouped(math.Round(chunks*float64(c.Cores)/2))), 15)
 	if plan == nil {
 		return
 	}
 	l, ratio, ok := c.Busiest(plan)
 	if !ok {
-		fmt.Fprintf(a.Out, "%s: no phase goes by a rate, so only the answers decide how much is sent\n", plan.Name)
+		words.TwoColumns(a.Out, plan.Name, "no phase goes by a rate, so only the answers decide how much is sent", 15)
 		return
 	}
-	fmt.Fprintf(a.Out, "%s: %s planned, capacity is %.2g times that\n", plan.Name, l, ratio)
+	words.TwoColumns(a.Out, plan.Name, fmt.Sprintf("%s planned, capacity is %.2g times that", l, ratio), 15)
 }
 
 // calibrationDoc is --output json.

@@ -135,11 +135,11 @@ func (c command) completions(words []string, last string) []string {
 	return out
 }
 
-// resultDirs are the result directories below here: where experiments and
+// resultDirs are the result directories below here, finished or not: where experiments and
 // AIPerf's command lines put them by default, and in the working directory.
 func resultDirs([]string) (out []string) {
 	for _, pattern := range []string{"*", "results/*", "artifacts/*"} {
-		found, _ := filepath.Glob(filepath.FromSlash(pattern) + string(filepath.Separator) + resultdir.ManifestName) // the pattern is ours
+		found, _ := filepath.Glob(filepath.FromSlash(pattern) + string(filepath.Separator) + resultdir.LockName) // the pattern is ours
 		for _, f := range found {
 			out = append(out, filepath.Dir(f))
 		}

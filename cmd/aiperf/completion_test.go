@@ -28,6 +28,8 @@ var completionCases = []struct{ typed, want string }{
 	{"config expand --fo", "--format"},
 	{"config expand x.yaml --format y", "yaml"},
 	{"config init --templ", "--template"},
+	{"explain metric time_to_fi", "time_to_first_token"},
+	{"explain check dri", "drift"},
 	{"completion --", "!--concurrency"},
 }
 

@@ -30,7 +30,7 @@ func configCommand() command {
 aiperf config validate FILE checks a file.
 aiperf config expand FILE lists the variations of its sweep.
 aiperf config convert FILE|COMMAND makes a file of flags, or CUE of YAML.
-aiperf config migrate FILE brings a file to this program's version of the schema.
+aiperf config migrate FILE brings a file to this program's version.
 
   aiperf config init > my.cue
   aiperf config init --list

@@ -36,8 +36,8 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
   aiperf dataset inspect prompts.jsonl
   aiperf dataset inspect trace.jsonl --tokenizer Qwen/Qwen3-8B --why
   aiperf dataset formats                    all formats, a line each
-  aiperf dataset public                     published sets, their places and licences
-  aiperf dataset make FILE -o OUT.jsonl     what an experiment would send, as a file`,
+  aiperf dataset public                     published sets and their licences
+  aiperf dataset make FILE -o OUT.jsonl     what an experiment would send`,
 	subs: []command{datasetMakeCommand},
 	words: func(before []string) []string {
 		if len(before) > 0 {

@@ -53,7 +53,7 @@ answer, the table of cells, the charts, the evidence.
 var exportCommand = command{
 	words: resultDirs,
 	minor: true, name: "export", usage: "print a table of a result directory as CSV, Arrow or Parquet",
-	help: `aiperf export DIR prints one table on stdout: metrics, or the one that --table names.
+	help: `aiperf export DIR prints one table on stdout: metrics, or that of --table.
 
   aiperf export results/quickstart-20261121T093000Z > metrics.csv
   aiperf export DIR --table cells

@@ -272,7 +272,7 @@ file system too.
 		if file, isFile := outFile(out, ok); !p.Has("once") && isFile && a.onTerminal() && term.IsTerminal(int(file.Fd())) {
 			return w.Watch(os.Stdin, file)
 		}
-		return live.Frame(a.Out, w.State(), time.Now(), 100, 30, live.Cells, live.NoKeys)
+		return live.Frame(a.Out, w.State(), time.Now(), 80, 30, live.Cells, live.NoKeys)
 	},
 }
 

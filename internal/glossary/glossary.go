@@ -122,7 +122,7 @@ func check(name string) ([][]Line, error) {
 	if marks := c.Marks(); marks != "" {
 		out = append(out, Line{"marks", marks})
 	}
-	return [][]Line{append(out, Line{"limits", fmt.Sprintf("verdict: {%s: {warn: …, fail: …}} sets your own", c.ID)})}, nil
+	return [][]Line{append(out, Line{"limits", c.Limits}, Line{"your own", fmt.Sprintf("verdict: {%s: {warn: …, fail: …}}", c.ID)}, Line{"try", c.Try})}, nil
 }
 
 func settings() ([]docgen.Setting, error) {

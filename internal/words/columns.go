@@ -10,7 +10,7 @@ import (
 func TwoColumns(w io.Writer, left, right string, column int) {
 	const width = 80
 	line := left
-	if len([]rune(line)) >= column-1 {
+	if len([]rune(line)) >= column { // one space is enough between the two
 		fmt.Fprintln(w, line)
 		line = ""
 	}

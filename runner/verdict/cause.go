@@ -16,7 +16,8 @@ const shortestShare = 200 * time.Millisecond
 // numbers: a busy machine whose numbers are right is VALID.
 var causes = []Check{
 	{
-		ID: "client_cpu", Kind: Cause, Unit: "ratio", Reads: "the host",
+		ID: "client_cpu", Limits: "noted above 0.7", Try: "fewer streams per machine, a larger machine, or tables.chunks: false",
+		Kind: Cause, Unit: "ratio", Reads: "the host",
 		Doc: "CPU used by this process against the cores it may use, in the worst second",
 		Read: func(e *Evidence) []Reading {
 			v := e.Host.CPUWorst
@@ -31,7 +32,8 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "go_sched", Kind: Cause, Unit: "ms", Reads: "the Go runtime",
+		ID: "go_sched", Limits: "noted above 1 ms", Try: "fewer streams, or a machine with less else to do",
+		Kind: Cause, Unit: "ms", Reads: "the Go runtime",
 		Doc: "p99 of the time a goroutine waited for a core",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
@@ -41,7 +43,8 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "gc", Kind: Cause, Unit: "ms", Reads: "the Go runtime",
+		ID: "gc", Limits: "noted above 5 ms", Try: "fewer streams, or more memory",
+		Kind: Cause, Unit: "ms", Reads: "the Go runtime",
 		Doc: "longest stop for garbage collection",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
@@ -51,7 +54,8 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "hiccup", Kind: Cause, Unit: "ms", Reads: "a thread that sleeps 1 ms at a time",
+		ID: "hiccup", Limits: "noted above 5 ms (p99.9), a standstill of 100 ms, or 0.005 of the time", Try: "a machine that does nothing else",
+		Kind: Cause, Unit: "ms", Reads: "a thread that sleeps 1 ms at a time",
 		Doc: "p99.9 and longest lateness of the thread, share of time lost",
 		Read: func(e *Evidence) []Reading {
 			h := e.Host.Hiccup
@@ -67,7 +71,8 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "throttling", Kind: Cause, Unit: "ratio", Reads: "the cgroup",
+		ID: "throttling", Limits: "noted above 0.01", Try: "raise the CPU limit of the container",
+		Kind: Cause, Unit: "ratio", Reads: "the cgroup",
 		Doc: "share of the cgroup's periods that were throttled",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
@@ -77,7 +82,8 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "steal", Kind: Cause, Unit: "ratio", Reads: "the kernel's run queues",
+		ID: "steal", Limits: "noted above 0.01", Try: "a machine that does nothing else, or is not shared",
+		Kind: Cause, Unit: "ratio", Reads: "the kernel's run queues",
 		Doc: "share of the machine's time that went to other guests; of its cores' time that threads of this process waited for one",
 		Read: func(e *Evidence) []Reading {
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
@@ -91,12 +97,14 @@ var causes = []Check{
 		},
 	},
 	{
-		ID: "receive_lag", Kind: Cause, Unit: "ratio", Reads: "kernel stamps and the program's own",
+		ID: "receive_lag", Limits: "noted above 0.1", Try: "fewer streams, or a quieter machine",
+		Kind: Cause, Unit: "ratio", Reads: "kernel stamps and the program's own",
 		Doc:  "p99 of application stamp − kernel stamp, against the median ITL",
 		Read: perPhase(receiveLag),
 	},
 	{
-		ID: "headroom", Kind: Cause, Unit: "ratio", Reads: "a trial against the built-in server before the plan",
+		ID: "headroom", Limits: "noted below 2", Try: "a lower rate, shorter answers, or a machine with more cores",
+		Kind: Cause, Unit: "ratio", Reads: "a trial against the built-in server before the plan",
 		Doc: "requests and chunks this machine can handle, over those planned",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{

@@ -206,6 +206,13 @@ func TestEachCheckFlips(t *testing.T) {
 			if f.Verdict != c.want {
 				t.Errorf("%s = %v (warn %v, fail %v): %s, want %s", c.check, f.Value, show(f.Warn), show(f.Fail), f.Verdict, c.want)
 			}
+			row, _ := Explain(c.check)
+			for _, l := range []*float64{f.Warn, f.Fail} {
+				capped := l == f.Fail && f.Kind != Harm // it moves no verdict
+				if c.limits == nil && l != nil && !capped && !strings.Contains(row.Limits, "of it and") && !strings.Contains(row.Limits, " "+fmt.Sprint(*l)) && *l != 0 {
+					t.Errorf("%s: the limit %v is not told: %q", c.check, *l, row.Limits)
+				}
+			}
 			if said := f.Verdict > Valid || f.Noted; f.Detail == "" || said && f.Try == "" {
 				t.Errorf("%s: no words for a person: %+v", c.check, f)
 			}
@@ -220,6 +227,11 @@ func TestEachCheckFlips(t *testing.T) {
 	for _, c := range checks() {
 		if !flipped[c.ID] {
 			t.Errorf("no case flips %s", c.ID)
+		}
+	}
+	for _, id := range CheckIDs() {
+		if row, _ := Explain(id); row.Limits == "" || row.Try == "" || row.Reads == "" {
+			t.Errorf("%s does not say its limits, what it reads or what helps: %+v", id, row)
 		}
 	}
 }

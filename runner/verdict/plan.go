@@ -36,13 +36,16 @@ type planCheck struct {
 	Kind    Kind
 	Unit    string
 	Doc     string
+	Limits  string
+	Try     string
 	Touches []string
 	Read    func(*PlanEvidence) []Reading
 }
 
 var planChecks = []planCheck{
 	{
-		ID: "runs", Kind: Precision, Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
+		ID: "runs", Limits: "noted below 3", Try: "multi_run: {num_runs: 5} (--num-profile-runs 5)",
+		Kind: Precision, Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
 		Read: func(e *PlanEvidence) []Reading {
 			if len(e.Cells) == 0 {
 				return []Reading{{Value: 0, Warn: 3, Fail: 1, Below: true, Detail: "no run was measured", Try: "--resume measures what is missing"}}
@@ -68,7 +71,8 @@ var planChecks = []planCheck{
 		},
 	},
 	{
-		ID: "interval", Kind: Precision, Unit: "ratio", Doc: "half-width of the interval over trials against the mean, widest of the metrics that gates, SLOs or the ranking use",
+		ID: "interval", Limits: "noted above 0.05", Try: "more trials (multi_run.num_runs), longer runs, or a quieter machine",
+		Kind: Precision, Unit: "ratio", Doc: "half-width of the interval over trials against the mean, widest of the metrics that gates, SLOs or the ranking use",
 		Read: func(e *PlanEvidence) []Reading {
 			var out []Reading
 			for _, c := range e.Cells {
@@ -89,7 +93,8 @@ var planChecks = []planCheck{
 		},
 	},
 	{
-		ID: "drift", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, by one slope over all cells: whether server or machine changed during the plan; 0 where chance explains it",
+		ID: "drift", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, by one slope over all cells: whether server or machine changed during the plan; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
 			var trials [][]float64
 			for _, c := range e.Cells {
@@ -99,16 +104,19 @@ var planChecks = []planCheck{
 		},
 	},
 	{
-		ID: "sentinel", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between two runs of the sentinel, one workload at the start, in the middle and at the end of the plan; 0 where chance explains it",
+		ID: "sentinel", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between two runs of the sentinel, one workload at the start, in the middle and at the end of the plan; 0 where chance explains it",
 		Read: sentinelMoved,
 	},
 	{
-		ID: "warmup", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		ID: "warmup", Limits: "DEGRADED above 0.05", Try: "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
 		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
 	},
 	{
-		ID: "stationary", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
+		ID: "stationary", Limits: "DEGRADED above 0.05", Try: "a lower rate: the queue grows for as long as the run lasts",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
 		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell: the load is more than the server keeps up with; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(1) },
 	},

@@ -4,12 +4,14 @@ package verdict
 // the verdict alone.
 var precisions = []Check{
 	{
-		ID: "tail_samples", Kind: Precision, Unit: "requests", Reads: "latencies in order of intended time",
+		ID: "tail_samples", Limits: "none: it marks percentiles", Try: "more requests per run",
+		Kind: Precision, Unit: "requests", Reads: "latencies in order of intended time",
 		Doc:  "effective number of answers, against the least that certifies each percentile; below it the percentile is marked",
 		Read: perPhase(tailSamples),
 	},
 	{
-		ID: "settling", Kind: Precision, Unit: "ratio", Reads: "latencies in order of intended time",
+		ID: "settling", Limits: "none: it is described", Try: "several trials tell whether that is the rule",
+		Kind: Precision, Unit: "ratio", Reads: "latencies in order of intended time",
 		Doc:  "described, never judged in one run: how far the latency moved from the first half to the second, and MSER-5's cut",
 		Read: perPhase(settling),
 	},

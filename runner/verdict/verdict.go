@@ -83,6 +83,8 @@ type Check struct {
 	Unit    string
 	Doc     string
 	Reads   string   // the evidence that it rests on
+	Limits  string   // what each verdict takes, unless the experiment sets its own
+	Try     string   // what helps, as a rule
 	Touches []string // the metrics that it makes doubtful
 	Read    func(*Evidence) []Reading
 }
@@ -232,12 +234,12 @@ func (c Check) Marks() string {
 func Explain(id string) (Check, bool) {
 	for _, c := range checks() {
 		if c.ID == id {
-			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: c.Reads, Touches: c.Touches}, true
+			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: c.Reads, Limits: c.Limits, Try: c.Try, Touches: c.Touches}, true
 		}
 	}
 	for _, c := range planChecks {
 		if c.ID == id {
-			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Touches: c.Touches}, true
+			return Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Doc: c.Doc, Reads: "the runs of the plan, when all are done", Limits: c.Limits, Try: c.Try, Touches: c.Touches}, true
 		}
 	}
 	return Check{}, false

@@ -16,47 +16,56 @@ import (
 // asked. They never make a run INVALID: its numbers are right, of another thing.
 var workloads = []Check{
 	{
-		ID: "errors", Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
+		ID: "errors", Limits: "DEGRADED above 0.001", Try: "look at error_message in the requests table",
+		Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
 		Doc:  "requests that the server failed / attempted",
 		Read: perPhase(errorShare),
 	},
 	{
-		ID: "censored", Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "ages of requests that the end of the phase cut off",
+		ID: "censored", Limits: "DEGRADED above 0.02", Try: "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "ages of requests that the end of the phase cut off",
 		Doc:  "how far a percentile may be from the truth because requests were cut off: cut counted as their age, and as never answered",
 		Read: perPhase(censored),
 	},
 	{
-		ID: "admission_wait", Kind: Workload, Unit: "ratio", Touches: rates, Reads: "admitted and intended stamps",
+		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or read the from-intended latencies",
+		Kind: Workload, Unit: "ratio", Touches: rates, Reads: "admitted and intended stamps",
 		Doc:  "share of arrivals by the clock that waited more than 1 ms for a slot, or, as turns of users, for the answer before them: that made it a closed loop",
 		Read: perPhase(admissionWait),
 	},
 	{
-		ID: "tokens", Kind: Workload, Unit: "level", Touches: tokenCounts, Reads: "the tokenizer, and whether the server counts",
+		ID: "tokens", Limits: "DEGRADED above 0", Try: "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
+		Kind: Workload, Unit: "level", Touches: tokenCounts, Reads: "the tokenizer, and whether the server counts",
 		Doc:  "1 where nobody who knows the model counted tokens: neither its tokenizer nor the server",
 		Read: tokens,
 	},
 	{
-		ID: "osl_honoured", Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...), Reads: "the server's own counts of output tokens",
+		ID: "osl_honoured", Limits: "DEGRADED above 0.05", Try: "ask the server to ignore its end mark: extra: {ignore_eos: true}, min_tokens",
+		Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...), Reads: "the server's own counts of output tokens",
 		Doc:  "share of answers whose length, by the server's count, is off the asked one by more than 5 % (at most 50 tokens)",
 		Read: oslHonoured,
 	},
 	{
-		ID: "prefix_cache", Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
+		ID: "prefix_cache", Limits: "DEGRADED above 0.05", Try: "more dataset entries, or cache_bust for prompts from a file",
+		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
 		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template, which any prompt shares, is left out",
 		Read: prefixCache,
 	},
 	{
-		ID: "cache_hits", Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens, and the prefixes that the data set declares",
+		ID: "cache_hits", Limits: "DEGRADED above 0.05", Try: "more entries, or a server whose cache is on and large enough",
+		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens, and the prefixes that the data set declares",
 		Doc:  "how far the share of prompt tokens that came from the server's prefix cache is from the declared one (prefix_prompts: hit_rate, or a pool)",
 		Read: cacheHits,
 	},
 	{
-		ID: "dimensions", Kind: Workload, Unit: "ratio", Touches: all, Reads: "the lengths of the vectors in the answers",
+		ID: "dimensions", Limits: "DEGRADED above 0", Try: "ask each server which model it has; if the lengths are wanted, declare it: verdict: {dimensions: {warn: 1}}",
+		Kind: Workload, Unit: "ratio", Touches: all, Reads: "the lengths of the vectors in the answers",
 		Doc:  "share of answers whose vectors have another length than those of most: one model gives one length",
 		Read: perPhase(dimensions),
 	},
 	{
-		ID: "identity", Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after",
+		ID: "identity", Limits: "DEGRADED above 0", Try: "find out who restarted or replaced the server, then run again",
+		Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after",
 		Doc: "models and Server header that the server shows at the start and at the end: 0 the same, 1 changed, 2 another model",
 		Read: func(e *Evidence) []Reading {
 			if e.Identity == nil {

@@ -128,7 +128,7 @@ func (g *checkGroup) write(b *strings.Builder) {
 	if noted && g.verdict == verdict.Valid {
 		of += " (past its limit, which does not move the verdict)"
 	}
-	fmt.Fprintf(b, "%s %s%s\n", g.verdict, g.check, of)
+	wrapped(b, "", fmt.Sprintf("%s %s%s", g.verdict, g.check, of))
 	if try := g.said[0].worst.Try; try != "" && (noted || g.verdict > verdict.Valid) {
 		wrapped(b, "  try: ", try)
 	}

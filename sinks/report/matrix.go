@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -68,8 +69,9 @@ func (r *Report) sentinel(b *strings.Builder) {
 
 // marks remembers which signs the table used.
 type marks struct {
-	pareto, dominated, invalid, failed, interval, doubted, knee bool
-	small                                                       unsupported
+	pareto, dominated, invalid, failed, interval, knee bool
+	small                                              unsupported
+	doubted                                            []string // by which checks
 }
 
 func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
@@ -98,9 +100,11 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		if legend.small.take(m.Stat, c.Headline().Effective(m.Tag)) {
 			text += "?"
 		}
-		if c.Taints[m.Tag] != "" {
+		if why := c.Taints[m.Tag]; why != "" {
 			text += doubtMark
-			legend.doubted = true
+			if !slices.Contains(legend.doubted, why) {
+				legend.doubted = append(legend.doubted, why)
+			}
 		}
 		line = append(line, text)
 	}
@@ -144,8 +148,9 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 	if need := m.small.need(); need != "" {
 		parts = append(parts, "?: n too small in a run ("+need+")")
 	}
-	if m.doubted {
-		parts = append(parts, doubtMark+": doubtful by a check")
+	if len(m.doubted) > 0 {
+		slices.Sort(m.doubted)
+		parts = append(parts, doubtMark+": doubtful by "+strings.Join(m.doubted, ", "))
 	}
 	if m.invalid {
 		parts = append(parts, "!: "+validity.Invalid.String())
