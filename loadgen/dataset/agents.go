@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
@@ -263,14 +264,20 @@ func (w *wekaSession) request(session string, q, before *wekaRequest) error {
 // tracelab is one round of a coding agent's session in the TraceLab corpus. It
 // holds no text and no hashes, but how many input tokens a round took over
 // from the one before (prefix_tokens) and how many are new: blocks are named
-// so that each session reuses as many as it did.
+// so that each session reuses as many as it did. Times are AIPerf's: a round was
+// sent at its last input and ended with its last output, and each session counts
+// from its own beginning.
 var tracelab = Format{
 	Name: "tracelab", Doc: "a round of a coding agent's session in the TraceLab corpus", Trace: true, Block: 64, Complete: true,
-	Sampling: "sequential", Settings: replaying, fits: hasAll("session_id", "round_index", "input_tokens_total"), read: readTraceLab, finish: finishTraceLab,
+	Sampling: "sequential", Settings: replaying, ownClock: true,
+	fits: hasAll("session_id", "round_index", "input_tokens_total"), read: readTraceLab, finish: finishTraceLab,
 }
 
-// round is what orders the rows of a session.
-type round struct{ index, prefix int64 }
+// round is what the rows of a session are ordered and timed by.
+type round struct {
+	index, prefix int64
+	ends          time.Duration // since 1970
+}
 
 func readTraceLab(r *reader, rec files.Record) error {
 	f := rec.Fields
@@ -282,79 +289,102 @@ func readTraceLab(r *reader, rec files.Record) error {
 		return cmp.Or(err, errors.New("session_id: missing"))
 	}
 	var is round
-	if _, err := f.Decode("round_index", &is.index, "a whole number"); err != nil {
-		return err
+	var reasoning int64
+	for name, to := range map[string]*int64{"round_index": &is.index, "prefix_tokens": &is.prefix, "reasoning_output_tokens": &reasoning} {
+		if _, err := f.Decode(name, to, "a whole number"); err != nil {
+			return err
+		}
 	}
-	if _, err := f.Decode("prefix_tokens", &is.prefix, "a whole number of tokens"); err != nil {
-		return err
-	}
-	if at, ok := firstEvent(f.Value("timing_events")); ok {
-		row.At, row.Timed = at, true
-	}
-	f.Pass()
-	if row.In < 1 {
-		r.skipped++
+	if row.At, is.ends, row.Timed = roundTimes(f.Value("timing_events")); !row.Timed {
+		f.Pass()
+		r.skipped++ // nobody knows where in its session it belongs
 		return nil
 	}
+	f.Pass()
+	row.In, row.Out = max(1, row.In), max(1, row.Out+reasoning)
 	r.rounds = append(r.rounds, is)
 	return r.record(rec.Place, row, nil)
 }
 
-// firstEvent is the earliest time of a round, since 1970.
-func firstEvent(raw json.RawMessage) (at time.Duration, ok bool) {
-	var events []struct{ Timestamp, At, Time string }
-	if json.Unmarshal(raw, &events) != nil {
-		return 0, false
+// roundTimes are when a round was sent and when its last output came, since
+// 1970. Where several tools answered, it was sent after the last of them.
+func roundTimes(raw json.RawMessage) (sent, ends time.Duration, ok bool) {
+	var events []struct {
+		Type      string `json:"event_type"`
+		Timestamp string
 	}
+	if json.Unmarshal(raw, &events) != nil {
+		return 0, 0, false
+	}
+	var first time.Duration
+	asked, said := false, false
 	for _, e := range events {
-		t, err := time.Parse(time.RFC3339Nano, cmp.Or(e.Timestamp, e.At, e.Time))
-		if since := time.Duration(t.UnixNano()); err == nil && (!ok || since < at) {
-			at, ok = since, true
+		t, err := time.Parse(time.RFC3339Nano, e.Timestamp)
+		if err != nil {
+			if t, err = time.Parse("2006-01-02T15:04:05.999999999", e.Timestamp); err != nil {
+				continue
+			}
+		}
+		at := time.Duration(t.UnixNano())
+		switch e.Type {
+		case "user_message", "tool_result":
+			if !asked || at > sent {
+				sent, asked = at, true
+			}
+		case "text", "reasoning", "tool_call":
+			if !said || at < first {
+				first = at
+			}
+			if !said || at > ends {
+				ends = at
+			}
+			said = true
 		}
 	}
-	return at, ok
+	if !asked {
+		sent = first
+	}
+	return sent, max(ends, sent), asked || said
 }
 
-// finishTraceLab orders each session by its rounds, counts time from the first
-// one of all, and names the blocks.
+// finishTraceLab puts the rounds of each session in the order of time and names
+// the blocks, of which the last part of an input has none.
 func finishTraceLab(r *reader) error {
 	if r.trace == nil {
-		return errors.New(r.cfg.Path + ": no records")
+		return diag.Errorf("%s: no record can be sent (%s without times were left out)", r.cfg.Path, words.CountOf(r.skipped, "one", "ones")).
+			Try("timing_events of a round says when it was sent")
 	}
 	rows, block := r.trace.rows, r.trace.block
 	order := make([]int, len(rows))
-	zero, timed := time.Duration(0), false
+	first := map[string]int{}
 	for i := range order {
 		order[i] = i
-		if rows[i].Timed && (!timed || rows[i].At < zero) {
-			zero, timed = rows[i].At, true
-		}
-	}
-	first := map[string]int{}
-	for i := range rows {
 		if _, ok := first[rows[i].Session]; !ok {
 			first[rows[i].Session] = i
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(first[rows[a].Session], first[rows[b].Session]), cmp.Compare(r.rounds[a].index, r.rounds[b].index))
+		return cmp.Or(cmp.Compare(first[rows[a].Session], first[rows[b].Session]), cmp.Compare(rows[a].At, rows[b].At), cmp.Compare(r.rounds[a].index, r.rounds[b].index))
 	})
 	out := make([]trace.Row, len(rows))
-	last := map[string][]int32{}
-	next := int32(0)
+	next, zero, ended := int32(0), time.Duration(0), time.Duration(0)
 	for k, i := range order {
 		row := rows[i]
-		if row.Timed {
-			row.At -= zero
+		var before []int32
+		if k == 0 || out[k-1].Session != row.Session {
+			zero = row.At
+		} else {
+			before, row.Delay = out[k-1].Blocks, max(0, row.At-ended)
 		}
-		before := last[row.Session]
-		kept := min(len(before), int(r.rounds[i].prefix)/block, int(row.In)/block)
-		row.Blocks = slices.Clone(before[:kept])
-		for int64(len(row.Blocks))*int64(block) < row.In {
+		ended = r.rounds[i].ends
+		row.At -= zero
+		n := int(row.In) / block
+		row.Blocks = slices.Clone(before[:max(0, min(len(before), int(r.rounds[i].prefix)/block, n))])
+		for len(row.Blocks) < n {
 			row.Blocks = append(row.Blocks, next)
 			next++
 		}
-		last[row.Session], out[k] = row.Blocks, row
+		out[k] = row
 	}
 	r.trace.rows, r.trace.back = out, ""
 	return finishTrace(r)

@@ -61,9 +61,45 @@ LOADERS = {
     "mooncake_trace": "mooncake_trace.MooncakeTraceDatasetLoader",
     "bailian_trace": "bailian_trace.BailianTraceDatasetLoader",
     "burst_gpt_trace": "burst_gpt.BurstGPTTraceDatasetLoader",
+    "weka_trace": "weka_trace.WekaTraceLoader",
+    "tracelab": "tracelab_trace.TraceLabTraceDatasetLoader",
     "dag_jsonl": "dag_jsonl.DagJsonlLoader",
     "speed_bench_qualitative": "speed_bench.SpeedBenchQualitativeLoader",
 }
+
+
+# Their loaders write the prompts themselves, in blocks of so many tokens.
+AGENTS, BLOCK = {"weka_trace", "tracelab"}, 64
+
+
+class Blocks:
+    """Says where in the corpus a block begins: at BLOCK times its name, which is
+    another one in each trace."""
+
+    traces = 0
+
+    def set_trace_id(self, name):
+        self.traces += 1
+
+    def reseed_for_hash_id(self, name):
+        self.name = self.traces * 1000 + name
+
+    def randrange(self, size):
+        return self.name * BLOCK % size
+
+
+def writing(generator):
+    """A generator whose texts are the places of their tokens in the corpus."""
+    generator._tokenized_corpus, generator._corpus_size = list(range(1_000_000)), 1_000_000
+    generator._cache, generator._hash_id_corpus_rng = {}, Blocks()
+    generator.tokenizer.decode.side_effect = lambda ids, **_: " ".join(map(str, ids))
+    generator.tokenizer.encode.side_effect = lambda text, **_: [int(t) for t in text.split()]
+    return generator
+
+
+def blocks(tokens):
+    """A prompt as [[block, ...], length]; a last part has no block."""
+    return json.dumps([[tokens[at] // BLOCK for at in range(0, len(tokens) - BLOCK + 1, BLOCK)], len(tokens)])
 
 
 def prompts():
@@ -109,23 +145,48 @@ def starts(conversation, out):
             to["starts"] = sorted(to.get("starts", []) + words)
 
 
+def agent(conversation, out, begins):
+    """Says what is sent: the prompt by its blocks; when the first turn of a
+    started conversation is sent after that; a turn that waits for others is sent
+    at once when they are over."""
+    for branch in conversation.branches:
+        begins.update((child, branch.start_timestamp_ms) for child in branch.child_conversation_ids)
+    tokens = []  # a turn's messages follow those before, unless it begins anew
+    for at, turn in enumerate(out["turns"]):
+        if conversation.turns[at].reset_context:
+            tokens = []
+        tokens += [int(t) for m in turn["raw_messages"] for t in m["content"].split()]
+        turn["texts"] = [blocks(tokens)]
+        del turn["raw_messages"], turn["model"]
+        if at == 0 and conversation.session_id in begins:
+            turn["delay"] = turn["timestamp"] - begins[conversation.session_id]
+        if conversation.turns[at].prerequisites:
+            turn.pop("delay", None)
+        if turn.get("delay") == 0:
+            del turn["delay"]
+
+
 def load(name, path):
     module, _, cls = LOADERS[name].rpartition(".")
     cls = getattr(import_module("aiperf.dataset.loader." + module), cls)
     kwargs = {"filename": path}
-    if name.endswith("_trace") or name.startswith("sagemaker"):
+    if name in AGENTS or name.endswith("_trace") or name.startswith("sagemaker"):
         kwargs["prompt_generator"] = prompts()
-        kwargs["default_block_size"] = {"bailian_trace": 16}.get(name, 512)
+        kwargs["default_block_size"] = {"bailian_trace": 16, "weka_trace": BLOCK, "tracelab": BLOCK}.get(name, 512)
+    if name in AGENTS:
+        writing(kwargs["prompt_generator"])
     loader = cls(**kwargs)
     loader.synthesize_prompts_from_hash_ids = lambda requests: {
         r.key: json.dumps([list(r.hash_ids), r.input_length]) for r in requests
     }
-    conversations = []
+    conversations, begins = [], {}
     for c in loader.convert_to_conversations(loader.load_dataset()):
         out = {"turns": [plain(t) for t in c.turns]}
         starts(c, out)
         if c.system_message:
             out["system"] = c.system_message
+        if name in AGENTS:
+            agent(c, out, begins)
         conversations.append(out)
     return conversations
 
