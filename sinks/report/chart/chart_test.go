@@ -175,6 +175,27 @@ func TestLargeMatrix(t *testing.T) {
 	}
 }
 
+// A chart of two columns calls them as the others do, with units; words on an axis
+// stand beside each other; a figure against a figure follows the load.
+func TestCustomAxes(t *testing.T) {
+	t.Parallel()
+	d := demo()
+	c, err := Custom{X: "endpoint", Y: "time_to_first_token.p99"}.Build(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := c.Panels[0]; len(p.X.Ticks) != 2 || p.X.Ticks[1].Label != "candidate" || p.Y.Label != "TTFT p99 (ms)" || len(p.Series) != 3 || p.Series[0].Points[1].X != 1 {
+		t.Errorf("by endpoint: %+v, %d series", p.X, len(p.Series))
+	}
+	c, err = Custom{X: "time_to_first_token_p50", Y: "output_token_throughput_avg", Lines: true}.Build(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := c.Panels[0]; p.X.Label != "TTFT p50 (ms)" || len(p.Series) != 2 || p.Series[0].Points[2].Label != "16" {
+		t.Errorf("a figure against a figure: %q, %d series", p.X.Label, len(p.Series))
+	}
+}
+
 // A cell of one request has no distribution; a plan all of whose requests failed
 // lacks nothing but good requests.
 func TestTooLittleToDraw(t *testing.T) {

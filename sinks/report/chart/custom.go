@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Custom is a chart of any two columns: of axes and figures over the cells, or
@@ -65,8 +66,9 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 		out.Panels[0].X.Label, out.Panels[0].Y.Label = x.label, y.label
 		return out, nil
 	}
+	names := d.named(u.X)
 	for _, name := range []string{u.X, u.Y} {
-		if !d.figure(name) {
+		if !d.figure(name) && (name == u.Y || len(names) == 0) {
 			axes := ""
 			if len(d.Axes) > 0 {
 				axes = "the axes " + strings.Join(d.Axes, ", ") + ", "
@@ -75,16 +77,32 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 				name, axes, strings.Join(sorted(requestValues), ", "))
 		}
 	}
-	p := draw.Panel{X: draw.Axis{Label: u.X}, Y: draw.Axis{Label: u.Y, Zero: true}}
+	p := draw.Panel{X: draw.Axis{Label: d.axisLabel(u.X)}, Y: draw.Axis{Label: d.axisLabel(u.Y), Zero: true}}
+	load := ""
+	if len(names) > 0 {
+		p.X.Names, p.X.Ticks = true, names
+	} else if !slices.Contains(d.Axes, strings.TrimPrefix(u.X, "axis_")) {
+		load = d.Load() // a figure against a figure: the points follow the load, and say it
+	}
 	for i, g := range d.by(u) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: u.Lines && len(g.cells) > 1}
 		for _, c := range g.cells {
 			x, y := d.value(c, u.X), d.value(c, u.Y)
-			if x.known() && y.known() {
-				s.Points = append(s.Points, d.point(c, x.Value, u.Y, y))
+			if at := c.Values[strings.TrimPrefix(u.X, "axis_")].Text; len(names) > 0 {
+				x.Value = float64(slices.IndexFunc(names, func(t draw.Tick) bool { return t.Label == at }))
 			}
+			if !x.known() || !y.known() {
+				continue
+			}
+			q := d.point(c, x.Value, u.Y, y)
+			if v, ok := c.Values[load]; ok {
+				q.Label = setting(v.Number)
+			}
+			s.Points = append(s.Points, q)
 		}
-		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+		if load == "" {
+			slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+		}
 		p.Series = append(p.Series, s)
 	}
 	out.Panels = []draw.Panel{p}
@@ -93,8 +111,10 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 
 // by groups the cells by one axis, or by all but X.
 func (d *Data) by(u Custom) []group {
-	if u.By == "" {
-		return d.groups(strings.TrimPrefix(u.X, "axis_"))
+	if axis := strings.TrimPrefix(u.X, "axis_"); u.By == "" && slices.Contains(d.Axes, axis) {
+		return d.groups(axis)
+	} else if u.By == "" {
+		return d.groups(d.Load())
 	}
 	var out []group
 	for _, c := range d.Cells {
@@ -116,6 +136,43 @@ func (d *Data) by(u Custom) []group {
 // figure tells whether name is an axis or a figure of some cell.
 func (d *Data) figure(name string) bool {
 	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.value(c, name).known() })
+}
+
+// named are the values of an axis that has words for values, one beside the other;
+// none of an axis of numbers.
+func (d *Data) named(axis string) (out []draw.Tick) {
+	for _, c := range d.Cells {
+		v, ok := c.Values[strings.TrimPrefix(axis, "axis_")]
+		if !ok || !math.IsNaN(v.Number) {
+			return nil
+		}
+		if !slices.ContainsFunc(out, func(t draw.Tick) bool { return t.Label == v.Text }) {
+			out = append(out, draw.Tick{At: float64(len(out)), Label: v.Text})
+		}
+	}
+	return out
+}
+
+// axisLabel is what an axis says that shows an axis of the sweep or a figure: its
+// usual name, with its unit.
+func (d *Data) axisLabel(name string) string {
+	name = strings.TrimPrefix(name, "axis_")
+	if slices.Contains(d.Axes, name) {
+		return sweep.AxisNamed(name).Label
+	}
+	metric, stat, dotted := strings.Cut(name, ".")
+	if i := strings.LastIndexByte(name, '_'); !dotted && i > 0 && d.Has(name[:i], name[i+1:]) {
+		metric, stat = name[:i], name[i+1:]
+	}
+	m, ok := metrics.Lookup(metric)
+	if !ok {
+		return name
+	}
+	label := metrics.Axis(metric, stat)
+	if !strings.Contains(label, "/s") && m.Unit != "" && m.Unit != "ms" && m.Unit != "ratio" {
+		label += " (" + m.Unit + ")"
+	}
+	return label
 }
 
 // value is an axis' value or a figure: metric.stat, AIPerf's metric_stat, or
