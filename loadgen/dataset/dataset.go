@@ -282,6 +282,9 @@ func OpenSeeds(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer,
 	if set.bust, err = newBuster(&cfg, tok, src); err != nil {
 		return nil, named(cfg, err)
 	}
+	if set.bust != nil && set.First().Turns[0].Raw != nil {
+		set.warnings = append(set.warnings, "cache_bust: bodies that were recorded whole are sent as they are, without a mark")
+	}
 	return set, nil
 }
 

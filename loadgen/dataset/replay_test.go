@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,10 +26,7 @@ type prefixCache struct {
 func (c *prefixCache) ask(ids []int) (known int) {
 	name, leading := "", true
 	for at := 0; at+16 <= len(ids); at += 16 {
-		name = fmt.Sprintf("%x", fmt.Sprint(name, ids[at:at+16]))
-		if len(name) > 64 {
-			name = name[len(name)-64:]
-		}
+		name = fmt.Sprintf("%x", sha256.Sum256([]byte(fmt.Sprint(name, ids[at:at+16]))))
 		if leading = leading && c.seen[name] && at+16 < len(ids); leading {
 			known += 16
 		}
