@@ -55,6 +55,9 @@ func (r *runner) tables() sinks.TablesInput {
 		in.Cells = append(in.Cells, cellRow(c))
 		in.Metrics = append(in.Metrics, cellMetrics(c, "full", c.Full)...)
 		in.Metrics = append(in.Metrics, cellMetrics(c, "steady", c.Steady)...)
+		for _, p := range c.Parts {
+			in.Metrics = append(in.Metrics, cellPart(c, p)...)
+		}
 	}
 	in.Checks = append(in.Checks, checkRows(sinks.Place{Cell: sinks.All, Trial: sinks.All}, "plan", r.result.PlanFindings)...)
 	return in
@@ -217,6 +220,15 @@ func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sin
 	slices.SortFunc(rows, func(a, b sinks.MetricRow) int {
 		return compareText(a.Metric, b.Metric, a.Stat, b.Stat)
 	})
+	return rows
+}
+
+// cellPart are the rows of one target, or of one model, of one cell.
+func cellPart(c *decide.CellResult, p decide.PartResult) []sinks.MetricRow {
+	rows := append(cellMetrics(c, "full", p.Full), cellMetrics(c, "steady", p.Steady)...)
+	for i := range rows {
+		rows[i].Level, rows[i].Part = p.Kind, p.Name
+	}
 	return rows
 }
 

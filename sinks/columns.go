@@ -172,7 +172,7 @@ func cellColumns() []column[CellRow] {
 func metricColumns() []column[MetricRow] {
 	type m = MetricRow
 	return []column[m]{
-		word("level", "what the row is about: run or cell; target or model: the requests of a run to one of several targets, or of one of several models", func(m *m) *string { return &m.Level }),
+		word("level", "what the row is about: run or cell; target or model: the requests to one of several targets, or of one of several models, in a run or, where trial is null, over the trials of a cell", func(m *m) *string { return &m.Level }),
 		word("part", "of a row about a target or a model: its address as in requests, or its name", func(m *m) *string { return &m.Part }),
 		word("window", "full or steady", func(m *m) *string { return &m.Window }),
 		word("metric", "tag of the metric", func(m *m) *string { return &m.Metric }),

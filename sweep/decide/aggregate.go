@@ -61,6 +61,7 @@ type CellResult struct {
 	OK, Failed, Cancelled, Sent int64
 
 	Full, Steady Estimates
+	Parts        []PartResult            // of several targets, or several models, each
 	Info         map[string]metrics.Stat // header and unit of each metric, by tag
 	Taints       map[string]string       // metric tag → the finding that makes its number doubtful
 
@@ -154,6 +155,7 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		out.Status = Failed
 	}
 	out.Full, out.Steady = Estimates{runs: out.runs, window: Full, level: level}, Estimates{runs: out.runs, window: Steady, level: level}
+	out.Parts = partsOf(out.runs, level)
 	return out
 }
 

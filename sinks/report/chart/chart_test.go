@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
@@ -414,5 +415,24 @@ func TestQuestionsStandOnThePage(t *testing.T) {
 		if row := "\n| `" + r.ID + "` | " + r.Question; !strings.Contains(string(page), row) {
 			t.Errorf("docs/report.md has no row that begins %q", row)
 		}
+	}
+}
+
+// Rows about one of several targets are no trials of the cell and no estimates
+// of it.
+func TestMetricsOfTargetsAreNotTheCells(t *testing.T) {
+	t.Parallel()
+	c := &Cell{stats: map[key]Stat{}, trials: map[key]map[int]Stat{}}
+	rows := &sinks.TableRows{
+		N: 4, Texts: map[string][]string{
+			"cell": {"a", "a", "a", "a"}, "level": {"run", "target", "cell", "target"},
+			"window": {"full", "full", "full", "full"}, "metric": {"m", "m", "m", "m"}, "stat": {"p50", "p50", "p50", "p50"},
+		},
+		Floats: map[string][]float64{"trial": {0, 0, math.NaN(), math.NaN()}, "value": {1, 2, 3, 4}},
+	}
+	takeMetrics(rows, map[string]*Cell{"a": c})
+	k := key{"full", "m", "p50"}
+	if c.stats[k].Value != 3 || len(c.trials[k]) != 1 || c.trials[k][0].Value != 1 {
+		t.Errorf("estimate %v, trials %v; want 3 and that of the run, 1", c.stats[k].Value, c.trials[k])
 	}
 }

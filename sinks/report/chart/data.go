@@ -261,16 +261,17 @@ func takeMetrics(t *sinks.TableRows, at map[string]*Cell) {
 			Value: number(t, "value", i), Low: number(t, "ci_low", i), High: number(t, "ci_high", i), N: number(t, "n", i),
 			Unsupported: certified == 0, Taint: text(t, "taint", i), Unit: text(t, "unit", i),
 		}
-		if text(t, "level", i) == "cell" {
+		switch text(t, "level", i) {
+		case "cell":
 			old := c.stats[k] // marked by its trials
 			s.Unsupported = s.Unsupported || old.Unsupported
 			c.stats[k] = s
-			continue
+		case "run": // and not what is of one target or one model
+			if c.trials[k] == nil {
+				c.trials[k] = map[int]Stat{}
+			}
+			c.trials[k][int(number(t, "trial", i))] = s
 		}
-		if c.trials[k] == nil {
-			c.trials[k] = map[int]Stat{}
-		}
-		c.trials[k][int(number(t, "trial", i))] = s
 	}
 }
 
