@@ -9,8 +9,11 @@ package chart
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -153,10 +156,20 @@ func Load(dirs ...string) (*Data, error) {
 	return d, nil
 }
 
+// unfinished says of a directory without a table that its plan was not finished.
+func unfinished(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "plan.lock.json")); err == nil {
+			return fmt.Errorf("%s: not finished: its tables are not written, or not all of them", dir)
+		}
+	}
+	return err
+}
+
 func (d *Data) read(dir string, several bool) error {
 	cells, err := sinks.ReadTable(dir, "cells", nil)
 	if err != nil {
-		return err
+		return unfinished(dir, err)
 	}
 	name := filepath.Base(filepath.Clean(dir))
 	at := map[string]*Cell{}
@@ -179,7 +192,7 @@ func (d *Data) read(dir string, several bool) error {
 	d.Plan = joined(d.Plan, cut(cells.Meta["aiperf.plan_sha256"], 12))
 	d.Verdict = max(d.Verdict, validity.Parse(cells.Meta["aiperf.verdict"]))
 	if err := d.metrics(dir, at); err != nil {
-		return err
+		return unfinished(dir, err)
 	}
 	readLimits(dir, d.Limits)
 	return d.Requests.read(dir, at)

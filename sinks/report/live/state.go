@@ -93,7 +93,13 @@ func (s *series) add(v float64) {
 
 // New is the state of a plan before its first run.
 func New(p Plan, began time.Time) *State {
-	return &State{plan: p, began: began, verdict: validity.Valid, forecast: forecast.New(p.Runs)}
+	return &State{plan: p, began: began, now: nothing(), verdict: validity.Valid, forecast: forecast.New(p.Runs)}
+}
+
+// nothing is a snapshot in which nothing was seen yet.
+func nothing() loadgen.Snapshot {
+	nan := math.NaN()
+	return loadgen.Snapshot{Ends: record.None, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan}
 }
 
 // Begin says that a run begins.
@@ -101,8 +107,7 @@ func (s *State) Begin(index, cell, trial int, at time.Time) {
 	s.forecast.Begin(at)
 	s.pace = forecast.Pace{}
 	s.index, s.cell, s.trial, s.alive = index, cell, trial, false
-	nan := math.NaN()
-	s.now = loadgen.Snapshot{Ends: record.None, LagP99: nan, TTFTP50: nan, TTFTP99: nan, ITLP50: nan, ITLP99: nan}
+	s.now = nothing()
 	s.ttft, s.itl, s.rate, s.tokens = percentiles{}, percentiles{}, nil, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,6 +35,7 @@ type Watcher struct {
 	seen  int64          // bytes of the journal that were taken in
 	last  time.Time      // of the newest snapshot
 	noted time.Time      // of the newest line of the journal
+	begun time.Time      // when the plan was written down
 	spent time.Duration  // by the processes before this one
 	held  func() bool    // whether a process fills the directory
 }
@@ -61,7 +63,7 @@ type lockFile struct {
 // can be known here. The error says what is missing there.
 func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	b, err := os.ReadFile(filepath.Join(dir, "plan.lock.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s: no plan was begun there", dir)
 	}
 	if err != nil {
@@ -71,7 +73,11 @@ func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	if err := json.Unmarshal(b, &lock); err != nil {
 		return nil, fmt.Errorf("%s: plan.lock.json: %w", dir, err)
 	}
-	w := &Watcher{dir: dir, held: held, runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
+	begun, err := os.Stat(filepath.Join(dir, "plan.lock.json"))
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{dir: dir, held: held, begun: begun.ModTime(), runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
 	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
@@ -129,6 +135,9 @@ const quiet = 10 * time.Second
 // for the holder only of a plan that has been quiet.
 func (w *Watcher) silence(s *State, now time.Time) {
 	last := w.noted
+	if last.IsZero() { // it was killed before its first line
+		last = w.begun
+	}
 	if w.last.After(last) {
 		last = w.last
 	}
