@@ -162,7 +162,7 @@ func TestDoubtDecidesNothing(t *testing.T) {
 	p := expand(t, loads(3))
 	for clean, want := range map[int]string{
 		1: "best throughput: not decided; concurrency 1 has 100 tokens/sec, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
-		0: "best throughput: not decided; nothing can be ranked: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		0: "best throughput: not decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
 	} {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {

@@ -136,7 +136,7 @@ func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha f
 	if len(order) == 0 {
 		b.Sentence = what + ": no cell meets them"
 		if len(doubts) > 0 {
-			b.Sentence = what + ": not decided; nothing can be ranked: " + saidOf(doubts)
+			b.Sentence = what + ": not decided; every cell that may be best is in doubt: " + saidOf(doubts)
 		}
 		return b
 	}
