@@ -114,8 +114,8 @@ func watched(work string) (live []byte, err error) {
 			journal, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
 			if bytes.Count(journal, []byte(`"event":"done"`)) > 25 && live == nil {
 				live, _ = exec.Command(exe, "watch", dir, "--once").Output() // nil: it is asked again
-				if bytes.Contains(live, []byte("p50 –")) {
-					live = nil // between two runs
+				if bytes.Contains(live, []byte("p50 –")) || bytes.Contains(live, []byte("waits for")) {
+					live = nil // between two runs, or at the end of one
 				}
 			}
 		}
@@ -144,6 +144,10 @@ func page(file string) (head, charts []byte, err error) {
 	if head, err = p.Picture(browser.Clip{Width: width, Height: top}); err != nil {
 		return nil, nil, err
 	}
-	charts, err = p.Picture(browser.Clip{Y: top, Width: width, Height: 1000})
+	var bottom float64 // of the second row of charts
+	if err := p.Eval(`document.querySelectorAll("#charts figure")[3].getBoundingClientRect().bottom`, &bottom); err != nil {
+		return nil, nil, err
+	}
+	charts, err = p.Picture(browser.Clip{Y: top, Width: width, Height: bottom + 16 - top})
 	return head, charts, err
 }

@@ -40,6 +40,9 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 		return nil, err
 	}
 	p.Answers, p.Scope = Answers(d, said)
+	for i, s := range p.Answers { // a number and its unit stay on one line
+		p.Answers[i] = strings.NewReplacer(" %", "\u00a0%", " ms", "\u00a0ms").Replace(s)
+	}
 	p.findings(checks)
 	p.table(d, trials)
 	for _, r := range chart.Catalogue() {
