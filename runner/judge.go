@@ -36,6 +36,9 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 		rep.Warnings = append(rep.Warnings, p.Notes...)
 	}
 	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
+	if m.chat != nil && m.set.Media() {
+		rep.Warnings = append(rep.Warnings, "input tokens leave out those of images, sounds and videos: the chat template writes a mark for each, which counts; the server puts more in its place (its own count: --use-server-token-count)")
+	}
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.bench.Endpoint, got.transport.Stamps)...)
 	return rep
 }

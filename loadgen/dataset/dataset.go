@@ -198,6 +198,16 @@ func (t *Turn) words() []string {
 	return slices.Concat([]string{t.Query}, t.Passages, t.Texts)
 }
 
+// mediaParts are what messages that are written out call their media.
+var mediaParts = [][]byte{[]byte(`"image_url"`), []byte(`"input_audio"`), []byte(`"video_url"`)}
+
+// media tells whether a turn has an image, a sound or a video.
+func (c *Conversation) media() bool {
+	return slices.ContainsFunc(c.Turns, func(t Turn) bool {
+		return len(t.Images)+len(t.Audios)+len(t.Videos) > 0 || slices.ContainsFunc(mediaParts, func(part []byte) bool { return bytes.Contains(t.Messages, part) })
+	})
+}
+
 // mediaSize is the number of bytes its media take.
 func (t *Turn) mediaSize() (n int) {
 	for _, list := range [][]Media{t.Images, t.Audios, t.Videos} {

@@ -160,6 +160,20 @@ func (s *Set) Streamed() bool { _, ok := s.stored.(*stream); return ok }
 // are played.
 func (s *Set) Held() bool { return s.stored == nil }
 
+// Media tells whether a turn has an image, a sound or a video, as far as that is
+// known without reading or making all conversations.
+func (s *Set) Media() bool {
+	if s.stored != nil {
+		return s.First().media()
+	}
+	for c := range s.Each() {
+		if c.media() {
+			return true
+		}
+	}
+	return false
+}
+
 // Err is why conversations of a streamed set could not be read; nil while all
 // could.
 func (s *Set) Err() error {
