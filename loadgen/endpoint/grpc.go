@@ -23,10 +23,10 @@ var rpc = Spec{
 
 func configureRPC(s *Spec, e *schema.Endpoint) error {
 	if e.RPC == nil {
-		return diag.Errorf("it needs endpoint.rpc").Try("rpc: {method: pkg.Service/Method, body: '{\"prompt\": {{ text|tojson }}}', text: text}")
+		return diag.Errorf("grpc: it needs endpoint.rpc").Try("rpc: {method: pkg.Service/Method, body: '{\"prompt\": {{ text|tojson }}}', text: text}")
 	}
 	if !allRPC(e.URLs) {
-		return diag.Errorf("endpoint.urls: it is spoken to gRPC servers only").Try("write the address like grpc://localhost:8001")
+		return diag.Errorf("endpoint.urls: type grpc is spoken to gRPC servers only").Try("write the address like grpc://localhost:8001")
 	}
 	var err error
 	if s.Body, err = openTemplate("rpc.body", e.RPC.Body); err != nil {

@@ -27,7 +27,7 @@ func Open(e *schema.Endpoint) (*Spec, error) {
 	s := *row
 	if s.Configure != nil {
 		if err := s.Configure(&s, e); err != nil {
-			return nil, fmt.Errorf("endpoint type %s: %w", e.Type, err)
+			return nil, err // it names its setting
 		}
 	}
 	return &s, nil

@@ -63,7 +63,7 @@ func configureTemplate(s *Spec, e *schema.Endpoint) error {
 		text, field = e.Template.Body, e.Template.ResponseField
 	}
 	if text == "" {
-		return diag.Errorf("it needs template.body").Try("--extra-inputs payload_template:FILE names a file with it")
+		return diag.Errorf("template: it needs template.body").Try("--extra-inputs payload_template:FILE names a file with it")
 	}
 	if s.Body, err = openTemplate("template.body", text); err != nil || field == "" {
 		return err
