@@ -177,12 +177,11 @@ func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
 		return
 	}
 	if err := ref.Check(); err != nil {
-		message := strings.TrimLeft(strings.TrimPrefix(err.Error(), "tokenizer"), ": ")
 		hint := "leave it out to count by the model's own or by o200k_base, or use builtin"
 		if !strings.HasPrefix(ref.Name, ".") && !filepath.IsAbs(ref.Name) { // no folder: a name on the hub
 			hint += "; --allow-download fetches it"
 		}
-		c.found("name", ref.Name, "benchmark.tokenizer.name", message, hint)
+		c.found("name", ref.Name, "benchmark.tokenizer.name", err.Error(), hint)
 	}
 }
 

@@ -67,7 +67,7 @@ func (r Ref) Folder(model string) (string, error) {
 	}
 	path, err := r.find()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("tokenizer %w", err)
 	}
 	return filepath.Dir(inFolder(path)), nil
 }

@@ -60,7 +60,7 @@ func (r Ref) Open() (Tokenizer, error) {
 	}
 	path, err := r.find()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tokenizer %w", err)
 	}
 	return openNamed(r.Name, path)
 }
@@ -70,7 +70,8 @@ func (r Ref) builtIn() bool {
 }
 
 // Check says why Open would not find the tokenizer, without reading a
-// vocabulary; nil when it would.
+// vocabulary; nil when it would. The error does not say that it is about a
+// tokenizer.
 func (r Ref) Check() error {
 	if r.builtIn() {
 		return nil
@@ -85,7 +86,7 @@ func (r Ref) Check() error {
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return fmt.Errorf("tokenizer: %s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func (r Ref) find() (string, error) {
 	if r.Revision != "" && r.Revision != "main" {
 		at = " at revision " + r.Revision
 	}
-	return "", fmt.Errorf("tokenizer %q%s: not found; looked for a built-in encoding (%s), a file or folder of that name, and %s",
+	return "", fmt.Errorf("%q%s: not found; looked for a built-in encoding (%s), a file or folder of that name, and %s",
 		r.Name, at, strings.Join(Names(), ", "), strings.Join(looked, ", "))
 }
 

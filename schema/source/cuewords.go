@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,28 +19,6 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
 )
-
-// packagesHint is for an import that leads nowhere.
-const packagesHint = "packages come from this module, from the deps in cue.mod/module.cue (cue mod tidy adds them), or from cue.mod/pkg"
-
-// importFailed is what CUE puts before a mistake in a package that is imported,
-// once for each import that leads there.
-const importFailed = "import failed: "
-
-// inWords is a mistake of CUE's in a person's words, with a hint; the words of
-// CUE where nothing better is known.
-func inWords(msg string) (message, hint string) {
-	for strings.HasPrefix(msg, importFailed) { // the place says where
-		msg = strings.TrimPrefix(msg, importFailed)
-	}
-	switch {
-	case strings.Contains(msg, "import cycle"):
-		return "packages import each other in a circle", "move what both need into a package of its own"
-	case strings.HasSuffix(msg, "structural cycle"):
-		return "contains itself (structural cycle)", "end the circle with a value"
-	}
-	return msg, ""
-}
 
 // otherPlace is the place beside pos that a conflict is about, "" if there is
 // none.
@@ -69,18 +46,7 @@ func loadErrors(name string, inst *build.Instance) diag.Errors {
 	if errors.As(inst.Err, &none) {
 		return noFiles(name, none.Package.IgnoredFiles)
 	}
-	tags := tagsIn(inst)
-	bad := cueErrors(name, inst.Err)
-	for _, e := range bad {
-		if t := tags.meant(e.Message); t != nil && e.Place == name {
-			e.Place = cueOrigin(name, t.at).Where
-		}
-		if key, ok := tags.bare(e.Message); ok {
-			e.Message, e.Hint = "-t "+key+": has no value", "-t "+key+"=… gives one"
-		}
-		e.Hint = cmp.Or(tags.hint(e.Message), e.Hint)
-	}
-	return bad
+	return cueErrors(name, inst.Err, tagsIn(inst).mend(name))
 }
 
 // noFiles says why no file of a folder, or not the one that was named, is part of
@@ -186,42 +152,46 @@ func tagsIn(inst *build.Instance) (out tags) {
 	return out
 }
 
-var (
-	variableTag = regexp.MustCompile(`^tag variable '([^']*)' not found`)
-	wrongTag    = regexp.MustCompile(`for injection tag "([^"]*)"`)
-	bareTag     = regexp.MustCompile(`^tag "([^"]*)" not used in any file$`)
-	unknownTag  = regexp.MustCompile(`^(?:no tag for|tag) "([^"]*)"`)
-)
-
-// meant is the tag that a message is about: the one it names, and for one that
-// is not there the one that was probably meant, or the first. Nil without one.
-func (ts tags) meant(message string) *tag {
-	find := func(is func(tag) bool) *tag {
-		if i := slices.IndexFunc(ts, is); i >= 0 {
-			return &ts[i]
+// mend gives a mistake about a tag, which CUE tells without a place, that of the
+// tag it is about, and says what -t takes.
+func (ts tags) mend(name string) func(cueerrors.Error, *diag.Error) {
+	return func(e cueerrors.Error, found *diag.Error) {
+		format, args := e.Msg()
+		if len(args) == 0 {
+			return
 		}
-		return nil
+		word := fmt.Sprint(args[len(args)-1])
+		var about *tag
+		hint := ""
+		switch {
+		case format == unknownVar:
+			about = ts.find(func(t tag) bool { return t.variable == word })
+			hint = "a plan must not depend on the time, the user or the machine; give the value with -t"
+		case strings.HasSuffix(format, wrongTag):
+			about = ts.find(func(t tag) bool { return t.key == word })
+			hint = "-t takes a value of the type that @tag names"
+		case format == bareTag && slices.Contains(ts.keys(), word): // CUE takes it for the name of a choice
+			about = ts.find(func(t tag) bool { return t.key == word })
+			found.Message, hint = "-t "+word+": has no value", "-t "+word+"=… gives one"
+		case (format == unknownTag || format == bareTag) && len(ts) > 0:
+			near := suggest.Nearest(word, ts.keys())
+			about = ts.find(func(t tag) bool { return near == "" || t.key == near })
+			hint = "tags there are: -t " + strings.Join(ts.keys(), "=…, -t ") + "=…"
+		case format == unknownTag || format == bareTag:
+			hint = "the package has no @tag"
+		}
+		if about != nil && found.Place == name {
+			found.Place = cueOrigin(name, about.at).Where
+		}
+		found.Hint = cmp.Or(hint, found.Hint)
 	}
-	if m := variableTag.FindStringSubmatch(message); m != nil {
-		return find(func(t tag) bool { return t.variable == m[1] })
-	}
-	if m := wrongTag.FindStringSubmatch(message); m != nil {
-		return find(func(t tag) bool { return t.key == m[1] })
-	}
-	if m := unknownTag.FindStringSubmatch(message); m != nil {
-		near := suggest.Nearest(m[1], ts.keys())
-		return find(func(t tag) bool { return near == "" || t.key == near })
-	}
-	return nil
 }
 
-// bare is the tag of a -t without a value, which CUE takes for the name of a choice.
-func (ts tags) bare(message string) (key string, ok bool) {
-	m := bareTag.FindStringSubmatch(message)
-	if m == nil || !slices.Contains(ts.keys(), m[1]) {
-		return "", false
+func (ts tags) find(is func(tag) bool) *tag {
+	if i := slices.IndexFunc(ts, is); i >= 0 {
+		return &ts[i]
 	}
-	return m[1], true
+	return nil
 }
 
 // twice refuses two values for one tag.
@@ -246,29 +216,12 @@ func (ts tags) keys() (out []string) {
 	return slices.Compact(out)
 }
 
-// hint helps with a -t that a package does not take.
-func (ts tags) hint(message string) string {
-	switch {
-	case variableTag.MatchString(message):
-		return "a plan must not depend on the time, the user or the machine; give the value with -t"
-	case wrongTag.MatchString(message):
-		return "-t takes a value of the type that @tag names"
-	case unknownTag.MatchString(message) && len(ts) > 0:
-		return "tags there are: -t " + strings.Join(ts.keys(), "=…, -t ") + "=…"
-	case unknownTag.MatchString(message):
-		return "the package has no @tag"
-	}
-	return ""
-}
-
 // oneCircle is a circle of references alone: what else was found follows from
 // values that it leaves without one.
 func oneCircle(bad diag.Errors) diag.Errors {
 	for _, e := range bad {
-		if through, ok := strings.CutPrefix(e.Message, "cycle with field: "); ok {
-			one := *e
-			one.Message, one.Hint = "refers to itself, through "+through, "end the circle with a value"
-			return diag.Errors{&one}
+		if errors.Is(e, errCircle) {
+			return diag.Errors{e}
 		}
 	}
 	return bad

@@ -10,8 +10,6 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	cueerrors "cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/token"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -33,48 +31,6 @@ func cueOrigin(name string, p token.Pos) Origin {
 		}
 	}
 	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, p.Line(), p.Column())}
-}
-
-// cueErrors are CUE's own words for a file it cannot read, one mistake per
-// place.
-func cueErrors(name string, err error) diag.Errors {
-	var out, choices diag.Errors
-	for _, e := range cueerrors.Errors(err) {
-		format, args := e.Msg()
-		msg := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-		if inner := errors.Unwrap(e); inner != nil {
-			msg = strings.TrimPrefix(msg+": "+strings.Join(strings.Fields(inner.Error()), " "), ": ")
-		}
-		path := strings.Join(e.Path(), ".")
-		msg, hint := inWords(msg)
-		var pkg *load.PackageError
-		if errors.As(e, &pkg) && hint == "" { // its path are packages, no fields
-			msg, path, hint = strings.Join(strings.Fields(pkg.Message.Error()), " "), "", packagesHint
-		}
-		pos := e.Position()
-		for _, p := range e.InputPositions() {
-			if !ofSchema(p) {
-				pos = p
-				break
-			}
-		}
-		if other := otherPlace(name, e, pos); other != "" && strings.HasPrefix(msg, "conflicting values") {
-			hint = "the other stands at " + strings.TrimPrefix(other, "in ")
-		}
-		found := Mistake(cueOrigin(name, pos), path, Clip(msg), hint)
-		if slices.ContainsFunc(e.InputPositions(), ofSchema) {
-			choices = append(choices, found...)
-			continue
-		}
-		out = append(out, found...)
-	}
-	if len(out) == 0 { // the schema's choices say only what the value is not
-		out = choices
-	}
-	if len(out) > 1 { // what is wrong with each choice stands beside it
-		out = slices.DeleteFunc(out, func(e *diag.Error) bool { return strings.HasSuffix(e.Message, "errors in empty disjunction:") })
-	}
-	return out.Sorted()
 }
 
 type cueReader struct {
@@ -118,11 +74,11 @@ func (r *cueReader) node(v cue.Value) *Node {
 		v = d
 	}
 	if err := v.Err(); err != nil {
-		if hint := openTag(v, 0); hint != "" && strings.Contains(err.Error(), "non-concrete") { // CUE's own words are about the text around it
+		if hint := openTag(v, 0); hint != "" && v.Validate() == nil { // only a value is missing: CUE's own words are about the text around it
 			r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), needsValue, hint)...)
 			return n
 		}
-		r.bad = append(r.bad, cueErrors(r.name, err)...)
+		r.bad = append(r.bad, cueErrors(r.name, err, nil)...)
 		return n
 	}
 	switch v.IncompleteKind() {
@@ -144,7 +100,7 @@ func (r *cueReader) node(v cue.Value) *Node {
 func (r *cueReader) members(n *Node, v cue.Value) {
 	it, err := v.Fields()
 	if err != nil {
-		r.bad = append(r.bad, cueErrors(r.name, err)...)
+		r.bad = append(r.bad, cueErrors(r.name, err, nil)...)
 		return
 	}
 	keys := map[string]token.Pos{}

@@ -156,7 +156,7 @@ func selected(v cue.Value, name, expr string) (cue.Value, diag.Errors) {
 	//lint:ignore SA1019 a scope is only good in its own context
 	x := v.Context().CompileString(expr, cue.Scope(v), cue.Filename(inExpr))
 	if err := x.Err(); err != nil {
-		bad := cueErrors(inExpr, err)
+		bad := cueErrors(inExpr, err, nil)
 		slices.SortStableFunc(bad, func(a, b *diag.Error) int { return len(b.Path) - len(a.Path) }) // what says most
 		bad[0].Hint = cmp.Or(bad[0].Hint, experimentsHint(v))
 		return x, bad[:1]
@@ -244,7 +244,7 @@ func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (load
 	out.text.Parts = out.folder || slices.ContainsFunc(insts[0].Imports, func(dep *build.Instance) bool { return !isSchemaPackage(dep) })
 	out.value = cuecontext.New().BuildInstance(insts[0])
 	if err := out.value.Err(); err != nil {
-		bad := cueErrors(name, err)
+		bad := cueErrors(name, err, nil)
 		for _, e := range bad { // CUE gives a circle no place
 			if pos := out.value.LookupPath(cue.ParsePath(e.Path)).Pos(); e.Place == name && pos.IsValid() {
 				e.Place = cueOrigin(name, pos).Where
@@ -293,7 +293,7 @@ func arguments(name, abs string, sel Select) (dir string, args []string, bad dia
 func belongs(name, pkg string) diag.Errors {
 	f, err := parser.ParseFile(name, nil, parser.PackageClauseOnly)
 	if err != nil {
-		return cueErrors(name, err)[:1]
+		return cueErrors(name, err, nil)[:1]
 	}
 	switch own := f.PackageName(); own {
 	case pkg:
@@ -313,7 +313,7 @@ func readable(name string) diag.Errors {
 		return bad
 	}
 	if _, err := parser.ParseFile(name, src); err != nil {
-		return cueErrors(name, err)[:1]
+		return cueErrors(name, err, nil)[:1]
 	}
 	return nil
 }
