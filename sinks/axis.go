@@ -29,7 +29,7 @@ func wellKnownAxes() (out []Axis) {
 		case a.Whole:
 			kind = Int64
 		}
-		if a.Of != nil {
+		if a.Always {
 			out = append(out, Axis{a.Name, a.Unit, kind, a.Of})
 		}
 	}

@@ -20,28 +20,35 @@ type KnownAxis struct {
 	System  bool   // its values name systems that are compared
 	Load    bool   // more of it is more load
 	Whole   bool   // its values are whole numbers as a rule
+	Always  bool   // it has a column in every table, swept or not
 	// Of is what a cell has of it, swept or not: a number or a text, nil where it
-	// has none. Without Of the axis has a column only when it is swept.
+	// has none. Only an axis over results has no Of.
 	Of func(*schema.Benchmark) any
 }
 
 // knownAxes is the catalogue, in the order of the columns.
 var knownAxes = [...]KnownAxis{
 	{
-		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)", Load: true, Place: 1, Whole: true,
+		Name: "concurrency", Short: "conc", Unit: "requests", Label: "concurrency (requests)", Load: true, Place: 1, Whole: true, Always: true,
 		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Concurrency)) },
 	},
 	{
-		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)", Load: true, Place: 2,
+		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)", Load: true, Place: 2, Always: true,
 		Of: func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) },
 	},
-	{Name: "isl", Unit: "tokens", Place: -2, Whole: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
-	{Name: "osl", Unit: "tokens", Place: -1, Whole: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
-	{Name: "model", System: true, Place: -3, Of: func(b *schema.Benchmark) any { return some(models(b)) }},
-	{Name: "endpoint", System: true, Place: -4, Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
+	{Name: "isl", Unit: "tokens", Place: -2, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
+	{Name: "osl", Unit: "tokens", Place: -1, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
+	{Name: "model", System: true, Place: -3, Always: true, Of: func(b *schema.Benchmark) any { return some(models(b)) }},
+	{Name: "endpoint", System: true, Place: -4, Always: true, Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
 	{Name: "result", System: true, Place: -5},
-	{Name: "users", Label: "users", Load: true, Place: 3},
-	{Name: "in_flight", Label: "in flight (requests)", Load: true, Place: 4},
+	{
+		Name: "users", Label: "users", Load: true, Place: 3,
+		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).Users)) },
+	},
+	{
+		Name: "in_flight", Label: "in flight (requests)", Load: true, Place: 4,
+		Of: func(b *schema.Benchmark) any { return some(int64(measuredPhase(b).InFlight)) },
+	},
 }
 
 // KnownAxes are the axes of the catalogue in the order of the columns.

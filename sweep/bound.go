@@ -37,7 +37,7 @@ type CellBound struct {
 // that differ only in numbers.
 type PhaseBound struct {
 	Name, Kind string
-	Mode       string // "concurrency burst", "poisson rate", …
+	Mode       string // the title of its load mode
 	Reason     string // why this mode
 	Stop       string // what ends it: "100 requests", "30 s", "10 requests by default"
 	// Requests is the planned count, 0 when not known; MaxRequests differs only

@@ -21,18 +21,18 @@ func TestBoundOfPhases(t *testing.T) {
 		f schema.Phase
 		want
 	}{
-		"burst by count":        {schema.Phase{Type: "concurrency", Concurrency: 4, Requests: 100}, want{"concurrency burst", "100 requests", 100, 0}},
-		"burst by default":      {schema.Phase{Type: "concurrency", Concurrency: 8}, want{"concurrency burst", "16 requests by default", 16, 0}},
-		"small burst":           {schema.Phase{Type: "concurrency", Concurrency: 1}, want{"concurrency burst", "10 requests by default", 10, 0}},
-		"burst by time":         {schema.Phase{Type: "concurrency", Concurrency: 8, Duration: schema.Seconds(30)}, want{"concurrency burst", "30s", 0, 30 * time.Second}},
-		"burst by either":       {schema.Phase{Type: "concurrency", Concurrency: 8, Requests: 50, Duration: schema.Seconds(30)}, want{"concurrency burst", "50 requests or 30s", 50, 0}},
-		"constant by count":     {schema.Phase{Type: "constant", Rate: 5, Requests: 100}, want{"constant rate", "100 requests", 100, 20 * time.Second}},
-		"poisson by time":       {schema.Phase{Type: "poisson", Rate: 5, Duration: schema.Seconds(30)}, want{"poisson rate", "30s", 150, 30 * time.Second}},
-		"poisson by either":     {schema.Phase{Type: "poisson", Rate: 5, Requests: 1000, Duration: schema.Seconds(30)}, want{"poisson rate", "1,000 requests or 30s", 150, 30 * time.Second}},
-		"rate by default":       {schema.Phase{Type: "poisson", Rate: 2}, want{"poisson rate", "10 requests by default", 10, 5 * time.Second}},
-		"by sessions":           {schema.Phase{Type: "concurrency", Sessions: 7}, want{"concurrency burst", "7 sessions", 0, 0}},
-		"without end":           {schema.Phase{Type: "concurrency", Requests: 9, Duration: &schema.Inf}, want{"concurrency burst", "9 requests", 9, 0}},
-		"series: 0 to 10 in 10": {schema.Phase{Type: "poisson", Duration: schema.Seconds(15), RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 0}, {TimeS: 10, QPS: 10}}}, want{"rate series", "15s", 100, 15 * time.Second}},
+		"burst by count":        {schema.Phase{Type: "concurrency", Concurrency: 4, Requests: 100}, want{"closed loop, the next request when one is answered", "100 requests", 100, 0}},
+		"burst by default":      {schema.Phase{Type: "concurrency", Concurrency: 8}, want{"closed loop, the next request when one is answered", "16 requests by default", 16, 0}},
+		"small burst":           {schema.Phase{Type: "concurrency", Concurrency: 1}, want{"closed loop, the next request when one is answered", "10 requests by default", 10, 0}},
+		"burst by time":         {schema.Phase{Type: "concurrency", Concurrency: 8, Duration: schema.Seconds(30)}, want{"closed loop, the next request when one is answered", "30s", 0, 30 * time.Second}},
+		"burst by either":       {schema.Phase{Type: "concurrency", Concurrency: 8, Requests: 50, Duration: schema.Seconds(30)}, want{"closed loop, the next request when one is answered", "50 requests or 30s", 50, 0}},
+		"constant by count":     {schema.Phase{Type: "constant", Rate: 5, Requests: 100}, want{"open loop, evenly spaced arrivals", "100 requests", 100, 20 * time.Second}},
+		"poisson by time":       {schema.Phase{Type: "poisson", Rate: 5, Duration: schema.Seconds(30)}, want{"open loop, random arrivals", "30s", 150, 30 * time.Second}},
+		"poisson by either":     {schema.Phase{Type: "poisson", Rate: 5, Requests: 1000, Duration: schema.Seconds(30)}, want{"open loop, random arrivals", "1,000 requests or 30s", 150, 30 * time.Second}},
+		"rate by default":       {schema.Phase{Type: "poisson", Rate: 2}, want{"open loop, random arrivals", "10 requests by default", 10, 5 * time.Second}},
+		"by sessions":           {schema.Phase{Type: "concurrency", Sessions: 7}, want{"closed loop, the next request when one is answered", "7 sessions", 0, 0}},
+		"without end":           {schema.Phase{Type: "concurrency", Requests: 9, Duration: &schema.Inf}, want{"closed loop, the next request when one is answered", "9 requests", 9, 0}},
+		"series: 0 to 10 in 10": {schema.Phase{Type: "poisson", Duration: schema.Seconds(15), RateSeries: []schema.RatePoint{{TimeS: 0, QPS: 0}, {TimeS: 10, QPS: 10}}}, want{"open loop, random arrivals at a rate that changes", "15s", 100, 15 * time.Second}},
 	} {
 		d := &document{Phases: []schema.Phase{c.f}}
 		got := expand(t, d).Bound(nil).Phases[0]
@@ -57,8 +57,8 @@ func TestBoundOfPlan(t *testing.T) {
 		t.Errorf("bound = %+v", b)
 	}
 	want := []sweep.PhaseBound{
-		{Name: "warmup", Kind: "warmup", Mode: "concurrency burst", Reason: "type concurrency", Stop: "5 requests", Requests: 5, MaxRequests: 5},
-		{Name: "profiling", Kind: "profiling", Mode: "constant rate", Reason: "type constant", Stop: "10 to 40 requests", Requests: 10, MaxRequests: 40, AtLeast: time.Second},
+		{Name: "warmup", Kind: "warmup", Mode: "closed loop, the next request when one is answered", Reason: "type concurrency", Stop: "5 requests", Requests: 5, MaxRequests: 5},
+		{Name: "profiling", Kind: "profiling", Mode: "open loop, evenly spaced arrivals", Reason: "type constant", Stop: "10 to 40 requests", Requests: 10, MaxRequests: 40, AtLeast: time.Second},
 	}
 	if diff := cmp.Diff(want, b.Phases); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)

@@ -2,7 +2,10 @@ package sweep
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/schema"
 )
 
 // fewTrials is the number of trials up to which only large differences can be
@@ -26,11 +29,10 @@ func (p *Plan) Layout() (line string, doubts []string) {
 	if p.Seeds == Fixed {
 		means += "; " + p.SeedsWhy
 	}
-	line = p.Seeds + " (" + strings.TrimSuffix(means, "; ") + "), cells " + p.CellOrder
-	if p.Order != "repeated" {
-		line += ", all trials of a cell in a row"
+	line = p.Seeds + " (" + strings.TrimSuffix(means, "; ") + ")"
+	if p.warms() {
+		line += ", " + p.warmups()
 	}
-	line += ", " + p.warmups()
 	if p.MultiRun.Sentinel {
 		line += fmt.Sprintf(", sentinel %s first, in the middle and last", p.Cells[0].Short())
 	}
@@ -44,6 +46,34 @@ var seedsMean = map[string]string{
 	Blocks:      "in a trial all cells get the same lengths and arrival times, the texts are new",
 	Fixed:       "same requests in every trial",
 	Independent: "own draws in every run",
+}
+
+// Turns is the order of the runs in words, and the seed of what is drawn.
+func (p *Plan) Turns() string {
+	var turns []string
+	if p.Trials > 1 && p.Order == "repeated" {
+		turns = append(turns, "trial by trial")
+	} else if p.Trials > 1 {
+		turns = append(turns, "all trials of a cell in a row")
+	}
+	if len(p.Cells) > 1 {
+		turns = append(turns, "cells "+turnsMean[p.CellOrder])
+	}
+	return strings.Join(append(turns, fmt.Sprintf("seed %d", p.BaseSeed)), ", ")
+}
+
+var turnsMean = map[string]string{
+	interleaved:    "interleaved (shuffled, and backwards in every second trial)",
+	"shuffled":     "shuffled anew in each trial",
+	"alphabetical": "in the alphabetical order of their axes",
+	"as_written":   "in the order in which the axes are written",
+}
+
+// warms tells whether any cell has a warmup.
+func (p *Plan) warms() bool {
+	return slices.ContainsFunc(p.Cells, func(c *Cell) bool {
+		return slices.ContainsFunc(c.Resolved.Benchmark.Phases, func(f schema.Phase) bool { return f.Kind == "warmup" })
+	})
 }
 
 func (p *Plan) warmups() string {
@@ -60,7 +90,7 @@ func (p *Plan) doubts() (out []string) {
 	case p.Trials == 1:
 		say("one trial: no interval, no difference can be shown; five are a good start (--num-profile-runs 5)")
 	case p.Trials <= fewTrials:
-		say("%d trials show large differences only: t is 4.3 or more; five are a good start (--num-profile-runs 5)", p.Trials)
+		say("%d trials show large differences only (Student's t is 4.3 or more for so few); five are a good start (--num-profile-runs 5)", p.Trials)
 	}
 	if p.CellOrder == interleaved && p.Trials > 1 && p.Trials%2 == 1 && len(p.Cells) > 1 {
 		say("odd number of trials: a slow change of the server cancels out over pairs of trials only")

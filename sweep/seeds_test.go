@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -104,18 +105,27 @@ func TestLayoutInOneLine(t *testing.T) {
 		name   string
 		d      *document
 		line   string
+		turns  string
 		doubts []string
 	}{
-		{"one run", &document{}, "", nil},
-		{"blocks", blocks(6), "blocks (in a trial all cells get the same lengths and arrival times, the texts are new), cells interleaved, warmup in each run", nil},
-		{"three", blocks(3), "blocks", []string{"3 trials show large differences only", "odd number of trials"}},
-		{"one trial", blocks(1), "blocks", []string{"one trial"}},
-		{"AIPerf's", func() *document { d := blocks(6); d.Kind.Ruled = map[string]bool{"same_seed": true}; return d }(), "fixed (same requests in every trial; same_seed is given), cells", []string{"repeats of one workload"}},
-		{"cell by cell", ordered(blocks(6), "", "independent"), "cells alphabetical, all trials of a cell in a row", []string{"drift"}},
+		{"one run", &document{}, "", "seed ", nil},
+		{"blocks", blocks(6), "blocks (in a trial all cells get the same lengths and arrival times, the texts are new)", "trial by trial, cells interleaved (shuffled, and backwards in every second trial), seed ", nil},
+		{"warmup", warmed(blocks(6)), "the texts are new), warmup in each run", "trial by trial", nil},
+		{"three", blocks(3), "blocks", "trial by trial", []string{"3 trials show large differences only", "odd number of trials"}},
+		{"one trial", blocks(1), "blocks", "cells interleaved", []string{"one trial"}},
+		{"AIPerf's", func() *document { d := blocks(6); d.Kind.Ruled = map[string]bool{"same_seed": true}; return d }(), "fixed (same requests in every trial; same_seed is given)", "trial by trial", []string{"repeats of one workload"}},
+		{"cell by cell", ordered(blocks(6), "", "independent"), "blocks", "all trials of a cell in a row, cells in the alphabetical order of their axes, seed ", []string{"drift"}},
 	} {
-		line, doubts := expand(t, c.d).Layout()
+		p := expand(t, c.d)
+		line, doubts := p.Layout()
 		if !strings.HasPrefix(line, c.line) && !strings.Contains(line, c.line) {
 			t.Errorf("%s: %q, want …%q…", c.name, line, c.line)
+		}
+		if warms := strings.Contains(line, "warmup"); warms != (c.name == "warmup") {
+			t.Errorf("%s: %q says a warmup: %v", c.name, line, warms)
+		}
+		if got := p.Turns(); !strings.HasPrefix(got, c.turns) || !strings.Contains(got, "seed ") {
+			t.Errorf("%s: order %q, want %s…", c.name, got, c.turns)
 		}
 		if len(doubts) != len(c.doubts) {
 			t.Errorf("%s: doubts %q, want %q", c.name, doubts, c.doubts)
@@ -127,4 +137,10 @@ func TestLayoutInOneLine(t *testing.T) {
 			}
 		}
 	}
+}
+
+// warmed is d with a warmup.
+func warmed(d *document) *document {
+	d.Phases = append([]schema.Phase{{Name: "warmup", Kind: "warmup", Type: "concurrency", Requests: 1}}, d.Phases...)
+	return d
 }

@@ -17,7 +17,7 @@ import (
 const saidByPauses = "the recorded pauses say when to send (concurrency says how many sessions there are)"
 
 var agenticReplay = Mode{
-	Name: "agentic_replay", Title: "agentic replay",
+	Name: "agentic_replay", Title: "closed loop of recorded sessions, from their middle",
 	Doc:    "A closed loop of recorded sessions: each slot goes on from a moment inside one, with its pauses, and takes another session when it is over.",
 	Closed: true, NeedsSet: true, Primed: true,
 	Instead: map[string]string{"rate": saidByPauses, "rate_ramp": "drop it", "rate_series": saidByPauses},

@@ -11,7 +11,7 @@ import (
 const atARate = "use type: poisson, gamma or constant"
 
 var closedLoop = Mode{
-	Name: "concurrency", Title: "concurrency burst",
+	Name: "concurrency", Title: "closed loop, the next request when one is answered",
 	Doc:    "A closed loop: each slot sends its next request when its last one is answered.",
 	Closed: true, Pattern: "concurrency_burst",
 	Instead: map[string]string{"rate": atARate, "rate_ramp": atARate, "rate_series": atARate},

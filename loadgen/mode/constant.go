@@ -8,7 +8,7 @@ import (
 )
 
 var constantRate = Mode{
-	Name: "constant", Title: "constant rate",
+	Name: "constant", Title: "open loop, evenly spaced arrivals",
 	Doc:       "Open loop: a request every 1/rate seconds, whatever the answers do.",
 	Takes:     rates,
 	Pattern:   "constant",

@@ -27,7 +27,7 @@ type Mode struct {
 	// Name is the phase type; of a mode that a setting chooses, whatever the
 	// type says, it is the setting.
 	Name  string
-	Title string // for people: "poisson rate"
+	Title string // for people: "open loop, evenly spaced arrivals"
 	Doc   string // one sentence
 	// Takes are the settings of a phase that only some modes take.
 	Takes []fields.Setting

@@ -8,7 +8,7 @@ import (
 )
 
 var poissonRate = Mode{
-	Name: "poisson", Title: "poisson rate",
+	Name: "poisson", Title: "open loop, random arrivals",
 	Doc:     "Open loop: independent users, so that gaps are exponential with mean 1/rate.",
 	Takes:   rates,
 	Pattern: "poisson", Presumed: "rate",

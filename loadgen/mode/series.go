@@ -9,7 +9,7 @@ import (
 )
 
 var rateSeries = Mode{
-	Name: "rate_series", Title: "rate series",
+	Name: "rate_series", Title: "open loop, random arrivals at a rate that changes",
 	Doc:       "Open loop: a Poisson process whose rate follows straight lines between points in time.",
 	EveryTurn: true, Varying: true,
 	Requests: 10,

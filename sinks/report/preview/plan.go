@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -34,6 +35,12 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	for _, d := range plan.Derive {
 		words.TwoColumns(w, "derive", d.Path+" = "+d.Expr, 8)
 	}
+	fixed, varied := unswept(plan)
+	for _, l := range []struct{ name, line string }{{"fixed", fixed}, {"varied", varied}} {
+		if l.line != "" {
+			words.TwoColumns(w, l.name, l.line, 8)
+		}
+	}
 	for _, f := range b.Phases {
 		words.TwoColumns(w, "phase", fmt.Sprintf("%s: %s (%s); ends after %s", f.Name, f.Mode, f.Reason, f.Stop), 8)
 	}
@@ -47,8 +54,33 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	for _, d := range doubts {
 		words.TwoColumns(w, "doubt", d, 8)
 	}
-	words.TwoColumns(w, "order", fmt.Sprintf("trials %s, cells %s, seed %d", plan.Order, plan.CellOrder, plan.BaseSeed), 8)
-	words.TwoColumns(w, "lock", "sha256:"+plan.Hash, 8)
+	words.TwoColumns(w, "order", plan.Turns(), 8)
+	words.TwoColumns(w, "lock", "sha256:"+plan.Hash+" (another plan has another: --resume and --done go by it)", 8)
+}
+
+// unswept are the axes that everybody asks for and that are none of this plan: what
+// all cells have alike, and what they have by other ways, such as derive.
+func unswept(plan *sweep.Plan) (fixed, varied string) {
+	var alike, differ []string
+	for _, known := range sweep.KnownAxes() {
+		if known.Of == nil || slices.ContainsFunc(plan.Axes, func(x schema.Axis) bool { return sweep.AxisNamed(x.Name).Name == known.Name }) {
+			continue
+		}
+		var values []string
+		for _, c := range plan.Cells {
+			if v := known.Of(&c.Resolved.Benchmark); v != nil && !slices.Contains(values, fmt.Sprint(v)) {
+				values = append(values, fmt.Sprint(v))
+			}
+		}
+		switch len(values) {
+		case 0:
+		case 1:
+			alike = append(alike, known.Name+" "+words.Clip(values[0], shownCommand))
+		default:
+			differ = append(differ, known.Name+" "+someOf(values))
+		}
+	}
+	return strings.Join(alike, " · "), strings.Join(differ, " · ")
 }
 
 // flipsText says how often the server changes its state, and how.
