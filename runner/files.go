@@ -107,7 +107,7 @@ func (r *runner) runInfo(m *measurement, rep *RunReport) *aiperf.RunInfo {
 	info := &aiperf.RunInfo{
 		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
 		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
-		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(m.run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(m.run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run)},
+		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(m.run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(m.run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run), Fraction: schema.TakesFraction},
 		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: m.bench.GPUTelemetry.Enabled,
 	}
 	if len(r.plan.Runs) > 1 {

@@ -120,6 +120,12 @@ func OnlyAIPerf(body []byte) []byte {
 	return out
 }
 
+// TakesFraction tells of a member of the body, by its path, whether it takes
+// numbers that need not be whole.
+func TakesFraction(path string) bool {
+	return fields.New().Fraction("benchmark." + path)
+}
+
 // shown is a body as JSON after change.
 func shown(body []byte, change func(tree map[string]any)) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,26 +222,9 @@ func (cs *cells) bodyMember(c *cell, name string, n *source.Node) ([]byte, Error
 	if bad = append(bad, errs...); bad != nil {
 		return nil, bad
 	}
-	switch name {
-	case "endpoint":
-		body.Endpoint = decoded[Endpoint](p)
+	body.take(name, p)
+	if labelled {
 		body.Endpoint.Label = label
-	case "models":
-		body.Models = decoded[Models](p)
-	case "artifacts":
-		body.Artifacts = decoded[Artifacts](p)
-	case "tokenizer":
-		body.Tokenizer = decoded[Tokenizer](p)
-	case "runtime":
-		body.Runtime = decoded[Runtime](p)
-	case "logging":
-		body.Logging = decoded[Logging](p)
-	case "gpu_telemetry":
-		body.GPUTelemetry = decoded[GPUTelemetry](p)
-	case "slos":
-		body.SLOs = decoded[map[string]float64](p)
-	case "failure_policy":
-		body.FailurePolicy = decoded[string](p)
 	}
 	return p.json, nil
 }
@@ -273,17 +257,31 @@ func (cs *cells) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 	return out.Bytes(), bad
 }
 
-// decoded is a part as the program's type, decoded once.
-func decoded[T any](p *part) T {
-	if v, ok := p.value.(T); ok {
-		return v
+// take puts a checked member into the field of b that has its name; of a member
+// without a field nothing but its JSON is read.
+func (b *Benchmark) take(name string, p *part) {
+	v := reflect.ValueOf(b).Elem()
+	for i := range v.NumField() {
+		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
+			v.Field(i).Set(reflect.ValueOf(p.as(v.Field(i).Type())))
+			return
+		}
 	}
-	var v T
-	if err := json.Unmarshal(p.secret, &v); err != nil {
-		panic("a checked part does not fit its struct: " + err.Error()) // parity is tested
+}
+
+// decoded is a part as the program's type.
+func decoded[T any](p *part) T { return p.as(reflect.TypeFor[T]()).(T) }
+
+// as is the part as a value of type t, decoded once.
+func (p *part) as(t reflect.Type) any {
+	if reflect.TypeOf(p.value) != t { // not decoded, or another member of the same text was
+		v := reflect.New(t)
+		if err := json.Unmarshal(p.secret, v.Interface()); err != nil {
+			panic("a checked part does not fit its struct: " + err.Error()) // parity is tested
+		}
+		p.value = v.Elem().Interface()
 	}
-	p.value = v
-	return v
+	return p.value
 }
 
 // given is the body without what nobody said, secrets masked: AIPerf's files

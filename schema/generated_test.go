@@ -68,7 +68,7 @@ func literal(v reflect.Value) string {
 		return fmt.Sprintf("%q", v.String())
 	case reflect.Bool:
 		return fmt.Sprint(v.Bool())
-	case reflect.Uint16:
+	case reflect.Uint32:
 		return fmt.Sprintf("%#x", v.Uint())
 	}
 	var words []string

@@ -147,7 +147,7 @@ func (w *walker) arm(a cue.Value, at int, path string, below fields.Traits, dept
 		w.leaves[at].Is |= fields.IsFree | fields.IsText | fields.IsNumber | fields.IsBool | fields.IsList | fields.IsObject
 		return
 	}
-	for kind, t := range map[cue.Kind]fields.Traits{cue.StringKind: fields.IsText, cue.BoolKind: fields.IsBool, cue.IntKind: fields.IsNumber, cue.FloatKind: fields.IsNumber, cue.ListKind: fields.IsList, cue.StructKind: fields.IsObject} {
+	for kind, t := range map[cue.Kind]fields.Traits{cue.StringKind: fields.IsText, cue.BoolKind: fields.IsBool, cue.IntKind: fields.IsNumber, cue.FloatKind: fields.IsNumber | fields.IsFraction, cue.ListKind: fields.IsList, cue.StructKind: fields.IsObject} {
 		if k&kind != 0 {
 			w.leaves[at].Is |= t
 		}

@@ -22,7 +22,7 @@ type Absent struct {
 	// Words are the only ones of the field that are absent; nil: all of it is.
 	Words []string
 	// Idle are values of AIPerf's that ask for nothing, as JSON by path: a file
-	// that repeats a default is not refused.
+	// that repeats a default is not refused. A number with a point need not be whole.
 	Idle map[string]string
 	// Shown says that AIPerf writes these values into its files, said or not.
 	Shown bool
@@ -97,6 +97,19 @@ func AbsentAt(path string) (*Absent, string) {
 		}
 	}
 	return nil, ""
+}
+
+// Fraction tells of a field, whether it is built or not, if it takes numbers that
+// need not be whole. A distribution keeps the number that it is given.
+func (x Table) Fraction(path string) bool {
+	if l := x.At(path); l != nil {
+		return l.Has(IsFraction) && !l.Has(IsShape)
+	}
+	row, path := AbsentAt(path)
+	if row == nil {
+		return false
+	}
+	return strings.Contains(row.Idle[path], ".") || slices.ContainsFunc(row.Flags, func(f AbsentFlag) bool { return f.Path == path && f.Kind == "number" })
 }
 
 // TakeAbsent takes fields that are absent out of n, the object at the starred

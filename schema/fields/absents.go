@@ -47,7 +47,7 @@ var absents = []Absent{
 		Shown:   true,
 		Idle: map[string]string{
 			"benchmark.network_latency.enabled":       "false",
-			"benchmark.network_latency.ping_interval": "1",
+			"benchmark.network_latency.ping_interval": "1.0",
 		},
 		Flags: []AbsentFlag{
 			{Names: []string{"network-latency-automatic"}, Path: "benchmark.network_latency.enabled", Kind: "bool"},
@@ -218,12 +218,12 @@ var absents = []Absent{
 			"benchmark.phases.*.adaptive_scale":                     "false",
 			"benchmark.phases.*.adaptive_min_completed_requests":    "1",
 			"benchmark.phases.*.adaptive_control_variable":          "\"concurrency\"",
-			"benchmark.phases.*.adaptive_control_min":               "1",
+			"benchmark.phases.*.adaptive_control_min":               "1.0",
 			"benchmark.phases.*.adaptive_scale_strategy_type":       "\"ramp_until_fail\"",
 			"benchmark.phases.*.adaptive_scale_step_policy":         "\"sla_margin\"",
 			"benchmark.phases.*.adaptive_scale_base_step":           "10",
 			"benchmark.phases.*.adaptive_scale_max_step_multiplier": "4",
-			"benchmark.phases.*.adaptive_scale_step_percent":        "25",
+			"benchmark.phases.*.adaptive_scale_step_percent":        "25.0",
 		},
 	},
 	{

@@ -26,7 +26,7 @@ type Leaf struct {
 	Is      Traits
 }
 
-type Traits uint16
+type Traits uint32
 
 const (
 	IsDuration    Traits = 1 << iota // seconds, or text with a unit
@@ -45,6 +45,7 @@ const (
 	IsOurs                           // AIPerf has no such field
 	IsBare                           // a field of a phase whose bare name means that of the profiling phase
 	IsInherited                      // a warmup phase made by flags takes it from the measured phase
+	IsFraction                       // takes a number that need not be whole
 )
 
 func (l *Leaf) Has(t Traits) bool { return l != nil && l.Is&t != 0 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -17,18 +16,22 @@ type InputConfig struct {
 	All, Said []byte
 	Flags     bool
 	Dir       string // of the run's files
+	// Fraction tells of a member of the body, by its path, whether it takes numbers
+	// that need not be whole: AIPerf keeps those as floats, 40.0 and not 40. nil:
+	// none does.
+	Fraction func(path string) bool
 }
 
 // json is the member input_config: AIPerf's keys in its order, numbers that it
 // keeps as floats written so.
 func (c InputConfig) json() (json.RawMessage, error) {
-	all, err := configObject(c.All)
+	all, err := c.object(c.All)
 	if err != nil {
 		return nil, err
 	}
 	shown := all
 	if c.Said != nil {
-		if shown, err = configObject(c.Said); err != nil {
+		if shown, err = c.object(c.Said); err != nil {
 			return nil, err
 		}
 		shown = c.said(shown, all)
@@ -71,7 +74,8 @@ func withTemplate(shown object) {
 	shown.set("endpoint", endpoint.set("extra", rest).with("template", object{}.with("body", body).with("response_field", field)))
 }
 
-func configObject(raw []byte) (object, error) {
+// object is a body with the numbers as AIPerf keeps them.
+func (c InputConfig) object(raw []byte) (object, error) {
 	if len(raw) == 0 {
 		return object{}, nil
 	}
@@ -83,7 +87,29 @@ func configObject(raw []byte) (object, error) {
 	if !ok {
 		return nil, fmt.Errorf("input_config: it is no object")
 	}
-	return o, nil
+	if c.Fraction == nil {
+		return o, nil
+	}
+	return c.floats("", o).(object), nil
+}
+
+// floats is v with the numbers as floats that need not be whole.
+func (c InputConfig) floats(path string, v any) any {
+	switch v := v.(type) {
+	case object:
+		for i := range v {
+			v[i].value = c.floats(strings.TrimPrefix(path+"."+v[i].key, "."), v[i].value)
+		}
+	case []any:
+		for i := range v {
+			v[i] = c.floats(path+".*", v[i])
+		}
+	case json.Number:
+		if c.Fraction(path) {
+			return asFloat(v)
+		}
+	}
+	return v
 }
 
 // said adds what AIPerf says although nobody said it.
@@ -137,11 +163,21 @@ func bounds(sla object) []any {
 		for _, stat := range of {
 			than, _ := stat.value.(object)
 			for _, op := range than {
-				list = append(list, object{{"metric_tag", metric.key}, {"stat", stat.key}, {"op", op.key}, {"threshold", op.value}})
+				list = append(list, object{{"metric_tag", metric.key}, {"stat", stat.key}, {"op", op.key}, {"threshold", asFloat(op.value)}})
 			}
 		}
 	}
 	return list
+}
+
+// asFloat is a number as AIPerf writes those that need not be whole.
+func asFloat(v any) any {
+	if n, ok := v.(json.Number); ok {
+		if f, err := n.Float64(); err == nil {
+			return number(f)
+		}
+	}
+	return v
 }
 
 // memberAt is item i of a list of objects.
@@ -214,7 +250,7 @@ func withLengths(shown object) {
 			if prompts[i].key != "isl" || !ok || isl.get("type") != nil || isl.get("value") != nil || isl.get("mean") != nil {
 				continue
 			}
-			prompts[i].value = append(object{{"mean", json.Number(strconv.Itoa(usualISL))}}, isl...)
+			prompts[i].value = append(object{{"mean", number(usualISL)}}, isl...)
 		}
 	}
 }
@@ -268,7 +304,7 @@ func copied(to, from object, path []string) object {
 	return to.set(key, copied(mine, sub, path[1:]))
 }
 
-// arranged is v in AIPerf's order and spelling.
+// arranged is v in AIPerf's order.
 func arranged(path string, v any) any {
 	switch v := v.(type) {
 	case object:
@@ -289,12 +325,6 @@ func arranged(path string, v any) any {
 			v[i] = arranged(path+".*", v[i])
 		}
 		return v
-	case json.Number:
-		if isFloatMember(path) {
-			if f, err := strconv.ParseFloat(v.String(), 64); err == nil {
-				return number(f)
-			}
-		}
 	}
 	return v
 }
@@ -305,28 +335,6 @@ func standing(order []string, key string) int {
 		return i
 	}
 	return len(order)
-}
-
-// isFloatMember tells which numbers AIPerf keeps as floats: 40.0, not 40.
-func isFloatMember(path string) bool {
-	_, last, _ := cutLast(path)
-	switch last {
-	case "timeout", "wait_for_model_timeout", "wait_for_model_interval", "timeout_seconds", "ping_interval", "turn_delay_ratio",
-		"slice_duration", "duration", "grace_period", "delay", "rate", "smoothness", "qps", "time_s", "probability", "weight",
-		"mean", "stddev", "value", "median", "adaptive_control_min", "adaptive_control_max", "adaptive_scale_step_percent", "threshold",
-		"trajectory_start_min_ratio", "trajectory_start_max_ratio", "failed_request_threshold":
-		return true
-	}
-	return strings.HasPrefix(path, "slos.") || strings.HasSuffix(path, ".sample_rates.*")
-}
-
-// cutLast splits a path at its last dot.
-func cutLast(path string) (before, last string, found bool) {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
 }
 
 // configOrder is the order of an object's members where AIPerf's is not the
@@ -343,13 +351,16 @@ func configOrder(path string) []string {
 			"urls", "url_strategy", "type", "path", "api_key", "timeout", "streaming", "connection_reuse", "use_legacy_max_tokens",
 			"use_server_token_count", "per_chunk_usage", "template", "headers", "extra", "download_video_content",
 			"request_content_type", "session_header", "uuid_and_strip", "wait_for_model_timeout", "wait_for_model_interval",
-			"wait_for_model_mode", "reset_kv_cache", "server_profiler",
+			"wait_for_model_mode", "reset_kv_cache", "server_profiler", "transport",
 		}
 	case "datasets.*":
 		return []string{
 			"name", "type", "path", "records", "format", "entries", "random_seed", "sampling", "open_loop_replay", "open_loop_strict",
 			"omit_kv_hints", "force_min_tokens", "ignore_trace_delays", "use_think_time_only", "cache_bust", "prompts", "prefix_prompts",
-			"turns", "turn_delay", "turn_delay_ratio", "images", "audio", "video",
+			"turns", "turn_delay", "turn_delay_ratio", "images", "audio", "video", "system_prompt", "system_prompt_file", "rankings",
+			"synthesis", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds", "replay_speedup",
+			"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size", "block_size",
+			"trace_idle_gap_cap_seconds", "max_context_length", "dataset", "hf_subset", "filters", "hf_weka_dataset",
 		}
 	case "phases.*":
 		return []string{
@@ -358,7 +369,8 @@ func configOrder(path string) []string {
 			"adaptive_scale_max_step_multiplier", "adaptive_scale_step_percent", "name", "kind", "type", "exclude_from_results",
 			"requests", "duration", "sessions", "concurrency", "prefill_concurrency", "rate", "rate_series", "smoothness", "users",
 			"auto_offset", "start_offset", "end_offset", "grace_period", "sla", "seamless", "trajectory_start_min_ratio",
-			"trajectory_start_max_ratio", "burst_phase_starts",
+			"trajectory_start_max_ratio", "burst_phase_starts", "concurrency_ramp", "prefill_ramp", "rate_ramp", "cancellation",
+			"failed_request_threshold", "system_idle_gap_cap_seconds", "agentic_warmup_grace_period",
 		}
 	case "artifacts":
 		return []string{

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
@@ -70,6 +72,7 @@ func TestInputConfig(t *testing.T) {
 		{"nothing", aiperf.InputConfig{}, `{}`},
 	} {
 		v := chatRun(t, nil)
+		c.cfg.Fraction = schema.TakesFraction
 		v.info.Config = c.cfg
 		v.write(t)
 		got := object(t, load(t, filepath.Join(v.dir, "profile_export_aiperf.json")))["input_config"]
@@ -80,23 +83,74 @@ func TestInputConfig(t *testing.T) {
 	}
 }
 
-// What AIPerf's data sets hold is what its schema says.
-func TestDatasetMembers(t *testing.T) {
-	t.Parallel()
+// configPath is a field of AIPerf's schema.
+type configPath struct {
+	Path            string
+	Types, Variants []string
+}
+
+func configPaths(t *testing.T) (out []configPath) {
+	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "testdata", "aiperf", "config", "config_paths.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	theirs := map[string][]string{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var row struct {
-			Path     string
-			Variants []string
-		}
+		var row configPath
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// A number is written with a point where AIPerf's schema has a number that need not
+// be whole, and only there. Where it takes both it keeps what is given.
+func TestFractionsAreAIPerfs(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, row := range configPaths(t) {
+		path, body := strings.CutPrefix(strings.ReplaceAll(row.Path, "[]", ".*"), "benchmark.")
+		first, _, _ := strings.Cut(path, ".")
+		l := fields.New().At("benchmark." + path)
+		if one := first == "phases" && !strings.HasPrefix(path, "phases.*"); one || !body || slices.Contains([]string{"model", "dataset", "warmup", "profiling"}, first) || l == nil || l.Lower != "" {
+			continue // another spelling of the same, or not built
+		}
+		number, whole := slices.Contains(row.Types, "number"), slices.Contains(row.Types, "integer")
+		if shapes := slices.ContainsFunc(row.Types, func(s string) bool { return strings.HasPrefix(s, "object") }); number && whole || shapes {
+			continue
+		}
+		if n++; schema.TakesFraction(path) != number {
+			t.Errorf("%s: written with a point: %v; %v in AIPerf", path, !number, row.Types)
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d fields were compared", n)
+	}
+}
+
+// A setting of ours that AIPerf knows has its place in the order of AIPerf's files.
+func TestEveryMemberHasAPlace(t *testing.T) {
+	t.Parallel()
+	index := fields.New()
+	for _, path := range []string{"", "endpoint", "datasets.*", "phases.*", "artifacts"} {
+		at := strings.TrimSuffix("benchmark."+path, ".")
+		order := aiperf.ConfigOrder(path)
+		for _, key := range index[at].Keys {
+			if l := index[at+"."+key]; !l.Has(fields.IsOurs) && l.Lower == "" && !slices.Contains(order, key) {
+				t.Errorf("%s: configOrder does not say where %s stands", at, key)
+			}
+		}
+	}
+}
+
+// What AIPerf's data sets hold is what its schema says.
+func TestDatasetMembers(t *testing.T) {
+	t.Parallel()
+	theirs := map[string][]string{}
+	for _, row := range configPaths(t) {
 		if name, is := strings.CutPrefix(row.Path, "benchmark.datasets[]."); is && !strings.ContainsAny(name, ".[") {
 			for _, v := range row.Variants {
 				theirs[v] = append(theirs[v], name)
