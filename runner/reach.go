@@ -102,12 +102,14 @@ func method(ctx context.Context, m *measurement) error {
 	return errors.Join(err, client.Close())
 }
 
-// unreachable is err with what to try about it.
-func unreachable(err error) *diag.Error {
-	return &diag.Error{
-		Code: diag.Failed, Message: err.Error(), Cause: err,
-		Hint: "is the server running there? try the command against the built-in one: --url mock:",
+// unreachable is err as a failure of the run; a server that was not reached says
+// itself what to try.
+func unreachable(err error) error {
+	var said *diag.Error
+	if errors.As(err, &said) {
+		return err
 	}
+	return &diag.Error{Code: diag.Failed, Message: err.Error(), Cause: err}
 }
 
 // FailedHint is what to try when every request failed like e.

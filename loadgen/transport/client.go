@@ -317,7 +317,11 @@ func (cl *Client) Probe(ctx context.Context, target int) error {
 }
 
 func unreachable(message string, err error) error {
-	return &diag.Error{Code: diag.Failed, Message: message, Cause: err, Hint: "is the server running there? try the command against the built-in one: --url mock:"}
+	hint := "is the server running there? try the command against the built-in one: --url mock:"
+	if isTLS(err) { // it is, and the reason says what to change
+		hint = ""
+	}
+	return &diag.Error{Code: diag.Failed, Message: message, Cause: err, Hint: hint}
 }
 
 // Cancel ends x: its socket is closed and Done is called, on the goroutine of

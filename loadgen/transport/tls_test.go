@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	fs "aiperf.dev/aiperf/internal/faultserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -143,7 +145,12 @@ func TestTLSFaults(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			x := open(t, c.url, c.change).do()
+			r := open(t, c.url, c.change)
+			var said *diag.Error
+			if err := r.Probe(context.Background(), 0); !errors.As(err, &said) || !strings.Contains(said.Message, c.text) || said.Hint != "" {
+				t.Errorf("Probe: %+v, want …%s… and no doubt that a server is there", said, c.text)
+			}
+			x := r.do()
 			if x.Status != record.Connection || x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, c.text) {
 				t.Errorf("%s %q %q, want %q", x.Status, x.ErrorKind, x.ErrorText, c.text)
 			}
