@@ -25,9 +25,9 @@ says what this machine can send and read for each second of CPU.
 
 The result is kept in the user's cache. A plan that needs more than a fifth of
 it is tried for a moment before it begins. Where the machine cannot drive the
-planned load, the plan is refused unless --allow-invalid is given. Below twice
-that load the check headroom is given as a cause when a number is found to be
-wrong.`,
+planned load, the plan is refused unless --allow-invalid is given. Where it can
+drive less than twice that load, the check headroom names it as the cause of
+numbers that are found to be wrong.`,
 	flags: []argv.Switch{
 		{Name: "concurrency", Arg: "N", Doc: "connections with short answers (default 64)"},
 		{Name: "streams", Arg: "N", Doc: "streams at a time (default 100)"},

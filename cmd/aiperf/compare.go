@@ -33,7 +33,7 @@ Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
 		outputFlag,
 		{Name: "margin", Arg: "SHARE", Doc: "what counts as a difference (default 0.05, and 0.15 from p95 on)"},
 		{Name: "metric", Arg: "METRIC", Many: true, Doc: "primary metric, such as time_to_first_token.p99; the others decide nothing"},
-		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "what UNDECIDED means for the exit code (default 4)"},
+		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "pass (exit code 0) or fail (3) where nothing is WORSE and something UNDECIDED; otherwise 4"},
 		{Name: "unpaired", Doc: "do not compare trial with trial, although both met the same loads"},
 		{Name: "aa", Doc: "split the trials of one directory in two and compare them"},
 		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},

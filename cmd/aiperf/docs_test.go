@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/schema/fields"
@@ -160,6 +161,12 @@ func verdictPage(t *testing.T, have []byte) string {
 
 func endpointsPage(t *testing.T, have []byte) string {
 	page, err := docgen.Fill(have, "types", docgen.Endpoints(endpoint.Catalogue()))
+	have = []byte(check(t, string(page), err))
+	var names, docs []string
+	for _, p := range render.Placeholders() {
+		names, docs = append(names, "{"+p.Name+"}"), append(docs, p.Doc)
+	}
+	page, err = docgen.Fill(have, "placeholders", docgen.Names(names, docs))
 	return check(t, string(page), err)
 }
 

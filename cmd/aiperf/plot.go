@@ -72,7 +72,7 @@ into the same charts; directories that AIPerf wrote work too.
 
 // expenseFlags say what no result holds and the chart of costs needs.
 var expenseFlags = []argv.Switch{
-	{Name: "price", Arg: "N", Doc: "of an hour of the servers that answered, in any currency: draws what tokens cost"},
+	{Name: "price", Arg: "N", Doc: "price of an hour of the servers that answered, in any currency: draws what tokens cost"},
 	{Name: "watts", Arg: "N", Doc: "mean power of those servers: draws the energy of a token"},
 }
 

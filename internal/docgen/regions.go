@@ -34,12 +34,17 @@ func Versions(all []fields.Version) string {
 }
 
 // Words is the table of the words of a mock: URL.
-func Words(names, docs []string) string {
+func Words(names, docs []string) string { return named("word", names, docs) }
+
+// Names is the table of the names that a header may hold.
+func Names(names, docs []string) string { return named("name", names, docs) }
+
+func named(head string, names, docs []string) string {
 	var out [][]string
 	for i, n := range names {
 		out = append(out, []string{code(n), docs[i]})
 	}
-	return table([]string{"word", "what it says"}, out)
+	return table([]string{head, "what it says"}, out)
 }
 
 // Endpoints is the table of the inference APIs.

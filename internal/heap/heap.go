@@ -22,12 +22,6 @@ func (h *Heap[T]) Top() T { return h.items[0] }
 // All are the elements, in no order. They belong to the heap.
 func (h *Heap[T]) All() []T { return h.items }
 
-// Clear takes all elements out.
-func (h *Heap[T]) Clear() {
-	clear(h.items)
-	h.items = h.items[:0]
-}
-
 // Push puts x in.
 func (h *Heap[T]) Push(x T) {
 	h.items = append(h.items, x)

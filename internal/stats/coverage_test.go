@@ -238,38 +238,3 @@ func queue(r *rand.Rand, x []float64, service func() float64) {
 		wait = max(0, wait+took-r.ExpFloat64()/0.7)
 	}
 }
-
-// The bootstraps: a mean of correlated values, and of values that share the luck
-// of their trial.
-func TestBootstrapsCover(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(3, 9))
-	mean := stats.Mean
-	in, _, _ := covered(300, func() (float64, float64) {
-		x, z := make([]float64, 400), rng.NormFloat64()
-		for i := range x {
-			z = 0.5*z + math.Sqrt(0.75)*rng.NormFloat64()
-			x[i] = z
-		}
-		return stats.BlockBootstrap(x, 20, 200, .95, rng, mean)
-	}, 0)
-	if in < .88 {
-		t.Errorf("blocks: %.1f %% covered", 100*in)
-	}
-	in, _, _ = covered(300, func() (float64, float64) {
-		trials := make([][]float64, 12)
-		for i := range trials {
-			level := rng.NormFloat64()
-			for range 30 {
-				trials[i] = append(trials[i], level+rng.NormFloat64())
-			}
-		}
-		return stats.HierarchicalBootstrap(trials, 200, .95, rng, mean)
-	}, 0)
-	if in < .88 {
-		t.Errorf("trials and requests: %.1f %% covered", 100*in)
-	}
-	if low, high := stats.BlockBootstrap(nil, 0, 10, .95, rng, mean); !math.IsNaN(low) || !math.IsNaN(high) {
-		t.Error("the bootstrap of nothing has an interval")
-	}
-}

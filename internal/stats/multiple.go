@@ -6,20 +6,6 @@ import (
 	"slices"
 )
 
-// Holm adjusts p-values of several comparisons so that the chance of any false
-// alarm stays at the level (Scandinavian Journal of Statistics 6, 1979): in
-// ascending order, p(i)·(m−i+1), made non-decreasing and cut at 1. NaN stays NaN
-// and does not count.
-func Holm(p []float64) []float64 {
-	out, order := ascending(p)
-	highest := 0.0
-	for k, i := range order {
-		highest = max(highest, min(1, p[i]*float64(len(order)-k)))
-		out[i] = highest
-	}
-	return out
-}
-
 // BenjaminiHochberg adjusts p-values so that at most the level of what is
 // called a finding is false, on average (JRSS B 57, 1995): p(i)·m/i, made
 // non-increasing from the largest down. NaN stays NaN and does not count.

@@ -67,12 +67,7 @@ var computed = map[string]func(t *testing.T, args json.RawMessage) []float64{
 		d := stats.Welch(logs(a), logs(b))
 		return slices.Concat([]float64{d.Mean, d.DF}, pair(d.Interval(.95)), []float64{d.P()})
 	},
-	"holm": func(t *testing.T, args json.RawMessage) []float64 { return stats.Holm(floats(t, args)) },
-	"bh":   func(t *testing.T, args json.RawMessage) []float64 { return stats.BenjaminiHochberg(floats(t, args)) },
-	"mann_whitney": func(t *testing.T, args json.RawMessage) []float64 {
-		r := stats.MannWhitney(two(t, args))
-		return []float64{r.U, r.P}
-	},
+	"bh": func(t *testing.T, args json.RawMessage) []float64 { return stats.BenjaminiHochberg(floats(t, args)) },
 	"ks2": func(t *testing.T, args json.RawMessage) []float64 {
 		a, b := two(t, args)
 		slices.Sort(a)

@@ -90,21 +90,13 @@ for n in (2, 3, 5, 10):
     case("welch", [a, c], np.log(c).mean() - np.log(a).mean(), w.df, *w.confidence_interval(0.95), w.pvalue)
 
 p = [0.01, 0.04, 0.03, 0.005, 0.2, 0.03, 0.9]
-case("holm", p, *multipletests(p, method="holm")[1])
 case("bh", p, *multipletests(p, method="fdr_bh")[1])
 
 for m, n in ((3, 4), (8, 5), (20, 20)):
     a, b = sample(m), sample(n, 0.7)
-    r = st.mannwhitneyu(a, b, method="exact")
-    case("mann_whitney", [a, b], r.statistic, r.pvalue)
     k = st.ks_2samp(a, b, method="exact")
     case("ks2", [a, b], k.statistic, k.pvalue)
-a, b = [round(v) for v in sample(30, 5, 3)], [round(v) for v in sample(40, 6, 3)]
-r = st.mannwhitneyu(a, b, method="asymptotic")
-case("mann_whitney", [a, b], r.statistic, r.pvalue)
-a, b = [1, 2, 2, 3], [1, 1, 5]
-r = st.mannwhitneyu(a, b, method="asymptotic")
-case("mann_whitney", [a, b], r.statistic, r.pvalue)
+sample(30, 5, 3), sample(40, 6, 3)  # drawn, so that what follows has the numbers that it had
 case("ks2", [sample(90, 0), [v for v in sample(80, 0.3)]])
 k = st.ks_2samp(cases[-1]["args"][0], cases[-1]["args"][1], method="exact")
 cases[-1]["want"] = [float(k.statistic), float(k.pvalue)]

@@ -131,10 +131,6 @@ func (s *Set) inFolder(folder string) (Place, error) {
 	return place(folder, names, ""), nil
 }
 
-// Pick are the files among a repository's that hold the set's split, card being
-// its README.md.
-func (s *Set) Pick(list []string, card string) ([]string, error) { return s.pick(list, card) }
-
 // dataFile are the kinds of files that hold records.
 var dataFile = regexp.MustCompile(`\.(parquet|jsonl|json|ndjson|csv|tsv)(\.gz)?$`)
 

@@ -66,9 +66,6 @@ func (r *Response) Done() bool { return r.state == stDone }
 // Started tells whether any byte of the response was fed.
 func (r *Response) Started() bool { return r.state != stStart }
 
-// HeadDone tells whether the header is complete.
-func (r *Response) HeadDone() bool { return r.state > stHead }
-
 // KeepAlive tells, after Done, whether the connection may carry another request.
 func (r *Response) KeepAlive() bool { return r.keepAlive }
 
