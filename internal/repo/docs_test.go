@@ -93,3 +93,18 @@ func TestArchitectureNamesEveryFolder(t *testing.T) {
 		}
 	}
 }
+
+// The stations that it names as files are there.
+func TestArchitectureNamesFilesThatExist(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, m := range regexp.MustCompile("`([a-z/]+/[a-z_]+\\.go)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1) {
+		n++
+		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(m[1]))); err != nil {
+			t.Error(err)
+		}
+	}
+	if n < 8 {
+		t.Errorf("%d files are named: the walks name more", n)
+	}
+}

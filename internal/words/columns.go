@@ -3,6 +3,7 @@ package words
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -25,4 +26,10 @@ func TwoColumns(w io.Writer, left, right string, column int) {
 		line += word + " "
 	}
 	fmt.Fprintln(w, strings.TrimRight(line, " "))
+}
+
+// Bar is a bar of so many characters, of which a share is full.
+func Bar(share float64, width int) string {
+	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
+	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
 }

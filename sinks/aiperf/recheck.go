@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -263,7 +264,7 @@ const recheckTolerance = 1e-6
 
 // distributions compares every statistic of every metric that records have.
 func (c *rechecker) distributions() {
-	for _, tag := range sortedKeys(c.columns) {
+	for _, tag := range slices.Sorted(maps.Keys(c.columns)) {
 		values := c.columns[tag]
 		s, ok := c.stats[tag]
 		if !ok || s["count"] == nil || len(values) == 0 {
@@ -281,7 +282,7 @@ func (c *rechecker) distributions() {
 		for _, p := range []int{1, 5, 10, 25, 50, 75, 90, 95, 99} {
 			want["p"+strconv.Itoa(p)] = stats.Quantile(values, float64(p)/100)
 		}
-		for _, name := range sortedKeys(s) {
+		for _, name := range slices.Sorted(maps.Keys(s)) {
 			if v, known := want[name]; known {
 				rel := recheckTolerance
 				if name == "std" && v > 0 { // nearly equal values share their leading digits
@@ -291,15 +292,6 @@ func (c *rechecker) distributions() {
 			}
 		}
 	}
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // scalar compares a metric with one value, if the summary has it.

@@ -132,7 +132,7 @@ func (p *Progress) region(s loadgen.Snapshot) []string {
 	done := (float64(p.at.Index) + in) / float64(max(p.at.Total, 1))
 	second := "  " + joined("   ", []string{counts(s), waits(s)})
 	room := p.screen.width() - 1 - utf8.RuneCountInString(second)
-	second = bar(done, min(max(room, shortestBar), longestBar)) + second
+	second = words.Bar(done, min(max(room, shortestBar), longestBar)) + second
 	third := spans(s, &p.ttft, &p.itl)
 	for n := sparks - 1; n >= 0 && utf8.RuneCountInString(third) >= p.screen.width(); n-- { // numbers before pictures
 		ttft, itl := p.ttft.latest(n), p.itl.latest(n)
@@ -249,9 +249,4 @@ func joined(separator string, parts []string) string {
 		}
 	}
 	return strings.Join(said, separator)
-}
-
-func bar(share float64, width int) string {
-	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
-	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
 }

@@ -3,7 +3,9 @@ package chart
 import (
 	_ "embed" // the plots that AIPerf draws
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -103,13 +105,13 @@ func configured(path string, text []byte, d *Data) ([]*draw.Chart, error) {
 		names, plots = v.SingleDefaults, v.SinglePlots
 	}
 	if len(names) == 0 {
-		names = sorted(plots)
+		names = slices.Sorted(maps.Keys(plots))
 	}
 	var out []*draw.Chart
 	for _, name := range names {
 		p, ok := plots[name]
 		if !ok {
-			return nil, &diag.Error{Place: path, Message: fmt.Sprintf("no plot %q", name), Hint: "it lists " + strings.Join(sorted(plots), ", ")}
+			return nil, &diag.Error{Place: path, Message: fmt.Sprintf("no plot %q", name), Hint: "it lists " + strings.Join(slices.Sorted(maps.Keys(plots)), ", ")}
 		}
 		out = append(out, p.build(name, d))
 	}

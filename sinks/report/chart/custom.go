@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 				axes = "the axes " + strings.Join(d.Axes, ", ") + ", "
 			}
 			return nil, fmt.Errorf("no column %q: there are %sfigures such as time_to_first_token.p99, and of requests %s",
-				name, axes, strings.Join(sorted(requestValues), ", "))
+				name, axes, strings.Join(slices.Sorted(maps.Keys(requestValues)), ", "))
 		}
 	}
 	p := draw.Panel{X: draw.Axis{Label: d.axisLabel(u.X)}, Y: draw.Axis{Label: d.axisLabel(u.Y), Zero: true}}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (d *Data) misses() draw.Panel {
 	}
 	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (% of requests)", Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
-	for i, reason := range sorted(why) {
+	for i, reason := range slices.Sorted(maps.Keys(why)) {
 		s := draw.Series{Name: "missed " + strings.TrimPrefix(reason, "failed: "), Ink: missedInks[i%len(missedInks)]}
 		if strings.HasPrefix(reason, "failed: ") {
 			s.Name, s.Ink = reason, draw.Bad
@@ -88,15 +89,6 @@ func (d *Data) misses() draw.Panel {
 func first(list string) string {
 	head, _, _ := strings.Cut(list, ",")
 	return strings.TrimSpace(head)
-}
-
-func sorted[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // trials is chart 11: each trial a dot beside the interval over all of them.

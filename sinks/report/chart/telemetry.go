@@ -3,6 +3,7 @@ package chart
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 
@@ -37,12 +38,12 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		byMetric[name][source] = append(byMetric[name][source], draw.At(number(t, "t_ns", i)/1e9, number(t, "value", i), ""))
 	}
 	var out []draw.Panel
-	for _, name := range sorted(byMetric) {
+	for _, name := range slices.Sorted(maps.Keys(byMetric)) {
 		if len(out) == 5 {
 			break
 		}
 		p := draw.Panel{Y: draw.Axis{Label: name, Zero: true}}
-		for k, source := range sorted(byMetric[name]) {
+		for k, source := range slices.Sorted(maps.Keys(byMetric[name])) {
 			pts := byMetric[name][source]
 			slices.SortStableFunc(pts, func(a, b draw.Point) int { return sign(a.X - b.X) })
 			p.Series = append(p.Series, draw.Series{Name: source, Ink: draw.Nth(k), Line: true, Bare: true, Points: pts})

@@ -126,9 +126,9 @@ func (f *frame) head() []string {
 	barWidth := min(max(f.width-44, 10), 40)
 	return []string{
 		f.spread(" "+f.plan.Name+"   "+place, right),
-		f.spread(" "+bar(over, barWidth)+runs, f.verdict.String()+" so far"),
+		f.spread(" "+words.Bar(over, barWidth)+runs, f.verdict.String()+" so far"),
 		" " + f.name(f.cell),
-		phase + bar(f.share(), min(24, max(f.width-72, 6))) + "  " + strings.Join(counts, "  "),
+		phase + words.Bar(f.share(), min(24, max(f.width-72, 6))) + "  " + strings.Join(counts, "  "),
 		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
 		"",
@@ -147,12 +147,12 @@ func (f *frame) finished() []string {
 	if f.narrow() {
 		return []string{
 			" " + f.plan.Name, f.spread(" "+size, verdict), " " + how,
-			" " + bar(share, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs, "",
+			" " + words.Bar(share, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs, "",
 		}
 	}
 	return []string{
 		f.spread(" "+f.plan.Name+"   "+size, how),
-		f.spread(" "+bar(share, min(max(f.width-44, 10), 40))+runs, verdict), "",
+		f.spread(" "+words.Bar(share, min(max(f.width-44, 10), 40))+runs, verdict), "",
 	}
 }
 
@@ -161,9 +161,9 @@ func (f *frame) stacked(place, right string, over float64, runs, phase string) [
 	return []string{
 		f.spread(" "+f.plan.Name, right),
 		f.spread(" "+place, f.verdict.String()+" so far"),
-		" " + bar(over, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs,
+		" " + words.Bar(over, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs,
 		" " + f.name(f.cell),
-		phase + bar(f.share(), max(f.width-utf8.RuneCountInString(phase)-1, 4)),
+		phase + words.Bar(f.share(), max(f.width-utf8.RuneCountInString(phase)-1, 4)),
 	}
 }
 
@@ -221,11 +221,6 @@ func (f *frame) spread(left, right string) string {
 		room = f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 1
 	}
 	return left + strings.Repeat(" ", max(room, 1)) + right
-}
-
-func bar(share float64, width int) string {
-	n := int(math.Round(min(max(share, 0), 1) * float64(width)))
-	return strings.Repeat("█", n) + strings.Repeat("░", width-n)
 }
 
 // gone says that nobody is at work on the plan, and what to do.
