@@ -12,8 +12,8 @@ var mockServerCommand = command{
   aiperf mock-server --port 8000 --log truth.jsonl ttft=40ms itl=5ms
   aiperf mock-server 'mock:?step=5ms&batch=16&prefill=0.02ms'    load-dependent
 
-It speaks every endpoint type (aiperf plugins endpoint) but grpc, whose methods are
-yours, and logs the true time of every token. The same words work in a URL:
+It speaks every endpoint type (aiperf plugins endpoint) but grpc, whose methods
+are yours, and logs the true time of every token. The same words work in a URL:
 -u 'mock:?ttft=40ms'.
 
 docs/mock-server.md explains all of its words: random times, faults, limits.`,

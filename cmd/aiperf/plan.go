@@ -18,8 +18,8 @@ import (
 
 var planCommand = command{
 	name: "plan", usage: "show the matrix, its cost and its order, and send nothing",
-	help: `aiperf plan FILE prints cells, trials, load, order, requests and the least time they
-take.
+	help: `aiperf plan FILE prints cells, trials, load, order, requests and the least time
+they take.
 
   aiperf plan sweep.cue
   aiperf plan sweep.cue --cells             every cell with its values
