@@ -33,7 +33,7 @@ var measureFlags = []argv.Switch{
 	{Name: "dry-run", Doc: "print what would be run and send nothing"},
 	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Doc: "report.html at the end: html (default) or none"},
 	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "text on stdout: ours, aiperf or both"},
-	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf (default of profile): 0 or 1; full (default of run): also 3 and 4"},
+	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: also 3 and 4"},
 	{Name: "junit", Arg: "FILE", Doc: "write gates as JUnit test cases"},
 	{Name: "allow-hooks", Minor: true, Doc: "run the commands that the experiment names (endpoint.flip)"},
 	{Name: "allow-download", Minor: true, Doc: "fetch published data sets, tokenizers and CUE modules that are not here"},
