@@ -18,10 +18,12 @@ type answer struct {
 	chunks                []record.Chunk
 	usage                 endpoint.Usage
 	finish                string
+	choice                int64 // the answer that counts, of several to one request; None before its content
 	first, firstOutput    int64 // content's arrival, None without any
 	last                  int64
 	ended                 bool // an end mark or a finish reason came
-	done                  bool // the end mark came
+	marked                bool // it must end with a mark, though its endpoint type does not say so
+	done                  bool // the end mark came, or a last message
 	content               int  // events that carried content
 	items, dims           int64
 	media                 bool // it is bytes, and no text at all
@@ -36,7 +38,7 @@ type answer struct {
 func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	*a = answer{
 		text: a.text[:0], reasoning: a.reasoning[:0], tool: a.tool[:0], chunks: a.chunks[:0],
-		usage: endpoint.NoUsage, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: endpoint.NoTimings,
+		usage: endpoint.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: endpoint.NoTimings,
 	}
 	clear(a.parts)
 	if t := endpoint.HeaderTimings(x.TimeLines); t != nil {
@@ -95,10 +97,14 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	if c.Timings != nil {
 		a.timings.Merge(*c.Timings)
 	}
+	a.marked = a.marked || c.Marked
+	if a.choice != record.None && c.Choice != a.choice && (!c.Empty || c.Finish != "") {
+		return // of another answer to the same request
+	}
 	if c.Finish != "" {
 		a.finish, a.ended = c.Finish, true
 	}
-	if c.Kind == record.Done {
+	if c.Kind == record.Done || c.Last {
 		a.ended, a.done = true, true
 	}
 	if c.Empty && carries(c.Kind) {
@@ -114,6 +120,7 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 		return
 	}
 	a.content++
+	a.choice = c.Choice
 	if a.first == record.None {
 		a.first = ev.At
 	}
@@ -170,19 +177,34 @@ func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status rec
 		return record.ParseError, a.errKind, a.errText
 	case x.Unfinished && !a.done:
 		return record.Truncated, "unfinished_event", "the stream ended inside an event"
-	case x.Streamed && spec.ProducesTokens && !spec.NoEnd && !a.ended && a.content > 0:
-		return record.Truncated, "no_end", "the stream ended without a finish reason or an end mark"
+	case x.Streamed && spec.ProducesTokens && (!spec.NoEnd || a.marked) && !a.ended && a.content > 0:
+		return record.Truncated, "no_end", noEnd(spec)
 	case a.content == 0:
-		return record.ParseError, "no_content", noContent(x)
+		return record.ParseError, "no_content", noContent(x, spec)
 	}
 	return record.OK, "", ""
 }
 
-func noContent(x *transport.Exchange) string {
-	if len(x.Payload) == 0 {
-		return "the answer is empty"
+func noEnd(spec *endpoint.Spec) string {
+	if spec.EndAt != "" {
+		return "the stream ended, and " + spec.EndAt + " was true of none of its messages"
 	}
-	return "the answer carries no content: it begins " + strings.ToValidUTF8(string(x.Payload[:min(len(x.Payload), 80)]), "?")
+	return "the stream ended without a finish reason or an end mark"
+}
+
+func noContent(x *transport.Exchange, spec *endpoint.Spec) string {
+	all := x.Payload
+	if x.OwnEnd {
+		all = all[:x.Events[len(x.Events)-1].Start]
+	}
+	switch begins := strings.ToValidUTF8(string(all[:min(len(all), 80)]), "?"); {
+	case begins == "":
+		return "the answer is empty"
+	case spec.TextAt != "":
+		return spec.TextAt + " finds nothing in the answer, which begins " + begins
+	default:
+		return "the answer carries no content: it begins " + begins
+	}
 }
 
 // output is all text but the reasoning, as AIPerf counts it: prose, and of each

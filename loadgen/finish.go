@@ -197,7 +197,9 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 		rec.HTTPStatus = cancelledStatus
 		kind, text = "cancelled", fmt.Sprintf("Request cancelled %.3fs after being sent", float64(x.CancelAfter)/1e9) // AIPerf's words
 	case x.Status == record.HTTPError:
-		text = OwnWords(x.Payload, text)
+		if len(x.Events) == 0 { // else they are what came before a gRPC stream failed
+			text = OwnWords(x.Payload, text)
+		}
 		if x.HTTPStatus == tooManyRequests {
 			kind = "rate_limited"
 		}

@@ -2,13 +2,16 @@ package endpoint
 
 import (
 	"bytes"
+	"errors"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
-// readAny finds the answer in what a server of an unknown API says, in AIPerf's
+// readAny finds the answer in what a server of an unknown API says: an API of
+// text that it knows by its members is read as such, else it goes by AIPerf's
 // order: vectors, scores, text under its usual names, choices. What is no JSON
 // at all is the text itself.
 func readAny(data []byte, stream bool) (Chunk, error) {
@@ -23,6 +26,12 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 		}
 		return readAnyList(trimmed)
 	case '{':
+		if known := apiOf(trimmed, stream); known != nil {
+			if c, err := known(trimmed, stream); err == nil {
+				c.Marked = stream
+				return c, nil
+			}
+		}
 		return readAnyObject(trimmed, stream)
 	case '"': // a text as JSON is that text
 		s := scan.Scanner{Data: trimmed}
@@ -41,6 +50,92 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 		}
 	}
 	return readText(data, stream)
+}
+
+// errKnown ends the look for what an object is.
+var errKnown = errors.New("known")
+
+// apiOf is how the API is read that an object is of, by the members that only it
+// has; nil where they say nothing. It looks no further than it must.
+func apiOf(data []byte, stream bool) (read func([]byte, bool) (Chunk, error)) {
+	var content, stop, response, message, done bool
+	s := scan.Scanner{Data: data}
+	is := func(r func([]byte, bool) (Chunk, error)) error { read = r; return errKnown }
+	_ = s.Object(func(key []byte) error {
+		c := s.Peek()
+		switch string(key) {
+		case "choices":
+			if c == '[' {
+				return is(readChoices)
+			}
+		case "token":
+			text := false
+			err := s.Object(func(key []byte) error { text = text || string(key) == "text"; return s.Skip() })
+			if err == nil && text {
+				return is(readGenerate)
+			}
+			return err
+		case "generated_text":
+			if c == '"' {
+				return is(readGenerate)
+			}
+		case "type", "object":
+			kind, err := s.View()
+			if err != nil {
+				return err
+			}
+			if r := apiOfType(kind, stream); r != nil {
+				return is(r)
+			}
+			return nil
+		case "content":
+			content = c == '"'
+		case "stop":
+			stop = c == 't' || c == 'f'
+		case "response":
+			response = c == '"'
+		case "message":
+			message = c == '{'
+		case "done":
+			done = c == 't' || c == 'f'
+		}
+		switch {
+		case content && stop:
+			return is(readGenerate)
+		case (response || message) && done:
+			return is(readOllama)
+		}
+		return s.Skip()
+	})
+	return read
+}
+
+// apiOfType is apiOf for what an object says of itself.
+func apiOfType(kind string, stream bool) func([]byte, bool) (Chunk, error) {
+	switch kind {
+	case "message_start", "message_delta", "message_stop", "content_block_start", "content_block_delta", "content_block_stop":
+		return readMessages
+	}
+	switch {
+	case stream && strings.HasPrefix(kind, "response."), !stream && kind == "response":
+		return readResponses
+	case !stream && kind == "message":
+		return readMessages
+	}
+	return nil
+}
+
+// claims is what an event says beside its answer, wherever that lies: usage,
+// times, a finish reason, an error, the end mark.
+func claims(data []byte, stream bool) Chunk {
+	if stream && bytes.Equal(bytes.TrimSpace(data), doneMark) {
+		return doneChunk()
+	}
+	c, err := readAnyObject(data, true) // as an event of a stream it need not hold an answer
+	if err != nil {
+		return Chunk{Usage: NoUsage}
+	}
+	return c
 }
 
 // readAnyList takes a bare list: scores, vectors, or objects with a text.
@@ -149,7 +244,7 @@ func (r *anyReply) entry(key []byte) error {
 func (r *anyReply) done(stream bool) (Chunk, error) {
 	for i := len(r.texts) - 1; i >= 0; i-- {
 		if r.texts[i] != "" {
-			r.content = r.texts[i]
+			r.parts.content = r.texts[i]
 		}
 	}
 	r.chunk.Items = r.items

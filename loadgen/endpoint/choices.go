@@ -8,7 +8,8 @@ import (
 )
 
 // readChoices reads the answers of the chat and the text completions API,
-// whole or one event of a stream. Only the first entry of choices counts.
+// whole or one event of a stream. Of several answers to one request (n) one counts:
+// that of index 0 or, where there is none, the first.
 func readChoices(data []byte, stream bool) (Chunk, error) {
 	var r choicesReply
 	if ok, err := r.read(data, stream, r.member); !ok {
@@ -20,19 +21,31 @@ func readChoices(data []byte, stream bool) (Chunk, error) {
 // choicesReply collects the parts of one answer.
 type choicesReply struct {
 	reply
-	content, tool, reasoning, reasoningContent string
-	choices                                    bool
+	parts   choiceParts
+	choices bool
 }
+
+// choiceParts are the texts of one answer.
+type choiceParts struct{ content, tool, reasoning, reasoningContent string }
 
 func (r *choicesReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "choices":
 		return r.Array(func(i int) error {
-			r.choices = true
-			if i > 0 {
+			if i == 0 {
+				r.choices = true
+				return r.Object(r.choice)
+			}
+			if r.chunk.Choice == 0 {
 				return r.Skip()
 			}
-			return r.Object(r.choice)
+			parts, chunk := r.parts, r.chunk
+			r.parts, r.chunk = choiceParts{}, Chunk{Usage: chunk.Usage, Timings: chunk.Timings}
+			err := r.Object(r.choice)
+			if r.chunk.Choice != 0 {
+				r.parts, r.chunk = parts, chunk
+			}
+			return err
 		})
 	case "timings":
 		r.chunk.Timings, err = readTimings(&r.Scanner, new(int64)) // usage says that, too
@@ -47,10 +60,10 @@ func (r *choicesReply) done(missing string) (Chunk, error) {
 	if !r.choices {
 		r.bareProblem()
 	}
-	if r.reasoningContent != "" {
-		r.reasoning = r.reasoningContent
+	if r.parts.reasoningContent != "" {
+		r.parts.reasoning = r.parts.reasoningContent
 	}
-	return r.asText(r.content, r.tool, r.reasoning, missing)
+	return r.asText(r.parts.content, r.parts.tool, r.parts.reasoning, missing)
 }
 
 // choice takes one entry of choices[0].
@@ -59,7 +72,10 @@ func (r *choicesReply) choice(key []byte) (err error) {
 	case "delta", "message":
 		return r.Object(r.message)
 	case "text":
-		r.content, err = r.View()
+		r.parts.content, err = r.View()
+	case "index":
+		r.chunk.Choice, err = r.Count()
+		r.chunk.Choice = max(r.chunk.Choice, 0) // also where it says none
 	case "finish_reason":
 		r.chunk.Finish, err = r.Word()
 	case "token_ids":
@@ -91,25 +107,25 @@ func length(s *scan.Scanner) (n int64, err error) {
 func (r *choicesReply) message(key []byte) (err error) {
 	switch string(key) {
 	case "content":
-		r.content, err = content(&r.Scanner)
+		r.parts.content, err = content(&r.Scanner)
 	case "reasoning_content":
-		r.reasoningContent, err = r.View()
+		r.parts.reasoningContent, err = r.View()
 	case "reasoning":
-		r.reasoning, err = r.View()
+		r.parts.reasoning, err = r.View()
 	case "tool_calls":
-		r.tool = ""
+		r.parts.tool = ""
 		err = r.Array(func(int) error {
 			return r.Object(func(key []byte) error {
 				if string(key) != "function" {
 					return r.Skip()
 				}
 				call, err := call(&r.Scanner)
-				r.tool += call
+				r.parts.tool += call
 				return err
 			})
 		})
 	case "function_call":
-		r.tool, err = call(&r.Scanner)
+		r.parts.tool, err = call(&r.Scanner)
 	default:
 		err = r.Skip()
 	}

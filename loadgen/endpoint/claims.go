@@ -35,7 +35,7 @@ type claim struct {
 }
 
 func (c *claim) offer(names []string, key []byte, v int64) {
-	if v == record.None || v < 0 {
+	if v == record.None {
 		return
 	}
 	if i := slices.Index(names, string(key)); i >= 0 && i <= c.place {
@@ -64,7 +64,7 @@ func readUsage(s *scan.Scanner) (Usage, *Timings, error) {
 	entry := func(key []byte) error {
 		if s.Peek() == '{' {
 			return s.Object(func(key []byte) error {
-				v, err := s.Integer()
+				v, err := s.Count()
 				reasoning.offer(reasoningNames, key, v)
 				cached.offer(cachedNames, key, v)
 				accepted.offer(acceptedNames, key, v)
@@ -81,7 +81,7 @@ func readUsage(s *scan.Scanner) (Usage, *Timings, error) {
 			*at(times) = v * 1e3
 			return err
 		}
-		v, err := s.Integer()
+		v, err := s.Count()
 		prompt.offer(promptNames, key, v)
 		completion.offer(completionNames, key, v)
 		total.offer(totalNames, key, v)
@@ -94,7 +94,9 @@ func readUsage(s *scan.Scanner) (Usage, *Timings, error) {
 	}
 	err := s.Object(entry)
 	if prompt.value != record.None && prompt.place > 0 {
-		prompt.value += apart
+		if prompt.value += apart; prompt.value > math.MaxInt32 {
+			prompt.value = record.None
+		}
 	}
 	return Usage{prompt.value, completion.value, reasoning.value, total.value, cached.value, accepted.value, rejected.value}, times, err
 }
@@ -146,7 +148,7 @@ func readTimings(s *scan.Scanner, cached *int64) (*Timings, error) {
 		case "predicted_ms":
 			t.Decode, err = s.Decimal()
 		case "cache_n":
-			*cached, err = s.Integer()
+			*cached, err = s.Count()
 		default:
 			err = s.Skip()
 		}

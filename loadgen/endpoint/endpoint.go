@@ -58,7 +58,12 @@ type Chunk struct {
 	// lasts as long as Text.
 	Reasoning string
 	Finish    string // finish_reason if said
+	Last      bool   // nothing after it counts; it may carry content itself
 	Usage     Usage
+	// Marked says that it is of an API whose streams end with a mark or a finish
+	// reason, where the endpoint type alone does not say so.
+	Marked bool
+	Choice int64 // which of several answers to the request it is of, from 0
 	// Final says that Text repeats what earlier events of the same Part carried
 	// in pieces: it counts only if there were none.
 	Final   bool
@@ -117,6 +122,11 @@ type Spec struct {
 	// texts size, digest and beginning are all that is kept.
 	Bulk  []string
 	Bytes bool // an answer may be sound, pictures or bytes, by its content type
+
+	// TextAt and EndAt are the settings that say where in an answer its text lies,
+	// and what the last message of a stream is known by, as "rpc.text out.text";
+	// "" where the API itself says so.
+	TextAt, EndAt string
 
 	NoEnd bool // its streams have no end mark that is known: their end is that of the connection's answer
 

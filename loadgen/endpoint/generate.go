@@ -99,13 +99,22 @@ func (r *generateReply) member(key []byte) (err error) {
 	switch string(key) {
 	case "token":
 		r.isToken = true
-		return r.Object(func(key []byte) (err error) {
-			if string(key) != "text" {
-				return r.Skip()
+		special := false
+		err = r.Object(func(key []byte) (err error) {
+			switch string(key) {
+			case "text":
+				r.token, err = r.View()
+			case "special": // a mark of the model, such as that of its end: no text of the answer
+				special = r.Peek() == 't'
+				err = r.Skip()
+			default:
+				err = r.Skip()
 			}
-			r.token, err = r.View()
 			return err
 		})
+		if special {
+			r.token = ""
+		}
 	case "content":
 		r.isToken = r.Peek() == '"'
 		r.token, err = r.View()
@@ -120,9 +129,9 @@ func (r *generateReply) member(key []byte) (err error) {
 	case "stop_type":
 		r.chunk.Finish, err = r.Word()
 	case "tokens_predicted":
-		r.chunk.Usage.Completion, err = r.Integer()
+		r.chunk.Usage.Completion, err = r.Count()
 	case "tokens_evaluated":
-		r.chunk.Usage.Prompt, err = r.Integer()
+		r.chunk.Usage.Prompt, err = r.Count()
 	case "tokens_cached":
 		err = r.Skip() // tokens in the cache afterwards, not those read from it
 	case "timings":
@@ -141,9 +150,9 @@ func (r *generateReply) detail(key []byte) (err error) {
 	case "finish_reason":
 		r.chunk.Finish, err = r.Word()
 	case "generated_tokens":
-		r.chunk.Usage.Completion, err = r.Integer()
+		r.chunk.Usage.Completion, err = r.Count()
 	case "input_length":
-		r.chunk.Usage.Prompt, err = r.Integer()
+		r.chunk.Usage.Prompt, err = r.Count()
 	case "prefill":
 		var n int64
 		if n, err = length(&r.Scanner); n > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/jmespath/go-jmespath"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -18,7 +19,7 @@ var rpc = Spec{
 	Doc:       "any gRPC method, known by reflection: its message is a Jinja template of JSON",
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, RPC: true,
 	Takes: Images | Audios | Videos, Configure: configureRPC,
-	Body: templateBody("rpc.body", nil), Read: readAny, HasContent: choicesHaveContent,
+	Body: templateBody("rpc.body", nil), Read: readAny, HasContent: notEmpty(readAny),
 }
 
 func configureRPC(s *Spec, e *schema.Endpoint) error {
@@ -36,7 +37,7 @@ func configureRPC(s *Spec, e *schema.Endpoint) error {
 		return err
 	}
 	s.Path = "/" + strings.TrimPrefix(e.RPC.Method, "/")
-	s.HasContent = notEmpty(s.Read)
+	s.HasContent, s.TextAt = notEmpty(s.Read), "rpc.text "+e.RPC.Text
 	if e.RPC.Done == "" {
 		return nil
 	}
@@ -44,7 +45,7 @@ func configureRPC(s *Spec, e *schema.Endpoint) error {
 	if err != nil {
 		return fmt.Errorf("rpc.done %q: %s", e.RPC.Done, oneLine(err.Error()))
 	}
-	s.Read, s.NoEnd = endedBy(done, s.Read), false
+	s.Read, s.NoEnd, s.EndAt = endedBy(done, s.Read), false, "rpc.done "+e.RPC.Done
 	return nil
 }
 
@@ -56,16 +57,20 @@ func notEmpty(read func([]byte, bool) (Chunk, error)) func([]byte) bool {
 	}
 }
 
-// endedBy reads as read does, and looks whether a message is the last one.
+// endedBy reads as read does, and looks whether a message is the last one. That
+// the server has no more to say makes no message the last one.
 func endedBy(done *jmespath.JMESPath, read func([]byte, bool) (Chunk, error)) func([]byte, bool) (Chunk, error) {
 	return func(data []byte, stream bool) (Chunk, error) {
 		c, err := read(data, stream)
+		if c.Kind == record.Done {
+			return Chunk{Empty: true, Usage: NoUsage}, err
+		}
 		var v any
 		if err != nil || c.Finish != "" || json.Unmarshal(data, &v) != nil {
 			return c, err
 		}
 		if found, err := done.Search(v); err == nil && holds(found) {
-			c.Finish = "done"
+			c.Finish, c.Last = "done", true
 		}
 		return c, nil
 	}

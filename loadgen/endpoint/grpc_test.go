@@ -41,8 +41,8 @@ func TestRPCSettings(t *testing.T) {
 	}
 	for data, want := range map[string]endpoint.Chunk{
 		`{"out":{"text":"a"},"last":false}`:   {Text: "a", Usage: endpoint.NoUsage},
-		`{"out":{"text":"a"},"last":true}`:    {Text: "a", Finish: "done", Usage: endpoint.NoUsage},
-		`{"out":{"text":""},"last":"length"}`: {Empty: true, Finish: "done", Usage: endpoint.NoUsage},
+		`{"out":{"text":"a"},"last":true}`:    {Text: "a", Finish: "done", Last: true, Usage: endpoint.NoUsage},
+		`{"out":{"text":""},"last":"length"}`: {Empty: true, Finish: "done", Last: true, Usage: endpoint.NoUsage},
 		`{}`:                                  {Empty: true, Usage: endpoint.NoUsage},
 	} {
 		c, err := spec.Read([]byte(data), true)
@@ -77,7 +77,7 @@ func TestTritonStream(t *testing.T) {
 	}
 	for data, want := range map[string]endpoint.Chunk{
 		`{"model_name":"m","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`:                                              {Text: "a", Items: 1, Usage: endpoint.NoUsage},
-		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`:                                                                    {Empty: true, Finish: "final", Usage: endpoint.NoUsage},
+		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`:                                                                    {Empty: true, Finish: "final", Last: true, Usage: endpoint.NoUsage},
 		`{"model_name":"m","parameters":{"triton_final_response":false},"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {Text: "a", Items: 1, Usage: endpoint.NoUsage},
 		`{"error":"no such model"}`: {Empty: true, ErrKind: "error", ErrText: "no such model", Usage: endpoint.NoUsage},
 	} {

@@ -196,7 +196,7 @@ func (r *v2Reply) member(key []byte) error {
 	case "parameters": // Triton's mark of a decoupled model's last answer
 		return r.Object(func(key []byte) error {
 			if string(key) == "triton_final_response" && r.Peek() == 't' {
-				r.chunk.Finish = "final"
+				r.chunk.Finish, r.chunk.Last = "final", true
 			}
 			return r.Skip()
 		})

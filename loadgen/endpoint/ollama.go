@@ -63,15 +63,28 @@ func readOllama(data []byte, stream bool) (Chunk, error) {
 			text, err = r.View()
 		case "thinking":
 			reasoning, err = r.View()
+		case "message": // of /api/chat
+			isAnswer = r.Peek() == '{'
+			return r.Object(func(key []byte) (err error) {
+				switch string(key) {
+				case "content":
+					text, err = r.View()
+				case "thinking":
+					reasoning, err = r.View()
+				default:
+					err = r.Skip()
+				}
+				return err
+			})
 		case "done":
 			isDone = r.Peek() == 't'
 			err = r.Skip()
 		case "done_reason":
 			why, err = r.Word()
 		case "prompt_eval_count":
-			r.chunk.Usage.Prompt, err = r.Integer()
+			r.chunk.Usage.Prompt, err = r.Count()
 		case "eval_count":
-			r.chunk.Usage.Completion, err = r.Integer()
+			r.chunk.Usage.Completion, err = r.Count()
 		case "prompt_eval_duration":
 			err = nanoseconds(&r.Scanner, &times.Prefill)
 		case "eval_duration":

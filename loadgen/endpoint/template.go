@@ -25,7 +25,7 @@ var template = Spec{
 	Doc: "any JSON API: the body is a Jinja template", GenAI: []string{"template"},
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Bytes: true,
 	Takes: Images | Audios | Videos, Configure: configureTemplate,
-	Body: templateBody("template.body", nil), Read: readAny, HasContent: choicesHaveContent,
+	Body: templateBody("template.body", nil), Read: readAny, HasContent: notEmpty(readAny),
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
@@ -38,7 +38,7 @@ var raw = Spec{
 	Doc:       "bodies that the dataset holds ready, to any API",
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Ready: true, Bytes: true,
 	Body: func(dst []byte, _ *Input) ([]byte, error) { return dst, errNotReady },
-	Read: readAny, HasContent: choicesHaveContent,
+	Read: readAny, HasContent: notEmpty(readAny),
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
@@ -69,7 +69,7 @@ func configureTemplate(s *Spec, e *schema.Endpoint) error {
 		return err
 	}
 	if s.Read, err = readField("response_field", field); err == nil {
-		s.HasContent = notEmpty(s.Read)
+		s.HasContent, s.TextAt = notEmpty(s.Read), "response_field "+field
 	}
 	return err
 }
@@ -227,9 +227,9 @@ func readField(place, path string) (func([]byte, bool) (Chunk, error), error) {
 		return nil, fmt.Errorf("%s %q: %s", place, path, oneLine(err.Error()))
 	}
 	return func(data []byte, stream bool) (Chunk, error) {
-		c, err := readAny(data, stream)
+		c := claims(data, stream)
 		if c.Kind == record.Done || c.ErrKind != "" {
-			return c, err
+			return c, nil
 		}
 		var v any
 		if err := json.Unmarshal(data, &v); err != nil {
@@ -239,10 +239,7 @@ func readField(place, path string) (func([]byte, bool) (Chunk, error), error) {
 		if err != nil {
 			return Chunk{}, unreadable(place+" "+path+": "+oneLine(err.Error()), data)
 		}
-		out := Chunk{Usage: NoUsage, Finish: c.Finish}
-		if err == nil {
-			out.Usage, out.Timings = c.Usage, c.Timings
-		}
+		out := Chunk{Usage: c.Usage, Timings: c.Timings, Finish: c.Finish}
 		text, items, ok := textOf(found)
 		switch {
 		case ok:

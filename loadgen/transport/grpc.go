@@ -248,6 +248,7 @@ func (c *rpcCall) ended(err error) ending {
 		start := len(x.Payload)
 		x.Payload = append(x.Payload, "[DONE]"...)
 		x.Events = append(x.Events, Event{Start: int32(start), End: int32(len(x.Payload)), At: x.End, Low: x.End})
+		x.OwnEnd = true
 	}
 	x.HTTPStatus = http.StatusOK
 	return ending{status: record.OK, asked: record.None}

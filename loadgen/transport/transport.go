@@ -72,6 +72,7 @@ type Exchange struct {
 	TimeLines      []byte  // the same, kept where one says how long the server took
 	Local, Remote  string  // addresses of the connection, host:port; "" when unknown
 
+	OwnEnd     bool // the last event is a mark [DONE] of ours: a gRPC stream ends by its status
 	Unfinished bool // the stream ended inside an event, which was dropped
 	User       any  // the caller's
 

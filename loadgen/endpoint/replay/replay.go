@@ -79,12 +79,21 @@ func Chat(events Events) []byte {
 	if !mentions(events, `"tool_calls"`, `"function_call"`) {
 		return nil
 	}
-	text, calls := "", calls{}
+	text, calls, answer := "", calls{}, -1
 	for data := range events {
 		var e struct {
-			Choices []struct{ Message, Delta *chatMessage }
+			Choices []struct {
+				Index          int
+				Message, Delta *chatMessage
+			}
 		}
 		if json.Unmarshal(data, &e) != nil || len(e.Choices) == 0 {
+			continue
+		}
+		if answer < 0 {
+			answer = e.Choices[0].Index
+		}
+		if e.Choices[0].Index != answer { // another answer to the same request
 			continue
 		}
 		for _, m := range []*chatMessage{e.Choices[0].Message, e.Choices[0].Delta} {

@@ -38,6 +38,10 @@ func TestReplay(t *testing.T) {
 		},
 		{"calls without numbers", replay.Chat, []string{chunk + `{"tool_calls":[{"id":"a","function":{"name":"f"}},{"id":"b","function":{"name":"g"}}]}}]}`}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":""}},{"id":"b","function":{"name":"g","arguments":""}}]}`},
 		{"function_call of old", replay.Chat, []string{`{"choices":[{"message":{"content":null,"function_call":{"name":"f","arguments":"{}"}}}]}`}, `{"role":"assistant","content":null,"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]}`},
+		{"another answer's calls", replay.Chat, []string{
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}}]}`,
+			`{"choices":[{"index":1,"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g"}}]}}]}`,
+		}, `{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":""}}]}`},
 		{"null calls", replay.Chat, []string{`{"choices":[{"message":{"content":"Hi","tool_calls":null}}]}`}, ""},
 		{"no choices", replay.Chat, []string{`{"choices":[],"x":"\"tool_calls\""}`}, ""},
 

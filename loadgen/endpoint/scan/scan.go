@@ -347,6 +347,16 @@ func (s *Scanner) Integer() (int64, error) {
 	return record.None, nil
 }
 
+// Count reads a number of tokens; what can be none, as it is negative or larger
+// than any, gives None.
+func (s *Scanner) Count() (int64, error) {
+	n, err := s.Integer()
+	if n < 0 || n > math.MaxInt32 {
+		n = record.None
+	}
+	return n, err
+}
+
 // Skip reads any value.
 func (s *Scanner) Skip() error {
 	switch c := s.Peek(); c {
