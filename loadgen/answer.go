@@ -51,12 +51,18 @@ func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	for i := range x.Events {
 		ev := &x.Events[i]
 		data := x.Data(i)
+		if i == 0 {
+			data = bytes.TrimPrefix(data, byteOrderMark)
+		}
+		if x.Streamed && !ev.Error && len(bytes.TrimSpace(data)) == 0 {
+			continue // keeps the connection alive
+		}
 		c, err := spec.Read(data, x.Streamed)
 		switch {
 		case c.ErrKind != "" || c.ErrText != "":
 			a.fail("server_error", strings.TrimPrefix(c.ErrKind+": "+c.ErrText, "error: "))
 		case ev.Error:
-			a.fail("server_error", string(data))
+			a.fail(saidKind(data), string(bytes.TrimSpace(data)))
 		case err != nil:
 			text := err.Error()
 			if x.Streamed {
@@ -73,11 +79,22 @@ func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	}
 }
 
+// byteOrderMark begins texts of some servers, and says nothing.
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
 // fail keeps the first thing that is wrong.
 func (a *answer) fail(kind, text string) {
 	if a.errKind == "" {
 		a.errKind, a.errText = kind, text
 	}
+}
+
+// saidKind names what a server says in place of an answer.
+func saidKind(data []byte) string {
+	if unreadableKind(data) == "html" {
+		return "html"
+	}
+	return "server_error"
 }
 
 // unreadableKind names what came instead of an answer.

@@ -185,7 +185,7 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 	rec.Status, rec.HTTPStatus = x.Status, x.HTTPStatus
 	kind, text := x.ErrorKind, x.ErrorText
 	switch {
-	case x.Status == record.OK:
+	case x.Status == record.OK, x.Status == record.Truncated && a.done: // nothing after an end mark counts
 		rec.Status, kind, text = a.verdict(x, f.maker.Spec)
 		if wrong := f.maker.Spec.Missing(r.current(), f.job.Endpoint.Extra, a.items); wrong != "" && rec.Status == record.OK {
 			rec.Status, kind, text = record.ParseError, "count", wrong
@@ -220,7 +220,7 @@ func (f *finisher) count(a *answer, rec *record.Record) {
 		f.believe(rec)
 		return
 	}
-	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 || a.media {
+	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 || a.media || len(a.text)+len(a.tool)+len(a.reasoning) == 0 { // pictures, say, have no tokens
 		return
 	}
 	rec.OutputTokens = f.tokens(a.output())

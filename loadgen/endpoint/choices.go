@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
@@ -26,7 +27,11 @@ type choicesReply struct {
 }
 
 // choiceParts are the texts of one answer.
-type choiceParts struct{ content, tool, reasoning, reasoningContent string }
+type choiceParts struct {
+	content, refusal, transcript      string
+	tool, reasoning, reasoningContent string
+	other                             bool // sound or pictures
+}
 
 func (r *choicesReply) member(key []byte) (err error) {
 	switch string(key) {
@@ -47,6 +52,13 @@ func (r *choicesReply) member(key []byte) (err error) {
 			}
 			return err
 		})
+	case "x_groq": // has the usage of streams
+		err = r.Object(func(key []byte) error {
+			if string(key) != "usage" || r.chunk.Usage.Said() {
+				return r.Skip()
+			}
+			return usageOf(&r.Scanner, &r.chunk)
+		})
 	case "timings":
 		r.chunk.Timings, err = readTimings(&r.Scanner, new(int64)) // usage says that, too
 	default:
@@ -63,7 +75,11 @@ func (r *choicesReply) done(missing string) (Chunk, error) {
 	if r.parts.reasoningContent != "" {
 		r.parts.reasoning = r.parts.reasoningContent
 	}
-	return r.asText(r.parts.content, r.parts.tool, r.parts.reasoning, missing)
+	c, err := r.asText(r.parts.content+r.parts.refusal+r.parts.transcript, r.parts.tool, r.parts.reasoning, missing)
+	if c.Empty && r.parts.other && c.ErrKind == "" {
+		c.Kind, c.Empty = record.Content, false
+	}
+	return c, err
 }
 
 // choice takes one entry of choices[0].
@@ -91,7 +107,7 @@ func (r *choicesReply) choice(key []byte) (err error) {
 // logprobs has one entry per token, under "content" (chat) or "tokens".
 func (r *choicesReply) logprobs(key []byte) error {
 	n, err := length(&r.Scanner)
-	if k := string(key); (k == "content" || k == "tokens") && n > 0 {
+	if k := string(key); (k == "content" || k == "tokens" || k == "refusal") && n > 0 {
 		r.chunk.Tokens = n
 	}
 	return err
@@ -108,6 +124,26 @@ func (r *choicesReply) message(key []byte) (err error) {
 	switch string(key) {
 	case "content":
 		r.parts.content, err = content(&r.Scanner)
+	case "refusal":
+		r.parts.refusal, err = r.View()
+	case "audio": // its text is what is said
+		err = r.Object(func(key []byte) (err error) {
+			switch string(key) {
+			case "transcript":
+				r.parts.transcript, err = r.View()
+			case "data":
+				var sound string
+				sound, err = r.View()
+				r.parts.other = r.parts.other || sound != ""
+			default:
+				err = r.Skip()
+			}
+			return err
+		})
+	case "images":
+		var n int64
+		n, err = length(&r.Scanner)
+		r.parts.other = r.parts.other || n > 0
 	case "reasoning_content":
 		r.parts.reasoningContent, err = r.View()
 	case "reasoning":
@@ -178,7 +214,10 @@ func call(s *scan.Scanner) (string, error) {
 }
 
 // contentMarks end the names under which answers carry text.
-var contentMarks = [][]byte{[]byte(`content"`), []byte(`"reasoning"`), []byte(`"text"`), []byte(`"arguments"`)}
+var contentMarks = [][]byte{
+	[]byte(`content"`), []byte(`"reasoning"`), []byte(`"text"`), []byte(`"arguments"`),
+	[]byte(`"refusal"`), []byte(`"transcript"`), []byte(`"data"`), []byte(`"images"`),
+}
 
 // choicesHaveContent looks for a non-empty string behind one of those names.
 func choicesHaveContent(data []byte) bool {

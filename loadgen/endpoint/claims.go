@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -207,17 +208,38 @@ func HeaderTimings(lines []byte) *Timings {
 
 // serverTiming reads "queue;dur=1.5, total;desc=all;dur=20".
 func (t *Timings) serverTiming(value string) {
-	for metric := range strings.SplitSeq(value, ",") {
-		params := strings.Split(metric, ";")
+	for metric := range unquoted(value, ',') {
+		params := slices.Collect(unquoted(metric, ';'))
 		at, ok := serverTiming[strings.ToLower(strings.TrimSpace(params[0]))]
 		if !ok {
 			continue
 		}
 		for _, p := range params[1:] {
-			if dur, ok := strings.CutPrefix(strings.TrimSpace(p), "dur="); ok {
-				set(at(t), strings.Trim(dur, `"`))
+			if name, dur, ok := strings.Cut(p, "="); ok && strings.EqualFold(strings.TrimSpace(name), "dur") {
+				set(at(t), strings.Trim(strings.TrimSpace(dur), `"`))
 			}
 		}
+	}
+}
+
+// unquoted are the parts of a header's value between separators outside of quotes.
+func unquoted(value string, separator byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from, quoted := 0, false
+		for i := 0; i < len(value); i++ {
+			switch c := value[i]; {
+			case c == '"':
+				quoted = !quoted
+			case c == '\\' && quoted:
+				i++
+			case c == separator && !quoted:
+				if !yield(value[from:i]) {
+					return
+				}
+				from = i + 1
+			}
+		}
+		yield(value[from:])
 	}
 }
 

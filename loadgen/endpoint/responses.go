@@ -111,6 +111,8 @@ func (r *responsesReply) event(key []byte) (err error) {
 		r.item, err = r.Integer()
 	case "content_index":
 		r.part, err = r.Integer()
+	case "timings":
+		err = r.response(key)
 	case "response":
 		err = r.Object(func(key []byte) error {
 			switch string(key) {
@@ -160,6 +162,8 @@ func (r *responsesReply) response(key []byte) (err error) {
 	switch string(key) {
 	case "output":
 		return r.Array(func(int) error { r.output = true; return r.outputItem() })
+	case "timings": // llama.cpp's
+		r.chunk.Timings, err = readTimings(&r.Scanner, new(int64)) // usage says the rest
 	case "output_text":
 		r.output = true
 		r.outputText, err = r.Text()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -64,9 +65,11 @@ type reception struct {
 	media  int64      // bytes of an answer that is opaque
 	left   int64      // of bulk.Left, what belongs to events that have come
 
-	length     int64 // of the body as its header says, −1 unknown
-	recognised bool  // what the body begins with was compared with what its type says
-	loose      bool  // JSON came as a stream: its lines may be events, or all of it one value
+	length     int64  // of the body as its header says, −1 unknown
+	recognised bool   // what the body begins with was compared with what its type says
+	odd        []byte // of a body labelled as a stream that does not begin like one, its beginning
+	isOdd      bool
+	loose      bool // JSON came as a stream: its lines may be events, or all of it one value
 
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
@@ -81,7 +84,7 @@ func (r *reception) begin(x *Exchange) {
 	r.x = x
 	r.mode, r.framed = plain, nil
 	r.sifts, r.opaque, r.left, r.media = false, false, 0, 0
-	r.recognised, r.loose, r.length = false, false, -1
+	r.recognised, r.loose, r.isOdd, r.length = false, false, false, -1
 	r.sse.Release()
 	r.lines.Reset()
 	r.gunzip = nil
@@ -213,6 +216,9 @@ func (r *reception) plain(b []byte) error {
 	}
 	switch r.mode {
 	case events:
+		if r.isOdd && len(r.x.Events) == 0 {
+			r.odd = append(r.odd, b[:min(len(b), maxErrorText-len(r.odd))]...)
+		}
 		return r.sse.Feed(b)
 	case lines:
 		return r.lines.Feed(b)
@@ -229,15 +235,26 @@ func (r *reception) plain(b []byte) error {
 	return r.keep(b)
 }
 
+// streamFields begin the lines of an event stream; the first two tell one.
+var streamFields = [][]byte{[]byte("data:"), []byte("event:"), []byte(":"), []byte("id:"), []byte("retry:")}
+
+// byteOrderMark may stand before any text.
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
 // recognise holds the first bytes of a body against its content type, which is
 // often wrong: JSON comes labelled as a stream, and a stream as JSON. It returns
 // what is to be parsed now: less than it got while too little is there to tell.
 func (r *reception) recognise(b []byte) []byte {
 	switch r.mode {
 	case events:
-		start := bytes.TrimLeft(b, " \t\r\n")
+		start := bytes.TrimLeft(bytes.TrimPrefix(b, byteOrderMark), " \t\r\n")
 		if r.recognised = len(start) > 0; r.recognised && (start[0] == '{' || start[0] == '[') {
 			r.mode, r.loose = lines, true
+		} else if r.recognised {
+			r.isOdd = !slices.ContainsFunc(streamFields, func(field []byte) bool {
+				n := min(len(start), len(field))
+				return bytes.Equal(start[:n], field[:n])
+			})
 		}
 		return b
 	case plain:
@@ -245,8 +262,8 @@ func (r *reception) recognise(b []byte) []byte {
 		if n := len(r.x.Payload); n > 0 {
 			all = append(r.x.Payload[:n:n], b...)
 		}
-		start := bytes.TrimLeft(all, " \t\r\n")
-		for _, field := range [][]byte{[]byte("data:"), []byte("event:")} {
+		start := bytes.TrimLeft(bytes.TrimPrefix(all, byteOrderMark), " \t\r\n")
+		for _, field := range streamFields[:2] {
 			if bytes.HasPrefix(start, field) {
 				r.mode, r.recognised, r.x.Streamed = events, true, true
 				r.x.Payload = r.x.Payload[:0]
@@ -276,7 +293,7 @@ func (r *reception) oneValue() {
 		return
 	}
 	all := x.Unpack()
-	if len(x.Events) > 1 && json.Valid(all[x.Events[0].Start:x.Events[0].End]) {
+	if len(x.Events) > 1 && json.Valid(bytes.TrimPrefix(all[x.Events[0].Start:x.Events[0].End], byteOrderMark)) {
 		return
 	}
 	x.Streamed = false
@@ -384,6 +401,11 @@ func (r *reception) end() ending {
 			return r.broken(err)
 		}
 		x.Unfinished = r.sse.Partial()
+		if len(r.odd) > 0 && len(x.Events) == 0 && !x.Unfinished {
+			if err := r.sseEvent(r.odd, true); err != nil { // what it says in place of a stream
+				return r.broken(err)
+			}
+		}
 	case frames:
 		x.Unfinished = r.framed.wire.Partial() || r.sse.Partial()
 		if err := r.lines.EOF(); err != nil {
@@ -473,7 +495,7 @@ func (r *reception) fill() {
 	r.weigh()
 	r.sse.Release()
 	r.lines.Reset()
-	r.x, r.framed = nil, nil
+	r.x, r.framed, r.odd = nil, nil, nil
 }
 
 // reset clears what a Client fills in.
