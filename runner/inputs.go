@@ -50,8 +50,9 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 	return nil
 }
 
-// Data refuses a plan whose request files are there and cannot be played, or
-// whose results would have no names. It is the part of Inputs that a plan is
+// Data refuses a plan whose request files are there and cannot be played, whose
+// results would have no names, or whose built-in server is asked for what it
+// cannot do. It is the part of Inputs that a plan is
 // checked with where it is not carried out: it may be read on a machine that does
 // not hold its data.
 func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
@@ -62,6 +63,9 @@ func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.playable(i, d, &b)
 		}
 		c.names(&b.Artifacts)
+		for _, u := range b.Endpoint.URLs {
+			c.builtIn(u)
+		}
 	}
 	if len(c.bad) > 0 {
 		return c.bad

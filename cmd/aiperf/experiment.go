@@ -35,6 +35,17 @@ var (
 // load reads the experiment a command line describes: FILE or flags or both.
 // What cannot be run is refused here, before a plan is made of it.
 func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error) {
+	doc, err := a.read(command, file, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkVerdictIDs(doc.Envelope()); err != nil {
+		return nil, runner.Located(doc, err)
+	}
+	return doc, a.effects(command, doc, p)
+}
+
+func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error) {
 	if strings.EqualFold(filepath.Ext(file), ".jsonl") {
 		return nil, diag.New(file+": a data file is no experiment", "aiperf dataset inspect "+file+" says what it holds; --input-file takes it")
 	}
@@ -48,10 +59,7 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 		return nil, err
 	}
 	a.warn(doc.Notes()...)
-	if err := checkVerdictIDs(doc.Envelope()); err != nil {
-		return nil, runner.Located(doc, err)
-	}
-	return doc, a.effects(command, doc, p)
+	return doc, nil
 }
 
 // lookAt is what the schema may know of a file of records.
@@ -121,27 +129,69 @@ func checkVerdictIDs(e schema.Experiment) error {
 	return nil
 }
 
-// expand loads and expands in one step, for the commands that need a plan.
-func (a *app) expand(command, file string, p *argv.Line) (*schema.Document, *sweep.Plan, error) {
-	doc, err := a.load(command, file, p)
+// planCheck looks at a plan before anything is sent; file is the experiment's own.
+type planCheck func(doc *schema.Document, plan *sweep.Plan, file string) error
+
+// runnable refuses what is not built yet, then what inputs refuses.
+func runnable(inputs planCheck) planCheck {
+	return func(doc *schema.Document, plan *sweep.Plan, file string) error {
+		if err := supported(doc); err != nil {
+			return err
+		}
+		return inputs(doc, plan, file)
+	}
+}
+
+// expand loads and expands in one step, for the commands that need a plan. What the
+// experiment names beside its body (gates, objectives, axes, checks) and what the
+// command checks of the plan is refused in one round.
+func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*schema.Document, *sweep.Plan, error) {
+	doc, err := a.read(command, file, p)
 	if err != nil {
 		return nil, nil, err
 	}
+	var bad diag.Errors
+	add := func(err error) {
+		var many diag.Errors
+		if errors.As(err, &many) {
+			bad = append(bad, many...)
+		} else if err != nil {
+			bad = append(bad, diag.Of(err))
+		}
+	}
+	add(a.effects(command, doc, p))
+	add(checkVerdictIDs(doc.Envelope()))
 	plan, err := sweep.Expand(doc)
-	if err != nil {
-		return nil, nil, runner.Located(doc, asUsage(err))
+	if add(err); err != nil {
+		return nil, nil, refused(doc, bad)
+	}
+	add(decide.CheckGates(plan, metrics.Tags()))
+	endless := decide.Endless(plan)
+	mayRun := command == "profile" && file == "" && !p.Has("strict")
+	if endless != nil && !mayRun {
+		add(endless)
+	}
+	for _, check := range checks {
+		add(check(doc, plan, file))
+	}
+	if len(bad) > 0 {
+		return nil, nil, refused(doc, bad)
 	}
 	a.warn(plan.Warnings...)
-	if err := decide.CheckGates(plan, metrics.Tags()); err != nil {
-		return nil, nil, runner.Located(doc, asUsage(err))
-	}
-	if e := decide.Endless(plan); e != nil {
-		if command != "profile" || file != "" || p.Has("strict") {
-			return nil, nil, runner.Located(doc, asUsage(e))
-		}
-		a.warn("--convergence-metric has no effect: " + e.Message)
+	if endless != nil {
+		a.warn("--convergence-metric has no effect: " + endless.Message)
 	}
 	return doc, plan, nil
+}
+
+// refused is what was found before anything was sent, with places; one mistake
+// stands alone.
+func refused(doc *schema.Document, bad diag.Errors) error {
+	_ = runner.Located(doc, bad) // in place
+	if len(bad) == 1 {
+		return asUsage(bad[0])
+	}
+	return bad
 }
 
 // asUsage makes an error of an early station one of usage: nothing was sent yet.

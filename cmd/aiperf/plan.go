@@ -44,14 +44,8 @@ they take.
 		if err != nil {
 			return err
 		}
-		doc, plan, err := a.expand("plan", file, p)
+		_, plan, err := a.expand("plan", file, p, runnable(runner.Data))
 		if err != nil {
-			return err
-		}
-		if err := supported(doc); err != nil {
-			return err
-		}
-		if err := runner.Data(doc, plan, file); err != nil {
 			return err
 		}
 		if asJSON {

@@ -88,15 +88,20 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	doc, plan, err := a.expand(command, file, p)
+	var checks []planCheck
+	switch {
+	case p.Has("dry-run"): // shows what cannot be run, too
+	case p.Has("allow-download"): // what is fetched is an input
+		checks = []planCheck{runnable(runner.Data)}
+	default:
+		checks = []planCheck{runnable(runner.Inputs)}
+	}
+	doc, plan, err := a.expand(command, file, p, checks...)
 	if err != nil {
 		return err
 	}
 	if p.Has("dry-run") {
 		return a.dryRun(file, doc, plan, asJSON)
-	}
-	if err := supported(doc); err != nil {
-		return err
 	}
 	if p.Has("allow-download") {
 		from := hub.FromEnvironment()
@@ -104,9 +109,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 		if err := runner.Fetch(a.issue, plan, file, from); err != nil {
 			return asUsage(err)
 		}
-	}
-	if err := runner.Inputs(doc, plan, file); err != nil {
-		return err
+		if err := runner.Inputs(doc, plan, file); err != nil {
+			return err
+		}
 	}
 	opt, err := a.options(command, file, doc, plan, p)
 	if err != nil {

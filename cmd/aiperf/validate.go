@@ -31,9 +31,11 @@ func noResults(dir string) error {
 
 var validateCommand = command{
 	name: "validate", usage: "check an experiment, or verify a result directory",
-	help: `aiperf validate FILE|DIR checks without sending anything.
+	help: `aiperf validate FILE…|DIR checks without sending anything.
 
   aiperf validate sweep.cue
+  aiperf validate experiments/*.cue                      one by one
+  aiperf validate experiments/team -e experiments.smoke  a folder as one CUE package
   aiperf validate results/quickstart-20261121T093000Z    against its manifest
 
 FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when
@@ -43,26 +45,38 @@ all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
 		if len(p.Words) > 0 && p.Words[0] == "mooncake-trace" {
 			return checkTrace(a, p.Words[1:])
 		}
-		file, err := onlyFile(p, "aiperf validate FILE")
-		if err != nil {
-			return err
+		if len(p.Words) < 2 {
+			file, err := onlyFile(p, "aiperf validate FILE")
+			if err != nil {
+				return err
+			}
+			return a.validate(file, p)
 		}
-		if isDir(file) && (holdsResults(file) || !schema.IsPackage(file)) {
-			return a.validateResults(file)
+		for _, file := range p.Words { // each says what is wrong with it
+			if err := a.validate(file, p); err != nil {
+				worst := a.code
+				a.fail(err)
+				a.code = max(worst, a.code)
+			}
 		}
-		doc, plan, err := a.expand("validate", file, p)
-		if err != nil {
-			return err
+		if a.code != diag.OK {
+			return exit(a.code)
 		}
-		if err := supported(doc); err != nil {
-			return err
-		}
-		if err := runner.Inputs(doc, plan, file); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Out, "%s: valid; %s\n", file, preview.Size(plan))
 		return nil
 	},
+}
+
+// validate checks an experiment, or a finished directory.
+func (a *app) validate(file string, p *argv.Line) error {
+	if isDir(file) && (holdsResults(file) || !schema.IsPackage(file)) {
+		return a.validateResults(file)
+	}
+	_, plan, err := a.expand("validate", file, p, runnable(runner.Inputs))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "%s: valid; %s\n", file, preview.Size(plan))
+	return nil
 }
 
 // validateResults checks a finished directory and prints what does not hold.

@@ -31,11 +31,10 @@ type Gate struct {
 // gates and SLOs against those that can be measured, and what is to be compared,
 // before anything is sent. All mistakes are reported at once.
 func CheckGates(p *sweep.Plan, tags []string) error {
-	gates, err := compileGates(p, tags)
-	if err != nil {
-		return err
+	gates, bad := compileGates(p, tags)
+	if bad == nil {
+		bad = append(unproduced(p, gates), contradictions(gates)...)
 	}
-	bad := append(unproduced(p, gates), contradictions(gates)...)
 	if _, _, err := treatment(p, tags); err != nil {
 		bad = append(bad, err)
 	}
@@ -49,7 +48,7 @@ func CheckGates(p *sweep.Plan, tags []string) error {
 	return nil
 }
 
-func compileGates(p *sweep.Plan, tags []string) ([]Gate, error) {
+func compileGates(p *sweep.Plan, tags []string) ([]Gate, schema.Errors) {
 	var bad schema.Errors
 	gates := make([]Gate, len(p.Gates))
 	axes := axisNames(p)
