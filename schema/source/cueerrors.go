@@ -19,6 +19,7 @@ const (
 	importCycle  = "package import cycle not allowed"
 	structural   = "structural cycle"
 	throughField = "cycle with field: %v"
+	throughLet   = "cyclic references in let clause or alias"
 	conflicting  = "conflicting values %s and %s" // and more behind it, where the types differ
 	noChoice     = "%d errors in empty disjunction:"
 	unknownVar   = "tag variable '%s' not found"
@@ -85,7 +86,9 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	case format == structural:
 		found.Message, found.Hint = "contains itself (structural cycle)", circleHint
 	case format == throughField && len(args) == 1:
-		found.Message, found.Hint, found.Cause = fmt.Sprintf("refers to itself, through %v", args[0]), circleHint, errCircle
+		found.Message, found.Hint, found.Cause = "refers to itself, through "+hiddenIn.ReplaceAllString(fmt.Sprint(args[0]), "$1"), circleHint, errCircle
+	case format == throughLet:
+		found.Message, found.Hint = "let clauses refer to each other in a circle", circleHint
 	case errors.As(e, &pkg): // its path are packages, no fields
 		found.Message, found.Path, found.Hint = pkg.Message.Error(), "", packagesHint
 	case in != e:

@@ -28,6 +28,7 @@ func TestFormatsOfCUE(t *testing.T) {
 		{format: importFailed, files: map[string]string{"a.cue": "package a\nimport \"x.test/b\"\nv: b.v\n", "b/b.cue": "package b\nv: }\n"}},
 		{format: structural, files: map[string]string{"a.cue": "package a\n#L: {next: #L}\n"}},
 		{format: throughField, files: map[string]string{"a.cue": "package a\na: b + 1\nb: a - 1\n"}},
+		{format: throughLet, files: map[string]string{"a.cue": "package a\nlet x = {n: y.n}\nlet y = {n: x.n}\na: x.n\n"}},
 		{format: conflicting, files: map[string]string{"a.cue": "package a\na: 1 & 2\n"}},
 		{format: conflicting, files: map[string]string{"a.cue": "package a\na: 1 & \"x\"\n"}},
 		{format: noChoice, files: map[string]string{"a.cue": "package a\na: (1 | 2) & 3\n"}},

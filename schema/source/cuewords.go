@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,6 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // otherPlace is the place beside pos that a conflict is about, "" if there is
@@ -173,18 +173,27 @@ func (ts tags) mend(name string) func(cueerrors.Error, *diag.Error) {
 		case format == bareTag && slices.Contains(ts.keys(), word): // CUE takes it for the name of a choice
 			about = ts.find(func(t tag) bool { return t.key == word })
 			found.Message, hint = "-t "+word+": has no value", "-t "+word+"=… gives one"
-		case (format == unknownTag || format == bareTag) && len(ts) > 0:
-			near := suggest.Nearest(word, ts.keys())
-			about = ts.find(func(t tag) bool { return near == "" || t.key == near })
-			hint = "tags there are: -t " + strings.Join(ts.keys(), "=…, -t ") + "=…"
 		case format == unknownTag || format == bareTag:
-			hint = "the package has no @tag"
+			found.Place, found.Message, hint = "-t "+word, "no @tag("+word+") in "+name, ts.there(name)
 		}
 		if about != nil && found.Place == name {
 			found.Place = cueOrigin(name, about.at).Where
 		}
 		found.Hint = cmp.Or(hint, found.Hint)
 	}
+}
+
+// there are all tags with the places of their first mention.
+func (ts tags) there(name string) string {
+	var out []string
+	for _, key := range ts.keys() {
+		first := ts.find(func(t tag) bool { return t.key == key })
+		out = append(out, "-t "+key+"=… ("+cueOrigin(name, first.at).Where+")")
+	}
+	if len(out) == 0 {
+		return "no file of it has a @tag; leave -t out"
+	}
+	return "tags there are: " + strings.Join(out, ", ")
 }
 
 func (ts tags) find(is func(tag) bool) *tag {
@@ -225,6 +234,52 @@ func oneCircle(bad diag.Errors) diag.Errors {
 		}
 	}
 	return bad
+}
+
+// hiddenIn is what CUE adds to the name of a hidden field: its package.
+var hiddenIn = regexp.MustCompile(`(_\w*)\(:?[^)]*\)`)
+
+// circle is the mistake of a value that waits for itself, by way of plain
+// references; nil where v waits for something else. Its place is that of the first
+// value that comes again.
+func circle(name string, v cue.Value) *diag.Error {
+	var walked []cue.Value
+	for at := v; len(walked) < 64; {
+		i := slices.IndexFunc(walked, func(w cue.Value) bool { return w.Path().String() == at.Path().String() })
+		if i >= 0 {
+			return circleOf(name, walked[i:])
+		}
+		walked = append(walked, at)
+		root, path := at.ReferencePath()
+		if !root.Exists() || len(path.Selectors()) == 0 {
+			return nil
+		}
+		if at = root.LookupPath(path); !at.Exists() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// circleOf is the mistake of values that refer to each other in turn.
+func circleOf(name string, vs []cue.Value) *diag.Error {
+	if len(vs) == 1 { // x: x says nothing that x could wait for
+		return nil
+	}
+	var names, at []string
+	for _, v := range vs {
+		_, key := places(v)
+		names = append(names, hiddenIn.ReplaceAllString(v.Path().String(), "$1"))
+		at = append(at, cueOrigin(name, key).Where)
+	}
+	stand := "it stands at "
+	if len(at) > 2 {
+		stand = "they stand at "
+	}
+	return &diag.Error{
+		Place: at[0], Path: names[0], Message: Clip("refers to itself, through " + strings.Join(names[1:], ", ")),
+		Hint: circleHint + "; " + stand + strings.Join(at[1:], ", "), Cause: errCircle,
+	}
 }
 
 // wanted says what a value that is not concrete lacks, and how to give it. name is

@@ -143,6 +143,10 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 	case cue.NullKind:
 		n.Kind = Null
 	default:
+		if c := circle(r.name, v); c != nil {
+			r.bad = append(r.bad, c)
+			return
+		}
 		var message string
 		message, hint = wanted(r.name, v)
 		err = errors.New(message)

@@ -117,11 +117,9 @@ func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 		}
 	case !isExperiment(v):
 		switch found := experimentsIn(v, "", 0); {
-		case len(found) == 1 && suggest.Nearest(found[0], []string{"benchmark"}) != "":
-			// A slip of the pen, not a field that holds an experiment: it is read as it
-			// stands, and said to be unknown with its place.
+		case len(found) == 1 && slipped(found[0]):
 		case len(found) == 1:
-			return nil, Text{}, Mistake(Origin{Where: name}, "", "is no experiment itself, one of its fields is", "choose it: -e "+found[0])
+			return nil, Text{}, Mistake(Origin{Where: name}, "", "is no experiment itself, one of its fields is", oneOf(found))
 		case len(found) > 1:
 			return nil, Text{}, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), experimentsHint(v))
 		case p.folder:
@@ -141,7 +139,7 @@ func experimentsHint(v cue.Value) string {
 	if len(found) == 0 {
 		return "aiperf list names the experiments of a package"
 	}
-	return "one of -e " + strings.Join(found, ", -e ")
+	return oneOf(found)
 }
 
 // selected is a field by its path, or the value of an expression.
@@ -151,7 +149,7 @@ func selected(v cue.Value, name, expr string) (cue.Value, diag.Errors) {
 		if !f.Exists() {
 			return f, Mistake(Origin{Where: name}, "", "-e "+expr+": nothing is there", experimentsHint(v))
 		}
-		return f, nil
+		return f, holdsOthers(f, name, expr)
 	}
 	//lint:ignore SA1019 a scope is only good in its own context
 	x := v.Context().CompileString(expr, cue.Scope(v), cue.Filename(inExpr))
@@ -162,6 +160,34 @@ func selected(v cue.Value, name, expr string) (cue.Value, diag.Errors) {
 		return x, bad[:1]
 	}
 	return x, nil
+}
+
+// holdsOthers refuses a value that is no experiment and has some in its fields.
+func holdsOthers(v cue.Value, name, expr string) diag.Errors {
+	if isExperiment(v) {
+		return nil
+	}
+	found := experimentsIn(v, expr, 0)
+	if len(found) == 0 || len(found) == 1 && slipped(strings.TrimPrefix(found[0], expr+".")) {
+		return nil
+	}
+	message := "is no experiment itself, one of its fields is"
+	if len(found) > 1 {
+		message = fmt.Sprintf("holds %d experiments", len(found))
+	}
+	return Mistake(Origin{Where: name}, "", "-e "+expr+": "+message, oneOf(found))
+}
+
+// slipped tells whether a field that looks like an experiment is a body whose key
+// is a slip of the pen: it is read as it stands, and said to be unknown with its place.
+func slipped(field string) bool { return suggest.Nearest(field, []string{"benchmark"}) != "" }
+
+// oneOf offers experiments as -e takes them.
+func oneOf(found []string) string {
+	if len(found) == 1 {
+		return "choose it: -e " + found[0]
+	}
+	return "one of -e " + strings.Join(found, ", -e ")
 }
 
 func isExperiment(v cue.Value) bool {
@@ -249,6 +275,9 @@ func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (load
 			if pos := out.value.LookupPath(cue.ParsePath(e.Path)).Pos(); e.Place == name && pos.IsValid() {
 				e.Place = cueOrigin(name, pos).Where
 			}
+		}
+		if last := bad[len(bad)-1]; out.folder && len(insts[0].Files) > 1 && strings.HasPrefix(last.Message, "conflicting values") {
+			last.Hint += "; the files of a folder are one CUE package: aiperf validate FILE… checks files one by one"
 		}
 		return out, bad
 	}
