@@ -62,6 +62,9 @@ func (d *draft) expandRecipe(root *source.Node) Errors {
 	}
 	name := block.Get("name")
 	if name == nil {
+		if _, bad := d.checker.check(root, "sweep.recipe", block); bad != nil {
+			return bad
+		}
 		for _, f := range block.Fields {
 			d.ineffective(f.Value, "without --search-recipe")
 		}

@@ -52,7 +52,7 @@ func (d *draft) takeAxes(root *source.Node) Errors {
 			if f.Value.Kind == source.List && len(f.Value.Items) > 0 && slices.Contains(fields.PhaseAliases, f.Name) {
 				path := "benchmark.phases." + name + "." + f.Name
 				p.Take(f.Name)
-				if wrong := d.nested(root.Shown(path), path, f.Value); wrong != nil {
+				if wrong := d.misfits(root.Shown(path), path, f.Value); wrong != nil {
 					bad = append(bad, wrong...)
 					continue
 				}
@@ -83,7 +83,7 @@ func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 				e.Message = "is given as an axis twice"
 				break
 			}
-			wrong := d.nested(where+"."+f.Name, path, f.Value)
+			wrong := d.misfits(where+"."+f.Name, path, f.Value)
 			if bad = append(bad, wrong...); wrong == nil {
 				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Origin, group: group})
 			}
@@ -94,17 +94,20 @@ func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 	return bad
 }
 
-// nested refuses lists among the values of an axis whose field takes none.
-func (d *draft) nested(shown, path string, values *source.Node) (bad Errors) {
+// misfits refuses what no axis has among its values: null, which says nothing, and
+// lists where the field takes none.
+func (d *draft) misfits(shown, path string, values *source.Node) (bad Errors) {
 	_, l := d.index.Resolve(path)
 	parent, last := source.Cut(path)
 	ofPhase := strings.HasPrefix(parent, "benchmark.phases.") && slices.Contains(fields.PhaseAliases, last)
-	if !ofPhase && (l == nil || l.Is&(fields.IsList|fields.IsFree) != 0) {
-		return nil
-	}
+	lists := !ofPhase && (l == nil || l.Is&(fields.IsList|fields.IsFree) != 0)
 	for i, it := range values.Items {
-		if it.Kind == source.List {
-			bad = append(bad, &Error{Path: fmt.Sprintf("%s.%d", shown, i), Place: it.Origin.Where, Message: "expected one value, got a list", Hint: "an axis is one list of values: [1, 4, 16]", Kind: true})
+		at := fmt.Sprintf("%s.%d", shown, i)
+		switch {
+		case it.Kind == source.Null:
+			bad = append(bad, &Error{Path: at, Place: it.Origin.Where, Message: "expected a value, got null", Hint: "leave it out; a cell without the field is a named one: sweep: {type: scenarios, runs: […]}", Kind: true})
+		case it.Kind == source.List && !lists:
+			bad = append(bad, &Error{Path: at, Place: it.Origin.Where, Message: "expected one value, got a list", Hint: "an axis is one list of values: [1, 4, 16]", Kind: true})
 		}
 	}
 	return bad

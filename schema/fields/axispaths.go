@@ -15,31 +15,37 @@ import (
 // there are, spelled as Canonical takes them, and what kind of values they have.
 // It comes from the table that flags come from.
 func AxisDefinition() string {
-	byKind := map[string][]string{}
+	byKind, table := map[string][]string{}, New()
 	for i := range leaves {
 		l := &leaves[i]
 		if !Sweepable(l.Path) || l.Lower != "" {
 			continue
 		}
-		kind := l.axisKind()
+		kind := l.axisKind(table)
 		byKind[kind] = append(byKind[kind], spellings(l.Path)...)
 		if l.Has(IsFree) && len(l.Keys) == 0 {
-			byKind["_"] = append(byKind["_"], spellings(l.Path+".+")...)
+			byKind[anyValue] = append(byKind[anyValue], spellings(l.Path+".+")...)
 		}
 	}
-	byKind["_"] = append(byKind["_"], "model", "models", "url", "dataset", "endpoint.url")
+	for kind, shorthands := range map[string][]string{
+		"string | {...}": {"model"},
+		listValue:        {"url", "endpoint[.]url"},
+		objectValue:      {"dataset", "warmup", "profiling"},
+	} {
+		byKind[kind] = append(byKind[kind], shorthands...)
+	}
 	var b strings.Builder
 	b.WriteString("package schema\n\n// Values by the path that they go to: a field of the benchmark or a variable.\n#AxisValues: {\n")
 	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		slices.Sort(byKind[kind])
 		fmt.Fprintf(&b, "\t[=~#\"^(benchmark[.])?(%s)$\"#]: [(%s), ...(%s)]\n", strings.Join(slices.Compact(byKind[kind]), "|"), kind, kind)
 	}
-	b.WriteString("\t[=~#\"^variables[.].+$\"#]: [_, ...]\n}\n")
+	fmt.Fprintf(&b, "\t[=~#\"^variables[.].+$\"#]: [(%s), ...(%[1]s)]\n}\n", anyValue)
 	return b.String()
 }
 
 // axisKind is what the values of an axis on l are, as CUE.
-func (l *Leaf) axisKind() string {
+func (l *Leaf) axisKind(x Table) string {
 	switch {
 	case l.Has(IsShape):
 		return "number | {...} | #Late"
@@ -55,9 +61,29 @@ func (l *Leaf) axisKind() string {
 			}
 		}
 		return strings.Join(words, " | ")
+	case l.Is&kinds == IsText && !l.Has(IsDuration|IsFree), len(l.Enum) > 0 && l.Is&kinds == 0:
+		return "string"
+	case l.Is&kinds == IsList && len(l.Enum) == 0 && x[source.Join(l.Path, "*")].Has(IsObject) && !x[source.Join(l.Path, "*")].Has(IsText):
+		return "[...]"
+	case l.Is&kinds == IsList && len(l.Enum) == 0:
+		return listValue
+	case len(l.Enum) == 0 && l.Is&kinds == IsObject:
+		return objectValue
+	case l.Has(IsDuration) && len(l.Enum) == 0 && l.Is&kinds&^IsList == IsText|IsNumber && (!l.Has(IsList) || l.Has(IsBare)):
+		return "number | string" // a list in a phase is an axis itself
 	}
-	return "_"
+	return anyValue
 }
+
+// kinds are the traits that say what kind of value a field takes.
+const kinds = IsText | IsList | IsObject | IsNumber | IsBool
+
+// What axes take whose values are not told apart further; null says nothing.
+const (
+	anyValue    = "!=null"
+	objectValue = "{...}"
+	listValue   = "string | [...]" // one word stands for a list of one
+)
 
 // spellings are the ways to write a path below benchmark, as patterns.
 func spellings(path string) (out []string) {

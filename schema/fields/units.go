@@ -52,7 +52,7 @@ func (x Table) Normalize(n *source.Node, l *Leaf, at string) *source.Node {
 		return source.Wrap("duration", n)
 	case l.Has(IsObject) && l.Has(IsBool) && n.Value == true:
 		return source.ObjectNode(n.Origin)
-	case l.Has(IsList) && !l.Has(IsObject|IsNumber|IsBool|IsText) && n.Text() != "":
+	case l.Has(IsList) && !l.Has(IsObject|IsNumber|IsBool|IsText) && !x[source.Join(at, "*")].Has(IsObject) && n.Text() != "":
 		return source.ListNode(n)
 	}
 	return n

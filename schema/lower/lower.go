@@ -8,6 +8,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/schema/fields"
@@ -43,6 +44,11 @@ func Surface(x fields.Table, root *source.Node) (map[*source.Node]any, diag.Erro
 	l.gather(root)
 	if b := root.Get("benchmark"); b != nil && b.Kind == source.Object {
 		l.body(b, false)
+	}
+	for _, f := range root.Fields { // in a sweep null may take back what the body says
+		if f.Name != "sweep" {
+			l.unsaid(f.Value, f.Name)
+		}
 	}
 	if runs := root.At("sweep.runs"); runs != nil {
 		for _, run := range runs.Items {
@@ -84,6 +90,24 @@ func (l *lowerer) snake(n *source.Node) {
 	}
 }
 
+// unsaid takes out fields that are null, which says nothing. What nobody knows
+// stays, for it is a mistake whatever its value; so does what belongs to the user.
+func (l *lowerer) unsaid(n *source.Node, path string) {
+	if _, leaf := l.index.Resolve(path); leaf == nil || leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 {
+		return
+	}
+	n.Fields = slices.DeleteFunc(n.Fields, func(f source.Field) bool {
+		_, leaf := l.index.Resolve(source.Join(path, f.Name))
+		return leaf != nil && f.Value.Kind == source.Null
+	})
+	for _, f := range n.Fields {
+		l.unsaid(f.Value, source.Join(path, f.Name))
+	}
+	for i, it := range n.Items {
+		l.unsaid(it, source.Join(path, strconv.Itoa(i)))
+	}
+}
+
 // gather moves keys of the body that stand beside benchmark into it; what
 // benchmark says itself wins.
 func (l *lowerer) gather(root *source.Node) {
@@ -119,11 +143,7 @@ var twins = [][2]string{{"model", "models"}, {"dataset", "datasets"}, {"warmup",
 // body lowers a benchmark, or with part a piece of one that is laid over it.
 func (l *lowerer) body(b *source.Node, part bool) {
 	for _, t := range twins {
-		for _, key := range t {
-			if n := b.Get(key); n != nil && n.Kind == source.Null {
-				b.Take(key) // nothing is said
-			}
-		}
+		dropNull(b, t[:]...)
 	}
 	for _, t := range twins {
 		if f := b.Field(t[0]); f != nil && b.Field(t[1]) != nil {
@@ -135,11 +155,21 @@ func (l *lowerer) body(b *source.Node, part bool) {
 	l.datasets(b, part)
 	lowerPhases(b, part)
 	l.rateSeries(b.Get("phases"))
+	dropNull(b.Get("endpoint"), "urls")
 	if e := b.Get("endpoint"); e != nil && e.Field("url") != nil && e.Field("urls") != nil {
 		l.fail(e.Field("url"), "benchmark.endpoint.url", "cannot be combined with urls", "keep one of them")
 		e.Take("url")
 	}
 	lowerEndpoint(b.Get("endpoint"))
+}
+
+// dropNull takes keys out of n that are null: nothing is said.
+func dropNull(n *source.Node, keys ...string) {
+	for _, key := range keys {
+		if m := n.Get(key); m != nil && m.Kind == source.Null {
+			n.Take(key)
+		}
+	}
 }
 
 func lowerEndpoint(e *source.Node) {
@@ -187,6 +217,7 @@ func modelsNode(m *source.Node) *source.Node {
 
 // named puts a name first in an object that has none.
 func named(n *source.Node, name string) *source.Node {
+	dropNull(n, "name")
 	if n.Kind == source.Object && n.Get("name") == nil {
 		n.Fields = append([]source.Field{{Name: "name", Value: source.TextNode(name, n.Origin), Origin: n.Origin}}, n.Fields...)
 	}
@@ -267,6 +298,7 @@ func (l *lowerer) rateSeries(phases *source.Node) {
 			continue
 		}
 		where := fmt.Sprintf("benchmark.phases.%d.rate_series", i)
+		dropNull(series, "path")
 		path, given := series.Take("path")
 		if !given {
 			l.bad = append(l.bad, source.Mistake(series.Origin, where, "needs path or points", "such as [{time_s: 0, qps: 1}, {time_s: 60, qps: 10}]")...)
@@ -304,6 +336,7 @@ func lowerPhases(b *source.Node, part bool) {
 	}
 	for _, ph := range p.Items {
 		name := ph.Get("name").Text()
+		dropNull(ph, "kind")
 		if !part && ph.Kind == source.Object && ph.Get("kind") == nil && (name == "warmup" || name == "profiling") {
 			ph.Put("kind", source.TextNode(name, ph.Get("name").Origin))
 		}

@@ -43,7 +43,7 @@ func JSONSchema(sources Files, more Beside) (map[string]any, error) {
 	if none != nil {
 		defs["None"] = none
 	}
-	var all []any
+	all := []any{object{"properties": object{"benchmark": object{"not": object{"type": "null"}}}}} // what it has may stand beside it, but it cannot say nothing
 	for _, n := range needed {
 		all = append(all, n.schema())
 	}
@@ -145,6 +145,9 @@ func loose(v any) any {
 func orNull(v, props map[string]any) {
 	required, _ := v["required"].([]any)
 	for k, x := range props {
+		if k == "url" { // one member of a list, which null is not
+			continue
+		}
 		if m, ok := x.(map[string]any); ok && !slices.Contains(required, any(k)) {
 			out := map[string]any{"anyOf": []any{m, map[string]any{"type": "null"}}}
 			for _, about := range []string{"description", "default", "deprecated"} {

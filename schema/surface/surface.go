@@ -119,7 +119,7 @@ func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
 	switch {
 	case axes == "":
 	case plain: // text that is read later is added to the JSON, as are words in any case
-		out["axes.cue"] = []byte(strings.NewReplacer("number | {...} | #Late", "_", " | #LateBool", "", " | #Late", "").Replace(axes))
+		out["axes.cue"] = []byte(strings.NewReplacer("{...}", "{[string]: _}", " | #LateBool", "", " | #Late", "").Replace(axes))
 	default:
 		f, err := parser.ParseFile("axes.cue", axes, parser.ParseComments)
 		if err != nil {
