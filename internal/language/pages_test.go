@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"cuelang.org/go/cue/format"
+
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // docs/cue.md names what the published schemas let through, all of it and no
@@ -51,17 +53,22 @@ func TestPageNamesWhatIsLetThrough(t *testing.T) {
 // cue fmt leaves alone what people copy, and what the program writes.
 func TestFormatted(t *testing.T) {
 	t.Parallel()
-	team, err := filepath.Glob(root + "/examples/experiments/*/*.cue")
-	if err != nil {
-		t.Fatal(err)
-	}
 	docs := documents(t)
-	for _, file := range team {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for kind, pattern := range map[string]string{
+		"examples":      root + "/examples/experiments/*/*.cue",
+		"schema vendor": filepath.Join(vendored(t), source.VendorDir, "*.cue"),
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
 		}
-		docs = append(docs, document{"examples", filepath.Base(file), ".cue", string(text)})
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			docs = append(docs, document{kind, filepath.Base(file), ".cue", string(text)})
+		}
 	}
 	n := 0
 	for _, d := range docs {

@@ -131,7 +131,10 @@ func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
 		}
 	}
 	if !plain {
-		out["forms.cue"] = []byte(forms)
+		var err error
+		if out["forms.cue"], err = format.Source([]byte(forms)); err != nil {
+			return p, nil, err
+		}
 	}
 	if more.Idle != nil {
 		text, err := p.idle(more.Idle)
