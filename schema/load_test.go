@@ -399,7 +399,7 @@ func TestBombs(t *testing.T) {
 		"deep CUE":  {"b.cue", "a: " + strings.Repeat("{a: ", 300) + "1" + strings.Repeat("}", 300), "nested deeper than 64 levels"},
 		"size":      {"b.yaml", strings.Repeat("# padding\n", source.MaxBytes/10+1), "b.yaml: larger than 4 MB"},
 		"empty":     {"b.yaml", "# nothing\n", "b.yaml: empty file"},
-		"not UTF-8": {"b.yaml", "a: \xff\xfe", "b.yaml: is not UTF-8 text"},
+		"not UTF-8": {"b.yaml", "a: é\nb: é\xff\xfe", "b.yaml:2:6: is not UTF-8 text"},
 		"two":       {"b.yaml", good + "---\na: 1\n", "b.yaml:7:1: a second document"},
 		"tag":       {"b.yaml", "variables: {x: !!python/object/apply:os.getcwd []}\n", "b.yaml:1:16: the tag !!python/object/apply:os.getcwd is not known"},
 		"tab":       {"b.yaml", "a:\n\tb: 1\n", "b.yaml:2: found character that cannot start any token"},

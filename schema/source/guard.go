@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,9 +54,23 @@ func ReadFile(name string) ([]byte, diag.Errors) {
 		return nil, Mistake(at, "", Reason(err), "")
 	}
 	if !utf8.Valid(src) {
-		return nil, Mistake(at, "", "is not UTF-8 text", "save it as UTF-8")
+		return nil, Mistake(Origin{Where: name + firstOdd(src)}, "", "is not UTF-8 text", "save it as UTF-8")
 	}
 	return src, nil
+}
+
+// firstOdd is the line and column of the first byte that is no UTF-8.
+func firstOdd(src []byte) string {
+	at := 0
+	for at < len(src) {
+		r, size := utf8.DecodeRune(src[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	line := bytes.Count(src[:at], []byte{'\n'}) + 1
+	return fmt.Sprintf(":%d:%d", line, at-bytes.LastIndexByte(src[:at], '\n'))
 }
 
 // Reason is an error of the operating system without the name of the call and

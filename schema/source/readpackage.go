@@ -324,13 +324,17 @@ func belongs(name, pkg string) diag.Errors {
 	if err != nil {
 		return cueErrors(name, err, nil)[:1]
 	}
+	clause := Origin{Where: name}
+	if len(f.Decls) > 0 { // all of what was read
+		clause = cueOrigin(name, f.Decls[len(f.Decls)-1].Pos())
+	}
 	switch own := f.PackageName(); own {
 	case pkg:
 		return nil
 	case "":
 		return Mistake(Origin{Where: name}, "", "belongs to no package, -p names "+pkg, "write package "+pkg+" at its top, or leave -p out")
 	default:
-		return Mistake(Origin{Where: name}, "", "belongs to the package "+own+", -p names "+pkg, "-p "+own+" brings its package along")
+		return Mistake(clause, "", "belongs to the package "+own+", -p names "+pkg, "-p "+own+" brings its package along")
 	}
 }
 
@@ -366,6 +370,7 @@ type packageGuard struct {
 	root string                    // the user's module
 	deps map[module.Version]string // those that it depends on
 	seen map[*build.Instance]bool
+	from string // the place of the import that is followed; "" for the package itself
 	// heaviest is the place of what repeats something most often, "" where nothing
 	// does: what takes too long is most likely this.
 	heaviest string
@@ -389,10 +394,10 @@ func (p *packageGuard) instance(inst *build.Instance) diag.Errors {
 	for _, f := range inst.Files {
 		real, err := filepath.EvalSymlinks(f.Filename)
 		if rel, bad := filepath.Rel(home, real); err == nil && (bad != nil || strings.HasPrefix(rel, "..")) {
-			return Mistake(Origin{Where: ShownFile(f.Filename)}, "", "lies outside the module "+ShownFile(root), "copy it in")
+			return p.ofFile(f.Filename, "lies outside the module "+ShownFile(root), "copy it in")
 		}
 		if info, err := os.Stat(real); err == nil && info.Size() > MaxBytes {
-			return Mistake(Origin{Where: ShownFile(f.Filename)}, "", fmt.Sprintf("larger than %d MB", MaxBytes>>20), "a package of experiments holds what they share, no records")
+			return p.ofFile(f.Filename, fmt.Sprintf("larger than %d MB", MaxBytes>>20), "a package of experiments holds what they share, no records")
 		}
 		g := cueGuard{name: ShownFile(f.Filename), deps: inst.Imports, levels: 1}
 		for im := range f.ImportSpecs() {
@@ -406,12 +411,37 @@ func (p *packageGuard) instance(inst *build.Instance) diag.Errors {
 			p.most, p.heaviest = g.most, g.heaviest
 		}
 	}
+	from := p.from
 	for _, dep := range inst.Imports {
+		p.from = importPlace(inst, dep)
 		if bad := p.instance(dep); bad != nil {
 			return bad
 		}
 	}
+	p.from = from
 	return nil
+}
+
+// ofFile is a mistake about a file as a whole: its place is the import that leads
+// to it, if any.
+func (p *packageGuard) ofFile(name, message, hint string) diag.Errors {
+	if p.from != "" {
+		return Mistake(Origin{Where: p.from}, "", ShownFile(name)+" "+message, hint)
+	}
+	return Mistake(Origin{Where: ShownFile(name)}, "", message, hint)
+}
+
+// importPlace is where inst imports dep.
+func importPlace(inst, dep *build.Instance) string {
+	for _, f := range inst.Files {
+		for im := range f.ImportSpecs() {
+			path := strings.Trim(im.Path.Value, `"`)
+			if dep.ImportPath == path || strings.HasPrefix(dep.ImportPath, path+"@") || strings.HasPrefix(path, dep.ImportPath) {
+				return cueOrigin(ShownFile(f.Filename), im.Pos()).Where
+			}
+		}
+	}
+	return ""
 }
 
 // ShownFile is a file's name as a person at the shell would write it.

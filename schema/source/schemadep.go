@@ -35,7 +35,13 @@ func newerSchema(root string) diag.Errors {
 		return nil // the loader says what is wrong with it
 	}
 	if v := asksNewer(mf); v != "" {
-		return Mistake(Origin{Where: ShownFile(name)}, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion), "update aiperf, or ask for the version that it has")
+		at := Origin{Where: ShownFile(name)}
+		for dep, pos := range depPlaces(name) {
+			if isSchema(dep) {
+				at = cueOrigin(ShownFile(name), pos)
+			}
+		}
+		return Mistake(at, "", fmt.Sprintf("asks for %s %s, this program has %s", ImportPath, v, ModuleVersion), "update aiperf, or ask for the version that it has")
 	}
 	return nil
 }
