@@ -34,8 +34,8 @@ var validateCommand = command{
 	help: `aiperf validate FILE…|DIR checks without sending anything.
 
   aiperf validate sweep.cue
-  aiperf validate experiments/*.cue                      one by one
-  aiperf validate experiments/team -e experiments.smoke  a folder as one CUE package
+  aiperf validate experiments/*.cue               one by one
+  aiperf validate team -e experiments.smoke       a folder as one CUE package
   aiperf validate results/quickstart-20261121T093000Z    against its manifest
 
 FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when
