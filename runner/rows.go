@@ -197,6 +197,14 @@ func partMetrics(at sinks.Place, p metrics.Part, taints map[string]string) (rows
 	return rows
 }
 
+// unitOf is the unit of a statistic of a metric: how many values there were has none.
+func unitOf(stat, unit string) string {
+	if stat == "count" || stat == "n_effective" {
+		return ""
+	}
+	return unit
+}
+
 // cellMetrics are the rows of one window of one cell: estimates over trials.
 func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sinks.MetricRow {
 	var rows []sinks.MetricRow
@@ -206,7 +214,7 @@ func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sin
 		}
 		row := sinks.MetricRow{
 			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag, Stat: k.Stat,
-			Value: e.Mean, Unit: c.Info[k.Tag].Unit, Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
+			Value: e.Mean, Unit: unitOf(k.Stat, c.Info[k.Tag].Unit), Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
 			Certified: record.None, Method: e.Method, Taint: c.Taints[k.Tag],
 		}
 		if c.Stopped != nil && c.Stopped.Marked && row.Method != "" {

@@ -294,7 +294,7 @@ func TestBestUnderConditions(t *testing.T) {
 		return outcomes
 	}
 	r := decide.Aggregate(p, good(1, 1, 1, .8))
-	if got, want := r.UnderSLO.Sentence, "best throughput with 99 % of requests with time_to_first_token <= 60 and error_rate == 0: concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2"; got != want {
+	if got, want := r.UnderSLO.Sentence, "best throughput with 99 % of requests with time_to_first_token <= 60 ms and error_rate == 0: concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	r = decide.Aggregate(p, good(.5, .5, .5, .5))

@@ -27,7 +27,7 @@ const goodTarget = 0.99
 
 // SLOOutcome is the service level objectives of one cell together.
 type SLOOutcome struct {
-	Condition string // "99 % of requests with time_to_first_token <= 200"
+	Condition string // "99 % of requests with time_to_first_token <= 200 ms"
 	State     State
 	Held      bool   // by the value, where the interval leaves it open
 	Text      string // "99.6 % [99.2, 99.8]"
@@ -48,7 +48,11 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		if directionOf(tag) == stats.Maximise {
 			op = ">="
 		}
-		limits = append(limits, fmt.Sprintf("%s %s %g", tag, op, slos[tag]))
+		limit := fmt.Sprintf("%s %s %g", tag, op, slos[tag])
+		if m, ok := metrics.Lookup(tag); ok && m.Unit != "" {
+			limit += " " + m.Unit
+		}
+		limits = append(limits, limit)
 	}
 	out := SLOOutcome{Condition: fmt.Sprintf("%.0f %% of requests with %s", 100*goodTarget, strings.Join(limits, " and ")), State: Undecided}
 	worst, best := goodShare(c)
