@@ -250,3 +250,26 @@ func TestImpossibleCounts(t *testing.T) {
 		t.Errorf("the most that is kept: %d", most.Usage.Prompt)
 	}
 }
+
+// What came before a stream failed does not stand where the server's words are
+// why; the body of a refusal does.
+func TestWordsOfAFailedStream(t *testing.T) {
+	t.Parallel()
+	f := finisher{job: &Job{}, secret: secrets(&schema.Endpoint{})}
+	for name, c := range map[string]struct {
+		x    *transport.Exchange
+		want string
+	}{
+		"gRPC, mid way": {arrived(true, `{"tok":" word"}`, `{"tok":" word"}`), "gone mid way"},
+		"HTTP":          {&transport.Exchange{Payload: []byte(`{"error":{"message":"no such model"}}`)}, "no such model"},
+	} {
+		r := &request{}
+		r.x = *c.x
+		r.x.Status, r.x.HTTPStatus, r.x.ErrorKind, r.x.ErrorText = record.HTTPError, 503, "grpc_unavailable", "gone mid way"
+		var rec record.Record
+		f.status(r, &answer{}, &rec)
+		if rec.ErrorMessage != c.want || rec.Status != record.HTTPError || rec.HTTPStatus != 503 {
+			t.Errorf("%s: %s %d %q, want %q", name, rec.Status, rec.HTTPStatus, rec.ErrorMessage, c.want)
+		}
+	}
+}

@@ -12,7 +12,9 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/loadgen/transport/rpc"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -98,6 +100,12 @@ func method(ctx context.Context, m *measurement) error {
 	x, err := smallest(&m.bench, m.bench.Models.Items[0].Name, "1234")
 	if err == nil {
 		err = client.Knows(ctx, 0, x.Path, x.Body)
+	}
+	if err == nil {
+		var answer rpc.Message
+		if answer, err = client.Answers(ctx, 0, x.Path); err == nil {
+			err = endpoint.RPCLeads(m.bench.Endpoint.RPC, answer.Name, answer.Fields)
+		}
 	}
 	return errors.Join(err, client.Close())
 }

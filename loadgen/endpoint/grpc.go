@@ -3,6 +3,8 @@ package endpoint
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jmespath/go-jmespath"
@@ -46,6 +48,24 @@ func configureRPC(s *Spec, e *schema.Endpoint) error {
 		return fmt.Errorf("rpc.done %q: %s", e.RPC.Done, oneLine(err.Error()))
 	}
 	s.Read, s.NoEnd, s.EndAt = endedBy(done, s.Read), false, "rpc.done "+e.RPC.Done
+	return nil
+}
+
+// plainPath is a JMESPath that goes down by names and indices alone.
+var plainPath = regexp.MustCompile(`^([A-Za-z_]\w*)(\.[A-Za-z_]\w*|\[[-\d:*]*\])*$`)
+
+// RPCLeads says which of the paths of r begins with a field that messages of this
+// name and these fields do not have. What other paths find only answers tell.
+func RPCLeads(r *schema.RPC, message string, fields []string) error {
+	for _, path := range []struct{ name, text string }{{"text", r.Text}, {"done", r.Done}} {
+		m := plainPath.FindStringSubmatch(path.text)
+		if m == nil || message == "" || slices.Contains(fields, m[1]) {
+			continue
+		}
+		e := diag.Errorf("endpoint.rpc.%s: %s has no field %s", path.name, message, m[1]).Try("its fields are " + strings.Join(fields, ", "))
+		e.Code = diag.Usage
+		return e
+	}
 	return nil
 }
 

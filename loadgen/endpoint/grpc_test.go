@@ -87,3 +87,27 @@ func TestTritonStream(t *testing.T) {
 		}
 	}
 }
+
+// A path whose first name is no field of the answer is said before anything is
+// sent; what only an answer can tell is not guessed.
+func TestRPCLeads(t *testing.T) {
+	t.Parallel()
+	fields := []string{"token", "finished"}
+	for _, c := range []struct{ text, done, want string }{
+		{"token", "finished", ""},
+		{"token.x[0].y", "", ""},
+		{"tok", "finished", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
+		{"tok[0].x", "", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
+		{"token", "finish", "endpoint.rpc.done: a.Token has no field finish; hint: its fields are token, finished"},
+		{"tok || token", "finish == null", ""},
+		{"length(tok)", "!finish", ""},
+	} {
+		err := endpoint.RPCLeads(&schema.RPC{Text: c.text, Done: c.done}, "a.Token", fields)
+		if (err != nil) != (c.want != "") || err != nil && diag.Line(err) != c.want {
+			t.Errorf("%s, %s: %v, want %q", c.text, c.done, err, c.want)
+		}
+		if err := endpoint.RPCLeads(&schema.RPC{Text: c.text, Done: c.done}, "", nil); err != nil {
+			t.Errorf("a message that nobody described: %v", err)
+		}
+	}
+}

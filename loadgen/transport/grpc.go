@@ -120,6 +120,22 @@ func (cl *Client) Knows(ctx context.Context, target int, path string, body []byt
 	return err
 }
 
+// Answers is the message that a method answers with, as far as its server
+// describes one.
+func (cl *Client) Answers(ctx context.Context, target int, path string) (rpc.Message, error) {
+	p := cl.targets[target].rpc
+	if p == nil {
+		return rpc.Message{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeWithin)
+	defer cancel()
+	m, err := p.methods.Find(ctx, path)
+	if err != nil {
+		return rpc.Message{}, err
+	}
+	return m.Answer(), nil
+}
+
 // raw takes messages as they are on the wire.
 type raw struct{}
 

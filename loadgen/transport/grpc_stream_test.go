@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,12 @@ func TestGRPCMethodsThatAreNotThere(t *testing.T) {
 	}
 	if err := open(t, page.URL).Knows(t.Context(), 0, "/a.B/C", nil); err != nil { // no gRPC server
 		t.Error(err)
+	}
+	for url, path := range map[string]string{described: "/grpc.health.v1.Health/Watch", page.URL: "/a.B/C", dumb: "/v2/models/m/infer"} {
+		m, err := open(t, url).Answers(t.Context(), 0, path)
+		if err != nil || url == described && (m.Name != "grpc.health.v1.HealthCheckResponse" || !slices.Equal(m.Fields, []string{"status"})) || url != described && m.Name != "" {
+			t.Errorf("%s answers with %+v, %v", path, m, err)
+		}
 	}
 }
 

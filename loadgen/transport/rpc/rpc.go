@@ -28,6 +28,22 @@ type Method struct {
 	codec  codec
 }
 
+// Message is what the server describes: a type of message, and its fields.
+type Message struct {
+	Name   string
+	Fields []string
+}
+
+// Answer is the message that the method answers with; its name is "" where
+// nobody described one, or where it may hold anything.
+func (m *Method) Answer() Message {
+	d, ok := m.codec.(described)
+	if !ok || strings.HasPrefix(string(d.method.Output().FullName()), "google.protobuf.") {
+		return Message{}
+	}
+	return Message{string(d.method.Output().FullName()), fieldsOf(d.method.Output())}
+}
+
 type codec interface {
 	Encode(body []byte) ([]byte, error)
 	Decode(dst, message []byte) ([]byte, error)
@@ -137,11 +153,14 @@ func wrongBody(d protoreflect.MessageDescriptor, err error) error {
 	if _, after, ok := strings.Cut(why, "): "); ok && strings.HasPrefix(why, "(line ") {
 		why = after // of the template's output, which nobody sees
 	}
-	var have []string
+	return mistake("endpoint.rpc.body: it makes no %s: %s", d.FullName(), why).Try("its fields are " + strings.Join(fieldsOf(d), ", "))
+}
+
+func fieldsOf(d protoreflect.MessageDescriptor) (have []string) {
 	for i := range d.Fields().Len() {
 		have = append(have, string(d.Fields().Get(i).Name()))
 	}
-	return mistake("endpoint.rpc.body: it makes no %s: %s", d.FullName(), why).Try("its fields are " + strings.Join(have, ", "))
+	return have
 }
 
 func (d described) Decode(dst, message []byte) ([]byte, error) {
