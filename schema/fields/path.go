@@ -81,16 +81,40 @@ func (x Table) KnownPath(path string) (hint string, ok bool) {
 	for part := range strings.SplitSeq(path, ".") {
 		name, next := x.child(at, l, part)
 		if next == nil || name == "*" && !IsListPath(at) && !source.IsIndex(part) {
-			words := append([]string{}, l.Keys...)
+			words, deeper := append([]string{}, l.Keys...), ""
 			if at == "benchmark" {
 				words = append(words, PhaseAliases...)
 				words = append(words, "isl", "osl")
+				deeper = furtherIn(part)
 			}
-			return cmp.Or(gone(versions, path), suggest.Hint(part, words)), false
+			return cmp.Or(gone(versions, path), deeper, suggest.Hint(part, words)), false
 		}
 		at, l = source.Join(at, name), next
 	}
 	return "", true
+}
+
+// furtherIn names the settings called word that stand deeper in the body, if
+// they are few, for somebody who left out what they stand in.
+func furtherIn(word string) string {
+	var at []string
+	for i := range leaves {
+		body, within := strings.CutPrefix(leaves[i].Path, "benchmark.")
+		if _, name := source.Cut(body); !within || name != SnakeCase(word) || name == body {
+			continue
+		}
+		body = strings.Replace(strings.Replace(body, "datasets.*", "dataset", 1), "phases.*", "profiling", 1)
+		if !strings.Contains(body, "*") {
+			at = append(at, body)
+		}
+	}
+	switch len(at) {
+	case 1:
+		return "it is " + at[0]
+	case 2, 3:
+		return "it is one of " + strings.Join(at, ", ")
+	}
+	return ""
 }
 
 // IsListPath tells whether members of the list at path have names.

@@ -39,3 +39,19 @@ func TestPhaseAliases(t *testing.T) {
 		}
 	}
 }
+
+// A setting named without what it stands in is told with its whole path, where
+// there are few.
+func TestUnknownPathsSayWhereTheFieldIs(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"streaming":  "it is endpoint.streaming",
+		"timeout":    "it is one of endpoint.timeout, endpoint.flip.timeout",
+		"concurency": "did you mean concurrency?",
+		"doc":        "",
+	} {
+		if hint, ok := fields.New().KnownPath(fields.Canonical(path)); ok || hint != want {
+			t.Errorf("%s: %v %q, want %q", path, ok, hint, want)
+		}
+	}
+}
