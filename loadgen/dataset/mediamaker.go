@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
@@ -63,7 +64,7 @@ func (m *mediaMaker) open(src source) (err error) {
 		}
 		if i.Source != "" && i.Source != "noise" && i.Source != "assets" {
 			if m.pictures, err = media.OpenPictures(i.Source); err != nil {
-				return fmt.Errorf("images.source: %w", err)
+				return diag.Errorf("images.source: %w", err).Try("noise, assets, or a folder of png, jpeg or gif files")
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
@@ -68,6 +69,28 @@ func disc(img *image.RGBA, r *rand.Rand, c color.RGBA) {
 			img.SetRGBA(x, y, c)
 		}
 	}
+}
+
+// cutOff tells whether an image file ends before its format says. Nothing is
+// decoded but its lengths: what a picture shows is the server's business.
+func cutOff(format string, b []byte) bool {
+	switch format {
+	case "png": // chunks of a length, a type, so many bytes and a checksum; the last one is IEND
+		for at := uint64(8); at+12 <= uint64(len(b)); {
+			if string(b[at+4:at+8]) == "IEND" {
+				return false
+			}
+			at += 12 + uint64(binary.BigEndian.Uint32(b[at:]))
+		}
+		return true
+	case "jpeg":
+		return !bytes.Contains(b, []byte{0xff, 0xd9}) // the mark of its end; cameras write more behind it
+	case "gif":
+		return len(b) <= 13 // its header, and nothing to show
+	case "webp": // RIFF and the number of bytes that follow it
+		return uint64(len(b)) < 8+uint64(binary.LittleEndian.Uint32(b[4:]))
+	}
+	return false
 }
 
 // EncodeImage is img as png or jpeg.

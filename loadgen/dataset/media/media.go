@@ -140,7 +140,7 @@ func (l *Library) file(kind, ref string) (Item, error) {
 	}
 	it, err := OfBytes(kind, b, whole)
 	if err != nil {
-		return Item{}, fmt.Errorf("%s: is no %s", clip(ref), kind)
+		return Item{}, fmt.Errorf("%s: %w", clip(ref), err)
 	}
 	if l.bytes += len(b) * 4 / 3; l.bytes > l.limit {
 		return Item{}, diag.Errorf("%s: media of more than %d MiB", clip(ref), l.limit>>20).Try("give addresses instead of files")
@@ -153,7 +153,10 @@ func (l *Library) file(kind, ref string) (Item, error) {
 func OfBytes(kind string, b []byte, name string) (Item, error) {
 	format := sniff(b, name)
 	if !hasKind(format, kind+"/") {
-		return Item{}, fmt.Errorf("%s of %d bytes: is no %s", clip(name), len(b), kind)
+		return Item{}, fmt.Errorf("is no %s", kind)
+	}
+	if cutOff(format, b) {
+		return Item{}, diag.Errorf("the %s ends too early, after %d bytes", strings.ToUpper(format), len(b)).Try("was it copied whole?")
 	}
 	return Item{Base64: base64.StdEncoding.EncodeToString(b), Format: format}, nil
 }

@@ -114,6 +114,34 @@ func TestSniff(t *testing.T) {
 	}
 }
 
+// An image that ends before its format says is none, wherever it is cut; one with
+// something behind its end is one.
+func TestImagesCutOff(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"png", "jpeg"} {
+		it, err := EncodeImage(Scene(rng(1), 33, 7), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, _ := base64.StdEncoding.DecodeString(it.Base64)
+		for _, b := range [][]byte{whole, append(bytes.Clone(whole), "more"...)} {
+			if got, err := OfBytes("image", b, "a"); err != nil || got.Format != format {
+				t.Errorf("%s: %v, %v", format, got.Format, err)
+			}
+		}
+		for n := 16; n < len(whole)-1; n += 7 {
+			if _, err := OfBytes("image", whole[:n], "a"); err == nil || !strings.Contains(err.Error(), "ends too early") {
+				t.Errorf("%s: %d of %d bytes: %v", format, n, len(whole), err)
+			}
+		}
+	}
+	for format, b := range map[string]string{"gif": "GIF89a\x01\x00", "webp": "RIFF\x20\x00\x00\x00WEBPVP8 "} {
+		if _, err := OfBytes("image", []byte(b), "a"); err == nil || !strings.Contains(err.Error(), "the "+strings.ToUpper(format)+" ends too early") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
 // A library reads each file once and holds no more than it may.
 func TestLibraryIsBounded(t *testing.T) {
 	t.Parallel()
