@@ -194,6 +194,9 @@ func detect(sample []files.Record) (Found, error) {
 	if misfit != nil {
 		return Found{}, misfit
 	}
+	if ok, why := fitsMooncake(&sample[0]); !ok && given(&sample[0]) > 1 {
+		return Found{}, diag.Errorf("%s: %s", sample[0].Place, why).Try("one of them says what is sent: input_length has a prompt of that length made")
+	}
 	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known()).Try("single_turn has \"text\", multi_turn has \"turns\"; format says which it is")
 }
 

@@ -127,11 +127,12 @@ func TestBadFiles(t *testing.T) {
 	for i, c := range []struct{ content, want string }{
 		{"", ": no records"},
 		{"\n\n  \n", ": no records"},
-		{"{\"text\":\"a\"}\n{\"text\":\n", ":2: not a JSON object: unexpected end of JSON input"},
+		{"{\"text\":\"a\"}\n{\"text\":\n", ":2: not a JSON object: unexpected end of JSON input at byte 8; hint: one record is one object in one line: is it written whole, and quoted?"},
 		{"{\"text\":\"a\"}\n\n[1]\n", ":3: not a JSON object"},
 		{"hello", ":1: not a JSON object"},
 		{"\x00\x01\x02ELF", ":1: a NUL byte at byte 1: not text in UTF-8; want one JSON object per line"},
 		{"{\"text\":\"\xff\"}", ":1: not text in UTF-8; want one JSON object per line"},
+		{`{"input_length":10,"text_input":"hi"}`, ":1: it has more than one of input_length, text_input, messages and payload; hint: one of them says what is sent: input_length has a prompt of that length made"},
 		{`{"words":"a","id":1}`, `:1: fields id, words fit no known format (` + listed() + `); hint: single_turn has "text", multi_turn has "turns"; format says which it is`},
 		{`{"text":7}`, ":1: text: want a string"},
 		{`{"text":""}`, ":1: text: is empty"},

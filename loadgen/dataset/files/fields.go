@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Fields are the entries of one JSON object, taken by name and kind. Which ones
@@ -32,6 +34,10 @@ func New(data []byte) (*Fields, error) {
 	if json.Valid(f.text) {
 		f.values = members(f.text)
 	} else if err := json.Unmarshal(f.text, &f.values); err != nil { // which says where
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, diag.Errorf("not a JSON object: %w at byte %d", err, syntax.Offset).Try("one record is one object in one line: is it written whole, and quoted?")
+		}
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	maps.DeleteFunc(f.values, func(_ string, v json.RawMessage) bool { return string(v) == "null" })

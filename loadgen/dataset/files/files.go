@@ -216,6 +216,8 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		k.kind = tsvTable
 	case isDocument(name, k.in):
 		k.kind = jsonDocument
+	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
+		return k, diag.Errorf("%s: is no Parquet file: it does not begin with PAR1", path).Try("was it copied whole? Parquet, CSV and TSV tables, JSON and JSON lines are read")
 	}
 	return k, nil
 }

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // A row of a CSV or Parquet table is a record whose fields are its columns.
@@ -92,7 +94,7 @@ func eachParquetRow(path string, file *os.File, f func(Record) (err error)) (err
 	}()
 	table, err := parquet.OpenFile(file, st.Size())
 	if err != nil {
-		return fmt.Errorf("%s: not a sound Parquet file: %w", path, err)
+		return diag.Errorf("%s: not a sound Parquet file", path).Try("was it copied whole? its end tells where its rows are")
 	}
 	rows := parquet.NewGenericReader[any](table, table.Schema())
 	defer rows.Close()
