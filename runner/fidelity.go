@@ -18,7 +18,7 @@ import (
 // FidelityReport is trace.Fidelity without what could not be known: how close
 // a replay came to its trace.
 type FidelityReport struct {
-	Score         float64  `json:"score"` // the least of the shares
+	Score         float64  `json:"score"` // the least of the shares, less the prefix overlap that was missed
 	Rows          int      `json:"rows"`
 	Missing       int      `json:"missing"`
 	OnTime        *float64 `json:"on_time,omitempty"`

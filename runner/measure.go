@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -132,6 +133,12 @@ func (r *runner) load(issue, hard context.Context, run sweep.Run) (*measurement,
 	}
 	if m.set, err = r.datasets.open(issue, hard, data, m.tok, dataset.Seeds{Shape: run.Seed, Text: run.Text}, wrap, "profiling"); err != nil {
 		return nil, err
+	}
+	for _, line := range m.set.Doubts() {
+		if !slices.Contains(r.told, line) { // runs mostly share one set
+			r.told = append(r.told, line)
+			r.opt.say(line)
+		}
 	}
 	if templated != nil && m.set.Len() > 0 {
 		if err := templated.CheckChat(m.set.First()); err != nil {

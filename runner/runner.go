@@ -92,6 +92,7 @@ type runner struct {
 	dir        *resultdir.Dir
 	servers    *servers
 	datasets   datasets
+	told       []string // what was said of sets before anything was sent
 	tokenizers tokenizers
 	result     *Result
 	sent       int64 // requests so far, for the budget

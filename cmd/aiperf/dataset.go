@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -132,6 +133,9 @@ func (a *app) datasetMake(p *argv.Line) error {
 	}
 	if len(plan.Cells) > 1 {
 		a.note("the first of " + words.Count(len(plan.Cells), "cell") + " is written: " + plan.Runs[0].Cell.Short())
+	}
+	for _, line := range slices.Concat(set.Doubts(), set.Warnings()) {
+		a.note(line)
 	}
 	fmt.Fprintf(a.Out, "%s: %s, %s\n", out, words.Count(set.Len(), "conversation"), words.Count(turns, "turn"))
 	return nil

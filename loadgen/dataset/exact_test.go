@@ -2,9 +2,11 @@ package dataset_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -137,6 +139,9 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 		{"an image that is none", "f.jsonl", `{"text":"a","image":"f.jsonl"}`, "f.jsonl:1: image 1: f.jsonl: is no image"},
 		{"hashes that disagree with lengths", "f.jsonl", `{"input_length":600,"hash_ids":[1]}` + "\n" + `{"input_length":100,"hash_ids":[1,2]}`, "f.jsonl:2: 2 hash ids of 512 tokens disagree with 100 input tokens"},
 		{"a broken Parquet file", "f.parquet", "PAR1 and nothing else", "f.parquet: not a sound Parquet file"},
+		{"a Parquet file without its end", "f.parquet", "PAR1garbagePAR1", "f.parquet: not a sound Parquet file"},
+		{"a table that is no Parquet", "f.parquet", "a,b\n1,2\n", "f.parquet: is no Parquet file: it does not begin with PAR1"},
+		{"a session of two modes", "f.jsonl", `{"timestamp":0,"session_id":"a","messages":[{"role":"user"}]}` + "\n" + `{"session_id":"a","messages":[{"role":"user"}],"message_mode":"delta"}`, "f.jsonl:2: message_mode: delta, in a session that began with history"},
 		{"gzip that is none", "f.jsonl.gz", "\x1f\x8b\x00\x00", "f.jsonl.gz: "},
 		{"a table without text", "f.csv", "a,b\n1,2\n", "f.csv:2: fields a, b fit no known format"},
 		{"a row longer than its head", "f.csv", "text\na,b\n", "f.csv:2: the row has not as many cells as the first line has names (1)"},
@@ -149,7 +154,37 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 	}
 	back := write(t, "f.jsonl", `{"timestamp":9,"input_length":5}`+"\n"+`{"timestamp":3,"input_length":5}`+"\n")
 	set := open(t, schema.Dataset{Type: "file", Path: back}, tok(t, "builtin"), 1, "profiling")
-	if want := fmt.Sprintf("%s:2: time stamps go back here; the trace is played in the order of time", back); len(set.Notes()) != 1 || set.Notes()[0] != want {
-		t.Errorf("notes %q, want %q", set.Notes(), want)
+	want := fmt.Sprintf("%s:2: time stamps go back here; the trace is played in the order of time", back)
+	if !slices.Equal(set.Notes(), []string{want}) || !slices.Equal(set.Doubts(), []string{want}) {
+		t.Errorf("notes %q, doubts %q, want %q", set.Notes(), set.Doubts(), want)
+	}
+}
+
+// A hash that stands for a short last block and for a whole one is said once; the
+// prompts share as many tokens as are foretold.
+func TestHashOfTwoLengths(t *testing.T) {
+	t.Parallel()
+	path := write(t, "f.jsonl", `{"input_length":600,"hash_ids":[1,2]}
+{"input_length":1500,"hash_ids":[1,2,3]}
+{"input_length":550,"hash_ids":[1,2]}
+`)
+	tk := tok(t, "o200k_base")
+	set := open(t, schema.Dataset{Type: "file", Path: path}, tk, 1, "profiling")
+	want := path + ":2: hash id 2 of 3 stands for 512 tokens here and for 88 before; a shorter block is taken for the beginning of the longer one"
+	if !slices.Equal(set.Doubts(), []string{want}) {
+		t.Errorf("doubts %q, want %q", set.Doubts(), want)
+	}
+	whole := tk.Encode(nil, set.At(1).Turns[0].Texts[0])
+	for i, n := range map[int]int{0: 600, 2: 550} {
+		if ids := tk.Encode(nil, set.At(i).Turns[0].Texts[0]); len(ids) != n || len(whole) != 1500 || !slices.Equal(ids, whole[:n]) {
+			t.Errorf("prompt %d has %d tokens, want %d that begin the %d of the longer one", i, len(ids), n, len(whole))
+		}
+	}
+	tr, err := dataset.ReadTrace(t.Context(), path, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, known := trace.Analyze(tr.Rows, tr.Block).TokenHitRate, (600.0+550)/2650; math.Abs(got-known) > 1e-12 {
+		t.Errorf("token hit rate %g, want %g", got, known)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,18 +37,20 @@ type reader struct {
 	bytes         int // of the records so far
 	records       int
 	notes         []string
+	doubts        []string // to be told before anything is sent
 
 	library  *media.Library
-	pools    []pool         // of random_pool
-	trace    *traceRows     // of traces
-	names    trace.Names    // of their blocks
-	room     []int32        // for blocks of rows to come
-	chats    []chat         // of bailian_trace
-	rounds   []round        // of tracelab
-	zero     *time.Duration // time stamp of the first row where rows say date and time
-	skipped  int            // rows that cannot be sent
-	places   []string       // of dag_jsonl's conversations
-	within   []Conversation // all of them, where some are started by others
+	pools    []pool          // of random_pool
+	trace    *traceRows      // of traces
+	names    trace.Names     // of their blocks
+	room     []int32         // for blocks of rows to come
+	modes    map[string]bool // of mooncake_trace: whether the messages of a session are deltas
+	chats    []chat          // of bailian_trace
+	rounds   []round         // of tracelab
+	zero     *time.Duration  // time stamp of the first row where rows say date and time
+	skipped  int             // rows that cannot be sent
+	places   []string        // of dag_jsonl's conversations
+	within   []Conversation  // all of them, where some are started by others
 	stored   store
 	rowsOnly bool              // the rows of a trace are wanted, not its conversations
 	before   int               // conversations that were handed over: numbers go on behind them
@@ -93,7 +96,7 @@ func load(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src 
 		if err := ahead.all(ctx); err != nil {
 			return nil, err
 		}
-		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes}, nil
+		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes, doubts: ahead.doubts}, nil
 	}
 	if n, what := files.Whole(r.cfg.Path); n > maxText {
 		return nil, diag.Errorf("%s: %s of %s would be held in memory, %d MiB at most are", r.cfg.Path, what, size(n), maxText>>20).
@@ -105,7 +108,7 @@ func load(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src 
 	if r.stored == nil && len(r.conversations) == 0 {
 		return nil, fmt.Errorf("%s: no records", r.cfg.Path)
 	}
-	return &Set{conversations: r.conversations, within: r.within, stored: r.stored, warnings: r.warnings(), notes: r.notes}, nil
+	return &Set{conversations: r.conversations, within: r.within, stored: r.stored, warnings: r.warnings(), notes: r.notes, doubts: r.doubts}, nil
 }
 
 // fileReader is a reader of a file or of inline records.
@@ -228,6 +231,11 @@ func (r *reader) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
+// doubt keeps something a person should know before anything is sent.
+func (r *reader) doubt(format string, args ...any) {
+	r.doubts = append(r.doubts, fmt.Sprintf(format, args...))
+}
+
 func (r *reader) warnings() []string {
 	var out []string
 	if r.skipped > 0 {
@@ -314,7 +322,7 @@ func ReadTrace(ctx context.Context, path, format string, block int) (*Trace, err
 	if r.trace == nil {
 		return nil, diag.Errorf("%s: a %s file is no trace of lengths and prefixes", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
-	return &Trace{r.trace.rows, r.trace.block, r.format.Name, append(r.notes, r.warnings()...)}, nil
+	return &Trace{r.trace.rows, r.trace.block, r.format.Name, slices.Concat(r.doubts, r.notes, r.warnings())}, nil
 }
 
 // checked bounds what Check reads of a file, in bytes of records and of the

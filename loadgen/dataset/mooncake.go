@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
@@ -28,17 +29,21 @@ var mooncake = Format{
 // inputs are the four ways in which a mooncake row says what was asked.
 var inputs = []string{"input_length", "text_input", "messages", "payload"}
 
-func fitsMooncake(r *files.Record) (bool, string) {
-	n := 0
+// given is how many of the ways a row has.
+func given(r *files.Record) (n int) {
 	for _, name := range inputs {
 		if r.Fields.Has(name) {
 			n++
 		}
 	}
+	return n
+}
+
+func fitsMooncake(r *files.Record) (bool, string) {
 	switch {
-	case n == 0:
+	case given(r) == 0:
 		return false, "it has no " + orList(inputs)
-	case n > 1:
+	case given(r) > 1:
 		return false, "it has more than one of " + andList(inputs)
 	case !r.Fields.Has("messages"):
 		return true, "it has " + r.Fields.First(inputs)
@@ -78,7 +83,29 @@ func readMooncake(r *reader, rec files.Record) error {
 	if err != nil {
 		return err
 	}
+	if err := r.oneMode(row.Session, lit); err != nil {
+		return err
+	}
 	return r.record(rec.Place, row, lit)
+}
+
+// oneMode refuses a session some of whose messages are all that is said and others
+// only what is new: nobody could tell what its history is.
+func (r *reader) oneMode(session string, lit *literal) error {
+	if session == "" || lit == nil || lit.messages == nil {
+		return nil
+	}
+	delta, known := r.modes[session]
+	if known && delta != lit.delta {
+		words := map[bool]string{true: "delta", false: "history"}
+		return diag.Errorf("message_mode: %s, in a session that began with %s", words[lit.delta], words[delta]).
+			Try("one mode for all rows of a session_id; history is meant where none is said")
+	}
+	if r.modes == nil {
+		r.modes = map[string]bool{}
+	}
+	r.modes[session] = lit.delta
+	return nil
 }
 
 // row reads the lengths and hashes of a recorded request.
@@ -115,6 +142,22 @@ func (r *reader) blocks(ids hashList) []int32 {
 
 // stretch is how many blocks are given room at once.
 const stretch = 1 << 16
+
+// measure remembers how many tokens the blocks of row stand for. It says where that
+// is another number than before: then a hash is not one text.
+func (t *traceRows) measure(place string, row *trace.Row) string {
+	for k, b := range row.Blocks {
+		for int(b) >= len(t.sizes) {
+			t.sizes = append(t.sizes, -1)
+		}
+		n, before := row.Tokens(k, t.block), t.sizes[b]
+		if before >= 0 && n != before {
+			return fmt.Sprintf("%s: hash id %d of %d stands for %d tokens here and for %d before; a shorter block is taken for the beginning of the longer one", place, k+1, len(row.Blocks), n, before)
+		}
+		t.sizes[b] = n
+	}
+	return ""
+}
 
 // readLiteral is what a row says in words, nil when it says lengths only.
 func readLiteral(f *files.Fields) (*literal, error) {

@@ -141,7 +141,7 @@ func (p *Replay) Fidelity() trace.Fidelity {
 		}
 		if all, kept := p.trees.kept(); all > 0 {
 			f.Dependencies = float64(kept) / float64(all)
-			f.Score = min(f.Score, f.Dependencies)
+			f.Score = min(f.Score, f.Dependencies*f.Overlap())
 		}
 	}
 	return f

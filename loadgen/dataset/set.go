@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
@@ -19,6 +20,7 @@ type Set struct {
 	stored        store          // where conversations are not in memory
 	warnings      []string
 	notes         []string
+	doubts        []string // notes that are told before anything is sent, too
 	sampling      string
 	bust          *buster
 	wraps         bool          // conversations may be played again while others of them are
@@ -89,7 +91,10 @@ func (s *Set) Begins(i int) (at *time.Duration, turns int) {
 func (s *Set) Warnings() []string { return s.warnings }
 
 // Notes are what was reached of what was asked for, one line each.
-func (s *Set) Notes() []string { return s.notes }
+func (s *Set) Notes() []string { return slices.Concat(s.doubts, s.notes) }
+
+// Doubts are the notes that a person should read before anything is sent.
+func (s *Set) Doubts() []string { return s.doubts }
 
 // Turns is the number of turns of all conversations, with those that they
 // start.

@@ -180,6 +180,27 @@ func TestHitRate(t *testing.T) {
 	}
 }
 
+// A hit rate that these prompts cannot have is said before anything is sent.
+func TestHitRateOutOfReach(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		entries, isl, block int
+		rate                float64
+		want                string
+	}{
+		{50, 64, 16, 0.95, "prefix hit rate: 0.95 was asked for, these prompts reach 0.7350 at best; longer prompts, more of them or smaller blocks bring it nearer (prompts.isl, entries, prefix_prompts.block_size)"},
+		{2, 400, 16, 0.5, "prefix hit rate: 0.5 was asked for, these prompts reach 0.2600 at best; "},
+		{200, 400, 16, 0.5, ""},
+	} {
+		cfg := synthetic(c.entries, fixed(float64(c.isl)))
+		cfg.Prefix = &schema.Prefix{HitRate: c.rate, BlockSize: c.block}
+		got := strings.Join(open(t, cfg, tok(t, "o200k_base"), 1, "profiling").Doubts(), "\n")
+		if !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
 func TestRankings(t *testing.T) {
 	t.Parallel()
 	cfg := synthetic(5, nil)

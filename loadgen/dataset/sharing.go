@@ -13,6 +13,9 @@ import (
 // when none is said (vLLM's default).
 const DefaultBlock = 16
 
+// hitTolerance is how far the planned prefix hit rate may be from the one asked for.
+const hitTolerance = 0.01
+
 // sharing makes prompts whose prefixes a server knows to a declared share.
 //
 // All prompts begin with the first blocks of one long master text; what
@@ -64,6 +67,16 @@ func (s *sharing) prompt(g *synthetic, n int) string {
 	head := strings.Join(s.master[:share], "")
 	g.texts++
 	return g.writer.Whole(head, g.writer.Block(g.texts-1, n-share*s.block), n)
+}
+
+// doubt is that the rate asked for cannot be had, "" when it can: of a prompt only
+// whole blocks before its last token can be known, and of the first one nothing.
+func (s *sharing) doubt() string {
+	planned := s.known / s.total
+	if math.Abs(planned-s.rate) <= hitTolerance {
+		return ""
+	}
+	return fmt.Sprintf("prefix hit rate: %.4g was asked for, these prompts reach %.4f at best; longer prompts, more of them or smaller blocks bring it nearer (prompts.isl, entries, prefix_prompts.block_size)", s.rate, planned)
 }
 
 // report says what the server's cache will find, counted on the token ids of

@@ -117,6 +117,9 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 		set.warnings = append(set.warnings, fmt.Sprintf("%d synthetic texts miss their length: %s cannot be cut to it", d, tok.Name()))
 	}
 	if g.shared != nil {
+		if doubt := g.shared.doubt(); doubt != "" {
+			set.doubts = append(set.doubts, doubt)
+		}
 		set.notes = append(set.notes, g.shared.report(set, tok))
 	}
 	return set, nil

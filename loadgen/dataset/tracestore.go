@@ -40,7 +40,9 @@ type traceRows struct {
 	complete bool // every row carries its whole history
 	branches []branch
 	last     time.Duration
-	back     string // place of the first row that is earlier than the one before it
+	back     string  // place of the first row that is earlier than the one before it
+	sizes    []int64 // by name of a block: tokens that it stood for, −1 before it is seen; nil once all rows are there
+	uneven   string  // says the first row whose block stood for another number of tokens
 }
 
 // branch is a session that another one starts: by lines, the row that starts
@@ -85,6 +87,9 @@ func (r *reader) record(place string, row trace.Row, lit *literal) error {
 	if lit != nil {
 		t.literals[len(t.rows)] = lit
 	}
+	if t.uneven == "" {
+		t.uneven = t.measure(place, &row)
+	}
 	row.Line = int32(len(t.rows))
 	t.rows = append(t.rows, row)
 	return nil
@@ -97,8 +102,12 @@ func finishTrace(r *reader) error {
 		return errors.New(r.cfg.Path + ": no records")
 	}
 	if t.back != "" {
-		r.note("%s: time stamps go back here; the trace is played in the order of time", t.back)
+		r.doubt("%s: time stamps go back here; the trace is played in the order of time", t.back)
 	}
+	if t.uneven != "" {
+		r.doubt("%s", t.uneven)
+	}
+	t.sizes = nil
 	r.names, r.room = trace.Names{}, nil // a table of all hashes, of no more use
 	if r.rowsOnly {
 		return nil
@@ -225,6 +234,7 @@ type traceStore struct {
 	writer   *synth.Writer
 	blocks   *synth.Writer
 	block    int
+	uneven   map[int32]bool // blocks that stand for different numbers of tokens
 	osl      *synth.Lengths
 	tok      tokenizer.Tokenizer
 	system   string
@@ -253,6 +263,9 @@ func newTraceStore(r *reader) (*traceStore, error) {
 			return nil, err
 		}
 		s.writer, s.blocks = corpus.Writer(r.src.text("trace")), corpus.Writer(r.src.text("blocks"))
+	}
+	if t.uneven != "" || r.cfg.Synthesis != nil {
+		s.uneven = trace.Uneven(t.rows, t.block)
 	}
 	s.group(r.cfg.OpenLoopStrict)
 	if !r.cfg.OpenLoopStrict {
@@ -588,7 +601,11 @@ func (s *traceStore) text(at int, row *trace.Row) string {
 	left := n
 	for _, name := range row.Blocks {
 		size := min(left, s.block)
-		b.WriteString(s.blocks.Block(int(name), size))
+		if s.uneven[name] {
+			b.WriteString(s.blocks.Words(int(name), size))
+		} else {
+			b.WriteString(s.blocks.Block(int(name), size))
+		}
 		left -= size
 	}
 	if left > 0 {

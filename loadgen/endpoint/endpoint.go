@@ -179,7 +179,7 @@ func Catalogue() []*Spec { return append([]*Spec(nil), catalogue...) }
 // Usual is the inference API that is meant where none is named: the first of the
 // catalogue or, for a turn of a query and passages, the first that ranks them.
 func Usual(t *dataset.Turn) *Spec {
-	if t != nil && t.Query != "" {
+	if t != nil && t.Query != "" && len(t.Passages) > 0 {
 		for _, s := range catalogue {
 			if s.Ranks {
 				return s

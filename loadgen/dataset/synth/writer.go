@@ -49,6 +49,19 @@ func (w *Writer) After(prefix string, p, k, n int) string {
 // with a space.
 func (w *Writer) Block(k, n int) string { return " " + w.compose(k, n) }
 
+// Words is text k, of n tokens, made to stand behind other text, of single words:
+// a shorter one begins every longer one.
+func (w *Writer) Words(k, n int) string {
+	var s strings.Builder
+	s.Grow(8 * n)
+	s.WriteString(" ")
+	r := w.stream.At(k, 0)
+	for range w.open(&s, k, n) {
+		s.WriteString(w.fillers[r.IntN(len(w.fillers))])
+	}
+	return s.String()
+}
+
 // Whole repairs a text put together from parts, so that it has n tokens; head
 // is what is not to be touched.
 func (w *Writer) Whole(head, rest string, n int) string {
@@ -62,15 +75,8 @@ func (w *Writer) Whole(head, rest string, n int) string {
 func (w *Writer) compose(k, n int) string {
 	var s strings.Builder
 	s.Grow(6 * n)
-	r, v := w.stream.At(k, 0), len(w.openers)
-	code := (w.code + k%(v*v)*stride) % (v * v)
-	s.WriteString(w.openers[code%v])
-	n--
-	if n > 0 {
-		s.WriteString(" ")
-		s.WriteString(w.openers[code/v])
-		n--
-	}
+	r := w.stream.At(k, 0)
+	n = w.open(&s, k, n)
 	if w.lines && n > w.longest {
 		s.WriteString("\n")
 		n--
@@ -78,6 +84,19 @@ func (w *Writer) compose(k, n int) string {
 	n = w.fill(&s, r, n)
 	w.finish(&s, r, n)
 	return s.String()
+}
+
+// open begins text k with its two words and says what is left of n tokens.
+func (w *Writer) open(s *strings.Builder, k, n int) int {
+	v := len(w.openers)
+	code := (w.code + k%(v*v)*stride) % (v * v)
+	s.WriteString(w.openers[code%v])
+	if n < 2 {
+		return 0
+	}
+	s.WriteString(" ")
+	s.WriteString(w.openers[code/v])
+	return n - 2
 }
 
 // fill adds whole pieces while the longest one fits and says what is left.

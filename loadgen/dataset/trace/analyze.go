@@ -35,7 +35,7 @@ type Analysis struct {
 	ContextLength     *Stats  `json:"context_length_stats"`
 	UniquePromptLen   *Stats  `json:"unique_prompt_length_stats"`
 	HitRate           *Stats  `json:"hit_rate_stats"`
-	TokenHitRate      float64 `json:"token_hit_rate"` // ours: known tokens over all tokens, infinite cache
+	TokenHitRate      float64 `json:"token_hit_rate"` // ours: known tokens over all tokens, infinite cache; a block is known behind its own prefix
 	BlockSize         int     `json:"block_size"`
 	DurationSeconds   float64 `json:"duration_seconds"`
 	Sessions          int     `json:"sessions"`
@@ -58,7 +58,7 @@ func Analyze(rows []Row, blockSize int) *Analysis {
 	a := &Analysis{Requests: len(rows), BlockSize: blockSize, DurationSeconds: span(rows), Sessions: sessions(rows)}
 	t := newTree(rows)
 	a.DifferentBlocks = t.again.all
-	rates, known := a.grow(t, rows)
+	rates := grow(t, rows)
 	a.UniquePrefixes, a.PrefixReuseRatio, a.PrefixGroups = t.size(), t.reuse(), t.groups()
 	a.HitRate = describe(rates)
 
@@ -82,15 +82,17 @@ func Analyze(rows []Row, blockSize int) *Analysis {
 		a.CacheHitRate = a.HitRate.Mean
 	}
 	if total > 0 {
-		a.TokenHitRate = known / total
 		a.FiniteCacheCurves = curves(rows, blockSize, t, total)
+		if n := len(a.FiniteCacheCurves); n > 0 { // the last one forgets nothing
+			a.TokenHitRate = a.FiniteCacheCurves[n-1].TokenHitRate
+		}
 	}
 	return a
 }
 
 // grow puts the rows into the tree. It returns each one's share of leading
-// blocks that were seen before, and how many tokens these are of all.
-func (a *Analysis) grow(t *tree, rows []Row) (rates []float64, known float64) {
+// blocks that were seen before, anywhere, as AIPerf counts.
+func grow(t *tree, rows []Row) (rates []float64) {
 	for i := range rows {
 		r := &rows[i]
 		if len(r.Blocks) == 0 {
@@ -105,9 +107,8 @@ func (a *Analysis) grow(t *tree, rows []Row) (rates []float64, known float64) {
 			at = t.step(at, b, int32(place))
 		}
 		rates = append(rates, float64(hit)/float64(len(r.Blocks)))
-		known += min(float64(hit*a.BlockSize), float64(r.In))
 	}
-	return rates, known
+	return rates
 }
 
 func sessions(rows []Row) int {
@@ -156,12 +157,12 @@ func curves(rows []Row, blockSize int, t *tree, total float64) (out []Curve) {
 // finite sums for each cache how many tokens it knows when they are asked for.
 // A block is known behind its own prefix only. One pass serves all sizes: a
 // cache of n blocks that forgets what was used least recently holds a block
-// exactly if fewer than n others were used since.
+// exactly if fewer than n others were used since. Of a block that stands for
+// fewer tokens in one row than in another, as many are known as were seen.
 func finite(rows []Row, blockSize int, t *tree, caches []Curve) {
 	used := newRecency(len(t.counts), t.steps) // the prefixes that appear once need no room
-	hits := make([]int, len(caches))
+	held := make([]int64, len(t.counts))       // by node: the most tokens that it stood for
 	for i := range rows {
-		clear(hits)
 		least := 0 // the smallest cache that still knows all blocks so far
 		at := none
 		for k, b := range rows[i].Blocks {
@@ -170,12 +171,16 @@ func finite(rows []Row, blockSize int, t *tree, caches []Curve) {
 			for least < len(caches) && (distance == 0 || distance > caches[least].Blocks) {
 				least++
 			}
-			for c := least; c < len(caches); c++ {
-				hits[c] = k + 1
+			if at == once {
+				continue
 			}
-		}
-		for c := range caches {
-			caches[c].TokenHitRate += min(float64(hits[c]*blockSize), float64(rows[i].In))
+			tokens := rows[i].Tokens(k, blockSize)
+			for c := least; c < len(caches); c++ {
+				caches[c].TokenHitRate += float64(min(tokens, held[at]))
+			}
+			if held[at] < tokens {
+				held[at], least = tokens, len(caches)
+			}
 		}
 	}
 }

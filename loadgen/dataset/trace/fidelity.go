@@ -32,7 +32,7 @@ type Fidelity struct {
 	OutputLength  float64
 	PrefixHit     float64 // the trace's token hit rate in the order sent, infinite cache
 	Reached       float64 // the server's
-	Score         float64 // the least of the shares
+	Score         float64 // the least of the shares, less the overlap that was missed (Overlap)
 }
 
 // Compare holds what was sent against rows; block is the size of a block in
@@ -79,9 +79,6 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 	f.PrefixHit = infinite(rows, sent, block)
 	if asked > 0 {
 		f.Reached = known / asked
-		if !math.IsNaN(f.PrefixHit) { // a trace of texts does not say what could be reached
-			f.Score = min(f.Score, 1-math.Abs(f.Reached-f.PrefixHit))
-		}
 	}
 	if f.Timed = len(lags); f.Timed > 0 {
 		slices.Sort(lags)
@@ -90,7 +87,18 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 	if f.Rows > 0 {
 		f.Score = min(f.Score, float64(len(sent))/float64(f.Rows))
 	}
+	f.Score *= f.Overlap()
 	return f
+}
+
+// Overlap is the share of the input that the server's cache knew as the trace
+// says, or did not know: 1 where one of them does not say. It scales the score, so
+// that a missed overlap is seen beside a worse share, too.
+func (f *Fidelity) Overlap() float64 {
+	if math.IsNaN(f.Reached) || math.IsNaN(f.PrefixHit) {
+		return 1
+	}
+	return 1 - math.Abs(f.Reached-f.PrefixHit)
 }
 
 // gap sums how far lengths are from those recorded, in tokens.
@@ -103,26 +111,32 @@ func (g *gap) add(got, recorded int64) {
 }
 
 // infinite is the token hit rate of a cache that forgets nothing over the rows
-// that were sent, in their order. The last token of a prompt is never known: a
-// server computes it to answer.
+// that were sent, in their order. Of a block that stands for fewer tokens in one
+// row than in another, as many are known as were seen. The last token of a prompt
+// is never known: a server computes it to answer.
 func infinite(rows []Row, sent []Sent, block int) float64 {
 	var seen Names
+	var held []int64 // by number in seen: the most tokens that it stood for
 	var known, total float64
 	for _, s := range sent {
 		r := &rows[s.Row]
 		if s.In == 0 || r.In == 0 {
 			continue
 		}
-		at, hit, leading := uint64(0), 0, true
-		for _, b := range r.Blocks {
+		at, hit, leading := uint64(0), int64(0), true
+		for k, b := range r.Blocks {
 			at = chain(at, b)
-			before := seen.Len()
-			seen.Of(at)
-			if leading = leading && seen.Len() == before; leading {
-				hit++
+			n, tokens := seen.Of(at), r.Tokens(k, block)
+			if int(n) == len(held) {
+				held = append(held, 0)
 			}
+			if leading {
+				hit += min(tokens, held[n])
+			}
+			leading = leading && held[n] >= tokens
+			held[n] = max(held[n], tokens)
 		}
-		known, total = known+min(float64(hit*block), float64(r.In-1)), total+float64(r.In)
+		known, total = known+float64(min(hit, r.In-1)), total+float64(r.In)
 	}
 	if total == 0 {
 		return math.NaN()

@@ -17,6 +17,40 @@ type Row struct {
 	Blocks  []int32 // what its input's blocks are called; equal names are equal text
 }
 
+// Tokens is how many tokens block k of the row stands for, in blocks of size: the
+// last one may be a part.
+func (r *Row) Tokens(k, size int) int64 { return max(0, min(int64(size), r.In-int64(k*size))) }
+
+// Uneven are the blocks that stand for different numbers of tokens.
+func Uneven(rows []Row, size int) map[int32]bool {
+	short, out := map[int32]int64{}, map[int32]bool{}
+	last := func(f func(b int32, n int64)) {
+		for i := range rows {
+			if k := len(rows[i].Blocks) - 1; k >= 0 {
+				f(rows[i].Blocks[k], rows[i].Tokens(k, size))
+			}
+		}
+	}
+	last(func(b int32, n int64) {
+		if n < int64(size) {
+			short[b] = n
+		}
+	})
+	last(func(b int32, n int64) {
+		if before, ok := short[b]; ok && before != n {
+			out[b] = true
+		}
+	})
+	for i := range rows {
+		for _, b := range rows[i].Blocks[:max(0, len(rows[i].Blocks)-1)] {
+			if _, ok := short[b]; ok {
+				out[b] = true
+			}
+		}
+	}
+	return out
+}
+
 // Names gives the hashes of a file small numbers in the order they first
 // appear, so that a row takes four bytes a block.
 type Names struct {

@@ -72,22 +72,25 @@ func slowly(rows []trace.Row, block int, sizes []int) (hitRate float64, prefixes
 	seen, count, first, places := map[int32]bool{}, map[string]int{}, map[int32]int{}, map[[2]int32]int{}
 	caches := make([][]string, len(sizes))
 	known = make([]float64, len(sizes))
+	held := map[string]int64{} // the most tokens that a prefix's last block stood for
 	asked := 0.0
 	for _, row := range rows {
 		hit := 0
 		for hit < len(row.Blocks) && seen[row.Blocks[hit]] {
 			hit++
 		}
-		name, hits, leading := "", make([]int, len(sizes)), make([]bool, len(sizes))
+		name, leading := "", make([]bool, len(sizes))
 		for k, b := range row.Blocks {
 			seen[b] = true
 			name += fmt.Sprint(b, "/")
+			size := min(int64(block), row.In-int64(k*block))
 			count[name]++
 			places[[2]int32{int32(k), b}]++
 			for c := range caches {
 				at := slices.Index(caches[c], name)
 				if leading[c] = at >= 0 && (k == 0 || leading[c]); leading[c] {
-					hits[c]++
+					known[c] += float64(min(size, held[name]))
+					leading[c] = held[name] >= size
 				}
 				if at >= 0 {
 					caches[c] = slices.Delete(caches[c], at, at+1)
@@ -95,9 +98,7 @@ func slowly(rows []trace.Row, block int, sizes []int) (hitRate float64, prefixes
 				caches[c] = slices.Insert(caches[c], 0, name)
 				caches[c] = caches[c][:min(len(caches[c]), sizes[c])]
 			}
-		}
-		for c := range known {
-			known[c] += min(float64(hits[c]*block), float64(row.In))
+			held[name] = max(held[name], size)
 		}
 		if len(row.Blocks) > 0 {
 			first[row.Blocks[0]]++
@@ -170,6 +171,37 @@ func TestAnalyzeAgainstDefinitions(t *testing.T) {
 				t.Fatalf("%v: %d blocks know %g of the tokens, want %g", rows, c.Blocks, c.TokenHitRate, known[i]/total)
 			}
 		}
+	}
+}
+
+// A block that was seen with fewer tokens is known as far as that: of 30 tokens
+// behind 15 that a row of two blocks has, and of another such row.
+func TestBlocksOfTwoLengths(t *testing.T) {
+	t.Parallel()
+	rows := []trace.Row{
+		{In: 15, Out: 1, Blocks: []int32{1, 2}},    // nothing is known
+		{In: 30, Out: 1, Blocks: []int32{1, 2, 3}}, // 10 + 5: what follows lies behind other text
+		{In: 30, Out: 1, Blocks: []int32{1, 2, 3}}, // all
+		{In: 12, Out: 1, Blocks: []int32{1, 2}},    // all
+		{In: 30, Out: 1, Blocks: []int32{2, 1, 3}}, // nothing: a block is known behind its own prefix
+	}
+	a := trace.Analyze(rows, 10)
+	if want := (15.0 + 30 + 12) / 117; math.Abs(a.TokenHitRate-want) > 1e-12 {
+		t.Errorf("token_hit_rate %g, want %g", a.TokenHitRate, want)
+	}
+	if want := (2.0/3 + 1 + 1 + 1) / 5; math.Abs(a.CacheHitRate-want) > 1e-12 {
+		t.Errorf("cache_hit_rate %g, want AIPerf's %g", a.CacheHitRate, want)
+	}
+	var sent []trace.Sent
+	for i, r := range rows {
+		sent = append(sent, trace.Sent{Row: i, In: r.In, Out: 1})
+	}
+	f := trace.Compare(rows, sent, 10, time.Millisecond)
+	if want := (15.0 + 29 + 11) / 117; math.Abs(f.PrefixHit-want) > 1e-12 { // the last token of a prompt is computed
+		t.Errorf("a replay predicts %g, want %g", f.PrefixHit, want)
+	}
+	if got := trace.Uneven(rows, 10); len(got) != 1 || !got[2] {
+		t.Errorf("blocks of two lengths: %v", got)
 	}
 }
 
@@ -329,6 +361,14 @@ func TestCompare(t *testing.T) {
 	})
 	if cold.Reached != 0 || math.Abs(cold.Score-(1-40.0/105)) > 1e-12 {
 		t.Errorf("a cache that knows nothing: %+v", cold)
+	}
+	both := compare(func(s []trace.Sent) []trace.Sent { // a missed overlap is seen beside a worse share
+		s[3].At += time.Second
+		s[1].Known = 9
+		return s
+	})
+	if math.Abs(both.Score-0.75*(1-21.0/105)) > 1e-12 {
+		t.Errorf("late, and with less overlap: %+v", both)
 	}
 	texts := exact() // a trace of texts says no lengths, and a server's cache is compared with nothing
 	rows := four()

@@ -88,7 +88,7 @@ func describeSet(w io.Writer, set *dataset.Set, tok tokenizer.Tokenizer) {
 	}
 }
 
-// spread is least, middle and most of some numbers.
+// spread is least, median and most of some whole numbers.
 func spread(v []float64) string {
 	if len(v) == 0 {
 		return "not said"
@@ -97,7 +97,13 @@ func spread(v []float64) string {
 	if v[0] == v[len(v)-1] {
 		return words.Whole(int64(v[0]))
 	}
-	return fmt.Sprintf("%s to %s, median %s", words.Whole(int64(v[0])), words.Whole(int64(v[len(v)-1])), words.Whole(int64(v[len(v)/2])))
+	n := len(v)
+	middle := v[(n-1)/2] + v[n/2] // twice the median
+	median := words.Whole(int64(middle / 2))
+	if math.Mod(middle, 2) != 0 {
+		median += ".5"
+	}
+	return fmt.Sprintf("%s to %s, median %s", words.Whole(int64(v[0])), words.Whole(int64(v[n-1])), median)
 }
 
 // describeSharing prints what a trace says about prefixes.

@@ -39,6 +39,11 @@ func Trace(w io.Writer, file string, t *dataset.Trace, a *recorded.Analysis) {
 		}
 		fmt.Fprintln(w)
 	}
+	defer func() {
+		for _, n := range t.Notes {
+			fmt.Fprintf(w, "note: %s\n", words.Line(n))
+		}
+	}()
 	if a.HitRate == nil {
 		fmt.Fprintln(w, "\nno hashes: nothing is known about shared prefixes")
 		return
