@@ -21,7 +21,7 @@ func normalForm(form norm.Form) normalizer {
 			if i < 0 {
 				i = len(s)
 			}
-			out.WriteString(form.String(s[:i]))
+			out.WriteString(formOf(form, s[:i]))
 			if s = s[i:]; s != "" {
 				_, n := utf8.DecodeRuneInString(s)
 				out.WriteString(s[:n])

@@ -36,15 +36,15 @@ def strings(n, seed):
     return res[:n]
 
 
-def fnv(ids):
+def fnv(data):
     h = 2166136261
-    for b in ",".join(map(str, ids)).encode():
+    for b in data:
         h = (h ^ b) * 16777619 & 0xFFFFFFFF
     return h
 
 
 def line(ids):
-    return "%d %08x" % (len(ids), fnv(ids))
+    return "%d %08x" % (len(ids), fnv(",".join(map(str, ids)).encode()))
 
 
 def corpus():
@@ -94,6 +94,18 @@ def sentencepiece_models(list_):
             (out / ("sp_%s.ids" % kind)).write_text("".join(" ".join(map(str, p.encode(s))) + "\n" for s in list_))
 
 
+def longmarks():
+    """Normal forms of long runs of marks: head, mark, times, and per form the number of characters and the hash of the text in UTF-8."""
+    forms = [normalizers.NFC(), normalizers.NFD(), normalizers.NFKC(), normalizers.NFKD()]
+    marks = ["\u0301", "\u0315", "\u064e", "\u0e38", "\u1161", "\u116a", "\u11a8", "\u3160", "\uffaa\u1161", "\u3099", "\uff9e", "\u0323\u0302", "\u0302\u0323", "\u0344", "\u0f73",
+             "\u0fb2\u0f81", "\u1100\u1161\u11a8", "\u0301\u0898\u0323", "\u0327\u0308\u0345"]
+    for head in ["", "a", "\uac00", "\u1f82", "\u30ab"]:
+        for mark in marks:
+            for n in [29, 30, 31, 32, 100]:
+                made = [f.normalize_str(head + mark * n + "z") for f in forms]
+                yield json.dumps([head, mark, n] + ["%d %08x" % (len(s), fnv(s.encode())) for s in made]) + "\n"
+
+
 def main():
     out.mkdir(exist_ok=True)
     if len(sys.argv) > 2 and sys.argv[2] == "fuzz":  # python golden.py FOLDER fuzz N SEED OUT: not kept
@@ -105,6 +117,7 @@ def main():
         for name, t in made.items():
             (dest / (name + ".gold")).write_text("".join(line(e.ids) + "\n" for e in t.encode_batch(list_, add_special_tokens=False)))
         return
+    (out / "longmarks.jsonl").write_text("".join(longmarks()))
     list_ = strings(600, 7)
     (out / "strings.json").write_text(json.dumps(list_))
     for name, t in small().items():
