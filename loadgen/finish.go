@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
 
@@ -223,9 +224,11 @@ func (f *finisher) count(a *answer, rec *record.Record) {
 	if !f.maker.Spec.ProducesTokens || f.maker.Tokenizer == nil || a.content == 0 || a.media || len(a.text)+len(a.tool)+len(a.reasoning) == 0 { // pictures, say, have no tokens
 		return
 	}
-	rec.OutputTokens = f.tokens(a.output())
-	rec.ReasoningTokens = f.tokens(a.reasoning)
-	rec.OSL = rec.OutputTokens + rec.ReasoningTokens
+	output, reasoning := f.tokens(a.output()), f.tokens(a.reasoning)
+	if tokenizer.Err(f.maker.Tokenizer) != nil {
+		return // unknown, rather than wrong
+	}
+	rec.OutputTokens, rec.ReasoningTokens, rec.OSL = output, reasoning, output+reasoning
 }
 
 func (f *finisher) tokens(text []byte) int64 {

@@ -306,6 +306,9 @@ func (m *measurement) drive(issue, hard context.Context, job loadgen.Job) (loadg
 			err = set.Err()
 		}
 	}
+	if bad := tokenizer.Err(job.Tokenizer); bad != nil {
+		m.doubt = "not all texts were counted: " + bad.Error()
+	}
 	return result, err
 }
 

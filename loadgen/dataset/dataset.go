@@ -281,6 +281,9 @@ func OpenSeeds(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer,
 	}
 	src := source{seeds: seeds, stream: stream, wrap: wrap}
 	set, err := open(ctx, cfg, tok, src)
+	if bad := tokenizer.Err(tok); err == nil && bad != nil {
+		err = fmt.Errorf("tokenizer %s: %w", tok.Name(), bad)
+	}
 	if err != nil {
 		return nil, named(cfg, err)
 	}

@@ -217,6 +217,9 @@ func (r *reader) object(rec files.Record) error {
 		}
 		return fmt.Errorf("%s: %w", rec.Place, err)
 	}
+	if err := tokenizer.Err(r.tok); err != nil {
+		return fmt.Errorf("%s: tokenizer %s: %w", rec.Place, r.tok.Name(), err)
+	}
 	for _, name := range rec.Fields.Unused() {
 		if _, seen := r.ignored[name]; !seen {
 			r.ignored[name] = rec.Place

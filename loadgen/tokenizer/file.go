@@ -177,11 +177,11 @@ func parseFile(name string, data []byte) (Tokenizer, error) {
 		return nil, err
 	}
 	t := &fileTokenizer{name: name}
-	if t.normalize, err = newNormalizers(flatten(f.Normalizer)); err != nil {
+	if t.normalize, err = newNormalizers(flatten(f.Normalizer), &t.trouble); err != nil {
 		return nil, err
 	}
 	byteLevel := false
-	if t.splits, byteLevel, err = newSplits(flatten(f.PreTokenizer)); err != nil {
+	if t.splits, byteLevel, err = newSplits(flatten(f.PreTokenizer), &t.trouble); err != nil {
 		return nil, err
 	}
 	for _, c := range flatten(f.Normalizer) {

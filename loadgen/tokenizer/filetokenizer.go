@@ -3,7 +3,7 @@ package tokenizer
 import "strings"
 
 // fileTokenizer is a tokenizer.json ready for use. It is never written to but
-// for its cache, so it may be shared.
+// for its cache and its trouble, so it may be shared.
 //
 // Steps of Encode: cut out added tokens; normalize what is between them; split
 // it into pieces; merge each piece.
@@ -14,6 +14,7 @@ type fileTokenizer struct {
 	splits    []splitter
 	model     model
 	decode    []decoder
+	trouble
 }
 
 func (t *fileTokenizer) Name() string { return t.name }
@@ -38,7 +39,7 @@ func (t *fileTokenizer) each(text string, emit func([]int32)) {
 	var m merger
 	var ids []int32
 	first := true
-	for text != "" {
+	for text != "" && t.Err() == nil {
 		before, id, rest, found := t.added.next(text)
 		t.plain(before, first, func(piece string) {
 			ids = t.model.encode(&m, ids[:0], piece)

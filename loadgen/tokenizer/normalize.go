@@ -5,17 +5,16 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/dlclark/regexp2"
 	"golang.org/x/text/unicode/norm"
 )
 
 // normalizer changes text before it is split.
 type normalizer func(string) string
 
-func newNormalizers(list []component) ([]normalizer, error) {
+func newNormalizers(list []component, t *trouble) ([]normalizer, error) {
 	var all []normalizer
 	for i := range list {
-		n, err := newNormalizer(&list[i])
+		n, err := newNormalizer(&list[i], t)
 		if err != nil {
 			return nil, err
 		}
@@ -24,7 +23,7 @@ func newNormalizers(list []component) ([]normalizer, error) {
 	return all, nil
 }
 
-func newNormalizer(c *component) (normalizer, error) {
+func newNormalizer(c *component, t *trouble) (normalizer, error) {
 	switch c.Type {
 	case "NFC":
 		return normalForm(norm.NFC), nil
@@ -47,13 +46,13 @@ func newNormalizer(c *component) (normalizer, error) {
 		if c.Pattern.String != "" {
 			return func(s string) string { return strings.ReplaceAll(s, c.Pattern.String, c.text()) }, nil
 		}
-		re, err := regexp2.Compile(c.Pattern.Regex, regexp2.None)
+		m, err := newMatcher("normalizer Replace", c.Pattern.Regex, t)
 		if err != nil || c.Pattern.Regex == "" {
 			return nil, fmt.Errorf("normalizer Replace%s: cannot be compiled", c.Pattern.shown())
 		}
 		return func(s string) string {
 			var out strings.Builder
-			for _, p := range pieces(re, s) {
+			for _, p := range m.pieces(s) {
 				if p.match {
 					out.WriteString(c.text())
 				} else {

@@ -35,7 +35,7 @@ var byHandInPlaces = map[string]func(string, int) int{
 
 // newSplits builds the pre-tokenizers; byteLevel says that pieces are bytes
 // rather than characters from there on.
-func newSplits(list []component) (all []splitter, byteLevel bool, err error) {
+func newSplits(list []component, t *trouble) (all []splitter, byteLevel bool, err error) {
 	for i := range list {
 		c := &list[i]
 		switch c.Type {
@@ -50,7 +50,7 @@ func newSplits(list []component) (all []splitter, byteLevel bool, err error) {
 			all = append(all, digitsSplit(c.Individual))
 			continue
 		case "Split":
-			s, err := newSplit(c)
+			s, err := newSplit(c, t)
 			if err != nil {
 				return nil, false, err
 			}
@@ -277,7 +277,7 @@ func digitsSplit(individual bool) splitter {
 }
 
 // newSplit cuts at the matches of a pattern; behaviour says where they go.
-func newSplit(c *component) (splitter, error) {
+func newSplit(c *component, t *trouble) (splitter, error) {
 	if end, ok := byHand[c.Pattern.Regex]; ok && (c.Behavior == "Isolated" || c.Behavior == "Removed" && c.Invert) {
 		return walking(end), nil // these patterns match everywhere
 	}
@@ -288,48 +288,20 @@ func newSplit(c *component) (splitter, error) {
 	if expr == "" {
 		expr = regexp2.Escape(c.Pattern.String)
 	}
-	re, err := regexp2.Compile(expr, regexp2.None)
+	m, err := newMatcher("pre-tokenizer Split", expr, t)
 	if err != nil {
-		return nil, fmt.Errorf("pre-tokenizer Split: pattern %q: %w", expr, err)
+		return nil, err
 	}
 	if c.Invert && c.Behavior != "Removed" || !behaviours[c.Behavior] {
 		return nil, fmt.Errorf("pre-tokenizer Split: behavior %s, invert %v: not supported", c.Behavior, c.Invert)
 	}
 	return func(text string, _ bool, emit func(string)) {
-		spread(pieces(re, text), c.Behavior, c.Invert, emit)
+		spread(m.pieces(text), c.Behavior, c.Invert, emit)
 	}, nil
 }
 
 var behaviours = map[string]bool{
 	"Isolated": true, "Removed": true, "MergedWithPrevious": true, "MergedWithNext": true, "Contiguous": true,
-}
-
-// span is a stretch of text, matched by the pattern or between two matches.
-type span struct {
-	text  string
-	match bool
-}
-
-// pieces cuts text into matches and what is between them. The matcher counts
-// in characters, we in bytes.
-func pieces(re *regexp2.Regexp, text string) (all []span) {
-	runes := []rune(text)
-	at := 0
-	// The pattern has no time limit, so matching returns no error.
-	for m, _ := re.FindRunesMatch(runes); m != nil; m, _ = re.FindNextMatch(m) {
-		if m.Length == 0 {
-			continue
-		}
-		if m.Index > at {
-			all = append(all, span{string(runes[at:m.Index]), false})
-		}
-		at = m.Index + m.Length
-		all = append(all, span{string(runes[m.Index:at]), true})
-	}
-	if at < len(runes) {
-		all = append(all, span{string(runes[at:]), false})
-	}
-	return all
 }
 
 // spread emits the pieces as the behaviour says.

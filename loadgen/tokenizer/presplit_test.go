@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/dlclark/regexp2"
 )
 
 // What is written out by hand cuts as the expression does that it stands for.
@@ -34,11 +32,14 @@ func TestSplittersEqualTheirExpressions(t *testing.T) {
 		return out
 	}
 	check := func(expr string, by splitter) {
-		re := regexp2.MustCompile(expr, regexp2.None)
+		m, err := newMatcher("test", expr, &trouble{})
+		if err != nil {
+			t.Fatal(err)
+		}
 		wrong := 0
 		for _, text := range texts {
 			var want []string
-			spread(pieces(re, text), "Isolated", false, func(piece string) { want = append(want, piece) })
+			spread(m.pieces(text), "Isolated", false, func(piece string) { want = append(want, piece) })
 			if got := cut(by, text); !slices.Equal(got, want) && wrong < 3 {
 				wrong++
 				t.Errorf("%.30s… on %q: %q, want %q", expr, text, got, want)

@@ -52,6 +52,9 @@ func Anonymize(ctx context.Context, path string, tok tokenizer.Tokenizer, block 
 		}
 		ids := tok.Encode(nil, text)
 		row := trace.Row{Session: line.session, In: int64(len(ids)), Out: int64(max(1, tok.Count(line.output))), Blocks: prefixNames(&names, ids, block)}
+		if err := tokenizer.Err(tok); err != nil {
+			return fmt.Errorf("%s: tokenizer %s: %w", rec.Place, tok.Name(), err)
+		}
 		if line.at != nil {
 			row.Timed, row.At = true, files.Scale(1e6, *line.at)
 		}
