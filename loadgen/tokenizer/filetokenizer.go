@@ -1,6 +1,9 @@
 package tokenizer
 
-import "strings"
+import (
+	"strings"
+	"sync/atomic"
+)
 
 // fileTokenizer is a tokenizer.json ready for use. It is never written to but
 // for its cache and its trouble, so it may be shared.
@@ -92,4 +95,17 @@ func (t *fileTokenizer) Decode(ids []int) string {
 		pieces = d(pieces)
 	}
 	return strings.Join(pieces, "")
+}
+
+// trouble keeps the first thing that went wrong in a tokenizer.
+type trouble struct{ first atomic.Pointer[error] }
+
+func (t *trouble) note(err error) { t.first.CompareAndSwap(nil, &err) }
+
+// Err is the first thing that went wrong: the counts since then are 0.
+func (t *trouble) Err() error {
+	if err := t.first.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

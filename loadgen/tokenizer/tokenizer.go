@@ -29,6 +29,14 @@ type Tokenizer interface {
 	Count(text string) int
 }
 
+// Err is why the counts of tok mean nothing any more; nil while they are sound.
+func Err(tok Tokenizer) error {
+	if t, ok := tok.(interface{ Err() error }); ok {
+		return t.Err()
+	}
+	return nil
+}
+
 // Default is the encoding counted with when nothing better is at hand.
 const Default = "o200k_base"
 
