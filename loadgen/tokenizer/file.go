@@ -1,11 +1,13 @@
 package tokenizer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // OpenFile reads a tokenizer.json of Hugging Face's tokenizers library, or the
@@ -15,7 +17,10 @@ import (
 func OpenFile(path string) (Tokenizer, error) { return openNamed(path, path) }
 
 func openNamed(name, path string) (Tokenizer, error) {
-	path = inFolder(path)
+	path, err := located(path)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %w", err)
+	}
 	st, err := os.Stat(path)
 	if err == nil && (st.Size() > maxFile || !st.Mode().IsRegular()) {
 		return nil, fmt.Errorf("tokenizer %s: not a file of at most %d MiB", path, maxFile>>20)
@@ -24,18 +29,31 @@ func openNamed(name, path string) (Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer: %w", err)
 	}
-	parse := parseFile
-	switch {
-	case looksLikeRanks(data):
-		parse = func(name string, data []byte) (Tokenizer, error) { return parseRanks(name, path, data) }
-	case len(data) > 0 && data[0] == 0x0a:
-		parse = parseSentencePiece
-	}
-	tok, err := parse(name, data)
+	tok, err := parserOf(path, data)(name, data)
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
 	}
 	return tok, nil
+}
+
+// parserOf is the reader of a file by what it begins with, else, where that is
+// none of the three, by what it is called: its error says what is wrong with it.
+func parserOf(path string, data []byte) func(name string, data []byte) (Tokenizer, error) {
+	ranked := func(name string, data []byte) (Tokenizer, error) { return parseRanks(name, path, data) }
+	base := filepath.Base(path)
+	switch {
+	case looksLikeRanks(data):
+		return ranked
+	case len(data) > 0 && data[0] == 0x0a:
+		return parseSentencePiece
+	case bytes.HasPrefix(data, []byte("{")):
+		return parseFile
+	case base == "tiktoken.model" || filepath.Ext(base) == ".tiktoken":
+		return ranked
+	case filepath.Ext(base) == ".model":
+		return parseSentencePiece
+	}
+	return parseFile
 }
 
 // maxFile bounds a tokenizer's file, in bytes: the largest in use has 34 MB.
@@ -43,6 +61,16 @@ const maxFile = 256 << 20
 
 // fileNames are the tokenizer files of a model's folder, the best first.
 var fileNames = []string{"tokenizer.json", "tokenizer.model", "tiktoken.model", "qwen.tiktoken"}
+
+// located is inFolder, or an error that says what a folder without a tokenizer
+// was searched for. The error does not say that it is about a tokenizer.
+func located(path string) (string, error) {
+	file := inFolder(path)
+	if file != path && !exists(file) {
+		return "", fmt.Errorf("%s: holds no tokenizer (%s)", path, strings.Join(fileNames, ", "))
+	}
+	return file, nil
+}
 
 // inFolder is the tokenizer file of a folder; a path of another kind is itself.
 func inFolder(path string) string {
@@ -163,11 +191,11 @@ func (f *modelForm) kind() string {
 func parseFile(name string, data []byte) (Tokenizer, error) {
 	lists, rest, err := split(string(data))
 	if err != nil {
-		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
+		return nil, fmt.Errorf("not a tokenizer.json: %w", damage(data, err))
 	}
 	f := fileForm{Model: modelForm{lists: lists}}
 	if err := json.Unmarshal(rest, &f); err != nil {
-		return nil, fmt.Errorf("not a tokenizer.json: %w", err)
+		return nil, fmt.Errorf("not a tokenizer.json: %w", damage(data, err))
 	}
 	makeModel, ok := models[f.Model.kind()]
 	if !ok {
@@ -195,6 +223,21 @@ func parseFile(name string, data []byte) (Tokenizer, error) {
 	}
 	t.added = newAddedTokens(f.Added)
 	return t, nil
+}
+
+// damage is what is wrong with data as JSON, else what a reader found: err.
+func damage(data []byte, err error) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var syntax *json.SyntaxError
+	switch {
+	case len(data) == 0:
+		return errors.New("the file is empty")
+	case !errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax):
+		return err
+	case syntax.Offset == int64(len(data)) && strings.HasPrefix(syntax.Error(), "unexpected end"):
+		return fmt.Errorf("the file ends too early, after %d bytes: get it again", len(data))
+	}
+	return fmt.Errorf("%w, byte %d: %w", errJSON, syntax.Offset, syntax)
 }
 
 // checkPostProcessor refuses what is not known. Post-processors add special

@@ -1,6 +1,7 @@
 package tokenizer_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -212,8 +213,11 @@ func TestFileRefuses(t *testing.T) {
 	t.Parallel()
 	model := `"model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}`
 	for _, c := range []struct{ file, want string }{
-		{`hello`, "not a tokenizer.json: not JSON"},
-		{`{"model":{"vocab":{"a":`, "not a tokenizer.json: model: the vocabulary is not an object of numbers"},
+		{`hello`, "not a tokenizer.json: not JSON, byte 1: invalid character 'h' looking for beginning of value"},
+		{``, "not a tokenizer.json: the file is empty"},
+		{`{"model":{"vocab":{"a":`, "not a tokenizer.json: the file ends too early, after 23 bytes: get it again"},
+		{`{"model":{"vocab":{"a":0},"merges":["a b`, "not a tokenizer.json: the file ends too early, after 40 bytes: get it again"},
+		{`{"model":{"vocab":{"a":true}}}`, "not a tokenizer.json: model: the vocabulary is not an object of numbers"},
 		{`{"model":{"type":"Quantum","vocab":{"a":0}}}`, "model Quantum: not known; known are BPE, WordPiece, WordLevel and Unigram"},
 		{`{` + model + `,"post_processor":{"type":"Sideways"}}`, "post-processor Sideways: not known"},
 		{`{"model":{"type":"WordPiece","vocab":{"a":0}}}`, "model: WordPiece needs its unknown token [UNK] in the vocabulary"},
@@ -339,6 +343,46 @@ func FuzzFile(f *testing.F) {
 			tok.Decode(tok.Encode(nil, "ab ▁b日本 \x00\xff"))
 		}
 	})
+}
+
+// A file that is damaged is told as the kind of file it is.
+func TestDamagedFilesByTheirKind(t *testing.T) {
+	t.Parallel()
+	var ranks strings.Builder
+	for b := range 256 {
+		fmt.Fprintf(&ranks, "%s %d\n", base64.StdEncoding.EncodeToString([]byte{byte(b)}), b)
+	}
+	dir := t.TempDir()
+	for _, c := range []struct{ name, content, want string }{
+		{"sound.tiktoken", ranks.String(), ""},
+		{"twice.tiktoken", "IQ== 0\nIg== 0\n", "line 2: the rank 0 stands on an earlier line, too"},
+		{"few.tiktoken", "IQ== 0\nIg== 1\n", "not a whole list of ranks: 254 of the 256 bytes have no token, the first is 0x00"},
+		{"cut.tiktoken", ranks.String()[:ranks.Len()/2], "line 135: want a token in base64 and its rank"},
+		{"garbage.tiktoken", "garbage", "line 1: want a token in base64 and its rank"},
+		{"tiktoken.model", "garbage", "line 1: want a token in base64 and its rank"},
+		{"tokenizer.model", "garbage", "not a SentencePiece model: "},
+		{"page.model", "<!doctype html>", "not a SentencePiece model: "},
+	} {
+		path := filepath.Join(dir, c.name)
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := tokenizer.OpenFile(path)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "tokenizer "+path+": "+c.want)):
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	none := t.TempDir()
+	want := none + ": holds no tokenizer (tokenizer.json, tokenizer.model, tiktoken.model, qwen.tiktoken)"
+	if _, err := tokenizer.OpenFile(none); err == nil || err.Error() != "tokenizer "+want {
+		t.Errorf("a folder without one: %v, want %s", err, want)
+	}
+	if err := (tokenizer.Ref{Name: none}).Check(); err == nil || err.Error() != want {
+		t.Errorf("Check of it: %v, want %s", err, want)
+	}
 }
 
 // What is no tokenizer is one line that names the file, whatever its kind.

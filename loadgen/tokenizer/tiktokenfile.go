@@ -76,11 +76,41 @@ func rankTable(data []byte) (string, error) {
 		if grow := rank + 1 - len(tokens); grow > 0 {
 			tokens = append(tokens, make([][]byte, grow)...)
 		}
+		if tokens[rank] != nil {
+			return "", fmt.Errorf("line %d: the rank %d stands on an earlier line, too", n, rank)
+		}
 		tokens[rank] = token
+	}
+	if err := checkBytes(tokens); err != nil {
+		return "", err
 	}
 	stored := binary.LittleEndian.AppendUint32(nil, uint32(len(tokens)))
 	for _, t := range tokens {
 		stored = append(stored, byte(len(t)))
 	}
 	return string(append(stored, bytes.Join(tokens, nil)...)), nil
+}
+
+// checkBytes refuses a list without a token for each byte: merging begins with
+// them, and text with another byte would be counted wrong.
+func checkBytes(tokens [][]byte) error {
+	var has [256]bool
+	for _, t := range tokens {
+		if len(t) == 1 {
+			has[t[0]] = true
+		}
+	}
+	first, missing := 0, 0
+	for b, ok := range has {
+		if ok {
+			continue
+		}
+		if missing++; missing == 1 {
+			first = b
+		}
+	}
+	if missing == 0 {
+		return nil
+	}
+	return fmt.Errorf("not a whole list of ranks: %d of the 256 bytes have no token, the first is 0x%02X", missing, first)
 }

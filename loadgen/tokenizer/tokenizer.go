@@ -88,7 +88,9 @@ func (r Ref) Check() error {
 	if err != nil {
 		return err
 	}
-	path = inFolder(path)
+	if path, err = located(path); err != nil {
+		return err
+	}
 	if _, err := os.Stat(path); err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
