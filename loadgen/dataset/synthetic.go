@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -114,7 +115,7 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 		return &Set{stored: large}, err
 	}
 	if d := g.writer.Drift(); d > 0 {
-		set.warnings = append(set.warnings, fmt.Sprintf("%d synthetic texts miss their length: %s cannot be cut to it", d, tok.Name()))
+		set.warnings = append(set.warnings, fmt.Sprintf("%s: none of that length was found by %s", words.CountOf(d, "synthetic text misses its length", "synthetic texts miss their length"), tok.Name()))
 	}
 	if g.shared != nil {
 		if doubt := g.shared.doubt(); doubt != "" {

@@ -83,8 +83,29 @@ func (c *Corpus) addWords() {
 			}
 		}
 	}
-	if len(c.openers) < 16 { // a vocabulary without English: counted and repaired anyway
+	if len(c.openers) < enough {
+		c.addWordsBehind("the")
+	}
+	if len(c.openers) < enough { // a vocabulary without English: counted and repaired anyway
 		c.openers, c.fillers = nouns, prefixed(nouns)
+	}
+}
+
+// enough is how many words texts are made of, at least.
+const enough = 16
+
+// addWordsBehind finds the words that are one token at the beginning of a text
+// and one more behind another word. Tokenizers that put a space before each
+// text count " word" alone as two, and find their words only so.
+func (c *Corpus) addWordsBehind(first string) {
+	c.openers, c.fillers = nil, nil
+	alone := c.tok.Count(first)
+	for _, list := range [][]string{nouns, verbs, adjectives, counts} {
+		for _, w := range list {
+			if c.tok.Count(w) == 1 && c.tok.Count(first+" "+w) == alone+1 {
+				c.openers, c.fillers = append(c.openers, w), append(c.fillers, " "+w)
+			}
+		}
 	}
 }
 

@@ -232,3 +232,53 @@ func TestTextsAreExact(t *testing.T) {
 		}
 	}
 }
+
+// spaceFirst puts a space before each text, as Llama 2's does: " word" alone is
+// two tokens. Of the words only those that it knows are one.
+type spaceFirst struct {
+	tokenizer.Tokenizer
+	knows func(word string) bool
+}
+
+func (s spaceFirst) Count(text string) int {
+	n := 0
+	for i, word := range strings.Split(text, " ") {
+		switch {
+		case word == "" && i > 0, word != "" && s.knows(word):
+			n++
+		case word != "":
+			n += 2
+		case text != "":
+			n++
+		}
+	}
+	return n
+}
+
+// Short texts have their length by such a vocabulary, too, even when it has
+// hardly any of the words.
+func TestShortTextsAreExact(t *testing.T) {
+	t.Parallel()
+	for name, knows := range map[string]func(string) bool{
+		"half of the words": func(w string) bool { return len(w)%2 == 0 },
+		"very few of them":  func(w string) bool { return strings.HasPrefix(w, "m") },
+	} {
+		tok := spaceFirst{knows: knows}
+		c, err := synth.NewCorpus("sonnet", "", tok)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := c.Writer(synth.NewStream(5, "text"))
+		missed := 0
+		for k := range 600 {
+			n := 1 + k%3
+			if text := w.Text(k, n); tok.Count(text) != n {
+				missed++
+				t.Logf("%s: %q has %d tokens, not %d", name, text, tok.Count(text), n)
+			}
+		}
+		if missed > 0 || w.Drift() > 0 {
+			t.Errorf("%s: %d of 600 short texts miss their length, %d are known to", name, missed, w.Drift())
+		}
+	}
+}

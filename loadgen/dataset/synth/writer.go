@@ -131,6 +131,7 @@ func (w *Writer) finish(s *strings.Builder, r *rand.Rand, n int) {
 const repairs = 40
 
 // repair drops and adds words at the end of body until head+body has n tokens.
+// A single word that is too long gives way to another one.
 func (w *Writer) repair(head, body string, n int) string {
 	r := w.stream.At(n, len(body))
 	for range repairs {
@@ -139,7 +140,11 @@ func (w *Writer) repair(head, body string, n int) string {
 		case have == n:
 			return head + body
 		case have > n:
-			body = dropWords(body, max(1, (have-n)/2))
+			short := dropWords(body, max(1, (have-n)/2))
+			if short == body {
+				short = body[:len(body)-len(strings.TrimLeft(body, " "))] + w.openers[r.IntN(len(w.openers))]
+			}
+			body = short
 		default:
 			var s strings.Builder
 			s.WriteString(body)
