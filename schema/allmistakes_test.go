@@ -29,6 +29,19 @@ func TestMistakesOfAllSteps(t *testing.T) {
 			"exp.yaml:4:14: benchmark.endpoint.url: cannot be combined with urls | keep one of them\n" +
 				"exp.yaml:4:59: benchmark.endpoint.streaming: expected true or false, got number 5",
 		},
+		"beside the body and in it": {
+			"model: other\nprofiling: {requests: 3}\n" + good,
+			"exp.yaml:1:1: model: is given in benchmark, too | keep one of them\n" +
+				"exp.yaml:2:1: profiling: is given in benchmark, too | keep one of them",
+		},
+		"a header of nothing": {
+			strings.Replace(good, "streaming: true", "headers: {X-A: null}", 1),
+			"exp.yaml:4:47: benchmark.endpoint.headers.X-A: expected text, got null | leave it out",
+		},
+		"a sweep of an order": {
+			good + "sweep: {order: shuffled}\n",
+			"exp.yaml:7:8: sweep.parameters: required by type: grid | name a path and its values",
+		},
 		"a label": {
 			strings.Replace(good, "streaming: true", "label: [a]", 1),
 			"exp.yaml:4:44: benchmark.endpoint.label: expected text, got a list",

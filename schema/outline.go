@@ -134,7 +134,7 @@ func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
 	}
 	c := sw.Clone()
 	if c.Get("type") == nil && c.Get("recipe") == nil {
-		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: "default", Where: "default"}))
+		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: "default", Where: sw.Origin.Where}))
 	}
 	if c.Get("parameters") == nil && len(d.axes) > 0 && fields.SweepNamed(c.TypeWord()).Takes("parameters") {
 		ps := source.ObjectNode(d.axes[0].origin)

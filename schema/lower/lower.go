@@ -91,9 +91,19 @@ func (l *lowerer) snake(n *source.Node) {
 }
 
 // unsaid takes out fields that are null, which says nothing. What nobody knows
-// stays, for it is a mistake whatever its value; so does what belongs to the user.
+// stays, for it is a mistake whatever its value; so does what belongs to the user,
+// but where that is text alone, as headers are.
 func (l *lowerer) unsaid(n *source.Node, path string) {
-	if _, leaf := l.index.Resolve(path); leaf == nil || leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 {
+	at, leaf := l.index.Resolve(path)
+	if leaf == nil {
+		return
+	}
+	if leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 {
+		for i := range n.Fields {
+			if f := &n.Fields[i]; f.Value.Kind == source.Null && l.index[source.Join(at, "+")].Has(fields.IsText) {
+				l.fail(f, source.Join(path, f.Name), "expected text, got null", "leave it out")
+			}
+		}
 		return
 	}
 	n.Fields = slices.DeleteFunc(n.Fields, func(f source.Field) bool {
@@ -109,7 +119,7 @@ func (l *lowerer) unsaid(n *source.Node, path string) {
 }
 
 // gather moves keys of the body that stand beside benchmark into it; what
-// benchmark says itself wins.
+// benchmark says itself is not said twice.
 func (l *lowerer) gather(root *source.Node) {
 	b := root.Get("benchmark")
 	var moved []source.Field
@@ -127,9 +137,11 @@ func (l *lowerer) gather(root *source.Node) {
 		b = source.ObjectNode(moved[0].Origin)
 		root.Put("benchmark", b)
 	}
-	for _, f := range moved {
-		if b.Field(f.Name) == nil {
-			b.Fields = append(b.Fields, f)
+	for i := range moved {
+		if f := &moved[i]; b.Field(f.Name) != nil {
+			l.fail(f, f.Name, "is given in benchmark, too", "keep one of them")
+		} else {
+			b.Fields = append(b.Fields, *f)
 		}
 	}
 	if d := b.Get("dataset"); flat && d != nil {

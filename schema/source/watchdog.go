@@ -60,7 +60,7 @@ func (w *Watchdog) watch(began time.Time, held uint64, used time.Duration) {
 		}
 		most = max(most, watching.Load())
 		if limit := time.Duration(most) * maxTime; time.Since(began) > maxTime && processTime()-used > limit {
-			leave(*w.place.Load(), fmt.Sprintf("takes longer than %v to evaluate", maxTime))
+			leave(*w.place.Load(), fmt.Sprintf("takes more than %v of CPU to evaluate", maxTime))
 		}
 		if memory() > held+uint64(most)*maxMemory {
 			leave(*w.place.Load(), fmt.Sprintf("needs more than %d MB to evaluate", maxMemory>>20))
