@@ -25,7 +25,7 @@ type answer struct {
 	marked                bool // it must end with a mark, though its endpoint type does not say so
 	done                  bool // the end mark came, or a last message
 	content               int  // events that carried content
-	items, dims           int64
+	items, dims, places   int64
 	media                 bool // it is bytes, and no text at all
 	timings               endpoint.Timings
 	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
@@ -110,7 +110,7 @@ func unreadableKind(data []byte) string {
 func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	merge(&a.usage, &c.Usage)
 	a.items += c.Items
-	a.dims = max(a.dims, c.Dims)
+	a.dims, a.places = max(a.dims, c.Dims), max(a.places, c.Places)
 	if c.Timings != nil {
 		a.timings.Merge(*c.Timings)
 	}

@@ -188,7 +188,7 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 	switch {
 	case x.Status == record.OK, x.Status == record.Truncated && a.done: // nothing after an end mark counts
 		rec.Status, kind, text = a.verdict(x, f.maker.Spec)
-		if wrong := f.maker.Spec.Missing(r.current(), f.job.Endpoint.Extra, a.items); wrong != "" && rec.Status == record.OK {
+		if wrong := f.maker.Spec.Missing(r.current(), f.job.Endpoint.Extra, a.items, a.places); wrong != "" && rec.Status == record.OK {
 			rec.Status, kind, text = record.ParseError, "count", wrong
 		}
 	case x.Status == record.Cancelled && r.late:

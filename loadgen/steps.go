@@ -41,6 +41,7 @@ type steps struct {
 	timer        *time.Timer
 	cancel       context.CancelFunc // of a download from elsewhere
 	reply        endpoint.Reply
+	step         endpoint.Step // the newest that was asked for
 	over         bool
 	times        jobTimes
 	last         []byte // the newest answer about the job
@@ -108,6 +109,12 @@ func (st *stepper) answered(s *steps, x *transport.Exchange) {
 		return
 	}
 	if x.SizeOnly {
+		if text := noFilm(x.ContentType, x.Media); text != "" {
+			s.outer.End = x.End
+			st.network.Release(x)
+			st.end(s, record.ParseError, "download", text)
+			return
+		}
 		s.times.fetched, s.media, s.mediaSHA = x.End, x.Media, x.MediaSHA
 	} else {
 		s.last = append(s.last[:0], x.Payload...)
@@ -134,9 +141,22 @@ func (st *stepper) answered(s *steps, x *transport.Exchange) {
 	}
 }
 
+// noFilm says what is wrong with what was downloaded, by its type and size; ""
+// for nothing. A server that does not know a type says text/plain or nothing.
+func noFilm(contentType string, size int64) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	switch media = strings.ToLower(strings.TrimSpace(media)); {
+	case size == 0:
+		return "the downloaded video is empty"
+	case media == "text/html", media == "application/json", strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"):
+		return "what was downloaded is no video but " + media
+	}
+	return ""
+}
+
 // after waits for a step's time.
 func (st *stepper) after(s *steps, step endpoint.Step) {
-	s.reply.Step = step.Name
+	s.reply.Step, s.step = step.Name, step
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.under[s.outer] = s
@@ -148,7 +168,7 @@ func (st *stepper) after(s *steps, step endpoint.Step) {
 func (st *stepper) send(s *steps, step endpoint.Step) {
 	now, x := st.now(), s.outer
 	if d := x.Deadline; d != record.None && now >= d {
-		st.end(s, record.Timeout, "timeout", "the job was not done in the time a request has")
+		st.end(s, record.Timeout, "timeout", s.late())
 		return
 	}
 	in := &transport.Exchange{
@@ -258,6 +278,8 @@ func (st *stepper) fetch(s *steps, step endpoint.Step) {
 	s.outer.End = st.now()
 	s.times.fetched = s.outer.End
 	switch {
+	case err == nil && noFilm(got.contentType, got.size) != "":
+		st.end(s, record.ParseError, "download", noFilm(got.contentType, got.size))
 	case err == nil:
 		st.end(s, record.OK, "", "")
 	case errors.Is(err, context.Canceled):
@@ -275,9 +297,9 @@ func (st *stepper) fetch(s *steps, step endpoint.Step) {
 // downloaded is what came of a download: a status only where it is the reason
 // of the failure.
 type downloaded struct {
-	size   int64
-	sha    string
-	status int
+	size             int64
+	sha, contentType string
+	status           int
 }
 
 func download(ctx context.Context, address string, hops int) (downloaded, error) {
@@ -301,7 +323,7 @@ func download(ctx context.Context, address string, hops int) (downloaded, error)
 	}
 	digest := sha256.New()
 	n, err := io.Copy(digest, resp.Body)
-	return downloaded{size: n, sha: hex.EncodeToString(digest.Sum(nil)[:8])}, err
+	return downloaded{size: n, sha: hex.EncodeToString(digest.Sum(nil)[:8]), contentType: resp.Header.Get("Content-Type")}, err
 }
 
 // unwrapURL is the reason of a url.Error without the address, which may be
@@ -321,10 +343,18 @@ func (st *stepper) fail(s *steps, x *transport.Exchange) {
 		s.last = append(s.last[:0], x.Payload...)
 		status, kind, text := x.Status, x.ErrorKind, x.ErrorText
 		st.network.Release(x)
+		if status == record.Timeout && !s.step.Binary {
+			text = s.late()
+		}
 		st.end(s, status, kind, text)
 		return
 	}
 	st.end(s, x.Status, x.ErrorKind, x.ErrorText)
+}
+
+// late says that the time was up, where the job was asked for and how it stood.
+func (s *steps) late() string {
+	return fmt.Sprintf("the job was not done in the time a request has (--request-timeout-seconds): the status at %s is %.40q", s.step.Path, s.step.Status)
 }
 
 // end gives the exchange back, with the newest answer as its own.

@@ -111,7 +111,7 @@ func TestStepsThatFail(t *testing.T) {
 		{"no id", []string{`{"status":"queued"}`}, nil, record.ParseError, "no id"},
 		{"an id that leaves the path", []string{`{"id":"../../admin","status":"queued"}`}, nil, record.ParseError, "cannot stand in a path"},
 		{"no job at all", []string{`<html>`}, nil, record.ParseError, ""},
-		{"a poll that never ends", []string{`{"id":"v","status":"queued"}`}, func(x *transport.Exchange) { x.Deadline = 500 }, record.Timeout, "in the time a request has"},
+		{"a poll that never ends", []string{`{"id":"v","status":"queued"}`}, func(x *transport.Exchange) { x.Deadline = 500 }, record.Timeout, `in the time a request has (--request-timeout-seconds): the status at /v1/videos/v is "queued"`},
 	} {
 		s := &scripted{answers: c.answers}
 		x, _ := run(s, c.change)
@@ -164,6 +164,10 @@ func TestDownloadIsRedirected(t *testing.T) {
 			return
 		}
 		elsewhereHeader = r.Header
+		if r.URL.Path == "/page" {
+			_, _ = io.WriteString(w, "<html>log in")
+			return
+		}
 		_, _ = io.WriteString(w, film)
 	}))
 	defer elsewhere.Close()
@@ -182,6 +186,11 @@ func TestDownloadIsRedirected(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		case "/files/v.mp4":
 			_, _ = io.WriteString(w, film)
+		case "/files/page":
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = io.WriteString(w, "<html>log in")
+		case "/files/empty.mp4":
+			w.Header().Set("Content-Type", "video/mp4")
 		default:
 			http.Redirect(w, r, r.URL.Path, http.StatusFound) // for ever
 		}
@@ -203,6 +212,9 @@ func TestDownloadIsRedirected(t *testing.T) {
 		{"elsewhere and on", elsewhere.URL + "/on", record.OK, ""},
 		{"for ever", "/loop", record.ParseError, "redirected more than 5 times"},
 		{"elsewhere, where nothing is", elsewhere.URL + "/none", record.HTTPError, "was answered with 404 Not Found"},
+		{"an empty file", "/files/empty.mp4", record.ParseError, "the downloaded video is empty"},
+		{"a page", "/files/page", record.ParseError, "what was downloaded is no video but text/html"},
+		{"a page elsewhere", elsewhere.URL + "/page", record.ParseError, "what was downloaded is no video but text/html"},
 		{"to no HTTP", "file:///etc/passwd", record.ParseError, "which is no HTTP address"},
 	} {
 		mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
+	"aiperf.dev/aiperf/schema"
 )
 
 // embeddings is OpenAI's embeddings API.
@@ -19,8 +20,8 @@ var embeddings = Spec{
 	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "OpenAI embeddings", GenAI: []string{"embeddings"},
 	OpenAI: true, TakesText: true,
-	Given: func(t *dataset.Turn, extra map[string]any) int { return unlessSaid(len(t.Texts), extra, "input") },
-	Body:  embeddingsBody, Read: readEmbeddings, HasContent: anyContent,
+	Given:     func(t *dataset.Turn, extra map[string]any) int { return unlessSaid(len(t.Texts), extra, "input") },
+	Configure: configureEmbeddings, Body: embeddingsBody, Read: readEmbeddings(float32Width), HasContent: anyContent,
 	Served: Served{Texts: []string{"input", "messages"}, Items: []string{"input"}, Whole: servedEmbeddings},
 }
 
@@ -31,7 +32,7 @@ var nimEmbeddings = Spec{
 	Given: func(t *dataset.Turn, extra map[string]any) int {
 		return unlessSaid(max(len(t.Texts), len(t.Images)), extra, "input")
 	},
-	Body: nimEmbeddingsBody, Read: readEmbeddings, HasContent: anyContent,
+	Configure: configureEmbeddings, Body: nimEmbeddingsBody, Read: readEmbeddings(float32Width), HasContent: anyContent,
 	Served: embeddings.Served,
 }
 
@@ -40,10 +41,29 @@ var nimEmbeddings = Spec{
 var chatEmbeddings = Spec{
 	Type: "chat_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "vLLM embeddings of a conversation", OpenAI: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
-	Takes: Images | Audios | Videos,
-	Given: func(_ *dataset.Turn, extra map[string]any) int { return unlessSaid(1, extra, "messages", "input") },
-	Body:  chatBody, Read: readEmbeddings, HasContent: anyContent,
+	Takes:     Images | Audios | Videos,
+	Given:     func(_ *dataset.Turn, extra map[string]any) int { return unlessSaid(1, extra, "messages", "input") },
+	Configure: configureEmbeddings, Body: chatBody, Read: readEmbeddings(float32Width), HasContent: anyContent,
 	Served: embeddings.Served,
+}
+
+// float32Width is how many bytes a number of a vector in base64 has, unless the
+// request asks for another type.
+const float32Width = 4
+
+// configureEmbeddings reads vectors in base64 as the numbers that are asked for:
+// vLLM's embed_dtype, Voyage's output_dtype.
+func configureEmbeddings(s *Spec, e *schema.Endpoint) error {
+	for _, name := range []string{"embed_dtype", "output_dtype"} {
+		switch e.Extra[name] {
+		case nil, "float", "float32":
+		case "float16", "bfloat16":
+			s.Read = readEmbeddings(2)
+		default: // of 8 bits, or of one, packed
+			s.Read = readEmbeddings(1)
+		}
+	}
+	return nil
 }
 
 // anyContent is for answers that come in one piece.
@@ -86,63 +106,94 @@ func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 }
 
 // readEmbeddings accepts an answer whose data holds at least one vector, each
-// a list of numbers or a string (encoding_format: base64). The vectors are
-// checked, all must be of one length, and dropped.
-func readEmbeddings(data []byte, stream bool) (Chunk, error) {
-	var r reply
-	c := &r.chunk
-	entries, uneven := int64(0), false
-	vector := func(key []byte) error {
-		if string(key) != "embedding" {
-			return r.Skip()
+// a list of numbers or a string of base64, of numbers of so many bytes
+// (encoding_format: base64). The vectors are checked, all must be of one length,
+// and dropped.
+func readEmbeddings(width int) func(data []byte, stream bool) (Chunk, error) {
+	return func(data []byte, stream bool) (Chunk, error) {
+		var r reply
+		c := &r.chunk
+		entries, wrong := int64(0), ""
+		vector := func(key []byte) error {
+			if string(key) != "embedding" {
+				return r.Skip()
+			}
+			n, bad, err := dimensions(&r.Scanner, width)
+			switch {
+			case n > 0 && c.Dims > 0 && n != c.Dims && wrong == "":
+				wrong = `vectors of different lengths in "data"`
+			case bad != "" && wrong == "":
+				wrong = bad
+			}
+			if n > 0 {
+				c.Items++
+				c.Dims = n
+			}
+			return err
 		}
-		n, some, err := dimensions(&r.Scanner)
-		if some {
-			c.Items++
+		if ok, err := r.read(data, stream, func(key []byte) error {
+			if string(key) != "data" {
+				return r.Skip()
+			}
+			return r.Array(func(int) error { entries++; return r.Object(vector) })
+		}); !ok {
+			return r.chunk, err
 		}
-		if uneven = uneven || n > 0 && c.Dims > 0 && n != c.Dims; n > 0 {
-			c.Dims = n
+		if wrong == "" && (entries == 0 || c.Items < entries) {
+			wrong = `no vectors in "data"`
 		}
-		return err
+		return r.asThings(wrong)
 	}
-	if ok, err := r.read(data, stream, func(key []byte) error {
-		if string(key) != "data" {
-			return r.Skip()
-		}
-		return r.Array(func(int) error { entries++; return r.Object(vector) })
-	}); !ok {
-		return r.chunk, err
-	}
-	switch {
-	case entries == 0 || c.Items < entries:
-		return r.asThings(`no vectors in "data"`)
-	case uneven:
-		return r.asThings(`vectors of different lengths in "data"`)
-	}
-	return r.asThings("")
 }
 
-// dimensions reads a vector, a list of numbers or base64 of them as float32,
-// and returns how many there are; some is false for what is no vector.
-func dimensions(s *scan.Scanner) (n int64, some bool, err error) {
+// dimensions reads a vector, a list of numbers or base64 of numbers of so many
+// bytes, and returns how many there are, and what is wrong with it; 0 without a
+// word is no vector at all.
+func dimensions(s *scan.Scanner, width int) (n int64, wrong string, err error) {
 	switch s.Peek() {
 	case '[':
 		err = s.Array(func(int) error {
+			n++
 			if c := s.Peek(); c == '-' || c >= '0' && c <= '9' {
-				n++
 				return s.Number()
 			}
+			wrong = `a vector in "data" holds what is no number`
 			return s.Skip()
 		})
 	case '"':
 		var v string
-		v, err = s.View()
-		n = int64(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(v, "="))) / 4)
-		some = v != ""
+		if v, err = s.View(); v == "" {
+			break
+		}
+		size, ok := base64Size(v)
+		switch n = int64(size / width); {
+		case !ok:
+			wrong = `a vector in "data" is a text that is not base64`
+		case size%width != 0:
+			wrong = fmt.Sprintf(`a vector in "data" is base64 of %d bytes, which are no numbers of %d bytes each`, size, width)
+		}
 	default:
 		err = s.Skip()
 	}
-	return n, some || n > 0, err
+	return n, wrong, err
+}
+
+// base64Size is how many bytes a text in base64 stands for; false for what is
+// none.
+func base64Size(v string) (n int, ok bool) {
+	v = strings.TrimRight(v, "=")
+	return base64.RawStdEncoding.DecodedLen(len(v)), len(v)%4 != 1 && isBase64(v)
+}
+
+// isBase64 tells whether all of a text is of the alphabet of base64.
+func isBase64(v string) bool {
+	for i := range len(v) {
+		c := v[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/') {
+			return false
+		}
+	}
+	return true
 }
 
 // servedEmbeddings gives every input a random unit vector.

@@ -70,6 +70,7 @@ type Chunk struct {
 	Part    int64  // which part of the answer Text belongs to, where the API says so
 	Items   int64  // vectors, scores, images, … in this event; 0 for APIs of text
 	Dims    int64  // numbers in each vector; 0 without vectors
+	Places  int64  // one more than the highest place that a score is for; 0 without
 	Tokens  int64  // tokens in this event if the server says so; 0 otherwise
 	ErrKind string // the server reported an error inside a 200: its type
 	ErrText string
@@ -223,6 +224,7 @@ type Step struct {
 	URL    string        // elsewhere, where no key and no header of ours goes
 	After  time.Duration // to wait before
 	Binary bool          // the answer is no text: its size counts
+	Status string        // how the work stands, in the server's word
 	// Working says that the server has begun: the wait in its queue is over.
 	Working bool
 }

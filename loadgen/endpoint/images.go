@@ -146,6 +146,7 @@ type itemsReply struct {
 	names   []string
 	kind    string // of an event
 	entries int64
+	broken  bool // a picture is not base64
 }
 
 func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
@@ -158,6 +159,7 @@ func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
 			return err
 		case stream && r.holds(key):
 			r.chunk.Items = 1
+			return r.item(key)
 		}
 		return r.Skip()
 	}); !ok {
@@ -166,6 +168,9 @@ func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
 	if stream && r.chunk.Items == 0 && !r.problem.said {
 		r.chunk.Empty = true
 		return r.chunk, nil
+	}
+	if r.broken {
+		return r.asThings(`a "b64_json" that is not base64`)
 	}
 	return r.asThings(unless(r.chunk.Items > 0 && r.chunk.Items >= r.entries, fmt.Sprintf("no %s in \"data\"", r.names[0])))
 }
@@ -176,11 +181,23 @@ func (r *itemsReply) entry() error {
 	found := false
 	err := r.Object(func(key []byte) error {
 		found = found || r.holds(key)
-		return r.Skip()
+		return r.item(key)
 	})
 	if found {
 		r.chunk.Items++
 	}
+	return err
+}
+
+// item reads a member of an entry. Of a picture, whose text may have been cut to
+// its beginning, the alphabet is checked: pictures of a second server that are
+// pages of its proxy have another one.
+func (r *itemsReply) item(key []byte) error {
+	if string(key) != "b64_json" {
+		return r.Skip()
+	}
+	v, err := r.View()
+	r.broken = r.broken || !isBase64(strings.TrimRight(v, "="))
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
@@ -40,7 +41,7 @@ var kserveV2 = Spec{
 	Type: "kserve_v2_infer", Path: "/v2/models/{model}/infer", Title: "LLM",
 	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
 	ProducesTokens: true, TakesText: true, RPC: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
-	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output"), HasContent: anyContent,
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output", false), HasContent: anyContent,
 	Served: Served{
 		Texts: []string{"inputs"}, Items: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
 		Token: servedV2Token, End: servedV2End, // over gRPC
@@ -51,7 +52,7 @@ var kserveV2Embeddings = Spec{
 	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings", Items: record.Vectors,
 	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true, RPC: true,
 	Given:     embeddings.Given,
-	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding"), HasContent: anyContent,
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding", false), HasContent: anyContent,
 	Served: Served{Texts: []string{"inputs"}, Items: []string{"inputs"}, Whole: servedV2},
 }
 
@@ -87,22 +88,29 @@ func v1Body(field string) func([]byte, *Input) ([]byte, error) {
 	}
 }
 
-// readV1 joins the texts of the predictions: strings, or a member of objects.
-// Lists of numbers count as vectors.
+// readV1 joins the texts of the predictions: strings, or a member of objects,
+// which each of them must have. Lists of numbers count as vectors.
 func readV1(field string) func([]byte, bool) (Chunk, error) {
 	return func(data []byte, stream bool) (Chunk, error) {
 		var r reply
-		text := ""
+		text, named, missing := "", false, false
 		add := func() error {
 			t, err := r.Text()
 			text += t
 			return err
 		}
-		named := func(key []byte) error {
-			if string(key) == field {
+		member := func(key []byte) error {
+			if string(key) != field {
+				return r.Skip()
+			}
+			switch c := r.Peek(); c {
+			case '[': // texts, or a vector
+				named = true
+				return r.Array(func(int) error { return add() })
+			default:
+				named = c == '"' || c == '-' || c >= '0' && c <= '9'
 				return add()
 			}
-			return r.Skip()
 		}
 		if ok, err := r.read(data, stream, func(key []byte) error {
 			if string(key) != "predictions" {
@@ -114,7 +122,10 @@ func readV1(field string) func([]byte, bool) (Chunk, error) {
 				case '"':
 					return add()
 				case '{':
-					return r.Object(named)
+					named = false
+					err := r.Object(member)
+					missing = missing || !named
+					return err
 				}
 				return r.Skip()
 			})
@@ -122,6 +133,9 @@ func readV1(field string) func([]byte, bool) (Chunk, error) {
 			return r.chunk, err
 		}
 		r.chunk.Text = text
+		if missing {
+			return r.asThings(fmt.Sprintf(`no %q in a prediction (extra input v1_output_field names the member)`, field))
+		}
 		return r.asThings(unless(r.chunk.Items > 0, `no "predictions"`))
 	}
 }
@@ -135,8 +149,9 @@ func configureV2(s *Spec, e *schema.Endpoint) error {
 	if !s.ProducesTokens {
 		name = "embedding"
 	}
+	_, chosen := e.Extra["v2_output_name"]
 	out, err := s.textSetting(e, "v2_output_name", name)
-	s.Body, s.Read = v2Body(in), readV2(out)
+	s.Body, s.Read = v2Body(in), readV2(out, chosen)
 	if s.RPCStreamPath != "" && allRPC(e.URLs) {
 		s.CanStream, s.StreamPath = true, s.RPCStreamPath
 	}
@@ -166,13 +181,20 @@ func v2Body(name string) func([]byte, *Input) ([]byte, error) {
 	}
 }
 
-// readV2 takes the tensor of a name, or the only one there is: strings are
-// joined, numbers are vectors by the tensor's first dimension.
-func readV2(name string) func([]byte, bool) (Chunk, error) {
+// readV2 takes the tensor of a name or, unless somebody has chosen that name, the
+// only one there is: strings are joined, numbers are vectors by the tensor's
+// first dimension.
+func readV2(name string, chosen bool) func([]byte, bool) (Chunk, error) {
 	return func(data []byte, stream bool) (Chunk, error) {
 		r := v2Reply{name: name}
 		if ok, err := r.read(data, stream, r.member); !ok {
 			return r.chunk, err
+		}
+		if len(r.others) > 0 && !r.named && (chosen || len(r.others) > 1) {
+			return r.asThings(fmt.Sprintf(`no tensor %q but %s (extra input v2_output_name names it)`, name, strings.Join(r.others, ", ")))
+		}
+		if r.wrong != "" {
+			return r.asThings(r.wrong)
 		}
 		if stream && !r.problem.said && r.chunk.Items == 0 { // the mark alone
 			r.chunk.Empty = true
@@ -185,9 +207,14 @@ func readV2(name string) func([]byte, bool) (Chunk, error) {
 // v2Reply collects the parts of an answer of KServe v2.
 type v2Reply struct {
 	reply
-	name  string // the tensor that is looked for
-	named bool   // it was there
+	name   string   // the tensor that is looked for
+	named  bool     // it was there
+	others []string // those of other names, as far as they have been told
+	wrong  string   // what is wrong with the one that was taken
 }
+
+// mostOthers bounds how many tensors an error names.
+const mostOthers = 8
 
 func (r *v2Reply) member(key []byte) error {
 	switch string(key) {
@@ -208,12 +235,21 @@ func (r *v2Reply) member(key []byte) error {
 func (r *v2Reply) output(int) error {
 	t, err := readTensor(&r.Scanner)
 	isNamed := t.name == r.name
+	if !isNamed && len(r.others) < mostOthers {
+		r.others = append(r.others, strconv.Quote(t.name))
+	}
 	if err != nil || r.named && !isNamed {
 		return err
 	}
 	r.named = isNamed
-	r.chunk.Text, r.chunk.Items, r.chunk.Dims = t.text, t.rows, 0
-	if t.text == "" && t.rows > 0 {
+	r.chunk.Text, r.chunk.Items, r.chunk.Dims, r.wrong = t.text, t.rows, 0, ""
+	switch {
+	case t.texts: // a shape of texts says nothing that is counted
+	case t.odd:
+		r.wrong = fmt.Sprintf("tensor %q holds what is no number", t.name)
+	case t.size != record.None && t.size != t.values:
+		r.wrong = fmt.Sprintf("tensor %q has %d numbers, by its shape %d", t.name, t.values, t.size)
+	case t.rows > 0:
 		r.chunk.Dims = t.values / t.rows
 	}
 	return nil
@@ -223,10 +259,28 @@ func (r *v2Reply) output(int) error {
 type tensor struct {
 	name, text   string
 	rows, values int64
+	size         int64 // values by its shape, record.None without one
+	texts, odd   bool  // it holds texts; it holds what is neither text nor number
 }
 
 func readTensor(s *scan.Scanner) (t tensor, err error) {
 	rows, values := int64(record.None), int64(0)
+	t.size = record.None
+	var value func(int) error
+	value = func(int) error { // rows may be lists of their own
+		switch c := s.Peek(); {
+		case c == '[':
+			return s.Array(value)
+		case c == '"':
+			t.texts = true
+		default:
+			t.odd = t.odd || c != '-' && c != 't' && c != 'f' && !(c >= '0' && c <= '9')
+		}
+		values++
+		v, err := s.Text()
+		t.text += v
+		return err
+	}
 	err = s.Object(func(key []byte) (err error) {
 		switch string(key) {
 		case "name":
@@ -235,17 +289,13 @@ func readTensor(s *scan.Scanner) (t tensor, err error) {
 			return s.Array(func(i int) error {
 				n, err := s.Integer()
 				if i == 0 {
-					rows = n
+					rows, t.size = n, 1
 				}
+				t.size = sized(t.size, n)
 				return err
 			})
 		case "data":
-			return s.Array(func(int) error {
-				values++
-				v, err := s.Text()
-				t.text += v
-				return err
-			})
+			return s.Array(value)
 		default:
 			err = s.Skip()
 		}
@@ -255,6 +305,15 @@ func readTensor(s *scan.Scanner) (t tensor, err error) {
 		t.rows = min(values, 1)
 	}
 	return t, err
+}
+
+// sized is how many values a shape has with one dimension more; record.None for
+// what is no shape.
+func sized(size, n int64) int64 {
+	if size < 0 || n < 0 || n > 0 && size > math.MaxInt64/n {
+		return record.None
+	}
+	return size * n
 }
 
 func servedV1(b []byte, s *Script) []byte {

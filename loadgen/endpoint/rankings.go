@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -56,9 +57,18 @@ var nimRankings = Spec{
 	Served: Served{Texts: []string{"query", "passages"}, Items: []string{"passages"}, Whole: servedRanking("rankings", "logit")},
 }
 
-// passagesGiven: each gets a score, unless only the best are asked for.
+// passagesGiven: each gets a score, or only the best where so many are asked for.
 func passagesGiven(t *dataset.Turn, extra map[string]any) int {
-	return unlessSaid(len(t.Passages), extra, "top_n", "top_k", "documents", "texts", "passages")
+	n := unlessSaid(len(t.Passages), extra, "documents", "texts", "passages")
+	for _, name := range []string{"top_n", "top_k"} {
+		if v, said := extra[name]; said {
+			best, _ := strconv.Atoi(fmt.Sprint(v)) // none, or what is no number, is the server's to understand
+			if n = min(n, best); n < 1 {
+				return 0
+			}
+		}
+	}
+	return n
 }
 
 func appendTextObject(dst []byte, text string) []byte {
@@ -78,10 +88,17 @@ func rankingBody(api string, write func(*body, *Input)) func([]byte, *Input) ([]
 	}
 }
 
+// rankingReply reads scores, each of another passage.
+type rankingReply struct {
+	reply
+	ranked map[int64]bool // the passages that have a score
+	twice  bool           // one has two
+}
+
 // readRanking accepts a list of scored entries, bare or under the name that
 // one of the APIs gives it.
 func readRanking(data []byte, stream bool) (Chunk, error) {
-	var r reply
+	var r rankingReply
 	if isList(data) {
 		if err := r.list(data, func(int) error { return r.scored() }); err != nil {
 			return Chunk{}, err
@@ -95,22 +112,37 @@ func readRanking(data []byte, stream bool) (Chunk, error) {
 	}); !ok {
 		return r.chunk, err
 	}
+	if r.twice {
+		return r.asThings("one passage has several scores")
+	}
 	return r.asThings(unless(r.chunk.Items > 0, "no scores"))
 }
 
 // scored counts an entry that is an object with a score.
-func (r *reply) scored() error {
-	score := false
-	err := r.Object(func(key []byte) error {
+func (r *rankingReply) scored() error {
+	score, index := false, int64(record.None)
+	err := r.Object(func(key []byte) (err error) {
 		switch string(key) {
+		case "index":
+			index, err = r.Integer()
+			return err
 		case "score", "logit", "relevance_score":
 			n := r.Peek()
 			score = score || n == '-' || n >= '0' && n <= '9'
 		}
 		return r.Skip()
 	})
-	if score {
-		r.chunk.Items++
+	if !score {
+		return err
+	}
+	r.chunk.Items++
+	if index != record.None {
+		r.twice = r.twice || r.ranked[index]
+		if r.ranked == nil {
+			r.ranked = map[int64]bool{}
+		}
+		r.ranked[index] = true
+		r.chunk.Places = max(r.chunk.Places, index+1)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/schema"
 )
 
 const none = record.None
@@ -84,10 +85,10 @@ var readCases = []struct {
 	{"responses", "whole", false, `{"object":"response","status":"completed","error":null,"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"a b"}]}],"usage":{"input_tokens":1,"output_tokens":3}}`, endpoint.Chunk{Text: "a b", Reasoning: "hm", Finish: "completed", Usage: usage(1, 3, none, none, none)}},
 	{"responses", "whole, call", false, `{"status":"completed","output":[{"type":"function_call","name":"f","arguments":"{}"}]}`, endpoint.Chunk{Kind: record.Tool, Text: "f{}", Finish: "completed"}},
 	{"responses", "whole, text alone", false, `{"output_text":"a"}`, endpoint.Chunk{Text: "a"}},
-	{"cohere_rankings", "results", false, `{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":-1e-3}],"meta":{}}`, endpoint.Chunk{Items: 2}},
-	{"hf_tei_rankings", "list", false, ` [{"index":1,"score":0.9}]`, endpoint.Chunk{Items: 1}},
+	{"cohere_rankings", "results", false, `{"results":[{"index":1,"relevance_score":0.9},{"index":0,"relevance_score":-1e-3}],"meta":{}}`, endpoint.Chunk{Items: 2, Places: 2}},
+	{"hf_tei_rankings", "list", false, ` [{"index":1,"score":0.9}]`, endpoint.Chunk{Items: 1, Places: 2}},
 	{"hf_tei_rankings", "error", false, `{"error":"too long","error_type":"Validation"}`, endpoint.Chunk{Empty: true, ErrKind: "error", ErrText: "too long"}},
-	{"nim_rankings", "rankings", false, `{"rankings":[{"index":0,"logit":1}],"usage":{"prompt_tokens":3,"total_tokens":3}}`, endpoint.Chunk{Items: 1, Usage: usage(3, none, none, 3, none)}},
+	{"nim_rankings", "rankings", false, `{"rankings":[{"index":0,"logit":1}],"usage":{"prompt_tokens":3,"total_tokens":3}}`, endpoint.Chunk{Items: 1, Places: 1, Usage: usage(3, none, none, 3, none)}},
 	{"messages", "start", true, `{"type":"message_start","message":{"id":"m","usage":{"input_tokens":10,"cache_read_input_tokens":4,"output_tokens":1}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(14, 1, none, none, 4)}},
 	{"messages", "block start", true, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, endpoint.Chunk{Empty: true}},
 	{"messages", "ping", true, `{"type": "ping"}`, endpoint.Chunk{Empty: true}},
@@ -139,6 +140,8 @@ var readCases = []struct {
 	{"kserve_v1_predict", "error", false, `{"error":"model not ready"}`, endpoint.Chunk{Empty: true, ErrKind: "error", ErrText: "model not ready"}},
 	{"kserve_v2_infer", "named tensor", false, `{"model_name":"m","outputs":[{"name":"score","datatype":"FP32","shape":[1],"data":[0.5]},{"name":"text_output","datatype":"BYTES","shape":[1,1],"data":["a b"]}]}`, endpoint.Chunk{Text: "a b", Items: 1}},
 	{"kserve_v2_infer", "only tensor", false, `{"outputs":[{"data":["a"],"name":"OUT","shape":[1]}]}`, endpoint.Chunk{Text: "a", Items: 1}},
+	{"kserve_v1_predict", "vectors under the member", false, `{"predictions":[{"output":[1,2]}]}`, endpoint.Chunk{Items: 1}},
+	{"kserve_v2_embeddings", "rows as lists", false, `{"outputs":[{"name":"embedding","datatype":"FP32","shape":[2,3],"data":[[1,2,3],[4,5,6]]}]}`, endpoint.Chunk{Items: 2, Dims: 3}},
 	{"kserve_v2_embeddings", "vectors", false, `{"outputs":[{"name":"embedding","datatype":"FP32","shape":[2,3],"data":[1,2,3,4,5,6]}]}`, endpoint.Chunk{Items: 2, Dims: 3}},
 	{"template", "text", false, `{"text":"a","usage":{"output_tokens":1}}`, endpoint.Chunk{Text: "a", Usage: usage(none, 1, none, none, none)}},
 	{"grpc", "message", true, `{"text":"a"}`, endpoint.Chunk{Text: "a"}},
@@ -211,6 +214,15 @@ func TestReadRefuses(t *testing.T) {
 		{"embeddings", `{"data":[{"embedding":[1]},{"embedding":null}]}`, false, `no vectors in "data": the answer begins "{\"data\":[{\"embedding\":[1]},{\"embedding\":null}]}"`},
 		{"embeddings", `{"data":[{"embedding":[1,2]},{"embedding":[1]}]}`, false, `vectors of different lengths in "data": the answer begins "{\"data\":[{\"embedding\":[1,2]},{\"embedding\":[1]}]}"`},
 		{"embeddings", `{"data":[{"embedding":[]}]}`, false, `no vectors in "data": the answer begins "{\"data\":[{\"embedding\":[]}]}"`},
+		{"embeddings", `{"data":[{"embedding":[0.1,null,0.3]}]}`, false, `a vector in "data" holds what is no number: the answer begins "{\"data\":[{\"embedding\":[0.1,null,0.3]}]}"`},
+		{"embeddings", `{"data":[{"embedding":"@@@@"}]}`, false, `a vector in "data" is a text that is not base64: the answer begins "{\"data\":[{\"embedding\":\"@@@@\"}]}"`},
+		{"embeddings", `{"data":[{"embedding":"AAAAAAA="}]}`, false, `a vector in "data" is base64 of 5 bytes, which are no numbers of 4 bytes each: the answer begins "{\"data\":[{\"embedding\":\"AAAAAAA=\"}]}"`},
+		{"kserve_v2_embeddings", `{"outputs":[{"name":"embedding","shape":[1,8],"data":[1,2,3,4]}]}`, false, `tensor "embedding" has 4 numbers, by its shape 8: the answer begins "{\"outputs\":[{\"name\":\"embedding\",\"shape\":[1,8],\"data\":[1,2,3,4]}]}"`},
+		{"kserve_v2_embeddings", `{"outputs":[{"name":"embedding","shape":[2],"data":[1,null]}]}`, false, `tensor "embedding" holds what is no number: the answer begins "{\"outputs\":[{\"name\":\"embedding\",\"shape\":[2],\"data\":[1,null]}]}"`},
+		{"kserve_v2_infer", `{"outputs":[{"name":"a","data":["x"]},{"name":"b","data":["y"]}]}`, false, `no tensor "text_output" but "a", "b" (extra input v2_output_name names it): the answer begins "{\"outputs\":[{\"name\":\"a\",\"data\":[\"x\"]},{\"name\":\"b\",\"data\":[\"y\"]}]}"`},
+		{"kserve_v1_predict", `{"predictions":[{"output":"a"},{"text":"b"}]}`, false, `no "output" in a prediction (extra input v1_output_field names the member): the answer begins "{\"predictions\":[{\"output\":\"a\"},{\"text\":\"b\"}]}"`},
+		{"cohere_rankings", `{"results":[{"index":0,"relevance_score":1},{"index":0,"relevance_score":1}]}`, false, `one passage has several scores: the answer begins "{\"results\":[{\"index\":0,\"relevance_score\":1},{\"index\":0,\"relevance_score\":1}]}"`},
+		{"image_generation", `{"data":[{"b64_json":"!!!! not base64"}]}`, false, `a "b64_json" that is not base64: the answer begins "{\"data\":[{\"b64_json\":\"!!!! not base64\"}]}"`},
 		{"chat", strings.Repeat("x", 500), true, `not a JSON object: the answer begins "` + strings.Repeat("x", 80) + `"`},
 	} {
 		got, err := lookup(t, c.typ).Read([]byte(c.data), c.stream)
@@ -349,22 +361,56 @@ func TestMissing(t *testing.T) {
 		turn  *dataset.Turn
 		extra map[string]any
 		items int64
+		place int64
 		want  string
 	}{
-		{"embeddings", texts, nil, 2, ""},
-		{"embeddings", texts, nil, 1, "the answer has 1 vector, the request asked for 2"},
-		{"embeddings", texts, map[string]any{"input": []any{"x"}}, 1, ""},
-		{"nim_embeddings", &dataset.Turn{Images: make([]dataset.Media, 3)}, nil, 2, "the answer has 2 vectors, the request asked for 3"},
-		{"cohere_rankings", ranking, nil, 3, ""},
-		{"cohere_rankings", ranking, nil, 4, "the answer has 4 passages, the request asked for 3"},
-		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 2, ""},
-		{"nim_rankings", &dataset.Turn{Query: "q", Passages: []string{"a"}, Extra: map[string]any{"top_k": 1}}, nil, 9, ""},
-		{"hf_tei_rankings", ranking, nil, 2, "the answer has 2 passages, the request asked for 3"},
-		{"embeddings", &dataset.Turn{Raw: []byte(`{}`)}, nil, 5, ""},
-		{"chat", texts, nil, 0, ""},
+		{"embeddings", texts, nil, 2, 0, ""},
+		{"embeddings", texts, nil, 1, 0, "the answer has 1 vector, the request asked for 2"},
+		{"embeddings", texts, map[string]any{"input": []any{"x"}}, 1, 0, ""},
+		{"nim_embeddings", &dataset.Turn{Images: make([]dataset.Media, 3)}, nil, 2, 0, "the answer has 2 vectors, the request asked for 3"},
+		{"cohere_rankings", ranking, nil, 3, 3, ""},
+		{"cohere_rankings", ranking, nil, 4, 4, "the answer has 4 passages, the request asked for 3"},
+		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 2, 3, ""},
+		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 1, 3, "the answer has 1 passage, the request asked for 2"},
+		{"cohere_rankings", ranking, map[string]any{"top_n": json.Number("9")}, 3, 3, ""},
+		{"cohere_rankings", ranking, map[string]any{"top_n": 0}, 3, 3, ""},
+		{"cohere_rankings", ranking, nil, 3, 53, "the answer has a score for index 52, the request has 3 passages"},
+		{"cohere_rankings", ranking, map[string]any{"documents": []any{"x"}}, 1, 53, ""},
+		{"nim_rankings", &dataset.Turn{Query: "q", Passages: []string{"a"}, Extra: map[string]any{"top_k": 1}}, nil, 9, 0, "the answer has 9 passages, the request asked for 1"},
+		{"hf_tei_rankings", ranking, nil, 2, 2, "the answer has 2 passages, the request asked for 3"},
+		{"embeddings", &dataset.Turn{Raw: []byte(`{}`)}, nil, 5, 0, ""},
+		{"chat", texts, nil, 0, 0, ""},
 	} {
-		if got := lookup(t, c.typ).Missing(c.turn, c.extra, c.items); got != c.want {
+		if got := lookup(t, c.typ).Missing(c.turn, c.extra, c.items, c.place); got != c.want {
 			t.Errorf("%s: %q, want %q", c.typ, got, c.want)
+		}
+	}
+}
+
+// The settings of an API change how its answers are read.
+func TestReadAsConfigured(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typ   string
+		extra map[string]any
+		data  string
+		want  string // of the error
+		dims  int64
+	}{
+		{"kserve_v1_predict", map[string]any{"v1_output_field": "nothing"}, `{"predictions":[{"output":"Hello"}]}`, `no "nothing" in a prediction`, 0},
+		{"kserve_v2_infer", map[string]any{"v2_output_name": "zzz"}, `{"outputs":[{"name":"text_output","data":["a"]}]}`, `no tensor "zzz" but "text_output"`, 0},
+		{"kserve_v2_infer", map[string]any{"v2_output_name": "b"}, `{"outputs":[{"name":"a","data":["x"]},{"name":"b","data":["y"]}]}`, "", 0},
+		{"embeddings", map[string]any{"embed_dtype": "float16"}, `{"data":[{"embedding":"AAAAAAAA"}]}`, "", 3},
+		{"embeddings", map[string]any{"output_dtype": "int8"}, `{"data":[{"embedding":"AAAAAAA="}]}`, "", 5},
+		{"embeddings", map[string]any{"embed_dtype": "float32"}, `{"data":[{"embedding":"AAAAAAAA"}]}`, "no numbers of 4 bytes", 0},
+	} {
+		spec, err := endpoint.Open(&schema.Endpoint{Type: c.typ, Extra: c.extra})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := spec.Read([]byte(c.data), false)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || got.Dims != c.dims {
+			t.Errorf("%s %v: Read(%s) = %+v, %v; want …%s…, %d dimensions", c.typ, c.extra, c.data, got, err, c.want, c.dims)
 		}
 	}
 }

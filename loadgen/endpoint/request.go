@@ -166,19 +166,23 @@ func (s *Spec) textSetting(e *schema.Endpoint, name, without string) (string, er
 	return t, nil
 }
 
-// Missing says what is wrong with the number of items in the answer to a turn,
-// "" for nothing.
-func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items int64) string {
+// Missing says what is wrong with the items in the answer to a turn, "" for
+// nothing: how many there are, and the highest of the places that scores are for.
+func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items, places int64) string {
 	if s.Given == nil || t.Raw != nil {
 		return ""
 	}
 	all := mergedExtra(&Input{Turn: t, Extra: extra})
-	if n := int64(s.Given(t, all)); n > 0 && n != items {
+	n := int64(s.Given(t, all))
+	if n > 0 && n != items {
 		name := s.Items
 		if items == 1 {
 			name = strings.TrimSuffix(name, "s")
 		}
 		return fmt.Sprintf("the answer has %d %s, the request asked for %d", items, name, n)
+	}
+	if n > 0 && places > int64(len(t.Passages)) {
+		return fmt.Sprintf("the answer has a score for index %d, the request has %d passages", places-1, len(t.Passages))
 	}
 	return ""
 }

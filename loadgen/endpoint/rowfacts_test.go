@@ -53,7 +53,7 @@ func TestImagesAsked(t *testing.T) {
 			if c.n != nil {
 				extra["n"] = c.n
 			}
-			if got := lookup(t, typ).Missing(turn, extra, c.items); got != c.want {
+			if got := lookup(t, typ).Missing(turn, extra, c.items, 0); got != c.want {
 				t.Errorf("%s: Missing with n %v, %d images = %q, want %q", typ, c.n, c.items, got, c.want)
 			}
 		}
