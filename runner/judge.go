@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -23,6 +24,15 @@ import (
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
+
+// placeholderNames are what headers may hold in braces.
+func placeholderNames() string {
+	var names []string
+	for _, p := range render.Placeholders() {
+		names = append(names, "{"+p.Name+"}")
+	}
+	return strings.Join(names, ", ")
+}
 
 // describe writes the report's first half: identity and what the engine said.
 func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport {
@@ -36,6 +46,9 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 		rep.Warnings = append(rep.Warnings, p.Notes...)
 	}
 	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
+	if words := render.Literal(&m.bench.Endpoint); len(words) > 0 {
+		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+" is sent as it stands: the placeholders are "+placeholderNames())
+	}
 	if m.chat != nil && m.set.Media() {
 		rep.Warnings = append(rep.Warnings, "input tokens leave out those of images, sounds and videos: the chat template writes a mark for each, which counts; the server puts more in its place (its own count: --use-server-token-count)")
 	}

@@ -2,18 +2,24 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/header"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
+
+// methodName is a gRPC method as an experiment names it.
+var methodName = regexp.MustCompile(`^/?[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
 
 // rule is a condition beyond what one object says of itself; that is CUE, in the
 // object's #rules, so that cells can be checked part by part. One of body, flags
@@ -249,10 +255,23 @@ var bodyRules = []rule{
 		}
 	}},
 	{name: "headers can be sent", body: func(b *Benchmark, found func(path, message, hint string)) {
-		for name, value := range b.Endpoint.Headers {
-			if strings.ContainsFunc(name+value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.ContainsAny(name, " \t:") {
-				found("endpoint.headers", fmt.Sprintf("%q is no header: a name has no blank, and neither has a control character", name), "")
+		for _, name := range slices.Sorted(maps.Keys(b.Endpoint.Headers)) {
+			if err := header.Check(name, b.Endpoint.Headers[name]); err != nil {
+				found("endpoint.headers", err.Error(), "leave it out")
 			}
+		}
+	}},
+	{name: "paths can be asked for", body: func(b *Benchmark, found func(path, message, hint string)) {
+		switch p := b.Endpoint.Path; {
+		case strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+			found("endpoint.path", fmt.Sprintf("%q: a path has no blanks and no control characters", p), "write %20 for a blank")
+		case strings.Contains(p, "://"):
+			found("endpoint.path", fmt.Sprintf("%q is an address, not the path below one", p), "name the server with endpoint.urls (--url)")
+		}
+	}},
+	{name: "gRPC methods have a service", body: func(b *Benchmark, found func(path, message, hint string)) {
+		if rpc := b.Endpoint.RPC; rpc != nil && !methodName.MatchString(rpc.Method) {
+			found("endpoint.rpc.method", fmt.Sprintf("%q is no method", rpc.Method), "write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
 		}
 	}},
 	{name: "flips say what to do, and no secret", body: func(b *Benchmark, found func(path, message, hint string)) {

@@ -33,6 +33,7 @@ internal/faults: *
 internal/faultserver:
 internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema
 internal/race:
+internal/header:
 internal/heap:
 internal/hub: internal/atomicfile internal/diag
 internal/jinja: internal/diag internal/words
@@ -64,13 +65,13 @@ loadgen/endpoint/scan: internal/record
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
 loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
-loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
+loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag internal/header
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen/tokenizer/chat: internal/jinja internal/diag
 loadgen/tokenizer/remote:
 loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
 loadgen/tokenizer: internal/heap internal/hub internal/diag
-loadgen/transport: internal/alarm internal/diag internal/heap internal/record internal/rlimit
+loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words
 runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict internal/sampled internal/validity
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
@@ -80,7 +81,7 @@ schema/flags: schema/fields schema/lower schema/source internal/diag internal/su
 schema/lower: schema/fields schema/source internal/diag internal/jinja internal/suggest
 schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
-schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/secret internal/suggest
+schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode internal/validity sinks/report/forecast

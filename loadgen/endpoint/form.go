@@ -17,6 +17,9 @@ const boundary = "aiperf-form-boundary-7f3d0c9a51e84b26"
 
 const formType = "multipart/form-data; boundary=" + boundary
 
+// Form tells whether requests are forms.
+func (s *Spec) Form() bool { return s.ContentType == formType }
+
 // form writes a multipart form (RFC 7578). Extra inputs win over fields of the
 // same name.
 type form struct {
@@ -116,7 +119,7 @@ func sniff(m *dataset.Media) (kind, ext string, err error) {
 // Shown is a body as JSON, to look at: a form becomes an object of its fields,
 // with name, type and size for a file.
 func (s *Spec) Shown(body []byte) []byte {
-	if s.ContentType != formType || !bytes.HasPrefix(body, []byte("--"+boundary)) {
+	if !s.Form() || !bytes.HasPrefix(body, []byte("--"+boundary)) {
 		return body
 	}
 	fields, _, err := readForm(body, boundary)

@@ -3,13 +3,14 @@ package render
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/header"
 	"aiperf.dev/aiperf/loadgen/endpoint"
-	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -45,6 +46,23 @@ func Placeholders() (out []Placeholder) {
 	return out
 }
 
+// braced is what looks like a placeholder.
+var braced = regexp.MustCompile(`\{[a-z]+(_[a-z]+)*\}`)
+
+// Literal lists what looks like a placeholder in the headers of an endpoint and
+// is none, so that it is sent as it stands. They are in the order of the headers'
+// names, each once.
+func Literal(e *schema.Endpoint) (words []string) {
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		for _, word := range braced.FindAllString(e.Headers[name], -1) {
+			if then, _ := placeholder(word); then == nil && !slices.Contains(words, word) {
+				words = append(words, word)
+			}
+		}
+	}
+	return words
+}
+
 // appendVisible adds text from a dataset without what would break its line.
 func appendVisible(dst []byte, text string) []byte {
 	for i := range len(text) {
@@ -69,8 +87,8 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	session, keyHeader, keyPrefix := "X-Correlation-ID", "Authorization", "Bearer "
 	if e.SessionHeader != "" {
 		session = e.SessionHeader
-		if err := transport.CheckHeader(session, ""); err != nil {
-			return nil, fmt.Errorf("endpoint.session_header: %w", err)
+		if err := header.Check(session, ""); err != nil {
+			return nil, &diag.Error{Path: "endpoint.session_header", Message: err.Error(), Cause: err}
 		}
 	}
 	if spec.KeyHeader != "" {
@@ -89,11 +107,14 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	}
 	unlessGiven("X-Request-ID: {request_id}", session+": {session_id}")
 	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
-		if err := transport.CheckHeader(name, e.Headers[name]); err != nil {
-			return nil, fmt.Errorf("endpoint.headers: %w", err)
+		if err := header.Check(name, e.Headers[name]); err != nil {
+			return nil, &diag.Error{Path: "endpoint.headers", Message: err.Error(), Cause: err}
 		}
 		authorized = authorized || strings.EqualFold(name, keyHeader)
 		fmt.Fprintf(&b, "%s: %s\r\n", name, e.Headers[name])
+	}
+	if spec.Form() && given["content-type"] {
+		return nil, (&diag.Error{Path: "endpoint.headers", Message: "Content-Type: the body is a form, whose parts are told by its own"}).Try("leave it out")
 	}
 	own := spec.Headers
 	if spec.ContentType != "" {
@@ -102,8 +123,8 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	unlessGiven(own...)
 	pieces := compile(b.String())
 	if e.APIKey != "" && !authorized {
-		if transport.CheckHeader("Authorization", e.APIKey) != nil {
-			return nil, diag.Errorf("endpoint.api_key: it holds a control character").Try("is there a line end in it?")
+		if header.Check("Authorization", e.APIKey) != nil {
+			return nil, (&diag.Error{Path: "endpoint.api_key", Message: "it holds a control character"}).Try("is there a line end in it?")
 		}
 		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"}) // braces in a key are its own
 	}

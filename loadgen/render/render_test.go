@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,9 @@ func TestHeaderPlaceholders(t *testing.T) {
 	}
 	if other, _, _ := header(4, 1); other == got {
 		t.Error("another session has the same header")
+	}
+	if got := Literal(&schema.Endpoint{Headers: map[string]string{"B": "{turns} {\"a\"}", "A": "{request_id} {x_y}{turns} {X}"}}); !slices.Equal(got, []string{"{x_y}", "{turns}"}) {
+		t.Errorf("sent as they stand: %q", got)
 	}
 	if len(Placeholders()) != len(placeholders) {
 		t.Error("Placeholders does not list all")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/header"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/rlimit"
 )
@@ -123,7 +124,7 @@ func (cl *Client) aim(cfg *Config) error {
 	if agent == "" {
 		agent = "aiperf"
 	}
-	if err := CheckHeader("User-Agent", agent); err != nil {
+	if err := header.Check("User-Agent", agent); err != nil {
 		return err
 	}
 	shared, err := tlsConfig(cfg)

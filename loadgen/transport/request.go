@@ -8,29 +8,6 @@ import (
 	"strings"
 )
 
-// CheckHeader tells why a header must not be sent: characters that would break
-// out of its line, or a name that belongs to the framing.
-func CheckHeader(name, value string) error {
-	if name == "" {
-		return fmt.Errorf("header: empty name")
-	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`()<>@,;:\"/[]?={}`, c) >= 0 {
-			return fmt.Errorf("header %q: character %q is not allowed in a name", name, c)
-		}
-	}
-	for i := range len(value) {
-		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return fmt.Errorf("header %s: control character %q is not allowed in a value", name, c)
-		}
-	}
-	switch strings.ToLower(name) {
-	case "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "expect":
-		return fmt.Errorf("header %s: set by the connection itself; leave it out", name)
-	}
-	return nil
-}
-
 // checkPath refuses a request target that would break out of the request line.
 // Nothing is a target, too: the server's address is all of it.
 func checkPath(path string) error {

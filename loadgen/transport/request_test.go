@@ -129,32 +129,6 @@ func TestBadExchange(t *testing.T) {
 	}
 }
 
-func TestCheckHeader(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		name, value string
-		ok          bool
-	}{
-		{"X-Key", "a b\tc; d=é", true},
-		{"Authorization", "Bearer x", true},
-		{"", "x", false},
-		{"X Key", "x", false},
-		{"X:Key", "x", false},
-		{"X\r\nY", "x", false},
-		{"X", "a\r\nB: c", false},
-		{"X", "a\nb", false},
-		{"X", "a\x00", false},
-		{"Content-Length", "1", false},
-		{"transfer-encoding", "chunked", false},
-		{"Connection", "close", false},
-	}
-	for _, c := range cases {
-		if err := transport.CheckHeader(c.name, c.value); (err == nil) != c.ok {
-			t.Errorf("%q: %q: %v", c.name, c.value, err)
-		}
-	}
-}
-
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	r := open(t, "http://127.0.0.1:1")

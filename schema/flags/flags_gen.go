@@ -44,7 +44,7 @@ var options = []Option{
 	{Path: "benchmark.tokenizer.apply_chat_template", Names: []string{"apply-chat-template"}, Kind: "bool", Default: "false", Doc: "Count prompts inside the model's chat template, as the server does, and make synthetic ones so much shorter.", Group: "Tokenizer"},
 	{Path: "random_seed", Names: []string{"random-seed"}, Kind: "int", Doc: "Root seed of everything random: prompts, arrivals, samples.", Group: "Input", Do: "seed"},
 	{Path: "benchmark", Names: []string{"config"}, Short: "f", Kind: "string", Doc: "Experiment file to start from; flags are laid over it.", Group: "Input", Do: "config"},
-	{Path: "benchmark.endpoint.headers", Names: []string{"header"}, Short: "H", Kind: "string", Many: true, Words: true, Doc: "Header added to every request, as Name:Value.", Group: "Input", Do: "header"},
+	{Path: "benchmark.endpoint.headers", Names: []string{"header"}, Short: "H", Kind: "string", Many: true, Words: true, Doc: "Header added to every request, as Name:Value. {request_id}, {session_id}, {conversation_id}, {turn} and {model} in a value are the request's own.", Group: "Input", Do: "header"},
 	{Path: "benchmark.endpoint.extra", Names: []string{"extra-inputs"}, Kind: "string", Many: true, Words: true, Doc: "Members merged into every request body, as key:value words or a JSON object.", Group: "Input", Do: "extra"},
 	{Path: "benchmark.datasets.main.sampling", Names: []string{"dataset-sampling-strategy"}, Kind: "string", Enum: []string{"sequential", "random", "shuffle"}, Default: "sequential", Doc: "Order in which conversations are drawn.", Group: "Input"},
 	{Path: "benchmark.datasets.main.path", Names: []string{"input-file"}, Kind: "string", Doc: "File or folder with the conversations to send.", Group: "Input", Do: "input_file"},
