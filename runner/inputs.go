@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/runner/resultdir"
@@ -124,7 +125,14 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 	}
 	var accept func(*dataset.Turn) error
 	if spec, err := endpoint.Open(&b.Endpoint); err == nil { // endpoint tells what is wrong with it
-		accept = spec.Fits
+		limited := d.LimitsOutput()
+		accept = func(t *dataset.Turn) error {
+			if limited && t.MaxTokens == 0 { // the dataset's settings give it one
+				u := *t
+				u.MaxTokens, t = 1, &u
+			}
+			return spec.Fits(t)
+		}
 	}
 	if err := dataset.Check(d, accept); err != nil && (c.play || !errors.Is(err, dataset.ErrBlockSize)) {
 		c.bad = append(c.bad, c.unplayable(i, d, err))
@@ -204,9 +212,21 @@ func (c *inputCheck) endpoint(b *schema.Benchmark) {
 	}
 	spec, err := endpoint.Open(&b.Endpoint)
 	for i := 0; err == nil && i < len(turns); i++ {
+		if spec.Ranks { // made for whoever ranks
+			turns[i].Query, turns[i].Passages = "query", []string{"passage"}
+		}
 		err = spec.Fits(turns[i])
 	}
-	if err != nil {
+	if err == nil {
+		_, err = render.New(&b.Endpoint, b.Models, spec, nil)
+	}
+	var m *diag.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &m) && m.Path != "": // it names its field
+		path := "benchmark." + m.Path
+		c.bad = append(c.bad, &schema.Error{Place: placeAt(c.said, strings.Split(path, ".")), Path: path, Message: m.Message, Hint: m.Hint})
+	default:
 		c.refused("type", b.Endpoint.Type, "benchmark.endpoint.type", err)
 	}
 }

@@ -256,6 +256,9 @@ type Dataset struct {
 // Made tells whether the conversations are written here, not recorded.
 func (d *Dataset) Made() bool { return fields.DatasetMade(d.Type) }
 
+// LimitsOutput tells whether the settings give each turn a longest answer.
+func (d *Dataset) LimitsOutput() bool { return d.Prompts.OSL != nil || len(d.Prompts.Pairs) > 0 }
+
 // Prompts are the shapes of synthetic text, in tokens.
 type Prompts struct {
 	ISL       *Shape `json:"isl,omitempty"`

@@ -213,6 +213,12 @@ func orInt(v, usual int) int {
 // endpoint must have a place for.
 func Sample(cfg *schema.Dataset) *Turn {
 	t := &Turn{Texts: []string{""}}
+	if cfg.LimitsOutput() {
+		t.MaxTokens = 1
+	}
+	if cfg.Rankings != nil {
+		t.Query, t.Passages = "query", []string{"passage"}
+	}
 	if i := cfg.Images; i != nil && i.BatchSize > 0 {
 		t.Images = make([]Media, 1)
 	}

@@ -138,6 +138,9 @@ type Spec struct {
 	// Configure, if set, changes this copy of the row to what the settings ask
 	// for, or says what is wrong with them.
 	Configure func(s *Spec, e *schema.Endpoint) error
+	// Check, if set, says what a turn lacks beside its media. It is asked before
+	// anything is sent.
+	Check func(t *dataset.Turn) error
 	// Body appends the request body for in to dst. Call Request, which sees to
 	// what all APIs have in common.
 	Body func(dst []byte, in *Input) ([]byte, error)

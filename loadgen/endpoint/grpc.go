@@ -2,7 +2,6 @@ package endpoint
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,8 +20,11 @@ var rpc = Spec{
 	Doc:       "any gRPC method, known by reflection: its message is a Jinja template of JSON",
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, RPC: true,
 	Takes: Images | Audios | Videos, Configure: configureRPC,
-	Body: templateBody("rpc.body", nil), Read: readAny, HasContent: notEmpty(readAny),
+	Body: templateBody(rpcPlace("body"), nil), Read: readAny, HasContent: notEmpty(readAny),
 }
+
+// rpcPlace is a member of endpoint.rpc.
+func rpcPlace(name string) place { return place{"rpc." + name, "endpoint.rpc." + name} }
 
 func configureRPC(s *Spec, e *schema.Endpoint) error {
 	if e.RPC == nil {
@@ -31,11 +33,11 @@ func configureRPC(s *Spec, e *schema.Endpoint) error {
 	if !allRPC(e.URLs) {
 		return diag.Errorf("endpoint.urls: type grpc is spoken to gRPC servers only").Try("write the address like grpc://localhost:8001")
 	}
-	var err error
-	if s.Body, err = openTemplate("rpc.body", e.RPC.Body); err != nil {
+	err := s.useTemplate(rpcPlace("body"), e.RPC.Body)
+	if err != nil {
 		return err
 	}
-	if s.Read, err = readField("rpc.text", e.RPC.Text); err != nil {
+	if s.Read, err = readField(rpcPlace("text"), e.RPC.Text); err != nil {
 		return err
 	}
 	s.Path = "/" + strings.TrimPrefix(e.RPC.Method, "/")
@@ -43,9 +45,9 @@ func configureRPC(s *Spec, e *schema.Endpoint) error {
 	if e.RPC.Done == "" {
 		return nil
 	}
-	done, err := jmespath.Compile(e.RPC.Done)
+	done, err := compilePath(rpcPlace("done"), e.RPC.Done)
 	if err != nil {
-		return fmt.Errorf("rpc.done %q: %s", e.RPC.Done, oneLine(err.Error()))
+		return err
 	}
 	s.Read, s.NoEnd, s.EndAt = endedBy(done, s.Read), false, "rpc.done "+e.RPC.Done
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
 )
@@ -20,10 +21,13 @@ func TestRPCSettings(t *testing.T) {
 	}{
 		{func(e *schema.Endpoint) { e.RPC = nil }, "it needs endpoint.rpc; hint: rpc: {method:"},
 		{func(e *schema.Endpoint) { e.URLs = []string{"http://x"} }, "hint: write the address like grpc://localhost:8001"},
-		{func(e *schema.Endpoint) { e.RPC.Body = "{{ text }" }, "rpc.body: "},
-		{func(e *schema.Endpoint) { e.RPC.Body = "hello {{ text }}" }, "rpc.body: it does not make JSON"},
-		{func(e *schema.Endpoint) { e.RPC.Text = "a[" }, `rpc.text "a[": `},
-		{func(e *schema.Endpoint) { e.RPC.Done = "b[" }, `rpc.done "b[": `},
+		{func(e *schema.Endpoint) { e.RPC.Body = "{{ text }" }, "endpoint.rpc.body: "},
+		{func(e *schema.Endpoint) { e.RPC.Body = "hello {{ text }}" }, "endpoint.rpc.body: it does not make JSON but \"hello text\"; hint: write {{ text|tojson }} for a string"},
+		{func(e *schema.Endpoint) { e.RPC.Body = "hello" }, "endpoint.rpc.body: no such file: hello; hint: it is the name of a file, or the template itself, which has braces"},
+		{func(e *schema.Endpoint) { e.RPC.Text = "a[" }, `endpoint.rpc.text: "a[": `},
+		{func(e *schema.Endpoint) { e.RPC.Text = "a[*].nofn(@)" }, `endpoint.rpc.text: "a[*].nofn(@)": there is no function nofn`},
+		{func(e *schema.Endpoint) { e.RPC.Done = "b[" }, `endpoint.rpc.done: "b[": `},
+		{func(e *schema.Endpoint) { e.RPC.Done = "length(b) && or(c)" }, `endpoint.rpc.done: "length(b) && or(c)": there is no function or`},
 	} {
 		rpc := good
 		e := &schema.Endpoint{Type: "grpc", URLs: []string{"grpc://x:1", "grpcs://y:1"}, RPC: &rpc}
@@ -109,5 +113,56 @@ func TestRPCLeads(t *testing.T) {
 		if err := endpoint.RPCLeads(&schema.RPC{Text: c.text, Done: c.done}, "", nil); err != nil {
 			t.Errorf("a message that nobody described: %v", err)
 		}
+	}
+}
+
+// What a function of JMESPath cannot take is said in JMESPath's words.
+func TestPathOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	spec, err := endpoint.Open(&schema.Endpoint{Type: "grpc", URLs: []string{"grpc://x:1"}, RPC: &schema.RPC{Method: "a.B/C", Body: "{}", Text: "join(' ', out)"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `rpc.text join(' ', out): a function in it takes array[string], and gets something else: the answer begins "{\"out\":{\"a\":1}}"`
+	if _, err := spec.Read([]byte(`{"out":{"a":1}}`), false); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+// What a template makes of a turn is looked at before anything is sent.
+func TestTemplateFits(t *testing.T) {
+	t.Parallel()
+	const long = `{"a": "012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789", "max_tokens": {{ max_tokens }}}`
+	for _, c := range []struct {
+		body string
+		turn dataset.Turn
+		want string
+	}{
+		{`{"n": {{ max_tokens }}}`, dataset.Turn{MaxTokens: 3}, ""},
+		{`{"n": {{ max_tokens|tojson }}}`, dataset.Turn{}, ""},
+		{`{"n": {{ max_tokens }}}`, dataset.Turn{}, `endpoint.template.body: it does not make JSON but "{\"n\": None}"; hint: None is what has no value, as max_tokens has none without --osl`},
+		{long, dataset.Turn{}, `endpoint.template.body: it does not make JSON: byte 115 of 119, in "78901234567890123456789\", \"max_tokens\": None}"; hint: None is what`},
+		{`{"s": {{ stream }}}`, dataset.Turn{}, "probe"},
+		{`{"i": {{ images[0]|tojson }}}`, dataset.Turn{}, "endpoint.template.body: line 1: "},
+		{`{"i": {{ images[0]|tojson }}}`, dataset.Turn{Images: []dataset.Media{{URL: "http://x"}}}, ""},
+		{`{"n": {{ max_tokens }}}`, dataset.Turn{Raw: []byte("{}")}, ""},
+	} {
+		spec, err := endpoint.Open(&schema.Endpoint{Type: "template", Template: &schema.BodyTemplate{Body: c.body}})
+		if c.want == "probe" {
+			if err == nil || !strings.Contains(diag.Line(err), "hint: write {{ stream|tojson }} for what is true or false") {
+				t.Errorf("%s: %v", c.body, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := spec.Fits(&c.turn); (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(diag.Line(err), c.want) {
+			t.Errorf("%s: %v\nwant %s", c.body, err, c.want)
+		}
+	}
+	rank := lookup(t, "cohere_rankings")
+	if err := rank.Fits(&dataset.Turn{Texts: []string{"x"}}); err == nil || !strings.HasPrefix(diag.Line(err), "a turn without a query and passages; hint: ") {
+		t.Errorf("a turn that ranks nothing: %v", err)
 	}
 }

@@ -1,10 +1,10 @@
 package endpoint
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
 )
@@ -13,7 +13,7 @@ import (
 
 var cohereRankings = Spec{
 	Type: "cohere_rankings", Path: "/v2/rerank", Title: "Rankings", Items: record.Passages,
-	Doc: "Cohere rerank", TakesText: true, Ranks: true,
+	Doc: "Cohere rerank", TakesText: true, Ranks: true, Check: rankable,
 	Body: rankingBody("cohere_rankings", func(b *body, in *Input) {
 		b.str("model", in.Model)
 		b.str("query", in.Turn.Query)
@@ -25,7 +25,7 @@ var cohereRankings = Spec{
 
 var teiRankings = Spec{
 	Type: "hf_tei_rankings", Path: "/rerank", Title: "Rankings", Items: record.Passages,
-	Doc: "Hugging Face TEI rerank", GenAI: []string{"rankings"}, TakesText: true, Ranks: true,
+	Doc: "Hugging Face TEI rerank", GenAI: []string{"rankings"}, TakesText: true, Ranks: true, Check: rankable,
 	Body: rankingBody("hf_tei_rankings", func(b *body, in *Input) {
 		b.str("query", in.Turn.Query)
 		b.list("texts", in.Turn.Passages)
@@ -36,7 +36,7 @@ var teiRankings = Spec{
 
 var nimRankings = Spec{
 	Type: "nim_rankings", Path: "/v1/ranking", Title: "Rankings", Items: record.Passages,
-	Doc: "NVIDIA NIM ranking", TakesText: true, Ranks: true,
+	Doc: "NVIDIA NIM ranking", TakesText: true, Ranks: true, Check: rankable,
 	Body: rankingBody("nim_rankings", func(b *body, in *Input) {
 		b.str("model", in.Model)
 		if b.key("query") {
@@ -78,8 +78,8 @@ func appendTextObject(dst []byte, text string) []byte {
 // rankingBody checks that there is something to rank before it is written.
 func rankingBody(api string, write func(*body, *Input)) func([]byte, *Input) ([]byte, error) {
 	return func(dst []byte, in *Input) ([]byte, error) {
-		if in.Turn.Query == "" || len(in.Turn.Passages) == 0 {
-			return dst, errors.New(api + ": a turn without a query and passages")
+		if err := rankable(in.Turn); err != nil {
+			return dst, fmt.Errorf("%s: %w", api, err)
 		}
 		b := newBody(dst, in)
 		write(b, in)
@@ -93,6 +93,14 @@ type rankingReply struct {
 	reply
 	ranked map[int64]bool // the passages that have a score
 	twice  bool           // one has two
+}
+
+// rankable tells whether there is something to rank.
+func rankable(t *dataset.Turn) error {
+	if t.Query == "" || len(t.Passages) == 0 {
+		return diag.Errorf("a turn without a query and passages").Try(`a line of a file is {"texts": [{"name": "query", "contents": ["…"]}, {"name": "passages", "contents": ["…", "…"]}]}; --rankings-passages-mean makes some`)
+	}
+	return nil
 }
 
 // readRanking accepts a list of scored entries, bare or under the name that

@@ -57,7 +57,7 @@ func (s *Spec) Request(dst []byte, in *Input) ([]byte, error) {
 	if in.Turn.Raw != nil {
 		return append(dst, in.Turn.Raw...), nil
 	}
-	if err := s.Fits(in.Turn); err != nil {
+	if err := s.carries(in.Turn); err != nil {
 		return dst, err
 	}
 	if s.extra != nil {
@@ -85,9 +85,17 @@ func alone(api string, in *Input) error {
 	return nil
 }
 
-// Fits tells whether the API can carry a turn: its media, and the media that
-// the API cannot do without.
+// Fits tells, before anything is sent, whether the API can carry a turn: its
+// media, those that the API cannot do without, and what else it needs.
 func (s *Spec) Fits(t *dataset.Turn) error {
+	if err := s.carries(t); err != nil || s.Check == nil || t.Raw != nil {
+		return err
+	}
+	return s.Check(t)
+}
+
+// carries tells whether the API can carry the media of a turn.
+func (s *Spec) carries(t *dataset.Turn) error {
 	switch {
 	case t.Raw != nil:
 		return nil
@@ -161,9 +169,26 @@ func (s *Spec) textSetting(e *schema.Endpoint, name, without string) (string, er
 	}
 	t, ok := v.(string)
 	if !ok || t == "" {
-		return "", fmt.Errorf("extra input %s: want a text, not %v", name, v)
+		return "", (&diag.Error{Path: "endpoint.extra", Message: fmt.Sprintf("%s: want a text, not %s", name, kindOf(v))}).Try("in quotes it is one")
 	}
 	return t, nil
+}
+
+// kindOf names what a value is.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "an empty one"
+	case bool:
+		return "true or false"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "a list"
+	}
+	return "a number"
 }
 
 // Missing says what is wrong with the items in the answer to a turn, "" for

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ var template = Spec{
 	Doc: "any JSON API: the body is a Jinja template", GenAI: []string{"template"},
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Bytes: true,
 	Takes: Images | Audios | Videos, Configure: configureTemplate,
-	Body: templateBody("template.body", nil), Read: readAny, HasContent: notEmpty(readAny),
+	Body: templateBody(bodyPlace, nil), Read: readAny, HasContent: notEmpty(readAny),
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
@@ -51,55 +52,82 @@ var errNotReady = diag.Errorf("raw: the dataset holds no bodies").Try("dataset.f
 var named = map[string]string{"nv-embedqa": `{"text": {{ texts|tojson }}}`}
 
 func configureTemplate(s *Spec, e *schema.Endpoint) error {
-	text, err := s.textSetting(e, "payload_template", "")
+	body, at := place{"payload_template", extraPath}, place{"response_field", extraPath}
+	text, err := s.textSetting(e, body.name, "")
 	if err != nil {
 		return err
 	}
-	field, err := s.textSetting(e, "response_field", "")
+	field, err := s.textSetting(e, at.name, "")
 	if err != nil {
 		return err
 	}
 	if e.Template != nil {
-		text, field = e.Template.Body, e.Template.ResponseField
+		text, field, body, at = e.Template.Body, e.Template.ResponseField, bodyPlace, place{"response_field", "endpoint.template.response_field"}
 	}
 	if text == "" {
 		return diag.Errorf("template: it needs template.body").Try("--extra-inputs payload_template:FILE names a file with it")
 	}
-	if s.Body, err = openTemplate("template.body", text); err != nil || field == "" {
+	if err = s.useTemplate(body, text); err != nil || field == "" {
 		return err
 	}
-	if s.Read, err = readField("response_field", field); err == nil {
+	if s.Read, err = readField(at, field); err == nil {
 		s.HasContent, s.TextAt = notEmpty(s.Read), "response_field "+field
 	}
 	return err
 }
 
-// openTemplate makes bodies of a template: one known by name, a file, or the
-// text itself. place is the setting that it stands in.
-func openTemplate(place, text string) (func([]byte, *Input) ([]byte, error), error) {
+// place is where a setting stands: what it is called in a request's error, and
+// the field.
+type place struct{ name, path string }
+
+const extraPath = "endpoint.extra"
+
+var bodyPlace = place{"template.body", "endpoint.template.body"}
+
+// wrong is an error in the setting, for its author.
+func (p place) wrong(err error) error {
+	e := &diag.Error{Path: p.path, Message: err.Error(), Hint: diag.Of(err).Hint, Cause: err}
+	if p.path == extraPath { // which has several
+		e.Message = p.name + ": " + e.Message
+	}
+	return e
+}
+
+// useTemplate makes bodies of a template: one known by name, a file, or the text
+// itself.
+func (s *Spec) useTemplate(at place, text string) error {
 	if known, ok := named[text]; ok {
 		text = known
 	} else if !strings.ContainsAny(text, "{\n") {
 		b, err := os.ReadFile(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", place, err)
+			return at.wrong(diag.Errorf("no such file: %s", short(text)).Try("it is the name of a file, or the template itself, which has braces: {\"prompt\": {{ text|tojson }}}"))
 		}
 		text = string(b)
 	}
 	t, err := jinja.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", place, oneLine(err.Error()))
+		return at.wrong(errors.New(oneLine(err.Error())))
 	}
-	body := templateBody(place, t)
-	return body, probe(body)
+	if err := probe(t); err != nil {
+		return at.wrong(err)
+	}
+	s.Body = templateBody(at, t)
+	s.Check = func(turn *dataset.Turn) error {
+		if _, err := appendRendered(nil, t, &Input{Model: "model", Turn: turn, Extra: s.extra}); err != nil {
+			return at.wrong(err)
+		}
+		return nil
+	}
+	return nil
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // probe renders a template once, so that one that yields no JSON, or does not
 // end, is said before anything is sent.
-func probe(body func([]byte, *Input) ([]byte, error)) error {
-	_, err := body(nil, &Input{Model: "model", Turn: &dataset.Turn{
+func probe(t *jinja.Template) error {
+	_, err := appendRendered(nil, t, &Input{Model: "model", Turn: &dataset.Turn{
 		Texts: []string{"text"}, MaxTokens: 1, Query: "query", Passages: []string{"passage"},
 		Images: []dataset.Media{{URL: "http://image"}}, Audios: []dataset.Media{{URL: "http://audio"}}, Videos: []dataset.Media{{URL: "http://video"}},
 	}})
@@ -107,36 +135,65 @@ func probe(body func([]byte, *Input) ([]byte, error)) error {
 }
 
 // templateBody renders a template with AIPerf's names.
-func templateBody(place string, t *jinja.Template) func([]byte, *Input) ([]byte, error) {
+func templateBody(at place, t *jinja.Template) func([]byte, *Input) ([]byte, error) {
 	return func(dst []byte, in *Input) ([]byte, error) {
 		if t == nil {
-			return dst, errors.New(place + ": not configured")
+			return dst, errors.New(at.name + ": not configured")
 		}
-		text, err := t.Run(templateNames(in))
+		dst, err := appendRendered(dst, t, in)
 		if err != nil {
-			return dst, diag.Errorf("%s: %s", place, oneLine(err.Error())).Try(diag.Of(err).Hint)
+			err = fmt.Errorf("%s: %w", at.name, err)
 		}
-		text = strings.TrimSpace(text)
-		if !json.Valid([]byte(text)) {
-			return dst, diag.Errorf("%s: it does not make JSON but %q", place, short(text)).Try("write {{ text|tojson }} for a string")
-		}
-		extra := mergedExtra(in)
-		if len(extra) == 0 {
-			b := bytes.NewBuffer(dst)
-			err := json.Compact(b, []byte(text))
-			return b.Bytes(), err
-		}
-		return mergeInto(place, dst, text, extra)
+		return dst, err
 	}
 }
 
+func appendRendered(dst []byte, t *jinja.Template, in *Input) ([]byte, error) {
+	text, err := t.Run(templateNames(in))
+	if err != nil {
+		return dst, diag.Errorf("%s", oneLine(err.Error())).Try(diag.Of(err).Hint)
+	}
+	text = strings.TrimSpace(text)
+	if !json.Valid([]byte(text)) {
+		return dst, noJSON(text)
+	}
+	extra := mergedExtra(in)
+	if len(extra) == 0 {
+		b := bytes.NewBuffer(dst)
+		err := json.Compact(b, []byte(text))
+		return b.Bytes(), err
+	}
+	return mergeInto(dst, text, extra)
+}
+
+// noJSON says where a text is no JSON, and why it may be so.
+func noJSON(text string) error {
+	fault := len(text)
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal([]byte(text), new(any)); errors.As(err, &syntax) && syntax.Offset > 0 {
+		fault = int(syntax.Offset) - 1
+	}
+	e := diag.Errorf("it does not make JSON but %q", short(text))
+	if len(text) > shown {
+		from := max(0, fault-shown/2)
+		e = diag.Errorf("it does not make JSON: byte %d of %d, in %q", fault+1, len(text), short(strings.ToValidUTF8(text[from:], "")))
+	}
+	switch rest := text[min(fault, len(text)):]; {
+	case strings.HasPrefix(rest, "None"):
+		return e.Try("None is what has no value, as max_tokens has none without --osl: give it one, or write {{ max_tokens|tojson }}, which is null then")
+	case strings.HasPrefix(rest, "True"), strings.HasPrefix(rest, "False"):
+		return e.Try("write {{ stream|tojson }} for what is true or false")
+	}
+	return e.Try("write {{ text|tojson }} for a string")
+}
+
 // mergeInto adds members to an object.
-func mergeInto(place string, dst []byte, object string, extra map[string]any) ([]byte, error) {
+func mergeInto(dst []byte, object string, extra map[string]any) ([]byte, error) {
 	var all map[string]any
 	dec := json.NewDecoder(strings.NewReader(object))
 	dec.UseNumber() // digit for digit
 	if err := dec.Decode(&all); err != nil {
-		return dst, errors.New(place + ": extra inputs need a body that is an object")
+		return dst, errors.New("extra inputs need a body that is an object")
 	}
 	for k, v := range extra {
 		all[k] = v
@@ -220,11 +277,48 @@ func turns(in *Input) []any {
 	return append(out, map[string]any{"role": roleOf(in), "content": strings.Join(in.Turn.Texts, " ")})
 }
 
-// readField reads the answer at a JMESPath (jmespath.org). A miss is an error.
-func readField(place, path string) (func([]byte, bool) (Chunk, error), error) {
-	query, err := jmespath.Compile(path)
+// calls finds the functions in a compiled path, which tells its parts in no other
+// way.
+var calls = regexp.MustCompile(`ASTFunctionExpression \{\s*value: "([^"]*)"`)
+
+// compilePath reads a JMESPath. A function that there is not is found here: the
+// library looks for it only where an answer leads there.
+func compilePath(at place, path string) (*jmespath.JMESPath, error) {
+	wrong := func(why string) error { return at.wrong(fmt.Errorf("%q: %s", path, why)) }
+	tree, err := jmespath.NewParser().Parse(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s %q: %s", place, path, oneLine(err.Error()))
+		return nil, wrong(oneLine(err.Error()))
+	}
+	for _, call := range calls.FindAllStringSubmatch(tree.PrettyPrint(0), -1) {
+		if _, err := jmespath.Search(call[1]+"()", nil); err != nil && strings.HasPrefix(err.Error(), "unknown function") {
+			return nil, wrong("there is no function " + call[1])
+		}
+	}
+	return jmespath.Compile(path)
+}
+
+var quotedWord = regexp.MustCompile(`"([^"]+)"`)
+
+// pathError is what went wrong with a path, without the names that Go has for
+// kinds of values.
+func pathError(err error) string {
+	text := oneLine(err.Error())
+	_, expected, ok := strings.Cut(text, "expected: []jmespath.jpType")
+	if !ok {
+		return text
+	}
+	var kinds []string
+	for _, m := range quotedWord.FindAllStringSubmatch(expected, -1) {
+		kinds = append(kinds, m[1])
+	}
+	return "a function in it takes " + strings.Join(kinds, " or ") + ", and gets something else"
+}
+
+// readField reads the answer at a JMESPath (jmespath.org). A miss is an error.
+func readField(at place, path string) (func([]byte, bool) (Chunk, error), error) {
+	query, err := compilePath(at, path)
+	if err != nil {
+		return nil, err
 	}
 	return func(data []byte, stream bool) (Chunk, error) {
 		c := claims(data, stream)
@@ -237,7 +331,7 @@ func readField(place, path string) (func([]byte, bool) (Chunk, error), error) {
 		}
 		found, err := query.Search(v)
 		if err != nil {
-			return Chunk{}, unreadable(place+" "+path+": "+oneLine(err.Error()), data)
+			return Chunk{}, unreadable(at.name+" "+path+": "+pathError(err), data)
 		}
 		out := Chunk{Usage: c.Usage, Timings: c.Timings, Finish: c.Finish}
 		text, items, ok := textOf(found)
@@ -251,7 +345,7 @@ func readField(place, path string) (func([]byte, bool) (Chunk, error), error) {
 		case stream:
 			out.finish("", "", "") // an event without it: a role, a finish mark
 		default:
-			return Chunk{}, unreadable(place+" "+path+" is not there", data)
+			return Chunk{}, unreadable(at.name+" "+path+" is not there", data)
 		}
 		return out, nil
 	}, nil

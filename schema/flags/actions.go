@@ -221,15 +221,20 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 			return nil, diag.New(key+" is there twice", "keep one of them")
 		}
 		m[key] = value
-		if typed {
-			m[key] = typedValue(value)
+		if !typed || key == templateKey {
+			continue
 		}
-		if typed && large(value) {
+		m[key] = typedValue(value)
+		if large(value) {
 			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^63, more than a whole number can be", "with quotes it is a text: "+key+`:"…"`)
 		}
 	}
 	return set(at, o.Path, m), nil
 }
+
+// templateKey is the extra input that is a text whatever it looks like: a body
+// may be JSON.
+const templateKey = "payload_template"
 
 // namedPair is the beginning of a pair whose name is a plain one.
 var namedPair = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_.-]*:`)
