@@ -157,7 +157,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
 	rec.FinishReason, rec.Streamed = a.finish, x.Streamed
 	rec.ISL = r.ISL
-	if turn.MaxTokens > 0 {
+	if turn.MaxTokens > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
 		rec.OSLRequested = turn.MaxTokens
 	}
 	rec.Chunks = append([]record.Chunk(nil), a.chunks...)

@@ -94,7 +94,7 @@ func requestColumns() []column[requestRow] {
 		count("images", "pictures in the request; null without any", "", Int32, func(r *r) *int64 { return &r.Images }),
 		count("media_bytes", "bytes of the answer's pictures, sounds and videos as they stand in it, in base64 where they do; null without any", "bytes", Int64, func(r *r) *int64 { return &r.MediaBytes }),
 		word("media_sha", "first bytes of the SHA-256 of all of them: equal ones are equal here", func(r *r) *string { return &r.MediaSHA }).naming(),
-		real("audio_s", "length of the request's sounds; null without any", "s", func(r *r) *float64 { return &r.AudioSeconds }),
+		real("audio_s", "length of the request's sounds; null without any, and where none says it: files say it in WAV and FLAC", "s", func(r *r) *float64 { return &r.AudioSeconds }),
 		real("server_queue_ms", "how long the request waited at the server, as the server says in its answer or header; of a video: until the job was seen to begin", "ms", func(r *r) *float64 { return &r.ServerQueue }),
 		real("server_prefill_ms", "how long the server read the prompt, by its own account", "ms", func(r *r) *float64 { return &r.ServerPrefill }),
 		real("server_decode_ms", "how long the server made the answer, by its own account, the prompt included where it says no other time for it; of a video: from when the job was seen to begin to when it was seen to be done", "ms", func(r *r) *float64 { return &r.ServerDecode }),

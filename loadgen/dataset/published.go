@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
@@ -407,7 +406,7 @@ func (r *reader) cell(kind string, raw json.RawMessage) (m Media, ok bool, err e
 	var it media.Item
 	if ref != "" {
 		it, err = r.library.Load(kind, ref)
-		return Media{URL: it.URL, Base64: it.Base64, Format: it.Format}, err == nil, err
+		return Media{URL: it.URL, Base64: it.Base64, Format: it.Format, Length: it.Length}, err == nil, err
 	}
 	var object struct {
 		Bytes json.RawMessage
@@ -430,9 +429,8 @@ func (r *reader) cell(kind string, raw json.RawMessage) (m Media, ok bool, err e
 		return m, false, nil
 	default:
 		it, err = media.OfBytes(kind, b, name)
-		m.Length = time.Duration(media.Seconds(b, it.Format) * float64(time.Second))
 	}
-	m.URL, m.Base64, m.Format = it.URL, it.Base64, it.Format
+	m.URL, m.Base64, m.Format, m.Length = it.URL, it.Base64, it.Format, it.Length
 	return m, err == nil, err
 }
 

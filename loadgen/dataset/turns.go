@@ -173,7 +173,7 @@ func (r *reader) media(f *files.Fields, kind string) (out []Media, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %d: %w", kind, i+1, err)
 		}
-		out = append(out, Media{URL: m.URL, Base64: m.Base64, Format: m.Format, UUID: n.uuid})
+		out = append(out, Media{URL: m.URL, Base64: m.Base64, Format: m.Format, UUID: n.uuid, Length: m.Length})
 	}
 	return out, nil
 }

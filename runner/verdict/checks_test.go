@@ -364,6 +364,19 @@ func TestCausesExplainHarm(t *testing.T) {
 	}
 }
 
+// A request that could not be made is no work of a busy machine.
+func TestRequestsThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	w.host.CPUWorst, w.host.RunDelay = 0.99, 1
+	fail(1, record.Client)(w)
+	w.records[0].ErrorKind, w.records[0].ErrorMessage = "request", "template.body: line 1: list has no element 0"
+	f := w.judge(nil)["client_errors"]
+	if f.Verdict != Invalid || len(f.Because) > 0 || !strings.HasSuffix(f.Detail, ", first: template.body: line 1: list has no element 0") || !strings.HasPrefix(f.Try, "mend what the requests are made of") {
+		t.Errorf("%s %q, try %q", f.Verdict, f.Sentence(), f.Try)
+	}
+}
+
 // A finding marks the metrics it touches and no others.
 func TestTaints(t *testing.T) {
 	t.Parallel()

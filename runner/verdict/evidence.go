@@ -55,6 +55,8 @@ type PhaseEvidence struct {
 	TokenDiff                     []float64 // abs(server count / client count − 1)
 	OK, Failed, Cancelled         int64
 	ClientFaults                  int64 // failures of our own making
+	FirstFault                    string
+	Unmade                        bool // the first of them is a request that could not be made
 	Chunks, Coalesced             int64
 	Asked, OffTarget              int64     // requests with an asked OSL; those that missed it
 	Prompt, Cached                int64     // tokens by the server's count, without a chat template
@@ -147,6 +149,9 @@ func (p *PhaseEvidence) add(r *record.Record) {
 		p.Failed++
 		if r.Status == record.Client {
 			p.ClientFaults++
+			if p.FirstFault == "" {
+				p.FirstFault, p.Unmade = r.ErrorMessage, r.ErrorKind == "request"
+			}
 		}
 		if p.FirstError == "" {
 			p.FirstError = string(r.Status) + ": " + r.ErrorMessage

@@ -23,6 +23,10 @@ const (
 	mostForeign = 120
 )
 
+// clientErrorsID is the check whose finding says why itself: no state of the
+// machine explains it.
+const clientErrorsID = "client_errors"
+
 // harms ask by how much a number that is reported is wrong through us.
 var harms = []Check{
 	{
@@ -86,7 +90,7 @@ var harms = []Check{
 		Read: clock,
 	},
 	{
-		ID: "client_errors", Limits: "DEGRADED above 0, INVALID above 0.001", Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
+		ID: clientErrorsID, Limits: "DEGRADED above 0, INVALID above 0.001", Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 		Kind: Harm, Unit: "ratio", Touches: all, Reads: "how requests ended",
 		Doc:  "failures of the client's own making (descriptors, ports, names) / attempted",
 		Read: perPhase(clientErrors),
@@ -340,11 +344,18 @@ func clientErrors(p *PhaseEvidence) (Reading, bool) {
 	if n == 0 {
 		return Reading{}, false
 	}
-	return Reading{
+	r := Reading{
 		Value: float64(p.ClientFaults) / float64(n), Warn: 0, Fail: 0.001,
 		Detail: fmt.Sprintf("%d of %s failed by this program or its machine", p.ClientFaults, words.Count(n, "request")),
 		Try:    "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
-	}, true
+	}
+	if p.Unmade {
+		r.Try = "mend what the requests are made of: the data, the template or the extra inputs"
+	}
+	if p.FirstFault != "" {
+		r.Detail += ", first: " + words.Clip(p.FirstFault, mostForeign)
+	}
+	return r, true
 }
 
 // perPhase applies read to every profiling phase it fits.

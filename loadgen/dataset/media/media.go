@@ -15,13 +15,17 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 )
 
 // Item is one image, sound or video: an address that the server is to read, or
 // bytes in base64 with their format (png, wav, mp4).
-type Item struct{ URL, Base64, Format string }
+type Item struct {
+	URL, Base64, Format string
+	Length              time.Duration // of a sound, 0 when it is not known
+}
 
 // maxFile bounds one media file, in bytes.
 const maxFile = 256 << 20
@@ -108,10 +112,11 @@ func dataAddress(kind, ref string) (Item, error) {
 }
 
 func encoded(format, b64 string) (Item, error) {
-	if n, err := base64.StdEncoding.Decode(make([]byte, base64.StdEncoding.DecodedLen(len(b64))), []byte(b64)); err != nil || n == 0 {
+	b, err := base64.StdEncoding.DecodeString(b64)
+	if err != nil || len(b) == 0 {
 		return Item{}, errors.New("its base64 cannot be decoded")
 	}
-	return Item{Base64: b64, Format: format}, nil
+	return Item{Base64: b64, Format: format, Length: lengthOf(b, format)}, nil
 }
 
 // formats are the names of media types in files and requests.
@@ -158,7 +163,7 @@ func OfBytes(kind string, b []byte, name string) (Item, error) {
 	if cutOff(format, b) {
 		return Item{}, diag.Errorf("the %s ends too early, after %d bytes", strings.ToUpper(format), len(b)).Try("was it copied whole?")
 	}
-	return Item{Base64: base64.StdEncoding.EncodeToString(b), Format: format}, nil
+	return Item{Base64: base64.StdEncoding.EncodeToString(b), Format: format, Length: lengthOf(b, format)}, nil
 }
 
 func (l *Library) inside(path string) bool {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"time"
 )
 
 // Sound says what a synthetic sound is like.
@@ -129,4 +130,8 @@ func flacSeconds(b []byte) float64 {
 		return 0
 	}
 	return float64(samples) / float64(rate)
+}
+
+func lengthOf(b []byte, format string) time.Duration {
+	return time.Duration(Seconds(b, format) * float64(time.Second))
 }
