@@ -7,8 +7,10 @@ package render
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
+	"weak"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -31,7 +33,7 @@ type Renderer struct {
 	header []piece
 	path   string // of the user; "" means the API's own
 
-	isl sync.Map // *dataset.Conversation → int64, the first turn's
+	isl sync.Map // weak.Pointer[dataset.Conversation] → int64, the first turn's
 }
 
 // New prepares the rendering of requests to e.
@@ -188,19 +190,28 @@ func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int
 	if c.Opening > 0 {
 		return c.Opening
 	}
-	if n, ok := r.isl.Load(c); ok {
+	if n, ok := r.isl.Load(weak.Make(c)); ok {
 		return n.(int64)
 	}
 	n := int64(r.Tokenizer.Count(in.Text()))
-	r.isl.Store(c, n)
+	r.keep(c, n)
 	return n
+}
+
+// keep remembers the ISL of the first turn of c while somebody has c: many sets
+// make their conversations anew for each play.
+func (r *Renderer) keep(c *dataset.Conversation, isl int64) {
+	of := weak.Make(c)
+	if _, known := r.isl.Swap(of, isl); !known {
+		runtime.AddCleanup(c, func(of weak.Pointer[dataset.Conversation]) { r.isl.Delete(of) }, of)
+	}
 }
 
 // countChat is a request's ISL inside the chat template. A template that fails
 // leaves it unknown: a wrong count would not show.
 func (r *Renderer) countChat(in *endpoint.Input, c *dataset.Conversation, t int) int64 {
 	first := t == 0 && len(in.History) == 0
-	if n, ok := r.isl.Load(c); ok && first {
+	if n, ok := r.isl.Load(weak.Make(c)); ok && first {
 		return n.(int64)
 	}
 	n, err := r.templated(in)
@@ -208,7 +219,7 @@ func (r *Renderer) countChat(in *endpoint.Input, c *dataset.Conversation, t int)
 		n = record.None
 	}
 	if first && c.Opening == 0 { // a conversation that is played more than once
-		r.isl.Store(c, n)
+		r.keep(c, n)
 	}
 	return n
 }
