@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 
 // effectRules are the settings whose effect depends on others. The text says
 // when a setting has none; "" means that it has one.
-var effectRules = []rule{
+var effectRules = slices.Concat(untakenRules(), []rule{
 	{place: "multi_run.confidence_level", severity: warned, spent: flagged.single},
 	{place: "multi_run.cooldown_seconds", severity: warned, spent: flagged.single},
 	{place: "multi_run.disable_warmup_after_first", severity: warned, spent: flagged.single},
@@ -42,22 +43,12 @@ var effectRules = []rule{
 	{place: fields.DatasetPath + ".images", severity: warned, spent: flagged.recorded},
 	{place: fields.DatasetPath + ".audio", severity: warned, spent: flagged.recorded},
 	{place: fields.DatasetPath + ".video", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".inter_turn_delay_cap_seconds", severity: warned, spent: untaken("inter_turn_delay_cap_seconds")},
-	{place: fields.DatasetPath + ".max_idle_gap_cap_seconds", severity: warned, spent: untaken("max_idle_gap_cap_seconds")},
-	{place: fields.DatasetPath + ".trace_idle_gap_cap_seconds", severity: warned, spent: untaken("trace_idle_gap_cap_seconds")},
-	{place: fields.DatasetPath + ".ignore_trace_delays", severity: warned, spent: untaken("ignore_trace_delays")},
-	{place: fields.DatasetPath + ".use_think_time_only", severity: warned, spent: untaken("use_think_time_only")},
-	{place: fields.DatasetPath + ".max_context_length", severity: warned, spent: untaken("max_context_length")},
-	{place: fields.DatasetPath + ".omit_kv_hints", severity: warned, spent: untaken("omit_kv_hints")},
-	{place: fields.DatasetPath + ".force_min_tokens", severity: warned, spent: untaken("force_min_tokens")},
-	{place: fields.DatasetPath + ".open_loop_replay", severity: warned, spent: untaken("open_loop_replay")},
-	{place: fields.DatasetPath + ".open_loop_strict", severity: warned, spent: untaken("open_loop_strict")},
 	{place: "benchmark.tokenizer.trust_remote_code", severity: warned, spent: flagged.codeless},
 	{place: "benchmark.artifacts.trace", severity: warned, spent: flagged.recordless},
 	{place: "benchmark.runtime.workers", severity: warned, spent: flagged.oneProcess},
 	{place: "benchmark.runtime.record_processors", severity: warned, spent: flagged.oneProcess},
 	{place: "benchmark.logging.level", severity: warned, spent: func(flagged) string { return ": what is printed and logged is the same at every level" }},
-}
+})
 
 // single: nothing is repeated, so nothing is said about repetitions.
 func (e flagged) single() string {
@@ -142,21 +133,69 @@ func (e flagged) momentless() string {
 	return " without --agentic-replay"
 }
 
-// untaken: only some formats of recorded requests take the setting. What a published
-// set takes is not known here, and AIPerf writes these settings into every file.
+// replaying are the settings that only some formats of recorded requests take.
+var replaying = []string{
+	"inter_turn_delay_cap_seconds",
+	"max_idle_gap_cap_seconds",
+	"trace_idle_gap_cap_seconds",
+	"ignore_trace_delays",
+	"use_think_time_only",
+	"max_context_length",
+	"omit_kv_hints",
+	"force_min_tokens",
+	"open_loop_replay",
+	"open_loop_strict",
+}
+
+func untakenRules() (list []rule) {
+	for _, setting := range replaying {
+		list = append(list, rule{place: fields.DatasetPath + "." + setting, severity: warned, spent: untaken(setting)})
+	}
+	return list
+}
+
+// untaken: what a published set takes is not known here, and of files warnUntaken
+// speaks.
 func untaken(setting string) func(flagged) string {
 	return func(e flagged) string {
 		ds := e.root.At(fields.DatasetPath)
-		f := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
-		switch t := ds.TypeWord(); {
+		switch {
 		case e.src.File != "":
 			return ""
-		case fields.DatasetMade(t):
+		case fields.DatasetMade(ds.TypeWord()):
 			return flagged.traceless(e)
-		case fields.DatasetTypeNamed(t).Takes("format") && f != nil && !slices.Contains(f.Settings, setting):
-			return " on records of the format " + f.Name
 		}
-		return ""
+		return untakenBy(ds, setting)
+	}
+}
+
+// untakenBy says that the format of ds, if it is known, does not take the setting.
+func untakenBy(ds *source.Node, setting string) string {
+	f := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
+	if fields.DatasetTypeNamed(ds.TypeWord()).Takes("format") && f != nil && !slices.Contains(f.Settings, setting) {
+		return " on records of the format " + f.Name
+	}
+	return ""
+}
+
+// warnUntaken names the settings of a file's data sets that their formats do not
+// take. AIPerf writes all of them into every file, as what they are anyway.
+func (d *draft) warnUntaken() {
+	sets := d.root.At("benchmark.datasets")
+	if d.src.File == "" || sets == nil {
+		return
+	}
+	for _, ds := range sets.Items {
+		for _, setting := range replaying {
+			n := ds.Get(setting)
+			if n == nil || n.Value == nil {
+				continue
+			}
+			_, l := d.index.Resolve(fields.DatasetPath + "." + setting)
+			if why := untakenBy(ds, setting); why != "" && !fields.RepeatsDefault(l, n) {
+				d.warn(cmp.Or(n.Origin.Where, "datasets") + ": " + setting + " has no effect" + why)
+			}
+		}
 	}
 }
 

@@ -36,6 +36,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", turns: 3}`, "turns", "does not go with type: file"},
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", prefix_prompts: {length: 3}}`, "prefix_prompts", "needs type: synthetic"},
 	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", rankings: {}}`, "rankings", "needs type: synthetic"},
+	{"benchmark.datasets.*", `{name: "d", type: "file", path: "a", open_loop_replay: false, open_loop_strict: true}`, "open_loop_strict", "needs open_loop_replay"},
 	{"benchmark.datasets.*", `{name: "d", ignore_trace_delays: true, use_think_time_only: true}`, "use_think_time_only", "cannot be combined with ignore_trace_delays"},
 
 	{"benchmark.datasets.*.prefix_prompts", `{length: 1, shared_system_length: 1}`, "length", "cannot be combined with shared_system_length"},

@@ -105,6 +105,7 @@ func (d *draft) warnSpent(sweep Sweep) {
 			d.warn(a.Origin.Where + " has no effect" + why)
 		}
 	}
+	d.warnUntaken()
 	for i := range rules {
 		if r := &rules[i]; r.flags != nil && r.severity == warned {
 			r.flags(e, func(a *lower.Assignment, message, _ string) { d.warn(a.Origin.Where + " has no effect" + message) })

@@ -23,9 +23,10 @@ import (
 // loaded is what AIPerf 0.13's loader makes of a file: a line of
 // testdata/aiperf/recorded.jsonl.
 type loaded struct {
-	Format        string       `json:"format"`
-	Refused       string       `json:"refused,omitempty"`
-	Conversations []loadedTalk `json:"conversations,omitempty"`
+	Format        string         `json:"format"`
+	Settings      map[string]any `json:"settings,omitempty"` // of the data set
+	Refused       string         `json:"refused,omitempty"`
+	Conversations []loadedTalk   `json:"conversations,omitempty"`
 
 	Analysis map[string]any `json:"analysis,omitempty"` // in place of conversations
 }
@@ -76,8 +77,12 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 				sameAnalysis(t, path, want.Analysis)
 				return
 			}
-			set := open(t, schema.Dataset{Type: "file", Path: path, Format: want.Format}, tok(t, "builtin"), 1, "profiling")
-			got := loaded{Format: want.Format}
+			cfg := schema.Dataset{Type: "file", Path: path, Format: want.Format}
+			if err := json.Unmarshal(settingsOf(t, &want), &cfg); err != nil {
+				t.Fatal(err)
+			}
+			set := open(t, cfg, tok(t, "builtin"), 1, "profiling")
+			got := loaded{Format: want.Format, Settings: want.Settings}
 			for c := range set.Each() {
 				got.Conversations = append(got.Conversations, talk(c))
 			}
@@ -92,9 +97,19 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 			}
 		})
 	}
-	if formats < 13 {
-		t.Errorf("%d files are recorded, want 13", formats)
+	if formats < 21 {
+		t.Errorf("%d files are recorded, want 21", formats)
 	}
+}
+
+// settingsOf are the settings as JSON.
+func settingsOf(t *testing.T, l *loaded) []byte {
+	t.Helper()
+	b, err := json.Marshal(l.Settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 // withoutThinkingOnOthers takes out the pause of turns that wait for what others
@@ -272,7 +287,11 @@ func TestAIPerfSaysWhatIsRecorded(t *testing.T) {
 		if err := json.Unmarshal(line, &l); err != nil {
 			t.Fatal(err)
 		}
-		args = append(args, l.Format+"="+filepath.Base(sampleOf(t, l.Format)))
+		word := l.Format + "="
+		if l.Settings != nil {
+			word += string(settingsOf(t, &l)) + "="
+		}
+		args = append(args, word+filepath.Base(sampleOf(t, l.Format)))
 	}
 	load := exec.Command(strings.TrimSpace(string(python)), args...)
 	load.Dir = filepath.Join("testdata", "aiperf")

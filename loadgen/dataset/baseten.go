@@ -3,10 +3,12 @@ package dataset
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
@@ -15,7 +17,7 @@ import (
 // prompt is sent as it was, the output is held to its recorded length.
 var baseten = Format{
 	Name: "baseten_trace", Doc: "a completion recorded by Baseten: time, prompt, tokens", Trace: true, Block: 64, Complete: true, Sampling: "sequential",
-	Settings: append([]string{"omit_kv_hints", "force_min_tokens", "open_loop_replay"}, replaying...),
+	Settings: append([]string{"omit_kv_hints", "force_min_tokens", "open_loop_replay", "open_loop_strict"}, replaying...),
 	fits:     hasAll("timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"), read: readBaseten, finish: finishBaseten,
 }
 
@@ -54,78 +56,97 @@ func readBaseten(r *reader, rec files.Record) error {
 		return errors.New("timestamp_start_unix_ms and duration_e2e_ms: out of range")
 	}
 	row.At, row.Delay = time.Duration(start)*time.Millisecond, files.Scale(time.Millisecond, took)
-	row.Session = sessionOf(f)
+	row.Session, lit.guess = sessionOf(f, "provided_session_id"), sessionOf(f, "poor_man_session_id")
 	f.Pass()                  // the rest describes how it went then
 	row.Out = max(row.Out, 1) // a cancelled request asks for something, too
-	if s := r.cfg.Synthesis; s != nil && s.MaxOSL > 0 {
-		row.Out = min(row.Out, s.MaxOSL)
-	}
-	if r.cfg.ForceMinTokens == nil || *r.cfg.ForceMinTokens {
-		lit.extra["min_tokens"] = row.Out
-	}
 	if !r.cfg.OmitKVHints && len(ids) > 0 {
 		lit.extra["hash_ids"] = ids
-		if block > 0 {
-			lit.extra["block_size"] = block
-		}
 	}
-	if len(lit.extra) == 0 {
-		lit.extra = nil
+	if !r.cfg.OmitKVHints && block > 0 {
+		lit.extra["block_size"] = block
 	}
 	return r.record(rec.Place, row, lit)
 }
 
-// sessionOf is the session that the recording names, else the one it guessed.
-func sessionOf(f *files.Fields) string {
-	for _, name := range []string{"provided_session_id", "poor_man_session_id"} {
-		var text string
-		var number uint64
-		if ok, err := f.Decode(name, &text, ""); ok && err == nil && text != "" {
-			return text
-		}
-		if ok, err := f.Decode(name, &number, ""); ok && err == nil {
-			return strconv.FormatUint(number, 10)
-		}
+// sessionOf is the session of a recording by one of its columns.
+func sessionOf(f *files.Fields, name string) string {
+	var text string
+	var number uint64
+	if ok, err := f.Decode(name, &text, ""); ok && err == nil {
+		return text
+	}
+	if ok, err := f.Decode(name, &number, ""); ok && err == nil {
+		return strconv.FormatUint(number, 10)
 	}
 	return ""
 }
 
 // finishBaseten counts time from the first request. In a closed loop a turn
-// comes as long after the answer before it as it did then.
+// comes as long after the answer before it as it did then. Requests too long for
+// synthesis.max_isl are left out, and are no answers to come after.
 func finishBaseten(r *reader) error {
 	if r.trace == nil {
 		return errors.New(r.cfg.Path + ": no records")
 	}
-	rows := r.trace.rows
-	first := slices.MinFunc(rows, byTime).At
+	var most int64
+	if s := r.cfg.Synthesis; s != nil {
+		if !one(s.PrefixLenMultiplier) || s.PrefixRootMultiplier > 1 || !one(s.PromptLenMultiplier) {
+			return diag.Errorf("synthesis: prompts of the format %s are sent as they were recorded, so their prefixes and lengths stay", r.format.Name).
+				Try("output_len_multiplier, max_isl and max_osl change such a trace, and replay_speedup its times")
+		}
+		most = s.MaxISL
+	}
+	all := r.trace.rows
+	first := slices.MinFunc(all, byTime).At
 	open := r.cfg.OpenLoopReplay == nil || *r.cfg.OpenLoopReplay
+	guessed := !slices.ContainsFunc(all, func(row trace.Row) bool { return row.Session != "" })
+	var order []int
+	for i := range all {
+		if guessed {
+			all[i].Session = r.trace.literals[i].guess
+		}
+		if most == 0 || all[i].In <= most {
+			order = append(order, i)
+		}
+	}
+	if len(order) == 0 {
+		return fmt.Errorf("%s: no row has at most %d input tokens (synthesis.max_isl)", r.cfg.Path, most)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return byTime(all[a], all[b]) })
 	ends := map[string]time.Duration{}
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return byTime(rows[a], rows[b]) })
+	rows := make([]trace.Row, 0, len(order))
+	literals := make(map[int]*literal, len(order))
 	for _, i := range order {
-		row := &rows[i]
+		row := all[i]
 		took := row.Delay
-		row.At -= first
-		row.Delay = 0
-		if row.Session == "" {
-			continue
+		row.At, row.Delay = row.At-first, 0
+		if row.Session != "" {
+			if end, later := ends[row.Session]; later && !open {
+				row.Delay, row.Timed = max(0, row.At-end), false
+			}
+			ends[row.Session] = row.At + took
 		}
-		if end, later := ends[row.Session]; later && !open {
-			row.Delay, row.Timed = max(0, row.At-end), false
+		literals[len(rows)] = r.trace.literals[i]
+		rows = append(rows, row)
+	}
+	r.trace.rows, r.trace.literals, r.trace.back = rows, literals, ""
+	r.trace.apart = open && r.cfg.OpenLoopStrict
+	if err := finishTrace(r); err != nil {
+		return err
+	}
+	for i, lit := range literals { // the outputs have their final length now
+		if r.cfg.ForceMinTokens == nil || *r.cfg.ForceMinTokens {
+			lit.extra["min_tokens"] = r.trace.rows[i].Out
 		}
-		ends[row.Session] = row.At + took
+		if len(lit.extra) == 0 {
+			lit.extra = nil
+		}
 	}
-	sorted := make([]trace.Row, len(rows))
-	literals := make(map[int]*literal, len(rows))
-	for k, i := range order {
-		sorted[k], literals[k] = rows[i], r.trace.literals[i]
-	}
-	r.trace.rows, r.trace.literals, r.trace.back = sorted, literals, ""
-	return finishTrace(r)
+	return nil
 }
+
+// one tells whether a factor changes nothing; 0 stands for none.
+func one(v float64) bool { return v == 0 || v == 1 }
 
 func byTime(a, b trace.Row) int { return cmp.Compare(a.At, b.At) }
 

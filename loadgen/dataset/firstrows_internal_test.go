@@ -25,7 +25,10 @@ func TestFirstRows(t *testing.T) {
 			}
 			s.rows = append(s.rows, row)
 		}
-		s.group(apart)
+		s.group()
+		if apart {
+			s.part()
+		}
 		want := map[string]int32{}
 		for i := range s.sessions() {
 			if s.rows[s.session(i)[0]].Session == "" {

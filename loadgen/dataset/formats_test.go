@@ -182,3 +182,19 @@ func basetenFile(t *testing.T) string {
 	}
 	return path
 }
+
+// What would make prompts of recorded ones is refused: they are sent as they were.
+func TestBasetenPromptsStay(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]schema.Synthesis{
+		"are sent as they were recorded":     {PromptLenMultiplier: 2},
+		"their prefixes and lengths stay":    {PrefixRootMultiplier: 2},
+		"no row has at most 1 input tokens":  {MaxISL: 1},
+		"of the format baseten_trace are se": {PrefixLenMultiplier: 0.5},
+	} {
+		cfg := schema.Dataset{Type: "file", Path: "testdata/aiperf/baseten_trace.jsonl", Format: "baseten_trace", Synthesis: &s}
+		if _, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want an error with %q", s, err, want)
+		}
+	}
+}

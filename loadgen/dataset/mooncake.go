@@ -15,7 +15,7 @@ import (
 // replaying are the settings of traces.
 var replaying = []string{
 	"block_size", "synthesis", "replay_speedup", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds",
-	"trace_idle_gap_cap_seconds", "ignore_trace_delays", "open_loop_strict", "system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust",
+	"trace_idle_gap_cap_seconds", "ignore_trace_delays", "system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust",
 }
 
 // mooncake is a recorded request of Mooncake's traces and of what AIPerf made

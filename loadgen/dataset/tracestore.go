@@ -29,7 +29,8 @@ type literal struct {
 	payload  json.RawMessage
 	extra    map[string]any
 	model    string
-	delta    bool // messages follow the history instead of replacing it
+	guess    string // of baseten_trace: the session that the recording guessed
+	delta    bool   // messages follow the history instead of replacing it
 }
 
 // traceRows collects recorded requests until all are there.
@@ -38,6 +39,7 @@ type traceRows struct {
 	literals map[int]*literal // by index of the row
 	block    int
 	complete bool // every row carries its whole history
+	apart    bool // each row is played as a session of its own
 	branches []branch
 	last     time.Duration
 	back     string  // place of the first row that is earlier than the one before it
@@ -166,9 +168,11 @@ func (r *reader) closeGaps() {
 		t.closeGapsOfTrees(longest)
 		longest = -1
 	}
-	order := make([]int32, len(t.rows))
-	for i := range order {
-		order[i] = int32(i)
+	var order []int32 // what is sent at a recorded time; the rest comes after answers
+	for i := range t.rows {
+		if t.rows[i].Timed {
+			order = append(order, int32(i))
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.rows[a].At, t.rows[b].At) })
 	var cut, before time.Duration
@@ -179,6 +183,9 @@ func (r *reader) closeGaps() {
 		}
 		before = row.At
 		row.At -= cut
+	}
+	for i := range t.rows {
+		row := &t.rows[i]
 		if c.InterTurnDelayCapSeconds != nil {
 			row.Delay = min(row.Delay, files.Scale(time.Second, *c.InterTurnDelayCapSeconds))
 		}
@@ -267,11 +274,12 @@ func newTraceStore(r *reader) (*traceStore, error) {
 	if t.uneven != "" || r.cfg.Synthesis != nil {
 		s.uneven = trace.Uneven(t.rows, t.block)
 	}
-	s.group(r.cfg.OpenLoopStrict)
-	if !r.cfg.OpenLoopStrict {
-		s.tie(t.branches)
-	}
+	s.group()
+	s.tie(t.branches)
 	s.sample(r)
+	if t.apart {
+		s.part()
+	}
 	grown := 0
 	for i := range s.sessions() {
 		is := t.complete || s.grows(i)
@@ -288,16 +296,16 @@ func newTraceStore(r *reader) (*traceStore, error) {
 
 // group puts the rows of a session together, sessions in the order of their
 // first rows.
-func (s *traceStore) group(apart bool) {
+func (s *traceStore) group() {
 	of := map[string]int{}
 	var sessions [][]int32
 	single := make([]int32, 0, len(s.rows))
 	for i := range s.rows {
 		name := s.rows[i].Session
 		k, known := of[name]
-		if name == "" || apart || !known {
+		if name == "" || !known {
 			single = append(single, int32(i))
-			if name != "" && !apart {
+			if name != "" {
 				of[name] = len(sessions)
 			}
 			n := len(single)
@@ -311,6 +319,22 @@ func (s *traceStore) group(apart bool) {
 		s.order = append(s.order, rows...)
 	}
 	s.starts = append(s.starts, int32(len(s.order)))
+}
+
+// part makes each row that is played a session, named by its place in the one
+// that it was recorded in.
+func (s *traceStore) part() {
+	for i := range s.sessions() {
+		for k, at := range s.session(i) {
+			if row := &s.rows[at]; row.Session != "" {
+				row.Session = fmt.Sprintf("%s#%d", row.Session, k)
+			}
+		}
+	}
+	s.starts = s.starts[:0]
+	for i := range len(s.order) + 1 {
+		s.starts = append(s.starts, int32(i))
+	}
 }
 
 // tie finds the sessions of branches. Rows may have been left out: then the turn
@@ -524,7 +548,6 @@ func (s *traceStore) firstRows() func(name string) (row int32, ok bool) {
 			byName = append(byName, i)
 		}
 	}
-	// The last one of equal names is found, as where each row stands by itself.
 	slices.SortStableFunc(byName, func(a, b int32) int { return cmp.Compare(own(a), own(b)) })
 	return func(name string) (int32, bool) {
 		at, _ := slices.BinarySearchFunc(byName, name, func(i int32, name string) int {

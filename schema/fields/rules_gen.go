@@ -20,6 +20,7 @@ var objectRules = []Rule{
 	{Field: "filters", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "filters"}},
 	{Field: "folder", Text: "needs type: public", Hint: "use type: file with path", About: []string{"type", "folder"}},
 	{Field: "records", Text: "cannot be combined with path", Hint: "keep one of them", About: []string{"path", "records"}},
+	{Field: "open_loop_strict", Text: "needs open_loop_replay", Hint: "drop one of the two (--no-open-loop-replay, --open-loop-strict)", About: []string{"open_loop_strict", "open_loop_replay"}},
 	{Field: "use_think_time_only", Text: "cannot be combined with ignore_trace_delays", Hint: "keep one of them", About: []string{"ignore_trace_delays", "use_think_time_only"}},
 	{Field: "url", Text: "cannot be combined with urls", Hint: "keep one of them", About: []string{"url", "urls"}},
 	{Field: "client_cert", Text: "needs client_key", Hint: "name the key file too", About: []string{"client_cert", "client_key"}},

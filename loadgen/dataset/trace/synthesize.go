@@ -101,7 +101,7 @@ func (s *shaper) shape(r *Row) error {
 		r.At, r.Delay = time.Duration(float64(r.At)/s.Speedup), time.Duration(float64(r.Delay)/s.Speedup)
 	}
 	if s.OutputLen != nil {
-		r.Out = max(1, int64(float64(r.Out)**s.OutputLen))
+		r.Out = max(1, int64(math.RoundToEven(float64(r.Out)**s.OutputLen)))
 	}
 	n := 0
 	for n < len(r.Blocks) && s.shared[r.Blocks[n]] {

@@ -1,9 +1,9 @@
 """Loads dataset files with AIPerf's own loaders and prints, a JSON object for
 each, what they make of them: conversations with their turns. A prompt that is
 made of hashes stands as these and its length. "analysis" is what analyze-trace
-says of a mooncake trace.
+says of a mooncake trace. Settings of the data set may stand between.
 
-    python load.py single_turn=FILE mooncake_trace=FILE analysis=FILE ...
+    python load.py single_turn=FILE 'baseten_trace={"replay_speedup":2}=FILE' analysis=FILE ...
 
 What AIPerf imports and a loader does not need (its HTTP client, tokenizers)
 need not be installed.
@@ -63,6 +63,7 @@ LOADERS = {
     "burst_gpt_trace": "burst_gpt.BurstGPTTraceDatasetLoader",
     "weka_trace": "weka_trace.WekaTraceLoader",
     "tracelab": "tracelab_trace.TraceLabTraceDatasetLoader",
+    "baseten_trace": "baseten_trace.BasetenTraceDatasetLoader",
     "dag_jsonl": "dag_jsonl.DagJsonlLoader",
     "speed_bench_qualitative": "speed_bench.SpeedBenchQualitativeLoader",
 }
@@ -166,10 +167,45 @@ def agent(conversation, out, begins):
             del turn["delay"]
 
 
-def load(name, path):
+class Table:
+    """Stands in for a Parquet file: its rows as JSON lines."""
+
+    def __init__(self, path):
+        with open(path) as file:
+            self.rows = [json.loads(line) for line in file]
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        self.schema_arrow = types.SimpleNamespace(names=names)
+
+    def iter_batches(self, columns, **_):
+        rows = [{name: row.get(name) for name in columns} for row in self.rows]
+        yield types.SimpleNamespace(to_pylist=lambda: rows)
+
+    def close(self):
+        pass
+
+
+def run(path, settings):
+    """A run whose data set has the settings."""
+    from aiperf.common import random_generator
+    from aiperf.config.dataset.config import FileDataset
+    from aiperf.dataset.loader.base_loader import _default_test_run
+
+    random_generator.reset()
+    random_generator.init(1)
+    run = _default_test_run()
+    run.cfg.datasets[0] = FileDataset.model_validate({"name": "default", "type": "file", "path": path, "format": "baseten_trace", **settings})
+    return run
+
+
+def load(name, path, settings):
     module, _, cls = LOADERS[name].rpartition(".")
-    cls = getattr(import_module("aiperf.dataset.loader." + module), cls)
+    module = import_module("aiperf.dataset.loader." + module)
+    cls = getattr(module, cls)
     kwargs = {"filename": path}
+    if name == "baseten_trace":
+        module.pq = types.SimpleNamespace(ParquetFile=Table)
+        cls._minimum_timestamp = lambda self: min(row["timestamp_start_unix_ms"] for row in self._parquet_file.rows)
+        kwargs["run"] = run(path, settings)
     if name in AGENTS or name.endswith("_trace") or name.startswith("sagemaker"):
         kwargs["prompt_generator"] = prompts()
         kwargs["default_block_size"] = {"bailian_trace": 16, "weka_trace": BLOCK, "tracelab": BLOCK}.get(name, 512)
@@ -199,11 +235,15 @@ def analyze(path):
 
 for word in sys.argv[1:]:
     name, _, path = word.partition("=")
+    settings, _, path = path.rpartition("=")
+    settings = json.loads(settings or "{}")
     try:
         if name == "analysis":
             out = {"format": name, "analysis": analyze(path)}
         else:
-            out = {"format": name, "conversations": load(name, path)}
+            out = {"format": name, "conversations": load(name, path, settings)}
     except Exception as e:  # what it refuses is an answer, too
         out = {"format": name, "refused": str(e).splitlines()[0]}
+    if settings:
+        out["settings"] = settings
     print(json.dumps(out, sort_keys=True))
