@@ -3,6 +3,7 @@ package loadgen
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -137,6 +139,52 @@ func TestAgenticReplay(t *testing.T) {
 				sessions[r.ConversationID] = r.SessionID
 			}
 		})
+	}
+}
+
+// A replay from the middle of sessions is held against the trace: pauses, order,
+// lengths, and the prefixes that the server knows, those primed among them.
+func TestFidelityOfAgenticReplay(t *testing.T) {
+	t.Parallel()
+	ratio := 0.4
+	j := agentic(t, schema.Phase{Concurrency: 1, Sessions: 2, TrajectoryStartMinRatio: &ratio, TrajectoryStartMaxRatio: &ratio}, recordedAgent("a"), recordedAgent("b"))
+	w := &world{latency: fixedLatency(10 * msec)}
+	out := w.play(t, j)
+	judge := func(change func(r *record.Record)) trace.Fidelity {
+		replay := j.Set.Replay(false)
+		replay.FromMiddle(true)
+		for _, r := range out.records {
+			is := *r
+			change(&is)
+			replay.Add(dataset.Played{
+				Conversation: is.ConversationID, Session: is.SessionID, Parent: is.ParentSession, Turn: is.Turn,
+				Intended: time.Duration(is.Intended), Ended: time.Duration(is.End),
+			}, trace.Sent{At: time.Duration(is.Sent), In: is.ISL, Out: is.OSLRequested, Known: -1, Primes: is.Warmup})
+		}
+		return replay.Fidelity()
+	}
+	turn := func(id string, n int64, by time.Duration) func(*record.Record) {
+		return func(r *record.Record) {
+			if r.ConversationID == id && r.Turn == n && !r.Warmup {
+				r.Sent += int64(by)
+			}
+		}
+	}
+	// Session a from its middle: 64, 128 and 192 of 67, 192 and 256 tokens are known;
+	// b as a whole: 0, 64, 128 and 192 of its own, 0, 64 and 64 of its helper's.
+	const known, asked = 64 + 128 + 192 + 64 + 128 + 192 + 64 + 64, 67 + 192 + 256 + 64 + 128 + 192 + 256 + 65 + 66 + 67
+	f := judge(func(*record.Record) {})
+	if f.Rows != 10 || f.Missing != 0 || f.Timed != 5 || f.OnTime != 1 || f.LagP99 > time.Millisecond || f.Dependencies != 1 || f.InputLength != 1 || f.OutputLength != 1 || f.Score != 1 {
+		t.Errorf("a faithful replay: %+v", f)
+	}
+	if want := float64(known) / asked; math.Abs(f.PrefixHit-want) > 1e-12 {
+		t.Errorf("the trace has %v of its tokens known, want %v", f.PrefixHit, want)
+	}
+	if f := judge(turn("b", 1, 50*msec)); f.OnTime != 0.8 || f.LagP99 < 45*msec || f.Dependencies != 1 {
+		t.Errorf("a pause that is 50 ms too long: %+v", f)
+	}
+	if f := judge(turn("a", 2, -55*msec)); f.Dependencies >= 1 || f.OnTime != 1 {
+		t.Errorf("a turn that did not wait for its subagent: %+v", f)
 	}
 }
 

@@ -18,7 +18,8 @@ import (
 // FidelityReport is trace.Fidelity without what could not be known: how close
 // a replay came to its trace.
 type FidelityReport struct {
-	Score         float64  `json:"score"` // the least of the shares, less the prefix overlap that was missed
+	Score         float64  `json:"score"`                     // the least of the shares, less the prefix overlap that was missed
+	Middle        bool     `json:"from_the_middle,omitempty"` // of sessions: rows are the requests sent, on_time the pauses kept
 	Rows          int      `json:"rows"`
 	Missing       int      `json:"missing"`
 	OnTime        *float64 `json:"on_time,omitempty"`
@@ -33,23 +34,28 @@ type FidelityReport struct {
 
 // newReplay is the comparison for a run, nil where nothing is replayed.
 func newReplay(set *dataset.Set, phases []schema.Phase) *dataset.Replay {
-	scheduled := false
+	scheduled, middle, pauses := false, false, true
 	for i := range phases {
 		m, err := mode.Of(&phases[i])
 		if err == nil && m.Primed {
-			return nil // sessions begin in their middle, and may come twice
+			middle, pauses = true, pauses && phases[i].SystemIdleGapCapSeconds == nil
 		}
 		scheduled = scheduled || err == nil && phases[i].Kind != "warmup" && m.Timed
 	}
-	return set.Replay(scheduled)
+	p := set.Replay(scheduled && !middle)
+	if p != nil && middle {
+		p.FromMiddle(pauses)
+	}
+	return p
 }
 
 // replayed hands one request to the comparison.
 func replayed(p *dataset.Replay, r *record.Record) {
-	if p == nil || r.Warmup || !r.Measured || r.Sent == record.None {
+	primes := r.Warmup && r.Phase == mode.Priming
+	if p == nil || !primes && (r.Warmup || !r.Measured) || r.Sent == record.None {
 		return
 	}
-	s := trace.Sent{At: time.Duration(r.Sent), Known: -1}
+	s := trace.Sent{At: time.Duration(r.Sent), Known: -1, Primes: primes}
 	if r.ISL != record.None {
 		s.In = r.ISL
 	}
@@ -70,7 +76,7 @@ func replayed(p *dataset.Replay, r *record.Record) {
 
 func reportFidelity(f trace.Fidelity) *FidelityReport {
 	out := &FidelityReport{
-		Score: f.Score, Rows: f.Rows, Missing: f.Missing, OnTime: opt(f.OnTime), Dependencies: opt(f.Dependencies),
+		Score: f.Score, Middle: f.Middle, Rows: f.Rows, Missing: f.Missing, OnTime: opt(f.OnTime), Dependencies: opt(f.Dependencies),
 		InputLength: opt(f.InputLength), OutputLength: opt(f.OutputLength), PrefixReached: opt(f.Reached),
 	}
 	if f.Timed > 0 {
@@ -107,14 +113,22 @@ func (f *FidelityReport) row() sinks.ReplayRow {
 
 // line is the replay in words.
 func (f *FidelityReport) line() string {
-	parts := []string{fmt.Sprintf("replay fidelity %s: %s of %s rows sent", words.Percent(f.Score), words.Whole(int64(f.Rows-f.Missing)), words.Whole(int64(f.Rows)))}
+	sent := words.Whole(int64(f.Rows-f.Missing)) + " of " + words.CountOf(f.Rows, "row", "rows") + " sent"
+	if f.Middle {
+		sent = words.CountOf(f.Rows, "request", "requests") + " sent"
+	}
+	parts := []string{"replay fidelity " + words.Percent(f.Score) + ": " + sent}
 	add := func(name string, v *float64) {
 		if v != nil {
 			parts = append(parts, name+" "+words.Percent(*v))
 		}
 	}
 	if f.OnTime != nil && f.LagP99 != nil {
-		parts = append(parts, fmt.Sprintf("on time %s (lag p99 %s)", words.Percent(*f.OnTime), words.Millis(*f.LagP99)))
+		name := "on time"
+		if f.Middle {
+			name = "pauses kept"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (lag p99 %s)", name, words.Percent(*f.OnTime), words.Millis(*f.LagP99)))
 	}
 	add("dependencies kept", f.Dependencies)
 	add("input length", f.InputLength)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
@@ -21,6 +22,10 @@ type Replay struct {
 	started bool
 	sent    []trace.Sent
 	trees   *forest // where conversations start others; else nil
+
+	middle bool // sessions begin in their middle, and come more than once
+	paused bool // the pauses of later turns are to be kept
+	ratio  float64
 }
 
 type turnEnd struct {
@@ -37,7 +42,7 @@ func (s *Set) Replay(scheduled bool) *Replay {
 	p, first := &Replay{ends: map[string]turnEnd{}}, map[string]int32{}
 	p.first = func(id string) (int32, bool) { row, ok := first[id]; return row, ok }
 	if t, ok := s.stored.(*traceStore); ok {
-		p.block = t.block
+		p.block, p.ratio = t.block, t.ratio
 		whole := make([]bool, 0, len(t.order))
 		own := !scheduled || !slices.IsSorted(t.order) || len(t.order) < len(t.rows) // else the store's rows do
 		if p.rows = t.rows; own {
@@ -89,6 +94,13 @@ func (s *Set) Replay(scheduled bool) *Replay {
 	return p
 }
 
+// FromMiddle says that sessions are gone on from their middle and may come again:
+// each play counts, and what is not sent is no part of it. Pauses are held
+// against the recorded ones where they are to be kept.
+func (p *Replay) FromMiddle(pauses bool) {
+	p.middle, p.paused = true, pauses && p.block > 0
+}
+
 // Played is one request as it was played.
 type Played struct {
 	Conversation, Session, Parent string // Parent is the session that started it
@@ -104,20 +116,32 @@ func (p *Replay) Add(r Played, s trace.Sent) {
 	if !ok {
 		return
 	}
-	if p.trees != nil {
+	if p.trees != nil && !s.Primes {
 		p.trees.add(r, s.At)
 	}
 	row += int32(turn)
 	if int(row) >= len(p.rows) || p.taken[row] {
 		return
 	}
-	p.taken[row] = true
+	if s.Primes {
+		s.Row = int(row)
+		p.sent = append(p.sent, s)
+		return
+	}
+	p.taken[row] = !p.middle
+	if p.middle {
+		conversation = r.Session // another play has its own order
+	}
 	if r := &p.rows[row]; r.Timed && (!p.started || intended-r.At < p.zero) {
 		p.zero, p.started = intended-r.At, true
 	}
-	s.Row, s.Follows = int(row), turn > 0
-	if before, ok := p.ends[conversation]; ok && before.turn == turn-1 {
+	before, ok := p.ends[conversation]
+	s.Row, s.Follows = int(row), turn > 0 && (ok || !p.middle)
+	if ok && before.turn == turn-1 {
 		s.Early = s.At < before.at
+		if p.paused && !p.trees.waits(r.Conversation, turn) {
+			s.Paced, s.Due = true, before.at+p.pause(row)
+		}
 	}
 	p.ends[conversation] = turnEnd{turn, ended}
 	if turn > 0 && !p.whole(row) {
@@ -126,15 +150,35 @@ func (p *Replay) Add(r Played, s trace.Sent) {
 	p.sent = append(p.sent, s)
 }
 
+// pause is how long the turn of row waits behind the answer before it.
+func (p *Replay) pause(row int32) time.Duration {
+	if p.ratio != 0 {
+		return files.Scale(p.rows[row].Delay, p.ratio)
+	}
+	return p.rows[row].Delay
+}
+
 // Fidelity is the verdict on the replay.
 func (p *Replay) Fidelity() trace.Fidelity {
 	for i := range p.sent {
 		p.sent[i].At -= p.zero
 	}
 	p.zero = 0
-	f := trace.Compare(p.rows, p.sent, p.block, onTime)
+	rows, primed := p.rows, 0
+	if p.middle { // what is sent is all there is
+		rows = make([]trace.Row, len(p.sent))
+		for i := range p.sent {
+			s := &p.sent[i]
+			rows[i], s.Row = p.rows[s.Row], i
+			if s.Primes {
+				primed++
+			}
+		}
+	}
+	f := trace.Compare(rows, p.sent, p.block, onTime)
+	f.Middle, f.Rows = p.middle, f.Rows-primed
 	if p.trees != nil {
-		if p.block == 0 { // no trace: nothing but the order was recorded
+		if p.block == 0 && !p.middle { // no trace: nothing but the order was recorded
 			f.Rows = p.trees.requests
 			f.Missing = f.Rows - len(p.sent)
 			f.Score = min(1, float64(len(p.sent))/float64(max(1, f.Rows)))
@@ -203,6 +247,22 @@ func (f *forest) session(id, parent string, of *Conversation) *lived {
 
 func unset(n int) []time.Duration { return slices.Repeat([]time.Duration{-1}, n) }
 
+// waits tells whether a turn waits for what others before it have started.
+func (f *forest) waits(conversation string, turn int64) bool {
+	if f == nil {
+		return false
+	}
+	c := f.byID[conversation]
+	for i := range c.Turns {
+		for k := range c.Turns[i].Starts {
+			if int64(c.Turns[i].Starts[k].JoinAt) == turn {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (f *forest) add(r Played, at time.Duration) {
 	l := f.session(r.Session, r.Parent, f.byID[r.Conversation])
 	if int(r.Turn) < len(l.sent) {
@@ -270,7 +330,11 @@ func (l *lived) judge(begun map[*lived]time.Duration) (all, kept int) {
 			waiting[j] = append(waiting[j], c)
 		}
 	}
-	for k := range l.of.Turns {
+	begins := max(0, slices.IndexFunc(l.sent, func(at time.Duration) bool { return at >= 0 }))
+	if begins > 0 && l.of.Turns[begins-1].Silent {
+		begins = 0 // nothing was left out
+	}
+	for k := begins; k < len(l.of.Turns); k++ {
 		for _, c := range waiting[k] {
 			ready, known = max(ready, c.last), true
 		}

@@ -17,12 +17,16 @@ type Sent struct {
 	Asked   int64 // input tokens by the server's count; 0 when it did not say: In is taken
 	Follows bool  // it is a later turn of its session
 	Early   bool  // sent before the turn that it follows was answered
+	Paced   bool  // a pause was recorded before it, and it was due at Due
+	Due     time.Duration
+	Primes  bool // sent before anything is measured: the server's cache knows it, nothing else counts
 }
 
 // Fidelity says how close a replay came to its trace. Shares are from 0 to 1,
 // 1 being exact; one that cannot be known is NaN.
 type Fidelity struct {
 	Rows, Missing int
+	Middle        bool          // sessions were gone on from their middle: Rows are the requests sent
 	LagP50        time.Duration // sent later than recorded
 	LagP99        time.Duration
 	Timed         int     // rows whose time was to be kept
@@ -47,8 +51,14 @@ func Compare(rows []Row, sent []Sent, block int, tolerance time.Duration) Fideli
 	var follow, kept, onTime, known, asked float64
 	for _, s := range sent {
 		r := &rows[s.Row]
-		if r.Timed {
+		if s.Primes {
+			continue
+		}
+		if r.Timed || s.Paced {
 			lag := s.At - r.At
+			if s.Paced {
+				lag = s.At - s.Due
+			}
 			lags = append(lags, float64(lag))
 			if lag <= tolerance && lag >= -tolerance {
 				onTime++
@@ -135,6 +145,9 @@ func infinite(rows []Row, sent []Sent, block int) float64 {
 			}
 			leading = leading && held[n] >= tokens
 			held[n] = max(held[n], tokens)
+		}
+		if s.Primes {
+			continue
 		}
 		known, total = known+float64(min(hit, r.In-1)), total+float64(r.In)
 	}
