@@ -91,7 +91,7 @@ var refusals = []refusal{
 	{"more prompts than memory holds", "--num-dataset-entries 99999999999", "--num-dataset-entries: 99999999999 is above the limit of 4194304", ""},
 	{"a search for nothing", "--search-metric request_latency", "--search-metric: not supported yet", "--concurrency 1,2,4"},
 	{"a range upside down", "--search-space concurrency:64,1:int --search-metric request_latency --search-direction minimize --search-max-iterations 5", "--search-space: not supported yet", "--concurrency 1,2,4"},
-	{"a header that cannot be sent", "-H A:x\x01y", `-H: "A" is no header`, ""},
+	{"a header that cannot be sent", "-H A:x\x01y", `-H: header A: the control character`, ""},
 	{"a word behind --", "-- junk", "profile: unexpected junk", "--config"},
 	{"an endless rate", "--request-rate inf", "--request-rate:", ""},
 	{"a rate of nothing", "--request-rate 0", "--request-rate: must be above 0, got 0", ""},

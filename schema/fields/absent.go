@@ -109,7 +109,8 @@ func (x Table) Fraction(path string) bool {
 	if row == nil {
 		return false
 	}
-	return strings.Contains(row.Idle[path], ".") || slices.ContainsFunc(row.Flags, func(f AbsentFlag) bool { return f.Path == path && f.Kind == "number" })
+	usual := row.Idle[path]
+	return strings.Contains(usual, ".") && !strings.HasPrefix(usual, `"`) || slices.ContainsFunc(row.Flags, func(f AbsentFlag) bool { return f.Path == path && f.Kind == "number" })
 }
 
 // TakeAbsent takes fields that are absent out of n, the object at the starred

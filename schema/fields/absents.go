@@ -33,7 +33,7 @@ var absents = []Absent{
 			"benchmark.server_metrics.urls":                      "[]",
 			"benchmark.server_metrics.formats":                   "[\"json\",\"csv\"]",
 			"benchmark.server_metrics.discovery.mode":            "\"auto\"",
-			"benchmark.server_metrics.discovery.timeout_seconds": "30",
+			"benchmark.server_metrics.discovery.timeout_seconds": "30.0",
 		},
 		Flags: []AbsentFlag{
 			{Names: []string{"server-metrics"}, Path: "benchmark.server_metrics.urls", Do: "server_metrics", Many: true, Words: true, Alone: true},
