@@ -13,6 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -151,12 +152,12 @@ func TestFidelityOfAgenticReplay(t *testing.T) {
 	w := &world{latency: fixedLatency(10 * msec)}
 	out := w.play(t, j)
 	judge := func(change func(r *record.Record)) trace.Fidelity {
-		replay := j.Set.Replay(false)
+		replay := fidelity.New(j.Set, false)
 		replay.FromMiddle(true)
 		for _, r := range out.records {
 			is := *r
 			change(&is)
-			replay.Add(dataset.Played{
+			replay.Add(fidelity.Played{
 				Conversation: is.ConversationID, Session: is.SessionID, Parent: is.ParentSession, Turn: is.Turn,
 				Intended: time.Duration(is.Intended), Ended: time.Duration(is.End),
 			}, trace.Sent{At: time.Duration(is.Sent), In: is.ISL, Out: is.OSLRequested, Known: -1, Primes: is.Warmup})

@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
+	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -294,12 +295,12 @@ func checkTree(t *testing.T, what string, w *world, out outcome, set *dataset.Se
 
 // kept is what a replay's comparison says of a run.
 func kept(out outcome, set *dataset.Set) trace.Fidelity {
-	replay := set.Replay(false)
+	replay := fidelity.New(set, false)
 	if replay == nil {
 		return trace.Fidelity{Dependencies: 1} // nothing starts anything
 	}
 	for _, r := range out.records {
-		replay.Add(dataset.Played{
+		replay.Add(fidelity.Played{
 			Conversation: r.ConversationID, Session: r.SessionID, Parent: r.ParentSession, Turn: r.Turn,
 			Intended: time.Duration(r.Intended), Ended: time.Duration(r.End),
 		}, trace.Sent{At: time.Duration(r.Sent), Known: -1})

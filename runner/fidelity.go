@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
@@ -33,7 +34,7 @@ type FidelityReport struct {
 }
 
 // newReplay is the comparison for a run, nil where nothing is replayed.
-func newReplay(set *dataset.Set, phases []schema.Phase) *dataset.Replay {
+func newReplay(set *dataset.Set, phases []schema.Phase) *fidelity.Replay {
 	scheduled, middle, pauses := false, false, true
 	for i := range phases {
 		m, err := mode.Of(&phases[i])
@@ -42,7 +43,7 @@ func newReplay(set *dataset.Set, phases []schema.Phase) *dataset.Replay {
 		}
 		scheduled = scheduled || err == nil && phases[i].Kind != "warmup" && m.Timed
 	}
-	p := set.Replay(scheduled && !middle)
+	p := fidelity.New(set, scheduled && !middle)
 	if p != nil && middle {
 		p.FromMiddle(pauses)
 	}
@@ -50,7 +51,7 @@ func newReplay(set *dataset.Set, phases []schema.Phase) *dataset.Replay {
 }
 
 // replayed hands one request to the comparison.
-func replayed(p *dataset.Replay, r *record.Record) {
+func replayed(p *fidelity.Replay, r *record.Record) {
 	primes := r.Warmup && r.Phase == mode.Priming
 	if p == nil || !primes && (r.Warmup || !r.Measured) || r.Sent == record.None {
 		return
@@ -68,7 +69,7 @@ func replayed(p *dataset.Replay, r *record.Record) {
 	if r.UsagePrompt != record.None {
 		s.Asked = r.UsagePrompt
 	}
-	p.Add(dataset.Played{
+	p.Add(fidelity.Played{
 		Conversation: r.ConversationID, Session: r.SessionID, Parent: r.ParentSession, Turn: r.Turn,
 		Intended: time.Duration(r.Intended), Ended: time.Duration(r.End),
 	}, s)

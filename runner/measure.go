@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/render"
@@ -39,8 +40,8 @@ type measurement struct {
 	chat    *chat.Template // prompts are counted inside it; nil: as they are
 	set     *dataset.Set
 	warmup  *dataset.Set
-	replay  *dataset.Replay // nil where nothing recorded is played
-	targets []string        // base URLs with the built-in server resolved
+	replay  *fidelity.Replay // nil where nothing recorded is played
+	targets []string         // base URLs with the built-in server resolved
 	judge   func(*record.Record) string
 }
 

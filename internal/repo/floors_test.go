@@ -59,7 +59,14 @@ internal/suggest:
 internal/telemetry:
 internal/validity:
 internal/words:
-loadgen/dataset: schema schema/fields loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
+loadgen/dataset/chatlog: loadgen/dataset/files loadgen/dataset/trace loadgen/tokenizer
+loadgen/dataset/fidelity: loadgen/dataset loadgen/dataset/files loadgen/dataset/trace
+loadgen/dataset/files: internal/diag
+loadgen/dataset/media: internal/diag loadgen/dataset/files loadgen/dataset/synth schema
+loadgen/dataset/public: internal/diag internal/hub
+loadgen/dataset/synth: internal/seed schema loadgen/tokenizer
+loadgen/dataset/trace:
+loadgen/dataset: schema schema/fields loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
 loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
@@ -89,7 +96,7 @@ sinks/report/chart: sweep internal/diag internal/metrics internal/stats internal
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/words loadgen internal/validity
 sinks/report/page: internal/diag internal/metrics internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity
-sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
+sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide internal/validity
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats internal/validity internal/words

@@ -156,13 +156,13 @@ const joinSlack = 1e-6
 // that no turn comes before is left out, as in AIPerf.
 func (w *wekaSession) subagent(turns []streamTurn, a *subagent) error {
 	var from *streamTurn
-	link := branch{join: -1}
+	link := trace.Branch{Join: -1}
 	for k := range turns {
 		switch t := &turns[k]; {
 		case t.at < a.at:
 			from = t
-		case link.join < 0 && t.t+joinSlack >= a.end:
-			link.join = t.row
+		case link.Join < 0 && t.t+joinSlack >= a.end:
+			link.Join = t.row
 			if !w.r.cfg.UseThinkTimeOnly { // it thinks from the later end on
 				row := &w.r.trace.rows[t.row]
 				row.Delay = min(row.Delay, files.Scale(time.Second, max(0, t.t-max(a.end, t.before))))
@@ -178,15 +178,15 @@ func (w *wekaSession) subagent(turns []streamTurn, a *subagent) error {
 			q.T += a.start
 		}
 	}
-	link.from, link.child = from.row, int32(len(w.r.trace.rows))
+	link.From, link.Child = from.row, int32(len(w.r.trace.rows))
 	if err := w.add(a.name, a.entry.Requests); err != nil {
 		return err
 	}
-	if len(w.r.trace.rows) == int(link.child) {
+	if len(w.r.trace.rows) == int(link.Child) {
 		return nil // all of it is a subagent's subagents
 	}
 	if !w.r.cfg.UseThinkTimeOnly {
-		first := &w.r.trace.rows[link.child]
+		first := &w.r.trace.rows[link.Child]
 		first.Delay = max(0, first.At-files.Scale(time.Second, a.start))
 	}
 	w.r.trace.branches = append(w.r.trace.branches, link)

@@ -336,7 +336,7 @@ func finishDAG(r *reader) error {
 	}
 	started := make([]bool, len(r.conversations))
 	for i := range r.conversations {
-		r.conversations[i].eachStart(func(s *Start) { started[r.byID[s.ID]] = true })
+		r.conversations[i].EachStart(func(s *Start) { started[r.byID[s.ID]] = true })
 	}
 	if err := r.measureTrees(); err != nil {
 		return err
@@ -429,7 +429,7 @@ const maxTree = 10_000_000
 func (r *reader) measureTrees() error {
 	waiting := make([]int, len(r.conversations)) // starters that are not ordered yet
 	for i := range r.conversations {
-		r.conversations[i].eachStart(func(s *Start) { waiting[r.byID[s.ID]]++ })
+		r.conversations[i].EachStart(func(s *Start) { waiting[r.byID[s.ID]]++ })
 	}
 	var order []int
 	for i, n := range waiting {
@@ -438,7 +438,7 @@ func (r *reader) measureTrees() error {
 		}
 	}
 	for k := 0; k < len(order); k++ {
-		r.conversations[order[k]].eachStart(func(s *Start) {
+		r.conversations[order[k]].EachStart(func(s *Start) {
 			child := r.byID[s.ID]
 			if waiting[child]--; waiting[child] == 0 {
 				order = append(order, child)
@@ -467,7 +467,7 @@ func (r *reader) circle(waiting []int) error {
 			continue
 		}
 		at = i
-		r.conversations[i].eachStart(func(s *Start) { up[r.byID[s.ID]] = i })
+		r.conversations[i].EachStart(func(s *Start) { up[r.byID[s.ID]] = i })
 	}
 	seen := make([]bool, len(r.conversations))
 	for !seen[at] {

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/schema"
 )
@@ -165,12 +166,12 @@ func TestDependenciesKeptInTrees(t *testing.T) {
 		{"a fork before the answer it goes on from", 5, 49, 1},
 		{"a round before the round before it is over", 7, 9, 1},
 	} {
-		replay := set.Replay(false)
+		replay := fidelity.New(set, false)
 		for i, s := range good {
 			if i == c.row {
 				s.at = c.at
 			}
-			replay.Add(dataset.Played{Conversation: s.conversation, Session: s.session, Parent: s.parent, Turn: s.turn, Ended: s.end}, trace.Sent{At: s.at, Known: -1})
+			replay.Add(fidelity.Played{Conversation: s.conversation, Session: s.session, Parent: s.parent, Turn: s.turn, Ended: s.end}, trace.Sent{At: s.at, Known: -1})
 		}
 		f := replay.Fidelity()
 		if want := float64(6-c.wrong) / 6; f.Dependencies != want || f.Rows != 7 || f.Missing != 0 || f.Score != want {

@@ -143,8 +143,8 @@ func requestsOf(list []Start) (n int64) {
 // sum fills in All; that of what c starts must be known.
 func (c *Conversation) sum() { c.All = max(1, c.RequestsFrom(0)+requestsOf(c.Before)) }
 
-// eachStart hands over what c starts.
-func (c *Conversation) eachStart(f func(*Start)) {
+// EachStart hands over what c starts.
+func (c *Conversation) EachStart(f func(*Start)) {
 	for i := range c.Before {
 		f(&c.Before[i])
 	}

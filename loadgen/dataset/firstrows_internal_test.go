@@ -14,7 +14,7 @@ func TestFirstRows(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, apart := range []bool{false, true} {
-		s := &traceStore{}
+		var rows []trace.Row
 		for range 500 {
 			var row trace.Row
 			switch n := r.IntN(120); {
@@ -23,24 +23,24 @@ func TestFirstRows(t *testing.T) {
 			case n == 100:
 				row.Session = "session_000003" // a trace may use our names
 			}
-			s.rows = append(s.rows, row)
+			rows = append(rows, row)
 		}
-		s.group()
+		s := &traceStore{Sessions: trace.Group(rows)}
 		if apart {
-			s.part()
+			s.Part()
 		}
 		want := map[string]int32{}
-		for i := range s.sessions() {
-			if s.rows[s.session(i)[0]].Session == "" {
-				want[s.name(i)] = s.starts[i]
+		for i := range s.Sessions.Len() {
+			if s.Name(i) == "" {
+				want[s.id(i)] = s.First(i)
 			}
 		}
-		for i := range s.sessions() {
-			if id := s.rows[s.session(i)[0]].Session; id != "" {
-				want[id] = s.starts[i]
+		for i := range s.Sessions.Len() {
+			if id := s.Name(i); id != "" {
+				want[id] = s.First(i)
 			}
 		}
-		find := s.firstRows()
+		find := s.finder()
 		for id, row := range want {
 			if got, ok := find(id); !ok || got != row {
 				t.Errorf("apart %v: %s begins at row %d (%v), want %d", apart, id, got, ok, row)

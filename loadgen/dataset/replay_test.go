@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/schema"
 )
@@ -79,7 +80,7 @@ func TestTracePromptsReachThePredictedHitRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		predicted := trace.Analyze(rec.Rows, rec.Block).TokenHitRate
-		replay := set.Replay(true)
+		replay := fidelity.New(set, true)
 		cache := prefixCache{seen: map[string]bool{}}
 		for i := range set.Len() {
 			c := set.At(i)
@@ -88,7 +89,7 @@ func TestTracePromptsReachThePredictedHitRate(t *testing.T) {
 				t.Errorf("%s: prompt %d has %d tokens, the trace says %d", name, i, len(ids), rec.Rows[i].In)
 			}
 			at := time.Second + *c.Turns[0].Timestamp // the run's clock started a second before
-			replay.Add(dataset.Played{Conversation: c.ID, Turn: 0, Intended: at, Ended: at + 5}, trace.Sent{At: at, In: int64(len(ids)), Out: rec.Rows[i].Out, Known: int64(cache.ask(ids)), Asked: int64(len(ids))})
+			replay.Add(fidelity.Played{Conversation: c.ID, Turn: 0, Intended: at, Ended: at + 5}, trace.Sent{At: at, In: int64(len(ids)), Out: rec.Rows[i].Out, Known: int64(cache.ask(ids)), Asked: int64(len(ids))})
 		}
 		reached := float64(cache.known) / float64(cache.total)
 		if math.Abs(reached-predicted) > 0.01 || predicted < 0.2 {
@@ -117,35 +118,5 @@ func TestDeclaredHitRateIsReached(t *testing.T) {
 		if got := float64(cache.known) / float64(cache.total); math.Abs(got-rate) > 0.01 {
 			t.Errorf("asked for %.2f, the cache knew %.4f (%q)", rate, got, set.Notes())
 		}
-	}
-}
-
-func TestReplayOfSessions(t *testing.T) {
-	t.Parallel()
-	path := write(t, "t.jsonl", `{"session_id":"a","timestamp":0,"input_length":100,"output_length":5}
-{"session_id":"b","timestamp":50,"input_length":40,"output_length":5}
-{"session_id":"a","delay":20,"input_length":30,"output_length":5}
-`)
-	set := open(t, schema.Dataset{Type: "file", Path: path, Format: "mooncake_trace"}, tok(t, "builtin"), 1, "profiling")
-	ms := time.Millisecond
-	replay := set.Replay(true)
-	replay.Add(dataset.Played{Conversation: "a", Turn: 0, Intended: 10 * ms, Ended: 40 * ms}, trace.Sent{At: 10 * ms, In: 100, Out: 5, Known: -1})
-	replay.Add(dataset.Played{Conversation: "a", Turn: 1, Intended: 60 * ms, Ended: 70 * ms}, trace.Sent{At: 35 * ms, In: 135, Out: 4, Known: 100}) // early, with the history on top
-	replay.Add(dataset.Played{Conversation: "b", Turn: 0, Intended: 60 * ms, Ended: 70 * ms}, trace.Sent{At: 90 * ms, In: 40, Out: 5, Known: -1})   // 30 ms late
-	replay.Add(dataset.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})               // the second play is no part of it
-	replay.Add(dataset.Played{Conversation: "c", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 9, Out: 9, Known: -1})
-	f := replay.Fidelity()
-	if f.Rows != 3 || f.Missing != 0 || f.Timed != 2 || f.OnTime != 0.5 || f.Dependencies != 0 || f.InputLength != 1 || f.OutputLength != 14.0/15 || !math.IsNaN(f.Reached) || f.Score != 0 {
-		t.Errorf("%+v", f)
-	}
-	if loose := set.Replay(false); loose == nil {
-		t.Error("a trace without its schedule is no trace")
-	} else if loose.Add(dataset.Played{Conversation: "b", Turn: 0, Intended: 0, Ended: 0}, trace.Sent{At: 500 * ms, In: 40, Out: 5, Known: -1}); loose.Fidelity().Timed != 0 {
-		t.Error("without a schedule times are held against the trace")
-	}
-	plain := open(t, synthetic(3, fixed(5)), tok(t, "builtin"), 1, "profiling")
-	stamped := open(t, schema.Dataset{Type: "file", Path: "testdata/single_turn.jsonl"}, nil, 1, "profiling")
-	if plain.Replay(true) != nil || stamped.Replay(false) != nil || stamped.Replay(true) == nil {
-		t.Error("what is a replay and what is not")
 	}
 }

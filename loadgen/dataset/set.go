@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
 // Set is all conversations of a dataset, in a fixed order. It is immutable and
@@ -112,7 +113,7 @@ func (s *Set) Turns() int {
 // Each are all conversations: those that are played by themselves, and after
 // these those that others start.
 func (s *Set) Each() iter.Seq[*Conversation] {
-	if t, ok := s.stored.(*traceStore); ok && t.kids != nil {
+	if t, ok := s.stored.(*traceStore); ok && t.Sessions.Trees() {
 		return t.each(t.said)
 	}
 	return func(yield func(*Conversation) bool) {
@@ -147,7 +148,28 @@ func (s *Set) First() *Conversation {
 // Trees tells whether some conversations start others.
 func (s *Set) Trees() bool {
 	t, ok := s.stored.(*traceStore)
-	return s.within != nil || ok && t.kids != nil
+	return s.within != nil || ok && t.Sessions.Trees()
+}
+
+// Recording is a trace as a set plays it.
+type Recording struct {
+	Sessions *trace.Sessions
+	Complete []bool  // by session: each row holds its whole history
+	Block    int     // tokens that one hash stands for
+	Ratio    float64 // by which the pauses are played longer; 0: as recorded
+	// First finds the place in Sessions.Order of a conversation's first row.
+	First func(conversation string) (place int32, ok bool)
+	// Outlines are the conversations of all sessions, without texts.
+	Outlines iter.Seq[*Conversation]
+}
+
+// Recording is the trace behind the set, if there is one.
+func (s *Set) Recording() (Recording, bool) {
+	t, ok := s.stored.(*traceStore)
+	if !ok {
+		return Recording{}, false
+	}
+	return Recording{t.Sessions, t.complete, t.block, t.ratio, t.finder(), t.each(t.outline)}, true
 }
 
 // Wraps tells whether more conversations than there are may be under way at

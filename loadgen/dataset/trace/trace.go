@@ -1,7 +1,8 @@
 // Package trace knows recorded load as rows of lengths, times and hashes of
-// token blocks, whatever format they came in: it measures how prefixes are
-// shared (Analyze), changes a trace (Params.Apply), and compares a replay with
-// what was recorded (Compare). It reads and writes nothing.
+// token blocks, whatever format they came in: it puts them together as sessions
+// (Group), measures how prefixes are shared (Analyze), changes a trace
+// (Params.Apply, CloseGaps), and compares a replay with what was recorded (Compare).
+// It reads and writes nothing.
 package trace
 
 import "time"
