@@ -24,6 +24,7 @@ import (
 	"unicode/utf8"
 
 	"aiperf.dev/aiperf/loadgen/dataset/files"
+	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
@@ -180,6 +181,19 @@ type Media struct {
 	UUID   string // name under which a server may cache an image; "" for none
 	// Length of a sound or video, 0 when it is not known.
 	Length time.Duration
+}
+
+// mediaOf are the parts of a turn that items are.
+func mediaOf(items []media.Item) []Media {
+	var out []Media
+	for _, it := range items {
+		out = append(out, asMedia(it))
+	}
+	return out
+}
+
+func asMedia(it media.Item) Media {
+	return Media{URL: it.URL, Base64: it.Base64, Format: it.Format, Length: it.Length}
 }
 
 // kinds are the media types that browsers and APIs know by other names than

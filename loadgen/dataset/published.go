@@ -406,7 +406,7 @@ func (r *reader) cell(kind string, raw json.RawMessage) (m Media, ok bool, err e
 	var it media.Item
 	if ref != "" {
 		it, err = r.library.Load(kind, ref)
-		return Media{URL: it.URL, Base64: it.Base64, Format: it.Format, Length: it.Length}, err == nil, err
+		return asMedia(it), err == nil, err
 	}
 	var object struct {
 		Bytes json.RawMessage
@@ -430,8 +430,7 @@ func (r *reader) cell(kind string, raw json.RawMessage) (m Media, ok bool, err e
 	default:
 		it, err = media.OfBytes(kind, b, name)
 	}
-	m.URL, m.Base64, m.Format, m.Length = it.URL, it.Base64, it.Format, it.Length
-	return m, err == nil, err
+	return asMedia(it), err == nil, err
 }
 
 // cellBytes are bytes as tables hold them: as text, or in base64.

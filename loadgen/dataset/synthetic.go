@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
@@ -69,7 +70,7 @@ type synthetic struct {
 	pick     synth.Stream
 	shared   *sharing // of a declared hit rate
 	rank     *rankings
-	media    *mediaMaker
+	media    *media.Maker
 	bytes    int
 }
 
@@ -147,7 +148,7 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 			return nil, err
 		}
 	}
-	if g.media, err = newMediaMaker(&cfg, src); err != nil {
+	if g.media, err = media.NewMaker(&cfg, src.shape, src.text("media")); err != nil {
 		return nil, err
 	}
 	return g, g.makePool()
@@ -326,9 +327,11 @@ func (g *synthetic) turn(i, t int) (turn Turn, err error) {
 	if !g.writer.Additive() {
 		turn.ISL = countTexts(g.tok, turn.Texts)
 	}
-	if err := g.media.add(&turn, i, t); err != nil {
+	images, sounds, videos, err := g.media.Make(i, t)
+	if err != nil {
 		return turn, err
 	}
+	turn.Images, turn.Audios, turn.Videos = mediaOf(images), mediaOf(sounds), mediaOf(videos)
 	g.bytes += turn.mediaSize()
 	if t > 0 {
 		turn.Delay, err = g.think(i, t)
@@ -436,4 +439,26 @@ func (g *synthetic) ranking(turn *Turn, i, t int) error {
 	}
 	turn.ISL = countTexts(g.tok, append([]string{turn.Query}, turn.Passages...))
 	return nil
+}
+
+// Sample is a turn of synthetic data as far as its kinds of media go: what an
+// endpoint must have a place for.
+func Sample(cfg *schema.Dataset) *Turn {
+	t := &Turn{Texts: []string{""}}
+	if cfg.LimitsOutput() {
+		t.MaxTokens = 1
+	}
+	if cfg.Rankings != nil {
+		t.Query, t.Passages = "query", []string{"passage"}
+	}
+	if i := cfg.Images; i != nil && i.BatchSize > 0 {
+		t.Images = make([]Media, 1)
+	}
+	if a := cfg.Audio; a != nil && a.BatchSize > 0 {
+		t.Audios = make([]Media, 1)
+	}
+	if v := cfg.Video; v != nil && v.BatchSize > 0 {
+		t.Videos = make([]Media, 1)
+	}
+	return t
 }

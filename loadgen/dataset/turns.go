@@ -169,11 +169,13 @@ func (r *reader) media(f *files.Fields, kind string) (out []Media, err error) {
 			out = append(out, Media{})
 			continue
 		}
-		m, err := r.library.Load(kind, n.content)
+		it, err := r.library.Load(kind, n.content)
 		if err != nil {
 			return nil, fmt.Errorf("%s %d: %w", kind, i+1, err)
 		}
-		out = append(out, Media{URL: m.URL, Base64: m.Base64, Format: m.Format, UUID: n.uuid, Length: m.Length})
+		m := asMedia(it)
+		m.UUID = n.uuid
+		out = append(out, m)
 	}
 	return out, nil
 }
