@@ -13,12 +13,45 @@ type addedToken struct {
 	SingleWord bool `json:"single_word"` // only between characters that are no word characters
 	LStrip     bool // takes the white space on its left
 	RStrip     bool // and on its right
+	Normalized bool // looked for in normalized text, and normalized itself
 }
 
-// addedTokens finds the longest added token at each position.
+// addedTokens are looked for twice: some in the text as it is, the others in
+// what is between those, once it is normalized.
 type addedTokens struct {
-	root    trie
-	content map[int32]string
+	raw, normalized tokenTexts
+	content         map[int32]string
+}
+
+// newAddedTokens files the tokens. A text that the model has as a token, too,
+// keeps the model's id: idOf says it.
+func newAddedTokens(list []addedToken, normalize []normalizer, idOf func(text string) (int32, bool)) *addedTokens {
+	a := &addedTokens{content: map[int32]string{}}
+	for i := range list {
+		token := &list[i]
+		if id, ok := idOf(token.Content); ok {
+			token.ID = id
+		}
+		if token.Normalized {
+			text := token.Content
+			for _, n := range normalize {
+				text = n(text)
+			}
+			a.normalized.add(text, token)
+		} else {
+			a.raw.add(token.Content, token)
+		}
+		if token.Content != "" {
+			a.content[token.ID] = token.Content
+		}
+	}
+	return a
+}
+
+// tokenTexts finds the longest text at each position.
+type tokenTexts struct {
+	root   trie
+	begins [256]bool // a text begins with this byte
 }
 
 // trie is a tree of bytes. A node with a token ends one.
@@ -27,68 +60,76 @@ type trie struct {
 	token *addedToken
 }
 
-func newAddedTokens(list []addedToken) *addedTokens {
-	a := &addedTokens{content: map[int32]string{}}
-	for i := range list {
-		token := &list[i]
-		if token.Content == "" {
-			continue
-		}
-		node := &a.root
-		for j := range len(token.Content) {
-			if node.next == nil {
-				node.next = map[byte]*trie{}
-			}
-			child := node.next[token.Content[j]]
-			if child == nil {
-				child = &trie{}
-				node.next[token.Content[j]] = child
-			}
-			node = child
-		}
-		node.token = token
-		a.content[token.ID] = token.Content
+func (x *tokenTexts) add(text string, token *addedToken) {
+	if text == "" {
+		return
 	}
-	return a
+	x.begins[text[0]] = true
+	node := &x.root
+	for j := range len(text) {
+		if node.next == nil {
+			node.next = map[byte]*trie{}
+		}
+		child := node.next[text[j]]
+		if child == nil {
+			child = &trie{}
+			node.next[text[j]] = child
+		}
+		node = child
+	}
+	if node.token == nil { // of two with one text the first one counts
+		node.token = token
+	}
 }
 
-// next cuts text at its first added token.
-func (a *addedTokens) next(text string) (before string, id int32, rest string, found bool) {
-	for i := 0; i < len(text); i++ {
-		if a.root.next[text[i]] == nil {
+// split hands over the tokens in text, and what is between them. What a token
+// takes on its right is searched all the same, as the reference does.
+func (x *tokenTexts) split(text string, between func(string), found func(id int32)) {
+	from := 0
+	for i := 0; i < len(text); {
+		if !x.begins[text[i]] {
+			i++
 			continue
 		}
-		token := a.root.longest(text[i:])
+		token, n := x.root.longest(text[i:])
 		if token == nil {
+			i++
 			continue
 		}
-		end := i + len(token.Content)
-		if token.SingleWord && (endsInWord(text[:i]) || beginsWord(text[end:])) {
+		start, end := i, i+n
+		i = end
+		if token.SingleWord && (endsInWord(text[:start]) || beginsWord(text[end:])) {
 			continue
 		}
-		before, rest = text[:i], text[end:]
 		if token.LStrip {
-			before = strings.TrimRightFunc(before, unicode.IsSpace)
+			start = max(from, len(strings.TrimRightFunc(text[:start], unicode.IsSpace)))
 		}
 		if token.RStrip {
-			rest = strings.TrimLeftFunc(rest, unicode.IsSpace)
+			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
 		}
-		return before, token.ID, rest, true
+		if from < start {
+			between(text[from:start])
+		}
+		found(token.ID)
+		from = end
 	}
-	return text, 0, "", false
+	if from < len(text) {
+		between(text[from:])
+	}
 }
 
-func (t *trie) longest(text string) (token *addedToken) {
+// longest is the longest token that text begins with, and its length.
+func (t *trie) longest(text string) (token *addedToken, n int) {
 	node := t
 	for i := range len(text) {
 		if node = node.next[text[i]]; node == nil {
 			break
 		}
 		if node.token != nil {
-			token = node.token
+			token, n = node.token, i+1
 		}
 	}
-	return token
+	return token, n
 }
 
 func endsInWord(s string) bool {
@@ -101,5 +142,5 @@ func beginsWord(s string) bool {
 	return s != "" && wordRune(r)
 }
 
-// wordRune is \w.
-func wordRune(r rune) bool { return unicode.Is(wordSet, r) }
+// wordRune is \w of the reference's second engine, which joiners belong to.
+func wordRune(r rune) bool { return unicode.Is(wordSet, r) || r == '\u200c' || r == '\u200d' }

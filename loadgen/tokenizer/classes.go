@@ -109,6 +109,8 @@ func newClass(r rune) class {
 		return upper | lower
 	case unicode.Is(moreN, r):
 		return number
+	case unicode.Is(moreP, r), unicode.Is(moreS, r):
+		return sign
 	}
 	return 0
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // OpenFile reads a tokenizer.json of Hugging Face's tokenizers library, or the
-// one inside the folder path, or one of the other two kinds of file in use:
-// SentencePiece's tokenizer.model and tiktoken's lists of ranks. A part it does
+// one inside the folder path, or one of the other kinds of file in use:
+// SentencePiece's tokenizer.model, tiktoken's lists of ranks and Mistral's tekken.json. A part it does
 // not know is an error that names it, never a wrong count.
 func OpenFile(path string) (Tokenizer, error) { return openNamed(path, path) }
 
@@ -37,7 +37,7 @@ func openNamed(name, path string) (Tokenizer, error) {
 }
 
 // parserOf is the reader of a file by what it begins with, else, where that is
-// none of the three, by what it is called: its error says what is wrong with it.
+// none of the kinds, by what it is called: its error says what is wrong with it.
 func parserOf(path string, data []byte) func(name string, data []byte) (Tokenizer, error) {
 	ranked := func(name string, data []byte) (Tokenizer, error) { return parseRanks(name, path, data) }
 	base := filepath.Base(path)
@@ -46,6 +46,8 @@ func parserOf(path string, data []byte) func(name string, data []byte) (Tokenize
 		return ranked
 	case len(data) > 0 && data[0] == 0x0a:
 		return parseSentencePiece
+	case looksLikeTekken(data):
+		return parseTekken
 	case bytes.HasPrefix(data, []byte("{")):
 		return parseFile
 	case base == "tiktoken.model" || filepath.Ext(base) == ".tiktoken":
@@ -60,7 +62,7 @@ func parserOf(path string, data []byte) func(name string, data []byte) (Tokenize
 const maxFile = 256 << 20
 
 // fileNames are the tokenizer files of a model's folder, the best first.
-var fileNames = []string{"tokenizer.json", "tokenizer.model", "tiktoken.model", "qwen.tiktoken"}
+var fileNames = []string{"tokenizer.json", "tekken.json", "tokenizer.model", "tiktoken.model", "qwen.tiktoken"}
 
 // located is inFolder, or an error that says what a folder without a tokenizer
 // was searched for. The error does not say that it is about a tokenizer.
@@ -212,8 +214,18 @@ func parseFile(name string, data []byte) (Tokenizer, error) {
 	if t.splits, byteLevel, err = newSplits(flatten(f.PreTokenizer), &t.trouble); err != nil {
 		return nil, err
 	}
-	for _, c := range flatten(f.Normalizer) {
-		byteLevel = byteLevel || c.Type == "ByteLevel"
+	normalizers := flatten(f.Normalizer)
+	for i, c := range normalizers {
+		if c.Type != "ByteLevel" {
+			continue
+		}
+		if byteLevel || i+1 < len(normalizers) {
+			return nil, errors.New("normalizer ByteLevel: not the last step on the text as text: not supported")
+		}
+		byteLevel = true
+		if len(t.splits) > 0 {
+			t.splits = []splitter{inLetters(t.splits)}
+		}
 	}
 	if t.model, err = makeModel(&f.Model, byteLevel); err != nil {
 		return nil, err
@@ -221,7 +233,7 @@ func parseFile(name string, data []byte) (Tokenizer, error) {
 	if t.decode, err = newDecoders(flatten(f.Decoder)); err != nil {
 		return nil, err
 	}
-	t.added = newAddedTokens(f.Added)
+	t.added = newAddedTokens(f.Added, t.normalize, t.model.id)
 	return t, nil
 }
 

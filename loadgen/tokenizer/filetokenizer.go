@@ -8,8 +8,9 @@ import (
 // fileTokenizer is a tokenizer.json ready for use. It is never written to but
 // for its cache and its trouble, so it may be shared.
 //
-// Steps of Encode: cut out added tokens; normalize what is between them; split
-// it into pieces; merge each piece.
+// Steps of Encode: cut out added tokens; normalize what is between them, cut out
+// the added tokens that are normalized, too; split the rest into pieces; merge
+// each piece.
 type fileTokenizer struct {
 	name      string
 	added     *addedTokens
@@ -42,33 +43,31 @@ func (t *fileTokenizer) each(text string, emit func([]int32)) {
 	var m merger
 	var ids []int32
 	first := true
-	for text != "" && t.Err() == nil {
-		before, id, rest, found := t.added.next(text)
-		t.plain(before, first, func(piece string) {
-			ids = t.model.encode(&m, ids[:0], piece)
-			emit(ids)
-		})
-		if found {
-			ids = append(ids[:0], id)
-			emit(ids)
+	token := func(id int32) {
+		ids = append(ids[:0], id)
+		emit(ids)
+		first = false
+	}
+	piece := func(piece string) {
+		ids = t.model.encode(&m, ids[:0], piece)
+		emit(ids)
+	}
+	t.added.raw.split(wellFormed(text), func(between string) {
+		for _, n := range t.normalize {
+			between = n(between)
 		}
-		text, first = rest, false
-	}
+		t.added.normalized.split(between, func(plain string) {
+			if t.Err() == nil {
+				t.cut(plain, first, t.splits, piece)
+			}
+			first = false
+		}, token)
+	}, token)
 }
 
-// plain hands over the pieces of text without added tokens; first says that it
-// begins the whole text.
-func (t *fileTokenizer) plain(text string, first bool, emit func(string)) {
-	if text == "" {
-		return
-	}
-	for _, n := range t.normalize {
-		text = n(text)
-	}
-	t.cut(text, first, t.splits, emit)
-}
-
-// cut applies the first splitter and hands its pieces to the others.
+// cut applies the first splitter and hands its pieces to the others. first says
+// that text begins the whole text; an empty piece in front says that a splitter
+// has dropped what did.
 func (t *fileTokenizer) cut(text string, first bool, splits []splitter, emit func(string)) {
 	if len(splits) == 0 {
 		if text != "" {
@@ -77,7 +76,9 @@ func (t *fileTokenizer) cut(text string, first bool, splits []splitter, emit fun
 		return
 	}
 	splits[0](text, first, func(piece string) {
-		t.cut(piece, first, splits[1:], emit)
+		if piece != "" {
+			t.cut(piece, first, splits[1:], emit)
+		}
 		first = false
 	})
 }

@@ -1,6 +1,10 @@
 package tokenizer
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+)
 
 // model turns one piece of text into ids.
 type model interface {
@@ -8,6 +12,8 @@ type model interface {
 	encode(w *merger, dst []int32, piece string) []int32
 	// token is the text of an id.
 	token(id int) (string, bool)
+	// id is the id of a token, as its text stands in the file.
+	id(text string) (int32, bool)
 }
 
 // models are the kinds that tokenizer.json knows, by their types.
@@ -54,9 +60,45 @@ func (v *vocabulary) add(text string, id int32) error {
 	return nil
 }
 
+func (v *vocabulary) id(text string) (int32, bool) {
+	id, ok := v.ids[text]
+	return id, ok
+}
+
 func (v *vocabulary) token(id int) (string, bool) {
 	if id < 0 || id >= len(v.tokens) {
 		return "", false
 	}
 	return v.tokens[id], v.tokens[id] != ""
+}
+
+// pieceCache remembers the ids of short pieces. Each piece has one place,
+// which a newer piece takes over, so that it is bounded and needs no lock.
+type pieceCache [1 << 14]atomic.Pointer[cachedPiece]
+
+type cachedPiece struct {
+	text string
+	ids  []int32
+}
+
+// maxCached is the longest piece worth remembering, in bytes.
+const maxCached = 48
+
+func (c *pieceCache) place(piece string) *atomic.Pointer[cachedPiece] {
+	return &c[hash(piece)>>(64-14)]
+}
+
+// get is the ids of piece, nil if they are not known. They are read only.
+func (c *pieceCache) get(piece string) []int32 {
+	if p := c.place(piece).Load(); p != nil && p.text == piece {
+		return p.ids
+	}
+	return nil
+}
+
+func (c *pieceCache) put(piece string, ids []int32) {
+	if len(piece) > maxCached || len(ids) == 0 {
+		return
+	}
+	c.place(piece).Store(&cachedPiece{strings.Clone(piece), append([]int32(nil), ids...)})
 }

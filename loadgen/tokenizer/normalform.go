@@ -195,10 +195,46 @@ func bertNormalizer(c *component) normalizer {
 			s = bare(nfd(s))
 		}
 		if lower {
-			s = strings.ToLower(s)
+			s = lowered(s)
 		}
 		return s
 	}
+}
+
+// lowered is s in small letters, each character by itself: a Σ at the end of a
+// word is no exception.
+func lowered(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r == 'İ' || r >= firstNew && newLower(r) != r }) {
+		return strings.ToLower(s)
+	}
+	var out strings.Builder
+	for _, r := range s {
+		switch {
+		case r == 'İ':
+			out.WriteString("i\u0307")
+		case newLower(r) != r:
+			out.WriteRune(newLower(r))
+		default:
+			out.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return out.String()
+}
+
+// newLower is the small letter of a capital that the reference knows and Go
+// does not; all others are themselves.
+func newLower(r rune) rune {
+	switch {
+	case r == 0x1C89, r == 0xA7CC, r == 0xA7DA:
+		return r + 1
+	case r == 0xA7CB:
+		return 0x0264
+	case r == 0xA7DC:
+		return 0x019B
+	case r >= 0x10D50 && r <= 0x10D65: // Garay
+		return r + 0x20
+	}
+	return r
 }
 
 // clean drops control characters and makes white space a space.
@@ -250,4 +286,53 @@ func nmt(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// wellFormed is text with U+FFFD in place of bytes that are not UTF-8: one for
+// as many bytes as could have begun a character, as Unicode recommends and as
+// Python hands text to the reference library.
+func wellFormed(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var out strings.Builder
+	for text != "" {
+		r, n := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && n == 1 {
+			n = brokenLength(text)
+		}
+		out.WriteRune(r)
+		text = text[n:]
+	}
+	return out.String()
+}
+
+// brokenLength is how many bytes at the beginning of s, which is no character,
+// could have begun one; at least 1.
+func brokenLength(s string) int {
+	more, low, high := 0, byte(0x80), byte(0xBF) // bytes that may follow, bounds of the first of them
+	switch c := s[0]; {
+	case c >= 0xC2 && c <= 0xDF:
+		more = 1
+	case c >= 0xE0 && c <= 0xEF:
+		more = 2
+	case c >= 0xF0 && c <= 0xF4:
+		more = 3
+	}
+	switch s[0] {
+	case 0xE0:
+		low = 0xA0
+	case 0xED:
+		high = 0x9F
+	case 0xF0:
+		low = 0x90
+	case 0xF4:
+		high = 0x8F
+	}
+	n := 1
+	for n <= more && n < len(s) && s[n] >= low && s[n] <= high {
+		n++
+		low, high = 0x80, 0xBF
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -34,7 +35,7 @@ func newNormalizer(c *component, t *trouble) (normalizer, error) {
 	case "NFKD":
 		return normalForm(norm.NFKD), nil
 	case "Lowercase":
-		return strings.ToLower, nil
+		return lowered, nil
 	case "Prepend":
 		return func(s string) string {
 			if s == "" {
@@ -46,9 +47,12 @@ func newNormalizer(c *component, t *trouble) (normalizer, error) {
 		if c.Pattern.String != "" {
 			return func(s string) string { return strings.ReplaceAll(s, c.Pattern.String, c.text()) }, nil
 		}
+		if c.Pattern.Regex == "" {
+			return nil, errors.New("normalizer Replace: no pattern")
+		}
 		m, err := newMatcher("normalizer Replace", c.Pattern.Regex, t)
-		if err != nil || c.Pattern.Regex == "" {
-			return nil, fmt.Errorf("normalizer Replace%s: cannot be compiled", c.Pattern.shown())
+		if err != nil {
+			return nil, err
 		}
 		return func(s string) string {
 			var out strings.Builder

@@ -134,14 +134,35 @@ func (m *pairModel) spell(dst []byte, text string) []byte {
 	if !m.byteLevel {
 		return append(dst, text...)
 	}
-	at := len(dst)
+	if !spelled(text) {
+		return append(dst, text...)
+	}
 	for _, r := range text {
-		if int(r) >= len(letterBytes) || letterBytes[r] < 0 {
-			return append(dst[:at], text...)
-		}
 		dst = append(dst, byte(letterBytes[r]))
 	}
 	return dst
+}
+
+// id is the id of a token, as its text stands in the file.
+func (m *pairModel) id(text string) (int32, bool) {
+	if !m.byteLevel {
+		return m.vocabulary.id(text)
+	}
+	if !spelled(text) {
+		return 0, false
+	}
+	id, ok := m.ids[string(m.spell(nil, text))]
+	return id, ok
+}
+
+// spelled says that text is written in the letters that stand for bytes.
+func spelled(text string) bool {
+	for _, r := range text {
+		if int(r) >= len(letterBytes) || letterBytes[r] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // letterBytes are the bytes that letters stand for, −1 for none.

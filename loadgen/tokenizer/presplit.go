@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlclark/regexp2"
+	"github.com/dlclark/regexp2/syntax"
 
 	"aiperf.dev/aiperf/internal/diag"
 )
@@ -27,6 +29,12 @@ var byHand = map[string]func(string, int) int{
 	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
 		`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
 		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitO200k,
+	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitMarks,
+	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|` +
+		`\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitTekken,
+	`[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
+		`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|` +
+		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitKimi,
 }
 
 // byHandInPlaces are those that do not match everywhere: DeepSeek's.
@@ -43,9 +51,15 @@ func newSplits(list []component, t *trouble) (all []splitter, byteLevel bool, er
 		c := &list[i]
 		switch c.Type {
 		case "ByteLevel":
-			byteLevel = true
 			all = append(all, byteLevelSplits(c)...)
-			continue
+			if i+1 == len(list) {
+				return all, true, nil
+			}
+			rest, again, err := newSplits(list[i+1:], t)
+			if err != nil || again {
+				return nil, false, errors.Join(err, errTwice(again))
+			}
+			return append(all, inLetters(rest)), true, nil
 		case "Metaspace":
 			all = append(all, metaspace(c))
 			continue
@@ -67,6 +81,37 @@ func newSplits(list []component, t *trouble) (all []splitter, byteLevel bool, er
 		return nil, false, fmt.Errorf("pre-tokenizer %s: not supported", c.Type)
 	}
 	return all, byteLevel, nil
+}
+
+// errTwice refuses bytes that are written as letters a second time.
+func errTwice(again bool) error {
+	if again {
+		return errors.New("ByteLevel: twice: not supported")
+	}
+	return nil
+}
+
+// inLetters applies splits that stand behind ByteLevel: they see the letters
+// that byte-level files write for bytes, of which some count as numbers and
+// others as punctuation.
+func inLetters(splits []splitter) splitter {
+	letters := byteLetters()
+	var t fileTokenizer
+	return func(text string, first bool, emit func(string)) {
+		var spelt strings.Builder
+		for i := range len(text) {
+			spelt.WriteRune(letters[text[i]])
+		}
+		t.cut(spelt.String(), first, splits, func(piece string) {
+			plain := make([]byte, 0, len(piece))
+			for _, r := range piece {
+				if int(r) < len(letterBytes) && letterBytes[r] >= 0 {
+					plain = append(plain, byte(letterBytes[r]))
+				}
+			}
+			emit(string(plain))
+		})
+	}
 }
 
 // plainSplit cuts by kinds of characters; nil for a type it does not know.
@@ -142,8 +187,12 @@ func dropping(kind func(rune) int) splitter {
 	return func(text string, _ bool, emit func(string)) {
 		start, run := 0, drop
 		flush := func(end int) {
-			if run != drop && end > start {
+			switch {
+			case start == end:
+			case run != drop:
 				emit(text[start:end])
+			case start == 0:
+				emit("") // see cut
 			}
 			start = end
 		}
@@ -289,7 +338,7 @@ func newSplit(c *component, t *trouble) (splitter, error) {
 	}
 	expr := c.Pattern.Regex
 	if expr == "" {
-		expr = regexp2.Escape(c.Pattern.String)
+		expr = literal(c.Pattern.String)
 	}
 	m, err := newMatcher("pre-tokenizer Split", expr, t)
 	if err != nil {
@@ -301,6 +350,15 @@ func newSplit(c *component, t *trouble) (splitter, error) {
 	return func(text string, _ bool, emit func(string)) {
 		spread(m.pieces(text), c.Behavior, c.Invert, emit)
 	}, nil
+}
+
+// literal is the pattern of a plain text.
+func literal(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		out.WriteString(quoted(r))
+	}
+	return out.String()
 }
 
 var behaviours = map[string]bool{
@@ -316,17 +374,26 @@ const patience = 20 * time.Second
 // matcher is a pattern of a tokenizer.json that is matched by backtracking.
 type matcher struct {
 	re       *regexp2.Regexp
+	expr     string // as the file has it
 	part     string // of the file
 	patience time.Duration
 	trouble  *trouble // of the tokenizer
 }
 
 func newMatcher(part, expr string, t *trouble) (*matcher, error) {
-	re, err := regexp2.Compile(expr, regexp2.None)
+	own, err := translated(expr)
 	if err != nil {
 		return nil, fmt.Errorf("%s: pattern %q: %w", part, expr, err)
 	}
-	return (&matcher{re: re, part: part, trouble: t}).within(patience), nil
+	re, err := regexp2.Compile(own, regexp2.None)
+	var fault *syntax.Error
+	if errors.As(err, &fault) { // without the pattern as it was rewritten
+		return nil, fmt.Errorf("%s: pattern %q: %s", part, expr, fmt.Sprintf(string(fault.Code), fault.Args...))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: pattern %q: %w", part, expr, err)
+	}
+	return (&matcher{re: re, expr: expr, part: part, trouble: t}).within(patience), nil
 }
 
 // within bounds what a text may take.
@@ -349,14 +416,11 @@ func (m *matcher) pieces(text string) (all []span) {
 	at := 0
 	found, err := m.re.FindRunesMatch(runes)
 	for ; err == nil && found != nil; found, err = m.re.FindNextMatch(found) {
-		if found.Length == 0 {
-			continue
-		}
 		if found.Index > at {
 			all = append(all, span{string(runes[at:found.Index]), false})
 		}
 		at = found.Index + found.Length
-		all = append(all, span{string(runes[found.Index:at]), true})
+		all = append(all, span{string(runes[found.Index:at]), true}) // an empty one still cuts
 		if time.Now().After(end) {
 			break
 		}
@@ -376,7 +440,7 @@ const shownRunes = 24
 func (m *matcher) hopeless(text []rune, at int) error {
 	behind := text[at:min(len(text), at+shownRunes)]
 	return diag.Errorf("%s: pattern %q: given up at character %d of a text of %d, before %q: it goes over it again and again",
-		m.part, m.re.String(), at+1, len(text), string(behind)).Try("take another tokenizer, or count by builtin")
+		m.part, m.expr, at+1, len(text), string(behind)).Try("take another tokenizer, or count by builtin")
 }
 
 // spread emits the pieces as the behaviour says.
@@ -387,6 +451,8 @@ func spread(all []span, behaviour string, invert bool, emit func(string)) {
 		case "Removed":
 			if s.match == invert {
 				emit(s.text)
+			} else if i == 0 {
+				emit("") // see cut
 			}
 		case "MergedWithPrevious":
 			held += s.text

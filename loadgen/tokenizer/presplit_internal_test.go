@@ -17,7 +17,7 @@ func TestHopelessPatternIsGivenUp(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			tok := &fileTokenizer{name: "hopeless", added: newAddedTokens(nil), model: onePer{}}
+			tok := &fileTokenizer{name: "hopeless", added: newAddedTokens(nil, nil, nil), model: onePer{}}
 			m, err := newMatcher("Split", c.expr, &tok.trouble)
 			if err != nil {
 				t.Fatal(err)
@@ -67,3 +67,4 @@ type onePer struct{}
 
 func (onePer) encode(_ *merger, dst []int32, _ string) []int32 { return append(dst, 1) }
 func (onePer) token(int) (string, bool)                        { return "", false }
+func (onePer) id(string) (int32, bool)                         { return 0, false }

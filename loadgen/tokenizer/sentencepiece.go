@@ -176,20 +176,35 @@ func (sp *sentencePiece) build(name string) (Tokenizer, error) {
 			unknown = &id
 		}
 	}
-	t.added = newAddedTokens(added)
+	t.added = newAddedTokens(added, nil, func(string) (int32, bool) { return 0, false })
 	if sp.escape {
-		t.decode = []decoder{eachPiece(func(s string) string { return strings.ReplaceAll(s, "▁", " ") }), withoutByteMarks}
+		if sp.prefix || sp.extra {
+			t.decode = append(t.decode, withoutFirstSpace)
+		}
+		t.decode = append(t.decode, eachPiece(func(s string) string { return strings.ReplaceAll(s, "▁", " ") }), withoutByteMarks)
 	}
 	var err error
 	switch sp.kind {
 	case unigramType:
-		t.model, err = unigramOf(sp.encodable(), unknown, sp.fallback)
+		var m *unigram
+		if m, err = unigramOf(sp.encodable(), unknown, sp.fallback); err == nil {
+			m.single = true
+			t.model = m
+		}
 	case bpeType:
 		t.model, err = sp.pairs(unknown)
 	default:
 		err = fmt.Errorf("model type %d: only Unigram and BPE are known", sp.kind)
 	}
 	return t, err
+}
+
+// withoutFirstSpace drops the space that encoding put in front.
+func withoutFirstSpace(pieces []string) []string {
+	if len(pieces) > 0 {
+		pieces[0] = strings.TrimPrefix(pieces[0], spaceMark)
+	}
+	return pieces
 }
 
 // encodable are the pieces that text may become; the others keep their ids.

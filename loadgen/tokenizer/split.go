@@ -1,6 +1,9 @@
 package tokenizer
 
-import "unicode/utf8"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 // The splitters below equal the regular expressions that define the encodings,
 // written out by hand because a backtracking matcher spends ten times the time
@@ -69,30 +72,138 @@ func splitByDigits(s string, i, most int) int {
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
 //	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 func splitO200k(s string, i int) int {
-	k, w := classAt(s, i)
-	lead := k&(word|newline) == 0 // may stand before a word
-	for _, match := range [...]func(string, int) int{wordEndingLow, wordStartingHigh} {
-		if lead && i+w < len(s) {
-			if end := match(s, i+w); end > i+w {
-				return contraction(s, end, true)
-			}
-		}
-		if k&(upper|lower) != 0 {
-			if end := match(s, i); end > i {
-				return contraction(s, end, true)
-			}
-		}
+	if end := cased(s, i, len(s)); end > i {
+		return contraction(s, end, true)
 	}
-	if k&number != 0 {
+	if k, _ := classAt(s, i); k&number != 0 {
 		return digits(s, i, 3)
 	}
 	if end := symbols(s, i); end > i {
-		for end < len(s) && (s[end] == '\r' || s[end] == '\n' || s[end] == '/') {
-			end++
-		}
-		return end
+		return runSlashes(s, end)
 	}
 	return blanks(s, i, true)
+}
+
+// cased is the end of a word at i that goes on to limit at most, with the one
+// character that may stand before it: small letters behind capitals, else
+// capitals. It is i where there is none.
+func cased(s string, i, limit int) int {
+	k, w := classAt(s, i)
+	lead := k&(word|newline) == 0 // may stand before a word
+	for _, match := range [...]func(string, int) int{wordEndingLow, wordStartingHigh} {
+		if lead && i+w < limit {
+			if end := match(s[:limit], i+w); end > i+w {
+				return end
+			}
+		}
+		if k&(upper|lower) != 0 {
+			if end := match(s[:limit], i); end > i {
+				return end
+			}
+		}
+	}
+	return i
+}
+
+// runSlashes is the end of [\r\n/]* at i.
+func runSlashes(s string, i int) int {
+	for i < len(s) && (s[i] == '\r' || s[i] == '\n' || s[i] == '/') {
+		i++
+	}
+	return i
+}
+
+// splitMarks is splitOneDigit with [\p{L}\p{M}] for words and marks among what
+// is no symbol: Qwen's since 3.5.
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|
+//	 ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func splitMarks(s string, i int) int {
+	if end := contraction(s, i, true); end > i {
+		return end
+	}
+	k, w := classAt(s, i)
+	if k&(upper|lower) != 0 {
+		return run(s, i, upper|lower)
+	}
+	if k&(word|newline) == 0 {
+		if end := run(s, i+w, upper|lower); end > i+w {
+			return end
+		}
+	}
+	if k&number != 0 {
+		return digits(s, i, 1)
+	}
+	j := i
+	if s[j] == ' ' {
+		j++
+	}
+	if end := runNot(s, j, other|upper|lower); end > j {
+		return run(s, end, newline)
+	}
+	return blanks(s, i, true)
+}
+
+// splitTekken is Mistral's: splitO200k without contractions, and with \p{N} in
+// place of \p{N}{1,3}.
+func splitTekken(s string, i int) int {
+	if end := cased(s, i, len(s)); end > i {
+		return end
+	}
+	if k, _ := classAt(s, i); k&number != 0 {
+		return digits(s, i, 1)
+	}
+	if end := symbols(s, i); end > i {
+		return runSlashes(s, end)
+	}
+	return blanks(s, i, true)
+}
+
+// splitKimi is
+//
+//	[\p{Han}]+|
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|
+//	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func splitKimi(s string, i int) int {
+	if end := runHan(s, i); end > i {
+		return end
+	}
+	_, w := classAt(s, i)
+	if end := cased(s, i, beforeHan(s, i+w)); end > i {
+		return contraction(s, end, true)
+	}
+	if k, _ := classAt(s, i); k&number != 0 {
+		return digits(s, i, 3)
+	}
+	if end := symbols(s, i); end > i {
+		return run(s, end, newline)
+	}
+	return blanks(s, i, true)
+}
+
+// runHan is the end of the Chinese characters at i.
+func runHan(s string, i int) int {
+	for i < len(s) && s[i] >= utf8.RuneSelf {
+		r, w := utf8.DecodeRuneInString(s[i:])
+		if !unicode.Is(unicode.Han, r) {
+			break
+		}
+		i += w
+	}
+	return i
+}
+
+// beforeHan is the end of letters and marks at i, up to a Chinese one.
+func beforeHan(s string, i int) int {
+	for i < len(s) {
+		k, w := classAt(s, i)
+		if k&(upper|lower) == 0 || runHan(s, i) > i {
+			break
+		}
+		i += w
+	}
+	return i
 }
 
 // splitThreeDigits is \p{N}{1,3}. Like the two after it, it gives back i where

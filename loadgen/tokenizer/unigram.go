@@ -16,6 +16,7 @@ type unigram struct {
 	unknown  int32
 	penalty  float64 // score of a character that no token covers
 	fallback bool    // unknown characters are spelled in bytes
+	single   bool    // scores are added up in 32 bits, as SentencePiece does: it decides ties
 	bytes    [256]int32
 	cache    pieceCache
 }
@@ -89,11 +90,11 @@ func (m *unigram) encode(_ *merger, dst []int32, piece string) []int32 {
 			if !ok {
 				continue
 			}
-			reach(&best[end], best[at].score+m.scores[id], at, id)
+			reach(&best[end], m.sum(best[at].score, m.scores[id]), at, id)
 			covered = covered || end == at+width
 		}
 		if !covered {
-			reach(&best[at+width], best[at].score+m.penalty, at, absent)
+			reach(&best[at+width], m.sum(best[at].score, m.penalty), at, absent)
 		}
 		at += width
 	}
@@ -101,6 +102,13 @@ func (m *unigram) encode(_ *merger, dst []int32, piece string) []int32 {
 	dst = m.collect(dst, best, piece)
 	m.cache.put(piece, dst[from:])
 	return dst
+}
+
+func (m *unigram) sum(a, b float64) float64 {
+	if m.single {
+		return float64(float32(a) + float32(b))
+	}
+	return a + b
 }
 
 // reach takes the way by token id if it is better than what there is.

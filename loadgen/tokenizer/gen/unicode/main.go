@@ -44,6 +44,8 @@ func run(path string) error {
 		{"Lu", unicode.IsUpper},
 		{"Ll", unicode.IsLower},
 		{"Lt", unicode.IsTitle},
+		{"P", unicode.IsPunct},
+		{"S", unicode.IsSymbol},
 		{"space", unicode.IsSpace},
 	} {
 		var list []rune

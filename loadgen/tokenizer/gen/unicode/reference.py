@@ -8,7 +8,7 @@ every = "".join(map(chr, points))
 out = {}
 for name, pattern in {
     "L": r"[^\p{L}]", "N": r"[^\p{N}]", "M": r"[^\p{M}]", "Lu": r"[^\p{Lu}]", "Ll": r"[^\p{Ll}]", "Lt": r"[^\p{Lt}]", "Lm": r"[^\p{Lm}]",
-    "Lo": r"[^\p{Lo}]", "P": r"[^\p{P}]", "space": r"[^\s]", "word": r"[^\w]",
+    "Lo": r"[^\p{Lo}]", "P": r"[^\p{P}]", "S": r"[^\p{S}]", "space": r"[^\s]", "word": r"[^\w]",
 }.items():
     out[name] = [ord(c) for c in normalizers.Replace(Regex(pattern), "").normalize_str(every)]
 for form in ["NFC", "NFD", "NFKC", "NFKD"]:
