@@ -296,6 +296,8 @@ var bodyRules = []rule{
 			case scheme == "mock":
 			case scheme != "http" && scheme != "https" && scheme != "grpc" && scheme != "grpcs":
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address of an HTTP server", secret.URL(u)), "such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server")
+			case strings.ContainsAny(strings.TrimSpace(u), " \t\n"):
+				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q is not an address: it holds a blank", secret.URL(u)), "write %20 for a blank")
 			case strings.Trim(rest, "/ ") == "" || strings.HasPrefix(rest, "//:") || strings.ContainsAny(u, " \t\n"):
 				found("endpoint.urls."+strconv.Itoa(i), fmt.Sprintf("%q names no host", secret.URL(u)), "such as http://localhost:8000")
 			case !validPort(u):

@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/header"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -20,6 +21,7 @@ type vars struct {
 	session   *Session
 	turn      int
 	model     string
+	stream    bool
 }
 
 // placeholders are the names that a header's value may have in braces, each
@@ -79,8 +81,8 @@ type piece struct {
 	then func(dst []byte, v *vars) []byte // nil: nothing
 }
 
-// headerOf is the header of every request: who it is, the user's lines, what
-// the API wants and the key. A user's line takes the place of any other of its
+// headerOf is the header of every request, in AIPerf's order: who it is, the
+// user's lines, what the API wants, the key, and what is sent and asked for. A user's line takes the place of any other of its
 // name: a header that comes twice means to each server what it likes.
 func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	var b strings.Builder
@@ -116,11 +118,7 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 	if spec.Form() && given["content-type"] {
 		return nil, (&diag.Error{Path: "endpoint.headers", Message: "Content-Type: the body is a form, whose parts are told by its own"}).Try("leave it out")
 	}
-	own := spec.Headers
-	if spec.ContentType != "" {
-		own = append([]string{"Content-Type: " + spec.ContentType}, own...)
-	}
-	unlessGiven(own...)
+	unlessGiven(spec.Headers...)
 	pieces := compile(b.String())
 	if e.APIKey != "" && !authorized {
 		if header.Check("Authorization", e.APIKey) != nil {
@@ -128,8 +126,15 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 		}
 		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"}) // braces in a key are its own
 	}
+	if !given["accept"] {
+		pieces = append(pieces, piece{then: func(dst []byte, v *vars) []byte { return append(dst, transport.Accept(v.stream)...) }})
+	}
+	kind := spec.ContentType
+	if kind == "" {
+		kind = "application/json"
+	}
 	b.Reset()
-	unlessGiven("X-Session-Affinity: {session_id}")
+	unlessGiven("Content-Type: "+kind, "X-Session-Affinity: {session_id}")
 	return append(pieces, compile(b.String())...), nil
 }
 

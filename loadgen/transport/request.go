@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // checkPath refuses a request target that would break out of the request line.
@@ -68,6 +69,20 @@ func PlainURL(base, path string) string {
 	return t.base + prefix + path
 }
 
+// Visible is a path or a query as a request line may hold it: what is not ASCII is
+// escaped, and what is escaped stays.
+func Visible(target string) string {
+	var b strings.Builder
+	for i := range len(target) {
+		if c := target[i]; c < utf8.RuneSelf {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
 // Lines of ours that a caller's own header replaces.
 const (
 	linesHost = 1 << iota
@@ -92,7 +107,7 @@ func (t *target) appendHead(dst []byte, x *Exchange) []byte {
 		dst = append(dst, "Content-Type: application/json\r\n"...)
 	}
 	if given&linesAccept == 0 {
-		dst = append(dst, accept(x.Stream)...)
+		dst = append(dst, Accept(x.Stream)...)
 	}
 	if t.auth != nil && given&linesAuthorization == 0 {
 		dst = append(dst, t.auth...)
@@ -124,7 +139,8 @@ func (c *Client) RequestHeader(x *Exchange) []byte {
 	return bytes.TrimSuffix(lines, []byte("\r\n"))
 }
 
-func accept(stream bool) string {
+// Accept is the line that says which kind of answer is asked for.
+func Accept(stream bool) string {
 	if stream {
 		return "Accept: text/event-stream\r\n"
 	}

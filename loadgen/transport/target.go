@@ -67,7 +67,7 @@ func parseTarget(raw, userAgent string, mode reuse) (*target, error) {
 	if err != nil || n == 0 {
 		return nil, fmt.Errorf("url %s: port %q is not between 1 and 65535", shown, port)
 	}
-	t := &target{host: u.Hostname(), port: uint16(n), query: u.RawQuery}
+	t := &target{host: u.Hostname(), port: uint16(n), query: Visible(u.RawQuery)}
 	t.path = strings.TrimRight(u.EscapedPath(), "/")
 	t.base = u.Scheme + "://" + u.Host
 	t.name = u.Scheme + "://" + net.JoinHostPort(t.host, port)
