@@ -3,6 +3,7 @@ package loadgen
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -248,19 +249,15 @@ func (a *answer) said() string {
 	return string(a.reasoning)
 }
 
-// elements is the answer as messages of the next request, nil where its text is
-// all of it.
-func elements(x *transport.Exchange, spec *endpoint.Spec) []byte {
-	if spec.Replay == nil {
-		return nil
-	}
-	return spec.Replay(func(yield func([]byte) bool) {
+// dataOf is what the events of an answer say.
+func dataOf(x *transport.Exchange) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
 		for i := range x.Events {
 			if !yield(x.Data(i)) {
 				return
 			}
 		}
-	})
+	}
 }
 
 // carries tells whether events of the kind bring content.

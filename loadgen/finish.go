@@ -117,7 +117,7 @@ func (f *finisher) follow(r *request, a *answer, rec *record.Record) event {
 	if rec.Failed() {
 		return event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, answered: r.end()}
 	}
-	r.play.Answered(r.turn, a.said(), elements(&r.x, f.maker.Spec))
+	r.play.Answered(r.turn, f.maker.Spec.Answer(a.said(), dataOf(&r.x)))
 	return f.next(r)
 }
 

@@ -107,8 +107,9 @@ func (b *body) value(key string, v any) {
 }
 
 // streamOptions asks for usage in a stream if ask is set, unless the author of
-// the extra inputs said otherwise: an include_usage of theirs stays, a null counts
-// as not said, and anything that is not an object is left alone.
+// the extra inputs said otherwise: an include_usage of theirs stays, whatever it
+// is, no options at all (null) count as not said, and anything that is not an
+// object is left alone.
 func (b *body) streamOptions(in *Input, ask bool) {
 	given, said := b.extra["stream_options"]
 	if !ask || !truthy(b.streams(in)) {
@@ -131,7 +132,7 @@ func (b *body) streamOptions(in *Input, ask bool) {
 		asked = append(asked, "continuous_usage_stats")
 	}
 	for _, name := range asked {
-		if v, ok := merged[name]; !ok || v == nil {
+		if _, said := merged[name]; !said {
 			merged[name] = true
 		}
 	}

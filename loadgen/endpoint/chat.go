@@ -2,10 +2,13 @@ package endpoint
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint/replay"
+	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
 // chat is OpenAI's chat completions API, with the additions of vLLM, SGLang,
@@ -62,7 +65,7 @@ func chatMessages(in *Input) (messages, tools []byte, more map[string]any) {
 // list that the turn holds itself.
 func appendMessages(dst []byte, in *Input) []byte {
 	if in.complete() {
-		return append(dst, in.Turn.Messages...)
+		return appendComplete(dst, in)
 	}
 	dst = append(dst, '[')
 	if in.System != "" {
@@ -70,6 +73,63 @@ func appendMessages(dst []byte, in *Input) []byte {
 	}
 	return append(conversation(dst, in, appendMessage, appendTurn), ']')
 }
+
+// appendComplete writes the list of messages that the turn holds, with the
+// system prompt before it, or before the text of the system message that it
+// begins with: of two system messages many servers read one.
+func appendComplete(dst []byte, in *Input) []byte {
+	list := in.Turn.Messages
+	if in.System == "" {
+		return append(dst, list...)
+	}
+	from, to := systemContent(list)
+	if to == 0 {
+		dst = appendMessage(append(dst, '['), "system", in.System)
+		return append(appendElements(dst, list), ']')
+	}
+	dst = append(dst, list[:from]...)
+	switch content := list[from:to]; {
+	case content[0] == '"' && len(content) > 2:
+		dst = appendString(dst, in.System+"\n\n")
+		dst = append(dst[:len(dst)-1], content[1:]...)
+	case content[0] == '[':
+		dst = append(appendString(append(dst, `[{"type":"text","text":`...), in.System), '}')
+		dst = append(appendElements(dst, content), ']')
+	default:
+		dst = appendString(dst, in.System)
+	}
+	return append(dst, list[to:]...)
+}
+
+// systemContent is the place of the content of the system message that a list
+// begins with; to is 0 where there is none.
+func systemContent(list []byte) (from, to int) {
+	s, system := scan.Scanner{Data: list}, false
+	_ = s.Array(func(int) error {
+		err := s.Object(func(key []byte) (err error) {
+			switch string(key) {
+			case "role":
+				system, err = s.Is("system")
+			case "content":
+				s.Peek()
+				from = s.At
+				err = s.Skip()
+				to = s.At
+			default:
+				err = s.Skip()
+			}
+			return err
+		})
+		return cmp.Or(err, errLooked)
+	})
+	if !system {
+		return 0, 0
+	}
+	return from, to
+}
+
+// errLooked ends the reading of a list after its first element.
+var errLooked = errors.New("looked at")
 
 // complete tells whether the turn holds the whole list of messages itself.
 func (in *Input) complete() bool { return in.Turn.Messages != nil && in.Turn.Complete }

@@ -26,6 +26,7 @@ type Message struct {
 	// Elements are what an answer is in the list of messages, with commas
 	// between, where Content does not say all of it; nil: it does.
 	Elements []byte
+	Stored   string // an answer's name at the server that keeps it; "" where nobody knows one
 }
 
 // Input is all that a request body depends on.
@@ -38,6 +39,7 @@ type Input struct {
 	Legacy  bool           // max_tokens instead of max_completion_tokens
 	Usage   bool           // ask the server to report usage while streaming
 	Each    bool           // ask for it with every event
+	Apart   bool           // the system prompt stands beside the messages
 	Counts  bool           // the server's own counts of tokens are what is reported
 	Extra   map[string]any // the endpoint's extra inputs, merged last
 }
@@ -108,6 +110,7 @@ type Spec struct {
 	ProducesTokens  bool   // answers are text, so output tokens can be counted
 	TakesText       bool   // requests are text, so input tokens can be counted
 	TakesSystem     bool   // has a place for a system prompt, a user context and a history
+	SystemApart     bool   // the system prompt stands beside the messages, not among them
 	LegacyMaxTokens bool   // knows max_tokens and max_completion_tokens
 	Ranks           bool   // takes a query and passages
 	Items           string // what it answers with beside text: record.Vectors, …; "" for text and for what is not known
@@ -157,6 +160,9 @@ type Spec struct {
 	// Replay, if set, makes Elements of an answer for the requests after it; nil
 	// where its text is all of it.
 	Replay func(replay.Events) []byte
+	// Stored, if set, is the name under which the server keeps an answer and all
+	// that led to it, so that the next request need not bring it again; "" for none.
+	Stored func(replay.Events) string
 	// Next, for requests of several steps, says what is asked after an answer;
 	// a Step without a name means that it was the last.
 	Next func(Reply) (Step, error)

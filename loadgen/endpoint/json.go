@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -175,11 +176,67 @@ func toolTexts(data []byte) (texts []string) {
 			s.Peek()
 			start := s.At
 			err := s.Skip()
-			texts = append(texts, string(s.Data[start:s.At]))
+			var plain bytes.Buffer // as servers write it, however the dataset has it
+			if err == nil && json.Compact(&plain, s.Data[start:s.At]) == nil {
+				texts = append(texts, plain.String())
+			}
 			return err
 		}
 		return s.Skip()
 	}
 	_ = s.Array(func(int) error { return s.Object(entry) }) // what could be read counts
 	return texts
+}
+
+// bodyTexts are the texts of a body that the dataset holds ready: what the text
+// APIs have for their prompts, in whatever order the body names it, and the tools
+// last; and how many tokens it has in their place. Nothing, where the body is
+// none of theirs.
+func bodyTexts(body []byte) (texts []string, tokens int64) {
+	s := scan.Scanner{Data: body}
+	found := map[string][]byte{}
+	err := s.Object(func(key []byte) error {
+		s.Peek()
+		start := s.At
+		err := s.Skip()
+		found[string(key)] = s.Data[start:s.At]
+		return err
+	})
+	if err != nil {
+		return nil, 0
+	}
+	for _, head := range []string{"instructions", "system"} {
+		texts = append(texts, jsonTexts(found[head])...)
+	}
+	for _, members := range [][]string{{"messages"}, {"prompt"}, {"input"}, {"query", "queries", "passages", "documents", "texts"}, {"inputs"}} {
+		before := len(texts)
+		for _, m := range members {
+			texts = append(texts, jsonTexts(found[m])...)
+			tokens += numbersIn(found[m])
+		}
+		if len(texts) > before || tokens > 0 {
+			break
+		}
+	}
+	texts = append(texts, toolTexts(found["tools"])...)
+	return slices.DeleteFunc(texts, func(t string) bool { return t == "" }), tokens
+}
+
+// numbersIn is how many numbers a list, or a list of lists, consists of.
+func numbersIn(data []byte) (n int64) {
+	s := scan.Scanner{Data: data}
+	var value func(int) error
+	value = func(int) error {
+		switch c := s.Peek(); {
+		case c == '[':
+			return s.Array(value)
+		case c >= '0' && c <= '9':
+			n++
+		}
+		return s.Skip()
+	}
+	if s.Peek() == '[' {
+		_ = s.Array(value) // what could be read counts
+	}
+	return n
 }

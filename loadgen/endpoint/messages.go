@@ -15,7 +15,7 @@ import (
 var messages = Spec{
 	Type: "messages", Path: "/v1/messages", Title: "LLM",
 	Doc:       "Anthropic messages",
-	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true,
+	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, SystemApart: true,
 	Takes:   Images,
 	Headers: []string{"anthropic-version: 2023-06-01"}, KeyHeader: "x-api-key",
 	Replay: replay.Messages,
@@ -50,13 +50,13 @@ func messagesBody(dst []byte, in *Input) ([]byte, error) {
 		limit = defaultMaxTokens
 	}
 	b.count("max_tokens", limit)
-	if in.System != "" && !in.complete() {
-		b.str("system", in.System)
-	}
-	b.raw("tools", in.Turn.Tools)
 	if in.Stream {
 		b.flag("stream", true)
 	}
+	if in.System != "" {
+		b.str("system", in.System)
+	}
+	b.raw("tools", in.Turn.Tools)
 	b.allExtras()
 	return b.end()
 }

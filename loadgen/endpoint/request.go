@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -72,6 +73,18 @@ func (s *Spec) Request(dst []byte, in *Input) ([]byte, error) {
 		}
 	}
 	return s.Body(dst, in)
+}
+
+// Answer is what an answer adds to the history: said is its text, events its data.
+func (s *Spec) Answer(said string, events replay.Events) Message {
+	m := Message{Role: "assistant", Content: said}
+	if s.Replay != nil {
+		m.Elements = s.Replay(events)
+	}
+	if s.Stored != nil {
+		m.Stored = s.Stored(events)
+	}
+	return m
 }
 
 // alone refuses what an API without conversations has no place for.
@@ -226,6 +239,10 @@ func unlessSaid(n int, extra map[string]any, names ...string) int {
 // with one space. Its token count is the request's ISL.
 func (in *Input) Text() string {
 	t := in.Turn
+	if t.Raw != nil {
+		texts, _ := bodyTexts(t.Raw)
+		return strings.Join(texts, " ")
+	}
 	if in.System == "" && t.Context == "" && len(in.History) == 0 && t.Query == "" && t.Messages == nil && t.Tools == nil && len(t.Texts) == 1 {
 		return t.Texts[0]
 	}
@@ -233,7 +250,13 @@ func (in *Input) Text() string {
 	add := func(texts ...string) {
 		parts = append(parts, slices.DeleteFunc(texts, func(s string) bool { return s == "" })...)
 	}
-	if !in.complete() {
+	own := t.Messages
+	switch {
+	case in.complete() && !in.Apart:
+		own = appendMessages(nil, in)
+	case in.complete():
+		add(in.System)
+	default:
 		add(in.System, t.Context)
 		for _, m := range in.History {
 			switch {
@@ -248,7 +271,7 @@ func (in *Input) Text() string {
 			add(slices.Clone(m.Turn.Texts)...)
 		}
 	}
-	add(jsonTexts(t.Messages)...)
+	add(jsonTexts(own)...)
 	add(t.Query)
 	add(slices.Clone(t.Passages)...)
 	if t.Messages == nil {
@@ -256,4 +279,11 @@ func (in *Input) Text() string {
 	}
 	add(toolTexts(t.Tools)...)
 	return strings.Join(parts, " ")
+}
+
+// Tokens is how many tokens a body that the dataset holds ready has as numbers,
+// where its API takes texts or those.
+func (in *Input) Tokens() int64 {
+	_, tokens := bodyTexts(in.Turn.Raw)
+	return tokens
 }

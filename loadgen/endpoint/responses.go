@@ -13,28 +13,39 @@ import (
 var responses = Spec{
 	Type: "responses", Path: "/v1/responses", Title: "LLM",
 	Doc:    "OpenAI responses",
-	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, Takes: Images | Audios,
-	Replay: replay.Responses,
-	Body:   responsesBody, Read: readResponses, HasContent: responsesHaveContent,
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, SystemApart: true, Takes: Images | Audios,
+	Replay: replay.Responses, Stored: replay.Stored,
+	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
 	Served: Served{
 		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true,
 		Begin: servedResponsesBegin, Token: servedResponsesToken, End: servedResponsesEnd, Whole: servedResponses,
 	},
 }
 
-// responsesBody writes conversations as items of type message.
+// responsesBody writes conversations as items of type message. What the server
+// was asked to store is not sent again: the answer before is named instead.
 func responsesBody(dst []byte, in *Input) ([]byte, error) {
 	b := newBody(dst, in)
+	stored := ""
+	if n := len(in.History); n > 0 && truthy(b.extra["store"]) && !in.complete() {
+		stored = in.History[n-1].Stored
+	}
 	if b.key("input") {
-		if in.complete() {
+		switch {
+		case in.complete():
 			b.dst = append(b.dst, in.Turn.Messages...)
-		} else {
+		case stored != "":
+			b.dst = append(conversation(append(b.dst, '['), &Input{Turn: in.Turn}, appendItem, appendItemTurn), ']')
+		default:
 			b.dst = append(conversation(append(b.dst, '['), in, appendItem, appendItemTurn), ']')
 		}
 	}
 	b.str("model", in.Model)
 	b.flag("stream", in.Stream)
-	if in.System != "" && !in.complete() {
+	if stored != "" {
+		b.str("previous_response_id", stored)
+	}
+	if in.System != "" {
 		b.str("instructions", in.System)
 	}
 	b.count("max_output_tokens", in.Turn.MaxTokens)

@@ -2,6 +2,7 @@ package endpoint_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -27,7 +28,7 @@ type capture struct {
 		Query                 string
 		Passages              []string
 		Images, Audios        []dataset.Media
-		Raw                   json.RawMessage
+		Raw, Messages, Tools  json.RawMessage // of the turn; messages are complete
 		History               []endpoint.Message
 		Stream, Usage, Legacy bool
 		Counts                bool
@@ -43,10 +44,18 @@ type capture struct {
 
 func (c *capture) input() *endpoint.Input {
 	in := c.Input
+	messages := compact(in.Messages)
 	return &endpoint.Input{
 		Model: in.Model, System: in.System, History: in.History, Stream: in.Stream, Usage: in.Usage, Counts: in.Counts,
-		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens, Query: in.Query, Passages: in.Passages, Images: in.Images, Audios: in.Audios, Raw: in.Raw},
+		Legacy: in.Legacy, Extra: in.Extra, Turn: &dataset.Turn{Texts: in.Texts, MaxTokens: in.MaxTokens, Query: in.Query, Passages: in.Passages, Images: in.Images, Audios: in.Audios, Raw: in.Raw, Messages: messages, Complete: messages != nil, Tools: compact(in.Tools)},
 	}
+}
+
+// compact is JSON without blanks, as datasets have it.
+func compact(data []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Compact(&b, data) // nothing stays nothing
+	return b.Bytes()
 }
 
 func captures(t *testing.T, typ string) (list []capture) {
@@ -175,9 +184,35 @@ func TestBody(t *testing.T) {
 			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"tool","content":"r"}]`)},
 			History: []endpoint.Message{{Role: "user", Turn: &dataset.Turn{Messages: []byte(` [ {"role":"user","content":"a"} ] `)}}, {Role: "assistant", Content: "b"}},
 		}, `{"messages":[{"role":"system","content":"S"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"tool","content":"r"}],"model":"m","stream":false}`},
-		{"chat", "complete messages replace everything", endpoint.Input{
-			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true, Tools: []byte(`[{"type":"function"}]`)},
+		{"chat", "complete messages replace the history", endpoint.Input{
+			Model: "m", History: []endpoint.Message{{Role: "assistant", Content: "b"}}, Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true, Tools: []byte(`[{"type":"function"}]`)},
 		}, `{"messages":[{"role":"user","content":"a"}],"model":"m","stream":false,"tools":[{"type":"function"}]}`},
+		{"chat", "a system prompt before complete messages", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true},
+		}, `{"messages":[{"role":"system","content":"S"},{"role":"user","content":"a"}],"model":"m","stream":false}`},
+		{"chat", "two system prompts are one", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"content":"a\n","role":"system"},{"role":"user","content":"b"}]`), Complete: true},
+		}, `{"messages":[{"content":"S\n\na\n","role":"system"},{"role":"user","content":"b"}],"model":"m","stream":false}`},
+		{"chat", "an empty system prompt", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"system","content":""}]`), Complete: true},
+		}, `{"messages":[{"role":"system","content":"S"}],"model":"m","stream":false}`},
+		{"chat", "a system prompt in parts", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"system","content":[{"type":"text","text":"a"}]}]`), Complete: true},
+		}, `{"messages":[{"role":"system","content":[{"type":"text","text":"S"},{"type":"text","text":"a"}]}],"model":"m","stream":false}`},
+		{"responses", "a system prompt beside complete messages", endpoint.Input{
+			Model: "m", System: "S", Turn: &dataset.Turn{Messages: []byte(`[{"role":"system","content":"a"}]`), Complete: true},
+		}, `{"input":[{"role":"system","content":"a"}],"model":"m","stream":false,"instructions":"S"}`},
+		{"messages", "a system prompt beside complete messages", endpoint.Input{
+			Model: "m", System: "S", Stream: true, Turn: &dataset.Turn{Messages: []byte(`[{"role":"user","content":"a"}]`), Complete: true, Tools: []byte(`[{"name":"f"}]`)},
+		}, `{"model":"m","messages":[{"role":"user","content":"a"}],"max_tokens":1024,"stream":true,"system":"S","tools":[{"name":"f"}]}`},
+		{"responses", "what the server stores is named", endpoint.Input{
+			Model: "m", System: "S", Extra: map[string]any{"store": true}, Turn: turn("c"),
+			History: []endpoint.Message{{Role: "user", Turn: turn("a")}, {Role: "assistant", Content: "b", Stored: "resp_1"}},
+		}, `{"input":[{"role":"user","content":"c","type":"message"}],"model":"m","stream":false,"previous_response_id":"resp_1","instructions":"S","store":true}`},
+		{"responses", "what the server does not store is sent", endpoint.Input{
+			Model: "m", Turn: turn("c"), History: []endpoint.Message{{Role: "user", Turn: turn("a")}, {Role: "assistant", Content: "b", Stored: "resp_1"}},
+		}, `{"input":[{"role":"user","content":"a","type":"message"},{"role":"assistant","content":"b","type":"message"},{"role":"user","content":"c","type":"message"}],"model":"m","stream":false}`},
+		{"chat", "author's null of one option stays", endpoint.Input{Model: "m", Stream: true, Usage: true, Turn: turn("t"), Extra: map[string]any{"stream_options": map[string]any{"include_usage": nil}}}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"include_usage":null}}`},
 		{"chat", "usage with every event", endpoint.Input{Model: "m", Stream: true, Usage: true, Each: true, Turn: turn("t")}, `{"messages":[{"role":"user","content":"t"}],"model":"m","stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true}}`},
 		{"embeddings", "image", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Images: make([]dataset.Media, 1)}}, "embeddings: no place for the dataset's images; hint: chat, responses, messages, nim_embeddings"},
 		{"embeddings", "stream", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Extra: map[string]any{"stream": true}}}, "embeddings: it cannot stream"},

@@ -48,7 +48,8 @@ func New(e *schema.Endpoint, m schema.Models, spec *endpoint.Spec, tok tokenizer
 	}
 	r := &Renderer{Spec: spec, Tokenizer: tok, Streaming: e.Streaming && spec.CanStream, cfg: *e, models: chosen, header: header}
 	if e.Path != "" {
-		r.path = "/" + strings.TrimPrefix(e.Path, "/")
+		path, _, _ := strings.Cut(e.Path, "#") // a fragment is the reader's, never the server's
+		r.path = "/" + transport.Visible(strings.TrimPrefix(path, "/"))
 	}
 	return r, nil
 }
@@ -91,7 +92,7 @@ func (r *Renderer) Render(k *Keys, s *Session, t int, x *transport.Exchange) Tur
 	in := r.input(s, t)
 	out := Turn{Model: in.Model, RequestID: uuid(k.request, s.Index, t)}
 	x.Body, out.Err = r.Spec.Request(x.Body[:0], &in)
-	x.Header = r.appendHeader(x.Header[:0], &vars{requestID: out.RequestID, session: s, turn: t, model: in.Model})
+	x.Header = r.appendHeader(x.Header[:0], &vars{requestID: out.RequestID, session: s, turn: t, model: in.Model, stream: in.Stream})
 	x.Path, x.Stream = r.Path(in.Model, in.Stream), in.Stream
 	out.ISL = r.count(&in, s.Conversation, t)
 	return out
@@ -106,7 +107,7 @@ func (r *Renderer) input(s *Session, t int) endpoint.Input {
 	}
 	in := endpoint.Input{
 		Model: model, System: s.Conversation.System, History: s.history, Turn: turn, Stream: r.Streaming,
-		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage, Counts: r.cfg.UseServerTokenCount,
+		Legacy: r.cfg.UseLegacyMaxTokens, Extra: r.cfg.Extra, Each: r.cfg.PerChunkUsage, Counts: r.cfg.UseServerTokenCount, Apart: r.Spec.SystemApart,
 	}
 	if turn.Complete {
 		in.History = nil
@@ -126,14 +127,13 @@ func (r *Renderer) Path(model string, stream bool) string {
 	return endpoint.WithModel(r.path, model)
 }
 
-// Answered takes turn t of s, and the answer to it, into the history. elements
-// are the answer as messages, where its text is not all of it.
-func (s *Session) Answered(t int, said string, elements []byte) {
+// Answered takes turn t of s, and the answer to it, into the history.
+func (s *Session) Answered(t int, answer endpoint.Message) {
 	s.asked(t)
 	if recorded := s.Conversation.Turns[t].Answer; recorded != "" {
 		return // it stands there already
 	}
-	s.history = append(s.history, endpoint.Message{Role: "assistant", Content: said, Elements: elements})
+	s.history = append(s.history, answer)
 }
 
 // asked takes turn t into the history, and its recorded answer if it has one.
@@ -172,20 +172,17 @@ func (r *Renderer) Bodies(k *Keys, c *dataset.Conversation, index int64) (bodies
 // count is a request's ISL: the tokens of everything that the server has to
 // read. A dataset that has counted a lone turn is believed.
 func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int64 {
-	if !r.Spec.TakesText || r.Tokenizer == nil || in.Turn.Raw != nil && in.Turn.ISL == 0 && r.Chat == nil {
+	if !r.Spec.TakesText || r.Tokenizer == nil {
 		return record.None
 	}
 	if r.Chat != nil {
 		return r.countChat(in, c, t)
 	}
-	if in.Turn.ISL > 0 && in.System == "" && in.Turn.Context == "" && len(in.History) == 0 {
-		return in.Turn.ISL
-	}
-	if in.Turn.Raw != nil {
+	if in.Turn.ISL > 0 && (in.Turn.Raw != nil || in.System == "") && in.Turn.Context == "" && len(in.History) == 0 {
 		return in.Turn.ISL
 	}
 	if t > 0 || len(in.History) > 0 {
-		return int64(r.Tokenizer.Count(in.Text()))
+		return r.counted(in)
 	}
 	if c.Opening > 0 {
 		return c.Opening
@@ -193,9 +190,19 @@ func (r *Renderer) count(in *endpoint.Input, c *dataset.Conversation, t int) int
 	if n, ok := r.isl.Load(weak.Make(c)); ok {
 		return n.(int64)
 	}
-	n := int64(r.Tokenizer.Count(in.Text()))
+	n := r.counted(in)
 	r.keep(c, n)
 	return n
+}
+
+// counted is the tokens of a request's texts; record.None where it has none,
+// such as a picture alone: what the server reads of that, nobody here knows.
+func (r *Renderer) counted(in *endpoint.Input) int64 {
+	text, tokens := in.Text(), in.Tokens()
+	if text == "" && tokens == 0 {
+		return record.None
+	}
+	return tokens + int64(r.Tokenizer.Count(text))
 }
 
 // keep remembers the ISL of the first turn of c while somebody has c: many sets

@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
@@ -56,7 +57,7 @@ func TestBodiesAreWhatIsSent(t *testing.T) {
 		if sent != string(shown[i]) {
 			t.Errorf("turn %d:\nsent  %s\nshown %s", i, x.Body, shown[i])
 		}
-		s.Answered(i, "said", nil)
+		s.Answered(i, endpoint.Message{Role: "assistant", Content: "said"})
 	}
 	if last := string(shown[2]); !strings.Contains(last, `"include_usage":true`) || !strings.Contains(last, "one") || !strings.Contains(last, `"role":"tool"`) {
 		t.Errorf("usage option, earlier texts or roles are missing: %s", last)
@@ -81,7 +82,7 @@ func TestHeaderPlaceholders(t *testing.T) {
 	got, turn, s := header(3, 1)
 	want := "X-Request-ID: " + turn.RequestID + "\r\nX-Correlation-ID: " + s.ID + "\r\n" +
 		"X-A: a " + turn.RequestID + "1 {\r\nX-B: {unknown} m\r\nX-C: cX-Evil: 1/" + s.ID + "\r\n" +
-		"Authorization: Bearer k{turn}\r\nX-Session-Affinity: " + s.ID + "\r\n"
+		"Authorization: Bearer k{turn}\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nX-Session-Affinity: " + s.ID + "\r\n"
 	if got != want {
 		t.Errorf("header\n%q\nwant\n%q", got, want)
 	}
@@ -91,7 +92,7 @@ func TestHeaderPlaceholders(t *testing.T) {
 	r = renderer(t, func(e *schema.Endpoint) {
 		e.Headers = map[string]string{"x-request-id": "mine", "X-Session-Affinity": "pod-1", "X-CORRELATION-ID": "c"}
 	})
-	if got, _, _ := header(3, 1); got != "X-CORRELATION-ID: c\r\nX-Session-Affinity: pod-1\r\nx-request-id: mine\r\n" {
+	if got, _, _ := header(3, 1); got != "X-CORRELATION-ID: c\r\nX-Session-Affinity: pod-1\r\nx-request-id: mine\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n" {
 		t.Errorf("the user's own: %q", got)
 	}
 	if other, _, _ := header(4, 1); other == got {
@@ -127,7 +128,7 @@ func TestModelsBySession(t *testing.T) {
 				if got := r.Render(k, &s, turn, &x); got.Model != s.Model {
 					t.Fatalf("%s: session %d, turn %d: model %s after %s", strategy, i, turn, got.Model, s.Model)
 				}
-				s.Answered(turn, "said", nil)
+				s.Answered(turn, endpoint.Message{Role: "assistant", Content: "said"})
 			}
 			if s.Model == "a" {
 				ofA++
@@ -135,6 +136,58 @@ func TestModelsBySession(t *testing.T) {
 		}
 		if got := float64(ofA) / sessions; got < share-0.03 || got > share+0.03 { // over 4 standard deviations
 			t.Errorf("%s: %.3f of the sessions have model a, want %v", strategy, got, share)
+		}
+	}
+}
+
+// A user's own path goes out as a request line may hold it.
+func TestPathIsVisible(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"/p?x=1#part": "/p?x=1", "/a%2Fb/ü?k=é": "/a%2Fb/%C3%BC?k=%C3%A9", "no/slash/": "/no/slash/", "/e/{model}/i": "/e/m/i",
+	} {
+		r := renderer(t, func(e *schema.Endpoint) { e.Path = said })
+		if got := r.Path("m", true); got != want {
+			t.Errorf("Path of %q: %q, want %q", said, got, want)
+		}
+	}
+}
+
+// What the server has to read is counted in bodies that the dataset holds ready,
+// too, and nothing where there is no text.
+func TestTokensOfReadyBodies(t *testing.T) {
+	t.Parallel()
+	r := renderer(t, nil)
+	r.Tokenizer = datasettest.Bytes{}
+	k := NewKeys(7, 7, "profiling")
+	for _, c := range []struct {
+		turn dataset.Turn
+		want int64 // bytes
+	}{
+		{dataset.Turn{Raw: []byte(`{"model":"m","messages":[{"role":"system","content":"be kind"},{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":{"url":"http://h/a.png"}}]}]}`)}, 10},
+		{dataset.Turn{Raw: []byte(`{"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type": "object"}}}],"messages":[{"role":"user","content":"u"}]}`)}, int64(len(`u f d {"type":"object"}`))},
+		{dataset.Turn{Raw: []byte(`{"messages":[{"role":"user","content":"u"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"}]}`)}, int64(len(`u f {} r`))},
+		{dataset.Turn{Raw: []byte(`{"prompt":["a","bc"],"model":"m"}`)}, 4},
+		{dataset.Turn{Raw: []byte(`{"input":"abc","instructions":"do"}`)}, 6},
+		{dataset.Turn{Raw: []byte(`{"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"abc"}]}]}`)}, 3},
+		{dataset.Turn{Raw: []byte(`{"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":"u"}]}`)}, 3},
+		{dataset.Turn{Raw: []byte(`{"query":{"text":"q"},"passages":[{"text":"p"},{"text":"r"}]}`)}, 5},
+		{dataset.Turn{Raw: []byte(`{"query":"q","documents":["p"]}`)}, 3},
+		{dataset.Turn{Raw: []byte(`{"inputs":"abc","parameters":{"stop":["x"]}}`)}, 3},
+		{dataset.Turn{Raw: []byte(`{"input":[[1,2,3],[4]]}`)}, 4},
+		{dataset.Turn{Raw: []byte(`{"prompt":[1,2,3]}`)}, 3},
+		{dataset.Turn{Raw: []byte(`{"model":"m","n":3}`)}, record.None},
+		{dataset.Turn{Raw: []byte("\x00\x01 no JSON")}, record.None},
+		{dataset.Turn{Images: []dataset.Media{{URL: "http://h/a.png"}}}, record.None},
+		{dataset.Turn{Complete: true, Messages: []byte(`[{"role":"system","content":"a"},{"role":"user","content":"u"}]`)}, 3},
+	} {
+		conversation := dataset.Conversation{Turns: []dataset.Turn{c.turn, c.turn}}
+		s := r.Open(k, &conversation, 0)
+		for i := range conversation.Turns {
+			var x transport.Exchange
+			if got := r.Render(k, &s, i, &x); got.ISL != c.want {
+				t.Errorf("turn %d of %s: %d tokens (%v), want %d", i, c.turn.Raw, got.ISL, got.Err, c.want)
+			}
 		}
 	}
 }

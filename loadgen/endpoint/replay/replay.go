@@ -252,3 +252,32 @@ func Responses(events Events) []byte {
 	}
 	return list(items)
 }
+
+// Stored is the name of a response at its server; "" if it did not end well.
+func Stored(events Events) (id string) {
+	type response struct{ ID, Status string }
+	for data := range events {
+		if bytes.Contains(data, []byte(".delta\"")) { // most events, which name no response
+			continue
+		}
+		var e struct {
+			response
+			Type     string
+			Response response
+		}
+		if json.Unmarshal(data, &e) != nil {
+			continue
+		}
+		r := e.Response
+		if e.Type == "" {
+			r = e.response
+		}
+		switch {
+		case e.Type == "error" || e.Type == "response.error" || slices.Contains([]string{"failed", "incomplete", "cancelled"}, r.Status):
+			return ""
+		case r.ID != "":
+			id = r.ID
+		}
+	}
+	return id
+}

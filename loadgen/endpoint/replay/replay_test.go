@@ -114,3 +114,32 @@ func FuzzReplay(f *testing.F) {
 		}
 	})
 }
+
+// The name of an answer that the server stores is taken from whatever of its
+// events says it, unless the answer failed.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		want   string
+		events []string
+	}{
+		{"resp_1", []string{`{"id":"resp_1","object":"response","status":"completed","output":[{"id":"msg_1"}]}`}},
+		{"resp_1", []string{`{"type":"response.created","response":{"id":"resp_1","status":"in_progress"}}`, `{"type":"response.output_text.delta","delta":"a"}`, `{"type":"response.completed","response":{"id":"resp_1","status":"completed"}}`}},
+		{"resp_1", []string{`{"type":"response.created","response":{"id":"resp_1"}}`, `{"type":"response.output_item.done","item":{"id":"msg_1"}}`}},
+		{"", []string{`{"type":"response.created","response":{"id":"resp_1"}}`, `{"type":"response.failed","response":{"id":"resp_1","status":"failed"}}`}},
+		{"", []string{`{"type":"response.created","response":{"id":"resp_1"}}`, `{"type":"error","message":"x"}`}},
+		{"", []string{`{"id":"resp_1","status":"incomplete"}`}},
+		{"", []string{`[`, `{}`, `7`}},
+	} {
+		got := replay.Stored(func(yield func([]byte) bool) {
+			for _, e := range c.events {
+				if !yield([]byte(e)) {
+					return
+				}
+			}
+		})
+		if got != c.want {
+			t.Errorf("Stored(%q) = %q, want %q", c.events, got, c.want)
+		}
+	}
+}
