@@ -498,7 +498,7 @@ func TestHeadersAndTargets(t *testing.T) {
 	out := w.play(t, j)
 	r := out.records[0]
 	want := "X-Request-ID: " + r.XRequestID + "\r\nX-Correlation-ID: " + r.XCorrelationID +
-		"\r\nX-Team: blue\r\nAuthorization: Bearer sk-secret\r\nX-Session-Affinity: " + r.XCorrelationID + "\r\n"
+		"\r\nX-Team: blue\r\nAuthorization: Bearer sk-secret\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nX-Session-Affinity: " + r.XCorrelationID + "\r\n"
 	if diff := cmp.Diff(want, w.sent[0].header); diff != "" {
 		t.Errorf("header (-want +got):\n%s", diff)
 	}
