@@ -64,12 +64,12 @@ const (
 	changeColumn = 22
 )
 
-// sentence is the outcome with what it rests on: of each primary metric that is
-// better or worse the cell that changed most, the largest changes first.
+// sentence is the outcome with what it rests on: of each primary metric of that
+// outcome the cell that changed most, the largest changes first.
 func (c Comparison) sentence() string {
 	var rows []decide.Row
 	for _, r := range c.Rows {
-		if !r.Primary || r.Outcome != c.Outcome() || r.Outcome != decide.Worse && r.Outcome != decide.Better {
+		if !r.Primary || r.Outcome != c.Outcome() || change(r) == "" && value(r, r.Base) == value(r, r.Candidate) {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(x decide.Row) bool { return x.Key == r.Key })
@@ -83,6 +83,7 @@ func (c Comparison) sentence() string {
 	said := fmt.Sprintf("%s: %s against %s", c.Outcome(), words.Line(c.Candidate), words.Line(c.Baseline))
 	for i, r := range rows {
 		if i == maxChanges {
+			said += fmt.Sprintf("; %d more", len(rows)-i)
 			break
 		}
 		of := ""
@@ -90,6 +91,10 @@ func (c Comparison) sentence() string {
 			of = " at " + words.Line(r.Cell)
 		}
 		said += map[bool]string{true: ": ", false: "; "}[i == 0] + strings.TrimSuffix(metricName(r), " ms") + " " + cmp.Or(change(r), "from "+value(r, r.Base)+" to "+value(r, r.Candidate)) + of
+	}
+	if c.Outcome() == decide.Equivalent && len(rows) > 0 {
+		widest := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(a.Margin, b.Margin) })
+		said += ": within ±" + inPercent(widest.Margin)
 	}
 	return said
 }

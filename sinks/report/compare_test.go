@@ -84,7 +84,13 @@ func TestComparisonInASentence(t *testing.T) {
 		t.Error(got)
 	}
 	c.Rows = c.Rows[1:3]
-	if got := c.sentence(); got != "UNDECIDED: after| against before" {
+	if got := c.sentence(); got != "UNDECIDED: after| against before: TTFT p50 +9.6 % [−3.7, +15.8] at concurrency 4" {
+		t.Error(got)
+	}
+	same := further
+	same.Outcome, same.Harmless, same.Change, same.Low, same.High, same.Margin = decide.Equivalent, true, .01, -.01, .03, .05
+	c.Rows, c.Together = []decide.Row{same}, nil
+	if got := c.sentence(); got != "EQUIVALENT: after| against before: out tok/s +1.0 % [−1.0, +3.0]: within ±5 %" {
 		t.Error(got)
 	}
 }

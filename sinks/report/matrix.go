@@ -3,10 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep"
@@ -178,8 +180,15 @@ func (r *Report) Sentences() []string {
 		return nil
 	}
 	var out []string
-	for _, best := range r.best() {
+	for _, c := range r.Results.Comparisons { // what was asked is answered first
+		out = append(out, Comparison{c}.sentence())
+	}
+	compared := len(out) > 0
+	for i, best := range r.best() {
 		out = append(out, best.Sentence)
+		if s := r.beside(best); s != "" && i == 0 && !compared {
+			out = append(out, s)
+		}
 	}
 	if s := r.Results.StoppedEarly(); s != "" {
 		out = append(out, s)
@@ -187,10 +196,73 @@ func (r *Report) Sentences() []string {
 	if len(r.Plan.Gates) > 0 {
 		out = append(out, r.gateCounts())
 	}
-	for _, c := range r.Results.Comparisons {
-		out = append(out, Comparison{c}.sentence())
-	}
 	return out
+}
+
+// rivalsMost is how many cells that may be best are told with their values.
+const rivalsMost = 3
+
+// beside is what helps to choose where no cell is shown to be best: the values of
+// those that may be, in everything that cells are ranked by, or which comes nearest
+// to the limits that none keeps.
+func (r *Report) beside(b decide.Best) string {
+	switch {
+	case b.Cell == nil:
+		return r.nearest()
+	case b.Shown || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost:
+		return ""
+	}
+	var told []string
+	differ := map[string]bool{}
+	for _, c := range b.MayBe {
+		var values []string
+		for _, o := range r.Results.Objectives {
+			m, known := metrics.Lookup(o.Tag)
+			e, ok := c.Headline().Get(o.Key)
+			if !ok || !known || math.IsInf(e.Mean, 0) {
+				continue
+			}
+			text := metrics.Series(o.Tag, o.Stat) + " " + spelled(e)
+			if m.Unit == "ms" {
+				text += " ms"
+			}
+			values = append(values, text)
+			if o.Key != b.Objective.Key {
+				differ[text] = true
+			}
+		}
+		told = append(told, c.Cell.Short()+": "+strings.Join(values, ", "))
+	}
+	if len(differ) < 2 { // nothing tells them apart
+		return ""
+	}
+	return "of these, " + strings.Join(told, "; ")
+}
+
+// nearest is the cell with the largest share of requests that keep their limits.
+func (r *Report) nearest() string {
+	key := decide.Key{Tag: metrics.GoodRequestFraction, Stat: "avg"}
+	var most decide.CellResult
+	for _, c := range r.Results.Cells {
+		e, ok := c.Headline().Get(key)
+		if before, some := most.Headline().Get(key); ok && c.Trials > 0 && c.Verdict != validity.Invalid && (!some || e.Mean > before.Mean) {
+			most = c
+		}
+	}
+	e, ok := most.Headline().Get(key)
+	if !ok {
+		return ""
+	}
+	e.Mean, e.Low, e.High = 100*e.Mean, 100*e.Low, 100*e.High
+	return fmt.Sprintf("nearest is %s: %s %% of its requests keep the limits for single requests", most.Cell.Short(), spelled(e))
+}
+
+// spelled is an estimate with its interval, if that has a width in its digits.
+func spelled(e stats.Estimate) string {
+	if low, high := words.Number(e.Low), words.Number(e.High); e.HasInterval() && low != high {
+		return words.Number(e.Mean) + " [" + low + ", " + high + "]"
+	}
+	return words.Number(e.Mean)
 }
 
 // best is said under the limits where there are any.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
@@ -20,7 +19,35 @@ func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 		scope += " × " + words.Count(trials, "trial")
 	}
 	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
-	return slices.Concat(answers(d, said), extremes(d), knees(d)), scope
+	return slices.Concat(answers(d, said), slowestCell(d), knees(d)), scope
+}
+
+// terms is what the words of the answers mean, for those who know other programs.
+func terms(d *chart.Data) string {
+	var out []string
+	if len(d.Axes) > 0 {
+		var axes []string
+		for _, a := range d.Axes {
+			axes = append(axes, chart.Spoken(a))
+		}
+		what := "value"
+		if len(axes) > 1 {
+			what = "combination"
+		}
+		out = append(out, "cell: one "+what+" of "+strings.Join(axes, ", "))
+	}
+	for _, x := range []struct{ axis, means string }{{"isl", "input tokens of a request"}, {"osl", "output tokens of a request"}, {"concurrency", "requests at a time"}, {"request_rate", "requests that are sent each second"}} {
+		if slices.Contains(d.Axes, x.axis) {
+			out = append(out, chart.Spoken(x.axis)+": "+x.means)
+		}
+	}
+	if trialsOf(d) > 1 {
+		out = append(out, "trial: one repetition of a cell", "[low, high]: 95 % interval over the trials")
+	}
+	if d.Window == "steady" {
+		out = append(out, "steady window: a run without its ramp-up and its end")
+	}
+	return strings.Join(out, " · ")
 }
 
 // trialsOf is how many trials the cell has that has most.
@@ -72,64 +99,19 @@ func answers(d *chart.Data, said []string) []string {
 	return out
 }
 
-// extremes says which cell is the slowest and where its time goes, beside the
-// fastest. Means are compared, because they add up: what is not before the first
-// token is after it. Nothing is said of a difference that the intervals do not
-// show, or of a cell whose figures the measurement itself spoilt.
-func extremes(d *chart.Data) []string {
-	fast, slow := span(d)
-	if slow == nil || fast == slow {
-		return nil
-	}
-	a, b := d.Get(fast, metrics.RequestLatency, "avg"), d.Get(slow, metrics.RequestLatency, "avg")
-	if !(b.Value > a.Value) || b.Low <= a.High { // no interval: NaN, and the values speak
-		return nil
-	}
-	more := b.Value - a.Value
-	s := fmt.Sprintf("slowest: %s, mean latency %s ms, %s × that of %s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast))
-	x, y := d.Get(fast, metrics.TimeToFirstToken, "avg"), d.Get(slow, metrics.TimeToFirstToken, "avg")
-	if math.IsNaN(x.Value) || math.IsNaN(y.Value) {
-		return []string{s + queueing(d, slow)}
-	}
-	switch before := y.Value - x.Value; {
-	case before >= more:
-		s += fmt.Sprintf("; the %s ms more all pass before the first token (network, queue, prompt)", words.Number(more))
-	case before <= 0:
-		s += fmt.Sprintf("; the %s ms more all pass after the first token (generating)", words.Number(more))
-	default:
-		s += fmt.Sprintf("; of the %s ms more, %s ms pass before the first token (network, queue, prompt) and %s ms after it (generating)",
-			words.Number(more), words.Number(before), words.Number(more-before))
-	}
-	return []string{s + queueing(d, slow)}
-}
-
-// keepsUp is the share of the offered rate below which a server does not keep up
-// with it; closer to it chance alone decides, which draws the arrivals.
-const keepsUp = 0.95
-
-// queueing says that a cell answers less than it is asked, where it does: in an
-// open loop nothing else holds requests back than those before them. Only the
-// steady window tells: a whole run ends with answers to nobody who still asks.
-func queueing(d *chart.Data, c *chart.Cell) string {
-	rate := c.Values["request_rate"].Number
-	s := d.Get(c, metrics.RequestThroughput, "avg")
-	if _, open := c.Values["request_rate"]; !open || d.Window != "steady" || !(s.Value < keepsUp*rate) || s.High >= rate {
-		return ""
-	}
-	return fmt.Sprintf("; %s of %s requests/s are answered: more come than the server takes, and they queue", interval(s), words.Number(rate))
-}
-
 // kneesMost is how many knees are named.
 const kneesMost = 3
 
 // knees are the loads from which on more of it hardly gives more throughput; why
 // stands here of a single one, and of each below, with its cell.
 func knees(d *chart.Data) []string {
-	var at []string
+	var at, gains []string
 	why := ""
 	for _, c := range d.Cells {
 		if text, ok := strings.CutPrefix(c.Reason, "knee: "); c.Knee && ok {
 			at, why = append(at, d.Label(c)), words.Line(text)
+			gain, _, _ := strings.Cut(why, ", and ")
+			gains = append(gains, d.Label(c)+" ("+gain+")")
 		}
 	}
 	switch n := len(at); {
@@ -138,25 +120,7 @@ func knees(d *chart.Data) []string {
 	case n == 1:
 		return []string{"knee at " + at[0] + ": " + why}
 	case n > kneesMost:
-		at = append(at[:kneesMost:kneesMost], fmt.Sprintf("%d more", n-kneesMost))
+		gains = append(gains[:kneesMost:kneesMost], fmt.Sprintf("%d more", n-kneesMost))
 	}
-	return []string{"more load hardly gives more throughput from here on: " + strings.Join(at, "; ")}
-}
-
-// span is the cell with the lowest mean latency and the one with the highest.
-func span(d *chart.Data) (fast, slow *chart.Cell) {
-	lowest, highest := math.Inf(1), math.Inf(-1)
-	for _, c := range d.Cells {
-		s := d.Get(c, metrics.RequestLatency, "avg")
-		if math.IsNaN(s.Value) || c.Verdict == validity.Invalid {
-			continue
-		}
-		if s.Value < lowest {
-			fast, lowest = c, s.Value
-		}
-		if s.Value > highest {
-			slow, highest = c, s.Value
-		}
-	}
-	return fast, slow
+	return []string{"knees, where throughput grows far less than the load and latency rises: " + strings.Join(gains, "; ")}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/sim"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/page"
 )
@@ -86,6 +87,72 @@ sweep:
     endpoint: [{label: one, url: "mock:?ttft=20ms&itl=1ms&cv=0.5&seed=1"}, {label: other, url: "mock:?ttft=20ms&itl=1ms&cv=0.5&seed=2"}]
 multi_run: {num_runs: 3}`)
 	if strings.Contains(said, "slowest") {
+		t.Error(said)
+	}
+}
+
+// Of a matrix each setting is told by itself: what the slowest cell would take with
+// another one. Sixteen at a time is all that the server takes, so that three times
+// as many answer no more requests a second.
+func TestAnswersOfAMatrix(t *testing.T) {
+	t.Parallel()
+	said, d := answered(t, `
+name: matrix
+benchmark:`+body+`
+  endpoint: {url: "mock:?step=6ms&batch=16&prefill=0.05ms", streaming: true}
+  phases: {type: concurrency, concurrency: 4, requests: 200}
+sweep: {type: grid, parameters: {concurrency: [4, 16, 48], isl: [64, 1024]}}
+multi_run: {num_runs: 2}`)
+	said = strings.ReplaceAll(said, "\u00a0", " ")
+	for _, want := range []string{"slowest: isl 1024 · concurrency 48, ", "why it is slow: with concurrency 4 in place of 48 it is ", ", with isl 64 in place of 1024 it is ", "; concurrency 16 gives ", ": the requests that are added only make each other take longer"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
+	}
+	rate := map[string]float64{}
+	for _, c := range d.Cells {
+		rate[d.Label(c)] = d.Get(c, "request_throughput", "avg").Value
+	}
+	if a, b := rate["isl 1024 · concurrency 16"], rate["isl 1024 · concurrency 48"]; a == 0 || b > 1.05*a {
+		t.Errorf("the server is not full: requests/s %v", rate)
+	}
+}
+
+// Requests that fail are no sign of a queue, and are counted with their words.
+func TestAnswersOfFailures(t *testing.T) {
+	t.Parallel()
+	said, _ := answered(t, `
+name: failing
+benchmark:`+body+`
+  endpoint: {url: "mock:?ttft=15ms&itl=2ms&error_rate=0.4&error_status=503", streaming: true}
+  phases: {type: poisson, rate: 10, requests: 300}
+sweep: {type: grid, parameters: {rate: [10, 40], isl: [16, 64]}}
+multi_run: {num_runs: 3}`)
+	if strings.Contains(said, "queue") && !strings.Contains(said, "(network, queue, prompt)") || strings.Contains(said, "they queue") {
+		t.Error(said)
+	}
+	if !strings.Contains(said, "of 3,600 requests failed: ") || !strings.Contains(said, "× http_503, “scripted failure of request ") {
+		t.Error(said)
+	}
+}
+
+// Where no cell keeps the limits the nearest one is named.
+func TestAnswersOfLimitsThatNothingKeeps(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	got, err := sim.Run(`
+name: limits
+benchmark:`+body+`
+  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.5", streaming: true}
+  phases: {type: concurrency, concurrency: 2, requests: 100}
+  slos: {time_to_first_token: 20}
+sweep: {type: grid, parameters: {concurrency: [1, 4]}}
+multi_run: {num_runs: 2}`, work)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Join(got.Report().Sentences(), "\n")
+	if !strings.Contains(said, "no cell meets them\nnearest is concurrency ") {
 		t.Error(said)
 	}
 }

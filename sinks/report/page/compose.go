@@ -40,6 +40,10 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 		return nil, err
 	}
 	p.Answers, p.Scope = Answers(d, said)
+	if s := failures(errs, d.Requests.Total); s != "" {
+		p.Answers = append(p.Answers, s)
+	}
+	p.Words = terms(d)
 	for i, s := range p.Answers { // a number and its unit stay on one line
 		p.Answers[i] = strings.NewReplacer(" %", "\u00a0%", " ms", "\u00a0ms").Replace(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
@@ -20,7 +22,8 @@ import (
 // doubt is one check of one run that is not clean.
 type doubt struct {
 	Finding
-	cell *chart.Cell // nil for one of the whole plan
+	cell   *chart.Cell // nil for one of the whole plan
+	beyond float64     // how many times its limit
 }
 
 // readChecks reads the checks that moved a verdict.
@@ -39,10 +42,23 @@ func readChecks(d *chart.Data) ([]doubt, error) {
 			if verdict <= validity.Valid {
 				continue
 			}
-			out = append(out, doubt{Finding{verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit), ""}, find(d, dir, t.Texts["cell"][i])})
+			out = append(out, doubt{Finding{verdict, t.Texts["check"][i], words.Clip(t.Texts["detail"][i], textLimit), ""}, find(d, dir, t.Texts["cell"][i]), beyond(t, i)})
 		}
 	}
 	return out, nil
+}
+
+// beyond is how many times the limit of a check was reached, as the screen ranks
+// the runs of one check.
+func beyond(t *sinks.TableRows, i int) float64 {
+	values, limits := t.Floats["value"], t.Floats["limit"]
+	switch {
+	case values == nil || math.IsNaN(values[i]):
+		return 0
+	case limits == nil || math.IsNaN(limits[i]) || limits[i] == 0:
+		return math.Abs(values[i])
+	}
+	return math.Abs(values[i] / limits[i])
 }
 
 func find(d *chart.Data, dir, id string) *chart.Cell {
@@ -58,35 +74,38 @@ func ofCell(list []doubt, c *chart.Cell) []doubt {
 	return slices.DeleteFunc(slices.Clone(list), func(x doubt) bool { return x.cell != c })
 }
 
-// grouped is a line a check, worst first, with the words of its first run.
+// grouped is a line a check, worst first, with the words of its worst run.
 func grouped(list []doubt) []Finding {
-	var out []Finding
+	var worst []doubt
 	counts := map[string]int{}
 	for _, x := range list {
 		if counts[x.Check]++; counts[x.Check] == 1 {
-			out = append(out, x.Finding)
+			worst = append(worst, x)
 			continue
 		}
-		i := slices.IndexFunc(out, func(f Finding) bool { return f.Check == x.Check })
-		if x.Verdict > out[i].Verdict {
-			out[i] = x.Finding
+		i := slices.IndexFunc(worst, func(f doubt) bool { return f.Check == x.Check })
+		if cmp.Or(cmp.Compare(x.Verdict, worst[i].Verdict), cmp.Compare(x.beyond, worst[i].beyond)) > 0 {
+			worst[i] = x
 		}
 	}
-	for i := range out {
-		if n := counts[out[i].Check]; n > 1 {
-			out[i].Where = words.Count(n, "run")
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Finding) int {
+	slices.SortStableFunc(worst, func(a, b doubt) int {
 		return cmp.Or(cmp.Compare(b.Verdict, a.Verdict), counts[b.Check]-counts[a.Check])
 	})
+	var out []Finding
+	for _, x := range worst {
+		if n := counts[x.Check]; n > 1 {
+			x.Where = words.Count(n, "run")
+		}
+		out = append(out, x.Finding)
+	}
 	return out
 }
 
 // failed is one kind of failure in one cell.
 type failed struct {
 	Failure
-	cell *chart.Cell
+	cell     *chart.Cell
+	measured int // of the count, after the warmup and not ended on purpose
 }
 
 // kindsMost bounds how many kinds are told apart: a server may say something
@@ -102,8 +121,8 @@ func readErrors(d *chart.Data) ([]failed, error) {
 	want := map[string]bool{"cell": true, "status": true, "error_kind": true, "error_message": true, "phase": true}
 	var out []failed
 	at := map[string]int{}
-	count := func(dir, cell, kind, message string, c *chart.Cell) {
-		k := strings.Join([]string{dir, cell, kind, digits.ReplaceAllString(message, "0")}, "\x00")
+	count := func(dir, cell, kind, message string, c *chart.Cell, measured bool) {
+		k := strings.Join([]string{dir, cell, kind, alike(message)}, "\x00")
 		j, ok := at[k]
 		if !ok {
 			if len(at) == kindsMost {
@@ -111,12 +130,15 @@ func readErrors(d *chart.Data) ([]failed, error) {
 			}
 			j = len(out)
 			at[k] = j
-			out = append(out, failed{Failure{0, kind, message}, c})
+			out = append(out, failed{Failure{0, kind, message}, c, 0})
 		}
 		out[j].Count++
+		if measured {
+			out[j].measured++
+		}
 	}
 	for _, f := range d.Failures {
-		count(f.Cell.Dir, f.Cell.ID, words.Clip(f.Kind, 80), words.Clip(f.Message, textLimit), f.Cell)
+		count(f.Cell.Dir, f.Cell.ID, words.Clip(f.Kind, 80), words.Clip(f.Message, textLimit), f.Cell, true)
 	}
 	for _, dir := range d.Dirs {
 		if d.Foreign[dir] {
@@ -128,7 +150,8 @@ func readErrors(d *chart.Data) ([]failed, error) {
 					continue
 				}
 				kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80), words.Clip(t.Texts["error_message"][i], textLimit)
-				count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]))
+				measured := t.Texts["phase"][i] != "warmup" && t.Texts["status"][i] != string(record.Cancelled)
+				count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]), measured)
 			}
 			return nil
 		})
@@ -137,6 +160,51 @@ func readErrors(d *chart.Data) ([]failed, error) {
 		}
 	}
 	return out, nil
+}
+
+// alike is a message without what differs between two of one kind.
+func alike(message string) string { return digits.ReplaceAllString(message, "0") }
+
+// failuresMost is how many kinds of failures stand above the table.
+const failuresMost = 3
+
+// failures says of all cells together how many requests failed, and with what
+// words most of them.
+func failures(list []failed, total int) string {
+	var kinds []Failure
+	all := 0
+	for _, f := range list {
+		if f.measured == 0 {
+			continue
+		}
+		all += f.measured
+		i := slices.IndexFunc(kinds, func(k Failure) bool { return k.Kind == f.Kind && alike(k.Message) == alike(f.Message) })
+		if i < 0 {
+			i, kinds = len(kinds), append(kinds, Failure{0, f.Kind, f.Message})
+		}
+		kinds[i].Count += f.measured
+	}
+	if all == 0 {
+		return ""
+	}
+	slices.SortStableFunc(kinds, func(a, b Failure) int { return b.Count - a.Count })
+	var said []string
+	for i, k := range kinds {
+		if i == failuresMost {
+			rest := 0
+			for _, k := range kinds[i:] {
+				rest += k.Count
+			}
+			said = append(said, words.Whole(int64(rest))+" × of "+words.Count(len(kinds)-i, "other kind"))
+			break
+		}
+		text := words.Whole(int64(k.Count)) + " × " + k.Kind
+		if k.Message != "" {
+			text += ", “" + words.Clip(k.Message, 100) + "”"
+		}
+		said = append(said, text)
+	}
+	return fmt.Sprintf("%s of %s failed: %s", words.Whole(int64(all)), words.Count(total, "request"), strings.Join(said, "; "))
 }
 
 // errorsOf are the most frequent failures of a cell.

@@ -34,6 +34,7 @@ type Page struct {
 	Name, Scope           string
 	Verdict               validity.Verdict
 	Answers               []string
+	Words                 string // what the words of these mean
 	Findings              []Finding
 	MoreFindings          string
 	Caption, Legend       string
@@ -77,7 +78,7 @@ type Row struct {
 type Entry struct {
 	Head                           bool // names the row
 	Class, Sort, Title, Text, Link string
-	Bounds                         string // of the interval, on a line of their own
+	Small                          string // on a line of its own: the bounds of the interval, what the cell is
 }
 
 // Chart is a picture with its numbers beside it.

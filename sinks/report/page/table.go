@@ -66,20 +66,27 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	if c.Front {
 		mark = " *"
 	}
-	out.Cells = append(out.Cells, Entry{Class: c.Verdict.String(), Text: c.Verdict.String() + mark})
+	var is []string
+	if c.Best != "" {
+		is = append(is, "best "+c.Best)
+	}
+	if c.Knee {
+		is = append(is, "knee")
+	}
+	out.Cells = append(out.Cells, Entry{Class: c.Verdict.String(), Text: c.Verdict.String() + mark, Small: strings.Join(is, ", ")})
 	return out
 }
 
 // figureEntry is a value with its bounds and marks.
-func figureEntry(s chart.Stat, percent bool) Entry {
+func figureEntry(s chart.Stat, share bool) Entry {
 	e := Entry{Class: "num", Text: "–"}
 	if math.IsNaN(s.Value) {
 		return e
 	}
-	if percent {
-		s.Value, s.Low, s.High = 100*s.Value, 100*s.Low, 100*s.High
+	if share {
+		s.Value, s.Low, s.High = percent(s.Value), percent(s.Low), percent(s.High)
 	}
-	e.Sort, e.Text, e.Bounds = figure(s.Value), words.Number(s.Value), bounds(s)
+	e.Sort, e.Text, e.Small = figure(s.Value), words.Number(s.Value), bounds(s)
 	var why []string
 	if s.Unsupported {
 		e.Text += " ?"
@@ -92,3 +99,6 @@ func figureEntry(s chart.Stat, percent bool) Entry {
 	e.Title = strings.Join(why, "; ")
 	return e
 }
+
+// percent is a share in per cent; what is below a thousandth of one is nothing.
+func percent(share float64) float64 { return math.Round(100e3*share) / 1e3 }
