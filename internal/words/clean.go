@@ -43,6 +43,18 @@ func Clip(s string, most int) string {
 	return string([]rune(s)[:max(most-1, 0)]) + "…"
 }
 
+// Middle is s in most characters, without its middle: names of one kind differ at
+// either end. At least one character stays on both sides.
+func Middle(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	most = max(most, 3)
+	tail := (most - 1) / 2
+	return string(r[:most-1-tail]) + "…" + string(r[len(r)-tail:])
+}
+
 func isClean(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {

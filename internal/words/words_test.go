@@ -112,3 +112,16 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestMiddle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{{"short", 5, "short"}, {"candidate-1", 7, "can…e-1"}, {"ünïcödé", 4, "ün…é"}, {"abcdef", 0, "a…f"}, {"", 3, ""}} {
+		if got := words.Middle(c.text, c.most); got != c.want {
+			t.Errorf("Middle(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
+		}
+	}
+}

@@ -95,6 +95,7 @@ func (g *grid) write(b *strings.Builder) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	g.narrow(widths)
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		var line strings.Builder
 		for i, cell := range row {
@@ -110,4 +111,51 @@ func (g *grid) write(b *strings.Builder) {
 		}
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
+}
+
+// columns is how many characters a line of a terminal has, at least.
+const columns = 80
+
+// narrow leaves out the middle of long names until the table fits a terminal, as
+// long as they can still be told apart. Figures are never cut.
+func (g *grid) narrow(widths []int) {
+	total := 0
+	for i, w := range widths {
+		total += w + 1
+		if i >= g.left {
+			total++
+		}
+	}
+	const least = 10 // characters of a name
+	for total > columns {
+		widest := 0
+		for i := range g.left {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		most := max(widths[widest]-(total-columns), least)
+		if g.left == 0 || most >= widths[widest] || !g.shorten(widest, most) {
+			return
+		}
+		total -= widths[widest] - most
+		widths[widest] = most
+	}
+}
+
+// shorten cuts the names of a column, unless two of them would look the same.
+func (g *grid) shorten(column, most int) bool {
+	full := map[string]string{}
+	for _, row := range g.rows {
+		short := words.Middle(row[column], most)
+		if other, taken := full[short]; taken && other != row[column] {
+			return false
+		}
+		full[short] = row[column]
+	}
+	for _, row := range g.rows {
+		row[column] = words.Middle(row[column], most)
+	}
+	g.head[column] = words.Middle(g.head[column], most)
+	return true
 }

@@ -68,3 +68,27 @@ func TestWrappedStaysWithin80Columns(t *testing.T) {
 		}
 	}
 }
+
+// A name that would make the table wider than a terminal loses its middle, unless
+// two names would then look the same.
+func TestLongNamesInATable(t *testing.T) {
+	t.Parallel()
+	const long = "a-very-long-name-of-a-candidate-for-the-next-release-"
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"old", long + "1"}, " a-very-long-nam…next-release-1"},
+		{[]string{long + "1-a" + strings.Repeat("b", 60), long + "2-a" + strings.Repeat("b", 60)}, " " + long + "1-abb"},
+	} {
+		g := grid{head: []string{"endpoint", "conc", "out tok/s", "TTFT p50 ms", "TTFT p99 ms", ""}, left: 2}
+		for _, n := range c.names {
+			g.rows = append(g.rows, []string{n, "16", "1,890 ± 70", "19.6 ± 0.3", "40.2 ± 1.5", "knee"})
+		}
+		var b strings.Builder
+		g.write(&b)
+		if !strings.Contains(b.String(), c.want) {
+			t.Errorf("no %q in\n%s", c.want, b.String())
+		}
+	}
+}

@@ -382,7 +382,7 @@ func TestCostByHand(t *testing.T) {
 		}
 	}
 	d.Expense = Expense{Watts: 200}
-	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per output token (200 W)" {
+	if c := r.Build(d, nil); len(c.Panels) != 1 || c.Panels[0].Y.Label != "joules per token" || !strings.HasSuffix(c.Panels[0].X.Label, ", at 200 W") {
 		t.Errorf("power alone: %+v", c.Panels)
 	}
 }

@@ -28,15 +28,16 @@ func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	var out []draw.Panel
 	for _, e := range []struct {
-		given float64
+		is    float64
 		of    func(tokens float64) float64 // of a second
 		label string
+		given string // in words
 	}{
-		{d.Expense.Hour, func(tokens float64) float64 { return d.Expense.Hour / 3600 / tokens * 1e6 }, "price of 1M output tokens (" + setting(d.Expense.Hour) + " an hour)"},
-		{d.Expense.Watts, func(tokens float64) float64 { return d.Expense.Watts / tokens }, "joules per output token (" + setting(d.Expense.Watts) + " W)"},
+		{d.Expense.Hour, func(tokens float64) float64 { return d.Expense.Hour / 3600 / tokens * 1e6 }, "price per 1M tokens", "at " + setting(d.Expense.Hour) + " an hour"},
+		{d.Expense.Watts, func(tokens float64) float64 { return d.Expense.Watts / tokens }, "joules per token", "at " + setting(d.Expense.Watts) + " W"},
 	} {
-		if e.given > 0 {
-			out = append(out, d.expensePanel(e.of, e.label))
+		if e.is > 0 {
+			out = append(out, d.expensePanel(e.of, e.label, e.given))
 		}
 	}
 	return out, ""
@@ -44,13 +45,14 @@ func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
 
 // expensePanel is one of the two, against the speed of a user where that is known,
 // else cell beside cell.
-func (d *Data) expensePanel(of func(tokens float64) float64, label string) draw.Panel {
+func (d *Data) expensePanel(of func(tokens float64) float64, label, given string) draw.Panel {
 	speed := metrics.OutputTokenThroughputPerUser
 	bySpeed := d.Has(speed, "p50")
-	p := draw.Panel{X: draw.Axis{Label: speedLabel, Zero: true}, Y: draw.Axis{Label: label, Zero: true}}
+	p := draw.Panel{X: draw.Axis{Label: speedLabel + ", " + given, Zero: true}, Y: draw.Axis{Label: label, Zero: true}}
 	beside := d.nominal()
 	if !bySpeed {
 		p.X = beside.axis
+		p.X.Label = given
 	}
 	for i, g := range d.groups(d.Load()) {
 		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: bySpeed && len(g.cells) > 1}

@@ -393,3 +393,26 @@ func TestColumnsKeepPeaks(t *testing.T) {
 		}
 	}
 }
+
+// Each setting of a long name is still told, and what nothing limits has no column.
+func TestLongNamesOfCells(t *testing.T) {
+	t.Parallel()
+	const cell = "isl 64, candidate-with-a-long-name-of-its-own, concurrency "
+	s := New(Plan{Name: "long", Cells: []string{cell + "4", cell + "16"}, Trials: 1, Runs: make([]forecast.Run, 2)}, began)
+	for i := range 2 {
+		s.Begin(i, i, 0, began)
+		s.End(Done{Cell: i, Throughput: 100, TTFT: 40, ITL: 5, Good: math.NaN(), Verdict: validity.Valid}, began)
+	}
+	s.Begin(1, 1, 0, began)
+	for _, width := range []int{80, 40} {
+		text := strings.Join(picture(t, s, width, 24, Cells), "\n")
+		for _, want := range []string{"isl 64, ", "concurrency 4 ", "concurrency 16 "} {
+			if !strings.Contains(text, want) && width == 80 {
+				t.Errorf("%d columns: no %q in\n%s", width, want, text)
+			}
+		}
+		if strings.Contains(text, "goodput") {
+			t.Errorf("a column for nothing in\n%s", text)
+		}
+	}
+}

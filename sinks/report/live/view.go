@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -310,18 +311,33 @@ func (f *frame) cellLines() []string {
 	if short {
 		tokens, figure = 7, 11
 	}
+	others := 29 // the column of what is good stands there where something is limited
+	limited := slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.good) > 0 })
+	if !limited {
+		others -= 10
+	}
 	name := 12
 	for _, r := range rows {
-		name = max(name, min(utf8.RuneCountInString(r.name), f.width-29-tokens-figure))
+		name = max(name, min(utf8.RuneCountInString(r.name), f.width-others-tokens-figure))
 	}
 	line := func(a, b, c, d, e, g string) string {
-		return fmt.Sprintf(" %s %6s %*s %*s %9s %s", pad(clip(a, name), name), b, tokens, c, figure, d, e, g)
+		if limited {
+			e = fmt.Sprintf(" %9s", e)
+		}
+		return fmt.Sprintf(" %s %6s %*s %*s%s %s", pad(fit(a, name), name), b, tokens, c, figure, d, e, g)
 	}
-	out := []string{line(f.soFar(), "trials", "tok/s", ttft+" p99 ms", "goodput %", "verdict")}
+	head := ""
+	if limited {
+		head = "goodput %"
+	}
+	out := []string{line(f.soFar(), "trials", "tok/s", ttft+" p99 ms", head, "verdict")}
 	for _, r := range rows {
-		good := "–"
-		if len(r.good) > 0 {
+		good := ""
+		switch {
+		case len(r.good) > 0:
 			good = words.Percent(mean(r.good))
+		case limited:
+			good = "–"
 		}
 		out = append(out, line(r.name, fmt.Sprint(r.trials), between(r.throughput, short), between(r.ttft, short), good, r.verdict.String()))
 	}
@@ -336,9 +352,31 @@ func (f *frame) stackedCells(rows []cellRow) []string {
 		if len(r.ttft) > 0 {
 			figures += " ms"
 		}
-		out = append(out, f.spread(" "+r.name, r.verdict.String()), figures)
+		out = append(out, f.spread(" "+fit(r.name, f.width-3-utf8.RuneCountInString(r.verdict.String())), r.verdict.String()), figures)
 	}
 	return out
+}
+
+// fit makes the name of a cell short: its longest part gives way first, so that
+// each setting is still told.
+func fit(name string, width int) string {
+	const between, least = ", ", 4
+	parts := strings.Split(name, between)
+	over := func() int { return utf8.RuneCountInString(strings.Join(parts, between)) - width }
+	for over() > 0 {
+		longest := 0
+		for i, p := range parts {
+			if utf8.RuneCountInString(p) > utf8.RuneCountInString(parts[longest]) {
+				longest = i
+			}
+		}
+		n := utf8.RuneCountInString(parts[longest])
+		if n <= least {
+			break
+		}
+		parts[longest] = words.Middle(parts[longest], n-1)
+	}
+	return clip(strings.Join(parts, between), width)
 }
 
 func mean(v []float64) float64 {

@@ -301,10 +301,14 @@ func (u user) uses(loads bool) {
 	u.must(u.p.Move(browser.Point{}))
 }
 
-// lays checks where things are on a laptop: the table needs no scrolling, and no
-// word of a chart lies on another.
+// lays checks where things are on a laptop: the table needs no scrolling.
 func (u user) lays() {
 	u.expect("the table of cells fits", `(() => { const s = document.querySelector("#cells .scroll"); return s.scrollWidth <= s.clientWidth + 1; })()`)
+	u.parted("on a laptop")
+}
+
+// parted checks that no word of a chart lies on another.
+func (u user) parted(name string) {
 	var lying []string
 	u.must(u.p.Eval(`[...document.querySelectorAll("svg.chart")].flatMap((svg) => {
 		const all = [...svg.querySelectorAll("text")].map((t) => [t.textContent, t.getBoundingClientRect()]), out = [];
@@ -315,7 +319,7 @@ func (u user) lays() {
 		return out;
 	})`, &lying))
 	if len(lying) > 0 {
-		u.t.Errorf("words lie on words: %q", lying)
+		u.t.Errorf("%s: words lie on words: %q", name, lying)
 	}
 }
 
@@ -323,6 +327,8 @@ func (u user) lays() {
 func (u user) looks(name string, v browser.View) {
 	u.expect(name+": nothing runs out of the window", fmt.Sprintf("document.documentElement.scrollWidth <= %d", v.Width))
 	u.expect(name+": the paper has the theme's colour", fmt.Sprintf(`getComputedStyle(document.body).backgroundColor === %q`, map[bool]string{true: "rgb(15, 20, 26)", false: "rgb(255, 255, 255)"}[v.Dark]))
+	u.expect(name+": charts are as wide as the window", `[...document.querySelectorAll("figure > .scroll")].every((s) => s.scrollWidth <= s.clientWidth + 1)`)
+	u.parted(name)
 	u.keep(name)
 }
 

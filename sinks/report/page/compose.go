@@ -64,7 +64,7 @@ func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
 		*missing = append(*missing, c)
 		return
 	}
-	out := Chart{ID: c.ID, Title: c.Title, SVG: template.HTML(draw.Inline(c, draw.SizeOf(c)))}
+	out := Chart{ID: c.ID, Title: c.Title, SVG: template.HTML(draw.Inline(c, draw.SizeOf(c))), Narrow: narrow(c)}
 	rows := 0
 	for i := range c.Panels {
 		x := c.Panels[i].X
@@ -83,6 +83,32 @@ func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
 		out.Cut = fmt.Sprintf("the first %d of %s rows; the tables have all", dataMost, words.Whole(int64(rows)))
 	}
 	*to = append(*to, out)
+}
+
+// narrowWidth is what a chart has in a window of 375 pixels.
+const narrowWidth = 345
+
+// narrow is a chart as a telephone shows it: as wide as the window, as high as it
+// needs. A point is too small for a finger, so that it has no title and leads
+// nowhere, as the table does; of the many bars of a timeline fewer are told apart.
+func narrow(c *draw.Chart) template.HTML {
+	n := *thin(c, barsMost/3)
+	n.ID += "-narrow"
+	n.Panels = slices.Clone(n.Panels)
+	for i := range n.Panels {
+		series := slices.Clone(n.Panels[i].Series)
+		for k := range series {
+			series[k].Points, series[k].Rects = slices.Clone(series[k].Points), slices.Clone(series[k].Rects)
+			for j := range series[k].Points {
+				series[k].Points[j].Title, series[k].Points[j].Link = "", ""
+			}
+			for j := range series[k].Rects {
+				series[k].Rects[j].Title = ""
+			}
+		}
+		n.Panels[i].Series = series
+	}
+	return template.HTML(draw.Inline(&n, draw.SizeIn(narrowWidth, &n)))
 }
 
 // numbers are the points and bars of a panel, headed by what its axes say.
@@ -219,7 +245,7 @@ func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page
 		own := &Page{}
 		for _, r := range chart.Catalogue() {
 			if r.Cellwise {
-				own.chart(thin(r.Build(d, c)), &own.Charts, &own.Missing)
+				own.chart(thin(r.Build(d, c), barsMost), &own.Charts, &own.Missing)
 			}
 		}
 		if i == 0 && len(told) > detailed { // what one takes, all take
@@ -236,7 +262,7 @@ func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page
 
 // size is about how many bytes of the page a chart takes.
 func (c *Chart) size() int {
-	n := len(c.SVG)
+	n := len(c.SVG) + len(c.Narrow)
 	for _, p := range c.Numbers {
 		for _, row := range p.Rows {
 			n += 10
@@ -248,38 +274,39 @@ func (c *Chart) size() int {
 	return n
 }
 
-// thin keeps a page small: of many bars the first ones, which is said.
-func thin(c *draw.Chart) *draw.Chart {
-	for i := range c.Panels {
-		bars := 0
-		for _, s := range c.Panels[i].Series {
-			bars += len(s.Rects)
-		}
-		if bars <= barsMost || !strings.HasPrefix(c.ID, "timeline") {
-			continue
-		}
-		end := cutoff(&c.Panels[i])
-		for k := range c.Panels[i].Series {
-			s := &c.Panels[i].Series[k]
-			s.Rects = slices.DeleteFunc(s.Rects, func(r draw.Rect) bool { return r.X0 > end })
-		}
-		c.Panels[i].Marks = nil
-		c.Footer = fmt.Sprintf("the first %s s · %s", words.Number(end), c.Footer)
+// thin keeps a page small: of more bars than that the first ones, which is said.
+func thin(c *draw.Chart, most int) *draw.Chart {
+	if !strings.HasPrefix(c.ID, "timeline") || len(c.Panels) == 0 {
+		return c
 	}
-	return c
-}
-
-// cutoff is the time before which barsMost bars begin.
-func cutoff(p *draw.Panel) float64 {
+	p := c.Panels[0]
 	var begins []float64
 	for _, s := range p.Series {
 		for _, r := range s.Rects {
 			begins = append(begins, r.X0)
 		}
 	}
+	if len(begins) <= most {
+		return c
+	}
 	slices.Sort(begins)
-	return begins[barsMost-1]
+	end := begins[most-1]
+	p.Series, p.Marks = slices.Clone(p.Series), nil
+	for k := range p.Series {
+		p.Series[k].Rects = slices.DeleteFunc(slices.Clone(p.Series[k].Rects), func(r draw.Rect) bool { return r.X0 > end })
+	}
+	out := *c
+	out.Panels = []draw.Panel{p}
+	_, rest, cut := strings.Cut(c.Footer, cutMark)
+	if !cut {
+		rest = c.Footer
+	}
+	out.Footer = "the first " + words.Number(end) + cutMark + rest
+	return &out
 }
+
+// cutMark stands in the footer of a timeline of which a part is shown.
+const cutMark = " s · "
 
 // slowest are the requests that took longest.
 func slowest(d *chart.Data, c *chart.Cell) [][]string {

@@ -85,8 +85,9 @@ type Entry struct {
 type Chart struct {
 	ID, Title string
 	SVG       template.HTML
-	Numbers   []Numbers // one for each panel
-	Cut       string    // what of the numbers was left out
+	Narrow    template.HTML // the same for a narrow window
+	Numbers   []Numbers     // one for each panel
+	Cut       string        // what of the numbers was left out
 }
 
 // Numbers is what one panel of a chart shows, as a table.

@@ -59,8 +59,9 @@
       if (w > whole.split(/[ ,]+/)[2] * 0.999) all();
       else if (w > 20) svg.setAttribute("viewBox", [v.x + (v.width - w) / 2, v.y + (v.height - h) / 2, w, h].join(" "));
     };
-    svg.parentElement.addEventListener("keydown", (e) => {
-      if (e.target !== svg.parentElement) return;
+    const frame = svg.closest(".scroll");
+    frame.addEventListener("keydown", (e) => {
+      if (e.target !== frame) return;
       if (e.key === "Escape") all();
       if (e.key === "+") scale(1 / 1.5);
       if (e.key === "-") scale(1.5);

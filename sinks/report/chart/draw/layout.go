@@ -14,6 +14,15 @@ func SizeOf(c *Chart) Size {
 	return Size{Usual.W, Usual.H + more*float64(max(len(c.Panels)-1, 0))}
 }
 
+// SizeIn is the size of c at a width that is given: as high as its words and its
+// panels need there.
+func SizeIn(width float64, c *Chart) Size {
+	const each = 200 // of a panel
+	l := &layout{ruler: newRuler(), size: Size{W: width}}
+	top := l.legend(c, l.head(c))
+	return Size{width, math.Ceil(top - l.foot(c) + each*float64(max(len(c.Panels), 1)))}
+}
+
 const (
 	titleSize  = 16.0
 	smallSize  = 11.0
@@ -50,10 +59,16 @@ func place(c *Chart, size Size) []shape {
 
 // head writes title and question and returns where they end.
 func (l *layout) head(c *Chart) float64 {
-	y := edge + titleSize
-	t := words(l.cut(c.Title, titleSize*1.05, l.size.W-2*edge), Text, titleSize, edge, y-2, "start")
-	t.bold = true
-	l.add(t)
+	y := edge
+	for _, line := range l.wrap(c.Title, titleSize, true, l.size.W-2*edge) {
+		if y > edge {
+			y += gap
+		}
+		y += titleSize
+		t := words(l.cut(line, titleSize*1.05, l.size.W-2*edge), Text, titleSize, edge, y-2, "start")
+		t.bold = true
+		l.add(t)
+	}
 	for _, line := range l.wrap(c.Question, labelSize, false, l.size.W-2*edge) {
 		y += labelSize + 4
 		l.add(words(line, Muted, labelSize, edge, y, "start"))
@@ -124,7 +139,9 @@ func (l *layout) key(s *Series, x, y float64, series int) {
 		l.add(ln)
 	}
 	if !s.Bare {
-		l.add(shape{kind: areaKind, points: glyph(s.Shape, mid, y, radius), fill: s.Ink, series: series})
+		g := sign(s.Shape, mid, y, radius)
+		g.fill, g.series = s.Ink, series
+		l.add(g)
 	}
 }
 

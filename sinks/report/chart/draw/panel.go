@@ -91,7 +91,12 @@ func (p *panel) axes() {
 	p.xTicks()
 	p.add(line(Muted, 1, xy{p.b.x0, p.b.y1}, xy{p.b.x1, p.b.y1}))
 	if p.p.X.Label != "" {
-		p.add(words(p.p.X.Label, Text, labelSize, (p.b.x0+p.b.x1)/2, p.b.y1+p.p.low()-gap, "middle"))
+		mid, most := (p.b.x0+p.b.x1)/2, p.size.W-2*edge
+		label := p.cut(p.p.X.Label, labelSize, most)
+		if half := p.room(label, labelSize, false) / 2; mid+half > p.size.W-edge { // longer than its axis
+			mid = p.size.W - edge - half
+		}
+		p.add(words(label, Text, labelSize, mid, p.b.y1+p.p.low()-gap, "middle"))
 	}
 	if p.p.Y.Label != "" {
 		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+2*gap), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2, "middle")
@@ -115,7 +120,7 @@ func (p *panel) xTicks() {
 			continue
 		}
 		for i, label := range tickLines(t.Label) {
-			if label = p.cut(label, smallSize, max(room-4, 34)); i == 0 {
+			if label = p.abridge(label, smallSize, max(room-4, 34)); i == 0 {
 				w := p.room(label, smallSize, false)
 				if x-w/2 < last+4 {
 					break
@@ -185,6 +190,7 @@ func (p *panel) bands() {
 
 // lines are the marks that are lines, above everything.
 func (p *panel) lines() {
+	var taken []box
 	for _, m := range p.p.Marks {
 		if m.To != m.At && !math.IsNaN(m.To) {
 			continue
@@ -201,9 +207,20 @@ func (p *panel) lines() {
 				at.x, anchor = x-4, "end"
 			}
 		}
+		label := p.cut(m.Label, smallSize, p.b.w())
+		w := p.room(label, smallSize, false)
+		said := box{at.x, at.y - smallSize, at.x + w, at.y + 2}
+		if anchor == "end" {
+			said.x0, said.x1 = max(at.x-w, p.b.x0), max(at.x, p.b.x0+w)
+			at.x = said.x1
+		}
+		for slices.ContainsFunc(taken, said.meets) { // below the one that is there
+			said.y0, said.y1, at.y = said.y0+smallSize+3, said.y1+smallSize+3, at.y+smallSize+3
+		}
+		taken = append(taken, said)
 		s := p.in(line(inkOr(m.Ink, Bad), 1.5, a, z))
 		s.dash, s.title = true, m.Label
-		p.add(s, words(m.Label, inkOr(m.Ink, Bad), smallSize, at.x, at.y, anchor))
+		p.add(s, words(label, inkOr(m.Ink, Bad), smallSize, at.x, at.y, anchor))
 	}
 }
 
@@ -250,6 +267,12 @@ func (p *panel) line(s *Series, n int) {
 		for i, q := range run {
 			pts[i] = xy{p.px(q.X), p.py(q.Y)}
 		}
+		if len(pts) == 1 && s.Bare { // a line of one point would not be seen
+			d := dot(pts[0].x, pts[0].y, radius-1)
+			d.fill, d.title, d.series = s.Ink, run[0].Title, n
+			p.add(p.in(d))
+			continue
+		}
 		l := p.in(line(s.Ink, 2, pts...))
 		l.dash, l.series = s.Dashed, n
 		p.add(l)
@@ -269,13 +292,16 @@ func (p *panel) points(s *Series, n int) {
 		if s.Bare {
 			continue
 		}
-		g := shape{kind: areaKind, points: glyph(s.Shape, x, y, radius), fill: s.Ink, stroke: s.Ink, width: 1.4, title: q.Title, link: q.Link, series: n}
+		g := sign(s.Shape, x, y, radius)
+		g.fill, g.stroke, g.width, g.title, g.link, g.series = s.Ink, s.Ink, 1.4, q.Title, q.Link, n
 		if q.Hollow {
 			g.fill = Paper
 		}
 		p.add(g)
 		if q.Taint != "" {
-			p.add(shape{kind: areaKind, points: circle(x, y, radius+3.5), stroke: Warn, width: 1.4, dash: true, title: q.Title, series: n})
+			ring := dot(x, y, radius+3.5)
+			ring.stroke, ring.width, ring.dash, ring.title, ring.series = Warn, 1.4, true, q.Title, n
+			p.add(ring)
 		}
 	}
 }

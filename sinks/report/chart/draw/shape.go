@@ -4,6 +4,7 @@ package draw
 type shape struct {
 	kind   shapeKind
 	points []xy
+	round  float64 // the points are a circle of this radius, the first one its right end
 	fill   Ink // "" is none
 	stroke Ink
 	shade  float64 // opacity of the fill, 0 means 1
@@ -51,9 +52,24 @@ func words(s string, ink Ink, size, x, y float64, anchor string) shape {
 	return shape{kind: textKind, text: s, fill: ink, size: size, points: []xy{{x, y}}, anchor: anchor}
 }
 
+// dot is a circle.
+func dot(x, y, r float64) shape {
+	return shape{kind: areaKind, points: circle(x, y, r), round: r}
+}
+
+// sign is the sign of a point.
+func sign(kind int, x, y, r float64) shape {
+	if kind%5 == 0 {
+		return dot(x, y, r)
+	}
+	return shape{kind: areaKind, points: glyph(kind, x, y, r)}
+}
+
 // glyph is the sign of a point: its outline around (x, y).
 func glyph(kind int, x, y, r float64) []xy {
 	switch kind % 5 {
+	default:
+		return circle(x, y, r)
 	case 1:
 		r *= 0.9
 		return []xy{{x - r, y - r}, {x + r, y - r}, {x + r, y + r}, {x - r, y + r}}
@@ -79,5 +95,4 @@ func glyph(kind int, x, y, r float64) []xy {
 			{x - b, y - b},
 		}
 	}
-	return circle(x, y, r)
 }

@@ -36,7 +36,7 @@ func Style(t Theme) string {
 }
 
 // StyleShapes is what all themes share.
-const StyleShapes = `.chart text{font-family:"Go",system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}.chart .n{fill:none}`
+const StyleShapes = `.chart text{font-family:"Go",system-ui,"Segoe UI","Liberation Sans",Arial,sans-serif}.chart .n{fill:none;stroke-linejoin:round;stroke-linecap:round}`
 
 // Variables is the style of inline charts: each ink is a CSS variable
 // --chart-INK, which the page sets for light, dark and print.
@@ -163,9 +163,6 @@ func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
 		class += " s-" + string(s.stroke)
 		fmt.Fprintf(b, ` stroke-width="%s"`, num(s.width))
 	}
-	if s.kind == pathKind {
-		b.WriteString(` stroke-linejoin="round" stroke-linecap="round"`)
-	}
 	if s.dash {
 		b.WriteString(` stroke-dasharray="5 4"`)
 	}
@@ -187,9 +184,23 @@ func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
 }
 
 func pathData(b *bytes.Buffer, s *shape) {
+	if r := num(s.round); s.round > 0 { // two halves, in a quarter of the bytes of its points
+		d := num(2 * s.round)
+		fmt.Fprintf(b, "M%s %sa%s %s 0 1 1-%s 0a%s %s 0 1 1 %s 0Z", num(s.points[0].x), num(s.points[0].y), r, r, d, r, r, d)
+		return
+	}
+	lastX, lastY := "", ""
 	for i, p := range s.points {
-		b.WriteByte("ML"[min(i, 1)])
-		b.WriteString(num(p.x) + " " + num(p.y))
+		x, y := num(p.x), num(p.y)
+		switch {
+		case i > 0 && y == lastY:
+			b.WriteString("H" + x)
+		case i > 0 && x == lastX:
+			b.WriteString("V" + y)
+		default:
+			b.WriteString("ML"[min(i, 1):min(i, 1)+1] + x + " " + y)
+		}
+		lastX, lastY = x, y
 	}
 	if s.kind == areaKind {
 		b.WriteByte('Z')
