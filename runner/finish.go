@@ -169,10 +169,11 @@ func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
 	return verdict.Median{Value: s.P50, Low: in.Low, High: in.High}, ok
 }
 
-// said is the verdict for people: of a plan of which nothing was measured, that
-// it failed.
+// said is the verdict that people and files read: of a plan of which nothing was
+// measured, because no request was sent or all of them failed, that it failed.
+// The others are words on numbers, and there is none.
 func (res *Result) said() verdict.Verdict {
-	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 {
+	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 || len(res.Outcomes) > 0 && !res.Measured() {
 		return validity.Failed
 	}
 	return res.Verdict

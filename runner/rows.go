@@ -28,7 +28,7 @@ func (r *runner) tables() sinks.TablesInput {
 		panic(err) // plain strings and numbers
 	}
 	in := sinks.TablesInput{
-		Plan: r.plan, T0: r.began(), Version: r.opt.Version, Verdict: r.result.Verdict.String(), Host: string(hostJSON),
+		Plan: r.plan, T0: r.began(), Version: r.opt.Version, Verdict: r.result.said().String(), Host: string(hostJSON),
 		Formats: r.plan.Experiment.Tables.Formats, Chunks: r.plan.Experiment.Tables.Chunks,
 	}
 	for _, o := range r.result.Outcomes {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
@@ -18,7 +18,7 @@ import (
 // Explain prints path, value and origin of every leaf of the experiment, or of
 // those at and below the given paths; secrets are masked. With a sweep the
 // body is that of the first point, and axes are said to be such.
-func (d *Document) Explain(w io.Writer, paths ...string) error {
+func (d *Document) Explain(w io.Writer, width int, paths ...string) error {
 	c := d.first
 	if c == nil {
 		var bad Errors
@@ -36,8 +36,7 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 		}
 		want = append(want, path)
 	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	e := explainer{d: d, c: c, want: want, out: out, found: map[string]bool{}}
+	e := explainer{d: d, c: c, want: want, found: map[string]bool{}}
 	if err := e.body(); err != nil {
 		return err
 	}
@@ -45,12 +44,45 @@ func (d *Document) Explain(w io.Writer, paths ...string) error {
 		switch {
 		case e.found[p]:
 		case p == "sweep" && len(d.sweep.Axes)+len(d.sweep.Scenarios) > 0:
-			fmt.Fprintf(out, "%s\tset\teach path shows its first value; aiperf plan lists the cells\n", paths[i])
+			e.rows = append(e.rows, [3]string{paths[i], "set", "each path shows its first value; aiperf plan lists the cells"})
 		default:
-			fmt.Fprintf(out, "%s\t–\tnot set\n", paths[i])
+			e.rows = append(e.rows, [3]string{paths[i], "–", "not set"})
 		}
 	}
-	return out.Flush()
+	return e.write(w, width)
+}
+
+// write prints a table. Where that is wider than width, which is 0 for any, each
+// setting has a line, and what does not fit there lines of its own.
+func (e *explainer) write(w io.Writer, width int) error {
+	const between = "  "
+	var wide [2]int
+	total := 0
+	for _, r := range e.rows {
+		wide[0], wide[1] = max(wide[0], utf8.RuneCountInString(r[0])), max(wide[1], utf8.RuneCountInString(r[1]))
+	}
+	for _, r := range e.rows {
+		total = max(total, wide[0]+wide[1]+2*len(between)+utf8.RuneCountInString(r[2]))
+	}
+	var b strings.Builder
+	for _, r := range e.rows {
+		if width == 0 || total <= width {
+			fmt.Fprintf(&b, "%-*s%s%-*s%s%s\n", wide[0], r[0], between, wide[1], r[1], between, r[2])
+			continue
+		}
+		line := r[0]
+		for _, part := range r[1:] {
+			if next := line + between + part; utf8.RuneCountInString(next) <= width {
+				line = next
+				continue
+			}
+			b.WriteString(line + "\n")
+			line = between + between + part
+		}
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // firstPoint is the first value of every axis; the first scenario.
@@ -95,14 +127,14 @@ type explainer struct {
 	d    *Document
 	c    *cell
 	want []string
-	out  io.Writer
+	rows [][3]string // path, value, origin
 	// found are those of want that a row was printed for.
 	found map[string]bool
 }
 
 // body prints the envelope as written and the body as resolved: what the tree
 // does not hold is a default of the schema.
-func (e explainer) body() error {
+func (e *explainer) body() error {
 	for _, f := range e.c.root.Fields {
 		if f.Name != "benchmark" {
 			f.Value.Leaves(f.Name, func(path string, n *source.Node) { e.row(path, n.String(), n.Origin) })
@@ -118,7 +150,7 @@ func (e explainer) body() error {
 	return nil
 }
 
-func (e explainer) value(path string, v any) {
+func (e *explainer) value(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		l := e.d.cells.index.At(path)
@@ -139,7 +171,7 @@ func (e explainer) value(path string, v any) {
 	}
 }
 
-func (e explainer) leaf(path, text string) {
+func (e *explainer) leaf(path, text string) {
 	at := source.Origin{Where: "default"}
 	if n := e.c.root.At(path); n != nil && n.Origin.Where != "" {
 		at = n.Origin
@@ -150,17 +182,17 @@ func (e explainer) leaf(path, text string) {
 	e.row(path, text, at)
 }
 
-func (e explainer) row(path, text string, at source.Origin) {
+func (e *explainer) row(path, text string, at source.Origin) {
 	if e.d.cells.index.At(path).Has(fields.IsSecret) {
 		text = secret.Mask
 	}
 	if len(e.want) > 0 && !e.wanted(path) {
 		return
 	}
-	fmt.Fprintf(e.out, "%s\t%s\t%s\n", e.c.root.Shown(path), text, at)
+	e.rows = append(e.rows, [3]string{e.c.root.Shown(path), text, at.String()})
 }
 
-func (e explainer) wanted(path string) bool {
+func (e *explainer) wanted(path string) bool {
 	shown := e.c.root.Shown(path)
 	for _, w := range e.want {
 		for _, p := range []string{path, shown} {

@@ -270,7 +270,7 @@ func TestExplain(t *testing.T) {
 		t.Fatal(lines(err, ""))
 	}
 	var b bytes.Buffer
-	if err := d.Explain(&b); err != nil {
+	if err := d.Explain(&b, 0); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.ReplaceAll(b.String(), filepath.Dir(file)+"/", "")
@@ -301,10 +301,10 @@ func TestExplain(t *testing.T) {
 		t.Errorf("a secret is shown:\n%s", text)
 	}
 	b.Reset()
-	if err := d.Explain(&b, "isl"); err != nil || strings.Count(b.String(), "\n") != 2 {
+	if err := d.Explain(&b, 0, "isl"); err != nil || strings.Count(b.String(), "\n") != 2 {
 		t.Errorf("explain isl: %v\n%s", err, b.String())
 	}
-	if err := d.Explain(&b, "endpoint.tpye"); err == nil || lines(err, "") != "endpoint.tpye: unknown field | did you mean type?" {
+	if err := d.Explain(&b, 0, "endpoint.tpye"); err == nil || lines(err, "") != "endpoint.tpye: unknown field | did you mean type?" {
 		t.Errorf("explain endpoint.tpye: %v", err)
 	}
 }
@@ -314,7 +314,7 @@ func TestExplainDerived(t *testing.T) {
 	t.Parallel()
 	d := mustLoad(t, "e.yaml", strings.Replace(good, "duration: 2m, gracePeriod: 20", "seamless: false", 1)+"sweep: {parameters: {isl: [3]}, derive: {requests: \"max(10*concurrency, 50) + isl\"}}\n")
 	var b bytes.Buffer
-	if err := d.Explain(&b, "requests"); err != nil {
+	if err := d.Explain(&b, 0, "requests"); err != nil {
 		t.Fatal(lines(err, ""))
 	}
 	if got := strings.Join(strings.Fields(b.String()), " "); !strings.HasPrefix(got, "benchmark.phases.profiling.requests 83 ") || !strings.HasSuffix(got, "(max(10*concurrency, 50) + isl)") {

@@ -21,7 +21,8 @@ aiperf explain metric|check|setting [NAME] says what a word means.
   aiperf explain setting request-rate
 
 The origin is a place in a file, a flag, the environment, or the reason for a
-default. Secrets are masked.`,
+default; on a terminal that is too narrow for all three it has a line of its own.
+Secrets are masked.`,
 	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient}, settings: true,
 	words: func(before []string) []string {
 		if len(before) == 0 {
@@ -43,7 +44,7 @@ default. Secrets are masked.`,
 		if err != nil {
 			return err
 		}
-		return doc.Explain(a.Out, p.Words[1:]...)
+		return doc.Explain(a.Out, widthOf(a.Out), p.Words[1:]...)
 	},
 }
 

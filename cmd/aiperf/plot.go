@@ -226,7 +226,7 @@ func (a *app) plot(p *argv.Line, dirs []string) error {
 			if why := strings.TrimRight(c.ID, "0123456789") + c.Missing; !said[why] { // many cells may lack the same
 				said[why] = true
 				lines = append(lines, c.ID+": not drawn: "+c.Missing)
-				fmt.Fprintln(a.Err, lines[len(lines)-1])
+				sentence(a.Err, lines[len(lines)-1])
 			}
 			continue
 		}

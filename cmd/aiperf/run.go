@@ -182,7 +182,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 	}
 	opt.Source, opt.SourceEnding = doc.Copy()
 	var origins bytes.Buffer
-	if err := doc.Explain(&origins); err != nil {
+	if err := doc.Explain(&origins, 0); err != nil {
 		return opt, err
 	}
 	opt.Origins = strings.Split(strings.TrimSpace(origins.String()), "\n")

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -76,6 +77,27 @@ func terminal(w io.Writer) bool {
 	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// widthOf is how many columns the terminal behind w has, 0 where there is none.
+func widthOf(w io.Writer) int {
+	if q, ok := w.(*quietPipe); ok {
+		w = q.w
+	}
+	if f, ok := w.(*os.File); ok {
+		if cols, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return cols
+		}
+	}
+	return 0
+}
+
+// sentence prints a line; on a terminal that is too narrow for it, several.
+func sentence(w io.Writer, line string) {
+	if width := widthOf(w); width > 0 {
+		line = strings.Join(words.Fold(line, width, "  "), "\n")
+	}
+	fmt.Fprintln(w, line)
 }
 
 // interrupted answers the first interrupt and the second as AIPerf does: with a

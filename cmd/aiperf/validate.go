@@ -75,7 +75,7 @@ func (a *app) validate(file string, p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "%s: valid; %s\n", file, preview.Size(plan))
+	sentence(a.Out, fmt.Sprintf("%s: valid; %s", file, preview.Size(plan)))
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (a *app) validate(file string, p *argv.Line) error {
 func (a *app) validateResults(dir string) error {
 	said, bad, err := resultdir.Recheck(dir)
 	for _, b := range bad {
-		fmt.Fprintln(a.Err, b)
+		sentence(a.Err, b)
 	}
 	switch {
 	case err != nil:
@@ -91,7 +91,7 @@ func (a *app) validateResults(dir string) error {
 	case len(bad) > 0:
 		return exit(diag.Failed)
 	}
-	fmt.Fprintf(a.Out, "%s: %s\n", dir, said)
+	sentence(a.Out, dir+": "+said)
 	return nil
 }
 

@@ -28,6 +28,23 @@ func TwoColumns(w io.Writer, left, right string, column int) {
 	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
 
+// Fold breaks a sentence at spaces into lines of at most width characters; those
+// behind the first are indented. A word that is longer stays whole.
+func Fold(text string, width int, indent string) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) > width:
+			lines, line = append(lines, line), indent+word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
 // Bar is a bar of so many characters, of which a share is full.
 func Bar(share float64, width int) string {
 	n := int(math.Round(min(max(share, 0), 1) * float64(width)))

@@ -113,6 +113,20 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"", ""},
+		{"one  two", "one two"},
+		{"one two three four", "one two|  three|  four"},
+		{"a-word-that-is-longer is whole", "a-word-that-is-longer|  is whole"},
+	} {
+		if got := strings.Join(words.Fold(c.text, 10, "  "), "|"); got != c.want {
+			t.Errorf("Fold(%q) = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
 func TestMiddle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

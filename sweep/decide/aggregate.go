@@ -151,8 +151,8 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		out.Status = Unusable
 	case len(runs) == 1 && runs[0].Interrupted:
 		out.Status = CutShort
-	case len(runs) > 0:
-		out.Status = Failed
+	case len(runs) > 0: // there is no number that a verdict could be about
+		out.Status, out.Verdict = Failed, validity.Failed
 	}
 	out.Full, out.Steady = Estimates{runs: out.runs, window: Full, level: level}, Estimates{runs: out.runs, window: Steady, level: level}
 	out.Parts = partsOf(out.runs, level)

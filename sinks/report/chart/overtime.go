@@ -185,6 +185,9 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	}
 	r := d.Requests
 	s := newSlicer(r, ids)
+	if s.dt*float64(s.n) < shortest {
+		return nil, "the run was over in less than a millisecond"
+	}
 	marks := d.windows(c, r.Trial[ids[0]])
 	line := s.line
 	panels := []draw.Panel{
@@ -215,6 +218,10 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	}
 	return panels, ""
 }
+
+// shortest is the shortest run that is shown over time, in seconds: a rate in a
+// slice of less than a microsecond says nothing.
+const shortest = 1e-3
 
 // slicer cuts a run into slices of equal time.
 type slicer struct {

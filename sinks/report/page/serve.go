@@ -135,6 +135,9 @@ func OfDirs(dirs []string, e chart.Expense) ([]byte, error) {
 // Load reads result directories; what is none is said with a hint.
 func Load(dirs []string) (*chart.Data, error) {
 	for _, dir := range dirs {
+		if st, err := os.Stat(dir); err == nil && !st.IsDir() {
+			return nil, diag.New(words.Clip(dir, 200)+": is a file", "name the result directory that it lies in")
+		}
 		if !isDir(dir) {
 			return nil, diag.New(words.Clip(dir, 200)+": no such directory", "name a result directory that aiperf run or profile finished")
 		}

@@ -5,7 +5,7 @@ type shape struct {
 	kind   shapeKind
 	points []xy
 	round  float64 // the points are a circle of this radius, the first one its right end
-	fill   Ink // "" is none
+	fill   Ink     // "" is none
 	stroke Ink
 	shade  float64 // opacity of the fill, 0 means 1
 	width  float64 // of the stroke
