@@ -10,7 +10,6 @@ import (
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
-	"aiperf.dev/aiperf/sweep"
 )
 
 // slowestCell says which cell is the slowest and why, as far as the figures of the
@@ -149,7 +148,7 @@ func saturation(d *chart.Data, slow *chart.Cell) string {
 	}
 	s := d.Get(enough, metrics.RequestThroughput, "avg")
 	return fmt.Sprintf("%s %s gives %s requests/s and %s gives %s: the requests that are added only make each other take longer",
-		sweep.AxisNamed(axis).Name, said(enough, axis), interval(s), said(slow, axis), interval(most))
+		chart.Spoken(axis), said(enough, axis), interval(s), said(slow, axis), interval(most))
 }
 
 // keepsUp is the share of the offered rate below which a server does not keep up
