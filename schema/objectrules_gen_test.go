@@ -9,6 +9,7 @@ import (
 
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
 
 	"aiperf.dev/aiperf/schema/fields"
 )
@@ -30,7 +31,7 @@ func rulesOfObjects(t *testing.T) (out []fields.Rule) {
 				return true
 			}
 			for _, d := range field.Value.(*ast.StructLit).Elts {
-				out = ruleRows(t, d, nil, out)
+				out = ruleRows(t, d, nil, nil, out)
 			}
 			return false
 		}, nil)
@@ -38,12 +39,16 @@ func rulesOfObjects(t *testing.T) (out []fields.Rule) {
 	return out
 }
 
-// ruleRows adds the rules below d, whose conditions so far look at about.
-func ruleRows(t *testing.T, d ast.Decl, about []string, out []fields.Rule) []fields.Rule {
+// ruleRows adds the rules below d, whose conditions so far look at about and
+// compare what compares says.
+func ruleRows(t *testing.T, d ast.Decl, about, compares []string, out []fields.Rule) []fields.Rule {
 	t.Helper()
 	switch d := d.(type) {
 	case *ast.Comprehension:
 		for _, c := range d.Clauses {
+			if names := compared(t, c.(*ast.IfClause).Condition); names != "" && !slices.Contains(compares, names) {
+				compares = append(slices.Clone(compares), names)
+			}
 			ast.Walk(c, func(n ast.Node) bool {
 				if id, ok := n.(*ast.Ident); ok && !slices.Contains(about, id.Name) && !slices.Contains([]string{"int", "number", "string"}, id.Name) {
 					about = append(slices.Clone(about), id.Name)
@@ -52,10 +57,10 @@ func ruleRows(t *testing.T, d ast.Decl, about []string, out []fields.Rule) []fie
 			}, nil)
 		}
 		for _, e := range d.Value.(*ast.StructLit).Elts {
-			out = ruleRows(t, e, about, out)
+			out = ruleRows(t, e, about, compares, out)
 		}
 	case *ast.Field:
-		out = addRule(t, d, about, out)
+		out = addRule(t, d, about, compares, out)
 	default:
 		t.Errorf("a rule of an unknown form: %T", d)
 	}
@@ -67,14 +72,63 @@ var (
 	byArgument   = regexp.MustCompile(`by=([a-z_]+)`)
 )
 
-func addRule(t *testing.T, f *ast.Field, about []string, out []fields.Rule) []fields.Rule {
+// compared are the members whose values a condition compares, "" for a condition
+// that only asks whether a member is there, or is of a kind.
+func compared(t *testing.T, cond ast.Expr) string {
+	t.Helper()
+	if b, ok := cond.(*ast.BinaryExpr); ok {
+		if _, bottom := b.Y.(*ast.BottomLit); bottom && isMember(b.X) {
+			return ""
+		}
+	}
+	var names []string
+	ordered, joined := false, false
+	ast.Walk(cond, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			if !slices.Contains(names, n.Name) {
+				names = append(names, n.Name)
+			}
+		case *ast.BinaryExpr:
+			ordered = ordered || slices.Contains([]token.Token{token.LSS, token.LEQ, token.GTR, token.GEQ}, n.Op)
+			joined = joined || n.Op == token.LOR || n.Op == token.LAND
+		case *ast.SelectorExpr, *ast.BasicLit:
+		default:
+			t.Errorf("a condition of an unknown form: %T", n)
+		}
+		return true
+	}, nil)
+	if ordered && joined {
+		t.Errorf("one comparison for one if: %v", names)
+	}
+	return strings.Join(names, " ")
+}
+
+// isMember tells whether e is a member, or (member & kind).
+func isMember(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		both, ok := e.X.(*ast.BinaryExpr)
+		if !ok || both.Op != token.AND || !isMember(both.X) {
+			return false
+		}
+		kind, ok := both.Y.(*ast.Ident)
+		return ok && slices.Contains([]string{"int", "number", "string"}, kind.Name)
+	case *ast.SelectorExpr:
+		return isMember(e.X)
+	}
+	_, ok := e.(*ast.Ident)
+	return ok
+}
+
+func addRule(t *testing.T, f *ast.Field, about, compares []string, out []fields.Rule) []fields.Rule {
 	t.Helper()
 	name, _, err := ast.LabelName(f.Label)
 	call, ok := f.Value.(*ast.CallExpr)
 	if err != nil || !ok || len(call.Args) != 1 {
 		t.Fatalf("%v: a rule is {field: error(\"text\")}", f.Label)
 	}
-	r := fields.Rule{Field: name, Text: messageOf(call.Args[0]), About: about}
+	r := fields.Rule{Field: name, Text: messageOf(call.Args[0]), About: about, Compares: compares}
 	for _, a := range f.Attrs {
 		if m := hintArgument.FindStringSubmatch(a.Text); m != nil {
 			r.Hint = m[1]
@@ -94,6 +148,11 @@ func addRule(t *testing.T, f *ast.Field, about []string, out []fields.Rule) []fi
 			for _, a := range r.About {
 				if !slices.Contains(old.About, a) {
 					old.About = append(slices.Clone(old.About), a)
+				}
+			}
+			for _, c := range r.Compares {
+				if !slices.Contains(old.Compares, c) {
+					old.Compares = append(slices.Clone(old.Compares), c)
 				}
 			}
 			return out

@@ -14,6 +14,10 @@ type Rule struct {
 	Hint  string   // what to do about it, "" for nothing
 	By    string   // the member that asks for Field, to blame where Field is missing
 	About []string // the members that its condition looks at
+	// Compares are the members whose values it compares, those of one comparison
+	// with blanks between them. Of the others of About it only matters whether they
+	// are there and of what kind.
+	Compares []string
 }
 
 var interpolated = regexp.MustCompile(`\\\\\\\([a-z_]+\\\)`)
@@ -38,3 +42,18 @@ func (r *Rule) says(text string) bool {
 
 // LooksAt tells whether the rule's condition looks at the member called name.
 func (r *Rule) LooksAt(name string) bool { return r != nil && slices.Contains(r.About, name) }
+
+// Compared tells whether a rule may hold or not by the value of the member called
+// name in a part that has the members that has tells: a comparison with a member
+// that is not there holds for no value.
+func Compared(name string, has func(member string) bool) bool {
+	for i := range objectRules {
+		for _, c := range objectRules[i].Compares {
+			members := strings.Fields(c)
+			if slices.Contains(members, name) && !slices.ContainsFunc(members, func(m string) bool { return !has(m) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
