@@ -190,6 +190,9 @@ var serverTiming = map[string]func(*Timings) *float64{
 // HeaderTimings reads the times in the header lines of an answer: x-…-time and
 // Server-Timing (W3C), both in ms. It returns nil where there are none.
 func HeaderTimings(lines []byte) *Timings {
+	if len(lines) == 0 { // of most servers: nothing is allocated for them
+		return nil
+	}
 	t := NoTimings
 	for line := range strings.Lines(string(lines)) {
 		name, value, _ := strings.Cut(line, ":")

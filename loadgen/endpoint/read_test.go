@@ -330,6 +330,13 @@ func BenchmarkHasContent(b *testing.B) {
 	}
 }
 
+// Most servers say no times, so looking for them costs no allocation.
+func TestHeaderTimingsOfNoLines(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { endpoint.HeaderTimings(nil) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 func TestHeaderTimings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
