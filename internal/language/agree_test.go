@@ -126,9 +126,14 @@ type validators struct {
 	dir  string // with the published schema
 	docs []judged
 	json *jsonschema.Schema
-	ctx  *cue.Context
-	def  cue.Value                  // #Experiment of the published package
 	cue  map[string]*build.Instance // of documents in CUE, by folder
+
+	// A context keeps all that was ever evaluated in it, which came to gigabytes:
+	// after each few documents there is a fresh one.
+	ctx       *cue.Context
+	published *build.Instance // the schema
+	def       cue.Value       // its #Experiment
+	vetted    int             // documents
 }
 
 // judged is a document with what each validator says.
@@ -140,7 +145,7 @@ type judged struct {
 
 func newValidators(t *testing.T, docs []document) *validators {
 	t.Helper()
-	v := &validators{dir: vendored(t), cue: map[string]*build.Instance{}, ctx: cuecontext.New()}
+	v := &validators{dir: vendored(t), cue: map[string]*build.Instance{}}
 	packages := []string{"aiperf.dev/schema"}
 	for i, d := range docs {
 		dir := fmt.Sprintf("./%s%03d", d.ext[1:], i)
@@ -159,7 +164,7 @@ func newValidators(t *testing.T, docs []document) *validators {
 	for _, inst := range load.Instances(packages, &load.Config{Dir: v.dir, Env: []string{"CUE_REGISTRY=none"}}) {
 		v.cue[inst.Dir] = inst
 		if inst.ImportPath == "aiperf.dev/schema" {
-			v.def = v.ctx.BuildInstance(inst).LookupPath(cue.ParsePath("#Experiment"))
+			v.published = inst
 		}
 	}
 	return v
@@ -168,6 +173,19 @@ func newValidators(t *testing.T, docs []document) *validators {
 // vet does what cue vet -c does, within this process; command asks the command
 // itself.
 func (v *validators) vet(d *judged) error {
+	if v.vetted%25 == 0 {
+		v.ctx = cuecontext.New()
+		v.def = v.ctx.BuildInstance(v.published).LookupPath(cue.ParsePath("#Experiment"))
+	}
+	v.vetted++
+	if err := v.evaluated(d); err != nil {
+		return errors.New(err.Error()) // CUE's holds on to all that was evaluated
+	}
+	return nil
+}
+
+// evaluated is what CUE says of it.
+func (v *validators) evaluated(d *judged) error {
 	if d.ext == ".cue" {
 		inst := v.cue[filepath.Dir(d.file)]
 		if inst == nil {
