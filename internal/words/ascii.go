@@ -21,15 +21,19 @@ var plainer = map[rune]rune{
 	'≤': '<', '≥': '>', '↓': 'v', '↑': '^', '∞': '?',
 }
 
-// ASCII is s in ASCII, of the same length in characters.
+// ASCII is s in ASCII, as wide as it was.
 func ASCII(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x80 {
-			return r
+	var b strings.Builder
+	for _, r := range s {
+		p, ok := plainer[r]
+		switch {
+		case r < 0x80:
+			b.WriteRune(r)
+		case ok:
+			b.WriteRune(p)
+		default:
+			b.WriteString("??"[:columns(r)])
 		}
-		if p, ok := plainer[r]; ok {
-			return p
-		}
-		return '?'
-	}, s)
+	}
+	return b.String()
 }

@@ -34,25 +34,26 @@ func Clean(s string) string {
 // Line is Clean on one line: every run of blanks and line ends is one blank.
 func Line(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
-// Clip is Line, cut to most characters.
-func Clip(s string, most int) string {
-	s = Line(s)
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:max(most-1, 0)]) + "…"
-}
+// Clip is Line, cut to most columns.
+func Clip(s string, most int) string { return Cut(Line(s), most) }
 
-// Middle is s in most characters, without its middle: names of one kind differ at
-// either end. At least one character stays on both sides.
+// Middle is s in most columns, at least 3, without its middle: names of one kind
+// differ at either end.
 func Middle(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
+	if Width(s) <= most {
 		return s
 	}
 	most = max(most, 3)
 	tail := (most - 1) / 2
-	return string(r[:most-1-tail]) + "…" + string(r[len(r)-tail:])
+	from := len(s)
+	for {
+		r, size := utf8.DecodeLastRuneInString(s[:from])
+		if tail -= columns(r); tail < 0 {
+			break
+		}
+		from -= size
+	}
+	return Cut(s, most-Width(s[from:])) + s[from:]
 }
 
 func isClean(s string) bool {

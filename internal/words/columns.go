@@ -11,14 +11,14 @@ import (
 func TwoColumns(w io.Writer, left, right string, column int) {
 	const width = 80
 	line := left
-	if len([]rune(line)) >= column { // one space is enough between the two
+	if Width(line) >= column { // one space is enough between the two
 		fmt.Fprintln(w, line)
 		line = ""
 	}
-	pad := func() { line += strings.Repeat(" ", max(column-len([]rune(line)), 0)) }
+	pad := func() { line += strings.Repeat(" ", max(column-Width(line), 0)) }
 	pad()
 	for _, word := range strings.Fields(right) {
-		if len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
+		if Width(line)+1+Width(word) > width && strings.TrimSpace(line) != "" {
 			fmt.Fprintln(w, strings.TrimRight(line, " "))
 			line = ""
 			pad()
@@ -28,7 +28,7 @@ func TwoColumns(w io.Writer, left, right string, column int) {
 	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
 
-// Fold breaks a sentence at spaces into lines of at most width characters; those
+// Fold breaks a sentence at spaces into lines of at most width columns; those
 // behind the first are indented. A word that is longer stays whole.
 func Fold(text string, width int, indent string) (lines []string) {
 	line := ""
@@ -36,7 +36,7 @@ func Fold(text string, width int, indent string) (lines []string) {
 		switch {
 		case line == "":
 			line = word
-		case len([]rune(line))+1+len([]rune(word)) > width:
+		case Width(line)+1+Width(word) > width:
 			lines, line = append(lines, line), indent+word
 		default:
 			line += " " + word

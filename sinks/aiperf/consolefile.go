@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -175,7 +174,7 @@ func rank(g metrics.Group) int {
 // long name.
 func title1(s metrics.Stat) string {
 	between := " "
-	if utf8.RuneCountInString(s.Header) > 30 {
+	if words.Width(s.Header) > 30 {
 		between = "\n"
 	}
 	return s.Header + between + "(" + s.Unit + ")"
@@ -221,7 +220,7 @@ func (t *box) write(b *strings.Builder) {
 	for _, row := range append([][]string{t.head}, t.rows...) {
 		for i, cell := range row {
 			for line := range strings.SplitSeq(cell, "\n") {
-				widths[i] = max(widths[i], utf8.RuneCountInString(line))
+				widths[i] = max(widths[i], words.Width(line))
 			}
 		}
 	}
@@ -241,7 +240,7 @@ func (t *box) write(b *strings.Builder) {
 }
 
 func centred(s string, width int) string {
-	n := max(0, width-utf8.RuneCountInString(s))
+	n := max(0, width-words.Width(s))
 	return strings.Repeat(" ", n/2) + s
 }
 
@@ -264,7 +263,7 @@ func (t *box) row(b *strings.Builder, widths []int, cells []string, bar string) 
 				text = lines[n]
 			}
 			more = more || n+1 < len(lines)
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			pad := strings.Repeat(" ", widths[i]-words.Width(text))
 			if i == t.left {
 				text, pad = pad, text
 			}
@@ -288,14 +287,14 @@ func Panel(title string, lines ...string) string {
 }
 
 func (p panel) write(b *strings.Builder) {
-	width := utf8.RuneCountInString(p.title) + 4
+	width := words.Width(p.title) + 4
 	for _, l := range p.lines {
-		width = max(width, utf8.RuneCountInString(l)+4)
+		width = max(width, words.Width(l)+4)
 	}
-	rest := width - utf8.RuneCountInString(p.title) - 2
+	rest := width - words.Width(p.title) - 2
 	fmt.Fprintf(b, "╭%s %s %s╮\n", strings.Repeat("─", rest/2), p.title, strings.Repeat("─", rest-rest/2))
 	for _, l := range p.lines {
-		fmt.Fprintf(b, "│  %s%s  │\n", l, strings.Repeat(" ", width-4-utf8.RuneCountInString(l)))
+		fmt.Fprintf(b, "│  %s%s  │\n", l, strings.Repeat(" ", width-4-words.Width(l)))
 	}
 	fmt.Fprintf(b, "╰%s╯\n\n", strings.Repeat("─", width))
 }

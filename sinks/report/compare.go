@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -34,7 +33,7 @@ func (c Comparison) write(b *strings.Builder) {
 			cell = r.Cell
 			name := words.Line(cell)
 			b.WriteByte('\n')
-			if utf8.RuneCountInString(name) > nameColumn {
+			if words.Width(name) > nameColumn {
 				wrapped(b, "", name)
 				name = ""
 			}
@@ -44,7 +43,7 @@ func (c Comparison) write(b *strings.Builder) {
 		if !r.Primary && r.Cell != togetherName {
 			mark = "  ·"
 		}
-		head := fmt.Sprintf("%-*s %8s %9s  ", nameColumn, mark+words.Clip(metricName(r), nameColumn-utf8.RuneCountInString(mark)), value(r, r.Base), value(r, r.Candidate))
+		head := fmt.Sprintf("%-*s %8s %9s  ", nameColumn, mark+words.Clip(metricName(r), nameColumn-words.Width(mark)), value(r, r.Base), value(r, r.Candidate))
 		if r.Note == "" {
 			fmt.Fprintf(b, "%s%-*s %s\n", head, changeColumn, change(r), outcome(r))
 			continue

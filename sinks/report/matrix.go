@@ -159,7 +159,7 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 	}
 	line := ""
 	for _, p := range parts {
-		if line != "" && len([]rune(line))+3+len([]rune(p)) > 80 {
+		if line != "" && words.Width(line)+3+words.Width(p) > 80 {
 			b.WriteString(line + "\n")
 			line = ""
 		}

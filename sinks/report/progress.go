@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
@@ -131,10 +130,10 @@ func (p *Progress) region(s loadgen.Snapshot) []string {
 	in := share(s)
 	done := (float64(p.at.Index) + in) / float64(max(p.at.Total, 1))
 	second := "  " + joined("   ", []string{counts(s), waits(s)})
-	room := p.screen.width() - 1 - utf8.RuneCountInString(second)
+	room := p.screen.width() - 1 - words.Width(second)
 	second = words.Bar(done, min(max(room, shortestBar), longestBar)) + second
 	third := spans(s, &p.ttft, &p.itl)
-	for n := sparks - 1; n >= 0 && utf8.RuneCountInString(third) >= p.screen.width(); n-- { // numbers before pictures
+	for n := sparks - 1; n >= 0 && words.Width(third) >= p.screen.width(); n-- { // numbers before pictures
 		ttft, itl := p.ttft.latest(n), p.itl.latest(n)
 		third = spans(s, &ttft, &itl)
 	}
@@ -143,7 +142,7 @@ func (p *Progress) region(s loadgen.Snapshot) []string {
 
 // spread puts left and right at the ends of a line.
 func (p *Progress) spread(left, right string) string {
-	room := p.screen.width() - 1 - utf8.RuneCountInString(left) - utf8.RuneCountInString(right)
+	room := p.screen.width() - 1 - words.Width(left) - words.Width(right)
 	if right == "" || room < 2 {
 		return joined("  ", []string{left, right})
 	}

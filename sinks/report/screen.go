@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -47,8 +46,8 @@ func (s *screen) draw(lines []string) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		l = s.plain(cut(l, cols-1)) // a full line would make some terminals wrap
-		s.drawn = append(s.drawn, utf8.RuneCountInString(l))
+		l = s.plain(words.Cut(l, cols-1)) // a full line would make some terminals wrap
+		s.drawn = append(s.drawn, words.Width(l))
 		b.WriteString(s.paint(l))
 	}
 	_, _ = io.WriteString(s.w, b.String()) // what cannot be shown is not missed
@@ -101,17 +100,6 @@ func (s *screen) paint(line string) string {
 		end++
 	}
 	return line[:i] + "\x1b[31m" + line[i:end] + "\x1b[0m" + line[end:]
-}
-
-// cut is at most n columns of s.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	return string([]rune(s)[:n-1]) + "…"
 }
 
 // spark is the last values of a quantity, drawn small.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -63,11 +62,11 @@ func lopsided(e stats.Estimate, percent bool) string {
 // wrapped writes text after a head, in lines of 80 columns, continuations
 // indented below the text.
 func wrapped(b *strings.Builder, head, text string) {
-	indent := strings.Repeat(" ", min(utf8.RuneCountInString(head), 8))
+	indent := strings.Repeat(" ", min(words.Width(head), 8))
 	line := head
 	empty := true
 	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 80 {
+		if !empty && words.Width(line)+1+words.Width(word) > 80 {
 			b.WriteString(strings.TrimRight(line, " ") + "\n")
 			line, empty = indent, true
 		}
@@ -92,14 +91,14 @@ func (g *grid) write(b *strings.Builder) {
 	widths := make([]int, len(g.head))
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], words.Width(cell))
 		}
 	}
 	g.narrow(widths)
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		var line strings.Builder
 		for i, cell := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			pad := strings.Repeat(" ", widths[i]-words.Width(cell))
 			switch {
 			case i == len(row)-1:
 				line.WriteString("  " + cell)

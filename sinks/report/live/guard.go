@@ -25,8 +25,9 @@ type guard struct {
 	done io.WriteCloser // closed without a word when this process dies
 }
 
-// guardStart bounds the wait for a guard that is ready.
-const guardStart = time.Second
+// guardStart bounds the wait for a guard that is ready: milliseconds, but on a
+// machine where hardly anything gets a turn.
+const guardStart = 10 * time.Second
 
 // newGuard starts a guard over the terminal; nil where there can be none, which
 // is no reason to show nothing.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -58,7 +57,7 @@ func (f *frame) lines() []string {
 	}
 	out = append(out[:max(f.height-1, 0)], " "+keys)
 	for i := range out {
-		out[i] = clip(out[i], f.width)
+		out[i] = words.Cut(out[i], f.width)
 		if f.ascii {
 			out[i] = words.ASCII(out[i])
 		}
@@ -88,14 +87,6 @@ func (f *frame) keys() string {
 // narrow tells whether the columns of the wide screen do not fit: then what
 // stands beside each other there stands below each other.
 func (f *frame) narrow() bool { return f.width < 80 }
-
-// clip cuts a line to the window.
-func clip(s string, width int) string {
-	if utf8.RuneCountInString(s) <= width {
-		return s
-	}
-	return string([]rune(s)[:max(width-1, 0)]) + "…"
-}
 
 // head is what always stands: where the plan is, and the run's figures.
 func (f *frame) head() []string {
@@ -148,7 +139,7 @@ func (f *frame) finished() []string {
 	if f.narrow() {
 		return []string{
 			" " + f.plan.Name, f.spread(" "+size, verdict), " " + how,
-			" " + words.Bar(share, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs, "",
+			" " + words.Bar(share, max(f.width-words.Width(runs)-2, 4)) + runs, "",
 		}
 	}
 	return []string{
@@ -162,9 +153,9 @@ func (f *frame) stacked(place, right string, over float64, runs, phase string) [
 	return []string{
 		f.spread(" "+f.plan.Name, right),
 		f.spread(" "+place, f.verdict.String()+" so far"),
-		" " + words.Bar(over, max(f.width-utf8.RuneCountInString(runs)-2, 4)) + runs,
+		" " + words.Bar(over, max(f.width-words.Width(runs)-2, 4)) + runs,
 		" " + f.name(f.cell),
-		phase + words.Bar(f.share(), max(f.width-utf8.RuneCountInString(phase)-1, 4)),
+		phase + words.Bar(f.share(), max(f.width-words.Width(phase)-1, 4)),
 	}
 }
 
@@ -208,18 +199,16 @@ func (f *frame) figures(name string, p50, p99 float64, past percentiles, rate st
 	first := fmt.Sprintf(" %-4s p50 %-8s", name, millis(p50))
 	second := fmt.Sprintf("  p99 %-8s", millis(p99))
 	third := fmt.Sprintf("  %s %-6s", rate, words.Number(per))
-	n := max((f.width-1-utf8.RuneCountInString(first+second+third))/3, 0)
-	return first + pad(past.p50.spark(n), n) + second + pad(past.p99.spark(n), n) + third + rates.spark(n)
+	n := max((f.width-1-words.Width(first+second+third))/3, 0)
+	return first + words.Pad(past.p50.spark(n), n) + second + words.Pad(past.p99.spark(n), n) + third + rates.spark(n)
 }
-
-func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-utf8.RuneCountInString(s), 0)) }
 
 // spread puts left and right at the ends of a line.
 func (f *frame) spread(left, right string) string {
-	room := f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 1
+	room := f.width - words.Width(left) - words.Width(right) - 1
 	if room < 1 {
-		left = clip(left, max(f.width-utf8.RuneCountInString(right)-3, 10))
-		room = f.width - utf8.RuneCountInString(left) - utf8.RuneCountInString(right) - 1
+		left = words.Cut(left, max(f.width-words.Width(right)-3, 10))
+		room = f.width - words.Width(left) - words.Width(right) - 1
 	}
 	return left + strings.Repeat(" ", max(room, 1)) + right
 }
@@ -273,9 +262,8 @@ func (f *frame) soFar() string {
 func (f *frame) folded(lines []string) (out []string) {
 	const indent = "   "
 	for _, l := range lines {
-		for utf8.RuneCountInString(l) > f.width {
-			r := []rune(l)
-			at := strings.LastIndexByte(string(r[:f.width]), ' ')
+		for words.Width(l) > f.width {
+			at := strings.LastIndexByte(words.Cut(l, f.width+1), ' ')
 			if strings.TrimSpace(l[:max(at, 0)]) == "" {
 				break // one long word
 			}
@@ -318,13 +306,13 @@ func (f *frame) cellLines() []string {
 	}
 	name := 12
 	for _, r := range rows {
-		name = max(name, min(utf8.RuneCountInString(r.name), f.width-others-tokens-figure))
+		name = max(name, min(words.Width(r.name), f.width-others-tokens-figure))
 	}
 	line := func(a, b, c, d, e, g string) string {
 		if limited {
 			e = fmt.Sprintf(" %9s", e)
 		}
-		return fmt.Sprintf(" %s %6s %*s %*s%s %s", pad(fit(a, name), name), b, tokens, c, figure, d, e, g)
+		return fmt.Sprintf(" %s %6s %*s %*s%s %s", words.Pad(fit(a, name), name), b, tokens, c, figure, d, e, g)
 	}
 	head := ""
 	if limited {
@@ -352,7 +340,7 @@ func (f *frame) stackedCells(rows []cellRow) []string {
 		if len(r.ttft) > 0 {
 			figures += " ms"
 		}
-		out = append(out, f.spread(" "+fit(r.name, f.width-3-utf8.RuneCountInString(r.verdict.String())), r.verdict.String()), figures)
+		out = append(out, f.spread(" "+fit(r.name, f.width-3-words.Width(r.verdict.String())), r.verdict.String()), figures)
 	}
 	return out
 }
@@ -362,21 +350,21 @@ func (f *frame) stackedCells(rows []cellRow) []string {
 func fit(name string, width int) string {
 	const between, least = ", ", 4
 	parts := strings.Split(name, between)
-	over := func() int { return utf8.RuneCountInString(strings.Join(parts, between)) - width }
+	over := func() int { return words.Width(strings.Join(parts, between)) - width }
 	for over() > 0 {
 		longest := 0
 		for i, p := range parts {
-			if utf8.RuneCountInString(p) > utf8.RuneCountInString(parts[longest]) {
+			if words.Width(p) > words.Width(parts[longest]) {
 				longest = i
 			}
 		}
-		n := utf8.RuneCountInString(parts[longest])
+		n := words.Width(parts[longest])
 		if n <= least {
 			break
 		}
 		parts[longest] = words.Middle(parts[longest], n-1)
 	}
-	return clip(strings.Join(parts, between), width)
+	return words.Cut(strings.Join(parts, between), width)
 }
 
 func mean(v []float64) float64 {
