@@ -7,8 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -16,12 +18,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is a terminal in which a shell runs one command line.
+// pseudo is a terminal in which a shell runs one command line.
 type pseudo struct {
 	t          *testing.T
 	ours, line *os.File // what a person has in hand, and what programs see
-	screen     output   // everything that was written to it
 	shell      *exec.Cmd
+
+	mu      sync.Mutex
+	screen  *vt
+	said    bytes.Buffer  // every byte that was written to it
+	drawn   chan struct{} // closed when more has come, and replaced
+	silence bool          // nobody writes to it any more
 }
 
 // openTerminal starts words in a shell that has a terminal of its own.
@@ -43,7 +50,7 @@ func openTerminal(t *testing.T, columns, rows int, env []string, dir, words stri
 	if err != nil {
 		t.Skip("no pseudo terminals: ", err)
 	}
-	p := &pseudo{t: t, ours: ours, line: line}
+	p := &pseudo{t: t, ours: ours, line: line, screen: newVT(columns, rows), drawn: make(chan struct{})}
 	p.size(columns, rows)
 	p.shell = exec.Command("sh", "-c", words)
 	p.shell.Dir, p.shell.Env = dir, append(append(os.Environ(), "TERM=xterm-256color"), env...)
@@ -58,9 +65,13 @@ func openTerminal(t *testing.T, columns, rows int, env []string, dir, words stri
 		b := make([]byte, 64<<10)
 		for {
 			n, err := ours.Read(b)
-			if n > 0 {
-				_, _ = p.screen.Write(b[:n])
-			}
+			p.mu.Lock()
+			_, _ = p.screen.Write(b[:n])
+			p.said.Write(b[:n])
+			p.silence = err != nil
+			close(p.drawn)
+			p.drawn = make(chan struct{})
+			p.mu.Unlock()
 			if err != nil {
 				return
 			}
@@ -77,32 +88,84 @@ func openTerminal(t *testing.T, columns, rows int, env []string, dir, words stri
 	return p
 }
 
+// size makes the window another one, and tells the programs.
 func (p *pseudo) size(columns, rows int) {
+	p.mu.Lock()
+	p.screen.size(columns, rows)
+	p.mu.Unlock()
 	if err := unix.IoctlSetWinsize(int(p.ours.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)}); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
-// until waits for something on the screen, and looks often.
-func (p *pseudo) until(what string, seen func(screen string) bool) {
+// until waits for something on the screen: it looks whenever something was drawn.
+func (p *pseudo) until(what string, seen func(v *vt) bool) {
 	p.t.Helper()
 	give := time.After(patience)
-	for look := time.NewTicker(time.Millisecond); ; {
+	for {
+		p.mu.Lock()
+		is, drawn, silence, strange := seen(p.screen), p.drawn, p.silence, p.screen.strange
+		picture := p.screen.String()
+		p.mu.Unlock()
+		switch {
+		case strange != nil:
+			p.t.Fatalf("sequences that no terminal test knows: %s", strings.Join(strange, " "))
+		case is:
+			return
+		case silence:
+			p.t.Fatalf("nobody writes any more, and there is no %s:\n%s", what, picture)
+		}
 		select {
+		case <-drawn:
 		case <-give:
-			p.t.Fatalf("waited %v for %s\n%q", patience, what, p.screen.String())
-		case <-look.C:
-			if seen(p.screen.String()) {
-				return
-			}
+			p.t.Fatalf("waited %v for %s:\n%s\nafter %q", patience, what, picture, tail(p.bytes(), 500))
 		}
 	}
 }
 
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
 // shows waits for words.
 func (p *pseudo) shows(words string) {
 	p.t.Helper()
-	p.until(words, func(s string) bool { return strings.Contains(s, words) })
+	p.until(fmt.Sprintf("%q", words), func(v *vt) bool { return v.shows(words) })
+}
+
+// full and ordinary wait for the screen of a program, and of the shell.
+func (p *pseudo) full() {
+	p.t.Helper()
+	p.until("a full screen", func(v *vt) bool { return v.modes[1049] })
+}
+
+func (p *pseudo) ordinary() {
+	p.t.Helper()
+	p.until("the shell's screen", func(v *vt) bool { return !v.modes[1049] })
+}
+
+// picture waits for a whole one: its first and its last line are there, and these
+// are the lines.
+func (p *pseudo) picture(first, last string) (lines []string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("a screen from %q to %q", first, last), func(v *vt) bool {
+		lines = v.lines()
+		return strings.HasPrefix(lines[0], first) && lines[len(lines)-1] == last
+	})
+	return lines
+}
+
+// bytes are all that was written so far.
+func (p *pseudo) bytes() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.String()
+}
+
+// keys presses them.
+func (p *pseudo) keys(keys string) {
+	p.t.Helper()
+	if _, err := p.ours.WriteString(keys); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // cooked tells whether the terminal takes lines and shows what is typed.
@@ -126,11 +189,6 @@ benchmark:
 sweep: {type: grid, parameters: {concurrency: [1, 2]}}
 `
 
-const leftAlternate = "\x1b[?1049l"
-
-// modes are what a program switched on (h) and off (l), by number.
-var modes = regexp.MustCompile("\x1b\\[\\?(\\d+)([hl])")
-
 // A program that is killed while it draws leaves its terminal as it was: lines
 // are taken and shown, the screen is the ordinary one, and nothing that was
 // switched on stays so.
@@ -147,34 +205,32 @@ func TestKilledWhileDrawing(t *testing.T) {
 				line, keys = "aiperf watch .", "q leave"
 			}
 			p := openTerminal(t, 80, 24, nil, dir, `sh -c 'echo pid $$; exec `+line+`'; echo over; cat`)
-			p.shows("\x1b[?1049h")
-			p.until("a screen", func(s string) bool { return strings.Contains(s, keys) && !p.cooked() })
-			pid, err := strconv.Atoi(regexp.MustCompile(`pid (\d+)`).FindStringSubmatch(p.screen.String())[1])
+			said := regexp.MustCompile(`pid (\d+)\r\n`)
+			p.until("the program's id", func(*vt) bool { return said.MatchString(p.said.String()) })
+			pid, err := strconv.Atoi(said.FindStringSubmatch(p.bytes())[1])
 			if err != nil {
 				t.Fatal(err)
+			}
+			p.full()
+			p.shows(keys)
+			if p.cooked() {
+				t.Error("a screen is drawn on a terminal that takes lines")
 			}
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			p.shows(leftAlternate)
-			p.until("a terminal that takes lines", func(string) bool { return p.cooked() })
-			p.shows("over")
-			state := map[string]string{}
-			for _, m := range modes.FindAllStringSubmatch(p.screen.String(), -1) {
-				state[m[1]] = m[2]
+			p.ordinary()
+			p.until("the shell that goes on", func(*vt) bool { return strings.Contains(p.said.String(), "over") }) // on either screen
+			if !p.cooked() {
+				t.Error("the terminal takes no lines")
 			}
-			for mode, s := range state {
-				if (s == "h") != (mode == "25") { // the cursor is shown, all else is off
-					t.Errorf("mode %s is left %s", mode, s)
-				}
+			p.mu.Lock()
+			if left := p.screen.left(); left != nil {
+				t.Errorf("left behind: %v", left)
 			}
-			p.screen.mu.Lock()
-			p.screen.b.Reset()
-			p.screen.mu.Unlock()
-			if _, err := p.ours.WriteString("hello\n"); err != nil {
-				t.Fatal(err)
-			}
-			p.shows("hello\r\nhello\r\n") // typed, and said by cat
+			p.mu.Unlock()
+			p.keys("hello\n")
+			p.until("hello, typed, and said by cat", func(v *vt) bool { return strings.Contains(v.String(), "hello\nhello\n") })
 		})
 	}
 }
@@ -204,11 +260,11 @@ func TestScreenWithoutStdout(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "short.yaml", brief)
 			p := openTerminal(t, 80, 24, []string{"LC_ALL=C.UTF-8"}, dir, line)
-			p.shows("\x1b[?1049h")
+			p.full()
 			p.shows("done so far")
-			p.shows(leftAlternate)
+			p.ordinary()
 			p.shows("code 0")
-			if s := p.screen.String(); strings.Contains(s, "panic") || strings.Contains(s, "aiperf:") {
+			if s := p.bytes(); strings.Contains(s, "panic") || strings.Contains(s, "aiperf:") {
 				t.Errorf("the screen has complaints: %q", s)
 			}
 			for _, file := range []string{"manifest.json", "summary.md", "report.html", "requests.parquet"} {
@@ -231,7 +287,7 @@ func TestASCIITerminal(t *testing.T) {
 			write(t, dir, "short.yaml", strings.Replace(brief, "name: short", "name: kürze-±", 1))
 			p := openTerminal(t, 80, 24, []string{"LC_ALL=C"}, dir, "aiperf run short.yaml --artifact-dir out --ui "+ui+"; echo code $?")
 			p.shows("code 0")
-			s := p.screen.String()
+			s := p.bytes()
 			if i := strings.IndexFunc(s, func(r rune) bool { return r > 0x7e }); i >= 0 {
 				t.Errorf("more than ASCII on the screen: %q", s[max(0, i-60):min(len(s), i+60)])
 			}
@@ -255,22 +311,108 @@ func TestResizeStorm(t *testing.T) {
 		p.size(1+i*7%160, 1+i*5%50)
 	}
 	p.size(100, 30)
-	p.screen.mu.Lock()
-	p.screen.b.Reset()
-	p.screen.mu.Unlock()
-	if _, err := p.ours.WriteString("?"); err != nil {
-		t.Fatal(err)
-	}
+	p.picture(" steady   cell 1/2", " q drain and stop   p pause between runs   e errors   l log   ? help")
+	p.keys("?")
 	p.shows("the first drains the run")
-	if b := []byte(p.screen.String()); bytes.ContainsFunc(b, func(r rune) bool { return r > 0x7e }) {
+	if b := p.bytes(); strings.ContainsFunc(b, func(r rune) bool { return r > 0x7e }) {
 		t.Errorf("more than ASCII on the screen: %q", b)
 	}
-	if _, err := p.ours.WriteString("qq"); err != nil {
-		t.Fatal(err)
-	}
-	p.shows(leftAlternate)
+	p.keys("qq")
+	p.ordinary()
 	p.shows("code 130")
 	if !p.cooked() {
 		t.Error("the terminal does not take lines")
 	}
+}
+
+// windows are sizes of windows, with the last line that each has of a plan that is
+// carried out and of one that is watched.
+var windows = []struct {
+	columns, rows   int
+	steers, watches string
+}{
+	{80, 24, " q drain and stop   p pause between runs   e errors   l log   ? help", " q leave   c cells   e errors   l log   ? help"},
+	{150, 45, " q drain and stop   p pause between runs   e errors   l log   ? help", " q leave   c cells   e errors   l log   ? help"},
+	{40, 20, " q stop  p pause  e errors  l log  ?", " q leave  c cells  e errors  l log  ?"},
+}
+
+// What a plan shows while it is carried out stands whole in any window, and nothing
+// else: no line is left of a window that was larger, none is cut.
+func TestScreenInWindows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "steady.yaml", strings.Replace(steady, "name: steady", "name: 负载", 1))
+	p := openTerminal(t, 80, 24, []string{"LC_ALL=C.UTF-8"}, dir, "aiperf run steady.yaml --artifact-dir out; echo code $?; cat")
+	for _, i := range []int{0, 1, 2, 0, 2, 1} {
+		w := windows[i]
+		p.size(w.columns, w.rows)
+		p.until(fmt.Sprintf("requests in a window of %d columns", w.columns), func(v *vt) bool {
+			lines := v.lines()
+			return strings.HasPrefix(lines[0], " 负载") && lines[len(lines)-1] == w.steers && v.shows("sent ") && v.shows("tok/s") && v.shows("no run is done yet")
+		})
+		p.mu.Lock()
+		lines := p.screen.lines()
+		p.mu.Unlock()
+		if !strings.HasSuffix(lines[0], "s") && !strings.Contains(lines[0], "left") { // the time since the beginning, and how long it still takes
+			t.Errorf("%d columns: the first line is %q", w.columns, lines[0])
+		}
+		if !strings.HasSuffix(lines[1], " so far") {
+			t.Errorf("%d columns: the second line is %q", w.columns, lines[1])
+		}
+		body := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "no run is done yet") })
+		for _, l := range lines[body+1 : len(lines)-1] {
+			if l != "" {
+				t.Errorf("%d columns: below the screen stands %q", w.columns, l)
+			}
+		}
+	}
+	p.keys("qq")
+	p.ordinary()
+	p.shows("code 130")
+}
+
+// A window shows the same however it became as large as it is.
+func TestResizedIsAsOpened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "short.yaml", strings.Replace(brief, "name: short", "name: 计划", 1))
+	made := aiperf(t, dir, "run", "short.yaml", "--artifact-dir", "out", "--ui", "none")
+	<-made.ended
+	if code := made.cmd.ProcessState.ExitCode(); code != 0 {
+		t.Fatalf("run ended with %d: %s", code, made.err.String())
+	}
+	open := func(i int) *pseudo {
+		return openTerminal(t, windows[i].columns, windows[i].rows, []string{"LC_ALL=C.UTF-8"}, dir, "aiperf watch out; echo over; cat")
+	}
+	var fresh [][]string
+	for i := range windows {
+		fresh = append(fresh, open(i).picture(" 计划", windows[i].watches))
+	}
+	if l := fresh[0]; !slices.ContainsFunc(l, func(l string) bool { return strings.HasPrefix(l, " concurrency 2") }) {
+		t.Errorf("the screen does not show the cells:\n%s", strings.Join(l, "\n"))
+	}
+	p := open(0)
+	for _, i := range []int{1, 2, 1, 0, 2, 0} {
+		p.size(windows[i].columns, windows[i].rows)
+		p.until(fmt.Sprintf("the screen of %d columns:\n%s\nand not", windows[i].columns, strings.Join(fresh[i], "\n")), func(v *vt) bool { return slices.Equal(v.lines(), fresh[i]) })
+	}
+	p.keys("q")
+	p.ordinary()
+	p.shows("over")
+}
+
+// The three lines of the simple display replace each other also where names take two
+// columns a character and the window is narrow.
+func TestSimpleDisplayReplacesItself(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir, "steady.yaml", strings.Replace(steady, "name: steady", "name: "+strings.Repeat("负载", 12), 1))
+	p := openTerminal(t, 40, 24, []string{"LC_ALL=C.UTF-8"}, dir, "aiperf run steady.yaml --artifact-dir out --ui simple")
+	p.until("a display that came several times and stands once", func(v *vt) bool {
+		name := func(l string) bool { return strings.HasPrefix(l, "负载") }
+		lines := slices.DeleteFunc(append(slices.Clone(v.main.past), v.lines()...), func(l string) bool { return !name(l) })
+		return strings.Count(p.said.String(), "\x1b[J") > 4 && len(lines) == 1
+	})
+	p.keys("\x03")
+	p.shows("PARTIAL: interrupted")
 }
