@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds a wait for something that must happen; no result depends on it.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // rig is a client and what tests need of it.
 type rig struct {
