@@ -8,12 +8,14 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -27,6 +29,7 @@ func TestNamesOfCataloguesStandEverywhere(t *testing.T) {
 		lists map[string][]string // by the place that lists them
 	}{
 		{"endpoint types", endpointTypes(), map[string][]string{
+			"the CUE schema":        cueWords(t, "#EndpointType"),
 			"the schema":            built("benchmark.endpoint.type"),
 			"--endpoint-type":       choices(t, "endpoint-type"),
 			"docs/cli.md":           wordsOf(t, "docs/cli.md", "--endpoint-type"),
@@ -35,20 +38,33 @@ func TestNamesOfCataloguesStandEverywhere(t *testing.T) {
 			"docs/configuration.md": configured(t, "type", "chat"),
 		}},
 		{"dataset types", datasetTypes(), map[string][]string{
+			"the CUE schema":        cueWords(t, "#DatasetType"),
 			"the schema":            built("benchmark.datasets.*.type"),
 			"docs/configuration.md": configured(t, "type", "synthetic"),
 		}},
 		{"dataset formats", dataset.Formats(), map[string][]string{
+			"the CUE schema":        cueWords(t, "#DatasetFormat"),
 			"the schema":            built("benchmark.datasets.*.format"),
 			"--custom-dataset-type": choices(t, "custom-dataset-type"),
 			"docs/cli.md":           wordsOf(t, "docs/cli.md", "--custom-dataset-type"),
 			"docs/configuration.md": configured(t, "format", "single_turn"),
 		}},
+		{"published data sets", publishedSets(), map[string][]string{
+			"the CUE schema":        cueWords(t, "#PublicDataset"),
+			"the schema":            built("benchmark.datasets.*.dataset"),
+			"--public-dataset":      choices(t, "public-dataset"),
+			"docs/cli.md":           wordsOf(t, "docs/cli.md", "--public-dataset"),
+			"docs/configuration.md": configured(t, "dataset", "sharegpt"),
+		}},
 		{"load modes", loadModes(), map[string][]string{
+			"the CUE schema":        cueWords(t, "#PhaseType"),
 			"the schema":            built("benchmark.phases.*.type"),
 			"docs/configuration.md": configured(t, "type", "user_centric"),
 		}},
 		{"kinds of sweep", sweepKinds(), map[string][]string{
+			"the CUE schema": slices.DeleteFunc(cueWords(t, "#SweepType"), func(w string) bool {
+				return slices.ContainsFunc(sweep.Kinds(), func(k *sweep.Kind) bool { return k.Searches && k.Name == w })
+			}),
 			"the schema":            built("sweep.type"),
 			"docs/configuration.md": configured(t, "type", "zip"),
 		}},
@@ -57,6 +73,12 @@ func TestNamesOfCataloguesStandEverywhere(t *testing.T) {
 		}},
 		{"checks", verdict.CheckIDs(), map[string][]string{
 			"docs/verdict.md": firstWords(region(t, "docs/verdict.md", "checks")),
+		}},
+		{"charts", charts(), map[string][]string{
+			"docs/report.md": firstWords(tableOf(t, "docs/report.md", "| chart | question |")),
+		}},
+		{"axes in every table", everyAxis(), map[string][]string{
+			"docs/tables.md": slices.DeleteFunc(firstWords(read(t, "docs/tables.md")), func(w string) bool { return !strings.HasPrefix(w, "axis_") }),
 		}},
 		{"columns", columns(t), map[string][]string{
 			"docs/tables.md": firstWords(read(t, "docs/tables.md")),
@@ -114,6 +136,30 @@ func datasetTypes() (out []string) {
 	return out
 }
 
+func publishedSets() (out []string) {
+	for _, s := range public.Catalogue() {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func charts() (out []string) {
+	for _, r := range chart.Catalogue() {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// everyAxis are the columns of axes that tables have whatever is swept.
+func everyAxis() (out []string) {
+	for _, a := range sweep.KnownAxes() {
+		if a.Always {
+			out = append(out, "axis_"+a.Name)
+		}
+	}
+	return out
+}
+
 func loadModes() (out []string) {
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {
@@ -150,6 +196,21 @@ func columns(t *testing.T) (out []string) {
 func built(path string) []string {
 	l := fields.New()[path]
 	return slices.DeleteFunc(slices.Clone(l.Enum), func(w string) bool { return slices.Contains(l.Unbuilt, w) })
+}
+
+// cueWords are the words of a generated definition of the CUE schema.
+func cueWords(t *testing.T, definition string) (out []string) {
+	t.Helper()
+	for line := range strings.Lines(read(t, "schema/catalogue_gen.cue")) {
+		if rest, is := strings.CutPrefix(line, definition+": "); is {
+			for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(rest, -1) {
+				out = append(out, m[1])
+			}
+			return out
+		}
+	}
+	t.Fatalf("schema/catalogue_gen.cue has no %s", definition)
+	return nil
 }
 
 // choices are the words that a flag offers.
@@ -210,6 +271,17 @@ func region(t *testing.T, page, name string) string {
 		t.Fatalf("%s has no part %s", page, name)
 	}
 	return part
+}
+
+// tableOf is the table of a page whose first line is head.
+func tableOf(t *testing.T, page, head string) string {
+	t.Helper()
+	_, rest, is := strings.Cut(read(t, page), head+"\n")
+	if !is {
+		t.Fatalf("%s has no table %s", page, head)
+	}
+	table, _, _ := strings.Cut(rest, "\n\n")
+	return table
 }
 
 // firstWords are the names that begin the rows of tables.
