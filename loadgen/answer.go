@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
 
@@ -17,7 +18,7 @@ import (
 type answer struct {
 	text, reasoning, tool []byte
 	chunks                []record.Chunk
-	usage                 endpoint.Usage
+	usage                 claims.Usage
 	finish                string
 	choice                int64 // the answer that counts, of several to one request; None before its content
 	first, firstOutput    int64 // content's arrival, None without any
@@ -28,7 +29,7 @@ type answer struct {
 	content               int  // events that carried content
 	items, dims, places   int64
 	media                 bool // it is bytes, and no text at all
-	timings               endpoint.Timings
+	timings               claims.Timings
 	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
 
 	errKind, errText string // what is wrong with it, "" when nothing is
@@ -39,14 +40,14 @@ type answer struct {
 func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	*a = answer{
 		text: a.text[:0], reasoning: a.reasoning[:0], tool: a.tool[:0], chunks: a.chunks[:0],
-		usage: endpoint.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: endpoint.NoTimings,
+		usage: claims.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: claims.NoTimings,
 	}
 	clear(a.parts)
-	if t := endpoint.HeaderTimings(x.TimeLines); t != nil {
+	if t := claims.HeaderTimings(x.TimeLines); t != nil {
 		a.timings = *t
 	}
 	if a.media = x.AllMedia; a.media {
-		a.add(&x.Events[0], &endpoint.Chunk{Kind: record.Content, Items: 1, Usage: endpoint.NoUsage}, 0)
+		a.add(&x.Events[0], &endpoint.Chunk{Kind: record.Content, Items: 1, Usage: claims.NoUsage}, 0)
 		return
 	}
 	for i := range x.Events {
@@ -172,7 +173,7 @@ func (a *answer) repeats(c *endpoint.Chunk) bool {
 }
 
 // merge takes over what a later event claims: usage is cumulative.
-func merge(u, next *endpoint.Usage) {
+func merge(u, next *claims.Usage) {
 	for _, f := range [...]struct{ to, from *int64 }{
 		{&u.Prompt, &next.Prompt},
 		{&u.Completion, &next.Completion},

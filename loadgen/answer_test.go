@@ -10,6 +10,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -237,7 +238,7 @@ func TestTokens(t *testing.T) {
 	t.Parallel()
 	job := &Job{Endpoint: schema.Endpoint{}}
 	f := finisher{job: job, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: datasettest.Bytes{}}}}
-	a := answer{text: []byte("four"), reasoning: []byte("ab"), content: 2, usage: endpoint.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5}}
+	a := answer{text: []byte("four"), reasoning: []byte("ab"), content: 2, usage: claims.Usage{Prompt: 9, Completion: 30, Reasoning: 10, Total: 39, Cached: 5}}
 	rec := record.New()
 	rec.ISL = 8
 	f.count(&a, &rec)
@@ -249,7 +250,7 @@ func TestTokens(t *testing.T) {
 	if rec.ISL != 9 || rec.OutputTokens != 20 || rec.ReasoningTokens != 10 || rec.OSL != 30 {
 		t.Errorf("server's counts: %+v", rec)
 	}
-	a.usage = endpoint.NoUsage
+	a.usage = claims.NoUsage
 	rec = record.New()
 	f.count(&a, &rec)
 	if rec.ISL != record.None || rec.OSL != record.None {

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -16,7 +17,7 @@ import (
 type shape struct {
 	Text, Reasoning, Tool, Finish string
 	Content                       int // events
-	Usage                         endpoint.Usage
+	Usage                         claims.Usage
 	Status                        record.Status
 	Kind                          string
 }
@@ -134,12 +135,12 @@ func TestUsageBesideAPath(t *testing.T) {
 	t.Parallel()
 	template := schema.Endpoint{Type: "template", Template: &schema.BodyTemplate{Body: `{"a": 1}`, ResponseField: "answer"}}
 	rpc := schema.Endpoint{Type: "grpc", URLs: []string{"grpc://h:1"}, RPC: &schema.RPC{Method: "a.B/C", Body: `{"a": 1}`, Text: "answer"}}
-	said := endpoint.NoUsage
+	said := claims.NoUsage
 	said.Prompt = 3
 	for _, e := range []schema.Endpoint{template, rpc} {
 		for _, stream := range []bool{true, false} {
-			for data, want := range map[string]endpoint.Usage{
-				`{"answer":"hello there"}`:                             endpoint.NoUsage,
+			for data, want := range map[string]claims.Usage{
+				`{"answer":"hello there"}`:                             claims.NoUsage,
 				`{"answer":"hello there","usage":{"prompt_tokens":3}}`: said,
 			} {
 				if got := shapeOf(opened(t, e), arrived(stream, data)); got.Usage != want || got.Text != "hello there" {
@@ -241,7 +242,7 @@ func TestImpossibleCounts(t *testing.T) {
 		"llamacpp_completion":  {`{"content":"a","stop":true,"stop_type":"eos","tokens_predicted":3000000000,"tokens_evaluated":-1,"timings":{"prompt_ms":1,"cache_n":3000000000}}`},
 		"ollama_generate":      {`{"response":"a","done":true,"eval_count":3000000000,"prompt_eval_count":-1}`},
 	} {
-		if got := shapeOf(opened(t, schema.Endpoint{Type: typ, Streaming: true}), arrived(true, events...)); got.Usage != endpoint.NoUsage || got.Status != record.OK {
+		if got := shapeOf(opened(t, schema.Endpoint{Type: typ, Streaming: true}), arrived(true, events...)); got.Usage != claims.NoUsage || got.Status != record.OK {
 			t.Errorf("%s: %+v", typ, got)
 		}
 	}

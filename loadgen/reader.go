@@ -9,7 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 )
 
 // reader is one goroutine that reads answers. It may be given up while it is
@@ -176,7 +176,7 @@ func (f *finisher) giveUp(r *request, took time.Duration, wentOn bool) {
 	if r.goesOn && !wentOn {
 		f.post(event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, answered: r.end()})
 	}
-	a := &answer{usage: endpoint.NoUsage, first: record.None, firstOutput: record.None, last: record.None}
+	a := &answer{usage: claims.NoUsage, first: record.None, firstOutput: record.None, last: record.None}
 	a.fail("answer_not_read", fmt.Sprintf("reading the answer, of %d bytes, had not ended after %v and was given up", r.x.BytesReceived, took.Round(time.Second)))
 	rec := f.record(r, a)
 	rec.Status, rec.ErrorKind, rec.ErrorMessage = record.Client, a.errKind, a.errText

@@ -67,16 +67,17 @@ loadgen/dataset/public: internal/diag internal/hub
 loadgen/dataset/synth: internal/seed schema loadgen/tokenizer
 loadgen/dataset/trace:
 loadgen/dataset: schema schema/fields loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
+loadgen/endpoint/claims: internal/record loadgen/endpoint/scan
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
-loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
+loadgen/endpoint: internal/jinja internal/record loadgen/dataset loadgen/endpoint/claims loadgen/endpoint/replay loadgen/endpoint/scan schema internal/diag
 loadgen/mode: internal/heap schema schema/fields internal/seed loadgen/dataset internal/diag internal/words
 loadgen/pace: internal/alarm internal/record
 loadgen/render: internal/record internal/seed loadgen/dataset loadgen/endpoint loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag internal/header
 loadgen/tokenizer/gen: loadgen/tokenizer
 loadgen/tokenizer/chat: internal/jinja internal/diag
 loadgen/tokenizer/remote:
-loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
+loadgen: internal/heap internal/queue internal/record internal/secret internal/seed internal/stats internal/words loadgen/dataset loadgen/endpoint loadgen/endpoint/claims loadgen/mode loadgen/pace loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/transport schema internal/diag
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words

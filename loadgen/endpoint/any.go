@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
@@ -41,7 +42,7 @@ func readAny(data []byte, stream bool) (Chunk, error) {
 		case text == "":
 			return Chunk{}, unreadable("no answer in it", data)
 		default:
-			return Chunk{Kind: record.Content, Text: text, Usage: NoUsage}, nil
+			return Chunk{Kind: record.Content, Text: text, Usage: claims.NoUsage}, nil
 		}
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'n', 't', 'f':
 		s := scan.Scanner{Data: trimmed}
@@ -125,15 +126,15 @@ func apiOfType(kind string, stream bool) func([]byte, bool) (Chunk, error) {
 	return nil
 }
 
-// claims is what an event says beside its answer, wherever that lies: usage,
+// claimed is what an event says beside its answer, wherever that lies: usage,
 // times, a finish reason, an error, the end mark.
-func claims(data []byte, stream bool) Chunk {
+func claimed(data []byte, stream bool) Chunk {
 	if stream && bytes.Equal(bytes.TrimSpace(data), doneMark) {
 		return doneChunk()
 	}
 	c, err := readAnyObject(data, true) // as an event of a stream it need not hold an answer
 	if err != nil {
-		return Chunk{Usage: NoUsage}
+		return Chunk{Usage: claims.NoUsage}
 	}
 	return c
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -89,7 +90,7 @@ func readText(data []byte, stream bool) (Chunk, error) {
 	case text == "" || text[0] == '<' || !utf8.ValidString(text):
 		return Chunk{}, unreadable("not a text", data)
 	}
-	return Chunk{Kind: record.Content, Text: text, Usage: NoUsage}, nil
+	return Chunk{Kind: record.Content, Text: text, Usage: claims.NoUsage}, nil
 }
 
 func servedTranscript(b []byte, s *Script) []byte {

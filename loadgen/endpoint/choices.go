@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
@@ -60,7 +61,7 @@ func (r *choicesReply) member(key []byte) (err error) {
 			return usageOf(&r.Scanner, &r.chunk)
 		})
 	case "timings":
-		r.chunk.Timings, err = readTimings(&r.Scanner, new(int64)) // usage says that, too
+		r.chunk.Timings, err = claims.ReadTimings(&r.Scanner, new(int64)) // usage says that, too
 	default:
 		err = r.Skip()
 	}

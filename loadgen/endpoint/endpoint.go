@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 	"aiperf.dev/aiperf/schema"
 )
@@ -61,7 +62,7 @@ type Chunk struct {
 	Reasoning string
 	Finish    string // finish_reason if said
 	Last      bool   // nothing after it counts; it may carry content itself
-	Usage     Usage
+	Usage     claims.Usage
 	// Marked says that it is of an API whose streams end with a mark or a finish
 	// reason, where the endpoint type alone does not say so.
 	Marked bool
@@ -76,20 +77,8 @@ type Chunk struct {
 	Tokens  int64  // tokens in this event if the server says so; 0 otherwise
 	ErrKind string // the server reported an error inside a 200: its type
 	ErrText string
-	Timings *Timings // what the server says about its own work, nil for nothing
+	Timings *claims.Timings // what the server says about its own work, nil for nothing
 }
-
-// Usage is what the server claims; record.None where it does not say.
-type Usage struct {
-	Prompt, Completion, Reasoning, Total, Cached int64
-	Accepted, Rejected                           int64 // tokens of a prediction that the request brought
-}
-
-// NoUsage is the usage of a server that claims nothing.
-var NoUsage = Usage{record.None, record.None, record.None, record.None, record.None, record.None, record.None}
-
-// Said tells whether the server claimed anything.
-func (u Usage) Said() bool { return u != NoUsage }
 
 // Spec is one row of the catalogue: one inference API, with every fact that
 // the rest of the program asks about it.

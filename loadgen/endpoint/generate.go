@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 )
 
 // Servers with APIs of their own for a prompt and its continuation.
@@ -135,7 +137,7 @@ func (r *generateReply) member(key []byte) (err error) {
 	case "tokens_cached":
 		err = r.Skip() // tokens in the cache afterwards, not those read from it
 	case "timings":
-		r.chunk.Timings, err = readTimings(&r.Scanner, &r.chunk.Usage.Cached)
+		r.chunk.Timings, err = claims.ReadTimings(&r.Scanner, &r.chunk.Usage.Cached)
 	case "message", "error_type":
 		err = r.problem.entry(&r.Scanner, key)
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -85,7 +86,7 @@ func endedBy(done *jmespath.JMESPath, read func([]byte, bool) (Chunk, error)) fu
 	return func(data []byte, stream bool) (Chunk, error) {
 		c, err := read(data, stream)
 		if c.Kind == record.Done {
-			return Chunk{Empty: true, Usage: NoUsage}, err
+			return Chunk{Empty: true, Usage: claims.NoUsage}, err
 		}
 		var v any
 		if err != nil || c.Finish != "" || json.Unmarshal(data, &v) != nil {

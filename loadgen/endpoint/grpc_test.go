@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -44,10 +45,10 @@ func TestRPCSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for data, want := range map[string]endpoint.Chunk{
-		`{"out":{"text":"a"},"last":false}`:   {Text: "a", Usage: endpoint.NoUsage},
-		`{"out":{"text":"a"},"last":true}`:    {Text: "a", Finish: "done", Last: true, Usage: endpoint.NoUsage},
-		`{"out":{"text":""},"last":"length"}`: {Empty: true, Finish: "done", Last: true, Usage: endpoint.NoUsage},
-		`{}`:                                  {Empty: true, Usage: endpoint.NoUsage},
+		`{"out":{"text":"a"},"last":false}`:   {Text: "a", Usage: claims.NoUsage},
+		`{"out":{"text":"a"},"last":true}`:    {Text: "a", Finish: "done", Last: true, Usage: claims.NoUsage},
+		`{"out":{"text":""},"last":"length"}`: {Empty: true, Finish: "done", Last: true, Usage: claims.NoUsage},
+		`{}`:                                  {Empty: true, Usage: claims.NoUsage},
 	} {
 		c, err := spec.Read([]byte(data), true)
 		if diff := cmp.Diff(want, c); diff != "" || err != nil {
@@ -80,10 +81,10 @@ func TestTritonStream(t *testing.T) {
 		t.Errorf("gRPC: streams %v, path %s", s.CanStream, s.URLPath("m/n", true))
 	}
 	for data, want := range map[string]endpoint.Chunk{
-		`{"model_name":"m","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`:                                              {Text: "a", Items: 1, Usage: endpoint.NoUsage},
-		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`:                                                                    {Empty: true, Finish: "final", Last: true, Usage: endpoint.NoUsage},
-		`{"model_name":"m","parameters":{"triton_final_response":false},"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {Text: "a", Items: 1, Usage: endpoint.NoUsage},
-		`{"error":"no such model"}`: {Empty: true, ErrKind: "error", ErrText: "no such model", Usage: endpoint.NoUsage},
+		`{"model_name":"m","outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`:                                              {Text: "a", Items: 1, Usage: claims.NoUsage},
+		`{"model_name":"m","parameters":{"triton_final_response":true},"outputs":[]}`:                                                                    {Empty: true, Finish: "final", Last: true, Usage: claims.NoUsage},
+		`{"model_name":"m","parameters":{"triton_final_response":false},"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}]}`: {Text: "a", Items: 1, Usage: claims.NoUsage},
+		`{"error":"no such model"}`: {Empty: true, ErrKind: "error", ErrText: "no such model", Usage: claims.NoUsage},
 	} {
 		c, err := s.Read([]byte(data), true)
 		if diff := cmp.Diff(want, c); diff != "" || err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
@@ -54,7 +55,7 @@ func readOllama(data []byte, stream bool) (Chunk, error) {
 		text, reasoning  string
 		isAnswer, isDone bool
 		why              string
-		times            = NoTimings
+		times            = claims.NoTimings
 	)
 	if ok, err := r.read(data, stream, func(key []byte) (err error) {
 		switch string(key) {

@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -20,8 +21,8 @@ const none = record.None
 
 var nan = math.NaN()
 
-func usage(prompt, completion, reasoning, total, cached int64) endpoint.Usage {
-	return endpoint.Usage{Prompt: prompt, Completion: completion, Reasoning: reasoning, Total: total, Cached: cached, Accepted: none, Rejected: none}
+func usage(prompt, completion, reasoning, total, cached int64) claims.Usage {
+	return claims.Usage{Prompt: prompt, Completion: completion, Reasoning: reasoning, Total: total, Cached: cached, Accepted: none, Rejected: none}
 }
 
 // readCases are answers as real servers write them, the odd ones among them.
@@ -37,7 +38,7 @@ var readCases = []struct {
 	{"chat", "white space is content", true, `{"choices":[{"delta":{"content":"\n"}}]}`, endpoint.Chunk{Text: "\n"}},
 	{"chat", "finish mark", true, `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, endpoint.Chunk{Empty: true, Finish: "length"}},
 	{"chat", "usage without choices", true, `{"choices":[],"usage":{"prompt_tokens":25,"total_tokens":33,"completion_tokens":8,"prompt_tokens_details":{"cached_tokens":0},"completion_tokens_details":{"reasoning_tokens":3}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(25, 8, 3, 33, 0)}},
-	{"chat", "usage of a predicted answer", true, `{"choices":[],"usage":{"prompt_tokens":25,"completion_tokens":8,"completion_tokens_details":{"accepted_prediction_tokens":6,"rejected_prediction_tokens":0}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: endpoint.Usage{Prompt: 25, Completion: 8, Reasoning: none, Total: none, Cached: none, Accepted: 6, Rejected: 0}}},
+	{"chat", "usage of a predicted answer", true, `{"choices":[],"usage":{"prompt_tokens":25,"completion_tokens":8,"completion_tokens_details":{"accepted_prediction_tokens":6,"rejected_prediction_tokens":0}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: claims.Usage{Prompt: 25, Completion: 8, Reasoning: none, Total: none, Cached: none, Accepted: 6, Rejected: 0}}},
 	{"chat", "usage beside choices", true, `{"choices":[{"delta":{},"index":0}],"usage":{"prompt_tokens":5,"completion_tokens":0,"prompt_tokens_details":null}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(5, 0, none, none, none)}},
 	{"chat", "usage beside content", true, `{"choices":[{"delta":{"content":"x"}}],"usage":{"completion_tokens":4}}`, endpoint.Chunk{Text: "x", Usage: usage(none, 4, none, none, none)}},
 	{"chat", "usage, other names", true, `{"choices":[],"usage":{"input_tokens":10,"cache_read_input_tokens":4,"cache_creation_input_tokens":2,"output_tokens":7}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(16, 7, none, none, 4)}},
@@ -110,11 +111,11 @@ var readCases = []struct {
 	{"huggingface_generate", "whole in a list", false, `[{"generated_text":" the of"}]`, endpoint.Chunk{Text: " the of"}},
 	{"huggingface_generate", "error", true, `{"error":"Request failed during generation","error_type":"generation"}`, endpoint.Chunk{Empty: true, ErrKind: "error", ErrText: "Request failed during generation"}},
 	{"llamacpp_completion", "content", true, `{"index":0,"content":" the","tokens":[5],"stop":false,"id_slot":0,"tokens_predicted":1,"tokens_evaluated":4}`, endpoint.Chunk{Text: " the", Usage: usage(4, 1, none, none, none)}},
-	{"llamacpp_completion", "end", true, `{"index":0,"content":"","stop":true,"stop_type":"limit","tokens_predicted":8,"tokens_evaluated":4,"tokens_cached":11,"timings":{"cache_n":3,"prompt_n":1,"prompt_ms":1.5,"predicted_n":8,"predicted_ms":20}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Finish: "limit", Usage: usage(4, 8, none, none, 3), Timings: &endpoint.Timings{Queue: nan, Prefill: 1.5, Decode: 20, Total: nan, Inference: nan, PeakMemory: nan}}},
+	{"llamacpp_completion", "end", true, `{"index":0,"content":"","stop":true,"stop_type":"limit","tokens_predicted":8,"tokens_evaluated":4,"tokens_cached":11,"timings":{"cache_n":3,"prompt_n":1,"prompt_ms":1.5,"predicted_n":8,"predicted_ms":20}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Finish: "limit", Usage: usage(4, 8, none, none, 3), Timings: &claims.Timings{Queue: nan, Prefill: 1.5, Decode: 20, Total: nan, Inference: nan, PeakMemory: nan}}},
 	{"llamacpp_completion", "whole", false, `{"content":"a b","stop":true,"stop_type":"eos"}`, endpoint.Chunk{Text: "a b", Finish: "eos"}},
 	{"ollama_generate", "content", true, `{"model":"m","created_at":"2026-01-01T00:00:00Z","response":" the","done":false}`, endpoint.Chunk{Text: " the"}},
 	{"ollama_generate", "thinking", true, `{"model":"m","response":"","thinking":"hm","done":false}`, endpoint.Chunk{Kind: record.Reasoning, Text: "hm"}},
-	{"ollama_generate", "end", true, `{"model":"m","response":"","done":true,"done_reason":"length","context":[1,2],"total_duration":30000000,"load_duration":1,"prompt_eval_count":7,"prompt_eval_duration":1500000,"eval_count":2,"eval_duration":20000000}`, endpoint.Chunk{Kind: record.Done, Empty: true, Finish: "length", Usage: usage(7, 2, none, none, none), Timings: &endpoint.Timings{Queue: nan, Prefill: 1.5, Decode: 20, Total: 30, Inference: nan, PeakMemory: nan}}},
+	{"ollama_generate", "end", true, `{"model":"m","response":"","done":true,"done_reason":"length","context":[1,2],"total_duration":30000000,"load_duration":1,"prompt_eval_count":7,"prompt_eval_duration":1500000,"eval_count":2,"eval_duration":20000000}`, endpoint.Chunk{Kind: record.Done, Empty: true, Finish: "length", Usage: usage(7, 2, none, none, none), Timings: &claims.Timings{Queue: nan, Prefill: 1.5, Decode: 20, Total: 30, Inference: nan, PeakMemory: nan}}},
 	{"ollama_generate", "end of an older server", true, `{"response":"","done":true}`, endpoint.Chunk{Kind: record.Done, Empty: true, Finish: "stop"}},
 	{"ollama_generate", "whole", false, `{"response":"a b","thinking":"hm","done":true,"done_reason":"stop"}`, endpoint.Chunk{Text: "a b", Reasoning: "hm", Finish: "stop"}},
 	{"ollama_generate", "error", true, `{"error":"model 'm' not found"}`, endpoint.Chunk{Empty: true, ErrKind: "error", ErrText: "model 'm' not found"}},
@@ -128,7 +129,7 @@ var readCases = []struct {
 	{"image_retrieval", "boxes", false, `{"data":[{"index":0,"bounding_boxes":{}},{"index":1,"bounding_boxes":{}}]}`, endpoint.Chunk{Items: 2}},
 	{"video_generation", "queued", false, `{"id":"v","object":"video","status":"queued","progress":0}`, endpoint.Chunk{Empty: true}},
 	{"video_generation", "completed", false, `{"id":"v","status":"completed","error":null}`, endpoint.Chunk{Items: 1, Finish: "completed"}},
-	{"video_generation", "SGLang's account", false, `{"id":"v","status":"completed","inference_time_s":1.25,"peak_memory_mb":2048.5}`, endpoint.Chunk{Items: 1, Finish: "completed", Timings: &endpoint.Timings{Queue: nan, Prefill: nan, Decode: nan, Total: nan, Inference: 1250, PeakMemory: 2048.5}}},
+	{"video_generation", "SGLang's account", false, `{"id":"v","status":"completed","inference_time_s":1.25,"peak_memory_mb":2048.5}`, endpoint.Chunk{Items: 1, Finish: "completed", Timings: &claims.Timings{Queue: nan, Prefill: nan, Decode: nan, Total: nan, Inference: 1250, PeakMemory: 2048.5}}},
 	{"video_generation", "failed", false, `{"id":"v","status":"failed","error":{"code":"oom","message":"out of memory"}}`, endpoint.Chunk{Empty: true, ErrKind: "oom", ErrText: "out of memory"}},
 	{"audio_transcription", "text", false, `{"text":"hello there","usage":{"type":"duration","seconds":3}}`, endpoint.Chunk{Text: "hello there", Items: 1}},
 	{"audio_transcription", "silence", false, `{"text":""}`, endpoint.Chunk{Items: 1}},
@@ -159,14 +160,14 @@ var readCases = []struct {
 	{"chat", "sound, whole", false, `{"choices":[{"message":{"content":null,"audio":{"id":"a","expires_at":1,"data":"AAAA","transcript":"Hi"}},"finish_reason":"stop"}]}`, endpoint.Chunk{Text: "Hi", Finish: "stop"}},
 	{"chat", "picture", false, `{"choices":[{"message":{"content":"","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}}]}`, endpoint.Chunk{}},
 	{"chat", "no sound, no picture", true, `{"choices":[{"delta":{"audio":null,"images":[],"refusal":null}}]}`, endpoint.Chunk{Empty: true}},
-	{"chat", "Groq's usage", true, `{"choices":[{"delta":{},"finish_reason":"stop"}],"x_groq":{"id":"r","usage":{"prompt_tokens":5,"completion_tokens":2,"queue_time":0.5}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Finish: "stop", Usage: usage(5, 2, none, none, none), Timings: &endpoint.Timings{Queue: 500, Prefill: nan, Decode: nan, Total: nan, Inference: nan, PeakMemory: nan}}},
-	{"responses", "llama.cpp's timings", true, `{"type":"response.completed","response":{"status":"completed"},"timings":{"prompt_ms":2,"predicted_ms":3}}`, endpoint.Chunk{Kind: record.Done, Empty: true, Finish: "completed", Timings: &endpoint.Timings{Queue: nan, Prefill: 2, Decode: 3, Total: nan, Inference: nan, PeakMemory: nan}}},
-	{"responses", "whole, with timings", false, `{"status":"completed","output_text":"a","timings":{"prompt_ms":2}}`, endpoint.Chunk{Text: "a", Finish: "completed", Timings: &endpoint.Timings{Queue: nan, Prefill: 2, Decode: nan, Total: nan, Inference: nan, PeakMemory: nan}}},
+	{"chat", "Groq's usage", true, `{"choices":[{"delta":{},"finish_reason":"stop"}],"x_groq":{"id":"r","usage":{"prompt_tokens":5,"completion_tokens":2,"queue_time":0.5}}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Finish: "stop", Usage: usage(5, 2, none, none, none), Timings: &claims.Timings{Queue: 500, Prefill: nan, Decode: nan, Total: nan, Inference: nan, PeakMemory: nan}}},
+	{"responses", "llama.cpp's timings", true, `{"type":"response.completed","response":{"status":"completed"},"timings":{"prompt_ms":2,"predicted_ms":3}}`, endpoint.Chunk{Kind: record.Done, Empty: true, Finish: "completed", Timings: &claims.Timings{Queue: nan, Prefill: 2, Decode: 3, Total: nan, Inference: nan, PeakMemory: nan}}},
+	{"responses", "whole, with timings", false, `{"status":"completed","output_text":"a","timings":{"prompt_ms":2}}`, endpoint.Chunk{Text: "a", Finish: "completed", Timings: &claims.Timings{Queue: nan, Prefill: 2, Decode: nan, Total: nan, Inference: nan, PeakMemory: nan}}},
 	{"chat", "another answer", true, `{"choices":[{"index":2,"delta":{"content":"b"}},{"index":1,"delta":{"content":"c"}}]}`, endpoint.Chunk{Text: "b", Choice: 2}},
 	{"raw", "plain text", false, "Hello there\n", endpoint.Chunk{Text: "Hello there"}},
 	{"raw", "done", true, "[DONE]", endpoint.Chunk{Kind: record.Done, Empty: true}},
-	{"chat", "llama.cpp's timings", true, `{"choices":[],"timings":{"prompt_ms":2,"predicted_ms":3}}`, endpoint.Chunk{Empty: true, Timings: &endpoint.Timings{Queue: nan, Prefill: 2, Decode: 3, Total: nan, Inference: nan, PeakMemory: nan}}},
-	{"chat", "times in usage, in seconds", true, `{"choices":[],"usage":{"queue_time":0.5,"prompt_tokens":5,"prompt_time":0.25,"completion_time":1,"total_time":1.75}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(5, none, none, none, none), Timings: &endpoint.Timings{Queue: 500, Prefill: 250, Decode: 1000, Total: 1750, Inference: nan, PeakMemory: nan}}},
+	{"chat", "llama.cpp's timings", true, `{"choices":[],"timings":{"prompt_ms":2,"predicted_ms":3}}`, endpoint.Chunk{Empty: true, Timings: &claims.Timings{Queue: nan, Prefill: 2, Decode: 3, Total: nan, Inference: nan, PeakMemory: nan}}},
+	{"chat", "times in usage, in seconds", true, `{"choices":[],"usage":{"queue_time":0.5,"prompt_tokens":5,"prompt_time":0.25,"completion_time":1,"total_time":1.75}}`, endpoint.Chunk{Kind: record.Usage, Empty: true, Usage: usage(5, none, none, none, none), Timings: &claims.Timings{Queue: 500, Prefill: 250, Decode: 1000, Total: 1750, Inference: nan, PeakMemory: nan}}},
 	{"embeddings", "error", false, `{"error":{"message":"no such model","code":"model_not_found"}}`, endpoint.Chunk{Empty: true, ErrKind: "model_not_found", ErrText: "no such model"}},
 }
 
@@ -176,8 +177,8 @@ func TestRead(t *testing.T) {
 	for _, c := range readCases {
 		covered[c.typ] = true
 		want := c.want
-		if want.Usage == (endpoint.Usage{}) {
-			want.Usage = endpoint.NoUsage
+		if want.Usage == (claims.Usage{}) {
+			want.Usage = claims.NoUsage
 		}
 		got, err := lookup(t, c.typ).Read([]byte(c.data), c.stream)
 		if err != nil {
@@ -326,33 +327,6 @@ func BenchmarkHasContent(b *testing.B) {
 	for b.Loop() {
 		if spec.HasContent(data) {
 			b.Fatal("role chunk has content")
-		}
-	}
-}
-
-// Most servers say no times, so looking for them costs no allocation.
-func TestHeaderTimingsOfNoLines(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { endpoint.HeaderTimings(nil) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
-func TestHeaderTimings(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		lines string
-		want  *endpoint.Timings
-	}{
-		{"", nil},
-		{"Content-Type: application/json\r\nX-Time: 5\r\n", nil},
-		{"X-Queue-Time: 1.5\r\nx-inference-time: 20\r\nx-total-time: 22\r\n", &endpoint.Timings{Queue: 1.5, Prefill: nan, Decode: 20, Total: 22, Inference: nan, PeakMemory: nan}},
-		{"Server-Timing: queue;dur=2, cache;desc=\"hit\", prefill;desc=p;dur=3.5, decode;dur=\"40\"\r\n", &endpoint.Timings{Queue: 2, Prefill: 3.5, Decode: 40, Total: nan, Inference: nan, PeakMemory: nan}},
-		{"Server-Timing: decode;desc=\"a, \\\"b\\\"; dur=1\";dur=20.25, prefill ; DUR = 3\r\n", &endpoint.Timings{Queue: nan, Prefill: 3, Decode: 20.25, Total: nan, Inference: nan, PeakMemory: nan}},
-		{"Server-Timing: total\r\nx-queue-time: -1\r\nx-total-time: soon\r\n", nil},
-		{"server-timing: total;dur=Inf, queue;dur=NaN, decode;dur=0\r\n", &endpoint.Timings{Queue: nan, Prefill: nan, Decode: 0, Total: nan, Inference: nan, PeakMemory: nan}},
-	} {
-		if diff := cmp.Diff(c.want, endpoint.HeaderTimings([]byte(c.lines)), cmpopts.EquateNaNs()); diff != "" {
-			t.Errorf("HeaderTimings(%q) (-want +got):\n%s", c.lines, diff)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
@@ -40,7 +41,7 @@ func openReply(data []byte, stream bool) (s scan.Scanner, done bool, err error) 
 }
 
 // doneChunk is what the end mark means.
-func doneChunk() Chunk { return Chunk{Kind: record.Done, Empty: true, Usage: NoUsage} }
+func doneChunk() Chunk { return Chunk{Kind: record.Done, Empty: true, Usage: claims.NoUsage} }
 
 // reply is an answer that is a JSON object, or one event of a stream, on its
 // way to a chunk. It is its own scanner.
@@ -48,6 +49,15 @@ type reply struct {
 	scan.Scanner
 	chunk   Chunk
 	problem problem
+}
+
+// usageOf reads a usage object into a chunk, with the times in it.
+func usageOf(s *scan.Scanner, c *Chunk) error {
+	u, t, err := claims.ReadUsage(s)
+	if c.Usage = u; t != nil {
+		c.Timings = t
+	}
+	return err
 }
 
 // read reads the whole object. Usage and errors, which all APIs say alike, go
@@ -62,7 +72,7 @@ func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (f
 	if done || err != nil {
 		return false, err
 	}
-	r.chunk.Usage = NoUsage
+	r.chunk.Usage = claims.NoUsage
 	err = r.Object(func(key []byte) error {
 		switch string(key) {
 		case "usage":
@@ -80,7 +90,7 @@ func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (f
 
 // list reads an answer that is a bare list.
 func (r *reply) list(data []byte, each func(i int) error) error {
-	r.Scanner, r.chunk.Usage = scan.Scanner{Data: data}, NoUsage
+	r.Scanner, r.chunk.Usage = scan.Scanner{Data: data}, claims.NoUsage
 	return r.checked(r.Array(each))
 }
 

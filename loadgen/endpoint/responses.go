@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/endpoint/replay"
 )
 
@@ -174,7 +175,7 @@ func (r *responsesReply) response(key []byte) (err error) {
 	case "output":
 		return r.Array(func(int) error { r.output = true; return r.outputItem() })
 	case "timings": // llama.cpp's
-		r.chunk.Timings, err = readTimings(&r.Scanner, new(int64)) // usage says the rest
+		r.chunk.Timings, err = claims.ReadTimings(&r.Scanner, new(int64)) // usage says the rest
 	case "output_text":
 		r.output = true
 		r.outputText, err = r.Text()

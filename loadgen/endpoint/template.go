@@ -321,7 +321,7 @@ func readField(at place, path string) (func([]byte, bool) (Chunk, error), error)
 		return nil, err
 	}
 	return func(data []byte, stream bool) (Chunk, error) {
-		c := claims(data, stream)
+		c := claimed(data, stream)
 		if c.Kind == record.Done || c.ErrKind != "" {
 			return c, nil
 		}

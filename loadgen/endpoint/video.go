@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -59,7 +60,7 @@ type videoJob struct {
 }
 
 func readJob(data []byte) (*videoJob, error) {
-	j, times := &videoJob{}, NoTimings
+	j, times := &videoJob{}, claims.NoTimings
 	if _, err := j.read(data, false, func(key []byte) (err error) {
 		switch string(key) {
 		case "id":

@@ -1,4 +1,7 @@
-package endpoint
+// Package claims reads what servers say about their own work: the tokens that they
+// counted and the times that they took, under the names that they have for them. It
+// knows no API: in go a place in JSON or header lines, out come numbers.
+package claims
 
 import (
 	"iter"
@@ -11,8 +14,17 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
 )
 
-// What servers say about their own work: the tokens they counted and the times
-// they took.
+// Usage is what the server claims; record.None where it does not say.
+type Usage struct {
+	Prompt, Completion, Reasoning, Total, Cached int64
+	Accepted, Rejected                           int64 // tokens of a prediction that the request brought
+}
+
+// NoUsage is the usage of a server that claims nothing.
+var NoUsage = Usage{record.None, record.None, record.None, record.None, record.None, record.None, record.None}
+
+// Said tells whether the server claimed anything.
+func (u Usage) Said() bool { return u != NoUsage }
 
 // The names servers give to the same claim. The first of a list that is there
 // wins; 0 is a claim, too.
@@ -44,17 +56,8 @@ func (c *claim) offer(names []string, key []byte, v int64) {
 	}
 }
 
-// usageOf reads a usage object into a chunk, with the times in it.
-func usageOf(s *scan.Scanner, c *Chunk) error {
-	u, t, err := readUsage(s)
-	if c.Usage = u; t != nil {
-		c.Timings = t
-	}
-	return err
-}
-
-// readUsage reads a usage object; null and anything else claim nothing.
-func readUsage(s *scan.Scanner) (Usage, *Timings, error) {
+// ReadUsage reads a usage object; null and anything else claim nothing.
+func ReadUsage(s *scan.Scanner) (Usage, *Timings, error) {
 	if s.Peek() != '{' { // null, on every chunk of some servers
 		return NoUsage, nil, s.Skip()
 	}
@@ -138,9 +141,9 @@ func (t *Timings) Merge(next Timings) {
 	}
 }
 
-// readTimings reads llama.cpp's timings, which are in ms, and how many tokens of
+// ReadTimings reads llama.cpp's timings, which are in ms, and how many tokens of
 // the prompt its cache had.
-func readTimings(s *scan.Scanner, cached *int64) (*Timings, error) {
+func ReadTimings(s *scan.Scanner, cached *int64) (*Timings, error) {
 	t := NoTimings
 	err := s.Object(func(key []byte) (err error) {
 		switch string(key) {
