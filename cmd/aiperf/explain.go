@@ -21,7 +21,7 @@ aiperf explain metric|check|setting [NAME] says what a word means.
   aiperf explain setting request-rate
 
 The origin is a place in a file, a flag, the environment, or the reason for a
-default; on a terminal that is too narrow for all three it has a line of its own.
+default; where a terminal is too narrow for all three, it has a line of its own.
 Secrets are masked.`,
 	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient}, settings: true,
 	words: func(before []string) []string {
