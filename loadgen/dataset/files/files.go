@@ -1,5 +1,5 @@
 // Package files reads dataset files record by record: JSON lines, JSON
-// documents, CSV and TSV tables, Parquet, compressed or not, folders of them,
+// documents, CSV and TSV tables, Parquet, Arrow, compressed or not, folders of them,
 // and records written inline. In goes a path, out comes one Record after the
 // other, each with the place that an error about it names.
 package files
@@ -64,7 +64,7 @@ func EachOf(paths []string, f func(Record) error) error {
 }
 
 // extensions are the names that record files of a folder have.
-var extensions = []string{".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".jsonl.gz"}
+var extensions = []string{".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".arrow", ".ipc", ".jsonl.gz"}
 
 // eachFile reads the record files below a folder, in the order of their names.
 func eachFile(dir string, f func(Record) error) error {
@@ -112,7 +112,7 @@ func recordFile(path string) bool {
 	return false
 }
 
-// readFile reads one file by what it is; any but Parquet may be compressed with
+// readFile reads one file by what it is; any but Parquet and Arrow may be compressed with
 // gzip.
 func readFile(path string, f func(Record) error) error {
 	file, err := os.Open(path)
@@ -127,6 +127,8 @@ func readFile(path string, f func(Record) error) error {
 	switch k.kind {
 	case parquetFile:
 		return eachParquetRow(path, file, f)
+	case arrowFile:
+		return eachArrowRow(path, file, f)
 	case csvTable:
 		return eachCSVRow(path, k.in, ',', f)
 	case tsvTable:
@@ -144,10 +146,11 @@ const (
 	csvTable
 	tsvTable
 	parquetFile
+	arrowFile
 )
 
 // kindWords are files that are read as a whole, in words; JSON lines are not.
-var kindWords = map[int]string{jsonDocument: "a JSON document", csvTable: "a CSV table", tsvTable: "a TSV table", parquetFile: "a Parquet file"}
+var kindWords = map[int]string{jsonDocument: "a JSON document", csvTable: "a CSV table", tsvTable: "a TSV table", parquetFile: "a Parquet file", arrowFile: "an Arrow file"}
 
 // Whole is the size of a file that cannot be read line by line, in bytes, and
 // what it is; 0 for JSON lines and for what is no file.
@@ -198,6 +201,10 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		k.kind = parquetFile
 		return k, nil
 	}
+	if bytes.HasPrefix(head, []byte(arrowMagic)) || bytes.HasPrefix(head, []byte(arrowStream)) {
+		k.kind = arrowFile
+		return k, nil
+	}
 	if archive := archiveOf(head); archive != "" {
 		return k, diag.Errorf("%s: is packed with %s, which is not read", path, archive).Try("unpack it, or pack it with gzip")
 	}
@@ -216,8 +223,10 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		k.kind = tsvTable
 	case isDocument(name, k.in):
 		k.kind = jsonDocument
+	case (strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".ipc")) && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
+		return k, diag.Errorf("%s: is no Arrow file: it begins neither as a file nor as a stream of Arrow", path).Try("was it copied whole? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
 	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
-		return k, diag.Errorf("%s: is no Parquet file: it does not begin with PAR1", path).Try("was it copied whole? Parquet, CSV and TSV tables, JSON and JSON lines are read")
+		return k, diag.Errorf("%s: is no Parquet file: it does not begin with PAR1", path).Try("was it copied whole? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
 	}
 	return k, nil
 }

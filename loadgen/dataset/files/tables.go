@@ -103,7 +103,7 @@ func eachParquetRow(path string, file *os.File, f func(Record) (err error)) (err
 		n, err := rows.Read(batch)
 		for _, v := range batch[:n] {
 			at++
-			if err := parquetRow(fmt.Sprintf("%s row %d", path, at), v, f); err != nil {
+			if err := tableRow(fmt.Sprintf("%s row %d", path, at), v, f); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,8 @@ func eachParquetRow(path string, file *os.File, f func(Record) (err error)) (err
 	}
 }
 
-func parquetRow(place string, v any, f func(Record) error) error {
+// tableRow makes a record of a row of a Parquet or Arrow file.
+func tableRow(place string, v any, f func(Record) error) error {
 	b, err := json.Marshal(plainCell(v))
 	if err != nil {
 		return fmt.Errorf("%s: %w", place, err)
