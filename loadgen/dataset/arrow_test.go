@@ -25,10 +25,17 @@ func arrowOf(t *testing.T, name string, stream bool) string {
 	t.Helper()
 	integer := arrow.PrimitiveTypes.Int64
 	s := arrow.NewSchema([]arrow.Field{
-		{Name: "timestamp_start_unix_ms", Type: integer}, {Name: "prompt", Type: arrow.BinaryTypes.LargeString}, {Name: "input_tokens", Type: integer},
-		{Name: "output_tokens", Type: integer}, {Name: "provided_session_id", Type: arrow.BinaryTypes.String, Nullable: true}, {Name: "poor_man_session_id", Type: integer, Nullable: true},
-		{Name: "duration_e2e_ms", Type: arrow.PrimitiveTypes.Float64, Nullable: true}, {Name: "total_hashes", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint64), Nullable: true},
-		{Name: "block_size", Type: integer, Nullable: true}, {Name: "duration_ttft_ms", Type: integer, Nullable: true}, {Name: "request_canceled", Type: integer, Nullable: true},
+		{Name: "timestamp_start_unix_ms", Type: integer},
+		{Name: "prompt", Type: arrow.BinaryTypes.LargeString},
+		{Name: "input_tokens", Type: integer},
+		{Name: "output_tokens", Type: integer},
+		{Name: "provided_session_id", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "poor_man_session_id", Type: integer, Nullable: true},
+		{Name: "duration_e2e_ms", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+		{Name: "total_hashes", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint64), Nullable: true},
+		{Name: "block_size", Type: integer, Nullable: true},
+		{Name: "duration_ttft_ms", Type: integer, Nullable: true},
+		{Name: "request_canceled", Type: integer, Nullable: true},
 	}, nil)
 	sample, err := os.ReadFile(sampleOf(t, "baseten_trace"))
 	if err != nil {

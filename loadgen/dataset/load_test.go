@@ -176,7 +176,7 @@ func TestBadFiles(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for path, want := range map[string]string{
-		empty:                       empty + ": a folder without record files (.jsonl, .json, .ndjson, .csv, .tsv, .parquet, .jsonl.gz)",
+		empty:                       empty + ": a folder without record files (.jsonl, .json, .ndjson, .csv, .tsv, .parquet, .arrow, .ipc, .jsonl.gz)",
 		filepath.Join(dir, "no.js"): "stat " + filepath.Join(dir, "no.js") + ": no such file or directory",
 	} {
 		if _, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling"); err == nil || err.Error() != want {

@@ -77,13 +77,14 @@ class Blocks:
     """Says where in the corpus a block begins: at BLOCK times its name, which is
     another one in each trace."""
 
-    traces = 0
+    def __init__(self):
+        self.traces = {}
 
     def set_trace_id(self, name):
-        self.traces += 1
+        self.trace = self.traces.setdefault(name, len(self.traces) + 1)
 
     def reseed_for_hash_id(self, name):
-        self.name = self.traces * 1000 + name
+        self.name = self.trace * 1000 + name
 
     def randrange(self, size):
         return self.name * BLOCK % size
