@@ -28,19 +28,22 @@ import (
 // own.
 func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 	c := inputCheck{said: doc.Said(), play: true, file: file, seen: map[string]bool{}}
-	for _, cell := range plan.Cells {
-		b := cell.Resolved.Benchmark
+	for _, b := range bodies(doc, plan) {
 		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
 			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
-			c.playable(i, d, &b)
 			c.size(i, d)
 			c.published(d)
+			if plan != nil {
+				c.playable(i, d, b)
+			}
 		}
 		c.names(&b.Artifacts)
-		c.tokenizer(tokenizerOf(&b))
-		c.template(&b)
-		c.endpoint(&b)
+		c.tokenizer(tokenizerOf(b))
+		if plan != nil {
+			c.template(b)
+			c.endpoint(b)
+		}
 		for _, u := range b.Endpoint.URLs {
 			c.builtIn(u)
 		}
@@ -58,10 +61,11 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 // not hold its data.
 func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
 	c := inputCheck{said: doc.Said(), file: file, seen: map[string]bool{}}
-	for _, cell := range plan.Cells {
-		b := cell.Resolved.Benchmark
+	for _, b := range bodies(doc, plan) {
 		for i, d := range b.Datasets {
-			c.playable(i, d, &b)
+			if plan != nil {
+				c.playable(i, d, b)
+			}
 		}
 		c.names(&b.Artifacts)
 		for _, u := range b.Endpoint.URLs {
@@ -72,6 +76,19 @@ func Data(doc *schema.Document, plan *sweep.Plan, file string) error {
 		return c.bad
 	}
 	return nil
+}
+
+// bodies are those of a plan's cells. Of an experiment that no plan could be made of
+// they are the parts that could be read, which are looked at one by one.
+func bodies(doc *schema.Document, plan *sweep.Plan) []*schema.Benchmark {
+	if plan == nil {
+		return []*schema.Benchmark{doc.Parts()}
+	}
+	out := make([]*schema.Benchmark, len(plan.Cells))
+	for i, c := range plan.Cells {
+		out[i] = &c.Resolved.Benchmark
+	}
+	return out
 }
 
 // inputCheck looks at each input once, whatever the number of cells.

@@ -17,8 +17,9 @@ import (
 // cell is one point of the matrix: its tree with origins, and what it says
 // once checked.
 type cell struct {
-	root     *source.Node
+	root     *source.Node // nil where a point could not be laid over the experiment
 	resolved *Resolved
+	broken   []string // members of the body that are not as they should be
 }
 
 // cells makes cells of an experiment: a point is laid over it, the rest is filled
@@ -34,8 +35,8 @@ type cells struct {
 	always    []string // members of the body that are there without being asked for
 	*places
 	aside []setting // what was said of things absent here
-	// partly: axes that could not be read may give what is missing, so that only
-	// what stands there is judged.
+	// partly: what a sweep does to the cells is not known for certain, so that only
+	// fields are judged, each by itself.
 	partly bool
 }
 
@@ -99,14 +100,16 @@ func (cs *cells) rendered(root *source.Node, point []lower.Assignment) (*source.
 }
 
 // normalForm fills in the templates of a tree and gives every leaf its one form.
+// Templates that cannot be filled in are left as they are, nil is a tree without any
+// order to fill them in.
 func normalForm(x fields.Table, r *lower.Renderer, root *source.Node, templated bool) (*source.Node, Errors) {
+	var bad Errors
 	if templated {
-		var bad Errors
-		if root, bad = r.Render(root); bad != nil {
+		if root, bad = r.Render(root); root == nil {
 			return nil, bad
 		}
 	}
-	return x.Normalize(root, x[""], ""), nil
+	return x.Normalize(root, x[""], ""), bad
 }
 
 func hasTemplatePoint(point []lower.Assignment) bool {
@@ -124,20 +127,20 @@ func hasTemplatePoint(point []lower.Assignment) bool {
 }
 
 func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
-	root, bad := cs.rendered(cs.root.Clone(), point)
-	if bad != nil {
-		return nil, bad
+	root, unread := cs.rendered(cs.root.Clone(), point)
+	c := &cell{root: root, resolved: &Resolved{aside: cs.aside}}
+	if root == nil {
+		return c, unread
 	}
 	if b := root.Get("benchmark"); b == nil || b.Kind != source.Object {
 		at := root.Origin
 		if b != nil {
 			at = b.Origin
 		}
-		return nil, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")
+		return c, append(unread, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")...)
 	}
 	lower.Defaults(cs.index, root)
-	c := &cell{root: root, resolved: &Resolved{aside: cs.aside}}
-	return c, cs.checkBody(c)
+	return c, append(unread, besides(unread, cs.checkBody(c))...)
 }
 
 // checkBody checks the members of the body, puts their JSON together and
@@ -159,7 +162,10 @@ func (cs *cells) checkBody(c *cell) Errors {
 			}
 		}
 		js, errs := cs.bodyMember(c, name, n)
-		bad = append(bad, errs...)
+		if bad = append(bad, errs...); errs != nil {
+			c.broken = append(c.broken, name)
+			continue
+		}
 		if js != nil {
 			if out.Len() > 1 {
 				out.WriteByte(',')
@@ -169,21 +175,24 @@ func (cs *cells) checkBody(c *cell) Errors {
 		}
 	}
 	out.WriteByte('}')
-	bad = append(bad, cs.required(b)...)
+	bad = append(bad, cs.required(c)...)
+	bad = append(bad, cs.acrossObjects(c)...)
+	bad = append(bad, cs.knownTags(c.root)...)
 	if cs.partly {
-		return slices.DeleteFunc(bad, func(e *Error) bool { return e.Missing })
+		return slices.DeleteFunc(bad, func(e *Error) bool { return e.Missing || e.Ruled })
 	}
-	if bad != nil {
-		return bad
+	if bad == nil {
+		c.resolved.JSON = out.Bytes()
 	}
-	c.resolved.JSON = out.Bytes()
-	return cs.acrossObjects(c)
+	return bad
 }
 
 // required names the members of the body that must be there.
-func (cs *cells) required(b *source.Node) (bad Errors) {
+func (cs *cells) required(c *cell) (bad Errors) {
+	b := c.root.Get("benchmark")
 	for _, name := range []string{"endpoint", "models", "datasets", "phases"} {
 		if n := b.Get(name); n == nil || n.Kind == source.Null {
+			c.broken = append(c.broken, name)
 			hint := "add " + name
 			switch name {
 			case "models":

@@ -290,7 +290,8 @@ func (d *diagnosis) rules(n *source.Node, err error) {
 			}
 		}
 		if path := source.Join(d.base, rel); !d.follows(path, rule) {
-			d.add(at, path, msg, rule.Hint).Missing = n.At(rel) == nil
+			e := d.add(at, path, msg, rule.Hint)
+			e.Ruled, e.Missing = true, n.At(rel) == nil
 		}
 	}
 }

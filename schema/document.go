@@ -48,6 +48,8 @@ type Sweep struct {
 	// Block is the whole sweep block as checked, with its defaults: what the
 	// searching kind reads (search_space, objectives).
 	Block map[string]any
+	// Unread are axes that could not be read, by the last words of their paths.
+	Unread []string
 }
 
 // Design is how a sampled sweep draws its points.

@@ -31,6 +31,7 @@ type draft struct {
 type places struct {
 	axes     []axisNodes
 	overlays []overlayNode
+	unread   []string // axes that could not be read, by the last words of their paths
 }
 
 // overlayNode is a value of a named cell.
@@ -96,6 +97,7 @@ func (d *draft) unknownInValues(root *source.Node, a axisNodes) (bad Errors) {
 	}
 	if len(bad) > 0 {
 		d.axes = slices.DeleteFunc(d.axes, func(x axisNodes) bool { return x.path == a.path })
+		d.lose(a.path)
 	}
 	return bad
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 
 	"aiperf.dev/aiperf/internal/suggest"
@@ -27,11 +28,7 @@ type Program struct {
 // their types are checked here, before anything runs. There is no clock and
 // no environment. With wantBool the result must be true or false.
 func CompileExpr(src string, names map[string]any, wantBool bool) (Program, error) {
-	opts := []expr.Option{expr.Env(names), expr.DisableBuiltin("now"), expr.MaxNodes(1000), expr.Function("int", wholePart, new(func(any) int))}
-	if wantBool {
-		opts = append(opts, expr.AsBool())
-	}
-	p, err := expr.Compile(src, opts...)
+	p, err := compileExpr(src, names, wantBool)
 	if err != nil {
 		return Program{}, exprError(err, names)
 	}
@@ -62,6 +59,26 @@ func wholePart(args ...any) (any, error) {
 		return nil, fmt.Errorf("int(%v): not a finite number", f)
 	}
 	return int(f), nil
+}
+
+// checkExpr says what is wrong with src whatever the values of its names are.
+func checkExpr(src string, names []string, wantBool bool) error {
+	env, known := types.Map{}, map[string]any{}
+	for _, name := range names {
+		env[name], known[name] = types.Any, nil
+	}
+	if _, err := compileExpr(src, env, wantBool); err != nil {
+		return exprError(err, known)
+	}
+	return nil
+}
+
+func compileExpr(src string, env any, wantBool bool) (*vm.Program, error) {
+	opts := []expr.Option{expr.Env(env), expr.DisableBuiltin("now"), expr.MaxNodes(1000), expr.Function("int", wholePart, new(func(any) int))}
+	if wantBool {
+		opts = append(opts, expr.AsBool())
+	}
+	return expr.Compile(src, opts...)
 }
 
 // Run evaluates the program. A result that is not finite is an error, since

@@ -46,7 +46,8 @@ type Document struct {
 	outline
 	remarks
 	cells *cells
-	first *cell // the cell without a point, where there is no sweep
+	first *cell      // the cell without a point, where there is no sweep
+	parts *Benchmark // of a cell with mistakes, see Survey
 }
 
 // remarks are what is said about an experiment besides its mistakes.
@@ -63,7 +64,9 @@ type remarks struct {
 //
 // The error is Errors when it is about the experiment: all mistakes that can be
 // known at once, unknown fields first. A stage goes on without what the stages
-// before it refused; what would only follow from that is not said.
+// before it refused; what would only follow from that is not said. The Document
+// beside such an error is as far as it could be put together, for those who check
+// names in it; nil where there is nothing to check.
 func Load(src Source) (*Document, error) {
 	name := src.File
 	if name == "" {
@@ -72,15 +75,16 @@ func Load(src Source) (*Document, error) {
 	watch := source.Watch(name)
 	defer watch.Stop()
 	read, bad := readText(src, watch)
-	if bad != nil {
+	if read.root == nil || read.root.Kind != source.Object {
 		return nil, bad
 	}
-	var all Errors
+	unread := append(bad, fillEnvironment(read.root, src.Env)...)
+	all := slices.Clone(unread)
 	found := func(bad Errors) bool {
-		all = append(all, without(all, bad)...)
+		all = append(all, without(all, besides(unread, bad))...)
 		return len(bad) > 0
 	}
-	if found(fillEnvironment(read.root, src.Env)) || found(lower.KnownVersion(read.root, fields.Versions())) {
+	if found(lower.KnownVersion(read.root, fields.Versions())) {
 		return nil, all.Sorted()
 	}
 	d, bad := prepare(src, read)
@@ -91,10 +95,10 @@ func Load(src Source) (*Document, error) {
 	o, bad := d.outline()
 	found(bad)
 	doc, bad := finish(d, o, len(all) > 0)
-	if found(bad); len(all) > 0 {
-		return nil, all.Sorted()
-	}
 	doc.text = read
+	if found(bad); len(all) > 0 {
+		return doc, all.Sorted()
+	}
 	return doc, nil
 }
 
@@ -106,8 +110,17 @@ func without(before, found Errors) Errors {
 		parent, _ := source.Cut(e.Path)
 		return slices.ContainsFunc(before, func(u *Error) bool {
 			home, _ := source.Cut(u.Path)
-			return e.Path != "" && e.Path == u.Path || u.Unknown && (e.Path == home || parent == home && e.Missing)
+			return e.Path != "" && e.Path == u.Path || u.Unknown && (e.Path == home || parent == home && e.Missing) ||
+				e.Place == u.Place && e.Message == u.Message
 		})
+	})
+}
+
+// besides is found less what may be wrong only because of values that could not be
+// read: those values themselves, what is missing, and what fields are together.
+func besides(unread, found Errors) Errors {
+	return slices.DeleteFunc(slices.Clone(found), func(e *Error) bool {
+		return len(unread) > 0 && (e.Missing || e.Ruled) || slices.ContainsFunc(unread, func(u *Error) bool { return e.Place == u.Place })
 	})
 }
 
@@ -166,9 +179,7 @@ func finish(d *draft, o outline, doubt bool) (*Document, Errors) {
 	doc.remarks = d.remarks
 	switch {
 	case doubt:
-		doc.cells.partly = !d.readable(o)
-		_, more := doc.cells.cell(d.firstPoint())
-		bad = append(more, bad...)
+		bad = append(doc.Survey(), bad...)
 	case o.sweep.varies():
 	default:
 		c, more := doc.cells.cell(nil)

@@ -30,32 +30,26 @@ func (d *draft) outline() (outline, Errors) {
 	}
 	o := outline{block: block.Value}
 	rendered, bad := normalForm(d.index, &lower.Renderer{}, d.root.Clone(), lower.HasTemplates(d.root))
-	if bad != nil && len(d.axes) == 0 {
-		return o, bad
-	}
 	if rendered == nil {
-		rendered = d.root
-	}
-	members, errs := d.checkEnvelope(rendered)
-	bad = append(bad, errs...)
-	checked, errs := d.sweepBlock(rendered, o.block)
-	if bad = append(bad, errs...); len(bad) > 0 {
 		return o, bad
 	}
+	unread := bad // templates that could not be filled in
+	members, errs := d.checkEnvelope(rendered)
+	bad = append(bad, besides(unread, errs)...)
+	checked, errs := d.sweepBlock(rendered, o.block)
+	bad = append(bad, besides(unread, errs)...)
 	js, err := json.Marshal(members)
 	if err == nil {
 		err = json.Unmarshal(js, &o.envelope)
 	}
 	if err != nil {
-		return o, Errors{{Message: err.Error()}}
+		return o, append(bad, &Error{Message: err.Error()})
 	}
 	o.envelope.Name = cmp.Or(o.envelope.Name, defaultName(d.src.File))
 	o.sweep.Ruled = ruledByAIPerf(rendered.Get("multi_run"), o.block)
-	if bad := tooManyRuns(rendered.At("multi_run.num_runs"), o.envelope.MultiRun.NumRuns); bad != nil {
-		return o, bad
-	}
-	bad = d.readSweep(&o.sweep, o.block, checked)
-	return o, bad
+	bad = append(bad, tooManyRuns(rendered.At("multi_run.num_runs"), o.envelope.MultiRun.NumRuns)...)
+	errs = d.readSweep(&o.sweep, o.block, checked)
+	return o, append(bad, without(bad, errs)...)
 }
 
 // checkEnvelope checks the members around the body and gives their JSON by name.
@@ -158,20 +152,6 @@ func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
 		return nil, Errors{{Message: err.Error()}}
 	}
 	return source.FromPlain(block, source.Origin{}).Plain().(map[string]any), nil
-}
-
-// readable tells whether the points of the sweep could be read.
-func (d *draft) readable(o outline) bool {
-	return len(d.axes) > 0 || len(o.block.Fields) == 0
-}
-
-// firstPoint is the first value of every axis.
-func (d *draft) firstPoint() []lower.Assignment {
-	var point []lower.Assignment
-	for _, a := range d.axes {
-		point = append(point, lower.Assignment{Path: a.path, Value: a.values[0].Plain(), Origin: a.origin})
-	}
-	return point
 }
 
 // varies tells whether there are cells with points.

@@ -30,7 +30,9 @@ type rule struct {
 	severity severity // what becomes of who breaks it
 	from     origin   // who must keep it
 
-	// body looks at the checked body of a cell.
+	// body looks at the checked body of a cell: at its members called of, which are
+	// as they should be.
+	of   string
 	body func(b *Benchmark, found func(path, message, hint string))
 	// flags looks at the experiment after its flags, and names the one to blame.
 	flags func(e flagged, found func(a *lower.Assignment, message, hint string))
@@ -117,7 +119,8 @@ func (d *draft) warnSpent(sweep Sweep) {
 func (cs *cells) acrossObjects(c *cell) Errors {
 	var bad Errors
 	for _, r := range rules {
-		if r.body == nil || !r.holds(cs.src.File) {
+		broken := func(member string) bool { return slices.Contains(c.broken, member) }
+		if r.body == nil || !r.holds(cs.src.File) || slices.ContainsFunc(strings.Fields(r.of), broken) {
 			continue
 		}
 		r.body(&c.resolved.Benchmark, func(path, message, hint string) {
@@ -126,10 +129,12 @@ func (cs *cells) acrossObjects(c *cell) Errors {
 			for p := path; at == nil; at = c.root.At(p) {
 				p, _ = source.Cut(p)
 			}
-			bad = append(bad, source.Mistake(at.Origin, c.root.Shown(path), message, hint)...)
+			wrong := source.Mistake(at.Origin, c.root.Shown(path), message, hint)
+			wrong[0].Ruled = r.of != "endpoint"
+			bad = append(bad, wrong...)
 		})
 	}
-	return append(bad, cs.knownTags(c.root)...)
+	return bad
 }
 
 // knownTags refuses limits on metrics that nobody measures.
@@ -159,7 +164,7 @@ func (b *Benchmark) dataset() Dataset {
 }
 
 var bodyRules = []rule{
-	{name: "a profiling phase", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a profiling phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for _, p := range b.Phases {
 			if p.Kind == "profiling" {
 				return
@@ -167,7 +172,7 @@ var bodyRules = []rule{
 		}
 		found("phases", "no profiling phase", "add profiling: {type: concurrency, concurrency: 1, requests: 10}")
 	}},
-	{name: "shares of a mixture", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "shares of a mixture", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i := range b.Datasets {
 			sum := 0.0
 			for _, p := range b.Datasets[i].Prompts.Pairs {
@@ -178,7 +183,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "phase names differ", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "phase names differ", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]int{}
 		for i, p := range b.Phases {
 			if j, dup := seen[suggest.Fold(p.Name)]; dup {
@@ -187,7 +192,7 @@ var bodyRules = []rule{
 			seen[suggest.Fold(p.Name)] = i
 		}
 	}},
-	{name: "a rate over time goes forward", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a rate over time goes forward", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			for k := 1; k < len(p.RateSeries); k++ {
 				if last, now := p.RateSeries[k-1].TimeS, p.RateSeries[k].TimeS; !(now > last) {
@@ -196,26 +201,26 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "the first phase has nothing to follow", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "the first phase has nothing to follow", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		if len(b.Phases) > 0 && b.Phases[0].Seamless {
 			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")
 		}
 	}},
-	{name: "a bound for each phase", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
 				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions")
 			}
 		}
 	}},
-	{name: "prefill limit needs streaming", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefill limit needs streaming", of: "phases endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if p.PrefillConcurrency > 0 && !b.Endpoint.Streaming {
 				found(phase(i, "prefill_concurrency"), "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
 			}
 		}
 	}},
-	{name: "some load needs turns", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "some load needs turns", of: "phases datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if least := fields.PhaseNamed(p.Type).Turns; d.Made() && d.Turns.Typical() < float64(least) {
@@ -223,7 +228,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "a schedule needs time stamps", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a schedule needs time stamps", of: "phases datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if fields.PhaseNamed(p.Type).Timed && d.Made() {
@@ -231,14 +236,14 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "prefixes have a number and a length", from: filesOnly, body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefixes have a number and a length", of: "datasets", from: filesOnly, body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
 				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")
 			}
 		}
 	}},
-	{name: "distributions say what is drawn", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "distributions say what is drawn", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			for _, x := range d.shapes() {
 				if path := x.shape.unsaid(x.name); path != "" {
@@ -247,7 +252,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "rankings need an endpoint that ranks", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "rankings need an endpoint that ranks", of: "datasets endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		e := fields.EndpointNamed(b.Endpoint.Type)
 		for i, d := range b.Datasets {
 			if d.Rankings != nil && e != nil && !e.Ranks {
@@ -255,14 +260,14 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "headers can be sent", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "headers can be sent", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for _, name := range slices.Sorted(maps.Keys(b.Endpoint.Headers)) {
 			if err := header.Check(name, b.Endpoint.Headers[name]); err != nil {
 				found("endpoint.headers", err.Error(), "leave it out")
 			}
 		}
 	}},
-	{name: "paths can be asked for", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "paths can be asked for", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		switch p := b.Endpoint.Path; {
 		case strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 			found("endpoint.path", fmt.Sprintf("%q: a path has no blanks and no control characters", p), "write %20 for a blank")
@@ -270,12 +275,12 @@ var bodyRules = []rule{
 			found("endpoint.path", fmt.Sprintf("%q is an address, not the path below one", p), "name the server with endpoint.urls (--url)")
 		}
 	}},
-	{name: "gRPC methods have a service", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "gRPC methods have a service", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		if rpc := b.Endpoint.RPC; rpc != nil && !methodName.MatchString(rpc.Method) {
 			found("endpoint.rpc.method", fmt.Sprintf("%q is no method", rpc.Method), "write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
 		}
 	}},
-	{name: "flips say what to do, and no secret", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "flips say what to do, and no secret", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		f := b.Endpoint.Flip
 		switch {
 		case f == nil:
@@ -289,7 +294,7 @@ var bodyRules = []rule{
 			found("endpoint.flip.command", "holds a credential, which results would show", "a command has this program's environment: let it read the credential there")
 		}
 	}},
-	{name: "addresses", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "addresses", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")
 			switch {
@@ -305,7 +310,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "weights of models", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "weights of models", of: "models", body: func(b *Benchmark, found func(path, message, hint string)) {
 		sum, without := 0.0, -1
 		for i, m := range b.Models.Items {
 			if m.Weight == nil {
@@ -321,7 +326,7 @@ var bodyRules = []rule{
 			found("models.items", fmt.Sprintf("the weights make %g, not 1", math.Round(sum*1e6)/1e6), "")
 		}
 	}},
-	{name: "data set names differ", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "data set names differ", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		seen := map[string]bool{}
 		for i, d := range b.Datasets {
 			if seen[d.Name] {

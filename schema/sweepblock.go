@@ -54,6 +54,7 @@ func (d *draft) takeAxes(root *source.Node) Errors {
 				p.Take(f.Name)
 				if wrong := d.misfits(root.Shown(path), path, f.Value); wrong != nil {
 					bad = append(bad, wrong...)
+					d.lose(path)
 					continue
 				}
 				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Value.Origin})
@@ -86,12 +87,21 @@ func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 			wrong := d.misfits(where+"."+f.Name, path, f.Value)
 			if bad = append(bad, wrong...); wrong == nil {
 				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Origin, group: group})
+			} else {
+				d.lose(path)
 			}
 			continue
 		}
 		bad = append(bad, e)
+		d.lose(path)
 	}
 	return bad
+}
+
+// lose notes an axis that could not be read.
+func (p *places) lose(path string) {
+	_, last := source.Cut(path)
+	p.unread = append(p.unread, last)
 }
 
 // misfits refuses what no axis has among its values: null, which says nothing, and
@@ -134,7 +144,7 @@ func (p *places) setAxis(a axisNodes) {
 // readSweep reads into s what the planner needs: the checked block for the values,
 // the block as written (sw) for the places.
 func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Errors {
-	s.Block = block
+	s.Block, s.Unread = block, d.unread
 	s.Type, _ = block["type"].(string)
 	if s.Type == "" && len(d.axes) > 0 {
 		s.Type = fields.SweepTaking("parameters", false).Name
@@ -143,9 +153,8 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 	s.Order, _ = block["order"].(string)
 	s.CooldownSeconds = source.NumberOf(block["cooldown_seconds"])
 	s.SameSeed, _ = block["same_seed"].(bool)
-	s.Where, _ = block["where"].(string)
 	if w := sw.Get("where"); w != nil {
-		s.WhereOrigin = w.Origin
+		s.Where, s.WhereOrigin = w.Text(), w.Origin
 	}
 	if s.Order != "as_written" {
 		sort.SliceStable(d.axes, func(i, j int) bool { return d.axes[i].path < d.axes[j].path })
@@ -156,7 +165,7 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 	s.Scenarios, errs = d.scenarios(sw.Get("runs"))
 	bad = append(bad, errs...)
 	kind := fields.SweepNamed(s.Type)
-	if kind != nil && kind.Sampled {
+	if kind != nil && kind.Sampled && block != nil {
 		s.Design, errs = d.design(sw, block)
 		bad = append(bad, errs...)
 	}

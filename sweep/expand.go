@@ -31,7 +31,7 @@ func Expand(doc Document) (*Plan, error) {
 		p.Type = grid().Name
 	}
 	for i, g := range e.Gates {
-		p.Gates = append(p.Gates, Gate{Expr: g, Origin: fmt.Sprintf("gates.%d", i)})
+		p.Gates = append(p.Gates, Gate{Expr: g, Origin: GateOrigin(i)})
 	}
 	if err := p.addCells(doc, newExpressions(s), all); err != nil {
 		return nil, err

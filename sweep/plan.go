@@ -96,6 +96,9 @@ type Gate struct {
 	Origin string // "gates.0"
 }
 
+// GateOrigin is where gate i of an experiment stands.
+func GateOrigin(i int) string { return fmt.Sprintf("gates.%d", i) }
+
 // Run is one execution of a cell.
 type Run struct {
 	Cell   *Cell

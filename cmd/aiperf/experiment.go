@@ -45,6 +45,7 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 	return doc, a.effects(command, doc, p)
 }
 
+// read loads an experiment. Beside mistakes the document is as schema.Load leaves it.
 func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error) {
 	if strings.EqualFold(filepath.Ext(file), ".jsonl") {
 		return nil, diag.New(file+": a data file is no experiment", "aiperf dataset inspect "+file+" says what it holds; --input-file takes it")
@@ -55,11 +56,10 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 	if errors.As(err, &missing) {
 		return nil, fileError(missing)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		a.warn(doc.Notes()...)
 	}
-	a.warn(doc.Notes()...)
-	return doc, nil
+	return doc, err
 }
 
 // lookAt is what the schema may know of a file of records.
@@ -130,6 +130,7 @@ func checkVerdictIDs(e schema.Experiment) error {
 }
 
 // planCheck looks at a plan before anything is sent; file is the experiment's own.
+// Without a plan it looks at the parts of an experiment that has mistakes.
 type planCheck func(doc *schema.Document, plan *sweep.Plan, file string) error
 
 // runnable refuses what is not built yet, then what inputs refuses.
@@ -146,10 +147,6 @@ func runnable(inputs planCheck) planCheck {
 // experiment names beside its body (gates, objectives, axes, checks) and what the
 // command checks of the plan is refused in one round.
 func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*schema.Document, *sweep.Plan, error) {
-	doc, err := a.read(command, file, p)
-	if err != nil {
-		return nil, nil, err
-	}
 	var bad diag.Errors
 	add := func(err error) {
 		var many diag.Errors
@@ -159,14 +156,26 @@ func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*
 			bad = append(bad, diag.Of(err))
 		}
 	}
-	add(a.effects(command, doc, p))
-	add(checkVerdictIDs(doc.Envelope()))
-	plan, err := sweep.Expand(doc)
-	if add(err); err != nil {
-		return nil, nil, refused(doc, bad)
+	doc, err := a.read(command, file, p)
+	if doc == nil {
+		return nil, nil, err
 	}
-	add(decide.CheckGates(plan, metrics.Tags()))
-	endless := decide.Endless(plan)
+	var plan *sweep.Plan
+	if add(err); err == nil {
+		add(a.effects(command, doc, p))
+		plan, err = sweep.Expand(doc)
+		if add(err); err != nil {
+			bad = append(bad, doc.Survey(bad...)...)
+		}
+	}
+	add(checkVerdictIDs(doc.Envelope()))
+	var endless *diag.Error
+	if plan != nil {
+		add(decide.CheckGates(plan, metrics.Tags()))
+		endless = decide.Endless(plan)
+	} else {
+		add(decide.CheckNames(doc.Envelope(), doc.Sweep(), metrics.Tags()))
+	}
 	mayRun := command == "profile" && file == "" && !p.Has("strict")
 	if endless != nil && !mayRun {
 		add(endless)
@@ -188,7 +197,7 @@ func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*
 // stands alone.
 func refused(doc *schema.Document, bad diag.Errors) error {
 	_ = runner.Located(doc, bad) // in place
-	if len(bad) == 1 {
+	if bad = bad.Sorted(); len(bad) == 1 {
 		return asUsage(bad[0])
 	}
 	return bad

@@ -54,6 +54,7 @@ type Error struct {
 	Cause   error    // what a caller may ask for with errors.As, nil when there is none
 	Unknown bool     // an unknown key: these are reported before wrong values
 	Missing bool     // nothing stands where Path leads, and something must
+	Ruled   bool     // about what several fields are together: another one may be the wrong one
 	Kind    bool     // the value is of another kind than the field takes: what the field is for helps
 	Taken   bool     // about a value taken from another field, which is the one to name if it is wrong too
 }

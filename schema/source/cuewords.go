@@ -225,15 +225,14 @@ func (ts tags) keys() (out []string) {
 	return slices.Compact(out)
 }
 
-// oneCircle is a circle of references alone: what else was found follows from
-// values that it leaves without one.
-func oneCircle(bad diag.Errors) diag.Errors {
+// circleIn is the first circle of references among mistakes.
+func circleIn(bad diag.Errors) diag.Errors {
 	for _, e := range bad {
 		if errors.Is(e, errCircle) {
 			return diag.Errors{e}
 		}
 	}
-	return bad
+	return nil
 }
 
 // hiddenIn is what CUE adds to the name of a hidden field: its package.

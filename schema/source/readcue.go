@@ -155,6 +155,7 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 		}
 	}
 	if err != nil {
+		n.Kind, n.Value = Null, nil
 		r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), strings.Join(strings.Fields(err.Error()), " "), hint)...)
 	}
 }

@@ -102,7 +102,8 @@ type Text struct {
 // ReadCUE reads an experiment out of a file or a folder. The schema that it
 // imports is a stub (openSchema) in which every definition is open: what comes out is the
 // user's data with the user's places and no defaults mixed in; later steps treat
-// it like YAML, so one mistake reads the same in both.
+// it like YAML, so one mistake reads the same in both. Beside mistakes in single
+// values it has null in their place.
 func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Node, Text, diag.Errors) {
 	p, bad := loadCUE(name, sel, stub, watch)
 	if bad != nil {
@@ -128,7 +129,10 @@ func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 	}
 	r := cueReader{name: name}
 	root := r.node(v)
-	return root, p.text, oneCircle(r.bad)
+	if c := circleIn(r.bad); c != nil {
+		return nil, p.text, c // what else was found follows from values that it leaves without one
+	}
+	return root, p.text, r.bad
 }
 
 func experimentsHint(v cue.Value) string {

@@ -48,6 +48,36 @@ func CheckGates(p *sweep.Plan, tags []string) error {
 	return nil
 }
 
+// CheckNames is the part of CheckGates that needs no cells: the names of metrics,
+// statistics and axes around the body of an experiment that has other mistakes. What
+// may be the name of an axis that could not be read is not looked at.
+func CheckNames(e schema.Experiment, s schema.Sweep, tags []string) error {
+	var bad schema.Errors
+	names := gateNames{tags: tags, axes: map[string]any{}, unread: s.Unread}
+	for _, a := range s.Axes {
+		names.axes[a.Name] = nil
+	}
+	for i, text := range e.Gates {
+		g := Gate{Gate: sweep.Gate{Expr: text, Origin: sweep.GateOrigin(i)}}
+		if err := g.named(&names); err != nil {
+			bad = append(bad, err)
+		}
+		names.bad = nil
+	}
+	sketch := &sweep.Plan{Experiment: e, MultiRun: e.MultiRun, Trials: e.MultiRun.NumRuns, Axes: s.Axes}
+	if _, err := compareTerms(sketch, tags); err != nil && (len(s.Unread) == 0 || err.Path != axisOfCompare) {
+		bad = append(bad, err)
+	}
+	bad = append(bad, checkObjectives(sketch, tags)...)
+	if err := checkConvergence(sketch, tags); err != nil {
+		bad = append(bad, err)
+	}
+	if len(bad) > 0 {
+		return bad
+	}
+	return nil
+}
+
 func compileGates(p *sweep.Plan, tags []string) ([]Gate, schema.Errors) {
 	var bad schema.Errors
 	gates := make([]Gate, len(p.Gates))
@@ -90,15 +120,8 @@ func gateValue(v sweep.Value) any {
 
 func (g *Gate) compile(tags []string, axes map[string]any) *schema.Error {
 	names := &gateNames{tags: tags, axes: axes}
-	tree, err := parser.Parse(g.Expr)
-	if err != nil {
-		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err))}
-	}
-	ast.Walk(&tree.Node, (*memberNames)(names))
-	ast.Walk(&tree.Node, (*bareNames)(names))
-	if names.bad != nil {
-		names.bad.Path, names.bad.Message = g.Origin, quoted(g.Expr, names.bad.Message)
-		return names.bad
+	if bad := g.named(names); bad != nil {
+		return bad
 	}
 	env := map[string]any{}
 	for n, v := range axes {
@@ -108,6 +131,7 @@ func (g *Gate) compile(tags []string, axes map[string]any) *schema.Error {
 		env[k.variable()] = 0.0
 	}
 	g.refs = names.refs
+	var err error
 	g.program, err = expr.Compile(g.Expr, expr.Env(env), expr.AsBool(), expr.DisableBuiltin("now"), expr.MaxNodes(1000),
 		expr.Patch((*memberNames)(names)), expr.Patch((*bareNames)(names)))
 	if err != nil {
@@ -116,13 +140,30 @@ func (g *Gate) compile(tags []string, axes map[string]any) *schema.Error {
 	return nil
 }
 
+// named collects the statistics that g speaks of in names; the error is one of syntax,
+// or a name that nothing has.
+func (g *Gate) named(names *gateNames) *schema.Error {
+	tree, err := parser.Parse(g.Expr)
+	if err != nil {
+		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err))}
+	}
+	ast.Walk(&tree.Node, (*memberNames)(names))
+	ast.Walk(&tree.Node, (*bareNames)(names))
+	if bad := names.bad; bad != nil {
+		bad.Path, bad.Message = g.Origin, quoted(g.Expr, bad.Message)
+		return bad
+	}
+	return nil
+}
+
 // gateNames turns metric.stat into one variable. Members are taken first, so
 // that what remains are bare names.
 type gateNames struct {
-	tags []string
-	axes map[string]any
-	refs []Key
-	bad  *schema.Error
+	tags   []string
+	axes   map[string]any
+	unread []string // axes that could not be read
+	refs   []Key
+	bad    *schema.Error
 }
 
 type (
@@ -166,7 +207,7 @@ func (b *bareNames) Visit(node *ast.Node) {
 		return
 	}
 	g := (*gateNames)(b)
-	if _, axis := g.axes[id.Value]; axis {
+	if _, axis := g.axes[id.Value]; axis || slices.Contains(g.unread, id.Value) || schema.Suggest(id.Value, g.unread) != "" {
 		return
 	}
 	if !slices.Contains(g.tags, id.Value) {

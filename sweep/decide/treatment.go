@@ -41,27 +41,9 @@ func (r *Results) compareArms(p *sweep.Plan) {
 // compared; none without compare. An error says what is wrong with it.
 func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
 	said := p.Experiment.Compare
-	if said == nil {
-		return nil, Terms{}, nil
-	}
-	t := Terms{Undecided: said.Undecided, Paired: true, Invalid: p.Experiment.AllowInvalid}
-	if said.Margin != nil {
-		t.Margin = *said.Margin
-		if !(t.Margin > 0 && t.Margin < 1) || math.IsNaN(t.Margin) {
-			return nil, t, &diag.Error{Path: "compare.margin", Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
-		}
-	}
-	for i, name := range said.Metrics {
-		k, err := ParseKey(name, tags)
-		if err != nil {
-			err.Path = fmt.Sprintf("compare.metrics.%d", i)
-			return nil, t, err
-		}
-		t.Primary = append(t.Primary, k)
-	}
-	i := slices.IndexFunc(p.Axes, func(a schema.Axis) bool { return a.Name == said.Axis || a.Path == said.Axis })
-	if i < 0 {
-		return nil, t, &diag.Error{Path: "compare.axis", Message: said.Axis + " is no axis of the sweep", Hint: axesHint(said.Axis, p.Axes)}
+	t, err := compareTerms(p, tags)
+	if said == nil || err != nil {
+		return nil, t, err
 	}
 	var arms []Arm
 	for _, c := range p.Cells {
@@ -70,9 +52,39 @@ func treatment(p *sweep.Plan, tags []string) ([]Arm, Terms, *diag.Error) {
 		}
 	}
 	if len(arms) < 2 {
-		return nil, t, &diag.Error{Path: "compare.axis", Message: said.Axis + " has one value: there is nothing to compare", Hint: "give the axis a baseline and a candidate"}
+		return nil, t, &diag.Error{Path: axisOfCompare, Message: said.Axis + " has one value: there is nothing to compare", Hint: "give the axis a baseline and a candidate"}
 	}
 	return arms, t, nil
+}
+
+const axisOfCompare = "compare.axis"
+
+// compareTerms is how the arms are compared. An error says what is wrong with it.
+func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
+	said := p.Experiment.Compare
+	if said == nil {
+		return Terms{}, nil
+	}
+	t := Terms{Undecided: said.Undecided, Paired: true, Invalid: p.Experiment.AllowInvalid}
+	if said.Margin != nil {
+		t.Margin = *said.Margin
+		if !(t.Margin > 0 && t.Margin < 1) || math.IsNaN(t.Margin) {
+			return t, &diag.Error{Path: "compare.margin", Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
+		}
+	}
+	for i, name := range said.Metrics {
+		k, err := ParseKey(name, tags)
+		if err != nil {
+			err.Path = fmt.Sprintf("compare.metrics.%d", i)
+			return t, err
+		}
+		t.Primary = append(t.Primary, k)
+	}
+	i := slices.IndexFunc(p.Axes, func(a schema.Axis) bool { return a.Name == said.Axis || a.Path == said.Axis })
+	if i < 0 {
+		return t, &diag.Error{Path: axisOfCompare, Message: said.Axis + " is no axis of the sweep", Hint: axesHint(said.Axis, p.Axes)}
+	}
+	return t, nil
 }
 
 // axesHint names the axes there are. One of endpoints may have been in the file: a
