@@ -37,7 +37,7 @@ func sourceText() surface.Files {
 
 // beside is what the published schema says that the sources do not.
 func beside() surface.Beside {
-	return surface.Beside{Gone: absentByName(), Axes: fields.AxisDefinition(), Idle: idleFields()}
+	return surface.Beside{Gone: absentByName(), Axes: fields.AxisDefinition(), AxisNames: fields.AxisNames(), Idle: idleFields()}
 }
 
 // idleFields are fields that are absent here, with AIPerf's values that ask for

@@ -178,9 +178,10 @@ func TestEditor(t *testing.T) {
 		"textDocument": map[string]any{"uri": uri(file), "languageId": "cue", "version": 1, "text": content},
 	}})
 	for text, want := range map[string]string{
-		"requests: 100": "Stop after this many requests",
-		"isl: 512":      "Tokens",
-		"num_runs: 5":   "trial",
+		"requests: 100":           "Stop after this many requests",
+		"isl: 512":                "Tokens",
+		"num_runs: 5":             "trial",
+		"concurrency: [1, 4, 16]": "under way at the same time", // an axis
 	} {
 		key, _, _ := strings.Cut(text, ":")
 		hover := string(s.ask("textDocument/hover", at(file, content, text, len(text)-len(key)+1)))
@@ -193,11 +194,13 @@ func TestEditor(t *testing.T) {
 	}
 	version := 1
 	for text, want := range map[string][2]string{
-		"requests: 100":        {"requests: 100, gr", "grace_period"},
-		"osl: 64":              {"osl: 64, turn", "turns"},
-		`model: "demo"`:        {"model: \"demo\"\n\t\tru", "runtime"},
-		`streaming: true`:      {"streaming: true, time", "timeout"},
-		`gates: ["time_to_fir`: {"bud\n\tgates: [\"time_to_fir", "budget"},
+		"requests: 100":                          {"requests: 100, gr", "grace_period"},
+		"osl: 64":                                {"osl: 64, turn", "turns"},
+		`model: "demo"`:                          {"model: \"demo\"\n\t\tru", "runtime"},
+		`streaming: true`:                        {"streaming: true, time", "timeout"},
+		`gates: ["time_to_fir`:                   {"bud\n\tgates: [\"time_to_fir", "budget"},
+		`parameters: {concurrency: [1, 4, 16], `: {"parameters: {con\n\tgates: [1], ", "concurrency"},
+		`, "dataset.isl": [128, 1024]`:           {", dat\n\tgates: [1]", `"dataset.isl"`},
 	} {
 		version++
 		edited := strings.Replace(content, text, want[0], 1)
@@ -206,8 +209,14 @@ func TestEditor(t *testing.T) {
 			"contentChanges": []any{map[string]any{"text": edited}},
 		}})
 		typed, _, _ := strings.Cut(want[0], "\n\tgates")
-		if labels := s.complete(at(file, edited, typed, 0)); !slices.Contains(labels, want[1]) {
+		labels := s.complete(at(file, edited, typed, 0))
+		if !slices.Contains(labels, want[1]) {
 			t.Errorf("completion behind %q: %v, want %s", typed, labels, want[1])
+		}
+		for _, label := range labels {
+			if strings.HasPrefix(label, "#") && !slices.Contains([]string{"#rules", "#swept"}, label) {
+				t.Errorf("completion behind %q: %s, which docs/editors.md does not speak of", typed, label)
+			}
 		}
 	}
 	s.ask("shutdown", nil)

@@ -44,6 +44,36 @@ func AxisDefinition() string {
 	return b.String()
 }
 
+// AxisNames are the paths that sweeps are made of, in the words that people use for
+// them, each with the field that it means: what is sent and how. Any other field's path
+// is as good.
+func AxisNames() map[string]string {
+	out := map[string]string{"model": "benchmark.model", "url": "benchmark.endpoint.urls"}
+	for i := range leaves {
+		l := &leaves[i]
+		if !Sweepable(l.Path) || l.Lower != "" || l.Has(IsUnsupported) {
+			continue
+		}
+		parts := source.SplitPath(strings.TrimPrefix(l.Path, "benchmark."))
+		if len(parts) > 2 && parts[1] == "*" {
+			switch {
+			case parts[0] == "datasets":
+				parts = append([]string{"dataset"}, parts[2:]...)
+			case len(parts) == 3 && slices.Contains(PhaseAliases, parts[2]):
+				parts = parts[2:]
+			}
+		}
+		of := slices.Contains([]string{"endpoint", "dataset", "tokenizer"}, parts[0]) || l.Has(IsBare)
+		if name := strings.Join(parts, "."); of && len(parts) < 3 && !strings.ContainsAny(name, "*+") {
+			out[name] = l.Path
+		}
+	}
+	for _, name := range []string{"isl", "osl"} {
+		out[name], out["dataset."+name] = "benchmark.datasets.*.prompts."+name, "benchmark.datasets.*.prompts."+name
+	}
+	return out
+}
+
 // axisKind is what the values of an axis on l are, as CUE.
 func (l *Leaf) axisKind(x Table) string {
 	switch {

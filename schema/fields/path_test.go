@@ -55,3 +55,21 @@ func TestUnknownPathsSayWhereTheFieldIs(t *testing.T) {
 		}
 	}
 }
+
+// What editors offer as an axis is one, and means the field that explains it.
+func TestAxisNames(t *testing.T) {
+	t.Parallel()
+	names, x := fields.AxisNames(), fields.New()
+	if len(names) < 50 {
+		t.Errorf("only %v", names)
+	}
+	for name, field := range names {
+		path := fields.Canonical(name)
+		if hint, known := x.KnownPath(path); !known || !fields.Sweepable(path) {
+			t.Errorf("%s is no axis; %s", name, hint)
+		}
+		if at, _ := x.Resolve(path); at != field {
+			t.Errorf("%s is explained by %s, and means %s", name, field, at)
+		}
+	}
+}

@@ -33,10 +33,10 @@ func (n need) guard() string {
 		runs = append(runs, fmt.Sprintf("if r.benchmark.%s == _|_", k))
 	}
 	missing := strings.Join(here, " ") + " " + strings.Join(below, " ")
-	given := "#gives_" + n.keys[0]
+	given := "given_" + n.keys[0]
 	return fmt.Sprintf(`if sweep == _|_ %[1]s {%[2]s!: _}
 if sweep != _|_ %[1]s {
-	%[3]s: [
+	let %[3]s = [
 		if sweep.parameters != _|_ for k, _ in sweep.parameters if k =~ #"%[4]s"# {k},
 		if sweep.axes != _|_ for a in sweep.axes for _, values in a for k, _ in values if k =~ #"%[4]s"# {k},
 		if sweep.dimensions != _|_ for d in sweep.dimensions if (d.path & =~#"%[4]s"#) != _|_ {d.path},

@@ -62,7 +62,9 @@ type Beside struct {
 	Gone map[string][]string
 	// Axes is a file that defines #AxisValues: what the paths of a sweep take.
 	Axes string
-	Idle Idle
+	// AxisNames are paths that editors offer, with the fields they mean.
+	AxisNames map[string]string
+	Idle      Idle
 }
 
 // Published is what is published of sources.
@@ -74,9 +76,12 @@ func Published(sources Files, more Beside) (Files, error) {
 // rewrite runs the passes. With plain it leaves out what the JSON Schema
 // encoder cannot say and what is added to JSON afterwards.
 func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
-	axes := more.Axes
-	p := &pass{enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: axes != "", patterns: map[string]bool{}, asked: map[string][]string{}}
+	p := &pass{enums: map[string]bool{}, gone: more.Gone, plain: plain, flatToo: more.Axes != "", patterns: map[string]bool{}, asked: map[string][]string{}}
 	if err := p.read(sources); err != nil {
+		return p, nil, err
+	}
+	axes, err := p.offered(more)
+	if err != nil {
 		return p, nil, err
 	}
 	for path := range more.Idle {
@@ -152,6 +157,43 @@ func rewrite(sources Files, more Beside, plain bool) (*pass, Files, error) {
 	onlyObjects(flat, guarded)
 	out["flat.cue"], err = format.Node(flat)
 	return p, out, err
+}
+
+// offered is the file of axes with fields for what editors may offer and explain. What
+// they take, the patterns beside them say.
+func (p *pass) offered(more Beside) (string, error) {
+	before, found := strings.CutSuffix(more.Axes, "}\n")
+	if !found {
+		return more.Axes, nil
+	}
+	var b strings.Builder
+	b.WriteString(before)
+	for _, name := range slices.Sorted(maps.Keys(more.AxisNames)) {
+		def, own, err := p.owner(more.AxisNames[name])
+		if err != nil {
+			return "", err
+		}
+		for _, f := range p.fields(def) {
+			if label, _, _ := ast.LabelName(f.Label); label != own {
+				continue
+			}
+			for _, group := range ast.Comments(f) {
+				for _, line := range group.List {
+					b.WriteString("\t" + line.Text + "\n")
+				}
+			}
+		}
+		fmt.Fprintf(&b, "\t%s?: _\n", label(name))
+	}
+	return b.String() + "}\n", nil
+}
+
+// label is a key as it is written.
+func label(name string) string {
+	if ast.IsValidIdent(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // read compiles the sources, which the passes ask for kinds and words.
