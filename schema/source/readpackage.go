@@ -17,7 +17,6 @@ import (
 	"cuelang.org/go/mod/module"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/suggest"
 )
 
 // Select says which part of which CUE package is the experiment.
@@ -51,7 +50,11 @@ func Experiments(name string, sel Select, stub func() []byte) ([]string, diag.Er
 	if isExperiment(p.value) {
 		return []string{""}, nil
 	}
-	return experimentsIn(p.value, "", 0), nil
+	var out []string
+	for _, e := range experimentsIn(p.value, "", 0) {
+		out = append(out, e.path)
+	}
+	return out, nil
 }
 
 // isCUE tells whether name is read as CUE: a file of it, or a folder.
@@ -118,11 +121,11 @@ func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 		}
 	case !isExperiment(v):
 		switch found := experimentsIn(v, "", 0); {
-		case len(found) == 1 && slipped(found[0]):
+		case len(found) == 1 && slipped(found[0].path):
 		case len(found) == 1:
-			return nil, Text{}, Mistake(Origin{Where: name}, "", "is no experiment itself, one of its fields is", oneOf(found))
+			return nil, Text{}, Mistake(found[0].origin(name), found[0].path, "is an experiment, "+name+" as a whole is none", oneOf(found))
 		case len(found) > 1:
-			return nil, Text{}, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), experimentsHint(v))
+			return nil, Text{}, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), oneOf(found))
 		case p.folder:
 			return nil, Text{}, Mistake(Origin{Where: name}, "", "no experiment here", "an experiment is a value with benchmark: schema.#Experiment & {…}")
 		}
@@ -132,93 +135,10 @@ func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 	if c := circleIn(r.bad); c != nil {
 		return nil, p.text, c // what else was found follows from values that it leaves without one
 	}
+	if root.Kind != Object && r.bad == nil {
+		return nil, p.text, Mistake(root.Origin, v.Path().String(), "an experiment is a struct, this is "+root.KindName(), experimentsHint(p.value))
+	}
 	return root, p.text, r.bad
-}
-
-func experimentsHint(v cue.Value) string {
-	if isExperiment(v) {
-		return "the package is an experiment itself: leave -e out"
-	}
-	found := experimentsIn(v, "", 0)
-	if len(found) == 0 {
-		return "aiperf list names the experiments of a package"
-	}
-	return oneOf(found)
-}
-
-// selected is a field by its path, or the value of an expression.
-func selected(v cue.Value, name, expr string) (cue.Value, diag.Errors) {
-	if path := cue.ParsePath(expr); path.Err() == nil {
-		f := v.LookupPath(path)
-		if !f.Exists() {
-			return f, Mistake(Origin{Where: name}, "", "-e "+expr+": nothing is there", experimentsHint(v))
-		}
-		return f, holdsOthers(f, name, expr)
-	}
-	//lint:ignore SA1019 a scope is only good in its own context
-	x := v.Context().CompileString(expr, cue.Scope(v), cue.Filename(inExpr))
-	if err := x.Err(); err != nil {
-		bad := cueErrors(inExpr, err, nil)
-		slices.SortStableFunc(bad, func(a, b *diag.Error) int { return len(b.Path) - len(a.Path) }) // what says most
-		bad[0].Hint = cmp.Or(bad[0].Hint, experimentsHint(v))
-		return x, bad[:1]
-	}
-	return x, nil
-}
-
-// holdsOthers refuses a value that is no experiment and has some in its fields.
-func holdsOthers(v cue.Value, name, expr string) diag.Errors {
-	if isExperiment(v) {
-		return nil
-	}
-	found := experimentsIn(v, expr, 0)
-	if len(found) == 0 || len(found) == 1 && slipped(strings.TrimPrefix(found[0], expr+".")) {
-		return nil
-	}
-	message := "is no experiment itself, one of its fields is"
-	if len(found) > 1 {
-		message = fmt.Sprintf("holds %d experiments", len(found))
-	}
-	return Mistake(Origin{Where: name}, "", "-e "+expr+": "+message, oneOf(found))
-}
-
-// slipped tells whether a field that looks like an experiment is a body whose key
-// is a slip of the pen: it is read as it stands, and said to be unknown with its place.
-func slipped(field string) bool { return suggest.Nearest(field, []string{"benchmark"}) != "" }
-
-// oneOf offers experiments as -e takes them.
-func oneOf(found []string) string {
-	if len(found) == 1 {
-		return "choose it: -e " + found[0]
-	}
-	return "one of -e " + strings.Join(found, ", -e ")
-}
-
-func isExperiment(v cue.Value) bool {
-	for _, key := range []string{"benchmark", "endpoint"} {
-		if v.LookupPath(cue.MakePath(cue.Str(key))).Exists() {
-			return true
-		}
-	}
-	return false
-}
-
-// experimentsIn are the regular fields of v that are experiments, three levels
-// deep.
-func experimentsIn(v cue.Value, path string, depth int) (out []string) {
-	if depth > 2 || v.IncompleteKind() != cue.StructKind {
-		return nil
-	}
-	it, err := v.Fields()
-	for err == nil && it.Next() {
-		at := Join(path, it.Selector().String())
-		if isExperiment(it.Value()) {
-			out = append(out, at)
-		} else {
-			out = append(out, experimentsIn(it.Value(), at, depth+1)...)
-		}
-	}
-	return out
 }
 
 // loadCUE loads a file or a folder with what it imports: packages of the user's
