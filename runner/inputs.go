@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,7 +109,8 @@ func (c *inputCheck) once(value string) bool {
 }
 
 func (c *inputCheck) found(name, value, path, message, hint string) {
-	c.bad = append(c.bad, &schema.Error{Place: placeOf(c.said, name, value), Path: path, Message: message, Hint: hint})
+	at := placeOf(c.said, name, value)
+	c.bad = append(c.bad, &schema.Error{Place: at.Where, Path: cmp.Or(at.Path, path), Message: message, Hint: hint})
 }
 
 // refused is found for an error that brings its own hint, if any.
@@ -331,19 +333,19 @@ func placeAt(s schema.Said, path []string) string {
 	return here
 }
 
-// placeOf is where the leaf name was given value, "" if nobody did.
-func placeOf(s schema.Said, name, value string) string {
+// placeOf is where the leaf name was given value, empty if nobody did.
+func placeOf(s schema.Said, name, value string) schema.Origin {
 	if s.Name == name && s.Value == value {
-		return s.Origin.Where
+		return s.Origin
 	}
 	for _, below := range [][]schema.Said{s.Fields, s.Items} {
 		for _, x := range below {
-			if at := placeOf(x, name, value); at != "" {
+			if at := placeOf(x, name, value); at.Where != "" {
 				return at
 			}
 		}
 	}
-	return ""
+	return schema.Origin{}
 }
 
 // Beside finds a file that an experiment names: seen from the working

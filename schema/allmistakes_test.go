@@ -16,13 +16,13 @@ func TestMistakesOfAllSteps(t *testing.T) {
 			strings.NewReplacer("model: demo", "modle: demo", "concurrency: 8", "concurrency: 0").Replace(good) + "multi_run: {num_runs: many}\n",
 			"exp.yaml:3:3: benchmark.modle: unknown field | did you mean model?\n" +
 				`exp.yaml:7:23: multi_run.num_runs: expected a whole number, got text "many"` + "\n" +
-				"exp.yaml:6:47: benchmark.phases.profiling.concurrency: must be at least 1, got 0",
+				"exp.yaml:6:47: benchmark.profiling.concurrency: must be at least 1, got 0",
 		},
 		"in a sweep": {
 			strings.NewReplacer("streaming: true", "streeming: true", "isl: 512", "isl: many").Replace(good) + "sweep: {parameters: {concurrency: [1, 2]}, order: sideways}\n",
 			"exp.yaml:4:37: benchmark.endpoint.streeming: unknown field | did you mean streaming?\n" +
 				`exp.yaml:7:51: sweep.order: "sideways" is not one of alphabetical, as_written, shuffled, interleaved` + "\n" +
-				`exp.yaml:5:18: benchmark.datasets.default.prompts.isl.value: expected a number, got text "many"`,
+				`exp.yaml:5:18: benchmark.dataset.isl: expected a number, got text "many"`,
 		},
 		"url and urls": {
 			strings.Replace(good, "streaming: true", "urls: [a], streaming: 5", 1),

@@ -77,11 +77,11 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	}
 	raw, err := v.MarshalJSON()
 	if err != nil {
-		return nil, source.Mistake(n.Origin, root.Shown(path), err.Error(), "")
+		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
 	p := &part{secret: raw}
 	if p.json, err = c.index.Encode(raw, def); err != nil {
-		return nil, source.Mistake(n.Origin, root.Shown(path), err.Error(), "")
+		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
 	f.keep(p, numbers)
 	return p, nil

@@ -59,7 +59,7 @@ func (d *diagnosis) add(n *source.Node, path, msg, hint string) *Error {
 			return f.err // one mistake for one field
 		}
 	}
-	e := &Error{Path: d.root.Shown(path), Place: n.Origin.Where, Message: msg, Hint: hint, Taken: n.Origin.Taken}
+	e := &Error{Path: d.root.Written(path), Field: d.root.Shown(path), Place: n.Origin.Where, Message: msg, Hint: hint, Taken: n.Origin.Taken}
 	d.found = append(d.found, finding{path, e})
 	return e
 }

@@ -78,6 +78,9 @@ func Load(src Source) (*Document, error) {
 	if read.root == nil || read.root.Kind != source.Object {
 		return nil, bad
 	}
+	if src.File != "" {
+		read.root.SetPaths("")
+	}
 	unread := append(bad, fillEnvironment(read.root, src.Env)...)
 	all := slices.Clone(unread)
 	found := func(bad Errors) bool {

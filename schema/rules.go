@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -129,7 +130,7 @@ func (cs *cells) acrossObjects(c *cell) Errors {
 			for p := path; at == nil; at = c.root.At(p) {
 				p, _ = source.Cut(p)
 			}
-			wrong := source.Mistake(at.Origin, c.root.Shown(path), message, hint)
+			wrong := source.Mistake(at.Origin, c.root.Written(path), message, hint)
 			wrong[0].Ruled = r.of != "endpoint"
 			bad = append(bad, wrong...)
 		})
@@ -145,10 +146,10 @@ func (cs *cells) knownTags(root *source.Node) (bad Errors) {
 	}
 	for _, f := range slos.Fields {
 		if !slices.Contains(cs.src.Tags, f.Name) {
-			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, "no metric is called "+f.Name, suggest.Hint(f.Name, cs.src.Tags))...)
+			bad = append(bad, source.Mistake(f.Origin, cmp.Or(f.Origin.Path, "benchmark.slos."+f.Name), "no metric is called "+f.Name, suggest.Hint(f.Name, cs.src.Tags))...)
 		}
 		if slices.Contains(cs.src.RunTags, f.Name) {
-			bad = append(bad, source.Mistake(f.Origin, "benchmark.slos."+f.Name, f.Name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.Name+" > 10\"]'")...)
+			bad = append(bad, source.Mistake(f.Origin, cmp.Or(f.Origin.Path, "benchmark.slos."+f.Name), f.Name+" is a figure of the whole run, not of a request", "gates hold it against a limit: --set 'gates=[\""+f.Name+" > 10\"]'")...)
 		}
 	}
 	return bad

@@ -1,12 +1,14 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -52,7 +54,7 @@ func (d *draft) takeAxes(root *source.Node) Errors {
 			if f.Value.Kind == source.List && len(f.Value.Items) > 0 && slices.Contains(fields.PhaseAliases, f.Name) {
 				path := "benchmark.phases." + name + "." + f.Name
 				p.Take(f.Name)
-				if wrong := d.misfits(root.Shown(path), path, f.Value); wrong != nil {
+				if wrong := d.misfits(root.Written(path), path, f.Value); wrong != nil {
 					bad = append(bad, wrong...)
 					d.lose(path)
 					continue
@@ -182,8 +184,8 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 func (d *draft) evenAxes() Errors {
 	for _, a := range d.axes[min(1, len(d.axes)):] {
 		if first := d.axes[0]; len(a.values) != len(first.values) {
-			return source.Mistake(a.origin, strings.TrimPrefix(a.path, "benchmark."),
-				fmt.Sprintf("has %d values, %s has %d; in a zip all have as many", len(a.values), strings.TrimPrefix(first.path, "benchmark."), len(first.values)), "use type: grid for every combination")
+			return source.Mistake(a.origin, cmp.Or(a.origin.Path, strings.TrimPrefix(a.path, "benchmark.")),
+				fmt.Sprintf("has %s, %s has %d; in a zip all have as many", words.Count(len(a.values), "value"), strings.TrimPrefix(first.path, "benchmark."), len(first.values)), "use type: grid for every combination")
 		}
 	}
 	return nil

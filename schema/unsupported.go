@@ -28,10 +28,10 @@ func (d *draft) missing(path, what, instead string, at source.Origin) {
 func (d *draft) setAside(root *source.Node) Errors {
 	bounds := d.idleBounds(root)
 	fields.TakeAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
-		if slices.Contains(bounds, root.Shown(path)) {
+		if slices.Contains(bounds, root.Written(path)) {
 			return // it asks for nothing
 		}
-		d.missing(root.Shown(path), "", row.Instead, at)
+		d.missing(root.Written(path), "", row.Instead, at)
 	}, func(path string, n *source.Node) { d.keepAside(path, n.Plain(), n.Origin, false) })
 	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a lower.Assignment) bool {
 		if a.Absent != "" {
@@ -65,7 +65,7 @@ func (d *draft) setAside(root *source.Node) Errors {
 func (d *draft) idleBounds(root *source.Node) (paths []string) {
 	for i, p := range itemsOf(root.At("benchmark.phases")) {
 		if sla := p.Get("sla"); sla != nil && p.Get("adaptive_scale") == nil {
-			paths = append(paths, root.Shown(fmt.Sprintf("benchmark.phases.%d.sla", i)))
+			paths = append(paths, root.Written(fmt.Sprintf("benchmark.phases.%d.sla", i)))
 			d.warn(cmp.Or(sla.Origin.Where, "sla") + ": sla has no effect on a phase that does not raise its own load; slos and gates judge a result")
 		}
 	}
@@ -103,7 +103,7 @@ func itemsOf(n *source.Node) []*source.Node {
 // findUnsupported lists the fields that are set and not built yet.
 func (d *draft) findUnsupported(o outline) {
 	note := func(path, what, instead string, at source.Origin) {
-		d.missing(d.root.Shown(path), what, instead, at)
+		d.missing(d.root.Written(path), what, instead, at)
 	}
 	whole := *d.root
 	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: o.block})

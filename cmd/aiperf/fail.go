@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,7 +103,8 @@ func hintOf(e *diag.Error) string {
 	if e.Hint != "" || !e.Kind {
 		return e.Hint
 	}
-	for _, at := range []string{e.Path, optionPath(e.Path)} {
+	field := cmp.Or(e.Field, e.Path)
+	for _, at := range []string{field, optionPath(field)} {
 		for _, o := range schema.Options() {
 			if o.Path == at && o.At == "" && o.Doc != "" {
 				return at[strings.LastIndex(at, ".")+1:] + ": " + strings.TrimSuffix(o.Doc, ".")

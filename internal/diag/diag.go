@@ -47,7 +47,8 @@ func Meanings() []Meaning {
 type Error struct {
 	Code    Code   // 0 means Usage: most mistakes are found before anything is sent
 	Place   string // "sweep.cue:14:3", "--isl", "" when nothing was written
-	Path    string // "benchmark.phases.profiling.rate", "" when no field is meant
+	Path    string // as it was written, such as "benchmark.profiling.rate"; "" when no field is meant
+	Field   string // the field at Path as the schema calls it, where that is another one
 	Message string
 	Hint    string   // the command or setting to try, "" when there is nothing to suggest
 	More    []string // lines below the message, such as what differs between two plans

@@ -27,7 +27,7 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 		if sub == nil || name == "*" {
 			n.Take(f.Name)
 			*bad = append(*bad, &diag.Error{
-				Path: source.Join(root.Shown(path), f.TypedName()), Place: f.Origin.Where, Message: "unknown field",
+				Path: cmp.Or(f.Origin.Path, source.Join(root.Written(path), f.TypedName())), Place: f.Origin.Where, Message: "unknown field",
 				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, l.Keys), named(at, l, f)), Unknown: true,
 			})
 			continue

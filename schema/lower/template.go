@@ -49,13 +49,13 @@ func (r *Renderer) Render(root *source.Node) (*source.Node, diag.Errors) {
 				}
 				return n, nil
 			}
-			return r.leaf(root.Shown(p), n, data)
+			return r.leaf(root.Written(p), n, data)
 		})
 		if bad != nil || waiting == 0 {
 			return out, bad
 		}
 		if waiting == left {
-			return nil, source.Mistake(first, root.Shown(path), "templates refer to each other in a circle", "")
+			return nil, source.Mistake(first, root.Written(path), "templates refer to each other in a circle", "")
 		}
 		root, left = out, waiting
 	}

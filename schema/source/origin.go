@@ -26,6 +26,7 @@ func Mistake(at Origin, path, message, hint string) diag.Errors {
 type Origin struct {
 	Source string // "default", "file", "env", "flag", "set", "axis", "derive"
 	Where  string // "sweep.cue:14:3", "--isl", "axis isl"
+	Path   string // as the file has it, "" for what no file says
 	Text   string // what the user wrote, when a step changed it
 	Taken  bool   // another field's value, taken over
 }

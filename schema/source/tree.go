@@ -241,6 +241,43 @@ func (n *Node) Shown(path string) string {
 	return strings.Join(parts, ".")
 }
 
+// Written is path as the file has it, which may say it shorter: the path of the
+// nearest node on the way that somebody wrote, and what comes after it.
+func (n *Node) Written(path string) string {
+	written, rest := "", path
+	for at := n; at != nil; {
+		if at.Origin.Path != "" {
+			written = Join(at.Origin.Path, rest)
+		}
+		var part string
+		if part, rest, _ = strings.Cut(rest, "."); part == "" {
+			break
+		}
+		at = at.child(part)
+	}
+	if written == "" {
+		return n.Shown(path)
+	}
+	return written
+}
+
+// SetPaths notes in every node and key the path that it has in the file.
+func (n *Node) SetPaths(path string) {
+	n.Origin.Path = path
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		f.Origin.Path = Join(path, f.Name)
+		f.Value.SetPaths(f.Origin.Path)
+	}
+	for i, it := range n.Items {
+		name := it.Get("name").Text()
+		if name == "" {
+			name = strconv.Itoa(i)
+		}
+		it.SetPaths(Join(path, name))
+	}
+}
+
 // String is the value in one line, as messages and explain print it.
 func (n *Node) String() string {
 	switch n.Kind {
