@@ -113,27 +113,17 @@ schema.#Experiment & {
 		model: "demo" // -m
 		endpoint: {
 			api_key: "${API_KEY}" // --api-key
-			headers: {
-				Authorization: "${AUTHORIZATION}" // --header
-			}
+			headers: Authorization: "${AUTHORIZATION}" // --header
 		}
 		dataset: {
 			name: "main"
-			prompts: {
-				isl: {
-					mean: 550 // default of profile
-				}
-			}
+			prompts: isl: mean: 550 // default of profile
 		}
-		profiling: {
-			requests: 10 // default of profile
-		}
+		profiling: requests: 10 // default of profile
 	}
 	sweep: {
 		type: "grid"
-		parameters: {
-			concurrency: [1, 4] // --concurrency
-		}
+		parameters: concurrency: [1, 4] // --concurrency
 	}
 }
 `
@@ -337,20 +327,16 @@ schema.#Experiment & {
 				"_b":  "3"
 			}
 		}
-		dataset: {
-			records: [
-				// above the first
-				{
-					text: "one" // behind one
-				},
-				// above the second
-				{
-					text: "two"
-				}, // behind two
+		dataset: records: [
+			// above the first
+			{
+				text: "one" // behind one
+			},
+			// above the second
+			{text: "two"}, // behind two
 
-				// below the records
-			] // behind records
-		}
+			// below the records
+		] // behind records
 		phases: [
 			{
 				name:     "profiling" // behind a name
@@ -361,15 +347,13 @@ schema.#Experiment & {
 			// below the body
 		]
 	}
-	sweep: {
-		parameters: {
-			concurrency: [
-				1, // one
-				// above 2
-				2, // two
-			] // behind an axis
-			"endpoint.timeout": [8, 16] // times
-		}
+	sweep: parameters: {
+		concurrency: [
+			1, // one
+			// above 2
+			2, // two
+		] // behind an axis
+		"endpoint.timeout": [8, 16] // times
 	}
 	gates: [
 		"error_rate == 0", // no errors
@@ -428,5 +412,96 @@ func TestConvertGenAIFile(t *testing.T) {
 	code, out, errs := in(t, "config", "convert", file)
 	if code != 0 || !strings.Contains(out, `"localhost:9000"`) || !strings.Contains(out, "concurrency: 6") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
+
+// What fits is written in a line, as a person writes it.
+func TestConvertIsBrief(t *testing.T) {
+	t.Parallel()
+	const yaml = `benchmark:
+  model: demo
+  endpoint:
+    url: "mock:"
+    type: chat
+  tokenizer:
+    name: builtin
+  dataset: {entries: 8, isl: {mean: 128, stddev: 8}, osl: 4}
+  slos:
+    time_to_first_token: 200
+  phases:
+    - {name: warmup, type: concurrency, concurrency: 1, requests: 2}
+    - name: profiling
+      type: poisson
+      rate: 5
+      requests: 20
+      rate_ramp: {duration: 10s, strategy: linear}
+      grace_period: 30s
+      cancellation: {rate: 10}
+sweep:
+  parameters:
+    rate: [1, 2]
+`
+	wants := map[string]string{
+		"cue": `package experiment
+
+import "aiperf.dev/schema"
+
+schema.#Experiment & {
+	benchmark: {
+		model: "demo"
+		endpoint: {url: "mock:", type: "chat"}
+		tokenizer: name: "builtin"
+		dataset: {entries: 8, isl: {mean: 128, stddev: 8}, osl: 4}
+		slos: time_to_first_token: 200
+		phases: [
+			{name: "warmup", type: "concurrency", concurrency: 1, requests: 2},
+			{
+				name:     "profiling"
+				type:     "poisson"
+				rate:     5
+				requests: 20
+				rate_ramp: {duration: "10s", strategy: "linear"}
+				grace_period: "30s"
+				cancellation: rate: 10
+			},
+		]
+	}
+	sweep: parameters: rate: [1, 2]
+}
+`,
+		"yaml": `schemaVersion: "2.0"
+benchmark:
+  model: demo
+  endpoint: {url: 'mock:', type: chat}
+  tokenizer: {name: builtin}
+  dataset:
+    entries: 8
+    prompts: {isl: {mean: 128, stddev: 8}, osl: 4}
+  warmup: {type: concurrency, concurrency: 1, requests: 2}
+  profiling:
+    type: poisson
+    rate: 5
+    requests: 20
+    rate_ramp: {duration: 10s, strategy: linear}
+    grace_period: 30s
+    cancellation: {rate: 10}
+  slos: {time_to_first_token: 200}
+sweep: {type: grid, parameters: {rate: [1, 2]}}
+`,
+	}
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for to, want := range wants {
+		if code, out, errs := in(t, "config", "convert", file, "--to", to); code != 0 || out != want {
+			t.Errorf("exit %d, %s\n%s", code, errs, cmp.Diff(want, out))
+		}
+	}
+	code, out, errs := in(t, "config", "convert", "profile", "-m", "demo", "--tokenizer", "builtin", "--isl", "32", "--to", "yaml")
+	for _, want := range []string{"\n  tokenizer: {name: builtin} # --tokenizer\n", "\n    prompts: {isl: {mean: 32}} # --isl\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s: no %q in\n%s", code, errs, want, out)
+		}
 	}
 }

@@ -228,13 +228,72 @@ func (e entry) cueFields(b *bytes.Buffer) {
 		}
 		cueComment(b, above)
 		b.WriteString(cueLabel(f.name) + ": ")
-		f.cueValue(b)
-		if f.comment != "" && f.kind != schema.SaidObject {
-			b.WriteString(" // " + strings.ReplaceAll(f.comment, "\n", " "))
+		last := f
+		for last.alone() { // tokenizer: name: "builtin"
+			last = last.fields[0]
+			b.WriteString(cueLabel(last.name) + ": ")
+		}
+		last.cueValue(b)
+		if last.comment != "" && last.kind != schema.SaidObject {
+			b.WriteString(" // " + strings.ReplaceAll(last.comment, "\n", " "))
 		}
 		b.WriteByte('\n')
 		f.cueBelow(b, i == len(e.fields)-1)
 	}
+}
+
+// alone tells whether an object says one thing, which can stand behind its key.
+func (e entry) alone() bool {
+	if e.kind != schema.SaidObject || len(e.fields) != 1 {
+		return false
+	}
+	f := e.fields[0]
+	return f.above+f.below == "" && (f.kind != schema.SaidObject || f.comment == "")
+}
+
+// plain is e without the comment of the one thing that it says, and that comment; ""
+// where there is none or e says more.
+func (e entry) plain() (one entry, comment string) {
+	if !e.alone() || e.comment != "" {
+		return e, ""
+	}
+	f := e.fields[0]
+	if f.kind == schema.SaidObject {
+		f, comment = f.plain()
+	} else {
+		f.comment, comment = "", f.comment
+	}
+	e.fields = []entry{f}
+	return e, comment
+}
+
+// brief tells whether e is short enough for one line, in which nothing is explained:
+// what is plain, and objects of that within one other at most.
+func (e entry) brief() bool {
+	const most = 72
+	length, fits := e.length(2)
+	return fits && length <= most
+}
+
+// length is about how many characters e takes in one line, where objects may stand
+// within each other depth deep.
+func (e entry) length(depth int) (n int, fits bool) {
+	switch e.kind {
+	case schema.SaidObject:
+		depth--
+	case schema.SaidLeaf:
+		return len(cueScalar(e.value)), true
+	}
+	if depth < 0 {
+		return 0, false
+	}
+	for _, m := range slices.Concat(e.fields, e.items) {
+		size, ok := m.length(depth)
+		if n += len(m.name) + size + 4; !ok || m.above+m.comment+m.below != "" || e.kind == schema.SaidList && m.kind == schema.SaidObject {
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 // cueBelow is what stands below a value, apart from it and from the next.
@@ -274,6 +333,18 @@ func (e entry) cueValue(b *bytes.Buffer) {
 			b.WriteString("{}")
 			return
 		}
+		if e.brief() {
+			b.WriteString("{")
+			for i, f := range e.fields {
+				if i > 0 {
+					b.WriteString(", ")
+				}
+				b.WriteString(cueLabel(f.name) + ": ")
+				f.cueValue(b)
+			}
+			b.WriteString("}")
+			return
+		}
 		b.WriteString("{\n")
 		e.cueFields(b)
 		b.WriteString("}")
@@ -282,7 +353,7 @@ func (e entry) cueValue(b *bytes.Buffer) {
 			return it.kind != schema.SaidLeaf || it.above+it.comment+it.below != ""
 		})
 		b.WriteString("[")
-		if simple {
+		if simple || e.brief() {
 			for i, it := range e.items {
 				if i > 0 {
 					b.WriteString(", ")
@@ -366,12 +437,16 @@ func (e entry) yamlNode() *yaml.Node {
 	switch e.kind {
 	case schema.SaidObject:
 		n := &yaml.Node{Kind: yaml.MappingNode}
-		if len(e.fields) == 0 {
+		if e.brief() {
 			n.Style = yaml.FlowStyle
 		}
 		for _, f := range e.fields {
 			key, value := &yaml.Node{Kind: yaml.ScalarNode, Value: f.name, HeadComment: f.above}, f.yamlNode()
+			one, said := f.plain()
 			switch {
+			case said != "" && one.brief():
+				value = one.yamlNode()
+				value.LineComment = said
 			case f.comment == "":
 			case f.kind == schema.SaidObject:
 				key.LineComment = f.comment
@@ -383,7 +458,7 @@ func (e entry) yamlNode() *yaml.Node {
 		return n
 	case schema.SaidList:
 		n := &yaml.Node{Kind: yaml.SequenceNode}
-		if !slices.ContainsFunc(e.items, func(it entry) bool { return it.kind != schema.SaidLeaf }) {
+		if e.brief() || !slices.ContainsFunc(e.items, func(it entry) bool { return it.kind != schema.SaidLeaf }) {
 			n.Style = yaml.FlowStyle
 		}
 		for _, it := range e.items {
