@@ -15,7 +15,7 @@ import (
 // are looked at.
 const (
 	mostSurveyed = 20
-	mostCells    = 200
+	mostCells    = 50
 )
 
 // Survey looks for all mistakes of an experiment that is known to have some: in its

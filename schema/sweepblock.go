@@ -185,7 +185,7 @@ func (d *draft) evenAxes() Errors {
 	for _, a := range d.axes[min(1, len(d.axes)):] {
 		if first := d.axes[0]; len(a.values) != len(first.values) {
 			return source.Mistake(a.origin, cmp.Or(a.origin.Path, strings.TrimPrefix(a.path, "benchmark.")),
-				fmt.Sprintf("has %s, %s has %d; in a zip all have as many", words.Count(len(a.values), "value"), strings.TrimPrefix(first.path, "benchmark."), len(first.values)), "use type: grid for every combination")
+				fmt.Sprintf("has %s, %s has %d; in a zip all have as many", words.Count(len(a.values), "value"), first.name(), len(first.values)), "use type: grid for every combination")
 		}
 	}
 	return nil
@@ -217,6 +217,14 @@ func labelOf(v *source.Node) string {
 		return s
 	}
 	return v.String()
+}
+
+// name is the path of the axis as it was written.
+func (a *axisNodes) name() string {
+	if a.origin.Path == "" {
+		return strings.TrimPrefix(a.path, "benchmark.")
+	}
+	return strings.TrimPrefix(a.origin.Path, "sweep.parameters.")
 }
 
 // axisNames are short and unique: the last part of each path that says

@@ -56,8 +56,9 @@ func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 		}
 		if first := out[i].axes[0]; len(a.Values) != out[i].len {
 			return nil, &schema.Error{
-				Path: "sweep." + inBody(a.Path), Place: a.Origin.Where,
-				Message: fmt.Sprintf("%d values, but %s has %d: a zip needs as many of each", len(a.Values), inBody(first.Path), out[i].len),
+				Path: orElse(a.Origin.Path, "sweep."+inBody(a.Path)), Place: a.Origin.Where,
+				Message: fmt.Sprintf("has %s, %s has %d; in a zip all have as many", words.Count(len(a.Values), "value"), first.Name, out[i].len),
+				Hint:    "put it into a block of its own for every combination: {grid: {…}}",
 			}
 		}
 		out[i].axes = append(out[i].axes, a)

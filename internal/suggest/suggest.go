@@ -7,7 +7,8 @@ import "strings"
 // Nearest is the word of among that was probably meant by word, or "". A
 // word is close when it needs at most one edit and one more for every four
 // letters; swapping two neighbours is one edit. Initials of three words or more
-// stand for them. Case and - or _ do not matter.
+// stand for them. Case and - or _ do not matter. Of two that are as near the one is
+// taken that word begins with.
 func Nearest(word string, among []string) string {
 	word = Fold(word)
 	best, least := "", 2+len(word)/4
@@ -15,7 +16,8 @@ func Nearest(word string, among []string) string {
 		if len(word) > 2 && word == initials(Fold(w)) {
 			return w
 		}
-		if d := Distance(word, Fold(w)); d < least {
+		d := Distance(word, Fold(w))
+		if d < least || d == least && best != "" && strings.HasPrefix(word, Fold(w)) {
 			best, least = w, d
 		}
 	}

@@ -10,6 +10,9 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)
 		}
 	}
+	if got := Nearest("modelx", []string{"models", "model"}); got != "model" {
+		t.Errorf("modelx is near %s", got)
+	}
 	for _, c := range []struct {
 		a, b string
 		want int

@@ -28,7 +28,7 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 			n.Take(f.Name)
 			*bad = append(*bad, &diag.Error{
 				Path: cmp.Or(f.Origin.Path, source.Join(root.Written(path), f.TypedName())), Place: f.Origin.Where, Message: "unknown field",
-				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, l.Keys), named(at, l, f)), Unknown: true,
+				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, x.keys(at, l)), named(at, l, f)), Unknown: true,
 			})
 			continue
 		}
@@ -39,6 +39,14 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 			x.Unknown(root, it, sub, source.Join(at, "*"), source.Join(path, strconv.Itoa(i)), bad)
 		}
 	}
+}
+
+// keys are the members that an object may have; those of the body may stand beside it.
+func (x Table) keys(at string, l *Leaf) []string {
+	if at == "" {
+		return slices.Concat(l.Keys, x["benchmark"].Keys)
+	}
+	return l.Keys
 }
 
 // named is what to do about an object that stands under its name where there is a

@@ -22,6 +22,8 @@ const (
 	throughLet   = "cyclic references in let clause or alias"
 	conflicting  = "conflicting values %s and %s" // and more behind it, where the types differ
 	noChoice     = "%d errors in empty disjunction:"
+	listPlus     = "Addition of lists is superseded by list.Concat; see https://cuelang.org/e/v0.11-list-arithmetic"
+	listTimes    = "Multiplication of lists is superseded by list.Repeat; see https://cuelang.org/e/v0.11-list-arithmetic"
 	unknownVar   = "tag variable '%s' not found"
 	unknownTag   = "no tag for %q"
 	bareTag      = "tag %q not used in any file"
@@ -87,6 +89,12 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 		found.Message, found.Hint = "contains itself (structural cycle)", circleHint
 	case format == throughField && len(args) == 1:
 		found.Message, found.Hint, found.Cause = "refers to itself, through "+hiddenIn.ReplaceAllString(fmt.Sprint(args[0]), "$1"), circleHint, errCircle
+	case format == listPlus:
+		found.Message, found.Hint = "lists are not added with +", `list.Concat([a, b]), with import "list", joins them`
+	case format == listTimes:
+		found.Message, found.Hint = "a list is not multiplied", "write the elements, or [for n in [1, 2, 3] {…}]"
+	case format == unknownVar && len(args) == 1:
+		found.Message = fmt.Sprintf("the variable %v of the cue command is not filled in", args[0])
 	case format == throughLet:
 		found.Message, found.Hint = "let clauses refer to each other in a circle", circleHint
 	case errors.As(e, &pkg): // its path are packages, no fields

@@ -166,7 +166,10 @@ func (ts tags) mend(name string) func(cueerrors.Error, *diag.Error) {
 		switch {
 		case format == unknownVar:
 			about = ts.find(func(t tag) bool { return t.variable == word })
-			hint = "a plan must not depend on the time, the user or the machine; give the value with -t"
+			hint = "a plan must not depend on the time, the user or the machine"
+			if about != nil {
+				hint += "; give the value: -t " + about.key + "=…"
+			}
 		case strings.HasSuffix(format, wrongTag):
 			about = ts.find(func(t tag) bool { return t.key == word })
 			hint = "-t takes a value of the type that @tag names"

@@ -108,6 +108,15 @@ type Text struct {
 // it like YAML, so one mistake reads the same in both. Beside mistakes in single
 // values it has null in their place.
 func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Node, Text, diag.Errors) {
+	root, text, bad := readCUE(name, sel, stub, watch)
+	inSchema := func(e *diag.Error) bool { return strings.Contains(filepath.ToSlash(e.Place), VendorDir) }
+	if slices.ContainsFunc(bad, inSchema) { // its choices hide which value is wrong: without them it shows
+		return readCUE(name, sel, func() []byte { return withoutChoices(stub()) }, watch)
+	}
+	return root, text, bad
+}
+
+func readCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Node, Text, diag.Errors) {
 	p, bad := loadCUE(name, sel, stub, watch)
 	if bad != nil {
 		return nil, Text{}, bad

@@ -71,6 +71,20 @@ func decodeYAML(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 
 func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
+// octal is a whole number that YAML 1.1 and 1.2 read differently.
+var octal = regexp.MustCompile(`^[-+]?0[0-7_]+$`)
+
+// Octals are remarks about numbers that begin with 0: AIPerf's reader takes them for
+// octal, and so does this program; YAML 1.2 and most people do not.
+func Octals(root *Node) (notes []string) {
+	root.Leaves("", func(path string, n *Node) {
+		if i, ok := n.Value.(int64); ok && n.Origin.Source == "file" && octal.MatchString(n.Origin.Text) {
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is octal, %d; write %[4]d, or leave the 0 out", n.Origin.Where, path, n.Origin.Text, i))
+		}
+	})
+	return notes
+}
+
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 
 func yamlErrors(name string, err error) diag.Errors {
@@ -141,6 +155,9 @@ func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 			r.fail(y, "whole number "+Short(y.Value)+" is out of range")
 		}
 		n.Value = i
+		if octal.MatchString(y.Value) {
+			n.Origin.Text = y.Value
+		}
 	case "!!float":
 		f, err := yamlFloat(y.Value)
 		if err != nil {

@@ -3,6 +3,7 @@ package source
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,4 +136,15 @@ func (s stub) open(e ast.Expr) (o opened) {
 // named are the objects that have a definition.
 func (o opened) named() []string {
 	return slices.DeleteFunc(slices.Clone(o.objects), func(def string) bool { return def == "{...}" })
+}
+
+var definition = regexp.MustCompile(`(?m)^#\w+:`)
+
+// withoutChoices is an open schema in which every definition takes everything.
+func withoutChoices(open []byte) []byte {
+	out := []byte("package schema\n")
+	for _, def := range definition.FindAll(open, -1) {
+		out = append(append(out, def...), " _\n"...)
+	}
+	return out
 }
