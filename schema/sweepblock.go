@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -185,7 +184,7 @@ func (d *draft) evenAxes() Errors {
 	for _, a := range d.axes[min(1, len(d.axes)):] {
 		if first := d.axes[0]; len(a.values) != len(first.values) {
 			return source.Mistake(a.origin, cmp.Or(a.origin.Path, strings.TrimPrefix(a.path, "benchmark.")),
-				fmt.Sprintf("has %s, %s has %d; in a zip all have as many", words.Count(len(a.values), "value"), first.name(), len(first.values)), "use type: grid for every combination")
+				fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.values), first.name(), len(first.values)), "use type: grid for every combination")
 		}
 	}
 	return nil

@@ -356,7 +356,7 @@ func option(a cue.Attribute, v cue.Value, in scope) (flags.Option, bool) {
 	if text := get("doc"); text != "" {
 		o.Doc = text
 	}
-	o.Kind, o.Enum, o.Default = kindName(v), wordsAt(v), shownDefault(doc, v, in.optional || o.At != "" && v == doc)
+	o.Kind, o.Enum, o.Default = kindName(v), words(v), shownDefault(doc, v, in.optional || o.At != "" && v == doc)
 	if k := get("kind"); k != "" && k != o.Kind {
 		o.Kind, o.Default = k, ""
 	}
@@ -410,7 +410,7 @@ func shownDefault(field, v cue.Value, optional bool) string {
 }
 
 // words are the words or numbers a field takes, when they are few.
-func wordsAt(v cue.Value) []string {
+func words(v cue.Value) []string {
 	if e := enum(v); e != nil {
 		return e
 	}

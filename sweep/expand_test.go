@@ -199,7 +199,7 @@ func TestRefusals(t *testing.T) {
 		"empty axis": {grid(1, axis(concurrency, "concurrency")), "x.yaml:7:5: sweep.phases.profiling.concurrency: no values"},
 		"unequal zip": {
 			&document{Kind: schema.Sweep{Type: "zip", Axes: []schema.Axis{axis(concurrency, "concurrency", 1, 2), axis(isl, "isl", 1, 2, 3)}}},
-			"has 2 values, isl has 3",
+			"has a list of 2, isl one of 3",
 		},
 		"where drops all": {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurrency > 5"), `"concurrency > 5" drops all 2 points`},
 		"where misspelt":  {where(grid(1, axis(concurrency, "concurrency", 1, 2)), "concurency > 5"), "x.yaml:9:3: sweep.where: unknown name concurency | did you mean concurrency?"},

@@ -57,7 +57,7 @@ func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 		if first := out[i].axes[0]; len(a.Values) != out[i].len {
 			return nil, &schema.Error{
 				Path: orElse(a.Origin.Path, "sweep."+inBody(a.Path)), Place: a.Origin.Where,
-				Message: fmt.Sprintf("has %s, %s has %d; in a zip all have as many", words.Count(len(a.Values), "value"), first.Name, out[i].len),
+				Message: fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.Values), first.Name, out[i].len),
 				Hint:    "put it into a block of its own for every combination: {grid: {…}}",
 			}
 		}

@@ -12,7 +12,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
-	"aiperf.dev/aiperf/internal/words"
 )
 
 func experimentsHint(v cue.Value) string {
@@ -83,7 +82,10 @@ func nothingAt(v cue.Value, name, expr string, steps []cue.Selector) diag.Errors
 		message = cue.MakePath(steps[:far]...).String() + " has no " + steps[far].String()
 	}
 	if n, err := at.Len().Int64(); err == nil && at.IncompleteKind() == cue.ListKind {
-		message = fmt.Sprintf("%s has %s, the first is [0]", cue.MakePath(steps[:far]...), words.Count(int(n), "element"))
+		message = fmt.Sprintf("the list %s is empty", cue.MakePath(steps[:far]...))
+		if n > 0 {
+			message = fmt.Sprintf("the list %s ends with [%d]", cue.MakePath(steps[:far]...), n-1)
+		}
 	}
 	return Mistake(origin, "", "-e "+expr+": "+message, experimentsHint(v))
 }
