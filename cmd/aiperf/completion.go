@@ -53,9 +53,14 @@ compdef _aiperf aiperf
 `,
 	"fish": `function __aiperf_complete
   set -l typed (commandline -opc) (commandline -ct)
-  aiperf ` + completeWord + ` $typed[2..-1] 2>/dev/null
+  set -l found (aiperf ` + completeWord + ` $typed[2..-1] 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\n' $found
+  else
+    __fish_complete_path (commandline -ct)
+  end
 end
-complete -c aiperf -a '(__aiperf_complete)'
+complete -c aiperf -f -a '(__aiperf_complete)'
 `,
 }
 

@@ -64,15 +64,23 @@ func TestCompletionInShells(t *testing.T) {
 			offers(t, "bash: "+c.typed, c.want, strings.Fields(string(out)))
 		}
 	}
-	for _, shell := range []string{"zsh", "fish"} {
-		p := aiperf(t, ".", "completion", shell)
-		p.wants(0)
-		if path, err := exec.LookPath(shell); err == nil {
-			cmd := exec.Command(path, "-n")
-			cmd.Stdin = strings.NewReader(p.out.String())
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s -n: %v\n%s", shell, err, out)
+	if zsh, err := exec.LookPath("zsh"); err == nil { // what would be on the screen is taken at the last step
+		const offered = `compdef() { : }; compadd() { print -l -- $found }; _files() { print files }; source <(aiperf completion zsh); words=(%s); CURRENT=$#words; _aiperf`
+		for _, c := range completionCases {
+			out, err := exec.Command(zsh, "-f", "-c", fmt.Sprintf(offered, quoted(strings.Split("aiperf "+c.typed, " ")))).CombinedOutput()
+			if err != nil {
+				t.Errorf("zsh: %v\n%s", err, out)
 			}
+			offers(t, "zsh: "+c.typed, c.want, strings.Fields(string(out)))
+		}
+	}
+	if fish, err := exec.LookPath("fish"); err == nil {
+		for _, c := range append(completionCases, struct{ typed, want string }{"plot --format ", "!script_test.go"}, struct{ typed, want string }{"run script_te", "script_test.go"}) {
+			out, err := exec.Command(fish, "--no-config", "-c", fmt.Sprintf("aiperf completion fish | source; complete -C 'aiperf %s'", c.typed)).CombinedOutput()
+			if err != nil {
+				t.Errorf("fish: %v\n%s", err, out)
+			}
+			offers(t, "fish: "+c.typed, c.want, strings.Fields(string(out)))
 		}
 	}
 }

@@ -21,7 +21,7 @@ func Man(c CLICommand, all []CLICommand, options []schema.Option) string {
 	if len(c.Flags) > 0 || c.Settings {
 		b.WriteString("[options] ")
 	}
-	b.WriteString("[words]\n.SH DESCRIPTION\n.nf\n" + roffLines(c.Help) + ".fi\n")
+	b.WriteString("[words]\n.SH DESCRIPTION\n" + roffText(c.Help))
 	entry := func(names []string, value, doc string) {
 		b.WriteString(".TP\n.B " + roff(strings.Join(names, ", ")))
 		if value != "" {
@@ -76,15 +76,31 @@ func roff(s string) string {
 	return s
 }
 
-// roffLines keeps lines as they are.
-func roffLines(s string) string {
+// roffText sets a help text: sentences flow, and lines that are indented, which are
+// commands and lists, stand as they are, near the edge, so that they fit 80 columns.
+func roffText(s string) string {
 	var b strings.Builder
+	shown := false
+	show := func(now bool) {
+		if now != shown {
+			b.WriteString(map[bool]string{true: ".in 2n\n.nf\n", false: ".fi\n.in\n"}[now])
+		}
+		shown = now
+	}
 	for line := range strings.Lines(strings.TrimSpace(s) + "\n") {
-		line = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(strings.TrimRight(line, "\n"))
+		line = strings.TrimRight(line, "\n")
+		if line == "" {
+			show(false)
+			b.WriteString(".PP\n")
+			continue
+		}
+		show(strings.HasPrefix(line, " "))
+		line = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(strings.TrimPrefix(line, "  "))
 		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 			line = "\\&" + line
 		}
 		b.WriteString(line + "\n")
 	}
+	show(false)
 	return b.String()
 }
