@@ -277,8 +277,8 @@ func (a *app) chosen(p *argv.Line, d *chart.Data) ([]*draw.Chart, error) {
 
 // plotConfigs are the files in which AIPerf keeps the plots that somebody wants:
 // beside a result, and at home.
-func plotConfigs(d *chart.Data) (paths []string) {
-	for _, dir := range d.Dirs {
+func plotConfigs(dirs []string) (paths []string) {
+	for _, dir := range dirs {
 		paths = append(paths, filepath.Join(dir, ".aiperf-plot-config.yaml"))
 	}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -294,7 +294,7 @@ func (a *app) catalogued(d *chart.Data) (out []*draw.Chart, err error) {
 		out = append(out, r.All(d)...)
 	}
 	theirs := chart.Defaults
-	if found := plotConfigs(d); len(found) > 0 {
+	if found := plotConfigs(d.Dirs); len(found) > 0 {
 		a.note("plots as " + words.Line(found[0]) + " lists them are drawn too")
 		theirs = func(d *chart.Data) ([]*draw.Chart, error) { return chart.FromConfig(found[0], d) }
 	}

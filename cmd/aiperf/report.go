@@ -1,14 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
+	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // report prints a result on stdout, as text or as one JSON document; with
@@ -54,6 +59,52 @@ func (a *app) reportFinished(res *runner.Result, asJSON bool) error {
 	return err
 }
 
+// outlets says before anything is sent which file could not be written when all is
+// measured, or which list of plots, which must be drawn, cannot be read.
+func outlets(plan *sweep.Plan, p *argv.Line, dir string) error {
+	if err := writable(p.Get("junit")); err != nil {
+		return &diag.Error{Place: "--junit", Message: err.Error(), Hint: "name a file in a folder that is there and that you may write to", Cause: err}
+	}
+	if err := writable(os.Getenv(jobSummary)); err != nil {
+		return &diag.Error{Message: jobSummary + ": " + err.Error(), Hint: "this variable of the environment names the file that a workflow shows: unset it, or name one that can be written", Cause: err}
+	}
+	if a := plan.Cells[0].Resolved.Benchmark.Artifacts; !a.AutoPlot || !a.PlotRequired {
+		return nil
+	}
+	if found := plotConfigs([]string{dir}); len(found) > 0 {
+		return chart.CheckConfig(found[0])
+	}
+	return nil
+}
+
+// writable tells whether a file can be written: one that is there is opened, and
+// beside one that is not there a file is made and removed.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	st, err := os.Stat(path)
+	if err == nil && !st.Mode().IsRegular() {
+		return nil // a pipe, a terminal: who opened it knows
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(path, os.O_WRONLY, 0)
+	} else if f, err = os.CreateTemp(filepath.Dir(path), ".aiperf-*"); err == nil {
+		defer os.Remove(f.Name())
+	}
+	if bad := (*fs.PathError)(nil); errors.As(err, &bad) { // it names the file that was tried
+		return fmt.Errorf("cannot write %s: %w", path, bad.Err)
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// jobSummary names the file that a GitHub workflow shows with its job.
+const jobSummary = "GITHUB_STEP_SUMMARY"
+
 // publish writes what CI systems read: the gates and comparisons as JUnit, and
 // the summary for a GitHub workflow's job.
 func publish(res *runner.Result, junit string) error {
@@ -65,7 +116,7 @@ func publish(res *runner.Result, junit string) error {
 			return err
 		}
 	}
-	return addSummary(os.Getenv("GITHUB_STEP_SUMMARY"), func(w io.Writer) error {
+	return addSummary(os.Getenv(jobSummary), func(w io.Writer) error {
 		b, err := os.ReadFile(filepath.Join(res.Dir, "summary.md"))
 		if err != nil {
 			return nil // nothing was measured

@@ -128,6 +128,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return err
 	}
+	if err := outlets(plan, p, opt.Dir); err != nil {
+		return err
+	}
 	end := a.showProgress(doc, plan, p, &opt)
 	words.listen(&opt)
 	calm := a.interrupted(words)

@@ -72,6 +72,24 @@ const configMost = 1 << 20
 // runs when there are several cells, else those of one. A plot that cannot be
 // drawn says why; an unknown name is an error.
 func FromConfig(path string, d *Data) ([]*draw.Chart, error) {
+	b, err := readConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	return configured(path, b, d)
+}
+
+// CheckConfig says what is wrong with a plot_config.yaml before there is a result.
+func CheckConfig(path string) error {
+	b, err := readConfig(path)
+	if err != nil {
+		return err
+	}
+	_, err = parseConfig(path, b)
+	return err
+}
+
+func readConfig(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, &diag.Error{Place: "--config", Message: err.Error(), Cause: err}
@@ -83,7 +101,15 @@ func FromConfig(path string, d *Data) ([]*draw.Chart, error) {
 	if err != nil {
 		return nil, &diag.Error{Place: "--config", Message: err.Error(), Cause: err}
 	}
-	return configured(path, b, d)
+	return b, nil
+}
+
+func parseConfig(path string, text []byte) (*plotConfig, error) {
+	var cfg plotConfig
+	if err := yaml.Unmarshal(text, &cfg); err != nil {
+		return nil, &diag.Error{Place: path, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+	}
+	return &cfg, nil
 }
 
 //go:embed default_plots.yaml
@@ -95,9 +121,9 @@ func Defaults(d *Data) ([]*draw.Chart, error) { return configured("default plots
 
 // configured draws what the text of a plot_config.yaml lists.
 func configured(path string, text []byte, d *Data) ([]*draw.Chart, error) {
-	var cfg plotConfig
-	if err := yaml.Unmarshal(text, &cfg); err != nil {
-		return nil, &diag.Error{Place: path, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+	cfg, err := parseConfig(path, text)
+	if err != nil {
+		return nil, err
 	}
 	v := &cfg.Visualization
 	names, plots := v.MultiDefaults, v.MultiPlots
