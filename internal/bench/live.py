@@ -63,7 +63,7 @@ def quantile(values, q):
 
 
 def requests(out):
-    """Time of sending in Unix seconds and lateness in µs of each request."""
+    """Time of sending in Unix seconds and lateness in µs of each request, in the order of sending."""
     sent, late = [], []
     with open(os.path.join(out, "requests.csv")) as f:
         for row in csv.DictReader(f):
@@ -72,7 +72,8 @@ def requests(out):
             at = datetime.datetime.fromisoformat(whole + "+00:00").timestamp() + float("0." + (part or "0"))
             sent.append(at)
             late.append(1000 * float(row["dispatch_lateness_ms"]))
-    return sent, late
+    order = sorted(range(len(sent)), key=sent.__getitem__)
+    return [sent[i] for i in order], [late[i] for i in order]
 
 
 def added(sent, late, drawn, shift, span, began):
@@ -80,7 +81,7 @@ def added(sent, late, drawn, shift, span, began):
     that are more than 20 µs later than the median is."""
     times = sorted(began + (t - began + shift) % span for t in drawn)
     near, others, k = [], [], 0
-    for at, value in sorted(zip(sent, late)):
+    for at, value in zip(sent, late):
         while k < len(times) and times[k] + DRAWING[1] < at:
             k += 1
         (near if k < len(times) and times[k] - DRAWING[0] <= at else others).append(value)
@@ -116,7 +117,7 @@ def main():
         drawn = [t for t in drawn if began <= t <= began + span]
         p99, p50, more, near = added(sent, late, drawn, 0, span, began)
         random.seed(1)
-        moved = [added(sent, late, drawn, random.uniform(1, span - 1), span, began) for _ in range(400)]
+        moved = [added(sent, late, drawn, random.uniform(1, span - 1), span, began) for _ in range(200)]
         chance = lambda i: f"by chance {quantile([m[i] for m in moved], 0.025):+.2f} to {quantile([m[i] for m in moved], 0.975):+.2f}"
         print(f"lateness: median {quantile(late, 0.5):.1f} µs, p99 {quantile(late, 0.99):.1f} µs of {len(sent)} requests, {near} of them while it drew {len(drawn)} times")
         print(f"  drawing adds {p99:+.2f} µs to the p99 ({chance(0)}) and {p50:+.2f} µs to the median ({chance(1)})")

@@ -12,16 +12,18 @@ import (
 // viewer shows as it is, and what a reader of the directory needs besides.
 func (r *Report) WriteMarkdown(path string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n```text\n", r.Plan.Name)
-	if err := r.WriteConsole(&b); err != nil {
+	fmt.Fprintf(&b, "# %s\n\n```text\n", plain(words.Line(r.Plan.Name)))
+	var console strings.Builder
+	if err := r.WriteConsole(&console); err != nil {
 		return err
 	}
+	b.WriteString(strings.ReplaceAll(console.String(), "```", "'''")) // a name does not end the block
 	b.WriteString("```\n\n## Axes\n\n")
 	if len(r.Plan.Axes) == 0 {
 		b.WriteString("One cell.\n")
 	}
 	for _, a := range r.Plan.Axes {
-		fmt.Fprintf(&b, "- `%s` (`%s`): %s\n", a.Name, a.Path, strings.Join(a.Labels, ", "))
+		fmt.Fprintf(&b, "- `%s` (`%s`): %s\n", a.Name, a.Path, plain(words.Line(strings.Join(a.Labels, ", "))))
 	}
 	if len(r.Doubts) > 0 {
 		b.WriteString("\n## Checks that are not clean\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
@@ -38,12 +40,15 @@ func (r *Report) WriteMarkdown(path string) error {
 	if notes := r.notes(); len(notes) > 0 {
 		b.WriteString("\n## Notes\n\n")
 		for _, n := range notes {
-			fmt.Fprintf(&b, "- %s\n", words.Clip(n, 500))
+			fmt.Fprintf(&b, "- %s\n", plain(words.Clip(n, 500)))
 		}
 	}
 	fmt.Fprintf(&b, "\nPlan `%s`. Tables: requests, chunks, runs, cells, metrics, checks.\n", r.Plan.Hash)
 	return atomicfile.Write(path, []byte(b.String()))
 }
 
+// plain keeps names and servers' words from being HTML in Markdown.
+func plain(s string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(s) }
+
 // cellText keeps text from breaking a Markdown table.
-func cellText(s string) string { return strings.ReplaceAll(words.Clip(s, 300), "|", `\|`) }
+func cellText(s string) string { return strings.ReplaceAll(plain(words.Clip(s, 300)), "|", `\|`) }

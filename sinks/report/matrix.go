@@ -79,10 +79,10 @@ type marks struct {
 func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
 	var line []string
 	for _, v := range c.Cell.Point {
-		line = append(line, v.Label)
+		line = append(line, words.Line(v.Label))
 	}
 	if len(c.Cell.Point) == 0 {
-		line = append(line, c.Cell.Label)
+		line = append(line, words.Line(c.Cell.Label))
 	}
 	if c.Trials == 0 {
 		legend.failed = true

@@ -20,6 +20,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sweep"
@@ -182,12 +183,12 @@ func (d *Data) read(dir string, several bool) error {
 			stats: map[key]Stat{}, trials: map[key]map[int]Stat{},
 		}
 		if several {
-			c.Values["result"] = Value{math.NaN(), name}
+			c.Values["result"] = Value{math.NaN(), words.Line(name)}
 		}
 		at[c.ID] = c
 		d.Cells = append(d.Cells, c)
 	}
-	d.Name = joined(d.Name, cells.Meta["aiperf.experiment"])
+	d.Name = joined(d.Name, words.Line(cells.Meta["aiperf.experiment"]))
 	d.Version = joined(d.Version, cells.Meta["aiperf.version"])
 	d.Plan = joined(d.Plan, cut(cells.Meta["aiperf.plan_sha256"], 12))
 	d.Verdict = max(d.Verdict, validity.Parse(cells.Meta["aiperf.verdict"]))
@@ -218,7 +219,7 @@ func axisValues(t *sinks.TableRows, i int) map[string]Value {
 	}
 	for name, col := range t.Texts {
 		if a, ok := strings.CutPrefix(name, "axis_"); ok && col[i] != "" {
-			out[a] = Value{math.NaN(), col[i]}
+			out[a] = Value{math.NaN(), words.Line(col[i])} // names are shown and nothing else
 		}
 	}
 	return out

@@ -416,3 +416,15 @@ func TestLongNamesOfCells(t *testing.T) {
 		}
 	}
 }
+
+// What a name holds that a terminal would obey is not on the screen.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	s := New(Plan{Name: "plan\x1b[2J\u202e", Cells: []string{"cell\x1b]0;title\x07 a\nb"}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
+	s.Begin(0, 0, 0, began)
+	s.End(Done{Verdict: validity.Valid}, began)
+	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")
+	if strings.ContainsAny(text, "\x1b\x07\u202e") || !strings.Contains(text, " plan ") || !strings.Contains(text, " cell a b ") {
+		t.Errorf("%q", text)
+	}
+}

@@ -93,6 +93,10 @@ func (s *series) add(v float64) {
 
 // New is the state of a plan before its first run.
 func New(p Plan, began time.Time) *State {
+	p.Name, p.Cells = words.Line(p.Name), slices.Clone(p.Cells) // names may hold what a terminal would obey
+	for i := range p.Cells {
+		p.Cells[i] = words.Line(p.Cells[i])
+	}
 	return &State{plan: p, began: began, now: nothing(), verdict: validity.Valid, forecast: forecast.New(p.Runs)}
 }
 

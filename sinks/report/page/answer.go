@@ -66,7 +66,11 @@ func answers(d *chart.Data, said []string) []string {
 	}
 	switch {
 	case len(said) > 0:
-		return said
+		var out []string
+		for _, s := range said {
+			out = append(out, words.Line(s)) // names of cells are in it
+		}
+		return out
 	case d.AllFailed():
 		return []string{"nothing was measured: all " + words.Count(d.Requests.Total, "request") + " failed; each cell below says with what words"}
 	}
