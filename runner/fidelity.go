@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -77,15 +78,15 @@ func replayed(p *fidelity.Replay, r *record.Record) {
 
 func reportFidelity(f trace.Fidelity) *FidelityReport {
 	out := &FidelityReport{
-		Score: f.Score, Middle: f.Middle, Rows: f.Rows, Missing: f.Missing, OnTime: opt(f.OnTime), Dependencies: opt(f.Dependencies),
-		InputLength: opt(f.InputLength), OutputLength: opt(f.OutputLength), PrefixReached: opt(f.Reached),
+		Score: f.Score, Middle: f.Middle, Rows: f.Rows, Missing: f.Missing, OnTime: metrics.OrNil(f.OnTime), Dependencies: metrics.OrNil(f.Dependencies),
+		InputLength: metrics.OrNil(f.InputLength), OutputLength: metrics.OrNil(f.OutputLength), PrefixReached: metrics.OrNil(f.Reached),
 	}
 	if f.Timed > 0 {
 		p50, p99 := float64(f.LagP50)/1e6, float64(f.LagP99)/1e6
 		out.LagP50, out.LagP99 = &p50, &p99
 	}
 	if f.PrefixHit > 0 || !math.IsNaN(f.Reached) {
-		out.PrefixTrace = opt(f.PrefixHit)
+		out.PrefixTrace = metrics.OrNil(f.PrefixHit)
 	}
 	return out
 }

@@ -154,7 +154,7 @@ func partsOf(run sweep.Run, rep *RunReport) *metrics.Parts {
 // censored leaves out what is endless: absent means that nothing bounds it.
 func censored(bounds []metrics.Bounds) (out []CensoredBound) {
 	for _, b := range bounds {
-		out = append(out, CensoredBound{Metric: b.Tag, Stat: b.Stat, Plain: b.Plain, Low: b.Low, High: opt(b.High)})
+		out = append(out, CensoredBound{Metric: b.Tag, Stat: b.Stat, Plain: b.Plain, Low: b.Low, High: metrics.OrNil(b.High)})
 	}
 	return out
 }
@@ -222,7 +222,7 @@ type reading struct {
 // judge completes the report with the verdict.
 func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Findings = verdict.Judge(e, r.plan.Experiment.Verdict)
-	rep.HalfShift, rep.Lateness = opt(e.HalfShift()), opt(e.LatenessP99())
+	rep.HalfShift, rep.Lateness = metrics.OrNil(e.HalfShift()), metrics.OrNil(e.LatenessP99())
 	if e.TokenSource != "" && !e.ServerTokens { // else nothing is counted by us
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}

@@ -1,10 +1,10 @@
 package runner
 
 import (
-	"math"
 	"slices"
 	"time"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen"
@@ -106,9 +106,9 @@ type HostReport struct {
 
 func reportHost(h telemetry.Host) HostReport {
 	return HostReport{
-		WallSeconds: h.Wall.Seconds(), Cores: h.Cores, CPUSeconds: opt(h.CPUSeconds), CPUWorst: opt(h.CPUWorst),
-		SchedP99: opt(h.SchedP99), GCLongest: opt(h.GCLongest), HiccupP999: opt(h.Hiccup.P999), HiccupMax: opt(h.Hiccup.Longest),
-		HiccupLost: opt(h.Hiccup.Lost), Throttled: opt(h.Throttled), Steal: opt(h.Steal), RunDelay: opt(h.RunDelay), WallJump: opt(h.WallJump), Clock: h.Clock,
+		WallSeconds: h.Wall.Seconds(), Cores: h.Cores, CPUSeconds: metrics.OrNil(h.CPUSeconds), CPUWorst: metrics.OrNil(h.CPUWorst),
+		SchedP99: metrics.OrNil(h.SchedP99), GCLongest: metrics.OrNil(h.GCLongest), HiccupP999: metrics.OrNil(h.Hiccup.P999), HiccupMax: metrics.OrNil(h.Hiccup.Longest),
+		HiccupLost: metrics.OrNil(h.Hiccup.Lost), Throttled: metrics.OrNil(h.Throttled), Steal: metrics.OrNil(h.Steal), RunDelay: metrics.OrNil(h.RunDelay), WallJump: metrics.OrNil(h.WallJump), Clock: h.Clock,
 	}
 }
 
@@ -116,20 +116,12 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
 		Cancelled: p.CancelledCount + p.Cut, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
-		Open: !p.Closed, MeanFlight: opt(p.Gauge.Mean), HeldShare: opt(p.Gauge.HeldShare),
+		Open: !p.Closed, MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {
 		r.SteadyStart, r.SteadyEnd = &g.SteadyStart, &g.SteadyEnd
 	}
 	return r
-}
-
-// opt is a pointer to v, nil if v is not a number: absent means absent.
-func opt(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }
 
 // gaveUp tells whether the run ended itself because too many requests failed.

@@ -52,7 +52,7 @@ Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
 		if err != nil {
 			return err
 		}
-		if !p.Has("aa") && oneDir(p.Words[0], p.Words[1]) {
+		if !p.Has("aa") && sameFile(p.Words[0], p.Words[1]) {
 			a.complain(diag.New("both are one directory: a measurement always agrees with itself", "aiperf compare --aa "+p.Words[0]+" compares its trials with each other"))
 		}
 		if err := c.publish(a, p, terms.Undecided, asJSON); err != nil {
@@ -68,8 +68,8 @@ Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
 	},
 }
 
-// oneDir tells whether two names are of one directory.
-func oneDir(a, b string) bool {
+// sameFile tells whether two paths are of one file, or of one directory.
+func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)

@@ -304,13 +304,6 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 	},
 }
 
-// sameFile tells whether two paths are one file.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
-
 // synthesisOf reads the numbers of synthesize-trace.
 func synthesisOf(p *argv.Line) (params recorded.Params, seed int64, err error) {
 	var roots, isl, osl, random, output float64

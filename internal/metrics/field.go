@@ -30,3 +30,11 @@ func Blank(tag, unit string) Stat {
 
 // Finite tells whether a statistic is a number that a file may hold.
 func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// OrNil is a number for a file, nil for what is none: absent means absent.
+func OrNil(v float64) *float64 {
+	if !Finite(v) {
+		return nil
+	}
+	return &v
+}

@@ -65,7 +65,7 @@ loadgen/dataset/files: internal/diag
 loadgen/dataset/media: internal/diag loadgen/dataset/files loadgen/dataset/synth schema
 loadgen/dataset/public: internal/diag internal/hub
 loadgen/dataset/synth: internal/seed schema loadgen/tokenizer
-loadgen/dataset/trace:
+loadgen/dataset/trace: internal/seed
 loadgen/dataset: schema schema/fields loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
 loadgen/endpoint/claims: internal/record loadgen/endpoint/scan
 loadgen/endpoint/replay:

@@ -27,3 +27,10 @@ func Stream(root int64, name string) *rand.Rand {
 	s := Of(root, name)
 	return rand.New(rand.NewPCG(s, s^0x9e3779b97f4a7c15))
 }
+
+// Mix spreads the bits of z: it is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+func Mix(z uint64) uint64 {
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -43,14 +43,7 @@ func (k *Keys) Normal(index int64) func() float64 {
 // draw is value (index, turn) of the stream with this key: reachable directly,
 // so that it does not depend on the order in which requests come.
 func draw(key uint64, index int64, turn int) uint64 {
-	return mix(mix(key+uint64(index)*0x9e3779b97f4a7c15) + uint64(turn)*0xd1b54a32d192ed03)
-}
-
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	return seed.Mix(seed.Mix(key+uint64(index)*0x9e3779b97f4a7c15) + uint64(turn)*0xd1b54a32d192ed03)
 }
 
 // uniform is draw as a number in [0, 1).
@@ -63,7 +56,7 @@ func uuid(key uint64, index int64, turn int) string {
 	var b [16]byte
 	z := draw(key, index, turn)
 	binary.BigEndian.PutUint64(b[:8], z)
-	binary.BigEndian.PutUint64(b[8:], mix(z+0x9e3779b97f4a7c15))
+	binary.BigEndian.PutUint64(b[8:], seed.Mix(z+0x9e3779b97f4a7c15))
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	var s [36]byte
 	hex.Encode(s[0:8], b[0:4])

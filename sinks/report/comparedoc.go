@@ -1,8 +1,7 @@
 package report
 
 import (
-	"math"
-
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -63,16 +62,8 @@ func (c Comparison) Doc() any {
 func describeRow(r decide.Row) compareRow {
 	return compareRow{
 		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
-		Baseline: finite(r.Base), Candidate: finite(r.Candidate), Change: finite(r.Change), Low: finite(r.Low), High: finite(r.High),
-		Level: r.Level, P: finite(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
-		Harmless: r.Harmless, N: r.N, Detectable: finite(r.Detectable), Trials: r.Trials, Note: r.Note,
+		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change), Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
+		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
+		Harmless: r.Harmless, N: r.N, Detectable: metrics.OrNil(r.Detectable), Trials: r.Trials, Note: r.Note,
 	}
-}
-
-// finite is nil for what JSON cannot hold.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -256,7 +257,7 @@ func leaders(o Objective, among []*CellResult) []contender {
 		if o.Direction == stats.Maximise {
 			a, b = b, a
 		}
-		return sign(a.est.Mean - b.est.Mean)
+		return cmp.Compare(a.est.Mean, b.est.Mean)
 	})
 	return out
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,7 +62,7 @@ func (r *Results) lines(k int) [][]*CellResult {
 	for n, key := range order {
 		out[n] = of[key]
 		slices.SortStableFunc(out[n], func(a, b *CellResult) int {
-			return sign(loadOf(a.Cell, k) - loadOf(b.Cell, k))
+			return cmp.Compare(loadOf(a.Cell, k), loadOf(b.Cell, k))
 		})
 	}
 	return out

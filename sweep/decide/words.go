@@ -32,13 +32,3 @@ func digits(v float64) string {
 	}
 	return words.Number(v)
 }
-
-func sign(v float64) int {
-	switch {
-	case v < 0:
-		return -1
-	case v > 0:
-		return 1
-	}
-	return 0
-}

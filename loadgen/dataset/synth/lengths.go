@@ -18,21 +18,14 @@ func NewStream(root int64, name string) Stream { return Stream(seed.Of(root, nam
 
 // At is the generator of turn t of conversation i.
 func (s Stream) At(i, t int) *rand.Rand {
-	a := mix(uint64(s) + uint64(i)*0x9e3779b97f4a7c15)
+	a := seed.Mix(uint64(s) + uint64(i)*0x9e3779b97f4a7c15)
 	var g struct { // one allocation for both
 		pcg rand.PCG
 		rng rand.Rand
 	}
-	g.pcg.Seed(a, mix(a^uint64(t)*0xd1b54a32d192ed03))
+	g.pcg.Seed(a, seed.Mix(a^uint64(t)*0xd1b54a32d192ed03))
 	g.rng = *rand.New(&g.pcg)
 	return &g.rng
-}
-
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-func mix(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }
 
 // Lengths is a distribution of counts; nil gives 0.

@@ -5,7 +5,11 @@
 // It reads and writes nothing.
 package trace
 
-import "time"
+import (
+	"time"
+
+	"aiperf.dev/aiperf/internal/seed"
+)
 
 // Row is one recorded request.
 type Row struct {
@@ -99,7 +103,7 @@ func (n *Names) find(h uint64) int {
 		return -1
 	}
 	mask := uint64(len(n.slots) - 1)
-	for at := mixed(h) & mask; ; at = (at + 1) & mask {
+	for at := seed.Mix(h) & mask; ; at = (at + 1) & mask {
 		if k := n.slots[at]; k == 0 || n.hashes[(k-1)>>pieceShift][(k-1)&(1<<pieceShift-1)] == h {
 			return int(at)
 		}
@@ -123,13 +127,6 @@ func (n *Names) put(h uint64, at int) {
 	*piece = append(*piece, h)
 	n.names = append(n.names, n.n-1)
 	n.slots[at] = uint32(k + 1)
-}
-
-// mixed spreads the bits of h (the finaliser of SplitMix64).
-func mixed(z uint64) uint64 {
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
 }
 
 // Len is the number of different hashes.

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -102,7 +103,7 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 			s.Points = append(s.Points, q)
 		}
 		if load == "" {
-			slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+			slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
 		}
 		p.Series = append(p.Series, s)
 	}
@@ -209,7 +210,7 @@ func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
 		if len(s.Points) == 0 {
 			continue
 		}
-		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+		slices.SortStableFunc(s.Points, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
 		p.Series = append(p.Series, s)
 	}
 	return p

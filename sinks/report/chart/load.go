@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +36,7 @@ func (d *Data) groups(axis string) []group {
 	if axis != "" {
 		for _, g := range out {
 			slices.SortStableFunc(g.cells, func(a, b *Cell) int {
-				return sign(a.Values[axis].Number - b.Values[axis].Number)
+				return cmp.Compare(a.Values[axis].Number, b.Values[axis].Number)
 			})
 		}
 	}
@@ -79,7 +80,7 @@ func (d *Data) swept(axis string) []draw.Tick {
 	if len(out) > 12 {
 		return nil
 	}
-	slices.SortFunc(out, func(a, b draw.Tick) int { return sign(a.At - b.At) })
+	slices.SortFunc(out, func(a, b draw.Tick) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
 
@@ -276,7 +277,7 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 		}
 		p.Series = append(p.Series, s)
 	}
-	slices.SortFunc(front.Points, func(a, b draw.Point) int { return sign(a.X - b.X) })
+	slices.SortFunc(front.Points, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
 	if len(front.Points) > 1 {
 		p.Series = append(p.Series, front)
 	}

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -28,18 +29,8 @@ func (d *Data) firstTrial(c *Cell) []int {
 			out = append(out, i)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b int) int { return sign(r.Sent[a] - r.Sent[b]) })
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(r.Sent[a], r.Sent[b]) })
 	return out
-}
-
-func sign(v float64) int {
-	switch {
-	case v < 0:
-		return -1
-	case v > 0:
-		return 1
-	}
-	return 0
 }
 
 // windows shades what lies outside the steady window.

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -45,7 +46,7 @@ func telemetry(d *Data, c *Cell) ([]draw.Panel, string) {
 		p := draw.Panel{Y: draw.Axis{Label: name, Zero: true}}
 		for k, source := range slices.Sorted(maps.Keys(byMetric[name])) {
 			pts := byMetric[name][source]
-			slices.SortStableFunc(pts, func(a, b draw.Point) int { return sign(a.X - b.X) })
+			slices.SortStableFunc(pts, func(a, b draw.Point) int { return cmp.Compare(a.X, b.X) })
 			p.Series = append(p.Series, draw.Series{Name: source, Ink: draw.Nth(k), Line: true, Bare: true, Points: pts})
 		}
 		out = append(out, p)

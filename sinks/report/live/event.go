@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
@@ -55,14 +56,6 @@ type Figures struct {
 	Waiting   string   `json:"waiting,omitempty"`
 }
 
-// number is v for JSON, nil for what is none.
-func number(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
-}
-
 func orNaN(p *float64) float64 {
 	if p == nil {
 		return math.NaN()
@@ -74,12 +67,12 @@ func orNaN(p *float64) float64 {
 func FiguresOf(s loadgen.Snapshot) *Figures {
 	f := &Figures{
 		Phase: s.Phase, Warmup: s.Warmup, Seconds: float64(s.At-s.Start) / 1e9, Planned: s.Planned, Sent: s.Sent, Done: s.Done,
-		Failed: s.Failed, Cancelled: s.Cancelled, InFlight: s.InFlight, Target: s.Target, Requests: number(s.RequestsPerSecond),
-		Tokens: number(s.OutputTokensPerSecond), LagP99: number(s.LagP99), TTFTP50: number(s.TTFTP50), TTFTP99: number(s.TTFTP99),
-		ITLP50: number(s.ITLP50), ITLP99: number(s.ITLP99), Waiting: s.Waiting,
+		Failed: s.Failed, Cancelled: s.Cancelled, InFlight: s.InFlight, Target: s.Target, Requests: metrics.OrNil(s.RequestsPerSecond),
+		Tokens: metrics.OrNil(s.OutputTokensPerSecond), LagP99: metrics.OrNil(s.LagP99), TTFTP50: metrics.OrNil(s.TTFTP50), TTFTP99: metrics.OrNil(s.TTFTP99),
+		ITLP50: metrics.OrNil(s.ITLP50), ITLP99: metrics.OrNil(s.ITLP99), Waiting: s.Waiting,
 	}
 	if s.Ends != record.None {
-		f.Ends = number(float64(s.Ends-s.Start) / 1e9)
+		f.Ends = metrics.OrNil(float64(s.Ends-s.Start) / 1e9)
 	}
 	return f
 }
@@ -116,6 +109,6 @@ func (e Event) Line() []byte {
 func DoneEvent(d Done, index, runs int, name string, at time.Time) Event {
 	return Event{
 		Event: "done", Time: at, Index: index, Runs: runs, Cell: d.Cell, Name: name, Trial: d.Trial, Skipped: d.Skipped, Verdict: d.Verdict,
-		Error: d.Err, Tokens: number(d.Throughput), TTFT: number(d.TTFT), Good: number(d.Good), Failed: d.Failed,
+		Error: d.Err, Tokens: metrics.OrNil(d.Throughput), TTFT: metrics.OrNil(d.TTFT), Good: metrics.OrNil(d.Good), Failed: d.Failed,
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -96,7 +97,7 @@ func alternatives(d *chart.Data, fastest, slow *chart.Cell) string {
 		s := latency(d, fast)
 		found = append(found, other{fmt.Sprintf("with %s %s in place of %s it is %s ms", chart.Spoken(a), said(fast, a), said(slow, a), interval(s)), s.Value})
 	}
-	slices.SortStableFunc(found, func(a, b other) int { return sign(a.value - b.value) })
+	slices.SortStableFunc(found, func(a, b other) int { return cmp.Compare(a.value, b.value) })
 	var out []string
 	for _, f := range found[:min(len(found), alternativesMost)] {
 		out = append(out, f.text)
@@ -175,14 +176,4 @@ func arrivals(d *chart.Data, c *chart.Cell) string {
 		out += ": more come than the server takes, and they queue"
 	}
 	return out
-}
-
-func sign(v float64) int {
-	switch {
-	case v < 0:
-		return -1
-	case v > 0:
-		return 1
-	}
-	return 0
 }
