@@ -3,6 +3,7 @@ package mockserver
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,63 @@ func TestToolCalls(t *testing.T) {
 		log := b.stop()
 		if n := len(content(log[0])); n != tools || log[0].OutTokens != 7 || log[1].OutTokens != 7 || log[0].Reasoning != 2 {
 			t.Errorf("in chunks of %d: the log has %d events of content, the client %d; %+v", chunk, n, tools, log)
+		}
+	}
+}
+
+// wordOf matches one of an answer; each answer has others.
+var wordOf = regexp.MustCompile(` [a-z]+`)
+
+// The other APIs of conversations have calls in their own words: whole and in a
+// stream they are the same calls, and go back as such into the conversation.
+func TestToolCallsOfOtherAPIs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typ, body, finish, name string }{
+		{"messages", `{"model":"m","messages":[{"role":"user","content":"a"}],"max_tokens":7,"stream":%t}`, "tool_use", "look_up"},
+		{"responses", `{"model":"m","input":"a","max_output_tokens":7,"stream":%t}`, "completed", ""}, // names stand in events of their own
+	} {
+		for _, query := range []string{"chunk=1", "chunk=3&reasoning=2", "chunk=100"} {
+			b := start(t, "ttft=0s&itl=0s&tool_calls=2&"+query)
+			spec, _ := endpoint.Lookup(c.typ)
+			whole := b.post(spec.Path, fmt.Sprintf(c.body, false))
+			all, err := spec.Read([]byte(whole.body), false)
+			if err != nil || all.Kind != record.Tool || all.Finish != c.finish {
+				t.Errorf("%s %s: %s is read as %+v %v", c.typ, query, whole.body, all, err)
+			}
+			stream := b.post(spec.Path, fmt.Sprintf(c.body, true))
+			pieces, finish := "", ""
+			for _, d := range stream.data() {
+				piece, err := spec.Read([]byte(d), true)
+				if err != nil {
+					t.Fatalf("%s: %v", d, err)
+				}
+				if piece.Kind == record.Tool {
+					pieces += piece.Text
+				}
+				finish += piece.Finish
+			}
+			pieces = wordOf.ReplaceAllString(pieces, " w")
+			if want := strings.ReplaceAll(wordOf.ReplaceAllString(all.Text, " w"), "look_up", c.name); pieces != want || finish != c.finish {
+				t.Errorf("%s %s: pieces %q, whole %q; finish %q", c.typ, query, pieces, want, finish)
+			}
+			once := spec.Replay(func(yield func([]byte) bool) { yield([]byte(whole.body)) })
+			again := spec.Replay(func(yield func([]byte) bool) {
+				for _, d := range stream.data() {
+					if !yield([]byte(d)) {
+						return
+					}
+				}
+			})
+			for _, elements := range []string{string(once), string(again)} {
+				if n := strings.Count(elements, `"name":"look_up"`); n != 2 {
+					t.Errorf("%s %s: %d calls go back into the conversation: %s", c.typ, query, n, elements)
+				}
+			}
+			for _, e := range b.stop() {
+				if e.OutTokens != 7 {
+					t.Errorf("%s %s: %d tokens made, want 7", c.typ, query, e.OutTokens)
+				}
+			}
 		}
 	}
 }

@@ -87,7 +87,7 @@ type Config struct {
 	MaxOSL    int     // cap on what a request may ask; 0 means none
 	Chunk     int     // tokens per event
 	Reasoning int     // leading tokens that are reasoning; chat only
-	ToolCalls int     // function calls that a chat answer is made of, after its reasoning
+	ToolCalls int     // function calls that an answer of chat, messages or responses is made of, after its reasoning
 	Role      Role
 	Usage     Usage
 	Lie       float64  // usage counts are the true ones times this

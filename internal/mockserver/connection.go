@@ -160,7 +160,7 @@ func (c *connection) exchange(req *http.Request, raw []byte, recv int64) *exchan
 		return x
 	}
 	x.id = x.spec.Type + "-" + strconv.FormatInt(x.n, 10)
-	c.read(x, raw, req.Header.Get("Content-Type"), model)
+	c.read(x, raw, req.Header, model)
 	return x
 }
 
@@ -199,22 +199,22 @@ func modelIn(pattern, path string) (model string, ok bool) {
 }
 
 // read fills the exchange from its body.
-func (c *connection) read(x *exchange, raw []byte, contentType, model string) {
+func (c *connection) read(x *exchange, raw []byte, header http.Header, model string) {
 	s := c.server
 	if len(raw) > maxBody {
 		x.refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 MiB")
 		return
 	}
 	var err error
-	if x.call, err = x.spec.Served.Parse(raw, contentType); err != nil {
+	if x.call, err = x.spec.Served.Parse(raw, header.Get("Content-Type")); err != nil {
 		x.refuse(http.StatusBadRequest, err.Error())
 		return
 	}
 	if model != "" {
 		x.call.Model = model
 	}
-	if x.path == x.spec.StreamPath { // asked for by the path, not in the body
-		x.call.Stream = true
+	if x.path == x.spec.StreamPath || x.spec.Served.ByAccept && strings.HasPrefix(header.Get("Accept"), "text/event-stream") {
+		x.call.Stream = true // not asked for in the body
 	}
 	if !s.serves(x.call.Model) {
 		x.refuse(http.StatusNotFound, fmt.Sprintf("model %q does not exist; served: %s", x.call.Model, strings.Join(s.models(), ", ")))

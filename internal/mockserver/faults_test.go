@@ -2,8 +2,10 @@ package mockserver
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -38,6 +40,33 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %d %v %q, %v; log %s %d", c.query, a.status, a.header, a.body, a.err, e.Fault, e.Status)
 		}
 	}
+}
+
+// An API whose requests do not say in the body that they want a stream, says it
+// by what it accepts.
+func TestStreamByAccept(t *testing.T) {
+	t.Parallel()
+	b := start(t, "ttft=0s&itl=0s&stream_error=1&osl=4")
+	for accept, want := range map[string]bool{"text/event-stream": true, "application/json": false} {
+		req, err := http.NewRequest(http.MethodPost, b.url+"/rag/api/prompt", strings.NewReader(`{"query":["a"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", accept)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if res.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Header.Get("Content-Type") == "text/event-stream"; got != want || got != strings.Contains(string(body), "scripted failure in the stream") {
+			t.Errorf("Accept: %s gets %s: %s", accept, res.Header.Get("Content-Type"), body)
+		}
+	}
+	b.stop()
 }
 
 // The seed and the order of arrival alone decide who fails, and how.

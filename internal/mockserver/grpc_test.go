@@ -119,6 +119,15 @@ func TestFaultsOverGRPC(t *testing.T) {
 			}
 		}
 	}
+	broken := start(t, "ttft=1ms&itl=100us&stream_error=1")
+	ask := caller(t, broken.url)
+	if x := ask("/v2/models/m/stream_infer", inferBody); x.Status != record.OK || !strings.Contains(strings.Join(events(x), ""), `{"error":"scripted failure in the stream"}`) {
+		t.Errorf("Triton's stream: %s %s: %q", x.Status, x.ErrorText, events(x))
+	}
+	if x := ask("/aiperf.v1.Text/Generate", `{"prompt":"one two","max_tokens":4}`); x.Status != record.HTTPError || x.ErrorText != "scripted failure in the stream" {
+		t.Errorf("Generate: %s %s: %q", x.Status, x.ErrorText, events(x))
+	}
+	broken.stop()
 	b := start(t, "ttft=1h&itl=1ms")
 	cl, err := transport.Open(transport.Config{Targets: []string{strings.Replace(b.url, "http:", "grpc:", 1)}, Clock: record.NewClock()})
 	if err != nil {

@@ -47,7 +47,7 @@ var keys = []key{
 	{"max_osl", "cap on the output tokens", integer(0, func(c *Config) *int { return &c.MaxOSL })},
 	{"chunk", "tokens per event of a stream", integer(1, func(c *Config) *int { return &c.Chunk })},
 	{"reasoning", "leading tokens that are reasoning", integer(0, func(c *Config) *int { return &c.Reasoning })},
-	{"tool_calls", "calls of functions that a chat answer is made of, after its reasoning", integer(0, func(c *Config) *int { return &c.ToolCalls })},
+	{"tool_calls", "calls of functions that an answer of chat, messages or responses is made of, after its reasoning", integer(0, func(c *Config) *int { return &c.ToolCalls })},
 	{"role", "when the role event is sent: early, first or none", word(func(c *Config) *Role { return &c.Role }, RoleEarly, RoleFirst, RoleNone)},
 	{"usage", "asked, on, off or each (on every chunk)", word(func(c *Config) *Usage { return &c.Usage }, UsageAsked, UsageOn, UsageOff, UsageEach)},
 	{"lie", "factor on the token counts in usage", number(0, 1e6, func(c *Config) *float64 { return &c.Lie })},

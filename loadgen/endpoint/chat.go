@@ -267,7 +267,7 @@ func servedChatToken(b []byte, s *Script, from, to int) []byte {
 func servedChatEnd(b []byte, s *Script) []byte {
 	b = servedHead(append(b, "data: {"...), s, "chat.completion.chunk")
 	b = append(b, `,"choices":[{"index":0,"delta":{},"finish_reason":"`...)
-	b = closeEvent(append(append(b, s.Finish("length", "stop")...), `"}]`...), s, s.Made)
+	b = closeEvent(append(append(b, s.Finish("length", "stop", "tool_calls")...), `"}]`...), s, s.Made)
 	return servedTail(b, s, "chat.completion.chunk")
 }
 

@@ -201,7 +201,7 @@ func servedTGI(b []byte, s *Script) []byte {
 
 func appendTGIDetails(b []byte, s *Script) []byte {
 	return fmt.Appendf(b, `"details":{"finish_reason":%q,"generated_tokens":%d,"input_length":%d,"seed":null}`,
-		s.Finish("length", "eos_token"), s.Claimed(s.Out), s.Claimed(s.In))
+		s.Finish("length", "eos_token", ""), s.Claimed(s.Out), s.Claimed(s.In))
 }
 
 func servedLlamaToken(b []byte, s *Script, from, to int) []byte {
@@ -222,7 +222,7 @@ func servedLlama(b []byte, s *Script) []byte {
 func appendLlamaEnd(b []byte, s *Script) []byte {
 	out := s.Claimed(s.Out)
 	b = fmt.Appendf(b, `"stop":true,"model":%s,"tokens_predicted":%d,"tokens_evaluated":%d,"stop_type":%q,"truncated":false`,
-		quoted(s.Call.Model), out, s.Claimed(s.In), s.Finish("limit", "eos"))
+		quoted(s.Call.Model), out, s.Claimed(s.In), s.Finish("limit", "eos", ""))
 	read, made := s.Times()
 	return fmt.Appendf(b, `,"timings":{"cache_n":%d,"prompt_n":%d,"prompt_ms":%.3f,"predicted_n":%d,"predicted_ms":%.3f}`, s.Cached, s.In-s.Cached, read, out, made)
 }

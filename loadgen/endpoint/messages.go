@@ -21,7 +21,7 @@ var messages = Spec{
 	Replay: replay.Messages,
 	Body:   messagesBody, Read: readMessages, HasContent: messagesHaveContent,
 	Served: Served{
-		Texts: []string{"system", "messages"}, Asked: []string{"max_tokens"}, Reasons: true,
+		Texts: []string{"system", "messages"}, Asked: []string{"max_tokens"}, Reasons: true, Calls: true,
 		Check: func(c *Call) error {
 			if c.Fields["max_tokens"] == nil {
 				return errors.New("max_tokens: field required")
@@ -200,6 +200,9 @@ func servedMessagesBegin(b []byte, s *Script) []byte {
 }
 
 func servedMessagesToken(b []byte, s *Script, from, to int) []byte {
+	if s.Calls > 0 && from >= s.Reasoning {
+		return servedToolUse(b, s, from, to)
+	}
 	index, kind, field := 0, "text_delta", "text"
 	if from < s.Reasoning {
 		kind, field = "thinking_delta", "thinking"
@@ -218,12 +221,28 @@ func servedMessagesToken(b []byte, s *Script, from, to int) []byte {
 	return b
 }
 
+// servedToolUse writes tokens from..to as blocks of type tool_use: a block's start
+// has its id and name, and its input comes in pieces of JSON.
+func servedToolUse(b []byte, s *Script, from, to int) []byte {
+	for p := range s.calls(from, to) {
+		index := p.i + min(1, s.Reasoning)
+		if p.opens {
+			b = messagesEvent(b, "content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":{}}`, index, s.callID(p.i), callName))
+		}
+		b = messagesEvent(b, "content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":"%s"}`, index, s.arguments(nil, p)))
+		if p.closes {
+			b = messagesEvent(b, "content_block_stop", fmt.Sprintf(`,"index":%d`, index))
+		}
+	}
+	return b
+}
+
 func servedMessagesEnd(b []byte, s *Script) []byte {
 	usage := ""
 	if !s.UsageOff {
 		usage = fmt.Sprintf(`,"usage":{"output_tokens":%d}`, s.Claimed(s.Made))
 	}
-	b = messagesEvent(b, "message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, s.Finish("max_tokens", "end_turn"), usage))
+	b = messagesEvent(b, "message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null}%s`, s.Finish("max_tokens", "end_turn", "tool_use"), usage))
 	return messagesEvent(b, "message_stop", "")
 }
 
@@ -232,8 +251,15 @@ func servedMessages(b []byte, s *Script) []byte {
 	if s.Reasoning > 0 {
 		b = append(s.Words(append(b, `{"type":"thinking","thinking":"`...), 0, s.Reasoning), `"},`...)
 	}
-	b = append(s.Words(append(b, `{"type":"text","text":"`...), s.Reasoning, s.Out), `"}]`...)
-	b = fmt.Appendf(b, `,"stop_reason":%q,"stop_sequence":null`, s.Finish("max_tokens", "end_turn"))
+	if s.Calls > 0 {
+		for p := range s.calls(s.Reasoning, s.Out) {
+			b = fmt.Appendf(b, `{"type":"tool_use","id":%q,"name":%q,"input":{"text":"%s"}},`, s.callID(p.i), callName, s.Words(nil, p.from, p.to))
+		}
+		b[len(b)-1] = ']'
+	} else {
+		b = append(s.Words(append(b, `{"type":"text","text":"`...), s.Reasoning, s.Out), `"}]`...)
+	}
+	b = fmt.Appendf(b, `,"stop_reason":%q,"stop_sequence":null`, s.Finish("max_tokens", "end_turn", "tool_use"))
 	if !s.UsageOff {
 		b = fmt.Appendf(b, `,"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`, s.Claimed(s.In)-s.Cached, s.Cached, s.Claimed(s.Out))
 	}

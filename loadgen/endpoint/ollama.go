@@ -154,7 +154,7 @@ func servedOllamaHead(b []byte, s *Script) []byte {
 }
 
 func appendOllamaEnd(b []byte, s *Script) []byte {
-	b = fmt.Appendf(b, `,"done":true,"done_reason":%q`, s.Finish("length", "stop"))
+	b = fmt.Appendf(b, `,"done":true,"done_reason":%q`, s.Finish("length", "stop", ""))
 	if s.UsageOff {
 		return append(b, '}')
 	}

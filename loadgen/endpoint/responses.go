@@ -18,7 +18,7 @@ var responses = Spec{
 	Replay: replay.Responses, Stored: replay.Stored,
 	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
 	Served: Served{
-		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true,
+		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedResponsesBegin, Token: servedResponsesToken, End: servedResponsesEnd, Whole: servedResponses,
 	},
 }
@@ -250,6 +250,9 @@ func servedResponsesBegin(b []byte, s *Script) []byte {
 }
 
 func servedResponsesToken(b []byte, s *Script, from, to int) []byte {
+	if s.Calls > 0 && from >= s.Reasoning {
+		return servedFunctionCalls(b, s, from, to)
+	}
 	kind, item := "response.output_text.delta", 0
 	if from < s.Reasoning {
 		kind = "response.reasoning_text.delta"
@@ -258,6 +261,37 @@ func servedResponsesToken(b []byte, s *Script, from, to int) []byte {
 	}
 	b = fmt.Appendf(b, "event: %s\ndata: {\"type\":%q,\"item_id\":\"msg_%d\",\"output_index\":%d,\"content_index\":0,\"delta\":\"", kind, kind, s.N, item)
 	return append(s.Words(b, from, to), "\"}\n\n"...)
+}
+
+// servedFunctionCalls writes tokens from..to as items of type function_call: the
+// item as it is added has its name, and its arguments come in pieces.
+func servedFunctionCalls(b []byte, s *Script, from, to int) []byte {
+	event := func(kind, format string, values ...any) {
+		b = fmt.Appendf(b, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, fmt.Sprintf(format, values...))
+	}
+	for p := range s.calls(from, to) {
+		item, id := p.i+min(1, s.Reasoning), s.callID(p.i)
+		if p.opens {
+			event("response.output_item.added", `,"output_index":%d,"item":{"type":"function_call","id":"fc-%s","call_id":%q,"name":%q,"arguments":"","status":"in_progress"}`, item, id, id, callName)
+		}
+		event("response.function_call_arguments.delta", `,"item_id":"fc-%s","output_index":%d,"delta":"%s"`, id, item, s.arguments(nil, p))
+		if p.closes {
+			event("response.output_item.done", `,"output_index":%d,"item":%s`, item, servedFunctionCall(nil, s, p.i))
+		}
+	}
+	return b
+}
+
+// servedFunctionCall is function call i as a whole item.
+func servedFunctionCall(b []byte, s *Script, i int) []byte {
+	id := s.callID(i)
+	b = fmt.Appendf(b, `{"type":"function_call","id":"fc-%s","call_id":%q,"name":%q,"arguments":"`, id, id, callName)
+	for p := range s.calls(s.Reasoning, s.Out) {
+		if p.i == i {
+			b = s.arguments(b, p)
+		}
+	}
+	return append(b, `","status":"completed"}`...)
 }
 
 func servedResponsesEnd(b []byte, s *Script) []byte {
@@ -278,8 +312,15 @@ func servedResponse(b []byte, s *Script, status string) []byte {
 		b = s.Words(append(b, `{"type":"reasoning","content":[{"type":"reasoning_text","text":"`...), 0, r)
 		b = append(b, `"}]},`...)
 	}
-	b = fmt.Appendf(b, `{"type":"message","id":"msg_%d","role":"assistant","status":"completed","content":[{"type":"output_text","text":"`, s.N)
-	b = append(s.Words(b, r, s.Out), `"}]}]`...)
+	if s.Calls > 0 {
+		for p := range s.calls(r, s.Out) {
+			b = append(servedFunctionCall(b, s, p.i), ',')
+		}
+		b[len(b)-1] = ']'
+	} else {
+		b = fmt.Appendf(b, `{"type":"message","id":"msg_%d","role":"assistant","status":"completed","content":[{"type":"output_text","text":"`, s.N)
+		b = append(s.Words(b, r, s.Out), `"}]}]`...)
+	}
 	if !s.UsageOff {
 		in, out := s.Claimed(s.In), s.Claimed(s.Out)
 		b = fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"mime"
@@ -26,6 +27,7 @@ type Served struct {
 	Words       bool     // answers are text although nobody counts its tokens
 	TimeHeaders bool     // answers say in x-…-time headers how long they took
 	Lines       bool     // streams are lines of JSON, not events
+	ByAccept    bool     // streams are asked for by the Accept line, not in the body
 	// Steps is in how many events a stream of something else than tokens comes;
 	// nil means one.
 	Steps func(c *Call) int
@@ -69,11 +71,11 @@ type Script struct {
 	Words func(b []byte, from, to int) []byte
 }
 
-// Finish is why the answer stopped: to have functions called, at the length
-// asked for, or by itself.
-func (s *Script) Finish(length, stop string) string {
+// Finish is why the answer stopped, in the API's words: to have functions
+// called, at the length asked for, or by itself.
+func (s *Script) Finish(length, stop, calls string) string {
 	if s.Calls > 0 {
-		return "tool_calls"
+		return calls
 	}
 	if s.Call.Asked > 0 {
 		return length
@@ -306,7 +308,7 @@ func servedTail(b []byte, s *Script, object string) []byte {
 
 // closeWhole ends an answer of chat or completions.
 func closeWhole(b []byte, s *Script) []byte {
-	b = fmt.Appendf(b, `,"finish_reason":"%s"}]`, s.Finish("length", "stop"))
+	b = fmt.Appendf(b, `,"finish_reason":"%s"}]`, s.Finish("length", "stop", "tool_calls"))
 	if s.Usage {
 		b = servedUsage(append(b, ','), s, s.Out)
 	}
@@ -319,26 +321,59 @@ func closeWhole(b []byte, s *Script) []byte {
 // are.
 func servedCalls(b []byte, s *Script, from, to int, pieces bool) []byte {
 	b = append(b, '[')
-	begins := func(i int) int { return s.Reasoning + i*(s.Out-s.Reasoning)/s.Calls }
-	for i := 0; from < to; i++ {
-		first, end := begins(i), begins(i+1)
-		if end <= from {
-			continue
-		}
+	for p := range s.calls(from, to) {
 		b = append(comma(b), '{')
 		if pieces {
-			b = fmt.Appendf(b, `"index":%d,`, i)
+			b = fmt.Appendf(b, `"index":%d,`, p.i)
 		}
-		if from == first {
-			b = fmt.Appendf(b, `"id":"call-%s-%d","type":"function","function":{"name":"look_up","arguments":"{\"text\":\"`, s.ID, i)
+		if p.opens {
+			b = fmt.Appendf(b, `"id":"%s","type":"function","function":{"name":"%s","arguments":"`, s.callID(p.i), callName)
 		} else {
 			b = append(b, `"function":{"arguments":"`...)
 		}
-		b = s.Words(b, from, min(to, end))
-		if from = min(to, end); from == end {
-			b = append(b, `\"}`...)
-		}
-		b = append(b, `"}}`...)
+		b = append(s.arguments(b, p), `"}}`...)
 	}
 	return append(b, ']')
+}
+
+// callName is the function that all calls are of.
+const callName = "look_up"
+
+// callPiece is tokens from..to of an answer as a piece of its function call i.
+type callPiece struct {
+	i, from, to   int
+	opens, closes bool // it begins the call, it ends it
+}
+
+// calls are the pieces of function calls that tokens from..to are.
+func (s *Script) calls(from, to int) iter.Seq[callPiece] {
+	begins := func(i int) int { return s.Reasoning + i*(s.Out-s.Reasoning)/s.Calls }
+	return func(yield func(callPiece) bool) {
+		for i := 0; from < to; i++ {
+			first, end := begins(i), begins(i+1)
+			if end <= from {
+				continue
+			}
+			until := min(to, end)
+			if !yield(callPiece{i, from, until, from == first, until == end}) {
+				return
+			}
+			from = until
+		}
+	}
+}
+
+func (s *Script) callID(i int) string { return fmt.Sprintf("call-%s-%d", s.ID, i) }
+
+// arguments appends a piece of the arguments of a call, which are JSON, as they
+// stand inside a JSON string.
+func (s *Script) arguments(b []byte, p callPiece) []byte {
+	if p.opens {
+		b = append(b, `{\"text\":\"`...)
+	}
+	b = s.Words(b, p.from, p.to)
+	if p.closes {
+		b = append(b, `\"}`...)
+	}
+	return b
 }

@@ -209,6 +209,9 @@ func openText(stream bool, in []byte) (*call, error) {
 	raw, _ := endpoint.Lookup("raw")
 	encode := func(data []byte) ([]byte, error) {
 		chunk, err := raw.Read(data, stream)
+		if chunk.ErrKind != "" {
+			return nil, errors.New(chunk.ErrText)
+		}
 		if err != nil || chunk.Empty && chunk.Finish == "" {
 			return nil, err
 		}

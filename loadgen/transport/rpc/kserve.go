@@ -268,7 +268,9 @@ func EncodeAnswer(body []byte, stream bool) ([]byte, error) {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
 	if len(a.Error) > 0 && stream {
-		return text(nil, 1, string(a.Error)), nil
+		said := struct{ Message string }{string(a.Error)}
+		_ = json.Unmarshal(a.Error, &said) // an error without a message is said as it stands
+		return text(nil, 1, said.Message), nil
 	}
 	b := text(text(text(nil, 1, a.Model), 2, a.Version), 3, a.ID)
 	b, err := parameters(b, 4, a.Parameters)
