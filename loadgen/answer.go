@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -70,7 +71,11 @@ func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 			if x.Streamed {
 				text = fmt.Sprintf("event %d of the stream: %s", i+1, text)
 			}
-			a.fail(unreadableKind(data), text)
+			kind := unreadableKind(data)
+			if errors.Is(err, endpoint.ErrMissed) {
+				kind = missedKind
+			}
+			a.fail(kind, text)
 		}
 		if err == nil && !ev.Error {
 			a.add(ev, &c, len(data))
@@ -198,11 +203,16 @@ func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status rec
 		return record.Truncated, "unfinished_event", "the stream ended inside an event"
 	case x.Streamed && spec.ProducesTokens && (!spec.NoEnd || a.marked) && !a.ended && a.content > 0:
 		return record.Truncated, "no_end", noEnd(spec)
+	case a.content == 0 && spec.TextAt != "" && len(x.Payload) > 0:
+		return record.ParseError, missedKind, noContent(x, spec)
 	case a.content == 0:
 		return record.ParseError, "no_content", noContent(x, spec)
 	}
 	return record.OK, "", ""
 }
+
+// missedKind is the error of an answer without what a setting names as its text.
+const missedKind = "no_field"
 
 func noEnd(spec *endpoint.Spec) string {
 	if spec.EndAt != "" {

@@ -31,7 +31,10 @@ type books struct {
 }
 
 // tally counts how the requests of a phase ended.
-type tally struct{ ok, failed, cancelled, cut atomic.Int64 }
+type tally struct {
+	ok, failed, cancelled, cut atomic.Int64
+	missed                     atomic.Int64 // of those that failed: no text where a setting says that it is
+}
 
 // all is how many have ended.
 func (t *tally) all() int64 {

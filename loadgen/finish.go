@@ -276,16 +276,23 @@ func (f *finisher) tally(p *phase, rec *record.Record) {
 	default:
 		t.failed.Add(1)
 	}
-	limit := p.cfg.FailedRequestThreshold
-	if limit == nil || p.tooMany.Load() != nil {
+	if rec.ErrorKind == missedKind {
+		t.missed.Add(1)
+	}
+	failed, all, limit := t.failed.Load(), t.all(), p.cfg.FailedRequestThreshold
+	if all < armedAfter(p) || p.tooMany.Load() != nil {
 		return
 	}
-	failed, all := t.failed.Load(), t.all()
-	if all >= armedAfter(p) && float64(failed) > *limit*float64(all) {
-		p.tooMany.CompareAndSwap(nil, &tooMany{failed, all})
-		p.engine.failing.Store(true)
-		f.wake()
+	why := tooMany{failed: failed, of: all}
+	switch {
+	case t.missed.Load() == all: // a mistake in a setting, which every further answer only repeats
+		why.missed = rec.ErrorMessage
+	case limit == nil || float64(failed) <= *limit*float64(all):
+		return
 	}
+	p.tooMany.CompareAndSwap(nil, &why)
+	p.engine.failing.Store(true)
+	f.wake()
 }
 
 // things fills in what is no text, and what is known of the server's own work.

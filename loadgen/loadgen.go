@@ -83,6 +83,10 @@ type Snapshot struct {
 // Interrupted is the reason of a run that was told to end.
 const Interrupted = stopInterrupted
 
+// ThresholdExceeded begins the reason of a run of which more requests failed than
+// failed_request_threshold allows, in AIPerf's words.
+const ThresholdExceeded = "--failed-request-threshold exceeded: "
+
 // Result is what the phases did.
 type Result struct {
 	Phases []PhaseResult

@@ -50,14 +50,17 @@ type phase struct {
 
 	sentAll atomic.Bool             // nothing will be sent any more
 	over    atomic.Bool             // and every answer is in
-	tooMany atomic.Pointer[tooMany] // requests had failed when the phase gave up; nil when it has not
+	tooMany atomic.Pointer[tooMany] // why the phase gave up; nil when it has not
 
 	// For snapshots, beside the fields that they shadow.
 	startShown, endShown, cutShown atomic.Int64
 }
 
 // tooMany are the failures that made a phase give up, of how many requests.
-type tooMany struct{ failed, of int64 }
+type tooMany struct {
+	failed, of int64
+	missed     string // the error of the last, where none of the answers has what a setting names as its text
+}
 
 // begin starts the clock of the phase.
 func (p *phase) begin(now int64) {

@@ -12,6 +12,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -400,6 +401,50 @@ func TestFailureThreshold(t *testing.T) {
 	}
 	if len(out.result.Phases) != 1 || out.result.Cancelled != "--failed-request-threshold exceeded: 6/11 requests of phase profiling failed" {
 		t.Errorf("%d phases, cancelled %q; want one, with the reason", len(out.result.Phases), out.result.Cancelled)
+	}
+}
+
+// reads makes the job's API one of a template, with the text of answers at field.
+func reads(t *testing.T, j *Job, field string, streaming bool) {
+	t.Helper()
+	j.Endpoint = schema.Endpoint{Type: "template", URLs: []string{"http://a"}, Streaming: streaming, Template: &schema.BodyTemplate{Body: `{"t":1}`, ResponseField: field}}
+	var err error
+	if j.Spec, err = endpoint.Open(&j.Endpoint); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A setting that finds nothing in any of the first answers finds nothing in the
+// others: they are not asked for.
+func TestMissedFieldEndsTheRun(t *testing.T) {
+	t.Parallel()
+	for _, streaming := range []bool{false, true} {
+		w := &world{reply: func(*transport.Exchange) []string { return []string{`{"text":"a"}`} }}
+		j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 100_000})
+		reads(t, &j, "texts", streaming)
+		out := w.play(t, j)
+		p := out.result.Phases[0]
+		if p.OK != 0 || p.Failed < 10 || p.Issued == 100_000 || p.Stop != "failures" {
+			t.Errorf("streaming %v: ok %d, failed %d, issued %d, stop %s", streaming, p.OK, p.Failed, p.Issued, p.Stop)
+		}
+		if got := out.result.Cancelled; !strings.HasPrefix(got, "stopped after 10 answers of phase profiling: response_field texts ") || !strings.Contains(got, `"text`) {
+			t.Errorf("streaming %v: %s", streaming, got)
+		}
+		if r := out.records[0]; r.Status != record.ParseError || r.ErrorKind != "no_field" {
+			t.Errorf("streaming %v: %s %s", streaming, r.Status, r.ErrorKind)
+		}
+	}
+	// One answer with it is enough.
+	w := &world{reply: func(x *transport.Exchange) []string {
+		if x.User.(*request).id == 3 {
+			return []string{`{"texts":"a"}`}
+		}
+		return []string{`{"text":"a"}`}
+	}}
+	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 40})
+	reads(t, &j, "texts", false)
+	if p := w.play(t, j).result.Phases[0]; p.OK != 1 || p.Failed != 39 || p.Stop != "requests" {
+		t.Errorf("one of 40 has it: ok %d, failed %d, stop %s", p.OK, p.Failed, p.Stop)
 	}
 }
 

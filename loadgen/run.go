@@ -325,8 +325,12 @@ func (d *driver) result(begun []*phase) Result {
 			r.Notes = append(r.Notes, note)
 		}
 		res.Phases = append(res.Phases, r)
-		if f := p.tooMany.Load(); f != nil { // AIPerf's words begin it
-			res.Cancelled = fmt.Sprintf("--failed-request-threshold exceeded: %d/%d requests of phase %s failed", f.failed, f.of, p.cfg.Name)
+		switch f := p.tooMany.Load(); {
+		case f == nil:
+		case f.missed != "":
+			res.Cancelled = fmt.Sprintf("stopped after %s of phase %s: %s", words.Count(f.of, "answer"), p.cfg.Name, f.missed)
+		default:
+			res.Cancelled = fmt.Sprintf(ThresholdExceeded+"%d/%d requests of phase %s failed", f.failed, f.of, p.cfg.Name)
 		}
 	}
 	if n := len(res.Phases); n > 0 && d.job.Client != nil {

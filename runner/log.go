@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
@@ -103,7 +104,7 @@ func (r *runner) runEnded(rep *RunReport) {
 		}
 	}
 	switch {
-	case rep.gaveUp(): // AIPerf's words, for who looks for them
+	case strings.HasPrefix(rep.Cancelled, loadgen.ThresholdExceeded): // AIPerf's words, for who looks for them
 		r.log.say("ERROR", "Run aborted (failed_request_threshold): %s", rep.Cancelled)
 	case rep.Cancelled != "":
 		r.log.say("WARNING", "the run ended early: %s", rep.Cancelled)

@@ -1,9 +1,11 @@
 package endpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jmespath/go-jmespath"
@@ -54,22 +56,96 @@ func configureRPC(s *Spec, e *schema.Endpoint) error {
 	return nil
 }
 
-// plainPath is a JMESPath that goes down by names and indices alone.
-var plainPath = regexp.MustCompile(`^([A-Za-z_]\w*)(\.[A-Za-z_]\w*|\[[-\d:*]*\])*$`)
-
-// RPCLeads says which of the paths of r begins with a field that messages of this
-// name and these fields do not have. What other paths find only answers tell.
+// RPCLeads says which of the paths of r asks for a field that messages of this
+// name and these fields do not have. What lies below a field only answers tell.
 func RPCLeads(r *schema.RPC, message string, fields []string) error {
 	for _, path := range []struct{ name, text string }{{"text", r.Text}, {"done", r.Done}} {
-		m := plainPath.FindStringSubmatch(path.text)
-		if m == nil || message == "" || slices.Contains(fields, m[1]) {
+		tree, err := jmespath.NewParser().Parse(path.text)
+		if err != nil || path.text == "" || message == "" {
+			continue // nothing to look for, or it is said elsewhere
+		}
+		name := treeOf(tree.PrettyPrint(0)).unknown(fields)
+		if name == "" {
 			continue
 		}
-		e := diag.Errorf("endpoint.rpc.%s: %s has no field %s", path.name, message, m[1]).Try("its fields are " + strings.Join(fields, ", "))
+		e := diag.Errorf("endpoint.rpc.%s: %s has no field %s", path.name, message, name).Try("its fields are " + strings.Join(fields, ", "))
+		if name == "true" || name == "false" {
+			e = e.Try("in a JMESPath the value is written in backquotes: `" + name + "`")
+		}
 		e.Code = diag.Usage
 		return e
 	}
 	return nil
+}
+
+// part is a part of a JMESPath.
+type part struct {
+	kind, value string
+	of          []*part
+	depth       int
+}
+
+// partLine and valueLine are how the library prints a part and its value.
+var (
+	partLine  = regexp.MustCompile(`^( *)(AST\w+) \{$`)
+	valueLine = regexp.MustCompile(`^ *value: (.*)$`)
+)
+
+// treeOf reads a JMESPath as the library prints it, which tells its parts in no
+// other way.
+func treeOf(printed string) *part {
+	root := &part{depth: -1}
+	open := []*part{root} // from the root to the part before
+	for line := range strings.Lines(printed) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := valueLine.FindStringSubmatch(line); m != nil {
+			open[len(open)-1].value = m[1]
+		}
+		m := partLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		p := &part{kind: m[2], depth: len(m[1])}
+		for open[len(open)-1].depth >= p.depth {
+			open = open[:len(open)-1]
+		}
+		above := open[len(open)-1]
+		above.of = append(above.of, p)
+		open = append(open, p)
+	}
+	return root
+}
+
+// unknown is the first name that p looks for in the answer itself and that is
+// none of its fields, "" for none. Of alternatives one has to be known.
+func (p *part) unknown(fields []string) string {
+	within := p.of
+	switch p.kind {
+	case "ASTField":
+		if name, err := strconv.Unquote(p.value); err == nil && name != "null" && !slices.Contains(fields, name) { // a field null is null, as is meant
+			return name
+		}
+	case "ASTExpRef":
+		return "" // what it names lies in elements of a list
+	case "ASTSubexpression", "ASTIndexExpression", "ASTPipe", "ASTSlice", "ASTFlatten", "ASTProjection", "ASTFilterProjection", "ASTValueProjection":
+		within = within[:min(1, len(within))] // what follows looks into what the first part has found
+	case "ASTOrExpression":
+		first := ""
+		for _, either := range within {
+			name := either.unknown(fields)
+			if name == "" {
+				return ""
+			}
+			first = cmp.Or(first, name)
+		}
+		return first
+	}
+	for _, each := range within {
+		if name := each.unknown(fields); name != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // notEmpty is the test for content where only reading tells.

@@ -104,8 +104,19 @@ func TestRPCLeads(t *testing.T) {
 		{"tok", "finished", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
 		{"tok[0].x", "", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
 		{"token", "finish", "endpoint.rpc.done: a.Token has no field finish; hint: its fields are token, finished"},
-		{"tok || token", "finish == null", ""},
-		{"length(tok)", "!finish", ""},
+		{"tok || token", "finished == null", ""},
+		{"tok || toke", "", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
+		{"length(tok)", "", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
+		{"token[?x=='y'].z | a", "sort_by(token, &tok)", ""},
+		{"join(' AST {', token[].x)", "\"finished\" && !token.tok", ""},
+		{"@.tok", "", ""}, // not guessed
+		{"[token, tok]", "", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
+		{"{a: token, b: tok[0]}", "", "endpoint.rpc.text: a.Token has no field tok; hint: its fields are token, finished"},
+		{"token", "finish == null", "endpoint.rpc.done: a.Token has no field finish; hint: its fields are token, finished"},
+		{"token", "!finish", "endpoint.rpc.done: a.Token has no field finish; hint: its fields are token, finished"},
+		{"token", "token == '' && finish", "endpoint.rpc.done: a.Token has no field finish; hint: its fields are token, finished"},
+		{"token", "finished == true", "endpoint.rpc.done: a.Token has no field true; hint: in a JMESPath the value is written in backquotes: `true`"},
+		{"token", "finished == `true`", ""},
 	} {
 		err := endpoint.RPCLeads(&schema.RPC{Text: c.text, Done: c.done}, "a.Token", fields)
 		if (err != nil) != (c.want != "") || err != nil && diag.Line(err) != c.want {

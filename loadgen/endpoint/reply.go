@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,17 @@ func unreadable(why string, data []byte) error {
 	}
 	return fmt.Errorf("%s: the answer begins %q", why, data)
 }
+
+// ErrMissed is in the error for an answer in which the setting TextAt finds
+// nothing: it finds it in no other answer either, as a rule.
+var ErrMissed = errors.New("nothing at the place that is set")
+
+// missed is unreadable for ErrMissed.
+func missed(why string, data []byte) error { return missedError{unreadable(why, data)} }
+
+type missedError struct{ error }
+
+func (missedError) Unwrap() error { return ErrMissed }
 
 // openReply is the scanner of a reply that is a JSON object. done is set for
 // the end mark of a stream.

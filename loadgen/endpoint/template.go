@@ -331,7 +331,7 @@ func readField(at place, path string) (func([]byte, bool) (Chunk, error), error)
 		}
 		found, err := query.Search(v)
 		if err != nil {
-			return Chunk{}, unreadable(at.name+" "+path+": "+pathError(err), data)
+			return Chunk{}, missed(at.name+" "+path+": "+pathError(err), data)
 		}
 		out := Chunk{Usage: c.Usage, Timings: c.Timings, Finish: c.Finish}
 		text, items, ok := textOf(found)
@@ -345,7 +345,7 @@ func readField(at place, path string) (func([]byte, bool) (Chunk, error), error)
 		case stream:
 			out.finish("", "", "") // an event without it: a role, a finish mark
 		default:
-			return Chunk{}, unreadable(at.name+" "+path+" is not there", data)
+			return Chunk{}, missed(at.name+" "+path+" is not there", data)
 		}
 		return out, nil
 	}, nil

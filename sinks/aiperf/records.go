@@ -224,7 +224,7 @@ func causes(r *record.Record, kind string) []string {
 	switch {
 	case r.Status == record.HTTPError || r.Status == record.Cancelled || r.Status == record.Cut:
 		return nil
-	case r.ErrorKind == "" || r.ErrorKind == "no_content":
+	case r.ErrorKind == "" || r.ErrorKind == "no_content" || r.ErrorKind == "no_field":
 		return []string{kind}
 	}
 	return []string{kind, r.ErrorKind}
