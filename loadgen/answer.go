@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -29,7 +30,8 @@ type answer struct {
 	done                  bool // the end mark came, or a last message
 	content               int  // events that carried content
 	items, dims, places   int64
-	media                 bool // it is bytes, and no text at all
+	thing                 string // what the items are, where the answer says so
+	media                 bool   // it is bytes, and no text at all
 	timings               claims.Timings
 	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
 
@@ -117,6 +119,7 @@ func unreadableKind(data []byte) string {
 func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 	merge(&a.usage, &c.Usage)
 	a.items += c.Items
+	a.thing = cmp.Or(c.Thing, a.thing)
 	a.dims, a.places = max(a.dims, c.Dims), max(a.places, c.Places)
 	if c.Timings != nil {
 		a.timings.Merge(*c.Timings)
@@ -202,6 +205,8 @@ func (a *answer) verdict(x *transport.Exchange, spec *endpoint.Spec) (status rec
 	case x.Unfinished && !a.done:
 		return record.Truncated, "unfinished_event", "the stream ended inside an event"
 	case x.Streamed && spec.ProducesTokens && (!spec.NoEnd || a.marked) && !a.ended && a.content > 0:
+		return record.Truncated, "no_end", noEnd(spec)
+	case x.Streamed && spec.Items != "" && spec.CanStream && !a.ended && a.items == 0 && a.content > 0: // partial images
 		return record.Truncated, "no_end", noEnd(spec)
 	case a.content == 0 && spec.TextAt != "" && len(x.Payload) > 0:
 		return record.ParseError, missedKind, noContent(x, spec)

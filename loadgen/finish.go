@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -299,7 +300,7 @@ func (f *finisher) tally(p *phase, rec *record.Record) {
 func things(r *request, a *answer, spec *endpoint.Spec, rec *record.Record) {
 	if a.items > 0 {
 		rec.Items = a.items
-		rec.ItemKind = spec.Items
+		rec.ItemKind = cmp.Or(spec.Items, a.thing)
 	}
 	if a.dims > 0 {
 		rec.Dimensions = a.dims

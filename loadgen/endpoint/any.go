@@ -204,12 +204,10 @@ func (r *anyReply) named(i int) (err error) {
 func (r *anyReply) element(i int) error {
 	switch c := r.Peek(); {
 	case c == '[':
-		r.items++
-		r.found = true
+		r.thing(record.Vectors)
 	case c == '-' || c >= '0' && c <= '9':
 		if i == 0 { // one bare vector
-			r.items++
-			r.found = true
+			r.thing(record.Vectors)
 		}
 	case c == '"':
 		t, err := r.Text()
@@ -222,12 +220,23 @@ func (r *anyReply) element(i int) error {
 	return r.Skip()
 }
 
+// thing counts one thing of a kind.
+func (r *anyReply) thing(kind string) {
+	r.items++
+	r.found, r.chunk.Thing = true, kind
+}
+
 // entry takes one member of an object in a list.
 func (r *anyReply) entry(key []byte) error {
 	switch string(key) {
-	case "embedding", "score", "logit", "relevance_score", "b64_json", "url":
-		r.items++
-		r.found = true
+	case "embedding":
+		r.thing(record.Vectors)
+		return r.Skip()
+	case "score", "logit", "relevance_score":
+		r.thing(record.Passages)
+		return r.Skip()
+	case "b64_json", "url":
+		r.thing(record.Pictures)
 		return r.Skip()
 	}
 	i := slices.Index(textNames[:], string(key))

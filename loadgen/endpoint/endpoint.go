@@ -72,6 +72,7 @@ type Chunk struct {
 	Final   bool
 	Part    int64  // which part of the answer Text belongs to, where the API says so
 	Items   int64  // vectors, scores, images, … in this event; 0 for APIs of text
+	Thing   string // what they are: record.Vectors, …; "" where the API says so, or nobody
 	Dims    int64  // numbers in each vector; 0 without vectors
 	Places  int64  // one more than the highest place that a score is for; 0 without
 	Tokens  int64  // tokens in this event if the server says so; 0 otherwise

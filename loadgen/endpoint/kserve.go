@@ -41,7 +41,7 @@ var kserveV2 = Spec{
 	Type: "kserve_v2_infer", Path: "/v2/models/{model}/infer", Title: "LLM",
 	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
 	ProducesTokens: true, TakesText: true, RPC: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
-	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output", false), HasContent: anyContent,
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output", false, false), HasContent: anyContent,
 	Served: Served{
 		Texts: []string{"inputs"}, Items: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
 		Token: servedV2Token, End: servedV2End, // over gRPC
@@ -52,7 +52,7 @@ var kserveV2Embeddings = Spec{
 	Type: "kserve_v2_embeddings", Path: "/v2/models/{model}/infer", Title: "Embeddings", Items: record.Vectors,
 	Doc: "KServe v2 infer with a text tensor in and a vector out", TakesText: true, RPC: true,
 	Given:     embeddings.Given,
-	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding", false), HasContent: anyContent,
+	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("embedding", false, true), HasContent: anyContent,
 	Served: Served{Texts: []string{"inputs"}, Items: []string{"inputs"}, Whole: servedV2},
 }
 
@@ -151,7 +151,7 @@ func configureV2(s *Spec, e *schema.Endpoint) error {
 	}
 	_, chosen := e.Extra["v2_output_name"]
 	out, err := s.textSetting(e, "v2_output_name", name)
-	s.Body, s.Read = v2Body(in), readV2(out, chosen)
+	s.Body, s.Read = v2Body(in), readV2(out, chosen, s.Items == record.Vectors)
 	if s.RPCStreamPath != "" && allRPC(e.URLs) {
 		s.CanStream, s.StreamPath = true, s.RPCStreamPath
 	}
@@ -183,10 +183,10 @@ func v2Body(name string) func([]byte, *Input) ([]byte, error) {
 
 // readV2 takes the tensor of a name or, unless somebody has chosen that name, the
 // only one there is: strings are joined, numbers are vectors by the tensor's
-// first dimension.
-func readV2(name string, chosen bool) func([]byte, bool) (Chunk, error) {
+// first dimension. Where numbers are asked for, strings are no answer.
+func readV2(name string, chosen, numbers bool) func([]byte, bool) (Chunk, error) {
 	return func(data []byte, stream bool) (Chunk, error) {
-		r := v2Reply{name: name}
+		r := v2Reply{name: name, numbers: numbers}
 		if ok, err := r.read(data, stream, r.member); !ok {
 			return r.chunk, err
 		}
@@ -207,10 +207,11 @@ func readV2(name string, chosen bool) func([]byte, bool) (Chunk, error) {
 // v2Reply collects the parts of an answer of KServe v2.
 type v2Reply struct {
 	reply
-	name   string   // the tensor that is looked for
-	named  bool     // it was there
-	others []string // those of other names, as far as they have been told
-	wrong  string   // what is wrong with the one that was taken
+	name    string   // the tensor that is looked for
+	numbers bool     // it holds vectors
+	named   bool     // it was there
+	others  []string // those of other names, as far as they have been told
+	wrong   string   // what is wrong with the one that was taken
 }
 
 // mostOthers bounds how many tensors an error names.
@@ -244,6 +245,8 @@ func (r *v2Reply) output(int) error {
 	r.named = isNamed
 	r.chunk.Text, r.chunk.Items, r.chunk.Dims, r.wrong = t.text, t.rows, 0, ""
 	switch {
+	case t.texts && r.numbers:
+		r.wrong = fmt.Sprintf("tensor %q holds texts, and vectors were asked for", t.name)
 	case t.texts: // a shape of texts says nothing that is counted
 	case t.odd:
 		r.wrong = fmt.Sprintf("tensor %q holds what is no number", t.name)

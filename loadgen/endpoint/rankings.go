@@ -93,6 +93,7 @@ type rankingReply struct {
 	reply
 	ranked map[int64]bool // the passages that have a score
 	twice  bool           // one has two
+	below  int64          // the lowest place, if that is below the first
 }
 
 // rankable tells whether there is something to rank.
@@ -120,8 +121,11 @@ func readRanking(data []byte, stream bool) (Chunk, error) {
 	}); !ok {
 		return r.chunk, err
 	}
-	if r.twice {
+	switch {
+	case r.twice:
 		return r.asThings("one passage has several scores")
+	case r.below < 0:
+		return r.asThings(fmt.Sprintf("a score is for index %d", r.below))
 	}
 	return r.asThings(unless(r.chunk.Items > 0, "no scores"))
 }
@@ -150,6 +154,7 @@ func (r *rankingReply) scored() error {
 			r.ranked = map[int64]bool{}
 		}
 		r.ranked[index] = true
+		r.below = min(r.below, index)
 		r.chunk.Places = max(r.chunk.Places, index+1)
 	}
 	return err

@@ -337,7 +337,9 @@ func readField(at place, path string) (func([]byte, bool) (Chunk, error), error)
 		text, items, ok := textOf(found)
 		switch {
 		case ok:
-			out.Items = items
+			if out.Items = items; items > 0 {
+				out.Thing = record.Vectors // lists of numbers
+			}
 			out.finish(text, "", "")
 			if items > 0 && text == "" {
 				out.Kind, out.Empty = record.Content, false

@@ -83,13 +83,13 @@ func reason(err error) string {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		return "TLS: the server's certificate is signed by an unknown authority; give its CA file, or use insecure for a test server"
+		return "TLS: the server's certificate is signed by an unknown authority; name its CA with --ca-file (endpoint.ca_file), or accept any with --insecure"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "TLS: the server's certificate has expired or is not yet valid: " + invalid.Detail
 	case errors.As(err, &hostname):
 		return "TLS: the server's certificate is for another host: " + hostname.Error()
 	case errors.As(err, &record):
-		return "TLS: the server answered in plain text; use http:// for this URL"
+		return "TLS: the server answered in plain text; use http:// (or grpc://) for this URL"
 	case errors.Is(err, io.EOF):
 		return "the server closed the connection"
 	case errors.As(err, &call):

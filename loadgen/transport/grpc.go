@@ -165,12 +165,12 @@ func (cl *Client) call(o *op) {
 		return
 	}
 	e := (&rpcCall{cl: cl, o: o, x: o.x}).do(ctx)
-	if e.status != record.OK {
-		switch k := o.killed(); {
-		case k.isSet():
-			e = k
-		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	if k := o.killed(); e.status != record.OK && (k.isSet() || errors.Is(ctx.Err(), context.DeadlineExceeded)) {
+		if e = k; !k.isSet() {
 			e = ending{status: record.Timeout, asked: o.x.Deadline}
+		}
+		if o.x.HTTPStatus = http.StatusOK; o.x.FirstByte == record.None { // the end is ours: no status of the server's
+			o.x.HTTPStatus = record.None
 		}
 	}
 	o.finish(e)
@@ -209,7 +209,7 @@ func (c *rpcCall) do(ctx context.Context) ending {
 	}
 	x.WriteEnd, x.BytesSent = c.cl.clock.Now(), int64(len(body))
 	c.o.armCancel()
-	if _, err = stream.Header(); err == nil {
+	if _, err = stream.Header(); err == nil && ctx.Err() == nil { // a call that we end has none, and no error either
 		x.FirstByte = c.cl.clock.Now()
 	}
 	for err == nil {

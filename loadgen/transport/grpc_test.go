@@ -174,8 +174,8 @@ func TestGRPCFaults(t *testing.T) {
 	})))
 	infer := func(x *transport.Exchange) { x.Path, x.Body = "/v2/models/m/infer", []byte(`{"inputs":[]}`) }
 	r := open(t, hang)
-	if x := r.do(infer, func(x *transport.Exchange) { x.Deadline = r.clock.Now() + int64(50*time.Millisecond) }); x.Status != record.Timeout {
-		t.Errorf("deadline: %s %s %s", x.Status, x.ErrorKind, x.ErrorText)
+	if x := r.do(infer, func(x *transport.Exchange) { x.Deadline = r.clock.Now() + int64(50*time.Millisecond) }); x.Status != record.Timeout || x.HTTPStatus != record.None || x.ErrorKind != "header_timeout" {
+		t.Errorf("deadline: %s %d %s %s; want no status that no server sent", x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
