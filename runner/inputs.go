@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -33,6 +34,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 		for i, d := range b.Datasets {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
 			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
+			c.pictures("benchmark.datasets."+d.Name+".images.source", d.Images)
 			c.size(i, d)
 			c.published(d)
 			if plan != nil {
@@ -124,6 +126,15 @@ func (c *inputCheck) records(path, name string) {
 	}
 	if _, err := os.Stat(Beside(c.file, name)); errors.Is(err, fs.ErrNotExist) {
 		c.found("path", name, path, "no such file: "+name, "paths are seen from the working directory, else from the experiment's folder")
+	}
+}
+
+func (c *inputCheck) pictures(path string, i *schema.Images) {
+	if i == nil || !c.once(i.Source) {
+		return
+	}
+	if _, err := media.PicturesOf(i.Source); err != nil {
+		c.refused("source", i.Source, path, err)
 	}
 }
 

@@ -129,6 +129,8 @@ func (f Entry) takesHint(name string) string {
 		return name + " takes no value; " + name + "=false switches it off"
 	case f.opt.Sweep:
 		return name + " takes one value; a list is written with commas and sweeps: " + name + " 1,2,4"
+	case f.opt.Many && f.opt.Split:
+		return name + " takes one word; several values are written with commas: " + name + " A,B,C"
 	}
 	return name + " takes one value"
 }

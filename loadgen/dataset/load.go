@@ -47,6 +47,8 @@ type reader struct {
 	modes    map[string]bool // of mooncake_trace: whether the messages of a session are deltas
 	chats    []chat          // of bailian_trace
 	rounds   []round         // of tracelab
+	latest   time.Duration   // time stamp of single_turn
+	back     bool            // one is earlier than another before it
 	zero     *time.Duration  // time stamp of the first row where rows say date and time
 	skipped  int             // rows that cannot be sent
 	places   []string        // of dag_jsonl's conversations

@@ -48,6 +48,13 @@ func readSingleTurn(r *reader, rec files.Record) error {
 		return err
 	}
 	f.Pass("type", "session_id")
+	if at := t.Timestamp; at != nil {
+		if *at < r.latest && !r.back {
+			r.back = true
+			r.doubt("%s: time stamps go back here; by a schedule the records are played in the order of time", rec.Place)
+		}
+		r.latest = max(r.latest, *at)
+	}
 	return r.add(r.begin("", system), t)
 }
 

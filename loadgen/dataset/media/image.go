@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
 )
 
 // MaxSide bounds the width and the height of a synthetic picture, in pixels.
@@ -111,6 +113,22 @@ func EncodeImage(img image.Image, format string) (Item, error) {
 // Pictures are the image files of a folder.
 type Pictures struct{ paths []string }
 
+// PicturesOf opens the folder that images are taken from; nil where source says
+// that they are drawn (noise, assets).
+func PicturesOf(source string) (*Pictures, error) {
+	if source == "" || source == "noise" || source == "assets" {
+		return nil, nil
+	}
+	p, err := OpenPictures(source)
+	if err != nil {
+		return nil, &diag.Error{
+			Code: diag.Usage, Message: fmt.Sprintf("%s: %v", source, reason(err)), Cause: err,
+			Hint: "noise, assets, or a folder of png, jpeg or gif files",
+		}
+	}
+	return p, nil
+}
+
 // OpenPictures lists the pictures below a folder in the order of their names.
 func OpenPictures(dir string) (*Pictures, error) {
 	list, err := os.ReadDir(dir)
@@ -124,7 +142,7 @@ func OpenPictures(dir string) (*Pictures, error) {
 		}
 	}
 	if len(p.paths) == 0 {
-		return nil, fmt.Errorf("%s: holds no png, jpeg or gif", dir)
+		return nil, errors.New("holds no png, jpeg or gif")
 	}
 	return p, nil
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/schema"
@@ -62,10 +61,8 @@ func (m *Maker) open(shape func(use string) synth.Stream) (err error) {
 		if m.height, err = synth.NewLengths("images.height", usual(i.Height, usualSide), shape("images.height"), MaxSide); err != nil {
 			return err
 		}
-		if i.Source != "" && i.Source != "noise" && i.Source != "assets" {
-			if m.pictures, err = OpenPictures(i.Source); err != nil {
-				return diag.Errorf("images.source: %w", err).Try("noise, assets, or a folder of png, jpeg or gif files")
-			}
+		if m.pictures, err = PicturesOf(i.Source); err != nil {
+			return fmt.Errorf("images.source: %w", err)
 		}
 	}
 	if a := m.audio; a != nil {

@@ -108,7 +108,17 @@ func dataAddress(kind, ref string) (Item, error) {
 	if f, ok := formats[typ]; ok {
 		format = f
 	}
-	return encoded(format, b64)
+	it, err := encoded(format, b64)
+	if err != nil || kind != "image" || !hasKind(format, "image/") {
+		return it, err
+	}
+	b, _ := base64.StdEncoding.DecodeString(b64)
+	if is := sniff(b, ""); !hasKind(is, "image/") {
+		return Item{}, diag.Errorf("a data: address of type %q that is no image", clip(typ)).Try("was it encoded whole? png, jpeg, gif, webp and bmp are known by their first bytes")
+	} else if cutOff(is, b) {
+		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is), len(b)).Try("was it copied whole?")
+	}
+	return it, nil
 }
 
 func encoded(format, b64 string) (Item, error) {
