@@ -196,7 +196,7 @@ func (d *Data) read(dir string, several bool) error {
 		return unfinished(dir, err)
 	}
 	readLimits(dir, d.Limits)
-	return d.Requests.read(dir, at)
+	return unfinished(dir, d.Requests.read(dir, at))
 }
 
 // joined lists what differs between results.
