@@ -137,7 +137,7 @@ func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
 	if b := root.Get("benchmark"); b == nil || b.Kind != source.Object {
 		at := root.Origin
 		if b != nil {
-			at = b.Origin
+			return c, append(unread, source.Mistake(b.Origin, "benchmark", "expected an object, got "+b.KindName(), "its members have no dashes before them")...)
 		}
 		return c, append(unread, source.Mistake(at, "benchmark", "required", "add benchmark: {…}")...)
 	}

@@ -238,7 +238,7 @@ func readText(src Source, watch *source.Watchdog) (text, Errors) {
 		return text{}, bad
 	}
 	root, bad := source.ReadYAML(src.File, bytes)
-	return text{root: root, notes: source.Octals(root), bytes: bytes, copy: bytes, ending: cmp.Or(filepath.Ext(src.File), ".yaml")}, bad
+	return text{root: root, notes: source.Doubts(root), bytes: bytes, copy: bytes, ending: cmp.Or(filepath.Ext(src.File), ".yaml")}, bad
 }
 
 // Migrate is the text of a file brought to this program's version of the schema,

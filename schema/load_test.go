@@ -402,7 +402,7 @@ func TestBombs(t *testing.T) {
 		"not UTF-8": {"b.yaml", "a: é\nb: é\xff\xfe", "b.yaml:2:6: is not UTF-8 text"},
 		"two":       {"b.yaml", good + "---\na: 1\n", "b.yaml:7:1: a second document"},
 		"tag":       {"b.yaml", "variables: {x: !!python/object/apply:os.getcwd []}\n", "b.yaml:1:16: the tag !!python/object/apply:os.getcwd is not known"},
-		"tab":       {"b.yaml", "a:\n\tb: 1\n", "b.yaml:2: found character that cannot start any token"},
+		"tab":       {"b.yaml", "a:\n\tb: 1\n", "b.yaml:2:1: a tab in the indentation"},
 		"a list":    {"b.yaml", "[1]\n", "b.yaml:1:1: an experiment is a mapping, this is a list"},
 		"integer":   {"b.yaml", "random_seed: 123456789012345678901234567890\n", "b.yaml:1:14: random_seed: must be at most 9007199254740991, got 1.2345678901234568e+29"},
 		"nan":       {"b.yaml", "random_seed: .nan\n", "b.yaml:1:14: .nan is not a number"},

@@ -52,6 +52,9 @@ func (x Table) keys(at string, l *Leaf) []string {
 // named is what to do about an object that stands under its name where there is a
 // list of objects: the name is one of its fields.
 func named(at string, l *Leaf, f source.Field) string {
+	if at == "benchmark" && New()[f.Name] != nil {
+		return "it stands beside benchmark, not in it"
+	}
 	list, last := source.Cut(at)
 	if last != "*" || f.Value.Kind != source.Object || !slices.Contains(l.Keys, "name") {
 		return ""

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -23,13 +22,13 @@ func ReadYAML(name string, src []byte) (*Node, diag.Errors) {
 	case errors.Is(err, io.EOF) || err == nil && (len(doc.Content) == 0 || isEmpty(doc.Content[0])):
 		return nil, Mistake(Origin{Where: name}, "", "empty file", "aiperf config init writes one to start from")
 	case err != nil:
-		return nil, yamlErrors(name, err)
+		return nil, yamlErrors(name, src, err)
 	}
 	var more yaml.Node
 	if err := decodeYAML(dec, &more); err == nil {
 		return nil, Mistake(yamlOrigin(name, &more), "", "a second document", "one file holds one experiment")
 	} else if !errors.Is(err, io.EOF) {
-		return nil, yamlErrors(name, err)
+		return nil, yamlErrors(name, src, err)
 	}
 	if bad := guardYAML(name, &doc); bad != nil {
 		return nil, bad
@@ -70,34 +69,6 @@ func decodeYAML(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 }
 
 func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
-
-// octal is a whole number that YAML 1.1 and 1.2 read differently.
-var octal = regexp.MustCompile(`^[-+]?0[0-7_]+$`)
-
-// Octals are remarks about numbers that begin with 0: AIPerf's reader takes them for
-// octal, and so does this program; YAML 1.2 and most people do not.
-func Octals(root *Node) (notes []string) {
-	root.Leaves("", func(path string, n *Node) {
-		if i, ok := n.Value.(int64); ok && n.Origin.Source == "file" && octal.MatchString(n.Origin.Text) {
-			notes = append(notes, fmt.Sprintf("%s: %s: %s is octal, %d; write %[4]d, or leave the 0 out", n.Origin.Where, path, n.Origin.Text, i))
-		}
-	})
-	return notes
-}
-
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
-
-func yamlErrors(name string, err error) diag.Errors {
-	msg := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
-	if m := yamlLine.FindStringSubmatch(msg); m != nil {
-		return Mistake(Origin{Where: name + ":" + m[1]}, "", m[2], "")
-	}
-	hint := ""
-	if strings.Contains(msg, "max depth") {
-		hint = fmt.Sprintf("an experiment nests at most %d levels", maxDepth)
-	}
-	return Mistake(Origin{Where: name}, "", msg, hint)
-}
 
 func yamlOrigin(name string, n *yaml.Node) Origin {
 	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, max(n.Line, 1), max(n.Column, 1))}
@@ -198,7 +169,7 @@ func (r *yamlReader) fill(n *Node, y *yaml.Node, merged bool) {
 			r.merge(n, v)
 			continue
 		case k.Kind != yaml.ScalarNode:
-			r.fail(k, "a key must be one word")
+			r.suggest(k, "a key must be one word", `a template stands in quotes: "{{ … }}"`)
 			continue
 		}
 		if line, twice := lines[k.Value]; twice {

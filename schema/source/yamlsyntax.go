@@ -1,0 +1,119 @@
+package source
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+)
+
+// slip is a common mistake in the syntax of YAML: how a line with it looks, where the
+// first group is the place, and what to do about it.
+type slip struct {
+	looks         *regexp.Regexp
+	message, hint string
+}
+
+var slips = []slip{
+	{regexp.MustCompile(`^\s*(\t)`), "a tab in the indentation", "YAML indents with blanks"},
+	{regexp.MustCompile(`[:,\[{]\s*(\{\{)`), "a template without quotes", `put it in quotes: "{{ … }}"`},
+	{regexp.MustCompile(`[{,][^"']*:\s*(\$\{)`), "a variable within braces without quotes", `put it in quotes: "${…}"`},
+	{regexp.MustCompile("(?::|-)\\s+([@`%])"), "no value begins with this character", "put the value in quotes"},
+	{regexp.MustCompile(`:\s+("[^"]*)$`), "the quote is not closed", "close it, or leave it out"},
+	{regexp.MustCompile(`:\s+('[^']*)$`), "the quote is not closed", "close it, or leave it out"},
+	{regexp.MustCompile(`^\s*(?:-\s+)?\w+(:)[^\s/:]\S*\s*$`), "no blank behind the colon", "such as model: demo"},
+	{regexp.MustCompile(`^\s*(?:-\s+)?(\w+)\s+[^\s:#=]+\s*$`), "no colon behind the key", "such as model: demo"},
+	{regexp.MustCompile(`["}\]\w]\s*(//)`), "// begins no comment here", "# does, in YAML; JSON has none"},
+	{regexp.MustCompile(`:\s*"[^"]*"\s+(")`), "no comma between two members", "write one before this"},
+	{regexp.MustCompile(`:\s+[^"'\s#{\[:][^"'#{},:]*(:)\s`), "a second colon in a value", "put the value in quotes"},
+	{regexp.MustCompile(`^[^{}]*(\{)[^}]*$`), "the brace is not closed", "close it with }"},
+	{regexp.MustCompile(`^[^\[\]]*(\[)[^\]]*$`), "the bracket is not closed", "close it with ]"},
+}
+
+// value is a line that says a value behind its key.
+var value = regexp.MustCompile(`^(\s*)[\w.-]+:\s+[^\s#|>&]`)
+
+// slipNear is the first slip in the lines around one, counted from 1; nil without
+// one. The parser notices some only further down.
+func slipNear(name string, src []byte, line int) diag.Errors {
+	lines := strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")
+	for i := max(line-2, 0); i < min(line+2, len(lines)); i++ {
+		text := lines[i]
+		if strings.HasPrefix(strings.TrimSpace(text), "#") {
+			continue
+		}
+		if i > 0 {
+			before := value.FindStringSubmatch(lines[i-1])
+			if indent := len(text) - len(strings.TrimLeft(text, " ")); before != nil && indent > len(before[1]) && strings.Contains(text, ":") && !strings.ContainsAny(lines[i-1], `"'{[`) {
+				return syntaxError(name, i, indent, "is indented deeper than the line above, which has a value", "begin both lines in one column")
+			}
+		}
+		for _, s := range slips {
+			if at := s.looks.FindStringSubmatchIndex(text); at != nil {
+				return syntaxError(name, i, at[2], s.message, s.hint)
+			}
+		}
+	}
+	return nil
+}
+
+func syntaxError(name string, line, column int, message, hint string) diag.Errors {
+	return Mistake(Origin{Where: fmt.Sprintf("%s:%d:%d", name, line+1, column+1)}, "", message, hint)
+}
+
+var (
+	yamlLine   = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
+	yamlAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// yamlErrors is a mistake in the syntax, where it is and what to do about it as far as
+// that can be told.
+func yamlErrors(name string, src []byte, err error) diag.Errors {
+	msg := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
+	line := 1
+	if m := yamlLine.FindStringSubmatch(msg); m != nil {
+		line, _ = strconv.Atoi(m[1]) // digits
+		msg = m[2]
+	}
+	if m := yamlAnchor.FindStringSubmatch(msg); m != nil {
+		if i := strings.Index(string(src), "*"+m[1]); i >= 0 {
+			before := string(src[:i])
+			return syntaxError(name, strings.Count(before, "\n"), i-strings.LastIndexByte(before, '\n')-1, "nothing is marked with &"+m[1], "mark what is meant: &"+m[1])
+		}
+	}
+	if strings.Contains(msg, "max depth") {
+		return Mistake(Origin{Where: name}, "", msg, fmt.Sprintf("an experiment nests at most %d levels", maxDepth))
+	}
+	if found := slipNear(name, src, line); found != nil {
+		return found
+	}
+	return syntaxError(name, line-1, 0, msg, "look at this line and the one above: indentation, colons, quotes, braces")
+}
+
+// typographic are quotes of written language, which are no quotes in YAML.
+var typographic = []string{"“", "”", "„", "‘", "’", "«"}
+
+// Doubts are remarks about values that mean something else to most people: numbers
+// that begin with 0, which AIPerf's reader takes for octal, and so does this program,
+// and text in the quotes of written language.
+func Doubts(root *Node) (notes []string) {
+	root.Leaves("", func(path string, n *Node) {
+		switch v := n.Value.(type) {
+		case int64:
+			if n.Origin.Source == "file" && octal.MatchString(n.Origin.Text) {
+				notes = append(notes, fmt.Sprintf("%s: %s: %s is octal, %d; write %[4]d, or leave the 0 out", n.Origin.Where, path, n.Origin.Text, v))
+			}
+		case string:
+			if slices.ContainsFunc(typographic, func(q string) bool { return strings.HasPrefix(v, q) }) {
+				notes = append(notes, fmt.Sprintf("%s: %s: the quotes of %s are part of the text; write plain ones: \"", n.Origin.Where, path, Short(v)))
+			}
+		}
+	})
+	return notes
+}
+
+// octal is a whole number that YAML 1.1 and 1.2 read differently.
+var octal = regexp.MustCompile(`^[-+]?0[0-7_]+$`)
