@@ -81,6 +81,7 @@ func TestMistakes(t *testing.T) {
 		{"model: demo", "model: ${NOPE_XYZ}", "exp.yaml:3:10: benchmark.model: environment variable NOPE_XYZ is not set | export it or write ${NOPE_XYZ:default}"},
 		{"model: demo", "model: [demo, 5]", "exp.yaml:3:17: benchmark.model.1: expected text, got number 5"},
 		{"localhost:8000", "http://h:99999", `exp.yaml:4:19: benchmark.endpoint.url: the port of "http://h:99999" is not between 1 and 65535`},
+		{"localhost:8000", "http://h?a=b c", `exp.yaml:4:19: benchmark.endpoint.url: "http://h?a=b c" is not an address: it holds a blank | write %20 for a blank`},
 		{"localhost:8000", ":8000", `exp.yaml:4:19: benchmark.endpoint.url: "http://:8000" names no host | such as http://localhost:8000`},
 		{"isl: 512", "isl: {}", "exp.yaml:5:18: benchmark.dataset.isl: nothing says what is drawn | a number, or such as {mean: 128, stddev: 16}"},
 		{"isl: 512", "isl: {max: 9}", "exp.yaml:5:18: benchmark.dataset.isl: nothing says what is drawn | a number, or such as {mean: 128, stddev: 16}"},
