@@ -22,6 +22,14 @@ import (
 	"aiperf.dev/aiperf/sinks/report/forecast"
 )
 
+// Whoever runs the tests may have a terminal that shows nothing but ASCII.
+func TestMain(m *testing.M) {
+	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil {
+		panic(err)
+	}
+	m.Run()
+}
+
 var began = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
 // demo is a plan of three cells in its fourth of six runs.
