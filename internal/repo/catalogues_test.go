@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,6 +99,21 @@ func TestNamesOfCataloguesStandEverywhere(t *testing.T) {
 					t.Errorf("%s: %s knows %q, which no catalogue has", c.what, place, n)
 				}
 			}
+		}
+	}
+}
+
+// An axis that tables know by name is a setting that can be swept: another name would
+// never be met. Those that name systems are formed from several settings.
+func TestAxesAreSettings(t *testing.T) {
+	t.Parallel()
+	last := map[string]bool{}
+	for _, l := range fields.Leaves() {
+		last[l.Path[strings.LastIndexByte(l.Path, '.')+1:]] = true
+	}
+	for _, a := range sweep.KnownAxes() {
+		if name := cmp.Or(a.Setting, a.Name); !a.System && !last[name] {
+			t.Errorf("axis %s: no setting is called %s", a.Name, name)
 		}
 	}
 }
