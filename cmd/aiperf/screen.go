@@ -292,7 +292,7 @@ file system too.
 		}
 		out, ok := a.Out.(*quietPipe)
 		if file, isFile := outFile(out, ok); !p.Has("once") && isFile && a.onTerminal() && term.IsTerminal(int(file.Fd())) {
-			return w.Watch(os.Stdin, file)
+			return w.Watch(a.issue, os.Stdin, file)
 		}
 		return live.Frame(a.Out, w.State(), time.Now(), 80, 30, live.Cells, live.NoKeys)
 	},

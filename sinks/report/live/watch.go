@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -271,13 +272,14 @@ func readJSON(path string, to any) {
 // State is what was read so far.
 func (w *Watcher) State() *State { return w.state }
 
-// Watch shows the directory on a terminal until the plan is over or q.
-func (w *Watcher) Watch(in, out *os.File) error {
+// Watch shows the directory on a terminal until q, or until ctx ends, as it does
+// when the terminal goes away.
+func (w *Watcher) Watch(ctx context.Context, in, out *os.File) error {
 	m := &model{state: w.state, clock: time.Now, next: w.Next, ascii: words.ASCIITerminal(os.Getenv)}
 	g := newGuard(out)
 	defer g.dismiss()
-	_, err := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out)).Run()
-	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
+	_, err := tea.NewProgram(m, tea.WithInput(in), tea.WithOutput(out), tea.WithContext(ctx)).Run()
+	if err != nil && !errors.Is(err, tea.ErrInterrupted) && ctx.Err() == nil {
 		return err
 	}
 	return nil
