@@ -91,19 +91,26 @@ func (l *lowerer) snake(n *source.Node) {
 }
 
 // unsaid takes out fields that are null, which says nothing. What nobody knows
-// stays, for it is a mistake whatever its value; so does what belongs to the user,
-// but where that is text alone, as headers are.
+// stays, for it is a mistake whatever its value; so does what belongs to the user.
+// Below a name of the user's own, as of a header, a limit or a check, null is a
+// mistake: whoever wrote the name meant something.
 func (l *lowerer) unsaid(n *source.Node, path string) {
 	at, leaf := l.index.Resolve(path)
 	if leaf == nil {
 		return
 	}
-	if leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 {
-		for i := range n.Fields {
-			if f := &n.Fields[i]; f.Value.Kind == source.Null && l.index[source.Join(at, "+")].Has(fields.IsText) {
-				l.fail(f, source.Join(path, f.Name), "expected text, got null", "leave it out")
-			}
+	named := l.index[source.Join(at, "+")]
+	for i := range n.Fields {
+		f := &n.Fields[i]
+		switch {
+		case named == nil || f.Value.Kind != source.Null:
+		case named.Has(fields.IsText):
+			l.fail(f, source.Join(path, f.Name), "expected text, got null", "leave it out")
+		default:
+			l.fail(f, source.Join(path, f.Name), "expected a value, got null", "leave it out")
 		}
+	}
+	if leaf.Has(fields.IsFree) && len(leaf.Keys) == 0 {
 		return
 	}
 	n.Fields = slices.DeleteFunc(n.Fields, func(f source.Field) bool {
