@@ -27,7 +27,7 @@ func TestBytesOfCUE(t *testing.T) {
 		"mark":              {text: mark + good},
 		"lines":             {text: windows(good)},
 		"both":              {text: mark + windows(good)},
-		"typo":              {text: mark + windows(typo), want: "e.cue:12:15: benchmark.phases.profiling.reqests: unknown field\n  hint: did you mean requests?\n"},
+		"typo":              {text: mark + windows(typo), want: "e.cue:12:15: benchmark.profiling.reqests: unknown field\n  hint: did you mean requests?\n"},
 		"first line":        {text: mark + "package t, benchmark: modl: 1\n", want: "e.cue:1:23: benchmark.modl: unknown field\n"},
 		"old Mac":           {text: strings.ReplaceAll(good, "\n", "\r"), want: "e.cue:1:12: expected"},
 		"UTF-16":            {text: wide(good), want: "e.cue:1:1: is not UTF-8 text\n  hint: save it as UTF-8\n"},
