@@ -70,6 +70,8 @@ func TestExitCodes(t *testing.T) {
 		{"gate missed", Result{Outcomes: []decide.Outcome{run}, Results: &decide.Results{GatesMissed: 1}}, 3},
 		{"invalid is worse than a gate", Result{Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid, Results: &decide.Results{GatesMissed: 1}}, 4},
 		{"invalid on purpose", Result{Plan: plan(true), Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid}, 0},
+		{"records lost, invalid on purpose", Result{Plan: plan(true), Outcomes: []decide.Outcome{run, failed}, Verdict: verdict.Invalid, Reports: map[string]*RunReport{"b": {Lost: "3 records lost"}}}, 1},
+		{"records lost of one of two", Result{Outcomes: []decide.Outcome{run, failed}, Verdict: verdict.Invalid, Reports: map[string]*RunReport{"b": {Lost: "3 records lost"}}}, 1},
 		{"invalid on purpose, gate missed", Result{Plan: plan(true), Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid, Results: &decide.Results{GatesMissed: 1}}, 3},
 		{"invalid on purpose, one of two failed", Result{Plan: plan(true), Outcomes: []decide.Outcome{run, failed}, Verdict: verdict.Invalid}, 1},
 		{"interrupted is worse than all", Result{Outcomes: []decide.Outcome{failed}, Verdict: verdict.Invalid, Interrupted: true}, 130},

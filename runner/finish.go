@@ -109,7 +109,7 @@ func (r *runner) removeJournals() error {
 		return nil
 	}
 	for _, rep := range r.result.Reports {
-		if rep.Aborted != "" {
+		if rep.Aborted != "" || rep.Lost != "" {
 			return nil
 		}
 	}
@@ -212,8 +212,18 @@ func (res *Result) GaveUp() bool {
 	return false
 }
 
+// LostRecords tells whether records of a run could not be written.
+func (res *Result) LostRecords() bool {
+	for _, rep := range res.Reports {
+		if rep.Lost != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // ExitCode is what the program ends with; the highest need wins: interrupted,
-// failed, invalid unless that is allowed, gates.
+// failed or results lost, invalid unless that is allowed, gates.
 func (res *Result) ExitCode() diag.Code {
 	if res.Finished != nil {
 		return diag.Code(res.Finished.ExitCode)
@@ -231,7 +241,7 @@ func (res *Result) ExitCode() diag.Code {
 	switch {
 	case res.Interrupted:
 		return diag.Interrupted
-	case ran == 0 || failed == ran || gaveUp > 0:
+	case ran == 0 || failed == ran || gaveUp > 0 || res.LostRecords():
 		return diag.Failed
 	case res.Verdict == verdict.Invalid && !res.Plan.Experiment.AllowInvalid:
 		return diag.Invalid

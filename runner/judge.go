@@ -231,7 +231,7 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
 	rep.AllFailed = ok == 0 && failed > 0
-	rep.Aborted = e.ServerDied()
+	rep.Aborted, rep.Lost = e.ServerDied(), e.RecordsLost()
 	for _, p := range e.Phases {
 		if rep.FirstError == "" {
 			rep.FirstError = p.FirstError
@@ -256,6 +256,8 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 		}
 	}
 	switch {
+	case rep.Lost != "": // whatever else is said of the run rests on the records that are left
+		o.Err = rep.Lost
 	case rep.AllFailed:
 		o.Err = fmt.Sprintf("every request failed, first: %s", rep.FirstError)
 	case rep.gaveUp():

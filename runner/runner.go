@@ -372,6 +372,8 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 	r.keep(report, *outcome)
 	done := resultdir.Event{Event: "done", Run: run.ID, Attempt: attempt, Dir: run.Dir, Records: outcome.Records}
 	switch {
+	case report.Lost != "":
+		done.Event, done.Error = "lost", report.Lost // kept, in no average, measured again on resume
 	case report.Aborted != "":
 		done.Event, done.Error = "aborted", report.Aborted // kept, in no average, measured again on resume
 	case report.Cancelled != "":

@@ -152,6 +152,65 @@ func TestContractFullDisk(t *testing.T) {
 	}
 }
 
+// TestContractRecordsLost: a run whose journal could not take all records has
+// failed, whatever is allowed; validate says so, and --resume measures it again.
+func TestContractRecordsLost(t *testing.T) {
+	t.Parallel()
+	if err := exec.Command("sh", "-c", "ulimit -f 60").Run(); err != nil {
+		t.Skipf("this shell sets no limit on the size of files: %v", err)
+	}
+	dir := t.TempDir()
+	// Chunks make the journal by far the largest file: it alone reaches the limit.
+	line := "aiperf run q.cue --artifact-dir out --report none"
+	if err := os.WriteFile(filepath.Join(dir, "q.cue"), []byte(`
+name: "q"
+benchmark: {
+	model: "m"
+	endpoint: {type: "chat", url: "mock:?ttft=1ms&itl=0ms", streaming: true}
+	tokenizer: name: "builtin"
+	dataset: {type: "synthetic", entries: 4, prompts: {isl: 8, osl: 200}}
+	phases: {type: "concurrency", concurrency: 2, requests: 400}
+	artifacts: {records: false}
+}
+tables: {formats: ["parquet"], chunks: false}
+allow_invalid: true
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	shell := func(script string) *process {
+		p := &process{t: t, cmd: exec.Command("sh", "-c", script), ended: make(chan struct{})}
+		p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr, p.cmd.SysProcAttr = dir, &p.out, &p.err, ownGroup()
+		p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=")
+		p.run()
+		return p
+	}
+	events := func() string {
+		b, err := os.ReadFile(filepath.Join(dir, "out", "journal.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	p := shell("ulimit -f 60; exec " + line)
+	p.wants(diag.Failed)
+	if e := events(); strings.Contains(e, `"event":"done"`) || !strings.Contains(e, `"event":"lost"`) {
+		t.Errorf("the journal says\n%s", e)
+	}
+	if said := p.out.String() + p.err.String(); strings.Contains(said, "report it as a bug") || !strings.Contains(said, "lost") {
+		t.Errorf("lost records are not said, or as a bug of ours:\n%s", said)
+	}
+	p = shell("exec aiperf validate out")
+	p.wants(diag.Failed)
+	if !strings.Contains(p.err.String(), "lost") {
+		t.Errorf("validate does not say that records are missing:\n%s", &p.err)
+	}
+	shell("exec " + line + " --resume").wants(diag.OK)
+	if e := events(); strings.Count(e, `"event":"done"`) != 1 || !strings.Contains(e, `"records":400`) {
+		t.Errorf("after --resume the journal says\n%s", e)
+	}
+	shell("exec aiperf validate out").wants(diag.OK)
+}
+
 func readJSON(t *testing.T, path string, v any) {
 	t.Helper()
 	b, err := os.ReadFile(path)

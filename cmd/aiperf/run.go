@@ -283,11 +283,11 @@ func fullCodes(command string, p *argv.Line) (bool, error) {
 
 // exitCode is what a script learns from a result. In AIPerf's codes a run that
 // was measured is a success, whatever its verdict, its gates or one interrupt
-// say; that requests failed beyond a threshold that was set, or that the second
-// interrupt ended it, is none.
+// say; that requests failed beyond a threshold that was set, that records could not
+// be written, or that the second interrupt ended it, is none.
 func exitCode(r *runner.Result, full, ended bool) error {
 	code := r.ExitCode()
-	if !full && r.Measured() && !ended && !r.GaveUp() {
+	if !full && r.Measured() && !ended && !r.GaveUp() && !r.LostRecords() {
 		code = diag.OK
 	}
 	if !full && !r.Measured() && code != diag.OK {

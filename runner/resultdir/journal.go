@@ -16,7 +16,7 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type Event struct {
-	Event   string    `json:"event"` // beside, begin, start, done, failed, aborted, interrupted, spared, redo, flip, end
+	Event   string    `json:"event"` // beside, begin, start, done, failed, aborted, lost, interrupted, spared, redo, flip, end
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
 	Run     string    `json:"run,omitempty"`

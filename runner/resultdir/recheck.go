@@ -8,6 +8,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/aiperf"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Recheck holds a finished directory, ours or AIPerf's, against itself: no file
@@ -34,6 +35,11 @@ func Recheck(dir string) (said string, bad []string, err error) {
 		for _, b := range m.Verify(dir) {
 			bad = append(bad, dir+"/"+b)
 		}
+		lost, err := lostRecords(dir)
+		if err != nil {
+			return "", bad, err
+		}
+		bad = append(bad, lost...)
 	}
 	checked := 0
 	for _, run := range runs {
@@ -54,6 +60,23 @@ func Recheck(dir string) (said string, bad []string, err error) {
 		}
 	}
 	return said, bad, nil
+}
+
+// lostRecords is a line for each run whose last attempt could not write all of
+// its records.
+func lostRecords(dir string) (lines []string, err error) {
+	var lock sweep.Lock
+	if err := ReadJSON(filepath.Join(dir, LockName), &lock); err != nil {
+		return nil, nil // Verify has said that it is not as it was written
+	}
+	events, _, err := readJournal(filepath.Join(dir, journalName))
+	last := Last(events)
+	for _, r := range lock.Runs {
+		if e := last[r.ID]; e.Event == "lost" {
+			lines = append(lines, fmt.Sprintf("%s: run %s: %s; the command that began it, with --resume, measures it again", dir, r.ID, e.Error))
+		}
+	}
+	return lines, err
 }
 
 // nothingToCheck says what is missing in a directory that has no summary beside

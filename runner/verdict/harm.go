@@ -67,13 +67,13 @@ var harms = []Check{
 	},
 	{
 		ID: "littles_law", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "report it as a bug",
-		Kind: Harm, Unit: "ratio", Touches: all, Reads: "the engine's sum of times in flight and the records'",
+		Kind: Harm, Unit: "ratio", Touches: all, Whole: true, Reads: "the engine's sum of times in flight and the records'",
 		Doc:  "times in flight summed by the engine and by the records: equal up to rounding, or a bug of ours",
 		Read: perPhase(littlesLaw),
 	},
 	{
 		ID: "flow_balance", Limits: "INVALID above 0", Try: "report it as a bug",
-		Kind: Harm, Unit: "requests", Touches: all, Reads: "the engine's counts and the records'",
+		Kind: Harm, Unit: "requests", Touches: all, Whole: true, Reads: "the engine's counts and the records'",
 		Doc:  "requests issued less those that ended well, failed, were cancelled or cut off, and less those recorded: must be 0",
 		Read: perPhase(flowBalance),
 	},
@@ -298,14 +298,29 @@ func flowBalance(p *PhaseEvidence) (Reading, bool) {
 }
 
 func sink(e *Evidence) []Reading {
-	lost := float64(e.Emitted - e.Journaled)
-	if e.SinkError != "" {
-		lost = max(lost, 1)
-	}
+	lost := e.lost()
 	return []Reading{{
-		Value: lost, Warn: never, Fail: 0, Detail: strings.TrimSpace(words.Count(int64(lost), "record") + " lost " + words.Line(e.SinkError)),
+		Value: float64(lost), Warn: never, Fail: 0, Detail: strings.TrimSpace(words.Count(lost, "record") + " lost " + words.Line(e.SinkError)),
 		Try: "free disk space, then run with --resume",
 	}}
+}
+
+// lost counts the records that are not in the journal. A journal that broke lacks
+// one at least.
+func (e *Evidence) lost() int64 {
+	n := e.Emitted - e.Journaled
+	if e.SinkError != "" {
+		n = max(n, 1)
+	}
+	return max(n, 0)
+}
+
+// RecordsLost says how many records could not be written and why, "" for none.
+func (e *Evidence) RecordsLost() string {
+	if e.lost() == 0 {
+		return ""
+	}
+	return sink(e)[0].Detail
 }
 
 func clock(e *Evidence) []Reading {

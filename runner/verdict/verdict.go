@@ -86,6 +86,7 @@ type Check struct {
 	Limits  string   // what each verdict takes, unless the experiment sets its own
 	Try     string   // what helps, as a rule
 	Touches []string // the metrics that it makes doubtful
+	Whole   bool     // it holds counts against the records, and says nothing where some were lost: sink does
 	Read    func(*Evidence) []Reading
 }
 
@@ -98,6 +99,9 @@ func Judge(e *Evidence, limits map[string]schema.Threshold) []Finding {
 	e.sortSamples()
 	var found []Finding
 	for _, c := range checks() {
+		if c.Whole && e.lost() > 0 {
+			continue
+		}
 		readings := c.Read(e)
 		if len(readings) == 0 {
 			continue
