@@ -364,6 +364,25 @@ func TestCausesExplainHarm(t *testing.T) {
 	}
 }
 
+// Records that could not be written are missing in every count that is held
+// against them: only sink says so, and no busy machine explains it.
+func TestLostRecordsAreNoBug(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	w.host.RunDelay = 1
+	w.records = w.records[:50]
+	w.evidence = func(e *Evidence) { e.Emitted, e.SinkError = 200, "no space left on device" }
+	found := w.judge(nil)
+	if f := found["sink"]; f.Verdict != Invalid || f.Sentence() != "150 records lost: no space left on device" {
+		t.Errorf("sink: %s %q", f.Verdict, f.Sentence())
+	}
+	for id, f := range found {
+		if f.Try == "report it as a bug" {
+			t.Errorf("%s: %s, try: %s", id, f.Detail, f.Try)
+		}
+	}
+}
+
 // A request that could not be made is no work of a busy machine.
 func TestRequestsThatCannotBeMade(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
@@ -25,7 +24,10 @@ const (
 
 // clientErrorsID is the check whose finding says why itself: no state of the
 // machine explains it.
-const clientErrorsID = "client_errors"
+const (
+	clientErrorsID = "client_errors"
+	sinkID         = "sink"
+)
 
 // harms ask by how much a number that is reported is wrong through us.
 var harms = []Check{
@@ -78,7 +80,7 @@ var harms = []Check{
 		Read: perPhase(flowBalance),
 	},
 	{
-		ID: "sink", Limits: "INVALID above 0", Try: "free disk space, then run with --resume",
+		ID: sinkID, Limits: "INVALID above 0", Try: "free disk space, then run with --resume",
 		Kind: Harm, Unit: "records", Touches: all, Reads: "the engine's and the journal's counts of records",
 		Doc:  "records that the engine emitted less records in the journal: must be 0",
 		Read: sink,
@@ -299,8 +301,12 @@ func flowBalance(p *PhaseEvidence) (Reading, bool) {
 
 func sink(e *Evidence) []Reading {
 	lost := e.lost()
+	detail := words.Count(lost, "record") + " lost"
+	if e.SinkError != "" {
+		detail += ": " + words.Line(e.SinkError)
+	}
 	return []Reading{{
-		Value: float64(lost), Warn: never, Fail: 0, Detail: strings.TrimSpace(words.Count(lost, "record") + " lost " + words.Line(e.SinkError)),
+		Value: float64(lost), Warn: never, Fail: 0, Detail: detail,
 		Try: "free disk space, then run with --resume",
 	}}
 }

@@ -147,7 +147,7 @@ func explain(found []Finding) {
 	}
 	slices.SortStableFunc(seen, func(a, b Finding) int { return cmp.Compare(b.Beyond(), a.Beyond()) })
 	for i := range found {
-		if f := &found[i]; f.Kind == Harm && f.Verdict > Valid && f.Check != clientErrorsID {
+		if f := &found[i]; f.Kind == Harm && f.Verdict > Valid && f.Check != clientErrorsID && f.Check != sinkID {
 			for _, c := range seen[:min(len(seen), mostCauses)] {
 				f.Because = append(f.Because, c.Detail)
 			}
