@@ -342,11 +342,15 @@ func (d *driver) result(begun []*phase) Result {
 	return res
 }
 
-// closers says of which servers connections could not be kept.
+// closers says of which servers connections could not be kept, or not be used again.
 func closers(s transport.Stats) (notes []string) {
 	for _, name := range s.Closers {
 		notes = append(notes, name+" closes the connections that it says it keeps: each request got a fresh one from then on ("+
 			words.Count(s.Resent, "request")+" sent once more; connection_reuse: never says so beforehand)")
+	}
+	for _, e := range s.Endless {
+		notes = append(notes, e.Target+" does not end the body after [DONE]: "+words.Count(e.Answers, "answer")+
+			" ended at that mark, each held its place for up to 1 s longer, and the connections were closed")
 	}
 	return notes
 }

@@ -2,11 +2,13 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +28,7 @@ type Client struct {
 	handshakeWithin time.Duration
 	crossWithin     time.Duration // see closeCrossed
 	writeOut        time.Duration // see writeOut
+	afterMark       time.Duration // see afterMark
 	targets         []*target
 	sources         []netip.Addr
 	offset          *wallOffset
@@ -68,6 +71,7 @@ func Open(cfg Config) (*Client, error) {
 		handshakeWithin: handshakeTimeout,
 		crossWithin:     closeCrossed,
 		writeOut:        writeOut,
+		afterMark:       afterMark,
 		dialing:         make(chan struct{}, dialsAtOnce),
 		inboxes:         newInboxes(),
 		large:           newLargeBuffers(),
@@ -312,15 +316,20 @@ func (cl *Client) Probe(ctx context.Context, target int) error {
 		t.rpc.connect(within)
 		return nil
 	case isTimeout(err) && ctx.Err() == nil:
-		return unreachable(fmt.Sprintf("cannot reach %s: no connection within %v", t.name, cl.patience), err)
+		return unreachable(t, fmt.Sprintf("cannot reach %s: no connection within %v", t.name, cl.patience), err)
 	}
-	return unreachable(fmt.Sprintf("cannot reach %s: %s", t.name, reason(err)), err)
+	return unreachable(t, fmt.Sprintf("cannot reach %s: %s", t.name, reason(err)), err)
 }
 
-func unreachable(message string, err error) error {
+func unreachable(t *target, message string, err error) error {
 	hint := "is the server running there? try the command against the built-in one: --url mock:"
 	if isTLS(err) { // it is, and the reason says what to change
 		hint = ""
+		var noTLS tls.RecordHeaderError
+		address, https := strings.CutPrefix(t.name, "https://")
+		if https && (errors.As(err, &noTLS) || errors.Is(err, errNoHandshake)) {
+			hint = "try --url http://" + address
+		}
 	}
 	return &diag.Error{Code: diag.Failed, Message: message, Cause: err, Hint: hint}
 }
@@ -392,6 +401,9 @@ func (cl *Client) Stats() Stats {
 	for _, t := range cl.targets {
 		if t.pool.closes() {
 			s.Closers = append(s.Closers, t.name)
+		}
+		if n := t.pool.endless.Load(); n > 0 {
+			s.Endless = append(s.Endless, Endless{Target: t.name, Answers: n})
 		}
 		if cl.kernelStamps && t.via == nil && t.rpc == nil {
 			s.Stamps = "kernel"

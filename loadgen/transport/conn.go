@@ -225,9 +225,18 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 		return false
 	case c.resp.Done():
 		return c.conclude(o, c.rec.end(), c.resp.KeepAlive() && len(rest) == 0)
+	case c.rec.mark != record.None && !c.rec.timed:
+		c.rec.timed = true
+		c.cl.flight.arm(o, c.rec.mark+int64(c.cl.afterMark), record.OK)
 	}
 	return true
 }
+
+// afterMark is how long the end of a body may take after the mark that ends its
+// answer. Many servers send the last chunk in a write of its own, right after
+// the mark, and their connections stay usable; some never send it. A second is
+// more than a round trip and less than anybody minds.
+const afterMark = time.Second
 
 // writeOut is how long a request may still be on its way out after its answer
 // was complete. Most are out already, and only the goroutine that wrote them has
@@ -274,6 +283,9 @@ func (c *conn) abandon(o *op, err error) {
 		return
 	}
 	switch {
+	case c.rec.mark != record.None && (kill.status == record.OK || kill.status == record.Timeout):
+		c.t.pool.endless.Add(1)
+		c.conclude(o, c.rec.endAtMark(), false)
 	case kill.isSet():
 		c.conclude(o, kill, false)
 	case c.closedWhenKept(o, err):
@@ -318,6 +330,8 @@ func (c *conn) broke(err error) ending {
 	switch {
 	case eof && c.resp.EOF() == nil:
 		return c.rec.end()
+	case c.resp.Foreign() != nil:
+		return c.rec.broken(c.resp.Foreign())
 	case c.resp.Started():
 		return c.rec.cut(err)
 	case eof:
@@ -325,5 +339,8 @@ func (c *conn) broke(err error) ending {
 	}
 	e := failed(err)
 	e.text = "the connection broke before an answer: " + e.text
+	if !c.served && c.t.tls == nil {
+		e.text += "; does this server want https://?"
+	}
 	return e
 }

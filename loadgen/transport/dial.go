@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -20,6 +21,8 @@ const (
 	// a request line.
 	handshakeTimeout = 5 * time.Second
 )
+
+var errNoHandshake = errors.New("no handshake")
 
 // dial opens a connection that is kept to carry requests.
 func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
@@ -147,7 +150,7 @@ func (c *conn) handshake(ctx context.Context) error {
 	defer cancel()
 	if err := over.HandshakeContext(within); err != nil {
 		if within.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("TLS: no handshake within %v; is this a plain http:// server?", c.cl.handshakeWithin)
+			err = fmt.Errorf("TLS: %w within %v; is this a plain http:// server?", errNoHandshake, c.cl.handshakeWithin)
 		}
 		return &handshakeError{err}
 	}

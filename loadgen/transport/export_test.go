@@ -26,6 +26,9 @@ func SetCrossTime(cl *Client, d time.Duration) { cl.crossWithin = d }
 // SetWriteOut is how long a request of cl may be on its way out after its answer.
 func SetWriteOut(cl *Client, d time.Duration) { cl.writeOut = d }
 
+// SetAfterMark is how long the end of a body may take after the mark of its answer.
+func SetAfterMark(cl *Client, d time.Duration) { cl.afterMark = d }
+
 // Recorded is the memory that x holds for its answer, without what was unpacked.
 func Recorded(x *Exchange) int64 {
 	n := cap(x.Events) * int(unsafe.Sizeof(Event{}))

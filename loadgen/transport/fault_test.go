@@ -76,6 +76,9 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{name: "not HTTP", steps: fs.Script{fs.Send("220 smtp ready\r\n\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: "status line"},
+		{name: "a banner", steps: fs.Script{fs.Send("SSH-2.0-OpenSSH_9.6\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: `no HTTP server: where a status line was due it sent "SSH-2.0-OpenSSH_9.6"`},
+		{name: "bytes", steps: fs.Script{fs.Send("\x1b[2J\x00")}, status: record.ParseError, http: record.None, kind: "http", text: `it sent "\x1b[2J\x00"`},
+		{name: "TLS alert", steps: fs.Script{fs.Send("\x15\x03\x01\x00\x02\x02\x46")}, status: record.ParseError, http: record.None, kind: "http", text: "use https://"},
 		{name: "lengths that differ", steps: fs.Script{fs.Send(fs.Head("200 OK", "a/b", "Content-Length: 1", "Content-Length: 2"))}, status: record.ParseError, http: record.None, kind: "http", text: "content lengths 1 and 2"},
 		{name: "endless header", steps: fs.Script{fs.Send("HTTP/1.1 200 OK\r\nX: " + long)}, status: record.ParseError, http: record.None, kind: "too_large"},
 		{name: "endless line in a stream", steps: fs.Script{fs.Send(fs.Head("200 OK", "text/event-stream") + strings.Repeat("x", 2<<20))}, status: record.ParseError, http: 200, kind: "too_large"},
@@ -476,5 +479,66 @@ func TestManyEventsInOneSegment(t *testing.T) {
 	}
 	if st := r.Stats(); st.Stamps == "kernel" && st.Interval < 900 {
 		t.Errorf("%d interval stamps", st.Interval)
+	}
+}
+
+// [DONE] ends an answer whose body does not end, at the time when it came. Such
+// a connection carries nothing more.
+func TestMarkEndsAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		patience time.Duration // after the mark
+		deadline time.Duration
+	}{
+		{"after a while", 0, time.Hour},
+		{"at the deadline", time.Hour, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			unended := fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")), fs.UntilClosed()}
+			s := fs.Start(t, unended, fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.UntilClosed()})
+			r := open(t, s.URL())
+			transport.SetAfterMark(r.Client, c.patience)
+			due := r.clock.Now() + int64(c.deadline)
+			x := r.do(stream, func(x *transport.Exchange) { x.Deadline = due })
+			if x.Status != record.OK || x.ErrorKind != "" || x.CancelAsked != record.None || len(x.Events) != 2 {
+				t.Fatalf("%s %s %q, %d events", x.Status, x.ErrorKind, x.ErrorText, len(x.Events))
+			}
+			if at := x.Events[1].At; x.End != at {
+				t.Errorf("ended %d ns after the mark", x.End-at)
+			}
+			if y := r.do(); y.Status != record.OK || y.Reused {
+				t.Errorf("the next: %s %s, reused %v", y.Status, y.ErrorText, y.Reused)
+			}
+			if e := r.Stats().Endless; len(e) != 1 || e[0].Answers != 1 {
+				t.Errorf("endless: %v", e)
+			}
+		})
+	}
+}
+
+// A last chunk that comes after the mark keeps the connection usable.
+func TestLastChunkAfterMark(t *testing.T) {
+	t.Parallel()
+	marked := make(chan struct{})
+	s := fs.Start(t, fs.Script{
+		fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")), fs.Wait(marked), fs.Send(fs.LastChunk),
+		fs.Read(), fs.Send(fs.JSON("1")), fs.UntilClosed(),
+	})
+	r := open(t, s.URL())
+	transport.SetAfterMark(r.Client, time.Hour)
+	x := r.do(stream, func(x *transport.Exchange) {
+		x.OnEvent = func(data []byte) {
+			if string(data) == "[DONE]" {
+				close(marked)
+			}
+		}
+	})
+	if x.Status != record.OK {
+		t.Fatal(x.Status, x.ErrorText)
+	}
+	if y := r.do(); y.Status != record.OK || !y.Reused || len(r.Stats().Endless) != 0 {
+		t.Errorf("%s %s, reused %v, endless %v", y.Status, y.ErrorText, y.Reused, r.Stats().Endless)
 	}
 }

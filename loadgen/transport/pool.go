@@ -16,6 +16,8 @@ type pool struct {
 	// Kept connections that carried an answer, and those that the server closed
 	// instead of answering.
 	kept, lost atomic.Int64
+
+	endless atomic.Int64 // answers with a mark at their end whose body did not end
 }
 
 // lostAlways is how many kept connections a server must have closed, and more

@@ -73,6 +73,8 @@ type reception struct {
 
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
+	mark   int64 // the stamp of [DONE], which ends a stream's answer; record.None before it
+	timed  bool  // the end of the body is waited for since then, for afterMark at most
 	inRead int   // events of this delivery so far
 	bodyAt stamp // of the last read that had body bytes
 	bodyLo int64 // the stamp before that
@@ -90,6 +92,7 @@ func (r *reception) begin(x *Exchange) {
 	r.gunzip = nil
 	r.stamp = stamp{at: x.Sent, whole: true}
 	r.bodyAt, r.inRead, r.lag = stamp{}, 0, -1
+	r.mark, r.timed = record.None, false
 	if r.sse.Event == nil {
 		r.sse.Event, r.lines.Event = r.sseEvent, r.lineEvent
 	}
@@ -351,6 +354,9 @@ func (r *reception) sseEvent(data []byte, isError bool) error {
 		return err
 	}
 	p.add(data)
+	if r.mode == events && r.mark == record.None && string(bytes.TrimSpace(data)) == "[DONE]" {
+		r.mark = r.stamp.at
+	}
 	r.event(Event{Start: int32(start), End: int32(p.size), Error: isError}, r.stamp, r.low)
 	if r.x.OnEvent != nil {
 		r.x.OnEvent(data)
@@ -412,6 +418,12 @@ func (r *reception) end() ending {
 			return r.broken(err)
 		}
 	}
+	return ending{status: record.OK, asked: record.None}
+}
+
+// endAtMark completes an answer whose mark has come and whose body did not end.
+func (r *reception) endAtMark() ending {
+	r.x.End = r.mark
 	return ending{status: record.OK, asked: record.None}
 }
 

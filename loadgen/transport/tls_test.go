@@ -143,6 +143,7 @@ func TestTLSFaults(t *testing.T) {
 		{"other host", secure(other), "another host", trusting(other)},
 		{"plain text", strings.Replace(plain.URL(), "http:", "https:", 1), "plain text", func(*transport.Config) {}},
 	}
+	hints := map[string]string{"plain text": "try --url " + plain.URL()}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -150,8 +151,8 @@ func TestTLSFaults(t *testing.T) {
 			var said *diag.Error
 			if err := r.Probe(context.Background(), 0); strings.HasPrefix(c.url, "grpcs:") {
 				// the probe of a gRPC server looks whether anybody listens
-			} else if !errors.As(err, &said) || !strings.Contains(said.Message, c.text) || said.Hint != "" {
-				t.Errorf("Probe: %+v, want …%s… and no doubt that a server is there", said, c.text)
+			} else if !errors.As(err, &said) || !strings.Contains(said.Message, c.text) || said.Hint != hints[c.name] {
+				t.Errorf("Probe: %+v, want …%s…, hint %q, and no doubt that a server is there", said, c.text, hints[c.name])
 			}
 			x := r.do(func(x *transport.Exchange) { x.Path, x.Body = "/v2/models/m/infer", []byte(`{"inputs":[]}`) })
 			if x.Status != record.Connection || x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, c.text) {

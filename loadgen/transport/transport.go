@@ -129,11 +129,19 @@ type Stats struct {
 	Resent     int64 // requests sent a second time; see Exchange.Resent
 	StampError StampError
 	Closers    []string // targets that close kept connections so often that each request gets a fresh one
-	Stamps     string   // "kernel" or "application": the best kind any target gets
-	Exact      int64    // events whose arrival is known
-	Interval   int64    // events whose arrival is only bounded from both sides
+	Endless    []Endless
+	Stamps     string // "kernel" or "application": the best kind any target gets
+	Exact      int64  // events whose arrival is known
+	Interval   int64  // events whose arrival is only bounded from both sides
 	// ClockJumps counts changes of the wall clock against the monotonic one by
 	// more than 10 µs within a second; ClockJump is the largest, in ns. Kernel
 	// stamps around a jump are off by up to that much.
 	ClockJumps, ClockJump int64
+}
+
+// Endless is a target that left bodies open after [DONE], and how many answers
+// were ended at that mark, their connections closed.
+type Endless struct {
+	Target  string
+	Answers int64
 }

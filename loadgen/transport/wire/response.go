@@ -213,6 +213,11 @@ func (r *Response) feedHead(b []byte) ([]byte, error) {
 			r.head = append(r.head, b...)
 			return nil, nil
 		}
+		if r.total == r.line+1 { // the first line
+			if err := r.foreign(b[:i]); err != nil {
+				return nil, err
+			}
+		}
 		used += i
 		empty := r.line == 0 || r.line == 1 && r.before(b, used) == '\r'
 		used++
@@ -229,6 +234,31 @@ func (r *Response) feedHead(b []byte) ([]byte, error) {
 		r.head = r.head[:0]
 		return b[used:], err
 	}
+}
+
+// Foreign tells what the server sent if it began a response that is no HTTP, or
+// nil.
+func (r *Response) Foreign() error {
+	if r.state != stHead {
+		return nil
+	}
+	return r.foreign(nil)
+}
+
+// foreign looks at the beginning of the header: what came before, then more.
+func (r *Response) foreign(more []byte) error {
+	line := more
+	if len(r.head) > 0 {
+		line = append(r.head[:len(r.head):len(r.head)], more...)
+	}
+	const sign = "HTTP/"
+	switch n := min(len(line), len(sign)); {
+	case string(line[:n]) == sign[:n]:
+		return nil
+	case len(line) > 1 && line[0] == 0x15 && line[1] == 3: // an alert
+		return fmt.Errorf("the server speaks TLS; use https:// for this URL")
+	}
+	return fmt.Errorf("this is no HTTP server: where a status line was due it sent %q", bytes.TrimSpace(line[:min(len(line), 60)]))
 }
 
 // before is the byte that precedes b[i], which may be in an earlier feed.
