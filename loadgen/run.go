@@ -350,7 +350,7 @@ func closers(s transport.Stats) (notes []string) {
 	}
 	for _, e := range s.Endless {
 		notes = append(notes, e.Target+" does not end the body after [DONE]: "+words.Count(e.Answers, "answer")+
-			" ended at that mark, each held its place for up to 1 s longer, and the connections were closed")
+			" ended at that mark, the first of them up to 1 s after it, and their connections were closed")
 	}
 	return notes
 }

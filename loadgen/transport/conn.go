@@ -224,8 +224,14 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 		c.conclude(o, c.rec.broken(err), false)
 		return false
 	case c.resp.Done():
+		if c.rec.mark != record.None {
+			c.t.pool.ends.Store(true)
+		}
 		return c.conclude(o, c.rec.end(), c.resp.KeepAlive() && len(rest) == 0)
-	case c.rec.mark != record.None && !c.rec.timed:
+	case c.rec.mark == record.None || c.rec.timed:
+	case c.t.pool.neverEnds():
+		return c.endAtMark(o)
+	default:
 		c.rec.timed = true
 		c.cl.flight.arm(o, c.rec.mark+int64(c.cl.afterMark), record.OK)
 	}
@@ -235,8 +241,15 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 // afterMark is how long the end of a body may take after the mark that ends its
 // answer. Many servers send the last chunk in a write of its own, right after
 // the mark, and their connections stay usable; some never send it. A second is
-// more than a round trip and less than anybody minds.
+// more than a round trip and less than anybody minds, for it is asked of few
+// answers: see pool.neverEnds.
 const afterMark = time.Second
+
+// endAtMark ends o at its mark; the connection is of no more use.
+func (c *conn) endAtMark(o *op) bool {
+	c.t.pool.endless.Add(1)
+	return c.conclude(o, c.rec.endAtMark(), false)
+}
 
 // writeOut is how long a request may still be on its way out after its answer
 // was complete. Most are out already, and only the goroutine that wrote them has
@@ -284,8 +297,7 @@ func (c *conn) abandon(o *op, err error) {
 	}
 	switch {
 	case c.rec.mark != record.None && (kill.status == record.OK || kill.status == record.Timeout):
-		c.t.pool.endless.Add(1)
-		c.conclude(o, c.rec.endAtMark(), false)
+		c.endAtMark(o)
 	case kill.isSet():
 		c.conclude(o, kill, false)
 	case c.closedWhenKept(o, err):
@@ -332,6 +344,8 @@ func (c *conn) broke(err error) ending {
 		return c.rec.end()
 	case c.resp.Foreign() != nil:
 		return c.rec.broken(c.resp.Foreign())
+	case c.rec.mark != record.None: // nothing was due but the end of the body
+		return c.rec.endAtMark()
 	case c.resp.Started():
 		return c.rec.cut(err)
 	case eof:

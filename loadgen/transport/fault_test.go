@@ -492,7 +492,7 @@ func TestMarkEndsAnswer(t *testing.T) {
 		deadline time.Duration
 	}{
 		{"after a while", 0, time.Hour},
-		{"at the deadline", time.Hour, time.Second},
+		{"at the deadline", time.Hour, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -515,6 +515,39 @@ func TestMarkEndsAnswer(t *testing.T) {
 				t.Errorf("endless: %v", e)
 			}
 		})
+	}
+}
+
+// A server that never ends a body is not waited for again and again: the third
+// answer ends at its mark at once. One that ended a body is always waited for.
+func TestMarkIsWaitedForWhereItHelps(t *testing.T) {
+	t.Parallel()
+	answer := fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]")
+	unended := fs.Script{fs.Read(), fs.Send(answer), fs.UntilClosed()}
+	r := open(t, fs.Start(t, unended).URL())
+	for i := range 3 {
+		patience := time.Duration(0)
+		if i == 2 {
+			patience = time.Hour // would be seen
+		}
+		transport.SetAfterMark(r.Client, patience)
+		if x := r.do(stream); x.Status != record.OK || x.End != x.Events[1].At {
+			t.Errorf("answer %d: %s %s, ended %d ns after the mark", i, x.Status, x.ErrorText, x.End-x.Events[1].At)
+		}
+	}
+	if e := r.Stats().Endless; len(e) != 1 || e[0].Answers != 3 {
+		t.Errorf("endless: %v", e)
+	}
+}
+
+// Nothing is due after the mark but the end of the body: a server that closes
+// there instead has answered.
+func TestCloseAfterMark(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a") + fs.Event("[DONE]"))})
+	x := open(t, s.URL()).do(stream)
+	if x.Status != record.OK || len(x.Events) != 2 || x.End != x.Events[1].At {
+		t.Errorf("%s %s %q, %d events", x.Status, x.ErrorKind, x.ErrorText, len(x.Events))
 	}
 }
 

@@ -18,7 +18,15 @@ type pool struct {
 	kept, lost atomic.Int64
 
 	endless atomic.Int64 // answers with a mark at their end whose body did not end
+	ends    atomic.Bool  // a body ended after its mark
 }
+
+// endlessAlways is how many bodies a server must have left open after the mark,
+// and none ended, before no more is waited for.
+const endlessAlways = 2
+
+// neverEnds tells that nothing follows a mark but the wait for it.
+func (p *pool) neverEnds() bool { return !p.ends.Load() && p.endless.Load() >= endlessAlways }
 
 // lostAlways is how many kept connections a server must have closed, and more
 // than it answered on, before each request gets a fresh one.
