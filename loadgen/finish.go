@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -156,7 +157,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.Intended, rec.Admitted = r.intended, r.admitted
 	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(), x.CancelAsked
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
-	rec.FinishReason, rec.Streamed = a.finish, x.Streamed
+	rec.FinishReason, rec.Streamed = words.Line(a.finish), x.Streamed
 	rec.ISL = r.ISL
 	if turn.MaxTokens > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
 		rec.OSLRequested = turn.MaxTokens

@@ -8,6 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/decimal"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // csvOutput writes RFC 4180: one header, CRLF, quotes where needed. Null is an
@@ -164,8 +165,10 @@ func usual(x float64) bool {
 	return a == 0 || a >= 1e-6 && a < 1e15
 }
 
-// AppendCSV appends s, in quotes where RFC 4180 wants them.
+// AppendCSV appends s, in quotes where RFC 4180 wants them. A CSV file is read on
+// terminals, so texts of servers and data sets stand in it without escape sequences.
 func AppendCSV(b []byte, s string) []byte {
+	s = words.Clean(s)
 	if s != "" && !needsQuotes(s) {
 		return append(b, s...)
 	}
