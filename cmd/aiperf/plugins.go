@@ -28,7 +28,7 @@ func kindsOfParts() []kindOfPart {
 			for _, s := range endpoint.Catalogue() {
 				doc := s.Path
 				if s.CanStream {
-					doc += ", can stream"
+					doc = strings.TrimPrefix(doc+", can stream", ", ") // some have no path of their own
 				}
 				out = append(out, [2]string{s.Type, doc})
 			}
