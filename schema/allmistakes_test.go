@@ -62,7 +62,7 @@ func TestExpressionsAreFinite(t *testing.T) {
 		"10 / concurrency":               "not a finite number",
 		"int(10 / concurrency)":          "not a finite number",
 		"int(concurrency / concurrency)": "not a finite number",
-		"10 % concurrency":               "divide by zero",
+		"10 % concurrency":               "division by zero",
 	} {
 		p, err := CompileExpr(src, names, false)
 		if err != nil {

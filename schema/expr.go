@@ -74,6 +74,9 @@ func checkExpr(src string, names []string, wantBool bool) error {
 }
 
 func compileExpr(src string, env any, wantBool bool) (*vm.Program, error) {
+	if at := comment.FindStringSubmatch(src); at != nil {
+		return nil, &Error{Message: at[1] + " begins a comment, which would hide the rest", Hint: "int(a / b) divides to a whole number"}
+	}
 	opts := []expr.Option{expr.Env(env), expr.DisableBuiltin("now"), expr.MaxNodes(1000), expr.Function("int", wholePart, new(func(any) int))}
 	if wantBool {
 		opts = append(opts, expr.AsBool())
@@ -108,18 +111,41 @@ func oneNumber(v any) any {
 	return v
 }
 
+// comment is the first begin of a comment outside texts. The library skips comments,
+// so that "concurrency//0" would be concurrency.
+var comment = regexp.MustCompile("^(?:[^\"'`/]|/[^/*\"'`]|\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'|`[^`]*`)*(//|/\\*)")
+
 var unknownName = regexp.MustCompile(`unknown name (\S+)`)
+
+// singleEquals is the library's message on x = 0.
+const singleEquals = `unexpected token Operator("=")`
+
+// EqualsHint is the hint for a message of the expression library on "=" where "=="
+// was meant, "" for any other message.
+func EqualsHint(msg string) string {
+	if strings.HasPrefix(msg, singleEquals) {
+		return "write == for equal"
+	}
+	return ""
+}
 
 // exprError is the library's message in one line, with the nearest name.
 func exprError(err error, names map[string]any) error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
 	var at *file.Error
 	msg := err.Error()
 	if errors.As(err, &at) {
 		msg = at.Message
 	}
 	msg = strings.Join(strings.Fields(msg), " ")
+	if strings.Contains(msg, "integer divide by zero") { // Go's words
+		return &Error{Message: "division by zero"}
+	}
 	if m := unknownName.FindStringSubmatch(msg); m != nil {
 		return &Error{Message: "unknown name " + m[1], Hint: suggest.Hint(m[1], slices.Collect(maps.Keys(names)))}
 	}
-	return &Error{Message: msg}
+	return &Error{Message: msg, Hint: EqualsHint(msg)}
 }
