@@ -99,7 +99,7 @@ sinks/report/live: sinks/report/forecast internal/metrics internal/record intern
 sinks/report/page: internal/diag internal/metrics internal/record internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide internal/validity
-sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats
+sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats internal/words
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats internal/validity internal/words
 sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/words
 `)
