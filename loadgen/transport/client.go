@@ -101,11 +101,7 @@ func Open(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	cl.stamping, cl.kernelStamps = primeStamps()
-	for _, t := range cl.targets {
-		if cl.echoes == nil && (!cl.kernelStamps || t.via != nil || t.rpc != nil) {
-			cl.echoes = newEchoes(cl.clock.Now)
-		}
-	}
+	cl.listen()
 	cl.offset = newWallOffset(cl.clock)
 	cl.timers.Add(1)
 	go func() {
@@ -410,6 +406,15 @@ func (cl *Client) Stats() Stats {
 		}
 	}
 	return s
+}
+
+// listen opens the echoes where a target's stamps are the application's.
+func (cl *Client) listen() {
+	for _, t := range cl.targets {
+		if cl.echoes == nil && (!cl.kernelStamps || t.via != nil || t.rpc != nil) {
+			cl.echoes = newEchoes(cl.clock.Now)
+		}
+	}
 }
 
 // count adds a finished exchange to the statistics.

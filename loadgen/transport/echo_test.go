@@ -48,10 +48,14 @@ func TestStampErrorIsMeasured(t *testing.T) {
 	s.Config.Protocols.SetUnencryptedHTTP2(true)
 	s.Start()
 	t.Cleanup(s.Close)
-	measure := func(http2 bool) Stats {
+	measure := func(http2, kernel bool) Stats {
 		cl, err := Open(Config{Targets: []string{s.URL}, Clock: record.NewClock(), HTTP2: http2})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !kernel && cl.kernelStamps {
+			cl.kernelStamps = false
+			cl.listen()
 		}
 		for range 4 {
 			done := make(chan *Exchange, 1)
@@ -65,10 +69,12 @@ func TestStampErrorIsMeasured(t *testing.T) {
 		}
 		return cl.Stats()
 	}
-	if got := measure(true); got.StampError.N == 0 || !(got.StampError.P99 > 0) || got.Stamps != "application" {
+	if got := measure(true, true); got.StampError.N == 0 || !(got.StampError.P99 > 0) || got.Stamps != "application" {
 		t.Errorf("HTTP/2: %+v", got)
 	}
-	if got := measure(false); (got.StampError.N != 0) != (got.Stamps == "application") {
-		t.Errorf("HTTP/1.1: %+v", got)
+	for _, kernel := range []bool{true, false} { // true where the kernel has them
+		if got := measure(false, kernel); (got.StampError.N != 0) != (got.Stamps == "application") {
+			t.Errorf("HTTP/1.1: %+v", got)
+		}
 	}
 }

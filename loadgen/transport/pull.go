@@ -41,12 +41,17 @@ func (c *conn) pull() error {
 		if n > 0 && !c.received((*buf)[:n], c.src.last(), &head) {
 			return net.ErrClosed
 		}
-		if !c.cl.kernelStamps {
-			c.cl.echoes.read()
-		}
+		c.echo()
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// echo is called after each read of c, outside of its stamp.
+func (c *conn) echo() {
+	if !c.cl.kernelStamps {
+		c.cl.echoes.read()
 	}
 }
 

@@ -204,6 +204,7 @@ func (d *drain) readable(fd uintptr) bool {
 		if !c.received(buf[:n], a, &in.head) {
 			return true
 		}
+		c.echo()
 		if after := c.cur.Load(); a.whole && after != before && after != nil {
 			return false
 		}
