@@ -169,7 +169,7 @@ func toFile(path string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(path, b.Bytes()); err != nil {
+	if err := atomicfile.Through(path, b.Bytes()); err != nil {
 		return &diag.Error{Message: err.Error(), Cause: err, Code: diag.Failed}
 	}
 	return nil

@@ -220,7 +220,7 @@ caches would hold when they drop what was used least recently.`,
 		if out := p.Get("output-file"); out != "" {
 			b, err := json.MarshalIndent(found, "", "  ")
 			if err == nil {
-				err = atomicfile.Write(out, append(b, '\n'))
+				err = atomicfile.Through(out, append(b, '\n'))
 			}
 			return err
 		}
@@ -343,7 +343,7 @@ func writeTrace(path string, rows []recorded.Row) error {
 		}
 		b = append(append(b, line...), '\n')
 	}
-	return atomicfile.Write(path, b)
+	return atomicfile.Through(path, b)
 }
 
 var anonymizeTraceCommand = command{

@@ -42,7 +42,7 @@ answer, the table of cells, the charts, the evidence.
 			return err
 		}
 		out := cmp.Or(p.Get("output"), filepath.Join(dirs[0], "report.html"))
-		if err := atomicfile.Write(out, b); err != nil {
+		if err := atomicfile.Through(out, b); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Out, out)

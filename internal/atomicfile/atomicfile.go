@@ -99,6 +99,32 @@ func Write(path string, data []byte) error {
 	return f.Commit()
 }
 
+// Through puts data where somebody said: a link is followed and stays, and what is
+// no regular file (a device, a pipe) is written to and not replaced.
+func Through(path string, data []byte) error {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if to, bad := os.Readlink(path); bad == nil { // to a file that is not there yet
+			if real = to; !filepath.IsAbs(to) {
+				real = filepath.Join(filepath.Dir(path), to)
+			}
+		} else {
+			real = path
+		}
+	} else if err != nil {
+		return named(path, err)
+	}
+	if st, err := os.Stat(real); err != nil || st.Mode().IsRegular() || st.IsDir() {
+		return Write(real, data)
+	}
+	f, err := os.OpenFile(real, os.O_WRONLY, 0)
+	if err != nil {
+		return named(path, err)
+	}
+	_, err = f.Write(data)
+	return named(path, errors.Join(err, f.Close()))
+}
+
 // SyncDir makes the names in dir survive a power cut.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
