@@ -297,7 +297,13 @@ func TestBestUnderConditions(t *testing.T) {
 	if got, want := r.UnderSLO.Sentence, "best throughput with 99 % of requests with time_to_first_token <= 60 ms and error_rate == 0: concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	if got := marks(r); !strings.Contains(got, "throughput |") || !strings.HasSuffix(got, "throughput"+decide.WithoutLimits) || strings.Count(got, "throughput") != 2 {
+		t.Errorf("marks: %s", got)
+	}
 	r = decide.Aggregate(p, good(.5, .5, .5, .5))
+	if got := marks(r); strings.Contains(strings.ReplaceAll(got, "throughput"+decide.WithoutLimits, ""), "throughput") {
+		t.Errorf("no cell keeps the limits, and one is best: %s", got)
+	}
 	if got := r.UnderSLO.Sentence; !strings.HasSuffix(got, ": no cell meets them") {
 		t.Errorf("nothing holds: %s", got)
 	}

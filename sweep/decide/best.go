@@ -56,6 +56,7 @@ func (r *Results) findBest() {
 	doubtful := inDoubt(r.Objectives[0], slices.DeleteFunc(measured, missing), holding)
 	b := rank(r.Objectives[0], holding, doubtful, "best "+r.Objectives[0].Name+" with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
 	r.UnderSLO = &b
+	r.markUnderLimits(len(doubtful) == 0)
 }
 
 // called is the objective in a sentence: of a latency it says which one.

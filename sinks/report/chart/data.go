@@ -103,6 +103,19 @@ func (d *Data) Trials(c *Cell, metric, stat string) map[int]Stat {
 	return c.trials[key{d.Window, metric, stat}]
 }
 
+// At is the number of c on an axis, NaN where it has words there or nothing.
+func (c *Cell) At(axis string) float64 {
+	if v, ok := c.Values[axis]; ok {
+		return v.Number
+	}
+	return math.NaN()
+}
+
+// Numeric tells whether the values of an axis are numbers.
+func (d *Data) Numeric(axis string) bool {
+	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return !math.IsNaN(c.At(axis)) })
+}
+
 // Has tells whether some cell has the figure.
 func (d *Data) Has(metric, stat string) bool {
 	return slices.ContainsFunc(d.Cells, func(c *Cell) bool { return d.Get(c, metric, stat).known() })
@@ -122,9 +135,9 @@ func (d *Data) label(c *Cell, without string) string {
 		if a == without {
 			continue
 		}
-		v := c.Values[a]
+		v, ok := c.Values[a]
 		switch {
-		case math.IsNaN(v.Number) && v.Text == "":
+		case !ok || math.IsNaN(v.Number) && v.Text == "": // a result need not have what another one swept
 		case math.IsNaN(v.Number):
 			parts = append(parts, v.Text)
 		default:

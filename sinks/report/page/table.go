@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // table is the matrix, a row a cell.
@@ -22,7 +23,7 @@ func (p *Page) table(d *chart.Data, trials int) {
 	}
 	p.Legend = "?: too few samples for this percentile · ~: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
 	for _, a := range d.Axes {
-		p.Columns = append(p.Columns, Column{chart.Spoken(a), !math.IsNaN(d.Cells[0].Values[a].Number)})
+		p.Columns = append(p.Columns, Column{chart.Spoken(a), d.Numeric(a)})
 	}
 	if len(d.Axes) == 0 {
 		p.Columns = append(p.Columns, Column{"experiment", false})
@@ -67,14 +68,33 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 		mark = " *"
 	}
 	var is []string
-	if c.Best != "" {
-		is = append(is, "best "+c.Best)
+	for _, name := range objectives(c) {
+		is = append(is, bestOf(name))
 	}
 	if c.Knee {
 		is = append(is, "knee")
 	}
 	out.Cells = append(out.Cells, Entry{Class: c.Verdict.String(), Text: c.Verdict.String() + mark, Small: strings.Join(is, ", ")})
 	return out
+}
+
+// objectives are those that a cell is the best for.
+func objectives(c *chart.Cell) []string {
+	return strings.FieldsFunc(c.Best, func(r rune) bool { return r == ',' })
+}
+
+// bestOf says what a cell is that is the best for an objective. One that misses a
+// limit is not called best: the answer above the table is another cell.
+func bestOf(objective string) string {
+	name, beyond := strings.CutSuffix(strings.TrimSpace(objective), decide.WithoutLimits)
+	switch {
+	case !beyond:
+		return "best " + name
+	case name == "latency":
+		return "lowest latency, misses the limits"
+	default:
+		return "highest " + name + ", misses the limits"
+	}
 }
 
 // figureEntry is a value with its bounds and marks.

@@ -1,0 +1,26 @@
+package decide
+
+import "slices"
+
+// WithoutLimits ends the name of an objective that a cell is best for among all
+// cells, though it misses an SLO or a gate.
+const WithoutLimits = " without limits"
+
+// markUnderLimits makes the marks say what the sentence says: best is a cell that
+// keeps the limits. One that is ahead of it and misses them is marked as that.
+// certain: no cell that keeps them is in doubt.
+func (r *Results) markUnderLimits(certain bool) {
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if c.holds() {
+			continue
+		}
+		for k := range c.BestFor {
+			c.BestFor[k] += WithoutLimits
+		}
+	}
+	b := r.UnderSLO
+	if name := b.Objective.Name; b.Shown && certain && !slices.Contains(b.Cell.BestFor, name) {
+		b.Cell.BestFor = append([]string{name}, b.Cell.BestFor...)
+	}
+}
