@@ -95,16 +95,47 @@ func (g *grid) write(b *strings.Builder) {
 		}
 	}
 	g.narrow(widths)
+	for from, first := g.left, true; first || from < len(widths)-1; first = false {
+		to := g.fit(widths, from, first)
+		g.part(b, widths, from, to, first)
+		from = to
+	}
+}
+
+// fit is where a part of the table ends that begins with a column: it fits a
+// terminal beside the names, and beside the remarks if it is the first.
+func (g *grid) fit(widths []int, from int, first bool) int {
+	last := len(widths) - 1
+	room := columns
+	for _, w := range widths[:min(g.left, last)] {
+		room -= w + 1
+	}
+	if first {
+		room -= widths[last] + 2
+	}
+	to := from
+	for to < last && (to == from || room >= widths[to]+2) {
+		room -= widths[to] + 2
+		to++
+	}
+	return to
+}
+
+// part writes the names and some of the columns; the first part has the remarks.
+func (g *grid) part(b *strings.Builder, widths []int, from, to int, first bool) {
+	last := len(widths) - 1
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		var line strings.Builder
 		for i, cell := range row {
 			pad := strings.Repeat(" ", widths[i]-words.Width(cell))
 			switch {
-			case i == len(row)-1:
-				line.WriteString("  " + cell)
+			case i == last:
+				if first {
+					line.WriteString("  " + cell)
+				}
 			case i < g.left:
 				line.WriteString(" " + cell + pad)
-			default:
+			case from <= i && i < to:
 				line.WriteString("  " + pad + cell)
 			}
 		}

@@ -92,3 +92,23 @@ func TestLongNamesInATable(t *testing.T) {
 		}
 	}
 }
+
+// Columns that a terminal has no room for stand in a part of their own, below the
+// names again; no figure is lost, and the remarks stand once.
+func TestWideTableFolds(t *testing.T) {
+	t.Parallel()
+	g := grid{head: []string{"isl", "conc", "out tok/s", "TTFT p50 ms", "TTFT p99 ms", "ITL p99 ms", "goodput %", ""}, left: 2}
+	g.rows = [][]string{{"1024", "12", "400 ± 5", "33.4 [17.2, 65.0]", "11.4 [5.33, 24.3]?", "10.3 [5.83, 18.1]?", "3.45 [0.947, 8.59]", "* knee"}}
+	var b strings.Builder
+	g.write(&b)
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if len([]rune(line)) > columns {
+			t.Errorf("%d columns: %s", len([]rune(line)), line)
+		}
+	}
+	for text, n := range map[string]int{"* knee": 1, " 1024 12 ": 2, "goodput %": 1, "3.45 [0.947, 8.59]": 1, "TTFT p50 ms": 1} {
+		if got := strings.Count(b.String(), text); got != n {
+			t.Errorf("%q stands %d times, want %d, in\n%s", text, got, n, b.String())
+		}
+	}
+}
