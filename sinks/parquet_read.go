@@ -24,7 +24,7 @@ type parquetInput struct {
 func newParquetInput(r io.ReaderAt, size int64) (*parquetInput, error) {
 	file, err := parquet.OpenFile(r, size)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	in := &parquetInput{file: file}
 	var units map[string]string

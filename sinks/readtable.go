@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -19,6 +20,10 @@ type TableRows struct {
 	Meta   map[string]string // the file's own keys: aiperf.version, aiperf.axes, …
 	Fields []Field           // all columns of the file, read or not
 }
+
+// ErrDamaged is the error of a table whose file was cut or overwritten after it
+// was written: files are whole or absent.
+var ErrDamaged = errors.New("damaged, not as it was written")
 
 // ReadTable reads columns of one table of a result directory, as a whole. want
 // says which columns to take; nil takes all. Errors name the file.

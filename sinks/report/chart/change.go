@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -20,7 +21,7 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	pairs := d.pairs(d.Axes[i])
 	metric, label := d.output()
-	p := draw.Panel{X: draw.Axis{Names: true}, Y: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{
+	p := draw.Panel{X: draw.Axis{Names: true}, Y: draw.Axis{Label: "change (%)" + d.baselines(pairs, d.Axes[i])}, Marks: []draw.Mark{
 		{At: -5, To: 5, Label: "within ±5 %"}, {At: 0, To: 0, Ink: draw.Muted},
 	}}
 	for x, q := range pairs {
@@ -46,6 +47,30 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 	return []draw.Panel{p}, ""
 }
 
+// baselines names what is compared with, where it is one thing.
+func (d *Data) baselines(pairs []pair, treatment string) string {
+	name := ""
+	for _, q := range pairs {
+		of := valueOf(q.a, treatment)
+		if name != "" && of != name {
+			return ""
+		}
+		name = of
+	}
+	if name == "" {
+		return ""
+	}
+	return " from " + words.Clip(name, 40)
+}
+
+// valueOf is the value of a cell on an axis, "" for none.
+func valueOf(c *Cell, axis string) string {
+	if v := c.At(axis); !math.IsNaN(v) {
+		return setting(v)
+	}
+	return c.Values[axis].Text
+}
+
 // pair is two cells that differ in the treatment alone.
 type pair struct {
 	a, b  *Cell
@@ -56,10 +81,7 @@ func (d *Data) pairs(treatment string) []pair {
 	var out []pair
 	for _, g := range d.groups(treatment) {
 		for _, c := range g.cells[1:] {
-			label := c.Values[treatment].Text
-			if label == "" {
-				label = setting(c.Values[treatment].Number)
-			}
+			label := valueOf(c, treatment)
 			if g.name != "" {
 				label += draw.Break + g.name
 			}

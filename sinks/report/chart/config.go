@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
@@ -107,9 +108,22 @@ func readConfig(path string) ([]byte, error) {
 func parseConfig(path string, text []byte) (*plotConfig, error) {
 	var cfg plotConfig
 	if err := yaml.Unmarshal(text, &cfg); err != nil {
-		return nil, &diag.Error{Place: path, Message: strings.TrimPrefix(err.Error(), "yaml: ")}
+		return nil, &diag.Error{Place: path, Message: words.Line(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "unmarshal errors:\n  "))}
 	}
 	return &cfg, nil
+}
+
+// unlisted says of a default that no plot has its name.
+func unlisted(path, name string, plots map[string]plotSetting, single bool) error {
+	section := "multi_run_plots"
+	if single {
+		section = "single_run_plots"
+	}
+	hint := "visualization." + section + " lists no plot; describe it there"
+	if len(plots) > 0 {
+		hint = "visualization." + section + " lists " + strings.Join(slices.Sorted(maps.Keys(plots)), ", ")
+	}
+	return &diag.Error{Place: path, Message: fmt.Sprintf("no plot %q", words.Clip(name, 80)), Hint: hint}
 }
 
 //go:embed default_plots.yaml
@@ -137,7 +151,7 @@ func configured(path string, text []byte, d *Data) ([]*draw.Chart, error) {
 	for _, name := range names {
 		p, ok := plots[name]
 		if !ok {
-			return nil, &diag.Error{Place: path, Message: fmt.Sprintf("no plot %q", name), Hint: "it lists " + strings.Join(slices.Sorted(maps.Keys(plots)), ", ")}
+			return nil, unlisted(path, name, plots, len(d.Cells) == 1)
 		}
 		out = append(out, p.build(name, d))
 	}

@@ -73,7 +73,7 @@ func (d *Data) expensePanel(of func(tokens float64) float64, label, given string
 			if bySpeed {
 				q.Title += fmt.Sprintf("; %s tokens/s per user", words.Number(x))
 			}
-			if load := c.Values[d.Load()].Number; bySpeed && d.Load() != "" && !math.IsNaN(load) {
+			if load := c.At(d.Load()); bySpeed && d.Load() != "" && !math.IsNaN(load) {
 				q.Label = setting(load)
 			}
 			s.Points = append(s.Points, q)

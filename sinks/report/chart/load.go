@@ -36,7 +36,7 @@ func (d *Data) groups(axis string) []group {
 	if axis != "" {
 		for _, g := range out {
 			slices.SortStableFunc(g.cells, func(a, b *Cell) int {
-				return cmp.Compare(a.Values[axis].Number, b.Values[axis].Number)
+				return cmp.Compare(a.At(axis), b.At(axis))
 			})
 		}
 	}
@@ -72,8 +72,8 @@ func (d *Data) nominal() along {
 func (d *Data) swept(axis string) []draw.Tick {
 	var out []draw.Tick
 	for _, c := range d.Cells {
-		t := draw.Tick{At: c.Values[axis].Number, Label: setting(c.Values[axis].Number)}
-		if !slices.Contains(out, t) {
+		t := draw.Tick{At: c.At(axis), Label: setting(c.At(axis))}
+		if !math.IsNaN(t.At) && !slices.Contains(out, t) {
 			out = append(out, t)
 		}
 	}
@@ -91,7 +91,9 @@ func setting(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 func (d *Data) spread(axis string) bool {
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range d.Cells {
-		lo, hi = min(lo, c.Values[axis].Number), max(hi, c.Values[axis].Number)
+		if v := c.At(axis); !math.IsNaN(v) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
 	}
 	return lo > 0 && hi/lo >= 4
 }
@@ -100,7 +102,7 @@ func (a along) x(c *Cell) float64 {
 	if a.nomin {
 		return float64(slices.Index(a.d.Cells, c))
 	}
-	return c.Values[a.name].Number
+	return c.At(a.name)
 }
 
 // groups of a nominal axis is one.
@@ -147,7 +149,7 @@ func (d *Data) series(a along, metric, stat, name string, set func(*draw.Series)
 	for i, g := range a.groups() {
 		s := draw.Series{Name: strings.TrimSpace(g.name + " " + name), Ink: draw.Nth(i), Shape: i, Line: !a.nomin && len(g.cells) > 1}
 		for _, c := range g.cells {
-			if v := d.Get(c, metric, stat); v.known() {
+			if v := d.Get(c, metric, stat); v.known() && !math.IsNaN(a.x(c)) {
 				s.Points = append(s.Points, d.point(c, a.x(c), metric+" "+stat, v))
 			}
 		}
@@ -266,7 +268,7 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 			}
 			q := d.point(c, x.Value, metric, y)
 			q.Title += "; " + words.Number(x.Value) + " tokens/s per user"
-			if load := c.Values[d.Load()].Number; d.Load() != "" && !math.IsNaN(load) {
+			if load := c.At(d.Load()); d.Load() != "" && !math.IsNaN(load) {
 				q.Label = setting(load)
 			}
 			if c.Front {

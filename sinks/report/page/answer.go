@@ -19,7 +19,8 @@ func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 		scope += " × " + words.Count(trials, "trial")
 	}
 	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
-	return slices.Concat(answers(d, said), slowestCell(d), knees(d)), scope
+	answer = answers(d, said)
+	return slices.Concat(answer, workloads(d, answer), slowestCell(d), knees(d)), scope
 }
 
 // terms is what the words of the answers mean, for those who know other programs.
@@ -76,14 +77,13 @@ func answers(d *chart.Data, said []string) []string {
 	}
 	var out []string
 	for _, c := range d.Cells {
-		if c.Best == "" {
-			continue
+		for _, name := range objectives(c) {
+			s := bestOf(name) + ": " + d.Label(c)
+			if t := d.Get(c, metrics.OutputTokenThroughput, "avg"); strings.HasPrefix(name, "throughput") && !math.IsNaN(t.Value) {
+				s += " (" + interval(t) + " output tokens/s)"
+			}
+			out = append(out, s)
 		}
-		s := fmt.Sprintf("best %s: %s", c.Best, d.Label(c))
-		if t := d.Get(c, metrics.OutputTokenThroughput, "avg"); c.Best == "throughput" && !math.IsNaN(t.Value) {
-			s += " (" + interval(t) + " output tokens/s)"
-		}
-		out = append(out, s)
 	}
 	if len(out) == 0 && len(d.Cells) == 1 {
 		c := d.Cells[0]
@@ -101,6 +101,29 @@ func answers(d *chart.Data, said []string) []string {
 		out = append(out, "no cell is shown to be the best")
 	}
 	return out
+}
+
+// workloads says, where the answer is which cell of a plan is best, that they do not all do
+// the same work: nobody chooses how long the prompts of users are.
+func workloads(d *chart.Data, answer []string) []string {
+	var differ []string
+	for _, axis := range []string{"isl", "osl"} {
+		length := map[string]float64{} // of the first cell of each plan
+		if slices.ContainsFunc(d.Cells, func(c *chart.Cell) bool {
+			first, known := length[c.Dir]
+			if !known {
+				length[c.Dir] = c.At(axis)
+			}
+			return known && c.At(axis) != first && !math.IsNaN(first)
+		}) {
+			differ = append(differ, chart.Spoken(axis))
+		}
+	}
+	if len(differ) == 0 || !slices.ContainsFunc(answer, func(s string) bool { return strings.HasPrefix(s, "best ") || strings.Contains(s, ": best ") }) {
+		return nil
+	}
+	of := strings.Join(differ, " and ")
+	return []string{"best here is over cells of different " + of + ", which is different work: for yours compare the rows of one " + of}
 }
 
 // kneesMost is how many knees are named.

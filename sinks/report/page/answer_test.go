@@ -156,3 +156,57 @@ multi_run: {num_runs: 2}`, work)
 		t.Error(said)
 	}
 }
+
+const limited = `
+name: limited
+benchmark:` + body + `
+  endpoint: {url: "mock:?ttft=20ms&itl=2ms&cv=0.05&workers=2", streaming: true}
+  phases: {type: concurrency, concurrency: 1, requests: 60}
+  slos: {time_to_first_token: 40}
+sweep: {type: grid, parameters: {concurrency: [1, 2, 8], isl: [8, 16]}}
+multi_run: {num_runs: 3}`
+
+// The cell that the head calls best carries the mark in the table; one that misses
+// the limits is not called best, and prompts of two lengths are not a choice.
+func TestBestIsOneCell(t *testing.T) {
+	t.Parallel()
+	said, d := answered(t, limited)
+	if !strings.Contains(said, "different isl, which is different work") {
+		t.Errorf("nothing of the two lengths in %s", said)
+	}
+	for _, c := range d.Cells {
+		if c.At("concurrency") == 8 && c.Best != "" && !strings.HasSuffix(c.Best, " without limits") {
+			t.Errorf("%s misses the limit and is best for %q", d.Label(c), c.Best)
+		}
+	}
+}
+
+// A result has no value on an axis that another one swept, and a verdict is not
+// lent to results without checks.
+func TestAnswersBesideForeignResults(t *testing.T) {
+	t.Parallel()
+	d, err := chart.Load(directories(t, []string{limited}, []string{"chat_stream", "errors"})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := page.Of(d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := html.UnescapeString(string(doc))
+	for _, never := range []string{"isl 0", "concurrency 0", "No check of the measurement is in doubt"} {
+		if strings.Contains(text, never) {
+			t.Errorf("the page says %q", never)
+		}
+	}
+	for _, want := range []string{"(1 of 3 results) · ", "2 of 3 results have no verdict and no checks"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	for _, c := range d.Cells {
+		if d.Foreign[c.Dir] && strings.Contains(d.Label(c), "0") {
+			t.Errorf("a value that nobody set: %s", d.Label(c))
+		}
+	}
+}

@@ -48,6 +48,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 		p.Answers[i] = strings.NewReplacer(" %", "\u00a0%", " ms", "\u00a0ms").Replace(s)
 	}
 	p.findings(checks)
+	p.unjudged(d)
 	p.table(d, trials)
 	for _, r := range chart.Catalogue() {
 		if !r.Cellwise {
@@ -197,6 +198,25 @@ func (p *Page) findings(checks []doubt) {
 		}
 		p.Findings = append(p.Findings, g)
 	}
+}
+
+// unjudged says that the verdict is not of results that AIPerf wrote.
+func (p *Page) unjudged(d *chart.Data) {
+	n := 0
+	for _, dir := range d.Dirs {
+		if d.Foreign[dir] {
+			n++
+		}
+	}
+	if n == 0 || n == len(d.Dirs) {
+		return
+	}
+	p.Scope = fmt.Sprintf("(%d of %s) · ", len(d.Dirs)-n, words.Count(len(d.Dirs), "result")) + p.Scope
+	has := "has"
+	if n > 1 {
+		has = "have"
+	}
+	p.Unjudged = fmt.Sprintf("%d of %s %s no verdict and no checks: AIPerf's files do not say whether the client kept up.", n, words.Count(len(d.Dirs), "result"), has)
 }
 
 // details are the cells one by one. A large matrix shows pictures of some, as

@@ -37,6 +37,7 @@ type Page struct {
 	Words                 string // what the words of these mean
 	Findings              []Finding
 	MoreFindings          string
+	Unjudged              string // which results have no verdict
 	Caption, Legend       string
 	Columns               []Column
 	Rows                  []Row

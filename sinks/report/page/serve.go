@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
 
@@ -143,6 +144,9 @@ func Load(dirs []string) (*chart.Data, error) {
 		}
 	}
 	d, err := chart.Load(dirs...)
+	if errors.Is(err, sinks.ErrDamaged) {
+		return nil, diag.New(words.Clip(err.Error(), 300), "aiperf validate DIR names every file that is not as the manifest says; copy the directory anew, or measure again")
+	}
 	if err != nil {
 		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted")
 	}

@@ -91,7 +91,7 @@ func alternatives(d *chart.Data, fastest, slow *chart.Cell) string {
 	var found []other
 	for _, a := range d.Axes {
 		fast, _ := span(beside(d, slow, a), d)
-		if fast == nil || !slower(latency(d, slow), latency(d, fast)) {
+		if fast == nil || said(fast, a) == "" || said(slow, a) == "" || !slower(latency(d, slow), latency(d, fast)) {
 			continue
 		}
 		s := latency(d, fast)
@@ -136,11 +136,11 @@ func saturation(d *chart.Data, slow *chart.Cell) string {
 	var enough *chart.Cell
 	for _, c := range beside(d, slow, axis) {
 		s := d.Get(c, metrics.RequestThroughput, "avg")
-		load := c.Values[axis].Number
-		if c.Verdict == validity.Invalid || !(load < slow.Values[axis].Number) || !(most.Value <= (1+level)*s.Value) {
+		load := c.At(axis)
+		if c.Verdict == validity.Invalid || !(load < slow.At(axis)) || !(most.Value <= (1+level)*s.Value) {
 			continue
 		}
-		if enough == nil || load < enough.Values[axis].Number {
+		if enough == nil || load < enough.At(axis) {
 			enough = c
 		}
 	}
@@ -161,9 +161,9 @@ const keepsUp = 0.95
 // steady window tells: a whole run ends with answers to nobody who still asks.
 // Requests that fail are not answered either, and do not wait.
 func arrivals(d *chart.Data, c *chart.Cell) string {
-	rate := c.Values["request_rate"].Number
+	rate := c.At("request_rate")
 	s := d.Get(c, metrics.RequestThroughput, "avg")
-	if _, open := c.Values["request_rate"]; !open || d.Window != "steady" || !(s.Value < keepsUp*rate) || s.High >= rate {
+	if math.IsNaN(rate) || d.Window != "steady" || !(s.Value < keepsUp*rate) || s.High >= rate {
 		return ""
 	}
 	out := fmt.Sprintf("%s of %s requests/s are answered", interval(s), words.Number(rate))

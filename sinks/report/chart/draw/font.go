@@ -106,6 +106,20 @@ func (r *ruler) cut(s string, size, width float64) string {
 	return "…"
 }
 
+// middle is cut for names that may differ at either end: the middle goes.
+func (r *ruler) middle(s string, size, width float64) string {
+	if r.room(s, size, false) <= width {
+		return s
+	}
+	runes := []rune(s)
+	for n := len(runes) - 1; n > 1; n-- {
+		if c := string(runes[:n-n/2]) + "…" + string(runes[len(runes)-n/2:]); r.room(c, size, false) <= width {
+			return c
+		}
+	}
+	return "…"
+}
+
 // abridge is cut for names on an axis: what follows the last space, as a rule the
 // value of a setting, stays.
 func (r *ruler) abridge(s string, size, width float64) string {

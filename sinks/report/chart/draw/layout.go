@@ -103,7 +103,7 @@ func (l *layout) legend(c *Chart, y float64) float64 {
 				continue
 			}
 			seen[s.Name] = true
-			name := l.cut(s.Name, labelSize, 260)
+			name := l.middle(s.Name, labelSize, l.size.W-2*edge-44)
 			w := 30 + l.room(name, labelSize, false) + 14
 			if n++; n == 1 {
 				y += legendStep
