@@ -9,7 +9,6 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
-	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // table is the matrix, a row a cell.
@@ -83,10 +82,14 @@ func objectives(c *chart.Cell) []string {
 	return strings.FieldsFunc(c.Best, func(r rune) bool { return r == ',' })
 }
 
+// withoutLimits ends the objectives, in the column best_for, of a cell that misses an
+// SLO or a gate.
+const withoutLimits = " without limits"
+
 // bestOf says what a cell is that is the best for an objective. One that misses a
 // limit is not called best: the answer above the table is another cell.
 func bestOf(objective string) string {
-	name, beyond := strings.CutSuffix(strings.TrimSpace(objective), decide.WithoutLimits)
+	name, beyond := strings.CutSuffix(strings.TrimSpace(objective), withoutLimits)
 	switch {
 	case !beyond:
 		return "best " + name
