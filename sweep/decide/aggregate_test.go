@@ -145,7 +145,7 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 	}
 	r := decide.Aggregate(p, outcomes)
 	b := r.Best[0]
-	if got := b.Cell.Cell.Short(); got != "concurrency 4" || !strings.HasSuffix(b.Sentence, "; not ranked: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
+	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(b.Sentence, "a number no worse stands in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
 		t.Errorf("best throughput: %s (%v): %s", got, b.Cell.BestFor, b.Sentence)
 	}
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
@@ -174,6 +174,33 @@ func TestDoubtDecidesNothing(t *testing.T) {
 		}
 		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || b.Sentence != want {
 			t.Errorf("%d clean: %v %s\nwant %s", clean, b.Shown, b.Sentence, want)
+		}
+	}
+}
+
+// A cell in doubt whose number is no worse than the best ranked one's leaves it
+// open which is best; one whose number is worse is named and not ranked.
+func TestDoubtAboutABetterNumber(t *testing.T) {
+	t.Parallel()
+	p := expand(t, loads(3))
+	for _, c := range []struct {
+		doubted int
+		want    string
+		shown   bool
+	}{
+		{3, "best throughput: not decided; concurrency 4 has ", false},
+		{0, "best throughput: concurrency 8 (", true},
+	} {
+		outcomes := measure(p, 0, tokens, ttft)
+		for i := range outcomes {
+			if o := &outcomes[i]; o.Run.Cell.Index == c.doubted && o.Run.Trial == 1 {
+				o.Taints = map[string]string{"output_token_throughput": "turnaround"}
+			}
+		}
+		b := decide.Aggregate(p, outcomes).Best[0] // throughput
+		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt by turnaround)"
+		if !strings.HasPrefix(b.Sentence, c.want) || !strings.HasSuffix(b.Sentence, named) || b.Shown != c.shown {
+			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, b.Sentence)
 		}
 	}
 }

@@ -153,6 +153,10 @@ func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha f
 		b.Sentence = fmt.Sprintf("%s: %s (%s), the only cell", what, b.Cell.Cell.Short(), value)
 		return b
 	}
+	if ahead := noWorse(o, order[0], doubts); len(ahead) > 0 {
+		b.Sentence = fmt.Sprintf("%s: not decided; %s has %s, the best that can be ranked, but a number no worse stands in doubt: %s", what, b.Cell.Cell.Short(), value, saidOf(ahead))
+		return b
+	}
 	b.RunnerUp = order[1].cell
 	weakest := b.judge(order, alpha)
 	switch {
@@ -167,6 +171,23 @@ func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha f
 		b.Sentence += "; not ranked: " + saidOf(doubts)
 	}
 	return b
+}
+
+// noWorse are the cells in doubt whose number is at least as good as the leader's.
+func noWorse(o Objective, leader contender, doubts []doubt) (out []doubt) {
+	worse := func(c *CellResult) bool {
+		e, ok := c.at(o.Window).Get(o.Key)
+		if o.Direction == stats.Maximise {
+			return !ok || !(e.Mean >= leader.est.Mean)
+		}
+		return !ok || !(e.Mean <= leader.est.Mean)
+	}
+	for _, d := range doubts {
+		if d.cells = slices.DeleteFunc(slices.Clone(d.cells), worse); len(d.cells) > 0 {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // judge fills in what is shown and who may be best. It returns the contrast of
