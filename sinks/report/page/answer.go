@@ -15,8 +15,8 @@ import (
 // are the sentences on what was asked; nil takes those of the manifests.
 func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 	scope = words.Count(len(d.Cells), "cell")
-	if trials := trialsOf(d); trials > 0 { // a run that failed is no trial
-		scope += " × " + words.Count(trials, "trial")
+	if _, most := trialsOf(d); most > 0 { // a run that failed is no trial
+		scope += " × " + trials(d)
 	}
 	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
 	answer = answers(d, said)
@@ -42,7 +42,7 @@ func terms(d *chart.Data) string {
 			out = append(out, chart.Spoken(x.axis)+": "+x.means)
 		}
 	}
-	if trialsOf(d) > 1 {
+	if _, most := trialsOf(d); most > 1 {
 		out = append(out, "trial: one repetition of a cell", "[low, high]: 95 % interval over the trials")
 	}
 	if d.Window == "steady" {
@@ -51,13 +51,24 @@ func terms(d *chart.Data) string {
 	return strings.Join(out, " · ")
 }
 
-// trialsOf is how many trials the cell has that has most.
-func trialsOf(d *chart.Data) int {
-	most := 0
-	for _, c := range d.Cells {
-		most = max(most, c.Trials)
+// trialsOf is how many trials count in the cell with fewest and in that with most.
+func trialsOf(d *chart.Data) (fewest, most int) {
+	for i, c := range d.Cells {
+		if most = max(most, c.Trials); i == 0 || c.Trials < fewest {
+			fewest = c.Trials
+		}
 	}
-	return most
+	return fewest, most
+}
+
+// trials is "3 trials", or "1 to 3 trials" where INVALID ones were left out of some
+// cells or the results have different numbers of them.
+func trials(d *chart.Data) string {
+	fewest, most := trialsOf(d)
+	if fewest == most {
+		return words.Count(most, "trial")
+	}
+	return fmt.Sprintf("%d to %s", fewest, words.Count(most, "trial"))
 }
 
 // answers is what can be said in one sentence.

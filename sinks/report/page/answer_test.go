@@ -73,6 +73,26 @@ multi_run: {num_runs: 3}`)
 	}
 }
 
+// The page says how many trials count, not how many the best supplied cell has.
+func TestTrialsThatCount(t *testing.T) {
+	t.Parallel()
+	for want, counts := range map[string][]int{
+		"3 cells × 3 trials":      {3, 3, 3},
+		"3 cells × 1 to 3 trials": {3, 1, 2}, // INVALID ones are left out
+		"2 cells × 0 to 1 trial":  {1, 0},
+		"1 cell × 5 trials":       {5},
+		"2 cells · ":              {0, 0},
+	} {
+		d := &chart.Data{Window: "steady", Requests: &chart.Requests{}}
+		for _, n := range counts {
+			d.Cells = append(d.Cells, &chart.Cell{Trials: n})
+		}
+		if _, scope := page.Answers(d, []string{"said"}); !strings.HasPrefix(scope, want) {
+			t.Errorf("%v: %q, want %q", counts, scope, want)
+		}
+	}
+}
+
 // Two cells that do not differ have no slowest.
 func TestAnswersOfNoise(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ const (
 // compose fills the page in.
 func compose(d *chart.Data, said []string) (*Page, error) {
 	p := &Page{Name: d.Name, Verdict: d.Verdict}
-	trials := trialsOf(d)
+	_, most := trialsOf(d)
 	checks, err := readChecks(d)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	}
 	p.findings(checks)
 	p.unjudged(d)
-	p.table(d, trials)
+	p.table(d, most)
 	for _, r := range chart.Catalogue() {
 		if !r.Cellwise {
 			p.chart(r.Build(d, nil), &p.Charts, &p.Missing)

@@ -12,12 +12,12 @@ import (
 )
 
 // table is the matrix, a row a cell.
-func (p *Page) table(d *chart.Data, trials int) {
-	p.Caption = "95 % intervals over " + words.Count(trials, "trial") + "; press a heading to sort, a row to pick its cell out in the charts."
+func (p *Page) table(d *chart.Data, most int) {
+	p.Caption = "95 % intervals over " + trials(d) + "; press a heading to sort, a row to pick its cell out in the charts."
 	switch {
-	case trials == 0:
+	case most == 0:
 		p.Caption = "No trial ended well; press a heading to sort."
-	case trials == 1:
+	case most == 1:
 		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
 	}
 	p.Legend = "?: too few samples for this percentile · ~: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
