@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -763,5 +764,32 @@ func TestMissedSLOsAreCounted(t *testing.T) {
 	}
 	if e.Missed["time_to_first_token"] != 2 || e.Missed["inter_token_latency"] != 1 || len(e.Missed) != 2 {
 		t.Errorf("missed %v, want 2 × time_to_first_token, 1 × inter_token_latency", e.Missed)
+	}
+}
+
+// TestAdmissionWaitTaints: a cap changes what the server had to do, so it touches
+// every share of the requests and every latency from sending (issue 20).
+func TestAdmissionWaitTaints(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	open(w)
+	for i := range w.records {
+		if i%4 == 0 {
+			w.records[i].Intended -= 5e6
+		}
+	}
+	f := w.judge(nil)["admission_wait"]
+	for _, tag := range []string{
+		metrics.GoodRequestFraction, metrics.Goodput, metrics.ErrorRate, "request_error_rate",
+		metrics.TimeToFirstToken, metrics.TimeToFirstOutputToken, metrics.RequestLatency, metrics.RequestThroughput,
+	} {
+		if !slices.Contains(f.Taints, tag) {
+			t.Errorf("admission_wait taints %v, not %s", f.Taints, tag)
+		}
+	}
+	for _, tag := range []string{metrics.RequestLatencyFromIntended, metrics.TimeToFirstTokenFromIntended, metrics.AdmissionWait} {
+		if slices.Contains(f.Taints, tag) {
+			t.Errorf("admission_wait taints %s, which counts the wait", tag)
+		}
 	}
 }

@@ -75,6 +75,7 @@ var (
 	rates        = metrics.Resting(metrics.PerSecond)
 	inFlight     = metrics.Resting(metrics.InFlight)
 	tokenCounts  = metrics.Resting(metrics.TokenCounts)
+	outcomes     = metrics.Resting(metrics.Outcomes)
 
 	all = []string{everything}
 )

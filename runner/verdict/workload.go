@@ -29,7 +29,7 @@ var workloads = []Check{
 	},
 	{
 		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or read the from-intended latencies",
-		Kind: Workload, Unit: "ratio", Touches: rates, Reads: "admitted and intended stamps",
+		Kind: Workload, Unit: "ratio", Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer), Reads: "admitted and intended stamps",
 		Doc:  "share of arrivals by the clock that waited more than 1 ms for a slot, or, as turns of users, for the answer before them: that made it a closed loop",
 		Read: perPhase(admissionWait),
 	},
