@@ -222,8 +222,14 @@ func (res *Result) LostRecords() bool {
 	return false
 }
 
+// invalid tells whether the measurement is, as a whole or in a number that the
+// experiment asks for.
+func (res *Result) invalid() bool {
+	return res.Verdict == verdict.Invalid || res.Results != nil && len(res.Results.Spoiled(res.Plan)) > 0
+}
+
 // ExitCode is what the program ends with; the highest need wins: interrupted,
-// failed or results lost, invalid unless that is allowed, gates.
+// failed or results lost, invalid (the run, or a number that was asked for) unless that is allowed, gates.
 func (res *Result) ExitCode() diag.Code {
 	if res.Finished != nil {
 		return diag.Code(res.Finished.ExitCode)
@@ -243,7 +249,7 @@ func (res *Result) ExitCode() diag.Code {
 		return diag.Interrupted
 	case ran == 0 || failed == ran || gaveUp > 0 || res.LostRecords():
 		return diag.Failed
-	case res.Verdict == verdict.Invalid && !res.Plan.Experiment.AllowInvalid:
+	case res.invalid() && !res.Plan.Experiment.AllowInvalid:
 		return diag.Invalid
 	case failed > 0:
 		return diag.Failed

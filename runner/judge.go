@@ -226,7 +226,7 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	if e.TokenSource != "" && !e.ServerTokens { // else nothing is counted by us
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
-	rep.Verdict = verdict.Worst(rep.Findings)
+	rep.Verdict = verdict.Word(rep.Findings, r.asked())
 	_, ok, failed, _ := rep.totals()
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
@@ -237,6 +237,14 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 			rep.FirstError = p.FirstError
 		}
 	}
+}
+
+// asked are the numbers that the experiment names, as Taints does.
+func (r *runner) asked() (names []string) {
+	for _, k := range decide.Asked(r.plan) {
+		names = append(names, k.Spoken())
+	}
+	return names
 }
 
 // outcome is the run as the aggregation sees it.

@@ -158,7 +158,7 @@ var statistics = []struct {
 }
 
 // runMetrics are the rows of one window of one run.
-func runMetrics(at sinks.Place, sum *metrics.Summary, taints map[string]string) []sinks.MetricRow {
+func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints) []sinks.MetricRow {
 	var rows []sinks.MetricRow
 	for i := range sum.Stats {
 		s := &sum.Stats[i]
@@ -169,7 +169,7 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints map[string]string) 
 			}
 			row := sinks.MetricRow{
 				Place: at, Level: "run", Window: sum.Window, Metric: s.Tag, Stat: name, Value: v, Unit: s.Unit,
-				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None, Taint: taints[s.Tag],
+				Low: math.NaN(), High: math.NaN(), CV: math.NaN(), N: s.Count, NEff: s.NEff, Certified: record.None, Taint: taints.Of(s.Tag, k.name).String(),
 			}
 			if s.Scalar { // a figure of the whole run rests on no sample
 				row.N = record.None
@@ -187,7 +187,7 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints map[string]string) 
 }
 
 // partMetrics are the rows of one target, or of one model, of one run.
-func partMetrics(at sinks.Place, p metrics.Part, taints map[string]string) (rows []sinks.MetricRow) {
+func partMetrics(at sinks.Place, p metrics.Part, taints validity.Taints) (rows []sinks.MetricRow) {
 	for i := range p.Summaries {
 		rows = append(rows, runMetrics(at, &p.Summaries[i], taints)...)
 	}
@@ -215,7 +215,7 @@ func cellMetrics(c *decide.CellResult, window string, of decide.Estimates) []sin
 		row := sinks.MetricRow{
 			Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Level: "cell", Window: window, Metric: k.Tag, Stat: k.Stat,
 			Value: e.Mean, Unit: unitOf(k.Stat, c.Info[k.Tag].Unit), Low: e.Low, High: e.High, CV: math.NaN(), N: int64(e.N), NEff: math.NaN(),
-			Certified: record.None, Method: e.Method, Taint: c.Taints[k.Tag],
+			Certified: record.None, Method: e.Method, Taint: of.Taint(k).String(),
 		}
 		if c.Stopped != nil && c.Stopped.Marked && row.Method != "" {
 			row.Method += ", stopped when narrow"

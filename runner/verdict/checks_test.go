@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/schema"
 )
@@ -409,15 +410,15 @@ func TestTaints(t *testing.T) {
 		found = append(found, f)
 	}
 	taints := Taints(found)
-	if taints["request_latency_from_intended"] != "dispatch_lateness" || taints["time_to_first_token"] != "" {
+	if taints.Metric("request_latency_from_intended").Check != "dispatch_lateness" || !taints.Metric("time_to_first_token").None() {
 		t.Errorf("late sending: %v", taints)
 	}
-	lost := Taints([]Finding{{Check: "sink", Verdict: Invalid, Taints: all}, {Check: "tokens", Verdict: Degraded, Taints: tokenCounts}})
-	if len(lost) < 50 || lost["output_sequence_length"] != "sink" {
+	lost := Taints([]Finding{{Check: "sink", Verdict: Invalid, Taints: Touched{everything: validity.Wrong}}, {Check: "tokens", Verdict: Degraded, Taints: Touched{"output_sequence_length": validity.Doubtful}}})
+	if len(lost) < 50 || lost["output_sequence_length"].String() != "sink: invalid" {
 		t.Errorf("a loss touches %d metrics, output length by %q", len(lost), lost["output_sequence_length"])
 	}
-	failing := Taints([]Finding{{Check: "errors", Verdict: Degraded, Taints: []string{answers}}})
-	if failing["request_latency"] != "errors" || failing["output_token_throughput"] != "errors" || failing["error_rate"] != "" || failing["good_request_fraction"] != "" {
+	failing := Taints([]Finding{{Check: "errors", Verdict: Degraded, Taints: Touched{answers: validity.Doubtful}}})
+	if failing["request_latency"].Check != "errors" || failing["output_token_throughput"].Check != "errors" || !failing["error_rate"].None() || !failing["good_request_fraction"].None() {
 		t.Errorf("errors of the server touch %v: how many failed is no less certain", failing)
 	}
 	for _, c := range checks() {

@@ -1,6 +1,12 @@
 package verdict
 
-import "aiperf.dev/aiperf/internal/metrics"
+import (
+	"maps"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
+)
 
 // Kind is what a check asks, and with it what it may do to the verdict.
 type Kind string
@@ -80,25 +86,21 @@ var (
 	all = []string{everything}
 )
 
-// Taints are the metrics that findings make doubtful, each with the check of the
-// worst of them.
-func Taints(found []Finding) map[string]string {
-	out, by := map[string]string{}, map[string]Verdict{}
-	mark := func(tag string, f *Finding) {
-		if by[tag] <= f.Verdict && (out[tag] == "" || by[tag] < f.Verdict) {
-			out[tag], by[tag] = f.Check, f.Verdict
-		}
-	}
+// Taints are the numbers that findings touch, each with the check of the worst of
+// them.
+func Taints(found []Finding) validity.Taints {
+	out := validity.Taints{}
 	for i := range found {
 		f := &found[i]
-		for _, tag := range f.Taints {
-			if tag != everything && tag != answers {
-				mark(tag, f)
+		for _, what := range slices.Sorted(maps.Keys(f.Taints)) {
+			level := f.Taints[what]
+			if what != everything && what != answers {
+				out.Add(what, f.Check, level)
 				continue
 			}
 			for _, m := range metrics.Catalogue() {
-				if tag == everything || m.Over != metrics.Share && m.Over != metrics.Events {
-					mark(m.Tag, f)
+				if what == everything || m.Over != metrics.Share && m.Over != metrics.Events {
+					out.Add(m.Tag, f.Check, level)
 				}
 			}
 		}

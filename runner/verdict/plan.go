@@ -242,9 +242,10 @@ func widest(rs []Reading) []Reading {
 func JudgePlan(e *PlanEvidence, limits map[string]schema.Threshold) []Finding {
 	var found []Finding
 	for _, c := range planChecks {
-		for _, r := range c.Read(e) {
-			override(&r, limits[c.ID])
-			found = append(found, finding(Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Touches: c.Touches}, r))
+		readings := c.Read(e)
+		for i := range readings {
+			override(&readings[i], limits[c.ID])
+			found = append(found, finding(Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Touches: c.Touches}, readings[i:i+1]))
 		}
 	}
 	return found

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 )
@@ -38,8 +39,12 @@ type Finding struct {
 	Detail  string   `json:"detail,omitempty"`  // what it means, in words
 	Because []string `json:"because,omitempty"` // what would explain it: the causes that were seen in the same run
 	Try     string   `json:"try,omitempty"`     // what to do about it
-	Taints  []string `json:"taints,omitempty"`  // metrics that it makes doubtful; * is all of them
+	Taints  Touched  `json:"taints,omitempty"`  // the numbers that it touches, and how badly
 }
+
+// Touched are the numbers that a finding touches, each with how badly: a metric,
+// or one statistic of it ("inter_token_latency.p90"). * is all of them.
+type Touched map[string]validity.Level
 
 // Reading is one value of a check beside its limits. A limit that is NaN
 // cannot be crossed. Below says that small values are the bad ones. A reading in
@@ -52,7 +57,7 @@ type Reading struct {
 	Detail            string   // the fact, as true of a clean run
 	So                string   // what follows when it is not clean
 	Try               string   // what to do about it
-	Touches           []string // the metrics in doubt, nil for the check's
+	Touches           []string // the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
 	Mild              bool     // it marks the metrics and leaves the verdict alone
 	asked             bool     // the experiment set the limit: it counts whatever the kind
 }
@@ -76,7 +81,7 @@ func (r Reading) crossed() Verdict {
 
 // Check is one row of the catalogue. Read returns no reading when the check
 // does not apply: then it is absent, not passed. Of several readings the worst
-// counts.
+// is told; each touches its own numbers.
 type Check struct {
 	ID      string
 	Kind    Kind
@@ -109,10 +114,7 @@ func Judge(e *Evidence, limits map[string]schema.Threshold) []Finding {
 		for i := range readings {
 			override(&readings[i], limits[c.ID])
 		}
-		worst := slices.MaxFunc(readings, func(a, b Reading) int {
-			return cmp.Or(cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
-		})
-		found = append(found, finding(c, worst))
+		found = append(found, finding(c, readings))
 	}
 	explain(found)
 	return found
@@ -167,22 +169,19 @@ func override(r *Reading, t schema.Threshold) {
 	}
 }
 
-func finding(c Check, r Reading) Finding {
-	f := Finding{Check: c.ID, Kind: c.Kind, Verdict: r.crossed(), Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail}
-	if f.Verdict > Valid {
+// finding tells the worst of the readings of a check. What each of them touches
+// is touched.
+func finding(c Check, readings []Reading) Finding {
+	r := slices.MaxFunc(readings, func(a, b Reading) int {
+		return cmp.Or(cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
+	})
+	f := Finding{Check: c.ID, Kind: c.Kind, Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail}
+	f.Verdict, f.Noted = c.gives(r)
+	if r.crossed() > Valid {
 		f.Detail, f.Try = r.Detail+r.So, r.Try
 	}
-	most := c.Kind.worst()
-	if r.Mild {
-		most = Valid
-	}
-	if !r.asked && f.Verdict > most {
-		f.Noted, f.Verdict = most == Valid, most
-	}
-	if f.Verdict > Valid || r.Mild && f.Noted {
-		if f.Taints = r.Touches; f.Taints == nil {
-			f.Taints = c.Touches
-		}
+	for _, one := range readings {
+		f.touch(c, one)
 	}
 	if !math.IsNaN(r.Warn) {
 		f.Warn = &r.Warn
@@ -191,6 +190,68 @@ func finding(c Check, r Reading) Finding {
 		f.Fail = &r.Fail
 	}
 	return f
+}
+
+// gives is what a reading does to the verdict: no more than its check's kind may,
+// unless the experiment set the limit. Noted is one that is past its limit and
+// does nothing.
+func (c Check) gives(r Reading) (v Verdict, noted bool) {
+	v, most := r.crossed(), c.Kind.worst()
+	if r.Mild {
+		most = Valid
+	}
+	if r.asked || v <= most {
+		return v, false
+	}
+	return most, most == Valid
+}
+
+// touch marks the numbers of a reading that is past its limit.
+func (f *Finding) touch(c Check, r Reading) {
+	v, noted := c.gives(r)
+	if v == Valid && !(r.Mild && noted) {
+		return
+	}
+	touches := r.Touches
+	if touches == nil {
+		touches = c.Touches
+	}
+	for _, what := range touches {
+		if f.Taints == nil {
+			f.Taints = Touched{}
+		}
+		if level := validity.LevelOf(v); level.Worse(f.Taints[what]) {
+			f.Taints[what] = level
+		}
+	}
+}
+
+// Word is the verdict on a run: INVALID where a finding that says so touches
+// everything, or is about no number but about the run, and where of the numbers
+// that the experiment asks for ("time_to_first_token.p99") none is left; without
+// any, all are asked for. Else single numbers are invalid, and the run is DEGRADED.
+func Word(found []Finding, asked []string) Verdict {
+	v := Worst(found)
+	if v < Invalid {
+		return v
+	}
+	for _, f := range found {
+		if f.Verdict == Invalid && (len(f.Taints) == 0 || f.Taints[everything] == validity.Wrong) {
+			return Invalid
+		}
+	}
+	if len(asked) == 0 {
+		asked = metrics.Tags()
+	}
+	taints := Taints(found)
+	left := func(name string) bool {
+		tag, stat, _ := strings.Cut(name, ".")
+		return taints.Of(tag, stat).Level != validity.Wrong
+	}
+	if slices.ContainsFunc(asked, left) {
+		return Degraded
+	}
+	return Invalid
 }
 
 // Worst is the verdict over findings.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -73,7 +72,7 @@ func (r *Report) sentinel(b *strings.Builder) {
 type marks struct {
 	pareto, dominated, invalid, failed, interval, knee bool
 	small                                              unsupported
-	doubted                                            []string // by which checks
+	doubted                                            touched
 }
 
 func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
@@ -92,9 +91,10 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		return append(line, strings.ReplaceAll(string(c.Status), "_", " "))
 	}
 	for _, m := range cols {
-		e, ok := c.Headline().Get(decide.Key{Tag: m.Tag, Stat: m.Stat})
+		key := decide.Key{Tag: m.Tag, Stat: m.Stat}
+		e, ok := c.Headline().Get(key)
 		if !ok {
-			line = append(line, "–")
+			line = append(line, strings.TrimSpace("– "+legend.doubted.take(c.Taint(key))))
 			continue
 		}
 		text := estimate(e, m.Percent())
@@ -102,13 +102,7 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		if legend.small.take(m.Stat, c.Headline().Effective(m.Tag)) {
 			text += "?"
 		}
-		if why := c.Taints[m.Tag]; why != "" {
-			text += doubtMark
-			if !slices.Contains(legend.doubted, why) {
-				legend.doubted = append(legend.doubted, why)
-			}
-		}
-		line = append(line, text)
+		line = append(line, text+legend.doubted.take(c.Taint(key)))
 	}
 	var signs []string
 	switch c.Front {
@@ -121,7 +115,7 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		signs, legend.knee = append(signs, "knee"), true
 	}
 	if c.Verdict == validity.Invalid {
-		signs, legend.invalid = append(signs, "!"), true
+		signs, legend.invalid = append(signs, validity.InvalidMark), true
 	}
 	if c.Status == decide.Partial || c.Stopped != nil {
 		signs = append(signs, fmt.Sprintf("%d of %d trials", c.Trials, r.Plan.Trials))
@@ -150,12 +144,9 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 	if need := m.small.need(); need != "" {
 		parts = append(parts, "?: n too small in a run ("+need+")")
 	}
-	if len(m.doubted) > 0 {
-		slices.Sort(m.doubted)
-		parts = append(parts, doubtMark+": doubtful by "+strings.Join(m.doubted, ", "))
-	}
+	parts = append(parts, m.doubted...)
 	if m.invalid {
-		parts = append(parts, "!: "+validity.Invalid.String())
+		parts = append(parts, validity.InvalidMark+" at the end of a row: "+validity.Invalid.String())
 	}
 	line := ""
 	for _, p := range parts {

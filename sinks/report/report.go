@@ -38,12 +38,12 @@ type Report struct {
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
-	SteadyFor    time.Duration     // length of the steady window
-	Parts        []metrics.Part    // of several targets and models: each
-	Taints       map[string]string // metric tag → the check that makes its numbers doubtful
-	Missed       map[string]int64  // by SLO: requests that missed it first
-	Client       string            // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
-	Asked        string            // what was asked for, where it can be compared: "asked 64"
+	SteadyFor    time.Duration    // length of the steady window
+	Parts        []metrics.Part   // of several targets and models: each
+	Taints       validity.Taints  // what findings do to the numbers of the only run
+	Missed       map[string]int64 // by SLO: requests that missed it first
+	Client       string           // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
+	Asked        string           // what was asked for, where it can be compared: "asked 64"
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
 	FailedRuns []FailedRun          // of which no number is used, in the order of execution
@@ -52,7 +52,7 @@ type Report struct {
 	Cancelled  int64    // ended on purpose: by the plan, or at the end of a phase
 	Notices    []string // one line each, said once
 
-	marked []string // the checks behind the marks that the table of a single run shows
+	marked touched // what is behind the marks that the table of a single run shows
 }
 
 // Doubt is one check of the verdict that is not clean, over all runs.
@@ -311,8 +311,7 @@ func (r *Report) single(b *strings.Builder) {
 	r.rates(b)
 	r.parts(b, &small)
 	if len(r.marked) > 0 {
-		slices.Sort(r.marked)
-		wrapped(b, doubtMark+": ", "doubtful by "+strings.Join(r.marked, ", ")+": aiperf checks "+r.Dir)
+		wrapped(b, "", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
 	}
 	if need := small.need(); need != "" {
 		fmt.Fprintf(b, "?: n too small (%s; effective n is %.0f)\n", need, latency.NEff)
@@ -497,19 +496,27 @@ func (r *Report) headline(tag string) (metrics.Stat, bool) {
 	return r.Full.Get(tag)
 }
 
-// doubtMark stands behind numbers that a finding makes doubtful.
-const doubtMark = "~"
+// touched collects what the legend of the marks says.
+type touched []string
+
+func (t *touched) take(taint validity.Taint) string {
+	mark := taint.Mark()
+	if mark == "" {
+		return ""
+	}
+	if line := mark + ": " + taint.Sentence(); !slices.Contains(*t, line) {
+		*t = append(*t, line)
+		slices.Sort(*t)
+	}
+	return mark
+}
 
 // doubtful is the mark of a metric of the only run, "" for none.
 func (r *Report) doubtful(tag string) string {
-	why := r.Taints[tag]
-	if why == "" {
-		return ""
+	if mark := r.marked.take(r.Taints.Metric(tag)); mark != "" {
+		return " " + mark
 	}
-	if !slices.Contains(r.marked, why) {
-		r.marked = append(r.marked, why)
-	}
-	return " " + doubtMark
+	return ""
 }
 
 func (r *Report) steady(tag string) (metrics.Stat, bool) {

@@ -53,7 +53,7 @@ func TestReportOnOneRun(t *testing.T) {
 			spread("request_latency", "ms", 800, 364.1, 402, 430),                                                      // the same, but for a hair
 			single("request_throughput", 47.1),                                                                         // another rate
 		}},
-		Taints: map[string]string{"request_latency": "errors", "e2e_output_token_throughput": "errors"}, // the other one is not shown
+		Taints: validity.Taints{"request_latency": {Check: "errors", Level: validity.Doubtful}, "e2e_output_token_throughput": {Check: "errors", Level: validity.Doubtful}}, // the other one is not shown
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {
@@ -74,7 +74,7 @@ Output tok/s/user             196        179        166
 Throughput       3,104 out tok/s   47.1 req/s   OSL 64 (asked 64)   ISL 512
   full window    3,104 out tok/s   48.5 req/s
 Goodput          46.9 req/s (96.7 %)   missed: time_to_first_token 13
-~: doubtful by errors: aiperf checks results/demo
+~: in doubt by errors: aiperf checks results/demo
 ?: n too small (p99 needs 662; effective n is 800)
 Errors           10 of 1,000
   10× http_error 503: busy
@@ -136,18 +136,18 @@ func TestLegendAndAllowInvalid(t *testing.T) {
 		Full: &metrics.Summary{Stats: []metrics.Stat{
 			spread("request_latency", "ms", 990, 364, 402, 431), spread("request_latency_from_intended", "ms", 990, 364, 402, 431),
 		}},
-		Taints: map[string]string{"request_latency_from_intended": "dispatch_lateness"}, // its row says nothing else and is left out
+		Taints: validity.Taints{"request_latency_from_intended": {Check: "dispatch_lateness", Level: validity.Doubtful}}, // its row says nothing else and is left out
 	}
 	var b strings.Builder
-	if err := r.WriteConsole(&b); err != nil || strings.Contains(b.String(), doubtMark) {
+	if err := r.WriteConsole(&b); err != nil || strings.Contains(b.String(), validity.DoubtMark) {
 		t.Errorf("a legend without its mark (%v):\n%s", err, &b)
 	}
 	if !strings.Contains(b.String(), "  allow_invalid is set: the exit code does not tell\n") {
 		t.Errorf("no word of allow_invalid:\n%s", &b)
 	}
-	r.Taints["request_latency"], r.Verdict = "errors", validity.Degraded
+	r.Taints["request_latency"], r.Verdict = validity.Taint{Check: "errors", Level: validity.Doubtful}, validity.Degraded
 	b.Reset()
-	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") || !strings.Contains(b.String(), "~: doubtful by errors:") || strings.Contains(b.String(), "allow_invalid") {
+	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") || !strings.Contains(b.String(), "~: in doubt by errors:") || strings.Contains(b.String(), "allow_invalid") {
 		t.Errorf("%v:\n%s", err, &b)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -180,7 +181,7 @@ func readSummary(path string) (*decide.Outcome, json.RawMessage, error) {
 	if doc["input_config"] == nil {
 		return nil, nil, nil
 	}
-	o := &decide.Outcome{Run: sweep.Run{}, Taints: map[string]string{}}
+	o := &decide.Outcome{Run: sweep.Run{}, Taints: validity.Taints{}}
 	full := metrics.Summary{Window: decide.Full}
 	for _, tag := range metrics.Tags() { // in the order of the catalogue; what it does not have is not compared
 		var fields map[string]json.RawMessage

@@ -171,7 +171,7 @@ func (s *System) fill(dir string) error {
 		}
 		o := decide.Outcome{
 			Run: sweep.Run{Trial: trial}, Verdict: validity.Parse(text(runs, "verdict", i)), OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
-			Cancelled: int64(number(runs, "cancelled", i)), Sent: int64(number(runs, "sent", i)), Taints: map[string]string{},
+			Cancelled: int64(number(runs, "cancelled", i)), Sent: int64(number(runs, "sent", i)), Taints: validity.Taints{},
 		}
 		if o.Verdict == validity.Failed {
 			o.Err = "the run gave nothing"
@@ -210,7 +210,8 @@ func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 			st.Scalar = false
 		}
 		if taint := text(rows, "taint", i); taint != "" {
-			o.Taints[tag] = taint
+			t := validity.ParseTaint(taint)
+			o.Taints.Add(tag+"."+stat, t.Check, t.Level)
 		}
 	}
 	return nil

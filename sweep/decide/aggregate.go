@@ -63,7 +63,6 @@ type CellResult struct {
 	Full, Steady Estimates
 	Parts        []PartResult            // of several targets, or several models, each
 	Info         map[string]metrics.Stat // header and unit of each metric, by tag
-	Taints       map[string]string       // metric tag → the finding that makes its number doubtful
 
 	Front   Mark
 	Knee    bool
@@ -123,7 +122,7 @@ func levelOf(p *sweep.Plan) float64 {
 }
 
 func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellResult {
-	out := CellResult{Cell: c, Status: NotRun, Info: map[string]metrics.Stat{}, Taints: map[string]string{}}
+	out := CellResult{Cell: c, Status: NotRun, Info: map[string]metrics.Stat{}}
 	slices.SortStableFunc(runs, func(a, b *Outcome) int { return a.Run.Trial - b.Run.Trial })
 	out.all = runs
 	for _, o := range runs {
@@ -154,8 +153,9 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 	case len(runs) > 0: // there is no number that a verdict could be about
 		out.Status, out.Verdict = Failed, validity.Failed
 	}
-	out.Full, out.Steady = Estimates{runs: out.runs, window: Full, level: level}, Estimates{runs: out.runs, window: Steady, level: level}
-	out.Parts = partsOf(out.runs, level)
+	out.Full = Estimates{runs: out.runs, window: Full, level: level, invalid: p.Experiment.AllowInvalid}
+	out.Steady = out.Full.over(Steady)
+	out.Parts = partsOf(out.Full)
 	return out
 }
 
@@ -166,9 +166,6 @@ func (c *CellResult) take(o *Outcome) {
 		for _, st := range s.Stats {
 			c.Info[st.Tag] = st
 		}
-	}
-	for tag, why := range o.Taints {
-		c.Taints[tag] = why
 	}
 }
 
@@ -207,10 +204,11 @@ func (r *Results) ranked() []*CellResult {
 	return out
 }
 
-// untainted are those whose number of a metric no finding makes doubtful.
-func untainted(cells []*CellResult, tag string) []*CellResult {
-	return slices.DeleteFunc(slices.Clone(cells), func(c *CellResult) bool {
-		_, tainted := c.Taints[tag]
-		return tainted
-	})
+// Taint is what findings do to a statistic of the cell.
+func (c *CellResult) Taint(k Key) validity.Taint { return c.Full.Taint(k) }
+
+// untainted are those whose number no finding touches: not in one of their trials.
+// What is left of a number that is invalid in some trials is a selection.
+func untainted(cells []*CellResult, k Key) []*CellResult {
+	return slices.DeleteFunc(slices.Clone(cells), func(c *CellResult) bool { return !c.Taint(k).None() })
 }

@@ -140,7 +140,7 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 	outcomes := measure(p, .001, tokens, ttft)
 	for i := range outcomes {
 		if outcomes[i].Run.Cell.Index == 3 {
-			outcomes[i].Taints = map[string]string{"output_token_throughput": "tokens"}
+			outcomes[i].Taints = validity.Taints{"output_token_throughput": {Check: "tokens", Level: validity.Doubtful}}
 		}
 	}
 	r := decide.Aggregate(p, outcomes)
@@ -169,7 +169,7 @@ func TestDoubtDecidesNothing(t *testing.T) {
 			if o := &outcomes[i]; o.Run.Cell.Index == 3 {
 				o.Verdict = validity.Invalid
 			} else if o.Run.Cell.Index >= clean && o.Run.Trial == 1 {
-				o.Taints = map[string]string{"output_token_throughput": "tokens"}
+				o.Taints = validity.Taints{"output_token_throughput": {Check: "tokens", Level: validity.Doubtful}}
 			}
 		}
 		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || b.Sentence != want {
@@ -194,7 +194,7 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {
 			if o := &outcomes[i]; o.Run.Cell.Index == c.doubted && o.Run.Trial == 1 {
-				o.Taints = map[string]string{"output_token_throughput": "turnaround"}
+				o.Taints = validity.Taints{"output_token_throughput": {Check: "turnaround", Level: validity.Doubtful}}
 			}
 		}
 		b := decide.Aggregate(p, outcomes).Best[0] // throughput
@@ -487,7 +487,7 @@ func TestGatesOfOneRunAndOfDoubtfulNumbers(t *testing.T) {
 	d.Head.Gates = []string{"error_rate == 0", "time_to_first_token.p99 < 42"}
 	p := expand(t, d)
 	outcomes := measure(p, 0, tokens, ttft)
-	outcomes[0].Taints = map[string]string{"time_to_first_token": "receive_lag"}
+	outcomes[0].Taints = validity.Taints{"time_to_first_token": {Check: "receive_lag", Level: validity.Doubtful}}
 	c := decide.Aggregate(p, outcomes).Cells
 	if o := c[1].Gates[0]; o.State != decide.Held || o.Note != "as observed; upper bound 3.62 %" {
 		t.Errorf("one run without errors: %+v", o)

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -80,18 +81,18 @@ func (r *Results) measured() (out []*CellResult) {
 // doubt is cells that are not ranked, and the finding that is why.
 type doubt struct {
 	cells []*CellResult
-	why   string // the name of a check, or "INVALID"
+	why   string // what touches the number, or "INVALID"
 }
 
 // inDoubt are those of some cells whose number may be better than what is shown:
 // it is doubtful, or its runs are INVALID.
 func inDoubt(o Objective, cells, ranked []*CellResult) (out []doubt) {
 	for _, c := range cells {
-		why, doubtful := c.Taints[o.Tag]
+		why := c.Taint(o.Key).Sentence()
 		if !slices.Contains(ranked, c) {
-			why, doubtful = "INVALID", true
+			why = validity.Invalid.String()
 		}
-		if !doubtful {
+		if why == "" {
 			continue
 		}
 		i := slices.IndexFunc(out, func(d doubt) bool { return d.why == why })
@@ -107,11 +108,7 @@ func inDoubt(o Objective, cells, ranked []*CellResult) (out []doubt) {
 func saidOf(doubts []doubt) string {
 	var said []string
 	for _, d := range doubts {
-		why := "in doubt by " + d.why
-		if d.why == "INVALID" {
-			why = d.why
-		}
-		said = append(said, fmt.Sprintf("%s (%s)", some(d.cells), why))
+		said = append(said, fmt.Sprintf("%s (%s)", some(d.cells), d.why))
 	}
 	return strings.Join(said, ", ")
 }
@@ -270,7 +267,7 @@ type contender struct {
 // leaders are the cells with a value, best first.
 func leaders(o Objective, among []*CellResult) []contender {
 	var out []contender
-	for _, c := range untainted(among, o.Tag) {
+	for _, c := range untainted(among, o.Key) {
 		if e, ok := c.at(o.Window).Get(o.Key); ok && !math.IsNaN(e.Mean) {
 			out = append(out, contender{c, e, c.series(o)})
 		}

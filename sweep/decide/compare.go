@@ -207,11 +207,10 @@ type duel struct {
 	paired, closed  bool
 	primary, other  []Key
 	failed, invalid [2]int // runs that gave nothing, and those that are wrong through this program
-	taints          map[string]string
 }
 
 func newDuel(a, b *ArmCell, t Terms) *duel {
-	d := &duel{label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full, taints: map[string]string{}}
+	d := &duel{label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full}
 	arms := [2]CellResult{}
 	for side, cell := range [2]*ArmCell{a, b} {
 		for i := range cell.Runs {
@@ -230,18 +229,11 @@ func newDuel(a, b *ArmCell, t Terms) *duel {
 	if t.Paired {
 		arms[0].runs, arms[1].runs = inBoth(arms[0].runs, arms[1].runs), inBoth(arms[1].runs, arms[0].runs)
 	}
-	for _, arm := range arms {
-		for _, o := range arm.runs {
-			for tag, why := range o.Taints {
-				d.taints[tag] = why
-			}
-		}
-	}
 	if arms[0].steady() && arms[1].steady() {
 		d.window = Steady
 	}
-	d.base = Estimates{runs: arms[0].runs, window: d.window, level: 0.95}
-	d.candidate = Estimates{runs: arms[1].runs, window: d.window, level: 0.95}
+	d.base = Estimates{runs: arms[0].runs, window: d.window, level: 0.95, invalid: t.Invalid}
+	d.candidate = d.base.of(arms[1].runs)
 	return d
 }
 
@@ -265,7 +257,7 @@ func (d *duel) choose(primary []Key) {
 		d.primary = d.defaults()
 	}
 	for _, k := range explored {
-		if _, ok := d.base.Get(k); ok && !slices.Contains(d.primary, k) {
+		if d.base.measured(k) && !slices.Contains(d.primary, k) {
 			d.other = append(d.other, k)
 		}
 	}
@@ -279,7 +271,7 @@ func (d *duel) defaults() []Key {
 	var out []Key
 	take := func(keys ...Key) bool {
 		for _, k := range keys {
-			if _, ok := d.base.Get(k); ok {
+			if d.base.measured(k) {
 				out = append(out, k)
 				return true
 			}

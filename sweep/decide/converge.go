@@ -67,7 +67,7 @@ func SampleTag(p *sweep.Plan) string {
 // interval that is looked at until it is narrow is too narrow: without a minimum
 // of the experiment's own (AIPerf's rule), sweep.Afterwards fresh trials mend that.
 // runs are the cell's outcomes, in order of trials; a run that failed, or is
-// INVALID, is no trial here: another one takes its place.
+// INVALID, or whose number is, is no trial here: another one takes its place.
 func Enough(p *sweep.Plan, runs []*Outcome) (Stop, bool) {
 	c := convergenceOf(p)
 	if c == nil {
@@ -102,7 +102,11 @@ func (c *convergence) usable(runs []*Outcome) (out []trial) {
 			continue
 		}
 		t := trial{sample: o.Sample}
-		t.value = Estimates{runs: []*Outcome{o}, window: Full}.Values(c.key)[0]
+		e := Estimates{runs: []*Outcome{o}, window: Full, invalid: c.invalid}
+		if e.leftOut(o, c.key) {
+			continue
+		}
+		t.value = e.Values(c.key)[0]
 		if c.Mode == ByDistribution && len(t.sample) > 1 || c.Mode != ByDistribution && !math.IsNaN(t.value) {
 			out = append(out, t)
 		}

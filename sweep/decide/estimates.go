@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 )
 
 // The windows of a run.
@@ -22,7 +23,57 @@ type Estimates struct {
 	runs   []*Outcome
 	window string
 	level  float64
-	known  map[Key]stats.Estimate
+	// invalid: the experiment takes invalid numbers in all the same.
+	invalid bool
+	known   map[Key]stats.Estimate
+}
+
+// over is the same over another window.
+func (e Estimates) over(window string) Estimates {
+	e.window = window
+	return e
+}
+
+// of is the same of other runs.
+func (e Estimates) of(runs []*Outcome) Estimates {
+	e.runs = runs
+	return e
+}
+
+// Taint is what findings do to a statistic over the trials: the worst of it, and
+// in how many of them.
+func (e Estimates) Taint(k Key) validity.Taint {
+	var worst validity.Taint
+	for _, o := range e.runs {
+		t := o.Taints.Of(k.Tag, k.Stat)
+		switch {
+		case t.None():
+			continue
+		case t.Level.Worse(worst.Level):
+			worst = validity.Taint{Check: t.Check, Level: t.Level}
+		case t.Level != worst.Level:
+			continue
+		}
+		worst.Runs++
+	}
+	if worst.Of = len(e.runs); worst.None() || len(e.runs) == 1 {
+		worst.Runs, worst.Of = 0, 0
+	}
+	return worst
+}
+
+// leftOut tells whether the number of a run is invalid, and the experiment does not
+// take such a number.
+func (e Estimates) leftOut(o *Outcome, k Key) bool {
+	return !e.invalid && o.Taints.Of(k.Tag, k.Stat).Level == validity.Wrong
+}
+
+// measured tells whether a trial has the number, valid or not: what is asked of the
+// trials must not depend on which of their numbers are valid.
+func (e Estimates) measured(k Key) bool {
+	e.invalid = true
+	_, ok := e.Get(k)
+	return ok
 }
 
 // Known are estimates that came from elsewhere.
@@ -126,15 +177,15 @@ func (e Estimates) whole(i int, m *metrics.Metric) float64 {
 	return float64(e.runs[i].OK+e.runs[i].Failed) + beside
 }
 
-// Values are those of the trials, in their order, NaN where a trial has none. A
-// run that counted no event has 0 of them.
+// Values are those of the trials, in their order, NaN where a trial has none or an
+// invalid one. A run that counted no event has 0 of them.
 func (e Estimates) Values(k Key) []float64 {
 	m, known := metrics.Lookup(k.Tag)
 	out := make([]float64, len(e.runs))
 	for i, o := range e.runs {
 		out[i] = math.NaN()
 		s := o.window(e.window)
-		if s == nil {
+		if s == nil || e.leftOut(o, k) {
 			continue
 		}
 		st, ok := s.Get(k.Tag)

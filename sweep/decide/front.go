@@ -30,7 +30,7 @@ const frontAlpha = 0.05
 func (r *Results) markFronts() {
 	cells := r.ranked()
 	for _, o := range r.Objectives {
-		cells = untainted(cells, o.Tag)
+		cells = untainted(cells, o.Key)
 	}
 	if len(r.Objectives) != 2 || len(cells) < 2 {
 		return

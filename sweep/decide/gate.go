@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -63,6 +64,9 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	at, text, missing := g.evidence(c)
 	out := GateOutcome{Gate: g, State: Missed, Text: text}
 	if missing {
+		if slices.ContainsFunc(g.refs, func(k Key) bool { return c.Taint(k).Gone() }) {
+			out.State = Undecided // not the server's doing
+		}
 		return out
 	}
 	held, err := at.holds(at.points())
@@ -85,8 +89,8 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 		out.State, out.Note = Undecided, at.wouldSettle(c.Trials)
 	}
 	for _, k := range g.refs {
-		if why, tainted := c.Taints[k.Tag]; tainted {
-			out.State, out.Note = Undecided, k.Tag+" is in doubt: "+why
+		if t := c.Taint(k); !t.None() {
+			out.State, out.Note = Undecided, k.Spoken()+" is "+t.Sentence()
 		}
 	}
 	return out
@@ -129,7 +133,9 @@ func (g *Gate) evidence(c *CellResult) (at evidence, text string, missing bool) 
 		}
 		if !ok {
 			why := "metric not available"
-			if c.Status == Failed {
+			if t := c.Taint(k); t.Gone() {
+				why = t.Sentence()
+			} else if c.Status == Failed {
 				why = "every run of the cell failed"
 			}
 			return at, k.Spoken() + ": " + why, true

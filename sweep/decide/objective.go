@@ -54,8 +54,7 @@ func chosen(p *sweep.Plan, cells []*CellResult, usual []Objective) []Objective {
 			window = Full // shares and counts are of the whole run
 		}
 		without := func(c *CellResult) bool {
-			_, ok := c.at(window).Get(k)
-			return !ok
+			return !c.at(window).measured(k)
 		}
 		if bad == nil && len(cells) > 0 && !slices.ContainsFunc(cells, without) {
 			out = append(out, objective(cells, spokenOf(k), directionOf(k.Tag), window, k))
@@ -112,8 +111,7 @@ func objective(cells []*CellResult, name string, dir stats.Direction, window str
 func inAll(cells []*CellResult, window string, tags []string) (string, bool) {
 	for _, tag := range tags {
 		missing := func(c *CellResult) bool {
-			_, ok := c.at(window).Get(Key{tag, "avg"})
-			return !ok
+			return !c.at(window).measured(Key{tag, "avg"})
 		}
 		if len(cells) > 0 && !slices.ContainsFunc(cells, missing) {
 			return tag, true

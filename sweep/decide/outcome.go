@@ -17,7 +17,7 @@ type Outcome struct {
 	Summaries                   []metrics.Summary // windows "full" and "steady"
 	Parts                       []metrics.Part    // the same of each target and of each model, where there are several
 	Verdict                     validity.Verdict  // VALID, DEGRADED, INVALID; "" when not judged
-	Taints                      map[string]string // metric tag → the finding that makes its number doubtful
+	Taints                      validity.Taints   // what findings do to the run's numbers
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64     // attempts too: cut off by the end of the run, due and never sent
 	Records                     int64     // lines in the run's journal

@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 )
 
 // proof is the evidence of one metric: log-ratios of pairs, or the logarithms of both arms.
@@ -120,8 +121,8 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		r.Candidate = e.Mean
 	}
 	p := d.evidence(k)
-	if why, tainted := d.taints[k.Tag]; tainted {
-		r.Note = "in doubt: " + why
+	if t := d.taint(k); !t.None() {
+		r.Note = t.Sentence()
 		return r
 	}
 	switch {
@@ -146,6 +147,15 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	r.N = diff.N
 	r.judge(atLeast(diff, p.least), level)
 	return r
+}
+
+// taint is the worse of what findings do to a number on either side.
+func (d *duel) taint(k Key) validity.Taint {
+	a, b := d.base.Taint(k), d.candidate.Taint(k)
+	if b.Level.Worse(a.Level) {
+		return b
+	}
+	return a
 }
 
 // unequal tells whether a percentile is of samples that differ so much in size that

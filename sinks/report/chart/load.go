@@ -131,7 +131,7 @@ func (d *Data) describe(c *Cell, name string, s Stat) string {
 		parts = append(parts, "too few samples for this percentile")
 	}
 	if s.Taint != "" {
-		parts = append(parts, "doubtful: "+s.Taint)
+		parts = append(parts, validity.ParseTaint(s.Taint).Sentence())
 	}
 	return strings.Join(parts, "; ")
 }

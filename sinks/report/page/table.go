@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
@@ -116,8 +117,9 @@ func figureEntry(s chart.Stat, share bool) Entry {
 		why = append(why, "too few samples for this percentile")
 	}
 	if s.Taint != "" {
-		e.Text += " ~" // as on the screen, where "!" means INVALID
-		why = append(why, "doubtful: "+s.Taint)
+		t := validity.ParseTaint(s.Taint)
+		e.Text += " " + t.Mark()
+		why = append(why, t.Sentence())
 	}
 	e.Title = strings.Join(why, "; ")
 	return e

@@ -1,0 +1,144 @@
+package validity
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Level is how badly a finding touches a number.
+type Level string
+
+// The levels. A doubtful number is kept, marked and not ranked; an invalid one is
+// left out, as if it had not been measured.
+const (
+	Sound    Level = ""
+	Doubtful Level = "doubtful"
+	Wrong    Level = "invalid"
+)
+
+// LevelOf is what a finding of a verdict does to the numbers it touches.
+func LevelOf(v Verdict) Level {
+	if v >= Invalid {
+		return Wrong
+	}
+	return Doubtful
+}
+
+// Worse tells whether l is worse than other.
+func (l Level) Worse(other Level) bool { return l.rank() > other.rank() }
+
+func (l Level) rank() int { return slices.Index([]Level{Sound, Doubtful, Wrong}, l) }
+
+// Taint is the finding that touches a number, and how badly. The zero value is a
+// number that nothing touches.
+type Taint struct {
+	Check    string
+	Level    Level
+	Runs, Of int // of a number over trials: in how many of them it is that; 0 for a number of one run
+}
+
+// None tells whether nothing touches the number.
+func (t Taint) None() bool { return t.Level == Sound }
+
+// Gone tells whether the number is invalid wherever it was measured: there is
+// none left.
+func (t Taint) Gone() bool { return t.Level == Wrong && t.Runs == t.Of }
+
+// What stands behind numbers that a finding touches.
+const (
+	DoubtMark   = "~"
+	InvalidMark = "!"
+)
+
+// Mark is the sign behind the number, "" for one that nothing touches.
+func (t Taint) Mark() string {
+	switch t.Level {
+	case Doubtful:
+		return DoubtMark
+	case Wrong:
+		return InvalidMark
+	}
+	return ""
+}
+
+// partly tells whether only some of the trials are touched.
+func (t Taint) partly() bool { return t.Runs < t.Of }
+
+// String is the taint as tables have it, "turnaround: invalid in 2 of 5 trials";
+// "" for none.
+func (t Taint) String() string {
+	switch {
+	case t.None():
+		return ""
+	case t.partly():
+		return fmt.Sprintf("%s: %s in %d of %d trials", t.Check, t.Level, t.Runs, t.Of)
+	}
+	return t.Check + ": " + string(t.Level)
+}
+
+// Sentence is the taint as people read it, beside the number: "in doubt by
+// turnaround", "invalid by turnaround in 2 of 5 trials, which are left out".
+func (t Taint) Sentence() string {
+	switch {
+	case t.None():
+		return ""
+	case t.Level == Doubtful:
+		return "in doubt by " + t.Check
+	case t.partly():
+		return fmt.Sprintf("invalid by %s in %d of %d trials, which are left out", t.Check, t.Runs, t.Of)
+	}
+	return "invalid by " + t.Check
+}
+
+// ParseTaint reads what String writes. The name of a check alone, which older
+// directories hold, is a doubt.
+func ParseTaint(s string) Taint {
+	if s == "" {
+		return Taint{}
+	}
+	check, rest, told := strings.Cut(s, ": ")
+	t := Taint{Check: check, Level: Doubtful}
+	level, trials, partly := strings.Cut(rest, " in ")
+	if told && Level(level) == Wrong {
+		t.Level = Wrong
+	}
+	if runs, of, ok := strings.Cut(strings.TrimSuffix(trials, " trials"), " of "); partly && ok {
+		t.Runs, _ = strconv.Atoi(runs)
+		t.Of, _ = strconv.Atoi(of)
+	}
+	return t
+}
+
+// Taints are what findings do to the numbers of one run, by metric
+// ("inter_token_latency") or, where only some of its statistics are touched, by
+// metric and statistic ("inter_token_latency.p90").
+type Taints map[string]Taint
+
+// Add notes that a check touches something, unless something worse does.
+func (t Taints) Add(what, check string, level Level) {
+	if level.Worse(t[what].Level) {
+		t[what] = Taint{Check: check, Level: level}
+	}
+}
+
+// Of is what touches a statistic of a metric.
+func (t Taints) Of(metric, stat string) Taint {
+	whole, one := t[metric], t[metric+"."+stat]
+	if one.Level.Worse(whole.Level) {
+		return one
+	}
+	return whole
+}
+
+// Metric is the worst of what touches any statistic of a metric.
+func (t Taints) Metric(metric string) Taint {
+	worst := t[metric]
+	for what, one := range t {
+		if strings.HasPrefix(what, metric+".") && (one.Level.Worse(worst.Level) || one.Level == worst.Level && one.Check < worst.Check) {
+			worst = one
+		}
+	}
+	return worst
+}
