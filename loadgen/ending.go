@@ -10,7 +10,11 @@ func (p *phase) stopIfDue(now int64) {
 		p.halt(stopInterrupted, now)
 		s.hasten(now)
 	case s.why == "" && p.engine.failing.Load():
-		p.halt(stopFailures, now)
+		why := stopFailures
+		if p.engine.outages.over != "" {
+			why = stopUnreachable
+		}
+		p.halt(why, now)
 		s.hasten(now)
 	case s.why == "" && now >= s.end:
 		if p.catchUp(now); s.why == "" && !p.starved {

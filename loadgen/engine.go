@@ -52,6 +52,7 @@ type engine struct {
 	completions     int64
 	dropped         int64 // records of what was never sent
 	targets         targets
+	outages         outages
 	timeout         int64 // ns for one request, 0 for ever
 
 	behind atomic.Int64 // when something was last sent too late
@@ -254,7 +255,7 @@ func (e *engine) sendParallel(out []*request, n int) {
 
 // start sends r, or ends it at once when there is nothing that could be sent.
 func (e *engine) start(r *request) {
-	if r.Err == nil && !r.silent {
+	if r.Err == nil && !r.silent && !r.shunned {
 		e.sender.Start(&r.x)
 		return
 	}
@@ -263,8 +264,13 @@ func (e *engine) start(r *request) {
 	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, none, none
 	x.DNS, x.Dial, x.TLS = none, none, none
 	x.End, x.ReceiveLag = e.clock.Now(), math.NaN()
-	if x.Status = record.OK; r.Err != nil {
+	switch {
+	case r.shunned:
+		x.Status = record.Connection
+	case r.Err != nil:
 		x.Status, x.ErrorKind, x.ErrorText = record.Client, "request", diag.Line(r.Err)
+	default:
+		x.Status = record.OK
 	}
 	e.mu.Lock()
 	e.inbox = append(e.inbox, event{kind: answerOver, r: r})

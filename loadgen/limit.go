@@ -3,6 +3,7 @@ package loadgen
 import (
 	"time"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/loadgen/pace"
 )
@@ -16,6 +17,8 @@ type limit struct {
 	// request of a closed loop was waiting for.
 	opened queue.Queue[int64]
 	grows  []time.Duration // when the limit grows by one each, from the phase's start
+	// resting are slots that are held, by nobody, until a time; see outages.
+	resting heap.Heap[moment]
 }
 
 // newLimit is a limit of n, 0 for none, that grows as steps say. It starts shut

@@ -139,6 +139,9 @@ func (p *phase) answerOver(r *request, now int64) {
 		r.goesOn = true
 		p.books.reading++
 	}
+	if !r.silent {
+		p.heard(r, now)
+	}
 	p.engine.read(r)
 }
 

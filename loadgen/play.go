@@ -60,6 +60,7 @@ type request struct {
 	job        jobTimes // of a request of several steps
 	goesOn     bool     // another turn follows its answer, or what the turn starts
 	abandoned  bool     // given up by the watchdog; the scheduler's
+	shunned    bool     // nothing is sent: its server is gone; see outages
 	silent     bool     // nothing is sent: its turn only starts others, or waited for them
 	slotless   bool     // it takes no slot
 

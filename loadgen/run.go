@@ -79,7 +79,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 		targets = job.Client.Targets() // where those of the built-in server really are
 	}
 	n = newStepper(n, job.Spec, targets, c.Now)
-	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint)}
+	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint), outages: newOutages(&job.Endpoint)}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())
 	}
@@ -335,6 +335,13 @@ func (d *driver) result(begun []*phase) Result {
 	}
 	if n := len(res.Phases); n > 0 && d.job.Client != nil {
 		res.Phases[n-1].Notes = append(res.Phases[n-1].Notes, closers(d.job.Client.Stats())...)
+	}
+	o := &d.engine.outages
+	if n := len(res.Phases); n > 0 {
+		res.Phases[n-1].Notes = append(res.Phases[n-1].Notes, o.notes()...)
+	}
+	if res.Cancelled == "" {
+		res.Cancelled, res.Unreachable = o.over, o.over != ""
 	}
 	if d.engine.interrupted.Load() && res.Cancelled == "" {
 		res.Cancelled = stopInterrupted

@@ -152,6 +152,9 @@ func (p *phase) dispatch(r *request, intended, ready, now int64, opening bool) {
 	if e.timeout > 0 {
 		r.x.Deadline = later(now, e.timeout)
 	}
+	if !p.load.Closed && r.Err == nil {
+		e.outages.shun(r, now)
+	}
 	p.books.dispatch(r, now)
 	if p.cfg.Requests > 0 && p.books.issued >= p.cfg.Requests {
 		if p.finishes {

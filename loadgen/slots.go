@@ -3,6 +3,7 @@ package loadgen
 import (
 	"math"
 
+	"aiperf.dev/aiperf/internal/heap"
 	"aiperf.dev/aiperf/loadgen/mode"
 )
 
@@ -44,12 +45,15 @@ func (s *slots) each(f func(*limit)) {
 
 // grow opens the slots whose time has come, in a phase that began at start.
 func (s *slots) grow(start, now int64) {
-	s.each(func(l *limit) { l.grow(start, now-start) })
+	s.each(func(l *limit) {
+		l.grow(start, now-start)
+		l.wake(now)
+	})
 }
 
-// grows is when the next session or prefill slot opens.
+// grows is when the next slot opens by the clock.
 func (s *slots) grows(start int64) int64 {
-	return min(s.sessions.next(start), s.prefill.next(start))
+	return min(s.sessions.next(start), s.prefill.next(start), s.sessions.wakes(), s.wire.wakes(), s.prefill.wakes())
 }
 
 // target is how many requests may be under way, by the limits of the moment; 0
@@ -57,8 +61,8 @@ func (s *slots) grows(start int64) int64 {
 func (s *slots) target() int {
 	n := 0
 	for _, l := range [...]*limit{&s.sessions, &s.wire} {
-		if l.on && (n == 0 || l.max < n) {
-			n = l.max
+		if most := l.max - l.resting.Len(); l.on && (n == 0 || most < n) {
+			n = most
 		}
 	}
 	return n
@@ -100,5 +104,8 @@ func (s *slots) occupy(r *request, opening bool, now int64) (since int64) {
 // inherit takes over what the phase before, and those that it follows
 // seamlessly itself, still hold.
 func (s *slots) inherit(pred *slots) {
-	s.sessions.held, s.wire.held, s.prefill.held = pred.sessions.held, pred.wire.held, pred.prefill.held
+	for _, l := range [...]struct{ to, from *limit }{{&s.sessions, &pred.sessions}, {&s.wire, &pred.wire}, {&s.prefill, &pred.prefill}} {
+		l.to.held, l.to.resting = l.from.held, l.from.resting
+		l.from.resting = heap.Heap[moment]{}
+	}
 }

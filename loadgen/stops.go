@@ -15,6 +15,7 @@ const (
 	stopDuration    = "duration"
 	stopInterrupted = "interrupted"
 	stopFailures    = "failures"
+	stopUnreachable = "unreachable"
 	stopSchedule    = "schedule"
 
 	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)

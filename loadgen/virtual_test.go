@@ -27,12 +27,14 @@ type world struct {
 	content time.Duration                               // first content, 0: with the end
 	at      map[time.Duration]func(*driver)             // what happens when
 	deaf    bool                                        // cancelling does nothing
+	gone    func(target int, at time.Duration) bool     // a target refuses connections; nil: none ever does
 	supply  func(*driver, *phase, mode.Sessions) source // renders; nil: when asked
 
 	mu      sync.Mutex
 	now     int64
 	todo    heap.Heap[happening]
 	sent    []sending
+	refused int // by a target that was gone
 	peak    int
 	flying  int
 	forgot  []string
@@ -89,6 +91,10 @@ func (w *world) Start(x *transport.Exchange) {
 	})
 	w.flying++
 	w.peak = max(w.peak, w.flying)
+	if w.gone != nil && w.gone(x.Target, time.Duration(w.now)) {
+		w.refuse(x)
+		return
+	}
 	x.Sent, x.WriteEnd, x.CancelAsked, x.End = w.now, w.now, record.None, record.None
 	x.Status, x.HTTPStatus, x.Streamed = record.OK, 200, x.Stream
 	latency := time.Millisecond
@@ -105,9 +111,21 @@ func (w *world) Start(x *transport.Exchange) {
 	w.after(int64(latency), x, func() { w.answer(x) })
 }
 
+// refuse ends x as a server that nobody listens for does, within a moment.
+func (w *world) refuse(x *transport.Exchange) {
+	w.refused++
+	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.Connected = record.None, record.None, record.None, record.None, record.None
+	x.Status, x.HTTPStatus, x.ErrorKind, x.ErrorText = record.Connection, record.None, "refused", "connect: connection refused"
+	w.after(int64(50*time.Microsecond), x, func() {
+		w.flying--
+		x.End, x.Events, x.Payload = w.now, nil, nil
+		x.Done(x)
+	})
+}
+
 func (w *world) answer(x *transport.Exchange) {
 	w.flying--
-	x.End = w.now
+	x.End, x.FirstByte = w.now, w.now
 	events := []string{`{"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}`}
 	if !x.Stream {
 		events = []string{`{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`}

@@ -44,7 +44,7 @@ func TestTrialWhoseServerDied(t *testing.T) {
 	dir := t.TempDir() + "/out"
 	again := func(resume bool) *Result {
 		t.Helper()
-		plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[http://"+first.Addr+"]", "tokenizer.name=builtin", "tables.formats=[csv]",
+		plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[http://"+first.Addr+"]", "endpoint.unreachable_timeout=0.1", "tokenizer.name=builtin", "tables.formats=[csv]",
 			"datasets.main.prompts.isl=8", "datasets.main.entries=20", "phases.profiling={type: concurrency, concurrency: 1, requests: 30}", "multi_run.num_runs=2",
 			"verdict.turnaround={warn: 99, fail: 99}", "verdict.concurrency_held={warn: 0, fail: 0}") // answers take microseconds here
 		res, err := Run(t.Context(), t.Context(), plan, Options{Dir: dir, Resume: resume})

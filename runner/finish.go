@@ -173,10 +173,20 @@ func sentinelLatency(o *decide.Outcome) (verdict.Median, bool) {
 // measured, because no request was sent or all of them failed, that it failed.
 // The others are words on numbers, and there is none.
 func (res *Result) said() verdict.Verdict {
-	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 || len(res.Outcomes) > 0 && !res.Measured() {
+	if res.NothingMeasured() != nil || res.Interrupted && res.sent() == 0 || len(res.Outcomes) > 0 && !res.Measured() || res.allBroken() {
 		return validity.Failed
 	}
 	return res.Verdict
+}
+
+// allBroken tells whether no run of the plan is a measurement of its server.
+func (res *Result) allBroken() bool {
+	for _, o := range res.Outcomes {
+		if rep := res.Reports[o.Run.ID]; rep == nil || rep.Broken() == "" {
+			return false
+		}
+	}
+	return len(res.Outcomes) > 0
 }
 
 // sent counts the requests that were measured, good or not.
@@ -202,10 +212,11 @@ func (res *Result) Measured() bool {
 	return res.Finished != nil
 }
 
-// GaveUp tells whether a run ended itself because too many requests failed.
-func (res *Result) GaveUp() bool {
+// Broken tells whether a run ended itself because too many requests failed, or lost
+// its server.
+func (res *Result) Broken() bool {
 	for _, rep := range res.Reports {
-		if rep.gaveUp() {
+		if rep.Broken() != "" {
 			return true
 		}
 	}
@@ -234,11 +245,11 @@ func (res *Result) ExitCode() diag.Code {
 	if res.Finished != nil {
 		return diag.Code(res.Finished.ExitCode)
 	}
-	failed, ran, gaveUp := 0, 0, 0
+	failed, ran, broken := 0, 0, 0
 	for _, o := range res.Outcomes {
 		ran++
-		if rep := res.Reports[o.Run.ID]; rep != nil && rep.gaveUp() {
-			gaveUp++
+		if rep := res.Reports[o.Run.ID]; rep != nil && rep.Broken() != "" {
+			broken++
 		}
 		if o.Err != "" {
 			failed++
@@ -247,7 +258,7 @@ func (res *Result) ExitCode() diag.Code {
 	switch {
 	case res.Interrupted:
 		return diag.Interrupted
-	case ran == 0 || failed == ran || gaveUp > 0 || res.LostRecords():
+	case ran == 0 || failed == ran || broken > 0 || res.LostRecords():
 		return diag.Failed
 	case res.invalid() && !res.Plan.Experiment.AllowInvalid:
 		return diag.Invalid

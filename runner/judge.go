@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -40,6 +41,9 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
 		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
 		Host: reportHost(got.host), Dataset: m.set.Digest(), DataNotes: m.set.Notes(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
+	}
+	if got.result.Unreachable {
+		rep.Aborted = got.result.Cancelled
 	}
 	for _, p := range got.result.Phases {
 		rep.Phases = append(rep.Phases, reportPhase(p))
@@ -231,7 +235,7 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
 	rep.AllFailed = ok == 0 && failed > 0
-	rep.Aborted, rep.Lost = e.ServerDied(), e.RecordsLost()
+	rep.Aborted, rep.Lost = cmp.Or(rep.Aborted, e.ServerDied()), e.RecordsLost()
 	for _, p := range e.Phases {
 		if rep.FirstError == "" {
 			rep.FirstError = p.FirstError

@@ -125,9 +125,19 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	return r
 }
 
-// gaveUp tells whether the run ended itself because too many requests failed.
+// gaveUp tells whether the run ended itself because too many requests failed, or
+// for want of a connection.
 func (r *RunReport) gaveUp() bool {
 	return r.Cancelled != "" && r.Cancelled != loadgen.Interrupted
+}
+
+// Broken is why the run is no measurement of its server although it began as one:
+// it gave up, or the server died under it; "" when it is one.
+func (r *RunReport) Broken() string {
+	if r.gaveUp() {
+		return r.Cancelled
+	}
+	return r.Aborted
 }
 
 // window is where the profiling phases of the run begin and end; ok is false

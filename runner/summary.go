@@ -35,6 +35,11 @@ func (res *Result) Report() *report.Report {
 		if rep == nil {
 			continue
 		}
+		if why := rep.Broken(); why != "" {
+			if r.Broken++; r.Why == "" {
+				r.Why = why
+			}
+		}
 		for _, e := range rep.Errors {
 			failed.Add(e)
 		}

@@ -133,7 +133,8 @@ type Endpoint struct {
 	Path                string            `json:"path,omitempty"`
 	Type                string            `json:"type"`
 	Streaming           bool              `json:"streaming"`
-	Timeout             float64           `json:"timeout"` // seconds for one request
+	Timeout             float64           `json:"timeout"`                       // seconds for one request
+	UnreachableTimeout  *Duration         `json:"unreachable_timeout,omitempty"` // without a connection; 10 s
 	APIKey              string            `json:"api_key,omitempty"`
 	Headers             map[string]string `json:"headers"`
 	Extra               Members           `json:"extra"`            // merged into every request body

@@ -37,6 +37,7 @@ func canonical(resolved []byte) ([]byte, error) {
 	if e, ok := body["endpoint"].(map[string]any); ok {
 		delete(e, "label")
 		delete(e, "api_key")
+		delete(e, "unreachable_timeout")
 		if f, ok := e["flip"].(map[string]any); ok {
 			delete(f, "timeout")
 		}

@@ -287,7 +287,7 @@ func fullCodes(command string, p *argv.Line) (bool, error) {
 // be written, or that the second interrupt ended it, is none.
 func exitCode(r *runner.Result, full, ended bool) error {
 	code := r.ExitCode()
-	if !full && r.Measured() && !ended && !r.GaveUp() && !r.LostRecords() {
+	if !full && r.Measured() && !ended && !r.Broken() && !r.LostRecords() {
 		code = diag.OK
 	}
 	if !full && !r.Measured() && code != diag.OK {

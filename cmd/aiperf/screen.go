@@ -134,6 +134,9 @@ func (c *console) listen(opt *runner.Options) {
 		notify(s)
 		if !s.Skipped && s.Report != nil {
 			c.once.Do(func() { fmt.Fprintln(c.w, profiling) }) // a run shorter than a tick
+			if why := s.Report.Broken(); why != "" {
+				fmt.Fprintf(c.w, "FAILED: %s\n", readable(why))
+			}
 			c.err = errors.Join(c.err, c.table(s.Run, dir))
 		}
 	}

@@ -414,3 +414,29 @@ func TestHungUpAndResumed(t *testing.T) {
 	}
 	artifacts(t, results)
 }
+
+// A server that is killed under a run ends it: soon, as a failure, which is the
+// first thing that is said, and without thousands of attempts.
+func TestServerIsKilled(t *testing.T) {
+	t.Parallel()
+	var read atomic.Int64
+	die := make(chan struct{})
+	s := server.Start(t, server.Script{server.Loop(server.Read(), func(c *server.Conn) bool {
+		if n := read.Add(1); n == 20 {
+			close(die)
+		}
+		return true
+	}, server.Send(good()))})
+	go func() { <-die; s.Stop() }()
+	p := start(t, t.TempDir(), nil, "profile", "-m", "m", "-u", s.URL(), "--streaming", "--tokenizer", "builtin", "--isl", "8",
+		"--concurrency", "2", "--benchmark-duration", "600", "--unreachable-timeout", "0.4")
+	p.exit(1)
+	if got := p.ended(); got["connection"] == 0 || got["connection"] > 2*10 || got["ok"] < 10 {
+		t.Errorf("requests ended as %v; want a few attempts for each of the 2 slots", got)
+	}
+	out := p.stdout.String()
+	first, table := strings.Index(out, "FAILED: the server was gone: no connection for 400ms"), strings.Index(out, "┏")
+	if first < 0 || table < first || !strings.Contains(flat(out), "FAILED client") {
+		t.Errorf("the failure is not said first, or not again above the report:\n%s", out)
+	}
+}

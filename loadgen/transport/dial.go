@@ -31,6 +31,7 @@ func (cl *Client) dial(ctx context.Context, t *target) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.connected.Store(cl.clock.Now())
 	c.opening.dns = t.dns.Swap(record.None)
 	if !cl.keep(c) {
 		c.tcp.Close() //nolint:errcheck // the first error counts

@@ -73,7 +73,11 @@ func (cl *Client) newTransport(t *target, http2 bool, proxy *url.URL, shared *tl
 			if n := uint64(len(cl.sources)); n > 0 {
 				d.LocalAddr = &net.TCPAddr{IP: cl.sources[cl.sourceTurn.Add(1)%n].AsSlice()}
 			}
-			return d.DialContext(ctx, network, addr)
+			c, err := d.DialContext(ctx, network, addr)
+			if err == nil {
+				t.connected.Store(cl.clock.Now())
+			}
+			return c, err
 		},
 	}
 	if proxy != nil {

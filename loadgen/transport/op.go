@@ -147,6 +147,9 @@ func (o *op) deliver(e ending) {
 	if x.End == record.None {
 		x.End = o.cl.clock.Now()
 	}
+	if x.Sent == record.None && o.t != nil {
+		x.Connected = o.t.connected.Load()
+	}
 	o.cl.count(x)
 	o.cl.flight.remove(o)
 	done := x.Done

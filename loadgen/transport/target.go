@@ -40,6 +40,8 @@ type target struct {
 	addrs []netip.AddrPort // in rotation
 	turn  int
 
+	connected atomic.Int64 // when a connection was last made, ns since T0; record.None for never
+
 	dns atomic.Int64 // ns the lookup took, told by the first exchange that dials; then record.None
 }
 
@@ -80,6 +82,7 @@ func parseTarget(raw, userAgent string, mode reuse) (*target, error) {
 	t.fixed = append(t.fixed, "User-Agent: "+userAgent+"\r\n"...)
 	t.pool.reuse, t.pool.sessions = mode, map[string]*list{}
 	t.dns.Store(record.None)
+	t.connected.Store(record.None)
 	return t, nil
 }
 

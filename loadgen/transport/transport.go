@@ -48,7 +48,10 @@ type Exchange struct {
 	// Resent: it was sent a second time, on a fresh connection, because the
 	// server had closed the one that was kept alive. Sent is of the first time,
 	// WriteEnd, DNS, Dial and TLS are of the second.
-	Resent                   bool
+	Resent bool
+	// Connected is when its target was last connected to, of an exchange that found
+	// no connection; record.None for never.
+	Connected                int64
 	Status                   record.Status // OK as far as HTTP can say
 	HTTPStatus               int64
 	Reason                   string // reason phrase

@@ -35,6 +35,8 @@ type Report struct {
 	View    string // file name of the page with charts, "" for none
 	Summary string // file name of AIPerf's summary of a single run
 	Stopped string // why the plan ended early; "" if it did not
+	Broken  int    // runs that gave up, or lost their server
+	Why     string // the first of them did
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
@@ -96,6 +98,9 @@ func (r *Report) head(b *strings.Builder) {
 	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
 		b.WriteString("  allow_invalid is set: the exit code does not tell\n")
 	}
+	if why := r.Failure(); why != "" {
+		wrapped(b, "  ", why)
+	}
 	for i, d := range r.Doubts {
 		if i == maxDoubts {
 			fmt.Fprintf(b, "  … and %d more\n", len(r.Doubts)-maxDoubts)
@@ -116,6 +121,17 @@ func (r *Report) head(b *strings.Builder) {
 	if r.Stopped != "" {
 		fmt.Fprintf(b, "PARTIAL: %s; --resume measures the rest\n", r.Stopped)
 	}
+}
+
+// Failure says that runs gave up, or lost their server, and why; "" where none did.
+func (r *Report) Failure() string {
+	switch {
+	case r.Broken == 0:
+		return ""
+	case len(r.Plan.Runs) == 1:
+		return "the run failed: " + r.Why
+	}
+	return fmt.Sprintf("%d of %s failed, the first one: %s", r.Broken, words.Count(len(r.Plan.Runs), "run"), r.Why)
 }
 
 // What a screen holds; summary.md has all.
