@@ -5,7 +5,7 @@
 //
 // The steps: arrivals say when (arrivals.go and one file per process), plays
 // are rendered ahead of their time (lookahead.go, render.go), the scheduler
-// takes the slots and sends (engine.go, phase.go, limit.go), the transport
+// takes the slots and sends (engine.go, phase.go, slots.go), the transport
 // stamps, a finisher reads and counts (finish.go, answer.go), a collector emits
 // (collect.go). Everything the scheduler knows of the world is a clock and a
 // sender, so tests run it in virtual time.

@@ -6,7 +6,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/loadgen/pace"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -188,31 +187,4 @@ func (o *outages) notes() (notes []string) {
 			time.Duration(lasted).Round(100*time.Millisecond), words.Count(failed, "request")))
 	}
 	return notes
-}
-
-// moment is a time that something waits for.
-type moment int64
-
-// Before orders moments.
-func (m moment) Before(n moment) bool { return m < n }
-
-// rest takes a slot until a time.
-func (l *limit) rest(until int64) {
-	l.take(until)
-	l.resting.Push(moment(until))
-}
-
-// wake gives back the slots that have rested.
-func (l *limit) wake(now int64) {
-	for l.resting.Len() > 0 && int64(l.resting.Top()) <= now {
-		l.release(int64(l.resting.Pop()))
-	}
-}
-
-// wakes is when the next slot has rested, never when none does.
-func (l *limit) wakes() int64 {
-	if l.resting.Len() == 0 {
-		return pace.Never
-	}
-	return int64(l.resting.Top())
 }
