@@ -47,10 +47,12 @@ $(STATICCHECK):
 
 # bench prints the figures of docs/performance.md: the engine beside net/http
 # and a raw client, then the benchmarks of every package. BENCH=-quick takes 20 s
-# for the first.
+# for the first. The last line holds measured times against a server's own log,
+# which a busy machine moves.
 bench:
 	go run ./internal/bench $(BENCH)
 	go test -run '^$$' -bench . -benchmem ./...
+	go test -run 'TestAgainstServersLog|TestStoppedClient|TestClientOnABusyCore' ./internal/acceptance -v -timed
 
 # sim prints the figures of docs/simulations.md: how often a conclusion is wrong,
 # over TIMES times as many plans as the tests simulate (10 take seven minutes of a

@@ -22,55 +22,35 @@ import (
 // what arrives, and doubts itself, for the right reason. The faults are done
 // to the client alone: the server is no child of its, and has the other cores.
 
-// away is how long the client is stopped. Nothing but a stop takes so long away
-// from a machine, not even a busy one.
+// away is how long the client is stopped.
 const away = 500 * time.Millisecond
 
 // Stopped in the middle of its streams and let go on.
 func TestStoppedClient(t *testing.T) {
 	t.Parallel()
-	again(t, func() []string {
-		rep, doubts := starve(t, hardship{stopped: true})
-		if f := check(t, rep, "hiccup"); !f.Noted {
-			t.Errorf("stopped for %v: %s", away, f.Line())
-		}
-		if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) {
-			t.Errorf("stopped for %v: longest hiccup %v ms", away, longest)
-		}
-		return doubts
-	})
-	again(t, func() []string {
-		rep, doubts := starve(t, hardship{})
-		if longest := stoodStill(rep); longest >= 0.9*ms(int64(away)) {
-			doubts = append(doubts, fmt.Sprintf("not stopped: longest hiccup %v ms", longest))
-		}
-		return doubts
-	})
+	rep, doubts := starve(t, hardship{stopped: true})
+	if f := check(t, rep, "hiccup"); !f.Noted {
+		t.Errorf("stopped for %v: %s", away, f.Line())
+	}
+	if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) {
+		t.Errorf("stopped for %v: longest hiccup %v ms", away, longest)
+	}
+	judge(t, doubts)
+	rep, doubts = starve(t, hardship{})
+	if longest := stoodStill(rep); longest >= 0.9*ms(int64(away)) {
+		doubts = append(doubts, fmt.Sprintf("not stopped: longest hiccup %v ms", longest))
+	}
+	judge(t, doubts)
 }
 
 // All of the client on one core, beside processes that do nothing but compute.
 // Not beside other tests: they would not like it.
 func TestClientOnABusyCore(t *testing.T) {
-	again(t, func() []string {
-		rep, doubts := starve(t, hardship{beside: 2})
-		if f := check(t, rep, "steal"); !f.Noted || !strings.HasPrefix(f.Detail, "threads waited for a core") {
-			t.Errorf("beside two processes that compute: %s", f.Line())
-		}
-		return doubts
-	})
-}
-
-// again allows one more attempt where only this machine may be to blame.
-func again(t *testing.T, attempt func() []string) {
-	t.Helper()
-	doubts := attempt()
-	if doubts == nil {
-		return
+	rep, doubts := starve(t, hardship{beside: 2})
+	if f := check(t, rep, "steal"); !f.Noted || !strings.HasPrefix(f.Detail, "threads waited for a core") {
+		t.Errorf("beside two processes that compute: %s", f.Line())
 	}
-	t.Logf("once more, because the machine may have been busy: %v", doubts)
-	for _, d := range attempt() {
-		t.Error(d)
-	}
+	judge(t, doubts)
 }
 
 // hardship is what is done to the client.

@@ -7,10 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
 	fs "aiperf.dev/aiperf/internal/faultserver"
-	"aiperf.dev/aiperf/internal/race"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
@@ -83,45 +81,3 @@ func TestMemoryOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A stream in flight holds at most 6 KB beside what it recorded. Most of it is
-// the 4 KB stack of the goroutine that reads it.
-func TestMemoryOfAStream(t *testing.T) {
-	limit := int64(6 << 10)
-	if race.Enabled {
-		limit *= 3
-	}
-	url := benchServer(t)
-	each := idleStreams(t, url, 1000)
-	for range 2 { // the first time, the runtime's own needs are counted, too
-		each = min(each, idleStreams(t, url, 1000))
-	}
-	if each > limit {
-		t.Errorf("%d bytes a stream, want at most %d", each, limit)
-	}
-}
-
-// A short request costs at most 1.3 times the share of net/http's CPU that was
-// recorded. Both run in turns, so that what disturbs the one disturbs the other.
-func TestCPUBesideNetHTTP(t *testing.T) {
-	const (
-		recorded = 0.40 // on two shared cores; 0.33 to 0.42 there
-		rounds   = 8
-		requests = 1500
-	)
-	url := benchServer(t)
-	var used [2]time.Duration
-	for round := range rounds + 1 {
-		for i, run := range []exchanger{ours, theirs} {
-			before := cpu(t)
-			run(t, url, "/json", 64, requests)
-			if round > 0 { // the first one warms up
-				used[i] += cpu(t) - before
-			}
-		}
-	}
-	ratio := float64(used[0]) / float64(used[1])
-	t.Logf("%.1f µs a request, net/http %.1f µs: %.2f", float64(used[0].Microseconds())/rounds/requests, float64(used[1].Microseconds())/rounds/requests, ratio)
-	if ratio > 1.3*recorded {
-		t.Errorf("%.2f of net/http's CPU, want at most 1.3 × %.2f", ratio, recorded)
-	}
-}
