@@ -18,11 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"aiperf.dev/aiperf/internal/leak"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // asked answers chat requests and keeps what was asked.
 type asked struct {
@@ -121,7 +122,7 @@ func TestNothingIsLeftAfterARun(t *testing.T) {
 			stopIssue()
 			stopHard()
 			s.Close()
-			goleak.VerifyNone(t, before)
+			leak.None(t, before)
 		})
 	}
 }

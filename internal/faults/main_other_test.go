@@ -5,7 +5,7 @@ package faults
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"aiperf.dev/aiperf/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }

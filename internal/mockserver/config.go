@@ -78,7 +78,7 @@ type Config struct {
 	// RateLimit is how many requests a second are let in, in the long run and in
 	// any burst; more are refused with 429. 0 means no limit.
 	RateLimit float64
-	// Until so long after its start the server has no models to list, and
+	// Until so long after its first request the server has no models to list, and
 	// answers nothing: both give 503.
 	ModelsReady, Ready time.Duration
 

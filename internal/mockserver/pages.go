@@ -6,7 +6,6 @@ import (
 	"math"
 	"net/http"
 	"sync/atomic"
-	"time"
 )
 
 // counts are the server's own books.
@@ -61,13 +60,13 @@ func (s *Server) page(req *http.Request) []byte {
 	}
 	switch req.URL.Path {
 	case "/health", "/v1/health/ready", "/health/ready":
-		if s.now() < int64(s.cfg.Ready) {
-			return failure(http.StatusServiceUnavailable, "the model is being loaded", "not_ready", s.cfg.Ready-time.Duration(s.now()))
+		if left := s.cfg.Ready - s.asked(s.now()); left > 0 {
+			return failure(http.StatusServiceUnavailable, "the model is being loaded", "not_ready", left)
 		}
 		return response(200, "application/json", nil, []byte(`{"status":"ok"}`))
 	case "/v1/models", "/models":
-		if s.now() < int64(s.cfg.ModelsReady) {
-			return failure(http.StatusServiceUnavailable, "the models are being loaded", "not_ready", s.cfg.ModelsReady-time.Duration(s.now()))
+		if left := s.cfg.ModelsReady - s.asked(s.now()); left > 0 {
+			return failure(http.StatusServiceUnavailable, "the models are being loaded", "not_ready", left)
 		}
 		return response(200, "application/json", nil, s.modelList())
 	case "/metrics":

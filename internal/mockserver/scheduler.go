@@ -173,9 +173,9 @@ func (s *scheduler) admit(x *exchange) {
 	if x.status != 0 {
 		return
 	}
-	if x.recv < int64(c.Ready) {
+	if left := c.Ready - s.server.asked(x.recv); left > 0 {
 		x.refuse(http.StatusServiceUnavailable, "the model is being loaded")
-		x.retry = c.Ready - time.Duration(x.recv)
+		x.retry = left
 		return
 	}
 	if n := c.blocks(x.in + x.out); n > c.KVBlocks {

@@ -24,6 +24,7 @@ type Server struct {
 	counts  counts
 	tok     tokenizer.Tokenizer
 	levels  levels
+	first   atomic.Int64  // 1 + ns since the server was made of what it was asked first, 0 before
 	factor  atomic.Uint64 // bits of a float: on all times, as /slowdown set it; 0 for none
 	jobs    jobs
 	rpc     *grpcserve.Server
@@ -46,6 +47,14 @@ func New(cfg Config) *Server {
 
 // now is ns since the server was made.
 func (s *Server) now() int64 { return s.clock() }
+
+// asked is how long before at the server was asked for the first time, in whatever
+// way. A load of the model that began with the server would be over before a slow
+// client comes to see it.
+func (s *Server) asked(at int64) time.Duration {
+	s.first.CompareAndSwap(0, 1+at)
+	return time.Duration(1 + at - s.first.Load())
+}
 
 // Start listens on 127.0.0.1 and returns the base URL; port 0 takes a free one.
 func (s *Server) Start(port int) (string, error) {

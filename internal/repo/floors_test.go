@@ -32,6 +32,7 @@ internal/docgen: *
 internal/faults: *
 internal/faultserver:
 internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema
+internal/leak:
 internal/race:
 internal/header:
 internal/heap:

@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"aiperf.dev/aiperf/internal/faultserver"
+	"aiperf.dev/aiperf/internal/leak"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/transport"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // patience bounds a wait for something that must happen; no result depends on it.
 const patience = 2 * time.Minute
