@@ -22,7 +22,7 @@ unit:
 # race is what runs beside itself under the race detector, which needs a C
 # compiler. The tests of internal/language and internal/acceptance judge by what
 # programs print; the detector does not see into them. RACE=./... is everything.
-RACE := ./loadgen/... ./runner/... ./sinks $(shell go list ./internal/... | grep -v -e /language -e /acceptance)
+RACE  = ./loadgen/... ./runner/... ./sinks $(shell go list ./internal/... | grep -v -e /language -e /acceptance)
 race:
 	@if command -v $$(go env CC) >/dev/null; then echo go test -race $(RACE); go test -timeout $(LIMIT) -race $(RACE); \
 	else echo "race: no C compiler, skipped"; fi

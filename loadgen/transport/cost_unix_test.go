@@ -80,4 +80,3 @@ func TestMemoryOfAnAnswer(t *testing.T) {
 		t.Errorf("%d bytes are held", held)
 	}
 }
-
