@@ -21,6 +21,8 @@ type books struct {
 	skipped map[string]int64 // turns and arrivals that were not sent, by reason
 	unsent  int64            // of these, those that were due by the schedule
 
+	branches branches // of sessions that start others
+
 	requests, sessions gauge // levels: on the wire, held
 	residence          int64 // Σ end − sent, ns
 
@@ -79,6 +81,7 @@ func (b *books) answered(r *request, now int64) {
 func (b *books) startPlay(r *request) {
 	b.started++
 	b.live++
+	b.branches.open(r)
 	if !r.ends() {
 		b.open++
 		c := r.play.Conversation
@@ -106,4 +109,59 @@ func (b *books) sum(res *PhaseResult, now int64) {
 		res.Gauge = h
 	}
 	res.Gauge.Residence = b.residence
+}
+
+// branches are the counts of one phase.
+type branches struct{ record.Branches }
+
+// begin notes that a session starts another one, and at which time the first
+// request of that is due.
+func (b *branches) begin(first *request, at int64) {
+	b.Spawned++
+	if first.current().Timestamp != nil && first.intended > at {
+		b.Delayed++
+	}
+}
+
+// open notes that a session begins that none started.
+func (b *branches) open(first *request) {
+	if first.silent {
+		b.Graphs++
+	}
+}
+
+// release notes that a turn has nothing to wait for any more; over says that the
+// phase ended meanwhile.
+func (b *branches) release(over bool) {
+	if over {
+		b.Suppressed++
+		return
+	}
+	b.Resumed++
+}
+
+// end notes that pl is over, in whose turn, and why it does not go on; "" where
+// nothing was left.
+func (b *branches) end(pl *play, turn int, why string) {
+	switch {
+	case pl.beside && why != skipCut: // AIPerf does not follow these
+	case pl.from == "":
+		if why == "" && pl.Conversation.Turns[0].Silent {
+			b.GraphsDone++
+		}
+	case why == skipFailed:
+		b.Failed++
+	case why == "":
+		b.Completed++
+	default:
+		if b.Truncated++; turn == 0 {
+			b.Spawned--
+		}
+	}
+}
+
+// failed tells whether an answer ended in an error that is not a cancellation on
+// purpose.
+func (r *request) failed() bool {
+	return !r.silent && r.x.Status != record.OK && r.x.Status != record.Cancelled
 }

@@ -117,7 +117,8 @@ type PhaseResult struct {
 	Dispersion                 float64          // of random arrivals: variance of a count ÷ its mean; 1 for Poisson, 1/smoothness for gamma
 	Varying                    bool             // the load changes over the phase on purpose: a ramp of the rate, a series, a trace
 	Gauge                      Gauge
-	Notes                      []string // what the watchdog had to do, one line each
+	Branches                   *record.Branches // of a set whose sessions start others; nil for any other
+	Notes                      []string         // what the watchdog had to do, one line each
 }
 
 // Gauge is an in-flight count kept independently of the records.

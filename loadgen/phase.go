@@ -131,7 +131,11 @@ func (p *phase) answerOver(r *request, now int64) {
 	}
 	switch {
 	case r.ends():
-		p.playOver(r.play, end)
+		why := ""
+		if r.failed() {
+			why = skipFailed
+		}
+		p.playOver(r.play, r.turn, end, why)
 	case p.stops.why != "":
 		p.books.skip(skipCut, r.play.Conversation.RequestsOf(r.turn))
 		p.cutShort(r.play, r.turn+1, end, skipCut)
@@ -145,10 +149,11 @@ func (p *phase) answerOver(r *request, now int64) {
 	p.engine.read(r)
 }
 
-// playOver ends a session: who waits for it goes on, and the last one of a tree
-// frees the slot.
-func (p *phase) playOver(pl *play, at int64) {
+// playOver ends a session at a turn, why is for a reason before its end: who waits
+// for it goes on, and the last one of a tree frees the slot.
+func (p *phase) playOver(pl *play, turn int, at int64, why string) {
 	p.books.live--
+	p.books.branches.end(pl, turn, why)
 	if p.engine.forget != nil {
 		p.engine.forget(pl.ID)
 	}
@@ -172,7 +177,7 @@ func (p *phase) cutShort(pl *play, turn int, at int64, why string) {
 	p.books.skip(why, requestsLeft(pl, turn))
 	p.unsentTurns(pl, turn, at, why)
 	p.books.open--
-	p.playOver(pl, at)
+	p.playOver(pl, turn, at, why)
 }
 
 // step sends what may be sent now and tells when to come back.

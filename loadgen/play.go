@@ -19,6 +19,7 @@ type play struct {
 
 	from, root string // ids of the session that started it, "" for none, and of the first of its tree
 	depth      int64
+	beside     bool // it began together with the session that started it
 
 	// The rest is the scheduler's. A conversation that starts others is played
 	// with these as one tree, which holds one session slot.
@@ -118,6 +119,7 @@ func (p *phase) goOn(ev event, now int64) {
 	p.books.reading--
 	p.adopt(ev.play, ev.starts)
 	for _, r := range ev.starts {
+		p.books.branches.begin(r, ev.answered)
 		p.ready(followTurn{r: r, due: r.intended, answered: ev.answered}, now)
 	}
 	switch {
@@ -125,7 +127,7 @@ func (p *phase) goOn(ev event, now int64) {
 		p.ready(followTurn{r: ev.r, due: ev.at, answered: ev.answered}, now)
 	case ev.turn+1 >= ev.play.turns:
 		p.books.open--
-		p.playOver(ev.play, ev.answered)
+		p.playOver(ev.play, ev.turn, ev.answered, "")
 	}
 }
 
@@ -155,6 +157,7 @@ func (p *phase) ready(t followTurn, now int64) {
 	switch {
 	case pl.owed[t.r.turn] > 0:
 		pl.held = &t
+		p.books.branches.Suspended++
 	case p.stops.why != "":
 		p.dropTurn(t, now)
 	default:
@@ -171,6 +174,7 @@ func (p *phase) joined(pl *play, turn int, at int64) {
 		return
 	}
 	pl.held = nil
+	p.books.branches.release(p.stops.why != "")
 	if at > t.answered {
 		t.answered = at
 		t.due, _ = p.load.FollowUp(mode.Answered{PhaseStart: p.start, Intended: pl.intended, End: at, Next: t.r.current()})

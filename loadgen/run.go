@@ -152,6 +152,9 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 		Name: cfg.Name, Warmup: p.warmup, Varying: load.Varying || cfg.RateRamp != nil,
 		Closed: load.Closed, Target: load.Target(cfg), Capped: p.slots.capped,
 	}
+	if d.set(cfg).Trees() {
+		p.result.Branches = &p.books.branches.Branches
+	}
 	if cfg.Primes != "" {
 		p.keys.Continue(render.NewKeys(d.job.Seed, d.job.Text, cfg.Primes))
 	}

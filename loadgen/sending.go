@@ -75,7 +75,9 @@ func (p *phase) sendOne(now int64) bool {
 	}
 	p.dispatch(r, intended, intended, now, true)
 	for _, c := range r.starts {
-		p.ready(followTurn{r: c, due: p.startAt(c.current(), r.intended), answered: r.intended}, now)
+		c.intended = p.startAt(c.current(), r.intended)
+		p.books.branches.begin(c, r.intended)
+		p.ready(followTurn{r: c, due: c.intended, answered: r.intended}, now)
 	}
 	return true
 }

@@ -332,3 +332,74 @@ func TestTreesAreTheSameHoweverLongAnswersTake(t *testing.T) {
 		t.Errorf("%d requests, want 21; ids differ (-even +uneven):\n%s", len(a), diff)
 	}
 }
+
+// The counts of what sessions of a tree do are those that AIPerf 0.13 writes as
+// branch_stats of the same files.
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	nine := []node{
+		agent("r1", 2, map[int]node{0: {"spawns": []any{"s1", "s2"}}}), agent("s1", 1, nil), agent("s2", 2, nil),
+		agent("r2", 1, map[int]node{0: {"forks": []any{"f1"}}}), agent("f1", 1, nil), agent("r3", 2, nil),
+	}
+	pre := agent("a", 4, map[int]node{
+		0: {"forks": []any{map[string]any{"child": "c", "background": true}}},
+		1: {"spawns": []any{map[string]any{"children": []any{"d"}, "join_at": 3}}},
+	})
+	pre["pre_session_spawns"] = []any{"b"}
+	for _, c := range []struct {
+		name  string
+		nodes []node
+		phase schema.Phase
+		fails string // a request with this text fails
+		want  *record.Branches
+	}{
+		{
+			"two forks",
+			[]node{agent("r", 1, map[int]node{0: {"forks": []any{"a", "b"}}}), agent("a", 2, nil), agent("b", 2, nil)},
+			schema.Phase{Concurrency: 1, Sessions: 1},
+			"",
+			&record.Branches{Spawned: 2, Completed: 2},
+		},
+		{"three roots", nine, schema.Phase{Concurrency: 2, Sessions: 3}, "", &record.Branches{Spawned: 3, Completed: 3, Suspended: 1, Resumed: 1}},
+		{"cut between the turns of a child", nine, schema.Phase{Concurrency: 1, Requests: 3}, "", &record.Branches{Spawned: 2, Completed: 1, Truncated: 1, Suspended: 1, Suppressed: 1}},
+		{"cut before the join", nine, schema.Phase{Concurrency: 1, Requests: 4}, "", &record.Branches{Spawned: 2, Completed: 2, Suspended: 1, Suppressed: 1}},
+		{"cut before a child begins", nine, schema.Phase{Concurrency: 1, Requests: 2}, "", &record.Branches{Spawned: 1, Completed: 1, Truncated: 1, Suspended: 1, Suppressed: 1}},
+		{"a child fails", nine, schema.Phase{Concurrency: 1, Sessions: 3}, "s1:0", &record.Branches{Spawned: 3, Completed: 2, Failed: 1, Suspended: 1, Resumed: 1}},
+		{
+			"what begins together with a session is not followed; what is over at its join holds nobody up",
+			[]node{pre, agent("b", 1, nil), agent("c", 1, nil), agent("d", 1, nil)},
+			schema.Phase{Concurrency: 1, Sessions: 1},
+			"",
+			&record.Branches{Spawned: 3, Completed: 2},
+		},
+		{
+			"orchestrators",
+			[]node{
+				{"session_id": "o", "orchestrator": true, "rounds": 2, "spawns": []any{"a", "b"}},
+				{"session_id": "p", "orchestrator": true, "spawns": []any{"c"}},
+				agent("a", 2, nil), agent("b", 1, nil), agent("c", 1, nil),
+			},
+			schema.Phase{Concurrency: 1, Sessions: 2},
+			"",
+			&record.Branches{Spawned: 5, Completed: 5, Suspended: 2, Resumed: 2, Graphs: 2, GraphsDone: 2},
+		},
+		{"no tree", []node{agent("a", 2, nil)}, schema.Phase{Concurrency: 1, Sessions: 2}, "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{latency: fixedLatency(10 * msec)}
+			w.reply = func(x *transport.Exchange) []string {
+				if c.fails != "" && strings.Contains(string(x.Body), c.fails) {
+					x.Status, x.HTTPStatus = record.HTTPError, 500
+				}
+				return []string{`{"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}`}
+			}
+			c.phase.Type = "concurrency"
+			j := job(t, c.phase)
+			j.Set = agents(t, c.nodes...)
+			if diff := cmp.Diff(c.want, w.play(t, j).result.Phases[0].Branches); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}

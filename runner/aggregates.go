@@ -134,8 +134,7 @@ func (r *runner) aggregate(c *sweep.Cell, swept bool) *aiperf.Aggregate {
 func (r *runner) sweepSummary() *aiperf.SweepSummary {
 	s := &aiperf.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
 	for _, x := range r.plan.Axes {
-		p := aiperf.SweepParameter{Name: leaf(x.Path), Values: x.Values}
-		s.Parameters = append(s.Parameters, p)
+		s.Parameters = append(s.Parameters, aiperf.SweepParameter{Path: strings.TrimPrefix(x.Path, "benchmark."), Values: x.Values})
 	}
 	for _, c := range r.plan.Cells {
 		a := r.aggregate(c, true)
@@ -144,10 +143,7 @@ func (r *runner) sweepSummary() *aiperf.SweepSummary {
 		if len(a.Runs) == 0 {
 			continue
 		}
-		cell := aiperf.SweepCell{}
-		for _, p := range parameters(c) {
-			cell.Point = append(cell.Point, aiperf.Parameter{Name: leaf(p.Name), Value: p.Value})
-		}
+		cell := aiperf.SweepCell{Point: parameters(c)}
 		for _, run := range a.Runs {
 			cell.Runs = append(cell.Runs, (*metrics.Summary)(run.Summary))
 		}
@@ -164,5 +160,3 @@ func parameters(c *sweep.Cell) []aiperf.Parameter {
 	}
 	return out
 }
-
-func leaf(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

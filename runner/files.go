@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/runner/resultdir"
@@ -120,8 +121,14 @@ func (r *runner) runInfo(m *measurement, rep *RunReport) *aiperf.RunInfo {
 	}
 	for _, p := range rep.Phases {
 		info.Phases = append(info.Phases, aiperf.PhaseName{
-			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" || p.Stop == "failures",
+			Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Cancelled: p.Stop == "interrupted" || p.Stop == "failures", Branches: p.Branches,
 		})
+		if p.Branches != nil && !p.Warmup {
+			if info.Branches == nil {
+				info.Branches = &record.Branches{}
+			}
+			info.Branches.Add(p.Branches)
+		}
 	}
 	return info
 }

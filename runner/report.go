@@ -74,6 +74,8 @@ type PhaseReport struct {
 	SteadyEnd   *int64           `json:"steady_end_ns,omitempty"`
 	MeanFlight  *float64         `json:"mean_in_flight,omitempty"`
 	HeldShare   *float64         `json:"concurrency_held,omitempty"`
+	// Branches are the sessions that others started; absent where none can.
+	Branches *record.Branches `json:"branches,omitempty"`
 }
 
 // CensoredBound is a percentile of a run in which requests were cut off, in ms:
@@ -117,7 +119,7 @@ func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
 		Cancelled: p.CancelledCount + p.Cut, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
-		Open: !p.Closed, MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
+		Open: !p.Closed, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {
 		r.SteadyStart, r.SteadyEnd = &g.SteadyStart, &g.SteadyEnd

@@ -37,6 +37,9 @@ type Records struct {
 	Format string
 	Timed  bool         // its records say when they were sent
 	Count  func() int64 // how many there are; it reads the whole file
+	// Roots is how many of them are sessions of their own in a format whose records
+	// start others; it reads the whole file.
+	Roots func(format string) int64
 }
 
 // Document is an experiment that was read and put together; its sweep is not

@@ -267,13 +267,31 @@ func (d *draft) profileDefaults(root *source.Node) {
 			ds.Put("entries", source.LeafNode(n.Value, source.Origin{Source: "default", Where: "default: as many as " + name, Taken: true}))
 		}
 	}
-	if path := ds.Get("path").Text(); bounds == 0 && t.Timed && path != "" && d.records.Count != nil {
-		lower.Fill(p, "requests", d.records.Count(), "the records of "+path)
-	} else if bounds == 0 && t.Requests > 0 {
-		lower.Fill(p, "requests", d.defaultRequests(p, t), why)
+	if bounds == 0 {
+		d.defaultBound(ds, p, t, why)
 	}
 	if p.Get("duration") != nil || d.axis(fields.PhasePath+".duration") != nil {
 		lower.Fill(p, "grace_period", int64(30), "a duration is given")
+	}
+}
+
+// defaultBound ends a phase of type t that nothing bounds: with the records of a
+// schedule, with the sessions of a file whose records start others, each played
+// once, else after the type's default count.
+func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType, why string) {
+	path, format := ds.Get("path").Text(), fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
+	switch {
+	case t.Timed && path != "" && d.records.Count != nil:
+		lower.Fill(p, "requests", d.records.Count(), "the records of "+path)
+		return
+	case format != nil && format.Trees && d.records.Roots != nil:
+		if roots := d.records.Roots(format.Name); roots > 0 {
+			lower.Fill(p, "sessions", roots, "the sessions of "+path)
+			return
+		}
+	}
+	if t.Requests > 0 {
+		lower.Fill(p, "requests", d.defaultRequests(p, t), why)
 	}
 }
 

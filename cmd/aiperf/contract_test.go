@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,6 +27,9 @@ type contractRow struct {
 	Keys  []string // of profile_export_aiperf.json, at its top
 	Out   []string // expressions that stdout has lines for
 	Never []string // expressions that stdout has none for
+	// Holds are values in files: by file, then by place (data/0/session_id). The
+	// first step into a file of lines is the number of the line.
+	Holds map[string]map[string]json.RawMessage
 	Lacks []string // keys that AIPerf writes and we do not, with Why
 	Here  *int     // our exit code where it differs, with Why
 	Why   string   // what differs
@@ -161,6 +166,58 @@ func (r contractRow) walk(t *testing.T, dir string) {
 		}
 	}
 	r.hasKeys(t, filepath.Join(dir, "out", "profile_export_aiperf.json"))
+	for name, values := range r.Holds {
+		doc := readDocument(t, filepath.Join(dir, "out", filepath.FromSlash(name)))
+		for place, want := range values {
+			if got, ok := valueAt(doc, place); !ok || !sameJSON(t, got, want) {
+				t.Errorf("%s: %s is %s, want %s", name, place, got, want)
+			}
+		}
+	}
+}
+
+// readDocument is a JSON file; one of lines is the list of them.
+func readDocument(t *testing.T, path string) json.RawMessage {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.HasSuffix(path, ".jsonl") {
+		b = fmt.Appendf(nil, "[%s]", bytes.ReplaceAll(bytes.TrimSpace(b), []byte("\n"), []byte(",")))
+	}
+	return b
+}
+
+// valueAt is what stands at a place, as it is written; false where nothing does.
+func valueAt(doc json.RawMessage, place string) (json.RawMessage, bool) {
+	for step := range strings.SplitSeq(place, "/") {
+		var o map[string]json.RawMessage
+		var l []json.RawMessage
+		switch i, err := strconv.Atoi(step); {
+		case json.Unmarshal(doc, &o) == nil:
+			doc = o[step]
+		case json.Unmarshal(doc, &l) == nil && err == nil && i < len(l):
+			doc = l[i]
+		default:
+			return nil, false
+		}
+		if doc == nil {
+			return nil, false
+		}
+	}
+	return doc, true
+}
+
+// sameJSON compares as written but for white space: 1.0 is not 1, and the order
+// of members counts.
+func sameJSON(t *testing.T, a, b json.RawMessage) bool {
+	t.Helper()
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		t.Fatalf("not JSON: %s, %s", a, b)
+	}
+	return x.String() == y.String()
 }
 
 func (r contractRow) hasKeys(t *testing.T, path string) {

@@ -65,7 +65,10 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 // lookAt is what the schema may know of a file of records.
 func lookAt(path string) (schema.Records, error) {
 	found, err := dataset.Detect(path)
-	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) }}, err
+	return schema.Records{
+		Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) },
+		Roots: func(format string) int64 { return dataset.Roots(path, format) },
+	}, err
 }
 
 // selection is which part of a CUE package is meant, and whether the modules

@@ -41,7 +41,7 @@ func FromGo() Catalogues {
 		c.Rules.Dataset = append(c.Rules.Dataset, typed{t.Name, t.Takes, t.Instead})
 	}
 	for _, f := range dataset.Catalogue() {
-		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Settings: f.Settings})
+		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Trees: f.Trees, Settings: f.Settings})
 	}
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {

@@ -36,6 +36,9 @@ type Format struct {
 	// Promotes says that its time stamps make a schedule of a phase whose flags
 	// say nothing else, as in AIPerf.
 	Promotes bool
+	// Trees says that a record may start others: those that none starts are the
+	// sessions, and without a bound each of them is played once, as in AIPerf.
+	Trees bool
 	// Sampling is the order of play when none is said.
 	Sampling string
 	// Settings are the fields of a dataset that this format takes beyond path,
@@ -53,6 +56,9 @@ type Format struct {
 	read func(r *reader, rec files.Record) error
 	// finish is called after the last record; nil where nothing is left to do.
 	finish func(r *reader) error
+	// starts is the session that a record is and those that it starts; nil where
+	// none starts others.
+	starts func(r *files.Record) (id string, started []string)
 }
 
 // catalogue is in the order in which formats are tried: first those that give
@@ -165,6 +171,31 @@ func Detect(path string) (Found, error) {
 // Count is the number of records of the file at path, as far as it can be read.
 func Count(path string) (n int64) {
 	_ = files.Each(path, func(files.Record) error { n++; return nil }) // playing it says what is wrong
+	return n
+}
+
+// Roots is the number of sessions of the file at path that no other one starts,
+// as far as it can be read; 0 where the format knows no such thing.
+func Roots(path, format string) int64 {
+	f := formatNamed(format)
+	if f == nil || f.starts == nil {
+		return 0
+	}
+	started := map[string]bool{} // false: so far only seen by itself
+	_ = files.Each(path, func(r files.Record) error {
+		id, others := f.starts(&r)
+		started[id] = started[id]
+		for _, o := range others {
+			started[o] = true
+		}
+		return nil
+	}) // playing it says what is wrong
+	n := int64(0)
+	for id, is := range started {
+		if id != "" && !is {
+			n++
+		}
+	}
 	return n
 }
 

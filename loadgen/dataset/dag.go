@@ -18,6 +18,7 @@ import (
 var dagJSONL = Format{
 	Name: "dag_jsonl", Doc: "an agent's conversation: turns of messages that may start other conversations", Sampling: "sequential",
 	Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}, fits: fitsDAG, read: readDAG, finish: finishDAG,
+	Trees: true, starts: startsDAG,
 }
 
 func fitsDAG(r *files.Record) (bool, string) {
@@ -138,6 +139,31 @@ func readDAG(r *reader, rec files.Record) error {
 		}
 	}
 	return unlike("pre_session_spawns", line.Before)
+}
+
+// startsDAG is the session of a line and those that it starts. What is wrong with a
+// line is said when it is read.
+func startsDAG(rec *files.Record) (id string, started []string) {
+	var line dagLine
+	if json.Unmarshal(rec.Fields.Whole(), &line) != nil {
+		return "", nil
+	}
+	started = append(started, line.Before...)
+	if line.Orchestrator {
+		rounds, _, _ := line.plan()
+		for _, round := range rounds {
+			started = append(started, round.Spawns...)
+		}
+	}
+	for i := range line.Turns {
+		for _, f := range line.Turns[i].Forks {
+			started = append(started, f.Child)
+		}
+		for _, s := range line.Turns[i].Spawns {
+			started = append(started, s.Children...)
+		}
+	}
+	return line.SessionID, started
 }
 
 // check refuses what a conversation and an orchestrator do not share.

@@ -179,3 +179,24 @@ func TestDependenciesKeptInTrees(t *testing.T) {
 		}
 	}
 }
+
+// Without a bound every session that none starts is played once: this is how many
+// there are.
+func TestRoots(t *testing.T) {
+	t.Parallel()
+	const turn = `{"messages":[{"role":"user","content":"x"}]}`
+	tree := strings.Join([]string{
+		`{"session_id":"a","pre_session_spawns":["p"],"turns":[{"messages":[],"forks":["b",{"child":"c","background":true}]},{"messages":[],"spawns":["d",{"children":["e","f"]}]}]}`,
+		`{"session_id":"o","orchestrator":true,"rounds":[{"spawns":["g"]},{"spawns":["h"]}]}`,
+		`{"session_id":"z","turns":[` + turn + `]}`, `broken`,
+	}, "\n")
+	for _, id := range []string{"b", "c", "d", "e", "f", "g", "h", "p"} {
+		tree = `{"session_id":"` + id + `","turns":[` + turn + "]}\n" + tree
+	}
+	path := write(t, "tree.jsonl", tree)
+	for format, want := range map[string]int64{"dag_jsonl": 3, "single_turn": 0, "": 0} {
+		if n := dataset.Roots(path, format); n != want {
+			t.Errorf("Roots(%q) = %d, want %d", format, n, want)
+		}
+	}
+}

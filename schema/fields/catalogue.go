@@ -36,6 +36,7 @@ type DatasetFormat struct {
 	Complete bool // every turn carries its whole history
 	Verbatim bool // whole bodies, sent as they are
 	Promotes bool // its time stamps make a schedule of a phase that says nothing else
+	Trees    bool // some records start others: without a bound, all that none starts are played once
 	Settings []string
 }
 

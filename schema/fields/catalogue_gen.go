@@ -40,7 +40,7 @@ var datasetTypes = []DatasetType{
 }
 
 var datasetFormats = []DatasetFormat{
-	{Name: "dag_jsonl", Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}},
+	{Name: "dag_jsonl", Trees: true, Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}},
 	{Name: "multi_turn", Settings: []string{"system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust", "media_roots"}},
 	{Name: "sagemaker_data_capture", Trace: true, Complete: true, Settings: []string{"synthesis", "replay_speedup"}},
 	{Name: "inputs_json", Complete: true, Verbatim: true},

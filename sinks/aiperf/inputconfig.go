@@ -262,7 +262,7 @@ func alwaysSaid() []string {
 func saidByFlags() []string {
 	return []string{
 		"datasets.*.name", "datasets.*.type", "datasets.*.random_seed", "datasets.*.turns.stddev", "datasets.*.turns.mean",
-		"datasets.*.turn_delay.stddev", "datasets.*.turn_delay.mean", "phases.*.name", "phases.*.type", "phases.*.requests",
+		"datasets.*.turn_delay.stddev", "datasets.*.turn_delay.mean", "phases.*.name", "phases.*.type", "phases.*.requests", "phases.*.sessions",
 		"artifacts.auto_plot", "artifacts.plot_required", "gpu_telemetry.enabled",
 		"server_metrics.enabled", "server_metrics.urls", "server_metrics.formats", "runtime.ui", "endpoint.request_content_type",
 	}

@@ -131,7 +131,7 @@ func (w *Writer) writePhase(dir string, p *phaseResult) error {
 		return err
 	}
 	info := *w.Info
-	info.Warmup, info.GPUs = nil, false
+	info.Warmup, info.GPUs, info.Branches = nil, false, p.Branches
 	info.WasCancelled = p.Cancelled
 	info.Start, info.End = info.T0.Add(time.Duration(p.Start)), info.T0.Add(time.Duration(p.End))
 	return w.writeSummary(dir, &info, p.sum(w.summary), p.errors.list())

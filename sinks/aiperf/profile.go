@@ -256,6 +256,9 @@ func summaryJSON(info *RunInfo, sum *metrics.Summary, errs []object) ([]byte, er
 	if info.Warmup != nil {
 		o = o.with("warmup_metrics", allStats(info.Warmup))
 	}
+	if info.Branches != nil {
+		o = o.with("branch_stats", branchStats(info.Branches))
+	}
 	for _, s := range stats {
 		o = o.with(s.Tag, statJSON(s))
 	}
@@ -269,6 +272,15 @@ func rankOf(s metrics.Stat) int {
 		return h
 	}
 	return math.MaxInt
+}
+
+// branchStats is the member branch_stats. A failed child never fails its parent
+// here: that takes a setting which is refused.
+func branchStats(b *record.Branches) object {
+	return object{}.with("children_spawned", b.Spawned).with("children_completed", b.Completed).with("children_errored", b.Failed).
+		with("children_truncated", b.Truncated).with("children_delayed", b.Delayed).with("parents_suspended", b.Suspended).
+		with("parents_resumed", b.Resumed).with("parents_failed_due_to_child_error", 0).with("joins_suppressed", b.Suppressed).
+		with("graphs_admitted", b.Graphs).with("graphs_completed_to_end", b.GraphsDone)
 }
 
 func allStats(sum *metrics.Summary) object {

@@ -685,11 +685,11 @@ func TestSweep(t *testing.T) {
 	for _, trials := range []int{1, 2} {
 		dir := t.TempDir()
 		s := &aiperf.SweepSummary{
-			Parameters: []aiperf.SweepParameter{{Name: "concurrency", Values: []any{int64(1), int64(2), int64(4)}}},
+			Parameters: []aiperf.SweepParameter{{Path: "phases.profiling.concurrency", Values: []any{int64(1), int64(2), int64(4)}}},
 			NumRuns:    3 * trials, Successful: 3 * trials, Mode: "repeated", Level: 0.95, Trials: trials,
 		}
 		for i, p := range point {
-			c := aiperf.SweepCell{Point: []aiperf.Parameter{{Name: "concurrency", Value: s.Parameters[0].Values[i]}}}
+			c := aiperf.SweepCell{Point: []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: s.Parameters[0].Values[i]}}}
 			for range trials {
 				sum := &metrics.Summary{Stats: slices.Clone(v.sum.Stats)}
 				for k := range sum.Stats {
@@ -733,6 +733,40 @@ func TestSweep(t *testing.T) {
 				t.Errorf("%d trials: no %q in ...%q", trials, part, text[max(0, len(text)-500):])
 			}
 		}
+	}
+}
+
+// Two axes whose paths end with the same word have their whole paths as names,
+// and a third keeps its short one: as AIPerf writes a sweep of both lengths.
+func TestSweepOfBothLengths(t *testing.T) {
+	t.Parallel()
+	v := chatRun(t, nil)
+	const isl, osl, slots = "datasets.default.prompts.isl.mean", "datasets.default.prompts.osl.mean", "phases.profiling.concurrency"
+	s := &aiperf.SweepSummary{
+		Parameters: []aiperf.SweepParameter{{Path: isl, Values: []any{20, 30}}, {Path: osl, Values: []any{4}}, {Path: slots, Values: []any{1}}},
+		NumRuns:    2, Successful: 2, Mode: "repeated", Level: 0.95, Trials: 1,
+	}
+	for _, n := range []any{20, 30} {
+		s.Cells = append(s.Cells, aiperf.SweepCell{
+			Point: []aiperf.Parameter{{Name: isl, Value: n}, {Name: osl, Value: 4}, {Name: slots, Value: 1}}, Runs: []*metrics.Summary{&v.sum},
+		})
+	}
+	dir := t.TempDir()
+	if _, err := aiperf.WriteSweep(dir, s); err != nil {
+		t.Fatal(err)
+	}
+	text := string(compact(t, load(t, filepath.Join(dir, "profile_export_aiperf_sweep.json"))))
+	for _, part := range []string{
+		`"sweep_parameters":[{"name":"` + isl + `","values":[20,30]},{"name":"` + osl + `","values":[4]},{"name":"concurrency","values":[1]}]`,
+		`"parameters":{"` + isl + `":20,"` + osl + `":4,"concurrency":1}`,
+		`"parameters":{"` + isl + `":30,"` + osl + `":4,"concurrency":1}`,
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the JSON file lacks %s:\n%.600s", part, text)
+		}
+	}
+	if text := string(load(t, filepath.Join(dir, "profile_export_aiperf_sweep.csv"))); !strings.HasPrefix(text, isl+","+osl+",concurrency,") || !strings.Contains(text, "\r\n30,4,1,") {
+		t.Errorf("the CSV file is %.400q", text)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 )
 
 // RunInfo is what AIPerf's files say about a run besides its numbers.
@@ -30,7 +31,10 @@ type RunInfo struct {
 	WasCancelled     bool
 	IncompleteReason string // "" when complete
 	Phases           []PhaseName
-	Warmup           *metrics.Summary // nil without a warmup phase
+	// Branches are those of the profiling phases together, or of the only phase
+	// that the files are about; nil where no session can start another.
+	Branches *record.Branches
+	Warmup   *metrics.Summary // nil without a warmup phase
 }
 
 // PhaseName is a phase of the run, in order. Start and End are ns since T0.
@@ -39,6 +43,8 @@ type PhaseName struct {
 	Warmup     bool
 	Start, End int64
 	Cancelled  bool // it was ended before its time
+	// Branches are the sessions that others started; nil where none can.
+	Branches *record.Branches
 }
 
 // Parameter is a swept path and a cell's value on it.

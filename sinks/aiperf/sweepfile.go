@@ -25,15 +25,15 @@ type SweepSummary struct {
 	Trials     int
 }
 
-// SweepParameter is one swept leaf (concurrency) with its values.
+// SweepParameter is one axis with its values.
 type SweepParameter struct {
-	Name   string
+	Path   string // phases.profiling.concurrency
 	Values []any
 }
 
 // SweepCell is one cell: its point and its successful runs' summaries.
 type SweepCell struct {
-	Point []Parameter
+	Point []Parameter // by the paths of the axes
 	Runs  []*metrics.Summary
 }
 
@@ -53,7 +53,7 @@ func WriteSweep(dir string, s *SweepSummary) ([]sinks.FileInfo, error) {
 func (s *SweepSummary) json() object {
 	params := []object{}
 	for _, p := range s.Parameters {
-		params = append(params, object{}.with("name", p.Name).with("values", p.Values))
+		params = append(params, object{}.with("name", s.name(p.Path)).with("values", p.Values))
 	}
 	meta := object{}.with("sweep_parameters", params).with("num_combinations", len(s.Cells)).with("sweep_mode", s.Mode).
 		with("confidence_level", number(s.Level)).with("num_trials_per_value", s.Trials).with("aggregation_type", "sweep")
@@ -63,15 +63,15 @@ func (s *SweepSummary) json() object {
 		for _, r := range s.metricsOf(i) {
 			all = all.with(r.key, r.members)
 		}
-		cells = append(cells, object{}.with("parameters", parameters(s.Cells[i].Point)).with("metrics", all))
+		cells = append(cells, object{}.with("parameters", s.point(i)).with("metrics", all))
 	}
 	best := object{}
 	for _, b := range s.best() {
-		best = best.with(b.name, object{}.with("parameters", parameters(s.Cells[b.cell].Point)).with("metric", number(b.value)).with("unit", b.unit))
+		best = best.with(b.name, object{}.with("parameters", s.point(b.cell)).with("metric", number(b.value)).with("unit", b.unit))
 	}
 	pareto := []object{}
 	for _, i := range s.pareto() {
-		pareto = append(pareto, parameters(s.Cells[i].Point))
+		pareto = append(pareto, s.point(i))
 	}
 	return object{}.with("aggregation_type", "sweep").with("num_profile_runs", s.NumRuns).with("num_successful_runs", s.Successful).
 		with("failed_runs", failedRuns(s.Failed)).with("metadata", meta).with("per_combination_metrics", cells).
@@ -191,10 +191,34 @@ func (s *SweepSummary) pareto() []int {
 	return out
 }
 
+// name is what the files call the axis at a path: its last word (concurrency),
+// or the whole path where another axis ends with the same word (prompts.isl.mean
+// beside prompts.osl.mean).
+func (s *SweepSummary) name(path string) string {
+	short := lastWord(path)
+	for _, p := range s.Parameters {
+		if p.Path != path && lastWord(p.Path) == short {
+			return path
+		}
+	}
+	return short
+}
+
+func lastWord(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// point is a cell's values by the names of its axes.
+func (s *SweepSummary) point(cell int) object {
+	named := slices.Clone(s.Cells[cell].Point)
+	for i := range named {
+		named[i].Name = s.name(named[i].Name)
+	}
+	return parameters(named)
+}
+
 func (s *SweepSummary) names() []string {
 	var out []string
 	for _, p := range s.Parameters {
-		out = append(out, p.Name)
+		out = append(out, s.name(p.Path))
 	}
 	return out
 }
@@ -205,7 +229,7 @@ func (s *SweepSummary) cells(point []Parameter) []string {
 	for _, p := range s.Parameters {
 		v := ""
 		for _, q := range point {
-			if q.Name == p.Name {
+			if q.Name == p.Path {
 				if v, _ = q.Value.(string); v == "" {
 					v = python(q.Value)
 				}
