@@ -31,10 +31,11 @@ type Experiment struct {
 
 // Compare names the axis whose values are compared, and how.
 type Compare struct {
-	Axis      string   `json:"axis"`
-	Margin    *float64 `json:"margin,omitempty"`
-	Metrics   []string `json:"metrics,omitempty"`
-	Undecided string   `json:"undecided,omitempty"` // pass, fail
+	Axis       string   `json:"axis"`
+	Margin     *float64 `json:"margin,omitempty"`
+	Metrics    []string `json:"metrics,omitempty"`
+	MustDetect float64  `json:"must_detect,omitempty"`
+	Undecided  string   `json:"undecided,omitempty"` // pass, fail
 }
 
 // Threshold replaces the default limits of one check of the verdict.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -28,13 +27,14 @@ Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
   aiperf compare --aa results/before      a system with itself: the noise floor
 
 Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
-0: harm beyond the margin is ruled out for each of them; 4: undecided.`,
+0: BETTER, EQUIVALENT or NOT WORSE: harm beyond the margin is ruled out for each
+of them; 4: undecided.`,
 	flags: []argv.Switch{
 		outputFlag,
 		{Name: "margin", Arg: "SHARE", Doc: "what counts as a difference (default 0.05, and 0.15 from p95 on)"},
+		{Name: "must-detect", Arg: "SHARE", Doc: "the change that the comparison must be able to find, such as 10%; one that could not is UNDECIDED with exit code 4"},
 		{Name: "metric", Arg: "METRIC", Many: true, Doc: "primary metric, such as time_to_first_token.p99; the others decide nothing"},
 		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "pass (exit code 0) or fail (3) where nothing is WORSE and something UNDECIDED; otherwise 4"},
-		{Name: "unpaired", Doc: "do not compare trial with trial, although both met the same loads"},
 		{Name: "aa", Doc: "split the trials of one directory in two and compare them"},
 		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},
 		{Name: "markdown", Arg: "FILE", Doc: "write the table as Markdown"},
@@ -94,7 +94,6 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 	if err != nil {
 		return nil, err
 	}
-	terms.Paired = !p.Has("unpaired") && !p.Has("aa") && readback.SameShapes(a, b)
 	terms.Invalid = a.AllowInvalid && b.AllowInvalid
 	c, err := decide.Compare(a.Arm, b.Arm, terms)
 	if err != nil {
@@ -105,12 +104,16 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 
 func compareTerms(p *argv.Line) (decide.Terms, error) {
 	t := decide.Terms{Undecided: p.Get("undecided")}
-	if s := p.Get("margin"); s != "" {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || !(v > 0 && v < 1) {
-			return t, &diag.Error{Place: "--margin", Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "0.05 is 5 %"}
+	for _, x := range []struct {
+		name  string
+		share *float64
+	}{{"margin", &t.Margin}, {"must-detect", &t.MustDetect}} {
+		if s := p.Get(x.name); s != "" {
+			var err error
+			if *x.share, err = parseShare("--"+x.name, s); err != nil {
+				return t, err
+			}
 		}
-		t.Margin = v
 	}
 	for _, s := range p.Values["metric"] {
 		k, err := decide.ParseKey(s, metrics.Tags())

@@ -57,7 +57,7 @@ they take.
 		}
 		preview.Plan(a.Out, plan, b)
 		if p.Has("detect") {
-			size, err := parseShare(p.Get("detect"))
+			size, err := parseShare("--detect", p.Get("detect"))
 			if err != nil {
 				return err
 			}
@@ -159,14 +159,14 @@ func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON
 }
 
 // parseShare reads 5% or 0.05.
-func parseShare(s string) (float64, error) {
+func parseShare(place, s string) (float64, error) {
 	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if percent {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, &diag.Error{Place: "--detect", Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "5% or 0.05"}
+		return 0, &diag.Error{Place: place, Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "5% or 0.05"}
 	}
 	return v, nil
 }

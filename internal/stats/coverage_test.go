@@ -31,7 +31,7 @@ func covered(n int, interval func() (low, high float64), truth float64) (in, bel
 }
 
 // Geometric means: of log-normal trials, of normal ones with a spread of 5 %, and
-// of trials whose logarithms have t₃'s tails, with 2 to 5 trials.
+// of trials whose logarithms have t₃'s tails, with 3 to 5 trials.
 func TestLevelCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestLevelCovers(t *testing.T) {
 		{"normal", func(r *rand.Rand) float64 { return 100 * (1 + 0.05*r.NormFloat64()) }, 100 * (1 - 0.05*0.05/2)},
 		{"t3 on logs", func(r *rand.Rand) float64 { return 100 * math.Exp(0.05*student3(r)) }, 100},
 	} {
-		for n := 2; n <= 5; n++ {
+		for n := stats.FewestTrials; n <= 5; n++ {
 			rng := rand.New(rand.NewPCG(uint64(n), 1))
 			in, below, above := covered(repetitions, func() (float64, float64) {
 				v := make([]float64, n)

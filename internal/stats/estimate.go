@@ -14,8 +14,12 @@ import (
 	"math"
 )
 
+// FewestTrials is how many an interval over trials takes. Two have none: Student's t
+// is then 12.7, and an interval of a factor of ten says that nothing is known.
+const FewestTrials = 3
+
 // Estimate is what trials say about one quantity: a point, the spread and, from
-// two trials that differ on, an interval. Low and High are NaN when there is none.
+// FewestTrials that differ on, an interval. Low and High are NaN when there is none.
 type Estimate struct {
 	Mean      float64 // the point: geometric for a level, pooled for a share, else arithmetic
 	StdDev    float64 // of the trials' values, with n−1
@@ -33,8 +37,9 @@ type Estimate struct {
 //
 //	mean ∓ t(1−(1−level)/2, n−1) · s/√n
 //
-// Values that are NaN or infinite are left out. With one value there is no
-// interval; with two there is one and a warning, for t is then 12.7.
+// Values that are NaN or infinite are left out. It is AIPerf's: with one value there
+// is no interval, with two there is one and a warning, for t is then 12.7. Level and
+// Signed, which decisions use, have none then.
 func Interval(values []float64, level float64) Estimate {
 	e, _ := describe(values, level)
 	if e.N < 2 {
@@ -54,7 +59,7 @@ func Signed(values []float64, level float64) Estimate {
 	if endless(values) {
 		return e.infinite(values)
 	}
-	return e.unlessConstant()
+	return e.unlessFew().unlessConstant()
 }
 
 // Level estimates a quantity that is positive by nature (a latency, a
@@ -80,7 +85,7 @@ func Level(values []float64, level, resolution float64) Estimate {
 		if e.Min >= 0 {
 			e.Low = math.Max(0, e.Low) // NaN stays
 		}
-		return e.unlessConstant()
+		return e.unlessFew().unlessConstant()
 	}
 	logs := make([]float64, len(finite))
 	for i, v := range finite {
@@ -88,7 +93,7 @@ func Level(values []float64, level, resolution float64) Estimate {
 	}
 	m := Mean(logs)
 	e.Mean = min(max(math.Exp(m), e.Min), e.Max)
-	if e.N < 2 {
+	if e.N < FewestTrials {
 		return e
 	}
 	half := e.TCritical() * StdSample(logs) / math.Sqrt(float64(e.N))
@@ -96,14 +101,14 @@ func Level(values []float64, level, resolution float64) Estimate {
 	if short := (resolution - (e.High - e.Low)) / 2; short > 0 {
 		e.Low, e.High = math.Max(0, e.Low-short), e.High+short
 	}
-	return e.warnFew().unlessConstant()
+	return e.unlessConstant()
 }
 
 // Spanning widens the interval to those of the least and of the most that the
 // values may be. Trials that all gave the same value then have one, too: that of
-// what is not known of them. One value has none.
+// what is not known of them. Fewer than FewestTrials have none.
 func (e Estimate) Spanning(least, most Estimate) Estimate {
-	if e.N < 2 && !e.HasInterval() || math.IsInf(e.Mean, 1) {
+	if e.N < FewestTrials && !e.HasInterval() || math.IsInf(e.Mean, 1) {
 		return e
 	}
 	if !e.HasInterval() {
@@ -168,6 +173,14 @@ func (e Estimate) unlessConstant() Estimate {
 	if e.N > 1 && e.Low == e.High {
 		e.Low, e.High, e.Method = math.NaN(), math.NaN(), ""
 		e.Warnings = append(e.Warnings, "every trial gave the same value")
+	}
+	return e
+}
+
+// unlessFew takes the interval away from fewer than FewestTrials.
+func (e Estimate) unlessFew() Estimate {
+	if e.N < FewestTrials {
+		e.Low, e.High, e.Method, e.Warnings = math.NaN(), math.NaN(), "", nil
 	}
 	return e
 }

@@ -54,7 +54,11 @@ func TestEstimatesAtTheirEdges(t *testing.T) {
 	}{
 		{"equal trials", stats.Level([]float64{100, 100, 100}, .95, 0), 100, nan, nan, 3},
 		{"equal trials, stamps of 1 µs", stats.Level([]float64{100, 100, 100}, .95, 1e-3), 100, 100 - .5e-3, 100 + .5e-3, 3},
-		{"a latency of less than a stamp", stats.Level([]float64{1e-4, 1e-4}, .95, 1e-3), 1e-4, 0, 6e-4, 2},
+		{"a latency of less than a stamp", stats.Level([]float64{1e-4, 1e-4, 1e-4}, .95, 1e-3), 1e-4, 0, 6e-4, 3},
+		{"two trials", stats.Level([]float64{4, 9}, .95, 0), 6, nan, nan, 2},
+		{"two trials, one 0", stats.Level([]float64{0, 9}, .95, 0), 4.5, nan, nan, 2},
+		{"two trials, signed", stats.Signed([]float64{-4, 9}, .95), 2.5, nan, nan, 2},
+		{"two trials between bounds", stats.Level([]float64{4, 9}, .95, 0).Spanning(stats.Level([]float64{3, 9}, .95, 0), stats.Level([]float64{5, 9}, .95, 0)), 6, nan, nan, 2},
 		{"zeros", stats.Level([]float64{0, 0, 0}, .95, 0), 0, nan, nan, 3},
 		{"some zeros", stats.Level([]float64{0, 0, 3}, .95, 0), 1, 0, 1 + 4.302652729749464, 3},
 		{"one infinite", stats.Level([]float64{1, inf, 3}, .95, 0), inf, nan, nan, 3},

@@ -86,6 +86,19 @@ func (p Design) Detectable(power float64, n int) float64 {
 	return hi
 }
 
+// SpreadInterval is the interval, at a level, of a normal population's standard
+// deviation over that of a sample with df degrees of freedom:
+//
+//	√(df/χ²(1−(1−level)/2; df)) to √(df/χ²((1−level)/2; df))
+func SpreadInterval(df, level float64) (low, high float64) {
+	if !(df > 0) || !validLevel(level) {
+		return math.NaN(), math.NaN()
+	}
+	tail := (1 - level) / 2
+	end := func(p float64) float64 { return math.Sqrt(df / (2 * gammaQuantile(df/2, p))) }
+	return end(1 - tail), end(tail)
+}
+
 // MostTrials is where counting trials ends: an experiment runs at most so many.
 const MostTrials = 1000
 

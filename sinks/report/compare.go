@@ -25,7 +25,7 @@ func (c Comparison) WriteConsole(w io.Writer) error {
 }
 
 func (c Comparison) write(b *strings.Builder) {
-	wrapped(b, "", fmt.Sprintf("%s %s (candidate) against %s (baseline)", c.Outcome(), words.Line(c.Candidate), words.Line(c.Baseline)))
+	wrapped(b, "", c.Headline())
 	wrapped(b, "", c.design())
 	cell := ""
 	for _, r := range c.all() {
@@ -63,12 +63,31 @@ const (
 	changeColumn = 22
 )
 
-// sentence is the outcome with what it rests on: of each primary metric of that
-// outcome the cell that changed most, the largest changes first.
-func (c Comparison) sentence() string {
+// Headline is what the comparison says in one sentence, the same on every screen and
+// in every file: its outcome, which is a function of the outcomes of the rows
+// (decide.Comparison.Outcome), and the rows that carry it.
+func (c Comparison) Headline() string {
+	o := c.Outcome()
+	said := fmt.Sprintf("%s: %s against %s", o, words.Line(c.Candidate), words.Line(c.Baseline))
+	switch {
+	case o == decide.Worse || o == decide.Better:
+		return said + c.changes(func(r decide.Row) bool { return r.Outcome == o })
+	case o == decide.Equivalent:
+		return said + ": every primary metric within ±" + c.margins()
+	case o == decide.NotWorse:
+		return said + ": harm beyond " + c.margins() + " is ruled out" + c.open("; not shown to be the same")
+	case len(c.Blind()) > 0:
+		return said + ": " + c.tooCoarse()
+	}
+	return said + c.open(": not decided")
+}
+
+// changes names the rows that carry an outcome: of each metric the cell that changed
+// most, the largest changes first.
+func (c Comparison) changes(carries func(decide.Row) bool) string {
 	var rows []decide.Row
-	for _, r := range c.Rows {
-		if !r.Primary || r.Outcome != c.Outcome() || change(r) == "" && value(r, r.Base) == value(r, r.Candidate) {
+	for _, r := range c.Primary() {
+		if !carries(r) || change(r) == "" && value(r, r.Base) == value(r, r.Candidate) {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(x decide.Row) bool { return x.Key == r.Key })
@@ -79,23 +98,62 @@ func (c Comparison) sentence() string {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b decide.Row) int { return cmp.Compare(extent(b), extent(a)) })
-	said := fmt.Sprintf("%s: %s against %s", c.Outcome(), words.Line(c.Candidate), words.Line(c.Baseline))
+	said := ""
 	for i, r := range rows {
 		if i == maxChanges {
-			said += fmt.Sprintf("; %d more", len(rows)-i)
-			break
+			return said + fmt.Sprintf("; %d more", len(rows)-i)
 		}
 		of := ""
-		if len(c.Together) > 0 { // of several cells: which
+		if c.severalCells() { // which
 			of = " at " + words.Line(r.Cell)
 		}
 		said += map[bool]string{true: ": ", false: "; "}[i == 0] + strings.TrimSuffix(metricName(r), " ms") + " " + cmp.Or(change(r), "from "+value(r, r.Base)+" to "+value(r, r.Candidate)) + of
 	}
-	if c.Outcome() == decide.Equivalent && len(rows) > 0 {
-		widest := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(a.Margin, b.Margin) })
-		said += ": within ±" + inPercent(widest.Margin)
-	}
 	return said
+}
+
+func (c Comparison) severalCells() bool {
+	return slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
+}
+
+// open names the primary metrics that are not decided.
+func (c Comparison) open(what string) string {
+	undecided := func(r decide.Row) bool { return r.Outcome == decide.Unclear }
+	if !slices.ContainsFunc(c.Primary(), undecided) {
+		return ""
+	}
+	return what + c.changes(undecided)
+}
+
+// margins are those of the primary metrics: "5 %", or "5 % (15 % from p95 on)".
+func (c Comparison) margins() string {
+	least, most := math.Inf(1), 0.0
+	for _, r := range c.Primary() {
+		least, most = min(least, r.Margin), max(most, r.Margin)
+	}
+	if least == most {
+		return inPercent(most)
+	}
+	return fmt.Sprintf("%s (%s from p95 on)", inPercent(least), inPercent(most))
+}
+
+// tooCoarse says why the comparison could not have found what it must be able to.
+func (c Comparison) tooCoarse() string {
+	rows := c.Blind()
+	worst := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(finest(a), finest(b)) })
+	name := strings.TrimSuffix(metricName(worst), " ms")
+	if math.IsInf(finest(worst), 1) {
+		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", inPercent(worst.MustDetect), name, cmp.Or(worst.Note, "no interval"))
+	}
+	return fmt.Sprintf("a change of %s must be found, and in %s this test finds %s and more", inPercent(worst.MustDetect), name, inPercent(worst.Detectable))
+}
+
+// finest is the smallest change that a row can show, ∞ where it can show none.
+func finest(r decide.Row) float64 {
+	if math.IsNaN(r.Detectable) {
+		return math.Inf(1)
+	}
+	return r.Detectable
 }
 
 // extent is how much a figure changed; to or from 0 or ∞ is more than anything.
@@ -118,9 +176,9 @@ func (c Comparison) all() []decide.Row {
 
 // design says in one line what the intervals rest on.
 func (c Comparison) design() string {
-	how := "in pairs: trial k of both met the same load"
+	how := "paired: trial k sent both systems the same requests"
 	if !c.Paired {
-		how = "not in pairs, by Welch's test on logarithms"
+		how = "not paired (only trials of one experiment are): Welch's test on logarithms"
 	}
 	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"), how, words.Count(c.Compared, "primary metric"))
 }
@@ -128,8 +186,8 @@ func (c Comparison) design() string {
 // remarks say what was not shown and what would show it, and what the signs mean.
 func (c Comparison) remarks() []string {
 	var out []string
-	if n := c.mostTrials(); n > 0 {
-		out = append(out, fmt.Sprintf("UNDECIDED (n): so many trials of each system are expected to decide it; %d decide every primary metric", n))
+	if n := c.trialsIfEqual(); n.Known() {
+		out = append(out, fmt.Sprintf("if nothing changed, %s of each system would show it", n))
 	}
 	if line := c.finds(); line != "" {
 		out = append(out, line)
@@ -192,20 +250,26 @@ func (c Comparison) finds() string {
 		return ""
 	}
 	if inPercent(least.Detectable) == inPercent(most.Detectable) {
-		return "smallest difference that is shown four times in five: " + inPercent(least.Detectable)
+		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
 	}
-	return fmt.Sprintf("smallest difference that is shown four times in five: %s (%s) to %s (%s)", inPercent(least.Detectable), metricName(*least), inPercent(most.Detectable), metricName(*most))
+	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable), metricName(*least), inPercent(most.Detectable), metricName(*most))
 }
 
 // inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
 func inPercent(v float64) string { return fmt.Sprintf("%.2g", math.Min(100*v, 99)) + " %" }
 
-func (c Comparison) mostTrials() int {
-	most := 0
-	for _, r := range c.Rows {
-		if r.Primary {
-			most = max(most, r.Trials)
+// trialsIfEqual is what the metric that takes most would need; nothing where it is
+// not known of one of them.
+func (c Comparison) trialsIfEqual() decide.Trials {
+	var most decide.Trials
+	for _, r := range c.Primary() {
+		if r.Outcome != decide.Unclear || r.Note != "" {
+			continue
 		}
+		if !r.Trials.Known() {
+			return decide.Trials{}
+		}
+		most = decide.Trials{Least: max(most.Least, r.Trials.Least), Most: max(most.Most, r.Trials.Most)}
 	}
 	return most
 }
@@ -279,8 +343,8 @@ func outcome(r decide.Row) string {
 		return fmt.Sprintf("%s (> %s)", r.Outcome, inPercent(r.Margin))
 	case r.Outcome == decide.Equivalent:
 		return fmt.Sprintf("%s (±%s)", r.Outcome, inPercent(r.Margin))
-	case r.Outcome == decide.Unclear && r.Trials > 0:
-		return fmt.Sprintf("%s (%d)", r.Outcome, r.Trials)
+	case r.Outcome == decide.Unclear && r.Harmless:
+		return string(decide.NotWorse)
 	}
 	return string(r.Outcome)
 }
@@ -288,7 +352,7 @@ func outcome(r decide.Row) string {
 // WriteMarkdown writes the comparison for a pull request.
 func (c Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s: `%s` against `%s`\n\n%s.\n\n", c.Outcome(), code(c.Candidate), code(c.Baseline), c.design())
+	fmt.Fprintf(&b, "### %s\n\n%s.\n\n", plain(c.Headline()), c.design())
 	b.WriteString("| cell | metric | baseline | candidate | change | p | outcome |\n|---|---|---:|---:|---|---:|---|\n")
 	for _, r := range c.all() {
 		name, said := metricName(r), outcome(r)
@@ -304,8 +368,6 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-func code(s string) string { return strings.ReplaceAll(words.Line(s), "`", "'") }
 
 func chance(p float64) string {
 	switch {

@@ -27,7 +27,7 @@ func compared() Comparison {
 		row("good_request_fraction", "avg", "GoodRequestFraction", "ratio", .98, 0, nan, nan, nan, decide.Worse),
 		row("request_latency", "p99", "Request Latency", "ms", 15.1, math.Inf(1), nan, nan, nan, decide.Better),
 	}
-	rows[0].BeyondMargin, rows[1].Trials, rows[4].Primary = true, 35, false
+	rows[0].BeyondMargin, rows[1].Trials, rows[4].Primary = true, decide.Trials{Least: 12, Most: 35}, false
 	rows[3].Note, rows[3].Detectable = "a side is 0 or endless: only the sign is judged", nan
 	return Comparison{&decide.Comparison{Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5, Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"}}}
 }
@@ -38,22 +38,22 @@ func TestComparisonOnTheConsole(t *testing.T) {
 	if err := compared().WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `WORSE after| (candidate) against before (baseline)
-5 trials a cell, in pairs: trial k of both met the same load; 95 % over 4
-primary metrics together
+	want := `WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 %
+[−11.7, −6.5]
+5 trials a cell, paired: trial k sent both systems the same requests; 95 % over
+4 primary metrics together
 
 concurrency 4      baseline candidate  change                 outcome
   out tok/s           1,307     1,188  −9.1 % [−11.7, −6.5]   WORSE (> 5 %)
-  TTFT p50 ms          5.06      5.55  +9.6 % [−3.7, +15.8]   UNDECIDED (35)
+  TTFT p50 ms          5.06      5.55  +9.6 % [−3.7, +15.8]   UNDECIDED
   ITL p50 ms          0.998     0.995  −0.3 % [−1.8, +1.3]    EQUIVALENT (±5 %)
   goodput            98.0 %       0 %  WORSE: a side is 0 or endless: only the
         sign is judged
   ·latency p99 ms      15.1         ∞                         BETTER
 
-UNDECIDED (n): so many trials of each system are expected to decide it; 35
-decide every primary metric
-smallest difference that is shown four times in five: 2 % (ITL p50 ms) to 15 %
-(out tok/s)
+if nothing changed, 12 to 35 trials of each system would show it
+smallest change this test finds (80 % power): 2 % (ITL p50 ms) to 15 % (out
+tok/s)
 WORSE, BETTER: the interval shown excludes 0 and the change is beyond the
 margin; (> 5 %): so is the whole interval
 EQUIVALENT (±5 %): the 90 % interval, narrower than the one shown, is within it
@@ -74,23 +74,24 @@ func TestComparisonInASentence(t *testing.T) {
 	t.Parallel()
 	c := compared()
 	const want = "WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 % [−11.7, −6.5]"
-	if got := c.sentence(); got != want {
+	if got := c.Headline(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	further := c.Rows[0]
 	further.Cell, further.Change, further.Low, further.High = "concurrency 16", -.2, -.25, -.15
-	c.Rows, c.Together = append(c.Rows, further), c.Rows[:1]
-	if got := c.sentence(); !strings.HasSuffix(got, "out tok/s −20.0 % [−25.0, −15.0] at concurrency 16") {
+	c.Rows = append(c.Rows, further)
+	if got := c.Headline(); !strings.HasSuffix(got, "out tok/s −20.0 % [−25.0, −15.0] at concurrency 16") {
 		t.Error(got)
 	}
-	c.Rows = c.Rows[1:3]
-	if got := c.sentence(); got != "UNDECIDED: after| against before: TTFT p50 +9.6 % [−3.7, +15.8] at concurrency 4" {
+	c.Rows = append(c.Rows[1:3:3], further)
+	c.Rows[2].Primary = false
+	if got := c.Headline(); got != "UNDECIDED: after| against before: not decided: TTFT p50 +9.6 % [−3.7, +15.8] at concurrency 4" {
 		t.Error(got)
 	}
 	same := further
 	same.Outcome, same.Harmless, same.Change, same.Low, same.High, same.Margin = decide.Equivalent, true, .01, -.01, .03, .05
-	c.Rows, c.Together = []decide.Row{same}, nil
-	if got := c.sentence(); got != "EQUIVALENT: after| against before: out tok/s +1.0 % [−1.0, +3.0]: within ±5 %" {
+	c.Rows = []decide.Row{same}
+	if got := c.Headline(); got != "EQUIVALENT: after| against before: every primary metric within ±5 %" {
 		t.Error(got)
 	}
 }
@@ -114,7 +115,7 @@ func TestNarrowChanges(t *testing.T) {
 	}
 	c := compared()
 	c.Rows = c.Rows[:1]
-	if got, want := c.finds(), "smallest difference that is shown four times in five: 15 %"; got != want {
+	if got, want := c.finds(), "smallest change this test finds (80 % power): 15 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -126,7 +127,7 @@ func TestComparisonForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### WORSE: `after|` against `before`",
+		"### WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 % [−11.7, −6.5]\n",
 		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE (> 5 %)** |",
 		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
 	} {

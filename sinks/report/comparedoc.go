@@ -10,6 +10,7 @@ type compareDoc struct {
 	Baseline  string       `json:"baseline"`
 	Candidate string       `json:"candidate"`
 	Outcome   string       `json:"outcome"`
+	Headline  string       `json:"headline"`
 	ExitCode  int          `json:"exit_code"`
 	Paired    bool         `json:"paired"`
 	Trials    int          `json:"trials"`
@@ -40,14 +41,16 @@ type compareRow struct {
 	Harmless   bool     `json:"harm_ruled_out"`
 	N          int      `json:"n"`
 	Detectable *float64 `json:"detectable,omitempty"`
-	Trials     int      `json:"trials_to_decide,omitempty"`
+	MustDetect float64  `json:"must_detect,omitempty"`
+	TrialsLow  int      `json:"trials_if_equal_from,omitempty"` // how many would show that nothing changed, if nothing did
+	TrialsHigh int      `json:"trials_if_equal_to,omitempty"`
 	Note       string   `json:"note,omitempty"`
 }
 
 // Doc is the comparison as data: what JSON cannot hold is absent.
 func (c Comparison) Doc() any {
 	d := compareDoc{
-		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()), ExitCode: int(c.Exit()), Paired: c.Paired,
+		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()), Headline: c.Headline(), ExitCode: int(c.Exit()), Paired: c.Paired,
 		Trials: c.Trials, Compared: c.Compared, OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
 	}
 	for _, r := range c.Rows {
@@ -64,6 +67,6 @@ func describeRow(r decide.Row) compareRow {
 		Cell: r.Cell, Metric: r.Key.Tag, Stat: r.Key.Stat, Unit: r.Unit, Window: r.Window, Primary: r.Primary,
 		Baseline: metrics.OrNil(r.Base), Candidate: metrics.OrNil(r.Candidate), Change: metrics.OrNil(r.Change), Low: metrics.OrNil(r.Low), High: metrics.OrNil(r.High),
 		Level: r.Level, P: metrics.OrNil(r.P), Margin: r.Margin, Outcome: string(r.Outcome), Beyond: r.BeyondMargin,
-		Harmless: r.Harmless, N: r.N, Detectable: metrics.OrNil(r.Detectable), Trials: r.Trials, Note: r.Note,
+		Harmless: r.Harmless, N: r.N, Detectable: metrics.OrNil(r.Detectable), MustDetect: r.MustDetect, TrialsLow: r.Trials.Least, TrialsHigh: r.Trials.Most, Note: r.Note,
 	}
 }

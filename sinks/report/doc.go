@@ -75,14 +75,9 @@ func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	for i := range r.Results.Cells {
 		d.Cells = append(d.Cells, describeCell(&r.Results.Cells[i]))
 	}
-	for _, b := range r.Results.Best {
-		d.Conclusions = append(d.Conclusions, b.Sentence)
-	}
+	d.Conclusions = r.Sentences()
 	for _, c := range r.Results.Comparisons {
 		d.Comparisons = append(d.Comparisons, Comparison{c}.Doc())
-	}
-	if u := r.Results.UnderSLO; u != nil {
-		d.Conclusions = append(d.Conclusions, u.Sentence)
 	}
 	return d
 }

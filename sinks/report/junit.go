@@ -22,6 +22,7 @@ type (
 		Failures int         `xml:"failures,attr"`
 		Skipped  int         `xml:"skipped,attr"`
 		Cases    []junitCase `xml:"testcase"`
+		Says     string      `xml:"system-out,omitempty"`
 	}
 	junitCase struct {
 		Class   string     `xml:"classname,attr"`
@@ -46,20 +47,22 @@ func (s *junitSuite) add(c junitCase) {
 }
 
 // WriteJUnit writes the primary metrics as test cases: WORSE is a failure,
-// UNDECIDED is skipped unless it counts as missed.
+// UNDECIDED is skipped unless it counts as missed or harm is ruled out, and so is what
+// could not have shown the change that must be found. The headline is the suite's
+// output.
 func (c Comparison) WriteJUnit(w io.Writer, undecided string) error {
 	return writeJUnit(w, c.suite(undecided))
 }
 
 func (c Comparison) suite(undecided string) junitSuite {
-	s := junitSuite{Name: words.Line(fmt.Sprintf("compare %s with %s", c.Baseline, c.Candidate))}
-	for _, r := range c.Rows {
-		if !r.Primary {
-			continue
-		}
+	s := junitSuite{Name: words.Line(fmt.Sprintf("compare %s with %s", c.Baseline, c.Candidate)), Says: c.Headline()}
+	for _, r := range c.Primary() {
 		t := junitCase{Class: words.Line(r.Cell), Name: metricName(r)}
 		text := &junitText{words.Line(fmt.Sprintf("%s: %s, baseline %s, candidate %s", outcome(r), change(r), value(r, r.Base), value(r, r.Candidate)))}
 		switch {
+		case r.Blind():
+			t.Skipped = &junitText{"a change of " + inPercent(r.MustDetect) + " could not have been found: " + text.Message}
+		case r.Outcome == decide.Unclear && r.Harmless:
 		case r.Outcome == decide.Worse, r.Outcome == decide.Unclear && undecided == decide.AsMissed:
 			t.Failure = text
 		case r.Outcome == decide.Unclear && undecided != decide.AsPassed:

@@ -172,7 +172,7 @@ func (r *Report) Sentences() []string {
 	}
 	var out []string
 	for _, c := range r.Results.Comparisons { // what was asked is answered first
-		out = append(out, Comparison{c}.sentence())
+		out = append(out, Comparison{c}.Headline())
 	}
 	compared := len(out) > 0
 	for i, best := range r.best() {
@@ -270,7 +270,7 @@ func (r *Report) conclusions(b *strings.Builder) {
 	open := false
 	for _, best := range r.best() {
 		wrapped(b, "", best.Sentence)
-		open = open || !best.Shown && best.RunnerUp != nil && best.Trials == 0
+		open = open || !best.Shown && best.RunnerUp != nil && !best.Trials.Known()
 	}
 	if open && r.Plan.Trials < enoughTrials {
 		fmt.Fprintf(b, "more trials may show one: --num-profile-runs %d\n", enoughTrials)

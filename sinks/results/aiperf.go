@@ -53,7 +53,6 @@ func readAIPerf(dir string) (*System, error) {
 			s.Cells = append(s.Cells, decide.ArmCell{Label: f.label, Alike: facts(body), Closed: sweep.Closed(phasesOf(body))})
 		}
 		s.Cells[i].Runs = append(s.Cells[i].Runs, *o)
-		s.Shapes = append(s.Shapes, Shape{Label: f.label, Trial: f.trial})
 		s.Trials = max(s.Trials, len(s.Cells[i].Runs))
 	}
 	if len(s.Cells) == 0 {

@@ -50,17 +50,8 @@ func readOurs(dir string) (*System, error) {
 	}
 	s := &System{Arm: decide.Arm{Name: dir}, Ours: true, Trials: lock.Trials, AllowInvalid: allowsInvalid(dir)}
 	labels := labelsOf(lock.Cells)
-	index := map[string]int{}
 	for i, c := range lock.Cells {
-		index[c.ID] = i
 		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark))})
-	}
-	seeds := map[[2]int]int64{}
-	for _, r := range lock.Runs {
-		if i, ok := index[r.Cell]; ok && r.Trial < lock.Trials {
-			s.Shapes = append(s.Shapes, Shape{labels[i], r.Trial, r.Seed})
-			seeds[[2]int{i, r.Trial}] = r.Seed
-		}
 	}
 	return s, s.fill(dir)
 }

@@ -21,17 +21,8 @@ import (
 type System struct {
 	decide.Arm
 	Ours         bool
-	AllowInvalid bool    // its experiment takes INVALID runs
-	Shapes       []Shape // of the runs: two systems whose shapes agree are compared in pairs
+	AllowInvalid bool // its experiment takes INVALID runs
 	Trials       int
-}
-
-// Shape says which load a run met: of one cell and trial, its seed. Zero seeds
-// are of runs whose seed is not known.
-type Shape struct {
-	Label string
-	Trial int
-	Seed  int64
 }
 
 // Read reads the directory. asAIPerf reads AIPerf's files also where it is one
@@ -60,41 +51,6 @@ func Ours(dir string) bool {
 
 func refuse(dir, why, hint string) error {
 	return &diag.Error{Place: dir, Message: why, Hint: hint}
-}
-
-// SameShapes tells whether every cell and trial that both systems have met the
-// same load, and trials differ from each other: then trial k of one is the pair
-// of trial k of the other.
-func SameShapes(a, b *System) bool {
-	of := map[[2]any]int64{}
-	for _, s := range a.Shapes {
-		of[[2]any{s.Label, s.Trial}] = s.Seed
-	}
-	common := 0
-	for _, s := range b.Shapes {
-		seed, ok := of[[2]any{s.Label, s.Trial}]
-		if !ok {
-			continue
-		}
-		if seed == 0 || seed != s.Seed {
-			return false
-		}
-		common++
-	}
-	return common > 0 && distinct(a.Shapes)
-}
-
-// distinct tells whether no two trials of a cell met the same load.
-func distinct(shapes []Shape) bool {
-	seen := map[[2]any]bool{}
-	for _, s := range shapes {
-		key := [2]any{s.Label, s.Seed}
-		if seen[key] {
-			return false
-		}
-		seen[key] = true
-	}
-	return true
 }
 
 // Two reads two directories so that they can be compared: where one of them is

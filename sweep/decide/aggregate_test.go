@@ -288,9 +288,9 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 		want    string
 	}{
 		{"apart", 5, .001, tokens, "best throughput: concurrency 8 (400 [399, 401] tokens/sec), 8.11 % [7.74, 8.48] more than concurrency 4"},
-		{"two noisy trials", 2, .1, tokens, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (2 trials); if they differ as it seems, 80 trials would show it"},
-		{"noisy", 5, .1, tokens, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 123 trials would show it"},
-		{"one trial", 1, 0, tokens, "best throughput: not shown with one trial; concurrency 8 has the best value (400 tokens/sec)"},
+		{"two noisy trials", 2, .1, tokens, "best throughput: not shown with 2 trials; concurrency 8 has the best value (416 tokens/sec)"},
+		{"noisy", 5, .1, tokens, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials would show it"},
+		{"one trial", 1, 0, tokens, "best throughput: not shown with 1 trial; concurrency 8 has the best value (400 tokens/sec)"},
 		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "best throughput: concurrency 8 and concurrency 4 are equal within 1 % (400 [399, 401] tokens/sec)"},
 		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
 		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "best throughput: concurrency 8 (400 [392, 408] tokens/sec), always more than concurrency 1"},
@@ -431,11 +431,11 @@ func TestGates(t *testing.T) {
 		note string
 	}{
 		{"time_to_first_token.p99 < 60", "held held held missed", "45.0 [44.9, 45.1]", ""},
-		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit for any number of trials"},
-		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "about 196 trials would settle it"},
+		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit to say how many trials would settle it"},
+		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "102 to 729 trials would settle it"},
 		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; upper bound 0.735 %"},
 		{"error_rate < 0.1", "held held held held", "0 [0, 0.00735]", ""},
-		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "about 37 trials would settle it"},
+		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "at least 37 trials would settle it"},
 		{"error_request_count == 0", "held held held held", "0 [0, 0.738]", "as observed, by value"},
 		{"concurrency < 4 || output_token_throughput > 390", "held held missed held", "370 [369, 371]", ""},
 		{"time_to_first_token.p99 < 40 + 2*concurrency && output_token_throughput/concurrency > 60", "held held held missed", "45.0 [44.9, 45.1], 370 [369, 371]", ""},

@@ -21,7 +21,7 @@ type Best struct {
 	RunnerUp  *CellResult   // nil when it is alone
 	Shown     bool          // it beats every other cell
 	MayBe     []*CellResult // the cells that may be best: no other is shown better
-	Trials    int           // how many would show it; 0 where it is shown or no number would
+	Trials    Trials        // how many would show it, if the cells differ as it seems
 	Sentence  string
 }
 
@@ -159,8 +159,8 @@ func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha f
 	switch {
 	case b.Shown:
 		b.Sentence = fmt.Sprintf("%s: %s (%s), %s than %s", what, b.Cell.Cell.Short(), value, apart(order[0].against(order[1], o), o), b.RunnerUp.Cell.Short())
-	case weakest.N < 2:
-		b.Sentence = fmt.Sprintf("%s: not shown with one trial; %s has the best value (%s)", what, b.Cell.Cell.Short(), value)
+	case weakest.few():
+		b.Sentence = fmt.Sprintf("%s: not shown with %s; %s has the best value (%s)", what, words.Count(weakest.N, "trial"), b.Cell.Cell.Short(), value)
 	default:
 		b.Sentence = what + ": " + b.undecided(order, weakest)
 	}
@@ -233,8 +233,8 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 	}
 	said := fmt.Sprintf("no difference shown; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
 	switch {
-	case b.Trials > 0:
-		return fmt.Sprintf("%s; if they differ as it seems, %s would show it", said, words.Count(b.Trials, "trial"))
+	case b.Trials.Known():
+		return fmt.Sprintf("%s; if they differ as it seems, %s would show it", said, b.Trials)
 	case !weakest.signs && weakest.Mean <= math.Log1p(margin):
 		return fmt.Sprintf("%s; the first two differ by less than %.0f %%", said, 100*margin)
 	}

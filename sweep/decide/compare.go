@@ -39,6 +39,10 @@ const (
 	Better     Verdict = "BETTER"
 	Equivalent Verdict = "EQUIVALENT"
 	Unclear    Verdict = "UNDECIDED"
+
+	// NotWorse is an outcome of a whole comparison only: harm beyond the margin is
+	// ruled out in every row, and not every row is EQUIVALENT.
+	NotWorse Verdict = "NOT WORSE"
 )
 
 // Terms are how two arms are compared.
@@ -48,6 +52,9 @@ type Terms struct {
 	Undecided string  // what an open question means for the exit code: "" none, pass, fail
 	Paired    bool    // trial k of both arms met the same load
 	Invalid   bool    // compare INVALID runs, too: both experiments allow them
+	// MustDetect is a change that the comparison must be able to find (0.1 is 10 %): one
+	// that could not is UNDECIDED, whatever its rows say. 0 asks for nothing.
+	MustDetect float64
 	// Candidates is how many are compared with the same baseline: the level holds
 	// over all of them together. 0 is one.
 	Candidates int
@@ -93,7 +100,8 @@ type Row struct {
 	Harmless                 bool    // the one-sided 95 % bound of harm is below the margin
 	N                        int     // pairs, or trials of the smaller arm
 	Detectable               float64 // the smallest difference that so many trials show with a power of 80 %
-	Trials                   int     // how many would decide; 0 where it is decided or none would
+	MustDetect               float64 // the one that they must be able to show, 0 for any
+	Trials                   Trials  // how many would show that nothing changed, if nothing did; of an UNDECIDED row
 	Note                     string  // why there is no number, "" otherwise
 }
 
@@ -102,6 +110,9 @@ type Row struct {
 func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 	if t.Margin < 0 || t.Margin >= 1 || math.IsNaN(t.Margin) {
 		return nil, &diag.Error{Message: fmt.Sprintf("a margin of %g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
+	}
+	if err := t.checkMustDetect(); err != nil {
+		return nil, err
 	}
 	c := &Comparison{Baseline: baseline.Name, Candidate: candidate.Name, Paired: t.Paired, terms: t}
 	pairs, err := c.match(baseline, candidate)
@@ -377,6 +388,28 @@ func marginOf(k Key, t Terms) float64 {
 	return DefaultMargin
 }
 
+// mustDetect is the change that must be found in a metric: as the margin, three times
+// as much from p95 on, unless the experiment says its own margin.
+func (t Terms) mustDetect(k Key) float64 {
+	return t.MustDetect * marginOf(k, t) / marginOf(Key{}, t)
+}
+
+// checkMustDetect refuses a change that no number of trials would call WORSE.
+func (t Terms) checkMustDetect() *diag.Error {
+	if t.MustDetect == 0 {
+		return nil
+	}
+	if margin := marginOf(Key{}, t); !(t.MustDetect > margin && t.MustDetect < 1) {
+		return &diag.Error{
+			Message: fmt.Sprintf("a change of %s must be detected, and the margin is %s: no change within the margin is ever WORSE", percent(t.MustDetect), percent(margin)),
+			Hint:    fmt.Sprintf("a margin of half of it: %g", t.MustDetect/2),
+		}
+	}
+	return nil
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.3g %%", 100*v) }
+
 // together compares each primary metric over all cells: the log-ratios of one
 // trial are averaged over the cells first, so that a trial stays one block.
 func (c *Comparison) together(pairs []*duel) {
@@ -414,44 +447,78 @@ func squared(x float64) float64 { return x * x }
 // describe is a row with what is known of its metric.
 func (d *duel) describe(k Key, t Terms) Row {
 	nan := math.NaN()
-	r := Row{Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan}
+	r := Row{Cell: d.label, Key: k, Header: k.Tag, Window: d.window, Base: nan, Candidate: nan, Change: nan, Low: nan, High: nan, P: nan, Margin: marginOf(k, t), Outcome: Unclear, Detectable: nan, MustDetect: t.mustDetect(k)}
 	if m, ok := metrics.Lookup(k.Tag); ok {
 		r.Header, r.Unit, r.LargerIsBetter = m.Header, m.Unit, m.LargerIsBetter
 	}
 	return r
 }
 
-// Outcome is that of the comparison as a whole: WORSE as soon as one primary
-// metric is, EQUIVALENT when harm beyond the margin is ruled out for each.
+// Outcome is that of the comparison as a whole, a function of the outcomes of its
+// primary rows and of nothing else:
+//
+//	WORSE       as soon as one is
+//	BETTER      one is, and in none is harm beyond the margin left open
+//	EQUIVALENT  every one is
+//	NOT WORSE   harm beyond the margin is ruled out in every one
+//	UNDECIDED   else, and where one could not have shown what must be detected
 func (c *Comparison) Outcome() Verdict {
-	harmless, better := true, false
-	for _, r := range c.Rows {
-		if !r.Primary {
-			continue
-		}
-		if r.Outcome == Worse {
-			return Worse
-		}
-		harmless = harmless && r.Harmless
-		better = better || r.Outcome == Better
+	rows := c.Primary()
+	all := func(is func(Row) bool) bool {
+		return len(rows) > 0 && !slices.ContainsFunc(rows, func(r Row) bool { return !is(r) })
 	}
+	some := func(v Verdict) bool {
+		return slices.ContainsFunc(rows, func(r Row) bool { return r.Outcome == v })
+	}
+	harmless := all(func(r Row) bool { return r.Harmless })
 	switch {
-	case harmless && better:
+	case len(c.Blind()) > 0:
+		return Unclear
+	case some(Worse):
+		return Worse
+	case harmless && some(Better):
 		return Better
-	case harmless:
+	case all(func(r Row) bool { return r.Outcome == Equivalent }):
 		return Equivalent
+	case harmless:
+		return NotWorse
 	}
 	return Unclear
 }
 
-// Exit is the exit code: missed when a primary metric is WORSE, success when for
-// each of them harm is below its margin at one-sided 95 % (which needs no
-// adjustment: all must be), else inconclusive or what the terms say.
+// Primary are the rows that decide.
+func (c *Comparison) Primary() []Row {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return !r.Primary })
+}
+
+// Blind are the primary rows that could not have shown the change that must be
+// detected; none where nothing must be.
+func (c *Comparison) Blind() []Row {
+	return slices.DeleteFunc(c.Primary(), func(r Row) bool { return !r.Blind() })
+}
+
+// Blind tells whether the row could not have shown what it must be able to. What
+// every trial shows by its sign alone needs no interval.
+func (r Row) Blind() bool {
+	if r.MustDetect == 0 || math.IsNaN(r.Detectable) && r.Outcome != Unclear {
+		return false
+	}
+	return !(r.Detectable <= r.MustDetect)
+}
+
+// Exit is the exit code: missed when the comparison is WORSE, success when it is BETTER,
+// EQUIVALENT or NOT WORSE (which needs no adjustment: all rows must be), else
+// inconclusive or what the terms say. A comparison that could not have found what it
+// must is inconclusive whatever they say.
 func (c *Comparison) Exit() diag.Code {
 	switch o := c.Outcome(); {
 	case o == Worse:
 		return diag.Missed
-	case o != Unclear || c.terms.Undecided == AsPassed:
+	case o != Unclear:
+		return diag.OK
+	case len(c.Blind()) > 0:
+		return diag.Invalid
+	case c.terms.Undecided == AsPassed:
 		return diag.OK
 	case c.terms.Undecided == AsMissed:
 		return diag.Missed

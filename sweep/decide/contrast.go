@@ -94,7 +94,7 @@ func (c contrast) p() float64 {
 			return 0
 		}
 		return math.Pow(0.5, float64(c.N))
-	case c.Mean <= math.Log1p(margin):
+	case c.few() || c.Mean <= math.Log1p(margin):
 		return 1
 	}
 	return c.PAbove(0)
@@ -102,22 +102,23 @@ func (c contrast) p() float64 {
 
 // equal tells whether the two are shown to be within the margin.
 func (c contrast) equal() bool {
-	if c.signs || c.N < 2 {
+	if c.signs || c.few() {
 		return c.N > 1 && c.same == c.N
 	}
 	m := math.Log1p(margin)
 	return c.Equivalent(-m, m) < 0.05
 }
 
+// few tells whether there are too few trials for an interval.
+func (c contrast) few() bool { return c.N < stats.FewestTrials }
+
 // trials is how many would show a difference as large at the one-sided level,
-// with a power of 80 %; 0 where no number would.
-func (c contrast) trials(alpha float64) int {
-	if c.signs || c.N < 2 || c.Mean <= math.Log1p(margin) {
-		return 0
+// with a power of 80 %; nothing where no number would.
+func (c contrast) trials(alpha float64) Trials {
+	if c.few() || c.signs || c.Mean <= math.Log1p(margin) {
+		return Trials{}
 	}
-	n, ok := stats.Design{SD: c.SD, Alpha: 2 * alpha, Margin: math.Log1p(margin)}.Trials(c.Mean, 0.8)
-	if !ok {
-		return 0
-	}
-	return max(n, c.N+1)
+	return trialsBetween(c.SD, c.DF, c.N, func(sd float64) (int, bool) {
+		return stats.Design{SD: sd, Alpha: 2 * alpha, Margin: math.Log1p(margin)}.Trials(c.Mean, 0.8)
+	})
 }

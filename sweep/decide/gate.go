@@ -19,7 +19,7 @@ type GateOutcome struct {
 	State State
 	Held  bool   // what follows for the exit code: the state, or by the policy where it is UNDECIDED
 	Text  string // "140 [131, 149]" per statistic; what was missing otherwise
-	Note  string // "one trial", "about 9 trials would settle it", "upper bound 8.8 %"; "" if there is none
+	Note  string // "as observed, by value", "9 to 30 trials would settle it", "upper bound 8.8 %"; "" if there is none
 }
 
 // Policies for a gate that the intervals leave open (gates_undecided).
@@ -58,8 +58,8 @@ func (r *Results) judgeGates(p *sweep.Plan) {
 }
 
 // judge evaluates the gate at a cell: HELD when it holds at every combination of
-// interval ends, MISSED when at none. One run is decided by its value. A
-// statistic that the cell does not have makes it missed.
+// interval ends, MISSED when at none. What has no interval because trials are too few
+// is decided by its value. A statistic that the cell does not have makes it missed.
 func (g *Gate) judge(c *CellResult) GateOutcome {
 	at, text, missing := g.evidence(c)
 	out := GateOutcome{Gate: g, State: Missed, Text: text}
@@ -77,7 +77,7 @@ func (g *Gate) judge(c *CellResult) GateOutcome {
 	out.Held, out.State = held, stateOf(held)
 	switch all, none := at.corners(1); {
 	case len(g.refs) == 0:
-	case c.Trials == 1:
+	case c.Trials == 1 || c.Trials < stats.FewestTrials && at.without():
 		out.Note = at.ofOneTrial()
 		if at.undecided(held) {
 			out.State, out.Note = Undecided, "requests were cut off before it was known: a longer grace_period decides it"
@@ -163,6 +163,11 @@ func (e evidence) undecided(held bool) bool {
 	}
 	other, err := e.holds(values)
 	return err == nil && other != held
+}
+
+// without tells whether a statistic has no interval.
+func (e evidence) without() bool {
+	return slices.ContainsFunc(e.estimates, func(x stats.Estimate) bool { return !x.HasInterval() })
 }
 
 // points are the estimates themselves.
@@ -274,14 +279,19 @@ func (e evidence) wouldSettle(trials int) string {
 	}
 	for i, x := range e.estimates { // beside its bound a share's interval shrinks as 1/n
 		if kind := kindOf(e.gate.refs[i]); (kind == metrics.Share || kind == metrics.Events) && (x.Mean == x.Low || x.Mean == x.High) {
-			return fmt.Sprintf("about %d trials would settle it", int(math.Ceil(float64(trials)/lo)))
+			return fmt.Sprintf("at least %d trials would settle it", int(math.Ceil(float64(trials)/lo)))
 		}
 	}
-	now := stats.RelativeWidth(trials)
-	for n := trials + 1; n <= stats.MostTrials; n++ {
-		if stats.RelativeWidth(n) <= lo*now {
-			return fmt.Sprintf("about %d trials would settle it", n)
+	settled := trialsBetween(1, float64(trials-1), trials, func(sd float64) (int, bool) {
+		for n := trials + 1; n <= stats.MostTrials; n++ {
+			if sd*stats.RelativeWidth(n) <= lo*stats.RelativeWidth(trials) {
+				return n, true
+			}
 		}
+		return 0, false
+	})
+	if !settled.Known() {
+		return "too close to the limit to say how many trials would settle it"
 	}
-	return "too close to the limit for any number of trials"
+	return settled.String() + " would settle it"
 }

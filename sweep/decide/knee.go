@@ -16,7 +16,7 @@ import (
 // server takes all that is added, 0 where it takes nothing. The knee is the
 // first point whose step has an elasticity below kneeElasticity and whose
 // latency is above kneeLatency times that of the lowest load, with intervals
-// apart where there are intervals.
+// apart where there are several trials.
 const (
 	kneeElasticity = 0.5
 	kneeLatency    = 1.2
@@ -97,6 +97,8 @@ func (r *Results) markKnee(line []*CellResult, k int, curve []Objective) {
 		slower := now.Mean > kneeLatency*low.Mean
 		if now.HasInterval() && low.HasInterval() {
 			slower = slower && now.Low > low.High
+		} else if min(now.N, low.N) > 1 && max(now.N, low.N) < stats.FewestTrials {
+			slower = false // they vary, and nobody knows by how much
 		}
 		if load > 0 && gain/load < kneeElasticity && slower {
 			c.Knee = true

@@ -8,6 +8,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // proof is the evidence of one metric: log-ratios of pairs, or the logarithms of both arms.
@@ -230,8 +231,8 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	case diff.N == 0:
 		r.Note = "no trial in common"
 		return
-	case diff.N < 2 || math.IsNaN(diff.SE):
-		r.Note = "one trial: no interval"
+	case diff.N < stats.FewestTrials || math.IsNaN(diff.SE):
+		r.Note = fmt.Sprintf("%s: no interval, which takes %d", words.Count(diff.N, "trial"), stats.FewestTrials)
 		return
 	}
 	low, high := diff.Interval(level)
@@ -253,23 +254,9 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	case within:
 		r.Outcome = Equivalent
 	case r.Primary:
-		r.Trials = wouldDecide(design, diff)
+		r.Trials = trialsBetween(diff.SD, diff.DF, diff.N, func(sd float64) (int, bool) {
+			return stats.Design{SD: sd, Alpha: 0.1}.EquivalenceTrials(edge, 0.8)
+		})
 	}
 	r.BeyondMargin = low > edge || high < -edge
-}
-
-// wouldDecide is how many trials are expected to decide, if the difference is
-// what it seems to be: to show it where it is beyond the margin, to show
-// equivalence where it is within.
-func wouldDecide(design stats.Design, diff stats.Difference) int {
-	n, ok := 0, false
-	if math.Abs(diff.Mean) > design.Margin {
-		n, ok = design.Trials(diff.Mean, 0.8)
-	} else {
-		n, ok = stats.Design{SD: design.SD, Alpha: 0.1}.EquivalenceTrials(design.Margin-math.Abs(diff.Mean), 0.8)
-	}
-	if !ok {
-		return 0
-	}
-	return max(n, diff.N+1)
 }

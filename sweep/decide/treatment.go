@@ -72,6 +72,11 @@ func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
 			return t, &diag.Error{Path: "compare.margin", Message: fmt.Sprintf("%g: expected more than 0 and less than 1", t.Margin), Hint: "0.05 is 5 %"}
 		}
 	}
+	t.MustDetect = said.MustDetect
+	if err := t.checkMustDetect(); err != nil {
+		err.Path = "compare.must_detect"
+		return t, err
+	}
 	for i, name := range said.Metrics {
 		k, err := ParseKey(name, tags)
 		if err != nil {

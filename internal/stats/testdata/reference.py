@@ -72,9 +72,9 @@ for counts in ([0, 0, 0, 0, 5], [0, 0, 0], [3, 4, 5, 4], [100, 90, 130, 95, 88],
 for n in (0, 1, 10, 1234):
     case("poisson", [n, 0.95], 0.0 if n == 0 else st.chi2.ppf(0.025, 2 * n) / 2, st.chi2.ppf(0.975, 2 * n + 2) / 2)
 
-for x in ([918, 921, 917, 919, 920], [40.1, 44.9], [0.02, 1.5, 0.4, 9.1], sample(12, 100, 9)):
+for x in ([918, 921, 917, 919, 920], [0.02, 1.5, 0.4, 9.1], sample(12, 100, 9)):
     case("level", x, st.gmean(x), *np.exp(t_interval(np.log(x), 0.95)))
-for x in (sample(5, 0, 3), [-1.5, 2.5]):
+for x in (sample(5, 0, 3),):
     case("signed", x, np.mean(x), *t_interval(x, 0.95))
 
 for n in (2, 3, 5, 10):

@@ -156,7 +156,7 @@ func tooFew(stat string, n float64) bool {
 }
 
 // estimate brings the trials of each figure together: their mean, and its
-// interval where there are several.
+// interval where there are enough.
 func (c *Cell) estimate() {
 	for k, trials := range c.trials {
 		if len(trials) < 2 {
@@ -168,7 +168,7 @@ func (c *Cell) estimate() {
 			values = append(values, s.Value)
 			out.Unit, out.Unsupported = s.Unit, out.Unsupported || s.Unsupported
 		}
-		e := stats.Interval(values, 0.95)
+		e := stats.Signed(values, 0.95)
 		out.Value, out.Low, out.High, out.N = e.Mean, e.Low, e.High, float64(len(values))
 		c.stats[k] = out
 	}
