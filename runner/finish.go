@@ -127,32 +127,41 @@ func (r *runner) removeJournals() error {
 func (r *runner) planEvidence() *verdict.PlanEvidence {
 	e := &verdict.PlanEvidence{Trials: r.plan.Trials}
 	for i := range r.result.Results.Cells {
-		c := &r.result.Results.Cells[i]
-		ce := verdict.CellEvidence{Label: c.Cell.Short(), OK: c.Trials + c.Left, Estimates: map[string]stats.Estimate{}}
-		for _, o := range r.result.Results.Objectives {
-			k := o.Key
-			if est, ok := c.Full.Get(k); ok {
-				ce.Estimates[k.String()] = est
-			}
-		}
-		for _, o := range r.result.Outcomes {
-			if o.Run.Cell != c.Cell || o.Run.Sentinel > 0 || len(o.Summaries) == 0 {
-				continue
-			}
-			if rep := r.result.Reports[o.Run.ID]; rep != nil && rep.HalfShift != nil {
-				ce.Shifts = append(ce.Shifts, *rep.HalfShift)
-			}
-			if s, ok := o.Summaries[0].Get(metrics.RequestLatency); ok && !math.IsNaN(s.P50) {
-				ce.InOrder = append(ce.InOrder, s.P50)
-			}
-		}
-		if c.Status != decide.NotRun {
-			e.Cells = append(e.Cells, ce)
+		if c := &r.result.Results.Cells[i]; c.Status != decide.NotRun {
+			e.Cells = append(e.Cells, r.cellEvidence(c))
 		}
 	}
 	for _, o := range r.result.Results.Sentinel {
 		if at, ok := sentinelLatency(o); ok {
 			e.Sentinel = append(e.Sentinel, at)
+		}
+	}
+	return e
+}
+
+// cellEvidence is what the trials of one cell say.
+func (r *runner) cellEvidence(c *decide.CellResult) verdict.CellEvidence {
+	e := verdict.CellEvidence{Label: c.Cell.Short(), OK: c.Trials + c.Left, Estimates: map[string]stats.Estimate{}, Medians: make([]float64, r.plan.Trials)}
+	for _, o := range r.result.Results.Objectives {
+		if est, ok := c.Full.Get(o.Key); ok {
+			e.Estimates[o.String()] = est
+		}
+	}
+	for i := range e.Medians {
+		e.Medians[i] = math.NaN()
+	}
+	for _, o := range r.result.Outcomes {
+		if o.Run.Cell != c.Cell || o.Run.Sentinel > 0 || len(o.Summaries) == 0 {
+			continue
+		}
+		if rep := r.result.Reports[o.Run.ID]; rep != nil && rep.HalfShift != nil {
+			e.Shifts = append(e.Shifts, *rep.HalfShift)
+		}
+		if o.Backlog != nil {
+			e.Backlogs, e.BacklogLimit = append(e.Backlogs, o.Backlog.Share), max(e.BacklogLimit, o.Backlog.Limit)
+		}
+		if s, ok := o.Summaries[0].Get(metrics.RequestLatency); ok && o.Run.Trial < len(e.Medians) {
+			e.Medians[o.Run.Trial] = s.P50
 		}
 	}
 	return e

@@ -227,6 +227,8 @@ type reading struct {
 func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Findings = verdict.Judge(e, r.plan.Experiment.Verdict)
 	rep.HalfShift, rep.Lateness = metrics.OrNil(e.HalfShift()), metrics.OrNil(e.LatenessP99())
+	share, limit := e.Backlog()
+	rep.Backlog, rep.BacklogMax = metrics.OrNil(share), metrics.OrNil(limit)
 	if e.TokenSource != "" && !e.ServerTokens { // else nothing is counted by us
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
@@ -255,6 +257,9 @@ func (r *runner) asked() (names []string) {
 func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	sent, ok, failed, cancelled := rep.totals()
 	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	if rep.Backlog != nil && rep.BacklogMax != nil {
+		o.Backlog = &decide.Backlog{Share: *rep.Backlog, Limit: *rep.BacklogMax}
+	}
 	measured := 0
 	for _, p := range rep.Phases {
 		if !p.Warmup {

@@ -38,12 +38,14 @@ type RunReport struct {
 	Bounds     []verdict.Bound      `json:"bounds,omitempty"`   // percentiles that are only bounded
 	Censored   []CensoredBound      `json:"censored,omitempty"` // percentiles between two bounds, because requests were cut off
 	Lateness   *float64             `json:"dispatch_lateness_p99_ms,omitempty"`
-	HalfShift  *float64             `json:"half_shift,omitempty"`   // ln(median latency of the second half / of the first)
-	Notices    []verdict.Notice     `json:"notices,omitempty"`      // what a reader should know that is no doubt
-	Identity   *verdict.Identity    `json:"identity,omitempty"`     // what the server said it is
-	Cancelled  string               `json:"cancelled,omitempty"`    // why the run ended early
-	Aborted    string               `json:"aborted,omitempty"`      // the server died under the run: how that was seen
-	Lost       string               `json:"records_lost,omitempty"` // records that could not be written: how many, and why
+	Backlog    *float64             `json:"backlog,omitempty"`       // requests that waited at the end beyond what the answers explain / all, of an open loop
+	BacklogMax *float64             `json:"backlog_limit,omitempty"` // the share above which the server did not keep up
+	HalfShift  *float64             `json:"half_shift,omitempty"`    // ln(median latency of the second half / of the first)
+	Notices    []verdict.Notice     `json:"notices,omitempty"`       // what a reader should know that is no doubt
+	Identity   *verdict.Identity    `json:"identity,omitempty"`      // what the server said it is
+	Cancelled  string               `json:"cancelled,omitempty"`     // why the run ended early
+	Aborted    string               `json:"aborted,omitempty"`       // the server died under the run: how that was seen
+	Lost       string               `json:"records_lost,omitempty"`  // records that could not be written: how many, and why
 	AllFailed  bool                 `json:"all_failed,omitempty"`
 	FirstError string               `json:"first_error,omitempty"`
 	Errors     []verdict.ErrorCount `json:"errors,omitempty"` // the most frequent, at most ten

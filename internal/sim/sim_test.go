@@ -144,8 +144,11 @@ func part(o *Outcome, short *sweep.Plan, g int) conclusion {
 		if rep.HalfShift != nil {
 			cell.Shifts = append(cell.Shifts, *rep.HalfShift)
 		}
+		if x.Backlog != nil {
+			cell.Backlogs, cell.BacklogLimit = append(cell.Backlogs, x.Backlog.Share), max(cell.BacklogLimit, x.Backlog.Limit)
+		}
 		if s, ok := x.Summaries[0].Get("request_latency"); ok {
-			cell.InOrder = append(cell.InOrder, s.P50)
+			cell.Medians = append(cell.Medians, s.P50)
 		}
 	}
 	c.Results = decide.Aggregate(short, c.outcomes)

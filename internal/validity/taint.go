@@ -142,3 +142,8 @@ func (t Taints) Metric(metric string) Taint {
 	}
 	return worst
 }
+
+// Backlog is the check that says that a load is more than the server keeps up
+// with. Over trials their mean decides, so what single runs say of it is read
+// beside the mean.
+const Backlog = "backlog"

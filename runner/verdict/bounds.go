@@ -129,7 +129,7 @@ type Notice struct {
 func (e *Evidence) Notices() []Notice {
 	worst := map[string]Notice{}
 	for _, p := range e.Phases {
-		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e)) {
+		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e), p.backlogNotices()) {
 			if w, ok := worst[n.ID]; !ok || n.Size > w.Size {
 				worst[n.ID] = n
 			}

@@ -131,6 +131,9 @@ func TestEachCheckFlips(t *testing.T) {
 			}
 		})}, Degraded, nil},
 		{"admission_wait", []func(*world){open, func(w *world) { w.result.Phases[0].Skipped = map[string]int64{"on_cap": 50} }}, Degraded, nil},
+		{"backlog", []func(*world){open, every(func(i int, r *record.Record) { // each takes 20 ms longer than the one before
+			r.End, r.LastToken = r.End+int64(i)*20e6, r.LastToken+int64(i)*20e6
+		})}, Degraded, nil},
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 3e6 })}, Degraded, nil},
 		{"turnaround", []func(*world){every(func(i int, r *record.Record) { r.Intended -= 15e6 })}, Invalid, nil},
 		{"concurrency_held", []func(*world){func(w *world) { w.result.Phases[0].Gauge.HeldRatio = 0.95 }}, Degraded, nil},
@@ -664,14 +667,17 @@ func TestPlanChecks(t *testing.T) {
 		{"narrow", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}}}, "interval", Valid, true},
 		{"wide", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 2, 5)}, {OK: 5, Estimates: est(100, 10, 5)}}}, "interval", noted, true},
 		{"useless", PlanEvidence{Trials: 5, Cells: []CellEvidence{{OK: 5, Estimates: est(100, 40, 5)}}}, "interval", noted, true},
-		{"steady machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 101, 100.5}}}}, "drift", Valid, true},
-		{"wild machine, no direction", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 70, 130}}}}, "drift", Valid, true},
-		{"drifting machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 97, 95}}}}, "drift", Valid, true},
+		{"steady machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, Medians: []float64{100, 101, 100.5}}}}, "drift", Valid, true},
+		{"wild machine, no direction", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, Medians: []float64{100, 70, 130}}}}, "drift", Valid, true},
+		{"drifting machine", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, Medians: []float64{100, 97, 95}}}}, "drift", Valid, true},
 		{"two cells agree on a tenth", PlanEvidence{Trials: 4, Cells: []CellEvidence{
-			{OK: 4, InOrder: []float64{10, 10.4, 10.9, 11.1}}, {OK: 4, InOrder: []float64{200, 207, 219, 221}},
+			{OK: 4, Medians: []float64{10, 10.4, 10.9, 11.1}}, {OK: 4, Medians: []float64{200, 207, 219, 221}},
+		}}, "drift", Valid, true}, // they share their trials: these are four numbers
+		{"two cells agree on a tenth, over six trials", PlanEvidence{Trials: 6, Cells: []CellEvidence{
+			{OK: 6, Medians: []float64{10, 10.2, 10.5, 10.6, 10.9, 11.1}}, {OK: 6, Medians: []float64{200, 205, 207, 212, 219, 221}},
 		}}, "drift", Degraded, true},
-		{"a fifth, but three values say little", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, InOrder: []float64{100, 90, 80}}}}, "drift", Valid, true},
-		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2, InOrder: []float64{100, 50}}}}, "drift", Valid, false},
+		{"a fifth, but three values say little", PlanEvidence{Trials: 3, Cells: []CellEvidence{{OK: 3, Medians: []float64{100, 90, 80}}}}, "drift", Valid, true},
+		{"two trials", PlanEvidence{Trials: 2, Cells: []CellEvidence{{OK: 2, Medians: []float64{100, 50}}}}, "drift", Valid, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

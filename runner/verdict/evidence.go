@@ -73,6 +73,7 @@ type PhaseEvidence struct {
 	Counted                       int64           // answers whose output tokens the server counted
 	Dimensions                    map[int64]int64 // by the length of their vectors: answers
 	answered                      []answered
+	stays                         []stay
 	ends                          [len(boundTags)]ends
 	followUps                     int     // requests after the first wave
 	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended and latency
@@ -197,7 +198,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 
 // sampled tells whether the next request is among the samples.
 func (p *PhaseEvidence) sampled() bool {
-	if len(p.Lateness) >= mostSamples || len(p.answered) >= mostSamples {
+	if len(p.Lateness) >= mostSamples || len(p.stays) >= mostSamples {
 		p.thin()
 	}
 	p.turn++
@@ -214,7 +215,7 @@ func (p *PhaseEvidence) thin() {
 	for _, s := range p.lists() {
 		*s = everySecond(*s)
 	}
-	p.answered = everySecond(p.answered)
+	p.answered, p.stays = everySecond(p.answered), everySecond(p.stays)
 }
 
 // lists are the samples that are single numbers.
@@ -239,6 +240,13 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 	p.Wait = appendFinite(p.Wait, r.AdmissionWait())
 	if r.Status == record.Cut && r.Sent != record.None {
 		p.Ages = append(p.Ages, float64(r.End-r.Sent)/1e6)
+	}
+	if r.Sent != record.None && r.End != record.None {
+		from := r.Sent
+		if r.Intended != record.None {
+			from = min(from, r.Intended)
+		}
+		p.stays = append(p.stays, stay{from, r.End, r.Status == record.OK})
 	}
 	if r.Failed() {
 		return

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
@@ -21,13 +22,16 @@ type PlanEvidence struct {
 type Median struct{ Value, Low, High float64 }
 
 // CellEvidence is one cell: the estimates of the metrics that its conclusions
-// rest on, and what its trials gave in order of execution.
+// rest on, and what its trials gave.
 type CellEvidence struct {
 	Label     string
 	OK        int // trials that succeeded
 	Estimates map[string]stats.Estimate
 	Shifts    []float64 // HalfShift of each trial that has one
-	InOrder   []float64 // median latency per trial: it moves in open and in closed loops
+	Backlogs  []float64 // Backlog of each trial that has one
+	// BacklogLimit is the largest of their limits.
+	BacklogLimit float64
+	Medians      []float64 // by trial, of the latency: it moves in open and in closed loops; NaN where a trial has none
 }
 
 // planCheck is a check over the whole plan.
@@ -94,13 +98,13 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "drift", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, by one slope over all cells: whether server or machine changed during the plan; 0 where chance explains it",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, by one number per trial, the mean over its cells: whether server or machine changed during the plan; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
-			var trials [][]float64
+			var cells [][]float64
 			for _, c := range e.Cells {
-				trials = append(trials, c.InOrder)
+				cells = append(cells, c.Medians)
 			}
-			return drifted(stats.CommonDrift(trials))
+			return drifted(stats.TrialDrift(cells))
 		},
 	},
 	{
@@ -109,15 +113,20 @@ var planChecks = []planCheck{
 		Read: sentinelMoved,
 	},
 	{
+		ID: validity.Backlog, Limits: "DEGRADED above 0.095", Try: keepUpTry,
+		Kind: Workload, Unit: "ratio", Touches: overloaded, Doc: "the same over the trials of a cell: the mean decides",
+		Read: fallenBehind,
+	},
+	{
 		ID: "warmup", Limits: "DEGRADED above 0.05", Try: "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
 		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
 	},
 	{
-		ID: "stationary", Limits: "DEGRADED above 0.05", Try: "a lower rate: the queue grows for as long as the run lasts",
+		ID: "stationary", Limits: "DEGRADED above 0.05", Try: "see backlog; a longer warmup phase does not help where latency rises",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
-		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell: the load is more than the server keeps up with; 0 where chance explains it",
+		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell: whether the load is more than the server keeps up with, backlog says; 0 where chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(1) },
 	},
 }
@@ -166,7 +175,7 @@ func (e *PlanEvidence) moved(sign float64) []Reading {
 		worst.Detail = fmt.Sprintf("the median latency of cell %s %s by %s from the first half of a run to the second (%d trials, p = %.2g)", cells[i], verb, words.Percent(math.Abs(math.Expm1(shifts[i].Mean))), shifts[i].N, p[i])
 		worst.Try = "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)"
 		if sign > 0 {
-			worst.Try = "a lower rate: the queue grows for as long as the run lasts"
+			worst.Try = "see backlog: in an open loop it says whether the queue grows; else something on the server fills up"
 		}
 	}
 	return []Reading{worst}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -32,6 +33,12 @@ var workloads = []Check{
 		Kind: Workload, Unit: "ratio", Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer), Reads: "admitted and intended stamps",
 		Doc:  "share of arrivals by the clock that waited more than 1 ms for a slot, or, as turns of users, for the answer before them: that made it a closed loop",
 		Read: perPhase(admissionWait),
+	},
+	{
+		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
+		Kind: Workload, Unit: "ratio", Touches: overloaded, Reads: "when requests were due and when they ended",
+		Doc:  "open loop at a constant rate: requests that were waiting when the last one was due, beyond what answers as long as the early ones explain / all: the server did not keep up; over trials their mean decides",
+		Read: perPhase(backlog),
 	},
 	{
 		ID: "tokens", Limits: "DEGRADED above 0", Try: "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",

@@ -178,7 +178,28 @@ func (s *System) fill(dir string) error {
 			at[[2]int{c, o.Run.Trial}] = o
 		}
 	}
+	if err := fillBacklogs(dir, at); err != nil {
+		return err
+	}
 	return s.fillMetrics(dir, at)
+}
+
+// fillBacklogs reads what single runs said of overload: their mean decides.
+func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
+	rows, err := sinks.ReadTable(dir, "checks", among("cell_index", "trial", "level", "check", "value", "limit"))
+	if err != nil {
+		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
+	}
+	for i := range rows.N {
+		o := at[[2]int{number(rows, "cell_index", i), number(rows, "trial", i)}]
+		if o == nil || text(rows, "level", i) != "run" || text(rows, "check", i) != validity.Backlog {
+			continue
+		}
+		if limit := float(rows, "limit", i); !math.IsNaN(limit) { // a run that is too short to tell has none
+			o.Backlog = &decide.Backlog{Share: float(rows, "value", i), Limit: limit}
+		}
+	}
+	return nil
 }
 
 func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {

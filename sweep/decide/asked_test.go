@@ -78,3 +78,35 @@ func TestWhatWasNotAskedForSpoilsNothing(t *testing.T) {
 		t.Errorf("asked: %v", k)
 	}
 }
+
+// A load that the server does not keep up with is never best, and leaves no doubt
+// about which is: at 146 % the highest throughput was called best, with every check
+// passed (issue 20). Over trials the mean of the backlogs decides.
+func TestAnOverloadedCellIsNotBest(t *testing.T) {
+	t.Parallel()
+	p := expand(t, loads(3))
+	spoil := func(shares ...float64) *decide.Results {
+		outcomes := measure(p, .001, tokens, ttft)
+		for i := range outcomes {
+			o := &outcomes[i]
+			if o.Run.Cell.Index != 3 {
+				continue
+			}
+			o.Backlog = &decide.Backlog{Share: shares[o.Run.Trial], Limit: 0.1}
+			if o.Backlog.Share > o.Backlog.Limit {
+				o.Taints = validity.Taints{"output_token_throughput": {Check: validity.Backlog, Level: validity.Doubtful}}
+			}
+		}
+		return decide.Aggregate(p, outcomes)
+	}
+	r := spoil(0.2, 0.3, 0.08)
+	if b := r.Best[0]; !b.Shown || b.Cell.Cell.Short() != "concurrency 4" || !strings.HasSuffix(b.Sentence, "; not ranked: concurrency 8 (overloaded)") || len(b.Cell.BestFor) == 0 {
+		t.Errorf("best: %v %s", b.Shown, b.Sentence)
+	}
+	if r.Cells[3].Front != decide.NotMarked {
+		t.Error("an overloaded cell is on the front")
+	}
+	if b := spoil(0.12, 0.02, 0.01).Best[0]; b.Cell.Cell.Short() != "concurrency 8" {
+		t.Errorf("one run of three had a backlog, and the mean none: %s", b.Sentence)
+	}
+}

@@ -35,7 +35,7 @@ func (r *Results) findBest() {
 	for _, o := range r.Objectives {
 		doubtful := inDoubt(o, measured, all)
 		b := rank(o, all, doubtful, "best "+o.called(), bestAlpha/float64(len(r.Objectives)))
-		if b.Shown && len(doubtful) == 0 {
+		if b.Shown && len(hiding(doubtful)) == 0 {
 			b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
 		}
 		r.Best = append(r.Best, b)
@@ -57,7 +57,7 @@ func (r *Results) findBest() {
 	doubtful := inDoubt(r.Objectives[0], slices.DeleteFunc(measured, missing), holding)
 	b := rank(r.Objectives[0], holding, doubtful, "best "+r.Objectives[0].Name+" with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "), bestAlpha)
 	r.UnderSLO = &b
-	r.markUnderLimits(len(doubtful) == 0)
+	r.markUnderLimits(len(hiding(doubtful)) == 0)
 }
 
 // called is the objective in a sentence: of a latency it says which one.
@@ -84,13 +84,26 @@ type doubt struct {
 	why   string // what touches the number, or "INVALID"
 }
 
+// overloaded is why a cell is not ranked whose server did not keep up: its numbers
+// are right, of a load that cannot be held.
+const overloaded = "overloaded"
+
+// hiding are the doubts behind which a better number may be.
+func hiding(doubts []doubt) []doubt {
+	return slices.DeleteFunc(slices.Clone(doubts), func(d doubt) bool { return d.why == overloaded })
+}
+
 // inDoubt are those of some cells whose number may be better than what is shown:
 // it is doubtful, or its runs are INVALID.
 func inDoubt(o Objective, cells, ranked []*CellResult) (out []doubt) {
 	for _, c := range cells {
-		why := c.Taint(o.Key).Sentence()
-		if !slices.Contains(ranked, c) {
+		t := c.Taint(o.Key)
+		why := t.Sentence()
+		switch {
+		case !slices.Contains(ranked, c):
 			why = validity.Invalid.String()
+		case t.Check == validity.Backlog:
+			why = overloaded
 		}
 		if why == "" {
 			continue
@@ -141,16 +154,19 @@ func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha f
 	}
 	b.Cell = order[0].cell
 	value := order[0].text(o)
-	if len(order) == 1 && len(doubts) > 0 {
+	if len(order) == 1 && len(hiding(doubts)) > 0 {
 		b.Sentence = fmt.Sprintf("%s: not decided; %s has %s, and nothing else can be ranked: %s", what, b.Cell.Cell.Short(), value, saidOf(doubts))
 		return b
 	}
 	if len(order) == 1 {
 		b.Shown, b.MayBe = true, []*CellResult{b.Cell}
 		b.Sentence = fmt.Sprintf("%s: %s (%s), the only cell", what, b.Cell.Cell.Short(), value)
+		if len(doubts) > 0 {
+			b.Sentence += "; not ranked: " + saidOf(doubts)
+		}
 		return b
 	}
-	if ahead := noWorse(o, order[0], doubts); len(ahead) > 0 {
+	if ahead := noWorse(o, order[0], hiding(doubts)); len(ahead) > 0 {
 		b.Sentence = fmt.Sprintf("%s: not decided; %s has %s, the best that can be ranked, but a number no worse stands in doubt: %s", what, b.Cell.Cell.Short(), value, saidOf(ahead))
 		return b
 	}

@@ -40,6 +40,19 @@ func (e Estimates) of(runs []*Outcome) Estimates {
 	return e
 }
 
+// keepsUp tells whether the server kept up with the load over the trials: the mean
+// of their backlogs decides, and where they have none nobody asks.
+func (e Estimates) keepsUp() bool {
+	var shares []float64
+	limit := 0.0
+	for _, o := range e.runs {
+		if o.Backlog != nil {
+			shares, limit = append(shares, o.Backlog.Share), max(limit, o.Backlog.Limit)
+		}
+	}
+	return len(shares) > 1 && stats.Mean(shares) <= limit
+}
+
 // Taint is what findings do to a statistic over the trials: the worst of it, and
 // in how many of them.
 func (e Estimates) Taint(k Key) validity.Taint {
@@ -47,7 +60,7 @@ func (e Estimates) Taint(k Key) validity.Taint {
 	for _, o := range e.runs {
 		t := o.Taints.Of(k.Tag, k.Stat)
 		switch {
-		case t.None():
+		case t.None(), t.Check == validity.Backlog && e.keepsUp():
 			continue
 		case t.Level.Worse(worst.Level):
 			worst = validity.Taint{Check: t.Check, Level: t.Level}

@@ -18,6 +18,7 @@ type Outcome struct {
 	Parts                       []metrics.Part    // the same of each target and of each model, where there are several
 	Verdict                     validity.Verdict  // VALID, DEGRADED, INVALID; "" when not judged
 	Taints                      validity.Taints   // what findings do to the run's numbers
+	Backlog                     *Backlog          // of an open loop that can tell; nil otherwise
 	OK, Failed, Cancelled, Sent int64
 	Cut, Unsent                 int64     // attempts too: cut off by the end of the run, due and never sent
 	Records                     int64     // lines in the run's journal
@@ -26,6 +27,10 @@ type Outcome struct {
 	Err                         string    // why there is no result; "" for a run that measured
 	Interrupted                 bool      // a signal cut it short: Err says where
 }
+
+// Backlog is the share of a run's requests that waited at its end beyond what its
+// answers explain, and the share above which the server did not keep up.
+type Backlog struct{ Share, Limit float64 }
 
 // Ends are the least and the most that a percentile of a run may be: whole answers
 // came in one read, of which only two times are known.

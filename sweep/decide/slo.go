@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 )
 
 // State of a condition: three values, for an interval may lie on both sides.
@@ -74,6 +75,10 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 	out.Text = digits(100*worst.Mean) + " %" + bounds(100*low, 100*high)
 	if best.Mean > worst.Mean && out.State == Undecided {
 		out.Text += "; requests were cut off: use a grace of at least the SLO"
+	}
+	if t := c.Taint(Key{metrics.GoodRequestFraction, "avg"}); !t.None() {
+		out.State, out.Text = Undecided, out.Text+"; "+t.Sentence()
+		out.Held = out.Held && t.Check != validity.Backlog // a load that is not kept up with holds nothing
 	}
 	return []SLOOutcome{out}
 }

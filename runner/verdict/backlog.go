@@ -1,0 +1,165 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// stay is one request in the system: from when the schedule wanted it, or from
+// when it was sent, until it ended, in ns. A wait for a slot is part of it: a cap
+// moves the server's queue to this side.
+type stay struct {
+	from, end int64
+	ok        bool
+}
+
+const (
+	// backlogLimit is the share of the requests that may wait at the end beyond
+	// what the answers explain. Of 1,000 requests at 130 % of what 64 servers with
+	// heavy tails (cv 2) can do, 10 % would find 95 in 100 runs and 9.5 % finds 96; of those at
+	// 90 % of what one such server can do 9.5 % takes 2 in 100 for overload, 8.5 % 3.
+	backlogLimit = 0.095
+	// backlogSigmas is how far beyond chance the requests in flight must be: of
+	// answers of the early length m are expected, and their number varies by √m.
+	backlogSigmas = 3
+	// fewestStays is the least number of requests: of fewer, the first tenth is
+	// nothing to measure by.
+	fewestStays = 50
+	// shortStay is the share of the time of sending that an early answer may take.
+	// Above it the first queue has no time to show itself.
+	shortStay = 0.25
+)
+
+// balance is what came in and what went out of an open loop, over the time in
+// which requests were due.
+type balance struct {
+	came     float64 // requests that were due
+	waiting  float64 // of them, those that were not over when the last was due
+	expected float64 // as many as answers of the early length leave in flight
+	sending  float64 // ms from the first to the last
+	early    float64 // ms: the median of the first tenth of the requests
+}
+
+// share is the backlog: how many more were waiting at the end than the answers
+// explain, of all that came.
+func (b balance) share() float64 { return (b.waiting - b.expected) / b.came }
+
+// tooShort tells whether the run is too short to tell.
+func (b balance) tooShort() bool { return b.early > shortStay*b.sending }
+
+// limit is the share above which the server did not keep up.
+func (b balance) limit() float64 {
+	return max(backlogLimit, backlogSigmas*math.Sqrt(b.expected)/b.came)
+}
+
+// balance counts the requests of an open loop whose rate is constant; false where
+// there is nothing to count.
+//
+//	backlog = (in flight when the last was due − rate · median of the early stays) / requests
+//
+// Arrivals that still waited for a slot when the phase ended are in flight, too:
+// then the end is the last sending.
+func (p *PhaseEvidence) balance() (balance, bool) {
+	n := len(p.stays)
+	if p.Result.Closed || p.Result.Varying || n < fewestStays {
+		return balance{}, false
+	}
+	slices.SortFunc(p.stays, func(a, b stay) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.end, b.end)) })
+	first, last := p.stays[0].from, p.stays[n-1].from
+	stopped := float64(p.Result.Skipped["stopped"])
+	if stopped > 0 {
+		last = max(last, p.lastSent)
+	}
+	every := float64(max(p.every, 1)) // of so many requests one is kept
+	b := balance{came: every*float64(n) + stopped, waiting: stopped, sending: float64(last-first) / 1e6}
+	for _, s := range p.stays {
+		if s.end > last {
+			b.waiting += every
+		}
+	}
+	var early []float64
+	for _, s := range p.stays[:(n+9)/10] {
+		if s.ok {
+			early = append(early, float64(s.end-s.from)/1e6)
+		}
+	}
+	stats.Sort(early)
+	b.early = median(early)
+	b.expected = b.came / b.sending * b.early
+	return b, !math.IsNaN(b.expected) && !math.IsInf(b.expected, 0)
+}
+
+// Backlog is the share of requests of a run that waited at its end beyond what its
+// answers explain, and the limit for it; NaN where that cannot be told.
+func (e *Evidence) Backlog() (share, limit float64) {
+	if len(e.Phases) != 1 {
+		return math.NaN(), math.NaN()
+	}
+	b, ok := e.Phases[0].balance()
+	if !ok || b.tooShort() {
+		return math.NaN(), math.NaN()
+	}
+	return b.share(), b.limit()
+}
+
+// overloaded is everything that belongs to a load, not to a server: a rate that is
+// more than the server keeps up with has no latency and no share of good requests,
+// they depend on how long the run is.
+var overloaded = slices.Concat(firstToken, wholeAnswer, fromIntended, rates, outcomes)
+
+const keepUpTry = "a lower rate; a sweep over the rate shows the highest that holds"
+
+// backlog says what this run saw, whatever the server's long-run load is.
+func backlog(p *PhaseEvidence) (Reading, bool) {
+	b, ok := p.balance()
+	if !ok {
+		return Reading{}, false
+	}
+	r := Reading{Value: b.share(), Warn: b.limit(), Fail: never, Try: keepUpTry}
+	switch {
+	case b.tooShort():
+		r.Warn = never
+		r.Detail = fmt.Sprintf("too short to tell whether the server keeps up: early answers took %s, and requests were sent for %s", words.Millis(b.early), words.Millis(b.sending))
+	case b.share() > b.limit():
+		r.Detail = words.Percent(b.share()) + " more requests were waiting at the end than the answers explain"
+		r.So = ": the server did not keep up; latencies grow with the length of the run"
+	default:
+		r.Detail = fmt.Sprintf("%.0f of %s were not over when the last one was due, as the answers explain", b.waiting, words.Count(int64(b.came), "request"))
+	}
+	return r, true
+}
+
+// backlogNotices say that a run is too short to tell, where it looks as if the
+// server did not keep up.
+func (p *PhaseEvidence) backlogNotices() []Notice {
+	b, ok := p.balance()
+	if !ok || !b.tooShort() || b.share() <= b.limit() {
+		return nil
+	}
+	return []Notice{{validity.Backlog, fmt.Sprintf("too short to tell whether the server keeps up: %.0f of %s were still waiting when the last one was due", b.waiting, words.Count(int64(b.came), "request")), b.share()}}
+}
+
+// fallenBehind judges the cells over their trials: the mean decides, and its
+// interval says how surely.
+func fallenBehind(e *PlanEvidence) []Reading {
+	var out []Reading
+	for _, c := range e.Cells {
+		if len(c.Backlogs) < 2 {
+			continue
+		}
+		d := stats.OneSample(c.Backlogs)
+		low, high := d.Interval(0.95)
+		r := Reading{Value: d.Mean, Warn: max(backlogLimit, c.BacklogLimit), Fail: never, Try: keepUpTry}
+		r.Detail = fmt.Sprintf("cell %s: %s of the requests [%s, %s] were waiting at the end beyond what the answers explain (%s)",
+			c.Label, words.Percent(d.Mean), words.Percent(low), words.Percent(high), words.Count(d.N, "trial"))
+		r.So = ": the server does not keep up with this load"
+		out = append(out, r)
+	}
+	return widest(out)
+}
