@@ -164,7 +164,7 @@ func cellColumns() []column[CellRow] {
 		word("verdict", "VALID, DEGRADED or INVALID", func(c *c) *string { return &c.Verdict }),
 		maybe("pareto", "true when the cell is shown to be on the Pareto front, false when another cell is shown to be better in both objectives; null when trials do not tell", func(c *c) *int64 { return &c.Pareto }),
 		maybe("knee", "true where more load stops to bring more throughput", func(c *c) *int64 { return &c.Knee }),
-		word("best_for", "objectives this cell is the best for; where there are SLOs or gates, of the cells that keep them; with 'without limits' behind it: of all cells, though this one misses some", func(c *c) *string { return &c.BestFor }),
+		word("best_for", "objectives this cell is the best for; where there are SLOs or gates, of the cells that keep them; with 'without limits' behind it: of all cells, though this one is not shown to keep them", func(c *c) *string { return &c.BestFor }),
 		word("reason", "why there is no answer to one of these", func(c *c) *string { return &c.Reason }),
 	}
 }

@@ -339,6 +339,45 @@ func TestBestUnderConditions(t *testing.T) {
 	}
 }
 
+// Best within limits is the fastest cell that is shown to keep them, and only where
+// every faster one is shown to miss them, or not to be faster.
+func TestBestNeedsTheLimitsShown(t *testing.T) {
+	t.Parallel()
+	d := loads(5)
+	d.SLOs = map[string]float64{"time_to_first_token": 60}
+	p := expand(t, d)
+	// Of 500 requests 500 are shown to be 99 % and more, 496 may be, 450 are not.
+	const held, open, missed = 1, .992, .9
+	for _, c := range []struct {
+		good    []float64
+		shown   bool
+		ends    string
+		doubted int // the cell whose share is in doubt, −1 for none
+	}{
+		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2", -1},
+		{[]float64{held, held, held, open}, false, ": concurrency 4 holds (370 [369, 371] tokens/sec); concurrency 8 may", -1},
+		{[]float64{held, open, held, missed}, true, ": concurrency 4 (370 [369, 371] tokens/sec), 270 % more than concurrency 1", -1},
+		{[]float64{open, open, missed, missed}, false, ": no cell is shown to keep them; concurrency 2 and concurrency 1 may", -1},
+		{[]float64{missed, missed, missed, missed}, false, ": no cell meets them", -1},
+		{[]float64{held, held, held, missed}, false, ": concurrency 2 holds (195 tokens/sec); concurrency 4 may", 2},
+		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2", 3},
+	} {
+		outcomes := measure(p, .001, tokens, ttft)
+		for i := range outcomes {
+			o := &outcomes[i]
+			full := &o.Summaries[0]
+			full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: c.good[o.Run.Cell.Index]})
+			if o.Run.Cell.Index == c.doubted {
+				o.Taints = validity.Taints{"good_request_fraction": {Check: "backlog", Level: validity.Doubtful}}
+			}
+		}
+		b := decide.Aggregate(p, outcomes).UnderSLO
+		if b.Shown != c.shown || !strings.HasSuffix(b.Sentence, c.ends) {
+			t.Errorf("%v: %v, %s\nwant …%s", c.good, b.Shown, b.Sentence, c.ends)
+		}
+	}
+}
+
 // Requests that were cut off make the good share a range: held at its lower
 // end, missed at its upper one.
 func TestSLOsCountWhatWasCutOff(t *testing.T) {

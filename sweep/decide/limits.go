@@ -3,16 +3,16 @@ package decide
 import "slices"
 
 // WithoutLimits ends the name of an objective that a cell is best for among all
-// cells, though it misses an SLO or a gate.
+// cells, though it is not shown to keep every SLO and gate.
 const WithoutLimits = " without limits"
 
-// markUnderLimits makes the marks say what the sentence says: best is a cell that
-// keeps the limits. One that is ahead of it and misses them is marked as that.
+// markUnderLimits makes the marks say what the sentence says: best is a cell that is
+// shown to keep the limits. One that is ahead of it and is not is marked as that.
 // certain: no cell that keeps them is in doubt.
 func (r *Results) markUnderLimits(certain bool) {
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if c.holds() {
+		if c.limits() == Held {
 			continue
 		}
 		for k := range c.BestFor {

@@ -77,7 +77,10 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 		out.Text += "; requests were cut off: use a grace of at least the SLO"
 	}
 	if t := c.Taint(Key{metrics.GoodRequestFraction, "avg"}); !t.None() {
-		out.State, out.Text = Undecided, out.Text+"; "+t.Sentence()
+		out.Text += "; " + t.Sentence()
+		if out.State == Held || t.Level == validity.Wrong { // a share in doubt holds nothing; that it misses may still be seen
+			out.State = Undecided
+		}
 		out.Held = out.Held && t.Check != validity.Backlog // a load that is not kept up with holds nothing
 	}
 	return []SLOOutcome{out}

@@ -83,21 +83,21 @@ func objectives(c *chart.Cell) []string {
 	return strings.FieldsFunc(c.Best, func(r rune) bool { return r == ',' })
 }
 
-// withoutLimits ends the objectives, in the column best_for, of a cell that misses an
-// SLO or a gate.
+// withoutLimits ends the objectives, in the column best_for, of a cell that is not shown
+// to keep every SLO and gate.
 const withoutLimits = " without limits"
 
-// bestOf says what a cell is that is the best for an objective. One that misses a
-// limit is not called best: the answer above the table is another cell.
+// bestOf says what a cell is that is the best for an objective. One that is not
+// shown to keep the limits is not called best: the answer above the table is another cell.
 func bestOf(objective string) string {
 	name, beyond := strings.CutSuffix(strings.TrimSpace(objective), withoutLimits)
 	switch {
 	case !beyond:
 		return "best " + name
 	case name == "latency":
-		return "lowest latency, misses the limits"
+		return "lowest latency, not shown to keep the limits"
 	default:
-		return "highest " + name + ", misses the limits"
+		return "highest " + name + ", not shown to keep the limits"
 	}
 }
 
