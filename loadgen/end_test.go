@@ -181,11 +181,11 @@ func TestAnswersAfterTheEndOpenNothing(t *testing.T) {
 		j := job(t, c.phase)
 		if c.phase.Users > 0 {
 			j.Set = datasettest.Conversations(t, 4)
-			j.Judge = func(r *record.Record) string { // time passes while the answer is read
+			j.Judge = func(r *record.Record) (string, string) { // time passes while the answer is read
 				if r.RequestID == 2 {
 					w.now = int64(125 * msec)
 				}
-				return ""
+				return "", ""
 			}
 		}
 		out := w.play(t, j)

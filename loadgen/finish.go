@@ -86,7 +86,7 @@ func (f *finisher) finish(r *request, rd *reader) bool {
 
 func (f *finisher) judge(rec *record.Record) {
 	if rec.SLOSet = f.job.Judge != nil; rec.SLOSet {
-		rec.SLOFailed = f.job.Judge(rec)
+		rec.SLOFailed, rec.SLOFailedSent = f.job.Judge(rec)
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *finisher) pass(r *request, rd *reader) bool {
 // follow renders what follows r, with the answer in its history. Without an
 // answer the conversation is over.
 func (f *finisher) follow(r *request, a *answer, rec *record.Record) event {
-	if rec.Failed() {
+	if !rec.Succeeded() {
 		return event{kind: playOver, phase: r.phase, play: r.play, turn: r.turn + 1, answered: r.end()}
 	}
 	r.play.Answered(r.turn, f.maker.Spec.Answer(a.said(), dataOf(&r.x)))
@@ -154,7 +154,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.XRequestID, rec.XCorrelationID = r.RequestID, r.play.ID
 	sum := sha256.Sum256(x.Body)
 	rec.PromptSHA = hex.EncodeToString(sum[:8])
-	rec.Intended, rec.Admitted = r.intended, r.admitted
+	rec.Intended, rec.Admitted, rec.Open = r.intended, r.admitted, !p.load.Closed
 	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(), x.CancelAsked
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
 	rec.FinishReason, rec.Streamed = words.Line(a.finish), x.Streamed

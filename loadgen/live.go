@@ -57,7 +57,7 @@ func (m *meter) add(rec *record.Record) {
 	}
 	m.answers.Add(1)
 	ttft, itl, latency, lag := rec.TTFT(), rec.ITL(), rec.Latency(), rec.DispatchLateness()
-	if rec.Failed() {
+	if !rec.Succeeded() {
 		ttft, itl, latency = math.NaN(), math.NaN(), math.NaN()
 	}
 	m.mu.Lock()
@@ -133,10 +133,9 @@ func (m *meter) watch(stop <-chan struct{}, clock record.Clock, current *atomic.
 // snapshot is the state of the phase. Safe while it runs.
 func (p *phase) snapshot(now int64) Snapshot {
 	t := &p.books.tally
-	failed, cancelled := t.failed.Load(), t.cancelled.Load()+t.cut.Load()
 	s := Snapshot{
 		Phase: p.cfg.Name, Warmup: p.warmup, At: now, Start: p.startShown.Load(), Ends: record.None, Planned: p.cfg.Requests,
-		Sent: p.books.sent.Load(), Done: t.all(), Failed: failed, Cancelled: cancelled,
+		Sent: p.books.sent.Load(), Done: t.all(), Failed: t.failed.Load(), Cancelled: t.cancelled.Load(), Cut: t.cut.Load(),
 		InFlight: int(p.books.inFlight.Load()), Target: cmp.Or(p.cfg.InFlight, p.result.Target, p.cfg.Concurrency), Waiting: p.waiting(now),
 	}
 	if end := p.endShown.Load(); end != pace.Never {

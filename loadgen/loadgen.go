@@ -52,8 +52,8 @@ type Job struct {
 	Detail func(*record.Record, *transport.Exchange, Said) any
 	Keep   func(*record.Record, any)
 	// Judge, if set, is asked about every record when it is complete: the first
-	// missed SLO, "" when all held.
-	Judge func(*record.Record) (failed string)
+	// missed SLO, by the clock of its load mode and from sending; "" when all held.
+	Judge func(*record.Record) (failed, sent string)
 	// Live, if set, is called about twice a second with a snapshot.
 	Live func(Snapshot)
 }
@@ -65,8 +65,8 @@ type Snapshot struct {
 	At, Start             int64 // ns since T0: now, and when the phase began
 	Planned               int64 // requests, 0 when bounded by time
 	Ends                  int64 // when sending ends by the clock, None when it does not
-	Sent, Done, Failed    int64 // Failed without the cancelled ones
-	Cancelled             int64
+	Sent, Done, Failed    int64 // Failed without those that were cancelled or cut off
+	Cancelled, Cut        int64 // as asked; by the end of the phase
 	InFlight, Target      int
 	RequestsPerSecond     float64 // answers of the last half second
 	LagP99                float64 // ms, dispatch lateness of the last seconds

@@ -137,7 +137,7 @@ func TestSameSeedSameRequests(t *testing.T) {
 		"sinks": func(j *Job) {
 			j.Detail = func(*record.Record, *transport.Exchange, Said) any { return 1 }
 			j.Keep = func(*record.Record, any) {}
-			j.Judge = func(*record.Record) string { return "request_latency" }
+			j.Judge = func(*record.Record) (string, string) { return "request_latency", "" }
 			j.Live = func(Snapshot) {}
 		},
 	}

@@ -100,6 +100,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	e.read = f.take
 	if job.Unsent != nil {
 		e.unsent = func(rec *record.Record) {
+			f.judge(rec)
 			f.out.Put(finished{order: e.completions, rec: rec}, false)
 			e.completions++
 		}

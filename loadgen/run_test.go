@@ -182,11 +182,11 @@ func TestRunClosedLoop(t *testing.T) {
 	r := newRig(t, s, warm, prof)
 	var snapshots atomic.Int64
 	r.Live = func(sn loadgen.Snapshot) { snapshots.Add(1) }
-	r.Judge = func(rec *record.Record) string {
+	r.Judge = func(rec *record.Record) (clock, sent string) {
 		if rec.RequestID == 7 {
-			return "time_to_first_token"
+			return "time_to_first_token", ""
 		}
-		return ""
+		return "", ""
 	}
 	res := r.run(t, bg, bg)
 	if s.got.Load() != 405 || res.Phases[0].OK != 5 || res.Phases[1].OK != 400 || res.Cancelled != "" {

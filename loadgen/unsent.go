@@ -59,7 +59,7 @@ func (p *phase) unsent(due int64, pl *play, turn int, why string) {
 	p.engine.dropped++
 	rec.RequestID, rec.Phase, rec.Warmup = -p.engine.dropped, p.cfg.Name, p.warmup
 	rec.Status, rec.ErrorKind, rec.ErrorMessage = record.Unsent, why, "never sent: "+unsentWords[why]
-	rec.Intended = due
+	rec.Intended, rec.Open = due, !p.load.Closed
 	rec.Measured = p.counts()
 	if pl != nil {
 		rec.ConversationID, rec.SessionID, rec.Turn, rec.Model = pl.Conversation.ID, pl.ID, pl.number(turn), pl.Model

@@ -113,7 +113,7 @@ func Try(ctx context.Context, exe string, s TrialShape) (_ Trial, err error) {
 }
 
 func (t *Trial) note(r *record.Record) {
-	if !r.Failed() {
+	if r.Succeeded() {
 		t.Requests++
 	}
 	for _, c := range r.Chunks {

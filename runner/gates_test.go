@@ -19,6 +19,8 @@ import (
 // gate on one of them can only be missed.
 var notInACleanRun = map[string]string{
 	"error_isl":                              "of requests that failed",
+	"good_request_fraction_from_sent":        "of an open loop",
+	"goodput_from_sent":                      "of an open loop",
 	"reasoning_token_count":                  "the model does not reason",
 	"total_reasoning_tokens":                 "the model does not reason",
 	"usage_prompt_cache_read_tokens":         "the server says nothing of it",

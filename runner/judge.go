@@ -75,16 +75,11 @@ func transportDoubts(e *schema.Endpoint, stamps string) (doubts []string) {
 func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 	b := run.Cell.Resolved.Benchmark
 	opt := metrics.Options{Streaming: b.Endpoint.Streaming, Tokens: producesTokens(b.Endpoint.Type), ServerCount: b.Endpoint.UseServerTokenCount, SLOs: b.SLOs}
-	for _, p := range rep.Phases {
-		if !p.Warmup {
-			opt.Unsent += p.Unsent
-		}
-	}
 	if start, end, ok := rep.window(); ok {
 		opt.Window = metrics.Window{Start: start, End: end}
 	}
 	if start, end, ok := rep.steady(); ok {
-		opt.Steady, opt.Open = metrics.Window{Start: start, End: end}, rep.open()
+		opt.Steady = metrics.Window{Start: start, End: end}
 	}
 	return opt
 }
@@ -121,7 +116,13 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	beside.Go(func() { rep.records, _, digestErr = resultdir.Digest(r.journalPath(m.run)) })
 	c, parts := metrics.NewCollector(metricOptions(m.run, rep)), partsOf(m.run, rep)
 	s := r.sample()
-	_, err = sinks.ReadJournal(r.journalPath(m.run), files.Add, func(rec *record.Record) error {
+	sent := func(rec *record.Record) error { // AIPerf knows of nothing that was not sent
+		if rec.Part() == record.InUnsent {
+			return nil
+		}
+		return files.Add(rec)
+	}
+	_, err = sinks.ReadJournal(r.journalPath(m.run), sent, func(rec *record.Record) error {
 		c.Add(rec)
 		parts.Add(rec)
 		e.Add(rec)
@@ -201,7 +202,7 @@ func (r *runner) sample() *sample {
 }
 
 func (s *sample) add(rec *record.Record) {
-	if s.metric == nil || rec.Warmup || !rec.InWindow || rec.Failed() {
+	if s.metric == nil || rec.Warmup || !rec.InWindow || !rec.Succeeded() {
 		return
 	}
 	if v := s.metric.Record(rec); !math.IsNaN(v) {
@@ -233,10 +234,10 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
-	_, ok, failed, _ := rep.totals()
+	n := rep.totals()
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
-	rep.AllFailed = ok == 0 && failed > 0
+	rep.AllFailed = n.OK == 0 && n.Failed > 0
 	rep.Aborted, rep.Lost = cmp.Or(rep.Aborted, e.ServerDied()), e.RecordsLost()
 	for _, p := range e.Phases {
 		if rep.FirstError == "" {
@@ -255,8 +256,8 @@ func (r *runner) asked() (names []string) {
 
 // outcome is the run as the aggregation sees it.
 func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
-	sent, ok, failed, cancelled := rep.totals()
-	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: sent, OK: ok, Failed: failed, Cancelled: cancelled}
+	n := rep.totals()
+	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK, Failed: n.Failed, Cancelled: n.Cancelled, Cut: n.Cut, Unsent: n.Unsent}
 	if rep.Backlog != nil && rep.BacklogMax != nil {
 		o.Backlog = &decide.Backlog{Share: *rep.Backlog, Limit: *rep.BacklogMax}
 	}
@@ -264,7 +265,6 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	for _, p := range rep.Phases {
 		if !p.Warmup {
 			measured++
-			o.Cut, o.Unsent = o.Cut+p.Cut, o.Unsent+p.Unsent
 		}
 	}
 	for _, b := range rep.Bounds {

@@ -89,8 +89,8 @@ func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) 
 // runEnded says what a run did.
 func (r *runner) runEnded(rep *RunReport) {
 	for _, p := range rep.Phases {
-		r.log.say("INFO", "phase %s: %.3f s, %d requests sent, %d ok, %d failed, %d cancelled; ended by %s",
-			p.Name, float64(p.End-p.Start)/1e9, p.Issued, p.OK, p.Failed, p.Cancelled, p.Stop)
+		r.log.say("INFO", "phase %s: %.3f s, %d requests sent, %d ok, %d failed, %d cut, %d cancelled, %d unsent; ended by %s",
+			p.Name, float64(p.End-p.Start)/1e9, p.Issued, p.OK, p.Failed, p.Cut, p.Cancelled, p.Unsent, p.Stop)
 	}
 	for _, e := range rep.Errors {
 		r.log.say("ERROR", "%d× %s: %s", e.Count, e.Kind, e.Message)

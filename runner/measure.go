@@ -42,7 +42,7 @@ type measurement struct {
 	warmup  *dataset.Set
 	replay  *fidelity.Replay // nil where nothing recorded is played
 	targets []string         // base URLs with the built-in server resolved
-	judge   func(*record.Record) string
+	judge   func(*record.Record) (clock, sent string)
 }
 
 // prepare opens what the run needs. Nothing is sent but one connection to each
@@ -264,15 +264,16 @@ func (m *measurement) job(out *measured, journal *sinks.Journal) loadgen.Job {
 	if m.bench.Endpoint.UseServerTokenCount && m.bench.Tokenizer.Name == tokenizer.Server {
 		tok = nil // while it is measured the server is asked nothing: its usage counts
 	}
+	keep := func(rec *record.Record) {
+		out.note(rec)
+		if werr := journal.Write(rec); werr != nil && out.sink == nil {
+			out.sink = werr
+		}
+	}
 	return loadgen.Job{
 		Phases: m.bench.Phases, Endpoint: m.bench.Endpoint, Models: m.bench.Models, Spec: m.spec, Set: m.set, WarmupSet: m.warmup,
 		Tokenizer: tok, Chat: m.chat, Clock: out.clock, Seed: m.run.Seed, Text: m.run.Text, Judge: m.judge,
-		Emit: func(rec *record.Record) {
-			out.note(rec)
-			if werr := journal.Write(rec); werr != nil && out.sink == nil {
-				out.sink = werr
-			}
-		},
+		Emit: keep, Unsent: keep,
 	}
 }
 

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -64,9 +63,9 @@ type PhaseReport struct {
 	Issued      int64            `json:"issued"`
 	OK          int64            `json:"ok"`
 	Failed      int64            `json:"failed"`
-	Cancelled   int64            `json:"cancelled"`
-	Cut         int64            `json:"cut,omitempty"`    // of them cut off by the end of the phase
-	Unsent      int64            `json:"unsent,omitempty"` // arrivals that were due and never sent
+	Cancelled   int64            `json:"cancelled"`        // as the experiment asked
+	Cut         int64            `json:"cut,omitempty"`    // cut off by the end of the phase
+	Unsent      int64            `json:"unsent,omitempty"` // due and never sent
 	Skipped     map[string]int64 `json:"skipped,omitempty"`
 	Stop        string           `json:"stop"`
 	Target      int              `json:"target,omitempty"`
@@ -120,7 +119,7 @@ func reportHost(h telemetry.Host) HostReport {
 func reportPhase(p loadgen.PhaseResult) PhaseReport {
 	r := PhaseReport{
 		Name: p.Name, Warmup: p.Warmup, Start: p.Start, End: p.End, Issued: p.Issued, OK: p.OK, Failed: p.Failed,
-		Cancelled: p.CancelledCount + p.Cut, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
+		Cancelled: p.CancelledCount, Cut: p.Cut, Unsent: p.Unsent, Skipped: p.Skipped, Stop: p.Stop, Target: p.Target, Rate: p.Rate,
 		Open: !p.Closed, Branches: p.Branches, MeanFlight: metrics.OrNil(p.Gauge.Mean), HeldShare: metrics.OrNil(p.Gauge.HeldShare),
 	}
 	if g := p.Gauge; g.SteadyStart != record.None && g.SteadyEnd > g.SteadyStart {
@@ -177,18 +176,17 @@ func (r *RunReport) steady() (start, end int64, ok bool) {
 	return *only.SteadyStart, *only.SteadyEnd, true
 }
 
-// open tells whether the requests of the steady window are those that were sent
-// in it; see metrics.Options.
-func (r *RunReport) open() bool {
-	return slices.ContainsFunc(r.Phases, func(p PhaseReport) bool { return !p.Warmup && p.Open })
+// counts are how the requests of the phase ended.
+func (p *PhaseReport) counts() record.Counts {
+	return record.Counts{OK: p.OK, Failed: p.Failed, Cut: p.Cut, Cancelled: p.Cancelled, Unsent: p.Unsent}
 }
 
 // totals adds up the profiling phases.
-func (r *RunReport) totals() (issued, ok, failed, cancelled int64) {
-	for _, p := range r.Phases {
-		if !p.Warmup {
-			issued, ok, failed, cancelled = issued+p.Issued, ok+p.OK, failed+p.Failed, cancelled+p.Cancelled
+func (r *RunReport) totals() (n record.Counts) {
+	for i := range r.Phases {
+		if p := &r.Phases[i]; !p.Warmup {
+			n = n.Plus(p.counts())
 		}
 	}
-	return issued, ok, failed, cancelled
+	return n
 }

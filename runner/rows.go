@@ -79,7 +79,7 @@ func place(run sweep.Run) sinks.Place { return sinks.Place{Cell: run.Cell.Index,
 func (r *runner) runJournal(run sweep.Run, rep *RunReport) sinks.RunJournal {
 	j := sinks.RunJournal{Place: place(run), Path: r.journalPath(run), SteadyStart: record.None, SteadyEnd: record.None}
 	if start, end, ok := rep.steady(); ok {
-		j.SteadyStart, j.SteadyEnd, j.Open = start, end, rep.open()
+		j.SteadyStart, j.SteadyEnd = start, end
 	}
 	return j
 }
@@ -88,7 +88,7 @@ func (r *runner) runRow(o decide.Outcome, rep *RunReport, t0 time.Time) sinks.Ru
 	shift := rep.Started.Sub(t0).Nanoseconds()
 	row := sinks.RunRow{
 		Place: place(o.Run), Started: rep.Started.UnixNano(), Ended: rep.Ended.UnixNano(), Planned: record.None, Sent: o.Sent, OK: o.OK, Failed: o.Failed,
-		Cancelled: o.Cancelled, WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
+		Cancelled: o.Cancelled, Cut: o.Cut, Unsent: o.Unsent, WindowStart: record.None, WindowEnd: record.None, SteadyStart: record.None, SteadyEnd: record.None,
 		Seed: rep.Seed, ClientCPU: math.NaN(), Verdict: rep.Verdict.String(), Attempt: int64(rep.Attempt), Sentinel: sentinelNumber(o.Run), Path: o.Run.Dir, Replay: rep.Fidelity.row(),
 	}
 	if n := planned(o.Run); n > 0 {

@@ -30,7 +30,7 @@ func (res *Result) Report() *report.Report {
 	}
 	failed, notes := verdict.Failures{}, verdict.NoticeCounts{}
 	for _, o := range res.Outcomes {
-		r.Sent, r.Failed, r.Cancelled = r.Sent+o.Sent, r.Failed+o.Failed, r.Cancelled+o.Cancelled
+		r.Requests = r.Requests.Plus(o.Counts())
 		rep := res.Reports[o.Run.ID]
 		if rep == nil {
 			continue

@@ -9,8 +9,10 @@ import (
 // The columns of every table, after the identity and axis columns that all of
 // them begin with. A column keeps its meaning within a schema version.
 
-// schemaVersion is the version of every table's schema: requests/1.
-const schemaVersion = 1
+// schemaVersion is the version of every table's schema: requests/2. In 2
+// cancelled requests of a run are those that the experiment asked to cancel, steady is
+// by the time of sending, and what was never sent has rows.
+const schemaVersion = 2
 
 // none lets a requestRow be read into: nothing has been measured.
 func none() requestRow { return requestRow{Record: record.New()} }
@@ -19,7 +21,7 @@ func requestColumns() []column[requestRow] {
 	type r = requestRow
 	return []column[r]{
 		word("phase", "name of the phase that sent it", func(r *r) *string { return &r.Phase }),
-		ordinal("request_id", "number of the request in its run, in the order of sending, from 0", Int64, func(r *r) *int64 { return &r.RequestID }),
+		ordinal("request_id", "number of the request in its run, in the order of sending, from 0; −1, −2, … for what was due and never sent", Int64, func(r *r) *int64 { return &r.RequestID }),
 		word("session_id", "the conversation as it was played: unique in the run", func(r *r) *string { return &r.SessionID }).naming(),
 		ordinal("session_num", "", Int64, func(r *r) *int64 { return &r.SessionNum }).onlyIn(journalOnly),
 		word("parent_session_id", "the session that started this one: of conversations that start others; null elsewhere", func(r *r) *string { return &r.ParentSession }).naming(),
@@ -34,6 +36,7 @@ func requestColumns() []column[requestRow] {
 		word("x_correlation_id", "", func(r *r) *string { return &r.XCorrelationID }).naming().onlyIn(journalOnly),
 		fact("warmup", "", func(r *r) *bool { return &r.Warmup }).onlyIn(journalOnly),
 		fact("streamed", "", func(r *r) *bool { return &r.Streamed }).onlyIn(journalOnly),
+		fact("open_loop", "a clock said when it was due, and not the answer before it: of an open loop or a replay", func(r *r) *bool { return &r.Open }),
 
 		nanos("intended_ns", "when the schedule wanted it sent; in a closed loop, when the slot became free", func(r *r) *int64 { return &r.Intended }),
 		nanos("admitted_ns", "when it had its slots", func(r *r) *int64 { return &r.Admitted }),
@@ -47,14 +50,14 @@ func requestColumns() []column[requestRow] {
 		nanos("cancel_asked_ns", "", func(r *r) *int64 { return &r.CancelAsked }).onlyIn(journalOnly),
 		{Field: Field{Name: "start_time", Doc: "sent, by the wall clock", Kind: Time, enc: delta, Null: true}, in: tableOnly, int: func(r *r) *int64 { return &r.start }},
 
-		word("status", "ok, http_error, timeout, cancelled, truncated, parse_error, connection or client", func(r *r) *string { return (*string)(&r.Status) }),
+		word("status", "ok; cut: off by the end of its phase; cancelled: on purpose; unsent: due and never sent; http_error, timeout, truncated, parse_error, connection or client: it failed", func(r *r) *string { return (*string)(&r.Status) }),
 		{Field: Field{Name: "http_status", Doc: "status of the answer; null when there was none", Kind: Int16, enc: dictionary, Null: true}, int: func(r *r) *int64 { return &r.HTTPStatus }},
-		word("error_kind", "class of the failure", func(r *r) *string { return &r.ErrorKind }),
+		word("error_kind", "class of the failure; of what was never sent, the reason", func(r *r) *string { return &r.ErrorKind }),
 		word("error_message", "what the server or the connection said", func(r *r) *string { return &r.ErrorMessage }),
 		word("finish_reason", "why the server stopped", func(r *r) *string { return &r.FinishReason }),
 		fact("measured", "its phase counts in the results", func(r *r) *bool { return &r.Measured }).onlyIn(journalOnly),
 		fact("in_window", "counts in the results: of a measured phase, and ended inside its window, well or failed", func(r *r) *bool { return &r.InWindow }),
-		fact("steady", "lies in the steady window: no ramp, no drain", func(r *r) *bool { return &r.steady }).onlyIn(tableOnly),
+		fact("steady", "was sent in the steady window: no ramp, no drain", func(r *r) *bool { return &r.steady }).onlyIn(tableOnly),
 
 		count("isl", "input tokens, by the client's tokenizer", "tokens", Int32, func(r *r) *int64 { return &r.ISL }),
 		count("osl", "output tokens, reasoning included", "tokens", Int32, func(r *r) *int64 { return &r.OSL }),
@@ -81,9 +84,11 @@ func requestColumns() []column[requestRow] {
 		real("receive_lag_us", "stamp of the program − stamp of the kernel, the largest of its reads; null where the kernel stamps nothing", "us", func(r *r) *float64 { return &r.ReceiveLag }),
 		figure("tps_user", "1000 / ITL; null when all came at once", "tokens/s", func(r *r) float64 { return 1e3 / r.ITL() }),
 
-		{Field: Field{Name: "slo_ok", Doc: "true when the request kept all limits; null without limits", Kind: Bool, Null: true}, in: tableOnly, counted: keptLimits},
+		{Field: Field{Name: "slo_ok", Doc: "true when the request kept all limits: in an open loop and in a replay from intended, in a closed loop from sent; null without limits, for one that was cancelled as asked, and for one that was cut off before it could tell", Kind: Bool, Null: true}, in: tableOnly, counted: func(r *r) int64 { return keptLimits(r, r.SLOFailed) }},
+		{Field: Field{Name: "slo_ok_from_sent", Doc: "the same from sent in every mode, as AIPerf judges", Kind: Bool, Null: true}, in: tableOnly, counted: func(r *r) int64 { return keptLimits(r, r.SLOFailedSent) }},
 		fact("slo_set", "", func(r *r) *bool { return &r.SLOSet }).onlyIn(journalOnly),
 		word("slo_failed", "the first limit it missed, by name; null when it kept all, or without limits", func(r *r) *string { return &r.SLOFailed }),
+		word("slo_failed_sent", "", func(r *r) *string { return &r.SLOFailedSent }).onlyIn(journalOnly),
 		fact("connection_reused", "the connection had served a request before", func(r *r) *bool { return &r.Reused }),
 		fact("resent", "sent a second time, on a fresh connection, because the server had closed the kept one without an answer; sent_ns is of the first time", func(r *r) *bool { return &r.Resent }),
 		count("bytes_sent", "bytes of the request, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesSent }),
@@ -136,7 +141,9 @@ func runColumns() []column[RunRow] {
 		count("sent", "requests that were sent", "requests", Int64, func(r *r) *int64 { return &r.Sent }),
 		count("ok", "of them ended well", "requests", Int64, func(r *r) *int64 { return &r.OK }),
 		count("failed", "of them failed", "requests", Int64, func(r *r) *int64 { return &r.Failed }),
-		count("cancelled", "of them were cancelled", "requests", Int64, func(r *r) *int64 { return &r.Cancelled }),
+		count("cancelled", "of them were cancelled as the experiment asked", "requests", Int64, func(r *r) *int64 { return &r.Cancelled }),
+		count("cut", "of them were cut off by the end of their phase", "requests", Int64, func(r *r) *int64 { return &r.Cut }),
+		count("unsent", "requests that were due and never sent", "requests", Int64, func(r *r) *int64 { return &r.Unsent }),
 		nanos("window_start_ns", "begin of the window that rates divide by", func(r *r) *int64 { return &r.WindowStart }),
 		nanos("window_end_ns", "its end", func(r *r) *int64 { return &r.WindowEnd }),
 		nanos("steady_start_ns", "begin of the steady window", func(r *r) *int64 { return &r.SteadyStart }),

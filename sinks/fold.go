@@ -14,7 +14,6 @@ type RunJournal struct {
 	Place
 	Path                   string // of its journal
 	SteadyStart, SteadyEnd int64  // ns since the run's T0; record.None without a steady window
-	Open                   bool   // a clock says when requests go
 }
 
 // maxHeld bounds the records that wait for one that is still missing. Past it
@@ -139,7 +138,7 @@ func (f *fold) emitHeld() error {
 
 // emit finishes a row: chunks, derived columns, the experiment's clock.
 func (f *fold) emit(row *requestRow) error {
-	f.next = row.RequestID + 1
+	f.next = max(f.next, row.RequestID+1) // what was never sent has numbers below 0
 	row.steady = f.run.steady(&row.Record)
 	row.keep(f.began)
 	if f.chunks != nil {
@@ -155,14 +154,10 @@ func (f *fold) emit(row *requestRow) error {
 }
 
 // steady tells whether a request counts in the steady window, as in its
-// statistics: it ended inside, or where a clock says when requests go, it was
-// sent inside.
+// statistics: it was sent inside.
 func (j *RunJournal) steady(r *record.Record) bool {
-	start, end, at := j.SteadyStart, j.SteadyEnd, r.End
-	if j.Open {
-		at = r.Sent
-	}
-	return r.InWindow && start != record.None && end != record.None && start < end && at >= start && at <= end
+	start, end := j.SteadyStart, j.SteadyEnd
+	return r.InWindow && start != record.None && end != record.None && start < end && r.Sent >= start && r.Sent <= end
 }
 
 // flush moves the last rows into the columns, while they are at hand.

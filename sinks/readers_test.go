@@ -104,7 +104,7 @@ func (w *world) experiment(t *testing.T, dir, name string) expected {
 			}
 			e.Nulls["reasoning_tokens"]++
 			e.Nulls["axis_request_rate"]++
-			if r.Failed() {
+			if !r.Succeeded() {
 				e.Nulls["ttfo_ms"]++
 				e.Nulls["osl"]++
 			} else {
@@ -125,7 +125,7 @@ func (w *world) add(r *record.Record, c, zero int64) {
 	sec := int64(math.RoundToEven(math.Floor(float64(r.Sent+zero) / 1e9)))
 	w.sent[sec]++
 	w.all[c]++
-	if r.Failed() {
+	if !r.Succeeded() {
 		w.failed[sec]++
 		return
 	}

@@ -42,12 +42,17 @@ func (r *requestRow) keep(t0 int64) {
 	}
 }
 
-// keptLimits is whether the request kept all limits; record.None without limits.
-func keptLimits(r *requestRow) int64 {
-	if !r.SLOSet {
+// keptLimits is whether the request kept all limits, of which missed is the first
+// that it missed; record.None without limits, and where nobody can tell.
+func keptLimits(r *requestRow, missed string) int64 {
+	switch part := r.Part(); {
+	case !r.SLOSet || part&record.Attempted == 0:
 		return record.None
+	case part == record.InCut && missed == "":
+		return record.None
+	default:
+		return truth(part == record.InOK && missed == "")
 	}
-	return truth(!r.Failed() && r.SLOFailed == "")
 }
 
 // shift moves every stamp by d ns.
@@ -103,7 +108,7 @@ type RunRow struct {
 	Place
 	Started, Ended            int64
 	Planned, Sent, OK, Failed int64
-	Cancelled                 int64
+	Cancelled, Cut, Unsent    int64
 	WindowStart, WindowEnd    int64
 	SteadyStart, SteadyEnd    int64
 	Seed                      int64

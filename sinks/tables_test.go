@@ -205,14 +205,14 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
 		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.15", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
-		"tps_user": "200", "slo_ok": "false", "slo_failed": "time_to_first_token", "connection_reused": "true", "resent": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
+		"tps_user": "200", "slo_ok": "false", "slo_ok_from_sent": "false", "slo_failed": "time_to_first_token", "open_loop": "true", "connection_reused": "true", "resent": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("first request (-want +got):\n%s", diff)
 	}
 	unset := map[string]string{ // recordtest.Fixed()[1]: nothing measured is null, not 0
 		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
-		"steady": "false", "chunks": "0", "connection_reused": "false", "resent": "false",
+		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false",
 	}
 	for _, k := range []string{"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature", "axis_endpoint", "axis_alpha_only", "trial", "run_id"} {
 		unset[k] = want[k]
@@ -280,7 +280,7 @@ func checkFiles(t *testing.T, dir string, files []sinks.FileInfo) {
 		}
 		sum := sha256.Sum256(b)
 		name, _, _ := strings.Cut(f.Path, ".")
-		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/1" || f.Kind != "table" {
+		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/2" || f.Kind != "table" {
 			t.Errorf("%s: info %+v does not fit the file (%d bytes, %x)", f.Path, f, len(b), sum)
 		}
 	}
@@ -351,7 +351,7 @@ func metadata(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{
-		"aiperf.schema": "requests/1", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
+		"aiperf.schema": "requests/2", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
 		"aiperf.t0_unix_ns": fmt.Sprint(t0.UnixNano()), "aiperf.verdict": validity.Valid.String(), "aiperf.host": `{"cpus":2}`,
 	} {
 		if got, _ := f.Lookup(key); got != want {

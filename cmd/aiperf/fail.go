@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
@@ -130,10 +131,11 @@ func optionPath(path string) string {
 // server's own words, with what to try. It says nothing of other results.
 func (a *app) allFailed(res *runner.Result) {
 	r := res.Report()
-	if r.Sent == 0 || r.Failed < r.Sent || len(r.Errors) == 0 {
+	n := r.Requests
+	if n.Failed == 0 || n.Failed < n.In(record.WasSent) || len(r.Errors) == 0 {
 		return
 	}
 	first := r.Errors[0]
-	a.complain(diag.New(fmt.Sprintf("all %s failed: %s: %s", words.Count(r.Sent, "request"), first.Kind, words.Clip(first.Message, 200)),
+	a.complain(diag.New(fmt.Sprintf("all %s failed: %s: %s", words.Count(n.Failed, "request"), first.Kind, words.Clip(first.Message, 200)),
 		runner.FailedHint(a.hard, first, res.Plan.Cells[0].Resolved.Benchmark.Endpoint)))
 }

@@ -147,7 +147,7 @@ func (j *job) clean(t *testing.T) {
 		if strings.Contains(string(b), secret[:8]) {
 			t.Errorf("request %d shows the API key, or half of it: %s", r.RequestID, b)
 		}
-		if r.Failed() != (r.ErrorKind != "") {
+		if r.Succeeded() == (r.ErrorKind != "") {
 			t.Errorf("request %d: %s with error kind %q", r.RequestID, r.Status, r.ErrorKind)
 		}
 	}

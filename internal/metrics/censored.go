@@ -18,7 +18,8 @@ import (
 // cutLife is a request that was cut off; times in ns since T0.
 type cutLife struct {
 	intended, sent, first, end int64
-	bad                        bool // it had missed an SLO by then
+	judged, open               bool // it had an SLO; a clock said when it was due
+	bad, badSent               bool // it had missed an SLO by then: by the clock of its load mode, and from sending
 }
 
 // cutOff keeps what is known of r.
@@ -27,28 +28,8 @@ func (c *Collector) cutOff(r *record.Record) {
 	if r.Streamed {
 		first = r.FirstToken
 	}
-	c.cut = append(c.cut, cutLife{r.Intended, r.Sent, first, r.End, c.judge.lost(r)})
-}
-
-// lost tells whether a request that was cut off had missed a limit already.
-func (j judge) lost(r *record.Record) bool {
-	age := spanMS(r.Sent, r.End)
-	for _, l := range j {
-		least := math.NaN()
-		switch l.tag {
-		case RequestLatency:
-			least = age
-		case TimeToFirstToken:
-			least = age
-			if r.FirstToken != record.None {
-				least = spanMS(r.Sent, r.FirstToken)
-			}
-		}
-		if least > l.value {
-			return true
-		}
-	}
-	return false
+	judged, missed, missedSent := c.judge.of(r)
+	c.cut = append(c.cut, cutLife{r.Intended, r.Sent, first, r.End, judged, r.Open, missed != "", missedSent != ""})
 }
 
 // cutIn are the requests cut off that were sent in w, all where w is not given.
@@ -65,26 +46,24 @@ func (c *Collector) cutIn(w Window) []cutLife {
 	return out
 }
 
-// attempts adds what was cut off and what was never sent to the counters.
-func (t *Totals) attempts(cut []cutLife, unsent int64) {
-	t.Cut, t.Unsent = int64(len(cut)), unsent
+// countCut counts what was cut off.
+func (t *Totals) countCut(cut []cutLife) {
+	t.Cut = int64(len(cut))
 	for _, x := range cut {
+		t.SLOSet, t.Open = t.SLOSet || x.judged, t.Open || x.open
 		if x.bad {
 			t.CutBad++
+		}
+		if x.badSent {
+			t.CutBadSent++
 		}
 	}
 }
 
-// goodShare is good / attempts: what was cut off or never sent was attempted.
-func (t *Totals) goodShare() float64 {
-	return per(t.good(), float64(t.OK+t.Errors+t.Cut+t.Unsent))
-}
-
-// open is how much of goodShare is undecided: requests that were cut off before
-// it was known whether they were good.
-func (t *Totals) open() float64 {
-	return per(float64(t.Cut-t.CutBad), float64(t.OK+t.Errors+t.Cut+t.Unsent))
-}
+// undecided is how much of a share of good requests is not known: requests that
+// were cut off before it was known whether they were good. bad is how many of the
+// cut ones had missed an SLO.
+func (t *Totals) undecided(bad int64) float64 { return per(float64(t.Cut-bad), t.attempts()) }
 
 // fromIntended tells which metrics count an unsent or cut request as +Inf.
 func fromIntended(tag string) bool {
@@ -176,26 +155,4 @@ func bounds(tag string, known []float64, cut []cutLife) []Bounds {
 		out = append(out, Bounds{tag, p.name, stats.Quantile(plain, p.q), stats.Quantile(aged, p.q), high.Value(p.name)})
 	}
 	return out
-}
-
-// delivered is how many output tokens of r came inside w, by the stamps of its
-// chunks: its tokens are spread evenly over them.
-func delivered(r *record.Record, w Window) float64 {
-	chunks, inside := 0, 0
-	for _, x := range r.Chunks {
-		if !x.IsContent() {
-			continue
-		}
-		chunks++
-		if x.At >= w.Start && x.At <= w.End {
-			inside++
-		}
-	}
-	switch {
-	case chunks == 0:
-		return 0
-	case r.OSL == record.None: // cut off: nobody counted its tokens, one for each chunk is the least
-		return float64(inside)
-	}
-	return float64(r.OSL) * float64(inside) / float64(chunks)
 }

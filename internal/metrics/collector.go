@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -24,14 +25,9 @@ type Options struct {
 	// divide by it. Without it: first sent .. last end.
 	Window Window
 	Steady Window // the stretch without ramp and drain, if there is one
-	// Open: a clock says when requests go. Those of the steady window are the ones
-	// that were sent in it: of those that ended in it the slow ones would be missing.
-	// In a closed loop they are those that ended in it. Rates count what came in it.
-	Open bool
 	// SLOs, when set, judge the records afresh; else each record's own
 	// verdict counts.
-	SLOs   map[string]float64
-	Unsent int64 // arrivals that were due and never sent
+	SLOs map[string]float64
 }
 
 // Has tells whether a run with these options can have the metric.
@@ -56,11 +52,12 @@ type Collector struct {
 	column, spare []float64
 	workshop      workshop
 
-	cancelled int64
+	stopped int64 // cancelled or cut off, of the whole run
 
-	cut       []cutLife // requests that the end cut off
-	delivered float64   // output tokens that came in the steady window; NaN where nobody says which phases count
-	came      arrived   // requests that ended in it
+	cut                   []cutLife // requests that the end cut off
+	unsent, unsentSteady  int64     // due and never sent; of them, due in the steady window
+	unsentSet, unsentOpen bool      // they had an SLO; a clock said when they were due
+	steady                steadyPart
 
 	limits          limits // of a segment
 	past            []past // what earlier segments said; nil while there is one
@@ -76,7 +73,7 @@ func NewCollector(opt Options) *Collector {
 	c := &Collector{
 		opt: opt, judge: newJudge(opt.SLOs),
 		cols: make([]column, len(catalogue)), counts: make([]column, 2), gaps: make([]ragged, len(catalogue)),
-		limits: limits{segmentRows, segmentGaps}, delivered: math.NaN(),
+		limits: limits{segmentRows, segmentGaps}, steady: steadyPart{values: make([]weighed, len(catalogue))},
 	}
 	for i := range catalogue {
 		if m := &catalogue[i]; opt.Has(m) && (m.Derived == nil && m.Record != nil || m.List != nil) {
@@ -94,44 +91,60 @@ func (c *Collector) Add(r *record.Record) {
 		row = len(c.rows.flags)
 	}
 	c.lives.add(r, row)
-	if !r.Warmup && (r.Status == record.Cancelled || r.Status == record.Cut) {
-		c.cancelled++
+	if !r.Warmup && r.Part()&(record.InCancelled|record.InCut) != 0 {
+		c.stopped++
 	}
-	if r.Measured && c.opt.Steady.given() && (!r.Failed() || r.Status == record.Cut) {
-		if math.IsNaN(c.delivered) {
-			c.delivered = 0
-		}
-		c.delivered += delivered(r, c.opt.Steady)
-	}
-	if r.Measured && r.Status == record.Cut {
-		c.cutOff(r)
+	if r.Measured {
+		c.unfinished(r)
 	}
 	if r.Warmup || !r.InWindow {
 		return
 	}
 	n := len(c.rows.flags)
 	c.rows.add(r, c.judge)
-	if w := c.opt.Steady; w.given() && !r.Failed() && r.End > w.Start && r.End <= w.End { // what ends where it begins came before it
-		c.came.add(r, c.rows.flags[n]&good != 0)
+	share := 0.0
+	if c.opt.Steady.given() && r.Succeeded() {
+		share = inside(r, c.opt.Steady)
+		c.steady.count(c.rows.flags[n], share)
 	}
 	for _, i := range c.kept {
 		m := &catalogue[i]
-		if r.Failed() != (m.Needs&FailedOnly != 0) {
+		if r.Succeeded() != (m.Needs&FailedOnly == 0) {
 			continue
 		}
 		if m.Record != nil {
-			c.cols[i].set(n, m.Record(r))
+			v := m.Record(r)
+			c.cols[i].set(n, v)
+			c.steady.values[i].add(v, share)
 		} else {
 			c.spare = m.List(r, c.spare[:0])
 			c.gaps[i].add(n, c.spare)
 		}
 	}
-	if !r.Failed() {
+	if r.Succeeded() {
 		c.counts[0].set(n, mismatched(r))
 		c.counts[1].set(n, discrepant(r))
 	}
 	if (n+1 >= c.limits.rows || c.gaps[position(chunkLatency)].len() >= c.limits.gaps) && c.opt.Window.given() {
 		c.condense(false)
+	}
+}
+
+// unfinished notes what was cut off and what was never sent.
+func (c *Collector) unfinished(r *record.Record) {
+	switch r.Part() {
+	case record.InCut:
+		c.cutOff(r)
+		if c.opt.Steady.given() {
+			c.steady.cutTokens += cutTokens(r, c.opt.Steady)
+		}
+	case record.InUnsent:
+		judged, _, _ := c.judge.of(r)
+		c.unsentSet, c.unsentOpen = c.unsentSet || judged, c.unsentOpen || r.Open
+		c.unsent++
+		if w := c.opt.Steady; w.given() && r.Intended >= w.Start && r.Intended <= w.End {
+			c.unsentSteady++
+		}
 	}
 }
 
@@ -220,7 +233,7 @@ func (c *Collector) window() Window {
 func (c *Collector) summary(v view, levels func() *weights) Summary {
 	out := Summary{Window: v.name}
 	t := c.totals(v.window, v.in)
-	if t.OK+t.Errors == 0 { // a count of 0 out of nothing would pass for good news
+	if t.In(record.Answered) == 0 { // a count of 0 out of nothing would pass for good news
 		return out
 	}
 	order := c.rows.byIntended(v.in)
@@ -252,7 +265,8 @@ func (c *Collector) summary(v view, levels func() *weights) Summary {
 	return out
 }
 
-// stat computes one metric; false when it has no value.
+// stat computes one metric; false when it has no value. In the steady window its
+// average is over the parts of requests that lie inside.
 func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]columnStat) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
@@ -262,8 +276,10 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 	case m.List != nil:
 		c.spare = c.gaps[i].take(c.spare[:0], order)
 		return distribution(m, c.spare, &c.workshop)
+	case m.Needs&FailedOnly != 0:
+		return c.ofFailures(i, m, t, order)
 	}
-	open := fromIntended(m.Tag) && t.Cut+t.Unsent > 0
+	open := fromIntended(m.Tag) && t.In(record.InCut|record.InUnsent) > 0
 	for _, k := range *known {
 		if !open && k.serves(m) && c.cols[i].equal(&c.cols[k.column]) {
 			return k.as(m), true
@@ -271,6 +287,9 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 	}
 	c.take(i, order)
 	s, ok := distribution(m, c.spare, &c.workshop)
+	if ok && t.steady != nil {
+		t.steady.average(i, &s)
+	}
 	if ok && open {
 		return c.intended(m, s, t), true
 	}
@@ -278,6 +297,32 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 		*known = append(*known, columnStat{i, m, s})
 	}
 	return s, ok
+}
+
+// ofFailures is the statistics of a metric of failed requests. For AIPerf one that
+// was cancelled as asked is a failure, too.
+func (c *Collector) ofFailures(i int, m *Metric, t *Totals, order []int32) (Stat, bool) {
+	theirs := Stat{}
+	if t.Cancelled > 0 {
+		c.take(i, order)
+		theirs, _ = distribution(m, c.spare, &c.workshop)
+	}
+	c.take(i, c.rows.without(cancelled, order))
+	s, ok := distribution(m, c.spare, &c.workshop)
+	return beside(m, s, ok, theirs)
+}
+
+// beside is a metric whose value for AIPerf is another. Where it has none for us,
+// it is all the same there for AIPerf's files.
+func beside(m *Metric, s Stat, ok bool, theirs Stat) (Stat, bool) {
+	if theirs.Count == 0 {
+		return s, ok
+	}
+	if !ok {
+		s = empty(m)
+	}
+	s.Plain = &theirs
+	return s, true
 }
 
 // columnStat is the statistics of a column. Other columns may have the same
@@ -310,10 +355,10 @@ func (c *Collector) take(i int, order []int32) {
 // intended is the statistics of a span from the intended time, whose sorted
 // values are in spare, with what was cut off or never sent.
 func (c *Collector) intended(m *Metric, s Stat, t *Totals) Stat {
-	values, infinite := c.spare, t.Cut+t.Unsent
+	values, infinite := c.spare, t.In(record.InCut|record.InUnsent)
 	if m.Needs&Streaming != 0 {
 		w := Window{}
-		if !math.IsNaN(t.Delivered) {
+		if t.steady != nil {
 			w = c.opt.Steady
 		}
 		known := firsts(c.cutIn(w))
@@ -329,7 +374,7 @@ func (c *Collector) intended(m *Metric, s Stat, t *Totals) Stat {
 
 // adjusted is the distribution of another metric with one +Inf per failure.
 func (c *Collector) adjusted(m *Metric, t *Totals, order []int32) (Stat, bool) {
-	if t.Errors+t.Cut+t.Unsent == 0 {
+	if t.In(record.Due&^record.InOK) == 0 {
 		return Stat{}, false
 	}
 	c.take(position(m.Of), order)
@@ -337,37 +382,50 @@ func (c *Collector) adjusted(m *Metric, t *Totals, order []int32) (Stat, bool) {
 		return Stat{}, false
 	}
 	slices.Sort(c.spare)
-	return adjustedWith(m, c.spare, int64(len(c.spare)), t), true
+	return adjustedWith(m, c.spare, int64(len(c.spare)), t)
 }
 
 // complete adds what is known besides the rows.
 func (c *Collector) complete(t *Totals, steady bool) {
 	w := Window{}
-	t.Delivered = math.NaN()
+	t.Unsent, t.stopped = c.unsent, c.stopped
 	if steady {
-		w, t.Delivered, t.came = c.opt.Steady, c.delivered, &c.came
+		w, t.Unsent, t.steady = c.opt.Steady, c.unsentSteady, &c.steady
+		t.inside = func(tag string) float64 { return c.steady.values[position(tag)].total() }
 	}
-	t.attempts(c.cutIn(w), c.opt.Unsent)
+	if t.Unsent > 0 {
+		t.SLOSet, t.Open = t.SLOSet || c.unsentSet, t.Open || c.unsentOpen
+	}
+	t.countCut(c.cutIn(w))
 }
 
 // totals counts the chosen rows, and adds them up when asked.
 func (c *Collector) totals(w Window, in choice) *Totals {
-	t := &Totals{Cancelled: c.cancelled, Seconds: w.seconds(), Duration: math.NaN(), sums: map[string]float64{}}
+	t := &Totals{Seconds: w.seconds(), Duration: math.NaN(), sums: map[string]float64{}}
 	c.rows.count(t, in)
 	c.complete(t, in != nil)
 	t.lasted(c.rows.span(in))
 	t.add = func(tag string) float64 {
+		rows := in
 		col, about := &c.counts[0], int64(-1)
 		switch tag {
 		case oslMismatch:
 		case usageDiscrepancy:
 			col = &c.counts[1]
 		default:
-			i := position(tag)
-			col, about = &c.cols[i], t.about(&catalogue[i])
+			name, theirs := strings.CutPrefix(tag, withCancelled)
+			i := position(name)
+			m := &catalogue[i]
+			col, about = &c.cols[i], t.about(m)
+			switch {
+			case theirs:
+				about += t.Cancelled
+			case m.Needs&FailedOnly != 0:
+				rows = c.rows.choose(cancelled, in)
+			}
 		}
 		c.column = col.all(c.column)
-		total, n := sum(c.column, in)
+		total, n := sum(c.column, rows)
 		return sumOf(total, n, about)
 	}
 	return t

@@ -10,45 +10,45 @@ import (
 
 // rows is what the collector keeps about every request besides its values.
 type rows struct {
-	intended, sent, last, end ints
-	flags                     []flag
+	intended, sent, last ints
+	flags                []flag
 }
 
 type flag uint8
 
 const (
 	failed flag = 1 << iota
+	cancelled
 	streamed
 	sloSet
-	good
+	good     // by the clock of its load mode
+	goodSent // from sending
+	open     // a clock said when it was due
 	overflow
 )
 
+// succeeded tells whether it neither failed nor was cancelled.
+func (f flag) succeeded() bool { return f&(failed|cancelled) == 0 }
+
 func (w *rows) add(r *record.Record, j judge) {
 	var f flag
-	if r.Failed() {
-		f |= failed
+	set := func(x flag, is bool) {
+		if is {
+			f |= x
+		}
 	}
-	if r.Streamed {
-		f |= streamed
-	}
-	set, missed := r.SLOSet, r.SLOFailed
-	if len(j) > 0 {
-		set, missed = true, j.missed(r)
-	}
-	if set {
-		f |= sloSet
-	}
-	if set && missed == "" && !r.Failed() {
-		f |= good
-	}
-	if overflowed(r) {
-		f |= overflow
-	}
+	judged, missed, missedSent := j.of(r)
+	set(failed, r.Failed())
+	set(cancelled, r.Part() == record.InCancelled)
+	set(streamed, r.Streamed)
+	set(sloSet, judged)
+	set(good, judged && missed == "" && r.Succeeded())
+	set(goodSent, judged && missedSent == "" && r.Succeeded())
+	set(open, r.Open)
+	set(overflow, overflowed(r))
 	w.intended.add(r.Intended)
 	w.sent.add(r.Sent)
 	w.last.add(r.LastToken)
-	w.end.add(r.End)
 	w.flags = append(w.flags, f)
 }
 
@@ -57,15 +57,12 @@ type choice []bool
 
 func (in choice) has(row int) bool { return in == nil || in[row] }
 
-// steadyRows are the rows that count in the steady window w: see Options.Open.
+// steadyRows are the rows that count in the steady window w: those that were sent
+// in it. Of those that ended in it the slow ones would be missing.
 func (c *Collector) steadyRows(w Window) choice {
-	times := &c.rows.end
-	if c.opt.Open {
-		times = &c.rows.sent
-	}
 	out := make(choice, len(c.rows.flags))
 	for row := range out {
-		at := times.at(row)
+		at := c.rows.sent.at(row)
 		out[row] = at >= w.Start && at <= w.End
 	}
 	return out
@@ -75,7 +72,7 @@ func (c *Collector) steadyRows(w Window) choice {
 func (w *rows) span(in choice) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for i, f := range w.flags {
-		if sent, end := w.sent.at(i), w.last.at(i); in.has(i) && f&failed == 0 && sent != record.None && end != record.None {
+		if sent, end := w.sent.at(i), w.last.at(i); in.has(i) && f.succeeded() && sent != record.None && end != record.None {
 			first, last = min(first, sent), max(last, end)
 		}
 	}
@@ -88,9 +85,13 @@ func (w *rows) count(t *Totals, in choice) {
 		if !in.has(i) {
 			continue
 		}
-		t.SLOSet = t.SLOSet || f&sloSet != 0
+		t.SLOSet, t.Open = t.SLOSet || f&sloSet != 0, t.Open || f&open != 0
+		if f&cancelled != 0 {
+			t.Cancelled++
+			continue
+		}
 		if f&failed != 0 {
-			t.Errors++
+			t.Failed++
 			if f&overflow != 0 {
 				t.Overflows++
 			}
@@ -102,6 +103,9 @@ func (w *rows) count(t *Totals, in choice) {
 		}
 		if f&good != 0 {
 			t.Good++
+		}
+		if f&goodSent != 0 {
+			t.GoodSent++
 		}
 	}
 }
@@ -117,6 +121,20 @@ func (w *rows) byIntended(in choice) []int32 {
 	intended := w.intended.all(nil)
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(intended[a], intended[b]) })
 	return order
+}
+
+// without is the rows that do not have the flag, in their order.
+func (w *rows) without(f flag, order []int32) []int32 {
+	return slices.DeleteFunc(slices.Clone(order), func(row int32) bool { return w.flags[row]&f != 0 })
+}
+
+// choose is the chosen rows that do not have the flag.
+func (w *rows) choose(not flag, in choice) choice {
+	out := make(choice, len(w.flags))
+	for i, f := range w.flags {
+		out[i] = in.has(i) && f&not == 0
+	}
+	return out
 }
 
 // take appends the values of the rows, in their order. all is the column.

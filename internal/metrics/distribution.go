@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 )
 
@@ -96,31 +97,43 @@ func adjustedOf(m *Metric, sorted []float64, n, failures int64) Stat {
 	return s
 }
 
-// adjustedWith counts what was cut off or never sent as a failure, too; Plain is
-// without, nil where then nothing failed.
-func adjustedWith(m *Metric, sorted []float64, n int64, t *Totals) Stat {
-	s := adjustedOf(m, sorted, n, t.Errors+t.Cut+t.Unsent)
-	if t.Cut+t.Unsent > 0 {
-		plain := empty(m)
-		if t.Errors > 0 {
-			plain = adjustedOf(m, sorted, n, t.Errors)
-		}
+// adjustedWith counts what was cut off or never sent as a failure, too. Plain is
+// AIPerf's: without these, and with what was cancelled as asked; nil where it is the
+// same, and without values where then nothing failed.
+func adjustedWith(m *Metric, sorted []float64, n int64, t *Totals) (Stat, bool) {
+	ours, theirs := t.In(record.Attempted&^record.InOK), t.In(record.InFailed|record.InCancelled)
+	var s, plain Stat
+	if ours > 0 {
+		s = adjustedOf(m, sorted, n, ours)
+	}
+	if theirs > 0 {
+		plain = adjustedOf(m, sorted, n, theirs)
+	}
+	switch {
+	case ours == theirs:
+	case ours == 0:
+		return beside(m, s, false, plain)
+	default:
 		s.Plain = &plain
 	}
-	return s
+	return s, true
 }
 
-// derived is a metric of the whole run.
+// derived is a metric of the whole run. What it is for AIPerf stands beside it,
+// where that is something else.
 func derived(m *Metric, t *Totals) (Stat, bool) {
 	s, ok := scalar(m, m.Derived(t))
-	if ok && m.Tag == Goodput && t.Seconds > 0 {
-		s.Open = float64(t.Cut-t.CutBad) / t.Seconds
+	if ok && m.undecided != nil {
+		s.Open = m.undecided(t)
 	}
-	if ok && m.Tag == GoodRequestFraction && t.Cut+t.Unsent > 0 {
-		s.Open = t.open()
-		plain := s
-		plain.Avg = per(t.good(), float64(t.OK+t.Errors))
-		s.Plain = &plain
+	if m.theirs == nil {
+		return s, ok
+	}
+	switch theirs, known := scalar(m, m.theirs(t)); {
+	case !known && ok || known && !ok:
+		return s, ok
+	case known && theirs.Avg != s.Avg:
+		s.Plain = &theirs
 	}
 	return s, ok
 }

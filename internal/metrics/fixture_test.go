@@ -36,7 +36,7 @@ func first() *record.Record {
 // where four were asked for, and missed an SLO.
 func second() *record.Record {
 	r := record.New()
-	r.Status, r.Streamed, r.InWindow, r.SLOSet, r.SLOFailed = record.OK, true, true, true, "inter_token_latency"
+	r.Status, r.Streamed, r.InWindow, r.SLOSet, r.SLOFailed, r.SLOFailedSent = record.OK, true, true, true, "inter_token_latency", "inter_token_latency"
 	r.Intended, r.Admitted, r.Sent, r.WriteEnd, r.FirstByte = 10*msec, 10*msec, 10*msec, 10*msec, 20*msec
 	r.FirstToken, r.FirstOutput, r.LastToken, r.End = 30*msec, 30*msec, 70*msec, 75*msec
 	r.ISL, r.OSL, r.OSLRequested, r.OutputTokens, r.UsageCompletion = 10, 3, 4, 3, 3
@@ -47,16 +47,16 @@ func second() *record.Record {
 
 func failure() *record.Record {
 	r := record.New()
-	r.Status, r.HTTPStatus, r.InWindow, r.SLOSet, r.SLOFailed = record.HTTPError, 500, true, true, "inter_token_latency"
+	r.Status, r.HTTPStatus, r.InWindow, r.SLOSet, r.SLOFailed, r.SLOFailedSent = record.HTTPError, 500, true, true, "inter_token_latency", "inter_token_latency"
 	r.Intended, r.Admitted, r.Sent, r.WriteEnd, r.FirstByte, r.End = 20*msec, 20*msec, 20*msec, 20*msec, 24*msec, 25*msec
 	r.ISL = 30
 	return &r
 }
 
-// late is a request cancelled after the window closed for new ones.
+// late is a request that was cancelled on purpose.
 func late() *record.Record {
 	r := record.New()
-	r.Status = record.Cancelled
+	r.Status, r.Measured, r.InWindow = record.Cancelled, true, true
 	r.Intended, r.Admitted, r.Sent, r.End, r.CancelAsked = 90*msec, 90*msec, 90*msec, 95*msec, 95*msec
 	return &r
 }

@@ -22,10 +22,14 @@ type limit struct {
 type judge []limit
 
 // Judge makes the judge of a set of SLOs, tag → limit in display units. The
-// judge returns the first missed tag in alphabetical order, "" when all held.
+// judge returns the first missed tag in alphabetical order, "" when all held: by
+// the clock of the request's load mode, and from sending. In an open loop and in a
+// replay that clock begins when the request was due, since a queue in front of the
+// server is the user's wait, too; in a closed loop when it was sent.
 // A metric that is better when larger must be ≥ its limit, others ≤. A request
-// that failed, or has no value, misses.
-func Judge(slos map[string]float64) (func(*record.Record) string, error) {
+// that failed, was never sent, or has no value, misses. One that was cut off has
+// missed a limit of time when it is that old, and else nobody knows.
+func Judge(slos map[string]float64) (func(*record.Record) (clock, sent string), error) {
 	for _, tag := range slices.Sorted(maps.Keys(slos)) {
 		m, ok := Lookup(tag)
 		switch {
@@ -49,25 +53,73 @@ func newJudge(slos map[string]float64) judge {
 	return j
 }
 
-func (j judge) missed(r *record.Record) string {
+// of is missed, or what the record says itself where there is no SLO to judge it
+// afresh; judged tells whether it has any.
+func (j judge) of(r *record.Record) (judged bool, clock, sent string) {
+	if len(j) == 0 {
+		return r.SLOSet, r.SLOFailed, r.SLOFailedSent
+	}
+	clock, sent = j.missed(r)
+	return true, clock, sent
+}
+
+// missed are the first limits that r missed: by the clock of its load mode, and
+// from sending.
+func (j judge) missed(r *record.Record) (clock, sent string) {
+	sent = j.first(r, false)
+	if !r.Open {
+		return sent, sent
+	}
+	return j.first(r, true), sent
+}
+
+// first is the first limit that r missed, from when it was due or from sending.
+func (j judge) first(r *record.Record, due bool) string {
 	for _, l := range j {
-		if r.Failed() || !l.holds(r) {
+		switch part := r.Part(); {
+		case part == record.InCut && !l.outlasted(r, due):
+		case part == record.InOK && l.holds(r, due):
+		default:
 			return l.tag
 		}
 	}
 	return ""
 }
 
+// of is the value of r that the limit is about, from when it was due or from sending.
+func (l limit) of(r *record.Record, due bool) float64 {
+	if due && l.metric.Due != nil {
+		return l.metric.Due(r)
+	}
+	return l.metric.Record(r)
+}
+
 // holds is false for NaN.
-func (l limit) holds(r *record.Record) bool {
+func (l limit) holds(r *record.Record, due bool) bool {
 	if l.metric == nil || !l.metric.PerRequest() {
 		return false
 	}
-	v := l.metric.Record(r)
+	v := l.of(r, due)
 	if l.metric.LargerIsBetter {
 		return v >= l.value
 	}
 	return v <= l.value
+}
+
+// outlasted tells whether r, which was cut off, had missed the limit already. The
+// first token of some had come by then.
+func (l limit) outlasted(r *record.Record, due bool) bool {
+	if l.metric == nil || l.metric.Unit != "ms" || l.metric.Due == nil {
+		return false
+	}
+	if v := l.of(r, due); l.tag != RequestLatency && !math.IsNaN(v) {
+		return v > l.value
+	}
+	begun := r.Sent
+	if due {
+		begun = r.Intended
+	}
+	return spanMS(begun, r.End) >= l.value
 }
 
 // spoken is the metric that people call word, nil for none.

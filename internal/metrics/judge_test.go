@@ -35,8 +35,47 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: Judge(%v): %v", c.name, c.slos, err)
 			continue
 		}
-		if got := judge(c.r); got != c.want {
-			t.Errorf("%s: %v judged %q, want %q", c.name, c.slos, got, c.want)
+		if got, sent := judge(c.r); got != c.want || sent != c.want {
+			t.Errorf("%s: %v judged %q, from sending %q, want %q", c.name, c.slos, got, sent, c.want)
+		}
+	}
+}
+
+// The clock of a limit begins where the user's wait does; what was cut off has missed
+// it when it is that old.
+func TestJudgeByClock(t *testing.T) {
+	t.Parallel()
+	made := func(f func(*record.Record)) *record.Record {
+		r := first() // due at 0, sent at 2, first token at 42, last at 82, over at 90 ms
+		r.Open = true
+		f(r)
+		return r
+	}
+	asIs := func(*record.Record) {}
+	cut := func(r *record.Record) { r.Status, r.End = record.Cut, 90*msec }
+	cases := []struct {
+		name        string
+		slos        map[string]float64
+		r           *record.Record
+		clock, sent bool
+	}{
+		{"open loop", map[string]float64{"request_latency": 81}, made(asIs), true, false},
+		{"closed loop", map[string]float64{"request_latency": 81}, first(), false, false},
+		{"a rate of one request", map[string]float64{"e2e_output_token_throughput": 62}, made(asIs), true, false},
+		{"no start", map[string]float64{"inter_token_latency": 10}, made(asIs), false, false},
+		{"cut, old enough from intended", map[string]float64{"request_latency": 90}, made(cut), true, false},
+		{"cut, too young", map[string]float64{"request_latency": 91}, made(cut), false, false},
+		{"cut, first token known", map[string]float64{"time_to_first_token": 41}, made(cut), true, false},
+		{"cut, first token in time", map[string]float64{"time_to_first_token": 42}, made(cut), false, false},
+		{"never sent", map[string]float64{"request_latency": 1e9}, unsent(0), true, true},
+	}
+	for _, c := range cases {
+		judge, err := metrics.Judge(c.slos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if clock, sent := judge(c.r); (clock != "") != c.clock || (sent != "") != c.sent {
+			t.Errorf("%s: missed %q, from sending %q, want %t and %t", c.name, clock, sent, c.clock, c.sent)
 		}
 	}
 }

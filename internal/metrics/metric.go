@@ -20,7 +20,7 @@ type Stat struct {
 	NEff                                            float64 // effective sample size; NaN if not computed
 
 	Open  float64 // of good requests: how much is undecided, so that the true value lies in [Avg, Avg + Open]
-	Plain *Stat   // where cut or unsent requests count as +Inf: the statistics without them, as AIPerf has them
+	Plain *Stat   // the same by AIPerf's definition, where that is another: without what was cut off or never sent, cancelled as failed, SLOs from sending
 
 	Intervals []Interval // of those percentiles that have one, in ascending order
 }
@@ -31,6 +31,9 @@ type Interval struct {
 	Stat      string // "p99"
 	Low, High float64
 }
+
+// TheirsOnly tells that the metric has values by AIPerf's definition alone.
+func (s *Stat) TheirsOnly() bool { return s.Plain != nil && s.Count == 0 && !s.Scalar }
 
 // Interval is that of a percentile by name; false if there is none.
 func (s *Stat) Interval(stat string) (Interval, bool) {
@@ -53,7 +56,7 @@ type Summary struct {
 func (s *Summary) Get(tag string) (Stat, bool) {
 	for _, st := range s.Stats {
 		if st.Tag == tag {
-			return st, true
+			return st, !st.TheirsOnly()
 		}
 	}
 	return Stat{}, false

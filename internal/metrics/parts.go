@@ -51,8 +51,7 @@ type partition struct {
 
 // NewParts splits by target and by model, where the run has several of them.
 func NewParts(opt Options, targets, models bool) *Parts {
-	p := &Parts{opt: opt, unsent: opt.Unsent > 0}
-	p.opt.Unsent = 0
+	p := &Parts{opt: opt}
 	for _, on := range []bool{targets, models} {
 		p.kinds = append(p.kinds, partition{on: on, by: map[string]*Collector{}})
 	}
@@ -61,7 +60,8 @@ func NewParts(opt Options, targets, models bool) *Parts {
 
 // Add takes one record. One that was never sent belongs to no part.
 func (p *Parts) Add(r *record.Record) {
-	if r.Status == record.Unsent {
+	if r.Part() == record.InUnsent {
+		p.unsent = true
 		return
 	}
 	for i := range p.kinds {

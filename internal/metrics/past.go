@@ -2,7 +2,9 @@ package metrics
 
 import (
 	"math"
+	"strings"
 
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 )
 
@@ -77,6 +79,7 @@ type past struct {
 	name    string
 	window  Window
 	tallies []tally // parallel to the catalogue
+	theirs  []tally // of these, those of failures with what was cancelled as asked
 	counts  [2]tally
 	totals  Totals
 	first   int64 // sent of the first success, last content of the last, ns since T0
@@ -91,7 +94,7 @@ func (c *Collector) windows() []past {
 	}
 	for i := range out {
 		p := &out[i]
-		p.tallies = make([]tally, len(catalogue))
+		p.tallies, p.theirs = make([]tally, len(catalogue)), make([]tally, len(catalogue))
 		p.first, p.last = math.MaxInt64, math.MinInt64
 	}
 	return out
@@ -142,9 +145,14 @@ func (c *Collector) tallyUp(p *past, in choice) {
 	order := c.rows.byIntended(in)
 	for _, i := range c.kept {
 		m := &catalogue[i]
-		if m.List != nil {
+		switch {
+		case m.List != nil:
 			c.spare = c.gaps[i].take(c.spare[:0], order)
-		} else {
+		case m.Needs&FailedOnly != 0:
+			c.take(i, order)
+			p.theirs[i].add(c.spare, stats.Worth{})
+			c.take(i, c.rows.without(cancelled, order))
+		default:
 			c.take(i, order)
 		}
 		var worth stats.Worth
@@ -176,7 +184,7 @@ func (c *Collector) summaries() []Summary {
 func (c *Collector) summaryOf(p *past, over *weights) Summary {
 	out := Summary{Window: p.name}
 	t := &p.totals
-	t.Cancelled, t.Seconds, t.Duration, t.sums = c.cancelled, p.window.seconds(), math.NaN(), map[string]float64{}
+	t.Seconds, t.Duration, t.sums = p.window.seconds(), math.NaN(), map[string]float64{}
 	t.lasted(p.first, p.last)
 	c.complete(t, p.name == "steady")
 	t.add = func(tag string) float64 { return p.sum(tag) }
@@ -200,8 +208,11 @@ func (p *past) sum(tag string) float64 {
 	case usageDiscrepancy:
 		t = &p.counts[1]
 	default:
-		i := position(tag)
-		t, about = &p.tallies[i], p.totals.about(&catalogue[i])
+		name, theirs := strings.CutPrefix(tag, withCancelled)
+		i := position(name)
+		if t, about = &p.tallies[i], p.totals.about(&catalogue[i]); theirs {
+			t, about = &p.theirs[i], about+p.totals.Cancelled
+		}
 	}
 	return sumOf(t.sum, t.hist.n, about)
 }
@@ -214,12 +225,20 @@ func (c *Collector) tallied(i int, m *Metric, p *past, over *weights) (Stat, boo
 		return over.stat(m)
 	case m.Of != "":
 		of := &p.tallies[position(m.Of)]
-		if p.totals.Errors+p.totals.Cut+p.totals.Unsent == 0 || of.hist.n == 0 {
+		if p.totals.In(record.Due&^record.InOK) == 0 || of.hist.n == 0 {
 			return Stat{}, false
 		}
-		s := adjustedWith(m, of.sorted(c.spare[:0]), of.hist.n, &p.totals)
+		s, ok := adjustedWith(m, of.sorted(c.spare[:0]), of.hist.n, &p.totals)
 		s.Min = of.low
-		return s, true
+		return s, ok
 	}
-	return p.tallies[i].stat(m, c.spare)
+	s, ok := p.tallies[i].stat(m, c.spare)
+	switch {
+	case m.Needs&FailedOnly != 0 && p.totals.Cancelled > 0:
+		theirs, _ := p.theirs[i].stat(m, c.spare)
+		return beside(m, s, ok, theirs)
+	case ok && p.totals.steady != nil && m.Record != nil:
+		p.totals.steady.average(i, &s)
+	}
+	return s, ok
 }

@@ -21,7 +21,7 @@ func (m *Metric) OfRequests() bool { return m.Record != nil || m.List != nil }
 // metric with several per request.
 func (m *Metric) Values(r *record.Record, into []float64) []float64 {
 	switch {
-	case r.Failed() != (m.Needs&FailedOnly != 0):
+	case r.Succeeded() != (m.Needs&FailedOnly == 0):
 	case m.Record != nil:
 		if v := m.Record(r); !math.IsNaN(v) && !math.IsInf(v, 0) {
 			return append(into, v)

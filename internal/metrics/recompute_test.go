@@ -37,7 +37,11 @@ var byHand = map[string]stats{
 	"good_request_fraction":             {"avg": 1.0 / 3},
 	"completed_request_count":           {"avg": 3},
 	"cancelled_request_count":           {"avg": 1},
+	"cut_request_count":                 {"avg": 0},
+	"unsent_request_count":              {"avg": 0},
 	"request_error_rate":                {"avg": 100.0 / 3},
+	"goodput_from_sent":                 {"avg": 10}, // of opened
+	"good_request_fraction_from_sent":   {"avg": 1},
 	"error_rate":                        {"avg": 1.0 / 3},
 	"request_count":                     {"avg": 2},
 	"streamed_request_count":            {"avg": 2},
@@ -149,7 +153,7 @@ func TestRecompute(t *testing.T) {
 	if len(s) != 1 || s[0].Window != "full" {
 		t.Fatalf("Summaries() = %d windows, want one, full", len(s))
 	}
-	things := made().Summaries()[0]
+	things, opened := made().Summaries()[0], opened().Summaries()[0]
 	for _, tag := range metrics.Tags() {
 		want, ok := byHand[tag]
 		if !ok {
@@ -159,6 +163,9 @@ func TestRecompute(t *testing.T) {
 		st, ok := s[0].Get(tag)
 		if !ok {
 			st, ok = things.Get(tag)
+		}
+		if !ok {
+			st, ok = opened.Get(tag)
 		}
 		if !ok {
 			t.Errorf("%s: absent", tag)
@@ -284,17 +291,30 @@ func TestAllFailed(t *testing.T) {
 	}
 }
 
-// The steady window holds the requests that ended in it, and rates divide by it.
+// opened is one request of an open loop, which met its limits from sending and not
+// from intended.
+func opened() *metrics.Collector {
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true, Window: metrics.Window{End: 100 * msec}})
+	r := first()
+	r.Open, r.SLOFailed = true, "request_latency"
+	c.Add(r)
+	return c
+}
+
+// The steady window holds the requests that were sent in it; rates and averages count
+// the parts of requests that lie inside: all of the second one; of the first, which
+// began before, 37 of 40 ms before its first chunk, 18 of 20 before its fourth.
 func TestSteadyWindow(t *testing.T) {
 	t.Parallel()
-	c := smallIn(metrics.Window{Start: 70 * msec, End: 80 * msec})
+	c := smallIn(metrics.Window{Start: 5 * msec, End: 80 * msec})
+	const part = (37.0/40 + 2 + 18.0/20) / 4
 	s := c.Summaries()
 	if len(s) != 2 || s[1].Window != "steady" {
 		t.Fatalf("Summaries() = %+v, want full and steady", s)
 	}
 	for tag, want := range map[string]float64{
-		"request_count": 1, "request_throughput": 100, "request_latency": 60, "output_token_throughput": 300,
-		"error_rate": 0, "effective_concurrency": 1.5, "benchmark_duration": 0.06,
+		"request_count": 1, "request_throughput": (1 + part) / 0.075, "request_latency": (60 + 80*part) / (1 + part), "output_token_throughput": (3 + 5*part) / 0.075,
+		"error_rate": 0.5, "effective_concurrency": 145.0 / 75, "benchmark_duration": 0.06,
 	} {
 		if st, _ := s[1].Get(tag); !near(st.Avg, want) {
 			t.Errorf("steady %s = %v, want %v", tag, st.Avg, want)

@@ -52,7 +52,7 @@ func (l *lives) add(r *record.Record, row int) {
 		first = min(max(r.FirstToken, r.Sent), r.End)
 	}
 	isl, osl := r.ISL, r.OSL
-	if r.Failed() {
+	if !r.Succeeded() {
 		isl, osl, row = record.None, record.None, -1
 	}
 	l.sent.add(r.Sent)

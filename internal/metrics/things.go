@@ -45,6 +45,6 @@ func itemRate(tag string) func(*Totals) float64 {
 		if t.OK == 0 {
 			return math.NaN()
 		}
-		return per(t.Sum(tag), t.Seconds)
+		return per(t.came(tag), t.Seconds)
 	}
 }

@@ -8,63 +8,23 @@ import (
 
 // Totals is what derived metrics read: counters and sums over one window.
 type Totals struct {
-	OK, Errors int64
-	Cut        int64 // attempts that the end cut off; of them CutBad had missed an SLO by then
-	CutBad     int64
-	Unsent     int64   // arrivals that were due and never sent
-	Delivered  float64 // output tokens that came inside the window; NaN: count whole requests
-	Cancelled  int64   // of the whole run, see cancelled_request_count
-	Streamed   int64   // successes that streamed
-	Good       int64
-	Overflows  int64 // failures because the context was too long
-	SLOSet     bool
-	Seconds    float64 // length of the window; NaN or 0 when unknown
-	Duration   float64 // benchmark_duration, NaN when unknown
+	record.Counts
+	Good, GoodSent     int64 // successes that met every SLO: by the clock of their load mode, and from sending
+	CutBad, CutBadSent int64 // of the cut ones, those that had missed one by then
+	Streamed           int64 // successes that streamed
+	Overflows          int64 // failures because the context was too long
+	SLOSet             bool
+	Open               bool    // some of it was due by a clock
+	Seconds            float64 // length of the window; NaN or 0 when unknown
+	Duration           float64 // benchmark_duration, NaN when unknown
 
-	came *arrived // in the steady window; nil: all that is counted
+	stopped int64       // cancelled or cut in the whole run, which AIPerf counts
+	steady  *steadyPart // what came in the steady window; nil in any other
 
 	sums map[string]float64 // what was asked for so far
 	add  func(tag string) float64
-}
 
-// arrived is what rates count: the successes that ended in a window.
-type arrived struct {
-	requests, good int64
-	isl, osl       float64
-}
-
-func (a *arrived) add(r *record.Record, isGood bool) {
-	a.requests++
-	if isGood {
-		a.good++
-	}
-	a.isl += float64(max(0, r.ISL))
-	a.osl += float64(max(0, r.OSL))
-}
-
-// requestRate is successes / window.
-func requestRate(t *Totals) float64 {
-	if t.came != nil {
-		return per(float64(t.came.requests), t.Seconds)
-	}
-	return per(float64(t.OK), t.Seconds)
-}
-
-// goodRate is good_request_count / window.
-func goodRate(t *Totals) float64 {
-	if t.came != nil && t.SLOSet {
-		return per(float64(t.came.good), t.Seconds)
-	}
-	return per(t.good(), t.Seconds)
-}
-
-// inputRate is Σ ISL / window.
-func inputRate(t *Totals) float64 {
-	whole := t.Sum(InputSequenceLength)
-	if t.came != nil && !math.IsNaN(whole) {
-		return per(t.came.isl, t.Seconds)
-	}
-	return per(whole, t.Seconds)
+	inside func(tag string) float64 // Σ value × part inside, in the steady window
 }
 
 // Sum adds up the per-request values of a metric. It is 0 where no request
@@ -78,12 +38,22 @@ func (t *Totals) Sum(tag string) float64 {
 	return s
 }
 
+// came is what of a metric came in the window, over all requests: its sum; in the
+// steady window the values of requests count with their parts.
+func (t *Totals) came(tag string) float64 {
+	whole := t.Sum(tag)
+	if t.steady == nil || math.IsNaN(whole) {
+		return whole
+	}
+	return t.inside(tag)
+}
+
 // about is how many requests could have a value of the metric; −1 where nobody
 // knows: whether the server would have said it.
 func (t *Totals) about(m *Metric) int64 {
 	switch {
 	case m.Needs&FailedOnly != 0:
-		return t.Errors
+		return t.Failed
 	case m.Group == Usage:
 		return -1
 	}
@@ -109,35 +79,72 @@ func (t *Totals) lasted(first, last int64) {
 	}
 }
 
-// good is good_request_count, absent without an SLO.
-func (t *Totals) good() float64 {
-	if !t.SLOSet {
-		return math.NaN()
+// requestRate is successes / window.
+func requestRate(t *Totals) float64 {
+	if t.steady != nil {
+		return per(t.steady.requests, t.Seconds)
 	}
-	return float64(t.Good)
+	return per(float64(t.OK), t.Seconds)
 }
 
-// overflows is context_overflow_count.
-func (t *Totals) overflows() float64 { return float64(t.Overflows) }
-
-// errorRate is failures / (successes + failures).
-func (t *Totals) errorRate() float64 { return per(float64(t.Errors), float64(t.OK+t.Errors)) }
-
-// outputRate is output tokens / window: in the steady window those that were
-// delivered in it, by the stamps of their chunks. NaN where nobody counted tokens.
-func outputRate(t *Totals) float64 {
-	sum := t.Sum(OutputSequenceLength)
-	if !math.IsNaN(t.Delivered) && !math.IsNaN(sum) {
-		return per(t.Delivered, t.Seconds)
+// goodRate is good_request_count / window.
+func goodRate(t *Totals) float64 {
+	if t.steady != nil && t.SLOSet {
+		return per(t.steady.good, t.Seconds)
 	}
-	return per(sum, t.Seconds)
+	return per(t.good(), t.Seconds)
 }
+
+// goodSentRate is the same from sending.
+func goodSentRate(t *Totals) float64 {
+	if t.steady != nil && t.SLOSet && t.Open {
+		return per(t.steady.goodSent, t.Seconds)
+	}
+	return per(t.goodSent(), t.Seconds)
+}
+
+// inputRate is Σ ISL / window.
+func inputRate(t *Totals) float64 { return per(t.came(InputSequenceLength), t.Seconds) }
+
+// outputTokens is how many came in the window; those of requests that the end cut
+// off are not lost to the steady window. NaN where nobody counted tokens.
+func (t *Totals) outputTokens() float64 {
+	n := t.came(OutputSequenceLength)
+	if t.steady != nil {
+		n += t.steady.cutTokens
+	}
+	return n
+}
+
+// outputRate is output tokens / window.
+func outputRate(t *Totals) float64 { return per(t.outputTokens(), t.Seconds) }
 
 // totalRate is (Σ ISL + Σ OSL) / window.
 func totalRate(t *Totals) float64 {
-	whole := t.Sum(InputSequenceLength) + t.Sum(OutputSequenceLength)
-	if t.came != nil && !math.IsNaN(whole) {
-		return per(t.came.isl+t.came.osl, t.Seconds)
-	}
-	return per(whole, t.Seconds)
+	return per(t.came(InputSequenceLength)+t.outputTokens(), t.Seconds)
 }
+
+// good is good_request_count, absent without an SLO.
+func (t *Totals) good() float64 { return t.ifJudged(float64(t.Good), true) }
+
+// goodSent is the same from sending, absent where that is the clock anyhow.
+func (t *Totals) goodSent() float64 { return t.ifJudged(float64(t.GoodSent), t.Open) }
+
+func (t *Totals) ifJudged(v float64, there bool) float64 {
+	if !t.SLOSet || !there {
+		return math.NaN()
+	}
+	return v
+}
+
+// attempts are the requests that SLOs are about.
+func (t *Totals) attempts() float64 { return float64(t.In(record.Attempted)) }
+
+// goodShare is good / attempts: what was cut off or never sent was attempted.
+func (t *Totals) goodShare() float64 { return per(t.good(), t.attempts()) }
+
+// goodSentShare is the same from sending.
+func (t *Totals) goodSentShare() float64 { return per(t.goodSent(), t.attempts()) }
+
+// overflows is context_overflow_count.
+func (t *Totals) overflows() float64 { return float64(t.Overflows) }

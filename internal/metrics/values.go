@@ -11,6 +11,9 @@ import (
 const (
 	oslMismatch      = "\x00osl_mismatch"
 	usageDiscrepancy = "\x00usage_discrepancy"
+	// withCancelled before the tag of a metric of failures: for AIPerf what was
+	// cancelled as asked is one, too.
+	withCancelled = "\x00cancelled "
 )
 
 // Limits of AIPerf's two warnings.

@@ -15,8 +15,8 @@ const None = math.MinInt64
 // Status says how a request ended.
 type Status string
 
-// The ways a request can end. Everything but OK is a failure, and stays out of
-// success statistics.
+// The ways a request can end; Partition says which of them is what. Everything but
+// OK stays out of success statistics.
 const (
 	OK         Status = "ok"
 	HTTPError  Status = "http_error"  // the server answered with a status above 299
@@ -96,7 +96,9 @@ type Record struct {
 	Chunks []Chunk // content events in order of arrival
 
 	ReceiveLag     float64 // µs, application stamp − kernel stamp, largest of the request; NaN if unknown
-	SLOFailed      string  // first SLO that was missed; "" when all held or none is set
+	Open           bool    // a clock said when it was due, and not the answer before it: SLOs are judged from Intended
+	SLOFailed      string  // first SLO that was missed; "" when all held or none is set; of a cut one: that it had missed by then
+	SLOFailedSent  string  // the same from Sent
 	SLOSet         bool    // at least one SLO applies
 	Reused         bool    // an existing connection carried it
 	Resent         bool    // sent once more, on a fresh connection: the server had closed the one that was kept alive
@@ -156,9 +158,17 @@ func New() Record {
 	}
 }
 
+// Part is the part of the partition that the request is in.
+func (r *Record) Part() Parts { return r.Status.Part() }
+
 // Censored tells that nobody knows how the request would have ended: it was cut
 // off, or never sent. It is no failure of the server's, and no success.
-func (r *Record) Censored() bool { return r.Status == Cut || r.Status == Unsent }
+func (r *Record) Censored() bool { return r.Part()&(InCut|InUnsent) != 0 }
 
-// Failed tells whether the request did not end well.
-func (r *Record) Failed() bool { return r.Status != OK }
+// Succeeded tells whether the whole answer came. What did not succeed has no times
+// and no tokens in any statistics of successes.
+func (r *Record) Succeeded() bool { return r.Status == OK }
+
+// Failed tells whether the request failed: neither cut off, nor cancelled as asked,
+// nor never sent.
+func (r *Record) Failed() bool { return r.Part() == InFailed }

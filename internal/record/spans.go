@@ -34,6 +34,9 @@ func (r *Record) ITL() float64 {
 // that delays the sending cannot hide in it.
 func (r *Record) TTFTFromIntended() float64 { return r.ifStreamed(ms(r.Intended, r.FirstToken)) }
 
+// TTFOFromIntended is TTFO as the schedule saw it, in ms.
+func (r *Record) TTFOFromIntended() float64 { return r.ifStreamed(ms(r.Intended, r.FirstOutput)) }
+
 // LatencyFromIntended is Latency as the schedule saw it, in ms.
 func (r *Record) LatencyFromIntended() float64 { return ms(r.Intended, r.LastToken) }
 

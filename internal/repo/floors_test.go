@@ -94,14 +94,14 @@ schema: schema/surface schema/source schema/fields schema/lower schema/flags int
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode internal/validity sinks/report/forecast
-sinks/report/chart: sweep internal/diag internal/metrics internal/stats internal/words sinks sinks/report/chart/draw sinks/results internal/validity
+sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/words sinks sinks/report/chart/draw sinks/results internal/validity
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/words loadgen internal/validity
 sinks/report/page: internal/diag internal/metrics internal/record internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide internal/validity
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats internal/words
-sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/stats internal/validity internal/words
+sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/validity internal/words
 sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/words
 `)
 

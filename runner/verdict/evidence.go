@@ -53,8 +53,8 @@ type PhaseEvidence struct {
 	Ages                          []float64 // ms, from sending, of requests that were cut off
 	ReceiveLag                    []float64 // ms
 	TokenDiff                     []float64 // abs(server count / client count − 1)
-	OK, Failed, Cancelled         int64
-	ClientFaults                  int64 // failures of our own making
+	record.Counts                           // by the records
+	ClientFaults                  int64     // failures of our own making
 	FirstFault                    string
 	Unmade                        bool // the first of them is a request that could not be made
 	Chunks, Coalesced             int64
@@ -68,7 +68,6 @@ type PhaseEvidence struct {
 	every                         int64     // of so many requests one is among the samples
 	turn                          int64     // counts up to it
 	residence                     float64   // Σ end − sent, ns
-	cut                           int64     // requests that the end of the phase cut off
 	lost                          lost
 	Counted                       int64           // answers whose output tokens the server counted
 	Dimensions                    map[int64]int64 // by the length of their vectors: answers
@@ -103,10 +102,10 @@ func NewEvidence(res loadgen.Result, host telemetry.Host) *Evidence {
 // Add takes one record. Records may come in any order.
 func (e *Evidence) Add(r *record.Record) {
 	e.Journaled++
-	if r.Failed() && r.Status != record.Cancelled && !r.Censored() && !r.Warmup { // what was cancelled on purpose is no error
+	if r.Failed() && !r.Warmup {
 		e.Errors.Add(errorCount(r))
 	}
-	if r.SLOFailed != "" && r.InWindow && !r.Failed() && !r.Warmup {
+	if r.SLOFailed != "" && r.InWindow && r.Succeeded() && !r.Warmup {
 		e.Missed[r.SLOFailed]++
 	}
 	for _, p := range e.Phases {
@@ -136,18 +135,12 @@ func failureKind(r *record.Record) string {
 }
 
 func (p *PhaseEvidence) add(r *record.Record) {
-	switch {
-	case r.Status == record.OK:
-		p.OK++
-	case r.Status == record.Unsent:
-		return // counted by the schedule
-	case r.Status == record.Cut:
-		p.Cancelled++
-		p.cut++
-	case r.Status == record.Cancelled:
-		p.Cancelled++
-	default:
-		p.Failed++
+	part := r.Part()
+	p.Counts.Add(part, 1)
+	switch part {
+	case record.InUnsent:
+		return // it has no times
+	case record.InFailed:
 		if r.Status == record.Client {
 			p.ClientFaults++
 			if p.FirstFault == "" {
@@ -176,7 +169,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	if backwards(r) {
 		p.Backwards++
 	}
-	if r.Failed() {
+	if !r.Succeeded() {
 		return
 	}
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
@@ -248,7 +241,7 @@ func (p *PhaseEvidence) sample(r *record.Record) {
 		}
 		p.stays = append(p.stays, stay{from, r.End, r.Status == record.OK})
 	}
-	if r.Failed() {
+	if !r.Succeeded() {
 		return
 	}
 	if r.Sent != record.None && r.End != record.None {

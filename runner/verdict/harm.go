@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 )
@@ -76,7 +77,7 @@ var harms = []Check{
 	{
 		ID: "flow_balance", Limits: "INVALID above 0", Try: "report it as a bug",
 		Kind: Harm, Unit: "requests", Touches: all, Whole: true, Reads: "the engine's counts and the records'",
-		Doc:  "requests issued less those that ended well, failed, were cancelled or cut off, and less those recorded: must be 0",
+		Doc:  "requests issued less those that ended well, failed, were cut off or cancelled, and less those recorded; requests due and never sent less those recorded: must be 0",
 		Read: perPhase(flowBalance),
 	},
 	{
@@ -295,7 +296,7 @@ func littlesLaw(p *PhaseEvidence) (Reading, bool) {
 
 func flowBalance(p *PhaseEvidence) (Reading, bool) {
 	v := math.Abs(float64(p.Result.Issued - p.Result.OK - p.Result.Failed - p.Result.CancelledCount - p.Result.Cut))
-	v = max(v, math.Abs(float64(p.Result.Issued-p.OK-p.Failed-p.Cancelled)))
+	v = max(v, math.Abs(float64(p.Result.Issued-p.In(record.WasSent))), math.Abs(float64(p.Result.Unsent-p.Unsent)))
 	return Reading{Value: v, Warn: never, Fail: 0, Detail: words.Count(int64(v), "request") + " not accounted for", Try: "report it as a bug"}, true
 }
 

@@ -103,13 +103,13 @@ func errorShare(p *PhaseEvidence) (Reading, bool) {
 // censored compares two bounds of each percentile: what was cut off took as long
 // as it had lasted, or for ever. The truth lies between them.
 func censored(p *PhaseEvidence) (Reading, bool) {
-	if p.cut == 0 {
+	if p.Cut == 0 {
 		return Reading{Warn: harmDoubted, Fail: never, Detail: "no request was cut off by the end of the phase"}, p.OK > 0
 	}
-	share := float64(p.cut) / float64(p.OK+p.cut)
+	share := float64(p.Cut) / float64(p.OK+p.Cut)
 	r := Reading{
 		Value: 0, Warn: harmDoubted, Fail: never,
-		Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.cut, words.Count(p.OK+p.cut, "request")),
+		Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.Cut, words.Count(p.OK+p.Cut, "request")),
 		Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
 	}
 	low := merged(p.Latency, p.Ages)

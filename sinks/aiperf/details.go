@@ -218,7 +218,7 @@ func (w *recordWriter) rawLine(r *record.Record, x *RawRequest) []byte {
 		b = append(b, "}]}"...)
 	}
 	b = append(b, ']')
-	if r.Failed() {
+	if !r.Succeeded() {
 		b = append(append(b, `,"error":`...), errorDetails(r)...)
 	}
 	b = append(b, `,"payload":`...)

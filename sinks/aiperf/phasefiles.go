@@ -61,7 +61,7 @@ func (p *phaseResult) add(r *record.Record) {
 		own.Warmup, own.InWindow = false, true
 		p.collector.Add(&own)
 	}
-	if r.Failed() {
+	if !r.Succeeded() {
 		p.failed++
 		p.errors.add(errorDetails(r))
 		return

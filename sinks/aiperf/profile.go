@@ -153,7 +153,7 @@ func (w *Writer) note(r *record.Record) bool {
 	case r.Warmup:
 	case !r.InWindow:
 		return false
-	case r.Failed():
+	case !r.Succeeded():
 		w.errors.add(errorDetails(r))
 	default:
 		w.ok++
@@ -208,19 +208,27 @@ func (w *Writer) put(dir, name, kind string, data []byte) error {
 // nothing, and without what is said about failures where there are none.
 func told(sum *metrics.Summary) []metrics.Stat {
 	failed, _ := sum.Get(metrics.ErrorRequestCount)
+	failed = theirs(failed)
 	out := make([]metrics.Stat, 0, len(sum.Stats))
 	for _, s := range sum.Stats {
-		if p := place(s); p.NoZero && s.Avg == 0 || p.Failing && !(failed.Avg > 0) {
-			continue
+		p := place(s)
+		s = theirs(s)
+		switch {
+		case p.Ours, p.NoZero && s.Avg == 0, p.Failing && !(failed.Avg > 0):
+		case s.Count == 0 && !s.Scalar && s.Tag == "": // nothing failed by AIPerf's definition
+		default:
+			out = append(out, s)
 		}
-		if s.Plain != nil {
-			if s = *s.Plain; s.Count == 0 && !s.Scalar { // nothing failed by AIPerf's definition
-				continue
-			}
-		}
-		out = append(out, s)
 	}
 	return out
+}
+
+// theirs is a metric by AIPerf's definition.
+func theirs(s metrics.Stat) metrics.Stat {
+	if s.Plain != nil {
+		return *s.Plain
+	}
+	return s
 }
 
 // place is where AIPerf's files have a metric.

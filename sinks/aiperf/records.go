@@ -61,7 +61,7 @@ func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	b = w.metadata(b, r)
 	b = append(b, `,"metrics":{`...)
 	first, list := true, w.good
-	if r.Failed() {
+	if !r.Succeeded() {
 		list = w.failed
 	}
 	for i := range list {
@@ -79,7 +79,7 @@ func (w *recordWriter) line(r *record.Record, trace *traceKept) []byte {
 	if trace != nil {
 		b = w.traceData(append(b, `,"trace_data":`...), r, trace)
 	}
-	if r.Failed() {
+	if !r.Succeeded() {
 		b = append(append(b, `,"error":`...), errorDetails(r)...)
 	}
 	w.buf = append(b, "}\n"...)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -19,6 +20,9 @@ type Doc struct {
 	Seconds     float64          `json:"seconds"`
 	Sent        int64            `json:"sent"`
 	Failed      int64            `json:"failed"`
+	Cut         int64            `json:"cut,omitempty"`
+	Cancelled   int64            `json:"cancelled,omitempty"`
+	Unsent      int64            `json:"unsent,omitempty"`
 	Checks      []checkDoc       `json:"checks"`
 	Cells       []cellDoc        `json:"cells"`
 	Conclusions []string         `json:"conclusions,omitempty"`
@@ -67,7 +71,7 @@ type gateDoc struct {
 func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	d := Doc{
 		Experiment: r.Plan.Name, Dir: r.Dir, PlanHash: r.Plan.Hash, Verdict: r.Verdict, ExitCode: code,
-		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Sent, Failed: r.Failed, Checks: []checkDoc{},
+		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Requests.In(record.WasSent), Failed: r.Requests.Failed, Cut: r.Requests.Cut, Cancelled: r.Requests.Cancelled, Unsent: r.Requests.Unsent, Checks: []checkDoc{},
 	}
 	for _, x := range r.Doubts {
 		d.Checks = append(d.Checks, checkDoc{x.Check, x.Verdict, x.Runs, x.Detail, x.Try})

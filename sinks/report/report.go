@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
@@ -49,10 +50,8 @@ type Report struct {
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
 	FailedRuns []FailedRun          // of which no number is used, in the order of execution
-	Sent       int64                // requests over all runs
-	Failed     int64
-	Cancelled  int64    // ended on purpose: by the plan, or at the end of a phase
-	Notices    []string // one line each, said once
+	Requests   record.Counts        // over all runs
+	Notices    []string             // one line each, said once
 
 	marked touched // what is behind the marks that the table of a single run shows
 }
@@ -141,14 +140,27 @@ const (
 	maxErrors  = 3
 )
 
+// endings are how requests ended that neither succeeded nor failed.
+var endings = []struct {
+	name, said string
+	part, of   record.Parts
+}{
+	{"Cut off", ", by the end of the phase: they lasted at least until then", record.InCut, record.WasSent},
+	{"Cancelled", ", as the experiment asks", record.InCancelled, record.WasSent},
+	{"Never sent", " that were due", record.InUnsent, record.Due},
+}
+
 // problems are errors and notices.
 func (r *Report) problems(b *strings.Builder) {
-	if r.Sent > 0 && (r.Failed > 0 || r.Full != nil) {
-		fmt.Fprintf(b, "%-17s%s of %s\n", "Errors", words.Whole(r.Failed), words.Whole(r.Sent))
+	n := r.Requests
+	if n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil) {
+		fmt.Fprintf(b, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), words.Whole(n.In(record.Answered)))
 	}
 	listErrors(b, r.Errors)
-	if r.Cancelled > 0 {
-		fmt.Fprintf(b, "%-17s%s of %s, by the plan or at its end\n", "Cancelled", words.Whole(r.Cancelled), words.Whole(r.Sent))
+	for _, x := range endings {
+		if count := n.In(x.part); count > 0 {
+			fmt.Fprintf(b, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), x.said)
+		}
 	}
 	if len(r.FailedRuns) > 0 {
 		what := "Failed runs"
@@ -604,11 +616,16 @@ func (r *Report) rates(b *strings.Builder) {
 			fmt.Fprintf(b, "%-17s%s\n", "  full window", strings.Join(r.throughput(r.Full.Get), "   "))
 		}
 	}
-	if g, ok := r.Full.Get(metrics.Goodput); ok && !math.IsNaN(g.Avg) {
-		share, _ := r.Full.Get(metrics.GoodRequestFraction)
+	of := r.headline // the window of the rates above it
+	if g, ok := of(metrics.Goodput); ok && !math.IsNaN(g.Avg) {
+		share, _ := of(metrics.GoodRequestFraction)
 		text := fmt.Sprintf("%s req/s (%s)", words.Grouped(g.Avg), words.Percent(share.Avg))
 		if share.Open > 0 { // requests were cut off before it was known whether they are good
 			text = fmt.Sprintf("%s to %s req/s (%s to %s)", words.Grouped(g.Avg), words.Grouped(g.Avg+g.Open), words.Percent(share.Avg), words.Percent(share.Avg+share.Open))
+		}
+		text += r.doubtful(metrics.GoodRequestFraction)
+		if sent, ok := of(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
+			text += fmt.Sprintf("   from sending %s", words.Percent(sent.Avg))
 		}
 		for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
 			text += fmt.Sprintf("   missed: %s %s", tag, words.Grouped(float64(r.Missed[tag])))

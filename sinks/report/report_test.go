@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -35,7 +36,7 @@ func TestReportOnOneRun(t *testing.T) {
 		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
 		SteadyFor: 21340 * time.Millisecond, Missed: map[string]int64{"time_to_first_token": 13},
-		Errors: []verdict.ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Sent: 1000, Failed: 10,
+		Errors: []verdict.ErrorCount{{Kind: "http_error 503", Message: "busy", Count: 10}}, Requests: record.Counts{OK: 990, Failed: 10},
 		Notices: []string{"10 of 1000 requests failed, first: http_error: busy", "something else"},
 		Full: &metrics.Summary{Stats: []metrics.Stat{
 			spread("time_to_first_token", "ms", 990, 41.2, 52, 63.4, metrics.Interval{Stat: "p50", Low: 41, High: 41.5}, metrics.Interval{Stat: "p99", Low: 60.1, High: 71}),
@@ -246,18 +247,18 @@ func TestErrorsAddUp(t *testing.T) {
 			{Kind: "parse_error", Count: 1},
 		},
 		FailedRuns: []FailedRun{{Cell: "concurrency 4", Trial: 3, Place: 2, Of: 4, Why: "cannot reach http://h: \x1b[2Jrefused"}},
-		Sent:       576, Failed: 61, Cancelled: 4,
+		Requests:   record.Counts{OK: 511, Failed: 61, Cut: 4},
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := `Errors           61 of 576
+	want := `Errors           61 of 572
   40× http_error 503: busy
   12× timeout, such as: 12 s
   6× connection refused: no
   3× of 2 other kinds
-Cancelled        4 of 576, by the plan or at its end
+Cut off          4 of 576, by the end of the phase: they lasted at least until then
 Failed runs      1 of 20; in no average
   concurrency 4, trial 3 (run 2 of 4 in it): cannot reach http://h: refused
 `

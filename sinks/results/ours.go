@@ -150,7 +150,7 @@ func readJSON(path string, into any) error {
 
 // fill reads the runs and their metrics out of the tables.
 func (s *System) fill(dir string) error {
-	runs, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "ok", "failed", "cancelled", "sent", "verdict"))
+	runs, err := sinks.ReadTable(dir, "runs", among("cell_index", "trial", "ok", "failed", "cancelled", "cut", "unsent", "sent", "verdict"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
@@ -162,7 +162,7 @@ func (s *System) fill(dir string) error {
 		}
 		o := decide.Outcome{
 			Run: sweep.Run{Trial: trial}, Verdict: validity.Parse(text(runs, "verdict", i)), OK: int64(number(runs, "ok", i)), Failed: int64(number(runs, "failed", i)),
-			Cancelled: int64(number(runs, "cancelled", i)), Sent: int64(number(runs, "sent", i)), Taints: validity.Taints{},
+			Cancelled: int64(number(runs, "cancelled", i)), Cut: max(0, int64(number(runs, "cut", i))), Unsent: max(0, int64(number(runs, "unsent", i))), Sent: int64(number(runs, "sent", i)), Taints: validity.Taints{},
 		}
 		if o.Verdict == validity.Failed {
 			o.Err = "the run gave nothing"

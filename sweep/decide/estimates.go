@@ -177,17 +177,16 @@ func scaled(e stats.Estimate, by float64) stats.Estimate {
 func (e Estimates) whole(i int, m *metrics.Metric) float64 {
 	s := e.runs[i].window(e.window)
 	st, ok := s.Get(m.Tag)
-	if ok && m.Per == "" {
+	if ok && m.Per == "" && m.Counts.Among == 0 {
 		return float64(st.Count)
 	}
-	beside := 0.0
-	if st.Plain != nil { // what was cut off or never sent is part of it
-		beside = float64(e.runs[i].Cut + e.runs[i].Unsent)
-	}
 	if of, ok := s.Get(m.Per); ok && of.Avg > 0 {
-		return of.Avg + beside
+		return of.Avg
 	}
-	return float64(e.runs[i].OK+e.runs[i].Failed) + beside
+	if n := s.In(m.Counts.Among); n > 0 {
+		return n
+	}
+	return float64(e.runs[i].Counts().In(m.Counts.Among))
 }
 
 // Values are those of the trials, in their order, NaN where a trial has none or an

@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -20,7 +21,7 @@ type Outcome struct {
 	Taints                      validity.Taints   // what findings do to the run's numbers
 	Backlog                     *Backlog          // of an open loop that can tell; nil otherwise
 	OK, Failed, Cancelled, Sent int64
-	Cut, Unsent                 int64     // attempts too: cut off by the end of the run, due and never sent
+	Cut, Unsent                 int64
 	Records                     int64     // lines in the run's journal
 	Ends                        []Ends    // of the percentiles that shared reads leave open, in the full window
 	Sample                      []float64 // sorted values of SampleTag's metric; nil where no rule asks for them
@@ -37,6 +38,11 @@ type Backlog struct{ Share, Limit float64 }
 type Ends struct {
 	Key
 	Low, High float64
+}
+
+// Counts are how the requests of the run ended.
+func (o *Outcome) Counts() record.Counts {
+	return record.Counts{OK: o.OK, Failed: o.Failed, Cut: o.Cut, Cancelled: o.Cancelled, Unsent: o.Unsent}
 }
 
 // measured tells whether the run has numbers.

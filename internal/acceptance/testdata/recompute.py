@@ -70,17 +70,73 @@ columns = {
     "output_sequence_length": "osl", "input_sequence_length": "isl", "output_token_throughput_per_user": "tps_user",
 }
 statistics = {"avg": np.mean, "min": np.min, "max": np.max, "std": np.std, "sum": np.sum}
+
+
+# In the steady window the average, the standard deviation and the rates weigh each
+# request by the part of it that lies inside: of an answer that came in several reads
+# what was delivered, each chunk spread over the time since the read before, the first
+# over the time since sending; else its time.
+def overlap(a, b, start, end):
+    return max(0, min(b, end) - max(a, start)) / (b - a)
+
+
+def part(q, start, end):
+    reads = collections.Counter(c["t_ns"] for c in of_request[q["run_id"], q["phase"], q["request_id"]] if c["kind"] in ("content", "reasoning", "tool"))
+    if len(reads) < 2 or q["ttft_ms"] is None:
+        return overlap(q["sent_ns"], q["end_ns"], start, end)
+    before, share = q["sent_ns"], 0
+    for at in sorted(reads):
+        share += reads[at] * overlap(before, at, start, end)
+        before = at
+    return share / sum(reads.values())
+
+
+parts = {}
+for key, q in requests.items():
+    run = runs[key[0]]
+    if q["status"] == "ok" and q["in_window"] and run["steady_start_ns"] is not None:
+        parts[key] = part(q, run["steady_start_ns"], run["steady_end_ns"])
+
+
+def weighed(run, column):
+    """Values and weights of all requests that lie in the steady window, in part or whole."""
+    mine = [(q[column], parts[q["run_id"], q["phase"], q["request_id"]]) for q in of_run[run]
+            if (q["run_id"], q["phase"], q["request_id"]) in parts and q[column] is not None]
+    return np.array([v for v, _ in mine], float), np.array([w for _, w in mine], float)
+
+
+def rate(m):
+    """The steady rate of requests or of tokens; None for another metric."""
+    column = {"request_throughput": "sent_ns", "input_token_throughput": "isl", "output_token_throughput": "osl"}.get(m["metric"])
+    if m["window"] != "steady" or column is None:
+        return None
+    run = runs[m["run_id"]]
+    data, weights = weighed(m["run_id"], column)
+    total = weights.sum() if column == "sent_ns" else (data * weights).sum()
+    return total / ((run["steady_end_ns"] - run["steady_start_ns"]) / 1e9)
+
+
 of_runs, values = {}, 0
 for m in tables["metrics"]:
     if m["level"] != "run":
         continue
     of_runs[m["run_id"], m["window"], m["metric"], m["stat"]] = m["value"]
+    want = rate(m)
+    if want is not None:
+        near(f"{m['run_id']} {m['window']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
+        values += 1
+        continue
     column = columns.get(m["metric"])
     if column is None or m["stat"] not in statistics and m["stat"][0] != "p":
         continue
     counted = [q for q in of_run[m["run_id"]] if q["status"] == "ok" and q["in_window"] and (m["window"] == "full" or q["steady"])]
     data = np.array([q[column] for q in counted if q[column] is not None], float)
-    if m["stat"] in statistics:
+    if m["window"] == "steady" and m["stat"] in ("avg", "std"):
+        every, weights = weighed(m["run_id"], column)
+        want = np.average(every, weights=weights)
+        if m["stat"] == "std":
+            want = math.sqrt(np.average((every - want) ** 2, weights=weights))
+    elif m["stat"] in statistics:
         want = statistics[m["stat"]](data)
     else:
         digits = m["stat"][1:]

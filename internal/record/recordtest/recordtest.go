@@ -26,7 +26,7 @@ func Fixed() []record.Record {
 			{At: 91_900_000, Low: 91_900_000, Bytes: 6, Kind: record.Done, SameRead: true},
 		},
 		Items: 2, ItemKind: record.Vectors, Dimensions: 768, Images: 1, MediaBytes: 4096, MediaSHA: "8899aabbccddeeff", AudioSeconds: 1.5, Download: 7.5, VideoInference: 44.5, VideoMemory: 2048, ServerQueue: 1, ServerPrefill: 30, ServerDecode: 45,
-		ReceiveLag: 12.5, SLOFailed: "time_to_first_token", SLOSet: true, Reused: true, Resent: true, BytesSent: 0, BytesReceived: 2310,
+		ReceiveLag: 12.5, Open: true, SLOFailedSent: "request_latency", SLOFailed: "time_to_first_token", SLOSet: true, Reused: true, Resent: true, BytesSent: 0, BytesReceived: 2310,
 		DNS: 1, Dial: 2, TLS: 3,
 	}
 	empty := record.New()

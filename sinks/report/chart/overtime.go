@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
@@ -65,7 +66,7 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 	limit, limited := d.Limits[metrics.InterTokenLatency]
 	wait, prefill := draw.Series{Name: "waiting to be sent", Ink: draw.S8}, draw.Series{Name: "until the first token", Ink: draw.S1}
 	good, slow := draw.Series{Name: "decoding", Ink: draw.S3}, draw.Series{Name: "decoding, ITL above the SLO", Ink: draw.S2}
-	failed := draw.Series{Name: "failed", Ink: draw.Bad}
+	failed, ended := draw.Series{Name: "failed", Ink: draw.Bad}, draw.Series{Name: "cut off or cancelled", Ink: draw.S6}
 	var free []float64 // when each slot is free again
 	for _, i := range ids {
 		end := finiteOr(r.End[i], r.Sent[i])
@@ -87,8 +88,10 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 			wait.Rects = append(wait.Rects, s)
 		}
 		switch first := r.First[i]; {
-		case !r.OK[i]:
+		case r.part(i) == record.InFailed:
 			bar(&failed, r.Sent[i], end, r.Status[i])
+		case !r.OK[i]:
+			bar(&ended, r.Sent[i], end, r.Status[i])
 		case math.IsNaN(first):
 			bar(&prefill, r.Sent[i], end, "answered after")
 		case limited && r.ITL[i] > limit:
@@ -100,7 +103,7 @@ func timeline(d *Data, c *Cell) ([]draw.Panel, string) {
 		}
 	}
 	p := draw.Panel{X: draw.Axis{Label: "time (s)" + note}, Y: slotAxis(len(free)), Marks: d.windows(c, r.Trial[ids[0]])}
-	for _, s := range []draw.Series{wait, prefill, good, slow, failed} {
+	for _, s := range []draw.Series{wait, prefill, good, slow, failed, ended} {
 		if len(s.Rects) > 0 {
 			p.Series = append(p.Series, s)
 		}
@@ -264,7 +267,7 @@ func (s *slicer) tokens() []float64 {
 func (s *slicer) failures() []float64 {
 	out := make([]float64, s.n)
 	for _, i := range s.ids {
-		if k := s.slice(s.r.End[i]); k >= 0 && !s.r.OK[i] {
+		if k := s.slice(s.r.End[i]); k >= 0 && s.r.part(i) == record.InFailed {
 			out[k] += 1 / s.dt
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -222,6 +223,9 @@ func (r *Requests) sinceStart() {
 		}
 	}
 }
+
+// part is the part of the partition that request i is in.
+func (r *Requests) part(i int) record.Parts { return record.Status(r.Status[i]).Part() }
 
 // AllFailed tells whether there were requests and none ended well.
 func (d *Data) AllFailed() bool {

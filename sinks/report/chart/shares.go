@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
@@ -46,12 +47,13 @@ var missedInks = []draw.Ink{draw.S4, draw.S2, draw.S5, draw.S6, draw.S7, draw.S8
 func (d *Data) misses() draw.Panel {
 	why, total := map[string]map[*Cell]float64{}, map[*Cell]float64{}
 	for i, c := range d.Requests.Cell {
-		if !d.Requests.InWindow[i] {
+		part := d.Requests.part(i)
+		if part&record.Attempted == 0 || part&record.Answered != 0 && !d.Requests.InWindow[i] {
 			continue
 		}
 		total[c]++
 		reason := d.Requests.Missed[i]
-		if !d.Requests.OK[i] {
+		if part == record.InFailed {
 			reason = "failed: " + d.Requests.Status[i]
 		}
 		if reason = first(reason); reason == "" {

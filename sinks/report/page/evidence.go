@@ -150,7 +150,7 @@ func readErrors(d *chart.Data) ([]failed, error) {
 					continue
 				}
 				kind, message := words.Clip(cmp.Or(t.Texts["error_kind"][i], t.Texts["status"][i]), 80), words.Clip(t.Texts["error_message"][i], textLimit)
-				measured := t.Texts["phase"][i] != "warmup" && t.Texts["status"][i] != string(record.Cancelled)
+				measured := t.Texts["phase"][i] != "warmup" && record.Status(t.Texts["status"][i]).Part() == record.InFailed
 				count(dir, t.Texts["cell"][i], kind, message, find(d, dir, t.Texts["cell"][i]), measured)
 			}
 			return nil
