@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"sync/atomic"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -107,9 +108,27 @@ func (p *phase) take(ev event, now int64) {
 func (p *phase) freePrefill(r *request, at int64) {
 	if r.prefilling {
 		r.prefilling = false
-		p.slots.prefill.release(at)
-		p.heirs(func(h *phase) { h.slots.prefill.release(at) })
+		behind := p.behind(r)
+		p.slots.prefill.release(at, behind)
+		p.heirs(func(h *phase) { h.slots.prefill.release(at, behind) })
 	}
+}
+
+// pause is the least lateness of a sending that is handed on to whoever waits for the
+// slot. Less is the price of a sending, which a busy slot would add up.
+const pause = int64(time.Millisecond)
+
+// behind is how much later r went than with a client that never stands still. In a
+// closed loop nothing is due, and it would be for the turnaround to say.
+func (p *phase) behind(r *request) int64 {
+	if p.load.Closed || r.x.Sent == record.None {
+		return 0
+	}
+	behind := r.freed - r.admitted
+	if own := r.x.Sent - r.freed; own >= pause {
+		behind += own
+	}
+	return behind
 }
 
 // answerOver frees what r held and hands it on to be read.
@@ -118,10 +137,15 @@ func (p *phase) answerOver(r *request, now int64) {
 		return // booked already, see giveUp
 	}
 	end := r.end()
+	if r.turn == 0 || p.stamped(r.play, r.turn) {
+		r.play.behind = 0 // by the clock, whatever became of the turns before
+	}
+	r.play.behind += p.behind(r)
 	p.freePrefill(r, end)
 	if !r.slotless {
-		p.slots.wire.release(end)
-		p.heirs(func(h *phase) { h.slots.wire.release(end) })
+		behind := p.behind(r)
+		p.slots.wire.release(end, behind)
+		p.heirs(func(h *phase) { h.slots.wire.release(end, behind) })
 	}
 	if !r.silent {
 		p.books.answered(r, now)
@@ -163,10 +187,10 @@ func (p *phase) playOver(pl *play, turn int, at int64, why string) {
 	if pl.tree.live--; pl.tree.live > 0 {
 		return
 	}
-	p.slots.sessions.release(at)
+	p.slots.sessions.release(at, pl.behind)
 	p.books.sessions.leave(at)
 	p.heirs(func(h *phase) {
-		h.slots.sessions.release(at)
+		h.slots.sessions.release(at, pl.behind)
 		h.books.sessions.leave(at)
 	})
 }

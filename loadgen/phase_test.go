@@ -79,6 +79,50 @@ func TestCapQueues(t *testing.T) {
 	}
 }
 
+// A client that stands still is no queue of the server's (issue 20). What was due
+// meanwhile, and what waits for slots behind it, was admitted when a client that never
+// stands still would have sent it; the rest is our lateness.
+func TestPauseIsNoAdmissionWait(t *testing.T) {
+	t.Parallel()
+	uneven := func(x *transport.Exchange) time.Duration { return time.Duration(3+x.User.(*request).id*7%10) * msec }
+	talk := func(x *transport.Exchange) time.Duration { return 12 * msec }
+	for _, c := range []struct {
+		name    string
+		phase   schema.Phase
+		latency func(*transport.Exchange) time.Duration
+	}{
+		{"slots to spare", schema.Phase{Type: "constant", Rate: 100, Requests: 400, Concurrency: 2}, fixedLatency(15 * msec)},
+		{"as many slots as it takes", schema.Phase{Type: "constant", Rate: 100, Requests: 400, Concurrency: 2}, fixedLatency(20 * msec)},
+		{"a queue", schema.Phase{Type: "constant", Rate: 100, Requests: 400, Concurrency: 2}, fixedLatency(21 * msec)},
+		{"one slot, uneven answers", schema.Phase{Type: "poisson", Rate: 100, Requests: 400, Concurrency: 1}, uneven},
+		{"on the wire", schema.Phase{Type: "poisson", Rate: 60, Requests: 400, InFlight: 1}, talk},
+	} {
+		play := func(pause time.Duration) []*record.Record {
+			w := &world{latency: c.latency, kernel: true}
+			if pause > 0 {
+				w.at = map[time.Duration]func(*driver){155 * msec: func(*driver) { w.now = int64(155*msec + pause) }}
+			}
+			out := w.play(t, job(t, c.phase)).records
+			slices.SortFunc(out, func(a, b *record.Record) int { return int(a.RequestID - b.RequestID) })
+			return out
+		}
+		ideal, real := play(0), play(time.Second)
+		late := 0
+		for i, r := range real {
+			if r.Admitted != ideal[i].Admitted {
+				t.Errorf("%s: request %d admitted at %v, without the pause at %v", c.name, i, time.Duration(r.Admitted), time.Duration(ideal[i].Admitted))
+				break
+			}
+			if r.DispatchLateness() > 100 {
+				late++
+			}
+		}
+		if last := ideal[len(ideal)-1]; late < 50 || last.DispatchLateness() != 0 {
+			t.Errorf("%s: %d requests were late by more than 100 ms; without a pause by %v ms", c.name, late, last.DispatchLateness())
+		}
+	}
+}
+
 func TestCapSkips(t *testing.T) {
 	t.Parallel()
 	w := &world{latency: fixedLatency(25 * msec)}
@@ -612,18 +656,18 @@ func TestLimitThatShrinks(t *testing.T) {
 	l.set(1, 5)
 	var full []bool
 	for i := range 3 {
-		l.release(int64(10 + i))
+		l.release(int64(10+i), 0)
 		full = append(full, l.full())
 	}
 	if !slices.Equal(full, []bool{true, true, false}) {
 		t.Errorf("full after releases: %v, want the debt of two repaid first", full)
 	}
-	if since := l.take(20); since != 12 {
+	if since := l.take(20).at; since != 12 {
 		t.Errorf("the slot is free since %d, want 12", since)
 	}
-	l.release(30)
+	l.release(30, 0)
 	l.set(3, 40)
-	if got := []int64{l.take(50), l.take(50), l.take(50)}; !slices.Equal(got, []int64{30, 40, 40}) {
+	if got := []int64{l.take(50).at, l.take(50).at, l.take(50).at}; !slices.Equal(got, []int64{30, 40, 40}) {
 		t.Errorf("slots free since %v, want 30, 40, 40", got)
 	}
 }

@@ -29,6 +29,7 @@ type play struct {
 	owed     map[int]int // by turn: sessions that it waits for
 	held     *followTurn // the turn that waits for them
 	intended int64       // when the newest turn was due
+	behind   int64       // how much earlier it would be with a client that never stands still
 }
 
 // number is the place of turn t in the whole conversation.
@@ -52,7 +53,8 @@ type request struct {
 
 	id         int64 // dispatch ordinal in the run
 	intended   int64
-	admitted   int64
+	freed      int64    // when its slots were free and it could go
+	admitted   int64    // the same with a client that never stands still
 	ended      int64    // ordinal of completion in the run
 	place      int      // index in the scheduler's list of what is on the wire
 	prefilling bool     // holds a prefill slot; the scheduler's

@@ -132,17 +132,18 @@ func (p *phase) dispatch(r *request, intended, ready, now int64, opening bool) {
 	if opening {
 		p.books.sessions.enter(now)
 	}
-	granted := now
+	granted := freed{now, now}
 	if r.slotless = r.silent && !opening; !r.slotless {
 		granted = p.slots.occupy(r, opening, now)
 	}
 	if p.slots.gate != nil && opening {
-		intended, ready, granted = granted, granted, now // the slot is the arrival: how late it was taken is the turnaround
+		intended, ready, granted = granted.at, granted.at, freed{now, now} // the slot is the arrival: how late it was taken is the turnaround
 	}
 	if !opening && r.ends() {
 		p.books.open--
 	}
-	r.intended, r.admitted, r.play.intended = intended, min(max(ready, granted), now), intended
+	r.freed = min(max(ready, granted.at), now)
+	r.intended, r.admitted, r.play.intended = intended, min(max(ready, granted.punctual), r.freed), intended
 	e.out = append(e.out, r)
 	if r.silent {
 		return

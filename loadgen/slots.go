@@ -85,12 +85,12 @@ func (s *slots) freeBefore(t int64, opening bool) bool {
 // occupy takes r's slots and tells since when they are all free: an arrival
 // that found them free was admitted when it was due, however late it is sent.
 // In a closed loop it is since when the slot that was waited for is free.
-func (s *slots) occupy(r *request, opening bool, now int64) (since int64) {
-	since = math.MinInt64
+func (s *slots) occupy(r *request, opening bool, now int64) (since freed) {
+	since = freed{math.MinInt64, math.MinInt64}
 	take := func(l *limit) {
 		free := l.take(now)
 		if l.on && (s.gate == nil || !opening || s.gate == l) {
-			since = max(since, free)
+			since = freed{max(since.at, free.at), max(since.punctual, free.punctual)}
 		}
 	}
 	if opening {
@@ -120,11 +120,17 @@ type limit struct {
 	held int
 	// opened holds, for each free slot, since when it is free: what the next
 	// request of a closed loop was waiting for.
-	opened queue.Queue[int64]
+	opened queue.Queue[freed]
 	grows  []time.Duration // when the limit grows by one each, from the phase's start
 	// resting are slots that are held, by nobody, until a time; see outages.
 	resting heap.Heap[moment]
 }
+
+// freed is since when a slot is free: really, and with a client that never stands
+// still. Requests take as long with it, but each begins when it is due and its slot
+// is free; so what waits for a slot behind our own backlog has not waited for the
+// server, and the difference is our lateness.
+type freed struct{ at, punctual int64 }
 
 // newLimit is a limit of n, 0 for none, that grows as steps say. It starts shut
 // and opens with grow.
@@ -135,24 +141,25 @@ func (l *limit) full() bool { return l.on && l.held >= l.max }
 
 // freeBefore tells whether a slot has been free since before t.
 func (l *limit) freeBefore(t int64) bool {
-	return !l.on || l.opened.Len() > 0 && l.opened.First() < t
+	return !l.on || l.opened.Len() > 0 && l.opened.First().at < t
 }
 
 // take takes a slot and tells since when it was free.
-func (l *limit) take(now int64) (since int64) {
+func (l *limit) take(now int64) (since freed) {
 	l.held++
 	if l.opened.Len() == 0 {
-		return now
+		return freed{now, now}
 	}
 	return l.opened.Pop()
 }
 
 // release gives a slot back. While the limit is overdrawn, because it shrank,
-// that repays the debt and frees nothing.
-func (l *limit) release(at int64) {
+// that repays the debt and frees nothing. behind is how much earlier a client that
+// never stands still would have given it back.
+func (l *limit) release(at, behind int64) {
 	l.held--
 	if l.on && l.held < l.max {
-		l.opened.Push(at)
+		l.opened.Push(freed{at, at - behind})
 	}
 }
 
@@ -161,7 +168,7 @@ func (l *limit) set(n int, at int64) {
 	for l.max < n {
 		l.max++
 		if l.held < l.max {
-			l.opened.Push(at)
+			l.opened.Push(freed{at, at})
 		}
 	}
 	l.max = n
@@ -201,7 +208,7 @@ func (l *limit) rest(until int64) {
 // wake gives back the slots that have rested.
 func (l *limit) wake(now int64) {
 	for l.resting.Len() > 0 && int64(l.resting.Top()) <= now {
-		l.release(int64(l.resting.Pop()))
+		l.release(int64(l.resting.Pop()), 0)
 	}
 }
 

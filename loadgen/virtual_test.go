@@ -27,11 +27,13 @@ type world struct {
 	content time.Duration                               // first content, 0: with the end
 	at      map[time.Duration]func(*driver)             // what happens when
 	deaf    bool                                        // cancelling does nothing
+	kernel  bool                                        // answers are stamped when they come, whatever the client does then
 	gone    func(target int, at time.Duration) bool     // a target refuses connections; nil: none ever does
 	supply  func(*driver, *phase, mode.Sessions) source // renders; nil: when asked
 
 	mu      sync.Mutex
 	now     int64
+	stamp   int64 // of what happens
 	todo    heap.Heap[happening]
 	sent    []sending
 	refused int // by a target that was gone
@@ -74,6 +76,10 @@ func (w *world) WaitUntil(t int64) {
 	}
 	h := w.todo.Pop()
 	w.now = max(w.now, h.at)
+	w.stamp = w.now
+	if w.kernel {
+		w.stamp = h.at
+	}
 	h.do()
 }
 
@@ -125,7 +131,7 @@ func (w *world) refuse(x *transport.Exchange) {
 
 func (w *world) answer(x *transport.Exchange) {
 	w.flying--
-	x.End, x.FirstByte = w.now, w.now
+	x.End, x.FirstByte = w.stamp, w.stamp
 	events := []string{`{"choices":[{"delta":{"content":"ok"},"finish_reason":"stop"}]}`}
 	if !x.Stream {
 		events = []string{`{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`}
@@ -137,7 +143,7 @@ func (w *world) answer(x *transport.Exchange) {
 	for _, e := range events {
 		from := len(x.Payload)
 		x.Payload = append(x.Payload, e...)
-		x.Events = append(x.Events, transport.Event{Start: int32(from), End: int32(len(x.Payload)), At: w.now, Low: w.now})
+		x.Events = append(x.Events, transport.Event{Start: int32(from), End: int32(len(x.Payload)), At: w.stamp, Low: w.stamp})
 	}
 	x.Done(x)
 }

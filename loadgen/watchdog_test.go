@@ -174,8 +174,8 @@ func TestPreflightSaysTheNumbers(t *testing.T) {
 }
 
 // A client that stands still for 50 ms sends late, and that is its own fault:
-// what was due meanwhile had its slot in time. With a cap the wait for the slot
-// is the cap's, and only the rest is the client's.
+// what was due meanwhile had its slot in time. So it is with a cap: what waits behind
+// our own backlog would have had its slot, had the client not stood still.
 func TestLatenessIsNotAdmissionWait(t *testing.T) {
 	t.Parallel()
 	stall := func(w *world) map[time.Duration]func(*driver) {
@@ -197,8 +197,9 @@ func TestLatenessIsNotAdmissionWait(t *testing.T) {
 		// Slots are free from 0 and, after 1 ms answers, from 11 ms on.
 		{"a cap that does not bind", 9, []float64{0, 0, 0, 0}, []float64{0, 45, 35, 25}},
 		// The second waits for nothing and is late; its answer, at 66 ms, makes
-		// room for the third, which was due at 30 ms, and so on.
-		{"one at a time", 1, []float64{0, 0, 36, 27}, []float64{0, 45, 0, 0}},
+		// room for the third, which was due at 30 ms, and so on: in time each would
+		// have found the slot free.
+		{"one at a time", 1, []float64{0, 0, 0, 0}, []float64{0, 45, 36, 27}},
 	} {
 		w := &world{latency: fixedLatency(msec)}
 		w.at = stall(w)

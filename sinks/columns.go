@@ -39,7 +39,7 @@ func requestColumns() []column[requestRow] {
 		fact("open_loop", "a clock said when it was due, and not the answer before it: of an open loop or a replay", func(r *r) *bool { return &r.Open }),
 
 		nanos("intended_ns", "when the schedule wanted it sent; in a closed loop, when the slot became free", func(r *r) *int64 { return &r.Intended }),
-		nanos("admitted_ns", "when it had its slots", func(r *r) *int64 { return &r.Admitted }),
+		nanos("admitted_ns", "when it had its slots; behind a backlog of this client, when it would have had them had the client never stood still: each request as long as it took, begun when it was due and a slot free", func(r *r) *int64 { return &r.Admitted }),
 		nanos("sent_ns", "when its first byte was handed to the kernel", func(r *r) *int64 { return &r.Sent }),
 		nanos("write_end_ns", "", func(r *r) *int64 { return &r.WriteEnd }).onlyIn(journalOnly),
 		nanos("first_byte_ns", "when the first byte of the answer came", func(r *r) *int64 { return &r.FirstByte }),

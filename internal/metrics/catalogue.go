@@ -241,8 +241,8 @@ var catalogue = complete([]Metric{
 	{Tag: "credit_to_start_latency", Header: "Credit-to-Start Latency", Unit: "ms", Formula: "sent − intended", Elsewhere: "AIPerf's word; schedule delay elsewhere", Group: Hidden, Order: 3010, AIPerf: Place{RunOnly: true}, Record: since(intended, sent)},
 	{Tag: TimeToFirstTokenFromIntended, Header: "Time to First Token from Intended", Unit: "ms", Formula: "first content − intended", Rests: SinceIntended, Group: Trust, Order: 110, AIPerf: Place{Unknown: true}, Needs: Streaming | Tokens, Record: (*record.Record).TTFTFromIntended},
 	{Tag: RequestLatencyFromIntended, Header: "Request Latency from Intended", Unit: "ms", Formula: "last content − intended", Elsewhere: "latency corrected for coordinated omission in wrk2 and HdrHistogram", Rests: SinceIntended, Group: Trust, Order: 310, AIPerf: Place{Unknown: true}, Record: (*record.Record).LatencyFromIntended},
-	{Tag: DispatchLateness, Header: "Dispatch Lateness", Unit: "ms", Formula: "sent − max(intended, admitted): the client's own fault", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
-	{Tag: AdmissionWait, Header: "Admission Wait", Unit: "ms", Formula: "admitted − intended: waiting for a slot", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
+	{Tag: DispatchLateness, Header: "Dispatch Lateness", Unit: "ms", Formula: "sent − max(intended, admitted): the client's own fault, also where it waited for a slot behind a backlog of the client", Group: Trust, Order: 320, AIPerf: Place{Unknown: true}, Record: (*record.Record).DispatchLateness},
+	{Tag: AdmissionWait, Header: "Admission Wait", Unit: "ms", Formula: "admitted − intended: waiting for a slot, as a client would that never stands still", Group: Trust, Order: 330, AIPerf: Place{Unknown: true}, Record: (*record.Record).AdmissionWait},
 
 	// Usage: what the server claimed, and how far it is from the client's own
 	// counts: 100 · abs(usage − client) / client.

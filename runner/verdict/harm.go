@@ -35,7 +35,7 @@ var harms = []Check{
 	{
 		ID: "dispatch_lateness", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a quieter machine, fewer requests per second, or fewer streams",
 		Kind: Harm, Unit: "ratio", Touches: fromIntended, Reads: "sent, intended and admitted stamps",
-		Doc:  "what late sending adds to a percentile of the latencies from intended, as a share of it",
+		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it",
 		Read: perPhase(dispatchLateness),
 	},
 	{
