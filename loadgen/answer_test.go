@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/endpoint/claims"
@@ -205,10 +206,11 @@ func TestOwnWords(t *testing.T) {
 
 func TestCleanMasksAndCuts(t *testing.T) {
 	t.Parallel()
-	f := finisher{secret: secrets(&schema.Endpoint{
+	e := schema.Endpoint{
 		APIKey: "sk-12345", URLs: []string{"http://me:passw0rd@host"},
 		Headers: map[string]string{"Authorization": "Basic dXNlcg==", "X-Team": "blue"},
-	})}
+	}
+	f := finisher{hide: secret.NewMasker((&schema.Resolved{Benchmark: schema.Benchmark{Endpoint: e}}).Secrets()...)}
 	got := f.clean("key sk-12345 of team blue with dXNlcg== at me:passw0rd@host")
 	if want := "key *** of team blue with *** at ***@host"; got != want {
 		t.Errorf("clean = %q, want %q", got, want)

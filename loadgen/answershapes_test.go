@@ -256,7 +256,7 @@ func TestImpossibleCounts(t *testing.T) {
 // why; the body of a refusal does.
 func TestWordsOfAFailedStream(t *testing.T) {
 	t.Parallel()
-	f := finisher{job: &Job{}, secret: secrets(&schema.Endpoint{})}
+	f := finisher{job: &Job{}}
 	for name, c := range map[string]struct {
 		x    *transport.Exchange
 		want string

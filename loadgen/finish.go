@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -22,16 +23,16 @@ type releaser interface{ Release(*transport.Exchange) }
 // tokens, judges it, and renders the turn that follows. It works after the
 // answer, so that measuring is never disturbed.
 type finisher struct {
-	job    *Job
-	maker  *maker
-	post   func(event)
-	wake   func()
-	back   releaser
-	secret masker
-	urls   addresses
-	live   *meter
-	work   *queue.Mailbox[*request]
-	out    *queue.Mailbox[finished]
+	job   *Job
+	maker *maker
+	post  func(event)
+	wake  func()
+	back  releaser
+	hide  *secret.Masker
+	urls  addresses
+	live  *meter
+	work  *queue.Mailbox[*request]
+	out   *queue.Mailbox[finished]
 }
 
 // finished is a record and its place in the order of completion.
@@ -157,7 +158,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.Intended, rec.Admitted, rec.Open = r.intended, r.admitted, !p.load.Closed
 	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(), x.CancelAsked
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
-	rec.FinishReason, rec.Streamed = words.Line(a.finish), x.Streamed
+	rec.FinishReason, rec.Streamed = words.Line(f.hide.Text(a.finish)), x.Streamed
 	rec.ISL = r.ISL
 	if turn.MaxTokens > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
 		rec.OSLRequested = turn.MaxTokens

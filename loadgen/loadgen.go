@@ -13,6 +13,7 @@ package loadgen
 
 import (
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -54,6 +55,8 @@ type Job struct {
 	// Judge, if set, is asked about every record when it is complete: the first
 	// missed SLO, by the clock of its load mode and from sending; "" when all held.
 	Judge func(*record.Record) (failed, sent string)
+	// Hide masks the secrets of the experiment in what servers say.
+	Hide *secret.Masker
 	// Live, if set, is called about twice a second with a snapshot.
 	Live func(Snapshot)
 }

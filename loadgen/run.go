@@ -93,10 +93,10 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	}
 	e.maker = m
 	f := &finisher{
-		job: job, maker: m, post: e.post, wake: c.Wake, back: n, secret: secrets(&job.Endpoint),
+		job: job, maker: m, post: e.post, wake: c.Wake, back: n, hide: job.Hide,
 		live: newMeter(job.Live != nil), work: queue.NewMailbox[*request](linger, e.pressed), out: queue.NewMailbox[finished](linger, nil),
 	}
-	f.urls = newAddresses(job.Endpoint.URLs, m.Path(job.Models.Items[0].Name, m.Streaming))
+	f.urls = newAddresses(job.Endpoint.URLs, m.Path(job.Models.Items[0].Name, m.Streaming), job.Hide)
 	e.read = f.take
 	if job.Unsent != nil {
 		e.unsent = func(rec *record.Record) {

@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/leak"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
@@ -112,6 +113,7 @@ func newRig(t *testing.T, s *server, phases ...schema.Phase) *rig {
 		Endpoint: schema.Endpoint{URLs: []string{s.URL}, Type: "chat", Streaming: true, Timeout: 20, APIKey: "sk-hush-hush"},
 		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
 		Emit:     func(rec *record.Record) { r.records = append(r.records, rec) },
+		Hide:     secret.NewMasker("sk-hush-hush"),
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/schema"
 )
@@ -77,15 +78,16 @@ type addresses struct {
 	marks []string // "#1", or ""
 	path  string   // of nearly all requests
 	usual []string // addresses with that path
+	hide  *secret.Masker
 }
 
-func newAddresses(urls []string, path string) addresses {
-	a := addresses{bases: urls, path: path, marks: make([]string, len(urls))}
+func newAddresses(urls []string, path string, hide *secret.Masker) addresses {
+	a := addresses{hide: hide, bases: urls, path: path, marks: make([]string, len(urls))}
 	if len(urls) == 0 {
 		a.usual = []string{""}
 	}
 	for _, u := range urls {
-		a.usual = append(a.usual, transport.PlainURL(u, path))
+		a.usual = append(a.usual, hide.Text(transport.PlainURL(u, path)))
 	}
 	plain := slices.Clone(a.usual)
 	for i, u := range urls {
@@ -104,5 +106,5 @@ func (a *addresses) of(target int, path string) string {
 	if path == a.path || len(a.bases) == 0 {
 		return a.usual[target]
 	}
-	return transport.PlainURL(a.bases[target], path) + a.marks[target]
+	return a.hide.Text(transport.PlainURL(a.bases[target], path)) + a.marks[target]
 }

@@ -194,7 +194,7 @@ func TestAddresses(t *testing.T) {
 		{[]string{"mock:?ttft=1ms", "mock:?ttft=2ms"}, "/x", []string{"http://mock:/x#1", "http://mock:/x#2"}},
 		{nil, "/x", []string{""}},
 	} {
-		a := newAddresses(c.urls, c.path)
+		a := newAddresses(c.urls, c.path, nil)
 		var got []string
 		for i := range c.want {
 			got = append(got, a.of(i, c.path))
@@ -203,7 +203,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", c.urls, diff)
 		}
 	}
-	a := newAddresses([]string{"http://a?k=1", "http://a?k=2"}, "/models/m/infer")
+	a := newAddresses([]string{"http://a?k=1", "http://a?k=2"}, "/models/m/infer", nil)
 	if got := a.of(1, "/models/other/infer"); got != "http://a/models/other/infer#2" {
 		t.Errorf("another model: %s", got)
 	}

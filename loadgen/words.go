@@ -5,9 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/schema"
 )
 
 // maxWords bounds an error message, in bytes.
@@ -38,55 +36,13 @@ func OwnWords(body []byte, other string) string {
 	return other
 }
 
-// mask stands where a secret stood.
-const mask = "***"
-
-// masker masks everything that must not get into a file.
-type masker struct {
-	words []string
-	whole *strings.Replacer
-}
-
-// secrets are those of e: the key, the values of headers that carry one, what
-// URLs hold.
-func secrets(e *schema.Endpoint) masker {
-	m := masker{words: secret.Words(e.APIKey, e.Headers, e.URLs, e.Extra)}
-	var pairs []string
-	for _, w := range m.words {
-		pairs = append(pairs, w, mask)
-	}
-	m.whole = strings.NewReplacer(pairs...)
-	return m
-}
-
-// shortestCut is how much of a secret at the end of a text is masked, too: a
-// text may be the beginning of an answer, cut within one.
-const shortestCut = 4
-
-func (m masker) mask(text string) string {
-	text = m.whole.Replace(text)
-	body, quote := strings.CutSuffix(text, `"`)
-	for _, w := range m.words {
-		for n := min(len(w)-1, len(body)); n >= shortestCut; n-- {
-			if strings.HasSuffix(body, w[:n]) {
-				body = body[:len(body)-n] + mask
-				break
-			}
-		}
-	}
-	if quote {
-		body += `"`
-	}
-	return body
-}
-
 // clean makes text fit for a record: valid, without secrets, at most 1 KB.
 func (f *finisher) clean(text string) string {
 	if text == "" {
 		return ""
 	}
 	// Masked before it is cut: half a secret is still one.
-	text = words.Clean(f.secret.mask(strings.ToValidUTF8(text, "\uFFFD")))
+	text = words.Clean(f.hide.Cut(strings.ToValidUTF8(text, "\uFFFD")))
 	for len(text) > maxWords {
 		text = text[:maxWords]
 		for !utf8.ValidString(text) {

@@ -28,9 +28,7 @@ func (r *runner) openDetails(m *measurement, dir string, clock record.Clock) (*d
 	if !want.Any() {
 		return nil, nil
 	}
-	if s := secretsOf(r.plan); len(s) > 0 {
-		want.Mask = s.mask
-	}
+	want.Hide = r.hide
 	info := &aiperf.RunInfo{T0: clock.Wall(0)}
 	for _, p := range m.bench.Phases {
 		info.Phases = append(info.Phases, aiperf.PhaseName{Name: p.Name, Warmup: p.Kind == "warmup"})

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/runner/resultdir"
@@ -53,7 +54,7 @@ func (r *runner) writeInputs() error {
 	if err != nil {
 		return fmt.Errorf("resolved.json: %w", err)
 	}
-	return writeOnce(filepath.Join(r.dir.Path, resultdir.ResolvedName), append(b, '\n'))
+	return writeOnce(filepath.Join(r.dir.Path, resultdir.ResolvedName), append(r.hide.JSON(b), '\n'))
 }
 
 func writeOnce(path string, b []byte) error {
@@ -67,7 +68,7 @@ func writeOnce(path string, b []byte) error {
 // it holds everything, then AIPerf's.
 func (r *runner) writeRun(m *measurement, rep *RunReport, read *reading) error {
 	dir := filepath.Join(r.dir.Path, m.run.Dir)
-	if err := resultdir.WriteJSON(filepath.Join(dir, resultdir.ReportName), rep); err != nil {
+	if err := resultdir.WriteMasked(filepath.Join(dir, resultdir.ReportName), rep, r.hide); err != nil {
 		return err
 	}
 	if len(r.plan.Runs) > 1 {
@@ -91,7 +92,7 @@ func (r *runner) writePrompts(m *measurement) error {
 	if err != nil {
 		return err
 	}
-	file, err := aiperf.WriteInputs(dir, payloads(m, rd, secretsOf(r.plan)))
+	file, err := aiperf.WriteInputs(dir, payloads(m, rd, r.hide))
 	if err != nil {
 		return err
 	}
@@ -154,14 +155,14 @@ func (r *runner) sweepID() string {
 
 // payloads are the bodies of every conversation, by the renderer that sends
 // them.
-func payloads(m *measurement, rd *render.Renderer, hidden secrets) iter.Seq2[string, []json.RawMessage] {
+func payloads(m *measurement, rd *render.Renderer, hide *secret.Masker) iter.Seq2[string, []json.RawMessage] {
 	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.bench.Phases))
 	return func(yield func(string, []json.RawMessage) bool) {
 		i, size := int64(0), 0
 		for c := range m.set.Each() {
 			var shown []json.RawMessage
 			for _, b := range rd.Bodies(keys, c, i) {
-				shown = append(shown, json.RawMessage(hidden.mask(string(b))))
+				shown = append(shown, hide.JSON(b))
 				size += len(b)
 			}
 			if i++; !yield(c.ID, shown) || i == maxInputs || !m.set.Held() && size > maxMade {

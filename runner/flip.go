@@ -75,7 +75,7 @@ func (r *runner) flip(issue context.Context, run sweep.Run) error {
 	}
 	r.flips = flips{state: state, done: r.flips.done + 1}
 	if err != nil {
-		failed := &flipError{secretsOf(r.plan).mask("the server was not brought into its state: " + err.Error())}
+		failed := &flipError{r.hide.Text("the server was not brought into its state: " + err.Error())}
 		r.flips.state, r.flips.trial, r.flips.why, event.Error = "", run.Trial, failed, failed.why
 	}
 	r.log.say("INFO", "server flip for %s by %s, %.3f s", name, e.Flip, time.Since(began).Seconds())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -18,12 +20,13 @@ import (
 // goroutine; a nil one says nothing. Its first error is told when it closes.
 type stepLog struct {
 	files []*os.File
+	hide  *secret.Masker
 	err   error
 }
 
 // openLog appends to the log of a result directory.
-func openLog(dir string) (*stepLog, error) {
-	l := &stepLog{}
+func openLog(dir string, hide *secret.Masker) (*stepLog, error) {
+	l := &stepLog{hide: hide}
 	return l, l.also(dir)
 }
 
@@ -53,7 +56,7 @@ func (l *stepLog) say(level, format string, args ...any) {
 	if l == nil {
 		return
 	}
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	text := strings.Join(strings.Fields(l.hide.Text(words.Clean(fmt.Sprintf(format, args...)))), " ")
 	line := fmt.Sprintf("%s %-7s %s\n", time.Now().Format("2006-01-02T15:04:05.000"), level, text)
 	for _, f := range l.files {
 		if _, err := f.WriteString(line); err != nil && l.err == nil {

@@ -241,6 +241,7 @@ func (r *runner) measure(issue, hard context.Context, m *measurement, path strin
 		m.doubt = r.tokenizers.compared(m, func() string { return who.disagrees(issue, m) })
 	}
 	job := m.job(out, journal)
+	job.Hide = r.hide
 	job.Client, job.Live = client, r.opt.Live
 	kept.attach(&job)
 	out.result, err = m.drive(issue, hard, job)
@@ -289,6 +290,7 @@ func (r *runner) simulate(issue, hard context.Context, m *measurement, path stri
 		return nil, &lostError{err}
 	}
 	job := m.job(out, journal)
+	job.Hide = r.hide
 	job.World = world
 	out.result, err = m.drive(issue, hard, job)
 	out.ended = out.clock.Wall(world.Now())

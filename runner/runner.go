@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/runner/resultdir"
@@ -99,6 +100,7 @@ type runner struct {
 	written    resultdir.Written
 	log        *stepLog
 	flips      flips
+	hide       *secret.Masker     // of all cells
 	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
 	moved      movedFiles
 }
@@ -146,8 +148,9 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if err != nil {
 		return nil, err
 	}
+	hide := plan.Hide()
 	r := &runner{
-		headroom: room, plan: plan, opt: secretsOf(plan).masked(opt), dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: local,
+		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: local,
 		moved:  movedFiles{within, absolute(old)},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
 	}
@@ -169,7 +172,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 			return nil, err
 		}
 	}
-	if r.log, err = openLog(dir.Path); err != nil {
+	if r.log, err = openLog(dir.Path, hide); err != nil {
 		return nil, err
 	}
 	if err := r.begin(held); err != nil {
@@ -390,6 +393,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 }
 
 func (r *runner) note(e resultdir.Event) error {
+	e.Error = r.hide.Text(e.Error)
 	if err := r.dir.Note(e); err != nil {
 		return &lostError{err}
 	}

@@ -56,7 +56,7 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	hide := secretsOf(plan)
+	hide := plan.Hide()
 	var told sync.Once
 	var saying sync.Mutex // one line at a time
 	errs := make([]error, len(all))
@@ -65,7 +65,7 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 		w.say = func(line string) {
 			saying.Lock()
 			defer saying.Unlock()
-			opt.say(hide.mask(line))
+			opt.say(hide.Text(line))
 		}
 		w.found = func(why string) {
 			told.Do(func() { w.say("waiting, " + w.limit() + " at most: " + why) })
@@ -79,7 +79,7 @@ func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *se
 			return &diag.Error{Code: diag.Interrupted, Message: "interrupted while it waited for the model; nothing was measured", Cause: context.Cause(ctx)}
 		case err != nil:
 			return &diag.Error{
-				Code: diag.Failed, Message: hide.mask(err.Error()), Cause: err,
+				Code: diag.Failed, Message: hide.Text(err.Error()), Cause: err,
 				Hint: "is the model's name right (-m)? --wait-for-model-timeout waits longer",
 			}
 		}

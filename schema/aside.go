@@ -55,9 +55,9 @@ func (cs *cells) asideOn(root *source.Node) *source.Node {
 }
 
 // withAside is a body as JSON with what was set aside, secrets masked.
-func withAside(tree map[string]any, aside []setting) {
+func withAside(tree map[string]any, aside []setting, hide *secret.Masker) {
 	for _, s := range aside {
-		value := maskedAll("", s.value)
+		value := Masked(s.path, s.value, hide)
 		fields.PutAt(tree, strings.TrimPrefix(s.path, "benchmark."), func(o map[string]any, key string) {
 			if _, there := o[key]; !there || !s.weak {
 				o[key] = value
@@ -67,30 +67,31 @@ func withAside(tree map[string]any, aside []setting) {
 }
 
 // Masked is the value of a setting as people and files may see it: without
-// credentials, in objects and lists too.
-func Masked(path string, v any) any {
-	_, last := source.Cut(path)
-	return maskedAll(last, v)
+// credentials and what hide knows, in objects and lists too.
+func Masked(path string, v any, hide *secret.Masker) any {
+	parent, last := source.Cut(path)
+	_, of := source.Cut(parent)
+	return maskedAll(of, last, v, hide)
 }
 
-// maskedAll is v without credentials.
-func maskedAll(key string, v any) any {
+// maskedAll is v, the member key of something called of, without credentials.
+func maskedAll(of, key string, v any, hide *secret.Masker) any {
 	switch v := v.(type) {
 	case string:
-		if secret.Name(key) {
+		if secret.Name(key) || of == "headers" && secret.Header(key) {
 			return secret.Mask
 		}
-		return secret.URL(v)
+		return hide.Text(secret.URL(v))
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = maskedAll(key, v[i])
+			out[i] = maskedAll(of, key, v[i], hide)
 		}
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
-			out[k] = maskedAll(k, v[k])
+			out[k] = maskedAll(key, k, v[k], hide)
 		}
 		return out
 	}
@@ -102,7 +103,7 @@ func maskedAll(key string, v any) any {
 // expect them.
 func (r *Resolved) AsAIPerf() []byte {
 	return shown(r.JSON, func(tree map[string]any) {
-		withAside(tree, r.aside)
+		withAside(tree, r.aside, r.hide)
 		fields.ShowIdle(tree)
 	})
 }
@@ -113,7 +114,7 @@ func OnlyAIPerf(body []byte) []byte {
 		return nil
 	}
 	x := fields.New()
-	out, err := x.Encode(shown(body, x.DropOurs), "benchmark")
+	out, err := x.Encode(shown(body, x.DropOurs), "benchmark", nil)
 	if err != nil {
 		panic("a resolved body is not JSON: " + err.Error()) // it was read
 	}

@@ -66,7 +66,7 @@ func BenchmarkCells(b *testing.B) {
 	d := mustLoad(b, "exp.yaml", good+"sweep: {type: grid, parameters: {concurrency: [1,2,3,4,5,6,7,8,9,10], isl: [1,2,3,4,5,6,7,8,9,10], osl: [1,2,3,4,5,6,7,8,9,10]}}\n")
 	axes := d.Sweep().Axes
 	for b.Loop() {
-		d.cells.checker = newChecker(d.cells.index)
+		d.cells.checker = newChecker(d.cells.index, nil)
 		for i := range 1000 {
 			var point []lower.Assignment
 			for k, n := 0, i; k < 3; k, n = k+1, n/10 {

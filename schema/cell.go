@@ -37,6 +37,7 @@ type cells struct {
 	always    []string // members of the body that are there without being asked for
 	*places
 	aside []setting // what was said of things absent here
+	env   []string  // what the environment says and may be secret
 	// partly: what a sweep does to the cells is not known for certain, so that only
 	// fields are judged, each by itself.
 	partly bool
@@ -46,7 +47,7 @@ type cells struct {
 func cellsOf(d *draft) *cells {
 	cs := &cells{
 		src: d.src, index: d.index, checker: d.checker, layer: d.layer, root: d.root,
-		templated: lower.HasTemplates(d.root), places: d.places, aside: d.aside,
+		templated: lower.HasTemplates(d.root), places: d.places, aside: d.aside, env: d.env,
 	}
 	for _, name := range cs.index["benchmark"].Keys {
 		if cs.index["benchmark."+name].Lower == "" && cs.checker.always("benchmark."+name) {
@@ -130,7 +131,7 @@ func hasTemplatePoint(point []lower.Assignment) bool {
 
 func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
 	root, unread := cs.rendered(cs.root.Clone(), point)
-	c := &cell{root: root, resolved: &Resolved{aside: cs.aside}}
+	c := &cell{root: root, resolved: &Resolved{aside: cs.aside, env: cs.env, hide: cs.checker.hide}}
 	if root == nil {
 		return c, unread
 	}
@@ -150,8 +151,9 @@ func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
 func (cs *cells) checkBody(c *cell) Errors {
 	b := c.root.Get("benchmark")
 	var bad Errors
-	var out bytes.Buffer
+	var out, identity bytes.Buffer
 	out.WriteByte('{')
+	identity.WriteByte('{')
 	for _, name := range cs.index["benchmark"].Keys {
 		n := b.Get(name)
 		if n == nil || n.Kind == source.Null {
@@ -163,20 +165,18 @@ func (cs *cells) checkBody(c *cell) Errors {
 				n = l.Filled("")
 			}
 		}
-		js, errs := cs.bodyMember(c, name, n)
+		p, errs := cs.bodyMember(c, name, n)
 		if bad = append(bad, errs...); errs != nil {
 			c.broken = append(c.broken, name)
 			continue
 		}
-		if js != nil {
-			if out.Len() > 1 {
-				out.WriteByte(',')
-			}
-			out.WriteString(strconv.Quote(name) + ":")
-			out.Write(js)
+		if p != nil {
+			appendMember(&out, name, p.json)
+			appendMember(&identity, name, p.identity)
 		}
 	}
 	out.WriteByte('}')
+	identity.WriteByte('}')
 	bad = append(bad, cs.required(c)...)
 	bad = append(bad, cs.acrossObjects(c)...)
 	bad = append(bad, cs.knownTags(c.root)...)
@@ -184,9 +184,18 @@ func (cs *cells) checkBody(c *cell) Errors {
 		return slices.DeleteFunc(bad, func(e *Error) bool { return e.Missing || e.Ruled })
 	}
 	if bad == nil {
-		c.resolved.JSON = out.Bytes()
+		c.resolved.JSON, c.resolved.Identity = out.Bytes(), identity.Bytes()
 	}
 	return bad
+}
+
+// appendMember appends a member to the JSON text of an object.
+func appendMember(to *bytes.Buffer, name string, js []byte) {
+	if to.Len() > 1 {
+		to.WriteByte(',')
+	}
+	to.WriteString(strconv.Quote(name) + ":")
+	to.Write(js)
 }
 
 // required names the members of the body that must be there.
@@ -212,7 +221,7 @@ func (cs *cells) required(c *cell) (bad Errors) {
 
 // bodyMember checks one member of the body. Lists of objects are checked object
 // by object, so that a sweep over one field checks one small object again.
-func (cs *cells) bodyMember(c *cell, name string, n *source.Node) ([]byte, Errors) {
+func (cs *cells) bodyMember(c *cell, name string, n *source.Node) (*part, Errors) {
 	body := &c.resolved.Benchmark
 	if (name == "phases" || name == "datasets") && n.Kind == source.List && len(n.Items) > 0 {
 		return cs.list(c, name, n)
@@ -237,13 +246,17 @@ func (cs *cells) bodyMember(c *cell, name string, n *source.Node) ([]byte, Error
 	if labelled {
 		body.Endpoint.Label = label
 	}
-	return p.json, nil
+	if name == "endpoint" {
+		body.Endpoint.Hide = cs.checker.hide
+	}
+	return p, nil
 }
 
-func (cs *cells) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
+func (cs *cells) list(c *cell, name string, n *source.Node) (*part, Errors) {
 	var bad Errors
-	var out bytes.Buffer
+	var out, identity bytes.Buffer
 	out.WriteByte('[')
+	identity.WriteByte('[')
 	if name == "datasets" && len(n.Items) > 1 {
 		return nil, source.Mistake(n.Items[1].Origin, "benchmark.datasets", fmt.Sprintf("takes one data set, got %d", len(n.Items)), "run them as an axis: sweep.parameters.dataset: [{…}, {…}]")
 	}
@@ -255,8 +268,10 @@ func (cs *cells) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 		}
 		if i > 0 {
 			out.WriteByte(',')
+			identity.WriteByte(',')
 		}
 		out.Write(p.json)
+		identity.Write(p.identity)
 		if name == "phases" {
 			c.resolved.Benchmark.Phases = append(c.resolved.Benchmark.Phases, decoded[Phase](p))
 		} else {
@@ -265,7 +280,8 @@ func (cs *cells) list(c *cell, name string, n *source.Node) ([]byte, Errors) {
 		}
 	}
 	out.WriteByte(']')
-	return out.Bytes(), bad
+	identity.WriteByte(']')
+	return &part{json: out.Bytes(), identity: identity.Bytes()}, bad
 }
 
 // take puts a checked member into the field of b that has its name; of a member
@@ -307,7 +323,7 @@ func (cs *cells) given(c *cell) []byte {
 	if enc.Encode(body.Plain()) != nil {
 		return nil
 	}
-	out, err := cs.index.Encode(raw.Bytes(), "benchmark")
+	out, err := cs.index.Encode(raw.Bytes(), "benchmark", cs.checker.hide)
 	if err != nil {
 		return nil
 	}
@@ -323,7 +339,7 @@ func (cs *cells) given(c *cell) []byte {
 			aside[i].path = fmt.Sprintf("benchmark.phases.%d.%s", phases.Index(name), rest)
 		}
 	}
-	return shown(out, func(tree map[string]any) { withAside(tree, aside) })
+	return shown(out, func(tree map[string]any) { withAside(tree, aside, cs.checker.hide) })
 }
 
 // drop takes the schema's own values out of n.

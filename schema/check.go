@@ -9,6 +9,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -20,6 +21,7 @@ import (
 // It is not for concurrent use.
 type checker struct {
 	index    fields.Table
+	hide     *secret.Masker // the environment's words
 	cue      *compiled
 	uses     int
 	families map[string]*family // by definition and content but for whole numbers
@@ -29,17 +31,18 @@ type checker struct {
 // part is a checked section: its JSON with every default, as a reader may see
 // it and as the program needs it.
 type part struct {
-	json   []byte // secrets masked, keys in schema order
-	secret []byte // nothing masked
-	value  any    // decoded; written once by who asks for it first
+	json     []byte // secrets masked, keys in schema order
+	identity []byte // the same with what is not known to be a credential
+	secret   []byte // nothing masked
+	value    any    // decoded; written once by who asks for it first
 }
 
 // A CUE context keeps what it evaluated, so the checker starts a new one now
 // and then.
 const maxPerContext = 2000
 
-func newChecker(x fields.Table) *checker {
-	return &checker{index: x, families: map[string]*family{}, taken: map[string]bool{}}
+func newChecker(x fields.Table, hide *secret.Masker) *checker {
+	return &checker{index: x, hide: hide, families: map[string]*family{}, taken: map[string]bool{}}
 }
 
 // schema is the compiled schema, in a fresh context when the old one is full.
@@ -80,7 +83,11 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
 	p := &part{secret: raw}
-	if p.json, err = c.index.Encode(raw, def); err != nil {
+	p.json, err = c.index.Encode(raw, def, c.hide)
+	if err == nil {
+		p.identity, err = c.index.EncodeIdentity(raw, def)
+	}
+	if err != nil {
 		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
 	f.keep(p, numbers)
@@ -112,7 +119,7 @@ type number struct {
 }
 
 // model is the JSON of a good part, as in part, in pieces around its free numbers.
-type model struct{ json, secret []piece }
+type model struct{ json, identity, secret []piece }
 
 // piece is text, with the number that follows it; −1 for none.
 type piece struct {
@@ -186,7 +193,7 @@ func (c *checker) like(f *family, def string, numbers []number) *part {
 			return nil
 		}
 	}
-	return &part{json: joined(m.json, numbers), secret: joined(m.secret, numbers)}
+	return &part{json: joined(m.json, numbers), identity: joined(m.identity, numbers), secret: joined(m.secret, numbers)}
 }
 
 // keep notes that p is good.
@@ -290,7 +297,7 @@ func numbersIn(js []byte) (at map[string]place, names map[string]bool) {
 }
 
 func (f *family) modelOf(p *part, numbers []number) *model {
-	return &model{json: f.pieces(p.json, numbers), secret: f.pieces(p.secret, numbers)}
+	return &model{json: f.pieces(p.json, numbers), identity: f.pieces(p.identity, numbers), secret: f.pieces(p.secret, numbers)}
 }
 
 // pieces are a JSON text around the free ones of its numbers.

@@ -22,7 +22,7 @@ var edgeNumbers = []int64{-1, 0, 1, 2, 3, 4, 5, 50, 99, 100, 101, 1 << 20, sourc
 func TestFamilyJudgesAsCUE(t *testing.T) {
 	t.Parallel()
 	x := fields.New()
-	quick, slow := newChecker(x), newChecker(x)
+	quick, slow := newChecker(x, nil), newChecker(x, nil)
 	r := rand.New(rand.NewPCG(1, 2))
 	shared, good, bad := 0, 0, 0
 	for range 150 {
@@ -106,7 +106,7 @@ func TestFamilyJudgesCellsAsCUE(t *testing.T) {
 		for _, point := range pointsAround(d.Sweep().Axes) {
 			d.cells.checker = quick
 			got, refused := d.Resolve(point)
-			d.cells.checker = newChecker(d.cells.index)
+			d.cells.checker = newChecker(d.cells.index, nil)
 			d.cells.checker.cue = quick.cue
 			want, expected := d.Resolve(point)
 			if fmt.Sprint(refused) != fmt.Sprint(expected) || want != nil && string(got.JSON) != string(want.JSON) {

@@ -156,7 +156,13 @@ func (d *diagnosis) show(n *source.Node, path string) string {
 	if d.index.At(path).Has(fields.IsSecret) {
 		return "(secret)"
 	}
-	return source.Short(secret.URL(n.String()))
+	if s, ok := n.Value.(string); ok {
+		parent, last := source.Cut(path)
+		if shown := fields.Masked(last, s, d.index.At(parent), d.index.At(path), nil); shown == secret.Mask {
+			return "(secret)"
+		}
+	}
+	return source.Short(secret.Shapes(secret.URL(n.String())))
 }
 
 func (d *diagnosis) fields(fit []cue.Value, n *source.Node, path string) {

@@ -5,6 +5,14 @@
 package schema
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -17,6 +25,18 @@ type Axis struct {
 	Labels []string // what a person calls each value: "4", "baseline"
 	Origin source.Origin
 	Group  int // axes of one group move together (a zip inside a grid); 0 is a group of its own
+
+	hide *secret.Masker
+}
+
+// Shown is value i as people and files may see it. Values that are masked whole are
+// told apart by their number, counted from 1.
+func (a Axis) Shown(i int) any {
+	v := Masked(a.Path, a.Values[i], a.hide)
+	if secret.Masked(v) && len(a.Values) > 1 {
+		return fmt.Sprintf("%s %d", v, i+1)
+	}
+	return v
 }
 
 // Scenario is one named point that sets many paths at once.
@@ -50,6 +70,8 @@ type Sweep struct {
 	Block map[string]any
 	// Unread are axes that could not be read, by the last words of their paths.
 	Unread []string
+	// Hide masks what the environment says in the experiment and may be secret.
+	Hide *secret.Masker
 }
 
 // Design is how a sampled sweep draws its points.
@@ -86,11 +108,73 @@ type Derivation struct {
 type Resolved struct {
 	Benchmark Benchmark
 	// JSON is the whole canonical tree of the body with every default, keys in
-	// schema order, secrets masked: what AIPerf's readers and a cell's
-	// identity see.
+	// schema order, secrets masked: what AIPerf's readers see.
 	JSON []byte
+	// Identity is JSON with nothing masked but what is known to be a credential: what
+	// a cell's identity is made of. It is never shown.
+	Identity []byte
 	// Given is JSON with only what somebody said; nil in a sweep.
 	Given []byte
 
 	aside []setting
+	env   []string       // what the environment says and may be secret
+	hide  *secret.Masker // of these words
+}
+
+// Secrets are the words of a cell that are masked wherever they turn up: its
+// credentials, and what may be one because a header or the environment says it. A
+// word of the second kind that the cell says in the open, too, as the name of its
+// model or host, is none.
+func (r *Resolved) Secrets() []string {
+	e := &r.Benchmark.Endpoint
+	known, maybe := secret.Words(e.APIKey, e.Headers, e.URLs, e.Extra)
+	if f := e.Flip; f != nil {
+		k, m := secret.Words("", f.Headers, []string{f.Call}, f.Body)
+		known, maybe = append(known, k...), append(maybe, m...)
+	}
+	known = append(known, secret.Tokens(string(r.Identity))...)
+	if maybe = append(maybe, r.env...); len(maybe) == 0 {
+		return known
+	}
+	shown := r.shownTexts()
+	maybe = slices.DeleteFunc(maybe, func(w string) bool {
+		return slices.ContainsFunc(shown, func(s string) bool { return strings.Contains(s, w) })
+	})
+	return append(known, maybe...)
+}
+
+// shownTexts are the texts of a body that are shown whoever says them: names,
+// files, words of the schema, hosts.
+func (r *Resolved) shownTexts() (out []string) {
+	dec := json.NewDecoder(bytes.NewReader(r.JSON))
+	dec.UseNumber()
+	var body any
+	if dec.Decode(&body) != nil {
+		return nil // a body that was not resolved
+	}
+	x := fields.New()
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if !x.At(path).Has(fields.IsFree) {
+				for k, sub := range v {
+					walk(source.Join(path, k), sub)
+				}
+			}
+		case []any:
+			for _, sub := range v {
+				walk(source.Join(path, "*"), sub)
+			}
+		case string:
+			if !x.At(path).MayHide() {
+				out = append(out, v)
+			}
+		}
+	}
+	walk("benchmark", body)
+	for _, u := range r.Benchmark.Endpoint.URLs {
+		out = append(out, secret.Host(u))
+	}
+	return out
 }

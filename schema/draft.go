@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -23,6 +24,7 @@ type draft struct {
 	written map[*source.Node]any // what scenarios change, before shorthands were lowered
 	aside   []setting            // what was said of things absent here
 	records Records              // of the file that a flag names
+	env     []string             // see text
 	remarks
 }
 
@@ -42,10 +44,11 @@ type overlayNode struct {
 
 // prepare lowers shorthands, sets aside what is absent here, and takes unknown
 // keys and the axes out.
-func prepare(src Source, read text) (*draft, Errors) {
+func prepare(src Source, read text, hide *secret.Masker) (*draft, Errors) {
 	d := &draft{src: src, index: fields.New(), root: read.root, places: &places{}}
 	d.notes = read.notes
-	d.checker = newChecker(d.index)
+	d.env = read.env
+	d.checker = newChecker(d.index, hide)
 	d.layer = lower.Layer{Index: d.index, ValueOf: d.placed}
 	root := d.root
 	var bad Errors

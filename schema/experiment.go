@@ -162,6 +162,9 @@ type Endpoint struct {
 	WaitTimeout  float64 `json:"wait_for_model_timeout"`  // seconds; 0 does not wait
 	WaitInterval float64 `json:"wait_for_model_interval"` // seconds
 	WaitMode     string  `json:"wait_for_model_mode"`     // models, inference, both
+
+	// Hide masks what the environment says in its addresses; nobody writes it.
+	Hide *secret.Masker `json:"-"`
 }
 
 // Flip brings the server into the state that is measured: by a call or by a command.

@@ -137,7 +137,7 @@ type explainer struct {
 func (e *explainer) body() error {
 	for _, f := range e.c.root.Fields {
 		if f.Name != "benchmark" {
-			f.Value.Leaves(f.Name, func(path string, n *source.Node) { e.row(path, n.String(), n.Origin) })
+			f.Value.Leaves(f.Name, e.row)
 		}
 	}
 	dec := json.NewDecoder(bytes.NewReader(e.c.resolved.JSON))
@@ -176,13 +176,25 @@ func (e *explainer) leaf(path, text string) {
 	if n := e.c.root.At(path); n != nil && n.Origin.Where != "" {
 		at = n.Origin
 	}
-	if e.d.cells.index.At(path).Has(fields.IsSecret) && at.Text != "" {
+	if (strings.Contains(text, secret.Mask) || strings.Contains(text, secret.Gap)) && at.Text != "" {
 		at.Text = secret.Mask
 	}
-	e.row(path, text, at)
+	e.add(path, text, at)
 }
 
-func (e *explainer) row(path, text string, at source.Origin) {
+// row adds a row for what stands around the body.
+func (e *explainer) row(path string, n *source.Node) {
+	text := n.String()
+	if s, ok := n.Value.(string); ok {
+		parent, last := source.Cut(path)
+		if shown := fields.Masked(last, s, e.d.cells.index.At(parent), e.d.cells.index.At(path), e.d.cells.checker.hide); shown != s {
+			text = strconv.Quote(shown)
+		}
+	}
+	e.add(path, text, n.Origin)
+}
+
+func (e *explainer) add(path, text string, at source.Origin) {
 	if e.d.cells.index.At(path).Has(fields.IsSecret) {
 		text = secret.Mask
 	}

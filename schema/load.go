@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -71,6 +72,24 @@ type remarks struct {
 // beside such an error is as far as it could be put together, for those who check
 // names in it; nil where there is nothing to check.
 func Load(src Source) (*Document, error) {
+	doc, hide, bad := load(src)
+	if len(bad) > 0 {
+		return doc, masked(bad.Sorted(), hide)
+	}
+	return doc, nil
+}
+
+// masked are mistakes without what hide knows in their words.
+func masked(bad Errors, hide *secret.Masker) Errors {
+	for i, e := range bad {
+		shown := *e
+		shown.Message, shown.Hint = hide.Text(e.Message), hide.Text(e.Hint)
+		bad[i] = &shown
+	}
+	return bad
+}
+
+func load(src Source) (*Document, *secret.Masker, Errors) {
 	name := src.File
 	if name == "" {
 		name = "the command line"
@@ -79,33 +98,32 @@ func Load(src Source) (*Document, error) {
 	defer watch.Stop()
 	read, bad := readText(src, watch)
 	if read.root == nil || read.root.Kind != source.Object {
-		return nil, bad
+		return nil, nil, bad
 	}
 	if src.File != "" {
 		read.root.SetPaths("")
 	}
-	unread := append(bad, fillEnvironment(read.root, src.Env)...)
+	unread := append(bad, read.fillEnvironment(src.Env)...)
+	hide := secret.NewMasker(read.env...)
 	all := slices.Clone(unread)
 	found := func(bad Errors) bool {
 		all = append(all, without(all, besides(unread, bad))...)
 		return len(bad) > 0
 	}
 	if found(lower.KnownVersion(read.root, fields.Versions())) {
-		return nil, all.Sorted()
+		return nil, hide, all
 	}
-	d, bad := prepare(src, read)
+	d, bad := prepare(src, read, hide)
 	found(bad)
 	if found(d.overlay()) {
-		return nil, all.Sorted() // there is nothing true to say any more
+		return nil, hide, all // there is nothing true to say any more
 	}
 	o, bad := d.outline()
 	found(bad)
 	doc, bad := finish(d, o, len(all) > 0)
 	doc.text = read
-	if found(bad); len(all) > 0 {
-		return doc, all.Sorted()
-	}
-	return doc, nil
+	found(bad)
+	return doc, hide, all
 }
 
 // without is found less what may only follow from a field that is left out:
@@ -163,7 +181,7 @@ func (d *Document) Resolve(point []lower.Assignment) (*Resolved, error) {
 	}
 	c, bad := d.cells.cell(point)
 	if bad != nil {
-		return nil, bad.Sorted()
+		return nil, masked(bad.Sorted(), d.cells.checker.hide)
 	}
 	return c.resolved, nil
 }
@@ -205,6 +223,7 @@ type text struct {
 	copy  []byte // what is kept of it
 	// ending is that of the copy's name, with its dot.
 	ending string
+	env    []string // what the environment and the variables say in it and may be secret
 }
 
 // readText reads the file, or makes an empty experiment for flags.
@@ -280,11 +299,20 @@ func Migrate(file string) (text []byte, changes []string, err error) {
 	return text, changes, nil
 }
 
-// fillEnvironment fills in ${VAR}.
-func fillEnvironment(root *source.Node, lookup func(string) (string, bool)) Errors {
+// fillEnvironment fills in ${VAR}, and remembers what may be secret of what stands there
+// and in the variables.
+func (t *text) fillEnvironment(lookup func(string) (string, bool)) Errors {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	_, bad := lower.ExpandEnv(root, lookup)
+	values, bad := lower.ExpandEnv(t.root, lookup)
+	for _, v := range values {
+		if secret.Telling(v, false) {
+			t.env = append(t.env, v)
+		}
+	}
+	if v := t.root.Get("variables"); v != nil && v.Kind == source.Object {
+		t.env = append(t.env, secret.Members(v.Plain().(map[string]any))...)
+	}
 	return bad
 }

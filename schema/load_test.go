@@ -287,7 +287,7 @@ func TestExplain(t *testing.T) {
 		"benchmark.datasets.default.entries":              "100 default: type synthetic",
 		"benchmark.endpoint.apiKey":                       `<redacted> e.yaml:4:62`,
 		"benchmark.endpoint.headers.Authorization":        `"<redacted>" e.yaml:4:96`,
-		"benchmark.endpoint.headers.X-Run":                `"one" e.yaml:4:115`,
+		"benchmark.endpoint.headers.X-Run":                `"<redacted>" e.yaml:4:115`,
 		"benchmark.endpoint.urls.0":                       `"http://<redacted>@h:1" -u`,
 		"benchmark.endpoint.type":                         `"chat" e.yaml:4:127 (CHAT)`,
 		"benchmark.endpoint.timeout":                      "21600 default",

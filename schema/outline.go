@@ -28,7 +28,7 @@ func (d *draft) outline() (outline, Errors) {
 	if block.Value == nil {
 		block.Value = source.ObjectNode(source.Origin{})
 	}
-	o := outline{block: block.Value}
+	o := outline{block: block.Value, sweep: Sweep{Hide: d.checker.hide}}
 	rendered, bad := normalForm(d.index, &lower.Renderer{}, d.root.Clone(), lower.HasTemplates(d.root))
 	if rendered == nil {
 		return o, bad

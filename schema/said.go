@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/source"
 )
@@ -84,16 +85,23 @@ func (d *Document) said(name, path string, n *source.Node) Said {
 		s.Kind = SaidObject
 		for _, f := range n.Fields {
 			m := d.said(f.Name, source.Join(path, f.Name), f.Value)
-			m.Secret = m.Secret || m.Kind == SaidLeaf && fields.Masked(f.Name, m.Value, d.cells.index.At(path), d.cells.index.At(source.Join(path, f.Name))) != m.Value
+			m.Secret = m.Secret || m.Kind == SaidLeaf && credential(f.Name, m.Value, d.cells.index.At(path), d.cells.index.At(source.Join(path, f.Name)))
 			s.Fields = append(s.Fields, m)
 		}
 	case source.List:
 		s.Kind = SaidList
 		for i, it := range n.Items {
 			m := d.said("", source.Join(path, fmt.Sprint(i)), it)
-			m.Secret = m.Kind == SaidLeaf && fields.Masked("", m.Value, nil, d.cells.index.At(source.Join(path, fmt.Sprint(i)))) != m.Value
+			m.Secret = m.Kind == SaidLeaf && credential("", m.Value, nil, d.cells.index.At(source.Join(path, fmt.Sprint(i))))
 			s.Items = append(s.Items, m)
 		}
 	}
 	return s
+}
+
+// credential tells whether a value is known to be a credential, by its place or by
+// the look of it.
+func credential(key string, v any, parent, l *fields.Leaf) bool {
+	text, ok := v.(string)
+	return ok && text != "" && (fields.Credential(key, text, parent, l) != text || secret.Shapes(text) != text)
 }

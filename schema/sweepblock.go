@@ -194,7 +194,7 @@ func (d *draft) publicAxes() []Axis {
 	out := make([]Axis, len(d.axes))
 	names := axisNames(d.axes)
 	for i, a := range d.axes {
-		out[i] = Axis{Path: a.path, Name: names[i], Origin: a.origin, Group: a.group}
+		out[i] = Axis{Path: a.path, Name: names[i], Origin: a.origin, Group: a.group, hide: d.checker.hide}
 		for _, v := range a.values {
 			out[i].Values = append(out[i].Values, v.Plain())
 			out[i].Labels = append(out[i].Labels, labelOf(v))

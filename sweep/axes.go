@@ -125,7 +125,7 @@ func server(e *schema.Endpoint) string {
 			continue
 		}
 		u.User, u.RawQuery, u.Fragment = nil, "", ""
-		shown = append(shown, u.String())
+		shown = append(shown, e.Hide.Text(u.String()))
 	}
 	return strings.Join(shown, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -156,15 +157,19 @@ func newCell(doc Document, pt *point, index int) (*Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	canon, err := canonical(r.JSON)
+	canon, err := canonical(r.Identity)
 	if err != nil {
 		return nil, err
 	}
+	hide := doc.Sweep().Hide
 	for path, v := range pt.plain {
-		pt.plain[path] = schema.Masked(path, v)
+		pt.plain[path] = schema.Masked(path, v, hide)
 	}
 	for i := range pt.values {
-		pt.values[i].Value = schema.Masked(pt.values[i].Path, pt.values[i].Value)
+		v := &pt.values[i]
+		if v.Value = schema.Masked(v.Path, v.Value, hide); secret.Masked(v.Value) {
+			v.Value = v.Label // tells it from others
+		}
 	}
 	return &Cell{
 		ID: hashOf(canon)[:idDigits], Index: index, Label: pt.label, DirName: pt.name,

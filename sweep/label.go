@@ -21,12 +21,12 @@ func valueText(a schema.Axis, i int) string {
 	if object, ok := a.Values[i].(map[string]any); ok && object["label"] != nil {
 		return labelOf(a, i)
 	}
-	return pyStr(schema.Masked(a.Path, a.Values[i]))
+	return pyStr(a.Shown(i))
 }
 
 // shortText is a value as a table shows it.
 func shortText(a schema.Axis, i int) string {
-	if s, ok := a.Values[i].(string); ok && schema.Masked(a.Path, s) != s {
+	if s, ok := a.Values[i].(string); ok && a.Shown(i) != s {
 		return valueText(a, i) // its label is the credential
 	}
 	if i < len(a.Labels) && a.Labels[i] != "" {
@@ -40,8 +40,8 @@ func shownAxes(axes []schema.Axis) []schema.Axis {
 	out := slices.Clone(axes)
 	for k, a := range axes {
 		out[k].Values, out[k].Labels = slices.Clone(a.Values), slices.Clone(a.Labels)
-		for i, v := range a.Values {
-			out[k].Values[i] = schema.Masked(a.Path, v)
+		for i := range a.Values {
+			out[k].Values[i] = a.Shown(i)
 			if i < len(a.Labels) {
 				out[k].Labels[i] = shortText(a, i)
 			}

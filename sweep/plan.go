@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen/mode"
-
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -67,6 +67,15 @@ type Cell struct {
 	Seed     int64
 
 	canonical []byte // what ID is the hash of
+}
+
+// Hide masks the secrets of all cells.
+func (p *Plan) Hide() *secret.Masker {
+	var words []string
+	for _, c := range p.Cells {
+		words = append(words, c.Resolved.Secrets()...)
+	}
+	return secret.NewMasker(words...)
 }
 
 // Value is a cell's position on one axis.

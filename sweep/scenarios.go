@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/schema/fields"
@@ -44,19 +45,19 @@ func scenarioPoints(s schema.Sweep, _ *int64) ([]schema.Axis, []point, error) {
 		plain := map[string]any{}
 		maps.Copy(plain, sc.Values)
 		axis.Values, axis.Labels = append(axis.Values, name), append(axis.Labels, name)
-		out = append(out, point{values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments, plain: plain, label: name, name: scenarioDir(sc, name)})
+		out = append(out, point{values: []Value{{scenarioAxis, scenarioAxis, name, name}}, set: sc.Assignments, plain: plain, label: name, name: scenarioDir(sc, name, s.Hide)})
 	}
 	return []schema.Axis{axis}, out, nil
 }
 
 // scenarioDir is the scenario's name, or made of its values where it gives some.
-func scenarioDir(sc schema.Scenario, name string) string {
+func scenarioDir(sc schema.Scenario, name string, hide *secret.Masker) string {
 	if len(sc.Named) == 0 {
 		return clean(name)
 	}
 	parts := make([]string, len(sc.Named))
 	for i, k := range sc.Named {
-		parts[i] = clean(k[strings.LastIndex(k, ".")+1:] + "_" + pyStr(schema.Masked(k, sc.Values[k])))
+		parts[i] = clean(k[strings.LastIndex(k, ".")+1:] + "_" + pyStr(schema.Masked(k, sc.Values[k], hide)))
 	}
 	return strings.Join(parts, "__")
 }

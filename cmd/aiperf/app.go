@@ -13,6 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/compat"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/live"
 )
@@ -23,6 +24,7 @@ type app struct {
 	issue, hard context.Context
 	stdio
 	code diag.Code
+	hide *secret.Masker // of the experiment, once it is known
 }
 
 // run is main without the process around it. It returns the exit code.

@@ -169,6 +169,8 @@ func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*
 		plan, err = sweep.Expand(doc)
 		if add(err); err != nil {
 			bad = append(bad, doc.Survey(bad...)...)
+		} else {
+			a.hide = plan.Hide()
 		}
 	}
 	add(checkVerdictIDs(doc.Envelope()))

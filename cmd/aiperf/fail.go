@@ -47,12 +47,12 @@ func (a *app) complain(e *diag.Error) {
 	if e.Place == "" || strings.HasPrefix(e.Place, "-") {
 		line = "aiperf: " + line // a place in a file comes first, so that an editor finds it
 	}
-	fmt.Fprintln(a.Err, readable(line))
+	fmt.Fprintln(a.Err, a.readable(line))
 	for _, l := range e.More {
-		fmt.Fprintln(a.Err, "  "+readable(l))
+		fmt.Fprintln(a.Err, "  "+a.readable(l))
 	}
 	if hint := hintOf(e); hint != "" {
-		fmt.Fprintf(a.Err, "  hint: %s\n", words.Clean(hint))
+		fmt.Fprintf(a.Err, "  hint: %s\n", words.Clean(a.hide.Text(hint)))
 	}
 }
 
@@ -74,19 +74,22 @@ func (a *app) mistakes(es diag.Errors) {
 // warn prints one line that does not stop anything.
 func (a *app) warn(lines ...string) {
 	for _, l := range lines {
-		fmt.Fprintf(a.Err, "aiperf: warning: %s\n", readable(l))
+		fmt.Fprintf(a.Err, "aiperf: warning: %s\n", a.readable(l))
 	}
 }
 
 // note prints one line that is worth knowing and nothing to worry about.
 func (a *app) note(lines ...string) {
 	for _, l := range lines {
-		fmt.Fprintf(a.Err, "aiperf: note: %s\n", readable(l))
+		fmt.Fprintf(a.Err, "aiperf: note: %s\n", a.readable(l))
 	}
 }
 
-// readable makes a message fit for a screen. It cuts words that no person
-// reads, such as somebody's megabyte as an argument.
+// readable makes a message fit for a screen, without secrets.
+func (a *app) readable(message string) string { return readable(a.hide.Text(message)) }
+
+// readable cuts words that no person reads, such as somebody's megabyte as an
+// argument.
 func readable(message string) string {
 	const most = 300
 	parts := strings.Split(words.Clean(message), " ")

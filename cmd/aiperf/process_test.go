@@ -49,9 +49,16 @@ func (o *output) String() string {
 // aiperf starts the program in dir. TestMain has put it on the path.
 func aiperf(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
+	return aiperfWith(t, dir, nil, args...)
+}
+
+// aiperfWith is aiperf with more variables in its environment.
+func aiperfWith(t *testing.T, dir string, env []string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, cmd: exec.Command("aiperf", args...), ended: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, &p.out, &p.err
 	p.cmd.Env = append(os.Environ(), "HF_HOME="+filepath.Join(dir, "no-hub"), "HF_HUB_CACHE=") // what this machine has fetched is not the test's
+	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.SysProcAttr = ownGroup()
 	p.run()
 	return p

@@ -52,7 +52,7 @@ func shown(flag *schema.Option, value string) string {
 	if _, err := strconv.ParseFloat(rest, 64); err != nil && rest != "" && !strings.ContainsAny(key, "/?{ ") && secret.Name(key) {
 		return key + sep + secret.Mask
 	}
-	return secret.URL(value)
+	return secret.Shapes(secret.URL(value))
 }
 
 // quote makes a word that a shell reads back as it was. As AIPerf shows command

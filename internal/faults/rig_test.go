@@ -15,6 +15,7 @@ import (
 	fs "aiperf.dev/aiperf/internal/faultserver"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	hide "aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
@@ -64,6 +65,7 @@ func newJob(t *testing.T, url string) *job {
 		Endpoint: schema.Endpoint{URLs: []string{url}, Type: "chat", Streaming: true, Timeout: 60, APIKey: secret},
 		Models:   schema.Models{Items: []schema.Model{{Name: "m"}}},
 		Emit:     func(r *record.Record) { j.records = append(j.records, r) },
+		Hide:     hide.NewMasker(secret),
 	}
 	j.client = transport.Config{Targets: []string{url}, Clock: j.Clock}
 	return j

@@ -82,7 +82,7 @@ loadgen: internal/heap internal/queue internal/record internal/secret internal/s
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/words runner/verdict internal/sampled internal/validity
+runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/secret internal/words runner/verdict internal/sampled internal/validity
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
 schema/fields: schema/source internal/diag internal/secret internal/suggest
@@ -102,7 +102,7 @@ sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/datas
 sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide internal/validity
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats internal/words
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/validity internal/words
-sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/words
+sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/secret internal/words
 `)
 
 // readFloors reads lines of the form "room: rooms it may import".

@@ -5,8 +5,8 @@
 package secret
 
 import (
-	"encoding/base64"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,9 +14,11 @@ import (
 // Mask stands for a whole value that is secret.
 const Mask = "<redacted>"
 
-// shortest is the length from which a word is masked in running text: shorter
-// ones would garble what is innocent.
-const shortest = 4
+// Gap stands in a text where a secret stood.
+const Gap = "***"
+
+// Masked tells whether nothing can be seen of a value.
+func Masked(v any) bool { return v == Mask || v == Gap }
 
 // alarming are words of a name that make its value a credential.
 var alarming = []string{
@@ -51,7 +53,15 @@ func param(name string) bool { return Name(name) || strings.EqualFold(name, "cod
 
 // URL is text with the user part and the secret parameters of an address
 // masked; any other text is returned as it is.
-func URL(text string) string {
+func URL(text string) string { return address(text, paramIs) }
+
+// NamedURL is URL without the parameters that only look like a credential.
+func NamedURL(text string) string {
+	return address(text, func(name, _ string) bool { return named(name) })
+}
+
+// address is the address text with what credential finds among its parameters masked.
+func address(text string, credential func(name, value string) bool) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || strings.ContainsAny(scheme, " \n") {
 		return text
@@ -63,58 +73,85 @@ func URL(text string) string {
 	if i := strings.LastIndexByte(host, '@'); i >= 0 {
 		host = Mask + host[i:]
 	}
-	return scheme + "://" + host + query(tail)
+	return scheme + "://" + host + query(tail, credential)
 }
 
 // query masks the secret parameters behind the first ? of tail.
-func query(tail string) string {
+func query(tail string, credential func(name, value string) bool) string {
 	path, params, ok := strings.Cut(tail, "?")
 	if !ok {
 		return tail
 	}
 	list := strings.Split(params, "&")
 	for i, p := range list {
-		name, value, ok := strings.Cut(p, "=")
-		if plain, err := url.QueryUnescape(name); ok && value != "" && err == nil && param(plain) {
+		if name, value, ok := strings.Cut(p, "="); ok && value != "" && credential(name, value) {
 			list[i] = name + "=" + Mask
 		}
 	}
 	return path + "?" + strings.Join(list, "&")
 }
 
-// Words are all secrets of an endpoint in every form they travel in (plain,
-// percent-encoded, base64), longest first, so that one that contains another
-// is masked whole. Extra is what is merged into every body.
-func Words(key string, headers map[string]string, urls []string, extra map[string]any) []string {
-	var out []string
+// named tells of a parameter, as it travels, whether its name makes its value a
+// credential.
+func named(name string) bool {
+	plain, err := url.QueryUnescape(name)
+	return err == nil && param(plain)
+}
+
+// opaqueFrom is the length from which a value that is nothing but random digits
+// and letters is a credential, whatever its name.
+const opaqueFrom = 32
+
+var opaque = regexp.MustCompile(`^[A-Za-z0-9+/_=%-]*$`)
+
+// paramIs tells whether a parameter, its name as it travels, carries a credential.
+func paramIs(name, value string) bool {
+	return named(name) || len(value) >= opaqueFrom && opaque.MatchString(value) && anyDigit(value)
+}
+
+// Words are the secrets of an endpoint that are told apart from other texts: those
+// known to be credentials, and those that may be one. Extra is what is merged into
+// every body.
+func Words(key string, headers map[string]string, urls []string, extra map[string]any) (known, maybe []string) {
 	add := func(words ...string) {
 		for _, w := range words {
-			if len(w) >= shortest && strings.Trim(w, "*") != "" {
-				out = append(out, forms(w)...)
+			if Telling(w, true) {
+				known = append(known, w)
 			}
 		}
 	}
 	add(key)
 	for name, value := range headers {
-		if Name(name) {
-			_, token, _ := strings.Cut(value, " ") // Bearer TOKEN
+		_, token, _ := strings.Cut(value, " ") // Bearer TOKEN
+		switch {
+		case Name(name):
 			add(value, token)
-			if plain, err := base64.StdEncoding.DecodeString(token); err == nil {
-				add(userAndPassword(string(plain))...)
+			add(userAndPassword(decoded(token))...)
+		case Header(name):
+			for _, w := range []string{value, token} {
+				if Telling(w, false) {
+					maybe = append(maybe, w)
+				}
 			}
 		}
 	}
 	for _, u := range urls {
 		add(ofURL(u)...)
 	}
-	add(ofBody(extra)...)
-	slices.SortFunc(out, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
-	return slices.Compact(out)
+	add(Members(extra)...)
+	return known, maybe
+}
+
+// Host is the scheme, the host and the port of an address.
+func Host(address string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "", address
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	return scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
 }
 
 // userAndPassword are the secrets of what Basic authentication encodes.
@@ -151,13 +188,13 @@ func ofURL(raw string) []string {
 // is taken for a credential; stop tokens and the like are shorter, or marked up.
 const longEnough = 8
 
-// ofBody are the values of members, at any depth, whose name says that they
+// Members are the values of members, at any depth, whose name says that they
 // are credentials.
-func ofBody(members map[string]any) (out []string) {
+func Members(members map[string]any) (out []string) {
 	for name, v := range members {
 		switch v := v.(type) {
 		case map[string]any:
-			out = append(out, ofBody(v)...)
+			out = append(out, Members(v)...)
 		case string:
 			if Name(name) && len(v) >= longEnough && !strings.ContainsAny(v, " <>|") {
 				out = append(out, v)
@@ -165,15 +202,6 @@ func ofBody(members map[string]any) (out []string) {
 		}
 	}
 	return out
-}
-
-// forms are the ways a word is written where it travels.
-func forms(w string) []string {
-	return []string{
-		w, url.QueryEscape(w), url.PathEscape(w),
-		base64.StdEncoding.EncodeToString([]byte(w)), base64.RawStdEncoding.EncodeToString([]byte(w)),
-		base64.URLEncoding.EncodeToString([]byte(w)), base64.RawURLEncoding.EncodeToString([]byte(w)),
-	}
 }
 
 // InCommand tells whether a command line says a credential: --token VALUE,

@@ -4,14 +4,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/source"
 )
 
 // Encode writes JSON with the keys in schema order, free keys sorted, and
-// secrets masked.
-func (x Table) Encode(raw []byte, path string) ([]byte, error) {
+// secrets masked, those that hide knows among them.
+func (x Table) Encode(raw []byte, path string, hide *secret.Masker) ([]byte, error) {
+	return x.encode(raw, path, func(key, v string, parent, l *Leaf) string { return Masked(key, v, parent, l, hide) })
+}
+
+// EncodeIdentity writes the same with nothing masked but what is known to be a
+// credential by its name: other secrets make a difference between two cells.
+func (x Table) EncodeIdentity(raw []byte, path string) ([]byte, error) {
+	return x.encode(raw, path, Credential)
+}
+
+func (x Table) encode(raw []byte, path string, masked masking) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -19,16 +30,28 @@ func (x Table) Encode(raw []byte, path string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	e := encoder{index: x, out: &b}
+	e := encoder{index: x, out: &b, masked: masked}
 	if err := e.value(v, x[path], path); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
+// masking is v, the text at l below parent under key, as it may be seen.
+type masking func(key, v string, parent, l *Leaf) string
+
 type encoder struct {
-	index Table
-	out   *bytes.Buffer
+	index  Table
+	out    *bytes.Buffer
+	masked masking
+}
+
+// seen is v as it may be seen.
+func (e encoder) seen(key string, v any, parent, l *Leaf) any {
+	if text, ok := v.(string); ok && text != "" {
+		return e.masked(key, text, parent, l)
+	}
+	return v
 }
 
 func (e encoder) value(v any, l *Leaf, path string) error {
@@ -42,7 +65,7 @@ func (e encoder) value(v any, l *Leaf, path string) error {
 			e.text(k)
 			e.out.WriteByte(':')
 			name, sub := e.index.child(path, l, k)
-			if err := e.value(Masked(k, v[k], l, sub), sub, source.Join(path, name)); err != nil {
+			if err := e.value(e.seen(k, v[k], l, sub), sub, source.Join(path, name)); err != nil {
 				return err
 			}
 		}
@@ -55,7 +78,7 @@ func (e encoder) value(v any, l *Leaf, path string) error {
 			if i > 0 {
 				e.out.WriteByte(',')
 			}
-			if err := e.value(Masked("", it, l, sub), sub, source.Join(path, name)); err != nil {
+			if err := e.value(e.seen("", it, l, sub), sub, source.Join(path, name)); err != nil {
 				return err
 			}
 		}
@@ -100,15 +123,43 @@ func KeyOrder(m map[string]any, l *Leaf) []string {
 	return keys
 }
 
-// Masked is v, or the mask: for a secret field, for a header or free key that
-// names a credential, and in the user part and query of a URL.
-func Masked(key string, v any, parent, l *Leaf) any {
-	s, ok := v.(string)
-	if !ok || s == "" {
-		return v
+// Masked is a text as people and files may see it: masked whole as a secret field,
+// as a header unless that is known to be harmless, and as a free key that names a
+// credential; else without what looks like one, and where a text of the user's own
+// may hold a secret, without those that hide knows.
+func Masked(key, v string, parent, l *Leaf, hide *secret.Masker) string {
+	switch {
+	case Credential(key, v, parent, l) == secret.Mask, ofHeaders(parent) && secret.Header(key):
+		return secret.Mask
+	case parent.Has(IsFree), l.MayHide():
+		return hide.Text(secret.URL(v))
 	}
+	return secret.Shapes(secret.URL(v))
+}
+
+// Credential is a text, masked where its place says that it is a credential: a
+// secret field, a free key that names one, the user part and query of a URL.
+func Credential(key, v string, parent, l *Leaf) string {
 	if l.Has(IsSecret) || parent.Has(IsFree) && secret.Name(key) {
 		return secret.Mask
 	}
-	return secret.URL(s)
+	return secret.NamedURL(v)
+}
+
+// ofHeaders tells whether the members of l are headers.
+func ofHeaders(l *Leaf) bool {
+	return l != nil && strings.HasSuffix(l.Path, ".headers") && !l.Has(IsText)
+}
+
+// hiding are the fields, besides secret ones and those with free keys, in whose
+// texts a secret may stand. All others name a thing (a model, a file, a host) and
+// are shown, whoever says them.
+var hiding = []string{
+	"benchmark.endpoint.urls.*", "benchmark.endpoint.path", "benchmark.endpoint.template.body", "benchmark.endpoint.rpc.body",
+	"benchmark.endpoint.flip.call", "benchmark.endpoint.flip.command.*", "benchmark.datasets.*.system_prompt",
+}
+
+// MayHide tells whether a secret may stand in the text of l.
+func (l *Leaf) MayHide() bool {
+	return l.Has(IsFree|IsSecret) || l != nil && slices.Contains(hiding, l.Path)
 }

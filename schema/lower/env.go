@@ -10,9 +10,10 @@ import (
 
 var envRef = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\}`)
 
-// ExpandEnv replaces ${VAR} and ${VAR:default}, once per file.
-func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (*source.Node, diag.Errors) {
-	return root.Replace("", func(path string, n *source.Node) (*source.Node, diag.Errors) {
+// ExpandEnv replaces ${VAR} and ${VAR:default}, once per file. Values are those that
+// the environment gave.
+func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (values []string, bad diag.Errors) {
+	_, bad = root.Replace("", func(path string, n *source.Node) (*source.Node, diag.Errors) {
 		s, ok := n.Value.(string)
 		if !ok || !strings.Contains(s, "${") || kept(path) {
 			return n, nil
@@ -21,6 +22,7 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (*source.N
 		out := envRef.ReplaceAllStringFunc(s, func(ref string) string {
 			m := envRef.FindStringSubmatch(ref)
 			if v, ok := lookup(m[1]); ok {
+				values = append(values, v)
 				return v
 			}
 			if !strings.Contains(ref, ":") {
@@ -35,6 +37,7 @@ func ExpandEnv(root *source.Node, lookup func(string) (string, bool)) (*source.N
 		c.Origin.Text = s
 		return c, nil
 	})
+	return values, bad
 }
 
 // kept tells whether the templates at path are sent to the server or rendered

@@ -49,7 +49,7 @@ type Details struct {
 	outputs *fragments
 	trace   *os.File
 	traceTo *bufio.Writer
-	mask    func(string) string
+	hide    *secret.Masker
 	rows    int64
 	err     error // the first that a Keep met
 }
@@ -57,7 +57,7 @@ type Details struct {
 // DetailOptions says which of the files are wanted.
 type DetailOptions struct {
 	Raw, Outputs, Trace bool
-	Mask                func(string) string // hides secrets in what is written; nil when there are none
+	Hide                *secret.Masker // of the plan's secrets, in what is written
 }
 
 // Any tells whether one is.
@@ -73,7 +73,7 @@ func NewDetails(dir, prefix string, want DetailOptions, info *RunInfo) (*Details
 	if err != nil {
 		return nil, err
 	}
-	d := &Details{dir: dir, names: names, lines: newRecordWriter(info, metrics.Options{}), mask: want.Mask}
+	d := &Details{dir: dir, names: names, lines: newRecordWriter(info, metrics.Options{}), hide: want.Hide}
 	if want.Raw {
 		d.raw, err = sinks.CreateArtifact(dir, names.Raw)
 	}
@@ -110,10 +110,8 @@ func (d *Details) Render(r *record.Record, x *RawRequest) any {
 	if d.trace != nil {
 		out.trace = traceLine(x)
 	}
-	if d.mask != nil {
-		for _, text := range []*[]byte{&out.raw, &out.output, &out.trace} {
-			*text = []byte(d.mask(string(*text)))
-		}
+	for _, text := range []*[]byte{&out.raw, &out.output, &out.trace} {
+		*text = d.hide.OwnJSON(*text)
 	}
 	return out
 }
@@ -194,7 +192,7 @@ func (w *recordWriter) rawLine(r *record.Record, x *RawRequest) []byte {
 		start = r.Intended
 	}
 	b = integer(b, "start_perf_ns", start)
-	b = appendHeader(append(b, `,"request_headers":`...), x.RequestHeader)
+	b = appendHeader(append(b, `,"request_headers":`...), x.RequestHeader, secret.Header)
 	if x.Status != record.None {
 		b = integer(b, "status", x.Status)
 	}
@@ -376,8 +374,9 @@ func (s *stickyWriter) text(t string) {
 	}
 }
 
-// appendHeader is header lines as a JSON object, secrets masked.
-func appendHeader(b, lines []byte) []byte {
+// appendHeader is header lines as a JSON object, with the values masked of those
+// whose name is secret, and what looks like a credential in the others.
+func appendHeader(b, lines []byte, masked func(name string) bool) []byte {
 	b = append(b, '{')
 	seen := map[string]bool{}
 	for line := range strings.SplitSeq(string(lines), "\n") {
@@ -389,8 +388,8 @@ func appendHeader(b, lines []byte) []byte {
 			b = append(b, ',')
 		}
 		seen[name] = true
-		value = strings.TrimSpace(value)
-		if secretHeader(name) {
+		value = secret.Shapes(strings.TrimSpace(value))
+		if masked(name) {
 			value = secret.Mask
 		}
 		b = append(appendString(b, name), ':')
@@ -399,8 +398,9 @@ func appendHeader(b, lines []byte) []byte {
 	return append(b, '}')
 }
 
-// secretHeader tells by its name whether a header may carry a secret; a
-// session may be one that the server opened for whoever knows its name.
-func secretHeader(name string) bool {
+// serverSecret tells by its name whether a header of an answer may carry a secret;
+// a session may be one that the server opened for whoever knows its name. All else
+// is what the server says.
+func serverSecret(name string) bool {
 	return secret.Name(name) || strings.Contains(strings.ToLower(name), "session")
 }

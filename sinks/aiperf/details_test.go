@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/record/recordtest"
+	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/sinks/aiperf"
 )
 
@@ -50,8 +51,8 @@ func writeDetails(t *testing.T, dir, prefix string, want aiperf.DetailOptions) {
 func TestDetails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	mask := func(s string) string { return strings.ReplaceAll(s, "sk-very-secret", "***") }
-	writeDetails(t, dir, "run1", aiperf.DetailOptions{Raw: true, Outputs: true, Trace: true, Mask: mask})
+	hide := secret.NewMasker("sk-very-secret")
+	writeDetails(t, dir, "run1", aiperf.DetailOptions{Raw: true, Outputs: true, Trace: true, Hide: hide})
 
 	raw := strings.Split(strings.TrimSpace(string(load(t, filepath.Join(dir, "run1_raw.jsonl")))), "\n")
 	if len(raw) != 3+5 {
@@ -61,7 +62,7 @@ func TestDetails(t *testing.T) {
 		t.Errorf("raw keys %s", got)
 	}
 	for _, want := range []string{
-		`"request_headers":{"Host":"h","Authorization":"<redacted>","X-Api-Key":"<redacted>","X-Team":"blue","X-Session-Affinity":"<redacted>"}`,
+		`"request_headers":{"Host":"h","Authorization":"<redacted>","X-Api-Key":"<redacted>","X-Team":"<redacted>","X-Session-Affinity":"<redacted>"}`,
 		`"responses":[{"perf_ns":5,"packets":[{"name":"data","value":"{\"a\":\"λ\\n\"}"}]},{"perf_ns":7,"packets":[{"name":"event","value":"error"},{"name":"data","value":"[DONE]"}]}]`,
 		`"payload":{"model":"m","n":1}}`,
 	} {
@@ -137,7 +138,7 @@ func TestTraceData(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr := got.Trace
-		if tr.Body != 100+i || tr.Headers["X-Team"] != "blue" || tr.Headers["Authorization"] != "<redacted>" || tr.Port != 4711 || tr.Remote != "::1" {
+		if tr.Body != 100+i || tr.Headers["X-Team"] != "<redacted>" || tr.Headers["Authorization"] != "<redacted>" || tr.Port != 4711 || tr.Remote != "::1" {
 			t.Errorf("line %d: %+v", i, tr)
 		}
 		if tr.All > 0 {

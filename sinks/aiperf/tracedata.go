@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // traceKept is what trace_data needs besides the record.
@@ -25,9 +26,9 @@ type traceKept struct {
 
 // traceLine is one line of the traces that wait for their records.
 func traceLine(x *RawRequest) []byte {
-	k := traceKept{Request: appendHeader(nil, x.RequestHeader), Reason: x.Reason, Local: x.Local, Remote: x.Remote, Body: len(x.Body)}
+	k := traceKept{Request: appendHeader(nil, x.RequestHeader, secret.Header), Reason: x.Reason, Local: x.Local, Remote: x.Remote, Body: len(x.Body)}
 	if len(x.ResponseHeader) > 0 {
-		k.Response = appendHeader(nil, x.ResponseHeader)
+		k.Response = appendHeader(nil, x.ResponseHeader, serverSecret)
 	}
 	b, err := json.Marshal(k)
 	if err != nil {

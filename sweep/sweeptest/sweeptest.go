@@ -63,6 +63,7 @@ func (d *Document) Resolve(point []schema.Assignment) (*schema.Resolved, error) 
 	}
 	var err error
 	out.JSON, err = json.Marshal(body)
+	out.Identity = out.JSON
 	return out, err
 }
 
