@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -149,7 +150,29 @@ func runnable(inputs planCheck) planCheck {
 // expand loads and expands in one step, for the commands that need a plan. What the
 // experiment names beside its body (gates, objectives, axes, checks) and what the
 // command checks of the plan is refused in one round.
+//
+// An interrupt ends the wait for a file that gives nothing, as a pipe without a
+// writer: no context reaches a read, so it is left behind, and the process ends.
 func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*schema.Document, *sweep.Plan, error) {
+	type expanded struct {
+		doc  *schema.Document
+		plan *sweep.Plan
+		err  error
+	}
+	done := make(chan expanded, 1)
+	go func() {
+		doc, plan, err := a.expanded(command, file, p, checks...)
+		done <- expanded{doc, plan, err}
+	}()
+	select {
+	case x := <-done:
+		return x.doc, x.plan, x.err
+	case <-a.issue.Done():
+		return nil, nil, context.Cause(a.issue)
+	}
+}
+
+func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) (*schema.Document, *sweep.Plan, error) {
 	var bad diag.Errors
 	add := func(err error) {
 		var many diag.Errors

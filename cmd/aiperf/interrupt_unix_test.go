@@ -310,3 +310,42 @@ func TestInterruptedWhilePreparing(t *testing.T) {
 		})
 	}
 }
+
+// A run that waits for its input ends at the first signal: nothing is written.
+func TestInterruptedBeforeThePipeSaysAnything(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"profile": {"profile", "-m", "demo", "-u", "mock:", "--tokenizer", "builtin", "--input-file", "pipe", "--artifact-dir", "out"},
+	} {
+		for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+			t.Run(name+" "+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				pipe := filepath.Join(dir, "pipe")
+				if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+					t.Skip(err)
+				}
+				p := aiperf(t, dir, args...)
+				w := -1
+				defer func() { _ = syscall.Close(w) }()
+				if !p.until("the pipe is open at its other end", func() bool {
+					var err error
+					w, err = syscall.Open(pipe, syscall.O_WRONLY|syscall.O_NONBLOCK, 0)
+					return err == nil
+				}) {
+					t.Fatalf("it ended: %s", p.err.String())
+				}
+				if err := p.cmd.Process.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+				p.wants(diag.Interrupted)
+				if !strings.Contains(p.err.String(), "aiperf: interrupted; nothing is written") {
+					t.Errorf("stderr: %s", p.err.String())
+				}
+				if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
+					t.Error("there is a result directory")
+				}
+			})
+		}
+	}
+}
