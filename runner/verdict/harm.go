@@ -34,9 +34,9 @@ const (
 var harms = []Check{
 	{
 		ID: "dispatch_lateness", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a quieter machine, fewer requests per second, or fewer streams",
-		Kind: Harm, Unit: "ratio", Touches: fromIntended, Reads: "sent, intended and admitted stamps",
+		Kind: Harm, Unit: "ratio", Touches: append(fromIntended, good...), Reads: "sent, intended and admitted stamps",
 		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it",
-		Read: perPhase(dispatchLateness),
+		Read: perPhases(dispatchLateness),
 	},
 	{
 		ID: "offered_rate", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "more concurrency, a lower rate, or read it as the server's limit",
@@ -66,7 +66,7 @@ var harms = []Check{
 		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "nothing, if the server sends several tokens at once; else a quieter machine",
 		Kind: Harm, Unit: "ratio", Reads: "both ends of the stamps of shared reads",
 		Doc:  "width of the interval in which a percentile of the inter token latency lies because whole answers came in one read, as a share of it; else the share of gaps that are only bounded, which marks them",
-		Read: perPhase(coalesced),
+		Read: perPhases(coalesced),
 	},
 	{
 		ID: "littles_law", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "report it as a bug",
@@ -100,37 +100,70 @@ var harms = []Check{
 	},
 }
 
-// percentiles are those that are reported and judged.
-var percentiles = [...]struct {
-	name string
-	q    float64
-}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}
+// judged is a percentile that is held against the truth, with the statistics that
+// stand and fall with it: those between two judged ones belong to both.
+type judged struct {
+	name          string
+	q             float64
+	stats, turned []string // turned are those of a metric that is small where this one is large
+}
+
+// percentiles are those that are judged.
+var percentiles = [...]judged{
+	{"p50", 0.5, []string{"min", "p1", "p5", "p10", "p25", "p50", "p75"}, []string{"p25", "p50", "p75", "p90", "p95", "p99", "p999", "max"}},
+	{"p90", 0.9, []string{"p75", "p90", "p95"}, []string{"p5", "p10", "p25"}},
+	{"p99", 0.99, []string{"p95", "p99", "p999", "max"}, []string{"min", "p1", "p5"}},
+}
+
+// of are its statistics of some metrics.
+func (j judged) of(tags ...string) []string { return statsOf(j.stats, tags) }
+
+// means are what rests on the values themselves.
+var means = []string{"avg", "std", "sum"}
+
+func statsOf(stats, tags []string) (out []string) {
+	for _, tag := range tags {
+		for _, s := range stats {
+			out = append(out, tag+"."+s)
+		}
+	}
+	return out
+}
 
 // dispatchLateness compares each supported percentile of the latencies from
 // intended with the same without what we were late: percentile(x) −
-// percentile(x − lateness).
-func dispatchLateness(p *PhaseEvidence) (Reading, bool) {
-	var worst Reading
-	found := false
+// percentile(x − lateness). Each touches itself. The mean is marked by its own
+// lateness, and moves no verdict: one late request of few is all of it. The share
+// of good requests runs from the same time, so it is doubtful with any of them.
+func dispatchLateness(p *PhaseEvidence) (out []Reading) {
+	const try = "a quieter machine, fewer requests per second, or fewer streams; latencies from sending are not touched"
 	for _, m := range []struct {
-		name      string
+		name, tag string
 		is, would []float64
-	}{{"time to first token", p.TTFTIntended, p.TTFTPunctual}, {"request latency", p.LatencyIntended, p.LatencyPunctual}} {
+	}{{"time to first token", metrics.TimeToFirstTokenFromIntended, p.TTFTIntended, p.TTFTPunctual}, {"request latency", metrics.RequestLatencyFromIntended, p.LatencyIntended, p.LatencyPunctual}} {
 		for _, c := range percentiles {
 			is := stats.Quantile(m.is, c.q)
 			if !stats.Certified(c.q, float64(len(m.is))) || !(is > 0) {
 				continue
 			}
 			r := harmOf(math.Abs(is-stats.Quantile(m.would, c.q)), is)
-			if found && r.past() <= worst.past() {
-				continue
-			}
 			r.Detail = fmt.Sprintf("late sending adds %s to %s %s from intended, which is %s", words.Millis(r.Value*is), m.name, c.name, words.Millis(is))
-			r.Try = "a quieter machine, fewer requests per second, or fewer streams; latencies from sending are not touched"
-			worst, found = r, true
+			r.Try, r.Touches = try, c.of(m.tag)
+			out = append(out, r)
+			if r.crossed() > Valid && !p.Result.Closed {
+				r.Fail, r.Touches = never, good
+				out = append(out, r)
+			}
+		}
+		if is := stats.Mean(m.is); len(m.is) > 0 && is > 0 {
+			r := harmOf(math.Abs(is-stats.Mean(m.would)), is)
+			r.Detail = fmt.Sprintf("late sending adds %s to the mean %s from intended, which is %s", words.Millis(r.Value*is), m.name, words.Millis(is))
+			if r.Try, r.Touches, r.Mild, r.Fail = try, statsOf(means, []string{m.tag}), true, never; r.crossed() > Valid {
+				out = append(out, r)
+			}
 		}
 	}
-	return worst, found
+	return out
 }
 
 // offeredRate is about what the schedule wanted: its offsets are known exactly,
@@ -200,46 +233,79 @@ func (p *PhaseEvidence) paused(name string, x []float64, longest float64) (Readi
 
 // stampError compares each supported percentile of what rests on one stamp with
 // what stamps are late by: at the median by the mean at least, for a lateness
-// that is independent of a spread latency moves its median by the mean. Kernel
-// stamps are exact up to shared reads, which coalesced has.
+// that is independent of a spread latency moves its median by the mean. Each
+// touches itself; what lies between two stamps is held against the time from the
+// first content to the last. Kernel stamps are exact up to shared reads, which
+// coalesced has.
 func stampError(e *Evidence) []Reading {
 	if e.StampError.N == 0 {
 		return nil
 	}
-	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
-		name, x := "time to first token", p.TTFT
+	return perPhases(func(p *PhaseEvidence) []Reading {
+		out := append(e.StampError.beside("time to first token", p.TTFT, firstToken), e.StampError.beside("request latency", p.Latency, wholeAnswer)...)
+		name, x, touched := "time to first token", p.TTFT, firstToken
 		if len(x) == 0 {
-			name, x = "request latency", p.Latency
+			name, x, touched = "request latency", p.Latency, wholeAnswer
 		}
-		var worst Reading
-		found := false
-		for i, late := range []float64{max(e.StampError.P50, e.StampError.Mean), e.StampError.P90, e.StampError.P99} {
-			c := percentiles[i]
-			number := stats.Quantile(x, c.q)
-			if !stats.Certified(c.q, float64(len(x))) || !(number > 0) {
-				continue
-			}
-			r := harmOf(late, number)
-			if found && r.past() <= worst.past() {
-				continue
-			}
-			r.Detail = fmt.Sprintf("arrival stamps are this program's and %s late, beside %s %s of %s", words.Millis(late), name, c.name, words.Millis(number))
-			r.Try = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
-			worst, found = r, true
+		if r, ok := p.paused(name, x, e.Host.Hiccup.Longest); ok {
+			r.Touches = statsOf(means, touched)
+			out = append(out, r)
 		}
-		if r, ok := p.paused(name, x, e.Host.Hiccup.Longest); ok && worst.crossed() == Valid && r.crossed() > Valid {
-			return r, true
-		}
-		if gap := median(p.ITL); found && worst.crossed() == Valid && gap > 0 { // the number holds, single gaps may not
-			if r := harmOf(e.StampError.P99, gap); r.crossed() > Valid {
-				r.Mild, r.Fail, r.Touches = true, never, []string{metrics.InterChunkLatency, metrics.TimeToSecondToken}
-				r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), beside a median gap of %s: single gaps mean little", words.Millis(e.StampError.P99), words.Millis(gap))
-				r.Try = worst.Try
-				return r, true
-			}
-		}
-		return worst, found
+		return append(out, e.StampError.betweenTokens(p)...)
 	})(e)
+}
+
+const stampTry = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
+
+// late is what stamps are late by at the judged percentiles.
+func (s StampError) late() [len(percentiles)]float64 {
+	return [...]float64{max(s.P50, s.Mean), s.P90, s.P99}
+}
+
+// beside holds what stamps are late by against the percentiles of what rests on
+// one of them.
+func (s StampError) beside(name string, x []float64, touched []string) (out []Reading) {
+	for i, late := range s.late() {
+		c := percentiles[i]
+		number := stats.Quantile(x, c.q)
+		if !stats.Certified(c.q, float64(len(x))) || !(number > 0) {
+			continue
+		}
+		r := harmOf(late, number)
+		r.Detail = fmt.Sprintf("arrival stamps are this program's and %s late, beside %s %s of %s", words.Millis(late), name, c.name, words.Millis(number))
+		if r.Try, r.Touches = stampTry, c.of(touched...); i == 0 {
+			r.Touches = append(r.Touches, statsOf(means, touched)...)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// betweenTokens does the same for times between tokens: over a whole answer two
+// stamps are late at most, and single gaps are marked, for the number holds where
+// they do not.
+func (s StampError) betweenTokens(p *PhaseEvidence) (out []Reading) {
+	for i, late := range s.late() {
+		c, decode := percentiles[i], median(p.Latency)-median(p.TTFT)
+		if !(decode > 0) || !stats.Certified(c.q, float64(len(p.ITL))) {
+			continue
+		}
+		r := harmOf(late, decode)
+		r.Detail = fmt.Sprintf("arrival stamps are this program's and %s late, beside %s from the first token to the last (inter token latency %s)", words.Millis(late), words.Millis(decode), c.name)
+		r.Try, r.Touches = stampTry, append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
+		if r.crossed() > Valid {
+			out = append(out, r)
+		}
+	}
+	if gap := median(p.ITL); gap > 0 {
+		r := harmOf(s.P99, gap)
+		r.Mild, r.Fail, r.Touches = true, never, []string{metrics.InterChunkLatency, metrics.TimeToSecondToken}
+		r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), beside a median gap of %s: single gaps mean little", words.Millis(s.P99), words.Millis(gap))
+		if r.Try = stampTry; r.crossed() > Valid {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // mostShared is the share of gaps that may be known only as bounds before their
@@ -250,16 +316,17 @@ const mostShared = 0.05
 // two times: where that is a whole answer, its inter token latency is only
 // bounded, and with it the percentiles. Single gaps are marked, no more: the
 // verdict is not about them.
-func coalesced(p *PhaseEvidence) (Reading, bool) {
+func coalesced(p *PhaseEvidence) []Reading {
 	if p.Chunks == 0 {
-		return Reading{}, false
+		return nil
 	}
+	const try = "nothing, if the server sends several tokens at once; else a quieter machine"
 	share := float64(p.Coalesced) / float64(p.Chunks)
-	worst := Reading{
+	out := []Reading{{
 		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},
 		Detail: words.Percent(share) + " of the chunks came together with another: single gaps mean little, ITL per request holds",
-		Try:    "nothing, if the server sends several tokens at once; else a quieter machine",
-	}
+		Try:    try,
+	}}
 	itl := &p.ends[itlEnds]
 	for _, c := range percentiles {
 		low, high := stats.Quantile(itl.low, c.q), stats.Quantile(itl.high, c.q)
@@ -267,15 +334,22 @@ func coalesced(p *PhaseEvidence) (Reading, bool) {
 			continue
 		}
 		r := harmOf(high-low, high)
-		if r.crossed() == Valid || !worst.Mild && r.past() <= worst.past() {
-			continue
+		r.Touches = append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
+		r.Detail = fmt.Sprintf("tokens arrived together: inter token latency %s is only known to be %s to %s", c.name, words.Millis(low), words.Millis(high))
+		r.Try = try
+		if r.crossed() > Valid {
+			out = append(out, r)
 		}
-		r.Touches = gaps
-		r.Detail = fmt.Sprintf("inter token latency %s lies between %s and %s: whole answers came in one read", c.name, words.Millis(low), words.Millis(high))
-		r.Try = worst.Try
-		worst = r
 	}
-	return worst, true
+	if low, high := stats.Mean(itl.low), stats.Mean(itl.high); len(itl.high) > 0 && high > 0 {
+		r := harmOf(high-low, high)
+		r.Touches = statsOf(means, append([]string{metrics.OutputTokenThroughputPerUser}, perToken...))
+		r.Detail = fmt.Sprintf("tokens arrived together: the mean inter token latency is only known to be %s to %s", words.Millis(low), words.Millis(high))
+		if r.Try, r.Mild, r.Fail = try, true, never; r.crossed() > Valid {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // littlesLaw: the time in flight, summed over all requests, by the engine and by
@@ -388,6 +462,16 @@ func perPhase(read func(*PhaseEvidence) (Reading, bool)) func(*Evidence) []Readi
 			if r, ok := read(p); ok {
 				out = append(out, r)
 			}
+		}
+		return out
+	}
+}
+
+// perPhases is the same for a check of several readings.
+func perPhases(read func(*PhaseEvidence) []Reading) func(*Evidence) []Reading {
+	return func(e *Evidence) (out []Reading) {
+		for _, p := range e.Phases {
+			out = append(out, read(p)...)
 		}
 		return out
 	}

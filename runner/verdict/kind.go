@@ -83,6 +83,10 @@ var (
 	tokenCounts  = metrics.Resting(metrics.TokenCounts)
 	outcomes     = metrics.Resting(metrics.Outcomes)
 
+	// good is what SLOs judge; perToken is a time between tokens, per request.
+	good     = []string{metrics.Goodput, metrics.GoodRequestFraction, "good_request_count"}
+	perToken = []string{metrics.InterTokenLatency, "adj_inter_token_latency"}
+
 	all = []string{everything}
 )
 

@@ -173,7 +173,9 @@ func override(r *Reading, t schema.Threshold) {
 // is touched.
 func finding(c Check, readings []Reading) Finding {
 	r := slices.MaxFunc(readings, func(a, b Reading) int {
-		return cmp.Or(cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
+		va, _ := c.gives(a)
+		vb, _ := c.gives(b)
+		return cmp.Or(cmp.Compare(va, vb), cmp.Compare(a.crossed(), b.crossed()), cmp.Compare(a.past(), b.past()))
 	})
 	f := Finding{Check: c.ID, Kind: c.Kind, Value: r.Value, Unit: cmp.Or(r.Unit, c.Unit), Detail: r.Detail}
 	f.Verdict, f.Noted = c.gives(r)

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/validity"
@@ -53,5 +54,56 @@ func TestReadingsTouchTheirOwn(t *testing.T) {
 	w := finding(Check{ID: "x", Kind: Workload}, []Reading{reading(0.5, "c")})
 	if w.Verdict != Degraded || w.Taints["c"] != validity.Doubtful {
 		t.Errorf("what the server did makes doubtful at worst: %+v", w)
+	}
+}
+
+// A percentile that is wrong touches itself and those next to it, and leaves the
+// others: late sending of one request in twenty is no harm to a median, and whole
+// answers in one read none to the time to first token (issue 20).
+func TestSinglePercentilesAreTouched(t *testing.T) {
+	t.Parallel()
+	late := clean()
+	open(late)
+	for i := range late.records {
+		if i%8 == 0 {
+			shift(&late.records[i], 60e6)
+			late.records[i].Intended -= 60e6
+			late.records[i].Admitted = late.records[i].Intended
+		}
+	}
+	together := clean()
+	for i := range together.records {
+		if r := &together.records[i]; i%8 == 0 {
+			r.FirstByte = r.Sent + 1e6
+			for k := range r.Chunks {
+				r.Chunks[k].At, r.Chunks[k].Low, r.Chunks[k].SameRead = r.LastToken, r.LastToken-98e6, true
+			}
+		}
+	}
+	for _, c := range []struct {
+		name, check string
+		w           *world
+		of          map[string]validity.Level
+	}{
+		{"late sending", "dispatch_lateness", late, map[string]validity.Level{
+			"request_latency_from_intended.p50": validity.Sound, "request_latency_from_intended.p90": validity.Wrong, "request_latency_from_intended.p95": validity.Wrong,
+			"request_latency_from_intended.avg": validity.Doubtful, "request_latency.p90": validity.Sound, "good_request_fraction.avg": validity.Doubtful, "request_throughput.avg": validity.Sound,
+		}},
+		{"answers in one read", "coalesced", together, map[string]validity.Level{
+			"inter_token_latency.p50": validity.Sound, "inter_token_latency.p90": validity.Wrong, "output_token_throughput_per_user.p10": validity.Wrong,
+			"output_token_throughput_per_user.p99": validity.Sound, "time_to_first_token.p90": validity.Sound, "request_latency.p90": validity.Sound,
+		}},
+	} {
+		f := c.w.judge(nil)[c.check]
+		taints := Taints([]Finding{f})
+		for name, want := range c.of {
+			tag, stat, _ := strings.Cut(name, ".")
+			if got := taints.Of(tag, stat).Level; got != want {
+				t.Errorf("%s: %s is %q, want %q (%s)", c.name, name, got, want, f.Detail)
+			}
+		}
+		if f.Verdict != Invalid || Word([]Finding{f}, nil) != Degraded {
+			t.Errorf("%s: %s, and the run is %s", c.name, f.Verdict, Word([]Finding{f}, nil))
+		}
 	}
 }

@@ -26,7 +26,7 @@ var workloads = []Check{
 		ID: "censored", Limits: "DEGRADED above 0.02", Try: "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "ages of requests that the end of the phase cut off",
 		Doc:  "how far a percentile may be from the truth because requests were cut off: cut counted as their age, and as never answered",
-		Read: perPhase(censored),
+		Read: perPhases(censored),
 	},
 	{
 		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or read the from-intended latencies",
@@ -101,39 +101,41 @@ func errorShare(p *PhaseEvidence) (Reading, bool) {
 }
 
 // censored compares two bounds of each percentile: what was cut off took as long
-// as it had lasted, or for ever. The truth lies between them.
-func censored(p *PhaseEvidence) (Reading, bool) {
+// as it had lasted, or for ever. The truth lies between them. Each touches itself,
+// and any of them the mean.
+func censored(p *PhaseEvidence) []Reading {
 	if p.Cut == 0 {
-		return Reading{Warn: harmDoubted, Fail: never, Detail: "no request was cut off by the end of the phase"}, p.OK > 0
+		if p.OK == 0 {
+			return nil
+		}
+		return []Reading{{Warn: harmDoubted, Fail: never, Detail: "no request was cut off by the end of the phase"}}
 	}
+	touched := slices.Concat(firstToken, wholeAnswer)
 	share := float64(p.Cut) / float64(p.OK+p.Cut)
-	r := Reading{
-		Value: 0, Warn: harmDoubted, Fail: never,
-		Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.Cut, words.Count(p.OK+p.Cut, "request")),
-		Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
-	}
 	low := merged(p.Latency, p.Ages)
+	var out []Reading
 	for _, c := range percentiles {
 		plain, at := stats.Quantile(p.Latency, c.q), c.q/(1-share) // the place among the answered ones when the others never end
 		bottom, top := stats.Quantile(low, c.q), math.Inf(1)
 		if at <= 1 {
 			top = stats.Quantile(p.Latency, at)
 		}
-		apart := 1.0
+		r := Reading{
+			Value: 1, Warn: harmDoubted, Fail: never, Touches: append(c.of(touched...), statsOf(means, touched)...),
+			Detail: fmt.Sprintf("%d of %s were cut off by the end of the phase", p.Cut, words.Count(p.OK+p.Cut, "request")),
+			Try:    "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
+		}
 		if top > 0 && !math.IsInf(top, 1) {
-			apart = max(0, top-min(bottom, plain)) / top
+			r.Value = max(0, top-min(bottom, plain)) / top
 		}
-		if apart <= r.Value {
-			continue
-		}
-		r.Value = apart
 		if math.IsInf(top, 1) {
 			r.So = atLeast(c.name, bottom, plain)
 		} else {
 			r.So = fmt.Sprintf(": request latency %s lies between %s and %s", c.name, words.Millis(min(bottom, plain)), words.Millis(top))
 		}
+		out = append(out, r)
 	}
-	return r, true
+	return out
 }
 
 // fewestCached is of prompts of either kind, for the median of their times.
