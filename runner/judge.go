@@ -224,11 +224,28 @@ type reading struct {
 	files     *aiperf.Writer
 }
 
+// withoutIntervals takes away those within the run, of the whole of it and of its
+// parts.
+func (r *reading) withoutIntervals() {
+	without := func(summaries []metrics.Summary) {
+		for i := range summaries {
+			for k := range summaries[i].Stats {
+				summaries[i].Stats[k].Intervals = nil
+			}
+		}
+	}
+	without(r.summaries)
+	for _, p := range r.parts {
+		without(p.Summaries)
+	}
+}
+
 // judge completes the report with the verdict.
 func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Findings = verdict.Judge(e, r.plan.Experiment.Verdict)
 	rep.HalfShift, rep.Lateness = metrics.OrNil(e.HalfShift()), metrics.OrNil(e.LatenessP99())
 	share, limit := e.Backlog()
+	rep.Queued = e.Queued()
 	rep.Backlog, rep.BacklogMax = metrics.OrNil(share), metrics.OrNil(limit)
 	if e.TokenSource != "" && !e.ServerTokens { // else nothing is counted by us
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
@@ -256,6 +273,9 @@ func (r *runner) asked() (names []string) {
 
 // outcome is the run as the aggregation sees it.
 func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
+	if rep.Queued {
+		read.withoutIntervals()
+	}
 	n := rep.totals()
 	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK, Failed: n.Failed, Cancelled: n.Cancelled, Cut: n.Cut, Unsent: n.Unsent}
 	if rep.Backlog != nil && rep.BacklogMax != nil {

@@ -39,6 +39,7 @@ type RunReport struct {
 	Lateness   *float64             `json:"dispatch_lateness_p99_ms,omitempty"`
 	Backlog    *float64             `json:"backlog,omitempty"`       // requests that waited at the end beyond what the answers explain / all, of an open loop
 	BacklogMax *float64             `json:"backlog_limit,omitempty"` // the share above which the server did not keep up
+	Queued     bool                 `json:"queued,omitempty"`        // something speaks of a queue: no interval within this run can be relied upon
 	HalfShift  *float64             `json:"half_shift,omitempty"`    // ln(median latency of the second half / of the first)
 	Notices    []verdict.Notice     `json:"notices,omitempty"`       // what a reader should know that is no doubt
 	Identity   *verdict.Identity    `json:"identity,omitempty"`      // what the server said it is

@@ -180,11 +180,18 @@ func runMetrics(at sinks.Place, sum *metrics.Summary, taints validity.Taints) []
 					row.Low, row.High = in.Low, in.High
 				}
 			}
+			if k.name == "avg" && !s.Scalar && s.Count > 0 && !math.IsNaN(s.Sum) {
+				row.Certified = yes(s.Max <= mostOfSum*s.Sum)
+			}
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
+
+// mostOfSum is the share of a sum that one value may be before the mean is marked:
+// it is then the mean of little more than that value.
+const mostOfSum = 0.1
 
 // partMetrics are the rows of one target, or of one model, of one run.
 func partMetrics(at sinks.Place, p metrics.Part, taints validity.Taints) (rows []sinks.MetricRow) {

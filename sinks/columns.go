@@ -191,7 +191,7 @@ func metricColumns() []column[MetricRow] {
 		real("cv", "coefficient of variation over the trials", "ratio", func(m *m) *float64 { return &m.CV }),
 		count("n", "how many values it rests on; null for a figure of a whole run, such as a throughput", "", Int64, func(m *m) *int64 { return &m.N }),
 		real("n_effective", "how many independent values that is worth", "", func(m *m) *float64 { return &m.NEff }),
-		maybe("certified", "true when the sample is large enough for the percentile", func(m *m) *int64 { return &m.Certified }),
+		maybe("certified", "true when the sample is large enough for the percentile; of a mean, when no value is more than a tenth of the sum", func(m *m) *int64 { return &m.Certified }),
 		word("method", "linear: a percentile as numpy computes it; over trials log_t: the geometric mean with Student's interval of the logarithms; t: the mean with Student's interval; korn_graubard: a pooled share; garwood: a mean count; bounds: trials of the same value, which shared reads leave open", func(m *m) *string { return &m.Method }),
 		word("taint", "the check that touches the number and how badly: \"coalesced: doubtful\", \"turnaround: invalid\" (such a number is in no estimate), of a cell \"turnaround: invalid in 2 of 5 trials\"; empty where none does", func(m *m) *string { return &m.Taint }),
 	}

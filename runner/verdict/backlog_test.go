@@ -188,3 +188,28 @@ func TestBacklogOverTrials(t *testing.T) {
 		}
 	}
 }
+
+// A queue is seen in nearly every run at 70 % of the load and above; of runs without
+// one a twentieth is taken for it.
+func TestQueuesAreSeen(t *testing.T) {
+	t.Parallel()
+	const runs = 100
+	seen := func(q queue) (n int) {
+		for k := range runs {
+			if q.run(seed.Stream(20, fmt.Sprintf("queued/%+v/%d", q, k))).Queued() {
+				n++
+			}
+		}
+		return n
+	}
+	for _, load := range []float64{0.7, 0.9, 1.3} {
+		if n := seen(queue{servers: 1, load: load, cv: 0.5, requests: 400}); n < 98 {
+			t.Errorf("a queue at %.0f %% of the load is seen in %d of %d runs", 100*load, n, runs)
+		}
+	}
+	n := seen(queue{servers: 1000, load: 0.01, cv: 0.5, requests: 400})
+	t.Logf("no queue: seen in %d of %d", n, runs)
+	if n > 12 {
+		t.Errorf("no queue, and one is seen in %d of %d runs", n, runs)
+	}
+}

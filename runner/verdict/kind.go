@@ -83,12 +83,23 @@ var (
 	tokenCounts  = metrics.Resting(metrics.TokenCounts)
 	outcomes     = metrics.Resting(metrics.Outcomes)
 
-	// good is what SLOs judge; perToken is a time between tokens, per request.
-	good     = []string{metrics.Goodput, metrics.GoodRequestFraction, "good_request_count"}
-	perToken = []string{metrics.InterTokenLatency, "adj_inter_token_latency"}
+	// good is what SLOs judge; perToken are times between tokens over a whole answer.
+	good     = judgedBySLOs()
+	perToken = slices.DeleteFunc(metrics.Resting(metrics.Gaps), func(tag string) bool {
+		return tag == metrics.InterChunkLatency || tag == metrics.TimeToSecondToken || tag == metrics.OutputTokenThroughputPerUser
+	})
 
 	all = []string{everything}
 )
+
+func judgedBySLOs() (tags []string) {
+	for _, m := range metrics.Catalogue() {
+		if m.Needs&metrics.Limits != 0 {
+			tags = append(tags, m.Tag)
+		}
+	}
+	return tags
+}
 
 // Taints are the numbers that findings touch, each with the check of the worst of
 // them.
