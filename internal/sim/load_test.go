@@ -184,8 +184,8 @@ func TestTrends(t *testing.T) {
 
 // Intervals of percentiles within one run: one that misses the truth is in at most
 // 5 % of the runs, and where most runs have one 90 % hold it. For independent
-// latencies, autocorrelated ones, and a queue at 70 % of the load, whose p90 few runs
-// are long enough for.
+// latencies and autocorrelated ones; of a queue at 70 % of the load at most one run
+// in ten has any.
 func TestPercentilesWithinARunCover(t *testing.T) {
 	t.Parallel()
 	if raced {
@@ -213,6 +213,12 @@ func TestPercentilesWithinARunCover(t *testing.T) {
 				}
 			}
 			t.Logf("%s %s: %d of %d intervals hold the truth, %d runs", c.name, stat, held, given, len(o.Outcomes))
+			if c.name == "queue" {
+				if given > len(o.Outcomes)/10 {
+					t.Errorf("%s %s: %d of %d runs have an interval", c.name, stat, given, len(o.Outcomes))
+				}
+				continue
+			}
 			usual := given > len(o.Outcomes)/2
 			if stat == "p50" && given < len(o.Outcomes)/3 || given-held > most(0.05, len(o.Outcomes)) || usual && held < given-most(0.1, given) {
 				t.Errorf("%s %s: %d of %d intervals hold the truth, of %d runs", c.name, stat, held, given, len(o.Outcomes))
