@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/decimal"
@@ -33,7 +34,7 @@ func newCSVOutput(out io.Writer, fs []Field) *csvOutput {
 		if i > 0 {
 			o.buf = append(o.buf, ',')
 		}
-		o.buf = AppendCSV(o.buf, f.Name)
+		o.buf = AppendCSV(o.buf, inert(f.Name))
 	}
 	o.buf = append(o.buf, "\r\n"...)
 	return o
@@ -119,7 +120,7 @@ func appendField(b []byte, f *Field, v *vector, j int) []byte {
 		if f.Null && v.texts[j] == "" {
 			return b
 		}
-		return AppendCSV(b, v.texts[j])
+		return AppendCSV(b, inert(v.texts[j]))
 	}
 	x := v.ints[j]
 	switch {
@@ -180,6 +181,18 @@ func AppendCSV(b []byte, s string) []byte {
 		b = append(b, s[i])
 	}
 	return append(b, '"')
+}
+
+// inert is a text that a spreadsheet shows and does not compute: one that begins as a
+// formula gets an apostrophe in front. A number stays a number.
+func inert(s string) string {
+	if s == "" || !strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return s
+	}
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	return "'" + s
 }
 
 func needsQuotes(s string) bool {

@@ -40,6 +40,25 @@ func TestCSVRows(t *testing.T) {
 	}
 }
 
+// What a server or a person says is no formula of a spreadsheet; numbers are numbers.
+func TestCSVHasNoFormulas(t *testing.T) {
+	t.Parallel()
+	fs := []Field{{Name: "=axis", Kind: Text, Null: true}}
+	var out bytes.Buffer
+	o := newCSVOutput(&out, fs)
+	texts := []string{"=1+1", "+cmd", "-2+3", "@SUM(A1)", "-1.5", "+4", "a=b", "=cmd|'/c calc'!A0,x"}
+	if err := o.write(&batch{n: len(texts), cols: []vector{{texts: texts}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.close(); err != nil {
+		t.Fatal(err)
+	}
+	want := "'=axis\r\n'=1+1\r\n'+cmd\r\n'-2+3\r\n'@SUM(A1)\r\n-1.5\r\n+4\r\na=b\r\n\"'=cmd|'/c calc'!A0,x\"\r\n"
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+}
+
 // Moments have nine digits of the second, closing zeros included.
 func TestCSVMoments(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ func Tables(tables []Table) (string, error) {
 		"value that was not measured or does not apply; it is never 0 and never NaN. Columns ending in `_ns` count nanoseconds on\n" +
 		"the monotonic clock since T0, which is `aiperf.t0_unix_ns` in the file's metadata. Every axis of the sweep is a column `axis_NAME`; `axis_concurrency`,\n" +
 		"`axis_request_rate`, `axis_isl`, `axis_osl`, `axis_model` and `axis_endpoint` are always there. A column keeps its meaning within a schema version, which\n" +
-		"stands in the file's metadata.\n\n" +
+		"stands in the file's metadata. In a CSV file an apostrophe stands before a text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@`).\n\n" +
 		"Every request that was due has a row in requests, also one that was never sent; [metrics.md](metrics.md#how-requests-end) says\n" +
 		"which of them each count and share is about. The percentiles of the steady window are those of the requests with `steady`.\n" +
 		"Its rates, averages and standard deviations weigh every request that succeeded by the part of it, w, that lies between\n" +
