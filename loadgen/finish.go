@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -160,8 +161,8 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
 	rec.FinishReason, rec.Streamed = words.Line(f.hide.Text(a.finish)), x.Streamed
 	rec.ISL = r.ISL
-	if turn.MaxTokens > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
-		rec.OSLRequested = turn.MaxTokens
+	if n := asked(turn); n > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
+		rec.OSLRequested = n
 	}
 	rec.Chunks = append([]record.Chunk(nil), a.chunks...)
 	rec.ReceiveLag, rec.Reused, rec.Resent = x.ReceiveLag, x.Reused, x.Resent
@@ -175,6 +176,14 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.Measured = p.counts()
 	rec.InWindow = rec.Measured && rec.Status != record.Cut
 	return &rec
+}
+
+// asked is how many tokens an answer may have at most, 0 where nothing says.
+func asked(t *dataset.Turn) int64 {
+	if t.Raw != nil {
+		return endpoint.Limit(t.Raw)
+	}
+	return t.MaxTokens
 }
 
 // tooManyRequests is the status of a server that limits the rate.

@@ -104,7 +104,7 @@ func prefillPerUser(r *record.Record) float64 { return per(1000*isl(r), r.TTFT()
 // oslDiff is 100 · (OSL − asked) / asked.
 func oslDiff(r *record.Record) float64 {
 	asked := count(r.OSLRequested)
-	return per(100*(osl(r)-asked), asked)
+	return 100 * per(osl(r)-asked, asked)
 }
 
 // mismatched tells 1 when abs(OSL − asked) > min(5 % of asked, 50), else 0.
@@ -119,7 +119,7 @@ func mismatched(r *record.Record) float64 {
 // diffPct is 100 · abs(server − client) / client.
 func diffPct(server, client int64) float64 {
 	s, c := count(server), count(client)
-	return per(100*math.Abs(s-c), c)
+	return 100 * per(math.Abs(s-c), c)
 }
 
 // discrepant tells 1 when a usage field is more than 10 % off, else 0.

@@ -110,22 +110,18 @@ func (s *Set) Turns() int {
 	return n
 }
 
-// Each are all conversations: those that are played by themselves, and after
-// these those that others start.
+// Each are all conversations: those that are played by themselves, and those that
+// others start. Those of a file stand in its order.
 func (s *Set) Each() iter.Seq[*Conversation] {
 	if t, ok := s.stored.(*traceStore); ok && t.Sessions.Trees() {
 		return t.each(t.said)
 	}
+	if s.within == nil {
+		return s.All()
+	}
 	return func(yield func(*Conversation) bool) {
-		alone := map[string]bool{}
-		for c := range s.All() {
-			alone[c.ID] = s.within != nil
-			if !yield(c) {
-				return
-			}
-		}
 		for i := range s.within {
-			if c := &s.within[i]; !alone[c.ID] && !yield(c) {
+			if !yield(&s.within[i]) {
 				return
 			}
 		}

@@ -41,6 +41,7 @@ type Input struct {
 	Usage   bool           // ask the server to report usage while streaming
 	Each    bool           // ask for it with every event
 	Apart   bool           // the system prompt stands beside the messages
+	Shown   bool           // to look at: a form becomes the object that AIPerf's inputs.json has for it
 	Counts  bool           // the server's own counts of tokens are what is reported
 	Extra   map[string]any // the endpoint's extra inputs, merged last
 }

@@ -92,7 +92,7 @@ func imageEditBody(dst []byte, in *Input) ([]byte, error) {
 	f.field("prompt", strings.Join(in.Turn.Texts, " "))
 	f.str("model", in.Model)
 	f.str("response_format", "b64_json")
-	f.str("n", "1")
+	f.count("n", 1)
 	if m := &in.Turn.Images[0]; m.URL != "" {
 		f.field("url", m.URL)
 	} else {

@@ -1,10 +1,12 @@
 package endpoint
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -233,6 +235,21 @@ func unlessSaid(n int, extra map[string]any, names ...string) int {
 		}
 	}
 	return n
+}
+
+// Limit is the number of output tokens that a recorded body asks for at most, 0
+// where it says none. A body that says it in two ways means the newer one.
+func Limit(body []byte) int64 {
+	var said map[string]json.RawMessage
+	if json.Unmarshal(body, &said) != nil {
+		return 0
+	}
+	for _, name := range []string{"max_completion_tokens", "max_output_tokens", "max_tokens"} {
+		if n, err := strconv.ParseInt(string(said[name]), 10, 64); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // Text is what the server has to tokenize: every text of the request, joined

@@ -149,9 +149,9 @@ func (s *Session) asked(t int) {
 	}
 }
 
-// Bodies are the requests of play index of c, as they go on the wire as far as
-// that can be known beforehand: answers that only the server gives are missing
-// in the histories of later turns. It ends at the first that cannot be rendered.
+// Bodies are the requests of play index of c, each without the turns before it:
+// their answers are the server's, so the history is not known beforehand. It ends
+// at the first that cannot be rendered.
 func (r *Renderer) Bodies(k *Keys, c *dataset.Conversation, index int64) (bodies [][]byte) {
 	s := r.Open(k, c, index)
 	for t := range c.Turns {
@@ -159,12 +159,12 @@ func (r *Renderer) Bodies(k *Keys, c *dataset.Conversation, index int64) (bodies
 			continue
 		}
 		in := r.input(&s, t)
+		in.Shown = true
 		b, err := r.Spec.Request(nil, &in)
 		if err != nil {
 			break
 		}
-		bodies = append(bodies, r.Spec.Shown(b))
-		s.asked(t)
+		bodies = append(bodies, b)
 	}
 	return bodies
 }

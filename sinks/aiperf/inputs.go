@@ -10,8 +10,8 @@ import (
 )
 
 // WriteInputs writes inputs.json: every conversation of the dataset with the
-// bodies of its requests, as they go on the wire but for the answers of the server,
-// which are missing in the history of later turns.
+// bodies of its requests, each without the turns before it, whose answers are the
+// server's.
 func WriteInputs(dir string, sessions iter.Seq2[string, []json.RawMessage]) (sinks.FileInfo, error) {
 	const name = "inputs.json"
 	a, err := sinks.CreateArtifact(dir, name)
