@@ -221,6 +221,9 @@ func (f *finisher) status(r *request, a *answer, rec *record.Record) {
 		}
 	}
 	rec.ErrorKind, rec.ErrorMessage = kind, f.clean(text)
+	if x.Status == record.HTTPError && len(x.Events) == 0 && string(x.Payload) != rec.ErrorMessage {
+		rec.ErrorBody = f.verbatim(x.Payload)
+	}
 }
 
 // count fills in the tokens. An answer's text is encoded as a whole: counting

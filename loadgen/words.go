@@ -8,8 +8,12 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 )
 
-// maxWords bounds an error message, in bytes.
-const maxWords = 1024
+// maxWords bounds an error message, maxBody an answer that refused a request, in
+// bytes.
+const (
+	maxWords = 1 << 10
+	maxBody  = 4 << 10
+)
 
 // OwnWords is what a refusing server said: the message of a JSON error, which
 // reads and groups better than its wrapping, else the body; other when there is
@@ -37,17 +41,24 @@ func OwnWords(body []byte, other string) string {
 }
 
 // clean makes text fit for a record: valid, without secrets, at most 1 KB.
-func (f *finisher) clean(text string) string {
+func (f *finisher) clean(text string) string { return f.masked(text, maxWords) }
+
+// verbatim is an answer as it came, but for secrets, control characters and what is
+// behind 4 KB.
+func (f *finisher) verbatim(body []byte) string { return f.masked(string(body), maxBody) }
+
+// masked is at most n bytes of a text, without secrets.
+func (f *finisher) masked(text string, n int) string {
 	if text == "" {
 		return ""
 	}
 	// Masked before it is cut: half a secret is still one.
 	text = words.Clean(f.hide.Cut(strings.ToValidUTF8(text, "\uFFFD")))
-	for len(text) > maxWords {
-		text = text[:maxWords]
-		for !utf8.ValidString(text) {
-			text = text[:len(text)-1]
-		}
+	if len(text) <= n {
+		return text
+	}
+	for text = text[:n]; !utf8.ValidString(text); {
+		text = text[:len(text)-1]
 	}
 	return text
 }

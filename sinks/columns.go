@@ -54,6 +54,7 @@ func requestColumns() []column[requestRow] {
 		{Field: Field{Name: "http_status", Doc: "status of the answer; null when there was none", Kind: Int16, enc: dictionary, Null: true}, int: func(r *r) *int64 { return &r.HTTPStatus }},
 		word("error_kind", "class of the failure; of what was never sent, the reason", func(r *r) *string { return &r.ErrorKind }),
 		word("error_message", "what the server or the connection said", func(r *r) *string { return &r.ErrorMessage }),
+		word("error_body", "", func(r *r) *string { return &r.ErrorBody }).onlyIn(journalOnly),
 		word("finish_reason", "why the server stopped", func(r *r) *string { return &r.FinishReason }),
 		fact("measured", "its phase counts in the results", func(r *r) *bool { return &r.Measured }).onlyIn(journalOnly),
 		fact("in_window", "counts in the results: of a measured phase, and ended inside its window, well or failed", func(r *r) *bool { return &r.InWindow }),

@@ -66,6 +66,7 @@ type Record struct {
 	HTTPStatus   int64 // None without an answer
 	ErrorKind    string
 	ErrorMessage string // the server's own words, at most 1 KB, secrets masked
+	ErrorBody    string // the whole answer that refused it, at most 4 KB, secrets masked; "" where ErrorMessage is all of it
 	FinishReason string
 	Measured     bool // its phase counts in the results, whatever became of it
 	InWindow     bool // counts in the results: profiling phase, ended inside its window

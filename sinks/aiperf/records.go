@@ -181,8 +181,8 @@ func appendString(b []byte, s string) []byte {
 }
 
 // errorDetails is what went wrong, as AIPerf says it: code, type and message.
-// A cancellation has code 499. The message is the server's own where it sent
-// one; what kind of error it was to us is the cause.
+// A cancellation has code 499. The message is the server's whole answer where it
+// sent one; what kind of error it was to us is the cause.
 func errorDetails(r *record.Record) []byte {
 	o := object{}
 	switch r.Status {
@@ -201,11 +201,7 @@ func errorDetails(r *record.Record) []byte {
 	default:
 		o = o.with("type", "ClientError")
 	}
-	message := r.ErrorMessage
-	if message == "" {
-		message = r.ErrorKind
-	}
-	o = o.with("message", message)
+	o = o.with("message", cmp.Or(r.ErrorBody, r.ErrorMessage, r.ErrorKind))
 	if chain := causes(r, o.get("type").(string)); chain != nil {
 		if len(chain) > 1 {
 			o = o.with("cause", chain[1])
