@@ -236,6 +236,27 @@ func TestCleanMasksAndCuts(t *testing.T) {
 	}
 }
 
+// What AIPerf's files say of a refusal is the whole answer, but for secrets; the
+// tables have its own words.
+func TestRefusalsStandWhole(t *testing.T) {
+	t.Parallel()
+	f := finisher{job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t)}}, secret: secrets(&schema.Endpoint{APIKey: "sk-1234"})}
+	for body, want := range map[string][2]string{
+		"{\"error\": {\"message\": \"too long\", \"code\": 400}}\n": {"too long", "{\"error\": {\"message\": \"too long\", \"code\": 400}}\n"},
+		`{"error":"bad key sk-1234"}`:                               {"bad key ***", `{"error":"bad key ***"}`},
+		"overloaded":                                                {"overloaded", ""},
+		`{"detail":"` + strings.Repeat("x", 2*maxBody) + `"}`:       {strings.Repeat("x", maxWords), `{"detail":"` + strings.Repeat("x", maxBody-11)},
+		"": {"Bad Gateway", ""},
+	} {
+		rec := record.New()
+		x := transport.Exchange{Status: record.HTTPError, HTTPStatus: 502, ErrorText: "Bad Gateway", Payload: []byte(body)}
+		f.status(&request{x: x}, &answer{}, &rec)
+		if rec.ErrorMessage != want[0] || rec.ErrorBody != want[1] {
+			t.Errorf("%.60q: message %.60q, body %.60q of %d bytes; want %.60q and %.60q", body, rec.ErrorMessage, rec.ErrorBody, len(rec.ErrorBody), want[0], want[1])
+		}
+	}
+}
+
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	job := &Job{Endpoint: schema.Endpoint{}}
@@ -251,6 +272,16 @@ func TestTokens(t *testing.T) {
 	f.count(&a, &rec)
 	if rec.ISL != 9 || rec.OutputTokens != 20 || rec.ReasoningTokens != 10 || rec.OSL != 30 {
 		t.Errorf("server's counts: %+v", rec)
+	}
+	a.usage.Reasoning = 0 // said, and none
+	f.count(&a, &rec)
+	if rec.OutputTokens != 30 || rec.ReasoningTokens != 0 || rec.OSL != 30 {
+		t.Errorf("no reasoning by the server's counts: %+v", rec)
+	}
+	a.usage.Reasoning = record.None
+	f.count(&a, &rec)
+	if rec.OutputTokens != 30 || rec.ReasoningTokens != record.None || rec.OSL != 30 {
+		t.Errorf("reasoning that the server does not count: %+v", rec)
 	}
 	a.usage = claims.NoUsage
 	rec = record.New()
@@ -302,7 +333,7 @@ func TestToolCallsAreCounted(t *testing.T) {
 	f := &finisher{job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t), Tokenizer: tok}}}
 	rec := record.New()
 	f.count(&a, &rec)
-	if want := int64(tok.Count(`Let me looklook_up{"text":" a b"}`)); rec.OutputTokens != want || rec.OSL != want || rec.ReasoningTokens != 0 {
+	if want := int64(tok.Count(`Let me looklook_up{"text":" a b"}`)); rec.OutputTokens != want || rec.OSL != want || rec.ReasoningTokens != record.None {
 		t.Errorf("%d output tokens, OSL %d; want %d", rec.OutputTokens, rec.OSL, want)
 	}
 }

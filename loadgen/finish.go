@@ -243,7 +243,10 @@ func (f *finisher) count(a *answer, rec *record.Record) {
 	if tokenizer.Err(f.maker.Tokenizer) != nil {
 		return // unknown, rather than wrong
 	}
-	rec.OutputTokens, rec.ReasoningTokens, rec.OSL = output, reasoning, output+reasoning
+	rec.OutputTokens, rec.OSL = output, output+reasoning
+	if len(a.reasoning) > 0 { // else there is none, which is not a count of 0
+		rec.ReasoningTokens = reasoning
+	}
 }
 
 func (f *finisher) tokens(text []byte) int64 {
@@ -253,15 +256,15 @@ func (f *finisher) tokens(text []byte) int64 {
 	return int64(f.maker.Tokenizer.Count(string(text)))
 }
 
-// believe takes the server's counts: output is completion without reasoning.
+// believe takes the server's counts: output is completion without reasoning, which
+// may be 0 or not said.
 func (f *finisher) believe(rec *record.Record) {
 	rec.ISL = rec.UsagePrompt
 	if !f.maker.Spec.ProducesTokens || rec.UsageCompletion == record.None {
 		return
 	}
-	rec.OSL, rec.OutputTokens, rec.ReasoningTokens = rec.UsageCompletion, rec.UsageCompletion, 0
+	rec.OSL, rec.OutputTokens, rec.ReasoningTokens = rec.UsageCompletion, rec.UsageCompletion, rec.UsageReasoning
 	if rec.UsageReasoning != record.None {
-		rec.ReasoningTokens = rec.UsageReasoning
 		rec.OutputTokens -= rec.UsageReasoning
 	}
 }

@@ -20,8 +20,8 @@ import (
 )
 
 // inputs.json holds the bodies that are sent, byte for byte but for its line breaks:
-// options, roles and earlier turns included. Answers are not in it, since only the
-// server gives them.
+// options and roles included. Earlier turns are not in it, since only the server
+// gives the answers to them.
 func TestInputsAreWhatIsSent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,11 +86,11 @@ func TestInputsAreWhatIsSent(t *testing.T) {
 	}
 }
 
-// answers are what the server said, in the history of later turns.
-var answers = regexp.MustCompile(`,\{"role":"assistant","content":"(?:[^"\\]|\\.)*"\}`)
+// history is an earlier turn and its answer.
+var history = regexp.MustCompile(`\{"role":"user","content":"(?:[^"\\]|\\.)*"\},\{"role":"assistant","content":"(?:[^"\\]|\\.)*"\},`)
 
 // recorded is the built-in server behind one that keeps the bodies of requests; sent
-// are those without answers in them.
+// are those without earlier turns in them.
 func recorded(t *testing.T) (address string, sent func() []string) {
 	t.Helper()
 	cfg, err := mockserver.ParseURL("mock:?ttft=1ms&itl=1ms")
@@ -118,7 +118,7 @@ func recorded(t *testing.T) (address string, sent func() []string) {
 		}
 		if r.URL.Path != "/tokenize" && r.Method == http.MethodPost { // it is asked how it counts, beforehand
 			mu.Lock()
-			bodies = append(bodies, answers.ReplaceAllString(string(b), ""))
+			bodies = append(bodies, history.ReplaceAllString(string(b), ""))
 			mu.Unlock()
 		}
 		r.Body = io.NopCloser(bytes.NewReader(b))

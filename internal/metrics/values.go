@@ -50,7 +50,7 @@ func some(n int64) float64 {
 func osl(r *record.Record) float64             { return count(r.OSL) }
 func isl(r *record.Record) float64             { return count(r.ISL) }
 func outputTokens(r *record.Record) float64    { return some(r.OutputTokens) }
-func reasoningTokens(r *record.Record) float64 { return some(r.ReasoningTokens) }
+func reasoningTokens(r *record.Record) float64 { return count(r.ReasoningTokens) }
 
 // secondToken is the gap between the first two content events, in ms.
 func secondToken(r *record.Record) float64 {

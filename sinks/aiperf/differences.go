@@ -85,6 +85,7 @@ func Differences() []Difference {
 		{Counted, "usage_discrepancy_count", "depends on the tokens of the prompt, and so on the tokenizer"},
 
 		{Valued, "request_end_ns", "a refused request took the time until its answer; AIPerf writes the start"},
+		{Valued, "session_num", "numbers the plays of conversations, as its name says; AIPerf's numbers the requests of a phase"},
 		{Valued, "http_req_sending", "AIPerf's includes connecting"},
 		{Valued, "http_req_duration", "AIPerf's includes connecting"},
 		{Valued, "http_req_total", "AIPerf counts connecting twice"},
