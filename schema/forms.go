@@ -3,14 +3,13 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strings"
 
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// Members are plain data of the user's own, sent as they are: a number that a
-// float64 would write in another way, 1.0 or a large whole one, is a json.Number.
+// Members are plain data of the user's own, sent as they are: a whole number
+// that a float64 does not hold is a json.Number.
 type Members map[string]any
 
 // UnmarshalJSON reads an object.
@@ -33,7 +32,7 @@ func digits[T map[string]any | []any](b []byte, into *T) error {
 	return nil
 }
 
-// floats makes float64 of the numbers that it writes as they were.
+// floats makes float64 of the numbers that are one.
 func floats(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -43,8 +42,8 @@ func floats(v any) any {
 			return v
 		}
 		f, err := v.Float64()
-		if err != nil || !whole && f == math.Trunc(f) {
-			return v // 1.0 stays one: some servers tell 1 from it
+		if err != nil {
+			return v
 		}
 		return f
 	case map[string]any:
