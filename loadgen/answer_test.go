@@ -240,7 +240,7 @@ func TestCleanMasksAndCuts(t *testing.T) {
 // tables have its own words.
 func TestRefusalsStandWhole(t *testing.T) {
 	t.Parallel()
-	f := finisher{job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t)}}, secret: secrets(&schema.Endpoint{APIKey: "sk-1234"})}
+	f := finisher{job: &Job{}, maker: &maker{Renderer: &render.Renderer{Spec: chatSpec(t)}}, hide: secret.NewMasker((&schema.Resolved{Benchmark: schema.Benchmark{Endpoint: schema.Endpoint{APIKey: "sk-1234"}}}).Secrets()...)}
 	for body, want := range map[string][2]string{
 		"{\"error\": {\"message\": \"too long\", \"code\": 400}}\n": {"too long", "{\"error\": {\"message\": \"too long\", \"code\": 400}}\n"},
 		`{"error":"bad key sk-1234"}`:                               {"bad key ***", `{"error":"bad key ***"}`},
