@@ -14,6 +14,7 @@ import (
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -232,6 +233,23 @@ func tempting(c *circumstances, rng *rand.Rand) (*sweeptest.Document, []system) 
 	return d, []system{{1, 1, 0.9995}, {1.2, 1.2 + rng.Float64(), 0.987}}
 }
 
+// still is one system under 24 names that stays as it is.
+func still(c *circumstances, rng *rand.Rand) (*sweeptest.Document, []system) {
+	c.cells, c.drift = 24, 0
+	return alike(c, rng)
+}
+
+// drifted tells whether the plan is said to have drifted.
+func drifted(r *decide.Results, _ []system) bool {
+	e := verdict.PlanEvidence{}
+	for i := range r.Cells {
+		medians := r.Cells[i].Full.Values(decide.Key{Tag: metrics.TimeToFirstToken, Stat: "p50"})
+		e.Trials = len(medians)
+		e.Cells = append(e.Cells, verdict.CellEvidence{Label: r.Cells[i].Cell.Short(), OK: len(medians), Medians: medians})
+	}
+	return slices.ContainsFunc(verdict.JudgePlan(&e, nil), func(f verdict.Finding) bool { return f.Check == "drift" && f.Verdict > verdict.Valid })
+}
+
 func anyBest(r *decide.Results, _ []system) bool {
 	return slices.ContainsFunc(r.Best, func(b decide.Best) bool { return b.Shown })
 }
@@ -285,6 +303,7 @@ var questions = []question{
 	{"loads around the limits", "best within limits misses them", 0.025, ladder, bestMisses},
 	{"loads around the limits", "another is best within limits", 0.05, ladder, bestIsNot},
 	{"loads around the limits", "some cell that misses is HELD", 0.05, ladder, heldMisses},
+	{"one system under 24 names that stays as it is", "it drifts", 0.02, still, drifted},
 	{"one system under two names", "EQUIVALENT or NOT WORSE, which is right", 0, pair(1), says(decide.Equivalent, decide.NotWorse)},
 	{"a candidate 10 % faster", "BETTER, which is right", 0, pair(1 / 1.1), says(decide.Better)},
 	{"a candidate 10 % slower", "WORSE, which is right", 0, pair(1.1), says(decide.Worse)},

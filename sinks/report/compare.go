@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -43,7 +44,7 @@ func (c Comparison) write(b *strings.Builder) {
 		if !r.Primary && r.Cell != togetherName {
 			mark = "  ·"
 		}
-		head := fmt.Sprintf("%-*s %8s %9s  ", nameColumn, mark+words.Clip(metricName(r), nameColumn-words.Width(mark)), value(r, r.Base), value(r, r.Candidate))
+		head := fmt.Sprintf("%-*s %8s %9s  ", nameColumn, mark+named(r, nameColumn-words.Width(mark)), value(r, r.Base), value(r, r.Candidate))
 		if r.Note == "" {
 			fmt.Fprintf(b, "%s%-*s %s\n", head, changeColumn, change(r), outcome(r))
 			continue
@@ -193,6 +194,9 @@ func (c Comparison) remarks() []string {
 		out = append(out, line)
 	}
 	out = append(out, c.deciding()...)
+	if line := c.few(); line != "" {
+		out = append(out, line)
+	}
 	for _, cell := range c.OnlyBaseline {
 		out = append(out, "only in the baseline: "+words.Line(cell))
 	}
@@ -272,6 +276,25 @@ func (c Comparison) trialsIfEqual() decide.Trials {
 		most = decide.Trials{Least: max(most.Least, r.Trials.Least), Most: max(most.Most, r.Trials.Most)}
 	}
 	return most
+}
+
+// named is a metric in so many columns, marked where its values are few.
+func named(r decide.Row, width int) string {
+	if !r.Few() {
+		return words.Clip(metricName(r), width)
+	}
+	return words.Clip(metricName(r), width-2) + " ?"
+}
+
+// few says what the mark behind a percentile means: of how many values it is.
+func (c Comparison) few() string {
+	i := slices.IndexFunc(c.Rows, decide.Row.Few)
+	if i < 0 {
+		return ""
+	}
+	r := c.Rows[i]
+	return fmt.Sprintf("?: indicative, of few values: %s is of %.0f in a run, worth %.0f independent ones; it takes %d (raise requests)",
+		strings.TrimSuffix(metricName(r), " ms"), r.Count, r.Effective, stats.Floor(percentileOf[r.Key.Stat]))
 }
 
 // metricName is a metric in the width of the table: "TTFT p50 ms".

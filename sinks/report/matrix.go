@@ -72,6 +72,7 @@ func (r *Report) sentinel(b *strings.Builder) {
 type marks struct {
 	pareto, dominated, invalid, failed, interval, knee bool
 	small                                              unsupported
+	fewest, worth                                      float64 // values of a run behind a small one, and how many independent ones they are worth
 	doubted                                            touched
 }
 
@@ -99,8 +100,11 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 		}
 		text := estimate(e, m.Percent())
 		legend.interval = legend.interval || e.HasInterval()
-		if legend.small.take(m.Stat, c.Headline().Effective(m.Tag)) {
+		if worth := c.Headline().Effective(m.Tag); legend.small.take(m.Stat, worth) {
 			text += "?"
+			if n := c.Headline().Least(m.Tag); legend.fewest == 0 || worth < legend.worth {
+				legend.fewest, legend.worth = n, worth
+			}
 		}
 		line = append(line, text+legend.doubted.take(c.Taint(key)))
 	}
@@ -123,6 +127,14 @@ func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend
 	return append(line, strings.Join(signs, " "))
 }
 
+// objectives are the two that the front is about.
+func (r *Report) objectives() string {
+	if o := r.Results.Objectives; len(o) == 2 {
+		return o[0].Name + " and " + o[1].Name
+	}
+	return "throughput and latency"
+}
+
 func (r *Report) legend(b *strings.Builder, m marks) {
 	var parts []string
 	if m.interval {
@@ -133,7 +145,7 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 		parts = append(parts, fmt.Sprintf("±: %.0f %% over %s%s", 100*r.Results.Level, upTo, words.Count(r.Plan.Trials, "trial")))
 	}
 	if m.pareto {
-		parts = append(parts, "*: on the Pareto front")
+		parts = append(parts, "*: no other is better in both "+r.objectives()+": choose among these")
 	}
 	if m.dominated {
 		parts = append(parts, "↓: another cell is better in both")
@@ -142,7 +154,7 @@ func (r *Report) legend(b *strings.Builder, m marks) {
 		parts = append(parts, "knee: more load gives little throughput and much latency")
 	}
 	if need := m.small.need(); need != "" {
-		parts = append(parts, "?: n too small in a run ("+need+")")
+		parts = append(parts, fmt.Sprintf("?: indicative: a run of %s values is worth %.0f (%s); raise requests", words.Grouped(m.fewest), m.worth, need))
 	}
 	parts = append(parts, m.doubted...)
 	if m.invalid {

@@ -342,7 +342,7 @@ func (r *Report) single(b *strings.Builder) {
 		wrapped(b, "", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
 	}
 	if need := small.need(); need != "" {
-		fmt.Fprintf(b, "?: n too small (%s; effective n is %.0f)\n", need, latency.NEff)
+		fmt.Fprintf(b, "?: indicative: %s values are worth %.0f (%s); raise requests\n", words.Grouped(float64(latency.Count)), latency.NEff, need)
 	}
 }
 

@@ -76,7 +76,7 @@ Throughput       3,104 out tok/s   47.1 req/s   OSL 64 (asked 64)   ISL 512
   full window    3,104 out tok/s   48.5 req/s
 Goodput          46.9 req/s (96.7 %)   missed: time_to_first_token 13
 ~: in doubt by errors: aiperf checks results/demo
-?: n too small (p99 needs 662; effective n is 800)
+?: indicative: 800 values are worth 800 (p99 needs 662); raise requests
 Errors           10 of 1,000
   10× http_error 503: busy
 note: something else
@@ -213,7 +213,8 @@ func TestReportOnAMatrix(t *testing.T) {
  conc  out tok/s  TTFT p99 ms
  4       702 ± 6       46 ± 2  ↓ knee
  16      741 ± 5      40 ± 12  *
-±: 95 % over 2 trials · *: on the Pareto front
+±: 95 % over 2 trials
+*: no other is better in both throughput and latency: choose among these
 ↓: another cell is better in both
 knee: more load gives little throughput and much latency
 

@@ -50,7 +50,7 @@ func readAIPerf(dir string) (*System, error) {
 		i := slices.IndexFunc(s.Cells, func(c decide.ArmCell) bool { return c.Label == f.label })
 		if i < 0 {
 			i = len(s.Cells)
-			s.Cells = append(s.Cells, decide.ArmCell{Label: f.label, Alike: facts(body), Closed: sweep.Closed(phasesOf(body))})
+			s.Cells = append(s.Cells, decide.ArmCell{Label: f.label, Alike: facts(body), Closed: sweep.Closed(phasesOf(body)), Judged: sweep.Percentile(sweep.Planned(phasesOf(body)))})
 		}
 		s.Cells[i].Runs = append(s.Cells[i].Runs, *o)
 		s.Trials = max(s.Trials, len(s.Cells[i].Runs))

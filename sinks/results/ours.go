@@ -51,7 +51,7 @@ func readOurs(dir string) (*System, error) {
 	s := &System{Arm: decide.Arm{Name: dir}, Ours: true, Trials: lock.Trials, AllowInvalid: allowsInvalid(dir)}
 	labels := labelsOf(lock.Cells)
 	for i, c := range lock.Cells {
-		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark))})
+		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark)), Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark)))})
 	}
 	return s, s.fill(dir)
 }

@@ -101,7 +101,7 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 	for _, c := range p.Cells {
 		r.Cells = append(r.Cells, gather(p, c, of[c.ID], level))
 	}
-	curve := objectives(r.ranked())
+	curve := objectives(r.ranked(), p.Judged())
 	r.Objectives = chosen(p, r.ranked(), curve)
 	r.markFronts()
 	r.markKnees(p, curve)

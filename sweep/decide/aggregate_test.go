@@ -263,7 +263,7 @@ func TestKneePerLine(t *testing.T) {
 	if got, want := marksOf(r, func(c *decide.CellResult) bool { return c.Knee }), "a, concurrency 4"; got != want {
 		t.Errorf("knees: %q, want %q", got, want)
 	}
-	if got, want := r.Cells[0].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p99 is 2.0 times that of a, concurrency 1"; got != want {
+	if got, want := r.Cells[0].Reason, "knee: 100 % more load gave 5 % more throughput, and time_to_first_token.p90 is 2.0 times that of a, concurrency 1"; got != want {
 		t.Errorf("reason: %q, want %q", got, want)
 	}
 }

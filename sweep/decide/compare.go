@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sweep"
 )
 
 // Arm is one of two systems that are compared.
@@ -24,6 +26,7 @@ type ArmCell struct {
 	Label  string    // what is alike in both arms: "concurrency 4"
 	Alike  []Fact    // what must be alike for the numbers to be comparable
 	Closed bool      // a load that waits for answers: its throughput is the server's doing
+	Judged string    // the percentile that its planned requests are judged by; "" where they are not known
 	Runs   []Outcome // in order of trials
 }
 
@@ -102,6 +105,7 @@ type Row struct {
 	Detectable               float64 // the smallest difference that so many trials show with a power of 80 %
 	MustDetect               float64 // the one that they must be able to show, 0 for any
 	Trials                   Trials  // how many would show that nothing changed, if nothing did; of an UNDECIDED row
+	Count, Effective         float64 // the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
 	Note                     string  // why there is no number, "" otherwise
 }
 
@@ -216,12 +220,13 @@ type duel struct {
 	base, candidate Estimates
 	window          string
 	paired, closed  bool
+	judged          string
 	primary, other  []Key
 	failed, invalid [2]int // runs that gave nothing, and those that are wrong through this program
 }
 
 func newDuel(a, b *ArmCell, t Terms) *duel {
-	d := &duel{label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full}
+	d := &duel{label: a.Label, paired: t.Paired, closed: a.Closed && b.Closed, window: Full, judged: sweep.Lower(cmp.Or(a.Judged, sweep.Percentile(0)), cmp.Or(b.Judged, sweep.Percentile(0)))}
 	arms := [2]CellResult{}
 	for side, cell := range [2]*ArmCell{a, b} {
 		for i := range cell.Runs {
@@ -275,7 +280,7 @@ func (d *duel) choose(primary []Key) {
 }
 
 // defaults are the primary metrics: throughput where the load waits for the
-// server, the first token at the median and in the tail, the gap between tokens
+// server, the first token at the median and at the percentile that the plan fixes, the gap between tokens
 // and the share of good requests; of an endpoint that does not stream the whole
 // request instead. Throughput of an open loop is its offered rate.
 func (d *duel) defaults() []Key {
@@ -297,26 +302,14 @@ func (d *duel) defaults() []Key {
 		first = metrics.RequestLatency
 		take(Key{first, "p50"})
 	}
-	if tail := d.tail(first); tail != "p50" {
-		take(Key{first, tail})
+	if d.judged != "p50" {
+		take(Key{first, d.judged})
 	}
 	take(Key{metrics.InterTokenLatency, "p50"})
 	if !take(Key{metrics.GoodRequestFraction, "avg"}) {
 		take(Key{metrics.ErrorRate, "avg"})
 	}
 	return out
-}
-
-// tail is the highest percentile that every trial of both arms supports, so
-// that percentiles are compared where both have enough.
-func (d *duel) tail(tag string) string {
-	n := min(d.base.Effective(tag), d.candidate.Effective(tag))
-	for _, t := range tails {
-		if stats.Certified(t.q, n) {
-			return t.stat
-		}
-	}
-	return "p50"
 }
 
 // explored is what is shown beside: unadjusted, and never the reason of a failure.

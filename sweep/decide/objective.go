@@ -21,8 +21,7 @@ type Objective struct {
 }
 
 // candidates of the two objectives; the first one that every ranked cell has is
-// taken. Of a latency the highest percentile is taken that the trials of every
-// ranked cell support.
+// taken. Of a latency it is the percentile that follows from the planned requests.
 var (
 	throughputs = [...]string{metrics.OutputTokenThroughput, metrics.RequestThroughput}
 	latencies   = [...]string{metrics.TimeToFirstToken, metrics.RequestLatency}
@@ -90,14 +89,14 @@ func checkObjectives(p *sweep.Plan, tags []string) (bad schema.Errors) {
 	return bad
 }
 
-func objectives(cells []*CellResult) []Objective {
+func objectives(cells []*CellResult, percentile string) []Objective {
 	window := windowOf(cells)
 	var out []Objective
 	if tag, ok := inAll(cells, window, throughputs[:]); ok {
 		out = append(out, objective(cells, "throughput", stats.Maximise, window, Key{tag, "avg"}))
 	}
 	if tag, ok := inAll(cells, window, latencies[:]); ok {
-		out = append(out, objective(cells, "latency", stats.Minimise, window, Key{tag, supported(cells, window, tag)}))
+		out = append(out, objective(cells, "latency", stats.Minimise, window, Key{tag, percentile}))
 	}
 	return out
 }
@@ -118,18 +117,6 @@ func inAll(cells []*CellResult, window string, tags []string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// supported is the highest percentile of a metric that every trial of every
-// cell has requests enough for; the median where none has.
-func supported(cells []*CellResult, window, tag string) string {
-	for _, t := range tails {
-		enough := func(c *CellResult) bool { return stats.Certified(t.q, c.at(window).Effective(tag)) }
-		if !slices.ContainsFunc(cells, func(c *CellResult) bool { return !enough(c) }) {
-			return t.stat
-		}
-	}
-	return "p50"
 }
 
 func (c *CellResult) at(window string) Estimates {

@@ -141,6 +141,9 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 		r.Note = fmt.Sprintf("of %.0f requests against %.0f: a percentile of few is lower", a, b)
 		return r
 	}
+	if _, tail := quantileOf(k.Stat); tail {
+		r.Count, r.Effective = min(d.base.Least(k.Tag), d.candidate.Least(k.Tag)), min(d.base.Effective(k.Tag), d.candidate.Effective(k.Tag))
+	}
 	diff := stats.OneSample(p.d)
 	if !d.paired {
 		diff = stats.Welch(p.a, p.b)
@@ -170,6 +173,35 @@ func unequal(k Key, a, b float64) bool {
 		}
 	}
 	return false
+}
+
+// quantileOf is the share below a percentile.
+func quantileOf(stat string) (q float64, ok bool) {
+	for _, t := range tails {
+		if t.stat == stat {
+			return t.q, true
+		}
+	}
+	return 0, false
+}
+
+// Few tells whether the values of a run are too few for the percentile.
+func (r Row) Few() bool {
+	q, ok := quantileOf(r.Key.Stat)
+	return ok && r.Count > 0 && !stats.Certified(q, r.Effective)
+}
+
+// Least is the smallest number of values that a metric has in a run, 0 where there is none.
+func (e Estimates) Least(tag string) float64 {
+	if len(e.runs) == 0 {
+		return 0
+	}
+	n := math.Inf(1)
+	for _, o := range e.runs {
+		st, _ := o.stat(e.window, tag)
+		n = min(n, float64(st.Count))
+	}
+	return n
 }
 
 // count is how many values a metric has in a run, on average.

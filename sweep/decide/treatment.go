@@ -23,7 +23,7 @@ func (r *Results) compareArms(p *sweep.Plan) {
 		c := &r.Cells[i]
 		at, rest := position(c.Cell, p.Experiment.Compare.Axis)
 		j := slices.IndexFunc(arms, func(a Arm) bool { return a.Name == at })
-		cell := ArmCell{Label: rest, Closed: c.Cell.Closed()}
+		cell := ArmCell{Label: rest, Closed: c.Cell.Closed(), Judged: c.Cell.Judged()}
 		for _, o := range c.all {
 			cell.Runs = append(cell.Runs, *o)
 		}

@@ -54,8 +54,28 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 	for _, d := range doubts {
 		words.TwoColumns(w, "doubt", d, 8)
 	}
+	if len(plan.Cells) > 1 {
+		words.TwoColumns(w, "judged", judgedText(plan), 8)
+	}
 	words.TwoColumns(w, "order", plan.Turns(), 8)
 	words.TwoColumns(w, "lock", "sha256:"+plan.Hash+" (another plan has another: --resume and --done go by it)", 8)
+}
+
+// judgedText says by which percentile of a latency cells are compared, and why.
+func judgedText(plan *sweep.Plan) string {
+	fewest := sweep.Planned(plan.Cells[0].Resolved.Benchmark.Phases)
+	for _, c := range plan.Cells {
+		fewest = min(fewest, sweep.Planned(c.Resolved.Benchmark.Phases))
+	}
+	why := words.Count(fewest, "request") + " planned a run"
+	if fewest == 0 {
+		why = "how many requests a run has depends on the server or the data"
+	}
+	var takes []string
+	for _, p := range sweep.Percentiles {
+		takes = append(takes, fmt.Sprintf("%s takes %s", p.Stat, words.Whole(p.Requests)))
+	}
+	return fmt.Sprintf("%s of latencies in every trial (%s; %s)", plan.Judged(), why, strings.Join(takes, ", "))
 }
 
 // unswept are the axes that everybody asks for and that are none of this plan: what
