@@ -342,7 +342,7 @@ func (r *Report) single(b *strings.Builder) {
 		wrapped(b, "", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
 	}
 	if need := small.need(); need != "" {
-		fmt.Fprintf(b, "?: indicative: %s values are worth %.0f (%s); raise requests\n", words.Grouped(float64(latency.Count)), latency.NEff, need)
+		wrapped(b, "?: ", fmt.Sprintf("indicative: %s values are worth %.0f (%s); raise requests", words.Grouped(float64(latency.Count)), latency.NEff, need))
 	}
 }
 
