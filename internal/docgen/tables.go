@@ -34,7 +34,7 @@ func Tables(tables []Table) (string, error) {
 		"which of them each count and share is about. The percentiles of the steady window are those of the requests with `steady`.\n" +
 		"Its rates, averages and standard deviations weigh every request that succeeded by the part of it, w, that lies between\n" +
 		"`steady_start_ns` and `steady_end_ns`: of an answer that came in several reads what was delivered of it, each event of chunks\n" +
-		"with content, reasoning or tool spread over the time since the read before, the first over the time since `sent_ns`; of any\n" +
+		"with content, reasoning or tool spread over the time since the read before, those of the first read at their `t_ns`; of any\n" +
 		"other the share of its time from `sent_ns` to `end_ns`. Then request_throughput is Σ w / window, output_token_throughput\n" +
 		"Σ w · osl / window (and the events of answers that were cut off), and an average Σ w · x / Σ w. In the full window every w is 1.\n\n")
 	for _, t := range tables {

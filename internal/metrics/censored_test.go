@@ -116,8 +116,8 @@ func TestSteadyRatesCountParts(t *testing.T) {
 	t.Parallel()
 	c := overload(metrics.Options{Steady: metrics.Window{Start: 5 * msec, End: 15 * msec}}, unsent(6*msec), unsent(30*msec))
 	s := c.Summaries()[1]
-	// two chunks each, the first 5 ms after sending, spread over the time since what was before
-	parts := []float64{0.5, 0.6, 0.7, (3.0/5 + 7.0/8) / 2, (4.0/5 + 6.0/9) / 2, (1 + 5.0/10) / 2, (1 + 4.0/11) / 2, (1 + 3.0/12) / 2}
+	// two chunks each, the first 5 ms after sending, the second spread over the time since
+	parts := []float64{0.5, 1, 1, (1 + 7.0/8) / 2, (1 + 6.0/9) / 2, (1 + 5.0/10) / 2, (1 + 4.0/11) / 2, (1 + 3.0/12) / 2}
 	sum, flight := 0.0, 0.0
 	for i, p := range parts {
 		sum += p

@@ -15,8 +15,8 @@ import (
 //	rate × mean latency = mean in flight, up to the requests across an edge
 //
 // The share of a streamed answer is what was delivered of it, by the stamps of its
-// chunks: each is spread over the time since the one before, the first over the time
-// since sending. Where a server's queue fills at the start of a run, its waiting
+// chunks: each is spread over the time since the one before, and the first counts when
+// it came. Where a server's queue fills at the start of a run, its waiting
 // requests have had a share of their time and nothing else: by time, a full server
 // that is given twice the requests would seem to do more. The price is that
 // rate × latency is off by the difference of both shares of the requests across an
@@ -48,14 +48,18 @@ func overlap(a, b int64, w Window) float64 {
 }
 
 // delivered is the share of r's content that came in w; false where it came at one
-// time. What came in one read came since the read before.
+// time. What came in one read came since the read before; of the first nobody knows
+// since when it was worked on, for it may have waited.
 func delivered(r *record.Record, w Window) (share float64, ok bool) {
 	before, last, n, reads := r.Sent, 0, 0, 0 // last: chunks of the newest read
 	sum := 0.0
 	flush := func(at int64) {
 		if last > 0 {
-			reads++
-			sum += float64(last) * overlap(before, at, w)
+			if reads++; reads == 1 {
+				sum += float64(last) * truth(at > w.Start && at <= w.End)
+			} else {
+				sum += float64(last) * overlap(before, at, w)
+			}
 		}
 	}
 	at := int64(record.None)

@@ -74,8 +74,8 @@ statistics = {"avg": np.mean, "min": np.min, "max": np.max, "std": np.std, "sum"
 
 # In the steady window the average, the standard deviation and the rates weigh each
 # request by the part of it that lies inside: of an answer that came in several reads
-# what was delivered, each chunk spread over the time since the read before, the first
-# over the time since sending; else its time.
+# what was delivered, each chunk spread over the time since the read before, those of the
+# first read when they came; else its time.
 def overlap(a, b, start, end):
     return max(0, min(b, end) - max(a, start)) / (b - a)
 
@@ -84,8 +84,9 @@ def part(q, start, end):
     reads = collections.Counter(c["t_ns"] for c in of_request[q["run_id"], q["phase"], q["request_id"]] if c["kind"] in ("content", "reasoning", "tool"))
     if len(reads) < 2 or q["ttft_ms"] is None:
         return overlap(q["sent_ns"], q["end_ns"], start, end)
-    before, share = q["sent_ns"], 0
-    for at in sorted(reads):
+    first, *rest = sorted(reads)
+    before, share = first, reads[first] * (start < first <= end)
+    for at in rest:
         share += reads[at] * overlap(before, at, start, end)
         before = at
     return share / sum(reads.values())
