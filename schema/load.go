@@ -71,13 +71,20 @@ type remarks struct {
 // before it refused; what would only follow from that is not said. The Document
 // beside such an error is as far as it could be put together, for those who check
 // names in it; nil where there is nothing to check.
-func Load(src Source) (*Document, error) {
-	doc, hide, bad := load(src)
+func Load(src Source) (doc *Document, err error) {
+	name := src.name()
+	watch := source.Watch(name)
+	defer watch.Stop()
+	defer caught(name, func(bad Errors) { doc, err = nil, bad })
+	doc, hide, bad := load(src, watch)
 	if len(bad) > 0 {
 		return doc, masked(bad.Sorted(), hide)
 	}
 	return doc, nil
 }
+
+// name is what places call the experiment as a whole.
+func (s Source) name() string { return cmp.Or(s.File, "the command line") }
 
 // masked are mistakes without what hide knows in their words.
 func masked(bad Errors, hide *secret.Masker) Errors {
@@ -89,13 +96,7 @@ func masked(bad Errors, hide *secret.Masker) Errors {
 	return bad
 }
 
-func load(src Source) (*Document, *secret.Masker, Errors) {
-	name := src.File
-	if name == "" {
-		name = "the command line"
-	}
-	watch := source.Watch(name)
-	defer watch.Stop()
+func load(src Source, watch *source.Watchdog) (*Document, *secret.Masker, Errors) {
 	read, bad := readText(src, watch)
 	if read.root == nil || read.root.Kind != source.Object {
 		return nil, nil, bad
@@ -175,7 +176,8 @@ func (d *Document) Unsupported() Errors { return d.unsupported }
 
 // Resolve is one cell, fully resolved and checked: the experiment with the
 // assignments of a point laid over it. The error is Errors.
-func (d *Document) Resolve(point []lower.Assignment) (*Resolved, error) {
+func (d *Document) Resolve(point []lower.Assignment) (resolved *Resolved, err error) {
+	defer caught(d.cells.src.name(), func(bad Errors) { resolved, err = nil, bad })
 	if len(point) == 0 && d.first != nil {
 		return d.first.resolved, nil
 	}
@@ -189,7 +191,8 @@ func (d *Document) Resolve(point []lower.Assignment) (*Resolved, error) {
 // Names are the values of a cell that expressions may use besides its axes:
 // the fields of the profiling phase by their bare names, isl, osl and the
 // variables.
-func (d *Document) Names(point []lower.Assignment) (map[string]any, error) {
+func (d *Document) Names(point []lower.Assignment) (names map[string]any, err error) {
+	defer caught(d.cells.src.name(), func(bad Errors) { names, err = nil, bad })
 	return d.cells.names(point)
 }
 
@@ -269,6 +272,7 @@ func readText(src Source, watch *source.Watchdog) (text, Errors) {
 func Migrate(file string) (text []byte, changes []string, err error) {
 	watch := source.Watch(file)
 	defer watch.Stop()
+	defer caught(file, func(bad Errors) { text, changes, err = nil, nil, bad })
 	if IsPackage(file) {
 		return nil, nil, source.Mistake(source.Origin{Where: file}, "", "is a folder", "migrate its files one by one")
 	}

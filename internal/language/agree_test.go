@@ -145,10 +145,16 @@ type judged struct {
 
 func newValidators(t *testing.T, docs []document) *validators {
 	t.Helper()
-	v := &validators{dir: vendored(t), cue: map[string]*build.Instance{}}
+	return validatorsIn(t, vendored(t), docs)
+}
+
+// validatorsIn look at documents below dir, a module with the published schema.
+func validatorsIn(t *testing.T, dir string, docs []document) *validators {
+	t.Helper()
+	v := &validators{dir: dir, cue: map[string]*build.Instance{}}
 	packages := []string{"aiperf.dev/schema"}
 	for i, d := range docs {
-		dir := fmt.Sprintf("./%s%03d", d.ext[1:], i)
+		dir := "./" + d.folder(i)
 		file := filepath.Join(v.dir, dir, d.name)
 		write(t, file, d.text)
 		v.docs = append(v.docs, judged{document: d, file: file})
@@ -169,6 +175,9 @@ func newValidators(t *testing.T, docs []document) *validators {
 	}
 	return v
 }
+
+// folder is where the document of this number lies, below the module.
+func (d *document) folder(number int) string { return fmt.Sprintf("%s%03d", d.ext[1:], number) }
 
 // vet does what cue vet -c does, within this process; command asks the command
 // itself.

@@ -24,6 +24,7 @@ const (
 	noChoice     = "%d errors in empty disjunction:"
 	listPlus     = "Addition of lists is superseded by list.Concat; see https://cuelang.org/e/v0.11-list-arithmetic"
 	listTimes    = "Multiplication of lists is superseded by list.Repeat; see https://cuelang.org/e/v0.11-list-arithmetic"
+	waiting      = "incomplete %s: %s" // what a guard asks, or an operand
 	unknownVar   = "tag variable '%s' not found"
 	unknownTag   = "no tag for %q"
 	bareTag      = "tag %q not used in any file"
@@ -36,8 +37,12 @@ const (
 	circleHint   = "end the circle with a value"
 )
 
-// errCircle is the cause of a mistake that is a circle of references alone.
-var errCircle = errors.New("circle of references")
+// errCircle is the cause of a mistake that is a circle of references alone,
+// errChoices of one that only says that none of several choices is right.
+var (
+	errCircle  = errors.New("circle of references")
+	errChoices = errors.New("no choice is right")
+)
 
 // cueErrors are CUE's own words for a file it cannot read, one mistake per
 // place. mend, if not nil, may say better what CUE's error is about.
@@ -93,6 +98,8 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 		found.Message, found.Hint = "lists are not added with +", `list.Concat([a, b]), with import "list", joins them`
 	case format == listTimes:
 		found.Message, found.Hint = "a list is not multiplied", "write the elements, or [for n in [1, 2, 3] {…}]"
+	case format == waiting && len(args) == 2:
+		found.Message, found.Hint = fmt.Sprintf("waits for a value that is not given (%v)", args[1]), "write the value, or a default: *VALUE | "+fmt.Sprint(args[0])
 	case format == unknownVar && len(args) == 1:
 		found.Message = fmt.Sprintf("the variable %v of the cue command is not filled in", args[0])
 	case format == throughLet:
@@ -102,6 +109,9 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	case in != e:
 		found.Message = in.Error()
 	default:
+		if format == noChoice {
+			found.Cause = errChoices
+		}
 		found.Message = fmt.Sprintf(format, args...)
 		if why := errors.Unwrap(e); why != nil {
 			found.Message = strings.TrimPrefix(found.Message+": "+why.Error(), ": ")

@@ -34,6 +34,7 @@ func TestFormatsOfCUE(t *testing.T) {
 		{format: noChoice, files: map[string]string{"a.cue": "package a\na: (1 | 2) & 3\n"}},
 		{format: listPlus, files: map[string]string{"a.cue": "package a\na: [1] + [2]\n"}},
 		{format: listTimes, files: map[string]string{"a.cue": "package a\na: 3 * [1]\n"}},
+		{format: waiting, files: map[string]string{"a.cue": "package a\nx: bool\na: {if x {b: 1}}\n"}},
 		{format: unknownVar, files: map[string]string{"a.cue": "package a\nn: string @tag(n, var=moon)\n"}},
 		{format: unknownTag, files: tagged, tags: []string{"k=1"}},
 		{format: bareTag, files: tagged, tags: []string{"n"}},

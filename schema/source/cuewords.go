@@ -294,7 +294,7 @@ func wanted(name string, v cue.Value) (message, hint string) {
 		return fmt.Sprintf("has two defaults, %v and %v", ds[0], ds[1]),
 			"they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name, ds[1].Pos()).Where + "; write the value that is meant"
 	}
-	if op, _ := v.Expr(); op == cue.OrOp {
+	if op, _ := apart(v); op == cue.OrOp {
 		return needsValue + ": several are possible, and defaults, if any, disagree", "write the one that is meant"
 	}
 	return needsValue, ""
@@ -302,7 +302,7 @@ func wanted(name string, v cue.Value) (message, hint string) {
 
 // defaultsOf are the defaults that parts of v have, each value once.
 func defaultsOf(v cue.Value) (out []cue.Value) {
-	op, args := cue.Dereference(v).Expr()
+	op, args := apart(cue.Dereference(v))
 	if op != cue.AndOp {
 		if d, ok := v.Default(); ok && d.IsConcrete() && !ofSchema(v.Pos()) {
 			out = append(out, d)
@@ -335,7 +335,7 @@ func openTag(v cue.Value, depth int) string {
 	if to := cue.Dereference(v); to.Path().String() != v.Path().String() {
 		return openTag(to, depth+1)
 	}
-	op, args := v.Expr()
+	op, args := apart(v)
 	if op == cue.NoOp {
 		return ""
 	}

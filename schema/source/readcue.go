@@ -41,26 +41,109 @@ type cueReader struct {
 // places are where a value and its key are written. A value without a field
 // of its own, such as a computed one, has one place.
 func places(v cue.Value) (value, key token.Pos) {
-	own := ownPart(v)
-	if f, ok := own.Source().(*ast.Field); ok && f.Value != nil {
-		return f.Value.Pos(), f.Label.Pos()
+	all := parts(v)
+	own := ownPart(all)
+	if own == nil {
+		return v.Pos(), v.Pos()
 	}
-	return own.Pos(), own.Pos()
-}
-
-// ownPart is the part of v that the user wrote, where the schema has one, too.
-func ownPart(v cue.Value) cue.Value {
-	if !ofSchema(v.Pos()) {
-		return v
+	value, key = own.Pos(), own.Pos()
+	if f, ok := own.(*ast.Field); ok && f.Value != nil {
+		value, key = f.Value.Pos(), f.Label.Pos()
 	}
-	if op, args := v.Expr(); op == cue.AndOp {
-		for _, a := range args {
-			if own := ownPart(a); own.Pos().IsValid() && !ofSchema(own.Pos()) {
-				return own
-			}
+	if at := v.Pos(); len(all) > 1 && isLiteral(v) && !ofSchema(at) {
+		value = at // which of the parts has the value, or what it refers to
+		if f := fieldOf(all, at); f != nil {
+			key = f.Label.Pos()
 		}
 	}
-	return v
+	return value, key
+}
+
+// ownPart is the first part that the user wrote, which is not in what the others
+// are made of; nil where nobody wrote any, as in what a function returns.
+func ownPart(parts []ast.Node) ast.Node {
+	for _, part := range parts {
+		if !ofSchema(part.Pos()) {
+			return part
+		}
+	}
+	return nil
+}
+
+// isLiteral tells whether v is a scalar whose text is known.
+func isLiteral(v cue.Value) bool {
+	value := v.Core().V.Value()
+	return value != nil && value.Source() != nil && value.Source().Pos().IsValid()
+}
+
+// fieldOf is the part within which at lies, nil where none is.
+func fieldOf(parts []ast.Node, at token.Pos) *ast.Field {
+	for _, part := range parts {
+		if f, ok := part.(*ast.Field); ok && at.File() == f.Pos().File() && f.Pos().Offset() <= at.Offset() && at.Offset() < f.End().Offset() {
+			return f
+		}
+	}
+	return nil
+}
+
+// parts are what v is unified of, as it is written. Value.Expr has it in public, but
+// evaluates each part apart from what it stands in, which CUE v0.17.1 cannot do for
+// every struct with a guard: it panics. Core only looks.
+func parts(v cue.Value) (out []ast.Node) {
+	if !v.Exists() {
+		return nil
+	}
+	for c := range v.Core().V.LeafConjuncts() {
+		if part := c.Field().Source(); part != nil && part.Pos().IsValid() {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// apart is v.Expr where that is safe: a struct among several parts is not evaluated
+// by itself.
+func apart(v cue.Value) (cue.Op, []cue.Value) {
+	if all := parts(v); len(all) > 1 && slices.ContainsFunc(all, hasBraces) {
+		return cue.NoOp, nil
+	}
+	return v.Expr()
+}
+
+// hasBraces tells whether a struct of the user's is written in n, or in what n names.
+func hasBraces(n ast.Node) (found bool) {
+	named := map[ast.Node]bool{}
+	var look func(ast.Node) bool
+	look = func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.StructLit:
+			found = true
+		case *ast.SelectorExpr:
+			return false // what it chooses is not known here
+		case *ast.Ident:
+			if n.Node != nil && !named[n.Node] {
+				named[n.Node] = true
+				ast.Walk(n.Node, look, nil)
+			}
+		}
+		return !found
+	}
+	if !ofSchema(n.Pos()) {
+		ast.Walk(n, look, nil)
+	}
+	return found
+}
+
+// withoutFields tells whether the user wrote braces for v, which may be more than a
+// struct: guards that are false leave nothing between them, and nothing in the
+// schema's choices says that they are not null.
+func withoutFields(v cue.Value) bool {
+	for _, s := range v.Core().V.Structs {
+		if lit := s.StructLit; lit != nil && lit.Src != nil && !ofSchema(lit.Src.Pos()) {
+			return true
+		}
+	}
+	return false
 }
 
 func ofSchema(p token.Pos) bool {
@@ -74,18 +157,16 @@ func (r *cueReader) node(v cue.Value) *Node {
 		v = d
 	}
 	if err := v.Err(); err != nil {
-		if hint := openTag(v, 0); hint != "" && v.Validate() == nil { // only a value is missing: CUE's own words are about the text around it
-			r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), needsValue, hint)...)
-			return n
-		}
-		r.bad = append(r.bad, cueErrors(r.name, err, nil)...)
+		r.broken(n, v, err)
 		return n
 	}
-	switch v.IncompleteKind() {
-	case cue.StructKind:
+	switch kind := v.IncompleteKind(); {
+	case kind == cue.StructKind:
 		n.Kind = Object
 		r.members(n, v)
-	case cue.ListKind:
+	case kind&cue.StructKind != 0 && withoutFields(v):
+		n.Kind = Object
+	case kind == cue.ListKind:
 		n.Kind = List
 		it, err := v.List()
 		for err == nil && it.Next() {
@@ -95,6 +176,36 @@ func (r *cueReader) node(v cue.Value) *Node {
 		r.scalar(n, v)
 	}
 	return n
+}
+
+// broken reads what there is of a value with a mistake in it: the mistake may be one
+// of its members, and those beside it may have mistakes of their own.
+func (r *cueReader) broken(n *Node, v cue.Value, err error) {
+	known := len(r.bad)
+	switch it, not := v.Fields(); {
+	case not != nil || !it.Next():
+	case it.Selector().IsString():
+		n.Kind = Object
+		r.members(n, v)
+	default: // a list, which List does not look into
+		n.Kind = List
+		n.Items = append(n.Items, r.node(it.Value()))
+		for it.Next() {
+			n.Items = append(n.Items, r.node(it.Value()))
+		}
+	}
+	if len(r.bad) > known {
+		return
+	}
+	if hint := openTag(v, 0); hint != "" && v.Validate() == nil { // only a value is missing: CUE's own words are about the text around it
+		r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), needsValue, hint)...)
+		return
+	}
+	bad := cueErrors(r.name, err, nil)
+	r.bad = append(r.bad, bad...)
+	if n.Kind == Null {
+		n.Origin.Where = bad[0].Place // what is said of the value follows from that
+	}
 }
 
 func (r *cueReader) members(n *Node, v cue.Value) {

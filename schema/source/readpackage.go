@@ -2,6 +2,7 @@ package source
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -109,7 +110,9 @@ type Text struct {
 // values it has null in their place.
 func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Node, Text, diag.Errors) {
 	root, text, bad := readCUE(name, sel, stub, watch)
-	inSchema := func(e *diag.Error) bool { return strings.Contains(filepath.ToSlash(e.Place), VendorDir) }
+	inSchema := func(e *diag.Error) bool {
+		return strings.Contains(filepath.ToSlash(e.Place), VendorDir) || e.Place == name && errors.Is(e, errChoices)
+	}
 	if slices.ContainsFunc(bad, inSchema) { // its choices hide which value is wrong: without them it shows
 		return readCUE(name, sel, func() []byte { return withoutChoices(stub()) }, watch)
 	}
@@ -118,40 +121,55 @@ func ReadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 
 func readCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Node, Text, diag.Errors) {
 	p, bad := loadCUE(name, sel, stub, watch)
-	if bad != nil {
+	if bad != nil && (!p.value.Exists() || circleIn(bad) != nil) {
 		return nil, Text{}, bad
 	}
-	v := p.value
-	switch {
-	case sel.Expr != "":
-		var bad diag.Errors
-		if v, bad = selected(v, name, sel.Expr); bad != nil {
-			return nil, Text{}, bad
+	v, none := chosen(p, name, sel.Expr)
+	if none != nil {
+		if bad != nil {
+			none = bad // it may follow from what is wrong there
 		}
-	case !isExperiment(v):
-		switch found := experimentsIn(v, "", 0); {
-		case len(found) == 1 && slipped(found[0].path):
-		case len(found) == 1:
-			return nil, Text{}, Mistake(found[0].origin(name), found[0].path, "is an experiment, "+name+" as a whole is none", oneOf(found))
-		case len(found) > 1:
-			return nil, Text{}, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), oneOf(found))
-		case p.folder:
-			return nil, Text{}, Mistake(Origin{Where: name}, "", "no experiment here", "an experiment is a value with benchmark: schema.#Experiment & {…}")
-		}
+		return nil, Text{}, none
 	}
 	r := cueReader{name: name}
 	root := r.node(v)
 	if c := circleIn(r.bad); c != nil {
 		return nil, p.text, c // what else was found follows from values that it leaves without one
 	}
-	if root.Kind != Object && r.bad == nil {
+	for _, e := range r.bad {
+		if !slices.ContainsFunc(bad, func(known *diag.Error) bool { return known.Place == e.Place }) {
+			bad = append(bad, e)
+		}
+	}
+	if root.Kind != Object && bad == nil {
 		return nil, p.text, Mistake(root.Origin, v.Path().String(), "an experiment is a struct, this is "+root.KindName(), experimentsHint(p.value))
 	}
-	return root, p.text, r.bad
+	return root, p.text, bad
+}
+
+// chosen is the experiment that expr names, or the one that p is or holds.
+func chosen(p loaded, name, expr string) (cue.Value, diag.Errors) {
+	if expr != "" {
+		return selected(p.value, name, expr)
+	}
+	if isExperiment(p.value) {
+		return p.value, nil
+	}
+	switch found := experimentsIn(p.value, "", 0); {
+	case len(found) == 1 && slipped(found[0].path):
+	case len(found) == 1:
+		return p.value, Mistake(found[0].origin(name), found[0].path, "is an experiment, "+name+" as a whole is none", oneOf(found))
+	case len(found) > 1:
+		return p.value, Mistake(Origin{Where: name}, "", fmt.Sprintf("which experiment? There are %d", len(found)), oneOf(found))
+	case p.folder:
+		return p.value, Mistake(Origin{Where: name}, "", "no experiment here", "an experiment is a value with benchmark: schema.#Experiment & {…}")
+	}
+	return p.value, nil
 }
 
 // loadCUE loads a file or a folder with what it imports: packages of the user's
-// module, those vendored in it, and those of the modules that it depends on.
+// module, those vendored in it, and those of the modules that it depends on. Beside
+// mistakes in values it returns what can be read of them.
 func loadCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (loaded, diag.Errors) {
 	at := Origin{Where: name}
 	abs, err := filepath.Abs(name)
