@@ -211,6 +211,9 @@ func widest(fit []cue.Value) cue.Value {
 }
 
 func (d *diagnosis) members(def cue.Value, n *source.Node, path string) {
+	if def.IncompleteKind() == cue.TopKind {
+		return // it takes anything
+	}
 	common := def.LookupPath(cue.MakePath(cue.AnyIndex))
 	for i, it := range n.Items {
 		m := def.LookupPath(cue.MakePath(cue.Index(i)))

@@ -117,14 +117,24 @@ var comment = regexp.MustCompile("^(?:[^\"'`/]|/[^/*\"'`]|\"(?:[^\"\\\\]|\\\\.)*
 
 var unknownName = regexp.MustCompile(`unknown name (\S+)`)
 
-// singleEquals is the library's message on x = 0.
-const singleEquals = `unexpected token Operator("=")`
+// slips are the library's messages on what people write in other languages, and what
+// to write here.
+var slips = []struct {
+	said *regexp.Regexp
+	hint string
+}{
+	{regexp.MustCompile(`^unexpected token Operator\("="\)`), "write == for equal, <= for at most"},
+	{regexp.MustCompile(`^unexpected token Operator\(">"\)`), "write != for unequal, >= for at least"},
+	{regexp.MustCompile(`^bad number syntax: "[0-9.]+[a-zA-Z]|^unexpected token (Identifier\("(ns|us|ms|s|sec|seconds|min|m|h|percent|tokens)"\)|Operator\("%"\))`), "write the number alone: each metric has its unit, times of a request are in ms (docs/metrics.md)"},
+}
 
-// EqualsHint is the hint for a message of the expression library on "=" where "=="
-// was meant, "" for any other message.
-func EqualsHint(msg string) string {
-	if strings.HasPrefix(msg, singleEquals) {
-		return "write == for equal"
+// SlipHint is the hint for a message of the expression library on a common slip, "" for
+// any other message.
+func SlipHint(msg string) string {
+	for _, s := range slips {
+		if s.said.MatchString(msg) {
+			return s.hint
+		}
 	}
 	return ""
 }
@@ -147,5 +157,5 @@ func exprError(err error, names map[string]any) error {
 	if m := unknownName.FindStringSubmatch(msg); m != nil {
 		return &Error{Message: "unknown name " + m[1], Hint: suggest.Hint(m[1], slices.Collect(maps.Keys(names)))}
 	}
-	return &Error{Message: msg, Hint: EqualsHint(msg)}
+	return &Error{Message: msg, Hint: SlipHint(msg)}
 }

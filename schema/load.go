@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +148,18 @@ func besides(unread, found Errors) Errors {
 	return slices.DeleteFunc(slices.Clone(found), func(e *Error) bool {
 		return len(unread) > 0 && (e.Missing || e.Ruled) || slices.ContainsFunc(unread, func(u *Error) bool { return e.Place == u.Place })
 	})
+}
+
+// caught, deferred, makes a mistake of a panic in what evaluates an experiment: CUE,
+// templates and expressions are other people's programs, and a person who wrote one
+// line too clever is to be told the file, not the stack.
+func caught(name string, refuse func(Errors)) {
+	if fault := recover(); fault != nil {
+		refuse(Errors{{
+			Place: name, Message: "cannot be evaluated: " + source.Clip(fmt.Sprint(fault)),
+			Hint: "this is a defect of aiperf, please report it with the file; values that are written out instead of computed get around it",
+		}})
+	}
 }
 
 // Source is the file as given, nil for flags.

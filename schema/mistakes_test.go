@@ -190,7 +190,7 @@ schema.#Experiment & {
 		{"let users = 4", "let users = [for a in [1] for b in [1] for c in [1] for d in [1] for e in [1] {1}]", "exp.cue:5:66: more than 4 for clauses | write the values, or make them axes of sweep.parameters"},
 		{"requests: 10 * users", "requests: int", "exp.cue:12:63: benchmark.phases.requests: needs a value"},
 		{"isl: 512", "isl: 512 & 513", "exp.cue:11:24: benchmark.dataset.isl: conflicting values 513 and 512 | the other stands at exp.cue:11:18"},
-		{"isl: 512", "isl: 512 512", "exp.cue:11:22: missing ',' in struct literal"},
+		{"isl: 512", "isl: 512 512", "exp.cue:11:22: missing ',' in struct literal | look at this place and the line above: braces, brackets, quotes, colons; cue fmt points at it, too"},
 	} {
 		if got := said(t, "exp.cue", strings.Replace(right, c.old, c.new, 1)); got != c.want {
 			t.Errorf("%s -> %s\n got %s\nwant %s", c.old, c.new, got, c.want)

@@ -58,6 +58,7 @@ var ruleCases = []struct{ path, object, field, words string }{
 	{"benchmark.datasets.*.turns", `{type: "multimodal", mean: 1}`, "peaks", "required by type: multimodal"},
 	{"benchmark.datasets.*.turns", `{type: "empirical", mean: 1}`, "points", "required by type: empirical"},
 
+	{"benchmark.datasets.*", `{turns: 0}`, "turns", "must be at least 1"},
 	{"benchmark.datasets.*.rankings", `{passages: {mean: 0}}`, "passages", "must be at least 1"},
 	{"benchmark.datasets.*.rankings", `{passage_tokens: {mean: 0}}`, "passage_tokens", "must be at least 1"},
 	{"benchmark.datasets.*.rankings", `{query_tokens: {mean: 0}}`, "query_tokens", "must be at least 1"},

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
@@ -163,7 +164,7 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 	s.Axes = d.publicAxes()
 	var bad, errs Errors
 	s.Derive, bad = d.derivations(sw.Get("derive"))
-	s.Scenarios, errs = d.scenarios(sw.Get("runs"))
+	s.Scenarios, errs = d.scenarios(sw)
 	bad = append(bad, errs...)
 	kind := fields.SweepNamed(s.Type)
 	if kind != nil && kind.Sampled && block != nil {
@@ -304,11 +305,15 @@ func (d *draft) derivations(n *source.Node) (out []Derivation, bad Errors) {
 }
 
 // scenarios reads sweep.runs: each run lays its members over the experiment.
-func (d *draft) scenarios(runs *source.Node) (out []Scenario, bad Errors) {
+func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
+	runs := sw.Get("runs")
 	if runs == nil || runs.Kind != source.List {
 		return nil, nil
 	}
 	if len(d.axes) > 0 {
+		if sw.Get("parameters") != nil {
+			return nil, nil // one of the two does not go with the type, which a rule says
+		}
 		return nil, source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
 	}
 	names := map[string]bool{}
@@ -321,6 +326,9 @@ func (d *draft) scenarios(runs *source.Node) (out []Scenario, bad Errors) {
 			bad = append(bad, source.Mistake(r.Origin, "sweep.runs", fmt.Sprintf("two cells are called %q", s.Name), "")...)
 		}
 		names[s.Name] = true
+		if !isFolder(s.Name) {
+			bad = append(bad, source.Mistake(r.Get("name").Origin, "sweep.runs."+strconv.Itoa(i)+".name", fmt.Sprintf("%q cannot be the name of a folder", s.Name), "a cell's results stand in a folder with its name: no path, no control characters")...)
+		}
 		for _, k := range []string{"variables", "benchmark"} {
 			if v := r.Get(k); v != nil {
 				if k == "benchmark" {
@@ -344,4 +352,12 @@ func (d *draft) scenarios(runs *source.Node) (out []Scenario, bad Errors) {
 		out = append(out, s)
 	}
 	return out, bad
+}
+
+// isFolder tells whether a name that a person gave can be that of a folder below
+// another one. Characters that a file system does not take are left out of the folder's
+// name; a path that leads elsewhere was meant for something else.
+func isFolder(name string) bool {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
+	return len(parts) > 0 && !strings.ContainsAny(name[:1], `/\`) && !slices.Contains(parts, "..") && !slices.Contains(parts, ".") && !strings.ContainsFunc(name, unicode.IsControl)
 }

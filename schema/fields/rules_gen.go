@@ -19,6 +19,7 @@ var objectRules = []Rule{
 	{Field: "hf_subset", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "hf_subset"}, Compares: []string{"type"}},
 	{Field: "filters", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "filters"}, Compares: []string{"type"}},
 	{Field: "folder", Text: "needs type: public", Hint: "use type: file with path", About: []string{"type", "folder"}, Compares: []string{"type"}},
+	{Field: "turns", Text: "must be at least 1", About: []string{"turns", "mean", "value"}, Compares: []string{"turns mean", "turns value", "turns"}},
 	{Field: "records", Text: "cannot be combined with path", Hint: "keep one of them", About: []string{"path", "records"}},
 	{Field: "open_loop_strict", Text: "needs open_loop_replay", Hint: "drop one of the two (--no-open-loop-replay, --open-loop-strict)", About: []string{"open_loop_strict", "open_loop_replay"}, Compares: []string{"open_loop_strict", "open_loop_replay"}},
 	{Field: "use_think_time_only", Text: "cannot be combined with ignore_trace_delays", Hint: "keep one of them", About: []string{"ignore_trace_delays", "use_think_time_only"}, Compares: []string{"ignore_trace_delays", "use_think_time_only"}},

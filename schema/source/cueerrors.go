@@ -25,6 +25,7 @@ const (
 	listPlus     = "Addition of lists is superseded by list.Concat; see https://cuelang.org/e/v0.11-list-arithmetic"
 	listTimes    = "Multiplication of lists is superseded by list.Repeat; see https://cuelang.org/e/v0.11-list-arithmetic"
 	waiting      = "incomplete %s: %s" // what a guard asks, or an operand
+	notFound     = "reference %q not found"
 	unknownVar   = "tag variable '%s' not found"
 	unknownTag   = "no tag for %q"
 	bareTag      = "tag %q not used in any file"
@@ -98,6 +99,8 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 		found.Message, found.Hint = "lists are not added with +", `list.Concat([a, b]), with import "list", joins them`
 	case format == listTimes:
 		found.Message, found.Hint = "a list is not multiplied", "write the elements, or [for n in [1, 2, 3] {…}]"
+	case format == notFound && len(args) == 1:
+		found.Message, found.Hint = fmt.Sprintf(format, args...), importHint(fmt.Sprint(args[0]))
 	case format == waiting && len(args) == 2:
 		found.Message, found.Hint = fmt.Sprintf("waits for a value that is not given (%v)", args[1]), "write the value, or a default: *VALUE | "+fmt.Sprint(args[0])
 	case format == unknownVar && len(args) == 1:
@@ -122,6 +125,16 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	}
 	found.Message = Clip(strings.Join(strings.Fields(found.Message), " "))
 	return found
+}
+
+// importHint says how to make a name known that is that of a package; "" for any other.
+func importHint(name string) string {
+	for _, path := range cueImports {
+		if path[strings.LastIndex(path, "/")+1:] == name {
+			return fmt.Sprintf("it is a package: write import %q below the package line", path)
+		}
+	}
+	return ""
 }
 
 // imported is the mistake in the package that imports lead to; e itself where none

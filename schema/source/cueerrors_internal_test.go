@@ -35,6 +35,7 @@ func TestFormatsOfCUE(t *testing.T) {
 		{format: listPlus, files: map[string]string{"a.cue": "package a\na: [1] + [2]\n"}},
 		{format: listTimes, files: map[string]string{"a.cue": "package a\na: 3 * [1]\n"}},
 		{format: waiting, files: map[string]string{"a.cue": "package a\nx: bool\na: {if x {b: 1}}\n"}},
+		{format: notFound, files: map[string]string{"a.cue": "package a\nb: c.d\n"}},
 		{format: unknownVar, files: map[string]string{"a.cue": "package a\nn: string @tag(n, var=moon)\n"}},
 		{format: unknownTag, files: tagged, tags: []string{"k=1"}},
 		{format: bareTag, files: tagged, tags: []string{"n"}},

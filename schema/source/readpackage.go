@@ -136,7 +136,11 @@ func readCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 	if c := circleIn(r.bad); c != nil {
 		return nil, p.text, c // what else was found follows from values that it leaves without one
 	}
+	loading := bad != nil
 	for _, e := range r.bad {
+		if loading && strings.HasPrefix(e.Message, needsValue) {
+			continue // it may come from what is wrong elsewhere
+		}
 		if !slices.ContainsFunc(bad, func(known *diag.Error) bool { return known.Place == e.Place }) {
 			bad = append(bad, e)
 		}
@@ -297,7 +301,9 @@ func readable(name string) diag.Errors {
 		return bad
 	}
 	if _, err := parser.ParseFile(name, src); err != nil {
-		return cueErrors(name, err, nil)[:1]
+		bad := cueErrors(name, err, nil)[:1]
+		bad[0].Hint = cmp.Or(bad[0].Hint, "look at this place and the line above: braces, brackets, quotes, colons; cue fmt points at it, too")
+		return bad
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package source
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"aiperf.dev/aiperf/internal/diag"
 )
@@ -84,6 +86,9 @@ func yamlErrors(name string, src []byte, err error) diag.Errors {
 			return syntaxError(name, strings.Count(before, "\n"), i-strings.LastIndexByte(before, '\n')-1, "nothing is marked with &"+m[1], "mark what is meant: &"+m[1])
 		}
 	}
+	if i := bytes.IndexFunc(src, isUnreadable); i >= 0 && strings.Contains(msg, "control characters") {
+		return syntaxError(name, bytes.Count(src[:i], []byte{'\n'}), i-bytes.LastIndexByte(src[:i], '\n')-1, fmt.Sprintf("the control character %U", bytes.Runes(src[i:min(i+4, len(src))])[0]), `take it out, or write it as \x.. in double quotes`)
+	}
 	if strings.Contains(msg, "max depth") {
 		return Mistake(Origin{Where: name}, "", msg, fmt.Sprintf("an experiment nests at most %d levels", maxDepth))
 	}
@@ -91,6 +96,11 @@ func yamlErrors(name string, src []byte, err error) diag.Errors {
 		return found
 	}
 	return syntaxError(name, line-1, 0, msg, "look at this line and the one above: indentation, colons, quotes, braces")
+}
+
+// isUnreadable tells whether YAML takes no such character.
+func isUnreadable(r rune) bool {
+	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
 }
 
 // typographic are quotes of written language, which are no quotes in YAML.

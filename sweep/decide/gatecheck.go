@@ -145,7 +145,7 @@ func (g *Gate) compile(tags []string, axes map[string]any) *schema.Error {
 func (g *Gate) named(names *gateNames) *schema.Error {
 	tree, err := parser.Parse(g.Expr)
 	if err != nil {
-		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err)), Hint: schema.EqualsHint(oneLine(err))}
+		return &schema.Error{Path: g.Origin, Message: quoted(g.Expr, oneLine(err)), Hint: schema.SlipHint(oneLine(err))}
 	}
 	ast.Walk(&tree.Node, (*memberNames)(names))
 	ast.Walk(&tree.Node, (*bareNames)(names))
