@@ -125,7 +125,10 @@ func (r *runner) removeJournals() error {
 // planEvidence is what the plan's own checks look at: the metrics that the
 // gates, SLOs and the ranking use.
 func (r *runner) planEvidence() *verdict.PlanEvidence {
-	e := &verdict.PlanEvidence{Trials: r.plan.Trials}
+	e := &verdict.PlanEvidence{Trials: r.plan.Trials, Stamps: map[string]int{}}
+	for _, rep := range r.result.Reports {
+		e.Stamps[rep.Stamps]++
+	}
 	for i := range r.result.Results.Cells {
 		if c := &r.result.Results.Cells[i]; c.Status != decide.NotRun {
 			e.Cells = append(e.Cells, r.cellEvidence(c))

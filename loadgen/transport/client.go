@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/netip"
 	"strings"
@@ -35,8 +34,7 @@ type Client struct {
 	flight          *flight
 	dialing         chan struct{} // capacity: dials at once
 
-	echoes       *echoes   // measures stamps of the application's; nil where there are none
-	stamping     io.Closer // keeps the kernel stamping; nil if it does not
+	echoes       *echoes // measures stamps of the application's; nil where there are none
 	kernelStamps bool
 
 	// Borrowed memory.
@@ -100,7 +98,7 @@ func Open(cfg Config) (*Client, error) {
 	if cl.flight, err = newFlight(cl.clock); err != nil {
 		return nil, err
 	}
-	cl.stamping, cl.kernelStamps = primeStamps()
+	cl.kernelStamps = kernelStamps()
 	cl.listen()
 	cl.offset = newWallOffset(cl.clock)
 	cl.timers.Add(1)
@@ -470,9 +468,6 @@ func (cl *Client) close() error {
 	cl.timers.Wait()
 	cl.echoes.close()
 	cl.offset.sample()
-	if cl.stamping != nil {
-		return cl.stamping.Close()
-	}
 	return nil
 }
 

@@ -3,50 +3,79 @@
 package transport
 
 import (
-	"io"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// The kernel begins to stamp packets some milliseconds after the first socket
-// of the machine asked for it, and stops after the last one closed.
+// The kernel begins to stamp packets some time after the first socket of the
+// machine asked for it, by a worker of its own, and stops after the last one
+// closed. That takes a millisecond, or hundreds on a busy machine. So a process
+// asks once, and keeps its socket open to its end: all runs of a plan have the
+// same stamps.
 const (
-	primePause = time.Millisecond
-	primeTries = 100
+	primePause  = time.Millisecond
+	primeWithin = 2 * time.Second
 )
 
-// primeStamps makes the kernel stamp what is received, for as long as the
-// returned socket is open, and tells whether it does: a byte is sent to
-// ourselves until it comes with a stamp.
-func primeStamps() (held io.Closer, works bool) {
-	here, there, err := socketPair()
-	if err != nil {
-		return nil, false
-	}
-	defer there.Close() //nolint:errcheck // it was only for us
-	raw, err := newRawConn(here.(*net.TCPConn), nil)
-	if err != nil || raw.stampSocket() != nil {
-		here.Close() //nolint:errcheck // the first error counts
-		return nil, false
-	}
-	for range primeTries {
-		if stampsByte(there, &raw) {
-			return here, true
-		}
-		time.Sleep(primePause)
-	}
-	return here, false
+// primer asks the kernel for stamps, and sees whether they come. The kernel's
+// switch is the machine's, so there is one primer for the process.
+type primer struct {
+	mu    sync.Mutex
+	asked bool
+	works bool
+	there net.Conn // the other end; nil where stamps cannot be asked for
+	raw   rawConn
 }
 
-// stampsByte sends a byte and tells whether it arrived with a stamp.
-func stampsByte(there net.Conn, raw *rawConn) bool {
-	if _, err := there.Write([]byte{0}); err != nil {
+var stamping primer
+
+// kernelStamps tells whether the kernel stamps what is received. The first call
+// waits for it; a later one asks once more where it did not yet.
+func kernelStamps() bool { return stamping.ready(primeWithin, time.Sleep) }
+
+// ready is kernelStamps, with how long the first call waits and how.
+func (p *primer) ready(within time.Duration, pause func(time.Duration)) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.asked {
+		p.asked = true
+		p.open()
+		for began := time.Now(); p.there != nil && !p.works && time.Since(began) < within; {
+			if p.works = p.stampsByte(); !p.works {
+				pause(primePause)
+			}
+		}
+	}
+	if !p.works && p.there != nil {
+		p.works = p.stampsByte()
+	}
+	return p.works
+}
+
+// open makes the socket that asks.
+func (p *primer) open() {
+	here, there, err := socketPair()
+	if err != nil {
+		return
+	}
+	if p.raw, err = newRawConn(here.(*net.TCPConn), nil); err != nil || p.raw.stampSocket() != nil {
+		here.Close()  //nolint:errcheck // the first error counts
+		there.Close() //nolint:errcheck // the first error counts
+		return
+	}
+	p.there = there
+}
+
+// stampsByte sends a byte to ourselves and tells whether it arrived with a stamp.
+func (p *primer) stampsByte() bool {
+	if _, err := p.there.Write([]byte{0}); err != nil {
 		return false
 	}
 	var rx receiver
 	var b [1]byte
-	err := raw.rc.Read(func(fd uintptr) bool {
+	err := p.raw.rc.Read(func(fd uintptr) bool {
 		_, e := rx.recv(fd, b[:])
 		return e != syscall.EAGAIN
 	})

@@ -4,7 +4,6 @@ package transport
 
 import (
 	"errors"
-	"io"
 	"net"
 	"sync"
 	"syscall"
@@ -35,5 +34,5 @@ func newStampedConn(tcp *net.TCPConn, _ *rawConn, now func() int64) *timedConn {
 
 func bindLate(_, _ string, _ syscall.RawConn) error { return nil }
 
-// primeStamps says that the kernel's stamps cannot be had.
-func primeStamps() (held io.Closer, works bool) { return nil, false }
+// kernelStamps says that the kernel's stamps cannot be had.
+func kernelStamps() bool { return false }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
@@ -15,7 +16,8 @@ import (
 type PlanEvidence struct {
 	Trials   int // runs per cell asked for
 	Cells    []CellEvidence
-	Sentinel []Median // of the latency in ms, in the order of its runs
+	Stamps   map[string]int // runs by what their arrival stamps are: kernel, application
+	Sentinel []Median       // of the latency in ms, in the order of its runs
 }
 
 // Median is one with its 95 % interval.
@@ -95,6 +97,12 @@ var planChecks = []planCheck{
 			}
 			return widest(out)
 		},
+	},
+	{
+		ID: "stamps", Limits: "DEGRADED above 0", Try: "measure the runs with the program's stamps again: --redo",
+		Kind: Harm, Unit: "runs", Touches: slices.Concat(firstToken, wholeAnswer, gaps),
+		Doc:  "runs whose arrival stamps are the program's own where others have the kernel's: what such stamps are late by is in the difference",
+		Read: mixedStamps,
 	},
 	{
 		ID: "drift", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
@@ -258,4 +266,18 @@ func JudgePlan(e *PlanEvidence, limits map[string]schema.Threshold) []Finding {
 		}
 	}
 	return found
+}
+
+// mixedStamps compares how the runs of the plan were stamped. One kind is no doubt.
+func mixedStamps(e *PlanEvidence) []Reading {
+	own, kernel := e.Stamps["application"], e.Stamps["kernel"]
+	if own == 0 || kernel == 0 {
+		return nil
+	}
+	return []Reading{{
+		Value: float64(own), Warn: 0, Fail: never,
+		Detail: fmt.Sprintf("arrival stamps of the program's own in %s, of the kernel's in %d", words.Count(own, "run"), kernel),
+		So:     ": cells and trials that differ in them do not compare by latency",
+		Try:    "measure the runs with the program's stamps again: --redo",
+	}}
 }

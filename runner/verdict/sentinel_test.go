@@ -40,3 +40,29 @@ func TestSentinelMoves(t *testing.T) {
 		}
 	}
 }
+
+// A plan whose runs were stamped in two ways says so; one kind is no doubt.
+func TestMixedStamps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		stamps map[string]int
+		want   string
+	}{
+		{map[string]int{"kernel": 10}, ""},
+		{map[string]int{"application": 10}, ""},
+		{map[string]int{"kernel": 9, "application": 1}, "arrival stamps of the program's own in 1 run, of the kernel's in 9"},
+		{map[string]int{"kernel": 5, "application": 5}, "arrival stamps of the program's own in 5 runs, of the kernel's in 5"},
+	} {
+		said := ""
+		for _, f := range JudgePlan(&PlanEvidence{Trials: 5, Stamps: c.stamps}, nil) {
+			if f.Check == "stamps" {
+				if said = f.Detail; f.Verdict != Degraded || len(f.Taints) == 0 {
+					t.Errorf("%v: %s, touches %v", c.stamps, f.Verdict, f.Taints)
+				}
+			}
+		}
+		if (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
+			t.Errorf("%v: %q, want %q", c.stamps, said, c.want)
+		}
+	}
+}
