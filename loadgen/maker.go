@@ -18,7 +18,8 @@ type maker struct {
 	detailed bool // the client keeps what details need
 	sticky   bool // a session has its connections for itself
 	done     func(*transport.Exchange)
-	pool     sync.Pool // *request
+	ends     func(data []byte) bool // of the endpoint's row
+	pool     sync.Pool              // *request
 }
 
 func newMaker(job *Job, done func(*transport.Exchange)) (*maker, error) {
@@ -29,7 +30,7 @@ func newMaker(job *Job, done func(*transport.Exchange)) (*maker, error) {
 	r.Chat = job.Chat
 	return &maker{
 		Renderer: r, detailed: job.Detail != nil, sticky: job.Endpoint.ConnectionReuse == "sticky-user-sessions",
-		done: done,
+		done: done, ends: r.Spec.Ends,
 		pool: sync.Pool{New: func() any { return &request{} }},
 	}, nil
 }
@@ -85,6 +86,9 @@ func (m *maker) request(p *phase, pl *play, t int) *request {
 	r.x.CancelAfter, r.x.Deadline = p.cancelAfter(pl.Index, t), record.None
 	if m.sticky {
 		r.x.Affinity = pl.ID
+	}
+	if r.x.Ends = nil; m.Streaming && m.Spec.MayEnd != nil {
+		r.x.Ends = m.ends
 	}
 	if p.slots.countsPrefill && m.Streaming {
 		if bound == nil {

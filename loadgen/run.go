@@ -360,7 +360,7 @@ func closers(s transport.Stats) (notes []string) {
 			words.Count(s.Resent, "request")+" sent once more; connection_reuse: never says so beforehand)")
 	}
 	for _, e := range s.Endless {
-		notes = append(notes, e.Target+" does not end the body after [DONE]: "+words.Count(e.Answers, "answer")+
+		notes = append(notes, e.Target+" does not end the body after the mark of its end: "+words.Count(e.Answers, "answer")+
 			" ended at that mark, the first of them up to 1 s after it, and their connections were closed")
 	}
 	return notes

@@ -60,6 +60,8 @@ func answerCases() []answerCase {
 		each("no content, the key at the cut", record.ParseError, "no_content", "begins", fs.Stream(`{"id":"`+strings.Repeat("x", 60)+secret+`","choices":[]}`, "[DONE]")),
 		each("no JSON, the key at the cut", record.ParseError, "bad_json", "begins", fs.Stream(strings.Repeat("x", 66)+secret, "[DONE]")),
 		each("page instead of an answer", record.ParseError, "html", "Sign in", fs.Answer("200 OK", "text/html", "<!DOCTYPE html><p>Sign in</p>")),
+		each("error field in a stream", record.ParseError, "server_error", "out of slots", fs.StreamHead()+fs.Chunk("data: "+content("a")+"\n\nerror: {\"message\":\"out of slots\"}\n\n")+fs.LastChunk),
+		each("error field at the start", record.ParseError, "server_error", "out of slots", fs.StreamHead()+fs.Chunk("error: {\"message\":\"out of slots\"}\n")+fs.LastChunk),
 		{name: "stream nobody asked for", plain: true, script: again(good()), status: record.OK},
 		{name: "header never sent", script: fs.Script{fs.Read(), fs.UntilClosed()}, limit: 0.3, status: record.Timeout, kind: "header_timeout"},
 		{name: "header that does not end", script: fs.Script{fs.Read(), fs.Send("HTTP/1.1 200"), fs.UntilClosed()}, limit: 0.3, status: record.Timeout, kind: "header_timeout"},

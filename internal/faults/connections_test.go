@@ -10,6 +10,7 @@ import (
 
 	fs "aiperf.dev/aiperf/internal/faultserver"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -198,5 +199,21 @@ func TestMixedFailures(t *testing.T) {
 		if got[kind] != want {
 			t.Errorf("%d requests ended as %q, want %d: %v", got[kind], kind, want, got)
 		}
+	}
+}
+
+// An API's own mark ends an answer whose body stays open, at the time when it came.
+func TestOwnMarkEndsAnswer(t *testing.T) {
+	t.Parallel()
+	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event(`{"content":"Hello","stop":false}`) + fs.Event(`{"content":"","stop":true,"stop_type":"limit"}`)), fs.UntilClosed()})
+	j := newJob(t, s.URL())
+	j.Spec, _ = endpoint.Lookup("llamacpp_completion")
+	j.Endpoint.Type, j.Phases[0].Requests = "llamacpp_completion", 2
+	j.run(t)
+	if r := j.one(t); r.Status != record.OK || r.FinishReason != "limit" || r.End != r.Chunks[len(r.Chunks)-1].At && r.End < r.LastToken {
+		t.Errorf("%s %s %q, ended at %d, the last content at %d", r.Status, r.ErrorKind, r.ErrorMessage, r.End, r.LastToken)
+	}
+	if e := j.stats.Endless; len(e) != 1 || e[0].Answers != 2 {
+		t.Errorf("endless: %v", e)
 	}
 }

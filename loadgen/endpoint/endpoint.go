@@ -148,6 +148,9 @@ type Spec struct {
 	// HasContent is the cheap test done while the stream runs: does the event
 	// probably carry content? Wrong answers delay a prefill slot, nothing else.
 	HasContent func(data []byte) bool
+	// MayEnd is the cheap test for the last event of a stream, for APIs that end with
+	// another mark than [DONE]; see Ends. nil: there is none.
+	MayEnd func(data []byte) bool
 	// Replay, if set, makes Elements of an answer for the requests after it; nil
 	// where its text is all of it.
 	Replay func(replay.Events) []byte
@@ -161,6 +164,17 @@ type Spec struct {
 	Served Served
 
 	extra map[string]any // extra inputs without the settings of Configure; nil means all
+}
+
+// Ends tells whether an event is the last of its stream, by the API's own mark:
+// nothing that follows it belongs to the answer. It is asked while the stream runs,
+// and allocates nothing for the events before the last.
+func (s *Spec) Ends(data []byte) bool {
+	if s.MayEnd == nil || !s.MayEnd(data) {
+		return false
+	}
+	c, err := s.Read(data, true)
+	return err == nil && (c.Last || c.Kind == record.Done) && c.ErrKind == ""
 }
 
 // catalogue has one row per inference API, in the order of help and docs.

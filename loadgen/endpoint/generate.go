@@ -16,6 +16,7 @@ var tgi = Spec{
 	Doc: "Hugging Face TGI generate", GenAI: []string{"huggingface_generate"},
 	CanStream: true, ProducesTokens: true, TakesText: true,
 	Body: tgiBody, Read: readGenerate, HasContent: generateHasContent,
+	MayEnd: func(data []byte) bool { return has(data, `"generated_text"`, '"') },
 	Served: Served{
 		Texts: []string{"inputs"}, Asked: []string{"parameters.max_new_tokens"}, TimeHeaders: true,
 		Token: servedTGIToken, End: servedTGIEnd, Whole: servedTGI,
@@ -28,6 +29,7 @@ var llamaCpp = Spec{
 	Doc:       "llama.cpp's own completion",
 	CanStream: true, ProducesTokens: true, TakesText: true,
 	Body: llamaBody, Read: readGenerate, HasContent: generateHasContent,
+	MayEnd: func(data []byte) bool { return has(data, `"stop"`, 't') },
 	Served: Served{
 		Texts: []string{"prompt"}, Asked: []string{"n_predict"},
 		Token: servedLlamaToken, End: servedLlamaEnd, Whole: servedLlama,
@@ -174,6 +176,7 @@ func (r *generateReply) done(stream bool) (Chunk, error) {
 	if stream && r.isWhole && r.chunk.Finish == "" {
 		r.chunk.Finish = "stop" // the whole text comes with the last token; not every gateway says why it ended
 	}
+	r.chunk.Last = stream && (r.isWhole || r.stopped)
 	if !r.stopped && r.chunk.Finish == "none" { // llama.cpp's word for going on
 		r.chunk.Finish = ""
 	}

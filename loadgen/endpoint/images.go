@@ -165,9 +165,8 @@ func (r *itemsReply) read(data []byte, stream bool) (Chunk, error) {
 	}); !ok {
 		return r.chunk, err
 	}
-	if stream && r.chunk.Items == 0 && !r.problem.said {
-		r.chunk.Empty = true
-		return r.chunk, nil
+	if stream && r.chunk.Items == 0 {
+		return r.asText("", "", "", "") // nothing of a picture, or an error
 	}
 	if r.broken {
 		return r.asThings(`a "b64_json" that is not base64`)

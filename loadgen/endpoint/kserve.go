@@ -42,6 +42,7 @@ var kserveV2 = Spec{
 	Doc:            "KServe v2 (Open Inference Protocol) infer with a text tensor in and out",
 	ProducesTokens: true, TakesText: true, RPC: true, RPCStreamPath: "/v2/models/{model}/stream_infer", // ModelStreamInfer is Triton's
 	Configure: configureV2, Body: v2Body("text_input"), Read: readV2("text_output", false, false), HasContent: anyContent,
+	MayEnd: func(data []byte) bool { return has(data, `"triton_final_response"`, 't') },
 	Served: Served{
 		Texts: []string{"inputs"}, Items: []string{"inputs"}, Asked: []string{"parameters.max_tokens"}, Whole: servedV2,
 		Token: servedV2Token, End: servedV2End, // over gRPC

@@ -20,6 +20,7 @@ var messages = Spec{
 	Headers: []string{"anthropic-version: 2023-06-01"}, KeyHeader: "x-api-key",
 	Replay: replay.Messages,
 	Body:   messagesBody, Read: readMessages, HasContent: messagesHaveContent,
+	MayEnd: func(data []byte) bool { return bytes.Contains(data, []byte("message_stop")) },
 	Served: Served{
 		Texts: []string{"system", "messages"}, Asked: []string{"max_tokens"}, Reasons: true, Calls: true,
 		Check: func(c *Call) error {

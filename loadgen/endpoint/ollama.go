@@ -18,6 +18,7 @@ var ollama = Spec{
 	Doc:       "Ollama's own generate",
 	CanStream: true, ProducesTokens: true, TakesText: true,
 	Body: ollamaBody, Read: readOllama, HasContent: ollamaHasContent,
+	MayEnd: func(data []byte) bool { return has(data, `"done"`, 't') },
 	Served: Served{
 		Texts: []string{"prompt"}, Asked: []string{"options.num_predict"}, Reasons: true, Lines: true,
 		Token: servedOllamaToken, End: servedOllamaEnd, Whole: servedOllama,

@@ -120,6 +120,22 @@ func (r *reply) checked(err error) error {
 	return nil
 }
 
+// has tells whether data has a member of that name, in quotes, whose value begins
+// with first. A string that quotes such a member has a backslash before the quote.
+func has(data []byte, quoted string, first byte) bool {
+	for {
+		i := bytes.Index(data, []byte(quoted))
+		if i < 0 {
+			return false
+		}
+		data = data[i+len(quoted):]
+		value := bytes.TrimLeft(data, " :\t")
+		if len(value) > 0 && len(value) < len(data) && value[0] == first {
+			return true
+		}
+	}
+}
+
 // asText is the chunk of an answer that is text; what is missing from it, "" for
 // nothing, makes it unreadable.
 func (r *reply) asText(content, tool, reasoning, missing string) (Chunk, error) {
@@ -130,6 +146,9 @@ func (r *reply) asText(content, tool, reasoning, missing string) (Chunk, error) 
 		return Chunk{}, unreadable(missing, r.Data)
 	}
 	r.chunk.finish(content, tool, reasoning)
+	if r.chunk.bare() { // an event of a stream that is no part of an answer
+		r.bareProblem()
+	}
 	r.problem.into(&r.chunk)
 	return r.chunk, nil
 }
@@ -286,4 +305,9 @@ func (c *Chunk) finish(content, tool, reasoning string) {
 	default:
 		c.Empty = true
 	}
+}
+
+// bare tells whether nothing was found in an event.
+func (c *Chunk) bare() bool {
+	return c.Empty && c.Kind == record.Content && c.Finish == "" && !c.Last && c.Items == 0 && c.Timings == nil
 }

@@ -17,6 +17,10 @@ var responses = Spec{
 	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, SystemApart: true, Takes: Images | Audios,
 	Replay: replay.Responses, Stored: replay.Stored,
 	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
+	MayEnd: func(data []byte) bool {
+		_, kind, _ := bytes.Cut(data, []byte(`"response.`))
+		return bytes.HasPrefix(kind, []byte("completed")) || bytes.HasPrefix(kind, []byte("incomplete"))
+	},
 	Served: Served{
 		Texts: []string{"instructions", "input"}, Asked: []string{"max_output_tokens"}, Least: "min_tokens", Reasons: true, Calls: true,
 		Begin: servedResponsesBegin, Token: servedResponsesToken, End: servedResponsesEnd, Whole: servedResponses,

@@ -73,7 +73,7 @@ type reception struct {
 
 	stamp  stamp // of the read that is being parsed
 	low    int64 // the stamp before it: nothing of this read came earlier
-	mark   int64 // the stamp of [DONE], which ends a stream's answer; record.None before it
+	mark   int64 // the stamp of the mark that ends a stream's answer; record.None before it
 	timed  bool  // the end of the body is waited for since then, for afterMark at most
 	inRead int   // events of this delivery so far
 	bodyAt stamp // of the last read that had body bytes
@@ -354,7 +354,7 @@ func (r *reception) sseEvent(data []byte, isError bool) error {
 		return err
 	}
 	p.add(data)
-	if r.mode == events && r.mark == record.None && string(bytes.TrimSpace(data)) == "[DONE]" {
+	if r.mark == record.None && r.ends(data) {
 		r.mark = r.stamp.at
 	}
 	r.event(Event{Start: int32(start), End: int32(p.size), Error: isError}, r.stamp, r.low)
@@ -362,6 +362,12 @@ func (r *reception) sseEvent(data []byte, isError bool) error {
 		r.x.OnEvent(data)
 	}
 	return nil
+}
+
+// ends tells whether an event is the mark of a stream's end: nothing after it
+// belongs to the answer.
+func (r *reception) ends(data []byte) bool {
+	return r.mode == events && string(bytes.TrimSpace(data)) == "[DONE]" || r.x.Ends != nil && r.x.Ends(data)
 }
 
 // event notes e, which came with stamp s.

@@ -29,15 +29,16 @@ type Exchange struct {
 	Method      string // "" means POST; another one is sent without a body
 	Header      []byte // extra header lines, each ended by CRLF, pre-rendered
 	Body        []byte
-	Stream      bool              // expect an event stream
-	SizeOnly    bool              // the answer is no text: only its size and digest are kept
-	Bulk        []string          // members of JSON answers whose long texts are not kept either
-	Opaque      bool              // SizeOnly, where the answer's type says that it is sound, pictures or bytes
-	Affinity    string            // connection key for sticky sessions, "" otherwise
-	Deadline    int64             // ns since T0 after which it fails with Timeout; record.None for never
-	CancelAfter int64             // ns after WriteEnd at which it is cancelled on purpose; record.None for never
-	OnEvent     func(data []byte) // called per event on the connection's goroutine as it arrives; must not block, nor keep data; may be nil
-	Done        func(*Exchange)   // called exactly once, on any goroutine but never from within Start; must not block for long
+	Stream      bool                   // expect an event stream
+	SizeOnly    bool                   // the answer is no text: only its size and digest are kept
+	Bulk        []string               // members of JSON answers whose long texts are not kept either
+	Opaque      bool                   // SizeOnly, where the answer's type says that it is sound, pictures or bytes
+	Affinity    string                 // connection key for sticky sessions, "" otherwise
+	Deadline    int64                  // ns since T0 after which it fails with Timeout; record.None for never
+	CancelAfter int64                  // ns after WriteEnd at which it is cancelled on purpose; record.None for never
+	OnEvent     func(data []byte)      // called per event on the connection's goroutine as it arrives; must not block, nor keep data; may be nil
+	Ends        func(data []byte) bool // whether an event is the last of a stream, where another than [DONE] is; as OnEvent; may be nil
+	Done        func(*Exchange)        // called exactly once, on any goroutine but never from within Start; must not block for long
 
 	Detailed bool // keep ResponseHeader, Local and Remote, and what Bulk and Opaque would leave out
 
@@ -142,7 +143,7 @@ type Stats struct {
 	ClockJumps, ClockJump int64
 }
 
-// Endless is a target that left bodies open after [DONE], and how many answers
+// Endless is a target that left bodies open after the mark of their end, and how many answers
 // were ended at that mark, their connections closed.
 type Endless struct {
 	Target  string

@@ -9,8 +9,9 @@ import (
 // lines end with LF, CR or CRLF, a leading BOM is dropped, comments and unknown
 // fields are skipped, data lines are joined with LF.
 //
-// It differs in one thing: an event called "error" without data is one, too,
-// with its comment as its data: some servers say there what went wrong.
+// It differs in two things: an event called "error" without data is one, too,
+// with its comment as its data, and so is a field "error": some servers say there
+// what went wrong.
 type SSE struct {
 	// Event takes an event's data, borrowed for the call, and whether its event
 	// field said "error". No copy is made of an event that lies inside one Feed
@@ -130,6 +131,9 @@ func (s *SSE) line(l []byte) error {
 	case 'e':
 		if v, ok := field(l, "event"); ok {
 			s.isError = len(v) == len("error") && bytes.EqualFold(v, []byte("error"))
+		} else if v, ok := field(l, "error"); ok { // llama.cpp's, in place of data
+			s.addData(v, carried)
+			s.isError = true
 		}
 	case ':':
 		if len(s.comment) == 0 {

@@ -51,6 +51,8 @@ func slowSSE(in string) (events []string) {
 		switch name {
 		case "data":
 			data = append(data, value)
+		case "error":
+			data, isError = append(data, value), true
 		case "event":
 			isError = strings.EqualFold(value, "error") && len(value) == len("error")
 		}
@@ -72,6 +74,7 @@ func TestSSE(t *testing.T) {
 		{"joined, comment", ": hi\n\ndata: x\ndata: y\n: c\ndata\n\n", []string{"x\ny\n"}, false},
 		{"fields", "event: e\nid: 1\ndata:  two\nretry: 3\n\nevent: none\n\ndata: end\n", []string{" two"}, true},
 		{"error event", "event: error\ndata: bad\n\ndata: good\n\n", []string{"bad!", "good"}, false},
+		{"error as a field", "data: a\n\nerror: {\"message\":\"bad\"}\n\nerrors: 1\n\ndata: good\n\n", []string{"a", `{"message":"bad"}!`, "good"}, false},
 		{"error without data", "event: error\n\nevent: Error\n: \n: out of memory \n: more\n\ndata: good\n\n", []string{"!", "out of memory!", "good"}, false},
 		{"only one space goes", "data:\tx\n\ndata:  y\n\n", []string{"\tx", " y"}, false},
 		{"names that begin alike", "datax: no\ndata: z\neventx: error\n\n\n\n\n", []string{"z"}, false},
