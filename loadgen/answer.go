@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/endpoint/claims"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -22,8 +23,9 @@ type answer struct {
 	chunks                []record.Chunk
 	usage                 claims.Usage
 	finish                string
-	choice                int64 // the answer that counts, of several to one request; None before its content
-	first, firstOutput    int64 // content's arrival, None without any
+	model                 string // what it names as its model
+	choice                int64  // the answer that counts, of several to one request; None before its content
+	first, firstOutput    int64  // content's arrival, None without any
 	last                  int64
 	ended                 bool // an end mark or a finish reason came
 	marked                bool // it must end with a mark, though its endpoint type does not say so
@@ -35,6 +37,8 @@ type answer struct {
 	timings               claims.Timings
 	parts                 map[int64]bool // parts of the answer that came in pieces, where the API repeats them
 
+	named string // the model of an earlier answer: nearly all name the same
+
 	errKind, errText string // what is wrong with it, "" when nothing is
 }
 
@@ -43,7 +47,7 @@ type answer struct {
 func readAnswer(a *answer, x *transport.Exchange, spec *endpoint.Spec) {
 	*a = answer{
 		text: a.text[:0], reasoning: a.reasoning[:0], tool: a.tool[:0], chunks: a.chunks[:0],
-		usage: claims.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: claims.NoTimings,
+		usage: claims.NoUsage, choice: record.None, first: record.None, firstOutput: record.None, last: record.None, parts: a.parts, timings: claims.NoTimings, named: a.named,
 	}
 	clear(a.parts)
 	if t := claims.HeaderTimings(x.TimeLines); t != nil {
@@ -125,6 +129,12 @@ func (a *answer) add(ev *transport.Event, c *endpoint.Chunk, size int) {
 		a.timings.Merge(*c.Timings)
 	}
 	a.marked = a.marked || c.Marked
+	if c.Model != "" && a.model == "" {
+		if c.Model != a.named {
+			a.named = strings.Clone(words.Line(c.Model))
+		}
+		a.model = a.named
+	}
 	if a.choice != record.None && c.Choice != a.choice && (!c.Empty || c.Finish != "") {
 		return // of another answer to the same request
 	}

@@ -160,12 +160,13 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.Sent, rec.WriteEnd, rec.FirstByte, rec.End, rec.CancelAsked = x.Sent, x.WriteEnd, x.FirstByte, r.end(), x.CancelAsked
 	rec.FirstToken, rec.FirstOutput, rec.LastToken = a.first, a.firstOutput, a.last
 	rec.FinishReason, rec.Streamed = words.Line(f.hide.Text(a.finish)), x.Streamed
+	rec.ServedModel = words.Line(f.hide.Text(a.model))
 	rec.ISL = r.ISL
 	if n := asked(turn); n > 0 && f.maker.Spec.ProducesTokens { // nothing else is asked for it
 		rec.OSLRequested = n
 	}
 	rec.Chunks = append([]record.Chunk(nil), a.chunks...)
-	rec.ReceiveLag, rec.Reused, rec.Resent = x.ReceiveLag, x.Reused, x.Resent
+	rec.ReceiveLag, rec.Reused, rec.Resent, rec.ResentRead = x.ReceiveLag, x.Reused, x.Resent, x.ResentRead
 	rec.BytesSent, rec.BytesReceived = x.BytesSent, x.BytesReceived
 	rec.DNS, rec.Dial, rec.TLS = x.DNS, x.Dial, x.TLS
 	things(r, a, f.maker.Spec, &rec)

@@ -100,6 +100,7 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 	if got.sink != nil {
 		e.SinkError = got.sink.Error()
 	}
+	e.Streaming = m.bench.Endpoint.Streaming
 	e.IgnoresEnd = m.bench.Endpoint.Extra["ignore_eos"] != nil || m.bench.Endpoint.Extra["min_tokens"] != nil
 	e.Shared = slices.ContainsFunc(m.bench.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
 	e.Reuse = reuseOf(m.bench.Datasets)

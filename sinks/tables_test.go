@@ -200,19 +200,19 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"url": "http://127.0.0.1:8000/v1/chat/completions", "prompt_sha": "0011223344556677",
 		"intended_ns": "10001000000", "admitted_ns": "10001100000", "sent_ns": "10001250000", "first_byte_ns": "10020000000",
 		"first_token_ns": "10041250000", "last_token_ns": "10091250000", "end_ns": "10091900000",
-		"start_time": fmt.Sprint(zero.UnixNano() + 1_250_000), "status": "ok", "http_status": "200", "finish_reason": "stop",
+		"start_time": fmt.Sprint(zero.UnixNano() + 1_250_000), "status": "ok", "http_status": "200", "served_model": "served", "finish_reason": "stop",
 		"in_window": "true", "steady": "true", "isl": "512", "osl": "11", "osl_requested": "12", "reasoning_tokens": "3",
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
 		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.15", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
-		"tps_user": "200", "slo_ok": "false", "slo_ok_from_sent": "false", "slo_failed": "time_to_first_token", "open_loop": "true", "connection_reused": "true", "resent": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
+		"tps_user": "200", "slo_ok": "false", "slo_ok_from_sent": "false", "slo_failed": "time_to_first_token", "open_loop": "true", "connection_reused": "true", "resent": "true", "resent_read": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("first request (-want +got):\n%s", diff)
 	}
 	unset := map[string]string{ // recordtest.Fixed()[1]: nothing measured is null, not 0
 		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
-		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false",
+		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false", "resent_read": "false",
 	}
 	for _, k := range []string{"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature", "axis_endpoint", "axis_alpha_only", "trial", "run_id"} {
 		unset[k] = want[k]

@@ -68,9 +68,10 @@ type Record struct {
 	ErrorMessage string // the server's own words, at most 1 KB, secrets masked
 	ErrorBody    string // the whole answer that refused it, at most 4 KB, secrets masked; "" where ErrorMessage is all of it
 	FinishReason string
-	Measured     bool // its phase counts in the results, whatever became of it
-	InWindow     bool // counts in the results: profiling phase, ended inside its window
-	Streamed     bool // the answer came as an event stream
+	Measured     bool   // its phase counts in the results, whatever became of it
+	InWindow     bool   // counts in the results: profiling phase, ended inside its window
+	Streamed     bool   // the answer came as an event stream
+	ServedModel  string // the model that the answer names; "" where it names none
 
 	// Tokens. ISL and OSL are the headline counts; the Usage fields are what
 	// the server claimed.
@@ -102,6 +103,7 @@ type Record struct {
 	SLOFailedSent  string  // the same from Sent
 	SLOSet         bool    // at least one SLO applies
 	Reused         bool    // an existing connection carried it
+	ResentRead     bool    // as Resent, where the server had read it whole before
 	Resent         bool    // sent once more, on a fresh connection: the server had closed the one that was kept alive
 	BytesSent      int64   // body and header
 	BytesReceived  int64

@@ -62,6 +62,7 @@ type Chunk struct {
 	// lasts as long as Text.
 	Reasoning string
 	Finish    string // finish_reason if said
+	Model     string // the model that answers, if said; it lasts as long as Text
 	Last      bool   // nothing after it counts; it may carry content itself
 	Usage     claims.Usage
 	// Marked says that it is of an API whose streams end with a mark or a finish

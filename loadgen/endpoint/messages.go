@@ -117,6 +117,8 @@ type messagesReply struct {
 // member takes one entry of an event or of a message.
 func (r *messagesReply) member(key []byte) (err error) {
 	switch string(key) {
+	case "model": // of message_start
+		return r.model()
 	case "type":
 		r.kind, err = r.View()
 	case "message": // of message_start

@@ -185,6 +185,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s, %s: %v", c.typ, c.name, err)
 			continue
 		}
+		got.Model = "" // see TestModelOfAnAnswer
 		if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 			t.Errorf("%s, %s (-want +got):\n%s", c.typ, c.name, diff)
 		}
@@ -394,6 +395,33 @@ func TestReadAsConfigured(t *testing.T) {
 		got, err := spec.Read([]byte(c.data), false)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || got.Dims != c.dims {
 			t.Errorf("%s %v: Read(%s) = %+v, %v; want …%s…, %d dimensions", c.typ, c.extra, c.data, got, err, c.want, c.dims)
+		}
+	}
+}
+
+// An answer, or the event of it that does, names the model that made it.
+func TestModelOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		typ    string
+		stream bool
+		data   string
+		want   string
+	}{
+		{"chat", true, `{"model":"m-1","choices":[{"delta":{"content":"a"}}]}`, "m-1"},
+		{"chat", false, `{"model":"m-1","choices":[{"message":{"content":"a"}}]}`, "m-1"},
+		{"chat", true, `{"model":null,"choices":[{"delta":{"content":"a"}}]}`, ""},
+		{"completions", false, `{"choices":[{"text":"a"}],"model":"m-1"}`, "m-1"},
+		{"messages", true, `{"type":"message_start","message":{"id":"x","model":"m-1","usage":{"input_tokens":1}}}`, "m-1"},
+		{"messages", false, `{"type":"message","model":"m-1","content":[{"type":"text","text":"a"}]}`, "m-1"},
+		{"responses", true, `{"type":"response.created","response":{"id":"x","model":"m-1"}}`, "m-1"},
+		{"responses", false, `{"object":"response","model":"m-1","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}]}`, "m-1"},
+		{"embeddings", false, `{"model":"m-1","data":[{"embedding":[1,2]}]}`, "m-1"},
+		{"llamacpp_completion", true, `{"content":"","stop":true,"model":"m-1"}`, "m-1"},
+		{"ollama_generate", true, `{"model":"m-1","response":"a","done":false}`, "m-1"},
+	} {
+		if got, err := lookup(t, c.typ).Read([]byte(c.data), c.stream); err != nil || got.Model != c.want {
+			t.Errorf("%s, %s: model %q, %v; want %q", c.typ, c.data, got.Model, err, c.want)
 		}
 	}
 }

@@ -91,6 +91,8 @@ func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (f
 			return usageOf(&r.Scanner, &r.chunk)
 		case "error":
 			return r.problem.read(&r.Scanner)
+		case "model":
+			return r.model()
 		}
 		return member(key)
 	})
@@ -98,6 +100,15 @@ func (r *reply) read(data []byte, stream bool, member func(key []byte) error) (f
 		r.chunk = Chunk{}
 	}
 	return err == nil, err
+}
+
+// model reads what the answer names as its model.
+func (r *reply) model() (err error) {
+	if r.Peek() != '"' {
+		return r.Skip()
+	}
+	r.chunk.Model, err = r.View()
+	return err
 }
 
 // list reads an answer that is a bare list.

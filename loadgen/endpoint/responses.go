@@ -138,6 +138,8 @@ func (r *responsesReply) event(key []byte) (err error) {
 				return usageOf(&r.Scanner, &r.chunk)
 			case "error":
 				return r.problem.read(&r.Scanner)
+			case "model":
+				return r.model()
 			}
 			return r.response(key)
 		})

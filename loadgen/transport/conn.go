@@ -32,6 +32,7 @@ type conn struct {
 	up, down *conn
 	in       *list
 
+	unacked bool     // the server's machine had not taken all bytes when the end came; the reader's
 	served  bool     // it has carried an answer; the reader's
 	opening *opening // what it took to open, until its first exchange has told
 }
@@ -301,7 +302,8 @@ func (c *conn) abandon(o *op, err error) {
 	case kill.isSet():
 		c.conclude(o, kill, false)
 	case c.closedWhenKept(o, err):
-		c.resend(o)
+		// A server that closes with bytes that it has not read resets the connection.
+		c.resend(o, errors.Is(err, io.EOF) && !c.unacked)
 	default:
 		c.conclude(o, c.broke(err), false)
 	}
@@ -319,12 +321,13 @@ func (c *conn) closedWhenKept(o *op, err error) bool {
 }
 
 // resend gives o, which c cannot carry, a fresh connection, as soon as nobody
-// writes its request any more.
-func (c *conn) resend(o *op) {
+// writes its request any more. read says that the server took all that was written.
+func (c *conn) resend(o *op, read bool) {
 	c.rec.fill()
 	o.mu.Lock()
 	c.cur.Store(nil)
 	o.c = nil
+	o.x.ResentRead = read && o.x.WriteEnd != record.None
 	o.x.Resent, o.x.WriteEnd, o.x.BytesSent = true, record.None, 0
 	o.again = o.writing
 	later := o.writing

@@ -195,7 +195,8 @@ func (d *drain) readable(fd uintptr) bool {
 			d.err = e
 			return true
 		case n == 0:
-			d.err = io.EOF
+			left, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
+			d.err, c.unacked = io.EOF, err == nil && left > 0
 			return true
 		}
 		d.seq++

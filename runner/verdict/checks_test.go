@@ -63,7 +63,7 @@ func clean() *world {
 
 func (w *world) judge(limits map[string]schema.Threshold) map[string]Finding {
 	e := NewEvidence(w.result, w.host)
-	e.Emitted, e.Stamps = int64(len(w.records)), "kernel"
+	e.Emitted, e.Stamps, e.Streaming = int64(len(w.records)), "kernel", true
 	var residence int64
 	for i := range w.records {
 		r := &w.records[i]
@@ -173,6 +173,9 @@ func TestEachCheckFlips(t *testing.T) {
 		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) { r.OSLRequested = 20 })}, Degraded, nil},
 		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded, nil},
 		{"cache_hits", []func(*world){every(func(i int, r *record.Record) { r.Cached = 6 }), evidence(func(e *Evidence) { e.Reuse = Reuse{Rate: 0.5, Entries: 1e6} })}, Degraded, nil},
+		{"streamed", []func(*world){every(func(i int, r *record.Record) { r.Streamed = i > 0 })}, Degraded, nil},
+		{"resent", []func(*world){every(func(i int, r *record.Record) { r.ResentRead = i%50 == 0 })}, Degraded, nil},
+		{"identity", []func(*world){every(func(i int, r *record.Record) { r.ServedModel = []string{"a", "b"}[i/100] })}, Degraded, nil},
 		{"dimensions", []func(*world){every(func(i int, r *record.Record) { r.Dimensions = 768 - 256*int64(i%5/4) })}, Degraded, nil},
 		{"identity", []func(*world){evidence(func(e *Evidence) {
 			e.Identity = &Identity{Before: faces("uvicorn", "a", "b"), After: faces("uvicorn", "a")}

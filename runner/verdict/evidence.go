@@ -17,6 +17,8 @@ type Evidence struct {
 	Phases       []*PhaseEvidence // profiling phases only
 	Host         telemetry.Host
 	BuiltIn      bool   // the server is the built-in one, on this machine
+	Streaming    bool   // answers were asked for as streams
+	served       served // the models that they name
 	ServerTokens bool   // the server's token counts are the headline, by request
 	TokenSource  string // a doubt about the client's counts; "" for none
 	Journaled    int64  // records written
@@ -68,6 +70,8 @@ type PhaseEvidence struct {
 	every                         int64     // of so many requests one is among the samples
 	turn                          int64     // counts up to it
 	residence                     float64   // Σ end − sent, ns
+	whole                         int64     // answers in one piece
+	resentRead                    int64     // requests sent once more that the server had read whole
 	lost                          lost
 	Counted                       int64           // answers whose output tokens the server counted
 	Dimensions                    map[int64]int64 // by the length of their vectors: answers
@@ -108,9 +112,18 @@ func (e *Evidence) Add(r *record.Record) {
 	if r.SLOFailed != "" && r.InWindow && r.Succeeded() && !r.Warmup {
 		e.Missed[r.SLOFailed]++
 	}
+	if !r.Warmup {
+		e.served.add(r)
+	}
 	for _, p := range e.Phases {
 		if p.Result.Name == r.Phase && !r.Warmup {
 			p.add(r)
+			if r.Status == record.OK && !r.Streamed {
+				p.whole++
+			}
+			if r.ResentRead {
+				p.resentRead++
+			}
 		}
 	}
 }

@@ -1,9 +1,14 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 )
 
 // Identity is what the targets said they are, at the start and at the end of a
@@ -82,4 +87,68 @@ func listed(models []string) string {
 		return strings.Join(models[:3], ", ") + fmt.Sprintf(" and %d more", n-3)
 	}
 	return strings.Join(models, ", ")
+}
+
+// identity compares what the server showed before and after, and the models that
+// its answers name.
+func identity(e *Evidence) []Reading {
+	const try = "find out who restarted or replaced the server, then run again"
+	level, said := -1.0, ""
+	if e.Identity != nil {
+		level, said = e.Identity.compare()
+	}
+	if other := e.served.changed(); other != "" && level < otherModel {
+		level, said = otherModel, other
+	}
+	if level < 0 {
+		return nil
+	}
+	return []Reading{{Value: level, Warn: 0, Fail: 1, Detail: said, Try: try}}
+}
+
+// served are the models that answers name, by where they came from and what was
+// asked for there.
+type served map[source]*naming
+
+type source struct{ url, asked string }
+
+// naming is the model that the first answer named, and those that named another.
+type naming struct {
+	first, other string // other is the first of them
+	from         int64  // the request whose answer it was
+	others, all  int64
+}
+
+// add takes in an answer that names its model.
+func (s *served) add(r *record.Record) {
+	if r.Status != record.OK || r.ServedModel == "" {
+		return
+	}
+	if *s == nil {
+		*s = served{}
+	}
+	at := source{r.URL, r.Model}
+	n := (*s)[at]
+	if n == nil {
+		n = &naming{first: r.ServedModel}
+		(*s)[at] = n
+	}
+	n.all++
+	if r.ServedModel == n.first {
+		return
+	}
+	if n.others++; n.other == "" {
+		n.other, n.from = r.ServedModel, r.RequestID
+	}
+}
+
+// changed says where answers began to name another model; "" for nowhere.
+func (s served) changed() string {
+	for _, at := range slices.SortedFunc(maps.Keys(s), func(a, b source) int { return cmp.Or(cmp.Compare(a.asked, b.asked), cmp.Compare(a.url, b.url)) }) {
+		if n := s[at]; n.others > 0 {
+			return fmt.Sprintf("answers for %s named the model %s at first, and %d of %d another one: %s from request %d on",
+				words.Clip(at.asked, mostForeign), words.Clip(n.first, mostForeign), n.others, n.all, words.Clip(n.other, mostForeign), n.from)
+		}
+	}
+	return ""
 }

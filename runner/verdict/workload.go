@@ -53,6 +53,18 @@ var workloads = []Check{
 		Read: oslHonoured,
 	},
 	{
+		ID: "streamed", Limits: "DEGRADED above 0", Try: "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, gaps...), Reads: "whether an answer came as a stream",
+		Doc:  "share of answers that came whole although streaming was asked for: what is said of their first token is about their end",
+		Read: streamed,
+	},
+	{
+		ID: "resent", Limits: "DEGRADED above 0.01", Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
+		Kind: Workload, Unit: "ratio", Touches: all, Reads: "requests that were sent once more",
+		Doc:  "share of requests that the server had read whole when it closed the connection without an answer, and that were sent once more: it may have worked on them twice",
+		Read: perPhase(resentShare),
+	},
+	{
 		ID: "prefix_cache", Limits: "DEGRADED above 0.05", Try: "more dataset entries, or cache_bust for prompts from a file",
 		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
 		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template, which any prompt shares, is left out",
@@ -72,15 +84,9 @@ var workloads = []Check{
 	},
 	{
 		ID: "identity", Limits: "DEGRADED above 0", Try: "find out who restarted or replaced the server, then run again",
-		Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after",
-		Doc: "models and Server header that the server shows at the start and at the end: 0 the same, 1 changed, 2 another model",
-		Read: func(e *Evidence) []Reading {
-			if e.Identity == nil {
-				return nil
-			}
-			level, said := e.Identity.compare()
-			return []Reading{{Value: level, Warn: 0, Fail: 1, Detail: said, Try: "find out who restarted or replaced the server, then run again"}}
-		},
+		Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after, and the model named in each answer",
+		Doc:  "models and Server header that the server shows at the start and at the end, and the model that its answers name: 0 the same, 1 changed, 2 another model",
+		Read: identity,
 	},
 }
 
@@ -278,4 +284,34 @@ func prefixCache(e *Evidence) []Reading {
 			Try:    "more dataset entries, or cache_bust for prompts from a file; if a warm cache is wanted, declare it: verdict: {prefix_cache: {warn: 1}}",
 		}, true
 	})(e)
+}
+
+// streamed looks for answers in one piece where a stream was asked for.
+func streamed(e *Evidence) []Reading {
+	if !e.Streaming {
+		return nil
+	}
+	return perPhase(func(p *PhaseEvidence) (Reading, bool) {
+		r := Reading{Value: float64(p.whole) / float64(max(p.OK, 1)), Warn: 0, Fail: never, Detail: "every answer came as a stream"}
+		if p.whole > 0 {
+			r.Detail = fmt.Sprintf("the server did not stream: %d of %s came in one piece", p.whole, words.Count(p.OK, "answer"))
+			r.So = ": their time to first token is that of the whole answer"
+			r.Try = "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)"
+		}
+		return r, p.OK > 0
+	})(e)
+}
+
+// resentShare is about requests that a server got twice.
+func resentShare(p *PhaseEvidence) (Reading, bool) {
+	n := p.OK + p.Failed
+	if p.resentRead == 0 {
+		return Reading{Warn: 0.01, Fail: never, Detail: "no request that the server had read was sent once more"}, n > 0
+	}
+	return Reading{
+		Value: float64(p.resentRead) / float64(max(n, 1)), Warn: 0.01, Fail: never,
+		Detail: fmt.Sprintf("%d of %s were read whole by the server, which closed the connection without an answer, and sent once more", p.resentRead, words.Count(n, "request")),
+		So:     ": it may have worked on them twice",
+		Try:    "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
+	}, true
 }

@@ -14,7 +14,7 @@ func Fixed() []record.Record {
 		XRequestID: "7442526b-6bc5-4224-8573-9d9a1e3e517c", XCorrelationID: "0f11a70f-cb5e-408b-b612-695f6f529135",
 		Intended: 1_000_000, Admitted: 1_100_000, Sent: 1_250_000, WriteEnd: 1_300_000, FirstByte: 20_000_000,
 		FirstToken: 41_250_000, FirstOutput: 51_250_000, LastToken: 91_250_000, End: 91_900_000, CancelAsked: 95_000_000,
-		Status: record.OK, HTTPStatus: 200, FinishReason: "stop", Measured: true, InWindow: true, Streamed: true,
+		Status: record.OK, HTTPStatus: 200, FinishReason: "stop", ServedModel: "served", Measured: true, InWindow: true, Streamed: true,
 		ISL: 512, OSL: 11, OSLRequested: 12, OutputTokens: 8, ReasoningTokens: 3,
 		UsagePrompt: 520, UsageCompletion: 11, UsageReasoning: 3, UsageTotal: 531, Cached: 0, UsageAccepted: 4, UsageRejected: 0,
 		Chunks: []record.Chunk{
@@ -26,7 +26,7 @@ func Fixed() []record.Record {
 			{At: 91_900_000, Low: 91_900_000, Bytes: 6, Kind: record.Done, SameRead: true},
 		},
 		Items: 2, ItemKind: record.Vectors, Dimensions: 768, Images: 1, MediaBytes: 4096, MediaSHA: "8899aabbccddeeff", AudioSeconds: 1.5, Download: 7.5, VideoInference: 44.5, VideoMemory: 2048, ServerQueue: 1, ServerPrefill: 30, ServerDecode: 45,
-		ReceiveLag: 12.5, Open: true, SLOFailedSent: "request_latency", SLOFailed: "time_to_first_token", SLOSet: true, Reused: true, Resent: true, BytesSent: 0, BytesReceived: 2310,
+		ReceiveLag: 12.5, Open: true, SLOFailedSent: "request_latency", SLOFailed: "time_to_first_token", SLOSet: true, Reused: true, Resent: true, ResentRead: true, BytesSent: 0, BytesReceived: 2310,
 		DNS: 1, Dial: 2, TLS: 3,
 	}
 	empty := record.New()
