@@ -215,6 +215,9 @@ func TestSentOnceMore(t *testing.T) {
 			if x.Status != c.status || x.Resent != c.resent {
 				t.Errorf("%s %s, resent %v; want %s, %v", x.Status, x.ErrorText, x.Resent, c.status, c.resent)
 			}
+			if x.ResentRead != (c.resent && c.name != "reset") { // by a reset nobody knows what was read
+				t.Errorf("resent after it was read: %v", x.ResentRead)
+			}
 			if c.resent == (x.Dial == record.None) || x.Reused == c.resent {
 				t.Errorf("reused %v, dial %d", x.Reused, x.Dial)
 			}

@@ -46,7 +46,7 @@ var harms = []Check{
 	},
 	{
 		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
-		Kind: Harm, Unit: "ratio", Touches: append(rates, inFlight...), Reads: "sent and intended stamps of follow-ups",
+		Kind: Harm, Unit: "ratio", Touches: slices.Concat(rates, inFlight, fromIntended), Reads: "sent and intended stamps of follow-ups",
 		Doc:  "closed loop: mean time from an answer to the next request / mean latency",
 		Read: perPhase(turnaround),
 	},
@@ -136,6 +136,9 @@ func statsOf(stats, tags []string) (out []string) {
 // lateness, and moves no verdict: one late request of few is all of it. The share
 // of good requests runs from the same time, so it is doubtful with any of them.
 func dispatchLateness(p *PhaseEvidence) (out []Reading) {
+	if p.Result.Closed {
+		return nil // what follows an answer late is turnaround's
+	}
 	const try = "a quieter machine, fewer requests per second, or fewer streams; latencies from sending are not touched"
 	for _, m := range []struct {
 		name, tag string
@@ -150,7 +153,7 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 			r.Detail = fmt.Sprintf("late sending adds %s to %s %s from intended, which is %s", words.Millis(r.Value*is), m.name, c.name, words.Millis(is))
 			r.Try, r.Touches = try, c.of(m.tag)
 			out = append(out, r)
-			if r.crossed() > Valid && !p.Result.Closed {
+			if r.crossed() > Valid {
 				r.Fail, r.Touches = never, good
 				out = append(out, r)
 			}
