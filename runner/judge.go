@@ -49,6 +49,7 @@ func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport
 		rep.Phases = append(rep.Phases, reportPhase(p))
 		rep.Warnings = append(rep.Warnings, p.Notes...)
 	}
+	rep.Warnings = append(rep.Warnings, m.run.Cell.Resolved.Idle()...)
 	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
 	if words := render.Literal(&m.bench.Endpoint); len(words) > 0 {
 		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+" is sent as it stands: the placeholders are "+placeholderNames())

@@ -26,7 +26,7 @@ func TestMistakesOfAllSteps(t *testing.T) {
 		},
 		"url and urls": {
 			strings.Replace(good, "streaming: true", "urls: [a], streaming: 5", 1),
-			"exp.yaml:4:14: benchmark.endpoint.url: cannot be combined with urls | keep one of them\n" +
+			"exp.yaml:4:14: benchmark.endpoint.url: cannot be combined with urls at exp.yaml:4:37 | keep one of them\n" +
 				"exp.yaml:4:59: benchmark.endpoint.streaming: expected true or false, got number 5",
 		},
 		"beside the body and in it": {

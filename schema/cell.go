@@ -41,6 +41,9 @@ type cells struct {
 	// partly: what a sweep does to the cells is not known for certain, so that only
 	// fields are judged, each by itself.
 	partly bool
+
+	objects []object      // with settings that ask something of a cell
+	acting  map[spot]bool // settings that have an effect in some cell
 }
 
 // cellsOf are the cells of the experiment that d has put together.
@@ -48,6 +51,7 @@ func cellsOf(d *draft) *cells {
 	cs := &cells{
 		src: d.src, index: d.index, checker: d.checker, layer: d.layer, root: d.root,
 		templated: lower.HasTemplates(d.root), places: d.places, aside: d.aside, env: d.env,
+		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{},
 	}
 	for _, name := range cs.index["benchmark"].Keys {
 		if cs.index["benchmark."+name].Lower == "" && cs.checker.always("benchmark."+name) {
@@ -179,6 +183,9 @@ func (cs *cells) checkBody(c *cell) Errors {
 	identity.WriteByte('}')
 	bad = append(bad, cs.required(c)...)
 	bad = append(bad, cs.acrossObjects(c)...)
+	if len(c.broken) == 0 {
+		bad = append(bad, cs.ineffective(c)...)
+	}
 	bad = append(bad, cs.knownTags(c.root)...)
 	if cs.partly {
 		return slices.DeleteFunc(bad, func(e *Error) bool { return e.Missing || e.Ruled })
@@ -427,10 +434,13 @@ func (a *axisNodes) assignment(i int) lower.Assignment {
 // Parts is what could be read of the body of an experiment that has mistakes; what
 // could not be is as if nobody had said it.
 func (d *Document) Parts() *Benchmark {
-	if d.parts == nil {
-		return &Benchmark{}
+	switch {
+	case d.parts != nil:
+		return d.parts
+	case d.first != nil:
+		return &d.first.resolved.Benchmark
 	}
-	return d.parts
+	return &Benchmark{}
 }
 
 // unknownNames are mistakes in derive and where that do not depend on the values of

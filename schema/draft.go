@@ -95,6 +95,7 @@ func (d *draft) unknownInValues(root *source.Node, a axisNodes) (bad Errors) {
 		}
 		c := v.Clone()
 		c.Take("label")
+		bad = append(bad, lower.Twice(d.index, c, def, root.Written(a.path))...)
 		lower.LowerValue(a.path, c)
 		d.index.Unknown(root, c, l, def, a.path, &bad)
 	}

@@ -1,242 +1,437 @@
 package schema
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// effectRules are the settings whose effect depends on others. The text says
-// when a setting has none; "" means that it has one.
-var effectRules = slices.Concat(untakenRules(), []rule{
-	{place: "multi_run.confidence_level", severity: warned, spent: flagged.single},
-	{place: "multi_run.cooldown_seconds", severity: warned, spent: flagged.single},
-	{place: "multi_run.disable_warmup_after_first", severity: warned, spent: flagged.single},
-	{place: "multi_run.set_consistent_seed", severity: warned, spent: flagged.single},
-	{place: "multi_run.vary_seed_per_trial", severity: warned, spent: flagged.single},
-	{place: "multi_run.convergence", severity: warned, spent: flagged.untried},
-	{place: "benchmark.endpoint.streaming", severity: warned, spent: flagged.streamless},
-	{place: "benchmark.endpoint.use_legacy_max_tokens", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")},
-	{place: fields.DatasetPath + ".prompts.osl", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")},
-	{place: fields.DatasetPath + ".prompts.isl", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".prefix_prompts.shared_system_length", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
-	{place: fields.DatasetPath + ".prefix_prompts.user_context_length", severity: warned, spent: lacking(func(t *fields.EndpointType) bool { return t.System }, "")},
-	{place: fields.DatasetPath + ".prefix_prompts.pool_size", severity: warned, spent: half("length", "--prompt-prefix-length")},
-	{place: fields.DatasetPath + ".prefix_prompts.length", severity: warned, spent: half("pool_size", "--prompt-prefix-pool-size")},
-	{place: fields.DatasetPath + ".turn_delay", severity: warned, spent: flagged.oneTurn},
-	{place: fields.DatasetPath + ".prompts.block_size", severity: warned, spent: flagged.traceless},
-	{place: fields.DatasetPath + ".block_size", severity: warned, spent: flagged.traceless},
-	{place: fields.DatasetPath + ".synthesis", severity: warned, spent: flagged.traceless},
-	{place: fields.DatasetPath + ".replay_speedup", severity: warned, spent: flagged.traceless},
-	{place: fields.DatasetPath + ".trace_session_sample_ratio", severity: warned, spent: flagged.traceless},
-	{place: fields.PhasePath + ".trajectory_start_min_ratio", severity: warned, spent: flagged.momentless},
-	{place: fields.PhasePath + ".trajectory_start_max_ratio", severity: warned, spent: flagged.momentless},
-	{place: fields.PhasePath + ".burst_phase_starts", severity: warned, spent: flagged.momentless},
-	{place: fields.PhasePath + ".agentic_warmup_grace_period", severity: warned, spent: flagged.momentless},
-	{place: fields.DatasetPath + ".prompts.sequence_distribution", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".prompts.random_range_ratio", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".prompts.random_corpus_style", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".images", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".audio", severity: warned, spent: flagged.recorded},
-	{place: fields.DatasetPath + ".video", severity: warned, spent: flagged.recorded},
-	{place: "benchmark.tokenizer.trust_remote_code", severity: warned, spent: flagged.codeless},
-	{place: "benchmark.artifacts.trace", severity: warned, spent: flagged.recordless},
-	{place: "benchmark.runtime.workers", severity: warned, spent: flagged.oneProcess},
-	{place: "benchmark.runtime.record_processors", severity: warned, spent: flagged.oneProcess},
-	{place: "benchmark.logging.level", severity: warned, spent: func(flagged) string { return ": what is printed and logged is the same at every level" }},
-})
-
-// single: nothing is repeated, so nothing is said about repetitions.
-func (e flagged) single() string {
-	runs := e.root.At("multi_run.num_runs")
-	if runs != nil && source.NumberOf(runs.Value) > 1 || len(e.axes)+len(e.sweep.Scenarios) > 0 || e.sweep.Type != "" {
-		return ""
-	}
-	return " on a single run (--num-profile-runs makes several)"
+// effect is one row of the table that says which setting has an effect when: the
+// fields of an object that need the same thing. A field that lies deeper has an
+// effect only where the object around it has one.
+type effect struct {
+	in       string // the object as the table of fields spells it; "" for the experiment
+	settings string // its fields, with blanks between
+	needs    *need  // nil: it always has an effect
 }
 
-// untried: one trial of a cell cannot be stopped early.
-func (e flagged) untried() string {
-	if runs := e.root.At("multi_run.num_runs"); runs != nil && source.NumberOf(runs.Value) > 1 {
-		return ""
-	}
-	return " on one trial (--num-profile-runs says how many there are at most)"
+// need is what a setting needs to have an effect. Facts about endpoint types, data
+// sets, formats, load modes and sweeps are asked of their rows in the catalogues.
+type need struct {
+	name string // for documents: "an endpoint type that streams"
+	// cell is asked of the resolved body of each cell, plan of all cells together;
+	// at most one is set. Without any the field's own object has a rule that
+	// refuses what the type of the object does not take.
+	cell func(v *view) lack
+	plan func(v *planView) lack
 }
 
-// kind is the type of the endpoint, "" when it is swept.
-func (e flagged) kind() string {
-	switch {
-	case e.axis("benchmark.endpoint.type") != nil || e.axis("benchmark.endpoint") != nil || len(e.sweep.Scenarios) > 0:
-		return ""
-	case e.root.At("benchmark.endpoint.type") == nil:
-		return e.index["benchmark.endpoint.type"].Usual()
-	}
-	return suggest.Fold(e.root.At("benchmark.endpoint.type").Text())
+// without says why a setting has no effect, "" where it has one. The text follows
+// "has no effect", or stands alone where the setting cannot be followed (hard):
+// requests could not be sent as it says, or AIPerf refuses it, too.
+type lack struct {
+	why  string
+	hard bool
+	told bool // it never has one here: AIPerf's files may say it, and are told
+	hint string
 }
 
-// lacking tells that the endpoint's type, if there is one, lacks something.
-func lacking(has func(*fields.EndpointType) bool, why string) func(flagged) string {
-	return func(e flagged) string {
-		k := e.kind()
-		if t := fields.EndpointNamed(k); t != nil && !has(t) {
-			return " on an endpoint of type " + k + why
+// effects is the table. Flags, files, --set and axes ask it once a cell is
+// resolved; only what somebody said is judged, and not what would be so anyway.
+// Every field that is not part of a value has a row, which a test holds.
+var effects = []effect{
+	{in: "", settings: "schema_version name random_seed variables benchmark sweep multi_run allow_invalid gates compare budget verdict tables"},
+	{in: "", settings: "no_sweep_table objectives", needs: severalCells},
+	{in: "", settings: "gates_undecided", needs: gated},
+	{in: "compare", settings: "axis margin metrics undecided must_detect"},
+	{in: "budget", settings: "time requests", needs: severalRuns},
+	{in: "tables", settings: "chunks formats"},
+
+	{in: "multi_run", settings: "num_runs sentinel"},
+	{in: "multi_run", settings: "cooldown_seconds confidence_level set_consistent_seed seeds vary_seed_per_trial", needs: severalRuns},
+	{in: "multi_run", settings: "disable_warmup_after_first", needs: severalRuns},
+	{in: "multi_run", settings: "convergence", needs: severalTrials},
+	{in: "multi_run.convergence", settings: "metric stat mode threshold min_runs"},
+
+	{in: "sweep", settings: "type order where derive"},
+	{in: "sweep", settings: "parameters axes runs samples seed dimensions label_format scramble optimization", needs: ofItsType},
+	{in: "sweep", settings: "same_seed cooldown_seconds", needs: severalCells},
+	{in: "sweep", settings: "iteration_order", needs: severalTrialsOfCells},
+	{in: "sweep", settings: "recipe"},
+	{in: "sweep.recipe", settings: "name isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // recipe.go says what each reads
+	{in: "sweep.axes.*", settings: "grid zip"},
+	{in: "sweep.runs.*", settings: "name benchmark variables values"},
+	{in: "sweep.dimensions.*", settings: "path choices"},
+	{in: "sweep.dimensions.*", settings: "lo hi", needs: ofItsType},
+	{in: "sweep.dimensions.*", settings: "scale kind", needs: ranged},
+
+	{in: "benchmark", settings: "models endpoint datasets phases artifacts slos tokenizer gpu_telemetry server_metrics runtime logging"},
+	{in: "benchmark", settings: "failure_policy", needs: severalRuns},
+	{in: "benchmark.models", settings: "items"},
+	{in: "benchmark.models", settings: "strategy", needs: severalModels},
+	{in: "benchmark.models.items.*", settings: "name"},
+	{in: "benchmark.models.items.*", settings: "weight", needs: weighted},
+
+	{in: "benchmark.endpoint", settings: "label urls path type timeout api_key headers extra connection_reuse transport use_server_token_count session_header wait_for_model_timeout unreachable_timeout flip proxy source_addresses"},
+	{in: "benchmark.endpoint", settings: "url_strategy", needs: severalURLs},
+	{in: "benchmark.endpoint", settings: "streaming", needs: streams},
+	{in: "benchmark.endpoint", settings: "use_legacy_max_tokens", needs: legacy},
+	{in: "benchmark.endpoint", settings: "per_chunk_usage", needs: usageAsked},
+	{in: "benchmark.endpoint", settings: "template rpc download_video_content", needs: ofEndpoint},
+	{in: "benchmark.endpoint", settings: "request_content_type", needs: encoded},
+	{in: "benchmark.endpoint", settings: "wait_for_model_interval wait_for_model_mode", needs: waiting},
+	{in: "benchmark.endpoint", settings: "ca_file insecure client_cert client_key", needs: secure},
+	{in: "benchmark.endpoint", settings: "http", needs: overHTTP},
+	{in: "benchmark.endpoint.template", settings: "body response_field"},
+	{in: "benchmark.endpoint.rpc", settings: "method body text done"},
+	{in: "benchmark.endpoint.flip", settings: "call command timeout"},
+	{in: "benchmark.endpoint.flip", settings: "method headers body", needs: called},
+
+	{in: "benchmark.datasets.*", settings: "name type entries random_seed prompts"},
+	{in: "benchmark.datasets.*", settings: "sampling", needs: unscheduled},
+	{in: "benchmark.datasets.*", settings: "path records format dataset hf_subset filters hf_weka_dataset folder", needs: ofItsType},
+	{in: "benchmark.datasets.*", settings: "turns", needs: conversing},
+	{in: "benchmark.datasets.*", settings: "turn_delay", needs: severalTurns},
+	{in: "benchmark.datasets.*", settings: "turn_delay_ratio", needs: delayed},
+	{in: "benchmark.datasets.*", settings: "prefix_prompts", needs: madeText},
+	{in: "benchmark.datasets.*", settings: "system_prompt system_prompt_file", needs: systemPrompt},
+	{in: "benchmark.datasets.*", settings: "images", needs: imagesTaken},
+	{in: "benchmark.datasets.*", settings: "audio", needs: audioTaken},
+	{in: "benchmark.datasets.*", settings: "video", needs: videoTaken},
+	{in: "benchmark.datasets.*", settings: "rankings", needs: ranking},
+	{in: "benchmark.datasets.*", settings: "columns media_roots trace_session_sample_ratio inter_turn_delay_cap_seconds max_idle_gap_cap_seconds trace_idle_gap_cap_seconds replay_speedup open_loop_replay open_loop_strict omit_kv_hints force_min_tokens ignore_trace_delays use_think_time_only max_context_length", needs: ofFormat},
+	{in: "benchmark.datasets.*", settings: "synthesis block_size prompt_batch_size image_batch_size audio_batch_size video_batch_size", needs: ofFormatOnly},
+	{in: "benchmark.datasets.*", settings: "cache_bust", needs: busted},
+	{in: "benchmark.datasets.*.cache_bust", settings: "target"},
+
+	{in: "benchmark.datasets.*.prompts", settings: "isl", needs: inputLength},
+	{in: "benchmark.datasets.*.prompts", settings: "osl", needs: outputLength},
+	{in: "benchmark.datasets.*.prompts", settings: "batch_size", needs: batched},
+	{in: "benchmark.datasets.*.prompts", settings: "corpus corpus_file", needs: cut},
+	{in: "benchmark.datasets.*.prompts", settings: "cache_bust", needs: busted},
+	{in: "benchmark.datasets.*.prompts", settings: "block_size", needs: ofFormatOnly},
+	{in: "benchmark.datasets.*.prompts", settings: "sequence_distribution", needs: madeLengths},
+	{in: "benchmark.datasets.*.prompts", settings: "random_range_ratio", needs: spread},
+	{in: "benchmark.datasets.*.prompts", settings: "random_corpus_style", needs: spreadStyle},
+	{in: "benchmark.datasets.*.prompts.cache_bust", settings: "target"},
+	{in: "benchmark.datasets.*.prompts.sequence_distribution.*", settings: "isl isl_stddev osl osl_stddev probability"},
+
+	{in: "benchmark.datasets.*.prefix_prompts", settings: "hit_rate"},
+	{in: "benchmark.datasets.*.prefix_prompts", settings: "pool_size", needs: halfOf("length", "--prompt-prefix-length")},
+	{in: "benchmark.datasets.*.prefix_prompts", settings: "length", needs: halfOf("pool_size", "--prompt-prefix-pool-size")},
+	{in: "benchmark.datasets.*.prefix_prompts", settings: "shared_system_length user_context_length", needs: systemPlace},
+	{in: "benchmark.datasets.*.prefix_prompts", settings: "block_size", needs: hitRate},
+
+	{in: "benchmark.datasets.*.images", settings: "batch_size"},
+	{in: "benchmark.datasets.*.images", settings: "width height format source", needs: counted("images", "--image-batch-size")},
+	{in: "benchmark.datasets.*.images", settings: "source_sampling", needs: fromFolder},
+	{in: "benchmark.datasets.*.audio", settings: "batch_size"},
+	{in: "benchmark.datasets.*.audio", settings: "length format sample_rates depths channels", needs: counted("audio", "--audio-batch-size")},
+	{in: "benchmark.datasets.*.video", settings: "batch_size"},
+	{in: "benchmark.datasets.*.video", settings: "duration fps width height format codec synth_type audio", needs: counted("video", "--video-batch-size")},
+	{in: "benchmark.datasets.*.video.audio", settings: "channels"},
+	{in: "benchmark.datasets.*.video.audio", settings: "sample_rate codec depth", needs: soundTrack},
+	{in: "benchmark.datasets.*.rankings", settings: "passages passage_tokens query_tokens"},
+	{in: "benchmark.datasets.*.synthesis", settings: "speedup_ratio prefix_len_multiplier prefix_root_multiplier prompt_len_multiplier output_len_multiplier max_isl max_osl"},
+	{in: "benchmark.datasets.*.synthesis", settings: "allow_dataset_wrap", needs: resumed},
+
+	{in: "benchmark.phases.*", settings: "name kind type exclude_from_results requests duration sessions concurrency in_flight cancellation failed_request_threshold"},
+	{in: "benchmark.phases.*", settings: "rate rate_ramp rate_series smoothness users auto_offset start_offset end_offset grace_period seamless", needs: ofItsType},
+	{in: "benchmark.phases.*", settings: "prefill_concurrency", needs: streaming},
+	{in: "benchmark.phases.*", settings: "concurrency_ramp", needs: limited("concurrency")},
+	{in: "benchmark.phases.*", settings: "prefill_ramp", needs: limited("prefill_concurrency")},
+	{in: "benchmark.phases.*", settings: "trajectory_start_min_ratio trajectory_start_max_ratio burst_phase_starts system_idle_gap_cap_seconds agentic_warmup_grace_period", needs: primed},
+	{in: "benchmark.phases.*", settings: "on_cap", needs: capped},
+	{in: "benchmark.phases.*", settings: "on_count", needs: cutShort},
+	{in: "benchmark.phases.*.concurrency_ramp", settings: "duration strategy"},
+	{in: "benchmark.phases.*.prefill_ramp", settings: "duration strategy"},
+	{in: "benchmark.phases.*.rate_ramp", settings: "duration strategy"},
+	{in: "benchmark.phases.*.rate_series", settings: "path points"},
+	{in: "benchmark.phases.*.cancellation", settings: "rate delay"},
+
+	{in: "benchmark.artifacts", settings: "dir prefix summary records raw show_trace_timing slice_duration export_outputs_json auto_plot"},
+	{in: "benchmark.artifacts", settings: "trace", needs: recordFile},
+	{in: "benchmark.artifacts", settings: "plot_required", needs: plotted},
+
+	{in: "benchmark.tokenizer", settings: "name revision"},
+	{in: "benchmark.tokenizer", settings: "trust_remote_code", needs: never("no code of a tokenizer is run, its tokenizer.json says all")},
+	{in: "benchmark.tokenizer", settings: "apply_chat_template", needs: templated},
+	{in: "benchmark.gpu_telemetry", settings: "enabled"},  // a note says what is not collected
+	{in: "benchmark.server_metrics", settings: "enabled"}, // as above
+	{in: "benchmark.runtime", settings: "ui"},
+	{in: "benchmark.runtime", settings: "workers record_processors", needs: never("one process does the work of all")},
+	{in: "benchmark.logging", settings: "level", needs: never("what is printed and logged is the same at every level")},
+}
+
+// Need is what some settings need to have an effect.
+type Need struct {
+	Settings []string // by their paths, as they are written
+	Words    string
+}
+
+// Needs are the rows of the table of effects that need something, for documents.
+func Needs() (out []Need) {
+	at := map[string]int{}
+	written := strings.NewReplacer("benchmark.", "", "datasets.*", "dataset", "phases.*", "phases", ".*", "")
+	for _, e := range effects {
+		if e.needs == nil {
+			continue
 		}
-		return ""
-	}
-}
-
-// streamless: some APIs stream never, some by gRPC alone.
-func (e flagged) streamless() string {
-	why := lacking(func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")(e)
-	if t := fields.EndpointNamed(e.kind()); why == "" || !t.StreamsRPC {
-		return why
-	}
-	if urls := e.root.At("benchmark.endpoint.urls"); urls != nil && !slices.ContainsFunc(append(slices.Clone(urls.Items), urls), func(u *source.Node) bool {
-		return u.Text() != "" && !strings.HasPrefix(u.Text(), "grpc")
-	}) {
-		return ""
-	}
-	return why + " over HTTP"
-}
-
-// half: prefixes need a number and a length.
-func half(other, flag string) func(flagged) string {
-	return func(e flagged) string {
-		if e.src.File == "" && e.root.At(fields.DatasetPath+".prefix_prompts."+other) == nil {
-			return " without " + flag
+		i, known := at[e.needs.name]
+		if !known {
+			i = len(out)
+			at[e.needs.name] = i
+			out = append(out, Need{Words: e.needs.name})
 		}
-		return ""
-	}
-}
-
-// traceless: only recorded load can be changed, and only a trace has blocks.
-func (e flagged) traceless() string {
-	switch {
-	case !fields.DatasetMade(e.root.At(fields.DatasetPath).TypeWord()):
-		return ""
-	case e.src.File != "":
-		return " without a trace"
-	}
-	return " without a trace (--input-file)"
-}
-
-// momentless: only one mode goes on from the middle of a session. AIPerf writes
-// these settings into every file.
-func (e flagged) momentless() string {
-	if t := fields.PhaseNamed(e.phase().TypeWord()); e.src.File != "" || t != nil && t.Primed {
-		return ""
-	}
-	return " without --agentic-replay"
-}
-
-// replaying are the settings that only some formats of recorded requests take.
-var replaying = []string{
-	"inter_turn_delay_cap_seconds",
-	"max_idle_gap_cap_seconds",
-	"trace_idle_gap_cap_seconds",
-	"ignore_trace_delays",
-	"use_think_time_only",
-	"max_context_length",
-	"omit_kv_hints",
-	"force_min_tokens",
-	"open_loop_replay",
-	"open_loop_strict",
-}
-
-func untakenRules() (list []rule) {
-	for _, setting := range replaying {
-		list = append(list, rule{place: fields.DatasetPath + "." + setting, severity: warned, spent: untaken(setting)})
-	}
-	return list
-}
-
-// untaken: what a published set takes is not known here, and of files warnUntaken
-// speaks.
-func untaken(setting string) func(flagged) string {
-	return func(e flagged) string {
-		ds := e.root.At(fields.DatasetPath)
-		switch {
-		case e.src.File != "":
-			return ""
-		case fields.DatasetMade(ds.TypeWord()):
-			return flagged.traceless(e)
+		for name := range strings.FieldsSeq(e.settings) {
+			out[i].Settings = append(out[i].Settings, written.Replace(source.Join(e.in, name)))
 		}
-		return untakenBy(ds, setting)
+	}
+	return out
+}
+
+// spot is where somebody said a setting; all values of one flag are at one spot.
+type spot struct{ where, setting string }
+
+// idleSetting is a setting that somebody said and that changes nothing in a cell.
+type idleSetting struct {
+	spot
+	err  *Error
+	told bool
+}
+
+// object is the objects at one place of the tree, with their rows of the table.
+type object struct {
+	parts []string
+	rows  []effectRow
+}
+
+// effectRow is one setting and what it needs.
+type effectRow struct {
+	name  string
+	leaf  *fields.Leaf
+	needs *need
+}
+
+// objectsOf are the rows that ask something, object by object, outer ones first.
+func objectsOf(x fields.Table, asks func(*need) bool) []object {
+	var out []object
+	at := map[string]int{}
+	for _, e := range effects {
+		if e.needs == nil || !asks(e.needs) {
+			continue
+		}
+		i, known := at[e.in]
+		if !known {
+			i = len(out)
+			at[e.in] = i
+			var parts []string
+			if e.in != "" {
+				parts = source.SplitPath(e.in)
+			}
+			out = append(out, object{parts: parts})
+		}
+		for name := range strings.FieldsSeq(e.settings) {
+			out[i].rows = append(out[i].rows, effectRow{name, x[source.Join(e.in, name)], e.needs})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b object) int { return len(a.parts) - len(b.parts) })
+	return out
+}
+
+// finder looks for settings without effect in one tree.
+type finder struct {
+	root  *source.Node
+	idle  map[*source.Node]bool // objects without effect: nothing below has one
+	index fields.Table
+	ask   func(r effectRow, object, value *source.Node, path []string) lack
+	found func(at spot, said *source.Node, w lack)
+}
+
+// look asks the rows of objects.
+func (f *finder) look(objects []object) {
+	f.idle = map[*source.Node]bool{}
+	for i := range objects {
+		f.each(f.root, nil, &objects[i])
 	}
 }
 
-// untakenBy says that the format of ds, if it is known, does not take the setting.
-func untakenBy(ds *source.Node, setting string) string {
-	f := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
-	if fields.DatasetTypeNamed(ds.TypeWord()).Takes("format") && f != nil && !slices.Contains(f.Settings, setting) {
-		return " on records of the format " + f.Name
-	}
-	return ""
-}
-
-// warnUntaken names the settings of a file's data sets that their formats do not
-// take. AIPerf writes all of them into every file, as what they are anyway.
-func (d *draft) warnUntaken() {
-	sets := d.root.At("benchmark.datasets")
-	if d.src.File == "" || sets == nil {
+// each finds the objects of o below n, which stands at path.
+func (f *finder) each(n *source.Node, path []string, o *object) {
+	if n == nil || f.idle[n] {
 		return
 	}
-	for _, ds := range sets.Items {
-		for _, setting := range replaying {
-			n := ds.Get(setting)
-			if n == nil || n.Value == nil {
-				continue
-			}
-			_, l := d.index.Resolve(fields.DatasetPath + "." + setting)
-			if why := untakenBy(ds, setting); why != "" && !fields.RepeatsDefault(l, n) {
-				d.warn(cmp.Or(n.Origin.Where, "datasets") + ": " + setting + " has no effect" + why)
+	if len(path) == len(o.parts) {
+		f.judge(n, path, o.rows)
+		return
+	}
+	part := o.parts[len(path)]
+	if part != "*" {
+		f.each(n.Get(part), append(path, part), o)
+		return
+	}
+	for i, it := range n.Items {
+		f.each(it, append(path, strconv.Itoa(i)), o)
+	}
+}
+
+func (f *finder) judge(n *source.Node, path []string, rows []effectRow) {
+	for _, r := range rows {
+		value := n.Get(r.name)
+		said := f.index.Said(r.leaf, value)
+		if said == nil {
+			continue
+		}
+		w := f.ask(r, n, value, path)
+		if w.why != "" {
+			f.idle[value] = true
+		}
+		f.found(spot{said.Origin.Where, source.Join(strings.Join(path, "."), r.name)}, said, w)
+	}
+}
+
+// ineffective looks for settings of a checked cell that have no effect. Those that
+// cannot be followed are mistakes; the others are noted, for what has no effect in
+// one cell may have one in another.
+func (cs *cells) ineffective(c *cell) (bad Errors) {
+	body := &c.resolved.Benchmark
+	v := view{body: body, file: cs.src.File != ""}
+	f := finder{root: c.root, index: cs.index}
+	f.ask = func(r effectRow, object, value *source.Node, path []string) lack {
+		v.dataset, v.phase = &Dataset{}, nil
+		if len(body.Datasets) > 0 {
+			v.dataset = &body.Datasets[0]
+		}
+		if len(path) > 2 && path[1] == "phases" {
+			i, _ := strconv.Atoi(path[2])
+			v.phase = &body.Phases[i]
+		}
+		v.name, v.object, v.value = r.name, object, value
+		return r.needs.cell(&v)
+	}
+	f.found = func(at spot, said *source.Node, w lack) {
+		switch {
+		case w.why == "":
+			cs.acting[at] = true
+		case w.hard:
+			bad = append(bad, errorOf(c.root, at, said, w))
+		default:
+			c.resolved.idle = append(c.resolved.idle, idleSetting{at, errorOf(c.root, at, said, w), w.told})
+		}
+	}
+	f.look(cs.objects)
+	return bad
+}
+
+func errorOf(root *source.Node, at spot, said *source.Node, w lack) *Error {
+	message := w.why
+	if !strings.HasPrefix(message, " ") && !strings.HasPrefix(message, ":") {
+		message = " " + message
+	} else {
+		message = " has no effect" + message
+	}
+	if _, name := source.Cut(at.setting); said.Origin.Source == "set" && !strings.HasSuffix(said.Origin.Where, name) {
+		message = " " + name + message // it stands in an object that was set
+	}
+	return &Error{Place: said.Origin.Where, Path: root.Written(at.setting), Message: message[1:], Hint: w.hint, Ruled: true}
+}
+
+// Idle are the settings that somebody gave and that change nothing in a plan.
+type Idle struct {
+	Refused Errors // they cannot be followed
+	Ours    Errors // AIPerf does not have them, or cannot read where they stand
+	Theirs  Errors // AIPerf takes them, too, and does nothing with them
+	Partly  Errors // they have an effect in some cells
+	Told    Errors // they are taken for AIPerf's sake alone
+}
+
+// Idle looks for settings without effect in all cells of a plan. Each cell keeps
+// its own for the report of its runs.
+func (d *Document) Idle(cells []*Resolved) (idle Idle) {
+	count, first, told := map[spot]int{}, map[spot]*Error{}, map[spot]bool{}
+	var order []spot
+	for _, c := range cells {
+		for _, s := range c.idle {
+			if count[s.spot]++; first[s.spot] == nil {
+				first[s.spot], told[s.spot] = s.err, s.told
+				order = append(order, s.spot)
 			}
 		}
 	}
+	for _, at := range order {
+		e := *first[at]
+		switch {
+		case d.cells.acting[at]:
+			e.Message = strings.Replace(e.Message, "no effect", fmt.Sprintf("no effect in %d of %d cells", count[at], len(cells)), 1)
+			idle.Partly = append(idle.Partly, &e)
+		case told[at]:
+			idle.Told = append(idle.Told, &e)
+		case d.knownToAIPerf(at.setting):
+			idle.Theirs = append(idle.Theirs, &e)
+		default:
+			idle.Ours = append(idle.Ours, &e)
+		}
+	}
+	d.idleInPlan(cells, &idle)
+	return idle
 }
 
-// recorded: the records say what is sent, and when.
-func (e flagged) recorded() string {
-	if !fields.DatasetMade(e.root.At(fields.DatasetPath).TypeWord()) {
-		return " on requests that are recorded"
+// idleInPlan adds the settings that have no effect on the plan of cells.
+func (d *Document) idleInPlan(cells []*Resolved, idle *Idle) {
+	whole := *d.cells.root
+	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: d.block})
+	v := planView{experiment: &d.envelope, cells: len(cells)}
+	f := finder{root: &whole, index: d.cells.index}
+	f.ask = func(r effectRow, object, _ *source.Node, _ []string) lack {
+		v.object = object
+		return r.needs.plan(&v)
 	}
-	return ""
+	f.found = func(at spot, said *source.Node, w lack) {
+		if w.why == "" {
+			return
+		}
+		e := errorOf(&whole, at, said, w)
+		switch {
+		case w.hard:
+			idle.Refused = append(idle.Refused, e)
+			return
+		case d.knownToAIPerf(at.setting):
+			idle.Theirs = append(idle.Theirs, e)
+		default:
+			idle.Ours = append(idle.Ours, e)
+		}
+		for _, c := range cells {
+			c.idle = append(c.idle, idleSetting{err: e})
+		}
+	}
+	f.look(objectsOf(d.cells.index, func(n *need) bool { return n.plan != nil }))
 }
 
-// oneTurn: nothing comes after the only turn.
-func (e flagged) oneTurn() string {
-	ds := e.root.At(fields.DatasetPath)
-	if why := e.recorded(); why != "" {
-		return why
+// knownToAIPerf tells whether AIPerf has the setting and reads where it stands.
+func (d *Document) knownToAIPerf(setting string) bool {
+	if d.text.ending == ".cue" {
+		return false
 	}
-	if e.axis(fields.DatasetPath+".turns.mean") != nil || e.axis(fields.DatasetPath+".turns") != nil {
-		return ""
+	for at := setting; at != ""; at, _ = source.Cut(at) {
+		switch at {
+		case "gates", "gates_undecided", "objectives", "compare", "budget", "verdict", "tables":
+			return false
+		}
+		if d.cells.index.At(at).Has(fields.IsOurs) {
+			return false
+		}
 	}
-	turns := ds.Get("turns")
-	if turns == nil || turns.Get("stddev") == nil && turns.Get("mean") != nil && source.NumberOf(turns.Get("mean").Value) == 1 {
-		return " on conversations of one turn (--conversation-turn-mean makes longer ones)"
-	}
-	return ""
+	return true
 }
 
-// recordless: the times of the connection stand beside records.
-func (e flagged) recordless() string {
-	if r := e.root.At("benchmark.artifacts.records"); r != nil && r.Value == false {
-		return " without the file of records (--export-level records)"
+// Idle are the settings that change nothing in this cell, in words.
+func (r *Resolved) Idle() (out []string) {
+	for _, s := range r.idle {
+		out = append(out, s.err.Error())
 	}
-	return ""
+	return out
 }
-
-// codeless: a tokenizer is data here.
-func (e flagged) codeless() string {
-	if n := e.root.At("benchmark.tokenizer.trust_remote_code"); n == nil || n.Value != true {
-		return ""
-	}
-	return ": no code of a tokenizer is run, its tokenizer.json says all"
-}
-
-func (flagged) oneProcess() string { return ": one process does the work of all" }

@@ -37,3 +37,21 @@ func Wrong() (out []WrongValue) {
 	}
 	return out
 }
+
+// Effect is a setting with the name of what it needs to have an effect, "" for
+// nothing.
+type Effect struct{ Path, Need string }
+
+// Effects is the table of effects, setting by setting.
+func Effects() (out []Effect) {
+	for _, e := range effects {
+		for name := range strings.FieldsSeq(e.settings) {
+			row := Effect{Path: source.Join(e.in, name)}
+			if e.needs != nil {
+				row.Need = e.needs.name
+			}
+			out = append(out, row)
+		}
+	}
+	return out
+}

@@ -402,7 +402,7 @@ func judge(r recordedMistake) []string {
 		err = everyCell(d)
 	}
 	switch {
-	case err == nil && (r.Verdict == "accepted" && r.LateStop == "" || r.Verdict == "ignored" && len(d.Warnings()) > 0):
+	case err == nil && (r.Verdict == "accepted" && r.LateStop == "" || r.Verdict == "ignored" && len(d.Warnings())+len(idle(d)) > 0):
 		return nil
 	case err == nil && r.Verdict == "ignored":
 		return []string{"accepted without a warning"}

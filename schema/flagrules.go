@@ -56,52 +56,14 @@ var flagRules = []rule{
 			}
 		}
 	}},
-	{name: "one trial is not stopped early", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		if e.untried() != "" {
-			found(e.flag("multi_run.convergence.metric"), "needs several trials", "add --num-profile-runs: it is the most that are run")
-		}
-	}},
 	{name: "a schedule begins at one record", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		if e.typed("--fixed-schedule-auto-offset") {
 			found(e.flag(fields.PhasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
 		}
 	}},
-	{name: "a schedule has its own order", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		if a := e.flag(fields.DatasetPath + ".sampling"); a != nil && a.Value != "sequential" && e.scheduled() {
-			found(a, "does not go with a fixed schedule, whose records say their order", "drop it, or use --no-fixed-schedule")
-		}
-	}},
 	{name: "contexts of users are counted", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		if a := e.flag(fields.DatasetPath + ".prefix_prompts.user_context_length"); a != nil && e.flag(fields.DatasetPath+".entries") == nil && e.dataset() != nil {
 			found(a, "needs to know how many contexts there are", "add --num-dataset-entries")
-		}
-	}},
-	{name: "only recorded load is changed", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		format := suggest.Fold(e.dataset().Get("format").Text())
-		if recorded(format) {
-			return
-		}
-		for i := range e.src.Assignments {
-			a := &e.src.Assignments[i]
-			switch {
-			case a.Origin.Source != "flag":
-			case strings.HasPrefix(a.Path, fields.DatasetPath+".synthesis."):
-				found(a, "changes recorded load, and "+format+" records none", "drop it, or give a trace with --input-file and --custom-dataset-type")
-			case strings.HasPrefix(a.Path, fields.DatasetPath+".") && strings.HasSuffix(a.Path, ".block_size"):
-				found(a, "is the size of a trace's blocks, and "+format+" has none", "drop it, or give a trace with --input-file and --custom-dataset-type")
-			}
-		}
-	}},
-	{name: "records of a pool are put together", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		ds := e.root.At(fields.DatasetPath)
-		format := suggest.Fold(ds.Get("format").Text())
-		if t := fields.DatasetTypeNamed(ds.TypeWord()); t == nil || t.Made || t.Takes("format") && (format == "" || pooled(format)) {
-			return
-		}
-		for _, p := range poolSizes {
-			if a := e.flag(fields.DatasetPath + "." + p.flag); a != nil {
-				found(a, "puts records of a pool together, and these are none", "drop it, or use --custom-dataset-type random_pool")
-			}
 		}
 	}},
 	{name: "a spread has a length to spread", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
@@ -168,10 +130,4 @@ func (d *draft) pattern() *lower.Assignment {
 		}
 	}
 	return nil
-}
-
-// recorded tells whether the rows of a format are recorded load.
-func recorded(format string) bool {
-	f := fields.FormatNamed(format)
-	return f == nil || f.Trace
 }

@@ -138,7 +138,7 @@ func TestSweep(t *testing.T) {
 // it replaces the one there, and the label is no part of the body.
 func TestLabelledPrompts(t *testing.T) {
 	t.Parallel()
-	d := mustLoad(t, "prompts.yaml", strings.Replace(good, "isl: 512", "prompts: {isl: 512, osl: 9, batch_size: 3}", 1)+`sweep:
+	d := mustLoad(t, "prompts.yaml", strings.Replace(good, "isl: 512, osl: {mean: 128, stddev: 8}", "prompts: {isl: 512, osl: 9, batch_size: 3}", 1)+`sweep:
   parameters:
     dataset.prompts: [{label: chat, isl: 128, osl: 32}, {label: code, isl: {mean: 64, stddev: 3}}]
 `)

@@ -100,17 +100,27 @@ func TestRecipeMistakes(t *testing.T) {
 		"--search-recipe concurrency-ramp --isl-min 3":     "--isl-min has no effect with --search-recipe concurrency-ramp",
 		"--search-recipe concurrency-ramp --concurrency 3": "--concurrency has no effect with --search-recipe, which sweeps it",
 		"--search-recipe concurrency-ramp":                 "--search-recipe: what concurrency-ramp makes of its cells, a file of its own, is not written yet",
-		"--image-format png":                               "--image-format has no effect without images",
-		"--audio-depths 16":                                "--audio-depths has no effect without audio",
+		"--image-format png":                               "--image-format: has no effect without images",
+		"--audio-depths 24":                                "--audio-depths: has no effect without audio",
 		"--warmup-request-count 0 --warmup-concurrency 2":  "--warmup-concurrency has no effect without a warmup phase",
 	} {
 		d, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
-		} else if said := strings.Join(slices.Concat(d.Warnings(), d.Notes()), "\n"); !strings.Contains(said, want) {
+		} else if said := strings.Join(slices.Concat(d.Warnings(), d.Notes(), idle(d)), "\n"); !strings.Contains(said, want) {
 			t.Errorf("%s: warnings %q, want %s", line, said, want)
 		}
 	}
+}
+
+// idle is what has no effect in an experiment of one cell, in words.
+func idle(d *schema.Document) []string {
+	r, err := d.Resolve(nil)
+	if err != nil {
+		return nil // it is swept
+	}
+	d.Idle([]*schema.Resolved{r})
+	return r.Idle()
 }
 
 // 0 of what may be left out is none.

@@ -23,11 +23,10 @@ import (
 var methodName = regexp.MustCompile(`^/?[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
 
 // rule is a condition beyond what one object says of itself; that is CUE, in the
-// object's #rules, so that cells can be checked part by part. One of body, flags
-// and spent is set.
+// object's #rules, so that cells can be checked part by part. What a setting needs
+// to have an effect is no rule but a row of effects. One of body and flags is set.
 type rule struct {
 	name     string   // what it asks for
-	place    string   // with spent: the setting, or the object it is a member of
 	severity severity // what becomes of who breaks it
 	from     origin   // who must keep it
 
@@ -37,8 +36,6 @@ type rule struct {
 	body func(b *Benchmark, found func(path, message, hint string))
 	// flags looks at the experiment after its flags, and names the one to blame.
 	flags func(e flagged, found func(a *lower.Assignment, message, hint string))
-	// spent says when the setting at place has no effect; "" means that it has one.
-	spent func(e flagged) string
 }
 
 type severity int
@@ -57,9 +54,8 @@ const (
 	filesOnly        // a flag that breaks it has no effect and is warned of
 )
 
-// rules is the table: flags that go together or not, settings without effect, and
-// bodies.
-var rules = slices.Concat(flagRules, effectRules, bodyRules)
+// rules is the table: flags that go together or not, and bodies.
+var rules = slices.Concat(flagRules, bodyRules)
 
 // flagged is what rules about flags look at: the experiment after its flags, and
 // its sweep once that is read.
@@ -91,24 +87,9 @@ func (d *draft) refusals() (bad Errors) {
 	return bad
 }
 
-// warnSpent names the flags that change nothing.
+// warnSpent names the flags that other flags leave nothing to do.
 func (d *draft) warnSpent(sweep Sweep) {
 	e := flagged{d, sweep}
-	for _, a := range d.src.Assignments {
-		i := slices.IndexFunc(rules, func(r rule) bool {
-			return r.spent != nil && (a.Path == r.place || strings.HasPrefix(a.Path, r.place+"."))
-		})
-		if a.Origin.Source != "flag" || i < 0 || a.Axis || d.root.At(a.Path) == nil {
-			continue
-		}
-		if _, l := d.index.Resolve(a.Path); fields.RepeatsDefault(l, source.FromPlain(a.Value, a.Origin)) {
-			continue // asks for what is anyway
-		}
-		if why := rules[i].spent(e); why != "" {
-			d.warn(a.Origin.Where + " has no effect" + why)
-		}
-	}
-	d.warnUntaken()
 	for i := range rules {
 		if r := &rules[i]; r.flags != nil && r.severity == warned {
 			r.flags(e, func(a *lower.Assignment, message, _ string) { d.warn(a.Origin.Where + " has no effect" + message) })
@@ -214,13 +195,6 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "prefill limit needs streaming", of: "phases endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
-		for i, p := range b.Phases {
-			if p.PrefillConcurrency > 0 && !b.Endpoint.Streaming {
-				found(phase(i, "prefill_concurrency"), "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
-			}
-		}
-	}},
 	{name: "some load needs turns", of: "phases datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		d := b.dataset()
 		for i, p := range b.Phases {
@@ -250,14 +224,9 @@ var bodyRules = []rule{
 				if path := x.shape.unsaid(x.name); path != "" {
 					found("datasets."+strconv.Itoa(i)+"."+path, "nothing says what is drawn", "a number, or such as {mean: 128, stddev: 16}")
 				}
-			}
-		}
-	}},
-	{name: "rankings need an endpoint that ranks", of: "datasets endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
-		e := fields.EndpointNamed(b.Endpoint.Type)
-		for i, d := range b.Datasets {
-			if d.Rankings != nil && e != nil && !e.Ranks {
-				found("datasets."+strconv.Itoa(i)+".rankings", "does not go with an endpoint of type "+e.Name+", which ranks nothing", "use one of "+strings.Join(fields.RankingTypes(), ", ")+" (--endpoint-type)")
+				if path, shape := x.shape.unread(x.name); path != "" {
+					found("datasets."+strconv.Itoa(i)+"."+path, "has no effect beside "+shape, "a distribution has one shape: drop it")
+				}
 			}
 		}
 	}},
@@ -380,6 +349,46 @@ func (s *Shape) unsaid(path string) string {
 	return ""
 }
 
+// unread is the path of a value of a distribution at path, or of one that it mixes,
+// that its shape does not read, with the key that names the shape; "" without one.
+func (s *Shape) unread(path string) (at, shape string) {
+	if s == nil {
+		return "", ""
+	}
+	for i := range s.Peaks {
+		if at, shape := s.Peaks[i].unread(fmt.Sprintf("%s.peaks.%d.distribution", path, i)); at != "" {
+			return at, shape
+		}
+	}
+	given := []shapeKey{
+		{"peaks", len(s.Peaks) > 0, ""},
+		{"points", len(s.Points) > 0, ""},
+		{"p50", s.P50 != nil, "p99"},
+		{"p99", s.P99 != nil, "p50"},
+		{"median", s.Median != nil, "mean"},
+		{"stddev", s.StdDev != nil && (*s.StdDev != 0 || s.Value == nil), "mean"},
+		{"value", s.Value != nil, ""},
+		{"mean", s.Mean != nil, ""},
+	}
+	first := slices.IndexFunc(given, func(k shapeKey) bool { return k.there })
+	if first < 0 {
+		return "", ""
+	}
+	for _, g := range given[first+1:] {
+		if g.there && g.key != given[first].reads && !(g.key == "stddev" && *s.StdDev == 0) {
+			return source.Join(path, g.key), given[first].key
+		}
+	}
+	return "", ""
+}
+
+// shapeKey is a key of a distribution, in the order in which they name its shape.
+type shapeKey struct {
+	key   string
+	there bool
+	reads string // the key that the shape reads beside it
+}
+
 // Typical is about the middle of a distribution: what a rule of thumb
 // compares with.
 func (s *Shape) Typical() float64 {
@@ -395,6 +404,34 @@ func (s *Shape) Typical() float64 {
 		return 2 // several values: the generator decides
 	}
 	return 0
+}
+
+// Most is about the largest value of a distribution.
+func (s *Shape) Most() float64 {
+	if s == nil {
+		return 0
+	}
+	most := s.Typical()
+	switch {
+	case len(s.Points)+len(s.Peaks) > 0:
+		most = 0
+		for _, p := range s.Points {
+			most = max(most, p.Value)
+		}
+		for i := range s.Peaks {
+			most = max(most, s.Peaks[i].Most())
+		}
+	case s.P99 != nil:
+		most = *s.P99
+	case s.StdDev != nil:
+		most += *s.StdDev
+	case s.Median != nil && *s.Median < most:
+		most += most - *s.Median
+	}
+	if s.Max != nil {
+		most = min(most, *s.Max)
+	}
+	return most
 }
 
 // validPort tells whether the port of a URL, if it has one, is one.

@@ -32,11 +32,11 @@ func (d *draft) combineFlags(root *source.Node) Errors {
 		d.completeWarmup(root, w)
 	}
 	d.completeDataset(root)
+	bad := lower.Twice(d.index, root.Get("benchmark"), "benchmark", "benchmark")
 	recipe := d.expandRecipe(root)
 	d.dropIdleSweep(root)
 	d.preferVerbose(root)
-	d.warnUnsentMedia(root)
-	return append(recipe, d.refusals()...)
+	return slices.Concat(bad, recipe, d.refusals())
 }
 
 // flag is the assignment a flag made on path, the last one; nil without one.
@@ -221,22 +221,6 @@ func (d *draft) preferVerbose(root *source.Node) {
 		if a.Path == "benchmark.logging.level" && a.Origin.Source == "flag" && strings.HasPrefix(a.Origin.Where, "-v") ||
 			a.Path == "benchmark.logging.level" && (a.Origin.Where == "--verbose" || a.Origin.Where == "--extra-verbose") {
 			root.At("benchmark.logging").Put("level", source.FromPlain(a.Value, a.Origin))
-		}
-	}
-}
-
-// warnUnsentMedia names what flags say and nobody hears: words that are no
-// addresses, and settings of pictures and sounds of which none is sent.
-func (d *draft) warnUnsentMedia(root *source.Node) {
-	for _, kind := range []string{"images", "audio"} {
-		if count := root.At(fields.DatasetPath + "." + kind + ".batch_size"); count != nil && source.NumberOf(count.Value) > 0 {
-			continue
-		}
-		for _, a := range d.src.Assignments {
-			if a.Origin.Source == "flag" && strings.HasPrefix(a.Path, fields.DatasetPath+"."+kind+".") && !strings.HasSuffix(a.Path, ".batch_size") {
-				d.idle = append(d.idle, a.Origin.Where)
-				d.warn(a.Origin.Where + " has no effect without " + kind + " (--" + strings.TrimSuffix(kind, "s") + "-batch-size)")
-			}
 		}
 	}
 }

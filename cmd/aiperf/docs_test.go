@@ -129,7 +129,7 @@ func configurationPage(t *testing.T, _ []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := docgen.Configuration(js, schema.Options())
+	page, err := docgen.Configuration(js, schema.Options(), schema.Needs())
 	return check(t, page, err)
 }
 

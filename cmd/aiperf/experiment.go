@@ -43,7 +43,8 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 	if err := checkVerdictIDs(doc.Envelope()); err != nil {
 		return nil, runner.Located(doc, err)
 	}
-	return doc, a.effects(command, doc, p)
+	a.warn(doc.Warnings()...)
+	return doc, nil
 }
 
 // read loads an experiment. Beside mistakes the document is as schema.Load leaves it.
@@ -51,8 +52,7 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 	if strings.EqualFold(filepath.Ext(file), ".jsonl") {
 		return nil, diag.New(file+": a data file is no experiment", "aiperf dataset inspect "+file+" says what it holds; --input-file takes it")
 	}
-	src := schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt}
-	doc, err := schema.Load(src)
+	doc, err := a.open(command, file, p)
 	var missing *fs.PathError
 	if errors.As(err, &missing) {
 		return nil, fileError(missing)
@@ -61,6 +61,10 @@ func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error)
 		a.warn(doc.Notes()...)
 	}
 	return doc, err
+}
+
+func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error) {
+	return schema.Load(schema.Source{File: file, Select: a.selection(p), Assignments: p.Assigns, Command: command, Tags: metrics.Tags(), RunTags: runTags(), Look: lookAt})
 }
 
 // lookAt is what the schema may know of a file of records.
@@ -90,17 +94,87 @@ func runTags() []string {
 	})
 }
 
-// effects says what the document asks for and cannot have: an option without
-// effect is never silent.
-func (a *app) effects(command string, doc *schema.Document, p *argv.Line) error {
-	refuse := command != "profile" && !p.Has("lenient") || p.Has("strict")
-	if w := doc.Warnings(); len(w) > 0 {
-		if refuse {
-			return diag.New(strings.Join(w, "\naiperf: "), "--lenient turns this into a warning")
-		}
-		a.warn(w...)
+// effects says what the plan's experiment asks for and cannot have: a setting
+// without effect is never silent. Commands that AIPerf has warn of settings that it
+// takes, too.
+func (a *app) effects(command, file string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) error {
+	refuse, asAIPerf := !p.Has("lenient"), (command == "profile" || command == "config") && !p.Has("strict")
+	idle := idleOf(doc, plan)
+	bad := idle.Refused
+	if p.Has("strict") {
+		bad = append(bad, idle.Told...)
+	} else {
+		a.warnOf(idle.Told)
 	}
-	return nil
+	for _, found := range []struct {
+		errs  schema.Errors
+		known bool
+	}{{idle.Ours, false}, {idle.Theirs, true}} {
+		if !refuse || found.known && asAIPerf {
+			a.warnOf(found.errs)
+			continue
+		}
+		bad = append(bad, found.errs...)
+	}
+	a.warnOf(idle.Partly)
+	flags := doc.Warnings()
+	if len(flags) == 0 || !refuse || asAIPerf {
+		a.warn(flags...)
+		flags = nil
+	}
+	if bad = a.byFlags(command, file, bad, p); len(bad)+len(flags) == 0 {
+		return nil
+	}
+	for _, f := range flags {
+		bad = append(bad, diag.New(f, ""))
+	}
+	for _, e := range bad {
+		if e.Hint == "" {
+			e.Hint = "drop it, or --lenient warns of it instead"
+		}
+	}
+	return bad
+}
+
+// byFlags warns of what a file says to an effect that flags have taken away, and
+// leaves the rest: the file is right as it stands.
+func (a *app) byFlags(command, file string, bad schema.Errors, p *argv.Line) schema.Errors {
+	if file == "" || len(p.Assigns) == 0 || len(bad) == 0 {
+		return bad
+	}
+	alone := *p
+	alone.Assigns = nil
+	doc, err := a.open(command, file, &alone)
+	if err != nil {
+		return bad
+	}
+	plan, err := sweep.Expand(doc)
+	if err != nil {
+		return bad
+	}
+	was := idleOf(doc, plan)
+	mistakes := slices.Concat(was.Refused, was.Ours, was.Theirs)
+	return slices.DeleteFunc(bad, func(e *schema.Error) bool {
+		own := !strings.HasPrefix(e.Place, "-") && !slices.ContainsFunc(mistakes, func(m *schema.Error) bool { return m.Place == e.Place && m.Path == e.Path })
+		if own {
+			a.warnOf(schema.Errors{e})
+		}
+		return own
+	})
+}
+
+func idleOf(doc *schema.Document, plan *sweep.Plan) schema.Idle {
+	cells := make([]*schema.Resolved, len(plan.Cells))
+	for i, c := range plan.Cells {
+		cells[i] = c.Resolved
+	}
+	return doc.Idle(cells)
+}
+
+func (a *app) warnOf(errs schema.Errors) {
+	for _, e := range errs {
+		a.warn(e.Error())
+	}
 }
 
 // supported refuses what is declared and not built yet.
@@ -186,14 +260,18 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 	if doc == nil {
 		return nil, nil, err
 	}
-	var plan *sweep.Plan
+	var plan, checked *sweep.Plan // and whether its parts are looked at together
 	if add(err); err == nil {
-		add(a.effects(command, doc, p))
 		plan, err = sweep.Expand(doc)
 		if add(err); err != nil {
 			bad = append(bad, doc.Survey(bad...)...)
 		} else {
 			a.hide = plan.Hide()
+			if err := a.effects(command, file, doc, plan, p); err != nil {
+				add(err)
+			} else {
+				checked = plan
+			}
 		}
 	}
 	add(checkVerdictIDs(doc.Envelope()))
@@ -209,7 +287,7 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 		add(endless)
 	}
 	for _, check := range checks {
-		add(check(doc, plan, file))
+		add(check(doc, checked, file))
 	}
 	if len(bad) > 0 {
 		return nil, nil, refused(doc, bad)

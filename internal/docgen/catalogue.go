@@ -21,6 +21,7 @@ type Catalogues struct {
 	Endpoints []fields.EndpointType
 	Sources   []fields.DatasetType
 	Formats   []fields.DatasetFormat
+	Published []fields.PublicSet
 	Phases    []fields.PhaseType
 	Sweeps    []fields.SweepType
 	Rules     struct{ Dataset, Phase, Sweep []typed } // what their types take
@@ -34,6 +35,8 @@ func FromGo() Catalogues {
 		c.Endpoints = append(c.Endpoints, fields.EndpointType{
 			Name: e.Type, Streams: e.CanStream, StreamsRPC: e.CanStream || e.RPCStreamPath != "", Tokens: e.ProducesTokens, Text: e.TakesText,
 			Ranks: e.Ranks, System: e.TakesSystem, LegacyMaxTokens: e.LegacyMaxTokens, Files: strings.HasPrefix(e.ContentType, "multipart/"),
+			Images: e.Takes&endpoint.Images != 0, Audio: e.Takes&endpoint.Audios != 0, Video: e.Takes&endpoint.Videos != 0,
+			UsageAsked: e.UsageAsked, Templated: e.Messages != nil, Settings: e.Settings,
 		})
 	}
 	for _, t := range dataset.Types() {
@@ -42,6 +45,9 @@ func FromGo() Catalogues {
 	}
 	for _, f := range dataset.Catalogue() {
 		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Trees: f.Trees, Settings: f.Settings})
+	}
+	for _, s := range public.Catalogue() {
+		c.Published = append(c.Published, fields.PublicSet{Name: s.Name, Format: s.Format})
 	}
 	for _, m := range mode.Catalogue() {
 		if !m.BySetting() {
@@ -68,6 +74,7 @@ func (c Catalogues) Facts() ([]byte, error) {
 	goRows(&b, "endpointTypes", c.Endpoints)
 	goRows(&b, "datasetTypes", c.Sources)
 	goRows(&b, "datasetFormats", c.Formats)
+	goRows(&b, "publicSets", c.Published)
 	goRows(&b, "phaseTypes", c.Phases)
 	goRows(&b, "sweepTypes", c.Sweeps)
 	return format.Source(b.Bytes())

@@ -40,8 +40,8 @@ func Settings(schemaJSON []byte, options []schema.Option) ([]Setting, error) {
 }
 
 // Configuration is docs/configuration.md: a section for every object of an
-// experiment, a row for every field.
-func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
+// experiment, a row for every field, and what settings need.
+func Configuration(schemaJSON []byte, options []schema.Option, needs []schema.Need) (string, error) {
 	var b strings.Builder
 	b.WriteString(Mark("the CUE schema"))
 	b.WriteString("# Configuration\n\n")
@@ -61,7 +61,28 @@ func Configuration(schemaJSON []byte, options []schema.Option) (string, error) {
 		}
 		b.WriteString(s.section(name, def))
 	})
+	b.WriteString(effects(needs))
 	return b.String(), err
+}
+
+// effects is the section about which setting has an effect when.
+func effects(needs []schema.Need) string {
+	var rows [][]string
+	for _, n := range needs {
+		rows = append(rows, []string{codes(n.Settings), n.Words})
+	}
+	return "## Which setting has an effect when\n\n" +
+		"A setting that changes nothing is not taken in silence, in a file as in flags, in `--set` and on an axis: `run`, `validate` and\n" +
+		"`plan` refuse it with its place and exit code 2, before anything is opened. Only what somebody said is judged; a value that\n" +
+		"repeats its default asks for nothing. `--lenient` warns instead. `profile` and `config expand`, which AIPerf has, warn of\n" +
+		"settings that AIPerf takes and does nothing with (`--strict` refuses them), and refuse those that only this program has, and all\n" +
+		"in a CUE file. Of settings that are taken for AIPerf's sake alone every command warns. Warnings about a run are in its `run.json`.\n\n" +
+		"In a sweep a setting is refused where it has an effect in no cell. Where it has one in some cells, a warning says in how many it has\n" +
+		"none: there it is as if nobody had said it, so two values of an axis measure the same load twice. What flags take the effect of in a\n" +
+		"file, such as `cooldown_seconds` beside `--concurrency 4` in place of an axis, is told and not refused.\n\n" +
+		"One thing is said once: `isl` beside `prompts.isl`, `system_prompt` beside `system_prompt_file` or `rate` beside `rate_series` in one\n" +
+		"file is refused with both places. Flags, `--set` and axes are laid over the file: they take the place of either.\n\n" +
+		table([]string{"settings", "need"}, rows)
 }
 
 // walkObjects visits the experiment and every object that a field of it holds.

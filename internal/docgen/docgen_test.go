@@ -49,11 +49,15 @@ func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	got, err := Configuration([]byte(tinySchema), []schema.Option{
 		{Path: "load.profiling.rate", Names: []string{"request-rate"}}, {Path: "mode", Names: []string{"mode"}, Unsupported: true},
-	})
+	}, []schema.Need{{Settings: []string{"mode", "names"}, Words: "several runs"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, got, _ = strings.Cut(got, "## Experiment\n\n")
+	got, effects, _ := strings.Cut(got, "## Which setting has an effect when\n\n")
+	if !strings.Contains(effects, "| `mode`, `names` | several runs |\n") {
+		t.Errorf("the section about effects is %q", effects)
+	}
 	want := "| field | type | default | flags | what it is |\n| --- | --- | --- | --- | --- |\n" +
 		"| `load` | list of [Load](#load) | required |  | What is sent. |\n" +
 		"| `mode` | `a`, `b` | `\"a\"` | `--mode` | *Not supported yet.* |\n" +
@@ -65,7 +69,7 @@ func TestConfiguration(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := Configuration([]byte(tinySchema), []schema.Option{{Path: "nothing.here", Names: []string{"x"}}}); err == nil {
+	if _, err := Configuration([]byte(tinySchema), []schema.Option{{Path: "nothing.here", Names: []string{"x"}}}, nil); err == nil {
 		t.Error("no error for a flag whose field is not in the schema")
 	}
 }

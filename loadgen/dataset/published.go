@@ -27,6 +27,7 @@ func ofHub() *Type {
 		Takes: []fields.Setting{
 			{Name: "dataset", Needed: "name the set (--public-dataset)"},
 			{Name: "hf_subset"},
+			{Name: "hf_weka_dataset"},
 			{Name: "filters"},
 			{Name: "folder", Only: "use type: file with path"},
 		},

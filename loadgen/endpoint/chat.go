@@ -16,7 +16,7 @@ import (
 var chat = Spec{
 	Type: "chat", Path: "/v1/chat/completions", Title: "LLM",
 	Doc: "OpenAI chat completions", GenAI: []string{"chat", "multimodal", "vision"},
-	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true, UsageAsked: true,
 	Takes:  Images | Audios | Videos,
 	Replay: replay.Chat,
 	Body:   chatBody, Messages: chatMessages, Read: readChoices, HasContent: choicesHaveContent,

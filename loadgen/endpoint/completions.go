@@ -9,7 +9,7 @@ import (
 var completions = Spec{
 	Type: "completions", Path: "/v1/completions", Title: "LLM",
 	Doc: "OpenAI text completions", GenAI: []string{"completions"},
-	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true,
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, UsageAsked: true,
 	Body: completionsBody, Read: readChoices, HasContent: choicesHaveContent,
 	Served: Served{
 		Texts: []string{"prompt"}, Asked: []string{"max_tokens", "max_completion_tokens"}, Least: "min_tokens",

@@ -111,8 +111,12 @@ type Spec struct {
 	Given func(t *dataset.Turn, extra map[string]any) int
 	Takes Media // what a request may carry beside text
 	Needs Media // and without what it makes no sense
-	Ready bool  // it sends bodies that the dataset holds ready, and makes none
-	RPC   bool  // gRPC servers speak it
+	// Settings are the fields of the endpoint that only some types take, and this one does.
+	Settings []string
+	// UsageAsked says that its streams report usage when asked to (stream_options).
+	UsageAsked bool
+	Ready      bool // it sends bodies that the dataset holds ready, and makes none
+	RPC        bool // gRPC servers speak it
 
 	// Bulk are members of its JSON answers that hold pictures or sounds: of their
 	// texts size, digest and beginning are all that is kept.

@@ -22,7 +22,7 @@ var rpc = Spec{
 	Type: "grpc", Title: "LLM",
 	Doc:       "any gRPC method, known by reflection: its message is a Jinja template of JSON",
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, RPC: true,
-	Takes: Images | Audios | Videos, Configure: configureRPC,
+	Takes: Images | Audios | Videos, Settings: []string{"rpc"}, Configure: configureRPC,
 	Body: templateBody(rpcPlace("body"), nil), Read: readAny, HasContent: notEmpty(readAny),
 }
 

@@ -14,7 +14,7 @@ import (
 var responses = Spec{
 	Type: "responses", Path: "/v1/responses", Title: "LLM",
 	Doc:    "OpenAI responses",
-	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, SystemApart: true, Takes: Images | Audios,
+	OpenAI: true, CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, SystemApart: true, UsageAsked: true, Takes: Images | Audios,
 	Replay: replay.Responses, Stored: replay.Stored,
 	Body: responsesBody, Read: readResponses, HasContent: responsesHaveContent,
 	MayEnd: func(data []byte) bool {

@@ -25,7 +25,7 @@ var template = Spec{
 	Type: "template", Title: "LLM",
 	Doc: "any JSON API: the body is a Jinja template", GenAI: []string{"template"},
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Bytes: true,
-	Takes: Images | Audios | Videos, Configure: configureTemplate,
+	Takes: Images | Audios | Videos, Settings: []string{"template"}, Configure: configureTemplate,
 	Body: templateBody(bodyPlace, nil), Read: readAny, HasContent: notEmpty(readAny),
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},

@@ -15,7 +15,7 @@ import (
 var videoGeneration = Spec{
 	Type: "video_generation", Path: "/v1/videos", Title: "Video Generation", Items: record.Films,
 	Doc:       "OpenAI video generation: submit, poll, download",
-	TakesText: true, ContentType: formType,
+	TakesText: true, ContentType: formType, Settings: []string{"download_video_content", "request_content_type"},
 	Configure: configureVideo, Body: videoForm, Read: readVideo, HasContent: anyContent, Next: nextVideo(false),
 	Served: Served{Texts: []string{"prompt"}, Whole: servedVideo},
 }

@@ -11,14 +11,53 @@ import "slices"
 // EndpointType is what an experiment may rely on of an inference API.
 type EndpointType struct {
 	Name            string
-	Streams         bool // sends an answer token by token
-	StreamsRPC      bool // does so by gRPC
-	Tokens          bool // answers with tokens
-	Text            bool // requests hold text of ours
-	System          bool // takes a system prompt and a context for each user
-	LegacyMaxTokens bool // knows max_tokens and max_completion_tokens
-	Files           bool // requests are forms with files, not JSON
-	Ranks           bool // takes a query and passages
+	Streams         bool     // sends an answer token by token
+	StreamsRPC      bool     // does so by gRPC
+	Tokens          bool     // answers with tokens
+	Text            bool     // requests hold text of ours
+	System          bool     // takes a system prompt and a context for each user
+	LegacyMaxTokens bool     // knows max_tokens and max_completion_tokens
+	Files           bool     // requests are forms with files, not JSON
+	Ranks           bool     // takes a query and passages
+	Images          bool     // takes images beside text
+	Audio           bool     // takes sounds
+	Video           bool     // takes videos
+	UsageAsked      bool     // reports usage in a stream where it is asked to
+	Templated       bool     // hands messages to the model's chat template
+	Settings        []string // fields of an endpoint that only some types take, and this one does
+}
+
+// Takes tells whether the type, if there is one, takes a setting that only some
+// take.
+func (t *EndpointType) Takes(setting string) bool {
+	return t != nil && slices.Contains(t.Settings, setting)
+}
+
+// PublicSet is what an experiment may rely on of a published data set.
+type PublicSet struct {
+	Name   string
+	Format string // of files, that its records have; "" for columns of its own
+}
+
+// PublicSetNamed is the row of the published data set called name.
+func PublicSetNamed(name string) *PublicSet {
+	return row(publicSets, func(s PublicSet) string { return s.Name }, name)
+}
+
+// FormatsTaking are the formats of records that take a setting.
+func FormatsTaking(setting string) (out []*DatasetFormat) {
+	for i := range datasetFormats {
+		if f := &datasetFormats[i]; slices.Contains(f.Settings, setting) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Takes tells whether the format, if it is known, takes a setting that only some
+// take.
+func (f *DatasetFormat) Takes(setting string) bool {
+	return f != nil && slices.Contains(f.Settings, setting)
 }
 
 // DatasetType is what an experiment may rely on of a place that conversations
@@ -79,6 +118,16 @@ type Setting struct {
 // EndpointNamed is the row called name, nil for a type that is not built.
 func EndpointNamed(name string) *EndpointType {
 	return row(endpointTypes, func(t EndpointType) string { return t.Name }, name)
+}
+
+// EndpointsThat are the names of the endpoint types that a question is true of.
+func EndpointsThat(is func(*EndpointType) bool) (out []string) {
+	for i := range endpointTypes {
+		if is(&endpointTypes[i]) {
+			out = append(out, endpointTypes[i].Name)
+		}
+	}
+	return out
 }
 
 // DatasetTypeNamed is the row of the type of data set called name.
@@ -214,14 +263,4 @@ func row[T any, K comparable](rows []T, name func(T) K, want K) *T {
 		return &rows[i]
 	}
 	return nil
-}
-
-// RankingTypes are the endpoint types that take a query and passages.
-func RankingTypes() (out []string) {
-	for _, t := range endpointTypes {
-		if t.Ranks {
-			out = append(out, t.Name)
-		}
-	}
-	return out
 }

@@ -17,6 +17,7 @@ var objectRules = []Rule{
 	{Field: "dataset", Text: "required by type: \\(type)", Hint: "name the set (--public-dataset)", By: "type", About: []string{"type", "dataset"}, Compares: []string{"type"}},
 	{Field: "dataset", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "dataset"}, Compares: []string{"type"}},
 	{Field: "hf_subset", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "hf_subset"}, Compares: []string{"type"}},
+	{Field: "hf_weka_dataset", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "hf_weka_dataset"}, Compares: []string{"type"}},
 	{Field: "filters", Text: "needs type: public", Hint: "use type: public", About: []string{"type", "filters"}, Compares: []string{"type"}},
 	{Field: "folder", Text: "needs type: public", Hint: "use type: file with path", About: []string{"type", "folder"}, Compares: []string{"type"}},
 	{Field: "turns", Text: "must be at least 1", About: []string{"turns", "mean", "value"}, Compares: []string{"turns mean", "turns value", "turns"}},
@@ -99,5 +100,5 @@ var objectRules = []Rule{
 	{Field: "hi", Text: "required unless choices are given", About: []string{"path", "choices", "hi"}, Compares: []string{"path"}},
 	{Field: "lo", Text: "must be below hi", About: []string{"lo", "hi"}, Compares: []string{"lo hi"}},
 	{Field: "lo", Text: "must be above 0 on a logarithmic scale", About: []string{"scale", "lo"}, Compares: []string{"scale", "lo"}},
-	{Field: "choices", Text: "cannot be combined with lo and hi", About: []string{"choices", "lo"}},
+	{Field: "choices", Text: "cannot be combined with lo and hi", About: []string{"choices", "lo", "hi"}},
 }

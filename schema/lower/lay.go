@@ -17,10 +17,18 @@ type Layer struct {
 	ValueOf func(Assignment) *source.Node
 }
 
-// Lay sets an assignment on a tree. Objects and named members of lists on
-// the way are made; where a path goes into a number that stands for a
-// distribution, the number becomes its mean.
+// Lay sets an assignment on a tree, in the place of what says the same there.
+// Objects and named members of lists on the way are made; where a path goes into a
+// number that stands for a distribution, the number becomes its mean.
 func (y Layer) Lay(root *source.Node, a Assignment) diag.Errors {
+	bad := y.set(root, a)
+	if bad == nil && a.Origin.Source != "default" {
+		y.replace(root, a.Path)
+	}
+	return bad
+}
+
+func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
 	v := y.Value(a)
 	parent, last := source.Cut(a.Path)
 	n, bad := y.Reach(root, parent, a.Origin)

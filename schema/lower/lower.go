@@ -156,29 +156,20 @@ func (l *lowerer) gather(root *source.Node) {
 	}
 }
 
-// twins are keys of the body that stand for the same thing.
-var twins = [][2]string{{"model", "models"}, {"dataset", "datasets"}, {"warmup", "phases"}, {"profiling", "phases"}}
-
 // body lowers a benchmark, or with part a piece of one that is laid over it.
 func (l *lowerer) body(b *source.Node, part bool) {
-	for _, t := range twins {
-		dropNull(b, t[:]...)
-	}
-	for _, t := range twins {
-		if f := b.Field(t[0]); f != nil && b.Field(t[1]) != nil {
-			l.fail(f, "benchmark."+t[0], "cannot be combined with "+t[1], "keep one of them")
-			b.Take(t[0])
+	dropNull(b, "model", "models", "dataset", "datasets", "warmup", "profiling", "phases")
+	dropNull(b.Get("endpoint"), "urls")
+	l.bad = append(l.bad, Twice(l.index, b, "benchmark", "benchmark")...)
+	for key, at := range map[string]string{"dataset": "benchmark.datasets.*", "warmup": "benchmark.phases.*", "profiling": "benchmark.phases.*", "phases": "benchmark.phases.*"} {
+		if n := b.Get(key); n != nil && n.Kind == source.Object {
+			l.bad = append(l.bad, Twice(l.index, n, at, "benchmark."+key)...)
 		}
 	}
 	lowerModels(b)
 	l.datasets(b, part)
 	lowerPhases(b, part)
 	l.rateSeries(b.Get("phases"))
-	dropNull(b.Get("endpoint"), "urls")
-	if e := b.Get("endpoint"); e != nil && e.Field("url") != nil && e.Field("urls") != nil {
-		l.fail(e.Field("url"), "benchmark.endpoint.url", "cannot be combined with urls", "keep one of them")
-		e.Take("url")
-	}
 	lowerEndpoint(b.Get("endpoint"))
 }
 
