@@ -117,16 +117,17 @@ type messagesReply struct {
 // member takes one entry of an event or of a message.
 func (r *messagesReply) member(key []byte) (err error) {
 	switch string(key) {
-	case "model": // of message_start
-		return r.model()
 	case "type":
 		r.kind, err = r.View()
 	case "message": // of message_start
 		return r.Object(func(key []byte) error {
-			if string(key) != "usage" {
-				return r.Skip()
+			switch string(key) {
+			case "usage":
+				return usageOf(&r.Scanner, &r.chunk)
+			case "model":
+				return r.model()
 			}
-			return usageOf(&r.Scanner, &r.chunk)
+			return r.Skip()
 		})
 	case "content_block", "delta":
 		return r.Object(r.block)
