@@ -44,8 +44,8 @@ func TestRecipe(t *testing.T) {
 		code            diag.Code
 		says            string
 	}{
-		{"the same build", "mock:?itl=4ms&ttft=40ms", diag.OK, "new (candidate) against old (baseline)"},
-		{"a slower build", "mock:?ttft=80ms&itl=8ms", diag.Missed, "WORSE new (candidate) against old (baseline)"},
+		{"the same build", "mock:?itl=4ms&ttft=40ms", diag.OK, "new against old"},
+		{"a slower build", "mock:?ttft=80ms&itl=8ms", diag.Missed, "WORSE: new against old"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
