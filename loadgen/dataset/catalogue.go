@@ -184,7 +184,9 @@ func Roots(path, format string) int64 {
 	started := map[string]bool{} // false: so far only seen by itself
 	_ = files.Each(path, func(r files.Record) error {
 		id, others := f.starts(&r)
-		started[id] = started[id]
+		if _, seen := started[id]; !seen {
+			started[id] = false
+		}
 		for _, o := range others {
 			started[o] = true
 		}
