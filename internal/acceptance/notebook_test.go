@@ -82,7 +82,7 @@ func TestOneLiners(t *testing.T) {
 	t.Parallel()
 	python(t)
 	said := oneLiners(t)
-	matrix := quickstart(t, 2)
+	matrix := quickstart(t, 3) // two trials have no interval
 	var got [3][]map[string]any
 	matrix.python(t, &got, said, "lines.py")
 	if len(matrix.result.Cells) != 4 || len(got[0]) != 4 {
