@@ -49,11 +49,11 @@ func New(cfg Config) *Server {
 func (s *Server) now() int64 { return s.clock() }
 
 // asked is how long before at the server was asked for the first time, in whatever
-// way. A load of the model that began with the server would be over before a slow
+// way; 0 for what came before that and is looked at after it. A load of the model that began with the server would be over before a slow
 // client comes to see it.
 func (s *Server) asked(at int64) time.Duration {
 	s.first.CompareAndSwap(0, 1+at)
-	return time.Duration(1 + at - s.first.Load())
+	return time.Duration(max(0, 1+at-s.first.Load()))
 }
 
 // Start listens on 127.0.0.1 and returns the base URL; port 0 takes a free one.
