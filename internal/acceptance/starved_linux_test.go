@@ -30,10 +30,10 @@ func TestStoppedClient(t *testing.T) {
 	t.Parallel()
 	rep, doubts := starve(t, hardship{stopped: true})
 	if f := check(t, rep, "hiccup"); !f.Noted {
-		t.Errorf("stopped for %v: %s", away, f.Line())
+		doubts = append(doubts, fmt.Sprintf("stopped for %v: %s", away, f.Line()))
 	}
-	if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) {
-		t.Errorf("stopped for %v: longest hiccup %v ms", away, longest)
+	if longest := stoodStill(rep); longest < 0.9*ms(int64(away)) { // or it had just finished measuring: only a quiet machine stops it in time
+		doubts = append(doubts, fmt.Sprintf("stopped for %v: longest hiccup %v ms", away, longest))
 	}
 	judge(t, doubts)
 	rep, doubts = starve(t, hardship{})
@@ -48,7 +48,7 @@ func TestStoppedClient(t *testing.T) {
 func TestClientOnABusyCore(t *testing.T) {
 	rep, doubts := starve(t, hardship{beside: 2})
 	if f := check(t, rep, "steal"); !f.Noted || !strings.HasPrefix(f.Detail, "threads waited for a core") {
-		t.Errorf("beside two processes that compute: %s", f.Line())
+		doubts = append(doubts, "beside two processes that compute: "+f.Line())
 	}
 	judge(t, doubts)
 }

@@ -156,14 +156,19 @@ func (l *lowerer) gather(root *source.Node) {
 	}
 }
 
+// alone are the keys that may hold one object instead of several, with its starred path.
+var alone = map[string]string{
+	"dataset": "benchmark.datasets.*", "warmup": "benchmark.phases.*", "profiling": "benchmark.phases.*", "phases": "benchmark.phases.*",
+}
+
 // body lowers a benchmark, or with part a piece of one that is laid over it.
 func (l *lowerer) body(b *source.Node, part bool) {
 	dropNull(b, "model", "models", "dataset", "datasets", "warmup", "profiling", "phases")
 	dropNull(b.Get("endpoint"), "urls")
 	l.bad = append(l.bad, Twice(l.index, b, "benchmark", "benchmark")...)
-	for key, at := range map[string]string{"dataset": "benchmark.datasets.*", "warmup": "benchmark.phases.*", "profiling": "benchmark.phases.*", "phases": "benchmark.phases.*"} {
-		if n := b.Get(key); n != nil && n.Kind == source.Object {
-			l.bad = append(l.bad, Twice(l.index, n, at, "benchmark."+key)...)
+	for _, f := range b.Fields { // mistakes come in the order of the file
+		if at := alone[f.Name]; at != "" && f.Value.Kind == source.Object {
+			l.bad = append(l.bad, Twice(l.index, f.Value, at, "benchmark."+f.Name)...)
 		}
 	}
 	lowerModels(b)
