@@ -19,6 +19,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
+	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/aiperf"
@@ -47,6 +48,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.template(b)
 			c.endpoint(b)
 		}
+		c.certificates(&b.Endpoint)
 		for _, u := range b.Endpoint.URLs {
 			c.builtIn(u)
 		}
@@ -250,14 +252,30 @@ func (c *inputCheck) endpoint(b *schema.Benchmark) {
 	if err == nil {
 		_, err = render.New(&b.Endpoint, b.Models, spec, nil)
 	}
-	var m *diag.Error
-	switch {
-	case err == nil:
-	case errors.As(err, &m) && m.Path != "": // it names its field
-		path := "benchmark." + m.Path
-		c.bad = append(c.bad, &schema.Error{Place: placeAt(c.said, strings.Split(path, ".")), Path: path, Message: m.Message, Hint: m.Hint})
-	default:
+	if err != nil && !c.atField(err) {
 		c.refused("type", b.Endpoint.Type, "benchmark.endpoint.type", err)
+	}
+}
+
+// atField refuses err at the field that it names; false when it names none.
+func (c *inputCheck) atField(err error) bool {
+	var m *diag.Error
+	if !errors.As(err, &m) || m.Path == "" {
+		return false
+	}
+	path := "benchmark." + m.Path
+	c.bad = append(c.bad, &schema.Error{Place: placeAt(c.said, strings.Split(path, ".")), Path: path, Message: m.Message, Hint: m.Hint})
+	return true
+}
+
+// certificates looks for the files of TLS.
+func (c *inputCheck) certificates(e *schema.Endpoint) {
+	if !c.once(fmt.Sprintf("TLS %q %q %q", e.CAFile, e.ClientCert, e.ClientKey)) {
+		return
+	}
+	how := transport.Config{CAFile: e.CAFile, ClientCert: e.ClientCert, ClientKey: e.ClientKey}
+	if _, err := how.TLS(); err != nil && !c.atField(err) {
+		c.refused("", "", "benchmark.endpoint", err)
 	}
 }
 

@@ -118,31 +118,41 @@ func (q *inquirer) ask(ctx context.Context) []verdict.ServerIdentity {
 	return found
 }
 
-// one asks one target; one that is not known if it has no list.
-func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
+// listed is one model of a server's list.
+type listed struct {
+	ID     string `json:"id"`
+	Owner  string `json:"owned_by"`
+	Root   string `json:"root"`
+	MaxLen int64  `json:"max_model_len"`
+}
+
+// models asks one target for its list, and what the server calls itself; nil if it has no list.
+func (q *inquirer) models(ctx context.Context, u string) (list []listed, server string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
 	if u == "" || err != nil {
-		return verdict.ServerIdentity{}
+		return nil, ""
 	}
 	req.Header = q.header.Clone()
 	res, err := q.client.Do(req)
 	if err != nil {
-		return verdict.ServerIdentity{}
+		return nil, ""
 	}
 	defer res.Body.Close()
-	var doc struct {
-		Data []struct {
-			ID     string `json:"id"`
-			Owner  string `json:"owned_by"`
-			Root   string `json:"root"`
-			MaxLen int64  `json:"max_model_len"`
-		} `json:"data"`
+	var doc struct{ Data []listed }
+	if res.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(res.Body, maxModelList)).Decode(&doc) != nil {
+		return nil, ""
 	}
-	if res.StatusCode != http.StatusOK || json.NewDecoder(io.LimitReader(res.Body, maxModelList)).Decode(&doc) != nil || doc.Data == nil {
+	return doc.Data, res.Header.Get("Server")
+}
+
+// one asks one target; one that is not known if it has no list.
+func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
+	list, server := q.models(ctx, u)
+	if list == nil {
 		return verdict.ServerIdentity{}
 	}
-	f := verdict.ServerIdentity{Server: res.Header.Get("Server"), Models: []string{}}
-	for _, m := range doc.Data {
+	f := verdict.ServerIdentity{Server: server, Models: []string{}}
+	for _, m := range list {
 		name := m.ID
 		if m.Root != "" && m.Root != m.ID {
 			name += " (" + m.Root + ")"

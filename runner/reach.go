@@ -3,15 +3,16 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/loadgen/transport/rpc"
@@ -120,55 +121,69 @@ func unreachable(err error) error {
 	return &diag.Error{Code: diag.Failed, Message: err.Error(), Cause: err}
 }
 
-// FailedHint is what to try when every request failed like e.
-func FailedHint(ctx context.Context, e verdict.ErrorCount, at schema.Endpoint) string {
-	base := at.URLs[0]
+// FailedHint is what to try when every request of b failed like e.
+func FailedHint(ctx context.Context, e verdict.ErrorCount, b *schema.Benchmark) string {
+	base := b.Endpoint.URLs[0]
+	how := transportConfig(&measurement{bench: *b, targets: b.Endpoint.URLs[:1]}, record.NewClock())
 	switch {
+	case overTLS(ctx, e, how):
+		return "the server speaks TLS there: --url " + strings.Replace(base, "http://", "https://", 1)
 	case e.Cause == "html":
 		return "is " + base + " an inference server? the URL is its base address, such as http://localhost:8000"
-	case e.HTTP == http.StatusNotFound:
-		if names := servedModels(ctx, at); len(names) > 0 {
-			return "the server lists: " + strings.Join(names, ", ") + "; use -m " + names[0]
-		}
-		return "is the model's name right (-m), and the endpoint type (--endpoint-type)?"
 	case e.HTTP == http.StatusUnauthorized, e.HTTP == http.StatusForbidden:
 		return "the server wants a key: --api-key"
 	case e.HTTP >= 300 && e.HTTP < 400:
 		return "the server points to another address; requests are not sent there: give that one with --url"
+	case e.HTTP >= 400:
+		return cmp.Or(modelHint(ctx, e.HTTP, b, how), allMessages)
 	}
-	return "error_message in the requests table has all of them"
+	return allMessages
 }
 
-// modelsTimeout bounds the question for the list of models: it only serves a hint.
-const modelsTimeout = 2 * time.Second
+const allMessages = "error_message in the requests table has all of them"
 
-// servedModels asks a server of OpenAI's kind what it serves; nil when it does
-// not say.
-func servedModels(ctx context.Context, at schema.Endpoint) []string {
-	base := strings.TrimSuffix(strings.TrimSuffix(at.URLs[0], "/"), "/v1")
-	if IsMock(base) { // it is gone by now, and its error names its models
-		return nil
+// hintTimeout bounds a question to the server that only serves a hint.
+const hintTimeout = 2 * time.Second
+
+// overTLS tells whether requests in plain text failed like e because the server speaks
+// TLS there. Servers break the connection, or answer 400 in plain text.
+func overTLS(ctx context.Context, e verdict.ErrorCount, how transport.Config) bool { //nolint:gocritic // as transport.Reach
+	if e.Cause != "reset" && e.HTTP != http.StatusBadRequest {
+		return false
 	}
-	ctx, stop := context.WithTimeout(ctx, modelsTimeout)
+	if !strings.Contains(how.Targets[0], "://") {
+		how.Targets = []string{"http://" + how.Targets[0]}
+	}
+	ctx, stop := context.WithTimeout(ctx, hintTimeout)
 	defer stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/models", nil)
-	if err != nil {
+	return transport.SpeaksTLS(ctx, how)
+}
+
+// modelHint looks for the model of b in the server's list; "" when the server has none, or
+// has the model and did not say that something was not found.
+func modelHint(ctx context.Context, status int, b *schema.Benchmark, how transport.Config) string { //nolint:gocritic // as transport.Reach
+	served, wanted := servedModels(ctx, b, how), b.Models.Items[0].Name
+	switch {
+	case len(served) > 0 && !slices.Contains(served, wanted):
+		use := cmp.Or(schema.Suggest(wanted, served), served[0])
+		return "the server lists: " + words.Clip(strings.Join(served, ", "), shownWords) + "; use -m " + use
+	case status != http.StatusNotFound:
+		return ""
+	case len(served) > 0:
+		return "the server lists the model: is the endpoint type right (--endpoint-type)?"
+	}
+	return "is the model's name right (-m), and the endpoint type (--endpoint-type)?"
+}
+
+// servedModels are the names in the server's list of models; nil when it has none.
+func servedModels(ctx context.Context, b *schema.Benchmark, how transport.Config) []string { //nolint:gocritic // as transport.Reach
+	if IsMock(how.Targets[0]) { // it is gone by now, and its error names its models
 		return nil
 	}
-	if at.APIKey != "" {
-		req.Header.Set("Authorization", "Bearer "+at.APIKey)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil
-	}
-	defer resp.Body.Close()
-	var list struct{ Data []struct{ ID string } }
-	if json.NewDecoder(http.MaxBytesReader(nil, resp.Body, 1<<20)).Decode(&list) != nil {
-		return nil
-	}
+	q := newInquirer(&b.Endpoint, how)
+	list, _ := q.models(ctx, q.urls[0])
 	var names []string
-	for _, m := range list.Data[:min(5, len(list.Data))] {
+	for _, m := range list {
 		names = append(names, m.ID)
 	}
 	return names

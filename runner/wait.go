@@ -210,11 +210,11 @@ func (w *waiter) listed(ctx context.Context, attempt int) (string, bool) {
 		}
 		return w.shown + " " + refusal(x), false
 	case x.Status != record.OK:
-		return w.shown + modelsPath + " " + refusal(x), false
+		return w.list() + " " + refusal(x), false
 	}
 	var list struct{ Data []struct{ ID string } }
 	if json.Unmarshal(x.Payload, &list) != nil || list.Data == nil {
-		return w.shown + modelsPath + " is no list of models", false
+		return w.list() + " is not a list of models", false
 	}
 	var names []string
 	for _, m := range list.Data {
@@ -227,7 +227,12 @@ func (w *waiter) listed(ctx context.Context, attempt int) (string, bool) {
 	if names != nil {
 		lists = words.Clip(strings.Join(names, ", "), shownWords)
 	}
-	return fmt.Sprintf("Model '%s' not yet in %s, which lists %s", w.model, w.shown+modelsPath, lists), false
+	return fmt.Sprintf("Model '%s' not yet in %s, which lists %s", w.model, w.list(), lists), false
+}
+
+// list is where the server lists its models, as it is shown.
+func (w *waiter) list() string {
+	return strings.TrimSuffix(strings.TrimRight(w.shown, "/"), "/v1") + modelsPath
 }
 
 // question makes the look that asks for one token, as the load will ask.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -92,8 +93,10 @@ type command struct {
 	flags []argv.Switch
 	// settings says that every setting of the experiment is also a flag.
 	settings bool
-	hidden   bool
-	minor    bool // help lists it by its name only
+	// files says that its words are names of files, not of commands.
+	files  bool
+	hidden bool
+	minor  bool // help lists it by its name only
 	// subs are the commands below this one; it does nothing by itself then, unless
 	// it has words.
 	subs []command
@@ -146,6 +149,11 @@ func (a *app) dispatch(c command, words []string) error {
 	if err != nil {
 		return err
 	}
+	if c.files {
+		if err := second(p.Words); err != nil {
+			return err
+		}
+	}
 	a.note(p.Notes...)
 	if c.settings {
 		if err := a.environment(p); err != nil {
@@ -153,6 +161,20 @@ func (a *app) dispatch(c command, words []string) error {
 		}
 	}
 	return c.run(a, p)
+}
+
+// second refuses the name of a command among the words of another one, such as
+// "profile validate": two were never meant at once. A file of that name is a file.
+func second(words []string) error {
+	for i, w := range words {
+		row := slices.IndexFunc(catalogue(), func(c command) bool { return c.name == w && !c.hidden && c.instead == "" })
+		if _, err := os.Lstat(w); row < 0 || err == nil {
+			continue
+		}
+		rest := strings.Join(slices.Concat(words[:i], words[i+1:]), " ")
+		return diag.New(w+" is a command of its own", "one command at a time, at the beginning: aiperf "+w+" "+cmp.Or(rest, "…"))
+	}
+	return nil
 }
 
 // below finds the command that the first word names; none is right only in

@@ -34,7 +34,7 @@ they take.
 		{Name: "from", Arg: "DIR", Doc: "a past result that says how much trials vary (with --detect)"},
 		{Name: "done", Arg: "DIR", Doc: "say how much of the plan DIR holds already"},
 	},
-	settings: true,
+	settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {
 		file, err := onlyFile(p, "aiperf plan FILE")
 		if err != nil {

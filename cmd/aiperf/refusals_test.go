@@ -93,6 +93,7 @@ var refusals = []refusal{
 	{"a range upside down", "--search-space concurrency:64,1:int --search-metric request_latency --search-direction minimize --search-max-iterations 5", "--search-space: not supported yet", "--concurrency 1,2,4"},
 	{"a header that cannot be sent", "-H A:x\x01y", `-H: header A: the control character`, ""},
 	{"a word behind --", "-- junk", "profile: unexpected junk", "--config"},
+	{"a command behind a command", "validate x.yaml", "validate is a command of its own", "aiperf validate x.yaml"},
 	{"an endless rate", "--request-rate inf", "--request-rate:", ""},
 	{"a rate of nothing", "--request-rate 0", "--request-rate: must be above 0, got 0", ""},
 }

@@ -51,7 +51,7 @@ directory: tables in Parquet, Arrow and CSV, a report, AIPerf's files per run.
 
 The first Ctrl-C waits for the answers under way and writes what was measured;
 the second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
-	flags: measureFlags, settings: true,
+	flags: measureFlags, settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {
 		file, err := onlyFile(p, "aiperf run FILE")
 		if err != nil {
@@ -73,7 +73,7 @@ Results that the directory holds already are moved to DIR.1.
 	flags: append(slices.Clone(measureFlags),
 		argv.Switch{Name: "config", Short: "f", Arg: "FILE", Doc: "read FILE first; flags are laid over it"},
 		argv.Switch{Name: "overwrite", Doc: "remove the old results, not move them to DIR.1"}),
-	settings: true,
+	settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) > 0 {
 			return diag.New("profile: unexpected "+p.Words[0], cmp.Or(p.Before[0], "flags that take several values take the words after them; a file is given with --config"))

@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -230,11 +231,11 @@ func cmdRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("CUE_REGISTRY", reg.Host()+"+insecure")
 }
 
-// cmdServe starts a server that is no inference server and sets NAME to its
-// URL: serve NAME html|wrong-model. It ends with the script.
+// cmdServe starts a server that is no inference server, or not the one that is meant, and sets
+// NAME to its URL: serve NAME KIND. It ends with the script.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: serve NAME html|moved|wrong-model")
+		ts.Fatalf("usage: serve NAME html|moved|tls|wrong-model|refused-model|wrong-endpoint")
 	}
 	handlers := map[string]http.HandlerFunc{
 		"html": func(w http.ResponseWriter, _ *http.Request) {
@@ -244,23 +245,36 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 		"moved": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example"+r.URL.Path, http.StatusPermanentRedirect)
 		},
-		"wrong-model": func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			if strings.HasSuffix(r.URL.Path, "/models") {
-				fmt.Fprint(w, `{"object":"list","data":[{"id":"qwen-tiny","object":"model"},{"id":"qwen-small","object":"model"}]}`)
-				return
-			}
-			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"error":{"message":"The model demo does not exist.","type":"NotFoundError","code":404}}`)
-		},
+		"tls":            func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "{}") },
+		"wrong-model":    withoutModel(http.StatusNotFound, "qwen-tiny", "qwen-small"),
+		"refused-model":  withoutModel(http.StatusBadRequest, "qwen-tiny", "demo-7b"),
+		"wrong-endpoint": withoutModel(http.StatusNotFound, "qwen-tiny", "demo"),
 	}
 	h := handlers[args[1]]
 	if h == nil {
 		ts.Fatalf("serve: unknown server %s", args[1])
 	}
-	s := httptest.NewServer(h)
+	s := httptest.NewUnstartedServer(h)
+	if s.Config.ErrorLog = log.New(io.Discard, "", 0); args[1] == "tls" {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
 	ts.Defer(s.Close)
-	ts.Setenv(args[0], s.URL)
+	ts.Setenv(args[0], "http"+strings.TrimPrefix(strings.TrimPrefix(s.URL, "https"), "http"))
+}
+
+// withoutModel lists models, and refuses all requests with a status.
+func withoutModel(status int, served ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/models") {
+			fmt.Fprintf(w, `{"object":"list","data":[{"id":%q,"object":"model"},{"id":%q,"object":"model"}]}`, served[0], served[1])
+			return
+		}
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"error":{"message":"The model demo does not exist.","type":"NotFoundError","code":%d}}`, status)
+	}
 }
 
 // cmdClosedPort sets NAME to an address of loopback where nobody listens:

@@ -40,7 +40,7 @@ var validateCommand = command{
 
 FILE is an experiment in CUE, YAML or JSON. Every cell is checked. Exit 0 when
 all is well, 2 when the experiment is wrong, 1 when a directory is damaged.`,
-	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient, strict}, settings: true,
+	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient, strict}, settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) > 0 && p.Words[0] == "mooncake-trace" {
 			return checkTrace(a, p.Words[1:])

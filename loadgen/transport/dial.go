@@ -153,7 +153,7 @@ func (c *conn) handshake(ctx context.Context) error {
 		if within.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("TLS: %w within %v; is this a plain http:// server?", errNoHandshake, c.cl.handshakeWithin)
 		}
-		return &handshakeError{err}
+		return c.t.handshakeFailed(err)
 	}
 	c.nc, c.src = over, stamped
 	c.opening.tls = c.cl.clock.Now() - began

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -58,7 +59,10 @@ func isTimeout(err error) bool {
 }
 
 // handshakeError marks an error of the TLS handshake.
-type handshakeError struct{ err error }
+type handshakeError struct {
+	err         error
+	certificate bool // the server had asked for a client certificate, and there was none
+}
 
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
@@ -69,6 +73,42 @@ func isTLS(err error) bool {
 	var alert *net.OpError
 	return errors.As(err, &handshake) && !isTimeout(err) ||
 		errors.As(err, &alert) && (alert.Op == "remote error" || alert.Op == "local error")
+}
+
+// The alerts by which a server refuses the client's certificate (RFC 8446, 6.2).
+// Before TLS 1.3 there was none for a missing one: servers chose among the first two.
+const (
+	alertHandshake   tls.AlertError = 40
+	alertBad         tls.AlertError = 42
+	alertUnsupported tls.AlertError = 43
+	alertRevoked     tls.AlertError = 44
+	alertExpired     tls.AlertError = 45
+	alertUnknown     tls.AlertError = 46
+	alertUnknownCA   tls.AlertError = 48
+	alertRequired    tls.AlertError = 116
+)
+
+// isAlert tells whether err is one of these alerts of the server. The type of
+// what the connection returns is not exported: its words are those of AlertError.
+func isAlert(err error, among ...tls.AlertError) bool {
+	var op *net.OpError
+	if !errors.As(err, &op) || op.Op != "remote error" {
+		return false
+	}
+	for _, a := range among {
+		if op.Err.Error() == a.Error() {
+			return true
+		}
+	}
+	return false
+}
+
+// lacksCertificate tells whether the server failed because it wants a client certificate and
+// got none.
+func lacksCertificate(err error) bool {
+	var handshake *handshakeError
+	return isAlert(err, alertRequired) ||
+		errors.As(err, &handshake) && handshake.certificate && isAlert(err, alertHandshake, alertBad)
 }
 
 // reason is err in words, without the addresses that net repeats.
@@ -90,6 +130,11 @@ func reason(err error) string {
 		return "TLS: the server's certificate is for another host: " + hostname.Error()
 	case errors.As(err, &record):
 		return "TLS: the server answered in plain text; use http:// (or grpc://) for this URL"
+	case lacksCertificate(err):
+		return "TLS: the server asks for a client certificate; name one with --client-cert and --client-key (endpoint.client_cert, endpoint.client_key)"
+	case isAlert(err, alertBad, alertUnsupported, alertRevoked, alertExpired, alertUnknown, alertUnknownCA):
+		errors.As(err, &op)
+		return "TLS: the server does not accept the client certificate (" + strings.TrimPrefix(op.Err.Error(), "tls: ") + "); check --client-cert and --client-key"
 	case errors.Is(err, io.EOF):
 		return "the server closed the connection"
 	case errors.As(err, &call):

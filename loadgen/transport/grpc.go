@@ -39,6 +39,7 @@ type procedures struct {
 type attempts struct {
 	credentials.TransportCredentials
 	failure *atomic.Pointer[error] // nil once a connection stands
+	t       *target
 }
 
 func (a attempts) dial(ctx context.Context, address string) (net.Conn, error) {
@@ -53,7 +54,7 @@ func (a attempts) dial(ctx context.Context, address string) (net.Conn, error) {
 func (a attempts) ClientHandshake(ctx context.Context, authority string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := a.TransportCredentials.ClientHandshake(ctx, authority, c)
 	if err != nil {
-		err = &handshakeError{err}
+		err = a.t.handshakeFailed(err)
 		a.failure.Store(&err)
 		return nil, nil, err
 	}
@@ -62,7 +63,7 @@ func (a attempts) ClientHandshake(ctx context.Context, authority string, c net.C
 }
 
 func (a attempts) Clone() credentials.TransportCredentials {
-	return attempts{a.TransportCredentials.Clone(), a.failure}
+	return attempts{a.TransportCredentials.Clone(), a.failure, a.t}
 }
 
 // isRPC tells whether a URL's scheme asks for gRPC.
@@ -72,10 +73,10 @@ func isRPC(scheme string) bool { return scheme == "grpc" || scheme == "grpcs" }
 func newProcedures(t *target, shared *tls.Config, most int64) (*procedures, error) {
 	how := insecure.NewCredentials()
 	if strings.HasPrefix(t.base, "grpcs:") {
-		how = credentials.NewTLS(shared.Clone())
+		how = credentials.NewTLS(t.noticing(shared))
 	}
 	_, address, _ := strings.Cut(t.name, "://")
-	way := attempts{how, &atomic.Pointer[error]{}}
+	way := attempts{how, &atomic.Pointer[error]{}, t}
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(way), grpc.WithContextDialer(way.dial),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(int(most))))
 	if err != nil {

@@ -43,7 +43,7 @@ func (cl *Client) equip(t *target, cfg *Config, shared *tls.Config) error {
 		return nil
 	}
 	if strings.HasPrefix(t.base, "https:") {
-		t.tls = shared.Clone()
+		t.tls = t.noticing(shared)
 		t.tls.ServerName = t.host
 		t.tls.NextProtos = []string{"http/1.1"}
 	}
@@ -63,7 +63,7 @@ func (cl *Client) newTransport(t *target, http2 bool, proxy *url.URL, shared *tl
 	tr := &http.Transport{
 		DisableCompression:  true,
 		DisableKeepAlives:   t.pool.reuse == never,
-		TLSClientConfig:     shared.Clone(),
+		TLSClientConfig:     t.noticing(shared),
 		TLSHandshakeTimeout: handshakeTimeout,
 		MaxIdleConnsPerHost: 1 << 20,
 		Protocols:           new(http.Protocols),
@@ -135,7 +135,7 @@ func (n *netHTTP) do(ctx context.Context) ending {
 	n.rec.begin(x)
 	resp, err := t.via.RoundTrip(req)
 	if err != nil {
-		return failed(withoutURL(err))
+		return failed(t.noticed(withoutURL(err)))
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end, or given up
 	n.rec.arrive(n.now())

@@ -27,6 +27,7 @@ type target struct {
 	host  string // for DNS and TLS
 	port  uint16
 	tls   *tls.Config // nil for plain http
+	asked atomic.Bool // the server asked for a client certificate, and there was none
 	path  string      // prefix of every request target, without final slash
 	query string      // appended to every request target, without "?"
 	fixed []byte      // header lines that never change

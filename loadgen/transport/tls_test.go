@@ -195,26 +195,53 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
+// A server that wants a client certificate says so in the handshake or, from TLS 1.3 on, when
+// it is over. Both are told, and by every way of sending.
 func TestClientCertificate(t *testing.T) {
 	t.Parallel()
-	server := newIdentity(t, "127.0.0.1", tomorrow())
-	mine := newIdentity(t, "client", tomorrow())
-	cfg := server.config()
-	cfg.MaxVersion = tls.VersionTLS12 // where a missing certificate fails the handshake, not the first read
-	cfg.ClientAuth = tls.RequireAndVerifyClientCert
-	cfg.ClientCAs = x509.NewCertPool()
+	server, mine, other := newIdentity(t, "127.0.0.1", tomorrow()), newIdentity(t, "client", tomorrow()), newIdentity(t, "nobody", tomorrow())
 	leaf, err := x509.ParseCertificate(mine.pair.Certificate[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.ClientCAs.AddCert(leaf)
-	s := fs.StartTLS(t, cfg, echo())
-	with := open(t, s.URL(), trusting(server), func(c *transport.Config) { c.ClientCert, c.ClientKey = mine.cert, mine.key })
-	if x := with.do(); x.Status != record.OK {
-		t.Errorf("with a certificate: %s %s", x.Status, x.ErrorText)
+	give := func(id identity) func(*transport.Config) {
+		return func(c *transport.Config) { c.ClientCert, c.ClientKey = id.cert, id.key }
 	}
-	if x := open(t, s.URL(), trusting(server)).do(); x.Status != record.Connection || x.ErrorKind != "tls" {
-		t.Errorf("without: %s %q %q", x.Status, x.ErrorKind, x.ErrorText)
+	for name, version := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := server.config()
+			cfg.MaxVersion, cfg.ClientAuth, cfg.ClientCAs = version, tls.RequireAndVerifyClientCert, x509.NewCertPool()
+			cfg.ClientCAs.AddCert(leaf)
+			s := fs.StartTLS(t, cfg, echo())
+			if x := open(t, s.URL(), trusting(server), give(mine)).do(); x.Status != record.OK {
+				t.Errorf("with a certificate: %s %s", x.Status, x.ErrorText)
+			}
+			const wants, refuses = "TLS: the server asks for a client certificate; name one with --client-cert", "TLS: the server does not accept the client certificate ("
+			for _, c := range []struct {
+				way, text string
+				change    func(*transport.Config)
+			}{
+				{"without", wants, func(*transport.Config) {}},
+				{"without, HTTP/2", wants, func(c *transport.Config) { c.HTTP2 = true }},
+				{"another", refuses, give(other)},
+			} {
+				if x := open(t, s.URL(), trusting(server), c.change).do(); x.Status != record.Connection || x.ErrorKind != "tls" || !strings.Contains(x.ErrorText, c.text) {
+					t.Errorf("%s: %s %q %q, want %q", c.way, x.Status, x.ErrorKind, x.ErrorText, c.text)
+				}
+			}
+		})
+	}
+}
+
+// A server may ask for a client certificate and do without.
+func TestClientCertificateIsOptional(t *testing.T) {
+	t.Parallel()
+	server := newIdentity(t, "127.0.0.1", tomorrow())
+	cfg := server.config()
+	cfg.ClientAuth = tls.RequestClientCert
+	if x := open(t, fs.StartTLS(t, cfg, echo()).URL(), trusting(server)).do(); x.Status != record.OK {
+		t.Errorf("%s %s", x.Status, x.ErrorText)
 	}
 }
 
