@@ -10,12 +10,12 @@ import (
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/render"
-	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
-	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -80,7 +80,7 @@ func (r *runner) writeRun(m *measurement, rep *RunReport, read *reading) error {
 	if err != nil {
 		return err
 	}
-	r.written.Add(dir, files)
+	r.wrote(dir, files...)
 	return removeTraces(dir)
 }
 
@@ -96,7 +96,7 @@ func (r *runner) writePrompts(m *measurement) error {
 	if err != nil {
 		return err
 	}
-	r.written.Add(dir, []sinks.FileInfo{file})
+	r.wrote(dir, file)
 	m.set, m.warmup = nil, nil
 	if m.run.ID == r.plan.Runs[len(r.plan.Runs)-1].ID {
 		r.datasets = datasets{}
@@ -184,8 +184,8 @@ func measuredPhase(phases []schema.Phase) string {
 
 // Reports are the run reports of a result directory, in the plan's order.
 func Reports(dir string) ([]*RunReport, error) {
-	var lock sweep.Lock
-	if err := resultdir.ReadJSON(filepath.Join(dir, resultdir.LockName), &lock); err != nil {
+	lock, err := resultdir.ReadLock(dir)
+	if err != nil {
 		return nil, err
 	}
 	var out []*RunReport
@@ -196,4 +196,14 @@ func Reports(dir string) ([]*RunReport, error) {
 		}
 	}
 	return out, nil
+}
+
+// PlanFindings are what a finished directory says about its plan as a whole.
+func PlanFindings(dir string) (found []verdict.Finding) {
+	m, err := resultdir.ReadManifest(dir)
+	if err != nil {
+		return nil // not finished: the plan has not been judged
+	}
+	_ = json.Unmarshal(m.Findings, &found) // a manifest without any says nothing
+	return found
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -11,9 +12,9 @@ import (
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
-	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
@@ -46,7 +47,7 @@ func (r *runner) finish() error {
 	if err := r.writeAggregates(); err != nil {
 		return err
 	}
-	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, "summary.md")); err != nil {
+	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, resultdir.MarkdownName)); err != nil {
 		return err
 	}
 	if err := r.writePage(); err != nil {
@@ -95,11 +96,25 @@ func (r *runner) writeManifest(info sinks.TablesInfo) error {
 	for _, f := range info.Files {
 		rows[f.Path] = f.Rows
 	}
-	r.written.Add(r.dir.Path, info.Files)
+	r.wrote(r.dir.Path, info.Files...)
+	var findings json.RawMessage
+	if found := r.result.PlanFindings; len(found) > 0 {
+		var err error
+		if findings, err = json.Marshal(found); err != nil {
+			return err
+		}
+	}
 	return r.dir.WriteManifest(resultdir.Manifest{
-		Schema: "aiperf.manifest/1", Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.said(),
-		Interrupted: r.result.partial(), ExitCode: int(r.result.ExitCode()), Finished: time.Now().UTC(), Findings: r.result.PlanFindings, Conclusions: r.result.Report().Sentences(),
+		Tool: r.opt.Version, Experiment: r.plan.Name, PlanHash: r.plan.Hash, Verdict: r.result.said(),
+		Interrupted: r.result.partial(), ExitCode: int(r.result.ExitCode()), Finished: time.Now().UTC(), Findings: findings, Conclusions: r.result.Report().Sentences(),
 	}, rows, r.written)
+}
+
+// wrote keeps what is known of files in dir, so that the manifest need not read them.
+func (r *runner) wrote(dir string, files ...sinks.FileInfo) {
+	for _, f := range files {
+		r.written[filepath.Join(dir, filepath.FromSlash(f.Path))] = resultdir.Described{Bytes: f.Bytes, SHA256: f.SHA256}
+	}
 }
 
 // removeJournals deletes the streams that the tables now hold, unless a later

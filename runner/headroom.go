@@ -13,7 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sweep"
 )
 

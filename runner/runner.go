@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
-	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -144,7 +144,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	if old != "" {
 		opt.say(opt.Dir + ": the results that were there are now in " + old)
 	}
-	dir, err := resultdir.Open(opt.Dir, plan, opt.Resume, opt.Redo...)
+	dir, err := openDir(plan, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -339,7 +339,7 @@ func (r *runner) cooldown(issue context.Context, last *sweep.Run, next sweep.Run
 // cannot be done. A failure of the run is in the outcome and returned; *lostError
 // means that results could not be written.
 func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, unready error) (*RunReport, error) {
-	if err := r.dir.SetAside(run, attempt-1); err != nil {
+	if err := r.dir.SetAside(run.ID, run.Dir, runFiles(run), attempt-1); err != nil {
 		return nil, &lostError{err}
 	}
 	if err := r.dir.Note(resultdir.Event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {

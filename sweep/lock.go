@@ -7,68 +7,28 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"aiperf.dev/aiperf/internal/resultdir"
 )
 
-// LockSchema names the form of plan.lock.json.
-const LockSchema = "plan.lock/1"
-
-// Lock is a plan as it is kept beside its results: enough to tell whether a
-// later plan is the same, and if not, in what.
-type Lock struct {
-	Schema      string            `json:"schema"`
-	PlanHash    string            `json:"plan_hash"`
-	ToolVersion string            `json:"tool_version,omitempty"`
-	Name        string            `json:"name,omitempty"`
-	Cells       []LockCell        `json:"cells"`
-	Trials      int               `json:"trials"`
-	Order       string            `json:"order"`
-	CellOrder   string            `json:"cell_order"`
-	BaseSeed    int64             `json:"base_seed"`
-	Seeds       string            `json:"seeds"`
-	Seeded      bool              `json:"seeded"`            // false: the seed was drawn, a later plan may have another
-	Digests     map[string]string `json:"digests,omitempty"` // file → sha256 of data sets and tokenizers, filled by the runner
-	Runs        []LockRun         `json:"runs"`
-}
-
-// LockCell is one cell.
-type LockCell struct {
-	ID        string          `json:"id"`
-	Label     string          `json:"label"`
-	Dir       string          `json:"dir"`
-	Seed      int64           `json:"seed"`
-	Point     map[string]any  `json:"point"`
-	Benchmark json.RawMessage `json:"benchmark"`
-}
-
-// LockRun is one run, in order of execution.
-type LockRun struct {
-	ID     string `json:"id"`
-	Cell   string `json:"cell"`
-	Trial  int    `json:"trial"`
-	Seed   int64  `json:"seed"`
-	Text   int64  `json:"text_seed"`
-	Warmup bool   `json:"warmup"`
-	Dir    string `json:"dir"`
-}
-
 // Lock is the plan in its kept form. ToolVersion and Digests are the caller's.
-func (p *Plan) Lock() Lock {
-	l := Lock{
-		Schema: LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order, CellOrder: p.CellOrder,
+func (p *Plan) Lock() resultdir.Lock {
+	l := resultdir.Lock{
+		Schema: resultdir.LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order, CellOrder: p.CellOrder,
 		BaseSeed: p.BaseSeed, Seeds: p.Seeds, Seeded: p.Seeded,
 	}
 	for _, c := range p.Cells {
-		l.Cells = append(l.Cells, LockCell{ID: c.ID, Label: c.Label, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
+		l.Cells = append(l.Cells, resultdir.LockCell{ID: c.ID, Label: c.Label, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
 	}
 	for _, r := range p.Runs {
-		l.Runs = append(l.Runs, LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text, Warmup: r.Warmup, Dir: r.Dir})
+		l.Runs = append(l.Runs, resultdir.LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text, Warmup: r.Warmup, Dir: r.Dir})
 	}
 	return l
 }
 
 // Adopt takes the seeds of an earlier plan whose seed was drawn, so that what
 // is left of it runs as it was planned. The plans must have the same hash.
-func (p *Plan) Adopt(l Lock) {
+func (p *Plan) Adopt(l resultdir.Lock) {
 	if p.Seeded || l.Seeded || p.Hash != l.PlanHash {
 		return
 	}
@@ -91,7 +51,7 @@ const maxDiff = 40
 
 // Diff says in words what changed from plan a to plan b, one line each; it is
 // empty when they are the same plan.
-func Diff(a, b Lock) []string {
+func Diff(a, b resultdir.Lock) []string {
 	var d differences
 	d.changed("trials", a.Trials, b.Trials)
 	d.changed("order of trials", a.Order, b.Order)
@@ -120,7 +80,7 @@ func Diff(a, b Lock) []string {
 	return d.lines
 }
 
-func seedWord(l Lock) string {
+func seedWord(l resultdir.Lock) string {
 	if l.Seeded {
 		return fmt.Sprint(l.BaseSeed)
 	}
@@ -141,8 +101,8 @@ func (d *differences) changed(what string, a, b any) {
 
 // cells matches the cells by identity; what is left over by label, and then
 // says which settings differ.
-func (d *differences) cells(a, b Lock) {
-	byID, byLabel := map[string]LockCell{}, map[string]LockCell{}
+func (d *differences) cells(a, b resultdir.Lock) {
+	byID, byLabel := map[string]resultdir.LockCell{}, map[string]resultdir.LockCell{}
 	for _, c := range b.Cells {
 		byID[c.ID], byLabel[c.Label] = c, c
 	}
@@ -238,7 +198,7 @@ func flattenInto(out map[string]string, path string, v any) {
 }
 
 // runs finds what neither cells nor counts show: order and warmup.
-func (d *differences) runs(a, b Lock) {
+func (d *differences) runs(a, b resultdir.Lock) {
 	for i := range a.Runs {
 		x, y := a.Runs[i], b.Runs[i]
 		switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -211,7 +212,7 @@ func TestHashIsOfTheWork(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	lock := func(change func(*document)) sweep.Lock {
+	lock := func(change func(*document)) resultdir.Lock {
 		d := three(2)
 		change(d)
 		return expand(t, d).Lock()

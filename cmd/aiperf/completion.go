@@ -8,7 +8,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/schema"
 )
 

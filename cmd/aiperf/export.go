@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/page"
 )
@@ -41,7 +42,7 @@ answer, the table of cells, the charts, the evidence.
 		if err != nil {
 			return err
 		}
-		out := cmp.Or(p.Get("output"), filepath.Join(dirs[0], "report.html"))
+		out := cmp.Or(p.Get("output"), filepath.Join(dirs[0], resultdir.ViewName))
 		if err := atomicfile.Through(out, b); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/runner/resultdir"
+	"aiperf.dev/aiperf/internal/resultdir"
 )
 
 // Whenever a measurement into a directory that holds results is killed, the

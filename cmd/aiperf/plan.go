@@ -8,9 +8,9 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
-	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/preview"
 	"aiperf.dev/aiperf/sweep"
@@ -79,7 +79,7 @@ they take.
 }
 
 func printDone(w io.Writer, plan *sweep.Plan, dir string) {
-	done, spared, err := resultdir.Done(dir, plan)
+	done, spared, err := resultdir.Done(dir, plan.Hash)
 	if err != nil {
 		words.TwoColumns(w, "done", dir+": "+err.Error(), 8)
 		return

@@ -10,6 +10,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sinks/report/chart"
@@ -51,7 +52,7 @@ func (a *app) reportFinished(res *runner.Result, asJSON bool) error {
 		return a.writeDoc(res.Finished)
 	}
 	a.complain(diag.New(res.Dir+": complete already, nothing was run", ""))
-	b, err := os.ReadFile(filepath.Join(res.Dir, "summary.md"))
+	b, err := os.ReadFile(filepath.Join(res.Dir, resultdir.MarkdownName))
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func publish(res *runner.Result, junit string) error {
 		}
 	}
 	return addSummary(os.Getenv(jobSummary), func(w io.Writer) error {
-		b, err := os.ReadFile(filepath.Join(res.Dir, "summary.md"))
+		b, err := os.ReadFile(filepath.Join(res.Dir, resultdir.MarkdownName))
 		if err != nil {
 			return nil // nothing was measured
 		}

@@ -17,8 +17,8 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/hub"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/runner"
-	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sweep"
@@ -229,7 +229,7 @@ func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.L
 	}
 	base := filepath.Join("results", plan.Name)
 	if p.Has("resume") {
-		if d := resultdir.Unfinished(base+"-*", plan); d != "" {
+		if d := resultdir.Unfinished(base+"-*", plan.Hash); d != "" {
 			return d, nil
 		}
 	}

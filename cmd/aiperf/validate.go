@@ -8,13 +8,14 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
-	"aiperf.dev/aiperf/runner/resultdir"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/preview"
+	"aiperf.dev/aiperf/sinks/results"
 )
 
 // holdsResults tells a result directory from a package of experiments: it keeps
@@ -81,7 +82,7 @@ func (a *app) validate(file string, p *argv.Line) error {
 
 // validateResults checks a finished directory and prints what does not hold.
 func (a *app) validateResults(dir string) error {
-	said, bad, err := resultdir.Recheck(dir)
+	said, bad, err := results.Recheck(dir)
 	for _, b := range bad {
 		sentence(a.Err, b)
 	}
@@ -129,7 +130,7 @@ about it, and what it found in each cell.
 		if len(reports) == 0 {
 			return diag.New(dir+": no run has ended there: nothing to check", "the command that began it, with --resume, goes on")
 		}
-		c := report.Checks{Plan: planFindings(dir), All: p.Has("all"), Every: p.Has("runs")}
+		c := report.Checks{Plan: runner.PlanFindings(dir), All: p.Has("all"), Every: p.Has("runs")}
 		for _, r := range reports {
 			c.Runs = append(c.Runs, report.RunFindings{Cell: cmp.Or(r.Short, r.Label), Trial: r.Trial, Findings: r.Findings})
 		}
@@ -146,13 +147,4 @@ about it, and what it found in each cell.
 		}
 		return nil
 	},
-}
-
-// planFindings are what a finished directory says about its plan as a whole.
-func planFindings(dir string) []verdict.Finding {
-	m, err := resultdir.ReadManifest(dir)
-	if err != nil {
-		return nil // not finished: the plan has not been judged
-	}
-	return m.Findings
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/browser"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/sim"
 	report "aiperf.dev/aiperf/sinks/report/page"
 )
@@ -54,7 +55,7 @@ func run() error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	head, charts, err := page(filepath.Join(dir, "report.html"))
+	head, charts, err := page(filepath.Join(dir, resultdir.ViewName))
 	if err != nil {
 		return err
 	}
@@ -81,11 +82,11 @@ func answered(work string) (said []byte, dir string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if err := os.WriteFile(filepath.Join(got.Dir, "report.html"), doc, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(got.Dir, resultdir.ViewName), doc, 0o644); err != nil {
 		return nil, "", err
 	}
 	r := got.Report()
-	r.Dir, r.View = "results/slo-capacity", "report.html"
+	r.Dir, r.View = "results/slo-capacity", resultdir.ViewName
 	var b bytes.Buffer
 	err = r.WriteConsole(&b)
 	return b.Bytes(), got.Dir, err
@@ -111,7 +112,7 @@ func watched(work string) (live []byte, err error) {
 			}
 			return live, err
 		case <-look.C:
-			journal, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
+			journal, _ := os.ReadFile(filepath.Join(dir, resultdir.JournalName))
 			if bytes.Count(journal, []byte(`"event":"done"`)) > 25 && live == nil {
 				live, _ = exec.Command(exe, "watch", dir, "--once").Output() // nil: it is asked again
 				if bytes.Contains(live, []byte("p50 –")) || bytes.Contains(live, []byte("waits for")) {

@@ -57,6 +57,7 @@ internal/seed:
 internal/sim: *
 internal/stats:
 internal/suggest:
+internal/resultdir: internal/atomicfile internal/diag internal/secret internal/sampled internal/validity
 internal/telemetry:
 internal/validity:
 internal/words:
@@ -82,7 +83,6 @@ loadgen: internal/heap internal/queue internal/record internal/secret internal/s
 loadgen/tokenizer: internal/heap internal/hub internal/diag
 loadgen/transport: internal/alarm internal/diag internal/header internal/heap internal/record internal/rlimit
 runner/hook: internal/words
-runner/resultdir: sweep sinks sinks/aiperf internal/atomicfile internal/diag internal/secret internal/words runner/verdict internal/sampled internal/validity
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
 schema/fields: schema/source internal/diag internal/secret internal/suggest
@@ -93,16 +93,16 @@ schema/surface:
 schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
-sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode internal/validity sinks/report/forecast
-sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/words sinks sinks/report/chart/draw sinks/results internal/validity
+sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode internal/validity sinks/report/forecast internal/resultdir
+sinks/report/chart: sweep internal/diag internal/metrics internal/record internal/stats internal/words sinks sinks/report/chart/draw sinks/results internal/validity internal/resultdir
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
-sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/words loadgen internal/validity
-sinks/report/page: internal/diag internal/metrics internal/record internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity
+sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/words loadgen internal/validity internal/resultdir
+sinks/report/page: internal/diag internal/metrics internal/record internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir
 sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
-sinks/results: internal/diag internal/metrics schema sinks sweep sweep/decide internal/validity
+sinks/results: internal/diag internal/metrics internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/stats internal/words
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/validity internal/words
-sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/secret internal/words
+sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/secret internal/words internal/resultdir
 `)
 
 // readFloors reads lines of the form "room: rooms it may import".
@@ -185,25 +185,6 @@ func TestEveryPackageHasADocComment(t *testing.T) {
 		}
 		if !documented {
 			t.Errorf("%s: no doc comment says what the package takes, gives and does", dir)
-		}
-	}
-}
-
-// mostFiles is how many source files a package has: more of them have more
-// than one duty.
-const mostFiles = 25
-
-func TestPackagesAreSmall(t *testing.T) {
-	t.Parallel()
-	for dir, files := range goFiles(t) {
-		n := 0
-		for _, file := range files {
-			if !strings.HasSuffix(file, "_test.go") {
-				n++
-			}
-		}
-		if n > mostFiles {
-			t.Errorf("%s has %d source files, %d at most: find the room that some of them belong to", dir, n, mostFiles)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/loadgen/dataset"
 )
 
@@ -32,6 +33,15 @@ func homes() map[string]struct {
 		"load mode":      {loadModes(), []string{"loadgen/mode"}},
 		"sweep kind":     {sweepKinds(), []string{"sweep"}},
 		"metric":         {metrics.Tags(), []string{"internal/metrics"}},
+		"result file":    {resultFiles(), []string{"internal/resultdir"}},
+	}
+}
+
+// resultFiles are the names and forms of the files that make a result directory.
+func resultFiles() []string {
+	return []string{
+		resultdir.LockName, resultdir.LockSchema, resultdir.JournalName, resultdir.ManifestName, resultdir.ManifestSchema, resultdir.ResolvedName,
+		resultdir.ReportName, resultdir.StreamName, resultdir.MarkdownName, resultdir.ViewName, resultdir.LiveName, resultdir.LogName,
 	}
 }
 
@@ -90,7 +100,7 @@ func TestNamesStandInTheirCatalogueOnly(t *testing.T) {
 					used[reason] = true
 					continue
 				}
-				t.Errorf("%s writes %q, a name of the catalogue of %ss: ask the row of %s, or say in known why not", short, name, what, h.rooms[0])
+				t.Errorf("%s writes %q, one of the %ss: ask %s, or say in known why not", short, name, what, h.rooms[0])
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
@@ -274,7 +275,7 @@ func (r *Report) files() string {
 		if r.Summary != "" {
 			files += r.Summary + " · "
 		}
-		files += "summary.md"
+		files += resultdir.MarkdownName
 	}
 	if r.View != "" {
 		files = r.View + " · " + files

@@ -1,8 +1,6 @@
 package results
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,38 +12,22 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
-const (
-	lockName       = "plan.lock.json"
-	manifestName   = "manifest.json"
-	manifestSchema = "aiperf.manifest/1"
-)
-
-// manifest is what of it is needed: that the directory is finished, and that the
-// tables are those that were written.
-type manifest struct {
-	Schema      string `json:"schema"`
-	Interrupted bool   `json:"interrupted"`
-	Files       []struct {
-		Path   string `json:"path"`
-		SHA256 string `json:"sha256"`
-	} `json:"files"`
-}
-
 // read are the files that a comparison rests on.
-var read = []string{lockName, "metrics.parquet", "runs.parquet"}
+var read = []string{resultdir.LockName, resultdir.Table("metrics", "parquet"), resultdir.Table("runs", "parquet")}
 
 func readOurs(dir string) (*System, error) {
 	if err := checkManifest(dir); err != nil {
 		return nil, err
 	}
-	var lock sweep.Lock
-	if err := readJSON(filepath.Join(dir, lockName), &lock); err != nil {
+	lock, err := resultdir.ReadLock(dir)
+	if err != nil {
 		return nil, refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
 	s := &System{Arm: decide.Arm{Name: dir}, Ours: true, Trials: lock.Trials, AllowInvalid: allowsInvalid(dir)}
@@ -64,12 +46,12 @@ func allowsInvalid(dir string) bool {
 			AllowInvalid bool `json:"allow_invalid"`
 		} `json:"experiment"`
 	}
-	return readJSON(filepath.Join(dir, "resolved.json"), &doc) == nil && doc.Experiment.AllowInvalid
+	return readJSON(filepath.Join(dir, resultdir.ResolvedName), &doc) == nil && doc.Experiment.AllowInvalid
 }
 
 // labelsOf names cells by what distinguishes them, not by their order: the
 // values of their axes.
-func labelsOf(cells []sweep.LockCell) []string {
+func labelsOf(cells []resultdir.LockCell) []string {
 	out := make([]string, len(cells))
 	for i, c := range cells {
 		var parts []string
@@ -88,45 +70,25 @@ func labelsOf(cells []sweep.LockCell) []string {
 }
 
 func checkManifest(dir string) error {
-	var m manifest
-	err := readJSON(filepath.Join(dir, manifestName), &m)
+	m, err := resultdir.ReadManifest(dir)
 	switch {
 	case os.IsNotExist(err):
-		return refuse(dir, "not finished: it has no "+manifestName, "aiperf run --resume, or aiperf export "+dir)
+		return refuse(dir, "not finished: it has no "+resultdir.ManifestName, "aiperf run --resume, or aiperf export "+dir)
 	case err != nil:
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
-	case m.Schema != manifestSchema:
-		return refuse(dir, fmt.Sprintf("written in %q, this program reads %q", m.Schema, manifestSchema), "compare with the version of aiperf that wrote it")
+	case m.Schema != resultdir.ManifestSchema:
+		return refuse(dir, fmt.Sprintf("written in %q, this program reads %q", m.Schema, resultdir.ManifestSchema), "compare with the version of aiperf that wrote it")
 	}
 	for _, name := range read {
-		i := slices.IndexFunc(m.Files, func(f struct {
-			Path   string `json:"path"`
-			SHA256 string `json:"sha256"`
-		},
-		) bool {
-			return f.Path == name
-		})
+		i := slices.IndexFunc(m.Files, func(f resultdir.ManifestFile) bool { return f.Path == name })
 		if i < 0 {
 			return refuse(dir, name+" is not in its manifest", "tables.formats must have parquet; aiperf export writes it")
 		}
-		if sum, err := digest(filepath.Join(dir, name)); err != nil || sum != m.Files[i].SHA256 {
+		if sum, _, err := resultdir.Digest(filepath.Join(dir, name)); err != nil || sum != m.Files[i].SHA256 {
 			return refuse(dir, name+" is not the file that was written", "the directory is damaged: run the experiment again")
 		}
 	}
 	return nil
-}
-
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // maxJSON bounds what is read into memory of one document.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -37,7 +38,7 @@ func Read(dir string, asAIPerf bool) (*System, error) {
 	case !st.IsDir():
 		return nil, refuse(dir, "is a file", "name a result directory")
 	}
-	if _, err := os.Stat(filepath.Join(dir, lockName)); err == nil && !asAIPerf {
+	if _, err := os.Stat(filepath.Join(dir, resultdir.LockName)); err == nil && !asAIPerf {
 		return readOurs(dir)
 	}
 	return readAIPerf(dir)
@@ -45,7 +46,7 @@ func Read(dir string, asAIPerf bool) (*System, error) {
 
 // Ours tells whether a directory is one of ours.
 func Ours(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, lockName))
+	_, err := os.Stat(filepath.Join(dir, resultdir.LockName))
 	return err == nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/results"
@@ -24,7 +25,7 @@ func isAIPerf(dir string) bool {
 	if results.Ours(dir) {
 		return false
 	}
-	for _, name := range []string{"cells.parquet", "manifest.json", "journal.jsonl"} {
+	for _, name := range []string{resultdir.Table("cells", "parquet"), resultdir.ManifestName, resultdir.JournalName} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return false
 		}

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
@@ -173,7 +174,7 @@ func Load(dirs ...string) (*Data, error) {
 // unfinished says of a directory without a table that its plan was not finished.
 func unfinished(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(dir, "plan.lock.json")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, resultdir.LockName)); err == nil {
 			return fmt.Errorf("%s: not finished: its tables are not written, or not all of them", dir)
 		}
 	}

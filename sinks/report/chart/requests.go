@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -253,19 +252,16 @@ func (r *Requests) windows(dir string, at map[string]*Cell) error {
 // readLimits takes the SLOs from the plan that was carried out; a result
 // without one has none.
 func readLimits(dir string, into map[string]float64) {
-	var lock struct {
-		Cells []struct {
-			Benchmark struct {
-				SLOs map[string]float64 `json:"slos"`
-			} `json:"benchmark"`
-		} `json:"cells"`
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "plan.lock.json"))
-	if err != nil || json.Unmarshal(b, &lock) != nil {
+	lock, err := resultdir.ReadLock(dir)
+	if err != nil {
 		return
 	}
 	for _, c := range lock.Cells {
-		for tag, limit := range c.Benchmark.SLOs {
+		var bench struct {
+			SLOs map[string]float64 `json:"slos"`
+		}
+		_ = json.Unmarshal(c.Benchmark, &bench) // one that cannot be read has none
+		for tag, limit := range bench.SLOs {
 			into[tag] = limit
 		}
 	}

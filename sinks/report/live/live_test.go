@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/sinks/report/forecast"
@@ -252,7 +253,7 @@ func TestEventsRoundTrip(t *testing.T) {
 	s := snapshot(3)
 	s.TTFTP50, s.Ends = math.NaN(), 7e9
 	var b bytes.Buffer
-	file := filepath.Join(t.TempDir(), FileName)
+	file := filepath.Join(t.TempDir(), resultdir.LiveName)
 	e := NewEvents(&b, 6)
 	e.File(file)
 	e.Begin(2, 1, 0, "cell \"x\"")
@@ -306,7 +307,7 @@ func TestWatcher(t *testing.T) {
 	put("journal.jsonl", begun)
 	put("runs/b/run.json", `{"verdict":"DEGRADED","phases":[{"warmup":true,"failed":9},{"failed":2}]}`)
 	put("runs/b/profile_export_aiperf.json", `{"output_token_throughput":{"avg":702},"time_to_first_token":{"avg":1,"p99":46}}`)
-	put(FileName, string(Event{Event: "live", Time: began, Index: 1, Runs: 2, Cell: 0, Live: FiguresOf(snapshot(1))}.Line()))
+	put(resultdir.LiveName, string(Event{Event: "live", Time: began, Index: 1, Runs: 2, Cell: 0, Live: FiguresOf(snapshot(1))}.Line()))
 	w, err := NewWatcher(dir, func() bool { return held })
 	if err != nil {
 		t.Fatal(err)

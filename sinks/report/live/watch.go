@@ -18,19 +18,17 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/forecast"
 )
 
-// FileName is where a running plan leaves its newest event, in its directory.
-const FileName = ".live.json"
-
 // Watcher reads a result directory that another process fills, or filled.
 type Watcher struct {
 	dir   string
 	state *State
-	runs  []lockRun
+	runs  []resultdir.LockRun
 	cells map[string]int // number of a cell by its id
 	index map[string]int // of a run in the order of execution
 	seen  int64          // bytes of the journal that were taken in
@@ -41,40 +39,17 @@ type Watcher struct {
 	held  func() bool    // whether a process fills the directory
 }
 
-type lockRun struct {
-	ID    string `json:"id"`
-	Cell  string `json:"cell"`
-	Trial int    `json:"trial"`
-	Dir   string `json:"dir"`
-}
-
-// lockFile is what the screen needs of plan.lock.json.
-type lockFile struct {
-	Name  string `json:"name"`
-	Cells []struct {
-		ID    string `json:"id"`
-		Label string `json:"label"`
-		Dir   string `json:"dir"`
-	} `json:"cells"`
-	Trials int       `json:"trials"`
-	Runs   []lockRun `json:"runs"`
-}
-
 // NewWatcher opens a directory; held tells whether a process fills it, as far as
 // can be known here. The error says what is missing there.
 func NewWatcher(dir string, held func() bool) (*Watcher, error) {
-	b, err := os.ReadFile(filepath.Join(dir, "plan.lock.json"))
+	lock, err := resultdir.ReadLock(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, fmt.Errorf("%s: no plan was begun there", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	var lock lockFile
-	if err := json.Unmarshal(b, &lock); err != nil {
-		return nil, fmt.Errorf("%s: plan.lock.json: %w", dir, err)
-	}
-	begun, err := os.Stat(filepath.Join(dir, "plan.lock.json"))
+	begun, err := os.Stat(filepath.Join(dir, resultdir.LockName))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +92,7 @@ func (w *Watcher) Next(s *State) bool {
 		return true
 	}
 	var e Event
-	if b, err := os.ReadFile(filepath.Join(w.dir, FileName)); err == nil && json.Unmarshal(b, &e) == nil && e.Time.After(w.last) && e.Live != nil {
+	if b, err := os.ReadFile(filepath.Join(w.dir, resultdir.LiveName)); err == nil && json.Unmarshal(b, &e) == nil && e.Time.After(w.last) && e.Live != nil {
 		w.last = e.Time
 		if s.index != e.Index || !s.alive {
 			s.Begin(e.Index, e.Cell, e.Trial, e.Time)
@@ -149,14 +124,11 @@ func (w *Watcher) silence(s *State, now time.Time) {
 
 // over tells whether the plan has ended, and s how: its manifest is written last.
 func (w *Watcher) over(s *State) bool {
-	b, err := os.ReadFile(filepath.Join(w.dir, "manifest.json"))
+	b, err := os.ReadFile(filepath.Join(w.dir, resultdir.ManifestName))
 	if err != nil {
 		return false
 	}
-	m := struct {
-		Verdict     validity.Verdict `json:"verdict"`
-		Interrupted bool             `json:"interrupted"`
-	}{Verdict: s.verdict}
+	m := resultdir.Manifest{Verdict: s.verdict}
 	_ = json.Unmarshal(b, &m) // one that says nothing is still the end
 	s.Over(m.Verdict, m.Interrupted, w.spent+max(w.noted.Sub(s.began), 0))
 	return true
@@ -164,7 +136,7 @@ func (w *Watcher) over(s *State) bool {
 
 // journal takes in the whole lines that were added.
 func (w *Watcher) journal(s *State) {
-	f, err := os.Open(filepath.Join(w.dir, "journal.jsonl"))
+	f, err := os.Open(filepath.Join(w.dir, resultdir.JournalName))
 	if err != nil {
 		return
 	}
@@ -185,13 +157,7 @@ func (w *Watcher) journal(s *State) {
 }
 
 func (w *Watcher) event(s *State, line []byte) {
-	var e struct {
-		Event string    `json:"event"`
-		Time  time.Time `json:"time"`
-		Run   string    `json:"run"`
-		Dir   string    `json:"dir"`
-		Error string    `json:"error"`
-	}
+	var e resultdir.Event
 	if json.Unmarshal(line, &e) != nil {
 		return
 	}
@@ -232,7 +198,7 @@ func (w *Watcher) done(i int, dir string) Done {
 		} `json:"phases"`
 	}
 	at := filepath.Join(w.dir, filepath.FromSlash(dir))
-	readJSON(filepath.Join(at, "run.json"), &run)
+	readJSON(filepath.Join(at, resultdir.ReportName), &run)
 	d.Verdict = run.Verdict
 	for _, p := range run.Phases {
 		if !p.Warmup {
@@ -246,7 +212,7 @@ func (w *Watcher) done(i int, dir string) Done {
 		ITL        *stat `json:"inter_token_latency"`
 		Good       *stat `json:"good_request_fraction"`
 	}
-	readJSON(filepath.Join(at, "profile_export_aiperf.json"), &figures)
+	readJSON(filepath.Join(at, resultdir.SummaryName), &figures)
 	if figures.Throughput != nil {
 		d.Throughput = orNaN(figures.Throughput.Avg)
 	}

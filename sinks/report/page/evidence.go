@@ -10,9 +10,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
@@ -219,26 +219,6 @@ func errorsOf(list []failed, c *chart.Cell) []Failure {
 	return out[:min(len(out), 10)]
 }
 
-// manifest is what the page needs of manifest.json.
-type manifest struct {
-	Tool        string    `json:"tool"`
-	PlanHash    string    `json:"plan_hash"`
-	Finished    time.Time `json:"finished"`
-	Interrupted bool      `json:"interrupted"`
-	Conclusions []string  `json:"conclusions"`
-	Files       []struct {
-		Path   string `json:"path"`
-		SHA256 string `json:"sha256"`
-	} `json:"files"`
-}
-
-func readManifest(dir string) (m manifest) {
-	if b, err := os.ReadFile(filepath.Join(dir, "manifest.json")); err == nil {
-		_ = json.Unmarshal(b, &m) // one that cannot be read says nothing
-	}
-	return m
-}
-
 // conclusions are the sentences that were said when each plan ended; of several
 // plans with the name of the result.
 func conclusions(dirs []string) []string {
@@ -248,15 +228,26 @@ func conclusions(dirs []string) []string {
 		if len(dirs) > 1 {
 			of = filepath.Base(filepath.Clean(dir)) + ": "
 		}
-		for _, s := range readManifest(dir).Conclusions {
+		for _, s := range manifestOf(dir).Conclusions {
 			out = append(out, words.Line(of+s))
 		}
 	}
 	return out
 }
 
+// manifestOf is the directory's manifest; one that cannot be read says nothing.
+func manifestOf(dir string) resultdir.Manifest {
+	m, _ := resultdir.ReadManifest(dir)
+	return m
+}
+
 // sources are the files a reader wants to see whole.
-var sources = []string{"experiment.cue", "experiment.yaml", "experiment.yml", "experiment.json", "summary.md", "resolved.json"}
+func sources() (names []string) {
+	for _, ending := range resultdir.SourceEndings {
+		names = append(names, resultdir.SourceName+ending)
+	}
+	return append(names, resultdir.MarkdownName, resultdir.ResolvedName)
+}
 
 const sourceMost = 64 << 10
 
@@ -268,7 +259,7 @@ func (p *Page) facts(d *chart.Data) error {
 				Fact{"verdict", "none: these files do not say whether the client kept up", false})
 			continue
 		}
-		m := readManifest(dir)
+		m := manifestOf(dir)
 		meta, err := sinks.ReadTable(dir, "cells", func(string) bool { return false })
 		if err != nil {
 			return err
@@ -288,11 +279,11 @@ func (p *Page) facts(d *chart.Data) error {
 			Fact{"machine", host(meta.Meta["aiperf.host"]), false}, Fact{"plan", meta.Meta["aiperf.plan_sha256"], true},
 		)
 		for _, f := range m.Files {
-			if f.Path == "requests.parquet" || f.Path == "metrics.parquet" {
+			if f.Path == resultdir.Table("requests", "parquet") || f.Path == resultdir.Table("metrics", "parquet") {
 				p.Facts = append(p.Facts, Fact{f.Path, "sha256 " + f.SHA256, true})
 			}
 		}
-		for _, name := range sources {
+		for _, name := range sources() {
 			p.source(dir, name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
@@ -74,7 +75,7 @@ func (d *Dashboard) Serve(ctx context.Context) error {
 // results are those directories that hold tables, or what AIPerf wrote.
 func results(dirs []string) []string {
 	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		_, err := os.Stat(filepath.Join(dir, "cells.parquet"))
+		_, err := os.Stat(filepath.Join(dir, resultdir.Table("cells", "parquet")))
 		return err != nil && !chart.WroteAIPerf(dir)
 	})
 }

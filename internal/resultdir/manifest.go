@@ -14,37 +14,27 @@ import (
 	"strings"
 	"time"
 
-	"aiperf.dev/aiperf/runner/verdict"
-	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/internal/validity"
 )
+
+// ManifestSchema names the form of manifest.json.
+const ManifestSchema = "aiperf.manifest/1"
 
 // Manifest lists every file of a finished result directory. It is written
 // last: a directory without one is not finished.
 type Manifest struct {
-	Schema      string            `json:"schema"` // aiperf.manifest/1
-	Tool        string            `json:"tool"`
-	Experiment  string            `json:"experiment"`
-	PlanHash    string            `json:"plan_hash"`
-	Verdict     verdict.Verdict   `json:"verdict"`
-	Interrupted bool              `json:"interrupted"` // results are partial
-	ExitCode    int               `json:"exit_code"`
-	Finished    time.Time         `json:"finished"`
-	Conclusions []string          `json:"conclusions,omitempty"` // what the cells and gates show, a sentence each
-	Findings    []verdict.Finding `json:"findings,omitempty"`    // about the plan as a whole; a run's are in its run.json
-	Files       []ManifestFile    `json:"files"`
+	Schema      string           `json:"schema"`
+	Tool        string           `json:"tool"`
+	Experiment  string           `json:"experiment"`
+	PlanHash    string           `json:"plan_hash"`
+	Verdict     validity.Verdict `json:"verdict"`
+	Interrupted bool             `json:"interrupted"` // results are partial
+	ExitCode    int              `json:"exit_code"`
+	Finished    time.Time        `json:"finished"`
+	Conclusions []string         `json:"conclusions,omitempty"` // what the cells and gates show, a sentence each
+	Findings    json.RawMessage  `json:"findings,omitempty"`    // about the plan as a whole; a run's are in its run.json
+	Files       []ManifestFile   `json:"files"`
 }
-
-// LiveName is what a running plan says of itself to those who watch. It is gone
-// when the plan is over, unless the process was killed.
-const LiveName = ".live.json"
-
-// What is made of the tables, a page and pictures. It is made anew whenever
-// somebody asks, so that its digest says nothing.
-const (
-	ViewName = "report.html"
-	PlotsDir = "plots"
-	ViewKind = "view"
-)
 
 // ManifestFile is one of them.
 type ManifestFile struct {
@@ -55,14 +45,14 @@ type ManifestFile struct {
 	SHA256 string `json:"sha256"`
 }
 
-// written is the files that this process has written and described while it
-// wrote them, by path. They need not be read again.
-type Written map[string]sinks.FileInfo
+// Written is what this process has written and described while it wrote it, by
+// path. Such files need not be read again.
+type Written map[string]Described
 
-func (w Written) Add(dir string, files []sinks.FileInfo) {
-	for _, f := range files {
-		w[filepath.Join(dir, filepath.FromSlash(f.Path))] = f
-	}
+// Described is a file's size and digest.
+type Described struct {
+	Bytes  int64
+	SHA256 string
 }
 
 // digest is the SHA-256 of a file and its size. A file that has not the size it
@@ -101,9 +91,9 @@ func listFiles(dir string, others map[string]bool, rows map[string]int64, known 
 func kindOf(rel string) string {
 	base := filepath.Base(rel)
 	switch {
-	case rel == LockName || strings.HasPrefix(rel, "experiment.") || rel == ResolvedName:
+	case rel == LockName || strings.HasPrefix(rel, SourceName+".") || rel == ResolvedName:
 		return "plan"
-	case strings.HasPrefix(rel, "incomplete/"):
+	case strings.HasPrefix(rel, AsideName+"/"):
 		return "incomplete"
 	case !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".parquet") || strings.HasSuffix(rel, ".arrow") || strings.HasSuffix(rel, ".csv") && !strings.HasPrefix(base, "profile_export")):
 		return "table"
@@ -111,13 +101,13 @@ func kindOf(rel string) string {
 		return "run"
 	case rel == ViewName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
-	case base == "summary.md":
+	case base == MarkdownName:
 		return "report"
 	}
 	return "aiperf"
 }
 
-// digest is the SHA-256 of a file and its size.
+// Digest is the SHA-256 of a file and its size.
 func Digest(path string) (string, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -132,6 +122,7 @@ func Digest(path string) (string, int64, error) {
 // WriteManifest completes the directory: m with every file that is ours, and
 // how many rows a table has.
 func (d *Dir) WriteManifest(m Manifest, rows map[string]int64, known Written) (err error) {
+	m.Schema = ManifestSchema
 	if m.Files, err = listFiles(d.Path, beside(d.Events), rows, known); err != nil {
 		return err
 	}

@@ -1,12 +1,6 @@
-// Package resultdir keeps what a plan leaves on disk: the lock that keeps other
-// processes out, the plan as it was begun, the append-only journal that makes
-// --resume possible, the files that were there before, and the manifest that is
-// written last. Open gives a Dir; Note appends to its journal; WriteManifest
-// completes it; Close gives the lock back.
 package resultdir
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,23 +10,6 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/sinks/aiperf"
-	"aiperf.dev/aiperf/sweep"
-)
-
-// The files that make a directory a result directory.
-const (
-	LockName     = "plan.lock.json"
-	ManifestName = "manifest.json"
-	ResolvedName = "resolved.json"
-	ReportName   = "run.json"
-	StreamName   = "stream.arrow"
-)
-
-// Where the log stands in a result directory, and in that of a run.
-const (
-	LogDir  = "logs"
-	LogName = "aiperf.log"
 )
 
 // refusal says why a result directory cannot be used; nothing was sent. lines
@@ -50,14 +27,25 @@ type Dir struct {
 	journal  *journal
 }
 
-// Open creates dir for plan, or opens it again if resume is set; the runs in redo
-// then count as not done. It never touches a directory that holds other results:
-// MoveAside does.
-func Open(dir string, plan *sweep.Plan, resume bool, redo ...sweep.Run) (_ *Dir, err error) {
+// Plan is what a directory has to know of the plan that fills it.
+type Plan struct {
+	Lock Lock
+	// Writes are the paths that its runs may write, with slashes, beside what every
+	// plan does.
+	Writes []string
+	// Changed compares it with the plan that was begun in the directory: a line for
+	// each thing that differs. nil is the same plan.
+	Changed func(begun Lock) []string
+}
+
+// Open creates dir for plan, or opens it again if resume is set; the runs whose IDs
+// are in redo then count as not done. It never touches a directory that holds other
+// results: MoveAside does.
+func Open(dir string, plan Plan, resume bool, redo ...string) (_ *Dir, err error) {
 	if held := holds(dir); held != "" && !resume {
 		return nil, refusal(dir, "holds results already ("+held+")", "--resume continues them; another --artifact-dir keeps them")
 	}
-	if file := occupied(dir, plan); file != "" {
+	if file := occupied(dir, plan.Writes); file != "" {
 		return nil, refusal(dir, "holds "+file+", which a run would write", "name another --artifact-dir")
 	}
 	if err := makeDir(dir); err != nil {
@@ -86,7 +74,7 @@ func Open(dir string, plan *sweep.Plan, resume bool, redo ...sweep.Run) (_ *Dir,
 		}
 		d.Events = append(d.Events, e)
 	}
-	if err := d.redo(plan, redo); err != nil {
+	if err := d.redo(plan.Lock.Runs, redo); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.Events) {
@@ -119,26 +107,22 @@ func makeDir(dir string) error {
 	return os.MkdirAll(dir, 0o755)
 }
 
-// redo notes the runs of which another attempt shall be made. What the others
+// redo notes the runs of which another attempt shall be made. What the other runs
 // measured must still be there: once a plan is done its runs' streams become
 // tables, and cannot be brought together with a new run.
-func (d *Dir) redo(plan *sweep.Plan, runs []sweep.Run) error {
-	if len(runs) == 0 {
+func (d *Dir) redo(runs []LockRun, again []string) error {
+	if len(again) == 0 {
 		return nil
 	}
 	last := Last(d.Events)
-	again := map[string]bool{}
 	for _, r := range runs {
-		again[r.ID] = true
-	}
-	for _, r := range plan.Runs {
-		if again[r.ID] || last[r.ID].Event != "done" || holdsAny(filepath.Join(d.Path, r.Dir, StreamName)) {
+		if slices.Contains(again, r.ID) || last[r.ID].Event != "done" || holdsAny(filepath.Join(d.Path, r.Dir, StreamName)) {
 			continue
 		}
 		return refusal(d.Path, "its runs are in the tables already: one alone cannot be measured again", "--keep-streams, when a plan is measured, leaves room for --redo; else run it in another --artifact-dir")
 	}
-	for _, r := range runs {
-		e := Event{Event: "redo", Run: r.ID, Attempt: last[r.ID].Attempt}
+	for _, id := range again {
+		e := Event{Event: "redo", Run: id, Attempt: last[id].Attempt}
 		if err := d.journal.add(e); err != nil {
 			return err
 		}
@@ -178,7 +162,7 @@ func removeTemporaries(dir string, others map[string]bool) error {
 
 // holds names the file that shows that dir holds results, "" if none does.
 func holds(dir string) string {
-	for _, name := range []string{ManifestName, LockName, journalName, "profile_export_aiperf.json", "profile_export.jsonl"} {
+	for _, name := range []string{ManifestName, LockName, JournalName, SummaryName, RecordsName} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return name
 		}
@@ -186,50 +170,22 @@ func holds(dir string) string {
 	return ""
 }
 
-// lockName is the file that a process locks while it fills a directory.
-const lockName = ".lock"
-
 // errLocked is what lockDir says when another process has the lock.
 var errLocked = errors.New("another aiperf is writing there")
 
-// checkPlan writes plan.lock.json, or compares the plan with the one there.
-func (d *Dir) checkPlan(plan *sweep.Plan) error {
-	path := filepath.Join(d.Path, LockName)
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return WriteJSON(path, plan.Lock())
+// checkPlan keeps the plan, or compares it with the one there.
+func (d *Dir) checkPlan(plan Plan) error {
+	old, err := ReadLock(d.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return WriteJSON(filepath.Join(d.Path, LockName), plan.Lock)
+	case err != nil:
+		return refusal(d.Path, "cannot be read: "+reason(err), "start anew in another --artifact-dir")
 	}
-	if err != nil {
-		return err
-	}
-	var old sweep.Lock
-	if err := json.Unmarshal(b, &old); err != nil {
-		return refusal(d.Path, LockName+" cannot be read: "+err.Error(), "start anew in another --artifact-dir")
-	}
-	plan.Adopt(old)
-	changed := d.changedGates(plan)
-	if now := plan.Lock(); old.PlanHash != now.PlanHash {
-		changed = append(sweep.Diff(old, now), changed...)
-	}
-	if len(changed) > 0 {
+	if changed := plan.Changed(old); len(changed) > 0 {
 		return refusal(d.Path, "the plan is not the one that was begun here", "run it in another --artifact-dir", changed...)
 	}
 	return nil
-}
-
-// changedGates says how the gates differ from those of the experiment that was
-// begun. They are no part of the plan's hash: no request depends on them, but
-// the exit code does.
-func (d *Dir) changedGates(plan *sweep.Plan) []string {
-	var then struct{ Experiment struct{ Gates []string } }
-	if err := ReadJSON(filepath.Join(d.Path, ResolvedName), &then); err != nil {
-		return nil // killed before it was written
-	}
-	now := plan.Experiment.Gates
-	if slices.Equal(then.Experiment.Gates, now) {
-		return nil
-	}
-	return []string{fmt.Sprintf("gates: %q → %q", then.Experiment.Gates, now)}
 }
 
 // checkFinished refuses to call damaged results complete.
@@ -257,25 +213,25 @@ func (d *Dir) unlock() error {
 	return errors.Join(os.Remove(d.lock.Name()), d.lock.Close())
 }
 
-// SetAside moves what an unfinished attempt left into incomplete/, so that
-// nothing is overwritten. Only files of that run are moved. Attempt 0 is one
-// that the journal does not know.
-func (d *Dir) SetAside(run sweep.Run, attempt int) error {
-	from := filepath.Join(d.Path, run.Dir)
-	base := filepath.Join(d.Path, "incomplete", fmt.Sprintf("%s-attempt%d", run.ID, attempt))
+// SetAside moves what an unfinished attempt of a run left into incomplete/, so that
+// nothing is overwritten: files are what it may have written, from its folder dir.
+// Attempt 0 is one that the journal does not know.
+func (d *Dir) SetAside(run, dir string, files []string, attempt int) error {
+	base := filepath.Join(d.Path, AsideName, fmt.Sprintf("%s-attempt%d", run, attempt))
 	to := base
 	for i := 2; holdsAny(to); i++ {
 		to = fmt.Sprintf("%s-%d", base, i)
 	}
-	for _, name := range runFiles(run) {
-		if _, err := os.Lstat(filepath.Join(from, name)); err != nil {
+	for _, name := range files {
+		from := filepath.Join(d.Path, dir, name)
+		if !holdsAny(from) {
 			continue
 		}
 		target := filepath.Join(to, name)
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		if err := os.Rename(filepath.Join(from, name), target); err != nil {
+		if err := os.Rename(from, target); err != nil {
 			return err
 		}
 	}
@@ -286,19 +242,6 @@ func (d *Dir) SetAside(run sweep.Run, attempt int) error {
 func holdsAny(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// runFiles are what one run may leave in its directory.
-func runFiles(run sweep.Run) []string {
-	prefix := ""
-	if run.Cell != nil && run.Cell.Resolved != nil {
-		prefix = run.Cell.Resolved.Benchmark.Artifacts.Prefix
-	}
-	names, err := aiperf.ProfileNames(prefix)
-	if err != nil {
-		names, _ = aiperf.ProfileNames("") // always has an answer
-	}
-	return append([]string{StreamName, ReportName, "server_log.jsonl", "phases", aiperf.TraceName}, names.All()...)
 }
 
 // reason is the cause without the path, which the message names already.

@@ -7,37 +7,24 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"aiperf.dev/aiperf/sinks"
-	"aiperf.dev/aiperf/sweep"
 )
 
 // A result directory may be one that holds other things already, such as the
 // directory of a project. What was there before stays as it is: it is not
 // overwritten, not listed in the manifest, and not removed by --overwrite.
 
-// occupied names what a run of plan would write over in a directory without a
-// plan of ours: tables that somebody brought there, an experiment of that name.
-func occupied(dir string, plan *sweep.Plan) string {
+// occupied names what is in the way of a plan in a directory without a plan of
+// ours: tables that somebody brought there, an experiment of that name.
+func occupied(dir string, writes []string) string {
 	if holds(dir) != "" {
 		return ""
 	}
-	names := []string{
-		"summary.md", ViewName, ResolvedName, "experiment.cue", "experiment.yaml", "experiment.yml", "experiment.json",
-		LogDir + "/" + LogName, "aggregate", "sweep_aggregate", "profile_runs", "incomplete",
-		"server_log_1.jsonl",
+	names := []string{MarkdownName, ViewName, ResolvedName}
+	for _, ending := range SourceEndings {
+		names = append(names, SourceName+ending)
 	}
-	for _, table := range sinks.TableNames() {
-		names = append(names, table+".parquet", table+".arrow", table+".csv")
-	}
-	for _, run := range plan.Runs {
-		if run.Dir != "" {
-			names = append(names, run.Dir)
-			continue
-		}
-		names = append(names, runFiles(run)...)
-	}
-	for _, name := range names {
+	names = append(names, LogDir+"/"+LogName, AsideName)
+	for _, name := range append(names, writes...) {
 		if holdsAny(filepath.Join(dir, filepath.FromSlash(name))) {
 			return name
 		}

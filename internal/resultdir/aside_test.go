@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // finished makes dir a finished result directory with these files of ours.
@@ -87,7 +86,7 @@ func TestMoveAsideKeepsWhatWasThereBefore(t *testing.T) {
 	put(t, dir, "notes.txt", "mine")
 	put(t, dir, "logs/app.log", "mine")
 	put(t, dir+".1", "older", "mine")
-	d, err := Open(dir, sweeptest.PlanOf(t), false)
+	d, err := Open(dir, planOf("a"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +129,7 @@ func TestMoveAsideThroughALink(t *testing.T) {
 	if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link: %v, %v", st, err)
 	}
-	d, err := Open(link, sweeptest.PlanOf(t), false)
+	d, err := Open(link, planOf("a"), false)
 	if err != nil {
 		t.Fatalf("the link leads nowhere now: %v", err)
 	}
@@ -148,7 +147,7 @@ func TestMoveAsideThroughALink(t *testing.T) {
 func TestMoveAsideWithin(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("o", 254))
-	plan := sweeptest.PlanOf(t)
+	plan := planOf("a")
 	for n, want := range []string{"previous.1", "previous.2"} {
 		d, err := Open(dir, plan, false)
 		if err != nil {
@@ -182,7 +181,7 @@ func TestMoveAsideOfTheWorkingDirectory(t *testing.T) {
 func TestMoveAsideWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	d, err := Open(dir, sweeptest.PlanOf(t), false)
+	d, err := Open(dir, planOf("a"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

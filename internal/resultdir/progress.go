@@ -4,21 +4,18 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-
-	"aiperf.dev/aiperf/sweep"
 )
 
-// Unfinished is the newest directory that pattern names and that holds this
-// plan, begun and not finished; "" if there is none.
-func Unfinished(pattern string, plan *sweep.Plan) string {
+// Unfinished is the newest directory that pattern names and that holds the
+// plan of this hash, begun and not finished; "" if there is none.
+func Unfinished(pattern, hash string) string {
 	dirs, err := filepath.Glob(pattern)
 	if err != nil {
 		return ""
 	}
 	slices.Sort(dirs) // names end in a time
 	for _, dir := range slices.Backward(dirs) {
-		var lock sweep.Lock
-		if ReadJSON(filepath.Join(dir, LockName), &lock) != nil || lock.PlanHash != plan.Hash {
+		if lock, err := ReadLock(dir); err != nil || lock.PlanHash != hash {
 			continue
 		}
 		if m, err := ReadManifest(dir); err != nil || m.Interrupted {
@@ -31,26 +28,25 @@ func Unfinished(pattern string, plan *sweep.Plan) string {
 // Progress counts the runs that dir holds finished, of how many are needed; begun
 // is false where no plan was ever begun.
 func Progress(dir string) (done, total int, begun bool) {
-	var lock sweep.Lock
-	if ReadJSON(filepath.Join(dir, LockName), &lock) != nil {
+	lock, err := ReadLock(dir)
+	if err != nil {
 		return 0, 0, false
 	}
-	events, _, _ := readJournal(filepath.Join(dir, journalName)) // a damaged journal counts for nothing
-	done, spared := countDone(events)
+	done, spared := countDone(Events(dir))
 	return done, len(lock.Runs) - spared, true
 }
 
-// Done counts the runs of plan that dir holds finished, and those that turned out
+// Done counts the runs that dir holds finished of the plan of this hash, and those that turned out
 // not to be needed.
-func Done(dir string, plan *sweep.Plan) (done, spared int, err error) {
-	var lock sweep.Lock
-	if err := ReadJSON(filepath.Join(dir, LockName), &lock); err != nil {
+func Done(dir, hash string) (done, spared int, err error) {
+	lock, err := ReadLock(dir)
+	if err != nil {
 		return 0, 0, fmt.Errorf("no plan there")
 	}
-	if lock.PlanHash != plan.Hash {
+	if lock.PlanHash != hash {
 		return 0, 0, fmt.Errorf("holds another plan")
 	}
-	events, _, err := readJournal(filepath.Join(dir, journalName))
+	events, _, err := readJournal(filepath.Join(dir, JournalName))
 	done, spared = countDone(events)
 	return done, spared, err
 }

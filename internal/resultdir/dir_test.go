@@ -11,13 +11,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/sinks"
-	"aiperf.dev/aiperf/sweep/sweeptest"
 )
+
+// planOf is a plan of one run that is told by its hash.
+func planOf(hash string) Plan {
+	return Plan{
+		Lock: Lock{PlanHash: hash, Runs: []LockRun{{ID: "r1", Dir: "a"}}}, Writes: []string{"requests.parquet", "checks.csv", "a"},
+		Changed: func(begun Lock) []string {
+			if begun.PlanHash == hash {
+				return nil
+			}
+			return []string{begun.PlanHash + " → " + hash}
+		},
+	}
+}
 
 func TestOpenRefusesOthersResults(t *testing.T) {
 	t.Parallel()
-	plan := sweeptest.PlanOf(t)
+	plan := planOf("a")
 	for _, name := range []string{"manifest.json", "plan.lock.json", "journal.jsonl", "profile_export_aiperf.json"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o644); err != nil {
@@ -34,7 +45,7 @@ func TestOpenRefusesOthersResults(t *testing.T) {
 // Nothing is overwritten, whoever it belongs to; with --resume neither.
 func TestOpenKeepsForeignFiles(t *testing.T) {
 	t.Parallel()
-	plan := sweeptest.PlanOf(t)
+	plan := planOf("a")
 	for _, name := range []string{"requests.parquet", "checks.csv", "summary.md", "resolved.json", "experiment.yaml"} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644); err != nil {
@@ -69,7 +80,7 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 	if err := os.Symlink(real, dir); err != nil {
 		t.Skip(err)
 	}
-	plan := sweeptest.PlanOf(t)
+	plan := planOf("a")
 	for _, resume := range []bool{false, true} { // what was there first is remembered
 		d, err := Open(dir, plan, resume)
 		if err != nil {
@@ -116,22 +127,22 @@ func TestResultsAmongForeignFiles(t *testing.T) {
 func TestOpenRefusesAnotherPlan(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	d, err := Open(dir, sweeptest.PlanOf(t), false)
+	d, err := Open(dir, planOf("a"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(dir, sweeptest.PlanOf(t, "phases.profiling.concurrency=4"), true)
+	_, err = Open(dir, planOf("b"), true)
 	var e *diag.Error
-	if !errors.As(err, &e) || !strings.Contains(strings.Join(e.More, "\n"), "concurrency") {
-		t.Fatalf("resume with another plan: %v %+v, want the difference in concurrency", err, e)
+	if !errors.As(err, &e) || !strings.Contains(strings.Join(e.More, "\n"), "a → b") {
+		t.Fatalf("resume with another plan: %v %+v, want the difference", err, e)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, ".lock")); err == nil {
 		t.Error("a refused resume left its lock file")
 	}
-	again, err := Open(dir, sweeptest.PlanOf(t), true)
+	again, err := Open(dir, planOf("a"), true)
 	if err != nil {
 		t.Fatalf("resume with the same plan: %v", err)
 	}
@@ -143,7 +154,7 @@ func TestOpenRefusesAnotherPlan(t *testing.T) {
 func TestOneProcessPerDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	plan := sweeptest.PlanOf(t)
+	plan := planOf("a")
 	d, err := Open(dir, plan, false)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +193,7 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, journalName)
+	path := filepath.Join(dir, JournalName)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -265,13 +276,12 @@ func TestManifestFindsWhatChanged(t *testing.T) {
 func TestManifestKnowsWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := Written{}
+	w := Written{filepath.Join(dir, "same.csv"): {4, "as written"}, filepath.Join(dir, "grown.csv"): {3, "as written"}}
 	for _, name := range []string{"same.csv", "grown.csv"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("rows"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.Add(dir, []sinks.FileInfo{{Path: "same.csv", Bytes: 4, SHA256: "as written"}, {Path: "grown.csv", Bytes: 3, SHA256: "as written"}})
 	files, err := listFiles(dir, nil, nil, w)
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%+v, %v", files, err)

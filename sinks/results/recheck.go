@@ -1,4 +1,4 @@
-package resultdir
+package results
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/aiperf"
-	"aiperf.dev/aiperf/sweep"
 )
 
 // Recheck holds a finished directory, ours or AIPerf's, against itself: no file
@@ -19,9 +19,9 @@ func Recheck(dir string) (said string, bad []string, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	m, err := ReadManifest(dir)
+	m, err := resultdir.ReadManifest(dir)
 	ours := err == nil
-	if done, total, begun := Progress(dir); !ours && begun {
+	if done, total, begun := resultdir.Progress(dir); !ours && begun {
 		return "", nil, &diag.Error{
 			Code: diag.Failed, Place: dir, Message: fmt.Sprintf("not finished: %d of %s are done", done, words.Count(total, "run")),
 			Hint: "aiperf run … --artifact-dir " + dir + " --resume",
@@ -35,11 +35,7 @@ func Recheck(dir string) (said string, bad []string, err error) {
 		for _, b := range m.Verify(dir) {
 			bad = append(bad, dir+"/"+b)
 		}
-		lost, err := lostRecords(dir)
-		if err != nil {
-			return "", bad, err
-		}
-		bad = append(bad, lost...)
+		bad = append(bad, lostRecords(dir)...)
 	}
 	checked := 0
 	for _, run := range runs {
@@ -64,19 +60,18 @@ func Recheck(dir string) (said string, bad []string, err error) {
 
 // lostRecords is a line for each run whose last attempt could not write all of
 // its records.
-func lostRecords(dir string) (lines []string, err error) {
-	var lock sweep.Lock
-	if err := ReadJSON(filepath.Join(dir, LockName), &lock); err != nil {
-		return nil, nil // Verify has said that it is not as it was written
+func lostRecords(dir string) (lines []string) {
+	lock, err := resultdir.ReadLock(dir)
+	if err != nil {
+		return nil // Verify has said that it is not as it was written
 	}
-	events, _, err := readJournal(filepath.Join(dir, journalName))
-	last := Last(events)
+	last := resultdir.Last(resultdir.Events(dir))
 	for _, r := range lock.Runs {
 		if e := last[r.ID]; e.Event == "lost" {
 			lines = append(lines, fmt.Sprintf("%s: run %s: %s; the command that began it, with --resume, measures it again", dir, r.ID, e.Error))
 		}
 	}
-	return lines, err
+	return lines
 }
 
 // nothingToCheck says what is missing in a directory that has no summary beside
@@ -87,12 +82,12 @@ func nothingToCheck(dir string) (said string, err error) {
 		return err == nil
 	}
 	switch {
-	case has("profile_export_aiperf.json"):
+	case has(resultdir.SummaryName):
 		return "a summary without records (--export-level summary): nothing to hold it against", nil
-	case has("profile_export.jsonl"):
+	case has(resultdir.RecordsName):
 		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "records without a summary", Hint: "the run was stopped, or every request failed: AIPerf writes no summary then"}
-	case has("inputs.json"), has("logs"):
+	case has("inputs.json"), has(resultdir.LogDir):
 		return "", &diag.Error{Code: diag.Failed, Place: dir, Message: "neither records nor a summary", Hint: "the run stopped before its first answer"}
 	}
-	return "", diag.New(dir+": neither results nor an experiment in CUE there", "name the directory that holds manifest.json or profile_export_aiperf.json, or an experiment")
+	return "", diag.New(dir+": neither results nor an experiment in CUE there", "name the directory that holds "+resultdir.ManifestName+" or "+resultdir.SummaryName+", or an experiment")
 }

@@ -32,8 +32,7 @@ func MoveAside(dir string) (to string, err error) {
 		return "", lockRefusal(dir, err)
 	}
 	defer lock.Close()
-	events, _, _ := readJournal(filepath.Join(real, journalName)) // a damaged journal names nothing beside
-	others := beside(events)
+	others := beside(Events(real))
 	moved := false
 	if len(others) == 0 && !inUse(real) {
 		to, err = moveWhole(real, lock)

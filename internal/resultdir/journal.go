@@ -35,12 +35,10 @@ type Event struct {
 // journal appends events to DIR/journal.jsonl.
 type journal struct{ f *os.File }
 
-const journalName = "journal.jsonl"
-
 // openJournal opens the file for appending and cuts a torn last line, which a
 // kill may have left: what it would have said was never acted upon.
 func openJournal(dir string) (*journal, []Event, error) {
-	path := filepath.Join(dir, journalName)
+	path := filepath.Join(dir, JournalName)
 	events, whole, err := readJournal(path)
 	if err != nil {
 		return nil, nil, err
@@ -56,6 +54,12 @@ func openJournal(dir string) (*journal, []Event, error) {
 		return nil, nil, errors.Join(err, f.Close())
 	}
 	return &journal{f}, events, nil
+}
+
+// Events are those of the journal in dir: a damaged one has none.
+func Events(dir string) []Event {
+	events, _, _ := readJournal(filepath.Join(dir, JournalName))
+	return events
 }
 
 // readJournal returns the complete lines and how many bytes they take. A
@@ -79,7 +83,7 @@ func readJournal(path string) (events []Event, whole int64, err error) {
 		case json.Unmarshal(line, &e) != nil || line[len(line)-1] != '\n':
 			damaged = cmp.Or(damaged, n)
 		case damaged > 0:
-			return nil, 0, refusal(filepath.Dir(path), fmt.Sprintf("%s:%d is damaged", journalName, damaged), "start anew in another --artifact-dir")
+			return nil, 0, refusal(filepath.Dir(path), fmt.Sprintf("%s:%d is damaged", JournalName, damaged), "start anew in another --artifact-dir")
 		default:
 			events, whole = append(events, e), read
 		}

@@ -1,0 +1,55 @@
+package resultdir
+
+import (
+	"encoding/json"
+	"path/filepath"
+)
+
+// LockSchema names the form of plan.lock.json.
+const LockSchema = "plan.lock/1"
+
+// Lock is a plan as it is kept beside its results: enough to tell whether a
+// later plan is the same, and if not, in what.
+type Lock struct {
+	Schema      string            `json:"schema"`
+	PlanHash    string            `json:"plan_hash"`
+	ToolVersion string            `json:"tool_version,omitempty"`
+	Name        string            `json:"name,omitempty"`
+	Cells       []LockCell        `json:"cells"`
+	Trials      int               `json:"trials"`
+	Order       string            `json:"order"`
+	CellOrder   string            `json:"cell_order"`
+	BaseSeed    int64             `json:"base_seed"`
+	Seeds       string            `json:"seeds"`
+	Seeded      bool              `json:"seeded"`            // false: the seed was drawn, a later plan may have another
+	Digests     map[string]string `json:"digests,omitempty"` // file → sha256 of data sets and tokenizers, filled by the runner
+	Runs        []LockRun         `json:"runs"`
+}
+
+// LockCell is one cell.
+type LockCell struct {
+	ID        string          `json:"id"`
+	Label     string          `json:"label"`
+	Dir       string          `json:"dir"`
+	Seed      int64           `json:"seed"`
+	Point     map[string]any  `json:"point"`
+	Benchmark json.RawMessage `json:"benchmark"`
+}
+
+// LockRun is one run, in order of execution.
+type LockRun struct {
+	ID     string `json:"id"`
+	Cell   string `json:"cell"`
+	Trial  int    `json:"trial"`
+	Seed   int64  `json:"seed"`
+	Text   int64  `json:"text_seed"`
+	Warmup bool   `json:"warmup"`
+	Dir    string `json:"dir"`
+}
+
+// ReadLock reads the plan that was begun in dir.
+func ReadLock(dir string) (Lock, error) {
+	var l Lock
+	err := ReadJSON(filepath.Join(dir, LockName), &l)
+	return l, err
+}

@@ -1,0 +1,74 @@
+package runner
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/aiperf"
+	"aiperf.dev/aiperf/sweep"
+)
+
+// openDir makes or opens the result directory of plan, which takes over what an
+// earlier process drew.
+func openDir(plan *sweep.Plan, opt Options) (*resultdir.Dir, error) {
+	var redo []string
+	for _, run := range opt.Redo {
+		redo = append(redo, run.ID)
+	}
+	changed := func(begun resultdir.Lock) []string {
+		plan.Adopt(begun)
+		lines := changedGates(opt.Dir, plan)
+		if now := plan.Lock(); begun.PlanHash != now.PlanHash {
+			lines = append(sweep.Diff(begun, now), lines...)
+		}
+		return lines
+	}
+	return resultdir.Open(opt.Dir, resultdir.Plan{Lock: plan.Lock(), Writes: writes(plan), Changed: changed}, opt.Resume, redo...)
+}
+
+// writes are the paths that the runs of plan and its tables may write.
+func writes(plan *sweep.Plan) []string {
+	names := []string{"aggregate", "sweep_aggregate", "profile_runs", "server_log_1.jsonl"}
+	for _, table := range sinks.TableNames() {
+		names = append(names, resultdir.Table(table, "parquet"), resultdir.Table(table, "arrow"), resultdir.Table(table, "csv"))
+	}
+	for _, run := range plan.Runs {
+		if run.Dir != "" {
+			names = append(names, run.Dir)
+			continue
+		}
+		names = append(names, runFiles(run)...)
+	}
+	return names
+}
+
+// runFiles are what one run may leave in its directory.
+func runFiles(run sweep.Run) []string {
+	prefix := ""
+	if run.Cell != nil && run.Cell.Resolved != nil {
+		prefix = run.Cell.Resolved.Benchmark.Artifacts.Prefix
+	}
+	names, err := aiperf.ProfileNames(prefix)
+	if err != nil {
+		names, _ = aiperf.ProfileNames("") // always has an answer
+	}
+	return append([]string{resultdir.StreamName, resultdir.ReportName, "server_log.jsonl", "phases", aiperf.TraceName}, names.All()...)
+}
+
+// changedGates says how the gates differ from those of the experiment that was
+// begun. They are no part of the plan's hash: no request depends on them, but
+// the exit code does.
+func changedGates(dir string, plan *sweep.Plan) []string {
+	var then struct{ Experiment struct{ Gates []string } }
+	if err := resultdir.ReadJSON(filepath.Join(dir, resultdir.ResolvedName), &then); err != nil {
+		return nil // killed before it was written
+	}
+	now := plan.Experiment.Gates
+	if slices.Equal(then.Experiment.Gates, now) {
+		return nil
+	}
+	return []string{fmt.Sprintf("gates: %q → %q", then.Experiment.Gates, now)}
+}
