@@ -21,6 +21,9 @@ const never = time.Duration(1 << 62)
 // without a connection.
 func TestServerThatIsGone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	for _, c := range []struct {
 		name  string
 		phase schema.Phase
@@ -62,6 +65,9 @@ func TestServerThatIsGone(t *testing.T) {
 // A server that comes back in time is measured on, at once and as before.
 func TestServerThatComesBack(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	for _, c := range []struct {
 		name  string
 		phase schema.Phase
@@ -100,6 +106,9 @@ func TestServerThatComesBack(t *testing.T) {
 // One of two servers that is gone does not end the run, nor slow the other down.
 func TestOneServerOfTwoIsGone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	w := &world{gone: func(target int, _ time.Duration) bool { return target == 1 }}
 	j := job(t, schema.Phase{Type: "constant", Rate: 1000, Duration: ptr(schema.Duration(30))})
 	j.Endpoint.URLs = append(j.Endpoint.URLs, "http://127.0.0.1:2")

@@ -104,6 +104,9 @@ func TestSequenceDistribution(t *testing.T) {
 
 func TestCorpora(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	book := write(t, "book.txt", strings.Repeat("It was a bright cold day in April, and the clocks were striking thirteen.\nThe hallway smelt of boiled cabbage! ", 60))
 	for _, c := range []struct{ corpus, file, has string }{
 		{"sonnet", "", "."}, {"coding", "", "\n"}, {"random", "", " "}, {"", book, "boiled cabbage"},
@@ -140,6 +143,9 @@ func TestCorpora(t *testing.T) {
 // cache that forgets nothing would count it: on token ids, in whole blocks.
 func TestHitRate(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	for _, name := range []string{"o200k_base", "p50k_base"} {
 		tk := tok(t, name)
 		for _, c := range []struct {

@@ -61,6 +61,9 @@ func large(t *testing.T, name string, size int, line func(i int) (before, after 
 // takes no room: in its order, again from its beginning, and in any other
 // order. This test is not parallel: it looks at the memory of the process.
 func TestLargeFilesArePlayedFromDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	path, n := large(t, "large.jsonl", streamedFrom+1, single)
 	some, k := large(t, "small.jsonl", 3<<20, single)
 	cfg := schema.Dataset{Type: "file", Prompts: schema.Prompts{OSL: &schema.Shape{Mean: p(50), StdDev: p(20)}}, SystemPrompt: "be brief"}
@@ -127,6 +130,9 @@ func inUse() int64 {
 // that are no records at all, which the player meets when it gets there.
 func TestPlayingBeginsBeforeTheFileIsRead(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	path, n := large(t, "huge.jsonl", 9<<20, single)
 	if err := os.Truncate(path, 20<<30); err != nil {
 		t.Skip(err)
@@ -157,6 +163,9 @@ func TestPlayingBeginsBeforeTheFileIsRead(t *testing.T) {
 // What a large file can have wrong is found where it stands.
 func TestLargeFilesWithMistakes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	session := func(name func(i int) int) func(int) (string, string) {
 		return func(i int) (string, string) {
 			return fmt.Sprintf(`{"session_id": "s%d", "turns": [{"text": "%d `, name(i), i), `"}]}`

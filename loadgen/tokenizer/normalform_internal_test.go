@@ -52,6 +52,9 @@ func TestLongRunsOfMarks(t *testing.T) {
 // The algorithm for long runs equals the library's on short ones.
 func TestSegmentFormEqualsLibrary(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("compares values on one goroutine")
+	}
 	var all, marks []rune // what a form changes, and what does not begin a segment
 	for r := rune(0x300); r <= 0x2fa1d; r++ {
 		s := string(r)

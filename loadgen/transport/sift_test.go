@@ -52,6 +52,9 @@ func TestMediaPassBy(t *testing.T) {
 		{"text as bytes", "application/octet-stream", "a text, é", nil, "a text, é", nil, false},
 		{"a video", "video/mp4", wav, func(x *transport.Exchange) { x.SizeOnly = true }, "", []string{wav}, true},
 	} {
+		if c.change == nil {
+			c.change = func(*transport.Exchange) {}
+		}
 		for _, packed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, packed %v", c.name, packed), func(t *testing.T) {
 				t.Parallel()
@@ -67,9 +70,6 @@ func TestMediaPassBy(t *testing.T) {
 					_ = z.Close()
 				}))
 				t.Cleanup(srv.Close)
-				if c.change == nil {
-					c.change = func(*transport.Exchange) {}
-				}
 				x := open(t, srv.URL).do(mediaToo, c.change)
 				var all strings.Builder
 				size := int64(0)
