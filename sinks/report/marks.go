@@ -1,0 +1,74 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
+)
+
+// unsupported are the percentiles that were shown of too few values, in their order.
+type unsupported []string
+
+// percentileOf are the statistics that need a number of values.
+var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+// take tells whether a statistic of n effective values is not supported, and keeps it.
+func (u *unsupported) take(stat string, n float64) bool {
+	q, ok := percentileOf[stat]
+	if !ok || stats.Certified(q, n) {
+		return false
+	}
+	if !slices.Contains(*u, stat) {
+		*u = append(*u, stat)
+		slices.SortFunc(*u, func(a, b string) int { return cmp.Compare(percentileOf[a], percentileOf[b]) })
+	}
+	return true
+}
+
+// mark is text, marked where the statistic is not supported.
+func (u *unsupported) mark(stat string, n float64, text string) string {
+	if u.take(stat, n) {
+		return text + " ?"
+	}
+	return text
+}
+
+// need says how many values they take, "" for none: "p50 needs 11, p99 662".
+func (u *unsupported) need() string {
+	var parts []string
+	for i, stat := range *u {
+		text := fmt.Sprintf("%s %d", stat, stats.Floor(percentileOf[stat]))
+		if i == 0 {
+			text = fmt.Sprintf("%s needs %d", stat, stats.Floor(percentileOf[stat]))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// touched collects what the legend of the marks says.
+type touched []string
+
+func (t *touched) take(taint validity.Taint) string {
+	mark := taint.Mark()
+	if mark == "" {
+		return ""
+	}
+	if line := mark + ": " + taint.Sentence(); !slices.Contains(*t, line) {
+		*t = append(*t, line)
+		slices.Sort(*t)
+	}
+	return mark
+}
+
+// doubtful is the mark of a metric of the only run, "" for none.
+func (r *Report) doubtful(tag string) string {
+	if mark := r.marked.take(r.Taints.Metric(tag)); mark != "" {
+		return " " + mark
+	}
+	return ""
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// What a screen holds; summary.md has all.
+const (
+	maxDoubts  = 5
+	maxNotices = 2
+	maxErrors  = 3
+)
+
+// endings are how requests ended that neither succeeded nor failed.
+var endings = []struct {
+	name, said string
+	part, of   record.Parts
+}{
+	{"Cut off", ", by the end of the phase: they lasted at least until then", record.InCut, record.WasSent},
+	{"Cancelled", ", as the experiment asks", record.InCancelled, record.WasSent},
+	{"Never sent", " that were due", record.InUnsent, record.Due},
+}
+
+// problems are errors and notices.
+func (r *Report) problems(b *strings.Builder) {
+	n := r.Requests
+	if n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil) {
+		fmt.Fprintf(b, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), words.Whole(n.In(record.Answered)))
+	}
+	listErrors(b, r.Errors)
+	for _, x := range endings {
+		if count := n.In(x.part); count > 0 {
+			fmt.Fprintf(b, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), x.said)
+		}
+	}
+	if len(r.FailedRuns) > 0 {
+		what := "Failed runs"
+		if !slices.ContainsFunc(r.FailedRuns, func(f FailedRun) bool { return !f.Interrupted }) {
+			what = "Interrupted runs"
+		}
+		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(len(r.Plan.Runs)))
+		r.failedRuns(b)
+	}
+	notes := r.notes()
+	for i, n := range notes {
+		if i == maxNotices {
+			fmt.Fprintf(b, "note: %d more in summary.md\n", len(notes)-maxNotices)
+			break
+		}
+		wrapped(b, "note: ", n)
+	}
+}
+
+// FailedRun is a run without a result, and its place in the experiment.
+type FailedRun struct {
+	Cell  string
+	Trial int // 1-based, as Place is
+	// Sentinel is which of the sentinel's runs it is, 0 for a trial.
+	Sentinel int
+	Place    int // among the runs of its trial, which are one block
+	Of       int
+	Why      string
+	// Interrupted says that a signal cut it short: no fault of the run.
+	Interrupted bool
+}
+
+// FailedRunsOf are the outcomes of plan that gave nothing.
+func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun) {
+	place, of := map[string]int{}, map[int]int{}
+	for _, run := range plan.Runs { // each run of the sentinel is a trial that the plan does not have
+		of[run.Trial]++
+		place[run.ID] = of[run.Trial]
+	}
+	for _, o := range outcomes {
+		if o.Err != "" && len(plan.Runs) > 1 {
+			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel, place[o.Run.ID], of[o.Run.Trial], o.Err, o.Interrupted})
+		}
+	}
+	return out
+}
+
+// String is where the run stood.
+func (f FailedRun) String() string {
+	if f.Sentinel > 0 {
+		return fmt.Sprintf("%s, sentinel %d", f.Cell, f.Sentinel)
+	}
+	if f.Of == 1 {
+		return fmt.Sprintf("%s, trial %d", f.Cell, f.Trial)
+	}
+	return fmt.Sprintf("%s, trial %d (run %d of %d in it)", f.Cell, f.Trial, f.Place, f.Of)
+}
+
+// failedRuns names the first of them, with their places.
+func (r *Report) failedRuns(b *strings.Builder) {
+	for i, f := range r.FailedRuns {
+		if i == maxErrors {
+			fmt.Fprintf(b, "  … and %d more, in summary.md\n", len(r.FailedRuns)-maxErrors)
+			return
+		}
+		wrapped(b, "  "+f.String()+": ", words.Clip(f.Why, 200))
+	}
+}
+
+// listErrors names the most frequent kinds; the last line counts the others, so
+// that the lines add up to the number above them.
+func listErrors(b *strings.Builder, kinds []verdict.ErrorCount) {
+	for i, e := range kinds {
+		if i == maxErrors {
+			fmt.Fprintf(b, "  %s× of %s\n", words.Whole(total(kinds[i:])), words.Count(len(kinds)-i, "other kind"))
+			break
+		}
+		said := ": "
+		if e.Alike {
+			said = ", such as: "
+		}
+		if e.Kind == "" {
+			said = ""
+		}
+		wrapped(b, fmt.Sprintf("  %s× %s%s", words.Whole(e.Count), e.Kind, said), words.Clip(e.Message, 200))
+	}
+}
+
+func total(kinds []verdict.ErrorCount) (n int64) {
+	for _, e := range kinds {
+		n += e.Count
+	}
+	return n
+}
+
+// notes are the notices that no doubt has said already.
+func (r *Report) notes() []string {
+	var out []string
+	for _, n := range r.Notices {
+		if !slices.ContainsFunc(r.Doubts, func(d Doubt) bool { return d.Detail == n }) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
