@@ -596,8 +596,8 @@ func TestHeadersAndTargets(t *testing.T) {
 		urls, models = append(urls, r.URL), append(models, r.Model)
 	}
 	a, b := "http://a/v1/chat/completions", "http://b:81/proxy/v1/chat/completions"
-	if !cmp.Equal(urls, []string{a, b, a, b}) || !cmp.Equal(models, []string{"m", "n", "m", "n"}) {
-		t.Errorf("round robin: urls %v, models %v", urls, models)
+	if !cmp.Equal(urls, []string{a, b, b, a}) || !cmp.Equal(models, []string{"m", "n", "m", "n"}) {
+		t.Errorf("round robin, so that each model meets each target: urls %v, models %v", urls, models)
 	}
 	if len(w.forgot) != 4 || w.forgot[0] != w.sent[0].session {
 		t.Errorf("connections of %d of 4 sticky sessions were closed", len(w.forgot))

@@ -79,7 +79,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 		targets = job.Client.Targets() // where those of the built-in server really are
 	}
 	n = newStepper(n, job.Spec, targets, c.Now)
-	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint), outages: newOutages(&job.Endpoint)}
+	e := &engine{clock: c, sender: n, targets: newTargets(&job.Endpoint, len(job.Models.Items)), outages: newOutages(&job.Endpoint)}
 	if t := job.Endpoint.Timeout; t > 0 && !math.IsInf(t, 1) {
 		e.timeout = int64(schema.Duration(t).Go())
 	}
@@ -358,6 +358,10 @@ func closers(s transport.Stats) (notes []string) {
 	for _, name := range s.Closers {
 		notes = append(notes, name+" closes the connections that it says it keeps: each request got a fresh one from then on ("+
 			words.Count(s.Resent, "request")+" sent once more; connection_reuse: never says so beforehand)")
+	}
+	for _, o := range s.Older {
+		notes = append(notes, o.Target+" answered in HTTP/1.1 though http: 2 was asked for: "+words.Count(o.Answers, "answer")+
+			" of it; what was measured is HTTP/1.1")
 	}
 	for _, e := range s.Endless {
 		notes = append(notes, e.Target+" does not end the body after the mark of its end: "+words.Count(e.Answers, "answer")+

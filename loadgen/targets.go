@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math"
 	"slices"
 	"strconv"
 
@@ -14,7 +15,8 @@ import (
 type targets struct {
 	choose   func(t *targets, r *request) int
 	inFlight []int // requests on the wire, by target
-	turn     int   // of the round robin
+	turn     int64 // of the round robin
+	cycle    int64 // turns after which models and targets would meet again in the same pairs
 }
 
 // balancing are the ways to choose, by their names in the schema.
@@ -25,37 +27,54 @@ var balancing = map[string]func(*targets, *request) int{
 	"least_in_flight": (*targets).idlest,
 }
 
-// newTargets are those of e. A session that has a connection for itself stays
-// where it leads.
-func newTargets(e *schema.Endpoint) targets {
-	t := targets{choose: balancing[e.URLStrategy], inFlight: make([]int, max(1, len(e.URLs)))}
+// newTargets are those of e, for requests to so many models. A session that has a
+// connection for itself stays where it leads.
+func newTargets(e *schema.Endpoint, models int) targets {
+	n := max(1, len(e.URLs))
+	t := targets{choose: balancing[e.URLStrategy], inFlight: make([]int, n), cycle: math.MaxInt64}
+	if models > 1 {
+		t.cycle = int64(lcm(models, n))
+	}
 	if t.choose == nil || e.ConnectionReuse == "sticky-user-sessions" {
 		t.choose = (*targets).ofSession
 	}
 	return t
 }
 
+// lcm is the least common multiple.
+func lcm(a, b int) int {
+	gcd := a
+	for r := b; r > 0; {
+		gcd, r = r, gcd%r
+	}
+	return a / gcd * b
+}
+
+// inTurn is the target of turn i. Models take turns as targets do: two of each
+// would meet in the same pairs for ever, and the slower model would make its
+// target look slow. So after each cycle the targets begin one further on.
+func (t *targets) inTurn(i int64) int { return int((i + i/t.cycle) % int64(len(t.inFlight))) }
+
 // next is the target whose turn it is.
 func (t *targets) next(*request) int {
-	i := t.turn
-	t.turn = (t.turn + 1) % len(t.inFlight)
-	return i
+	t.turn++
+	return t.inTurn(t.turn - 1)
 }
 
 // ofSession is the same target for all requests of a session, sessions in turn.
-func (t *targets) ofSession(r *request) int { return int(r.play.Index % int64(len(t.inFlight))) }
+func (t *targets) ofSession(r *request) int { return t.inTurn(r.play.Index) }
 
 // idlest is the target with the fewest requests on the wire, those of equal
 // load in turn.
 func (t *targets) idlest(*request) int {
-	n := len(t.inFlight)
-	best := t.turn
+	n, first := len(t.inFlight), t.inTurn(t.turn)
+	best := first
 	for k := range n {
-		if i := (t.turn + k) % n; t.inFlight[i] < t.inFlight[best] {
+		if i := (first + k) % n; t.inFlight[i] < t.inFlight[best] {
 			best = i
 		}
 	}
-	t.turn = (best + 1) % n
+	t.turn += int64((best-first+n)%n) + 1
 	return best
 }
 

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -161,10 +162,43 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// Two models on two targets meet in all four pairs, equally often, whichever way
+// targets take turns; so do any other numbers of both.
+func TestModelsMeetAllTargets(t *testing.T) {
+	t.Parallel()
+	for _, strategy := range []string{"round_robin", "session", "least_in_flight"} {
+		for _, n := range []struct{ models, targets int }{{2, 2}, {2, 4}, {4, 2}, {4, 6}, {3, 2}, {3, 3}, {5, 1}} {
+			const times = 3
+			pairs := n.models * n.targets
+			j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: int64(times * pairs)})
+			j.Endpoint.URLStrategy, j.Endpoint.URLs = strategy, nil
+			for i := range n.targets {
+				j.Endpoint.URLs = append(j.Endpoint.URLs, fmt.Sprintf("http://t%d", i))
+			}
+			j.Models = schema.Models{}
+			for i := range n.models {
+				j.Models.Items = append(j.Models.Items, schema.Model{Name: fmt.Sprintf("m%d", i)})
+			}
+			met := map[string]int{}
+			for _, r := range (&world{}).play(t, j).records {
+				met[r.Model+" "+r.URL]++
+			}
+			if len(met) != pairs {
+				t.Errorf("%s: %d models met %d targets in %d pairs, want %d", strategy, n.models, n.targets, len(met), pairs)
+			}
+			for pair, k := range met {
+				if k != times {
+					t.Errorf("%s, %d models on %d targets: %s %d times, want %d", strategy, n.models, n.targets, pair, k, times)
+				}
+			}
+		}
+	}
+}
+
 // A slow target gets fewer requests when the idlest is chosen.
 func TestLeastInFlightAvoidsTheSlow(t *testing.T) {
 	t.Parallel()
-	e := &engine{targets: newTargets(&schema.Endpoint{URLs: []string{"a", "b"}, URLStrategy: "least_in_flight"})}
+	e := &engine{targets: newTargets(&schema.Endpoint{URLs: []string{"a", "b"}, URLStrategy: "least_in_flight"}, 1)}
 	count := map[int]int{}
 	for range 20 {
 		r := &request{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -65,10 +66,7 @@ func (d *details) close() error {
 func exchange(client *transport.Client, x *transport.Exchange, said loadgen.Said) *aiperf.RawRequest {
 	out := &aiperf.RawRequest{
 		RequestHeader: client.RequestHeader(x), ResponseHeader: x.ResponseHeader, Body: x.Body, Status: x.HTTPStatus, Reason: x.Reason,
-		ContentType: x.ContentType, Local: x.Local, Remote: x.Remote, Streamed: x.Streamed, Text: said.Text, Reasoning: said.Reasoning,
-	}
-	if len(said.Text) == 0 {
-		out.Text = said.Tool
+		ContentType: x.ContentType, Local: x.Local, Remote: x.Remote, Streamed: x.Streamed, Text: slices.Concat(said.Text, said.Tool), Reasoning: said.Reasoning,
 	}
 	for i, e := range x.Events {
 		out.Events = append(out.Events, aiperf.RawEvent{At: e.At, Data: x.Data(i), Error: e.Error})

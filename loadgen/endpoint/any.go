@@ -126,6 +126,16 @@ func apiOfType(kind string, stream bool) func([]byte, bool) (Chunk, error) {
 	return nil
 }
 
+// mayEndAny is the cheap test for the last event of an API that readAny knows.
+func mayEndAny(data []byte) bool {
+	for _, s := range [...]*Spec{&responses, &messages, &tgi, &llamaCpp, &ollama} {
+		if s.MayEnd(data) {
+			return true
+		}
+	}
+	return false
+}
+
 // claimed is what an event says beside its answer, wherever that lies: usage,
 // times, a finish reason, an error, the end mark.
 func claimed(data []byte, stream bool) Chunk {

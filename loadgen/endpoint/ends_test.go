@@ -30,6 +30,14 @@ func TestEnds(t *testing.T) {
 		{"responses", `{"type":"response.completed","response":{"status":"completed"}}`, true},
 		{"kserve_v2_infer", `{"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}],"parameters":{"triton_final_response":false}}`, false},
 		{"kserve_v2_infer", `{"outputs":[{"name":"text_output","datatype":"BYTES","shape":[1],"data":["a"]}],"parameters":{"triton_final_response":true}}`, true},
+		{"raw", `{"type":"message_stop"}`, true},
+		{"raw", `{"type":"response.completed","response":{"status":"completed"}}`, true},
+		{"raw", `{"choices":[{"delta":{},"finish_reason":"stop"}]}`, false},
+		{"raw", `{"text":"message_stop \"stop\": true"}`, false},
+		{"template", `{"response":"","done":true,"done_reason":"stop"}`, true},
+		{"template", `{"content":"","stop":true,"stop_type":"limit"}`, true},
+		{"template", `{"generated_text":"a","details":{"finish_reason":"length"},"token":{"text":"a"}}`, true},
+		{"template", `{"text":"a","done":true}`, false},                            // of an API that nobody knows
 		{"llamacpp_completion", `{"error":{"message":"boom"},"stop":true}`, false}, // what follows may say more
 	} {
 		if got := lookup(t, c.typ).Ends([]byte(c.data)); got != c.want {

@@ -26,7 +26,7 @@ var template = Spec{
 	Doc: "any JSON API: the body is a Jinja template", GenAI: []string{"template"},
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Bytes: true,
 	Takes: Images | Audios | Videos, Settings: []string{"template"}, Configure: configureTemplate,
-	Body: templateBody(bodyPlace, nil), Read: readAny, HasContent: notEmpty(readAny),
+	Body: templateBody(bodyPlace, nil), Read: readAny, HasContent: notEmpty(readAny), MayEnd: mayEndAny,
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,
@@ -39,7 +39,7 @@ var raw = Spec{
 	Doc:       "bodies that the dataset holds ready, to any API",
 	CanStream: true, ProducesTokens: true, TakesText: true, TakesSystem: true, NoEnd: true, Ready: true, Bytes: true,
 	Body: func(dst []byte, _ *Input) ([]byte, error) { return dst, errNotReady },
-	Read: readAny, HasContent: notEmpty(readAny),
+	Read: readAny, HasContent: notEmpty(readAny), MayEnd: mayEndAny,
 	Served: Served{
 		Texts: []string{"text", "texts", "input", "inputs", "prompt", "messages", "query"}, Asked: []string{"max_tokens"},
 		Token: servedTextToken, End: servedTextEnd, Whole: servedText,

@@ -397,7 +397,10 @@ func (cl *Client) Stats() Stats {
 			s.Closers = append(s.Closers, t.name)
 		}
 		if n := t.pool.endless.Load(); n > 0 {
-			s.Endless = append(s.Endless, Endless{Target: t.name, Answers: n})
+			s.Endless = append(s.Endless, Answers{Target: t.name, Answers: n})
+		}
+		if n := t.older.Load(); n > 0 {
+			s.Older = append(s.Older, Answers{Target: t.name, Answers: n})
 		}
 		if cl.kernelStamps && t.via == nil && t.rpc == nil {
 			s.Stamps = "kernel"

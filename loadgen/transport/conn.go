@@ -200,8 +200,8 @@ func (c *conn) run() {
 // resident tells whether c is read by raw reads.
 func (c *conn) resident() bool { return c.raw.ok() && c.t.tls == nil }
 
-// received takes b, which one read delivered; false ends the connection. A
-// header in b is parsed to head, which belongs to the reader.
+// received takes b, which one read delivered; false ends the connection, whose
+// exchange, if it still has one, has got no answer: b was not asked for. A header in b is parsed to head, which belongs to the reader.
 func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 	o := c.cur.Load()
 	if o == nil {
@@ -214,6 +214,9 @@ func (c *conn) received(b []byte, a arrival, head *wire.Head) bool {
 		return false
 	}
 	x := o.x
+	if c.served && x.BytesReceived == 0 && c.cl.offset.before(a, x.Sent) {
+		return false // they were there when x was sent, and nobody had seen them
+	}
 	x.BytesReceived += int64(len(b))
 	c.rec.arrive(c.cl.offset.stamp(a, c.rec.stamp.at))
 	c.resp.Scratch = head
@@ -301,6 +304,8 @@ func (c *conn) abandon(o *op, err error) {
 		c.endAtMark(o)
 	case kill.isSet():
 		c.conclude(o, kill, false)
+	case errors.Is(err, errUnasked) && c.served: // whatever comes next may be no answer either
+		c.resend(o, !c.unacked)
 	case c.closedWhenKept(o, err):
 		// A server that closes with bytes that it has not read resets the connection.
 		c.resend(o, errors.Is(err, io.EOF) && !c.unacked)

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"time"
 	"unsafe"
+
+	"aiperf.dev/aiperf/loadgen/transport/wire"
 )
 
 // SetWallClock is to cl as if the machine's wall clock was set forward by d:
@@ -36,4 +38,21 @@ func Recorded(x *Exchange) int64 {
 		n += cap(b.body) + cap(b.packed.data) + cap(b.packed.last)
 	}
 	return int64(n)
+}
+
+// Early hands text to the connection that carries x as its reader does that was
+// stopped after it had read, before x was sent: by the kernel's stamp, if kernel,
+// else by its own.
+func Early(x *Exchange, text string, kernel bool) {
+	o := x.op
+	c := o.c
+	a := arrival{now: x.Sent - 1, seq: 1 << 32, whole: true}
+	if kernel {
+		a = arrival{now: c.cl.clock.Now(), wall: x.Sent - 1 + c.cl.offset.offset.Load(), seq: 1 << 32, whole: true}
+	}
+	if !c.received([]byte(text), a, new(wire.Head)) {
+		c.dead.Store(true)
+		c.abandon(o, errUnasked)
+		c.poke()
+	}
 }

@@ -229,6 +229,50 @@ func TestSentOnceMore(t *testing.T) {
 	}
 }
 
+// What came before a request was sent is not its answer, though the connection is
+// read only afterwards: the request goes out again on a fresh one. A wall clock
+// that was set meanwhile tells nothing.
+func TestSecondAnswerIsNotTheNextOnes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		kernel bool
+		set    time.Duration // how far the wall clock is set before the bytes are read
+		again  bool
+	}{
+		{"by the program's stamp", false, 0, true},
+		{"by the kernel's stamp", true, 0, true},
+		{"the clock was set", true, time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			read, answer := make(chan struct{}), make(chan struct{})
+			s := fs.Start(t,
+				fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Read(), fs.Tell(read), fs.Wait(answer), fs.UntilClosed()},
+				fs.Script{fs.Read(), fs.Send(fs.JSON("3"))})
+			r := open(t, s.URL())
+			if x := r.do(); string(x.Payload) != "1" {
+				t.Fatal(x.Status, x.ErrorText)
+			}
+			x, done := r.start()
+			<-read
+			if c.set != 0 {
+				transport.SetWallClock(r.Client, c.set)
+			}
+			transport.Early(x, fs.JSON("2"), c.kernel)
+			close(answer)
+			await(t, done)
+			want := "2"
+			if c.again {
+				want = "3"
+			}
+			if x.Status != record.OK || string(x.Payload) != want || x.Resent != c.again || x.ResentRead != c.again {
+				t.Errorf("%s %s: the answer is %q, want %q; resent %v", x.Status, x.ErrorText, x.Payload, want, x.Resent)
+			}
+		})
+	}
+}
+
 // A first request is never sent twice: its connection was not kept.
 func TestFirstRequestIsNotResent(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func (cl *Client) equip(t *target, cfg *Config, shared *tls.Config) error {
 		if t.pool.reuse == sticky {
 			return fmt.Errorf("connection reuse sticky-user-sessions works with HTTP/1.1 and without a proxy only; use pooled")
 		}
-		t.via = cl.newTransport(t, cfg.HTTP2, proxy, shared)
+		t.via, t.http2 = cl.newTransport(t, cfg.HTTP2, proxy, shared), cfg.HTTP2
 		return nil
 	}
 	if strings.HasPrefix(t.base, "https:") {
@@ -138,6 +138,9 @@ func (n *netHTTP) do(ctx context.Context) ending {
 		return failed(t.noticed(withoutURL(err)))
 	}
 	defer resp.Body.Close() //nolint:errcheck // read to its end, or given up
+	if t.http2 && resp.ProtoMajor < 2 {
+		t.older.Add(1)
+	}
 	n.rec.arrive(n.now())
 	if x.FirstByte != record.None {
 		n.rec.stamp.at = x.FirstByte
@@ -168,13 +171,42 @@ func (n *netHTTP) body(from io.Reader) ending {
 			if k == 0 {
 				n.rec.arrive(n.now())
 			}
+			if n.rec.mark != record.None {
+				n.o.t.pool.ends.Store(true)
+			}
 			return n.rec.end()
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return n.rec.cut(io.EOF)
 		case err != nil:
-			return n.rec.cut(err)
+			return n.broke(err)
+		case n.rec.mark == record.None || n.rec.timed:
+		case n.o.t.pool.neverEnds():
+			return n.endAtMark()
+		default:
+			n.rec.timed = true
+			n.cl.flight.arm(n.o, n.rec.mark+int64(n.cl.afterMark), record.OK)
 		}
 	}
+}
+
+// broke says how the exchange ended when reading its body did, because of err.
+func (n *netHTTP) broke(err error) ending {
+	kill := n.o.killed()
+	switch {
+	case n.rec.mark == record.None:
+	case kill.status == record.OK || kill.status == record.Timeout:
+		return n.endAtMark()
+	case !kill.isSet(): // nothing was due but the end of the body
+		return n.rec.endAtMark()
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n.rec.cut(err)
+}
+
+// endAtMark ends the exchange at its mark: the body did not end.
+func (n *netHTTP) endAtMark() ending {
+	n.o.t.pool.endless.Add(1)
+	return n.rec.endAtMark()
 }
 
 // now stamps a read that returned just now.

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -106,5 +107,67 @@ func TestHTTP2Ends(t *testing.T) {
 	r.Cancel(x)
 	if await(t, done); x.Status != record.Cancelled {
 		t.Errorf("cancelled: %s %q", x.Status, x.ErrorText)
+	}
+}
+
+// A server that does not speak HTTP/2 is noticed: net/http falls back in silence.
+func TestHTTP2FallsBack(t *testing.T) {
+	t.Parallel()
+	h := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { io.WriteString(w, q.Proto) }) //nolint:errcheck // the client checks
+	newer := http2Server(t, true, h)
+	old := httptest.NewUnstartedServer(h) // TLS without the extension that agrees on HTTP/2
+	old.Listener = tls.NewListener(old.Listener, &tls.Config{Certificates: newer.TLS.Certificates})
+	old.Start()
+	t.Cleanup(old.Close)
+	address := "https://" + old.Listener.Addr().String()
+	r := open(t, address, http2, func(c *transport.Config) { c.Targets = append(c.Targets, newer.URL) })
+	for i, want := range []string{"HTTP/1.1", "HTTP/2.0", "HTTP/1.1"} {
+		if x := r.do(func(x *transport.Exchange) { x.Target = i % 2 }); x.Status != record.OK || string(x.Payload) != want {
+			t.Errorf("%s %s: %q, want %s", x.Status, x.ErrorText, x.Payload, want)
+		}
+	}
+	if o := r.Stats().Older; len(o) != 1 || o[0].Answers != 2 || o[0].Target != address {
+		t.Errorf("%+v, want two answers of %s", o, address)
+	}
+}
+
+// A mark ends an answer over HTTP/2 as it does over HTTP/1.1: its end is waited for
+// twice, then not any more; and what is cancelled is not ended by its mark.
+func TestMarkEndsAnswerOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := http2Server(t, false, func(w http.ResponseWriter, q *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: a\n\ndata: [DONE]\n\n") //nolint:errcheck // the client checks
+		w.(http.Flusher).Flush()
+		<-q.Context().Done()
+	})
+	r := open(t, s.URL, http2)
+	for i := range 3 {
+		patience := time.Duration(0)
+		if i == 2 {
+			patience = time.Hour // would be seen
+		}
+		transport.SetAfterMark(r.Client, patience)
+		if x := r.do(stream); x.Status != record.OK || len(x.Events) != 2 || x.End != x.Events[1].At {
+			t.Errorf("answer %d: %s %s, %d events", i, x.Status, x.ErrorText, len(x.Events))
+		}
+	}
+	if e := r.Stats().Endless; len(e) != 1 || e[0].Answers != 3 {
+		t.Errorf("endless: %v", e)
+	}
+	r = open(t, s.URL, http2)
+	transport.SetAfterMark(r.Client, time.Hour)
+	marked := make(chan struct{})
+	x, done := r.start(stream, func(x *transport.Exchange) {
+		x.OnEvent = func(data []byte) {
+			if string(data) == "[DONE]" {
+				close(marked)
+			}
+		}
+	})
+	<-marked
+	r.Cancel(x)
+	if await(t, done); x.Status != record.Cancelled {
+		t.Errorf("cancelled after its mark: %s %s", x.Status, x.ErrorText)
 	}
 }

@@ -31,7 +31,7 @@ func (t *timedConn) Read(b []byte) (int, error) {
 func (t *timedConn) last() arrival { return t.latest }
 
 // pull reads c until it ends, in plain reads: TLS, and platforms without raw
-// reads.
+// reads. Without an error it ends because of what was received.
 func (c *conn) pull() error {
 	buf := c.cl.pages.Get().(*[]byte)
 	defer c.cl.pages.Put(buf)
@@ -39,7 +39,7 @@ func (c *conn) pull() error {
 	for {
 		n, err := c.nc.Read(*buf)
 		if n > 0 && !c.received((*buf)[:n], c.src.last(), &head) {
-			return net.ErrClosed
+			return nil
 		}
 		c.echo()
 		if err != nil {

@@ -42,10 +42,11 @@ type wallOffset struct {
 	mu    sync.Mutex
 	jumps int64
 	worst int64
+	last  int64 // when the last jump was noticed; record.None without any
 }
 
 func newWallOffset(clock record.Clock) *wallOffset {
-	w := &wallOffset{clock: clock}
+	w := &wallOffset{clock: clock, last: record.None}
 	w.offset.Store(w.measure())
 	return w
 }
@@ -77,6 +78,7 @@ func (w *wallOffset) sample() {
 	if moved > int64(jumpLimit) {
 		w.jumps++
 		w.worst = max(w.worst, moved)
+		w.last = w.clock.Now()
 	}
 }
 
@@ -107,6 +109,22 @@ func (w *wallOffset) stamp(a arrival, low int64) stamp {
 		s.kernel, s.whole = true, a.whole && ok
 	}
 	return s
+}
+
+// before tells whether the bytes of a came before a time for certain. A kernel's
+// stamp says so unless the wall clock was set since they came, which the next
+// sample notices.
+func (w *wallOffset) before(a arrival, at int64) bool {
+	if a.now < at {
+		return true
+	}
+	if a.wall == 0 || a.wall-w.offset.Load() >= at {
+		return false
+	}
+	w.sample()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return a.wall-w.offset.Load() < at && (w.last == record.None || a.now-w.last > 2*tickEvery)
 }
 
 // jumped is how often and how far the wall clock was set.

@@ -36,6 +36,8 @@ type target struct {
 	rpc   *procedures     // gRPC
 	via   *http.Transport // HTTP/2 or proxy: net/http does the work
 	base  string          // scheme://host:port as net/http wants it
+	http2 bool            // via is asked for HTTP/2
+	older atomic.Int64    // answers in HTTP/1.1 all the same
 
 	mu    sync.Mutex
 	addrs []netip.AddrPort // in rotation

@@ -135,20 +135,20 @@ type Stats struct {
 	Reused     int64 // requests carried by a connection that existed
 	Resent     int64 // requests sent a second time; see Exchange.Resent
 	StampError StampError
-	Closers    []string // targets that close kept connections so often that each request gets a fresh one
-	Endless    []Endless
-	Stamps     string // "kernel" or "application": the best kind any target gets
-	Exact      int64  // events whose arrival is known
-	Interval   int64  // events whose arrival is only bounded from both sides
+	Closers    []string  // targets that close kept connections so often that each request gets a fresh one
+	Endless    []Answers // targets that left bodies open after the mark of their end: these were ended at it, their connections closed
+	Older      []Answers // targets that answered in HTTP/1.1 where HTTP/2 was asked for
+	Stamps     string    // "kernel" or "application": the best kind any target gets
+	Exact      int64     // events whose arrival is known
+	Interval   int64     // events whose arrival is only bounded from both sides
 	// ClockJumps counts changes of the wall clock against the monotonic one by
 	// more than 10 µs within a second; ClockJump is the largest, in ns. Kernel
 	// stamps around a jump are off by up to that much.
 	ClockJumps, ClockJump int64
 }
 
-// Endless is a target that left bodies open after the mark of their end, and how many answers
-// were ended at that mark, their connections closed.
-type Endless struct {
+// Answers are so many of one target.
+type Answers struct {
 	Target  string
 	Answers int64
 }

@@ -28,7 +28,7 @@ type RawRequest struct {
 	Local, Remote                 string // host:port, "" when unknown
 	Streamed                      bool
 	Events                        []RawEvent
-	Text, Reasoning               []byte // of the answer
+	Text, Reasoning               []byte // of the answer; Text with its tool calls
 }
 
 // RawEvent is one message of an answer, or its whole body.
