@@ -2,6 +2,9 @@ package runner
 
 import (
 	"context"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,6 +55,27 @@ func TestInterruptedBeforeTheFirstRun(t *testing.T) {
 	}
 }
 
+// A mistake that shows only when a file is read to its end is still one of the input: nothing
+// was sent.
+func TestMistakeFarIntoAFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "long.jsonl")
+	long := `{"text":"` + strings.Repeat("a b ", 9<<20/4) + `"}` + "\n"
+	if err := os.WriteFile(file, []byte(long+`{"text": 5}`+"\n{\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := sweeptest.PlanOf(t, "benchmark.endpoint.urls=[mock:]", "tokenizer.name=builtin", "datasets.main.type=file", "datasets.main.path="+file, "datasets.main.format=single_turn", "tables.formats=[csv]")
+	res, err := Run(t.Context(), t.Context(), plan, Options{Dir: dir + "/out"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	why := diag.Of(res.NothingMeasured())
+	if res.ExitCode() != diag.Usage || why.Message != file+":2: text: want a string" || len(why.More) != 1 || !strings.HasPrefix(why.More[0], file+":3: not a JSON object") {
+		t.Errorf("exit code %d, %q, %q", res.ExitCode(), why.Message, why.More)
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	run := decide.Outcome{}
@@ -66,6 +90,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"all well", Result{Outcomes: []decide.Outcome{run}}, 0},
 		{"nothing measured", Result{Outcomes: []decide.Outcome{failed}}, 1},
+		{"nothing measured of a damaged file", Result{Outcomes: []decide.Outcome{failed}, Failures: map[string]error{"": &inputError{io.EOF}}}, 2},
+		{"nothing measured of two, one by a damaged file", Result{Outcomes: []decide.Outcome{failed, {Run: sweep.Run{ID: "b"}, Err: "refused"}}, Failures: map[string]error{"": &inputError{io.EOF}, "b": io.EOF}}, 1},
 		{"one of two failed", Result{Outcomes: []decide.Outcome{run, failed}}, 1},
 		{"gate missed", Result{Outcomes: []decide.Outcome{run}, Results: &decide.Results{GatesMissed: 1}}, 3},
 		{"invalid is worse than a gate", Result{Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid, Results: &decide.Results{GatesMissed: 1}}, 4},

@@ -266,6 +266,16 @@ func (res *Result) invalid() bool {
 	return res.Verdict == verdict.Invalid || res.Results != nil && len(res.Results.Spoiled(res.Plan)) > 0
 }
 
+// refused tells whether every run failed because its input is wrong: nothing was sent.
+func (res *Result) refused() bool {
+	for _, o := range res.Outcomes {
+		if wrong := (*inputError)(nil); !errors.As(res.Failures[o.Run.ID], &wrong) {
+			return false
+		}
+	}
+	return len(res.Outcomes) > 0
+}
+
 // ExitCode is what the program ends with; the highest need wins: interrupted,
 // failed or results lost, invalid (the run, or a number that was asked for) unless that is allowed, gates.
 func (res *Result) ExitCode() diag.Code {
@@ -285,6 +295,8 @@ func (res *Result) ExitCode() diag.Code {
 	switch {
 	case res.Interrupted:
 		return diag.Interrupted
+	case res.refused():
+		return diag.Usage
 	case ran == 0 || failed == ran || broken > 0 || res.LostRecords():
 		return diag.Failed
 	case res.invalid() && !res.Plan.Experiment.AllowInvalid:

@@ -183,10 +183,10 @@ func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Erro
 			hint = "aiperf dataset formats lists what is read, aiperf dataset inspect FILE says what a file holds"
 		}
 		line, what, _ := strings.Cut(rest, ": ") // the line, such as :7 or [3], where there is one
-		return &schema.Error{Place: d.Path + line, Message: what, Hint: hint}
+		return &schema.Error{Place: d.Path + line, Message: what, Hint: hint, More: diag.Of(err).More}
 	}
 	at := []string{"benchmark", "datasets", strconv.Itoa(i), "records"} // they stand in the experiment itself
-	return &schema.Error{Place: placeAt(c.said, at), Path: "benchmark.datasets." + d.Name, Message: message, Hint: hint}
+	return &schema.Error{Place: placeAt(c.said, at), Path: "benchmark.datasets." + d.Name, Message: message, Hint: hint, More: diag.Of(err).More}
 }
 
 // names refuses a prefix that makes no file names.

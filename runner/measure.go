@@ -104,8 +104,23 @@ func (r *runner) prepareByServer(issue, hard context.Context, run sweep.Run) (*m
 	return m, nil
 }
 
+// inputError says that a file of the experiment is wrong, which showed only when all of it was
+// read. Nothing was sent then.
+type inputError struct{ error }
+
+func (e *inputError) Unwrap() error { return e.error }
+
 // load is the part of prepare that touches nothing but files.
 func (r *runner) load(issue, hard context.Context, run sweep.Run) (*measurement, error) {
+	m, err := r.readInputs(issue, hard, run)
+	if err != nil {
+		return nil, &inputError{err}
+	}
+	return m, nil
+}
+
+// readInputs reads the tokenizer and the data of a run.
+func (r *runner) readInputs(issue, hard context.Context, run sweep.Run) (*measurement, error) {
 	defer LimitGC()() // a large trace leaves as much garbage as it is itself
 	m := &measurement{run: run, bench: run.Cell.Resolved.Benchmark}
 	m.bench.Phases = phasesOf(run)

@@ -290,7 +290,7 @@ func exitCode(r *runner.Result, full, ended bool) error {
 	if !full && r.Measured() && !ended && !r.Broken() && !r.LostRecords() {
 		code = diag.OK
 	}
-	if !full && !r.Measured() && code != diag.OK {
+	if !full && !r.Measured() && code != diag.OK && code != diag.Usage {
 		code = diag.Failed
 	}
 	if code == diag.OK {

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -148,6 +149,9 @@ type Rejected struct {
 // looked is how many records are read to find a format.
 const looked = 20
 
+// patience is how many records that cannot be read are passed over to find these.
+const patience = 1000
+
 // errEnough ends the reading of records early.
 var errEnough = errors.New("enough records")
 
@@ -155,17 +159,42 @@ var errEnough = errors.New("enough records")
 // that fits none, or whose records fit different ones, is an error that names
 // the line.
 func Detect(path string) (Found, error) {
-	var sample []files.Record
-	err := files.Each(path, func(r files.Record) error {
+	sample, err := sampleOf(func(f func(files.Record) error) error { return files.All(path, f) })
+	if err != nil {
+		return Found{}, err
+	}
+	found, err := detect(sample)
+	if err != nil {
+		return Found{}, err
+	}
+	return found, nil
+}
+
+// sampleOf are the first records that can be read. When none can, what is wrong with the first
+// one is the error: the file is not what it was taken for.
+func sampleOf(each func(func(files.Record) error) error) (sample []files.Record, err error) {
+	var bad error
+	wrong := 0
+	err = each(func(r files.Record) error {
+		if r.Bad != nil {
+			bad = cmp.Or(bad, r.Bad)
+			if wrong++; wrong == patience {
+				return errEnough
+			}
+			return nil
+		}
 		if sample = append(sample, r); len(sample) == looked {
 			return errEnough
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return Found{}, err
+	if len(sample) > 0 {
+		return sample, nil // whoever reads on meets what is behind them
 	}
-	return detect(sample)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return nil, cmp.Or(bad, err)
 }
 
 // Count is the number of records of the file at path, as far as it can be read.
@@ -202,7 +231,7 @@ func Roots(path, format string) int64 {
 }
 
 // detect chooses among the formats that fit the first record the first one
-// that fits all.
+// that fits all. Beside an error the format is the first one's, where it has one.
 func detect(sample []files.Record) (Found, error) {
 	if len(sample) == 0 {
 		return Found{}, errors.New("no records")
@@ -210,22 +239,23 @@ func detect(sample []files.Record) (Found, error) {
 	if f := announced(sample[0].Fields); f != nil {
 		return found(f, sample, fmt.Sprintf("the first record says type: %s", f.Name)), nil
 	}
-	var misfit error
+	var first error
+	var among string
 	for _, f := range catalogue {
 		ok, why := f.fits(&sample[0])
 		if !ok {
 			continue
 		}
 		bad := misfitting(f, sample)
-		if misfit == nil {
-			misfit = bad
+		if first == nil {
+			among, first = f.Name, bad
 		}
 		if bad == nil {
 			return found(f, sample, fmt.Sprintf("%s like it: %s", words.CountOf(len(sample), "record looks", "records look"), why)), nil
 		}
 	}
-	if misfit != nil {
-		return Found{}, misfit
+	if first != nil {
+		return Found{Format: among}, first
 	}
 	if ok, why := fitsMooncake(&sample[0]); !ok && given(&sample[0]) > 1 {
 		return Found{}, diag.Errorf("%s: %s", sample[0].Place, why).Try("one of them says what is sent: input_length has a prompt of that length made")
@@ -273,9 +303,17 @@ func found(f *Format, sample []files.Record, why string) Found {
 // misfitting names the first record that is not like the first one.
 func misfitting(f *Format, sample []files.Record) error {
 	for _, r := range sample[1:] {
-		if ok, why := f.fits(&r); !ok {
-			return diag.Errorf("%s: not %s like the records before it: %s", r.Place, f.Name, why).Try("a file holds records of one format")
+		if err := misfit(f, &r); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// misfit is why a record behind others does not have their format; nil when it has.
+func misfit(f *Format, r *files.Record) error {
+	if ok, why := f.fits(r); !ok {
+		return diag.Errorf("%s: not %s like the records before it: %s", r.Place, f.Name, why).Try("a file holds records of one format")
 	}
 	return nil
 }

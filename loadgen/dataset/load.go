@@ -31,10 +31,13 @@ type reader struct {
 	osl           *synth.Lengths
 	format        *Format
 	conversations []Conversation
-	byID          map[string]int    // conversation of a session_id
-	ignored       map[string]string // unknown field → where it was first seen
+	byID          map[string]int      // conversation of a session_id
+	ignored       map[string]*ignored // by the name of the field
 	ignoredOrder  []string
-	bytes         int // of the records so far
+	broken        broken
+	misfit        error // why not all of the first records have the format
+	cut           bool  // not all records were read
+	bytes         int   // of the records so far
 	records       int
 	notes         []string
 	doubts        []string // to be told before anything is sent
@@ -68,7 +71,7 @@ type reader struct {
 func newReader(cfg schema.Dataset, tok tokenizer.Tokenizer, src source, base string) (*reader, error) {
 	osl, err := synth.NewLengths("prompts.osl", cfg.Prompts.OSL, src.shape("prompts.osl"), maxCount)
 	return &reader{
-		cfg: cfg, tok: tok, src: src, osl: osl, byID: map[string]int{}, ignored: map[string]string{},
+		cfg: cfg, tok: tok, src: src, osl: osl, byID: map[string]int{}, ignored: map[string]*ignored{},
 		library: media.NewLibrary(base, cfg.MediaRoots, maxText),
 	}, err
 }
@@ -98,7 +101,7 @@ func load(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src 
 		if err := ahead.all(ctx); err != nil {
 			return nil, err
 		}
-		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes, doubts: ahead.doubts}, nil
+		return &Set{stored: s, warnings: ahead.warnings(), notes: ahead.notes, doubts: ahead.allDoubts()}, nil
 	}
 	if n, what := files.Whole(r.cfg.Path); n > maxText {
 		return nil, diag.Errorf("%s: %s of %s would be held in memory, %d MiB at most are", r.cfg.Path, what, size(n), maxText>>20).
@@ -110,7 +113,7 @@ func load(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer, src 
 	if r.stored == nil && len(r.conversations) == 0 {
 		return nil, fmt.Errorf("%s: no records", r.cfg.Path)
 	}
-	return &Set{conversations: r.conversations, within: r.within, stored: r.stored, warnings: r.warnings(), notes: r.notes, doubts: r.doubts}, nil
+	return &Set{conversations: r.conversations, within: r.within, stored: r.stored, warnings: r.warnings(), notes: r.notes, doubts: r.allDoubts()}, nil
 }
 
 // fileReader is a reader of a file or of inline records.
@@ -144,7 +147,7 @@ func (r *reader) source(f func(files.Record) error) error {
 	if len(r.cfg.Records) > 0 {
 		return files.EachInline(r.cfg.Records, f)
 	}
-	return files.Each(r.cfg.Path, f)
+	return files.All(r.cfg.Path, f)
 }
 
 // named finds the format when nobody has named it.
@@ -155,16 +158,26 @@ func (r *reader) named() error {
 	return r.find(r.source)
 }
 
-// each reads the records that each hands over, and finishes. It ends with ctx.
+// each reads the records that each hands over, and finishes. It ends with ctx. Of records that
+// are wrong it tells the first ones and how many there are.
 func (r *reader) each(ctx context.Context, each func(func(files.Record) error) error) error {
 	err := each(func(rec files.Record) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		return r.object(rec)
+		err := r.object(rec)
+		if wrong := (*badRecord)(nil); errors.As(err, &wrong) {
+			r.broken.add(err)
+			return nil
+		}
+		return err
 	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return err
+		return r.broken.before(err)
+	}
+	r.cut = err != nil
+	if wrong := cmp.Or(r.broken.err(), r.misfit); wrong != nil {
+		return wrong
 	}
 	if err == nil && r.records == 0 {
 		return fmt.Errorf("%s: no records", cmp.Or(r.cfg.Path, "records"))
@@ -180,24 +193,18 @@ func (r *reader) each(ctx context.Context, each func(func(files.Record) error) e
 
 // find takes the format that the first records have.
 func (r *reader) find(each func(func(files.Record) error) error) error {
-	var sample []files.Record
-	err := each(func(rec files.Record) error {
-		if sample = append(sample, rec); len(sample) == looked {
-			return errEnough
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	if len(sample) == 0 {
-		return fmt.Errorf("%s: no records", cmp.Or(r.cfg.Path, "records"))
-	}
-	is, err := detect(sample)
+	sample, err := sampleOf(each)
 	if err != nil {
 		return err
 	}
-	r.format = formatNamed(is.Format)
+	if len(sample) == 0 {
+		return fmt.Errorf("%s: no records", r.path())
+	}
+	is, err := detect(sample)
+	if r.format = formatNamed(is.Format); r.format == nil {
+		return err
+	}
+	r.misfit = err // read on by the format of the first one, every record says what is wrong with it
 	return nil
 }
 
@@ -209,25 +216,32 @@ func (r *reader) object(rec files.Record) error {
 	if r.enough > 0 && r.bytes+r.library.Bytes() > r.enough {
 		return errEnough
 	}
-	r.records++
+	if r.records++; rec.Bad != nil {
+		r.bytes += rec.Size
+		return &badRecord{rec.Bad}
+	}
 	if r.bytes += rec.Size; r.bytes > maxText {
 		return diag.Errorf("%s: more than %d MiB of records", rec.Place, maxText>>20).Try(fmt.Sprintf("only JSON lines of %s are read while they are played", andList(streaming())))
+	}
+	if r.misfit != nil {
+		if err := misfit(r.format, &rec); err != nil {
+			return &badRecord{err}
+		}
 	}
 	if err := r.format.read(r, rec); err != nil {
 		if ok, why := r.format.fits(&rec); !ok && len(r.conversations) > 0 {
 			err = fmt.Errorf("%w (%s, unlike the %s records before it)", err, why, r.format.Name)
 		}
-		return fmt.Errorf("%s: %w", rec.Place, err)
+		err = fmt.Errorf("%s: %w", rec.Place, err)
+		if refused := (*refusedTurn)(nil); errors.As(err, &refused) || tokenizer.Err(r.tok) != nil || r.set != nil {
+			return err // others will be like it
+		}
+		return &badRecord{err}
 	}
 	if err := tokenizer.Err(r.tok); err != nil {
 		return fmt.Errorf("%s: tokenizer %s: %w", rec.Place, r.tok.Name(), err)
 	}
-	for _, name := range rec.Fields.Unused() {
-		if _, seen := r.ignored[name]; !seen {
-			r.ignored[name] = rec.Place
-			r.ignoredOrder = append(r.ignoredOrder, name)
-		}
-	}
+	r.ignore(rec)
 	return nil
 }
 
@@ -241,13 +255,13 @@ func (r *reader) doubt(format string, args ...any) {
 	r.doubts = append(r.doubts, fmt.Sprintf(format, args...))
 }
 
+// allDoubts are those with the fields that nothing has read.
+func (r *reader) allDoubts() []string { return append(slices.Clip(r.doubts), r.ignoredFields()...) }
+
 func (r *reader) warnings() []string {
 	var out []string
 	if r.skipped > 0 {
 		out = append(out, fmt.Sprintf("%s: %s and left out", r.cfg.Path, words.CountOf(r.skipped, "row cannot be sent", "rows cannot be sent")))
-	}
-	for _, name := range r.ignoredOrder {
-		out = append(out, fmt.Sprintf("%s: field %q is ignored", r.ignored[name], name))
 	}
 	return out
 }
@@ -258,7 +272,7 @@ func (r *reader) add(i int, t Turn) error {
 	c := &r.conversations[i]
 	if r.accept != nil {
 		if err := r.accept(&t); err != nil {
-			return err
+			return &refusedTurn{err}
 		}
 	}
 	if t.MaxTokens == 0 {
@@ -309,7 +323,7 @@ type Trace struct {
 // ReadTrace reads a trace; block replaces its format's block size unless it is
 // 0. A file that is no trace is an error. It ends with ctx.
 func ReadTrace(ctx context.Context, path, format string, block int) (*Trace, error) {
-	r := &reader{cfg: schema.Dataset{Path: path, BlockSize: block}, byID: map[string]int{}, ignored: map[string]string{}, rowsOnly: true}
+	r := &reader{cfg: schema.Dataset{Path: path, BlockSize: block}, byID: map[string]int{}, ignored: map[string]*ignored{}, rowsOnly: true}
 	if format != "" {
 		if r.format = formatNamed(format); r.format == nil {
 			return nil, fmt.Errorf("format %q: not known; there are %s", format, known())
@@ -327,7 +341,7 @@ func ReadTrace(ctx context.Context, path, format string, block int) (*Trace, err
 	if r.trace == nil {
 		return nil, diag.Errorf("%s: a %s file is no trace of lengths and prefixes", path, r.format.Name).Try("aiperf dataset inspect says what it holds")
 	}
-	return &Trace{r.trace.rows, r.trace.block, r.format.Name, slices.Concat(r.doubts, r.notes, r.warnings())}, nil
+	return &Trace{r.trace.rows, r.trace.block, r.format.Name, slices.Concat(r.allDoubts(), r.notes, r.warnings())}, nil
 }
 
 // checked bounds what Check reads of a file, in bytes of records and of the

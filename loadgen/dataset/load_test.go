@@ -2,6 +2,7 @@ package dataset_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,8 +116,8 @@ func TestFileWithSettings(t *testing.T) {
 	if diff := cmp.Diff(want, all(set)); diff != "" {
 		t.Errorf("conversations (-want +got):\n%s", diff)
 	}
-	warnings := []string{`records[0]: field "source" is ignored`, `records[0]: field "turns[].mood" is ignored`}
-	if diff := cmp.Diff(warnings, set.Warnings()); diff != "" {
+	ignored := []string{`records[0]: field "source" is ignored`, `records[0]: field "turns[].mood" is ignored`}
+	if diff := cmp.Diff(ignored, set.Doubts()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -182,6 +183,76 @@ func TestBadFiles(t *testing.T) {
 		if _, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling"); err == nil || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", path, err, want)
 		}
+	}
+}
+
+// All wrong records of a file are told: the first ten with their places, and how many more.
+func TestEveryWrongRecord(t *testing.T) {
+	t.Parallel()
+	many := ""
+	for i := range 13 {
+		many += fmt.Sprintf(`{"text":%d}`, i) + "\n"
+	}
+	for _, c := range []struct {
+		name, file, content, format string
+		want                        []string
+	}{
+		{"lines", "a.jsonl", "{\"text\":\"a\"}\n{\"text\":5}\nnope\n{\"text\":\"b\"}\n[1]\n", "", []string{":2: text: want a string", ":3: not a JSON object", ":5: not a JSON object"}},
+		{"the first line, too", "a.jsonl", "nope\n{\"text\":\"b\"}\n{\"text\":5}\n", "", []string{":1: not a JSON object", ":3: text: want a string"}},
+		{"a list", "a.json", `[{"text":"a"},7,{"text":8},{"text":"c"},[]]`, "", []string{"[1]: not a JSON object", "[2]: text: want a string", "[4]: not a JSON object"}},
+		{"a table", "a.csv", "text,output_length\na,1\nb\nc,x\nd,2\ne,2,3\n", "", []string{
+			":3: the row has not as many cells as the first line has names (2)", ":4: output_length: want a whole number", ":6: the row has not as many cells as the first line has names (2)",
+		}},
+		{"records of another format", "a.jsonl", "{\"text\":\"a\"}\n{\"turns\":[{\"text\":\"a\"}]}\n{\"text\":7}\n", "", []string{
+			":2: not single_turn like the records before it: it has no text, texts, image, images, audio, audios, video or videos", ":3: text: want a string",
+		}},
+		{"many", "a.jsonl", many + "{\"text\":\"z\"}\n", "single_turn", []string{
+			":1: text: want a string", ":2: text: want a string", ":3: text: want a string", ":4: text: want a string", ":5: text: want a string", ":6: text: want a string",
+			":7: text: want a string", ":8: text: want a string", ":9: text: want a string", ":10: text: want a string", "and 3 more records that are wrong",
+		}},
+		{"behind which nothing can be read", "a.json", `[{"text":7},{"text":"a"},{"text"]`, "", []string{"[0]: text: want a string", "[2]: not JSON at byte 30: invalid character ']' after object key"}},
+		{"nothing that is a record", "a.jsonl", "{\n \"text\": 5\n}\n", "", []string{":1: not a JSON object: unexpected end of JSON input at byte 1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), c.file)
+			if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for name, err := range map[string]error{
+				"Open": func() error {
+					_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: c.format}, nil, 1, "profiling")
+					return err
+				}(),
+				"Check": dataset.Check(schema.Dataset{Type: "file", Path: path, Format: c.format}, nil),
+			} {
+				var got []string
+				if err != nil {
+					got = append([]string{err.Error()}, diag.Of(err).More...)
+				}
+				for i := range got {
+					got[i] = strings.TrimPrefix(got[i], path)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// A field that nothing reads is counted, and one whose name is nearly that of another is asked about.
+func TestIgnoredFieldsAreCounted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	content := `{"text":"a","colour":1}` + "\n" + `{"text":"b","outputlength":3,"colour":2}` + "\n" + `{"text":"c"}` + "\n"
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set := open(t, schema.Dataset{Type: "file", Path: path}, nil, 1, "profiling")
+	want := []string{path + `:1: field "colour" is ignored, in 2 of 3 records`, path + `:2: field "outputlength" is ignored, in 1 of 3 records; did you mean output_length?`}
+	if diff := cmp.Diff(want, set.Doubts()); diff != "" {
+		t.Errorf("doubts (-want +got):\n%s", diff)
 	}
 }
 

@@ -84,7 +84,7 @@ func published(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer,
 		origin += " at " + at.Commit
 	}
 	r.note("%s: %s, licence: %s", s.Name, origin, cmp.Or(s.License, "not stated"))
-	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes, doubts: r.doubts}, nil
+	return &Set{conversations: r.conversations, stored: r.stored, warnings: r.warnings(), notes: r.notes, doubts: r.allDoubts()}, nil
 }
 
 // columns reads what the row of a published set says. It is no format of files

@@ -221,6 +221,18 @@ func (f *Fields) Unused() []string {
 	return names
 }
 
+// Known are the names that somebody asked for, whether the record has them or not, sorted.
+func (f *Fields) Known() []string {
+	var names []string
+	for name, used := range f.used {
+		if used {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Timed tells whether the record, or its first turn, says when it was sent.
 func (f *Fields) Timed() bool {
 	for _, name := range []string{"timestamp", "Timestamp", "TIMESTAMP"} {

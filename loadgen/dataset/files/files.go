@@ -28,13 +28,28 @@ type Record struct {
 	Place  string // path:line, path[i], or records[i]
 	File   string // in a folder: the file's name; "" otherwise
 	Fields *Fields
-	Size   int // bytes
+	Size   int   // bytes
+	Bad    error // why it cannot be read, with its place; there are no Fields then
 }
 
 // Each hands over the records of a file, or of all files of a folder,
 // in their order until f returns an error, which it passes on. Its own errors
 // are "path:line: what".
-func Each(path string, f func(Record) error) error {
+func Each(path string, f func(Record) error) error { return All(path, sound(f)) }
+
+// sound is f for records that can be read; the first that cannot be ends the reading.
+func sound(f func(Record) error) func(Record) error {
+	return func(r Record) error {
+		if r.Bad != nil {
+			return r.Bad
+		}
+		return f(r)
+	}
+}
+
+// All is Each that goes on behind a record that cannot be read, where another one can be
+// found behind it: f gets it as Bad.
+func All(path string, f func(Record) error) error {
 	if path == "" {
 		return errors.New("a file dataset needs a path or records")
 	}
@@ -56,7 +71,7 @@ func Each(path string, f func(Record) error) error {
 // EachOf hands over the records of several files, one after the other.
 func EachOf(paths []string, f func(Record) error) error {
 	for _, path := range paths {
-		if err := readFile(path, f); err != nil {
+		if err := readFile(path, sound(f)); err != nil {
 			return err
 		}
 	}
@@ -314,11 +329,7 @@ func eachElement(path string, in io.Reader, f func(Record) error) error {
 	if err != nil {
 		return documentError(path, err)
 	}
-	r, err := newRecord(path, b)
-	if err != nil {
-		return err
-	}
-	return f(r)
+	return f(newRecord(path, b))
 }
 
 func element(path string, i int, d *json.Decoder, f func(Record) error) error {
@@ -330,11 +341,7 @@ func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 	if len(v) > maxLine {
 		return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).Try("a record is held in memory as a whole: split it")
 	}
-	r, err := newRecord(place, v)
-	if err != nil {
-		return err
-	}
-	return f(r)
+	return f(newRecord(place, v))
 }
 
 // documentError is an error of the decoder with the place where it failed.
@@ -351,22 +358,28 @@ func documentError(place string, err error) error {
 	return fmt.Errorf("%s: %w", place, err)
 }
 
-func newRecord(place string, line []byte) (Record, error) {
+// newRecord reads one object. What is none is Bad.
+func newRecord(place string, line []byte) Record {
+	r := Record{Place: place, Size: len(line)}
 	if at := bytes.IndexByte(line, 0); at >= 0 && utf8.Valid(line) {
-		return Record{}, fmt.Errorf("%s: a NUL byte at byte %d: not text in UTF-8; want one JSON object per line", place, at+1)
+		r.Bad = fmt.Errorf("%s: a NUL byte at byte %d: not text in UTF-8; want one JSON object per line", place, at+1)
+		return r
 	}
 	if !utf8.Valid(line) {
-		return Record{}, fmt.Errorf("%s: not text in UTF-8; want one JSON object per line", place)
+		r.Bad = fmt.Errorf("%s: not text in UTF-8; want one JSON object per line", place)
+		return r
 	}
 	f, err := New(line)
 	if err != nil {
-		return Record{}, fmt.Errorf("%s: %w", place, err)
+		r.Bad = fmt.Errorf("%s: %w", place, err)
+		return r
 	}
-	return Record{Place: place, Fields: f, Size: len(line)}, nil
+	r.Fields = f
+	return r
 }
 
 // EachInline hands over records that stand in the experiment itself; pools by
-// name stand for the files of a folder.
+// name stand for the files of a folder. One that cannot be read is Bad, as in All.
 func EachInline(list []any, f func(Record) error) error {
 	for i, v := range list {
 		place := fmt.Sprintf("records[%d]", i)
@@ -374,11 +387,7 @@ func EachInline(list []any, f func(Record) error) error {
 		if err != nil {
 			return fmt.Errorf("%s: not plain data: %w", place, err)
 		}
-		r, err := newRecord(place, line)
-		if err == nil {
-			err = f(r)
-		}
-		if err != nil {
+		if err := f(newRecord(place, line)); err != nil {
 			return err
 		}
 	}

@@ -105,7 +105,8 @@ func newCursor(path string, in io.Reader) *Cursor {
 func (c *Cursor) Spot() Spot { return c.spot }
 
 // Next is the next record; io.EOF says that there is none. Empty lines are
-// passed over. Errors name the line.
+// passed over. A line that is no record is Bad; errors, behind which nothing can be read, name
+// their line.
 func (c *Cursor) Next() (Record, error) {
 	for {
 		line, err := c.line()
@@ -114,7 +115,7 @@ func (c *Cursor) Next() (Record, error) {
 			return Record{}, err
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			return newRecord(fmt.Sprintf("%s:%d", c.path, c.spot.Line), line)
+			return newRecord(fmt.Sprintf("%s:%d", c.path, c.spot.Line), line), nil
 		}
 	}
 }

@@ -40,6 +40,13 @@ func eachCSVRow(path string, in io.Reader, comma rune, f func(Record) error) err
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if errors.Is(err, csv.ErrFieldCount) { // the next row may be whole
+			err = f(Record{Place: path, Bad: csvError(path, err, len(names))})
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return csvError(path, err, len(names))
 		}
@@ -122,11 +129,7 @@ func tableRow(place string, v any, f func(Record) error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", place, err)
 	}
-	r, err := newRecord(place, b)
-	if err != nil {
-		return err
-	}
-	return f(r)
+	return f(newRecord(place, b))
 }
 
 // Encoded is how bytes that are no text stand in a record: an object with this
