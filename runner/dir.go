@@ -11,6 +11,18 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
+// Admissible refuses a plan as Run would before it asks the machine or the servers
+// for anything; nothing is written.
+func Admissible(plan *sweep.Plan, opt Options) error {
+	if err := allowed(plan, &opt); err != nil {
+		return err
+	}
+	if opt.MoveAside || opt.Overwrite { // what is there makes room
+		return nil
+	}
+	return resultdir.Check(opt.Dir, dirPlan(plan, opt), opt.Resume)
+}
+
 // openDir makes or opens the result directory of plan, which takes over what an
 // earlier process drew.
 func openDir(plan *sweep.Plan, opt Options) (*resultdir.Dir, error) {
@@ -18,6 +30,11 @@ func openDir(plan *sweep.Plan, opt Options) (*resultdir.Dir, error) {
 	for _, run := range opt.Redo {
 		redo = append(redo, run.ID)
 	}
+	return resultdir.Open(opt.Dir, dirPlan(plan, opt), opt.Resume, redo...)
+}
+
+// dirPlan is what a result directory knows of plan.
+func dirPlan(plan *sweep.Plan, opt Options) resultdir.Plan {
 	changed := func(begun resultdir.Lock) []string {
 		plan.Adopt(begun)
 		lines := changedGates(opt.Dir, plan)
@@ -26,7 +43,7 @@ func openDir(plan *sweep.Plan, opt Options) (*resultdir.Dir, error) {
 		}
 		return lines
 	}
-	return resultdir.Open(opt.Dir, resultdir.Plan{Lock: plan.Lock(), Writes: writes(plan), Changed: changed}, opt.Resume, redo...)
+	return resultdir.Plan{Lock: plan.Lock(), Writes: writes(plan), Changed: changed}
 }
 
 // writes are the paths that the runs of plan and its tables may write.

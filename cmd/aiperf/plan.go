@@ -11,7 +11,6 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/preview"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -131,28 +130,18 @@ func (a *app) printSchedule(heading, file string, run sweep.Run, n int) error {
 	return nil
 }
 
-// dryRun prints what would be run. Fields that are declared and not built yet
-// are shown like all others; only running them is refused. Data in a format that
-// is not built is not read.
-func (a *app) dryRun(file string, doc *schema.Document, plan *sweep.Plan, asJSON bool) error {
-	missing := doc.Unsupported()
-	for _, e := range missing {
-		a.warn(e.Error())
-	}
-	if len(missing) == 0 {
-		if err := runner.Data(doc, plan, file); err != nil {
-			return err
-		}
+// dryRun prints what would be run, unless a run would refuse it: what it does not
+// know is what only the machine's speed and the servers show.
+func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options, asJSON bool) error {
+	if err := runner.Admissible(plan, opt); err != nil {
+		return measureError(err)
 	}
 	if asJSON {
 		return a.writeDoc(preview.Expand(plan, nil, true))
 	}
-	b := plan.Bound(nil)
-	if len(missing) == 0 {
-		var err error
-		if b, err = runner.Bound(file, plan); err != nil {
-			return asUsage(err)
-		}
+	b, err := runner.Bound(file, plan)
+	if err != nil {
+		return asUsage(err)
 	}
 	preview.Plan(a.Out, plan, b)
 	return nil
@@ -166,7 +155,7 @@ func parseShare(place, s string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v > 0 && v < 1) {
-		return 0, &diag.Error{Place: place, Message: fmt.Sprintf("%q is no share between 0 and 1", s), Hint: "5% or 0.05"}
+		return 0, &diag.Error{Place: place, Message: fmt.Sprintf("%q is not a share between 0 and 1", s), Hint: "5% or 0.05"}
 	}
 	return v, nil
 }

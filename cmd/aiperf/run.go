@@ -30,7 +30,7 @@ var measureFlags = []argv.Switch{
 	{Name: "resume", Doc: "continue what was begun in the directory"},
 	{Name: "redo", Arg: "CELL/TRIAL", Many: true, Minor: true, Doc: "with --resume: measure this run again, such as 0/3 or concurrency_4/3"},
 	{Name: "keep-streams", Minor: true, Doc: "keep the runs' records as they came, so that --redo can replace one later"},
-	{Name: "dry-run", Doc: "print what would be run and send nothing"},
+	{Name: "dry-run", Doc: "check everything, print what would be run, and send nothing"},
 	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Doc: "report.html at the end: html (default) or none"},
 	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "text on stdout: ours, aiperf or both"},
 	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: also 3 and 4"},
@@ -88,22 +88,15 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	var checks []planCheck
-	switch {
-	case p.Has("dry-run"): // shows what cannot be run, too
-	case p.Has("allow-download"): // what is fetched is an input
-		checks = []planCheck{runnable(runner.Data)}
-	default:
-		checks = []planCheck{runnable(runner.Inputs)}
+	check := runnable(runner.Inputs)
+	if p.Has("allow-download") { // what is fetched is an input
+		check = runnable(runner.Data)
 	}
-	doc, plan, err := a.expand(command, file, p, checks...)
+	doc, plan, err := a.expand(command, file, p, check)
 	if err != nil {
 		return err
 	}
-	if p.Has("dry-run") {
-		return a.dryRun(file, doc, plan, asJSON)
-	}
-	if p.Has("allow-download") {
+	if p.Has("allow-download") && !p.Has("dry-run") {
 		from := hub.FromEnvironment()
 		from.Say = func(line string) { a.note("fetches " + line) }
 		if err := runner.Fetch(a.issue, plan, file, from); err != nil {
@@ -130,6 +123,9 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	}
 	if err := outlets(plan, p, opt.Dir); err != nil {
 		return err
+	}
+	if p.Has("dry-run") {
+		return a.dryRun(file, plan, opt, asJSON)
 	}
 	end := a.showProgress(doc, plan, p, &opt)
 	words.listen(&opt)

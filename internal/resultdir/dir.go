@@ -42,11 +42,8 @@ type Plan struct {
 // are in redo then count as not done. It never touches a directory that holds other
 // results: MoveAside does.
 func Open(dir string, plan Plan, resume bool, redo ...string) (_ *Dir, err error) {
-	if held := holds(dir); held != "" && !resume {
-		return nil, refusal(dir, "holds results already ("+held+")", "--resume continues them; another --artifact-dir keeps them")
-	}
-	if file := occupied(dir, plan.Writes); file != "" {
-		return nil, refusal(dir, "holds "+file+", which a run would write", "name another --artifact-dir")
+	if err := plan.fits(dir, resume); err != nil {
+		return nil, err
 	}
 	if err := makeDir(dir); err != nil {
 		return nil, refusal(dir, "cannot be made: "+reason(err), "name a directory you may write to with --artifact-dir")
@@ -89,6 +86,28 @@ func Open(dir string, plan Plan, resume bool, redo ...string) (_ *Dir, err error
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, removeTemporaries(dir, beside(d.Events))
+}
+
+// Check refuses what Open would refuse of the files that dir holds, and writes nothing.
+func Check(dir string, plan Plan, resume bool) error {
+	if err := plan.fits(dir, resume); err != nil {
+		return err
+	}
+	if err := plan.same(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// fits refuses results that nobody wants to continue, and files in the way of new ones.
+func (p Plan) fits(dir string, resume bool) error {
+	if held := holds(dir); held != "" && !resume {
+		return refusal(dir, "holds results already ("+held+")", "--resume continues them; another --artifact-dir keeps them")
+	}
+	if file := occupied(dir, p.Writes); file != "" {
+		return refusal(dir, "holds "+file+", which a run would write", "name another --artifact-dir")
+	}
+	return nil
 }
 
 // makeDir makes dir. Where it is a link to a directory that is gone, as when its
@@ -175,15 +194,25 @@ var errLocked = errors.New("another aiperf is writing there")
 
 // checkPlan keeps the plan, or compares it with the one there.
 func (d *Dir) checkPlan(plan Plan) error {
-	old, err := ReadLock(d.Path)
+	err := plan.same(d.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return WriteJSON(filepath.Join(d.Path, LockName), plan.Lock)
+	}
+	return err
+}
+
+// same compares the plan with the one that was begun in dir; the error is
+// fs.ErrNotExist where none was.
+func (p Plan) same(dir string) error {
+	old, err := ReadLock(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return WriteJSON(filepath.Join(d.Path, LockName), plan.Lock)
+		return fs.ErrNotExist
 	case err != nil:
-		return refusal(d.Path, "cannot be read: "+reason(err), "start anew in another --artifact-dir")
+		return refusal(dir, "cannot be read: "+reason(err), "start anew in another --artifact-dir")
 	}
-	if changed := plan.Changed(old); len(changed) > 0 {
-		return refusal(d.Path, "the plan is not the one that was begun here", "run it in another --artifact-dir", changed...)
+	if changed := p.Changed(old); len(changed) > 0 {
+		return refusal(dir, "the plan is not the one that was begun here", "run it in another --artifact-dir", changed...)
 	}
 	return nil
 }
