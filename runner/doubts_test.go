@@ -4,10 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/sweeptest"
 )
 
 // What weakens the results of a run stands in its report.
@@ -59,5 +62,33 @@ func TestDoubtsAreOrderedByEffect(t *testing.T) {
 	}
 	if got := strings.Join(order, " "); got != "sink turnaround drift censored" {
 		t.Errorf("findings in the order %s", got)
+	}
+}
+
+// Over the trials of a cell the mean of the backlogs decides: one run of three that
+// ended with a queue by chance made the whole plan DEGRADED (issue 20).
+func TestBacklogOfOneRunIsNotThatOfThePlan(t *testing.T) {
+	t.Parallel()
+	limit := 0.1
+	plan := sweeptest.PlanOf(t, "multi_run.num_runs=3")
+	judged := func(shares ...float64) *Result {
+		res := &Result{Plan: plan, Reports: map[string]*RunReport{}}
+		for i, run := range plan.Runs {
+			v := verdict.Valid
+			if shares[i] > limit {
+				v = verdict.Degraded
+			}
+			rep := &RunReport{Verdict: v, Backlog: &shares[i], BacklogMax: &limit, Findings: []verdict.Finding{{Check: validity.Backlog, Verdict: v, Value: shares[i], Warn: &limit}}}
+			res.Reports[run.ID] = rep
+			res.Outcomes = append(res.Outcomes, outcome(run, rep, &reading{summaries: []metrics.Summary{{Window: decide.Full}}}))
+		}
+		res.Results = decide.Aggregate(plan, res.Outcomes)
+		return res
+	}
+	if res := judged(0.2, 0.01, 0.02); res.worstRun() != verdict.Valid || len(res.doubts()) != 0 || res.Results.Cells[0].Verdict != validity.Valid {
+		t.Errorf("one run of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
+	}
+	if res := judged(0.2, 0.3, 0.02); res.worstRun() != verdict.Degraded || len(res.doubts()) != 1 || res.Results.Cells[0].Verdict != validity.Degraded {
+		t.Errorf("two runs of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
@@ -19,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/page"
+	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -33,10 +35,7 @@ func (r *runner) finish() error {
 	res := r.result
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
-	res.Verdict = verdict.Worst(res.PlanFindings)
-	for _, rep := range res.Reports {
-		res.Verdict = max(res.Verdict, rep.Verdict)
-	}
+	res.Verdict = max(verdict.Worst(res.PlanFindings), res.worstRun())
 	if r.sent > manyRequests {
 		debug.FreeOSMemory() // what measuring held: the tables need room of their own
 	}
@@ -67,6 +66,32 @@ func (r *runner) finish() error {
 		return err
 	}
 	return r.removeJournals()
+}
+
+// keepsUp tells whether the server kept up over the trials of a run's cell: then
+// what the run says of its own backlog is chance.
+func (res *Result) keepsUp(run sweep.Run) bool {
+	if res.Results == nil || run.Sentinel > 0 {
+		return false
+	}
+	i := slices.IndexFunc(res.Results.Cells, func(c decide.CellResult) bool { return c.Cell == run.Cell })
+	return i >= 0 && res.Results.Cells[i].KeepsUp()
+}
+
+// worstRun is the worst word on a run.
+func (res *Result) worstRun() (worst verdict.Verdict) {
+	for i := range res.Outcomes {
+		o := &res.Outcomes[i]
+		rep := res.Reports[o.Run.ID]
+		switch {
+		case rep == nil:
+		case o.Backlog != nil && res.keepsUp(o.Run):
+			worst = max(worst, o.Apart)
+		default:
+			worst = max(worst, rep.Verdict)
+		}
+	}
+	return worst
 }
 
 // writePage makes report.html of the tables. A plan that measured nothing has

@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -280,6 +281,7 @@ func outcome(run sweep.Run, rep *RunReport, read *reading) decide.Outcome {
 	}
 	n := rep.totals()
 	o := decide.Outcome{Run: run, Summaries: read.summaries, Parts: read.parts, Sample: read.sample, Verdict: rep.Verdict, Taints: verdict.Taints(rep.Findings), Sent: n.In(record.WasSent), OK: n.OK, Failed: n.Failed, Cancelled: n.Cancelled, Cut: n.Cut, Unsent: n.Unsent}
+	o.Apart = min(rep.Verdict, verdict.Worst(slices.DeleteFunc(slices.Clone(rep.Findings), func(f verdict.Finding) bool { return f.Check == validity.Backlog })))
 	if rep.Backlog != nil && rep.BacklogMax != nil {
 		o.Backlog = &decide.Backlog{Share: *rep.Backlog, Limit: *rep.BacklogMax}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks/aiperf"
@@ -138,7 +139,9 @@ func (res *Result) doubts() []report.Doubt {
 	for _, o := range res.Outcomes {
 		if rep := res.Reports[o.Run.ID]; rep != nil {
 			for _, f := range rep.Findings {
-				take(f)
+				if f.Check != validity.Backlog || !res.keepsUp(o.Run) {
+					take(f)
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,15 +18,52 @@ import (
 )
 
 // backlogRuns is how much is simulated: 20 in the tests of every change, 500 for the
-// counts of docs/simulations.md.
-var backlogRuns = flag.Int("backlog-runs", 20, "runs of each queue that backlog is tried on")
+// counts of docs/simulations.md. backlogSeed begins other queues: a limit that was
+// chosen with some seeds is not confirmed by them.
+var (
+	backlogRuns = flag.Int("backlog-runs", 20, "runs of each queue that backlog is tried on")
+	backlogSeed = flag.Int64("backlog-seed", 20, "the seed of these queues")
+)
 
-// queue is M/G/c: Poisson arrivals, c servers, log-normal service of mean 1 s.
+// queue is G/G/c with service times of mean 1 s.
 type queue struct {
 	servers  int
-	load, cv float64
+	load, cv float64 // cv of the log-normal service times
 	requests int
-	slots    int // of the client; 0 has no cap
+	slots    int     // of the client; 0 has no cap
+	gaps     arrival // between arrivals; the zero value is Poisson
+	batch    bool    // one server works on all of its places at once, the slower the more of them are taken
+}
+
+// arrival is how gaps between arrivals of mean 1 vary.
+type arrival string
+
+const (
+	poisson arrival = ""         // cv 1
+	even    arrival = "constant" // cv 0
+	regular arrival = "erlang"   // cv 0.5
+	bursty  arrival = "bursty"   // cv 2: two exponentials of equal weight in time
+)
+
+func (a arrival) draw(rng *rand.Rand) float64 {
+	switch a {
+	case even:
+		return 1
+	case regular:
+		return (rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64() + rng.ExpFloat64()) / 4
+	case bursty:
+		const often = 0.8873 // (1 + √((cv²−1)/(cv²+1))) / 2
+		if rng.Float64() < often {
+			return rng.ExpFloat64() / (2 * often)
+		}
+		return rng.ExpFloat64() / (2 * (1 - often))
+	}
+	return rng.ExpFloat64()
+}
+
+// dispersion of the arrivals, as the engine says it of a schedule.
+func (a arrival) dispersion() float64 {
+	return map[arrival]float64{even: 0, regular: 0.5, poisson: 1, bursty: 2}[a]
 }
 
 type free int64
@@ -35,8 +73,31 @@ func (f free) Before(o free) bool { return f < o }
 
 // run is one run of the queue as evidence.
 func (q queue) run(rng *rand.Rand) *Evidence {
-	sigma := math.Sqrt(math.Log1p(q.cv * q.cv))
 	rate := q.load * float64(q.servers)
+	at, work := make([]float64, q.requests), make([]float64, q.requests)
+	sigma, now := math.Sqrt(math.Log1p(q.cv*q.cv)), 0.0
+	for i := range at {
+		now += q.gaps.draw(rng) / rate
+		at[i], work[i] = now, math.Exp(sigma*rng.NormFloat64()-sigma*sigma/2)
+	}
+	sent, end := q.serve(at, work)
+	d := q.gaps.dispersion()
+	e := NewEvidence(loadgen.Result{Phases: []loadgen.PhaseResult{{Name: "profiling", Rate: rate, Random: d > 0, Dispersion: d}}}, telemetry.Host{})
+	for i := range at {
+		r := record.New()
+		r.RequestID, r.Phase, r.Status = int64(i), "profiling", record.OK
+		r.Intended, r.Sent, r.End = int64(at[i]*1e9), int64(sent[i]*1e9), int64(end[i]*1e9)
+		r.Admitted, r.FirstToken, r.LastToken = r.Sent, r.End, r.End
+		e.Add(&r)
+	}
+	return e
+}
+
+// serve says when each arrival was sent, and when its answer ended, in s.
+func (q queue) serve(at, work []float64) (sent, end []float64) {
+	if q.batch {
+		return at, q.serveTogether(at, work)
+	}
 	var idle, slots heap.Heap[free]
 	for range q.servers {
 		idle.Push(0)
@@ -44,39 +105,72 @@ func (q queue) run(rng *rand.Rand) *Evidence {
 	for range q.slots {
 		slots.Push(0)
 	}
-	e := NewEvidence(loadgen.Result{Phases: []loadgen.PhaseResult{{Name: "profiling", Rate: rate, Random: true, Dispersion: 1}}}, telemetry.Host{})
-	at := 0.0
-	for i := range q.requests {
-		at += rng.ExpFloat64() / rate
-		r := record.New()
-		r.RequestID, r.Phase, r.Status = int64(i), "profiling", record.OK
-		r.Intended = int64(at * 1e9)
-		r.Sent = r.Intended
+	sent, end = slices.Clone(at), make([]float64, len(at))
+	for i := range at {
 		if q.slots > 0 {
-			r.Sent = max(r.Sent, int64(slots.Pop()))
+			sent[i] = max(sent[i], float64(slots.Pop())/1e9)
 		}
-		r.Admitted = r.Sent
-		took := int64(1e9 * math.Exp(sigma*rng.NormFloat64()-sigma*sigma/2))
-		r.End = max(r.Sent, int64(idle.Pop())) + took
-		idle.Push(free(r.End))
+		end[i] = max(sent[i], float64(idle.Pop())/1e9) + work[i]
+		idle.Push(free(end[i] * 1e9))
 		if q.slots > 0 {
-			slots.Push(free(r.End))
+			slots.Push(free(end[i] * 1e9))
 		}
-		r.FirstToken, r.LastToken = r.End, r.End
-		e.Add(&r)
 	}
-	return e
+	return sent, end
 }
 
-// behind counts the runs in which backlog fires.
-func (q queue) behind(name string, runs int) (fired int) {
+// serveTogether is continuous batching: m of c places taken make each step
+// ½ + ½·m/c as long as with all of them, and who finds no place waits.
+func (q queue) serveTogether(at, work []float64) (end []float64) {
+	type job struct {
+		i    int
+		left float64
+	}
+	var running []job
+	end = make([]float64, len(at))
+	now, next, due := 0.0, 0, 0 // due: arrived; next: the first of them without a place
+	for next < len(at) || len(running) > 0 {
+		for len(running) < q.servers && next < due {
+			running = append(running, job{next, work[next]})
+			next++
+		}
+		step := 0.5 + 0.5*float64(len(running))/float64(q.servers)
+		over, who := math.Inf(1), -1
+		for k, j := range running {
+			if t := now + j.left*step; t < over {
+				over, who = t, k
+			}
+		}
+		arrives := due < len(at) && at[due] < over
+		if arrives {
+			over = at[due]
+			due++
+		}
+		for k := range running {
+			running[k].left -= (over - now) / step
+		}
+		now = over
+		if !arrives {
+			end[running[who].i] = now
+			running = slices.Delete(running, who, who+1)
+		}
+	}
+	return end
+}
+
+// behind counts the runs in which backlog fires, and those that are too short to tell.
+func (q queue) behind(name string, runs int) (fired, short int) {
 	for k := range runs {
-		e := q.run(seed.Stream(20, fmt.Sprintf("%s/%+v/%d", name, q, k)))
-		if r, ok := backlog(e.Phases[0]); ok && r.crossed() > Valid {
+		e := q.run(seed.Stream(*backlogSeed, fmt.Sprintf("%s/%+v/%d", name, q, k)))
+		r, ok := backlog(e.Phases[0])
+		switch {
+		case ok && math.IsNaN(r.Warn):
+			short++
+		case ok && r.crossed() > Valid:
 			fired++
 		}
 	}
-	return fired
+	return fired, short
 }
 
 // TestBacklogFindsOverload: an open loop of 1,000 requests at 130 % of what the
@@ -89,8 +183,8 @@ func TestBacklogFindsOverload(t *testing.T) {
 	found, alarms, of := 0, 0, 0
 	for _, servers := range []int{1, 4, 16, 64} {
 		for _, cv := range []float64{0.3, 0.7, 1, 2} {
-			over := queue{servers: servers, load: 1.3, cv: cv, requests: 1000}.behind("over", runs)
-			near := queue{servers: servers, load: 0.9, cv: cv, requests: 1000}.behind("near", runs)
+			over, _ := queue{servers: servers, load: 1.3, cv: cv, requests: 1000}.behind("over", runs)
+			near, _ := queue{servers: servers, load: 0.9, cv: cv, requests: 1000}.behind("near", runs)
 			t.Logf("c %2d, cv %.1f: 130 %% found in %d of %d, 90 %% in %d of %d", servers, cv, over, runs, near, runs)
 			found, alarms, of = found+over, alarms+near, of+runs
 			if runs >= 100 && (float64(over) < 0.95*float64(runs) || float64(near) > 0.03*float64(runs)) {
@@ -104,16 +198,66 @@ func TestBacklogFindsOverload(t *testing.T) {
 	}
 }
 
+// TestBacklogOfOtherQueues tries what the limit was not chosen with: servers that
+// batch, arrivals that are more or less regular than Poisson's, other loads and
+// lengths. What it finds is in docs/simulations.md; the bounds here are for counts
+// of 100 and more.
+func TestBacklogOfOtherQueues(t *testing.T) {
+	t.Parallel()
+	runs := *backlogRuns / 2
+	loads := []float64{0.7, 0.9, 0.95, 1.1, 1.3, 1.46}
+	for _, requests := range []int{300, 1000, 3000} {
+		if requests == 3000 && runs < 100 {
+			continue // the longest are for counts by hand
+		}
+		for _, batch := range []bool{false, true} {
+			for _, gaps := range []arrival{poisson, even, regular, bursty} {
+				found, short, of := make([]int, len(loads)), make([]int, len(loads)), 0
+				for _, servers := range []int{1, 8, 64} {
+					for _, cv := range []float64{0.3, 1, 2} {
+						of += runs
+						for i, load := range loads {
+							f, s := queue{servers: servers, load: load, cv: cv, requests: requests, gaps: gaps, batch: batch}.behind("other", runs)
+							found[i], short[i] = found[i]+f, short[i]+s
+						}
+					}
+				}
+				t.Logf("%d requests, batch %v, arrivals %q: at %v found in %d, too short to tell in %d of %d", requests, batch, gaps, loads, found, short, of)
+				if requests < 1000 || of < 100 {
+					continue
+				}
+				if float64(found[4]) < 0.95*float64(of) || float64(found[1]) > 0.03*float64(of) {
+					t.Errorf("%d requests, batch %v, arrivals %q: 130 %% in %d, 90 %% in %d of %d", requests, batch, gaps, found[4], found[1], of)
+				}
+			}
+		}
+	}
+}
+
+// A run of 300 requests at 70 % of 64 servers with heavy tails holds as many
+// requests at its end as 70 % explains; the median of the answers does not say so,
+// and 1 in 4 such runs was taken for overload (issue 20).
+func TestBacklogOfShortRuns(t *testing.T) {
+	t.Parallel()
+	runs := 5 * *backlogRuns
+	fired, short := queue{servers: 64, load: 0.7, cv: 2, requests: 300}.behind("short", runs)
+	t.Logf("300 requests at 70 %%: found in %d, too short to tell in %d of %d", fired, short, runs)
+	if float64(fired) > 0.15*float64(runs) {
+		t.Errorf("70 %% of the load is taken for overload in %d of %d", fired, runs)
+	}
+}
+
 // A cap moves the queue to this side; it is found there, too.
 func TestBacklogBehindACap(t *testing.T) {
 	t.Parallel()
 	const runs = 20
 	q := queue{servers: 8, load: 1.3, cv: 0.5, requests: 1000, slots: 8}
-	if n := q.behind("capped", runs); n != runs {
+	if n, _ := q.behind("capped", runs); n != runs {
 		t.Errorf("130 %% behind a cap: %d of %d", n, runs)
 	}
-	if q.load = 0.9; q.behind("capped", runs) > 1 {
-		t.Error("90 % behind a cap is taken for overload")
+	q.load = 0.9
+	if n, _ := q.behind("capped", runs); n > 1 {
+		t.Errorf("90 %% behind a cap is taken for overload in %d of %d", n, runs)
 	}
 }
 

@@ -127,7 +127,6 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 	out.all = runs
 	for _, o := range runs {
 		out.OK, out.Failed, out.Cancelled, out.Sent = out.OK+o.OK, out.Failed+o.Failed, out.Cancelled+o.Cancelled, out.Sent+o.Sent
-		out.Verdict = max(out.Verdict, o.Verdict)
 		switch {
 		case !o.measured():
 			out.Errors = append(out.Errors, RunError{o.Run.Label, cmp.Or(o.Err, "no statistics"), o.Run.Trial})
@@ -150,13 +149,31 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		out.Status = Unusable
 	case len(runs) == 1 && runs[0].Interrupted:
 		out.Status = CutShort
-	case len(runs) > 0: // there is no number that a verdict could be about
-		out.Status, out.Verdict = Failed, validity.Failed
+	case len(runs) > 0:
+		out.Status = Failed
 	}
 	out.Full = Estimates{runs: out.runs, window: Full, level: level, invalid: p.Experiment.AllowInvalid}
+	for _, o := range runs {
+		out.Verdict = max(out.Verdict, out.word(o))
+	}
+	if out.Status == Failed { // there is no number that a verdict could be about
+		out.Verdict = validity.Failed
+	}
 	out.Steady = out.Full.over(Steady)
 	out.Parts = partsOf(out.Full)
 	return out
+}
+
+// KeepsUp tells whether the server kept up with the cell's load over its trials,
+// whatever single runs say of their backlog.
+func (c *CellResult) KeepsUp() bool { return c.Full.keepsUp() }
+
+// word is what a run does to the verdict on its cell.
+func (c *CellResult) word(o *Outcome) validity.Verdict {
+	if o.Backlog != nil && c.KeepsUp() {
+		return o.Apart
+	}
+	return o.Verdict
 }
 
 // take counts a run in.

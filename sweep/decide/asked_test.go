@@ -93,7 +93,8 @@ func TestAnOverloadedCellIsNotBest(t *testing.T) {
 				continue
 			}
 			o.Backlog = &decide.Backlog{Share: shares[o.Run.Trial], Limit: 0.1}
-			if o.Backlog.Share > o.Backlog.Limit {
+			if o.Apart = validity.Valid; o.Backlog.Share > o.Backlog.Limit {
+				o.Verdict = validity.Degraded
 				o.Taints = validity.Taints{"output_token_throughput": {Check: validity.Backlog, Level: validity.Doubtful}}
 			}
 		}
@@ -103,10 +104,11 @@ func TestAnOverloadedCellIsNotBest(t *testing.T) {
 	if b := r.Best[0]; !b.Shown || b.Cell.Cell.Short() != "concurrency 4" || !strings.HasSuffix(b.Sentence, "; not ranked: concurrency 8 (overloaded)") || len(b.Cell.BestFor) == 0 {
 		t.Errorf("best: %v %s", b.Shown, b.Sentence)
 	}
-	if r.Cells[3].Front != decide.NotMarked {
-		t.Error("an overloaded cell is on the front")
+	if r.Cells[3].Front != decide.NotMarked || r.Cells[3].Verdict != validity.Degraded {
+		t.Errorf("an overloaded cell is %s, on the front %v", r.Cells[3].Verdict, r.Cells[3].Front)
 	}
-	if b := spoil(0.12, 0.02, 0.01).Best[0]; b.Cell.Cell.Short() != "concurrency 8" {
-		t.Errorf("one run of three had a backlog, and the mean none: %s", b.Sentence)
+	r = spoil(0.12, 0.02, 0.01)
+	if b := r.Best[0]; b.Cell.Cell.Short() != "concurrency 8" || r.Cells[3].Verdict != validity.Valid {
+		t.Errorf("one run of three had a backlog, and the mean none: %s, %s", r.Cells[3].Verdict, b.Sentence)
 	}
 }

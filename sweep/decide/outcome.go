@@ -18,6 +18,7 @@ type Outcome struct {
 	Summaries                   []metrics.Summary // windows "full" and "steady"
 	Parts                       []metrics.Part    // the same of each target and of each model, where there are several
 	Verdict                     validity.Verdict  // VALID, DEGRADED, INVALID; "" when not judged
+	Apart                       validity.Verdict  // the same without what the run says of its backlog
 	Taints                      validity.Taints   // what findings do to the run's numbers
 	Backlog                     *Backlog          // of an open loop that can tell; nil otherwise
 	OK, Failed, Cancelled, Sent int64
