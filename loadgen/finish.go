@@ -176,7 +176,17 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	}
 	rec.Measured = p.counts()
 	rec.InWindow = rec.Measured && rec.Status != record.Cut
+	if r.shunned && r.turn == 0 && rec.Depth == 0 && len(r.starts) == 0 {
+		nameless(&rec)
+	}
 	return &rec
+}
+
+// nameless takes away what a request would have been known by, had it been sent: a
+// schedule that goes on while its server is gone has many, and without names they
+// are alike.
+func nameless(rec *record.Record) {
+	rec.SessionID, rec.RootSession, rec.XRequestID, rec.XCorrelationID, rec.PromptSHA = "", "", "", "", ""
 }
 
 // asked is how many tokens an answer may have at most, 0 where nothing says.

@@ -53,10 +53,18 @@ func TestServerThatIsGone(t *testing.T) {
 			if due := int64(p.End / int64(msec)); p.Rate > 0 && (p.Issued < due-1 || p.Due != p.Issued+p.Unsent) {
 				t.Errorf("%d requests of a schedule that had %d by its end", p.Issued, due)
 			}
+			nameless := int64(0)
 			for _, r := range out.records {
 				if r.Status != record.OK && (r.Status != record.Connection || r.ErrorKind != "refused" || r.Sent != record.None) {
 					t.Fatalf("request %d: %s, %s: %s, sent %d", r.RequestID, r.Status, r.ErrorKind, r.ErrorMessage, r.Sent)
 				}
+				if r.SessionID == "" {
+					nameless++
+				}
+			}
+			// What was never tried has no name of its own: in the journal such requests are one row with a count.
+			if all := p.Failed - int64(w.refused); nameless < all || c.phase.Rate == 0 && nameless > 0 {
+				t.Errorf("%d requests have no name, %d were never tried", nameless, all)
 			}
 		})
 	}

@@ -66,10 +66,12 @@ type column[R any] struct {
 	Field
 	in    place
 	names bool // says which request it is, and nothing about how it went
-	int   func(*R) *int64
-	float func(*R) *float64
-	text  func(*R) *string
-	flag  func(*R) *bool
+	// varies among requests that failed alike; see alike.
+	varies bool
+	int    func(*R) *int64
+	float  func(*R) *float64
+	text   func(*R) *string
+	flag   func(*R) *bool
 
 	derived func(*R) float64
 	counted func(*R) int64
@@ -138,6 +140,22 @@ func (c column[R]) onlyIn(p place) column[R] { c.in = p; return c }
 
 // naming is a text that hardly repeats: a dictionary of it would be searched and given up.
 func (c column[R]) naming() column[R] { c.names, c.enc = true, plain; return c }
+
+// varying may differ among requests that failed alike.
+func (c column[R]) varying() column[R] { c.varies = true; return c }
+
+// equal tells whether two rows have the same in the column, which is a measured one.
+func (c *column[R]) equal(a, b *R) bool {
+	switch {
+	case c.int != nil:
+		return *c.int(a) == *c.int(b)
+	case c.flag != nil:
+		return *c.flag(a) == *c.flag(b)
+	case c.float != nil:
+		return math.Float64bits(*c.float(a)) == math.Float64bits(*c.float(b))
+	}
+	return *c.text(a) == *c.text(b)
+}
 
 // truth is a flag as a maybe-column holds it.
 func truth(b bool) int64 {

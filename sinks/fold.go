@@ -66,7 +66,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	}
 	info, err := readJournal(run.Path, f.mem, forTables(), begin, func(b *rowBatch) error {
 		for i := range b.rows {
-			if err := f.take(&b.rows[i], b.packed.Value(i)); err != nil {
+			if err := f.take(&b.rows[i], b.chunksOf(i)); err != nil {
 				return err
 			}
 		}

@@ -57,6 +57,11 @@ type Journal struct {
 	n       int                         // rows before them that wait
 	values  []vector                    // theirs, by column
 	packed  *array.BinaryBuilder
+	alike   *alike // requests that failed as the last row did
+	repeats struct {
+		n      *array.Int32Builder
+		packed *array.BinaryBuilder
+	}
 	scratch []byte
 	fixed   int   // bytes of a row without texts and chunks
 	size    int   // bytes waiting, about
@@ -76,12 +81,14 @@ func NewJournal(path string, meta RunMeta) (*Journal, error) {
 	}
 	cols := inJournal(requestColumns())
 	md := arrow.MetadataFrom(map[string]string{"aiperf.schema": journalSchema, "aiperf.run": string(text)})
-	schema := arrow.NewSchema(append(arrowFields(fields(cols)),
-		arrow.Field{Name: chunksColumn, Type: arrow.BinaryTypes.Binary, Nullable: true}), &md)
+	all := append(arrowFields(fields(cols)), arrow.Field{Name: chunksColumn, Type: arrow.BinaryTypes.Binary, Nullable: true})
+	schema := arrow.NewSchema(append(all, repeatFields()...), &md)
 	mem := &pool{}
 	j := &Journal{path: path, f: f, buf: bufio.NewWriterSize(f, 64<<10), cols: cols, values: make([]vector, len(cols)), rb: array.NewRecordBuilder(mem, schema), waiting: record.None}
 	j.w = ipc.NewWriter(j.buf, ipc.WithSchema(schema), ipc.WithAllocator(mem))
 	j.packed = j.rb.Field(len(cols)).(*array.BinaryBuilder)
+	j.alike = newAlike(cols)
+	j.repeats.n, j.repeats.packed = j.rb.Field(len(cols)+1).(*array.Int32Builder), j.rb.Field(len(cols)+2).(*array.BinaryBuilder)
 	for i := range cols {
 		cols[i].Null = true // here, whatever was not measured is absent
 		if cols[i].text != nil {
@@ -103,23 +110,7 @@ func (j *Journal) Write(r *record.Record) error {
 	if j.err != nil {
 		return j.err
 	}
-	j.rows = append(j.rows, requestRow{Record: *r})
-	row := &j.rows[len(j.rows)-1]
-	row.Chunks = nil // the caller's
-	j.size += j.fixed
-	for _, text := range j.texts {
-		j.size += len(*text(row))
-	}
-	if len(j.rows) == near {
-		j.load()
-	}
-	j.scratch = packChunks(j.scratch[:0], r.Sent, r.Chunks)
-	if len(j.scratch) == 0 {
-		j.packed.AppendNull()
-	} else {
-		j.packed.Append(j.scratch)
-	}
-	j.size += 4 + len(j.scratch)
+	j.add(r)
 	if j.waiting == record.None {
 		j.waiting = r.End
 	}
@@ -128,6 +119,57 @@ func (j *Journal) Write(r *record.Record) error {
 		return j.Flush()
 	}
 	return nil
+}
+
+// add puts r into the batch: into a row of its own, or with those that failed as it did.
+func (j *Journal) add(r *record.Record) {
+	j.size += j.fixed // of readers, who give each request a row
+	failed := unconnected(r)
+	if failed {
+		row := requestRow{Record: *r}
+		if j.alike.add(&row) {
+			return
+		}
+	}
+	j.endRepeats()
+	j.rows = append(j.rows, requestRow{Record: *r})
+	row := &j.rows[len(j.rows)-1]
+	row.Chunks = nil // the caller's
+	for _, text := range j.texts {
+		j.size += len(*text(row))
+	}
+	j.scratch = packChunks(j.scratch[:0], r.Sent, r.Chunks)
+	if len(j.scratch) == 0 {
+		j.packed.AppendNull()
+	} else {
+		j.packed.Append(j.scratch)
+	}
+	j.size += 4 + len(j.scratch)
+	if failed {
+		j.alike.begin(row)
+	} else {
+		j.repeats.n.AppendNull()
+		j.repeats.packed.AppendNull()
+	}
+	if len(j.rows) == near {
+		j.load()
+	}
+}
+
+// endRepeats notes what was counted with the last row, if it is one that others may
+// be counted with.
+func (j *Journal) endRepeats() {
+	switch a := j.alike; {
+	case !a.open:
+		return
+	case a.n == 0:
+		j.repeats.n.AppendNull()
+		j.repeats.packed.AppendNull()
+	default:
+		j.repeats.n.Append(a.n)
+		j.repeats.packed.Append(a.packed)
+	}
+	j.alike.open = false
 }
 
 // Flush hands everything written so far to the system.
@@ -140,6 +182,7 @@ func (j *Journal) Flush() error {
 
 func (j *Journal) emit() error {
 	j.size, j.waiting = 0, record.None
+	j.endRepeats()
 	if err := j.build(); err != nil {
 		j.err = journalError(j.path, err)
 		return j.err

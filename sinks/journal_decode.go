@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -21,6 +22,19 @@ type rowBatch struct {
 	ends   []int          // where those of each row end there
 	held   arrow.Record   // that packed points into
 	packed *array.Binary
+	spare  []requestRow // room for rows, while requests that failed alike get theirs
+	at     []int        // the journal's row of each of rows, −1 for one that was counted; nil: each has its own
+}
+
+// chunksOf are the chunks of row i, packed.
+func (b *rowBatch) chunksOf(i int) []byte {
+	if b.at == nil {
+		return b.packed.Value(i)
+	}
+	if b.at[i] < 0 {
+		return nil
+	}
+	return b.packed.Value(b.at[i])
 }
 
 // stream reads the batches of a journal.
@@ -118,6 +132,8 @@ type decoder struct {
 	cols   []column[requestRow]
 	at     []int // index in the batch of each
 	chunks int
+	alike  *alike
+	counts [2]int // columns of what was counted; −1 in a journal without
 	blank  requestRow
 }
 
@@ -136,6 +152,17 @@ func newDecoder(s *arrow.Schema, cols []column[requestRow]) (*decoder, error) {
 		return nil, fmt.Errorf("no binary column %s", chunksColumn)
 	}
 	d.chunks = at[0]
+	d.alike = newAlike(inJournal(requestColumns()))
+	d.alike.skip = map[string]bool{}
+	for _, c := range d.alike.texts {
+		d.alike.skip[c.Name] = !slices.ContainsFunc(cols, func(wanted column[requestRow]) bool { return wanted.Name == c.Name })
+	}
+	d.counts = [2]int{-1, -1}
+	for i, f := range repeatFields() {
+		if at := s.FieldIndices(f.Name); len(at) == 1 && arrow.TypeEqual(s.Field(at[0]).Type, f.Type) {
+			d.counts[i] = at[0]
+		}
+	}
 	return d, nil
 }
 
@@ -154,7 +181,38 @@ func (d *decoder) decode(path string, b *rowBatch) error {
 		}
 	}
 	b.packed = b.held.Column(d.chunks).(*array.Binary)
-	return b.unpack(path)
+	if err := b.unpack(path); err != nil {
+		return err
+	}
+	return d.expand(path, b)
+}
+
+// expand gives requests that were counted with another one their rows.
+func (d *decoder) expand(path string, b *rowBatch) error {
+	b.at = nil
+	if d.counts[0] < 0 || d.counts[1] < 0 {
+		return nil
+	}
+	n, packed := b.held.Column(d.counts[0]).(*array.Int32), b.held.Column(d.counts[1]).(*array.Binary)
+	if n.NullN() == n.Len() {
+		return nil
+	}
+	rows, at := b.spare[:0], make([]int, 0, len(b.rows))
+	for i := range b.rows {
+		rows, at = append(rows, b.rows[i]), append(at, i)
+		if n.IsNull(i) {
+			continue
+		}
+		var err error
+		if rows, err = d.alike.unpack(rows, &b.rows[i], n.Value(i), packed.Value(i)); err != nil {
+			return fmt.Errorf("journal %s: request %d: %w", path, b.rows[i].RequestID, err)
+		}
+		for len(at) < len(rows) {
+			at = append(at, -1)
+		}
+	}
+	b.rows, b.spare, b.at = rows, b.rows, at
+	return nil
 }
 
 // unpack gives every row its chunks.
