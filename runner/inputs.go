@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,6 +39,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
 			c.pictures("benchmark.datasets."+d.Name+".images.source", d.Images)
 			c.size(i, d)
+			c.encoded(i, d)
 			c.published(d)
 			if plan != nil {
 				c.playable(i, d, b)
@@ -200,6 +203,29 @@ func (c *inputCheck) names(a *schema.Artifacts) {
 	}
 	if err != nil {
 		c.found("prefix", a.Prefix, "benchmark.artifacts.prefix", err.Error(), "a name such as run1 makes run1.json, run1.csv and run1.jsonl")
+	}
+}
+
+// encoded refuses synthetic sounds and videos in a format that this machine cannot write.
+func (c *inputCheck) encoded(i int, d schema.Dataset) {
+	if !d.Made() {
+		return
+	}
+	formats := map[string]string{}
+	if a := d.Audio; a != nil && a.BatchSize > 0 {
+		formats["audio"] = a.Format
+	}
+	if v := d.Video; v != nil && v.BatchSize > 0 {
+		formats["video"] = v.Format
+	}
+	for _, kind := range slices.Sorted(maps.Keys(formats)) {
+		if !c.once("encoder "+kind+" "+formats[kind]) {
+			continue
+		}
+		if err := media.Encodes(formats[kind]); err != nil {
+			at := placeAt(c.said, strings.Split("benchmark.datasets."+strconv.Itoa(i)+"."+kind+".format", "."))
+			c.bad = append(c.bad, &schema.Error{Place: at, Path: "benchmark.datasets." + d.Name + "." + kind + ".format", Message: err.Error(), Hint: diag.Of(err).Hint})
+		}
 	}
 }
 

@@ -129,3 +129,34 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("results were made: %v, %v", left, err)
 	}
 }
+
+// What only FFmpeg can write is refused where there is none, by validate and by run alike.
+func TestFormatsThatNeedFFmpeg(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	const sounds, film = "--audio-length-mean 1 --audio-batch-size 1 ", "--video-width 64 --video-height 64 "
+	for _, c := range []struct{ args, said string }{
+		{sounds + "--audio-format mp3", "aiperf: --audio-format: mp3 needs FFmpeg, and there is no ffmpeg on the PATH"},
+		{film + "--video-format mp4", "aiperf: --video-format: mp4 needs FFmpeg, and there is no ffmpeg on the PATH"},
+		{sounds + "--audio-format wav", ""},
+	} {
+		for _, command := range []string{"validate x.yaml", "profile -f x.yaml --artifact-dir out"} {
+			if c.said == "" && command != "validate x.yaml" {
+				continue // nothing to measure here
+			}
+			experiment := "benchmark: {model: demo, endpoint: {url: \"mock:\", type: chat}, phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 1}]}\n"
+			if err := os.WriteFile("x.yaml", []byte(experiment), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			code := run(t.Context(), t.Context(), strings.Fields(command+" --tokenizer builtin "+c.args), stdio{strings.NewReader(""), &out, &errs})
+			first, rest, _ := strings.Cut(errs.String(), "\n")
+			switch {
+			case c.said == "" && code != diag.OK:
+				t.Errorf("%s %s: exit code %d, %q", command, c.args, code, errs.String())
+			case c.said != "" && (code != diag.Usage || first != c.said || !strings.HasPrefix(rest, "  hint: install FFmpeg")):
+				t.Errorf("%s %s: exit code %d, said %q", command, c.args, code, errs.String())
+			}
+		}
+	}
+}

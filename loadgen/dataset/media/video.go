@@ -80,12 +80,30 @@ func (f Film) track(r *rand.Rand) (string, error) {
 // patience is how long FFmpeg may take for one file.
 const patience = 5 * time.Minute
 
+// Encodes looks for what writes a format: nil for those that are written here, an error for
+// one that needs FFmpeg where there is none.
+func Encodes(format string) error {
+	if format == "wav" {
+		return nil
+	}
+	_, err := encoder(format)
+	return err
+}
+
+func encoder(format string) (string, error) {
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		return "", diag.Errorf("%s needs FFmpeg, and there is no ffmpeg on the PATH", format).Try("install FFmpeg, or give files instead (--input-file); wav sounds are written without it")
+	}
+	return program, nil
+}
+
 // ffmpeg feeds in to FFmpeg and gives back the file that it writes. Some
 // containers need a file they can seek in, so it is a temporary one.
 func ffmpeg(in []byte, format string, args ...string) ([]byte, error) {
-	program, err := exec.LookPath("ffmpeg")
+	program, err := encoder(format)
 	if err != nil {
-		return nil, diag.Errorf("%s needs FFmpeg, which is not on the PATH", format).Try("install ffmpeg, or give files instead")
+		return nil, err
 	}
 	dir, err := os.MkdirTemp("", "aiperf-media-*")
 	if err != nil {
