@@ -219,7 +219,7 @@ func (c *inputCheck) encoded(i int, d schema.Dataset) {
 		formats["video"] = v.Format
 	}
 	for _, kind := range slices.Sorted(maps.Keys(formats)) {
-		if !c.once("encoder "+kind+" "+formats[kind]) {
+		if !c.once("encoder " + kind + " " + formats[kind]) {
 			continue
 		}
 		if err := media.Encodes(formats[kind]); err != nil {
