@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -25,7 +26,8 @@ func (res *Result) Report() *report.Report {
 	r := &report.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
 	}
-	r.Doubts = res.doubts()
+	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
+	r.Touched, r.Everything = res.touched()
 	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil && res.Measured() {
 		r.Summary = names.JSON
 	}
@@ -136,16 +138,7 @@ func (res *Result) doubts() []report.Doubt {
 			worst[f.Check] = f
 		}
 	}
-	for _, o := range res.Outcomes {
-		if rep := res.Reports[o.Run.ID]; rep != nil {
-			for _, f := range rep.Findings {
-				if f.Check != validity.Backlog || !res.keepsUp(o.Run) {
-					take(f)
-				}
-			}
-		}
-	}
-	for _, f := range res.PlanFindings {
+	for f := range res.findings() {
 		take(f)
 	}
 	var out []report.Doubt
@@ -157,4 +150,58 @@ func (res *Result) doubts() []report.Doubt {
 			cmp.Compare(worst[b.Check].Beyond(), worst[a.Check].Beyond()), cmp.Compare(a.Check, b.Check)) // the largest effect first
 	})
 	return out
+}
+
+// findings are those of the runs and of the plan. What a run says of its backlog is
+// chance where the server keeps up over the trials of its cell.
+func (res *Result) findings() iter.Seq[verdict.Finding] {
+	return func(yield func(verdict.Finding) bool) {
+		for _, o := range res.Outcomes {
+			rep := res.Reports[o.Run.ID]
+			if rep == nil {
+				continue
+			}
+			for _, f := range rep.Findings {
+				if (f.Check != validity.Backlog || !res.keepsUp(o.Run)) && !yield(f) {
+					return
+				}
+			}
+		}
+		for _, f := range res.PlanFindings {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// touched are the numbers that findings touch anywhere, by their worst; everything
+// where one touches all of them, or moves the verdict and names none.
+func (res *Result) touched() (of map[string]validity.Level, everything bool) {
+	of = map[string]validity.Level{}
+	for f := range res.findings() {
+		everything = everything || f.TouchesAll() || f.Verdict != verdict.Valid && len(f.Taints) == 0
+		for what, level := range f.Taints {
+			if level.Worse(of[what]) {
+				of[what] = level
+			}
+		}
+	}
+	return of, everything
+}
+
+// spoiled are the numbers that were asked for and are invalid, with the cell where
+// there are several.
+func (res *Result) spoiled() (lines []string) {
+	if res.Results == nil {
+		return nil
+	}
+	for _, s := range res.Results.Spoiled(res.Plan) {
+		line := s.String()
+		if len(res.Plan.Cells) > 1 {
+			line = s.Cell.Cell.Short() + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

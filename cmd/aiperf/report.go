@@ -42,7 +42,12 @@ func (a *app) report(res *runner.Result, asJSON, ours bool) error {
 
 // verdictLine says on stderr what AIPerf's words have no room for.
 func (a *app) verdictLine(res *runner.Result) error {
-	_, err := fmt.Fprintf(a.Err, "aiperf: verdict %s; aiperf checks %s says why\n", res.Report().Verdict, words.Line(res.Dir))
+	r := res.Report()
+	said := r.Verdict.String()
+	if len(r.Spoiled) > 0 {
+		said += "; " + words.Line(r.Spoiled[0])
+	}
+	_, err := fmt.Fprintf(a.Err, "aiperf: verdict %s; aiperf checks %s says why\n", said, words.Line(res.Dir))
 	return err
 }
 

@@ -314,6 +314,12 @@ func Explain(id string) (Check, bool) {
 	return Check{}, false
 }
 
+// TouchesAll tells whether the finding is about every number, or every one that is
+// measured on answers.
+func (f Finding) TouchesAll() bool {
+	return f.Taints[everything] != validity.Sound || f.Taints[answers] != validity.Sound
+}
+
 // Sentence is what was found and why, as far as that was seen.
 func (f Finding) Sentence() string {
 	if len(f.Because) == 0 {

@@ -24,6 +24,7 @@ type Doc struct {
 	Cancelled   int64            `json:"cancelled,omitempty"`
 	Unsent      int64            `json:"unsent,omitempty"`
 	Checks      []checkDoc       `json:"checks"`
+	Spoiled     []string         `json:"asked_for_and_invalid,omitempty"`
 	Cells       []cellDoc        `json:"cells"`
 	Conclusions []string         `json:"conclusions,omitempty"`
 	Comparisons []any            `json:"comparisons,omitempty"`
@@ -71,7 +72,7 @@ type gateDoc struct {
 func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	d := Doc{
 		Experiment: r.Plan.Name, Dir: r.Dir, PlanHash: r.Plan.Hash, Verdict: r.Verdict, ExitCode: code,
-		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Requests.In(record.WasSent), Failed: r.Requests.Failed, Cut: r.Requests.Cut, Cancelled: r.Requests.Cancelled, Unsent: r.Requests.Unsent, Checks: []checkDoc{},
+		Interrupted: interrupted, Seconds: r.Elapsed.Seconds(), Sent: r.Requests.In(record.WasSent), Failed: r.Requests.Failed, Cut: r.Requests.Cut, Cancelled: r.Requests.Cancelled, Unsent: r.Requests.Unsent, Checks: []checkDoc{}, Spoiled: r.Spoiled,
 	}
 	for _, x := range r.Doubts {
 		d.Checks = append(d.Checks, checkDoc{x.Check, x.Verdict, x.Runs, x.Detail, x.Try})

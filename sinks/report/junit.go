@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
@@ -90,12 +91,35 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		if c.Status == decide.Failed || c.Status == decide.Unusable {
 			s.add(junitCase{Class: words.Line(c.Cell.Short()), Name: "measured", Failure: &junitText{string(c.Status)}})
 		}
+		r.validity(&s, c)
 		suites = append(suites, s)
 	}
 	for _, c := range r.Results.Comparisons {
 		suites = append(suites, Comparison{c}.suite(r.Plan.Experiment.Compare.Undecided))
 	}
 	return writeJUnit(w, suites...)
+}
+
+// validity adds what of a cell is invalid and was asked for: what ends the program
+// with 4 fails here, and where it was accepted on purpose it is skipped.
+func (r *Report) validity(s *junitSuite, c *decide.CellResult) {
+	add := func(name, why string) {
+		t, text := junitCase{Class: words.Line(c.Cell.Short()), Name: name}, &junitText{words.Line(why)}
+		if r.Plan.Experiment.AllowInvalid {
+			t.Skipped = text
+		} else {
+			t.Failure = text
+		}
+		s.add(t)
+	}
+	for _, x := range r.Results.Spoiled(r.Plan) {
+		if x.Cell == c {
+			add("valid: "+x.Key.Spoken(), x.String())
+		}
+	}
+	if c.Verdict == validity.Invalid {
+		add("valid", "the measurement is INVALID: "+r.why(validity.Invalid))
+	}
 }
 
 func writeJUnit(w io.Writer, suites ...junitSuite) error {

@@ -65,9 +65,25 @@ func (t *touched) take(taint validity.Taint) string {
 	return mark
 }
 
-// doubtful is the mark of a metric of the only run, "" for none.
-func (r *Report) doubtful(tag string) string {
-	if mark := r.marked.take(r.Taints.Metric(tag)); mark != "" {
+// doubtful is the mark of a metric of the only run all of whose statistics are
+// touched, "" for none: it stands behind the name.
+func (r *Report) doubtful(tag string) string { return r.sign(r.Taints[tag]) }
+
+// doubtfulAt is the mark of one statistic, where it says more than that of its
+// metric: it stands behind the number.
+func (r *Report) doubtfulAt(tag, stat string) string {
+	t := r.Taints.Of(tag, stat)
+	if t == r.Taints[tag] {
+		return ""
+	}
+	return r.sign(t)
+}
+
+// doubtfulMean is the mark of the mean, and of a number that is alone.
+func (r *Report) doubtfulMean(tag string) string { return r.sign(r.Taints.Of(tag, "avg")) }
+
+func (r *Report) sign(t validity.Taint) string {
+	if mark := r.marked.take(t); mark != "" {
 		return " " + mark
 	}
 	return ""

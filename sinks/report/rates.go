@@ -18,7 +18,7 @@ var rateTags = []string{metrics.OutputTokenThroughput, metrics.RequestThroughput
 func (r *Report) throughput(of func(tag string) (metrics.Stat, bool)) (parts []string) {
 	for i, unit := range []string{" out tok/s", " req/s"} {
 		if s, ok := of(rateTags[i]); ok && !math.IsNaN(s.Avg) {
-			parts = append(parts, words.Grouped(s.Avg)+unit+r.doubtful(rateTags[i]))
+			parts = append(parts, words.Grouped(s.Avg)+unit+r.doubtfulMean(rateTags[i]))
 		}
 	}
 	return parts
@@ -36,11 +36,11 @@ func (r *Report) rates(b *strings.Builder) {
 		if r.Asked != "" {
 			osl += " (" + r.Asked + ")"
 		}
-		osl += r.doubtful(metrics.OutputSequenceLength)
+		osl += r.doubtfulMean(metrics.OutputSequenceLength)
 		parts = append(parts, osl)
 	}
 	if v, ok := scalar(metrics.InputSequenceLength); ok {
-		parts = append(parts, "ISL "+words.Grouped(v)+r.doubtful(metrics.InputSequenceLength))
+		parts = append(parts, "ISL "+words.Grouped(v)+r.doubtfulMean(metrics.InputSequenceLength))
 	}
 	fmt.Fprintf(b, "%-17s%s\n", "Throughput", strings.Join(parts, "   "))
 	if rate, ok := scalar(metrics.RequestThroughput); ok {
@@ -55,7 +55,7 @@ func (r *Report) rates(b *strings.Builder) {
 		if share.Open > 0 { // requests were cut off before it was known whether they are good
 			text = fmt.Sprintf("%s to %s req/s (%s to %s)", words.Grouped(g.Avg), words.Grouped(g.Avg+g.Open), words.Percent(share.Avg), words.Percent(share.Avg+share.Open))
 		}
-		text += r.doubtful(metrics.GoodRequestFraction)
+		text += r.doubtfulMean(metrics.GoodRequestFraction)
 		if sent, ok := of(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
 			text += fmt.Sprintf("   from sending %s", words.Percent(sent.Avg))
 		}

@@ -23,17 +23,20 @@ import (
 // Report is what a person is told about a finished plan, in one place for the
 // console, Markdown and JSON.
 type Report struct {
-	Plan    *sweep.Plan
-	Results *decide.Results
-	Verdict validity.Verdict
-	Doubts  []Doubt // checks that are not clean, worst first
-	Elapsed time.Duration
-	Dir     string
-	View    string // file name of the page with charts, "" for none
-	Summary string // file name of AIPerf's summary of a single run
-	Stopped string // why the plan ended early; "" if it did not
-	Broken  int    // runs that gave up, or lost their server
-	Why     string // the first of them did
+	Plan       *sweep.Plan
+	Results    *decide.Results
+	Verdict    validity.Verdict
+	Doubts     []Doubt                   // checks that are not clean, worst first
+	Touched    map[string]validity.Level // by them: metrics, or single statistics of them ("inter_token_latency.p90")
+	Everything bool                      // a check that is not clean touches every number, or none by name
+	Spoiled    []string                  // numbers that were asked for and are invalid, with their checks
+	Elapsed    time.Duration
+	Dir        string
+	View       string // file name of the page with charts, "" for none
+	Summary    string // file name of AIPerf's summary of a single run
+	Stopped    string // why the plan ended early; "" if it did not
+	Broken     int    // runs that gave up, or lost their server
+	Why        string // the first of them did
 
 	// One run, when the plan is a single one.
 	Full, Steady *metrics.Summary
@@ -109,6 +112,16 @@ func (r *Report) head(b *strings.Builder) {
 		if d.Verdict == validity.Invalid && d.Try != "" {
 			wrapped(b, "    try: ", d.Try)
 		}
+	}
+	if holds := r.whatHolds(); holds != "" {
+		wrapped(b, "  ", holds)
+	}
+	for i, s := range r.Spoiled {
+		if i == maxDoubts {
+			fmt.Fprintf(b, "  … and %d more\n", len(r.Spoiled)-maxDoubts)
+			break
+		}
+		wrapped(b, "  ", s)
 	}
 	if len(r.Doubts) > 0 {
 		fmt.Fprintf(b, "  what to try: aiperf checks %s\n", r.Dir)

@@ -120,7 +120,7 @@ func TestEndsAndColumns(t *testing.T) {
 	var b strings.Builder
 	fast := spread("output_token_throughput_per_user", "tokens/sec/user", 10, 256_410, 275_859, 1_023_367)
 	var few unsupported
-	few.percentiles(&b, "Output tok/s/user", fast, amounts(fast), "")
+	new(Report).percentiles(&b, &few, "Output tok/s/user", fast, amounts(fast), "")
 	if want := "Output tok/s/user       256,410 ?  275,859 ? 1,023,367 ?\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
@@ -150,6 +150,43 @@ func TestLegendAndAllowInvalid(t *testing.T) {
 	b.Reset()
 	if err := r.WriteConsole(&b); err != nil || !strings.Contains(b.String(), "Request latency ~") || !strings.Contains(b.String(), "~: in doubt by errors:") || strings.Contains(b.String(), "allow_invalid") {
 		t.Errorf("%v:\n%s", err, &b)
+	}
+}
+
+// A finding marks the percentiles that it touches and leaves the others of the row;
+// the report says what is touched, and that all else holds.
+func TestMarksOfSinglePercentiles(t *testing.T) {
+	t.Parallel()
+	level := func(l validity.Level) validity.Taint { return validity.Taint{Check: "coalesced", Level: l} }
+	r := &Report{
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded,
+		Full: &metrics.Summary{Stats: []metrics.Stat{
+			spread("inter_token_latency", "ms", 990, 11, 12, 13), spread("request_latency", "ms", 990, 364, 402, 431), single("request_throughput", 48.5),
+		}},
+		Taints:  validity.Taints{"inter_token_latency.p90": level(validity.Wrong), "inter_token_latency.p95": level(validity.Wrong), "request_latency": level(validity.Doubtful), "request_latency.p99": level(validity.Wrong)},
+		Touched: map[string]validity.Level{"inter_token_latency.p95": validity.Wrong, "inter_token_latency.p90": validity.Wrong, "request_latency": validity.Doubtful},
+		Spoiled: []string{"inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is invalid by coalesced"},
+	}
+	for _, tag := range metrics.Resting(metrics.PerSecond) {
+		r.Touched[tag] = validity.Doubtful
+	}
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"ITL                       11.0 ms  12.0 ms !    13.0 ms\n",
+		"Request latency ~          364 ms     402 ms   431 ms !\n",
+		"  invalid: inter_token_latency (p90, p95); doubtful: rates, request_latency; all\n  else holds\n",
+		"  inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	b.Reset()
+	if r.Everything = true; r.WriteConsole(&b) != nil || strings.Contains(b.String(), "all else") {
+		t.Errorf("everything is touched, and something holds:\n%s", &b)
 	}
 }
 

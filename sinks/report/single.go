@@ -52,15 +52,15 @@ func (r *Report) single(b *strings.Builder) {
 		if !ok || !x.always && r.redundant(x.tag, s) {
 			continue
 		}
-		small.percentiles(b, x.name+r.doubtful(x.tag), s, amounts(s), furthest(s))
+		r.percentiles(b, &small, x.name+r.doubtful(x.tag), s, amounts(s), furthest(s))
 		if full, ok := r.Full.Get(x.tag); ok && differ(s, full) {
-			small.percentiles(b, "  full window", full, amounts(full), furthest(full))
+			r.percentiles(b, &small, "  full window", full, amounts(full), furthest(full))
 		}
 		if adj, ok := r.Full.Get(x.adjusted); ok {
 			if math.IsNaN(adj.NEff) { // failures have no order in time: what it is worth its twin says
 				adj.NEff = s.NEff
 			}
-			small.percentiles(b, "  failures as ∞", adj, endless, "")
+			r.percentiles(b, &small, "  failures as ∞"+r.doubtful(x.adjusted), adj, endless, "")
 		}
 	}
 	r.rates(b)
@@ -80,8 +80,11 @@ func line(b *strings.Builder, name, p50, p90, p99, beside string) {
 }
 
 // percentiles is the line of a distribution; as says how its numbers are written.
-func (u *unsupported) percentiles(b *strings.Builder, name string, s metrics.Stat, as func(float64) string, beside string) {
-	line(b, name, u.mark("p50", s.NEff, as(s.P50)), u.mark("p90", s.NEff, as(s.P90)), u.mark("p99", s.NEff, as(s.P99)), beside)
+func (r *Report) percentiles(b *strings.Builder, small *unsupported, name string, s metrics.Stat, as func(float64) string, beside string) {
+	at := func(stat string) string {
+		return small.mark(stat, s.NEff, as(s.Value(stat))) + r.doubtfulAt(s.Tag, stat)
+	}
+	line(b, name, at("p50"), at("p90"), at("p99"), beside)
 }
 
 // amounts writes numbers with the unit that a row shows.

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -8,69 +9,93 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
+// question is a number that the experiment itself names, and what asks for it.
+type question struct {
+	Key
+	by string
+}
+
 // Asked are the numbers that the experiment itself names: those of its gates,
 // SLOs, objectives and comparison. None are named by an experiment that only
 // measures.
 func Asked(p *sweep.Plan) (keys []Key) {
-	add := func(k Key) {
-		if !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
+	for _, q := range questions(p) {
+		keys = append(keys, q.Key)
 	}
+	return keys
+}
+
+// questions are the same, each with the first that asks.
+func questions(p *sweep.Plan) (out []question) {
 	if gates, bad := compileGates(p, metrics.Tags()); bad == nil {
 		for _, g := range gates {
 			for _, k := range g.refs {
-				add(k)
+				out = ask(out, k, "the gate "+g.Expr)
 			}
 		}
 	}
 	for _, c := range p.Cells {
 		if len(c.Resolved.Benchmark.SLOs) > 0 {
-			add(Key{metrics.GoodRequestFraction, "avg"})
+			out = ask(out, Key{metrics.GoodRequestFraction, "avg"}, "the SLOs")
 		}
 	}
-	named := slices.Clone(p.Experiment.Objectives)
+	named := func(names []string, by string) {
+		for _, name := range names {
+			if k, bad := ParseKey(name, metrics.Tags()); bad == nil {
+				out = ask(out, k, by)
+			}
+		}
+	}
+	named(p.Experiment.Objectives, "the objectives")
 	if c := p.Experiment.Compare; c != nil {
-		named = append(named, c.Metrics...)
+		named(c.Metrics, "the comparison")
 	}
-	for _, name := range named {
-		if k, bad := ParseKey(name, metrics.Tags()); bad == nil {
-			add(k)
-		}
+	return out
+}
+
+func ask(of []question, k Key, by string) []question {
+	if slices.ContainsFunc(of, func(q question) bool { return q.Key == k }) {
+		return of
 	}
-	return keys
+	return append(of, question{k, by})
 }
 
 // Spoiled is a number that was asked for and is invalid in some run.
 type Spoiled struct {
 	Cell  *CellResult
 	Key   Key
+	By    string // what asked for it
 	Taint validity.Taint
 }
 
+// String is it as people read it: "time_to_first_token.p50, asked for by the
+// objectives, is invalid by stamp_error".
+func (s Spoiled) String() string {
+	return fmt.Sprintf("%s, asked for by %s, is %s", s.Key.Spoken(), s.By, s.Taint.Sentence())
+}
+
 // Spoiled are the numbers that a gate, an SLO, an objective or a comparison asked
-// for and that are invalid somewhere, cell by cell.
+// for and that are invalid somewhere, cell by cell: also in runs that are left out
+// because nothing else was asked for.
 func (r *Results) Spoiled(p *sweep.Plan) (out []Spoiled) {
-	asked := Asked(p)
+	asked := questions(p)
 	if len(r.Best) > 0 {
 		for _, o := range r.Objectives {
-			asked = append(asked, o.Key)
+			asked = ask(asked, o.Key, "the search for the best cell")
 		}
 	}
 	for _, c := range r.Comparisons {
 		for _, row := range c.Rows {
 			if row.Primary {
-				asked = append(asked, row.Key)
+				asked = ask(asked, row.Key, "the comparison")
 			}
 		}
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		var seen []Key
-		for _, k := range asked {
-			if t := c.Taint(k); t.Level == validity.Wrong && !slices.Contains(seen, k) {
-				seen = append(seen, k)
-				out = append(out, Spoiled{c, k, t})
+		for _, q := range asked {
+			if t := c.Full.of(c.all).Taint(q.Key); t.Level == validity.Wrong {
+				out = append(out, Spoiled{c, q.Key, q.by, t})
 			}
 		}
 	}

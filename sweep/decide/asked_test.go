@@ -37,7 +37,7 @@ func TestAnInvalidNumberLeavesTheOthers(t *testing.T) {
 	if g := c.Gates[0]; g.State != decide.Undecided || g.Note != "output_token_throughput.avg is invalid by turnaround in 1 of 3 trials, which are left out" {
 		t.Errorf("gate: %+v", g)
 	}
-	if s := r.Spoiled(p); len(s) != 1 || s[0].Cell != c || s[0].Key.Tag != "output_token_throughput" {
+	if s := r.Spoiled(p); len(s) != 1 || s[0].Cell != c || s[0].String() != "output_token_throughput.avg, asked for by the gate output_token_throughput > 1, is invalid by turnaround in 1 of 3 trials, which are left out" {
 		t.Errorf("spoiled: %+v", s)
 	}
 	if r = decide.Aggregate(p, spoil(3)); len(r.Objectives) != 2 || r.Objectives[0].Tag != "output_token_throughput" {

@@ -21,7 +21,7 @@ func (p *Page) table(d *chart.Data, most int) {
 	case most == 1:
 		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
 	}
-	p.Legend = "?: too few samples for this percentile · ~: doubtful, the pointer says why · *: not shown to be dominated (Pareto front)"
+	p.Legend = "?: too few samples for this percentile · ~: doubtful, !: invalid, the pointer says why · *: not shown to be dominated (Pareto front)"
 	for _, a := range d.Axes {
 		p.Columns = append(p.Columns, Column{chart.Spoken(a), d.Numeric(a)})
 	}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
+)
+
+// families are the metrics that rest on one thing, in the words of a sentence.
+var families = []struct {
+	on   metrics.Basis
+	name string
+}{
+	{metrics.FirstToken, "times to first token"},
+	{metrics.WholeAnswer, "latencies"},
+	{metrics.Gaps, "times between tokens"},
+	{metrics.SinceIntended, "latencies from the schedule"},
+	{metrics.PerSecond, "rates"},
+	{metrics.InFlight, "requests in flight"},
+	{metrics.TokenCounts, "token counts"},
+	{metrics.Outcomes, "shares of good and failed requests"},
+}
+
+// mostTouched is how many numbers a sentence names one by one.
+const mostTouched = 4
+
+// whatHolds says which numbers are touched, and that all others hold; "" where
+// there is none, and where everything is.
+func (r *Report) whatHolds() string {
+	if r.Everything || len(r.Touched) == 0 || r.Verdict != validity.Degraded && r.Verdict != validity.Invalid {
+		return ""
+	}
+	var parts []string
+	for _, level := range []validity.Level{validity.Wrong, validity.Doubtful} {
+		if names := touchedNames(r.Touched, level); len(names) > 0 {
+			parts = append(parts, string(level)+": "+strings.Join(names, ", "))
+		}
+	}
+	return strings.Join(append(parts, "all else holds"), "; ")
+}
+
+// touchedNames are the numbers of a level: families by their name, others by their own,
+// with the statistics that are touched.
+func touchedNames(touched map[string]validity.Level, level validity.Level) (names []string) {
+	left := map[string][]string{} // by metric: its statistics, none for all of them
+	for _, what := range slices.Sorted(maps.Keys(touched)) {
+		if touched[what] != level {
+			continue
+		}
+		tag, stat, some := strings.Cut(what, ".")
+		if !some {
+			left[tag] = nil
+		} else if of, known := left[tag]; !known || of != nil {
+			left[tag] = append(of, stat)
+		}
+	}
+	for _, f := range families {
+		of := metrics.Resting(f.on)
+		if slices.ContainsFunc(of, func(tag string) bool { return level.Worse(touched[tag]) }) || !slices.ContainsFunc(of, func(tag string) bool { return touched[tag] == level }) {
+			continue
+		}
+		names = append(names, f.name)
+		for _, tag := range of {
+			delete(left, tag)
+		}
+	}
+	single := slices.Sorted(maps.Keys(left))
+	for i, tag := range single {
+		if i == mostTouched {
+			names = append(names, words.Count(len(single)-i, "other metric"))
+			break
+		}
+		name := tag
+		if of := left[tag]; of != nil {
+			slices.SortFunc(of, func(a, b string) int {
+				return slices.Index(metrics.StatNames(), a) - slices.Index(metrics.StatNames(), b)
+			})
+			name += " (" + strings.Join(of, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// why are the checks that found as much, with what they found.
+func (r *Report) why(v validity.Verdict) string {
+	var said []string
+	for _, d := range r.Doubts {
+		if d.Verdict == v {
+			said = append(said, d.Check+": "+d.Detail)
+		}
+	}
+	return strings.Join(said, "; ")
+}
