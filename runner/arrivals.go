@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -44,36 +45,41 @@ func Replay(source string, run sweep.Run, phase *schema.Phase) (requests int64, 
 // Conversations are those that the measured phases of run draw from; nothing is
 // sent. source is the experiment's file.
 func Conversations(ctx context.Context, source string, run sweep.Run) (*dataset.Set, error) {
-	m, err := setsOf(source, run).runner.load(ctx, ctx, run)
+	m, err := loaded(ctx, source, run)
 	if err != nil {
 		return nil, err
 	}
-	return m.set, nil
+	return m.Set, nil
+}
+
+// loaded is a run that is not sent.
+func loaded(ctx context.Context, source string, run sweep.Run) (*onerun.Opened, error) {
+	return onerun.NewLoader().Open(ctx, ctx, specOf(run, func(path string) string { return Beside(source, path) }))
 }
 
 // playable is the data of a run that is not sent, read when it is needed.
 type playable struct {
-	runner *runner
-	m      *measurement
+	source string
+	run    sweep.Run
+	m      *onerun.Opened
 }
 
-func setsOf(source string, run sweep.Run) *playable {
-	return &playable{&runner{opt: Options{SourceName: source}, tokenizers: tokenizers{}}, &measurement{run: run}}
-}
+func setsOf(source string, run sweep.Run) *playable { return &playable{source: source, run: run} }
 
-func (s *playable) arrivals(p *schema.Phase, n int) ([]time.Duration, error) {
-	if s.m.set == nil && mode.NeedsSet(p) {
-		m, err := s.runner.load(context.Background(), context.Background(), s.m.run)
-		if err != nil {
+func (s *playable) arrivals(p *schema.Phase, n int) (_ []time.Duration, err error) {
+	if !mode.NeedsSet(p) {
+		return mode.Schedule(p, s.run.Seed, n, nil)
+	}
+	if s.m == nil {
+		if s.m, err = loaded(context.Background(), s.source, s.run); err != nil {
 			return nil, err
 		}
-		s.m = m
 	}
-	set := s.m.set
-	if p.Kind == "warmup" && s.m.warmup != nil {
-		set = s.m.warmup
+	set := s.m.Set
+	if p.Kind == "warmup" && s.m.Warmup != nil {
+		set = s.m.Warmup
 	}
-	return mode.Schedule(p, s.m.run.Seed, n, set)
+	return mode.Schedule(p, s.run.Seed, n, set)
 }
 
 // Bound is what the plan costs at least. file is the experiment's, beside which

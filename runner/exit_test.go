@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -90,8 +91,8 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"all well", Result{Outcomes: []decide.Outcome{run}}, 0},
 		{"nothing measured", Result{Outcomes: []decide.Outcome{failed}}, 1},
-		{"nothing measured of a damaged file", Result{Outcomes: []decide.Outcome{failed}, Failures: map[string]error{"": &inputError{io.EOF}}}, 2},
-		{"nothing measured of two, one by a damaged file", Result{Outcomes: []decide.Outcome{failed, {Run: sweep.Run{ID: "b"}, Err: "refused"}}, Failures: map[string]error{"": &inputError{io.EOF}, "b": io.EOF}}, 1},
+		{"nothing measured of a damaged file", Result{Outcomes: []decide.Outcome{failed}, Failures: map[string]error{"": &onerun.InputError{Err: io.EOF}}}, 2},
+		{"nothing measured of two, one by a damaged file", Result{Outcomes: []decide.Outcome{failed, {Run: sweep.Run{ID: "b"}, Err: "refused"}}, Failures: map[string]error{"": &onerun.InputError{Err: io.EOF}, "b": io.EOF}}, 1},
 		{"one of two failed", Result{Outcomes: []decide.Outcome{run, failed}}, 1},
 		{"gate missed", Result{Outcomes: []decide.Outcome{run}, Results: &decide.Results{GatesMissed: 1}}, 3},
 		{"invalid is worse than a gate", Result{Outcomes: []decide.Outcome{run}, Verdict: verdict.Invalid, Results: &decide.Results{GatesMissed: 1}}, 4},

@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/hub"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -30,7 +31,7 @@ func Fetch(ctx context.Context, plan *sweep.Plan, file string, f *hub.Fetcher) e
 				}
 			}
 		}
-		ref := tokenizerOf(&b)
+		ref := onerun.TokenizerOf(&b)
 		named := ref.Name != ""
 		if !named {
 			ref.Name = b.Models.Items[0].Name

@@ -4,16 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/loadgen/dataset"
-	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
-	"aiperf.dev/aiperf/loadgen/mode"
-	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
 
@@ -32,48 +26,6 @@ type FidelityReport struct {
 	OutputLength  *float64 `json:"output_length,omitempty"`
 	PrefixTrace   *float64 `json:"prefix_hit_rate_trace,omitempty"`
 	PrefixReached *float64 `json:"prefix_hit_rate_server,omitempty"`
-}
-
-// newReplay is the comparison for a run, nil where nothing is replayed.
-func newReplay(set *dataset.Set, phases []schema.Phase) *fidelity.Replay {
-	scheduled, middle, pauses := false, false, true
-	for i := range phases {
-		m, err := mode.Of(&phases[i])
-		if err == nil && m.Primed {
-			middle, pauses = true, pauses && phases[i].SystemIdleGapCapSeconds == nil
-		}
-		scheduled = scheduled || err == nil && phases[i].Kind != "warmup" && m.Timed
-	}
-	p := fidelity.New(set, scheduled && !middle)
-	if p != nil && middle {
-		p.FromMiddle(pauses)
-	}
-	return p
-}
-
-// replayed hands one request to the comparison.
-func replayed(p *fidelity.Replay, r *record.Record) {
-	primes := r.Warmup && r.Phase == mode.Priming
-	if p == nil || !primes && (r.Warmup || !r.Measured) || r.Sent == record.None {
-		return
-	}
-	s := trace.Sent{At: time.Duration(r.Sent), Known: -1, Primes: primes}
-	if r.ISL != record.None {
-		s.In = r.ISL
-	}
-	if r.Status == record.OK && r.OSL != record.None {
-		s.Out = r.OSL
-	}
-	if r.Cached != record.None {
-		s.Known = r.Cached
-	}
-	if r.UsagePrompt != record.None {
-		s.Asked = r.UsagePrompt
-	}
-	p.Add(fidelity.Played{
-		Conversation: r.ConversationID, Session: r.SessionID, Parent: r.ParentSession, Turn: r.Turn,
-		Intended: time.Duration(r.Intended), Ended: time.Duration(r.End),
-	}, s)
 }
 
 func reportFidelity(f trace.Fidelity) *FidelityReport {

@@ -66,7 +66,7 @@ func writeOnce(path string, b []byte) error {
 
 // writeRun writes the run's own files: run.json first, since with the journal
 // it holds everything, then AIPerf's.
-func (r *runner) writeRun(m *measurement, rep *RunReport, read *reading) error {
+func (r *runner) writeRun(m *measured, rep *RunReport, read *reading) error {
 	dir := filepath.Join(r.dir.Path, m.run.Dir)
 	if err := resultdir.WriteMasked(filepath.Join(dir, resultdir.ReportName), rep, r.hide); err != nil {
 		return err
@@ -86,9 +86,9 @@ func (r *runner) writeRun(m *measurement, rep *RunReport, read *reading) error {
 
 // writePrompts writes inputs.json. After the last run nobody needs the data
 // any more: what a large run leaves behind takes their place.
-func (r *runner) writePrompts(m *measurement) error {
+func (r *runner) writePrompts(m *measured) error {
 	dir := filepath.Join(r.dir.Path, m.run.Dir)
-	rd, err := render.New(&m.bench.Endpoint, m.bench.Models, m.spec, nil)
+	rd, err := render.New(&m.Benchmark.Endpoint, m.Benchmark.Models, m.API, nil)
 	if err != nil {
 		return err
 	}
@@ -97,20 +97,20 @@ func (r *runner) writePrompts(m *measurement) error {
 		return err
 	}
 	r.wrote(dir, file)
-	m.set, m.warmup = nil, nil
+	m.Set, m.Warmup = nil, nil
 	if m.run.ID == r.plan.Runs[len(r.plan.Runs)-1].ID {
-		r.datasets = datasets{}
+		r.loader.Forget()
 	}
 	return nil
 }
 
 // runInfo is the run as AIPerf's files describe it.
-func (r *runner) runInfo(m *measurement, rep *RunReport) *aiperf.RunInfo {
+func (r *runner) runInfo(m *measured, rep *RunReport) *aiperf.RunInfo {
 	info := &aiperf.RunInfo{
 		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
 		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
 		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(m.run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(m.run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run), Fraction: schema.TakesFraction},
-		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: m.bench.GPUTelemetry.Enabled,
+		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: m.Benchmark.GPUTelemetry.Enabled,
 	}
 	if len(r.plan.Runs) > 1 {
 		info.SweepID, info.Config.Said = r.sweepID(), nil
@@ -155,17 +155,17 @@ func (r *runner) sweepID() string {
 
 // payloads are the bodies of every conversation, by the renderer that sends
 // them.
-func payloads(m *measurement, rd *render.Renderer, hide *secret.Masker) iter.Seq2[string, []json.RawMessage] {
-	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.bench.Phases))
+func payloads(m *measured, rd *render.Renderer, hide *secret.Masker) iter.Seq2[string, []json.RawMessage] {
+	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.Benchmark.Phases))
 	return func(yield func(string, []json.RawMessage) bool) {
 		i, size := int64(0), 0
-		for c := range m.set.Each() {
+		for c := range m.Set.Each() {
 			var shown []json.RawMessage
 			for _, b := range rd.Bodies(keys, c, i) {
 				shown = append(shown, hide.JSON(b))
 				size += len(b)
 			}
-			if i++; !yield(c.ID, shown) || i == maxInputs || !m.set.Held() && size > maxMade {
+			if i++; !yield(c.ID, shown) || i == maxInputs || !m.Set.Held() && size > maxMade {
 				return
 			}
 		}

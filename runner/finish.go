@@ -12,10 +12,12 @@ import (
 
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
@@ -31,7 +33,7 @@ const manyRequests = 20_000
 // aggregates, and last of all the manifest. It is done after an interruption
 // too; the manifest then says so and a later --resume does it again.
 func (r *runner) finish() error {
-	defer LimitGC()()
+	defer gclimit.Writing()()
 	res := r.result
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
@@ -294,7 +296,7 @@ func (res *Result) invalid() bool {
 // refused tells whether every run failed because its input is wrong: nothing was sent.
 func (res *Result) refused() bool {
 	for _, o := range res.Outcomes {
-		if wrong := (*inputError)(nil); !errors.As(res.Failures[o.Run.ID], &wrong) {
+		if wrong := (*onerun.InputError)(nil); !errors.As(res.Failures[o.Run.ID], &wrong) {
 			return false
 		}
 	}

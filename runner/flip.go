@@ -19,6 +19,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/hook"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -87,27 +88,23 @@ func (r *runner) flip(issue context.Context, run sweep.Run) error {
 
 // perFlip does what the flip says and waits until the server can be used.
 func (r *runner) perFlip(issue context.Context, run sweep.Run) error {
-	m := &measurement{bench: run.Cell.Resolved.Benchmark}
-	f := m.bench.Endpoint.Flip
-	for _, u := range m.bench.Endpoint.URLs {
-		at, err := r.servers.resolve(issue, u, r.dir.Path)
-		if err != nil {
-			return err
-		}
-		m.targets = append(m.targets, at)
+	b := run.Cell.Resolved.Benchmark
+	f := b.Endpoint.Flip
+	targets, err := r.resolve(issue, run)
+	if err != nil {
+		return err
 	}
 	ctx, stop := context.WithTimeout(issue, schema.Duration(f.Timeout).Go())
 	defer stop()
-	var err error
 	if f.Call != "" {
-		err = callAll(ctx, m)
+		err = callAll(ctx, b, targets)
 	} else {
 		err = hook.Run(ctx, folderOf(r.opt.SourceName), f.Command)
 	}
 	if err != nil {
 		return err
 	}
-	if err := listens(ctx, m); err != nil {
+	if err := listens(ctx, &b, targets); err != nil {
 		return err
 	}
 	return await(issue, r.plan, []*sweep.Cell{run.Cell}, r.servers, &r.opt)
@@ -121,10 +118,10 @@ func folderOf(experiment string) string {
 	return filepath.Dir(experiment)
 }
 
-// callAll makes the call of m's flip: a path at each of the endpoint's servers, as
+// callAll makes the call of b's flip: a path at each of the endpoint's servers, as
 // its requests are made; an address of its own without their credentials.
-func callAll(ctx context.Context, m *measurement) error {
-	f, b := m.bench.Endpoint.Flip, m.bench
+func callAll(ctx context.Context, b schema.Benchmark, targets []string) error {
+	f := b.Endpoint.Flip
 	headers := map[string]string{}
 	if strings.HasPrefix(f.Call, "/") {
 		for name, value := range b.Endpoint.Headers {
@@ -137,7 +134,6 @@ func callAll(ctx context.Context, m *measurement) error {
 		headers[name] = value
 	}
 	b.Endpoint.Headers = headers
-	targets := m.targets
 	if !strings.HasPrefix(f.Call, "/") {
 		targets = []string{f.Call}
 	}
@@ -162,8 +158,7 @@ func callAll(ctx context.Context, m *measurement) error {
 func call(ctx context.Context, b schema.Benchmark, base, path string) (err error) {
 	f := b.Endpoint.Flip
 	w := &waiter{url: base, bench: b, model: b.Models.Items[0].Name, clock: record.NewClock()}
-	m := &measurement{bench: b, targets: []string{base}}
-	how := transportConfig(m, w.clock)
+	how := onerun.Transport(&b, []string{base}, w.clock)
 	how.Reuse, how.MaxConns = "never", 1
 	if w.client, err = transport.Open(how); err != nil {
 		return err
@@ -192,10 +187,10 @@ func call(ctx context.Context, b schema.Benchmark, base, path string) (err error
 // lookAgain is the pause between two tries to connect.
 const lookAgain = 100 * time.Millisecond
 
-// listens waits until each of m's servers accepts connections.
-func listens(ctx context.Context, m *measurement) error {
+// listens waits until each of b's servers accepts connections.
+func listens(ctx context.Context, b *schema.Benchmark, targets []string) error {
 	for {
-		err := transport.Reach(ctx, transportConfig(m, record.NewClock()))
+		err := transport.Reach(ctx, onerun.Transport(b, targets, record.NewClock()))
 		if err == nil {
 			return nil
 		}
@@ -205,7 +200,7 @@ func listens(ctx context.Context, m *measurement) error {
 		case <-ctx.Done():
 			pause.Stop()
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the flip is done, and after %v s there is still nobody: %w", m.bench.Endpoint.Flip.Timeout, err)
+				return fmt.Errorf("the flip is done, and after %v s there is still nobody: %w", b.Endpoint.Flip.Timeout, err)
 			}
 			return ctx.Err()
 		}

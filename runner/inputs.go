@@ -21,8 +21,8 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
-	"aiperf.dev/aiperf/loadgen/tokenizer/chat"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
@@ -46,7 +46,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			}
 		}
 		c.names(&b.Artifacts)
-		c.tokenizer(tokenizerOf(b))
+		c.tokenizer(onerun.TokenizerOf(b))
 		if plan != nil {
 			c.template(b)
 			c.endpoint(b)
@@ -307,25 +307,13 @@ func (c *inputCheck) certificates(e *schema.Endpoint) {
 
 // template looks for the chat template that prompts are to be counted in.
 func (c *inputCheck) template(b *schema.Benchmark) {
-	ref, model := tokenizerOf(b), b.Models.Items[0].Name
+	ref, model := onerun.TokenizerOf(b), b.Models.Items[0].Name
 	if !b.Tokenizer.ApplyChatTemplate || !c.once("template "+b.Endpoint.Type+" "+ref.Name+" "+ref.Revision+" "+model) {
 		return
 	}
-	if _, err := openTemplate(b); err != nil {
+	if _, err := onerun.ChatTemplate(b); err != nil {
 		c.refused("apply_chat_template", "true", "benchmark.tokenizer.apply_chat_template", err)
 	}
-}
-
-// openTemplate is the chat template of what is measured.
-func openTemplate(b *schema.Benchmark) (*chat.Template, error) {
-	if row, ok := endpoint.Lookup(b.Endpoint.Type); ok && row.Messages == nil {
-		return nil, diag.Errorf("endpoint type %s gets no chat template", b.Endpoint.Type).Try("leave it out, or use type chat")
-	}
-	dir, err := tokenizerOf(b).Folder(b.Models.Items[0].Name)
-	if err != nil {
-		return nil, err
-	}
-	return chat.Open(dir)
 }
 
 // published looks for a published data set on this machine.
@@ -344,7 +332,7 @@ func (c *inputCheck) published(d schema.Dataset) {
 
 // builtIn checks the words of a mock: address.
 func (c *inputCheck) builtIn(u string) {
-	if !IsMock(u) || !c.once(u) {
+	if !mockserver.Named(u) || !c.once(u) {
 		return
 	}
 	if _, err := mockserver.ParseURL(u); err != nil {

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
@@ -37,28 +37,28 @@ func placeholderNames() string {
 }
 
 // describe writes the report's first half: identity and what the engine said.
-func (r *runner) describe(m *measurement, got *measured, attempt int) *RunReport {
+func (r *runner) describe(m *measured, attempt int) *RunReport {
 	rep := &RunReport{
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
-		Seed: m.run.Seed, Started: got.clock.Wall(0).UTC(), Ended: got.ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
-		Host: reportHost(got.host), Dataset: m.set.Digest(), DataNotes: m.set.Notes(), Tokenizer: m.tok.Name(), Stamps: got.transport.Stamps, Cancelled: got.result.Cancelled,
+		Seed: m.run.Seed, Started: m.Clock.Wall(0).UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
+		Host: reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(), Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
-	if got.result.Unreachable {
-		rep.Aborted = got.result.Cancelled
+	if m.Unreachable {
+		rep.Aborted = m.Cancelled
 	}
-	for _, p := range got.result.Phases {
+	for _, p := range m.Phases {
 		rep.Phases = append(rep.Phases, reportPhase(p))
 		rep.Warnings = append(rep.Warnings, p.Notes...)
 	}
 	rep.Warnings = append(rep.Warnings, m.run.Cell.Resolved.Idle()...)
-	rep.Warnings = append(rep.Warnings, m.set.Warnings()...)
-	if words := render.Literal(&m.bench.Endpoint); len(words) > 0 {
+	rep.Warnings = append(rep.Warnings, m.Set.Warnings()...)
+	if words := render.Literal(&m.Benchmark.Endpoint); len(words) > 0 {
 		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+" is sent as it stands: the placeholders are "+placeholderNames())
 	}
-	if m.chat != nil && m.set.Media() {
+	if m.Chat != nil && m.Set.Media() {
 		rep.Warnings = append(rep.Warnings, "input tokens leave out those of images, sounds and videos: the chat template writes a mark for each, which counts; the server puts more in its place (its own count: --use-server-token-count)")
 	}
-	rep.Warnings = append(rep.Warnings, transportDoubts(&m.bench.Endpoint, got.transport.Stamps)...)
+	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
 	return rep
 }
 
@@ -90,26 +90,26 @@ func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 // for the verdict, and AIPerf's files their lines. Metrics always come from the
 // journal, so that a run that was measured by an earlier process counts exactly
 // the same.
-func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, error) {
-	e := verdict.NewEvidence(got.result, got.host)
-	e.Emitted, e.ServerTokens, e.TokenSource = got.emitted, m.bench.Endpoint.UseServerTokenCount, m.doubt
-	e.Stamps, e.ClockJumps, e.ClockJump = got.transport.Stamps, got.transport.ClockJumps, float64(got.transport.ClockJump)/1e6
-	e.StampError = stampError(got.transport.StampError)
-	e.Identity, e.BuiltIn = got.identity, slices.ContainsFunc(m.bench.Endpoint.URLs, IsMock)
+func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
+	e := verdict.NewEvidence(m.Result.Result, m.Host)
+	e.Emitted, e.ServerTokens, e.TokenSource = m.Emitted, m.Benchmark.Endpoint.UseServerTokenCount, m.Doubt
+	e.Stamps, e.ClockJumps, e.ClockJump = m.Transport.Stamps, m.Transport.ClockJumps, float64(m.Transport.ClockJump)/1e6
+	e.StampError = stampError(m.Transport.StampError)
+	e.Identity, e.BuiltIn = m.Identity, slices.ContainsFunc(m.Benchmark.Endpoint.URLs, mockserver.Named)
 	if ratio, ok := r.headroom[m.run.Cell.ID]; ok {
 		e.Headroom = ratio
 	}
-	if got.sink != nil {
-		e.SinkError = got.sink.Error()
+	if m.Lost != nil {
+		e.SinkError = m.Lost.Error()
 	}
-	e.Streaming = m.bench.Endpoint.Streaming
-	e.IgnoresEnd = m.bench.Endpoint.Extra["ignore_eos"] != nil || m.bench.Endpoint.Extra["min_tokens"] != nil
-	e.Shared = slices.ContainsFunc(m.bench.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
-	e.Reuse = reuseOf(m.bench.Datasets)
-	if !m.spec.ProducesTokens {
+	e.Streaming = m.Benchmark.Endpoint.Streaming
+	e.IgnoresEnd = m.Benchmark.Endpoint.Extra["ignore_eos"] != nil || m.Benchmark.Endpoint.Extra["min_tokens"] != nil
+	e.Shared = slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
+	e.Reuse = reuseOf(m.Benchmark.Datasets)
+	if !m.API.ProducesTokens {
 		e.TokenSource = ""
 	}
-	files, err := aiperf.NewWriter(r.profile(m, rep, got.span))
+	files, err := aiperf.NewWriter(r.profile(m, rep))
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,6 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		parts.Add(rec)
 		e.Add(rec)
 		s.add(rec)
-		replayed(m.replay, rec)
 		return nil
 	})
 	if err != nil {
@@ -138,8 +137,8 @@ func (r *runner) read(m *measurement, rep *RunReport, got *measured) (*reading, 
 		return nil, err
 	}
 	beside.Go(func() { recordsErr = files.EndRecords() })
-	if m.replay != nil {
-		rep.Fidelity = reportFidelity(m.replay.Fidelity())
+	if m.Fidelity != nil {
+		rep.Fidelity = reportFidelity(*m.Fidelity)
 		rep.DataNotes = append([]string{rep.Fidelity.line()}, rep.DataNotes...)
 	}
 	rep.Censored = censored(c.Censoring())
@@ -349,18 +348,6 @@ func (r *runner) journalPath(run sweep.Run) string {
 func (r *runner) runDir(run sweep.Run) (string, error) {
 	dir := filepath.Join(r.dir.Path, run.Dir)
 	return dir, os.MkdirAll(dir, 0o755)
-}
-
-// journalMeta is what the stream says about its run.
-func (r *runner) journalMeta(run sweep.Run, clock record.Clock) sinks.RunMeta {
-	axes := map[string]any{}
-	for _, v := range run.Cell.Point {
-		axes[v.Axis] = v.Label
-	}
-	return sinks.RunMeta{
-		Experiment: r.plan.Name, Plan: r.plan.Hash, Cell: run.Cell.ID, CellIndex: run.Cell.Index, Trial: run.Trial, RunID: run.ID,
-		Seed: run.Seed, Axes: axes, T0: clock.Wall(0).UTC().Round(time.Nanosecond), Version: r.opt.Version,
-	}
 }
 
 func producesTokens(endpointType string) bool {

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/loadgen/transport/rpc"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
@@ -30,13 +31,12 @@ func reach(ctx context.Context, plan *sweep.Plan) error {
 	tried := map[string]error{}
 	var first error
 	for _, c := range unflipped(plan) {
-		m := &measurement{bench: c.Resolved.Benchmark}
+		b := &c.Resolved.Benchmark
 		var lacks error
-		for _, u := range m.bench.Endpoint.URLs {
+		for _, u := range b.Endpoint.URLs {
 			err, known := tried[u]
-			if !known && !IsMock(u) {
-				m.targets = []string{u}
-				err = transport.Reach(ctx, transportConfig(m, record.NewClock()))
+			if !known && !mockserver.Named(u) {
+				err = transport.Reach(ctx, onerun.Transport(b, []string{u}, record.NewClock()))
 				tried[u] = err
 			}
 			lacks = cmp.Or(lacks, err)
@@ -49,7 +49,7 @@ func reach(ctx context.Context, plan *sweep.Plan) error {
 	if first == nil {
 		return nil
 	}
-	return unreachable(first)
+	return onerun.Unreachable(first)
 }
 
 // methods asks every server that is to describe its methods for the one that the
@@ -73,10 +73,10 @@ func methods(ctx context.Context, plan *sweep.Plan, local *servers) error {
 				return err
 			}
 			if ok {
-				err = method(ctx, &measurement{bench: b, targets: []string{at}})
+				err = method(ctx, &b, at)
 			}
 			if err != nil && ctx.Err() == nil {
-				if !IsMock(u) {
+				if !mockserver.Named(u) {
 					err = fmt.Errorf("%s: %w", transport.PlainURL(u, ""), err)
 				}
 				return err
@@ -86,9 +86,9 @@ func methods(ctx context.Context, plan *sweep.Plan, local *servers) error {
 	return nil
 }
 
-// method asks m's only target.
-func method(ctx context.Context, m *measurement) error {
-	how := transportConfig(m, record.NewClock())
+// method asks the server at target.
+func method(ctx context.Context, b *schema.Benchmark, target string) error {
+	how := onerun.Transport(b, []string{target}, record.NewClock())
 	if transport.Reach(ctx, how) != nil {
 		return nil
 	}
@@ -98,33 +98,23 @@ func method(ctx context.Context, m *measurement) error {
 	}
 	// A text that is a number, and base64, too: what the method takes in its place
 	// is not known.
-	x, err := smallest(&m.bench, m.bench.Models.Items[0].Name, "1234")
+	x, err := smallest(b, b.Models.Items[0].Name, "1234")
 	if err == nil {
 		err = client.Knows(ctx, 0, x.Path, x.Body)
 	}
 	if err == nil {
 		var answer rpc.Message
 		if answer, err = client.Answers(ctx, 0, x.Path); err == nil {
-			err = endpoint.RPCLeads(m.bench.Endpoint.RPC, answer.Name, answer.Fields)
+			err = endpoint.RPCLeads(b.Endpoint.RPC, answer.Name, answer.Fields)
 		}
 	}
 	return errors.Join(err, client.Close())
 }
 
-// unreachable is err as a failure of the run; a server that was not reached says
-// itself what to try.
-func unreachable(err error) error {
-	var said *diag.Error
-	if errors.As(err, &said) {
-		return err
-	}
-	return &diag.Error{Code: diag.Failed, Message: err.Error(), Cause: err}
-}
-
 // FailedHint is what to try when every request of b failed like e.
 func FailedHint(ctx context.Context, e verdict.ErrorCount, b *schema.Benchmark) string {
 	base := b.Endpoint.URLs[0]
-	how := transportConfig(&measurement{bench: *b, targets: b.Endpoint.URLs[:1]}, record.NewClock())
+	how := onerun.Transport(b, b.Endpoint.URLs[:1], record.NewClock())
 	switch {
 	case overTLS(ctx, e, how):
 		return "the server speaks TLS there: --url " + strings.Replace(base, "http://", "https://", 1)
@@ -177,14 +167,8 @@ func modelHint(ctx context.Context, status int, b *schema.Benchmark, how transpo
 
 // servedModels are the names in the server's list of models; nil when it has none.
 func servedModels(ctx context.Context, b *schema.Benchmark, how transport.Config) []string { //nolint:gocritic // as transport.Reach
-	if IsMock(how.Targets[0]) { // it is gone by now, and its error names its models
+	if mockserver.Named(how.Targets[0]) { // it is gone by now, and its error names its models
 		return nil
 	}
-	q := newInquirer(&b.Endpoint, how)
-	list, _ := q.models(ctx, q.urls[0])
-	var names []string
-	for _, m := range list {
-		names = append(names, m.ID)
-	}
-	return names
+	return onerun.NewInquirer(&b.Endpoint, how).Served(ctx)
 }

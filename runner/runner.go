@@ -10,15 +10,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -88,21 +89,20 @@ type Result struct {
 
 // runner is a plan being carried out. It has one goroutine.
 type runner struct {
-	plan       *sweep.Plan
-	opt        Options
-	dir        *resultdir.Dir
-	servers    *servers
-	datasets   datasets
-	told       []string // what was said of sets before anything was sent
-	tokenizers tokenizers
-	result     *Result
-	sent       int64 // requests so far, for the budget
-	written    resultdir.Written
-	log        *stepLog
-	flips      flips
-	hide       *secret.Masker     // of all cells
-	headroom   map[string]float64 // by cell: capacity ÷ planned, where that was tried
-	moved      movedFiles
+	plan     *sweep.Plan
+	opt      Options
+	dir      *resultdir.Dir
+	servers  *servers
+	loader   *onerun.Loader
+	told     []string // what was said of sets before anything was sent
+	result   *Result
+	sent     int64 // requests so far, for the budget
+	written  resultdir.Written
+	log      *stepLog
+	flips    flips
+	hide     *secret.Masker     // of all cells
+	headroom map[string]float64 // by cell: capacity ÷ planned, where that was tried
+	moved    movedFiles
 }
 
 // Run carries out plan. issue ends at the first interrupt: the run in progress
@@ -150,7 +150,7 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 	}
 	hide := plan.Hide()
 	r := &runner{
-		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, tokenizers: tokenizers{}, written: resultdir.Written{}, servers: local,
+		headroom: room, plan: plan, opt: masked(opt, hide), hide: hide, dir: dir, loader: onerun.NewLoader(), written: resultdir.Written{}, servers: local,
 		moved:  movedFiles{within, absolute(old)},
 		result: &Result{Dir: opt.Dir, Plan: plan, Reports: map[string]*RunReport{}, Failures: map[string]error{}, Began: time.Now()},
 	}
@@ -252,9 +252,9 @@ func (r *runner) all(issue, hard context.Context) error {
 		r.notify(step)
 		step.Report, step.Err = r.one(issue, hard, run, before[run.ID].Attempt+1, unready)
 		step.Outcome = r.outcome(run)
-		var lost *lostError
+		var lost *onerun.LostError
 		if errors.As(step.Err, &lost) {
-			return lost.err // our own disk: nothing that follows could be kept
+			return lost.Err // our own disk: nothing that follows could be kept
 		}
 		r.notify(step)
 		if step.Err != nil && r.abort(run) {
@@ -336,24 +336,24 @@ func (r *runner) cooldown(issue context.Context, last *sweep.Run, next sweep.Run
 }
 
 // one measures, judges and writes down one run, unless unready says why that
-// cannot be done. A failure of the run is in the outcome and returned; *lostError
+// cannot be done. A failure of the run is in the outcome and returned; *onerun.LostError
 // means that results could not be written.
 func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, unready error) (*RunReport, error) {
 	if err := r.dir.SetAside(run.ID, run.Dir, runFiles(run), attempt-1); err != nil {
-		return nil, &lostError{err}
+		return nil, &onerun.LostError{Err: err}
 	}
 	if err := r.dir.Note(resultdir.Event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {
-		return nil, &lostError{err}
+		return nil, &onerun.LostError{Err: err}
 	}
 	logged, err := r.runStarts(run, attempt)
 	if err != nil {
-		return nil, &lostError{err}
+		return nil, &onerun.LostError{Err: err}
 	}
 	defer logged()
 	report, outcome, err := r.perform(issue, hard, run, attempt, unready)
 	if err != nil {
 		r.log.say("ERROR", "run %s: %v", run.ID, err)
-		var lost *lostError
+		var lost *onerun.LostError
 		if errors.As(err, &lost) {
 			return nil, err
 		}
@@ -386,7 +386,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 		}
 	default:
 		if done.SHA256, err = r.seal(run, report.records); err != nil {
-			return report, &lostError{err}
+			return report, &onerun.LostError{Err: err}
 		}
 	}
 	return report, r.note(done)
@@ -395,7 +395,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 func (r *runner) note(e resultdir.Event) error {
 	e.Error = r.hide.Text(e.Error)
 	if err := r.dir.Note(e); err != nil {
-		return &lostError{err}
+		return &onerun.LostError{Err: err}
 	}
 	return nil
 }
@@ -405,39 +405,30 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if unready != nil {
 		return nil, nil, unready
 	}
-	m, err := r.prepare(issue, hard, run)
+	m, err := r.measure(issue, hard, run)
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := r.runDir(run)
-	if err != nil {
-		return nil, nil, &lostError{err}
-	}
-	got, err := r.measure(issue, hard, m, filepath.Join(dir, resultdir.StreamName))
-	if err != nil {
-		return nil, nil, err
-	}
-	defer LimitGC()()
-	if got.emitted > manyRequests {
+	defer gclimit.Writing()()
+	if m.Emitted > manyRequests {
 		debug.FreeOSMemory() // what piled up meanwhile: the statistics need the room
 	}
-	report := r.describe(m, got, attempt)
-	m.replay = newReplay(m.set, m.bench.Phases)
+	report := r.describe(m, attempt)
 	if err := r.writePrompts(m); err != nil { // which lets the set go
-		return nil, nil, &lostError{err}
+		return nil, nil, &onerun.LostError{Err: err}
 	}
-	read, err := r.read(m, report, got)
+	read, err := r.read(m, report)
 	if err != nil {
-		return nil, nil, &lostError{err}
+		return nil, nil, &onerun.LostError{Err: err}
 	}
 	r.judge(report, read.evidence)
 	o := outcome(run, report, read)
 	o.Records = read.evidence.Journaled
-	r.sent += got.emitted
+	r.sent += m.Emitted
 	r.runEnded(report)
 	read.evidence = nil // its samples make room
 	if err := r.writeRun(m, report, read); err != nil {
-		return nil, nil, &lostError{err}
+		return nil, nil, &onerun.LostError{Err: err}
 	}
 	return report, &o, nil
 }
@@ -465,9 +456,3 @@ func (r *runner) notify(s Step) {
 		r.opt.Notify(s)
 	}
 }
-
-// lostError says that results could not be written: nothing may follow.
-type lostError struct{ err error }
-
-func (e *lostError) Error() string { return e.err.Error() }
-func (e *lostError) Unwrap() error { return e.err }

@@ -22,7 +22,7 @@ type servers struct {
 // resolve is url with mock: replaced by the address of its child.
 // It writes its log of true times into dir if the URL asks for that (log=true).
 func (s *servers) resolve(ctx context.Context, url, dir string) (string, error) {
-	if !IsMock(url) {
+	if !mockserver.Named(url) {
 		return url, nil
 	}
 	spoken := func(c *mockserver.Child) string {
@@ -72,11 +72,6 @@ func unusedLog(dir string) string {
 			return path
 		}
 	}
-}
-
-// IsMock tells whether url means the built-in server.
-func IsMock(url string) bool {
-	return strings.HasPrefix(strings.TrimPrefix(strings.TrimPrefix(url, "http://"), overGRPC), "mock:")
 }
 
 // overGRPC is before the address of a server that is spoken to by gRPC, the

@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -121,7 +122,7 @@ func waiters(ctx context.Context, cells []*sweep.Cell, local *servers) ([]*waite
 // early is resolve before there is a result directory. A built-in server that
 // keeps a log there cannot be started yet, and is not waited for.
 func (s *servers) early(ctx context.Context, url string) (string, bool, error) {
-	if IsMock(url) {
+	if mockserver.Named(url) {
 		cfg, err := mockserver.ParseURL(url)
 		if err != nil || cfg.Keep {
 			return "", false, err
@@ -134,8 +135,7 @@ func (s *servers) early(ctx context.Context, url string) (string, bool, error) {
 // wait returns when the server is ready, the time is over or ctx ends.
 func (w *waiter) wait(ctx context.Context) (err error) {
 	w.clock = record.NewClock()
-	m := &measurement{bench: w.bench, targets: []string{w.url}}
-	how := transportConfig(m, w.clock)
+	how := onerun.Transport(&w.bench, []string{w.url}, w.clock)
 	how.Reuse, how.MaxConns = "never", 1 // what is waited for has no connections that are worth keeping
 	if w.client, err = transport.Open(how); err != nil {
 		return err

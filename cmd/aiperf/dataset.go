@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
@@ -210,7 +211,7 @@ caches would hold when they drop what was used least recently.`,
 		if err != nil {
 			return err
 		}
-		defer runner.LimitGC()() // a trace is long lists of numbers
+		defer gclimit.Writing()() // a trace is long lists of numbers
 		t, err := dataset.ReadTrace(a.issue, file, p.Get("format"), block)
 		if err != nil {
 			return asUsage(err)

@@ -30,7 +30,7 @@ func catalogue() []fault {
 		modes     = "loadgen/mode"
 		run       = "runner"
 		verdict   = "runner/verdict"
-		resultdir = "runner/resultdir"
+		resultdir = "internal/resultdir"
 		command   = "cmd/aiperf"
 		telemetry = "internal/telemetry"
 	)

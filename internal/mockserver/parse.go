@@ -87,10 +87,20 @@ func Keys() (names, docs []string) {
 	return names, docs
 }
 
+// Named tells whether url means the built-in server.
+func Named(url string) bool {
+	_, ok := cutName(url)
+	return ok
+}
+
+func cutName(url string) (rest string, ok bool) {
+	return strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "grpc://"), "mock:")
+}
+
 // ParseURL reads mock:?key=value&…; an http:// that was put before it does not
 // matter. Naming ttft or itl without step asks for plain timing.
 func ParseURL(raw string) (Config, error) {
-	rest, ok := strings.CutPrefix(strings.TrimPrefix(strings.TrimPrefix(raw, "http://"), "grpc://"), "mock:")
+	rest, ok := cutName(raw)
 	if !ok {
 		return Config{}, fmt.Errorf("%s: not a mock: URL", raw)
 	}

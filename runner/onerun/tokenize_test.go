@@ -1,4 +1,4 @@
-package runner
+package onerun
 
 import (
 	"context"
@@ -46,11 +46,11 @@ func TestServerTokenizerIsCompared(t *testing.T) {
 			w.WriteHeader(status)
 			fmt.Fprint(w, body)
 		}))
-		m := &measurement{spec: spec, tok: tok, targets: []string{s.URL}, bench: schema.Benchmark{
+		m := &Opened{API: spec, Tokenizer: tok, Spec: Spec{Targets: []string{s.URL}, Benchmark: schema.Benchmark{
 			Models: schema.Models{Items: []schema.Model{{Name: "m"}}}, Endpoint: schema.Endpoint{URLs: []string{s.URL}},
-		}}
-		who := newInquirer(&m.bench.Endpoint, transport.Config{Targets: m.targets})
-		all := tokenizers{}
+		}}}
+		who := NewInquirer(&m.Benchmark.Endpoint, transport.Config{Targets: m.Targets})
+		all := NewLoader()
 		ask := func() string { return who.disagrees(context.Background(), m) }
 		first := all.compared(m, ask)
 		n := asked
@@ -60,9 +60,9 @@ func TestServerTokenizerIsCompared(t *testing.T) {
 		if (first == "") != (c.doubt == "") || !strings.HasPrefix(first, c.doubt) {
 			t.Errorf("%s: %q, want %q", name, first, c.doubt)
 		}
-		counts := m.bench
+		counts := m.Benchmark
 		counts.Endpoint.UseServerTokenCount = true
-		if !asksTokens(m, known) || asksTokens(m, []verdict.ServerIdentity{{Models: []string{"m"}}}) || asksTokens(&measurement{spec: spec, bench: counts}, known) {
+		if !asksTokens(m, known) || asksTokens(m, []verdict.ServerIdentity{{Models: []string{"m"}}}) || asksTokens(&Opened{API: spec, Spec: Spec{Benchmark: counts}}, known) {
 			t.Errorf("%s: whether it is asked", name)
 		}
 		s.Close()

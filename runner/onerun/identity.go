@@ -1,4 +1,4 @@
-package runner
+package onerun
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/tokenizer/remote"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -24,16 +25,17 @@ const inquiryTimeout = time.Second
 // maxModelList bounds what is read of a list, in bytes.
 const maxModelList = 1 << 20
 
-// inquirer asks targets what they serve, over connections of its own: it is no
+// Inquirer asks targets what they serve, over connections of its own: it is no
 // part of the load.
-type inquirer struct {
+type Inquirer struct {
 	client *http.Client
 	urls   []string
 	header http.Header
 }
 
-func newInquirer(e *schema.Endpoint, how transport.Config) *inquirer {
-	q := &inquirer{header: http.Header{}}
+// NewInquirer asks how.Targets, with the headers of e.
+func NewInquirer(e *schema.Endpoint, how transport.Config) *Inquirer {
+	q := &Inquirer{header: http.Header{}}
 	for name, value := range e.Headers {
 		q.header.Set(name, value)
 	}
@@ -58,7 +60,7 @@ func newInquirer(e *schema.Endpoint, how transport.Config) *inquirer {
 
 // tokenizer is what the first target counts with. Its answers may take longer
 // than those about models: prompts are counted, many of them.
-func (q *inquirer) tokenizer(ctx context.Context, base, model string) (*remote.Tokenizer, error) {
+func (q *Inquirer) tokenizer(ctx context.Context, base, model string) (*remote.Tokenizer, error) {
 	t := q.client.Transport.(*http.Transport).Clone()
 	t.DisableKeepAlives = false
 	t.ResponseHeaderTimeout = tokenizeTimeout
@@ -73,21 +75,21 @@ var counters = []string{"vllm", "sglang", "llamacpp", "aiperf"}
 
 // asksTokens tells whether a run's counts are worth a question to the server:
 // texts are counted, by this program, for a server that can tell.
-func asksTokens(m *measurement, before []verdict.ServerIdentity) bool {
-	e := &m.bench.Endpoint
+func asksTokens(m *Opened, before []verdict.ServerIdentity) bool {
+	e := &m.Benchmark.Endpoint
 	counts := func(id verdict.ServerIdentity) bool { return id.Counts }
-	return m.spec.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, counts) && !slices.ContainsFunc(e.URLs, IsMock)
+	return m.API.TakesText && !e.UseServerTokenCount && slices.ContainsFunc(before, counts) && !slices.ContainsFunc(e.URLs, mockserver.Named)
 }
 
 // disagrees counts one text by the server and by the run's tokenizer, and says
 // how they differ; "" when they agree and when the server counts for nobody.
 // It waits no longer than for the server's models.
-func (q *inquirer) disagrees(ctx context.Context, m *measurement) string {
-	tok, err := remote.Open(ctx, q.client, m.targets[0], q.header, m.bench.Models.Items[0].Name)
+func (q *Inquirer) disagrees(ctx context.Context, m *Opened) string {
+	tok, err := remote.Open(ctx, q.client, m.Targets[0], q.header, m.Benchmark.Models.Items[0].Name)
 	if err != nil {
 		return ""
 	}
-	return tok.Compare(m.tok.Name(), m.tok.Count)
+	return tok.Compare(m.Tokenizer.Name(), m.Tokenizer.Count)
 }
 
 // tokenizeTimeout is how long one text may take to be counted.
@@ -107,8 +109,17 @@ func modelsURL(base string) string {
 	return u.String()
 }
 
+// Served are the names in the first target's list of models; nil when it has none.
+func (q *Inquirer) Served(ctx context.Context) (names []string) {
+	list, _ := q.models(ctx, q.urls[0])
+	for _, m := range list {
+		names = append(names, m.ID)
+	}
+	return names
+}
+
 // ask asks all targets at once.
-func (q *inquirer) ask(ctx context.Context) []verdict.ServerIdentity {
+func (q *Inquirer) ask(ctx context.Context) []verdict.ServerIdentity {
 	found := make([]verdict.ServerIdentity, len(q.urls))
 	var wait sync.WaitGroup
 	for i, u := range q.urls {
@@ -126,8 +137,8 @@ type listed struct {
 	MaxLen int64  `json:"max_model_len"`
 }
 
-// models asks one target for its list, and what the server calls itself; nil if it has no list.
-func (q *inquirer) models(ctx context.Context, u string) (list []listed, server string) {
+// Models asks target i for its list, and what the server calls itself; nil if it has no list.
+func (q *Inquirer) models(ctx context.Context, u string) (list []listed, server string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u, nil)
 	if u == "" || err != nil {
 		return nil, ""
@@ -146,7 +157,7 @@ func (q *inquirer) models(ctx context.Context, u string) (list []listed, server 
 }
 
 // one asks one target; one that is not known if it has no list.
-func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
+func (q *Inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
 	list, server := q.models(ctx, u)
 	if list == nil {
 		return verdict.ServerIdentity{}
@@ -167,6 +178,37 @@ func (q *inquirer) one(ctx context.Context, u string) verdict.ServerIdentity {
 	return f
 }
 
+// identified asks servers what they serve, before the run and after it.
+type identified struct {
+	who    *Inquirer
+	before []verdict.ServerIdentity
+	asked  []string // models
+}
+
+func startIdentity(ctx context.Context, w *Watched) (Observer, error) {
+	if w.Client == nil {
+		return nil, nil //nolint:nilnil // nobody to ask
+	}
+	run := w.Run
+	o := &identified{who: NewInquirer(&run.Benchmark.Endpoint, w.Transport)}
+	o.before = o.who.ask(ctx)
+	for _, m := range run.Benchmark.Models.Items {
+		o.asked = append(o.asked, m.Name)
+	}
+	if run.Doubt == "" && asksTokens(run, o.before) {
+		run.Doubt = run.loader.compared(run, func() string { return o.who.disagrees(ctx, run) })
+	}
+	return o, nil
+}
+
+// Stop asks once more, unless nobody had a list at the start.
+func (o *identified) Stop(ctx context.Context, out *Result) error {
+	if out != nil {
+		out.Identity = identity(o.before, func() []verdict.ServerIdentity { return o.who.ask(ctx) }, o.asked)
+	}
+	return nil
+}
+
 // identity is what was learned; nil where nobody had a list at the start. Then
 // nobody is asked again.
 func identity(before []verdict.ServerIdentity, ask func() []verdict.ServerIdentity, asked []string) *verdict.Identity {
@@ -174,12 +216,4 @@ func identity(before []verdict.ServerIdentity, ask func() []verdict.ServerIdenti
 		return nil
 	}
 	return &verdict.Identity{Before: before, After: ask(), Asked: asked}
-}
-
-func modelNames(m schema.Models) []string {
-	var names []string
-	for _, i := range m.Items {
-		names = append(names, i.Name)
-	}
-	return names
 }

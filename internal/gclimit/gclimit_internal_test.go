@@ -1,4 +1,4 @@
-package runner
+package gclimit
 
 import (
 	"runtime/debug"
@@ -36,8 +36,8 @@ func TestGCLimitEnds(t *testing.T) { // not parallel: the limit is the process's
 		begin func() (end func())
 		own   func(before int) bool
 	}{
-		"writing":   {LimitGC, func(before int) bool { return before >= 0 && before < whileWriting.percent }},
-		"measuring": {spareGC, func(before int) bool { return before != usualPercent }},
+		"writing":   {Writing, func(before int) bool { return before >= 0 && before < whileWriting.percent }},
+		"measuring": {Measuring, func(before int) bool { return before != usualPercent }},
 	} {
 		for _, before := range []int{usualPercent, 10, 400, -1} {
 			debug.SetGCPercent(before)

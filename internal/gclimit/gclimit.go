@@ -1,4 +1,6 @@
-package runner
+// Package gclimit sets how much garbage may pile up while results are written, and
+// while a run goes on. Each function gives back the one that ends it.
+package gclimit
 
 import (
 	"math"
@@ -28,9 +30,9 @@ var (
 // usualPercent is Go's limit where the user (GOGC) has set none.
 const usualPercent = 100
 
-// LimitGC lets less garbage pile up, as while results are written, until the
+// Writing lets less garbage pile up, as while results are written, until the
 // function it returns is called. A user's own lower limit (GOGC) stays.
-func LimitGC() (end func()) {
+func Writing() (end func()) {
 	before := debug.SetGCPercent(whileWriting.percent)
 	if before >= 0 && before < whileWriting.percent {
 		debug.SetGCPercent(before)
@@ -39,9 +41,9 @@ func LimitGC() (end func()) {
 	return whileWriting.keep(before)
 }
 
-// spareGC lets more garbage pile up, as while a run goes on, until the function it
+// Measuring lets more garbage pile up, as while a run goes on, until the function it
 // returns is called. A limit of the user's own stays.
-func spareGC() (end func()) {
+func Measuring() (end func()) {
 	before := debug.SetGCPercent(usualPercent)
 	if before != usualPercent {
 		debug.SetGCPercent(before)

@@ -1,0 +1,129 @@
+package onerun
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/gclimit"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/mode"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+// Local sends the run's requests from this process.
+type Local struct{}
+
+// Drive makes one connection to each target first, so that a wrong address is said
+// in one line.
+func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Result, err error) {
+	out := &Result{Clock: record.NewClock()}
+	w := &Watched{Run: run, Session: s, Clock: out.Clock, Transport: Transport(&run.Benchmark, run.Targets, out.Clock)}
+	if w.Client, err = transport.Open(w.Transport); err != nil {
+		return nil, err
+	}
+	for i := range run.Targets {
+		if err := w.Client.Probe(issue, i); err != nil {
+			return nil, errors.Join(Unreachable(err), w.Client.Close())
+		}
+	}
+	seen, err := observe(issue, w)
+	if err != nil {
+		return nil, errors.Join(err, w.Client.Close())
+	}
+	job := run.job(out, seen, s)
+	job.Client = w.Client
+	out.Result, err = run.drive(issue, hard, job)
+	out.Ended = time.Now()
+	err = errors.Join(err, seen.stop(hard, out), w.Client.Close()) // which looks at the clocks once more
+	out.Transport = w.Client.Stats()
+	return out, err
+}
+
+// Simulated carries out runs in worlds of their own: time passes only when
+// everybody waits, and the machine is not watched.
+type Simulated struct {
+	World func(urls []string) (loadgen.World, error) // a new one, with the servers of these addresses
+}
+
+// Drive is as long as the requests take to be made and read.
+func (d Simulated) Drive(issue, hard context.Context, run *Opened, s *Session) (*Result, error) {
+	world, err := d.World(run.Benchmark.Endpoint.URLs)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Clock: record.NewClock(), Transport: transport.Stats{Stamps: "kernel"}}
+	seen, err := observe(issue, &Watched{Run: run, Session: s, Clock: out.Clock})
+	if err != nil {
+		return nil, err
+	}
+	job := run.job(out, seen, s)
+	job.World = world
+	out.Result, err = run.drive(issue, hard, job)
+	out.Ended = out.Clock.Wall(world.Now())
+	return out, errors.Join(err, seen.stop(hard, out))
+}
+
+// job is what the engine is to do; whoever watches is shown what it does.
+func (run *Opened) job(out *Result, seen *observers, s *Session) loadgen.Job {
+	tok := run.Tokenizer
+	if run.Benchmark.Endpoint.UseServerTokenCount && run.ServerCounts() {
+		tok = nil // while it is measured the server is asked nothing: its usage counts
+	}
+	show := func(rec *record.Record) {
+		out.note(rec)
+		seen.record(rec)
+	}
+	job := loadgen.Job{
+		Phases: run.Benchmark.Phases, Endpoint: run.Benchmark.Endpoint, Models: run.Benchmark.Models, Spec: run.API, Set: run.Set, WarmupSet: run.Warmup,
+		Tokenizer: tok, Chat: run.Chat, Clock: out.Clock, Seed: run.Seed, Text: run.Text, Judge: run.judge, Hide: s.Hide,
+		Emit: show, Unsent: show,
+	}
+	seen.attach(&job)
+	return job
+}
+
+// drive runs the job. Conversations that could not be read while it ran are its
+// failure.
+func (run *Opened) drive(issue, hard context.Context, job loadgen.Job) (loadgen.Result, error) {
+	defer gclimit.Measuring()()
+	result, err := loadgen.Run(issue, hard, job)
+	for _, set := range []*dataset.Set{run.Set, run.Warmup} {
+		if err == nil && set != nil {
+			err = set.Err()
+		}
+	}
+	if bad := tokenizer.Err(job.Tokenizer); bad != nil {
+		run.Doubt = "not all texts were counted: " + bad.Error()
+	}
+	return result, err
+}
+
+// Transport is how the targets of b are spoken to.
+func Transport(b *schema.Benchmark, targets []string, clock record.Clock) transport.Config {
+	e := &b.Endpoint
+	conns, bounded := mode.Connections(b.Phases)
+	if !bounded {
+		conns = 0
+	}
+	return transport.Config{
+		Targets: targets, Clock: clock, Reuse: e.ConnectionReuse, MaxConns: conns,
+		Insecure: e.Insecure, CAFile: e.CAFile, ClientCert: e.ClientCert, ClientKey: e.ClientKey,
+		HTTP2: e.HTTP == 2, ProxyEnv: e.Proxy == "env", SourceAddresses: e.SourceAddresses,
+	}
+}
+
+// Unreachable is err as a failure of the run; a server that was not reached says
+// itself what to try.
+func Unreachable(err error) error {
+	var said *diag.Error
+	if errors.As(err, &said) {
+		return err
+	}
+	return &diag.Error{Code: diag.Failed, Message: err.Error(), Cause: err}
+}

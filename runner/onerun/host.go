@@ -1,0 +1,43 @@
+package onerun
+
+import (
+	"context"
+
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+)
+
+// host watches the machine that measures.
+type host struct{ *telemetry.Monitor }
+
+func startHost(_ context.Context, w *Watched) (Observer, error) {
+	if w.Client == nil {
+		return nil, nil //nolint:nilnil // nothing to observe
+	}
+	return host{telemetry.Start()}, nil
+}
+
+// Stop says how the machine was.
+func (h host) Stop(_ context.Context, out *Result) error {
+	seen := h.Monitor.Stop()
+	if out != nil {
+		out.Host = seen
+	}
+	return nil
+}
+
+// live shows the run to whoever sits before the screen.
+type live func(loadgen.Snapshot)
+
+func startLive(_ context.Context, w *Watched) (Observer, error) {
+	if w.Session.Live == nil || w.Client == nil {
+		return nil, nil //nolint:nilnil // nobody watches
+	}
+	return live(w.Session.Live), nil
+}
+
+// Snapshot shows x.
+func (l live) Snapshot(x loadgen.Snapshot) { l(x) }
+
+// Stop has nothing to add.
+func (live) Stop(context.Context, *Result) error { return nil }

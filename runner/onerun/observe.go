@@ -1,0 +1,224 @@
+package onerun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/transport"
+)
+
+// Observer watches one run. It started before the first request; Stop is called
+// once, after the last record, and puts what was learned into out. out is nil when
+// the run did not begin: then nothing of it stays behind.
+//
+// An observer is never called concurrently, Render excepted. It sees what it has a
+// method for: recorder, exchanger, snapshotter.
+type Observer interface {
+	Stop(ctx context.Context, out *Result) error
+}
+
+// recorder sees every record, also of warmup and of what was never sent, in order of
+// completion. The record is not its own.
+type recorder interface{ Record(*record.Record) }
+
+// exchanger is shown every exchange before its buffers go back: Render, by several
+// goroutines at once, makes of it what Keep is given with the record.
+type exchanger interface {
+	Render(*record.Record, *transport.Exchange, loadgen.Said) any
+	Keep(*record.Record, any)
+}
+
+// snapshotter is told about twice a second where the run is.
+type snapshotter interface{ Snapshot(loadgen.Snapshot) }
+
+// Watched is what an observer may look at.
+type Watched struct {
+	Run       *Opened
+	Session   *Session
+	Clock     record.Clock
+	Transport transport.Config  // how targets are spoken to
+	Client    *transport.Client // nil in simulated time: there is no network to ask, and no machine to watch
+}
+
+// row is one kind of observer.
+type row struct {
+	name string
+	// start begins to observe; nil when there is nothing to observe in this run.
+	start func(ctx context.Context, w *Watched) (Observer, error)
+	// beside is an observer that may miss records when it is slow: it has a goroutine
+	// and a bounded queue of its own, and what did not fit is counted in
+	// Result.Dropped. The others are part of the run: the engine hands them records
+	// behind a queue without bounds, so that they delay no request either.
+	beside bool
+}
+
+// catalogue is every observer, in the order in which they start; they stop in the
+// opposite one. The host is last: it measures the run, not the others.
+func catalogue() []row {
+	return []row{
+		{name: "journal", start: startJournal},
+		{name: "server identity", start: startIdentity},
+		{name: "details", start: startDetails},
+		{name: "fidelity", start: startFidelity},
+		{name: "live", start: startLive},
+		{name: "host", start: startHost},
+	}
+}
+
+// observers are those that have started.
+type observers struct {
+	all       []Observer
+	recorders []recorder
+	beside    []*queued
+	exchanger exchanger
+	snapshots []func(loadgen.Snapshot)
+}
+
+// observe starts all observers. When one fails, those already started are stopped.
+func observe(ctx context.Context, w *Watched) (*observers, error) { return start(ctx, w, catalogue()) }
+
+func start(ctx context.Context, w *Watched, rows []row) (*observers, error) {
+	s := &observers{}
+	for _, r := range rows {
+		o, err := r.start(ctx, w)
+		if err != nil {
+			return nil, errors.Join(err, s.stop(ctx, nil))
+		}
+		if o != nil {
+			s.add(r, o)
+		}
+	}
+	return s, nil
+}
+
+func (s *observers) add(r row, o Observer) {
+	var lock *sync.Mutex
+	rec, records := o.(recorder)
+	live, snapshots := o.(snapshotter)
+	if records && snapshots { // which come from different goroutines
+		lock = &sync.Mutex{}
+	}
+	switch {
+	case records && r.beside:
+		q := newQueued(r.name, o, rec, lock)
+		s.beside, o = append(s.beside, q), q
+	case records:
+		s.recorders = append(s.recorders, guarded{rec, lock})
+	}
+	if snapshots {
+		s.snapshots = append(s.snapshots, func(x loadgen.Snapshot) {
+			if lock != nil {
+				lock.Lock()
+				defer lock.Unlock()
+			}
+			live.Snapshot(x)
+		})
+	}
+	if x, ok := o.(exchanger); ok {
+		s.exchanger = x
+	}
+	s.all = append(s.all, o)
+}
+
+// guarded is a recorder that another goroutine tells other things.
+type guarded struct {
+	to   recorder
+	lock *sync.Mutex // nil: nobody else calls it
+}
+
+// Record hands r on.
+func (g guarded) Record(r *record.Record) {
+	if g.lock != nil {
+		g.lock.Lock()
+		defer g.lock.Unlock()
+	}
+	g.to.Record(r)
+}
+
+// record shows r to all who look at records.
+func (s *observers) record(r *record.Record) {
+	for _, q := range s.beside {
+		q.offer(r)
+	}
+	for _, o := range s.recorders {
+		o.Record(r)
+	}
+}
+
+// attach asks the engine for what is wanted beside records.
+func (s *observers) attach(job *loadgen.Job) {
+	if s.exchanger != nil {
+		job.Detail, job.Keep = s.exchanger.Render, s.exchanger.Keep
+	}
+	if len(s.snapshots) > 0 {
+		job.Live = func(x loadgen.Snapshot) {
+			for _, tell := range s.snapshots {
+				tell(x)
+			}
+		}
+	}
+}
+
+// stop stops them, the last one first.
+func (s *observers) stop(ctx context.Context, out *Result) error {
+	var errs []error
+	for i := len(s.all) - 1; i >= 0; i-- {
+		errs = append(errs, s.all[i].Stop(ctx, out))
+	}
+	return errors.Join(errs...)
+}
+
+// queueLength is how many records wait for an observer beside the run.
+const queueLength = 4096
+
+// queued is an observer with a goroutine and a bounded queue of its own.
+type queued struct {
+	Observer
+	name    string
+	records chan *record.Record
+	done    chan struct{}
+	dropped int64
+}
+
+func newQueued(name string, o Observer, rec recorder, lock *sync.Mutex) *queued {
+	q := &queued{Observer: o, name: name, records: make(chan *record.Record, queueLength), done: make(chan struct{})}
+	go func() {
+		defer close(q.done)
+		for r := range q.records {
+			guarded{rec, lock}.Record(r)
+		}
+	}()
+	return q
+}
+
+// offer gives r to the observer, or counts it.
+func (q *queued) offer(r *record.Record) {
+	select {
+	case q.records <- r:
+	default:
+		q.dropped++
+	}
+}
+
+// Stop waits until what is queued was seen.
+func (q *queued) Stop(ctx context.Context, out *Result) error {
+	close(q.records)
+	<-q.done
+	if q.dropped > 0 && out != nil {
+		if out.Dropped == nil {
+			out.Dropped = map[string]int64{}
+		}
+		out.Dropped[q.name] = q.dropped
+	}
+	return q.Observer.Stop(ctx, out)
+}
+
+// LostError says that results could not be written: nothing may follow.
+type LostError struct{ Err error }
+
+func (e *LostError) Error() string { return fmt.Sprint(e.Err) }
+func (e *LostError) Unwrap() error { return e.Err }

@@ -1,0 +1,87 @@
+// Package onerun carries out one run: a Spec, which is plain data, becomes a Result.
+//
+// A Loader opens what the spec names (conversations, tokenizer, API); a Driver sends
+// it, on the real network or in simulated time; observers watch: each is a row of
+// the catalogue in observe.go, which starts before the first request, sees what it
+// asks for, and adds what it learned to the Result. Nothing here knows of plans,
+// trials or verdicts' words: that is the room above.
+package onerun
+
+import (
+	"context"
+	"time"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/internal/telemetry"
+	"aiperf.dev/aiperf/loadgen"
+	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
+)
+
+// Spec is one run as plain data: whoever has it can carry the run out, in this
+// process or another.
+type Spec struct {
+	Meta sinks.RunMeta `json:"meta"` // which run it is; T0 is the driver's to fill
+	// Benchmark is the resolved body. Its phases are those that the run goes through,
+	// and its files are where they are.
+	Benchmark schema.Benchmark `json:"benchmark"`
+	// Seed is that of what runs share which are compared with each other, Text that
+	// of what is this run's own.
+	Seed int64 `json:"seed"`
+	Text int64 `json:"text_seed"`
+	// Targets are the addresses of Benchmark.Endpoint.URLs with the built-in server's
+	// real ones; empty in simulated time, where nobody can be asked anything.
+	Targets []string `json:"targets,omitempty"`
+}
+
+// ServerCounts tells whether the server is the run's tokenizer.
+func (s *Spec) ServerCounts() bool { return s.Benchmark.Tokenizer.Name == tokenizer.Server }
+
+// Session is what a driver needs beside the run: where files go, and who is told.
+type Session struct {
+	Dir  string                 // the run's folder, which is there
+	Hide *secret.Masker         // nil hides nothing
+	Live func(loadgen.Snapshot) // nil: nobody watches
+}
+
+// Result is what a run did and what its observers saw, before anybody judges it.
+type Result struct {
+	loadgen.Result
+	Clock     record.Clock
+	Ended     time.Time
+	Emitted   int64          // records, of all phases
+	Span      metrics.Window // first sent .. last ended of what counts, ns since T0
+	Transport transport.Stats
+
+	// What observers add.
+	Host     telemetry.Host
+	Identity *verdict.Identity // nil where the server does not say what it is
+	Fidelity *trace.Fidelity   // nil where nothing recorded was played
+	Lost     error             // why records could not be written; nil when all were
+	Dropped  map[string]int64  // records that an observer was too slow for, by its name
+}
+
+// Driver carries out a run that was opened. The run ends itself, with issue at the
+// next point where nothing is cut off, or with hard at once. The error is about the
+// run as a whole; requests that fail are data.
+type Driver interface {
+	Drive(issue, hard context.Context, run *Opened, s *Session) (*Result, error)
+}
+
+// note counts a record that the engine hands over.
+func (m *Result) note(r *record.Record) {
+	m.Emitted++
+	if r.Warmup || !r.InWindow || r.Sent == record.None || r.End == record.None {
+		return
+	}
+	if m.Span.End == 0 {
+		m.Span.Start = r.Sent
+	}
+	m.Span.Start, m.Span.End = min(m.Span.Start, r.Sent), max(m.Span.End, r.End)
+}
