@@ -226,6 +226,16 @@ type reading struct {
 	files     *aiperf.Writer
 }
 
+// shown is a metric as tables show it: over the steady window where there is one.
+func (r *reading) shown(tag string) (metrics.Stat, bool) {
+	for _, s := range slices.Backward(r.summaries) {
+		if stat, ok := s.Get(tag); ok {
+			return stat, true
+		}
+	}
+	return metrics.Stat{}, false
+}
+
 // withoutIntervals takes away those within the run, of the whole of it and of its
 // parts.
 func (r *reading) withoutIntervals() {
@@ -243,7 +253,8 @@ func (r *reading) withoutIntervals() {
 }
 
 // judge completes the report with the verdict.
-func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
+func (r *runner) judge(rep *RunReport, read *reading) {
+	e := read.evidence
 	rep.Findings = verdict.Judge(e, r.plan.Experiment.Verdict)
 	rep.HalfShift, rep.Lateness = metrics.OrNil(e.HalfShift()), metrics.OrNil(e.LatenessP99())
 	share, limit := e.Backlog()
@@ -255,7 +266,7 @@ func (r *runner) judge(rep *RunReport, e *verdict.Evidence) {
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
 	n := rep.totals()
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
-	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(), e.Identity
+	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(read.shown), e.Identity
 	rep.AllFailed = n.OK == 0 && n.Failed > 0
 	rep.Aborted, rep.Lost = cmp.Or(rep.Aborted, e.ServerDied()), e.RecordsLost()
 	for _, p := range e.Phases {

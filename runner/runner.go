@@ -421,7 +421,7 @@ func (r *runner) perform(issue, hard context.Context, run sweep.Run, attempt int
 	if err != nil {
 		return nil, nil, &onerun.LostError{Err: err}
 	}
-	r.judge(report, read.evidence)
+	r.judge(report, read)
 	o := outcome(run, report, read)
 	o.Records = read.evidence.Journaled
 	r.sent += m.Emitted

@@ -187,7 +187,7 @@ func metricColumns() []column[MetricRow] {
 		word("window", "full or steady", func(m *m) *string { return &m.Window }),
 		word("metric", "tag of the metric", func(m *m) *string { return &m.Metric }),
 		word("stat", "statistic: avg, p50, p99, …", func(m *m) *string { return &m.Stat }),
-		real("value", "the number; over the trials of a cell, their mean", "", func(m *m) *float64 { return &m.Value }),
+		real("value", "the number; over the trials of a cell, their mean: geometric for latencies, throughputs and rates, pooled for shares, see method", "", func(m *m) *float64 { return &m.Value }),
 		word("unit", "unit of the number; none where it is a number of values", func(m *m) *string { return &m.Unit }),
 		real("ci_low", "lower end of the interval: of order statistics (95 %) beside a run's percentile, over the trials of a cell by Student's t; null where there is none", "", func(m *m) *float64 { return &m.Low }),
 		real("ci_high", "upper end of the interval", "", func(m *m) *float64 { return &m.High }),

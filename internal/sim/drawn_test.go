@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -311,11 +312,11 @@ var questions = []question{
 	{"loads around the limits", "a best is named, which is right unless counted above", 0, ladder, bestIsNamed},
 }
 
-// counted is how many of the first so many plans of a question say what they should not.
-// The plans of a question are always the same ones.
-func (q question) counted(t testing.TB, plans int) (k int) {
+// counted is how many of so many plans of a question, from a number on, say what they
+// should not. The plans of a question are always the same ones.
+func (q question) counted(t testing.TB, from, plans int) (k int) {
 	t.Helper()
-	for n := range plans {
+	for n := from; n < from+plans; n++ {
 		rng := seed.Stream(int64(n), "drawn/"+q.name)
 		c := draw(rng)
 		d, of := q.plan(&c, rng)
@@ -364,7 +365,7 @@ func TestDrawnPlans(t *testing.T) {
 	if *times >= 10 {
 		known = nil
 		for _, q := range questions {
-			known = append(known, tally{q.name, q.asks, q.counted(t, drawnFew), q.counted(t, drawnPlans)})
+			known = append(known, tally{q.name, q.asks, q.counted(t, 0, drawnFew), q.counted(t, 0, drawnPlans)})
 		}
 		b, err := json.MarshalIndent(known, "", "  ")
 		if err != nil {
@@ -384,12 +385,38 @@ func TestDrawnPlans(t *testing.T) {
 			t.Errorf("%s: in %d of %d plans %s; want %.1f %%", q.name, x.All, drawnPlans, q.asks, 100*q.most)
 		}
 		if *times < 10 {
-			if got := q.counted(t, drawnFew); got != x.Few {
+			if got := q.counted(t, 0, drawnFew); got != x.Few {
 				t.Errorf("%s: in %d of the first %d plans %s, %d are recorded: go test ./internal/sim -run TestDrawnPlans -times 10, and read what changed", q.name, got, drawnFew, q.asks, x.Few)
 			}
 		}
 	}
 	onPage(t, known)
+}
+
+// fresh is the number of the first plan that TestFreshDrawnPlans draws; below drawnPlans
+// are those on which the methods were looked at.
+var fresh = flag.Int("fresh", 0, "draw this many plans of each question whose seeds no table has, from plan 1,000,000 + -seed on")
+
+// freshFrom moves them on.
+var freshFrom = flag.Int("seed", 0, "for -fresh: the number of the first plan, after a million")
+
+// The same with plans that nobody has looked at: go test ./internal/sim -run
+// TestFreshDrawnPlans -v -fresh 500 -seed 7.
+func TestFreshDrawnPlans(t *testing.T) {
+	t.Parallel()
+	if *fresh == 0 {
+		t.Skip("-fresh says how many")
+	}
+	for _, q := range questions {
+		t.Run(q.name+", "+q.asks, func(t *testing.T) {
+			t.Parallel()
+			k := q.counted(t, 1_000_000+*freshFrom, *fresh)
+			t.Logf("in %d of %d, at most %.1f %%", k, *fresh, 100*bound(k, *fresh))
+			if q.most > 0 && k > most(q.most, *fresh) {
+				t.Errorf("in %d of %d plans %s; want %.1f %%", k, *fresh, q.asks, 100*q.most)
+			}
+		})
+	}
 }
 
 // onPage compares the page's table with what was counted, or writes it.
@@ -436,7 +463,7 @@ func BenchmarkDrawnPlan(b *testing.B) {
 	for _, q := range []question{questions[0], questions[2], questions[7]} {
 		b.Run(strings.ReplaceAll(q.name, " ", "_"), func(b *testing.B) {
 			for b.Loop() {
-				q.counted(b, 1)
+				q.counted(b, 0, 1)
 			}
 		})
 	}

@@ -276,7 +276,7 @@ func TestBacklogIsSilent(t *testing.T) {
 		t.Errorf("a short run: %v %+v", ok, r)
 	}
 	e := short.run(seed.Stream(20, "silent"))
-	if n := e.Notices(); len(n) == 0 || n[0].ID != validity.Backlog {
+	if n := e.Notices(nothingShown); len(n) == 0 || n[0].ID != validity.Backlog {
 		t.Errorf("a short run that looks overloaded tells nothing: %+v", n)
 	}
 	if share, _ := e.Backlog(); !math.IsNaN(share) {

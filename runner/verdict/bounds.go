@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -125,22 +126,22 @@ type Notice struct {
 	Size float64 `json:"size"` // the larger, the more it matters
 }
 
-// Notices are what the phases have to say, one of each kind.
-func (e *Evidence) Notices() []Notice {
+// Notices are what a reader of the run should know, one of each kind. shown is the
+// statistic of a metric that the run's table has, so that a sentence names its numbers.
+func (e *Evidence) Notices(shown func(tag string) (metrics.Stat, bool)) []Notice {
 	worst := map[string]Notice{}
-	for _, p := range e.Phases {
-		for _, n := range slices.Concat(p.intendedNotices(), p.skippedNotices(), p.tokenNotices(e), p.backlogNotices()) {
+	take := func(notices ...Notice) {
+		for _, n := range notices {
 			if w, ok := worst[n.ID]; !ok || n.Size > w.Size {
 				worst[n.ID] = n
 			}
 		}
 	}
-	var out []Notice
-	for _, n := range worst {
-		out = append(out, n)
+	take(e.intendedNotices(shown)...)
+	for _, p := range e.Phases {
+		take(slices.Concat(p.skippedNotices(), p.tokenNotices(e), p.backlogNotices())...)
 	}
-	slices.SortFunc(out, func(a, b Notice) int { return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
-	return out
+	return slices.SortedFunc(maps.Values(worst), func(a, b Notice) int { return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
 }
 
 // NoticeCounts keeps the worst of each kind over many runs, and in how many it was.
@@ -180,30 +181,49 @@ func (n NoticeCounts) Lines() []string {
 // whySentLater says why requests were sent after the time that the schedule
 // wanted: they waited for a slot, which users feel, or this program was late,
 // which they would not. The larger sum decides.
-func (p *PhaseEvidence) whySentLater() string {
-	if late := stats.Sum(p.Lateness); late > stats.Sum(p.Wait) {
-		return fmt.Sprintf("this client sent late, by %s (p99), so the second is too high", words.Millis(stats.Quantile(p.Lateness, 0.99)))
+func (e *Evidence) whySentLater() string {
+	late, waited, worst := 0.0, 0.0, 0.0
+	for _, p := range e.Phases {
+		if p.Result.Closed {
+			continue
+		}
+		late, waited = late+stats.Sum(p.Lateness), waited+stats.Sum(p.Wait)
+		if v := stats.Quantile(p.Lateness, 0.99); v > worst {
+			worst = v
+		}
+	}
+	if late > waited {
+		return fmt.Sprintf("this client sent late, by %s (p99), so the second is too high", words.Millis(worst))
 	}
 	return "requests waited for a slot before they were sent; users feel the second"
 }
 
+// mostApart is the size of a notice about a percentile without an end.
+const mostApart = 1e9
+
 // intendedNotices say in words when p99 as the schedule saw it differs from p99
 // as sent. In a closed loop no schedule wanted anything: a stall moves every
 // later intended time.
-func (p *PhaseEvidence) intendedNotices() []Notice {
-	if p.Result.Closed {
+func (e *Evidence) intendedNotices(shown func(tag string) (metrics.Stat, bool)) (out []Notice) {
+	if !slices.ContainsFunc(e.Phases, func(p *PhaseEvidence) bool { return !p.Result.Closed }) {
 		return nil
 	}
-	var out []Notice
-	for _, m := range []struct {
-		tag            string
-		sent, intended []float64
-	}{{metrics.TimeToFirstToken, p.TTFT, p.TTFTIntended}, {metrics.RequestLatency, p.Latency, p.LatencyIntended}} {
-		sent, intended := stats.Quantile(m.sent, 0.99), stats.Quantile(m.intended, 0.99)
-		if d := intended/sent - 1; d > apart {
-			out = append(out, Notice{"intended." + m.tag, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: %s",
-				m.tag, words.Millis(sent), words.Millis(intended), p.whySentLater()), d})
+	for _, m := range []struct{ sent, intended string }{
+		{metrics.TimeToFirstToken, metrics.TimeToFirstTokenFromIntended}, {metrics.RequestLatency, metrics.RequestLatencyFromIntended},
+	} {
+		sent, some := shown(m.sent)
+		intended, both := shown(m.intended)
+		d := intended.P99/sent.P99 - 1
+		if !some || !both || !(d > apart) {
+			continue
 		}
+		end, why := words.Millis(intended.P99), ""
+		if math.IsInf(d, 1) {
+			end, why = "∞", "requests that were cut off or never sent count as endless"
+		} else {
+			why = e.whySentLater()
+		}
+		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: %s", m.sent, words.Millis(sent.P99), end, why), min(d, mostApart)})
 	}
 	return out
 }

@@ -1,11 +1,13 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -49,6 +51,19 @@ func TestBothEndsOfBoundedStamps(t *testing.T) {
 	}
 }
 
+// summed are the statistics of records, as a run's table has them.
+func summed(records []record.Record) func(tag string) (metrics.Stat, bool) {
+	c := metrics.NewCollector(metrics.Options{Streaming: true, Tokens: true})
+	for i := range records {
+		c.Add(&records[i])
+	}
+	whole := c.Summaries()[0]
+	return whole.Get
+}
+
+// nothingShown is a table without numbers.
+func nothingShown(string) (metrics.Stat, bool) { return metrics.Stat{}, false }
+
 // A cap that makes requests wait shows in words; a clean closed loop says nothing.
 func TestNoticesInWords(t *testing.T) {
 	t.Parallel()
@@ -62,7 +77,7 @@ func TestNoticesInWords(t *testing.T) {
 			e.Add(&w.records[i])
 		}
 		e.sortSamples()
-		return e.Notices()
+		return e.Notices(summed(w.records))
 	}
 	if n := notes(nil); len(n) != 0 {
 		t.Errorf("a clean run has notices: %+v", n)
@@ -81,7 +96,7 @@ func TestNoticesInWords(t *testing.T) {
 		e.Add(&w.records[i])
 	}
 	e.sortSamples()
-	said := e.Notices()
+	said := e.Notices(summed(w.records))
 	if len(said) != 3 || said[0].ID != "intended.time_to_first_token" || !strings.Contains(said[1].Text, "99.9 ms from sending and 600 ms from the time the schedule wanted") ||
 		!strings.Contains(said[2].Text, "100 % apart (median)") {
 		t.Errorf("requests that waited 500 ms: %+v", said)
@@ -91,8 +106,14 @@ func TestNoticesInWords(t *testing.T) {
 	}
 	p := e.Phases[0]
 	p.Lateness, p.Wait = p.Wait, p.Lateness
-	if said := e.Notices(); !strings.Contains(said[1].Text, "this client sent late, by 500 ms (p99), so the second is too high") {
+	if said := e.Notices(summed(w.records)); !strings.Contains(said[1].Text, "this client sent late, by 500 ms (p99), so the second is too high") {
 		t.Errorf("requests that this client sent late: %s", said[1].Text)
+	}
+	for i := range w.records[:20] { // of a hundred: more than p99 leaves out
+		w.records[i].Status, w.records[i].Sent, w.records[i].InWindow, w.records[i].Measured = record.Unsent, record.None, false, true
+	}
+	if said := e.Notices(summed(w.records)); !strings.Contains(said[0].Text, "and ∞ from the time the schedule wanted: requests that were cut off or never sent count as endless") || math.IsInf(said[0].Size, 0) {
+		t.Errorf("arrivals that were never sent: %+v", said[0])
 	}
 	all := NoticeCounts{}
 	all.Take([]Notice{{"a", "small", 1}, {"b", "other", 1}})

@@ -150,7 +150,7 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 				continue
 			}
 			r := harmOf(math.Abs(is-stats.Quantile(m.would, c.q)), is)
-			r.Detail = fmt.Sprintf("late sending adds %s to %s %s from intended, which is %s", words.Millis(r.Value*is), m.name, c.name, words.Millis(is))
+			r.Detail = fmt.Sprintf("late sending adds %s (%s) to %s %s from intended", words.Millis(r.Value*is), words.Percent(r.Value), m.name, c.name)
 			r.Try, r.Touches = try, c.of(m.tag)
 			out = append(out, r)
 			if r.crossed() > Valid {
@@ -160,7 +160,7 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 		}
 		if is := stats.Mean(m.is); len(m.is) > 0 && is > 0 {
 			r := harmOf(math.Abs(is-stats.Mean(m.would)), is)
-			r.Detail = fmt.Sprintf("late sending adds %s to the mean %s from intended, which is %s", words.Millis(r.Value*is), m.name, words.Millis(is))
+			r.Detail = fmt.Sprintf("late sending adds %s (%s) to the mean %s from intended", words.Millis(r.Value*is), words.Percent(r.Value), m.name)
 			if r.Try, r.Touches, r.Mild, r.Fail = try, statsOf(means, []string{m.tag}), true, never; r.crossed() > Valid {
 				out = append(out, r)
 			}

@@ -30,7 +30,7 @@ func TestWhatWasNotSentIsTold(t *testing.T) {
 		}
 	}
 	e := Evidence{Phases: []*PhaseEvidence{{Result: loadgen.PhaseResult{Issued: 77, Skipped: skipped}}}}
-	told := e.Notices()
+	told := e.Notices(nothingShown)
 	if len(told) != len(reasons) {
 		t.Fatalf("%d notices about %d reasons: %v", len(told), len(reasons), told)
 	}

@@ -48,16 +48,18 @@ type cellDoc struct {
 	Front   string                         `json:"front,omitempty"` // front, dominated, undecided; absent where it was not judged
 	Knee    bool                           `json:"knee"`
 	BestFor []string                       `json:"best_for,omitempty"`
+	Window  string                         `json:"window"`  // of the metrics, as tables have it: steady where every run has one
 	Metrics map[string]map[string]interval `json:"metrics"` // tag → statistic
 	Gates   []gateDoc                      `json:"gates,omitempty"`
 }
 
 type interval struct {
-	Mean float64  `json:"mean"`
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	N    int      `json:"n"`
-	Unit string   `json:"unit"`
+	Mean   float64  `json:"mean"` // geometric where the method is log_t, see metrics.method
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	N      int      `json:"n"`
+	Unit   string   `json:"unit"`
+	Method string   `json:"method,omitempty"`
 }
 
 type gateDoc struct {
@@ -95,14 +97,15 @@ func describeCell(c *decide.CellResult) cellDoc {
 	for _, v := range c.Cell.Point {
 		d.Point[v.Axis] = v.Natural()
 	}
-	for k, e := range c.Full.All() {
+	d.Window = c.Headline().Window()
+	for k, e := range c.Headline().All() {
 		if math.IsNaN(e.Mean) || math.IsInf(e.Mean, 0) {
 			continue
 		}
 		if d.Metrics[k.Tag] == nil {
 			d.Metrics[k.Tag] = map[string]interval{}
 		}
-		x := interval{Mean: e.Mean, N: e.N, Unit: c.Info[k.Tag].Unit}
+		x := interval{Mean: e.Mean, N: e.N, Unit: c.Info[k.Tag].Unit, Method: e.Method}
 		if e.HasInterval() {
 			x.Low, x.High = &e.Low, &e.High
 		}

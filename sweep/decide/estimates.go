@@ -28,6 +28,9 @@ type Estimates struct {
 	known   map[Key]stats.Estimate
 }
 
+// Window is the part of the runs that they are of.
+func (e Estimates) Window() string { return e.window }
+
 // over is the same over another window.
 func (e Estimates) over(window string) Estimates {
 	e.window = window

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
@@ -229,17 +230,20 @@ func (r *cellRow) take(d Done) {
 	}
 }
 
-// between is a mean with the range of the trials, where there is room for it: an
-// interval comes with the report, when all are done.
+// between is the geometric mean of the trials, as in the report, with their range where
+// there is room for it: an interval comes with the report, when all are done.
 func between(v []float64, short bool) string {
 	switch {
 	case len(v) == 0:
 		return "–"
 	case len(v) == 1 || short:
-		return words.Number(mean(v))
+		return words.Number(level(v))
 	}
-	return words.Number(mean(v)) + " (" + words.Number(slices.Min(v)) + "–" + words.Number(slices.Max(v)) + ")"
+	return words.Number(level(v)) + " (" + words.Number(slices.Min(v)) + "–" + words.Number(slices.Max(v)) + ")"
 }
+
+// level is the point that the report has for the same trials.
+func level(v []float64) float64 { return stats.Level(v, 0.95, 0).Mean }
 
 // columns are at most n values for all that s has: each the highest of as many
 // neighbours as it takes, so that no peak is lost. The last one is the latest.

@@ -248,7 +248,7 @@ func (f *frame) shown() []string {
 
 // figuresHelp says what the numbers of the screen are.
 const figuresHelp = " TTFT, ITL, req/s and tok/s are of the last seconds; percentiles, intervals and the verdict of the whole" +
-	" come when the plan is done. Figures of cells that are done: mean (lowest–highest) over their trials."
+	" come when the plan is done. Figures of cells that are done: geometric mean (lowest–highest) over their trials."
 
 // soFar is the heading of the cells.
 func (f *frame) soFar() string {
