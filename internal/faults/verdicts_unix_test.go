@@ -3,9 +3,11 @@
 package faults
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -38,6 +40,9 @@ func TestVerdictOnWhatServersDo(t *testing.T) {
 		{"errors", quiet + "&error_rate=1&error_status=503", two, map[string]string{"errors": "degraded"}, nil},
 		{"vectors of two lengths", quiet + "&dims=8", append([]string{"-u", quiet + "&dims=16", "--endpoint-type", "embeddings"}, two...), map[string]string{"dimensions": "degraded"}, nil},
 		{"several tokens at once", served(again(good())), slow, nil, nil},
+		{"one piece though streams were asked for", served(again(whole("m"))), slow, map[string]string{"streamed": "degraded"}, nil},
+		{"another model in its answers midway", served(server.Script{server.Loop(changingAnswers(12))}), slow, map[string]string{"identity": "degraded"}, nil},
+		{"closes instead of answering, having read", served(server.Script{server.Read(), server.Send(good()), server.Read()}), slow, map[string]string{"resent": "degraded"}, nil},
 		{"another model at the end", served(server.Script{server.Loop(changing())}), slow, map[string]string{"identity": "degraded"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,7 +60,7 @@ func TestVerdictOnWhatServersDo(t *testing.T) {
 			}
 			for _, check := range []string{
 				"offered_rate", "admission_wait", "turnaround", "concurrency_held", "coalesced", "littles_law", "flow_balance", "errors",
-				"tokens", "osl_honoured", "prefix_cache", "cache_hits", "dimensions", "identity", "clock", "sink", "client_errors",
+				"tokens", "osl_honoured", "streamed", "resent", "prefix_cache", "cache_hits", "dimensions", "identity", "clock", "sink", "client_errors",
 			} {
 				if disturbing(check) && c.want[check] == "" {
 					continue
@@ -76,6 +81,63 @@ func disturbing(check string) bool {
 		return true
 	}
 	return false
+}
+
+// A request that the server read whole before it closed a kept connection is sent
+// once more: it has its own column, and the check counts it.
+func TestSentAgainIsCounted(t *testing.T) {
+	t.Parallel()
+	s := server.Start(t, server.Script{server.Read(), server.Send(good()), server.Read()})
+	p := start(t, t.TempDir(), nil, profiling(s.URL(), "--request-rate", "50", "--arrival-pattern", "constant", "--request-count", "24")...)
+	p.exit(0)
+	posts := 0
+	for _, r := range s.Requests() {
+		if len(r.Body) > 0 {
+			posts++
+		}
+	}
+	again := 0
+	for _, row := range p.table("requests") {
+		if row["status"] != "ok" || row["resent"] != row["resent_read"] {
+			t.Errorf("request %s: %s, resent %s, after it was read %s", row["request_id"], row["status"], row["resent"], row["resent_read"])
+		}
+		if row["resent_read"] == "true" {
+			again++
+		}
+	}
+	if again == 0 || posts != 24+again {
+		t.Errorf("%d requests were sent again, the server read %d for 24", again, posts)
+	}
+	for _, row := range p.table("checks") {
+		if row["check"] == "resent" && row["level"] == "run" && (row["severity"] != "degraded" || !strings.Contains(row["detail"], fmt.Sprint(again))) {
+			t.Errorf("resent: %s: %s, want %d of 24", row["severity"], row["detail"], again)
+		}
+	}
+}
+
+// whole is an answer of a model in one piece.
+func whole(model string) string {
+	return server.JSON(`{"object":"chat.completion","model":"` + model + `","choices":[{"index":0,"message":{"role":"assistant","content":"Hello world"},"finish_reason":"stop"}]}`)
+}
+
+// changingAnswers answers as m, and after so many requests as another model.
+func changingAnswers(after int64) server.Step {
+	var answers atomic.Int64
+	return func(c *server.Conn) bool {
+		r, err := http.ReadRequest(c.In)
+		if err != nil {
+			return false
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return false
+		}
+		model := "m"
+		if r.Method == http.MethodPost && answers.Add(1) > after {
+			model = "another"
+		}
+		named := func(event string) string { return `{"model":"` + model + `",` + event[1:] }
+		return server.Send(server.Stream(named(content("Hello")), named(content(" world")), named(finish), "[DONE]"))(c)
+	}
 }
 
 // changing answers well, and shows another list of models once it has answered.
