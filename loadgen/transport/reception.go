@@ -66,6 +66,7 @@ type reception struct {
 	left   int64      // of bulk.Left, what belongs to events that have come
 
 	length     int64  // of the body as its header says, −1 unknown
+	json       bool   // its header says that it is JSON, or nothing
 	recognised bool   // what the body begins with was compared with what its type says
 	odd        []byte // of a body labelled as a stream that does not begin like one, its beginning
 	isOdd      bool
@@ -86,7 +87,7 @@ func (r *reception) begin(x *Exchange) {
 	r.x = x
 	r.mode, r.framed = plain, nil
 	r.sifts, r.opaque, r.left, r.media = false, false, 0, 0
-	r.recognised, r.loose, r.isOdd, r.length = false, false, false, -1
+	r.recognised, r.loose, r.isOdd, r.length, r.json = false, false, false, -1, false
 	r.sse.Release()
 	r.lines.Reset()
 	r.gunzip = nil
@@ -164,6 +165,9 @@ func (r *reception) Head(h *wire.Head) error {
 	case strings.EqualFold(strings.TrimSpace(media), "application/vnd.amazon.eventstream"):
 		r.mode, x.Streamed = frames, true
 		r.framed = newFramed(r)
+	default:
+		media = strings.TrimSpace(media)
+		r.json = media == "" || strings.EqualFold(media, "application/json")
 	}
 	switch coding := strings.ToLower(string(h.ContentEncoding)); coding {
 	case "", "identity":
@@ -238,7 +242,7 @@ func (r *reception) plain(b []byte) error {
 	return r.keep(b)
 }
 
-// streamFields begin the lines of an event stream; the first two tell one.
+// streamFields begin the lines of an event stream; the first two tell one from a text.
 var streamFields = [][]byte{[]byte("data:"), []byte("event:"), []byte(":"), []byte("id:"), []byte("retry:")}
 
 // byteOrderMark may stand before any text.
@@ -266,7 +270,11 @@ func (r *reception) recognise(b []byte) []byte {
 			all = append(r.x.Payload[:n:n], b...)
 		}
 		start := bytes.TrimLeft(bytes.TrimPrefix(all, byteOrderMark), " \t\r\n")
-		for _, field := range streamFields[:2] {
+		fields := streamFields[:2]
+		if r.json { // which begins with none of them
+			fields = streamFields
+		}
+		for _, field := range fields {
 			if bytes.HasPrefix(start, field) {
 				r.mode, r.recognised, r.x.Streamed = events, true, true
 				r.x.Payload = r.x.Payload[:0]
