@@ -158,6 +158,10 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 	if d.Path != "" && !exists(d.Path) {
 		return // records says so
 	}
+	if IsPipe(d.Path) {
+		c.found("path", d.Path, "benchmark.datasets."+d.Name+".path", d.Path+" is a pipe, which gives its records only once", "--input-file reads a pipe into a file first; or name a file")
+		return
+	}
 	var accept func(*dataset.Turn) error
 	if spec, err := endpoint.Open(&b.Endpoint); err == nil { // endpoint tells what is wrong with it
 		limited := d.LimitsOutput()
@@ -172,6 +176,12 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 	if err := dataset.Check(d, accept); err != nil && (c.play || !errors.Is(err, dataset.ErrBlockSize)) {
 		c.bad = append(c.bad, c.unplayable(i, d, err))
 	}
+}
+
+// IsPipe tells whether a file gives what it holds only once.
+func IsPipe(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
 }
 
 // unplayable is what dataset.Check says of d, which is dataset i of its cell.

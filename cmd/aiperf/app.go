@@ -26,11 +26,14 @@ type app struct {
 	stdio
 	code diag.Code
 	hide *secret.Masker // of the experiment, once it is known
+
+	temporary temporaries
 }
 
 // run is main without the process around it. It returns the exit code.
 func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 	a := &app{issue: issue, hard: hard, stdio: std}
+	defer a.temporary.remove()
 	switch {
 	case len(args) == 0, args[0] == "help" && (len(args) == 1 || args[1] == "help"):
 		args = []string{"--help"}

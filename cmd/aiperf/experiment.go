@@ -69,6 +69,9 @@ func (a *app) open(command, file string, p *argv.Line) (*schema.Document, error)
 
 // lookAt is what the schema may know of a file of records.
 func lookAt(path string) (schema.Records, error) {
+	if runner.IsPipe(path) { // it is refused where it is looked at
+		return schema.Records{}, errors.New("a pipe")
+	}
 	found, err := dataset.Detect(path)
 	return schema.Records{
 		Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) },
@@ -255,6 +258,9 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 		} else if err != nil {
 			bad = append(bad, diag.Of(err))
 		}
+	}
+	if err := a.readPipes(p); err != nil {
+		return nil, nil, err
 	}
 	doc, err := a.read(command, file, p)
 	if doc == nil {

@@ -349,3 +349,40 @@ func TestInterruptedBeforeThePipeSaysAnything(t *testing.T) {
 		}
 	}
 }
+
+// A pipe is read once, into a file that is gone when the run is over. One that an experiment
+// names is refused: it would be read again and again.
+func TestPipeIsReadOnce(t *testing.T) {
+	t.Parallel()
+	dir, temporary := t.TempDir(), t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		write("pipe", `{"text":"a"}`+"\n"+`{"text":"b"}`+"\n") // which waits for its reader
+	}()
+	p := aiperfWith(t, dir, []string{"TMPDIR=" + temporary}, "profile", "-m", "demo", "-u", "mock:?ttft=1ms", "--tokenizer", "builtin", "--input-file", "pipe", "--request-count", "5", "--artifact-dir", "out")
+	p.wants(diag.OK)
+	<-done
+	b, err := os.ReadFile(filepath.Join(dir, "out", "inputs.json"))
+	if err != nil || !strings.Contains(string(b), `"content": "a"`) || !strings.Contains(string(b), `"content": "b"`) {
+		t.Errorf("inputs.json: %v\n%s", err, b)
+	}
+	if left, err := filepath.Glob(filepath.Join(temporary, "aiperf-input-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	write("x.yaml", "benchmark: {model: demo, endpoint: {url: \"mock:\", type: chat}, datasets: [{name: main, type: file, path: pipe}], phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 1}]}\n")
+	p = aiperf(t, dir, "run", "x.yaml", "--artifact-dir", "none")
+	p.wants(diag.Usage)
+	if want := "x.yaml:1:106: benchmark.datasets.main.path: pipe is a pipe, which gives its records only once"; !strings.Contains(p.err.String(), want) {
+		t.Errorf("stderr: %s", p.err.String())
+	}
+}

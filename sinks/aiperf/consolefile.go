@@ -49,7 +49,7 @@ func (w *Writer) writeConsole() error {
 	if err := w.footer(&b); err != nil {
 		return err
 	}
-	return w.put(w.Dir, w.names.Console, "console", []byte(b.String()))
+	return w.put(w.Dir, w.names.Console, "console", []byte(words.Clean(b.String()))) // a command line is foreign text, too
 }
 
 // panels are what AIPerf warns of below its tables: programs know them by their

@@ -170,6 +170,17 @@ func TestDatasetMembers(t *testing.T) {
 	}
 }
 
+// The name of a model is typed by somebody, too: the text of the tables holds no escape sequence of it.
+func TestConsoleFileIsHarmless(t *testing.T) {
+	t.Parallel()
+	v := chatRun(t, failures)
+	v.info.CLICommand = "aiperf profile -m 'm\x1b[31mred\x1b]0;title\a'"
+	v.writeAs(t, aiperf.Profile{Prefix: "run1", JSON: true})
+	if text := string(load(t, filepath.Join(v.dir, "run1_console.txt"))); !strings.Contains(text, "CLI Command: aiperf profile -m 'mred'\n") || strings.ContainsRune(text, '\x1b') {
+		t.Errorf("%q", text)
+	}
+}
+
 // Phases and slices of one run, and the text of its tables.
 func TestPhasesSlicesConsole(t *testing.T) {
 	t.Parallel()
