@@ -197,6 +197,10 @@ func (c Comparison) remarks() []string {
 	if line := c.few(); line != "" {
 		out = append(out, line)
 	}
+	if len(c.Stamps[0]) > 0 {
+		out = append(out, fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate; what the application's are late by is in every change of a latency. Measure both in one way, with HTTP/1.1 and without a proxy",
+			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")))
+	}
 	for _, cell := range c.OnlyBaseline {
 		out = append(out, "only in the baseline: "+words.Line(cell))
 	}
@@ -256,7 +260,7 @@ func (c Comparison) finds() string {
 	if inPercent(least.Detectable) == inPercent(most.Detectable) {
 		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
 	}
-	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable), metricName(*least), inPercent(most.Detectable), metricName(*most))
+	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable), strings.TrimSuffix(metricName(*least), " ms"), inPercent(most.Detectable), strings.TrimSuffix(metricName(*most), " ms"))
 }
 
 // inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.

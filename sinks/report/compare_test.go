@@ -32,6 +32,20 @@ func compared() Comparison {
 	return Comparison{&decide.Comparison{Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5, Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"}}}
 }
 
+// Stamps of two kinds are a remark on every screen.
+func TestStampsAreARemark(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	c.Stamps = [2][]string{{"kernel"}, {"application", "kernel"}}
+	for writer, said := range written(t, c) {
+		if strings.HasPrefix(writer, "the screen") || writer == "Markdown" {
+			if !strings.Contains(said, "time stamps: of the kernel in the baseline, of the application and the kernel in the candidate") {
+				t.Errorf("%s does not say it:\n%s", writer, said)
+			}
+		}
+	}
+}
+
 func TestComparisonOnTheConsole(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -52,8 +66,7 @@ concurrency 4      baseline candidate  change                 outcome
   ·latency p99 ms      15.1         ∞                         BETTER
 
 if nothing changed, 12 to 35 trials of each system would show it
-smallest change this test finds (80 % power): 2 % (ITL p50 ms) to 15 % (out
-tok/s)
+smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
 WORSE, BETTER: the interval shown excludes 0 and the change is beyond the
 margin; (> 5 %): so is the whole interval
 EQUIVALENT (±5 %): the 90 % interval, narrower than the one shown, is within it

@@ -17,6 +17,8 @@ type compareDoc struct {
 	Compared  int          `json:"primary_comparisons"`
 	Rows      []compareRow `json:"rows"`
 	Together  []compareRow `json:"all_cells,omitempty"`
+	StampsA   []string     `json:"baseline_stamps,omitempty"` // kernel, application; both where they differ
+	StampsB   []string     `json:"candidate_stamps,omitempty"`
 	OnlyA     []string     `json:"only_baseline,omitempty"`
 	OnlyB     []string     `json:"only_candidate,omitempty"`
 }
@@ -51,7 +53,7 @@ type compareRow struct {
 func (c Comparison) Doc() any {
 	d := compareDoc{
 		Baseline: c.Baseline, Candidate: c.Candidate, Outcome: string(c.Outcome()), Headline: c.Headline(), ExitCode: int(c.Exit()), Paired: c.Paired,
-		Trials: c.Trials, Compared: c.Compared, OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
+		Trials: c.Trials, Compared: c.Compared, StampsA: c.Stamps[0], StampsB: c.Stamps[1], OnlyA: c.OnlyBaseline, OnlyB: c.OnlyCandidate,
 	}
 	for _, r := range c.Rows {
 		d.Rows = append(d.Rows, describeRow(r))

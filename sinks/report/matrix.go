@@ -210,6 +210,8 @@ const rivalsMost = 3
 // to the limits that none keeps.
 func (r *Report) beside(b decide.Best) string {
 	switch {
+	case b.Cell == nil && len(b.MayBe) > 0: // some cell may keep them: none is only near
+		return ""
 	case b.Cell == nil:
 		return r.nearest()
 	case b.Shown || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost:
@@ -242,17 +244,18 @@ func (r *Report) beside(b decide.Best) string {
 	return "of these, " + strings.Join(told, "; ")
 }
 
-// nearest is the cell with the largest share of requests that keep their limits.
+// nearest is the cell with the largest share of requests that keep their limits, over
+// the whole run as the limits are judged.
 func (r *Report) nearest() string {
 	key := decide.Key{Tag: metrics.GoodRequestFraction, Stat: "avg"}
 	var most decide.CellResult
 	for _, c := range r.Results.Cells {
-		e, ok := c.Headline().Get(key)
-		if before, some := most.Headline().Get(key); ok && c.Trials > 0 && c.Verdict != validity.Invalid && (!some || e.Mean > before.Mean) {
+		e, ok := c.Full.Get(key)
+		if before, some := most.Full.Get(key); ok && c.Trials > 0 && c.Verdict != validity.Invalid && (!some || e.Mean > before.Mean) {
 			most = c
 		}
 	}
-	e, ok := most.Headline().Get(key)
+	e, ok := most.Full.Get(key)
 	if !ok {
 		return ""
 	}

@@ -35,7 +35,23 @@ func readOurs(dir string) (*System, error) {
 	for i, c := range lock.Cells {
 		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark)), Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark)))})
 	}
+	s.Stamps = stampsOf(dir, lock.Runs)
 	return s, s.fill(dir)
+}
+
+// stampsOf are whose arrival stamps the runs have, in order, each once; none where no
+// run says so.
+func stampsOf(dir string, runs []resultdir.LockRun) (kinds []string) {
+	for _, r := range runs {
+		var report struct {
+			Stamps string `json:"stamps"`
+		}
+		if filepath.IsLocal(r.Dir) && readJSON(filepath.Join(dir, r.Dir, resultdir.ReportName), &report) == nil && report.Stamps != "" && !slices.Contains(kinds, report.Stamps) {
+			kinds = append(kinds, report.Stamps)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 // allowsInvalid tells whether the experiment takes INVALID runs. A directory that

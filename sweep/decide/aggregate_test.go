@@ -378,6 +378,30 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 	}
 }
 
+// Where no cell can show its limits with the requests it has, the sentence says how many
+// it takes; a name with commas stands in quotation marks among others.
+func TestTooFewRequestsForTheLimits(t *testing.T) {
+	t.Parallel()
+	d := loads(3)
+	d.SLOs = map[string]float64{"time_to_first_token": 60}
+	p := expand(t, d)
+	for i, c := range p.Cells {
+		c.Point[0].Label = fmt.Sprintf("%d, isl 64", i)
+	}
+	outcomes := measure(p, .001, tokens, ttft)
+	for i := range outcomes {
+		o := &outcomes[i]
+		full := &o.Summaries[0]
+		full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: 1})
+	}
+	b := decide.Aggregate(p, outcomes).UnderSLO
+	for _, want := range []string{"no cell is shown to keep them; \"concurrency 3, isl 64\", \"concurrency 2, isl 64\", ", "and 1 more may; to show 99 % takes 368 requests of a cell, all of them good, and one has 300: raise requests or trials"} {
+		if b.Shown || !strings.Contains(b.Sentence, want) {
+			t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence, want)
+		}
+	}
+}
+
 // Requests that were cut off make the good share a range: held at its lower
 // end, missed at its upper one.
 func TestSLOsCountWhatWasCutOff(t *testing.T) {

@@ -86,7 +86,7 @@ func withinLimits(o Objective, all, measured []*CellResult, what string) (b Best
 	b.MayBe = append(b.MayBe, ahead...)
 	names := some(ahead) + " may"
 	if b.Cell == nil {
-		b.Sentence = what + ": no cell is shown to keep them; " + names
+		b.Sentence = what + ": no cell is shown to keep them; " + names + tooFew(ahead)
 		return b, certain
 	}
 	b.Sentence = fmt.Sprintf("%s: %s holds (%s); %s", what, b.Cell.Cell.Short(), leaders(o, []*CellResult{b.Cell})[0].text(o), names)
@@ -305,11 +305,15 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 	return said
 }
 
-// some names at most three cells.
+// some names at most three cells, in quotation marks where a name has commas of its own.
 func some(cells []*CellResult) string {
 	var names []string
 	for _, c := range cells {
-		names = append(names, c.Cell.Short())
+		name := c.Cell.Short()
+		if len(cells) > 1 && strings.Contains(name, ", ") {
+			name = `"` + name + `"`
+		}
+		names = append(names, name)
 	}
 	if more := len(names) - 3; more > 0 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", more))

@@ -17,8 +17,9 @@ import (
 
 // Arm is one of two systems that are compared.
 type Arm struct {
-	Name  string // as it was given: a directory, or the value of an axis
-	Cells []ArmCell
+	Name   string // as it was given: a directory, or the value of an axis
+	Cells  []ArmCell
+	Stamps []string // whose arrival stamps its runs have: kernel, application, in order; none where it is not known
 }
 
 // ArmCell is what one system gave at one point.
@@ -77,10 +78,11 @@ const compareAlpha = 0.05
 type Comparison struct {
 	Baseline, Candidate string
 	Paired              bool
-	Trials              int   // the smallest number in any cell
-	Compared            int   // primary metrics × cells × candidates: what the level is divided by
-	Rows                []Row // by cell, primary metrics first
-	Together            []Row // each primary metric over all cells; more than one cell only
+	Trials              int         // the smallest number in any cell
+	Compared            int         // primary metrics × cells × candidates: what the level is divided by
+	Rows                []Row       // by cell, primary metrics first
+	Together            []Row       // each primary metric over all cells; more than one cell only
+	Stamps              [2][]string // of the baseline and of the candidate, where they differ
 	OnlyBaseline        []string
 	OnlyCandidate       []string
 	terms               Terms
@@ -119,6 +121,9 @@ func Compare(baseline, candidate Arm, t Terms) (*Comparison, error) {
 		return nil, err
 	}
 	c := &Comparison{Baseline: baseline.Name, Candidate: candidate.Name, Paired: t.Paired, terms: t}
+	if a, b := baseline.Stamps, candidate.Stamps; len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) {
+		c.Stamps = [2][]string{a, b}
+	}
 	pairs, err := c.match(baseline, candidate)
 	if err != nil {
 		return nil, err

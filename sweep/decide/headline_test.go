@@ -163,3 +163,25 @@ func TestTwoTrialsDecideNothing(t *testing.T) {
 		}
 	}
 }
+
+// Two directories whose stamps are not of one kind say so; the same kind is no remark,
+// and one that does not say is not guessed.
+func TestStampsOfBothArms(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b []string
+		want bool
+	}{
+		{[]string{"kernel"}, []string{"application"}, true},
+		{[]string{"kernel"}, []string{"application", "kernel"}, true},
+		{[]string{"kernel"}, []string{"kernel"}, false},
+		{[]string{"kernel"}, nil, false},
+	} {
+		x, y := arm("a", base, flow), arm("b", wobbled(base, 1), wobbled(flow, 1))
+		x.Stamps, y.Stamps = c.a, c.b
+		got, err := decide.Compare(x, y, decide.Terms{Paired: true})
+		if err != nil || (len(got.Stamps[0]) > 0) != c.want {
+			t.Errorf("%v against %v: %v, %v", c.a, c.b, got.Stamps, err)
+		}
+	}
+}

@@ -86,6 +86,34 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 	return []SLOOutcome{out}
 }
 
+// goodLeast is how many requests of a cell show that goodTarget of them are good, when
+// all are: n with 0.025^(1/n) ≥ goodTarget (Clopper and Pearson), 368 for 99 %.
+func goodLeast() float64 { return math.Ceil(math.Log(0.025) / math.Log(goodTarget)) }
+
+// tooFew says how many requests the share of good ones takes, where some cell of which
+// it is not decided has fewer; "" otherwise.
+func tooFew(cells []*CellResult) string {
+	least := math.Inf(1)
+	for _, c := range cells {
+		if len(c.SLOs) > 0 && c.SLOs[0].State == Undecided {
+			least = min(least, c.attempted())
+		}
+	}
+	if least >= goodLeast() {
+		return ""
+	}
+	return fmt.Sprintf("; to show %.0f %% takes %.0f requests of a cell, all of them good, and one has %.0f: raise requests or trials", 100*goodTarget, goodLeast(), least)
+}
+
+// attempted is of how many requests the share of good ones is, over all trials.
+func (c *CellResult) attempted() (n float64) {
+	m, _ := metrics.Lookup(metrics.GoodRequestFraction)
+	for i := range c.Full.runs {
+		n += c.Full.whole(i, m)
+	}
+	return n
+}
+
 // goodShare is the share of all attempted requests that were good, over trials:
 // with every request that was cut off before it was known counted as bad, and as
 // good.
