@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/report/preview"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -132,12 +133,9 @@ func (a *app) printSchedule(heading, file string, run sweep.Run, n int) error {
 
 // dryRun prints what would be run, unless a run would refuse it: what it does not
 // know is what only the machine's speed and the servers show.
-func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options, asJSON bool) error {
+func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options) error {
 	if err := runner.Admissible(plan, opt); err != nil {
 		return measureError(err)
-	}
-	if asJSON {
-		return a.writeDoc(preview.Expand(plan, nil, true))
 	}
 	b, err := runner.Bound(file, plan)
 	if err != nil {
@@ -145,6 +143,20 @@ func (a *app) dryRun(file string, plan *sweep.Plan, opt runner.Options, asJSON b
 	}
 	preview.Plan(a.Out, plan, b)
 	return nil
+}
+
+// showTree prints the resolved experiment as data, as config expand does: fields that
+// are declared and not built yet are in it, and data in a format that is not built is
+// not read.
+func (a *app) showTree(file string, doc *schema.Document, plan *sweep.Plan) error {
+	missing := doc.Unsupported()
+	a.warnOf(missing)
+	if len(missing) == 0 {
+		if err := runner.Data(doc, plan, file); err != nil {
+			return err
+		}
+	}
+	return a.writeDoc(preview.Expand(plan, nil, true))
 }
 
 // parseShare reads 5% or 0.05.

@@ -30,7 +30,7 @@ var measureFlags = []argv.Switch{
 	{Name: "resume", Doc: "continue what was begun in the directory"},
 	{Name: "redo", Arg: "CELL/TRIAL", Many: true, Minor: true, Doc: "with --resume: measure this run again, such as 0/3 or concurrency_4/3"},
 	{Name: "keep-streams", Minor: true, Doc: "keep the runs' records as they came, so that --redo can replace one later"},
-	{Name: "dry-run", Doc: "check everything, print what would be run, and send nothing"},
+	{Name: "dry-run", Doc: "check, print what would be run, and send nothing"},
 	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Doc: "report.html at the end: html (default) or none"},
 	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "text on stdout: ours, aiperf or both"},
 	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: also 3 and 4"},
@@ -88,11 +88,16 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	check := runnable(runner.Inputs)
-	if p.Has("allow-download") { // what is fetched is an input
-		check = runnable(runner.Data)
+	tree := p.Has("dry-run") && asJSON // which is shown with what cannot be run, too
+	var checks []planCheck
+	switch {
+	case tree:
+	case p.Has("allow-download"): // what is fetched is an input
+		checks = []planCheck{runnable(runner.Data)}
+	default:
+		checks = []planCheck{runnable(runner.Inputs)}
 	}
-	doc, plan, err := a.expand(command, file, p, check)
+	doc, plan, err := a.expand(command, file, p, checks...)
 	if err != nil {
 		return err
 	}
@@ -124,8 +129,11 @@ func (a *app) measure(command, file string, p *argv.Line) error {
 	if err := outlets(plan, p, opt.Dir); err != nil {
 		return err
 	}
-	if p.Has("dry-run") {
-		return a.dryRun(file, plan, opt, asJSON)
+	switch {
+	case tree:
+		return a.showTree(file, doc, plan)
+	case p.Has("dry-run"):
+		return a.dryRun(file, plan, opt)
 	}
 	end := a.showProgress(doc, plan, p, &opt)
 	words.listen(&opt)
