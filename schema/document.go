@@ -211,7 +211,7 @@ func IsPackage(dir string) bool { return source.IsPackage(dir) }
 // experiments, as -e takes them; "" is the package or file itself. The note, if
 // any, is about the schema that is vendored beside it.
 func Experiments(name string, sel Select) (found []string, note string, err error) {
-	defer caught(name, func(bad Errors) { found, note, err = nil, "", bad })
+	defer caught(name, new(*secret.Masker), func(bad Errors) { found, note, err = nil, "", bad })
 	found, bad := source.Experiments(name, sel, stub)
 	if bad != nil {
 		return nil, "", bad

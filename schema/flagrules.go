@@ -29,6 +29,15 @@ var flagRules = []rule{
 			found(pattern, fields.PhasePresumed("").Pattern+" does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
+	{name: "recorded times are played, or another pace", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
+		ds := e.dataset()
+		if ds == nil || !e.timed(ds) || e.typed("--no-fixed-schedule") {
+			return
+		}
+		for _, field := range []string{"rate", "rate_series", "users", "smoothness"} {
+			found(e.flag(fields.PhasePath+"."+field), "does not go with "+ds.Get("path").Text()+", whose records are sent at their own times", "drop it, or --no-fixed-schedule leaves the times out")
+		}
+	}},
 	{name: "requests or conversations are counted", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		if requests := e.flag(fields.PhasePath + ".requests"); requests != nil {
 			found(e.flag(fields.PhasePath+".sessions"), "does not go with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,8 +75,9 @@ func Load(src Source) (doc *Document, err error) {
 	name := src.name()
 	watch := source.Watch(name)
 	defer watch.Stop()
-	defer caught(name, func(bad Errors) { doc, err = nil, bad })
-	doc, hide, bad := load(src, watch)
+	var hide *secret.Masker
+	defer caught(name, &hide, func(bad Errors) { doc, err = nil, bad })
+	doc, bad := load(src, watch, &hide)
 	if len(bad) > 0 {
 		return doc, masked(bad.Sorted(), hide)
 	}
@@ -97,35 +97,36 @@ func masked(bad Errors, hide *secret.Masker) Errors {
 	return bad
 }
 
-func load(src Source, watch *source.Watchdog) (*Document, *secret.Masker, Errors) {
+// load reads src; hide knows the words of its environment as soon as they are read.
+func load(src Source, watch *source.Watchdog, hide **secret.Masker) (*Document, Errors) {
 	read, bad := readText(src, watch)
 	if read.root == nil || read.root.Kind != source.Object {
-		return nil, nil, bad
+		return nil, bad
 	}
 	if src.File != "" {
 		read.root.SetPaths("")
 	}
 	unread := append(bad, read.fillEnvironment(src.Env)...)
-	hide := secret.NewMasker(read.env...)
+	*hide = secret.NewMasker(read.env...)
 	all := slices.Clone(unread)
 	found := func(bad Errors) bool {
 		all = append(all, without(all, besides(unread, bad))...)
 		return len(bad) > 0
 	}
 	if found(lower.KnownVersion(read.root, fields.Versions())) {
-		return nil, hide, all
+		return nil, all
 	}
-	d, bad := prepare(src, read, hide)
+	d, bad := prepare(src, read, *hide)
 	found(bad)
 	if found(d.overlay()) {
-		return nil, hide, all // there is nothing true to say any more
+		return nil, all // there is nothing true to say any more
 	}
 	o, bad := d.outline()
 	found(bad)
 	doc, bad := finish(d, o, len(all) > 0)
 	doc.text = read
 	found(bad)
-	return doc, hide, all
+	return doc, all
 }
 
 // without is found less what may only follow from a field that is left out:
@@ -152,11 +153,11 @@ func besides(unread, found Errors) Errors {
 
 // caught, deferred, makes a mistake of a panic in what evaluates an experiment: CUE,
 // templates and expressions are other people's programs, and a person who wrote one
-// line too clever is to be told the file, not the stack.
-func caught(name string, refuse func(Errors)) {
+// line too clever is to be told the file, not the stack, and no value that hide knows.
+func caught(name string, hide **secret.Masker, refuse func(Errors)) {
 	if fault := recover(); fault != nil {
 		refuse(Errors{{
-			Place: name, Message: "cannot be evaluated: " + source.Clip(fmt.Sprint(fault)),
+			Place: name, Message: "cannot be evaluated: " + (*hide).Panic(fault),
 			Hint: "this is a defect of aiperf, please report it with the file; values that are written out instead of computed get around it",
 		}})
 	}
@@ -190,7 +191,7 @@ func (d *Document) Unsupported() Errors { return d.unsupported }
 // Resolve is one cell, fully resolved and checked: the experiment with the
 // assignments of a point laid over it. The error is Errors.
 func (d *Document) Resolve(point []lower.Assignment) (resolved *Resolved, err error) {
-	defer caught(d.cells.src.name(), func(bad Errors) { resolved, err = nil, bad })
+	defer caught(d.cells.src.name(), &d.cells.checker.hide, func(bad Errors) { resolved, err = nil, bad })
 	if len(point) == 0 && d.first != nil {
 		return d.first.resolved, nil
 	}
@@ -205,7 +206,7 @@ func (d *Document) Resolve(point []lower.Assignment) (resolved *Resolved, err er
 // the fields of the profiling phase by their bare names, isl, osl and the
 // variables.
 func (d *Document) Names(point []lower.Assignment) (names map[string]any, err error) {
-	defer caught(d.cells.src.name(), func(bad Errors) { names, err = nil, bad })
+	defer caught(d.cells.src.name(), &d.cells.checker.hide, func(bad Errors) { names, err = nil, bad })
 	return d.cells.names(point)
 }
 
@@ -285,7 +286,7 @@ func readText(src Source, watch *source.Watchdog) (text, Errors) {
 func Migrate(file string) (text []byte, changes []string, err error) {
 	watch := source.Watch(file)
 	defer watch.Stop()
-	defer caught(file, func(bad Errors) { text, changes, err = nil, nil, bad })
+	defer caught(file, new(*secret.Masker), func(bad Errors) { text, changes, err = nil, nil, bad })
 	if IsPackage(file) {
 		return nil, nil, source.Mistake(source.Origin{Where: file}, "", "is a folder", "migrate its files one by one")
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -26,5 +27,34 @@ func TestPanicIsOneMistake(t *testing.T) {
 	}
 	if want := file + ": cannot be evaluated: index out of range [6] with length 2"; bad.Error() != want || bad.Hint == "" || bad.Exit() != diag.Usage {
 		t.Errorf("Load: %v, hint %q, want %s", bad, bad.Hint, want)
+	}
+}
+
+// Issue 20: a panic may quote any value that was being read; it is told in one line,
+// without what looks like a credential and without the words of the environment.
+func TestPanicIsMasked(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "e.yaml")
+	if err := os.WriteFile(file, []byte("benchmark: {model: '${MODEL}', endpoint: {urls: ['mock:'], api_key: '${KEY}'}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) (string, bool) {
+		return map[string]string{"MODEL": "demo", "KEY": "correct-horse-7"}[name], true
+	}
+	look := func(string) (schema.Records, error) {
+		panic("no value correct-horse-7\n\tin Bearer abcdefghijklmnopqrstuvwxyz12 " + strings.Repeat("é", 300))
+	}
+	src := schema.Source{
+		File: file, Env: env, Command: "profile", Look: look,
+		Assignments: []schema.Assignment{{Path: "benchmark.datasets.main.path", Value: "x.jsonl", Origin: schema.Origin{Source: "flag", Where: "--input-file"}}},
+	}
+	_, err := schema.Load(src)
+	if err == nil || !strings.Contains(err.Error(), "cannot be evaluated: no value ") {
+		t.Fatalf("Load: %v, want the panic", err)
+	}
+	for _, never := range []string{"correct-horse", "abcdefghijkl", "\n", "\t", "\ufffd"} {
+		if strings.Contains(err.Error(), never) {
+			t.Errorf("Load: %q holds %q", err, never)
+		}
 	}
 }

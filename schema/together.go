@@ -274,8 +274,16 @@ func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType, why string
 			return
 		}
 	}
-	if t.Requests > 0 {
-		lower.Fill(p, "requests", d.defaultRequests(p, t), why)
+	if t.Requests == 0 {
+		return
+	}
+	n := d.defaultRequests(p, t)
+	lower.Fill(p, "requests", n, why)
+	if path == "" || d.records.Count == nil {
+		return
+	}
+	if held := d.records.Count(); held > n {
+		d.notes = append(d.notes, fmt.Sprintf("%s: holds %d records, and %d requests are sent, as many as AIPerf sends by default; --request-count says how many", path, held, n))
 	}
 }
 
@@ -344,9 +352,14 @@ func (d *draft) lookAtRecords(root *source.Node) {
 // promote plays a trace by its time stamps unless the flags say how requests
 // are started.
 func (d *draft) promote(ds, p *source.Node) {
-	format := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
-	if format == nil || !format.Promotes || !d.records.Timed || p.Get("type") != nil || p.Get("rate") != nil {
+	if !d.timed(ds) || p.Get("type") != nil || p.Get("rate") != nil {
 		return
 	}
 	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Origin{Source: "default", Where: "default: the records of " + ds.Get("path").Text() + " have time stamps"}))
+}
+
+// timed tells whether the records of a data set say when they were sent.
+func (d *draft) timed(ds *source.Node) bool {
+	format := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
+	return format != nil && format.Promotes && d.records.Timed
 }

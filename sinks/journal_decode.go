@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // rowBatch is one batch of a journal as rows.
@@ -70,7 +71,7 @@ func (s *stream) close() { s.r.Release() }
 // recovered makes an error of a panic: arrow panics on some damaged bytes.
 func recovered(path string, err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("journal %s: damaged: %v", path, p)
+		*err = fmt.Errorf("journal %s: damaged: %s", path, secret.Panic(p))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/url"
 	"slices"
@@ -56,6 +57,22 @@ func (m *Masker) Own(text string) string {
 // Text is text without the secrets of the experiment and without what looks like
 // a credential.
 func (m *Masker) Text(text string) string { return Shapes(m.Own(text)) }
+
+// mostOfPanic is how many characters of a panic are told.
+const mostOfPanic = 200
+
+// Panic is what a panic that was caught says, in one line: it may quote any value
+// that was being read.
+func (m *Masker) Panic(fault any) string {
+	text := []rune(strings.Join(strings.Fields(m.Text(fmt.Sprint(fault))), " "))
+	if len(text) > mostOfPanic {
+		return string(text[:mostOfPanic-3]) + "..."
+	}
+	return string(text)
+}
+
+// Panic is what a panic that was caught says where no experiment is known.
+func Panic(fault any) string { return (*Masker)(nil).Panic(fault) }
 
 // shortestCut is how much of a secret at the end of a text is masked, too: a
 // text may be the beginning of an answer, cut within one.

@@ -89,8 +89,11 @@ func gpuTelemetry(o Option, at source.Origin, words []string) ([]lower.Assignmen
 				return nil, diag.New(w+": "+source.Reason(err), "")
 			}
 			out = append(out, set(at, section+"metrics_file", w)...)
-		default:
+		case strings.Contains(w, ":"):
 			urls = append(urls, withScheme(w))
+		default:
+			known := []string{"dashboard", "dcgm", "pynvml", "amdsmi"}
+			return nil, diag.New(fmt.Sprintf("%q is not one of %s, nor a .csv file or an address", source.Short(w), strings.Join(known, ", ")), suggest.DidYouMean(w, known))
 		}
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // ReadYAML parses YAML, and JSON as a part of it, into a tree.
@@ -62,7 +63,7 @@ func ReadValue(text string) (*Node, diag.Errors) {
 func decodeYAML(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("not valid YAML: %v", p)
+			err = errors.New("not valid YAML: " + secret.Panic(p))
 		}
 	}()
 	return dec.Decode(doc)

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow/go/v17/arrow/ipc"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // What Arrow files begin with: those that are read at any place, and those that
@@ -28,7 +29,7 @@ type batches interface {
 func eachArrowRow(path string, file *os.File, f func(Record) error) (err error) {
 	defer func() { // the library panics on some broken files
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: not a sound Arrow file: %v", path, p)
+			err = fmt.Errorf("%s: not a sound Arrow file: %s", path, secret.Panic(p))
 		}
 	}()
 	in, err := openArrow(file)

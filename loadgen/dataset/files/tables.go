@@ -16,6 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/secret"
 )
 
 // A row of a CSV or Parquet table is a record whose fields are its columns.
@@ -96,7 +97,7 @@ func eachParquetRow(path string, file *os.File, f func(Record) (err error)) (err
 	}
 	defer func() { // the library panics on some broken files
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: not a sound Parquet file: %v", path, p)
+			err = fmt.Errorf("%s: not a sound Parquet file: %s", path, secret.Panic(p))
 		}
 	}()
 	table, err := parquet.OpenFile(file, st.Size())
