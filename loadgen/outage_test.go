@@ -151,3 +151,13 @@ func TestNotWithoutAConnection(t *testing.T) {
 		t.Errorf("with inf it stopped for %q", p.Stop)
 	}
 }
+
+// A server that falls back to HTTP/1.1 is told in the warnings of its run.
+func TestFallBackIsTold(t *testing.T) {
+	t.Parallel()
+	notes := closers(transport.Stats{Older: []transport.Answers{{Target: "https://a:443", Answers: 3}}})
+	want := "https://a:443 answered in HTTP/1.1 though http: 2 was asked for: 3 answers of it; what was measured is HTTP/1.1"
+	if len(notes) != 1 || notes[0] != want {
+		t.Errorf("%q, want %q", notes, want)
+	}
+}
