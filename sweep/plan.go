@@ -7,6 +7,7 @@ package sweep
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -69,9 +70,9 @@ type Cell struct {
 	canonical []byte // what ID is the hash of
 }
 
-// Hide masks the secrets of all cells.
+// Hide masks the secrets of all cells, and those of the proxies on the way.
 func (p *Plan) Hide() *secret.Masker {
-	var words []string
+	words := secret.Proxies(os.Getenv)
 	for _, c := range p.Cells {
 		words = append(words, c.Resolved.Secrets()...)
 	}

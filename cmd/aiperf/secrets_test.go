@@ -109,6 +109,48 @@ var canaryEnv = []string{
 	"CANARY_AXIS=canary-axis-2", "MODEL=canary-is-no-model", "REQUESTS=4", "OPENAI_API_KEY=canary-openai-1",
 }
 
+// A proxy that the environment names gets its password, and repeats it in an error: it is in no
+// file and on no screen.
+func TestProxyPasswordIsNowhere(t *testing.T) {
+	t.Parallel()
+	var told atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said := r.Header.Get("Proxy-Authorization")
+		plain, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(said, "Basic "))
+		if string(plain) == "user-1:canary-proxy-1" {
+			told.Add(1)
+		}
+		w.Header().Set("X-Echo", said)
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		fmt.Fprintf(w, `{"error":{"message":"no such user: %s, %s"}}`, said, plain)
+	}))
+	t.Cleanup(proxy.Close)
+	dir := t.TempDir()
+	text := `benchmark: {model: demo, endpoint: {url: "http://server.example:8000", type: chat, proxy: env}, tokenizer: {name: builtin}, ` +
+		`dataset: {prompts: {isl: 8, osl: 4}}, profiling: {concurrency: 1, requests: 2}, artifacts: {raw: true, trace: true}}` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "e.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secrets := []string{"canary-proxy-1", base64.StdEncoding.EncodeToString([]byte("user-1:canary-proxy-1"))}
+	p := aiperfWith(t, dir, []string{"HTTP_PROXY=" + strings.Replace(proxy.URL, "//", "//user-1:canary-proxy-1@", 1), "http_proxy=", "NO_PROXY=", "no_proxy="}, "run", "e.yaml", "--artifact-dir", "out", "-vv")
+	p.wants(diag.Failed)
+	wantNone(t, "the screen", p.out.String()+p.err.String(), secrets)
+	if told.Load() == 0 {
+		t.Error("the proxy did not get the password")
+	}
+	err := filepath.WalkDir(filepath.Join(dir, "out"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		wantNone(t, path, string(b), secrets)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoCanaryAnywhere runs a whole plan against a server that repeats all it is told
 // in its errors, its answers and its headers, and looks for every secret in all bytes
 // that are printed and written. The server itself gets the real ones.

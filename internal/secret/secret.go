@@ -142,6 +142,18 @@ func Words(key string, headers map[string]string, urls []string, extra map[strin
 	return known, maybe
 }
 
+// Proxies are the secrets in the addresses of proxies that the environment names: a proxy may
+// repeat them in its answers, and errors about it may.
+func Proxies(env func(string) string) (known []string) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		for _, name := range []string{name, strings.ToLower(name)} {
+			words, _ := Words("", nil, []string{env(name)}, nil)
+			known = append(known, words...)
+		}
+	}
+	return known
+}
+
 // Host is the scheme, the host and the port of an address.
 func Host(address string) string {
 	scheme, rest, ok := strings.Cut(address, "://")
