@@ -1,6 +1,7 @@
 package mockserver
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -29,6 +30,10 @@ func NewVirtual(cfg Config, now func() int64) (*Virtual, error) {
 	}
 	return &Virtual{s}, nil
 }
+
+// Slow makes all times that begin from now on so many times as long as they are set, as
+// POST /slowdown does.
+func (s *Virtual) Slow(factor float64) { s.server.factor.Store(math.Float64bits(factor)) }
 
 // Visit is one request to a virtual server.
 type Visit struct {

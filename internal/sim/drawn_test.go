@@ -411,7 +411,7 @@ func TestFreshDrawnPlans(t *testing.T) {
 		t.Run(q.name+", "+q.asks, func(t *testing.T) {
 			t.Parallel()
 			k := q.counted(t, 1_000_000+*freshFrom, *fresh)
-			t.Logf("in %d of %d, at most %.1f %%", k, *fresh, 100*bound(k, *fresh))
+			t.Log(pageRow(q.name, q.asks, k, *fresh, q.most))
 			if q.most > 0 && k > most(q.most, *fresh) {
 				t.Errorf("in %d of %d plans %s; want %.1f %%", k, *fresh, q.asks, 100*q.most)
 			}
@@ -433,17 +433,23 @@ func onPage(t *testing.T, known []tally) {
 	}
 	want := "| plan | what is said | in | at most | allowed |\n|---|---|---|---|---|\n"
 	for i, x := range known {
-		allowed := "–"
-		if m := questions[i].most; m > 0 {
-			allowed = fmt.Sprintf("%.1f %%", 100*m)
-		}
-		want += fmt.Sprintf("| %s | %s | %d of %d | %.1f %% | %s |\n", x.Plan, x.Counts, x.All, drawnPlans, 100*bound(x.All, drawnPlans), allowed)
+		want += pageRow(x.Plan, x.Counts, x.All, drawnPlans, questions[i].most) + "\n"
 	}
 	if *times >= 10 {
 		keep(t, drawnPage, before+drawnFrom+want+drawnTo+after)
 	} else if table != want {
 		t.Errorf("%s does not say what %s has: want\n%s", drawnPage, drawnFile, want)
 	}
+}
+
+// pageRow is a line of a page's table: k of n plans said it, which most may; 0 for what
+// is only described.
+func pageRow(plan, said string, k, n int, most float64) string {
+	allowed := "–"
+	if most > 0 {
+		allowed = fmt.Sprintf("%.1f %%", 100*most)
+	}
+	return fmt.Sprintf("| %s | %s | %d of %d | %.1f %% | %s |", plan, said, k, n, 100*bound(k, n), allowed)
 }
 
 // bound is the upper end of the one-sided 95 % interval of Clopper and Pearson for k of n.

@@ -25,7 +25,7 @@ func finding(rep *runner.RunReport, id string) (verdict.Finding, bool) {
 // run carries out the first plan of d by itself.
 func (d design) run(t *testing.T) *Outcome {
 	t.Helper()
-	o, err := Run(d.text(0), scratch(t))
+	o, err := RunPaced(d.text(0), scratch(t), d.pace)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, d.text(0))
 	}

@@ -124,7 +124,7 @@ func TestSentinelSeesDrift(t *testing.T) {
 	d := design{cells: []string{words}, phase: "type: concurrency, concurrency: 8", requests: 1000, trials: 2, multi: ", sentinel: true"}
 	took := 0.0
 	seen := func(d design, plan int) bool {
-		o, err := Run(d.text(plan), scratch(t))
+		o, err := RunPaced(d.text(plan), scratch(t), d.pace)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,17 +23,22 @@ type Outcome struct {
 
 // Run carries out the experiment in text, a YAML file, in folder dir, against
 // the built-in servers that it names, in virtual time.
-func Run(text, dir string) (*Outcome, error) {
+func Run(text, dir string) (*Outcome, error) { return RunPaced(text, dir, nil) }
+
+// RunPaced is Run with servers whose times differ from run to run, see Worlds.Pace.
+func RunPaced(text, dir string, pace func(url string, run int) float64) (*Outcome, error) {
 	file := filepath.Join(dir, fileName)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
-	return RunFile(file, dir)
+	return runFile(file, dir, pace)
 }
 
 // RunFile carries out the experiment in a file, and leaves its results in folder
 // dir.
-func RunFile(file, dir string) (*Outcome, error) {
+func RunFile(file, dir string) (*Outcome, error) { return runFile(file, dir, nil) }
+
+func runFile(file, dir string, pace func(url string, run int) float64) (*Outcome, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -43,7 +48,7 @@ func RunFile(file, dir string) (*Outcome, error) {
 		return nil, err
 	}
 	logs := map[string]*bytes.Buffer{}
-	worlds := &Worlds{Log: func(url string) *bytes.Buffer {
+	worlds := &Worlds{Pace: pace, Log: func(url string) *bytes.Buffer {
 		logs[url] = &bytes.Buffer{}
 		return logs[url]
 	}}

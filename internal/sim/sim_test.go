@@ -34,6 +34,8 @@ type design struct {
 	more     string // and of the experiment
 	multi    string // and of its multi_run, each after a comma
 	idle     int    // requests before each run that count for nothing
+	from     int    // the number of the first plan
+	pace     func(url string, run int) float64
 }
 
 const closedLoop = "type: concurrency, concurrency: 4"
@@ -107,12 +109,12 @@ func (d design) simulate(t *testing.T, n int, see func(conclusion)) {
 		long := d
 		k := min(together, n-i)
 		long.trials *= k
-		o, err := Run(long.text(i), scratch(t))
+		o, err := RunPaced(long.text(d.from+i), scratch(t), d.pace)
 		if err != nil {
-			t.Fatalf("plan %d: %v\n%s", i, err, long.text(i))
+			t.Fatalf("plan %d: %v\n%s", d.from+i, err, long.text(d.from+i))
 		}
 		file := filepath.Join(scratch(t), fileName)
-		if err := os.WriteFile(file, []byte(d.text(i)), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(d.text(d.from+i)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		short, err := expand(file)

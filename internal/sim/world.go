@@ -30,6 +30,11 @@ type Worlds struct {
 	// Log, if set, takes the log of each server.
 	Log func(url string) *bytes.Buffer
 
+	// Pace, if set, is the factor on all times of a server in a run, from 0 on: what an
+	// instance's memory, placement or cache make of it as long as they last.
+	Pace func(url string, run int) float64
+
+	runs    int   // so far
 	at      int64 // ns since the plan began, at the start of the run in progress
 	run     *world
 	servers map[string]*mockserver.Virtual
@@ -47,8 +52,12 @@ func (w *Worlds) Open(urls []string) (loadgen.World, error) {
 		if err != nil {
 			return nil, err
 		}
+		if w.Pace != nil {
+			s.Slow(w.Pace(u, w.runs))
+		}
 		w.run.targets = append(w.run.targets, s)
 	}
+	w.runs++
 	return w.run, nil
 }
 
