@@ -91,7 +91,7 @@ func TestVideoNeedsFFmpeg(t *testing.T) {
 	cfg.Video = &schema.Video{BatchSize: 1, Width: 64, Height: 48, Duration: 1, FPS: 4, Format: "mp4", Codec: "mpeg4", SynthType: "grid_clock"}
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
-		if err == nil || !strings.Contains(diag.Line(err), "mp4 needs FFmpeg, which is not on the PATH; hint: install ffmpeg") {
+		if err == nil || !strings.Contains(diag.Line(err), "mp4 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return
@@ -111,7 +111,7 @@ func TestMP3NeedsFFmpeg(t *testing.T) {
 	cfg.Audio = &schema.Audio{BatchSize: 1, Length: &schema.Shape{Mean: p(0.5), StdDev: p(0)}, Format: "mp3", SampleRates: []float64{16}, Depths: []int{16}, Channels: 1}
 	set, err := dataset.Open(cfg, tok(t, "builtin"), 1, "profiling")
 	if _, missing := exec.LookPath("ffmpeg"); missing != nil {
-		if err == nil || !strings.Contains(diag.Line(err), "mp3 needs FFmpeg, which is not on the PATH; hint: install ffmpeg") {
+		if err == nil || !strings.Contains(diag.Line(err), "mp3 needs FFmpeg, and there is no ffmpeg on the PATH; hint: install FFmpeg") {
 			t.Errorf("without FFmpeg: %v", err)
 		}
 		return
