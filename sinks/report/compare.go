@@ -80,7 +80,7 @@ func (c Comparison) Headline() string {
 	case len(c.Blind()) > 0:
 		return said + ": " + c.tooCoarse()
 	}
-	return said + c.open(": not decided")
+	return said + c.open("")
 }
 
 // changes names the rows that carry an outcome: of each metric the cell that changed

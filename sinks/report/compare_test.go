@@ -98,7 +98,7 @@ func TestComparisonInASentence(t *testing.T) {
 	}
 	c.Rows = append(c.Rows[1:3:3], further)
 	c.Rows[2].Primary = false
-	if got := c.Headline(); got != "UNDECIDED: after| against before: not decided: TTFT p50 +9.6 % [−3.7, +15.8] at concurrency 4" {
+	if got := c.Headline(); got != "UNDECIDED: after| against before: TTFT p50 +9.6 % [−3.7, +15.8] at concurrency 4" {
 		t.Error(got)
 	}
 	same := further
