@@ -44,7 +44,7 @@ func allowed(plan *sweep.Plan, opt *Options) error {
 	for _, c := range plan.Cells {
 		if f := c.Resolved.Benchmark.Endpoint.Flip; f != nil && len(f.Command) > 0 && !opt.AllowHooks {
 			return &diag.Error{
-				Path: "benchmark.endpoint.flip.command", Message: "this experiment runs " + words.Clip(f.String(), shownWords) + " on this machine",
+				Path: "benchmark.endpoint.flip.command", Message: "this experiment runs " + words.Clip(c.Resolved.Benchmark.Endpoint.Flips(), shownWords) + " on this machine",
 				Hint: "--allow-hooks lets it, once you know what that does",
 			}
 		}
@@ -66,7 +66,7 @@ func (r *runner) flip(issue context.Context, run sweep.Run) error {
 	}
 	e := &run.Cell.Resolved.Benchmark.Endpoint
 	name := run.Cell.Short()
-	r.opt.say(fmt.Sprintf("flips the server for %s: %s", name, words.Clip(e.Flip.String(), shownWords)))
+	r.opt.say(fmt.Sprintf("flips the server for %s: %s", name, words.Clip(e.Flips(), shownWords)))
 	began := time.Now()
 	err := r.perFlip(issue, run)
 	event := resultdir.Event{Event: "flip", State: name}
@@ -79,7 +79,7 @@ func (r *runner) flip(issue context.Context, run sweep.Run) error {
 		failed := &flipError{r.hide.Text("the server was not brought into its state: " + err.Error())}
 		r.flips.state, r.flips.trial, r.flips.why, event.Error = "", run.Trial, failed, failed.why
 	}
-	r.log.say("INFO", "server flip for %s by %s, %.3f s", name, e.Flip, time.Since(began).Seconds())
+	r.log.say("INFO", "server flip for %s by %s, %.3f s", name, e.Flips(), time.Since(began).Seconds())
 	if err := r.note(event); err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func call(ctx context.Context, b schema.Benchmark, base, path string) (err error
 		}
 	}
 	if w.send(ctx, x, schema.Duration(f.Timeout).Go()); x.Status != record.OK {
-		return fmt.Errorf("%s: %s", f, refusal(x))
+		return fmt.Errorf("%s: %s", b.Endpoint.Flips(), refusal(x))
 	}
 	return nil
 }

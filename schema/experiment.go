@@ -163,7 +163,7 @@ type Endpoint struct {
 	WaitInterval float64 `json:"wait_for_model_interval"` // seconds
 	WaitMode     string  `json:"wait_for_model_mode"`     // models, inference, both
 
-	// Hide masks what the environment says in its addresses; nobody writes it.
+	// Hide masks what the environment says in its addresses and its flip; nobody writes it.
 	Hide *secret.Masker `json:"-"`
 }
 
@@ -177,12 +177,12 @@ type Flip struct {
 	Timeout float64           `json:"timeout"` // seconds
 }
 
-// String is what the flip does, without what a person may not see.
-func (f *Flip) String() string {
-	if f.Call != "" {
-		return f.Method + " " + secret.URL(f.Call)
+// Flips is what the endpoint's flip does, without what a person may not see.
+func (e *Endpoint) Flips() string {
+	if e.Flip.Call != "" {
+		return e.Flip.Method + " " + e.Hide.Text(secret.URL(e.Flip.Call))
 	}
-	return strings.Join(f.Command, " ")
+	return e.Hide.Text(strings.Join(e.Flip.Command, " "))
 }
 
 // BodyTemplate is an API of the user's own: the Jinja template of the body and

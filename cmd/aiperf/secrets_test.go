@@ -46,19 +46,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 				p.wants(0, diag.Failed)
 				wantNone(t, "the screen", p.out.String()+p.err.String(), secrets)
 			}
-			files := 0
-			err := filepath.WalkDir(filepath.Join(dir, "out"), func(path string, e fs.DirEntry, err error) error {
-				if err != nil || e.IsDir() {
-					return err
-				}
-				files++
-				b, err := os.ReadFile(path)
-				wantNone(t, path, string(b), secrets)
-				return err
-			})
-			if err != nil || files < 20 {
-				t.Errorf("%d files looked at, %v", files, err)
-			}
+			wantNoneBelow(t, filepath.Join(dir, "out"), 20, secrets)
 		})
 	}
 }
@@ -71,6 +59,25 @@ func wantNone(t *testing.T, where, text string, secrets []string) {
 				t.Errorf("%s shows %s", where, form)
 			}
 		}
+	}
+}
+
+// wantNoneBelow looks for secrets in every file below dir, of which there are at least so
+// many; e.yaml is the experiment that says them.
+func wantNoneBelow(t *testing.T, dir string, least int, secrets []string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || e.Name() == "e.yaml" {
+			return err
+		}
+		files++
+		b, err := os.ReadFile(path)
+		wantNone(t, path, string(b), secrets)
+		return err
+	})
+	if err != nil || files < least {
+		t.Errorf("%d files looked at, %v", files, err)
 	}
 }
 
@@ -138,17 +145,7 @@ func TestProxyPasswordIsNowhere(t *testing.T) {
 	if told.Load() == 0 {
 		t.Error("the proxy did not get the password")
 	}
-	err := filepath.WalkDir(filepath.Join(dir, "out"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		wantNone(t, path, string(b), secrets)
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	wantNoneBelow(t, filepath.Join(dir, "out"), 20, secrets)
 }
 
 // TestNoCanaryAnywhere runs a whole plan against a server that repeats all it is told
@@ -208,19 +205,7 @@ func TestNoCanaryAnywhere(t *testing.T) {
 	if told.Load() < 16 {
 		t.Errorf("%d of %d requests had the real values", told.Load(), asked.Load())
 	}
-	files := 0
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || e.Name() == "e.yaml" {
-			return err
-		}
-		files++
-		b, err := os.ReadFile(path)
-		wantNone(t, path, string(b), secrets)
-		return err
-	})
-	if err != nil || files < 60 {
-		t.Errorf("%d files looked at, %v", files, err)
-	}
+	wantNoneBelow(t, dir, 60, secrets)
 	for _, name := range []string{"resolved.json", "requests.csv", "plan.lock.json"} { // what is no secret stays
 		b, err := os.ReadFile(filepath.Join(dir, "out", name))
 		if err != nil || !strings.Contains(string(b), "canary-is-no-model") {

@@ -51,9 +51,14 @@ func Name(name string) bool {
 // param tells it of a query parameter; "code" is how some clouds call a key.
 func param(name string) bool { return Name(name) || strings.EqualFold(name, "code") }
 
-// URL is text with the user part and the secret parameters of an address
-// masked; any other text is returned as it is.
-func URL(text string) string { return address(text, paramIs) }
+// URL is text with the user part and the secret parameters of an address, or of a
+// path of a server, masked; any other text is returned as it is.
+func URL(text string) string {
+	if strings.HasPrefix(text, "/") {
+		return query(text, paramIs)
+	}
+	return address(text, paramIs)
+}
 
 // NamedURL is URL without the parameters that only look like a credential.
 func NamedURL(text string) string {

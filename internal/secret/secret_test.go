@@ -32,6 +32,7 @@ func TestURL(t *testing.T) {
 		"http://h?code=abc&sig=a%2Fb&ttft=4ms":  "http://h?code=<redacted>&sig=<redacted>&ttft=4ms",
 		"http://h/a@b?e=x@y":                    "http://h/a@b?e=x@y",
 		"mock:?ttft=4ms":                        "mock:?ttft=4ms",
+		"/admin/on?api_key=abc&n=2":             "/admin/on?api_key=<redacted>&n=2",
 		"see http://h?key=1":                    "see http://h?key=1", // running text is masked by its words
 		"":                                      "",
 	} {

@@ -107,7 +107,7 @@ func unswept(plan *sweep.Plan) (fixed, varied string) {
 func flipsText(before []sweep.Run) string {
 	var ways []string
 	for _, r := range before {
-		way := fmt.Sprintf("%s by %s", r.Cell.Short(), words.Clip(r.Cell.Resolved.Benchmark.Endpoint.Flip.String(), shownCommand))
+		way := fmt.Sprintf("%s by %s", r.Cell.Short(), words.Clip(r.Cell.Resolved.Benchmark.Endpoint.Flips(), shownCommand))
 		if !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}
