@@ -83,7 +83,7 @@ func comparison(p *argv.Line, terms decide.Terms) (*compared, error) {
 	var err error
 	switch {
 	case p.Has("aa") && len(p.Words) == 1:
-		if a, err = readback.Read(p.Words[0], false); err == nil {
+		if a, err = readback.Read(p.Words[0]); err == nil {
 			a, b, err = readback.Halves(a)
 		}
 	case !p.Has("aa") && len(p.Words) == 2:

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bufio"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -56,31 +58,24 @@ func readAIPerf(dir string) (*System, error) {
 		s.Trials = max(s.Trials, len(s.Cells[i].Runs))
 	}
 	if len(s.Cells) == 0 {
-		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with manifest.json, or one of AIPerf's, with profile_export_aiperf.json")
+		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+", or one of AIPerf's, with "+resultdir.SummaryName)
 	}
 	return s, nil
 }
 
-// AIPerfRun is one run of AIPerf's as its files tell it.
-type AIPerfRun struct {
-	Label   string // of the cell: the names of its directories; "base" for the only one
-	Trial   int    // from 0
-	Stats   []metrics.Stat
-	Err     string // why the run counts for nothing; "" for one that counts
-	Version string // of AIPerf
-	Records string // path of the lines of its requests; "" where there are none
-	// Requests are those that succeeded and those that failed, by the summary.
-	Requests int64
+// holdsSummaries tells whether a summary lies in dir or below.
+func holdsSummaries(dir string) bool {
+	found, err := summaries(dir)
+	return err == nil && len(found) > 0
 }
 
-// AIPerfRuns reads the runs of a directory of AIPerf's, ordered by label and
-// trial.
-func AIPerfRuns(dir string) ([]AIPerfRun, error) {
+// aiperfRuns reads the runs of a directory of AIPerf's, ordered by label and trial.
+func aiperfRuns(dir string) ([]Run, error) {
 	found, err := summaries(dir)
 	if err != nil {
 		return nil, refuse(dir, err.Error(), "")
 	}
-	var out []AIPerfRun
+	var out []Run
 	for _, f := range found {
 		full := filepath.Join(dir, filepath.FromSlash(f.path))
 		o, _, err := readSummary(full)
@@ -90,7 +85,7 @@ func AIPerfRuns(dir string) ([]AIPerfRun, error) {
 		if o == nil {
 			continue
 		}
-		r := AIPerfRun{Label: f.label, Trial: max(f.trial, 0), Stats: o.Summaries[0].Stats, Err: o.Err, Requests: o.OK + o.Failed}
+		r := Run{Label: f.label, Trial: max(f.trial, 0), Stats: o.Summaries[0].Stats, Err: o.Err, Sent: o.OK + o.Failed}
 		var head struct {
 			Version string `json:"aiperf_version"`
 		}
@@ -99,14 +94,91 @@ func AIPerfRuns(dir string) ([]AIPerfRun, error) {
 		}
 		records := strings.TrimSuffix(full, summarySuffix) + ".jsonl"
 		if st, err := os.Stat(records); err == nil && st.Mode().IsRegular() {
-			r.Records = records
+			r.Each = func(take func(*Request) error) error { return eachLine(records, take) }
 		}
 		out = append(out, r)
 	}
 	if len(out) == 0 {
-		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with manifest.json, or one of AIPerf's, with profile_export_aiperf.json")
+		return nil, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+", or one of AIPerf's, with "+resultdir.SummaryName)
 	}
 	return out, nil
+}
+
+// line is what is read of one request of AIPerf's.
+type line struct {
+	Metadata struct {
+		Credit    float64 `json:"credit_issued_ns"`
+		Start     float64 `json:"request_start_ns"`
+		End       float64 `json:"request_end_ns"`
+		Phase     string  `json:"benchmark_phase"`
+		Cancelled bool    `json:"was_cancelled"`
+	} `json:"metadata"`
+	Metrics map[string]struct {
+		Value json.RawMessage `json:"value"`
+	} `json:"metrics"`
+	Error *struct {
+		Code    json.Number `json:"code"`
+		Type    string      `json:"type"`
+		Message string      `json:"message"`
+	} `json:"error"`
+}
+
+// get is a metric of one value, NaN where there is none.
+func (l *line) get(tag string) float64 {
+	var v float64
+	if raw := l.Metrics[tag].Value; raw == nil || json.Unmarshal(raw, &v) != nil {
+		return math.NaN()
+	}
+	return v
+}
+
+// request is the line; a moment when it was due is that of its credit.
+func (l *line) request() *Request {
+	r := &Request{
+		Intended: l.Metadata.Credit, Sent: l.Metadata.Start, End: l.Metadata.End,
+		TTFT: l.get(metrics.TimeToFirstToken), ITL: l.get(metrics.InterTokenLatency), Latency: l.get(metrics.RequestLatency),
+		ISL: l.get(metrics.InputSequenceLength), OSL: l.get(metrics.OutputSequenceLength), UsagePrompt: l.get(metrics.UsagePromptTokens), Status: "ok",
+	}
+	switch {
+	case l.Metadata.Cancelled:
+		r.Status = "cancelled"
+	case l.Error != nil:
+		r.Status, r.ErrorKind, r.ErrorMessage = "error", l.Error.Type, l.Error.Message
+		if l.Error.Code != "" {
+			r.ErrorKind = strings.TrimSpace(l.Error.Code.String() + " " + r.ErrorKind)
+		}
+	}
+	return r
+}
+
+// longestLine bounds a line: AIPerf writes bodies elsewhere.
+const longestLine = 16 << 20
+
+// eachLine goes through the measured requests of a file.
+func eachLine(path string, take func(*Request) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, longestLine)
+	for n := 1; in.Scan(); n++ {
+		var l line
+		if err := json.Unmarshal(in.Bytes(), &l); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		if l.Metadata.Phase == "warmup" {
+			continue
+		}
+		if err := take(l.request()); err != nil {
+			return err
+		}
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // summary is where one lies.

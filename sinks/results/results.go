@@ -1,6 +1,7 @@
 // Package results reads a finished result directory back, as the cells and
 // trials that sweep/decide compares: one of ours by its plan and its tables, one
-// of AIPerf's by the summaries that lie in it.
+// of AIPerf's by the summaries that lie in it. Each kind of directory is a Reader, a
+// file with a row in Readers.
 //
 // Read gives a System. Nothing that a directory says is trusted: files that are
 // not those of the manifest, another schema version, a partial directory are
@@ -11,7 +12,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -26,50 +26,61 @@ type System struct {
 	Trials       int
 }
 
-// Read reads the directory. asAIPerf reads AIPerf's files also where it is one
-// of ours, so that the two can be compared.
-func Read(dir string, asAIPerf bool) (*System, error) {
+// Read reads the directory by the reader that knows it.
+func Read(dir string) (*System, error) {
+	r, err := Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	return r.Read(dir)
+}
+
+// Find is the reader of a directory. The error says what is missing where nobody
+// knows it.
+func Find(dir string) (Reader, error) {
 	st, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, refuse(dir, "no such directory", "name a result directory")
+		return Reader{}, refuse(dir, "no such directory", "name a result directory")
 	case err != nil:
-		return nil, &diag.Error{Message: err.Error(), Cause: err}
+		return Reader{}, &diag.Error{Message: err.Error(), Cause: err}
 	case !st.IsDir():
-		return nil, refuse(dir, "is a file", "name a result directory")
+		return Reader{}, refuse(dir, "is a file", "name a result directory")
 	}
-	if _, err := os.Stat(filepath.Join(dir, resultdir.LockName)); err == nil && !asAIPerf {
-		return readOurs(dir)
+	for _, r := range Readers() {
+		if r.Recognises(dir) {
+			return r, nil
+		}
 	}
-	return readAIPerf(dir)
-}
-
-// Ours tells whether a directory is one of ours.
-func Ours(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, resultdir.LockName))
-	return err == nil
+	return Reader{}, refuse(dir, "holds no results", "name a directory of aiperf's, with "+resultdir.ManifestName+", or one of AIPerf's, with "+resultdir.SummaryName)
 }
 
 func refuse(dir, why, hint string) error {
 	return &diag.Error{Place: dir, Message: why, Hint: hint}
 }
 
-// Two reads two directories so that they can be compared: where one of them is
-// AIPerf's, AIPerf's files are read of both.
+// Two reads two directories so that they can be compared: where one of them is ours
+// and the other is not, ours is read by the files that both have.
 func Two(a, b string) (*System, *System, error) {
-	x, err := Read(a, false)
+	ra, err := Find(a)
 	if err != nil {
 		return nil, nil, err
 	}
-	y, err := Read(b, false)
+	rb, err := Find(b)
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.Ours != y.Ours {
-		if x, err = Read(a, true); err == nil {
-			y, err = Read(b, true)
-		}
+	switch {
+	case ra.Runs == nil && rb.Runs != nil:
+		ra = rb
+	case rb.Runs == nil && ra.Runs != nil:
+		rb = ra
 	}
+	x, err := ra.Read(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := rb.Read(b)
 	return x, y, err
 }
 

@@ -45,7 +45,7 @@ func TestReadsAIPerfsDirectories(t *testing.T) {
 		"profile_runs/run_0001/phases/x_aiperf.json":       "not read",
 		"profile_runs/run_0001/other_aiperf.json":          `{"no": "summary"}`,
 	})
-	s, err := results.Read(dir, false)
+	s, err := results.Read(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestReadsAIPerfsDirectories(t *testing.T) {
 		"concurrency_1/profile_export_aiperf.json": summary("40", "400", "1"),
 		"concurrency_2/mine_aiperf.json":           summary("41", "404", "2"),
 	})
-	if s, err = results.Read(sweep, false); err != nil || len(s.Cells) != 2 || s.Cells[1].Label != "concurrency_2" {
+	if s, err = results.Read(sweep); err != nil || len(s.Cells) != 2 || s.Cells[1].Label != "concurrency_2" {
 		t.Errorf("a sweep: %v, %+v", err, s)
 	}
 }
@@ -112,13 +112,13 @@ func TestRefusesWhatIsNoResult(t *testing.T) {
 		"plan.lock.json is not the file that was written": {"plan.lock.json": "{}", "manifest.json": `{"schema": "aiperf.manifest/1", "files": [{"path": "plan.lock.json", "sha256": "00"}]}`},
 	} {
 		dir := foreign(t, files)
-		_, err := results.Read(dir, false)
+		_, err := results.Read(dir)
 		var d *diag.Error
 		if !errors.As(err, &d) || !strings.Contains(d.Message, want) || d.Place != dir || d.Hint == "" {
 			t.Errorf("%v: %v, want %s", files, err, want)
 		}
 	}
-	if _, err := results.Read(filepath.Join(t.TempDir(), "none"), false); err == nil || !strings.Contains(err.Error(), "no such directory") {
+	if _, err := results.Read(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such directory") {
 		t.Errorf("no directory: %v", err)
 	}
 }

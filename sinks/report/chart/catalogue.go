@@ -186,12 +186,12 @@ func (d *Data) footer(c *Cell) string {
 // program is whose files these are.
 func (d *Data) program() string {
 	for _, dir := range d.Dirs {
-		if !d.Foreign[dir] {
+		if d.Foreign[dir] == "" {
 			return "aiperf"
 		}
 	}
 	if len(d.Dirs) > 0 {
-		return "AIPerf"
+		return d.Foreign[d.Dirs[0]]
 	}
 	return "aiperf"
 }

@@ -24,6 +24,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
+	"aiperf.dev/aiperf/sinks/results"
 	"aiperf.dev/aiperf/sweep"
 )
 
@@ -39,8 +40,8 @@ type Data struct {
 	Limits   map[string]float64
 	Requests *Requests // of the measured phase
 	Dirs     []string
-	Foreign  map[string]bool // those of Dirs that AIPerf wrote: no verdict, no plan, no tables
-	Failures []Failure       // of the requests in those
+	Foreign  map[string]string // those of Dirs that another program wrote, and its name: no verdict, no plan, no tables
+	Failures []Failure         // of the requests in those
 	Expense  Expense
 }
 
@@ -153,13 +154,19 @@ func (d *Data) label(c *Cell, without string) string {
 
 // Load reads one or several result directories.
 func Load(dirs ...string) (*Data, error) {
-	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Foreign: map[string]bool{}, Requests: &Requests{}}
+	d := &Data{Limits: map[string]float64{}, Dirs: dirs, Foreign: map[string]string{}, Requests: &Requests{}}
 	for _, dir := range dirs {
-		read := d.read
-		if d.Foreign[dir] = isAIPerf(dir); d.Foreign[dir] {
-			read = d.readAIPerf
+		r, err := results.Find(dir)
+		if err != nil {
+			return nil, err
 		}
-		if err := read(dir, len(dirs) > 1); err != nil {
+		if r.Runs != nil {
+			d.Foreign[dir] = r.Name
+			err = d.readForeign(dir, len(dirs) > 1, r.Runs)
+		} else {
+			err = d.read(dir, len(dirs) > 1)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -200,12 +200,13 @@ func (p *Page) findings(checks []doubt) {
 	}
 }
 
-// unjudged says that the verdict is not of results that AIPerf wrote.
+// unjudged says that the verdict is not of results that another program wrote.
 func (p *Page) unjudged(d *chart.Data) {
-	n := 0
+	n, whose := 0, ""
 	for _, dir := range d.Dirs {
-		if d.Foreign[dir] {
+		if d.Foreign[dir] != "" {
 			n++
+			whose = d.Foreign[dir]
 		}
 	}
 	if n == 0 || n == len(d.Dirs) {
@@ -216,7 +217,7 @@ func (p *Page) unjudged(d *chart.Data) {
 	if n > 1 {
 		has = "have"
 	}
-	p.Unjudged = fmt.Sprintf("%d of %s %s no verdict and no checks: AIPerf's files do not say whether the client kept up.", n, words.Count(len(d.Dirs), "result"), has)
+	p.Unjudged = fmt.Sprintf("%d of %s %s no verdict and no checks: %s's files do not say whether the client kept up.", n, words.Count(len(d.Dirs), "result"), has, whose)
 }
 
 // details are the cells one by one. A large matrix shows pictures of some, as

@@ -30,8 +30,8 @@ type doubt struct {
 func readChecks(d *chart.Data) ([]doubt, error) {
 	var out []doubt
 	for _, dir := range d.Dirs {
-		if d.Foreign[dir] {
-			continue // AIPerf judges no measurement
+		if d.Foreign[dir] != "" {
+			continue // nobody judged the measurement
 		}
 		t, err := sinks.ReadTable(dir, "checks", nil)
 		if err != nil {
@@ -141,7 +141,7 @@ func readErrors(d *chart.Data) ([]failed, error) {
 		count(f.Cell.Dir, f.Cell.ID, words.Clip(f.Kind, 80), words.Clip(f.Message, textLimit), f.Cell, true)
 	}
 	for _, dir := range d.Dirs {
-		if d.Foreign[dir] {
+		if d.Foreign[dir] != "" {
 			continue
 		}
 		_, err := sinks.EachTable(dir, "requests", func(c string) bool { return want[c] }, func(t *sinks.TableRows) error {
@@ -254,8 +254,8 @@ const sourceMost = 64 << 10
 // facts is how it was measured.
 func (p *Page) facts(d *chart.Data) error {
 	for _, dir := range d.Dirs {
-		if d.Foreign[dir] {
-			p.Facts = append(p.Facts, Fact{"result", filepath.Base(dir), true}, Fact{"program", "AIPerf " + d.Version, false},
+		if d.Foreign[dir] != "" {
+			p.Facts = append(p.Facts, Fact{"result", filepath.Base(dir), true}, Fact{"program", d.Foreign[dir] + " " + d.Version, false},
 				Fact{"verdict", "none: these files do not say whether the client kept up", false})
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/chart"
+	"aiperf.dev/aiperf/sinks/results"
 )
 
 // dashboardIndex lists the directories; a box ticked is a result in the report.
@@ -29,7 +30,7 @@ var dashboardIndex = htmltemplate.Must(htmltemplate.New("index").Parse(`<!doctyp
 // Listen opens the dashboard of the results among dirs on loopback; port 0 takes
 // a free one.
 func Listen(dirs []string, port int, e chart.Expense) (*Dashboard, error) {
-	dirs = results(dirs)
+	dirs = readable(dirs)
 	if len(dirs) == 0 {
 		return nil, diag.New("plot: no result directory among those named", "name directories that aiperf run or profile finished")
 	}
@@ -72,11 +73,14 @@ func (d *Dashboard) Serve(ctx context.Context) error {
 	return nil
 }
 
-// results are those directories that hold tables, or what AIPerf wrote.
-func results(dirs []string) []string {
+// readable are those directories that hold tables, or another program's results.
+func readable(dirs []string) []string {
 	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		_, err := os.Stat(filepath.Join(dir, resultdir.Table("cells", "parquet")))
-		return err != nil && !chart.WroteAIPerf(dir)
+		r, err := results.Find(dir)
+		if err == nil && r.Runs == nil {
+			_, err = os.Stat(filepath.Join(dir, resultdir.Table("cells", "parquet")))
+		}
+		return err != nil
 	})
 }
 

@@ -31,7 +31,7 @@ func Detect(w io.Writer, plan *sweep.Plan, size float64, past string) error {
 		fmt.Fprintln(w, "how much they vary a past result says: --from DIR")
 		return nil
 	}
-	system, err := results.Read(past, false)
+	system, err := results.Read(past)
 	if err != nil {
 		return err
 	}
