@@ -40,6 +40,9 @@ func Recorded(x *Exchange) int64 {
 	return int64(n)
 }
 
+// longBefore is more than two readings of the clocks differ by on a busy machine, in ns.
+const longBefore = int64(time.Millisecond)
+
 // Early hands text to the connection that carries x as its reader does that was
 // stopped after it had read, before x was sent: by the kernel's stamp, if kernel,
 // else by its own.
@@ -48,7 +51,7 @@ func Early(x *Exchange, text string, kernel bool) {
 	c := o.c
 	a := arrival{now: x.Sent - 1, seq: 1 << 32, whole: true}
 	if kernel {
-		a = arrival{now: c.cl.clock.Now(), wall: x.Sent - 1 + c.cl.offset.offset.Load(), seq: 1 << 32, whole: true}
+		a = arrival{now: c.cl.clock.Now(), wall: x.Sent - longBefore + c.cl.offset.offset.Load(), seq: 1 << 32, whole: true}
 	}
 	if !c.received([]byte(text), a, new(wire.Head)) {
 		c.dead.Store(true)

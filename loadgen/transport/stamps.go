@@ -118,13 +118,14 @@ func (w *wallOffset) before(a arrival, at int64) bool {
 	if a.now < at {
 		return true
 	}
-	if a.wall == 0 || a.wall-w.offset.Load() >= at {
+	early := func() bool { return a.wall-w.offset.Load() < at-int64(jumpLimit) } // by more than the clocks may differ
+	if a.wall == 0 || !early() {
 		return false
 	}
 	w.sample()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return a.wall-w.offset.Load() < at && (w.last == record.None || a.now-w.last > 2*tickEvery)
+	return early() && (w.last == record.None || a.now-w.last > 2*tickEvery)
 }
 
 // jumped is how often and how far the wall clock was set.
