@@ -93,13 +93,13 @@ func (d *draft) unknownInValues(root *source.Node, a axisNodes) (bad Errors) {
 		if v.Kind != source.Object || l == nil {
 			continue
 		}
+		bad = append(bad, lower.Twice(d.index, v, def, root.Written(a.path))...)
 		c := v.Clone()
 		c.Take("label")
-		bad = append(bad, lower.Twice(d.index, c, def, root.Written(a.path))...)
 		lower.LowerValue(a.path, c)
 		d.index.Unknown(root, c, l, def, a.path, &bad)
 	}
-	if len(bad) > 0 {
+	if doubtful(bad) {
 		d.axes = slices.DeleteFunc(d.axes, func(x axisNodes) bool { return x.path == a.path })
 		d.lose(a.path)
 	}

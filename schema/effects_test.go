@@ -447,6 +447,8 @@ func TestDistributionsHaveOneShape(t *testing.T) {
 func TestSaidTwice(t *testing.T) {
 	t.Parallel()
 	pool := ofFormat("random_pool")
+	const part = "benchmark.datasets.0.prompts.sequence_distribution.0."
+	pair := tree{"benchmark.datasets.0.prompts": nil, part + "isl.mean": 8, part + "osl.mean": 4, part + "probability": 100}
 	for _, c := range []struct {
 		in         tree
 		one, other string
@@ -465,6 +467,11 @@ func TestSaidTwice(t *testing.T) {
 		{tree{}, "benchmark.datasets.0.prompts.corpus", "benchmark.datasets.0.prompts.corpus_file", "coding", "a.txt"},
 		{atARate.with(tree{"benchmark.phases.0.rate": nil}), "benchmark.phases.0.rate_series", "benchmark.phases.0.rate", others["benchmark.phases.*.rate_series"], 4},
 		{tree{"benchmark.models": nil}, "benchmark.model", "benchmark.models.items.0.name", "a", "b"},
+		{tree{}, "benchmark.dataset", "benchmark.datasets.0.prompts.isl", map[string]any{"isl": 5}, 6},
+		{tree{}, "benchmark.warmup", "benchmark.phases.0.requests", map[string]any{"requests": 5}, 6},
+		{tree{}, "benchmark.profiling", "benchmark.phases.0.requests", map[string]any{"requests": 5}, 6},
+		{pair, part + "isl_stddev", part + "isl.stddev", 2, 3},
+		{pair, part + "osl_stddev", part + "osl.stddev", 2, 3},
 		{tree{"benchmark.endpoint.urls": nil}, "benchmark.endpoint.url", "benchmark.endpoint.urls.0", "http://a", "http://b"},
 	} {
 		_, name, _ := cutLast(strings.TrimSuffix(c.one, ".target"))

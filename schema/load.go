@@ -52,6 +52,7 @@ type Document struct {
 	cells *cells
 	first *cell      // the cell without a point, where there is no sweep
 	parts *Benchmark // of a cell with mistakes, see Survey
+	whole bool
 }
 
 // remarks are what is said about an experiment besides its mistakes.
@@ -118,15 +119,22 @@ func load(src Source, watch *source.Watchdog, hide **secret.Masker) (*Document, 
 	}
 	d, bad := prepare(src, read, *hide)
 	found(bad)
-	if found(d.overlay()) {
+	if bad := d.overlay(); found(bad) && doubtful(bad) {
 		return nil, all // there is nothing true to say any more
 	}
 	o, bad := d.outline()
 	found(bad)
-	doc, bad := finish(d, o, len(all) > 0)
+	doubt := doubtful(all)
+	doc, bad := finish(d, o, doubt)
 	doc.text = read
-	found(bad)
+	doc.whole = !found(bad) && !doubt
 	return doc, all
+}
+
+// doubtful tells whether mistakes leave open what the experiment is. Of what is said
+// twice one is left, and everything else is judged beside it.
+func doubtful(bad Errors) bool {
+	return slices.ContainsFunc(bad, func(e *Error) bool { return !e.Twice })
 }
 
 // without is found less what may only follow from a field that is left out:
@@ -170,6 +178,10 @@ func (d *Document) Source() []byte { return d.text.bytes }
 // of its name: the file as given, or where that is only a part of the experiment,
 // what the CUE package evaluates to.
 func (d *Document) Copy() (text []byte, ending string) { return d.text.copy, d.text.ending }
+
+// Whole tells whether the experiment can be expanded: it has no mistakes, or only says
+// something twice, which leaves one of both.
+func (d *Document) Whole() bool { return d.whole }
 
 // Envelope is everything around the body.
 func (d *Document) Envelope() Experiment { return d.envelope }

@@ -267,7 +267,7 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 		return nil, nil, err
 	}
 	var plan, checked *sweep.Plan // and whether its parts are looked at together
-	if add(err); err == nil {
+	if add(err); doc.Whole() {
 		plan, err = sweep.Expand(doc)
 		if add(err); err != nil {
 			bad = append(bad, doc.Survey(bad...)...)
@@ -275,7 +275,7 @@ func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) 
 			a.hide = plan.Hide()
 			if err := a.effects(command, file, doc, plan, p); err != nil {
 				add(err)
-			} else {
+			} else if len(bad) == 0 {
 				checked = plan
 			}
 		}

@@ -57,6 +57,7 @@ type Error struct {
 	Missing bool     // nothing stands where Path leads, and something must
 	Ruled   bool     // about what several fields are together: another one may be the wrong one
 	Kind    bool     // the value is of another kind than the field takes: what the field is for helps
+	Twice   bool     // one thing is said twice, and one of both is left: nothing else is in doubt
 	Taken   bool     // about a value taken from another field, which is the one to name if it is wrong too
 }
 

@@ -141,7 +141,9 @@ func (l *lowerer) gather(root *source.Node) {
 	}
 	flat := b == nil
 	if flat {
-		b = source.ObjectNode(moved[0].Origin)
+		at := moved[0].Origin
+		at.Path = "" // nobody wrote it
+		b = source.ObjectNode(at)
 		root.Put("benchmark", b)
 	}
 	for i := range moved {

@@ -47,7 +47,9 @@ func Twice(x fields.Table, n *source.Node, at, shown string) (bad diag.Errors) {
 			if one == nil || other == nil || !p.rewritten(x) && (!said(x, p.in, p.one, one) || !said(x, p.in, p.other, other)) {
 				return
 			}
-			bad = append(bad, source.Mistake(one.Origin, source.Join(path, p.one), "cannot be combined with "+p.other+" at "+other.Origin.Where, "keep one of them")...)
+			twice := source.Mistake(one.Origin, source.Join(path, p.one), "cannot be combined with "+p.other+" at "+other.Origin.Where, "keep one of them")
+			twice[0].Twice = true
+			bad = append(bad, twice...)
 			o.Take(p.one)
 		})
 	}
