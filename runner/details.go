@@ -28,19 +28,16 @@ func (r *runner) profile(m *measured, rep *RunReport) aiperf.Profile {
 	return p
 }
 
-// maxSlices bounds the timeslices of one run: each holds its own statistics.
-const maxSlices = 10_000
-
-// sliceLength is the length of a timeslice, 0 for none. Too many are not
-// written, and said.
+// sliceLength is the length of a timeslice, 0 for none. Too many, of a run whose end was
+// not known before, are not written, and said.
 func sliceLength(a *schema.Artifacts, rep *RunReport) time.Duration {
 	if a.SliceDuration == nil {
 		return 0
 	}
 	length := a.SliceDuration.Go()
 	start, end, ok := rep.window()
-	if n := metrics.SliceCount(metrics.Window{Start: start, End: end}, int64(length)); ok && n > maxSlices {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("slice_duration %v makes %d slices of this run, more than %d: they were not written", length, n, maxSlices))
+	if n := metrics.SliceCount(metrics.Window{Start: start, End: end}, int64(length)); ok && n > schema.MaxSlices {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("slice_duration %v makes %d slices of this run, more than %d: they were not written", length, n, schema.MaxSlices))
 		return 0
 	}
 	return length

@@ -465,6 +465,9 @@ type Artifacts struct {
 	PlotRequired    bool      `json:"plot_required"`
 }
 
+// MaxSlices bounds the timeslices of one run: each holds its own statistics.
+const MaxSlices = 10_000
+
 // Tokenizer counts client-side tokens.
 type Tokenizer struct {
 	Name     string `json:"name,omitempty"` // "": the model's own, else built-in with a warning

@@ -190,7 +190,7 @@ func (d *draft) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int
 		return source.Mistake(at, "sweep.recipe."+name+"_min", fmt.Sprintf("%d is not below %d, the largest %s", lo, hi, name), "")
 	}
 	if steps > maxRecipeSteps {
-		return source.Mistake(block.Get(name+"_steps").Origin, "sweep.recipe."+name+"_steps", fmt.Sprintf("at most %d, got %d", maxRecipeSteps, steps), "")
+		return source.Mistake(block.Get(name+"_steps").Origin, "sweep.recipe."+name+"_steps", fmt.Sprintf("%d cells; at most %d", steps, maxRecipeSteps), "take fewer steps")
 	}
 	var values []any
 	for i := range steps {

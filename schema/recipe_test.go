@@ -89,7 +89,7 @@ func TestRecipeMistakes(t *testing.T) {
 		"--search-recipe concurrency-ramp --isl 1,2":                                            "the list of --isl does not go with it",
 		"--search-recipe concurrency-ramp --concurrency-min 8 --concurrency-max 8":              "8 is not below 8",
 		"--search-recipe concurrency-ramp --concurrency-steps 1":                                "must be at least 2, got 1",
-		"--search-recipe concurrency-ramp --concurrency-max 1000000 --concurrency-steps 100000": "at most 10000, got 100000",
+		"--search-recipe concurrency-ramp --concurrency-max 1000000 --concurrency-steps 100000": "100000 cells; at most 10000",
 	} {
 		if _, err := profile(append([]string{"-m", "demo"}, strings.Fields(line)...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", line, err, want)

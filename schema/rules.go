@@ -188,6 +188,17 @@ var bodyRules = []rule{
 			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")
 		}
 	}},
+	{name: "not too many slices of time", of: "artifacts phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+		lasts := 0.0 // seconds that are measured at least
+		for _, p := range b.Phases {
+			if t := fields.PhaseNamed(p.Type); p.Kind == "profiling" && p.Duration != nil && !t.Ends && p.Requests == 0 && p.Sessions == 0 {
+				lasts += float64(*p.Duration)
+			}
+		}
+		if length := b.Artifacts.SliceDuration; length != nil && !math.IsInf(lasts, 0) && lasts > MaxSlices*float64(*length) {
+			found("artifacts.slice_duration", fmt.Sprintf("%g s cuts the %g s that are measured into more than %d slices", float64(*length), lasts, MaxSlices), fmt.Sprintf("take %g s or more", math.Ceil(lasts/MaxSlices*1000)/1000))
+		}
+	}},
 	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {

@@ -23,11 +23,12 @@ func sampled(k *Kind, s schema.Sweep, base *int64) ([]schema.Axis, []point, erro
 		return nil, nil, &schema.Error{
 			Path: "sweep.samples", Place: d.SampleOrigin.Where,
 			Message: fmt.Sprintf("%s cells; at most %s", words.Whole(d.Samples), words.Whole(maxCells)),
+			Hint:    "take fewer samples, or divide the ranges among several plans",
 		}
 	}
 	cube, err := k.cube(d, designSeed(d, base))
 	if err != nil {
-		return nil, nil, &schema.Error{Path: "sweep.dimensions", Place: d.Dimensions[0].Origin.Where, Message: err.Error()}
+		return nil, nil, &schema.Error{Path: "sweep.dimensions", Place: d.Dimensions[0].Origin.Where, Message: err.Error(), Hint: "take fewer dimensions, or type: latin_hypercube, which takes any number of them"}
 	}
 	axes := make([]schema.Axis, len(d.Dimensions))
 	for k, dim := range d.Dimensions {

@@ -209,8 +209,8 @@ func TestSampledRefusals(t *testing.T) {
 		d    *document
 		want string
 	}{
-		"too many":       {design("sobol", 1<<20, schema.Dimension{Lo: 1, Hi: 2}), "x.yaml:8:3: sweep.samples: 1,048,576 cells; at most 10,000"},
-		"dimensions":     {design("sobol", 2, many...), "65 dimensions; a Sobol sequence has 1 to 64 here"},
+		"too many":       {design("sobol", 1<<20, schema.Dimension{Lo: 1, Hi: 2}), "x.yaml:8:3: sweep.samples: 1,048,576 cells; at most 10,000 | take fewer samples, or divide the ranges among several plans"},
+		"dimensions":     {design("sobol", 2, many...), "65 dimensions; a Sobol sequence has 1 to 64 here | take fewer dimensions, or type: latin_hypercube, which takes any number of them"},
 		"wrong all over": {bad, "is not whole"},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -28,7 +28,7 @@ func scenarioPoints(s schema.Sweep, _ *int64) ([]schema.Axis, []point, error) {
 		return nil, nil, &schema.Error{Path: "sweep.runs", Message: "no scenarios: the matrix is empty", Hint: "name one, or leave the sweep out"}
 	}
 	if n := len(s.Scenarios); n > maxCells {
-		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", words.Whole(n), words.Whole(maxCells))}
+		return nil, nil, &schema.Error{Path: "sweep.runs", Message: fmt.Sprintf("%s cells; at most %s", words.Whole(n), words.Whole(maxCells)), Hint: "divide them among several plans"}
 	}
 	axis := schema.Axis{Path: scenarioAxis, Name: scenarioAxis}
 	seen := map[string]int{}
