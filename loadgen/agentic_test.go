@@ -103,7 +103,7 @@ func TestAgenticReplay(t *testing.T) {
 			},
 		},
 		{
-			"nothing under way for 150 ms at most", idle,
+			"no request in flight for 150 ms at most", idle,
 			[]string{
 				"agentic_warmup 0s a:1 128/1", "agentic_warmup 500ms a::sa:helper:1 66/1",
 				"profiling 660ms a::sa:helper:2 67/10", "profiling 720ms a:2 192/10", "profiling 880ms a:3 256/10",

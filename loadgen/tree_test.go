@@ -366,7 +366,7 @@ func TestBranches(t *testing.T) {
 		{"cut before a child begins", nine, schema.Phase{Concurrency: 1, Requests: 2}, "", &record.Branches{Spawned: 1, Completed: 1, Truncated: 1, Suspended: 1, Suppressed: 1}},
 		{"a child fails", nine, schema.Phase{Concurrency: 1, Sessions: 3}, "s1:0", &record.Branches{Spawned: 3, Completed: 2, Failed: 1, Suspended: 1, Resumed: 1}},
 		{
-			"what begins together with a session is not followed; what is over at its join holds nobody up",
+			"what begins together with a session is not followed; what is over at its join delays nothing",
 			[]node{pre, agent("b", 1, nil), agent("c", 1, nil), agent("d", 1, nil)},
 			schema.Phase{Concurrency: 1, Sessions: 1},
 			"",

@@ -94,7 +94,7 @@ func TestMistakes(t *testing.T) {
 		{"localhost:8000", "ftp://h", `exp.yaml:4:19: benchmark.endpoint.url: "ftp://h" is not an address of an HTTP server | such as http://localhost:8000, grpc://localhost:8001, or mock: for the built-in server`},
 		{`"2.0"`, "2.0", `exp.yaml:1:16: schemaVersion: expected text, got a number | in quotes, such as "2.1"`},
 		{`"2.0"`, `"2.2"`, `exp.yaml:1:16: schemaVersion: "2.2" is newer than this program | this program knows up to 2.1; update aiperf`},
-		{`"2.0"`, `"1.0"`, `exp.yaml:1:16: schemaVersion: "1.0" is no version of the schema | this program knows up to 2.1: 2.0, 2.1`},
+		{`"2.0"`, `"1.0"`, `exp.yaml:1:16: schemaVersion: "1.0" is not a version of the schema | this program knows up to 2.1: 2.0, 2.1`},
 		{`"2.0"`, `[2]`, `exp.yaml:1:16: schemaVersion: expected text, got a list | such as "2.1"`},
 		{"isl: 512", "isl: '{{ islx }}'", `exp.yaml:5:18: benchmark.dataset.isl: template {{ islx }}: islx is not defined | known: benchmark, datasets, endpoint, models, phases, schema_version`},
 		{"isl: 512", "isl: '{{ islx }'", `exp.yaml:5:18: benchmark.dataset.isl: template {{ islx }: } without its beginning, or a tag without its end`},

@@ -124,7 +124,7 @@ func TestParseMistakes(t *testing.T) {
 		{"--input-file", []string{"/nowhere.jsonl"}, "--input-file: /nowhere.jsonl: no such file or directory"},
 		{"--request-cancellation-rate", []string{"0"}, "--request-cancellation-rate: must be above 0, got 0 | leave it out to cancel nothing"},
 		{"--seq-dist", []string{"64:50"}, `--seq-dist: "64:50" is not isl,osl:percent | such as 64,32:50;128,64:50`},
-		{"--variant", []string{"concurrency=4"}, "--variant: one cell alone is no sweep | give the flag at least twice"},
+		{"--variant", []string{"concurrency=4"}, "--variant: a sweep needs at least two variants | give the flag at least twice"},
 		{"--variant", []string{"concurrency=4", "concurency=8"}, "--variant: unknown field concurency | did you mean concurrency?"},
 	} {
 		for _, o := range flags.Options() {

@@ -83,7 +83,7 @@ func (d *draft) expandRecipe(root *source.Node) Errors {
 		}
 		names = append(names, r.name)
 	}
-	return source.Mistake(name.Origin, "sweep.recipe.name", fmt.Sprintf("%q is no recipe", name.Text()), cmp.Or(suggest.Hint(name.Text(), names), "one of "+strings.Join(names, ", ")))
+	return source.Mistake(name.Origin, "sweep.recipe.name", fmt.Sprintf("unknown recipe %q", name.Text()), cmp.Or(suggest.Hint(name.Text(), names), "one of "+strings.Join(names, ", ")))
 }
 
 func (d *draft) useRecipe(r recipe, root, sw, block *source.Node) Errors {

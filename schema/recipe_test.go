@@ -77,7 +77,7 @@ func TestSearchesAreNamed(t *testing.T) {
 func TestRecipeMistakes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"--search-recipe concurency-ramp":                                                       `"concurency-ramp" is no recipe`,
+		"--search-recipe concurency-ramp":                                                       `unknown recipe "concurency-ramp"`,
 		"--search-recipe prefill-ttft-curve":                                                    "the endpoint must stream",
 		"--search-recipe prefill-ttft-curve --isl-min 128":                                      "the endpoint must stream",
 		"--search-recipe pareto-sweep --streaming":                                              "needs --isl-osl-pairs",

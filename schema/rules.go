@@ -258,7 +258,7 @@ var bodyRules = []rule{
 	}},
 	{name: "gRPC methods have a service", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
 		if rpc := b.Endpoint.RPC; rpc != nil && !methodName.MatchString(rpc.Method) {
-			found("endpoint.rpc.method", fmt.Sprintf("%q is no method", rpc.Method), "write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
+			found("endpoint.rpc.method", fmt.Sprintf("%q does not name a gRPC method", rpc.Method), "write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
 		}
 	}},
 	{name: "flips say what to do, and no secret", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {

@@ -102,7 +102,7 @@ func TestContractSecondSignal(t *testing.T) {
 			t.Parallel()
 			p, dir, before := started(t, "mock:?ttft=1h", more...)
 			p.signal(syscall.SIGINT)
-			if !p.until("word that it drains", func() bool { return strings.Contains(p.err.String(), "once more stops at once") }) {
+			if !p.until("word that it drains", func() bool { return strings.Contains(p.err.String(), "interrupt again to stop at once") }) {
 				t.Fatalf("ended at the first signal\nstderr:\n%s", &p.err)
 			}
 			p.signal(syscall.SIGINT)

@@ -49,7 +49,7 @@ directory: tables in Parquet, Arrow and CSV, a report, AIPerf's files per run.
   aiperf run sweep.cue --url http://localhost:8000 --artifact-dir out
   aiperf run sweep.cue --artifact-dir out --resume    after a crash or Ctrl-C
 
-The first Ctrl-C waits for the answers under way and writes what was measured;
+The first Ctrl-C waits for requests in flight and writes what was measured;
 the second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
 	flags: measureFlags, settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {

@@ -108,11 +108,11 @@ func (a *app) interrupted(c *console) (end func()) {
 	}
 	first := context.AfterFunc(a.issue, func() {
 		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Cancellation in Progress", "", "BENCHMARK CANCELLED", "",
-			"Nothing new is sent; answers under way are waited for.", "What was measured is written to files.", "",
-			"Ctrl-C once more stops at once: then what is under way is lost.", ""))
+			"No new requests are sent; waiting for those in flight.", "What was measured is written to files.", "",
+			"Press Ctrl-C again to stop at once; requests in flight are then lost.", ""))
 	})
 	second := context.AfterFunc(a.hard, func() {
-		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Force Quit", "", "FORCE QUIT", "", "Nothing is waited for any more.", ""))
+		fmt.Fprint(a.Err, "\n", aiperfiles.Panel("Force Quit", "", "FORCE QUIT", "", "Stopping without waiting for answers.", ""))
 	})
 	return func() { first(); second() }
 }

@@ -29,9 +29,9 @@ type PartRow struct {
 var partition = []PartRow{
 	{InOK, "ok", "the whole answer came"},
 	{InFailed, "failed", "the server, the way to it, or this program did not do what was asked"},
-	{InCut, "cut", "it was under way when its phase, or the run, was over: it lasted at least until then"},
+	{InCut, "cut", "it was still in flight when its phase or the run ended: it lasted at least until then"},
 	{InCancelled, "cancelled", "it was ended on purpose, because the experiment asks for cancellations: neither a success nor an error"},
-	{InUnsent, "unsent", "it was due and never sent: nobody was served, which is worse than any latency; `error_kind` has the reason"},
+	{InUnsent, "unsent", "it was due but never sent, so its user got no answer, which is worse than any latency; `error_kind` has the reason"},
 }
 
 // Partition are the parts, in the order of their bits.

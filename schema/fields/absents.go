@@ -192,7 +192,7 @@ var absents = []Absent{
 		},
 	},
 	{
-		What:    "an API of a run under way",
+		What:    "an API for a running benchmark",
 		Instead: "--ui simple prints a line as it goes",
 		Paths:   []string{"benchmark.runtime.api_port", "benchmark.runtime.api_host"},
 		Flags: []AbsentFlag{

@@ -27,7 +27,7 @@ func variants(o Option, at source.Origin, words []string) ([]lower.Assignment, e
 		runs = append(runs, map[string]any{"name": strings.TrimSpace(name), "benchmark": body})
 	}
 	if len(runs) < 2 {
-		return nil, diag.New("one cell alone is no sweep", "give the flag at least twice")
+		return nil, diag.New("a sweep needs at least two variants", "give the flag at least twice")
 	}
 	return append(set(at, "sweep.type", fields.SweepTaking("runs", false).Name), set(at, o.Path, runs)...), nil
 }

@@ -53,7 +53,7 @@ func KnownVersion(root *source.Node, versions []fields.Version) diag.Errors {
 	case fields.NewerVersion(said, newest):
 		return fail(fmt.Sprintf("%q is newer than this program", source.Short(said)), "this program knows up to "+newest+"; update aiperf")
 	}
-	return fail(fmt.Sprintf("%q is no version of the schema", source.Short(said)), "this program knows up to "+newest+": "+names(versions))
+	return fail(fmt.Sprintf("%q is not a version of the schema", source.Short(said)), "this program knows up to "+newest+": "+names(versions))
 }
 
 func known(name string, versions []fields.Version) bool {

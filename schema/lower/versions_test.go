@@ -152,8 +152,8 @@ func TestKnownVersion(t *testing.T) {
 		`"2.0"`: "", `"2.2"`: "", `null`: "", `"{{ v }}"`: "",
 		`"2.3"`:    `"2.3" is newer than this program | this program knows up to 2.2; update aiperf`,
 		`"v9.0.0"`: `"v9.0.0" is newer than this program | this program knows up to 2.2; update aiperf`,
-		`"1.9"`:    `"1.9" is no version of the schema | this program knows up to 2.2: 2.0, 2.1, 2.2`,
-		`latest`:   `"latest" is no version of the schema | this program knows up to 2.2: 2.0, 2.1, 2.2`,
+		`"1.9"`:    `"1.9" is not a version of the schema | this program knows up to 2.2: 2.0, 2.1, 2.2`,
+		`latest`:   `"latest" is not a version of the schema | this program knows up to 2.2: 2.0, 2.1, 2.2`,
 		`2.2`:      `expected text, got a number | in quotes, such as "2.2"`,
 		`{a: 1}`:   `expected text, got an object | such as "2.2"`,
 	} {

@@ -262,7 +262,7 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 		message, hint = wanted(r.name, v)
 		err = errors.New(message)
 		if v.IncompleteKind() == cue.BytesKind {
-			err = errors.New("bytes are no value of an experiment")
+			err = errors.New("expected text, got bytes")
 		}
 	}
 	if err != nil {

@@ -99,7 +99,7 @@ func holdsOthers(v cue.Value, name, expr string) diag.Errors {
 	if len(found) == 0 || len(found) == 1 && slipped(strings.TrimPrefix(found[0].path, expr+".")) {
 		return nil
 	}
-	message := "is no experiment itself, " + found[0].path + " is one"
+	message := "is not an experiment, but " + found[0].path + " is"
 	if len(found) > 1 {
 		message = fmt.Sprintf("holds %d experiments", len(found))
 	}

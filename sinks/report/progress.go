@@ -97,7 +97,7 @@ func (p *Progress) Live(s loadgen.Snapshot) {
 func (p *Progress) Draining() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line("interrupted: waiting for the answers under way; once more stops at once")
+	p.line("interrupted: waiting for requests in flight; interrupt again to stop at once")
 }
 
 // End leaves a clean screen.

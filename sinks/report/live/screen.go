@@ -145,7 +145,7 @@ func (m *model) key(k string) tea.Cmd {
 		if m.screen == nil {
 			return tea.Quit
 		}
-		m.state.Say("interrupted: waiting for the answers under way; once more stops at once")
+		m.state.Say("interrupted: waiting for requests in flight; interrupt again to stop at once")
 		m.screen.resume(false)
 		m.paused = false
 		m.stop()
