@@ -374,6 +374,12 @@ func TestDirectoriesAreUniqueAndSafe(t *testing.T) {
 	if s.Cells[0].DirName != "aggregate__"+s.Cells[0].ID || s.Cells[1].DirName != "fine" {
 		t.Errorf("scenario directories %q, %q", s.Cells[0].DirName, s.Cells[1].DirName)
 	}
+	w := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{
+		{Name: "nul.x", Assignments: []schema.Assignment{{Path: "a", Value: int64(1)}}}, {Name: "end.", Assignments: []schema.Assignment{{Path: "a", Value: int64(2)}}}, {Name: "end"},
+	}}})
+	if a, b, c := w.Cells[0], w.Cells[1], w.Cells[2]; a.DirName != "_nul.x__"+a.ID || b.DirName != "end__"+b.ID || c.DirName != "end" {
+		t.Errorf("directories %q, %q, %q of names that Windows changes", a.DirName, b.DirName, c.DirName)
+	}
 }
 
 // A large matrix with one wrong value is refused after a look along its axes.

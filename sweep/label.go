@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"aiperf.dev/aiperf/schema"
 )
@@ -74,44 +73,6 @@ func dirName(values []Value, texts []string, label string) string {
 		parts[i] = clean(v.Path[strings.LastIndex(v.Path, ".")+1:] + "_" + texts[i])
 	}
 	return strings.Join(parts, "__")
-}
-
-// clean removes what cannot or should not stand in a file name.
-func clean(s string) string {
-	s = strings.ReplaceAll(s, "..", "")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError || strings.ContainsRune(`/\<>:"|?*`, r) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// maxName leaves room below the 255 bytes of common file systems.
-const maxName = 200
-
-// reserved are the names a result directory uses itself.
-var reserved = [...]string{"", ".", "profile_runs", "aggregate", "sweep_aggregate", "incomplete", "logs", "phases", "search", "sentinel"}
-
-// nameDirs gives every cell a directory name of its own. Names that removing
-// characters made equal (also in letter case), that are too long or that the
-// result directory uses itself get the cell's identity appended.
-func nameDirs(cells []*Cell) {
-	count := map[string]int{}
-	for _, c := range cells {
-		count[strings.ToLower(c.DirName)]++
-	}
-	for _, c := range cells {
-		name := strings.ToLower(c.DirName)
-		if count[name] == 1 && len(name) <= maxName && !slices.Contains(reserved[:], name) {
-			continue
-		}
-		cut := min(len(c.DirName), maxName-2-len(c.ID))
-		for cut > 0 && cut < len(c.DirName) && !utf8.RuneStart(c.DirName[cut]) {
-			cut--
-		}
-		c.DirName = c.DirName[:cut] + "__" + c.ID
-	}
 }
 
 // pyStr is Python's str() of plain data.

@@ -231,7 +231,7 @@ func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.L
 	case command == "profile":
 		return filepath.Join(dir, plan.ArtifactName()), nil
 	}
-	base := filepath.Join("results", plan.Name)
+	base := filepath.Join("results", cmp.Or(sweep.FolderName(plan.Name), "experiment"))
 	if p.Has("resume") {
 		if d := resultdir.Unfinished(base+"-*", plan.Hash); d != "" {
 			return d, nil
