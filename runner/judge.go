@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -57,6 +59,9 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	}
 	if m.Chat != nil && m.Set.Media() {
 		rep.Warnings = append(rep.Warnings, "input tokens leave out those of images, sounds and videos: the chat template writes a mark for each, which counts; the server puts more in its place (its own count: --use-server-token-count)")
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Dropped)) {
+		rep.Warnings = append(rep.Warnings, name+": too slow for "+words.Count(m.Dropped[name], "record")+", which it did not see")
 	}
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
 	return rep

@@ -1,9 +1,9 @@
 // Package runner carries out a plan: run after run, each measured, judged and
 // written down before the next begins, so that nothing but the run in progress
 // can be lost. In goes a sweep.Plan, out come a result directory and a Result.
-// The steps: open the directory (dir.go), measure each run (measure.go), judge
-// it (evidence.go, checks.go), write its files (files.go), and when all are
-// done fold them into tables (finish.go).
+// The steps: open the directory (dir.go), measure each run (measure.go, by the room
+// onerun), judge it (judge.go, by the room verdict), write its files (files.go), and
+// when all are done fold them into tables (finish.go).
 package runner
 
 import (
