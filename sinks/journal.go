@@ -23,7 +23,7 @@ const journalSchema = "journal/1"
 // batches cost three times as much: each has some hundred buffers of framing,
 // and reading one allocates five times per column (TestAllocationsPerRow).
 const (
-	flushBytes = 896 << 10
+	flushBytes = 1152 << 10
 	flushEvery = int64(time.Second)
 )
 
