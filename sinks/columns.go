@@ -93,7 +93,7 @@ func requestColumns() []column[requestRow] {
 		word("slo_failed_sent", "", func(r *r) *string { return &r.SLOFailedSent }).onlyIn(journalOnly),
 		fact("connection_reused", "the connection had served a request before", func(r *r) *bool { return &r.Reused }),
 		fact("resent", "sent a second time, on a fresh connection, because the server had closed the kept one without an answer; sent_ns is of the first time", func(r *r) *bool { return &r.Resent }),
-		fact("resent_read", "resent, where the server had read the whole request before it closed the connection: it may have worked on it twice", func(r *r) *bool { return &r.ResentRead }),
+		fact("resent_read", "resent, where the server had the whole request, and closed the connection without resetting it, more than 10 ms after the answer before: it may have worked on the request twice", func(r *r) *bool { return &r.ResentRead }),
 		count("bytes_sent", "bytes of the request, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesSent }),
 		count("bytes_received", "bytes of the answer, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesReceived }),
 		count("items", "vectors, scores, images or other things that the answer holds; null for text", "", Int64, func(r *r) *int64 { return &r.Items }),

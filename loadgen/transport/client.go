@@ -26,6 +26,7 @@ type Client struct {
 	patience        time.Duration // of a probe
 	handshakeWithin time.Duration
 	crossWithin     time.Duration // see closeCrossed
+	closesAfter     time.Duration // see the constant
 	writeOut        time.Duration // see writeOut
 	afterMark       time.Duration // see afterMark
 	targets         []*target
@@ -68,6 +69,7 @@ func Open(cfg Config) (*Client, error) {
 		patience:        probeTimeout,
 		handshakeWithin: handshakeTimeout,
 		crossWithin:     closeCrossed,
+		closesAfter:     closesAfter,
 		writeOut:        writeOut,
 		afterMark:       afterMark,
 		dialing:         make(chan struct{}, dialsAtOnce),

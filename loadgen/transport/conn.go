@@ -32,9 +32,9 @@ type conn struct {
 	up, down *conn
 	in       *list
 
-	unacked bool     // the server's machine had not taken all bytes when the end came; the reader's
-	served  bool     // it has carried an answer; the reader's
-	opening *opening // what it took to open, until its first exchange has told
+	served   bool // it has carried an answer, the last of which ended at answered; the reader's
+	answered int64
+	opening  *opening // what it took to open, until its first exchange has told
 }
 
 // opening is what opening a connection took, in ns; record.None for what was
@@ -190,11 +190,16 @@ func (c *conn) run() {
 	}
 	c.dead.Store(true)
 	c.t.pool.remove(c)
-	c.nc.Close() //nolint:errcheck // nothing depends on it any more
 	c.cl.gone(c)
 	if o := c.cur.Load(); o != nil {
 		c.abandon(o, err)
+	} else {
+		c.close()
 	}
+}
+
+func (c *conn) close() {
+	c.nc.Close() //nolint:errcheck // nothing depends on it any more
 }
 
 // resident tells whether c is read by raw reads.
@@ -270,7 +275,7 @@ func (c *conn) conclude(o *op, e ending, reusable bool) bool {
 	reusable = reusable && !o.kill.isSet()
 	later := reusable && o.writing
 	if reusable {
-		c.served = true
+		c.served, c.answered = true, c.rec.stamp.at
 		o.c = nil
 	}
 	if later {
@@ -291,24 +296,22 @@ func (c *conn) keep() {
 	}
 }
 
-// abandon ends o, which c carried when it ended because of err.
+// abandon closes c, and ends o, which c carried when it ended because of err.
 func (c *conn) abandon(o *op, err error) {
+	if c.crossed(o, err) {
+		c.resend(o, err)
+		return
+	}
+	c.close()
 	o.mu.Lock()
 	mine, kill := o.c == c, o.kill
 	o.mu.Unlock()
-	if !mine {
-		return
-	}
 	switch {
+	case !mine:
 	case c.rec.mark != record.None && (kill.status == record.OK || kill.status == record.Timeout):
 		c.endAtMark(o)
 	case kill.isSet():
 		c.conclude(o, kill, false)
-	case errors.Is(err, errUnasked) && c.served: // whatever comes next may be no answer either
-		c.resend(o, !c.unacked)
-	case c.closedWhenKept(o, err):
-		// A server that closes with bytes that it has not read resets the connection.
-		c.resend(o, errors.Is(err, io.EOF) && !c.unacked)
 	default:
 		c.conclude(o, c.broke(err), false)
 	}
@@ -318,24 +321,48 @@ func (c *conn) abandon(o *op, err error) {
 // round trip. A server that closes later has worked on the request.
 const closeCrossed = time.Second
 
-// closedWhenKept tells whether the peer closed c, which had carried an answer
-// before, at about the time when o was sent, and answered nothing: then, and
-// only then, a request may be sent once more (RFC 9112, 9.3.1).
-func (c *conn) closedWhenKept(o *op, err error) bool {
-	return c.served && c.cl.clock.Now()-o.x.Sent < int64(c.cl.crossWithin) && o.x.BytesReceived == 0 && !c.resp.Started() && (errors.Is(err, io.EOF) || isAny(err, errnoClosed[:]...))
+// crossed tells whether o, which got no answer, is to be sent once more on a
+// fresh connection, since c had carried an answer before and the peer closed it at
+// about the time when o was sent: then, and only then, that is allowed (RFC 9112,
+// 9.3.1). Or c brought bytes that nobody had asked for, and whatever comes next may
+// be no answer either.
+func (c *conn) crossed(o *op, err error) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.c != c || o.kill.isSet() || !c.served {
+		return false
+	}
+	return errors.Is(err, errUnasked) ||
+		c.cl.clock.Now()-o.x.Sent < int64(c.cl.crossWithin) && o.x.BytesReceived == 0 && !c.resp.Started() &&
+			(errors.Is(err, io.EOF) || isAny(err, errnoClosed[:]...))
 }
 
-// resend gives o, which c cannot carry, a fresh connection, as soon as nobody
-// writes its request any more. read says that the server took all that was written.
-func (c *conn) resend(o *op, read bool) {
+// closesAfter is within which time a server closes a connection because of the
+// answer that it carried last. Some decide so without announcing it, and read what
+// has come meanwhile into the void.
+const closesAfter = 10 * time.Millisecond
+
+// resend gives o, which c cannot carry because of err, a fresh connection, as soon
+// as nobody writes its request any more.
+//
+// A server that closes with bytes that it has not read resets the connection, but
+// some shut it down first, and the reset follows the end. So c is left open until o
+// is delivered: by then it shows whether the server had read the request.
+func (c *conn) resend(o *op, err error) {
 	c.rec.fill()
+	reset := isAny(err, errnoClosed[:]...)
+	early := errors.Is(err, io.EOF) && c.cl.clock.Now()-c.answered < int64(c.cl.closesAfter)
 	o.mu.Lock()
 	c.cur.Store(nil)
 	o.c = nil
-	o.x.ResentRead = read && o.x.WriteEnd != record.None
-	o.x.Resent, o.x.WriteEnd, o.x.BytesSent = true, record.None, 0
-	o.again = o.writing
 	later := o.writing
+	o.again = later
+	if whole := o.x.WriteEnd != record.None; whole && !later && !reset && !early {
+		o.former = c.tcp
+	} else {
+		c.close()
+	}
+	o.x.Resent, o.x.WriteEnd, o.x.BytesSent = true, record.None, 0
 	o.mu.Unlock()
 	c.cl.resent.Add(1)
 	c.t.pool.lost.Add(1)

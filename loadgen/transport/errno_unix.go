@@ -2,7 +2,10 @@
 
 package transport
 
-import "syscall"
+import (
+	"net"
+	"syscall"
+)
 
 // What the operating system calls the failures that are told apart.
 var (
@@ -12,3 +15,16 @@ var (
 	errnoRefused     = [...]syscall.Errno{syscall.ECONNREFUSED}
 	errnoUnreachable = [...]syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EHOSTDOWN}
 )
+
+// wasReset tells whether the peer reset c.
+func wasReset(c *net.TCPConn) bool {
+	rc, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	var errno int
+	rc.Control(func(fd uintptr) { //nolint:errcheck // c is open
+		errno, _ = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
+	})
+	return errno != 0
+}

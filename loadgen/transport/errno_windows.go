@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"net"
 	"syscall"
 
 	"golang.org/x/sys/windows"
@@ -14,3 +15,7 @@ var (
 	errnoRefused     = [...]syscall.Errno{windows.WSAECONNREFUSED}
 	errnoUnreachable = [...]syscall.Errno{windows.WSAEHOSTUNREACH, windows.WSAENETUNREACH, windows.WSAENETDOWN}
 )
+
+// wasReset tells whether the peer reset c. Windows says so only to who reads or
+// writes, so that it cannot be told here: a request may have been read.
+func wasReset(*net.TCPConn) bool { return false }

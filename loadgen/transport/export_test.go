@@ -25,6 +25,9 @@ func SetHandshakeTime(cl *Client, d time.Duration) { cl.handshakeWithin = d }
 // SetCrossTime is within which time a close counts as one that crossed a request.
 func SetCrossTime(cl *Client, d time.Duration) { cl.crossWithin = d }
 
+// SetClosesAfter is within which time a close belongs to the answer before it.
+func SetClosesAfter(cl *Client, d time.Duration) { cl.closesAfter = d }
+
 // SetWriteOut is how long a request of cl may be on its way out after its answer.
 func SetWriteOut(cl *Client, d time.Duration) { cl.writeOut = d }
 

@@ -199,18 +199,21 @@ func TestSentOnceMore(t *testing.T) {
 		resent  bool
 		read    int // requests that the server read
 		within  time.Duration
+		after   time.Duration // the answer before, a close belongs to that
 	}{
-		{"closed", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.OK, true, 3, time.Minute},
-		{"reset", []fs.Script{{fs.Read(), answer, fs.Read(), fs.Reset()}, fine}, record.OK, true, 3, time.Minute},
-		{"closed twice", []fs.Script{{fs.Read(), answer, fs.Read()}, {fs.Read()}}, record.Connection, true, 3, time.Minute},
-		{"closed after one byte", []fs.Script{{fs.Read(), answer, fs.Read(), fs.Send("H")}, fine}, record.Truncated, false, 2, time.Minute},
-		{"closed after work", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.Connection, false, 2, 0},
+		{"closed", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.OK, true, 3, time.Minute, 0},
+		{"closed after its answer", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.OK, true, 3, time.Minute, time.Minute},
+		{"reset", []fs.Script{{fs.Read(), answer, fs.Read(), fs.Reset()}, fine}, record.OK, true, 3, time.Minute, 0},
+		{"closed twice", []fs.Script{{fs.Read(), answer, fs.Read()}, {fs.Read()}}, record.Connection, true, 3, time.Minute, 0},
+		{"closed after one byte", []fs.Script{{fs.Read(), answer, fs.Read(), fs.Send("H")}, fine}, record.Truncated, false, 2, time.Minute, 0},
+		{"closed after work", []fs.Script{{fs.Read(), answer, fs.Read()}, fine}, record.Connection, false, 2, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := fs.Start(t, c.scripts...)
 			r := open(t, s.URL())
 			transport.SetCrossTime(r.Client, c.within)
+			transport.SetClosesAfter(r.Client, c.after)
 			if x := r.do(); x.Status != record.OK || x.Resent {
 				t.Fatal(x.Status, x.ErrorText, x.Resent)
 			}
@@ -218,7 +221,7 @@ func TestSentOnceMore(t *testing.T) {
 			if x.Status != c.status || x.Resent != c.resent {
 				t.Errorf("%s %s, resent %v; want %s, %v", x.Status, x.ErrorText, x.Resent, c.status, c.resent)
 			}
-			if x.ResentRead != (c.resent && c.name != "reset") { // by a reset nobody knows what was read
+			if x.ResentRead != (c.resent && c.name != "reset" && c.after == 0) { // else nobody knows what was read
 				t.Errorf("resent after it was read: %v", x.ResentRead)
 			}
 			if c.resent == (x.Dial == record.None) || x.Reused == c.resent {
@@ -229,6 +232,27 @@ func TestSentOnceMore(t *testing.T) {
 				t.Errorf("%d requests read, want %d; %d resent", len(s.Requests()), c.read, st.Resent)
 			}
 		})
+	}
+}
+
+// A server that shuts down a kept connection and then closes it, with a request in
+// it that it has not read, resets it after its end: that request was not read.
+func TestShutDownUnread(t *testing.T) {
+	t.Parallel()
+	arrived, reset := make(chan struct{}), make(chan struct{})
+	s := fs.Start(t,
+		fs.Script{fs.Read(), fs.Send(fs.JSON("1")), fs.Await("second"), fs.CloseWrite(), fs.Wait(arrived), func(c *fs.Conn) bool {
+			defer close(reset)
+			return fs.Reset()(c)
+		}},
+		fs.Script{fs.Read(), fs.Tell(arrived), fs.Wait(reset), fs.Send(fs.JSON("2"))})
+	r := open(t, s.URL())
+	transport.SetClosesAfter(r.Client, 0)
+	r.do()
+	x, done := r.start()
+	s.Notify("second")
+	if await(t, done); x.Status != record.OK || !x.Resent || x.ResentRead {
+		t.Errorf("%s %s, resent %v, read before %v", x.Status, x.ErrorText, x.Resent, x.ResentRead)
 	}
 }
 

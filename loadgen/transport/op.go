@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"net"
 	"sync"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -24,6 +25,7 @@ type op struct {
 	parked  ending             // settled so, but delivery waits for that writer
 	keep    *conn              // which is fit for another request when that writer is through
 	again   bool               // sent once more when that writer is through
+	former  *net.TCPConn       // which took the whole request, that was sent once more; open until o is delivered
 
 	// Owned by flight.
 	prev, next *op
@@ -149,6 +151,10 @@ func (o *op) deliver(e ending) {
 	}
 	if x.Sent == record.None && o.t != nil {
 		x.Connected = o.t.connected.Load()
+	}
+	if o.former != nil {
+		x.ResentRead = !wasReset(o.former)
+		o.former.Close() //nolint:errcheck // nothing depends on it any more
 	}
 	o.cl.count(x)
 	o.cl.flight.remove(o)

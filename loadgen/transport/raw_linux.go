@@ -195,8 +195,7 @@ func (d *drain) readable(fd uintptr) bool {
 			d.err = e
 			return true
 		case n == 0:
-			left, err := unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
-			d.err, c.unacked = io.EOF, err == nil && left > 0
+			d.err = io.EOF
 			return true
 		}
 		d.seq++

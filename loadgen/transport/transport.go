@@ -50,8 +50,8 @@ type Exchange struct {
 	// server had closed the one that was kept alive. Sent is of the first time,
 	// WriteEnd, DNS, Dial and TLS are of the second.
 	Resent bool
-	// ResentRead: as Resent, and the server had the whole request when it closed, as
-	// far as can be known: it may have worked on it.
+	// ResentRead: as Resent, and the server had the whole request, did not close
+	// because of the answer before, and reset nothing: it may have worked on it.
 	ResentRead bool
 	// Connected is when its target was last connected to, of an exchange that found
 	// no connection; record.None for never.

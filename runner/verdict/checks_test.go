@@ -174,7 +174,7 @@ func TestEachCheckFlips(t *testing.T) {
 		{"prefix_cache", []func(*world){every(func(i int, r *record.Record) { r.Cached = 35 })}, Degraded, nil},
 		{"cache_hits", []func(*world){every(func(i int, r *record.Record) { r.Cached = 6 }), evidence(func(e *Evidence) { e.Reuse = Reuse{Rate: 0.5, Entries: 1e6} })}, Degraded, nil},
 		{"streamed", []func(*world){every(func(i int, r *record.Record) { r.Streamed = i > 0 })}, Degraded, nil},
-		{"resent", []func(*world){every(func(i int, r *record.Record) { r.ResentRead = i%50 == 0 })}, Valid, nil},
+		{"resent", []func(*world){every(func(i int, r *record.Record) { r.ResentRead = i%50 == 0 })}, Degraded, nil},
 		{"identity", []func(*world){every(func(i int, r *record.Record) { r.ServedModel = []string{"a", "b"}[i/100] })}, Degraded, nil},
 		{"dimensions", []func(*world){every(func(i int, r *record.Record) { r.Dimensions = 768 - 256*int64(i%5/4) })}, Degraded, nil},
 		{"identity", []func(*world){evidence(func(e *Evidence) {

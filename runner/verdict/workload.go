@@ -59,9 +59,9 @@ var workloads = []Check{
 		Read: streamed,
 	},
 	{
-		ID: "resent", Limits: "noted above 0.01", Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
-		Kind: Cause, Unit: "ratio", Reads: "requests that were sent once more",
-		Doc:  "share of requests that the server's machine had taken whole when the server closed the connection without an answer, and that were sent once more. Whether the server had read them cannot be seen from here: some close a kept connection at the moment of the next request",
+		ID: "resent", Limits: "DEGRADED above 0.01", Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
+		Kind: Workload, Unit: "ratio", Touches: all, Reads: "requests that were sent once more",
+		Doc:  "share of requests that the server had whole when it closed the connection, long after its last answer and without another, and that were sent once more: it may have worked on them twice",
 		Read: perPhase(resentShare),
 	},
 	{
@@ -310,8 +310,8 @@ func resentShare(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: float64(p.resentRead) / float64(max(n, 1)), Warn: 0.01, Fail: never,
-		Detail: fmt.Sprintf("%d of %s had reached the server whole when it closed the connection without an answer, and were sent once more", p.resentRead, words.Count(n, "request")),
-		So:     ": it may have read them, and worked on them twice",
+		Detail: fmt.Sprintf("%d of %s had reached the server whole when it closed the connection instead of answering, and were sent once more", p.resentRead, words.Count(n, "request")),
+		So:     ": it may have worked on them twice",
 		Try:    "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
 	}, true
 }
