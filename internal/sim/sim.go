@@ -38,12 +38,12 @@ func RunPaced(text, dir string, pace func(url string, run int) float64) (*Outcom
 // dir.
 func RunFile(file, dir string) (*Outcome, error) { return runFile(file, dir, nil) }
 
-func runFile(file, dir string, pace func(url string, run int) float64) (*Outcome, error) {
+func runFile(file, dir string, pace func(url string, run int) float64, set ...schema.Assignment) (*Outcome, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := expand(file)
+	plan, err := expand(file, set...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func runFile(file, dir string, pace func(url string, run int) float64) (*Outcome
 const fileName = "experiment.yaml"
 
 // expand is the plan of the experiment in a file.
-func expand(file string) (*sweep.Plan, error) {
-	doc, err := schema.Load(schema.Source{File: file, Command: "run"})
+func expand(file string, set ...schema.Assignment) (*sweep.Plan, error) {
+	doc, err := schema.Load(schema.Source{File: file, Command: "run", Assignments: set})
 	if err != nil {
 		return nil, err
 	}
