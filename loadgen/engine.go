@@ -51,6 +51,7 @@ type engine struct {
 	requests, plays int64 // dispatched, started so far in the run
 	completions     int64
 	dropped         int64 // records of what was never sent
+	share           record.Share
 	targets         targets
 	outages         outages
 	timeout         int64 // ns for one request, 0 for ever

@@ -37,6 +37,8 @@ type Job struct {
 	// World, if set, is the time and the network of the run in place of Client and
 	// Clock; see World.
 	World World
+	// Share is the part of the run that is carried out here: it numbers the requests.
+	Share record.Share
 	// Seed is that of what runs may share which are compared with each other:
 	// arrivals, choice and order of conversations, models, cancellations. Text is
 	// that of what is this run's own: ids of sessions and requests.

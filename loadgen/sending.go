@@ -149,7 +149,7 @@ func (p *phase) dispatch(r *request, intended, ready, now int64, opening bool) {
 		return
 	}
 	p.idleSince = record.None
-	r.id = e.requests
+	r.id = e.share.ID(e.requests)
 	e.requests++
 	e.aim(r)
 	if e.timeout > 0 {

@@ -56,8 +56,8 @@ func (p *phase) unsent(due int64, pl *play, turn int, why string) {
 		return
 	}
 	rec := record.New()
+	rec.RequestID, rec.Phase, rec.Warmup = -1-p.engine.share.ID(p.engine.dropped), p.cfg.Name, p.warmup
 	p.engine.dropped++
-	rec.RequestID, rec.Phase, rec.Warmup = -p.engine.dropped, p.cfg.Name, p.warmup
 	rec.Status, rec.ErrorKind, rec.ErrorMessage = record.Unsent, why, "never sent: "+unsentWords[why]
 	rec.Intended, rec.Open = due, !p.load.Closed
 	rec.Measured = p.counts()

@@ -13,13 +13,10 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
-	"aiperf.dev/aiperf/internal/telemetry"
-	"aiperf.dev/aiperf/loadgen"
-	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
-	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks"
 )
@@ -76,40 +73,30 @@ func Try(ctx context.Context, exe string, s TrialShape) (_ Trial, err error) {
 		return Trial{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	server, err := mockserver.Spawn(ctx, exe, fmt.Sprintf("mock:?ttft=0ms&itl=%v&usage=off", s.ITL), "")
+	spec := s.spec()
+	server, err := mockserver.Spawn(ctx, exe, spec.Benchmark.Endpoint.URLs[0], "")
 	if err != nil {
 		return Trial{}, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	clock := record.NewClock()
-	client, err := transport.Open(transport.Config{Targets: []string{server.URL}, Clock: clock, MaxConns: s.Concurrency})
+	spec.Targets = []string{server.URL}
+	run, err := onerun.NewLoader().Open(ctx, ctx, spec)
 	if err != nil {
 		return Trial{}, err
 	}
-	defer func() { err = errors.Join(err, client.Close()) }()
-	journal, err := sinks.NewJournal(filepath.Join(dir, resultdir.StreamName), sinks.RunMeta{Experiment: "calibrate", T0: clock.Wall(0)})
+	out, err := onerun.Local{}.Drive(ctx, ctx, run, &onerun.Session{Dir: dir})
 	if err != nil {
 		return Trial{}, err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
-	job, err := s.job(server.URL, client, clock)
-	if err != nil {
-		return Trial{}, err
-	}
-	t := Trial{Shape: s}
-	var failed error
-	job.Emit = func(r *record.Record) {
+	t := Trial{Shape: s, Seconds: out.Host.Wall.Seconds(), CPU: out.Host.CPUSeconds}
+	_, err = sinks.ReadMeasured(filepath.Join(dir, resultdir.StreamName), func(r *record.Record) error {
 		t.note(r)
-		failed = errors.Join(failed, journal.Write(r))
-	}
-	monitor := telemetry.Start()
-	_, err = loadgen.Run(ctx, ctx, job)
-	host := monitor.Stop()
-	t.Seconds, t.CPU = host.Wall.Seconds(), host.CPUSeconds
-	if t.Requests == 0 && t.Chunks == 0 && err == nil && failed == nil && ctx.Err() == nil {
+		return nil
+	})
+	if err == nil && t.Requests == 0 && t.Chunks == 0 && ctx.Err() == nil {
 		err = errors.New("calibrate: the built-in server answered nothing")
 	}
-	return t, errors.Join(err, failed, context.Cause(ctx))
+	return t, errors.Join(err, out.Lost, context.Cause(ctx))
 }
 
 func (t *Trial) note(r *record.Record) {
@@ -123,29 +110,25 @@ func (t *Trial) note(r *record.Record) {
 	}
 }
 
-// job is the load of s.
-func (s TrialShape) job(url string, client *transport.Client, clock record.Clock) (loadgen.Job, error) {
-	tok, err := tokenizer.Open(tokenizer.Default)
-	if err != nil {
-		return loadgen.Job{}, err
-	}
+// spec is the run that s is measured by.
+func (s TrialShape) spec() onerun.Spec {
+	const name = "calibrate"
 	isl, osl := float64(s.ISL), float64(s.OSL)
-	set, err := dataset.Open(schema.Dataset{
-		Name: "calibrate", Entries: 32, Prompts: schema.Prompts{ISL: &schema.Shape{Value: &isl}, OSL: &schema.Shape{Value: &osl}},
-	}, tok, 1, "profiling")
-	if err != nil {
-		return loadgen.Job{}, err
-	}
-	spec := endpoint.Usual(nil)
-	return loadgen.Job{
+	return onerun.Spec{Meta: sinks.RunMeta{Experiment: name}, Seed: 1, Text: 1, Benchmark: schema.Benchmark{
+		Models:    schema.Models{Items: []schema.Model{{Name: name}}},
+		Tokenizer: schema.Tokenizer{Name: tokenizer.Default},
+		Endpoint: schema.Endpoint{
+			URLs: []string{fmt.Sprintf("mock:?ttft=0ms&itl=%v&usage=off", s.ITL)},
+			Type: endpoint.Usual(nil).Type, Streaming: s.Stream, Timeout: 30,
+		},
+		Datasets: []schema.Dataset{{
+			Name: name, Entries: 32, Prompts: schema.Prompts{ISL: &schema.Shape{Value: &isl}, OSL: &schema.Shape{Value: &osl}},
+		}},
 		Phases: []schema.Phase{{
-			Name: "calibrate", Kind: "profiling", Type: mode.Catalogue()[0].Name, Concurrency: s.Concurrency,
+			Name: name, Kind: "profiling", Type: mode.Catalogue()[0].Name, Concurrency: s.Concurrency,
 			Duration: schema.Seconds(s.Span.Seconds()), GracePeriod: schema.Seconds(0.1),
 		}},
-		Endpoint: schema.Endpoint{URLs: []string{url}, Type: spec.Type, Streaming: s.Stream, Timeout: 30},
-		Models:   schema.Models{Items: []schema.Model{{Name: "calibrate"}}},
-		Spec:     spec, Set: set, Tokenizer: tok, Client: client, Clock: clock, Seed: 1,
-	}, nil
+	}}
 }
 
 // Calibration is how much this machine can drive.

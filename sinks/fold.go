@@ -21,8 +21,9 @@ type RunJournal struct {
 const maxHeld = 1 << 15
 
 // fold appends journals to the requests and chunks tables. Records come in
-// order of completion and leave in order of request id: ids are dense, so only
-// what overtook something unfinished has to wait.
+// order of completion and leave in order of request id. The next id of a worker is
+// known, so mostly only what overtook something unfinished has to wait; where ids are
+// missing, up to maxHeld records do.
 type fold struct {
 	requests *table[requestRow]
 	chunks   *table[chunkRow] // nil: not wanted
@@ -33,7 +34,8 @@ type fold struct {
 	unpacked []record.Chunk
 	late     heap.Heap[*held]
 	free     []*held
-	next     int64
+	next     int64 // id that is waited for
+	step     int64 // from one id of the worker to the next
 	run      RunJournal
 	shift    int64 // from the run's T0 to the experiment's
 	began    int64 // the run's T0, unix ns
@@ -54,7 +56,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 		if m.CellIndex != run.Cell || m.Trial != run.Trial {
 			return fmt.Errorf("journal %s: is of cell %d trial %d, want cell %d trial %d", run.Path, m.CellIndex, m.Trial, run.Cell, run.Trial)
 		}
-		f.run, f.next = run, 0
+		f.run, f.next, f.step = run, m.Share.ID(0), max(m.Share.Of, 1)
 		f.began = m.T0.UnixNano()
 		f.shift = f.began - f.t0.UnixNano()
 		if f.chunks != nil {
@@ -92,15 +94,19 @@ func forTables() []column[requestRow] {
 // take brings a row into order. packed is its chunks as they are kept while it
 // waits.
 func (f *fold) take(row *requestRow, packed []byte) error {
-	if row.RequestID != f.next {
-		f.hold(row, packed)
-		if f.late.Len() > maxHeld {
-			return f.emitHeld()
+	switch {
+	case row.RequestID == f.next:
+		if err := f.emit(row); err != nil {
+			return err
 		}
+	case f.late.Len() < maxHeld:
+		f.hold(row, packed)
 		return nil
-	}
-	if err := f.emit(row); err != nil {
-		return err
+	default: // the one that is waited for may never come
+		f.hold(row, packed)
+		if err := f.emitHeld(); err != nil {
+			return err
+		}
 	}
 	for f.late.Len() > 0 && f.late.Top().row.RequestID <= f.next {
 		if err := f.emitHeld(); err != nil {
@@ -138,7 +144,7 @@ func (f *fold) emitHeld() error {
 
 // emit finishes a row: chunks, derived columns, the experiment's clock.
 func (f *fold) emit(row *requestRow) error {
-	f.next = max(f.next, row.RequestID+1) // what was never sent has numbers below 0
+	f.next = max(f.next, row.RequestID+f.step) // what was never sent has numbers below 0
 	row.steady = f.run.steady(&row.Record)
 	row.keep(f.began)
 	if f.chunks != nil {

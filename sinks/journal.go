@@ -34,6 +34,7 @@ type RunMeta struct {
 	Cell       string         `json:"cell"`
 	CellIndex  int            `json:"cell_index"`
 	Trial      int            `json:"trial"`
+	Share      record.Share   `json:"share,omitzero"` // the part of the run that is in it
 	RunID      string         `json:"run_id"`
 	Seed       int64          `json:"seed"`
 	Axes       map[string]any `json:"axes,omitempty"` // axis → value

@@ -33,7 +33,7 @@ const (
 // Record is one request. Times are nanoseconds since the run's T0 on the
 // monotonic clock (see Clock); None when the thing did not happen.
 type Record struct {
-	RequestID      int64  // dispatch ordinal in the run, dense from 0, warmup first; −1, −2, … for unsent ones
+	RequestID      int64  // dispatch ordinal of its worker, from 0, warmup first, as Share numbers it; below 0 for unsent ones
 	Phase          string // name of the phase that sent it
 	Warmup         bool   // the phase is a warmup: outside the results
 	SessionID      string // one play of a conversation

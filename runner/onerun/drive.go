@@ -81,7 +81,7 @@ func (run *Opened) job(out *Result, seen *observers, s *Session) loadgen.Job {
 	}
 	job := loadgen.Job{
 		Phases: run.Benchmark.Phases, Endpoint: run.Benchmark.Endpoint, Models: run.Benchmark.Models, Spec: run.API, Set: run.Set, WarmupSet: run.Warmup,
-		Tokenizer: tok, Chat: run.Chat, Clock: out.Clock, Seed: run.Seed, Text: run.Text, Judge: run.judge, Hide: s.Hide,
+		Tokenizer: tok, Chat: run.Chat, Clock: out.Clock, Share: run.Share, Seed: run.Seed, Text: run.Text, Judge: run.judge, Hide: s.Hide,
 		Emit: show, Unsent: show,
 	}
 	seen.attach(&job)

@@ -23,6 +23,7 @@ type journal struct {
 
 func startJournal(_ context.Context, w *Watched) (Observer, error) {
 	meta := w.Run.Meta
+	meta.Share = w.Run.Share
 	meta.T0 = w.Clock.Wall(0).UTC().Round(time.Nanosecond)
 	path := filepath.Join(w.Session.Dir, resultdir.StreamName)
 	j, err := sinks.NewJournal(path, meta)

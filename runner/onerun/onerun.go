@@ -27,7 +27,7 @@ import (
 // Spec is one run as plain data: whoever has it can carry the run out, in this
 // process or another.
 type Spec struct {
-	Meta sinks.RunMeta `json:"meta"` // which run it is; T0 is the driver's to fill
+	Meta sinks.RunMeta `json:"meta"` // which run it is; T0 and Share are the journal's to fill
 	// Benchmark is the resolved body. Its phases are those that the run goes through,
 	// and its files are where they are.
 	Benchmark schema.Benchmark `json:"benchmark"`
@@ -35,6 +35,8 @@ type Spec struct {
 	// of what is this run's own.
 	Seed int64 `json:"seed"`
 	Text int64 `json:"text_seed"`
+	// Share is the part of the run that is carried out here.
+	Share record.Share `json:"share,omitzero"`
 	// Targets are the addresses of Benchmark.Endpoint.URLs with the built-in server's
 	// real ones; empty in simulated time, where nobody can be asked anything.
 	Targets []string `json:"targets,omitempty"`

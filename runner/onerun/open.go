@@ -55,6 +55,9 @@ func (l *Loader) Forget() { l.key, l.sets = "", nil }
 // once.
 func (l *Loader) Open(issue, hard context.Context, spec Spec) (*Opened, error) {
 	defer gclimit.Writing()() // a large trace leaves as much garbage as it is itself
+	if err := spec.Share.Check(); err != nil {
+		return nil, err
+	}
 	run := &Opened{Spec: spec, loader: l}
 	asks := spec.ServerCounts() && len(spec.Targets) > 0
 	if asks {

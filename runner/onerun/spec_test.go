@@ -89,3 +89,41 @@ func drive(t *testing.T, spec onerun.Spec) (records []record.Record) {
 	}
 	return records
 }
+
+// A worker numbers its requests by its share alone: two of them never give one number
+// twice, and apart from the numbers nothing depends on it.
+func TestShareNumbersRequests(t *testing.T) {
+	t.Parallel()
+	spec := onerun.Spec{Seed: 1, Text: 1, Benchmark: schema.Benchmark{
+		Models:    schema.Models{Items: []schema.Model{{Name: "demo"}}},
+		Tokenizer: schema.Tokenizer{Name: "builtin"},
+		Endpoint:  schema.Endpoint{URLs: []string{"mock:?ttft=9ms&itl=1ms&jitter=0.2"}, Type: "chat", Streaming: true},
+		Datasets:  []schema.Dataset{{Name: "default", Entries: 16}},
+		// Two at a time, arrivals that find no place are unsent.
+		Phases: []schema.Phase{{Name: "main", Kind: "profiling", Type: "constant", Rate: 400, Concurrency: 2, OnCap: "skip", Requests: 40}},
+	}}
+	whole := drive(t, spec)
+	spec.Share = record.Share{K: 2, Of: 5}
+	part := drive(t, spec)
+	unsent := 0
+	for i := range part {
+		id := whole[i].RequestID
+		if id < 0 {
+			unsent++
+			id = -1 - spec.Share.ID(-1-id)
+		} else {
+			id = spec.Share.ID(id)
+		}
+		if part[i].RequestID != id {
+			t.Fatalf("request %d of the whole run is %d of the share %+v, want %d", whole[i].RequestID, part[i].RequestID, spec.Share, id)
+		}
+		part[i].RequestID = whole[i].RequestID
+	}
+	if diff := cmp.Diff(whole, part, cmpopts.EquateNaNs()); diff != "" || unsent == 0 || unsent == len(part) {
+		t.Errorf("%d of %d unsent; apart from the numbers (-whole +share):\n%.2000s", unsent, len(part), diff)
+	}
+	spec.Share.K = 5
+	if _, err := onerun.NewLoader().Open(t.Context(), t.Context(), spec); err == nil {
+		t.Error("share 5 of 5 was opened")
+	}
+}
