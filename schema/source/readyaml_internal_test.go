@@ -10,7 +10,7 @@ import (
 func TestWordsOfYAML(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, place, message, hint string }{
-		{"a: 1\nb:\n  - c\n d\n  e: f\n", "e.yaml:5:1", "mapping values are not allowed", "look at this line and the one above: indentation, colons, quotes, braces"},
+		{"a: 1\nb:\n  - c\n d\n  e: f\n", "e.yaml:4:2", "indented by 1, which fits no line above", "indent it by 0 or by 2"},
 		{strings.Repeat("[", 10001), "e.yaml", "exceeded max depth", "an experiment nests at most 64 levels"},
 	} {
 		_, bad := ReadYAML("e.yaml", []byte(c.text))

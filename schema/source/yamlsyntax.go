@@ -2,6 +2,8 @@ package source
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -62,6 +64,112 @@ func slipNear(name string, src []byte, line int) diag.Errors {
 	return nil
 }
 
+// misplaced is the first line that begins in a column in which nothing is open, or
+// deeper than a line which has its value; nil without one. The parser tells where the
+// mapping begins that such a line breaks.
+func misplaced(name string, src []byte) diag.Errors {
+	open := []int{0}   // the columns in which mappings and lists are open, outermost first
+	full := false      // the line above has its value
+	text, flow := 0, 0 // the column that text of several lines is deeper than, plus 1; brackets that are open
+	for i, line := range strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n") {
+		said := strings.TrimLeft(line, " ")
+		column := len(line) - len(said)
+		switch {
+		case said == "" || said[0] == '#' || text > 0 && column >= text:
+			continue
+		case flow > 0:
+			flow += depth(said)
+			continue
+		}
+		text = 0
+		if top := open[len(open)-1]; column > top {
+			if full {
+				return syntaxError(name, i, column, "is indented deeper than the line above, which has a value", "begin both lines in one column")
+			}
+			open = append(open, column)
+		}
+		deeper := column
+		for len(open) > 1 && open[len(open)-1] > column {
+			deeper, open = open[len(open)-1], open[:len(open)-1]
+		}
+		if top := open[len(open)-1]; top != column {
+			return syntaxError(name, i, column, fmt.Sprintf("indented by %d, which fits no line above", column), fmt.Sprintf("indent it by %d or by %d", top, deeper))
+		}
+		for strings.HasPrefix(said, "- ") { // what follows is open in a column of its own
+			rest := strings.TrimLeft(said[1:], " ")
+			column += len(said) - len(rest)
+			said = rest
+			if key.MatchString(said) {
+				open = append(open, column)
+			}
+		}
+		full = value.MatchString(said)
+		if multiline.MatchString(said) {
+			text = column + 1
+		}
+		flow = max(depth(said), 0)
+	}
+	return nil
+}
+
+var (
+	key       = regexp.MustCompile(`^("[^"]*"|'[^']*'|[\w.-]+):(\s|$)`)
+	multiline = regexp.MustCompile(`[|>][-+\d]*\s*$`)
+)
+
+// depth is how many brackets of a line stay open, those in quotes left out.
+func depth(line string) (n int) {
+	var quote rune
+	for _, r := range line {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '"' || r == '\'':
+			quote = r
+		case r == '{' || r == '[':
+			n++
+		case r == '}' || r == ']':
+			n--
+		}
+	}
+	return n
+}
+
+// slipInJSON is where a document in the form of JSON stops being one; nil for any
+// other document. YAML takes JSON, but its parser tells where the outermost brace is.
+func slipInJSON(name string, src []byte) diag.Errors {
+	if !looksJSON.Match(src) {
+		return nil
+	}
+	var broken *json.SyntaxError
+	if err := json.Unmarshal(src, new(any)); !errors.As(err, &broken) {
+		return nil
+	}
+	at := min(int(broken.Offset), len(src)) // behind what it stumbled over
+	if at > 0 && at < len(src) || at == len(src) && !strings.Contains(broken.Error(), "unexpected end") {
+		at--
+	}
+	line, column := bytes.Count(src[:at], []byte{'\n'}), at-bytes.LastIndexByte(src[:at], '\n')-1
+	var message, hint string
+	switch rest := string(src[at:]); {
+	case rest == "":
+		message, hint = "the document ends before its last brace", "close what is open"
+	case strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "#"):
+		message, hint = "JSON has no comments", "take it out, or write YAML (#) or CUE (//)"
+	case strings.HasPrefix(rest, `"`) && strings.Contains(broken.Error(), "after object key:value pair"):
+		message, hint = "no comma between two members", "write one before this"
+	default: // YAML takes words without quotes
+		return nil
+	}
+	return syntaxError(name, line, column, message, hint)
+}
+
+// looksJSON is how a document begins that is meant as JSON: a brace, comments perhaps,
+// and a key in quotes.
+var looksJSON = regexp.MustCompile(`^\s*\{\s*(//.*\s*|/\*(?s:.*?)\*/\s*)*"`)
+
 func syntaxError(name string, line, column int, message, hint string) diag.Errors {
 	return Mistake(Origin{Where: fmt.Sprintf("%s:%d:%d", name, line+1, column+1)}, "", message, hint)
 }
@@ -92,7 +200,13 @@ func yamlErrors(name string, src []byte, err error) diag.Errors {
 	if strings.Contains(msg, "max depth") {
 		return Mistake(Origin{Where: name}, "", msg, fmt.Sprintf("an experiment nests at most %d levels", maxDepth))
 	}
+	if found := slipInJSON(name, src); found != nil {
+		return found
+	}
 	if found := slipNear(name, src, line); found != nil {
+		return found
+	}
+	if found := misplaced(name, src); found != nil {
 		return found
 	}
 	return syntaxError(name, line-1, 0, msg, "look at this line and the one above: indentation, colons, quotes, braces")
