@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,7 +35,7 @@ func harms() []harmful {
 		{"offered_rate", "TestHarmOfACap", "TestHarmOfACap"},
 		{"turnaround", "TestHarmOfAStoppedClient", "TestHarmOfASlowTemplate"},
 		{"concurrency_held", refilled, refilled},
-		{"stamp_error", "no: kernel stamps are exact, and the same burst flips nothing", "TestStampsOfBursts"},
+		{"stamp_error", "no: kernel stamps are exact, and a burst flips nothing", "TestHarmOfAStoppedClient"},
 		{"coalesced", "TestAnswersInOneRead", "TestAnswersInOneRead"},
 		{"littles_law", ours, ours},
 		{"flow_balance", ours, ours},
@@ -138,8 +139,9 @@ func streamed(before func(), event func(i int)) http.Handler {
 }
 
 // A burst reaches many streams at once, and a client with one processor takes its
-// time to read them. Its own stamps are late by that, and the check says so; those
-// of the kernel are not, and there is nothing to say.
+// time to read them. Its own stamps are late by that, which is measured, and the
+// check has its number; those of the kernel are not, and there is nothing to say.
+// How late they are is the machine's affair: TestEachCheckFlips has the limits.
 func TestStampsOfBursts(t *testing.T) {
 	t.Parallel()
 	const streams = 128
@@ -165,9 +167,14 @@ func TestStampsOfBursts(t *testing.T) {
 			c.Env = append(c.Env, "GOMAXPROCS=1")
 		}, profiling(url, append(more, "--concurrency", fmt.Sprint(streams), "--request-count", fmt.Sprint(4*streams))...)...)
 		p.exit(0, 4)
-		got, found := p.severities()["stamp_error"]
-		if stamps == "kernel" && found || stamps == "application" && got != "degraded" && got != "invalid" {
-			t.Errorf("%s stamps: stamp_error is %q", stamps, got)
+		measured := 0.0
+		for _, row := range p.table("checks") {
+			if row["check"] == "stamp_error" && row["level"] == "run" {
+				measured, _ = strconv.ParseFloat(row["value"], 64)
+			}
+		}
+		if (measured > 0) != (stamps == "application") {
+			t.Errorf("%s stamps: stamp_error is %v", stamps, measured)
 		}
 	})
 }
