@@ -72,7 +72,8 @@ func runFiles(run sweep.Run) []string {
 	if err != nil {
 		names, _ = aiperf.ProfileNames("") // always has an answer
 	}
-	return append([]string{resultdir.StreamName, resultdir.ReportName, "server_log.jsonl", "phases", aiperf.TraceName}, names.All()...)
+	own := append(sinks.SeriesFiles(), resultdir.StreamName, resultdir.ReportName, "server_log.jsonl", "phases", aiperf.TraceName)
+	return append(own, names.All()...)
 }
 
 // changedGates says how the gates differ from those of the experiment that was

@@ -157,8 +157,10 @@ func (r *runner) removeJournals() error {
 	}
 	var errs []error
 	for _, o := range r.result.Outcomes {
-		if err := os.Remove(r.journalPath(o.Run)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
+		for _, name := range append(sinks.SeriesFiles(), resultdir.StreamName) {
+			if err := os.Remove(filepath.Join(r.dir.Path, o.Run.Dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)

@@ -200,10 +200,10 @@ func metricColumns() []column[MetricRow] {
 	}
 }
 
-func telemetryColumns() []column[TelemetryRow] {
-	type t = TelemetryRow
+func telemetryColumns() []column[Sample] {
+	type t = Sample
 	return []column[t]{
-		nanos("t_ns", "when it was taken", func(t *t) *int64 { return &t.T }),
+		nanos("t_ns", "when it was taken", func(t *t) *int64 { return &t.At }),
 		word("source", "where the sample comes from", func(t *t) *string { return &t.Source }),
 		word("metric", "name of the figure", func(t *t) *string { return &t.Metric }),
 		word("labels", "labels of the figure, as JSON", func(t *t) *string { return &t.Labels }),
@@ -237,15 +237,17 @@ type Table struct {
 
 // Tables are all of them, in the order of their listing.
 func Tables() []Table {
-	return []Table{
+	tables := []Table{
 		{"requests", "One row per request, warmup included.", func() []Field { return fields(inTable(requestColumns())) }},
 		{"chunks", "One row per event of an answer, in the order they came. Written unless `tables.chunks` is false.", func() []Field { return fields(chunkColumns()) }},
 		{"runs", "One row per run: one trial of one cell.", func() []Field { return fields(runColumns()) }},
 		{"cells", "One row per cell of the sweep.", func() []Field { return fields(cellColumns()) }},
 		{"metrics", "One row per number: a statistic of a metric, of one run or of a cell over its trials.", func() []Field { return fields(metricColumns()) }},
-		{"telemetry", "One row per sample of a figure that is not about one request. No result holds it yet: nothing is sampled so far.", func() []Field { return fields(telemetryColumns()) }},
-		{"checks", "One row per finding of the verdict.", func() []Field { return fields(checkColumns()) }},
 	}
+	for _, s := range series() {
+		tables = append(tables, s.table())
+	}
+	return append(tables, Table{"checks", "One row per finding of the verdict.", func() []Field { return fields(checkColumns()) }})
 }
 
 // TableNames are the names of the tables.

@@ -162,12 +162,3 @@ type CheckRow struct {
 	Value, Limit                          float64
 	Unit, Detail                          string
 }
-
-// TelemetryRow is one sample of one series. T is ns since the experiment's T0.
-type TelemetryRow struct {
-	Place
-	T                      int64
-	Source, Metric, Labels string // labels as canonical JSON
-	Unit, Kind             string // kind: gauge, counter
-	Value                  float64
-}

@@ -23,12 +23,11 @@ type TablesInput struct {
 	Formats []string // parquet is always written; none named: arrow and csv too, but not of the chunks
 	Chunks  bool     // write the chunks table
 
-	Journals  []RunJournal
-	Runs      []RunRow
-	Cells     []CellRow
-	Metrics   []MetricRow
-	Checks    []CheckRow
-	Telemetry []TelemetryRow // no table without rows
+	Journals []RunJournal // samples over time are in files beside them; see Series
+	Runs     []RunRow
+	Cells    []CellRow
+	Metrics  []MetricRow
+	Checks   []CheckRow
 }
 
 // TablesInfo is what was written and what was found in the journals.
@@ -57,8 +56,10 @@ func WriteTables(dir string, in TablesInput) (TablesInfo, error) {
 		small(s, "metrics", metricColumns(), in.Metrics, func(r *MetricRow) Place { return r.Place }),
 		small(s, "checks", checkColumns(), in.Checks, func(r *CheckRow) Place { return r.Place }),
 	)
-	if err == nil && len(in.Telemetry) > 0 {
-		err = small(s, "telemetry", telemetryColumns(), in.Telemetry, func(r *TelemetryRow) Place { return r.Place })
+	for _, of := range series() {
+		if err == nil {
+			err = of.fold(s, inOrder(in.Journals))
+		}
 	}
 	info.Files = s.files
 	return info, err

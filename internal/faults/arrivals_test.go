@@ -117,7 +117,7 @@ func disturbed(h telemetry.Host) bool {
 func calmly(t *testing.T, measure func() (doubt string)) {
 	t.Helper()
 	for range 3 {
-		watch := telemetry.Start()
+		watch := telemetry.Start(nil)
 		doubt := measure()
 		host := watch.Stop()
 		switch {

@@ -71,7 +71,7 @@ func (w Written) digest(path string) (string, int64, error) {
 func listFiles(dir string, others map[string]bool, rows map[string]int64, known Written) ([]ManifestFile, error) {
 	var files []ManifestFile
 	err := walk(dir, others, func(path, rel string, e fs.DirEntry) (err error) {
-		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == lockName || strings.HasSuffix(rel, ".tmp") || strings.HasSuffix(rel, "/"+StreamName) || rel == StreamName {
+		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == lockName || strings.HasSuffix(rel, ".tmp") || isStream(e.Name()) {
 			return nil
 		}
 		f := ManifestFile{Path: rel, Kind: kindOf(rel)}

@@ -8,6 +8,8 @@
 // gives the lock back. Readers ask ReadLock, ReadManifest and Events.
 package resultdir
 
+import "strings"
+
 // The files that make a directory a result directory.
 const (
 	LockName     = "plan.lock.json" // the plan as it was begun
@@ -27,6 +29,13 @@ const (
 	ReportName = "run.json"     // what the run says of itself
 	StreamName = "stream.arrow" // its records, until they are in the tables
 )
+
+// StreamOf is the file of a run that what is sampled over time goes to, until it is in
+// its table.
+func StreamOf(table string) string { return table + "." + StreamName }
+
+// isStream tells whether a file of this base name is one that tables are made of.
+func isStream(base string) bool { return base == StreamName || strings.HasSuffix(base, "."+StreamName) }
 
 // Where the log stands in a result directory, and in that of a run.
 const (

@@ -1,6 +1,7 @@
 // Package telemetry watches the machine that measures: CPU use of this
 // process, the Go scheduler, sleeps that wake late, throttling, clock jumps.
-// Start begins to watch, Stop returns a Host report for the time between.
+// Start begins to watch, tells what each second was like, and Stop returns a Host
+// report for the time between.
 // It costs about one per cent of a core.
 package telemetry
 
@@ -36,8 +37,15 @@ type Hiccup struct {
 	N             int
 }
 
+// Second is what one second was like, or a little more or less than one.
+type Second struct {
+	Ended time.Time
+	CPU   float64 // cores that this process used
+}
+
 // Monitor watches until Stop.
 type Monitor struct {
+	tell   func(Second)
 	stop   chan struct{}
 	done   chan struct{}
 	began  time.Time
@@ -50,9 +58,10 @@ type Monitor struct {
 	hiccup hiccups
 }
 
-// Start begins to watch. The caller must call Stop.
-func Start() *Monitor {
-	m := &Monitor{stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays("")}
+// Start begins to watch. The caller must call Stop. tell, if set, is told of each
+// second, from a goroutine of the monitor's that ends before Stop returns.
+func Start(tell func(Second)) *Monitor {
+	m := &Monitor{tell: tell, stop: make(chan struct{}), done: make(chan struct{}), began: time.Now(), cpu: processCPU(), delay: readDelays("")}
 	m.wall = m.began.Round(0)
 	m.sched, m.gc = histogram(schedLatencies), histogram(gcPauses)
 	m.hiccup.start(m.stop)
@@ -73,7 +82,11 @@ func (m *Monitor) watch() {
 		case <-tick.C:
 			now, cpu := time.Now(), processCPU()
 			if dt := now.Sub(at).Seconds(); dt > 0.2 {
-				m.worst = max(m.worst, (cpu-last)/dt/float64(runtime.GOMAXPROCS(0)))
+				used := (cpu - last) / dt
+				m.worst = max(m.worst, used/float64(runtime.GOMAXPROCS(0)))
+				if m.tell != nil {
+					m.tell(Second{Ended: now, CPU: used})
+				}
 			}
 			last, at = cpu, now
 		}

@@ -2,7 +2,9 @@ package telemetry
 
 import (
 	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -51,7 +53,7 @@ func TestMachineShare(t *testing.T) {
 
 func TestMonitorSeesThisProcess(t *testing.T) {
 	t.Parallel()
-	m := Start()
+	m := Start(nil)
 	x := 0.0
 	for i := range 5_000_000 { // some CPU to be seen
 		x += math.Sqrt(float64(i))
@@ -69,10 +71,32 @@ func TestMonitorSeesThisProcess(t *testing.T) {
 func TestWallJump(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []time.Duration{time.Hour, -time.Hour} {
-		m := Start()
+		m := Start(nil)
 		m.wall = m.wall.Add(-jump) // as if it had shown another time then
 		if got := m.Stop().WallJump; math.Abs(got-3.6e6) > 1000 {
 			t.Errorf("set by %v: a jump of %v ms", jump, got)
 		}
 	}
+}
+
+// Each second is told once, at its end, and none after Stop.
+func TestSecondsAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []time.Duration
+		m := &Monitor{stop: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
+		m.tell = func(s Second) {
+			told = append(told, s.Ended.Sub(m.began))
+			if s.CPU < 0 || math.IsNaN(s.CPU) {
+				t.Errorf("second %d used %v cores", len(told), s.CPU)
+			}
+		}
+		go m.watch()
+		time.Sleep(3500 * time.Millisecond)
+		close(m.stop)
+		<-m.done
+		if want := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}; !slices.Equal(told, want) {
+			t.Errorf("told at %v, want %v", told, want)
+		}
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -22,11 +21,8 @@ type journal struct {
 }
 
 func startJournal(_ context.Context, w *Watched) (Observer, error) {
-	meta := w.Run.Meta
-	meta.Share = w.Run.Share
-	meta.T0 = w.Clock.Wall(0).UTC().Round(time.Nanosecond)
 	path := filepath.Join(w.Session.Dir, resultdir.StreamName)
-	j, err := sinks.NewJournal(path, meta)
+	j, err := sinks.NewJournal(path, w.meta())
 	if err != nil {
 		return nil, &LostError{err}
 	}

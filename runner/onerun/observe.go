@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/sinks"
 )
 
 // Observer watches one run. It started before the first request; Stop is called
@@ -42,6 +44,13 @@ type Watched struct {
 	Clock     record.Clock
 	Transport transport.Config  // how targets are spoken to
 	Client    *transport.Client // nil in simulated time: there is no network to ask, and no machine to watch
+}
+
+// meta is what a file of the run says about it.
+func (w *Watched) meta() sinks.RunMeta {
+	m := w.Run.Meta
+	m.Share, m.T0 = w.Run.Share, w.Clock.Wall(0).UTC().Round(time.Nanosecond)
+	return m
 }
 
 // row is one kind of observer.
