@@ -17,6 +17,7 @@ import (
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
@@ -173,7 +174,7 @@ func (c *inputCheck) playable(i int, d schema.Dataset, b *schema.Benchmark) {
 			return spec.Fits(t)
 		}
 	}
-	if err := dataset.Check(d, accept); err != nil && (c.play || !errors.Is(err, dataset.ErrBlockSize)) {
+	if err := dataset.Check(d, accept); err != nil && (c.play || !errors.Is(err, format.ErrBlockSize)) {
 		c.bad = append(c.bad, c.unplayable(i, d, err))
 	}
 }

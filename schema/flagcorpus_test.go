@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -462,6 +462,6 @@ func TestInferredFormat(t *testing.T) {
 
 // lookAt is what the program finds in a file.
 func lookAt(path string) (schema.Records, error) {
-	found, err := dataset.Detect(path)
-	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) }}, err
+	found, err := format.Detect(path)
+	return schema.Records{Format: found.Format, Timed: found.Timed, Count: func() int64 { return format.Count(path) }}, err
 }

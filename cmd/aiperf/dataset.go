@@ -21,6 +21,7 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/chatlog"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -55,7 +56,7 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 	run: func(a *app, p *argv.Line) error {
 		switch {
 		case len(p.Words) == 1 && p.Words[0] == "formats":
-			for _, f := range dataset.Catalogue() {
+			for _, f := range format.Catalogue() {
 				fmt.Fprintf(a.Out, "%-38s %s\n", f.Name, f.Doc)
 			}
 			return nil
@@ -120,7 +121,7 @@ func (a *app) datasetMake(p *argv.Line) error {
 	turns := 0
 	for i := range set.Len() { // one at a time: a large set makes each on the spot
 		c := set.At(i)
-		line, err := dataset.Line(c)
+		line, err := format.Line(c)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -164,10 +165,10 @@ func inspect(ctx context.Context, w io.Writer, path string, p *argv.Line) error 
 	if _, err := os.Stat(path); err != nil {
 		return diag.New("no such file: "+path, "")
 	}
-	found := dataset.Found{Format: p.Get("format"), Why: "--format says so"}
+	found := format.Found{Format: p.Get("format"), Why: "--format says so"}
 	if found.Format == "" {
 		var err error
-		if found, err = dataset.Detect(path); err != nil {
+		if found, err = format.Detect(path); err != nil {
 			return asUsage(err)
 		}
 	}
@@ -212,7 +213,7 @@ caches would hold when they drop what was used least recently.`,
 			return err
 		}
 		defer gclimit.Writing()() // a trace is long lists of numbers
-		t, err := dataset.ReadTrace(a.issue, file, p.Get("format"), block)
+		t, err := format.ReadTrace(a.issue, file, p.Get("format"), block)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -283,7 +284,7 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 		if err != nil {
 			return err
 		}
-		t, err := dataset.ReadTrace(a.issue, in, "", block)
+		t, err := format.ReadTrace(a.issue, in, "", block)
 		if err != nil {
 			return asUsage(err)
 		}
@@ -338,7 +339,7 @@ func synthesisOf(p *argv.Line) (params recorded.Params, seed int64, err error) {
 func writeTrace(path string, rows []recorded.Row) error {
 	var b []byte
 	for i := range rows {
-		line, err := dataset.Mooncake(&rows[i])
+		line, err := format.Mooncake(&rows[i])
 		if err != nil {
 			return err
 		}
@@ -404,7 +405,7 @@ func checkTrace(a *app, files []string) error {
 	if _, err := os.Stat(files[0]); err != nil {
 		return diag.New("no such file: "+files[0], "")
 	}
-	t, err := dataset.ReadTrace(a.issue, files[0], "mooncake_trace", 0)
+	t, err := format.ReadTrace(a.issue, files[0], "mooncake_trace", 0)
 	if err != nil {
 		return asUsage(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -72,10 +72,10 @@ func lookAt(path string) (schema.Records, error) {
 	if runner.IsPipe(path) { // it is refused where it is looked at
 		return schema.Records{}, errors.New("a pipe")
 	}
-	found, err := dataset.Detect(path)
+	found, err := format.Detect(path)
 	return schema.Records{
-		Format: found.Format, Timed: found.Timed, Count: func() int64 { return dataset.Count(path) },
-		Roots: func(format string) int64 { return dataset.Roots(path, format) },
+		Format: found.Format, Timed: found.Timed, Count: func() int64 { return format.Count(path) },
+		Roots: func(name string) int64 { return format.Roots(path, name) },
 	}, err
 }
 

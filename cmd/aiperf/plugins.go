@@ -8,7 +8,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
@@ -34,7 +34,7 @@ func kindsOfParts() []kindOfPart {
 			}
 			return out
 		}},
-		{"custom-dataset-loader", "formats of dataset files: dataset.format", func() [][2]string { return named(dataset.Formats()) }},
+		{"custom-dataset-loader", "formats of dataset files: dataset.format", func() [][2]string { return named(format.Formats()) }},
 		{"arrival-pattern", "how gaps between requests are drawn: --arrival-pattern", func() [][2]string { return named(choices("arrival-pattern")) }},
 		{"metric", "tags for slos, gates and tables", func() (out [][2]string) {
 			for _, m := range metrics.Catalogue() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	formats "aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -43,7 +44,7 @@ func FromGo() Catalogues {
 		c.Sources = append(c.Sources, fields.DatasetType{Name: t.Name, Made: t.Made, Settings: names(t.Takes)})
 		c.Rules.Dataset = append(c.Rules.Dataset, typed{t.Name, t.Takes, t.Instead})
 	}
-	for _, f := range dataset.Catalogue() {
+	for _, f := range formats.Catalogue() {
 		c.Formats = append(c.Formats, fields.DatasetFormat{Name: f.Name, Trace: f.Trace, Complete: f.Complete, Verbatim: f.Verbatim, Promotes: f.Promotes, Trees: f.Trees, Settings: f.Settings})
 	}
 	for _, s := range public.Catalogue() {

@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/public"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -43,7 +44,7 @@ func TestNamesOfCataloguesStandEverywhere(t *testing.T) {
 			"the schema":            built("benchmark.datasets.*.type"),
 			"docs/configuration.md": configured(t, "type", "synthetic"),
 		}},
-		{"dataset formats", dataset.Formats(), map[string][]string{
+		{"dataset formats", format.Formats(), map[string][]string{
 			"the CUE schema":        cueWords(t, "#DatasetFormat"),
 			"the schema":            built("benchmark.datasets.*.format"),
 			"--custom-dataset-type": choices(t, "custom-dataset-type"),

@@ -63,13 +63,16 @@ internal/telemetry:
 internal/validity:
 internal/words:
 loadgen/dataset/chatlog: loadgen/dataset/files loadgen/dataset/trace loadgen/tokenizer
+loadgen/dataset/agents:
+loadgen/dataset/conversation: loadgen/dataset/files loadgen/dataset/media loadgen/tokenizer
 loadgen/dataset/fidelity: loadgen/dataset loadgen/dataset/files loadgen/dataset/trace
 loadgen/dataset/files: internal/diag internal/secret
+loadgen/dataset/format: internal/diag internal/words loadgen/dataset/agents loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer schema
 loadgen/dataset/media: internal/diag loadgen/dataset/files loadgen/dataset/synth schema
 loadgen/dataset/public: internal/diag internal/hub
 loadgen/dataset/synth: internal/seed schema loadgen/tokenizer
 loadgen/dataset/trace: internal/seed
-loadgen/dataset: schema schema/fields loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer internal/hub internal/seed internal/sampled internal/diag internal/words
+loadgen/dataset: schema schema/fields loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/format loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/tokenizer internal/seed internal/sampled internal/diag internal/words
 loadgen/endpoint/claims: internal/record loadgen/endpoint/scan
 loadgen/endpoint/replay:
 loadgen/endpoint/scan: internal/record
@@ -100,7 +103,7 @@ sinks/report/chart: sweep internal/diag internal/metrics internal/record interna
 sinks/report/forecast: internal/record internal/words loadgen loadgen/mode schema sweep
 sinks/report/live: sinks/report/forecast internal/metrics internal/record internal/stats internal/words loadgen internal/validity internal/resultdir
 sinks/report/page: internal/diag internal/metrics internal/record internal/words sinks sinks/report/chart sinks/report/chart/draw internal/validity internal/resultdir sinks/results
-sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
+sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/dataset/format loadgen/dataset/trace loadgen/endpoint loadgen/tokenizer schema sinks/results sweep sweep/decide
 sinks/results: internal/diag internal/metrics internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/validity internal/words

@@ -13,7 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 )
 
 // homes are the catalogues whose names no other room writes: who needs a fact about
@@ -29,7 +29,7 @@ func homes() map[string]struct {
 	return map[string]home{
 		"endpoint type":  {endpointTypes(), []string{"loadgen/endpoint"}},
 		"dataset type":   {datasetTypes(), []string{"loadgen/dataset"}},
-		"dataset format": {dataset.Formats(), []string{"loadgen/dataset"}},
+		"dataset format": {format.Formats(), []string{"loadgen/dataset/format"}},
 		"load mode":      {loadModes(), []string{"loadgen/mode"}},
 		"sweep kind":     {sweepKinds(), []string{"sweep"}},
 		"metric":         {metrics.Tags(), []string{"internal/metrics"}},

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/schema"
 )
@@ -86,7 +87,7 @@ func TestFilesLoadAsInAIPerf(t *testing.T) {
 			for c := range set.Each() {
 				got.Conversations = append(got.Conversations, talk(c))
 			}
-			if rec, err := dataset.ReadTrace(t.Context(), path, want.Format, 0); err == nil {
+			if rec, err := format.ReadTrace(t.Context(), path, want.Format, 0); err == nil {
 				standForHashes(t, &want, &got, rec)
 			}
 			if want.Format == "weka_trace" || want.Format == "tracelab" {
@@ -131,7 +132,7 @@ func withoutThinkingOnOthers(l *loaded) {
 // sameAnalysis wants all of AIPerf's keys with its numbers, but for rounding.
 func sameAnalysis(t *testing.T, path string, want map[string]any) {
 	t.Helper()
-	rec, err := dataset.ReadTrace(t.Context(), path, "mooncake_trace", 0)
+	rec, err := format.ReadTrace(t.Context(), path, "mooncake_trace", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,7 @@ func talk(c *dataset.Conversation) loadedTalk {
 // standForHashes puts the recorded words for a prompt of hashes in place of the
 // prompt, if the row has as many tokens and the same blocks: which block is
 // which may differ, but one name here is one name there.
-func standForHashes(t *testing.T, want, got *loaded, rec *dataset.Trace) {
+func standForHashes(t *testing.T, want, got *loaded, rec *format.Trace) {
 	t.Helper()
 	var sessions [][]trace.Row
 	of := map[string]int{}

@@ -43,11 +43,11 @@ func newBuster(cfg *schema.Dataset, tok tokenizer.Tokenizer, src source) (*buste
 	if !ok {
 		return nil, fmt.Errorf("cache_bust.target %q: not a place for it", ask.Target)
 	}
-	if b.fixed != "" && src.stream != "warmup" {
+	if b.fixed != "" && src.Stream != "warmup" {
 		return nil, nil
 	}
-	b.tok, b.root = tok, src.seeds.Text
-	if src.stream == "warmup" {
+	b.tok, b.root = tok, src.Seeds.Text
+	if src.Stream == "warmup" {
 		b.root = int64(seed.Of(b.root, "warmup"))
 	}
 	return &b, nil
@@ -92,7 +92,7 @@ func (b *buster) marked(c *Conversation, mark string, inherits bool) *Conversati
 			t.Texts[0] = b.join(t.Texts[0], mark)
 		}
 	}
-	out.count(b.tok)
+	out.CountOpening(b.tok)
 	return &out
 }
 

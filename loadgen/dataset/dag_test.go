@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
+	formats "aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/schema"
 )
@@ -198,7 +199,7 @@ func TestRoots(t *testing.T) {
 	}
 	path := write(t, "tree.jsonl", tree)
 	for format, want := range map[string]int64{"dag_jsonl": 3, "single_turn": 0, "": 0} {
-		if n := dataset.Roots(path, format); n != want {
+		if n := formats.Roots(path, format); n != want {
 			t.Errorf("Roots(%q) = %d, want %d", format, n, want)
 		}
 	}

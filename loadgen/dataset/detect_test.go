@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 )
 
 func write(t testing.TB, name, text string) string {
@@ -26,7 +26,7 @@ func TestDetect(t *testing.T) {
 		{"talk.jsonl", `{"turns":[{"text":"a"}]}` + "\n", "multi_turn", "1 record looks like it: it has turns"},
 		{"said.jsonl", `{"type":"multi_turn","turns":[]}` + "\n", "multi_turn", "the first record says type: multi_turn"},
 	} {
-		got, err := dataset.Detect(write(t, c.name, c.text))
+		got, err := format.Detect(write(t, c.name, c.text))
 		if err != nil || got.Format != c.format || got.Why != c.why {
 			t.Errorf("Detect(%s) = %q, %q, %v; want %q, %q", c.text, got.Format, got.Why, err, c.format, c.why)
 		}
@@ -41,7 +41,7 @@ func TestDetect(t *testing.T) {
 func TestDetectRefusesMixedFiles(t *testing.T) {
 	t.Parallel()
 	path := write(t, "mixed.jsonl", `{"text":"a"}`+"\n"+`{"text":"b"}`+"\n\n"+`{"turns":[{"text":"c"}]}`+"\n")
-	_, err := dataset.Detect(path)
+	_, err := format.Detect(path)
 	if err == nil || !strings.HasPrefix(err.Error(), path+":4: not single_turn like the records before it") {
 		t.Errorf("Detect = %v; want an error for line 4", err)
 	}
@@ -52,7 +52,7 @@ func TestDetectSaysWhetherRecordsAreTimed(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"text":"a"}`: false, `{"text":"a","timestamp":5}`: true, `{"turns":[{"text":"a","timestamp":0}]}`: true, `{"turns":[{"text":"a"}]}`: false,
 	} {
-		if got, err := dataset.Detect(write(t, "f.jsonl", text)); err != nil || got.Timed != want {
+		if got, err := format.Detect(write(t, "f.jsonl", text)); err != nil || got.Timed != want {
 			t.Errorf("Detect(%s).Timed = %v, %v; want %v", text, got.Timed, err, want)
 		}
 	}

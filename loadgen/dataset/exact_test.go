@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -180,7 +181,7 @@ func TestHashOfTwoLengths(t *testing.T) {
 			t.Errorf("prompt %d has %d tokens, want %d that begin the %d of the longer one", i, len(ids), n, len(whole))
 		}
 	}
-	tr, err := dataset.ReadTrace(t.Context(), path, "", 0)
+	tr, err := format.ReadTrace(t.Context(), path, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -31,7 +32,7 @@ var samples = map[string]schema.Dataset{
 // conversations that are written down beside it.
 func TestFormats(t *testing.T) {
 	t.Parallel()
-	for _, f := range dataset.Catalogue() {
+	for _, f := range format.Catalogue() {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			cfg := samples[f.Name]
@@ -47,7 +48,7 @@ func TestFormats(t *testing.T) {
 			if !filepath.IsAbs(cfg.Path) {
 				cfg.Path = filepath.Join("testdata", cfg.Path)
 			}
-			found, err := dataset.Detect(cfg.Path)
+			found, err := format.Detect(cfg.Path)
 			if err != nil || found.Format != f.Name && !strings.HasPrefix(f.Name, "speed_bench_") {
 				t.Errorf("Detect = %q because %q, %v", found.Format, found.Why, err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/chatlog"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
@@ -88,7 +89,7 @@ func TestToolsEndWithTheirContext(t *testing.T) {
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
 	stop(errStopped)
-	if _, err := dataset.ReadTrace(ctx, rows, "", 0); !errors.Is(err, errStopped) {
+	if _, err := format.ReadTrace(ctx, rows, "", 0); !errors.Is(err, errStopped) {
 		t.Errorf("ReadTrace: %v, want %v", err, errStopped)
 	}
 	tok, err := tokenizer.Open("builtin")

@@ -14,6 +14,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
@@ -160,6 +161,11 @@ func TestBadFiles(t *testing.T) {
 		{`{"captureData":{},"eventMetadata":{"inferenceTime":"noon"}}`, `:1: eventMetadata.inferenceTime: "noon" is not a time such as 2026-04-29T00:03:18Z`},
 		{`{"question_id":"q","category":"c","messages":[{"role":"user","content":"FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"}]}`, ":1: messages[0]: the text is not in this file; hint: fill the set in with specdec_bench first"},
 		{`{"session_id":"a","turns":[{"messages":[{"role":"user","content":"x"}],"spwans":["b"]}]}`, `:1: unknown field "spwans"`},
+		{
+			`{"id":"a","block_size":64,"hash_id_scope":"local","requests":[{"t":0,"type":"n","in":9,"out":1}]}
+{"id":"b","block_size":32,"hash_id_scope":"local","requests":[{"t":0,"type":"n","in":9,"out":1}]}`,
+			":2: block_size: 32, the sessions before have 64; hint: replay them apart",
+		},
 		{`{"turns":[]}`, ":1: turns: a conversation needs at least one turn of the user"},
 		{`{"turns":[{"role":"system","text":"a"}]}`, ":1: turns: a conversation needs at least one turn of the user"},
 		{`{"turns":[{"text":"a"},{"text":[]}]}`, ":1: turns[1]: text: want a string"},
@@ -259,7 +265,7 @@ func TestIgnoredFieldsAreCounted(t *testing.T) {
 // listed are the formats as an error lists them: those of one family as one.
 func listed() string {
 	var names []string
-	for _, name := range dataset.Formats() {
+	for _, name := range format.Formats() {
 		if !strings.HasPrefix(name, "speed_bench_") {
 			names = append(names, name)
 		}
@@ -374,7 +380,7 @@ func TestLineReadsBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made.jsonl")
 	var b []byte
 	for i := range set.Len() {
-		line, err := dataset.Line(set.At(i))
+		line, err := format.Line(set.At(i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +399,7 @@ func TestLineReadsBack(t *testing.T) {
 	if len(set.At(0).Turns) != 3 || set.At(0).Turns[1].Delay == 0 || set.At(0).Turns[0].MaxTokens == 0 {
 		t.Errorf("the set to write has no turns, delays or lengths: %+v", set.At(0))
 	}
-	if _, err := dataset.Line(&dataset.Conversation{ID: "a", Turns: []dataset.Turn{{Texts: []string{"x"}, Context: "y"}}}); err == nil {
+	if _, err := format.Line(&dataset.Conversation{ID: "a", Turns: []dataset.Turn{{Texts: []string{"x"}, Context: "y"}}}); err == nil {
 		t.Error("a context was written, and lost")
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"aiperf.dev/aiperf/loadgen/dataset"
 	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/schema"
 )
@@ -75,7 +75,7 @@ func TestTracePromptsReachThePredictedHitRate(t *testing.T) {
 	for _, name := range []string{"o200k_base", "r50k_base"} {
 		tk := tok(t, name)
 		set := open(t, schema.Dataset{Type: "file", Path: path, Format: "mooncake_trace"}, tk, 1, "profiling")
-		rec, err := dataset.ReadTrace(t.Context(), path, "", 0)
+		rec, err := format.ReadTrace(t.Context(), path, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/seed"
-	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 )
 
 // Set is all conversations of a dataset, in a fixed order. It is immutable and
@@ -81,8 +81,8 @@ func (s *Set) Outline(i int) *Conversation {
 // Begins is the time stamp of conversation i's first turn, nil for none, and how
 // many turns it has: of an Outline what a schedule asks of every conversation.
 func (s *Set) Begins(i int) (at *time.Duration, turns int) {
-	if t, ok := s.stored.(*traceStore); ok {
-		return t.begins(i)
+	if t, ok := s.stored.(*format.Recorded); ok {
+		return t.Begins(i)
 	}
 	c := s.Outline(i)
 	return c.Turns[0].Timestamp, len(c.Turns)
@@ -113,8 +113,8 @@ func (s *Set) Turns() int {
 // Each are all conversations: those that are played by themselves, and those that
 // others start. Those of a file stand in its order.
 func (s *Set) Each() iter.Seq[*Conversation] {
-	if t, ok := s.stored.(*traceStore); ok && t.Sessions.Trees() {
-		return t.each(t.said)
+	if t, ok := s.stored.(*format.Recorded); ok && t.Sessions.Trees() {
+		return t.Each()
 	}
 	if s.within == nil {
 		return s.All()
@@ -143,29 +143,17 @@ func (s *Set) First() *Conversation {
 
 // Trees tells whether some conversations start others.
 func (s *Set) Trees() bool {
-	t, ok := s.stored.(*traceStore)
+	t, ok := s.stored.(*format.Recorded)
 	return s.within != nil || ok && t.Sessions.Trees()
 }
 
-// Recording is a trace as a set plays it.
-type Recording struct {
-	Sessions *trace.Sessions
-	Complete []bool  // by session: each row holds its whole history
-	Block    int     // tokens that one hash stands for
-	Ratio    float64 // by which the pauses are played longer; 0: as recorded
-	// First finds the place in Sessions.Order of a conversation's first row.
-	First func(conversation string) (place int32, ok bool)
-	// Outlines are the conversations of all sessions, without texts.
-	Outlines iter.Seq[*Conversation]
-}
-
 // Recording is the trace behind the set, if there is one.
-func (s *Set) Recording() (Recording, bool) {
-	t, ok := s.stored.(*traceStore)
+func (s *Set) Recording() (format.Recording, bool) {
+	t, ok := s.stored.(*format.Recorded)
 	if !ok {
-		return Recording{}, false
+		return format.Recording{}, false
 	}
-	return Recording{t.Sessions, t.complete, t.block, t.ratio, t.finder(), t.each(t.outline)}, true
+	return t.Recording(), true
 }
 
 // Wraps tells whether more conversations than there are may be under way at
@@ -187,10 +175,10 @@ func (s *Set) Held() bool { return s.stored == nil }
 // known without reading or making all conversations.
 func (s *Set) Media() bool {
 	if s.stored != nil {
-		return s.First().media()
+		return s.First().HasMedia()
 	}
 	for c := range s.Each() {
-		if c.media() {
+		if c.HasMedia() {
 			return true
 		}
 	}

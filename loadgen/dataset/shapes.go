@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 )
 
 // manyEntries is from where on a synthetic set is not held in memory: each of
@@ -137,7 +139,7 @@ func (g *synthetic) outline(i int, system string) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	c := Conversation{ID: sessionID(i), System: system, Turns: make([]Turn, max(1, turns))}
+	c := Conversation{ID: conversation.SessionID(i), System: system, Turns: make([]Turn, max(1, turns))}
 	for t := range c.Turns {
 		if c.Turns[t], err = g.turnOutline(i, t); err != nil {
 			return Conversation{}, err

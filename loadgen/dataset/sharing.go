@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
@@ -40,7 +41,7 @@ func newSharing(g *synthetic, p *schema.Prefix) (*sharing, error) {
 	switch {
 	case !(s.rate < 1):
 		return nil, fmt.Errorf("prefix_prompts.hit_rate: %g is not below 1", s.rate)
-	case s.block < 1 || s.block > maxTokens:
+	case s.block < 1 || s.block > conversation.MaxTokens:
 		return nil, fmt.Errorf("prefix_prompts.block_size: %d is not a number of tokens", s.block)
 	case p.Length > 0 || p.SharedSystemLength > 0 || p.UserContextLength > 0:
 		return nil, fmt.Errorf("prefix_prompts.hit_rate: goes with no other kind of prefix: it makes its own")

@@ -1,30 +1,25 @@
 package dataset
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"iter"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
 	"aiperf.dev/aiperf/internal/diag"
 	pieces "aiperf.dev/aiperf/internal/sampled"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
-	"aiperf.dev/aiperf/loadgen/dataset/media"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
+	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/schema"
 )
-
-// largeFile is the size from which on a file of conversations is read while it
-// is played, in bytes: to read and count a smaller one takes seconds, and finds
-// its mistakes before anything is sent.
-const largeFile = 64 << 20
 
 // stream is a store of conversations that stay in their file. Playing them in
 // the file's order needs nothing but a place in it; any other order, and
@@ -33,8 +28,7 @@ type stream struct {
 	lines  *files.Lines
 	cfg    schema.Dataset
 	tok    tokenizer.Tokenizer
-	src    source
-	format *Format
+	src    synth.Source
 	digest string
 	first  *Conversation
 
@@ -46,39 +40,48 @@ type stream struct {
 }
 
 // openStream is r's file as a stream; nil when it is to be held in memory.
-func openStream(r *reader) (*stream, error) {
-	lines, large, err := files.LinesOf(r.cfg.Path, largeFile)
+func openStream(cfg schema.Dataset, r *format.Reader, tok tokenizer.Tokenizer, src synth.Source) (*stream, error) {
+	lines, large, err := files.LinesOf(cfg.Path, format.LargeFile)
 	if err != nil || !large {
 		return nil, err
 	}
-	if err := r.named(); err != nil {
+	f, err := r.Format()
+	if err != nil || !f.Streams {
 		return nil, err
 	}
-	if !r.format.Streams {
-		return nil, nil
-	}
-	order, err := sampling(r.cfg)
+	order, err := sampling(cfg)
 	if err != nil {
 		return nil, err
 	}
 	if order != "sequential" && !lines.Seekable() {
-		return nil, diag.Errorf("%s: a compressed file of %d MiB cannot be played in %s order", r.cfg.Path, lines.Size()>>20, order).Try("inflate it, or sampling sequential")
+		return nil, diag.Errorf("%s: a compressed file of %d MiB cannot be played in %s order", cfg.Path, lines.Size()>>20, order).
+			Try("inflate it, or sampling sequential")
 	}
-	s := &stream{lines: lines, cfg: r.cfg, tok: r.tok, src: r.src, format: r.format}
-	s.cfg.Format = r.format.Name
+	cfg.Format = f.Name
+	s := &stream{lines: lines, cfg: cfg, tok: tok, src: src}
 	if s.digest, err = s.sample(); err != nil {
 		return nil, err
 	}
-	first, err := s.tape(r.tok, files.Spot{}, 0)
+	first, err := s.tape(tok, files.Spot{}, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer first.in.Close()
 	if s.first, _, err = first.next(); errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%s: no records", r.cfg.Path)
+		err = fmt.Errorf("%s: no records", cfg.Path)
 	}
-	r.note("%s: its %s are read while they are played; a mistake behind its first 8 MiB ends the run that finds it", r.cfg.Path, size(lines.Size()))
 	return s, err
+}
+
+// set is s with what a person should know of the file's beginning, which r reads.
+func (s *stream) set(ctx context.Context, r *format.Reader) (*Set, error) {
+	r.Look(checked, nil)
+	r.Note("%s: its %s are read while they are played; a mistake behind its first 8 MiB ends the run that finds it", s.cfg.Path, size(s.lines.Size()))
+	ahead, err := r.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{stored: s, warnings: ahead.Warnings, notes: ahead.Notes, doubts: ahead.Doubts}, nil
 }
 
 // size is a number of bytes for people.
@@ -92,7 +95,7 @@ func size(n int64) string {
 // tape plays the conversations of a stream from one place on.
 type tape struct {
 	in     *files.Cursor
-	r      *reader
+	r      *format.Reader
 	starts []files.Spot // of the reader's conversations
 	over   bool
 }
@@ -104,12 +107,12 @@ func (s *stream) tape(tok tokenizer.Tokenizer, at files.Spot, n int) (*tape, err
 	if err != nil {
 		return nil, err
 	}
-	r, err := fileReader(s.cfg, tok, s.src)
+	r, err := format.NewReader(s.cfg, tok, s.src)
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
-	r.before, r.past = n, map[uint64]bool{}
+	r.From(n)
 	return &tape{in: in, r: r}, nil
 }
 
@@ -117,10 +120,10 @@ func (s *stream) tape(tok tokenizer.Tokenizer, at files.Spot, n int) (*tape, err
 // one. A conversation of several lines is whole when another one has begun.
 func (t *tape) next() (*Conversation, files.Spot, error) {
 	wanted := 1
-	if t.r.format.joins {
+	if t.r.Joins() {
 		wanted = 2
 	}
-	for len(t.r.conversations) < wanted && !t.over {
+	for t.r.Held() < wanted && !t.over {
 		at := t.in.Spot()
 		rec, err := t.in.Next()
 		if errors.Is(err, io.EOF) {
@@ -128,14 +131,13 @@ func (t *tape) next() (*Conversation, files.Spot, error) {
 			break
 		}
 		if err == nil {
-			err = t.r.object(rec)
+			err = t.r.Add(rec)
 		}
 		if err != nil {
 			t.in.Close()
 			return nil, at, err
 		}
-		t.r.bytes = 0 // nothing of it stays
-		if len(t.starts) < len(t.r.conversations) {
+		if len(t.starts) < t.r.Held() {
 			t.starts = append(t.starts, at)
 		}
 	}
@@ -144,41 +146,7 @@ func (t *tape) next() (*Conversation, files.Spot, error) {
 	}
 	at := t.starts[0]
 	t.starts = append(t.starts[:0], t.starts[1:]...)
-	return t.r.handOver(), at, nil
-}
-
-// handOver takes the first conversation out of the reader, which keeps nothing
-// of it but a hash of its id.
-func (r *reader) handOver() *Conversation {
-	c := r.conversations[0]
-	r.conversations = append(r.conversations[:0], r.conversations[1:]...)
-	r.before++
-	for id, i := range r.byID {
-		if i == 0 {
-			delete(r.byID, id)
-			r.past[hashOfID(id)] = true
-		} else {
-			r.byID[id] = i - 1
-		}
-	}
-	if r.library.Bytes() > 0 {
-		r.library = media.NewLibrary(filepath.Dir(r.cfg.Path), r.cfg.MediaRoots, maxText)
-	}
-	return &c
-}
-
-// goesOn refuses more lines of a session that was handed over.
-func (r *reader) goesOn(id string) error {
-	if r.past == nil || id == "" || !r.past[hashOfID(id)] {
-		return nil
-	}
-	return diag.Errorf("session %q goes on behind another one", id).Try(fmt.Sprintf("a file of more than %d MiB is read while it is played: keep the lines of a session together", largeFile>>20))
-}
-
-func hashOfID(id string) uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, id)
-	return h.Sum64()
+	return t.r.HandOver(), at, nil
 }
 
 // index reads the file once and notes where conversations begin.
@@ -282,7 +250,7 @@ func (s *stream) sample() (string, error) {
 	h := sha256.New()
 	cfg := s.cfg
 	cfg.Path, cfg.Name = "", ""
-	err := json.NewEncoder(h).Encode([]any{cfg, s.src.seeds.Shape})
+	err := json.NewEncoder(h).Encode([]any{cfg, s.src.Seeds.Shape})
 	if err == nil {
 		err = pieces.File(h, s.lines.Path)
 	}

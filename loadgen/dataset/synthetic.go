@@ -3,12 +3,11 @@ package dataset
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -19,33 +18,17 @@ import (
 // DefaultISL is the length of a synthetic prompt when none is said, in tokens.
 const DefaultISL = 550
 
-// Limits of what is held in memory.
-const (
-	maxText   = 1 << 30 // bytes of one set
-	turnSize  = 256     // bytes of a turn besides its text
-	maxTokens = 1 << 22 // of one text
-	maxTurns  = 1 << 16 // of one conversation, and texts of one turn
-	maxCount  = 1 << 40 // of anything that takes no memory
-)
+// turnSize is the number of bytes that a turn takes besides its text.
+const turnSize = 256
 
 // sampled is how many conversations are written before their size is first
 // extrapolated to all of them.
 const sampled = 31
 
-// source gives each use of randomness its own stream: shape for lengths,
-// turns and choices, text for what the prompts say.
+// source is where randomness comes from, and what the server puts around texts.
 type source struct {
-	seeds  Seeds
-	stream string
-	wrap   Wrapping
-}
-
-func (s source) shape(use string) synth.Stream {
-	return synth.NewStream(s.seeds.Shape, "dataset."+s.stream+"."+use)
-}
-
-func (s source) text(use string) synth.Stream {
-	return synth.NewStream(s.seeds.Text, "dataset."+s.stream+"."+use)
+	synth.Source
+	wrap Wrapping
 }
 
 func madeHere() *Type {
@@ -81,7 +64,7 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 	}
 	n := cfg.Entries
 	if n == 0 {
-		n = DefaultEntries
+		n = conversation.DefaultEntries
 	}
 	if n < 0 {
 		return nil, fmt.Errorf("entries: %d is not a count", n)
@@ -105,9 +88,9 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 			return nil, err
 		}
 		set.conversations = append(set.conversations, c)
-		if i == sampled || g.bytes > maxText {
-			if g.bytes/(i+1) > maxText/n {
-				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n, maxText>>20).Try("fewer entries, they are played again")
+		if i == sampled || g.bytes > conversation.MaxText {
+			if g.bytes/(i+1) > conversation.MaxText/n {
+				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n, conversation.MaxText>>20).Try("fewer entries, they are played again")
 			}
 		}
 	}
@@ -134,7 +117,7 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 	if field, size, limit := TooLarge(&cfg); field != "" {
 		return nil, fmt.Errorf("%s: a value of %g is above the limit of %.0f", field, size, limit)
 	}
-	g := &synthetic{cfg: &cfg, tok: tok, wrap: src.wrap, pick: src.shape("prefix")}
+	g := &synthetic{cfg: &cfg, tok: tok, wrap: src.wrap, pick: src.Draws("prefix")}
 	if err := g.lengths(src); err != nil {
 		return nil, err
 	}
@@ -142,13 +125,13 @@ func newSynthetic(cfg schema.Dataset, tok tokenizer.Tokenizer, src source) (*syn
 	if err != nil {
 		return nil, fmt.Errorf("prompts.corpus_file: %w", err)
 	}
-	g.writer = corpus.Writer(src.text("text"))
+	g.writer = corpus.Writer(src.Words("text"))
 	if cfg.Rankings != nil {
 		if g.rank, err = newRankings(cfg.Rankings, src); err != nil {
 			return nil, err
 		}
 	}
-	if g.media, err = media.NewMaker(&cfg, src.shape, src.text("media")); err != nil {
+	if g.media, err = media.NewMaker(&cfg, src.Draws, src.Words("media")); err != nil {
 		return nil, err
 	}
 	return g, g.makePool()
@@ -163,7 +146,7 @@ func (g *synthetic) lengths(src source) (err error) {
 		isl = &schema.Shape{Mean: &mean}
 	}
 	if len(cfg.Prompts.Pairs) > 0 {
-		if g.pairs, err = synth.NewPairs(cfg.Prompts.Pairs, src.shape, maxTokens, maxCount); err != nil {
+		if g.pairs, err = synth.NewPairs(cfg.Prompts.Pairs, src.Draws, conversation.MaxTokens, conversation.MaxCount); err != nil {
 			return err
 		}
 	}
@@ -173,12 +156,12 @@ func (g *synthetic) lengths(src source) (err error) {
 		name  string
 		limit float64
 	}{
-		{&g.isl, isl, "prompts.isl", maxTokens},
-		{&g.osl, cfg.Prompts.OSL, "prompts.osl", maxCount},
-		{&g.turns, cfg.Turns, "turns", maxTurns},
-		{&g.delay, cfg.TurnDelay, "turn_delay", maxCount},
+		{&g.isl, isl, "prompts.isl", conversation.MaxTokens},
+		{&g.osl, cfg.Prompts.OSL, "prompts.osl", conversation.MaxCount},
+		{&g.turns, cfg.Turns, "turns", conversation.MaxTurns},
+		{&g.delay, cfg.TurnDelay, "turn_delay", conversation.MaxCount},
 	} {
-		if *l.to, err = synth.NewLengths(l.name, l.shape, src.shape(l.name), l.limit); err != nil {
+		if *l.to, err = synth.NewLengths(l.name, l.shape, src.Draws(l.name), l.limit); err != nil {
 			return err
 		}
 	}
@@ -193,10 +176,10 @@ func (g *synthetic) ranges(src source, isl *schema.Shape) error {
 		return fmt.Errorf("prompts.random_range_ratio: %w", err)
 	}
 	if r.Input >= 0 {
-		g.isl = r.Around("prompts.isl", isl.Typical(), r.Input, src.shape("prompts.isl"), maxTokens)
+		g.isl = r.Around("prompts.isl", isl.Typical(), r.Input, src.Draws("prompts.isl"), conversation.MaxTokens)
 	}
 	if r.Output >= 0 && p.OSL != nil {
-		g.osl = r.Around("prompts.osl", p.OSL.Typical(), r.Output, src.shape("prompts.osl"), maxCount)
+		g.osl = r.Around("prompts.osl", p.OSL.Typical(), r.Output, src.Draws("prompts.osl"), conversation.MaxCount)
 	}
 	return nil
 }
@@ -213,16 +196,16 @@ func TooLarge(cfg *schema.Dataset) (field string, size, limit float64) {
 		name        string
 		size, limit float64
 	}{
-		{"entries", float64(cfg.Entries), maxText / turnSize},
-		{"prompts.isl", cfg.Prompts.ISL.Typical(), maxTokens},
-		{"prompts.osl", cfg.Prompts.OSL.Typical(), maxCount},
-		{"turns", cfg.Turns.Typical(), maxTurns},
-		{"turn_delay", cfg.TurnDelay.Typical(), maxCount},
-		{"prompts.batch_size", float64(cfg.Prompts.BatchSize), maxTurns},
-		{"prefix_prompts.pool_size", float64(p.PoolSize), maxTurns},
-		{"prefix_prompts.length", float64(p.Length), maxTokens},
-		{"prefix_prompts.shared_system_length", float64(p.SharedSystemLength), maxTokens},
-		{"prefix_prompts.user_context_length", float64(p.UserContextLength), maxTokens},
+		{"entries", float64(cfg.Entries), conversation.MaxText / turnSize},
+		{"prompts.isl", cfg.Prompts.ISL.Typical(), conversation.MaxTokens},
+		{"prompts.osl", cfg.Prompts.OSL.Typical(), conversation.MaxCount},
+		{"turns", cfg.Turns.Typical(), conversation.MaxTurns},
+		{"turn_delay", cfg.TurnDelay.Typical(), conversation.MaxCount},
+		{"prompts.batch_size", float64(cfg.Prompts.BatchSize), conversation.MaxTurns},
+		{"prefix_prompts.pool_size", float64(p.PoolSize), conversation.MaxTurns},
+		{"prefix_prompts.length", float64(p.Length), conversation.MaxTokens},
+		{"prefix_prompts.shared_system_length", float64(p.SharedSystemLength), conversation.MaxTokens},
+		{"prefix_prompts.user_context_length", float64(p.UserContextLength), conversation.MaxTokens},
 	} {
 		if c.size > c.limit {
 			return c.name, c.size, c.limit
@@ -251,8 +234,8 @@ func (g *synthetic) makePool() error {
 		return nil
 	}
 	const usual = 5 // bytes of a token
-	if p.PoolSize > maxText/usual/p.Length {
-		return fmt.Errorf("prefix_prompts: %d prompts of %d tokens are more than %d MiB of text", p.PoolSize, p.Length, maxText>>20)
+	if p.PoolSize > conversation.MaxText/usual/p.Length {
+		return fmt.Errorf("prefix_prompts: %d prompts of %d tokens are more than %d MiB of text", p.PoolSize, p.Length, conversation.MaxText>>20)
 	}
 	for range p.PoolSize {
 		g.pool = append(g.pool, g.text(p.Length))
@@ -265,17 +248,9 @@ func (g *synthetic) makePool() error {
 func (g *synthetic) system() string {
 	s := g.cfg.SystemPrompt
 	if p := g.cfg.Prefix; p != nil && p.SharedSystemLength > 0 {
-		s = joinSystem(s, g.text(p.SharedSystemLength))
+		s = conversation.JoinSystem(s, g.text(p.SharedSystemLength))
 	}
 	return s
-}
-
-// joinSystem puts two system prompts into one message.
-func joinSystem(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n\n" + b
 }
 
 func (g *synthetic) conversation(i int, system string) (Conversation, error) {
@@ -283,7 +258,7 @@ func (g *synthetic) conversation(i int, system string) (Conversation, error) {
 	if err != nil {
 		return Conversation{}, err
 	}
-	c := Conversation{ID: sessionID(i), System: system, Turns: make([]Turn, max(1, turns))}
+	c := Conversation{ID: conversation.SessionID(i), System: system, Turns: make([]Turn, max(1, turns))}
 	context := ""
 	if p := g.cfg.Prefix; p != nil && p.UserContextLength > 0 {
 		context = g.text(p.UserContextLength)
@@ -325,14 +300,14 @@ func (g *synthetic) turn(i, t int) (turn Turn, err error) {
 		turn.ISL += int64(n)
 	}
 	if !g.writer.Additive() {
-		turn.ISL = countTexts(g.tok, turn.Texts)
+		turn.ISL = conversation.CountTexts(g.tok, turn.Texts)
 	}
 	images, sounds, videos, err := g.media.Make(i, t)
 	if err != nil {
 		return turn, err
 	}
-	turn.Images, turn.Audios, turn.Videos = mediaOf(images), mediaOf(sounds), mediaOf(videos)
-	g.bytes += turn.mediaSize()
+	turn.Images, turn.Audios, turn.Videos = conversation.OfItems(images), conversation.OfItems(sounds), conversation.OfItems(videos)
+	g.bytes += turn.MediaSize()
 	if t > 0 {
 		turn.Delay, err = g.think(i, t)
 	}
@@ -369,20 +344,6 @@ func (g *synthetic) think(i, t int) (time.Duration, error) {
 	return time.Duration(float64(ms) * ratio * float64(time.Millisecond)), err
 }
 
-func sessionID(i int) string {
-	if i >= 1_000_000 {
-		return "session_" + strconv.Itoa(i)
-	}
-	return "session_" + strconv.Itoa(1_000_000 + i)[1:]
-}
-
-// sessionNumber is the i that a sessionID has.
-func sessionNumber(id string) (i int, ok bool) {
-	digits, ok := strings.CutPrefix(id, "session_")
-	i, err := strconv.Atoi(digits)
-	return i, ok && err == nil && i >= 0 && sessionID(i) == id
-}
-
 // What a reranker is asked when nothing is said.
 const (
 	defaultPassages      = 10
@@ -402,14 +363,14 @@ func newRankings(cfg *schema.Rankings, src source) (*rankings, error) {
 		usual float64
 		limit float64
 	}{
-		{&r.passages, cfg.Passages, "rankings.passages", defaultPassages, maxTurns},
-		{&r.passage, cfg.PassageTokens, "rankings.passage_tokens", defaultPassageTokens, maxTokens},
-		{&r.query, cfg.QueryTokens, "rankings.query_tokens", defaultQueryTokens, maxTokens},
+		{&r.passages, cfg.Passages, "rankings.passages", defaultPassages, conversation.MaxTurns},
+		{&r.passage, cfg.PassageTokens, "rankings.passage_tokens", defaultPassageTokens, conversation.MaxTokens},
+		{&r.query, cfg.QueryTokens, "rankings.query_tokens", defaultQueryTokens, conversation.MaxTokens},
 	} {
 		if l.shape == nil {
 			l.shape = &schema.Shape{Mean: &l.usual}
 		}
-		made, err := synth.NewLengths(l.name, l.shape, src.shape(l.name), l.limit)
+		made, err := synth.NewLengths(l.name, l.shape, src.Draws(l.name), l.limit)
 		if err != nil {
 			return nil, err
 		}
@@ -419,7 +380,7 @@ func newRankings(cfg *schema.Rankings, src source) (*rankings, error) {
 }
 
 // ranking fills turn t of conversation i with a query and its passages. The
-// length of passage p is draw (i, t·maxTurns + p).
+// length of passage p is draw (i, t·conversation.MaxTurns + p).
 func (g *synthetic) ranking(turn *Turn, i, t int) error {
 	query, err := g.rank.query.At(i, t)
 	if err != nil {
@@ -431,13 +392,13 @@ func (g *synthetic) ranking(turn *Turn, i, t int) error {
 	}
 	turn.Query, turn.MaxTokens = g.text(query), 0
 	for p := range n {
-		size, err := g.rank.passage.At(i, t*maxTurns+p)
+		size, err := g.rank.passage.At(i, t*conversation.MaxTurns+p)
 		if err != nil {
 			return err
 		}
 		turn.Passages = append(turn.Passages, g.text(size))
 	}
-	turn.ISL = countTexts(g.tok, append([]string{turn.Query}, turn.Passages...))
+	turn.ISL = conversation.CountTexts(g.tok, append([]string{turn.Query}, turn.Passages...))
 	return nil
 }
 

@@ -13,6 +13,28 @@ import (
 // by order: draw (i, t) is the same whatever was drawn before.
 type Stream uint64
 
+// Seeds are the two roots of randomness. Shape decides lengths, numbers of
+// turns, think times and choices; Text decides the words of synthetic prompts. Two sets
+// with one Shape and two Texts differ in nothing but their words.
+type Seeds struct{ Shape, Text int64 }
+
+// Source gives each use of randomness in a data set its own stream. Stream is the phase's
+// name, so that two phases never draw the same.
+type Source struct {
+	Seeds  Seeds
+	Stream string
+}
+
+// Draws is the stream of lengths, turns and choices for a use.
+func (s Source) Draws(use string) Stream {
+	return NewStream(s.Seeds.Shape, "dataset."+s.Stream+"."+use)
+}
+
+// Words is the stream of what prompts say for a use.
+func (s Source) Words(use string) Stream {
+	return NewStream(s.Seeds.Text, "dataset."+s.Stream+"."+use)
+}
+
 // NewStream is the stream called name under root.
 func NewStream(root int64, name string) Stream { return Stream(seed.Of(root, name)) }
 

@@ -13,6 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	formats "aiperf.dev/aiperf/loadgen/dataset/format"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
@@ -108,7 +109,7 @@ func spread(v []float64) string {
 
 // describeSharing prints what a trace says about prefixes.
 func describeSharing(ctx context.Context, w io.Writer, path, format string) {
-	t, err := dataset.ReadTrace(ctx, path, format, 0)
+	t, err := formats.ReadTrace(ctx, path, format, 0)
 	if err != nil {
 		return // no trace
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
-	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/format"
 	recorded "aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
 // Trace prints what a trace holds.
-func Trace(w io.Writer, file string, t *dataset.Trace, a *recorded.Analysis) {
+func Trace(w io.Writer, file string, t *format.Trace, a *recorded.Analysis) {
 	fmt.Fprintf(w, "%s: %s, blocks of %d tokens\n", file, t.Format, t.Block)
 	fmt.Fprintf(w, "%s in %s", words.Count(a.Requests, "request"), words.Count(a.Sessions, "session"))
 	if a.DurationSeconds > 0 {

@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"cmp"
@@ -16,13 +16,20 @@ import (
 // have 16 tokens.
 var bailian = Format{
 	Name: "bailian_trace", Doc: "a request of Alibaba's Qwen traces, linked to the chat it follows", Trace: true, Block: 16, Complete: true,
-	Sampling: "sequential", Settings: replaying, fits: hasAll("chat_id", "parent_chat_id", "input_length", "output_length"), read: readBailian, finish: finishBailian,
+	Sampling: "sequential", Settings: replaying, fits: hasAll("chat_id", "parent_chat_id", "input_length", "output_length"),
+	decoder: func(d *draft) decoder { return &bailianRows{traceRows: newTraceRows(d)} },
 }
 
 // chat links a row of a bailian trace.
 type chat struct{ id, parent, turn int64 }
 
-func readBailian(r *reader, rec files.Record) error {
+// bailianRows knows which chat each row follows.
+type bailianRows struct {
+	traceRows
+	chats []chat // by row
+}
+
+func (r *bailianRows) read(rec files.Record) error {
 	f := rec.Fields
 	row, err := r.row(f, "input_length", "output_length", "hash_ids")
 	if err != nil {
@@ -50,17 +57,14 @@ func readBailian(r *reader, rec files.Record) error {
 	return r.record(rec.Place, row, nil)
 }
 
-// finishBailian names the session of each row after the chat that its parents
+// finish names the session of each row after the chat that its parents
 // lead to, and puts the rows of a session in the order of their turns.
-func finishBailian(r *reader) error {
-	if r.trace == nil {
-		return errors.New(r.cfg.Path + ": no records")
-	}
+func (r *bailianRows) finish() error {
 	parent := make(map[int64]int64, len(r.chats))
 	for _, c := range r.chats {
 		parent[c.id] = c.parent
 	}
-	rows := r.trace.rows
+	rows := r.rows
 	bySession := map[string][]int{}
 	for i, c := range r.chats {
 		rows[i].Session = strconv.FormatInt(root(parent, c.id), 10)
@@ -75,8 +79,8 @@ func finishBailian(r *reader) error {
 			out = append(out, rows[k])
 		}
 	}
-	r.trace.rows = out
-	return finishTrace(r)
+	r.rows = out
+	return r.traceRows.finish()
 }
 
 // root follows parents up to a chat that has none in the file; a circle ends

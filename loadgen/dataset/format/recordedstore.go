@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"crypto/sha256"
@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/synth"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 )
 
-// traceStore makes conversations out of rows when they are played: a trace of
+// Recorded makes conversations out of rows when they are played: a trace of
 // a million rows is many gigabytes of text.
-type traceStore struct {
+type Recorded struct {
 	*trace.Sessions
 	literals map[int]*literal
 	complete []bool // by session
@@ -33,28 +34,27 @@ type traceStore struct {
 	ratio    float64
 }
 
-func newTraceStore(r *reader) (*traceStore, error) {
-	t := r.trace
-	s := &traceStore{
-		literals: t.literals, block: t.block, osl: r.osl, tok: r.tok,
-		system: r.cfg.SystemPrompt, ratio: r.cfg.TurnDelayRatio,
+func newRecorded(t *traceRows) (*Recorded, error) {
+	s := &Recorded{
+		literals: t.literals, block: t.block, osl: t.osl, tok: t.tok,
+		system: t.cfg.SystemPrompt, ratio: t.cfg.TurnDelayRatio,
 	}
 	if len(t.literals) < len(t.rows) {
-		if r.tok == nil {
+		if t.tok == nil {
 			return nil, errors.New("a trace of lengths needs a tokenizer to make its prompts")
 		}
-		corpus, err := synth.NewCorpus(r.cfg.Prompts.Corpus, r.cfg.Prompts.CorpusFile, r.tok)
+		corpus, err := synth.NewCorpus(t.cfg.Prompts.Corpus, t.cfg.Prompts.CorpusFile, t.tok)
 		if err != nil {
 			return nil, err
 		}
-		s.writer, s.blocks = corpus.Writer(r.src.text("trace")), corpus.Writer(r.src.text("blocks"))
+		s.writer, s.blocks = corpus.Writer(t.src.Words("trace")), corpus.Writer(t.src.Words("blocks"))
 	}
-	if t.uneven != "" || r.cfg.Synthesis != nil {
+	if t.uneven != "" || t.cfg.Synthesis != nil {
 		s.uneven = trace.Uneven(t.rows, t.block)
 	}
 	s.Sessions = trace.Group(t.rows)
 	s.Tie(t.branches)
-	s.sample(r)
+	s.sample(t)
 	if t.apart {
 		s.Part()
 	}
@@ -67,24 +67,24 @@ func newTraceStore(r *reader) (*traceStore, error) {
 		}
 	}
 	if grown > 0 {
-		r.note("%s cumulative: each row repeats the one before it, so it is sent by itself and not behind its history", words.CountOf(grown, "session is", "sessions are"))
+		t.note("%s cumulative: each row repeats the one before it, so it is sent by itself and not behind its history", words.CountOf(grown, "session is", "sessions are"))
 	}
 	return s, nil
 }
 
 // sample keeps a share of the conversations and no more than were asked for.
-func (s *traceStore) sample(r *reader) {
+func (s *Recorded) sample(t *traceRows) {
 	share, most := 1.0, s.Len()
-	if v := r.cfg.TraceSessionSampleRatio; v != nil {
+	if v := t.cfg.TraceSessionSampleRatio; v != nil {
 		share = *v
 	}
-	if r.cfg.Entries > 0 {
-		most = min(most, r.cfg.Entries)
+	if t.cfg.Entries > 0 {
+		most = min(most, t.cfg.Entries)
 	}
 	if share >= 1 && most == s.Len() {
 		return
 	}
-	stream := r.src.shape("sessions")
+	stream := t.src.Draws("sessions")
 	var kept []int32
 	for i := range s.Len() {
 		if len(kept) == most || stream.At(i, 0).Float64() >= share && s.Len() > 1 {
@@ -99,15 +99,17 @@ func (s *traceStore) sample(r *reader) {
 }
 
 // Len is the number of conversations that are played by themselves.
-func (s *traceStore) Len() int { return s.Roots() }
+func (s *Recorded) Len() int { return s.Roots() }
 
-func (s *traceStore) Turns() int { return len(s.Order()) }
+func (s *Recorded) Turns() int { return len(s.Order()) }
 
-func (s *traceStore) At(i int) *Conversation { return s.tree(s.Root(i), s.said) }
+func (s *Recorded) At(i int) *conversation.Conversation { return s.tree(s.Root(i), s.said) }
 
-func (s *traceStore) Outline(i int) *Conversation { return s.tree(s.Root(i), s.outline) }
+func (s *Recorded) Outline(i int) *conversation.Conversation { return s.tree(s.Root(i), s.outline) }
 
-func (s *traceStore) begins(i int) (at *time.Duration, turns int) {
+// Begins is the time stamp of conversation i's first turn, nil for none, and how many
+// turns it has.
+func (s *Recorded) Begins(i int) (at *time.Duration, turns int) {
 	rows := s.Of(s.Root(i))
 	if first := &s.Rows[rows[0]]; first.Timed {
 		at = &first.At
@@ -115,9 +117,30 @@ func (s *traceStore) begins(i int) (at *time.Duration, turns int) {
 	return at, len(rows)
 }
 
+// Each are all sessions with their texts: those that are played by themselves, and those
+// that others start.
+func (s *Recorded) Each() iter.Seq[*conversation.Conversation] { return s.each(s.said) }
+
+// Recording is a trace as a set plays it.
+type Recording struct {
+	Sessions *trace.Sessions
+	Complete []bool  // by session: each row holds its whole history
+	Block    int     // tokens that one hash stands for
+	Ratio    float64 // by which the pauses are played longer; 0: as recorded
+	// First finds the place in Sessions.Order of a conversation's first row.
+	First func(conversation string) (place int32, ok bool)
+	// Outlines are the conversations of all sessions, without texts.
+	Outlines iter.Seq[*conversation.Conversation]
+}
+
+// Recording is the trace as it is played.
+func (s *Recorded) Recording() Recording {
+	return Recording{s.Sessions, s.complete, s.block, s.ratio, s.finder(), s.each(s.outline)}
+}
+
 // each are all sessions, made by made; what they start is an outline.
-func (s *traceStore) each(made func(i int) *Conversation) iter.Seq[*Conversation] {
-	return func(yield func(*Conversation) bool) {
+func (s *Recorded) each(made func(i int) *conversation.Conversation) iter.Seq[*conversation.Conversation] {
+	return func(yield func(*conversation.Conversation) bool) {
 		for i := range s.Sessions.Len() {
 			if !yield(s.link(made(i), i, s.outline)) {
 				return
@@ -127,52 +150,52 @@ func (s *traceStore) each(made func(i int) *Conversation) iter.Seq[*Conversation
 }
 
 // tree is session i with those that it starts.
-func (s *traceStore) tree(i int, made func(i int) *Conversation) *Conversation {
+func (s *Recorded) tree(i int, made func(i int) *conversation.Conversation) *conversation.Conversation {
 	return s.link(made(i), i, made)
 }
 
 // link gives c, which is session i, those that it starts.
-func (s *traceStore) link(c *Conversation, i int, made func(i int) *Conversation) *Conversation {
+func (s *Recorded) link(c *conversation.Conversation, i int, made func(i int) *conversation.Conversation) *conversation.Conversation {
 	for _, k := range s.Children(i) {
 		child := s.tree(int(k.Session), made)
 		t := &c.Turns[k.From]
-		t.Starts = append(t.Starts, Start{ID: child.ID, Conversation: child, JoinAt: k.Join})
+		t.Starts = append(t.Starts, conversation.Start{ID: child.ID, Conversation: child, JoinAt: k.Join})
 	}
 	if s.Trees() {
-		c.sum()
+		c.Sum()
 	}
 	return c
 }
 
 // said is session i with its texts.
-func (s *traceStore) said(i int) *Conversation {
+func (s *Recorded) said(i int) *conversation.Conversation {
 	c := s.outline(i)
 	for k, at := range s.Of(i) {
 		s.say(&c.Turns[k], at)
 	}
 	if s.system != "" {
-		c.count(s.tok)
+		c.CountOpening(s.tok)
 	}
 	return c
 }
 
 // id is the name of session i's conversation.
-func (s *traceStore) id(i int) string {
+func (s *Recorded) id(i int) string {
 	if name := s.Name(i); name != "" {
 		return name
 	}
-	return sessionID(i)
+	return conversation.SessionID(i)
 }
 
 // finder finds the place in the order of the first row of a session by the id of
 // its conversation.
-func (s *traceStore) finder() func(id string) (row int32, ok bool) {
+func (s *Recorded) finder() func(id string) (row int32, ok bool) {
 	named := s.Finder()
 	return func(id string) (int32, bool) {
 		if row, ok := named(id); ok {
 			return row, true
 		}
-		i, ok := sessionNumber(id)
+		i, ok := conversation.SessionNumber(id)
 		if !ok || i >= s.Sessions.Len() || s.Name(i) != "" {
 			return 0, false
 		}
@@ -181,9 +204,9 @@ func (s *traceStore) finder() func(id string) (row int32, ok bool) {
 }
 
 // outline is session i without its texts, and without what it starts.
-func (s *traceStore) outline(i int) *Conversation {
+func (s *Recorded) outline(i int) *conversation.Conversation {
 	rows := s.Of(i)
-	c := &Conversation{ID: s.id(i), System: s.system, Turns: make([]Turn, len(rows))}
+	c := &conversation.Conversation{ID: s.id(i), System: s.system, Turns: make([]conversation.Turn, len(rows))}
 	for k, at := range rows {
 		row, t := &s.Rows[at], &c.Turns[k]
 		t.MaxTokens, t.Complete = row.Out, s.complete[i]
@@ -204,7 +227,7 @@ func (s *traceStore) outline(i int) *Conversation {
 }
 
 // say gives the turn of row at its words.
-func (s *traceStore) say(t *Turn, at int32) {
+func (s *Recorded) say(t *conversation.Turn, at int32) {
 	row := &s.Rows[at]
 	lit := s.literals[int(at)]
 	if lit == nil {
@@ -219,7 +242,7 @@ func (s *traceStore) say(t *Turn, at int32) {
 		t.Messages, t.Tools, t.Complete = lit.messages, lit.tools, !lit.delta
 	case lit.text != "":
 		t.Texts = []string{lit.text}
-		t.ISL = countTexts(s.tok, t.Texts)
+		t.ISL = conversation.CountTexts(s.tok, t.Texts)
 	default:
 		t.Texts, t.ISL = []string{s.text(int(at), row)}, row.In
 	}
@@ -227,7 +250,7 @@ func (s *traceStore) say(t *Turn, at int32) {
 
 // text is a prompt of row's length whose blocks say the same wherever they
 // appear. The last one may be a part; what no block covers is the row's own.
-func (s *traceStore) text(at int, row *trace.Row) string {
+func (s *Recorded) text(at int, row *trace.Row) string {
 	n := int(row.In)
 	if len(row.Blocks) == 0 {
 		return s.writer.Text(at, n)
@@ -256,7 +279,7 @@ func (s *traceStore) text(at int, row *trace.Row) string {
 }
 
 // Digest stands for the rows; the texts follow from them and the seed.
-func (s *traceStore) Digest() string {
+func (s *Recorded) Digest() string {
 	h := sha256.New()
 	var b [8]byte
 	number := func(v int64) {

@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"encoding/json"
@@ -14,7 +14,8 @@ import (
 // of requests are played; tool events are passed over.
 var dynamo = Format{
 	Name: "dynamo_trace", Doc: "an event of NVIDIA Dynamo's request trace", Trace: true, Block: 64, Complete: true,
-	Sampling: "sequential", Settings: replaying, fits: fitsDynamo, read: readDynamo, finish: finishDynamo,
+	Sampling: "sequential", Settings: replaying, fits: fitsDynamo,
+	decoder: func(d *draft) decoder { return &dynamoRows{newTraceRows(d)} },
 }
 
 const dynamoSchema = "dynamo.request.trace.v1"
@@ -64,7 +65,9 @@ func fitsDynamo(r *files.Record) (bool, string) {
 	return true, "its schema is " + dynamoSchema
 }
 
-func readDynamo(r *reader, rec files.Record) error {
+type dynamoRows struct{ traceRows }
+
+func (r *dynamoRows) read(rec files.Record) error {
 	e, err := dynamoEventOf(rec.Fields)
 	if err != nil {
 		return err
@@ -84,20 +87,20 @@ func readDynamo(r *reader, rec files.Record) error {
 		if p.Block < 1 {
 			return errors.New("request.replay.trace_block_size: want a number of tokens")
 		}
-		if r.trace == nil && r.cfg.BlockSize == 0 {
-			r.cfg.BlockSize = p.Block
+		if len(r.rows) == 0 && r.cfg.BlockSize == 0 {
+			r.block = p.Block
 		}
 		row.In, row.Blocks = p.Length, r.blocks(p.Hashes)
 	}
 	return r.record(rec.Place, row, nil)
 }
 
-// finishDynamo counts time from the first request: events stand in the order
+// finish counts time from the first request: events stand in the order
 // in which requests ended.
-func finishDynamo(r *reader) error {
-	if r.trace == nil {
+func (r *dynamoRows) finish() error {
+	if len(r.rows) == 0 {
 		return errors.New(r.cfg.Path + ": no request has ended in this trace")
 	}
-	sortByTime(r.trace)
-	return finishTrace(r)
+	sortByTime(&r.traceRows)
+	return r.traceRows.finish()
 }

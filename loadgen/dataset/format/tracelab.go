@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"cmp"
@@ -26,7 +26,8 @@ import (
 var tracelab = Format{
 	Name: "tracelab", Doc: "a round of a coding agent's session in the TraceLab corpus", Trace: true, Block: 64, Complete: true,
 	Sampling: "sequential", Settings: replaying, ownClock: true,
-	fits: hasAll("session_id", "round_index", "input_tokens_total"), read: readTraceLab, finish: finishTraceLab,
+	fits:    hasAll("session_id", "round_index", "input_tokens_total"),
+	decoder: func(d *draft) decoder { return &labRows{wekaRows: wekaRows{traceRows: newTraceRows(d)}} },
 }
 
 // round is a row of the corpus.
@@ -43,7 +44,13 @@ type round struct {
 	spawned, waited       span // of Codex's tools that start agents and wait for them
 }
 
-func readTraceLab(r *reader, rec files.Record) error {
+// labRows gathers the rounds until all are there.
+type labRows struct {
+	wekaRows
+	rounds []round
+}
+
+func (r *labRows) read(rec files.Record) error {
 	f := rec.Fields
 	row, err := r.row(f, "input_tokens_total", "output_tokens", "")
 	if err != nil {
@@ -95,16 +102,16 @@ func (is *round) tools(raw json.RawMessage) {
 		from, okFrom := stamp(tool.From)
 		to, okTo := stamp(tool.To)
 		if okFrom {
-			is.span.take(from)
+			is.span.widen(from)
 		}
 		if okTo {
-			is.span.take(to)
+			is.span.widen(to)
 		}
 		switch {
 		case is.codex && tool.Name == "spawn_agent" && okFrom:
-			is.spawned.take(from)
+			is.spawned.widen(from)
 		case is.codex && tool.Name == "wait_agent" && okTo:
-			is.waited.take(to)
+			is.waited.widen(to)
 		case !is.codex && (tool.Name == "Agent" || tool.Name == "Task") && okFrom && okTo && tool.Latency != nil && *tool.Latency >= float64(spawnCall/time.Millisecond):
 			is.calls = append(is.calls, span{from, to, time.Duration(int64(*tool.Latency)) * time.Millisecond})
 		}
@@ -127,12 +134,12 @@ func (is *round) events(raw json.RawMessage) {
 		if !ok {
 			continue
 		}
-		is.span.take(at)
+		is.span.widen(at)
 		switch e.Type {
 		case "user_message", "tool_result":
-			in.take(at)
+			in.widen(at)
 		case "text", "reasoning", "tool_call":
-			out.take(at)
+			out.widen(at)
 		}
 	}
 	is.timed = in != never || out != never
@@ -160,7 +167,7 @@ type span struct{ from, to, took time.Duration }
 
 var never = span{from: math.MaxInt64, to: math.MinInt64}
 
-func (s *span) take(at time.Duration) { s.from, s.to = min(s.from, at), max(s.to, at) }
+func (s *span) widen(at time.Duration) { s.from, s.to = min(s.from, at), max(s.to, at) }
 
 // labSession are the rounds of a session in the order of time.
 type labSession struct {
@@ -173,8 +180,8 @@ type labSession struct {
 	call   span        // by this call
 }
 
-// finishTraceLab makes sessions of the rounds as readWeka reads them.
-func finishTraceLab(r *reader) error {
+// finish makes sessions of the rounds as weka_trace has them.
+func (r *labRows) finish() error {
 	var all []*labSession
 	of := map[string]*labSession{}
 	for i := range r.rounds {
@@ -203,21 +210,19 @@ func finishTraceLab(r *reader) error {
 				return diag.Errorf("%s: the sessions %q and %q become one name, %s", r.cfg.Path, other, s.name, id).Try("rename one of them: other signs than letters, digits, dot, hyphen and underscore are written as _")
 			}
 			names[id] = s.name
-			w := wekaSession{r: r, place: s.rounds[0].place, id: id, scope: uint64(len(r.byID)+1) << 40, agents: map[string]bool{}}
-			r.byID[id] = len(r.byID)
 			list, left := s.list(all, block)
 			alone = append(alone, left...)
-			if err := w.add(id, list); err != nil {
+			if err := r.session(s.rounds[0].place, id, list); err != nil {
 				return fmt.Errorf("%s: session %s: %w", r.cfg.Path, s.name, err)
 			}
 		}
 	}
-	if r.trace == nil {
+	if len(r.rows) == 0 {
 		return diag.Errorf("%s: no record can be sent (%s without times were left out)", r.cfg.Path, words.CountOf(r.skipped, "one", "ones")).
 			Try("timing_events of a round says when it was sent")
 	}
-	r.trace.back = ""
-	return finishTrace(r)
+	r.back = ""
+	return r.wekaRows.finish()
 }
 
 // order gathers what the rounds say of the session, and leaves those with times.
@@ -271,7 +276,7 @@ func findParents(all []*labSession) {
 	}
 }
 
-// list is the session with its subagents as readWeka reads it, and the
+// list is the session with its subagents as weka_trace has it, and the
 // subagents that have no place in it.
 func (s *labSession) list(all []*labSession, block int64) (list []wekaRequest, left []*labSession) {
 	zero, next := s.rounds[0].sent, uint64(1)

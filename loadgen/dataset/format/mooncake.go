@@ -1,29 +1,22 @@
-package dataset
+package format
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 )
 
-// replaying are the settings of traces.
-var replaying = []string{
-	"block_size", "synthesis", "replay_speedup", "trace_session_sample_ratio", "inter_turn_delay_cap_seconds", "max_idle_gap_cap_seconds",
-	"trace_idle_gap_cap_seconds", "ignore_trace_delays", "system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust",
-}
-
 // mooncake is a recorded request of Mooncake's traces and of what AIPerf made
 // of them: {"timestamp": ms, "input_length", "output_length", "hash_ids"}, or
 // in place of the length text_input, messages or payload.
 var mooncake = Format{
 	Name: "mooncake_trace", Doc: "a recorded request: time, lengths and hashes of its blocks, or its text, messages or body", Trace: true, Promotes: true, Block: 512,
-	Sampling: "sequential", Settings: replaying, fits: fitsMooncake, read: readMooncake, finish: finishTrace,
+	Sampling: "sequential", Settings: replaying, fits: fitsMooncake,
+	decoder: func(d *draft) decoder { return &mooncakeRows{newTraceRows(d), map[string]bool{}} },
 }
 
 // inputs are the four ways in which a mooncake row says what was asked.
@@ -56,7 +49,13 @@ func fitsMooncake(r *files.Record) (bool, string) {
 	return false, "its messages have nothing of a trace beside them"
 }
 
-func readMooncake(r *reader, rec files.Record) error {
+// mooncakeRows knows whether the messages of a session are all of its history.
+type mooncakeRows struct {
+	traceRows
+	deltas map[string]bool // by session: only what is new
+}
+
+func (r *mooncakeRows) read(rec files.Record) error {
 	f := rec.Fields
 	if ok, why := fitsMooncake(&rec); !ok && !f.Has("messages") {
 		return errors.New(why)
@@ -91,72 +90,18 @@ func readMooncake(r *reader, rec files.Record) error {
 
 // oneMode refuses a session some of whose messages are all that is said and others
 // only what is new: nobody could tell what its history is.
-func (r *reader) oneMode(session string, lit *literal) error {
+func (r *mooncakeRows) oneMode(session string, lit *literal) error {
 	if session == "" || lit == nil || lit.messages == nil {
 		return nil
 	}
-	delta, known := r.modes[session]
+	delta, known := r.deltas[session]
 	if known && delta != lit.delta {
 		words := map[bool]string{true: "delta", false: "history"}
 		return diag.Errorf("message_mode: %s, in a session that began with %s", words[lit.delta], words[delta]).
 			Try("one mode for all rows of a session_id; history is meant where none is said")
 	}
-	if r.modes == nil {
-		r.modes = map[string]bool{}
-	}
-	r.modes[session] = lit.delta
+	r.deltas[session] = lit.delta
 	return nil
-}
-
-// row reads the lengths and hashes of a recorded request.
-func (r *reader) row(f *files.Fields, in, out, hashes string) (row trace.Row, err error) {
-	var ids hashList
-	if _, err = f.Decode(in, &row.In, "a whole number of tokens"); err == nil {
-		if _, err = f.Decode(out, &row.Out, "a whole number of tokens"); err == nil && hashes != "" {
-			_, err = f.Decode(hashes, &ids, "a list of whole numbers from 0")
-		}
-	}
-	if err != nil {
-		return row, err
-	}
-	row.Blocks = r.blocks(ids)
-	return row, nil
-}
-
-// blocks gives hashes their names. Rows have their blocks in common stretches
-// of memory: a million small ones would take as much again to keep track of.
-func (r *reader) blocks(ids hashList) []int32 {
-	if len(ids) == 0 {
-		return nil
-	}
-	if len(r.room) < len(ids) {
-		r.room = make([]int32, max(stretch, len(ids)))
-	}
-	out := r.room[:len(ids):len(ids)]
-	r.room = r.room[len(ids):]
-	for i, id := range ids {
-		out[i] = r.names.Of(id)
-	}
-	return out
-}
-
-// stretch is how many blocks are given room at once.
-const stretch = 1 << 16
-
-// measure remembers how many tokens the blocks of row stand for. It says where that
-// is another number than before: then a hash is not one text.
-func (t *traceRows) measure(place string, row *trace.Row) string {
-	for k, b := range row.Blocks {
-		for int(b) >= len(t.sizes) {
-			t.sizes = append(t.sizes, -1)
-		}
-		n, before := row.Tokens(k, t.block), t.sizes[b]
-		if before >= 0 && n != before {
-			return fmt.Sprintf("%s: hash id %d of %d stands for %d tokens here and for %d before; a shorter block is taken for the beginning of the longer one", place, k+1, len(row.Blocks), n, before)
-		}
-		t.sizes[b] = n
-	}
-	return ""
 }
 
 // readLiteral is what a row says in words, nil when it says lengths only.
@@ -210,70 +155,6 @@ func checkMessages(raw json.RawMessage) error {
 		}
 	}
 	return nil
-}
-
-// hashList is hashes of blocks: 64 bits each, written with or without a sign.
-type hashList []uint64
-
-// UnmarshalJSON reads a list of whole numbers. It is where the time goes when a
-// trace is read, so it does without a decoder's steps for each number.
-func (h *hashList) UnmarshalJSON(b []byte) error {
-	list := (*h)[:0]
-	if len(b) < 2 || b[0] != '[' {
-		return errHashes
-	}
-	for at := 1; ; at++ { // b is JSON: a bracket ends it
-		for at < len(b) && (b[at] == ' ' || b[at] == '\t' || b[at] == '\n' || b[at] == '\r') {
-			at++
-		}
-		if b[at] == ']' && len(list) == 0 {
-			break
-		}
-		start := at
-		for at < len(b) && strings.IndexByte("0123456789-", b[at]) >= 0 {
-			at++
-		}
-		id, err := hashOf(b[start:at])
-		if err != nil {
-			return err
-		}
-		list = append(list, id)
-		for b[at] == ' ' || b[at] == '\t' || b[at] == '\n' || b[at] == '\r' {
-			at++
-		}
-		if b[at] == ']' {
-			break
-		}
-		if b[at] != ',' {
-			return errHashes
-		}
-	}
-	*h = list
-	return nil
-}
-
-var errHashes = errors.New("want a list of whole numbers")
-
-// hashOf is one hash.
-func hashOf(digits []byte) (uint64, error) {
-	if len(digits) == 0 {
-		return 0, errHashes
-	}
-	if digits[0] == '-' {
-		v, err := strconv.ParseInt(string(digits), 10, 64)
-		return uint64(v), err
-	}
-	if len(digits) > 18 { // the rest cannot be above 64 bits
-		return strconv.ParseUint(string(digits), 10, 64)
-	}
-	var v uint64
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, errHashes
-		}
-		v = v*10 + uint64(c-'0')
-	}
-	return v, nil
 }
 
 // Mooncake is a row as a line of a mooncake_trace file.

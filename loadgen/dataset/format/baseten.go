@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"cmp"
@@ -18,10 +18,13 @@ import (
 var baseten = Format{
 	Name: "baseten_trace", Doc: "a completion recorded by Baseten: time, prompt, tokens", Trace: true, Block: 64, Complete: true, Sampling: "sequential",
 	Settings: append([]string{"omit_kv_hints", "force_min_tokens", "open_loop_replay", "open_loop_strict"}, replaying...),
-	fits:     hasAll("timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"), read: readBaseten, finish: finishBaseten,
+	fits:     hasAll("timestamp_start_unix_ms", "prompt", "input_tokens", "output_tokens"),
+	decoder:  func(d *draft) decoder { return &basetenRows{newTraceRows(d)} },
 }
 
-func readBaseten(r *reader, rec files.Record) error {
+type basetenRows struct{ traceRows }
+
+func (r *basetenRows) read(rec files.Record) error {
 	f := rec.Fields
 	lit := &literal{extra: map[string]any{}}
 	var err error
@@ -81,11 +84,11 @@ func sessionOf(f *files.Fields, name string) string {
 	return ""
 }
 
-// finishBaseten counts time from the first request. In a closed loop a turn
+// finish counts time from the first request. In a closed loop a turn
 // comes as long after the answer before it as it did then. Requests too long for
 // synthesis.max_isl are left out, and are no answers to come after.
-func finishBaseten(r *reader) error {
-	if r.trace == nil {
+func (r *basetenRows) finish() error {
+	if len(r.rows) == 0 {
 		return errors.New(r.cfg.Path + ": no records")
 	}
 	var most int64
@@ -96,14 +99,14 @@ func finishBaseten(r *reader) error {
 		}
 		most = s.MaxISL
 	}
-	all := r.trace.rows
+	all := r.rows
 	first := slices.MinFunc(all, byTime).At
 	open := r.cfg.OpenLoopReplay == nil || *r.cfg.OpenLoopReplay
 	guessed := !slices.ContainsFunc(all, func(row trace.Row) bool { return row.Session != "" })
 	var order []int
 	for i := range all {
 		if guessed {
-			all[i].Session = r.trace.literals[i].guess
+			all[i].Session = r.literals[i].guess
 		}
 		if most == 0 || all[i].In <= most {
 			order = append(order, i)
@@ -126,17 +129,17 @@ func finishBaseten(r *reader) error {
 			}
 			ends[row.Session] = row.At + took
 		}
-		literals[len(rows)] = r.trace.literals[i]
+		literals[len(rows)] = r.literals[i]
 		rows = append(rows, row)
 	}
-	r.trace.rows, r.trace.literals, r.trace.back = rows, literals, ""
-	r.trace.apart = open && r.cfg.OpenLoopStrict
-	if err := finishTrace(r); err != nil {
+	r.rows, r.literals, r.back = rows, literals, ""
+	r.apart = open && r.cfg.OpenLoopStrict
+	if err := r.traceRows.finish(); err != nil {
 		return err
 	}
 	for i, lit := range literals { // the outputs have their final length now
 		if r.cfg.ForceMinTokens == nil || *r.cfg.ForceMinTokens {
-			lit.extra["min_tokens"] = r.trace.rows[i].Out
+			lit.extra["min_tokens"] = r.rows[i].Out
 		}
 		if len(lit.extra) == 0 {
 			lit.extra = nil

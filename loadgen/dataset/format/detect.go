@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"cmp"
@@ -11,126 +11,6 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
-
-// Format is one row of the catalogue: one way to write conversations down.
-// Everything that is particular to it stands in its row and its file.
-type Format struct {
-	Name string
-	Doc  string // what one record of it is, in one line
-	// Family stands for the format and its like where formats are listed for a
-	// person: "speed_bench_*"; "" for one that stands alone.
-	Family string
-	// Trace says that records are recorded load: lengths, time stamps, hashes
-	// of blocks. It takes synthesis, block_size and the replay settings.
-	Trace bool
-	// Block is the number of tokens that one hash of a trace stands for when
-	// nothing is said.
-	Block int
-	// Complete says that every turn carries its whole history.
-	Complete bool
-	// Verbatim says that whole bodies are sent as they were written: no system
-	// prompt, no output length of ours.
-	Verbatim bool
-	// Streams says that a record says all of its conversation, so that a large
-	// file can be read while it is played.
-	Streams bool
-	// Promotes says that its time stamps make a schedule of a phase whose flags
-	// say nothing else, as in AIPerf.
-	Promotes bool
-	// Trees says that a record may start others: those that none starts are the
-	// sessions, and without a bound each of them is played once, as in AIPerf.
-	Trees bool
-	// Sampling is the order of play when none is said.
-	Sampling string
-	// Settings are the fields of a dataset that this format takes beyond path,
-	// records, format, entries, sampling, random_seed and osl.
-	Settings []string
-
-	// joins says that records of one session that follow each other are one
-	// conversation.
-	joins bool
-	// ownClock says that each record counts its times from its own beginning.
-	ownClock bool
-	// fits says whether a record looks like this format, and why or why not.
-	fits func(r *files.Record) (bool, string)
-	// read adds what a record says to the reader's conversations.
-	read func(r *reader, rec files.Record) error
-	// finish is called after the last record; nil where nothing is left to do.
-	finish func(r *reader) error
-	// starts is the session that a record is and those that it starts; nil where
-	// none starts others.
-	starts func(r *files.Record) (id string, started []string)
-}
-
-// catalogue is in the order in which formats are tried: first those that give
-// themselves away by fields of their own.
-var catalogue = slices.Concat([]*Format{
-	&dagJSONL, &multiTurn, &sagemaker, &inputsJSON, &bailian, &weka, &tracelab, &baseten, &dynamo, &burstGPT, &azure,
-}, speedBench, []*Format{
-	&mooncake, &rawPayload, &randomPool, &singleTurn, &table,
-})
-
-// Catalogue lists the formats of files and inline records.
-func Catalogue() []Format {
-	rows := make([]Format, len(catalogue))
-	for i, f := range catalogue {
-		rows[i] = *f
-	}
-	return rows
-}
-
-// Formats lists the names of the known formats.
-func Formats() []string {
-	names := make([]string, len(catalogue))
-	for i, f := range catalogue {
-		names[i] = f.Name
-	}
-	return names
-}
-
-// streaming names the formats that large files can have.
-func streaming() (names []string) {
-	for _, f := range catalogue {
-		if f.Streams {
-			names = append(names, f.Name)
-		}
-	}
-	return names
-}
-
-func formatNamed(name string) *Format {
-	if i := slices.IndexFunc(catalogue, func(f *Format) bool { return f.Name == name }); i >= 0 {
-		return catalogue[i]
-	}
-	return nil
-}
-
-// conversational are the settings of formats that hold texts of users.
-var conversational = []string{"system_prompt", "system_prompt_file", "turn_delay_ratio", "cache_bust", "media_roots"}
-
-// has is the test for formats that one of some fields gives away.
-func has(names ...string) func(r *files.Record) (bool, string) {
-	return func(r *files.Record) (bool, string) {
-		for _, name := range names {
-			if r.Fields.Has(name) {
-				return true, "it has " + name
-			}
-		}
-		return false, "it has no " + orList(names)
-	}
-}
-
-// hasAll is the test for formats that several fields together give away.
-func hasAll(names ...string) func(r *files.Record) (bool, string) {
-	return func(r *files.Record) (bool, string) {
-		for _, name := range names {
-			if !r.Fields.Has(name) {
-				return false, "it has no " + name
-			}
-		}
-		return true, "it has " + andList(names)
-	}
-}
 
 // Found is what Detect makes of a file.
 type Found struct {
@@ -206,7 +86,7 @@ func Count(path string) (n int64) {
 // Roots is the number of sessions of the file at path that no other one starts,
 // as far as it can be read; 0 where the format knows no such thing.
 func Roots(path, format string) int64 {
-	f := formatNamed(format)
+	f := named(format)
 	if f == nil || f.starts == nil {
 		return 0
 	}
@@ -283,7 +163,7 @@ func announced(f *files.Fields) *Format {
 	if err != nil {
 		return nil
 	}
-	return formatNamed(name)
+	return named(name)
 }
 
 func found(f *Format, sample []files.Record, why string) Found {
@@ -316,18 +196,4 @@ func misfit(f *Format, r *files.Record) error {
 		return diag.Errorf("%s: not %s like the records before it: %s", r.Place, f.Name, why).Try("a file holds records of one format")
 	}
 	return nil
-}
-
-func orList(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
-}
-
-func andList(names []string) string {
-	if len(names) == 1 {
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

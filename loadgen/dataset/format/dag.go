@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
@@ -17,8 +18,8 @@ import (
 // that are added to its history, and which may start other conversations.
 var dagJSONL = Format{
 	Name: "dag_jsonl", Doc: "an agent's conversation: turns of messages that may start other conversations", Sampling: "sequential",
-	Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}, fits: fitsDAG, read: readDAG, finish: finishDAG,
-	Trees: true, starts: startsDAG,
+	Settings: []string{"turn_delay_ratio", "system_prompt", "system_prompt_file"}, fits: fitsDAG, Trees: true,
+	decoder: func(d *draft) decoder { return &dagLines{draft: d, byID: map[string]int{}} }, starts: startsDAG,
 }
 
 func fitsDAG(r *files.Record) (bool, string) {
@@ -108,7 +109,14 @@ type dagRound struct {
 // whole history.
 const withResponses = "message_array_with_responses"
 
-func readDAG(r *reader, rec files.Record) error {
+// dagLines ties conversations together when all are there.
+type dagLines struct {
+	*draft
+	byID   map[string]int // conversation of a session_id
+	places []string       // of the conversations
+}
+
+func (r *dagLines) read(rec files.Record) error {
 	var line dagLine
 	if err := files.Strict(rec.Fields.Whole(), &line); err != nil {
 		return err
@@ -234,7 +242,7 @@ func (line *dagLine) plan() (rounds []dagRound, waits bool, err error) {
 
 // orchestrator makes the silent turns of conversation i: one for each round,
 // and one that waits for the last.
-func (r *reader) orchestrator(i int, line *dagLine) error {
+func (r *dagLines) orchestrator(i int, line *dagLine) error {
 	c := &r.conversations[i]
 	rounds, waits, err := line.plan()
 	if err != nil {
@@ -247,7 +255,7 @@ func (r *reader) orchestrator(i int, line *dagLine) error {
 		if err := unlike("spawns", round.Spawns); err != nil {
 			return err
 		}
-		t := Turn{Silent: true, Starts: starts(round.Spawns, 0)}
+		t := conversation.Turn{Silent: true, Starts: starts(round.Spawns, 0)}
 		think := line.ThinkTime
 		if round.ThinkTime != nil {
 			think = round.ThinkTime
@@ -264,10 +272,10 @@ func (r *reader) orchestrator(i int, line *dagLine) error {
 		c.Turns = append(c.Turns, t)
 	}
 	if waits {
-		c.Turns = append(c.Turns, Turn{Silent: true})
+		c.Turns = append(c.Turns, conversation.Turn{Silent: true})
 	}
 	if line.ThinkSigma != nil {
-		c.Think = &Think{Sigma: *line.ThinkSigma, Max: r.delayed(files.MaxMillis)}
+		c.Think = &conversation.Think{Sigma: *line.ThinkSigma, Max: r.delayed(files.MaxMillis)}
 		if line.ThinkMin != nil {
 			c.Think.Min = r.delayed(*line.ThinkMin)
 		}
@@ -279,7 +287,7 @@ func (r *reader) orchestrator(i int, line *dagLine) error {
 }
 
 // delayed is a number of ms as the dataset's turn_delay_ratio has it.
-func (r *reader) delayed(ms float64) time.Duration {
+func (r *dagLines) delayed(ms float64) time.Duration {
 	d := files.Scale(time.Millisecond, ms)
 	if ratio := r.cfg.TurnDelayRatio; ratio != 0 {
 		d = files.Scale(d, ratio)
@@ -287,7 +295,7 @@ func (r *reader) delayed(ms float64) time.Duration {
 	return d
 }
 
-func (r *reader) dagTurn(i, k int, line *dagLine) error {
+func (r *dagLines) dagTurn(i, k int, line *dagLine) error {
 	t := &line.Turns[k]
 	if err := checkMessages(t.Messages); err != nil {
 		return err
@@ -295,7 +303,7 @@ func (r *reader) dagTurn(i, k int, line *dagLine) error {
 	if !(t.Delay >= 0 && t.Delay < files.MaxMillis) {
 		return fmt.Errorf("delay: %g ms is out of range", t.Delay)
 	}
-	out := Turn{
+	out := conversation.Turn{
 		Messages: t.Messages, Tools: t.Tools, Model: t.Model, Extra: t.Extra, Complete: line.ContextMode == withResponses,
 		Delay: files.Scale(time.Millisecond, t.Delay),
 	}
@@ -310,7 +318,7 @@ func (r *reader) dagTurn(i, k int, line *dagLine) error {
 			return diag.Errorf("forks: %q ends the conversation, and turns follow", f.Child).Try(fmt.Sprintf(`{"child": %q, "background": true} goes on beside it`, f.Child))
 		}
 		forked = append(forked, f.Child)
-		out.Starts = append(out.Starts, Start{ID: f.Child, Inherits: true})
+		out.Starts = append(out.Starts, conversation.Start{ID: f.Child, Inherits: true})
 	}
 	for _, s := range t.Spawns {
 		join := k + 1
@@ -335,9 +343,9 @@ func (r *reader) dagTurn(i, k int, line *dagLine) error {
 }
 
 // starts are conversations that begin afresh.
-func starts(ids []string, join int) (out []Start) {
+func starts(ids []string, join int) (out []conversation.Start) {
 	for _, id := range ids {
-		out = append(out, Start{ID: id, JoinAt: join})
+		out = append(out, conversation.Start{ID: id, JoinAt: join})
 	}
 	return out
 }
@@ -354,20 +362,20 @@ func unlike(field string, ids []string) error {
 	return nil
 }
 
-// finishDAG ties conversations to those that they start, and keeps apart those
+// finish ties conversations to those that they start, and keeps apart those
 // that are played by themselves.
-func finishDAG(r *reader) error {
+func (r *dagLines) finish() error {
 	if err := r.tie(); err != nil {
 		return err
 	}
 	started := make([]bool, len(r.conversations))
 	for i := range r.conversations {
-		r.conversations[i].EachStart(func(s *Start) { started[r.byID[s.ID]] = true })
+		r.conversations[i].EachStart(func(s *conversation.Start) { started[r.byID[s.ID]] = true })
 	}
 	if err := r.measureTrees(); err != nil {
 		return err
 	}
-	var roots []Conversation
+	var roots []conversation.Conversation
 	for i := range r.conversations {
 		if !started[i] {
 			roots = append(roots, r.conversations[i])
@@ -380,7 +388,7 @@ func finishDAG(r *reader) error {
 }
 
 // tie finds the conversation of every id, and holds it against the rules.
-func (r *reader) tie() error {
+func (r *dagLines) tie() error {
 	forkedAt := make([]string, len(r.conversations)) // where a conversation is forked
 	before := make([]string, len(r.conversations))   // where it is spawned before a session
 	for i := range r.conversations {
@@ -429,7 +437,7 @@ func (r *reader) tie() error {
 
 // systemFirst refuses a system prompt where chat templates drop it: anywhere
 // but at the beginning of what is sent.
-func (r *reader) systemFirst(i int, forked bool) error {
+func (r *dagLines) systemFirst(i int, forked bool) error {
 	c := &r.conversations[i]
 	for k := range c.Turns {
 		var list []struct{ Role string }
@@ -452,10 +460,10 @@ const maxTree = 10_000_000
 // measureTrees counts what each conversation sends with all that it starts. One
 // that comes back to itself is an error, and one that grows beyond all bounds,
 // which shared spawns can make it in few lines.
-func (r *reader) measureTrees() error {
+func (r *dagLines) measureTrees() error {
 	waiting := make([]int, len(r.conversations)) // starters that are not ordered yet
 	for i := range r.conversations {
-		r.conversations[i].EachStart(func(s *Start) { waiting[r.byID[s.ID]]++ })
+		r.conversations[i].EachStart(func(s *conversation.Start) { waiting[r.byID[s.ID]]++ })
 	}
 	var order []int
 	for i, n := range waiting {
@@ -464,7 +472,7 @@ func (r *reader) measureTrees() error {
 		}
 	}
 	for k := 0; k < len(order); k++ {
-		r.conversations[order[k]].EachStart(func(s *Start) {
+		r.conversations[order[k]].EachStart(func(s *conversation.Start) {
 			child := r.byID[s.ID]
 			if waiting[child]--; waiting[child] == 0 {
 				order = append(order, child)
@@ -476,7 +484,7 @@ func (r *reader) measureTrees() error {
 	}
 	for _, i := range slices.Backward(order) {
 		c := &r.conversations[i]
-		if c.sum(); c.Requests() > maxTree {
+		if c.Sum(); c.Requests() > maxTree {
 			return fmt.Errorf("%s: a play of %q is more than %d requests with all that it starts", r.places[i], c.ID, maxTree)
 		}
 	}
@@ -485,7 +493,7 @@ func (r *reader) measureTrees() error {
 
 // circle names a circle among the conversations that wait for a starter: each
 // has one that waits, too, so walking upwards comes back.
-func (r *reader) circle(waiting []int) error {
+func (r *dagLines) circle(waiting []int) error {
 	up := make([]int, len(r.conversations))
 	at := -1
 	for i := range r.conversations {
@@ -493,7 +501,7 @@ func (r *reader) circle(waiting []int) error {
 			continue
 		}
 		at = i
-		r.conversations[i].EachStart(func(s *Start) { up[r.byID[s.ID]] = i })
+		r.conversations[i].EachStart(func(s *conversation.Start) { up[r.byID[s.ID]] = i })
 	}
 	seen := make([]bool, len(r.conversations))
 	for !seen[at] {

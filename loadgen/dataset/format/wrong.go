@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"cmp"
@@ -73,7 +73,7 @@ type ignored struct {
 }
 
 // ignore counts the fields of a record that nothing has read.
-func (r *reader) ignore(rec files.Record) {
+func (r *Reader) ignore(rec files.Record) {
 	for _, name := range rec.Fields.Unused() {
 		is := r.ignored[name]
 		if is == nil {
@@ -89,7 +89,7 @@ func (r *reader) ignore(rec files.Record) {
 const toldFields = 10
 
 // ignoredFields says which fields had no effect, in how many records; nil where all had one.
-func (r *reader) ignoredFields() []string {
+func (r *Reader) ignoredFields() []string {
 	var out []string
 	for i, name := range r.ignoredOrder {
 		if i == toldFields {
@@ -113,4 +113,4 @@ func (r *reader) ignoredFields() []string {
 }
 
 // path is what holds the records.
-func (r *reader) path() string { return cmp.Or(strings.TrimSpace(r.cfg.Path), "records") }
+func (r *Reader) path() string { return cmp.Or(strings.TrimSpace(r.cfg.Path), "records") }

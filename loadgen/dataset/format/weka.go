@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"cmp"
@@ -20,7 +20,8 @@ import (
 var weka = Format{
 	Name: "weka_trace", Doc: "a coding session of Weka's cache tester with its requests and subagents", Trace: true, Block: 64, Complete: true,
 	Sampling: "sequential", Settings: append([]string{"use_think_time_only", "max_context_length"}, replaying...),
-	ownClock: true, fits: hasAll("requests", "block_size", "hash_id_scope"), read: readWeka, finish: finishTrace,
+	ownClock: true, fits: hasAll("requests", "block_size", "hash_id_scope"),
+	decoder: func(d *draft) decoder { return &wekaRows{traceRows: newTraceRows(d)} },
 }
 
 // wekaRequest is one entry of a session: a request, or a subagent with its own.
@@ -38,7 +39,13 @@ type wekaRequest struct {
 	Requests  []wekaRequest // of a subagent
 }
 
-func readWeka(r *reader, rec files.Record) error {
+// wekaRows reads sessions, each of which has hashes of its own.
+type wekaRows struct {
+	traceRows
+	sessions map[string]bool // names so far
+}
+
+func (r *wekaRows) read(rec files.Record) error {
 	f := rec.Fields
 	id, err := f.Str("id")
 	if err != nil {
@@ -63,24 +70,32 @@ func readWeka(r *reader, rec files.Record) error {
 	}
 	f.Pass() // totals and summaries
 	if r.cfg.BlockSize == 0 {
-		if r.trace == nil {
-			r.cfg.BlockSize = block
-		} else if r.trace.block != block {
-			return diag.Errorf("block_size: %d, the sessions before have %d", block, r.trace.block).Try("replay them apart")
+		if len(r.rows) == 0 {
+			r.block = block
+		} else if r.block != block {
+			return diag.Errorf("block_size: %d, the sessions before have %d", block, r.block).Try("replay them apart")
 		}
 	}
 	if most := r.cfg.MaxContextLength; most > 0 && peak(list) > most { // a session is played as a whole or not at all
 		r.skipped += count(list)
 		return nil
 	}
-	w := wekaSession{r: r, place: rec.Place, id: id, scope: uint64(len(r.byID)+1) << 40, agents: map[string]bool{}}
-	r.byID[id] = len(r.byID)
+	return r.session(rec.Place, id, list)
+}
+
+// session adds a session with its requests.
+func (r *wekaRows) session(place, id string, list []wekaRequest) error {
+	w := wekaSession{r: r, place: place, id: id, scope: uint64(len(r.sessions)+1) << 40, agents: map[string]bool{}}
+	if r.sessions == nil {
+		r.sessions = map[string]bool{}
+	}
+	r.sessions[id] = true
 	return w.add(id, list)
 }
 
 // wekaSession adds the rows of one session.
 type wekaSession struct {
-	r         *reader
+	r         *wekaRows
 	place, id string
 	scope     uint64
 	agents    map[string]bool // agent_ids so far
@@ -212,10 +227,7 @@ func (w *wekaSession) addSession(s *agentSession, later float64) error {
 	var turns []streamTurn
 	var before *wekaRequest
 	for _, q := range s.requests {
-		turn := streamTurn{at: q.at, t: q.T}
-		if w.r.trace != nil {
-			turn.row = int32(len(w.r.trace.rows))
-		}
+		turn := streamTurn{at: q.at, t: q.T, row: int32(len(w.r.rows))}
 		if before != nil {
 			turn.before = before.ends()
 		}
@@ -223,7 +235,7 @@ func (w *wekaSession) addSession(s *agentSession, later float64) error {
 			return fmt.Errorf("requests[%d]: %w", q.at, err)
 		}
 		if before == nil && later > 0 && !w.r.cfg.UseThinkTimeOnly {
-			w.r.trace.rows[turn.row].Delay = files.Scale(time.Second, later)
+			w.r.rows[turn.row].Delay = files.Scale(time.Second, later)
 		}
 		turns, before = append(turns, turn), q.wekaRequest
 	}
@@ -253,7 +265,7 @@ func (w *wekaSession) link(turns []streamTurn, a *started) {
 		a.join = nil // a list out of order: nobody waits for what comes later
 	}
 	if a.join != nil && !w.r.cfg.UseThinkTimeOnly { // it thinks from the later end on
-		row := &w.r.trace.rows[a.join.row]
+		row := &w.r.rows[a.join.row]
 		row.Delay = min(row.Delay, files.Scale(time.Second, max(0, a.join.t-max(a.end, a.join.before))))
 	}
 }
@@ -284,8 +296,8 @@ func (w *wekaSession) start(all []started, a *started) error {
 		if len(s.requests) == 0 {
 			continue
 		}
-		link.Child = int32(len(w.r.trace.rows))
-		w.r.trace.branches = append(w.r.trace.branches, link)
+		link.Child = int32(len(w.r.rows))
+		w.r.branches = append(w.r.branches, link)
 		if err := w.addSession(s, s.requests[0].T-begins); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package dataset
+package format
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestFirstRows(t *testing.T) {
 			}
 			rows = append(rows, row)
 		}
-		s := &traceStore{Sessions: trace.Group(rows)}
+		s := &Recorded{Sessions: trace.Group(rows)}
 		if apart {
 			s.Part()
 		}

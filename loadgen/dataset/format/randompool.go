@@ -1,9 +1,10 @@
-package dataset
+package format
 
 import (
 	"path"
 	"strings"
 
+	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 )
 
@@ -13,7 +14,8 @@ import (
 var randomPool = Format{
 	Name: "random_pool", Doc: "one part of a request; conversations draw one part of each file", Sampling: "shuffle",
 	Settings: append([]string{"prompt_batch_size", "image_batch_size", "audio_batch_size", "video_batch_size"}, conversational...),
-	fits:     fitsRandomPool, read: readRandomPool, finish: drawRandomPool,
+	fits:     fitsRandomPool,
+	decoder:  func(d *draft) decoder { return &pools{draft: d, byFile: map[string]int{}} },
 }
 
 func fitsRandomPool(r *files.Record) (bool, string) {
@@ -29,10 +31,17 @@ func fitsRandomPool(r *files.Record) (bool, string) {
 // pool is the parts of one file.
 type pool struct {
 	name  string
-	parts []Turn
+	parts []conversation.Turn
 }
 
-func readRandomPool(r *reader, rec files.Record) error {
+// pools are the files that conversations draw from.
+type pools struct {
+	*draft
+	list   []pool
+	byFile map[string]int
+}
+
+func (r *pools) read(rec files.Record) error {
 	for _, name := range []string{"timestamp", "delay"} {
 		if rec.Fields.Has(name) {
 			rec.Fields.Ignored(name) // reported as ignored
@@ -45,33 +54,33 @@ func readRandomPool(r *reader, rec files.Record) error {
 	}
 	rec.Fields.Pass("type", "session_id")
 	t.Timestamp, t.Delay = nil, 0
-	i, known := r.byID[rec.File]
+	i, known := r.byFile[rec.File]
 	if !known {
-		i = len(r.pools)
-		r.byID[rec.File] = i
-		r.pools = append(r.pools, pool{name: name})
+		i = len(r.list)
+		r.byFile[rec.File] = i
+		r.list = append(r.list, pool{name: name})
 	}
-	r.pools[i].parts = append(r.pools[i].parts, t)
+	r.list[i].parts = append(r.list[i].parts, t)
 	return nil
 }
 
-// drawRandomPool makes the conversations. Draw (i, p) is the part of pool p in
+// finish makes the conversations. Draw (i, p) is the part of pool p in
 // conversation i.
-func drawRandomPool(r *reader) error {
+func (r *pools) finish() error {
 	n := r.cfg.Entries
 	if n == 0 {
-		n = DefaultEntries
+		n = conversation.DefaultEntries
 	}
-	stream := r.src.shape("random_pool")
+	stream := r.src.Draws("random_pool")
 	sizes := []*int{r.cfg.PromptBatchSize, r.cfg.ImageBatchSize, r.cfg.AudioBatchSize, r.cfg.VideoBatchSize}
 	for i := range n {
-		var t Turn
+		var t conversation.Turn
 		if batched(sizes) {
 			t = r.batch(i, sizes)
 		} else {
-			for p := range r.pools {
-				parts := r.pools[p].parts
-				t.merge(&parts[stream.At(i, p).IntN(len(parts))])
+			for p := range r.list {
+				parts := r.list[p].parts
+				merge(&t, &parts[stream.At(i, p).IntN(len(parts))])
 			}
 		}
 		if err := r.add(r.begin("", ""), t); err != nil {
@@ -92,11 +101,11 @@ func batched(sizes []*int) bool {
 
 // batch draws so many of each kind, each on its own; a kind that nobody gave
 // a size for is drawn once.
-func (r *reader) batch(i int, sizes []*int) (t Turn) {
-	var all Turn
-	for p := range r.pools {
-		for k := range r.pools[p].parts {
-			all.merge(&r.pools[p].parts[k])
+func (r *pools) batch(i int, sizes []*int) (t conversation.Turn) {
+	var all conversation.Turn
+	for p := range r.list {
+		for k := range r.list[p].parts {
+			merge(&all, &r.list[p].parts[k])
 		}
 	}
 	draw := func(kind, have int, take func(int)) {
@@ -104,7 +113,7 @@ func (r *reader) batch(i int, sizes []*int) (t Turn) {
 		if sizes[kind] != nil {
 			n = *sizes[kind]
 		}
-		rng := r.src.shape("random_pool").At(i, kind)
+		rng := r.src.Draws("random_pool").At(i, kind)
 		for range n {
 			if have > 0 {
 				take(rng.IntN(have))
@@ -119,7 +128,7 @@ func (r *reader) batch(i int, sizes []*int) (t Turn) {
 }
 
 // merge adds what p holds to t.
-func (t *Turn) merge(p *Turn) {
+func merge(t, p *conversation.Turn) {
 	t.Texts = append(t.Texts, p.Texts...)
 	t.Passages = append(t.Passages, p.Passages...)
 	t.Images, t.Audios, t.Videos = append(t.Images, p.Images...), append(t.Audios, p.Audios...), append(t.Videos, p.Videos...)
