@@ -71,7 +71,7 @@ func (r *runner) writeRun(m *measured, rep *RunReport, read *reading) error {
 	if err := resultdir.WriteMasked(filepath.Join(dir, resultdir.ReportName), rep, r.hide); err != nil {
 		return err
 	}
-	if len(r.plan.Runs) > 1 {
+	if r.plan.Several() {
 		if _, err := aiperf.WriteRunConfig(dir, read.files.Info); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (r *runner) writePrompts(m *measured) error {
 	}
 	r.wrote(dir, file)
 	m.Set, m.Warmup = nil, nil
-	if m.run.ID == r.plan.Runs[len(r.plan.Runs)-1].ID {
+	if r.at.Index+1 == r.at.Total {
 		r.loader.Forget()
 	}
 	return nil
@@ -112,7 +112,7 @@ func (r *runner) runInfo(m *measured, rep *RunReport) *aiperf.RunInfo {
 		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(m.run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(m.run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run), Fraction: schema.TakesFraction},
 		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: m.Benchmark.GPUTelemetry.Enabled,
 	}
-	if len(r.plan.Runs) > 1 {
+	if r.plan.Several() {
 		info.SweepID, info.Config.Said = r.sweepID(), nil
 	}
 	info.VariationValues = parameters(m.run.Cell)
@@ -182,14 +182,14 @@ func measuredPhase(phases []schema.Phase) string {
 	return ""
 }
 
-// Reports are the run reports of a result directory, in the plan's order.
+// Reports are the run reports of a result directory, in the order in which the runs were begun.
 func Reports(dir string) ([]*RunReport, error) {
-	lock, err := resultdir.ReadLock(dir)
+	runs, err := resultdir.Begun(dir)
 	if err != nil {
 		return nil, err
 	}
 	var out []*RunReport
-	for _, run := range lock.Runs {
+	for _, run := range runs {
 		var rep RunReport
 		if err := resultdir.ReadJSON(filepath.Join(dir, run.Dir, resultdir.ReportName), &rep); err == nil {
 			out = append(out, &rep)

@@ -60,7 +60,7 @@ func (r *runner) finish() error {
 	if r.result.Stopped != "" {
 		r.log.say("WARNING", "the plan ended early: %s", r.result.Stopped)
 	}
-	r.log.say("INFO", "%d of %d runs are written, %d were not needed, verdict %s", len(r.result.Outcomes), len(r.plan.Runs), r.result.Spared, r.result.Verdict)
+	r.log.say("INFO", "%d of %s are written, %d were not needed, verdict %s", len(r.result.Outcomes), r.size(), r.result.Spared, r.result.Verdict)
 	if err := r.log.close(); err != nil { // complete before the manifest lists it
 		return err
 	}
@@ -255,7 +255,7 @@ func (res *Result) sent() (n int64) {
 
 // partial tells whether a later --resume has something to do.
 func (res *Result) partial() bool {
-	return res.Interrupted || len(res.Outcomes)+res.Spared < len(res.Plan.Runs)
+	return res.Interrupted || !res.complete
 }
 
 // Measured tells whether any request of the plan was answered.

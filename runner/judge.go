@@ -42,7 +42,7 @@ func placeholderNames() string {
 func (r *runner) describe(m *measured, attempt int) *RunReport {
 	rep := &RunReport{
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
-		Seed: m.run.Seed, Started: m.Clock.Wall(0).UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, len(r.plan.Runs) > 1),
+		Seed: m.run.Seed, Started: m.Clock.Wall(0).UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
 		Host: reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(), Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
 	if m.Unreachable {

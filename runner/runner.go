@@ -23,6 +23,7 @@ import (
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
+	"aiperf.dev/aiperf/sweep/source"
 )
 
 // Options are what the plan does not say.
@@ -60,8 +61,8 @@ type Options struct {
 // Step is where the plan is.
 type Step struct {
 	Run     sweep.Run
-	Index   int // of the run in the plan's order
-	Total   int
+	Index   int             // of the run among those that the plan's source gave
+	Total   int             // of them; 0 where nobody can know
 	Skipped bool            // done before, by an earlier process
 	Report  *RunReport      // nil before the run
 	Outcome *decide.Outcome // of a run that was measured, nil before it
@@ -78,12 +79,13 @@ type Result struct {
 	Failures     map[string]error      // by run ID: why a run of this process could not be measured at all
 	PlanFindings []verdict.Finding
 	Verdict      verdict.Verdict
-	Spared       int // runs that were not needed: the trials of their cell were enough
+	Spared       int // runs that were not needed, by what the others gave
 	Interrupted  bool
 	Finished     *resultdir.Manifest // the directory was complete before; nothing else is set then
 	Stopped      string              // why the plan ended before its last run, "" if it did not
 	Began        time.Time
 	Elapsed      time.Duration
+	complete     bool   // the plan's source has no further run
 	view         string // file name of the page with charts, "" when none was written
 }
 
@@ -96,6 +98,7 @@ type runner struct {
 	loader   *onerun.Loader
 	told     []string // what was said of sets before anything was sent
 	result   *Result
+	at       Step  // where the plan is
 	sent     int64 // requests so far, for the budget
 	written  resultdir.Written
 	log      *stepLog
@@ -216,78 +219,108 @@ func (r *runner) begin(held map[string]string) error {
 	if err := r.writeInputs(); err != nil {
 		return err
 	}
-	r.log.say("INFO", "aiperf %s: plan %s of %d runs: %s", r.opt.Version, r.plan.Hash, len(r.plan.Runs), r.opt.CommandLine)
+	r.log.say("INFO", "aiperf %s: plan %s of %s: %s", r.opt.Version, r.plan.Hash, r.size(), r.opt.CommandLine)
 	return r.dir.Note(resultdir.Event{Event: "begin", Plan: r.plan.Hash, Version: r.opt.Version, Sources: held})
 }
 
-// all goes through the plan's runs in order.
+// all carries out the runs that the plan's source gives.
 func (r *runner) all(issue, hard context.Context) error {
 	before := resultdir.Last(r.dir.Events)
+	runs := source.Of(r.plan)
 	var last *sweep.Run
-	for i, run := range r.plan.Runs {
-		step := Step{Run: run, Index: i, Total: len(r.plan.Runs)}
-		if was := before[run.ID]; was.Event == "done" {
-			if report, outcome, err := r.recall(run, was); err == nil {
-				r.keep(report, outcome)
-				step.Skipped, step.Report, step.Outcome = true, report, r.outcome(run)
-				r.notify(step)
-				continue
+	over := false
+	next, more := runs.Next(r.result.Outcomes)
+	for i := 0; more && !over; i++ {
+		run, was := next.Run, before[next.Run.ID]
+		r.at = Step{Run: run, Index: i, Total: len(r.plan.Runs)}
+		switch {
+		case was.Event == "done" && r.recalled(was):
+		case next.Spared:
+			r.result.Spared++
+			if err := r.decided(next, was); err != nil {
+				return err
 			}
+		default:
+			if r.stop(issue) {
+				return nil
+			}
+			unready := r.flip(issue, run)
+			if unready == nil {
+				r.cooldown(issue, last, run)
+			}
+			if r.stop(issue) {
+				return nil
+			}
+			if err := r.decided(next, was); err != nil {
+				return err
+			}
+			if err := r.carryOut(issue, hard, was.Attempt+1, unready); err != nil {
+				return err
+			}
+			over = r.ends(issue)
+			last = &run
 		}
-		if enough, err := r.spare(run, before[run.ID]); err != nil {
-			return err
-		} else if enough {
-			continue
-		}
-		if r.stop(issue) {
-			break
-		}
-		unready := r.flip(issue, run)
-		if unready == nil {
-			r.cooldown(issue, last, run)
-		}
-		if r.stop(issue) {
-			break
-		}
-		r.notify(step)
-		step.Report, step.Err = r.one(issue, hard, run, before[run.ID].Attempt+1, unready)
-		step.Outcome = r.outcome(run)
-		var lost *onerun.LostError
-		if errors.As(step.Err, &lost) {
-			return lost.Err // our own disk: nothing that follows could be kept
-		}
-		r.notify(step)
-		if step.Err != nil && r.abort(run) {
-			r.result.Stopped = "failure_policy: abort"
-			break
-		}
-		if step.Report != nil && step.Report.Cancelled != "" && r.stop(issue) {
-			break // also after the last run: it was cut short
-		}
-		last = &r.plan.Runs[i]
+		next, more = runs.Next(r.result.Outcomes)
 	}
+	r.result.complete = !more
 	return nil
 }
 
-// spare tells whether run is not needed because the trials of its cell are
-// enough, and notes it, so that a later process knows that nothing is missing.
-func (r *runner) spare(run sweep.Run, was resultdir.Event) (bool, error) {
-	var cell []*decide.Outcome
-	for i := range r.result.Outcomes {
-		if o := &r.result.Outcomes[i]; o.Run.Cell == run.Cell && o.Run.Sentinel == 0 {
-			cell = append(cell, o)
-		}
+// recalled takes over a run that an earlier process finished; false where what it left
+// is not there any more.
+func (r *runner) recalled(was resultdir.Event) bool {
+	report, outcome, err := r.recall(r.at.Run, was)
+	if err != nil {
+		return false
 	}
-	stop, enough := decide.Enough(r.plan, cell)
-	if !enough || run.Sentinel > 0 {
-		return false, nil
+	r.keep(report, outcome)
+	r.at.Skipped, r.at.Report, r.at.Outcome = true, report, r.outcome(r.at.Run)
+	r.notify(r.at)
+	return true
+}
+
+// carryOut makes the run that the plan is at. The error is one after which nothing can
+// be kept.
+func (r *runner) carryOut(issue, hard context.Context, attempt int, unready error) error {
+	r.notify(r.at)
+	r.at.Report, r.at.Err = r.one(issue, hard, r.at.Run, attempt, unready)
+	r.at.Outcome = r.outcome(r.at.Run)
+	if lost := (*onerun.LostError)(nil); errors.As(r.at.Err, &lost) {
+		return lost.Err // our own disk
 	}
-	r.result.Spared++
-	if was.Event == "spared" {
-		return true, nil
+	r.notify(r.at)
+	return nil
+}
+
+// ends tells whether the run that was carried out last is the last one, and why.
+func (r *runner) ends(issue context.Context) bool {
+	if r.at.Err != nil && r.abort(r.at.Run) {
+		r.result.Stopped = "failure_policy: abort"
+		return true
 	}
-	r.log.say("INFO", "run %s (%s, trial %d) is not needed: %s", run.ID, run.Cell.Label, run.Trial+1, stop.Why)
-	return true, r.dir.Note(resultdir.Event{Event: "spared", Run: run.ID, Attempt: was.Attempt})
+	return r.at.Report != nil && r.at.Report.Cancelled != "" && r.stop(issue) // also after the last run: it was cut short
+}
+
+// decided notes why a run comes next or is not needed, where outcomes decided that: a
+// later process and whoever reads the directory then know that nothing is missing.
+func (r *runner) decided(d source.Decision, was resultdir.Event) error {
+	if d.Why == "" || d.Spared && was.Spared {
+		return nil
+	}
+	what := "comes next"
+	if d.Spared {
+		what = "is not needed"
+	}
+	r.log.say("INFO", "run %s (%s, trial %d) %s: %s", d.Run.ID, d.Run.Cell.Label, d.Run.Trial+1, what, d.Why)
+	return r.dir.Note(resultdir.Event{Event: "decision", Run: d.Run.ID, Attempt: was.Attempt, Spared: d.Spared, Why: d.Why})
+}
+
+// size is how many runs the plan has, for the log.
+func (r *runner) size() string {
+	if n := len(r.plan.Runs); n > 0 {
+		return fmt.Sprintf("%d runs", n)
+	}
+	return "as many runs as it takes"
 }
 
 // stop tells whether no further run may begin, and why.
@@ -342,7 +375,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 	if err := r.dir.SetAside(run.ID, run.Dir, runFiles(run), attempt-1); err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
-	if err := r.dir.Note(resultdir.Event{Event: "start", Run: run.ID, Attempt: attempt, Dir: run.Dir}); err != nil {
+	if err := r.dir.Note(resultdir.Event{Event: "start", Run: run.ID, Cell: run.Cell.ID, Trial: run.Trial, Attempt: attempt, Dir: run.Dir}); err != nil {
 		return nil, &onerun.LostError{Err: err}
 	}
 	logged, err := r.runStarts(run, attempt)
@@ -369,7 +402,7 @@ func (r *runner) one(issue, hard context.Context, run sweep.Run, attempt int, un
 		}
 		return nil, errors.Join(err, r.note(failed))
 	}
-	if report.Cancelled == loadgen.Interrupted && len(r.plan.Runs) > 1 { // a plan of one run shows what it has
+	if report.Cancelled == loadgen.Interrupted && r.plan.Several() { // a plan of one run shows what it has
 		outcome.Interrupted, outcome.Err = true, "interrupted after "+words.Count(outcome.Sent, "request")
 	}
 	r.keep(report, *outcome)

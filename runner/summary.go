@@ -25,6 +25,7 @@ func (res *Result) Report() *report.Report {
 	}
 	r := &report.Report{
 		Plan: res.Plan, Results: res.Results, Verdict: res.said(), Elapsed: elapsed, Dir: res.Dir, View: res.view, Stopped: res.Stopped,
+		Runs: cmp.Or(len(res.Plan.Runs), len(res.Outcomes)),
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()
@@ -47,7 +48,7 @@ func (res *Result) Report() *report.Report {
 			failed.Add(e)
 		}
 		notes.Take(rep.Notices)
-		if f := rep.Fidelity; f != nil && len(res.Plan.Runs) == 1 { // what a replay is read for comes first
+		if f := rep.Fidelity; f != nil && !res.Plan.Several() { // what a replay is read for comes first
 			r.Notices = append(r.Notices, f.line())
 		}
 		for _, w := range rep.Warnings {
@@ -67,7 +68,7 @@ func (res *Result) Report() *report.Report {
 		}
 	}
 	r.Errors, r.FailedRuns = failed.Frequent(verdict.MaxKinds), report.FailedRunsOf(res.Plan, res.Outcomes)
-	if len(res.Plan.Runs) == 1 && len(res.Outcomes) == 1 {
+	if !res.Plan.Several() && len(res.Outcomes) == 1 {
 		res.single(r)
 	}
 	return r

@@ -220,16 +220,13 @@ type identity struct {
 	experiment string
 	axes       []Axis
 	cells      map[int]*sweep.Cell
-	runs       map[Place]string
+	id         func(c *sweep.Cell, trial int) string // of a run
 }
 
 func newIdentity(p *sweep.Plan) *identity {
-	id := &identity{experiment: p.Name, axes: AxesOf(p), cells: map[int]*sweep.Cell{}, runs: map[Place]string{}}
+	id := &identity{experiment: p.Name, axes: AxesOf(p), cells: map[int]*sweep.Cell{}, id: p.RunID}
 	for _, c := range p.Cells {
 		id.cells[c.Index] = c
-	}
-	for _, r := range p.Runs {
-		id.runs[Place{r.Cell.Index, r.Trial}] = r.ID
 	}
 	return id
 }
@@ -262,11 +259,7 @@ func (id *identity) values(table string, p Place) ([]any, error) {
 	case p.Trial == All || cell == nil:
 		return append(out, nil, nil), nil
 	}
-	run, ok := id.runs[p]
-	if !ok {
-		run = fmt.Sprintf("%s-t%d", cell.ID, p.Trial)
-	}
-	return append(out, int64(p.Trial), run), nil
+	return append(out, int64(p.Trial), id.id(cell, p.Trial)), nil
 }
 
 // fill sets v to n copies of one value.

@@ -57,11 +57,14 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	p.plantSeeds(s.SameSeed, drawSeed)
+	p.Hash = p.hash()
+	if p.searches() { // its source makes up the runs
+		return p, nil
+	}
 	if err := p.schedule(); err != nil {
 		return nil, err
 	}
 	p.addSentinels()
-	p.Hash = p.hash()
 	return p, nil
 }
 

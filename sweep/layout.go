@@ -77,7 +77,7 @@ func (p *Plan) warms() bool {
 }
 
 func (p *Plan) warmups() string {
-	if p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"] {
+	if p.warmsOnce() {
 		return "warmup before the first run of a cell"
 	}
 	return "warmup in each run"

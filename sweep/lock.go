@@ -11,7 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 )
 
-// Lock is the plan in its kept form. ToolVersion and Digests are the caller's.
+// Lock is the plan in its kept form.
 func (p *Plan) Lock() resultdir.Lock {
 	l := resultdir.Lock{
 		Schema: resultdir.LockSchema, PlanHash: p.Hash, Name: p.Name, Trials: p.Trials, Order: p.Order, CellOrder: p.CellOrder,
@@ -63,11 +63,6 @@ func Diff(a, b resultdir.Lock) []string {
 		d.changed("seed", seedWord(a), seedWord(b))
 	}
 	d.cells(a, b)
-	for _, f := range slices.Sorted(maps.Keys(a.Digests)) {
-		if now, ok := b.Digests[f]; ok && now != a.Digests[f] {
-			d.add("file %s: its content changed", f)
-		}
-	}
 	if len(d.lines) == 0 && len(a.Runs) == len(b.Runs) {
 		d.runs(a, b)
 	}

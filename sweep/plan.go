@@ -32,12 +32,12 @@ var _ Document = (*schema.Document)(nil)
 // Plan is everything that will be run, in order.
 type Plan struct {
 	Name            string
-	Hash            string // sha256 of the canonical cells, seeds, trials and order: what makes two plans one
+	Hash            string // sha256 of what its runs follow from, see hash: what makes two plans one
 	Type            string // none, grid, zip, scenarios, …
 	Axes            []schema.Axis
 	Cells           []*Cell
 	Trials          int
-	Runs            []Run          // execution order
+	Runs            []Run          // those that are known before the first, in order; none where a source makes them up
 	Dropped         int            // points that "where" left out
 	Design          *schema.Design // what the cells of a sampled sweep were drawn from, nil for the others
 	MultiRun        schema.MultiRun
@@ -69,6 +69,9 @@ type Cell struct {
 
 	canonical []byte // what ID is the hash of
 }
+
+// Several tells whether more than one run may be carried out.
+func (p *Plan) Several() bool { return len(p.Runs) != 1 }
 
 // Hide masks the secrets of all cells, and those of the proxies on the way.
 func (p *Plan) Hide() *secret.Masker {
@@ -152,10 +155,9 @@ func (p *Plan) Find(name string) (Run, error) {
 	if err != nil || trial < 1 || trial > p.Trials {
 		return Run{}, fmt.Errorf("%q is no trial from 1 to %d", number, p.Trials)
 	}
-	for _, r := range p.Runs {
-		c := r.Cell
-		if r.Trial == trial-1 && (cell == strconv.Itoa(c.Index) || cell == c.ID || cell == c.DirName || cell == c.Short() || cell == c.Label) {
-			return r, nil
+	for _, c := range p.Cells {
+		if cell == strconv.Itoa(c.Index) || cell == c.ID || cell == c.DirName || cell == c.Short() || cell == c.Label {
+			return p.RunOf(c, trial-1), nil
 		}
 	}
 	return Run{}, fmt.Errorf("no cell is called %q", cell)

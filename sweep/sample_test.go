@@ -234,6 +234,9 @@ func TestSearchPlansItsBase(t *testing.T) {
 	d := grid(1)
 	d.Kind = schema.Sweep{Type: "adaptive_search"}
 	p := expand(t, d)
+	if len(p.Runs) != 0 || p.Hash == "" {
+		t.Errorf("%d runs, hash %q; its source makes them up", len(p.Runs), p.Hash)
+	}
 	if len(p.Cells) != 1 || p.Cells[0].Label != "base" || p.Cells[0].Seed != 42 || p.Type != "adaptive_search" {
 		t.Errorf("%d cells, first %+v", len(p.Cells), p.Cells[0])
 	}

@@ -31,7 +31,7 @@ func (p *Plan) schedule() error {
 	case p.Order == "repeated":
 		for t := range p.Trials {
 			for _, c := range p.cellsOf(t) {
-				p.Runs = append(p.Runs, p.run(c, t))
+				p.Runs = append(p.Runs, p.RunOf(c, t))
 			}
 		}
 	case p.CellOrder == interleaved:
@@ -39,7 +39,7 @@ func (p *Plan) schedule() error {
 	default:
 		for _, c := range p.cellsOf(0) {
 			for t := range p.Trials {
-				p.Runs = append(p.Runs, p.run(c, t))
+				p.Runs = append(p.Runs, p.RunOf(c, t))
 			}
 		}
 	}
@@ -72,14 +72,27 @@ func (p *Plan) shuffled(cells []*Cell, turn int) []*Cell {
 	return cells
 }
 
-func (p *Plan) run(c *Cell, trial int) Run {
+// RunOf is a trial of a cell; the same for everybody who asks.
+func (p *Plan) RunOf(c *Cell, trial int) Run {
 	r := Run{
-		Cell: c, Trial: trial, ID: fmt.Sprintf("%s-t%d", c.ID, trial),
-		Warmup: trial == 0 || !(p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"]),
-		Dir:    p.dir(c, trial), Label: fmt.Sprintf("run_%04d", trial+1),
+		Cell: c, Trial: trial, ID: p.RunID(c, trial), Warmup: trial == 0 || !p.warmsOnce(),
+		Dir: p.dir(c, trial), Label: fmt.Sprintf("run_%04d", trial+1),
 	}
 	r.Seed, r.Text = p.seedsOf(r)
 	return r
+}
+
+// RunID names a run. Those of the sentinel are trials that the plan does not have.
+func (p *Plan) RunID(c *Cell, trial int) string {
+	if p.MultiRun.Sentinel && trial >= p.Trials {
+		return fmt.Sprintf("%s-s%d", c.ID, trial-p.Trials+1)
+	}
+	return fmt.Sprintf("%s-t%d", c.ID, trial)
+}
+
+// warmsOnce tells whether only the first trial of a cell has a warmup.
+func (p *Plan) warmsOnce() bool {
+	return p.MultiRun.DisableWarmupAfterFirst && p.ruled["disable_warmup_after_first"]
 }
 
 // dir is where AIPerf puts the files of a run:
@@ -103,12 +116,17 @@ func (p *Plan) dir(c *Cell, trial int) string {
 	return fmt.Sprintf("%s/profile_runs/trial_%04d", c.DirName, trial+1)
 }
 
-// hash covers what decides which requests are sent in which order, and no
-// names: the bodies, the trials, the order, warmup, and the seeds unless they
-// were drawn.
+// hash covers what the runs follow from, and no names: the bodies, how runs draw, how
+// many there are, in which order and with which warmup, and the seeds unless they were
+// drawn. It needs no list of the runs, so that a plan whose source makes them up has
+// one, too.
 func (p *Plan) hash() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "aiperf plan 2\ntrials %d\norder %s\nseeds %s\n", p.Trials, p.Order, p.Seeds)
+	fmt.Fprintf(&b, "aiperf plan 3\ntrials %d\norder %s\ncells %s\nseeds %s\n", p.Trials, p.Order, p.listing(), p.Seeds)
+	fmt.Fprintf(&b, "warmup once %t\nsentinel %t\n", p.Trials > 1 && p.warmsOnce(), p.MultiRun.Sentinel)
+	if p.Seeded {
+		fmt.Fprintf(&b, "seed %d\n", p.BaseSeed)
+	}
 	if c := p.MultiRun.Convergence; c != nil {
 		threshold := "its own"
 		if c.Threshold != nil {
@@ -117,14 +135,20 @@ func (p *Plan) hash() string {
 		fmt.Fprintf(&b, "convergence %s %s %s %s %d\n", c.Metric, c.Stat, c.Mode, threshold, c.MinRuns)
 	}
 	for _, c := range p.Cells {
-		fmt.Fprintf(&b, "cell %s\n", hashOf(c.canonical))
-	}
-	for _, r := range p.Runs {
-		fmt.Fprintf(&b, "run %d %d %t", r.Cell.Index, r.Trial, r.Warmup)
-		if p.Seeded {
-			fmt.Fprintf(&b, " %d %d", r.Seed, r.Text)
+		fmt.Fprintf(&b, "cell %s", hashOf(c.canonical))
+		if p.Seeded { // those of the other trials follow
+			fmt.Fprintf(&b, " %d %d", p.shapeSeed(c, 0), p.textSeed(c, 0))
 		}
 		b.WriteByte('\n')
 	}
 	return hashOf([]byte(b.String()))
+}
+
+// listing is how the cells of a trial are ordered: those that are not drawn are in the
+// order in which the plan has them.
+func (p *Plan) listing() string {
+	if len(p.Cells) > 1 && (p.CellOrder == interleaved || p.CellOrder == "shuffled") {
+		return p.CellOrder
+	}
+	return "listed"
 }

@@ -28,7 +28,7 @@ func (p *Plan) addSentinels() {
 // sentinel is its k-th run, from 1 on. Its trial is one that the plan does not have.
 func (p *Plan) sentinel(k int) Run {
 	r := Run{
-		Cell: p.Cells[0], Trial: p.Trials + k - 1, Sentinel: k, ID: fmt.Sprintf("%s-s%d", p.Cells[0].ID, k), Warmup: true,
+		Cell: p.Cells[0], Trial: p.Trials + k - 1, Sentinel: k, ID: p.RunID(p.Cells[0], p.Trials+k-1), Warmup: true,
 		Dir: fmt.Sprintf("sentinel/run_%04d", k), Label: fmt.Sprintf("sentinel_%04d", k),
 	}
 	r.Seed, r.Text = p.seedsOf(r)

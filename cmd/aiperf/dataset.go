@@ -109,7 +109,7 @@ func (a *app) datasetMake(p *argv.Line) error {
 	if err != nil {
 		return err
 	}
-	set, err := runner.Conversations(a.issue, file, plan.Runs[0])
+	set, err := runner.Conversations(a.issue, file, plan.RunOf(plan.Cells[0], 0))
 	if err != nil {
 		return asUsage(err)
 	}
@@ -134,7 +134,7 @@ func (a *app) datasetMake(p *argv.Line) error {
 		return err
 	}
 	if len(plan.Cells) > 1 {
-		a.note("the first of " + words.Count(len(plan.Cells), "cell") + " is written: " + plan.Runs[0].Cell.Short())
+		a.note("the first of " + words.Count(len(plan.Cells), "cell") + " is written: " + plan.Cells[0].Short())
 	}
 	for _, line := range slices.Concat(set.Doubts(), set.Warnings()) {
 		a.note(line)

@@ -85,6 +85,9 @@ func printDone(w io.Writer, plan *sweep.Plan, dir string) {
 		return
 	}
 	left := fmt.Sprintf("%d to do", len(plan.Runs)-done-spared)
+	if len(plan.Runs) == 0 {
+		left = "it decides what is left to do as it goes"
+	}
 	if spared > 0 {
 		left += fmt.Sprintf(", %d not needed", spared)
 	}

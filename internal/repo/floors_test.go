@@ -107,6 +107,7 @@ sinks/report/preview: internal/diag internal/words loadgen/dataset loadgen/datas
 sinks/results: internal/diag internal/metrics internal/words sinks/aiperf schema sinks sweep sweep/decide internal/validity internal/resultdir
 sinks: schema sweep sweep/decide internal/atomicfile internal/decimal internal/heap internal/metrics internal/record internal/resultdir internal/secret internal/stats internal/words
 sweep/decide: schema schema/fields sweep internal/diag internal/metrics internal/record internal/stats internal/validity internal/words
+sweep/source: sweep sweep/decide
 sweep: schema schema/fields loadgen/endpoint loadgen/mode internal/seed internal/pcg internal/qmc internal/secret internal/words internal/resultdir
 `)
 

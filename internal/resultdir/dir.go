@@ -71,7 +71,7 @@ func Open(dir string, plan Plan, resume bool, redo ...string) (_ *Dir, err error
 		}
 		d.Events = append(d.Events, e)
 	}
-	if err := d.redo(plan.Lock.Runs, redo); err != nil {
+	if err := d.redo(redo); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	if m, err := ReadManifest(dir); err == nil && !m.Interrupted && allDone(d.Events) {
@@ -129,13 +129,13 @@ func makeDir(dir string) error {
 // redo notes the runs of which another attempt shall be made. What the other runs
 // measured must still be there: once a plan is done its runs' streams become
 // tables, and cannot be brought together with a new run.
-func (d *Dir) redo(runs []LockRun, again []string) error {
+func (d *Dir) redo(again []string) error {
 	if len(again) == 0 {
 		return nil
 	}
 	last := Last(d.Events)
-	for _, r := range runs {
-		if slices.Contains(again, r.ID) || last[r.ID].Event != "done" || holdsAny(filepath.Join(d.Path, r.Dir, StreamName)) {
+	for id, e := range last {
+		if slices.Contains(again, id) || e.Event != "done" || holdsAny(filepath.Join(d.Path, e.Dir, StreamName)) {
 			continue
 		}
 		return refusal(d.Path, "its runs are in the tables already: one alone cannot be measured again", "--keep-streams, when a plan is measured, leaves room for --redo; else run it in another --artifact-dir")
@@ -161,7 +161,7 @@ func lockRefusal(dir string, err error) error {
 // allDone tells whether no run failed: failed runs are tried again on resume.
 func allDone(events []Event) bool {
 	for _, e := range Last(events) {
-		if e.Event != "done" && e.Event != "spared" {
+		if !e.settled() {
 			return false
 		}
 	}
@@ -211,10 +211,25 @@ func (p Plan) same(dir string) error {
 	case err != nil:
 		return refusal(dir, "cannot be read: "+reason(err), "start anew in another --artifact-dir")
 	}
+	if old.Schema != LockSchema {
+		message := fmt.Sprintf("the plan was begun in the form %q, this program goes on with %q", old.Schema, LockSchema)
+		return refusal(dir, message, "--resume with the version of aiperf that began it"+versionOf(dir)+", or run it in another --artifact-dir")
+	}
 	if changed := p.Changed(old); len(changed) > 0 {
 		return refusal(dir, "the plan is not the one that was begun here", "run it in another --artifact-dir", changed...)
 	}
 	return nil
+}
+
+// versionOf is the version that began the plan in dir, in parentheses; "" where it does
+// not say so.
+func versionOf(dir string) string {
+	for _, e := range Events(dir) {
+		if e.Event == "begin" && e.Version != "" {
+			return fmt.Sprintf(" (%q)", e.Version)
+		}
+	}
+	return ""
 }
 
 // checkFinished refuses to call damaged results complete.

@@ -16,7 +16,7 @@ import (
 // planOf is a plan of one run that is told by its hash.
 func planOf(hash string) Plan {
 	return Plan{
-		Lock: Lock{PlanHash: hash, Runs: []LockRun{{ID: "r1", Dir: "a"}}}, Writes: []string{"requests.parquet", "checks.csv", "a"},
+		Lock: Lock{Schema: LockSchema, PlanHash: hash, Runs: []LockRun{{ID: "r1", Dir: "a"}}}, Writes: []string{"requests.parquet", "checks.csv", "a"},
 		Changed: func(begun Lock) []string {
 			if begun.PlanHash == hash {
 				return nil
@@ -148,6 +148,29 @@ func TestOpenRefusesAnotherPlan(t *testing.T) {
 	}
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Another form of the lock is another identity of the same plan: it is refused with the
+// version that can go on, and nothing is written.
+func TestOpenRefusesAnotherForm(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		LockName:    `{"schema": "plan.lock/1", "plan_hash": "a", "runs": [{"id": "r1", "dir": "a"}]}`,
+		JournalName: `{"event":"begin","version":"0.9"}` + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Open(dir, planOf("a"), true)
+	var e *diag.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message, `begun in the form "plan.lock/1"`) || !strings.Contains(e.Hint, `("0.9")`) {
+		t.Fatalf("%+v, want both forms and the version", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 

@@ -16,17 +16,21 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type Event struct {
-	Event   string    `json:"event"` // beside, begin, start, done, failed, aborted, lost, interrupted, spared, redo, flip, end
+	Event   string    `json:"event"` // beside, begin, start, decision, done, failed, aborted, lost, interrupted, redo, flip, end
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
 	Run     string    `json:"run,omitempty"`
+	Cell    string    `json:"cell,omitempty"`  // of start, as Trial
+	Trial   int       `json:"trial,omitempty"` // from 0
 	Attempt int       `json:"attempt,omitempty"`
 	Dir     string    `json:"dir,omitempty"`
 	Records int64     `json:"records,omitempty"`
 	SHA256  string    `json:"sha256,omitempty"` // of stream.arrow followed by run.json
 	Error   string    `json:"error,omitempty"`
 	Version string    `json:"version,omitempty"`
-	State   string    `json:"state,omitempty"` // of flip: the cell that the server was brought into its state for
+	Spared  bool      `json:"spared,omitempty"` // of decision: the run is not needed
+	Why     string    `json:"why,omitempty"`    // of decision: what in the outcomes made the plan's source take it
+	State   string    `json:"state,omitempty"`  // of flip: the cell that the server was brought into its state for
 
 	Beside  []string          `json:"beside,omitempty"`  // of beside: names of others that were in the directory before
 	Sources map[string]string `json:"sources,omitempty"` // of begin: SHA-256 of the files that hold the requests
@@ -105,6 +109,26 @@ func (j *journal) add(e Event) error {
 }
 
 func (j *journal) close() error { return j.f.Close() }
+
+// settled tells whether nothing is left to do of the run that e is the last event of.
+func (e *Event) settled() bool { return e.Event == "done" || e.Spared }
+
+// Begun are the last events of the runs that were begun in dir, in the order in which
+// they first were.
+func Begun(dir string) ([]Event, error) {
+	events, _, err := readJournal(filepath.Join(dir, JournalName))
+	last, seen := Last(events), map[string]bool{}
+	var out []Event
+	for _, e := range events {
+		if e.Event == "start" && !seen[e.Run] && (e.Dir == "" || filepath.IsLocal(e.Dir)) {
+			seen[e.Run] = true
+			run := last[e.Run]
+			run.Dir = e.Dir
+			out = append(out, run)
+		}
+	}
+	return out, err
+}
 
 // Last is what a journal says about each run: its last attempt and how
 // that ended ("start" means it did not).

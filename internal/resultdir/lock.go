@@ -6,24 +6,22 @@ import (
 )
 
 // LockSchema names the form of plan.lock.json.
-const LockSchema = "plan.lock/1"
+const LockSchema = "plan.lock/2"
 
 // Lock is a plan as it is kept beside its results: enough to tell whether a
 // later plan is the same, and if not, in what.
 type Lock struct {
-	Schema      string            `json:"schema"`
-	PlanHash    string            `json:"plan_hash"`
-	ToolVersion string            `json:"tool_version,omitempty"`
-	Name        string            `json:"name,omitempty"`
-	Cells       []LockCell        `json:"cells"`
-	Trials      int               `json:"trials"`
-	Order       string            `json:"order"`
-	CellOrder   string            `json:"cell_order"`
-	BaseSeed    int64             `json:"base_seed"`
-	Seeds       string            `json:"seeds"`
-	Seeded      bool              `json:"seeded"`            // false: the seed was drawn, a later plan may have another
-	Digests     map[string]string `json:"digests,omitempty"` // file → sha256 of data sets and tokenizers, filled by the runner
-	Runs        []LockRun         `json:"runs"`
+	Schema    string     `json:"schema"`
+	PlanHash  string     `json:"plan_hash"`
+	Name      string     `json:"name,omitempty"`
+	Cells     []LockCell `json:"cells"`
+	Trials    int        `json:"trials"`
+	Order     string     `json:"order"`
+	CellOrder string     `json:"cell_order"`
+	BaseSeed  int64      `json:"base_seed"`
+	Seeds     string     `json:"seeds"`
+	Seeded    bool       `json:"seeded"` // false: the seed was drawn, a later plan may have another
+	Runs      []LockRun  `json:"runs"`   // those that the plan lists
 }
 
 // LockCell is one cell.

@@ -25,15 +25,15 @@ func Unfinished(pattern, hash string) string {
 	return ""
 }
 
-// Progress counts the runs that dir holds finished, of how many are needed; begun
-// is false where no plan was ever begun.
+// Progress counts the runs that dir holds finished, of how many are needed, 0 where
+// nobody can know; begun is false where no plan was ever begun.
 func Progress(dir string) (done, total int, begun bool) {
 	lock, err := ReadLock(dir)
 	if err != nil {
 		return 0, 0, false
 	}
 	done, spared := countDone(Events(dir))
-	return done, len(lock.Runs) - spared, true
+	return done, max(len(lock.Runs)-spared, 0), true
 }
 
 // Done counts the runs that dir holds finished of the plan of this hash, and those that turned out
@@ -55,10 +55,10 @@ func Done(dir, hash string) (done, spared int, err error) {
 // not needed.
 func countDone(events []Event) (done, spared int) {
 	for _, e := range Last(events) {
-		switch e.Event {
-		case "done":
+		switch {
+		case e.Event == "done":
 			done++
-		case "spared":
+		case e.Spared:
 			spared++
 		}
 	}

@@ -46,7 +46,7 @@ func (r *Report) problems(b *strings.Builder) {
 		if !slices.ContainsFunc(r.FailedRuns, func(f FailedRun) bool { return !f.Interrupted }) {
 			what = "Interrupted runs"
 		}
-		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(len(r.Plan.Runs)))
+		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(r.Runs))
 		r.failedRuns(b)
 	}
 	notes := r.notes()
@@ -66,7 +66,7 @@ type FailedRun struct {
 	// Sentinel is which of the sentinel's runs it is, 0 for a trial.
 	Sentinel int
 	Place    int // among the runs of its trial, which are one block
-	Of       int
+	Of       int // 0 where the plan does not list them
 	Why      string
 	// Interrupted says that a signal cut it short: no fault of the run.
 	Interrupted bool
@@ -80,7 +80,7 @@ func FailedRunsOf(plan *sweep.Plan, outcomes []decide.Outcome) (out []FailedRun)
 		place[run.ID] = of[run.Trial]
 	}
 	for _, o := range outcomes {
-		if o.Err != "" && len(plan.Runs) > 1 {
+		if o.Err != "" && plan.Several() {
 			out = append(out, FailedRun{o.Run.Cell.Short(), o.Run.Trial + 1, o.Run.Sentinel, place[o.Run.ID], of[o.Run.Trial], o.Err, o.Interrupted})
 		}
 	}
@@ -92,7 +92,7 @@ func (f FailedRun) String() string {
 	if f.Sentinel > 0 {
 		return fmt.Sprintf("%s, sentinel %d", f.Cell, f.Sentinel)
 	}
-	if f.Of == 1 {
+	if f.Of <= 1 {
 		return fmt.Sprintf("%s, trial %d", f.Cell, f.Trial)
 	}
 	return fmt.Sprintf("%s, trial %d (run %d of %d in it)", f.Cell, f.Trial, f.Place, f.Of)

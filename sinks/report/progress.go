@@ -19,8 +19,8 @@ import (
 // Step is where a plan is, before a run (not Done and no Err) or after it.
 type Step struct {
 	Run     sweep.Run
-	Index   int // of the run in the plan's order
-	Total   int
+	Index   int  // of the run in the order of execution
+	Total   int  // 0 where nobody can know
 	Skipped bool // measured before, by an earlier process
 	Done    bool // measured just now
 	Err     error
@@ -128,7 +128,10 @@ const (
 // region is the three lines: where the plan is, what is sent, what comes back.
 func (p *Progress) region(s loadgen.Snapshot) []string {
 	in := share(s)
-	done := (float64(p.at.Index) + in) / float64(max(p.at.Total, 1))
+	done := in
+	if p.at.Total > 0 {
+		done = (float64(p.at.Index) + in) / float64(p.at.Total)
+	}
 	second := "  " + joined("   ", []string{counts(s), waits(s)})
 	room := p.screen.width() - 1 - words.Width(second)
 	second = words.Bar(done, min(max(room, shortestBar), longestBar)) + second

@@ -48,6 +48,7 @@ type Report struct {
 	Asked        string           // what was asked for, where it can be compared: "asked 64"
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
+	Runs       int                  // of the plan; those carried out where it does not list them
 	FailedRuns []FailedRun          // of which no number is used, in the order of execution
 	Requests   record.Counts        // over all runs
 	Notices    []string             // one line each, said once
@@ -136,10 +137,10 @@ func (r *Report) Failure() string {
 	switch {
 	case r.Broken == 0:
 		return ""
-	case len(r.Plan.Runs) == 1:
+	case !r.Plan.Several():
 		return "the run failed: " + r.Why
 	}
-	return fmt.Sprintf("%d of %s failed, the first one: %s", r.Broken, words.Count(len(r.Plan.Runs), "run"), r.Why)
+	return fmt.Sprintf("%d of %s failed, the first one: %s", r.Broken, words.Count(r.Runs, "run"), r.Why)
 }
 
 func (r *Report) files() string {

@@ -286,6 +286,7 @@ func TestErrorsAddUp(t *testing.T) {
 		},
 		FailedRuns: []FailedRun{{Cell: "concurrency 4", Trial: 3, Place: 2, Of: 4, Why: "cannot reach http://h: \x1b[2Jrefused"}},
 		Requests:   record.Counts{OK: 511, Failed: 61, Cut: 4},
+		Runs:       20,
 	}
 	var b strings.Builder
 	if err := r.WriteConsole(&b); err != nil {

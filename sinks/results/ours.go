@@ -35,18 +35,19 @@ func readOurs(dir string) (*System, error) {
 	for i, c := range lock.Cells {
 		s.Cells = append(s.Cells, decide.ArmCell{Label: labels[i], Alike: facts(c.Benchmark), Closed: sweep.Closed(phasesOf(c.Benchmark)), Judged: sweep.Percentile(sweep.Planned(phasesOf(c.Benchmark)))})
 	}
-	s.Stamps = stampsOf(dir, lock.Runs)
+	s.Stamps = stampsOf(dir)
 	return s, s.fill(dir)
 }
 
 // stampsOf are whose arrival stamps the runs have, in order, each once; none where no
 // run says so.
-func stampsOf(dir string, runs []resultdir.LockRun) (kinds []string) {
+func stampsOf(dir string) (kinds []string) {
+	runs, _ := resultdir.Begun(dir) // a damaged journal says nothing
 	for _, r := range runs {
 		var report struct {
 			Stamps string `json:"stamps"`
 		}
-		if filepath.IsLocal(r.Dir) && readJSON(filepath.Join(dir, r.Dir, resultdir.ReportName), &report) == nil && report.Stamps != "" && !slices.Contains(kinds, report.Stamps) {
+		if readJSON(filepath.Join(dir, r.Dir, resultdir.ReportName), &report) == nil && report.Stamps != "" && !slices.Contains(kinds, report.Stamps) {
 			kinds = append(kinds, report.Stamps)
 		}
 	}

@@ -23,7 +23,7 @@ func Recheck(dir string) (said string, bad []string, err error) {
 	ours := err == nil
 	if done, total, begun := resultdir.Progress(dir); !ours && begun {
 		return "", nil, &diag.Error{
-			Code: diag.Failed, Place: dir, Message: fmt.Sprintf("not finished: %d of %s are done", done, words.Count(total, "run")),
+			Code: diag.Failed, Place: dir, Message: "not finished: " + doneOf(done, total),
 			Hint: "aiperf run … --artifact-dir " + dir + " --resume",
 		}
 	}
@@ -58,17 +58,21 @@ func Recheck(dir string) (said string, bad []string, err error) {
 	return said, bad, nil
 }
 
+// doneOf is how far a plan is; of one that makes up its runs total is 0.
+func doneOf(done, total int) string {
+	if total == 0 {
+		return words.Count(done, "run") + " done"
+	}
+	return fmt.Sprintf("%d of %s are done", done, words.Count(total, "run"))
+}
+
 // lostRecords is a line for each run whose last attempt could not write all of
 // its records.
 func lostRecords(dir string) (lines []string) {
-	lock, err := resultdir.ReadLock(dir)
-	if err != nil {
-		return nil // Verify has said that it is not as it was written
-	}
-	last := resultdir.Last(resultdir.Events(dir))
-	for _, r := range lock.Runs {
-		if e := last[r.ID]; e.Event == "lost" {
-			lines = append(lines, fmt.Sprintf("%s: run %s: %s; the command that began it, with --resume, measures it again", dir, r.ID, e.Error))
+	runs, _ := resultdir.Begun(dir) // of a damaged journal Verify has said that it is not as it was written
+	for _, e := range runs {
+		if e.Event == "lost" {
+			lines = append(lines, fmt.Sprintf("%s: run %s: %s; the command that began it, with --resume, measures it again", dir, e.Run, e.Error))
 		}
 	}
 	return lines

@@ -91,10 +91,12 @@ func Aggregate(p *sweep.Plan, outcomes []Outcome) *Results {
 		last[o.Run.ID] = i
 	}
 	of := map[string][]*Outcome{}
-	for _, run := range p.Runs {
-		if i, ok := last[run.ID]; ok && run.Sentinel > 0 {
+	for i := range outcomes {
+		switch run := &outcomes[i].Run; {
+		case last[run.ID] != i:
+		case run.Sentinel > 0:
 			r.Sentinel = append(r.Sentinel, &outcomes[i])
-		} else if ok {
+		default:
 			of[run.Cell.ID] = append(of[run.Cell.ID], &outcomes[i])
 		}
 	}

@@ -16,8 +16,8 @@ import (
 type Event struct {
 	Event string    `json:"event"` // begin, live, done, end
 	Time  time.Time `json:"time"`
-	Index int       `json:"index"` // of the run in the order of execution, from 0
-	Runs  int       `json:"runs"`
+	Index int       `json:"index"`          // of the run in the order of execution, from 0
+	Runs  int       `json:"runs,omitempty"` // of the plan, where they are known
 	Cell  int       `json:"cell"`
 	Name  string    `json:"name"`
 	Trial int       `json:"trial"`

@@ -27,13 +27,27 @@ type Plan struct {
 	Name   string
 	Cells  []string // what each cell is called, by index
 	Trials int
-	Runs   []forecast.Run // what is known of each, in the order of execution
+	Runs   []forecast.Run // what is known of each, in the order of execution; none where nobody knows how many there will be
 	Client string         // machine: "client of 2 cores"
 }
 
 // sentinel is which run of the sentinel a trial is, 0 for one of the plan's: those
 // of the sentinel come after its last.
-func (p *Plan) sentinel(trial int) int { return max(trial-p.Trials+1, 0) }
+func (p *Plan) sentinel(trial int) int {
+	if len(p.Runs) == 0 {
+		return 0
+	}
+	return max(trial-p.Trials+1, 0)
+}
+
+// over is the part of the plan that so many runs are, and the words for it; 0 where
+// nobody knows how many there will be.
+func (p *Plan) over(runs float64) (share float64, text string) {
+	if len(p.Runs) == 0 {
+		return 0, fmt.Sprintf("  run %d", int(runs)+1)
+	}
+	return runs / float64(len(p.Runs)), fmt.Sprintf("  %d/%d runs", int(runs), len(p.Runs))
+}
 
 // place is the trial among the others.
 func (p *Plan) place(trial int) string {

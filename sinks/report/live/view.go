@@ -99,7 +99,6 @@ func (f *frame) head() []string {
 	if left := f.left(f.at); left != "" {
 		right += " · " + left
 	}
-	over := (float64(f.index) + f.share()) / float64(max(len(f.plan.Runs), 1))
 	phase := " this run  "
 	if now.Warmup {
 		phase = " warmup    "
@@ -111,7 +110,7 @@ func (f *frame) head() []string {
 	if now.Waiting != "" {
 		counts = []string{"waits " + now.Waiting}
 	}
-	runs := fmt.Sprintf("  %d/%d runs", f.index, len(f.plan.Runs))
+	over, runs := f.plan.over(float64(f.index) + f.share())
 	if f.narrow() {
 		return append(f.stacked(place, right, over, runs, phase), f.stackedFigures(counts)...)
 	}
@@ -129,9 +128,11 @@ func (f *frame) head() []string {
 
 // finished is the head when nothing follows.
 func (f *frame) finished() []string {
-	runs := fmt.Sprintf("  %d/%d runs", len(f.done), len(f.plan.Runs))
+	share, runs := f.plan.over(float64(len(f.done)))
+	if len(f.plan.Runs) == 0 {
+		share, runs = 1, "  "+words.Count(len(f.done), "run")
+	}
 	size := fmt.Sprintf("%s × %s", words.Count(len(f.plan.Cells), "cell"), words.Count(f.plan.Trials, "trial"))
-	share := float64(len(f.done)) / float64(max(len(f.plan.Runs), 1))
 	how, verdict := f.over, f.verdict.String()
 	if how == "" {
 		how, verdict = "stopped, not finished", verdict+" so far"

@@ -162,6 +162,10 @@ func (w *Watcher) event(s *State, line []byte) {
 		return
 	}
 	i, known := w.index[e.Run]
+	if !known && e.Event == "start" { // the plan does not list it
+		i, known = len(w.runs), true
+		w.index[e.Run], w.runs = i, append(w.runs, resultdir.LockRun{ID: e.Run, Cell: e.Cell, Trial: e.Trial})
+	}
 	switch e.Event {
 	case "begin": // once more after a resume: what was done counts on
 		if !w.noted.IsZero() {
@@ -185,7 +189,13 @@ func (w *Watcher) event(s *State, line []byte) {
 	w.noted = e.Time
 }
 
-func (w *Watcher) cell(i int) int { return w.cells[w.runs[i].Cell] }
+// cell is the number of a run's cell, -1 for one that the plan does not list.
+func (w *Watcher) cell(i int) int {
+	if c, ok := w.cells[w.runs[i].Cell]; ok {
+		return c
+	}
+	return -1
+}
 
 // done reads what a finished run says of itself.
 func (w *Watcher) done(i int, dir string) Done {
