@@ -13,6 +13,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/dataset/fidelity"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -47,7 +48,7 @@ func agentic(t *testing.T, phase schema.Phase, sessions ...map[string]any) Job {
 	for _, s := range sessions {
 		records = append(records, s)
 	}
-	set, err := dataset.Open(schema.Dataset{Type: "file", Format: "weka_trace", Records: records}, tok, 1, "profiling")
+	set, err := dataset.Open(schema.Dataset{Type: "file", Format: "weka_trace", Records: datasettest.Records(t, records...)}, tok, 1, "profiling")
 	if err != nil {
 		t.Fatal(err)
 	}

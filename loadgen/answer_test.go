@@ -208,7 +208,7 @@ func TestCleanMasksAndCuts(t *testing.T) {
 	t.Parallel()
 	e := schema.Endpoint{
 		APIKey: "sk-12345", URLs: []string{"http://me:passw0rd@host"},
-		Headers: map[string]string{"Authorization": "Basic dXNlcg==", "X-Team": "blue"},
+		Headers: schema.Headers{{Name: "Authorization", Value: "Basic dXNlcg=="}, {Name: "X-Team", Value: "blue"}},
 	}
 	f := finisher{hide: secret.NewMasker((&schema.Resolved{Benchmark: schema.Benchmark{Endpoint: e}}).Secrets()...)}
 	got := f.clean("key sk-12345 of team blue with dXNlcg== at me:passw0rd@host")

@@ -22,6 +22,7 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -149,7 +150,7 @@ func playRecorded(t *testing.T, typ string, stream bool, piece int, all []*recor
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: "raw_payload", Records: bodies}, tok, 1, "main")
+	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: "raw_payload", Records: datasettest.Records(t, bodies...)}, tok, 1, "main")
 	if err != nil {
 		t.Fatal(err)
 	}

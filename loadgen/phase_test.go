@@ -581,7 +581,7 @@ func TestHeadersAndTargets(t *testing.T) {
 	j := job(t, schema.Phase{Type: "concurrency", Concurrency: 1, Requests: 4})
 	j.Endpoint.URLs = []string{"http://a/v1", "b:81/proxy?x=1"}
 	j.Endpoint.APIKey = "sk-secret"
-	j.Endpoint.Headers = map[string]string{"X-Team": "blue"}
+	j.Endpoint.Headers = schema.Headers{{Name: "X-Team", Value: "blue"}}
 	j.Endpoint.ConnectionReuse = "sticky-user-sessions"
 	j.Models.Items = append(j.Models.Items, schema.Model{Name: "n"})
 	out := w.play(t, j)
@@ -632,7 +632,7 @@ func TestJobsThatCannotBeDriven(t *testing.T) {
 		"no bound":       func(j *Job) { j.Phases[0].Requests = 0 },
 		"no models":      func(j *Job) { j.Models.Items = nil },
 		"model strategy": func(j *Job) { j.Models.Strategy = "best" },
-		"header":         func(j *Job) { j.Endpoint.Headers = map[string]string{"X": "a\r\nHost: b"} },
+		"header":         func(j *Job) { j.Endpoint.Headers = schema.Headers{{Name: "X", Value: "a\r\nHost: b"}} },
 		"key":            func(j *Job) { j.Endpoint.APIKey = "a\n" },
 		"no set":         func(j *Job) { j.Set = nil },
 	} {

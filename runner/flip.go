@@ -122,18 +122,10 @@ func folderOf(experiment string) string {
 // its requests are made; an address of its own without their credentials.
 func callAll(ctx context.Context, b schema.Benchmark, targets []string) error {
 	f := b.Endpoint.Flip
-	headers := map[string]string{}
-	if strings.HasPrefix(f.Call, "/") {
-		for name, value := range b.Endpoint.Headers {
-			headers[name] = value
-		}
-	} else {
-		b.Endpoint.APIKey, b.Endpoint.Type = "", endpoint.Usual(nil).Type
+	if !strings.HasPrefix(f.Call, "/") {
+		b.Endpoint.Headers, b.Endpoint.APIKey, b.Endpoint.Type = nil, "", endpoint.Usual(nil).Type
 	}
-	for name, value := range f.Headers {
-		headers[name] = value
-	}
-	b.Endpoint.Headers = headers
+	b.Endpoint.Headers = b.Endpoint.Headers.With(f.Headers)
 	if !strings.HasPrefix(f.Call, "/") {
 		targets = []string{f.Call}
 	}

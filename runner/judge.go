@@ -108,7 +108,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		e.SinkError = m.Lost.Error()
 	}
 	e.Streaming = m.Benchmark.Endpoint.Streaming && m.API.CanStream
-	e.IgnoresEnd = m.Benchmark.Endpoint.Extra["ignore_eos"] != nil || m.Benchmark.Endpoint.Extra["min_tokens"] != nil
+	e.IgnoresEnd = m.Benchmark.Endpoint.Extra.Get("ignore_eos") != nil || m.Benchmark.Endpoint.Extra.Get("min_tokens") != nil
 	e.Shared = slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
 	e.Reuse = reuseOf(m.Benchmark.Datasets)
 	if !m.API.ProducesTokens {

@@ -21,6 +21,9 @@ type setting struct {
 
 // keepAside remembers what was said of something absent.
 func (d *draft) keepAside(path string, value any, at source.Origin, weak bool) {
+	if n, ok := value.(*source.Node); ok {
+		value = n.Plain()
+	}
 	if value == nil || !strings.HasPrefix(path, "benchmark.") {
 		return
 	}
@@ -114,7 +117,12 @@ func OnlyAIPerf(body []byte) []byte {
 		return nil
 	}
 	x := fields.New()
-	out, err := x.Encode(shown(body, x.DropOurs), "benchmark", nil)
+	js := shown(body, x.DropOurs)
+	tree, err := source.JSONNode(string(js), source.Origin{})
+	if err != nil {
+		panic("a resolved body cannot be read: " + err.Error()) // we wrote it
+	}
+	out, err := x.Encode(js, tree, "benchmark", nil)
 	if err != nil {
 		panic("a resolved body is not JSON: " + err.Error()) // it was read
 	}
@@ -127,13 +135,23 @@ func TakesFraction(path string) bool {
 	return fields.New().Fraction("benchmark." + path)
 }
 
-// shown is a body as JSON after change.
+// shown is a body as JSON after change, which finds what requests carry as JSON.
 func shown(body []byte, change func(tree map[string]any)) []byte {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	var tree map[string]any
 	if err := dec.Decode(&tree); err != nil {
 		panic("a resolved body is not JSON: " + err.Error()) // we wrote it
+	}
+	var sent struct {
+		Endpoint map[string]json.RawMessage `json:"endpoint"`
+	}
+	if endpoint, ok := tree["endpoint"].(map[string]any); ok && json.Unmarshal(body, &sent) == nil {
+		for _, name := range []string{"headers", "extra"} {
+			if text := sent.Endpoint[name]; text != nil {
+				endpoint[name] = text
+			}
+		}
 	}
 	change(tree)
 	out, err := json.Marshal(tree)

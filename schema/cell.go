@@ -323,14 +323,14 @@ func (p *part) as(t reflect.Type) any {
 // (the type of a phase from its rate) counts as said.
 func (cs *cells) given(c *cell) []byte {
 	body := c.root.Get("benchmark").Clone()
-	drop(body)
+	drop(body, cs.index, "benchmark")
 	var raw bytes.Buffer
 	enc := json.NewEncoder(&raw)
 	enc.SetEscapeHTML(false)
 	if enc.Encode(body.Plain()) != nil {
 		return nil
 	}
-	out, err := cs.index.Encode(raw.Bytes(), "benchmark", cs.checker.hide)
+	out, err := cs.index.Encode(raw.Bytes(), body, "benchmark", cs.checker.hide)
 	if err != nil {
 		return nil
 	}
@@ -349,19 +349,22 @@ func (cs *cells) given(c *cell) []byte {
 	return shown(out, func(tree map[string]any) { withAside(tree, aside, cs.checker.hide) })
 }
 
-// drop takes the schema's own values out of n.
-func drop(n *source.Node) {
+// drop takes the schema's own values out of n, which is at path.
+func drop(n *source.Node, x fields.Table, path string) {
+	if x.At(path).Sent() {
+		return // its null is the user's
+	}
 	kept := n.Fields[:0]
 	for _, f := range n.Fields {
 		if f.Value.Kind == source.Null || bySchema(f.Value) {
 			continue
 		}
-		drop(f.Value)
+		drop(f.Value, x, source.Join(path, f.Name))
 		kept = append(kept, f)
 	}
 	n.Fields = kept
-	for _, it := range n.Items {
-		drop(it)
+	for i, it := range n.Items {
+		drop(it, x, source.Join(path, strconv.Itoa(i)))
 	}
 }
 

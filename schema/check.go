@@ -82,10 +82,13 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	if err != nil {
 		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
-	p := &part{secret: raw}
-	p.json, err = c.index.Encode(raw, def, c.hide)
+	p := &part{}
+	p.json, err = c.index.Encode(raw, n, def, c.hide)
 	if err == nil {
-		p.identity, err = c.index.EncodeIdentity(raw, def)
+		p.identity, err = c.index.EncodeIdentity(raw, n, def)
+	}
+	if err == nil {
+		p.secret, err = c.index.EncodeSecrets(raw, n, def)
 	}
 	if err != nil {
 		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")

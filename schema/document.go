@@ -133,9 +133,9 @@ type Resolved struct {
 // model or host, is none.
 func (r *Resolved) Secrets() []string {
 	e := &r.Benchmark.Endpoint
-	known, maybe := secret.Words(e.APIKey, e.Headers, e.URLs, e.Extra)
+	known, maybe := secret.Words(e.APIKey, e.Headers.Plain(), e.URLs, e.Extra.Plain())
 	if f := e.Flip; f != nil {
-		k, m := secret.Words("", f.Headers, []string{f.Call}, f.Body)
+		k, m := secret.Words("", f.Headers.Plain(), []string{f.Call}, f.Body.Plain())
 		known, maybe = append(known, k...), append(maybe, m...)
 	}
 	known = append(known, secret.Tokens(string(r.Identity))...)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -128,27 +129,27 @@ type Model struct {
 
 // Endpoint is where requests go and in which shape.
 type Endpoint struct {
-	Label               string            `json:"label,omitempty"` // from a labelled axis; not part of a cell's identity
-	URLs                []string          `json:"urls"`
-	URLStrategy         string            `json:"url_strategy"`
-	Path                string            `json:"path,omitempty"`
-	Type                string            `json:"type"`
-	Streaming           bool              `json:"streaming"`
-	Timeout             float64           `json:"timeout"`                       // seconds for one request
-	UnreachableTimeout  *Duration         `json:"unreachable_timeout,omitempty"` // without a connection; 10 s
-	APIKey              string            `json:"api_key,omitempty"`
-	Headers             map[string]string `json:"headers"`
-	Extra               Members           `json:"extra"`            // merged into every request body
-	ConnectionReuse     string            `json:"connection_reuse"` // pooled, never, sticky-user-sessions
-	UseLegacyMaxTokens  bool              `json:"use_legacy_max_tokens"`
-	UseServerTokenCount bool              `json:"use_server_token_count"`
-	Insecure            bool              `json:"insecure,omitempty"`
-	CAFile              string            `json:"ca_file,omitempty"`
-	ClientCert          string            `json:"client_cert,omitempty"`
-	ClientKey           string            `json:"client_key,omitempty"`
-	HTTP                int               `json:"http,omitempty"`  // 1 (default) or 2
-	Proxy               string            `json:"proxy,omitempty"` // "" none, "env"
-	SourceAddresses     []string          `json:"source_addresses,omitempty"`
+	Label               string    `json:"label,omitempty"` // from a labelled axis; not part of a cell's identity
+	URLs                []string  `json:"urls"`
+	URLStrategy         string    `json:"url_strategy"`
+	Path                string    `json:"path,omitempty"`
+	Type                string    `json:"type"`
+	Streaming           bool      `json:"streaming"`
+	Timeout             float64   `json:"timeout"`                       // seconds for one request
+	UnreachableTimeout  *Duration `json:"unreachable_timeout,omitempty"` // without a connection; 10 s
+	APIKey              string    `json:"api_key,omitempty"`
+	Headers             Headers   `json:"headers"`
+	Extra               Members   `json:"extra"`            // merged into every request body
+	ConnectionReuse     string    `json:"connection_reuse"` // pooled, never, sticky-user-sessions
+	UseLegacyMaxTokens  bool      `json:"use_legacy_max_tokens"`
+	UseServerTokenCount bool      `json:"use_server_token_count"`
+	Insecure            bool      `json:"insecure,omitempty"`
+	CAFile              string    `json:"ca_file,omitempty"`
+	ClientCert          string    `json:"client_cert,omitempty"`
+	ClientKey           string    `json:"client_key,omitempty"`
+	HTTP                int       `json:"http,omitempty"`  // 1 (default) or 2
+	Proxy               string    `json:"proxy,omitempty"` // "" none, "env"
+	SourceAddresses     []string  `json:"source_addresses,omitempty"`
 
 	Template             *BodyTemplate `json:"template,omitempty"`
 	RPC                  *RPC          `json:"rpc,omitempty"`
@@ -169,12 +170,12 @@ type Endpoint struct {
 
 // Flip brings the server into the state that is measured: by a call or by a command.
 type Flip struct {
-	Call    string            `json:"call,omitempty"` // a path of the endpoint's servers, or an address
-	Method  string            `json:"method"`
-	Headers map[string]string `json:"headers"`
-	Body    Members           `json:"body,omitempty"`
-	Command []string          `json:"command,omitempty"`
-	Timeout float64           `json:"timeout"` // seconds
+	Call    string   `json:"call,omitempty"` // a path of the endpoint's servers, or an address
+	Method  string   `json:"method"`
+	Headers Headers  `json:"headers"`
+	Body    Members  `json:"body,omitempty"`
+	Command []string `json:"command,omitempty"`
+	Timeout float64  `json:"timeout"` // seconds
 }
 
 // Flips is what the endpoint's flip does, without what a person may not see.
@@ -203,21 +204,21 @@ type RPC struct {
 
 // Dataset is where conversations come from.
 type Dataset struct {
-	Name           string  `json:"name"`
-	Type           string  `json:"type"` // a row of loadgen/dataset's types
-	Entries        int     `json:"entries,omitempty"`
-	Prompts        Prompts `json:"prompts"`
-	Turns          *Shape  `json:"turns,omitempty"`
-	TurnDelay      *Shape  `json:"turn_delay,omitempty"` // ms
-	TurnDelayRatio float64 `json:"turn_delay_ratio,omitempty"`
-	Prefix         *Prefix `json:"prefix_prompts,omitempty"`
-	Sampling       string  `json:"sampling,omitempty"` // sequential, random, shuffle
-	RandomSeed     *int64  `json:"random_seed,omitempty"`
-	SystemPrompt   string  `json:"system_prompt,omitempty"`
-	SystemFile     string  `json:"system_prompt_file,omitempty"`
-	Path           string  `json:"path,omitempty"`
-	Format         string  `json:"format,omitempty"` // single_turn, multi_turn, …
-	Records        Values  `json:"records,omitempty"`
+	Name           string            `json:"name"`
+	Type           string            `json:"type"` // a row of loadgen/dataset's types
+	Entries        int               `json:"entries,omitempty"`
+	Prompts        Prompts           `json:"prompts"`
+	Turns          *Shape            `json:"turns,omitempty"`
+	TurnDelay      *Shape            `json:"turn_delay,omitempty"` // ms
+	TurnDelayRatio float64           `json:"turn_delay_ratio,omitempty"`
+	Prefix         *Prefix           `json:"prefix_prompts,omitempty"`
+	Sampling       string            `json:"sampling,omitempty"` // sequential, random, shuffle
+	RandomSeed     *int64            `json:"random_seed,omitempty"`
+	SystemPrompt   string            `json:"system_prompt,omitempty"`
+	SystemFile     string            `json:"system_prompt_file,omitempty"`
+	Path           string            `json:"path,omitempty"`
+	Format         string            `json:"format,omitempty"` // single_turn, multi_turn, …
+	Records        []json.RawMessage `json:"records,omitempty"`
 
 	// A published set: its name, the part of it, what its records must have,
 	// the repository in place of the name's, and a folder that holds a copy.

@@ -1,62 +1,6 @@
 package schema
 
-import (
-	"bytes"
-	"encoding/json"
-	"strings"
-
-	"aiperf.dev/aiperf/schema/source"
-)
-
-// Members are plain data of the user's own, sent as they are: a whole number
-// that a float64 does not hold is a json.Number.
-type Members map[string]any
-
-// UnmarshalJSON reads an object.
-func (m *Members) UnmarshalJSON(b []byte) error { return digits(b, (*map[string]any)(m)) }
-
-// Values are a list of the same kind.
-type Values []any
-
-// UnmarshalJSON reads a list.
-func (v *Values) UnmarshalJSON(b []byte) error { return digits(b, (*[]any)(v)) }
-
-// digits decodes plain data without losing any.
-func digits[T map[string]any | []any](b []byte, into *T) error {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	floats(*into)
-	return nil
-}
-
-// floats makes float64 of the numbers that are one.
-func floats(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		i, err := v.Int64()
-		whole := !strings.ContainsAny(v.String(), ".eE")
-		if whole && (err != nil || i > source.MaxWhole || i < -source.MaxWhole) {
-			return v
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v
-		}
-		return f
-	case map[string]any:
-		for k, e := range v {
-			v[k] = floats(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = floats(e)
-		}
-	}
-	return v
-}
+import "encoding/json"
 
 // Exports are the formats a kind of file is written in; none: not written.
 // In the tree, false is none.

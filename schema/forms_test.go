@@ -63,23 +63,19 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// What is sent as it is keeps its digits; other numbers are floats.
+// What requests carry keeps its order, its digits and its fractions.
 func TestMembersKeepDigits(t *testing.T) {
 	t.Parallel()
 	var e Endpoint
-	in := `{"extra":{"big":9007199254740993,"small":7,"point":0.5,"list":[-9223372036854775808,{"in":18446744073709551615}]}}`
+	in := `{"extra":{"big":9007199254740993,"small":7,"point": 0.50,"one":1.0,"none":null,"big":9007199254740995,"list":[-9223372036854775808, {"z":18446744073709551615,"a":1e3}]}}`
 	if err := json.Unmarshal([]byte(in), &e); err != nil {
 		t.Fatal(err)
 	}
-	want := Members{
-		"big": json.Number("9007199254740993"), "small": 7.0, "point": 0.5,
-		"list": []any{json.Number("-9223372036854775808"), map[string]any{"in": json.Number("18446744073709551615")}},
-	}
-	if diff := cmp.Diff(want, e.Extra, cmp.Comparer(func(a, b json.Number) bool { return a == b })); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	if got := e.Extra.Get("big"); got != json.Number("9007199254740995") {
+		t.Errorf("big is %v", got)
 	}
 	out, err := json.Marshal(e.Extra)
-	if want := `{"big":9007199254740993,"list":[-9223372036854775808,{"in":18446744073709551615}],"point":0.5,"small":7}`; err != nil || string(out) != want {
+	if want := `{"big":9007199254740995,"small":7,"point":0.50,"one":1.0,"none":null,"list":[-9223372036854775808,{"z":18446744073709551615,"a":1e3}]}`; err != nil || string(out) != want {
 		t.Errorf("written %s, %v; want %s", out, err, want)
 	}
 }

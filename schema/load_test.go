@@ -458,6 +458,9 @@ func TestParseSet(t *testing.T) {
 		"concurrency=8": int64(8), "endpoint.streaming=true": true, "model='7'": "7", "rate=2.5": 2.5, "endpoint.extra={a: [1, x]}": map[string]any{"a": []any{int64(1), "x"}}, "name=": "",
 	} {
 		a, err := flags.ParseSet(in)
+		if n, ok := a.Value.(*source.Node); ok {
+			a.Value = n.Plain()
+		}
 		if err != nil || cmp.Diff(want, a.Value) != "" || a.Origin.Source != "set" {
 			t.Errorf("ParseSet(%q) = %#v, %v", in, a, err)
 		}

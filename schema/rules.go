@@ -3,7 +3,6 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -242,8 +241,8 @@ var bodyRules = []rule{
 		}
 	}},
 	{name: "headers can be sent", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
-		for _, name := range slices.Sorted(maps.Keys(b.Endpoint.Headers)) {
-			if err := header.Check(name, b.Endpoint.Headers[name]); err != nil {
+		for _, h := range b.Endpoint.Headers {
+			if err := header.Check(h.Name, h.Value); err != nil {
 				found("endpoint.headers", err.Error(), "leave it out")
 			}
 		}

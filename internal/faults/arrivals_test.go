@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/telemetry"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/schema"
 )
@@ -229,7 +230,7 @@ func onTime(t *testing.T, j *job, all []arrival) (doubt string) {
 func inline(t *testing.T, format string, records []any) *dataset.Set {
 	t.Helper()
 	j := newJob(t, "")
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: records}, j.Tokenizer, 1, "main")
+	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: datasettest.Records(t, records...)}, j.Tokenizer, 1, "main")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/loadgen/dataset/datasettest"
 	"aiperf.dev/aiperf/schema"
 )
 
@@ -74,7 +75,7 @@ func TestCacheBustApartAndWithin(t *testing.T) {
 		{"weka_trace", "first_turn_prefix system_prefix", []any{weka}},
 	} {
 		for _, target := range append(strings.Fields(c.targets), "") {
-			cfg := schema.Dataset{Name: "main", Type: "file", Format: c.format, Records: c.records}
+			cfg := schema.Dataset{Name: "main", Type: "file", Format: c.format, Records: datasettest.Records(t, c.records...)}
 			if target != "" {
 				cfg.CacheBust = &schema.CacheBust{Target: target}
 			}
@@ -116,7 +117,7 @@ func TestCacheBustKeepsCounts(t *testing.T) {
 	builtin := tok(t, "builtin")
 	for _, target := range []string{"first_turn_prefix", "first_turn_suffix"} {
 		for _, text := range []string{"Hi", "What is this?", strings.Repeat("Words and more words, 12 of them; ", 40)} {
-			cfg := schema.Dataset{Name: "main", Type: "file", Format: "single_turn", Records: []any{map[string]any{"text": text}}, CacheBust: &schema.CacheBust{Target: target}}
+			cfg := schema.Dataset{Name: "main", Type: "file", Format: "single_turn", Records: datasettest.Records(t, map[string]any{"text": text}), CacheBust: &schema.CacheBust{Target: target}}
 			set := open(t, cfg, builtin, 1, "profiling")
 			for n := range int64(20) {
 				turn := set.Play(0, n).Turns[0]

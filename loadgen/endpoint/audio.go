@@ -31,7 +31,7 @@ var audioTranscription = Spec{
 
 // transcriptAsText: some formats are plain text in place of JSON.
 func transcriptAsText(s *Spec, e *schema.Endpoint) error {
-	switch e.Extra["response_format"] {
+	switch e.Extra.Get("response_format") {
 	case "text", "srt", "vtt":
 		s.Read = func(data []byte, stream bool) (Chunk, error) {
 			c, err := readText(data, stream)

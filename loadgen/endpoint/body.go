@@ -2,16 +2,18 @@ package endpoint
 
 import (
 	"encoding/json"
-	"maps"
+	"slices"
 	"strconv"
+
+	"aiperf.dev/aiperf/schema"
 )
 
-// body writes the top level of a request. Extra inputs win over generated
-// keys, a turn's own over the endpoint's; extra keys come last.
+// body writes the top level of a request. Extra inputs win over generated keys, in
+// their places, a turn's own over the endpoint's; other extra keys come last.
 type body struct {
 	dst   []byte
-	extra map[string]any
-	err   error
+	extra schema.Members
+	done  []string // extra inputs that stand in the place of a generated key
 }
 
 func newBody(dst []byte, in *Input) *body {
@@ -19,26 +21,20 @@ func newBody(dst []byte, in *Input) *body {
 }
 
 // mergedExtra is the endpoint's extra inputs under the turn's own.
-func mergedExtra(in *Input) map[string]any {
-	switch {
-	case len(in.Turn.Extra) == 0:
-		return in.Extra
-	case len(in.Extra) == 0:
-		return in.Turn.Extra
-	}
-	all := maps.Clone(in.Extra)
-	maps.Copy(all, in.Turn.Extra)
-	return all
-}
+func mergedExtra(in *Input) schema.Members { return in.Extra.With(in.Turn.Extra) }
 
 // key begins a generated entry; false if an extra input replaces it.
 func (b *body) key(name string) bool {
-	if _, replaced := b.extra[name]; replaced {
+	if v := b.extra.Raw(name); v != nil {
+		b.member(name, v)
+		b.done = append(b.done, name)
 		return false
 	}
 	b.dst = appendKey(b.dst, name)
 	return true
 }
+
+func (b *body) member(name string, v []byte) { b.dst = append(appendKey(b.dst, name), v...) }
 
 func (b *body) str(name, v string) {
 	if b.key(name) {
@@ -77,19 +73,12 @@ func (b *body) list(name string, texts []string) {
 	}
 }
 
-// extras writes the extra inputs, but stream_options, which usage writes.
+// extras writes the extra inputs that replace nothing.
 func (b *body) extras() {
-	for _, k := range sortedKeys(b.extra) {
-		if k != "stream_options" {
-			b.value(k, b.extra[k])
+	for _, x := range b.extra {
+		if !slices.Contains(b.done, x.Name) {
+			b.member(x.Name, x.Value)
 		}
-	}
-}
-
-// allExtras writes the extra inputs of an API without stream_options of its own.
-func (b *body) allExtras() {
-	for _, k := range sortedKeys(b.extra) {
-		b.value(k, b.extra[k])
 	}
 }
 
@@ -100,49 +89,47 @@ func (b *body) raw(name string, v []byte) {
 	}
 }
 
-func (b *body) value(key string, v any) {
-	if b.err == nil {
-		b.dst, b.err = appendValue(appendKey(b.dst, key), v)
+// extrasAndUsage writes the same and asks for usage in a stream if ask is set, unless
+// the author of the extra inputs said otherwise: an include_usage of theirs stays,
+// whatever it is, no options at all (null) count as not said, and anything that is not
+// an object is left alone.
+func (b *body) extrasAndUsage(in *Input, ask bool) {
+	const name = "stream_options"
+	given := b.extra.Raw(name)
+	if ask && truthy(b.streams(in)) && (given == nil || given[0] == '{' || string(given) == "null") {
+		options := usageOptions(given, in.Each)
+		if given == nil {
+			b.extras()
+			b.member(name, options)
+			return
+		}
+		b.extra = b.extra.With(schema.Members{{Name: name, Value: options}})
 	}
+	b.extras()
 }
 
-// streamOptions asks for usage in a stream if ask is set, unless the author of
-// the extra inputs said otherwise: an include_usage of theirs stays, whatever it
-// is, no options at all (null) count as not said, and anything that is not an
-// object is left alone.
-func (b *body) streamOptions(in *Input, ask bool) {
-	given, said := b.extra["stream_options"]
-	if !ask || !truthy(b.streams(in)) {
-		if said {
-			b.value("stream_options", given)
-		}
-		return
+// usageOptions are the options given, with usage asked for.
+func usageOptions(given []byte, each bool) []byte {
+	var options schema.Members
+	_ = options.UnmarshalJSON(given) // an object or null
+	asked := schema.Members{{Name: "include_usage", Value: yes}}
+	if each {
+		asked = append(asked, schema.Member{Name: "continuous_usage_stats", Value: yes})
 	}
-	options, isObject := given.(map[string]any)
-	if given != nil && !isObject {
-		b.value("stream_options", given)
-		return
-	}
-	merged := maps.Clone(options)
-	if merged == nil {
-		merged = map[string]any{}
-	}
-	asked := []string{"include_usage"}
-	if in.Each {
-		asked = append(asked, "continuous_usage_stats")
-	}
-	for _, name := range asked {
-		if _, said := merged[name]; !said {
-			merged[name] = true
+	for _, x := range asked {
+		if !options.Has(x.Name) {
+			options = append(options, x)
 		}
 	}
-	b.value("stream_options", merged)
+	return appendMembers(nil, options)
 }
+
+var yes = []byte("true")
 
 // streams is the stream key as it is sent.
 func (b *body) streams(in *Input) any {
-	if v, ok := b.extra["stream"]; ok {
-		return v
+	if b.extra.Has("stream") {
+		return b.extra.Get("stream")
 	}
 	return in.Stream
 }
@@ -155,12 +142,6 @@ func truthy(v any) bool {
 		return v
 	case string:
 		return v != ""
-	case int:
-		return v != 0
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0
 	case json.Number:
 		f, err := v.Float64()
 		return err != nil || f != 0
@@ -168,7 +149,7 @@ func truthy(v any) bool {
 	return true
 }
 
-func (b *body) end() ([]byte, error) { return append(b.dst, '}'), b.err }
+func (b *body) end() []byte { return append(b.dst, '}') }
 
 func appendTexts(dst []byte, texts []string) []byte {
 	dst = append(dst, '[')

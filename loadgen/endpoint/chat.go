@@ -39,9 +39,8 @@ func chatBody(dst []byte, in *Input) ([]byte, error) {
 	} else {
 		b.count("max_completion_tokens", in.Turn.MaxTokens)
 	}
-	b.extras()
-	b.streamOptions(in, in.Usage)
-	return b.end()
+	b.extrasAndUsage(in, in.Usage)
+	return b.end(), nil
 }
 
 // chatMessages reads them out of a body that the dataset holds ready.
@@ -57,7 +56,7 @@ func chatMessages(in *Input) (messages, tools []byte, more map[string]any) {
 		}
 		return body.Messages, body.Tools, body.More
 	}
-	more, _ = mergedExtra(in)["chat_template_kwargs"].(map[string]any)
+	more, _ = mergedExtra(in).Get("chat_template_kwargs").(map[string]any)
 	return appendMessages(nil, in), t.Tools, more
 }
 

@@ -26,9 +26,8 @@ func completionsBody(dst []byte, in *Input) ([]byte, error) {
 	b.str("model", in.Model)
 	b.flag("stream", in.Stream)
 	b.count("max_tokens", in.Turn.MaxTokens)
-	b.extras()
-	b.streamOptions(in, in.Usage)
-	return b.end()
+	b.extrasAndUsage(in, in.Usage)
+	return b.end(), nil
 }
 
 func servedTextToken(b []byte, s *Script, from, to int) []byte {

@@ -20,7 +20,7 @@ var embeddings = Spec{
 	Type: "embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "OpenAI embeddings", GenAI: []string{"embeddings"},
 	OpenAI: true, TakesText: true,
-	Given:     func(t *dataset.Turn, extra map[string]any) int { return unlessSaid(len(t.Texts), extra, "input") },
+	Given:     func(t *dataset.Turn, extra schema.Members) int { return unlessSaid(len(t.Texts), extra, "input") },
 	Configure: configureEmbeddings, Body: embeddingsBody, Read: readEmbeddings(float32Width), HasContent: anyContent,
 	Served: Served{Texts: []string{"input", "messages"}, Items: []string{"input"}, Whole: servedEmbeddings},
 }
@@ -29,7 +29,7 @@ var embeddings = Spec{
 var nimEmbeddings = Spec{
 	Type: "nim_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "NVIDIA NIM embeddings, with images", TakesText: true, Takes: Images,
-	Given: func(t *dataset.Turn, extra map[string]any) int {
+	Given: func(t *dataset.Turn, extra schema.Members) int {
 		return unlessSaid(max(len(t.Texts), len(t.Images)), extra, "input")
 	},
 	Configure: configureEmbeddings, Body: nimEmbeddingsBody, Read: readEmbeddings(float32Width), HasContent: anyContent,
@@ -42,7 +42,7 @@ var chatEmbeddings = Spec{
 	Type: "chat_embeddings", Path: "/v1/embeddings", Title: "Embeddings", Items: record.Vectors,
 	Doc: "vLLM embeddings of a conversation", OpenAI: true, TakesText: true, TakesSystem: true, LegacyMaxTokens: true,
 	Takes:     Images | Audios | Videos,
-	Given:     func(_ *dataset.Turn, extra map[string]any) int { return unlessSaid(1, extra, "messages", "input") },
+	Given:     func(_ *dataset.Turn, extra schema.Members) int { return unlessSaid(1, extra, "messages", "input") },
 	Configure: configureEmbeddings, Body: chatBody, Read: readEmbeddings(float32Width), HasContent: anyContent,
 	Served: embeddings.Served,
 }
@@ -55,7 +55,7 @@ const float32Width = 4
 // vLLM's embed_dtype, Voyage's output_dtype.
 func configureEmbeddings(s *Spec, e *schema.Endpoint) error {
 	for _, name := range []string{"embed_dtype", "output_dtype"} {
-		switch e.Extra[name] {
+		switch e.Extra.Get(name) {
 		case nil, "float", "float32":
 		case "float16", "bfloat16":
 			s.Read = readEmbeddings(2)
@@ -76,8 +76,8 @@ func embeddingsBody(dst []byte, in *Input) ([]byte, error) {
 	b := newBody(dst, in)
 	b.str("model", in.Model)
 	b.list("input", in.Turn.Texts)
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // nimEmbeddingsBody writes an image as its address, a data URL where its bytes
@@ -101,8 +101,8 @@ func nimEmbeddingsBody(dst []byte, in *Input) ([]byte, error) {
 	b := newBody(dst, in)
 	b.str("model", in.Model)
 	b.list("input", texts)
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // readEmbeddings accepts an answer whose data holds at least one vector, each

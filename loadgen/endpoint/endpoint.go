@@ -43,7 +43,7 @@ type Input struct {
 	Apart   bool           // the system prompt stands beside the messages
 	Shown   bool           // to look at: a form becomes the object that AIPerf's inputs.json has for it
 	Counts  bool           // the server's own counts of tokens are what is reported
-	Extra   map[string]any // the endpoint's extra inputs, merged last
+	Extra   schema.Members // the endpoint's extra inputs, merged last
 }
 
 // Event is one message of an event stream, or the whole body of a plain
@@ -108,7 +108,7 @@ type Spec struct {
 	Items           string // what it answers with beside text: record.Vectors, …; "" for text and for what is not known
 	// Given is how many items the answer to a turn must have, with the extra
 	// inputs that go with it; 0 where nobody can know. nil: never.
-	Given func(t *dataset.Turn, extra map[string]any) int
+	Given func(t *dataset.Turn, extra schema.Members) int
 	Takes Media // what a request may carry beside text
 	Needs Media // and without what it makes no sense
 	// Settings are the fields of the endpoint that only some types take, and this one does.
@@ -168,7 +168,7 @@ type Spec struct {
 	// Served is how the built-in server speaks the API.
 	Served Served
 
-	extra map[string]any // extra inputs without the settings of Configure; nil means all
+	extra schema.Members // extra inputs without the settings of Configure; nil means all
 }
 
 // Ends tells whether an event is the last of its stream, by the API's own mark:

@@ -3,11 +3,15 @@ package endpoint
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
 )
 
 // boundary separates the parts of our forms. It is the same in every request,
@@ -24,7 +28,8 @@ func (s *Spec) Form() bool { return s.ContentType == formType }
 // Extra inputs win over fields of the same name.
 type form struct {
 	dst    []byte
-	extra  map[string]any
+	extra  schema.Members
+	done   []string // extra inputs that stand in the place of a field
 	object bool
 	err    error
 }
@@ -46,16 +51,27 @@ func (f *form) part(name, kind, more string) {
 
 // str writes a field, unless an extra input replaces it.
 func (f *form) str(name, value string) {
-	if _, replaced := f.extra[name]; !replaced {
+	if !f.replaced(name) {
 		f.field(name, value)
 	}
 }
 
 // count writes a number, unless an extra input replaces it.
 func (f *form) count(name string, n int64) {
-	if _, replaced := f.extra[name]; !replaced {
-		f.value(name, n)
+	if !f.replaced(name) {
+		f.value(name, strconv.AppendInt(nil, n, 10))
 	}
+}
+
+// replaced writes the extra input that replaces a field, if there is one.
+func (f *form) replaced(name string) bool {
+	v := f.extra.Raw(name)
+	if v == nil {
+		return false
+	}
+	f.value(name, v)
+	f.done = append(f.done, name)
+	return true
 }
 
 func (f *form) field(name, value string) {
@@ -88,41 +104,36 @@ func (f *form) file(field, name, kind, encoded string) {
 	f.dst = append(f.dst, "\r\n"...)
 }
 
-// extras writes the extra inputs but those that the API fills itself. Lists are
-// repeated fields, null is left out.
+// extras writes the extra inputs that replace nothing, but those that the API fills
+// itself. Lists are repeated fields, null is left out.
 func (f *form) extras(own ...string) {
-	for _, name := range sortedKeys(f.extra) {
-		protected := false
-		for _, o := range own {
-			protected = protected || o == name
-		}
-		if !protected {
-			f.value(name, f.extra[name])
+	for _, x := range f.extra {
+		if !slices.Contains(own, x.Name) && !slices.Contains(f.done, x.Name) {
+			f.value(x.Name, x.Value)
 		}
 	}
 }
 
-func (f *form) value(name string, v any) {
+// value writes JSON.
+func (f *form) value(name string, v []byte) {
 	if f.object {
-		if f.err == nil {
-			f.dst, f.err = appendValue(appendKey(f.dst, name), v)
-		}
+		f.dst = append(appendKey(f.dst, name), v...)
 		return
 	}
-	switch v := v.(type) {
-	case nil:
-	case string:
-		f.field(name, v)
-	case []any:
-		for _, e := range v {
+	switch v[0] {
+	case 'n': // null
+	case '"':
+		var text string
+		_ = json.Unmarshal(v, &text) // it was read as JSON
+		f.field(name, text)
+	case '[':
+		var list []json.RawMessage
+		_ = json.Unmarshal(v, &list)
+		for _, e := range list {
 			f.value(name, e)
 		}
 	default:
-		b, err := appendValue(nil, v)
-		if err != nil && f.err == nil {
-			f.err = err
-		}
-		f.field(name, string(b))
+		f.field(name, string(v))
 	}
 }
 

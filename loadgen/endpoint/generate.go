@@ -47,13 +47,11 @@ func tgiBody(dst []byte, in *Input) ([]byte, error) {
 	if b.key("parameters") {
 		p := &body{dst: append(b.dst, '{'), extra: in.Extra}
 		p.count("max_new_tokens", in.Turn.MaxTokens)
-		p.allExtras()
-		if b.dst, b.err = p.end(); b.err != nil {
-			return dst, b.err
-		}
+		p.extras()
+		b.dst = p.end()
 	}
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 func llamaBody(dst []byte, in *Input) ([]byte, error) {
@@ -64,8 +62,8 @@ func llamaBody(dst []byte, in *Input) ([]byte, error) {
 	b.str("prompt", strings.Join(in.Turn.Texts, " "))
 	b.count("n_predict", in.Turn.MaxTokens)
 	b.flag("stream", in.Stream)
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // readGenerate reads what both servers say. TGI streams tokens as

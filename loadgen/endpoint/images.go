@@ -9,6 +9,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
 )
 
 var imageGeneration = Spec{
@@ -56,12 +57,12 @@ var pictures = []string{"b64_json", "url"}
 
 // imagesAsked is how many images an answer must have: as many as the extra input
 // n asks for.
-func imagesAsked(_ *dataset.Turn, extra map[string]any) int {
-	n, given := extra["n"]
-	if !given {
+func imagesAsked(_ *dataset.Turn, extra schema.Members) int {
+	n := extra.Raw("n")
+	if n == nil {
 		return 1
 	}
-	asked, _ := strconv.Atoi(fmt.Sprint(n)) // what is no number, the server refuses
+	asked, _ := strconv.Atoi(strings.Trim(string(n), `"`)) // what is no number, the server refuses
 	return asked
 }
 
@@ -79,8 +80,8 @@ func imageGenerationBody(dst []byte, in *Input) ([]byte, error) {
 	if in.Stream {
 		b.flag("stream", true)
 	}
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // imageEditBody sends the first image of a turn as a file, or its address.
@@ -115,8 +116,8 @@ func imageRetrievalBody(dst []byte, in *Input) ([]byte, error) {
 		}
 		b.dst = append(b.dst, ']')
 	}
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // readImages reads a list of images, or an event with one. What they hold is

@@ -3,12 +3,11 @@ package endpoint
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"aiperf.dev/aiperf/loadgen/endpoint/scan"
+	"aiperf.dev/aiperf/schema"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -65,64 +64,13 @@ func appendKey(dst []byte, key string) []byte {
 	return append(appendString(dst, key), ':')
 }
 
-// appendValue appends plain data: what JSON, YAML or CUE decoded. Keys are
-// sorted, so equal data gives equal bytes.
-func appendValue(dst []byte, v any) ([]byte, error) {
-	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...), nil
-	case string:
-		return appendString(dst, v), nil
-	case bool:
-		return strconv.AppendBool(dst, v), nil
-	case int:
-		return strconv.AppendInt(dst, int64(v), 10), nil
-	case int64:
-		return strconv.AppendInt(dst, v, 10), nil
-	case []any:
-		return appendList(dst, v)
-	case map[string]any:
-		return appendObject(dst, v)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return dst, fmt.Errorf("extra input %v is not plain data: %w", v, err)
-	}
-	return append(dst, b...), nil
-}
-
-func appendList(dst []byte, list []any) ([]byte, error) {
-	var err error
-	dst = append(dst, '[')
-	for i, v := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = appendValue(dst, v); err != nil {
-			return dst, err
-		}
-	}
-	return append(dst, ']'), nil
-}
-
-func appendObject(dst []byte, m map[string]any) ([]byte, error) {
-	var err error
+// appendMembers appends an object of them.
+func appendMembers(dst []byte, m schema.Members) []byte {
 	dst = append(dst, '{')
-	for _, k := range sortedKeys(m) {
-		if dst, err = appendValue(appendKey(dst, k), m[k]); err != nil {
-			return dst, err
-		}
+	for _, x := range m {
+		dst = append(appendKey(dst, x.Name), x.Value...)
 	}
-	return append(dst, '}'), nil
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+	return append(dst, '}')
 }
 
 // jsonTexts are the texts inside a value that a server would tokenize: all

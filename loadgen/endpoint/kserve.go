@@ -84,8 +84,8 @@ func v1Body(field string) func([]byte, *Input) ([]byte, error) {
 		if in.Turn.MaxTokens > 0 && b.key("parameters") {
 			b.dst = append(strconv.AppendInt(append(b.dst, `{"max_tokens":`...), in.Turn.MaxTokens, 10), '}')
 		}
-		b.allExtras()
-		return b.end()
+		b.extras()
+		return b.end(), nil
 	}
 }
 
@@ -150,7 +150,7 @@ func configureV2(s *Spec, e *schema.Endpoint) error {
 	if !s.ProducesTokens {
 		name = "embedding"
 	}
-	_, chosen := e.Extra["v2_output_name"]
+	chosen := e.Extra.Has("v2_output_name")
 	out, err := s.textSetting(e, "v2_output_name", name)
 	s.Body, s.Read = v2Body(in), readV2(out, chosen, s.Items == record.Vectors)
 	if s.RPCStreamPath != "" && allRPC(e.URLs) {
@@ -176,9 +176,8 @@ func v2Body(name string) func([]byte, *Input) ([]byte, error) {
 		dst = append(appendTexts(append(dst, `,1],"datatype":"BYTES","data":`...), in.Turn.Texts), "}]"...)
 		p := newBody(append(dst, `,"parameters":`...), in)
 		p.count("max_tokens", in.Turn.MaxTokens)
-		p.allExtras()
-		dst, err := p.end()
-		return append(dst, '}'), err
+		p.extras()
+		return append(p.end(), '}'), nil
 	}
 }
 

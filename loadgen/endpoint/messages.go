@@ -58,8 +58,8 @@ func messagesBody(dst []byte, in *Input) ([]byte, error) {
 		b.str("system", in.System)
 	}
 	b.raw("tools", in.Turn.Tools)
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // appendBlocks writes one text alone as a string, and everything else as

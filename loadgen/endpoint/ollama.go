@@ -3,7 +3,6 @@ package endpoint
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
@@ -34,20 +33,18 @@ func ollamaBody(dst []byte, in *Input) ([]byte, error) {
 	b.str("model", in.Model)
 	b.str("prompt", strings.Join(in.Turn.Texts, " "))
 	b.flag("stream", in.Stream) // without it, it streams
-	given, said := b.extra["options"]
-	options, isObject := given.(map[string]any)
-	if in.Turn.MaxTokens != 0 && (isObject || !said) {
-		o := &body{dst: append(appendKey(b.dst, "options"), '{'), extra: options}
-		o.count("num_predict", in.Turn.MaxTokens)
-		o.allExtras()
-		if b.dst, b.err = o.end(); b.err != nil {
-			return dst, b.err
+	given := b.extra.Raw("options")
+	if in.Turn.MaxTokens != 0 && (given == nil || given[0] == '{') {
+		o := &body{dst: append(appendKey(b.dst, "options"), '{')}
+		if given != nil {
+			_ = o.extra.UnmarshalJSON(given) // an object
 		}
-		b.extra = maps.Clone(b.extra)
-		delete(b.extra, "options")
+		o.count("num_predict", in.Turn.MaxTokens)
+		o.extras()
+		b.dst, b.done = o.end(), append(b.done, "options")
 	}
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 func readOllama(data []byte, stream bool) (Chunk, error) {

@@ -3,10 +3,12 @@ package endpoint
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/dataset"
+	"aiperf.dev/aiperf/schema"
 )
 
 // The rerankers differ in the names of their members only.
@@ -58,11 +60,11 @@ var nimRankings = Spec{
 }
 
 // passagesGiven: each gets a score, or only the best where so many are asked for.
-func passagesGiven(t *dataset.Turn, extra map[string]any) int {
+func passagesGiven(t *dataset.Turn, extra schema.Members) int {
 	n := unlessSaid(len(t.Passages), extra, "documents", "texts", "passages")
 	for _, name := range []string{"top_n", "top_k"} {
-		if v, said := extra[name]; said {
-			best, _ := strconv.Atoi(fmt.Sprint(v)) // none, or what is no number, is the server's to understand
+		if v := extra.Raw(name); v != nil {
+			best, _ := strconv.Atoi(strings.Trim(string(v), `"`)) // none, or what is no number, is the server's to understand
 			if n = min(n, best); n < 1 {
 				return 0
 			}
@@ -83,8 +85,8 @@ func rankingBody(api string, write func(*body, *Input)) func([]byte, *Input) ([]
 		}
 		b := newBody(dst, in)
 		write(b, in)
-		b.allExtras()
-		return b.end()
+		b.extras()
+		return b.end(), nil
 	}
 }
 

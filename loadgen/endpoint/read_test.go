@@ -343,24 +343,24 @@ func TestMissing(t *testing.T) {
 	for _, c := range []struct {
 		typ   string
 		turn  *dataset.Turn
-		extra map[string]any
+		extra schema.Members
 		items int64
 		place int64
 		want  string
 	}{
 		{"embeddings", texts, nil, 2, 0, ""},
 		{"embeddings", texts, nil, 1, 0, "the answer has 1 vector, the request asked for 2"},
-		{"embeddings", texts, map[string]any{"input": []any{"x"}}, 1, 0, ""},
+		{"embeddings", texts, schema.MembersOf("input", []any{"x"}), 1, 0, ""},
 		{"nim_embeddings", &dataset.Turn{Images: make([]dataset.Media, 3)}, nil, 2, 0, "the answer has 2 vectors, the request asked for 3"},
 		{"cohere_rankings", ranking, nil, 3, 3, ""},
 		{"cohere_rankings", ranking, nil, 4, 4, "the answer has 4 passages, the request asked for 3"},
-		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 2, 3, ""},
-		{"cohere_rankings", ranking, map[string]any{"top_n": 2}, 1, 3, "the answer has 1 passage, the request asked for 2"},
-		{"cohere_rankings", ranking, map[string]any{"top_n": json.Number("9")}, 3, 3, ""},
-		{"cohere_rankings", ranking, map[string]any{"top_n": 0}, 3, 3, ""},
+		{"cohere_rankings", ranking, schema.MembersOf("top_n", 2), 2, 3, ""},
+		{"cohere_rankings", ranking, schema.MembersOf("top_n", 2), 1, 3, "the answer has 1 passage, the request asked for 2"},
+		{"cohere_rankings", ranking, schema.MembersOf("top_n", json.Number("9")), 3, 3, ""},
+		{"cohere_rankings", ranking, schema.MembersOf("top_n", 0), 3, 3, ""},
 		{"cohere_rankings", ranking, nil, 3, 53, "the answer has a score for index 52, the request has 3 passages"},
-		{"cohere_rankings", ranking, map[string]any{"documents": []any{"x"}}, 1, 53, ""},
-		{"nim_rankings", &dataset.Turn{Query: "q", Passages: []string{"a"}, Extra: map[string]any{"top_k": 1}}, nil, 9, 0, "the answer has 9 passages, the request asked for 1"},
+		{"cohere_rankings", ranking, schema.MembersOf("documents", []any{"x"}), 1, 53, ""},
+		{"nim_rankings", &dataset.Turn{Query: "q", Passages: []string{"a"}, Extra: schema.MembersOf("top_k", 1)}, nil, 9, 0, "the answer has 9 passages, the request asked for 1"},
 		{"hf_tei_rankings", ranking, nil, 2, 2, "the answer has 2 passages, the request asked for 3"},
 		{"embeddings", &dataset.Turn{Raw: []byte(`{}`)}, nil, 5, 0, ""},
 		{"chat", texts, nil, 0, 0, ""},
@@ -376,17 +376,17 @@ func TestReadAsConfigured(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		typ   string
-		extra map[string]any
+		extra schema.Members
 		data  string
 		want  string // of the error
 		dims  int64
 	}{
-		{"kserve_v1_predict", map[string]any{"v1_output_field": "nothing"}, `{"predictions":[{"output":"Hello"}]}`, `no "nothing" in a prediction`, 0},
-		{"kserve_v2_infer", map[string]any{"v2_output_name": "zzz"}, `{"outputs":[{"name":"text_output","data":["a"]}]}`, `no tensor "zzz" but "text_output"`, 0},
-		{"kserve_v2_infer", map[string]any{"v2_output_name": "b"}, `{"outputs":[{"name":"a","data":["x"]},{"name":"b","data":["y"]}]}`, "", 0},
-		{"embeddings", map[string]any{"embed_dtype": "float16"}, `{"data":[{"embedding":"AAAAAAAA"}]}`, "", 3},
-		{"embeddings", map[string]any{"output_dtype": "int8"}, `{"data":[{"embedding":"AAAAAAA="}]}`, "", 5},
-		{"embeddings", map[string]any{"embed_dtype": "float32"}, `{"data":[{"embedding":"AAAAAAAA"}]}`, "no numbers of 4 bytes", 0},
+		{"kserve_v1_predict", schema.MembersOf("v1_output_field", "nothing"), `{"predictions":[{"output":"Hello"}]}`, `no "nothing" in a prediction`, 0},
+		{"kserve_v2_infer", schema.MembersOf("v2_output_name", "zzz"), `{"outputs":[{"name":"text_output","data":["a"]}]}`, `no tensor "zzz" but "text_output"`, 0},
+		{"kserve_v2_infer", schema.MembersOf("v2_output_name", "b"), `{"outputs":[{"name":"a","data":["x"]},{"name":"b","data":["y"]}]}`, "", 0},
+		{"embeddings", schema.MembersOf("embed_dtype", "float16"), `{"data":[{"embedding":"AAAAAAAA"}]}`, "", 3},
+		{"embeddings", schema.MembersOf("output_dtype", "int8"), `{"data":[{"embedding":"AAAAAAA="}]}`, "", 5},
+		{"embeddings", schema.MembersOf("embed_dtype", "float32"), `{"data":[{"embedding":"AAAAAAAA"}]}`, "no numbers of 4 bytes", 0},
 	} {
 		spec, err := endpoint.Open(&schema.Endpoint{Type: c.typ, Extra: c.extra})
 		if err != nil {

@@ -3,7 +3,6 @@ package endpoint
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,8 +20,8 @@ func Open(e *schema.Endpoint) (*Spec, error) {
 	if !ok {
 		return nil, fmt.Errorf("endpoint type %s is not known", e.Type)
 	}
-	if stream, said := e.Extra["stream"]; said && stream != (e.Streaming && row.CanStream) {
-		return nil, diag.Errorf("endpoint.extra: stream: %v is not what endpoint.streaming says", stream).Try("--streaming asks for streams, and reads them")
+	if stream := e.Extra.Raw("stream"); stream != nil && string(stream) != strconv.FormatBool(e.Streaming && row.CanStream) {
+		return nil, diag.Errorf("endpoint.extra: stream: %s is not what endpoint.streaming says", stream).Try("--streaming asks for streams, and reads them")
 	}
 	if !row.RPC && e.Path == "" && slices.ContainsFunc(e.URLs, isRPC) {
 		return nil, diag.Errorf("%s: gRPC servers do not speak it", e.Type).Try("they speak " + speakers())
@@ -66,7 +65,7 @@ func (s *Spec) Request(dst []byte, in *Input) ([]byte, error) {
 	if s.extra != nil {
 		in.Extra = s.extra
 	}
-	if v, said := in.Turn.Extra["stream"]; said && truthy(v) && !s.CanStream {
+	if truthy(in.Turn.Extra.Get("stream")) && !s.CanStream {
 		return dst, diag.Errorf("%s: it cannot stream", s.Type).Try("take stream out of the turn's extra")
 	}
 	if !s.TakesSystem {
@@ -167,12 +166,10 @@ func takers(kind Media) string {
 // AIPerf has them.
 func (s *Spec) setting(e *schema.Endpoint, name string) (value any, given bool) {
 	if s.extra == nil {
-		if s.extra = maps.Clone(e.Extra); s.extra == nil {
-			s.extra = map[string]any{}
-		}
+		s.extra = append(schema.Members{}, e.Extra...)
 	}
-	value, given = s.extra[name]
-	delete(s.extra, name)
+	value, given = s.extra.Get(name), s.extra.Has(name)
+	s.extra = s.extra.Without(name)
 	return value, given
 }
 
@@ -208,7 +205,7 @@ func kindOf(v any) string {
 
 // Missing says what is wrong with the items in the answer to a turn, "" for
 // nothing: how many there are, and the highest of the places that scores are for.
-func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items, places int64) string {
+func (s *Spec) Missing(t *dataset.Turn, extra schema.Members, items, places int64) string {
 	if s.Given == nil || t.Raw != nil {
 		return ""
 	}
@@ -228,9 +225,9 @@ func (s *Spec) Missing(t *dataset.Turn, extra map[string]any, items, places int6
 }
 
 // unlessSaid is n, or 0 where one of the extra inputs changes what is answered.
-func unlessSaid(n int, extra map[string]any, names ...string) int {
+func unlessSaid(n int, extra schema.Members, names ...string) int {
 	for _, name := range names {
-		if _, said := extra[name]; said {
+		if extra.Has(name) {
 			return 0
 		}
 	}

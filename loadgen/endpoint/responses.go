@@ -32,7 +32,7 @@ var responses = Spec{
 func responsesBody(dst []byte, in *Input) ([]byte, error) {
 	b := newBody(dst, in)
 	stored := ""
-	if n := len(in.History); n > 0 && truthy(b.extra["store"]) && !in.complete() {
+	if n := len(in.History); n > 0 && truthy(b.extra.Get("store")) && !in.complete() {
 		stored = in.History[n-1].Stored
 	}
 	if b.key("input") {
@@ -55,9 +55,8 @@ func responsesBody(dst []byte, in *Input) ([]byte, error) {
 	}
 	b.count("max_output_tokens", in.Turn.MaxTokens)
 	b.raw("tools", in.Turn.Tools)
-	b.extras()
-	b.streamOptions(in, in.Usage && in.Counts) // AIPerf asks no other streams for it: they report it anyway
-	return b.end()
+	b.extrasAndUsage(in, in.Usage && in.Counts) // AIPerf asks no other streams for it: they report it anyway
+	return b.end(), nil
 }
 
 const endItem = `,"type":"message"}`

@@ -49,9 +49,9 @@ func TestImagesAsked(t *testing.T) {
 			{"2", 1, "the answer has 1 image, the request asked for 2"},
 			{"many", 1, ""},
 		} {
-			extra := map[string]any{}
+			var extra schema.Members
 			if c.n != nil {
-				extra["n"] = c.n
+				extra = schema.MembersOf("n", c.n)
 			}
 			if got := lookup(t, typ).Missing(turn, extra, c.items, 0); got != c.want {
 				t.Errorf("%s: Missing with n %v, %d images = %q, want %q", typ, c.n, c.items, got, c.want)

@@ -23,8 +23,8 @@ func solidoBody(dst []byte, in *Input) ([]byte, error) {
 		b.dst = append(b.dst, `{"family":"Solido","tool":"SDE"}`...)
 	}
 	b.str("inference_model", in.Model)
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // readSolido reads content, and the sources it was made from as items.

@@ -163,7 +163,11 @@ func appendRendered(dst []byte, t *jinja.Template, in *Input) ([]byte, error) {
 		err := json.Compact(b, []byte(text))
 		return b.Bytes(), err
 	}
-	return mergeInto(dst, text, extra)
+	var object schema.Members
+	if json.Unmarshal([]byte(text), &object) != nil || object == nil {
+		return dst, errors.New("extra inputs need a body that is an object")
+	}
+	return appendMembers(dst, object.With(extra)), nil
 }
 
 // noJSON says where a text is no JSON, and why it may be so.
@@ -185,20 +189,6 @@ func noJSON(text string) error {
 		return e.Try("write {{ stream|tojson }} for what is true or false")
 	}
 	return e.Try("write {{ text|tojson }} for a string")
-}
-
-// mergeInto adds members to an object.
-func mergeInto(dst []byte, object string, extra map[string]any) ([]byte, error) {
-	var all map[string]any
-	dec := json.NewDecoder(strings.NewReader(object))
-	dec.UseNumber() // digit for digit
-	if err := dec.Decode(&all); err != nil {
-		return dst, errors.New("extra inputs need a body that is an object")
-	}
-	for k, v := range extra {
-		all[k] = v
-	}
-	return appendValue(dst, all)
 }
 
 func short(s string) string {

@@ -49,8 +49,8 @@ func videoBody(dst []byte, in *Input) ([]byte, error) {
 	b := newBody(dst, in)
 	b.str("prompt", strings.Join(in.Turn.Texts, " "))
 	b.str("model", in.Model)
-	b.allExtras()
-	return b.end()
+	b.extras()
+	return b.end(), nil
 }
 
 // videoJob is what a server says about a job.

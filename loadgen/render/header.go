@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,11 +51,11 @@ func Placeholders() (out []Placeholder) {
 var braced = regexp.MustCompile(`\{[a-z]+(_[a-z]+)*\}`)
 
 // Literal lists what looks like a placeholder in the headers of an endpoint and
-// is none, so that it is sent as it stands. They are in the order of the headers'
-// names, each once.
+// is none, so that it is sent as it stands. They are in the order of the headers,
+// each once.
 func Literal(e *schema.Endpoint) (words []string) {
-	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
-		for _, word := range braced.FindAllString(e.Headers[name], -1) {
+	for _, h := range e.Headers {
+		for _, word := range braced.FindAllString(h.Value, -1) {
 			if then, _ := placeholder(word); then == nil && !slices.Contains(words, word) {
 				words = append(words, word)
 			}
@@ -97,8 +96,8 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 		keyHeader, keyPrefix = spec.KeyHeader, ""
 	}
 	authorized, given := false, map[string]bool{}
-	for name := range e.Headers {
-		given[strings.ToLower(name)] = true
+	for _, h := range e.Headers {
+		given[strings.ToLower(h.Name)] = true
 	}
 	unlessGiven := func(lines ...string) {
 		for _, line := range lines {
@@ -108,12 +107,12 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 		}
 	}
 	unlessGiven("X-Request-ID: {request_id}", session+": {session_id}")
-	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
-		if err := header.Check(name, e.Headers[name]); err != nil {
+	for _, h := range e.Headers {
+		if err := header.Check(h.Name, h.Value); err != nil {
 			return nil, &diag.Error{Path: "endpoint.headers", Message: err.Error(), Cause: err}
 		}
-		authorized = authorized || strings.EqualFold(name, keyHeader)
-		fmt.Fprintf(&b, "%s: %s\r\n", name, e.Headers[name])
+		authorized = authorized || strings.EqualFold(h.Name, keyHeader)
+		fmt.Fprintf(&b, "%s: %s\r\n", h.Name, h.Value)
 	}
 	if spec.Form() && given["content-type"] {
 		return nil, (&diag.Error{Path: "endpoint.headers", Message: "Content-Type: the body is a form, whose parts are told by its own"}).Try("leave it out")

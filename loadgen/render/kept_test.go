@@ -43,10 +43,10 @@ func TestCountsOfPlaysAreNotKept(t *testing.T) {
 		chat   *chat.Template
 		counts int // 0: every play is counted
 	}{
-		{"a trace of messages", schema.Dataset{Format: "mooncake_trace", Records: recorded}, nil, 0},
-		{"a trace of lengths in a chat template", schema.Dataset{Format: "mooncake_trace", Records: lengths}, template, 0},
-		{"marked conversations", schema.Dataset{Format: "single_turn", Records: said, CacheBust: &schema.CacheBust{Target: "first_turn_prefix"}}, template, 0},
-		{"conversations that stay", schema.Dataset{Format: "single_turn", Records: said}, template, 2},
+		{"a trace of messages", schema.Dataset{Format: "mooncake_trace", Records: datasettest.Records(t, recorded...)}, nil, 0},
+		{"a trace of lengths in a chat template", schema.Dataset{Format: "mooncake_trace", Records: datasettest.Records(t, lengths...)}, template, 0},
+		{"marked conversations", schema.Dataset{Format: "single_turn", Records: datasettest.Records(t, said...), CacheBust: &schema.CacheBust{Target: "first_turn_prefix"}}, template, 0},
+		{"conversations that stay", schema.Dataset{Format: "single_turn", Records: datasettest.Records(t, said...)}, template, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -112,7 +112,7 @@ func (r *Renderer) input(s *Session, t int) endpoint.Input {
 	if turn.Complete {
 		in.History = nil
 	}
-	if stream, ok := turn.Extra["stream"].(bool); ok {
+	if stream, ok := turn.Extra.Get("stream").(bool); ok {
 		in.Stream = stream && r.Spec.CanStream
 	}
 	in.Usage = in.Stream

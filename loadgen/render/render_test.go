@@ -69,7 +69,9 @@ func TestHeaderPlaceholders(t *testing.T) {
 	t.Parallel()
 	r := renderer(t, func(e *schema.Endpoint) {
 		e.APIKey = "k{turn}"
-		e.Headers = map[string]string{"X-A": "a {request_id}{turn} {", "X-B": "{unknown} {model}", "X-C": "{conversation_id}/{session_id}"}
+		e.Headers = schema.Headers{
+			{Name: "X-A", Value: "a {request_id}{turn} {"}, {Name: "X-B", Value: "{unknown} {model}"}, {Name: "X-C", Value: "{conversation_id}/{session_id}"},
+		}
 	})
 	k := NewKeys(7, 7, "profiling")
 	header := func(index int64, turn int) (string, Turn, Session) {
@@ -91,15 +93,15 @@ func TestHeaderPlaceholders(t *testing.T) {
 		t.Error("the same request has another header")
 	}
 	r = renderer(t, func(e *schema.Endpoint) {
-		e.Headers = map[string]string{"x-request-id": "mine", "X-Session-Affinity": "pod-1", "X-CORRELATION-ID": "c"}
+		e.Headers = schema.Headers{{Name: "x-request-id", Value: "mine"}, {Name: "X-Session-Affinity", Value: "pod-1"}, {Name: "X-CORRELATION-ID", Value: "c"}}
 	})
-	if got, _, _ := header(3, 1); got != "X-CORRELATION-ID: c\r\nX-Session-Affinity: pod-1\r\nx-request-id: mine\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n" {
+	if got, _, _ := header(3, 1); got != "x-request-id: mine\r\nX-Session-Affinity: pod-1\r\nX-CORRELATION-ID: c\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\n" {
 		t.Errorf("the user's own: %q", got)
 	}
 	if other, _, _ := header(4, 1); other == got {
 		t.Error("another session has the same header")
 	}
-	if got := Literal(&schema.Endpoint{Headers: map[string]string{"B": "{turns} {\"a\"}", "A": "{request_id} {x_y}{turns} {X}"}}); !slices.Equal(got, []string{"{x_y}", "{turns}"}) {
+	if got := Literal(&schema.Endpoint{Headers: schema.Headers{{Name: "B", Value: "{turns} {\"a\"}"}, {Name: "A", Value: "{request_id} {x_y}{turns} {X}"}}}); !slices.Equal(got, []string{"{turns}", "{x_y}"}) {
 		t.Errorf("sent as they stand: %q", got)
 	}
 	if len(Placeholders()) != len(placeholders) {

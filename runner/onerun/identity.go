@@ -36,8 +36,8 @@ type Inquirer struct {
 // NewInquirer asks how.Targets, with the headers of e.
 func NewInquirer(e *schema.Endpoint, how transport.Config) *Inquirer {
 	q := &Inquirer{header: http.Header{}}
-	for name, value := range e.Headers {
-		q.header.Set(name, value)
+	for _, h := range e.Headers {
+		q.header.Set(h.Name, h.Value)
 	}
 	if e.APIKey != "" && q.header.Get("Authorization") == "" {
 		q.header.Set("Authorization", "Bearer "+e.APIKey)

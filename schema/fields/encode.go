@@ -10,19 +10,25 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// Encode writes JSON with the keys in schema order, free keys sorted, and
-// secrets masked, those that hide knows among them.
-func (x Table) Encode(raw []byte, path string, hide *secret.Masker) ([]byte, error) {
-	return x.encode(raw, path, func(key, v string, parent, l *Leaf) string { return Masked(key, v, parent, l, hide) })
+// Encode writes the tree n, which has been checked and is raw as JSON, with the keys
+// in schema order and the user's own sorted, and secrets masked, those that hide knows
+// among them. What requests carry is as in n: raw has lost its order.
+func (x Table) Encode(raw []byte, n *source.Node, path string, hide *secret.Masker) ([]byte, error) {
+	return x.encode(raw, n, path, func(key, v string, parent, l *Leaf) string { return Masked(key, v, parent, l, hide) })
 }
 
 // EncodeIdentity writes the same with nothing masked but what is known to be a
 // credential by its name: other secrets make a difference between two cells.
-func (x Table) EncodeIdentity(raw []byte, path string) ([]byte, error) {
-	return x.encode(raw, path, Credential)
+func (x Table) EncodeIdentity(raw []byte, n *source.Node, path string) ([]byte, error) {
+	return x.encode(raw, n, path, Credential)
 }
 
-func (x Table) encode(raw []byte, path string, masked masking) ([]byte, error) {
+// EncodeSecrets writes the same with nothing masked, for the program.
+func (x Table) EncodeSecrets(raw []byte, n *source.Node, path string) ([]byte, error) {
+	return x.encode(raw, n, path, func(_, v string, _, _ *Leaf) string { return v })
+}
+
+func (x Table) encode(raw []byte, n *source.Node, path string, masked masking) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
@@ -31,7 +37,7 @@ func (x Table) encode(raw []byte, path string, masked masking) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	e := encoder{index: x, out: &b, masked: masked}
-	if err := e.value(v, x[path], path); err != nil {
+	if err := e.value(v, n, x[path], path); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -54,9 +60,13 @@ func (e encoder) seen(key string, v any, parent, l *Leaf) any {
 	return v
 }
 
-func (e encoder) value(v any, l *Leaf, path string) error {
+func (e encoder) value(v any, n *source.Node, l *Leaf, path string) error {
 	switch v := v.(type) {
 	case map[string]any:
+		if n != nil && l.Sent() {
+			e.sent(n, l, path)
+			return nil
+		}
 		e.out.WriteByte('{')
 		for i, k := range KeyOrder(v, l) {
 			if i > 0 {
@@ -65,7 +75,7 @@ func (e encoder) value(v any, l *Leaf, path string) error {
 			e.text(k)
 			e.out.WriteByte(':')
 			name, sub := e.index.child(path, l, k)
-			if err := e.value(e.seen(k, v[k], l, sub), sub, source.Join(path, name)); err != nil {
+			if err := e.value(e.seen(k, v[k], l, sub), n.Get(k), sub, source.Join(path, name)); err != nil {
 				return err
 			}
 		}
@@ -78,7 +88,11 @@ func (e encoder) value(v any, l *Leaf, path string) error {
 			if i > 0 {
 				e.out.WriteByte(',')
 			}
-			if err := e.value(e.seen("", it, l, sub), sub, source.Join(path, name)); err != nil {
+			var item *source.Node
+			if n != nil && i < len(n.Items) {
+				item = n.Items[i]
+			}
+			if err := e.value(e.seen("", it, l, sub), item, sub, source.Join(path, name)); err != nil {
 				return err
 			}
 		}
@@ -91,6 +105,46 @@ func (e encoder) value(v any, l *Leaf, path string) error {
 	js, err := json.Marshal(v)
 	e.out.Write(js)
 	return err
+}
+
+// sent writes what requests carry: order, null and numbers are the user's.
+func (e encoder) sent(n *source.Node, l *Leaf, path string) {
+	switch n.Kind {
+	case source.Object:
+		e.out.WriteByte('{')
+		for i, f := range n.Fields {
+			if i > 0 {
+				e.out.WriteByte(',')
+			}
+			e.text(f.Name)
+			e.out.WriteByte(':')
+			name, sub := e.index.child(path, l, f.Name)
+			e.member(f.Name, f.Value, l, sub, source.Join(path, name))
+		}
+		e.out.WriteByte('}')
+	case source.List:
+		e.out.WriteByte('[')
+		name, sub := e.index.child(path, l, "*")
+		for i, it := range n.Items {
+			if i > 0 {
+				e.out.WriteByte(',')
+			}
+			e.member("", it, l, sub, source.Join(path, name))
+		}
+		e.out.WriteByte(']')
+	case source.Null:
+		e.out.WriteString("null")
+	case source.Scalar:
+		e.out.Write(n.AppendNumber(nil))
+	}
+}
+
+func (e encoder) member(key string, n *source.Node, parent, l *Leaf, path string) {
+	if text, ok := n.Value.(string); ok {
+		e.text(e.seen(key, text, parent, l).(string))
+		return
+	}
+	e.sent(n, l, path)
 }
 
 func (e encoder) text(s string) {
@@ -158,6 +212,15 @@ var hiding = []string{
 	"benchmark.endpoint.urls.*", "benchmark.endpoint.path", "benchmark.endpoint.template.body", "benchmark.endpoint.rpc.body",
 	"benchmark.endpoint.flip.call", "benchmark.endpoint.flip.command.*", "benchmark.datasets.*.system_prompt",
 }
+
+// sent are the fields whose members travel in requests as the user has them.
+var sent = []string{
+	"benchmark.endpoint.headers", "benchmark.endpoint.extra", "benchmark.endpoint.flip.headers", "benchmark.endpoint.flip.body",
+	"benchmark.datasets.*.records.*",
+}
+
+// Sent tells whether l is one of them.
+func (l *Leaf) Sent() bool { return l != nil && slices.Contains(sent, l.Path) }
 
 // MayHide tells whether a secret may stand in the text of l.
 func (l *Leaf) MayHide() bool {

@@ -3,7 +3,6 @@ package flags
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -194,22 +193,21 @@ func splitWords(words []string, sep string) []string {
 	return out
 }
 
-// pairs reads key:value words, and JSON objects, into a map that is laid over
-// the field. Any byte of seps divides; with typed, values become numbers,
+// pairs reads key:value words, and JSON objects, into an object in their order that is
+// laid over the field. Any byte of seps divides; with typed, values become numbers,
 // booleans, lists and objects where they read so.
 func pairs(o Option, at source.Origin, words []string, seps string, typed bool) ([]lower.Assignment, error) {
-	m := map[string]any{}
+	m := source.ObjectNode(at)
 	for _, w := range words {
 		if strings.HasPrefix(strings.TrimSpace(w), "{") {
-			v, err := source.JsonValue(w)
-			object, ok := v.(map[string]any)
+			object, err := source.JSONNode(w, at)
 			switch {
 			case err != nil && json.Valid([]byte(w)):
 				return nil, err
-			case err != nil || !ok:
+			case err != nil || object.Kind != source.Object:
 				return nil, diag.New(source.Short(w)+" is not a JSON object", "")
 			}
-			maps.Copy(m, object)
+			putAll(m, object)
 			continue
 		}
 		i := strings.IndexAny(w, seps)
@@ -217,19 +215,25 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 			return nil, diag.New(fmt.Sprintf("expected key%cvalue, got %q", seps[0], source.Short(w)), "")
 		}
 		key, value := strings.TrimSpace(w[:i]), strings.TrimSpace(w[i+1:])
-		if _, twice := m[key]; twice {
+		switch {
+		case m.Get(key) != nil:
 			return nil, diag.New(key+" is there twice", "keep one of them")
-		}
-		m[key] = value
-		if !typed || key == templateKey {
-			continue
-		}
-		m[key] = typedValue(value)
-		if large(value) {
+		case !typed || key == templateKey:
+			m.Put(key, source.TextNode(value, at))
+		case large(value):
 			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^63, more than a whole number can be", "with quotes it is a text: "+key+`:"…"`)
+		default:
+			m.Put(key, typedValue(value, at))
 		}
 	}
 	return set(at, o.Path, m), nil
+}
+
+// putAll lays the members of one object over those of another.
+func putAll(to, from *source.Node) {
+	for _, f := range from.Fields {
+		to.Put(f.Name, f.Value)
+	}
 }
 
 // templateKey is the extra input that is a text whatever it looks like: a body
@@ -255,27 +259,26 @@ func severalPairs(words []string) []string {
 
 // header reads Name:Value; a header's value is text whatever it looks like.
 func header(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
-	headers := map[string]any{}
+	headers := source.ObjectNode(at)
 	for _, w := range words {
 		if strings.HasPrefix(strings.TrimSpace(w), "{") {
-			v, err := source.JsonValue(w)
-			object, ok := v.(map[string]any)
-			if err != nil || !ok {
+			object, err := source.JSONNode(w, at)
+			if err != nil || object.Kind != source.Object {
 				return nil, diag.New("is not a JSON object of headers", "")
 			}
-			maps.Copy(headers, object)
+			putAll(headers, object)
 			continue
 		}
 		name, value, ok := strings.Cut(w, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
 			return nil, diag.New("expected Name:Value", "") // the word may hold a secret
 		}
-		for old := range headers {
-			if strings.EqualFold(old, name) {
+		for _, old := range headers.Fields {
+			if strings.EqualFold(old.Name, name) {
 				return nil, diag.New(name+" is there twice", "keep one of them")
 			}
 		}
-		headers[name] = strings.TrimSpace(value)
+		headers.Put(name, source.TextNode(strings.TrimSpace(value), at))
 	}
 	return set(at, o.Path, headers), nil
 }
@@ -324,20 +327,20 @@ func large(s string) bool {
 
 // typedValue reads a word as JSON where it is some, and true, false and none
 // however they are written. As in AIPerf 007, +5 and 1e3 stay words.
-func typedValue(s string) any {
+func typedValue(s string, at source.Origin) *source.Node {
 	if strings.EqualFold(s, "none") || strings.EqualFold(s, "null") {
-		return nil
+		return &source.Node{Origin: at}
 	}
 	if decimal.MatchString(s) {
-		return fields.Coerce(s, false)
+		return source.FromPlain(fields.Coerce(s, false), at)
 	}
-	if v, err := source.JsonValue(s); err == nil {
-		if _, number := v.(float64); !number {
-			return v
+	if n, err := source.JSONNode(s, at); err == nil {
+		if _, number := n.Value.(float64); !number {
+			return n
 		}
 	}
 	if b, ok := fields.Coerce(s, false).(bool); ok {
-		return b
+		return source.LeafNode(b, at)
 	}
-	return s
+	return source.TextNode(s, at)
 }

@@ -189,6 +189,9 @@ func ParseSet(text string) (lower.Assignment, error) {
 		return lower.Assignment{}, diag.Errors{{Place: at.Where, Message: bad[0].Message}}
 	}
 	a := lower.Assignment{Path: fields.Canonical(path), Value: n.Plain(), Origin: at}
+	if n.Kind == source.Object && strings.HasPrefix(a.Path, fields.EndpointPath) {
+		a.Value = n // requests carry its members in this order
+	}
 	if n.Kind == source.List && axisPath(a.Path) {
 		a.Axis = len(n.Items) > 0
 	}

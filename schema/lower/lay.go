@@ -266,7 +266,7 @@ func mergeLists(dst, src *source.Node) {
 
 // Assignment sets one value: a flag, a --set, an environment value or a point
 // of an axis. Value is plain data: nil, bool, int64, float64, string, []any,
-// map[string]any.
+// map[string]any, or a tree, whose members keep their order.
 type Assignment struct {
 	Path   string
 	Value  any

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,9 +32,11 @@ func (n *Node) Plain() any {
 	return n.Value
 }
 
-// FromPlain makes a tree of Go data; every node gets the one origin.
+// FromPlain makes a tree of Go data, or of a tree; every node gets the one origin.
 func FromPlain(v any, at Origin) *Node {
 	switch v := v.(type) {
+	case *Node:
+		return v.at(at)
 	case nil:
 		return &Node{Origin: at}
 	case map[string]any:
@@ -58,6 +61,18 @@ func FromPlain(v any, at Origin) *Node {
 	return LeafNode(fmt.Sprint(v), at)
 }
 
+// at is a copy of n of which every node comes from one place.
+func (n *Node) at(at Origin) *Node {
+	c := &Node{Kind: n.Kind, Value: n.Value, Origin: at}
+	for _, f := range n.Fields {
+		c.Fields = append(c.Fields, Field{Name: f.Name, Typed: f.Typed, Value: f.Value.at(at), Origin: at})
+	}
+	for _, it := range n.Items {
+		c.Items = append(c.Items, it.at(at))
+	}
+	return c
+}
+
 func NumberOf(v any) float64 {
 	switch v := v.(type) {
 	case int64:
@@ -70,40 +85,70 @@ func NumberOf(v any) float64 {
 
 // JsonValue is JSON as plain data, whole numbers whole.
 func JsonValue(s string) (any, error) {
-	var v any
+	n, err := JSONNode(s, Origin{})
+	return n.Plain(), err
+}
+
+// JSONNode is JSON as a tree, whose nodes all come from at. Members keep their order;
+// of two with one name the last counts, in the place of the first.
+func JSONNode(s string, at Origin) (*Node, error) {
+	var text json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
+	if err := dec.Decode(&text); err != nil {
 		return nil, err
 	}
 	if dec.More() {
 		return nil, errors.New("more than one value")
 	}
-	return plainNumbers(v)
+	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), at: at}
+	r.dec.UseNumber()
+	n := r.node()
+	return n, r.err
 }
 
-func plainNumbers(v any) (_ any, err error) {
-	switch v := v.(type) {
+// jsonReader reads JSON that is known to be some.
+type jsonReader struct {
+	dec *json.Decoder
+	at  Origin
+	err error // a number out of range
+}
+
+func (r *jsonReader) node() *Node {
+	switch token, _ := r.dec.Token(); v := token.(type) {
+	case nil:
+		return &Node{Origin: r.at}
 	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i, nil
+		return LeafNode(r.number(v), r.at)
+	case json.Delim:
+		n := &Node{Kind: List, Origin: r.at}
+		if v == '{' {
+			n.Kind = Object
 		}
-		if !strings.ContainsAny(v.String(), ".eE") {
-			return nil, errors.New("whole number " + Short(v.String()) + " is out of range")
-		}
-		return v.Float64()
-	case map[string]any:
-		for k, x := range v {
-			if v[k], err = plainNumbers(x); err != nil {
-				return nil, err
+		for r.dec.More() {
+			if n.Kind == List {
+				n.Items = append(n.Items, r.node())
+				continue
 			}
+			key, _ := r.dec.Token()
+			n.Put(key.(string), r.node())
 		}
-	case []any:
-		for i, x := range v {
-			if v[i], err = plainNumbers(x); err != nil {
-				return nil, err
-			}
-		}
+		_, _ = r.dec.Token() // the end of it
+		return n
+	default:
+		return LeafNode(v, r.at)
 	}
-	return v, nil
+}
+
+func (r *jsonReader) number(v json.Number) any {
+	if i, err := v.Int64(); err == nil {
+		return i
+	}
+	f, err := v.Float64()
+	switch {
+	case !strings.ContainsAny(v.String(), ".eE"):
+		r.err = errors.New("whole number " + Short(v.String()) + " is out of range")
+	case err != nil:
+		r.err = err
+	}
+	return f
 }

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -416,17 +417,27 @@ func (n *Node) appendJSON(b []byte) []byte {
 	case Null:
 		return append(b, "null"...)
 	}
-	switch v := n.Value.(type) {
-	case string:
-		return appendText(b, v)
-	case float64:
-		number := appendFloat(nil, v)
-		if !bytes.ContainsAny(number, ".e") {
-			number = append(number, ".0"...)
-		}
-		return append(b, number...)
+	if text, ok := n.Value.(string); ok {
+		return appendText(b, text)
 	}
-	return fmt.Append(b, n.Value)
+	return n.AppendNumber(b)
+}
+
+// AppendNumber writes a number, or true or false. A number with a fraction keeps it,
+// if only as .0; its digits are as few as tell it from all others.
+func (n *Node) AppendNumber(b []byte) []byte {
+	v, ok := n.Value.(float64)
+	switch size := math.Abs(v); {
+	case !ok:
+		return fmt.Append(b, n.Value)
+	case size != 0 && (size < 1e-4 || size >= 1e16):
+		return strconv.AppendFloat(b, v, 'e', -1, 64)
+	}
+	number := strconv.AppendFloat(nil, v, 'f', -1, 64)
+	if !bytes.ContainsRune(number, '.') {
+		number = append(number, ".0"...)
+	}
+	return append(b, number...)
 }
 
 // appendText writes text in quotes. The characters that JSON takes as they are and

@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/media"
 	"aiperf.dev/aiperf/loadgen/tokenizer"
+	"aiperf.dev/aiperf/schema"
 )
 
 // Conversation is one or more turns that share a history.
@@ -72,7 +73,7 @@ type Turn struct {
 	Tools     json.RawMessage // tool definitions that go with this and later turns
 	Delay     time.Duration   // think time after the previous answer
 	Timestamp *time.Duration  // when a trace sent it, since the trace's zero
-	Extra     map[string]any  // merged into the body
+	Extra     schema.Members  // merged into the body
 	Raw       json.RawMessage // a whole body, sent as it is
 	// Complete says that the turn holds its whole history: nothing of earlier
 	// turns or their answers is put before it.

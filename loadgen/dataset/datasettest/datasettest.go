@@ -2,6 +2,7 @@
 package datasettest
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -38,9 +39,23 @@ func Conversations(t testing.TB, turns ...int) *dataset.Set {
 // Inline is a set of records of a format, as an experiment may hold them itself.
 func Inline(t testing.TB, format string, records []any) *dataset.Set {
 	t.Helper()
-	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: records}, Bytes{}, 1, "main")
+	set, err := dataset.Open(schema.Dataset{Name: "main", Type: "file", Format: format, Records: Records(t, records...)}, Bytes{}, 1, "main")
 	if err != nil {
 		t.Fatalf("dataset.Open: %v", err)
 	}
 	return set
+}
+
+// Records are records as an experiment holds them: each as JSON.
+func Records(t testing.TB, records ...any) []json.RawMessage {
+	t.Helper()
+	out := make([]json.RawMessage, len(records))
+	for i, r := range records {
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = text
+	}
+	return out
 }

@@ -336,12 +336,6 @@ func (f *Fields) Count(name string) (int64, error) {
 	return n, nil
 }
 
-// Object is an entry with members; nil if there is none.
-func (f *Fields) Object(name string) (m map[string]any, err error) {
-	_, err = f.Decode(name, &m, "an object")
-	return m, err
-}
-
 // List is an array; its elements are still to be read.
 func (f *Fields) List(name string) (l []json.RawMessage, err error) {
 	_, err = f.Decode(name, &l, "a list")

@@ -380,14 +380,9 @@ func newRecord(place string, line []byte) Record {
 
 // EachInline hands over records that stand in the experiment itself; pools by
 // name stand for the files of a folder. One that cannot be read is Bad, as in All.
-func EachInline(list []any, f func(Record) error) error {
-	for i, v := range list {
-		place := fmt.Sprintf("records[%d]", i)
-		line, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("%s: not plain data: %w", place, err)
-		}
-		if err := f(newRecord(place, line)); err != nil {
+func EachInline(list []json.RawMessage, f func(Record) error) error {
+	for i, line := range list {
+		if err := f(newRecord(fmt.Sprintf("records[%d]", i), line)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/schema"
 )
 
 // baseten is a completion that Baseten recorded, a row of a Parquet file: the
@@ -26,7 +27,7 @@ type basetenRows struct{ traceRows }
 
 func (r *basetenRows) read(rec files.Record) error {
 	f := rec.Fields
-	lit := &literal{extra: map[string]any{}}
+	lit := &literal{}
 	var err error
 	if lit.text, err = f.Str("prompt"); err != nil {
 		return err
@@ -63,10 +64,10 @@ func (r *basetenRows) read(rec files.Record) error {
 	f.Pass()                  // the rest describes how it went then
 	row.Out = max(row.Out, 1) // a cancelled request asks for something, too
 	if !r.cfg.OmitKVHints && len(ids) > 0 {
-		lit.extra["hash_ids"] = ids
+		lit.extra = schema.MembersOf("hash_ids", ids)
 	}
 	if !r.cfg.OmitKVHints && block > 0 {
-		lit.extra["block_size"] = block
+		lit.extra = lit.extra.With(schema.MembersOf("block_size", block))
 	}
 	return r.record(rec.Place, row, lit)
 }
@@ -139,10 +140,7 @@ func (r *basetenRows) finish() error {
 	}
 	for i, lit := range literals { // the outputs have their final length now
 		if r.cfg.ForceMinTokens == nil || *r.cfg.ForceMinTokens {
-			lit.extra["min_tokens"] = r.rows[i].Out
-		}
-		if len(lit.extra) == 0 {
-			lit.extra = nil
+			lit.extra = lit.extra.With(schema.MembersOf("min_tokens", r.rows[i].Out))
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
+	"aiperf.dev/aiperf/schema"
 )
 
 // dagJSONL is a conversation of an agent whose turns are lists of messages
@@ -61,7 +62,7 @@ type dagTurn struct {
 	Model     string
 	MaxTokens *int64          `json:"max_tokens"`
 	Tools     json.RawMessage `json:"tools"`
-	Extra     map[string]any
+	Extra     schema.Members
 	Forks     []dagFork
 	Spawns    []dagSpawn
 	Delay     float64

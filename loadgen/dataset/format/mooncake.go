@@ -113,7 +113,7 @@ func readLiteral(f *files.Fields) (*literal, error) {
 	lit.messages, errs[1] = f.Raw("messages", '[', "a list of messages")
 	lit.tools, errs[2] = f.Raw("tools", '[', "a list of tool definitions")
 	lit.payload, errs[3] = f.Raw("payload", '{', "a request body")
-	lit.extra, errs[4] = f.Object("extra")
+	_, errs[4] = f.Decode("extra", &lit.extra, "an object")
 	mode, errs[5] = f.Str("message_mode")
 	lit.model, errs[6] = f.Str("model")
 	for _, err := range errs {

@@ -149,7 +149,7 @@ func Line(c *conversation.Conversation) ([]byte, error) {
 		Output    int64          `json:"output_length,omitempty"`
 		Timestamp *float64       `json:"timestamp,omitempty"`
 		Delay     float64        `json:"delay,omitempty"`
-		Extra     map[string]any `json:"extra,omitempty"`
+		Extra     schema.Members `json:"extra,omitempty"`
 	}
 	line := struct {
 		ID     string `json:"session_id"`

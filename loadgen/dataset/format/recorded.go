@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/loadgen/dataset/conversation"
 	"aiperf.dev/aiperf/loadgen/dataset/files"
 	"aiperf.dev/aiperf/loadgen/dataset/trace"
+	"aiperf.dev/aiperf/schema"
 )
 
 // literal is what a recorded request says instead of lengths.
@@ -19,7 +20,7 @@ type literal struct {
 	messages json.RawMessage
 	tools    json.RawMessage
 	payload  json.RawMessage
-	extra    map[string]any
+	extra    schema.Members
 	model    string
 	guess    string // of baseten_trace: the session that the recording guessed
 	delta    bool   // messages follow the history instead of replacing it

@@ -29,7 +29,7 @@ func (d *draft) turn(f *files.Fields, name string) (t conversation.Turn, err err
 	if errs[4] = e; delay != nil {
 		t.Delay = *delay
 	}
-	t.Extra, errs[5] = f.Object("extra")
+	_, errs[5] = f.Decode("extra", &t.Extra, "an object")
 	t.MaxTokens, errs[6] = f.Count("output_length")
 	if t.MaxTokens == 0 {
 		t.MaxTokens, errs[7] = f.Count("max_tokens")

@@ -1,0 +1,89 @@
+package schema
+
+import (
+	"encoding/json"
+	"testing"
+
+	"aiperf.dev/aiperf/schema/flags"
+	"aiperf.dev/aiperf/schema/lower"
+)
+
+// Extra inputs and headers reach the program in the user's order, with null and 1.0,
+// wherever they are said; so do the shown body and the one that is kept.
+func TestMembersAreAsTheUserHasThem(t *testing.T) {
+	t.Parallel()
+	const (
+		body    = `{"z":1.0,"temperature":0.7,"a":null,"stop":["x",null],"kwargs":{"zz":1,"b":2.0,"n":null},"big":9007199254740993,"small":0.0001}`
+		headers = `{"X-Zone":"a","accept-Language":"b","X-Api":"c"}`
+		rest    = "benchmark: {model: m, endpoint: {url: 'h:1'}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, concurrency: 1, requests: 1}}"
+	)
+	words := map[string][]string{
+		"extra-inputs": {"z:1.0", "temperature:0.7", "a:none", `stop:["x",null]`, `{"kwargs":{"zz":1,"b":2.0,"n":null},"big":9007199254740993}`, "small:0.0001"},
+		"header":       {"X-Zone:a", "accept-Language:b", "X-Api:c"},
+	}
+	var said []lower.Assignment
+	for _, o := range flags.Options() {
+		if w := words[o.Names[0]]; w != nil {
+			as, err := o.Parse(o.Names[0], w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said = append(said, as...)
+		}
+	}
+	var set []lower.Assignment
+	for _, text := range []string{"endpoint.extra=" + body, "endpoint.headers=" + headers} {
+		a, err := flags.ParseSet(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set = append(set, a)
+	}
+	endpoint := `{"url": "h:1", "extra": ` + body + `, "headers": ` + headers + `}`
+	const others = `"model": "m", "dataset": {"prompts": {"isl": 4}}, "phases": {"type": "concurrency", "concurrency": 1, "requests": 1}`
+	for name, src := range map[string]Source{
+		"flags": {File: write(t, "x.yaml", rest), Assignments: said},
+		"--set": {File: write(t, "x.yaml", rest), Assignments: set},
+		"YAML":  {File: write(t, "x.yaml", `benchmark: {`+others+`, "endpoint": `+endpoint+`}`)},
+		"JSON":  {File: write(t, "x.json", `{"benchmark": {`+others+`, "endpoint": `+endpoint+`}}`)},
+		"CUE":   {File: write(t, "x.cue", `benchmark: {`+others+`, "endpoint": `+endpoint+`}`)},
+	} {
+		src.Command = "run"
+		d, err := Load(src)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		r := resolved(t, d)
+		if got := r.Benchmark.Endpoint.Extra.String(); got != body {
+			t.Errorf("%s: extra\n got %s\nwant %s", name, got, body)
+		}
+		if got := r.Benchmark.Endpoint.Headers; len(got) != 3 || got[0].Name != "X-Zone" || got[1].Name != "accept-Language" || got[2].Name != "X-Api" {
+			t.Errorf("%s: headers %v", name, got)
+		}
+		for what, text := range map[string][]byte{"resolved": r.JSON, "as AIPerf's": OnlyAIPerf(r.AsAIPerf()), "given": r.Given} {
+			var shown Benchmark
+			if err := json.Unmarshal(text, &shown); err != nil {
+				t.Fatal(err)
+			}
+			if got := shown.Endpoint.Extra.String(); got != body {
+				t.Errorf("%s, %s: extra\n got %s\nwant %s", name, what, got, body)
+			}
+		}
+	}
+}
+
+// The values of an axis keep what their members are.
+func TestMembersOfAnAxis(t *testing.T) {
+	t.Parallel()
+	d := mustLoad(t, "x.yaml", `
+benchmark: {model: m, endpoint: {url: 'h:1'}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, concurrency: 1, requests: 1}}
+sweep: {parameters: {endpoint.extra: [{z: 1.0, a: null}, {z: 1, a: 2}]}}
+`)
+	for i, want := range []string{`{"z":1.0,"a":null}`, `{"z":1,"a":2}`} {
+		r := resolved(t, d, lower.Assignment{Path: "benchmark.endpoint.extra", Value: d.Sweep().Axes[0].Values[i]})
+		if got := r.Benchmark.Endpoint.Extra.String(); got != want {
+			t.Errorf("value %d: %s, want %s", i, got, want)
+		}
+	}
+}
