@@ -64,7 +64,7 @@ internal/validity:
 internal/words:
 loadgen/dataset/chatlog: loadgen/dataset/files loadgen/dataset/trace loadgen/tokenizer
 loadgen/dataset/agents:
-loadgen/dataset/conversation: loadgen/dataset/files loadgen/dataset/media loadgen/tokenizer
+loadgen/dataset/conversation: loadgen/dataset/files loadgen/dataset/media loadgen/tokenizer schema
 loadgen/dataset/fidelity: loadgen/dataset loadgen/dataset/files loadgen/dataset/trace
 loadgen/dataset/files: internal/diag internal/secret
 loadgen/dataset/format: internal/diag internal/words loadgen/dataset/agents loadgen/dataset/conversation loadgen/dataset/files loadgen/dataset/media loadgen/dataset/public loadgen/dataset/synth loadgen/dataset/trace loadgen/tokenizer schema
