@@ -24,13 +24,14 @@ type sender interface {
 // (an answer, a deadline) drives it, one at a time, and sends what that allows.
 // So a slot that becomes free is used again on the very goroutine that freed it.
 type engine struct {
-	clock  pace.Clock
-	sender sender
-	maker  *maker
-	read   func(*request)       // takes over requests that have ended
-	unsent func(*record.Record) // takes the record of what was due and is never sent; may be nil
-	forget func(session string) // closes a session's connections; nil unless they are sticky
-	serial bool                 // one goroutine sends; see World
+	clock    pace.Clock
+	sender   sender
+	maker    *maker
+	read     func(*request)        // takes over requests that have ended
+	unsent   func(*record.Record)  // takes the record of what was due and is never sent; may be nil
+	admitted func(order, at int64) // says when the request of a record was admitted that waits for it
+	forget   func(session string)  // closes a session's connections; nil unless they are sticky
+	serial   bool                  // one goroutine sends; see World
 
 	state atomic.Int32 // idle, busy, again
 	next  atomic.Int64 // when it has to be driven again
@@ -94,7 +95,7 @@ type event struct {
 	play     *play
 	starts   []*request // for turnReady the first ones of what the turn starts
 	turn     int        // of play: for playOver the first that is not sent, for turnReady the one that is answered
-	at       int64      // when the turn is due
+	at       int64      // when the turn is due; for firstContent when it arrived
 	answered int64      // when the answer before it ended
 }
 

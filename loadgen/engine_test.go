@@ -113,7 +113,7 @@ func TestCollectorOrders(t *testing.T) {
 	}
 	m.Close()
 	var got []int64
-	collect(m, func(f finished) { got = append(got, f.rec.RequestID) })
+	(&finisher{out: m}).collect(func(f finished) { got = append(got, f.rec.RequestID) })
 	for i, id := range got {
 		if id != int64(i) {
 			t.Fatalf("emitted %v", got)

@@ -36,11 +36,14 @@ type finisher struct {
 	out   *queue.Mailbox[finished]
 }
 
-// finished is a record and its place in the order of completion.
+// finished is a record and its place in the order of completion. When its request was
+// admitted may come later, by itself, without a record.
 type finished struct {
-	order  int64
-	rec    *record.Record
-	detail any
+	order     int64
+	rec       *record.Record
+	detail    any
+	unsettled bool
+	admitted  int64
 }
 
 // Said is the text of an answer, valid until the callee returns.
@@ -96,7 +99,7 @@ func (f *finisher) judge(rec *record.Record) {
 func (f *finisher) book(r *request, rec *record.Record, detail any) {
 	f.tally(r.phase, rec)
 	f.live.add(rec)
-	f.out.Put(finished{order: r.ended, rec: rec, detail: detail}, false)
+	f.out.Put(finished{order: r.ended, rec: rec, detail: detail, unsettled: r.unsettled}, false)
 }
 
 // pass is finish for a request that was not sent.
@@ -355,27 +358,36 @@ func things(r *request, a *answer, spec *endpoint.Spec, rec *record.Record) {
 }
 
 // collect hands the records to emit in the order in which their requests ended,
-// until in is closed and empty. Several finishers work at once, so it holds
-// back what is ahead of its turn.
-func collect(in *queue.Mailbox[finished], emit func(finished)) {
+// until all have come. Several finishers work at once, so it holds back what is
+// ahead of its turn, and what is not known in full.
+func (f *finisher) collect(emit func(finished)) {
 	ahead := map[int64]finished{}
 	var next int64
 	for {
-		f, ok := in.Take()
+		one, ok := f.out.Take()
 		if !ok {
 			return
 		}
-		if f.order != next {
-			ahead[f.order] = f
-			continue
+		if half, two := ahead[one.order]; two {
+			one = f.join(one, half)
 		}
-		for ok {
+		ahead[one.order] = one
+		for one, ok = ahead[next]; ok && one.rec != nil && !one.unsettled; one, ok = ahead[next] {
 			delete(ahead, next)
 			next++
-			emit(f)
-			f, ok = ahead[next]
+			emit(one)
 		}
 	}
+}
+
+// join puts a record together with when its request was admitted.
+func (f *finisher) join(a, b finished) finished {
+	if a.rec == nil {
+		a, b = b, a
+	}
+	a.unsettled, a.rec.Admitted = false, b.admitted
+	f.judge(a.rec) // which may have asked for it
+	return a
 }
 
 // emit hands over a record, its details first where they are wanted.

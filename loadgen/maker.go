@@ -110,7 +110,12 @@ func (m *maker) recycle(r *request) {
 func (r *request) onEvent(data []byte) {
 	if !r.answered && r.phase.engine.maker.Spec.HasContent(data) {
 		r.answered = true
-		r.phase.engine.post(event{kind: firstContent, r: r})
+		e := r.phase.engine
+		at := e.clock.Now()
+		if n := len(r.x.Events); n > 0 { // it may have come while this process stood still
+			at = r.x.Events[n-1].At
+		}
+		e.post(event{kind: firstContent, r: r, at: at})
 	}
 }
 

@@ -74,7 +74,7 @@ func (o *outages) heard(r *request, now int64) (pause int64) {
 		o.failed++
 		return t.pause(now)
 	}
-	began := r.admitted
+	began := r.freed
 	if x.Sent != record.None {
 		o.connected(now) // up to now
 		began = now
@@ -141,7 +141,7 @@ func (o *outages) hopeless(phases []*phase, now int64) bool {
 	}
 	for _, p := range phases {
 		for _, r := range p.books.onWire {
-			if r.admitted < o.alone {
+			if r.freed < o.alone {
 				return false
 			}
 		}

@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"sync/atomic"
-	"time"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen/mode"
@@ -41,6 +40,9 @@ type phase struct {
 	wait  waiting
 	slots *slots
 	stops stops
+
+	punctual *punctual // the slots of a client that never stands still; nil where no wait for one matters
+
 	books books
 
 	start     int64
@@ -75,14 +77,10 @@ func (p *phase) begin(now int64) {
 	if p.pred != nil {
 		p.pred.heir = p
 		p.slots.inherit(p.pred.slots)
+		if p.punctual != nil {
+			p.punctual.inherit(p.pred)
+		}
 		p.books.sessions.level = p.pred.slots.sessions.held
-	}
-}
-
-// heirs calls f for every later phase that took over slots.
-func (p *phase) heirs(f func(*phase)) {
-	for h := p.heir; h != nil; h = h.heir {
-		f(h)
 	}
 }
 
@@ -93,7 +91,7 @@ func (p *phase) take(ev event, now int64) {
 		p.engine.phases = append(p.engine.phases, p)
 		p.begin(now)
 	case firstContent:
-		p.freePrefill(r, now)
+		p.freePrefill(r, ev.at)
 	case answerOver:
 		p.answerOver(r, now)
 	case turnReady:
@@ -108,27 +106,17 @@ func (p *phase) take(ev event, now int64) {
 func (p *phase) freePrefill(r *request, at int64) {
 	if r.prefilling {
 		r.prefilling = false
-		behind := p.behind(r)
-		p.slots.prefill.release(at, behind)
-		p.heirs(func(h *phase) { h.slots.prefill.release(at, behind) })
+		r.stay.sent(r)
+		p.free(mode.PrefillSlots, at, r.stay)
 	}
 }
 
-// pause is the least lateness of a sending that is handed on to whoever waits for the
-// slot. Less is the price of a sending, which a busy slot would add up.
-const pause = int64(time.Millisecond)
-
-// behind is how much later r went than with a client that never stands still. In a
-// closed loop nothing is due, and it would be for the turnaround to say.
-func (p *phase) behind(r *request) int64 {
-	if p.load.Closed || r.x.Sent == record.None {
-		return 0
+// free gives a slot of one kind back that s holds, to p and to who follows it.
+func (p *phase) free(kind int, at int64, s *stay) {
+	for q := p; q != nil; q = q.heir {
+		q.slots.all()[kind].release(at)
 	}
-	behind := r.freed - r.admitted
-	if own := r.x.Sent - r.freed; own >= pause {
-		behind += own
-	}
-	return behind
+	p.giveBack(kind, at, s)
 }
 
 // answerOver frees what r held and hands it on to be read.
@@ -137,15 +125,10 @@ func (p *phase) answerOver(r *request, now int64) {
 		return // booked already, see giveUp
 	}
 	end := r.end()
-	if r.turn == 0 || p.stamped(r.play, r.turn) {
-		r.play.behind = 0 // by the clock, whatever became of the turns before
-	}
-	r.play.behind += p.behind(r)
+	r.stay.sent(r)
 	p.freePrefill(r, end)
 	if !r.slotless {
-		behind := p.behind(r)
-		p.slots.wire.release(end, behind)
-		p.heirs(func(h *phase) { h.slots.wire.release(end, behind) })
+		p.free(mode.WireSlots, end, r.stay)
 	}
 	if !r.silent {
 		p.books.answered(r, now)
@@ -153,6 +136,7 @@ func (p *phase) answerOver(r *request, now int64) {
 		r.ended = p.engine.completions
 		p.engine.completions++
 	}
+	p.punctual.end(r.stay)
 	switch {
 	case r.ends():
 		why := ""
@@ -170,6 +154,14 @@ func (p *phase) answerOver(r *request, now int64) {
 	if !r.silent {
 		p.heard(r, now)
 	}
+	for q := p; q != nil; q = q.heir {
+		q.settle(now)
+	}
+	if r.stay != nil && !r.silent {
+		if r.admitted = r.stay.admitted; !r.stay.settled {
+			r.admitted, r.unsettled, r.stay.order = r.freed, true, r.ended
+		}
+	}
 	p.engine.read(r)
 }
 
@@ -182,17 +174,15 @@ func (p *phase) playOver(pl *play, turn int, at int64, why string) {
 		p.engine.forget(pl.ID)
 	}
 	if pl.parent != nil {
-		p.joined(pl.parent, pl.joinAt, at)
+		p.joined(pl, at)
 	}
 	if pl.tree.live--; pl.tree.live > 0 {
 		return
 	}
-	p.slots.sessions.release(at, pl.behind)
-	p.books.sessions.leave(at)
-	p.heirs(func(h *phase) {
-		h.slots.sessions.release(at, pl.behind)
-		h.books.sessions.leave(at)
-	})
+	p.free(mode.SessionSlots, at, pl.newest)
+	for q := p; q != nil; q = q.heir {
+		q.books.sessions.leave(at)
+	}
 }
 
 // cutShort ends a session whose turns from turn on are not sent, nor what they
@@ -214,6 +204,7 @@ func (p *phase) step(now int64) (next int64) {
 	p.stopIfDue(now)
 	for p.stops.why == "" && !p.starved && p.sendOne(now) {
 	}
+	p.settle(now)
 	p.endIfDue(now)
 	return p.deadline()
 }
@@ -238,9 +229,9 @@ func (p *phase) capIdle(now int64) {
 
 // deadline is when something is due by the clock.
 func (p *phase) deadline() int64 {
-	next := int64(pace.Never)
+	next := p.punctual.looks()
 	if p.stops.why == "" && !p.starved { // the renderer wakes us
-		next = min(p.stops.end, p.slots.grows(p.start), p.wait.ripens())
+		next = min(next, p.stops.end, p.slots.grows(p.start), p.wait.ripens())
 		if p.wanted() && (p.wait.ticks.Len() == 0 || p.skipping) {
 			next = min(next, p.wait.next)
 		}

@@ -656,18 +656,18 @@ func TestLimitThatShrinks(t *testing.T) {
 	l.set(1, 5)
 	var full []bool
 	for i := range 3 {
-		l.release(int64(10+i), 0)
+		l.release(int64(10 + i))
 		full = append(full, l.full())
 	}
 	if !slices.Equal(full, []bool{true, true, false}) {
 		t.Errorf("full after releases: %v, want the debt of two repaid first", full)
 	}
-	if since := l.take(20).at; since != 12 {
+	if since := l.take(20); since != 12 {
 		t.Errorf("the slot is free since %d, want 12", since)
 	}
-	l.release(30, 0)
+	l.release(30)
 	l.set(3, 40)
-	if got := []int64{l.take(50).at, l.take(50).at, l.take(50).at}; !slices.Equal(got, []int64{30, 40, 40}) {
+	if got := []int64{l.take(50), l.take(50), l.take(50)}; !slices.Equal(got, []int64{30, 40, 40}) {
 		t.Errorf("slots free since %v, want 30, 40, 40", got)
 	}
 }

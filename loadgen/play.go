@@ -29,7 +29,7 @@ type play struct {
 	owed     map[int]int // by turn: sessions that it waits for
 	held     *followTurn // the turn that waits for them
 	intended int64       // when the newest turn was due
-	behind   int64       // how much earlier it would be with a client that never stands still
+	newest   *stay       // of its newest request, or of the one whose answer it waited for
 }
 
 // number is the place of turn t in the whole conversation.
@@ -54,7 +54,9 @@ type request struct {
 	id         int64 // dispatch ordinal in the run
 	intended   int64
 	freed      int64    // when its slots were free and it could go
-	admitted   int64    // the same with a client that never stands still
+	stay       *stay    // nil where a wait for slots is of no account; the scheduler's
+	admitted   int64    // as freed, with a client that never stands still
+	unsettled  bool     // that is not known yet; see stay
 	ended      int64    // ordinal of completion in the run
 	place      int      // index in the scheduler's list of what is on the wire
 	prefilling bool     // holds a prefill slot; the scheduler's
@@ -85,7 +87,7 @@ func (r *request) next() *dataset.Turn { return &r.play.Conversation.Turns[r.tur
 // end is when the answer was over.
 func (r *request) end() int64 {
 	if r.x.End == record.None {
-		return r.admitted
+		return r.freed
 	}
 	return r.x.End
 }
@@ -121,6 +123,7 @@ func (p *phase) goOn(ev event, now int64) {
 	p.books.reading--
 	p.adopt(ev.play, ev.starts)
 	for _, r := range ev.starts {
+		r.play.newest = ev.play.newest
 		p.books.branches.begin(r, ev.answered)
 		p.ready(followTurn{r: r, due: r.intended, answered: ev.answered}, now)
 	}
@@ -167,9 +170,10 @@ func (p *phase) ready(t followTurn, now int64) {
 	}
 }
 
-// joined notes that a session is over that pl waits for at a turn. The last one
-// lets the turn go, whose think time begins then.
-func (p *phase) joined(pl *play, turn int, at int64) {
+// joined notes that a session is over that another one waits for at a turn. The last
+// one lets the turn go, whose think time begins then.
+func (p *phase) joined(child *play, at int64) {
+	pl, turn := child.parent, child.joinAt
 	pl.owed[turn]--
 	t := pl.held
 	if pl.owed[turn] > 0 || t == nil || t.r.turn != turn {
@@ -178,7 +182,7 @@ func (p *phase) joined(pl *play, turn int, at int64) {
 	pl.held = nil
 	p.books.branches.release(p.stops.why != "")
 	if at > t.answered {
-		t.answered = at
+		t.answered, pl.newest = at, child.newest
 		t.due, _ = p.load.FollowUp(mode.Answered{PhaseStart: p.start, Intended: pl.intended, End: at, Next: t.r.current()})
 	}
 	p.ready(*t, at)

@@ -98,6 +98,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 	}
 	f.urls = newAddresses(job.Endpoint.URLs, m.Path(job.Models.Items[0].Name, m.Streaming), job.Hide)
 	e.read = f.take
+	e.admitted = func(order, at int64) { f.out.Put(finished{order: order, admitted: at}, false) }
 	if job.Unsent != nil {
 		e.unsent = func(rec *record.Record) {
 			f.judge(rec)
@@ -141,10 +142,11 @@ func newPhase(d *driver, cfg *schema.Phase) (*phase, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits := load.Limits(cfg, d.job.Seed)
 	p := &phase{
 		engine: d.engine, cfg: cfg, warmup: cfg.Kind == kindWarmup, keys: render.NewKeys(d.job.Seed, d.job.Text, cfg.Name), load: load,
 		skipping: cfg.OnCap == "skip", finishes: cfg.OnCount == "finish",
-		slots: newSlots(load.Limits(cfg, d.job.Seed), load.Closed), stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
+		slots: newSlots(limits, load.Closed), punctual: newPunctual(limits, load.Closed), stops: stops{grace: graceOf(cfg, load.Patient)}, books: newBooks(),
 	}
 	if cfg.Requests == 0 && cfg.Sessions == 0 && cfg.Duration == nil && !load.Ends {
 		return nil, diag.Errorf("phase %s: it has no end", cfg.Name).Try("set requests, sessions or duration")
@@ -259,7 +261,7 @@ func (d *driver) run(issue, run context.Context) Result {
 	stopWatch := make(chan struct{})
 	d.readers.open(readersAtOnce())
 	watch.Go(func() { d.readers.watch(stopWatch) })
-	collector.Go(func() { collect(d.finisher.out, d.job.emit) })
+	collector.Go(func() { d.finisher.collect(d.job.emit) })
 	stopLive := make(chan struct{})
 	if d.job.Live != nil {
 		live.Go(func() { d.finisher.live.watch(stopLive, d.job.Clock, &d.current, d.job.Live) })

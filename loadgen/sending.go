@@ -1,6 +1,10 @@
 package loadgen
 
-import "aiperf.dev/aiperf/internal/record"
+import (
+	"math"
+
+	"aiperf.dev/aiperf/internal/record"
+)
 
 // collect notes the arrivals that have come, up to the last one that can be
 // sent.
@@ -50,7 +54,7 @@ func (p *phase) sendOne(now int64) bool {
 	switch {
 	case follow && p.wait.turns.First().r.silent: // it costs nothing
 		t := p.wait.turns.Pop()
-		p.dispatch(t.r, t.due, t.ready(), now, false)
+		p.dispatch(t.r, t.due, t.ready(), math.MinInt64, now, false)
 		return true
 	case p.load.EveryTurn && p.wait.ticks.Len() == 0:
 		return false
@@ -73,7 +77,7 @@ func (p *phase) sendOne(now int64) bool {
 	if !p.load.Closed {
 		intended = p.wait.ticks.Pop()
 	}
-	p.dispatch(r, intended, intended, now, true)
+	p.dispatch(r, intended, intended, intended, now, true)
 	for _, c := range r.starts {
 		c.intended = p.startAt(c.current(), r.intended)
 		p.books.branches.begin(c, r.intended)
@@ -84,11 +88,14 @@ func (p *phase) sendOne(now int64) bool {
 
 // sendTurn sends a follow-up, which at a rate waits for an arrival, too.
 func (p *phase) sendTurn(t followTurn, now int64) {
-	intended := t.due
+	intended, due := t.due, int64(math.MinInt64)
 	if p.load.EveryTurn {
 		intended = p.wait.ticks.Pop()
 	}
-	p.dispatch(t.r, intended, max(intended, t.answered), now, false)
+	if p.load.EveryTurn || p.stamped(t.r.play, t.r.turn) {
+		due = intended
+	}
+	p.dispatch(t.r, intended, max(intended, t.answered), due, now, false)
 }
 
 // drop loses the arrival that is next, if there is one.
@@ -126,24 +133,27 @@ func (p *phase) startPlay() *request {
 }
 
 // dispatch takes the slots and puts r on the wire. ready is when it could have
-// been sent but for the slots.
-func (p *phase) dispatch(r *request, intended, ready, now int64, opening bool) {
+// been sent but for the slots; due is for punctual.dispatch.
+func (p *phase) dispatch(r *request, intended, ready, due, now int64, opening bool) {
 	e := p.engine
 	if opening {
 		p.books.sessions.enter(now)
 	}
-	granted := freed{now, now}
+	granted := now
 	if r.slotless = r.silent && !opening; !r.slotless {
 		granted = p.slots.occupy(r, opening, now)
 	}
 	if p.slots.gate != nil && opening {
-		intended, ready, granted = granted.at, granted.at, freed{now, now} // the slot is the arrival: how late it was taken is the turnaround
+		intended, ready, granted = granted, granted, now // the slot is the arrival: how late it was taken is the turnaround
 	}
 	if !opening && r.ends() {
 		p.books.open--
 	}
-	r.freed = min(max(ready, granted.at), now)
-	r.intended, r.admitted, r.play.intended = intended, min(max(ready, granted.punctual), r.freed), intended
+	r.freed = min(max(ready, granted), now)
+	r.intended, r.admitted, r.play.intended = intended, r.freed, intended
+	if p.punctual != nil && !r.slotless {
+		p.punctual.dispatch(r, ready, due, now, opening)
+	}
 	e.out = append(e.out, r)
 	if r.silent {
 		return

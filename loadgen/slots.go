@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/heap"
-	"aiperf.dev/aiperf/internal/queue"
 	"aiperf.dev/aiperf/loadgen/mode"
 	"aiperf.dev/aiperf/loadgen/pace"
 )
@@ -24,7 +23,7 @@ type slots struct {
 func newSlots(all [3]mode.Limit, closed bool) *slots {
 	s := &slots{}
 	most := 0
-	for i, l := range [...]*limit{mode.SessionSlots: &s.sessions, mode.WireSlots: &s.wire, mode.PrefillSlots: &s.prefill} {
+	for i, l := range s.all() {
 		n := all[i].N
 		*l = newLimit(n, all[i].Opens)
 		switch {
@@ -39,19 +38,17 @@ func newSlots(all [3]mode.Limit, closed bool) *slots {
 	return s
 }
 
-// each calls f for every limit.
-func (s *slots) each(f func(*limit)) {
-	f(&s.sessions)
-	f(&s.wire)
-	f(&s.prefill)
+// all are the limits, by mode.SessionSlots and its like.
+func (s *slots) all() [3]*limit {
+	return [...]*limit{mode.SessionSlots: &s.sessions, mode.WireSlots: &s.wire, mode.PrefillSlots: &s.prefill}
 }
 
 // grow opens the slots whose time has come, in a phase that began at start.
 func (s *slots) grow(start, now int64) {
-	s.each(func(l *limit) {
+	for _, l := range s.all() {
 		l.grow(start, now-start)
 		l.wake(now)
-	})
+	}
 }
 
 // grows is when the next slot opens by the clock.
@@ -85,12 +82,12 @@ func (s *slots) freeBefore(t int64, opening bool) bool {
 // occupy takes r's slots and tells since when they are all free: an arrival
 // that found them free was admitted when it was due, however late it is sent.
 // In a closed loop it is since when the slot that was waited for is free.
-func (s *slots) occupy(r *request, opening bool, now int64) (since freed) {
-	since = freed{math.MinInt64, math.MinInt64}
+func (s *slots) occupy(r *request, opening bool, now int64) (since int64) {
+	since = math.MinInt64
 	take := func(l *limit) {
 		free := l.take(now)
 		if l.on && (s.gate == nil || !opening || s.gate == l) {
-			since = freed{max(since.at, free.at), max(since.punctual, free.punctual)}
+			since = max(since, free)
 		}
 	}
 	if opening {
@@ -107,9 +104,10 @@ func (s *slots) occupy(r *request, opening bool, now int64) (since freed) {
 // inherit takes over what the phase before, and those that it follows
 // seamlessly itself, still hold.
 func (s *slots) inherit(pred *slots) {
-	for _, l := range [...]struct{ to, from *limit }{{&s.sessions, &pred.sessions}, {&s.wire, &pred.wire}, {&s.prefill, &pred.prefill}} {
-		l.to.held, l.to.resting = l.from.held, l.from.resting
-		l.from.resting = heap.Heap[moment]{}
+	to := s.all()
+	for i, from := range pred.all() {
+		to[i].held, to[i].resting = from.held, from.resting
+		from.resting = heap.Heap[moment]{}
 	}
 }
 
@@ -120,17 +118,11 @@ type limit struct {
 	held int
 	// opened holds, for each free slot, since when it is free: what the next
 	// request of a closed loop was waiting for.
-	opened queue.Queue[freed]
+	opened heap.Heap[moment]
 	grows  []time.Duration // when the limit grows by one each, from the phase's start
 	// resting are slots that are held, by nobody, until a time; see outages.
 	resting heap.Heap[moment]
 }
-
-// freed is since when a slot is free: really, and with a client that never stands
-// still. Requests take as long with it, but each begins when it is due and its slot
-// is free; so what waits for a slot behind our own backlog has not waited for the
-// server, and the difference is our lateness.
-type freed struct{ at, punctual int64 }
 
 // newLimit is a limit of n, 0 for none, that grows as steps say. It starts shut
 // and opens with grow.
@@ -141,25 +133,24 @@ func (l *limit) full() bool { return l.on && l.held >= l.max }
 
 // freeBefore tells whether a slot has been free since before t.
 func (l *limit) freeBefore(t int64) bool {
-	return !l.on || l.opened.Len() > 0 && l.opened.First().at < t
+	return !l.on || l.opened.Len() > 0 && int64(l.opened.Top()) < t
 }
 
 // take takes a slot and tells since when it was free.
-func (l *limit) take(now int64) (since freed) {
+func (l *limit) take(now int64) (since int64) {
 	l.held++
 	if l.opened.Len() == 0 {
-		return freed{now, now}
+		return now
 	}
-	return l.opened.Pop()
+	return int64(l.opened.Pop())
 }
 
 // release gives a slot back. While the limit is overdrawn, because it shrank,
-// that repays the debt and frees nothing. behind is how much earlier a client that
-// never stands still would have given it back.
-func (l *limit) release(at, behind int64) {
+// that repays the debt and frees nothing.
+func (l *limit) release(at int64) {
 	l.held--
 	if l.on && l.held < l.max {
-		l.opened.Push(freed{at, at - behind})
+		l.opened.Push(moment(at))
 	}
 }
 
@@ -168,7 +159,7 @@ func (l *limit) set(n int, at int64) {
 	for l.max < n {
 		l.max++
 		if l.held < l.max {
-			l.opened.Push(freed{at, at})
+			l.opened.Push(moment(at))
 		}
 	}
 	l.max = n
@@ -208,7 +199,7 @@ func (l *limit) rest(until int64) {
 // wake gives back the slots that have rested.
 func (l *limit) wake(now int64) {
 	for l.resting.Len() > 0 && int64(l.resting.Top()) <= now {
-		l.release(int64(l.resting.Pop()), 0)
+		l.release(int64(l.resting.Pop()))
 	}
 }
 

@@ -108,7 +108,10 @@ func (w *world) Start(x *transport.Exchange) {
 		latency = w.latency(x)
 	}
 	if w.content > 0 && x.OnEvent != nil {
-		w.after(int64(w.content), nil, func() { x.OnEvent([]byte(`{"choices":[{"delta":{"content":"a"}}]}`)) })
+		w.after(int64(w.content), nil, func() {
+			x.Events = []transport.Event{{At: w.stamp}}
+			x.OnEvent([]byte(`{"choices":[{"delta":{"content":"a"}}]}`))
+		})
 	}
 	if x.CancelAfter != record.None && x.CancelAfter < int64(latency) {
 		latency = time.Duration(x.CancelAfter)

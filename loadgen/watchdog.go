@@ -35,7 +35,7 @@ func (p *phase) ghost(r *request, now int64) *request {
 	r.abandoned = true
 	g := &request{
 		phase: p, play: r.play, turn: r.turn, Turn: r.Turn,
-		id: r.id, intended: r.intended, admitted: r.admitted, place: r.place, prefilling: r.prefilling, late: true,
+		id: r.id, intended: r.intended, freed: r.freed, admitted: r.admitted, stay: r.stay, place: r.place, prefilling: r.prefilling, late: true,
 	}
 	x, none := &g.x, int64(record.None)
 	x.Body, x.Target = append([]byte(nil), r.x.Body...), r.x.Target

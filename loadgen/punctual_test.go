@@ -1,0 +1,86 @@
+package loadgen
+
+import (
+	"flag"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/loadgen/transport"
+	"aiperf.dev/aiperf/schema"
+)
+
+var pausesDrawn = flag.Int("pauses", 60, "runs that TestAdmittedIsExact draws")
+
+// With pauses of the client at random, requests are admitted when they are in the same
+// run without any pause: answers shorter and longer than the pauses, one slot to 64,
+// loads of 30 to 130 %, every kind of limit (issue 20). All times are whole
+// milliseconds, so that no lateness is below what is handed on.
+func TestAdmittedIsExact(t *testing.T) {
+	t.Parallel()
+	requests, wrong, late, queued := 0, 0, 0, 0
+	for n := range *pausesDrawn {
+		rng := rand.New(rand.NewPCG(20, uint64(n)))
+		slots := 1 + rng.IntN(64)
+		gap := []int{1, 2, 4, 5, 10, 20}[rng.IntN(6)]
+		load := 0.3 + rng.Float64()
+		mean := max(2, load*float64(slots*gap))
+		answers := make([]time.Duration, 600)
+		for i := range answers {
+			d := rng.ExpFloat64() * mean
+			if n%3 == 0 { // most are short, a few outlast every pause
+				if d = mean / 2; rng.IntN(20) == 0 {
+					d = mean * 10
+				}
+			}
+			answers[i] = time.Duration(1+int(d)) * msec
+		}
+		phase := schema.Phase{Type: "constant", Rate: 1000 / float64(gap), Requests: int64(len(answers))}
+		switch rng.IntN(4) {
+		case 0:
+			phase.InFlight = slots
+		case 1:
+			phase.Concurrency, phase.PrefillConcurrency = slots, 1+slots/2
+		default:
+			phase.Concurrency = slots
+		}
+		pauses := map[time.Duration]func(*driver){}
+		for range 1 + rng.IntN(3) {
+			from := time.Duration(rng.IntN(len(answers)*gap)) * msec
+			long := time.Duration(1+rng.ExpFloat64()*mean*2) * msec
+			pauses[from+msec/2] = func(d *driver) {
+				w := d.engine.clock.(*world)
+				w.now = max(w.now, int64(from+long))
+			}
+		}
+		play := func(at map[time.Duration]func(*driver)) []*record.Record {
+			w := &world{kernel: true, content: 2 * msec, at: at, latency: func(x *transport.Exchange) time.Duration {
+				return 2*msec + answers[x.User.(*request).id]
+			}}
+			out := w.play(t, job(t, phase)).records
+			slices.SortFunc(out, func(a, b *record.Record) int { return int(a.RequestID - b.RequestID) })
+			return out
+		}
+		ideal, real := play(nil), play(pauses)
+		for i, r := range real {
+			requests++
+			if r.Admitted != ideal[i].Admitted {
+				if wrong++; wrong < 10 {
+					t.Errorf("run %d, %d slots, load %.0f %%: request %d admitted at %v, without pauses at %v", n, slots, load*100, i, time.Duration(r.Admitted), time.Duration(ideal[i].Admitted))
+				}
+			}
+			if r.DispatchLateness() > 10 {
+				late++
+			}
+			if r.AdmissionWait() > 10 {
+				queued++
+			}
+		}
+	}
+	t.Logf("%d of %d requests wrong; %d were late by more than 10 ms, %d waited longer than that for a slot", wrong, requests, late, queued)
+	if wrong > 0 || late < requests/20 || queued < requests/20 {
+		t.Errorf("%d of %d requests wrong; %d late, %d queued, want many of each", wrong, requests, late, queued)
+	}
+}
