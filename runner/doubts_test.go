@@ -92,3 +92,74 @@ func TestBacklogOfOneRunIsNotThatOfThePlan(t *testing.T) {
 		t.Errorf("two runs of three: %s, %+v, cell %s", res.worstRun(), res.doubts(), res.Results.Cells[0].Verdict)
 	}
 }
+
+// A finding over the plan marks the numbers of the cells that it touches, as one of a
+// run does: they are in no ranking (issue 20).
+func TestPlanFindingsMarkNumbers(t *testing.T) {
+	t.Parallel()
+	const trials = 5
+	plan := sweeptest.PlanOf(t, "multi_run.num_runs=5", "sweep={parameters: {phases.profiling.concurrency: [1, 2, 4]}}")
+	latency := decide.Key{Tag: metrics.RequestLatency, Stat: "p50"}
+	judged := func(change func(*verdict.PlanEvidence)) *Result {
+		res := &Result{Plan: plan, Reports: map[string]*RunReport{}}
+		e := verdict.PlanEvidence{Trials: trials}
+		for _, c := range plan.Cells {
+			cell := verdict.CellEvidence{Index: c.Index, Label: c.Short(), OK: trials}
+			for trial := range trials {
+				noise := 0.001 * float64((3*c.Index+2*trial)%5)
+				cell.Medians, cell.Shifts = append(cell.Medians, 100*(1+noise)), append(cell.Shifts, noise)
+			}
+			e.Cells = append(e.Cells, cell)
+		}
+		change(&e)
+		for _, run := range plan.Runs {
+			s := metrics.Blank(metrics.RequestLatency, "ms")
+			s.Put("p50", 100/float64(1+run.Cell.Index)+0.01*float64(run.Trial))
+			res.Outcomes = append(res.Outcomes, decide.Outcome{Run: run, OK: 100, Sent: 100, Taints: validity.Taints{}, Summaries: []metrics.Summary{{Window: decide.Full, Stats: []metrics.Stat{s}}}})
+		}
+		res.Results = decide.Aggregate(plan, res.Outcomes)
+		res.PlanFindings = verdict.JudgePlan(&e, nil)
+		if res.markByPlan() {
+			res.Results = decide.Aggregate(plan, res.Outcomes)
+		}
+		return res
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*verdict.PlanEvidence)
+		want   [3]string // by cell, what touches its latency
+	}{
+		{"clean", func(*verdict.PlanEvidence) {}, [3]string{}},
+		{"a drifting server", func(e *verdict.PlanEvidence) {
+			for _, cell := range e.Cells {
+				for trial := range cell.Medians {
+					cell.Medians[trial] *= 1 + 0.05*float64(trial)
+				}
+			}
+		}, [3]string{"drift: doubtful", "drift: doubtful", "drift: doubtful"}},
+		{"two cells that warm up", func(e *verdict.PlanEvidence) {
+			for _, i := range []int{0, 2} {
+				for trial := range e.Cells[i].Shifts {
+					e.Cells[i].Shifts[trial] -= 0.2
+				}
+			}
+		}, [3]string{"warmup: doubtful", "", "warmup: doubtful"}},
+		{"one run with stamps of its own", func(e *verdict.PlanEvidence) {
+			e.Stamps = map[string][]verdict.Spot{"kernel": {{Cell: 0, Trial: 0}}, "application": {{Cell: 1, Trial: 3}}}
+		}, [3]string{"", "stamps: doubtful in 1 of 5 trials", ""}},
+		{"a sentinel that moved", func(e *verdict.PlanEvidence) {
+			e.Sentinel = []verdict.Median{{Value: 100, Low: 99, High: 101}, {Value: 100, Low: 99, High: 101}, {Value: 120, Low: 119, High: 121}}
+		}, [3]string{"sentinel: doubtful", "sentinel: doubtful", "sentinel: doubtful"}},
+	} {
+		res := judged(c.change)
+		for i := range res.Results.Cells {
+			cell := &res.Results.Cells[i]
+			if got := cell.Taint(latency).String(); got != c.want[i] {
+				t.Errorf("%s: latency of cell %d: %q, want %q", c.name, i, got, c.want[i])
+			}
+			if rate := cell.Taint(decide.Key{Tag: metrics.RequestThroughput, Stat: "avg"}); !rate.None() {
+				t.Errorf("%s: throughput of cell %d: %s, want no mark", c.name, i, rate)
+			}
+		}
+	}
+}

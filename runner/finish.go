@@ -37,6 +37,9 @@ func (r *runner) finish() error {
 	res := r.result
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
+	if res.markByPlan() {
+		res.Results = decide.Aggregate(r.plan, res.Outcomes)
+	}
 	res.Verdict = max(verdict.Worst(res.PlanFindings), res.worstRun())
 	if r.sent > manyRequests {
 		debug.FreeOSMemory() // what measuring held: the tables need room of their own
@@ -69,6 +72,24 @@ func (r *runner) finish() error {
 	}
 	return r.removeJournals()
 }
+
+// markByPlan hands what findings over the plan touch on to the runs, where findings
+// of runs are, and tells whether they touch anything.
+func (res *Result) markByPlan() (some bool) {
+	for i := range res.Outcomes {
+		o := &res.Outcomes[i]
+		if o.Run.Sentinel > 0 || o.Taints == nil {
+			continue
+		}
+		for what, t := range verdict.TaintsAt(res.PlanFindings, spot(o.Run)) {
+			o.Taints.Add(what, t.Check, t.Level)
+			some = true
+		}
+	}
+	return some
+}
+
+func spot(run sweep.Run) verdict.Spot { return verdict.Spot{Cell: run.Cell.Index, Trial: run.Trial} }
 
 // keepsUp tells whether the server kept up over the trials of a run's cell: then
 // what the run says of its own backlog is chance.
@@ -169,9 +190,11 @@ func (r *runner) removeJournals() error {
 // planEvidence is what the plan's own checks look at: the metrics that the
 // gates, SLOs and the ranking use.
 func (r *runner) planEvidence() *verdict.PlanEvidence {
-	e := &verdict.PlanEvidence{Trials: r.plan.Trials, Stamps: map[string]int{}}
-	for _, rep := range r.result.Reports {
-		e.Stamps[rep.Stamps]++
+	e := &verdict.PlanEvidence{Trials: r.plan.Trials, Stamps: map[string][]verdict.Spot{}}
+	for _, o := range r.result.Outcomes {
+		if rep := r.result.Reports[o.Run.ID]; rep != nil {
+			e.Stamps[rep.Stamps] = append(e.Stamps[rep.Stamps], spot(o.Run))
+		}
 	}
 	for i := range r.result.Results.Cells {
 		if c := &r.result.Results.Cells[i]; c.Status != decide.NotRun {
@@ -188,7 +211,7 @@ func (r *runner) planEvidence() *verdict.PlanEvidence {
 
 // cellEvidence is what the trials of one cell say.
 func (r *runner) cellEvidence(c *decide.CellResult) verdict.CellEvidence {
-	e := verdict.CellEvidence{Label: c.Cell.Short(), OK: c.Trials + c.Left, Estimates: map[string]stats.Estimate{}, Medians: make([]float64, r.plan.Trials)}
+	e := verdict.CellEvidence{Index: c.Cell.Index, Label: c.Cell.Short(), OK: c.Trials + c.Left, Estimates: map[string]stats.Estimate{}, Medians: make([]float64, r.plan.Trials)}
 	for _, o := range r.result.Results.Objectives {
 		if est, ok := c.Full.Get(o.Key); ok {
 			e.Estimates[o.String()] = est

@@ -137,7 +137,11 @@ func TestSentinelSeesDrift(t *testing.T) {
 			took += s.Avg + between/1e9
 		}
 		i := slices.IndexFunc(o.PlanFindings, func(f verdict.Finding) bool { return f.Check == "sentinel" })
-		return o.PlanFindings[i].Verdict > verdict.Valid
+		moved := o.PlanFindings[i].Verdict > verdict.Valid
+		if mark := o.Results.Cells[0].Taint(decide.Key{Tag: "request_latency", Stat: "p50"}); moved && mark.None() {
+			t.Error("the sentinel moved, and the latency is not marked")
+		}
+		return moved
 	}
 	n, alarms, found := *times, 0, 0
 	for i := range n {

@@ -116,9 +116,10 @@ func ParseTaint(s string) Taint {
 // metric and statistic ("inter_token_latency.p90").
 type Taints map[string]Taint
 
-// Add notes that a check touches something, unless something worse does.
+// Add notes that a check touches something, unless something as bad does: a backlog
+// gives way, since over the trials it may be none.
 func (t Taints) Add(what, check string, level Level) {
-	if level.Worse(t[what].Level) {
+	if was := t[what]; level.Worse(was.Level) || level == was.Level && was.Check == Backlog {
 		t[what] = Taint{Check: check, Level: level}
 	}
 }

@@ -200,11 +200,11 @@ func fallenBehind(e *PlanEvidence) []Reading {
 		}
 		d := stats.OneSample(c.Backlogs)
 		low, high := d.Interval(0.95)
-		r := Reading{Value: d.Mean, Warn: max(backlogLimit, c.BacklogLimit), Fail: never, Try: keepUpTry}
+		r := Reading{Value: d.Mean, Warn: max(backlogLimit, c.BacklogLimit), Fail: never, Try: keepUpTry, At: []Spot{{c.Index, WholeCell}}}
 		r.Detail = fmt.Sprintf("cell %s: %s of the requests [%s, %s] were waiting at the end beyond what the answers explain (%s)",
 			c.Label, words.Percent(d.Mean), words.Percent(low), words.Percent(high), words.Count(d.N, "trial"))
 		r.So = ": the server does not keep up with this load"
 		out = append(out, r)
 	}
-	return widest(out)
+	return out
 }

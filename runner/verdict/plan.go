@@ -16,9 +16,15 @@ import (
 type PlanEvidence struct {
 	Trials   int // runs per cell asked for
 	Cells    []CellEvidence
-	Stamps   map[string]int // runs by what their arrival stamps are: kernel, application
-	Sentinel []Median       // of the latency in ms, in the order of its runs
+	Stamps   map[string][]Spot // runs by what their arrival stamps are: kernel, application
+	Sentinel []Median          // of the latency in ms, in the order of its runs
 }
+
+// Spot is a run of a plan: the index of its cell, and its trial, or WholeCell.
+type Spot struct{ Cell, Trial int }
+
+// WholeCell stands for all trials of a cell.
+const WholeCell = -1
 
 // Median is one with its 95 % interval.
 type Median struct{ Value, Low, High float64 }
@@ -26,6 +32,7 @@ type Median struct{ Value, Low, High float64 }
 // CellEvidence is one cell: the estimates of the metrics that its conclusions
 // rest on, and what its trials gave.
 type CellEvidence struct {
+	Index     int // in the plan
 	Label     string
 	OK        int // trials that succeeded
 	Estimates map[string]stats.Estimate
@@ -95,7 +102,7 @@ var planChecks = []planCheck{
 					})
 				}
 			}
-			return widest(out)
+			return out
 		},
 	},
 	{
@@ -152,7 +159,7 @@ const (
 func (e *PlanEvidence) moved(sign float64) []Reading {
 	var shifts []stats.Difference
 	var p []float64
-	var cells []string
+	var cells []CellEvidence
 	for _, c := range e.Cells {
 		if len(c.Shifts) < 2 {
 			continue
@@ -162,31 +169,30 @@ func (e *PlanEvidence) moved(sign float64) []Reading {
 		if !(d.SE > 0) {
 			t = math.Inf(1)
 		}
-		shifts, cells, p = append(shifts, d), append(cells, c.Label), append(p, 2*(1-stats.TCDF(t, d.DF)))
+		shifts, cells, p = append(shifts, d), append(cells, c), append(p, 2*(1-stats.TCDF(t, d.DF)))
 	}
 	if len(p) == 0 {
 		return nil
 	}
-	clean := Reading{Warn: movedLeast, Fail: never, Detail: "no cell's latency moves from the first half of its runs to the second by more than chance"}
-	worst := clean
+	var out []Reading
 	for i, q := range stats.BenjaminiHochberg(p) {
 		h := sign * shifts[i].Mean
-		if q > movedLevel || h <= movedLeast || h <= worst.Value {
+		if q > movedLevel || h <= movedLeast {
 			continue
 		}
-		verb := "falls"
+		verb, try := "falls", "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)"
 		if sign > 0 {
-			verb = "rises"
+			verb, try = "rises", "see backlog: in an open loop it says whether the queue grows; else something on the server fills up"
 		}
-		worst = clean
-		worst.Value = h
-		worst.Detail = fmt.Sprintf("the median latency of cell %s %s by %s from the first half of a run to the second (%d trials, p = %.2g)", cells[i], verb, words.Percent(math.Abs(math.Expm1(shifts[i].Mean))), shifts[i].N, p[i])
-		worst.Try = "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)"
-		if sign > 0 {
-			worst.Try = "see backlog: in an open loop it says whether the queue grows; else something on the server fills up"
-		}
+		out = append(out, Reading{
+			Value: h, Warn: movedLeast, Fail: never, Try: try, At: []Spot{{cells[i].Index, WholeCell}},
+			Detail: fmt.Sprintf("the median latency of cell %s %s by %s from the first half of a run to the second (%d trials, p = %.2g)", cells[i].Label, verb, words.Percent(math.Abs(math.Expm1(shifts[i].Mean))), shifts[i].N, p[i]),
+		})
 	}
-	return []Reading{worst}
+	if len(out) == 0 {
+		out = []Reading{{Warn: movedLeast, Fail: never, Detail: "no cell's latency moves from the first half of its runs to the second by more than chance"}}
+	}
+	return out
 }
 
 // sentinelMoved compares the runs of the sentinel in pairs:
@@ -241,42 +247,44 @@ func drifted(d stats.Drift) []Reading {
 	return []Reading{r}
 }
 
-// widest keeps the reading with the largest value: one line, not one a cell.
-func widest(rs []Reading) []Reading {
-	if len(rs) == 0 {
-		return nil
-	}
-	w := rs[0]
-	for _, r := range rs[1:] {
-		if r.Value > w.Value {
-			w = r
-		}
-	}
-	return []Reading{w}
-}
-
 // JudgePlan runs the catalogue of plan checks.
 func JudgePlan(e *PlanEvidence, limits map[string]schema.Threshold) []Finding {
 	var found []Finding
 	for _, c := range planChecks {
 		readings := c.Read(e)
+		if len(readings) == 0 {
+			continue
+		}
 		for i := range readings {
 			override(&readings[i], limits[c.ID])
-			found = append(found, finding(Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Touches: c.Touches}, readings[i:i+1]))
 		}
+		found = append(found, finding(Check{ID: c.ID, Kind: c.Kind, Unit: c.Unit, Touches: c.Touches}, readings))
 	}
 	return found
+}
+
+// TaintsAt are the numbers that findings over a plan touch in one of its runs.
+func TaintsAt(found []Finding, run Spot) validity.Taints {
+	var here []Finding
+	for _, f := range found {
+		for _, at := range f.places {
+			if at.spots == nil || slices.Contains(at.spots, run) || slices.Contains(at.spots, Spot{run.Cell, WholeCell}) {
+				here = append(here, Finding{Check: f.Check, Taints: at.taints})
+			}
+		}
+	}
+	return Taints(here)
 }
 
 // mixedStamps compares how the runs of the plan were stamped. One kind is no doubt.
 func mixedStamps(e *PlanEvidence) []Reading {
 	own, kernel := e.Stamps["application"], e.Stamps["kernel"]
-	if own == 0 || kernel == 0 {
+	if len(own) == 0 || len(kernel) == 0 {
 		return nil
 	}
 	return []Reading{{
-		Value: float64(own), Warn: 0, Fail: never,
-		Detail: fmt.Sprintf("arrival stamps of the program's own in %s, of the kernel's in %d", words.Count(own, "run"), kernel),
+		Value: float64(len(own)), Warn: 0, Fail: never, At: own,
+		Detail: fmt.Sprintf("arrival stamps of the program's own in %s, of the kernel's in %d", words.Count(len(own), "run"), len(kernel)),
 		So:     ": cells and trials that differ in them do not compare by latency",
 		Try:    "measure the runs with the program's stamps again: --redo",
 	}}

@@ -53,11 +53,22 @@ func TestMixedStamps(t *testing.T) {
 		{map[string]int{"kernel": 9, "application": 1}, "arrival stamps of the program's own in 1 run, of the kernel's in 9"},
 		{map[string]int{"kernel": 5, "application": 5}, "arrival stamps of the program's own in 5 runs, of the kernel's in 5"},
 	} {
+		stamps, trial := map[string][]Spot{}, 0
+		for kind, n := range c.stamps {
+			for range n {
+				stamps[kind] = append(stamps[kind], Spot{Cell: trial / 5, Trial: trial % 5})
+				trial++
+			}
+		}
 		said := ""
-		for _, f := range JudgePlan(&PlanEvidence{Trials: 5, Stamps: c.stamps}, nil) {
+		for _, f := range JudgePlan(&PlanEvidence{Trials: 5, Stamps: stamps}, nil) {
 			if f.Check == "stamps" {
 				if said = f.Detail; f.Verdict != Degraded || len(f.Taints) == 0 {
 					t.Errorf("%v: %s, touches %v", c.stamps, f.Verdict, f.Taints)
+				}
+				own, kernel := TaintsAt([]Finding{f}, stamps["application"][0]), TaintsAt([]Finding{f}, stamps["kernel"][0])
+				if own.Of("time_to_first_token", "p50").Check != "stamps" || len(kernel) > 0 {
+					t.Errorf("%v: of a run with stamps of its own it touches %v, of another %v", c.stamps, own, kernel)
 				}
 			}
 		}

@@ -40,6 +40,13 @@ type Finding struct {
 	Because []string `json:"because,omitempty"` // what would explain it: the causes that were seen in the same run
 	Try     string   `json:"try,omitempty"`     // what to do about it
 	Taints  Touched  `json:"taints,omitempty"`  // the numbers that it touches, and how badly
+	places  []place  // where it does, of a finding over a plan
+}
+
+// place is what a reading touches, and in which runs of the plan; nil: in all.
+type place struct {
+	spots  []Spot
+	taints Touched
 }
 
 // Touched are the numbers that a finding touches, each with how badly: a metric,
@@ -58,6 +65,7 @@ type Reading struct {
 	So                string   // what follows when it is not clean
 	Try               string   // what to do about it
 	Touches           []string // the metrics in doubt, or single statistics of them ("inter_token_latency.p90"); nil for the check's
+	At                []Spot   // the runs of the plan in which they are; nil for all
 	Mild              bool     // it marks the metrics and leaves the verdict alone
 	asked             bool     // the experiment set the limit: it counts whatever the kind
 }
@@ -218,14 +226,17 @@ func (f *Finding) touch(c Check, r Reading) {
 	if touches == nil {
 		touches = c.Touches
 	}
+	here := Touched{}
 	for _, what := range touches {
+		here[what] = validity.LevelOf(v)
 		if f.Taints == nil {
 			f.Taints = Touched{}
 		}
-		if level := validity.LevelOf(v); level.Worse(f.Taints[what]) {
-			f.Taints[what] = level
+		if here[what].Worse(f.Taints[what]) {
+			f.Taints[what] = here[what]
 		}
 	}
+	f.places = append(f.places, place{r.At, here})
 }
 
 // Word is the verdict on a run: INVALID where a finding that says so touches
