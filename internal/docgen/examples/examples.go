@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/sim"
@@ -91,6 +92,10 @@ func example(file, work string) (*answered, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.Began = time.Time{} // in virtual time no day means anything
+	if err := legible(d); err != nil {
+		return nil, err
+	}
 	says, scope := page.Answers(d, got.Report().Sentences())
 	c, err := telling(d)
 	if err != nil {
@@ -100,6 +105,21 @@ func example(file, work string) (*answered, error) {
 		asks: about(string(text)), verdict: d.Verdict, scope: scope, says: says, title: c.Title + ". " + c.Question,
 		picture: draw.SVG(c, draw.SizeOf(c), draw.Light),
 	}, nil
+}
+
+// legible holds every chart of d, as wide as each window shows it, against the rule that
+// no word lies on a word or a line.
+func legible(d *chart.Data) error {
+	for _, r := range chart.Catalogue() {
+		for _, c := range r.All(d) {
+			for _, size := range []draw.Size{draw.SizeOf(c), draw.SizeIn(page.Narrow, c), draw.SizeIn(page.Broad, c)} {
+				if found := draw.Overlaps(c, size); len(found) > 0 {
+					return fmt.Errorf("chart %s, %.0f pixels wide: %s", c.ID, size.W, strings.Join(found, "; "))
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // telling is the first chart that can be drawn of those that answer most: whether

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,21 +63,76 @@ func (r Row) Build(d *Data, c *Cell) *draw.Chart {
 	if !r.Cellwise {
 		d = r.pick(d)
 	}
-	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question, Footer: d.footer(c)}
-	if len(d.Cells) < all {
-		out.Footer = fmt.Sprintf("%s of %s cells, evenly spread · %s", words.Whole(int64(len(d.Cells))), words.Whole(int64(all)), out.Footer)
-	}
+	out := &draw.Chart{ID: r.ID, Title: r.Title, Question: r.Question}
 	if r.Cellwise {
 		out.ID = fmt.Sprintf("%s-%d", r.ID, c.Index)
 		out.Title += ": " + d.Label(c)
 	}
 	if out.Panels, out.Missing = r.build(d, c); !r.Cellwise && d.AllFailed() {
 		out.Missing = "every request failed"
+	} else if n := dots(out.Panels); out.Missing == "" && n > 0 && n <= dotsFew {
+		out.Missing = words.Count(n, "value") + ": the table says as much"
 	}
 	if out.Missing != "" {
 		out.Panels = nil
 	}
+	out.Footer = d.footer(c, plainly(out.Panels))
+	if len(d.Cells) < all {
+		out.Footer = fmt.Sprintf("%s of %s cells, evenly spread · %s", words.Whole(int64(len(d.Cells))), words.Whole(int64(all)), out.Footer)
+	}
 	return out
+}
+
+// dotsFew is how many dots are no picture.
+const dotsFew = 3
+
+// dots is the most of them in any panel, 0 where there is more to see: a line, bars, rows.
+func dots(panels []draw.Panel) (most int) {
+	for i := range panels {
+		n := 0
+		for _, s := range panels[i].Series {
+			if len(s.Rects) > 0 || s.Bare || s.Line && len(s.Points) > 2 {
+				return 0
+			}
+			n += len(s.Points)
+		}
+		if len(panels[i].Rows) > 0 {
+			return 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// shown is what signs a picture has.
+type shown struct{ interval, hollow bool }
+
+// plainly says what signs there are, and takes the rings away where every point has
+// one: they tell nothing apart then, and the verdict says it.
+func plainly(panels []draw.Panel) (has shown) {
+	all := true
+	each := func(f func(q *draw.Point)) {
+		for i := range panels {
+			for _, s := range panels[i].Series {
+				for k := range s.Points {
+					if !s.Bare {
+						f(&s.Points[k])
+					}
+				}
+			}
+			for _, r := range panels[i].Rows {
+				has.interval, has.hollow = has.interval || !math.IsNaN(r.Low) && !r.Heading, has.hollow || r.Hollow
+			}
+		}
+	}
+	each(func(q *draw.Point) {
+		all = all && (q.Taint != "" || q.Link == "") // what is not a figure of a cell has none
+		has.interval, has.hollow = has.interval || !math.IsNaN(q.Low), has.hollow || q.Hollow
+	})
+	if all {
+		each(func(q *draw.Point) { q.Taint = "" })
+	}
+	return has
 }
 
 // All are the pictures of a row: one, or one for each cell.
@@ -94,13 +150,26 @@ func (r Row) All(d *Data) []*draw.Chart {
 const (
 	// overviewMost is how many cells one picture tells apart, generously.
 	overviewMost = 200
-	// linesMost is how many lines one picture bears: each has a colour of its own.
+	// linesMost is how many lines one picture bears: four colours, solid and dashed.
 	linesMost = 8
 )
 
 // evenly is d with cells spread over all of them, for pictures that show one
 // beside the other.
-func evenly(d *Data) *Data { return d.with(some(d.Cells, overviewMost)) }
+func evenly(d *Data) *Data {
+	d = d.inGroups()
+	return d.with(some(d.Cells, overviewMost))
+}
+
+// inGroups is d with cells beside each other that differ in the last axis alone.
+func (d *Data) inGroups() *Data {
+	if len(d.Axes) < 2 {
+		return d
+	}
+	out := *d
+	out.Cells = together(d.groups(d.Axes[len(d.Axes)-1]))
+	return &out
+}
 
 // lined is d with whole lines along the load, spread over all of them.
 func lined(d *Data) *Data {
@@ -152,7 +221,7 @@ func some[T any](list []T, n int) []T {
 }
 
 // footer says what every reader of a chart has to know.
-func (d *Data) footer(c *Cell) string {
+func (d *Data) footer(c *Cell, has shown) string {
 	cells, trials := d.Cells, 0
 	if c != nil {
 		cells = []*Cell{c}
@@ -164,18 +233,27 @@ func (d *Data) footer(c *Cell) string {
 	if c != nil {
 		n = d.Requests.count(c)
 	}
-	parts := []string{words.Count(n, "request")}
-	if trials > 0 { // those that failed are none
-		parts[0] += " over " + words.Count(trials, "trial")
+	var parts []string
+	for _, text := range []string{d.Model, d.Day()} {
+		if text != "" {
+			parts = append(parts, text)
+		}
 	}
-	parts = append(parts, d.Window+" window")
+	measured := words.Count(n, "request")
+	if trials > 0 { // those that failed are none
+		measured += " over " + words.Count(trials, "trial")
+	}
+	parts = append(parts, measured, d.Window+" window")
 	if d.Requests.Note != "" {
 		parts = append(parts, d.Requests.Note)
 	}
-	if trials > 1 && c == nil {
-		parts = append(parts, "intervals 95 %, hollow: too few samples")
+	if trials > 1 && c == nil && has.interval {
+		parts = append(parts, "bars: 95 % intervals")
 	}
-	for _, p := range [][2]string{{"", d.Verdict.String()}, {d.program() + " ", d.Version}, {"plan ", d.Plan}} {
+	if has.hollow {
+		parts = append(parts, "hollow: too few samples")
+	}
+	for _, p := range [][2]string{{"", d.Verdict.String()}, {d.program() + " ", d.Version}} {
 		if p[1] != "" {
 			parts = append(parts, p[0]+p[1])
 		}

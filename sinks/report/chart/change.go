@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 	"aiperf.dev/aiperf/sweep"
@@ -21,34 +24,113 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	pairs := d.pairs(d.Axes[i])
 	metric, label := d.output()
-	p := draw.Panel{X: draw.Axis{Names: true}, Y: draw.Axis{Label: "change (%)" + d.baselines(pairs, d.Axes[i])}, Marks: []draw.Mark{
-		{At: -5, To: 5, Label: "within ±5 %"}, {At: 0, To: 0, Ink: draw.Muted},
-	}}
-	for x, q := range pairs {
-		p.X.Ticks = append(p.X.Ticks, draw.Tick{At: float64(x), Label: q.label})
-	}
-	for k, m := range []struct{ metric, stat, name string }{
-		{metric, "avg", label}, {metrics.TimeToFirstToken, "p50", metrics.Series(metrics.TimeToFirstToken, "p50")}, {metrics.InterTokenLatency, "p50", metrics.Series(metrics.InterTokenLatency, "p50")}, {metrics.RequestLatency, "p50", metrics.Series(metrics.RequestLatency, "p50")},
+	var list []Change
+	for _, m := range []struct {
+		metric, stat, name string
+		larger             bool
+	}{
+		{metric, "avg", label, true},
+		{metrics.TimeToFirstToken, "p50", metrics.Series(metrics.TimeToFirstToken, "p50"), false},
+		{metrics.InterTokenLatency, "p50", metrics.Series(metrics.InterTokenLatency, "p50"), false},
+		{metrics.RequestLatency, "p50", metrics.Series(metrics.RequestLatency, "p50"), false},
 	} {
-		s := draw.Series{Name: m.name, Ink: draw.Nth(k), Shape: k}
-		for x, q := range pairs {
-			if pt, ok := d.ratio(q, m.metric, m.stat, m.name); ok {
-				pt.X = float64(x) + 0.12*(float64(k)-1.5)
-				s.Points = append(s.Points, pt)
+		for _, q := range pairs {
+			if c, ok := d.ratio(q, m.metric, m.stat); ok {
+				c.Metric, c.Name, c.LargerIsBetter = m.name, q.label, m.larger
+				list = append(list, c)
 			}
 		}
-		if len(s.Points) > 0 {
-			p.Series = append(p.Series, s)
-		}
 	}
-	if len(p.Series) == 0 {
+	if len(list) == 0 {
 		return nil, "no two cells differ in the " + d.Axes[i] + " alone"
 	}
-	return []draw.Panel{p}, ""
+	return []draw.Panel{Forest(list, baseline(pairs, d.Axes[i]))}, ""
 }
 
-// baselines names what is compared with, where it is one thing.
-func (d *Data) baselines(pairs []pair, treatment string) string {
+// Change is how much a figure differs between two systems: 0.05 is 5 % more.
+type Change struct {
+	Metric, Name     string
+	Value, Low, High float64 // NaN for none
+	Margin           float64 // what counts as a difference
+	LargerIsBetter   bool
+	Decided          bool // whether it is better or worse was decided elsewhere
+	Better, Worse    bool
+	Hollow           bool
+	Title            string
+}
+
+// Forest lists changes against a baseline by their metric, in the order of the list: a
+// sign with its interval beside the line of no change.
+func Forest(list []Change, baseline string) draw.Panel {
+	p := draw.Panel{X: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{{Vertical: true}}}
+	if baseline != "" {
+		p.X.Label += " from " + words.Clip(baseline, 40)
+	}
+	margin := 0.0
+	for i, c := range list {
+		if i == 0 || c.Metric != list[i-1].Metric {
+			said := "← better"
+			if c.LargerIsBetter {
+				said = "better →"
+			}
+			p.Rows = append(p.Rows, draw.Row{Name: c.Metric, Said: said, Heading: true})
+		}
+		margin = max(margin, c.Margin)
+		p.Rows = append(p.Rows, draw.Row{
+			Name: c.Name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.ink(), Hollow: c.Hollow,
+			Title: strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
+		})
+	}
+	if margin > 0 {
+		p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: -100 * margin, To: 100 * margin})
+		p.X.Label += fmt.Sprintf(", grey: within %.2g %%", 100*margin)
+	}
+	return p
+}
+
+// said is the change with its interval in words.
+func (c *Change) said() string {
+	text := percent1(c.Value)
+	if !math.IsNaN(c.Low) && percent1(c.Low) != percent1(c.High) {
+		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(percent1(c.Low), " %"), strings.TrimSuffix(percent1(c.High), " %"))
+	}
+	return text
+}
+
+// percent1 is a change in per cent with its sign.
+func percent1(v float64) string {
+	digits := 1
+	if math.Abs(v) >= 1 {
+		digits = 0
+	}
+	text := strconv.FormatFloat(100*v, 'f', digits, 64)
+	if strings.Trim(text, "-0.") == "" {
+		return "0 %"
+	}
+	if v > 0 {
+		return "+" + text + " %"
+	}
+	return "−" + strings.TrimPrefix(text, "-") + " %"
+}
+
+// ink is green or red where a change beyond the margin is shown.
+func (c *Change) ink() draw.Ink {
+	better, worse := c.Better, c.Worse
+	if !c.Decided && math.Abs(c.Value) > c.Margin && (c.Low > 0 || c.High < 0) {
+		better = c.Value > 0 == c.LargerIsBetter
+		worse = !better
+	}
+	switch {
+	case better:
+		return draw.Good
+	case worse:
+		return draw.Bad
+	}
+	return draw.S8
+}
+
+// baseline names what is compared with, where it is one thing.
+func baseline(pairs []pair, treatment string) string {
 	name := ""
 	for _, q := range pairs {
 		of := valueOf(q.a, treatment)
@@ -57,10 +139,7 @@ func (d *Data) baselines(pairs []pair, treatment string) string {
 		}
 		name = of
 	}
-	if name == "" {
-		return ""
-	}
-	return " from " + words.Clip(name, 40)
+	return name
 }
 
 // valueOf is the value of a cell on an axis, "" for none.
@@ -81,9 +160,9 @@ func (d *Data) pairs(treatment string) []pair {
 	var out []pair
 	for _, g := range d.groups(treatment) {
 		for _, c := range g.cells[1:] {
-			label := valueOf(c, treatment)
-			if g.name != "" {
-				label += draw.Break + g.name
+			label := g.name
+			if len(g.cells) > 2 || label == "" { // which of several candidates
+				label = strings.TrimSuffix(valueOf(c, treatment)+draw.Break+g.name, draw.Break)
 			}
 			out = append(out, pair{g.cells[0], c, label})
 		}
@@ -91,9 +170,12 @@ func (d *Data) pairs(treatment string) []pair {
 	return out
 }
 
-// ratio is the geometric mean of b/a over the trials that both have, as a
-// change in percent, with a t interval on the logarithms (95 %).
-func (d *Data) ratio(q pair, metric, stat, name string) (draw.Point, bool) {
+// margin is what counts as a difference, where the experiment does not say.
+const margin = 0.05
+
+// ratio is the geometric mean of b/a over the trials that both have, as a change, with a
+// t interval on the logarithms (95 %).
+func (d *Data) ratio(q pair, metric, stat string) (Change, bool) {
 	a, b := d.Trials(q.a, metric, stat), d.Trials(q.b, metric, stat)
 	var logs []float64
 	for t, x := range a {
@@ -102,19 +184,20 @@ func (d *Data) ratio(q pair, metric, stat, name string) (draw.Point, bool) {
 		}
 	}
 	if len(logs) == 0 {
-		return draw.Point{}, false
+		return Change{}, false
 	}
 	slices.Sort(logs)
-	percent := func(l float64) float64 { return 100 * (math.Exp(l) - 1) }
-	pt := draw.At(0, percent(stats.Mean(logs)), "")
-	pt.Title = fmt.Sprintf("%s: %s %+.1f %%", q.label, name, pt.Y)
+	change := func(l float64) float64 { return math.Exp(l) - 1 }
+	s := d.Get(q.b, metric, stat)
+	out := Change{Value: change(stats.Mean(logs)), Low: math.NaN(), High: math.NaN(), Margin: margin, Hollow: s.Unsupported}
 	if len(logs) > 1 {
 		half := stats.TQuantile(0.975, float64(len(logs)-1)) * stats.StdSample(logs) / math.Sqrt(float64(len(logs)))
 		mean := stats.Mean(logs)
-		pt.Low, pt.High = percent(mean-half), percent(mean+half)
-		pt.Title += fmt.Sprintf(", 95 %% [%+.1f, %+.1f] over %d trials", pt.Low, pt.High, len(logs))
+		out.Low, out.High = change(mean-half), change(mean+half)
+		out.Title = fmt.Sprintf(", 95 %% over %d trials", len(logs))
 	}
-	s := d.Get(q.b, metric, stat)
-	pt.Hollow, pt.Taint = s.Unsupported, s.Taint
-	return pt, true
+	if s.Taint != "" {
+		out.Title += "; " + validity.ParseTaint(s.Taint).Sentence()
+	}
+	return out, true
 }

@@ -17,7 +17,7 @@ import (
 // run. The candidate's TTFT is a tenth shorter in every trial.
 func demo() *Data {
 	d := &Data{
-		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid, Window: "full", Axes: []string{"endpoint", "concurrency"},
+		Name: "demo", Version: "1.0", Plan: "abc", Verdict: validity.Valid, Window: "full", Axes: []string{"endpoint", "concurrency"}, naming: []string{"endpoint", "concurrency"},
 		Limits: map[string]float64{"time_to_first_token": 100}, Requests: &Requests{},
 	}
 	for e, name := range []string{"baseline", "candidate"} {
@@ -130,7 +130,7 @@ func TestCatalogue(t *testing.T) {
 func large(lengths int) *Data {
 	d := demo()
 	one := *d.Cells[0]
-	d.Cells, d.Axes = nil, []string{"endpoint", "isl", "concurrency"}
+	d.Cells, d.Axes, d.naming = nil, []string{"endpoint", "isl", "concurrency"}, []string{"endpoint", "isl", "concurrency"}
 	for isl := range lengths {
 		for load := range 8 {
 			for _, name := range []string{"baseline", "candidate"} {
@@ -155,7 +155,7 @@ func TestLargeMatrix(t *testing.T) {
 	}{
 		"throughput-vs-load": {8, "64 of 1,600 cells, evenly spread"},
 		"latency-vs-load":    {16, "64 of 1,600 cells, evenly spread"}, // p50 and the tail
-		"change":             {4, "200 of 1,600 cells, evenly spread"},
+		"change":             {0, "200 of 1,600 cells, evenly spread"},
 		"trials":             {2, "200 of 1,600 cells, evenly spread"},
 	} {
 		r, err := Find(id)
@@ -167,7 +167,7 @@ func TestLargeMatrix(t *testing.T) {
 			t.Errorf("%s: missing %q", id, c.Missing)
 			continue
 		}
-		if got := len(c.Panels[0].Series); got > want.series || got == 0 || !strings.HasPrefix(c.Footer, want.footer) {
+		if got := len(c.Panels[0].Series); got > want.series || got+len(c.Panels[0].Rows) == 0 || !strings.HasPrefix(c.Footer, want.footer) {
 			t.Errorf("%s: %d series, want at most %d; footer %q, want %q", id, got, want.series, c.Footer, want.footer)
 		}
 		if doc := string(draw.SVG(c, draw.Usual, draw.Light)); strings.Contains(doc, `height="-`) {
@@ -230,16 +230,26 @@ func TestTooLittleToDraw(t *testing.T) {
 func TestChangeByHand(t *testing.T) {
 	t.Parallel()
 	panels, missing := change(demo(), nil)
-	if missing != "" || len(panels[0].X.Ticks) != 3 {
-		t.Fatalf("%q, ticks %v", missing, panels[0].X.Ticks)
+	if missing != "" {
+		t.Fatal(missing)
 	}
-	for _, s := range panels[0].Series {
-		want := map[string]float64{"output tokens/s": 0, "TTFT p50": -10, "latency p50": -10}[s.Name]
-		for _, p := range s.Points {
-			if math.Abs(p.Y-want) > 1e-9 || math.Abs(p.Low-want) > 1e-6 || math.Abs(p.High-want) > 1e-6 {
-				t.Errorf("%s: %v [%v, %v], want %v", s.Name, p.Y, p.Low, p.High, want)
-			}
+	want, rows := map[string]float64{"output tokens/s": 0, "TTFT p50": -10, "latency p50": -10}, 0
+	metric := ""
+	for _, r := range panels[0].Rows {
+		if r.Heading {
+			metric = r.Name
+			continue
 		}
+		rows++
+		if math.Abs(r.Value-want[metric]) > 1e-9 || math.Abs(r.Low-want[metric]) > 1e-6 || math.Abs(r.High-want[metric]) > 1e-6 {
+			t.Errorf("%s: %v [%v, %v], want %v", metric, r.Value, r.Low, r.High, want[metric])
+		}
+		if ink := map[bool]draw.Ink{true: draw.S8, false: draw.Good}[metric == "output tokens/s"]; r.Ink != ink {
+			t.Errorf("%s has the ink %s, want %s", metric, r.Ink, ink)
+		}
+	}
+	if rows != 9 {
+		t.Errorf("%d rows, want 3 metrics × 3 loads", rows)
 	}
 }
 
@@ -251,10 +261,10 @@ func TestRatioByHand(t *testing.T) {
 	k := key{"full", "x", "avg"}
 	d.Cells[0].trials[k] = map[int]Stat{0: {Value: 10}, 1: {Value: 20}, 2: {Value: 30}, 3: {Value: 5}}
 	d.Cells[3].trials[k] = map[int]Stat{0: {Value: 10}, 1: {Value: 22}, 2: {Value: 36.3}, 7: {Value: 1}}
-	p, ok := d.ratio(pair{a: d.Cells[0], b: d.Cells[3]}, "x", "avg", "x")
+	p, ok := d.ratio(pair{a: d.Cells[0], b: d.Cells[3]}, "x", "avg")
 	half := 4.302652729911275 * math.Log(1.1) / math.Sqrt(3)
-	want := [3]float64{10, 100 * (1.1*math.Exp(-half) - 1), 100 * (1.1*math.Exp(half) - 1)}
-	if got := [3]float64{p.Y, p.Low, p.High}; !ok || math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1])+math.Abs(got[2]-want[2]) > 1e-6 {
+	want := [3]float64{0.1, 1.1*math.Exp(-half) - 1, 1.1*math.Exp(half) - 1}
+	if got := [3]float64{p.Value, p.Low, p.High}; !ok || math.Abs(got[0]-want[0])+math.Abs(got[1]-want[1])+math.Abs(got[2]-want[2]) > 1e-6 {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/words"
@@ -48,14 +49,15 @@ func cost(d *Data, _ *Cell) ([]draw.Panel, string) {
 func (d *Data) expensePanel(of func(tokens float64) float64, label, given string) draw.Panel {
 	speed := metrics.OutputTokenThroughputPerUser
 	bySpeed := d.Has(speed, "p50")
-	p := draw.Panel{X: draw.Axis{Label: speedLabel + ", " + given, Zero: true}, Y: draw.Axis{Label: label, Zero: true}}
+	p := draw.Panel{X: speedAxis, Y: draw.Axis{Label: label, Zero: true, Wide: true}}
+	p.X.Label += ", " + given
 	beside := d.nominal()
 	if !bySpeed {
 		p.X = beside.axis
-		p.X.Label = given
+		p.X.Label = strings.TrimPrefix(p.X.Label+", "+given, ", ")
 	}
 	for i, g := range d.groups(d.Load()) {
-		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: bySpeed && len(g.cells) > 1}
+		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: bySpeed && len(g.cells) > 1}
 		for _, c := range g.cells {
 			tokens, x := d.Get(c, metrics.OutputTokenThroughput, "avg"), beside.x(c)
 			if bySpeed {

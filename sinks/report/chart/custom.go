@@ -53,7 +53,7 @@ func requestName(name string) string {
 // Build draws the chart. An error names the column that is not there and those
 // that are.
 func (u Custom) Build(d *Data) (*draw.Chart, error) {
-	out := &draw.Chart{ID: "custom", Title: u.Title, Footer: d.footer(nil)}
+	out := &draw.Chart{ID: "custom", Title: u.Title, Footer: d.footer(nil, shown{})}
 	if out.Title == "" {
 		out.Title = u.Y + " against " + u.X
 	}
@@ -79,7 +79,7 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 				name, axes, strings.Join(slices.Sorted(maps.Keys(requestValues)), ", "))
 		}
 	}
-	p := draw.Panel{X: draw.Axis{Label: d.axisLabel(u.X)}, Y: draw.Axis{Label: d.axisLabel(u.Y), Zero: true}}
+	p := draw.Panel{X: draw.Axis{Label: d.axisLabel(u.X), Wide: true}, Y: draw.Axis{Label: d.axisLabel(u.Y), Zero: true, Wide: true}}
 	load := ""
 	if len(names) > 0 {
 		p.X.Names, p.X.Ticks = true, names
@@ -87,7 +87,7 @@ func (u Custom) Build(d *Data) (*draw.Chart, error) {
 		load = d.Load() // a figure against a figure: the points follow the load, and say it
 	}
 	for i, g := range d.by(u) {
-		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: u.Lines && len(g.cells) > 1}
+		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: u.Lines && len(g.cells) > 1}
 		for _, c := range g.cells {
 			x, y := d.value(c, u.X), d.value(c, u.Y)
 			if at := c.Values[strings.TrimPrefix(u.X, "axis_")].Text; len(names) > 0 {
@@ -198,7 +198,7 @@ func (d *Data) value(c *Cell, name string) Stat {
 // scatter is one dot a request, at most two thousand of each cell.
 func (d *Data) scatter(u Custom, x, y []float64) draw.Panel {
 	const most = 2000
-	p := draw.Panel{Y: draw.Axis{Zero: true}}
+	p := draw.Panel{Y: draw.Axis{Zero: true, Wide: true}}
 	for i, c := range some(d.Cells, linesMost) {
 		s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Shape: i, Line: u.Lines}
 		for k := range d.Requests.Cell {

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
@@ -34,7 +35,11 @@ type Data struct {
 	Version  string
 	Plan     string // hash of the plan
 	Verdict  validity.Verdict
+	Model    string    // "" where the result does not say
+	Began    time.Time // when the first run began; zero where the result does not say
+	Took     time.Duration
 	Window   string   // of the metrics: steady, or full where a cell has no steady one
+	naming   []string // those of Axes that tell cells apart
 	Axes     []string // that differ between cells: concurrency, isl, endpoint
 	Cells    []*Cell  // in the order of the plan
 	Limits   map[string]float64
@@ -43,6 +48,14 @@ type Data struct {
 	Foreign  map[string]string // those of Dirs that another program wrote, and its name: no verdict, no plan, no tables
 	Failures []Failure         // of the requests in those
 	Expense  Expense
+}
+
+// Day is when it was measured: "23 Nov 2026".
+func (d *Data) Day() string {
+	if d.Began.IsZero() {
+		return ""
+	}
+	return d.Began.UTC().Format("2 Jan 2006")
 }
 
 // Failure is a failed request of a directory without tables.
@@ -133,7 +146,7 @@ func Spoken(axis string) string { return cmp.Or(sweep.AxisNamed(axis).Setting, a
 // label leaves one axis out.
 func (d *Data) label(c *Cell, without string) string {
 	var parts []string
-	for _, a := range d.Axes {
+	for _, a := range d.naming {
 		if a == without {
 			continue
 		}
@@ -213,11 +226,39 @@ func (d *Data) read(dir string, several bool) error {
 	d.Version = joined(d.Version, cells.Meta["aiperf.version"])
 	d.Plan = joined(d.Plan, cut(cells.Meta["aiperf.plan_sha256"], 12))
 	d.Verdict = max(d.Verdict, validity.Parse(cells.Meta["aiperf.verdict"]))
+	for _, c := range at {
+		if m := c.Values["model"].Text; !slices.Contains(strings.Split(d.Model, ", "), m) {
+			d.Model = joined(d.Model, m)
+		}
+	}
+	if err := d.clock(dir); err != nil {
+		return unfinished(dir, err)
+	}
 	if err := d.metrics(dir, at); err != nil {
 		return unfinished(dir, err)
 	}
 	readLimits(dir, d.Limits)
 	return unfinished(dir, d.Requests.read(dir, at))
+}
+
+// clock reads when the runs of a directory began and ended.
+func (d *Data) clock(dir string) error {
+	t, err := sinks.ReadTable(dir, "runs", func(c string) bool { return c == "started" || c == "ended" })
+	if err != nil {
+		return err
+	}
+	first, last := math.Inf(1), math.Inf(-1)
+	for i := range t.N {
+		first, last = math.Min(first, number(t, "started", i)), math.Max(last, number(t, "ended", i))
+	}
+	if !(last >= first) {
+		return nil
+	}
+	if began := time.Unix(0, int64(first)); d.Began.IsZero() || began.Before(d.Began) {
+		d.Began = began
+	}
+	d.Took += time.Duration(last - first)
+	return nil
 }
 
 // joined lists what differs between results.
@@ -337,6 +378,31 @@ func (d *Data) axes(several bool) {
 		}
 	}
 	slices.SortFunc(d.Axes, func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) })
+	d.naming = slices.DeleteFunc(slices.Clone(d.Axes), func(a string) bool {
+		return slices.ContainsFunc(d.Axes, func(b string) bool { return d.says(b, a) })
+	})
+}
+
+// says tells whether an axis makes another one needless in names: it tells the same cells
+// apart, and it is the one that somebody named (the data sets chat and summary, whose
+// lengths differ), or the first of two numbers.
+func (d *Data) says(a, b string) bool {
+	numbers := d.Numeric(a)
+	if a == b || numbers != d.Numeric(b) && numbers || numbers == d.Numeric(b) && slices.Index(d.Axes, a) > slices.Index(d.Axes, b) {
+		return false
+	}
+	of, back := map[string]string{}, map[string]string{}
+	for _, c := range d.Cells {
+		x, y := valueOf(c, a), valueOf(c, b)
+		if was, ok := of[x]; ok && was != y {
+			return false
+		}
+		if was, ok := back[y]; ok && was != x {
+			return false
+		}
+		of[x], back[y] = y, x
+	}
+	return true
 }
 
 // rank puts names before lengths and loads last, as tables do.

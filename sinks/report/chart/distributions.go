@@ -11,7 +11,14 @@ import (
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
 
-// ecdf is chart 5: the share of requests that were faster, the tail stretched.
+// A picture of distributions has a colour for each workload and system, and dashes for
+// the loads of it.
+const (
+	coloursMost = 4
+	dashesMost  = 3
+)
+
+// ecdf is chart 5: the share of requests that took at most so long.
 func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 	var out []draw.Panel
 	ended := 0
@@ -23,17 +30,20 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		{metrics.Axis(metrics.RequestLatency, ""), func(r *Requests) []float64 { return r.Latency }},
 		{metrics.Axis(metrics.InterTokenLatency, ""), func(r *Requests) []float64 { return r.ITL }},
 	} {
-		p := draw.Panel{X: draw.Axis{Label: m.label, Log: true}, Y: draw.Axis{Label: "share of requests", Tail: true}}
-		for i, c := range some(d.Cells, linesMost) {
-			values := d.Requests.values(c, m.of(d.Requests))
-			ended += len(values)
-			if len(values) < 2 { // one value is a point, not a distribution
-				continue
+		p := draw.Panel{X: draw.Axis{Label: m.label, Wide: true, Least: 0.2}, Y: draw.Axis{Label: "requests (%)", Zero: true}}
+		groups := some(d.groups(d.Load()), coloursMost)
+		for i, g := range groups {
+			for k, c := range some(g.cells, dashesMost) {
+				values := d.Requests.values(c, m.of(d.Requests))
+				ended += len(values)
+				if len(values) < 2 { // one value is a point, not a distribution
+					continue
+				}
+				p.Series = append(p.Series, draw.Series{Name: d.Label(c), Silent: true, With: i + 1, Ink: draw.Nth(i), Dash: k, Line: true, Bare: true, Points: steps(values)})
 			}
-			s := draw.Series{Name: d.Label(c), Ink: draw.Nth(i), Line: true, Bare: true, Dashed: i%2 == 1, Points: steps(values)}
-			p.Series = append(p.Series, s)
 		}
 		if len(p.Series) > 0 {
+			p.Series = append(p.Series, d.keys(groups)...)
 			out = append(out, p)
 		}
 	}
@@ -44,6 +54,26 @@ func ecdf(d *Data, _ *Cell) ([]draw.Panel, string) {
 		return nil, "no cell has two requests: send more, such as --request-count 200"
 	}
 	return nil, "no request ended well"
+}
+
+// keys say what colours and dashes mean, by series without points.
+func (d *Data) keys(groups []group) (out []draw.Series) {
+	for i, g := range groups {
+		if g.name != "" {
+			out = append(out, draw.Series{Name: g.name, With: i + 1, Ink: draw.Nth(i), Line: true, Bare: true})
+		}
+	}
+	load, ink := d.Load(), draw.Muted
+	if load == "" {
+		return out
+	}
+	if len(groups) == 1 {
+		ink = draw.Nth(0)
+	}
+	for k, c := range some(groups[0].cells, dashesMost) {
+		out = append(out, draw.Series{Name: Spoken(load) + " " + valueOf(c, load), Ink: ink, Dash: k, Line: true, Bare: true})
+	}
+	return out
 }
 
 // values of the good requests of c, in order of size.
@@ -70,7 +100,7 @@ func steps(values []float64) []draw.Point {
 		}
 		last = i
 		share := (float64(i) + 0.5) / float64(n)
-		out = append(out, draw.At(values[i], share, fmt.Sprintf("%s ms: %s %%", words.Number(values[i]), words.Number(100*share))))
+		out = append(out, draw.At(values[i], 100*share, fmt.Sprintf("%s ms: %s %%", words.Number(values[i]), words.Number(100*share))))
 	}
 	return out
 }
@@ -100,7 +130,7 @@ func lengths(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if len(out) == 0 {
 		return nil, "no tokens were counted"
 	}
-	return out, ""
+	return oneAxis(out), ""
 }
 
 // part is one kind of length.

@@ -59,11 +59,23 @@ func (d *Data) along() along {
 	return d.nominal()
 }
 
-// nominal puts the cells one beside the other.
+// nominal puts the cells one beside the other: what neighbours have in common stands
+// once below them, what numbers are of at the axis.
 func (d *Data) nominal() along {
 	a := along{axis: draw.Axis{Names: true}, d: d, nomin: true}
+	last := ""
+	if len(d.Axes) > 0 {
+		last = d.Axes[len(d.Axes)-1]
+	}
+	if d.Numeric(last) {
+		a.axis.Label = cmp.Or(sweep.AxisNamed(last).Label, Spoken(last))
+	}
 	for i, c := range d.Cells {
-		a.axis.Ticks = append(a.axis.Ticks, draw.Tick{At: float64(i), Label: d.Label(c)})
+		t := draw.Tick{At: float64(i), Label: valueOf(c, last), Group: d.label(c, last)}
+		if last == "" {
+			t = draw.Tick{At: t.At, Label: d.Name}
+		}
+		a.axis.Ticks = append(a.axis.Ticks, t)
 	}
 	return a
 }
@@ -77,9 +89,6 @@ func (d *Data) swept(axis string) []draw.Tick {
 			out = append(out, t)
 		}
 	}
-	if len(out) > 12 {
-		return nil
-	}
 	slices.SortFunc(out, func(a, b draw.Tick) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
@@ -87,7 +96,7 @@ func (d *Data) swept(axis string) []draw.Tick {
 // setting is a number as somebody wrote it.
 func setting(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// spread tells whether an axis spans enough for logarithms.
+// spread tells whether an axis spans so much that a linear one would hide the small loads.
 func (d *Data) spread(axis string) bool {
 	lo, hi := math.Inf(1), 0.0
 	for _, c := range d.Cells {
@@ -95,7 +104,7 @@ func (d *Data) spread(axis string) bool {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
-	return lo > 0 && hi/lo >= 4
+	return lo > 0 && hi > 20*lo
 }
 
 func (a along) x(c *Cell) float64 {
@@ -147,7 +156,7 @@ func unit(u string) string {
 func (d *Data) series(a along, metric, stat, name string, set func(*draw.Series)) []draw.Series {
 	var out []draw.Series
 	for i, g := range a.groups() {
-		s := draw.Series{Name: strings.TrimSpace(g.name + " " + name), Ink: draw.Nth(i), Shape: i, Line: !a.nomin && len(g.cells) > 1}
+		s := draw.Series{Name: strings.TrimSpace(g.name + " " + name), Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: !a.nomin && len(g.cells) > 1}
 		for _, c := range g.cells {
 			if v := d.Get(c, metric, stat); v.known() && !math.IsNaN(a.x(c)) {
 				s.Points = append(s.Points, d.point(c, a.x(c), metric+" "+stat, v))
@@ -178,21 +187,41 @@ func throughput(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	a := d.along()
 	metric, label := d.output()
-	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: label, Zero: true}, Series: d.series(a, metric, "avg", "", nil)}
-	for _, c := range d.Cells {
-		if c.Knee && !a.nomin {
-			x := a.x(c)
-			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "knee: " + d.Label(c), Ink: draw.Good})
-		}
-		if c.Verdict == validity.Invalid {
-			x := a.x(c)
-			p.Marks = append(p.Marks, draw.Mark{Vertical: true, At: x, To: x, Label: "client limit: " + c.Verdict.String(), Ink: draw.Warn})
-		}
+	p := draw.Panel{X: a.axis, Y: draw.Axis{Label: label, Zero: true, Wide: true}, Series: d.series(a, metric, "avg", "", nil)}
+	if !a.nomin {
+		p.Marks = append(d.marked("knee", draw.Good, func(c *Cell) bool { return c.Knee }), d.marked("INVALID", draw.Warn, func(c *Cell) bool { return c.Verdict == validity.Invalid })...)
 	}
 	if len(p.Series) == 0 {
 		return nil, "no cell has a " + metric
 	}
 	return []draw.Panel{p}, ""
+}
+
+// marked are lines at the loads of some cells, a line a load, which say which lines of
+// the picture they are about where it is not all of them.
+func (d *Data) marked(what string, ink draw.Ink, is func(c *Cell) bool) (out []draw.Mark) {
+	load := d.Load()
+	for _, t := range d.swept(load) {
+		var of []string
+		n := 0
+		for _, c := range d.Cells {
+			if c.At(load) != t.At {
+				continue
+			}
+			if n++; is(c) {
+				of = append(of, d.label(c, load))
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		label := what
+		if len(of) < n {
+			label += ": " + strings.Join(of, ", ")
+		}
+		out = append(out, draw.Mark{Vertical: true, At: t.At, To: t.At, Label: label, Ink: ink})
+	}
+	return out
 }
 
 // tails are tried in this order: the highest that every cell supports is drawn.
@@ -222,12 +251,19 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 			continue
 		}
 		tail := d.tail(metric)
-		p := draw.Panel{Y: draw.Axis{Label: metrics.Axis(metric, ""), Zero: true}}
-		p.Series = d.series(a, metric, "p50", "p50", func(s *draw.Series) { s.Ribbon = s.Line })
-		p.Series = append(p.Series, d.series(a, metric, tail, tail, func(s *draw.Series) {
-			s.Dashed = true
+		p := draw.Panel{Y: draw.Axis{Label: metrics.Axis(metric, ""), Zero: true, Wide: true}}
+		p.Series = d.series(a, metric, "p50", "", func(s *draw.Series) { s.Ribbon, s.Dash = s.Line, 2*s.Dash })
+		for i, s := range d.series(a, metric, tail, "", nil) {
+			s.Dash = 2*s.Dash + 1
 			s.Shape += 1 + slices.Index(tails, tail) // panels may show different percentiles
-		})...)
+			s.With = 1 + slices.IndexFunc(p.Series, func(x draw.Series) bool { return x.Name == s.Name })
+			if s.With == 0 { // it has no median
+				s.With = i + 1
+			}
+			s.Name, s.Silent = strings.TrimSpace(s.Name+" "+tail), true
+			p.Series = append(p.Series, s)
+		}
+		p.Series = append(p.Series, draw.Series{Name: "p50", Ink: draw.Muted, Line: !a.nomin}, draw.Series{Name: tail, Ink: draw.Muted, Line: !a.nomin, Dash: draw.Dashed, Shape: 1 + slices.Index(tails, tail)})
 		if l, ok := d.Limits[metric]; ok {
 			p.Marks = append(p.Marks, draw.Mark{At: l, To: l, Label: "SLO " + setting(l) + " ms"})
 		}
@@ -241,8 +277,8 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 	return out, ""
 }
 
-// speedLabel is of the axis of what one user sees.
-const speedLabel = "output tokens/s per user (p50)"
+// speedAxis is the axis of what one user sees. It does not begin at 0, where no system is.
+var speedAxis = draw.Axis{Label: "output tokens/s per user (p50)", Wide: true, Least: 0.25}
 
 // pareto is chart 1.
 func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
@@ -254,13 +290,13 @@ func pareto(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if len(d.Cells) < 2 {
 		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
 	}
-	p := draw.Panel{X: draw.Axis{Label: speedLabel, Zero: true}, Y: draw.Axis{Label: label, Zero: true}}
-	if load := d.along().axis.Label; load != "" {
-		p.X.Label += ", by " + load
+	p := draw.Panel{X: speedAxis, Y: draw.Axis{Label: label, Zero: true, Wide: true}}
+	if load := d.Load(); load != "" {
+		p.X.Label += ", numbers: " + Spoken(load)
 	}
-	front := draw.Series{Name: "on the Pareto front", Ink: draw.Text, Line: true, Dashed: true, Bare: true}
+	front := draw.Series{Name: "on the Pareto front", Ink: draw.Text, Line: true, Dash: draw.Dotted, Bare: true}
 	for i, g := range d.groups(d.Load()) {
-		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Shape: i, Line: len(g.cells) > 1}
+		s := draw.Series{Name: g.name, Ink: draw.Nth(i), Dash: i / 4, Shape: i, Line: len(g.cells) > 1}
 		for _, c := range g.cells {
 			x, y := d.Get(c, speed, "p50"), d.Get(c, metric, "avg")
 			if !x.known() || !y.known() {

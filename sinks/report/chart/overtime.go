@@ -174,8 +174,8 @@ func heatmap(d *Data, c *Cell) ([]draw.Panel, string) {
 // there are any, failures, slice by slice.
 func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	ids := d.firstTrial(c)
-	if len(ids) < 10 {
-		return nil, words.Count(len(ids), "request") + " in a run: too few to show them over time"
+	if len(ids) < sliceRequests {
+		return nil, fmt.Sprintf("%s in a run: %d are shown over time (--request-count)", words.Count(len(ids), "request"), sliceRequests)
 	}
 	r := d.Requests
 	s := newSlicer(r, ids)
@@ -192,12 +192,12 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 	}
 	if slices.ContainsFunc(ids, func(i int) bool { return !math.IsNaN(r.TTFT[i]) }) {
 		panels = append(panels, draw.Panel{Y: draw.Axis{Label: metrics.Axis(metrics.TimeToFirstToken, ""), Zero: true}, Series: []draw.Series{
-			line(metrics.Series(metrics.TimeToFirstToken, "p50"), draw.S1, s.quantile(r.TTFT, 0.5)), line(metrics.Series(metrics.TimeToFirstToken, "p99"), draw.S2, s.quantile(r.TTFT, 0.99)),
+			line(metrics.Series(metrics.TimeToFirstToken, "p50"), draw.S1, s.quantile(r.TTFT, 0.5)), line(metrics.Series(metrics.TimeToFirstToken, "p90"), draw.S2, s.quantile(r.TTFT, 0.9)),
 		}})
 	}
 	panels = append(panels,
 		draw.Panel{Y: draw.Axis{Label: "output tokens/s", Zero: true}, Series: []draw.Series{line("", draw.S3, s.tokens())}},
-		draw.Panel{Y: draw.Axis{Label: "send lag (ms)", Zero: true}, Series: []draw.Series{line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1))}})
+		draw.Panel{Y: draw.Axis{Label: "send lag (ms)", Zero: true, Reach: 1}, Series: []draw.Series{line("send lag, worst", draw.S4, s.quantile(r.Lateness, 1))}})
 	if failed := s.failures(); slices.Max(failed) > 0 {
 		panels = append(panels, draw.Panel{Y: draw.Axis{Label: "failed/s", Zero: true}, Series: []draw.Series{line("failed", draw.Bad, failed)}})
 	}
@@ -217,6 +217,16 @@ func strips(d *Data, c *Cell) ([]draw.Panel, string) {
 // slice of less than a microsecond says nothing.
 const shortest = 1e-3
 
+// A slice has as many requests, on average, as keep chance from looking like a change
+// (Poisson: ±16 %), and is several latencies long, so that requests that end together do
+// not come and go with its edges.
+const (
+	sliceRequests  = 40
+	sliceLatencies = 3
+	slicesFewest   = 4
+	slicesUsual    = 60
+)
+
 // slicer cuts a run into slices of equal time.
 type slicer struct {
 	r        *Requests
@@ -230,7 +240,13 @@ func newSlicer(r *Requests, ids []int) *slicer {
 	for _, i := range ids {
 		lo, hi = min(lo, r.Sent[i], finiteOr(r.Intended[i], r.Sent[i])), max(hi, finiteOr(r.End[i], r.Sent[i]))
 	}
-	n := min(max(len(ids)/5, 8), 120)
+	var lasts []float64
+	for _, i := range ids {
+		lasts = append(lasts, finiteOr(r.End[i], r.Sent[i])-r.Sent[i])
+	}
+	slices.Sort(lasts)
+	n := min(len(ids)/sliceRequests, int((hi-lo)/(sliceLatencies*max(lasts[len(lasts)/2], 1e-9))))
+	n = min(max(n, slicesFewest), slicesUsual)
 	return &slicer{r, ids, lo, max(hi-lo, 1e-6) / float64(n), n}
 }
 

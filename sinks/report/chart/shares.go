@@ -21,7 +21,7 @@ func goodShare(d *Data, _ *Cell) ([]draw.Panel, string) {
 	}
 	a := d.along()
 	top := draw.Panel{
-		X: draw.Axis{Log: a.axis.Log, Ticks: a.axis.Ticks, Names: a.axis.Names, Label: a.axis.Label}, Y: draw.Axis{Label: "goodput (%)", Zero: true},
+		X: a.axis, Y: draw.Axis{Label: "goodput (%)", Zero: true},
 		Series: d.series(a, metrics.GoodRequestFraction, "avg", "", inPercent),
 	}
 	low := d.misses()
@@ -120,12 +120,20 @@ func trials(d *Data, _ *Cell) ([]draw.Panel, string) {
 			}
 		}
 		slices.SortFunc(dots.Points, func(a, b draw.Point) int { return strings.Compare(a.Title, b.Title) })
-		out = append(out, draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label}, Series: []draw.Series{dots, mean}})
+		out = append(out, draw.Panel{X: a.axis, Y: draw.Axis{Label: m.label, Wide: true, Least: 0.1}, Series: []draw.Series{dots, mean}})
 	}
 	if len(out) == 0 {
 		return nil, "no figure that every trial has: did every request fail?"
 	}
-	return out, ""
+	return oneAxis(out), ""
+}
+
+// oneAxis are panels along one axis of x, which the last of them names.
+func oneAxis(panels []draw.Panel) []draw.Panel {
+	for i := range panels[:len(panels)-1] {
+		panels[i].X.Label = ""
+	}
+	return panels
 }
 
 // anatomy is chart 14: the mean parts of a TTFT, stacked.

@@ -86,8 +86,11 @@ func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
 	*to = append(*to, out)
 }
 
-// narrowWidth is what a chart has in a window of 375 pixels.
-const narrowWidth = 345
+// Widths of charts in pixels: in a window of 375, and over the whole page.
+const (
+	Narrow = 345
+	Broad  = 1040
+)
 
 // narrow is a chart as a telephone shows it: as wide as the window, as high as it
 // needs. A point is too small for a finger, so that it has no title and leads
@@ -109,7 +112,7 @@ func narrow(c *draw.Chart) template.HTML {
 		}
 		n.Panels[i].Series = series
 	}
-	return template.HTML(draw.Inline(&n, draw.SizeIn(narrowWidth, &n)))
+	return template.HTML(draw.Inline(&n, draw.SizeIn(Narrow, &n)))
 }
 
 // numbers are the points and bars of a panel, headed by what its axes say.

@@ -25,6 +25,7 @@ type Chart struct {
 type Panel struct {
 	X, Y   Axis
 	Series []Series
+	Rows   []Row // in place of series: one thing a line, its value along X
 	Marks  []Mark
 	Height float64 // share of the chart's height relative to other panels; 0 is 1
 }
@@ -34,16 +35,20 @@ type Axis struct {
 	Label string // with its unit: TTFT (ms)
 	Log   bool
 	Zero  bool   // begin at 0 whatever the values are; not for Log
+	Wide  bool   // logarithmic where the values span more than a factor of 20
 	Ticks []Tick // for names in place of numbers; nil: chosen
 	Names bool   // Ticks are things one apart, not places of a scale: each has as much room
 	Whole bool   // of counts: no ticks between whole numbers
-	Tail  bool   // of shares: 0.9, 0.99, 0.999 are equally far apart
+	// Least is the smallest range of the axis as a share of its largest value: values that
+	// hardly differ do not look as if they did. Reach is a value that the axis reaches at least.
+	Least, Reach float64
 }
 
 // Tick is a labelled place of an axis.
 type Tick struct {
 	At    float64
 	Label string
+	Group string // what neighbours have in common: it stands once below all of them
 }
 
 // Ink is a colour by what it is for; the theme says which one it is.
@@ -70,19 +75,36 @@ const (
 
 var seriesInks = []Ink{S1, S2, S3, S4, S5, S6, S7, S8}
 
+// hues is how many colours tell series apart; more would be a rainbow, in which no one
+// finds a line again. Dashes and shapes tell the others apart.
+const hues = 4
+
 // Nth is the ink of series i.
-func Nth(i int) Ink { return seriesInks[i%len(seriesInks)] }
+func Nth(i int) Ink { return seriesInks[i%hues] }
+
+// The dashes of lines.
+const (
+	Solid = iota
+	Dashed
+	Dotted
+	DashDotted
+)
+
+// dashPatterns are the lengths of strokes and gaps in pixels, in turn.
+var dashPatterns = [...][]float64{nil, {6, 4}, {1.5, 3.5}, {9, 3, 2, 3}}
 
 // Series is what belongs together: its points have one colour and one shape,
 // and a line when Line is set.
 type Series struct {
 	Name   string // in the legend; "" is not listed
+	Silent bool   // not in the legend either: others there say what its ink and dash mean
 	Ink    Ink
 	Shape  int  // of the points: 0 circle, 1 square, 2 triangle, 3 diamond, 4 cross
 	Line   bool // points are joined, in their order
-	Dashed bool
+	Dash   int  // Solid, Dashed, Dotted, DashDotted, and again
 	Bare   bool // no glyphs, only the line
 	Ribbon bool // the intervals are a band behind the line, not whiskers
+	With   int  // a number, from 1, that series have in common which a reader shows and hides together; 0: its own
 	Points []Point
 	Rects  []Rect
 }
@@ -103,6 +125,16 @@ type Point struct {
 // At is a point without an interval.
 func At(x, y float64, title string) Point {
 	return Point{X: x, Y: y, Low: math.NaN(), High: math.NaN(), Title: title}
+}
+
+// Row is a line of a panel that lists things.
+type Row struct {
+	Name, Said       string  // at the left and at the right of the value
+	Value, Low, High float64 // NaN for none
+	Ink              Ink
+	Hollow           bool
+	Title            string
+	Heading          bool // names what the next rows are of
 }
 
 // Rect is a filled rectangle in the panel's coordinates.

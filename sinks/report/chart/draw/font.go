@@ -119,19 +119,3 @@ func (r *ruler) middle(s string, size, width float64) string {
 	}
 	return "…"
 }
-
-// abridge is cut for names on an axis: what follows the last space, as a rule the
-// value of a setting, stays.
-func (r *ruler) abridge(s string, size, width float64) string {
-	at := strings.LastIndexByte(s, ' ')
-	if at < 0 || r.room(s, size, false) <= width {
-		return r.cut(s, size, width)
-	}
-	head, value := []rune(s[:at]), s[at:]
-	for n := len(head) - 1; n > 0; n-- {
-		if c := string(head[:n]) + "…" + value; r.room(c, size, false) <= width {
-			return c
-		}
-	}
-	return r.cut(s, size, width)
-}

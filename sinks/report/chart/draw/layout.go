@@ -1,26 +1,46 @@
 package draw
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Size of a picture in pixels.
 type Size struct{ W, H float64 }
 
-// Usual is the size of a chart of one panel.
-var Usual = Size{720, 430}
+// Usual is the size of a chart of one panel or two.
+var Usual = Size{720, 460}
 
-// SizeOf is the size that shows c well: more panels need more height.
+// SizeOf is the size that shows c well beside others: more panels, and more words,
+// need more height.
 func SizeOf(c *Chart) Size {
-	const more = 130
-	return Size{Usual.W, Usual.H + more*float64(max(len(c.Panels)-1, 0))}
+	size := SizeIn(Usual.W, c)
+	if len(c.Panels) == 0 || len(c.Panels[0].Rows) == 0 {
+		size.H = max(size.H, Usual.H)
+	}
+	return size
 }
 
 // SizeIn is the size of c at a width that is given: as high as its words and its
 // panels need there.
 func SizeIn(width float64, c *Chart) Size {
-	const each = 200 // of a panel
+	first, more := 240.0, 90.0 // pixels of a panel without its words, and of each below it
+	if width < 600 {
+		first, more = 170, 130
+	}
 	l := &layout{ruler: newRuler(), size: Size{W: width}}
-	top := l.legend(c, l.head(c))
-	return Size{width, math.Ceil(top - l.foot(c) + each*float64(max(len(c.Panels), 1)))}
+	h := l.legend(c, l.head(c)) - l.foot(c)
+	if len(c.Panels) == 0 {
+		return Size{width, math.Ceil(h + l.missing(c, 0))}
+	}
+	if len(c.Panels[0].Rows) > 0 {
+		return Size{width, math.Ceil(h + l.rowsHeight(&c.Panels[0], width-2*edge))}
+	}
+	list, _, _ := l.measured(c, edge, width-edge)
+	for i, p := range list {
+		h += p.u.height + gap + map[bool]float64{true: first, false: more}[i == 0]
+	}
+	return Size{width, math.Ceil(h)}
 }
 
 const (
@@ -86,11 +106,13 @@ func (l *layout) foot(c *Chart) float64 {
 	return y - smallSize - gap
 }
 
-func (l *layout) missing(c *Chart, y float64) {
+// missing says why there is nothing to see, and returns where that ends.
+func (l *layout) missing(c *Chart, y float64) float64 {
 	for _, line := range l.wrap("not drawn: "+c.Missing, labelSize, false, l.size.W-2*edge) {
 		y += labelSize + 6
 		l.add(words(line, Text, labelSize, edge, y, "start"))
 	}
+	return y + gap
 }
 
 // legend lists the named series once each, in rows.
@@ -99,7 +121,7 @@ func (l *layout) legend(c *Chart, y float64) float64 {
 	for p := range c.Panels {
 		for i := range c.Panels[p].Series {
 			s := &c.Panels[p].Series[i]
-			if s.Name == "" || seen[s.Name] {
+			if s.Name == "" || s.Silent || seen[s.Name] {
 				continue
 			}
 			seen[s.Name] = true
@@ -110,9 +132,9 @@ func (l *layout) legend(c *Chart, y float64) float64 {
 			} else if x+w > l.size.W-edge {
 				x, y = edge, y+legendStep
 			}
-			l.key(s, x, y-4, i+1)
+			l.key(s, x, y-4, s.number(i))
 			t := words(name, Text, labelSize, x+28, y, "start")
-			t.series = i + 1
+			t.series = s.number(i)
 			l.add(t)
 			x += w
 		}
@@ -135,7 +157,7 @@ func (l *layout) key(s *Series, x, y float64, series int) {
 		return
 	case s.Line:
 		ln := line(s.Ink, 2, xy{x, y}, xy{x + 24, y})
-		ln.dash, ln.series = s.Dashed, series
+		ln.dash, ln.series = s.Dash%len(dashPatterns), series
 		l.add(ln)
 	}
 	if !s.Bare {
@@ -145,27 +167,86 @@ func (l *layout) key(s *Series, x, y float64, series int) {
 	}
 }
 
-// panels shares the height among the panels. All have the same left edge.
+// panels shares the height among the panels.
 func (l *layout) panels(c *Chart, b box) {
-	scales := make([][2]scale, len(c.Panels))
-	left, total := 0.0, 0.0
+	if len(c.Panels[0].Rows) > 0 {
+		l.rows(&c.Panels[0], b)
+		return
+	}
+	list, x0, x1 := l.measured(c, b.x0, b.x1)
+	total, room := 0.0, b.h()
+	for _, p := range list {
+		total += share(p.p)
+		room -= p.u.height + gap
+	}
+	y := b.y0
+	for _, p := range list {
+		y += gap
+		bottom := y + room*share(p.p)/total
+		p.b = box{x0, y, x1, bottom}
+		p.draw()
+		y = bottom + p.u.height
+	}
+}
+
+// measured are the panels with their scales and the words below them, and their left and
+// right edges. All have the same ones, and panels of one axis of x the same range on it,
+// which is named below the last one.
+func (l *layout) measured(c *Chart, x0, x1 float64) (list []*panel, left, right float64) {
+	together, widest := newExtent(), 0.0
 	for i := range c.Panels {
-		p := &c.Panels[i]
-		total += share(p)
-		xs, ys := extents(p)
-		scales[i] = [2]scale{newScale(p.X, xs, int(b.w()/80)), newScale(p.Y, ys, 6)}
-		for _, t := range scales[i][1].ticks {
-			left = max(left, l.room(t.Label, smallSize, false))
+		p := c.Panels[i]
+		p.X, p.Y = p.X.settled(p.values(true)), p.Y.settled(p.values(false))
+		xs, ys := extents(&p)
+		together.take(xs.lo)
+		together.take(xs.hi)
+		list = append(list, &panel{layout: l, p: &p, y: newScale(p.Y, ys, 6)})
+		for _, t := range list[i].y.ticks {
+			widest = max(widest, l.room(t.Label, smallSize, false))
 		}
 	}
-	b.x0 += min(left, 180) + labelSize + 3*gap
-	y := b.y0
-	for i := range c.Panels {
-		h := b.h() * share(&c.Panels[i]) / total
-		pl := &panel{l, &c.Panels[i], box{b.x0, y + gap, b.x1 - gap, y + h - c.Panels[i].low()}, scales[i][0], scales[i][1]}
-		pl.draw()
-		y += h
+	left, right = x0+min(widest, 180)+labelSize+3*gap, x1-gap
+	shared := len(list) > 1 && oneX(c.Panels)
+	for i, p := range list {
+		xs, _ := extents(p.p)
+		if shared {
+			xs = together
+		}
+		p.x = newScale(p.p.X, xs, int((right-left)/80))
+		p.u = p.below(right-left, shared && i < len(list)-1)
 	}
+	return list, left, right
+}
+
+// oneX tells whether panels have one axis of x: the last one names it.
+func oneX(panels []Panel) bool {
+	last := panels[len(panels)-1].X
+	return !slices.ContainsFunc(panels[:len(panels)-1], func(p Panel) bool {
+		return p.X.Label != "" || p.X.Names != last.Names || p.X.Log != last.Log
+	})
+}
+
+// values is the range of what is shown along x or y, without intervals.
+func (p *Panel) values(x bool) extent {
+	e := newExtent()
+	for i := range p.Series {
+		for _, q := range p.Series[i].Points {
+			if x && !math.IsNaN(q.Y) {
+				e.take(q.X)
+			} else if !x {
+				e.take(q.Y)
+			}
+		}
+		if len(p.Series[i].Rects) > 0 { // bars have a foot, at 0
+			e.take(0)
+		}
+	}
+	for _, m := range p.Marks {
+		if m.Vertical == x {
+			e.take(m.At)
+		}
+	}
+	return e
 }
 
 func share(p *Panel) float64 {

@@ -2,8 +2,6 @@ package draw
 
 import (
 	"math"
-	"slices"
-	"strings"
 )
 
 // panel draws one coordinate system into its box.
@@ -12,6 +10,7 @@ type panel struct {
 	p    *Panel
 	b    box
 	x, y scale
+	u    under
 }
 
 func (p *panel) px(v float64) float64 { return p.b.x0 + p.x.at(v)*p.b.w() }
@@ -24,54 +23,54 @@ func (p *panel) in(s shape) shape {
 	return s
 }
 
+// draw paints the panel. Where a mark's words find no free place beside it, the panel
+// is painted again, with lines above it that have those of all marks.
 func (p *panel) draw() {
-	p.bands()
-	p.axes()
-	for i := range p.p.Series {
-		p.rects(&p.p.Series[i], i+1)
+	from := len(p.shapes)
+	if p.paint(nil) {
+		return
 	}
-	for i := range p.p.Series {
-		p.ribbon(&p.p.Series[i], i+1)
-	}
-	for i := range p.p.Series {
-		p.line(&p.p.Series[i], i+1)
-	}
-	for i := range p.p.Series {
-		p.points(&p.p.Series[i], i+1)
-	}
-	p.labels()
-	p.lines()
+	p.shapes = p.shapes[:from]
+	p.b.y0 = p.strip()
+	p.paint(p.crowdOf(p.shapes[from:]))
 }
 
-// labels stand to the right of their points, above or below them; one for which
-// there is no room is left out.
-func (p *panel) labels() {
-	var taken []box
+// paint tells whether the words of every mark have a place. above is what has them
+// already, nil for nothing.
+func (p *panel) paint(above *crowd) (placed bool) {
+	placed = true
+	p.bands()
+	p.axes()
+	from := len(p.shapes)
+	p.lines()
 	for i := range p.p.Series {
-		for _, q := range p.p.Series[i].Points {
-			if finite(q.X) && finite(q.Y) && !p.p.Series[i].Bare {
-				x, y := p.px(q.X), p.py(q.Y)
-				taken = append(taken, box{x - radius, y - radius, x + radius, y + radius})
-			}
-		}
+		p.rects(&p.p.Series[i], p.p.Series[i].number(i))
 	}
 	for i := range p.p.Series {
-		for _, q := range p.p.Series[i].Points {
-			if q.Label == "" || !finite(q.X) || !finite(q.Y) {
-				continue
-			}
-			x, y, w := p.px(q.X), p.py(q.Y), p.room(q.Label, smallSize, false)
-			for _, at := range []xy{{x + 9, y - 5}, {x + 9, y + smallSize + 3}, {x - 9 - w, y - 5}, {x - 9 - w, y + smallSize + 3}} {
-				b := box{at.x, at.y - smallSize, at.x + w, at.y}
-				if b.x0 < p.b.x0 || b.x1 > p.b.x1+gap || b.y0 < p.b.y0-gap || b.y1 > p.b.y1 || slices.ContainsFunc(taken, b.meets) {
-					continue
-				}
-				taken = append(taken, b)
-				p.add(words(q.Label, Muted, smallSize, at.x, at.y, "start"))
-				break
-			}
-		}
+		p.ribbon(&p.p.Series[i], p.p.Series[i].number(i))
 	}
+	for i := range p.p.Series {
+		p.line(&p.p.Series[i], p.p.Series[i].number(i))
+	}
+	for i := range p.p.Series {
+		p.points(&p.p.Series[i], p.p.Series[i].number(i))
+	}
+	taken := p.crowdOf(p.shapes[from:])
+	if above == nil {
+		placed = p.markLabels(taken)
+	} else {
+		taken.boxes = append(taken.boxes, above.boxes...)
+	}
+	p.labels(taken)
+	return placed
+}
+
+// number is what a reader's page knows series i by.
+func (s *Series) number(i int) int {
+	if s.With > 0 {
+		return s.With
+	}
+	return i + 1
 }
 
 // axes draws grid, ticks and labels.
@@ -88,6 +87,16 @@ func (p *panel) axes() {
 			free = y
 		}
 	}
+	p.xAxis()
+	if p.p.Y.Label != "" {
+		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+2*gap), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2, "middle")
+		t.turned = true
+		p.add(t)
+	}
+}
+
+// xAxis draws the axis of x with its words.
+func (p *panel) xAxis() {
 	p.xTicks()
 	p.add(line(Muted, 1, xy{p.b.x0, p.b.y1}, xy{p.b.x1, p.b.y1}))
 	if p.p.X.Label != "" {
@@ -96,83 +105,17 @@ func (p *panel) axes() {
 		if half := p.room(label, labelSize, false) / 2; mid+half > p.size.W-edge { // longer than its axis
 			mid = p.size.W - edge - half
 		}
-		p.add(words(label, Text, labelSize, mid, p.b.y1+p.p.low()-gap, "middle"))
-	}
-	if p.p.Y.Label != "" {
-		t := words(p.cut(p.p.Y.Label, labelSize, p.b.h()+2*gap), Text, labelSize, edge+labelSize-2, (p.b.y0+p.b.y1)/2, "middle")
-		t.turned = true
-		p.add(t)
+		p.add(words(label, Text, labelSize, mid, p.b.y1+p.u.height-gap, "middle"))
 	}
 }
 
-// xTicks leaves out numbers that would touch the one before; names stand in
-// several lines, one for each part of them.
-func (p *panel) xTicks() {
-	room, every := p.named()
-	last := math.Inf(-1)
-	for i, t := range p.x.ticks {
-		if !p.x.holds(t.At) {
-			continue
-		}
-		x := p.px(t.At)
-		p.add(line(Muted, 1, xy{x, p.b.y1}, xy{x, p.b.y1 + 4}))
-		if i%every > 0 {
-			continue
-		}
-		for i, label := range tickLines(t.Label) {
-			if label = p.abridge(label, smallSize, max(room-4, 34)); i == 0 {
-				w := p.room(label, smallSize, false)
-				if x-w/2 < last+4 {
-					break
-				}
-				last = x + w/2
-			}
-			p.add(words(label, Muted, smallSize, x, p.b.y1+smallSize+gap+float64(i)*(smallSize+2), "middle"))
-		}
-	}
-}
-
-// named is the room of a name below the axis, and that every how manyth has one:
-// of many that would all be cut to their common beginning, some stand there whole.
-func (p *panel) named() (room float64, every int) {
-	const few, most = 8, 120 // pixels of a name
-	n := len(p.x.ticks)
-	room, every = p.b.w()/float64(max(n, 1)), 1
-	if !p.p.X.Names || n <= few {
-		return room, every
-	}
-	widest := 0.0
-	for _, t := range p.x.ticks {
-		for _, label := range tickLines(t.Label) {
-			widest = max(widest, p.width(label, smallSize, false))
-		}
-	}
-	every = max(1, int(math.Ceil((min(widest, most)+8)/room)))
-	return room * float64(every), every
-}
-
-// Break parts a name on an axis into lines.
-const Break = " · "
-
-func tickLines(label string) []string { return strings.Split(label, Break) }
-
-// low is the room that ticks and label of x need below the panel.
-func (p *Panel) low() float64 {
-	lines := 1
-	for _, t := range p.X.Ticks {
-		lines = max(lines, len(tickLines(t.Label)))
-	}
-	h := float64(lines)*(smallSize+2) + 2*gap
-	if p.X.Label != "" {
-		h += labelSize + gap
-	}
-	return h
-}
+// bandShade is how much of a band is seen.
+const bandShade = 0.35
 
 // bands are the shaded marks, behind everything.
 func (p *panel) bands() {
 	for _, m := range p.p.Marks {
-		if m.To == m.At || math.IsNaN(m.To) {
+		if !m.band() {
 			continue
 		}
 		b := box{p.b.x0, p.py(m.To), p.b.x1, p.py(m.At)}
@@ -180,49 +123,29 @@ func (p *panel) bands() {
 			b = box{p.px(m.At), p.b.y0, p.px(m.To), p.b.y1}
 		}
 		r := p.in(rectangle(inkOr(m.Ink, Grid), b))
-		r.shade, r.title = 0.35, m.Label
+		r.shade, r.title = bandShade, m.Label
 		p.add(r)
-		if m.Label != "" {
-			p.add(words(m.Label, Muted, smallSize, max(b.x0, p.b.x0)+4, max(b.y0, p.b.y0)+smallSize+1, "start"))
-		}
 	}
 }
 
-// lines are the marks that are lines, above everything.
+// lines are the marks that are lines.
 func (p *panel) lines() {
-	var taken []box
 	for _, m := range p.p.Marks {
-		if m.To != m.At && !math.IsNaN(m.To) {
+		if m.band() {
 			continue
 		}
 		a, z := xy{p.b.x0, p.py(m.At)}, xy{p.b.x1, p.py(m.At)}
-		at, anchor := xy{p.b.x0 + 4, a.y - 4}, "start"
-		if at.y < p.b.y0+smallSize {
-			at.y = a.y + smallSize + 2
-		}
 		if m.Vertical {
-			x := p.px(m.At)
-			a, z, at, anchor = xy{x, p.b.y0}, xy{x, p.b.y1}, xy{x + 4, p.b.y0 + smallSize}, "start"
-			if x+p.width(m.Label, smallSize, false)+8 > p.b.x1 {
-				at.x, anchor = x-4, "end"
-			}
+			a, z = xy{p.px(m.At), p.b.y0}, xy{p.px(m.At), p.b.y1}
 		}
-		label := p.cut(m.Label, smallSize, p.b.w())
-		w := p.room(label, smallSize, false)
-		said := box{at.x, at.y - smallSize, at.x + w, at.y + 2}
-		if anchor == "end" {
-			said.x0, said.x1 = max(at.x-w, p.b.x0), max(at.x, p.b.x0+w)
-			at.x = said.x1
-		}
-		for slices.ContainsFunc(taken, said.meets) { // below the one that is there
-			said.y0, said.y1, at.y = said.y0+smallSize+3, said.y1+smallSize+3, at.y+smallSize+3
-		}
-		taken = append(taken, said)
 		s := p.in(line(inkOr(m.Ink, Bad), 1.5, a, z))
-		s.dash, s.title = true, m.Label
-		p.add(s, words(label, inkOr(m.Ink, Bad), smallSize, at.x, at.y, anchor))
+		s.dash, s.title = Dashed, m.Label
+		p.add(s)
 	}
 }
+
+// band tells whether m is one, and no line.
+func (m *Mark) band() bool { return m.To != m.At && !math.IsNaN(m.To) }
 
 func inkOr(i, other Ink) Ink {
 	if i == "" {
@@ -274,7 +197,7 @@ func (p *panel) line(s *Series, n int) {
 			continue
 		}
 		l := p.in(line(s.Ink, 2, pts...))
-		l.dash, l.series = s.Dashed, n
+		l.dash, l.series = s.Dash%len(dashPatterns), n
 		p.add(l)
 	}
 }
@@ -300,7 +223,7 @@ func (p *panel) points(s *Series, n int) {
 		p.add(g)
 		if q.Taint != "" {
 			ring := dot(x, y, radius+3.5)
-			ring.stroke, ring.width, ring.dash, ring.title, ring.series = Warn, 1.4, true, q.Title, n
+			ring.stroke, ring.width, ring.dash, ring.title, ring.series = Warn, 1.4, Dashed, q.Title, n
 			p.add(ring)
 		}
 	}

@@ -152,7 +152,7 @@ func clamp(v, lo, hi float64) float64 { return min(max(v, lo), hi) }
 
 // outline is a line of some width as polygons: one for each piece and a small
 // circle at each corner, all turning the same way.
-func outline(pts []xy, width float64, dash bool) [][]xy {
+func outline(pts []xy, width float64, dash int) [][]xy {
 	var out [][]xy
 	for _, run := range dashes(pts, dash) {
 		for i := 1; i < len(run); i++ {
@@ -171,15 +171,15 @@ func outline(pts []xy, width float64, dash bool) [][]xy {
 	return out
 }
 
-// dashes cuts a line into pieces of 5 with gaps of 4.
-func dashes(pts []xy, dash bool) [][]xy {
-	if !dash {
+// dashes cuts a line into its strokes.
+func dashes(pts []xy, dash int) [][]xy {
+	pattern := dashPatterns[dash]
+	if pattern == nil {
 		return [][]xy{pts}
 	}
-	const on, off = 5.0, 4.0
 	var out [][]xy
 	var run []xy
-	left, drawn := on, true
+	stroke, left, drawn := 0, pattern[0], true
 	for i := 1; i < len(pts); i++ {
 		a, b := pts[i-1], pts[i]
 		d := math.Hypot(b.x-a.x, b.y-a.y)
@@ -197,7 +197,8 @@ func dashes(pts []xy, dash bool) [][]xy {
 					out, run = append(out, run), nil
 				}
 				drawn = !drawn
-				left = map[bool]float64{true: on, false: off}[drawn]
+				stroke++
+				left = pattern[stroke%len(pattern)]
 			}
 		}
 	}

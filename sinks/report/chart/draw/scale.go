@@ -41,18 +41,39 @@ func (e *extent) take(v float64) {
 
 func (e extent) empty() bool { return e.lo > e.hi }
 
+// wideSpan is the factor between values from which on a linear axis hides the small ones.
+const wideSpan = 20
+
+// settled is the axis as it is drawn over such values.
+func (a Axis) settled(e extent) Axis {
+	if !a.Wide || a.Log || e.empty() || !(e.lo > 0) || e.hi <= wideSpan*e.lo {
+		return a
+	}
+	a.Log, a.Zero, a.Reach = true, false, 0
+	if head, ok := strings.CutSuffix(a.Label, ")"); ok {
+		a.Label = head + ", log)"
+	} else if a.Label != "" {
+		a.Label += " (log)"
+	}
+	return a
+}
+
 // newScale chooses range and ticks. most is about how many ticks fit.
 func newScale(a Axis, e extent, most int) scale {
 	switch {
 	case e.empty():
 		e = extent{0, 1}
-	case a.Tail:
-		return tailScale(e)
 	case a.Log && e.hi > 0:
 		return logScale(a, e, most)
 	}
 	if a.Zero {
 		e.take(0)
+	}
+	if a.Reach > 0 {
+		e.take(a.Reach)
+	}
+	if lack := a.Least*max(math.Abs(e.lo), math.Abs(e.hi)) - (e.hi - e.lo); lack > 0 {
+		e.lo, e.hi = e.lo-lack/2, e.hi+lack/2
 	}
 	return linearScale(a, e, most)
 }
@@ -94,7 +115,7 @@ func linearScale(a Axis, e extent, most int) scale {
 		s.lo = 0
 	}
 	for i := math.Ceil(s.lo/step - 1e-9); i*step <= s.hi; i++ {
-		s.ticks = append(s.ticks, Tick{i * step, number(i * step)})
+		s.ticks = append(s.ticks, Tick{At: i * step, Label: number(i * step)})
 	}
 	return s
 }
@@ -136,26 +157,12 @@ func logScale(a Axis, e extent, most int) scale {
 		for d := math.Floor(s.lo); d <= s.hi; d++ {
 			for _, m := range ms {
 				if v := m * math.Pow(10, d); s.holds(v) {
-					s.ticks = append(s.ticks, Tick{v, number(v)})
+					s.ticks = append(s.ticks, Tick{At: v, Label: number(v)})
 				}
 			}
 		}
 		if len(s.ticks) <= most+2 {
 			break
-		}
-	}
-	return s
-}
-
-// tailScale spreads the upper end of shares: 0.9, 0.99 and 0.999 are equally
-// far apart.
-func tailScale(e extent) scale {
-	top := min(e.hi, 0.99999)
-	f := func(v float64) float64 { return -math.Log10(1 - min(max(v, 0), 0.999999)) }
-	s := scale{fn: f, lo: 0, hi: f(top) * 1.02}
-	for _, v := range []float64{0, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999} {
-		if v <= top {
-			s.ticks = append(s.ticks, Tick{v, strings.TrimSuffix(number(v*100), ".0") + " %"})
 		}
 	}
 	return s

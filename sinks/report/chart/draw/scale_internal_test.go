@@ -21,7 +21,7 @@ func TestNumber(t *testing.T) {
 // middle.
 func TestNamesHaveRoom(t *testing.T) {
 	t.Parallel()
-	s := newScale(Axis{Names: true, Ticks: []Tick{{0, "one"}}}, extent{-0.1, 0.1}, 5)
+	s := newScale(Axis{Names: true, Ticks: []Tick{{At: 0, Label: "one"}}}, extent{-0.1, 0.1}, 5)
 	if s.at(0) != 0.5 || s.at(-0.1) < 0.3 || s.at(0.1) > 0.7 {
 		t.Errorf("the range is %v to %v", s.lo, s.hi)
 	}

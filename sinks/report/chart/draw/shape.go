@@ -9,7 +9,7 @@ type shape struct {
 	stroke Ink
 	shade  float64 // opacity of the fill, 0 means 1
 	width  float64 // of the stroke
-	dash   bool
+	dash   int     // one of dashPatterns
 	clip   *box
 	title  string
 	link   string

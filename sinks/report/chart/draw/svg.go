@@ -163,8 +163,8 @@ func paintSVG(b *bytes.Buffer, s *shape, clips map[box]string) {
 		class += " s-" + string(s.stroke)
 		fmt.Fprintf(b, ` stroke-width="%s"`, num(s.width))
 	}
-	if s.dash {
-		b.WriteString(` stroke-dasharray="5 4"`)
+	if pattern := dashPatterns[s.dash]; pattern != nil {
+		b.WriteString(` stroke-dasharray="` + strings.Trim(fmt.Sprint(pattern), "[]") + `"`)
 	}
 	if s.shade > 0 && s.shade < 1 {
 		fmt.Fprintf(b, ` fill-opacity="%s"`, num(s.shade))
