@@ -59,7 +59,7 @@ internal/stats:
 internal/suggest:
 internal/gclimit:
 internal/resultdir: internal/atomicfile internal/diag internal/secret internal/sampled internal/validity
-internal/telemetry:
+internal/telemetry: internal/alarm
 internal/validity:
 internal/words:
 loadgen/dataset/chatlog: loadgen/dataset/files loadgen/dataset/trace loadgen/tokenizer

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// hiccups counts how late each 1 ms sleep woke, in buckets of 50 µs.
+// hiccups counts how late each nap woke, in buckets of 50 µs.
 type hiccups struct {
 	wait    sync.WaitGroup
 	buckets [4000]uint32 // 0..200 ms
@@ -18,20 +18,25 @@ type hiccups struct {
 }
 
 const (
-	nap         = time.Millisecond
+	// nap is how long a sleep is. A thread that slept 1 ms in a system call kept one of
+	// the runtime's processors from the connections, and the runtime's monitor awake
+	// beside it: that took 3 % of a core, and an alarm each 4 ms takes a tenth of it.
+	nap         = 4 * time.Millisecond
 	hiccupWidth = 50 * time.Microsecond
 	// hiccupSlack is lateness that costs nothing: only what is beyond it is lost.
 	hiccupSlack = time.Millisecond
 )
 
-// start sleeps on a thread of its own until stop is closed. A thread, because
-// a goroutine would measure the Go scheduler, which has its own check.
+// start naps until stop is closed, and where it cannot nap counts nothing.
 func (h *hiccups) start(stop <-chan struct{}) {
+	n, err := newNapper()
+	if err != nil {
+		return
+	}
 	h.wait.Go(func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
+		defer n.close()
 		cores := runtime.GOMAXPROCS(0)
-		was := threadUse()
+		was := usedCPU()
 		for {
 			select {
 			case <-stop:
@@ -39,41 +44,37 @@ func (h *hiccups) start(stop <-chan struct{}) {
 			default:
 			}
 			before := time.Now()
-			sleep(nap)
+			n.sleep(nap)
 			late := time.Since(before) - nap
-			is := threadUse()
-			h.add(machineShare(late, was, is, cores))
+			is := usedCPU()
+			h.add(machineShare(late, is-was, cores))
 			was = is
 		}
 	})
 }
 
-// use is what was consumed up to a moment.
-type use struct {
-	parks int64         // times this thread gave up its core of its own accord
-	cpu   time.Duration // CPU of the whole process
-}
-
-// machineShare is the part of a nap's lateness that the machine is to blame
-// for. A thread that leaves a system call needs one of the runtime's
-// processors; when this program keeps all of them busy it parks once more and
-// waits for one. That wait is the client's own load (client_cpu and go_sched
-// see it) and is taken off: CPU used meanwhile ÷ cores. What is left is time in
-// which the process had work and no core, or stood still. Without this, with
-// every processor spinning, 45 % of the time seemed lost where the kernel's run
-// queue accounted for 4 %.
-func machineShare(late time.Duration, before, after use, cores int) time.Duration {
-	if after.parks-before.parks > 1 {
-		late -= (after.cpu - before.cpu) / time.Duration(max(cores, 1))
+// machineShare is the part of a nap's lateness that the machine is to blame for:
+// all but the CPU that this process used meanwhile ÷ cores. While the program keeps
+// its processors busy a nap wakes late, too, and that wait is the client's own load
+// (client_cpu and go_sched see it). What is left is time in which the process had work
+// and no core, or stood still.
+func machineShare(late, used time.Duration, cores int) time.Duration {
+	if late > hiccupSlack {
+		late -= used / time.Duration(max(cores, 1))
 	}
 	return max(late, 0)
 }
 
+// add counts a nap. A moment at which a nap was to end stands for the time of one nap, and is
+// lost when nothing woke within the slack. A late one may miss several. So what is lost comes
+// to as much as was taken, on average, even of standstills shorter than a nap.
 func (h *hiccups) add(late time.Duration) {
 	h.n++
 	h.buckets[min(int(late/hiccupWidth), len(h.buckets)-1)]++
 	h.longest = max(h.longest, late)
-	h.lost += max(0, late-hiccupSlack)
+	if over := late - hiccupSlack; over > 0 {
+		h.lost += (over + nap - 1) / nap * nap
+	}
 }
 
 func (h *hiccups) report(wall time.Duration) Hiccup {

@@ -2,7 +2,7 @@
 // process, the Go scheduler, sleeps that wake late, throttling, clock jumps.
 // Start begins to watch, tells what each second was like, and Stop returns a Host
 // report for the time between.
-// It costs about one per cent of a core.
+// It costs less than one per cent of a core.
 package telemetry
 
 import (
@@ -30,7 +30,7 @@ type Host struct {
 	Clock      string  // the kernel's clock source, "" where it has no name
 }
 
-// Hiccup is how late a thread woke that sleeps one millisecond at a time.
+// Hiccup is how late naps of four milliseconds ended, less what the program's own work took.
 type Hiccup struct {
 	P999, Longest float64 // ms
 	Lost          float64 // share of time lost: lateness beyond 1 ms

@@ -8,22 +8,33 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"aiperf.dev/aiperf/internal/alarm"
 )
 
-// sleep blocks the thread itself; the runtime's timers wake half a
-// millisecond late when idle and would drown what is looked for.
-func sleep(d time.Duration) {
-	ts := unix.NsecToTimespec(int64(d))
-	_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &ts, nil)
+// napper sleeps on an alarm; the runtime's timers wake half a millisecond late when
+// idle and would drown what is looked for.
+type napper struct{ alarm *alarm.Alarm }
+
+func newNapper() (napper, error) {
+	a, err := alarm.New()
+	return napper{a}, err
 }
 
-// threadUse is what the calling thread and its process have used so far.
-func threadUse() use {
-	var thread, process unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_THREAD, &thread) != nil || unix.Getrusage(unix.RUSAGE_SELF, &process) != nil {
-		return use{}
+func (n napper) sleep(d time.Duration) {
+	n.alarm.Set(int64(d))
+	n.alarm.Wait()
+}
+
+func (n napper) close() { n.alarm.Close() }
+
+// usedCPU is the CPU time that this process has used so far.
+func usedCPU() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
 	}
-	return use{parks: thread.Nvcsw, cpu: time.Duration(process.Utime.Nano() + process.Stime.Nano())}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // clockSource is what the kernel reads the time from: tsc, kvm-clock, …
@@ -37,11 +48,10 @@ func clockSource() string {
 
 // processCPU is user plus system time of this process, in seconds.
 func processCPU() float64 {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return math.NaN()
+	if used := usedCPU(); used > 0 {
+		return used.Seconds()
 	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+	return math.NaN()
 }
 
 // delays are counters of time that was taken from this process.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -24,8 +25,32 @@ func TestHiccupReport(t *testing.T) {
 	if math.Abs(got.P999-0.15) > 1e-9 { // upper edge of the bucket of 0.1 ms
 		t.Errorf("p99.9 = %v ms, want 0.15", got.P999)
 	}
-	if math.Abs(got.Lost-0.019) > 1e-9 { // 10 × (20 − 1) ms of 10 s
-		t.Errorf("lost share = %v, want 0.019", got.Lost)
+	if math.Abs(got.Lost-0.02) > 1e-9 { // 10 × 5 naps of 10 s
+		t.Errorf("lost share = %v, want 0.02", got.Lost)
+	}
+}
+
+// What is lost is the time that the machine stood still, less the slack of each
+// standstill, whether that is longer or shorter than a nap.
+func TestLostTimeIsWhatWasTaken(t *testing.T) {
+	t.Parallel()
+	for _, stop := range []time.Duration{time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 50 * time.Millisecond} {
+		var h hiccups
+		var taken, now time.Duration
+		r := rand.New(rand.NewPCG(1, uint64(stop)))
+		for range 4000 {
+			begin := now + 20*nap + time.Duration(r.Int64N(int64(nap))) // at any time of a nap
+			for ; now+nap <= begin; now += nap {
+				h.add(0)
+			}
+			due := now + nap
+			now = max(due, begin+stop)
+			h.add(now - due)
+			taken += max(0, stop-hiccupSlack)
+		}
+		if math.Abs(float64(h.lost-taken)) > 0.05*float64(taken) {
+			t.Errorf("standstills of %v: lost %v, taken were %v", stop, h.lost, taken)
+		}
 	}
 }
 
@@ -33,19 +58,18 @@ func TestMachineShare(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
 	for _, c := range []struct {
-		name string
-		late time.Duration
-		b, a use
-		want time.Duration
+		name       string
+		late, used time.Duration
+		want       time.Duration
 	}{
-		{"woke late, found a processor at once", 20 * ms, use{3, 0}, use{4, 40 * ms}, 20 * ms},
-		{"all processors busy with our own work", 20 * ms, use{3, 0}, use{5, 42 * ms}, 0},
-		{"our work got half of its cores", 20 * ms, use{3, 0}, use{5, 20 * ms}, 10 * ms},
-		{"stopped: no work at all was done", 500 * ms, use{3, 0}, use{6, 0}, 500 * ms},
-		{"no account of threads", 20 * ms, use{}, use{}, 20 * ms},
-		{"woke early", -ms / 2, use{3, 0}, use{4, 0}, 0},
+		{"the program had no core", 20 * ms, 0, 20 * ms},
+		{"all processors busy with our own work", 20 * ms, 42 * ms, 0},
+		{"our work got half of its cores", 20 * ms, 20 * ms, 10 * ms},
+		{"stopped: no work at all was done", 500 * ms, 0, 500 * ms},
+		{"late by less than counts", ms / 2, ms, ms / 2},
+		{"woke early", -ms / 2, 0, 0},
 	} {
-		if got := machineShare(c.late, c.b, c.a, 2); got != c.want {
+		if got := machineShare(c.late, c.used, 2); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -55,8 +55,8 @@ var causes = []Check{
 	},
 	{
 		ID: "hiccup", Limits: "noted above 5 ms (p99.9), a standstill of 100 ms, or 0.005 of the time", Try: "a machine that does nothing else",
-		Kind: Cause, Unit: "ms", Reads: "a thread that sleeps 1 ms at a time",
-		Doc: "p99.9 and longest lateness of the thread, share of time lost",
+		Kind: Cause, Unit: "ms", Reads: "naps of 4 ms",
+		Doc: "p99.9 and longest lateness of naps, share of time lost",
 		Read: func(e *Evidence) []Reading {
 			h := e.Host.Hiccup
 			if h.N == 0 {
@@ -67,7 +67,7 @@ var causes = []Check{
 			return finite(
 				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + words.Millis(h.P999) + " late", Try: try},
 				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try},
-				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(h.Lost) + " of the time of a thread that only sleeps", Try: try})
+				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(h.Lost) + " of the time", Try: try})
 		},
 	},
 	{
