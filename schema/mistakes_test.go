@@ -78,7 +78,7 @@ func TestMistakes(t *testing.T) {
 		{"model: demo", "model: demo\n  x: 1", "exp.yaml:4:3: benchmark.x: unknown field"},
 		{"type: concurrency, concurrency: 8", "type: user_centric, users: 8, rate: 1", "exp.yaml:6:21: benchmark.profiling.type: user_centric needs conversations of 2 turns or more | set turns (--conversation-turn-mean 2)"},
 		{"model: demo", "model: demo\n  artifacts: {slice_duration: 10ms}", "exp.yaml:4:31: benchmark.artifacts.slice_duration: 0.01 s cuts the 120 s that are measured into more than 10000 slices | take 0.012 s or more"},
-		{"duration: 2m, gracePeriod: 20", "seamless: false", "exp.yaml:6:14: benchmark.profiling: nothing says when the phase ends | add requests, duration or sessions"},
+		{"duration: 2m, gracePeriod: 20", "seamless: false", "exp.yaml:6:14: benchmark.profiling: nothing says when the phase ends | add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)"},
 		{"model: demo", "model: ${NOPE_XYZ}", "exp.yaml:3:10: benchmark.model: environment variable NOPE_XYZ is not set | export it or write ${NOPE_XYZ:default}"},
 		{"model: demo", "model: [demo, 5]", "exp.yaml:3:17: benchmark.model.1: expected text, got number 5"},
 		{"localhost:8000", "http://h:99999", `exp.yaml:4:19: benchmark.endpoint.url: the port of "http://h:99999" is not between 1 and 65535`},

@@ -201,7 +201,7 @@ var bodyRules = []rule{
 	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
-				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions")
+				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
 			}
 		}
 	}},

@@ -23,7 +23,7 @@ func (d *draft) combineFlags(root *source.Node) Errors {
 	}
 	d.lookAtRecords(root)
 	if p := root.At(fields.PhasePath); p != nil {
-		d.chooseArrivals(p, "profiling")
+		d.chooseArrivals(p, "profiling", false)
 		if ds := root.At(fields.DatasetPath); ds != nil && d.src.File == "" {
 			d.promote(ds, p)
 		}
@@ -55,8 +55,9 @@ func (d *draft) typed(flag string) bool {
 }
 
 // chooseArrivals chooses the type of a phase whose flags speak of a rate:
-// users and time stamps win over a pattern, a pattern over the default.
-func (d *draft) chooseArrivals(p *source.Node, name string) {
+// users and time stamps win over a pattern, a pattern over the default. paced says that
+// the phase takes the rate of another one.
+func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
 	base := "benchmark.phases." + name
 	pattern := ""
 	for _, a := range d.src.Assignments {
@@ -87,7 +88,7 @@ func (d *draft) chooseArrivals(p *source.Node, name string) {
 		}
 	case smooth != nil && pattern == "" && t != shaped && p.Get("rate") != nil:
 		p.Put("type", source.LeafNode(shaped, source.Origin{Source: "default", Where: "default: " + smooth.Origin.Where + " is given"}))
-	case rate == nil && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
+	case rate == nil && !paced && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
 		a := d.flag(base + ".type")
 		p.Take("type")
 		if a != nil {
@@ -106,8 +107,9 @@ func (d *draft) completeWarmup(root, w *source.Node) {
 		d.warn(w.Origin.Where + " has no effect without a warmup phase (--warmup-request-count, --warmup-duration or --num-warmup-sessions)")
 		return
 	}
-	d.chooseArrivals(w, "warmup")
 	p := root.At(fields.PhasePath)
+	paced := byFlags && w.Get("concurrency") == nil && (p.Get("rate") != nil || p.Get("rate_series") != nil || d.axis(fields.PhasePath+".rate") != nil)
+	d.chooseArrivals(w, "warmup", paced)
 	if !byFlags || p == nil {
 		return
 	}
@@ -122,6 +124,9 @@ func (d *draft) completeWarmup(root, w *source.Node) {
 			continue
 		}
 		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) && d.axis(fields.PhasePath+".concurrency") != nil {
+			continue
+		}
+		if name == "smoothness" && w.TypeWord() != fields.PhasePresumed("smoothness").Name {
 			continue
 		}
 		if t := typeOf(p); name == "type" && t != nil && t.Pattern == "" {
@@ -206,6 +211,9 @@ func (d *draft) dropIdleSweep(root *source.Node) {
 		}
 	}
 	root.Take("sweep")
+	if len(d.unsupported) > 0 {
+		return // the command is refused for what the sweep would be of
+	}
 	seen := map[string]bool{}
 	for _, a := range d.src.Assignments {
 		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !slices.Contains(d.idle, a.Origin.Where) {

@@ -144,24 +144,40 @@ func (f Entry) word() string {
 }
 
 // Unknown refuses a flag that is not there, with the one that was probably meant:
-// one spelt alike, else those that have it as one of their words.
+// the one that has all of its words, one spelt alike, else those that have it as one of
+// their words, first those of the load that is measured.
 func (t *Table) Unknown(name string) error {
 	names := append(slices.Clone(t.Names), "--help")
 	slices.Sort(names)
 	e := diag.New(name+": unknown flag", "")
-	if s := schema.Suggest(name, names); s != "" {
+	words := strings.Split(strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"), "-")
+	var with []string
+	measured := map[string]bool{}
+	for _, n := range names {
+		f, _ := t.Find(n)
+		has := strings.Split(strings.TrimPrefix(n, "--"), "-")
+		if !f.Hidden() && strings.HasPrefix(n, "--") && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
+			with = append(with, n)
+			measured[n] = f.opt != nil && strings.HasPrefix(f.opt.Path, "benchmark.phases.profiling.")
+		}
+	}
+	s := schema.Suggest(name, names)
+	if len(words) > 1 && len(with) == 1 {
+		s = with[0]
+	}
+	if s != "" {
 		e.Hint = "did you mean " + s + "?"
 		return e
 	}
-	word := strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-")
-	var with []string
-	for _, n := range names {
-		f, _ := t.Find(n)
-		if !f.Hidden() && strings.HasPrefix(n, "--") && slices.Contains(strings.Split(n[2:], "-"), word) {
-			with = append(with, n)
+	slices.SortStableFunc(with, func(a, b string) int {
+		if measured[a] != measured[b] {
+			if measured[a] {
+				return -1
+			}
+			return 1
 		}
-	}
-	slices.SortStableFunc(with, func(a, b string) int { return len(a) - len(b) })
+		return len(a) - len(b)
+	})
 	if len(with) > 0 {
 		e.Hint = "there is " + strings.Join(with[:min(len(with), mostNamed)], ", ")
 	}
