@@ -12,8 +12,14 @@ func TestWarmupPatternAtTheMeasuredRate(t *testing.T) {
 	t.Parallel()
 	var said []lower.Assignment
 	for _, f := range [][2]string{
-		{"--model", "m"}, {"--url", "h:1"}, {"--request-rate", "50"}, {"--arrival-pattern", "gamma"}, {"--arrival-smoothness", "0.8"},
-		{"--benchmark-duration", "2"}, {"--warmup-duration", "1"}, {"--warmup-arrival-pattern", "constant"},
+		{"--model", "m"},
+		{"--url", "h:1"},
+		{"--request-rate", "50"},
+		{"--arrival-pattern", "gamma"},
+		{"--arrival-smoothness", "0.8"},
+		{"--benchmark-duration", "2"},
+		{"--warmup-duration", "1"},
+		{"--warmup-arrival-pattern", "constant"},
 	} {
 		said = append(said, flag1(t, f[0], f[1])...)
 	}
