@@ -4,6 +4,7 @@
 package examples
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,9 +98,9 @@ func example(file, work string) (*answered, error) {
 		return nil, err
 	}
 	says, scope := page.Answers(d, got.Report().Sentences())
-	c, err := telling(d)
-	if err != nil {
-		return nil, err
+	c := chart.Telling(d)
+	if c == nil {
+		return nil, errors.New("no chart of it can be drawn")
 	}
 	return &answered{
 		asks: about(string(text)), verdict: d.Verdict, scope: scope, says: says, title: c.Title + ". " + c.Question,
@@ -120,22 +121,6 @@ func legible(d *chart.Data) error {
 		}
 	}
 	return nil
-}
-
-// telling is the first chart that can be drawn of those that answer most: whether
-// something changed, how much load can be promised, when it gets slow, how long
-// the tails are.
-func telling(d *chart.Data) (*draw.Chart, error) {
-	for _, id := range []string{"change", "good-share", "latency-vs-load", "ecdf"} {
-		r, err := chart.Find(id)
-		if err != nil {
-			return nil, err
-		}
-		if c := r.Build(d, nil); c.Missing == "" {
-			return c, nil
-		}
-	}
-	return nil, fmt.Errorf("no chart of it can be drawn")
 }
 
 // flips finds an experiment that changes its server between runs.

@@ -44,6 +44,22 @@ func Catalogue() []Row {
 	}
 }
 
+// Telling is the first chart that can be drawn of those that answer most: whether
+// something changed, how much load can be promised, when it gets slow, how long the tails
+// are. Nil where none can.
+func Telling(d *Data) *draw.Chart {
+	for _, id := range []string{"change", "good-share", "latency-vs-load", "ecdf"} {
+		r, err := Find(id)
+		if err != nil {
+			continue // TestCatalogue: each is there
+		}
+		if c := r.Build(d, nil); c.Missing == "" {
+			return c
+		}
+	}
+	return nil
+}
+
 // Find is the row of a chart; the error lists those there are.
 func Find(id string) (Row, error) {
 	rows := Catalogue()

@@ -22,9 +22,38 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if i < 0 {
 		return nil, "one system: sweep endpoints or models, or give two result directories"
 	}
-	pairs := d.pairs(d.Axes[i])
+	list := d.changes(d.Axes[i])
+	if len(list) == 0 {
+		return nil, "no two cells differ in the " + d.Axes[i] + " alone"
+	}
+	return []draw.Panel{forest(list, d.Baseline())}, ""
+}
+
+// Changes are those between two systems: what a comparison decided, or else the ratios
+// of what both gave trial by trial. None where there is one system.
+func (d *Data) Changes() []Change {
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
+	if i < 0 {
+		return nil
+	}
+	return d.changes(d.Axes[i])
+}
+
+// Baseline names what Changes are against, where it is one thing.
+func (d *Data) Baseline() string {
+	i := slices.IndexFunc(d.Axes, func(a string) bool { return sweep.AxisNamed(a).System })
+	if i < 0 {
+		return ""
+	}
+	return baseline(d.pairs(d.Axes[i]), d.Axes[i])
+}
+
+func (d *Data) changes(treatment string) (list []Change) {
+	if d.Decided != nil {
+		return d.Decided
+	}
+	pairs := d.pairs(treatment)
 	metric, label := d.output()
-	var list []Change
 	for _, m := range []struct {
 		metric, stat, name string
 		larger             bool
@@ -41,10 +70,7 @@ func change(d *Data, _ *Cell) ([]draw.Panel, string) {
 			}
 		}
 	}
-	if len(list) == 0 {
-		return nil, "no two cells differ in the " + d.Axes[i] + " alone"
-	}
-	return []draw.Panel{Forest(list, baseline(pairs, d.Axes[i]))}, ""
+	return list
 }
 
 // Change is how much a figure differs between two systems: 0.05 is 5 % more.
@@ -59,9 +85,9 @@ type Change struct {
 	Title            string
 }
 
-// Forest lists changes against a baseline by their metric, in the order of the list: a
+// forest lists changes against a baseline by their metric, in the order of the list: a
 // sign with its interval beside the line of no change.
-func Forest(list []Change, baseline string) draw.Panel {
+func forest(list []Change, baseline string) draw.Panel {
 	p := draw.Panel{X: draw.Axis{Label: "change (%)"}, Marks: []draw.Mark{{Vertical: true}}}
 	if baseline != "" {
 		p.X.Label += " from " + words.Clip(baseline, 40)
@@ -77,7 +103,7 @@ func Forest(list []Change, baseline string) draw.Panel {
 		}
 		margin = max(margin, c.Margin)
 		p.Rows = append(p.Rows, draw.Row{
-			Name: c.Name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.ink(), Hollow: c.Hollow,
+			Name: c.Name, Said: c.said(), Value: 100 * c.Value, Low: 100 * c.Low, High: 100 * c.High, Ink: c.Ink(), Hollow: c.Hollow,
 			Title: strings.TrimPrefix(c.Name+": ", ": ") + c.Metric + " " + c.said() + c.Title,
 		})
 	}
@@ -90,15 +116,15 @@ func Forest(list []Change, baseline string) draw.Panel {
 
 // said is the change with its interval in words.
 func (c *Change) said() string {
-	text := percent1(c.Value)
-	if !math.IsNaN(c.Low) && percent1(c.Low) != percent1(c.High) {
-		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(percent1(c.Low), " %"), strings.TrimSuffix(percent1(c.High), " %"))
+	text := Percent(c.Value)
+	if !math.IsNaN(c.Low) && Percent(c.Low) != Percent(c.High) {
+		text += fmt.Sprintf(" [%s, %s]", strings.TrimSuffix(Percent(c.Low), " %"), strings.TrimSuffix(Percent(c.High), " %"))
 	}
 	return text
 }
 
-// percent1 is a change in per cent with its sign.
-func percent1(v float64) string {
+// Percent is a change in per cent with its sign.
+func Percent(v float64) string {
 	digits := 1
 	if math.Abs(v) >= 1 {
 		digits = 0
@@ -113,8 +139,8 @@ func percent1(v float64) string {
 	return "−" + strings.TrimPrefix(text, "-") + " %"
 }
 
-// ink is green or red where a change beyond the margin is shown.
-func (c *Change) ink() draw.Ink {
+// Ink is green or red where a change beyond the margin is shown.
+func (c *Change) Ink() draw.Ink {
 	better, worse := c.Better, c.Worse
 	if !c.Decided && math.Abs(c.Value) > c.Margin && (c.Low > 0 || c.High < 0) {
 		better = c.Value > 0 == c.LargerIsBetter

@@ -48,6 +48,9 @@ type Data struct {
 	Foreign  map[string]string // those of Dirs that another program wrote, and its name: no verdict, no plan, no tables
 	Failures []Failure         // of the requests in those
 	Expense  Expense
+	Compared []string // what a comparison of two results says; nil elsewhere
+	Decided  []Change // between two results, where a comparison of them decided; nil elsewhere
+	ends     map[string]time.Time
 }
 
 // Day is when it was measured: "23 Nov 2026".
@@ -57,6 +60,9 @@ func (d *Data) Day() string {
 	}
 	return d.Began.UTC().Format("2 Jan 2006")
 }
+
+// Ended is when the last run of a directory ended; zero where it does not say.
+func (d *Data) Ended(dir string) time.Time { return d.ends[dir] }
 
 // Failure is a failed request of a directory without tables.
 type Failure struct {
@@ -258,6 +264,10 @@ func (d *Data) clock(dir string) error {
 		d.Began = began
 	}
 	d.Took += time.Duration(last - first)
+	if d.ends == nil {
+		d.ends = map[string]time.Time{}
+	}
+	d.ends[dir] = time.Unix(0, int64(last))
 	return nil
 }
 

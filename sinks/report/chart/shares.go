@@ -64,7 +64,7 @@ func (d *Data) misses() draw.Panel {
 		}
 		why[reason][c]++
 	}
-	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (% of requests)", Zero: true}, Height: 0.7}
+	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (%)", Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
 	for i, reason := range slices.Sorted(maps.Keys(why)) {
 		s := draw.Series{Name: "missed " + strings.TrimPrefix(reason, "failed: "), Ink: missedInks[i%len(missedInks)]}

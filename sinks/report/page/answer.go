@@ -20,7 +20,7 @@ func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 	}
 	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
 	answer = answers(d, said)
-	return slices.Concat(answer, workloads(d, answer), slowestCell(d), knees(d)), scope
+	return slices.Concat(d.Compared, answer, workloads(d, answer), slowestCell(d), knees(d)), scope
 }
 
 // terms is what the words of the answers mean, for those who know other programs.

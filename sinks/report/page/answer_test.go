@@ -23,9 +23,13 @@ func answered(t *testing.T, experiment string) (string, *chart.Data) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, _ := strings.Cut(string(doc), `<p class="answer">`)
-	head, _, _ := strings.Cut(after, "</p>")
-	return html.UnescapeString(head), d
+	said := ""
+	for _, part := range [][2]string{{"<h1", "</header>"}, {`<section id="shows"`, "</section>"}} {
+		_, after, _ := strings.Cut(string(doc), part[0])
+		text, _, _ := strings.Cut(after, part[1])
+		said += text
+	}
+	return html.UnescapeString(said), d
 }
 
 const overload = `

@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"math"
@@ -39,33 +40,80 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Answers, p.Scope = Answers(d, said)
+	answers, scope := Answers(d, said)
+	p.Scope = scope
 	if s := failures(errs, d.Requests.Total); s != "" {
-		p.Answers = append(p.Answers, s)
+		answers = append(answers, s)
+	}
+	for i, s := range answers { // a number and its unit stay on one line
+		answers[i] = joinedUnit(s)
+	}
+	p.Answer, p.Rest = answers[0], answers[1:]
+	if len(d.Compared) == 0 && len(p.Rest) > 0 { // what follows a comparison is about each result
+		p.More, p.Rest = p.Rest[:1], p.Rest[1:]
 	}
 	p.Words = terms(d)
-	for i, s := range p.Answers { // a number and its unit stay on one line
-		p.Answers[i] = strings.NewReplacer(" %", "\u00a0%", " ms", "\u00a0ms").Replace(s)
-	}
+	p.told(d)
+	p.tiles(d, errs)
 	p.findings(checks)
 	p.unjudged(d)
 	p.table(d, most)
-	for _, r := range chart.Catalogue() {
-		if !r.Cellwise {
-			p.chart(r.Build(d, nil), &p.Charts, &p.Missing)
-		}
+	if err := p.pictures(d); err != nil {
+		return nil, err
 	}
 	p.details(d, checks, errs)
 	return p, p.facts(d)
 }
 
-// chart adds a picture, or its name to those that could not be drawn.
-func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
-	if c.Missing != "" {
-		*missing = append(*missing, c)
+// pictures are the chart that shows the answer, and below the table the others, two
+// beside each other: of an odd number the last one takes the whole width.
+func (p *Page) pictures(d *chart.Data) error {
+	head := chart.Telling(d)
+	if head != nil {
+		whole := pictured(head, Broad)
+		p.Head = &whole
+		slide := *head // the picture has its caption, and the answer for a title
+		slide.Title, slide.Question = p.Answer, head.Title+". "+head.Question
+		b, err := draw.PNG(&slide, draw.SizeIn(Broad, &slide), draw.Light)
+		if err != nil {
+			return err
+		}
+		p.Picture = template.HTML(fmt.Sprintf(`<a download="%s.png" href="data:image/png;base64,%s">Download this chart as PNG</a>`, draw.FileName(d.Name), base64.StdEncoding.EncodeToString(b)))
+	}
+	var list []*draw.Chart
+	for _, r := range chart.Catalogue() {
+		if r.Cellwise || head != nil && r.ID == head.ID {
+			continue
+		}
+		if c := r.Build(d, nil); c.Missing != "" {
+			p.lacks(c)
+		} else {
+			list = append(list, c)
+		}
+	}
+	for i, c := range list {
+		width := half
+		if i == len(list)-1 && i%2 == 0 {
+			width = Broad
+		}
+		p.Charts = append(p.Charts, pictured(c, width))
+	}
+	return nil
+}
+
+// lacks keeps what a chart lacks; charts that lack the same are one line.
+func (p *Page) lacks(c *draw.Chart) {
+	i := slices.IndexFunc(p.Missing, func(x *draw.Chart) bool { return x.Missing == c.Missing })
+	if i < 0 {
+		p.Missing = append(p.Missing, &draw.Chart{Title: c.Title, Missing: c.Missing})
 		return
 	}
-	out := Chart{ID: c.ID, Title: c.Title, SVG: template.HTML(draw.Inline(c, draw.SizeOf(c))), Narrow: narrow(c)}
+	p.Missing[i].Title += ", " + c.Title
+}
+
+// pictured is a chart so wide, and as a telephone shows it.
+func pictured(c *draw.Chart, width float64) Chart {
+	out := Chart{ID: c.ID, Title: c.Title, Whole: width == Broad, SVG: template.HTML(draw.Inline(c, draw.SizeIn(width, c))), Narrow: narrow(c)}
 	rows := 0
 	for i := range c.Panels {
 		x := c.Panels[i].X
@@ -83,13 +131,15 @@ func (p *Page) chart(c *draw.Chart, to *[]Chart, missing *[]*draw.Chart) {
 	if rows > dataMost {
 		out.Cut = fmt.Sprintf("the first %d of %s rows; the tables have all", dataMost, words.Whole(int64(rows)))
 	}
-	*to = append(*to, out)
+	return out
 }
 
-// Widths of charts in pixels: in a window of 375, and over the whole page.
+// Widths of charts in pixels: in a window of 375, one of two beside each other, and over
+// the whole page.
 const (
-	Narrow = 345
-	Broad  = 1040
+	Narrow = 345.0
+	half   = 580.0
+	Broad  = 960.0
 )
 
 // narrow is a chart as a telephone shows it: as wide as the window, as high as it
@@ -111,6 +161,10 @@ func narrow(c *draw.Chart) template.HTML {
 			}
 		}
 		n.Panels[i].Series = series
+		n.Panels[i].Rows = slices.Clone(n.Panels[i].Rows)
+		for k := range n.Panels[i].Rows {
+			n.Panels[i].Rows[k].Title = ""
+		}
 	}
 	return template.HTML(draw.Inline(&n, draw.SizeIn(Narrow, &n)))
 }
@@ -124,6 +178,9 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 	case across == "":
 		across = "x"
 	}
+	if len(p.Rows) > 0 {
+		return listed(p, across)
+	}
 	out := Numbers{Head: []string{"series", across, cmp.Or(p.Y.Label, "y"), "95 % from", "to", "what"}}
 	for _, s := range p.Series {
 		for _, q := range s.Points {
@@ -132,6 +189,20 @@ func numbers(p *draw.Panel, x draw.Axis) Numbers {
 		for _, q := range s.Rects {
 			out.Rows = append(out.Rows, []string{s.Name, stretch(x, q.X0, q.X1), stretch(p.Y, q.Y0, q.Y1), "", "", q.Title})
 		}
+	}
+	return out
+}
+
+// listed are the numbers of a panel that lists things.
+func listed(p *draw.Panel, along string) Numbers {
+	out := Numbers{Head: []string{"series", "cell", along, "95 % from", "to"}}
+	series := ""
+	for _, r := range p.Rows {
+		if r.Heading {
+			series = r.Name
+			continue
+		}
+		out.Rows = append(out.Rows, []string{series, r.Name, figure(r.Value), figure(r.Low), figure(r.High)})
 	}
 	return out
 }
@@ -182,12 +253,18 @@ func interval(s chart.Stat) string {
 	return strings.TrimSpace(words.Number(s.Value) + " " + bounds(s))
 }
 
+// vague is the factor between the ends of an interval from which on it says nothing.
+const vague = 10
+
 // bounds are those of an interval, "" for none and for one that has no width in
 // the digits that are shown.
 func bounds(s chart.Stat) string {
 	low, high := words.Number(s.Low), words.Number(s.High)
-	if math.IsNaN(s.Low) || math.IsNaN(s.High) || low == high {
+	switch {
+	case math.IsNaN(s.Low) || math.IsNaN(s.High) || low == high:
 		return ""
+	case s.Low > 0 && s.High > vague*s.Low:
+		return "too few trials"
 	}
 	return "[" + low + ", " + high + "]"
 }
@@ -258,7 +335,10 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 // pictured are the charts of cells spread over those that are told of: of all
 // where they are few, else as many as the page has room for.
 func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page {
-	size := 0
+	size := len(p.Picture)
+	if p.Head != nil {
+		size += p.Head.size()
+	}
 	for i := range p.Charts {
 		size += p.Charts[i].size()
 	}
@@ -269,7 +349,11 @@ func (p *Page) pictured(d *chart.Data, told []*chart.Cell) map[*chart.Cell]*Page
 		own := &Page{}
 		for _, r := range chart.Catalogue() {
 			if r.Cellwise {
-				own.chart(thin(r.Build(d, c), barsMost), &own.Charts, &own.Missing)
+				if x := thin(r.Build(d, c), barsMost); x.Missing != "" {
+					own.Missing = append(own.Missing, x)
+				} else {
+					own.Charts = append(own.Charts, pictured(x, Broad))
+				}
 			}
 		}
 		if i == 0 && len(told) > detailed { // what one takes, all take

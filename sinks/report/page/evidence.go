@@ -271,6 +271,9 @@ func (p *Page) facts(d *chart.Data) error {
 		if !m.Finished.IsZero() {
 			end = m.Finished.UTC().Format("2006-01-02 15:04:05 UTC")
 		}
+		if at := d.Ended(dir); end == "" && !at.IsZero() { // the page is written before the manifest
+			end = at.UTC().Format("2006-01-02 15:04:05 UTC")
+		}
 		if m.Interrupted {
 			end += " (interrupted: partial)"
 		}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/chart/draw"
 )
@@ -33,8 +34,14 @@ var script string
 type Page struct {
 	Name, Scope           string
 	Verdict               validity.Verdict
-	Answers               []string
-	Words                 string // what the words of these mean
+	Told                  []string // what was measured, where and when
+	Answer                string   // one sentence
+	More                  []string // the sentence behind it
+	Rest                  []string // what else the result shows
+	Words                 string   // what the words of these mean
+	Tiles                 []Tile
+	Head                  *Chart        // the chart that shows the answer
+	Picture               template.HTML // a link to it as a picture with its caption
 	Findings              []Finding
 	MoreFindings          string
 	Unjudged              string // which results have no verdict
@@ -54,8 +61,17 @@ type Page struct {
 // what stands below it is found.
 const tallMost = 40
 
+// long is how many characters of an answer have room in the largest letters.
+const long = 90
+
+// Long tells whether the answer needs smaller letters.
+func (p *Page) Long() bool { return words.Width(p.Answer) > long }
+
 // Tall tells whether the table scrolls.
 func (p *Page) Tall() bool { return len(p.Rows) > tallMost }
+
+// Tile is one figure of the head.
+type Tile struct{ Label, Value, Note, Class string }
 
 // Finding is one check in doubt.
 type Finding struct {
@@ -72,12 +88,14 @@ type Column struct {
 // Row is one cell of the matrix.
 type Row struct {
 	Index int
+	Best  bool // for some objective
 	Cells []Entry
 }
 
 // Entry is one place of the table.
 type Entry struct {
-	Head                           bool // names the row
+	Head, Axis                     bool   // names the row; is a setting
+	Mark                           string // at the number
 	Class, Sort, Title, Text, Link string
 	Small                          string // on a line of its own: the bounds of the interval, what the cell is
 }
@@ -85,6 +103,7 @@ type Entry struct {
 // Chart is a picture with its numbers beside it.
 type Chart struct {
 	ID, Title string
+	Whole     bool // takes the whole width
 	SVG       template.HTML
 	Narrow    template.HTML // the same for a narrow window
 	Numbers   []Numbers     // one for each panel

@@ -53,8 +53,7 @@ func TestNumbersOfAChart(t *testing.T) {
 		{X: names, Y: draw.Axis{Label: "tokens"}, Series: []draw.Series{{Name: "got", Points: []draw.Point{draw.At(0.08, 7, "")}}}},
 	}}
 	c.Panels[0].X = draw.Axis{}
-	p := &Page{}
-	p.chart(c, &p.Charts, &p.Missing)
+	p := &Page{Charts: []Chart{pictured(c, half)}}
 	want := []Numbers{
 		{[]string{"series", "x", "TTFT (ms)", "95 % from", "to", "what"}, [][]string{{"p50", "4", "20", "19", "21.5", "four"}, {"p50", "8", "", "", "", ""}}},
 		{[]string{"concurrency", "y"}, [][]string{{"1 to 2.5", "new"}}},
@@ -64,8 +63,7 @@ func TestNumbersOfAChart(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	c.Panels = c.Panels[:2]
-	p.Charts = nil
-	p.chart(c, &p.Charts, &p.Missing)
+	p.Charts[0] = pictured(c, half)
 	if got := p.Charts[0].Numbers[0].Head[1]; got != "concurrency" {
 		t.Errorf("the upper panel is along %q, want what the lower one says", got)
 	}

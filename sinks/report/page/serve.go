@@ -1,9 +1,12 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	htmltemplate "html/template"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -13,11 +16,14 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/results"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // dashboardIndex lists the directories; a box ticked is a result in the report.
@@ -138,6 +144,43 @@ func OfDirs(dirs []string, e chart.Expense) ([]byte, error) {
 	return Of(d, nil)
 }
 
+// compare lets two results be compared, as aiperf compare does: what it decided is drawn,
+// and said first. What cannot be compared stands beside each other, and the page says why.
+func compare(d *chart.Data) {
+	if len(d.Dirs) != 2 {
+		return
+	}
+	a, b, err := results.Two(d.Dirs[0], d.Dirs[1])
+	var c *decide.Comparison
+	if err == nil {
+		c, err = decide.Compare(a.Arm, b.Arm, decide.Terms{Invalid: a.AllowInvalid && b.AllowInvalid})
+	}
+	if err != nil {
+		d.Compared = []string{"Not compared: " + words.Clip(err.Error(), textLimit)}
+		return
+	}
+	c.Baseline, c.Candidate = words.Line(filepath.Base(filepath.Clean(c.Baseline))), words.Line(filepath.Base(filepath.Clean(c.Candidate)))
+	d.Compared = []string{report.Comparison{Comparison: c}.Headline()}
+	for _, r := range c.Primary() {
+		if math.IsNaN(r.Change) {
+			continue
+		}
+		x := chart.Change{
+			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(r.Cell), Value: r.Change, Low: r.Low, High: r.High, Margin: r.Margin,
+			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better, Worse: r.Outcome == decide.Worse, Hollow: r.Few(),
+			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*r.Level, r.Outcome),
+		}
+		d.Decided = append(d.Decided, x)
+	}
+	order := map[string]int{} // by metric, in the order of the first cell
+	for _, x := range d.Decided {
+		if _, known := order[x.Metric]; !known {
+			order[x.Metric] = len(order)
+		}
+	}
+	slices.SortStableFunc(d.Decided, func(x, y chart.Change) int { return order[x.Metric] - order[y.Metric] })
+}
+
 // Load reads result directories; what is none is said with a hint.
 func Load(dirs []string) (*chart.Data, error) {
 	for _, dir := range dirs {
@@ -155,6 +198,7 @@ func Load(dirs []string) (*chart.Data, error) {
 	if err != nil {
 		return nil, diag.New(words.Clip(err.Error(), 300), "name a result directory that aiperf or AIPerf finished; aiperf run … --resume finishes one that was interrupted")
 	}
+	compare(d)
 	return d, nil
 }
 

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,6 @@ func (p *Page) table(d *chart.Data, most int) {
 	case most == 1:
 		p.Caption = "One trial: no intervals; press a heading to sort, a row to pick its cell out in the charts."
 	}
-	p.Legend = "?: too few samples for this percentile · ~: doubtful, !: invalid, the pointer says why · *: not shown to be dominated (Pareto front)"
 	for _, a := range d.Axes {
 		p.Columns = append(p.Columns, Column{chart.Spoken(a), d.Numeric(a)})
 	}
@@ -36,13 +36,50 @@ func (p *Page) table(d *chart.Data, most int) {
 	for _, c := range d.Cells[:min(len(d.Cells), rowsMost)] {
 		p.Rows = append(p.Rows, row(d, c, cols))
 	}
+	p.marks()
 	if len(d.Cells) > rowsMost {
 		p.Caption += fmt.Sprintf(" The first %s of %s cells; cells.parquet has all.", words.Whole(rowsMost), words.Whole(int64(len(d.Cells))))
 	}
 }
 
+// marks says what the signs of the table mean, of those that are there. A mark at every
+// number tells nothing apart: the checks above the table say it.
+func (p *Page) marks() {
+	has := map[string]bool{}
+	plain := false
+	for _, r := range p.Rows {
+		for _, e := range r.Cells {
+			has[e.Mark] = true
+			has["few"] = has["few"] || strings.HasSuffix(e.Class, "few")
+			has["*"] = has["*"] || strings.HasSuffix(e.Text, " *")
+			plain = plain || e.Mark == "" && e.Class != "" && strings.HasPrefix(e.Class, "num") && e.Sort != "" && !e.Axis
+		}
+	}
+	var said []string
+	if !plain && has[validity.DoubtMark] {
+		for i := range p.Rows {
+			for k := range p.Rows[i].Cells {
+				p.Rows[i].Cells[k].Mark = ""
+			}
+		}
+		said = append(said, "every number is in doubt: the checks above say why")
+		clear(has)
+	}
+	for _, m := range [][2]string{
+		{"few", "grey: indicative, of too few requests for this percentile; raise requests"},
+		{validity.DoubtMark, validity.DoubtMark + ": in doubt; point at it to see why"},
+		{validity.InvalidMark, validity.InvalidMark + ": invalid; point at it to see why"},
+		{"*", "*: no row is better in both throughput and latency"},
+	} {
+		if has[m[0]] {
+			said = append(said, m[1])
+		}
+	}
+	p.Legend = strings.Join(said, " · ")
+}
+
 func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
-	out := Row{Index: c.Index}
+	out := Row{Index: c.Index, Best: slices.ContainsFunc(objectives(c), func(o string) bool { return !strings.HasSuffix(o, withoutLimits) })}
 	names := d.Axes
 	if len(names) == 0 {
 		names = []string{""}
@@ -50,6 +87,7 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	for i, a := range names {
 		e := Entry{Text: c.Values[a].Text}
 		if v, ok := c.Values[a]; ok && !math.IsNaN(v.Number) {
+			e.Axis = true
 			e.Text, e.Sort, e.Class = strconv.FormatFloat(v.Number, 'g', -1, 64), figure(v.Number), "num"
 		}
 		if a == "" {
@@ -113,12 +151,12 @@ func figureEntry(s chart.Stat, share bool) Entry {
 	e.Sort, e.Text, e.Small = figure(s.Value), words.Number(s.Value), bounds(s)
 	var why []string
 	if s.Unsupported {
-		e.Text += " ?"
+		e.Class += " few"
 		why = append(why, "too few samples for this percentile")
 	}
 	if s.Taint != "" {
 		t := validity.ParseTaint(s.Taint)
-		e.Text += " " + t.Mark()
+		e.Mark = t.Mark()
 		why = append(why, t.Sentence())
 	}
 	e.Title = strings.Join(why, "; ")
