@@ -96,7 +96,10 @@ func Try(ctx context.Context, exe string, s TrialShape) (_ Trial, err error) {
 	if err == nil && t.Requests == 0 && t.Chunks == 0 && ctx.Err() == nil {
 		err = errors.New("calibrate: the built-in server answered nothing")
 	}
-	return t, errors.Join(err, out.Lost, context.Cause(ctx))
+	if out.Lost != "" {
+		err = errors.Join(err, errors.New(out.Lost))
+	}
+	return t, errors.Join(err, context.Cause(ctx))
 }
 
 func (t *Trial) note(r *record.Record) {

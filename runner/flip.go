@@ -57,7 +57,7 @@ func allowed(plan *sweep.Plan, opt *Options) error {
 func (r *runner) flip(issue context.Context, run sweep.Run) error {
 	state := run.Cell.State()
 	switch {
-	case state == "" || r.opt.Simulate != nil:
+	case state == "" || !r.opt.network():
 		return nil
 	case r.flips.why != nil && r.flips.trial == run.Trial && r.plan.Order == "repeated":
 		return r.flips.why

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
-	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/loadgen/render"
 	"aiperf.dev/aiperf/loadgen/transport"
@@ -42,7 +40,7 @@ func placeholderNames() string {
 func (r *runner) describe(m *measured, attempt int) *RunReport {
 	rep := &RunReport{
 		Schema: "aiperf.run/1", Run: m.run.ID, Cell: m.run.Cell.ID, Label: m.run.Cell.Label, Short: m.run.Cell.Short(), Trial: m.run.Trial, Attempt: attempt,
-		Seed: m.run.Seed, Started: m.Clock.Wall(0).UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
+		Seed: m.run.Seed, Started: m.T0.UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
 		Host: reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(), Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
 	if m.Unreachable {
@@ -60,9 +58,7 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	if m.Chat != nil && m.Set.Media() {
 		rep.Warnings = append(rep.Warnings, "input tokens leave out those of images, sounds and videos: the chat template writes a mark for each, which counts; the server puts more in its place (its own count: --use-server-token-count)")
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Dropped)) {
-		rep.Warnings = append(rep.Warnings, name+": too slow for "+words.Count(m.Dropped[name], "record")+", which it did not see")
-	}
+	rep.Warnings = append(rep.Warnings, m.Notes...)
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
 	return rep
 }
@@ -104,9 +100,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	if ratio, ok := r.headroom[m.run.Cell.ID]; ok {
 		e.Headroom = ratio
 	}
-	if m.Lost != nil {
-		e.SinkError = m.Lost.Error()
-	}
+	e.SinkError = m.Lost
 	e.Streaming = m.Benchmark.Endpoint.Streaming && m.API.CanStream
 	e.IgnoresEnd = m.Benchmark.Endpoint.Extra.Get("ignore_eos") != nil || m.Benchmark.Endpoint.Extra.Get("min_tokens") != nil
 	e.Shared = slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })

@@ -24,10 +24,11 @@ type measured struct {
 // while it is opened, that ends with issue; with hard it does not even wait for the
 // piece of work under way.
 func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measured, err error) {
-	spec, driver := r.spec(run), onerun.Driver(onerun.Local{})
-	if r.opt.Simulate != nil {
-		driver = onerun.Simulated{World: r.opt.Simulate}
-	} else if spec.ServerCounts() { // so it has to be there first
+	spec, driver := r.spec(run), r.opt.Driver
+	if driver == nil {
+		driver = onerun.Local{}
+	}
+	if driver.Network() && spec.ServerCounts() { // so it has to be there first
 		if spec.Targets, err = r.resolve(issue, run); err != nil {
 			return nil, err
 		}
@@ -36,7 +37,7 @@ func (r *runner) measure(issue, hard context.Context, run sweep.Run) (_ *measure
 	if err != nil {
 		return nil, err
 	}
-	if r.opt.Simulate == nil && open.Targets == nil { // what is wrong with files is said before a server is started
+	if driver.Network() && open.Targets == nil { // what is wrong with files is said before a server is started
 		if open.Targets, err = r.resolve(issue, run); err != nil {
 			return nil, err
 		}

@@ -52,11 +52,14 @@ type Options struct {
 	Live func(loadgen.Snapshot)
 	// Notify, if set, is told before each run and after it.
 	Notify func(Step)
-	// Simulate, if set, gives each run the time and the network it happens in, with
-	// the servers of its URLs; nothing real is asked then, and the machine is not
-	// watched. It is how whole plans are simulated by the thousand.
-	Simulate func(urls []string) (loadgen.World, error)
+	// Driver carries out the runs; nil is this process, on the real network. With one
+	// that has no network no server is asked anything, and the machine is not watched:
+	// it is how whole plans are simulated by the thousand.
+	Driver onerun.Driver
 }
+
+// network tells whether the plan's servers are real.
+func (o *Options) network() bool { return o.Driver == nil || o.Driver.Network() }
 
 // Step is where the plan is.
 type Step struct {

@@ -50,7 +50,7 @@ type waiter struct {
 // await waits for every server of the cells and every model that is asked of it,
 // at once.
 func await(ctx context.Context, plan *sweep.Plan, cells []*sweep.Cell, local *servers, opt *Options) error {
-	if opt.Simulate != nil {
+	if !opt.network() {
 		return nil
 	}
 	all, err := waiters(ctx, cells, local)

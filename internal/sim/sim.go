@@ -11,6 +11,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -53,7 +54,7 @@ func runFile(file, dir string, pace func(url string, run int) float64, set ...sc
 		return logs[url]
 	}}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
-		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Simulate: worlds.Open,
+		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Driver: onerun.Simulated{World: worlds.Open},
 	})
 	if err != nil {
 		return nil, err

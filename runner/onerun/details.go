@@ -48,9 +48,7 @@ func (d *details) Stop(_ context.Context, out *Result) error {
 	if out == nil {
 		return err
 	}
-	if out.Lost == nil {
-		out.Lost = err
-	}
+	out.lose(err)
 	return nil
 }
 

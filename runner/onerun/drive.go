@@ -19,11 +19,15 @@ import (
 // Local sends the run's requests from this process.
 type Local struct{}
 
+// Network is there.
+func (Local) Network() bool { return true }
+
 // Drive makes one connection to each target first, so that a wrong address is said
 // in one line.
 func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Result, err error) {
-	out := &Result{Clock: record.NewClock()}
-	w := &Watched{Run: run, Session: s, Clock: out.Clock, Transport: Transport(&run.Benchmark, run.Targets, out.Clock)}
+	clock := record.NewClock()
+	out := &Result{T0: clock.Wall(0), Doubt: run.doubt}
+	w := &Watched{Run: run, Session: s, Clock: clock, Transport: Transport(&run.Benchmark, run.Targets, clock)}
 	if w.Client, err = transport.Open(w.Transport); err != nil {
 		return nil, err
 	}
@@ -36,9 +40,9 @@ func (Local) Drive(issue, hard context.Context, run *Opened, s *Session) (_ *Res
 	if err != nil {
 		return nil, errors.Join(err, w.Client.Close())
 	}
-	job := run.job(out, seen, s)
+	job := run.job(clock, out, seen, s)
 	job.Client = w.Client
-	out.Result, err = run.drive(issue, hard, job)
+	err = run.drive(issue, hard, job, out)
 	out.Ended = time.Now()
 	err = errors.Join(err, seen.stop(hard, out), w.Client.Close()) // which looks at the clocks once more
 	out.Transport = w.Client.Stats()
@@ -51,26 +55,30 @@ type Simulated struct {
 	World func(urls []string) (loadgen.World, error) // a new one, with the servers of these addresses
 }
 
+// Network is not there: addresses are names of servers in the world.
+func (Simulated) Network() bool { return false }
+
 // Drive is as long as the requests take to be made and read.
 func (d Simulated) Drive(issue, hard context.Context, run *Opened, s *Session) (*Result, error) {
 	world, err := d.World(run.Benchmark.Endpoint.URLs)
 	if err != nil {
 		return nil, err
 	}
-	out := &Result{Clock: record.NewClock(), Transport: transport.Stats{Stamps: "kernel"}}
-	seen, err := observe(issue, &Watched{Run: run, Session: s, Clock: out.Clock})
+	clock := record.NewClock()
+	out := &Result{T0: clock.Wall(0), Doubt: run.doubt, Transport: transport.Stats{Stamps: "kernel"}}
+	seen, err := observe(issue, &Watched{Run: run, Session: s, Clock: clock})
 	if err != nil {
 		return nil, err
 	}
-	job := run.job(out, seen, s)
+	job := run.job(clock, out, seen, s)
 	job.World = world
-	out.Result, err = run.drive(issue, hard, job)
-	out.Ended = out.Clock.Wall(world.Now())
+	err = run.drive(issue, hard, job, out)
+	out.Ended = clock.Wall(world.Now())
 	return out, errors.Join(err, seen.stop(hard, out))
 }
 
 // job is what the engine is to do; whoever watches is shown what it does.
-func (run *Opened) job(out *Result, seen *observers, s *Session) loadgen.Job {
+func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Session) loadgen.Job {
 	tok := run.Tokenizer
 	if run.Benchmark.Endpoint.UseServerTokenCount && run.ServerCounts() {
 		tok = nil // while it is measured the server is asked nothing: its usage counts
@@ -81,7 +89,7 @@ func (run *Opened) job(out *Result, seen *observers, s *Session) loadgen.Job {
 	}
 	job := loadgen.Job{
 		Phases: run.Benchmark.Phases, Endpoint: run.Benchmark.Endpoint, Models: run.Benchmark.Models, Spec: run.API, Set: run.Set, WarmupSet: run.Warmup,
-		Tokenizer: tok, Chat: run.Chat, Clock: out.Clock, Share: run.Share, Seed: run.Seed, Text: run.Text, Judge: run.judge, Hide: s.Hide,
+		Tokenizer: tok, Chat: run.Chat, Clock: clock, Share: run.Share, Seed: run.Seed, Text: run.Text, Judge: run.judge, Hide: s.Hide,
 		Emit: show, Unsent: show,
 	}
 	seen.attach(&job)
@@ -90,18 +98,18 @@ func (run *Opened) job(out *Result, seen *observers, s *Session) loadgen.Job {
 
 // drive runs the job. Conversations that could not be read while it ran are its
 // failure.
-func (run *Opened) drive(issue, hard context.Context, job loadgen.Job) (loadgen.Result, error) {
+func (run *Opened) drive(issue, hard context.Context, job loadgen.Job, out *Result) (err error) {
 	defer gclimit.Measuring()()
-	result, err := loadgen.Run(issue, hard, job)
+	out.Result, err = loadgen.Run(issue, hard, job)
 	for _, set := range []*dataset.Set{run.Set, run.Warmup} {
 		if err == nil && set != nil {
 			err = set.Err()
 		}
 	}
 	if bad := tokenizer.Err(job.Tokenizer); bad != nil {
-		run.Doubt = "not all texts were counted: " + bad.Error()
+		out.Doubt = "not all texts were counted: " + bad.Error()
 	}
-	return result, err
+	return err
 }
 
 // Transport is how the targets of b are spoken to.

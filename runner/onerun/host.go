@@ -1,7 +1,6 @@
 package onerun
 
 import (
-	"cmp"
 	"context"
 
 	"aiperf.dev/aiperf/internal/telemetry"
@@ -37,7 +36,8 @@ func (h host) Stop(_ context.Context, out *Result) error {
 	if out == nil {
 		return h.samples.Discard()
 	}
-	out.Host, out.Lost = seen, cmp.Or(out.Lost, h.samples.Close())
+	out.Host = seen
+	out.lose(h.samples.Close())
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package onerun
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -183,6 +184,7 @@ type identified struct {
 	who    *Inquirer
 	before []verdict.ServerIdentity
 	asked  []string // models
+	doubt  string   // about the tokenizer, by what the server counts
 }
 
 func startIdentity(ctx context.Context, w *Watched) (Observer, error) {
@@ -195,8 +197,8 @@ func startIdentity(ctx context.Context, w *Watched) (Observer, error) {
 	for _, m := range run.Benchmark.Models.Items {
 		o.asked = append(o.asked, m.Name)
 	}
-	if run.Doubt == "" && asksTokens(run, o.before) {
-		run.Doubt = run.loader.compared(run, func() string { return o.who.disagrees(ctx, run) })
+	if run.doubt == "" && asksTokens(run, o.before) {
+		o.doubt = run.loader.compared(run, func() string { return o.who.disagrees(ctx, run) })
 	}
 	return o, nil
 }
@@ -204,6 +206,7 @@ func startIdentity(ctx context.Context, w *Watched) (Observer, error) {
 // Stop asks once more, unless nobody had a list at the start.
 func (o *identified) Stop(ctx context.Context, out *Result) error {
 	if out != nil {
+		out.Doubt = cmp.Or(out.Doubt, o.doubt)
 		out.Identity = identity(o.before, func() []verdict.ServerIdentity { return o.who.ask(ctx) }, o.asked)
 	}
 	return nil

@@ -40,6 +40,6 @@ func (j *journal) Stop(_ context.Context, out *Result) error {
 	if out == nil {
 		return errors.Join(err, os.Remove(j.path))
 	}
-	out.Lost = cmp.Or(out.Lost, j.lost, err)
+	out.lose(cmp.Or(j.lost, err))
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
 	"aiperf.dev/aiperf/loadgen/transport"
 	"aiperf.dev/aiperf/sinks"
@@ -59,8 +60,8 @@ type row struct {
 	// start begins to observe; nil when there is nothing to observe in this run.
 	start func(ctx context.Context, w *Watched) (Observer, error)
 	// beside is an observer that may miss records when it is slow: it has a goroutine
-	// and a bounded queue of its own, and what did not fit is counted in
-	// Result.Dropped. The others are part of the run: the engine hands them records
+	// and a bounded queue of its own, and what did not fit is counted and
+	// told in Result.Notes. The others are part of the run: the engine hands them records
 	// behind a queue without bounds, so that they delay no request either.
 	beside bool
 }
@@ -218,10 +219,7 @@ func (q *queued) Stop(ctx context.Context, out *Result) error {
 	close(q.records)
 	<-q.done
 	if q.dropped > 0 && out != nil {
-		if out.Dropped == nil {
-			out.Dropped = map[string]int64{}
-		}
-		out.Dropped[q.name] = q.dropped
+		out.Notes = append(out.Notes, q.name+": too slow for "+words.Count(q.dropped, "record")+", which it did not see")
 	}
 	return q.Observer.Stop(ctx, out)
 }

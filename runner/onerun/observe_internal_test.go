@@ -3,8 +3,11 @@ package onerun
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
+
+	"aiperf.dev/aiperf/internal/words"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/loadgen"
@@ -113,7 +116,8 @@ func TestSlowObserverDelaysNothing(t *testing.T) {
 	if err := s.stop(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.IsSorted(o.seen) || len(o.seen) < queueLength || int64(len(o.seen))+out.Dropped["slow"] != n {
-		t.Errorf("of %d records %d were seen in order and %d dropped", n, len(o.seen), out.Dropped["slow"])
+	want := []string{fmt.Sprintf("slow: too slow for %s, which it did not see", words.Count(n-len(o.seen), "record"))}
+	if !slices.IsSorted(o.seen) || len(o.seen) < queueLength || len(o.seen) >= n || !slices.Equal(out.Notes, want) {
+		t.Errorf("of %d records %d were seen in order; said %q", n, len(o.seen), out.Notes)
 	}
 }

@@ -52,10 +52,11 @@ type Session struct {
 	Live func(loadgen.Snapshot) // nil: nobody watches
 }
 
-// Result is what a run did and what its observers saw, before anybody judges it.
+// Result is what a run did and what its observers saw, before anybody judges it: plain
+// data, so that it may come from another process.
 type Result struct {
 	loadgen.Result
-	Clock     record.Clock
+	T0        time.Time // every time of the run counts from it
 	Ended     time.Time
 	Emitted   int64          // records, of all phases
 	Span      metrics.Window // first sent .. last ended of what counts, ns since T0
@@ -65,8 +66,9 @@ type Result struct {
 	Host     telemetry.Host
 	Identity *verdict.Identity // nil where the server does not say what it is
 	Fidelity *trace.Fidelity   // nil where nothing recorded was played
-	Lost     error             // why records could not be written; nil when all were
-	Dropped  map[string]int64  // records that an observer was too slow for, by its name
+	Doubt    string            // about the token counts; "" for none
+	Lost     string            // why records could not be written; "" when all were
+	Notes    []string          // what the run's warnings say beside, one line each
 }
 
 // Driver carries out a run that was opened. The run ends itself, with issue at the
@@ -74,6 +76,16 @@ type Result struct {
 // run as a whole; requests that fail are data.
 type Driver interface {
 	Drive(issue, hard context.Context, run *Opened, s *Session) (*Result, error)
+	// Network tells whether the addresses of a run are those of real servers, which
+	// may be waited for and asked.
+	Network() bool
+}
+
+// lose notes why records could not be written; what went wrong first is told.
+func (m *Result) lose(err error) {
+	if err != nil && m.Lost == "" {
+		m.Lost = err.Error()
+	}
 }
 
 // note counts a record that the engine hands over.

@@ -22,7 +22,7 @@ type Opened struct {
 	Spec
 	API       *endpoint.Spec
 	Tokenizer tokenizer.Tokenizer
-	Doubt     string         // about the tokenizer
+	doubt     string         // about the tokenizer's counts
 	Chat      *chat.Template // prompts are counted inside it; nil: as they are
 	Set       *dataset.Set
 	Warmup    *dataset.Set // of phases that warm up with texts of their own; nil without any
@@ -249,7 +249,7 @@ func (l *Loader) tokenizer(run *Opened) (err error) {
 		}
 		l.tokenizers[key] = o
 	}
-	run.Tokenizer, run.Doubt = o.tok, o.doubt
+	run.Tokenizer, run.doubt = o.tok, o.doubt
 	return nil
 }
 

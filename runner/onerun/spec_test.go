@@ -1,7 +1,10 @@
 package onerun_test
 
 import (
+	"bytes"
+	"encoding/gob"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -72,9 +75,11 @@ func drive(t *testing.T, spec onerun.Spec) (records []record.Record) {
 		t.Fatal(err)
 	}
 	dir, worlds := t.TempDir(), &sim.Worlds{}
-	if _, err := (onerun.Simulated{World: worlds.Open}).Drive(t.Context(), t.Context(), run, &onerun.Session{Dir: dir}); err != nil {
+	out, err := (onerun.Simulated{World: worlds.Open}).Drive(t.Context(), t.Context(), run, &onerun.Session{Dir: dir})
+	if err != nil {
 		t.Fatal(err)
 	}
+	isData(t, out)
 	if err := worlds.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +93,19 @@ func drive(t *testing.T, spec onerun.Spec) (records []record.Record) {
 		t.Fatal(err)
 	}
 	return records
+}
+
+// isData tells whether a result is the same when another process sent it.
+func isData(t *testing.T, out *onerun.Result) {
+	t.Helper()
+	var sent bytes.Buffer
+	var got onerun.Result
+	if err := errors.Join(gob.NewEncoder(&sent).Encode(out), gob.NewDecoder(&sent).Decode(&got)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(out, &got, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("result (-before +after it was sent):\n%.2000s", diff)
+	}
 }
 
 // A worker numbers its requests by its share alone: two of them never give one number
