@@ -20,11 +20,13 @@ type hiccups struct {
 const (
 	// nap is how long a sleep is. A thread that slept 1 ms in a system call kept one of
 	// the runtime's processors from the connections, and the runtime's monitor awake
-	// beside it: that took 3 % of a core, and an alarm each 4 ms takes a tenth of it.
-	nap         = 4 * time.Millisecond
+	// beside it: that took 3 % of a core, and an alarm each 5 ms takes a tenth of it.
+	nap         = 5 * time.Millisecond
 	hiccupWidth = 50 * time.Microsecond
 	// hiccupSlack is lateness that costs nothing: only what is beyond it is lost.
 	hiccupSlack = time.Millisecond
+	// fewestNaps have a p99.9.
+	fewestNaps = 1000
 )
 
 // start naps until stop is closed, and where it cannot nap counts nothing.
@@ -80,7 +82,7 @@ func (h *hiccups) add(late time.Duration) {
 func (h *hiccups) report(wall time.Duration) Hiccup {
 	h.wait.Wait()
 	r := Hiccup{P999: math.NaN(), Longest: float64(h.longest) / 1e6, Lost: float64(h.lost) / float64(wall), N: h.n}
-	if h.n == 0 {
+	if h.n < fewestNaps {
 		return r
 	}
 	want, seen := uint32(math.Ceil(0.999*float64(h.n))), uint32(0)

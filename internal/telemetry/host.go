@@ -30,9 +30,9 @@ type Host struct {
 	Clock      string  // the kernel's clock source, "" where it has no name
 }
 
-// Hiccup is how late naps of four milliseconds ended, less what the program's own work took.
+// Hiccup is how late naps of five milliseconds ended, less what the program's own work took.
 type Hiccup struct {
-	P999, Longest float64 // ms
+	P999, Longest float64 // ms; P999 is NaN of fewer than 1,000 naps
 	Lost          float64 // share of time lost: lateness beyond 1 ms
 	N             int
 }

@@ -25,7 +25,7 @@ func TestHiccupReport(t *testing.T) {
 	if math.Abs(got.P999-0.15) > 1e-9 { // upper edge of the bucket of 0.1 ms
 		t.Errorf("p99.9 = %v ms, want 0.15", got.P999)
 	}
-	if math.Abs(got.Lost-0.02) > 1e-9 { // 10 × 5 naps of 10 s
+	if math.Abs(got.Lost-0.02) > 1e-9 { // 10 × 4 naps of 10 s
 		t.Errorf("lost share = %v, want 0.02", got.Lost)
 	}
 }

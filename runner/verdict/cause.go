@@ -55,7 +55,7 @@ var causes = []Check{
 	},
 	{
 		ID: "hiccup", Limits: "noted above 5 ms (p99.9), a standstill of 100 ms, or 0.005 of the time", Try: "a machine that does nothing else",
-		Kind: Cause, Unit: "ms", Reads: "naps of 4 ms",
+		Kind: Cause, Unit: "ms", Reads: "naps of 5 ms",
 		Doc: "p99.9 and longest lateness of naps, share of time lost",
 		Read: func(e *Evidence) []Reading {
 			h := e.Host.Hiccup
