@@ -370,7 +370,7 @@ func Located(doc *schema.Document, err error) error {
 // it; "" if nobody wrote any of them.
 func placeAt(s schema.Said, path []string) string {
 	here := s.Origin.Where
-	if s.Origin.Source == "default" {
+	if s.Origin.Source == schema.ByDefault {
 		here = ""
 	}
 	if len(path) == 0 {

@@ -46,7 +46,7 @@ func (cs *cells) asideOn(root *source.Node) *source.Node {
 		parent, last := source.Cut(s.path)
 		n, bad := cs.layer.Reach(root, parent, s.at)
 		for above := parent; above != "benchmark" && above != ""; above, _ = source.Cut(above) {
-			if m := root.At(above); m != nil && m.Origin.Source == "default" {
+			if m := root.At(above); m != nil && m.Origin.Source == source.ByDefault {
 				m.Origin = s.at // somebody speaks of it
 			}
 		}
@@ -165,11 +165,11 @@ func shown(body []byte, change func(tree map[string]any)) []byte {
 func (d *draft) offAndOn() (bad Errors) {
 	for _, off := range d.src.Assignments {
 		section, is := strings.CutSuffix(off.Path, ".enabled")
-		if !is || off.Value != false || off.Origin.Source != "flag" {
+		if !is || off.Value != false || off.Origin.Source != source.ByFlag {
 			continue
 		}
 		for _, on := range d.aside {
-			if on.at.Source == "flag" && on.at.Where != off.Origin.Where && strings.HasPrefix(on.path, section+".") {
+			if on.at.Source == source.ByFlag && on.at.Flag != off.Origin.Flag && strings.HasPrefix(on.path, section+".") {
 				return source.Mistake(on.at, off.Path, "cannot be combined with "+off.Origin.Where, "keep one of them")
 			}
 		}

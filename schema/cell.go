@@ -164,7 +164,7 @@ func (cs *cells) checkBody(c *cell) Errors {
 			if !slices.Contains(cs.always, name) {
 				continue
 			}
-			n = source.ObjectNode(source.Origin{Source: "default"})
+			n = source.ObjectNode(source.Origin{Source: source.ByDefault})
 			if l := cs.index["benchmark."+name]; !l.Has(fields.IsObject) {
 				n = l.Filled("")
 			}
@@ -370,14 +370,14 @@ func drop(n *source.Node, x fields.Table, path string) {
 
 // bySchema tells whether nobody but the schema says n.
 func bySchema(n *source.Node) bool {
-	return n.Kind == source.Scalar && n.Origin.Source == "default" && !strings.HasSuffix(n.Origin.Where, " is given")
+	return n.Kind == source.Scalar && n.Origin.Source == source.ByDefault && n.Origin.Reason != source.Follows
 }
 
 // leaveFormatOpen takes back the default format of item i, the data set at: AIPerf
 // shows one where nobody named it, and the file's records say which it is.
 func (c *cell) leaveFormatOpen(i, at int) {
 	f := c.root.At("benchmark.datasets").Items[i].Get("format")
-	if f != nil && f.Origin.Source == "default" && strings.HasPrefix(f.Origin.Where, "default: type") {
+	if f != nil && f.Origin.Reason == source.OfType {
 		c.resolved.Benchmark.Datasets[at].Format = ""
 	}
 }

@@ -347,7 +347,7 @@ func (c *checker) always(path string) bool {
 // would have had an effect.
 func (d *draft) idleValues(root *source.Node) (bad Errors) {
 	for _, a := range d.src.Assignments {
-		if a.Origin.Source != "flag" || root.At(a.Path) != nil || d.axis(a.Path) != nil {
+		if a.Origin.Source != source.ByFlag || root.At(a.Path) != nil || d.axis(a.Path) != nil {
 			continue
 		}
 		values, ok := a.Value.([]any)

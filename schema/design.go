@@ -73,7 +73,7 @@ func (d *draft) sampledPath(dim Dimension, before []Dimension, i int) Errors {
 		return source.Mistake(dim.Origin, at, body+" is a dimension twice", "")
 	}
 	for _, a := range d.src.Assignments {
-		if a.Origin.Source != "default" && axisKey(a.Path) == axisKey(dim.Path) {
+		if a.Origin.Source != source.ByDefault && axisKey(a.Path) == axisKey(dim.Path) {
 			return source.Mistake(a.Origin, body, "is sampled by the sweep ("+dim.Origin.Where+")", "leave out one of them")
 		}
 	}

@@ -59,7 +59,7 @@ func (d *diagnosis) add(n *source.Node, path, msg, hint string) *Error {
 			return f.err // one mistake for one field
 		}
 	}
-	e := &Error{Path: d.root.Written(path), Field: d.root.Shown(path), Place: n.Origin.Where, Message: msg, Hint: hint, Taken: n.Origin.Taken}
+	e := &Error{Path: d.root.Written(path), Field: d.root.Shown(path), Place: n.Origin.Where, Message: msg, Hint: hint, Taken: n.Origin.Reason == source.CopiedFrom}
 	d.found = append(d.found, finding{path, e})
 	return e
 }
@@ -116,7 +116,11 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 	} else if n.Kind == source.Scalar {
 		got = d.show(n, path)
 	}
-	d.add(n, path, "expected "+kinds(def)+", got "+got, "").Kind = true
+	hint := ""
+	if _, fraction := n.Value.(float64); fraction && takesWhole(def) && strings.HasPrefix(n.Origin.Path, "sweep.dimensions.") {
+		hint = "a range of whole numbers says kind: int"
+	}
+	d.add(n, path, "expected "+kinds(def)+", got "+got, hint).Kind = true
 }
 
 // takesWhole tells whether whole numbers are all the numbers that a definition takes.
@@ -128,7 +132,7 @@ func takesWhole(def cue.Value) bool {
 func (d *diagnosis) notOneOf(n *source.Node, path string, words []string) {
 	l := d.index.At(path)
 	for _, o := range flags.Options() {
-		if n.Origin.Source == "flag" && len(o.Enum) > 0 && slices.Contains(o.Names, strings.TrimLeft(n.Origin.Where, "-")) {
+		if n.Origin.Source == source.ByFlag && len(o.Enum) > 0 && o.Names[0] == n.Origin.Flag {
 			words = o.Enum // a flag may take fewer than its field
 		}
 	}

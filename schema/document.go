@@ -194,6 +194,22 @@ type (
 	Option     = flags.Option
 )
 
+// Who gives a value, and why a default is there.
+const (
+	ByDefault = source.ByDefault
+	ByFile    = source.ByFile
+	ByEnv     = source.ByEnv
+	ByFlag    = source.ByFlag
+	BySet     = source.BySet
+	ByAxis    = source.ByAxis
+	ByDerive  = source.ByDerive
+
+	Usual     = source.Usual
+	OfProfile = source.OfProfile
+	OfCommand = source.OfCommand
+	Frame     = source.Frame
+)
+
 // Network is the way to a registry of modules until ctx ends.
 func Network(ctx context.Context) http.RoundTripper { return source.Network(ctx) }
 

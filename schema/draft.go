@@ -113,13 +113,13 @@ func (d *draft) overlay() Errors {
 	var bad Errors
 	profile := d.src.File == "" && d.src.Command == "profile"
 	if profile {
-		at := source.Origin{Source: "default", Where: "default: a phase made by flags"}
+		at := source.Because(source.Frame, "a phase made by flags")
 		for _, path := range []string{"benchmark.datasets.main", "benchmark.phases.profiling"} {
 			_, _ = d.layer.Reach(root, path, at) // nothing is there that could be in the way
 		}
 	}
 	for _, a := range d.src.Assignments {
-		if a.Origin.Source == "default" {
+		if a.Origin.Source == source.ByDefault {
 			continue // weak: combineFlags sets what is still missing
 		}
 		if strings.HasPrefix(a.Path, "sweep.") || a.Path == "sweep" {
@@ -152,9 +152,9 @@ func (d *draft) overlay() Errors {
 // quiet is the screen of profile: no dashboard, unless a flag asks for one.
 func (d *draft) quiet(root *source.Node) {
 	if b := root.Get("benchmark"); b != nil && b.Kind == source.Object && d.flag("benchmark.runtime.ui") == nil {
-		lower.Fill(b, "runtime", map[string]any{}, "command profile")
+		lower.Fill(b, "runtime", map[string]any{}, source.OfCommand, "command profile")
 		if r := b.Get("runtime"); r.Kind == source.Object {
-			r.Put("ui", source.TextNode("none", source.Origin{Source: "default", Where: "default: command profile"}))
+			r.Put("ui", source.TextNode("none", source.Because(source.OfCommand, "command profile")))
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (d *draft) quiet(root *source.Node) {
 // placed is the value of an assignment as the file has it, with its places, when
 // it is a point of an axis; nil for any other.
 func (p *places) placed(a lower.Assignment) *source.Node {
-	if a.Origin.Source != "flag" && a.Origin.Source != "set" {
+	if !a.Origin.Source.Typed() {
 		for _, o := range p.overlays {
 			if o.path == a.Path && reflect.DeepEqual(o.value.Plain(), a.Value) {
 				return o.value.Clone()
@@ -172,7 +172,7 @@ func (p *places) placed(a lower.Assignment) *source.Node {
 			for _, v := range axis.values {
 				if v.Kind == source.Scalar && v.Value == a.Value || v.Kind != source.Scalar && reflect.DeepEqual(v.Plain(), a.Value) {
 					c := v.Clone()
-					return c.From("axis")
+					return c.From(source.ByAxis)
 				}
 			}
 		}

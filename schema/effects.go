@@ -30,9 +30,9 @@ type need struct {
 	plan func(v *planView) lack
 }
 
-// without says why a setting has no effect, "" where it has one. The text follows
-// "has no effect", or stands alone where the setting cannot be followed (hard):
-// requests could not be sent as it says, or AIPerf refuses it, too.
+// lack says why a setting has no effect, "" where it has one. The text follows
+// noEffect, or stands alone where the setting cannot be followed (hard): requests
+// could not be sent as it says, or AIPerf refuses it, too.
 type lack struct {
 	why  string
 	hard bool
@@ -194,14 +194,17 @@ func Needs() (out []Need) {
 	return out
 }
 
+const noEffect = "has no effect"
+
 // spot is where somebody said a setting; all values of one flag are at one spot.
 type spot struct{ where, setting string }
 
 // idleSetting is a setting that somebody said and that changes nothing in a cell.
 type idleSetting struct {
 	spot
-	err  *Error
-	told bool
+	err    *Error
+	member string // the setting's name, where its place does not say it
+	lack
 }
 
 // object is the objects at one place of the tree, with their rows of the table.
@@ -318,26 +321,34 @@ func (cs *cells) ineffective(c *cell) (bad Errors) {
 		case w.why == "":
 			cs.acting[at] = true
 		case w.hard:
-			bad = append(bad, errorOf(c.root, at, said, w))
+			bad = append(bad, idleOf(c.root, at, said, w).err)
 		default:
-			c.resolved.idle = append(c.resolved.idle, idleSetting{at, errorOf(c.root, at, said, w), w.told})
+			c.resolved.idle = append(c.resolved.idle, idleOf(c.root, at, said, w))
 		}
 	}
 	f.look(cs.objects)
 	return bad
 }
 
-func errorOf(root *source.Node, at spot, said *source.Node, w lack) *Error {
-	message := w.why
-	if !strings.HasPrefix(message, " ") && !strings.HasPrefix(message, ":") {
-		message = " " + message
-	} else {
-		message = " has no effect" + message
+// idleOf is the setting at a spot of root, with the mistake that it is.
+func idleOf(root *source.Node, at spot, said *source.Node, w lack) idleSetting {
+	s := idleSetting{spot: at, lack: w}
+	if _, name := source.Cut(at.setting); said.Origin.Source == source.BySet && !strings.HasSuffix(said.Origin.Flag, name) {
+		s.member = name + " " // it stands in an object that was set
 	}
-	if _, name := source.Cut(at.setting); said.Origin.Source == "set" && !strings.HasSuffix(said.Origin.Where, name) {
-		message = " " + name + message // it stands in an object that was set
+	message := s.member + noEffect + w.why
+	if w.hard {
+		message = s.member + w.why
 	}
-	return &Error{Place: said.Origin.Where, Path: root.Written(at.setting), Message: message[1:], Hint: w.hint, Ruled: true}
+	s.err = &Error{Place: said.Origin.Where, Path: root.Written(at.setting), Message: message, Hint: w.hint, Ruled: true}
+	return s
+}
+
+// partly is the mistake of a setting that acts in some of the cells.
+func (s idleSetting) partly(idle, cells int) *Error {
+	e := *s.err
+	e.Message = fmt.Sprintf("%s%s in %d of %d cells%s", s.member, noEffect, idle, cells, s.why)
+	return &e
 }
 
 // Idle are the settings that somebody gave and that change nothing in a plan.
@@ -352,25 +363,23 @@ type Idle struct {
 // Idle looks for settings without effect in all cells of a plan. Each cell keeps
 // its own for the report of its runs.
 func (d *Document) Idle(cells []*Resolved) (idle Idle) {
-	count, first, told := map[spot]int{}, map[spot]*Error{}, map[spot]bool{}
-	var order []spot
+	count := map[spot]int{}
+	var first []idleSetting
 	for _, c := range cells {
 		for _, s := range c.idle {
-			if count[s.spot]++; first[s.spot] == nil {
-				first[s.spot], told[s.spot] = s.err, s.told
-				order = append(order, s.spot)
+			if count[s.spot]++; count[s.spot] == 1 {
+				first = append(first, s)
 			}
 		}
 	}
-	for _, at := range order {
-		e := *first[at]
+	for _, s := range first {
+		e := *s.err
 		switch {
-		case d.cells.acting[at]:
-			e.Message = strings.Replace(e.Message, "no effect", fmt.Sprintf("no effect in %d of %d cells", count[at], len(cells)), 1)
-			idle.Partly = append(idle.Partly, &e)
-		case told[at]:
+		case d.cells.acting[s.spot]:
+			idle.Partly = append(idle.Partly, s.partly(count[s.spot], len(cells)))
+		case s.told:
 			idle.Told = append(idle.Told, &e)
-		case d.knownToAIPerf(at.setting):
+		case d.knownToAIPerf(s.setting):
 			idle.Theirs = append(idle.Theirs, &e)
 		default:
 			idle.Ours = append(idle.Ours, &e)
@@ -394,18 +403,18 @@ func (d *Document) idleInPlan(cells []*Resolved, idle *Idle) {
 		if w.why == "" {
 			return
 		}
-		e := errorOf(&whole, at, said, w)
+		s := idleOf(&whole, at, said, w)
 		switch {
 		case w.hard:
-			idle.Refused = append(idle.Refused, e)
+			idle.Refused = append(idle.Refused, s.err)
 			return
 		case d.knownToAIPerf(at.setting):
-			idle.Theirs = append(idle.Theirs, e)
+			idle.Theirs = append(idle.Theirs, s.err)
 		default:
-			idle.Ours = append(idle.Ours, e)
+			idle.Ours = append(idle.Ours, s.err)
 		}
 		for _, c := range cells {
-			c.idle = append(c.idle, idleSetting{err: e})
+			c.idle = append(c.idle, s)
 		}
 	}
 	f.look(objectsOf(d.cells.index, func(n *need) bool { return n.plan != nil }))

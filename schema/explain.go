@@ -116,7 +116,7 @@ func (d *Document) derived(point []lower.Assignment) (out []lower.Assignment) {
 		}
 		if v, err := p.Run(names); err == nil {
 			at := f.Origin
-			at.Source, at.Text = "derive", f.Expr
+			at.Source, at.Text = source.ByDerive, f.Expr
 			out = append(out, lower.Assignment{Path: f.Path, Value: v, Origin: at})
 		}
 	}

@@ -21,17 +21,17 @@ var flagRules = []rule{
 	}},
 	{name: "one rate and one pace", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		switch pattern := e.pattern(); {
-		case e.typed("--user-centric-rate") && e.typed("--request-rate"):
+		case e.typed("user-centric-rate") && e.typed("request-rate"):
 			found(e.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
-		case e.typed("--user-centric-rate"):
+		case e.typed("user-centric-rate"):
 			found(pattern, "does not go with --user-centric-rate, whose users send at a steady pace", "drop one of them")
-		case e.typed("--request-rate") && pattern != nil && pattern.Value == fields.PhasePresumed("").Name:
+		case e.typed("request-rate") && pattern != nil && pattern.Value == fields.PhasePresumed("").Name:
 			found(pattern, fields.PhasePresumed("").Pattern+" does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
 	{name: "recorded times are played, or another pace", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		ds := e.dataset()
-		if ds == nil || !e.timed(ds) || e.typed("--no-fixed-schedule") {
+		if ds == nil || !e.timed(ds) || e.typed("no-fixed-schedule") {
 			return
 		}
 		for _, field := range []string{"rate", "rate_series", "users", "smoothness"} {
@@ -66,7 +66,7 @@ var flagRules = []rule{
 		}
 	}},
 	{name: "a schedule begins at one record", from: flagsOnly, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
-		if e.typed("--fixed-schedule-auto-offset") {
+		if e.typed("fixed-schedule-auto-offset") {
 			found(e.flag(fields.PhasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
 		}
 	}},
@@ -83,14 +83,14 @@ var flagRules = []rule{
 	}},
 	{name: "a schedule is not swept", flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		for _, a := range e.axes {
-			if e.scheduled() && strings.HasPrefix(a.path, fields.PhasePath+".") && a.origin.Source == "flag" {
+			if e.scheduled() && strings.HasPrefix(a.path, fields.PhasePath+".") && a.origin.Source == source.ByFlag {
 				found(&lower.Assignment{Path: a.path, Origin: a.origin}, "a list does not go with a fixed schedule", "use one value, or --no-fixed-schedule")
 			}
 		}
 	}},
 	{name: "a schedule that is asked for is played", severity: warned, flags: func(e flagged, found func(a *lower.Assignment, message, hint string)) {
 		for i := range e.src.Assignments {
-			if a := &e.src.Assignments[i]; a.Origin.Where == "--no-fixed-schedule" && e.typed("--fixed-schedule") {
+			if a := &e.src.Assignments[i]; a.Origin.Flag == "no-fixed-schedule" && e.typed("fixed-schedule") {
 				found(a, ": --fixed-schedule wins", "")
 			}
 		}
@@ -99,11 +99,11 @@ var flagRules = []rule{
 		kind := e.phase().TypeWord()
 		for i := range e.src.Assignments {
 			switch a := &e.src.Assignments[i]; {
-			case a.Origin.Source != "flag":
-			case a.Path == fields.PhasePath+".type" && !e.typed("--fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && e.flag(fields.PhasePath+".rate") != nil &&
-				a.Origin.Where != "--no-fixed-schedule":
+			case a.Origin.Source != source.ByFlag:
+			case a.Path == fields.PhasePath+".type" && !e.typed("fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && e.flag(fields.PhasePath+".rate") != nil &&
+				a.Origin.Flag != "no-fixed-schedule":
 				found(a, ": the phase is of type "+kind, "")
-			case a.Path == fields.PhasePath+".rate" && e.typed("--user-centric-rate") && a.Origin.Where != "--user-centric-rate":
+			case a.Path == fields.PhasePath+".rate" && e.typed("user-centric-rate") && a.Origin.Flag != "user-centric-rate":
 				found(a, ": --user-centric-rate wins", "")
 			}
 		}
@@ -134,7 +134,7 @@ func (e flagged) scheduled() bool {
 func (d *draft) pattern() *lower.Assignment {
 	for i := range d.src.Assignments {
 		a := &d.src.Assignments[i]
-		if a.Path == fields.PhasePath+".type" && a.Origin.Source == "flag" && (a.Origin.Where == "--arrival-pattern" || a.Origin.Where == "--request-rate-mode") {
+		if a.Path == fields.PhasePath+".type" && a.Origin.Source == source.ByFlag && a.Origin.Flag == "arrival-pattern" {
 			return a
 		}
 	}

@@ -261,8 +261,8 @@ func readText(src Source, watch *source.Watchdog) (text, Errors) {
 		if s := src.Select; s.Package != "" || s.Expr != "" || len(s.Tags) > 0 {
 			return text{}, source.Mistake(source.Origin{Where: "the command line"}, "", "-e, -p and -t are for CUE", "name a CUE file or folder, or leave them out")
 		}
-		root := source.ObjectNode(source.Origin{Source: "default"})
-		root.Put("benchmark", source.ObjectNode(source.Origin{Source: "default"}))
+		root := source.ObjectNode(source.Origin{Source: source.ByDefault})
+		root.Put("benchmark", source.ObjectNode(source.Origin{Source: source.ByDefault}))
 		return text{root: root}, nil
 	}
 	if strings.EqualFold(filepath.Ext(src.File), ".cue") || IsPackage(src.File) {

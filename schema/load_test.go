@@ -202,10 +202,15 @@ func TestFlagsOverSweep(t *testing.T) {
 		t.Fatal(lines(err, ""))
 	}
 	var got []string
+	var givers []source.Giver
 	for _, a := range d.Sweep().Axes {
-		got = append(got, fmt.Sprint(a.Name, a.Values, a.Origin.Source))
+		got = append(got, fmt.Sprint(a.Name, a.Values, a.Origin.Flag))
+		givers = append(givers, a.Origin.Source)
 	}
-	if diff := cmp.Diff([]string{"isl[5 6]file", "osl[16 32]set", "requests[10 20]flag"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"isl[5 6]", "osl[16 32]datasets.default.prompts.osl.mean", "requests[10 20]request-count"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]source.Giver{source.ByFile, source.BySet, source.ByFlag}, givers); diff != "" {
 		t.Error(diff)
 	}
 	if c := resolved(t, d, d.firstPoint()...).Benchmark.Phases[0].Concurrency; c != 7 {
@@ -461,7 +466,7 @@ func TestParseSet(t *testing.T) {
 		if n, ok := a.Value.(*source.Node); ok {
 			a.Value = n.Plain()
 		}
-		if err != nil || cmp.Diff(want, a.Value) != "" || a.Origin.Source != "set" {
+		if err != nil || cmp.Diff(want, a.Value) != "" || a.Origin.Source != source.BySet {
 			t.Errorf("ParseSet(%q) = %#v, %v", in, a, err)
 		}
 	}
@@ -470,7 +475,7 @@ func TestParseSet(t *testing.T) {
 			t.Errorf("ParseSet(%q) = %v", in, a)
 		}
 	}
-	got := said(t, "x.yaml", good, lower.Assignment{Path: fields.Canonical("concurency"), Value: int64(1), Origin: source.Origin{Source: "set", Where: "--set concurency"}})
+	got := said(t, "x.yaml", good, lower.Assignment{Path: fields.Canonical("concurency"), Value: int64(1), Origin: source.Origin{Source: source.BySet, Where: "--set concurency"}})
 	if got != "--set concurency: unknown field concurency | did you mean concurrency?" {
 		t.Error(got)
 	}

@@ -223,3 +223,32 @@ func TestNameOfAListedObject(t *testing.T) {
 		t.Errorf(" got %s\nwant %s", got, want)
 	}
 }
+
+// A flag typed with underscores is the same flag to the rules about flags.
+func TestRulesKnowAFlagHoweverItIsTyped(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"user-centric-rate", "user_centric_rate"} {
+		var as []lower.Assignment
+		for _, o := range flags.Options() {
+			switch o.Names[0] {
+			case "model", "request-rate":
+				as = append(as, parsed(t, o, o.Names[0], "2")...)
+			case "user-centric-rate":
+				as = append(as, parsed(t, o, name, "2")...)
+			}
+		}
+		_, err := Load(Source{Assignments: as, Command: "profile"})
+		if want := "--user-centric-rate and --request-rate say two rates"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--%s beside --request-rate: %v, want %q", name, err, want)
+		}
+	}
+}
+
+func parsed(t *testing.T, o flags.Option, name string, words ...string) []lower.Assignment {
+	t.Helper()
+	as, err := o.Parse(name, words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return as
+}

@@ -368,7 +368,11 @@ func takenByFormat(v *view, strict bool) lack {
 	case v.dataset.Made():
 		return lack{why: " without " + recordsOf(taking) + " (--input-file)"}
 	case f != nil && !f.Takes(v.name):
-		return lack{why: " on records of the format " + f.Name, hard: strict, hint: hintOf(strict, taking)}
+		why := " on records of the format " + f.Name
+		if !strict {
+			return lack{why: why}
+		}
+		return lack{why: noEffect + why, hard: true, hint: takingHint(taking)}
 	case f == nil && v.dataset.Dataset != "" && !slices.ContainsFunc(taking, func(f *fields.DatasetFormat) bool { return !f.Trace }):
 		return lack{why: " on records of the published set " + v.dataset.Dataset}
 	}
@@ -383,10 +387,7 @@ func recordsOf(formats []*fields.DatasetFormat) string {
 	return "a trace"
 }
 
-func hintOf(strict bool, formats []*fields.DatasetFormat) string {
-	if !strict {
-		return ""
-	}
+func takingHint(formats []*fields.DatasetFormat) string {
 	var names []string
 	for _, f := range formats[:min(len(formats), 4)] {
 		names = append(names, f.Name)
@@ -412,7 +413,7 @@ func pooledOnly(v *view, field string) lack {
 // carried: media are made beside synthetic text, and not every API takes them.
 func carried(kind, pool string, takes func(*fields.EndpointType) bool) *need {
 	return &need{name: "synthetic data, and an endpoint type that takes " + kind, cell: func(v *view) lack {
-		if n := v.value.Get("batch_size"); n != nil && n.Origin.Source != "default" {
+		if n := v.value.Get("batch_size"); n != nil && n.Origin.Source != source.ByDefault {
 			if w := pooledOnly(v, pool); w != acts {
 				return w
 			}
@@ -485,7 +486,7 @@ func anyPrimed(v *view) lack {
 // limited: only a limit can grow.
 func limited(limit string) *need {
 	return &need{name: limit, cell: func(v *view) lack {
-		if n := v.object.Get(limit); n != nil && n.Origin.Source != "default" {
+		if n := v.object.Get(limit); n != nil && n.Origin.Source != source.ByDefault {
 			return acts
 		}
 		return lack{why: " without " + limit}

@@ -81,7 +81,7 @@ const mostRunsByFlag = 10
 
 // tooManyRuns refuses more trials by the flag than AIPerf takes there.
 func tooManyRuns(n *source.Node, runs int) Errors {
-	if n == nil || n.Origin.Source != "flag" || runs <= mostRunsByFlag {
+	if n == nil || n.Origin.Source != source.ByFlag || runs <= mostRunsByFlag {
 		return nil
 	}
 	return source.Mistake(n.Origin, "multi_run.num_runs", fmt.Sprintf("must be at most %d, got %d", mostRunsByFlag, runs), fmt.Sprintf("--set multi_run.num_runs=%d, or in a file: up to 1,000", runs))
@@ -93,15 +93,15 @@ func tooManyRuns(n *source.Node, runs int) Errors {
 func ruledByAIPerf(multiRun, sweep *source.Node) map[string]bool {
 	said, asUsual := map[string]bool{}, map[string]bool{}
 	for name, usual := range map[string]bool{"set_consistent_seed": true, "vary_seed_per_trial": false, "disable_warmup_after_first": true} {
-		if n := multiRun.Get(name); n != nil && n.Origin.Source != "default" {
+		if n := multiRun.Get(name); n != nil && n.Origin.Source != source.ByDefault {
 			said[name] = true
-			asUsual[name] = n.Value == usual && n.Origin.Source != "flag"
+			asUsual[name] = n.Value == usual && n.Origin.Source != source.ByFlag
 		}
 	}
 	if len(said) == 3 {
 		maps.DeleteFunc(said, func(name string, _ bool) bool { return asUsual[name] })
 	}
-	if n := sweep.Get("same_seed"); n != nil && n.Origin.Source != "default" {
+	if n := sweep.Get("same_seed"); n != nil && n.Origin.Source != source.ByDefault {
 		said["same_seed"] = true
 	}
 	return said
@@ -128,7 +128,7 @@ func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
 	}
 	c := sw.Clone()
 	if c.Get("type") == nil && c.Get("recipe") == nil {
-		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: "default", Where: sw.Origin.Where}))
+		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: source.ByDefault, Where: sw.Origin.Where}))
 	}
 	if c.Get("parameters") == nil && len(d.axes) > 0 && fields.SweepNamed(c.TypeWord()).Takes("parameters") {
 		ps := source.ObjectNode(d.axes[0].origin)

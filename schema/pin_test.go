@@ -82,7 +82,7 @@ func TestPinnedURLInCells(t *testing.T) {
 	}
 	i := slices.IndexFunc(d.Sweep().Axes, func(a Axis) bool { return a.Name == "endpoint" })
 	for k, v := range d.Sweep().Axes[i].Values {
-		r, err := d.Resolve([]lower.Assignment{{Path: "benchmark.endpoint", Value: v, Origin: source.Origin{Source: "axis", Where: "axis endpoint"}}})
+		r, err := d.Resolve([]lower.Assignment{{Path: "benchmark.endpoint", Value: v, Origin: source.Origin{Source: source.ByAxis, Where: "axis endpoint"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestPinnedURLInCells(t *testing.T) {
 
 func assign(path string, v any) []lower.Assignment {
 	_, list := v.([]any)
-	return []lower.Assignment{{Path: path, Value: v, Axis: list, Origin: source.Origin{Source: "set", Where: "--set " + path}}}
+	return []lower.Assignment{{Path: path, Value: v, Axis: list, Origin: source.Origin{Source: source.BySet, Where: "--set " + path}}}
 }
 
 func axesLine(d *Document) string {

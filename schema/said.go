@@ -51,7 +51,7 @@ func (d *Document) sweepSaid() *source.Node {
 		return block
 	}
 	if block.Get("type") == nil {
-		block.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: "default", Where: "default"}))
+		block.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Usually()))
 	}
 	parameters, axes := source.ObjectNode(d.cells.axes[0].origin), &source.Node{Kind: source.List, Origin: d.cells.axes[0].origin}
 	zips := map[int]*source.Node{}

@@ -17,7 +17,7 @@ import (
 // and so on. It follows what AIPerf's command line does.
 func (d *draft) combineFlags(root *source.Node) Errors {
 	for _, a := range d.src.Assignments {
-		if a.Origin.Source == "default" && root.At(a.Path) == nil {
+		if a.Origin.Source == source.ByDefault && root.At(a.Path) == nil {
 			_ = d.layer.Lay(root, a) // a weak value: nothing is there that could be in the way
 		}
 	}
@@ -42,16 +42,16 @@ func (d *draft) combineFlags(root *source.Node) Errors {
 // flag is the assignment a flag made on path, the last one; nil without one.
 func (d *draft) flag(path string) *lower.Assignment {
 	for i := len(d.src.Assignments) - 1; i >= 0; i-- {
-		if a := &d.src.Assignments[i]; a.Path == path && a.Origin.Source == "flag" {
+		if a := &d.src.Assignments[i]; a.Path == path && a.Origin.Source == source.ByFlag {
 			return a
 		}
 	}
 	return nil
 }
 
-// typed tells whether a flag was given.
+// typed tells whether the flag of this main name was given.
 func (d *draft) typed(flag string) bool {
-	return slices.ContainsFunc(d.src.Assignments, func(a lower.Assignment) bool { return a.Origin.Source == "flag" && a.Origin.Where == flag })
+	return slices.ContainsFunc(d.src.Assignments, func(a lower.Assignment) bool { return a.Origin.Source == source.ByFlag && a.Origin.Flag == flag })
 }
 
 // chooseArrivals chooses the type of a phase whose flags speak of a rate:
@@ -84,10 +84,10 @@ func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
 			if smooth != nil {
 				v = shaped
 			}
-			p.Put("type", source.LeafNode(v, source.Origin{Source: "default", Where: "default: " + rate.Origin.Where + " is given"}))
+			p.Put("type", source.LeafNode(v, source.Because(source.Follows, rate.Origin.Where+" is given")))
 		}
 	case smooth != nil && pattern == "" && t != shaped && p.Get("rate") != nil:
-		p.Put("type", source.LeafNode(shaped, source.Origin{Source: "default", Where: "default: " + smooth.Origin.Where + " is given"}))
+		p.Put("type", source.LeafNode(shaped, source.Because(source.Follows, smooth.Origin.Where+" is given")))
 	case rate == nil && !paced && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
 		a := d.flag(base + ".type")
 		p.Take("type")
@@ -100,7 +100,7 @@ func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
 // completeWarmup gives a warmup phase made by flags what it takes from the measured
 // phase.
 func (d *draft) completeWarmup(root, w *source.Node) {
-	byFlags := w.Origin.Source == "flag"
+	byFlags := w.Origin.Source == source.ByFlag
 	if byFlags && w.Get("requests") == nil && w.Get("duration") == nil && w.Get("sessions") == nil && w.Get("grace_period") == nil {
 		phases := root.At("benchmark.phases")
 		phases.Items = removeNode(phases.Items, w)
@@ -133,7 +133,7 @@ func (d *draft) completeWarmup(root, w *source.Node) {
 			continue
 		}
 		c := *v
-		c.Origin = source.Origin{Source: "default", Where: "default: as in the profiling phase"}
+		c.Origin = source.Because(source.Stated, "as in the profiling phase")
 		w.Put(name, &c)
 	}
 	if t := fields.PhaseNamed(w.TypeWord()); t != nil && t.Closed {
@@ -172,7 +172,7 @@ func (d *draft) completeDataset(root *source.Node) {
 	}
 	for name, mean := range map[string]float64{"turns": 1, "turn_delay": 0} {
 		if n := ds.Get(name); n.Get("stddev") != nil && n.Get("mean") == nil {
-			n.Put("mean", source.LeafNode(mean, source.Origin{Source: "default", Where: "default: only a width is given"}))
+			n.Put("mean", source.LeafNode(mean, source.Because(source.Follows, "only a width is given")))
 		}
 	}
 	if t := fields.DatasetTypeNamed(ds.TypeWord()); t != nil && !t.Made {
@@ -202,7 +202,7 @@ func (d *draft) completeDataset(root *source.Node) {
 // dropIdleSweep drops settings of a sweep that nothing sweeps.
 func (d *draft) dropIdleSweep(root *source.Node) {
 	sw := root.Get("sweep")
-	if sw == nil || sw.Origin.Source != "flag" || len(d.axes) > 0 {
+	if sw == nil || sw.Origin.Source != source.ByFlag || len(d.axes) > 0 {
 		return
 	}
 	for _, k := range []string{"runs", "recipe"} {
@@ -216,7 +216,7 @@ func (d *draft) dropIdleSweep(root *source.Node) {
 	}
 	seen := map[string]bool{}
 	for _, a := range d.src.Assignments {
-		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == "flag" && !seen[a.Origin.Where] && !slices.Contains(d.idle, a.Origin.Where) {
+		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == source.ByFlag && !seen[a.Origin.Where] && !slices.Contains(d.idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
 			d.warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
@@ -226,8 +226,7 @@ func (d *draft) dropIdleSweep(root *source.Node) {
 // preferVerbose: -v and -vv win over --log-level, in any order.
 func (d *draft) preferVerbose(root *source.Node) {
 	for _, a := range d.src.Assignments {
-		if a.Path == "benchmark.logging.level" && a.Origin.Source == "flag" && strings.HasPrefix(a.Origin.Where, "-v") ||
-			a.Path == "benchmark.logging.level" && (a.Origin.Where == "--verbose" || a.Origin.Where == "--extra-verbose") {
+		if a.Path == "benchmark.logging.level" && (a.Origin.Flag == "verbose" || a.Origin.Flag == "extra-verbose") {
 			root.At("benchmark.logging").Put("level", source.FromPlain(a.Value, a.Origin))
 		}
 	}
@@ -239,11 +238,18 @@ func (d *draft) warn(text string) {
 	}
 }
 
+// madeByFlags is the reason of what aiperf profile fills in.
+const madeByFlags = "made by flags"
+
+func fillByFlags(n *source.Node, name string, v any) {
+	lower.Fill(n, name, v, source.OfProfile, madeByFlags)
+}
+
 // profileDefaults are those of a phase and a data set made by flags alone. A
 // file says itself when its phases end.
 func (d *draft) profileDefaults(root *source.Node) {
-	p, ds, why := root.At(fields.PhasePath), root.At(fields.DatasetPath), "made by flags"
-	lower.Fill(root.Get("benchmark"), "endpoint", map[string]any{}, why)
+	p, ds := root.At(fields.PhasePath), root.At(fields.DatasetPath)
+	fillByFlags(root.Get("benchmark"), "endpoint", map[string]any{})
 	if fields.DatasetMade(ds.TypeWord()) {
 		d.syntheticDefaults(root, ds)
 	}
@@ -256,29 +262,29 @@ func (d *draft) profileDefaults(root *source.Node) {
 		}
 		bounds++
 		if name != "duration" && ds.Get("entries") == nil && !t.Timed && source.NumberOf(n.Value) >= 1 {
-			ds.Put("entries", source.LeafNode(n.Value, source.Origin{Source: "default", Where: "default: as many as " + name, Taken: true}))
+			ds.Put("entries", source.LeafNode(n.Value, source.Because(source.CopiedFrom, "as many as "+name)))
 		}
 	}
 	if bounds == 0 {
-		d.defaultBound(ds, p, t, why)
+		d.defaultBound(ds, p, t)
 	}
 	if p.Get("duration") != nil || d.axis(fields.PhasePath+".duration") != nil {
-		lower.Fill(p, "grace_period", int64(30), "a duration is given")
+		lower.Fill(p, "grace_period", int64(30), source.Follows, "a duration is given")
 	}
 }
 
 // defaultBound ends a phase of type t that nothing bounds: with the records of a
 // schedule, with the sessions of a file whose records start others, each played
 // once, else after the type's default count.
-func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType, why string) {
+func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType) {
 	path, format := ds.Get("path").Text(), fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
 	switch {
 	case t.Timed && path != "" && d.records.Count != nil:
-		lower.Fill(p, "requests", d.records.Count(), "the records of "+path)
+		lower.Fill(p, "requests", d.records.Count(), source.Stated, "the records of "+path)
 		return
 	case format != nil && format.Trees && d.records.Roots != nil:
 		if roots := d.records.Roots(format.Name); roots > 0 {
-			lower.Fill(p, "sessions", roots, "the sessions of "+path)
+			lower.Fill(p, "sessions", roots, source.Stated, "the sessions of "+path)
 			return
 		}
 	}
@@ -286,7 +292,7 @@ func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType, why string
 		return
 	}
 	n := d.defaultRequests(p, t)
-	lower.Fill(p, "requests", n, why)
+	fillByFlags(p, "requests", n)
 	if path == "" || d.records.Count == nil {
 		return
 	}
@@ -325,14 +331,14 @@ func (d *draft) syntheticDefaults(root, ds *source.Node) {
 	if t := fields.EndpointNamed(suggest.Fold(root.At("benchmark.endpoint.type").Text())); t != nil && !t.Text {
 		return
 	}
-	lower.Fill(ds, "prompts", map[string]any{}, "made by flags")
+	fillByFlags(ds, "prompts", map[string]any{})
 	prompts := ds.Get("prompts")
 	if prompts.Kind != source.Object {
 		return
 	}
-	lower.Fill(prompts, "isl", map[string]any{}, "made by flags")
+	fillByFlags(prompts, "isl", map[string]any{})
 	if isl := prompts.Get("isl"); isl.Kind == source.Object && isl.Get("mean") == nil {
-		at := source.Origin{Source: "default", Where: "default: made by flags"}
+		at := source.Because(source.OfProfile, madeByFlags)
 		isl.Fields = append([]source.Field{{Name: "mean", Value: source.LeafNode(int64(550), at), Origin: at}}, isl.Fields...)
 	}
 }
@@ -353,7 +359,7 @@ func (d *draft) lookAtRecords(root *source.Node) {
 	}
 	d.records = found
 	if byFlag {
-		lower.Fill(ds, "format", found.Format, "the first record of "+path)
+		lower.Fill(ds, "format", found.Format, source.Stated, "the first record of "+path)
 	}
 }
 
@@ -363,7 +369,7 @@ func (d *draft) promote(ds, p *source.Node) {
 	if !d.timed(ds) || p.Get("type") != nil || p.Get("rate") != nil {
 		return
 	}
-	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Origin{Source: "default", Where: "default: the records of " + ds.Get("path").Text() + " have time stamps"}))
+	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Because(source.Stated, "the records of "+ds.Get("path").Text()+" have time stamps")))
 }
 
 // timed tells whether the records of a data set say when they were sent.

@@ -14,7 +14,7 @@ import (
 // missing notes once that path, or the flag at, asks for what is not built.
 func (d *draft) missing(path, what, instead string, at source.Origin) {
 	by := path
-	if strings.HasPrefix(at.Where, "-") {
+	if at.Source.Typed() {
 		by = at.Where // a flag is named once, whatever it sets
 	}
 	if slices.Contains(d.idle, by) || slices.ContainsFunc(d.unsupported, func(e *Error) bool { return e.Path == path && e.Place == at.Where || by == at.Where && e.Place == by }) {

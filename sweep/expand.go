@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema"
@@ -87,9 +86,6 @@ func (p *Plan) addCells(doc Document, x *expressions, all []point) error {
 			c, err = newCell(doc, pt, len(p.Cells))
 		}
 		if err != nil {
-			if doc.Sweep().Design != nil {
-				hintAtWhole(err)
-			}
 			found.add(err)
 			if found.full() || doc.Sweep().Design != nil { // samples of one range are all wrong alike
 				break
@@ -99,19 +95,6 @@ func (p *Plan) addCells(doc Document, x *expressions, all []point) error {
 		p.Cells = append(p.Cells, c)
 	}
 	return found.err()
-}
-
-// hintAtWhole says how a range is sampled in whole numbers where a field takes them.
-func hintAtWhole(err error) {
-	var many schema.Errors
-	if !errors.As(err, &many) {
-		return
-	}
-	for _, e := range many {
-		if strings.HasPrefix(e.Message, "expected a whole number") && strings.HasPrefix(e.Path, "sweep.dimensions.") {
-			e.Hint = "a range of whole numbers says kind: int"
-		}
-	}
 }
 
 // probed is the size of a matrix that is looked at along its axes first.

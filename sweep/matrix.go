@@ -125,8 +125,8 @@ func newPoint(blocks []block, at []int) point {
 // axisOrigin keeps where the axis was written; a flag stays a flag in errors.
 func axisOrigin(a schema.Axis) schema.Origin {
 	o := a.Origin
-	if o.Source != "flag" {
-		o.Source = "axis"
+	if o.Source != schema.ByFlag {
+		o.Source = schema.ByAxis
 	}
 	if o.Where == "" {
 		o.Where = "axis " + a.Name

@@ -158,7 +158,7 @@ func (a *app) byFlags(command, file string, bad schema.Errors, p *argv.Line) sch
 	was := idleOf(doc, plan)
 	mistakes := slices.Concat(was.Refused, was.Ours, was.Theirs)
 	return slices.DeleteFunc(bad, func(e *schema.Error) bool {
-		own := !strings.HasPrefix(e.Place, "-") && !slices.ContainsFunc(mistakes, func(m *schema.Error) bool { return m.Place == e.Place && m.Path == e.Path })
+		own := !e.Typed() && !slices.ContainsFunc(mistakes, func(m *schema.Error) bool { return m.Place == e.Place && m.Path == e.Path })
 		if own {
 			a.warnOf(schema.Errors{e})
 		}

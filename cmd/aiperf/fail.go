@@ -44,7 +44,7 @@ func (a *app) fail(err error) {
 // complain prints one mistake: its line, and a second one with what to try.
 func (a *app) complain(e *diag.Error) {
 	line := e.Error()
-	if e.Place == "" || strings.HasPrefix(e.Place, "-") {
+	if e.Place == "" || e.Typed() {
 		line = "aiperf: " + line // a place in a file comes first, so that an editor finds it
 	}
 	fmt.Fprintln(a.Err, a.readable(line))

@@ -170,7 +170,7 @@ func asked(doc *schema.Document, path string) string {
 		s = s.Fields[i]
 	}
 	word, _ := s.Value.(string)
-	if s.Origin.Source == "default" {
+	if s.Origin.Source == schema.ByDefault {
 		return ""
 	}
 	return strings.ToLower(word)

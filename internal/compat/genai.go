@@ -235,7 +235,8 @@ func (g *genai) finish() error {
 
 // sweepRange is min:max in powers of two, or min:max:step.
 func sweepRange(parts []string) (string, error) {
-	bad := diag.New("genai-perf --sweep-range "+strings.Join(parts, ":")+": expected min:max or min:max:step", "")
+	name := "genai-perf --sweep-range " + strings.Join(parts, ":")
+	bad := diag.New(name+": expected min:max or min:max:step", "")
 	var n []int
 	for _, p := range parts {
 		v, err := strconv.Atoi(p)
@@ -250,7 +251,7 @@ func sweepRange(parts []string) (string, error) {
 	var values []string
 	for v := n[0]; v <= n[1]; {
 		if len(values) == 1000 {
-			return "", diag.New(bad.Message[:strings.LastIndex(bad.Message, ":")]+": more than 1000 values", "take a larger step")
+			return "", diag.New(name+": more than 1000 values", "take a larger step")
 		}
 		values = append(values, fmt.Sprint(v))
 		if len(n) == 3 {

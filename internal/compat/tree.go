@@ -83,7 +83,7 @@ func (w *writer) entry(s schema.Said) entry {
 	for _, f := range s.Fields {
 		m := w.entry(f)
 		empty := m.kind == schema.SaidObject && len(m.fields) == 0 && m.name != "endpoint"
-		if f.Origin.Where == "default: command profile" || empty && f.Origin.Source == "default" {
+		if f.Origin.Reason == schema.OfCommand || empty && f.Origin.Source == schema.ByDefault {
 			continue
 		}
 		e.fields = append(e.fields, m)
@@ -99,17 +99,16 @@ func (w *writer) entry(s schema.Said) entry {
 // originComment says where a value comes from when that is not the file.
 func originComment(o schema.Origin) string {
 	switch o.Source {
-	case "flag", "set", "env":
+	case schema.ByFlag, schema.BySet, schema.ByEnv:
 		return o.Where
-	case "default":
-		switch why := strings.TrimPrefix(o.Where, "default: "); why {
-		case "made by flags":
+	case schema.ByDefault:
+		switch o.Reason {
+		case schema.OfProfile:
 			return "default of profile"
-		case "default", "a phase made by flags":
+		case schema.Usual, schema.Frame:
 			return ""
-		default:
-			return why
 		}
+		return strings.TrimPrefix(o.Where, "default: ")
 	}
 	return ""
 }

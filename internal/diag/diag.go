@@ -68,11 +68,15 @@ func (e *Error) Error() string {
 	if e.Place != "" {
 		parts = append(parts, e.Place)
 	}
-	if e.Path != "" && (!strings.HasPrefix(e.Place, "-") || e.Missing) {
+	if e.Path != "" && (!e.Typed() || e.Missing) {
 		parts = append(parts, e.Path)
 	}
 	return strings.Join(append(parts, e.Message), ": ")
 }
+
+// Typed tells whether the mistake stands on the command line. Such a place begins with
+// a dash, and that of a file never does: a path is not read as an option.
+func (e *Error) Typed() bool { return strings.HasPrefix(e.Place, "-") }
 
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Cause }

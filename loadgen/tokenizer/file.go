@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -246,7 +247,7 @@ func damage(data []byte, err error) error {
 		return errors.New("the file is empty")
 	case !errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax):
 		return err
-	case syntax.Offset == int64(len(data)) && strings.HasPrefix(syntax.Error(), "unexpected end"):
+	case errors.Is(json.NewDecoder(bytes.NewReader(data)).Decode(new(json.RawMessage)), io.ErrUnexpectedEOF):
 		return fmt.Errorf("the file ends too early, after %d bytes: get it again", len(data))
 	}
 	return fmt.Errorf("%w, byte %d: %w", errJSON, syntax.Offset, syntax)

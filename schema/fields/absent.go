@@ -149,7 +149,7 @@ func SwitchedOn(n *source.Node, path string, note func(row *Absent, at source.Or
 		if row.On == "" || !below {
 			continue
 		}
-		if m := n.At(strings.TrimSuffix(rest, ".")); m != nil && m.Value == true && m.Origin.Source != "default" {
+		if m := n.At(strings.TrimSuffix(rest, ".")); m != nil && m.Value == true && m.Origin.Source != source.ByDefault {
 			note(row, m.Origin)
 		}
 	}

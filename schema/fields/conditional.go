@@ -48,15 +48,15 @@ func (l *Leaf) holdsFor(n *source.Node, kind string) bool {
 
 // Filled is the default as a node; a number for a distribution is its value.
 func (l *Leaf) Filled(kind string) *source.Node {
-	why := "default"
+	at := source.Usually()
 	if len(l.When) > 0 {
-		why = "default: type " + kind
+		at = source.Because(source.OfType, "type "+kind)
 	}
 	var v any
 	if err := json.Unmarshal([]byte(l.Def), &v); err != nil {
 		panic("the default of " + l.Path + " is not JSON: " + l.Def) // generated: cannot happen
 	}
-	n := source.FromPlain(v, source.Origin{Source: "default", Where: why})
+	n := source.FromPlain(v, at)
 	if l.Has(IsShape) && n.Kind == source.Scalar {
 		return source.Wrap("value", n)
 	}

@@ -10,7 +10,7 @@ func (x Table) Said(l *Leaf, n *source.Node) *source.Node {
 	case n == nil || n.Kind == source.Null:
 		return nil
 	case n.Kind != source.Object:
-		if n.Origin.Source == "default" || RepeatsDefault(l, n) || n.Kind == source.List && len(n.Items) == 0 {
+		if n.Origin.Source == source.ByDefault || RepeatsDefault(l, n) || n.Kind == source.List && len(n.Items) == 0 {
 			return nil
 		}
 		return n

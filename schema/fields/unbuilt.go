@@ -24,7 +24,7 @@ func (x Table) UnbuiltFields(n *source.Node, l *Leaf, at, path string, note func
 			if where, asked := x.asksFor(f.Value, sub, source.Join(at, name)); asked {
 				note(p, "", sub.Instead, where)
 			}
-		case sub.UnbuiltWord(f.Value) && (f.Value.Origin.Source != "default" || !RepeatsDefault(sub, f.Value)):
+		case sub.UnbuiltWord(f.Value) && (f.Value.Origin.Source != source.ByDefault || !RepeatsDefault(sub, f.Value)):
 			what := f.Value.String() + ": "
 			if f.Value.Value == true {
 				what = "" // being on is all there is to it
@@ -43,7 +43,7 @@ func (x Table) UnbuiltFields(n *source.Node, l *Leaf, at, path string, note func
 
 // asksFor tells whether something below n differs from its default, and where.
 func (x Table) asksFor(n *source.Node, l *Leaf, at string) (source.Origin, bool) {
-	if n.Origin.Source == "default" && n.Kind != source.Object {
+	if n.Origin.Source == source.ByDefault && n.Kind != source.Object {
 		return source.Origin{}, false
 	}
 	if n.Kind != source.Object {
@@ -55,7 +55,7 @@ func (x Table) asksFor(n *source.Node, l *Leaf, at string) (source.Origin, bool)
 			return where, true
 		}
 	}
-	return n.Origin, len(n.Fields) == 0 && !l.Has(IsFree) && n.Origin.Source != "default"
+	return n.Origin, len(n.Fields) == 0 && !l.Has(IsFree) && n.Origin.Source != source.ByDefault
 }
 
 // UnbuiltWord tells whether n is one of the values that are not built yet.

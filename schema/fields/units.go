@@ -64,7 +64,7 @@ func (l *Leaf) completeShape(n *source.Node) *source.Node {
 		n.Take("type")
 	}
 	if l.Has(IsShape) && n.Get("mean") != nil && n.Get("median") == nil && n.Get("stddev") == nil && n.Get("p50") == nil && n.Get("value") == nil {
-		n.Put("stddev", source.LeafNode(0.0, source.Origin{Source: "default", Where: "default: a mean alone"}))
+		n.Put("stddev", source.LeafNode(0.0, source.Because(source.Stated, "a mean alone")))
 	}
 	return n
 }

@@ -36,7 +36,7 @@ func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 // is so anyway.
 func (o Option) absentFlag(at source.Origin, words []string) ([]lower.Assignment, error) {
 	said := strings.Join(words, ",")
-	off := o.Kind == "bool" && (len(words) == 1 && fields.Coerce(words[0], true) == false || strings.TrimLeft(at.Where, "-") == o.Neg)
+	off := o.Kind == "bool" && (len(words) == 1 && fields.Coerce(words[0], true) == false || o.off)
 	if off || o.Default != "" && suggest.Fold(said) == suggest.Fold(o.Default) {
 		return nil, nil
 	}

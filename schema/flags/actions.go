@@ -103,7 +103,7 @@ func FlagActions() []flagRow {
 		{"media", func(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 			out, err := plainFlag(o, at, words)
 			parts := strings.Split(o.Path, ".") // benchmark.datasets.main.images.width.mean
-			weak := source.Origin{Source: "default", Where: "default: " + at.Where + " is given"}
+			weak := source.Because(source.Follows, at.Where+" is given")
 			return append(out, set(weak, strings.Join(parts[:4], ".")+".batch_size", int64(1))...), err
 		}},
 		{"khz", kilohertz},

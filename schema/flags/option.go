@@ -31,6 +31,7 @@ type Option struct {
 	Type        string         // what it chooses as the type of the object its value goes to
 	Do          string         // name of the row in flagActions, for a flag that sets more than its path
 	At          string         // member of the field the flag sets: mean, stddev
+	off         bool           // typed as Neg
 	aside       string         // where the value of an absent flag is shown
 	with        map[string]any // what an absent flag sets beside it
 }

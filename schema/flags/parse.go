@@ -19,7 +19,8 @@ import (
 // Sweep option gives one assignment that is an axis. Values are checked later,
 // with everything else.
 func (o Option) Parse(name string, words []string) ([]lower.Assignment, error) {
-	at := source.Origin{Source: "flag", Where: dashed(name)}
+	at := source.Origin{Source: source.ByFlag, Flag: o.Names[0], Where: dashed(name)}
+	o.off = o.Neg != "" && strings.TrimLeft(name, "-") == o.Neg
 	if bad := o.blank(at, words); bad != nil {
 		return nil, bad
 	}
@@ -99,7 +100,7 @@ func (o Option) assign(at source.Origin, words []string) ([]lower.Assignment, er
 	one := func(v any) []lower.Assignment { return []lower.Assignment{{Path: o.Path, Value: v, Origin: at}} }
 	switch {
 	case o.Kind == "bool" && len(words) == 0:
-		return one(strings.TrimLeft(at.Where, "-") != o.Neg || o.Neg == ""), nil
+		return one(!o.off), nil
 	case o.Many:
 		return one(o.values(words)), nil
 	case len(words) != 1:
@@ -178,12 +179,12 @@ func (o Option) points(list string) []any {
 // ParseSet reads path=value; the value is YAML (a scalar, or a list or mapping
 // in one line).
 func ParseSet(text string) (lower.Assignment, error) {
-	at := source.Origin{Source: "set", Where: "--set"}
+	at := source.Origin{Source: source.BySet, Where: "--set"}
 	path, value, ok := strings.Cut(text, "=")
 	if path = strings.TrimSpace(path); !ok || path == "" {
 		return lower.Assignment{}, diag.Errors{{Place: at.Where, Message: fmt.Sprintf("expected path=value, got %q", text), Hint: "such as --set concurrency=8"}}
 	}
-	at.Where = "--set " + path
+	at.Flag, at.Where = path, "--set "+path
 	n, bad := source.ReadValue(value)
 	if bad != nil {
 		return lower.Assignment{}, diag.Errors{{Place: at.Where, Message: bad[0].Message}}

@@ -22,7 +22,7 @@ type Layer struct {
 // number that stands for a distribution, the number becomes its mean.
 func (y Layer) Lay(root *source.Node, a Assignment) diag.Errors {
 	bad := y.set(root, a)
-	if bad == nil && a.Origin.Source != "default" {
+	if bad == nil && a.Origin.Source != source.ByDefault {
 		y.replace(root, a.Path)
 	}
 	return bad
@@ -60,7 +60,7 @@ func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
 		// The endpoint, maps with the user's own keys and what has a label are
 		// laid over what is there; a distribution is replaced.
 		over := a.Path == fields.EndpointPath || y.Index.At(a.Path).Has(fields.IsFree)
-		if !over && a.Origin.Source != "file" && y.Index.At(a.Path).Has(fields.IsObject) {
+		if !over && a.Origin.Source != source.ByFile && y.Index.At(a.Path).Has(fields.IsObject) {
 			_, over = v.Take("label")
 			over = over && !y.Index.At(a.Path).Has(fields.IsShape)
 		}

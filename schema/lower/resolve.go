@@ -31,9 +31,9 @@ func Defaults(x fields.Table, root *source.Node) {
 }
 
 // Fill sets a member that nobody has set.
-func Fill(n *source.Node, name string, v any, why string) {
+func Fill(n *source.Node, name string, v any, reason source.Why, why string) {
 	if m := n.Get(name); m == nil || m.Kind == source.Null {
-		n.Put(name, source.FromPlain(v, source.Origin{Source: "default", Where: "default: " + why}))
+		n.Put(name, source.FromPlain(v, source.Because(reason, why)))
 	}
 }
 
@@ -41,7 +41,7 @@ func Fill(n *source.Node, name string, v any, why string) {
 // encoding.
 func resolveEndpoint(e *source.Node) {
 	if t := fields.EndpointNamed(e.TypeWord()); t != nil && t.Files {
-		Fill(e, "request_content_type", "multipart/form-data", "type "+t.Name)
+		Fill(e, "request_content_type", "multipart/form-data", source.Stated, "type "+t.Name)
 	}
 	urls := e.Get("urls")
 	if urls == nil {
@@ -62,18 +62,18 @@ func resolveEndpoint(e *source.Node) {
 }
 
 func resolveDataset(s *source.Node) {
-	Fill(s, "type", fields.DatasetTypePresumed().Name, "no type is given")
+	Fill(s, "type", fields.DatasetTypePresumed().Name, source.Follows, "no type is given")
 }
 
 func resolvePhase(p *source.Node) {
 	if k := p.Get("kind").Text(); k != "" {
-		Fill(p, "exclude_from_results", k == "warmup", "kind "+k)
+		Fill(p, "exclude_from_results", k == "warmup", source.Stated, "kind "+k)
 	}
 	if p.Get("rate") != nil || p.Get("rate_series") != nil {
-		Fill(p, "type", fields.PhasePresumed("rate").Name, "a rate is set")
+		Fill(p, "type", fields.PhasePresumed("rate").Name, source.Stated, "a rate is set")
 	}
-	Fill(p, "type", fields.PhasePresumed("").Name, "no rate is set")
+	Fill(p, "type", fields.PhasePresumed("").Name, source.Stated, "no rate is set")
 	if fields.PhaseNamed(p.TypeWord()).Takes("auto_offset") && p.Get("start_offset") != nil {
-		Fill(p, "auto_offset", false, "a start offset is given")
+		Fill(p, "auto_offset", false, source.Follows, "a start offset is given")
 	}
 }

@@ -111,7 +111,7 @@ func (y Layer) replace(root *source.Node, path string) {
 			}
 			parts := source.SplitPath(path)
 			o, bad := y.Reach(root, strings.Join(parts[:len(source.SplitPath(p.in))], "."), source.Origin{})
-			if f := fieldAt(o, k[1]); bad == nil && f != nil && f.Value.Origin.Source != "flag" && f.Value.Origin.Source != "set" {
+			if f := fieldAt(o, k[1]); bad == nil && f != nil && !f.Value.Origin.Source.Typed() {
 				o.Remove(source.SplitPath(k[1]))
 			}
 		}

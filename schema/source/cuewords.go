@@ -286,18 +286,18 @@ func circleOf(name string, vs []cue.Value) *diag.Error {
 
 // wanted says what a value that is not concrete lacks, and how to give it. name is
 // the file that was named.
-func wanted(name string, v cue.Value) (message, hint string) {
+func wanted(name string, v cue.Value) (why error, hint string) {
 	if hint := openTag(v, 0); hint != "" {
-		return needsValue, hint
+		return errNeedsValue, hint
 	}
 	if ds := defaultsOf(v); len(ds) > 1 {
-		return fmt.Sprintf("has two defaults, %v and %v", ds[0], ds[1]),
+		return fmt.Errorf("has two defaults, %v and %v", ds[0], ds[1]),
 			"they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name, ds[1].Pos()).Where + "; write the value that is meant"
 	}
 	if op, _ := apart(v); op == cue.OrOp {
-		return needsValue + ": several are possible, and defaults, if any, disagree", "write the one that is meant"
+		return fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue), "write the one that is meant"
 	}
-	return needsValue, ""
+	return errNeedsValue, ""
 }
 
 // defaultsOf are the defaults that parts of v have, each value once.
@@ -319,7 +319,7 @@ func defaultsOf(v cue.Value) (out []cue.Value) {
 	return out
 }
 
-const needsValue = "needs a value"
+var errNeedsValue = errors.New("needs a value")
 
 // openTag is how to fill in the first tag that v waits for: its own, or one of what
 // it refers to; "" without one. A chain of references is followed for a few steps.

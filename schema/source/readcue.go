@@ -20,7 +20,7 @@ const inExpr = "in -e"
 
 func cueOrigin(name string, p token.Pos) Origin {
 	if !p.IsValid() {
-		return Origin{Source: "file", Where: name}
+		return Origin{Source: ByFile, Where: name}
 	}
 	switch file := p.Filename(); {
 	case file == inExpr:
@@ -30,7 +30,7 @@ func cueOrigin(name string, p token.Pos) Origin {
 			name = ShownFile(file)
 		}
 	}
-	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, p.Line(), p.Column())}
+	return Origin{Source: ByFile, Where: fmt.Sprintf("%s:%d:%d", name, p.Line(), p.Column())}
 }
 
 type cueReader struct {
@@ -198,7 +198,7 @@ func (r *cueReader) broken(n *Node, v cue.Value, err error) {
 		return
 	}
 	if hint := openTag(v, 0); hint != "" && v.Validate() == nil { // only a value is missing: CUE's own words are about the text around it
-		r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), needsValue, hint)...)
+		r.refuse(n, v, errNeedsValue, hint)
 		return
 	}
 	bad := cueErrors(r.name, err, nil)
@@ -258,15 +258,19 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 			r.bad = append(r.bad, c)
 			return
 		}
-		var message string
-		message, hint = wanted(r.name, v)
-		err = errors.New(message)
+		err, hint = wanted(r.name, v)
 		if v.IncompleteKind() == cue.BytesKind {
 			err = errors.New("expected text, got bytes")
 		}
 	}
 	if err != nil {
 		n.Kind, n.Value = Null, nil
-		r.bad = append(r.bad, Mistake(n.Origin, v.Path().String(), strings.Join(strings.Fields(err.Error()), " "), hint)...)
+		r.refuse(n, v, err, hint)
 	}
+}
+
+func (r *cueReader) refuse(n *Node, v cue.Value, why error, hint string) {
+	bad := Mistake(n.Origin, v.Path().String(), strings.Join(strings.Fields(why.Error()), " "), hint)
+	bad[0].Cause = why
+	r.bad = append(r.bad, bad...)
 }

@@ -138,7 +138,7 @@ func readCUE(name string, sel Select, stub func() []byte, watch *Watchdog) (*Nod
 	}
 	loading := bad != nil
 	for _, e := range r.bad {
-		if loading && strings.HasPrefix(e.Message, needsValue) {
+		if loading && errors.Is(e, errNeedsValue) {
 			continue // it may come from what is wrong elsewhere
 		}
 		if !slices.ContainsFunc(bad, func(known *diag.Error) bool { return known.Place == e.Place }) {

@@ -72,7 +72,7 @@ func decodeYAML(dec *yaml.Decoder, doc *yaml.Node) (err error) {
 func isEmpty(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 func yamlOrigin(name string, n *yaml.Node) Origin {
-	return Origin{Source: "file", Where: fmt.Sprintf("%s:%d:%d", name, max(n.Line, 1), max(n.Column, 1))}
+	return Origin{Source: ByFile, Where: fmt.Sprintf("%s:%d:%d", name, max(n.Line, 1), max(n.Column, 1))}
 }
 
 type yamlReader struct {

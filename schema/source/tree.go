@@ -362,18 +362,18 @@ func (n *Node) EachShape(f func(*Node)) {
 	}
 }
 
-// From marks a copy of n as coming from source.
-func (n *Node) From(source string) *Node {
+// From marks a copy of n as given by giver.
+func (n *Node) From(giver Giver) *Node {
 	c := *n
-	if c.Origin.Source == "file" {
-		c.Origin.Source = source
+	if c.Origin.Source == ByFile {
+		c.Origin.Source = giver
 	}
 	c.Fields = slices.Clone(n.Fields)
 	for i := range c.Fields {
-		c.Fields[i].Value = c.Fields[i].Value.From(source)
+		c.Fields[i].Value = c.Fields[i].Value.From(giver)
 	}
 	for i := range c.Items {
-		c.Items[i] = c.Items[i].From(source)
+		c.Items[i] = c.Items[i].From(giver)
 	}
 	return &c
 }

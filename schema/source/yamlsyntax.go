@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -148,7 +149,7 @@ func slipInJSON(name string, src []byte) diag.Errors {
 		return nil
 	}
 	at := min(int(broken.Offset), len(src)) // behind what it stumbled over
-	if at > 0 && at < len(src) || at == len(src) && !strings.Contains(broken.Error(), "unexpected end") {
+	if at > 0 && (at < len(src) || !errors.Is(json.NewDecoder(bytes.NewReader(src)).Decode(new(any)), io.ErrUnexpectedEOF)) {
 		at--
 	}
 	line, column := bytes.Count(src[:at], []byte{'\n'}), at-bytes.LastIndexByte(src[:at], '\n')-1
@@ -227,7 +228,7 @@ func Doubts(root *Node) (notes []string) {
 	root.Leaves("", func(path string, n *Node) {
 		switch v := n.Value.(type) {
 		case int64:
-			if n.Origin.Source == "file" && octal.MatchString(n.Origin.Text) {
+			if n.Origin.Source == ByFile && octal.MatchString(n.Origin.Text) {
 				notes = append(notes, fmt.Sprintf("%s: %s: %s is octal, %d; write %[4]d, or leave the 0 out", n.Origin.Where, path, n.Origin.Text, v))
 			}
 		case string:

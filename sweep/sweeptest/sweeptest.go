@@ -91,7 +91,7 @@ const (
 
 // Axis makes one from ints, floats, strings or objects.
 func Axis(path, name string, values ...any) schema.Axis {
-	a := schema.Axis{Path: path, Name: name, Origin: schema.Origin{Source: "file", Where: "x.yaml:7:5"}}
+	a := schema.Axis{Path: path, Name: name, Origin: schema.Origin{Source: schema.ByFile, Where: "x.yaml:7:5"}}
 	for _, v := range values {
 		if n, ok := v.(int); ok {
 			v = int64(n)
