@@ -18,7 +18,7 @@ func (p *Plan) Lock() resultdir.Lock {
 		BaseSeed: p.BaseSeed, Seeds: p.Seeds, Seeded: p.Seeded,
 	}
 	for _, c := range p.Cells {
-		l.Cells = append(l.Cells, resultdir.LockCell{ID: c.ID, Label: c.Label, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
+		l.Cells = append(l.Cells, resultdir.LockCell{ID: c.ID, Label: c.Label, Short: c.Short(), Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
 	}
 	for _, r := range p.Runs {
 		l.Runs = append(l.Runs, resultdir.LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text, Warmup: r.Warmup, Dir: r.Dir})

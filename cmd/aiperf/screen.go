@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -90,6 +92,12 @@ func widthOf(w io.Writer) int {
 		}
 	}
 	return 0
+}
+
+// screenWidth is how wide a picture on w may be: as its terminal is, or as COLUMNS says.
+func screenWidth(w io.Writer) int {
+	said, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return cmp.Or(widthOf(w), min(max(said, 0), 500), 80)
 }
 
 // sentence prints a line; on a terminal that is too narrow for it, several.
@@ -297,7 +305,7 @@ file system too.
 		if file, isFile := outFile(out, ok); !p.Has("once") && isFile && a.onTerminal() && term.IsTerminal(int(file.Fd())) {
 			return w.Watch(a.issue, os.Stdin, file)
 		}
-		return live.Frame(a.Out, w.State(), time.Now(), 80, 30, live.Cells, live.NoKeys)
+		return live.Frame(a.Out, w.State(), time.Now(), screenWidth(a.Out), 30, live.Cells, live.NoKeys)
 	},
 }
 

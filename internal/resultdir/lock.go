@@ -28,6 +28,7 @@ type Lock struct {
 type LockCell struct {
 	ID        string          `json:"id"`
 	Label     string          `json:"label"`
+	Short     string          `json:"short,omitempty"` // what screens call it
 	Dir       string          `json:"dir"`
 	Seed      int64           `json:"seed"`
 	Point     map[string]any  `json:"point"`

@@ -74,8 +74,9 @@ func labelsOf(cells []resultdir.LockCell) []string {
 		var parts []string
 		for _, path := range slices.Sorted(maps.Keys(c.Point)) {
 			v := c.Point[path]
-			if object, ok := v.(map[string]any); ok && object["label"] != nil {
-				v = object["label"]
+			if object, ok := v.(map[string]any); ok && object["label"] != nil { // it has a name, as on every screen
+				parts = append(parts, fmt.Sprint(object["label"]))
+				continue
 			}
 			parts = append(parts, fmt.Sprintf("%s %v", path[strings.LastIndex(path, ".")+1:], v))
 		}

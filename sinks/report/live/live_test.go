@@ -77,7 +77,7 @@ func pictureFor(t *testing.T, s *State, keys Keys) []string {
 // the place in the plan, the keys.
 func TestFrameFits(t *testing.T) {
 	t.Parallel()
-	for _, size := range [][2]int{{80, 24}, {150, 45}, {79, 24}, {40, 24}, {40, 10}, {20, 4}, {1, 1}} {
+	for _, size := range [][2]int{{80, 24}, {150, 45}, {200, 50}, {79, 24}, {40, 24}, {40, 10}, {20, 4}, {1, 1}} {
 		for pane := Cells; pane <= Help; pane++ {
 			lines := picture(t, demo(), size[0], size[1], pane)
 			if len(lines) > size[1] {
@@ -196,6 +196,36 @@ func TestDoneCells(t *testing.T) {
 	}
 }
 
+// A broad window has more columns of figures and says what leads so far, which no
+// INVALID cell does; a sparkline takes what the numbers leave.
+func TestBroadWindow(t *testing.T) {
+	t.Parallel()
+	s := demo()
+	s.End(Done{Cell: 2, Trial: 1, Throughput: 9000, TTFT: 1, ITL: 5, Good: 1, Verdict: validity.Invalid}, began)
+	s.Begin(4, 1, 1, began)
+	for i := range historyLength {
+		s.Snapshot(snapshot(i))
+	}
+	lines := picture(t, s, 200, 50, Cells)
+	text := strings.Join(lines, "\n")
+	for _, want := range []string{"ITL p99 ms", "goodput %", "errors", "VALID    most tok/s, lowest TTFT p99"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, l := range lines {
+		if strings.Contains(l, "INVALID") && strings.Contains(l, "most") {
+			t.Errorf("an INVALID cell leads: %s", l)
+		}
+		if strings.HasPrefix(l, " TTFT p50") && utf8.RuneCountInString(l) < 190 {
+			t.Errorf("%d columns of 200 are used: %s", utf8.RuneCountInString(l), l)
+		}
+	}
+	if narrow := strings.Join(picture(t, s, 80, 24, Cells), "\n"); strings.Contains(narrow, "most tok/s") {
+		t.Errorf("no room for it:\n%s", narrow)
+	}
+}
+
 // Runs of the sentinel are no trials: they are called what they are, and stand in
 // no figure of their cell.
 func TestSentinel(t *testing.T) {
@@ -301,7 +331,7 @@ func TestWatcher(t *testing.T) {
 	if _, err := NewWatcher(dir, nil); err == nil || !strings.Contains(err.Error(), "no plan was begun there") {
 		t.Errorf("%v", err)
 	}
-	put("plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"phases.profiling.concurrency=1"},{"id":"b","label":"phases.profiling.concurrency=4, endpoint=x"}],"runs":[{"id":"b-t0","cell":"b","trial":0},{"id":"a-t0","cell":"a","trial":0}]}`)
+	put("plan.lock.json", `{"name":"demo","trials":1,"cells":[{"id":"a","label":"phases.profiling.concurrency=1"},{"id":"b","label":"phases.profiling.concurrency=4, endpoint=x","short":"concurrency 4, x"}],"runs":[{"id":"b-t0","cell":"b","trial":0},{"id":"a-t0","cell":"a","trial":0}]}`)
 	begun := `{"event":"begin","time":"2026-11-21T09:30:00Z"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:00Z","run":"b-t0"}` + "\n" +
 		`{"event":"done","time":"2026-11-21T09:30:20Z","run":"b-t0","dir":"runs/b"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:20Z","run":"a-t0"}` + "\n" + `{"event":"do`
 	put("journal.jsonl", begun)

@@ -253,29 +253,29 @@ func between(v []float64, short bool) string {
 	case len(v) == 1 || short:
 		return words.Number(level(v))
 	}
-	return words.Number(level(v)) + " (" + words.Number(slices.Min(v)) + "–" + words.Number(slices.Max(v)) + ")"
+	low, high := words.Number(slices.Min(v)), words.Number(slices.Max(v))
+	if low == high {
+		return low
+	}
+	return words.Number(level(v)) + " (" + low + "–" + high + ")"
 }
 
 // level is the point that the report has for the same trials.
 func level(v []float64) float64 { return stats.Level(v, 0.95, 0).Mean }
 
-// columns are at most n values for all that s has: each the highest of as many
-// neighbours as it takes, so that no peak is lost. The last one is the latest.
+// columns are n values for all that s has, or fewer where it has fewer: each the highest
+// of its neighbours, so that no peak is lost. The last one is the latest.
 func (s series) columns(n int) (out []float64) {
-	if n <= 0 {
-		return nil
-	}
-	each := (len(s) + n - 1) / n
-	for end := len(s); end > 0; end -= each {
+	n = min(n, len(s))
+	for k := range max(n, 0) {
 		hi := math.NaN()
-		for _, v := range s[max(end-each, 0):end] {
+		for _, v := range s[k*len(s)/n : (k+1)*len(s)/n] {
 			if math.IsNaN(hi) || v > hi {
 				hi = v
 			}
 		}
 		out = append(out, hi)
 	}
-	slices.Reverse(out)
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -114,12 +115,12 @@ func (f *frame) head() []string {
 	if f.narrow() {
 		return append(f.stacked(place, right, over, runs, phase), f.stackedFigures(counts)...)
 	}
-	barWidth := min(max(f.width-44, 10), 40)
+	barWidth := max(f.width-44, 10)
 	return []string{
 		f.spread(" "+f.plan.Name+"   "+place, right),
 		f.spread(" "+words.Bar(over, barWidth)+runs, f.verdict.String()+" so far"),
 		" " + f.name(f.cell),
-		phase + words.Bar(f.share(), min(24, max(f.width-72, 6))) + "  " + strings.Join(counts, "  "),
+		phase + words.Bar(f.share(), max(f.width-72, 6)) + "  " + strings.Join(counts, "  "),
 		f.figures(ttft, now.TTFTP50, now.TTFTP99, f.ttft, "req/s", now.RequestsPerSecond, f.rate),
 		f.figures(itl, now.ITLP50, now.ITLP99, f.itl, "tok/s", now.OutputTokensPerSecond, f.tokens),
 		"",
@@ -145,7 +146,7 @@ func (f *frame) finished() []string {
 	}
 	return []string{
 		f.spread(" "+f.plan.Name+"   "+size, how),
-		f.spread(" "+words.Bar(share, min(max(f.width-44, 10), 40))+runs, verdict), "",
+		f.spread(" "+words.Bar(share, max(f.width-44, 10))+runs, verdict), "",
 	}
 }
 
@@ -286,7 +287,50 @@ func tail(lines []string, n int, empty string) []string {
 	return out
 }
 
-// cellLines are the cells that are done, newest first.
+// column is one of the table of cells that are done.
+type column struct {
+	head  string
+	width int
+	of    func(r *cellRow) string
+}
+
+// The widths of windows from which on the table shows the range of trials beside their
+// mean, and more figures.
+const (
+	broad   = 110
+	broader = 140
+)
+
+// columns are those that have room, of figures that some cell has.
+func (f *frame) columns(rows []cellRow) []column {
+	short, number := f.width < broad, 22
+	if short {
+		number = 11
+	}
+	out := []column{
+		{"trials", 6, func(r *cellRow) string { return fmt.Sprint(r.trials) }},
+		{"tok/s", map[bool]int{true: 7, false: number}[short], func(r *cellRow) string { return between(r.throughput, short) }},
+		{ttft + " p99 ms", number, func(r *cellRow) string { return between(r.ttft, short) }},
+	}
+	if f.width >= broader && slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.itl) > 0 }) {
+		out = append(out, column{itl + " p99 ms", number, func(r *cellRow) string { return between(r.itl, false) }})
+	}
+	if slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.good) > 0 }) {
+		out = append(out, column{"goodput %", 9, func(r *cellRow) string {
+			if len(r.good) == 0 {
+				return "–"
+			}
+			return words.Percent(mean(r.good))
+		}})
+	}
+	if f.width >= broader {
+		out = append(out, column{"errors", 7, func(r *cellRow) string { return words.Whole(r.failed) }})
+	}
+	return out
+}
+
+// cellLines are the cells that are done, newest first. The best so far is marked where
+// there is room.
 func (f *frame) cellLines() []string {
 	rows := f.cells()
 	if len(rows) == 0 {
@@ -295,40 +339,62 @@ func (f *frame) cellLines() []string {
 	if f.narrow() {
 		return f.stackedCells(rows)
 	}
-	// At 80 columns a name has 33 of them: isl 256, candidate, concurrency 4.
-	short, tokens, figure := f.width < 110, 22, 22
-	if short {
-		tokens, figure = 7, 11
+	columns, marks := f.columns(rows), make([]string, len(rows))
+	others := 10 // the verdict and the edges
+	if f.width >= broader {
+		marks = leaders(rows)
+		others += markWidth
 	}
-	others := 29 // the column of what is good stands there where something is limited
-	limited := slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.good) > 0 })
-	if !limited {
-		others -= 10
+	for _, c := range columns {
+		others += c.width + 1
 	}
-	name := 12
+	name := 12 // at 80 columns it has 33 of them: isl 256, candidate, concurrency 4
 	for _, r := range rows {
-		name = max(name, min(words.Width(r.name), f.width-others-tokens-figure))
+		name = max(name, min(words.Width(r.name), f.width-others))
 	}
-	line := func(a, b, c, d, e, g string) string {
-		if limited {
-			e = fmt.Sprintf(" %9s", e)
+	head := " " + words.Pad(fit(f.soFar(), name), name)
+	for _, c := range columns {
+		head += fmt.Sprintf(" %*s", c.width, c.head)
+	}
+	out := []string{head + " verdict"}
+	for i := range rows {
+		r := &rows[i]
+		line := " " + words.Pad(fit(r.name, name), name)
+		for _, c := range columns {
+			line += fmt.Sprintf(" %*s", c.width, c.of(r))
 		}
-		return fmt.Sprintf(" %s %6s %*s %*s%s %s", words.Pad(fit(a, name), name), b, tokens, c, figure, d, e, g)
+		out = append(out, strings.TrimRight(line+" "+words.Pad(r.verdict.String(), 9)+marks[i], " "))
 	}
-	head := ""
-	if limited {
-		head = "goodput %"
+	return out
+}
+
+// markWidth is the room for the marks of leaders.
+const markWidth = 34
+
+// leaders says of each row what it has the most or least of so far, where there are
+// several. INVALID ones lead nothing.
+func leaders(rows []cellRow) []string {
+	out := make([]string, len(rows))
+	if len(rows) < 2 {
+		return out
 	}
-	out := []string{line(f.soFar(), "trials", "tok/s", ttft+" p99 ms", head, "verdict")}
-	for _, r := range rows {
-		good := ""
-		switch {
-		case len(r.good) > 0:
-			good = words.Percent(mean(r.good))
-		case limited:
-			good = "–"
+	for _, l := range []struct {
+		what string
+		of   func(r *cellRow) []float64
+		sign float64
+	}{
+		{"most tok/s", func(r *cellRow) []float64 { return r.throughput }, 1},
+		{"lowest " + ttft + " p99", func(r *cellRow) []float64 { return r.ttft }, -1},
+	} {
+		first, value := -1, math.Inf(-1)
+		for i := range rows {
+			if v := l.of(&rows[i]); len(v) > 0 && rows[i].verdict != validity.Invalid && l.sign*level(v) > value {
+				first, value = i, l.sign*level(v)
+			}
 		}
-		out = append(out, line(r.name, fmt.Sprint(r.trials), between(r.throughput, short), between(r.ttft, short), good, r.verdict.String()))
+		if first >= 0 {
+			out[first] = strings.TrimPrefix(out[first]+", "+l.what, ", ")
+		}
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -57,7 +56,7 @@ func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
-		p.Cells = append(p.Cells, short(c.Label))
+		p.Cells = append(p.Cells, cmp.Or(c.Short, c.Label))
 	}
 	for i, r := range lock.Runs {
 		w.index[r.ID] = i
@@ -66,23 +65,6 @@ func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	w.state = New(p, time.Now())
 	w.Next(w.state)
 	return w, nil
-}
-
-// short is a cell's label with the last word of each path: "isl 64, baseline".
-func short(label string) string {
-	parts := strings.Split(label, ", ")
-	for i, p := range parts {
-		path, value, ok := strings.Cut(p, "=")
-		if !ok {
-			continue
-		}
-		if _, err := strconv.ParseFloat(value, 64); err != nil {
-			parts[i] = value
-			continue
-		}
-		parts[i] = path[strings.LastIndexByte(path, '.')+1:] + " " + value
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Next takes in what is new; true when the plan is over and nothing will follow.
