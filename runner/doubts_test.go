@@ -119,7 +119,7 @@ func TestPlanFindingsMarkNumbers(t *testing.T) {
 		}
 		res.Results = decide.Aggregate(plan, res.Outcomes)
 		res.PlanFindings = verdict.JudgePlan(&e, nil)
-		if res.markByPlan() {
+		if MarkByPlan(res.Outcomes, res.PlanFindings) {
 			res.Results = decide.Aggregate(plan, res.Outcomes)
 		}
 		return res

@@ -37,7 +37,7 @@ func (r *runner) finish() error {
 	res := r.result
 	res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	res.PlanFindings = verdict.JudgePlan(r.planEvidence(), r.plan.Experiment.Verdict)
-	if res.markByPlan() {
+	if MarkByPlan(res.Outcomes, res.PlanFindings) {
 		res.Results = decide.Aggregate(r.plan, res.Outcomes)
 	}
 	res.Verdict = max(verdict.Worst(res.PlanFindings), res.worstRun())
@@ -73,15 +73,15 @@ func (r *runner) finish() error {
 	return r.removeJournals()
 }
 
-// markByPlan hands what findings over the plan touch on to the runs, where findings
-// of runs are, and tells whether they touch anything.
-func (res *Result) markByPlan() (some bool) {
-	for i := range res.Outcomes {
-		o := &res.Outcomes[i]
+// MarkByPlan hands what findings over the plan touch on to its runs, where findings of
+// runs are, and tells whether they touch anything.
+func MarkByPlan(runs []decide.Outcome, found []verdict.Finding) (some bool) {
+	for i := range runs {
+		o := &runs[i]
 		if o.Run.Sentinel > 0 || o.Taints == nil {
 			continue
 		}
-		for what, t := range verdict.TaintsAt(res.PlanFindings, spot(o.Run)) {
+		for what, t := range verdict.TaintsAt(found, spot(o.Run)) {
 			o.Taints.Add(what, t.Check, t.Level)
 			some = true
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/decide"
@@ -138,10 +139,10 @@ func part(o *Outcome, short *sweep.Plan, g int) conclusion {
 		}
 		rep := o.Reports[x.Run.ID]
 		i := slices.IndexFunc(short.Runs, func(r sweep.Run) bool { return r.Cell.Index == x.Run.Cell.Index && r.Trial == trial })
-		x.Run = short.Runs[i]
+		x.Run, x.Taints = short.Runs[i], verdict.Taints(rep.Findings)
 		c.outcomes, c.verdicts = append(c.outcomes, x), append(c.verdicts, rep.Verdict)
 		cell := &cells[x.Run.Cell.Index]
-		cell.Label = x.Run.Cell.Short()
+		cell.Index, cell.Label = x.Run.Cell.Index, x.Run.Cell.Short()
 		cell.OK++
 		if rep.HalfShift != nil {
 			cell.Shifts = append(cell.Shifts, *rep.HalfShift)
@@ -155,6 +156,9 @@ func part(o *Outcome, short *sweep.Plan, g int) conclusion {
 	}
 	c.Results = decide.Aggregate(short, c.outcomes)
 	c.plan = verdict.JudgePlan(&verdict.PlanEvidence{Trials: short.Trials, Cells: cells}, nil)
+	if runner.MarkByPlan(c.outcomes, c.plan) {
+		c.Results = decide.Aggregate(short, c.outcomes)
+	}
 	return c
 }
 
