@@ -27,7 +27,8 @@ type connection struct {
 	tcp     *net.TCPConn
 	w       sink
 	ordinal int64
-	rpc     bool // calls by gRPC
+	rpc     bool   // calls by gRPC
+	gone    func() // is told that it is closed, of a virtual server; may be nil
 }
 
 // sink takes the bytes of answers: less than all, without an error, when it is
@@ -39,6 +40,9 @@ type sink interface {
 func (c *connection) close() {
 	if c.tcp != nil {
 		_ = c.tcp.Close()
+	}
+	if c.gone != nil {
+		c.gone()
 	}
 }
 

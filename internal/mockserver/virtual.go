@@ -48,10 +48,11 @@ func (v *Visit) write(b []byte) (int, error) {
 }
 
 // Ask brings a POST that arrives now. take gets the bytes of the answer as they
-// are written, from Ask and from Work, and must not keep them.
-func (s *Virtual) Ask(path string, header http.Header, body []byte, take func([]byte)) *Visit {
+// are written, from Ask and from Work, and must not keep them; gone is told when the
+// server closes the connection.
+func (s *Virtual) Ask(path string, header http.Header, body []byte, take func([]byte), gone func()) *Visit {
 	v := &Visit{take: take}
-	c := &connection{server: s.server, w: v}
+	c := &connection{server: s.server, w: v, gone: gone}
 	v.x = c.exchange(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}, Header: header}, body, s.server.now())
 	s.server.sched.begin(v.x)
 	return v

@@ -31,7 +31,7 @@ func newWorld(t *testing.T, query string) *world {
 // ask sends a request now; all is what has been written of its answer.
 func (w *world) ask(path, body string) (all *[]byte) {
 	all = new([]byte)
-	w.s.Ask(path, http.Header{}, []byte(body), func(b []byte) { *all = append(*all, b...) })
+	w.s.Ask(path, http.Header{}, []byte(body), func(b []byte) { *all = append(*all, b...) }, nil)
 	return all
 }
 

@@ -53,7 +53,7 @@ func simulateAll(t *testing.T, files []string) (digests []string) {
 	t.Helper()
 	for _, file := range files {
 		synctest.Test(t, func(t *testing.T) {
-			if _, err := runFile(file, filepath.Dir(file), nil, seeded); err != nil {
+			if _, err := runFile(file, filepath.Dir(file), &Worlds{}, seeded); err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
 		})

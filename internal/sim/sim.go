@@ -26,20 +26,29 @@ type Outcome struct {
 // the built-in servers that it names, in virtual time.
 func Run(text, dir string) (*Outcome, error) { return RunPaced(text, dir, nil) }
 
+// RunStalled is Run with a client that stands still at times, see Worlds.Stall.
+func RunStalled(text, dir string, stall func(run int) []Pause) (*Outcome, error) {
+	return runText(text, dir, &Worlds{Stall: stall})
+}
+
 // RunPaced is Run with servers whose times differ from run to run, see Worlds.Pace.
 func RunPaced(text, dir string, pace func(url string, run int) float64) (*Outcome, error) {
+	return runText(text, dir, &Worlds{Pace: pace})
+}
+
+func runText(text, dir string, worlds *Worlds) (*Outcome, error) {
 	file := filepath.Join(dir, fileName)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
-	return runFile(file, dir, pace)
+	return runFile(file, dir, worlds)
 }
 
 // RunFile carries out the experiment in a file, and leaves its results in folder
 // dir.
-func RunFile(file, dir string) (*Outcome, error) { return runFile(file, dir, nil) }
+func RunFile(file, dir string) (*Outcome, error) { return runFile(file, dir, &Worlds{}) }
 
-func runFile(file, dir string, pace func(url string, run int) float64, set ...schema.Assignment) (*Outcome, error) {
+func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outcome, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -49,10 +58,10 @@ func runFile(file, dir string, pace func(url string, run int) float64, set ...sc
 		return nil, err
 	}
 	logs := map[string]*bytes.Buffer{}
-	worlds := &Worlds{Pace: pace, Log: func(url string) *bytes.Buffer {
+	worlds.Log = func(url string) *bytes.Buffer {
 		logs[url] = &bytes.Buffer{}
 		return logs[url]
-	}}
+	}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
 		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Driver: onerun.Simulated{World: worlds.Open},
 	})

@@ -34,12 +34,20 @@ type Worlds struct {
 	// instance's memory, placement or cache make of it as long as they last.
 	Pace func(url string, run int) float64
 
+	// Stall, if set, is when the client stands still in a run: servers work on, answers
+	// arrive and are stamped, and nobody acts on them before the end. In order, none of
+	// which begins before the one before is over.
+	Stall func(run int) []Pause
+
 	runs    int   // so far
 	at      int64 // ns since the plan began, at the start of the run in progress
 	run     *world
 	servers map[string]*mockserver.Virtual
 	names   []string // of servers, in the order in which they were met
 }
+
+// Pause is a time, in ns since a run began, in which its client stands still.
+type Pause struct{ From, To int64 }
 
 // Open begins the next run, against the servers of urls.
 func (w *Worlds) Open(urls []string) (loadgen.World, error) {
@@ -56,6 +64,9 @@ func (w *Worlds) Open(urls []string) (loadgen.World, error) {
 			s.Slow(w.Pace(u, w.runs))
 		}
 		w.run.targets = append(w.run.targets, s)
+	}
+	if w.Stall != nil {
+		w.run.pauses = w.Stall(w.runs)
 	}
 	w.runs++
 	return w.run, nil
@@ -103,6 +114,9 @@ type world struct {
 	todo    heap.Heap[happening]
 	count   int
 	flights map[*transport.Exchange]*flight
+	pauses  []Pause // that are to come
+	stopped bool    // the client stands still
+	held    []func()
 }
 
 // Now is ns since the run began.
@@ -116,7 +130,50 @@ func (w *world) Sleeping() int64 { return math.MinInt64 }
 
 // WaitUntil lets the next thing happen, or time pass to t.
 func (w *world) WaitUntil(t int64) {
-	next, server := int64(math.MaxInt64), -1
+	if len(w.pauses) > 0 && w.pauses[0].From <= min(t, w.next()) {
+		w.stand(w.pauses[0])
+		w.pauses = w.pauses[1:]
+		return
+	}
+	if t == math.MaxInt64 && w.next() == math.MaxInt64 {
+		panic("everybody waits and nothing will happen")
+	}
+	w.pass(t)
+}
+
+// stand lets a pause of the client pass.
+func (w *world) stand(p Pause) {
+	w.stopped = true
+	for w.next() <= p.To {
+		w.pass(p.To)
+	}
+	w.now = max(w.now, p.To)
+	w.stopped = false
+	for len(w.held) > 0 {
+		do := w.held[0]
+		w.held = w.held[1:]
+		do()
+	}
+}
+
+// act has the client act, which waits while it stands still.
+func (w *world) act(do func()) {
+	if w.stopped {
+		w.held = append(w.held, do)
+		return
+	}
+	do()
+}
+
+// next is when something happens next; the end of time when nothing does.
+func (w *world) next() int64 {
+	at, _ := w.nearest()
+	return at
+}
+
+// nearest is what happens next: by a server, or of what was planned, −1.
+func (w *world) nearest() (next int64, server int) {
+	next, server = int64(math.MaxInt64), -1
 	if w.todo.Len() > 0 {
 		next = w.todo.Top().at
 	}
@@ -125,11 +182,15 @@ func (w *world) WaitUntil(t int64) {
 			next, server = at-w.plan.at, i
 		}
 	}
+	return next, server
+}
+
+// pass lets the next thing happen, if that is by t; else time passes to t.
+func (w *world) pass(t int64) {
+	next, server := w.nearest()
 	switch {
 	case next > t:
 		w.now = max(w.now, t)
-	case next == math.MaxInt64:
-		panic("everybody waits and nothing will happen")
 	case server >= 0:
 		w.now = max(w.now, next)
 		w.plan.servers[w.plan.names[server]].Work()
@@ -176,7 +237,9 @@ func (w *world) Start(x *transport.Exchange) {
 	if x.CancelAfter != record.None {
 		w.after(x.CancelAfter, func() { f.cancel() })
 	}
-	f.visit = w.targets[x.Target].Ask(x.Path, header(x.Header), x.Body, f.arrive)
+	f.visit = w.targets[x.Target].Ask(x.Path, header(x.Header), x.Body, f.arrive, func() {
+		w.after(0, func() { f.end(record.Truncated, "truncated") }) // unless it is over, at the same moment
+	})
 }
 
 // Cancel ends x.
@@ -214,7 +277,7 @@ func (f *flight) end(status record.Status, kind string) {
 	if status != record.OK {
 		f.x.ErrorKind, f.x.ErrorText = kind, kind
 	}
-	f.x.Done(f.x)
+	f.world.act(func() { f.x.Done(f.x) })
 }
 
 // arrive takes bytes of the answer, which share a read. What follows from them
@@ -261,7 +324,7 @@ func (f *flight) event(data []byte, isError bool) error {
 	f.inRead++
 	if x.OnEvent != nil {
 		kept := bytes.Clone(data)
-		f.world.after(0, func() { x.OnEvent(kept) })
+		f.world.after(0, func() { f.world.act(func() { x.OnEvent(kept) }) })
 	}
 	return nil
 }

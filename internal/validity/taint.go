@@ -148,3 +148,7 @@ func (t Taints) Metric(metric string) Taint {
 // with. Over trials their mean decides, so what single runs say of it is read
 // beside the mean.
 const Backlog = "backlog"
+
+// Lateness is the check that says that requests went late through the client: what
+// misses a limit then may have kept it.
+const Lateness = "dispatch_lateness"

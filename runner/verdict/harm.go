@@ -8,6 +8,7 @@ import (
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -33,7 +34,7 @@ const (
 // harms ask by how much a number that is reported is wrong through us.
 var harms = []Check{
 	{
-		ID: "dispatch_lateness", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a quieter machine, fewer requests per second, or fewer streams",
+		ID: validity.Lateness, Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a quieter machine, fewer requests per second, or fewer streams",
 		Kind: Harm, Unit: "ratio", Touches: append(fromIntended, good...), Reads: "sent, intended and admitted stamps",
 		Doc:  "open loop and replay: what late sending adds to a percentile of the latencies from intended, as a share of it",
 		Read: perPhases(dispatchLateness),
@@ -132,9 +133,10 @@ func statsOf(stats, tags []string) (out []string) {
 
 // dispatchLateness compares each supported percentile of the latencies from
 // intended with the same without what we were late: percentile(x) −
-// percentile(x − lateness). Each touches itself. The mean is marked by its own
-// lateness, and moves no verdict: one late request of few is all of it. The share
-// of good requests runs from the same time, so it is doubtful with any of them.
+// percentile(x − lateness). Each touches itself. The mean, and a percentile of too few
+// values, are marked by their own lateness, and move no verdict: one late request of few
+// is all of it. The share of good requests runs from the same time, so it is doubtful
+// with any of them.
 func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 	if p.Result.Closed {
 		return nil // what follows an answer late is turnaround's
@@ -146,13 +148,18 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 	}{{"time to first token", metrics.TimeToFirstTokenFromIntended, p.TTFTIntended, p.TTFTPunctual}, {"request latency", metrics.RequestLatencyFromIntended, p.LatencyIntended, p.LatencyPunctual}} {
 		for _, c := range percentiles {
 			is := stats.Quantile(m.is, c.q)
-			if !stats.Certified(c.q, float64(len(m.is))) || !(is > 0) {
+			if !(is > 0) {
 				continue
 			}
 			r := harmOf(math.Abs(is-stats.Quantile(m.would, c.q)), is)
+			if r.Mild = !stats.Certified(c.q, float64(len(m.is))); r.Mild {
+				r.Fail = never
+			}
 			r.Detail = fmt.Sprintf("late sending adds %s (%s) to %s %s from intended", words.Millis(r.Value*is), words.Percent(r.Value), m.name, c.name)
 			r.Try, r.Touches = try, c.of(m.tag)
-			out = append(out, r)
+			if !r.Mild || r.crossed() > Valid {
+				out = append(out, r)
+			}
 			if r.crossed() > Valid {
 				r.Fail, r.Touches = never, good
 				out = append(out, r)

@@ -57,6 +57,31 @@ func TestReadingsTouchTheirOwn(t *testing.T) {
 	}
 }
 
+// A percentile of too few values that late sending moves is marked, too, and the share of
+// good requests with it: they are printed. It moves no verdict.
+func TestLateSendingOfFewRequests(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	open(w)
+	w.records = w.records[:8]
+	for i := range w.records {
+		r := &w.records[i]
+		shift(r, 60e6)
+		r.Intended -= 60e6
+		r.Admitted = r.Intended
+	}
+	f := w.judge(nil)["dispatch_lateness"]
+	taints := Taints([]Finding{f})
+	for _, name := range [][2]string{{"request_latency_from_intended", "p50"}, {"request_latency_from_intended", "p99"}, {"good_request_fraction", "avg"}} {
+		if got := taints.Of(name[0], name[1]).Level; got != validity.Doubtful {
+			t.Errorf("%v is %q, want doubtful", name, got)
+		}
+	}
+	if f.Verdict != Valid {
+		t.Errorf("8 late requests: %s, %s", f.Verdict, f.Detail)
+	}
+}
+
 // A percentile that is wrong touches itself and those next to it, and leaves the
 // others: late sending of one request in twenty is no harm to a median, and whole
 // answers in one read none to the time to first token (issue 20).

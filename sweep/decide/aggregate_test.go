@@ -410,22 +410,28 @@ func TestSLOsCountWhatWasCutOff(t *testing.T) {
 	d.SLOs = map[string]float64{"request_latency": 60}
 	p := expand(t, d)
 	for _, c := range []struct {
-		good float64
-		cut  int64
-		want decide.State
-		held bool
+		good  float64
+		cut   int64
+		doubt string // the check that touches the share
+		want  decide.State
+		held  bool
 	}{
-		{1, 0, decide.Held, true},
-		{.9, 0, decide.Missed, false},
-		{1, 100, decide.Undecided, false}, // 500 of 1,000 are known to be good
-		{.99, 0, decide.Undecided, true},
-		{.2, 100, decide.Missed, false},
+		{1, 0, "", decide.Held, true},
+		{.9, 0, "", decide.Missed, false},
+		{1, 100, "", decide.Undecided, false}, // 500 of 1,000 are known to be good
+		{.99, 0, "", decide.Undecided, true},
+		{.2, 100, "", decide.Missed, false},
+		{.9, 0, "admission_wait", decide.Missed, false}, // which the users feel
+		{.9, 0, validity.Lateness, decide.Undecided, false},
 	} {
 		outcomes := measure(p, .001, tokens, ttft)
 		for i := range outcomes {
 			full := &outcomes[i].Summaries[0]
 			full.Stats = append(full.Stats, goodOf(c.good, 100, float64(c.cut)))
 			outcomes[i].Cut = c.cut
+			if outcomes[i].Taints = (validity.Taints{}); c.doubt != "" {
+				outcomes[i].Taints.Add(metrics.GoodRequestFraction, c.doubt, validity.Doubtful)
+			}
 		}
 		o := decide.Aggregate(p, outcomes).Cells[0].SLOs[0]
 		if o.State != c.want || o.Held != c.held {

@@ -78,7 +78,7 @@ func judgeSLOs(c *CellResult) []SLOOutcome {
 	}
 	if t := c.Taint(Key{metrics.GoodRequestFraction, "avg"}); !t.None() {
 		out.Text += "; " + t.Sentence()
-		if out.State == Held || t.Level == validity.Wrong { // a share in doubt holds nothing; that it misses may still be seen
+		if out.State == Held || t.Level == validity.Wrong || t.Check == validity.Lateness { // a share in doubt holds nothing; that it misses may still be seen
 			out.State = Undecided
 		}
 		out.Held = out.Held && t.Check != validity.Backlog // a load that is not kept up with holds nothing
