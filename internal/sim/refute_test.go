@@ -84,7 +84,7 @@ func drawTrial(rng *rand.Rand) trial {
 		x.design.requests = 0
 		x.phase += fmt.Sprintf(", duration: %.3f, grace_period: %s", length/1000, []string{"0", "0.05", "30"}[rng.IntN(3)])
 	}
-	x.slo = math.Round(answer * (800 + 2000*rng.Float64())) / 1000
+	x.slo = math.Round(answer*(800+2000*rng.Float64())) / 1000
 	x.body = fmt.Sprintf("\n  slos: {request_latency: %.3f}", x.slo)
 	x.more = "gates: [\"error_rate <= 0.02\"]\n"
 	if one(3) {
