@@ -12,14 +12,14 @@ import (
 // of its connection, or the one that dials or speaks for it. Everybody else
 // asks for an end with end.
 type op struct {
-	cl *Client
 	x  *Exchange
+	cl *Client
 	t  *target
 
 	mu      sync.Mutex
 	c       *conn              // the connection that carries it now
-	abort   context.CancelFunc // ends dialling, or net/http's round trip
 	kill    ending             // the end that was asked for
+	abort   context.CancelFunc // ends dialling, or net/http's round trip
 	done    bool               // the response side is settled
 	writing bool               // a goroutine still writes x.Body
 	parked  ending             // settled so, but delivery waits for that writer

@@ -49,27 +49,17 @@ var (
 // reception turns the parts of one answer into an exchange's fields, with
 // stamps. It is a wire.Sink and belongs to one goroutine at a time.
 type reception struct {
-	x       *Exchange
-	maxBody int64
-	most    int64      // of this answer: more where all of it was asked for
-	free    *sync.Pool // of *buffers
-
-	mode   mode
-	sse    wire.SSE
-	lines  wire.Lines
-	framed *framed // of mode frames
+	x      *Exchange
+	most   int64 // bytes of this answer: more where all of it was asked for
 	gunzip *wire.Gunzip
-	bulk   *wire.Bulk // for what passes by (sift.go); one that was made is used again
-	sifts  bool       // the answer goes through bulk
-	opaque bool       // nothing of the answer is for reading
-	media  int64      // bytes of an answer that is opaque
-	left   int64      // of bulk.Left, what belongs to events that have come
+	framed *framed // of mode frames
 
-	length     int64  // of the body as its header says, −1 unknown
-	json       bool   // its header says that it is JSON, or nothing
-	recognised bool   // what the body begins with was compared with what its type says
-	odd        []byte // of a body labelled as a stream that does not begin like one, its beginning
+	mode       mode
+	sifts      bool // the answer goes through bulk
+	opaque     bool // nothing of the answer is for reading
+	recognised bool // what the body begins with was compared with what its type says
 	isOdd      bool
+	json       bool // its header says that it is JSON, or nothing
 	loose      bool // JSON came as a stream: its lines may be events, or all of it one value
 
 	stamp  stamp // of the read that is being parsed
@@ -80,6 +70,16 @@ type reception struct {
 	bodyAt stamp // of the last read that had body bytes
 	bodyLo int64 // the stamp before that
 	lag    int64 // ns, largest of the exchange; −1 unknown
+	sse    wire.SSE
+	lines  wire.Lines
+
+	bulk    *wire.Bulk // for what passes by (sift.go); one that was made is used again
+	media   int64      // bytes of an answer that is opaque
+	left    int64      // of bulk.Left, what belongs to events that have come
+	length  int64      // of the body as its header says, −1 unknown
+	odd     []byte     // of a body labelled as a stream that does not begin like one, its beginning
+	maxBody int64
+	free    *sync.Pool // of *buffers
 }
 
 // begin makes r ready for the answer to x, which is being sent.

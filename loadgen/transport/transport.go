@@ -32,7 +32,6 @@ type Exchange struct {
 	Stream      bool                   // expect an event stream
 	SizeOnly    bool                   // the answer is no text: only its size and digest are kept
 	Bulk        []string               // members of JSON answers whose long texts are not kept either
-	Opaque      bool                   // SizeOnly, where the answer's type says that it is sound, pictures or bytes
 	Affinity    string                 // connection key for sticky sessions, "" otherwise
 	Deadline    int64                  // ns since T0 after which it fails with Timeout; record.None for never
 	CancelAfter int64                  // ns after WriteEnd at which it is cancelled on purpose; record.None for never
@@ -40,9 +39,13 @@ type Exchange struct {
 	Ends        func(data []byte) bool // whether an event is the last of a stream, where another than [DONE] is; as OnEvent; may be nil
 	Done        func(*Exchange)        // called exactly once, on any goroutine but never from within Start; must not block for long
 
+	Opaque   bool // SizeOnly, where the answer's type says that it is sound, pictures or bytes
 	Detailed bool // keep ResponseHeader, Local and Remote, and what Bulk and Opaque would leave out
 
 	// Filled in. Times are ns since T0 of Config.Clock, record.None if they did not happen.
+	BytesReceived                               int64
+	Events                                      []Event // in order of arrival
+	buffers                                     *buffers
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
 	DNS, Dial, TLS                              int64 // ns spent
 	Reused                                      bool
@@ -55,36 +58,34 @@ type Exchange struct {
 	ResentRead bool
 	// Connected is when its target was last connected to, of an exchange that found
 	// no connection; record.None for never.
-	Connected                int64
-	Status                   record.Status // OK as far as HTTP can say
-	HTTPStatus               int64
-	Reason                   string // reason phrase
-	ContentType              string
-	RetryAfter               string
-	Location                 string // where a redirect leads
-	ErrorKind, ErrorText     string
-	BytesSent, BytesReceived int64
-	ReceiveLag               float64 // µs, NaN if unknown
+	Connected            int64
+	Status               record.Status // OK as far as HTTP can say
+	HTTPStatus           int64
+	Reason               string // reason phrase
+	ContentType          string
+	RetryAfter           string
+	Location             string // where a redirect leads
+	ErrorKind, ErrorText string
+	BytesSent            int64
+	ReceiveLag           float64 // µs, NaN if unknown
 
 	// Media is how many bytes of the answer are what Bulk names, SizeOnly or
 	// Opaque, none when it has nothing of the kind; MediaSHA is the beginning of
 	// their SHA-256 in hex.
 	Media          int64
 	MediaSHA       string
-	AllMedia       bool    // all of the answer is such bytes
-	Payload        []byte  // the body; of a stream all event payloads one after the other, once they are unpacked
-	Events         []Event // in order of arrival
-	Streamed       bool    // the answer was an event stream on the wire
-	ResponseHeader []byte  // its lines as they came
-	TimeLines      []byte  // the same, kept where one says how long the server took
-	Local, Remote  string  // addresses of the connection, host:port; "" when unknown
+	AllMedia       bool   // all of the answer is such bytes
+	Payload        []byte // the body; of a stream all event payloads one after the other, once they are unpacked
+	Streamed       bool   // the answer was an event stream on the wire
+	ResponseHeader []byte // its lines as they came
+	TimeLines      []byte // the same, kept where one says how long the server took
+	Local, Remote  string // addresses of the connection, host:port; "" when unknown
 
 	OwnEnd     bool // the last event is a mark [DONE] of ours: a gRPC stream ends by its status
 	Unfinished bool // the stream ended inside an event, which was dropped
 	User       any  // the caller's
 
 	op       *op
-	buffers  *buffers
 	unpacked *[]byte // what Payload is in, if a stream was unpacked
 }
 
