@@ -123,7 +123,7 @@ func watched(work string) (live []byte, err error) {
 	}
 }
 
-// page is the head of a report in a browser, and its first charts.
+// page is the head of a report in a browser, down to its table, and its first charts.
 func page(file string) (head, charts []byte, err error) {
 	b, err := browser.Start()
 	if err != nil {
@@ -139,14 +139,17 @@ func page(file string) (head, charts []byte, err error) {
 		return nil, nil, err
 	}
 	var top float64
-	if err := p.Eval(`document.getElementById("charts").getBoundingClientRect().top`, &top); err != nil {
+	if err := p.Eval(`document.getElementById("cells").getBoundingClientRect().top`, &top); err != nil {
 		return nil, nil, err
 	}
 	if head, err = p.Picture(browser.Clip{Width: width, Height: top}); err != nil {
 		return nil, nil, err
 	}
+	if err := p.Eval(`document.getElementById("charts").getBoundingClientRect().top`, &top); err != nil {
+		return nil, nil, err
+	}
 	var bottom float64 // of the second row of charts
-	if err := p.Eval(`document.querySelectorAll("#charts figure")[3].getBoundingClientRect().bottom`, &bottom); err != nil {
+	if err := p.Eval(`[...document.querySelectorAll("#charts figure")].slice(0, 4).at(-1).getBoundingClientRect().bottom`, &bottom); err != nil {
 		return nil, nil, err
 	}
 	charts, err = p.Picture(browser.Clip{Y: top, Width: width, Height: bottom + 16 - top})

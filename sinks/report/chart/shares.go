@@ -168,10 +168,31 @@ func anatomy(d *Data, _ *Cell) ([]draw.Panel, string) {
 			p.Series = append(p.Series, s)
 		}
 	}
-	if len(p.Series) == 0 {
+	switch {
+	case len(p.Series) == 0:
 		return nil, "no time to first token: answers were not streamed (--streaming)"
+	case !toldApart(p.Series):
+		return nil, "nothing tells the parts of a TTFT apart: the server reports no queue and no prefill time, and the client added none"
 	}
 	return []draw.Panel{p}, ""
+}
+
+// toldApart tells whether a second part takes a hundredth of some bar.
+func toldApart(parts []draw.Series) bool {
+	const least = 0.01
+	whole, most := map[float64]float64{}, map[float64]float64{}
+	for _, s := range parts {
+		for _, r := range s.Rects {
+			whole[r.X0] += r.Y1 - r.Y0
+			most[r.X0] = max(most[r.X0], r.Y1-r.Y0)
+		}
+	}
+	for x, all := range whole {
+		if all-most[x] > least*all {
+			return true
+		}
+	}
+	return false
 }
 
 // rest of a TTFT is what the server did not account for.

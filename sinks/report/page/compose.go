@@ -325,7 +325,14 @@ func (p *Page) details(d *chart.Data, checks []doubt, errs []failed) {
 		x := Detail{Index: c.Index, Label: d.Label(c), Reason: words.Clip(c.Reason, textLimit), Verdict: c.Verdict, Slowest: slowest(d, c)}
 		x.Checks = grouped(ofCell(checks, c))
 		x.Errors = errorsOf(errs, c)
-		if own, ok := pictured[c]; ok {
+		own, ok := pictured[c]
+		switch {
+		case ok && len(d.Cells) == 1: // the charts of the only cell are those of the page
+			p.Charts = append(p.Charts, own.Charts...)
+			for _, m := range own.Missing {
+				p.lacks(&draw.Chart{Title: strings.TrimSuffix(m.Title, ": "+x.Label), Missing: m.Missing})
+			}
+		case ok:
 			x.Charts, x.Missing = own.Charts, own.Missing
 		}
 		p.Details = append(p.Details, x)

@@ -94,7 +94,7 @@ type Row struct {
 
 // Entry is one place of the table.
 type Entry struct {
-	Head, Axis                     bool   // names the row; is a setting
+	Head                           bool   // names the row
 	Mark                           string // at the number
 	Class, Sort, Title, Text, Link string
 	Small                          string // on a line of its own: the bounds of the interval, what the cell is

@@ -42,33 +42,32 @@ func (p *Page) table(d *chart.Data, most int) {
 	}
 }
 
-// marks says what the signs of the table mean, of those that are there. A mark at every
-// number tells nothing apart: the checks above the table say it.
+// marks says what the signs of the table mean, of those that are there. A mark that all
+// figures of a column have stands once, in its heading.
 func (p *Page) marks() {
 	has := map[string]bool{}
-	plain := false
-	for _, r := range p.Rows {
-		for _, e := range r.Cells {
+	for k := range p.Columns {
+		all := len(p.Rows) > 1
+		for _, r := range p.Rows {
+			e := &r.Cells[k]
 			has[e.Mark] = true
 			has["few"] = has["few"] || strings.HasSuffix(e.Class, "few")
 			has["*"] = has["*"] || strings.HasSuffix(e.Text, " *")
-			plain = plain || e.Mark == "" && e.Class != "" && strings.HasPrefix(e.Class, "num") && e.Sort != "" && !e.Axis
+			all = all && e.Mark != "" && e.Mark == p.Rows[0].Cells[k].Mark
+		}
+		if !all {
+			continue
+		}
+		p.Columns[k].Name += " " + p.Rows[0].Cells[k].Mark
+		for i := range p.Rows {
+			p.Rows[i].Cells[k].Mark = ""
 		}
 	}
 	var said []string
-	if !plain && has[validity.DoubtMark] {
-		for i := range p.Rows {
-			for k := range p.Rows[i].Cells {
-				p.Rows[i].Cells[k].Mark = ""
-			}
-		}
-		said = append(said, "every number is in doubt: the checks above say why")
-		clear(has)
-	}
 	for _, m := range [][2]string{
 		{"few", "grey: indicative, of too few requests for this percentile; raise requests"},
-		{validity.DoubtMark, validity.DoubtMark + ": in doubt; point at it to see why"},
-		{validity.InvalidMark, validity.InvalidMark + ": invalid; point at it to see why"},
+		{validity.DoubtMark, validity.DoubtMark + ": in doubt, see the checks below the answer"},
+		{validity.InvalidMark, validity.InvalidMark + ": invalid, see the checks below the answer"},
 		{"*", "*: no row is better in both throughput and latency"},
 	} {
 		if has[m[0]] {
@@ -87,7 +86,6 @@ func row(d *chart.Data, c *chart.Cell, cols []metrics.Headline) Row {
 	for i, a := range names {
 		e := Entry{Text: c.Values[a].Text}
 		if v, ok := c.Values[a]; ok && !math.IsNaN(v.Number) {
-			e.Axis = true
 			e.Text, e.Sort, e.Class = strconv.FormatFloat(v.Number, 'g', -1, 64), figure(v.Number), "num"
 		}
 		if a == "" {
