@@ -103,7 +103,7 @@ func catalogue() []fault {
 		{n: 59, what: "a server that pauses: seen from the intended time", proofs: []proof{at(here, "TestPauseShowsFromIntended")}},
 		{n: 60, what: "a cap below the rate: the wait is told", proofs: []proof{at(here, "TestVerdictOnWhatServersDo/a cap below the rate"), at(here, "TestWaitingForASlotIsTold"), at(engine, "TestCapQueues")}},
 		{n: 61, what: "random arrivals: the same for the same seed, of the law asked for", proofs: []proof{at(here, "TestArrivalsAreRandomAsAsked"), at(engine, "TestSameSeedSameRequests"), at(modes, "TestScheduleIsAFunctionOfSeedAndPhase"), at(modes, "TestGapsAreDistributedAsAsked")}},
-		{n: 62, what: "a constant rate: every arrival, on time", proofs: []proof{at(here, "TestArrivalsOnTime/constant 1,000/s"), at(engine, "TestPrintedSchedulesAreSent/constant")}},
+		{n: 62, what: "a constant rate: every arrival, on time", proofs: []proof{at(here, "TestArrivalsFollowTheSchedule/constant 1,000/s"), at(engine, "TestPrintedSchedulesAreSent/constant")}},
 		{n: 63, what: "concurrency N: never more as the server counts", proofs: []proof{at(here, "TestConcurrencyAsTheServerCounts"), at(here, "TestBurstIsDueAtOnce"), at(engine, "TestClosedLoop")}},
 	}
 }

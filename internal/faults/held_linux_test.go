@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,16 +73,19 @@ func TestStoppedProgramIsInvalid(t *testing.T) {
 	t.Parallel()
 	const rate, n, at = 100, 120, 30
 	var got calls
-	reached := make(chan struct{})
+	reached, stopped := make(chan struct{}), make(chan struct{})
+	var once sync.Once
 	s := server.Start(t, server.Script{server.Loop(got.read, func(*server.Conn) bool {
-		if got.n.Load() == at {
-			close(reached)
+		if got.n.Load() >= at { // from here on nothing is answered until the client is stopped
+			once.Do(func() { close(reached) })
+			<-stopped
 		}
 		return true
 	}, server.Send(good()))})
 	p := start(t, t.TempDir(), nil, profiling(s.URL(), "--request-rate", strconv.Itoa(rate), "--arrival-pattern", "constant", "--request-count", strconv.Itoa(n))...)
 	<-reached
 	stop(t, p.Process.Pid)
+	close(stopped)
 	const away = 400 * time.Millisecond
 	<-time.After(away) // as long as it is stopped at least
 	if err := p.Process.Signal(syscall.SIGCONT); err != nil {

@@ -3,12 +3,15 @@
 package faults
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	fs "aiperf.dev/aiperf/internal/faultserver"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/schema"
 )
@@ -93,31 +96,51 @@ func TestBurstIsDueAtOnce(t *testing.T) {
 // seamlessly, as soon as the one before it has sent all.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
-	for _, seamless := range []bool{false, true} {
-		t.Run(fmt.Sprint("seamless ", seamless), func(t *testing.T) {
-			t.Parallel()
-			calmly(t, func() string {
-				// Two slots and three requests: the third runs alone.
-				_, all := against(t, "mock:?ttft=150ms&osl=1", nil,
-					schema.Phase{Kind: "warmup", Type: "concurrency", Concurrency: 2, Requests: 3},
-					schema.Phase{Type: "concurrency", Concurrency: 2, Requests: 4, Seamless: seamless})
-				over, next := int64(math.MinInt64), int64(math.MaxInt64)
-				for _, a := range all {
-					if a.rec.Warmup {
-						over = max(over, a.first)
-					} else {
-						next = min(next, a.at)
-					}
-				}
-				if early := time.Duration(over - next); early > 0 && !seamless {
-					t.Errorf("the second phase began %v before the first one had its answers", early)
-				} else if early <= 0 && seamless {
-					return fmt.Sprintf("the second phase began %v after the first one had its answers", -early)
-				}
-				return ""
-			})
-		})
+	phases := func(seamless bool) []schema.Phase { // two slots and three requests: the third runs alone
+		return []schema.Phase{
+			{Kind: "warmup", Type: "concurrency", Concurrency: 2, Requests: 3},
+			{Type: "concurrency", Concurrency: 2, Requests: 4, Seamless: seamless},
+		}
 	}
+	t.Run("in turn", func(t *testing.T) {
+		t.Parallel()
+		_, all := against(t, "mock:?ttft=50ms&osl=1", nil, phases(false)...)
+		over, next := int64(math.MinInt64), int64(math.MaxInt64)
+		for _, a := range all {
+			if a.rec.Warmup {
+				over = max(over, a.first)
+			} else {
+				next = min(next, a.at)
+			}
+		}
+		if early := time.Duration(over - next); early > 0 {
+			t.Errorf("the second phase began %v before the first one had its answers", early)
+		}
+	})
+	t.Run("seamless", func(t *testing.T) {
+		t.Parallel()
+		var n atomic.Int64
+		second := make(chan struct{})
+		s := fs.Start(t, fs.Script{fs.Loop(fs.Read(), func(*fs.Conn) bool {
+			switch n.Add(1) {
+			case 3: // is answered when the second phase has begun
+				<-second
+			case 4:
+				close(second)
+			}
+			return true
+		}, fs.Send(good()))})
+		j := newJob(t, s.URL())
+		j.Phases = phases(true)
+		for i := range j.Phases {
+			j.Phases[i].Kind = cmp.Or(j.Phases[i].Kind, "profiling")
+			j.Phases[i].Name = j.Phases[i].Kind
+		}
+		j.run(t)
+		if len(j.records) != 7 {
+			t.Errorf("%d records of 7", len(j.records))
+		}
+	})
 }
 
 // Requests are cancelled when their delay has passed since they were written,
@@ -125,26 +148,23 @@ func TestHandOver(t *testing.T) {
 func TestCancellationAsTheServerSeesIt(t *testing.T) {
 	t.Parallel()
 	const n, delay = 40, 50 * time.Millisecond
-	calmly(t, func() string {
-		j, all := against(t, "mock:?ttft=400ms&osl=1", nil, schema.Phase{
-			Type: "concurrency", Concurrency: n, Requests: n,
-			Cancellation: &schema.Cancellation{Rate: 40, Delay: delay.Seconds()},
-		})
-		for _, a := range all {
-			cancelled := a.rec.Status == record.Cancelled
-			if after := time.Duration(a.rec.CancelAsked - a.rec.WriteEnd); cancelled && (after < delay || a.rec.HTTPStatus != 499) {
-				t.Errorf("request %d was cancelled after %v with status %d, want %v or later, 499", a.rec.RequestID, after, a.rec.HTTPStatus, delay)
-			}
-			if cancelled != a.log.Aborted {
-				return fmt.Sprintf("request %d ended as %s, gone away as the server has it: %v", a.rec.RequestID, a.rec.Status, a.log.Aborted)
-			}
-		}
-		// Binomial(40, 0.4): four standard deviations are 12.4.
-		if got := j.result.Phases[0].CancelledCount; got < 4 || got > 28 {
-			t.Errorf("%d of %d were cancelled, want about 16", got, n)
-		}
-		return ""
+	j, all := against(t, "mock:?ttft=400ms&osl=1", nil, schema.Phase{
+		Type: "concurrency", Concurrency: n, Requests: n,
+		Cancellation: &schema.Cancellation{Rate: 40, Delay: delay.Seconds()},
 	})
+	for _, a := range all {
+		cancelled := a.rec.Status == record.Cancelled
+		if after := time.Duration(a.rec.CancelAsked - a.rec.WriteEnd); cancelled && (after < delay || a.rec.HTTPStatus != 499) {
+			t.Errorf("request %d was cancelled after %v with status %d, want %v or later, 499", a.rec.RequestID, after, a.rec.HTTPStatus, delay)
+		}
+		if gone := a.log.Aborted; gone != cancelled && (gone || a.log.First == 0) { // it may have answered before it noticed
+			t.Errorf("request %d ended as %s, gone away as the server has it: %v", a.rec.RequestID, a.rec.Status, gone)
+		}
+	}
+	// Binomial(40, 0.4): four standard deviations are 12.4.
+	if got := j.result.Phases[0].CancelledCount; got < 4 || got > 28 {
+		t.Errorf("%d of %d were cancelled, want about 16", got, n)
+	}
 }
 
 // The turns of a conversation come in order over one connection, each when the
