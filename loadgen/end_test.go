@@ -206,12 +206,12 @@ type slow struct {
 	wake  func()
 }
 
-func (s *slow) take() (*request, bool) {
+func (s *slow) next() (*request, bool) {
 	if s.asked = !s.asked; s.asked {
 		s.wake()
 		return nil, false
 	}
-	return s.direct.take()
+	return s.direct.next()
 }
 
 // What was due before the end waits for its rendering, too.

@@ -184,7 +184,7 @@ func (e *engine) step() []*request {
 		if p == nil {
 			p = ev.r.phase
 		}
-		p.take(ev, now)
+		p.handle(ev, now)
 	}
 	clear(news)
 	e.spare = news

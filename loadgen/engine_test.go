@@ -22,7 +22,7 @@ type ring struct {
 	i        int
 }
 
-func (r *ring) take() (*request, bool) {
+func (r *ring) next() (*request, bool) {
 	r.i++
 	q := r.requests[r.i%len(r.requests)]
 	q.goesOn, q.answered = false, false

@@ -55,8 +55,8 @@ type Said struct{ Text, Reasoning, Tool []byte }
 // the run.
 const linger = 20 * time.Millisecond
 
-// take accepts a request that has ended.
-func (f *finisher) take(r *request) { f.work.Put(r, r.goesOn || r.x.Status != record.OK) }
+// accept queues a request that has ended.
+func (f *finisher) accept(r *request) { f.work.Put(r, r.goesOn || r.x.Status != record.OK) }
 
 // finish turns r into a record. It returns false when rd was given up meanwhile:
 // then r is not its business any more.

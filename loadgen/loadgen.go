@@ -3,11 +3,10 @@
 // per request, handed to Job.Emit in order of completion, and a Result that
 // says what each phase really did.
 //
-// The steps: arrivals say when (arrivals.go and one file per process), plays
-// are rendered ahead of their time (lookahead.go, render.go), the scheduler
-// takes the slots and sends (engine.go, phase.go, slots.go), the transport
-// stamps, a finisher reads and counts (finish.go, answer.go), a collector emits
-// (collect.go). Everything the scheduler knows of the world is a clock and a
+// The steps: the mode says when (package mode), plays are rendered ahead of
+// their time (maker.go, lookahead.go), the scheduler acquires the slots and sends
+// (engine.go, phase.go, slots.go), the transport stamps, a finisher reads and counts
+// (reader.go, answer.go, finish.go), a collector emits (run.go). Everything the scheduler knows of the world is a clock and a
 // sender, so tests run it in virtual time.
 package loadgen
 

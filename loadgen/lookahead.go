@@ -114,7 +114,7 @@ func (l *lookahead) giveWay() {
 	}
 }
 
-func (l *lookahead) take() (r *request, over bool) {
+func (l *lookahead) next() (r *request, over bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ready.Len() == 0 {

@@ -37,7 +37,7 @@ func TestLookaheadRendersInBatches(t *testing.T) {
 	next := int64(0)
 	take := func() {
 		t.Helper()
-		if r, over := l.take(); over || r == nil || r.id != next {
+		if r, over := l.next(); over || r == nil || r.id != next {
 			t.Fatalf("took %v, %v; want request %d", r, over, next)
 		}
 		next++
@@ -81,7 +81,7 @@ func TestLookaheadEnds(t *testing.T) {
 			<-l.filled
 			var got int64
 			for {
-				r, over := l.take()
+				r, over := l.next()
 				if over {
 					break
 				}
@@ -108,7 +108,7 @@ func TestLookaheadGivesWay(t *testing.T) {
 	l := newLookahead(numbered(0), 0, 8, 2, func() {}, func() bool { return asked.Add(1) < 3 })
 	<-l.filled
 	for range 2 {
-		l.take()
+		l.next()
 	}
 	eventually(func() bool { return l.have() == 8 })
 	if n := asked.Load(); n != 3 {
@@ -116,7 +116,7 @@ func TestLookaheadGivesWay(t *testing.T) {
 	}
 	for range 5 { // three are left: too few to wait for anybody
 		eventually(func() bool { return l.have() > 0 })
-		l.take()
+		l.next()
 	}
 	l.close()
 	l.wait()
@@ -130,11 +130,11 @@ func TestLookaheadStops(t *testing.T) {
 	l.close()
 	l.wait()
 	for range 4 {
-		if r, over := l.take(); r == nil || over {
+		if r, over := l.next(); r == nil || over {
 			t.Fatal("what was ready is lost")
 		}
 	}
-	if r, over := l.take(); r != nil || over {
+	if r, over := l.next(); r != nil || over {
 		t.Errorf("took %v, %v of a stopped one", r, over)
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 // source has the first requests of sessions ready, in order.
 type source interface {
-	// take is the next one; nil when none is ready yet, in which case the clock
+	// next is the next play; nil when none is ready yet, in which case the clock
 	// is woken as soon as one is. over says that there will be none any more.
-	take() (r *request, over bool)
+	next() (r *request, over bool)
 	// close ends the rendering; wait returns when it has ended.
 	close()
 	wait()
@@ -84,8 +84,8 @@ func (p *phase) begin(now int64) {
 	}
 }
 
-// take acts on one piece of news.
-func (p *phase) take(ev event, now int64) {
+// handle acts on one piece of news.
+func (p *phase) handle(ev event, now int64) {
 	switch r := ev.r; ev.kind {
 	case phaseBegins:
 		p.engine.phases = append(p.engine.phases, p)

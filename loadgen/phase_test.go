@@ -651,7 +651,7 @@ func TestLimitThatShrinks(t *testing.T) {
 	l := newLimit(3, nil)
 	l.set(3, 0)
 	for range 3 {
-		l.take(0)
+		l.acquire(0)
 	}
 	l.set(1, 5)
 	var full []bool
@@ -662,12 +662,12 @@ func TestLimitThatShrinks(t *testing.T) {
 	if !slices.Equal(full, []bool{true, true, false}) {
 		t.Errorf("full after releases: %v, want the debt of two repaid first", full)
 	}
-	if since := l.take(20); since != 12 {
+	if since := l.acquire(20); since != 12 {
 		t.Errorf("the slot is free since %d, want 12", since)
 	}
 	l.release(30)
 	l.set(3, 40)
-	if got := []int64{l.take(50), l.take(50), l.take(50)}; !slices.Equal(got, []int64{30, 40, 40}) {
+	if got := []int64{l.acquire(50), l.acquire(50), l.acquire(50)}; !slices.Equal(got, []int64{30, 40, 40}) {
 		t.Errorf("slots free since %v, want 30, 40, 40", got)
 	}
 }

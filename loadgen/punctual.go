@@ -211,7 +211,7 @@ func (l *punctual) begin(s *stay, since int64) {
 	for i, took := range s.took {
 		if took {
 			l.waits[i]--
-			l.limits[i].take(s.start)
+			l.limits[i].acquire(s.start)
 		}
 	}
 	if shift := max(s.shift(), s.dispatched-s.start); !s.over && shift >= pause {

@@ -97,7 +97,7 @@ func newDriver(job *Job, c pace.Clock, n network) (*driver, error) {
 		live: newMeter(job.Live != nil), work: queue.NewMailbox[*request](linger, e.pressed), out: queue.NewMailbox[finished](linger, nil),
 	}
 	f.urls = newAddresses(job.Endpoint.URLs, m.Path(job.Models.Items[0].Name, m.Streaming), job.Hide)
-	e.read = f.take
+	e.read = f.accept
 	e.admitted = func(order, at int64) { f.out.Put(finished{order: order, admitted: at}, false) }
 	if job.Unsent != nil {
 		e.unsent = func(rec *record.Record) {

@@ -105,7 +105,7 @@ func (p *phase) drop(why string) bool {
 	}
 	var lost *request
 	if why == skipOnCap && !p.load.EveryTurn { // the arrival brings its own conversation
-		if lost, _ = p.source.take(); lost == nil {
+		if lost, _ = p.source.next(); lost == nil {
 			return false
 		}
 	}
@@ -115,7 +115,7 @@ func (p *phase) drop(why string) bool {
 
 // startPlay is the first request of a new session, nil when none is ready.
 func (p *phase) startPlay() *request {
-	r, over := p.source.take()
+	r, over := p.source.next()
 	if over {
 		p.stops.noNew = stopSchedule
 	}

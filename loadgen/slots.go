@@ -84,19 +84,19 @@ func (s *slots) freeBefore(t int64, opening bool) bool {
 // In a closed loop it is since when the slot that was waited for is free.
 func (s *slots) occupy(r *request, opening bool, now int64) (since int64) {
 	since = math.MinInt64
-	take := func(l *limit) {
-		free := l.take(now)
+	acquire := func(l *limit) {
+		free := l.acquire(now)
 		if l.on && (s.gate == nil || !opening || s.gate == l) {
 			since = max(since, free)
 		}
 	}
 	if opening {
-		take(&s.sessions)
+		acquire(&s.sessions)
 	}
-	take(&s.wire)
+	acquire(&s.wire)
 	if s.countsPrefill {
 		r.prefilling = true
-		take(&s.prefill)
+		acquire(&s.prefill)
 	}
 	return since
 }
@@ -136,8 +136,8 @@ func (l *limit) freeBefore(t int64) bool {
 	return !l.on || l.opened.Len() > 0 && int64(l.opened.Top()) < t
 }
 
-// take takes a slot and tells since when it was free.
-func (l *limit) take(now int64) (since int64) {
+// acquire occupies a slot and tells since when it was free.
+func (l *limit) acquire(now int64) (since int64) {
 	l.held++
 	if l.opened.Len() == 0 {
 		return now
@@ -192,7 +192,7 @@ func (m moment) Before(n moment) bool { return m < n }
 
 // rest takes a slot until a time.
 func (l *limit) rest(until int64) {
-	l.take(until)
+	l.acquire(until)
 	l.resting.Push(moment(until))
 }
 

@@ -40,7 +40,7 @@ type direct struct {
 	n    int64
 }
 
-func (s *direct) take() (r *request, over bool) {
+func (s *direct) next() (r *request, over bool) {
 	r, ok := s.open(s.n)
 	s.n++
 	return r, !ok

@@ -2,10 +2,10 @@
 // net/http and beside a raw epoll client that does as little as possible. In
 // goes nothing but this machine, out comes one Markdown table.
 //
-// The steps: a truthful server is started in a process of its own (server.go);
-// each scenario (scenarios.go) runs each client (ours.go, nethttp.go, raw.go)
-// in a process of its own, one after the other, because CPU is accounted by
-// process; the server's log says what really happened.
+// The steps: a truthful server is started in a process of its own (server_linux.go);
+// each scenario (scenarios_linux.go) runs each client (aiperf_linux.go,
+// nethttp_linux.go, raw_linux.go) in a process of its own, one after the other,
+// because CPU is accounted by process; the server's log says what really happened.
 package main
 
 import (

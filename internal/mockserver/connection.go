@@ -92,17 +92,17 @@ func (t *taken) Close() error {
 	return t.TCPConn.Close()
 }
 
-// taker writes to a function.
-type taker func([]byte)
+// writerFunc writes to a function.
+type writerFunc func([]byte)
 
-func (t taker) write(b []byte) (int, error) {
+func (t writerFunc) write(b []byte) (int, error) {
 	t(b)
 	return len(b), nil
 }
 
 // ask is a call by gRPC, as a POST.
-func (s *Server) ask(path string, header http.Header, body []byte, take func([]byte)) (<-chan struct{}, func()) {
-	c := &connection{server: s, w: taker(take), rpc: true}
+func (s *Server) ask(path string, header http.Header, body []byte, write func([]byte)) (<-chan struct{}, func()) {
+	c := &connection{server: s, w: writerFunc(write), rpc: true}
 	x := c.exchange(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}, Header: header}, body, s.now())
 	s.sched.submit(x)
 	return x.done, func() { x.aborted.Store(true) }
@@ -154,7 +154,7 @@ func (c *connection) answer(r *bufio.Reader, req *http.Request, i int64) bool {
 func (c *connection) exchange(req *http.Request, raw []byte, recv int64) *exchange {
 	s := c.server
 	x := &exchange{conn: c, recv: recv, out: 1, done: make(chan struct{})}
-	x.n, x.level = s.levels.take(&s.cfg)
+	x.n, x.level = s.levels.draw(&s.cfg)
 	x.rng = seed.Stream(int64(s.cfg.Seed), "mock/request/"+strconv.FormatInt(x.n, 10))
 	x.path, x.requestID, x.sessionID = req.URL.Path, req.Header.Get("X-Request-ID"), req.Header.Get("X-Correlation-ID")
 	x.fate = draw(&s.cfg, x.rng.Float64())

@@ -183,7 +183,7 @@ func (s *scheduler) admit(x *exchange) {
 		return
 	}
 	if c.RateLimit > 0 {
-		if ok, wait := s.bucket.take(c.RateLimit, x.recv); !ok {
+		if ok, wait := s.bucket.admit(c.RateLimit, x.recv); !ok {
 			x.refuse(http.StatusTooManyRequests, "more requests than the limit of this server")
 			x.retry = wait
 			return

@@ -48,7 +48,7 @@ type levels struct {
 	z    float64
 }
 
-func (l *levels) take(c *Config) (n int64, level float64) {
+func (l *levels) draw(c *Config) (n int64, level float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n = l.next
@@ -112,9 +112,9 @@ func (c *Config) length(rng *rand.Rand) int {
 // generic cell rate algorithm with a burst of one second's worth, at least 1.
 type bucket struct{ full int64 } // when it would be empty of requests again
 
-// take tells whether a request at a moment is let in, and else how long it is
+// admit tells whether a request at a moment is let in, and else how long it is
 // until one would be.
-func (b *bucket) take(rate float64, at int64) (ok bool, wait time.Duration) {
+func (b *bucket) admit(rate float64, at int64) (ok bool, wait time.Duration) {
 	gap, burst := int64(1e9/rate), int64(1e9*max(1, 1/rate))
 	full := max(b.full, at)
 	if over := full + gap - at - burst; over > 0 {

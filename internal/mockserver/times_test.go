@@ -47,7 +47,7 @@ func TestLevels(t *testing.T) {
 		var l levels
 		list := make([]float64, n)
 		for i := range list {
-			_, list[i] = l.take(&c)
+			_, list[i] = l.draw(&c)
 		}
 		mean, cv, lag1 := moments(list)
 		inflated := c.Spread * math.Sqrt((1+c.Memory)/(1-c.Memory)/n)
@@ -165,13 +165,13 @@ func TestBucket(t *testing.T) {
 	t.Parallel()
 	var b bucket
 	const ms = int64(time.Millisecond)
-	let := func(at int64) bool { ok, _ := b.take(10, at); return ok }
+	let := func(at int64) bool { ok, _ := b.admit(10, at); return ok }
 	for i := range 10 {
 		if !let(0) {
 			t.Fatalf("request %d of a burst of 10 is refused", i)
 		}
 	}
-	if ok, wait := b.take(10, 30*ms); ok || wait != 70*time.Millisecond {
+	if ok, wait := b.admit(10, 30*ms); ok || wait != 70*time.Millisecond {
 		t.Errorf("after the burst: let in %v, to wait %v; want 70 ms", ok, wait)
 	}
 	if !let(100*ms) || let(150*ms) || !let(200*ms) {

@@ -37,21 +37,21 @@ func (s *Virtual) Slow(factor float64) { s.server.factor.Store(math.Float64bits(
 
 // Visit is one request to a virtual server.
 type Visit struct {
-	x    *exchange
-	take func([]byte)
+	x  *exchange
+	to func([]byte)
 }
 
 // write hands on what the server writes.
 func (v *Visit) write(b []byte) (int, error) {
-	v.take(b)
+	v.to(b)
 	return len(b), nil
 }
 
-// Ask brings a POST that arrives now. take gets the bytes of the answer as they
+// Ask brings a POST that arrives now. write gets the bytes of the answer as they
 // are written, from Ask and from Work, and must not keep them; gone is told when the
 // server closes the connection.
-func (s *Virtual) Ask(path string, header http.Header, body []byte, take func([]byte), gone func()) *Visit {
-	v := &Visit{take: take}
+func (s *Virtual) Ask(path string, header http.Header, body []byte, write func([]byte), gone func()) *Visit {
+	v := &Visit{to: write}
 	c := &connection{server: s.server, w: v, gone: gone}
 	v.x = c.exchange(&http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}, Header: header}, body, s.server.now())
 	s.server.sched.begin(v.x)

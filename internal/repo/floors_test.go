@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +193,34 @@ func TestEveryPackageHasADocComment(t *testing.T) {
 		if !documented {
 			t.Errorf("%s: no doc comment says what the package takes, gives and does", dir)
 		}
+	}
+}
+
+// A package comment that names a file names one that there is, beside it or by its
+// path from the root.
+func TestPackageCommentsNameFilesThatExist(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile(`\b[a-z0-9_/]+\.go\b`)
+	n := 0
+	for dir, files := range goFiles(t) {
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range named.FindAllString(f.Doc.Text(), -1) {
+				n++
+				root := filepath.Join("..", "..")
+				_, beside := os.Stat(filepath.Join(root, dir, name))
+				_, byPath := os.Stat(filepath.Join(root, name))
+				if beside != nil && byPath != nil {
+					t.Errorf("%s: the package comment names %s, which is not there", file, name)
+				}
+			}
+		}
+	}
+	if n < 15 {
+		t.Errorf("package comments name %d files only", n)
 	}
 }
 

@@ -26,8 +26,8 @@ func (c *scanner) space() {
 	}
 }
 
-// take steps over one character, white space before it left out.
-func (c *scanner) take(b byte) bool {
+// consume steps over one character, white space before it left out.
+func (c *scanner) consume(b byte) bool {
 	c.space()
 	if c.at < len(c.s) && c.s[c.at] == b {
 		c.at++
@@ -38,7 +38,7 @@ func (c *scanner) take(b byte) bool {
 
 // text is a string. Without escapes it is a part of the whole text.
 func (c *scanner) text() (string, error) {
-	if !c.take('"') {
+	if !c.consume('"') {
 		return "", errJSON
 	}
 	start := c.at
@@ -109,15 +109,15 @@ func (c *scanner) value() (string, error) {
 
 // members calls f at the value of each member of an object; f steps over it.
 func (c *scanner) members(f func(name string) error) error {
-	if !c.take('{') {
+	if !c.consume('{') {
 		return errJSON
 	}
-	for first := true; !c.take('}'); first = false {
-		if !first && !c.take(',') {
+	for first := true; !c.consume('}'); first = false {
+		if !first && !c.consume(',') {
 			return errJSON
 		}
 		name, err := c.text()
-		if err != nil || !c.take(':') {
+		if err != nil || !c.consume(':') {
 			return errJSON
 		}
 		c.space()
@@ -130,11 +130,11 @@ func (c *scanner) members(f func(name string) error) error {
 
 // elements calls f at each element of a list; f steps over it.
 func (c *scanner) elements(f func() error) error {
-	if !c.take('[') {
+	if !c.consume('[') {
 		return errJSON
 	}
-	for first := true; !c.take(']'); first = false {
-		if !first && !c.take(',') {
+	for first := true; !c.consume(']'); first = false {
+		if !first && !c.consume(',') {
 			return errJSON
 		}
 		if err := f(); err != nil {
@@ -215,15 +215,15 @@ func (b *bulk) readWords(c *scanner) error {
 
 func (b *bulk) readScored(c *scanner) error {
 	return c.elements(func() error {
-		if !c.take('[') {
+		if !c.consume('[') {
 			return errors.New("model: the vocabulary of a Unigram model is a list of [token, score]")
 		}
 		text, err := c.text()
-		if err != nil || !c.take(',') {
+		if err != nil || !c.consume(',') {
 			return errJSON
 		}
 		score, err := strconv.ParseFloat(c.number(), 64)
-		if err != nil || !c.take(']') {
+		if err != nil || !c.consume(']') {
 			return errJSON
 		}
 		b.scored = append(b.scored, scored{text, score})

@@ -172,7 +172,7 @@ func (cl *Client) Start(x *Exchange) {
 		cl.aside(func() { cl.roundTrip(o) })
 		return
 	}
-	if c := o.t.pool.take(x.Affinity); c != nil {
+	if c := o.t.pool.pop(x.Affinity); c != nil {
 		switch c.send(o, true) {
 		case started:
 			return

@@ -216,7 +216,7 @@ func (c *rpcCall) do(ctx context.Context) ending {
 	for err == nil {
 		var message []byte
 		if err = stream.RecvMsg(&message); err == nil {
-			err = c.take(message)
+			err = c.receive(message)
 		}
 	}
 	x.End = c.cl.clock.Now()
@@ -226,8 +226,8 @@ func (c *rpcCall) do(ctx context.Context) ending {
 	return c.ended(err)
 }
 
-// take notes a message that has come.
-func (c *rpcCall) take(message []byte) error {
+// receive notes a message that has come.
+func (c *rpcCall) receive(message []byte) error {
 	c.at = append(c.at, c.cl.clock.Now())
 	c.cl.echoes.read()
 	c.messages = append(c.messages, message)

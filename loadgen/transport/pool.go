@@ -74,8 +74,8 @@ func (l *list) remove(c *conn) {
 	l.n--
 }
 
-// take returns an idle connection for the session, nil if there is none.
-func (p *pool) take(session string) *conn {
+// pop removes an idle connection for the session, and returns it; nil if there is none.
+func (p *pool) pop(session string) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := &p.idle

@@ -31,10 +31,10 @@ import (
 	"aiperf.dev/aiperf/loadgen/transport/wire"
 )
 
-// Ask brings a POST to the server. take gets the bytes of the answer as they
+// Ask brings a POST to the server. write gets the bytes of the answer as they
 // are written and must not keep them; done is closed after the last. leave says
 // that the client does not wait any more.
-type Ask func(path string, header http.Header, body []byte, take func([]byte)) (done <-chan struct{}, leave func())
+type Ask func(path string, header http.Header, body []byte, write func([]byte)) (done <-chan struct{}, leave func())
 
 // Server speaks gRPC on connections that it is handed.
 type Server struct {
@@ -224,7 +224,7 @@ func openText(stream bool, in []byte) (*call, error) {
 // play asks the server and sends what it answers, as it comes.
 func (s *Server) play(c *call, stream grpc.ServerStream) error {
 	a := newAnswer(c)
-	done, leave := s.ask(c.path, headerOf(stream), c.body, a.take)
+	done, leave := s.ask(c.path, headerOf(stream), c.body, a.write)
 	for {
 		select {
 		case <-a.news:
@@ -257,7 +257,7 @@ func headerOf(stream grpc.ServerStream) http.Header {
 	return h
 }
 
-// answer takes an HTTP answer apart. take belongs to the one who writes it, the
+// answer takes an HTTP answer apart. write belongs to the one who writes it, the
 // rest to the call's own goroutine.
 type answer struct {
 	call *call
@@ -281,7 +281,7 @@ func newAnswer(c *call) *answer {
 	return a
 }
 
-func (a *answer) take(b []byte) {
+func (a *answer) write(b []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err == nil {

@@ -108,7 +108,7 @@ func (r *pools) batch(i int, sizes []*int) (t conversation.Turn) {
 			merge(&all, &r.list[p].parts[k])
 		}
 	}
-	draw := func(kind, have int, take func(int)) {
+	draw := func(kind, have int, add func(int)) {
 		n := 1
 		if sizes[kind] != nil {
 			n = *sizes[kind]
@@ -116,7 +116,7 @@ func (r *pools) batch(i int, sizes []*int) (t conversation.Turn) {
 		rng := r.src.Draws("random_pool").At(i, kind)
 		for range n {
 			if have > 0 {
-				take(rng.IntN(have))
+				add(rng.IntN(have))
 			}
 		}
 	}

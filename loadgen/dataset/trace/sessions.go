@@ -120,18 +120,18 @@ func (s *Sessions) Part() {
 func (s *Sessions) Keep(roots []int32) {
 	now := map[int32]int32{} // the new number of a session
 	var order, starts, first []int32
-	var take func(i int32)
-	take = func(i int32) {
+	var keep func(i int32)
+	keep = func(i int32) {
 		now[i] = int32(len(starts))
 		starts = append(starts, int32(len(order)))
 		order = append(order, s.Of(int(i))...)
 		for _, k := range s.kids[i] {
-			take(k.Session)
+			keep(k.Session)
 		}
 	}
 	for _, i := range roots {
 		first = append(first, int32(len(starts)))
-		take(i)
+		keep(i)
 	}
 	s.order, s.starts = order, append(starts, int32(len(order)))
 	if s.kids == nil {

@@ -50,7 +50,7 @@ func (s *Scanner) peekOver() byte {
 	return 0
 }
 
-func (s *Scanner) take(c byte) bool {
+func (s *Scanner) consume(c byte) bool {
 	if s.Peek() != c {
 		return false
 	}
@@ -68,7 +68,7 @@ func (s *Scanner) Object(each func(key []byte) error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errSyntax
 	}
-	if s.take('}') {
+	if s.consume('}') {
 		s.depth--
 		return nil
 	}
@@ -77,15 +77,15 @@ func (s *Scanner) Object(each func(key []byte) error) error {
 		if err != nil {
 			return err
 		}
-		if !s.take(':') {
+		if !s.consume(':') {
 			return errSyntax
 		}
 		if err := each(key); err != nil {
 			return err
 		}
 		switch {
-		case s.take(','):
-		case s.take('}'):
+		case s.consume(','):
+		case s.consume('}'):
 			s.depth--
 			return nil
 		default: // an error is final: nobody asks for the depth after it
@@ -104,7 +104,7 @@ func (s *Scanner) Array(each func(i int) error) error {
 	if s.depth++; s.depth > maxDepth {
 		return errSyntax
 	}
-	if s.take(']') {
+	if s.consume(']') {
 		s.depth--
 		return nil
 	}
@@ -113,8 +113,8 @@ func (s *Scanner) Array(each func(i int) error) error {
 			return err
 		}
 		switch {
-		case s.take(','):
-		case s.take(']'):
+		case s.consume(','):
+		case s.consume(']'):
 			s.depth--
 			return nil
 		default:
@@ -209,7 +209,7 @@ func ordinary(b []byte) int {
 // that it is its own meaning: no escapes and, as far as bytes tell, no
 // characters outside ASCII that might be malformed.
 func (s *Scanner) Raw() (raw []byte, plain bool, err error) {
-	if !s.take('"') {
+	if !s.consume('"') {
 		return nil, false, errSyntax
 	}
 	start, simple, wide := s.At, true, false
