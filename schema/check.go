@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +83,9 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	if err != nil {
 		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
+	if bad := c.unsendable(path, n); bad != nil {
+		return nil, bad
+	}
 	p := &part{}
 	p.json, err = c.index.Encode(raw, n, def, c.hide)
 	if err == nil {
@@ -95,6 +99,25 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	}
 	f.keep(p, numbers)
 	return p, nil
+}
+
+// unsendable are numbers, among what requests carry, that JSON does not have.
+func (c *checker) unsendable(path string, n *source.Node) (bad Errors) {
+	if c.index.At(path).Sent() {
+		n.Leaves(path, func(at string, leaf *source.Node) {
+			if f, ok := leaf.Value.(float64); ok && math.IsInf(f, 0) {
+				bad = append(bad, source.Mistake(leaf.Origin, at, "JSON has no infinite number, so that it cannot be sent", "in quotes it is a text")...)
+			}
+		})
+		return bad
+	}
+	for _, f := range n.Fields {
+		bad = append(bad, c.unsendable(source.Join(path, f.Name), f.Value)...)
+	}
+	for i, it := range n.Items {
+		bad = append(bad, c.unsendable(source.Join(path, strconv.Itoa(i)), it)...)
+	}
+	return bad
 }
 
 // family is the parts of one definition that differ in whole numbers only. Once

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"aiperf.dev/aiperf/schema/flags"
@@ -84,6 +85,22 @@ sweep: {parameters: {endpoint.extra: [{z: 1.0, a: null}, {z: 1, a: 2}]}}
 		r := resolved(t, d, lower.Assignment{Path: "benchmark.endpoint.extra", Value: d.Sweep().Axes[0].Values[i]})
 		if got := r.Benchmark.Endpoint.Extra.String(); got != want {
 			t.Errorf("value %d: %s, want %s", i, got, want)
+		}
+	}
+}
+
+// What JSON has no number for is refused where it stands, and digits are never cut.
+func TestNumbersThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		".inf":                 `x.yaml:1:48: benchmark.endpoint.extra.a: JSON has no infinite number, so that it cannot be sent`,
+		"[1, {b: -.inf}]":      `x.yaml:1:56: benchmark.endpoint.extra.a.1.b: JSON has no infinite number, so that it cannot be sent`,
+		"99999999999999999999": `x.yaml:1:48: whole number 99999999999999999999 is out of range`,
+	} {
+		file := write(t, "x.yaml", "benchmark: {model: m, endpoint: {url: h, extra: {a: "+value+"}}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, concurrency: 1, requests: 1}}")
+		_, err := Load(Source{File: file, Command: "run"})
+		if err == nil || !strings.Contains(lines(err, ""), want[strings.Index(want, ": ")+2:]) {
+			t.Errorf("%s: %v, want %s", value, err, want)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func TestParseMistakes(t *testing.T) {
 		{"--extra-inputs", []string{"seed:9223372036854775808"}, "--extra-inputs: seed: 9223372036854775808 is beyond 2^63, more than a whole number can be | with quotes it is a text: seed:\"…\""},
 		{"--extra-inputs", []string{`{"seed": [123456789012345678901]}`}, "--extra-inputs: whole number 123456789012345678901 is out of range"},
 		{"--extra-inputs", []string{"novalue"}, `--extra-inputs: expected key:value, got "novalue"`},
-		{"-H", []string{"Bearer abc"}, "-H: expected Name:Value"},
+		{"-H", []string{"Bearer abc"}, "-H: expected Name:Value | such as X-Team:blue"},
 		{"--export-level", []string{"al"}, `--export-level: "al" is not one of summary, records, raw`},
 		{"--input-file", []string{"/nowhere.jsonl"}, "--input-file: /nowhere.jsonl: no such file or directory"},
 		{"--request-cancellation-rate", []string{"0"}, "--request-cancellation-rate: must be above 0, got 0 | leave it out to cancel nothing"},

@@ -198,6 +198,18 @@ var bodyRules = []rule{
 			found("artifacts.slice_duration", fmt.Sprintf("%g s cuts the %g s that are measured into more than %d slices", float64(*length), lasts, MaxSlices), fmt.Sprintf("take %g s or more", math.Ceil(lasts/MaxSlices*1000)/1000))
 		}
 	}},
+	{name: "slots that can be held", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+		for i, p := range b.Phases {
+			for _, x := range []struct {
+				name string
+				n    int
+			}{{"concurrency", p.Concurrency}, {"in_flight", p.InFlight}, {"prefill_concurrency", p.PrefillConcurrency}} {
+				if x.n > mostSlots {
+					found(phase(i, x.name), fmt.Sprintf("must be at most %d, got %d", mostSlots, x.n), "each is a connection of its own: one address takes about 28,000")
+				}
+			}
+		}
+	}},
 	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
@@ -241,9 +253,12 @@ var bodyRules = []rule{
 		}
 	}},
 	{name: "headers can be sent", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
-		for _, h := range b.Endpoint.Headers {
+		for i, h := range b.Endpoint.Headers {
 			if err := header.Check(h.Name, h.Value); err != nil {
 				found("endpoint.headers", err.Error(), "leave it out")
+			}
+			if slices.ContainsFunc(b.Endpoint.Headers[:i], func(o Header) bool { return strings.EqualFold(o.Name, h.Name) }) {
+				found("endpoint.headers", h.Name+" is there twice", "keep one of them: case makes no difference in the name of a header")
 			}
 		}
 	}},
@@ -453,3 +468,7 @@ func validPort(raw string) bool {
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && n > 0
 }
+
+// mostSlots is how many requests may be under way at once, far above what connections
+// to any number of servers allow.
+const mostSlots = 1 << 20

@@ -207,7 +207,11 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 			case err != nil || object.Kind != source.Object:
 				return nil, diag.New(source.Short(w)+" is not a JSON object", "")
 			}
-			putAll(m, object)
+			for _, f := range object.Fields {
+				if err := putOnce(m, f.Name, f.Value); err != nil {
+					return nil, err
+				}
+			}
 			continue
 		}
 		i := strings.IndexAny(w, seps)
@@ -215,25 +219,27 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 			return nil, diag.New(fmt.Sprintf("expected key%cvalue, got %q", seps[0], source.Short(w)), "")
 		}
 		key, value := strings.TrimSpace(w[:i]), strings.TrimSpace(w[i+1:])
-		switch {
-		case m.Get(key) != nil:
-			return nil, diag.New(key+" is there twice", "keep one of them")
-		case !typed || key == templateKey:
-			m.Put(key, source.TextNode(value, at))
-		case large(value):
+		n := source.TextNode(value, at)
+		if typed && key != templateKey {
+			n = typedValue(value, at)
+		}
+		if err := putOnce(m, key, n); err != nil {
+			return nil, err
+		}
+		if typed && key != templateKey && large(value) {
 			return nil, diag.New(key+": "+source.Short(value)+" is beyond 2^63, more than a whole number can be", "with quotes it is a text: "+key+`:"…"`)
-		default:
-			m.Put(key, typedValue(value, at))
 		}
 	}
 	return set(at, o.Path, m), nil
 }
 
-// putAll lays the members of one object over those of another.
-func putAll(to, from *source.Node) {
-	for _, f := range from.Fields {
-		to.Put(f.Name, f.Value)
+// putOnce adds a member that is not there yet.
+func putOnce(to *source.Node, name string, v *source.Node) error {
+	if to.Get(name) != nil {
+		return diag.New(name+" is there twice", "keep one of them")
 	}
+	to.Put(name, v)
+	return nil
 }
 
 // templateKey is the extra input that is a text whatever it looks like: a body
@@ -266,19 +272,20 @@ func header(o Option, at source.Origin, words []string) ([]lower.Assignment, err
 			if err != nil || object.Kind != source.Object {
 				return nil, diag.New("is not a JSON object of headers", "")
 			}
-			putAll(headers, object)
+			for _, f := range object.Fields {
+				if err := putOnce(headers, f.Name, f.Value); err != nil {
+					return nil, err
+				}
+			}
 			continue
 		}
 		name, value, ok := strings.Cut(w, ":")
 		if name = strings.TrimSpace(name); !ok || name == "" {
-			return nil, diag.New("expected Name:Value", "") // the word may hold a secret
+			return nil, diag.New("expected Name:Value", "such as X-Team:blue") // the word may hold a secret
 		}
-		for _, old := range headers.Fields {
-			if strings.EqualFold(old.Name, name) {
-				return nil, diag.New(name+" is there twice", "keep one of them")
-			}
+		if err := putOnce(headers, name, source.TextNode(strings.TrimSpace(value), at)); err != nil {
+			return nil, err
 		}
-		headers.Put(name, source.TextNode(strings.TrimSpace(value), at))
 	}
 	return set(at, o.Path, headers), nil
 }

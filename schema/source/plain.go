@@ -89,8 +89,8 @@ func JsonValue(s string) (any, error) {
 	return n.Plain(), err
 }
 
-// JSONNode is JSON as a tree, whose nodes all come from at. Members keep their order;
-// of two with one name the last counts, in the place of the first.
+// JSONNode is JSON as a tree, whose nodes all come from at. Members keep their order. A
+// name that is there twice is an error, and so is what is nested too deep.
 func JSONNode(s string, at Origin) (*Node, error) {
 	var text json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(s))
@@ -102,7 +102,7 @@ func JSONNode(s string, at Origin) (*Node, error) {
 	}
 	r := jsonReader{dec: json.NewDecoder(bytes.NewReader(text)), at: at}
 	r.dec.UseNumber()
-	n := r.node()
+	n := r.node(0)
 	return n, r.err
 }
 
@@ -110,10 +110,14 @@ func JSONNode(s string, at Origin) (*Node, error) {
 type jsonReader struct {
 	dec *json.Decoder
 	at  Origin
-	err error // a number out of range
+	err error
 }
 
-func (r *jsonReader) node() *Node {
+func (r *jsonReader) node(depth int) *Node {
+	if depth > maxDepth {
+		r.err = fmt.Errorf("nested deeper than %d levels", maxDepth)
+		return &Node{Origin: r.at}
+	}
 	switch token, _ := r.dec.Token(); v := token.(type) {
 	case nil:
 		return &Node{Origin: r.at}
@@ -125,12 +129,18 @@ func (r *jsonReader) node() *Node {
 			n.Kind = Object
 		}
 		for r.dec.More() {
+			if r.err != nil {
+				return n
+			}
 			if n.Kind == List {
-				n.Items = append(n.Items, r.node())
+				n.Items = append(n.Items, r.node(depth+1))
 				continue
 			}
 			key, _ := r.dec.Token()
-			n.Put(key.(string), r.node())
+			if n.Get(key.(string)) != nil {
+				r.err = fmt.Errorf("%s is there twice", key)
+			}
+			n.Put(key.(string), r.node(depth+1))
 		}
 		_, _ = r.dec.Token() // the end of it
 		return n

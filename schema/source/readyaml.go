@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -131,6 +132,9 @@ func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 			n.Origin.Text = y.Value
 		}
 	case "!!float":
+		if manyDigits.MatchString(y.Value) {
+			r.fail(y, "whole number "+Short(y.Value)+" is out of range")
+		}
 		f, err := yamlFloat(y.Value)
 		if err != nil {
 			r.fail(y, err.Error())
@@ -142,6 +146,9 @@ func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 		r.fail(y, "the tag "+y.Tag+" is not known")
 	}
 }
+
+// manyDigits is a whole number that YAML reads as a float, which would cut its digits.
+var manyDigits = regexp.MustCompile(`^[-+]?[0-9_]{19,}$`)
 
 func yamlFloat(s string) (float64, error) {
 	switch strings.ToLower(strings.TrimPrefix(s, "+")) {
