@@ -29,7 +29,8 @@ func ofHub() *Type {
 func PublicSet(cfg *schema.Dataset) (public.Set, error) {
 	s, ok := public.Named(cfg.Dataset)
 	if !ok {
-		return s, diag.Errorf("dataset %q: no published set of that name", cfg.Dataset).Try("aiperf dataset public lists them")
+		return s, diag.Errorf("dataset %q: no published set of that name", cfg.Dataset).
+			Try("aiperf dataset public lists them")
 	}
 	s.Subset = cmp.Or(cfg.HFSubset, s.Subset)
 	if cfg.HFWekaDataset != "" {

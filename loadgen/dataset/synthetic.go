@@ -90,7 +90,8 @@ func synthesize(ctx context.Context, cfg schema.Dataset, tok tokenizer.Tokenizer
 		set.conversations = append(set.conversations, c)
 		if i == sampled || g.bytes > conversation.MaxText {
 			if g.bytes/(i+1) > conversation.MaxText/n {
-				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n, conversation.MaxText>>20).Try("fewer entries, they are played again")
+				return nil, diag.Errorf("entries: %d prompts of these lengths are more than %d MiB of text", n, conversation.MaxText>>20).
+					Try("fewer entries, they are played again")
 			}
 		}
 	}

@@ -86,9 +86,11 @@ func newTrajectories(p *schema.Phase, root int64, set *dataset.Set) (*trajectori
 	}
 	switch {
 	case p.Kind == "warmup" && !t.priming:
-		return nil, errorf(p, "%w", diag.Errorf("a phase of type agentic_replay is measured").Try("its warmup is made for it, and runs before it"))
+		return nil, errorf(p, "%w", diag.Errorf("a phase of type agentic_replay is measured").
+			Try("its warmup is made for it, and runs before it"))
 	case t.slots < 1:
-		return nil, errorf(p, "%w", diag.Errorf("agentic_replay needs concurrency").Try("say how many sessions run at the same time (--concurrency)"))
+		return nil, errorf(p, "%w", diag.Errorf("agentic_replay needs concurrency").
+			Try("say how many sessions run at the same time (--concurrency)"))
 	case t.lo > t.hi:
 		return nil, fieldError("trajectory_start_min_ratio", "%v is above trajectory_start_max_ratio, %v", t.lo, t.hi)
 	case t.slots > set.Len() && !set.Wraps() && !(p.Sessions > 0 && p.Sessions <= int64(set.Len())):

@@ -57,7 +57,8 @@ func newFixed(p *schema.Phase, set *dataset.Set) (*fixed, error) {
 	for i := range set.Len() {
 		at, turns := set.Begins(i)
 		if at == nil {
-			return nil, errorf(p, "%w", diag.Errorf("conversation %s has no timestamp", set.Outline(i).ID).Try("a fixed schedule needs one in every first turn"))
+			return nil, errorf(p, "%w", diag.Errorf("conversation %s has no timestamp", set.Outline(i).ID).
+				Try("a fixed schedule needs one in every first turn"))
 		}
 		if inside(p, *at) {
 			if turns > 1 && p.EndOffset != nil {

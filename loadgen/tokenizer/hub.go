@@ -60,10 +60,12 @@ func (r Ref) Folder(model string) (string, error) {
 		r.Name = model
 	}
 	if r.Name == Server {
-		return "", diag.Errorf("the server that counts applies its template itself").Try("leave it out, or name the model's folder (--tokenizer DIR)")
+		return "", diag.Errorf("the server that counts applies its template itself").
+			Try("leave it out, or name the model's folder (--tokenizer DIR)")
 	}
 	if r.builtIn() {
-		return "", diag.Errorf("tokenizer %s is built in: it has no files", cmp.Or(r.Name, "builtin")).Try("name the model's folder (--tokenizer DIR)")
+		return "", diag.Errorf("tokenizer %s is built in: it has no files", cmp.Or(r.Name, "builtin")).
+			Try("name the model's folder (--tokenizer DIR)")
 	}
 	path, err := r.find()
 	if err != nil {

@@ -59,7 +59,8 @@ func Open(name string) (Tokenizer, error) { return Ref{Name: name}.Open() }
 func (r Ref) Open() (Tokenizer, error) {
 	if r.builtIn() {
 		if r.Name == Server {
-			return nil, diag.Errorf("tokenizer server: no server is measured here that could be asked").Try("name a tokenizer, or use builtin")
+			return nil, diag.Errorf("tokenizer server: no server is measured here that could be asked").
+				Try("name a tokenizer, or use builtin")
 		}
 		if r.Name == "" || r.Name == "builtin" {
 			r.Name = Default

@@ -36,7 +36,8 @@ func New(data []byte) (*Fields, error) {
 	} else if err := json.Unmarshal(f.text, &f.values); err != nil { // which says where
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, diag.Errorf("not a JSON object: %w at byte %d", err, syntax.Offset).Try("one record is one object in one line: is it written whole, and quoted?")
+			return nil, diag.Errorf("not a JSON object: %w at byte %d", err, syntax.Offset).
+				Try("one record is one object in one line: is it written whole, and quoted?")
 		}
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}

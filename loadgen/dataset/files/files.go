@@ -221,7 +221,8 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		return k, nil
 	}
 	if archive := archiveOf(head); archive != "" {
-		return k, diag.Errorf("%s: is packed with %s, which is not read", path, archive).Try("unpack it, or pack it with gzip")
+		return k, diag.Errorf("%s: is packed with %s, which is not read", path, archive).
+			Try("unpack it, or pack it with gzip")
 	}
 	if len(head) > 1 && head[0] == 0x1f && head[1] == 0x8b {
 		z, err := inflate(path, k.in)
@@ -239,9 +240,11 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 	case isDocument(name, k.in):
 		k.kind = jsonDocument
 	case (strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".ipc")) && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
-		return k, diag.Errorf("%s: is no Arrow file: it begins neither as a file nor as a stream of Arrow", path).Try("was it copied whole? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
+		return k, diag.Errorf("%s: is no Arrow file: it begins neither as a file nor as a stream of Arrow", path).
+			Try("was it copied whole? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
 	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
-		return k, diag.Errorf("%s: is no Parquet file: it does not begin with PAR1", path).Try("was it copied whole? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
+		return k, diag.Errorf("%s: is no Parquet file: it does not begin with PAR1", path).
+			Try("was it copied whole? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
 	}
 	return k, nil
 }
@@ -339,7 +342,8 @@ func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 		return documentError(place, err)
 	}
 	if len(v) > maxLine {
-		return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).Try("a record is held in memory as a whole: split it")
+		return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).
+			Try("a record is held in memory as a whole: split it")
 	}
 	return f(newRecord(place, v))
 }

@@ -136,7 +136,8 @@ func (c *Cursor) line() ([]byte, error) {
 		part, err := c.in.ReadSlice('\n')
 		c.spot.Byte += int64(len(part))
 		if len(c.long)+len(part) > maxLine {
-			return nil, diag.Errorf("%s:%d: line longer than %d MiB", c.path, c.spot.Line+1, maxLine>>20).Try("a record is one line: is a line end missing? Files may be larger than memory, records may not")
+			return nil, diag.Errorf("%s:%d: line longer than %d MiB", c.path, c.spot.Line+1, maxLine>>20).
+				Try("a record is one line: is a line end missing? Files may be larger than memory, records may not")
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			c.long = append(c.long, part...)

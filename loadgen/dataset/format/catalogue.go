@@ -76,12 +76,6 @@ type joiner interface {
 	handedOver()
 }
 
-// each is a decoder that remembers nothing.
-type each func(rec files.Record) error
-
-func (read each) read(rec files.Record) error { return read(rec) }
-func (each) finish() error                    { return nil }
-
 // catalogue is in the order in which formats are tried: first those that give
 // themselves away by fields of their own.
 var catalogue = slices.Concat([]*Format{

@@ -180,7 +180,8 @@ func (line *dagLine) check() error {
 	think := line.ThinkTime != nil || line.ThinkSigma != nil || line.ThinkMin != nil || line.ThinkMax != nil
 	switch {
 	case !line.Orchestrator && len(line.Turns) == 0:
-		return diag.Errorf("turns: a conversation needs at least one").Try("only an orchestrator (\"orchestrator\": true) has none")
+		return diag.Errorf("turns: a conversation needs at least one").
+			Try("only an orchestrator (\"orchestrator\": true) has none")
 	case !line.Orchestrator && (line.Rounds != nil || think):
 		return diag.Errorf("rounds and think_time_*: only an orchestrator has them").Try("a turn has a delay")
 	case !line.Orchestrator && len(line.Spawns) > 0:
@@ -316,7 +317,8 @@ func (r *dagLines) dagTurn(i, k int, line *dagLine) error {
 	var forked, spawned []string
 	for _, f := range t.Forks {
 		if !f.Background && k < len(line.Turns)-1 {
-			return diag.Errorf("forks: %q ends the conversation, and turns follow", f.Child).Try(fmt.Sprintf(`{"child": %q, "background": true} goes on beside it`, f.Child))
+			return diag.Errorf("forks: %q ends the conversation, and turns follow", f.Child).
+				Try(fmt.Sprintf(`{"child": %q, "background": true} goes on beside it`, f.Child))
 		}
 		forked = append(forked, f.Child)
 		out.Starts = append(out.Starts, conversation.Start{ID: f.Child, Inherits: true})
@@ -416,18 +418,21 @@ func (r *dagLines) tie() error {
 					continue
 				}
 				if forkedAt[child] != "" {
-					return diag.Errorf("%s: %q is forked by %s, too", at, s.ID, forkedAt[child]).Try("a fork goes on from one history, a spawn begins afresh and may have several")
+					return diag.Errorf("%s: %q is forked by %s, too", at, s.ID, forkedAt[child]).
+						Try("a fork goes on from one history, a spawn begins afresh and may have several")
 				}
 				forkedAt[child] = at
 				if first := s.Conversation.Turns[0]; first.Complete || first.Silent {
-					return diag.Errorf("%s: %q is forked and has no use for a history (%s)", at, s.ID, map[bool]string{true: "context_mode " + withResponses, false: "orchestrator"}[first.Complete]).Try("spawn it")
+					return diag.Errorf("%s: %q is forked and has no use for a history (%s)", at, s.ID, map[bool]string{true: "context_mode " + withResponses, false: "orchestrator"}[first.Complete]).
+						Try("spawn it")
 				}
 			}
 		}
 	}
 	for i := range r.conversations {
 		if forkedAt[i] != "" && before[i] != "" {
-			return diag.Errorf("%s: %q is forked by %s, too", before[i], r.conversations[i].ID, forkedAt[i]).Try("what begins before a session has no history")
+			return diag.Errorf("%s: %q is forked by %s, too", before[i], r.conversations[i].ID, forkedAt[i]).
+				Try("what begins before a session has no history")
 		}
 		if err := r.systemFirst(i, forkedAt[i] != ""); err != nil {
 			return err
@@ -448,7 +453,8 @@ func (r *dagLines) systemFirst(i int, forked bool) error {
 		for n, m := range list {
 			opens := k == 0 && !forked || c.Turns[k].Complete && n == 0
 			if m.Role == "system" && !opens {
-				return diag.Errorf("%s: turns[%d].messages[%d]: a system message that is not the first one sent", r.places[i], k, n).Try("chat templates read it at the beginning only")
+				return diag.Errorf("%s: turns[%d].messages[%d]: a system message that is not the first one sent", r.places[i], k, n).
+					Try("chat templates read it at the beginning only")
 			}
 		}
 	}
@@ -517,5 +523,6 @@ func (r *dagLines) circle(waiting []int) error {
 	if n := len(path); n > 8 {
 		path = append(append(path[:4:4], fmt.Sprintf("… %d more …", n-8)), path[n-4:]...)
 	}
-	return diag.Errorf("%s: a circle: %s", r.places[at], strings.Join(path, " → ")).Try("who waits for itself never begins")
+	return diag.Errorf("%s: a circle: %s", r.places[at], strings.Join(path, " → ")).
+		Try("who waits for itself never begins")
 }

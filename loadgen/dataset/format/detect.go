@@ -138,9 +138,11 @@ func detect(sample []files.Record) (Found, error) {
 		return Found{Format: among}, first
 	}
 	if ok, why := fitsMooncake(&sample[0]); !ok && given(&sample[0]) > 1 {
-		return Found{}, diag.Errorf("%s: %s", sample[0].Place, why).Try("one of them says what is sent: input_length has a prompt of that length made")
+		return Found{}, diag.Errorf("%s: %s", sample[0].Place, why).
+			Try("one of them says what is sent: input_length has a prompt of that length made")
 	}
-	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known()).Try("single_turn has \"text\", multi_turn has \"turns\"; format says which it is")
+	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known()).
+		Try("single_turn has \"text\", multi_turn has \"turns\"; format says which it is")
 }
 
 // known names the formats for a person; those of one family stand as one.
@@ -193,7 +195,8 @@ func misfitting(f *Format, sample []files.Record) error {
 // misfit is why a record behind others does not have their format; nil when it has.
 func misfit(f *Format, r *files.Record) error {
 	if ok, why := f.fits(r); !ok {
-		return diag.Errorf("%s: not %s like the records before it: %s", r.Place, f.Name, why).Try("a file holds records of one format")
+		return diag.Errorf("%s: not %s like the records before it: %s", r.Place, f.Name, why).
+			Try("a file holds records of one format")
 	}
 	return nil
 }

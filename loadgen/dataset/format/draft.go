@@ -32,6 +32,9 @@ type draft struct {
 	accept   func(*conversation.Turn) error // refuses turns that cannot be sent; nil accepts all
 }
 
+// finish is for decoders that have nothing left to do.
+func (*draft) finish() error { return nil }
+
 // begin starts a conversation and says which one it is.
 func (d *draft) begin(id, system string) int {
 	i := len(d.conversations)

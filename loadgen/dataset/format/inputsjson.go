@@ -13,10 +13,13 @@ import (
 var inputsJSON = Format{
 	Name: "inputs_json", Doc: "a session of an earlier run's inputs.json with its request bodies", Complete: true, Verbatim: true,
 	Sampling: "sequential", fits: hasAll("session_id", "payloads"),
-	decoder: func(d *draft) decoder { return each(d.readInputsJSON) },
+	decoder: func(d *draft) decoder { return pastInputs{d} },
 }
 
-func (d *draft) readInputsJSON(rec files.Record) error {
+// pastInputs are the sessions of an earlier run.
+type pastInputs struct{ *draft }
+
+func (d pastInputs) read(rec files.Record) error {
 	id, err := rec.Fields.Str("session_id")
 	if err != nil {
 		return err

@@ -45,8 +45,6 @@ func newMultiTurns(d *draft) *multiTurns {
 	return &multiTurns{draft: d, byID: map[string]int{}, past: map[uint64]bool{}}
 }
 
-func (*multiTurns) finish() error { return nil }
-
 func (r *multiTurns) read(rec files.Record) error {
 	f := rec.Fields
 	id, err := f.Str("session_id")
@@ -220,7 +218,8 @@ func readsBack(line []byte, c *conversation.Conversation) error {
 		return err
 	}
 	if !bytes.Equal(is, was) {
-		return diag.Errorf("conversation %s: a multi_turn file has no words for all of it", c.ID).Try("texts, media, output lengths, times and extra are written; whole bodies, recorded messages, tools and a user's context are not")
+		return diag.Errorf("conversation %s: a multi_turn file has no words for all of it", c.ID).
+			Try("texts, media, output lengths, times and extra are written; whole bodies, recorded messages, tools and a user's context are not")
 	}
 	return nil
 }

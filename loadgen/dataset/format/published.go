@@ -74,8 +74,6 @@ type columns struct {
 	set *public.Set
 }
 
-func (*columns) finish() error { return nil }
-
 func (r *columns) read(rec files.Record) error {
 	f, s := rec.Fields, r.set
 	f.Pass()

@@ -34,8 +34,6 @@ type rawPayloads struct {
 	byFile map[string]int
 }
 
-func (*rawPayloads) finish() error { return nil }
-
 func (r *rawPayloads) read(rec files.Record) error {
 	body := rec.Fields.Whole()
 	if rec.File == "" {

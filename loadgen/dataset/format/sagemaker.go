@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -86,15 +87,7 @@ func isList(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '[' }
 // the first.
 func (r *captures) finish() error {
 	at := func(c *conversation.Conversation) time.Duration { return *c.Turns[0].Timestamp }
-	slices.SortStableFunc(r.conversations, func(a, b conversation.Conversation) int {
-		switch d := at(&a) - at(&b); {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.conversations, func(a, b conversation.Conversation) int { return cmp.Compare(at(&a), at(&b)) })
 	zero, speed := at(&r.conversations[0]), r.speedup()
 	for i := range r.conversations {
 		c := &r.conversations[i]

@@ -36,8 +36,6 @@ type singleTurns struct {
 	back   bool // one is earlier than another before it
 }
 
-func (*singleTurns) finish() error { return nil }
-
 func (r *singleTurns) read(rec files.Record) error {
 	f := rec.Fields
 	t, err := r.turn(f, "")

@@ -207,7 +207,8 @@ func (r *labRows) finish() error {
 			}
 			id := safeName(s.name)
 			if other, taken := names[id]; taken {
-				return diag.Errorf("%s: the sessions %q and %q become one name, %s", r.cfg.Path, other, s.name, id).Try("rename one of them: other signs than letters, digits, dot, hyphen and underscore are written as _")
+				return diag.Errorf("%s: the sessions %q and %q become one name, %s", r.cfg.Path, other, s.name, id).
+					Try("rename one of them: other signs than letters, digits, dot, hyphen and underscore are written as _")
 			}
 			names[id] = s.name
 			list, left := s.list(all, block)

@@ -205,7 +205,8 @@ func chainEnd(list []agentRequest) float64 {
 func (w *wekaSession) subagent(at int, q *wekaRequest) (started, error) {
 	name := fmt.Sprintf("%s%s%s", w.id, agentMark, cmp.Or(q.AgentID, fmt.Sprint(len(w.agents))))
 	if w.agents[name] {
-		return started{}, diag.Errorf("requests[%d].agent_id: %q stands there twice", at, q.AgentID).Try("each subagent of a session has a name of its own")
+		return started{}, diag.Errorf("requests[%d].agent_id: %q stands there twice", at, q.AgentID).
+			Try("each subagent of a session has a name of its own")
 	}
 	w.agents[name] = true
 	end := q.agentEnds()

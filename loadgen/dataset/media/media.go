@@ -114,9 +114,11 @@ func dataAddress(kind, ref string) (Item, error) {
 	}
 	b, _ := base64.StdEncoding.DecodeString(b64)
 	if is := sniff(b, ""); !hasKind(is, "image/") {
-		return Item{}, diag.Errorf("a data: address of type %q that is no image", clip(typ)).Try("was it encoded whole? png, jpeg, gif, webp and bmp are known by their first bytes")
+		return Item{}, diag.Errorf("a data: address of type %q that is no image", clip(typ)).
+			Try("was it encoded whole? png, jpeg, gif, webp and bmp are known by their first bytes")
 	} else if cutOff(is, b) {
-		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is), len(b)).Try("was it copied whole?")
+		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is), len(b)).
+			Try("was it copied whole?")
 	}
 	return it, nil
 }
@@ -147,7 +149,8 @@ func (l *Library) file(kind, ref string) (Item, error) {
 		return Item{}, fmt.Errorf("%s: %w", clip(ref), reason(err))
 	}
 	if !l.inside(whole) {
-		return Item{}, diag.Errorf("%s: lies outside the dataset's folder", clip(ref)).Try("move it there, or allow its folder with media_roots")
+		return Item{}, diag.Errorf("%s: lies outside the dataset's folder", clip(ref)).
+			Try("move it there, or allow its folder with media_roots")
 	}
 	b, err := read(whole)
 	if err != nil {
@@ -158,7 +161,8 @@ func (l *Library) file(kind, ref string) (Item, error) {
 		return Item{}, fmt.Errorf("%s: %w", clip(ref), err)
 	}
 	if l.bytes += len(b) * 4 / 3; l.bytes > l.limit {
-		return Item{}, diag.Errorf("%s: media of more than %d MiB", clip(ref), l.limit>>20).Try("give addresses instead of files")
+		return Item{}, diag.Errorf("%s: media of more than %d MiB", clip(ref), l.limit>>20).
+			Try("give addresses instead of files")
 	}
 	return it, nil
 }
@@ -171,7 +175,8 @@ func OfBytes(kind string, b []byte, name string) (Item, error) {
 		return Item{}, fmt.Errorf("is no %s", kind)
 	}
 	if cutOff(format, b) {
-		return Item{}, diag.Errorf("the %s ends too early, after %d bytes", strings.ToUpper(format), len(b)).Try("was it copied whole?")
+		return Item{}, diag.Errorf("the %s ends too early, after %d bytes", strings.ToUpper(format), len(b)).
+			Try("was it copied whole?")
 	}
 	return Item{Base64: base64.StdEncoding.EncodeToString(b), Format: format, Length: lengthOf(b, format)}, nil
 }

@@ -42,7 +42,8 @@ func Open(dir string) (*Template, error) {
 	}
 	text, ok := texts["default"]
 	if !ok {
-		return nil, diag.Errorf("chat template: %s has none (%s)", dir, strings.Join(holders, ", ")).Try("leave out apply_chat_template, or name a tokenizer's folder that has one")
+		return nil, diag.Errorf("chat template: %s has none (%s)", dir, strings.Join(holders, ", ")).
+			Try("leave out apply_chat_template, or name a tokenizer's folder that has one")
 	}
 	if t.plain, err = t.parse(text); err != nil {
 		return nil, fmt.Errorf("chat template of %s: %w", dir, err)

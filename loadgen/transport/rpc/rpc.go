@@ -153,7 +153,8 @@ func wrongBody(d protoreflect.MessageDescriptor, err error) error {
 	if _, after, ok := strings.Cut(why, "): "); ok && strings.HasPrefix(why, "(line ") {
 		why = after // of the template's output, which nobody sees
 	}
-	return mistake("endpoint.rpc.body: it makes no %s: %s", d.FullName(), why).Try("its fields are " + strings.Join(fieldsOf(d), ", "))
+	return mistake("endpoint.rpc.body: it makes no %s: %s", d.FullName(), why).
+		Try("its fields are " + strings.Join(fieldsOf(d), ", "))
 }
 
 func fieldsOf(d protoreflect.MessageDescriptor) (have []string) {
