@@ -27,6 +27,7 @@ type trial struct {
 	open     bool
 	load     float64 // of what server and cap can answer, in an open loop; 0 where they answer any
 	steady   bool    // the server neither fails nor changes
+	slots    int     // of a closed loop
 	pauses   []Pause
 	requests int
 }
@@ -68,6 +69,7 @@ func drawTrial(rng *rand.Rand) trial {
 	arrivals := []string{"poisson", "constant"}[rng.IntN(2)]
 	switch {
 	case !x.open:
+		x.slots = workers
 		x.phase = fmt.Sprintf("type: concurrency, concurrency: %d", workers)
 		length = float64(x.requests) / float64(workers) * answer
 	case one(3): // a cap of the client
@@ -230,7 +232,27 @@ func (s *story) numbers(x *trial) map[string]float64 {
 		out[metrics.ErrorRate+".avg"] = float64(failed) / float64(ok+failed)
 	}
 	out[metrics.GoodRequestFraction+".avg"] = float64(good) / float64(attempts)
+	last := int64(0) // a run begins at 0 and ends with the last request, cut off or not
+	for i := range s.all {
+		last = max(last, s.all[i].End)
+	}
+	if took := float64(last) / 1e9; took > 0 {
+		out[metrics.RequestThroughput+".avg"], out[metrics.Goodput+".avg"] = float64(ok)/took, float64(good)/took
+	}
 	return out
+}
+
+// held is how much of the slots of a closed loop was used, over time, until the last
+// request was sent.
+func (s *story) held(slots int) float64 {
+	last, used := int64(0), 0.0
+	for i := range s.all {
+		last = max(last, s.all[i].Recv)
+	}
+	for i := range s.all {
+		used += float64(min(s.all[i].End, last) - s.all[i].Recv)
+	}
+	return used / float64(last) / float64(slots)
 }
 
 // touched tells whether the run says that the number is not sure.
@@ -272,11 +294,18 @@ func lies(x *trial, o *Outcome, s *story) (said []string) {
 			continue
 		}
 		slack := 1e-9
-		if len(x.pauses) > 0 { // shares may be off by what moves no percentile
+		if m, _ := metrics.Lookup(tag); m.Unit == "requests/sec" {
+			slack, open = 0.02*want, open*want
+		} else if len(x.pauses) > 0 { // shares may be off by what moves no percentile
 			slack = 0.02
 		}
 		if have-slack > want || want > have+open+slack {
 			lie("%s is %v (+%v) and untouched, the truth is %v", name, have, open, want)
+		}
+	}
+	if x.slots > 0 && len(s.all) >= x.slots+20 && !touched(out, metrics.RequestThroughput+".avg") { // fewer are not judged
+		if held := s.held(x.slots); held < 0.975 {
+			lie("the rates are untouched, and %v of the slots were used", held)
 		}
 	}
 	kinds := 0.0
