@@ -303,7 +303,8 @@ func lies(x *trial, o *Outcome, s *story) (said []string) {
 			lie("%s is %v (+%v) and untouched, the truth is %v", name, have, open, want)
 		}
 	}
-	if x.slots > 0 && len(s.all) >= x.slots+20 && !touched(out, metrics.RequestThroughput+".avg") { // fewer are not judged
+	follow := s.values(func(r *seen) (float64, bool) { return 0, r.answered() && r.intended > 0 })
+	if x.slots > 0 && len(follow) >= 20 && !touched(out, metrics.RequestThroughput+".avg") { // fewer are not judged
 		if held := s.held(x.slots); held < 0.975 {
 			lie("the rates are untouched, and %v of the slots were used", held)
 		}
