@@ -60,7 +60,7 @@ func refuse(dir, why, hint string) error {
 }
 
 // Two reads two directories so that they can be compared: where one of them is ours
-// and the other is not, ours is read by the files that both have.
+// and the other is not, ours is read by the files that both have, if it has such files.
 func Two(a, b string) (*System, *System, error) {
 	ra, err := Find(a)
 	if err != nil {
@@ -71,9 +71,9 @@ func Two(a, b string) (*System, *System, error) {
 		return nil, nil, err
 	}
 	switch {
-	case ra.Runs == nil && rb.Runs != nil:
+	case ra.Runs == nil && rb.Runs != nil && rb.Recognises(a):
 		ra = rb
-	case rb.Runs == nil && ra.Runs != nil:
+	case rb.Runs == nil && ra.Runs != nil && ra.Recognises(b):
 		rb = ra
 	}
 	x, err := ra.Read(a)

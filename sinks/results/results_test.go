@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,5 +121,28 @@ func TestRefusesWhatIsNoResult(t *testing.T) {
 	}
 	if _, err := results.Read(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "no such directory") {
 		t.Errorf("no directory: %v", err)
+	}
+}
+
+// Of two directories ours is read by the other's reader only where that one finds its
+// files there; else by its own.
+func TestTwoOfDifferentPrograms(t *testing.T) {
+	t.Parallel()
+	theirs := foreign(t, map[string]string{"profile_export_aiperf.json": summary("40", "400", "4")})
+	for _, first := range []bool{true, false} {
+		dirs := []string{ours(t, 100, 102, 98), theirs}
+		if !first {
+			slices.Reverse(dirs)
+		}
+		a, b, err := results.Two(dirs[0], dirs[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !first {
+			a, b = b, a
+		}
+		if !a.Ours || len(a.Cells) == 0 || len(a.Cells[0].Runs) != 3 || b.Ours || len(b.Cells[0].Runs) != 1 {
+			t.Errorf("%v: ours %+v, theirs %+v", dirs, a, b)
+		}
 	}
 }
