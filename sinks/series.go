@@ -50,7 +50,11 @@ type sampled interface {
 }
 
 // series is every Series, in the order of Tables.
-func series() []sampled { return []sampled{Telemetry()} }
+func series() []sampled {
+	return []sampled{
+		Telemetry(),
+	}
+}
 
 // SeriesFiles are the files that a run's observers may stream samples to.
 func SeriesFiles() (names []string) {
