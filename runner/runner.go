@@ -102,6 +102,7 @@ type runner struct {
 	told     []string // what was said of sets before anything was sent
 	result   *Result
 	at       Step  // where the plan is
+	cells    int   // that the lock and the journal know
 	sent     int64 // requests so far, for the budget
 	written  resultdir.Written
 	log      *stepLog
@@ -173,6 +174,12 @@ func Run(issue, hard context.Context, plan *sweep.Plan, opt Options) (_ *Result,
 		r.result.Finished = dir.Finished
 		return r.result, nil
 	}
+	r.cells = len(plan.Cells)
+	for _, e := range dir.Events {
+		if e.Made != nil {
+			r.cells++
+		}
+	}
 	if opt.Resume { // not before it is known that something is left to measure
 		if err := await(issue, plan, unflipped(plan), local, &opt); err != nil {
 			return nil, err
@@ -232,8 +239,8 @@ func (r *runner) all(issue, hard context.Context) error {
 	runs := source.Of(r.plan)
 	var last *sweep.Run
 	over := false
-	next, more := runs.Next(r.result.Outcomes)
-	for i := 0; more && !over; i++ {
+	next, more, err := runs.Next(r.result.Outcomes)
+	for i := 0; err == nil && more && !over; i++ {
 		run, was := next.Run, before[next.Run.ID]
 		r.at = Step{Run: run, Index: i, Total: len(r.plan.Runs)}
 		switch {
@@ -257,15 +264,29 @@ func (r *runner) all(issue, hard context.Context) error {
 			if err := r.decided(next, was); err != nil {
 				return err
 			}
+			if err := r.introduce(run.Cell); err != nil {
+				return err
+			}
 			if err := r.carryOut(issue, hard, was.Attempt+1, unready); err != nil {
 				return err
 			}
 			over = r.ends(issue)
 			last = &run
 		}
-		next, more = runs.Next(r.result.Outcomes)
+		next, more, err = runs.Next(r.result.Outcomes)
 	}
 	r.result.complete = !more
+	return err
+}
+
+// introduce notes the cells that the plan's source made up, before the first run of each.
+func (r *runner) introduce(c *sweep.Cell) error {
+	for ; r.cells <= c.Index; r.cells++ {
+		made := r.plan.Cells[r.cells].Lock()
+		if err := r.dir.Note(resultdir.Event{Event: "cell", Made: &made}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

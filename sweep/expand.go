@@ -24,7 +24,7 @@ func Expand(doc Document) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{
-		Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
+		doc: doc, Name: e.Name, Type: orElse(s.Type, "none"), Axes: axes, Trials: max(1, e.MultiRun.NumRuns), MultiRun: e.MultiRun,
 		Order:           orElse(s.IterationOrder, "repeated"),
 		CooldownSeconds: s.CooldownSeconds, Where: s.Where, Derive: s.Derive, Experiment: e, Design: s.Design, ruled: s.Ruled,
 	}

@@ -58,11 +58,18 @@ func nameDirs(cells []*Cell) {
 		count[strings.ToLower(c.DirName)]++
 	}
 	for _, c := range cells {
-		name := strings.ToLower(c.DirName)
-		fit := FolderName(c.DirName)
-		if count[name] == 1 && fit == c.DirName && !slices.Contains(reserved[:], name) {
-			continue
+		if count[strings.ToLower(c.DirName)] > 1 || !fitsFolder(c.DirName) {
+			c.DirName = ownFolder(c)
 		}
-		c.DirName = cut(fit, maxName-2-len(c.ID)) + "__" + c.ID
 	}
+}
+
+// fitsFolder tells whether a folder of a result directory may have the name.
+func fitsFolder(name string) bool {
+	return FolderName(name) == name && !slices.Contains(reserved[:], strings.ToLower(name))
+}
+
+// ownFolder is a name that no other cell has.
+func ownFolder(c *Cell) string {
+	return cut(FolderName(c.DirName), maxName-2-len(c.ID)) + "__" + c.ID
 }

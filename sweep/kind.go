@@ -20,8 +20,10 @@ type Kind struct {
 	InStep bool
 	// Sampled: the cells are drawn from ranges, described by sweep.dimensions.
 	Sampled bool
-	// Searches: the cells are made up while the plan runs.
+	// Searches: the cells are made up while the plan runs, by a source of its own.
 	Searches bool
+	// Unbuilt: AIPerf has it. Schema's table of what is absent says what to use instead.
+	Unbuilt bool
 	// Drawn is how the samples of a design were made, in AIPerf's terms; nil
 	// where a setting does not apply. Only sampled kinds have it.
 	Drawn func(d *schema.Design) (scramble, optimization any)
@@ -32,7 +34,14 @@ type Kind struct {
 
 // Kinds is the catalogue, the commonest first.
 func Kinds() []*Kind {
-	return []*Kind{grid(), zip(), scenarios(), sobol(), latinHypercube(), adaptiveSearch()}
+	return []*Kind{
+		grid(),
+		zip(),
+		scenarios(),
+		sobol(),
+		latinHypercube(),
+		adaptiveSearch(),
+	}
 }
 
 // KindOf finds a kind by its name.
@@ -66,7 +75,7 @@ func points(s schema.Sweep, base *int64) ([]schema.Axis, []point, error) {
 func kindNames() []string {
 	var names []string
 	for _, k := range Kinds() {
-		if !k.Searches {
+		if !k.Unbuilt {
 			names = append(names, k.Name)
 		}
 	}

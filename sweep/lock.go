@@ -18,12 +18,17 @@ func (p *Plan) Lock() resultdir.Lock {
 		BaseSeed: p.BaseSeed, Seeds: p.Seeds, Seeded: p.Seeded,
 	}
 	for _, c := range p.Cells {
-		l.Cells = append(l.Cells, resultdir.LockCell{ID: c.ID, Label: c.Label, Short: c.Short(), Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON})
+		l.Cells = append(l.Cells, c.Lock())
 	}
 	for _, r := range p.Runs {
 		l.Runs = append(l.Runs, resultdir.LockRun{ID: r.ID, Cell: r.Cell.ID, Trial: r.Trial, Seed: r.Seed, Text: r.Text, Warmup: r.Warmup, Dir: r.Dir})
 	}
 	return l
+}
+
+// Lock is the cell in its kept form.
+func (c *Cell) Lock() resultdir.LockCell {
+	return resultdir.LockCell{ID: c.ID, Label: c.Label, Short: c.Short(), Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON}
 }
 
 // Adopt takes the seeds of an earlier plan whose seed was drawn, so that what

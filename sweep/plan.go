@@ -52,6 +52,8 @@ type Plan struct {
 	Where           string
 	Derive          []schema.Derivation
 	Experiment      schema.Experiment
+	doc             Document        // that it is expanded from
+	sameSeed        bool            // of all cells
 	ruled           map[string]bool // settings of AIPerf's that rule, in its sense
 	Warnings        []string        // doubts about the matrix that stop nothing
 }

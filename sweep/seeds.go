@@ -64,11 +64,16 @@ func (p *Plan) plantSeeds(same bool, draw func() int64) {
 	default:
 		p.BaseSeed = draw()
 	}
+	p.sameSeed = same
 	for _, c := range p.Cells {
-		c.Seed = p.BaseSeed
-		if !same {
-			c.Seed += int64(c.Index)
-		}
+		p.plantSeed(c)
+	}
+}
+
+func (p *Plan) plantSeed(c *Cell) {
+	c.Seed = p.BaseSeed
+	if !p.sameSeed {
+		c.Seed += int64(c.Index)
 	}
 }
 

@@ -174,6 +174,36 @@ func TestOpenRefusesAnotherForm(t *testing.T) {
 	}
 }
 
+// A cell that the plan's source made up is one of the plan that was begun.
+func TestMadeCells(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	plan := planOf("a")
+	plan.Lock.Cells = []LockCell{{ID: "listed"}}
+	for i, resume := range []bool{false, true} {
+		d, err := Open(dir, plan, resume)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := 0
+		for _, e := range d.Events {
+			if e.Made != nil {
+				made++
+			}
+		}
+		if made != i {
+			t.Errorf("%d made cells in the journal of process %d", made, i)
+		}
+		if err := errors.Join(d.Note(Event{Event: "cell", Made: &LockCell{ID: "made", Label: "x=1", Point: map[string]any{"x": 1.0}}}), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := ReadLock(dir)
+	if err != nil || len(lock.Cells) != 3 || lock.Cells[0].ID != "listed" || lock.Cells[2].Point["x"] != 1.0 {
+		t.Errorf("%v: %+v", err, lock.Cells)
+	}
+}
+
 func TestOneProcessPerDirectory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")

@@ -16,7 +16,7 @@ import (
 // The file is only ever appended to; each line is on disk before the next
 // step begins, so a killed program loses at most the run in progress.
 type Event struct {
-	Event   string    `json:"event"` // beside, begin, start, decision, done, failed, aborted, lost, interrupted, redo, flip, end
+	Event   string    `json:"event"` // beside, begin, start, cell, decision, done, failed, aborted, lost, interrupted, redo, flip, end
 	Time    time.Time `json:"time"`
 	Plan    string    `json:"plan,omitempty"`
 	Run     string    `json:"run,omitempty"`
@@ -30,6 +30,7 @@ type Event struct {
 	Version string    `json:"version,omitempty"`
 	Spared  bool      `json:"spared,omitempty"` // of decision: the run is not needed
 	Why     string    `json:"why,omitempty"`    // of decision: what in the outcomes made the plan's source take it
+	Made    *LockCell `json:"made,omitempty"`   // of cell: one that the plan's source made up
 	State   string    `json:"state,omitempty"`  // of flip: the cell that the server was brought into its state for
 
 	Beside  []string          `json:"beside,omitempty"`  // of beside: names of others that were in the directory before

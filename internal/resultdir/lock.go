@@ -46,9 +46,17 @@ type LockRun struct {
 	Dir    string `json:"dir"`
 }
 
-// ReadLock reads the plan that was begun in dir.
+// ReadLock reads the plan that was begun in dir, with the cells that its source has made
+// up since.
 func ReadLock(dir string) (Lock, error) {
 	var l Lock
-	err := ReadJSON(filepath.Join(dir, LockName), &l)
-	return l, err
+	if err := ReadJSON(filepath.Join(dir, LockName), &l); err != nil {
+		return l, err
+	}
+	for _, e := range Events(dir) {
+		if e.Made != nil {
+			l.Cells = append(l.Cells, *e.Made)
+		}
+	}
+	return l, nil
 }

@@ -21,10 +21,10 @@ func enoughOf(plan *sweep.Plan, inner Source) Source {
 
 // Next is the inner source's next run, spared where its cell's trials are enough. The
 // sentinel has no trials.
-func (e *enough) Next(sofar []decide.Outcome) (Decision, bool) {
-	d, ok := e.inner.Next(sofar)
+func (e *enough) Next(sofar []decide.Outcome) (Decision, bool, error) {
+	d, ok, err := e.inner.Next(sofar)
 	if !ok || d.Spared || d.Run.Sentinel > 0 {
-		return d, ok
+		return d, ok, err
 	}
 	var cell []*decide.Outcome
 	for i := range sofar {
@@ -35,5 +35,5 @@ func (e *enough) Next(sofar []decide.Outcome) (Decision, bool) {
 	if stop, done := decide.Enough(e.plan, cell); done {
 		d.Spared, d.Why = true, stop.Why
 	}
-	return d, true
+	return d, true, nil
 }

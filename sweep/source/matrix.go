@@ -11,10 +11,10 @@ type matrix struct{ left []sweep.Run }
 func matrixOf(plan *sweep.Plan, _ Source) Source { return &matrix{plan.Runs} }
 
 // Next is the next one of the list, whatever came of the others.
-func (m *matrix) Next([]decide.Outcome) (d Decision, ok bool) {
+func (m *matrix) Next([]decide.Outcome) (d Decision, ok bool, _ error) {
 	if len(m.left) == 0 {
-		return Decision{}, false
+		return Decision{}, false, nil
 	}
 	d.Run, m.left = m.left[0], m.left[1:]
-	return d, true
+	return d, true, nil
 }

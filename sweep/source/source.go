@@ -15,8 +15,9 @@ import (
 // runs, which is how a plan is resumed.
 type Source interface {
 	// Next is what follows the outcomes so far: those of the runs that it gave, in
-	// that order. false: nothing does.
-	Next(sofar []decide.Outcome) (Decision, bool)
+	// that order. false: nothing does. The error is of a cell that it made up and that
+	// cannot be run.
+	Next(sofar []decide.Outcome) (Decision, bool, error)
 }
 
 // Decision is one step of a source.

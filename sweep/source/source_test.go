@@ -27,7 +27,10 @@ func outcome(run sweep.Run, ms float64) decide.Outcome {
 // came of it.
 func carryOut(s source.Source, measure func(sweep.Run) decide.Outcome) (steps []step, outcomes []decide.Outcome) {
 	for {
-		d, ok := s.Next(outcomes)
+		d, ok, err := s.Next(outcomes)
+		if err != nil {
+			panic(err)
+		}
 		if !ok {
 			return steps, outcomes
 		}

@@ -20,11 +20,11 @@ func Plan(w io.Writer, plan *sweep.Plan, b sweep.Bound) {
 			requests = fmt.Sprintf("more than %s requests", words.Whole(b.Requests))
 		}
 	}
-	runs := words.Count(len(plan.Runs), "run")
 	if len(plan.Runs) == 0 {
-		runs = "as many runs as it takes"
+		fmt.Fprintf(w, "%s: as many runs as it takes\n", plan.Name)
+	} else {
+		fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), words.Count(len(plan.Runs), "run"), requests, lasts(b))
 	}
-	fmt.Fprintf(w, "%s: %s = %s, %s, %s\n", plan.Name, Size(plan), runs, requests, lasts(b))
 	if len(plan.Axes) > 0 {
 		var axes []string
 		for _, x := range plan.Axes {
