@@ -9,46 +9,63 @@ import (
 //
 // Its stored form is the number of ids (uint32, little endian), one length
 // byte per id, then the bytes of all tokens one after the other. An id that is
-// not used has length 0. Nothing has to be decoded, so opening one costs no
-// more than indexing it.
+// not used has length 0. Nothing has to be decoded.
 type ranks struct {
 	text  string   // bytes of all tokens
 	start []uint32 // start[id]..start[id+1] in text
-	slots []uint32 // open addressing: id+1, or 0 for an empty slot
+	slots string   // open addressing: id+1 as uint32, little endian, or 0 for an empty slot
 	shift uint     // hash >> shift is the first slot
 }
 
-// loadRanks indexes the stored form, which is embedded and known to be sound.
-func loadRanks(data string) *ranks {
-	n := int(binary.LittleEndian.Uint32([]byte(data[:4])))
-	lengths, text := data[4:4+n], data[4+n:]
-	width := uint(bits.Len(uint(n))) + 1 // at most half full
-	r := &ranks{text: text, start: make([]uint32, n+1), slots: make([]uint32, 1<<width), shift: 64 - width}
+// loadRanks reads the stored form, which is embedded and known to be sound. The slots
+// are those of its tokens (slotsOf); where they are stored beside it, opening a large
+// vocabulary touches the pages that are looked up, and no others.
+func loadRanks(data, slots string) *ranks {
+	n, lengths, text := parts(data)
+	r := &ranks{text: text, start: make([]uint32, n+1), slots: slots, shift: 64 - slotBits(n)}
 	at := uint32(0)
 	for id := range n {
 		r.start[id] = at
-		end := at + uint32(lengths[id])
-		if end > at {
-			r.insert(text[at:end], uint32(id))
-		}
-		at = end
+		at += uint32(lengths[id])
 	}
 	r.start[n] = at
 	return r
 }
 
-func (r *ranks) insert(token string, id uint32) {
-	i := hash(token) >> r.shift
-	for r.slots[i] != 0 {
-		i = (i + 1) & uint64(len(r.slots)-1)
+// parts are the number of ids of the stored form, their lengths, and their tokens.
+func parts(data string) (n int, lengths, text string) {
+	n = int(binary.LittleEndian.Uint32([]byte(data[:4])))
+	return n, data[4 : 4+n], data[4+n:]
+}
+
+// slotBits is how many bits number the slots of n tokens, at most half of them taken.
+func slotBits(n int) uint { return uint(bits.Len(uint(n))) + 1 }
+
+// slotsOf places the tokens of the stored form.
+func slotsOf(data string) string {
+	n, lengths, text := parts(data)
+	width := slotBits(n)
+	slots := make([]byte, 4<<width)
+	for id := range n {
+		token := text[:lengths[id]]
+		text = text[lengths[id]:]
+		if token == "" {
+			continue
+		}
+		i := hash(token) >> (64 - width)
+		for binary.LittleEndian.Uint32(slots[4*i:]) != 0 {
+			i = (i + 1) & (1<<width - 1)
+		}
+		binary.LittleEndian.PutUint32(slots[4*i:], uint32(id)+1)
 	}
-	r.slots[i] = id + 1
+	return string(slots)
 }
 
 // rank is the id of token, or none.
 func (r *ranks) rank(token string) int32 {
-	for i := hash(token) >> r.shift; ; i = (i + 1) & uint64(len(r.slots)-1) {
-		slot := r.slots[i]
+	for i := hash(token) >> r.shift; ; i = (i + 1) & uint64(len(r.slots)/4-1) {
+		b := r.slots[4*i : 4*i+4]
+		slot := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
 		if slot == 0 {
 			return none
 		}

@@ -55,7 +55,7 @@ func parseRanks(name, path string, data []byte) (Tokenizer, error) {
 		return nil, diag.Errorf("a list of %d ranks does not say how text is cut into words, and is none that is known by its length or name", n).
 			Try("take the model's tokenizer.json, or count by the server with tokenizer server")
 	}
-	return &bytePair{encoding: &encoding{name: name, split: split, special: map[int]string{}}, ranks: loadRanks(stored)}, nil
+	return &bytePair{encoding: &encoding{name: name, split: split, special: map[int]string{}}, ranks: loadRanks(stored, slotsOf(stored))}, nil
 }
 
 func rankSplit(n int, path string) func(string, int) int {
@@ -205,5 +205,6 @@ func parseTekken(name string, data []byte) (Tokenizer, error) {
 	for _, s := range f.Special {
 		special[s.Rank] = s.Text
 	}
-	return &bytePair{encoding: &encoding{name: name, split: split, special: special}, ranks: loadRanks(storedRanks(tokens))}, nil
+	stored := storedRanks(tokens)
+	return &bytePair{encoding: &encoding{name: name, split: split, special: special}, ranks: loadRanks(stored, slotsOf(stored))}, nil
 }
