@@ -238,7 +238,7 @@ func (cs *cells) bodyMember(c *cell, name string, n *source.Node) (*part, Errors
 	label, labelled := "", false
 	if name == "endpoint" && n.Kind == source.Object {
 		var f source.Field
-		if f, labelled = n.Take("label"); labelled && f.Value.Kind != source.Null {
+		if f, labelled = n.Pop("label"); labelled && f.Value.Kind != source.Null {
 			if f.Value.Kind != source.Scalar || f.Value.Text() == "" {
 				bad = source.Mistake(f.Value.Origin, "benchmark.endpoint.label", "expected text, got "+f.Value.KindName(), "")
 			}
@@ -249,7 +249,7 @@ func (cs *cells) bodyMember(c *cell, name string, n *source.Node) (*part, Errors
 	if bad = append(bad, errs...); bad != nil {
 		return nil, bad
 	}
-	body.take(name, p)
+	body.set(name, p)
 	if labelled {
 		body.Endpoint.Label = label
 	}
@@ -291,9 +291,9 @@ func (cs *cells) list(c *cell, name string, n *source.Node) (*part, Errors) {
 	return &part{json: out.Bytes(), identity: identity.Bytes()}, bad
 }
 
-// take puts a checked member into the field of b that has its name; of a member
+// set puts a checked member into the field of b that has its name; of a member
 // without a field nothing but its JSON is read.
-func (b *Benchmark) take(name string, p *part) {
+func (b *Benchmark) set(name string, p *part) {
 	v := reflect.ValueOf(b).Elem()
 	for i := range v.NumField() {
 		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {

@@ -64,7 +64,7 @@ func prepare(src Source, read text, hide *secret.Masker) (*draft, Errors) {
 	bad = append(bad, d.index.UnknownFields(root)...)
 	bad = append(bad, d.setPaths()...)
 	bad = append(bad, d.setSweep(root)...)
-	bad = append(bad, d.takeAxes(root)...)
+	bad = append(bad, d.popAxes(root)...)
 	for _, a := range slices.Clone(d.axes) {
 		bad = append(bad, d.unknownInValues(root, a)...)
 	}
@@ -95,7 +95,7 @@ func (d *draft) unknownInValues(root *source.Node, a axisNodes) (bad Errors) {
 		}
 		bad = append(bad, lower.Twice(d.index, v, def, root.Written(a.path))...)
 		c := v.Clone()
-		c.Take("label")
+		c.Pop("label")
 		lower.LowerValue(a.path, c)
 		d.index.Unknown(root, c, l, def, a.path, &bad)
 	}

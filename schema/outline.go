@@ -24,7 +24,7 @@ type outline struct {
 // outline takes the sweep out of the draft, and checks and reads what stands
 // around the body. After mistakes it is as far as it could be read.
 func (d *draft) outline() (outline, Errors) {
-	block, _ := d.root.Take("sweep")
+	block, _ := d.root.Pop("sweep")
 	if block.Value == nil {
 		block.Value = source.ObjectNode(source.Origin{})
 	}

@@ -66,7 +66,7 @@ func (d *draft) without(a axisNodes, parts []string) []*source.Node {
 func sameButLabel(a, b *source.Node) bool {
 	plain := func(n *source.Node) any {
 		c := n.Clone()
-		c.Take("label")
+		c.Pop("label")
 		return c.Plain()
 	}
 	return reflect.DeepEqual(plain(a), plain(b))

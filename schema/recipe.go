@@ -68,12 +68,12 @@ func (d *draft) expandRecipe(root *source.Node) Errors {
 		for _, f := range block.Fields {
 			d.ineffective(f.Value, "without --search-recipe")
 		}
-		sw.Take("recipe")
+		sw.Pop("recipe")
 		return nil
 	}
 	if hint := fields.Instead("sweep.recipe.name", name.Text()); hint != "" {
 		d.missing("sweep.recipe.name", name.String()+": ", hint, name.Origin)
-		sw.Take("recipe")
+		sw.Pop("recipe")
 		return nil
 	}
 	var names []string
@@ -103,7 +103,7 @@ func (d *draft) useRecipe(r recipe, root, sw, block *source.Node) Errors {
 	if r.plots {
 		d.plotUnlessSaid(root, name.Origin)
 	}
-	sw.Take("recipe")
+	sw.Pop("recipe")
 	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file of its own, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
 	return bad
 }

@@ -45,8 +45,8 @@ func (d *Document) Said() Said {
 // sweepSaid is the sweep block with the axes that hold after flags.
 func (d *Document) sweepSaid() *source.Node {
 	block := d.block.Clone()
-	block.Take("parameters")
-	block.Take("axes")
+	block.Pop("parameters")
+	block.Pop("axes")
 	if len(d.cells.axes) == 0 {
 		return block
 	}

@@ -22,9 +22,9 @@ type axisNodes struct {
 	group  int
 }
 
-// takeAxes collects the axes of the sweep block and the lists that stand in
+// popAxes collects the axes of the sweep block and the lists that stand in
 // fields of phases, and takes them out of the body.
-func (d *draft) takeAxes(root *source.Node) Errors {
+func (d *draft) popAxes(root *source.Node) Errors {
 	var bad Errors
 	sw := root.Get("sweep")
 	if ps := sw.Get("parameters"); ps != nil && ps.Kind == source.Object {
@@ -53,7 +53,7 @@ func (d *draft) takeAxes(root *source.Node) Errors {
 		for _, f := range slices.Clone(p.Fields) {
 			if f.Value.Kind == source.List && len(f.Value.Items) > 0 && slices.Contains(fields.PhaseAliases, f.Name) {
 				path := "benchmark.phases." + name + "." + f.Name
-				p.Take(f.Name)
+				p.Pop(f.Name)
 				if wrong := d.misfits(root.Written(path), path, f.Value); wrong != nil {
 					bad = append(bad, wrong...)
 					d.lose(path)

@@ -90,7 +90,7 @@ func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
 		p.Put("type", source.LeafNode(shaped, source.Because(source.Follows, smooth.Origin.Where+" is given")))
 	case rate == nil && !paced && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
 		a := d.flag(base + ".type")
-		p.Take("type")
+		p.Pop("type")
 		if a != nil {
 			d.warn(a.Origin.Where + " has no effect without a rate (--request-rate)")
 		}
@@ -137,7 +137,7 @@ func (d *draft) completeWarmup(root, w *source.Node) {
 		w.Put(name, &c)
 	}
 	if t := fields.PhaseNamed(w.TypeWord()); t != nil && t.Closed {
-		w.Take("rate")
+		w.Pop("rate")
 	}
 }
 
@@ -177,7 +177,7 @@ func (d *draft) completeDataset(root *source.Node) {
 	}
 	if t := fields.DatasetTypeNamed(ds.TypeWord()); t != nil && !t.Made {
 		for _, name := range []string{"cache_bust", "block_size"} {
-			if c, ok := ds.Get("prompts").Take(name); ok {
+			if c, ok := ds.Get("prompts").Pop(name); ok {
 				ds.Put(name, c.Value)
 			}
 		}
@@ -186,15 +186,15 @@ func (d *draft) completeDataset(root *source.Node) {
 			if !pooled(suggest.Fold(ds.Get("format").Text())) || d.flag(fields.DatasetPath+"."+p.flag) == nil {
 				continue
 			}
-			if size, ok := ds.Get(block).Take(name); ok {
+			if size, ok := ds.Get(block).Pop(name); ok {
 				ds.Put(p.field, size.Value)
 			}
 			if n := ds.Get(block); n != nil && len(n.Fields) == 0 {
-				ds.Take(block)
+				ds.Pop(block)
 			}
 		}
 		if p := ds.Get("prompts"); p != nil && len(p.Fields) == 0 {
-			ds.Take("prompts")
+			ds.Pop("prompts")
 		}
 	}
 }
@@ -210,7 +210,7 @@ func (d *draft) dropIdleSweep(root *source.Node) {
 			return
 		}
 	}
-	root.Take("sweep")
+	root.Pop("sweep")
 	if len(d.unsupported) > 0 {
 		return // the command is refused for what the sweep would be of
 	}

@@ -27,7 +27,7 @@ func (d *draft) missing(path, what, instead string, at source.Origin) {
 // notes what of it asks for something.
 func (d *draft) setAside(root *source.Node) Errors {
 	bounds := d.idleBounds(root)
-	fields.TakeAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
+	fields.PopAbsent(root, "", "", func(path string, row *fields.Absent, at source.Origin) {
 		if slices.Contains(bounds, root.Written(path)) {
 			return // it asks for nothing
 		}
@@ -81,12 +81,12 @@ func (d *draft) setAsideAxes(axes *source.Node) {
 	for _, f := range slices.Clone(axes.Fields) {
 		path := fields.Canonical(f.Name)
 		if row, _ := fields.AbsentAt(path); row != nil {
-			axes.Take(f.Name)
+			axes.Pop(f.Name)
 			d.missing(path, "", row.Instead, f.Origin)
 			continue
 		}
 		for _, v := range itemsOf(f.Value) {
-			fields.TakeAbsent(v, d.index.Starred(path), path, func(path string, row *fields.Absent, at source.Origin) {
+			fields.PopAbsent(v, d.index.Starred(path), path, func(path string, row *fields.Absent, at source.Origin) {
 				d.missing(path, "", row.Instead, at)
 			}, func(string, *source.Node) {})
 		}

@@ -47,7 +47,7 @@ var convertFlags = []argv.Switch{
 // convert reads what stands in front of the flags: a file, a command of ours,
 // or one of GenAI-Perf's.
 func (a *app) convert(c command, words []string) error {
-	own, words, err := takeOwn(words)
+	own, words, err := splitOwn(words)
 	if err != nil {
 		return err
 	}
@@ -126,9 +126,9 @@ func convertedFile(command string, p *argv.Line) (string, error) {
 	return p.Words[0], nil
 }
 
-// takeOwn takes --to and --output out of words, wherever they stand: the rest
+// splitOwn splits --to and --output from words, wherever they stand: the rest
 // may be in another program's language.
-func takeOwn(words []string) (map[string]string, []string, error) {
+func splitOwn(words []string) (map[string]string, []string, error) {
 	own, rest := map[string]string{"to": "cue"}, []string{}
 	for i := 0; i < len(words); i++ {
 		name, value, glued := strings.Cut(words[i], "=")

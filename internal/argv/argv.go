@@ -68,7 +68,7 @@ func Parse(args []string, own []Switch, opts []schema.Option) (*Line, error) {
 			p.Words, p.Before = append(p.Words, word), append(p.Before, hint)
 			continue
 		}
-		f, name, words, rest, err := t.take(word, args)
+		f, name, words, rest, err := t.read(word, args)
 		if err == nil {
 			err = p.put(f, name, words)
 		}

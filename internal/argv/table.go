@@ -75,8 +75,8 @@ func NewTable(own []Switch, opts []schema.Option) *Table {
 	return t
 }
 
-// take reads the flag that word is, with its value words from args.
-func (t *Table) take(word string, args []string) (f Entry, name string, words, rest []string, err error) {
+// read reads the flag that word is, with its value words from args.
+func (t *Table) read(word string, args []string) (f Entry, name string, words, rest []string, err error) {
 	name, value, glued := strings.Cut(word, "=")
 	f, ok := t.Find(name)
 	if short, isShort := t.byName[word[:2]]; !ok && isShort { // -b4

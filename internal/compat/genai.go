@@ -59,7 +59,7 @@ func GenAIWords(words []string) (out, notes []string, err error) {
 	}
 	g := genai{known: ourFlags()}
 	for len(words) > 0 && err == nil {
-		words, err = g.take(words)
+		words, err = g.translate(words)
 	}
 	if err == nil {
 		err = g.finish()
@@ -89,8 +89,8 @@ func ourFlags() map[string]schema.Option {
 	return out
 }
 
-// take translates the flag in front of words and returns what follows it.
-func (g *genai) take(words []string) ([]string, error) {
+// translate reads the flag in front of words and returns what follows it.
+func (g *genai) translate(words []string) ([]string, error) {
 	name, value, glued := strings.Cut(words[0], "=")
 	words = words[1:]
 	if name == "--" {

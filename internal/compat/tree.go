@@ -122,7 +122,7 @@ func (e *entry) get(name string) *entry {
 	return nil
 }
 
-func (e *entry) take(name string) {
+func (e *entry) drop(name string) {
 	e.fields = slices.DeleteFunc(e.fields, func(f entry) bool { return f.name == name })
 }
 
@@ -140,7 +140,7 @@ func shorten(b *entry) {
 		one := ds.items[0]
 		one.name = "dataset"
 		if n := one.get("name"); n != nil && n.value == "default" {
-			one.take("name")
+			one.drop("name")
 		}
 		*ds = one
 	}
@@ -188,8 +188,8 @@ func shortPhases(b *entry) {
 			return
 		}
 		p.name = fmt.Sprint(name.value)
-		p.take("name")
-		p.take("kind")
+		p.drop("name")
+		p.drop("kind")
 		phases = append(phases, p)
 	}
 	b.fields = slices.Replace(b.fields, i, i+1, phases...)

@@ -113,9 +113,9 @@ func (x Table) Fraction(path string) bool {
 	return strings.Contains(usual, ".") && !strings.HasPrefix(usual, `"`) || slices.ContainsFunc(row.Flags, func(f AbsentFlag) bool { return f.Path == path && f.Kind == "number" })
 }
 
-// TakeAbsent takes fields that are absent out of n, the object at the starred
+// PopAbsent removes fields that are absent out of n, the object at the starred
 // path at, and calls note for those that ask for something; keep gets all.
-func TakeAbsent(n *source.Node, at, path string, note func(path string, row *Absent, at source.Origin), keep func(path string, n *source.Node)) {
+func PopAbsent(n *source.Node, at, path string, note func(path string, row *Absent, at source.Origin), keep func(path string, n *source.Node)) {
 	if at == "sweep.runs.*" {
 		at = ""
 	}
@@ -123,17 +123,17 @@ func TakeAbsent(n *source.Node, at, path string, note func(path string, row *Abs
 		p := source.Join(at, f.Name)
 		row := absentPaths[p]
 		if row == nil {
-			TakeAbsent(f.Value, p, source.Join(path, f.Name), note, keep)
+			PopAbsent(f.Value, p, source.Join(path, f.Name), note, keep)
 			continue
 		}
-		n.Take(f.Name)
+		n.Pop(f.Name)
 		keep(source.Join(path, f.Name), f.Value)
 		if where, asks := row.Asked(f.Value, p); asks {
 			note(source.Join(path, f.Name), row, where)
 		}
 	}
 	for i, it := range n.Items {
-		TakeAbsent(it, source.Join(at, "*"), source.Join(path, fmt.Sprint(i)), note, keep)
+		PopAbsent(it, source.Join(at, "*"), source.Join(path, fmt.Sprint(i)), note, keep)
 	}
 }
 

@@ -61,7 +61,7 @@ func (x Table) Normalize(n *source.Node, l *Leaf, at string) *source.Node {
 // completeShape drops what the fields of a distribution say anyway.
 func (l *Leaf) completeShape(n *source.Node) *source.Node {
 	if t := n.TypeWord(); l.Has(IsShape) && t != "" && t == shapeType(n) {
-		n.Take("type")
+		n.Pop("type")
 	}
 	if l.Has(IsShape) && n.Get("mean") != nil && n.Get("median") == nil && n.Get("stddev") == nil && n.Get("p50") == nil && n.Get("value") == nil {
 		n.Put("stddev", source.LeafNode(0.0, source.Because(source.Stated, "a mean alone")))

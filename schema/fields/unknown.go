@@ -25,7 +25,7 @@ func (x Table) Unknown(root, n *source.Node, l *Leaf, at, path string, bad *diag
 	for _, f := range slices.Clone(n.Fields) {
 		name, sub := x.child(at, l, f.Name)
 		if sub == nil || name == "*" {
-			n.Take(f.Name)
+			n.Pop(f.Name)
 			*bad = append(*bad, &diag.Error{
 				Path: cmp.Or(f.Origin.Path, source.Join(root.Written(path), f.TypedName())), Place: f.Origin.Where, Message: "unknown field",
 				Hint: cmp.Or(gone(versions, source.Join(at, f.Name)), suggest.Hint(f.Name, x.keys(at, l)), named(at, l, f)), Unknown: true,

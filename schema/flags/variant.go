@@ -54,7 +54,7 @@ func variantBody(text string) (map[string]any, error) {
 		_ = y.Lay(root, lower.Assignment{Path: fields.DatasetPath + ".entries", Value: n.Value}) // as --request-count does
 	}
 	if p := root.At("benchmark.phases.profiling"); p != nil {
-		p.Take("kind") // laid over the phase, which has one
+		p.Pop("kind") // laid over the phase, which has one
 	}
 	body, _ := root.Get("benchmark").Plain().(map[string]any)
 	return body, nil

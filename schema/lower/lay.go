@@ -61,7 +61,7 @@ func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
 		// laid over what is there; a distribution is replaced.
 		over := a.Path == fields.EndpointPath || y.Index.At(a.Path).Has(fields.IsFree)
 		if !over && a.Origin.Source != source.ByFile && y.Index.At(a.Path).Has(fields.IsObject) {
-			_, over = v.Take("label")
+			_, over = v.Pop("label")
 			over = over && !y.Index.At(a.Path).Has(fields.IsShape)
 		}
 		if old := n.Get(last); old != nil && old.Kind == source.Object && over {
@@ -70,7 +70,7 @@ func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
 		}
 	}
 	if n.Get("value") != nil && (last == "mean" || last == "stddev") {
-		f, _ := n.Take("value") // {value: n} is the number n
+		f, _ := n.Pop("value") // {value: n} is the number n
 		if last == "stddev" {
 			n.Put("mean", f.Value)
 		}
@@ -203,7 +203,7 @@ func (y Layer) member(n *source.Node, path, name string, v *source.Node, a Assig
 		return bad
 	}
 	if path == "benchmark.datasets" {
-		v.Take("label") // only endpoints keep theirs
+		v.Pop("label") // only endpoints keep theirs
 		LowerValue(a.Path, v)
 	}
 	merge(m, v)

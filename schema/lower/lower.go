@@ -132,7 +132,7 @@ func (l *lowerer) gather(root *source.Node) {
 	var moved []source.Field
 	for _, f := range slices.Clone(root.Fields) {
 		if l.index[f.Name] == nil && slices.Contains(l.index["benchmark"].Keys, f.Name) {
-			root.Take(f.Name)
+			root.Pop(f.Name)
 			moved = append(moved, f)
 		}
 	}
@@ -184,7 +184,7 @@ func (l *lowerer) body(b *source.Node, part bool) {
 func dropNull(n *source.Node, keys ...string) {
 	for _, key := range keys {
 		if m := n.Get(key); m != nil && m.Kind == source.Null {
-			n.Take(key)
+			n.Pop(key)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func lowerEndpoint(e *source.Node) {
 	if e == nil || e.Kind != source.Object {
 		return
 	}
-	if f, ok := e.Take("url"); ok {
+	if f, ok := e.Pop("url"); ok {
 		e.Put("urls", source.ListNode(f.Value))
 	}
 	if u := e.Get("urls"); u != nil && u.Kind == source.Scalar {
@@ -202,7 +202,7 @@ func lowerEndpoint(e *source.Node) {
 }
 
 func lowerModels(b *source.Node) {
-	if f, ok := b.Take("model"); ok {
+	if f, ok := b.Pop("model"); ok {
 		b.Put("models", f.Value)
 		b.Field("models").Origin, b.Field("models").Typed = f.Origin, "model"
 	}
@@ -242,7 +242,7 @@ func named(n *source.Node, name string) *source.Node {
 }
 
 func (l *lowerer) datasets(b *source.Node, part bool) {
-	if f, ok := b.Take("dataset"); ok {
+	if f, ok := b.Pop("dataset"); ok {
 		b.Put("datasets", &source.Node{Kind: source.List, Items: []*source.Node{named(f.Value, "default")}, Origin: f.Value.Origin})
 	}
 	ds := b.Get("datasets")
@@ -264,7 +264,7 @@ func (l *lowerer) datasets(b *source.Node, part bool) {
 // lowerDataset moves isl and osl to prompts and names the parts of a mixture.
 func lowerDataset(d *source.Node) {
 	for _, k := range []string{"isl", "osl"} {
-		f, ok := d.Take(k)
+		f, ok := d.Pop(k)
 		if !ok {
 			continue
 		}
@@ -316,7 +316,7 @@ func (l *lowerer) rateSeries(phases *source.Node) {
 		}
 		where := fmt.Sprintf("benchmark.phases.%d.rate_series", i)
 		dropNull(series, "path")
-		path, given := series.Take("path")
+		path, given := series.Pop("path")
 		if !given {
 			l.bad = append(l.bad, source.Mistake(series.Origin, where, "needs path or points", "such as [{time_s: 0, qps: 1}, {time_s: 60, qps: 10}]")...)
 			continue
@@ -336,7 +336,7 @@ func lowerPhases(b *source.Node, part bool) {
 	var siblings []*source.Node
 	var at source.Origin
 	for _, k := range []string{"warmup", "profiling"} {
-		if f, ok := b.Take(k); ok {
+		if f, ok := b.Pop(k); ok {
 			siblings, at = append(siblings, named(f.Value, k)), f.Origin
 		}
 	}

@@ -50,7 +50,7 @@ func Twice(x fields.Table, n *source.Node, at, shown string) (bad diag.Errors) {
 			twice := source.Mistake(one.Origin, source.Join(path, p.one), "cannot be combined with "+p.other+" at "+other.Origin.Where, "keep one of them")
 			twice[0].Twice = true
 			bad = append(bad, twice...)
-			o.Take(p.one)
+			o.Pop(p.one)
 		})
 	}
 	return bad

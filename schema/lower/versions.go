@@ -124,10 +124,10 @@ func (u *upgrade) change(n *source.Node, at string, parts []string, v fields.Ver
 	switch {
 	case c.Kind == fields.Removed:
 		u.bad = append(u.bad, source.Mistake(f.Origin, path, "removed in version "+v.Name, c.Doc)...)
-		n.Take(f.Name)
+		n.Pop(f.Name)
 	case n.Field(c.To) != nil:
 		u.bad = append(u.bad, source.Mistake(f.Origin, path, fmt.Sprintf("is called %s since version %s, which is given too", c.To, v.Name), "keep one of them")...)
-		n.Take(f.Name)
+		n.Pop(f.Name)
 	default:
 		typed := f.TypedName()
 		u.edits = append(u.edits, Edit{At: f.Origin, Old: typed, New: c.To, Note: fmt.Sprintf("%s: %s is %s since version %s", path, typed, c.To, v.Name)})
@@ -179,7 +179,7 @@ func (u *upgrade) axes(n *source.Node, at string, v fields.Version, c fields.Cha
 		if now, ok := u.renamed(f.Name, source.Join(at, f.Name), f.Origin, n, v, c); ok {
 			n.Field(f.Name).Name = now
 		} else if c.Kind == fields.Removed && c.At(fields.Canonical(f.Name)) {
-			n.Take(f.Name)
+			n.Pop(f.Name)
 		}
 	}
 }

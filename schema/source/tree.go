@@ -86,8 +86,8 @@ func (n *Node) Put(name string, v *Node) {
 	n.Fields = append(n.Fields, Field{Name: name, Value: v, Origin: v.Origin})
 }
 
-// Take removes a member and returns it.
-func (n *Node) Take(name string) (Field, bool) {
+// Pop removes a member and returns it.
+func (n *Node) Pop(name string) (Field, bool) {
 	if n == nil {
 		return Field{}, false
 	}
@@ -336,13 +336,13 @@ func (n *Node) Remove(parts []string) bool {
 	case next == nil:
 		return false
 	case len(parts) == 1:
-		n.Take(parts[0])
+		n.Pop(parts[0])
 		return true
 	case next.Kind != Object || !next.Remove(parts[1:]):
 		return false
 	}
 	if len(next.Fields) == 0 {
-		n.Take(parts[0])
+		n.Pop(parts[0])
 	}
 	return true
 }

@@ -26,7 +26,7 @@ func (p *pass) rules(f *ast.Field) (guards []ast.Decl) {
 	if p.swept {
 		outer = []ast.Clause{&ast.IfClause{Condition: &ast.UnaryExpr{Op: token.NOT, X: ast.NewIdent("#swept")}}}
 	}
-	s.Elts, guards = takeMissing(s.Elts, outer)
+	s.Elts, guards = splitMissing(s.Elts, outer)
 	for _, n := range append(slices.Clone(guards), f) {
 		astutil.Apply(n, nil, func(c astutil.Cursor) bool {
 			if x, ok := c.Node().(*ast.BinaryExpr); ok {
@@ -40,9 +40,9 @@ func (p *pass) rules(f *ast.Field) (guards []ast.Decl) {
 	return guards
 }
 
-// takeMissing splits rules below the conditions outer into those that stay and
+// splitMissing splits rules below the conditions outer into those that stay and
 // those that miss a field, which are made guards.
-func takeMissing(decls []ast.Decl, outer []ast.Clause) (stay, guards []ast.Decl) {
+func splitMissing(decls []ast.Decl, outer []ast.Clause) (stay, guards []ast.Decl) {
 	for _, d := range decls {
 		c, ok := d.(*ast.Comprehension)
 		if !ok {
@@ -68,7 +68,7 @@ func takeMissing(decls []ast.Decl, outer []ast.Clause) (stay, guards []ast.Decl)
 			continue
 		}
 		var more []ast.Decl
-		body.Elts, more = takeMissing(body.Elts, clauses)
+		body.Elts, more = splitMissing(body.Elts, clauses)
 		guards = append(guards, more...)
 		stay = append(stay, d)
 	}
