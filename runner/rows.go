@@ -52,7 +52,7 @@ func (r *runner) tables() sinks.TablesInput {
 	}
 	for i := range r.result.Results.Cells {
 		c := &r.result.Results.Cells[i]
-		in.Cells = append(in.Cells, cellRow(c))
+		in.Cells = append(in.Cells, r.cellRow(c))
 		in.Metrics = append(in.Metrics, cellMetrics(c, "full", c.Full)...)
 		in.Metrics = append(in.Metrics, cellMetrics(c, "steady", c.Steady)...)
 		for _, p := range c.Parts {
@@ -247,7 +247,7 @@ func cellPart(c *decide.CellResult, p decide.PartResult) []sinks.MetricRow {
 	return rows
 }
 
-func cellRow(c *decide.CellResult) sinks.CellRow {
+func (r *runner) cellRow(c *decide.CellResult) sinks.CellRow {
 	row := sinks.CellRow{
 		Place: sinks.Place{Cell: c.Cell.Index, Trial: sinks.All}, Trials: int64(c.Trials), Verdict: c.Verdict.String(),
 		Pareto: record.None, Knee: yes(c.Knee), BestFor: joined(c.BestFor), Reason: c.Reason,
@@ -257,6 +257,21 @@ func cellRow(c *decide.CellResult) sinks.CellRow {
 	}
 	if c.Status != decide.Complete && row.Reason == "" {
 		row.Reason = string(c.Status)
+	}
+	for _, o := range r.result.Outcomes {
+		if o.Run.Cell == c.Cell && o.Run.Sentinel == 0 && !o.Interrupted {
+			row.N += o.OK
+		}
+	}
+	for _, f := range sinks.CellFigures() {
+		out, headline := sinks.Figure{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}, c.Headline()
+		if e, ok := headline.Get(decide.Key{Tag: f.Tag, Stat: f.Stat}); ok {
+			out = sinks.Figure{Value: e.Mean, Low: e.Low, High: e.High}
+			if !e.HasInterval() {
+				out.Low, out.High = math.NaN(), math.NaN()
+			}
+		}
+		row.Figures = append(row.Figures, out)
 	}
 	return row
 }

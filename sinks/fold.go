@@ -39,6 +39,10 @@ type fold struct {
 	run      RunJournal
 	shift    int64 // from the run's T0 to the experiment's
 	began    int64 // the run's T0, unix ns
+	read     int64 // rows of the run so far
+	base     int64 // requests of earlier runs, by which ids of this one are moved
+	unsent   int64 // as base, of what was never sent
+	ids      [2]int64 // one past the last id of the run, and of what was never sent
 }
 
 // held is a record that waits.
@@ -57,6 +61,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 			return fmt.Errorf("journal %s: is of cell %d trial %d, want cell %d trial %d", run.Path, m.CellIndex, m.Trial, run.Cell, run.Trial)
 		}
 		f.run, f.next, f.step = run, m.Share.ID(0), max(m.Share.Of, 1)
+		f.read, f.base, f.unsent, f.ids = 0, f.base+f.ids[0], f.unsent+f.ids[1], [2]int64{}
 		f.began = m.T0.UnixNano()
 		f.shift = f.began - f.t0.UnixNano()
 		if f.chunks != nil {
@@ -68,6 +73,8 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	}
 	info, err := readJournal(run.Path, f.mem, forTables(), begin, func(b *rowBatch) error {
 		for i := range b.rows {
+			b.rows[i].ended = f.read
+			f.read++
 			if err := f.take(&b.rows[i], b.chunksOf(i)); err != nil {
 				return err
 			}
@@ -85,10 +92,9 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	return info, f.flush()
 }
 
-// forTables are the columns that the tables need: not the names that only AIPerf's
-// files have.
+// forTables are the columns that the tables need.
 func forTables() []column[requestRow] {
-	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names && c.in == journalOnly })
+	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.in == journalOnly })
 }
 
 // take brings a row into order. packed is its chunks as they are kept while it
@@ -145,6 +151,7 @@ func (f *fold) emitHeld() error {
 // emit finishes a row: chunks, derived columns, the experiment's clock.
 func (f *fold) emit(row *requestRow) error {
 	f.next = max(f.next, row.RequestID+f.step) // what was never sent has numbers below 0
+	f.name(row)
 	row.steady = f.run.steady(&row.Record)
 	row.keep(f.began)
 	if f.chunks != nil {
@@ -157,6 +164,17 @@ func (f *fold) emit(row *requestRow) error {
 		return f.flush()
 	}
 	return nil
+}
+
+// name gives row its number in the experiment.
+func (f *fold) name(row *requestRow) {
+	if id := row.RequestID; id < 0 {
+		f.ids[1] = max(f.ids[1], -id)
+		row.RequestID -= f.unsent
+	} else {
+		f.ids[0] = max(f.ids[0], id+1)
+		row.RequestID += f.base
+	}
 }
 
 // steady tells whether a request counts in the steady window, as in its

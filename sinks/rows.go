@@ -3,6 +3,7 @@ package sinks
 import (
 	"math"
 
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 )
 
@@ -19,6 +20,7 @@ type Place struct{ Cell, Trial int }
 type requestRow struct {
 	record.Record
 	start  int64 // unix ns
+	ended  int64 // place in the journal of its run
 	steady bool
 	chunks int64 // events with content
 }
@@ -34,12 +36,17 @@ func (r *requestRow) keep(t0 int64) {
 			break
 		}
 	}
-	r.chunks = 0
-	for _, c := range r.Chunks {
-		if c.IsContent() {
-			r.chunks++
+	r.chunks = contents(&r.Record)
+}
+
+// contents counts the events with output.
+func contents(r *record.Record) (n int64) {
+	for i := range r.Chunks {
+		if r.Chunks[i].IsContent() {
+			n++
 		}
 	}
+	return n
 }
 
 // keptLimits is whether the request kept all limits, of which missed is the first
@@ -82,6 +89,10 @@ type chunkRow struct {
 // appendChunks adds the rows of r's chunks, moved by d ns.
 func appendChunks(dst []chunkRow, r *record.Record, d int64) []chunkRow {
 	last := int64(record.None)
+	each := int64(record.None) // tokens of an event that the server did not count
+	if r.OSL > 0 && r.OSL == contents(r) {
+		each = 1
+	}
 	for i, c := range r.Chunks {
 		row := chunkRow{
 			phase: r.Phase, request: r.RequestID, chunk: int64(i), kind: c.Kind.String(), at: c.At + d,
@@ -91,6 +102,9 @@ func appendChunks(dst []chunkRow, r *record.Record, d int64) []chunkRow {
 			row.tokens = record.None
 		}
 		if c.IsContent() {
+			if c.Tokens == 0 {
+				row.tokens = each
+			}
 			if last != record.None {
 				row.gap = float64(c.At-last) / 1e6
 			}
@@ -138,6 +152,32 @@ type CellRow struct {
 	Pareto, Knee int64
 	BestFor      string
 	Reason       string
+	N            int64    // requests that ended well, in all trials
+	Figures      []Figure // in the order of CellFigures
+}
+
+// Figure is a number with its interval; NaN where there is none.
+type Figure struct{ Value, Low, High float64 }
+
+// CellFigure is a figure of the cells table: a statistic of a metric under a name that
+// is short and says its unit.
+type CellFigure struct{ Name, Tag, Stat, Unit, Doc string }
+
+// CellFigures are the figures that people ask for.
+func CellFigures() []CellFigure {
+	return []CellFigure{
+		{"output_tps", metrics.OutputTokenThroughput, "avg", "tokens/s", "output tokens per second, all requests together"},
+		{"requests_per_s", metrics.RequestThroughput, "avg", "requests/s", "requests that ended well per second"},
+		{"ttft_p50_ms", metrics.TimeToFirstToken, "p50", "ms", "time to first token, median"},
+		{"ttft_p99_ms", metrics.TimeToFirstToken, "p99", "ms", "time to first token, 99th percentile"},
+		{"itl_p50_ms", metrics.InterTokenLatency, "p50", "ms", "inter-token latency, median"},
+		{"itl_p99_ms", metrics.InterTokenLatency, "p99", "ms", "inter-token latency, 99th percentile"},
+		{"latency_p50_ms", metrics.RequestLatency, "p50", "ms", "latency of a request, median"},
+		{"latency_p99_ms", metrics.RequestLatency, "p99", "ms", "latency of a request, 99th percentile"},
+		{"tps_user", metrics.OutputTokenThroughputPerUser, "p50", "tokens/s", "tokens per second of one user, median"},
+		{"error_share", metrics.ErrorRate, "avg", "ratio", "requests that failed, of those that were tried"},
+		{"good_share", metrics.GoodRequestFraction, "avg", "ratio", "requests that kept all limits; null without limits"},
+	}
 }
 
 // MetricRow is one statistic of one metric, of a run or of a cell.

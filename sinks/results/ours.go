@@ -183,7 +183,7 @@ func fillBacklogs(dir string, at map[[2]int]*decide.Outcome) error {
 }
 
 func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
-	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "window", "metric", "stat", "value", "unit", "n", "n_effective", "taint"))
+	rows, err := sinks.ReadTable(dir, "metrics", among("cell_index", "trial", "level", "span", "metric", "stat", "value", "unit", "n", "n_effective", "taint"))
 	if err != nil {
 		return refuse(dir, err.Error(), "the directory is damaged: run the experiment again")
 	}
@@ -193,7 +193,7 @@ func (s *System) fillMetrics(dir string, at map[[2]int]*decide.Outcome) error {
 			continue
 		}
 		tag := text(rows, "metric", i)
-		st := statOf(o, text(rows, "window", i), tag, text(rows, "unit", i))
+		st := statOf(o, text(rows, "span", i), tag, text(rows, "unit", i))
 		stat := text(rows, "stat", i)
 		st.Put(stat, float(rows, "value", i))
 		if n := float(rows, "n", i); !math.IsNaN(n) {

@@ -317,7 +317,7 @@ func front(t *sinks.TableRows, i int) bool {
 }
 
 var metricColumns = map[string]bool{
-	"cell": true, "trial": true, "level": true, "window": true, "metric": true, "stat": true, "unit": true,
+	"cell": true, "trial": true, "level": true, "span": true, "metric": true, "stat": true, "unit": true,
 	"value": true, "ci_low": true, "ci_high": true, "n": true, "certified": true, "taint": true,
 }
 
@@ -341,7 +341,7 @@ func takeMetrics(t *sinks.TableRows, at map[string]*Cell) {
 		if c == nil {
 			continue
 		}
-		k := key{text(t, "window", i), text(t, "metric", i), text(t, "stat", i)}
+		k := key{text(t, "span", i), text(t, "metric", i), text(t, "stat", i)}
 		certified := number(t, "certified", i)
 		s := Stat{
 			Value: number(t, "value", i), Low: number(t, "ci_low", i), High: number(t, "ci_high", i), N: number(t, "n", i),
