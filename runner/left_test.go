@@ -1,13 +1,13 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"aiperf.dev/aiperf/internal/leak"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sweep"
 	"aiperf.dev/aiperf/sweep/sweeptest"
 )
@@ -181,11 +182,11 @@ func TestWhatIsKeptChangesNothingThatIsSent(t *testing.T) {
 // readTable is a table as CSV and where its columns are.
 func readTable(t *testing.T, path string) (rows [][]string, column map[string]int) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
+	var b bytes.Buffer
+	if err := sinks.Export(filepath.Dir(path), "csv", strings.TrimSuffix(filepath.Base(path), ".csv"), &b); err != nil {
 		t.Fatal(err)
 	}
-	all, err := csv.NewReader(strings.NewReader(string(b))).ReadAll()
+	all, err := csv.NewReader(&b).ReadAll()
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%s: %d rows, %v", path, len(all), err)
 	}

@@ -33,12 +33,12 @@ func TestRowsSayHowIntervalsCame(t *testing.T) {
 // What was not judged, and what rests on no sample, is null.
 func TestRowsLeaveOutWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	cell := &decide.CellResult{Cell: &sweep.Cell{}, Trials: 1}
-	if row := cellRow(cell); row.Pareto != record.None {
+	r, cell := &runner{result: &Result{}}, &decide.CellResult{Cell: &sweep.Cell{}, Trials: 1}
+	if row := r.cellRow(cell); row.Pareto != record.None {
 		t.Errorf("pareto of a cell that was not judged = %d, want null", row.Pareto)
 	}
 	cell.Front = decide.Dominated
-	if row := cellRow(cell); row.Pareto != 0 {
+	if row := r.cellRow(cell); row.Pareto != 0 {
 		t.Errorf("pareto of a dominated cell = %d, want 0", row.Pareto)
 	}
 	sum := &metrics.Summary{Window: "full", Stats: []metrics.Stat{{Tag: "request_throughput", Scalar: true, Avg: 3}}}

@@ -153,7 +153,11 @@ func inputOf(t testing.TB, dir string, p *sweep.Plan, requests int64, chunks int
 	}
 	for _, c := range p.Cells {
 		at := sinks.Place{Cell: c.Index, Trial: sinks.All}
-		in.Cells = append(in.Cells, sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1, Knee: record.None})
+		cell := sinks.CellRow{Place: at, Trials: int64(p.Trials), Verdict: validity.Valid.String(), Pareto: 1, Knee: record.None, N: 100}
+		for range sinks.CellFigures() {
+			cell.Figures = append(cell.Figures, sinks.Figure{Value: 70.25 + float64(c.Index), Low: 69, High: nan})
+		}
+		in.Cells = append(in.Cells, cell)
 		in.Metrics = append(in.Metrics, sinks.MetricRow{Place: at, Level: "cell", Window: "full", Metric: "time_to_first_token", Stat: "p99", Value: 70.25, Unit: "ms", Low: 69, High: 71, CV: 0, N: int64(p.Trials), NEff: nan, Certified: 1, Method: "linear"})
 	}
 	in.Checks = []sinks.CheckRow{

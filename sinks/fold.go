@@ -37,11 +37,11 @@ type fold struct {
 	next     int64 // id that is waited for
 	step     int64 // from one id of the worker to the next
 	run      RunJournal
-	shift    int64 // from the run's T0 to the experiment's
-	began    int64 // the run's T0, unix ns
-	read     int64 // rows of the run so far
-	base     int64 // requests of earlier runs, by which ids of this one are moved
-	unsent   int64 // as base, of what was never sent
+	shift    int64    // from the run's T0 to the experiment's
+	began    int64    // the run's T0, unix ns
+	read     int64    // rows of the run so far
+	base     int64    // requests of earlier runs, by which ids of this one are moved
+	unsent   int64    // as base, of what was never sent
 	ids      [2]int64 // one past the last id of the run, and of what was never sent
 }
 

@@ -198,7 +198,11 @@ func TestReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(py, script, dir).CombinedOutput(); err != nil {
+	page, err := filepath.Abs(filepath.Join("..", "docs", "tables.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(py, script, dir, page).CombinedOutput(); err != nil {
 		t.Errorf("readers.py: %v\n%s", err, out)
 	}
 }

@@ -20,7 +20,7 @@ type TablesInput struct {
 	Version string    // of the program
 	Verdict string
 	Host    string   // what the runner knows about the machine, as JSON
-	Formats []string // parquet is always written; none named: arrow and csv too, but not of the chunks
+	Formats []string // parquet is always written; none named: arrow and csv too, but not of requests and chunks
 	Chunks  bool     // write the chunks table
 
 	Journals []RunJournal // samples over time are in files beside them; see Series
@@ -53,7 +53,7 @@ func WriteTables(dir string, in TablesInput) (TablesInfo, error) {
 	err = errors.Join(
 		small(s, "runs", runColumns(), in.Runs, func(r *RunRow) Place { return r.Place }),
 		small(s, "cells", cellColumns(), in.Cells, func(r *CellRow) Place { return Place{r.Cell, All} }),
-		small(s, "metrics", metricColumns(), in.Metrics, func(r *MetricRow) Place { return r.Place }),
+		s.metrics(),
 		small(s, "checks", checkColumns(), in.Checks, func(r *CheckRow) Place { return r.Place }),
 	)
 	for _, of := range series() {
@@ -76,7 +76,23 @@ type tableSet struct {
 	codec *codec
 	open  map[string][]*Artifact // by table, until they are committed
 	lanes []*lane                // into these
+	only  []string               // formats that are written now; nil: all that are wanted
 	files []FileInfo
+}
+
+// metrics writes the table metrics. Its CSV, which people open, has the cells; the
+// rows of the runs are many more, and in the other formats.
+func (s *tableSet) metrics() error {
+	place := func(r *MetricRow) Place { return r.Place }
+	cells := slices.DeleteFunc(slices.Clone(s.in.Metrics), func(r MetricRow) bool { return r.Trial != All })
+	s.only = []string{"parquet", "arrow"}
+	err := small(s, "metrics", metricColumns(), s.in.Metrics, place)
+	s.only = []string{"csv"}
+	if err == nil && s.wants("metrics", "csv") {
+		err = small(s, "metrics", metricColumns(), cells, place)
+	}
+	s.only = nil
+	return err
 }
 
 // outputs opens a table's files in every format that was asked for.
@@ -84,7 +100,7 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 	meta := s.meta(name)
 	var outs []*lane
 	for _, format := range Formats() {
-		if !s.wants(name, format) {
+		if !s.wants(name, format) || s.only != nil && !slices.Contains(s.only, format) {
 			continue
 		}
 		a, err := CreateArtifact(s.dir, name+"."+format)
@@ -109,7 +125,7 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 // wants tells whether a table is written in a format.
 func (s *tableSet) wants(table, format string) bool {
 	if len(s.in.Formats) == 0 {
-		return format == "parquet" || table != "chunks"
+		return format == "parquet" || table != "requests" && table != "chunks" // which grow with the load
 	}
 	return format == "parquet" || slices.Contains(s.in.Formats, format)
 }
@@ -164,6 +180,7 @@ func (s *tableSet) commit(name string, rows int64) error {
 	}
 	all.Wait()
 	s.files = append(s.files, infos...)
+	delete(s.open, name)
 	return errors.Join(errs...)
 }
 

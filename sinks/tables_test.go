@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -205,13 +206,17 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
 		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.15", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
-		"tps_user": "200", "slo_ok": "false", "slo_ok_from_sent": "false", "slo_failed": "time_to_first_token", "open_loop": "true", "connection_reused": "true", "resent": "true", "resent_read": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
+		"cancel_asked_ns": "10095000000", "depth": "0", "dial_ns": "2", "dns_ns": "1", "tls_ns": "3", "ended": "0", "first_output_ns": "10051250000", "measured": "true",
+		"output_tokens": "8", "session_num": "3", "slo_failed_sent": "request_latency", "slo_set": "true", "streamed": "true", "usage_accepted_prediction_tokens": "4",
+		"usage_reasoning_tokens": "3", "usage_rejected_prediction_tokens": "0", "usage_total_tokens": "531", "warmup": "false", "write_end_ns": "10001300000",
+		"x_request_id": "7442526b-6bc5-4224-8573-9d9a1e3e517c",
+		"tps_user":     "200", "slo_ok": "false", "slo_ok_from_sent": "false", "slo_failed": "time_to_first_token", "open_loop": "true", "connection_reused": "true", "resent": "true", "resent_read": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("first request (-want +got):\n%s", diff)
 	}
 	unset := map[string]string{ // recordtest.Fixed()[1]: nothing measured is null, not 0
-		"phase": "warmup", "request_id": "1", "turn": "0", "status": "client", "in_window": "false",
+		"phase": "warmup", "request_id": "1", "ended": "1", "session_num": "0", "depth": "0", "warmup": "true", "streamed": "false", "measured": "false", "slo_set": "false", "turn": "0", "status": "client", "in_window": "false",
 		"steady": "false", "chunks": "0", "open_loop": "false", "connection_reused": "false", "resent": "false", "resent_read": "false",
 	}
 	for _, k := range []string{"experiment", "cell", "cell_index", "axis_concurrency", "axis_temperature", "axis_endpoint", "axis_alpha_only", "trial", "run_id"} {
@@ -244,8 +249,8 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 // sameInEveryFormat compares the files of a table, and exports of it, with its Parquet.
 func sameInEveryFormat(t *testing.T, dir, table string) {
 	t.Helper()
-	want := readParquet(t, filepath.Join(dir, table+".parquet"))
 	for _, how := range []string{"written", "exported"} {
+		want := readParquet(t, filepath.Join(dir, table+".parquet"))
 		load := func(format string) []byte {
 			if how == "exported" {
 				var b bytes.Buffer
@@ -262,6 +267,9 @@ func sameInEveryFormat(t *testing.T, dir, table string) {
 		}
 		if diff := cmp.Diff(want, readArrow(t, load("arrow"))); diff != "" {
 			t.Errorf("%s, arrow as %s (-parquet +arrow):\n%s", table, how, diff)
+		}
+		if how == "written" && table == "metrics" { // whose CSV has the cells
+			want = slices.DeleteFunc(slices.Clone(want), func(row map[string]string) bool { return row["trial"] != "" })
 		}
 		if diff := cmp.Diff(want, readCSV(t, load("csv"), table)); diff != "" {
 			t.Errorf("%s, csv as %s (-parquet +csv):\n%s", table, how, diff)
@@ -280,7 +288,7 @@ func checkFiles(t *testing.T, dir string, files []sinks.FileInfo) {
 		}
 		sum := sha256.Sum256(b)
 		name, _, _ := strings.Cut(f.Path, ".")
-		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/2" || f.Kind != "table" {
+		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/3" || f.Kind != "table" {
 			t.Errorf("%s: info %+v does not fit the file (%d bytes, %x)", f.Path, f, len(b), sum)
 		}
 	}
@@ -309,6 +317,7 @@ func TestWriteTables(t *testing.T) {
 			want[table+"."+format] = n
 		}
 	}
+	want["metrics.csv"] = 3 // of the cells
 	if diff := cmp.Diff(want, rows); diff != "" || chunkRows < 4500 {
 		t.Errorf("files and rows (-want +got), %d chunks:\n%s", chunkRows, diff)
 	}
@@ -319,8 +328,8 @@ func TestWriteTables(t *testing.T) {
 	at := 0
 	for i, r := range readParquet(t, filepath.Join(dir, "requests.parquet")) {
 		run := p.Runs[i/200]
-		if r["run_id"] != run.ID || r["request_id"] != strconv.Itoa(i%200) {
-			t.Fatalf("row %d is request %s of %s, want %d of %s", i, r["request_id"], r["run_id"], i%200, run.ID)
+		if r["run_id"] != run.ID || r["request_id"] != strconv.Itoa(i) {
+			t.Fatalf("row %d is request %s of %s, want %d of %s", i, r["request_id"], r["run_id"], i, run.ID)
 		}
 		if r["intended_ns"] != strconv.FormatInt(int64(i/200)*int64(time.Hour)+int64(i%200)*200_000, 10) {
 			t.Fatalf("row %d: intended_ns %s is not on the experiment's clock", i, r["intended_ns"])
@@ -351,7 +360,7 @@ func metadata(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{
-		"aiperf.schema": "requests/2", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
+		"aiperf.schema": "requests/3", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
 		"aiperf.t0_unix_ns": fmt.Sprint(t0.UnixNano()), "aiperf.verdict": validity.Valid.String(), "aiperf.host": `{"cpus":2}`,
 	} {
 		if got, _ := f.Lookup(key); got != want {
@@ -586,8 +595,9 @@ func TestColumnsAreStable(t *testing.T) {
 	}
 }
 
-// Nothing said of the formats means all of them, but the chunks, which are
-// many, in Parquet only. Arrow's bodies are compressed.
+// Nothing said of the formats means all of them, but requests and chunks, which are
+// many, in Parquet only. The CSV of the metrics has the cells. Arrow's bodies are
+// compressed.
 func TestFormatsByDefault(t *testing.T) {
 	t.Parallel()
 	p := demoPlan("a", 1, 1)
@@ -597,28 +607,39 @@ func TestFormatsByDefault(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := map[string]int64{}
-	for _, name := range []string{"requests.parquet", "requests.arrow", "requests.csv", "chunks.parquet", "metrics.arrow"} {
+	for _, name := range []string{"requests.parquet", "chunks.parquet", "metrics.arrow", "metrics.csv"} {
 		st, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		size[name] = st.Size()
 	}
-	for _, name := range []string{"chunks.arrow", "chunks.csv"} {
+	for _, name := range []string{"requests.arrow", "requests.csv", "chunks.arrow", "chunks.csv"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			t.Errorf("%s was written though nobody asked for it", name)
 		}
 	}
-	if size["requests.arrow"] > size["requests.csv"]/2 {
-		t.Errorf("requests.arrow has %d bytes, requests.csv %d: it is not compressed", size["requests.arrow"], size["requests.csv"])
+	csv, err := os.ReadFile(filepath.Join(dir, "metrics.csv"))
+	if err != nil || strings.Count(string(csv), ",cell,,") != len(p.Cells) || strings.Contains(string(csv), ",run,") {
+		t.Errorf("metrics.csv, %v:\n%s", err, csv)
 	}
-	sameInEveryFormat(t, dir, "requests")
 	asked := t.TempDir()
-	in.Formats = []string{"csv"}
+	in.Formats = []string{"arrow", "csv"}
 	if _, err := sinks.WriteTables(asked, in); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(asked, "chunks.csv")); err != nil {
 		t.Error("tables.formats asked for CSV, there is no chunks.csv")
+	}
+	sameInEveryFormat(t, asked, "requests")
+	for _, name := range []string{"requests.arrow", "requests.csv"} {
+		st, err := os.Stat(filepath.Join(asked, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size[name] = st.Size()
+	}
+	if size["requests.arrow"] > size["requests.csv"]/2 {
+		t.Errorf("requests.arrow has %d bytes, requests.csv %d: it is not compressed", size["requests.arrow"], size["requests.csv"])
 	}
 }

@@ -206,7 +206,7 @@ func TestNoCanaryAnywhere(t *testing.T) {
 		t.Errorf("%d of %d requests had the real values", told.Load(), asked.Load())
 	}
 	wantNoneBelow(t, dir, 60, secrets)
-	for _, name := range []string{"resolved.json", "requests.csv", "plan.lock.json"} { // what is no secret stays
+	for _, name := range []string{"resolved.json", "cells.csv", "plan.lock.json"} { // what is no secret stays
 		b, err := os.ReadFile(filepath.Join(dir, "out", name))
 		if err != nil || !strings.Contains(string(b), "canary-is-no-model") {
 			t.Errorf("%s lacks the model's name, %v", name, err)

@@ -102,7 +102,7 @@ func (p *program) counted(n int) {
 	p.t.Helper()
 	seen := 0
 	for _, m := range p.table("metrics") {
-		if m["level"] != "run" || m["window"] != "full" || m["stat"] != "avg" {
+		if m["level"] != "run" || m["span"] != "full" || m["stat"] != "avg" {
 			continue
 		}
 		switch m["metric"] {

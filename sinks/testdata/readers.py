@@ -46,7 +46,8 @@ for e in ("alpha", "beta"):
         same = feather.read_table(f"results/{e}/{t}.arrow")
         eq(where + " arrow file", same.equals(table.cast(same.schema)) or same.to_pylist() == table.to_pylist(), True)
         from_csv = pd.read_csv(f"results/{e}/{t}.csv")
-        eq(where + " csv", (len(from_csv), list(from_csv.columns)), (rows, table.column_names))
+        kept = rows if t != "metrics" else duckdb.sql(f"SELECT count(*) FROM '{path}' WHERE level = 'cell'").fetchall()[0][0]
+        eq(where + " csv", (len(from_csv), list(from_csv.columns)), (kept, table.column_names))
 
     # One type and one meaning of null per column, in every reader.
     requests = pq.read_table(f"results/{e}/requests.parquet")
@@ -54,7 +55,7 @@ for e in ("alpha", "beta"):
         eq(f"{e} type of {name}", str(requests.schema.field(name).type), kind)
     eq(e + " unit", requests.schema.field("sent_ns").metadata, {b"unit": b"ns"})
     eq(e + " units", json.loads(requests.schema.metadata[b"aiperf.units"])["ttft_ms"], "ms")
-    eq(e + " schema", requests.schema.metadata[b"aiperf.schema"], b"requests/2")
+    eq(e + " schema", requests.schema.metadata[b"aiperf.schema"], b"requests/3")
     nulls = want[e]["nulls"]
     frame, lazy = pd.read_parquet(f"results/{e}/requests.parquet"), pl.read_parquet(f"results/{e}/requests.parquet")
     for name, n in nulls.items():
@@ -107,6 +108,22 @@ eq("line 4 seconds", [r[0] for r in out[3]], want["seconds"])
 near("line 4 errors", [r[1] for r in out[3]], want["errors"])
 near("line 5", [r[1] for r in sorted(out[4])], want["good"])
 eq("line 6", len(out[5]), want["doubts"])
+
+# The ten questions of the documentation, and the first in pandas and in polars.
+page = open(sys.argv[2], encoding="utf-8").read()
+queries = [q for q in page.split("```sql\n")[1].split("```")[0].split(";\n") if q.strip()]
+eq("questions", len(queries), 10)
+answers = [duckdb.sql(q).fetchall() for q in queries]
+most = max(int(c) for c in want["alpha"]["ttft"])
+eq("question 1", [r[1:] for r in answers[0]], [(most, 70.25 + len(want["alpha"]["ttft"]) - 1)])
+eq("question 2", answers[1][0][2:], (70.25, 69.0, None, 2, "VALID"))
+for i, rows in enumerate(answers):
+    eq(f"question {i + 1} has an answer", len(rows) > 0, True)
+import glob
+
+for line in page.split("```python\n")[1].split("```")[0].strip().split("\n"):
+    frame = eval(line)
+    eq(line, (len(frame), list(frame["output_tps"])), (1, [answers[0][0][2]]))
 
 # Experiments with different axes of their own lie side by side.
 both = duckdb.sql(

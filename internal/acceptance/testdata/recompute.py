@@ -109,7 +109,7 @@ def weighed(run, column):
 def rate(m):
     """The steady rate of requests or of tokens; None for another metric."""
     column = {"request_throughput": "sent_ns", "input_token_throughput": "isl", "output_token_throughput": "osl"}.get(m["metric"])
-    if m["window"] != "steady" or column is None:
+    if m["span"] != "steady" or column is None:
         return None
     run = runs[m["run_id"]]
     data, weights = weighed(m["run_id"], column)
@@ -121,18 +121,18 @@ of_runs, values = {}, 0
 for m in tables["metrics"]:
     if m["level"] != "run":
         continue
-    of_runs[m["run_id"], m["window"], m["metric"], m["stat"]] = m["value"]
+    of_runs[m["run_id"], m["span"], m["metric"], m["stat"]] = m["value"]
     want = rate(m)
     if want is not None:
-        near(f"{m['run_id']} {m['window']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
+        near(f"{m['run_id']} {m['span']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
         values += 1
         continue
     column = columns.get(m["metric"])
     if column is None or m["stat"] not in statistics and m["stat"][0] != "p":
         continue
-    counted = [q for q in of_run[m["run_id"]] if q["status"] == "ok" and q["in_window"] and (m["window"] == "full" or q["steady"])]
+    counted = [q for q in of_run[m["run_id"]] if q["status"] == "ok" and q["in_window"] and (m["span"] == "full" or q["steady"])]
     data = np.array([q[column] for q in counted if q[column] is not None], float)
-    if m["window"] == "steady" and m["stat"] in ("avg", "std"):
+    if m["span"] == "steady" and m["stat"] in ("avg", "std"):
         every, weights = weighed(m["run_id"], column)
         want = np.average(every, weights=weights)
         if m["stat"] == "std":
@@ -142,7 +142,7 @@ for m in tables["metrics"]:
     else:
         digits = m["stat"][1:]
         want = np.percentile(data, float(digits[:2] + "." + digits[2:]) if len(digits) > 2 else float(digits))
-    near(f"{m['run_id']} {m['window']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
+    near(f"{m['run_id']} {m['span']} {m['metric']} {m['stat']}", m["value"], want, 1e-6)
     values += 1
 
 # Cells: the geometric mean over their runs that are not INVALID, with Student's t
@@ -189,9 +189,9 @@ for m in tables["metrics"]:
     if m["level"] != "cell" or m["method"] not in ("t", "log_t") or m["stat"] in ("count", "n_effective"):
         continue
     used = [r for r in runs if runs[r]["cell"] == m["cell"] and (allowed or runs[r]["verdict"] != "INVALID")]
-    trials = [of_runs.get((r, m["window"], m["metric"], m["stat"])) for r in used]
+    trials = [of_runs.get((r, m["span"], m["metric"], m["stat"])) for r in used]
     trials = np.array([v for v in trials if v is not None], float)
-    what = f"{m['cell']} {m['window']} {m['metric']} {m['stat']}"
+    what = f"{m['cell']} {m['span']} {m['metric']} {m['stat']}"
     check(f"{what}: n is {m['n']} of {len(trials)}", m["n"] == len(trials))
     middle, low, high = interval(trials, m["method"] == "log_t", m["unit"])
     if m["metric"] == "inter_token_latency":

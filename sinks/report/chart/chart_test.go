@@ -436,7 +436,7 @@ func TestMetricsOfTargetsAreNotTheCells(t *testing.T) {
 	rows := &sinks.TableRows{
 		N: 4, Texts: map[string][]string{
 			"cell": {"a", "a", "a", "a"}, "level": {"run", "target", "cell", "target"},
-			"window": {"full", "full", "full", "full"}, "metric": {"m", "m", "m", "m"}, "stat": {"p50", "p50", "p50", "p50"},
+			"span": {"full", "full", "full", "full"}, "metric": {"m", "m", "m", "m"}, "stat": {"p50", "p50", "p50", "p50"},
 		},
 		Floats: map[string][]float64{"trial": {0, 0, math.NaN(), math.NaN()}, "value": {1, 2, 3, 4}},
 	}
