@@ -235,6 +235,19 @@ func (r *reading) shown(tag string) (metrics.Stat, bool) {
 	return metrics.Stat{}, false
 }
 
+// figures are those of the whole span that are known.
+func (r *reading) figures() map[string]float64 {
+	out := map[string]float64{}
+	for _, f := range sinks.CellFigures() {
+		if stat, ok := r.summaries[0].Get(f.Tag); ok {
+			if v := stat.Value(f.Stat); !math.IsNaN(v) && !math.IsInf(v, 0) {
+				out[f.Name] = v
+			}
+		}
+	}
+	return out
+}
+
 // withoutIntervals takes away those within the run, of the whole of it and of its
 // parts.
 func (r *reading) withoutIntervals() {
@@ -263,6 +276,7 @@ func (r *runner) judge(rep *RunReport, read *reading) {
 		rep.Warnings = append(rep.Warnings, e.TokenSource)
 	}
 	rep.Verdict = verdict.Word(rep.Findings, r.asked())
+	rep.Figures = read.figures()
 	n := rep.totals()
 	rep.Errors, rep.SLOMissed = e.Errors.Frequent(10), e.Missed
 	rep.Bounds, rep.Notices, rep.Identity = e.Bounds(), e.Notices(read.shown), e.Identity

@@ -52,6 +52,10 @@ type RunReport struct {
 
 	SLOMissed map[string]int64 `json:"slo_missed,omitempty"` // by metric: successes that missed it first
 
+	// Figures are those of the whole span that the table cells has, by name, for those
+	// who watch; the tables have all.
+	Figures map[string]float64 `json:"figures,omitempty"`
+
 	records string // SHA-256 of the run's records, where this process has read them
 }
 

@@ -335,8 +335,7 @@ func TestWatcher(t *testing.T) {
 	begun := `{"event":"begin","time":"2026-11-21T09:30:00Z"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:00Z","run":"b-t0"}` + "\n" +
 		`{"event":"done","time":"2026-11-21T09:30:20Z","run":"b-t0","dir":"runs/b"}` + "\n" + `{"event":"start","time":"2026-11-21T09:30:20Z","run":"a-t0"}` + "\n" + `{"event":"do`
 	put("journal.jsonl", begun)
-	put("runs/b/run.json", `{"verdict":"DEGRADED","phases":[{"warmup":true,"failed":9},{"failed":2}]}`)
-	put("runs/b/profile_export_aiperf.json", `{"output_token_throughput":{"avg":702},"time_to_first_token":{"avg":1,"p99":46}}`)
+	put("runs/b/run.json", `{"verdict":"DEGRADED","phases":[{"warmup":true,"failed":9},{"failed":2}],"figures":{"output_tps":702,"ttft_p99_ms":46}}`)
 	put(resultdir.LiveName, string(Event{Event: "live", Time: began, Index: 1, Runs: 2, Cell: 0, Live: FiguresOf(snapshot(1))}.Line()))
 	w, err := NewWatcher(dir, func() bool { return held })
 	if err != nil {

@@ -183,7 +183,8 @@ func (w *Watcher) cell(i int) int {
 func (w *Watcher) done(i int, dir string) Done {
 	d := Done{Cell: w.cell(i), Trial: w.runs[i].Trial, Throughput: math.NaN(), TTFT: math.NaN(), ITL: math.NaN(), Good: math.NaN()}
 	var run struct {
-		Verdict validity.Verdict `json:"verdict"`
+		Verdict validity.Verdict   `json:"verdict"`
+		Figures map[string]float64 `json:"figures"`
 		Phases  []struct {
 			Warmup bool  `json:"warmup"`
 			Failed int64 `json:"failed"`
@@ -197,25 +198,10 @@ func (w *Watcher) done(i int, dir string) Done {
 			d.Failed += p.Failed
 		}
 	}
-	type stat struct{ Avg, P99 *float64 }
-	var figures struct {
-		Throughput *stat `json:"output_token_throughput"`
-		TTFT       *stat `json:"time_to_first_token"`
-		ITL        *stat `json:"inter_token_latency"`
-		Good       *stat `json:"good_request_fraction"`
-	}
-	readJSON(filepath.Join(at, resultdir.SummaryName), &figures)
-	if figures.Throughput != nil {
-		d.Throughput = orNaN(figures.Throughput.Avg)
-	}
-	if figures.TTFT != nil {
-		d.TTFT = orNaN(figures.TTFT.P99)
-	}
-	if figures.ITL != nil {
-		d.ITL = orNaN(figures.ITL.P99)
-	}
-	if figures.Good != nil {
-		d.Good = orNaN(figures.Good.Avg)
+	for name, to := range map[string]*float64{"output_tps": &d.Throughput, "ttft_p99_ms": &d.TTFT, "itl_p99_ms": &d.ITL, "good_share": &d.Good} {
+		if v, ok := run.Figures[name]; ok {
+			*to = v
+		}
 	}
 	return d
 }
