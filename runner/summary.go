@@ -13,7 +13,6 @@ import (
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
-	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sinks/report"
 )
 
@@ -29,9 +28,6 @@ func (res *Result) Report() *report.Report {
 	}
 	r.Doubts, r.Spoiled = res.doubts(), res.spoiled()
 	r.Touched, r.Everything = res.touched()
-	if names, err := aiperf.ProfileNames(res.Plan.Cells[0].Resolved.Benchmark.Artifacts.Prefix); err == nil && res.Measured() {
-		r.Summary = names.JSON
-	}
 	failed, notes := verdict.Failures{}, verdict.NoticeCounts{}
 	for _, o := range res.Outcomes {
 		r.Requests = r.Requests.Plus(o.Counts())
@@ -105,15 +101,10 @@ func (res *Result) single(r *report.Report) {
 		r.SteadyFor = time.Duration(end - start)
 	}
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
-		r.Client = fmt.Sprintf("client %s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), words.Count(h.Cores, "core"))
+		r.Client = fmt.Sprintf("%s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), words.Count(h.Cores, "core"))
 	}
 	if rep.Lateness != nil {
-		r.Client += " · lag p99 " + words.Millis(*rep.Lateness)
-	}
-	for _, f := range rep.Findings {
-		if f.Check == "headroom" {
-			r.Client += fmt.Sprintf(" · headroom %.2g×", f.Value)
-		}
+		r.Client += ", 99 % of the sends at most " + words.Millis(*rep.Lateness) + " late"
 	}
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]
 	if s := d.Prompts.OSL; s != nil && s.StdDev == nil {

@@ -18,6 +18,7 @@ type KnownAxis struct {
 	Label   string // of a chart's axis
 	Place   int    // among the axes of a chart's table; 0 is between names and loads
 	System  bool   // its values name systems that are compared
+	Work    bool   // it varies what is asked, not who answers: cells that differ in it are never ranked against each other
 	Load    bool   // more of it is more load
 	Whole   bool   // its values are whole numbers as a rule
 	Always  bool   // it has a column in every table, swept or not
@@ -36,8 +37,8 @@ var knownAxes = [...]KnownAxis{
 		Name: "request_rate", Setting: "rate", Short: "rate", Unit: "requests/s", Label: "request rate (1/s)", Load: true, Place: 2, Always: true,
 		Of: func(b *schema.Benchmark) any { return some(measuredPhase(b).Rate) },
 	},
-	{Name: "isl", Unit: "tokens", Place: -2, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
-	{Name: "osl", Unit: "tokens", Place: -1, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
+	{Name: "isl", Unit: "tokens", Place: -2, Work: true, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).ISL) }},
+	{Name: "osl", Unit: "tokens", Place: -1, Work: true, Whole: true, Always: true, Of: func(b *schema.Benchmark) any { return mean(prompts(b).OSL) }},
 	{Name: "model", System: true, Place: -3, Always: true, Of: func(b *schema.Benchmark) any { return some(models(b)) }},
 	{Name: "endpoint", System: true, Place: -4, Always: true, Of: func(b *schema.Benchmark) any { return some(server(&b.Endpoint)) }},
 	{Name: "result", System: true, Place: -5},
@@ -63,6 +64,31 @@ func AxisNamed(name string) KnownAxis {
 		}
 	}
 	return KnownAxis{Name: name}
+}
+
+// work are the parts of a body that say what is asked: an axis that no row knows and
+// that lies in one of them varies the work.
+var work = []string{"dataset", "datasets"}
+
+// VariesWork tells whether an axis varies what is asked, such as a length or the data
+// set, and not the system or its load.
+func VariesWork(name, path string) bool {
+	part, _, _ := strings.Cut(inBody(path), ".")
+	return AxisNamed(name).Work || slices.Contains(work, part)
+}
+
+// Apart is a cell's place on the axes that vary the work, "isl 64", and on all others,
+// "candidate, concurrency 4"; "" where there is no such axis.
+func (c *Cell) Apart() (work, rest string) {
+	var asked, other Cell
+	for _, v := range c.Point {
+		if VariesWork(v.Axis, v.Path) {
+			asked.Point = append(asked.Point, v)
+		} else {
+			other.Point = append(other.Point, v)
+		}
+	}
+	return asked.Short(), other.Short()
 }
 
 // some is v, nil for the zero of its type.

@@ -35,6 +35,7 @@ of them; 4: undecided.`,
 		{Name: "must-detect", Arg: "SHARE", Doc: "the change that the comparison must be able to find, such as 10%; one that could not is UNDECIDED with exit code 4"},
 		{Name: "metric", Arg: "METRIC", Many: true, Doc: "primary metric, such as time_to_first_token.p99; the others decide nothing"},
 		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "pass (exit code 0) or fail (3) where nothing is WORSE and something UNDECIDED; otherwise 4"},
+		{Name: "all", Doc: "show the metrics that decide nothing, too"},
 		{Name: "aa", Doc: "split the trials of one directory in two and compare them"},
 		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},
 		{Name: "markdown", Arg: "FILE", Doc: "write the table as Markdown"},
@@ -147,7 +148,7 @@ func (c *compared) publish(a *app, p *argv.Line, undecided string, asJSON bool) 
 	if asJSON {
 		return a.writeDoc(c.Doc())
 	}
-	if err := c.WriteConsole(a.Out); err != nil {
+	if err := c.WriteConsole(a.Out, report.Screen{Width: widthOf(a.Out), All: p.Has("all")}); err != nil {
 		return err
 	}
 	if p.Has("aa") {

@@ -285,7 +285,7 @@ var catalogue = complete([]Metric{
 
 	// Levels over time, weighted by how long they were held; spans.go has the
 	// formulas. First: requests in [sent, end), failed ones included
-	{Tag: "effective_concurrency", Header: "Effective Concurrency", Unit: "requests", Formula: "requests in [sent, end), failed ones included, weighted by how long each level was held", Elsewhere: "achieved concurrency; in flight", Rests: InFlight, Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
+	{Tag: EffectiveConcurrency, Header: "Effective Concurrency", Unit: "requests", Formula: "requests in [sent, end), failed ones included, weighted by how long each level was held", Elsewhere: "achieved concurrency; in flight", Rests: InFlight, Group: Effective, Order: 3000, LargerIsBetter: true, Spans: wholeRequest},
 	{Tag: "effective_decode_throughput", Header: "Effective Decode Throughput", Unit: "tokens/sec", Formula: "(OSL − 1) / number of gaps, over each gap between reads that brought content", Group: Effective, Order: 3001, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodeRate},
 	{Tag: "effective_prefill_throughput", Header: "Effective Prefill Throughput", Unit: "tokens/sec", Formula: "ISL / (first content − sent) in [sent, first content)", Group: Effective, Order: 3002, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: prefillRate},
 	{Tag: "effective_decode_concurrency", Header: "Effective Decode Concurrency", Unit: "requests", Formula: "requests in [first content, end)", Rests: InFlight, Group: Effective, Order: 3003, Needs: Streaming | Tokens, LargerIsBetter: true, Spans: decodePart},

@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Headline is a column of a table of cells: a statistic of a metric and its name.
@@ -65,4 +66,9 @@ func (m *Metric) Called(stat string) string {
 		name += " ms"
 	}
 	return name
+}
+
+// ShortUnit is a unit as screens have it behind a number: tok/s, req/s.
+func ShortUnit(unit string) string {
+	return strings.NewReplacer("tokens/sec", "tok/s", "requests/sec", "req/s").Replace(unit)
 }

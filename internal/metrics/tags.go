@@ -36,6 +36,7 @@ const (
 	RequestLatencyFromIntended   = "request_latency_from_intended"
 	DispatchLateness             = "dispatch_lateness"
 	AdmissionWait                = "admission_wait"
+	EffectiveConcurrency         = "effective_concurrency"
 	UsagePromptTokens            = "usage_prompt_tokens"
 	UsageDiscrepancyCount        = "usage_discrepancy_count"
 	AdjustedRequestLatency       = "adj_request_latency"

@@ -269,19 +269,21 @@ const wanted = 0.99
 
 // bestMisses tells whether the cell that is named best within the limits misses them.
 func bestMisses(r *decide.Results, of []system) bool {
-	return r.UnderSLO != nil && r.UnderSLO.Shown && of[r.UnderSLO.Cell.Cell.Index].good < wanted
+	return bestIsNamed(r, of) && of[r.UnderSLO[0].Cell.Cell.Index].good < wanted
 }
 
 // bestIsNamed tells whether a best within limits is named, which is no mistake.
-func bestIsNamed(r *decide.Results, _ []system) bool { return r.UnderSLO != nil && r.UnderSLO.Shown }
+func bestIsNamed(r *decide.Results, _ []system) bool {
+	return len(r.UnderSLO) > 0 && r.UnderSLO[0].Shown
+}
 
 // bestIsNot tells whether another cell holds the limits and is faster by more than what
 // counts as equal.
 func bestIsNot(r *decide.Results, of []system) bool {
-	if r.UnderSLO == nil || !r.UnderSLO.Shown {
+	if !bestIsNamed(r, of) {
 		return false
 	}
-	named := of[r.UnderSLO.Cell.Cell.Index]
+	named := of[r.UnderSLO[0].Cell.Cell.Index]
 	return slices.ContainsFunc(of, func(t system) bool { return t.good >= wanted && t.throughput > named.throughput*1.01 })
 }
 

@@ -158,3 +158,12 @@ func Span(d time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", s/time.Hour, s%time.Hour/time.Minute)
 	}
 }
+
+// And joins names as people do: a, b and c.
+func And(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}

@@ -309,7 +309,7 @@ func TestCaches(t *testing.T) {
 	if _, err := (tokenizer.Ref{Name: "acme/tiny", Revision: "v9"}).Open(); err == nil || !strings.Contains(err.Error(), `"acme/tiny" at revision v9: not found`) {
 		t.Errorf("a revision that is not there: %v", err)
 	}
-	const warning = "counts by o200k_base, not by the model's tokenizer"
+	const warning = "tokens counted with o200k_base, not the model's tokenizer"
 	if tok, got := tokenizer.ForModel("acme/none", ""); tok.Name() != "o200k_base" || got != warning {
 		t.Errorf("ForModel(acme/none) = %s, %q", tok.Name(), got)
 	}

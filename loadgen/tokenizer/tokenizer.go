@@ -122,7 +122,7 @@ func (r Ref) find() (string, error) {
 // ForModel is the tokenizer of a model when none was named: the model's own if
 // a local cache holds it, else the default encoding and a warning for people.
 func ForModel(model, revision string) (tok Tokenizer, warning string) {
-	fallback := "counts by " + Default + ", not by the model's tokenizer"
+	fallback := "tokens counted with " + Default + ", not the model's tokenizer"
 	path, _ := findInCaches(model, revision)
 	if path == "" {
 		return encodingNamed(Default).open(), fallback

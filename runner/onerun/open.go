@@ -255,7 +255,7 @@ func (l *Loader) tokenizer(run *Opened) (err error) {
 
 func openTokenizer(ref tokenizer.Ref, model string) (o opened, err error) {
 	if ref.Name == tokenizer.Server { // nobody to ask: a preview, or a simulated server
-		ref.Name, o.doubt = tokenizer.Default, "counts by "+tokenizer.Default+": the server is not asked"
+		ref.Name, o.doubt = tokenizer.Default, "tokens counted with "+tokenizer.Default+": the server is not asked"
 	}
 	if ref.Name == "" {
 		o.tok, o.doubt = tokenizer.ForModel(model, ref.Revision)

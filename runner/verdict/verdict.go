@@ -144,7 +144,7 @@ func (r Reading) past() float64 {
 }
 
 // mostCauses is how many causes stand under a harm.
-const mostCauses = 2
+const mostCauses = 1
 
 // explain tells under each harm what was seen in the same run that would cause
 // it, the furthest beyond its limit first.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -30,10 +29,10 @@ type Checks struct {
 
 // Write prints them; it tells how many checks it named.
 func (c Checks) Write(w io.Writer) (named int, err error) {
-	var b strings.Builder
+	b := newSheet(0)
 	groups := c.grouped()
 	for _, g := range groups {
-		g.write(&b)
+		g.write(b)
 	}
 	_, err = io.WriteString(w, words.Clean(b.String()))
 	return len(groups), err
@@ -119,31 +118,31 @@ func (g *checkGroup) add(who string, f verdict.Finding) {
 	}
 }
 
-func (g *checkGroup) write(b *strings.Builder) {
+func (g *checkGroup) write(s *sheet) {
 	of := ""
 	if g.runs > 1 {
 		of = fmt.Sprintf(": %d of %s", g.in, words.Count(g.runs, "run"))
 	}
-	noted := slices.ContainsFunc(g.said, func(s *saying) bool { return s.worst.Noted })
+	noted := slices.ContainsFunc(g.said, func(said *saying) bool { return said.worst.Noted })
 	if noted && g.verdict == verdict.Valid {
 		of += " (past its limit, which does not move the verdict)"
 	}
-	wrapped(b, "", fmt.Sprintf("%s %s%s", g.verdict, g.check, of))
+	s.wrapped("", fmt.Sprintf("%s %s%s", g.verdict, g.check, of))
 	if try := g.said[0].worst.Try; try != "" && (noted || g.verdict > verdict.Valid) {
-		wrapped(b, "  try: ", try)
+		s.wrapped("  try: ", try)
 	}
-	for _, s := range g.said {
+	for _, said := range g.said {
 		head := "  "
-		if s.worst.Verdict != g.verdict {
-			head += s.worst.Verdict.String() + " "
+		if said.worst.Verdict != g.verdict {
+			head += said.worst.Verdict.String() + " "
 		}
-		if s.who != "" && g.runs > 1 {
-			head += s.who
-			if s.trials > 1 {
-				head += fmt.Sprintf(" (worst of %d trials)", s.trials)
+		if said.who != "" && g.runs > 1 {
+			head += said.who
+			if said.trials > 1 {
+				head += fmt.Sprintf(" (worst of %d trials)", said.trials)
 			}
 			head += ": "
 		}
-		wrapped(b, head, s.worst.Sentence())
+		s.wrapped(head, said.worst.Sentence())
 	}
 }

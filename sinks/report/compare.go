@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/words"
@@ -17,113 +18,210 @@ import (
 // Comparison shows what two systems say against each other.
 type Comparison struct{ *decide.Comparison }
 
-// WriteConsole writes one table: a block per cell, a row per metric.
-func (c Comparison) WriteConsole(w io.Writer) error {
-	var b strings.Builder
-	c.write(&b)
-	_, err := io.WriteString(w, b.String())
+// Screen is how a comparison is printed: for a terminal of so many columns, with the
+// metrics that decide nothing, and with the exit code.
+type Screen struct {
+	Width int
+	All   bool
+}
+
+// WriteConsole prints the comparison: the answer, and a row per metric that decides.
+func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
+	s := newSheet(how.Width)
+	facts := c.design()
+	if code := c.Exit(); code != diag.OK {
+		facts += fmt.Sprintf(" · exit %d", code)
+	}
+	s.spread(c.Headline(), facts)
+	if line := c.Changes(); line != "" && c.severalCells() {
+		s.wrapped("", line)
+	}
+	c.table(s, how.All)
+	_, err := io.WriteString(w, words.Clean(s.String()))
 	return err
 }
 
-func (c Comparison) write(b *strings.Builder) {
-	wrapped(b, "", c.Headline())
-	wrapped(b, "", c.design())
-	cell := ""
+// table is a block per cell with a row per metric, and the remarks on them.
+func (c Comparison) table(s *sheet, all bool) {
+	hidden, cell := 0, ""
+	var rows []decide.Row
 	for _, r := range c.all() {
-		if r.Cell != cell {
-			cell = r.Cell
-			name := words.Line(cell)
-			b.WriteByte('\n')
-			if words.Width(name) > nameColumn {
-				wrapped(b, "", name)
-				name = ""
-			}
-			fmt.Fprintf(b, "%-*s %8s %9s  %-*s %s\n", nameColumn, name, "baseline", "candidate", changeColumn, "change", "outcome")
-		}
-		mark := "  "
-		if !r.Primary && r.Cell != togetherName {
-			mark = "  ·"
-		}
-		head := fmt.Sprintf("%-*s %8s %9s  ", nameColumn, mark+named(r, nameColumn-words.Width(mark)), value(r, r.Base), value(r, r.Candidate))
-		if r.Note == "" {
-			fmt.Fprintf(b, "%s%-*s %s\n", head, changeColumn, change(r), outcome(r))
+		if !all && !r.Primary && r.Cell != togetherName {
+			hidden++
 			continue
 		}
-		wrapped(b, head, strings.TrimSpace(change(r)+"  "+outcome(r))) // a note needs the room of both
+		rows = append(rows, r)
 	}
-	b.WriteByte('\n')
-	for _, line := range c.remarks() {
-		wrapped(b, "", line)
+	var g *grid
+	flush := func() {
+		if g != nil {
+			g.write(s)
+		}
+	}
+	for i, r := range rows {
+		if i == 0 || r.Cell != cell {
+			flush()
+			cell = r.Cell
+			name := ""
+			if c.severalCells() {
+				s.wrapped("", words.Line(cell))
+			}
+			g = &grid{head: []string{name, words.Clip(c.Baseline, 24), words.Clip(c.Candidate, 24), "change", ""}, left: 1}
+		}
+		g.rows = append(g.rows, []string{outcomeMarks[r.Outcome] + " " + strings.TrimSuffix(metricName(r), " ms"), value(r, r.Base), value(r, r.Candidate), change(r), remark(r)})
+	}
+	flush()
+	for _, line := range c.remarks(hidden) {
+		s.wrapped("", line)
 	}
 }
 
-// A row fits into 80 columns: what is left beside these two, the values and the
-// gaps are 18 for the outcome.
-const (
-	nameColumn   = 18
-	changeColumn = 22
-)
+// outcomeMarks stand before the rows.
+var outcomeMarks = map[decide.Verdict]string{decide.Worse: "✗", decide.Better: "✓", decide.Equivalent: "=", decide.Unclear: "?"}
 
-// Headline is what the comparison says in one sentence, the same on every screen and
-// in every file: its outcome, which is a function of the outcomes of the rows
-// (decide.Comparison.Outcome), and the rows that carry it.
+// Headline is what the comparison says in one sentence, the same on every screen and in
+// every file: a function of the outcomes of the rows, with the word that the exit code
+// follows from.
 func (c Comparison) Headline() string {
 	o := c.Outcome()
-	said := fmt.Sprintf("%s: %s against %s", o, words.Line(c.Candidate), words.Line(c.Baseline))
-	switch {
-	case o == decide.Worse || o == decide.Better:
-		return said + c.changes(func(r decide.Row) bool { return r.Outcome == o })
-	case o == decide.Equivalent:
-		return said + ": every primary metric within ±" + c.margins()
-	case o == decide.NotWorse:
-		return said + ": harm beyond " + c.margins() + " is ruled out" + c.open("; not shown to be the same")
-	case len(c.Blind()) > 0:
-		return said + ": " + c.tooCoarse()
+	a, b := words.Line(c.Candidate), words.Line(c.Baseline)
+	is := func(v decide.Verdict) func(decide.Row) bool {
+		return func(r decide.Row) bool { return r.Outcome == v }
 	}
-	return said + c.open("")
+	said := ""
+	switch {
+	case o == decide.Worse && slices.ContainsFunc(c.Primary(), is(decide.Better)):
+		said = fmt.Sprintf("%s is worse than %s in %s, better in %s", a, b, c.metrics(is(decide.Worse)), c.metrics(is(decide.Better)))
+	case o == decide.Worse || o == decide.Better:
+		said = fmt.Sprintf("%s is %s than %s%s", a, c.comparative(is(o), o), b, c.inCells(is(o)))
+	case o == decide.Equivalent:
+		said = fmt.Sprintf("%s and %s are equal within %s", a, b, c.margins())
+	case o == decide.NotWorse:
+		said = fmt.Sprintf("%s is at most %s worse than %s", a, c.margins(), b)
+	case len(c.Blind()) > 0:
+		said = fmt.Sprintf("no decision between %s and %s: %s", b, a, c.tooCoarse())
+	default:
+		said = fmt.Sprintf("no decision between %s and %s", b, a)
+		if open := c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless }); open != "" {
+			said += ": open in " + open
+		}
+	}
+	return said + ": " + string(o)
 }
 
-// changes names the rows that carry an outcome: of each metric the cell that changed
-// most, the largest changes first.
-func (c Comparison) changes(carries func(decide.Row) bool) string {
-	var rows []decide.Row
+// comparative is the word for rows of one outcome: of speed alone it is faster or slower.
+func (c Comparison) comparative(carries func(decide.Row) bool, o decide.Verdict) string {
+	speed := !slices.ContainsFunc(c.Primary(), func(r decide.Row) bool {
+		return carries(r) && r.Unit != "ms" && !strings.HasSuffix(r.Unit, "/sec")
+	})
+	switch {
+	case speed && o == decide.Better:
+		return "faster"
+	case speed:
+		return "slower"
+	case o == decide.Better:
+		return "better"
+	}
+	return "worse"
+}
+
+// inCells counts the cells that carry an outcome, where there are several.
+func (c Comparison) inCells(carries func(decide.Row) bool) string {
+	if !c.severalCells() {
+		return ""
+	}
+	all, some := map[string]bool{}, map[string]bool{}
 	for _, r := range c.Primary() {
-		if !carries(r) || change(r) == "" && value(r, r.Base) == value(r, r.Candidate) {
-			continue
-		}
-		i := slices.IndexFunc(rows, func(x decide.Row) bool { return x.Key == r.Key })
-		if i < 0 {
-			rows = append(rows, r)
-		} else if extent(r) > extent(rows[i]) {
-			rows[i] = r
+		if all[r.Cell] = true; carries(r) {
+			some[r.Cell] = true
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b decide.Row) int { return cmp.Compare(extent(b), extent(a)) })
-	said := ""
-	for i, r := range rows {
-		if i == maxChanges {
-			return said + fmt.Sprintf("; %d more", len(rows)-i)
+	return fmt.Sprintf(" in %d of %s", len(some), words.Count(len(all), "workload"))
+}
+
+// metrics names the metrics of some primary rows, once each.
+func (c Comparison) metrics(carries func(decide.Row) bool) string {
+	var names []string
+	for _, r := range c.Primary() {
+		if name := strings.TrimSuffix(metricName(r), " ms"); carries(r) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		of := ""
-		if c.severalCells() { // which
-			of = " at " + words.Line(r.Cell)
-		}
-		said += map[bool]string{true: ": ", false: "; "}[i == 0] + strings.TrimSuffix(metricName(r), " ms") + " " + cmp.Or(change(r), "from "+value(r, r.Base)+" to "+value(r, r.Candidate)) + of
 	}
-	return said
+	return some(names, maxChanges)
+}
+
+// Changes says what changed by how much: each primary metric once, over the cells that
+// carry its outcome.
+func (c Comparison) Changes() string {
+	var keys []decide.Key
+	of := map[decide.Key][]decide.Row{}
+	for _, r := range c.Primary() {
+		if of[r.Key] == nil {
+			keys = append(keys, r.Key)
+		}
+		of[r.Key] = append(of[r.Key], r)
+	}
+	var parts []string
+	for _, o := range []decide.Verdict{decide.Worse, decide.Better, decide.Equivalent, decide.Unclear} {
+		for _, k := range keys {
+			rows := slices.DeleteFunc(slices.Clone(of[k]), func(r decide.Row) bool { return r.Outcome != o })
+			if len(rows) == 0 {
+				continue
+			}
+			said := strings.TrimSuffix(metricName(rows[0]), " ms") + " " + extent(rows, o)
+			if len(rows) < len(of[k]) {
+				said += fmt.Sprintf(" in %d of %d", len(rows), len(of[k]))
+			}
+			parts = append(parts, said)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// extent is what rows of one metric and outcome say together.
+func extent(rows []decide.Row, o decide.Verdict) string {
+	switch {
+	case o == decide.Equivalent:
+		return "equal within " + inPercent(rows[0].Margin)
+	case o == decide.Unclear && !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
+		return "at most " + inPercent(rows[0].Margin) + " worse"
+	case o == decide.Unclear:
+		return "not decided"
+	case len(rows) == 1:
+		return cmp.Or(change(rows[0]), "from "+value(rows[0], rows[0].Base)+" to "+value(rows[0], rows[0].Candidate))
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, r := range rows {
+		if math.IsNaN(r.Change) {
+			return strings.ToLower(string(o))
+		}
+		low, high = min(low, r.Change), max(high, r.Change)
+	}
+	if low < 0 && high < 0 { // the smaller one first
+		low, high = high, low
+	}
+	if a, b := rounded(low), rounded(high); a != b {
+		return a + " to " + b + " %"
+	}
+	return rounded(low) + " %"
+}
+
+// rounded is a relative change in whole per cent, below 2 % with a digit behind the
+// point.
+func rounded(v float64) string {
+	digits := 0
+	if math.Abs(v) < 0.02 {
+		digits = 1
+	}
+	text := words.Decimals(100*v, digits)
+	if v > 0 {
+		return "+" + text
+	}
+	return strings.Replace(text, "-", "−", 1)
 }
 
 func (c Comparison) severalCells() bool {
 	return slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
-}
-
-// open names the primary metrics that are not decided.
-func (c Comparison) open(what string) string {
-	undecided := func(r decide.Row) bool { return r.Outcome == decide.Unclear }
-	if !slices.ContainsFunc(c.Primary(), undecided) {
-		return ""
-	}
-	return what + c.changes(undecided)
 }
 
 // margins are those of the primary metrics: "5 %", or "5 % (15 % from p95 on)".
@@ -157,14 +255,6 @@ func finest(r decide.Row) float64 {
 	return r.Detectable
 }
 
-// extent is how much a figure changed; to or from 0 or ∞ is more than anything.
-func extent(r decide.Row) float64 {
-	if math.IsNaN(r.Change) {
-		return math.Inf(1)
-	}
-	return math.Abs(r.Change)
-}
-
 // maxChanges is how many metrics a sentence names.
 const maxChanges = 3
 
@@ -175,8 +265,16 @@ func (c Comparison) all() []decide.Row {
 	return append(c.Rows[:len(c.Rows):len(c.Rows)], c.Together...)
 }
 
-// design says in one line what the intervals rest on.
+// design says in few words what the intervals rest on.
 func (c Comparison) design() string {
+	if !c.Paired {
+		return words.Count(c.Trials, "trial") + " each, not paired"
+	}
+	return fmt.Sprintf("%d paired %s", c.Trials, strings.TrimLeft(words.Count(c.Trials, "trial"), "0123456789, "))
+}
+
+// basis says in full what the intervals rest on.
+func (c Comparison) basis() string {
 	how := "paired: trial k sent both systems the same requests"
 	if !c.Paired {
 		how = "not paired (only trials of one experiment are): Welch's test on logarithms"
@@ -184,57 +282,41 @@ func (c Comparison) design() string {
 	return fmt.Sprintf("%s a cell, %s; 95 %% over %s together", words.Count(c.Trials, "trial"), how, words.Count(c.Compared, "primary metric"))
 }
 
-// remarks say what was not shown and what would show it, and what the signs mean.
-func (c Comparison) remarks() []string {
-	var out []string
-	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, fmt.Sprintf("if nothing changed, %s of each system would show it", n))
+// remarks say what is not shown, how small a change the test finds, and what would
+// decide what is open. hidden is how many rows are left out.
+func (c Comparison) remarks(hidden int) []string {
+	var first []string
+	if hidden > 0 {
+		first = append(first, fmt.Sprintf("%d more with --all", hidden))
 	}
 	if line := c.finds(); line != "" {
-		out = append(out, line)
+		first = append(first, line)
 	}
-	out = append(out, c.deciding()...)
+	var out, notes []string
+	if len(first) > 0 {
+		out = append(out, strings.Join(first, " · "))
+	}
+	for _, r := range c.Primary() {
+		if r.Note != "" && !slices.Contains(notes, r.Note) {
+			notes = append(notes, r.Note)
+			out = append(out, strings.TrimSuffix(metricName(r), " ms")+" "+remark(r)+": "+r.Note)
+		}
+	}
+	if n := c.trialsIfEqual(); n.Known() {
+		out = append(out, fmt.Sprintf("for the ?: if nothing changed, %s of each system would show it", n))
+	}
 	if line := c.few(); line != "" {
 		out = append(out, line)
 	}
 	if len(c.Stamps[0]) > 0 {
-		out = append(out, fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate; what the application's are late by is in every change of a latency. Measure both in one way, with HTTP/1.1 and without a proxy",
+		out = append(out, fmt.Sprintf("time stamps: of the %s in the baseline, of the %s in the candidate. The application's are late, which is in every change of a latency: measure both in one way, with HTTP/1.1 and without a proxy",
 			strings.Join(c.Stamps[0], " and the "), strings.Join(c.Stamps[1], " and the ")))
 	}
-	for _, cell := range c.OnlyBaseline {
-		out = append(out, "only in the baseline: "+words.Line(cell))
+	if len(c.OnlyBaseline) > 0 {
+		out = append(out, "only in the baseline: "+some(c.OnlyBaseline, maxChanges))
 	}
-	for _, cell := range c.OnlyCandidate {
-		out = append(out, "only in the candidate: "+words.Line(cell))
-	}
-	for _, r := range c.Rows {
-		if !r.Primary {
-			return append(out, "·: looked at, not decisive: each by itself at 95 %, never the reason of a failure")
-		}
-	}
-	return out
-}
-
-// deciding says which interval an outcome rests on.
-func (c Comparison) deciding() (out []string) {
-	first := func(ok func(r decide.Row) bool) (margin string, found bool) {
-		rows := c.all()
-		i := slices.IndexFunc(rows, func(r decide.Row) bool { return r.Note == "" && ok(r) })
-		if i < 0 {
-			return "", false
-		}
-		return inPercent(rows[i].Margin), true
-	}
-	different := func(r decide.Row) bool { return r.Outcome == decide.Worse || r.Outcome == decide.Better }
-	if _, found := first(different); found {
-		line := "WORSE, BETTER: the interval shown excludes 0 and the change is beyond the margin"
-		if margin, found := first(func(r decide.Row) bool { return different(r) && r.BeyondMargin }); found {
-			line += "; (> " + margin + "): so is the whole interval"
-		}
-		out = append(out, line)
-	}
-	if margin, found := first(func(r decide.Row) bool { return r.Outcome == decide.Equivalent }); found {
-		out = append(out, "EQUIVALENT (±"+margin+"): the 90 % interval, narrower than the one shown, is within it")
+	if len(c.OnlyCandidate) > 0 {
+		out = append(out, "only in the candidate: "+some(c.OnlyCandidate, maxChanges))
 	}
 	return out
 }
@@ -258,9 +340,9 @@ func (c Comparison) finds() string {
 		return ""
 	}
 	if inPercent(least.Detectable) == inPercent(most.Detectable) {
-		return "smallest change this test finds (80 % power): " + inPercent(least.Detectable)
+		return "smallest change this test finds: " + inPercent(least.Detectable)
 	}
-	return fmt.Sprintf("smallest change this test finds (80 %% power): %s (%s) to %s (%s)", inPercent(least.Detectable), strings.TrimSuffix(metricName(*least), " ms"), inPercent(most.Detectable), strings.TrimSuffix(metricName(*most), " ms"))
+	return fmt.Sprintf("smallest change this test finds: %s (%s) to %s (%s)", inPercent(least.Detectable), strings.TrimSuffix(metricName(*least), " ms"), inPercent(most.Detectable), strings.TrimSuffix(metricName(*most), " ms"))
 }
 
 // inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
@@ -282,22 +364,14 @@ func (c Comparison) trialsIfEqual() decide.Trials {
 	return most
 }
 
-// named is a metric in so many columns, marked where its values are few.
-func named(r decide.Row, width int) string {
-	if !r.Few() {
-		return words.Clip(metricName(r), width)
-	}
-	return words.Clip(metricName(r), width-2) + " ?"
-}
-
-// few says what the mark behind a percentile means: of how many values it is.
+// few says which percentile rests on few values.
 func (c Comparison) few() string {
 	i := slices.IndexFunc(c.Rows, decide.Row.Few)
 	if i < 0 {
 		return ""
 	}
 	r := c.Rows[i]
-	return fmt.Sprintf("?: indicative, of few values: %s is of %.0f in a run, worth %.0f independent ones; it takes %d (raise requests)",
+	return fmt.Sprintf("%s of runs with %.0f requests, worth %.0f independent ones: indicative (certain from %d on; raise requests)",
 		strings.TrimSuffix(metricName(r), " ms"), r.Count, r.Effective, stats.Floor(percentileOf[r.Key.Stat]))
 }
 
@@ -361,25 +435,40 @@ func signed(v float64, more int) string {
 	return strings.Replace(s, "-", "−", 1)
 }
 
-// outcome is the word with what stands behind it.
-func outcome(r decide.Row) string {
+// remark is what a row says in words.
+func remark(r decide.Row) string {
+	margin := inPercent(r.Margin)
 	switch {
-	case r.Note != "":
-		return string(r.Outcome) + ": " + r.Note
-	case r.BeyondMargin && (r.Outcome == decide.Worse || r.Outcome == decide.Better):
-		return fmt.Sprintf("%s (> %s)", r.Outcome, inPercent(r.Margin))
+	case r.Note != "" && r.Outcome == decide.Unclear:
+		return "not judged"
+	case (r.Outcome == decide.Worse || r.Outcome == decide.Better) && r.BeyondMargin:
+		return "beyond the " + margin + " margin"
+	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
+		return strings.ToLower(string(r.Outcome))
 	case r.Outcome == decide.Equivalent:
-		return fmt.Sprintf("%s (±%s)", r.Outcome, inPercent(r.Margin))
-	case r.Outcome == decide.Unclear && r.Harmless:
-		return string(decide.NotWorse)
+		return "equal within " + margin
+	case r.Harmless:
+		return "at most " + margin + " worse"
 	}
-	return string(r.Outcome)
+	return "not decided"
+}
+
+// outcome is the word of a row with its remark.
+func outcome(r decide.Row) string {
+	if r.Note == "" && r.Outcome == decide.Unclear && r.Harmless {
+		return string(decide.NotWorse) + ": " + remark(r)
+	}
+	said := string(r.Outcome) + ": " + remark(r)
+	if r.Note != "" {
+		said += ": " + r.Note
+	}
+	return said
 }
 
 // WriteMarkdown writes the comparison for a pull request.
 func (c Comparison) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n%s.\n\n", plain(c.Headline()), c.design())
+	fmt.Fprintf(&b, "### %s\n\n%s. %s.\n\n", plain(c.Headline()), plain(c.Changes()), c.basis())
 	b.WriteString("| cell | metric | baseline | candidate | change | p | outcome |\n|---|---|---:|---:|---|---:|---|\n")
 	for _, r := range c.all() {
 		name, said := metricName(r), outcome(r)
@@ -389,7 +478,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base), value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
-	for _, line := range c.remarks() {
+	for _, line := range c.remarks(0) {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -49,64 +49,56 @@ func TestStampsAreARemark(t *testing.T) {
 func TestComparisonOnTheConsole(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := compared().WriteConsole(&b); err != nil {
+	if err := compared().WriteConsole(&b, Screen{All: true}); err != nil {
 		t.Fatal(err)
 	}
-	want := `WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 %
-[−11.7, −6.5]
-5 trials a cell, paired: trial k sent both systems the same requests; 95 % over
-4 primary metrics together
-
-concurrency 4      baseline candidate  change                 outcome
-  out tok/s           1,307     1,188  −9.1 % [−11.7, −6.5]   WORSE (> 5 %)
-  TTFT p50 ms          5.06      5.55  +9.6 % [−3.7, +15.8]   UNDECIDED
-  ITL p50 ms          0.998     0.995  −0.3 % [−1.8, +1.3]    EQUIVALENT (±5 %)
-  goodput            98.0 %       0 %  WORSE: a side is 0 or endless: only the
-        sign is judged
-  ·latency p99 ms      15.1         ∞                         BETTER
-
-if nothing changed, 12 to 35 trials of each system would show it
-smallest change this test finds (80 % power): 2 % (ITL p50) to 15 % (out tok/s)
-WORSE, BETTER: the interval shown excludes 0 and the change is beyond the
-margin; (> 5 %): so is the whole interval
-EQUIVALENT (±5 %): the 90 % interval, narrower than the one shown, is within it
+	want := `after| is worse than before: WORSE                      5 paired trials · exit 3
+                before  after|                change
+ ✗ out tok/s     1,307   1,188  −9.1 % [−11.7, −6.5]  beyond the 5 % margin
+ ? TTFT p50       5.06    5.55  +9.6 % [−3.7, +15.8]  not decided
+ = ITL p50       0.998   0.995   −0.3 % [−1.8, +1.3]  equal within 5 %
+ ✗ goodput      98.0 %     0 %                        worse
+ ✓ latency p99    15.1       ∞                        better
+smallest change this test finds: 2 % (ITL p50) to 15 % (out tok/s)
+goodput worse: a side is 0 or endless: only the sign is judged
+for the ?: if nothing changed, 12 to 35 trials of each system would show it
 only in the candidate: concurrency 8
-·: looked at, not decisive: each by itself at 95 %, never the reason of a
-failure
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// Markdown keeps its columns whatever a directory is called; JUnit fails what is
-// WORSE, and what is UNDECIDED as the terms say.
-// A sentence names what it rests on: the largest changes first, of several cells
-// the one that changed most.
+// The headline is a function of the outcomes; the line of changes says each metric once.
 func TestComparisonInASentence(t *testing.T) {
 	t.Parallel()
 	c := compared()
-	const want = "WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 % [−11.7, −6.5]"
-	if got := c.Headline(); got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
+	says := func(headline, changes string) {
+		t.Helper()
+		if got := c.Headline(); got != headline {
+			t.Errorf("got  %q\nwant %q", got, headline)
+		}
+		if got := c.Changes(); got != changes {
+			t.Errorf("got  %q\nwant %q", got, changes)
+		}
 	}
+	says("after| is worse than before: WORSE", "out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided")
 	further := c.Rows[0]
-	further.Cell, further.Change, further.Low, further.High = "concurrency 16", -.2, -.25, -.15
-	c.Rows = append(c.Rows, further)
-	if got := c.Headline(); !strings.HasSuffix(got, "out tok/s −20.0 % [−25.0, −15.0] at concurrency 16") {
-		t.Error(got)
-	}
-	c.Rows = append(c.Rows[1:3:3], further)
-	c.Rows[2].Primary = false
-	if got := c.Headline(); got != "UNDECIDED: after| against before: TTFT p50 +9.6 % [−3.7, +15.8] at concurrency 4" {
-		t.Error(got)
-	}
-	same := further
-	same.Outcome, same.Harmless, same.Change, same.Low, same.High, same.Margin = decide.Equivalent, true, .01, -.01, .03, .05
-	c.Rows = []decide.Row{same}
-	if got := c.Headline(); got != "EQUIVALENT: after| against before: every primary metric within ±5 %" {
-		t.Error(got)
-	}
+	further.Cell, further.Change = "concurrency 16", -.2
+	c.Rows = []decide.Row{c.Rows[0], further}
+	says("after| is slower than before in 2 of 2 workloads: WORSE", "out tok/s −9 to −20 %")
+	c.Rows[1].Outcome, c.Rows[1].Change = decide.Better, .2
+	says("after| is worse than before in out tok/s, better in out tok/s: WORSE", "out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
+	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
+	c.Rows[1].Harmless = true
+	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s at most 5 % worse in 1 of 2")
+	c.Rows[0].Harmless = false
+	says("no decision between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided in 1 of 2")
+	c.Rows = c.Rows[:1]
+	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
+	says("after| and before are equal within 5 %: EQUIVALENT", "out tok/s equal within 5 %")
+	c.Rows[0].Outcome = decide.Unclear
+	says("after| is at most 5 % worse than before: NOT WORSE", "out tok/s at most 5 % worse")
 }
 
 // An interval that is narrow has the digits that show it; one without a width in
@@ -128,7 +120,7 @@ func TestNarrowChanges(t *testing.T) {
 	}
 	c := compared()
 	c.Rows = c.Rows[:1]
-	if got, want := c.finds(), "smallest change this test finds (80 % power): 15 %"; got != want {
+	if got, want := c.finds(), "smallest change this test finds: 15 %"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -140,9 +132,9 @@ func TestComparisonForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### WORSE: after| against before: goodput from 98.0 % to 0 %; out tok/s −9.1 % [−11.7, −6.5]\n",
-		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE (> 5 %)** |",
-		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
+		"### after| is worse than before: WORSE\n",
+		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE: beyond the 5 % margin** |",
+		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER: better |",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no line %s in\n%s", want, &b)

@@ -45,7 +45,7 @@ func TestHeadlineIsCarriedByTheRows(t *testing.T) {
 			return func(r decide.Row) bool { return r.Outcome != v }
 		}
 		open := has(func(r decide.Row) bool { return !r.Harmless })
-		words := strings.TrimSuffix(strings.SplitAfter(head, ":")[0], ":")
+		words := head[strings.LastIndex(head, ": ")+2:]
 		seen[words] = true
 		for word, carried := range map[string]bool{
 			"WORSE":      has(is(decide.Worse)),
@@ -62,7 +62,7 @@ func TestHeadlineIsCarriedByTheRows(t *testing.T) {
 			if !strings.Contains(said, oneSpace(head)) {
 				t.Fatalf("%s does not say %q:\n%s", writer, head, said)
 			}
-			if n := strings.Count(said, " against before"); n != 1 {
+			if n := strings.Count(said, oneSpace(head)); n != 1 {
 				t.Fatalf("%s says it %d times:\n%s", writer, n, said)
 			}
 		}
@@ -90,7 +90,7 @@ func written(t *testing.T, c Comparison) map[string]string {
 		out[name] = oneSpace(b.String())
 	}
 	r := Report{Plan: &sweep.Plan{Experiment: schema.Experiment{Compare: &schema.Compare{}}}, Results: &decide.Results{Comparisons: []*decide.Comparison{c.Comparison}}}
-	take("the screen of compare", func(b *strings.Builder) error { return c.WriteConsole(b) })
+	take("the screen of compare", func(b *strings.Builder) error { return c.WriteConsole(b, Screen{}) })
 	take("Markdown", func(b *strings.Builder) error { return c.WriteMarkdown(b) })
 	take("JUnit", func(b *strings.Builder) error { return c.WriteJUnit(b, "") })
 	take("the screen of run, and summary.md", func(b *strings.Builder) error { return r.WriteConsole(b) })

@@ -8,17 +8,29 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 )
 
+// pageWidth is how many columns a block in summary.md has: viewers scroll.
+const pageWidth = 160
+
 // WriteMarkdown writes summary.md: the console's report in a block that any
 // viewer shows as it is, and what a reader of the directory needs besides.
 func (r *Report) WriteMarkdown(path string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n```text\n", plain(words.Line(r.Plan.Name)))
 	var console strings.Builder
-	if err := r.WriteConsole(&console); err != nil {
+	wide := *r
+	wide.Width = pageWidth
+	if err := wide.WriteConsole(&console); err != nil {
 		return err
 	}
 	b.WriteString(strings.ReplaceAll(console.String(), "```", "'''")) // a name does not end the block
-	b.WriteString("```\n\n## Axes\n\n")
+	b.WriteString("```\n\n")
+	for _, c := range r.Results.Comparisons {
+		if err := (Comparison{c}).WriteMarkdown(&b); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("## Axes\n\n")
 	if len(r.Plan.Axes) == 0 {
 		b.WriteString("One cell.\n")
 	}
@@ -26,7 +38,7 @@ func (r *Report) WriteMarkdown(path string) error {
 		fmt.Fprintf(&b, "- `%s` (`%s`): %s\n", a.Name, a.Path, plain(words.Line(strings.Join(a.Labels, ", "))))
 	}
 	if len(r.Doubts) > 0 {
-		b.WriteString("\n## Checks that are not clean\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
+		b.WriteString("\n## Findings\n\n| check | verdict | runs | what | try |\n|---|---|---|---|---|\n")
 		for _, d := range r.Doubts {
 			fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", d.Check, d.Verdict, d.Runs, cellText(d.Detail), cellText(d.Try))
 		}

@@ -2,9 +2,7 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/stats"
 	"aiperf.dev/aiperf/internal/validity"
@@ -29,27 +27,6 @@ func (u *unsupported) take(stat string, n float64) bool {
 	return true
 }
 
-// mark is text, marked where the statistic is not supported.
-func (u *unsupported) mark(stat string, n float64, text string) string {
-	if u.take(stat, n) {
-		return text + " ?"
-	}
-	return text
-}
-
-// need says how many values they take, "" for none: "p50 needs 11, p99 662".
-func (u *unsupported) need() string {
-	var parts []string
-	for i, stat := range *u {
-		text := fmt.Sprintf("%s %d", stat, stats.Floor(percentileOf[stat]))
-		if i == 0 {
-			text = fmt.Sprintf("%s needs %d", stat, stats.Floor(percentileOf[stat]))
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
 // touched collects what the legend of the marks says.
 type touched []string
 
@@ -58,7 +35,7 @@ func (t *touched) take(taint validity.Taint) string {
 	if mark == "" {
 		return ""
 	}
-	if line := mark + ": " + taint.Sentence(); !slices.Contains(*t, line) {
+	if line := mark + " " + taint.Sentence(); !slices.Contains(*t, line) {
 		*t = append(*t, line)
 		slices.Sort(*t)
 	}
@@ -80,7 +57,10 @@ func (r *Report) doubtfulAt(tag, stat string) string {
 }
 
 // doubtfulMean is the mark of the mean, and of a number that is alone.
-func (r *Report) doubtfulMean(tag string) string { return r.sign(r.Taints.Of(tag, "avg")) }
+func (r *Report) doubtfulMean(tag string) string { return r.doubtfulStat(tag, "avg") }
+
+// doubtfulStat is the mark of one statistic that stands alone.
+func (r *Report) doubtfulStat(tag, stat string) string { return r.sign(r.Taints.Of(tag, stat)) }
 
 func (r *Report) sign(t validity.Taint) string {
 	if mark := r.marked.take(t); mark != "" {

@@ -3,7 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
@@ -14,22 +14,49 @@ import (
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
-// headlines are the columns that this plan's cells can fill.
+// headlines are the columns that this plan's cells can fill, without a share of good
+// requests that is all of them: the line of limits says so.
 func headlines(r *decide.Results) []metrics.Headline {
 	return metrics.Headlines(false, func(tag, stat string) bool {
+		less := false
 		for i := range r.Cells {
-			if _, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat}); ok {
+			e, ok := r.Cells[i].Headline().Get(decide.Key{Tag: tag, Stat: stat})
+			if ok && tag != metrics.GoodRequestFraction {
 				return true
 			}
+			less = less || ok && e.Mean < 1
 		}
-		return false
+		return less
 	})
 }
 
-// matrix is one table: a row per cell, estimate ± half-width.
-func (r *Report) matrix(b *strings.Builder) {
-	t := grid{}
+// matrix is one table: a row per cell, estimate ± half-width; of two systems that are
+// compared a row per workload, both beside each other. A comparison of one workload is
+// the table itself.
+func (r *Report) matrix(s *sheet) {
 	cols := headlines(r.Results)
+	legend := &marks{}
+	t := r.table(cols, legend)
+	for _, c := range r.Results.Comparisons {
+		if !(Comparison{c}).severalCells() {
+			Comparison{c}.table(s, false)
+			s.line("")
+		} else if g, signs, ok := r.pairs(c, cols, s.width); ok {
+			t, legend = g, signs
+		}
+	}
+	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() || len(r.Results.Comparisons) > 1 {
+		t.write(s)
+		r.legend(s, legend)
+		s.line("")
+	}
+	r.sentinel(s)
+	r.conclusions(s)
+}
+
+// table is a row per cell.
+func (r *Report) table(cols []metrics.Headline, legend *marks) *grid {
+	t := &grid{}
 	for _, a := range r.Plan.Axes {
 		t.head = append(t.head, shortAxis(a.Name))
 	}
@@ -41,90 +68,225 @@ func (r *Report) matrix(b *strings.Builder) {
 		t.head = append(t.head, m.Name)
 	}
 	t.head = append(t.head, "")
-	legend := marks{}
 	for i := range r.Results.Cells {
-		t.rows = append(t.rows, r.matrixRow(&r.Results.Cells[i], cols, &legend))
+		c := &r.Results.Cells[i]
+		line := names(c.Cell.Point)
+		if len(line) == 0 {
+			line = []string{words.Line(c.Cell.Label)}
+		}
+		line = append(line, r.values(c, cols, legend)...)
+		t.rows = append(t.rows, append(line, r.signs(c, legend)))
 	}
-	t.write(b)
-	r.legend(b, legend)
-	r.sentinel(b)
-	r.conclusions(b)
+	return t
+}
+
+func names(point []sweep.Value) (out []string) {
+	for _, v := range point {
+		out = append(out, words.Line(v.Label))
+	}
+	return out
+}
+
+// pairColumns is how many figures stand below each of two systems.
+const pairColumns = 3
+
+// pairs is the table of two systems that are compared: a row per workload, the figures
+// of both beside each other. ok is false where it does not fit the terminal, or where a
+// system was not measured at every point.
+func (r *Report) pairs(c *decide.Comparison, cols []metrics.Headline, width int) (*grid, *marks, bool) {
+	legend := &marks{ms: true}
+	axis := r.Plan.Experiment.Compare.Axis
+	if len(r.Results.Comparisons) > 1 || len(c.OnlyBaseline)+len(c.OnlyCandidate) > 0 {
+		return nil, nil, false
+	}
+	cols = cols[:min(len(cols), pairColumns)]
+	t := &grid{over: []span{{words.Line(c.Baseline), len(cols)}, {words.Line(c.Candidate), len(cols)}}}
+	of := map[string][]*decide.CellResult{}
+	var order []string
+	for i := range r.Results.Cells {
+		cell := &r.Results.Cells[i]
+		rest := slices.DeleteFunc(slices.Clone(cell.Cell.Point), func(v sweep.Value) bool { return v.Axis == axis || v.Path == axis })
+		if i == 0 {
+			for _, v := range rest {
+				t.head = append(t.head, shortAxis(v.Axis))
+			}
+			t.left = len(t.head)
+		}
+		key := strings.Join(names(rest), "\x00")
+		if of[key] == nil {
+			order = append(order, key)
+			t.rows = append(t.rows, names(rest))
+		}
+		of[key] = append(of[key], cell)
+	}
+	for range 2 {
+		for _, m := range cols {
+			t.head = append(t.head, strings.TrimSuffix(m.Name, " ms"))
+		}
+	}
+	t.head = append(t.head, "")
+	for i, key := range order {
+		if len(of[key]) != 2 {
+			return nil, nil, false
+		}
+		for _, cell := range of[key] {
+			t.rows[i] = append(t.rows[i], withoutBounds(r.values(cell, cols, legend))...)
+		}
+		t.rows[i] = append(t.rows[i], "")
+	}
+	return t, legend, t.fits(width)
+}
+
+// withoutBounds are the figures of a cell with the interval of the first one only.
+func withoutBounds(values []string) []string {
+	for i := range values {
+		if at := strings.IndexAny(values[i], "±["); i > 0 && at > 0 {
+			_, mark, _ := strings.Cut(values[i], "]")
+			if strings.Contains(values[i], "±") {
+				mark = strings.TrimLeft(values[i][at:], "± 0123456789.,")
+			}
+			values[i] = strings.TrimSpace(values[i][:at]) + mark
+		}
+	}
+	return values
 }
 
 // sentinel is what the runs of the sentinel gave: they are in no row of the table.
-func (r *Report) sentinel(b *strings.Builder) {
+func (r *Report) sentinel(s *sheet) {
 	var medians []string
 	for _, o := range r.Results.Sentinel {
 		median := "–"
 		if o.Err == "" && len(o.Summaries) > 0 {
-			if s, ok := o.Summaries[0].Get(metrics.RequestLatency); ok {
-				median = words.Millis(s.P50)
+			if st, ok := o.Summaries[0].Get(metrics.RequestLatency); ok {
+				median = words.Millis(st.P50)
 			}
 		}
 		medians = append(medians, median)
 	}
 	if len(medians) > 0 {
-		wrapped(b, "sentinel: ", fmt.Sprintf("latency p50 of %s with one workload: %s (first, in the middle, last)", r.Plan.Cells[0].Short(), strings.Join(medians, ", ")))
+		s.note("sentinel", fmt.Sprintf("latency p50 of %s with one workload: %s (first, in the middle, last)", r.Plan.Cells[0].Short(), strings.Join(medians, ", ")))
 	}
 }
 
 // marks remembers which signs the table used.
 type marks struct {
-	pareto, dominated, invalid, failed, interval, knee bool
-	small                                              unsupported
-	fewest, worth                                      float64 // values of a run behind a small one, and how many independent ones they are worth
-	doubted                                            touched
+	front, interval, wide, knee, best, ms bool
+	small                                 unsupported
+	fewest, most                          float64 // values of a run behind an unsupported percentile
+	worth                                 float64 // the fewest independent ones among them
+	doubted                               touched
 }
 
-func (r *Report) matrixRow(c *decide.CellResult, cols []metrics.Headline, legend *marks) []string {
-	var line []string
-	for _, v := range c.Cell.Point {
-		line = append(line, words.Line(v.Label))
-	}
-	if len(c.Cell.Point) == 0 {
-		line = append(line, words.Line(c.Cell.Label))
-	}
-	if c.Trials == 0 {
-		legend.failed = true
-		for range cols {
-			line = append(line, "–")
-		}
-		return append(line, strings.ReplaceAll(string(c.Status), "_", " "))
-	}
+// values are the figures of a cell.
+func (r *Report) values(c *decide.CellResult, cols []metrics.Headline, legend *marks) (line []string) {
 	for _, m := range cols {
 		key := decide.Key{Tag: m.Tag, Stat: m.Stat}
 		e, ok := c.Headline().Get(key)
-		if !ok {
+		if !ok || c.Trials == 0 {
 			line = append(line, strings.TrimSpace("– "+legend.doubted.take(c.Taint(key))))
 			continue
 		}
 		text := estimate(e, m.Percent())
 		legend.interval = legend.interval || e.HasInterval()
+		legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
 		if worth := c.Headline().Effective(m.Tag); legend.small.take(m.Stat, worth) {
-			text += "?"
-			if n := c.Headline().Least(m.Tag); legend.fewest == 0 || worth < legend.worth {
+			n := c.Headline().Least(m.Tag)
+			if legend.most == 0 {
 				legend.fewest, legend.worth = n, worth
 			}
+			legend.fewest, legend.most, legend.worth = min(legend.fewest, n), max(legend.most, n), min(legend.worth, worth)
 		}
 		line = append(line, text+legend.doubted.take(c.Taint(key)))
 	}
+	return line
+}
+
+// signs are the remarks on a cell.
+func (r *Report) signs(c *decide.CellResult, legend *marks) string {
+	if c.Trials == 0 {
+		return strings.ReplaceAll(string(c.Status), "_", " ")
+	}
 	var signs []string
-	switch c.Front {
-	case decide.OnFront:
-		signs, legend.pareto = append(signs, "*"), true
-	case decide.Dominated:
-		signs, legend.dominated = append(signs, "↓"), true
+	if c.Front == decide.OnFront {
+		signs, legend.front = append(signs, "*"), true
+	}
+	if len(r.Results.Objectives) > 0 && slices.Contains(c.BestFor, r.Results.Objectives[0].Name) {
+		signs, legend.best = append(signs, "best"), true
 	}
 	if c.Knee {
 		signs, legend.knee = append(signs, "knee"), true
 	}
 	if c.Verdict == validity.Invalid {
-		signs, legend.invalid = append(signs, validity.InvalidMark), true
+		signs = append(signs, validity.Invalid.String())
 	}
 	if c.Status == decide.Partial || c.Stopped != nil {
 		signs = append(signs, fmt.Sprintf("%d of %d trials", c.Trials, r.Plan.Trials))
 	}
-	return append(line, strings.Join(signs, " "))
+	return strings.Join(signs, " ")
+}
+
+// legend says what the signs mean, and what to type where one can be removed.
+func (r *Report) legend(s *sheet, m *marks) {
+	var parts []string
+	if m.interval {
+		upTo := ""
+		if r.Results.StoppedEarly() != "" {
+			upTo = "up to "
+		}
+		parts = append(parts, fmt.Sprintf("± %.0f %% interval over %s%s", 100*r.Results.Level, upTo, words.Count(r.Plan.Trials, "trial")))
+	}
+	if m.ms {
+		parts = append(parts, "times in ms")
+	}
+	if m.front {
+		parts = append(parts, "* no row is better in both "+r.objectives())
+	}
+	if m.knee {
+		parts = append(parts, "knee: more load adds little throughput and much latency")
+	}
+	if m.wide {
+		parts = append(parts, wideMark+" too few trials: raise num_runs (--num-profile-runs)")
+	}
+	for _, mark := range m.doubted {
+		parts = append(parts, mark+": aiperf checks "+r.Dir)
+	}
+	line := ""
+	for _, p := range parts {
+		if line != "" && words.Width(line)+3+words.Width(p) > min(s.width, sentenceWidth) {
+			s.wrapped("", line)
+			line = ""
+		}
+		if line != "" {
+			line += " · "
+		}
+		line += p
+	}
+	if line != "" {
+		s.wrapped("", line)
+	}
+	if line := m.indicative(); line != "" {
+		s.wrapped("", line)
+	}
+}
+
+// indicative says which percentiles rest on too few requests, and what to raise.
+func (m *marks) indicative() string {
+	if len(m.small) == 0 {
+		return ""
+	}
+	var floors []string
+	for _, stat := range m.small {
+		floors = append(floors, fmt.Sprint(stats.Floor(percentileOf[stat])))
+	}
+	of := words.Grouped(m.fewest)
+	if m.most > m.fewest {
+		of += " to " + words.Grouped(m.most)
+	}
+	worth := ""
+	if m.worth < m.fewest && m.worth < float64(stats.Floor(percentileOf[m.small[0]])) {
+		worth = fmt.Sprintf(", worth as few as %.0f independent ones", m.worth)
+	}
+	return fmt.Sprintf("%s of runs with %s requests%s: indicative (certain from %s on; raise requests)", words.And(m.small), of, worth, words.And(floors))
 }
 
 // objectives are the two that the front is about.
@@ -135,283 +297,47 @@ func (r *Report) objectives() string {
 	return "throughput and latency"
 }
 
-func (r *Report) legend(b *strings.Builder, m marks) {
-	var parts []string
-	if m.interval {
-		upTo := ""
-		if r.Results.StoppedEarly() != "" {
-			upTo = "up to "
-		}
-		parts = append(parts, fmt.Sprintf("±: %.0f %% over %s%s", 100*r.Results.Level, upTo, words.Count(r.Plan.Trials, "trial")))
-	}
-	if m.pareto {
-		parts = append(parts, "*: no other is better in both "+r.objectives()+": choose among these")
-	}
-	if m.dominated {
-		parts = append(parts, "↓: another cell is better in both")
-	}
-	if m.knee {
-		parts = append(parts, "knee: more load gives little throughput and much latency")
-	}
-	if need := m.small.need(); need != "" {
-		parts = append(parts, fmt.Sprintf("?: indicative: a run of %s values is worth %.0f (%s); raise requests", words.Grouped(m.fewest), m.worth, need))
-	}
-	parts = append(parts, m.doubted...)
-	if m.invalid {
-		parts = append(parts, validity.InvalidMark+" at the end of a row: "+validity.Invalid.String())
-	}
-	line := ""
-	for _, p := range parts {
-		if line != "" && words.Width(line)+3+words.Width(p) > 80 {
-			b.WriteString(line + "\n")
-			line = ""
-		}
-		if line != "" {
-			line += " · "
-		}
-		line += p
-	}
-	if line != "" {
-		b.WriteString(line + "\n")
-	}
-}
-
-// Sentences are what the plan showed, one each: the best cells, as far as they
-// are shown, and how the gates ended.
-func (r *Report) Sentences() []string {
-	if r.Results == nil {
-		return nil
-	}
-	var out []string
-	for _, c := range r.Results.Comparisons { // what was asked is answered first
-		out = append(out, Comparison{c}.Headline())
-	}
-	compared := len(out) > 0
-	for i, best := range r.best() {
-		out = append(out, best.Sentence)
-		if s := r.beside(best); s != "" && i == 0 && !compared {
-			out = append(out, s)
+// conclusions are the lines below the table: best cells where a comparison came first,
+// limits and gates.
+func (r *Report) conclusions(s *sheet) {
+	if len(r.Results.Comparisons) > 0 {
+		for _, line := range r.BestSentences() {
+			s.wrapped("", line)
 		}
 	}
-	if s := r.Results.StoppedEarly(); s != "" {
-		out = append(out, s)
+	if r.undecided() && r.Plan.Trials < enoughTrials {
+		s.wrapped("", fmt.Sprintf("more trials may decide it: --num-profile-runs %d", enoughTrials))
 	}
-	if len(r.Plan.Gates) > 0 {
-		out = append(out, r.gateCounts())
+	if line := r.Results.StoppedEarly(); line != "" {
+		s.wrapped("", line)
 	}
-	return out
+	if line := r.LimitsSentence(); line != "" {
+		s.note("limits", line)
+	}
+	r.gates(s)
 }
 
-// rivalsMost is how many cells that may be best are told with their values.
-const rivalsMost = 3
-
-// beside is what helps to choose where no cell is shown to be best: the values of
-// those that may be, in everything that cells are ranked by, or which comes nearest
-// to the limits that none keeps.
-func (r *Report) beside(b decide.Best) string {
-	switch {
-	case b.Cell == nil && len(b.MayBe) > 0: // some cell may keep them: none is only near
-		return ""
-	case b.Cell == nil:
-		return r.nearest()
-	case b.Shown || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost:
-		return ""
-	}
-	var told []string
-	differ := map[string]bool{}
-	for _, c := range b.MayBe {
-		var values []string
-		for _, o := range r.Results.Objectives {
-			m, known := metrics.Lookup(o.Tag)
-			e, ok := c.Headline().Get(o.Key)
-			if !ok || !known || math.IsInf(e.Mean, 0) {
-				continue
-			}
-			text := metrics.Series(o.Tag, o.Stat) + " " + spelled(e)
-			if m.Unit == "ms" {
-				text += " ms"
-			}
-			values = append(values, text)
-			if o.Key != b.Objective.Key {
-				differ[text] = true
-			}
-		}
-		told = append(told, c.Cell.Short()+": "+strings.Join(values, ", "))
-	}
-	if len(differ) < 2 { // nothing tells them apart
-		return ""
-	}
-	return "of these, " + strings.Join(told, "; ")
-}
-
-// nearest is the cell with the largest share of requests that keep their limits, over
-// the whole run as the limits are judged.
-func (r *Report) nearest() string {
-	key := decide.Key{Tag: metrics.GoodRequestFraction, Stat: "avg"}
-	var most decide.CellResult
-	for _, c := range r.Results.Cells {
-		e, ok := c.Full.Get(key)
-		if before, some := most.Full.Get(key); ok && c.Trials > 0 && c.Verdict != validity.Invalid && (!some || e.Mean > before.Mean) {
-			most = c
-		}
-	}
-	e, ok := most.Full.Get(key)
-	if !ok {
-		return ""
-	}
-	e.Mean, e.Low, e.High = 100*e.Mean, 100*e.Low, 100*e.High
-	return fmt.Sprintf("nearest is %s: %s %% of its requests keep the limits for single requests", most.Cell.Short(), spelled(e))
-}
-
-// spelled is an estimate with its interval, if that has a width in its digits.
-func spelled(e stats.Estimate) string {
-	if low, high := words.Number(e.Low), words.Number(e.High); e.HasInterval() && low != high {
-		return words.Number(e.Mean) + " [" + low + ", " + high + "]"
-	}
-	return words.Number(e.Mean)
-}
-
-// best is said under the limits where there are any.
-func (r *Report) best() []decide.Best {
-	if r.Results.UnderSLO != nil {
-		return []decide.Best{*r.Results.UnderSLO}
-	}
-	return r.Results.Best
-}
-
-// conclusions are the sentences under the table: best cells and gates.
-func (r *Report) conclusions(b *strings.Builder) {
-	b.WriteByte('\n')
-	open := false
-	for _, best := range r.best() {
-		wrapped(b, "", best.Sentence)
-		open = open || !best.Shown && best.RunnerUp != nil && !best.Trials.Known()
-	}
-	if open && r.Plan.Trials < enoughTrials {
-		fmt.Fprintf(b, "more trials may show one: --num-profile-runs %d\n", enoughTrials)
-	}
-	if s := r.Results.StoppedEarly(); s != "" {
-		wrapped(b, "", s)
-	}
-	r.gates(b)
-	for _, c := range r.Results.Comparisons {
-		b.WriteByte('\n')
-		Comparison{c}.write(b)
-	}
+// undecided tells whether more trials may show a best cell.
+func (r *Report) undecided() bool {
+	return slices.ContainsFunc(slices.Concat(r.Results.Best, r.Results.UnderSLO), func(b decide.Best) bool {
+		return !b.Shown && !b.Tie && b.RunnerUp != nil && !b.Trials.Known()
+	})
 }
 
 // enoughTrials is how many find a difference of a tenth where trials vary by a
 // few per cent; with fewer, a difference that is not shown says little.
 const enoughTrials = 5
 
-func (r *Report) gates(b *strings.Builder) {
-	if len(r.Plan.Gates) == 0 {
+// gates is how they ended, in one line, and those that did not pass.
+func (r *Report) gates(s *sheet) {
+	line := r.GatesSentence()
+	if line == "" {
 		return
 	}
-	b.WriteString(r.gateCounts() + "\n")
-	left := map[string]int{} // what has no line of its own, by what is said of it
-	shown := 0
-	for _, kind := range gateKinds {
-		for i := range r.Results.Cells {
-			c := &r.Results.Cells[i]
-			for _, g := range c.Gates {
-				if gateKind(g) != kind {
-					continue
-				}
-				if kind == plainlyHeld || shown == mostGates {
-					left[kind]++
-					continue
-				}
-				shown++
-				head, _, _ := strings.Cut(kind, " ")
-				wrapped(b, "  "+head+": ", gateLine(g, c))
-			}
-		}
+	s.wrapped(words.Pad("gates", r.labelWidth()), line)
+	for _, line := range r.gateLines() {
+		s.wrapped(line[0], line[1])
 	}
-	if shown == 0 {
-		return
-	}
-	var rest []string
-	for _, kind := range gateKinds {
-		if n := left[kind]; n > 0 {
-			more := "more "
-			if kind == plainlyHeld {
-				more = ""
-			}
-			rest = append(rest, fmt.Sprintf("%d %s%s", n, more, kind))
-		}
-	}
-	if len(rest) > 0 {
-		wrapped(b, "  … and ", strings.Join(rest, "; "))
-	}
-}
-
-// mostGates is how many gates are shown one by one.
-const mostGates = 5
-
-// What is said of a gate, what is most worth a line first: missed, left open by
-// the interval, held as observed only. Those that hold without more are counted.
-const (
-	gateMissed   = "missed"
-	gateOpen     = "undecided"
-	heldObserved = "held as observed"
-	plainlyHeld  = "held"
-)
-
-var gateKinds = []string{gateMissed, gateOpen, heldObserved, plainlyHeld}
-
-func gateKind(g decide.GateOutcome) string {
-	switch {
-	case g.State == decide.Undecided:
-		return gateOpen
-	case !g.Held:
-		return gateMissed
-	case strings.Contains(g.Note, "bound"):
-		return heldObserved
-	}
-	return plainlyHeld
-}
-
-func gateLine(g decide.GateOutcome, c *decide.CellResult) string {
-	line := fmt.Sprintf("%s at %s (%s)", g.Gate.Expr, c.Cell.Short(), g.Text)
-	if g.Note != "" {
-		line += ", " + g.Note
-	}
-	return line
-}
-
-// gateCounts says how the gates ended; one that the interval leaves open is
-// neither held nor missed, and what was made of it is said.
-func (r *Report) gateCounts() string {
-	held, missed := r.Results.GatesHeld, r.Results.GatesMissed
-	open, taken := 0, 0
-	for i := range r.Results.Cells {
-		for _, g := range r.Results.Cells[i].Gates {
-			if g.State != decide.Undecided {
-				continue
-			}
-			if open++; g.Held {
-				taken++
-			}
-		}
-	}
-	said := fmt.Sprintf("gates: %d held, %d missed", held-taken, missed-(open-taken))
-	if open == 0 {
-		return said
-	}
-	how := "by their value "
-	if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
-		how = "taken as "
-	}
-	switch taken {
-	case open:
-		how += "held"
-	case 0:
-		how += "missed"
-	default:
-		how += fmt.Sprintf("%d held, %d missed", taken, open-taken)
-	}
-	return fmt.Sprintf("%s, %d undecided (%s)", said, open, how)
 }
 
 // shortAxis keeps headings narrow.

@@ -14,7 +14,7 @@ import (
 const maxPartsShown = 8
 
 // parts tell several targets apart, and several models.
-func (r *Report) parts(b *strings.Builder, small *unsupported) {
+func (r *Report) parts(s *sheet) {
 	for _, kind := range []string{"target", "model"} {
 		of := slices.DeleteFunc(slices.Clone(r.Parts), func(p metrics.Part) bool { return p.Kind != kind })
 		if len(of) == 0 {
@@ -27,9 +27,9 @@ func (r *Report) parts(b *strings.Builder, small *unsupported) {
 				g.rows = append(g.rows, []string{fmt.Sprintf("… and %d more in metrics", len(of)-maxPartsShown), "", "", "", "", "", ""})
 				break
 			}
-			g.rows = append(g.rows, partRow(names[i], p, small))
+			g.rows = append(g.rows, partRow(names[i], p))
 		}
-		g.write(b)
+		g.write(s)
 	}
 }
 
@@ -57,7 +57,7 @@ func partNames(of []metrics.Part) (names []string) {
 }
 
 // partRow is a line about one target or model.
-func partRow(name string, p metrics.Part, small *unsupported) []string {
+func partRow(name string, p metrics.Part) []string {
 	const none = "–"
 	count := func(tag string) string {
 		if s, ok := p.Full(tag); ok {
@@ -67,10 +67,10 @@ func partRow(name string, p metrics.Part, small *unsupported) []string {
 	}
 	row := []string{name, count(metrics.RequestCount), count(metrics.ErrorRequestCount), none, none, none, ""}
 	if s, ok := p.Full(metrics.TimeToFirstToken); ok {
-		row[3] = small.mark("p50", s.NEff, words.Millis(s.P50))
+		row[3] = words.Millis(s.P50)
 	}
 	if s, ok := p.Full(metrics.RequestLatency); ok {
-		row[4], row[5] = small.mark("p50", s.NEff, words.Millis(s.P50)), small.mark("p99", s.NEff, words.Millis(s.P99))
+		row[4], row[5] = words.Millis(s.P50), words.Millis(s.P99)
 	}
 	return row
 }

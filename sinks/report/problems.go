@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/words"
@@ -14,7 +13,7 @@ import (
 
 // What a screen holds; summary.md has all.
 const (
-	maxDoubts  = 5
+	maxDoubts  = 2
 	maxNotices = 2
 	maxErrors  = 3
 )
@@ -30,15 +29,15 @@ var endings = []struct {
 }
 
 // problems are errors and notices.
-func (r *Report) problems(b *strings.Builder) {
+func (r *Report) problems(s *sheet) {
 	n := r.Requests
 	if n.In(record.WasSent) > 0 && (n.Failed > 0 || r.Full != nil) {
-		fmt.Fprintf(b, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), words.Whole(n.In(record.Answered)))
+		fmt.Fprintf(s, "%-17s%s of %s\n", "Errors", words.Whole(n.Failed), words.Whole(n.In(record.Answered)))
 	}
-	listErrors(b, r.Errors)
+	listErrors(s, r.Errors)
 	for _, x := range endings {
 		if count := n.In(x.part); count > 0 {
-			fmt.Fprintf(b, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), x.said)
+			fmt.Fprintf(s, "%-17s%s of %s%s\n", x.name, words.Whole(count), words.Whole(n.In(x.of)), x.said)
 		}
 	}
 	if len(r.FailedRuns) > 0 {
@@ -46,16 +45,19 @@ func (r *Report) problems(b *strings.Builder) {
 		if !slices.ContainsFunc(r.FailedRuns, func(f FailedRun) bool { return !f.Interrupted }) {
 			what = "Interrupted runs"
 		}
-		fmt.Fprintf(b, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(r.Runs))
-		r.failedRuns(b)
+		fmt.Fprintf(s, "%-17s%s of %s; in no average\n", what, words.Whole(len(r.FailedRuns)), words.Whole(r.Runs))
+		r.failedRuns(s)
+	}
+	if r.Full != nil {
+		r.client(s)
 	}
 	notes := r.notes()
 	for i, n := range notes {
 		if i == maxNotices {
-			fmt.Fprintf(b, "note: %d more in summary.md\n", len(notes)-maxNotices)
+			fmt.Fprintf(s, "note: %d more in summary.md\n", len(notes)-maxNotices)
 			break
 		}
-		wrapped(b, "note: ", n)
+		s.wrapped("note: ", n)
 	}
 }
 
@@ -99,22 +101,22 @@ func (f FailedRun) String() string {
 }
 
 // failedRuns names the first of them, with their places.
-func (r *Report) failedRuns(b *strings.Builder) {
+func (r *Report) failedRuns(s *sheet) {
 	for i, f := range r.FailedRuns {
 		if i == maxErrors {
-			fmt.Fprintf(b, "  … and %d more, in summary.md\n", len(r.FailedRuns)-maxErrors)
+			fmt.Fprintf(s, "  … and %d more, in summary.md\n", len(r.FailedRuns)-maxErrors)
 			return
 		}
-		wrapped(b, "  "+f.String()+": ", words.Clip(f.Why, 200))
+		s.wrapped("  "+f.String()+": ", words.Clip(f.Why, 200))
 	}
 }
 
 // listErrors names the most frequent kinds; the last line counts the others, so
 // that the lines add up to the number above them.
-func listErrors(b *strings.Builder, kinds []verdict.ErrorCount) {
+func listErrors(s *sheet, kinds []verdict.ErrorCount) {
 	for i, e := range kinds {
 		if i == maxErrors {
-			fmt.Fprintf(b, "  %s× of %s\n", words.Whole(total(kinds[i:])), words.Count(len(kinds)-i, "other kind"))
+			fmt.Fprintf(s, "  %s× of %s\n", words.Whole(total(kinds[i:])), words.Count(len(kinds)-i, "other kind"))
 			break
 		}
 		said := ": "
@@ -124,7 +126,7 @@ func listErrors(b *strings.Builder, kinds []verdict.ErrorCount) {
 		if e.Kind == "" {
 			said = ""
 		}
-		wrapped(b, fmt.Sprintf("  %s× %s%s", words.Whole(e.Count), e.Kind, said), words.Clip(e.Message, 200))
+		s.wrapped(fmt.Sprintf("  %s× %s%s", words.Whole(e.Count), e.Kind, said), words.Clip(e.Message, 200))
 	}
 }
 

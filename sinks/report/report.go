@@ -12,7 +12,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
-	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
@@ -32,8 +31,8 @@ type Report struct {
 	Spoiled    []string                  // numbers that were asked for and are invalid, with their checks
 	Elapsed    time.Duration
 	Dir        string
+	Width      int    // columns of the terminal; 0 is 80
 	View       string // file name of the page with charts, "" for none
-	Summary    string // file name of AIPerf's summary of a single run
 	Stopped    string // why the plan ended early; "" if it did not
 	Broken     int    // runs that gave up, or lost their server
 	Why        string // the first of them did
@@ -44,7 +43,7 @@ type Report struct {
 	Parts        []metrics.Part   // of several targets and models: each
 	Taints       validity.Taints  // what findings do to the numbers of the only run
 	Missed       map[string]int64 // by SLO: requests that missed it first
-	Client       string           // what the client itself used: "client 11 % of 2 cores · lag p99 0.09 ms"
+	Client       string           // what the client itself used: "11 % of 2 cores, 99 % of the sends at most 0.09 ms late"
 	Asked        string           // what was asked for, where it can be compared: "asked 64"
 
 	Errors     []verdict.ErrorCount // of requests, most frequent first
@@ -63,73 +62,129 @@ type Doubt struct {
 	Runs               int // how many say so
 }
 
-// WriteConsole prints the report for a terminal: 80 columns, plain text.
+// WriteConsole prints the report: the answer, the table, what was missed, and where to
+// look further.
 func (r *Report) WriteConsole(w io.Writer) error {
-	var b strings.Builder
-	r.head(&b)
-	b.WriteByte('\n')
+	s := newSheet(r.Width)
 	if r.Full != nil {
-		r.single(&b)
-		r.gates(&b)
+		r.headOfOne(s)
+		s.line("")
+		r.single(s)
 	} else {
-		r.matrix(&b)
+		r.head(s)
+		s.line("")
+		r.matrix(s)
 	}
-	r.problems(&b)
-	fmt.Fprintf(&b, "\n%s/   %s\n", r.Dir, r.files())
-	_, err := io.WriteString(w, words.Clean(b.String())) // servers' words are in it, and names of directories
+	r.problems(s)
+	if r.Full != nil {
+		r.gates(s)
+	}
+	open := r.Dir + "/"
+	if r.View != "" {
+		open += r.View
+	}
+	s.line(words.Pad("open", r.labelWidth()) + open)
+	_, err := io.WriteString(w, words.Clean(s.String())) // servers' words are in it, and names of directories
 	return err
 }
 
-// head is the verdict with what it is about.
-func (r *Report) head(b *strings.Builder) {
-	parts := []string{}
+// labelWidth is how wide the names of the lines below a table are.
+func (r *Report) labelWidth() int {
 	if r.Full != nil {
-		if r.Client != "" {
-			parts = append(parts, r.Client)
-		}
+		return labelColumn
+	}
+	return noteColumn
+}
+
+// head is the answer of a plan with its certainty.
+func (r *Report) head(s *sheet) {
+	answer := r.answer()
+	parts := []string{}
+	if n := len(r.Plan.Cells); n > 1 && len(r.Results.Comparisons) == 0 {
+		parts = append(parts, words.Count(n, "cell")+" × "+words.Count(r.Plan.Trials, "trial"))
+	} else if len(r.Results.Comparisons) > 0 {
+		parts = append(parts, Comparison{r.Results.Comparisons[0]}.design())
 	} else {
-		parts = append(parts, fmt.Sprintf("%s × %s", words.Count(len(r.Plan.Cells), "cell"), words.Count(r.Plan.Trials, "trial")), words.Span(r.Elapsed))
+		parts = append(parts, words.Count(r.Plan.Trials, "trial"))
 	}
-	if n := len(r.Doubts); n > 0 && r.Full == nil {
-		parts = append(parts, words.Count(n, "check")+" not clean")
+	parts = append(parts, words.Span(r.Elapsed), r.Verdict.String())
+	first := ""
+	if len(answer) > 0 {
+		first, answer = answer[0], answer[1:]
 	}
-	fmt.Fprintf(b, "%s   %s\n", r.Verdict, strings.Join(parts, " · "))
+	if first == "" {
+		s.line(strings.Join(parts, " · "))
+	} else {
+		s.spread(first, strings.Join(parts, " · "))
+	}
+	for _, line := range answer {
+		s.wrapped("", line)
+	}
+	r.doubts(s)
+}
+
+// answer is what is said first: of a comparison what it found, else which cell is best.
+func (r *Report) answer() (out []string) {
+	if len(r.Results.Comparisons) == 0 {
+		out = r.BestSentences()
+		if line := r.beside(); line != "" {
+			out = append(out, line)
+		}
+		return out
+	}
+	for _, c := range r.Results.Comparisons {
+		out = append(out, Comparison{c}.Headline())
+		if line := (Comparison{c}).Changes(); line != "" && (Comparison{c}).severalCells() {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// doubts are what keeps the numbers from being relied on, each with what to try.
+func (r *Report) doubts(s *sheet) {
 	if r.Verdict == validity.Invalid && r.Plan.Experiment.AllowInvalid {
-		b.WriteString("  allow_invalid is set: the exit code does not tell\n")
+		s.wrapped("", "exit code 0 because allow_invalid is set")
 	}
 	if why := r.Failure(); why != "" {
-		wrapped(b, "  ", why)
+		s.wrapped("", why)
 	}
 	for i, d := range r.Doubts {
 		if i == maxDoubts {
-			fmt.Fprintf(b, "  … and %d more\n", len(r.Doubts)-maxDoubts)
+			s.line(fmt.Sprintf("  … and %s: aiperf checks %s", words.Count(len(r.Doubts)-maxDoubts, "other finding"), r.Dir))
 			break
 		}
-		in := ""
-		if d.Runs > 1 {
-			in = fmt.Sprintf(" (%d runs)", d.Runs)
+		word := "doubt" // the verdict of the whole stands above
+		if i == 0 && r.Full != nil {
+			word = r.Verdict.String()
 		}
-		wrapped(b, "  "+d.Verdict.String()+" "+d.Check+": ", d.Detail+in)
-		if d.Verdict == validity.Invalid && d.Try != "" {
-			wrapped(b, "    try: ", d.Try)
+		s.wrapped(words.Pad(word, noteColumn)+" ", d.sentence(r.Runs))
+		if d.Try != "" {
+			s.wrapped("  try ", d.Try)
 		}
 	}
 	if holds := r.whatHolds(); holds != "" {
-		wrapped(b, "  ", holds)
+		s.wrapped("  ", holds)
 	}
-	for i, s := range r.Spoiled {
+	for i, line := range r.Spoiled {
 		if i == maxDoubts {
-			fmt.Fprintf(b, "  … and %d more\n", len(r.Spoiled)-maxDoubts)
+			s.line(fmt.Sprintf("  … and %d more", len(r.Spoiled)-maxDoubts))
 			break
 		}
-		wrapped(b, "  ", s)
-	}
-	if len(r.Doubts) > 0 {
-		fmt.Fprintf(b, "  what to try: aiperf checks %s\n", r.Dir)
+		s.wrapped("  ", line)
 	}
 	if r.Stopped != "" {
-		fmt.Fprintf(b, "PARTIAL: %s; --resume measures the rest\n", r.Stopped)
+		s.wrapped("", "PARTIAL: "+r.Stopped+"; --resume measures the rest")
 	}
+}
+
+// sentence is the finding with the name of its check and the runs that have it.
+func (d Doubt) sentence(runs int) string {
+	where := d.Check
+	if d.Runs > 0 && runs > 1 {
+		where += fmt.Sprintf(", %d of %s", d.Runs, words.Count(runs, "run"))
+	}
+	return d.Detail + " (" + where + ")"
 }
 
 // Failure says that runs gave up, or lost their server, and why; "" where none did.
@@ -141,19 +196,4 @@ func (r *Report) Failure() string {
 		return "the run failed: " + r.Why
 	}
 	return fmt.Sprintf("%d of %s failed, the first one: %s", r.Broken, words.Count(r.Runs, "run"), r.Why)
-}
-
-func (r *Report) files() string {
-	files := "summary.md · *.parquet · *.arrow · *.csv"
-	if r.Full != nil {
-		files = "requests.parquet · "
-		if r.Summary != "" {
-			files += r.Summary + " · "
-		}
-		files += resultdir.MarkdownName
-	}
-	if r.View != "" {
-		files = r.View + " · " + files
-	}
-	return files
 }

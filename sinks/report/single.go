@@ -2,141 +2,181 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
 // row is one line of the report on a single run.
 type row struct {
 	name, tag string
-	always    bool   // shown although the from-intended twin says the same
+	always    bool   // shown although the twin from the schedule says the same
 	adjusted  string // the metric in which failures count as infinitely slow
 }
 
 // rows are the distributions people look at first.
 var rows = []row{
 	{"TTFT", metrics.TimeToFirstToken, true, metrics.AdjustedTimeToFirstToken},
-	{"TTFT from intended", metrics.TimeToFirstTokenFromIntended, false, ""},
+	{"TTFT from schedule", metrics.TimeToFirstTokenFromIntended, false, ""},
 	{"TTFO", metrics.TimeToFirstOutputToken, false, ""},
 	{"ITL", metrics.InterTokenLatency, true, ""},
 	{"Request latency", metrics.RequestLatency, true, metrics.AdjustedRequestLatency},
-	{"Latency from intended", metrics.RequestLatencyFromIntended, false, ""},
-	{"Output tok/s/user", metrics.OutputTokenThroughputPerUser, true, ""},
+	{"Latency from schedule", metrics.RequestLatencyFromIntended, false, ""},
 }
 
-// single is the report on one run: each metric over the steady window where there
-// is one, beside it the interval of its furthest percentile that has one, below it
-// the same over the full window and with failures, where they say something else.
-func (r *Report) single(b *strings.Builder) {
-	latency, ok := r.Full.Get(metrics.RequestLatency)
+// The columns of a single run: the names of lines of text and of the table's rows, and
+// its figures.
+const (
+	labelColumn = 17
+	rowColumn   = 21
+	valueColumn = 8
+)
+
+// headOfOne is the verdict on a run with how far its numbers can be relied on.
+func (r *Report) headOfOne(s *sheet) {
+	said, try := r.certainty()
+	switch {
+	case r.Verdict == validity.Valid && try == "":
+		s.wrapped("", "VALID: "+said)
+	case r.Verdict == validity.Valid:
+		s.wrapped("", "VALID, but short: "+said)
+		s.line("  try " + try)
+	default:
+		r.doubtsOfOne(s, said, try)
+		return
+	}
+	r.doubts(s)
+}
+
+// doubtsOfOne puts the worst finding first.
+func (r *Report) doubtsOfOne(s *sheet, said, try string) {
+	if len(r.Doubts) == 0 {
+		s.wrapped("", r.Verdict.String()+": "+said)
+	}
+	r.doubts(s)
+	if len(r.Doubts) > 0 && try != "" {
+		s.wrapped("  ", said+"; try "+try)
+	}
+}
+
+// shownPercentiles are those of the table.
+var shownPercentiles = []string{"p50", "p90", "p99"}
+
+// certainty says which percentiles can be relied on, and what gives the others.
+func (r *Report) certainty() (said, try string) {
+	n := r.Requests.In(record.Answered)
+	said = words.Count(n, "request")
+	if d, ok := r.Full.Get(metrics.BenchmarkDuration); ok && d.Avg > 0 {
+		said += " in " + words.Amount(1e3*d.Avg, "ms")
+		if d.Avg >= 0.1 {
+			said = words.Count(n, "request") + " in " + words.Number(d.Avg) + " s"
+		}
+	}
+	latency, ok := r.headline(metrics.RequestLatency)
+	if !ok {
+		return said, ""
+	}
+	sure := slices.DeleteFunc(slices.Clone(shownPercentiles), func(p string) bool {
+		return !stats.Certified(percentileOf[p], latency.NEff)
+	})
+	switch len(sure) {
+	case 0:
+		said += "; too few for any percentile"
+	case 1:
+		said += "; only medians can be relied on"
+	case 2:
+		said += "; percentiles up to p90 can be relied on"
+	default:
+		return said + "; every percentile shown can be relied on", ""
+	}
+	need := float64(stats.Floor(0.99))
+	if worth := latency.NEff / float64(latency.Count); worth > 0 && worth < 1 { // neighbours are alike
+		digits := math.Pow10(int(math.Log10(need/worth)) - 1)
+		need = math.Ceil(need/worth/digits) * digits
+	}
+	return said, fmt.Sprintf("--request-count %.0f for a p99, or --benchmark-duration 60", need)
+}
+
+// single is the report on one run: each metric over the steady window where there is
+// one, below it the same with failures, where there are any.
+func (r *Report) single(s *sheet) {
+	_, ok := r.headline(metrics.RequestLatency)
+	if about := r.about(); about != "" {
+		s.wrapped("", about)
+	}
 	if !ok {
 		return
 	}
-	if s, ok := r.steady(metrics.RequestLatency); ok {
-		latency = s
-	}
-	about := fmt.Sprintf("n=%s, ", words.Grouped(float64(latency.Count)))
+	beside := ""
 	if r.Steady != nil {
-		about += "steady " + words.Span(r.SteadyFor)
-	} else {
-		about += "no steady window"
+		beside = "steady " + words.Span(r.SteadyFor)
 	}
-	line(b, "", "p50", "p90", "p99", about)
-	var small unsupported
+	tableLine(s, "", [4]string{"mean", "p50", "p90", "p99"}, "", beside)
 	r.marked = nil
 	for _, x := range rows {
-		s, ok := r.headline(x.tag)
-		if !ok || !x.always && r.redundant(x.tag, s) {
+		st, ok := r.headline(x.tag)
+		if !ok || !x.always && r.redundant(x.tag, st) {
 			continue
 		}
-		r.percentiles(b, &small, x.name+r.doubtful(x.tag), s, amounts(s), furthest(s))
-		if full, ok := r.Full.Get(x.tag); ok && differ(s, full) {
-			r.percentiles(b, &small, "  full window", full, amounts(full), furthest(full))
-		}
-		if adj, ok := r.Full.Get(x.adjusted); ok {
-			if math.IsNaN(adj.NEff) { // failures have no order in time: what it is worth its twin says
-				adj.NEff = s.NEff
-			}
-			r.percentiles(b, &small, "  failures as ∞"+r.doubtful(x.adjusted), adj, endless, "")
+		r.distribution(s, x.name+r.doubtful(x.tag), st)
+		if adj, ok := r.Full.Get(x.adjusted); ok && r.Requests.Failed > 0 {
+			r.distribution(s, "  failures as ∞"+r.doubtful(x.adjusted), adj)
 		}
 	}
-	r.rates(b)
-	r.parts(b, &small)
+	r.throughput(s)
+	r.good(s)
+	r.parts(s)
 	if len(r.marked) > 0 {
-		wrapped(b, "", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
-	}
-	if need := small.need(); need != "" {
-		wrapped(b, "?: ", fmt.Sprintf("indicative: %s values are worth %.0f (%s); raise requests", words.Grouped(float64(latency.Count)), latency.NEff, need))
+		s.wrapped("", strings.Join(r.marked, " · ")+": aiperf checks "+r.Dir)
 	}
 }
 
-// line is one line of the table.
-func line(b *strings.Builder, name, p50, p90, p99, beside string) {
-	text := fmt.Sprintf("%-22s %10s %10s %10s   %s", name, p50, p90, p99, beside) // long numbers stay apart
-	b.WriteString(strings.TrimRight(text, " ") + "\n")
-}
-
-// percentiles is the line of a distribution; as says how its numbers are written.
-func (r *Report) percentiles(b *strings.Builder, small *unsupported, name string, s metrics.Stat, as func(float64) string, beside string) {
-	at := func(stat string) string {
-		return small.mark(stat, s.NEff, as(s.Value(stat))) + r.doubtfulAt(s.Tag, stat)
+// tableLine is one line of the table: mean, p50, p90 and p99 in one unit.
+func tableLine(s *sheet, name string, values [4]string, unit, beside string) {
+	line := words.Pad(name, rowColumn)
+	for _, v := range values {
+		line += fmt.Sprintf("%*s", valueColumn+len(v)-len([]rune(v)), v)
 	}
-	line(b, name, at("p50"), at("p90"), at("p99"), beside)
-}
-
-// amounts writes numbers with the unit that a row shows.
-func amounts(s metrics.Stat) func(float64) string {
-	unit := shownUnit(s)
-	return func(v float64) string { return words.Amount(v, unit) }
-}
-
-// shownUnit is the unit behind the numbers of a row; its name tells any other.
-func shownUnit(s metrics.Stat) string {
-	if s.Unit == "ms" {
-		return s.Unit
+	line += " " + unit
+	if beside != "" {
+		line += "  " + beside
 	}
-	return ""
+	s.line(line)
 }
 
-// furthest is the 95 % interval of the highest of the row's percentiles that has
-// one: "p99 [60.1, 71.0]".
-func furthest(s metrics.Stat) string {
-	for _, p := range []string{"p99", "p90", "p50"} {
-		if in, ok := s.Interval(p); ok {
-			return p + " " + ends(in.Low, in.High, shownUnit(s))
+// distribution is the line of a metric.
+func (r *Report) distribution(s *sheet, name string, st metrics.Stat) {
+	unit, by := unitOf(st)
+	var values [4]string
+	for i, stat := range [4]string{"avg", "p50", "p90", "p99"} {
+		v := st.Value(stat)
+		values[i] = words.Number(v / by)
+		if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
+			values[i] = "∞"
 		}
+		values[i] += strings.TrimSpace(r.doubtfulAt(st.Tag, stat))
 	}
-	return ""
+	tableLine(s, name, values, unit, "")
 }
 
-// ends are an interval, with its unit where that is not the ms of most rows.
-func ends(low, high float64, unit string) string {
-	a, b := words.Amount(low, unit), words.Amount(high, unit)
-	if unit == "" {
-		return "[" + a + ", " + b + "]"
+// unitOf is the one unit of a line, and how many ms it has.
+func unitOf(st metrics.Stat) (unit string, by float64) {
+	switch {
+	case st.Unit != "ms":
+		return metrics.ShortUnit(st.Unit), 1
+	case st.P50 >= 10_000:
+		return "s", 1e3
+	case st.P99 < 0.1:
+		return "µs", 1e-3
 	}
-	of := func(text string) string { return text[strings.LastIndexByte(text, ' ')+1:] }
-	switch u := of(b); {
-	case of(a) != u && low != 0:
-		return "[" + a + ", " + b + "]"
-	case u == "ms":
-		return "[" + words.Number(low) + ", " + words.Number(high) + "]"
-	case low == 0:
-		return "[0, " + b + "]"
-	default:
-		return "[" + strings.TrimSuffix(a, " "+u) + ", " + strings.TrimSuffix(b, " "+u) + "] " + u
-	}
-}
-
-// endless is a percentile of a distribution in which failures never end.
-func endless(v float64) string {
-	if math.IsNaN(v) {
-		return "∞"
-	}
-	return words.Amount(v, "ms")
+	return "ms", 1
 }
 
 // headline is the metric over the steady window, or over the full one where there
@@ -155,16 +195,6 @@ func (r *Report) steady(tag string) (metrics.Stat, bool) {
 	return r.Steady.Get(tag)
 }
 
-// differ tells whether a percentile of the row is more than 2 % another.
-func differ(a, b metrics.Stat) bool {
-	for _, p := range [][2]float64{{a.P50, b.P50}, {a.P90, b.P90}, {a.P99, b.P99}} {
-		if math.Abs(p[1]/p[0]-1) > 0.02 {
-			return true
-		}
-	}
-	return false
-}
-
 // redundant tells whether a row says nothing that its twin has not said: they
 // are within 5 % at p99.
 func (r *Report) redundant(tag string, s metrics.Stat) bool {
@@ -178,4 +208,87 @@ func (r *Report) redundant(tag string, s metrics.Stat) bool {
 	}
 	t, ok := of(twin)
 	return ok && math.Abs(s.P99/t.P99-1) <= 0.05
+}
+
+// rateParts are what came out per second, and how much was in flight: what is printed
+// together agrees, rate × latency = in flight and rate × length = tokens per second.
+var rateParts = []struct{ tag, stat, unit string }{
+	{metrics.OutputTokenThroughput, "avg", "tok/s"},
+	{metrics.RequestThroughput, "avg", "req/s"},
+	{metrics.OutputTokenThroughputPerUser, "p50", "tok/s per user"},
+	{metrics.EffectiveConcurrency, "avg", "in flight"},
+}
+
+// rates are the scalars of a window.
+func (r *Report) rates(of func(tag string) (metrics.Stat, bool)) string {
+	var parts []string
+	for _, x := range rateParts {
+		if st, ok := of(x.tag); ok && !math.IsNaN(st.Value(x.stat)) {
+			parts = append(parts, words.Number(st.Value(x.stat))+" "+x.unit+r.doubtfulStat(x.tag, x.stat))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// throughput is the line of rates; where the whole run has another one than its steady
+// window, which leaves out how it began and ended, that one follows.
+func (r *Report) throughput(s *sheet) {
+	line := r.rates(r.headline)
+	if line == "" {
+		return
+	}
+	s.wrapped(words.Pad("Throughput", labelColumn), line)
+	rate, _ := r.headline(metrics.RequestThroughput)
+	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && r.Steady != nil && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
+		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(r.Full.Get)+", from its first request to its last answer")
+	}
+}
+
+// lengths are the mean lengths of prompts and answers.
+func (r *Report) lengths() string {
+	in, ok := r.headline(metrics.InputSequenceLength)
+	out, also := r.headline(metrics.OutputSequenceLength)
+	var parts []string
+	if ok {
+		parts = append(parts, words.Grouped(in.Avg)+" tokens in"+r.doubtfulMean(metrics.InputSequenceLength))
+	}
+	if also {
+		text := words.Grouped(out.Avg) + " out"
+		if r.Asked != "" && r.Asked != "asked "+fmt.Sprintf("%.4g", out.Avg) {
+			text += " (" + r.Asked + ")"
+		}
+		parts = append(parts, text+r.doubtfulMean(metrics.OutputSequenceLength))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// good is how the requests met the limits.
+func (r *Report) good(s *sheet) {
+	g, ok := r.headline(metrics.Goodput)
+	if !ok || math.IsNaN(g.Avg) {
+		return
+	}
+	share, _ := r.headline(metrics.GoodRequestFraction)
+	text := fmt.Sprintf("%s req/s (%s)", words.Number(g.Avg), words.Percent(share.Avg))
+	if share.Open > 0 { // requests were cut off before it was known whether they are good
+		text = fmt.Sprintf("%s to %s req/s (%s to %s)", words.Number(g.Avg), words.Number(g.Avg+g.Open), words.Percent(share.Avg), words.Percent(share.Avg+share.Open))
+	}
+	text += r.doubtfulMean(metrics.GoodRequestFraction)
+	if c := r.Plan.Cells; len(c) > 0 && c[0].Resolved != nil {
+		text += " met " + r.limits(c[0])
+	}
+	if sent, ok := r.headline(metrics.GoodRequestFractionFromSent); ok && sent.Avg != share.Avg {
+		text += ", " + words.Percent(sent.Avg) + " from sending"
+	}
+	for _, tag := range slices.Sorted(maps.Keys(r.Missed)) {
+		text += fmt.Sprintf("; %s missed %s", words.Whole(r.Missed[tag]), metrics.Series(tag, ""))
+	}
+	s.wrapped(words.Pad("Goodput", labelColumn), text)
+}
+
+// client is what the client itself used.
+func (r *Report) client(s *sheet) {
+	if r.Client != "" {
+		s.wrapped(words.Pad("Client", labelColumn), r.Client)
+	}
 }

@@ -25,8 +25,7 @@ var families = []struct {
 	{metrics.Outcomes, "shares of good and failed requests"},
 }
 
-// mostTouched is how many numbers a sentence names one by one.
-const mostTouched = 4
+var levelWords = map[validity.Level]string{validity.Wrong: "not usable", validity.Doubtful: "in doubt"}
 
 // whatHolds says which numbers are touched, and that all others hold; "" where
 // there is none, and where everything is.
@@ -37,14 +36,14 @@ func (r *Report) whatHolds() string {
 	var parts []string
 	for _, level := range []validity.Level{validity.Wrong, validity.Doubtful} {
 		if names := touchedNames(r.Touched, level); len(names) > 0 {
-			parts = append(parts, string(level)+": "+strings.Join(names, ", "))
+			parts = append(parts, levelWords[level]+": "+strings.Join(names, ", "))
 		}
 	}
 	return strings.Join(append(parts, "all else holds"), "; ")
 }
 
-// touchedNames are the numbers of a level: families by their name, others by their own,
-// with the statistics that are touched.
+// touchedNames are the numbers of a level: families by their name, those that screens
+// show by their own, with the statistics that are touched; the others are counted.
 func touchedNames(touched map[string]validity.Level, level validity.Level) (names []string) {
 	left := map[string][]string{} // by metric: its statistics, none for all of them
 	for _, what := range slices.Sorted(maps.Keys(touched)) {
@@ -68,20 +67,18 @@ func touchedNames(touched map[string]validity.Level, level validity.Level) (name
 			delete(left, tag)
 		}
 	}
-	single := slices.Sorted(maps.Keys(left))
-	for i, tag := range single {
-		if i == mostTouched {
-			names = append(names, words.Count(len(single)-i, "other metric"))
-			break
+	others := 0
+	for _, tag := range slices.Sorted(maps.Keys(left)) {
+		m, ok := metrics.Lookup(tag)
+		of := slices.DeleteFunc(left[tag], func(stat string) bool { return stat != "avg" && !slices.Contains(shownPercentiles, stat) })
+		if !ok || m.Short == "" || left[tag] != nil && len(of) == 0 {
+			others++
+			continue
 		}
-		name := tag
-		if of := left[tag]; of != nil {
-			slices.SortFunc(of, func(a, b string) int {
-				return slices.Index(metrics.StatNames(), a) - slices.Index(metrics.StatNames(), b)
-			})
-			name += " (" + strings.Join(of, ", ") + ")"
-		}
-		names = append(names, name)
+		names = append(names, strings.TrimSpace(m.Short+" "+strings.ReplaceAll(strings.Join(of, ", "), "avg", "mean")))
+	}
+	if others > 0 {
+		names = append(names, words.Count(others, "other metric"))
 	}
 	return names
 }

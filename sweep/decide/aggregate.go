@@ -25,8 +25,8 @@ type Results struct {
 	Level          float64      // of every interval
 	Cells          []CellResult // in plan order, also those that were not run
 	Objectives     []Objective  // what front and best are about; empty when no cell has them
-	Best           []Best       // one per objective
-	UnderSLO       *Best        // best throughput among the cells whose SLOs and gates hold; nil without SLOs and gates
+	Best           []Best       // one per kind of work and objective
+	UnderSLO       []Best       // one per kind of work: best throughput among the cells whose SLOs and gates hold; none without SLOs and gates
 	GatesHeld      int          // over gates and cells
 	GatesMissed    int
 	GatesUndecided int           // of those, how many the intervals leave open

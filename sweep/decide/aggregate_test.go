@@ -129,7 +129,7 @@ func TestInvalidRunsAreNotUsed(t *testing.T) {
 	d.Head.AllowInvalid = true
 	r = decide.Aggregate(expand(t, d), outcomes)
 	if e, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok || e.N != 3 || r.Best[0].Cell.Cell.Short() != "concurrency 4" {
-		t.Errorf("allowed: %+v, best %s", e, r.Best[0].Sentence)
+		t.Errorf("allowed: %+v, best %s", e, r.Best[0].Sentence())
 	}
 }
 
@@ -145,8 +145,8 @@ func TestTaintedMetricsAreNotRanked(t *testing.T) {
 	}
 	r := decide.Aggregate(p, outcomes)
 	b := r.Best[0]
-	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(b.Sentence, "a number no worse stands in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
-		t.Errorf("best throughput: %s (%v): %s", got, b.Cell.BestFor, b.Sentence)
+	if got := b.Cell.Cell.Short(); got != "concurrency 4" || b.Shown || !strings.HasSuffix(b.Sentence(), "a value at least as good is in doubt: concurrency 8 (in doubt by tokens)") || len(b.Cell.BestFor) > 0 {
+		t.Errorf("Best throughput: %s (%v): %s", got, b.Cell.BestFor, b.Sentence())
 	}
 	if _, ok := r.Cells[3].Get("output_token_throughput", "avg"); !ok {
 		t.Error("a tainted metric is not estimated")
@@ -161,8 +161,8 @@ func TestDoubtDecidesNothing(t *testing.T) {
 	t.Parallel()
 	p := expand(t, loads(3))
 	for clean, want := range map[int]string{
-		1: "best throughput: not decided; concurrency 1 has 100 tokens/sec, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
-		0: "best throughput: not decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		1: "Best throughput: not decided; concurrency 1 has 100 tok/s, and nothing else can be ranked: concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
+		0: "Best throughput: not decided; every cell that may be best is in doubt: concurrency 1, concurrency 2 and concurrency 4 (in doubt by tokens), concurrency 8 (INVALID)",
 	} {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {
@@ -172,8 +172,8 @@ func TestDoubtDecidesNothing(t *testing.T) {
 				o.Taints = validity.Taints{"output_token_throughput": {Check: "tokens", Level: validity.Doubtful}}
 			}
 		}
-		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || b.Sentence != want {
-			t.Errorf("%d clean: %v %s\nwant %s", clean, b.Shown, b.Sentence, want)
+		if b := decide.Aggregate(p, outcomes).Best[0]; b.Shown || b.Sentence() != want {
+			t.Errorf("%d clean: %v %s\nwant %s", clean, b.Shown, b.Sentence(), want)
 		}
 	}
 }
@@ -188,8 +188,8 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 		want    string
 		shown   bool
 	}{
-		{3, "best throughput: not decided; concurrency 4 has ", false},
-		{0, "best throughput: concurrency 8 (", true},
+		{3, "Best throughput: not decided; concurrency 4 has ", false},
+		{0, "Best throughput: concurrency 8 (", true},
 	} {
 		outcomes := measure(p, 0, tokens, ttft)
 		for i := range outcomes {
@@ -199,8 +199,8 @@ func TestDoubtAboutABetterNumber(t *testing.T) {
 		}
 		b := decide.Aggregate(p, outcomes).Best[0] // throughput
 		named := "concurrency " + []string{"1", "2", "4", "8"}[c.doubted] + " (in doubt by turnaround)"
-		if !strings.HasPrefix(b.Sentence, c.want) || !strings.HasSuffix(b.Sentence, named) || b.Shown != c.shown {
-			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, b.Sentence)
+		if !strings.HasPrefix(b.Sentence(), c.want) || !strings.HasSuffix(b.Sentence(), named) || b.Shown != c.shown {
+			t.Errorf("cell %d in doubt: %v %s", c.doubted, b.Shown, b.Sentence())
 		}
 	}
 }
@@ -287,16 +287,16 @@ func TestBestIsSaidOnlyWhenShown(t *testing.T) {
 		tokens  []float64
 		want    string
 	}{
-		{"apart", 5, .001, tokens, "best throughput: concurrency 8 (400 [399, 401] tokens/sec), 8.11 % [7.74, 8.48] more than concurrency 4"},
-		{"two noisy trials", 2, .1, tokens, "best throughput: not shown with 2 trials; concurrency 8 has the best value (416 tokens/sec)"},
-		{"noisy", 5, .1, tokens, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials would show it"},
-		{"one trial", 1, 0, tokens, "best throughput: not shown with 1 trial; concurrency 8 has the best value (400 tokens/sec)"},
-		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "best throughput: concurrency 8 and concurrency 4 are equal within 1 % (400 [399, 401] tokens/sec)"},
-		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "best throughput: no difference shown; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
-		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "best throughput: concurrency 8 (400 [392, 408] tokens/sec), always more than concurrency 1"},
+		{"apart", 5, .001, tokens, "Best throughput: concurrency 8 (400 tok/s), 8.11 % [7.74, 8.48] more than concurrency 4"},
+		{"two noisy trials", 2, .1, tokens, "Best throughput: concurrency 8 has the best value (416 tok/s); 2 trials are too few to be certain"},
+		{"noisy", 5, .1, tokens, "Best throughput: no certain winner; concurrency 8 and concurrency 4 may be best (5 trials); if they differ as it seems, 65 to 455 trials would show it"},
+		{"one trial", 1, 0, tokens, "Best throughput: concurrency 8 has the best value (400 tok/s); 1 trial is too few to be certain"},
+		{"equal", 5, .001, []float64{100, 200, 400, 400.1}, "Best throughput: a tie, concurrency 8 and concurrency 4 (400 tok/s, less than 1 % apart)"},
+		{"close and noisy", 5, .05, []float64{100, 200, 400, 401}, "Best throughput: no certain winner; concurrency 8 and concurrency 4 may be best (5 trials); the first two differ by less than 1 %"},
+		{"stopped", 5, .01, []float64{0, 0, 0, 400}, "Best throughput: concurrency 8 (400 tok/s), always more than concurrency 1"},
 	} {
 		p := expand(t, loads(c.trials))
-		got := decide.Aggregate(p, jittered(measure(p, 0, c.tokens, ttft), c.scatter)).Best[0].Sentence
+		got := decide.Aggregate(p, jittered(measure(p, 0, c.tokens, ttft), c.scatter)).Best[0].Sentence()
 		if got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.what, got, c.want)
 		}
@@ -321,7 +321,7 @@ func TestBestUnderConditions(t *testing.T) {
 		return outcomes
 	}
 	r := decide.Aggregate(p, good(1, 1, 1, .8))
-	if got, want := r.UnderSLO.Sentence, "best throughput with 99 % of requests with time_to_first_token <= 60 ms and error_rate == 0: concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2"; got != want {
+	if got, want := r.UnderSLO[0].Sentence(), "Best within the limits: concurrency 4 (370 tok/s), 89.7 % more than concurrency 2"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if got := marks(r); !strings.Contains(got, "throughput |") || !strings.HasSuffix(got, "throughput"+decide.WithoutLimits) || strings.Count(got, "throughput") != 2 {
@@ -331,10 +331,10 @@ func TestBestUnderConditions(t *testing.T) {
 	if got := marks(r); strings.Contains(strings.ReplaceAll(got, "throughput"+decide.WithoutLimits, ""), "throughput") {
 		t.Errorf("no cell keeps the limits, and one is best: %s", got)
 	}
-	if got := r.UnderSLO.Sentence; !strings.HasSuffix(got, ": no cell meets them") {
+	if got := r.UnderSLO[0].Sentence(); !strings.HasSuffix(got, ": no cell meets them") {
 		t.Errorf("nothing holds: %s", got)
 	}
-	if bare := decide.Aggregate(expand(t, loads(1)), nil); bare.UnderSLO != nil || bare.Cells[0].Status != decide.NotRun {
+	if bare := decide.Aggregate(expand(t, loads(1)), nil); len(bare.UnderSLO) > 0 || bare.Cells[0].Status != decide.NotRun {
 		t.Errorf("without runs: %+v", bare)
 	}
 }
@@ -354,13 +354,13 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 		ends    string
 		doubted int // the cell whose share is in doubt, −1 for none
 	}{
-		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2", -1},
-		{[]float64{held, held, held, open}, false, ": concurrency 4 holds (370 [369, 371] tokens/sec); concurrency 8 may", -1},
-		{[]float64{held, open, held, missed}, true, ": concurrency 4 (370 [369, 371] tokens/sec), 270 % more than concurrency 1", -1},
-		{[]float64{open, open, missed, missed}, false, ": no cell is shown to keep them; concurrency 2 and concurrency 1 may", -1},
+		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2", -1},
+		{[]float64{held, held, held, open}, false, ": concurrency 4 meets them (370 tok/s); concurrency 8 may, too", -1},
+		{[]float64{held, open, held, missed}, true, ": concurrency 4 (370 tok/s), 270 % more than concurrency 1", -1},
+		{[]float64{open, open, missed, missed}, false, ": not certain of any cell; concurrency 2 and concurrency 1 may meet them", -1},
 		{[]float64{missed, missed, missed, missed}, false, ": no cell meets them", -1},
-		{[]float64{held, held, held, missed}, false, ": concurrency 2 holds (195 tokens/sec); concurrency 4 may", 2},
-		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 [369, 371] tokens/sec), 89.7 % more than concurrency 2", 3},
+		{[]float64{held, held, held, missed}, false, ": concurrency 2 meets them (195 tok/s); concurrency 4 may, too", 2},
+		{[]float64{held, held, held, missed}, true, ": concurrency 4 (370 tok/s), 89.7 % more than concurrency 2", 3},
 	} {
 		outcomes := measure(p, .001, tokens, ttft)
 		for i := range outcomes {
@@ -371,9 +371,9 @@ func TestBestNeedsTheLimitsShown(t *testing.T) {
 				o.Taints = validity.Taints{"good_request_fraction": {Check: "backlog", Level: validity.Doubtful}}
 			}
 		}
-		b := decide.Aggregate(p, outcomes).UnderSLO
-		if b.Shown != c.shown || !strings.HasSuffix(b.Sentence, c.ends) {
-			t.Errorf("%v: %v, %s\nwant …%s", c.good, b.Shown, b.Sentence, c.ends)
+		b := decide.Aggregate(p, outcomes).UnderSLO[0]
+		if b.Shown != c.shown || !strings.HasSuffix(b.Sentence(), c.ends) {
+			t.Errorf("%v: %v, %s\nwant …%s", c.good, b.Shown, b.Sentence(), c.ends)
 		}
 	}
 }
@@ -394,10 +394,10 @@ func TestTooFewRequestsForTheLimits(t *testing.T) {
 		full := &o.Summaries[0]
 		full.Stats = append(full.Stats, metrics.Stat{Tag: "good_request_fraction", Unit: "ratio", Scalar: true, Avg: 1})
 	}
-	b := decide.Aggregate(p, outcomes).UnderSLO
-	for _, want := range []string{"no cell is shown to keep them; \"concurrency 3, isl 64\", \"concurrency 2, isl 64\", ", "and 1 more may; to show 99 % takes 368 requests of a cell, all of them good, and one has 300: raise requests or trials"} {
-		if b.Shown || !strings.Contains(b.Sentence, want) {
-			t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence, want)
+	b := decide.Aggregate(p, outcomes).UnderSLO[0]
+	for _, want := range []string{"not certain of any cell; \"concurrency 3, isl 64\", \"concurrency 2, isl 64\", ", "and 1 more may meet them; to certify 99 % takes 368 requests of a cell and one has 300: raise requests or trials"} {
+		if b.Shown || !strings.Contains(b.Sentence(), want) {
+			t.Errorf("%v, %s\nwant %s", b.Shown, b.Sentence(), want)
 		}
 	}
 }

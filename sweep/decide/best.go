@@ -3,7 +3,6 @@ package decide
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,86 +13,122 @@ import (
 	"aiperf.dev/aiperf/internal/words"
 )
 
-// Best is the answer to "which cell is best", or why there is none.
+// Best is the answer to "which cell is best at this work", or why there is none.
 type Best struct {
 	Objective Objective
+	Limits    bool          // among the cells that keep their SLOs and gates
+	Work      string        // what was asked of the cells that are ranked: "isl 64"; "" where all were asked the same
 	Cell      *CellResult   // with the best value; nil when no cell qualifies
 	RunnerUp  *CellResult   // nil when it is alone
 	Shown     bool          // it beats every other cell
 	MayBe     []*CellResult // the cells that may be best: no other is shown better
+	Tie       bool          // those of MayBe are shown to be equal
 	Trials    Trials        // how many would show it, if the cells differ as it seems
-	Sentence  string
+	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
 }
 
-// findBest ranks the cells by each objective, and by throughput among those
-// whose SLOs and gates hold.
+// Question is what is answered: "Best throughput", "Best within the limits".
+func (b Best) Question() string {
+	if b.Limits {
+		return "Best within the limits"
+	}
+	return "Best " + b.Objective.called()
+}
+
+// Sentence is the question with its answer.
+func (b Best) Sentence() string {
+	question := b.Question()
+	if b.Work != "" {
+		question += " at " + b.Work
+	}
+	return question + ": " + b.Said
+}
+
+// findBest ranks the cells that do the same work by each objective, and by throughput
+// among those whose SLOs and gates hold. The parts share the level, as objectives do.
 func (r *Results) findBest() {
-	all, measured := r.ranked(), r.measured()
-	if len(measured) < 2 {
+	parts := slices.DeleteFunc(byWork(r.measured()), func(cells []*CellResult) bool { return len(cells) < 2 })
+	if len(parts) == 0 {
 		return
 	}
-	for _, o := range r.Objectives {
-		doubtful := inDoubt(o, measured, all)
-		b := rank(o, all, doubtful, "best "+o.called(), bestAlpha/float64(len(r.Objectives)))
-		if b.Shown && len(hiding(doubtful)) == 0 {
-			b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
+	all := r.ranked()
+	limited := r.limited(all)
+	whole := true // certainty of the marks under the limits
+	for _, measured := range parts {
+		ranked := slices.DeleteFunc(slices.Clone(measured), func(c *CellResult) bool { return !slices.Contains(all, c) })
+		work := ""
+		if len(byWork(r.measured())) > 1 {
+			work, _ = measured[0].Cell.Apart()
 		}
-		r.Best = append(r.Best, b)
-	}
-	conditions := map[string]bool{}
-	for _, c := range all {
-		for _, s := range c.SLOs {
-			conditions[s.Condition] = true
+		for _, o := range r.Objectives {
+			doubtful := inDoubt(o, measured, all)
+			b := rank(o, ranked, doubtful, bestAlpha/float64(len(r.Objectives)*len(parts)))
+			if b.Work = work; b.Shown && len(hiding(doubtful)) == 0 {
+				b.Cell.BestFor = append(b.Cell.BestFor, o.Name)
+			}
+			r.Best = append(r.Best, b)
 		}
-		for _, g := range c.Gates {
-			conditions[g.Gate.Expr] = true
+		if limited {
+			b, certain := withinLimits(r.Objectives[0], ranked, measured, all, bestAlpha/float64(len(parts)))
+			b.Work, b.Limits = work, true
+			r.UnderSLO = append(r.UnderSLO, b)
+			whole = whole && certain
 		}
 	}
-	if len(conditions) == 0 || len(r.Objectives) == 0 || r.byDefault() && r.Objectives[0].Direction != stats.Maximise {
-		return
+	if limited {
+		r.markUnderLimits(whole)
 	}
-	b, certain := withinLimits(r.Objectives[0], all, measured, "best "+r.Objectives[0].Name+" with "+strings.Join(slices.Sorted(maps.Keys(conditions)), " and "))
-	r.UnderSLO = &b
-	r.markUnderLimits(certain)
+}
+
+// limited tells whether cells are held against SLOs or gates, and ranked by throughput
+// or by what the experiment names.
+func (r *Results) limited(cells []*CellResult) bool {
+	some := slices.ContainsFunc(cells, func(c *CellResult) bool { return len(c.SLOs)+len(c.Gates) > 0 })
+	return some && len(r.Objectives) > 0 && !(r.byDefault() && r.Objectives[0].Direction != stats.Maximise)
 }
 
 // withinLimits is the best of the cells that are shown to keep their limits, and only
 // where each other one that may keep them is shown to be slower: a point decides
 // nothing. A faster cell that truly has 98.7 % of a wanted 99 % was called best in a
 // third of the plans when it did. certain: no cell that may keep them is in doubt.
-func withinLimits(o Objective, all, measured []*CellResult, what string) (b Best, certain bool) {
+func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha float64) (b Best, certain bool) {
 	not := func(states ...State) func(*CellResult) bool {
 		return func(c *CellResult) bool { return !slices.Contains(states, c.limits()) }
 	}
-	held := slices.DeleteFunc(slices.Clone(all), not(Held))
-	open := leaders(o, slices.DeleteFunc(slices.Clone(all), not(Undecided)))
-	doubtful := inDoubt(o, slices.DeleteFunc(slices.Clone(measured), not(Held, Undecided)), all)
-	b = rank(o, held, doubtful, what, bestAlpha)
+	held := slices.DeleteFunc(slices.Clone(cells), not(Held))
+	open := leaders(o, slices.DeleteFunc(slices.Clone(cells), not(Undecided)))
+	doubtful := inDoubt(o, slices.DeleteFunc(slices.Clone(measured), not(Held, Undecided)), ranked)
+	b = rank(o, held, doubtful, alpha)
 	var ahead []*CellResult // of the leader, as far as is shown, if they keep the limits
 	for _, c := range open {
-		if b.Cell == nil || !(leaders(o, []*CellResult{b.Cell})[0].against(c, o).p() < bestAlpha) {
+		if b.Cell == nil || !(leaders(o, []*CellResult{b.Cell})[0].against(c, o).p() < alpha) {
 			ahead = append(ahead, c.cell)
 		}
 	}
 	if few := stats.FewestTrials; len(ahead) == 0 && b.Shown && b.Cell.Trials < few {
 		b.Shown = false
-		b.Sentence += fmt.Sprintf("; not shown with %s", words.Count(b.Cell.Trials, "trial"))
+		b.Said += fmt.Sprintf("; %s too few to be certain", words.CountOf(b.Cell.Trials, "trial is", "trials are"))
 	}
 	if certain = len(hiding(doubtful)) == 0; len(ahead) == 0 {
 		return b, certain
 	}
-	b.Shown, b.Trials = false, Trials{}
+	b.Shown, b.Tie, b.Trials = false, false, Trials{}
 	b.MayBe = append(b.MayBe, ahead...)
-	names := some(ahead) + " may"
 	if b.Cell == nil {
-		b.Sentence = what + ": no cell is shown to keep them; " + names + tooFew(ahead)
+		b.Said = "not certain of any cell; " + some(ahead) + " may meet them" + tooFew(ahead)
 		return b, certain
 	}
-	b.Sentence = fmt.Sprintf("%s: %s holds (%s); %s", what, b.Cell.Cell.Short(), leaders(o, []*CellResult{b.Cell})[0].text(o), names)
+	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too%s", nameOf(b.Cell), leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead), tooFew(ahead))
 	if len(doubtful) > 0 {
-		b.Sentence += "; not ranked: " + saidOf(doubtful)
+		b.Said += "; not ranked: " + saidOf(doubtful)
 	}
 	return b, certain
+}
+
+// nameOf is what a cell is called among those that do the same work.
+func nameOf(c *CellResult) string {
+	_, name := c.Cell.Apart()
+	return cmp.Or(name, c.Cell.Short())
 }
 
 // called is the objective in a sentence: of a latency it says which one.
@@ -190,46 +225,46 @@ const bestAlpha = 0.025
 
 // rank finds the leader among some cells and whether it is shown to be best.
 // Those in doubt are named: nobody knows whether they are better.
-func rank(o Objective, among []*CellResult, doubts []doubt, what string, alpha float64) Best {
+func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best {
 	b := Best{Objective: o}
 	order := leaders(o, among)
 	if len(order) == 0 {
-		b.Sentence = what + ": no cell meets them"
+		b.Said = "no cell meets them"
 		if len(doubts) > 0 {
-			b.Sentence = what + ": not decided; every cell that may be best is in doubt: " + saidOf(doubts)
+			b.Said = "not decided; every cell that may be best is in doubt: " + saidOf(doubts)
 		}
 		return b
 	}
 	b.Cell = order[0].cell
-	value := order[0].text(o)
+	name, value := nameOf(b.Cell), order[0].text(o)
 	if len(order) == 1 && len(hiding(doubts)) > 0 {
-		b.Sentence = fmt.Sprintf("%s: not decided; %s has %s, and nothing else can be ranked: %s", what, b.Cell.Cell.Short(), value, saidOf(doubts))
+		b.Said = fmt.Sprintf("not decided; %s has %s, and nothing else can be ranked: %s", name, value, saidOf(doubts))
 		return b
 	}
 	if len(order) == 1 {
 		b.Shown, b.MayBe = true, []*CellResult{b.Cell}
-		b.Sentence = fmt.Sprintf("%s: %s (%s), the only cell", what, b.Cell.Cell.Short(), value)
+		b.Said = fmt.Sprintf("%s (%s), the only one", name, value)
 		if len(doubts) > 0 {
-			b.Sentence += "; not ranked: " + saidOf(doubts)
+			b.Said += "; not ranked: " + saidOf(doubts)
 		}
 		return b
 	}
 	if ahead := noWorse(o, order[0], hiding(doubts)); len(ahead) > 0 {
-		b.Sentence = fmt.Sprintf("%s: not decided; %s has %s, the best that can be ranked, but a number no worse stands in doubt: %s", what, b.Cell.Cell.Short(), value, saidOf(ahead))
+		b.Said = fmt.Sprintf("not decided; %s has %s, but a value at least as good is in doubt: %s", name, value, saidOf(ahead))
 		return b
 	}
 	b.RunnerUp = order[1].cell
 	weakest := b.judge(order, alpha)
 	switch {
 	case b.Shown:
-		b.Sentence = fmt.Sprintf("%s: %s (%s), %s than %s", what, b.Cell.Cell.Short(), value, apart(order[0].against(order[1], o), o), b.RunnerUp.Cell.Short())
+		b.Said = fmt.Sprintf("%s (%s), %s than %s", name, value, apart(order[0].against(order[1], o), o), nameOf(b.RunnerUp))
 	case weakest.few():
-		b.Sentence = fmt.Sprintf("%s: not shown with %s; %s has the best value (%s)", what, words.Count(weakest.N, "trial"), b.Cell.Cell.Short(), value)
+		b.Said = fmt.Sprintf("%s has the best value (%s); %s too few to be certain", name, value, words.CountOf(weakest.N, "trial is", "trials are"))
 	default:
-		b.Sentence = what + ": " + b.undecided(order, weakest)
+		b.Said = b.undecided(order, weakest)
 	}
 	if len(doubts) > 0 {
-		b.Sentence += "; not ranked: " + saidOf(doubts)
+		b.Said += "; not ranked: " + saidOf(doubts)
 	}
 	return b
 }
@@ -292,10 +327,10 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 		}
 	}
 	names := some(b.MayBe)
-	if equals {
-		return fmt.Sprintf("%s are equal within %.0f %% (%s)", names, 100*margin, order[0].text(b.Objective))
+	if b.Tie = equals; equals {
+		return fmt.Sprintf("a tie, %s (%s, less than %.0f %% apart)", names, order[0].text(b.Objective), 100*margin)
 	}
-	said := fmt.Sprintf("no difference shown; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
+	said := fmt.Sprintf("no certain winner; %s may be best (%s)", names, words.Count(weakest.N, "trial"))
 	switch {
 	case b.Trials.Known():
 		return fmt.Sprintf("%s; if they differ as it seems, %s would show it", said, b.Trials)
@@ -309,7 +344,7 @@ func (b *Best) undecided(order []contender, weakest contrast) string {
 func some(cells []*CellResult) string {
 	var names []string
 	for _, c := range cells {
-		name := c.Cell.Short()
+		name := nameOf(c)
 		if len(cells) > 1 && strings.Contains(name, ", ") {
 			name = `"` + name + `"`
 		}
@@ -318,11 +353,7 @@ func some(cells []*CellResult) string {
 	if more := len(names) - 3; more > 0 {
 		names = append(names[:3:3], fmt.Sprintf("%d more", more))
 	}
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return words.And(names)
 }
 
 // contender is a cell with its values in the objective at hand.
@@ -354,7 +385,7 @@ func (c contender) against(o contender, by Objective) contrast {
 }
 
 func (c contender) text(o Objective) string {
-	return strings.TrimSpace(spell(c.est) + " " + o.Unit)
+	return strings.TrimSpace(digits(c.est.Mean) + " " + metrics.ShortUnit(o.Unit))
 }
 
 // apart says by how much the first is better: "8.1 % [7.9, 8.3] more".

@@ -19,8 +19,9 @@ func (r *Results) markUnderLimits(certain bool) {
 			c.BestFor[k] += WithoutLimits
 		}
 	}
-	b := r.UnderSLO
-	if name := b.Objective.Name; b.Shown && certain && !slices.Contains(b.Cell.BestFor, name) {
-		b.Cell.BestFor = append([]string{name}, b.Cell.BestFor...)
+	for _, b := range r.UnderSLO {
+		if name := b.Objective.Name; b.Shown && certain && !slices.Contains(b.Cell.BestFor, name) {
+			b.Cell.BestFor = append([]string{name}, b.Cell.BestFor...)
+		}
 	}
 }

@@ -102,7 +102,7 @@ func tooFew(cells []*CellResult) string {
 	if least >= goodLeast() {
 		return ""
 	}
-	return fmt.Sprintf("; to show %.0f %% takes %.0f requests of a cell, all of them good, and one has %.0f: raise requests or trials", 100*goodTarget, goodLeast(), least)
+	return fmt.Sprintf("; to certify %.0f %% takes %.0f requests of a cell and one has %.0f: raise requests or trials", 100*goodTarget, goodLeast(), least)
 }
 
 // attempted is of how many requests the share of good ones is, over all trials.

@@ -234,5 +234,5 @@ func (t *Tokenizer) Compare(name string, count func(string) int) string {
 	if t.Err() != nil || theirs == ours {
 		return ""
 	}
-	return fmt.Sprintf("counts by %s, which is not the server's tokenizer: of one text it makes %d tokens, the server %d", name, ours, theirs)
+	return fmt.Sprintf("tokens counted with %s, not the server's tokenizer: one text has %d tokens by the first, %d by the server", name, ours, theirs)
 }

@@ -1,0 +1,443 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/internal/stats"
+	"aiperf.dev/aiperf/internal/validity"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sweep"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// This file is the room of sentences: each is made by one function, from outcomes, and
+// the screen, summary.md, the page, JUnit and the manifest take it from here. Those of a
+// comparison are in compare.go, those of one run's certainty in certainty.go.
+
+// Sentences are what the plan showed, the answer first.
+func (r *Report) Sentences() (out []string) {
+	if r.Results == nil {
+		return nil
+	}
+	for _, c := range r.Results.Comparisons { // what was asked is answered first
+		out = append(out, Comparison{c}.Headline())
+		if s := (Comparison{c}).Changes(); s != "" {
+			out = append(out, s)
+		}
+	}
+	out = append(out, r.BestSentences()...)
+	if s := r.Results.StoppedEarly(); s != "" {
+		out = append(out, s)
+	}
+	if s := r.LimitsSentence(); s != "" {
+		out = append(out, "limits: "+s)
+	}
+	if s := r.GatesSentence(); s != "" {
+		out = append(out, "gates: "+s)
+	}
+	return out
+}
+
+// mostBest is how many kinds of work are answered one by one.
+const mostBest = 3
+
+// BestSentences say which cell is best: of each kind of work by itself, the same answer
+// once. Under limits they are about the cells that keep them.
+func (r *Report) BestSentences() (out []string) {
+	best := r.asked()
+	var questions []string
+	of := map[string][]decide.Best{}
+	for _, b := range best {
+		if q := b.Question(); of[q] == nil {
+			questions = append(questions, q)
+		}
+		of[b.Question()] = append(of[b.Question()], b)
+	}
+	for _, q := range questions {
+		out = append(out, foldedBest(q, of[q])...)
+	}
+	if s := r.workSentence(); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// asked are the answers that are told: under the limits, unless these leave everything
+// open, and beside a comparison by the first objective only.
+func (r *Report) asked() []decide.Best {
+	best := r.Results.Best
+	if slices.ContainsFunc(r.Results.UnderSLO, func(b decide.Best) bool { return b.Cell != nil || len(b.MayBe) == 0 }) {
+		best = r.Results.UnderSLO
+	}
+	if len(r.Results.Comparisons) > 0 && len(r.Results.Objectives) > 0 {
+		best = slices.DeleteFunc(slices.Clone(best), func(b decide.Best) bool { return b.Objective.Key != r.Results.Objectives[0].Key })
+	}
+	return best
+}
+
+// foldedBest are the answers to one question.
+func foldedBest(question string, best []decide.Best) (out []string) {
+	var said []string
+	at := map[string][]string{}
+	for _, b := range best {
+		if at[b.Said] == nil {
+			said = append(said, b.Said)
+		}
+		at[b.Said] = append(at[b.Said], b.Work)
+	}
+	for i, s := range said {
+		if i == mostBest {
+			left := 0
+			for _, s := range said[i:] {
+				left += len(at[s])
+			}
+			return append(out, fmt.Sprintf("%s at %s: see best in the table", question, words.Count(left, "other workload")))
+		}
+		if work := some(at[s], mostBest); work != "" {
+			out = append(out, question+" at "+work+": "+s)
+			continue
+		}
+		out = append(out, question+": "+s)
+	}
+	return out
+}
+
+// workSentence says that rows of different work are not ranked.
+func (r *Report) workSentence() string {
+	var axes []string
+	for _, a := range r.Plan.Axes {
+		if sweep.VariesWork(a.Name, a.Path) {
+			axes = append(axes, spokenAxis(a.Name))
+		}
+	}
+	if len(axes) == 0 || len(r.Results.Best)+len(r.Results.Comparisons) > 0 || len(r.Results.Cells) < 2 {
+		return ""
+	}
+	return "Rows differ in " + words.And(axes) + ", which is other work: none is called best"
+}
+
+// spokenAxis is an axis in a sentence.
+func spokenAxis(name string) string {
+	switch name {
+	case "isl":
+		return "input length"
+	case "osl":
+		return "output length"
+	}
+	return strings.ReplaceAll(name, "_", " ")
+}
+
+// some names at most so many of the names that are not empty.
+func some(names []string, most int) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
+	if len(names) > most {
+		names = append(names[:most:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return words.And(names)
+}
+
+// rivalsMost is how many cells that may be best are told with their values.
+const rivalsMost = 3
+
+// beside is what helps to choose where no cell is shown to be best: the values of
+// those that may be, in everything that cells are ranked by, or which comes nearest
+// to the limits that none keeps.
+func (r *Report) beside() string {
+	if len(r.Results.UnderSLO) == 1 && r.Results.UnderSLO[0].Cell == nil && len(r.Results.UnderSLO[0].MayBe) == 0 {
+		return r.nearest()
+	}
+	best := r.asked()
+	if len(best) == 0 {
+		return ""
+	}
+	b := best[0]
+	if b.Shown || b.Cell == nil || len(b.MayBe) < 2 || len(b.MayBe) > rivalsMost {
+		return ""
+	}
+	var told []string
+	differ := map[string]bool{}
+	for _, c := range b.MayBe {
+		var values []string
+		for _, o := range r.Results.Objectives {
+			e, ok := c.Headline().Get(o.Key)
+			if !ok || math.IsInf(e.Mean, 0) || o.Key == b.Objective.Key {
+				continue
+			}
+			text := metrics.Series(o.Tag, o.Stat) + " " + words.Amount(e.Mean, metrics.ShortUnit(o.Unit))
+			values = append(values, text)
+			differ[text] = true
+		}
+		if len(values) > 0 {
+			told = append(told, c.Cell.Short()+" has "+words.And(values))
+		}
+	}
+	if len(differ) < 2 { // nothing tells them apart
+		return ""
+	}
+	return "To choose: " + strings.Join(told, "; ")
+}
+
+// nearest is the cell with the largest share of requests that keep their limits, over
+// the whole run as the limits are judged.
+func (r *Report) nearest() string {
+	c, e, ok := r.goodEnd(func(a, b float64) bool { return a > b })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("Nearest: %s, where %s of the requests meet them", c.Cell.Short(), words.Percent(e.Mean))
+}
+
+// goodEnd is the cell whose share of good requests comes before that of all others.
+func (r *Report) goodEnd(before func(a, b float64) bool) (cell *decide.CellResult, share stats.Estimate, ok bool) {
+	key := decide.Key{Tag: metrics.GoodRequestFraction, Stat: "avg"}
+	for i := range r.Results.Cells {
+		c := &r.Results.Cells[i]
+		e, has := c.Full.Get(key)
+		if has && c.Trials > 0 && c.Verdict != validity.Invalid && (!ok || before(e.Mean, share.Mean)) {
+			cell, share, ok = c, e, true
+		}
+	}
+	return cell, share, ok
+}
+
+// LimitsSentence says how the requests met the limits for single requests: as outcomes
+// of the cells, and as what was observed where that is everything.
+func (r *Report) LimitsSentence() string {
+	states := map[decide.State]int{}
+	judged := 0
+	for i := range r.Results.Cells {
+		for _, s := range r.Results.Cells[i].SLOs {
+			judged++
+			states[s.State]++
+		}
+	}
+	worst, share, ok := r.goodEnd(func(a, b float64) bool { return a < b })
+	if judged == 0 || !ok {
+		return ""
+	}
+	limits := r.limits(worst.Cell)
+	if share.Mean == 1 && states[decide.Missed] == 0 {
+		said := "every request met " + limits
+		if states[decide.Undecided] > 0 && share.HasInterval() {
+			said += fmt.Sprintf(" (true share at least %s)", words.Percent(share.Low))
+		}
+		return said
+	}
+	if judged == 1 {
+		how := map[decide.State]string{decide.Held: "as wanted", decide.Missed: "99 % is wanted", decide.Undecided: "99 % is wanted: not decided"}
+		return fmt.Sprintf("%s of the requests met %s (%s)", words.Percent(share.Mean), limits, how[worst.SLOs[0].State])
+	}
+	said := fmt.Sprintf("99 %% of the requests met %s in %d of %s", limits, states[decide.Held], words.Count(judged, "cell"))
+	if n := states[decide.Undecided]; n > 0 {
+		said += fmt.Sprintf(", not decided in %d", n)
+	}
+	return said + fmt.Sprintf("; fewest at %s: %s", worst.Cell.Short(), words.Percent(share.Mean))
+}
+
+// limits are those of a cell for single requests: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
+func (r *Report) limits(c *sweep.Cell) string { return limitsOf(c.Resolved.Benchmark.SLOs) }
+
+func limitsOf(slos map[string]float64) string {
+	var parts []string
+	for _, m := range metrics.Catalogue() { // in the order of the tables
+		limit, ok := slos[m.Tag]
+		if !ok {
+			continue
+		}
+		op := "≤"
+		if m.LargerIsBetter {
+			op = "≥"
+		}
+		parts = append(parts, metrics.Series(m.Tag, "")+" "+op+" "+plainAmount(limit, metrics.ShortUnit(m.Unit)))
+	}
+	return words.And(parts)
+}
+
+// plainAmount is a limit as it was written, with its unit.
+func plainAmount(v float64, unit string) string {
+	return strings.TrimSpace(fmt.Sprintf("%g %s", v, unit))
+}
+
+// GatesSentence counts how the gates ended, over all cells.
+func (r *Report) GatesSentence() string {
+	if len(r.Plan.Gates) == 0 {
+		return ""
+	}
+	all := r.Results.GatesHeld + r.Results.GatesMissed
+	open, taken := 0, 0
+	for i := range r.Results.Cells {
+		for _, g := range r.Results.Cells[i].Gates {
+			if g.State != decide.Undecided {
+				continue
+			}
+			if open++; g.Held {
+				taken++
+			}
+		}
+	}
+	said := fmt.Sprintf("%d of %d passed", r.Results.GatesHeld-taken, all)
+	if missed := r.Results.GatesMissed - (open - taken); missed > 0 {
+		said += fmt.Sprintf(", %d missed", missed)
+	}
+	if open > 0 {
+		how := "the value decides: "
+		if s := r.Plan.Experiment.GatesUndecided; s == decide.AsPassed || s == decide.AsMissed {
+			how = "counted as "
+		}
+		switch taken {
+		case open:
+			how += "passed"
+		case 0:
+			how += "missed"
+		default:
+			how += fmt.Sprintf("%d passed, %d missed", taken, open-taken)
+		}
+		said += fmt.Sprintf(", %d not decided (%s)", open, how)
+	}
+	if s := r.cleanSentence(); s != "" {
+		said += "; " + s
+	}
+	return said
+}
+
+// cleanSentence says that no request failed, and how far that goes.
+func (r *Report) cleanSentence() string {
+	n := r.Requests.In(record.Answered)
+	if r.Requests.Failed > 0 || n == 0 {
+		return ""
+	}
+	most := stats.Share([]stats.Tally{{Hits: 0, Of: float64(n)}}, 0.95).High
+	return fmt.Sprintf("no errors in %s (true rate at most %.2g %%)", words.Count(n, "request"), 100*most)
+}
+
+// simpleGate is a condition on one statistic.
+var simpleGate = regexp.MustCompile(`^\s*([a-z0-9_]+?)(?:\.([a-z0-9_]+))?\s*(<=|>=|<|>|==)\s*([0-9.]+)\s*$`)
+
+// gateWords is a gate as people read it, with the unit of its values: "TTFT p99 < 120
+// ms"; one that is more than one comparison stays as it was written.
+func gateWords(expr string) (said, unit string) {
+	m := simpleGate.FindStringSubmatch(expr)
+	if m == nil {
+		return expr, ""
+	}
+	row, ok := metrics.Lookup(m[1])
+	if !ok || row.Short == "" || row.Unit == "ratio" {
+		return expr, ""
+	}
+	if row.Unit == "ms" { // other names say their unit
+		unit = row.Unit
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", metrics.Series(m[1], m[2]), m[3], m[4], unit)), unit
+}
+
+// mostGates is how many gates are shown one by one.
+const mostGates = 5
+
+// gateLines are the gates that did not plainly pass, missed ones first: the same gate
+// once, with the cells and their values: what it is, and what was found.
+func (r *Report) gateLines() (out [][2]string) {
+	left := 0
+	for _, state := range []decide.State{decide.Missed, decide.Undecided} {
+		var exprs []string
+		at := map[string][]string{}
+		for i := range r.Results.Cells {
+			c := &r.Results.Cells[i]
+			for _, g := range c.Gates {
+				if g.State != state {
+					continue
+				}
+				if at[g.Gate.Expr] == nil {
+					exprs = append(exprs, g.Gate.Expr)
+				}
+				at[g.Gate.Expr] = append(at[g.Gate.Expr], gateValue(g, c, len(r.Results.Cells) > 1))
+			}
+		}
+		for _, expr := range exprs {
+			if len(out) == mostGates {
+				left++
+				continue
+			}
+			said, _ := gateWords(expr)
+			values := at[expr]
+			if len(values) > 2 {
+				values = append(values[:2:2], fmt.Sprintf("%d more", len(values)-2))
+			}
+			out = append(out, [2]string{"  " + gateMarks[state] + " " + said + "    ", strings.Join(values, "; ")})
+		}
+	}
+	if left > 0 {
+		out = append(out, [2]string{"  … ", "and " + words.Count(left, "other gate") + ": aiperf report " + r.Dir})
+	}
+	return out
+}
+
+var gateMarks = map[decide.State]string{decide.Missed: "✗", decide.Undecided: "?"}
+
+// gateValue is what a gate found: "140 ms [131, 149] at candidate, concurrency 16".
+func gateValue(g decide.GateOutcome, c *decide.CellResult, several bool) string {
+	_, unit := gateWords(g.Gate.Expr)
+	text := g.Text
+	if value, rest, cut := strings.Cut(text, " ["); unit != "" && cut {
+		text = value + " " + unit + " [" + rest
+	} else if unit != "" && text != "" && strings.Trim(text, "0123456789.,∞") == "" {
+		text += " " + unit
+	}
+	if several {
+		text += " at " + c.Cell.Short()
+	}
+	if g.Note != "" && g.Note != byValue {
+		text += " (" + g.Note + ")"
+	}
+	return text
+}
+
+// byValue is the note of a gate that one run decides.
+const byValue = "as observed, by value"
+
+// about is what was measured: "demo at mock: · chat, streaming · concurrency 8 ·
+// 550 tokens in, 16 out".
+func (r *Report) about() string {
+	if len(r.Plan.Cells) == 0 || r.Plan.Cells[0].Resolved == nil {
+		return ""
+	}
+	b := &r.Plan.Cells[0].Resolved.Benchmark
+	parts := []string{systemOf(b)}
+	kind := b.Endpoint.Type
+	if b.Endpoint.Streaming {
+		kind += ", streaming"
+	}
+	parts = append(parts, kind)
+	for _, a := range sweep.KnownAxes() {
+		if !a.Load {
+			continue
+		}
+		if v := a.Of(b); v != nil {
+			parts = append(parts, strings.ReplaceAll(a.Name, "_", " ")+" "+fmt.Sprint(v))
+		}
+	}
+	if s := r.lengths(); s != "" {
+		parts = append(parts, s)
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// systemOf is the model and where it is.
+func systemOf(b *schema.Benchmark) string {
+	text := func(axis string) string {
+		s, _ := sweep.AxisNamed(axis).Of(b).(string)
+		return words.Clip(s, 60)
+	}
+	model, server := text("model"), text("endpoint")
+	if model == "" || server == "" {
+		return cmp.Or(model, server)
+	}
+	return model + " at " + server
+}
