@@ -32,7 +32,7 @@ func TestServerTokenizerIsCompared(t *testing.T) {
 		doubt  string
 	}{
 		"agrees":    {func(s string) (int, string) { return 200, tokens(tok.Count(s)) }, ""},
-		"disagrees": {func(s string) (int, string) { return 200, tokens(tok.Count(s) + 1) }, "counts by o200k_base, which is not the server's tokenizer"},
+		"disagrees": {func(s string) (int, string) { return 200, tokens(tok.Count(s) + 1) }, "tokens counted with o200k_base, not the server's tokenizer"},
 		"has none":  {func(string) (int, string) { return 404, "" }, ""},
 		"nonsense":  {func(string) (int, string) { return 200, "<html>" }, ""},
 	} {

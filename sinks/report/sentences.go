@@ -33,7 +33,11 @@ func (r *Report) Sentences() (out []string) {
 			out = append(out, s)
 		}
 	}
+	compared := len(out) > 0
 	out = append(out, r.BestSentences()...)
+	if s := r.beside(); s != "" && !compared {
+		out = append(out, s)
+	}
 	if s := r.Results.StoppedEarly(); s != "" {
 		out = append(out, s)
 	}

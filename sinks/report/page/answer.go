@@ -20,7 +20,7 @@ func Answers(d *chart.Data, said []string) (answer []string, scope string) {
 	}
 	scope += fmt.Sprintf(" · %s · %s window", words.Count(d.Requests.Total, "request"), d.Window)
 	answer = answers(d, said)
-	return slices.Concat(d.Compared, answer, workloads(d, answer), slowestCell(d), knees(d)), scope
+	return slices.Concat(d.Compared, answer, slowestCell(d), knees(d)), scope
 }
 
 // terms is what the words of the answers mean, for those who know other programs.
@@ -112,29 +112,6 @@ func answers(d *chart.Data, said []string) []string {
 		out = append(out, "no cell is shown to be the best")
 	}
 	return out
-}
-
-// workloads says, where the answer is which cell of a plan is best, that they do not all do
-// the same work: nobody chooses how long the prompts of users are.
-func workloads(d *chart.Data, answer []string) []string {
-	var differ []string
-	for _, axis := range []string{"isl", "osl"} {
-		length := map[string]float64{} // of the first cell of each plan
-		if slices.ContainsFunc(d.Cells, func(c *chart.Cell) bool {
-			first, known := length[c.Dir]
-			if !known {
-				length[c.Dir] = c.At(axis)
-			}
-			return known && c.At(axis) != first && !math.IsNaN(first)
-		}) {
-			differ = append(differ, chart.Spoken(axis))
-		}
-	}
-	if len(differ) == 0 || !slices.ContainsFunc(answer, func(s string) bool { return strings.HasPrefix(s, "best ") || strings.Contains(s, ": best ") }) {
-		return nil
-	}
-	of := strings.Join(differ, " and ")
-	return []string{"best here is over cells of different " + of + ", which is different work: for yours compare the rows of one " + of}
 }
 
 // kneesMost is how many knees are named.

@@ -32,7 +32,7 @@ func slowestCell(d *chart.Data) []string {
 	if len(why) == 0 {
 		return []string{first}
 	}
-	return []string{first, "why it is slow: " + strings.Join(why, "; ")}
+	return []string{first, "Largest effect: " + strings.Join(why, "; ")}
 }
 
 func latency(d *chart.Data, c *chart.Cell) chart.Stat { return d.Get(c, metrics.RequestLatency, "avg") }
@@ -95,7 +95,7 @@ func alternatives(d *chart.Data, fastest, slow *chart.Cell) string {
 			continue
 		}
 		s := latency(d, fast)
-		found = append(found, other{fmt.Sprintf("with %s %s in place of %s it is %s ms", chart.Spoken(a), said(fast, a), said(slow, a), interval(s)), s.Value})
+		found = append(found, other{fmt.Sprintf("%s (%s takes %s ms)", chart.Spoken(a), said(fast, a), interval(s)), s.Value})
 	}
 	slices.SortStableFunc(found, func(a, b other) int { return cmp.Compare(a.value, b.value) })
 	var out []string
