@@ -133,7 +133,7 @@ func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 		}
 	case "!!float":
 		if manyDigits.MatchString(y.Value) {
-			r.fail(y, "whole number "+Short(y.Value)+" is out of range")
+			r.suggest(y, "whole number "+Short(y.Value)+" is out of range", "in quotes it is a text")
 		}
 		f, err := yamlFloat(y.Value)
 		if err != nil {
