@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -67,7 +68,7 @@ func (d *Data) misses() draw.Panel {
 	p := draw.Panel{X: d.nominal().axis, Y: draw.Axis{Label: "missed (%)", Zero: true}, Height: 0.7}
 	stacked := map[*Cell]float64{}
 	for i, reason := range slices.Sorted(maps.Keys(why)) {
-		s := draw.Series{Name: "missed " + strings.TrimPrefix(reason, "failed: "), Ink: missedInks[i%len(missedInks)]}
+		s := draw.Series{Name: "missed " + cmp.Or(metrics.Series(reason, ""), reason), Ink: missedInks[i%len(missedInks)]}
 		if strings.HasPrefix(reason, "failed: ") {
 			s.Name, s.Ink = reason, draw.Bad
 		}

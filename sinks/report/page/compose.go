@@ -49,7 +49,7 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 		answers[i] = joinedUnit(s)
 	}
 	p.Answer, p.Rest = answers[0], answers[1:]
-	if len(d.Compared) == 0 && len(p.Rest) > 0 { // what follows a comparison is about each result
+	if len(d.Compared) != 1 && len(p.Rest) > 0 { // what follows a comparison is about each result
 		p.More, p.Rest = p.Rest[:1], p.Rest[1:]
 	}
 	p.Words = terms(d)

@@ -160,7 +160,10 @@ func compare(d *chart.Data) {
 		return
 	}
 	c.Baseline, c.Candidate = words.Line(filepath.Base(filepath.Clean(c.Baseline))), words.Line(filepath.Base(filepath.Clean(c.Candidate)))
-	d.Compared = []string{report.Comparison{Comparison: c}.Headline()}
+	of := report.Comparison{Comparison: c}
+	if d.Compared = []string{of.Headline()}; of.Changes() != "" {
+		d.Compared = append(d.Compared, of.Changes())
+	}
 	for _, r := range c.Primary() {
 		if math.IsNaN(r.Change) {
 			continue
