@@ -71,22 +71,45 @@ func trials(d *chart.Data) string {
 	return fmt.Sprintf("%d to %s", fewest, words.Count(most, "trial"))
 }
 
-// answers is what can be said in one sentence.
-func answers(d *chart.Data, said []string) []string {
+// answers is what can be said in one sentence, the most important first: that nothing was
+// measured, the figures of a single cell, and what was said when each plan ended.
+func answers(d *chart.Data, said []string) (out []string) {
 	if said == nil {
 		said = conclusions(d.Dirs)
 	}
 	switch {
-	case len(said) > 0:
-		var out []string
-		for _, s := range said {
-			out = append(out, words.Line(s)) // names of cells are in it
-		}
-		return out
 	case d.AllFailed():
-		return []string{"nothing was measured: all " + words.Count(d.Requests.Total, "request") + " failed; each cell below says with what words"}
+		out = append(out, "Nothing was measured: all "+words.Count(d.Requests.Total, "request")+" failed")
+	case len(d.Cells) == 1:
+		if s := figuresOf(d, d.Cells[0]); s != "" {
+			out = append(out, s)
+		}
 	}
+	for _, s := range said {
+		out = append(out, words.Line(s)) // names of cells are in it
+	}
+	if len(out) == 0 {
+		return bestOfAll(d)
+	}
+	return out
+}
+
+// figuresOf are those of one cell that people ask for first.
+func figuresOf(d *chart.Data, c *chart.Cell) string {
 	var out []string
+	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
+		if s := d.Get(c, tag, "p50"); !math.IsNaN(s.Value) {
+			out = append(out, metrics.Series(tag, "p50")+" "+interval(s)+" ms")
+		}
+	}
+	if s := d.Get(c, metrics.OutputTokenThroughput, "avg"); !math.IsNaN(s.Value) {
+		out = append(out, interval(s)+" output tokens/s")
+	}
+	return strings.Join(out, " · ")
+}
+
+// bestOfAll names the cells that are best for something, of results whose plans said nothing.
+func bestOfAll(d *chart.Data) (out []string) {
 	for _, c := range d.Cells {
 		for _, name := range objectives(c) {
 			s := bestOf(name) + ": " + d.Label(c)
@@ -96,20 +119,8 @@ func answers(d *chart.Data, said []string) []string {
 			out = append(out, s)
 		}
 	}
-	if len(out) == 0 && len(d.Cells) == 1 {
-		c := d.Cells[0]
-		for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
-			if s := d.Get(c, tag, "p50"); !math.IsNaN(s.Value) {
-				out = append(out, metrics.Series(tag, "p50")+" "+interval(s)+" ms")
-			}
-		}
-		if s := d.Get(c, metrics.OutputTokenThroughput, "avg"); !math.IsNaN(s.Value) {
-			out = append(out, interval(s)+" output tokens/s")
-		}
-		return []string{strings.Join(out, " · ")}
-	}
 	if len(out) == 0 {
-		out = append(out, "no cell is shown to be the best")
+		out = append(out, words.Count(len(d.Cells), "cell")+"; none is shown to be the best")
 	}
 	return out
 }

@@ -24,7 +24,10 @@ func slowestCell(d *chart.Data) []string {
 	a, b := latency(d, fast), latency(d, slow)
 	first := fmt.Sprintf("slowest: %s, mean latency %s ms, %s × that of %s%s", d.Label(slow), interval(b), words.Number(b.Value/a.Value), d.Label(fast), parts(d, fast, slow))
 	var why []string
-	for _, s := range []string{alternatives(d, fast, slow), saturation(d, slow), arrivals(d, slow)} {
+	if s := alternatives(d, fast, slow); s != "" {
+		why = append(why, "Largest effect: "+s)
+	}
+	for _, s := range []string{saturation(d, slow), arrivals(d, slow)} {
 		if s != "" {
 			why = append(why, s)
 		}
@@ -32,7 +35,7 @@ func slowestCell(d *chart.Data) []string {
 	if len(why) == 0 {
 		return []string{first}
 	}
-	return []string{first, "Largest effect: " + strings.Join(why, "; ")}
+	return []string{first, strings.Join(why, "; ")}
 }
 
 func latency(d *chart.Data, c *chart.Cell) chart.Stat { return d.Get(c, metrics.RequestLatency, "avg") }
