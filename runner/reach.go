@@ -53,8 +53,8 @@ func reach(ctx context.Context, plan *sweep.Plan) error {
 }
 
 // methods asks every server that is to describe its methods for the one that the
-// experiment means, before anything is made for it. What a server has not is a
-// mistake in the experiment; one that is down is no business of this question.
+// experiment means, before anything is made for it. A name the server does not have is
+// a mistake in the experiment; a server that is down is reported elsewhere.
 func methods(ctx context.Context, plan *sweep.Plan, local *servers) error {
 	asked := map[string]bool{}
 	for _, c := range unflipped(plan) {
