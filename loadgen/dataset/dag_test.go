@@ -40,8 +40,8 @@ func TestTreesThatCannotBePlayed(t *testing.T) {
 	const user = `"messages":[{"role":"user","content":"x"}]`
 	line := func(format string, args ...any) string { return fmt.Sprintf(format, args...) + "\n" }
 	for _, c := range []struct{ what, content, want string }{
-		{"nobody of that name", dagOf("a>b"), `:1: turns[0]: "b" is no session_id of the file`},
-		{"nobody of that name, forked", dagOf("a", "b!c"), `:2: turns[0]: "c" is no session_id of the file`},
+		{"nobody of that name", dagOf("a>b"), `:1: turns[0]: "b" is not a session_id of the file`},
+		{"nobody of that name, forked", dagOf("a", "b!c"), `:2: turns[0]: "c" is not a session_id of the file`},
 		{"its own parent", dagOf("a", "b>b"), `:2: turns[0]: "b" starts itself`},
 		{"a circle of two", dagOf("r", "a>b", "b>a"), `:3: a circle: b → a → b; hint: who waits for itself never begins`},
 		{"a circle below others", dagOf("a>b", "b>c", "c>d", "d>b"), `:4: a circle: d → b → c → d; hint: who waits for itself never begins`},
@@ -58,11 +58,11 @@ func TestTreesThatCannotBePlayed(t *testing.T) {
 		},
 		{
 			"a join before its start", line(`{"session_id":"a","turns":[{%s},{%s,"spawns":[{"children":["b"],"join_at":1}]},{%s}]}`, user, user, user) + dagOf("b"),
-			`:1: turns[1]: spawns: join_at 1 is no later turn of the conversation (2 to 2)`,
+			`:1: turns[1]: spawns: join_at 1 is not a later turn of the conversation (2 to 2)`,
 		},
 		{
 			"a join behind the end", line(`{"session_id":"a","turns":[{%s,"spawns":[{"children":["b"],"join_at":9}]},{%s}]}`, user, user) + dagOf("b"),
-			`:1: turns[0]: spawns: join_at 9 is no later turn of the conversation (1 to 1)`,
+			`:1: turns[0]: spawns: join_at 9 is not a later turn of the conversation (1 to 1)`,
 		},
 		{
 			"a history that is thrown away", dagOf("a!b") + line(`{"session_id":"b","context_mode":"message_array_with_responses","turns":[{%s}]}`, user),

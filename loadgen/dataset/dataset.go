@@ -112,7 +112,7 @@ func systemFile(cfg *schema.Dataset) (string, error) {
 	}
 	st, err := os.Stat(path)
 	if err == nil && (st.Size() > maxSystem || !st.Mode().IsRegular()) {
-		err = fmt.Errorf("%s: is no file of at most %d MiB", path, maxSystem>>20)
+		err = fmt.Errorf("%s: is not a file of at most %d MiB", path, maxSystem>>20)
 	}
 	if err != nil {
 		return "", fmt.Errorf("system_prompt_file: %w", err)

@@ -141,7 +141,7 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 		{"hashes that disagree with lengths", "f.jsonl", `{"input_length":600,"hash_ids":[1]}` + "\n" + `{"input_length":100,"hash_ids":[1,2]}`, "f.jsonl:2: 2 hash ids of 512 tokens disagree with 100 input tokens"},
 		{"a broken Parquet file", "f.parquet", "PAR1 and nothing else", "f.parquet: not a sound Parquet file"},
 		{"a Parquet file without its end", "f.parquet", "PAR1garbagePAR1", "f.parquet: not a sound Parquet file"},
-		{"a table that is no Parquet", "f.parquet", "a,b\n1,2\n", "f.parquet: is no Parquet file: it does not begin with PAR1"},
+		{"a table that is no Parquet", "f.parquet", "a,b\n1,2\n", "f.parquet: is not a Parquet file: it does not begin with PAR1"},
 		{"a session of two modes", "f.jsonl", `{"timestamp":0,"session_id":"a","messages":[{"role":"user"}]}` + "\n" + `{"session_id":"a","messages":[{"role":"user"}],"message_mode":"delta"}`, "f.jsonl:2: message_mode: delta, in a session that began with history"},
 		{"gzip that is none", "f.jsonl.gz", "\x1f\x8b\x00\x00", "f.jsonl.gz: "},
 		{"a table without text", "f.csv", "a,b\n1,2\n", "f.csv:2: fields a, b fit no known format"},

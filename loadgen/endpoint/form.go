@@ -157,5 +157,5 @@ func sniff(m *dataset.Media) (kind, ext string, err error) {
 	if len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP" {
 		return "image/webp", "webp", nil
 	}
-	return "", "", errors.New("a file that is no image (png, jpeg, webp, gif and bmp are known)")
+	return "", "", errors.New("a file that is not an image (png, jpeg, webp, gif and bmp are known)")
 }

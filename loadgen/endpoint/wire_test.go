@@ -234,7 +234,7 @@ func TestBody(t *testing.T) {
 		{"embeddings", "image", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Images: make([]dataset.Media, 1)}}, "embeddings: no place for the dataset's images; hint: chat, responses, messages, nim_embeddings"},
 		{"embeddings", "stream", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Extra: schema.MembersOf("stream", true)}}, "embeddings: it cannot stream"},
 		{"image_edit", "no image", endpoint.Input{Turn: turn("a")}, "image_edit: a turn without the image"},
-		{"image_edit", "no such image", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Images: []dataset.Media{{Base64: "QUJD"}}}}, "a file that is no image"},
+		{"image_edit", "no such image", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a"}, Images: []dataset.Media{{Base64: "QUJD"}}}}, "a file that is not an image"},
 		{"nim_embeddings", "uneven", endpoint.Input{Turn: &dataset.Turn{Texts: []string{"a", "b"}, Images: []dataset.Media{{URL: "u"}}}}, "nim_embeddings: 2 texts and 1 images"},
 		{"raw", "nothing", endpoint.Input{Turn: turn("a")}, "raw: the dataset holds no bodies"},
 		{"hf_tei_rankings", "no query", endpoint.Input{Turn: turn("a")}, "hf_tei_rankings: a turn without a query"},

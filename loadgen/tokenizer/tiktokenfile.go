@@ -87,14 +87,14 @@ func rankTable(data []byte) (string, int, error) {
 		}
 		rank, err := strconv.Atoi(string(fields[1]))
 		if err != nil || rank < 0 || rank > maxID {
-			return "", 0, fmt.Errorf("line %d: %q is no rank", n, fields[1])
+			return "", 0, fmt.Errorf("line %d: %q is not a rank", n, fields[1])
 		}
 		if string(fields[0]) == "=" {
 			continue // Whisper's list has an empty token, which no text becomes
 		}
 		token, err := base64.StdEncoding.DecodeString(string(fields[0]))
 		if err != nil || len(token) == 0 || len(token) > 255 {
-			return "", 0, fmt.Errorf("line %d: %q is no token in base64 of at most 255 bytes", n, fields[0])
+			return "", 0, fmt.Errorf("line %d: %q is not a token in base64 of at most 255 bytes", n, fields[0])
 		}
 		if grow := rank + 1 - len(tokens); grow > 0 {
 			tokens = append(tokens, make([][]byte, grow)...)

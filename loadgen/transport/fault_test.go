@@ -79,7 +79,7 @@ func TestAnswers(t *testing.T) {
 			},
 		},
 		{name: "not HTTP", steps: fs.Script{fs.Send("220 smtp ready\r\n\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: "status line"},
-		{name: "a banner", steps: fs.Script{fs.Send("SSH-2.0-OpenSSH_9.6\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: `no HTTP server: where a status line was due it sent "SSH-2.0-OpenSSH_9.6"`},
+		{name: "a banner", steps: fs.Script{fs.Send("SSH-2.0-OpenSSH_9.6\r\n")}, status: record.ParseError, http: record.None, kind: "http", text: `not an HTTP server: where a status line was due it sent "SSH-2.0-OpenSSH_9.6"`},
 		{name: "bytes", steps: fs.Script{fs.Send("\x1b[2J\x00")}, status: record.ParseError, http: record.None, kind: "http", text: `it sent "\x1b[2J\x00"`},
 		{name: "TLS alert", steps: fs.Script{fs.Send("\x15\x03\x01\x00\x02\x02\x46")}, status: record.ParseError, http: record.None, kind: "http", text: "use https://"},
 		{name: "lengths that differ", steps: fs.Script{fs.Send(fs.Head("200 OK", "a/b", "Content-Length: 1", "Content-Length: 2"))}, status: record.ParseError, http: record.None, kind: "http", text: "content lengths 1 and 2"},

@@ -240,10 +240,10 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 	case isDocument(name, k.in):
 		k.kind = jsonDocument
 	case (strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".ipc")) && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
-		return k, diag.Errorf("%s: is no Arrow file: it begins neither as a file nor as a stream of Arrow", path).
+		return k, diag.Errorf("%s: is not an Arrow file: it begins neither as a file nor as a stream of Arrow", path).
 			Try("was it copied whole? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
 	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
-		return k, diag.Errorf("%s: is no Parquet file: it does not begin with PAR1", path).
+		return k, diag.Errorf("%s: is not a Parquet file: it does not begin with PAR1", path).
 			Try("was it copied whole? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
 	}
 	return k, nil

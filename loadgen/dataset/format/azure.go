@@ -58,7 +58,7 @@ func (r *azureRows) since(f *files.Fields, name string) (time.Duration, error) {
 			return r.fromFirst(time.Duration(at.UnixNano()))
 		}
 	}
-	return 0, fmt.Errorf("%s: %q is no date and time", name, text)
+	return 0, fmt.Errorf("%s: %q is not a date and time", name, text)
 }
 
 func (r *azureRows) fromFirst(at time.Duration) (time.Duration, error) {

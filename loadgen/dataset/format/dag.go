@@ -327,7 +327,7 @@ func (r *dagLines) dagTurn(i, k int, line *dagLine) error {
 		join := k + 1
 		if s.JoinAt != nil {
 			if join = *s.JoinAt; join <= k || join >= len(line.Turns) {
-				return fmt.Errorf("spawns: join_at %d is no later turn of the conversation (%d to %d)", join, k+1, len(line.Turns)-1)
+				return fmt.Errorf("spawns: join_at %d is not a later turn of the conversation (%d to %d)", join, k+1, len(line.Turns)-1)
 			}
 		}
 		if join == len(line.Turns) {
@@ -406,7 +406,7 @@ func (r *dagLines) tie() error {
 				child, ok := r.byID[s.ID]
 				switch {
 				case !ok:
-					return fmt.Errorf("%s: %q is no session_id of the file", at, s.ID)
+					return fmt.Errorf("%s: %q is not a session_id of the file", at, s.ID)
 				case child == i:
 					return fmt.Errorf("%s: %q starts itself", at, s.ID)
 				}

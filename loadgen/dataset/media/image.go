@@ -161,11 +161,11 @@ func (p *Pictures) At(i, width, height int) (image.Image, error) {
 		err = errors.New("its size is out of range")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: is no picture: %w", p.paths[i], err)
+		return nil, fmt.Errorf("%s: is not a picture: %w", p.paths[i], err)
 	}
 	img, _, err := image.Decode(bytes.NewReader(b))
 	if err != nil {
-		return nil, fmt.Errorf("%s: is no picture: %w", p.paths[i], err)
+		return nil, fmt.Errorf("%s: is not a picture: %w", p.paths[i], err)
 	}
 	return scaled(img, width, height), nil
 }

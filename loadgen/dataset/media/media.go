@@ -114,7 +114,7 @@ func dataAddress(kind, ref string) (Item, error) {
 	}
 	b, _ := base64.StdEncoding.DecodeString(b64)
 	if is := sniff(b, ""); !hasKind(is, "image/") {
-		return Item{}, diag.Errorf("a data: address of type %q that is no image", clip(typ)).
+		return Item{}, diag.Errorf("a data: address of type %q that is not an image", clip(typ)).
 			Try("was it encoded whole? png, jpeg, gif, webp and bmp are known by their first bytes")
 	} else if cutOff(is, b) {
 		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is), len(b)).

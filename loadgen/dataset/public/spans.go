@@ -102,7 +102,7 @@ func spanTime(s string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no date and time", s)
+	return time.Time{}, fmt.Errorf("%q is not a date and time", s)
 }
 
 // part is a piece of a recorded message.

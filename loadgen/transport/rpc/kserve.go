@@ -191,7 +191,7 @@ func parameters(b []byte, field protowire.Number, all map[string]any) ([]byte, e
 				return nil, fmt.Errorf("parameter %s: %v is out of range", name, v)
 			}
 		default:
-			return nil, fmt.Errorf("parameter %s: %v is no text, number or truth value", name, v)
+			return nil, fmt.Errorf("parameter %s: %v is not a text, a number or a truth value", name, v)
 		}
 		b = nested(b, field, nested(nested(nil, 1, []byte(name)), 2, value))
 	}

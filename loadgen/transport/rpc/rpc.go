@@ -105,7 +105,7 @@ func (s *Methods) reflect(ctx context.Context, m *Method) error {
 	}
 	all, ok := d.(protoreflect.ServiceDescriptor)
 	if !ok {
-		return mistake("endpoint.rpc.method: %s is no service", service)
+		return mistake("endpoint.rpc.method: %s is not a service", service)
 	}
 	method := all.Methods().ByName(protoreflect.Name(name))
 	if method == nil {
