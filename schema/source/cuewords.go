@@ -286,18 +286,18 @@ func circleOf(name string, vs []cue.Value) *diag.Error {
 
 // wanted says what a value that is not concrete lacks, and how to give it. name is
 // the file that was named.
-func wanted(name string, v cue.Value) (why error, hint string) {
+func wanted(name string, v cue.Value) (hint string, why error) {
 	if hint := openTag(v, 0); hint != "" {
-		return errNeedsValue, hint
+		return hint, errNeedsValue
 	}
 	if ds := defaultsOf(v); len(ds) > 1 {
-		return fmt.Errorf("has two defaults, %v and %v", ds[0], ds[1]),
-			"they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name, ds[1].Pos()).Where + "; write the value that is meant"
+		return "they stand at " + cueOrigin(name, ds[0].Pos()).Where + " and " + cueOrigin(name, ds[1].Pos()).Where + "; write the value that is meant",
+			fmt.Errorf("has two defaults, %v and %v", ds[0], ds[1])
 	}
 	if op, _ := apart(v); op == cue.OrOp {
-		return fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue), "write the one that is meant"
+		return "write the one that is meant", fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue)
 	}
-	return errNeedsValue, ""
+	return "", errNeedsValue
 }
 
 // defaultsOf are the defaults that parts of v have, each value once.

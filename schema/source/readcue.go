@@ -258,7 +258,7 @@ func (r *cueReader) scalar(n *Node, v cue.Value) {
 			r.bad = append(r.bad, c)
 			return
 		}
-		err, hint = wanted(r.name, v)
+		hint, err = wanted(r.name, v)
 		if v.IncompleteKind() == cue.BytesKind {
 			err = errors.New("expected text, got bytes")
 		}

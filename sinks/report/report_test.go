@@ -30,7 +30,7 @@ func TestReportOnOneRun(t *testing.T) {
 	t.Parallel()
 	inf := math.NaN() // absent from the summary: the percentile falls among the failures
 	r := &Report{
-		Plan:    &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
+		Plan: &sweep.Plan{}, Results: &decide.Results{}, Verdict: validity.Degraded, Dir: "results/demo",
 		Client:    "11 % of 2 cores, 99 % of the sends at most 90.0 µs late",
 		Doubts:    []Doubt{{Verdict: validity.Degraded, Check: "errors", Detail: "10 of 1000 requests failed, first: http_error: busy", Try: "look", Runs: 1}},
 		Asked:     "asked 64",
