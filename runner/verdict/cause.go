@@ -87,12 +87,12 @@ var causes = []Check{
 		Doc: "share of the machine's time that went to other guests; of its cores' time that threads of this process waited for one",
 		Read: func(e *Evidence) []Reading {
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
-			so, try := ": something shares them", "a machine that does nothing else, and serves nothing itself"
+			so, try := "something shares it", "a machine that does nothing else, and serves nothing itself"
 			if e.BuiltIn {
-				so, try = ": the built-in server runs on the same ones", "a lower load, or for numbers that count a server on another machine"
+				so, try = "the built-in server shares it", "a lower load, or for numbers that count a server on another machine"
 			}
 			return finite(
-				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "threads waited for a core for " + words.Percent(delay) + " of the cores' time" + so, Try: try},
+				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "the CPU was full (" + words.Percent(delay) + " of the time waiting): " + so, Try: try},
 				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
 		},
 	},

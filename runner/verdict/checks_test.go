@@ -279,7 +279,7 @@ func TestWhoseWaitItWas(t *testing.T) {
 		want   Verdict
 		words  string
 	}{
-		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "the client paused for"},
+		{"closed loop whose client pauses", waits, []string{"admission_wait", "dispatch_lateness"}, "turnaround", Invalid, "gaps in the client make throughput read"},
 		{"closed loop behind a limit of requests in flight", func(w *world) {
 			waits(w)
 			w.result.Phases[0].Capped = "in_flight"
@@ -336,8 +336,8 @@ func TestUnitsOfValues(t *testing.T) {
 func TestWhoSharesTheCores(t *testing.T) {
 	t.Parallel()
 	for builtIn, want := range map[bool][2]string{
-		false: {"threads waited for a core for 27.0 % of the cores' time: something shares them", "a machine that does nothing else, and serves nothing itself"},
-		true:  {"threads waited for a core for 27.0 % of the cores' time: the built-in server runs on the same ones", "a lower load, or for numbers that count a server on another machine"},
+		false: {"the CPU was full (27.0 % of the time waiting): something shares it", "a machine that does nothing else, and serves nothing itself"},
+		true:  {"the CPU was full (27.0 % of the time waiting): the built-in server shares it", "a lower load, or for numbers that count a server on another machine"},
 	} {
 		w := clean()
 		w.host.RunDelay = 0.54 // of two cores

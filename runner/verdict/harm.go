@@ -66,7 +66,7 @@ var harms = []Check{
 	{
 		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "nothing, if the server sends several tokens at once; else a quieter machine",
 		Kind: Harm, Unit: "ratio", Reads: "both ends of the stamps of shared reads",
-		Doc:  "width of the interval in which a percentile of the inter token latency lies because whole answers came in one read, as a share of it; else the share of gaps that are only bounded, which marks them",
+		Doc:  "width of the interval in which a percentile of the inter token latency lies because the tokens arrived together, as a share of it; else the share of gaps that are only bounded, which marks them",
 		Read: perPhases(coalesced),
 	},
 	{
@@ -145,7 +145,7 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 	for _, m := range []struct {
 		name, tag string
 		is, would []float64
-	}{{"time to first token", metrics.TimeToFirstTokenFromIntended, p.TTFTIntended, p.TTFTPunctual}, {"request latency", metrics.RequestLatencyFromIntended, p.LatencyIntended, p.LatencyPunctual}} {
+	}{{"TTFT", metrics.TimeToFirstTokenFromIntended, p.TTFTIntended, p.TTFTPunctual}, {"request latency", metrics.RequestLatencyFromIntended, p.LatencyIntended, p.LatencyPunctual}} {
 		for _, c := range percentiles {
 			is := stats.Quantile(m.is, c.q)
 			if !(is > 0) {
@@ -155,7 +155,7 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 			if r.Mild = !stats.Certified(c.q, float64(len(m.is))); r.Mild {
 				r.Fail = never
 			}
-			r.Detail = fmt.Sprintf("late sending adds %s (%s) to %s %s from intended", words.Millis(r.Value*is), words.Percent(r.Value), m.name, c.name)
+			r.Detail = fmt.Sprintf("late sending adds %s to the %s %s from schedule (%s of %s)", words.Millis(r.Value*is), c.name, m.name, words.Percent(r.Value), words.Millis(is))
 			r.Try, r.Touches = try, c.of(m.tag)
 			if !r.Mild || r.crossed() > Valid {
 				out = append(out, r)
@@ -167,7 +167,7 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 		}
 		if is := stats.Mean(m.is); len(m.is) > 0 && is > 0 {
 			r := harmOf(math.Abs(is-stats.Mean(m.would)), is)
-			r.Detail = fmt.Sprintf("late sending adds %s (%s) to the mean %s from intended", words.Millis(r.Value*is), words.Percent(r.Value), m.name)
+			r.Detail = fmt.Sprintf("late sending adds %s to the mean %s from schedule (%s of %s)", words.Millis(r.Value*is), m.name, words.Percent(r.Value), words.Millis(is))
 			if r.Try, r.Touches, r.Mild, r.Fail = try, statsOf(means, []string{m.tag}), true, never; r.crossed() > Valid {
 				out = append(out, r)
 			}
@@ -201,8 +201,7 @@ func turnaround(p *PhaseEvidence) (Reading, bool) {
 	v := p.turnaround / p.turnaroundOver
 	return Reading{
 		Value: v, Warn: harmDoubted, Fail: harmShown,
-		Detail: fmt.Sprintf("the client paused for %s of a latency between requests", words.Percent(v)),
-		So:     ": throughput is too low by as much",
+		Detail: fmt.Sprintf("gaps in the client make throughput read %s too low", words.Percent(v)),
 		Try:    "a quieter machine or fewer streams; very short answers need a lower concurrency",
 	}, true
 }

@@ -124,7 +124,7 @@ const shownCommand = 60
 
 // lasts is how long the plan takes, as far as that is known before any answer.
 func lasts(b sweep.Bound) string {
-	said := "as long as the answers take"
+	said := "however long the server takes"
 	if b.AtLeast > 0 {
 		said = "at least " + words.Span(b.AtLeast)
 	}
