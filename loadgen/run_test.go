@@ -252,6 +252,8 @@ func TestRunConversationsOnStickyConnections(t *testing.T) {
 		t.Fatalf("ok %d of 60: %+v", res.Phases[0].OK, res)
 	}
 	threaded := 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, b := range s.bodies {
 		if strings.Contains(b, `{"role":"assistant","content":"Hello world"}`) {
 			threaded++

@@ -106,6 +106,11 @@ func (res *Result) single(r *report.Report) {
 	if rep.Lateness != nil {
 		r.Client += ", 99 % of the sends at most " + words.Millis(*rep.Lateness) + " late"
 	}
+	for _, f := range rep.Findings {
+		if f.Check == "headroom" {
+			r.Client += fmt.Sprintf(", this machine can drive %.2g times this load", f.Value)
+		}
+	}
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]
 	if s := d.Prompts.OSL; s != nil && s.StdDev == nil {
 		for _, v := range []*float64{s.Value, s.Mean} {

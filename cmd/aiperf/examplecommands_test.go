@@ -15,7 +15,7 @@ import (
 // the reason they are told.
 var notHere = map[string]string{
 	"aiperf plot":          "plot: ",
-	"aiperf analyze-trace": "is no trace",
+	"aiperf analyze-trace": "is not a trace",
 	"--public-dataset":     "not in the cache",
 	"--accuracy-benchmark": "not supported yet",
 	// AIPerf refuses it too: these lengths are for synthetic prompts.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/sinks"
 )
 
 // TestRatesBesideAIPerfs holds the rates of AIPerf's files and of our tables against
@@ -135,10 +137,10 @@ func summaryRates(t *testing.T, dir string) map[string]float64 {
 // ratesOfTable are the rates of requests.csv over the two windows of runs.csv.
 func ratesOfTable(t *testing.T, dir string, limit float64) (full, steady map[string]float64) {
 	t.Helper()
-	run := csvRows(t, dir, "runs.csv")[0]
+	run := csvRows(t, dir, "runs")[0]
 	rates := func(from, to float64, weight func(sent, end float64) float64) map[string]float64 {
 		out := map[string]float64{}
-		for _, r := range csvRows(t, dir, "requests.csv") {
+		for _, r := range csvRows(t, dir, "requests") {
 			if r["status"] != "ok" || r["in_window"] != "true" {
 				continue
 			}
@@ -164,26 +166,26 @@ func ratesOfTable(t *testing.T, dir string, limit float64) (full, steady map[str
 	return full, steady
 }
 
-// writtenRates are the run's rates of metrics.csv, by window and metric.
+// writtenRates are the run's rates in the table metrics, by window and metric.
 func writtenRates(t *testing.T, dir string) map[string]float64 {
 	t.Helper()
 	out := map[string]float64{}
-	for _, r := range csvRows(t, dir, "metrics.csv") {
+	for _, r := range csvRows(t, dir, "metrics") {
 		if r["level"] == "run" && r["part"] == "" && r["stat"] == "avg" && r["value"] != "" {
-			out[r["window"]+" "+r["metric"]] = number(t, r["value"])
+			out[r["span"]+" "+r["metric"]] = number(t, r["value"])
 		}
 	}
 	return out
 }
 
+// csvRows are the rows of a table.
 func csvRows(t *testing.T, dir, name string) (list []map[string]string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
+	var b bytes.Buffer
+	if err := sinks.Export(dir, "csv", name, &b); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
+	lines, err := csv.NewReader(&b).ReadAll()
 	if err != nil || len(lines) < 2 {
 		t.Fatalf("%s: %v, %d lines", name, err, len(lines))
 	}

@@ -1,11 +1,13 @@
 package acceptance
 
 import (
+	"bytes"
 	"encoding/csv"
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"aiperf.dev/aiperf/sinks"
 )
 
 // Servers by other people run the matrix example: the same file, with their
@@ -129,14 +131,13 @@ func runMatrix(t *testing.T, url string) int {
 // table reads one table of a result directory by its CSV.
 func table(t *testing.T, dir, name string) []map[string]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, name+".csv"))
-	if err != nil {
+	var b bytes.Buffer
+	if err := sinks.Export(dir, "csv", name, &b); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
+	all, err := csv.NewReader(&b).ReadAll()
 	if err != nil || len(all) == 0 {
-		t.Fatalf("%s.csv: %d rows, %v", name, len(all), err)
+		t.Fatalf("%s: %d rows, %v", name, len(all), err)
 	}
 	rows := make([]map[string]string, 0, len(all)-1)
 	for _, values := range all[1:] {

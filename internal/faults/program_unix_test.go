@@ -21,6 +21,7 @@ import (
 	"time"
 
 	server "aiperf.dev/aiperf/internal/faultserver"
+	"aiperf.dev/aiperf/sinks"
 )
 
 // home is where the program is built.
@@ -150,11 +151,11 @@ func lines(t *testing.T, b []byte) (out []map[string]any) {
 // table reads a table of the results: one map from column to text per row.
 func (p *program) table(name string) (rows []map[string]string) {
 	p.t.Helper()
-	b := artifacts(p.t, p.dir)[name+".csv"]
-	if b == nil {
-		p.t.Fatalf("no %s.csv:\n%s%s", name, &p.stdout, &p.stderr)
+	var b bytes.Buffer
+	if err := sinks.Export(p.dir, "csv", name, &b); err != nil {
+		p.t.Fatalf("no table %s: %v\n%s%s", name, err, &p.stdout, &p.stderr)
 	}
-	all, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	all, err := csv.NewReader(&b).ReadAll()
 	if err != nil {
 		p.t.Fatal(err)
 	}

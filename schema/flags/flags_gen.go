@@ -186,7 +186,7 @@ var options = []Option{
 	{Path: "benchmark.artifacts.plot_required", Names: []string{"plot-required"}, Kind: "bool", Default: "false", Doc: "Fail when the charts of auto_plot cannot be drawn.", Group: "Output"},
 	{Path: "allow_invalid", Names: []string{"allow-invalid"}, Kind: "bool", Default: "false", Doc: "Exit 0 although the measurement is INVALID; its numbers stay marked.", Group: "Output"},
 	{Path: "tables.chunks", Names: []string{"chunk-table"}, Neg: "no-chunk-table", Kind: "bool", Default: "true", Doc: "Write one row per streamed chunk as well as one per request.", Group: "Output"},
-	{Path: "tables.formats", Names: []string{"table-formats"}, Kind: "string", Many: true, Words: true, Split: true, Doc: "File formats of the tables. Not said: all three, requests and chunks in Parquet only.", Group: "Output"},
+	{Path: "tables.formats", Names: []string{"table-formats"}, Kind: "string", Many: true, Words: true, Split: true, Doc: "File formats of the tables. Not said: all three, the chunks in Parquet only.", Group: "Output"},
 	{Path: "benchmark.artifacts.trace", Names: []string{"export-http-trace"}, Kind: "bool", Default: "false", Doc: "Write the times of every step of the HTTP exchange.", Group: "HTTP Trace"},
 	{Path: "benchmark.artifacts.show_trace_timing", Names: []string{"show-trace-timing"}, Kind: "bool", Default: "false", Doc: "Show the times of the HTTP exchange in the report.", Group: "HTTP Trace"},
 	{Path: "benchmark.server_metrics.enabled", Names: []string{"no-server-metrics"}, Kind: "bool", Default: "false", Doc: "Do not collect the server's own figures.", Group: "Server Metrics", Do: "off"},

@@ -134,6 +134,8 @@ func (r *yamlReader) scalar(n *Node, y *yaml.Node) {
 	case "!!float":
 		if manyDigits.MatchString(y.Value) {
 			r.suggest(y, "whole number "+Short(y.Value)+" is out of range", "in quotes it is a text")
+			n.Value = int64(1) // so that what is beside it is looked at, too
+			return
 		}
 		f, err := yamlFloat(y.Value)
 		if err != nil {

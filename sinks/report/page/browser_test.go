@@ -238,7 +238,8 @@ func (u user) reads(charts bool) {
 		return
 	}
 	u.expect("every chart has a name", `(() => { const all = [...document.querySelectorAll("svg.chart")];
-		return all.length > 2 && all.every((s) => s.getAttribute("aria-label").length > 10); })()`)
+		const least = document.querySelectorAll("#table tbody tr").length > 1 ? 3 : 1; // one request has little to draw
+		return all.length >= least && all.every((s) => s.getAttribute("aria-label").length > 10); })()`)
 	u.expect("the numbers of every chart stand below it", `[...document.querySelectorAll("figure")].every((f) => f.querySelectorAll(".data tbody tr").length > 0)`)
 	u.expect("numbers have the names of their axes", `[...document.querySelectorAll(".data th")].every((h) => h.textContent !== "x" && h.textContent !== "y" && h.textContent !== "")`)
 	u.expect("points of charts have words", `[...document.querySelectorAll("figure")].some((f) => f.querySelectorAll("svg title").length > 3)`)
