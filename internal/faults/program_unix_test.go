@@ -437,7 +437,7 @@ func TestServerIsKilled(t *testing.T) {
 	}
 	out := p.stdout.String()
 	first, table := strings.Index(out, "FAILED: the server was gone: no connection for 400ms"), strings.Index(out, "┏")
-	if first < 0 || table < first || !strings.Contains(flat(out), "FAILED client") {
+	if first < 0 || table < first || !strings.Contains(flat(out), "the run failed: the server was gone") {
 		t.Errorf("the failure is not said first, or not again above the report:\n%s", out)
 	}
 }
