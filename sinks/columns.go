@@ -13,8 +13,7 @@ import (
 // schemaVersion is the version of every table's schema: requests/3. In 2
 // cancelled requests of a run are those that the experiment asked to cancel, steady is
 // by the time of sending, and what was never sent has rows. In 3 a request_id is that of
-// one request of the experiment, requests have all that AIPerf's files are made of,
-// cells have figures, and what was called window is span.
+// one request of the experiment, cells have figures, and what was called window is span.
 const schemaVersion = 3
 
 // none lets a requestRow be read into: nothing has been measured.
@@ -25,57 +24,56 @@ func requestColumns() []column[requestRow] {
 	return []column[r]{
 		word("phase", "name of the phase that sent it", func(r *r) *string { return &r.Phase }),
 		ordinal("request_id", "number of the request in the experiment: by run, and in the order of sending, from 0; −1, −2, … for what was due and never sent", Int64, func(r *r) *int64 { return &r.RequestID }).varying(),
-		ordinal("ended", "its place among the requests of its run in the order in which they ended, from 0", Int64, func(r *r) *int64 { return &r.ended }).onlyIn(tableOnly),
 		word("session_id", "the conversation as it was played: unique in the run; null where nothing of it was tried, since its server was gone", func(r *r) *string { return &r.SessionID }).naming(),
-		ordinal("session_num", "number of that play in its run, from 0", Int64, func(r *r) *int64 { return &r.SessionNum }).varying(),
+		ordinal("session_num", "", Int64, func(r *r) *int64 { return &r.SessionNum }).onlyIn(journalOnly).varying(),
 		word("parent_session_id", "the session that started this one: of conversations that start others; null elsewhere", func(r *r) *string { return &r.ParentSession }).naming(),
-		word("root_session_id", "the first session of those that started one another, itself where none started it", func(r *r) *string { return &r.RootSession }).naming(),
-		ordinal("depth", "sessions between it and the first of them; 0 for the first", Int32, func(r *r) *int64 { return &r.Depth }),
+		word("root_session_id", "", func(r *r) *string { return &r.RootSession }).naming().onlyIn(journalOnly),
+		ordinal("depth", "", Int32, func(r *r) *int64 { return &r.Depth }).onlyIn(journalOnly),
 		word("conversation_id", "the conversation as the data set names it", func(r *r) *string { return &r.ConversationID }).naming().varying(),
 		ordinal("turn", "number of the turn in its conversation, from 0", Int16, func(r *r) *int64 { return &r.Turn }),
 		word("model", "model the server was asked for", func(r *r) *string { return &r.Model }).varying(),
 		word("url", "address it was sent to, without query and credentials; #1, #2, … where several targets differ in nothing else; http://mock: is the built-in server", func(r *r) *string { return &r.URL }).varying(),
 		word("prompt_sha", "first bytes of the SHA-256 of the request body: equal prompts are equal here", func(r *r) *string { return &r.PromptSHA }).naming(),
-		word("x_request_id", "what its header X-Request-ID said: its name in the server's log", func(r *r) *string { return &r.XRequestID }).naming(),
+		word("x_request_id", "", func(r *r) *string { return &r.XRequestID }).naming().onlyIn(journalOnly),
 		word("x_correlation_id", "", func(r *r) *string { return &r.XCorrelationID }).naming().onlyIn(journalOnly),
-		fact("warmup", "its phase is a warmup: outside the results", func(r *r) *bool { return &r.Warmup }),
-		fact("streamed", "the answer came as an event stream", func(r *r) *bool { return &r.Streamed }),
+		fact("warmup", "", func(r *r) *bool { return &r.Warmup }).onlyIn(journalOnly),
+		fact("streamed", "", func(r *r) *bool { return &r.Streamed }).onlyIn(journalOnly),
 		fact("open_loop", "a clock said when it was due, and not the answer before it: of an open loop or a replay", func(r *r) *bool { return &r.Open }),
 
 		nanos("intended_ns", "when the schedule wanted it sent; in a closed loop, when the slot became free", func(r *r) *int64 { return &r.Intended }).varying(),
 		nanos("admitted_ns", "when it had its slots; behind a backlog of this client, when it would have had them had the client never stood still: each request as long as it took, begun when it was due and a slot free", func(r *r) *int64 { return &r.Admitted }).varying(),
 		nanos("sent_ns", "when its first byte was handed to the kernel", func(r *r) *int64 { return &r.Sent }),
-		nanos("write_end_ns", "when its last byte was handed to the kernel", func(r *r) *int64 { return &r.WriteEnd }),
+		nanos("write_end_ns", "", func(r *r) *int64 { return &r.WriteEnd }).onlyIn(journalOnly),
 		nanos("first_byte_ns", "when the first byte of the answer came", func(r *r) *int64 { return &r.FirstByte }),
 		nanos("first_token_ns", "when the first content came, reasoning included", func(r *r) *int64 { return &r.FirstToken }),
-		nanos("first_output_ns", "when the first content came that is not reasoning", func(r *r) *int64 { return &r.FirstOutput }),
+		nanos("first_output_ns", "", func(r *r) *int64 { return &r.FirstOutput }).onlyIn(journalOnly),
 		nanos("last_token_ns", "when the last content came", func(r *r) *int64 { return &r.LastToken }),
 		nanos("end_ns", "when the answer ended", func(r *r) *int64 { return &r.End }).varying(),
-		nanos("cancel_asked_ns", "when it was to be cancelled; null where it was not", func(r *r) *int64 { return &r.CancelAsked }),
+		nanos("cancel_asked_ns", "", func(r *r) *int64 { return &r.CancelAsked }).onlyIn(journalOnly),
 		{Field: Field{Name: "start_time", Doc: "sent, by the wall clock", Kind: Time, enc: delta, Null: true}, in: tableOnly, int: func(r *r) *int64 { return &r.start }},
 
 		word("status", "ok; cut: off by the end of its phase; cancelled: on purpose; unsent: due and never sent; http_error, timeout, truncated, parse_error, connection or client: it failed", func(r *r) *string { return (*string)(&r.Status) }),
 		{Field: Field{Name: "http_status", Doc: "status of the answer; null when there was none", Kind: Int16, enc: dictionary, Null: true}, int: func(r *r) *int64 { return &r.HTTPStatus }},
 		word("error_kind", "class of the failure; of what was never sent, the reason", func(r *r) *string { return &r.ErrorKind }),
 		word("error_message", "what the server or the connection said", func(r *r) *string { return &r.ErrorMessage }).varying(),
-		word("error_body", "the whole answer that refused it, where error_message is not all of it", func(r *r) *string { return &r.ErrorBody }),
+		word("error_body", "", func(r *r) *string { return &r.ErrorBody }).onlyIn(journalOnly),
 		word("served_model", "the model that the answer names; null where it names none", func(r *r) *string { return &r.ServedModel }),
 		word("finish_reason", "why the server stopped", func(r *r) *string { return &r.FinishReason }),
-		fact("measured", "its phase counts in the results", func(r *r) *bool { return &r.Measured }),
+		fact("measured", "its phase counts in the results", func(r *r) *bool { return &r.Measured }).onlyIn(journalOnly),
 		fact("in_window", "counts in the results: of a measured phase, and ended inside its window, well or failed", func(r *r) *bool { return &r.InWindow }),
 		fact("steady", "was sent in the steady window: no ramp, no drain", func(r *r) *bool { return &r.steady }).onlyIn(tableOnly),
 
 		count("isl", "input tokens, by the client's tokenizer", "tokens", Int32, func(r *r) *int64 { return &r.ISL }).varying(),
 		count("osl", "output tokens, reasoning included", "tokens", Int32, func(r *r) *int64 { return &r.OSL }),
 		count("osl_requested", "output tokens that were asked for", "tokens", Int32, func(r *r) *int64 { return &r.OSLRequested }).varying(),
-		count("output_tokens", "output tokens without reasoning", "tokens", Int32, func(r *r) *int64 { return &r.OutputTokens }),
+		count("output_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.OutputTokens }).onlyIn(journalOnly),
 		count("reasoning_tokens", "output tokens that were reasoning", "tokens", Int32, func(r *r) *int64 { return &r.ReasoningTokens }),
 		count("usage_prompt_tokens", "input tokens, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsagePrompt }),
 		count("usage_completion_tokens", "output tokens, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsageCompletion }),
-		count("usage_reasoning_tokens", "output tokens that were reasoning, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsageReasoning }),
-		count("usage_total_tokens", "input and output tokens, by the server", "tokens", Int32, func(r *r) *int64 { return &r.UsageTotal }),
-		count("usage_accepted_prediction_tokens", "tokens of a predicted answer that the server kept", "tokens", Int32, func(r *r) *int64 { return &r.UsageAccepted }),
-		count("usage_rejected_prediction_tokens", "tokens of a predicted answer that the server did not keep", "tokens", Int32, func(r *r) *int64 { return &r.UsageRejected }),
+		count("usage_reasoning_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageReasoning }).onlyIn(journalOnly),
+		count("usage_total_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageTotal }).onlyIn(journalOnly),
+		count("usage_accepted_prediction_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageAccepted }).onlyIn(journalOnly),
+		count("usage_rejected_prediction_tokens", "", "tokens", Int32, func(r *r) *int64 { return &r.UsageRejected }).onlyIn(journalOnly),
 		count("cached_tokens", "input tokens the server had cached, by the server", "tokens", Int32, func(r *r) *int64 { return &r.Cached }),
 		count("chunks", "events with content", "", Int32, func(r *r) *int64 { return &r.chunks }).onlyIn(tableOnly),
 
@@ -92,9 +90,9 @@ func requestColumns() []column[requestRow] {
 
 		{Field: Field{Name: "slo_ok", Doc: "true when the request kept all limits: in an open loop and in a replay from intended, in a closed loop from sent; null without limits, for one that was cancelled as asked, and for one that was cut off before it could tell", Kind: Bool, Null: true}, in: tableOnly, counted: func(r *r) int64 { return keptLimits(r, r.SLOFailed) }},
 		{Field: Field{Name: "slo_ok_from_sent", Doc: "the same from sent in every mode, as AIPerf judges", Kind: Bool, Null: true}, in: tableOnly, counted: func(r *r) int64 { return keptLimits(r, r.SLOFailedSent) }},
-		fact("slo_set", "limits are set that it is held against", func(r *r) *bool { return &r.SLOSet }),
+		fact("slo_set", "", func(r *r) *bool { return &r.SLOSet }).onlyIn(journalOnly),
 		word("slo_failed", "the first limit it missed, by name; null when it kept all, or without limits", func(r *r) *string { return &r.SLOFailed }),
-		word("slo_failed_sent", "the first limit it missed from sent, by name", func(r *r) *string { return &r.SLOFailedSent }),
+		word("slo_failed_sent", "", func(r *r) *string { return &r.SLOFailedSent }).onlyIn(journalOnly),
 		fact("connection_reused", "the connection had served a request before", func(r *r) *bool { return &r.Reused }),
 		fact("resent", "sent a second time, on a fresh connection, because the server had closed the kept one without an answer; sent_ns is of the first time", func(r *r) *bool { return &r.Resent }),
 		fact("resent_read", "resent, where the server had the whole request, and closed the connection without resetting it, more than 10 ms after the answer before: it may have worked on the request twice", func(r *r) *bool { return &r.ResentRead }),
@@ -113,9 +111,9 @@ func requestColumns() []column[requestRow] {
 		real("download_ms", "from when a job was done to when its result had been fetched; null where nothing was", "ms", func(r *r) *float64 { return &r.Download }),
 		real("video_inference_ms", "how long a video's making took, by the server's own account; null without", "ms", func(r *r) *float64 { return &r.VideoInference }),
 		real("video_memory_mb", "GPU memory that a video's making took at most, by the server's own account; null without", "MB", func(r *r) *float64 { return &r.VideoMemory }),
-		nanos("dns_ns", "time for the name of the server; null where none was looked up", func(r *r) *int64 { return &r.DNS }),
-		nanos("dial_ns", "time for its connection; null where one was kept", func(r *r) *int64 { return &r.Dial }),
-		nanos("tls_ns", "time for TLS; null without", func(r *r) *int64 { return &r.TLS }),
+		nanos("dns_ns", "", func(r *r) *int64 { return &r.DNS }).onlyIn(journalOnly),
+		nanos("dial_ns", "", func(r *r) *int64 { return &r.Dial }).onlyIn(journalOnly),
+		nanos("tls_ns", "", func(r *r) *int64 { return &r.TLS }).onlyIn(journalOnly),
 	}
 }
 

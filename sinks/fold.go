@@ -39,7 +39,6 @@ type fold struct {
 	run      RunJournal
 	shift    int64    // from the run's T0 to the experiment's
 	began    int64    // the run's T0, unix ns
-	read     int64    // rows of the run so far
 	base     int64    // requests of earlier runs, by which ids of this one are moved
 	unsent   int64    // as base, of what was never sent
 	ids      [2]int64 // one past the last id of the run, and of what was never sent
@@ -61,7 +60,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 			return fmt.Errorf("journal %s: is of cell %d trial %d, want cell %d trial %d", run.Path, m.CellIndex, m.Trial, run.Cell, run.Trial)
 		}
 		f.run, f.next, f.step = run, m.Share.ID(0), max(m.Share.Of, 1)
-		f.read, f.base, f.unsent, f.ids = 0, f.base+f.ids[0], f.unsent+f.ids[1], [2]int64{}
+		f.base, f.unsent, f.ids = f.base+f.ids[0], f.unsent+f.ids[1], [2]int64{}
 		f.began = m.T0.UnixNano()
 		f.shift = f.began - f.t0.UnixNano()
 		if f.chunks != nil {
@@ -73,8 +72,6 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	}
 	info, err := readJournal(run.Path, f.mem, forTables(), begin, func(b *rowBatch) error {
 		for i := range b.rows {
-			b.rows[i].ended = f.read
-			f.read++
 			if err := f.take(&b.rows[i], b.chunksOf(i)); err != nil {
 				return err
 			}
@@ -92,9 +89,10 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	return info, f.flush()
 }
 
-// forTables are the columns that the tables need.
+// forTables are the columns that the tables need: not the names that only AIPerf's
+// files have.
 func forTables() []column[requestRow] {
-	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.in == journalOnly })
+	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names && c.in == journalOnly })
 }
 
 // take brings a row into order. packed is its chunks as they are kept while it

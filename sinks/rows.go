@@ -20,7 +20,6 @@ type Place struct{ Cell, Trial int }
 type requestRow struct {
 	record.Record
 	start  int64 // unix ns
-	ended  int64 // place in the journal of its run
 	steady bool
 	chunks int64 // events with content
 }

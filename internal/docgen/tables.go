@@ -38,7 +38,7 @@ SELECT status, error_kind, error_message, count(*) AS n FROM 'results/*/requests
 -- When did it fail?
 SELECT experiment, sent_ns // 1000000000 AS second, count(*) AS sent, count(*) FILTER (status <> 'ok') AS failed FROM 'results/*/requests.parquet' GROUP BY ALL ORDER BY ALL;
 -- Which requests were the slowest?
-SELECT experiment, request_id, x_request_id, url, isl, osl, latency_ms FROM 'results/*/requests.parquet' WHERE status = 'ok' ORDER BY latency_ms DESC LIMIT 10;
+SELECT experiment, request_id, session_id, turn, url, isl, osl, latency_ms FROM 'results/*/requests.parquet' WHERE status = 'ok' ORDER BY latency_ms DESC LIMIT 10;
 -- Where did an answer stop longest?
 SELECT experiment, request_id, chunk, gap_ms FROM 'results/*/chunks.parquet' ORDER BY gap_ms DESC NULLS LAST LIMIT 10;
 -- How much of the prompts did the server's cache know?
