@@ -35,9 +35,9 @@ type cells struct {
 	root      *source.Node // the experiment without its sweep
 	templated bool
 	always    []string // members of the body that are there without being asked for
-	*places
-	aside []setting // what was said of things absent here
-	env   []string  // what the environment says and may be secret
+	axes      *lower.Axes
+	aside     []setting // what was said of things absent here
+	env       []string  // what the environment says and may be secret
 	// partly: what a sweep does to the cells is not known for certain, so that only
 	// fields are judged, each by itself.
 	partly bool
@@ -50,7 +50,7 @@ type cells struct {
 func cellsOf(d *draft) *cells {
 	cs := &cells{
 		src: d.src, index: d.index, checker: d.checker, layer: d.layer, root: d.root,
-		templated: lower.HasTemplates(d.root), places: d.places, aside: d.aside, env: d.env,
+		templated: lower.HasTemplates(d.root), axes: d.axes, aside: d.aside, env: d.env,
 		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{},
 	}
 	for _, name := range cs.index["benchmark"].Keys {
@@ -404,8 +404,8 @@ func (d *Document) Survey(known ...*Error) Errors {
 		}
 	}
 	var first []lower.Assignment
-	for _, a := range cs.axes {
-		first = append(first, a.assignment(0))
+	for _, a := range cs.axes.All {
+		first = append(first, a.Assignment(0))
 	}
 	if len(s.Scenarios) > 0 {
 		first = s.Scenarios[0].Assignments
@@ -418,20 +418,15 @@ func (d *Document) Survey(known ...*Error) Errors {
 		found(more)
 	}
 	cs.partly = true // which values meet each other is not looked at
-	for k, a := range cs.axes {
+	for k, a := range cs.axes.All {
 		point := slices.Clone(first)
-		for i := 1; i < min(len(a.values), mostCells); i++ {
-			point[k] = a.assignment(i)
+		for i := 1; i < min(len(a.Values), mostCells); i++ {
+			point[k] = a.Assignment(i)
 			_, more := cs.cell(point)
 			found(more)
 		}
 	}
 	return without(known, append(bad, d.unknownNames(first)...))
-}
-
-// assignment is value i of an axis, laid over a cell.
-func (a *axisNodes) assignment(i int) lower.Assignment {
-	return lower.Assignment{Path: a.path, Value: a.values[i].Plain(), Origin: a.origin}
 }
 
 // Parts is what could be read of the body of an experiment that has mistakes; what

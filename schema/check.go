@@ -101,6 +101,12 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	return p, nil
 }
 
+// Part is check for those who only want the mistakes.
+func (c *checker) Part(root *source.Node, path string, n *source.Node) Errors {
+	_, bad := c.check(root, path, n)
+	return bad
+}
+
 // unsendable are numbers, among what requests carry, that JSON does not have.
 func (c *checker) unsendable(path string, n *source.Node) (bad Errors) {
 	if c.index.At(path).Sent() {
@@ -365,27 +371,8 @@ func (c *checker) always(path string) bool {
 	return v.LookupPath(cue.MakePath(cue.Str(last))).Exists()
 }
 
-// idleValues checks the values of flags that nothing takes up, such as a warmup
-// rate without a warmup: a value that cannot be is a mistake, whether or not it
-// would have had an effect.
-func (d *draft) idleValues(root *source.Node) (bad Errors) {
-	for _, a := range d.src.Assignments {
-		if a.Origin.Source != source.ByFlag || root.At(a.Path) != nil || d.axis(a.Path) != nil {
-			continue
-		}
-		values, ok := a.Value.([]any)
-		if !ok || !a.Axis {
-			values = []any{a.Value}
-		}
-		for _, v := range values {
-			bad = append(bad, d.checker.leaf(root, a.Path, source.FromPlain(v, a.Origin))...)
-		}
-	}
-	return bad
-}
-
-// leaf checks one value apart from the object it belongs to.
-func (c *checker) leaf(root *source.Node, path string, n *source.Node) Errors {
+// Leaf checks one value apart from the object it belongs to.
+func (c *checker) Leaf(root *source.Node, path string, n *source.Node) Errors {
 	def, l := c.index.Resolve(path)
 	if l == nil || n.Kind == source.Null {
 		return nil

@@ -6,14 +6,15 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
 // design reads what a sampled sweep draws its points from: the checked block
 // for the values, the block as written for the places.
 func (d *draft) design(sw *source.Node, block map[string]any) (*Design, Errors) {
-	if len(d.axes) > 0 {
-		return nil, source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
+	if len(d.axes.All) > 0 {
+		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
 	}
 	out := &Design{Samples: int(source.NumberOf(block["samples"]))}
 	if n := sw.Get("samples"); n != nil {
@@ -69,11 +70,11 @@ func (d *draft) sampledPath(dim Dimension, before []Dimension, i int) Errors {
 		return Errors{{Path: at, Place: dim.Origin.Where, Message: "unknown field " + body, Hint: hint}}
 	case !fields.Sweepable(dim.Path):
 		return source.Mistake(dim.Origin, at, body+" cannot be swept", "a dimension is a field of the benchmark or a variable")
-	case slices.ContainsFunc(before, func(b Dimension) bool { return axisKey(b.Path) == axisKey(dim.Path) }):
+	case slices.ContainsFunc(before, func(b Dimension) bool { return lower.AxisKey(b.Path) == lower.AxisKey(dim.Path) }):
 		return source.Mistake(dim.Origin, at, body+" is a dimension twice", "")
 	}
 	for _, a := range d.src.Assignments {
-		if a.Origin.Source != source.ByDefault && axisKey(a.Path) == axisKey(dim.Path) {
+		if a.Origin.Source != source.ByDefault && lower.AxisKey(a.Path) == lower.AxisKey(dim.Path) {
 			return source.Mistake(a.Origin, body, "is sampled by the sweep ("+dim.Origin.Where+")", "leave out one of them")
 		}
 	}
@@ -81,11 +82,11 @@ func (d *draft) sampledPath(dim Dimension, before []Dimension, i int) Errors {
 }
 
 func nameDimensions(dims []Dimension) {
-	axes := make([]axisNodes, len(dims))
+	paths := make([]string, len(dims))
 	for i := range dims {
-		axes[i].path = dims[i].Path
+		paths[i] = dims[i].Path
 	}
-	for i, name := range axisNames(axes) {
+	for i, name := range axisNames(paths) {
 		dims[i].Name = name
 	}
 }

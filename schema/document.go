@@ -16,6 +16,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/suggest"
+	"aiperf.dev/aiperf/schema/cmdline"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
@@ -192,6 +193,7 @@ type (
 	Download   = source.Download
 	Assignment = lower.Assignment
 	Option     = flags.Option
+	Records    = cmdline.Records // what a file of records shows at a glance
 )
 
 // Who gives a value, and why a default is there.

@@ -62,7 +62,7 @@ var effects = []effect{
 	{in: "sweep", settings: "same_seed cooldown_seconds", needs: severalCells},
 	{in: "sweep", settings: "iteration_order", needs: severalTrialsOfCells},
 	{in: "sweep", settings: "recipe"},
-	{in: "sweep.recipe", settings: "name isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // recipe.go says what each reads
+	{in: "sweep.recipe", settings: "name isl_osl_pairs isl_min isl_max isl_steps concurrency_min concurrency_max concurrency_steps osl_min osl_max osl_steps"}, // schema/cmdline/recipe.go says what each reads
 	{in: "sweep.axes.*", settings: "grid zip"},
 	{in: "sweep.runs.*", settings: "name benchmark variables values"},
 	{in: "sweep.dimensions.*", settings: "path choices"},

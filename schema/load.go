@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/secret"
+	"aiperf.dev/aiperf/schema/cmdline"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
@@ -30,17 +31,7 @@ type Source struct {
 	RunTags []string
 	// Look looks into a file of records that a flag names. Nil: no file is looked
 	// into, and nothing follows from what it holds.
-	Look func(path string) (Records, error)
-}
-
-// Records is what a file of records shows at a glance.
-type Records struct {
-	Format string
-	Timed  bool         // its records say when they were sent
-	Count  func() int64 // how many there are; it reads the whole file
-	// Roots is how many of them are sessions of their own in a format whose records
-	// start others; it reads the whole file.
-	Roots func(format string) int64
+	Look func(path string) (cmdline.Records, error)
 }
 
 // Document is an experiment that was read and put together; its sweep is not
@@ -48,19 +39,11 @@ type Records struct {
 type Document struct {
 	text text
 	outline
-	remarks
-	cells *cells
-	first *cell      // the cell without a point, where there is no sweep
-	parts *Benchmark // of a cell with mistakes, see Survey
-	whole bool
-}
-
-// remarks are what is said about an experiment besides its mistakes.
-type remarks struct {
-	warnings    []string
-	notes       []string
-	idle        []string // flags that were warned of as having no effect
-	unsupported Errors
+	remarks source.Remarks
+	cells   *cells
+	first   *cell      // the cell without a point, where there is no sweep
+	parts   *Benchmark // of a cell with mistakes, see Survey
+	whole   bool
 }
 
 // Load reads an experiment: file, environment, --set, flags, in this order. Each
@@ -191,14 +174,14 @@ func (d *Document) Sweep() Sweep { return d.sweep }
 
 // Notes are remarks about what stands beside the experiment; no command
 // refuses because of them.
-func (d *Document) Notes() []string { return d.notes }
+func (d *Document) Notes() []string { return d.remarks.Notes }
 
 // Warnings are doubts that stop nothing.
-func (d *Document) Warnings() []string { return d.warnings }
+func (d *Document) Warnings() []string { return d.remarks.Warnings }
 
 // Unsupported are the fields that are set and declared, but not built yet. A
 // command that runs refuses them; one that only shows may go on.
-func (d *Document) Unsupported() Errors { return d.unsupported }
+func (d *Document) Unsupported() Errors { return d.remarks.Unsupported }
 
 // Resolve is one cell, fully resolved and checked: the experiment with the
 // assignments of a point laid over it. The error is Errors.
@@ -227,9 +210,9 @@ func (d *Document) Names(point []lower.Assignment) (names map[string]any, err er
 func finish(d *draft, o outline, doubt bool) (*Document, Errors) {
 	doc := &Document{outline: o, cells: cellsOf(d)}
 	d.findUnsupported(o)
-	d.warnSpent(o.sweep)
-	bad := d.idleValues(d.root)
-	doc.remarks = d.remarks
+	d.line.WarnSpent(len(o.sweep.Scenarios) > 0)
+	bad := d.line.IdleValues()
+	doc.remarks = d.Remarks
 	switch {
 	case doubt:
 		bad = append(doc.Survey(), bad...)

@@ -130,10 +130,10 @@ func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
 	if c.Get("type") == nil && c.Get("recipe") == nil {
 		c.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Origin{Source: source.ByDefault, Where: sw.Origin.Where}))
 	}
-	if c.Get("parameters") == nil && len(d.axes) > 0 && fields.SweepNamed(c.TypeWord()).Takes("parameters") {
-		ps := source.ObjectNode(d.axes[0].origin)
-		for _, a := range d.axes {
-			ps.Put(a.path, &source.Node{Kind: source.List, Items: a.values, Origin: a.origin})
+	if c.Get("parameters") == nil && len(d.axes.All) > 0 && fields.SweepNamed(c.TypeWord()).Takes("parameters") {
+		ps := source.ObjectNode(d.axes.All[0].Origin)
+		for _, a := range d.axes.All {
+			ps.Put(a.Path, &source.Node{Kind: source.List, Items: a.Values, Origin: a.Origin})
 		}
 		c.Put("parameters", ps)
 	}

@@ -14,7 +14,6 @@ import (
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
-	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
@@ -23,85 +22,21 @@ var methodName = regexp.MustCompile(`^/?[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z
 
 // rule is a condition beyond what one object says of itself; that is CUE, in the
 // object's #rules, so that cells can be checked part by part. What a setting needs
-// to have an effect is no rule but a row of effects. One of body and flags is set.
+// to have an effect is no rule but a row of effects. It looks at the checked body of a
+// cell: at its members called of, which are as they should be.
 type rule struct {
-	name     string   // what it asks for
-	severity severity // what becomes of who breaks it
-	from     origin   // who must keep it
-
-	// body looks at the checked body of a cell: at its members called of, which are
-	// as they should be.
+	name string // what it asks for
 	of   string
+	file bool // of files: a flag that breaks it has no effect and is warned of
 	body func(b *Benchmark, found func(path, message, hint string))
-	// flags looks at the experiment after its flags, and names the one to blame.
-	flags func(e flagged, found func(a *lower.Assignment, message, hint string))
-}
-
-type severity int
-
-const (
-	refused severity = iota // the experiment is wrong
-	warned                  // a flag changes nothing
-)
-
-// origin is where an experiment comes from.
-type origin int
-
-const (
-	anywhere  origin = iota
-	flagsOnly        // a file says all of its phases itself, and its rules are CUE
-	filesOnly        // a flag that breaks it has no effect and is warned of
-)
-
-// rules is the table: flags that go together or not, and bodies.
-var rules = slices.Concat(flagRules, bodyRules)
-
-// flagged is what rules about flags look at: the experiment after its flags, and
-// its sweep once that is read.
-type flagged struct {
-	*draft
-	sweep Sweep
-}
-
-// phase is the measured phase, dataset the data set of flags; nil without one.
-func (e flagged) phase() *source.Node   { return e.root.At(fields.PhasePath) }
-func (e flagged) dataset() *source.Node { return e.root.At(fields.DatasetPath) }
-
-// holds tells whether r is for an experiment that comes from file, "" for flags.
-func (r *rule) holds(file string) bool {
-	return r.from == anywhere || (r.from == flagsOnly) == (file == "")
-}
-
-// refusals are the mistakes that flags make together.
-func (d *draft) refusals() (bad Errors) {
-	for i := range rules {
-		if r := &rules[i]; r.flags != nil && r.severity == refused && r.holds(d.src.File) {
-			r.flags(flagged{draft: d}, func(a *lower.Assignment, message, hint string) {
-				if a != nil {
-					bad = append(bad, source.Mistake(a.Origin, a.Path, message, hint)...)
-				}
-			})
-		}
-	}
-	return bad
-}
-
-// warnSpent names the flags that other flags leave nothing to do.
-func (d *draft) warnSpent(sweep Sweep) {
-	e := flagged{d, sweep}
-	for i := range rules {
-		if r := &rules[i]; r.flags != nil && r.severity == warned {
-			r.flags(e, func(a *lower.Assignment, message, _ string) { d.warn(a.Origin.Where + " has no effect" + message) })
-		}
-	}
 }
 
 // acrossObjects runs the rules on a checked body.
 func (cs *cells) acrossObjects(c *cell) Errors {
 	var bad Errors
-	for _, r := range rules {
+	for _, r := range bodyRules {
 		broken := func(member string) bool { return slices.Contains(c.broken, member) }
-		if r.body == nil || !r.holds(cs.src.File) || slices.ContainsFunc(strings.Fields(r.of), broken) {
+		if r.file && cs.src.File == "" || slices.ContainsFunc(strings.Fields(r.of), broken) {
 			continue
 		}
 		r.body(&c.resolved.Benchmark, func(path, message, hint string) {
@@ -233,7 +168,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "prefixes have a number and a length", of: "datasets", from: filesOnly, body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefixes have a number and a length", of: "datasets", file: true, body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
 				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")

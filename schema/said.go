@@ -47,25 +47,25 @@ func (d *Document) sweepSaid() *source.Node {
 	block := d.block.Clone()
 	block.Pop("parameters")
 	block.Pop("axes")
-	if len(d.cells.axes) == 0 {
+	if len(d.cells.axes.All) == 0 {
 		return block
 	}
 	if block.Get("type") == nil {
 		block.Put("type", source.TextNode(fields.SweepTaking("parameters", false).Name, source.Usually()))
 	}
-	parameters, axes := source.ObjectNode(d.cells.axes[0].origin), &source.Node{Kind: source.List, Origin: d.cells.axes[0].origin}
+	parameters, axes := source.ObjectNode(d.cells.axes.All[0].Origin), &source.Node{Kind: source.List, Origin: d.cells.axes.All[0].Origin}
 	zips := map[int]*source.Node{}
-	for _, a := range d.cells.axes {
-		values := &source.Node{Kind: source.List, Items: a.values, Origin: a.origin}
+	for _, a := range d.cells.axes.All {
+		values := &source.Node{Kind: source.List, Items: a.Values, Origin: a.Origin}
 		into := parameters
-		if a.group > 0 {
-			if zips[a.group] == nil {
-				zips[a.group] = source.ObjectNode(a.origin)
-				axes.Items = append(axes.Items, source.Wrap(fields.SweepTaking("parameters", true).Name, zips[a.group]))
+		if a.Group > 0 {
+			if zips[a.Group] == nil {
+				zips[a.Group] = source.ObjectNode(a.Origin)
+				axes.Items = append(axes.Items, source.Wrap(fields.SweepTaking("parameters", true).Name, zips[a.Group]))
 			}
-			into = zips[a.group]
+			into = zips[a.Group]
 		}
-		into.Put(strings.TrimPrefix(a.path, "benchmark."), values)
+		into.Put(strings.TrimPrefix(a.Path, "benchmark."), values)
 	}
 	if len(axes.Items) == 0 {
 		block.Put("parameters", parameters)

@@ -14,14 +14,6 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// axisNodes is an axis with the places of its values.
-type axisNodes struct {
-	path   string
-	values []*source.Node
-	origin source.Origin
-	group  int
-}
-
 // popAxes collects the axes of the sweep block and the lists that stand in
 // fields of phases, and takes them out of the body.
 func (d *draft) popAxes(root *source.Node) Errors {
@@ -56,10 +48,10 @@ func (d *draft) popAxes(root *source.Node) Errors {
 				p.Pop(f.Name)
 				if wrong := d.misfits(root.Written(path), path, f.Value); wrong != nil {
 					bad = append(bad, wrong...)
-					d.lose(path)
+					d.axes.Lose(path)
 					continue
 				}
-				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Value.Origin})
+				d.axes.Set(lower.Axis{Path: path, Values: f.Value.Items, Origin: f.Value.Origin})
 			}
 		}
 	}
@@ -82,28 +74,22 @@ func (d *draft) addAxes(ps *source.Node, where string, group int) Errors {
 		case len(f.Value.Items) == 0:
 			e.Message, e.Hint = "an axis needs at least one value", "such as [1, 4, 16], or leave the axis out"
 		default:
-			if d.axis(path) != nil {
+			if d.axes.On(path) != nil {
 				e.Message = "is given as an axis twice"
 				break
 			}
 			wrong := d.misfits(where+"."+f.Name, path, f.Value)
 			if bad = append(bad, wrong...); wrong == nil {
-				d.setAxis(axisNodes{path: path, values: f.Value.Items, origin: f.Origin, group: group})
+				d.axes.Set(lower.Axis{Path: path, Values: f.Value.Items, Origin: f.Origin, Group: group})
 			} else {
-				d.lose(path)
+				d.axes.Lose(path)
 			}
 			continue
 		}
 		bad = append(bad, e)
-		d.lose(path)
+		d.axes.Lose(path)
 	}
 	return bad
-}
-
-// lose notes an axis that could not be read.
-func (p *places) lose(path string) {
-	_, last := source.Cut(path)
-	p.unread = append(p.unread, last)
 }
 
 // misfits refuses what no axis has among its values: null, which says nothing, and
@@ -125,30 +111,12 @@ func (d *draft) misfits(shown, path string, values *source.Node) (bad Errors) {
 	return bad
 }
 
-func (p *places) axis(path string) *axisNodes {
-	for i := range p.axes {
-		if p.axes[i].path == path {
-			return &p.axes[i]
-		}
-	}
-	return nil
-}
-
-// setAxis adds an axis, or replaces the one on the same path.
-func (p *places) setAxis(a axisNodes) {
-	if old := p.axis(a.path); old != nil {
-		*old = a
-		return
-	}
-	p.axes = append(p.axes, a)
-}
-
 // readSweep reads into s what the planner needs: the checked block for the values,
 // the block as written (sw) for the places.
 func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Errors {
-	s.Block, s.Unread = block, d.unread
+	s.Block, s.Unread = block, d.axes.Unread
 	s.Type, _ = block["type"].(string)
-	if s.Type == "" && len(d.axes) > 0 {
+	if s.Type == "" && len(d.axes.All) > 0 {
 		s.Type = fields.SweepTaking("parameters", false).Name
 	}
 	s.IterationOrder, _ = block["iteration_order"].(string)
@@ -159,7 +127,7 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 		s.Where, s.WhereOrigin = w.Text(), w.Origin
 	}
 	if s.Order != "as_written" {
-		sort.SliceStable(d.axes, func(i, j int) bool { return d.axes[i].path < d.axes[j].path })
+		sort.SliceStable(d.axes.All, func(i, j int) bool { return d.axes.All[i].Path < d.axes.All[j].Path })
 	}
 	s.Axes = d.publicAxes()
 	var bad, errs Errors
@@ -171,7 +139,7 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 		s.Design, errs = d.design(sw, block)
 		bad = append(bad, errs...)
 	}
-	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes) == 0 {
+	if ps := sw.Get("parameters"); ps != nil && len(ps.Fields) == 0 && len(d.axes.All) == 0 {
 		bad = append(bad, source.Mistake(ps.Origin, "sweep.parameters", "names no axis", "such as concurrency: [1, 4, 16]")...)
 	}
 	if kind != nil && kind.InStep {
@@ -182,21 +150,25 @@ func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Error
 
 // evenAxes: axes that move in step have the same number of values.
 func (d *draft) evenAxes() Errors {
-	for _, a := range d.axes[min(1, len(d.axes)):] {
-		if first := d.axes[0]; len(a.values) != len(first.values) {
-			return source.Mistake(a.origin, cmp.Or(a.origin.Path, strings.TrimPrefix(a.path, "benchmark.")),
-				fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.values), first.name(), len(first.values)), "use type: grid for every combination")
+	for _, a := range d.axes.All[min(1, len(d.axes.All)):] {
+		if first := d.axes.All[0]; len(a.Values) != len(first.Values) {
+			return source.Mistake(a.Origin, cmp.Or(a.Origin.Path, strings.TrimPrefix(a.Path, "benchmark.")),
+				fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.Values), first.Name(), len(first.Values)), "use type: grid for every combination")
 		}
 	}
 	return nil
 }
 
 func (d *draft) publicAxes() []Axis {
-	out := make([]Axis, len(d.axes))
-	names := axisNames(d.axes)
-	for i, a := range d.axes {
-		out[i] = Axis{Path: a.path, Name: names[i], Origin: a.origin, Group: a.group, hide: d.checker.hide}
-		for _, v := range a.values {
+	out := make([]Axis, len(d.axes.All))
+	paths := make([]string, len(d.axes.All))
+	for i, a := range d.axes.All {
+		paths[i] = a.Path
+	}
+	names := axisNames(paths)
+	for i, a := range d.axes.All {
+		out[i] = Axis{Path: a.Path, Name: names[i], Origin: a.Origin, Group: a.Group, hide: d.checker.hide}
+		for _, v := range a.Values {
 			out[i].Values = append(out[i].Values, v.Plain())
 			out[i].Labels = append(out[i].Labels, labelOf(v))
 		}
@@ -219,23 +191,15 @@ func labelOf(v *source.Node) string {
 	return v.String()
 }
 
-// name is the path of the axis as it was written.
-func (a *axisNodes) name() string {
-	if a.origin.Path == "" {
-		return strings.TrimPrefix(a.path, "benchmark.")
-	}
-	return strings.TrimPrefix(a.origin.Path, "sweep.parameters.")
-}
-
 // axisNames are short and unique: the last part of each path that says
 // something, with the parts before it as far as needed.
-func axisNames(axes []axisNodes) []string {
-	names := make([]string, len(axes))
+func axisNames(paths []string) []string {
+	names := make([]string, len(paths))
 	for depth := 1; depth <= 8; depth++ {
 		count := map[string]int{}
-		for i, a := range axes {
+		for i, path := range paths {
 			if depth == 1 || names[i] == "" {
-				names[i] = axisName(a.path, depth)
+				names[i] = axisName(path, depth)
 			}
 			count[names[i]]++
 		}
@@ -310,11 +274,11 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 	if runs == nil || runs.Kind != source.List {
 		return nil, nil
 	}
-	if len(d.axes) > 0 {
+	if len(d.axes.All) > 0 {
 		if sw.Get("parameters") != nil {
 			return nil, nil // one of the two does not go with the type, which a rule says
 		}
-		return nil, source.Mistake(d.axes[0].origin, strings.TrimPrefix(d.axes[0].path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
+		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "an axis cannot be combined with named cells", "keep one of them")
 	}
 	names := map[string]bool{}
 	for i, r := range runs.Items {
@@ -340,7 +304,7 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 				}
 				a := lower.Assignment{Path: k, Value: v.Plain(), Origin: v.Origin}
 				s.Assignments = append(s.Assignments, a)
-				d.overlays = append(d.overlays, overlayNode{a.Path, v})
+				d.axes.Named = append(d.axes.Named, lower.Overlay{Path: a.Path, Value: v})
 			}
 		}
 		if v := r.Get("values"); v != nil && len(v.Fields) > 0 {
@@ -360,4 +324,25 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 func isFolder(name string) bool {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' })
 	return len(parts) > 0 && !strings.ContainsAny(name[:1], `/\`) && !slices.Contains(parts, "..") && !slices.Contains(parts, ".") && !strings.ContainsFunc(name, unicode.IsControl)
+}
+
+// setSweep lays --set sweep.… over the sweep block, before its axes are taken
+// out of it. An axis that is given again is replaced, however it was spelled.
+func (d *draft) setSweep(root *source.Node) (bad Errors) {
+	for _, a := range d.src.Assignments {
+		name, axis := strings.CutPrefix(a.Path, "sweep.parameters.")
+		switch {
+		case axis:
+			ps, errs := d.layer.Reach(root, "sweep.parameters", a.Origin)
+			if errs != nil {
+				return append(bad, errs...)
+			}
+			ps.Fields = slices.DeleteFunc(ps.Fields, func(f source.Field) bool { return fields.Canonical(f.Name) == fields.Canonical(name) })
+			ps.Put(name, d.layer.Value(a))
+			ps.Field(name).Origin = a.Origin
+		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep."):
+			bad = append(bad, d.layer.Lay(root, a)...)
+		}
+	}
+	return bad
 }

@@ -11,18 +11,6 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// missing notes once that path, or the flag at, asks for what is not built.
-func (d *draft) missing(path, what, instead string, at source.Origin) {
-	by := path
-	if at.Source.Typed() {
-		by = at.Where // a flag is named once, whatever it sets
-	}
-	if slices.Contains(d.idle, by) || slices.ContainsFunc(d.unsupported, func(e *Error) bool { return e.Path == path && e.Place == at.Where || by == at.Where && e.Place == by }) {
-		return
-	}
-	d.unsupported = append(d.unsupported, &Error{Path: path, Place: at.Where, Message: what + "not supported yet", Hint: instead})
-}
-
 // setAside takes what is absent out of the experiment and the assignments, and
 // notes what of it asks for something.
 func (d *draft) setAside(root *source.Node) Errors {
@@ -31,11 +19,11 @@ func (d *draft) setAside(root *source.Node) Errors {
 		if slices.Contains(bounds, root.Written(path)) {
 			return // it asks for nothing
 		}
-		d.missing(root.Written(path), "", row.Instead, at)
+		d.Missing(root.Written(path), "", row.Instead, at)
 	}, func(path string, n *source.Node) { d.keepAside(path, n.Plain(), n.Origin, false) })
 	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a lower.Assignment) bool {
 		if a.Absent != "" {
-			d.missing("", "", a.Absent, a.Origin)
+			d.Missing("", "", a.Absent, a.Origin)
 			d.keepAside(a.Path, a.Value, a.Origin, a.Weak)
 			return true
 		}
@@ -45,7 +33,7 @@ func (d *draft) setAside(root *source.Node) Errors {
 		}
 		d.keepAside(a.Path, a.Value, a.Origin, false)
 		if where, asks := row.Asked(source.FromPlain(a.Value, a.Origin), path); asks {
-			d.missing(a.Path, "", row.Instead, where)
+			d.Missing(a.Path, "", row.Instead, where)
 		}
 		return true
 	})
@@ -66,7 +54,7 @@ func (d *draft) idleBounds(root *source.Node) (paths []string) {
 	for i, p := range itemsOf(root.At("benchmark.phases")) {
 		if sla := p.Get("sla"); sla != nil && p.Get("adaptive_scale") == nil {
 			paths = append(paths, root.Written(fmt.Sprintf("benchmark.phases.%d.sla", i)))
-			d.warn(cmp.Or(sla.Origin.Where, "sla") + ": sla has no effect on a phase that does not raise its own load; slos and gates judge a result")
+			d.Warn(cmp.Or(sla.Origin.Where, "sla") + ": sla has no effect on a phase that does not raise its own load; slos and gates judge a result")
 		}
 	}
 	return paths
@@ -82,12 +70,12 @@ func (d *draft) setAsideAxes(axes *source.Node) {
 		path := fields.Canonical(f.Name)
 		if row, _ := fields.AbsentAt(path); row != nil {
 			axes.Pop(f.Name)
-			d.missing(path, "", row.Instead, f.Origin)
+			d.Missing(path, "", row.Instead, f.Origin)
 			continue
 		}
 		for _, v := range itemsOf(f.Value) {
 			fields.PopAbsent(v, d.index.Starred(path), path, func(path string, row *fields.Absent, at source.Origin) {
-				d.missing(path, "", row.Instead, at)
+				d.Missing(path, "", row.Instead, at)
 			}, func(string, *source.Node) {})
 		}
 	}
@@ -103,25 +91,25 @@ func itemsOf(n *source.Node) []*source.Node {
 // findUnsupported lists the fields that are set and not built yet.
 func (d *draft) findUnsupported(o outline) {
 	note := func(path, what, instead string, at source.Origin) {
-		d.missing(d.root.Written(path), what, instead, at)
+		d.Missing(d.root.Written(path), what, instead, at)
 	}
 	whole := *d.root
 	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: o.block})
 	d.index.UnbuiltFields(&whole, d.index[""], "", "", note)
 	refuse := func(row *fields.Absent, at source.Origin) { note(row.On, "", row.Instead, at) }
-	for _, o := range d.overlays { // named cells
-		d.index.UnbuiltFields(o.value, d.index[o.path], o.path, o.path, note)
-		fields.SwitchedOn(o.value, o.path, refuse)
+	for _, o := range d.axes.Named { // named cells
+		d.index.UnbuiltFields(o.Value, d.index[o.Path], o.Path, o.Path, note)
+		fields.SwitchedOn(o.Value, o.Path, refuse)
 	}
 	d.tellSwitchedOn()
-	for _, a := range d.axes {
-		l := d.index.At(a.path)
-		for _, v := range a.values {
-			fields.SwitchedOn(v, a.path, refuse)
+	for _, a := range d.axes.All {
+		l := d.index.At(a.Path)
+		for _, v := range a.Values {
+			fields.SwitchedOn(v, a.Path, refuse)
 			if l.Has(fields.IsUnsupported) || l.UnbuiltWord(v) {
-				note(a.path, "", cmp.Or(fields.Instead(d.index.Starred(a.path), v.Text()), l.Instead), a.origin)
+				note(a.Path, "", cmp.Or(fields.Instead(d.index.Starred(a.Path), v.Text()), l.Instead), a.Origin)
 			} else if v.Kind == source.Object {
-				d.index.UnbuiltFields(v, l, l.Path, a.path, note)
+				d.index.UnbuiltFields(v, l, l.Path, a.Path, note)
 			}
 		}
 	}
@@ -136,6 +124,6 @@ func (d *draft) tellSwitchedOn() {
 		what, instead = append(what, row.What), append(instead, row.Instead)
 	})
 	if len(what) > 0 {
-		d.notes = append(d.notes, fmt.Sprintf("%s: switched on, and not collected: %s; %s", where, strings.Join(what, ", "), strings.Join(instead, "; ")))
+		d.Notes = append(d.Notes, fmt.Sprintf("%s: switched on, and not collected: %s; %s", where, strings.Join(what, ", "), strings.Join(instead, "; ")))
 	}
 }

@@ -91,12 +91,13 @@ runner/hook: internal/words
 runner/onerun: internal/words schema loadgen loadgen/dataset loadgen/dataset/fidelity loadgen/dataset/trace loadgen/endpoint loadgen/mode loadgen/render loadgen/tokenizer loadgen/tokenizer/chat loadgen/tokenizer/remote loadgen/transport sinks sinks/aiperf runner/verdict internal/diag internal/gclimit internal/metrics internal/mockserver internal/record internal/resultdir internal/secret internal/telemetry
 runner/verdict: schema internal/metrics internal/record internal/stats internal/telemetry internal/words loadgen internal/validity
 runner: *
+schema/cmdline: schema/fields schema/lower schema/source internal/diag internal/suggest
 schema/fields: schema/source internal/diag internal/secret internal/suggest
 schema/flags: schema/fields schema/lower schema/source internal/diag internal/suggest
 schema/lower: schema/fields schema/source internal/diag internal/jinja internal/suggest
 schema/source: internal/diag internal/secret internal/suggest
 schema/surface:
-schema: schema/surface schema/source schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
+schema: schema/surface schema/source schema/cmdline schema/fields schema/lower schema/flags internal/diag internal/header internal/secret internal/suggest
 sinks/aiperf: sinks internal/atomicfile internal/decimal internal/metrics internal/record internal/secret internal/stats internal/words
 sinks/report/chart/draw: internal/atomicfile internal/words
 sinks/report: internal/atomicfile internal/diag internal/metrics internal/record internal/stats internal/words loadgen runner/verdict schema sweep sweep/decide loadgen/mode internal/validity sinks/report/forecast internal/resultdir

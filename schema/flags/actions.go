@@ -31,7 +31,7 @@ func Action(name string) flagAction {
 
 // FlagActions are the flags that need Go, by the name the schema gives them.
 // What a flag means beside other flags is settled once all are known
-// (together.go).
+// (schema/cmdline).
 func FlagActions() []flagRow {
 	return []flagRow{
 		{"config", func(Option, source.Origin, []string) ([]lower.Assignment, error) { return nil, nil }}, // the file is Source.File

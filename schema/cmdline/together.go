@@ -1,4 +1,4 @@
-package schema
+package cmdline
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
 	"aiperf.dev/aiperf/schema/lower"
@@ -15,52 +16,37 @@ import (
 // combineFlags works out what flags mean together, once all are applied: a
 // rate makes the arrivals open, a warmup phase starts like the measured one,
 // and so on. It follows what AIPerf's command line does.
-func (d *draft) combineFlags(root *source.Node) Errors {
-	for _, a := range d.src.Assignments {
-		if a.Origin.Source == source.ByDefault && root.At(a.Path) == nil {
-			_ = d.layer.Lay(root, a) // a weak value: nothing is there that could be in the way
+func (l *Line) combineFlags() diag.Errors {
+	for _, a := range l.Assignments {
+		if a.Origin.Source == source.ByDefault && l.Root.At(a.Path) == nil {
+			_ = l.Layer.Lay(l.Root, a) // a weak value: nothing is there that could be in the way
 		}
 	}
-	d.lookAtRecords(root)
-	if p := root.At(fields.PhasePath); p != nil {
-		d.chooseArrivals(p, "profiling", false)
-		if ds := root.At(fields.DatasetPath); ds != nil && d.src.File == "" {
-			d.promote(ds, p)
+	l.lookAtRecords()
+	if p := l.Root.At(fields.PhasePath); p != nil {
+		l.chooseArrivals(p, "profiling", false)
+		if ds := l.Root.At(fields.DatasetPath); ds != nil && l.File == "" {
+			l.promote(ds, p)
 		}
 	}
-	if w := root.At("benchmark.phases.warmup"); w != nil {
-		d.completeWarmup(root, w)
+	if w := l.Root.At("benchmark.phases.warmup"); w != nil {
+		l.completeWarmup(w)
 	}
-	d.completeDataset(root)
-	bad := lower.Twice(d.index, root.Get("benchmark"), "benchmark", "benchmark")
-	recipe := d.expandRecipe(root)
-	d.dropIdleSweep(root)
-	d.preferVerbose(root)
-	return slices.Concat(bad, recipe, d.refusals())
-}
-
-// flag is the assignment a flag made on path, the last one; nil without one.
-func (d *draft) flag(path string) *lower.Assignment {
-	for i := len(d.src.Assignments) - 1; i >= 0; i-- {
-		if a := &d.src.Assignments[i]; a.Path == path && a.Origin.Source == source.ByFlag {
-			return a
-		}
-	}
-	return nil
-}
-
-// typed tells whether the flag of this main name was given.
-func (d *draft) typed(flag string) bool {
-	return slices.ContainsFunc(d.src.Assignments, func(a lower.Assignment) bool { return a.Origin.Source == source.ByFlag && a.Origin.Flag == flag })
+	l.completeDataset()
+	bad := lower.Twice(l.Layer.Index, l.Root.Get("benchmark"), "benchmark", "benchmark")
+	recipe := l.expandRecipe()
+	l.dropIdleSweep()
+	l.preferVerbose()
+	return slices.Concat(bad, recipe, l.refusals())
 }
 
 // chooseArrivals chooses the type of a phase whose flags speak of a rate:
 // users and time stamps win over a pattern, a pattern over the default. paced says that
 // the phase takes the rate of another one.
-func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
+func (l *Line) chooseArrivals(p *source.Node, name string, paced bool) {
 	base := "benchmark.phases." + name
 	pattern := ""
-	for _, a := range d.src.Assignments {
+	for _, a := range l.Assignments {
 		if a.Path != base+".type" {
 			continue
 		}
@@ -70,11 +56,11 @@ func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
 			return
 		}
 	}
-	rate := d.flag(base + ".rate")
+	rate := l.flag(base + ".rate")
 	if rate == nil {
-		rate = d.flag(base + ".rate_series")
+		rate = l.flag(base + ".rate_series")
 	}
-	smooth := d.flag(base + ".smoothness")
+	smooth := l.flag(base + ".smoothness")
 	t, closed := p.TypeWord(), fields.PhasePresumed("").Name
 	shaped := fields.PhasePresumed("smoothness").Name
 	switch {
@@ -89,41 +75,41 @@ func (d *draft) chooseArrivals(p *source.Node, name string, paced bool) {
 	case smooth != nil && pattern == "" && t != shaped && p.Get("rate") != nil:
 		p.Put("type", source.LeafNode(shaped, source.Because(source.Follows, smooth.Origin.Where+" is given")))
 	case rate == nil && !paced && pattern != "" && p.Get("rate") == nil && p.Get("rate_series") == nil && pattern != closed:
-		a := d.flag(base + ".type")
+		a := l.flag(base + ".type")
 		p.Pop("type")
 		if a != nil {
-			d.warn(a.Origin.Where + " has no effect without a rate (--request-rate)")
+			l.Warn(a.Origin.Where + " has no effect without a rate (--request-rate)")
 		}
 	}
 }
 
 // completeWarmup gives a warmup phase made by flags what it takes from the measured
 // phase.
-func (d *draft) completeWarmup(root, w *source.Node) {
+func (l *Line) completeWarmup(w *source.Node) {
 	byFlags := w.Origin.Source == source.ByFlag
 	if byFlags && w.Get("requests") == nil && w.Get("duration") == nil && w.Get("sessions") == nil && w.Get("grace_period") == nil {
-		phases := root.At("benchmark.phases")
+		phases := l.Root.At("benchmark.phases")
 		phases.Items = removeNode(phases.Items, w)
-		d.warn(w.Origin.Where + " has no effect without a warmup phase (--warmup-request-count, --warmup-duration or --num-warmup-sessions)")
+		l.Warn(w.Origin.Where + " has no effect without a warmup phase (--warmup-request-count, --warmup-duration or --num-warmup-sessions)")
 		return
 	}
-	p := root.At(fields.PhasePath)
-	paced := byFlags && w.Get("concurrency") == nil && (p.Get("rate") != nil || p.Get("rate_series") != nil || d.axis(fields.PhasePath+".rate") != nil)
-	d.chooseArrivals(w, "warmup", paced)
+	p := l.Root.At(fields.PhasePath)
+	paced := byFlags && w.Get("concurrency") == nil && (p.Get("rate") != nil || p.Get("rate_series") != nil || l.Axes.On(fields.PhasePath+".rate") != nil)
+	l.chooseArrivals(w, "warmup", paced)
 	if !byFlags || p == nil {
 		return
 	}
-	rate := d.largest(fields.PhasePath+".rate", p.Get("rate")) // of a sweep of rates every warmup takes the highest
+	rate := l.largest(fields.PhasePath+".rate", p.Get("rate")) // of a sweep of rates every warmup takes the highest
 	own := w.Get("rate") != nil || w.Get("concurrency") != nil && rate == nil
-	for _, name := range d.index["benchmark.phases.*"].Keys {
+	for _, name := range l.Layer.Index["benchmark.phases.*"].Keys {
 		v := p.Get(name)
 		if name == "rate" {
 			v = rate
 		}
-		if v == nil || !d.index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
+		if v == nil || !l.Layer.Index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
 			continue
 		}
-		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) && d.axis(fields.PhasePath+".concurrency") != nil {
+		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) && l.Axes.On(fields.PhasePath+".concurrency") != nil {
 			continue
 		}
 		if name == "smoothness" && w.TypeWord() != fields.PhasePresumed("smoothness").Name {
@@ -162,9 +148,9 @@ func removeNode(items []*source.Node, n *source.Node) []*source.Node {
 
 // completeDataset completes distributions of which only the width is given, and
 // leaves to a file what is only for synthetic text.
-func (d *draft) completeDataset(root *source.Node) {
-	ds := root.At(fields.DatasetPath)
-	if all := root.At("benchmark.datasets"); ds == nil && all != nil && len(all.Items) > 0 {
+func (l *Line) completeDataset() {
+	ds := l.Root.At(fields.DatasetPath)
+	if all := l.Root.At("benchmark.datasets"); ds == nil && all != nil && len(all.Items) > 0 {
 		ds = all.Items[0]
 	}
 	if ds == nil {
@@ -183,7 +169,7 @@ func (d *draft) completeDataset(root *source.Node) {
 		}
 		for _, p := range poolSizes {
 			block, name := source.Cut(p.flag)
-			if !pooled(suggest.Fold(ds.Get("format").Text())) || d.flag(fields.DatasetPath+"."+p.flag) == nil {
+			if !pooled(suggest.Fold(ds.Get("format").Text())) || l.flag(fields.DatasetPath+"."+p.flag) == nil {
 				continue
 			}
 			if size, ok := ds.Get(block).Pop(name); ok {
@@ -200,9 +186,9 @@ func (d *draft) completeDataset(root *source.Node) {
 }
 
 // dropIdleSweep drops settings of a sweep that nothing sweeps.
-func (d *draft) dropIdleSweep(root *source.Node) {
-	sw := root.Get("sweep")
-	if sw == nil || sw.Origin.Source != source.ByFlag || len(d.axes) > 0 {
+func (l *Line) dropIdleSweep() {
+	sw := l.Root.Get("sweep")
+	if sw == nil || sw.Origin.Source != source.ByFlag || len(l.Axes.All) > 0 {
 		return
 	}
 	for _, k := range []string{"runs", "recipe"} {
@@ -210,31 +196,25 @@ func (d *draft) dropIdleSweep(root *source.Node) {
 			return
 		}
 	}
-	root.Pop("sweep")
-	if len(d.unsupported) > 0 {
+	l.Root.Pop("sweep")
+	if len(l.Unsupported) > 0 {
 		return // the command is refused for what the sweep would be of
 	}
 	seen := map[string]bool{}
-	for _, a := range d.src.Assignments {
-		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == source.ByFlag && !seen[a.Origin.Where] && !slices.Contains(d.idle, a.Origin.Where) {
+	for _, a := range l.Assignments {
+		if strings.HasPrefix(a.Path, "sweep.") && a.Origin.Source == source.ByFlag && !seen[a.Origin.Where] && !slices.Contains(l.Idle, a.Origin.Where) {
 			seen[a.Origin.Where] = true
-			d.warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
+			l.Warn(a.Origin.Where + " has no effect without a sweep (a list such as --concurrency 1,2,4)")
 		}
 	}
 }
 
 // preferVerbose: -v and -vv win over --log-level, in any order.
-func (d *draft) preferVerbose(root *source.Node) {
-	for _, a := range d.src.Assignments {
+func (l *Line) preferVerbose() {
+	for _, a := range l.Assignments {
 		if a.Path == "benchmark.logging.level" && (a.Origin.Flag == "verbose" || a.Origin.Flag == "extra-verbose") {
-			root.At("benchmark.logging").Put("level", source.FromPlain(a.Value, a.Origin))
+			l.Root.At("benchmark.logging").Put("level", source.FromPlain(a.Value, a.Origin))
 		}
-	}
-}
-
-func (d *draft) warn(text string) {
-	if !slices.Contains(d.warnings, text) {
-		d.warnings = append(d.warnings, text)
 	}
 }
 
@@ -247,16 +227,16 @@ func fillByFlags(n *source.Node, name string, v any) {
 
 // profileDefaults are those of a phase and a data set made by flags alone. A
 // file says itself when its phases end.
-func (d *draft) profileDefaults(root *source.Node) {
-	p, ds := root.At(fields.PhasePath), root.At(fields.DatasetPath)
-	fillByFlags(root.Get("benchmark"), "endpoint", map[string]any{})
+func (l *Line) profileDefaults() {
+	p, ds := l.Root.At(fields.PhasePath), l.Root.At(fields.DatasetPath)
+	fillByFlags(l.Root.Get("benchmark"), "endpoint", map[string]any{})
 	if fields.DatasetMade(ds.TypeWord()) {
-		d.syntheticDefaults(root, ds)
+		l.syntheticDefaults(ds)
 	}
 	t := cmp.Or(typeOf(p), &fields.PhaseType{})
 	bounds := 0
 	for _, name := range []string{"requests", "sessions", "duration"} {
-		n := d.largest(fields.PhasePath+"."+name, p.Get(name))
+		n := l.largest(fields.PhasePath+"."+name, p.Get(name))
 		if n == nil {
 			continue
 		}
@@ -266,9 +246,9 @@ func (d *draft) profileDefaults(root *source.Node) {
 		}
 	}
 	if bounds == 0 {
-		d.defaultBound(ds, p, t)
+		l.defaultBound(ds, p, t)
 	}
-	if p.Get("duration") != nil || d.axis(fields.PhasePath+".duration") != nil {
+	if p.Get("duration") != nil || l.Axes.On(fields.PhasePath+".duration") != nil {
 		lower.Fill(p, "grace_period", int64(30), source.Follows, "a duration is given")
 	}
 }
@@ -276,14 +256,14 @@ func (d *draft) profileDefaults(root *source.Node) {
 // defaultBound ends a phase of type t that nothing bounds: with the records of a
 // schedule, with the sessions of a file whose records start others, each played
 // once, else after the type's default count.
-func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType) {
+func (l *Line) defaultBound(ds, p *source.Node, t *fields.PhaseType) {
 	path, format := ds.Get("path").Text(), fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
 	switch {
-	case t.Timed && path != "" && d.records.Count != nil:
-		lower.Fill(p, "requests", d.records.Count(), source.Stated, "the records of "+path)
+	case t.Timed && path != "" && l.records.Count != nil:
+		lower.Fill(p, "requests", l.records.Count(), source.Stated, "the records of "+path)
 		return
-	case format != nil && format.Trees && d.records.Roots != nil:
-		if roots := d.records.Roots(format.Name); roots > 0 {
+	case format != nil && format.Trees && l.records.Roots != nil:
+		if roots := l.records.Roots(format.Name); roots > 0 {
 			lower.Fill(p, "sessions", roots, source.Stated, "the sessions of "+path)
 			return
 		}
@@ -291,20 +271,20 @@ func (d *draft) defaultBound(ds, p *source.Node, t *fields.PhaseType) {
 	if t.Requests == 0 {
 		return
 	}
-	n := d.defaultRequests(p, t)
+	n := l.defaultRequests(p, t)
 	fillByFlags(p, "requests", n)
-	if path == "" || d.records.Count == nil {
+	if path == "" || l.records.Count == nil {
 		return
 	}
-	if held := d.records.Count(); held > n {
-		d.notes = append(d.notes, fmt.Sprintf("%s: holds %d records, and %d requests are sent, as many as AIPerf sends by default; --request-count says how many", path, held, n))
+	if held := l.records.Count(); held > n {
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: holds %d records, and %d requests are sent, as many as AIPerf sends by default; --request-count says how many", path, held, n))
 	}
 }
 
 // defaultRequests is the count of a phase of type t that nothing bounds.
-func (d *draft) defaultRequests(p *source.Node, t *fields.PhaseType) int64 {
+func (l *Line) defaultRequests(p *source.Node, t *fields.PhaseType) int64 {
 	for _, limit := range []string{"concurrency", "prefill_concurrency"} {
-		if n := d.largest(fields.PhasePath+"."+limit, p.Get(limit)); n != nil {
+		if n := l.largest(fields.PhasePath+"."+limit, p.Get(limit)); n != nil {
 			return max(t.Requests, t.PerSlot*int64(source.NumberOf(n.Value)))
 		}
 	}
@@ -312,13 +292,13 @@ func (d *draft) defaultRequests(p *source.Node, t *fields.PhaseType) int64 {
 }
 
 // largest is the value of a field, or of its axis the largest.
-func (d *draft) largest(path string, n *source.Node) *source.Node {
-	a := d.axis(path)
+func (l *Line) largest(path string, n *source.Node) *source.Node {
+	a := l.Axes.On(path)
 	if a == nil {
 		return n
 	}
-	best := a.values[0]
-	for _, v := range a.values[1:] {
+	best := a.Values[0]
+	for _, v := range a.Values[1:] {
 		if source.NumberOf(v.Value) > source.NumberOf(best.Value) {
 			best = v
 		}
@@ -327,8 +307,8 @@ func (d *draft) largest(path string, n *source.Node) *source.Node {
 }
 
 // syntheticDefaults gives made-up text a length, where requests hold text.
-func (d *draft) syntheticDefaults(root, ds *source.Node) {
-	if t := fields.EndpointNamed(suggest.Fold(root.At("benchmark.endpoint.type").Text())); t != nil && !t.Text {
+func (l *Line) syntheticDefaults(ds *source.Node) {
+	if t := fields.EndpointNamed(suggest.Fold(l.Root.At("benchmark.endpoint.type").Text())); t != nil && !t.Text {
 		return
 	}
 	fillByFlags(ds, "prompts", map[string]any{})
@@ -346,18 +326,18 @@ func (d *draft) syntheticDefaults(root, ds *source.Node) {
 // lookAtRecords looks into the file that flags play, and takes the format from it
 // where --input-file says none. A file that cannot be read is refused when it is
 // played.
-func (d *draft) lookAtRecords(root *source.Node) {
-	ds := root.At(fields.DatasetPath)
+func (l *Line) lookAtRecords() {
+	ds := l.Root.At(fields.DatasetPath)
 	path := ds.Get("path").Text()
-	byFlag := d.flag(fields.DatasetPath+".path") != nil
-	if d.src.Look == nil || path == "" || d.src.File != "" && !byFlag {
+	byFlag := l.flag(fields.DatasetPath+".path") != nil
+	if l.Look == nil || path == "" || l.File != "" && !byFlag {
 		return
 	}
-	found, err := d.src.Look(path)
+	found, err := l.Look(path)
 	if err != nil {
 		return
 	}
-	d.records = found
+	l.records = found
 	if byFlag {
 		lower.Fill(ds, "format", found.Format, source.Stated, "the first record of "+path)
 	}
@@ -365,15 +345,15 @@ func (d *draft) lookAtRecords(root *source.Node) {
 
 // promote plays a trace by its time stamps unless the flags say how requests
 // are started.
-func (d *draft) promote(ds, p *source.Node) {
-	if !d.timed(ds) || p.Get("type") != nil || p.Get("rate") != nil {
+func (l *Line) promote(ds, p *source.Node) {
+	if !l.timed(ds) || p.Get("type") != nil || p.Get("rate") != nil {
 		return
 	}
 	p.Put("type", source.LeafNode(fields.PhaseTimed().Name, source.Because(source.Stated, "the records of "+ds.Get("path").Text()+" have time stamps")))
 }
 
 // timed tells whether the records of a data set say when they were sent.
-func (d *draft) timed(ds *source.Node) bool {
+func (l *Line) timed(ds *source.Node) bool {
 	format := fields.FormatNamed(suggest.Fold(ds.Get("format").Text()))
-	return format != nil && format.Promotes && d.records.Timed
+	return format != nil && format.Promotes && l.records.Timed
 }

@@ -1,4 +1,4 @@
-package schema
+package cmdline
 
 import (
 	"cmp"
@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
@@ -21,7 +23,7 @@ type recipe struct {
 	settings []string // of sweep.recipe that it reads
 	limits   []string // settings it cannot do without
 	plots    bool     // AIPerf plots after it unless told otherwise
-	expand   func(r recipe, d *draft, root, sw *source.Node) Errors
+	expand   func(r recipe, l *Line, sw *source.Node) diag.Errors
 }
 
 const (
@@ -54,81 +56,81 @@ func recipes() []recipe {
 
 // expandRecipe replaces a recipe by the sweep it stands for. Settings that it
 // does not read, and settings without a recipe, have no effect; that is said.
-func (d *draft) expandRecipe(root *source.Node) Errors {
-	sw := root.Get("sweep")
+func (l *Line) expandRecipe() diag.Errors {
+	sw := l.Root.Get("sweep")
 	block := sw.Get("recipe")
 	if block == nil || block.Kind != source.Object {
 		return nil
 	}
 	name := block.Get("name")
 	if name == nil {
-		if _, bad := d.checker.check(root, "sweep.recipe", block); bad != nil {
+		if bad := l.Check.Part(l.Root, "sweep.recipe", block); bad != nil {
 			return bad
 		}
 		for _, f := range block.Fields {
-			d.ineffective(f.Value, "without --search-recipe")
+			l.ineffective(f.Value, "without --search-recipe")
 		}
 		sw.Pop("recipe")
 		return nil
 	}
 	if hint := fields.Instead("sweep.recipe.name", name.Text()); hint != "" {
-		d.missing("sweep.recipe.name", name.String()+": ", hint, name.Origin)
+		l.Missing("sweep.recipe.name", name.String()+": ", hint, name.Origin)
 		sw.Pop("recipe")
 		return nil
 	}
 	var names []string
 	for _, r := range recipes() {
 		if suggest.Fold(r.name) == suggest.Fold(name.Text()) {
-			return d.useRecipe(r, root, sw, block)
+			return l.useRecipe(r, sw, block)
 		}
 		names = append(names, r.name)
 	}
 	return source.Mistake(name.Origin, "sweep.recipe.name", fmt.Sprintf("unknown recipe %q", name.Text()), cmp.Or(suggest.Hint(name.Text(), names), "one of "+strings.Join(names, ", ")))
 }
 
-func (d *draft) useRecipe(r recipe, root, sw, block *source.Node) Errors {
-	if _, bad := d.checker.check(root, "sweep.recipe", block); bad != nil {
+func (l *Line) useRecipe(r recipe, sw, block *source.Node) diag.Errors {
+	if bad := l.Check.Part(l.Root, "sweep.recipe", block); bad != nil {
 		return bad
 	}
 	name := block.Get("name")
 	for _, f := range block.Fields {
 		if f.Name != "name" && !slices.Contains(r.settings, f.Name) {
-			d.ineffective(f.Value, "with --search-recipe "+r.name)
+			l.ineffective(f.Value, "with --search-recipe "+r.name)
 		}
 	}
-	if bad := d.recipeNeeds(r, root, sw, block); bad != nil {
+	if bad := l.recipeNeeds(r, sw, block); bad != nil {
 		return bad
 	}
-	bad := r.expand(r, d, root, sw)
+	bad := r.expand(r, l, sw)
 	if r.plots {
-		d.plotUnlessSaid(root, name.Origin)
+		l.plotUnlessSaid(name.Origin)
 	}
 	sw.Pop("recipe")
-	d.notes = append(d.notes, fmt.Sprintf("%s: what %s makes of its cells, a file of its own, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
+	l.Notes = append(l.Notes, fmt.Sprintf("%s: what %s makes of its cells, a file of its own, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
 	return bad
 }
 
 // plotUnlessSaid turns the charts on where nobody says whether they are wanted.
-func (d *draft) plotUnlessSaid(root *source.Node, at source.Origin) {
-	artifacts, bad := d.layer.Reach(root, "benchmark.artifacts", at)
+func (l *Line) plotUnlessSaid(at source.Origin) {
+	artifacts, bad := l.Layer.Reach(l.Root, "benchmark.artifacts", at)
 	if bad == nil && artifacts.Kind == source.Object && artifacts.Get("auto_plot") == nil {
 		artifacts.Put("auto_plot", source.FromPlain(true, at))
 	}
 }
 
 // ineffective warns of a setting once.
-func (d *draft) ineffective(n *source.Node, why string) {
-	d.warn(cmp.Or(n.Origin.Where, "recipe") + " has no effect " + why)
-	d.idle = append(d.idle, n.Origin.Where)
+func (l *Line) ineffective(n *source.Node, why string) {
+	l.Warn(cmp.Or(n.Origin.Where, "recipe") + " has no effect " + why)
+	l.Idle = append(l.Idle, n.Origin.Where)
 }
 
 // recipeNeeds checks what a recipe cannot do without and cannot stand.
-func (d *draft) recipeNeeds(r recipe, root, sw, block *source.Node) (bad Errors) {
+func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 	at := block.Get("name").Origin
 	say := func(message, hint string) {
 		bad = append(bad, source.Mistake(at, "sweep.recipe", r.name+" "+message, hint)...)
 	}
-	if streaming := root.At("benchmark.endpoint.streaming"); r.needs != "" && (streaming == nil || streaming.Value != true) {
+	if streaming := l.Root.At("benchmark.endpoint.streaming"); r.needs != "" && (streaming == nil || streaming.Value != true) {
 		say("measures "+r.needs+": the endpoint must stream", "add --streaming")
 	}
 	for _, any := range r.limits {
@@ -145,35 +147,35 @@ func (d *draft) recipeNeeds(r recipe, root, sw, block *source.Node) (bad Errors)
 			say("says itself what is swept: "+cmp.Or(f.Value.Origin.Where, f.Name)+" does not go with it", "drop one of them")
 		}
 	}
-	for _, a := range d.axes {
-		if r.name != "pareto-sweep" || fields.Canonical(concurrencyPath) != a.path {
-			say("says itself what is swept: the list of "+cmp.Or(a.origin.Where, a.path)+" does not go with it", "drop one of them")
+	for _, a := range l.Axes.All {
+		if r.name != "pareto-sweep" || fields.Canonical(concurrencyPath) != a.Path {
+			say("says itself what is swept: the list of "+cmp.Or(a.Origin.Where, a.Path)+" does not go with it", "drop one of them")
 		}
 	}
 	return bad
 }
 
 // concurrencyRamp is 8 steps of concurrency from 1 to 1000.
-func concurrencyRamp(_ recipe, d *draft, _, sw *source.Node) Errors {
-	return d.recipeAxis(sw, concurrencyPath, "concurrency", 1, 1000, 8)
+func concurrencyRamp(_ recipe, l *Line, sw *source.Node) diag.Errors {
+	return l.recipeAxis(sw, concurrencyPath, "concurrency", 1, 1000, 8)
 }
 
 // prefillCurve is 8 input lengths from 256 to 32768, one request at a time.
-func prefillCurve(r recipe, d *draft, _, sw *source.Node) Errors {
-	d.recipeValues(sw, concurrencyPath, []any{int64(1)})
-	return d.recipeAxis(sw, islPath, "isl", 256, 32768, 8)
+func prefillCurve(r recipe, l *Line, sw *source.Node) diag.Errors {
+	l.recipeValues(sw, concurrencyPath, []any{int64(1)})
+	return l.recipeAxis(sw, islPath, "isl", 256, 32768, 8)
 }
 
 // decodeCurve is 6 steps of concurrency up to 200 by 4 output lengths from 64
 // to 1024.
-func decodeCurve(_ recipe, d *draft, _, sw *source.Node) Errors {
-	bad := d.recipeAxis(sw, concurrencyPath, "concurrency", 1, 200, 6)
-	return append(bad, d.recipeAxis(sw, oslPath, "osl", 64, 1024, 4)...)
+func decodeCurve(_ recipe, l *Line, sw *source.Node) diag.Errors {
+	bad := l.recipeAxis(sw, concurrencyPath, "concurrency", 1, 200, 6)
+	return append(bad, l.recipeAxis(sw, oslPath, "osl", 64, 1024, 4)...)
 }
 
 // recipeAxis is an axis of whole numbers evenly spread on a logarithmic scale:
 // lo·(hi/lo)^(i/(n−1)), rounded, each once.
-func (d *draft) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int64) Errors {
+func (l *Line) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int64) diag.Errors {
 	block := sw.Get("recipe")
 	for key, v := range map[string]*int64{"_min": &lo, "_max": &hi, "_steps": &steps} {
 		if n := block.Get(name + key); n != nil {
@@ -199,41 +201,41 @@ func (d *draft) recipeAxis(sw *source.Node, path, name string, lo, hi, steps int
 			values = append(values, v)
 		}
 	}
-	d.recipeValues(sw, path, values)
+	l.recipeValues(sw, path, values)
 	return nil
 }
 
 // maxRecipeSteps is as many cells as a plan may have.
 const maxRecipeSteps = 10_000
 
-func (d *draft) recipeValues(sw *source.Node, path string, values []any) {
+func (l *Line) recipeValues(sw *source.Node, path string, values []any) {
 	at := sw.At("recipe.name").Origin
-	a := axisNodes{path: fields.Canonical(path), origin: at}
+	a := lower.Axis{Path: fields.Canonical(path), Origin: at}
 	for _, v := range values {
-		a.values = append(a.values, source.LeafNode(v, at))
+		a.Values = append(a.Values, source.LeafNode(v, at))
 	}
-	d.setAxis(a)
-	if f := d.flag(a.path); f != nil {
-		d.warn(f.Origin.Where + " has no effect with " + at.Where + ", which sweeps it")
+	l.Axes.Set(a)
+	if f := l.flag(a.Path); f != nil {
+		l.Warn(f.Origin.Where + " has no effect with " + at.Where + ", which sweeps it")
 	}
 }
 
 // paretoSweep is one cell per pair of lengths and concurrency; the list of
 // --concurrency is its own, else 1, 4, 16, 64, 256.
-func paretoSweep(r recipe, d *draft, root, sw *source.Node) Errors {
+func paretoSweep(r recipe, l *Line, sw *source.Node) diag.Errors {
 	pairs := sw.At("recipe.isl_osl_pairs")
 	shapes, err := lengthPairs(pairs.Text())
 	if err != nil {
 		return source.Mistake(pairs.Origin, "sweep.recipe.isl_osl_pairs", err.Error(), "such as 128/64,512/256")
 	}
 	levels := []any{int64(1), int64(4), int64(16), int64(64), int64(256)}
-	if a := d.axis(fields.Canonical(concurrencyPath)); a != nil {
+	if a := l.Axes.On(fields.Canonical(concurrencyPath)); a != nil {
 		levels = nil
-		for _, v := range a.values {
+		for _, v := range a.Values {
 			levels = append(levels, v.Plain())
 		}
-		d.axes = slices.DeleteFunc(d.axes, func(x axisNodes) bool { return x.path == a.path })
-	} else if a := d.flag(fields.PhasePath + ".concurrency"); a != nil {
+		l.Axes.Drop(a.Path)
+	} else if a := l.flag(fields.PhasePath + ".concurrency"); a != nil {
 		levels = []any{a.Value}
 	}
 	if len(shapes)*len(levels) < 2 {
@@ -243,7 +245,7 @@ func paretoSweep(r recipe, d *draft, root, sw *source.Node) Errors {
 	runs := &source.Node{Kind: source.List, Origin: at}
 	for _, s := range shapes {
 		for _, level := range levels {
-			runs.Items = append(runs.Items, paretoRun(root, s, level, at))
+			runs.Items = append(runs.Items, paretoRun(l.Root, s, level, at))
 		}
 	}
 	sw.Put("type", source.TextNode(fields.SweepTaking("runs", false).Name, at))

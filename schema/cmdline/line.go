@@ -1,0 +1,135 @@
+// Package cmdline is what belongs to AIPerf's command line alone: what its flags mean
+// together, the recipes that they name, what they deny each other, and what profile
+// fills in where they leave it open. In goes the experiment with its assignments; they
+// are laid over its tree, and what is said of them comes back as remarks.
+package cmdline
+
+import (
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
+)
+
+// Line is a command line over an experiment.
+type Line struct {
+	Root        *source.Node // the experiment, which is changed
+	Assignments []lower.Assignment
+	File        string // "" = flags only
+	Command     string // the word after aiperf
+	Axes        *lower.Axes
+	Layer       lower.Layer
+	Look        func(path string) (Records, error) // nil: no file is looked into
+	Check       Checker
+	*source.Remarks
+
+	records Records // of the file that a flag names
+	named   bool    // the cells of the sweep are named ones
+}
+
+// Checker holds values against the schema.
+type Checker interface {
+	// Part checks a section, Leaf a value apart from the object it belongs to.
+	Part(root *source.Node, path string, n *source.Node) diag.Errors
+	Leaf(root *source.Node, path string, n *source.Node) diag.Errors
+}
+
+// Records is what a file of records shows at a glance.
+type Records struct {
+	Format string
+	Timed  bool         // its records say when they were sent
+	Count  func() int64 // how many there are; it reads the whole file
+	// Roots is how many of them are sessions of their own in a format whose records
+	// start others; it reads the whole file.
+	Roots func(format string) int64
+}
+
+// Overlay lays --set and flags over the experiment, and works out what flags mean
+// together. A comma list makes an axis; a single value pins an axis of the file on its
+// path.
+func (l *Line) Overlay() (bad diag.Errors) {
+	profile := l.File == "" && l.Command == "profile"
+	if profile {
+		at := source.Because(source.Frame, "a phase made by flags")
+		for _, path := range []string{"benchmark.datasets.main", "benchmark.phases.profiling"} {
+			_, _ = l.Layer.Reach(l.Root, path, at) // nothing is there that could be in the way
+		}
+	}
+	for _, a := range l.Assignments {
+		if a.Origin.Source == source.ByDefault {
+			continue // weak: combineFlags sets what is still missing
+		}
+		if strings.HasPrefix(a.Path, "sweep.") || a.Path == "sweep" {
+			continue // laid over before the axes were read
+		}
+		l.Axes.Pin(a.Path)
+		if values, ok := a.Value.([]any); ok && a.Axis {
+			axis := lower.Axis{Path: a.Path, Origin: a.Origin}
+			for _, v := range values {
+				axis.Values = append(axis.Values, source.FromPlain(v, a.Origin))
+			}
+			l.Axes.Set(axis)
+			continue
+		}
+		bad = append(bad, l.Layer.Lay(l.Root, a)...)
+	}
+	if bad != nil {
+		return bad
+	}
+	bad = l.combineFlags()
+	if profile {
+		l.profileDefaults()
+	}
+	if l.Command == "profile" {
+		l.quiet()
+	}
+	return bad
+}
+
+// quiet is the screen of profile: no dashboard, unless a flag asks for one.
+func (l *Line) quiet() {
+	if b := l.Root.Get("benchmark"); b != nil && b.Kind == source.Object && l.flag("benchmark.runtime.ui") == nil {
+		lower.Fill(b, "runtime", map[string]any{}, source.OfCommand, "command profile")
+		if r := b.Get("runtime"); r.Kind == source.Object {
+			r.Put("ui", source.TextNode("none", source.Because(source.OfCommand, "command profile")))
+		}
+	}
+}
+
+// flag is the assignment a flag made on path, the last one; nil without one.
+func (l *Line) flag(path string) *lower.Assignment {
+	for i := len(l.Assignments) - 1; i >= 0; i-- {
+		if a := &l.Assignments[i]; a.Path == path && a.Origin.Source == source.ByFlag {
+			return a
+		}
+	}
+	return nil
+}
+
+// typed tells whether the flag of this main name was given.
+func (l *Line) typed(flag string) bool {
+	return slices.ContainsFunc(l.Assignments, func(a lower.Assignment) bool {
+		return a.Origin.Source == source.ByFlag && a.Origin.Flag == flag
+	})
+}
+
+// IdleValues checks the values of flags that nothing takes up, such as a warmup
+// rate without a warmup: a value that cannot be is a mistake, whether or not it
+// would have had an effect.
+func (l *Line) IdleValues() (bad diag.Errors) {
+	for _, a := range l.Assignments {
+		if a.Origin.Source != source.ByFlag || l.Root.At(a.Path) != nil || l.Axes.On(a.Path) != nil {
+			continue
+		}
+		values, ok := a.Value.([]any)
+		if !ok || !a.Axis {
+			values = []any{a.Value}
+		}
+		for _, v := range values {
+			bad = append(bad, l.Check.Leaf(l.Root, a.Path, source.FromPlain(v, a.Origin))...)
+		}
+	}
+	return bad
+}
