@@ -264,7 +264,7 @@ func (e *engine) start(r *request) {
 	x := &r.x
 	none := int64(record.None)
 	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, none, none
-	x.DNS, x.Dial, x.TLS = none, none, none
+	x.DNS, x.Dial, x.TLS, x.Connecting = none, none, none, none
 	x.End, x.ReceiveLag = e.clock.Now(), math.NaN()
 	switch {
 	case r.shunned:

@@ -171,7 +171,7 @@ func (f *finisher) record(r *request, a *answer) *record.Record {
 	rec.Chunks = append([]record.Chunk(nil), a.chunks...)
 	rec.ReceiveLag, rec.Reused, rec.Resent, rec.ResentRead = x.ReceiveLag, x.Reused, x.Resent, x.ResentRead
 	rec.BytesSent, rec.BytesReceived = x.BytesSent, x.BytesReceived
-	rec.DNS, rec.Dial, rec.TLS = x.DNS, x.Dial, x.TLS
+	rec.DNS, rec.Dial, rec.TLS, rec.Connecting = x.DNS, x.Dial, x.TLS, x.Connecting
 	things(r, a, f.maker.Spec, &rec)
 	f.status(r, a, &rec)
 	if x.Media > 0 && rec.Status == record.OK {

@@ -122,12 +122,8 @@ func (s *stay) sent(r *request) {
 		return
 	}
 	at := s.dispatched
-	switch x := &r.x; {
-	case x.Sent == record.None:
-	case x.Resent: // the times are of its second connection
-		at = x.Sent
-	default:
-		at = x.Sent - max(0, x.DNS) - max(0, x.Dial) - max(0, x.TLS)
+	if x := &r.x; x.Sent != record.None {
+		at = x.Sent - max(0, x.Connecting)
 	}
 	if own := at - s.freed; own >= pause {
 		s.own = own

@@ -23,13 +23,14 @@ import (
 // waits. It answers each request after latency.
 type world struct {
 	latency func(*transport.Exchange) time.Duration
-	reply   func(*transport.Exchange) []string          // events; nil: one short answer
-	content time.Duration                               // first content, 0: with the end
-	at      map[time.Duration]func(*driver)             // what happens when
-	deaf    bool                                        // cancelling does nothing
-	kernel  bool                                        // answers are stamped when they come, whatever the client does then
-	gone    func(target int, at time.Duration) bool     // a target refuses connections; nil: none ever does
-	supply  func(*driver, *phase, mode.Sessions) source // renders; nil: when asked
+	reply   func(*transport.Exchange) []string                    // events; nil: one short answer
+	content time.Duration                                         // first content, 0: with the end
+	dial    func(*transport.Exchange) (opens, held time.Duration) // a connection opens, and the client holds it before it writes; nil: all are kept
+	at      map[time.Duration]func(*driver)                       // what happens when
+	deaf    bool                                                  // cancelling does nothing
+	kernel  bool                                                  // answers are stamped when they come, whatever the client does then
+	gone    func(target int, at time.Duration) bool               // a target refuses connections; nil: none ever does
+	supply  func(*driver, *phase, mode.Sessions) source           // renders; nil: when asked
 
 	mu      sync.Mutex
 	now     int64
@@ -101,14 +102,21 @@ func (w *world) Start(x *transport.Exchange) {
 		w.refuse(x)
 		return
 	}
-	x.Sent, x.WriteEnd, x.CancelAsked, x.End = w.now, w.now, record.None, record.None
+	x.Sent, x.WriteEnd, x.Connecting, x.CancelAsked, x.End = w.now, w.now, record.None, record.None, record.None
 	x.Status, x.HTTPStatus, x.Streamed = record.OK, 200, x.Stream
 	latency := time.Millisecond
 	if w.latency != nil {
 		latency = w.latency(x)
 	}
+	before := time.Duration(0)
+	if w.dial != nil {
+		opens, held := w.dial(x)
+		before = opens + held
+		x.Connecting, x.Sent, x.WriteEnd = int64(opens), w.now+int64(before), w.now+int64(before)
+		latency += before
+	}
 	if w.content > 0 && x.OnEvent != nil {
-		w.after(int64(w.content), nil, func() {
+		w.after(int64(before+w.content), nil, func() {
 			x.Events = []transport.Event{{At: w.stamp}}
 			x.OnEvent([]byte(`{"choices":[{"delta":{"content":"a"}}]}`))
 		})

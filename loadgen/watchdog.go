@@ -40,7 +40,7 @@ func (p *phase) ghost(r *request, now int64) *request {
 	x, none := &g.x, int64(record.None)
 	x.Body, x.Target = append([]byte(nil), r.x.Body...), r.x.Target
 	x.Sent, x.WriteEnd, x.FirstByte, x.CancelAsked, x.HTTPStatus = none, none, none, p.stops.cutTried, none
-	x.DNS, x.Dial, x.TLS, x.BytesSent, x.BytesReceived = none, none, none, none, none
+	x.DNS, x.Dial, x.TLS, x.Connecting, x.BytesSent, x.BytesReceived = none, none, none, none, none, none
 	x.Status, x.End, x.ReceiveLag = record.Cancelled, now, math.NaN()
 	r.prefilling = false
 	p.books.onWire[g.place] = g

@@ -10,11 +10,12 @@ import (
 // The columns of every table, after the identity and axis columns that all of
 // them begin with. A column keeps its meaning within a schema version.
 
-// schemaVersion is the version of every table's schema: requests/3. In 2
+// schemaVersion is the version of every table's schema: requests/4. In 2
 // cancelled requests of a run are those that the experiment asked to cancel, steady is
 // by the time of sending, and what was never sent has rows. In 3 a request_id is that of
-// one request of the experiment, cells have figures, and what was called window is span.
-const schemaVersion = 3
+// one request of the experiment, cells have figures, and what was called window is span. In
+// 4 opening a connection is no part of dispatch_lateness_ms.
+const schemaVersion = 4
 
 // none lets a requestRow be read into: nothing has been measured.
 func none() requestRow { return requestRow{Record: record.New()} }
@@ -83,7 +84,7 @@ func requestColumns() []column[requestRow] {
 		figure("latency_ms", "last content − sent", "ms", func(r *r) float64 { return r.Latency() }),
 		figure("ttft_from_intended_ms", "first content − intended", "ms", func(r *r) float64 { return r.TTFTFromIntended() }),
 		figure("latency_from_intended_ms", "last content − intended: open loop and replay only see what a delay of ours adds", "ms", func(r *r) float64 { return r.LatencyFromIntended() }),
-		figure("dispatch_lateness_ms", "sent − max(intended, admitted): the client's own delay", "ms", func(r *r) float64 { return r.DispatchLateness() }),
+		figure("dispatch_lateness_ms", "sent − max(intended, admitted) − connecting: the client's own delay", "ms", func(r *r) float64 { return r.DispatchLateness() }),
 		figure("admission_wait_ms", "admitted − intended: the wait for a slot", "ms", func(r *r) float64 { return r.AdmissionWait() }),
 		real("receive_lag_us", "stamp of the program − stamp of the kernel, the largest of its reads; null where the kernel stamps nothing", "us", func(r *r) *float64 { return &r.ReceiveLag }),
 		figure("tps_user", "1000 / ITL; null when all came at once", "tokens/s", func(r *r) float64 { return 1e3 / r.ITL() }),
@@ -96,6 +97,7 @@ func requestColumns() []column[requestRow] {
 		fact("connection_reused", "the connection had served a request before", func(r *r) *bool { return &r.Reused }),
 		fact("resent", "sent a second time, on a fresh connection, because the server had closed the kept one without an answer; sent_ns is of the first time", func(r *r) *bool { return &r.Resent }),
 		fact("resent_read", "resent, where the server had the whole request, and closed the connection without resetting it, more than 10 ms after the answer before: it may have worked on the request twice", func(r *r) *bool { return &r.ResentRead }),
+		nanos("connecting_ns", "time before sent in which a connection was opened for it, a delay of the network and the server; null on a kept connection", func(r *r) *int64 { return &r.Connecting }),
 		count("bytes_sent", "bytes of the request, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesSent }),
 		count("bytes_received", "bytes of the answer, head included", "bytes", Int64, func(r *r) *int64 { return &r.BytesReceived }),
 		count("items", "vectors, scores, images or other things that the answer holds; null for text", "", Int64, func(r *r) *int64 { return &r.Items }),

@@ -205,7 +205,7 @@ func TestTablesCarryTheFixedRecords(t *testing.T) {
 		"in_window": "true", "steady": "true", "isl": "512", "osl": "11", "osl_requested": "12", "reasoning_tokens": "3",
 		"usage_prompt_tokens": "520", "usage_completion_tokens": "11", "cached_tokens": "0", "chunks": "4",
 		"ttft_ms": "40", "ttfo_ms": "50", "itl_ms": "5", "latency_ms": "90", "ttft_from_intended_ms": "40.25",
-		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.15", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
+		"latency_from_intended_ms": "90.25", "dispatch_lateness_ms": "0.149996", "connecting_ns": "4", "admission_wait_ms": "0.1", "receive_lag_us": "12.5",
 		"tps_user": "200", "slo_ok": "false", "slo_ok_from_sent": "false", "slo_failed": "time_to_first_token", "open_loop": "true", "connection_reused": "true", "resent": "true", "resent_read": "true", "bytes_sent": "0", "bytes_received": "2310", "items": "2", "item_kind": "vectors", "dimensions": "768", "images": "1", "media_bytes": "4096", "media_sha": "8899aabbccddeeff", "audio_s": "1.5", "download_ms": "7.5", "video_inference_ms": "44.5", "video_memory_mb": "2048", "server_queue_ms": "1", "server_prefill_ms": "30", "server_decode_ms": "45",
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
@@ -284,7 +284,7 @@ func checkFiles(t *testing.T, dir string, files []sinks.FileInfo) {
 		}
 		sum := sha256.Sum256(b)
 		name, _, _ := strings.Cut(f.Path, ".")
-		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/3" || f.Kind != "table" {
+		if int64(len(b)) != f.Bytes || hex.EncodeToString(sum[:]) != f.SHA256 || f.Schema != name+"/4" || f.Kind != "table" {
 			t.Errorf("%s: info %+v does not fit the file (%d bytes, %x)", f.Path, f, len(b), sum)
 		}
 	}
@@ -356,7 +356,7 @@ func metadata(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{
-		"aiperf.schema": "requests/3", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
+		"aiperf.schema": "requests/4", "aiperf.version": "0.1.0", "aiperf.experiment": "alpha", "aiperf.plan_sha256": "sha256:alpha",
 		"aiperf.t0_unix_ns": fmt.Sprint(t0.UnixNano()), "aiperf.verdict": validity.Valid.String(), "aiperf.host": `{"cpus":2}`,
 	} {
 		if got, _ := f.Lookup(key); got != want {

@@ -175,7 +175,7 @@ func asPlanned(t *testing.T, j *job, all []arrival) {
 		if a.late() < -adrift {
 			t.Errorf("request %d arrived %v early", a.rec.RequestID, time.Duration(-a.late()))
 		}
-		if told := a.rec.AdmissionWait() + a.rec.DispatchLateness(); math.Abs(told-float64(a.rec.Sent-a.rec.Intended)/1e6) > 1e-9 {
+		if told := a.rec.AdmissionWait() + a.rec.DispatchLateness() + a.rec.ConnectTime(); math.Abs(told-float64(a.rec.Sent-a.rec.Intended)/1e6) > 1e-9 {
 			t.Errorf("request %d was sent %v after it was due and tells %v ms", a.rec.RequestID, time.Duration(a.rec.Sent-a.rec.Intended), told)
 		}
 	}

@@ -108,6 +108,7 @@ type Record struct {
 	BytesSent      int64   // body and header
 	BytesReceived  int64
 	DNS, Dial, TLS int64 // ns spent; None when the connection was reused
+	Connecting     int64 // ns before Sent in which its connection was being opened: the time of the network and the server, and a client's price of it; None when it went out on a kept one
 }
 
 // What the items of an answer can be.
@@ -157,7 +158,7 @@ func New() Record {
 		UsagePrompt: None, UsageCompletion: None, UsageReasoning: None, UsageTotal: None, Cached: None, UsageAccepted: None, UsageRejected: None,
 		Items: None, Dimensions: None, Images: None, MediaBytes: None, AudioSeconds: math.NaN(), Download: math.NaN(), VideoInference: math.NaN(), VideoMemory: math.NaN(),
 		ServerQueue: math.NaN(), ServerPrefill: math.NaN(), ServerDecode: math.NaN(),
-		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None,
+		ReceiveLag: math.NaN(), BytesSent: None, BytesReceived: None, DNS: None, Dial: None, TLS: None, Connecting: None,
 	}
 }
 

@@ -40,8 +40,14 @@ func (r *Record) TTFOFromIntended() float64 { return r.ifStreamed(ms(r.Intended,
 // LatencyFromIntended is Latency as the schedule saw it, in ms.
 func (r *Record) LatencyFromIntended() float64 { return ms(r.Intended, r.LastToken) }
 
-// DispatchLateness is sent − max(intended, admitted), in ms: the client's own fault.
-func (r *Record) DispatchLateness() float64 { return ms(max(r.Intended, r.Admitted), r.Sent) }
+// DispatchLateness is sent − max(intended, admitted) − connecting, in ms: the client's
+// own fault. Any client that needs a connection waits for it to open.
+func (r *Record) DispatchLateness() float64 {
+	return ms(max(r.Intended, r.Admitted), r.Sent) - r.ConnectTime()
+}
+
+// ConnectTime is how long its connection was being opened before it was sent, in ms; 0 on a kept one.
+func (r *Record) ConnectTime() float64 { return float64(max(r.Connecting, 0)) / 1e6 }
 
 // AdmissionWait is admitted − intended, in ms, at least 0: the cap's doing.
 func (r *Record) AdmissionWait() float64 {

@@ -29,6 +29,7 @@ func TestSpans(t *testing.T) {
 		{"no token count", func(r *Record) { r.OSL = None }, [9]float64{20, 30, 100, 80, none, 23, 103, 1, 2}},
 		{"no content", func(r *Record) { r.FirstToken, r.FirstOutput, r.LastToken = None, None, None }, [9]float64{none, none, none, none, none, none, none, 1, 2}},
 		{"never sent", func(r *Record) { r.Sent, r.FirstToken, r.FirstOutput, r.LastToken = None, None, None, None }, [9]float64{none, none, none, none, none, none, none, none, 2}},
+		{"on a connection that took 0.75 ms to open", func(r *Record) { r.Connecting = 750_000 }, [9]float64{20, 30, 100, 80, 8, 23, 103, 0.25, 2}},
 		{"a slot that was free before it was due", func(r *Record) { r.Admitted = at(0) }, [9]float64{20, 30, 100, 80, 8, 23, 103, 3, 0}},
 	} {
 		r := whole()

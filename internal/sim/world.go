@@ -221,7 +221,7 @@ type flight struct {
 // Start sends x: it arrives at once.
 func (w *world) Start(x *transport.Exchange) {
 	x.Sent, x.WriteEnd, x.FirstByte, x.End, x.CancelAsked = w.now, w.now, record.None, record.None, record.None
-	x.DNS, x.Dial, x.TLS, x.Reused, x.Status = record.None, record.None, record.None, true, record.OK
+	x.DNS, x.Dial, x.TLS, x.Connecting, x.Reused, x.Status = record.None, record.None, record.None, record.None, true, record.OK
 	x.HTTPStatus, x.ReceiveLag, x.BytesSent, x.BytesReceived = record.None, math.NaN(), int64(len(x.Body)), 0
 	x.Payload, x.Events, x.Streamed = nil, nil, false
 	f := &flight{world: w, x: x}

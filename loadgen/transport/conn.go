@@ -41,8 +41,8 @@ type conn struct {
 }
 
 // opening is what opening a connection took, in ns; record.None for what was
-// not needed.
-type opening struct{ dns, dial, tls int64 }
+// not needed. late is what of dial was this program's.
+type opening struct{ dns, dial, tls, late int64 }
 
 // errUnasked ends a connection on which bytes came that belong to no request.
 var errUnasked = errors.New("the server sent bytes that were not asked for")
@@ -105,6 +105,9 @@ func (c *conn) begin(o *op, reused bool) {
 	x.Reused = reused
 	if took := c.opening; took != nil && !reused {
 		x.DNS, x.Dial, x.TLS = took.dns, took.dial, took.tls
+		if !x.Resent { // else Sent is from before
+			x.Connecting = took.dial - took.late + max(took.tls, 0)
+		}
 	}
 	c.opening = nil
 	if x.Detailed {

@@ -227,6 +227,9 @@ func TestSentOnceMore(t *testing.T) {
 			if c.resent == (x.Dial == record.None) || x.Reused == c.resent {
 				t.Errorf("reused %v, dial %d", x.Reused, x.Dial)
 			}
+			if x.Connecting != record.None { // it was sent before that
+				t.Errorf("connecting took %d ns before it was sent", x.Connecting)
+			}
 			inOrder(t, x.Sent, x.End)
 			if st := r.Stats(); (st.Resent == 1) != c.resent || len(s.Requests()) != c.read {
 				t.Errorf("%d requests read, want %d; %d resent", len(s.Requests()), c.read, st.Resent)

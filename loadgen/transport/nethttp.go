@@ -97,7 +97,7 @@ func (cl *Client) roundTrip(o *op) {
 		o.finish(o.killed())
 		return
 	}
-	n := &netHTTP{cl: cl, o: o, x: o.x}
+	n := &netHTTP{cl: cl, o: o, x: o.x, began: record.None}
 	n.rec.maxBody, n.rec.free = cl.maxBody, &cl.buffers
 	e := n.do(ctx)
 	if k := o.killed(); k.isSet() && e.status != record.OK {
@@ -120,6 +120,7 @@ type netHTTP struct {
 	mu                            sync.Mutex
 	over                          bool
 	dnsBegan, dialBegan, tlsBegan int64
+	began, open                   int64 // of its connection: the first step began, and the last one so far ended
 }
 
 func (n *netHTTP) do(ctx context.Context) ending {
@@ -256,22 +257,40 @@ func headOf(resp *http.Response) *wire.Head {
 func (n *netHTTP) trace() *httptrace.ClientTrace {
 	x := n.x
 	return &httptrace.ClientTrace{
-		DNSStart:          func(httptrace.DNSStartInfo) { n.note(func(now int64) { n.dnsBegan = now }) },
-		DNSDone:           func(httptrace.DNSDoneInfo) { n.note(func(now int64) { x.DNS = now - n.dnsBegan }) },
-		ConnectStart:      func(_, _ string) { n.note(func(now int64) { n.dialBegan = now }) },
-		ConnectDone:       func(_, _ string, _ error) { n.note(func(now int64) { x.Dial = now - n.dialBegan }) },
-		TLSHandshakeStart: func() { n.note(func(now int64) { n.tlsBegan = now }) },
-		TLSHandshakeDone: func(tls.ConnectionState, error) {
-			n.note(func(now int64) { x.TLS = now - n.tlsBegan })
-		},
+		DNSStart:          func(httptrace.DNSStartInfo) { n.begins(&n.dnsBegan) },
+		DNSDone:           func(httptrace.DNSDoneInfo) { n.ends(&x.DNS, &n.dnsBegan) },
+		ConnectStart:      func(_, _ string) { n.begins(&n.dialBegan) },
+		ConnectDone:       func(_, _ string, _ error) { n.ends(&x.Dial, &n.dialBegan) },
+		TLSHandshakeStart: func() { n.begins(&n.tlsBegan) },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { n.ends(&x.TLS, &n.tlsBegan) },
 		GotConn: func(i httptrace.GotConnInfo) {
-			n.note(func(now int64) { x.Sent, x.Reused = now, i.Reused })
+			n.note(func(now int64) {
+				x.Sent, x.Reused = now, i.Reused
+				if !i.Reused && n.began != record.None { // another request's connection may have become free first
+					x.Connecting = n.open - n.began
+				}
+			})
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
 			n.note(func(now int64) { x.WriteEnd = now; n.o.armCancel() })
 		},
 		GotFirstResponseByte: func() { n.note(func(now int64) { x.FirstByte = now }) },
 	}
+}
+
+// begins notes the beginning of a step of opening a connection.
+func (n *netHTTP) begins(at *int64) {
+	n.note(func(now int64) {
+		*at = now
+		if n.began == record.None {
+			n.began, n.open = now, now
+		}
+	})
+}
+
+// ends notes the end of a step, and how long it took.
+func (n *netHTTP) ends(took, began *int64) {
+	n.note(func(now int64) { *took, n.open = now-*began, now })
 }
 
 // note runs f with the time, unless the exchange is over.

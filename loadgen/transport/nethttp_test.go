@@ -66,6 +66,9 @@ func TestHTTP2(t *testing.T) {
 				t.Fatalf("%s %s %q", x.Status, x.ErrorText, got)
 			}
 			inOrder(t, x.Sent, x.FirstByte, x.Events[0].At, x.Events[1].At, x.End)
+			if x.Connecting < x.Dial || x.Dial == record.None {
+				t.Errorf("connecting took %d ns, dial %d, TLS %d", x.Connecting, x.Dial, x.TLS)
+			}
 			if e := x.Events[0]; e.Low != e.At || x.ReceiveLag == x.ReceiveLag {
 				t.Errorf("application stamps: %+v, lag %v", e, x.ReceiveLag)
 			}
@@ -73,7 +76,7 @@ func TestHTTP2(t *testing.T) {
 				t.Errorf("two events of one read after %+v: %+v, %+v", x.Events[0], b, d)
 			}
 			x = r.do(func(x *transport.Exchange) { x.Path = "/no" })
-			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" || x.RetryAfter != "3" || !x.Reused {
+			if x.Status != record.HTTPError || x.HTTPStatus != 429 || x.ErrorText != "too much" || x.RetryAfter != "3" || !x.Reused || x.Connecting != record.None {
 				t.Errorf("%s %d %q %q, reused %v", x.Status, x.HTTPStatus, x.ErrorText, x.RetryAfter, x.Reused)
 			}
 			// net/http hands a new connection out before it keeps it for others: who

@@ -64,6 +64,18 @@ func (r *rawConn) stampSocket() error {
 	return err
 }
 
+// roundTrip is how long the server took to answer the first packet of the connection,
+// in ns; 0 where the kernel does not know, or had to send it again.
+func (r *rawConn) roundTrip() (ns int64) {
+	r.rc.Control(func(fd uintptr) { //nolint:errcheck // it fails only when closed already
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err == nil && info.Total_retrans == 0 {
+			ns = int64(info.Rtt) * 1000
+		}
+	})
+	return ns
+}
+
 func (r *rawConn) ok() bool { return r.rc != nil }
 
 // wroteAt is the time just before the last tryWrite wrote.

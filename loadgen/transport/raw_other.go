@@ -14,6 +14,8 @@ type rawConn struct{}
 
 func newRawConn(*net.TCPConn, func() int64) (rawConn, error) { return rawConn{}, nil }
 
+func (r *rawConn) roundTrip() int64 { return 0 }
+
 func (r *rawConn) ok() bool { return false }
 
 func (r *rawConn) wroteAt() int64 { return 0 }

@@ -528,7 +528,7 @@ func (r *reception) fill() {
 func (x *Exchange) reset() {
 	const none = record.None
 	x.Sent, x.WriteEnd, x.FirstByte, x.End, x.CancelAsked = none, none, none, none, none
-	x.DNS, x.Dial, x.TLS, x.HTTPStatus, x.Connected = none, none, none, none, none
+	x.DNS, x.Dial, x.TLS, x.Connecting, x.HTTPStatus, x.Connected = none, none, none, none, none, none
 	x.Reused, x.Streamed, x.Unfinished, x.OwnEnd = false, false, false, false
 	x.Status, x.Reason, x.ContentType, x.RetryAfter, x.Location, x.ErrorKind, x.ErrorText = "", "", "", "", "", "", ""
 	x.BytesSent, x.BytesReceived, x.Media, x.MediaSHA, x.AllMedia = 0, 0, 0, "", false

@@ -48,6 +48,7 @@ type Exchange struct {
 	buffers                                     *buffers
 	Sent, WriteEnd, FirstByte, End, CancelAsked int64
 	DNS, Dial, TLS                              int64 // ns spent
+	Connecting                                  int64 // ns before Sent in which its connection was being opened, without what this program was late by then; see record.Record
 	Reused                                      bool
 	// Resent: it was sent a second time, on a fresh connection, because the
 	// server had closed the one that was kept alive. Sent is of the first time,

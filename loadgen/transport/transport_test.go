@@ -110,6 +110,9 @@ func TestJSON(t *testing.T) {
 		if (x.Dial == record.None) != (i > 0) {
 			t.Errorf("request %d: dial took %d ns", i, x.Dial)
 		}
+		if (x.Connecting == record.None) != (i > 0) || x.Connecting > x.Dial {
+			t.Errorf("request %d: connecting took %d ns, the dial %d", i, x.Connecting, x.Dial)
+		}
 		inOrder(t, x.Sent, x.WriteEnd)
 		inOrder(t, x.Sent, x.FirstByte, x.Events[0].At, x.End, r.clock.Now())
 		r.Release(x)

@@ -139,7 +139,7 @@ func (e *Evidence) Notices(shown func(tag string) (metrics.Stat, bool)) []Notice
 	}
 	take(e.intendedNotices(shown)...)
 	for _, p := range e.Phases {
-		take(slices.Concat(p.skippedNotices(), p.tokenNotices(e), p.backlogNotices())...)
+		take(slices.Concat(p.skippedNotices(), p.tokenNotices(e), p.backlogNotices(), p.connectingNotices())...)
 	}
 	return slices.SortedFunc(maps.Values(worst), func(a, b Notice) int { return cmp.Or(cmp.Compare(b.Size, a.Size), strings.Compare(a.ID, b.ID)) })
 }
@@ -179,20 +179,23 @@ func (n NoticeCounts) Lines() []string {
 }
 
 // whySentLater says why requests were sent after the time that the schedule
-// wanted: they waited for a slot, which users feel, or this program was late,
-// which they would not. The larger sum decides.
+// wanted: they waited for a slot or for a connection, which users feel, or this program was
+// late, which they would not. The largest sum decides.
 func (e *Evidence) whySentLater() string {
-	late, waited, worst := 0.0, 0.0, 0.0
+	late, waited, connecting, worst := 0.0, 0.0, 0.0, 0.0
 	for _, p := range e.Phases {
 		if p.Result.Closed {
 			continue
 		}
-		late, waited = late+stats.Sum(p.Lateness), waited+stats.Sum(p.Wait)
+		late, waited, connecting = late+stats.Sum(p.Lateness), waited+stats.Sum(p.Wait), connecting+stats.Sum(p.Connecting)
 		if v := stats.Quantile(p.Lateness, 0.99); v > worst {
 			worst = v
 		}
 	}
-	if late > waited {
+	switch {
+	case connecting > max(late, waited):
+		return "connections were opened for them before they were sent; users feel the second"
+	case late > waited:
 		return fmt.Sprintf("this client sent late, by %s (p99), so the second is too high", words.Millis(worst))
 	}
 	return "requests waited for a slot before they were sent; users feel the second"
@@ -226,6 +229,29 @@ func (e *Evidence) intendedNotices(shown func(tag string) (metrics.Stat, bool)) 
 		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: %s", m.sent, words.Millis(sent.P99), end, why), min(d, mostApart)})
 	}
 	return out
+}
+
+// connectingNotices say what opening connections cost, where it is a share of the time to
+// first token that a limit of harm would be: from the schedule that contains it, from
+// sending it does not.
+func (p *PhaseEvidence) connectingNotices() []Notice {
+	took, opened := 0.0, 0
+	for _, v := range p.Connecting {
+		if took += v; v > 0 {
+			opened++
+		}
+	}
+	name, answers := "time to first token", p.TTFTIntended
+	if len(answers) == 0 {
+		name, answers = "request latency", p.LatencyIntended
+	}
+	mean := took / float64(len(p.Connecting))
+	share := mean / stats.Mean(answers)
+	if !(share > harmDoubted) {
+		return nil
+	}
+	return []Notice{{"connecting", fmt.Sprintf("%d of %s needed a new connection, which took %s on average: %s of the %s from schedule, and not in the one from sending",
+		opened, words.Count(int64(len(p.Connecting)), "request"), words.Millis(took/float64(opened)), words.Percent(share), name), share}}
 }
 
 // tokenNotices say when the client counts another number of output tokens than

@@ -468,6 +468,53 @@ func TestOwnLimits(t *testing.T) {
 	}
 }
 
+// Opening a connection is no lateness and no turnaround, and the run tells what it costs;
+// what is late beside it is found (issue 20).
+func TestConnectingIsNotLate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name             string
+		open             bool
+		connecting, late int64 // ms
+		lateness         Verdict
+	}{
+		{"open loop", true, 15, 0, Valid},
+		{"open loop, late beside it", true, 15, 15, Invalid},
+		{"open loop, late alone", true, 0, 15, Invalid},
+		{"closed loop", false, 15, 0, Valid},
+		{"closed loop, late beside it", false, 15, 15, Invalid},
+	} {
+		w, check := clean(), "turnaround"
+		if c.open {
+			check = "dispatch_lateness"
+			open(w)
+		}
+		for i := range w.records {
+			r := &w.records[i]
+			shift(r, (c.connecting+c.late)*1e6)
+			r.Intended -= (c.connecting + c.late) * 1e6
+			r.Admitted = r.Intended
+			if c.connecting > 0 {
+				r.Connecting = c.connecting * 1e6
+			}
+		}
+		var told string
+		w.evidence = func(e *Evidence) {
+			for _, n := range e.Notices(nothingShown) {
+				if n.ID == "connecting" {
+					told = n.Text
+				}
+			}
+		}
+		if f := w.judge(nil)[check]; f.Verdict != c.lateness {
+			t.Errorf("%s: %s %s, want %s", c.name, f.Verdict, f.Detail, c.lateness)
+		}
+		if want := "200 of 200 requests needed a new connection, which took 15.0 ms on average: "; strings.HasPrefix(told, want) != (c.connecting > 0) {
+			t.Errorf("%s: the run tells %q, want %q only where connections were opened", c.name, told, want)
+		}
+	}
+}
+
 // What is declared is compared with what the server says: a rate only while each
 // prompt is played once, a pool as far as whole blocks and a warmup let it be known.
 func TestCacheHitsAreAsDeclared(t *testing.T) {

@@ -48,7 +48,7 @@ type StampError struct {
 type PhaseEvidence struct {
 	Result loadgen.PhaseResult
 
-	Lateness, Wait                []float64 // ms, all requests sent
+	Lateness, Wait, Connecting    []float64 // ms, all requests sent
 	TTFT, Latency, ITL            []float64 // ms, successes
 	TTFTIntended, LatencyIntended []float64 // ms, from the intended time
 	TTFTPunctual, LatencyPunctual []float64 // ms, the same without what sending was late
@@ -79,7 +79,7 @@ type PhaseEvidence struct {
 	stays                         []stay
 	ends                          [len(boundTags)]ends
 	followUps                     int     // requests after the first wave
-	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended and latency
+	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended − connecting and latency
 	Backwards                     int64   // negative spans between stamps of one request
 	FirstError                    string
 }
@@ -187,7 +187,7 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	}
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
 		p.followUps++
-		p.turnaround += float64(r.Sent-r.Intended) / 1e6
+		p.turnaround += float64(r.Sent-r.Intended)/1e6 - r.ConnectTime()
 		p.turnaroundOver += r.Latency()
 	}
 	p.addTokens(r)
@@ -226,7 +226,7 @@ func (p *PhaseEvidence) thin() {
 
 // lists are the samples that are single numbers.
 func (p *PhaseEvidence) lists() []*[]float64 {
-	out := []*[]float64{&p.Lateness, &p.Wait, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended, &p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.Ages, &p.ReceiveLag, &p.TokenDiff}
+	out := []*[]float64{&p.Lateness, &p.Wait, &p.Connecting, &p.TTFT, &p.Latency, &p.ITL, &p.TTFTIntended, &p.LatencyIntended, &p.TTFTPunctual, &p.LatencyPunctual, &p.Ages, &p.ReceiveLag, &p.TokenDiff}
 	for i := range p.ends {
 		out = append(out, &p.ends[i].low, &p.ends[i].high)
 	}
@@ -244,6 +244,9 @@ func everySecond[T any](s []T) []T {
 func (p *PhaseEvidence) sample(r *record.Record) {
 	p.Lateness = appendFinite(p.Lateness, r.DispatchLateness())
 	p.Wait = appendFinite(p.Wait, r.AdmissionWait())
+	if r.Sent != record.None {
+		p.Connecting = append(p.Connecting, r.ConnectTime())
+	}
 	if r.Status == record.Cut && r.Sent != record.None {
 		p.Ages = append(p.Ages, float64(r.End-r.Sent)/1e6)
 	}

@@ -48,7 +48,7 @@ var harms = []Check{
 	{
 		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
 		Kind: Harm, Unit: "ratio", Touches: slices.Concat(rates, inFlight, fromIntended), Reads: "sent and intended stamps of follow-ups",
-		Doc:  "closed loop: mean time from an answer to the next request / mean latency",
+		Doc:  "closed loop: mean time from an answer to the next request, without opening a connection, / mean latency",
 		Read: perPhase(turnaround),
 	},
 	{

@@ -55,7 +55,7 @@ for e in ("alpha", "beta"):
         eq(f"{e} type of {name}", str(requests.schema.field(name).type), kind)
     eq(e + " unit", requests.schema.field("sent_ns").metadata, {b"unit": b"ns"})
     eq(e + " units", json.loads(requests.schema.metadata[b"aiperf.units"])["ttft_ms"], "ms")
-    eq(e + " schema", requests.schema.metadata[b"aiperf.schema"], b"requests/3")
+    eq(e + " schema", requests.schema.metadata[b"aiperf.schema"], b"requests/4")
     nulls = want[e]["nulls"]
     frame, lazy = pd.read_parquet(f"results/{e}/requests.parquet"), pl.read_parquet(f"results/{e}/requests.parquet")
     for name, n in nulls.items():

@@ -27,7 +27,7 @@ func Fixed() []record.Record {
 		},
 		Items: 2, ItemKind: record.Vectors, Dimensions: 768, Images: 1, MediaBytes: 4096, MediaSHA: "8899aabbccddeeff", AudioSeconds: 1.5, Download: 7.5, VideoInference: 44.5, VideoMemory: 2048, ServerQueue: 1, ServerPrefill: 30, ServerDecode: 45,
 		ReceiveLag: 12.5, Open: true, SLOFailedSent: "request_latency", SLOFailed: "time_to_first_token", SLOSet: true, Reused: true, Resent: true, ResentRead: true, BytesSent: 0, BytesReceived: 2310,
-		DNS: 1, Dial: 2, TLS: 3,
+		DNS: 1, Dial: 2, TLS: 3, Connecting: 4,
 	}
 	empty := record.New()
 	empty.RequestID, empty.Phase, empty.Warmup, empty.Status = 1, "warmup", true, record.Client
