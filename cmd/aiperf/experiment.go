@@ -12,6 +12,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/gclimit"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/loadgen/dataset/format"
 	"aiperf.dev/aiperf/runner"
@@ -250,6 +251,7 @@ func (a *app) expand(command, file string, p *argv.Line, checks ...planCheck) (*
 }
 
 func (a *app) expanded(command, file string, p *argv.Line, checks ...planCheck) (*schema.Document, *sweep.Plan, error) {
+	defer gclimit.Reading()()
 	var bad diag.Errors
 	add := func(err error) {
 		var many diag.Errors

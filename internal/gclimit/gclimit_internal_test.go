@@ -5,25 +5,28 @@ import (
 	"testing"
 )
 
-// While results are written a fifth of what is in use, 12 MB at least; while a
-// run goes on as much as is in use, 32 MB at least.
+// While results are written a fifth of what is in use, 12 MB at least; while a run goes on
+// or an experiment is read as much as is in use, 32 MB at least in a run; and always until
+// the heap has 40 MB.
 func TestGarbagePercent(t *testing.T) {
 	t.Parallel()
 	const mb = 1 << 20
 	for _, c := range []struct {
-		inUse              uint64
-		writing, measuring int
+		inUse                       uint64
+		reading, writing, measuring int
 	}{
-		{0, 1200, 3200},
-		{1 * mb, 1200, 3200},
-		{8 * mb, 150, 400},
-		{32 * mb, 38, 100},
-		{48 * mb, 25, 100},
-		{64 * mb, 20, 100},
-		{1024 * mb, 20, 100},
+		{0, 3900, 3900, 3900},
+		{1 * mb, 3900, 3900, 3900},
+		{8 * mb, 400, 400, 400},
+		{20 * mb, 100, 100, 160},
+		{25 * mb, 100, 60, 128},
+		{32 * mb, 100, 38, 100},
+		{48 * mb, 100, 25, 100},
+		{64 * mb, 100, 20, 100},
+		{1024 * mb, 100, 20, 100},
 	} {
-		if w, m := whileWriting.percentOf(c.inUse), whileMeasuring.percentOf(c.inUse); w != c.writing || m != c.measuring {
-			t.Errorf("%d MB in use: %d %% and %d %%, want %d %% and %d %%", c.inUse/mb, w, m, c.writing, c.measuring)
+		if r, w, m := whileReading.percentOf(c.inUse), whileWriting.percentOf(c.inUse), whileMeasuring.percentOf(c.inUse); r != c.reading || w != c.writing || m != c.measuring {
+			t.Errorf("%d MB in use: %d %%, %d %% and %d %%, want %d %%, %d %% and %d %%", c.inUse/mb, r, w, m, c.reading, c.writing, c.measuring)
 		}
 	}
 }
@@ -37,6 +40,7 @@ func TestGCLimitEnds(t *testing.T) { // not parallel: the limit is the process's
 		own   func(before int) bool
 	}{
 		"writing":   {Writing, func(before int) bool { return before >= 0 && before < whileWriting.percent }},
+		"reading":   {Reading, func(before int) bool { return before != usualPercent }},
 		"measuring": {Measuring, func(before int) bool { return before != usualPercent }},
 	} {
 		for _, before := range []int{usualPercent, 10, 400, -1} {

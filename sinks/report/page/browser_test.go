@@ -1,8 +1,12 @@
 package page_test
 
 import (
+	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"image/color"
+	"image/png"
 	"net/url"
 	"os"
 	"os/exec"
@@ -185,6 +189,7 @@ func TestBrowser(t *testing.T) {
 			u.finds(r.filter)
 			if !r.bare {
 				u.uses(r.loads)
+				u.downloads(r.name)
 			}
 			u.must(p.Eval(`document.querySelectorAll("details").forEach((d) => d.open = d.closest("#cell-0") !== null || d.id === "cell-0")`, nil))
 			u.must(p.Look(laptop))
@@ -198,7 +203,8 @@ func TestBrowser(t *testing.T) {
 			if said := p.Said(); len(said) > 0 {
 				t.Errorf("the console says %q", said)
 			}
-			if asked := p.Requests(); !slices.Equal(asked, []string{address}) {
+			asked := slices.DeleteFunc(p.Requests(), func(u string) bool { return strings.HasPrefix(u, "data:") }) // no server is asked for these
+			if !slices.Equal(asked, []string{address}) {
 				t.Errorf("asked for %q", asked)
 			}
 			u.must(p.Close())
@@ -302,6 +308,39 @@ func (u user) uses(loads bool) {
 	u.must(u.p.Move(browser.Point{}))
 }
 
+// downloads makes a PNG of the chart that shows the answer and looks at it.
+func (u user) downloads(name string) {
+	var offered bool
+	u.must(u.p.Eval(`document.getElementById("png") !== null`, &offered))
+	u.expect("the chart above the table is offered", fmt.Sprintf(`(document.querySelector("main > section.charts") !== null) === %v`, offered))
+	if !offered {
+		return
+	}
+	u.must(u.p.Eval(`window.link = new Promise((ok) => { HTMLAnchorElement.prototype.click = function () { ok({Name: this.download, Data: this.href}); }; }); undefined`, nil))
+	u.must(u.p.Click("#png"))
+	var link struct{ Name, Data string }
+	u.must(u.p.Eval("link", &link))
+	b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(link.Data, "data:image/png;base64,"))
+	u.must(err)
+	img, err := png.Decode(bytes.NewReader(b))
+	u.must(err)
+	white, dark := 0, 0
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			switch c := color.GrayModel.Convert(img.At(x, y)).(color.Gray); {
+			case c.Y == 255:
+				white++
+			case c.Y < 64:
+				dark++
+			}
+		}
+	}
+	if all := img.Bounds().Dx() * img.Bounds().Dy(); !strings.HasSuffix(link.Name, ".png") || img.Bounds().Dx() != 2*page.Broad || white < all/2 || dark < all/500 {
+		u.t.Errorf("%s: %d × %d pixels, %d of them white and %d dark; want a chart with its words, twice as wide as on the page, on white paper", link.Name, img.Bounds().Dx(), img.Bounds().Dy(), white, dark)
+	}
+	u.save(name+"-slide", b)
+}
+
 // lays checks where things are on a laptop: the table needs no scrolling.
 func (u user) lays() {
 	u.expect("the table of cells fits", `(() => { const s = document.querySelector("#cells .scroll"); return s.scrollWidth <= s.clientWidth + 1; })()`)
@@ -382,11 +421,18 @@ func named(report string, v browser.View) string {
 }
 
 func (u user) keep(name string) {
-	dir := os.Getenv("BROWSER_DIR")
-	if dir == "" {
+	if pictureDir() == "" {
 		return
 	}
 	b, err := u.p.Picture(browser.Clip{})
 	u.must(err)
-	u.must(os.WriteFile(filepath.Join(dir, name+".png"), b, 0o644))
+	u.save(name, b)
 }
+
+func (u user) save(name string, picture []byte) {
+	if dir := pictureDir(); dir != "" {
+		u.must(os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644))
+	}
+}
+
+func pictureDir() string { return os.Getenv("BROWSER_DIR") }

@@ -58,27 +58,22 @@ func compose(d *chart.Data, said []string) (*Page, error) {
 	p.findings(checks)
 	p.unjudged(d)
 	p.table(d, most)
-	if err := p.pictures(d); err != nil {
-		return nil, err
-	}
+	p.pictures(d)
 	p.details(d, checks, errs)
 	return p, p.facts(d)
 }
 
 // pictures are the chart that shows the answer, and below the table the others, two
 // beside each other: of an odd number the last one takes the whole width.
-func (p *Page) pictures(d *chart.Data) error {
+func (p *Page) pictures(d *chart.Data) {
 	head := chart.Telling(d)
 	if head != nil {
 		whole := pictured(head, Broad)
 		p.Head = &whole
 		slide := *head // the picture has its caption, and the answer for a title
 		slide.Title, slide.Question = p.Answer, head.Title+". "+head.Question
-		b, err := draw.PNG(&slide, draw.SizeIn(Broad, &slide), draw.Light)
-		if err != nil {
-			return err
-		}
-		p.Picture = template.HTML(fmt.Sprintf(`<a download="%s.png" href="data:image/png;base64,%s">Download this chart as PNG</a>`, draw.FileName(d.Name), base64.StdEncoding.EncodeToString(b)))
+		svg := draw.SVG(&slide, draw.SizeIn(Broad, &slide), draw.Light)
+		p.Picture = template.HTML(fmt.Sprintf(`<a id="slide" download="%s.svg" href="data:image/svg+xml;base64,%s">SVG</a>`, draw.FileName(d.Name), base64.StdEncoding.EncodeToString(svg)))
 	}
 	var list []*draw.Chart
 	for _, r := range chart.Catalogue() {
@@ -98,7 +93,6 @@ func (p *Page) pictures(d *chart.Data) error {
 		}
 		p.Charts = append(p.Charts, pictured(c, width))
 	}
-	return nil
 }
 
 // lacks keeps what a chart lacks; charts that lack the same are one line.

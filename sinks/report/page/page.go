@@ -41,7 +41,7 @@ type Page struct {
 	Words                 string   // what the words of these mean
 	Tiles                 []Tile
 	Head                  *Chart        // the chart that shows the answer
-	Picture               template.HTML // a link to it as a picture with its caption
+	Picture               template.HTML // a link to it as an SVG with its caption, of which the script makes a PNG
 	Findings              []Finding
 	MoreFindings          string
 	Unjudged              string // which results have no verdict
@@ -166,7 +166,7 @@ var parsed = template.Must(template.New("page").Parse(markup))
 func (p *Page) render() ([]byte, error) {
 	css := strings.NewReplacer("LIGHT", draw.ThemeVariables(draw.Light), "DARK", draw.ThemeVariables(draw.Dark)).Replace(style) + draw.Variables()
 	p.Style, p.Script = template.CSS(css), template.JS(script)
-	p.Policy = fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(css), digest(script))
+	p.Policy = fmt.Sprintf("default-src 'none'; img-src data:; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(css), digest(script))
 	var b bytes.Buffer
 	if err := parsed.Execute(&b, p); err != nil {
 		return nil, err

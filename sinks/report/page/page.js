@@ -1,6 +1,6 @@
 "use strict";
 // What the page does beyond being read: values under the pointer, series that
-// hide, a zoom, a table that sorts, filters and copies itself.
+// hide, a zoom, a table that sorts, filters and copies itself, a chart that becomes a PNG.
 (() => {
   const $ = (q, from = document) => [...from.querySelectorAll(q)];
   const tip = document.getElementById("tip");
@@ -106,6 +106,22 @@
     for (const tr of body.rows) if (!tr.hidden) lines.push(text(tr));
     const said = document.getElementById("said");
     try { await navigator.clipboard.writeText(lines.join("\n")); said.textContent = "copied"; } catch { said.textContent = "the browser does not allow it"; }
+  });
+
+  // The chart of the answer as a PNG, twice as large as the SVG that it is made of.
+  const slide = document.getElementById("slide");
+  if (slide) document.getElementById("png").addEventListener("click", async () => {
+    const image = new Image();
+    image.src = slide.href;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    canvas.width = 2 * image.width;
+    canvas.height = 2 * image.height;
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    const link = document.createElement("a");
+    link.download = slide.download.replace(/svg$/, "png");
+    link.href = canvas.toDataURL();
+    link.click();
   });
 
   // A link to a cell opens it.

@@ -79,8 +79,8 @@ func place(c *Chart, size Size) []shape {
 
 // head writes title and question and returns where they end.
 func (l *layout) head(c *Chart) float64 {
-	y := edge
-	for _, line := range l.wrap(c.Title, titleSize, true, l.size.W-2*edge) {
+	y, room := edge, (l.size.W-2*edge)/wide
+	for _, line := range l.wrap(c.Title, titleSize, true, room) {
 		if y > edge {
 			y += gap
 		}
@@ -89,7 +89,7 @@ func (l *layout) head(c *Chart) float64 {
 		t.bold = true
 		l.add(t)
 	}
-	for _, line := range l.wrap(c.Question, labelSize, false, l.size.W-2*edge) {
+	for _, line := range l.wrap(c.Question, labelSize, false, room) {
 		y += labelSize + 4
 		l.add(words(line, Muted, labelSize, edge, y, "start"))
 	}
