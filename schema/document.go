@@ -194,6 +194,7 @@ type (
 	Assignment = lower.Assignment
 	Option     = flags.Option
 	Records    = cmdline.Records // what a file of records shows at a glance
+	Topic      = flags.Topic
 )
 
 // Who gives a value, and why a default is there.
@@ -218,6 +219,9 @@ func Network(ctx context.Context) http.RoundTripper { return source.Network(ctx)
 // Options are the flags in schema order; those of AIPerf that are not here come
 // last.
 func Options() []Option { return flags.Options() }
+
+// Topics are the words that help knows the flags by.
+func Topics() []Topic { return flags.Topics() }
 
 // ParseSet reads path=value.
 func ParseSet(text string) (Assignment, error) { return flags.ParseSet(text) }

@@ -37,8 +37,10 @@ func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 	switch {
 	case len(args) == 0, args[0] == "help" && (len(args) == 1 || args[1] == "help"):
 		args = []string{"--help"}
-	case args[0] == "help":
+	case args[0] == "help" && slices.ContainsFunc(catalogue(), func(c command) bool { return c.name == args[1] }):
 		args = append(slices.Clone(args[1:]), "--help")
+	case args[0] == "help": // any other word, as profile knows it: it has every flag
+		args = []string{"profile", "--help", args[1]}
 	case args[0] == "-V":
 		args = []string{"--version"}
 	}
@@ -94,6 +96,9 @@ type command struct {
 	usage string // one line for the list of commands
 	help  string // shown by --help above the flags
 	flags []argv.Switch
+	// often are the flags that help shows first; the others are found by topic. Without
+	// any it shows the command's own.
+	often []section
 	// settings says that every setting of the experiment is also a flag.
 	settings bool
 	// files says that its words are names of files, not of commands.
@@ -148,7 +153,7 @@ func (a *app) dispatch(c command, words []string) error {
 	if c.raw != nil {
 		return c.raw(a, c, words)
 	}
-	p, err := argv.Parse(words, c.flags, c.options())
+	p, err := argv.Parse(words, c.flags, c.accepted())
 	if err != nil {
 		return err
 	}
@@ -207,11 +212,32 @@ func (c command) below(words []string) (sub *command, rest []string, err error) 
 	return nil, nil, diag.New(c.name+": unknown word "+words[0], hint)
 }
 
+// options are the settings that the command takes as flags and that have an effect;
+// a flag of its own goes before the setting of its name.
 func (c command) options() []schema.Option {
+	return slices.DeleteFunc(c.accepted(), func(o schema.Option) bool {
+		return o.Hidden || o.Instead != "" || o.Unsupported || slices.ContainsFunc(c.flags, func(f argv.Switch) bool { return f.Name == o.Names[0] })
+	})
+}
+
+// accepted are all that it knows, also those that are refused with what to do instead.
+func (c command) accepted() []schema.Option {
 	if !c.settings {
 		return nil
 	}
 	return schema.Options()
+}
+
+// absent is the flag of AIPerf's of that name that has no effect here.
+func absent(name string) (schema.Option, bool) {
+	all := schema.Options()
+	i := slices.IndexFunc(all, func(o schema.Option) bool {
+		return (o.Instead != "" || o.Unsupported) && slices.Contains(o.Names, name)
+	})
+	if i < 0 {
+		return schema.Option{}, false
+	}
+	return all[i], true
 }
 
 func unknownCommand(name string, root *cli.Command) error {

@@ -35,6 +35,7 @@ func catalogue() []command {
 		mockServerCommand,
 		completionCommand,
 		manCommand(),
+		versionCommand,
 	}, absentCommands())
 }
 

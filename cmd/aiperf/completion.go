@@ -17,9 +17,9 @@ var completionCommand = command{
 	help: `aiperf completion SHELL prints a script that lets the shell complete commands,
 flags and the words a flag takes.
 
-  source <(aiperf completion bash)                    in ~/.bashrc
-  source <(aiperf completion zsh)                     in ~/.zshrc, after compinit
-  aiperf completion fish | source                     in ~/.config/fish/config.fish`,
+  source <(aiperf completion bash)      in ~/.bashrc
+  source <(aiperf completion zsh)       in ~/.zshrc, after compinit
+  aiperf completion fish | source       in ~/.config/fish/config.fish`,
 	run: func(a *app, p *argv.Line) error {
 		shells := []string{"bash", "zsh", "fish"}
 		if len(p.Words) != 1 {
@@ -111,7 +111,7 @@ func (c command) completions(words []string, last string) []string {
 	if len(c.subs) > 0 {
 		return below
 	}
-	t := argv.NewTable(c.flags, c.options())
+	t := argv.NewTable(c.flags, c.accepted())
 	before := slices.DeleteFunc(slices.Clone(words[:len(words)-1]), func(w string) bool { return w == "=" })
 	if len(before) > 0 {
 		if f, ok := t.Find(before[len(before)-1]); ok && f.Takes() {

@@ -69,7 +69,7 @@ func (a *app) convert(c command, words []string) error {
 	case words[0] == "run":
 		words = words[1:]
 	}
-	p, err := argv.Parse(words, append(slices.Clone(convertFlags), measureFlags...), c.options())
+	p, err := argv.Parse(words, append(slices.Clone(convertFlags), measureFlags...), c.accepted())
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *app) convert(c command, words []string) error {
 			return err
 		}
 		if given != nil { // GenAI-Perf's file is a command line in another spelling
-			q, err := argv.Parse(given, nil, c.options())
+			q, err := argv.Parse(given, nil, c.accepted())
 			if err != nil {
 				return err
 			}

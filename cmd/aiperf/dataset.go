@@ -255,7 +255,7 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 --synthesis-… flags, without a file in between.
 
   aiperf synthesize-trace prod.jsonl fast.jsonl --speedup-ratio 2
-  aiperf synthesize-trace prod.jsonl long.jsonl --prefix-len-multiplier 1.5 --max-isl 8192`,
+  aiperf synthesize-trace prod.jsonl long.jsonl --prefix-len-multiplier 1.5`,
 	flags: []argv.Switch{
 		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash"},
 		{Name: "speedup-ratio", Arg: "K", Doc: "times are divided by it"},
@@ -353,7 +353,7 @@ var anonymizeTraceCommand = command{
 	help: `aiperf anonymize-trace --input-file LOG --model MODEL writes a mooncake trace
 that can be shared: times, token counts and which prefixes are equal, no text.
 
-  aiperf anonymize-trace --input-file log.jsonl --model meta-llama/Llama-3.1-8B-Instruct
+  aiperf anonymize-trace --input-file log.jsonl --model Qwen/Qwen3-0.6B
 
 A line of the log is {"messages": […], "output": "…"} with an optional
 "timestamp" (ms) and "session_id"; a session's later lines hold what is new.

@@ -11,6 +11,7 @@ import (
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/docgen"
 	"aiperf.dev/aiperf/internal/docgen/examples"
+	"aiperf.dev/aiperf/internal/glossary"
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/mockserver"
 	"aiperf.dev/aiperf/loadgen/endpoint"
@@ -35,6 +36,7 @@ func TestGeneratedDocs(t *testing.T) {
 		"verdict.md":       verdictPage,
 		"exit-codes.md":    exitCodesPage,
 		"mock-server.md":   mockServerPage,
+		"glossary.md":      func(*testing.T, []byte) string { return docgen.Glossary(glossaryRows()) },
 		"endpoints.md":     endpointsPage,
 		"differences.md":   differencesPage,
 		"cue.md":           cuePage,
@@ -180,6 +182,14 @@ func mockServerPage(t *testing.T, have []byte) string {
 	return check(t, string(page), err)
 }
 
+// glossaryRows are the words of the glossary as rows of a table.
+func glossaryRows() (rows [][]string) {
+	for _, t := range glossary.Terms() {
+		rows = append(rows, []string{t.Word, t.Also, t.Text})
+	}
+	return rows
+}
+
 func exitCodesPage(t *testing.T, have []byte) string {
 	page, err := docgen.Fill(have, "codes", docgen.ExitCodes(diag.Meanings()))
 	return check(t, string(page), err)
@@ -207,6 +217,9 @@ func differencesPage(t *testing.T, page []byte) string {
 	}
 	page, err = docgen.Fill(page, "commands", docgen.Absent(cliCommands(absentCommands())))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if page, err = docgen.Fill(page, "absentFlags", docgen.AbsentFlags(schema.Options())); err != nil {
 		t.Fatal(err)
 	}
 	var env []docgen.Variable

@@ -24,14 +24,14 @@ import (
 
 // Flags that several commands share.
 var (
-	setFlag    = argv.Switch{Name: "set", Arg: "PATH=VALUE", Many: true, Doc: "set any value, as in endpoint.timeout=30"}
-	exprFlag   = argv.Switch{Name: "expression", Short: "e", Arg: "EXPR", Once: true, Minor: true, Doc: "which experiment of a CUE package"}
-	tagFlag    = argv.Switch{Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Doc: "fill @tag(KEY) in CUE"}
-	pkgFlag    = argv.Switch{Name: "package", Short: "p", Arg: "NAME", Once: true, Minor: true, Doc: "CUE package of the folder or file"}
-	modFlag    = argv.Switch{Name: "allow-download", Minor: true, Doc: "fetch CUE modules that are not in the cache"}
-	outputFlag = argv.Switch{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Doc: "text (default) or json, on stdout"}
-	lenient    = argv.Switch{Name: "lenient", Doc: "warn about settings without effect"}
-	strict     = argv.Switch{Name: "strict", Doc: "refuse settings without effect"}
+	setFlag    = argv.Switch{Name: "set", Arg: "PATH=VALUE", Many: true, Topic: "file", Doc: "set any value, as in endpoint.timeout=30"}
+	exprFlag   = argv.Switch{Name: "expression", Short: "e", Arg: "EXPR", Once: true, Minor: true, Topic: "file", Doc: "which experiment of a CUE package"}
+	tagFlag    = argv.Switch{Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Topic: "file", Doc: "fill @tag(KEY) in CUE"}
+	pkgFlag    = argv.Switch{Name: "package", Short: "p", Arg: "NAME", Once: true, Minor: true, Topic: "file", Doc: "CUE package of the folder or file"}
+	modFlag    = argv.Switch{Name: "allow-download", Minor: true, Topic: "file", Doc: "fetch CUE modules that are not in the cache"}
+	outputFlag = argv.Switch{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Topic: "results", Doc: "text (default) or json, on stdout"}
+	lenient    = argv.Switch{Name: "lenient", Topic: "file", Doc: "warn about settings without effect"}
+	strict     = argv.Switch{Name: "strict", Topic: "file", Doc: "refuse settings without effect"}
 )
 
 // load reads the experiment a command line describes: FILE or flags or both.

@@ -77,8 +77,8 @@ func (a *app) explainWords(kind glossary.Kind, names []string) error {
 
 var listCommand = command{
 	name: "list", usage: "name the experiments in a CUE package", minor: true,
-	help: `aiperf list DIR names the experiments in a CUE package, as -e takes them; of a file
-that is an experiment itself it prints the name.
+	help: `aiperf list DIR names the experiments in a CUE package, as -e takes them. For a
+file that is an experiment it prints the file's name.
 
   aiperf list examples/experiments/team
   aiperf run examples/experiments/team -e experiments.smoke`,

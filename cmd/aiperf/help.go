@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -8,6 +9,8 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/glossary"
+	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/schema"
 )
@@ -26,8 +29,11 @@ MINOR
 CODES
 `
 
-// helpWidth is how wide help is written, in columns.
-const helpWidth = 80
+// Help is written for 80 columns; on a wider terminal descriptions use up to mostHelp.
+const (
+	helpWidth = 80
+	mostHelp  = 120
+)
 
 // rootText is rootHelp with the names of the commands that it only lists, and the
 // exit codes.
@@ -71,111 +77,213 @@ func exitCodes() string {
 	return out + line
 }
 
+// section is a few flags under a heading, by their names.
+type section struct {
+	title string
+	flags []string
+}
+
 // help answers --help, --help-all and --help WORD. done says that it did.
 func (a *app) help(c command, words []string) (done bool, err error) {
 	i := slices.IndexFunc(words, func(w string) bool { return w == "--help" || w == "-h" || w == "--help-all" })
 	if end := slices.Index(words, "--"); i < 0 || end >= 0 && end < i {
 		return false, nil
 	}
-	var word string
-	if i+1 < len(words) {
-		word = strings.TrimLeft(words[i+1], "-")
-	}
+	h := helpText{a.Out, min(screenWidth(a.Out), mostHelp)}
 	switch {
 	case words[i] == "--help-all":
-		c.helpAll(a.Out)
-	case word != "":
-		return true, c.helpWord(a.Out, word)
+		h.everything(c)
+	case i+1 < len(words) && strings.Trim(words[i+1], "-") != "":
+		return true, h.word(c, words[i+1])
 	default:
-		c.helpShort(a.Out)
+		h.screen(c)
 	}
 	return true, nil
 }
 
-// helpShort fits a screen: what the command is for, its own flags and, where
-// settings are flags, the commonest of them.
-func (c command) helpShort(w io.Writer) {
-	fmt.Fprintln(w, strings.TrimSpace(c.help))
-	if len(c.flags) > 0 {
-		fmt.Fprintln(w, "\nOptions")
+// helpText is help on its way to a screen.
+type helpText struct {
+	w     io.Writer
+	width int
+}
+
+// screen is what the command is for, the flags that people use most, and how to find
+// the others.
+func (h helpText) screen(c command) {
+	if c.help != "" {
+		fmt.Fprintln(h.w, strings.TrimSpace(c.help))
+	}
+	for _, s := range c.often {
+		fmt.Fprintf(h.w, "\n%s\n", s.title)
+		for _, name := range s.flags {
+			h.named(c, name)
+		}
+	}
+	if len(c.often) == 0 && len(c.flags) > 0 {
+		fmt.Fprintln(h.w, "\nOptions")
 		for _, f := range c.flags {
-			if f.Minor && c.settings { // --help-all has them; without settings nothing else would
-				continue
+			if !f.Minor || !c.settings { // without settings there is no longer help
+				h.own(f)
 			}
-			printSwitch(w, f)
 		}
 	}
 	if !c.settings {
 		return
 	}
-	fmt.Fprintln(w, "\nCommon settings")
-	for _, o := range schema.Options() {
-		if slices.Contains(common, o.Names[0]) {
-			printOption(w, o, false)
-		}
+	var names []string
+	for _, t := range topics() {
+		names = append(names, t.Name)
 	}
-	fmt.Fprintf(w, "\n--help-all lists all %d settings; --help WORD searches them.\n", len(settings()))
+	fmt.Fprintf(h.w, "\nMore: --help TOPIC, or --help and a flag, a metric, or a word from a screen.\n")
+	h.two("  topics", strings.Join(names, ", "), 10)
+	fmt.Fprintf(h.w, "--help-all lists all %d settings.\n", len(c.options()))
 }
 
-// settings are the flags that can be used.
-func settings() []schema.Option {
-	return slices.DeleteFunc(schema.Options(), func(o schema.Option) bool { return o.Instead != "" })
-}
-
-// common are the settings that most command lines use.
-var common = []string{
-	"model-names", "url", "endpoint-type", "streaming", "api-key", "concurrency", "request-rate",
-	"request-count", "benchmark-duration", "warmup-request-count", "prompt-input-tokens-mean", "prompt-output-tokens-mean",
-	"num-dataset-entries", "input-file", "tokenizer", "goodput", "num-profile-runs", "random-seed", "output-artifact-dir",
-}
-
-// helpAll lists everything, under the headings of the schema.
-func (c command) helpAll(w io.Writer) {
-	c.helpShort(w)
-	for _, f := range c.flags {
-		if f.Minor {
-			printSwitch(w, f)
-		}
+// named is one of the command's flags, in short.
+func (h helpText) named(c command, name string) {
+	if i := slices.IndexFunc(c.flags, func(f argv.Switch) bool { return f.Name == name }); i >= 0 {
+		h.own(c.flags[i])
+		return
 	}
-	group := ""
 	for _, o := range c.options() {
-		if o.Hidden {
+		if slices.Contains(o.Names, name) {
+			h.option(o, name)
+		}
+	}
+}
+
+// topics are the headings of flags: the settings', and that of a command's own file.
+func topics() []schema.Topic {
+	return append([]schema.Topic{{Name: "file", Doc: "the experiment's file, and values laid over it"}}, schema.Topics()...)
+}
+
+// everything lists all flags by topic.
+func (h helpText) everything(c command) {
+	fmt.Fprintln(h.w, strings.TrimSpace(c.help))
+	if !c.settings {
+		h.screen(command{flags: c.flags})
+		return
+	}
+	if own := having(c.flags, func(f argv.Switch) bool { return f.Topic == "" }); len(own) > 0 {
+		h.screen(command{flags: own})
+	}
+	for _, t := range topics() {
+		fmt.Fprintln(h.w)
+		h.topic(c, t)
+	}
+}
+
+// topic lists the flags of a topic.
+func (h helpText) topic(c command, t schema.Topic) {
+	fmt.Fprintf(h.w, "%s: %s\n", t.Name, t.Doc)
+	for _, f := range c.flags {
+		if f.Topic == t.Name {
+			h.own(f)
+		}
+	}
+	for _, o := range c.options() {
+		if o.Topic() == t.Name {
+			h.option(o, "")
+		}
+	}
+}
+
+// word is what a word means and which flags have to do with it: a topic, a flag, or a
+// word of the glossary, else the flags that mention it.
+func (h helpText) word(c command, word string) error {
+	name := strings.ToLower(strings.TrimLeft(word, "-"))
+	found := false
+	part := func() {
+		if found {
+			fmt.Fprintln(h.w)
+		}
+		found = true
+	}
+	for _, kind := range []string{"term", "check", "metric"} {
+		k, _ := glossary.Find(kind)
+		entries, err := k.Explain(name)
+		if err != nil {
 			continue
 		}
-		if o.Group != group {
-			group = o.Group
-			fmt.Fprintf(w, "\n%s\n", group)
-			if o.Instead != "" {
-				fmt.Fprintln(w, "  Flags of AIPerf that this program knows by name only.")
+		for _, entry := range entries {
+			part()
+			for _, l := range entry {
+				h.two("  "+l.Label, l.Text, 15)
 			}
 		}
-		printOption(w, o, true)
 	}
+	for _, t := range topics() {
+		if t.Name == name && c.settings {
+			part()
+			h.topic(c, t)
+			return nil
+		}
+	}
+	if o, ok := absent(name); ok && c.settings {
+		return diag.New("--"+name+": a flag of AIPerf that has no effect here", cmp.Or(o.Instead, "leave it out; docs/differences.md lists all such flags"))
+	}
+	own, options := c.mention(name)
+	if len(own)+len(options) > 0 {
+		if found {
+			part()
+			fmt.Fprintln(h.w, "Flags")
+		}
+		found = true
+	}
+	for _, f := range own {
+		h.own(f)
+	}
+	for _, o := range options {
+		h.option(o, "")
+	}
+	if found {
+		return nil
+	}
+	return diag.New(fmt.Sprintf("help knows no topic, flag, metric or other word %q", word), c.near(name))
 }
 
-// helpWord lists the flags that have word in a name or in what they do.
-func (c command) helpWord(w io.Writer, word string) error {
-	found := 0
+// mention is the flags whose names have the word; where none has, those whose
+// descriptions have it.
+func (c command) mention(word string) (own []argv.Switch, options []schema.Option) {
+	flag := strings.ReplaceAll(word, "_", "-")
+	all := c.options()
+	own = having(c.flags, func(f argv.Switch) bool { return strings.Contains(f.Name, flag) })
+	options = having(all, func(o schema.Option) bool { return strings.Contains(strings.Join(dashed(o), " "), flag) })
+	if len(own)+len(options) > 0 {
+		return own, options
+	}
+	has := func(text string) bool { return strings.Contains(strings.ToLower(text), word) }
+	return having(c.flags, func(f argv.Switch) bool { return has(f.Doc) }), having(all, func(o schema.Option) bool { return has(o.Doc) || has(o.Path) })
+}
+
+func having[T any](all []T, has func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !has(x) })
+}
+
+// near is the hint for a word that help does not know: the nearest that it does.
+func (c command) near(word string) string {
+	var known []string
+	for _, t := range topics() {
+		known = append(known, t.Name)
+	}
+	for _, kind := range []string{"term", "check", "metric"} {
+		k, _ := glossary.Find(kind)
+		known = append(known, k.Names()...)
+	}
 	for _, f := range c.flags {
-		if strings.Contains(f.Name+" "+strings.ToLower(f.Doc), strings.ToLower(word)) {
-			printSwitch(w, f)
-			found++
-		}
+		known = append(known, f.Name)
 	}
 	for _, o := range c.options() {
-		text := strings.Join(o.Names, " ") + " " + o.Short + " " + o.Doc + " " + o.Path
-		if strings.Contains(strings.ToLower(text), strings.ToLower(strings.ReplaceAll(word, "_", "-"))) {
-			printOption(w, o, true)
-			found++
-		}
+		known = append(known, o.Names...)
 	}
-	if found == 0 {
-		return diag.New(fmt.Sprintf("no flag of %s has to do with %q", c.name, word), "aiperf "+c.name+" --help-all lists all")
+	if near := suggest.Some(word, known, 3); len(near) > 0 {
+		return "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return nil
+	return "aiperf " + c.name + " --help names the topics"
 }
 
-func printSwitch(w io.Writer, f argv.Switch) {
+// own prints a flag of the program.
+func (h helpText) own(f argv.Switch) {
 	name := "--" + f.Name
 	if f.Short != "" {
 		name = "-" + f.Short + ", " + name
@@ -183,52 +291,53 @@ func printSwitch(w io.Writer, f argv.Switch) {
 	if f.Arg != "" {
 		name += " " + f.Arg
 	}
-	printTwo(w, name, f.Doc)
+	h.two("  "+name, f.Doc, 30)
 }
 
-// printOption prints names, value, doc and what is known about the value.
-func printOption(w io.Writer, o schema.Option, all bool) {
-	names := []string{}
-	if o.Short != "" {
-		names = append(names, "-"+o.Short)
-	}
-	shown := o.Names
-	if !all && len(shown) > 1 { // the shortest name is the one people type
-		shown = []string{slices.MinFunc(o.Names, func(a, b string) int { return len(a) - len(b) })}
-	}
-	for _, n := range shown {
+// dashed are the long names of a flag as they are typed.
+func dashed(o schema.Option) (names []string) {
+	for _, n := range o.Names {
 		names = append(names, "--"+n)
 	}
-	if o.Neg != "" && all {
+	if o.Neg != "" {
 		names = append(names, "--"+o.Neg)
 	}
-	left := strings.Join(names, ", ")
-	if o.Instead != "" {
-		printTwo(w, left, "not here: "+o.Instead)
-		return
+	return names
+}
+
+// option prints a setting: all of its names and all that is known of its value, or in
+// short by one name.
+func (h helpText) option(o schema.Option, brief string) {
+	names := dashed(o)
+	if brief != "" {
+		names = []string{"--" + brief}
 	}
+	if o.Short != "" {
+		names = append([]string{"-" + o.Short}, names...)
+	}
+	left := strings.Join(names, ", ")
 	if o.Kind != "bool" {
 		left += " " + strings.ToUpper(o.Kind)
 	}
 	right := strings.TrimSuffix(strings.TrimSpace(o.Doc), ".")
-	if strings.HasPrefix(o.Path, "benchmark.phases.warmup.") {
-		right = "Warmup: " + strings.ToLower(right[:1]) + right[1:]
+	if brief != "" {
+		right, _, _ = strings.Cut(right, ". ")
+	}
+	if right = lowerFirst(right); strings.HasPrefix(o.Path, "benchmark.phases.warmup.") {
+		right = "warmup: " + right
 	}
 	var notes []string
-	if o.Unit != "" {
+	if o.Unit != "" && brief == "" && !strings.Contains(right, "seconds") {
 		notes = append(notes, "in "+o.Unit)
 	}
-	if words := o.Built(); len(words) > 0 && (all || len(words) <= 2) {
+	if words := o.Built(); len(words) > 0 && brief == "" {
 		notes = append(notes, strings.Join(words, " | "))
 	}
-	if o.Default != "" {
+	if o.Default != "" && (o.Kind != "bool" || o.Default != "false") {
 		notes = append(notes, "default "+o.Default)
 	}
-	if o.Sweep {
+	if o.Sweep && brief == "" {
 		notes = append(notes, "a,b,c sweeps")
-	}
-	if o.Unsupported {
-		notes = append(notes, "not supported yet")
 	}
 	if o.Deprecated != "" {
 		notes = append(notes, "deprecated: "+o.Deprecated)
@@ -236,7 +345,23 @@ func printOption(w io.Writer, o schema.Option, all bool) {
 	if len(notes) > 0 {
 		right += " (" + strings.Join(notes, "; ") + ")"
 	}
-	printTwo(w, left, right)
+	lines := words.Fold(left, h.width-2, "  ")
+	for _, l := range lines[:len(lines)-1] {
+		fmt.Fprintln(h.w, "  "+l)
+	}
+	h.two("  "+lines[len(lines)-1], right, 30)
+}
+
+// lowerFirst makes a sentence an entry of a list; an abbreviation such as HTTP stays.
+func lowerFirst(s string) string {
+	if len(s) > 1 && 'A' <= s[0] && s[0] <= 'Z' && !('A' <= s[1] && s[1] <= 'Z') {
+		return strings.ToLower(s[:1]) + s[1:]
+	}
+	return s
+}
+
+func (h helpText) two(left, right string, column int) {
+	words.TwoColumnsWithin(h.w, left, right, column, h.width)
 }
 
 // printTwo prints a name and its text, the text wrapped at 80 columns.

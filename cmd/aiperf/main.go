@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -105,21 +104,3 @@ func self() (string, error) {
 	}
 	return filepath.Abs(exe)
 }
-
-// version is the module's when installed from one, the commit's when built
-// from a checkout.
-var version = func() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "devel"
-}()

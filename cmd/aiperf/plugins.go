@@ -67,8 +67,8 @@ func choices(flag string) []string {
 
 var pluginsCommand = command{
 	minor: true, name: "plugins", usage: "list what is built in: endpoints, formats, metrics, checks",
-	help: `aiperf plugins [CATEGORY [NAME]] lists the parts of the program. They are built in:
-there is nothing to install or to register.
+	help: `aiperf plugins [CATEGORY [NAME]] lists the parts of the program. They are built
+in: there is nothing to install or to register.
 
   aiperf plugins
   aiperf plugins endpoint

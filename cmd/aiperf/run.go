@@ -27,31 +27,35 @@ import (
 // Flags of the two commands that measure.
 var measureFlags = []argv.Switch{
 	setFlag, exprFlag, tagFlag, pkgFlag,
-	{Name: "resume", Doc: "continue what was begun in the directory"},
-	{Name: "redo", Arg: "CELL/TRIAL", Many: true, Minor: true, Doc: "with --resume: measure this run again, such as 0/3 or concurrency_4/3"},
-	{Name: "keep-streams", Minor: true, Doc: "keep the runs' records as they came, so that --redo can replace one later"},
-	{Name: "dry-run", Doc: "check, print what would be run, and send nothing"},
-	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Doc: "report.html at the end: html (default) or none"},
-	{Name: "console", Arg: "WHOSE", Words: consoles, Doc: "text on stdout: ours, aiperf or both"},
-	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Doc: "aiperf: 0 or 1; full: also 3 and 4"},
-	{Name: "junit", Arg: "FILE", Doc: "write gates as JUnit test cases"},
-	{Name: "allow-hooks", Minor: true, Doc: "run the commands that the experiment names (endpoint.flip)"},
-	{Name: "allow-download", Minor: true, Doc: "fetch published data sets, tokenizers and CUE modules that are not here"},
+	{Name: "resume", Topic: "trials", Doc: "continue an unfinished plan"},
+	{Name: "redo", Arg: "CELL/TRIAL", Many: true, Topic: "trials", Doc: "with --resume: measure this run again, such as 0/3 or concurrency_4/3"},
+	{Name: "keep-streams", Topic: "trials", Doc: "keep the records of each run as they were written, so that --redo can replace a run later"},
+	{Name: "dry-run", Topic: "file", Doc: "show what would run; send nothing"},
+	{Name: "report", Arg: "KIND", Words: []string{"html", "none"}, Topic: "results", Doc: "html (default): write report.html at the end; none: do not"},
+	{Name: "console", Arg: "WHOSE", Words: consoles, Topic: "results", Doc: "text on stdout: ours, aiperf or both"},
+	{Name: "exit-codes", Arg: "WHOSE", Words: []string{"aiperf", "full"}, Topic: "results", Doc: "aiperf: 0 or 1; full: also 3 and 4"},
+	{Name: "junit", Arg: "FILE", Topic: "results", Doc: "write gates as JUnit test cases"},
+	{Name: "allow-hooks", Topic: "file", Doc: "run the commands that the experiment names (endpoint.flip)"},
+	{Name: "allow-download", Topic: "file", Doc: "download published data sets, tokenizers and CUE modules that are not on this machine"},
 	progressFlag, outputFlag, lenient, strict,
 }
 
 var runCommand = command{
 	name: "run", usage: "run an experiment: every cell of its matrix, with repeated trials",
-	help: `aiperf run FILE measures every cell of the experiment and writes one result
-directory: tables in Parquet, Arrow and CSV, a report, AIPerf's files per run.
+	help: `aiperf run FILE measures every cell of an experiment and writes the results to
+results/NAME-TIME/. Ctrl-C waits for open requests and keeps what was measured;
+a second one stops at once.
 
   aiperf run examples/experiments/quickstart.cue
   aiperf run sweep.cue --url http://localhost:8000 --artifact-dir out
-  aiperf run sweep.cue --artifact-dir out --resume    after a crash or Ctrl-C
-
-The first Ctrl-C waits for requests in flight and writes what was measured;
-the second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
+  aiperf run sweep.cue --artifact-dir out --resume    after a crash or Ctrl-C`,
 	flags: measureFlags, settings: true, files: true,
+	often: []section{
+		{"Change the file's values", []string{"url", "model", "set", "benchmark-duration", "num-requests"}},
+		{"Repeat", []string{"num-profile-runs", "resume", "budget-time"}},
+		{"Check", []string{"dry-run", "gate", "strict"}},
+		{"Results", []string{"artifact-dir", "junit", "output", "progress"}},
+	},
 	run: func(a *app, p *argv.Line) error {
 		file, err := onlyFile(p, "aiperf run FILE")
 		if err != nil {
@@ -63,17 +67,22 @@ the second stops at once. Results go to results/NAME-TIME/ or --artifact-dir.`,
 
 var profileCommand = command{
 	name: "profile", usage: "run one benchmark described by flags, as AIPerf does",
-	help: `aiperf profile FLAGS measures what the flags describe. Flags, files, words and
-exit codes are AIPerf's; a comma list on a flag that can sweep makes a matrix.
-Results that the directory holds already are moved to DIR.1.
+	help: `aiperf profile FLAGS measures one server. Flags, files and exit codes are those
+of AIPerf. A list with commas, as in --concurrency 1,4,16, measures each value.
 
   aiperf profile -m MODEL -u localhost:8000 --streaming --concurrency 8
   aiperf profile -m MODEL -u mock: --concurrency 1,4,16 --num-profile-runs 5
   aiperf profile -f config.yaml --isl 512 --osl 64`,
 	flags: append(slices.Clone(measureFlags),
-		argv.Switch{Name: "config", Short: "f", Arg: "FILE", Doc: "read FILE first; flags are laid over it"},
-		argv.Switch{Name: "overwrite", Doc: "remove the old results, not move them to DIR.1"}),
+		argv.Switch{Name: "config", Short: "f", Arg: "FILE", Topic: "file", Doc: "experiment file; flags change its values"},
+		argv.Switch{Name: "overwrite", Topic: "results", Doc: "delete old results instead of moving them to DIR.1"}),
 	settings: true, files: true,
+	often: []section{
+		{"Server", []string{"url", "model", "endpoint-type", "streaming", "api-key"}},
+		{"Requests", []string{"isl", "osl", "input-file", "tokenizer"}},
+		{"Load", []string{"concurrency", "request-rate", "num-requests", "benchmark-duration", "num-warmup-requests"}},
+		{"Results", []string{"num-profile-runs", "goodput", "artifact-dir", "dry-run", "config"}},
+	},
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) > 0 {
 			return diag.New("profile: unexpected "+p.Words[0], cmp.Or(p.Before[0], "flags that take several values take the words after them; a file is given with --config"))

@@ -17,9 +17,9 @@ var schemaCommand = command{
 	help: `aiperf schema prints the CUE schema that experiments are checked against.
 
   aiperf schema > schema.cue
-  aiperf schema --json > experiment.schema.json    for editors
-  aiperf schema vendor [DIR]                       so that cue vet and editors work in DIR, or here
-  aiperf schema publish DIR                        the schema as a CUE module, for a registry`,
+  aiperf schema --json > experiment.schema.json   for editors
+  aiperf schema vendor [DIR]                      for cue vet and editors in DIR
+  aiperf schema publish DIR                       a CUE module, for a registry`,
 	flags: []argv.Switch{{Name: "json", Doc: "print JSON Schema (draft 2020-12) instead"}},
 	run: func(a *app, p *argv.Line) error {
 		usage := "aiperf schema [--json], aiperf schema vendor [DIR], aiperf schema publish DIR"

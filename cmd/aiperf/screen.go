@@ -170,7 +170,7 @@ func (c *console) table(run sweep.Run, dir string) error {
 
 // progressFlag chooses what other programs read; people's screens are chosen by
 // --ui.
-var progressFlag = argv.Switch{Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Doc: "json: one line per event on stderr, no screen"}
+var progressFlag = argv.Switch{Name: "progress", Arg: "FORMAT", Words: []string{"json"}, Topic: "results", Doc: "json: one line per event on stderr, no screen"}
 
 // showProgress lets a person, or a program, see how the plan goes. The function
 // it returns ends that.

@@ -20,8 +20,9 @@ type Switch struct {
 	Arg   string   // what its value is called in help; "" for a flag without one
 	Words []string // what its value may be, when that is few
 	Many  bool
-	Once  bool // a second value is refused: it asks for something else
-	Minor bool // only in the long help
+	Once  bool   // a second value is refused: it asks for something else
+	Minor bool   // only in the long help
+	Topic string // of a command whose settings are flags: the topic that help shows it under
 	Doc   string
 }
 

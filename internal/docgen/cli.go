@@ -1,7 +1,9 @@
 package docgen
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/schema"
@@ -25,30 +27,30 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 	b.WriteString("# Command line\n\n")
 	b.WriteString("A flag is written with `-` or `_`, with `=` or a space, and never shortened. Of a flag that takes one value, given twice, the last one counts.\n" +
 		"A comma list on a flag that sweeps makes an axis: `--concurrency 1,4,16`. Words of a fixed choice ignore case and take `-` for `_`.\n\n")
-	var absent []CLICommand
+	shared := sharedFlags(commands)
 	for _, c := range commands {
 		if c.Instead != "" {
-			absent = append(absent, c)
 			continue
 		}
 		fmt.Fprintf(&b, "## aiperf %s\n\n%s.\n\n```\n%s\n```\n\n", c.Name, upperFirst(c.Usage), strings.TrimSpace(c.Help))
-		var rows [][]string
+		var own []CLIFlag
+		var others []string
 		for _, f := range c.Flags {
-			name := "--" + f.Name
-			if f.Arg != "" {
-				name += " " + f.Arg
+			if slices.Contains(shared, f) {
+				others = append(others, "--"+f.Name)
+			} else {
+				own = append(own, f)
 			}
-			rows = append(rows, []string{code(name), code(dash(f.Short)), f.Doc})
 		}
-		if len(rows) > 0 {
-			b.WriteString(table([]string{"flag", "short", "what it does"}, rows))
+		b.WriteString(flagTable(own))
+		if len(others) > 0 {
+			b.WriteString("[Shared flags](#shared-flags): " + codes(others) + ".\n\n")
 		}
 		if c.Settings {
 			b.WriteString("All [settings](#settings) are flags too.\n\n")
 		}
 	}
-	b.WriteString("## Commands of AIPerf that are not here\n\nThey are refused by name, with exit code 2.\n\n")
-	b.WriteString(Absent(absent))
+	b.WriteString("## Shared flags\n\n" + flagTable(shared))
 	b.WriteString("## Settings\n\n")
 	group := ""
 	var rows [][]string
@@ -58,13 +60,8 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 		}
 		rows = nil
 	}
-	var missing [][]string
 	for _, o := range options {
-		if o.Hidden {
-			continue
-		}
-		if o.Instead != "" {
-			missing = append(missing, []string{codes(dashes(o)), o.Instead})
+		if o.Hidden || o.Instead != "" || o.Unsupported {
 			continue
 		}
 		if o.Group != group {
@@ -74,11 +71,53 @@ func CLI(commands []CLICommand, options []schema.Option) string {
 		rows = append(rows, settingRow(o))
 	}
 	flush()
-	if len(missing) > 0 {
-		b.WriteString("## Flags of AIPerf that are not here\n\nThey are known by name: one that asks for something is refused with what to do instead.\n\n" +
-			table([]string{"flags", "instead"}, missing))
-	}
+	b.WriteString("Commands and flags of AIPerf that are not here: [differences.md](differences.md).\n")
 	return b.String()
+}
+
+// sharedFlags are the flags that two commands or more have.
+func sharedFlags(commands []CLICommand) (shared []CLIFlag) {
+	seen := map[CLIFlag]int{}
+	for _, c := range commands {
+		for _, f := range c.Flags {
+			if seen[f]++; seen[f] == 2 {
+				shared = append(shared, f)
+			}
+		}
+	}
+	return shared
+}
+
+func flagTable(flags []CLIFlag) string {
+	var rows [][]string
+	for _, f := range flags {
+		name := "--" + f.Name
+		if f.Arg != "" {
+			name += " " + f.Arg
+		}
+		rows = append(rows, []string{code(name), code(dash(f.Short)), f.Doc})
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return table([]string{"flag", "short", "what it does"}, rows)
+}
+
+// AbsentFlags are the flags of AIPerf's that have no effect here, for docs/differences.md.
+func AbsentFlags(options []schema.Option) string {
+	var rows [][]string
+	for _, o := range options {
+		if o.Instead != "" || o.Unsupported {
+			rows = append(rows, []string{codes(dashes(o)), cmp.Or(o.Instead, "not supported yet")})
+		}
+	}
+	return table([]string{"flags", "instead"}, rows)
+}
+
+// Glossary is docs/glossary.md: a row for each word.
+func Glossary(rows [][]string) string {
+	return Mark("internal/glossary/terms.go") + "# Words\n\nWords that this program uses on its screens and pages. `aiperf help WORD` prints the same, and also knows metrics\n" +
+		"([metrics.md](metrics.md)), checks ([verdict.md](verdict.md)) and flags ([cli.md](cli.md)).\n\n" + table([]string{"word", "also", "meaning"}, rows)
 }
 
 // dashes are all names of a flag as they are typed.
@@ -111,9 +150,6 @@ func settingRow(o schema.Option) []string {
 	}
 	if o.Sweep {
 		sweeps = "yes"
-	}
-	if o.Unsupported {
-		doc += " *Not supported yet.*"
 	}
 	if o.Deprecated != "" {
 		doc += " *Deprecated: " + o.Deprecated + ".*"

@@ -1,5 +1,5 @@
-// Package glossary says what one word of the program means: a metric, a check or
-// a setting. In goes a name as a person would type it, out come lines of a label
+// Package glossary says what one word of the program means: a word of its
+// screens, a metric, a check or a setting. In goes a name as a person would type it, out come lines of a label
 // and a text, from the same rows that the pages in docs/ are made of.
 package glossary
 
@@ -33,6 +33,7 @@ type Kind struct {
 // Kinds are the kinds of words there are.
 func Kinds() []Kind {
 	return []Kind{
+		{"term", explainTerm, termNames},
 		{"metric", metric, metricNames},
 		{"check", check, checkNames},
 		{"setting", setting, settingNames},

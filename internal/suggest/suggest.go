@@ -2,7 +2,10 @@
 // misspelt word and the words there are, out comes the nearest one.
 package suggest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Nearest is the word of among that was probably meant by word, or "". A
 // word is close when it needs at most one edit and one more for every four
@@ -22,6 +25,20 @@ func Nearest(word string, among []string) string {
 		}
 	}
 	return best
+}
+
+// Some are at most n words of among that were probably meant by word, the nearest first.
+func Some(word string, among []string, n int) (near []string) {
+	among = slices.Clone(among)
+	for len(near) < n {
+		w := Nearest(word, among)
+		if w == "" {
+			break
+		}
+		near = append(near, w)
+		among = slices.DeleteFunc(among, func(other string) bool { return Fold(other) == Fold(w) })
+	}
+	return near
 }
 
 // initials are the first letters of the words that _ joins.

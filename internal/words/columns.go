@@ -9,7 +9,11 @@ import (
 
 // TwoColumns prints a name and, from a column on, its text, wrapped at 80 columns.
 func TwoColumns(w io.Writer, left, right string, column int) {
-	const width = 80
+	TwoColumnsWithin(w, left, right, column, 80)
+}
+
+// TwoColumnsWithin is TwoColumns for a screen of width columns.
+func TwoColumnsWithin(w io.Writer, left, right string, column, width int) {
 	line := left
 	if Width(line) >= column { // one space is enough between the two
 		fmt.Fprintln(w, line)

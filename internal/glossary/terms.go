@@ -1,0 +1,95 @@
+package glossary
+
+import (
+	"slices"
+	"strings"
+
+	"aiperf.dev/aiperf/internal/suggest"
+)
+
+// term is a word that screens, pages or messages use in a meaning of their own.
+type term struct {
+	word  string
+	also  []string // other words for it, and short forms
+	text  string   // one sentence
+	flags []string // settings that it goes with, by the names of their flags
+}
+
+// terms are sorted by word.
+var terms = []term{
+	{"axis", []string{"axes"}, "A setting with several values, such as concurrency 1, 4, 16. Axes either vary the system (endpoint, model) or the work (lengths, load).", []string{"sweep-type"}},
+	{"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.", []string{"request-rate"}},
+	{"best", nil, "The cell that leads in an objective, such as throughput, among those that keep the limits and do the same work.", []string{"goodput"}},
+	{"block", []string{"blocks", "paired", "pairs"}, "All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs.", []string{"num-profile-runs"}},
+	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
+	{"cell", []string{"cells"}, "One combination of values on the axes, such as concurrency 4 at isl 512.", []string{"sweep-type"}},
+	{"certified", []string{"indicative", "percentile", "?"}, "A percentile with enough requests for a 95 % interval: p50 needs 11 independent ones, p90 64, p99 662. With fewer it is indicative.", []string{"num-requests"}},
+	{"closed loop", nil, "A load with a fixed number of conversations: the next request is sent when an answer ends.", []string{"concurrency"}},
+	{"coalesced", []string{"together"}, "Several tokens arrived in one read, so the times between them are known only as a range.", nil},
+	{"confidence interval", []string{"interval", "ci", "±"}, "The range that holds the true value in 95 of 100 repeated experiments; it is computed over trials.", []string{"confidence-level", "num-profile-runs"}},
+	{"cut off", []string{"censored", "cut"}, "A request that was still open when its phase ended. It lasted at least until then.", []string{"benchmark-grace-period"}},
+	{"degraded", nil, "A verdict: some numbers are wrong by more than 2 %, or the server did something else than was asked. Marks (~ and !) say which; all others hold.", nil},
+	{"dominated", []string{"front", "pareto", "*"}, "A cell is dominated when another one is shown to be better in both throughput and latency. The others form the Pareto front (*).", nil},
+	{"doubtful", []string{"doubt", "~"}, "Marked ~. A number that is wrong by more than 2 %: it is shown, but not ranked, and no gate or comparison uses it.", nil},
+	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
+	{"equivalent", []string{"same", "="}, "An outcome of a comparison: the 90 % interval of the change lies within the margin on both sides.", nil},
+	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
+	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
+	{"from schedule", []string{"intended", "schedule"}, "A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil},
+	{"gate", []string{"gates", "held", "missed"}, "A condition that every cell must meet, such as error_rate == 0. A missed gate ends the program with 3.", []string{"gate", "gates-undecided"}},
+	{"good", []string{"slo", "slos"}, "A request that succeeds and meets every limit of slos (--goodput).", []string{"goodput"}},
+	{"invalid", []string{"!"}, "A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.", []string{"allow-invalid"}},
+	{"margin", nil, "The smallest change that counts in a comparison: 5 %, and 15 % from p95 on, unless compare sets another.", nil},
+	{"open loop", nil, "A load that sends requests at planned times, whether or not earlier ones were answered.", []string{"request-rate", "arrival-pattern"}},
+	{"phase", []string{"phases"}, "A part of a run with its own load: warmup, then profiling, which is the part that is measured.", []string{"warmup-duration", "benchmark-duration"}},
+	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
+	{"steady", []string{"steady window", "steady state", "window"}, "The part of a run at full load, without the ramp at its start and the drain at its end. Results are taken from it where every cell has one.", []string{"concurrency", "concurrency-ramp-duration"}},
+	{"taint", []string{"taints", "tainted"}, "The column that says which check makes a number doubtful or invalid.", nil},
+	{"tie", nil, "No cell is shown to be better than the others in front: more trials may decide, or the difference is too small.", []string{"num-profile-runs"}},
+	{"trial", []string{"trials"}, "One repetition of a cell. Trials show how much a number varies.", []string{"num-profile-runs", "vary-seed-per-trial"}},
+	{"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput read too low.", []string{"concurrency"}},
+	{"undecided", []string{"?"}, "The interval allows both answers; more trials or more requests make it narrower.", []string{"num-profile-runs", "gates-undecided"}},
+	{"valid", []string{"verdict"}, "A verdict: the reported numbers are the server's.", nil},
+	{"worse", []string{"better"}, "An outcome of a comparison: the interval excludes 0, and the change itself is beyond the margin.", nil},
+}
+
+// Term is a word with its sentence, for a page.
+type Term struct{ Word, Also, Text string }
+
+// Terms are all of them, for a page.
+func Terms() (out []Term) {
+	for _, t := range terms {
+		out = append(out, Term{t.word, strings.Join(t.also, ", "), t.text})
+	}
+	return out
+}
+
+func termNames() (names []string) {
+	for _, t := range terms {
+		names = append(append(names, t.word), t.also...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// explainTerm is what name means, in each of its meanings: ? marks two things.
+func explainTerm(name string) (out [][]Line, err error) {
+	fold := func(s string) string { return strings.ReplaceAll(suggest.Fold(s), "_", " ") }
+	for _, t := range terms {
+		if fold(t.word) != fold(name) && !slices.ContainsFunc(t.also, func(w string) bool { return fold(w) == fold(name) }) {
+			continue
+		}
+		lines := []Line{{t.word, t.text}}
+		if len(t.also) > 0 {
+			lines = append(lines, Line{"also", strings.Join(t.also, ", ")})
+		}
+		if len(t.flags) > 0 {
+			lines = append(lines, Line{"flags", "--" + strings.Join(t.flags, ", --")})
+		}
+		out = append(out, lines)
+	}
+	if len(out) == 0 {
+		err = unknown("term", name, suggest.Nearest(name, termNames()))
+	}
+	return out, err
+}
