@@ -43,6 +43,10 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 		Seed: m.run.Seed, Started: m.T0.UTC(), Ended: m.Ended.UTC(), Benchmark: benchmarkID(m.run, attempt, r.plan.Several()),
 		Host: reportHost(m.Host), Dataset: m.Set.Digest(), DataNotes: m.Set.Notes(), Tokenizer: m.Tokenizer.Name(), Stamps: m.Transport.Stamps, Cancelled: m.Cancelled,
 	}
+	rep.talks = m.Set.Trees() || m.Set.Turns() > m.Set.Len()
+	if slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.SystemPrompt != "" || d.SystemFile != "" }) {
+		rep.system = int64(m.Tokenizer.Count(m.Set.First().System))
+	}
 	if m.Unreachable {
 		rep.Aborted = m.Cancelled
 	}
@@ -105,6 +109,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	e.IgnoresEnd = m.Benchmark.Endpoint.Extra.Get("ignore_eos") != nil || m.Benchmark.Endpoint.Extra.Get("min_tokens") != nil
 	e.Shared = slices.ContainsFunc(m.Benchmark.Datasets, func(d schema.Dataset) bool { return d.Prefix != nil })
 	e.Reuse = reuseOf(m.Benchmark.Datasets)
+	e.Talks, e.System = rep.talks, rep.system
 	if !m.API.ProducesTokens {
 		e.TokenSource = ""
 	}

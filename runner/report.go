@@ -56,6 +56,9 @@ type RunReport struct {
 	// who watch; the tables have all.
 	Figures map[string]float64 `json:"figures,omitempty"`
 
+	talks  bool  // its conversations have several turns, or start others
+	system int64 // tokens of the system prompt that was asked for
+
 	records string // SHA-256 of the run's records, where this process has read them
 }
 

@@ -33,6 +33,8 @@ func TestVerdictOnWhatServersDo(t *testing.T) {
 		{"usage that lies, and is believed", quiet + "&lie=1.5", []string{"--concurrency", "2", "--use-server-token-count"}, map[string]string{"osl_honoured": "degraded"}, nil},
 		{"shorter than asked", quiet + "&max_osl=2", two, map[string]string{"osl_honoured": "degraded"}, nil},
 		{"from its cache", quiet + "&cached=0.5", two, map[string]string{"prefix_cache": "degraded"}, nil},
+		{"a conversation's own turns from its cache", quiet + "&cache=100000&block=1", append([]string{"--conversation-turn-mean", "3", "--isl", "64"}, two...), nil, nil},
+		{"more than a conversation's own turns", quiet + "&cached=1", append([]string{"--conversation-turn-mean", "3", "--isl", "64"}, two...), map[string]string{"prefix_cache": "degraded"}, nil},
 		{"prefixes that its cache does not keep", quiet + "&cached=0.1", append([]string{"--prompt-prefix-pool-size", "1", "--prompt-prefix-length", "64"}, two...), map[string]string{"cache_hits": "degraded"}, []string{"prefix_cache"}},
 		{"a cap below the rate", quiet, []string{"--request-rate", "200", "--arrival-pattern", "constant", "--concurrency", "1"}, map[string]string{"admission_wait": "degraded"}, []string{"turnaround", "concurrency_held"}},
 		{"users slower than their pace", quiet, []string{"--user-centric-rate", "100", "--num-users", "2", "--conversation-turn-mean", "6"}, map[string]string{"admission_wait": "degraded"}, []string{"turnaround", "concurrency_held"}},

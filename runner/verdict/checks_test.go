@@ -33,6 +33,7 @@ type world struct {
 	host     telemetry.Host
 	records  []record.Record
 	evidence func(*Evidence)
+	before   func(*Evidence) // what is known before the records
 }
 
 func clean() *world {
@@ -64,6 +65,9 @@ func clean() *world {
 func (w *world) judge(limits map[string]schema.Threshold) map[string]Finding {
 	e := NewEvidence(w.result, w.host)
 	e.Emitted, e.Stamps, e.Streaming = int64(len(w.records)), "kernel", true
+	if w.before != nil {
+		w.before(e)
+	}
 	var residence int64
 	for i := range w.records {
 		r := &w.records[i]
@@ -593,6 +597,60 @@ func TestCacheIsToldByItsEffect(t *testing.T) {
 	want := "49.2 % of the prompt tokens came from the server's prefix cache: TTFT p50 is 13.0 ms for prompts that were cached by half and more, and 35.0 ms for the others"
 	if f := w.judge(nil)["prefix_cache"]; f.Verdict != Degraded || f.Detail != want {
 		t.Errorf("every second prompt from the cache:\n%s, want\n%s", f.Detail, want)
+	}
+}
+
+// The prompt of the turn before and its answer are in the cache of any server that has
+// one: they are no finding, and what a server took beyond them is (issue 20).
+func TestHistoryExplainsCacheHits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		talks  bool
+		system int64
+		cached func(turn, prompt, before int64) int64 // before: the turn before and its answer
+		want   Verdict
+		value  float64
+	}{
+		{"honest", true, 0, func(turn, _, before int64) int64 { return before }, Valid, 0},
+		{"whole blocks", true, 0, func(turn, _, before int64) int64 { return before / 16 * 16 }, Valid, 0},
+		{"everything", true, 0, func(_, prompt, _ int64) int64 { return prompt }, Degraded, (64. + 156 - 86) / (64 + 150)},
+		{"everything from the second turn on", true, 0, func(turn, prompt, _ int64) int64 { return turn * prompt }, Degraded, (156. - 86) / (64 + 150)},
+		{"half", true, 0, func(_, prompt, _ int64) int64 { return prompt / 2 }, Degraded, 29. / (64 + 150)},
+		{"single turns, which have no history", false, 0, func(turn, _, before int64) int64 { return before }, Degraded, 80. / (64 + 150)},
+		{"a system prompt", true, 20, func(turn, _, before int64) int64 { return max(6+20, before) }, Valid, 0},
+		{"more than a system prompt", true, 20, func(turn, _, before int64) int64 { return max(6+60, before) }, Degraded, 40. / (64 + 150)},
+	} {
+		w := clean()
+		for i := range w.records { // of two turns: prompts of 70 and 156 tokens, 6 of them the template's, and answers of 16
+			r := &w.records[i]
+			r.SessionID, r.RootSession, r.Turn = fmt.Sprint(i/2), fmt.Sprint(i/2), int64(i%2)
+			before := int64(0)
+			if r.Turn == 1 {
+				r.ISL, r.UsagePrompt, before = 150, 156, 70+16
+			}
+			r.Cached = min(c.cached(r.Turn, r.UsagePrompt, before), r.UsagePrompt)
+		}
+		w.before = func(e *Evidence) { e.Talks, e.System = c.talks, c.system }
+		f := w.judge(nil)["prefix_cache"]
+		if f.Verdict != c.want || math.Abs(f.Value-c.value) > 1e-9 {
+			t.Errorf("%s: %s %v %s, want %s %v", c.name, f.Verdict, f.Value, f.Detail, c.want, c.value)
+		}
+	}
+}
+
+// A turn whose turn before is not known is not judged: it may have any history.
+func TestUnknownHistoryIsNotJudged(t *testing.T) {
+	t.Parallel()
+	w := clean()
+	for i := range w.records {
+		r := &w.records[i]
+		r.SessionID, r.Turn = fmt.Sprint(i), int64(i%2)
+		r.Cached = r.Turn * 64
+	}
+	w.before = func(e *Evidence) { e.Talks = true }
+	if f := w.judge(nil)["prefix_cache"]; f.Verdict != Valid || f.Value != 0 {
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -29,10 +30,13 @@ type Evidence struct {
 	ClockJump    float64   // ms, the largest of them
 	Identity     *Identity // nil where the server has no page that says what it serves
 	StampError   StampError
-	IgnoresEnd   bool    // the server was asked to ignore its end mark
-	Shared       bool    // the prompts share text on purpose: a cache hit is what was asked for
-	Reuse        Reuse   // what the prompts declare of it
-	Headroom     float64 // capacity of this machine ÷ what is planned; NaN when the plan is small
+	IgnoresEnd   bool             // the server was asked to ignore its end mark
+	Shared       bool             // the prompts share text on purpose: a cache hit is what was asked for
+	Reuse        Reuse            // what the prompts declare of it
+	Talks        bool             // conversations have several turns, or start others
+	System       int64            // tokens of the system prompt that was asked for, which all prompts share
+	talks        map[string]int64 // by the first session of a tree: the most tokens of a prompt and its answer so far, by the server's count
+	Headroom     float64          // capacity of this machine ÷ what is planned; NaN when the plan is small
 	Errors       Failures
 	Missed       map[string]int64 // SLO → successes in the window that missed it first
 }
@@ -62,6 +66,7 @@ type PhaseEvidence struct {
 	Chunks, Coalesced             int64
 	Asked, OffTarget              int64     // requests with an asked OSL; those that missed it
 	Prompt, Cached                int64     // tokens by the server's count, without a chat template
+	Unasked                       int64     // those of the cached that neither the conversation's history nor the system prompt explains
 	CacheTold                     int64     // answers that say how much of the prompt was cached
 	TTFTCached, TTFTNew           []float64 // ms, of prompts that were cached by half and more, and of the others
 	arrivals                      int64     // requests that were sent and ended
@@ -115,9 +120,13 @@ func (e *Evidence) Add(r *record.Record) {
 	if !r.Warmup {
 		e.served.add(r)
 	}
+	own, known := e.history(r)
 	for _, p := range e.Phases {
 		if p.Result.Name == r.Phase && !r.Warmup {
 			p.add(r)
+			if r.Succeeded() && known {
+				p.addCache(r, own, e.System)
+			}
 			if r.Status == record.OK && !r.Streamed {
 				p.whole++
 			}
@@ -191,7 +200,6 @@ func (p *PhaseEvidence) add(r *record.Record) {
 		p.turnaroundOver += r.Latency()
 	}
 	p.addTokens(r)
-	p.addCache(r)
 	for _, c := range r.Chunks {
 		if c.IsContent() {
 			p.Chunks++
@@ -299,9 +307,33 @@ func (p *PhaseEvidence) addTokens(r *record.Record) {
 	}
 }
 
+// history is how many tokens of r's prompt the server knows from the conversation itself:
+// the prompt of the turn before and its answer. It is false where these are not known.
+// The records of a conversation come in the order of its turns.
+func (e *Evidence) history(r *record.Record) (tokens int64, known bool) {
+	if !e.Talks {
+		return 0, true
+	}
+	talk := cmp.Or(r.RootSession, r.SessionID)
+	if r.Turn > 0 || r.Depth > 0 {
+		tokens, known = e.talks[talk]
+	} else {
+		known = true
+	}
+	if r.UsagePrompt != record.None {
+		if e.talks == nil {
+			e.talks = map[string]int64{}
+		}
+		e.talks[talk] = max(e.talks[talk], r.UsagePrompt+max(r.UsageCompletion, 0))
+	}
+	return tokens, known
+}
+
 // addCache notes what the server took from its prefix cache, without what it
-// adds to any prompt: a chat template is cached for new prompts as well.
-func (p *PhaseEvidence) addCache(r *record.Record) {
+// adds to any prompt: a chat template is cached for new prompts as well. The history of
+// the conversation, own tokens of it, and a system prompt that was asked for explain
+// more of it: a user's server has these as well.
+func (p *PhaseEvidence) addCache(r *record.Record, own, system int64) {
 	if r.UsagePrompt == record.None {
 		return
 	}
@@ -309,15 +341,17 @@ func (p *PhaseEvidence) addCache(r *record.Record) {
 	if r.ISL != record.None && r.ISL > 0 {
 		template = max(0, r.UsagePrompt-r.ISL)
 	}
-	prompt, cached := r.UsagePrompt-template, int64(0)
+	prompt, cached, unasked := r.UsagePrompt-template, int64(0), int64(0)
 	if r.Cached != record.None {
 		cached = max(0, r.Cached-template)
+		unasked = max(0, r.Cached-max(template+system, own))
 		p.CacheTold++
 	}
 	p.Prompt += prompt
 	p.Cached += cached
+	p.Unasked += unasked
 	if ttft := r.TTFT(); len(p.TTFTCached)+len(p.TTFTNew) < mostSamples && !math.IsNaN(ttft) {
-		if 2*cached >= prompt {
+		if 2*unasked >= prompt {
 			p.TTFTCached = append(p.TTFTCached, ttft)
 		} else {
 			p.TTFTNew = append(p.TTFTNew, ttft)

@@ -66,8 +66,8 @@ var workloads = []Check{
 	},
 	{
 		ID: "prefix_cache", Limits: "DEGRADED above 0.05", Try: "more dataset entries, or cache_bust for prompts from a file",
-		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens",
-		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template, which any prompt shares, is left out",
+		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of tokens and of cached ones",
+		Doc:  "share of prompt tokens that the server took from its prefix cache, where none was asked for; the chat template and a system prompt, which any prompt shares, and the earlier turns of a conversation with their answers are left out",
 		Read: prefixCache,
 	},
 	{
@@ -276,10 +276,13 @@ func prefixCache(e *Evidence) []Reading {
 		if p.Prompt == 0 || e.Shared {
 			return Reading{}, false
 		}
-		v := float64(p.Cached) / float64(p.Prompt)
+		v, beside := float64(p.Unasked)/float64(p.Prompt), ""
+		if explained := p.Cached - p.Unasked; explained > 0 {
+			beside = fmt.Sprintf(", beside the %s that conversations have in common with their earlier turns and with a system prompt", words.Percent(float64(explained)/float64(p.Prompt)))
+		}
 		return Reading{
 			Value: v, Warn: 0.05, Fail: never,
-			Detail: words.Percent(v) + " of the prompt tokens came from the server's prefix cache",
+			Detail: words.Percent(v) + " of the prompt tokens came from the server's prefix cache" + beside,
 			So:     p.cacheEffect(),
 			Try:    "more dataset entries, or cache_bust for prompts from a file; if a warm cache is wanted, declare it: verdict: {prefix_cache: {warn: 1}}",
 		}, true
