@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -122,11 +121,7 @@ func OnlyAIPerf(body []byte) []byte {
 	if err != nil {
 		panic("a resolved body cannot be read: " + err.Error()) // we wrote it
 	}
-	out, err := x.Encode(js, tree, "benchmark", nil)
-	if err != nil {
-		panic("a resolved body is not JSON: " + err.Error()) // it was read
-	}
-	return out
+	return x.Encode(fields.Decode(js), tree, "benchmark", fields.Shown(nil))
 }
 
 // TakesFraction tells of a member of the body, by its path, whether it takes
@@ -137,12 +132,7 @@ func TakesFraction(path string) bool {
 
 // shown is a body as JSON after change, which finds what requests carry as JSON.
 func shown(body []byte, change func(tree map[string]any)) []byte {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
-		panic("a resolved body is not JSON: " + err.Error()) // we wrote it
-	}
+	tree := fields.Decode(body).(map[string]any)
 	var sent struct {
 		Endpoint map[string]json.RawMessage `json:"endpoint"`
 	}

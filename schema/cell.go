@@ -134,7 +134,12 @@ func hasTemplatePoint(point []lower.Assignment) bool {
 }
 
 func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
-	root, unread := cs.rendered(cs.root.Clone(), point)
+	return cs.checked(cs.rendered(cs.root.Clone(), point))
+}
+
+// checked is the cell that root is once its defaults are filled in; unread are templates
+// in it that could not be.
+func (cs *cells) checked(root *source.Node, unread Errors) (*cell, Errors) {
 	c := &cell{root: root, resolved: &Resolved{aside: cs.aside, env: cs.env, hide: cs.checker.hide}}
 	if root == nil {
 		return c, unread
@@ -324,16 +329,11 @@ func (p *part) as(t reflect.Type) any {
 func (cs *cells) given(c *cell) []byte {
 	body := c.root.Get("benchmark").Clone()
 	drop(body, cs.index, "benchmark")
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(body.Plain()) != nil {
-		return nil
-	}
-	out, err := cs.index.Encode(raw.Bytes(), body, "benchmark", cs.checker.hide)
+	raw, err := json.Marshal(body.Plain())
 	if err != nil {
-		return nil
+		return nil // a time without end
 	}
+	out := cs.index.Encode(fields.Decode(raw), body, "benchmark", fields.Shown(cs.checker.hide))
 	if len(cs.aside) == 0 {
 		return out
 	}

@@ -50,7 +50,7 @@ func TestFamilyJudgesAsCUE(t *testing.T) {
 				continue
 			}
 			good++
-			if string(got.json) != string(want.json) || string(got.secret) != string(want.secret) {
+			if string(got.json) != string(want.json) || string(got.identity) != string(want.identity) || string(got.secret) != string(want.secret) {
 				t.Fatalf("%s\n got %s\nwant %s", n, got.json, want.json)
 			}
 		}

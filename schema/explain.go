@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -37,9 +35,7 @@ func (d *Document) Explain(w io.Writer, width int, paths ...string) error {
 		want = append(want, path)
 	}
 	e := explainer{d: d, c: c, want: want, found: map[string]bool{}}
-	if err := e.body(); err != nil {
-		return err
-	}
+	e.body()
 	for i, p := range want {
 		switch {
 		case e.found[p]:
@@ -134,20 +130,13 @@ type explainer struct {
 
 // body prints the envelope as written and the body as resolved: what the tree
 // does not hold is a default of the schema.
-func (e *explainer) body() error {
+func (e *explainer) body() {
 	for _, f := range e.c.root.Fields {
 		if f.Name != "benchmark" {
 			f.Value.Leaves(f.Name, e.row)
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader(e.c.resolved.JSON))
-	dec.UseNumber()
-	var body any
-	if err := dec.Decode(&body); err != nil {
-		return err
-	}
-	e.value("benchmark", body)
-	return nil
+	e.value("benchmark", fields.Decode(e.c.resolved.JSON))
 }
 
 func (e *explainer) value(path string, v any) {
