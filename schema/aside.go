@@ -6,6 +6,7 @@ import (
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
@@ -19,10 +20,8 @@ type setting struct {
 }
 
 // keepAside remembers what was said of something absent.
-func (d *draft) keepAside(path string, value any, at source.Origin, weak bool) {
-	if n, ok := value.(*source.Node); ok {
-		value = n.Plain()
-	}
+func (d *draft) keepAside(path string, n *source.Node, at source.Origin, weak bool) {
+	value := n.Plain()
 	if value == nil || !strings.HasPrefix(path, "benchmark.") {
 		return
 	}
@@ -43,7 +42,7 @@ func (cs *cells) asideOn(root *source.Node) *source.Node {
 	root = root.Clone()
 	for _, s := range cs.aside {
 		parent, last := source.Cut(s.path)
-		n, bad := cs.layer.Reach(root, parent, s.at)
+		n, bad := lower.Reach(cs.index, root, parent, s.at)
 		for above := parent; above != "benchmark" && above != ""; above, _ = source.Cut(above) {
 			if m := root.At(above); m != nil && m.Origin.Source == source.ByDefault {
 				m.Origin = s.at // somebody speaks of it
@@ -155,7 +154,7 @@ func shown(body []byte, change func(tree map[string]any)) []byte {
 func (d *draft) offAndOn() (bad Errors) {
 	for _, off := range d.src.Assignments {
 		section, is := strings.CutSuffix(off.Path, ".enabled")
-		if !is || off.Value != false || off.Origin.Source != source.ByFlag {
+		if !is || off.Value.Value != false || off.Origin.Source != source.ByFlag {
 			continue
 		}
 		for _, on := range d.aside {

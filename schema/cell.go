@@ -30,7 +30,6 @@ type cells struct {
 	src       Source
 	index     fields.Table
 	checker   *checker
-	layer     lower.Layer
 	renderer  lower.Renderer
 	root      *source.Node // the experiment without its sweep
 	templated bool
@@ -49,7 +48,7 @@ type cells struct {
 // cellsOf are the cells of the experiment that d has put together.
 func cellsOf(d *draft) *cells {
 	cs := &cells{
-		src: d.src, index: d.index, checker: d.checker, layer: d.layer, root: d.root,
+		src: d.src, index: d.index, checker: d.checker, root: d.root,
 		templated: lower.HasTemplates(d.root), axes: d.axes, aside: d.aside, env: d.env,
 		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{},
 	}
@@ -98,7 +97,7 @@ func (cs *cells) rendered(root *source.Node, point []lower.Assignment) (*source.
 	var bad Errors
 	for _, a := range point {
 		a.Path = fields.Canonical(a.Path)
-		bad = append(bad, cs.layer.Lay(root, a)...)
+		bad = append(bad, lower.Lay(cs.index, root, a)...)
 	}
 	if bad != nil {
 		return nil, bad
@@ -121,12 +120,7 @@ func normalForm(x fields.Table, r *lower.Renderer, root *source.Node, templated 
 
 func hasTemplatePoint(point []lower.Assignment) bool {
 	for _, a := range point {
-		switch v := a.Value.(type) {
-		case string:
-			if source.IsTemplate(v) {
-				return true
-			}
-		case map[string]any, []any:
+		if a.Value.Kind != source.Scalar || source.IsTemplate(a.Value.Text()) {
 			return true
 		}
 	}

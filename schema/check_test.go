@@ -126,7 +126,7 @@ func pointsAround(axes []Axis) (out [][]lower.Assignment) {
 	point := func(value func(k int) int) {
 		var p []lower.Assignment
 		for k, a := range axes {
-			p = append(p, lower.Assignment{Path: a.Path, Value: a.Values[value(k)%len(a.Values)], Origin: source.Origin{Source: source.ByAxis, Where: "an axis"}})
+			p = append(p, a.Assignment(value(k)%len(a.Values), source.Origin{Source: source.ByAxis, Where: "an axis"}))
 		}
 		out = append(out, p)
 	}

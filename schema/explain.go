@@ -85,7 +85,7 @@ func (e *explainer) write(w io.Writer, width int) error {
 func (d *Document) firstPoint() []lower.Assignment {
 	var point []lower.Assignment
 	for _, a := range d.sweep.Axes {
-		point = append(point, lower.Assignment{Path: a.Path, Value: a.Values[0], Origin: a.Origin})
+		point = append(point, a.Assignment(0, a.Origin))
 	}
 	if len(d.sweep.Scenarios) > 0 {
 		point = append(point, d.sweep.Scenarios[0].Assignments...)
@@ -102,7 +102,7 @@ func (d *Document) derived(point []lower.Assignment) (out []lower.Assignment) {
 	}
 	for i, a := range d.sweep.Axes {
 		if i < len(point) {
-			names[a.Name] = point[i].Value
+			names[a.Name] = point[i].Value.Plain()
 		}
 	}
 	for _, f := range d.sweep.Derive {
@@ -113,7 +113,7 @@ func (d *Document) derived(point []lower.Assignment) (out []lower.Assignment) {
 		if v, err := p.Run(names); err == nil {
 			at := f.Origin
 			at.Source, at.Text = source.ByDerive, f.Expr
-			out = append(out, lower.Assignment{Path: f.Path, Value: v, Origin: at})
+			out = append(out, lower.Assign(f.Path, v, at))
 		}
 	}
 	return out
