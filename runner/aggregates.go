@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -10,99 +9,83 @@ import (
 	"aiperf.dev/aiperf/sweep"
 )
 
-// writeAggregates writes AIPerf's files over trials and cells, where AIPerf
+// overRuns is what AIPerf's files over trials and cells say, where AIPerf
 // puts them: aggregate/ for several runs of one cell, aggregate/<cell>/ (or
 // <cell>/aggregate/ when trials are independent) for the cells of a sweep, and
 // sweep_aggregate/ beside them, or in aggregate/ when trials of all cells take
 // turns. A cell of one run has its aggregate too, as in
 // AIPerf; a single run has none.
-func (r *runner) writeAggregates() error {
+func (r *runner) overRuns() (o aiperf.Over, err error) {
 	swept := len(r.plan.Axes) > 0 || len(r.plan.Cells) > 1
 	if !swept && r.plan.Trials < 2 {
-		return nil
+		return o, nil
 	}
 	for i := range r.result.Results.Cells {
 		c := r.result.Results.Cells[i].Cell
-		a := r.aggregate(c, swept)
-		if len(a.Runs) == 0 {
+		f := aiperf.CellFiles{Dir: "aggregate", Aggregate: r.aggregate(c, swept)}
+		if len(f.Runs) == 0 {
 			continue
 		}
-		dir := filepath.Join(r.dir.Path, "aggregate")
 		switch {
 		case swept && r.plan.Order == "independent":
-			dir = filepath.Join(r.dir.Path, c.DirName, "aggregate")
+			f.Dir = filepath.Join(c.DirName, "aggregate")
 		case swept:
-			dir = filepath.Join(dir, c.DirName)
+			f.Dir = filepath.Join("aggregate", c.DirName)
 		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
+		if f.Collate, f.Records, err = r.collated(c, swept); err != nil {
+			return o, err
 		}
-		if _, err := aiperf.WriteAggregate(dir, a); err != nil {
-			return err
-		}
-		if err := r.collate(dir, a, c, swept); err != nil {
-			return err
-		}
+		o.Cells = append(o.Cells, f)
 	}
 	if !swept {
-		return nil
+		return o, nil
 	}
-	dir := filepath.Join(r.dir.Path, "sweep_aggregate")
+	o.DesignDir, o.SweepDir = "sweep_aggregate", "sweep_aggregate"
 	if r.plan.Design != nil {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if _, err := aiperf.WriteDesign(dir, samplingDesign(r.plan)); err != nil {
-			return err
-		}
+		o.Design = samplingDesign(r.plan)
 	}
 	if r.plan.Trials > 1 && r.plan.Order != "independent" {
-		dir = filepath.Join(r.dir.Path, "aggregate", "sweep_aggregate")
+		o.SweepDir = filepath.Join("aggregate", "sweep_aggregate")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	_, err := aiperf.WriteSweep(dir, r.sweepSummary())
-	return err
+	o.Sweep = r.sweepSummary()
+	return o, nil
 }
 
-// collate brings the requests of c's trials together, as AIPerf does for one
+// collated are the requests of c's trials that are brought together, as AIPerf does for one
 // cell whose trials end when they agree. Without the runs' records there is
 // nothing to bring together.
-func (r *runner) collate(dir string, a *aiperf.Aggregate, c *sweep.Cell, swept bool) error {
+func (r *runner) collated(c *sweep.Cell, swept bool) (wanted bool, runs []aiperf.CollatedRun, err error) {
 	artifacts := &c.Resolved.Benchmark.Artifacts
 	if r.plan.MultiRun.Convergence == nil || swept || !contains(artifacts.Records, "jsonl") {
-		return nil
+		return false, nil, nil
 	}
 	names, err := aiperf.ProfileNames(artifacts.Prefix)
 	if err != nil {
-		return err
+		return false, nil, err
 	}
-	var runs []aiperf.CollatedRun
 	for i := range r.result.Outcomes {
 		if o := &r.result.Outcomes[i]; o.Run.Cell == c && o.Err == "" && len(o.Summaries) > 0 {
-			runs = append(runs, aiperf.CollatedRun{Label: o.Run.Label, Records: filepath.Join(r.dir.Path, o.Run.Dir, names.Records)})
+			runs = append(runs, aiperf.CollatedRun{Label: o.Run.Label, Records: filepath.Join(o.Run.Dir, names.Records)})
 		}
 	}
-	_, err = aiperf.WriteCollated(dir, a, runs)
-	return err
+	return true, runs, nil
 }
 
 // samplingDesign is how the cells of p were drawn.
 func samplingDesign(p *sweep.Plan) *aiperf.Design {
 	d := &aiperf.Design{Type: p.Type, Samples: p.Design.Samples, Seed: p.BaseSeed}
-	d.Scramble, d.Optimization = p.Kind().Drawn(p.Design)
+	d.Scramble.V, d.Optimization.V = p.Kind().Drawn(p.Design)
 	if p.Design.Seed != nil {
 		d.Seed = *p.Design.Seed
 	}
 	for _, x := range p.Design.Dimensions {
 		path := strings.TrimPrefix(x.Path, "benchmark.")
-		d.Dimensions = append(d.Dimensions, aiperf.DesignDimension{Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log, Int: x.Int, Choices: x.Choices})
+		d.Dimensions = append(d.Dimensions, aiperf.DesignDimension{Path: path, Lo: x.Lo, Hi: x.Hi, Log: x.Log, Int: x.Int, Choices: aiperf.Plains(x.Choices)})
 	}
 	for _, c := range p.Cells {
-		row := make([]any, len(d.Dimensions))
+		row := make([]aiperf.Plain, len(d.Dimensions))
 		for i, x := range d.Dimensions {
-			row[i] = c.Values[x.Path]
+			row[i].V = c.Values[x.Path]
 		}
 		d.Points = append(d.Points, row)
 	}
@@ -110,8 +93,8 @@ func samplingDesign(p *sweep.Plan) *aiperf.Design {
 }
 
 // aggregate is what the trials of c say together.
-func (r *runner) aggregate(c *sweep.Cell, swept bool) *aiperf.Aggregate {
-	a := &aiperf.Aggregate{
+func (r *runner) aggregate(c *sweep.Cell, swept bool) aiperf.Aggregate {
+	a := aiperf.Aggregate{
 		Version: aiperfVersion, Level: r.result.Results.Level, Cooldown: r.plan.MultiRun.CooldownSeconds,
 		Model: c.Resolved.Benchmark.Models.Items[0].Name,
 	}
@@ -125,7 +108,7 @@ func (r *runner) aggregate(c *sweep.Cell, swept bool) *aiperf.Aggregate {
 		case o.Err != "" || len(o.Summaries) == 0:
 			a.Failed = append(a.Failed, aiperf.FailedRun{Label: o.Run.Label, Error: o.Err})
 		default:
-			a.Runs = append(a.Runs, aiperf.AggregateRun{Label: o.Run.Label, Summary: &o.Summaries[0]})
+			a.Runs = append(a.Runs, aiperf.AggregateRun{Label: o.Run.Label, Dir: o.Run.Dir})
 		}
 	}
 	return a
@@ -134,7 +117,7 @@ func (r *runner) aggregate(c *sweep.Cell, swept bool) *aiperf.Aggregate {
 func (r *runner) sweepSummary() *aiperf.SweepSummary {
 	s := &aiperf.SweepSummary{NumRuns: len(r.plan.Runs), Mode: r.plan.Order, Level: r.result.Results.Level, Trials: r.plan.Trials}
 	for _, x := range r.plan.Axes {
-		s.Parameters = append(s.Parameters, aiperf.SweepParameter{Path: strings.TrimPrefix(x.Path, "benchmark."), Values: x.Values})
+		s.Parameters = append(s.Parameters, aiperf.SweepParameter{Path: strings.TrimPrefix(x.Path, "benchmark."), Values: aiperf.Plains(x.Values)})
 	}
 	for _, c := range r.plan.Cells {
 		a := r.aggregate(c, true)
@@ -145,18 +128,28 @@ func (r *runner) sweepSummary() *aiperf.SweepSummary {
 		}
 		cell := aiperf.SweepCell{Point: parameters(c)}
 		for _, run := range a.Runs {
-			cell.Runs = append(cell.Runs, (*metrics.Summary)(run.Summary))
+			cell.Dirs = append(cell.Dirs, run.Dir)
 		}
 		s.Cells = append(s.Cells, cell)
 	}
 	return s
 }
 
+// summaryOf is the summary of the run whose folder is dir.
+func (r *runner) summaryOf(dir string) *metrics.Summary {
+	for i := range r.result.Outcomes {
+		if o := &r.result.Outcomes[i]; o.Run.Dir == dir && len(o.Summaries) > 0 {
+			return &o.Summaries[0]
+		}
+	}
+	return nil
+}
+
 // parameters are the values a cell has on the axes, by their paths.
 func parameters(c *sweep.Cell) []aiperf.Parameter {
 	var out []aiperf.Parameter
 	for _, v := range c.Point {
-		out = append(out, aiperf.Parameter{Name: strings.TrimPrefix(v.Path, "benchmark."), Value: v.Value})
+		out = append(out, aiperf.Parameter{Name: strings.TrimPrefix(v.Path, "benchmark."), Value: aiperf.Plain{V: v.Value}})
 	}
 	return out
 }

@@ -8,39 +8,52 @@ import (
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/loadgen/endpoint"
 	"aiperf.dev/aiperf/schema"
 	"aiperf.dev/aiperf/sinks/aiperf"
+	"aiperf.dev/aiperf/sweep"
 )
 
-// profile is the run as AIPerf's files are made of it.
-func (r *runner) profile(m *measured, rep *RunReport) aiperf.Profile {
-	a := m.Benchmark.Artifacts
-	dir := filepath.Join(r.dir.Path, m.run.Dir)
+// profile is the run as AIPerf's files are made of it, but for its Span and its traces.
+func (r *runner) profile(run sweep.Run, rep *RunReport) aiperf.Profile {
+	a := run.Cell.Resolved.Benchmark.Artifacts
 	p := aiperf.Profile{
-		Dir: dir, Prefix: a.Prefix, Info: r.runInfo(m, rep), Options: metricOptions(m.run, rep), Span: m.Span,
+		Dir: filepath.Join(r.dir.Path, run.Dir), Prefix: a.Prefix, Info: r.runInfo(run, rep), Options: metricOptions(run, rep),
 		JSON: contains(a.Summary, "json"), Records: contains(a.Records, "jsonl"), Raw: a.Raw, Outputs: a.Outputs, ShowTrace: a.ShowTraceTiming,
-		Title: m.API.Title, Log: filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName),
+		Title: titleOf(&run.Cell.Resolved.Benchmark), Log: shownPath(filepath.Join(r.dir.Path, resultdir.LogDir, resultdir.LogName)),
 	}
-	if a.Trace && p.Records {
-		p.Trace = filepath.Join(dir, aiperf.TraceName)
+	if length, n := slicesOf(&a, rep); n <= schema.MaxSlices {
+		p.Slice = length
 	}
-	p.Slice = sliceLength(&a, rep)
 	return p
 }
 
-// sliceLength is the length of a timeslice, 0 for none. Too many, of a run whose end was
-// not known before, are not written, and said.
-func sliceLength(a *schema.Artifacts, rep *RunReport) time.Duration {
+// titleOf is what AIPerf's tables call the kind of benchmark.
+func titleOf(b *schema.Benchmark) string {
+	spec, ok := endpoint.Lookup(b.Endpoint.Type)
+	if !ok {
+		return ""
+	}
+	return spec.Title
+}
+
+// slicesOf is the length of a timeslice, 0 for none, and how many of them the run has.
+func slicesOf(a *schema.Artifacts, rep *RunReport) (length time.Duration, n int64) {
 	if a.SliceDuration == nil {
-		return 0
+		return 0, 0
 	}
-	length := a.SliceDuration.Go()
-	start, end, ok := rep.window()
-	if n := metrics.SliceCount(metrics.Window{Start: start, End: end}, int64(length)); ok && n > schema.MaxSlices {
+	length = a.SliceDuration.Go()
+	if start, end, ok := rep.window(); ok {
+		n = metrics.SliceCount(metrics.Window{Start: start, End: end}, int64(length))
+	}
+	return length, n
+}
+
+// sayOfSlices warns of more slices than are written, of a run whose end was not known before.
+func sayOfSlices(a *schema.Artifacts, rep *RunReport) {
+	if length, n := slicesOf(a, rep); n > schema.MaxSlices {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("slice_duration %v makes %d slices of this run, more than %d: they were not written", length, n, schema.MaxSlices))
-		return 0
 	}
-	return length
 }
 
 // removeTraces takes away what only waited for the records to be written.

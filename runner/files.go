@@ -9,13 +9,16 @@ import (
 	"time"
 
 	"aiperf.dev/aiperf/internal/atomicfile"
+	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/internal/seed"
 	"aiperf.dev/aiperf/loadgen/render"
+	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/aiperf"
 	"aiperf.dev/aiperf/sweep"
 )
@@ -65,38 +68,45 @@ func writeOnce(path string, b []byte) error {
 }
 
 // writeRun writes the run's own files: run.json first, since with the journal
-// it holds everything, then AIPerf's.
+// it holds everything, then AIPerf's, if they are wanted.
 func (r *runner) writeRun(m *measured, rep *RunReport, read *reading) error {
 	dir := filepath.Join(r.dir.Path, m.run.Dir)
 	if err := resultdir.WriteMasked(filepath.Join(dir, resultdir.ReportName), rep, r.hide); err != nil {
 		return err
 	}
-	if r.plan.Several() {
-		if _, err := aiperf.WriteRunConfig(dir, read.files.Info); err != nil {
+	if read.files != nil {
+		files, err := writeProfile(read.files, r.plan.Several(), &read.summaries[0])
+		if err != nil {
 			return err
 		}
+		r.wrote(dir, files...)
 	}
-	files, err := read.files.Close(&read.summaries[0])
-	if err != nil {
-		return err
-	}
-	r.wrote(dir, files...)
 	return removeTraces(dir)
 }
 
-// writePrompts writes inputs.json. After the last run nobody needs the data
-// any more: what a large run leaves behind takes their place.
+// writeProfile completes AIPerf's files of a run: its configuration, where it is one of
+// several, and its summaries.
+func writeProfile(files *aiperf.Writer, several bool, sum *metrics.Summary) ([]sinks.FileInfo, error) {
+	if several {
+		if _, err := aiperf.WriteRunConfig(files.Dir, files.Info); err != nil {
+			files.Abort()
+			return nil, err
+		}
+	}
+	return files.Close(sum)
+}
+
+// writePrompts writes inputs.json, if AIPerf's files are wanted. After the last run nobody
+// needs the data any more: what a large run leaves behind takes their place.
 func (r *runner) writePrompts(m *measured) error {
-	dir := filepath.Join(r.dir.Path, m.run.Dir)
-	rd, err := render.New(&m.Benchmark.Endpoint, m.Benchmark.Models, m.API, nil)
-	if err != nil {
-		return err
+	if r.opt.AIPerf {
+		dir := filepath.Join(r.dir.Path, m.run.Dir)
+		file, err := writeInputs(dir, m.Opened, r.hide)
+		if err != nil {
+			return err
+		}
+		r.wrote(dir, file)
 	}
-	file, err := aiperf.WriteInputs(dir, payloads(m, rd, r.hide))
-	if err != nil {
-		return err
-	}
-	r.wrote(dir, file)
 	m.Set, m.Warmup = nil, nil
 	if r.at.Index+1 == r.at.Total {
 		r.loader.Forget()
@@ -104,18 +114,27 @@ func (r *runner) writePrompts(m *measured) error {
 	return nil
 }
 
+// writeInputs writes inputs.json of a run that was opened.
+func writeInputs(dir string, run *onerun.Opened, hide *secret.Masker) (sinks.FileInfo, error) {
+	rd, err := render.New(&run.Benchmark.Endpoint, run.Benchmark.Models, run.API, nil)
+	if err != nil {
+		return sinks.FileInfo{}, err
+	}
+	return aiperf.WriteInputs(dir, payloads(run, rd, hide))
+}
+
 // runInfo is the run as AIPerf's files describe it.
-func (r *runner) runInfo(m *measured, rep *RunReport) *aiperf.RunInfo {
+func (r *runner) runInfo(run sweep.Run, rep *RunReport) *aiperf.RunInfo {
 	info := &aiperf.RunInfo{
-		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: m.run.Label,
-		VariationLabel: m.run.Cell.Label, VariationIndex: m.run.Cell.Index, CLICommand: r.opt.CommandLine,
-		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(m.run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(m.run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: r.shownDir(m.run), Fraction: schema.TakesFraction},
-		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: m.Benchmark.GPUTelemetry.Enabled,
+		Version: aiperfVersion, BenchmarkID: rep.Benchmark, Seed: rep.Seed, Trial: rep.Trial, RunLabel: run.Label,
+		VariationLabel: run.Cell.Label, VariationIndex: run.Cell.Index, CLICommand: r.opt.CommandLine,
+		Config: aiperf.InputConfig{All: schema.OnlyAIPerf(run.Cell.Resolved.AsAIPerf()), Said: schema.OnlyAIPerf(run.Cell.Resolved.Given), Flags: len(r.opt.Source) == 0, Dir: shownPath(filepath.Join(r.dir.Path, run.Dir)), Fraction: schema.TakesFraction},
+		T0:     rep.Started, WasCancelled: rep.Cancelled != "", GPUs: run.Cell.Resolved.Benchmark.GPUTelemetry.Enabled,
 	}
 	if r.plan.Several() {
 		info.SweepID, info.Config.Said = r.sweepID(), nil
 	}
-	info.VariationValues = parameters(m.run.Cell)
+	info.VariationValues = parameters(run.Cell)
 	if start, end, ok := rep.window(); ok {
 		t0 := rep.Started.UnixNano()
 		info.Start, info.End = time.Unix(0, t0+start), time.Unix(0, t0+end)
@@ -138,13 +157,12 @@ func (r *runner) runInfo(m *measured, rep *RunReport) *aiperf.RunInfo {
 // readers look at it.
 const aiperfVersion = "0.13.0"
 
-// shownDir is the run's directory as its files name it.
-func (r *runner) shownDir(run sweep.Run) string {
-	dir := filepath.Join(r.dir.Path, run.Dir)
-	if abs, err := filepath.Abs(dir); err == nil {
+// shownPath is a path as files name it.
+func shownPath(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}
-	return dir
+	return path
 }
 
 // sweepID is a UUID that all runs of one plan share.
@@ -155,17 +173,17 @@ func (r *runner) sweepID() string {
 
 // payloads are the bodies of every conversation, by the renderer that sends
 // them.
-func payloads(m *measured, rd *render.Renderer, hide *secret.Masker) iter.Seq2[string, []json.RawMessage] {
-	keys := render.NewKeys(m.run.Seed, m.run.Text, measuredPhase(m.Benchmark.Phases))
+func payloads(run *onerun.Opened, rd *render.Renderer, hide *secret.Masker) iter.Seq2[string, []json.RawMessage] {
+	keys := render.NewKeys(run.Seed, run.Text, measuredPhase(run.Benchmark.Phases))
 	return func(yield func(string, []json.RawMessage) bool) {
 		i, size := int64(0), 0
-		for c := range m.Set.Each() {
+		for c := range run.Set.Each() {
 			var shown []json.RawMessage
 			for _, b := range rd.Bodies(keys, c, i) {
 				shown = append(shown, hide.JSON(b))
 				size += len(b)
 			}
-			if i++; !yield(c.ID, shown) || i == maxInputs || !m.Set.Held() && size > maxMade {
+			if i++; !yield(c.ID, shown) || i == maxInputs || !run.Set.Held() && size > maxMade {
 				return
 			}
 		}

@@ -48,7 +48,7 @@ func (r *runner) finish() error {
 	if err != nil {
 		return err
 	}
-	if err := r.writeAggregates(); err != nil {
+	if err := r.writeTheirs(); err != nil {
 		return err
 	}
 	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, resultdir.MarkdownName)); err != nil {
@@ -165,24 +165,38 @@ func (r *runner) wrote(dir string, files ...sinks.FileInfo) {
 	}
 }
 
-// removeJournals deletes the streams that the tables now hold, unless a later
-// process will need them to complete the plan.
-func (r *runner) removeJournals() error {
+// over tells whether nothing of the plan is left to do: no later process needs the
+// runs' streams, which the tables hold.
+func (r *runner) over() bool {
 	if r.opt.KeepStreams || r.result.partial() || len(r.result.Reports) < len(r.result.Outcomes) {
-		return nil
+		return false
 	}
 	for _, rep := range r.result.Reports {
 		if rep.Aborted != "" || rep.Lost != "" {
-			return nil
+			return false
 		}
 	}
+	return true
+}
+
+// removeJournals deletes the streams that the tables now hold, and the folders that they
+// leave empty.
+func (r *runner) removeJournals() error {
+	if !r.over() {
+		return nil
+	}
 	var errs []error
+	var dirs []string
 	for _, o := range r.result.Outcomes {
+		dirs = append(dirs, o.Run.Dir)
 		for _, name := range append(sinks.SeriesFiles(), resultdir.StreamName) {
 			if err := os.Remove(filepath.Join(r.dir.Path, o.Run.Dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if len(errs) == 0 {
+		r.dir.RemoveEmpty(dirs)
 	}
 	return errors.Join(errs...)
 }

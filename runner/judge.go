@@ -92,7 +92,7 @@ func metricOptions(run sweep.Run, rep *RunReport) metrics.Options {
 }
 
 // read goes through the run's journal and gives its statistics and the evidence
-// for the verdict, and AIPerf's files their lines. Metrics always come from the
+// for the verdict, and AIPerf's files, if they are wanted, their lines. Metrics always come from the
 // journal, so that a run that was measured by an earlier process counts exactly
 // the same.
 func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
@@ -113,7 +113,7 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	if !m.API.ProducesTokens {
 		e.TokenSource = ""
 	}
-	files, err := aiperf.NewWriter(r.profile(m, rep))
+	files, err := r.theirs(m, rep)
 	if err != nil {
 		return nil, err
 	}
@@ -123,19 +123,18 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 	beside.Go(func() { rep.records, _, digestErr = resultdir.Digest(r.journalPath(m.run)) })
 	c, parts := metrics.NewCollector(metricOptions(m.run, rep)), partsOf(m.run, rep)
 	s := r.sample()
-	sent := func(rec *record.Record) error { // AIPerf knows of nothing that was not sent
-		if rec.Part() == record.InUnsent {
-			return nil
-		}
-		return files.Add(rec)
-	}
-	_, err = sinks.ReadJournal(r.journalPath(m.run), sent, func(rec *record.Record) error {
+	ours := func(rec *record.Record) error {
 		c.Add(rec)
 		parts.Add(rec)
 		e.Add(rec)
 		s.add(rec)
 		return nil
-	})
+	}
+	if files == nil {
+		_, err = sinks.ReadMeasured(r.journalPath(m.run), ours)
+	} else {
+		_, err = sinks.ReadJournal(r.journalPath(m.run), files.Add, ours)
+	}
 	if err != nil {
 		files.Abort()
 		return nil, err
@@ -154,6 +153,21 @@ func (r *runner) read(m *measured, rep *RunReport) (*reading, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// theirs begins AIPerf's files of a run; nil where they are not wanted.
+func (r *runner) theirs(m *measured, rep *RunReport) (*aiperf.Writer, error) {
+	if !r.opt.AIPerf {
+		return nil, nil //nolint:nilnil // none is wanted
+	}
+	a := &m.Benchmark.Artifacts
+	sayOfSlices(a, rep)
+	p := r.profile(m.run, rep)
+	p.Span = m.Span
+	if a.Trace && p.Records {
+		p.Trace = filepath.Join(p.Dir, aiperf.TraceName)
+	}
+	return aiperf.NewWriter(p)
 }
 
 // partsOf splits the requests of a run that has several targets or models.
@@ -227,7 +241,7 @@ type reading struct {
 	parts     []metrics.Part    // of each target and of each model, where there are several
 	sample    []float64         // of the metric that decides when trials are enough
 	evidence  *verdict.Evidence
-	files     *aiperf.Writer
+	files     *aiperf.Writer // nil: AIPerf's are not wanted
 }
 
 // shown is a metric as tables show it: over the steady window where there is one.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -75,10 +76,11 @@ func (l *stepLog) close() error {
 	return l.err
 }
 
-// runStarts opens the run's own log, if it has a directory of its own.
+// runStarts opens the run's own log, which is one of AIPerf's files, if it has a directory
+// of its own.
 func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) {
 	done = func() {}
-	if filepath.Clean(run.Dir) != "." {
+	if r.opt.AIPerf && filepath.Clean(run.Dir) != "." {
 		if err := r.log.also(filepath.Join(r.dir.Path, run.Dir)); err != nil {
 			return nil, err
 		}
@@ -87,6 +89,36 @@ func (r *runner) runStarts(run sweep.Run, attempt int) (done func(), err error) 
 	r.log.say("INFO", "run %s (%s, trial %d, attempt %d, seed %d) begins", run.ID, run.Cell.Label, run.Trial+1, attempt, run.Seed)
 	r.log.say("INFO", "AIPerf System is PROFILING") // who waits for it in AIPerf's log finds it in ours
 	return done, nil
+}
+
+// runLogs are the parts of a plan's log that are about its runs, by their ids: what the
+// runs' own logs say.
+func runLogs(path string) (map[string][]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	logs, run := map[string][]byte{}, ""
+	for line := range bytes.Lines(b) {
+		words := strings.Fields(string(line)) // time, level, text
+		if len(words) < 4 {
+			continue
+		}
+		if words[2] == "aiperf" { // a process began
+			run = ""
+		}
+		if words[2] == "run" && strings.HasPrefix(words[4], "(") && words[len(words)-1] == "begins" {
+			run = words[3]
+		}
+		if run == "" {
+			continue
+		}
+		logs[run] = append(logs[run], line...)
+		if words[2] == "run" && (words[3] == run && words[4] == "is" || words[3] == run+":") {
+			run = ""
+		}
+	}
+	return logs, nil
 }
 
 // runEnded says what a run did.

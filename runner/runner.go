@@ -45,6 +45,7 @@ type Options struct {
 	// AllowInvalid carries out a plan that this machine cannot drive, too.
 	AllowInvalid bool
 	Page         bool     // write report.html when the plan is done
+	AIPerf       bool     // write AIPerf's files, too; without them Export can, later
 	Origins      []string // every setting with its origin, for resolved.json
 	// Say takes a line about results that were there before. nil: nobody listens.
 	Say func(string)

@@ -153,7 +153,7 @@ var effects = []effect{
 	{in: "benchmark.phases.*.rate_series", settings: "path points"},
 	{in: "benchmark.phases.*.cancellation", settings: "rate delay"},
 
-	{in: "benchmark.artifacts", settings: "dir prefix summary records raw show_trace_timing slice_duration export_outputs_json auto_plot"},
+	{in: "benchmark.artifacts", settings: "dir aiperf prefix summary records raw show_trace_timing slice_duration export_outputs_json auto_plot"},
 	{in: "benchmark.artifacts", settings: "trace", needs: recordFile},
 	{in: "benchmark.artifacts", settings: "plot_required", needs: plotted},
 

@@ -453,6 +453,7 @@ type Cancellation struct {
 // Artifacts says where results go and in which detail.
 type Artifacts struct {
 	Dir     string  `json:"dir"`
+	AIPerf  *bool   `json:"aiperf,omitempty"` // its files are written; nil: the command decides
 	Prefix  string  `json:"prefix,omitempty"`
 	Summary Exports `json:"summary"` // json; empty: no summary JSON
 	Records Exports `json:"records"` // jsonl; empty: none

@@ -13,6 +13,8 @@ import (
 	"aiperf.dev/aiperf/internal/atomicfile"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report/page"
 )
@@ -53,17 +55,20 @@ answer, the table of cells, the charts, the evidence.
 
 var exportCommand = command{
 	words: resultDirs,
-	minor: true, name: "export", usage: "print a table of a result directory as CSV, Arrow or Parquet",
+	minor: true, name: "export", usage: "print a table of a result directory, or write AIPerf's files of it",
 	help: `aiperf export DIR prints one table on stdout: metrics, or that of --table.
 
   aiperf export results/quickstart-20261121T093000Z > metrics.csv
   aiperf export DIR --table cells
   aiperf export DIR --table requests --format arrow > requests.arrow
+  aiperf export DIR --to aiperf          AIPerf's files, beside the tables
 
 Tables: requests, chunks, runs, cells, metrics, checks.`,
 	flags: []argv.Switch{
 		{Name: "table", Arg: "NAME", Doc: "which table (default metrics)"},
 		{Name: "format", Arg: "FORMAT", Words: []string{"csv", "arrow", "parquet"}, Doc: "csv (default), arrow or parquet"},
+		{Name: "to", Arg: "WHOSE", Words: []string{"aiperf"}, Doc: "write the files that AIPerf would have written"},
+		{Name: "output", Arg: "FOLDER", Doc: "with --to: where they go (default: the directory itself)"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf export DIR --table NAME")
@@ -72,6 +77,12 @@ Tables: requests, chunks, runs, cells, metrics, checks.`,
 		}
 		if !isDir(dir) {
 			return noResults(dir)
+		}
+		if p.Has("to") {
+			return a.exportTheirs(dir, p)
+		}
+		if p.Has("output") {
+			return diag.New("--output: a table goes to stdout", "aiperf export DIR --to aiperf --output FOLDER")
 		}
 		table, format := p.Get("table"), p.Get("format")
 		if table == "" {
@@ -86,6 +97,26 @@ Tables: requests, chunks, runs, cells, metrics, checks.`,
 		}
 		return asUsage(err)
 	},
+}
+
+// exportTheirs writes AIPerf's files of a result directory.
+func (a *app) exportTheirs(dir string, p *argv.Line) error {
+	if p.Has("table") || p.Has("format") {
+		return diag.New("--to: no table is printed", "leave out --table and --format")
+	}
+	to := cmp.Or(p.Get("output"), dir)
+	files, notes, err := runner.Export(a.issue, dir, to)
+	for _, n := range notes {
+		a.note(n)
+	}
+	if err != nil {
+		return asUsage(err)
+	}
+	fmt.Fprintf(a.Out, "%s in %s\n", words.Count(len(files), "file"), to)
+	if len(notes) > 0 {
+		return exit(diag.Failed)
+	}
+	return nil
 }
 
 func isDir(path string) bool {

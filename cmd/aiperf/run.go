@@ -170,19 +170,25 @@ func shownStep(s runner.Step) report.Step {
 // asked is the word that the experiment says at path, "" when nobody said one:
 // profile is silent about its screen, as AIPerf's is, and shows progress.
 func asked(doc *schema.Document, path string) string {
-	s := doc.Said()
-	for part := range strings.SplitSeq(path, ".") {
-		i := slices.IndexFunc(s.Fields, func(f schema.Said) bool { return f.Name == part })
-		if i < 0 {
-			return ""
-		}
-		s = s.Fields[i]
-	}
+	s := saidAt(doc, path)
 	word, _ := s.Value.(string)
 	if s.Origin.Source == schema.ByDefault {
 		return ""
 	}
 	return strings.ToLower(word)
+}
+
+// saidAt is what the experiment says at path; nothing is the zero value.
+func saidAt(doc *schema.Document, path string) schema.Said {
+	s := doc.Said()
+	for part := range strings.SplitSeq(path, ".") {
+		i := slices.IndexFunc(s.Fields, func(f schema.Said) bool { return f.Name == part })
+		if i < 0 {
+			return schema.Said{}
+		}
+		s = s.Fields[i]
+	}
+	return s
 }
 
 // options says where results go and what is kept of the command line.
@@ -194,7 +200,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 	opt := runner.Options{
 		Resume: p.Has("resume"), KeepStreams: p.Has("keep-streams"), MoveAside: command == "profile" && !p.Has("resume"), Overwrite: p.Has("overwrite"), SourceName: file, Exe: exe, Version: version,
 		CommandLine: argv.Masked(command, os.Args, schema.Options()), AllowInvalid: plan.Experiment.AllowInvalid, AllowHooks: p.Has("allow-hooks"),
-		Page: p.Get("report") != "none",
+		Page: p.Get("report") != "none", AIPerf: wantsTheirs(command, doc, plan),
 	}
 	opt.Source, opt.SourceEnding = doc.Copy()
 	var origins bytes.Buffer
@@ -209,6 +215,17 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		a.note("nothing was begun in " + opt.Dir + ": the plan starts from its first run")
 	}
 	return opt, nil
+}
+
+// wantsTheirs tells whether AIPerf's files are written: as the experiment says, else by
+// profile, and by run where one of them is asked for.
+func wantsTheirs(command string, doc *schema.Document, plan *sweep.Plan) bool {
+	if said := plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf; said != nil {
+		return *said
+	}
+	return command == "profile" || slices.ContainsFunc(saidAt(doc, "benchmark.artifacts").Fields, func(s schema.Said) bool {
+		return s.Origin.Source != schema.ByDefault && !slices.Contains([]string{"dir", "auto_plot", "plot_required"}, s.Name)
+	})
 }
 
 // redone are the runs that are to be measured again.

@@ -282,6 +282,17 @@ func (d *Dir) SetAside(run, dir string, files []string, attempt int) error {
 	return nil
 }
 
+// RemoveEmpty removes the folders of runs in which nothing is left, and those around them.
+func (d *Dir) RemoveEmpty(runs []string) {
+	folders := map[string]bool{}
+	for _, run := range runs {
+		for up := filepath.Clean(run); up != "."; up = filepath.Dir(up) {
+			folders[up] = true
+		}
+	}
+	removeEmpty(d.Path, folders)
+}
+
 // holdsAny tells whether there is something of that name.
 func holdsAny(path string) bool {
 	_, err := os.Lstat(path)

@@ -99,6 +99,8 @@ func kindOf(rel string) string {
 		return "table"
 	case base == ReportName:
 		return "run"
+	case rel == RecordsKept:
+		return "records"
 	case rel == ViewName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
 	case base == MarkdownName:
@@ -147,6 +149,20 @@ func ReadManifest(dir string) (Manifest, error) {
 // Paths that lie elsewhere are left out. A directory that is not finished lists
 // what it holds when it is.
 func AddViews(dir string, paths []string) error {
+	var files []string
+	for _, path := range paths {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			files = append(files, rel)
+		}
+	}
+	return add(dir, files, func(string) string { return ViewKind })
+}
+
+// AddFiles is AddViews of files that were made later of what the directory keeps; their
+// paths are from dir.
+func AddFiles(dir string, files []string) error { return add(dir, files, kindOf) }
+
+func add(dir string, files []string, kind func(rel string) string) error {
 	m, err := ReadManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -154,13 +170,10 @@ func AddViews(dir string, paths []string) error {
 	if err != nil {
 		return err
 	}
-	for _, path := range paths {
-		rel, err := filepath.Rel(dir, path)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		f := ManifestFile{Path: filepath.ToSlash(rel), Kind: ViewKind}
-		if f.SHA256, f.Bytes, err = Digest(path); err != nil {
+	for _, rel := range files {
+		rel = filepath.ToSlash(rel)
+		f := ManifestFile{Path: rel, Kind: kind(rel)}
+		if f.SHA256, f.Bytes, err = Digest(filepath.Join(dir, rel)); err != nil {
 			return err
 		}
 		m.Files = slices.DeleteFunc(m.Files, func(old ManifestFile) bool { return old.Path == f.Path })

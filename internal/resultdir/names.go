@@ -30,6 +30,10 @@ const (
 	StreamName = "stream.arrow" // its records, until they are in the tables
 )
 
+// RecordsKept is the archive of what runs were that the tables do not tell: their records
+// as they came, and what else AIPerf's files are made of.
+const RecordsKept = "records.tar.zst"
+
 // StreamOf is the file of a run that what is sampled over time goes to, until it is in
 // its table.
 func StreamOf(table string) string { return table + "." + StreamName }

@@ -64,6 +64,7 @@ func runFile(file, dir string, worlds *Worlds, set ...schema.Assignment) (*Outco
 	}
 	res, err := runner.Run(context.Background(), context.Background(), plan, runner.Options{
 		Dir: filepath.Join(dir, "results"), Source: text, SourceName: file, SourceEnding: filepath.Ext(file), Version: "simulation", Driver: onerun.Simulated{World: worlds.Open},
+		AIPerf: plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf != nil && *plan.Cells[0].Resolved.Benchmark.Artifacts.AIPerf,
 	})
 	if err != nil {
 		return nil, err

@@ -70,6 +70,7 @@ type ways struct {
 	runs     int      // that were carried out
 	requests int      // that were sent
 	made     []string // names of the results, the first by its flags
+	theirs   bool     // AIPerf's files are written
 }
 
 func newWays(t *testing.T, dir string, rng *rand.Rand) *ways {
@@ -222,7 +223,7 @@ func (w *ways) again(name string, d *watchedDriver) {
 }
 
 func (w *ways) options(name string, d onerun.Driver, resume bool) runner.Options {
-	return runner.Options{Dir: filepath.Join(w.dir, name), Resume: resume, SourceName: w.file, Version: "simulation", Driver: d}
+	return runner.Options{Dir: filepath.Join(w.dir, name), Resume: resume, SourceName: w.file, Version: "simulation", Driver: d, AIPerf: w.theirs}
 }
 
 // carryOut leaves the results of a plan.

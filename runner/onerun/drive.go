@@ -84,7 +84,7 @@ func (run *Opened) job(clock record.Clock, out *Result, seen *observers, s *Sess
 		tok = nil // while it is measured the server is asked nothing: its usage counts
 	}
 	show := func(rec *record.Record) {
-		out.note(rec)
+		out.Note(rec)
 		seen.record(rec)
 	}
 	job := loadgen.Job{

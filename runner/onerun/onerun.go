@@ -88,8 +88,8 @@ func (m *Result) lose(err error) {
 	}
 }
 
-// note counts a record that the engine hands over.
-func (m *Result) note(r *record.Record) {
+// Note counts a record that the engine hands over.
+func (m *Result) Note(r *record.Record) {
 	m.Emitted++
 	if r.Warmup || !r.InWindow || r.Sent == record.None || r.End == record.None {
 		return

@@ -47,6 +47,7 @@ var versions = []Version{
 		{Path: "objectives", Kind: Added, Doc: "what cells are ranked by"},
 		{Path: "tables", Kind: Added, Doc: "which tables are written, and in which formats"},
 		{Path: "verdict", Kind: Added, Doc: "limits of the checks behind the verdict"},
+		{Path: "benchmark.artifacts.aiperf", Kind: Added, Doc: "whether AIPerf's files are written"},
 		{Path: "benchmark.datasets.*.columns", Kind: Added, Doc: "our names for the columns of a table"},
 		{Path: "benchmark.datasets.*.folder", Kind: Added, Doc: "where a copy of a published set lies"},
 		{Path: "benchmark.datasets.*.media_roots", Kind: Added, Doc: "more folders that images, sounds and videos may come from"},

@@ -178,6 +178,7 @@ var options = []Option{
 	{Path: "benchmark.phases.profiling.cancellation.delay", Names: []string{"request-cancellation-delay"}, Kind: "number", Default: "0", Unit: "s", Doc: "Seconds from sending a request to cancelling it.", Group: "Request Cancellation"},
 	{Path: "name", Names: []string{"name"}, Kind: "string", Doc: "Name of the experiment, shown in reports and tables.", Group: "Output"},
 	{Path: "benchmark.artifacts.dir", Names: []string{"output-artifact-dir", "artifact-dir"}, Kind: "string", Doc: "Folder for the results.", Group: "Output"},
+	{Path: "benchmark.artifacts.aiperf", Names: []string{"aiperf-artifacts"}, Neg: "no-aiperf-artifacts", Kind: "bool", Doc: "Write AIPerf's files of each run and over several runs. Without it, profile writes them, and run does if another setting of artifacts asks for them.", Group: "Output"},
 	{Path: "benchmark.artifacts.prefix", Names: []string{"profile-export-prefix", "profile-export-file"}, Kind: "string", Doc: "Prefix for the names of the exported files.", Group: "Output"},
 	{Path: "benchmark.artifacts.records", Names: []string{"export-level", "profile-export-level"}, Kind: "string", Enum: []string{"summary", "records", "raw"}, Default: "records", Doc: "What AIPerf's files hold: summaries, one row per request as well, or bodies too.", Group: "Output", Do: "export_level"},
 	{Path: "benchmark.artifacts.slice_duration", Names: []string{"slice-duration"}, Kind: "number", Doc: "Also summarise each time slice of this length (seconds, or text such as 2s).", Group: "Output"},

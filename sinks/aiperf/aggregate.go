@@ -29,7 +29,8 @@ type Aggregate struct {
 // AggregateRun is one successful trial.
 type AggregateRun struct {
 	Label   string
-	Summary *metrics.Summary
+	Dir     string           // its folder in the result directory
+	Summary *metrics.Summary `json:"-"`
 }
 
 // FailedRun is one that is not in the numbers.

@@ -14,9 +14,9 @@ type Design struct {
 	Seed    int64
 	// Scramble and Optimization say how the points were made; nil where the kind
 	// has no such setting.
-	Scramble, Optimization any
+	Scramble, Optimization Plain
 	Dimensions             []DesignDimension
-	Points                 [][]any // one row per cell, in the order of Dimensions
+	Points                 [][]Plain // one row per cell, in the order of Dimensions
 }
 
 // DesignDimension is a range, or choices in place of one.
@@ -24,7 +24,7 @@ type DesignDimension struct {
 	Path     string // in the body
 	Lo, Hi   float64
 	Log, Int bool
-	Choices  []any
+	Choices  []Plain
 }
 
 // WriteDesign writes sampling_design.json into dir, in AIPerf's shape: what
@@ -45,10 +45,10 @@ func (d *Design) json() object {
 	}
 	points := make([]any, len(d.Points))
 	for i, p := range d.Points {
-		points[i] = p
+		points[i] = bare(p)
 	}
-	return object{}.with("type", d.Type).with("samples", d.Samples).with("seed", d.Seed).with("scramble", d.Scramble).
-		with("optimization", d.Optimization).with("dimensions", dims).with("samples_mapped", points)
+	return object{}.with("type", d.Type).with("samples", d.Samples).with("seed", d.Seed).with("scramble", d.Scramble.V).
+		with("optimization", d.Optimization.V).with("dimensions", dims).with("samples_mapped", points)
 }
 
 func (x DesignDimension) json() object {
@@ -60,7 +60,7 @@ func (x DesignDimension) json() object {
 		kind = "int"
 	}
 	if len(x.Choices) > 0 {
-		return object{}.with("path", x.Path).with("lo", nil).with("hi", nil).with("scale", scale).with("kind", kind).with("choices", x.Choices)
+		return object{}.with("path", x.Path).with("lo", nil).with("hi", nil).with("scale", scale).with("kind", kind).with("choices", bare(x.Choices))
 	}
 	return object{}.with("path", x.Path).with("lo", number(x.Lo)).with("hi", number(x.Hi)).with("scale", scale).with("kind", kind).with("choices", nil)
 }

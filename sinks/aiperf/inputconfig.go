@@ -19,7 +19,7 @@ type InputConfig struct {
 	// Fraction tells of a member of the body, by its path, whether it takes numbers
 	// that need not be whole: AIPerf keeps those as floats, 40.0 and not 40. nil:
 	// none does.
-	Fraction func(path string) bool
+	Fraction func(path string) bool `json:"-"`
 }
 
 // json is the member input_config: AIPerf's keys in its order, numbers that it

@@ -83,8 +83,12 @@ func NewWriter(p Profile) (*Writer, error) {
 	return w, nil
 }
 
-// Add takes a record: it becomes a line and is counted.
+// Add takes a record: it becomes a line and is counted. AIPerf knows of nothing that
+// was not sent.
 func (w *Writer) Add(r *record.Record) error {
+	if r.Part() == record.InUnsent {
+		return nil
+	}
 	kept, err := w.traces.next()
 	if err != nil || !w.note(r) || w.out == nil {
 		return err
@@ -95,9 +99,9 @@ func (w *Writer) Add(r *record.Record) error {
 }
 
 // EndRecords completes the file of the records, which waits for the disk. Close
-// does it where nobody has before.
+// does it where nobody has before. A nil Writer has none.
 func (w *Writer) EndRecords() error {
-	if w.out == nil {
+	if w == nil || w.out == nil {
 		return nil
 	}
 	f, err := w.out.Commit("records", "", w.rows)
@@ -128,6 +132,9 @@ func (w *Writer) Close(sum *metrics.Summary) ([]sinks.FileInfo, error) {
 
 // Abort gives back what is open; a file that is not complete goes away.
 func (w *Writer) Abort() {
+	if w == nil {
+		return
+	}
 	if w.out != nil {
 		w.out.Abort()
 	}

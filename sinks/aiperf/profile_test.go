@@ -271,7 +271,7 @@ func TestSweepRunSaysMoreAboutItself(t *testing.T) {
 	t.Parallel()
 	v := chatRun(t, nil)
 	v.info.SweepID, v.info.RunLabel, v.info.VariationLabel, v.info.VariationIndex = "ad69", "run_0002", "phases.profiling.concurrency=2", 1
-	v.info.VariationValues = []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: int64(2)}}
+	v.info.VariationValues = []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: aiperf.Plain{V: int64(2)}}}
 	v.info.Trial, v.info.WasCancelled = 1, true
 	v.write(t)
 	got := object(t, load(t, filepath.Join(v.dir, "profile_export_aiperf.json")))
@@ -652,7 +652,7 @@ func TestAggregateOfOne(t *testing.T) {
 	v := chatRun(t, nil)
 	a := &aiperf.Aggregate{
 		Version: "0.1.0", Level: 0.95, VariationLabel: "phases.profiling.concurrency=1", SweepMode: "repeated", Model: "rec-model",
-		VariationValues: []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: int64(1)}},
+		VariationValues: []aiperf.Parameter{{Name: "phases.profiling.concurrency", Value: aiperf.Plain{V: int64(1)}}},
 		Runs:            []aiperf.AggregateRun{{Label: "run_0001", Summary: &v.sum}},
 	}
 	if _, err := aiperf.WriteAggregate(dir, a); err != nil {
@@ -685,7 +685,7 @@ func TestSweep(t *testing.T) {
 	for _, trials := range []int{1, 2} {
 		dir := t.TempDir()
 		s := &aiperf.SweepSummary{
-			Parameters: []aiperf.SweepParameter{{Path: "phases.profiling.concurrency", Values: []any{int64(1), int64(2), int64(4)}}},
+			Parameters: []aiperf.SweepParameter{{Path: "phases.profiling.concurrency", Values: aiperf.Plains([]any{int64(1), int64(2), int64(4)})}},
 			NumRuns:    3 * trials, Successful: 3 * trials, Mode: "repeated", Level: 0.95, Trials: trials,
 		}
 		for i, p := range point {
@@ -743,12 +743,12 @@ func TestSweepOfBothLengths(t *testing.T) {
 	v := chatRun(t, nil)
 	const isl, osl, slots = "datasets.default.prompts.isl.mean", "datasets.default.prompts.osl.mean", "phases.profiling.concurrency"
 	s := &aiperf.SweepSummary{
-		Parameters: []aiperf.SweepParameter{{Path: isl, Values: []any{20, 30}}, {Path: osl, Values: []any{4}}, {Path: slots, Values: []any{1}}},
+		Parameters: []aiperf.SweepParameter{{Path: isl, Values: aiperf.Plains([]any{20, 30})}, {Path: osl, Values: aiperf.Plains([]any{4})}, {Path: slots, Values: aiperf.Plains([]any{1})}},
 		NumRuns:    2, Successful: 2, Mode: "repeated", Level: 0.95, Trials: 1,
 	}
 	for _, n := range []any{20, 30} {
 		s.Cells = append(s.Cells, aiperf.SweepCell{
-			Point: []aiperf.Parameter{{Name: isl, Value: n}, {Name: osl, Value: 4}, {Name: slots, Value: 1}}, Runs: []*metrics.Summary{&v.sum},
+			Point: []aiperf.Parameter{{Name: isl, Value: aiperf.Plain{V: n}}, {Name: osl, Value: aiperf.Plain{V: 4}}, {Name: slots, Value: aiperf.Plain{V: 1}}}, Runs: []*metrics.Summary{&v.sum},
 		})
 	}
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ type RunInfo struct {
 	CLICommand      string // secrets masked
 
 	Config    InputConfig     // the resolved body, secrets masked
-	Variables json.RawMessage // of the experiment; nil means none
+	Variables json.RawMessage `json:",omitempty"` // of the experiment; nil means none
 	GPUs      bool            // GPU telemetry is not switched off: the files say that there is none
 
 	T0               time.Time // wall-clock moment of the records' zero
@@ -34,7 +34,7 @@ type RunInfo struct {
 	// Branches are those of the profiling phases together, or of the only phase
 	// that the files are about; nil where no session can start another.
 	Branches *record.Branches
-	Warmup   *metrics.Summary // nil without a warmup phase
+	Warmup   *metrics.Summary `json:"-"` // nil without a warmup phase
 }
 
 // PhaseName is a phase of the run, in order. Start and End are ns since T0.
@@ -50,13 +50,13 @@ type PhaseName struct {
 // Parameter is a swept path and a cell's value on it.
 type Parameter struct {
 	Name  string
-	Value any
+	Value Plain
 }
 
 func parameters(ps []Parameter) object {
 	o := object{}
 	for _, p := range ps {
-		o = o.with(p.Name, p.Value)
+		o = o.with(p.Name, p.Value.V)
 	}
 	return o
 }

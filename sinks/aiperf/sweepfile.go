@@ -28,13 +28,14 @@ type SweepSummary struct {
 // SweepParameter is one axis with its values.
 type SweepParameter struct {
 	Path   string // phases.profiling.concurrency
-	Values []any
+	Values []Plain
 }
 
 // SweepCell is one cell: its point and its successful runs' summaries.
 type SweepCell struct {
-	Point []Parameter // by the paths of the axes
-	Runs  []*metrics.Summary
+	Point []Parameter        // by the paths of the axes
+	Runs  []*metrics.Summary `json:"-"`
+	Dirs  []string           // of those runs, in the result directory
 }
 
 // WriteSweep writes profile_export_aiperf_sweep.json and .csv into dir. As in
@@ -53,7 +54,7 @@ func WriteSweep(dir string, s *SweepSummary) ([]sinks.FileInfo, error) {
 func (s *SweepSummary) json() object {
 	params := []object{}
 	for _, p := range s.Parameters {
-		params = append(params, object{}.with("name", s.name(p.Path)).with("values", p.Values))
+		params = append(params, object{}.with("name", s.name(p.Path)).with("values", bare(p.Values)))
 	}
 	meta := object{}.with("sweep_parameters", params).with("num_combinations", len(s.Cells)).with("sweep_mode", s.Mode).
 		with("confidence_level", number(s.Level)).with("num_trials_per_value", s.Trials).with("aggregation_type", "sweep")
@@ -230,8 +231,8 @@ func (s *SweepSummary) cells(point []Parameter) []string {
 		v := ""
 		for _, q := range point {
 			if q.Name == p.Path {
-				if v, _ = q.Value.(string); v == "" {
-					v = python(q.Value)
+				if v, _ = q.Value.V.(string); v == "" {
+					v = python(q.Value.V)
 				}
 			}
 		}

@@ -48,7 +48,15 @@ func Recheck(dir string) (said string, bad []string, err error) {
 			bad = append(bad, fmt.Sprintf("%s: %s", run, b))
 		}
 	}
-	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"), words.Count(len(runs), "run"))
+	recomputed := len(runs)
+	if ours && recomputed == 0 { // AIPerf's files are not there: the tables are
+		var wrong []string
+		if checked, recomputed, wrong, err = recheckTables(dir); err != nil {
+			return "", bad, err
+		}
+		bad = append(bad, wrong...)
+	}
+	said = fmt.Sprintf("%s recomputed from the records of %s", words.Count(checked, "value"), words.Count(recomputed, "run"))
 	if ours {
 		said = fmt.Sprintf("%d files as written; %s; %s", len(m.Files), m.Verdict, said)
 		if m.Interrupted {

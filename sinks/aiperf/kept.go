@@ -1,0 +1,26 @@
+package aiperf
+
+import "encoding/json"
+
+// Kept is what the files of a plan are made of beside its records: plain data, which
+// outlasts the process that measured.
+type Kept struct {
+	Schema  string    `json:"schema"` // KeptSchema
+	Several bool      `json:"several"`
+	Runs    []KeptRun `json:"runs"`
+	Over    Over      `json:"over"`
+}
+
+// KeptSchema names the form of Kept.
+const KeptSchema = "aiperf.kept/1"
+
+// KeptRun is one run.
+type KeptRun struct {
+	ID      string  `json:"id"`
+	Dir     string  `json:"dir"` // in the result directory, "" for the top
+	Profile Profile `json:"profile"`
+	// Data is what its requests were made of, in the words of who makes them, and
+	// DataSHA256 what came of it.
+	Data       json.RawMessage `json:"data"`
+	DataSHA256 string          `json:"data_sha256"`
+}
