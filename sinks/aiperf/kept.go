@@ -1,6 +1,12 @@
 package aiperf
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/record"
+	"aiperf.dev/aiperf/sinks"
+)
 
 // Kept is what the files of a plan are made of beside its records: plain data, which
 // outlasts the process that measured.
@@ -23,4 +29,11 @@ type KeptRun struct {
 	// DataSHA256 what came of it.
 	Data       json.RawMessage `json:"data"`
 	DataSHA256 string          `json:"data_sha256"`
+}
+
+// Summaries are the statistics of the run's journal: full, then steady if there is one.
+func (r *KeptRun) Summaries(journal string) ([]metrics.Summary, error) {
+	c := metrics.NewCollector(r.Profile.Options)
+	_, err := sinks.ReadMeasured(journal, func(rec *record.Record) error { c.Add(rec); return nil })
+	return c.Summaries(), err
 }

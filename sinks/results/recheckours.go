@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 
 	"aiperf.dev/aiperf/internal/metrics"
-	"aiperf.dev/aiperf/internal/record"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/aiperf"
@@ -48,12 +47,11 @@ func recheckTables(dir string) (checked, runs int, bad []string, err error) {
 		if err != nil {
 			return 0, 0, nil, err
 		}
-		c := metrics.NewCollector(run.Profile.Options)
-		if _, err := sinks.ReadMeasured(journal, func(r *record.Record) error { c.Add(r); return nil }); err != nil {
+		summaries, err := run.Summaries(journal)
+		if err != nil {
 			return 0, 0, nil, err
 		}
 		runs++
-		summaries := c.Summaries()
 		for _, want := range rows[[2]int{run.Profile.Info.VariationIndex, run.Profile.Info.Trial}] {
 			checked++
 			if got := want.in(summaries); got != want.value {
