@@ -98,7 +98,8 @@ func cutName(url string) (rest string, ok bool) {
 }
 
 // ParseURL reads mock:?key=value&…; an http:// that was put before it does not
-// matter. Naming ttft or itl without step asks for plain timing.
+// matter. Naming ttft or itl without step asks for plain timing, and tokens keep the gap
+// of a step unless itl gives another.
 func ParseURL(raw string) (Config, error) {
 	rest, ok := cutName(raw)
 	if !ok {
@@ -150,6 +151,9 @@ func (c Config) resolve(seen map[string]bool) (Config, error) {
 	case seen["itl"] && batched:
 		return Config{}, diag.Errorf("mock: itl and step contradict: a step is the time between tokens").Try("leave one out")
 	case (seen["ttft"] || seen["itl"]) && !batched:
+		if !seen["itl"] {
+			c.ITL = c.Step
+		}
 		c.Step = 0
 		if !seen["prefill"] {
 			c.Prefill = 0

@@ -32,8 +32,8 @@ func TestParseURL(t *testing.T) {
 		{"http://mock:", Defaults()},
 		{"mock://?", Defaults()},
 		{"mock:?ttft=40ms&itl=5ms", plain(func(c *Config) { c.TTFT, c.ITL = 40*msec, 5*msec })},
-		{"http://mock:?ttft=40ms", plain(func(c *Config) { c.TTFT = 40 * msec })},
-		{"mock:?ttft=40ms&prefill=0.02ms", plain(func(c *Config) { c.TTFT, c.Prefill = 40*msec, 20*time.Microsecond })},
+		{"http://mock:?ttft=40ms", plain(func(c *Config) { c.TTFT, c.ITL = 40*msec, 5*msec })},
+		{"mock:?ttft=40ms&prefill=0.02ms", plain(func(c *Config) { c.TTFT, c.ITL, c.Prefill = 40*msec, 5*msec, 20*time.Microsecond })},
 		{"mock:?step=5ms&batch=4&seq=100us&ttft=1ms", batched(func(c *Config) { c.Batch, c.Seq, c.TTFT = 4, 100*time.Microsecond, msec })},
 		{"mock:?osl=7&max_osl=9&chunk=2&reasoning=3&role=none&usage=each&lie=1.5&cached=0.25&dims=4", batched(func(c *Config) {
 			c.OSL, c.MaxOSL, c.Chunk, c.Reasoning, c.Role, c.Usage, c.Lie, c.Cached, c.Dims = 7, 9, 2, 3, RoleNone, UsageEach, 1.5, 0.25, 4
