@@ -29,7 +29,7 @@ func quickstart(t *testing.T, trials int, flags ...string) desk {
 	t.Helper()
 	d := desk{dir: t.TempDir()}
 	d.result = run(t, append([]string{
-		"examples/experiments/quickstart.cue", "-u", "mock:?ttft=8ms&itl=1ms&jitter=0.3", "--set", "compare=null",
+		"examples/experiments/quickstart.cue", "-u", "mock:?ttft=8ms&itl=1ms&jitter=0.3",
 		"--artifact-dir", filepath.Join(d.dir, "results", "quickstart-1"), "--set", fmt.Sprint("multi_run.num_runs=", trials),
 	}, flags...)...)
 	return d

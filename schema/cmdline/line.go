@@ -5,6 +5,7 @@
 package cmdline
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type Line struct {
 	File        string // "" = flags only
 	Command     string // the word after aiperf
 	Axes        *lower.Axes
-	Index       fields.Table
+	Layer       lower.Layer
 	Look        func(path string) (Records, error) // nil: no file is looked into
 	Check       Checker
 	*source.Remarks
@@ -55,7 +56,7 @@ func (l *Line) Overlay() (bad diag.Errors) {
 	if profile {
 		at := source.Because(source.Frame, "a phase made by flags")
 		for _, path := range []string{"benchmark.datasets.main", "benchmark.phases.profiling"} {
-			_, _ = lower.Reach(l.Index, l.Root, path, at) // nothing is there that could be in the way
+			_, _ = l.Layer.Reach(l.Root, path, at) // nothing is there that could be in the way
 		}
 	}
 	for _, a := range l.Assignments {
@@ -66,15 +67,20 @@ func (l *Line) Overlay() (bad diag.Errors) {
 			continue // laid over before the axes were read
 		}
 		l.Axes.Pin(a.Path)
-		if a.Axis {
-			l.Axes.Set(lower.Axis{Path: a.Path, Values: a.Value.Items, Origin: a.Origin})
+		if values, ok := a.Value.([]any); ok && a.Axis {
+			axis := lower.Axis{Path: a.Path, Origin: a.Origin}
+			for _, v := range values {
+				axis.Values = append(axis.Values, source.FromPlain(v, a.Origin))
+			}
+			l.Axes.Set(axis)
 			continue
 		}
-		bad = append(bad, lower.Lay(l.Index, l.Root, a)...)
+		bad = append(bad, l.Layer.Lay(l.Root, a)...)
 	}
 	if bad != nil {
 		return bad
 	}
+	l.uncompare()
 	bad = l.combineFlags()
 	if profile {
 		l.profileDefaults()
@@ -83,6 +89,20 @@ func (l *Line) Overlay() (bad diag.Errors) {
 		l.quiet()
 	}
 	return bad
+}
+
+// uncompare takes the comparison out whose axis was pinned: with -u one server is
+// measured, and there is nothing to compare it with.
+func (l *Line) uncompare() {
+	c := l.Root.Get("compare")
+	if c == nil || c.Kind != source.Object || c.Get("axis") == nil {
+		return
+	}
+	axis := c.Get("axis")
+	if name, ok := axis.Value.(string); ok && l.Axes.Lost(fields.Canonical(name)) {
+		l.Root.Pop("compare")
+		l.Notes = append(l.Notes, fmt.Sprintf("%s: compare is left out: the command line gives %s one value", axis.Origin.Where, name))
+	}
 }
 
 // quiet is the screen of profile: no dashboard, unless a flag asks for one.
@@ -120,12 +140,12 @@ func (l *Line) IdleValues() (bad diag.Errors) {
 		if a.Origin.Source != source.ByFlag || l.Root.At(a.Path) != nil || l.Axes.On(a.Path) != nil {
 			continue
 		}
-		values := []*source.Node{a.Value}
-		if a.Axis {
-			values = a.Value.Items
+		values, ok := a.Value.([]any)
+		if !ok || !a.Axis {
+			values = []any{a.Value}
 		}
 		for _, v := range values {
-			bad = append(bad, l.Check.Leaf(l.Root, a.Path, v.Clone())...)
+			bad = append(bad, l.Check.Leaf(l.Root, a.Path, source.FromPlain(v, a.Origin))...)
 		}
 	}
 	return bad

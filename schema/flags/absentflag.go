@@ -52,9 +52,7 @@ func (o Option) absentFlag(at source.Origin, words []string) ([]lower.Assignment
 		return nil, err
 	}
 	for path, v := range o.with {
-		weak := lower.Assign(path, v, at)
-		weak.Weak = true
-		out = append(out, weak)
+		out = append(out, lower.Assignment{Path: path, Value: v, Origin: at, Weak: true})
 	}
 	if len(out) == 0 {
 		out = []lower.Assignment{{Origin: at}}

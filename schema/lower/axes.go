@@ -27,14 +27,22 @@ func (a *Axis) Name() string {
 
 // Assignment is value i of the axis, laid over a cell.
 func (a *Axis) Assignment(i int) Assignment {
-	return Assignment{Path: a.Path, Value: a.Values[i].From(source.ByAxis), Origin: a.Origin}
+	return Assignment{Path: a.Path, Value: a.Values[i].Plain(), Origin: a.Origin}
 }
 
 // Axes are the values that points of the sweep lay over the experiment, with the
 // places where they stand.
 type Axes struct {
 	All    []Axis
-	Unread []string // axes that could not be read, by the last words of their paths
+	Named  []Overlay // of named cells
+	Unread []string  // axes that could not be read, by the last words of their paths
+	Pinned []string  // paths of axes that were taken out, see Pin
+}
+
+// Overlay is a value of a named cell.
+type Overlay struct {
+	Path  string
+	Value *source.Node
 }
 
 // On is the axis on a path, nil without one.
@@ -67,6 +75,27 @@ func (x *Axes) Lose(path string) {
 	x.Unread = append(x.Unread, last)
 }
 
+// Placed is the value of an assignment as the file has it, with its places, when
+// it is a point of an axis; nil for any other.
+func (x *Axes) Placed(a Assignment) *source.Node {
+	if a.Origin.Source.Typed() {
+		return nil
+	}
+	for _, o := range x.Named {
+		if o.Path == a.Path && reflect.DeepEqual(o.Value.Plain(), a.Value) {
+			return o.Value.Clone()
+		}
+	}
+	if axis := x.On(a.Path); axis != nil {
+		for _, v := range axis.Values {
+			if v.Kind == source.Scalar && v.Value == a.Value || v.Kind != source.Scalar && reflect.DeepEqual(v.Plain(), a.Value) {
+				return v.Clone().From(source.ByAxis)
+			}
+		}
+	}
+	return nil
+}
+
 // Pin takes a path out of the matrix: a single value from a flag or --set
 // wins over an axis of the file. An axis of objects loses the field that was
 // pinned; values that differ in nothing else become one, and an axis with
@@ -83,7 +112,19 @@ func (x *Axes) Pin(path string) {
 			a.Values = nil
 		}
 	}
-	x.All = slices.DeleteFunc(x.All, func(a Axis) bool { return len(a.Values) == 0 })
+	x.All = slices.DeleteFunc(x.All, func(a Axis) bool {
+		if len(a.Values) > 0 {
+			return false
+		}
+		x.Pinned = append(x.Pinned, a.Path)
+		return true
+	})
+}
+
+// Lost tells whether the axis of this path was pinned and not given again.
+func (x *Axes) Lost(path string) bool {
+	is := func(other string) bool { return AxisKey(other) == AxisKey(path) }
+	return slices.ContainsFunc(x.Pinned, is) && !slices.ContainsFunc(x.All, func(a Axis) bool { return is(a.Path) })
 }
 
 // AxisKey spells alike what means the same: the flags' name for the only data

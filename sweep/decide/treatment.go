@@ -92,11 +92,10 @@ func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
 	return t, nil
 }
 
-// axesHint names the axes there are. One of endpoints may have been in the file: a
-// single address from the command line takes its place.
+// axesHint names the axes there are.
 func axesHint(said string, axes []schema.Axis) string {
 	if strings.TrimPrefix(said, "benchmark.") == "endpoint" {
-		return "name the servers in sweep.parameters.endpoint, or in the variables that it uses; -u gives all of them one address"
+		return "name the servers in sweep.parameters.endpoint, or in the variables that it uses"
 	}
 	var names []string
 	for _, a := range axes {

@@ -71,10 +71,10 @@ func TestComparisonsAreCheckedBeforehand(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c, err, want)
 		}
 	}
-	addressed := grid(2, axis(concurrency, "concurrency", 1, 2))
-	addressed.Head.Compare = &schema.Compare{Axis: "endpoint"}
-	if err, ok := decide.CheckGates(expand(t, addressed), metrics.Tags()).(schema.Errors); !ok || len(err) != 1 || !strings.Contains(err[0].Hint, "-u gives all of them one address") {
-		t.Errorf("the servers were replaced by one: %v", err)
+	serverless := grid(2, axis(concurrency, "concurrency", 1, 2))
+	serverless.Head.Compare = &schema.Compare{Axis: "endpoint"}
+	if err, ok := decide.CheckGates(expand(t, serverless), metrics.Tags()).(schema.Errors); !ok || len(err) != 1 || !strings.Contains(err[0].Hint, "sweep.parameters.endpoint") {
+		t.Errorf("no axis of servers: %v", err)
 	}
 	one := grid(2, axis(concurrency, "concurrency", 2))
 	one.Head.Compare = &schema.Compare{Axis: "concurrency"}
