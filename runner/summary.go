@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -75,7 +76,7 @@ func (res *Result) Report() *report.Report {
 // reasons the first is told.
 func (res *Result) NothingMeasured() error {
 	if len(res.Outcomes) == 0 && res.Stopped != "" {
-		return diag.New(res.Stopped, "to start it, run the same command with --resume")
+		return diag.New(res.Stopped, "the same command with --resume begins it")
 	}
 	if len(res.Outcomes) == 0 || len(res.Reports) > 0 {
 		return nil
@@ -100,17 +101,19 @@ func (res *Result) single(r *report.Report) {
 		start, end, _ := rep.steady()
 		r.SteadyFor = time.Duration(end - start)
 	}
+	var client []string
 	if h := rep.Host; h.CPUSeconds != nil && h.WallSeconds > 0 {
-		r.Client = fmt.Sprintf("%s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), words.Count(h.Cores, "core"))
+		client = append(client, fmt.Sprintf("%s of %s", words.Percent(*h.CPUSeconds/h.WallSeconds/float64(h.Cores)), words.Count(h.Cores, "core")))
 	}
 	if rep.Lateness != nil {
-		r.Client += ", 99 % of the sends at most " + words.Millis(*rep.Lateness) + " late"
+		client = append(client, "99 % of the sends at most "+words.Millis(*rep.Lateness)+" late")
 	}
 	for _, f := range rep.Findings {
 		if f.Check == "headroom" {
-			r.Client += fmt.Sprintf(", this machine can drive %.2g times this load", f.Value)
+			client = append(client, fmt.Sprintf("this machine can drive %.2g times this load", f.Value))
 		}
 	}
+	r.Client = strings.Join(client, ", ")
 	d := o.Run.Cell.Resolved.Benchmark.Datasets[0]
 	if s := d.Prompts.OSL; s != nil && s.StdDev == nil {
 		for _, v := range []*float64{s.Value, s.Mean} {

@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,16 +60,7 @@ func TestPrintedNumbersAgree(t *testing.T) {
 
 func agree(t *testing.T, phase, set string) {
 	t.Helper()
-	text := fmt.Sprintf(`
-random_seed: 7
-benchmark:
-  model: demo
-  endpoint: {url: "mock:?ttft=40ms&itl=5ms&cv=0.8", type: chat, streaming: true}
-  datasets: [%s]
-  tokenizer: {name: builtin}
-  phases: [{name: profiling, %s}]
-  artifacts: {summary: [], records: []}
-`, set, phase)
+	text := fmt.Sprintf(single, set, phase)
 	o, err := Run(text, scratch(t))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -98,6 +91,70 @@ benchmark:
 		}
 		if want := rate * latency.Avg / 1e3; math.Abs(flight.Avg-want) > slack {
 			t.Errorf("%s window: %v in flight, rate × latency is %v, off by more than %v", s.Window, flight.Avg, want, slack)
+		}
+	}
+	printed(t, o)
+}
+
+// single is one run with a data set and a phase.
+const single = `
+random_seed: 7
+benchmark:
+  model: demo
+  endpoint: {url: "mock:?ttft=40ms&itl=5ms&cv=0.8", type: chat, streaming: true}
+  datasets: [%s]
+  tokenizer: {name: builtin}
+  phases: [{name: profiling, %s}]
+  artifacts: {summary: [], records: []}
+`
+
+// figure is a number as a screen has it: it may be off by half of its last digit.
+type figure struct{ value, half float64 }
+
+func parse(t *testing.T, screen, before, after string) figure {
+	t.Helper()
+	m := regexp.MustCompile(before + `([0-9.,]+)` + after).FindStringSubmatch(screen)
+	if m == nil {
+		t.Fatalf("no number between %q and %q in\n%s", before, after, screen)
+	}
+	text := strings.ReplaceAll(m[1], ",", "")
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, decimals, _ := strings.Cut(text, ".")
+	return figure{v, math.Pow10(-len(decimals)) / 2}
+}
+
+// isProduct tells whether f can be a × b × scale, give or take slack.
+func (f figure) isProduct(a, b figure, scale, slack float64) bool {
+	low, high := (a.value-a.half)*(b.value-b.half)*scale, (a.value+a.half)*(b.value+b.half)*scale
+	return f.value+f.half >= low-slack && f.value-f.half <= high+slack
+}
+
+// printed holds what the screen says against itself: rate × length is tokens per
+// second, and rate × mean latency is in flight, within the digits that are printed and
+// what requests across the edges of a steady window explain.
+func printed(t *testing.T, o *Outcome) {
+	t.Helper()
+	for _, width := range []int{80, 200} {
+		screen := o.screen(t, width)
+		said := strings.Join(strings.Fields(screen), " ") // one line, however it was wrapped
+		rate, tokens := parse(t, said, `tok/s · `, `~? req/s · `), parse(t, said, `Throughput `, `~? tok/s`)
+		flight, length := parse(t, said, `tok/s per user · `, `~? in flight`), parse(t, said, `tokens in, `, ` out`)
+		if !tokens.isProduct(rate, length, 1, 0) {
+			t.Errorf("%v tok/s is not %v req/s × %v tokens:\n%s", tokens, rate, length, screen)
+		}
+		latency, scale := parse(t, said, `Request latency (?:~ )?`, ` `), 1e-3
+		if regexp.MustCompile(`Request latency .* s\n`).MatchString(screen) {
+			scale = 1
+		}
+		slack := 0.0
+		if strings.Contains(screen, "steady") {
+			slack = across(t, o)
+		}
+		if !flight.isProduct(rate, latency, scale, slack) {
+			t.Errorf("%v in flight is not %v req/s × %v, give or take %v:\n%s", flight, rate, latency, slack, screen)
 		}
 	}
 }

@@ -32,10 +32,11 @@ func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 	if code := c.Exit(); code != diag.OK {
 		facts += fmt.Sprintf(" · exit %d", code)
 	}
-	s.spread(c.Headline(), facts)
+	sentences := []string{c.Headline()}
 	if line := c.Changes(); line != "" && c.severalCells() {
-		s.wrapped("", line)
+		sentences = append(sentences, line)
 	}
+	s.spread(sentences, facts)
 	c.table(s, how.All)
 	_, err := io.WriteString(w, words.Clean(s.String()))
 	return err
@@ -371,7 +372,7 @@ func (c Comparison) few() string {
 		return ""
 	}
 	r := c.Rows[i]
-	return fmt.Sprintf("%s of runs with %.0f requests, worth %.0f independent ones: indicative (certain from %d on; raise requests)",
+	return fmt.Sprintf("%s indicative: %.0f requests worth %.0f, certain from %d on: raise requests",
 		strings.TrimSuffix(metricName(r), " ms"), r.Count, r.Effective, stats.Floor(percentileOf[r.Key.Stat]))
 }
 
@@ -408,6 +409,8 @@ func change(r decide.Row) string {
 		return ""
 	case math.IsNaN(r.Low):
 		return signed(r.Change, 0) + " %"
+	case tooFew(r):
+		return signed(r.Change, 0) + " % " + wideMark
 	}
 	for more := range 3 {
 		if low, high := signed(r.Low, more), signed(r.High, more); low != high {
@@ -416,6 +419,10 @@ func change(r decide.Row) string {
 	}
 	return signed(r.Change, 0) + " %"
 }
+
+// tooFew tells whether the interval of a change is wider than a factor of ten: it says
+// only that trials are too few.
+func tooFew(r decide.Row) bool { return 1+r.High > widest*(1+r.Low) }
 
 // signed is a relative change in per cent, with a digit behind the point below
 // a hundred, and more digits where they are asked for.
@@ -447,6 +454,8 @@ func remark(r decide.Row) string {
 		return strings.ToLower(string(r.Outcome))
 	case r.Outcome == decide.Equivalent:
 		return "equal within " + margin
+	case tooFew(r):
+		return "too few trials"
 	case r.Harmless:
 		return "at most " + margin + " worse"
 	}

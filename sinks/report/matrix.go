@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,11 +33,10 @@ func headlines(r *decide.Results) []metrics.Headline {
 
 // matrix is one table: a row per cell, estimate ± half-width; of two systems that are
 // compared a row per workload, both beside each other. A comparison of one workload is
-// the table itself.
-func (r *Report) matrix(s *sheet) {
+// the table itself. It returns the columns that have no room.
+func (r *Report) matrix(s *sheet) (without []string) {
 	cols := headlines(r.Results)
-	legend := &marks{}
-	t := r.table(cols, legend)
+	t, legend := r.table(cols, s.width)
 	for _, c := range r.Results.Comparisons {
 		if !(Comparison{c}).severalCells() {
 			Comparison{c}.table(s, false)
@@ -47,37 +47,52 @@ func (r *Report) matrix(s *sheet) {
 	}
 	if len(r.Results.Comparisons) == 0 || (Comparison{r.Results.Comparisons[0]}).severalCells() || len(r.Results.Comparisons) > 1 {
 		t.write(s)
+		without = t.without
 		r.legend(s, legend)
-		s.line("")
+		if len(r.Results.Comparisons) > 0 {
+			s.line("")
+		}
 	}
 	r.sentinel(s)
 	r.conclusions(s)
+	return without
 }
 
-// table is a row per cell.
-func (r *Report) table(cols []metrics.Headline, legend *marks) *grid {
-	t := &grid{}
-	for _, a := range r.Plan.Axes {
-		t.head = append(t.head, shortAxis(a.Name))
-	}
-	if len(r.Plan.Axes) == 0 {
-		t.head = append(t.head, "cell")
-	}
-	t.left = len(t.head)
-	for _, m := range cols {
-		t.head = append(t.head, m.Name)
-	}
-	t.head = append(t.head, "")
-	for i := range r.Results.Cells {
-		c := &r.Results.Cells[i]
-		line := names(c.Cell.Point)
-		if len(line) == 0 {
-			line = []string{words.Line(c.Cell.Label)}
+// table is a row per cell, with the columns that a terminal has room for and the legend
+// of the marks in them.
+func (r *Report) table(cols []metrics.Headline, width int) (*grid, *marks) {
+	for shown := len(cols); ; {
+		legend := &marks{}
+		t := &grid{}
+		for _, a := range r.Plan.Axes {
+			t.head = append(t.head, shortAxis(a.Name))
 		}
-		line = append(line, r.values(c, cols, legend)...)
-		t.rows = append(t.rows, append(line, r.signs(c, legend)))
+		if len(r.Plan.Axes) == 0 {
+			t.head = append(t.head, "cell")
+		}
+		t.left = len(t.head)
+		for _, m := range cols[:shown] {
+			t.head = append(t.head, m.Name)
+		}
+		t.head = append(t.head, "")
+		for _, m := range cols[shown:] {
+			t.without = append(t.without, m.Name)
+		}
+		values := r.values(cols[:shown], legend)
+		for i := range r.Results.Cells {
+			c := &r.Results.Cells[i]
+			line := names(c.Cell.Point)
+			if len(line) == 0 {
+				line = []string{words.Line(c.Cell.Label)}
+			}
+			t.rows = append(t.rows, append(append(line, values[i]...), r.signs(c, legend)))
+		}
+		fits := t.columns(width)
+		if fits >= shown {
+			return t, legend
+		}
+		shown = fits
 	}
-	return t
 }
 
 func names(point []sweep.Value) (out []string) {
@@ -101,7 +116,7 @@ func (r *Report) pairs(c *decide.Comparison, cols []metrics.Headline, width int)
 	}
 	cols = cols[:min(len(cols), pairColumns)]
 	t := &grid{over: []span{{words.Line(c.Baseline), len(cols)}, {words.Line(c.Candidate), len(cols)}}}
-	of := map[string][]*decide.CellResult{}
+	of := map[string][]int{}
 	var order []string
 	for i := range r.Results.Cells {
 		cell := &r.Results.Cells[i]
@@ -117,7 +132,7 @@ func (r *Report) pairs(c *decide.Comparison, cols []metrics.Headline, width int)
 			order = append(order, key)
 			t.rows = append(t.rows, names(rest))
 		}
-		of[key] = append(of[key], cell)
+		of[key] = append(of[key], i)
 	}
 	for range 2 {
 		for _, m := range cols {
@@ -125,16 +140,17 @@ func (r *Report) pairs(c *decide.Comparison, cols []metrics.Headline, width int)
 		}
 	}
 	t.head = append(t.head, "")
+	values := r.values(cols, legend)
 	for i, key := range order {
 		if len(of[key]) != 2 {
 			return nil, nil, false
 		}
 		for _, cell := range of[key] {
-			t.rows[i] = append(t.rows[i], withoutBounds(r.values(cell, cols, legend))...)
+			t.rows[i] = append(t.rows[i], withoutBounds(values[cell])...)
 		}
 		t.rows[i] = append(t.rows[i], "")
 	}
-	return t, legend, t.fits(width)
+	return t, legend, t.columns(width) == 2*len(cols)
 }
 
 // withoutBounds are the figures of a cell with the interval of the first one only.
@@ -177,28 +193,44 @@ type marks struct {
 	doubted                               touched
 }
 
-// values are the figures of a cell.
-func (r *Report) values(c *decide.CellResult, cols []metrics.Headline, legend *marks) (line []string) {
+// values are the figures of all cells: a column has the same decimals.
+func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
+	lines := make([][]string, len(r.Results.Cells))
 	for _, m := range cols {
 		key := decide.Key{Tag: m.Tag, Stat: m.Stat}
-		e, ok := c.Headline().Get(key)
-		if !ok || c.Trials == 0 {
-			line = append(line, strings.TrimSpace("– "+legend.doubted.take(c.Taint(key))))
-			continue
-		}
-		text := estimate(e, m.Percent())
-		legend.interval = legend.interval || e.HasInterval()
-		legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
-		if worth := c.Headline().Effective(m.Tag); legend.small.take(m.Stat, worth) {
-			n := c.Headline().Least(m.Tag)
-			if legend.most == 0 {
-				legend.fewest, legend.worth = n, worth
+		var es []stats.Estimate
+		var of []int
+		for i := range r.Results.Cells {
+			c := &r.Results.Cells[i]
+			e, ok := c.Headline().Get(key)
+			if !ok || c.Trials == 0 {
+				lines[i] = append(lines[i], "–"+legend.doubted.take(c.Taint(key)))
+				continue
 			}
-			legend.fewest, legend.most, legend.worth = min(legend.fewest, n), max(legend.most, n), min(legend.worth, worth)
+			es, of = append(es, e), append(of, i)
 		}
-		line = append(line, text+legend.doubted.take(c.Taint(key)))
+		for k, text := range column(es, m.Percent()) {
+			c := &r.Results.Cells[of[k]]
+			legend.interval = legend.interval || strings.ContainsAny(text, "±[")
+			legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
+			legend.few(c, m)
+			lines[of[k]] = append(lines[of[k]], text+legend.doubted.take(c.Taint(key)))
+		}
 	}
-	return line
+	return lines
+}
+
+// few remembers a percentile of too few requests.
+func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
+	worth := c.Headline().Effective(h.Tag)
+	if !m.small.take(h.Stat, worth) {
+		return
+	}
+	n := c.Headline().Least(h.Tag)
+	if m.most == 0 {
+		m.fewest, m.worth = n, worth
+	}
+	m.fewest, m.most, m.worth = min(m.fewest, n), max(m.most, n), min(m.worth, worth)
 }
 
 // signs are the remarks on a cell.
@@ -229,11 +261,7 @@ func (r *Report) signs(c *decide.CellResult, legend *marks) string {
 func (r *Report) legend(s *sheet, m *marks) {
 	var parts []string
 	if m.interval {
-		upTo := ""
-		if r.Results.StoppedEarly() != "" {
-			upTo = "up to "
-		}
-		parts = append(parts, fmt.Sprintf("± %.0f %% interval over %s%s", 100*r.Results.Level, upTo, words.Count(r.Plan.Trials, "trial")))
+		parts = append(parts, fmt.Sprintf("± %.0f %% interval", 100*r.Results.Level))
 	}
 	if m.ms {
 		parts = append(parts, "times in ms")
@@ -242,7 +270,7 @@ func (r *Report) legend(s *sheet, m *marks) {
 		parts = append(parts, "* no row is better in both "+r.objectives())
 	}
 	if m.knee {
-		parts = append(parts, "knee: more load adds little throughput and much latency")
+		parts = append(parts, "knee: more load adds latency")
 	}
 	if m.wide {
 		parts = append(parts, wideMark+" too few trials: raise num_runs (--num-profile-runs)")
@@ -250,43 +278,35 @@ func (r *Report) legend(s *sheet, m *marks) {
 	for _, mark := range m.doubted {
 		parts = append(parts, mark+": aiperf checks "+r.Dir)
 	}
-	line := ""
-	for _, p := range parts {
-		if line != "" && words.Width(line)+3+words.Width(p) > min(s.width, sentenceWidth) {
-			s.wrapped("", line)
-			line = ""
-		}
-		if line != "" {
-			line += " · "
-		}
-		line += p
-	}
-	if line != "" {
-		s.wrapped("", line)
-	}
 	if line := m.indicative(); line != "" {
-		s.wrapped("", line)
+		parts = append(parts, line)
 	}
+	s.phrases(parts)
 }
 
-// indicative says which percentiles rest on too few requests, and what to raise.
+// indicative says which percentiles rest on too few requests, and what to raise: where
+// neighbours are alike, as many more as they are worth less.
 func (m *marks) indicative() string {
 	if len(m.small) == 0 {
 		return ""
-	}
-	var floors []string
-	for _, stat := range m.small {
-		floors = append(floors, fmt.Sprint(stats.Floor(percentileOf[stat])))
 	}
 	of := words.Grouped(m.fewest)
 	if m.most > m.fewest {
 		of += " to " + words.Grouped(m.most)
 	}
-	worth := ""
-	if m.worth < m.fewest && m.worth < float64(stats.Floor(percentileOf[m.small[0]])) {
-		worth = fmt.Sprintf(", worth as few as %.0f independent ones", m.worth)
+	need := float64(stats.Floor(percentileOf[m.small[len(m.small)-1]]))
+	return fmt.Sprintf("%s indicative: %s requests, raise to %s", words.And(m.small), of, words.Grouped(moreFor(need, m.worth, m.fewest)))
+}
+
+// moreFor is how many requests are worth need independent ones, where so many of n are:
+// rounded up to two digits where that is more.
+func moreFor(need, worth, n float64) float64 {
+	if !(worth > 0 && worth < n) {
+		return need
 	}
-	return fmt.Sprintf("%s of runs with %s requests%s: indicative (certain from %s on; raise requests)", words.And(m.small), of, worth, words.And(floors))
+	need *= n / worth
+	digits := math.Pow10(int(math.Log10(need)) - 1)
+	return math.Ceil(need/digits) * digits
 }
 
 // objectives are the two that the front is about.
@@ -335,7 +355,7 @@ func (r *Report) gates(s *sheet) {
 		return
 	}
 	s.wrapped(words.Pad("gates", r.labelWidth()), line)
-	for _, line := range r.gateLines() {
+	for _, line := range r.gateLines(min(s.width, sentenceWidth)) {
 		s.wrapped(line[0], line[1])
 	}
 }

@@ -66,14 +66,19 @@ type Doubt struct {
 // look further.
 func (r *Report) WriteConsole(w io.Writer) error {
 	s := newSheet(r.Width)
+	more := ""
 	if r.Full != nil {
 		r.headOfOne(s)
 		s.line("")
 		r.single(s)
 	} else {
 		r.head(s)
-		s.line("")
-		r.matrix(s)
+		if len(r.Results.Comparisons) > 0 {
+			s.line("")
+		}
+		if without := r.matrix(s); len(without) > 0 {
+			more = " (more columns)"
+		}
 	}
 	r.problems(s)
 	if r.Full != nil {
@@ -83,7 +88,7 @@ func (r *Report) WriteConsole(w io.Writer) error {
 	if r.View != "" {
 		open += r.View
 	}
-	s.line(words.Pad("open", r.labelWidth()) + open)
+	s.line(words.Pad("open", r.labelWidth()) + open + more)
 	_, err := io.WriteString(w, words.Clean(s.String())) // servers' words are in it, and names of directories
 	return err
 }
@@ -108,17 +113,10 @@ func (r *Report) head(s *sheet) {
 		parts = append(parts, words.Count(r.Plan.Trials, "trial"))
 	}
 	parts = append(parts, words.Span(r.Elapsed), r.Verdict.String())
-	first := ""
-	if len(answer) > 0 {
-		first, answer = answer[0], answer[1:]
-	}
-	if first == "" {
-		s.line(strings.Join(parts, " · "))
+	if facts := strings.Join(parts, " · "); len(answer) == 0 {
+		s.line(facts)
 	} else {
-		s.spread(first, strings.Join(parts, " · "))
-	}
-	for _, line := range answer {
-		s.wrapped("", line)
+		s.spread(answer, facts)
 	}
 	r.doubts(s)
 }
@@ -154,11 +152,11 @@ func (r *Report) doubts(s *sheet) {
 			s.line(fmt.Sprintf("  … and %s: aiperf checks %s", words.Count(len(r.Doubts)-maxDoubts, "other finding"), r.Dir))
 			break
 		}
-		word := "doubt" // the verdict of the whole stands above
+		word := words.Pad("doubt", noteColumn) // the verdict of the whole stands above
 		if i == 0 && r.Full != nil {
-			word = r.Verdict.String()
+			word = words.Pad(r.Verdict.String(), noteColumn) + " "
 		}
-		s.wrapped(words.Pad(word, noteColumn)+" ", d.sentence(r.Runs))
+		s.wrapped(word, d.sentence(r.Runs))
 		if d.Try != "" {
 			s.wrapped("  try ", d.Try)
 		}

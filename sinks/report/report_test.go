@@ -62,15 +62,14 @@ func TestReportOnOneRun(t *testing.T) {
 	want := `DEGRADED  10 of 1000 requests failed, first: http_error: busy (errors)
   try look
 
-                         mean     p50     p90     p99   steady 21.3 s
-TTFT                     41.2    41.2    52.0    60.1 ms
-  failures as ∞          41.3    41.3    52.4         ∞ ms
-ITL                    0.0500  0.0500    1.00  12,345 ms
-Request latency ~         364     364     402     430 ms
-Latency from schedule     364     364     802   1,431 ms
+                        mean     p50     p90     p99    steady 21.3 s
+TTFT                    41.2    41.2    52.0    60.1 ms
+  failures as ∞         41.3    41.3    52.4       ∞ ms
+ITL                   0.0500  0.0500    1.00  12,345 ms
+Request latency ~        364     364     402     430 ms
+Latency from schedule    364     364     802   1,431 ms
 Throughput       3,104 tok/s · 47.1 req/s · 196 tok/s per user
-Whole run        3,104 tok/s · 48.5 req/s · 196 tok/s per user, from its first
-         request to its last answer
+Whole run        3,104 tok/s · 48.5 req/s, first request to last answer
 Goodput          46.9 req/s (96.7 %); 13 missed TTFT
 ~ in doubt by errors: aiperf checks results/demo
 Errors           10 of 1,000
@@ -135,8 +134,8 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"ITL                      11.0    11.0   12.0!    13.0 ms\n",
-		"Request latency ~         364     364     402    431! ms\n",
+		"ITL                 11.0    11.0    12.0!   13.0  ms\n",
+		"Request latency ~    364     364     402     431! ms\n",
 		"  not usable: ITL p90; in doubt: rates, latency; all else holds\n",
 		"  inter_token_latency.p90, asked for by the gate inter_token_latency.p90 < 5, is\n",
 	} {
@@ -209,18 +208,15 @@ func TestReportOnAMatrix(t *testing.T) {
 	want := `Best throughput: concurrency 16 (741 tok/s)  2 cells × 2 trials · 14m02s · VALID
 Best latency (TTFT p99): no certain winner; concurrency 16 and concurrency 4 may
 be best (2 trials)
-
  conc  out tok/s  TTFT p99 ms
  4       702 ± 6       46 ± 2  knee
  16      741 ± 5      40 ± 12  *
-± 95 % interval over 2 trials
-* no row is better in both throughput and latency
-knee: more load adds little throughput and much latency
-
+± 95 % interval · * no row is better in both throughput and latency
+knee: more load adds latency
 more trials may decide it: --num-profile-runs 5
 gates    1 of 2 passed, 1 not decided (the value decides: passed)
   ? TTFT p99 < 50 ms    40 ms [28, 52] at concurrency 16 (about 9 trials would
-         settle it)
+                 settle it)
 open     results/m/report.html
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {

@@ -54,9 +54,13 @@ func (r *Report) Sentences() (out []string) {
 const mostBest = 3
 
 // BestSentences say which cell is best: of each kind of work by itself, the same answer
-// once. Under limits they are about the cells that keep them.
+// once. Under limits they are about the cells that keep them. Beside a comparison only
+// what is shown is told: what stays open was not asked.
 func (r *Report) BestSentences() (out []string) {
 	best := r.asked()
+	if len(r.Results.Comparisons) > 0 {
+		return r.bestBeside(best)
+	}
 	var questions []string
 	of := map[string][]decide.Best{}
 	for _, b := range best {
@@ -66,9 +70,44 @@ func (r *Report) BestSentences() (out []string) {
 		of[b.Question()] = append(of[b.Question()], b)
 	}
 	for _, q := range questions {
-		out = append(out, foldedBest(q, of[q])...)
+		if len(of[q]) > 1 { // of several kinds of work each by how much is in the table
+			of[q] = slices.Clone(of[q])
+			for i, b := range of[q] {
+				of[q][i].Said = cmp.Or(b.Lead, b.Said)
+			}
+		}
+		out = append(out, foldedBest(q, of[q]))
 	}
 	if s := r.workSentence(); s != "" {
+		out = append(out, s)
+	}
+	return out
+}
+
+// bestBeside are the cells that are shown to be best, beside comparisons: each once,
+// with all the work that it is best at. Of one comparison of two cells the comparison
+// itself has said it.
+func (r *Report) bestBeside(best []decide.Best) (out []string) {
+	if len(r.Results.Comparisons) == 1 && !(Comparison{r.Results.Comparisons[0]}).severalCells() {
+		return nil
+	}
+	var said []string
+	at := map[string][]string{}
+	for _, b := range best {
+		if !b.Shown || b.Cell == nil {
+			continue
+		}
+		_, name := b.Cell.Cell.Apart()
+		s := b.Question() + ": " + cmp.Or(name, b.Cell.Cell.Short())
+		if at[s] == nil {
+			said = append(said, s)
+		}
+		at[s] = append(at[s], b.Work)
+	}
+	for _, s := range said {
+		if work := some(at[s], mostBest); work != "" {
+			s += " at " + work
+		}
 		out = append(out, s)
 	}
 	return out
@@ -87,8 +126,8 @@ func (r *Report) asked() []decide.Best {
 	return best
 }
 
-// foldedBest are the answers to one question.
-func foldedBest(question string, best []decide.Best) (out []string) {
+// foldedBest are the answers to one question, in one sentence.
+func foldedBest(question string, best []decide.Best) string {
 	var said []string
 	at := map[string][]string{}
 	for _, b := range best {
@@ -97,21 +136,25 @@ func foldedBest(question string, best []decide.Best) (out []string) {
 		}
 		at[b.Said] = append(at[b.Said], b.Work)
 	}
+	var parts []string
 	for i, s := range said {
 		if i == mostBest {
 			left := 0
 			for _, s := range said[i:] {
 				left += len(at[s])
 			}
-			return append(out, fmt.Sprintf("%s at %s: see best in the table", question, words.Count(left, "other workload")))
+			parts = append(parts, fmt.Sprintf("at %s: see best in the table", words.Count(left, "other workload")))
+			break
 		}
 		if work := some(at[s], mostBest); work != "" {
-			out = append(out, question+" at "+work+": "+s)
-			continue
+			s = "at " + work + ": " + s
 		}
-		out = append(out, question+": "+s)
+		parts = append(parts, s)
 	}
-	return out
+	if strings.HasPrefix(parts[0], "at ") {
+		return question + " " + strings.Join(parts, "; ")
+	}
+	return question + ": " + strings.Join(parts, "; ")
 }
 
 // workSentence says that rows of different work are not ranked.
@@ -241,9 +284,9 @@ func (r *Report) LimitsSentence() string {
 	}
 	said := fmt.Sprintf("99 %% of the requests met %s in %d of %s", limits, states[decide.Held], words.Count(judged, "cell"))
 	if n := states[decide.Undecided]; n > 0 {
-		said += fmt.Sprintf(", not decided in %d", n)
+		said += fmt.Sprintf(", open in %d", n)
 	}
-	return said + fmt.Sprintf("; fewest at %s: %s", worst.Cell.Short(), words.Percent(share.Mean))
+	return said + fmt.Sprintf("; fewest %s at %s", words.Percent(share.Mean), worst.Cell.Short())
 }
 
 // limits are those of a cell for single requests: "TTFT ≤ 100 ms and ITL ≤ 10 ms".
@@ -288,7 +331,7 @@ func (r *Report) GatesSentence() string {
 		}
 	}
 	said := fmt.Sprintf("%d of %d passed", r.Results.GatesHeld-taken, all)
-	if missed := r.Results.GatesMissed - (open - taken); missed > 0 {
+	if missed := r.Results.GatesMissed - (open - taken); missed > 0 && open > 0 { // without, the rest are missed
 		said += fmt.Sprintf(", %d missed", missed)
 	}
 	if open > 0 {
@@ -319,7 +362,7 @@ func (r *Report) cleanSentence() string {
 		return ""
 	}
 	most := stats.Share([]stats.Tally{{Hits: 0, Of: float64(n)}}, 0.95).High
-	return fmt.Sprintf("no errors in %s (true rate at most %.2g %%)", words.Count(n, "request"), 100*most)
+	return fmt.Sprintf("no errors in %s (true rate ≤ %.2g %%)", words.Count(n, "request"), 100*most)
 }
 
 // simpleGate is a condition on one statistic.
@@ -346,8 +389,9 @@ func gateWords(expr string) (said, unit string) {
 const mostGates = 5
 
 // gateLines are the gates that did not plainly pass, missed ones first: the same gate
-// once, with the cells and their values: what it is, and what was found.
-func (r *Report) gateLines() (out [][2]string) {
+// once, with as many of its cells and their values as a line holds, at least one: what
+// it is, and what was found.
+func (r *Report) gateLines(width int) (out [][2]string) {
 	left := 0
 	for _, state := range []decide.State{decide.Missed, decide.Undecided} {
 		var exprs []string
@@ -370,17 +414,27 @@ func (r *Report) gateLines() (out [][2]string) {
 				continue
 			}
 			said, _ := gateWords(expr)
-			values := at[expr]
-			if len(values) > 2 {
-				values = append(values[:2:2], fmt.Sprintf("%d more", len(values)-2))
-			}
-			out = append(out, [2]string{"  " + gateMarks[state] + " " + said + "    ", strings.Join(values, "; ")})
+			head := "  " + gateMarks[state] + " " + said + "    "
+			out = append(out, [2]string{head, fitting(at[expr], width-words.Width(head))})
 		}
 	}
 	if left > 0 {
 		out = append(out, [2]string{"  … ", "and " + words.Count(left, "other gate") + ": aiperf report " + r.Dir})
 	}
 	return out
+}
+
+// fitting joins as many values as fit, at least one, and counts the others.
+func fitting(values []string, width int) string {
+	for n := len(values); ; n-- {
+		line := strings.Join(values[:n], "; ")
+		if n < len(values) {
+			line += fmt.Sprintf("; %d more", len(values)-n)
+		}
+		if n == 1 || words.Width(line) <= width {
+			return line
+		}
+	}
 }
 
 var gateMarks = map[decide.State]string{decide.Missed: "✗", decide.Undecided: "?"}

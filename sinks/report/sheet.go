@@ -1,8 +1,10 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 )
 
@@ -29,23 +31,32 @@ func newSheet(width int) *sheet {
 // line writes one line.
 func (s *sheet) line(text string) { s.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-// spread writes left and right at the ends of a line, or below each other where a line
-// does not hold both.
-func (s *sheet) spread(left, right string) {
-	room := min(s.width, sentenceWidth) - words.Width(left) - words.Width(right)
-	if right != "" && room >= 2 {
-		s.line(left + strings.Repeat(" ", room) + right)
-		return
+// spread writes sentences below each other, and right at the end of the first of their
+// lines that has room; else below the first sentence.
+func (s *sheet) spread(sentences []string, right string) {
+	width := min(s.width, sentenceWidth)
+	var lines []string
+	below := 0
+	for i, text := range sentences {
+		lines = append(lines, words.Fold(text, width, "")...)
+		if i == 0 {
+			below = len(lines)
+		}
 	}
-	s.wrapped("", left)
-	if right != "" {
-		s.line("  " + right)
+	room := func(line string) int { return width - words.Width(line) - words.Width(right) }
+	if i := slices.IndexFunc(lines, func(line string) bool { return room(line) >= 2 }); i >= 0 {
+		lines[i] += strings.Repeat(" ", room(lines[i])) + right
+	} else {
+		lines = slices.Insert(lines, below, "  "+right)
+	}
+	for _, line := range lines {
+		s.line(line)
 	}
 }
 
 // wrapped writes text after a head, continuations indented below the text.
 func (s *sheet) wrapped(head, text string) {
-	indent := strings.Repeat(" ", min(words.Width(head), 9))
+	indent := strings.Repeat(" ", min(words.Width(head), labelColumn))
 	width := min(s.width, sentenceWidth)
 	line, empty := head, true
 	for _, word := range strings.Fields(text) {
@@ -62,6 +73,24 @@ func (s *sheet) wrapped(head, text string) {
 	s.line(line)
 }
 
+// phrases writes short texts behind each other; a line is broken between them.
+func (s *sheet) phrases(parts []string) {
+	line := ""
+	for _, p := range parts {
+		if line != "" && words.Width(line)+3+words.Width(p) > min(s.width, sentenceWidth) {
+			s.line(line)
+			line = ""
+		}
+		if line != "" {
+			line += " · "
+		}
+		line += p
+	}
+	if line != "" {
+		s.wrapped("", line)
+	}
+}
+
 // note writes one of the lines below a table: its name, and what is said.
 func (s *sheet) note(name, text string) { s.wrapped(words.Pad(name, noteColumn), text) }
 
@@ -76,6 +105,8 @@ type grid struct {
 	over []span
 	rows [][]string
 	left int
+
+	without []string // names of columns that were left out for want of room
 }
 
 // span is a head over several columns.
@@ -84,16 +115,10 @@ type span struct {
 	over int
 }
 
-// write prints the table as far as it fits: it is never split, and the columns on the
-// right that have no room are named below it.
+// write prints the table as far as it fits: it is never split; columns on the right that
+// have no room are left out.
 func (g *grid) write(s *sheet) {
-	widths := make([]int, len(g.head))
-	for _, row := range append([][]string{g.head}, g.rows...) {
-		for i, cell := range row {
-			widths[i] = max(widths[i], words.Width(cell))
-		}
-	}
-	g.narrow(widths, s.width)
+	widths := g.widths(s.width)
 	to := g.fit(widths, s.width)
 	last := len(widths) - 1
 	if len(g.over) > 0 {
@@ -114,17 +139,40 @@ func (g *grid) write(s *sheet) {
 		}
 		s.line(line.String())
 	}
-	if to < last {
-		s.wrapped("", "no room here for "+words.And(g.head[to:last])+": a wider terminal or report.html has it")
+}
+
+// widths are those of the columns, after marks and long names have been seen to.
+func (g *grid) widths(room int) []int {
+	g.align()
+	widths := make([]int, len(g.head))
+	for _, row := range append([][]string{g.head}, g.rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], words.Width(cell))
+		}
+	}
+	g.narrow(widths, room)
+	return widths
+}
+
+// align keeps figures below each other where some have a mark behind them.
+func (g *grid) align() {
+	marked := func(cell string) bool {
+		return strings.HasSuffix(cell, validity.DoubtMark) || strings.HasSuffix(cell, validity.InvalidMark)
+	}
+	for i := g.left; i < len(g.head)-1; i++ {
+		if !slices.ContainsFunc(g.rows, func(row []string) bool { return marked(row[i]) }) {
+			continue
+		}
+		for _, row := range g.rows {
+			if !marked(row[i]) && !strings.HasSuffix(row[i], " ") {
+				row[i] += " "
+			}
+		}
 	}
 }
 
-// fits tells whether no column has to be left out.
-func (g *grid) fits(width int) bool {
-	s := newSheet(width)
-	g.write(s)
-	return strings.Count(s.String(), "\n") == len(g.rows)+1+min(len(g.over), 1)
-}
+// columns is how many of the figures a terminal has room for.
+func (g *grid) columns(room int) int { return g.fit(g.widths(room), room) - g.left }
 
 // fit is how many columns a terminal has room for, beside the names and the remarks.
 func (g *grid) fit(widths []int, room int) int {

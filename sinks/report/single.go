@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -31,11 +32,10 @@ var rows = []row{
 	{"Latency from schedule", metrics.RequestLatencyFromIntended, false, ""},
 }
 
-// The columns of a single run: the names of lines of text and of the table's rows, and
-// its figures.
+// The columns of a single run: the names of lines of text, and its figures with room for
+// a mark.
 const (
 	labelColumn = 17
-	rowColumn   = 21
 	valueColumn = 8
 )
 
@@ -96,11 +96,7 @@ func (r *Report) certainty() (said, try string) {
 	default:
 		return said + "; every percentile shown can be relied on", ""
 	}
-	need := float64(stats.Floor(0.99))
-	if worth := latency.NEff / float64(latency.Count); worth > 0 && worth < 1 { // neighbours are alike
-		digits := math.Pow10(int(math.Log10(need/worth)) - 1)
-		need = math.Ceil(need/worth/digits) * digits
-	}
+	need := moreFor(float64(stats.Floor(0.99)), latency.NEff, float64(latency.Count))
 	return said, fmt.Sprintf("--request-count %.0f for a p99, or --benchmark-duration 60", need)
 }
 
@@ -114,22 +110,23 @@ func (r *Report) single(s *sheet) {
 	if !ok {
 		return
 	}
-	beside := ""
-	if r.Steady != nil {
-		beside = "steady " + words.Span(r.SteadyFor)
-	}
-	tableLine(s, "", [4]string{"mean", "p50", "p90", "p99"}, "", beside)
 	r.marked = nil
+	var lines []tableLine
 	for _, x := range rows {
 		st, ok := r.headline(x.tag)
 		if !ok || !x.always && r.redundant(x.tag, st) {
 			continue
 		}
-		r.distribution(s, x.name+r.doubtful(x.tag), st)
+		lines = append(lines, r.distribution(x.name, st))
 		if adj, ok := r.Full.Get(x.adjusted); ok && r.Requests.Failed > 0 {
-			r.distribution(s, "  failures as ∞"+r.doubtful(x.adjusted), adj)
+			lines = append(lines, r.distribution("  failures as ∞", adj))
 		}
 	}
+	head := tableLine{values: [4]string{"mean ", "p50 ", "p90 ", "p99 "}}
+	if r.Steady != nil {
+		head.unit = "   steady " + words.Span(r.SteadyFor)
+	}
+	writeTable(s, append([]tableLine{head}, lines...))
 	r.throughput(s)
 	r.good(s)
 	r.parts(s)
@@ -138,32 +135,47 @@ func (r *Report) single(s *sheet) {
 	}
 }
 
-// tableLine is one line of the table: mean, p50, p90 and p99 in one unit.
-func tableLine(s *sheet, name string, values [4]string, unit, beside string) {
-	line := words.Pad(name, rowColumn)
-	for _, v := range values {
-		line += fmt.Sprintf("%*s", valueColumn+len(v)-len([]rune(v)), v)
-	}
-	line += " " + unit
-	if beside != "" {
-		line += "  " + beside
-	}
-	s.line(line)
+// tableLine is one line of the table: mean, p50, p90 and p99 in one unit, each with a
+// mark or a blank behind it.
+type tableLine struct {
+	name, unit string
+	values     [4]string
 }
 
-// distribution is the line of a metric.
-func (r *Report) distribution(s *sheet, name string, st metrics.Stat) {
-	unit, by := unitOf(st)
-	var values [4]string
-	for i, stat := range [4]string{"avg", "p50", "p90", "p99"} {
-		v := st.Value(stat)
-		values[i] = words.Number(v / by)
-		if math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
-			values[i] = "∞"
+// writeTable writes lines below each other, the names in a column as wide as they need.
+func writeTable(s *sheet, lines []tableLine) {
+	names, gap := labelColumn, ""
+	for _, l := range lines {
+		names = max(names, words.Width(l.name))
+		if !strings.HasSuffix(l.values[3], " ") {
+			gap = " "
 		}
-		values[i] += strings.TrimSpace(r.doubtfulAt(st.Tag, stat))
 	}
-	tableLine(s, name, values, unit, "")
+	for _, l := range lines {
+		line := words.Pad(l.name, names)
+		for _, v := range l.values {
+			line += strings.Repeat(" ", max(valueColumn-words.Width(v), 1)) + v
+		}
+		s.line(line + gap + l.unit)
+	}
+}
+
+// distribution is the line of a metric, its figures with the same decimals.
+func (r *Report) distribution(name string, st metrics.Stat) tableLine {
+	unit, by := unitOf(st)
+	stats := [4]string{"avg", "p50", "p90", "p99"}
+	var values []float64
+	for _, stat := range stats {
+		values = append(values, st.Value(stat)/by)
+	}
+	line := tableLine{name: name + r.doubtful(st.Tag), unit: unit}
+	for i, text := range words.Alike(values) {
+		if v := values[i]; math.IsNaN(v) || math.IsInf(v, 1) { // of failures: they never end
+			text = "∞"
+		}
+		line.values[i] = text + cmp.Or(strings.TrimSpace(r.doubtfulAt(st.Tag, stats[i])), " ")
+	}
+	return line
 }
 
 // unitOf is the one unit of a line, and how many ms it has.
@@ -219,12 +231,12 @@ var rateParts = []struct{ tag, stat, unit string }{
 	{metrics.EffectiveConcurrency, "avg", "in flight"},
 }
 
-// rates are the scalars of a window.
-func (r *Report) rates(of func(tag string) (metrics.Stat, bool)) string {
+// rates are the first so many of them in a window.
+func (r *Report) rates(most int, of func(tag string) (metrics.Stat, bool)) string {
 	var parts []string
-	for _, x := range rateParts {
+	for _, x := range rateParts[:most] {
 		if st, ok := of(x.tag); ok && !math.IsNaN(st.Value(x.stat)) {
-			parts = append(parts, words.Number(st.Value(x.stat))+" "+x.unit+r.doubtfulStat(x.tag, x.stat))
+			parts = append(parts, words.Number(st.Value(x.stat))+strings.TrimSpace(r.doubtfulStat(x.tag, x.stat))+" "+x.unit)
 		}
 	}
 	return strings.Join(parts, " · ")
@@ -233,14 +245,14 @@ func (r *Report) rates(of func(tag string) (metrics.Stat, bool)) string {
 // throughput is the line of rates; where the whole run has another one than its steady
 // window, which leaves out how it began and ended, that one follows.
 func (r *Report) throughput(s *sheet) {
-	line := r.rates(r.headline)
+	line := r.rates(len(rateParts), r.headline)
 	if line == "" {
 		return
 	}
 	s.wrapped(words.Pad("Throughput", labelColumn), line)
 	rate, _ := r.headline(metrics.RequestThroughput)
 	if full, ok := r.Full.Get(metrics.RequestThroughput); ok && r.Steady != nil && math.Abs(full.Avg/rate.Avg-1) > 0.02 {
-		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(r.Full.Get)+", from its first request to its last answer")
+		s.wrapped(words.Pad("Whole run", labelColumn), r.rates(2, r.Full.Get)+", first request to last answer")
 	}
 }
 

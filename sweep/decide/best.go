@@ -25,6 +25,7 @@ type Best struct {
 	Tie       bool          // those of MayBe are shown to be equal
 	Trials    Trials        // how many would show it, if the cells differ as it seems
 	Said      string        // the answer: "concurrency 8 (400 tok/s), 8.11 % more than concurrency 4"
+	Lead      string        // of one that is shown, beside no doubt: "concurrency 8 (400 tok/s)"
 }
 
 // Question is what is answered: "Best throughput", "Best within the limits".
@@ -107,15 +108,19 @@ func withinLimits(o Objective, cells, measured, ranked []*CellResult, alpha floa
 	}
 	if few := stats.FewestTrials; len(ahead) == 0 && b.Shown && b.Cell.Trials < few {
 		b.Shown = false
-		b.Said += fmt.Sprintf("; %s too few to be certain", words.CountOf(b.Cell.Trials, "trial is", "trials are"))
+		b.Said, b.Lead = b.Said+fmt.Sprintf("; %s too few to be certain", words.CountOf(b.Cell.Trials, "trial is", "trials are")), ""
 	}
 	if certain = len(hiding(doubtful)) == 0; len(ahead) == 0 {
 		return b, certain
 	}
-	b.Shown, b.Tie, b.Trials = false, false, Trials{}
+	b.Shown, b.Tie, b.Trials, b.Lead = false, false, Trials{}, ""
 	b.MayBe = append(b.MayBe, ahead...)
 	if b.Cell == nil {
-		b.Said = "not certain of any cell; " + some(ahead) + " may meet them" + tooFew(ahead)
+		may := some(ahead)
+		if len(ahead) > 2 {
+			may = words.Count(len(ahead), "cell")
+		}
+		b.Said = "not certain; " + may + " may meet them" + tooFew(ahead)
 		return b, certain
 	}
 	b.Said = fmt.Sprintf("%s meets them (%s); %s may, too%s", nameOf(b.Cell), leaders(o, []*CellResult{b.Cell})[0].text(o), some(ahead), tooFew(ahead))
@@ -257,6 +262,9 @@ func rank(o Objective, among []*CellResult, doubts []doubt, alpha float64) Best 
 	weakest := b.judge(order, alpha)
 	switch {
 	case b.Shown:
+		if len(doubts) == 0 {
+			b.Lead = fmt.Sprintf("%s (%s)", name, value)
+		}
 		b.Said = fmt.Sprintf("%s (%s), %s than %s", name, value, apart(order[0].against(order[1], o), o), nameOf(b.RunnerUp))
 	case weakest.few():
 		b.Said = fmt.Sprintf("%s has the best value (%s); %s too few to be certain", name, value, words.CountOf(weakest.N, "trial is", "trials are"))

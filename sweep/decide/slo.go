@@ -102,7 +102,7 @@ func tooFew(cells []*CellResult) string {
 	if least >= goodLeast() {
 		return ""
 	}
-	return fmt.Sprintf("; to certify %.0f %% takes %.0f requests of a cell and one has %.0f: raise requests or trials", 100*goodTarget, goodLeast(), least)
+	return fmt.Sprintf(": raise requests (%.0f %% takes %.0f, a cell has %.0f)", 100*goodTarget, goodLeast(), least)
 }
 
 // attempted is of how many requests the share of good ones is, over all trials.

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"aiperf.dev/aiperf/internal/words"
+	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sinks/results"
+	"aiperf.dev/aiperf/sweep/decide"
+)
+
+// screen is what a terminal of so many columns shows of a plan.
+func (o *Outcome) screen(t *testing.T, width int) string {
+	t.Helper()
+	r := o.Report()
+	r.Dir, r.View, r.Width = "results/quickstart-20261124T115934Z", "report.html", width
+	var b strings.Builder
+	if err := r.WriteConsole(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// short holds a screen to its lines, each of which fits the terminal.
+func short(t *testing.T, screen string, lines, width int) {
+	t.Helper()
+	if got := strings.Count(screen, "\n"); got > lines {
+		t.Errorf("%d lines at %d columns, want at most %d:\n%s", got, width, lines, screen)
+	}
+	for line := range strings.SplitSeq(screen, "\n") {
+		if words.Width(line) > width {
+			t.Errorf("%d columns of %d: %s", words.Width(line), width, line)
+		}
+	}
+}
+
+// The result of a plan fits a terminal, with the answer in its first line (issue 22):
+// quick start 20 lines, one run 16, a comparison of two results 14, a matrix of 18 cells
+// with limits and a gate that is missed 30.
+func TestScreensAreShort(t *testing.T) {
+	t.Parallel()
+	widths := []int{80, 120, 200}
+
+	t.Run("quick start", func(t *testing.T) {
+		t.Parallel()
+		o, err := RunFile("../../examples/experiments/quickstart.cue", scratch(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range widths {
+			s := o.screen(t, width)
+			short(t, s, 20, width)
+			if first, _, _ := strings.Cut(s, "\n"); !strings.HasPrefix(first, "candidate is faster than baseline in 4 of 4 workloads: BETTER") {
+				t.Errorf("the first line is %s", first)
+			}
+			if strings.Contains(s, "not decided") || strings.Contains(s, "p50 and") {
+				t.Errorf("something open beside a clear answer, or medians that are not certain:\n%s", s)
+			}
+		}
+	})
+
+	t.Run("one run", func(t *testing.T) {
+		t.Parallel()
+		for name, load := range loads(40) {
+			o, err := Run(fmt.Sprintf(single, load[1], load[0]), scratch(t))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, width := range widths {
+				lines := 16
+				if r := o.Report(); len(r.Doubts)+len(r.Notices) > 0 { // a finding, or what replay has to say, takes lines of its own
+					lines = 20
+				}
+				short(t, o.screen(t, width), lines, width)
+			}
+		}
+	})
+
+	t.Run("comparison", func(t *testing.T) {
+		t.Parallel()
+		var arms [2]decide.Arm
+		for i, server := range []string{"ttft=32ms&itl=4ms&cv=0.1", "ttft=36ms&itl=4ms&cv=0.1"} {
+			o := design{cells: []string{server}, trials: 5, requests: 100, phase: "type: concurrency, concurrency: 4"}.run(t)
+			system, err := results.Read(o.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arms[i] = system.Arm
+			arms[i].Name = []string{"before", "after"}[i]
+		}
+		c, err := decide.Compare(arms[0], arms[1], decide.Terms{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, width := range widths {
+			var b strings.Builder
+			if err := (report.Comparison{Comparison: c}).WriteConsole(&b, report.Screen{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			short(t, b.String(), 14, width)
+			if !strings.HasPrefix(b.String(), "after is slower than before: WORSE") {
+				t.Errorf("the answer is not first:\n%s", &b)
+			}
+		}
+	})
+
+	t.Run("matrix", func(t *testing.T) {
+		t.Parallel()
+		o, err := Run(matrix, scratch(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(o.Plan.Cells); got != 18 {
+			t.Fatalf("%d cells", got)
+		}
+		for _, width := range widths {
+			s := o.screen(t, width)
+			short(t, s, 30, width)
+			if width == 80 && !strings.Contains(strings.Join(strings.Fields(s), " "), "report.html (more columns)") {
+				t.Errorf("columns are left out without a word:\n%s", s)
+			}
+			if !strings.HasPrefix(s, "Best within the limits") || !strings.Contains(s, "  ✗ TTFT p99 < 120 ms") {
+				t.Errorf("no answer in the first line, or no gate that is missed:\n%s", s)
+			}
+		}
+	})
+}
+
+// matrix is 18 cells: three axes, one of which varies the work.
+const matrix = `
+random_seed: 7
+benchmark:
+  model: demo
+  endpoint: {url: "mock:?ttft=40ms&itl=5ms", type: chat, streaming: true}
+  datasets: [{name: default, type: synthetic, entries: 64, prompts: {isl: 128, osl: 8}}]
+  tokenizer: {name: builtin}
+  phases: [{name: profiling, type: concurrency, concurrency: 1, requests: 124}]
+  artifacts: {summary: [], records: []}
+  slos: {time_to_first_token: 200, inter_token_latency: 15}
+sweep:
+  type: grid
+  parameters:
+    "datasets.default.prompts.isl": [128, 1024]
+    concurrency: [1, 4, 16]
+    endpoint:
+      - {label: baseline, url: "mock:?step=4ms&batch=8&prefill=0.02ms&cv=0.1"}
+      - {label: candidate, url: "mock:?step=3ms&batch=8&prefill=0.02ms&cv=0.1"}
+      - {label: nightly, url: "mock:?step=3ms&batch=16&prefill=0.03ms&cv=0.1"}
+multi_run: {num_runs: 3}
+gates: ["time_to_first_token.p99 < 120", "error_rate == 0"]
+`
