@@ -213,12 +213,21 @@ type batch struct {
 // batchRows is how many rows move at once.
 const batchRows = 2048
 
-func newBatch(fs []Field) *batch {
+// newBatch has room for so many rows.
+func newBatch(fs []Field, rows int) *batch {
 	b := &batch{cols: make([]vector, len(fs))}
-	for i, f := range fs {
-		b.cols[i].grow(f.Kind, batchRows)
-	}
+	b.grow(fs, rows)
 	return b
+}
+
+// grow makes room for so many rows where there is less, and for twice as many as there
+// was, so that a small table takes little and a large one is soon done with it.
+func (b *batch) grow(fs []Field, rows int) {
+	for i, f := range fs {
+		if v := &b.cols[i]; v.room() < rows {
+			v.grow(f.Kind, max(rows, min(2*v.room(), batchRows)))
+		}
+	}
 }
 
 // room is how many values v has room for.

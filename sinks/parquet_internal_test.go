@@ -44,7 +44,7 @@ func TestUniformColumns(t *testing.T) {
 	}
 	var file bytes.Buffer
 	o := newParquetOutput(&file, "test", fs, nil, newCodec())
-	b := newBatch(fs)
+	b := newBatch(fs, batchRows)
 	b.n = size
 	for k := range batches {
 		for j := range size {

@@ -102,8 +102,9 @@ func (in *parquetInput) meta() map[string]string {
 
 // each hands the table to fn batch by batch.
 func (in *parquetInput) each(fn func(*batch) error) error {
-	b := newBatch(in.fs)
-	values := make([]parquet.Value, batchRows)
+	most := int(min(in.file.NumRows(), batchRows))
+	b := newBatch(in.fs, most)
+	values := make([]parquet.Value, most)
 	for _, group := range in.file.RowGroups() {
 		readers := make([]parquet.ColumnChunkValueReader, len(in.fs))
 		for i, chunk := range group.ColumnChunks() {

@@ -65,6 +65,7 @@ func (t *table[R]) append(rows []R) error {
 		}
 		b := t.open
 		n := min(len(rows), batchRows-b.n)
+		b.grow(t.fs, b.n+n)
 		t.identify(b, b.n+n)
 		load(t.cols, rows[:n], b.n, b.cols[t.own:])
 		b.n += n
@@ -82,7 +83,7 @@ func (t *table[R]) append(rows []R) error {
 func (t *table[R]) batch() *shared {
 	if t.made < turns && len(t.free) == 0 {
 		t.made++
-		return &shared{batch: newBatch(t.fs), back: t.free}
+		return &shared{batch: newBatch(t.fs, near), back: t.free}
 	}
 	b := <-t.free
 	b.n = 0

@@ -19,7 +19,7 @@ type garbage struct {
 }
 
 // small is a heap in bytes that is not searched for garbage.
-const small = 40 << 20
+const small = 32 << 20
 
 // An experiment is read with as much as is in use. While results are written it is a
 // fifth, since that is long lists of numbers and nothing is measured any more. While a run
