@@ -56,7 +56,7 @@ func headrooms(ctx context.Context, plan *sweep.Plan, opt Options) (map[string]f
 		if ratio < 1 && !opt.AllowInvalid {
 			return nil, &diag.Error{
 				Message: fmt.Sprintf("cell %s: this machine can drive %.2g times the %s planned", c.Short(), ratio, l),
-				Hint:    "plan less, take a machine with more cores, or --allow-invalid to see what it does",
+				Hint:    "use less load or a machine with more cores, or --allow-invalid to run it anyway",
 			}
 		}
 	}

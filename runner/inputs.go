@@ -194,7 +194,7 @@ func (c *inputCheck) unplayable(i int, d schema.Dataset, err error) *schema.Erro
 	}
 	if rest, ok := strings.CutPrefix(message, d.Path); ok && d.Path != "" {
 		if hint == "" {
-			hint = "aiperf dataset formats lists what is read, aiperf dataset inspect FILE says what a file holds"
+			hint = "aiperf dataset formats lists the formats; aiperf dataset inspect FILE shows what a file holds"
 		}
 		line, what, _ := strings.Cut(rest, ": ") // the line, such as :7 or [3], where there is one
 		return &schema.Error{Place: d.Path + line, Message: what, Hint: hint, More: diag.Of(err).More}
@@ -258,9 +258,9 @@ func (c *inputCheck) tokenizer(ref tokenizer.Ref) {
 		return
 	}
 	if err := ref.Check(); err != nil {
-		hint := "leave it out to count by the model's own or by o200k_base, or use builtin"
+		hint := "leave it out to count with the model's tokenizer or o200k_base, or use builtin"
 		if !strings.HasPrefix(ref.Name, ".") && !filepath.IsAbs(ref.Name) { // no folder: a name on the hub
-			hint += "; --allow-download fetches it"
+			hint += "; --allow-download downloads it"
 		}
 		c.found("name", ref.Name, "benchmark.tokenizer.name", err.Error(), hint)
 	}

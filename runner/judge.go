@@ -57,10 +57,10 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 	rep.Warnings = append(rep.Warnings, m.run.Cell.Resolved.Idle()...)
 	rep.Warnings = append(rep.Warnings, m.Set.Warnings()...)
 	if words := render.Literal(&m.Benchmark.Endpoint); len(words) > 0 {
-		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+" is sent as it stands: the placeholders are "+placeholderNames())
+		rep.Warnings = append(rep.Warnings, "headers: "+strings.Join(words, ", ")+" is sent unchanged, because it is not one of the placeholders "+placeholderNames())
 	}
 	if m.Chat != nil && m.Set.Media() {
-		rep.Warnings = append(rep.Warnings, "input tokens leave out those of images, sounds and videos: the chat template writes a mark for each, which counts; the server puts more in its place (its own count: --use-server-token-count)")
+		rep.Warnings = append(rep.Warnings, "input tokens do not include those of images, sounds and videos; --use-server-token-count uses the server's count")
 	}
 	rep.Warnings = append(rep.Warnings, m.Notes...)
 	rep.Warnings = append(rep.Warnings, transportDoubts(&m.Benchmark.Endpoint, m.Transport.Stamps)...)
@@ -70,10 +70,10 @@ func (r *runner) describe(m *measured, attempt int) *RunReport {
 // transportDoubts are what the way to the server takes away from the results.
 func transportDoubts(e *schema.Endpoint, stamps string) (doubts []string) {
 	if e.Insecure && slices.ContainsFunc(e.URLs, func(u string) bool { return strings.HasPrefix(u, "https:") }) {
-		doubts = append(doubts, "insecure: the server's TLS certificate was not checked; anybody may have answered")
+		doubts = append(doubts, "insecure: the server's TLS certificate was not checked, so another server may have answered")
 	}
 	if stamps != "kernel" {
-		doubts = append(doubts, "arrival stamps are this program's and not the kernel's: what it was late by is in the latencies")
+		doubts = append(doubts, "arrival stamps are this program's and not the kernel's, so latencies include its own delays")
 	}
 	return doubts
 }

@@ -121,9 +121,9 @@ func FailedHint(ctx context.Context, e verdict.ErrorCount, b *schema.Benchmark) 
 	case e.Cause == "html":
 		return "is " + base + " an inference server? the URL is its base address, such as http://localhost:8000"
 	case e.HTTP == http.StatusUnauthorized, e.HTTP == http.StatusForbidden:
-		return "the server wants a key: --api-key"
+		return "the server needs a key: --api-key"
 	case e.HTTP >= 300 && e.HTTP < 400:
-		return "the server points to another address; requests are not sent there: give that one with --url"
+		return "the server redirects to another address, which is not followed: give that one with --url"
 	case e.HTTP >= 400:
 		return cmp.Or(modelHint(ctx, e.HTTP, b, how), allMessages)
 	}

@@ -213,7 +213,7 @@ func (r *runner) replace(old string) error {
 	}
 	gone, err := resultdir.Discard(old, r.opt.Dir)
 	if gone {
-		r.opt.say(old + ": removed, the new results have taken their place")
+		r.opt.say(old + ": removed, because the new results replace it")
 	}
 	return err
 }
@@ -345,7 +345,7 @@ func (r *runner) size() string {
 	if n := len(r.plan.Runs); n > 0 {
 		return fmt.Sprintf("%d runs", n)
 	}
-	return "as many runs as it takes"
+	return "an open number of runs"
 }
 
 // stop tells whether no further run may begin, and why.

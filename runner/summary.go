@@ -76,7 +76,7 @@ func (res *Result) Report() *report.Report {
 // reasons the first is told.
 func (res *Result) NothingMeasured() error {
 	if len(res.Outcomes) == 0 && res.Stopped != "" {
-		return diag.New(res.Stopped, "the same command with --resume begins it")
+		return diag.New(res.Stopped, "to start it, run the same command with --resume")
 	}
 	if len(res.Outcomes) == 0 || len(res.Reports) > 0 {
 		return nil

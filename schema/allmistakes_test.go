@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"aiperf.dev/aiperf/schema/flags"
-	"aiperf.dev/aiperf/schema/source"
 )
 
 // All mistakes that can be known are said at once: unknown keys, values around
@@ -98,7 +97,7 @@ func TestExtraInputsKeepWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := as[0].Value.(*source.Node).Plain().(map[string]any)
+		got := as[0].Value.Plain().(map[string]any)
 		for k, want := range map[string]any{"name": "007", "n": int64(7), "f": 1.5, "t": true, "p": "+5", "v": "1.2.3"} {
 			if got[k] != want {
 				t.Errorf("%s: got %#v, want %#v", k, got[k], want)

@@ -1,12 +1,12 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/fields"
+	"aiperf.dev/aiperf/schema/lower"
 	"aiperf.dev/aiperf/schema/source"
 )
 
@@ -20,10 +20,8 @@ type setting struct {
 }
 
 // keepAside remembers what was said of something absent.
-func (d *draft) keepAside(path string, value any, at source.Origin, weak bool) {
-	if n, ok := value.(*source.Node); ok {
-		value = n.Plain()
-	}
+func (d *draft) keepAside(path string, n *source.Node, at source.Origin, weak bool) {
+	value := n.Plain()
 	if value == nil || !strings.HasPrefix(path, "benchmark.") {
 		return
 	}
@@ -44,7 +42,7 @@ func (cs *cells) asideOn(root *source.Node) *source.Node {
 	root = root.Clone()
 	for _, s := range cs.aside {
 		parent, last := source.Cut(s.path)
-		n, bad := cs.layer.Reach(root, parent, s.at)
+		n, bad := lower.Reach(cs.index, root, parent, s.at)
 		for above := parent; above != "benchmark" && above != ""; above, _ = source.Cut(above) {
 			if m := root.At(above); m != nil && m.Origin.Source == source.ByDefault {
 				m.Origin = s.at // somebody speaks of it
@@ -122,11 +120,7 @@ func OnlyAIPerf(body []byte) []byte {
 	if err != nil {
 		panic("a resolved body cannot be read: " + err.Error()) // we wrote it
 	}
-	out, err := x.Encode(js, tree, "benchmark", nil)
-	if err != nil {
-		panic("a resolved body is not JSON: " + err.Error()) // it was read
-	}
-	return out
+	return x.Encode(fields.Decode(js), tree, "benchmark", fields.Shown(nil))
 }
 
 // TakesFraction tells of a member of the body, by its path, whether it takes
@@ -137,12 +131,7 @@ func TakesFraction(path string) bool {
 
 // shown is a body as JSON after change, which finds what requests carry as JSON.
 func shown(body []byte, change func(tree map[string]any)) []byte {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	var tree map[string]any
-	if err := dec.Decode(&tree); err != nil {
-		panic("a resolved body is not JSON: " + err.Error()) // we wrote it
-	}
+	tree := fields.Decode(body).(map[string]any)
 	var sent struct {
 		Endpoint map[string]json.RawMessage `json:"endpoint"`
 	}
@@ -165,7 +154,7 @@ func shown(body []byte, change func(tree map[string]any)) []byte {
 func (d *draft) offAndOn() (bad Errors) {
 	for _, off := range d.src.Assignments {
 		section, is := strings.CutSuffix(off.Path, ".enabled")
-		if !is || off.Value != false || off.Origin.Source != source.ByFlag {
+		if !is || off.Value.Value != false || off.Origin.Source != source.ByFlag {
 			continue
 		}
 		for _, on := range d.aside {

@@ -119,7 +119,7 @@ func TestAbsentSettingsOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, err := schema.Load(schema.Source{File: file, Command: "run", Assignments: []schema.Assignment{
-		{Path: "benchmark.phases.profiling.sla", Value: []any{map[string]any{"metric": "request_latency"}}, Origin: schema.Origin{Source: schema.BySet, Where: "--set"}},
+		schema.Assign("benchmark.phases.profiling.sla", []any{map[string]any{"metric": "request_latency"}}, schema.Origin{Source: schema.BySet, Where: "--set"}),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func BenchmarkCells(b *testing.B) {
 		for i := range 1000 {
 			var point []lower.Assignment
 			for k, n := 0, i; k < 3; k, n = k+1, n/10 {
-				point = append(point, lower.Assignment{Path: axes[k].Path, Value: axes[k].Values[n%10], Origin: source.Origin{Source: source.ByAxis, Where: fmt.Sprint(i)}})
+				point = append(point, axes[k].Assignment(n%10, source.Origin{Source: source.ByAxis, Where: fmt.Sprint(i)}))
 			}
 			if _, err := d.Resolve(point); err != nil {
 				b.Fatal(err)

@@ -30,7 +30,6 @@ type cells struct {
 	src       Source
 	index     fields.Table
 	checker   *checker
-	layer     lower.Layer
 	renderer  lower.Renderer
 	root      *source.Node // the experiment without its sweep
 	templated bool
@@ -49,7 +48,7 @@ type cells struct {
 // cellsOf are the cells of the experiment that d has put together.
 func cellsOf(d *draft) *cells {
 	cs := &cells{
-		src: d.src, index: d.index, checker: d.checker, layer: d.layer, root: d.root,
+		src: d.src, index: d.index, checker: d.checker, root: d.root,
 		templated: lower.HasTemplates(d.root), axes: d.axes, aside: d.aside, env: d.env,
 		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{},
 	}
@@ -98,7 +97,7 @@ func (cs *cells) rendered(root *source.Node, point []lower.Assignment) (*source.
 	var bad Errors
 	for _, a := range point {
 		a.Path = fields.Canonical(a.Path)
-		bad = append(bad, cs.layer.Lay(root, a)...)
+		bad = append(bad, lower.Lay(cs.index, root, a)...)
 	}
 	if bad != nil {
 		return nil, bad
@@ -121,12 +120,7 @@ func normalForm(x fields.Table, r *lower.Renderer, root *source.Node, templated 
 
 func hasTemplatePoint(point []lower.Assignment) bool {
 	for _, a := range point {
-		switch v := a.Value.(type) {
-		case string:
-			if source.IsTemplate(v) {
-				return true
-			}
-		case map[string]any, []any:
+		if a.Value.Kind != source.Scalar || source.IsTemplate(a.Value.Text()) {
 			return true
 		}
 	}
@@ -134,7 +128,12 @@ func hasTemplatePoint(point []lower.Assignment) bool {
 }
 
 func (cs *cells) cell(point []lower.Assignment) (*cell, Errors) {
-	root, unread := cs.rendered(cs.root.Clone(), point)
+	return cs.checked(cs.rendered(cs.root.Clone(), point))
+}
+
+// checked is the cell that root is once its defaults are filled in; unread are templates
+// in it that could not be.
+func (cs *cells) checked(root *source.Node, unread Errors) (*cell, Errors) {
 	c := &cell{root: root, resolved: &Resolved{aside: cs.aside, env: cs.env, hide: cs.checker.hide}}
 	if root == nil {
 		return c, unread
@@ -324,16 +323,11 @@ func (p *part) as(t reflect.Type) any {
 func (cs *cells) given(c *cell) []byte {
 	body := c.root.Get("benchmark").Clone()
 	drop(body, cs.index, "benchmark")
-	var raw bytes.Buffer
-	enc := json.NewEncoder(&raw)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(body.Plain()) != nil {
-		return nil
-	}
-	out, err := cs.index.Encode(raw.Bytes(), body, "benchmark", cs.checker.hide)
+	raw, err := json.Marshal(body.Plain())
 	if err != nil {
-		return nil
+		return nil // a time without end
 	}
+	out := cs.index.Encode(fields.Decode(raw), body, "benchmark", fields.Shown(cs.checker.hide))
 	if len(cs.aside) == 0 {
 		return out
 	}

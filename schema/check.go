@@ -1,10 +1,8 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -67,10 +65,25 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	if p := f.good[key]; p != nil {
 		return p, nil
 	}
-	if p := c.like(f, def, numbers); p != nil {
-		f.good[key] = p
-		return p, nil
+	full := c.like(f, def, numbers)
+	if full == nil {
+		var bad Errors
+		if full, bad = c.judge(root, path, def, n); bad != nil {
+			return nil, bad
+		}
+		f.keep(full, numbers)
 	}
+	p := &part{
+		json:     c.index.Encode(full, n, def, fields.Shown(c.hide)),
+		identity: c.index.Encode(full, n, def, fields.Credential),
+		secret:   c.index.Encode(full, n, def, fields.Open),
+	}
+	f.good[key] = p
+	return p, nil
+}
+
+// judge lets CUE judge the part: it is n with every default, or its mistakes.
+func (c *checker) judge(root *source.Node, path, def string, n *source.Node) (any, Errors) {
 	s := c.schema()
 	c.uses++
 	d := s.part(def)
@@ -83,22 +96,7 @@ func (c *checker) check(root *source.Node, path string, n *source.Node) (*part, 
 	if err != nil {
 		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
 	}
-	if bad := c.unsendable(path, n); bad != nil {
-		return nil, bad
-	}
-	p := &part{}
-	p.json, err = c.index.Encode(raw, n, def, c.hide)
-	if err == nil {
-		p.identity, err = c.index.EncodeIdentity(raw, n, def)
-	}
-	if err == nil {
-		p.secret, err = c.index.EncodeSecrets(raw, n, def)
-	}
-	if err != nil {
-		return nil, source.Mistake(n.Origin, root.Written(path), err.Error(), "")
-	}
-	f.keep(p, numbers)
-	return p, nil
+	return fields.Decode(raw), c.unsendable(path, n)
 }
 
 // Part is check for those who only want the mistakes.
@@ -128,19 +126,21 @@ func (c *checker) unsendable(path string, n *source.Node) (bad Errors) {
 
 // family is the parts of one definition that differ in whole numbers only. Once
 // one is good, so is another in which only free numbers differ and whose free
-// numbers are within their own bounds; its JSON is that of the first with the other
-// numbers in their places. A number is free when
+// numbers are within their own bounds; all else of it is that of the first. A number is
+// free when
 //
 //   - no rule compares it with a member that is there (fields.Compared). What else
 //     a rule asks of it, that it is there and a number, is so in both;
 //   - it chooses no arm of a disjunction on the way to it: no two arms are both
 //     objects, or both lists.
+//
+// TestFamilyJudgesAsCUE draws parts at random and holds this against CUE.
 type family struct {
-	good   map[string]*part  // by all of their numbers
-	first  *part             // the first of them
-	start  []number          // its numbers
-	free   []bool            // which numbers are free; nil until there is a second part
-	models map[string]*model // by the numbers that are not free
+	good  map[string]*part // by all of their numbers
+	first any              // the first of them with every default
+	start []number         // its numbers
+	free  []bool           // which numbers are free; nil until there is a second part
+	full  map[string]any   // those with every default, by the numbers that are not free
 }
 
 // number is a whole number, at a path below its part.
@@ -148,15 +148,6 @@ type number struct {
 	path  string
 	value int64
 	node  *source.Node
-}
-
-// model is the JSON of a good part, as in part, in pieces around its free numbers.
-type model struct{ json, identity, secret []piece }
-
-// piece is text, with the number that follows it; −1 for none.
-type piece struct {
-	text   string
-	number int
 }
 
 // family is the one that n belongs to, with the numbers of n.
@@ -206,52 +197,66 @@ func keyOf(numbers []number, free []bool) string {
 	return string(b)
 }
 
-// like is the part with numbers where a good one shows that it is good too; nil
-// where CUE must say.
-func (c *checker) like(f *family, def string, numbers []number) *part {
+// like is a good part with every default that shows that the one with numbers is good
+// too, and has all else of it; nil where CUE must say.
+func (c *checker) like(f *family, def string, numbers []number) any {
 	if f.first == nil {
 		return nil
 	}
 	if f.free == nil {
 		f.free = c.freeNumbers(def, f)
-		f.models = map[string]*model{keyOf(f.start, f.free): f.modelOf(f.first, f.start)}
+		f.full = map[string]any{keyOf(f.start, f.free): f.first}
 	}
-	m := f.models[keyOf(numbers, f.free)]
-	if m == nil {
-		return nil
-	}
+	full := f.full[keyOf(numbers, f.free)]
 	for i, x := range numbers {
-		if f.free[i] && !c.takes(source.Join(def, x.path), x) {
+		if full != nil && f.free[i] && !c.takes(source.Join(def, x.path), x) {
 			return nil
 		}
 	}
-	return &part{json: joined(m.json, numbers), identity: joined(m.identity, numbers), secret: joined(m.secret, numbers)}
+	return full
 }
 
-// keep notes that p is good.
-func (f *family) keep(p *part, numbers []number) {
-	f.good[keyOf(numbers, nil)] = p
+// keep notes that what full is of is good.
+func (f *family) keep(full any, numbers []number) {
 	switch {
 	case f.first == nil:
-		f.first, f.start = p, numbers
+		f.first, f.start = full, numbers
 	case f.free != nil:
-		f.models[keyOf(numbers, f.free)] = f.modelOf(p, numbers)
+		f.full[keyOf(numbers, f.free)] = full
 	}
 }
 
 // freeNumbers tells which numbers of the family are free.
 func (c *checker) freeNumbers(def string, f *family) []bool {
-	at, names := numbersIn(f.first.secret)
-	masked, _ := numbersIn(f.first.json)
+	at, names := map[string]json.Number{}, map[string]bool{}
+	numbersIn(f.first, "", at, names)
 	has := func(name string) bool { return names[name] }
 	free := make([]bool, len(f.start))
 	for i, x := range f.start {
-		free[i] = at[x.path].is(x) && masked[x.path].is(x) && c.alone(def, x.path)
+		free[i] = at[x.path].String() == strconv.FormatInt(x.value, 10) && c.alone(def, x.path)
 		for name := range strings.SplitSeq(x.path, ".") {
 			free[i] = free[i] && !fields.Compared(name, has)
 		}
 	}
 	return free
+}
+
+// numbersIn collects the numbers of v, plain data at path, and the names of all members
+// of its objects.
+func numbersIn(v any, path string, at map[string]json.Number, names map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, m := range v {
+			names[name] = true
+			numbersIn(m, source.Join(path, name), at, names)
+		}
+	case []any:
+		for i, it := range v {
+			numbersIn(it, source.Join(path, strconv.Itoa(i)), at, names)
+		}
+	case json.Number:
+		at[path] = v
+	}
 }
 
 // alone tells whether there is one way through the schema from def to the number at
@@ -288,79 +293,6 @@ func (c *checker) takes(path string, x number) bool {
 		c.taken[key] = ok
 	}
 	return ok
-}
-
-// place is where a number stands in a JSON text.
-type place struct {
-	from, to int
-	text     string
-}
-
-func (p place) is(x number) bool { return p.text == strconv.FormatInt(x.value, 10) }
-
-// numbersIn are the numbers of a JSON text by their paths, and the names of all
-// members of its objects.
-func numbersIn(js []byte) (at map[string]place, names map[string]bool) {
-	at, names = map[string]place{}, map[string]bool{}
-	d := json.NewDecoder(bytes.NewReader(js))
-	d.UseNumber()
-	var read func(path string)
-	read = func(path string) {
-		token, _ := d.Token() // the text was just written
-		switch token := token.(type) {
-		case json.Number:
-			end := int(d.InputOffset())
-			at[path] = place{end - len(token), end, token.String()}
-		case json.Delim:
-			for i := 0; d.More(); i++ {
-				name := strconv.Itoa(i)
-				if token == '{' {
-					key, _ := d.Token()
-					name = key.(string)
-					names[name] = true
-				}
-				read(source.Join(path, name))
-			}
-			_, _ = d.Token() // the end of it
-		}
-	}
-	read("")
-	return at, names
-}
-
-func (f *family) modelOf(p *part, numbers []number) *model {
-	return &model{json: f.pieces(p.json, numbers), identity: f.pieces(p.identity, numbers), secret: f.pieces(p.secret, numbers)}
-}
-
-// pieces are a JSON text around the free ones of its numbers.
-func (f *family) pieces(js []byte, numbers []number) []piece {
-	at, _ := numbersIn(js)
-	var free []int
-	for i := range numbers {
-		if f.free[i] {
-			free = append(free, i)
-		}
-	}
-	slices.SortFunc(free, func(a, b int) int { return at[numbers[a].path].from - at[numbers[b].path].from })
-	var out []piece
-	from := 0
-	for _, i := range free {
-		p := at[numbers[i].path]
-		out = append(out, piece{string(js[from:p.from]), i})
-		from = p.to
-	}
-	return append(out, piece{string(js[from:]), -1})
-}
-
-// joined is the text of pieces with numbers in their places.
-func joined(pieces []piece, numbers []number) []byte {
-	var b []byte
-	for _, p := range pieces {
-		if b = append(b, p.text...); p.number >= 0 {
-			b = strconv.AppendInt(b, numbers[p.number].value, 10)
-		}
-	}
-	return b
 }
 
 // always tells whether a field of the definition is there without being

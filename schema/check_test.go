@@ -50,7 +50,7 @@ func TestFamilyJudgesAsCUE(t *testing.T) {
 				continue
 			}
 			good++
-			if string(got.json) != string(want.json) || string(got.secret) != string(want.secret) {
+			if string(got.json) != string(want.json) || string(got.identity) != string(want.identity) || string(got.secret) != string(want.secret) {
 				t.Fatalf("%s\n got %s\nwant %s", n, got.json, want.json)
 			}
 		}
@@ -126,7 +126,7 @@ func pointsAround(axes []Axis) (out [][]lower.Assignment) {
 	point := func(value func(k int) int) {
 		var p []lower.Assignment
 		for k, a := range axes {
-			p = append(p, lower.Assignment{Path: a.Path, Value: a.Values[value(k)%len(a.Values)], Origin: source.Origin{Source: source.ByAxis, Where: "an axis"}})
+			p = append(p, a.Assignment(value(k)%len(a.Values), source.Origin{Source: source.ByAxis, Where: "an axis"}))
 		}
 		out = append(out, p)
 	}

@@ -32,7 +32,16 @@ type Axis struct {
 	Origin source.Origin
 	Group  int // axes of one group move together (a zip inside a grid); 0 is a group of its own
 
-	hide *secret.Masker
+	nodes []*source.Node // the values with their places; nil where nobody wrote them
+	hide  *secret.Masker
+}
+
+// Assignment is value i, laid over a cell.
+func (a Axis) Assignment(i int, at Origin) Assignment {
+	if a.nodes == nil {
+		return Assign(a.Path, a.Values[i], at)
+	}
+	return Assignment{Path: a.Path, Value: a.nodes[i].From(source.ByAxis), Origin: at}
 }
 
 // Shown is value i as people and files may see it. Values that are masked whole are
@@ -212,6 +221,9 @@ const (
 	OfCommand = source.OfCommand
 	Frame     = source.Frame
 )
+
+// Assign is an assignment of plain data.
+func Assign(path string, v any, at Origin) Assignment { return lower.Assign(path, v, at) }
 
 // Network is the way to a registry of modules until ctx ends.
 func Network(ctx context.Context) http.RoundTripper { return source.Network(ctx) }

@@ -18,7 +18,6 @@ type draft struct {
 	src     Source // its assignments without those to absent things
 	index   fields.Table
 	checker *checker
-	layer   lower.Layer
 	root    *source.Node
 	axes    *lower.Axes
 	line    cmdline.Line
@@ -35,7 +34,6 @@ func prepare(src Source, read text, hide *secret.Masker) (*draft, Errors) {
 	d.Notes = read.notes
 	d.env = read.env
 	d.checker = newChecker(d.index, hide)
-	d.layer = lower.Layer{Index: d.index, ValueOf: d.axes.Placed}
 	root := d.root
 	var bad Errors
 	d.written, bad = lower.Surface(d.index, root)
@@ -96,7 +94,7 @@ func (d *draft) unknownInValues(root *source.Node, a lower.Axis) (bad Errors) {
 func (d *draft) overlay() Errors {
 	d.line = cmdline.Line{
 		Root: d.root, Assignments: d.src.Assignments, File: d.src.File, Command: d.src.Command, Look: d.src.Look,
-		Axes: d.axes, Layer: d.layer, Check: d.checker, Remarks: &d.Remarks,
+		Axes: d.axes, Index: d.index, Check: d.checker, Remarks: &d.Remarks,
 	}
 	return d.line.Overlay()
 }

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -37,9 +35,7 @@ func (d *Document) Explain(w io.Writer, width int, paths ...string) error {
 		want = append(want, path)
 	}
 	e := explainer{d: d, c: c, want: want, found: map[string]bool{}}
-	if err := e.body(); err != nil {
-		return err
-	}
+	e.body()
 	for i, p := range want {
 		switch {
 		case e.found[p]:
@@ -89,7 +85,7 @@ func (e *explainer) write(w io.Writer, width int) error {
 func (d *Document) firstPoint() []lower.Assignment {
 	var point []lower.Assignment
 	for _, a := range d.sweep.Axes {
-		point = append(point, lower.Assignment{Path: a.Path, Value: a.Values[0], Origin: a.Origin})
+		point = append(point, a.Assignment(0, a.Origin))
 	}
 	if len(d.sweep.Scenarios) > 0 {
 		point = append(point, d.sweep.Scenarios[0].Assignments...)
@@ -106,7 +102,7 @@ func (d *Document) derived(point []lower.Assignment) (out []lower.Assignment) {
 	}
 	for i, a := range d.sweep.Axes {
 		if i < len(point) {
-			names[a.Name] = point[i].Value
+			names[a.Name] = point[i].Value.Plain()
 		}
 	}
 	for _, f := range d.sweep.Derive {
@@ -117,7 +113,7 @@ func (d *Document) derived(point []lower.Assignment) (out []lower.Assignment) {
 		if v, err := p.Run(names); err == nil {
 			at := f.Origin
 			at.Source, at.Text = source.ByDerive, f.Expr
-			out = append(out, lower.Assignment{Path: f.Path, Value: v, Origin: at})
+			out = append(out, lower.Assign(f.Path, v, at))
 		}
 	}
 	return out
@@ -134,20 +130,13 @@ type explainer struct {
 
 // body prints the envelope as written and the body as resolved: what the tree
 // does not hold is a default of the schema.
-func (e *explainer) body() error {
+func (e *explainer) body() {
 	for _, f := range e.c.root.Fields {
 		if f.Name != "benchmark" {
 			f.Value.Leaves(f.Name, e.row)
 		}
 	}
-	dec := json.NewDecoder(bytes.NewReader(e.c.resolved.JSON))
-	dec.UseNumber()
-	var body any
-	if err := dec.Decode(&body); err != nil {
-		return err
-	}
-	e.value("benchmark", body)
-	return nil
+	e.value("benchmark", fields.Decode(e.c.resolved.JSON))
 }
 
 func (e *explainer) value(path string, v any) {

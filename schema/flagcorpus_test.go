@@ -423,8 +423,8 @@ func everyCell(d *schema.Document) error {
 	}
 	s := d.Sweep()
 	for _, a := range s.Axes {
-		for _, v := range a.Values {
-			if _, err := d.Resolve([]schema.Assignment{{Path: a.Path, Value: v, Origin: a.Origin}}); err != nil {
+		for i := range a.Values {
+			if _, err := d.Resolve([]schema.Assignment{a.Assignment(i, a.Origin)}); err != nil {
 				return err
 			}
 		}
@@ -435,7 +435,7 @@ func everyCell(d *schema.Document) error {
 			if dim.Int {
 				v = int64(dim.Hi)
 			}
-			if _, err := d.Resolve([]schema.Assignment{{Path: dim.Path, Value: v, Origin: dim.Origin}}); err != nil {
+			if _, err := d.Resolve([]schema.Assignment{schema.Assign(dim.Path, v, dim.Origin)}); err != nil {
 				return err
 			}
 		}

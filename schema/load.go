@@ -218,7 +218,7 @@ func finish(d *draft, o outline, doubt bool) (*Document, Errors) {
 		bad = append(doc.Survey(), bad...)
 	case o.sweep.varies():
 	default:
-		c, more := doc.cells.cell(nil)
+		c, more := doc.cells.checked(o.rendered, o.unread)
 		if doc.first = c; more == nil {
 			c.resolved.Given = doc.cells.given(c)
 		}

@@ -115,10 +115,10 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	point := []lower.Assignment{
-		{Path: s.Axes[0].Path, Value: s.Axes[0].Values[0]},
-		{Path: s.Axes[1].Path, Value: s.Axes[1].Values[1]},
-		{Path: s.Axes[2].Path, Value: s.Axes[2].Values[1]},
-		{Path: "benchmark.phases.warmup.requests", Value: int64(3)},
+		s.Axes[0].Assignment(0, source.Origin{}),
+		s.Axes[1].Assignment(1, source.Origin{}),
+		s.Axes[2].Assignment(1, source.Origin{}),
+		lower.Assign("benchmark.phases.warmup.requests", int64(3), source.Origin{}),
 	}
 	r := resolved(t, d, point...)
 	e := r.Benchmark.Endpoint
@@ -146,11 +146,11 @@ func TestLabelledPrompts(t *testing.T) {
 	if a.Path != "benchmark.datasets.default.prompts" || fmt.Sprint(a.Labels) != "[chat code]" {
 		t.Fatalf("axis %s %s", a.Path, a.Labels)
 	}
-	chat := resolved(t, d, lower.Assignment{Path: a.Path, Value: a.Values[0]})
+	chat := resolved(t, d, a.Assignment(0, source.Origin{}))
 	if p := chat.Benchmark.Datasets[0].Prompts; *p.ISL.Value != 128 || *p.OSL.Value != 32 || p.BatchSize != 3 || bytes.Contains(chat.JSON, []byte("chat\"}")) {
 		t.Errorf("%s", chat.JSON)
 	}
-	code := resolved(t, d, lower.Assignment{Path: a.Path, Value: a.Values[1]})
+	code := resolved(t, d, a.Assignment(1, source.Origin{}))
 	if p := code.Benchmark.Datasets[0].Prompts; *p.ISL.Mean != 64 || *p.ISL.StdDev != 3 || *p.OSL.Value != 9 {
 		t.Errorf("%s", code.JSON)
 	}
@@ -249,7 +249,7 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(lines(err, ""))
 	}
 	for i, want := range []int{6, 10} {
-		b := resolved(t, d, lower.Assignment{Path: "variables.n", Value: d.Sweep().Axes[0].Values[i]}).Benchmark
+		b := resolved(t, d, d.Sweep().Axes[0].Assignment(i, source.Origin{})).Benchmark
 		if b.Phases[0].Concurrency != want || *b.Datasets[0].Prompts.ISL.Value != float64(want*100) || b.Models.Items[0].Name != "demo-7b" {
 			t.Errorf("cell %d: %+v", i, b)
 		}
@@ -463,10 +463,7 @@ func TestParseSet(t *testing.T) {
 		"concurrency=8": int64(8), "endpoint.streaming=true": true, "model='7'": "7", "rate=2.5": 2.5, "endpoint.extra={a: [1, x]}": map[string]any{"a": []any{int64(1), "x"}}, "name=": "",
 	} {
 		a, err := flags.ParseSet(in)
-		if n, ok := a.Value.(*source.Node); ok {
-			a.Value = n.Plain()
-		}
-		if err != nil || cmp.Diff(want, a.Value) != "" || a.Origin.Source != source.BySet {
+		if err != nil || cmp.Diff(want, a.Value.Plain()) != "" || a.Origin.Source != source.BySet {
 			t.Errorf("ParseSet(%q) = %#v, %v", in, a, err)
 		}
 	}
@@ -475,7 +472,7 @@ func TestParseSet(t *testing.T) {
 			t.Errorf("ParseSet(%q) = %v", in, a)
 		}
 	}
-	got := said(t, "x.yaml", good, lower.Assignment{Path: fields.Canonical("concurency"), Value: int64(1), Origin: source.Origin{Source: source.BySet, Where: "--set concurency"}})
+	got := said(t, "x.yaml", good, lower.Assign(fields.Canonical("concurency"), int64(1), source.Origin{Source: source.BySet, Where: "--set concurency"}))
 	if got != "--set concurency: unknown field concurency | did you mean concurrency?" {
 		t.Error(got)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"aiperf.dev/aiperf/schema/flags"
 	"aiperf.dev/aiperf/schema/lower"
+	"aiperf.dev/aiperf/schema/source"
 )
 
 // Extra inputs and headers reach the program in the user's order, with null and 1.0,
@@ -82,7 +83,7 @@ benchmark: {model: m, endpoint: {url: 'h:1'}, dataset: {prompts: {isl: 4}}, phas
 sweep: {parameters: {endpoint.extra: [{z: 1.0, a: null}, {z: 1, a: 2}]}}
 `)
 	for i, want := range []string{`{"z":1.0,"a":null}`, `{"z":1,"a":2}`} {
-		r := resolved(t, d, lower.Assignment{Path: "benchmark.endpoint.extra", Value: d.Sweep().Axes[0].Values[i]})
+		r := resolved(t, d, d.Sweep().Axes[0].Assignment(i, source.Origin{}))
 		if got := r.Benchmark.Endpoint.Extra.String(); got != want {
 			t.Errorf("value %d: %s, want %s", i, got, want)
 		}

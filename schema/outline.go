@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"aiperf.dev/aiperf/schema/fields"
@@ -19,6 +20,8 @@ type outline struct {
 	envelope Experiment
 	sweep    Sweep
 	block    *source.Node // the sweep as written
+	rendered *source.Node // the experiment without it, in the form that is checked
+	unread   Errors       // templates in it that could not be filled in
 }
 
 // outline takes the sweep out of the draft, and checks and reads what stands
@@ -29,15 +32,14 @@ func (d *draft) outline() (outline, Errors) {
 		block.Value = source.ObjectNode(source.Origin{})
 	}
 	o := outline{block: block.Value, sweep: Sweep{Hide: d.checker.hide}}
-	rendered, bad := normalForm(d.index, &lower.Renderer{}, d.root.Clone(), lower.HasTemplates(d.root))
-	if rendered == nil {
-		return o, bad
+	o.rendered, o.unread = normalForm(d.index, &lower.Renderer{}, d.root.Clone(), lower.HasTemplates(d.root))
+	if o.rendered == nil {
+		return o, o.unread
 	}
-	unread := bad // templates that could not be filled in
-	members, errs := d.checkEnvelope(rendered)
-	bad = append(bad, besides(unread, errs)...)
-	checked, errs := d.sweepBlock(rendered, o.block)
-	bad = append(bad, besides(unread, errs)...)
+	members, errs := d.checkEnvelope(o.rendered)
+	bad := append(slices.Clone(o.unread), besides(o.unread, errs)...)
+	checked, errs := d.sweepBlock(o.block)
+	bad = append(bad, besides(o.unread, errs)...)
 	js, err := json.Marshal(members)
 	if err == nil {
 		err = json.Unmarshal(js, &o.envelope)
@@ -46,8 +48,8 @@ func (d *draft) outline() (outline, Errors) {
 		return o, append(bad, &Error{Message: err.Error()})
 	}
 	o.envelope.Name = cmp.Or(o.envelope.Name, defaultName(d.src.File))
-	o.sweep.Ruled = ruledByAIPerf(rendered.Get("multi_run"), o.block)
-	bad = append(bad, tooManyRuns(rendered.At("multi_run.num_runs"), o.envelope.MultiRun.NumRuns)...)
+	o.sweep.Ruled = ruledByAIPerf(o.rendered.Get("multi_run"), o.block)
+	bad = append(bad, tooManyRuns(o.rendered.At("multi_run.num_runs"), o.envelope.MultiRun.NumRuns)...)
 	errs = d.readSweep(&o.sweep, o.block, checked)
 	return o, append(bad, without(bad, errs)...)
 }
@@ -119,7 +121,7 @@ func defaultName(file string) string {
 }
 
 // sweepBlock checks the sweep block as a whole and gives its plain data.
-func (d *draft) sweepBlock(root, sw *source.Node) (map[string]any, Errors) {
+func (d *draft) sweepBlock(sw *source.Node) (map[string]any, Errors) {
 	if sw.Kind != source.Object && sw.Kind != source.Null {
 		return nil, source.Mistake(sw.Origin, "sweep", "expected an object, got "+sw.KindName(), "such as sweep: {parameters: {concurrency: [1, 4]}}")
 	}

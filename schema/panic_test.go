@@ -46,7 +46,7 @@ func TestPanicIsMasked(t *testing.T) {
 	}
 	src := schema.Source{
 		File: file, Env: env, Command: "profile", Look: look,
-		Assignments: []schema.Assignment{{Path: "benchmark.datasets.main.path", Value: "x.jsonl", Origin: schema.Origin{Source: schema.ByFlag, Where: "--input-file"}}},
+		Assignments: []schema.Assignment{schema.Assign("benchmark.datasets.main.path", "x.jsonl", schema.Origin{Source: schema.ByFlag, Where: "--input-file"})},
 	}
 	_, err := schema.Load(src)
 	if err == nil || !strings.Contains(err.Error(), "cannot be evaluated: no value ") {

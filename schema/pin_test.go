@@ -81,8 +81,8 @@ func TestPinnedURLInCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(d.Sweep().Axes, func(a Axis) bool { return a.Name == "endpoint" })
-	for k, v := range d.Sweep().Axes[i].Values {
-		r, err := d.Resolve([]lower.Assignment{{Path: "benchmark.endpoint", Value: v, Origin: source.Origin{Source: source.ByAxis, Where: "axis endpoint"}}})
+	for k := range d.Sweep().Axes[i].Values {
+		r, err := d.Resolve([]lower.Assignment{d.Sweep().Axes[i].Assignment(k, source.Origin{Source: source.ByAxis, Where: "axis endpoint"})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,9 @@ func TestPinnedURLInCells(t *testing.T) {
 
 func assign(path string, v any) []lower.Assignment {
 	_, list := v.([]any)
-	return []lower.Assignment{{Path: path, Value: v, Axis: list, Origin: source.Origin{Source: source.BySet, Where: "--set " + path}}}
+	a := lower.Assign(path, v, source.Origin{Source: source.BySet, Where: "--set " + path})
+	a.Axis = list
+	return []lower.Assignment{a}
 }
 
 func axesLine(d *Document) string {

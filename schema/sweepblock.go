@@ -167,7 +167,7 @@ func (d *draft) publicAxes() []Axis {
 	}
 	names := axisNames(paths)
 	for i, a := range d.axes.All {
-		out[i] = Axis{Path: a.Path, Name: names[i], Origin: a.Origin, Group: a.Group, hide: d.checker.hide}
+		out[i] = Axis{Path: a.Path, Name: names[i], Origin: a.Origin, Group: a.Group, nodes: a.Values, hide: d.checker.hide}
 		for _, v := range a.Values {
 			out[i].Values = append(out[i].Values, v.Plain())
 			out[i].Labels = append(out[i].Labels, labelOf(v))
@@ -302,9 +302,7 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 				if w := d.written[v]; w != nil {
 					s.Values[k] = w
 				}
-				a := lower.Assignment{Path: k, Value: v.Plain(), Origin: v.Origin}
-				s.Assignments = append(s.Assignments, a)
-				d.axes.Named = append(d.axes.Named, lower.Overlay{Path: a.Path, Value: v})
+				s.Assignments = append(s.Assignments, lower.Assignment{Path: k, Value: v, Origin: v.Origin})
 			}
 		}
 		if v := r.Get("values"); v != nil && len(v.Fields) > 0 {
@@ -333,15 +331,15 @@ func (d *draft) setSweep(root *source.Node) (bad Errors) {
 		name, axis := strings.CutPrefix(a.Path, "sweep.parameters.")
 		switch {
 		case axis:
-			ps, errs := d.layer.Reach(root, "sweep.parameters", a.Origin)
+			ps, errs := lower.Reach(d.index, root, "sweep.parameters", a.Origin)
 			if errs != nil {
 				return append(bad, errs...)
 			}
 			ps.Fields = slices.DeleteFunc(ps.Fields, func(f source.Field) bool { return fields.Canonical(f.Name) == fields.Canonical(name) })
-			ps.Put(name, d.layer.Value(a))
+			ps.Put(name, a.Value.Clone())
 			ps.Field(name).Origin = a.Origin
 		case a.Path == "sweep" || strings.HasPrefix(a.Path, "sweep."):
-			bad = append(bad, d.layer.Lay(root, a)...)
+			bad = append(bad, lower.Lay(d.index, root, a)...)
 		}
 	}
 	return bad

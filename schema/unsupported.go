@@ -20,7 +20,7 @@ func (d *draft) setAside(root *source.Node) Errors {
 			return // it asks for nothing
 		}
 		d.Missing(root.Written(path), "", row.Instead, at)
-	}, func(path string, n *source.Node) { d.keepAside(path, n.Plain(), n.Origin, false) })
+	}, func(path string, n *source.Node) { d.keepAside(path, n, n.Origin, false) })
 	d.src.Assignments = slices.DeleteFunc(slices.Clone(d.src.Assignments), func(a lower.Assignment) bool {
 		if a.Absent != "" {
 			d.Missing("", "", a.Absent, a.Origin)
@@ -32,7 +32,7 @@ func (d *draft) setAside(root *source.Node) Errors {
 			return false
 		}
 		d.keepAside(a.Path, a.Value, a.Origin, false)
-		if where, asks := row.Asked(source.FromPlain(a.Value, a.Origin), path); asks {
+		if where, asks := row.Asked(a.Value, path); asks {
 			d.Missing(a.Path, "", row.Instead, where)
 		}
 		return true
@@ -97,9 +97,11 @@ func (d *draft) findUnsupported(o outline) {
 	whole.Fields = append(slices.Clone(whole.Fields), source.Field{Name: "sweep", Value: o.block})
 	d.index.UnbuiltFields(&whole, d.index[""], "", "", note)
 	refuse := func(row *fields.Absent, at source.Origin) { note(row.On, "", row.Instead, at) }
-	for _, o := range d.axes.Named { // named cells
-		d.index.UnbuiltFields(o.Value, d.index[o.Path], o.Path, o.Path, note)
-		fields.SwitchedOn(o.Value, o.Path, refuse)
+	for _, s := range o.sweep.Scenarios {
+		for _, a := range s.Assignments {
+			d.index.UnbuiltFields(a.Value, d.index[a.Path], a.Path, a.Path, note)
+			fields.SwitchedOn(a.Value, a.Path, refuse)
+		}
 	}
 	d.tellSwitchedOn()
 	for _, a := range d.axes.All {

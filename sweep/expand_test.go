@@ -89,7 +89,7 @@ func (c *recorded) document() *document {
 			values := plain(v.Values).(map[string]any)
 			d.Kind.Scenarios = append(d.Kind.Scenarios, schema.Scenario{
 				Name: v.Label, Values: values,
-				Assignments: []schema.Assignment{{Path: "benchmark", Value: values["benchmark"]}},
+				Assignments: []schema.Assignment{schema.Assign("benchmark", values["benchmark"], schema.Origin{})},
 			})
 		}
 		return d
@@ -242,7 +242,7 @@ func TestMistakesOfCellsAreSaidOnce(t *testing.T) {
 	t.Parallel()
 	d := grid(1, axis(concurrency, "concurrency", 1, 2, 3, 4))
 	d.Refuse = func(point []schema.Assignment) error {
-		if n := point[0].Value.(int64); n > 1 {
+		if n := point[0].Value.Value.(int64); n > 1 {
 			return schema.Errors{{Message: fmt.Sprint("odd or even: ", n%2)}, {Message: "always"}}
 		}
 		return nil
@@ -370,12 +370,12 @@ func TestDirectoriesAreUniqueAndSafe(t *testing.T) {
 	if got, want := p.Cells[2].DirName, "model_etc"; got != want {
 		t.Errorf("climbing name = %q, want %q", got, want)
 	}
-	s := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "aggregate", Assignments: []schema.Assignment{{Path: "a", Value: int64(1)}}}, {Name: "fine"}}}})
+	s := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{{Name: "aggregate", Assignments: []schema.Assignment{schema.Assign("a", int64(1), schema.Origin{})}}, {Name: "fine"}}}})
 	if s.Cells[0].DirName != "aggregate__"+s.Cells[0].ID || s.Cells[1].DirName != "fine" {
 		t.Errorf("scenario directories %q, %q", s.Cells[0].DirName, s.Cells[1].DirName)
 	}
 	w := expand(t, &document{Kind: schema.Sweep{Type: "scenarios", Scenarios: []schema.Scenario{
-		{Name: "nul.x", Assignments: []schema.Assignment{{Path: "a", Value: int64(1)}}}, {Name: "end.", Assignments: []schema.Assignment{{Path: "a", Value: int64(2)}}}, {Name: "end"},
+		{Name: "nul.x", Assignments: []schema.Assignment{schema.Assign("a", int64(1), schema.Origin{})}}, {Name: "end.", Assignments: []schema.Assignment{schema.Assign("a", int64(2), schema.Origin{})}}, {Name: "end"},
 	}}})
 	if a, b, c := w.Cells[0], w.Cells[1], w.Cells[2]; a.DirName != "_nul.x__"+a.ID || b.DirName != "end__"+b.ID || c.DirName != "end" {
 		t.Errorf("directories %q, %q, %q of names that Windows changes", a.DirName, b.DirName, c.DirName)
@@ -391,7 +391,7 @@ func TestMistakesAreFoundAlongTheAxes(t *testing.T) {
 	}
 	d := grid(1, axis("benchmark.a", "a", values...), axis("benchmark.b", "b", values...))
 	d.Refuse = func(point []schema.Assignment) error {
-		if point[1].Value == int64(57) || point[1].Value == 57 {
+		if point[1].Value.Value == int64(57) || point[1].Value.Value == 57 {
 			return &schema.Error{Path: "b", Message: "57 is refused"}
 		}
 		return nil

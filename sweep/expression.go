@@ -41,7 +41,7 @@ func (x *expressions) apply(doc Document, p *point) (keep bool, err error) {
 		}
 		o := d.Origin
 		o.Source, o.Text = schema.ByDerive, d.Expr
-		p.set = append(slices.Clip(p.set), schema.Assignment{Path: d.Path, Value: v, Origin: o})
+		p.set = append(slices.Clip(p.set), schema.Assign(d.Path, v, o))
 		if leaf := d.Path[strings.LastIndex(d.Path, ".")+1:]; !p.has(leaf) {
 			names[leaf] = v
 		}

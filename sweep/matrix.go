@@ -111,7 +111,7 @@ func newPoint(blocks []block, at []int) point {
 			text := valueText(a, at[k])
 			path := inBody(a.Path)
 			p.values = append(p.values, Value{Axis: a.Name, Path: a.Path, Value: v, Label: shortText(a, at[k])})
-			p.set = append(p.set, schema.Assignment{Path: a.Path, Value: v, Origin: axisOrigin(a)})
+			p.set = append(p.set, a.Assignment(at[k], axisOrigin(a)))
 			p.plain[path] = v
 			labels = append(labels, path+"="+text)
 			texts = append(texts, text)

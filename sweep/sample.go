@@ -68,7 +68,7 @@ func samplePoint(axes []schema.Axis, d *schema.Design, u []float64) point {
 		texts[k] = pyStr(v)
 		labels[k] = path + "=" + texts[k]
 		p.values = append(p.values, Value{Axis: dim.Name, Path: dim.Path, Value: v, Label: label})
-		p.set = append(p.set, schema.Assignment{Path: dim.Path, Value: v, Origin: axisOrigin(axes[k])})
+		p.set = append(p.set, schema.Assign(dim.Path, v, axisOrigin(axes[k])))
 		p.plain[path] = v
 	}
 	p.label = strings.Join(labels, ", ")

@@ -203,7 +203,7 @@ func TestSampledRefusals(t *testing.T) {
 	}
 	bad := design("sobol", 8, schema.Dimension{Lo: 1, Hi: 2})
 	bad.Refuse = func(point []schema.Assignment) error {
-		return &schema.Error{Path: "a", Message: fmt.Sprintf("%v is not whole", math.Round(point[0].Value.(float64)*1e6))}
+		return &schema.Error{Path: "a", Message: fmt.Sprintf("%v is not whole", math.Round(point[0].Value.Value.(float64)*1e6))}
 	}
 	for what, c := range map[string]struct {
 		d    *document
@@ -301,7 +301,7 @@ func TestEveryKindExpands(t *testing.T) {
 	}
 	axes := []schema.Axis{axis("a", int64(1), int64(2)), axis("b", int64(3), int64(4))}
 	scenario := func(name string, v int64) schema.Scenario {
-		return schema.Scenario{Name: name, Assignments: []schema.Assignment{{Path: "benchmark.a", Value: v}}}
+		return schema.Scenario{Name: name, Assignments: []schema.Assignment{schema.Assign("benchmark.a", v, schema.Origin{})}}
 	}
 	sampled := design("sobol", 2, schema.Dimension{Lo: 1, Hi: 64, Int: true})
 	for _, k := range sweep.Kinds() {

@@ -9,6 +9,7 @@ import (
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/runner"
+	"aiperf.dev/aiperf/schema"
 )
 
 // temporaries are files that are gone when the command is over.
@@ -45,15 +46,15 @@ const pipedFile = "benchmark.datasets.main.path"
 func (a *app) readPipes(p *argv.Line) error {
 	for i := range p.Assigns {
 		at := &p.Assigns[i]
-		path, ok := at.Value.(string)
-		if !ok || at.Path != pipedFile || !runner.IsPipe(path) {
+		path := at.Value.Text()
+		if at.Path != pipedFile || !runner.IsPipe(path) {
 			continue
 		}
 		name, err := a.copied(path)
 		if err != nil {
 			return &diag.Error{Place: "--input-file", Message: path + ": " + err.Error(), Hint: "is there room for a copy of it in " + os.TempDir() + "? (TMPDIR names another place)", Cause: err}
 		}
-		at.Value = name
+		*at = schema.Assign(at.Path, name, at.Origin)
 	}
 	return nil
 }

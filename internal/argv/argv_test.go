@@ -36,7 +36,7 @@ func TestTheLastOfASingleValuedFlagCounts(t *testing.T) {
 		for _, a := range p.Assigns {
 			if a.Path == want.Assigns[0].Path {
 				n++
-				if a.Value != want.Assigns[0].Value {
+				if a.Value.String() != want.Assigns[0].Value.String() {
 					t.Errorf("%s: %v, want %v", c.line, a.Value, want.Assigns[0].Value)
 				}
 			}

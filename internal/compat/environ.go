@@ -66,7 +66,7 @@ func Environment(environ []string) (assigns []schema.Assignment, ignored []strin
 			return nil, nil, diag.New(name+": not supported here", "unset it: "+variables[i].Why)
 		default:
 			v := variables[i]
-			assigns = append(assigns, schema.Assignment{Path: v.Path, Value: v.to, Origin: schema.Origin{Source: schema.ByEnv, Where: name}})
+			assigns = append(assigns, schema.Assign(v.Path, v.to, schema.Origin{Source: schema.ByEnv, Where: name}))
 		}
 	}
 	return assigns, ignored, nil

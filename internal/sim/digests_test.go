@@ -63,7 +63,7 @@ func simulateAll(t *testing.T, files []string) (digests []string) {
 }
 
 // seeded is a seed for experiments that have none.
-var seeded = schema.Assignment{Path: "random_seed", Value: int64(7)}
+var seeded = schema.Assign("random_seed", int64(7), schema.Origin{})
 
 func digestsOf(t *testing.T, dir string) (lines []string) {
 	t.Helper()

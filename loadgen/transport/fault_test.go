@@ -352,6 +352,16 @@ func TestAlwaysClosing(t *testing.T) {
 	}
 }
 
+// inTime tries a request with longer and longer times, in ns, until what had to happen
+// within them did: on a busy machine a short one may be over too soon.
+func inTime(try func(d int64) (x *transport.Exchange, enough bool)) *transport.Exchange {
+	for d := 100 * time.Millisecond; ; d *= 2 {
+		if x, enough := try(int64(d)); enough || d > time.Minute {
+			return x
+		}
+	}
+}
+
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
@@ -374,8 +384,12 @@ func TestDeadlines(t *testing.T) {
 				t.Fatal(err)
 			}
 			body := make([]byte, c.body)
-			due := r.clock.Now() + int64(time.Second) // ample for what has to happen before it
-			x := r.do(func(x *transport.Exchange) { x.Deadline, x.Body = due, body })
+			var due int64
+			x := inTime(func(d int64) (*transport.Exchange, bool) {
+				due = r.clock.Now() + d
+				x := r.do(func(x *transport.Exchange) { x.Deadline, x.Body = due, body })
+				return x, x.ErrorKind == c.kind
+			})
 			if x.Status != record.Timeout || x.ErrorKind != c.kind || x.CancelAsked != due || x.End < due {
 				t.Errorf("%s %q, asked %d, ended %d; due %d", x.Status, x.ErrorKind, x.CancelAsked, x.End, due)
 			}
@@ -388,8 +402,13 @@ func TestCancelAfter(t *testing.T) {
 	never := make(chan struct{})
 	s := fs.Start(t, fs.Script{fs.Read(), fs.Send(fs.StreamHead() + fs.Event("a")), fs.Wait(never)})
 	r := open(t, s.URL())
-	x := r.do(func(x *transport.Exchange) { x.CancelAfter = int64(500 * time.Millisecond) })
-	if x.Status != record.Cancelled || x.CancelAsked != x.WriteEnd+int64(500*time.Millisecond) || x.End < x.CancelAsked {
+	var after int64
+	x := inTime(func(d int64) (*transport.Exchange, bool) {
+		after = d
+		x := r.do(func(x *transport.Exchange) { x.CancelAfter = d })
+		return x, len(x.Events) > 0
+	})
+	if x.Status != record.Cancelled || x.CancelAsked != x.WriteEnd+after || x.End < x.CancelAsked {
 		t.Errorf("%s: written %d, asked %d, ended %d", x.Status, x.WriteEnd, x.CancelAsked, x.End)
 	}
 	if got := texts(x); len(got) != 1 || got[0] != "a" {

@@ -219,7 +219,7 @@ func (q *queued) Stop(ctx context.Context, out *Result) error {
 	close(q.records)
 	<-q.done
 	if q.dropped > 0 && out != nil {
-		out.Notes = append(out.Notes, q.name+": too slow for "+words.Count(q.dropped, "record")+", which it did not see")
+		out.Notes = append(out.Notes, q.name+": too slow, so it missed "+words.Count(q.dropped, "record"))
 	}
 	return q.Observer.Stop(ctx, out)
 }

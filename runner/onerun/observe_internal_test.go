@@ -116,7 +116,7 @@ func TestSlowObserverDelaysNothing(t *testing.T) {
 	if err := s.stop(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{fmt.Sprintf("slow: too slow for %s, which it did not see", words.Count(n-len(o.seen), "record"))}
+	want := []string{fmt.Sprintf("slow: too slow, so it missed %s", words.Count(n-len(o.seen), "record"))}
 	if !slices.IsSorted(o.seen) || len(o.seen) < queueLength || len(o.seen) >= n || !slices.Equal(out.Notes, want) {
 		t.Errorf("of %d records %d were seen in order; said %q", n, len(o.seen), out.Notes)
 	}

@@ -175,7 +175,7 @@ func backlog(p *PhaseEvidence) (Reading, bool) {
 		r.Detail = words.Percent(b.share()) + " more requests were waiting at the end than the answers explain"
 		r.So = ": the server did not keep up; latencies grow with the length of the run"
 	default:
-		r.Detail = fmt.Sprintf("%.0f of %s were not over when the last one was due, as the answers explain", b.waiting, words.Count(int64(b.came), "request"))
+		r.Detail = fmt.Sprintf("%.0f of %s were open when the last one was due, as the length of the answers explains", b.waiting, words.Count(int64(b.came), "request"))
 	}
 	return r, true
 }

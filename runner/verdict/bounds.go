@@ -222,11 +222,11 @@ func (e *Evidence) intendedNotices(shown func(tag string) (metrics.Stat, bool)) 
 		}
 		end, why := words.Millis(intended.P99), ""
 		if math.IsInf(d, 1) {
-			end, why = "∞", "requests that were cut off or never sent count as endless"
+			end, why = "∞", "requests that were cut off or never sent count as infinite"
 		} else {
 			why = e.whySentLater()
 		}
-		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s p99 is %s from sending and %s from the time the schedule wanted: %s", m.sent, words.Millis(sent.P99), end, why), min(d, mostApart)})
+		out = append(out, Notice{"intended." + m.sent, fmt.Sprintf("%s p99 is %s from sending and %s from schedule: %s", m.sent, words.Millis(sent.P99), end, why), min(d, mostApart)})
 	}
 	return out
 }
@@ -250,7 +250,7 @@ func (p *PhaseEvidence) connectingNotices() []Notice {
 	if !(share > harmDoubted) {
 		return nil
 	}
-	return []Notice{{"connecting", fmt.Sprintf("%d of %s needed a new connection, which took %s on average: %s of the %s from schedule, and not in the one from sending",
+	return []Notice{{"connecting", fmt.Sprintf("%d of %s needed a new connection, which took %s on average: %s of the %s from schedule, but not of the one from sending",
 		opened, words.Count(int64(len(p.Connecting)), "request"), words.Millis(took/float64(opened)), words.Percent(share), name), share}}
 }
 
@@ -261,5 +261,5 @@ func (p *PhaseEvidence) tokenNotices(e *Evidence) []Notice {
 	if e.ServerTokens || !(d > harmDoubted) {
 		return nil
 	}
-	return []Notice{{"tokens", fmt.Sprintf("the server counts other output tokens than this program: %s apart (median); --use-server-token-count takes the server's", words.Percent(d)), d}}
+	return []Notice{{"tokens", fmt.Sprintf("the server and this program count output tokens differently: %s apart (median); --use-server-token-count uses the server's", words.Percent(d)), d}}
 }

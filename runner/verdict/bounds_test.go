@@ -97,7 +97,7 @@ func TestNoticesInWords(t *testing.T) {
 	}
 	e.sortSamples()
 	said := e.Notices(summed(w.records))
-	if len(said) != 3 || said[0].ID != "intended.time_to_first_token" || !strings.Contains(said[1].Text, "99.9 ms from sending and 600 ms from the time the schedule wanted") ||
+	if len(said) != 3 || said[0].ID != "intended.time_to_first_token" || !strings.Contains(said[1].Text, "99.9 ms from sending and 600 ms from schedule") ||
 		!strings.Contains(said[2].Text, "100 % apart (median)") {
 		t.Errorf("requests that waited 500 ms: %+v", said)
 	}
@@ -112,7 +112,7 @@ func TestNoticesInWords(t *testing.T) {
 	for i := range w.records[:20] { // of a hundred: more than p99 leaves out
 		w.records[i].Status, w.records[i].Sent, w.records[i].InWindow, w.records[i].Measured = record.Unsent, record.None, false, true
 	}
-	if said := e.Notices(summed(w.records)); !strings.Contains(said[0].Text, "and ∞ from the time the schedule wanted: requests that were cut off or never sent count as endless") || math.IsInf(said[0].Size, 0) {
+	if said := e.Notices(summed(w.records)); !strings.Contains(said[0].Text, "and ∞ from schedule: requests that were cut off or never sent count as infinite") || math.IsInf(said[0].Size, 0) {
 		t.Errorf("arrivals that were never sent: %+v", said[0])
 	}
 	all := NoticeCounts{}

@@ -18,7 +18,7 @@ var causes = []Check{
 	{
 		ID: "client_cpu", Limits: "noted above 0.7", Try: "fewer streams per machine, a larger machine, or tables.chunks: false",
 		Kind: Cause, Unit: "ratio", Reads: "the host",
-		Doc: "CPU used by this process against the cores it may use, in the worst second",
+		Doc: "share of its cores that this program used, in the worst second",
 		Read: func(e *Evidence) []Reading {
 			v := e.Host.CPUWorst
 			if math.IsNaN(v) || e.Host.Wall < shortestShare {
@@ -45,7 +45,7 @@ var causes = []Check{
 	{
 		ID: "gc", Limits: "noted above 5 ms", Try: "fewer streams, or more memory",
 		Kind: Cause, Unit: "ms", Reads: "the Go runtime",
-		Doc: "longest stop for garbage collection",
+		Doc: "longest pause for garbage collection",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
 				Value: e.Host.GCLongest, Warn: 5, Fail: 50, Detail: "garbage collection stopped the program for " + words.Millis(e.Host.GCLongest),
@@ -56,7 +56,7 @@ var causes = []Check{
 	{
 		ID: "hiccup", Limits: "noted above 5 ms (p99.9), a standstill of 100 ms, or 0.005 of the time", Try: "a machine that does nothing else",
 		Kind: Cause, Unit: "ms", Reads: "naps of 5 ms",
-		Doc: "p99.9 and longest lateness of naps, share of time lost",
+		Doc: "how late this program woke from short sleeps (p99.9 and longest), and the share of time lost",
 		Read: func(e *Evidence) []Reading {
 			h := e.Host.Hiccup
 			if h.N == 0 {
@@ -65,7 +65,7 @@ var causes = []Check{
 			lost := h.Lost * min(1, e.Host.Wall.Seconds()) // of a second at least: a short run is no excuse for one stumble to be a large share
 			try := "a machine that does nothing else"
 			return finite(
-				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one wake-up in a thousand came " + words.Millis(h.P999) + " late", Try: try},
+				Reading{Value: h.P999, Warn: 5, Fail: never, Detail: "one in a thousand wake-ups was " + words.Millis(h.P999) + " late", Try: try},
 				Reading{Value: h.Longest, Warn: never, Fail: 100, Detail: "the machine stood still for " + words.Millis(h.Longest), Try: try},
 				Reading{Value: lost, Unit: "ratio", Warn: 0.005, Fail: 0.03, Detail: "scheduling delay took " + words.Percent(h.Lost) + " of the time", Try: try})
 		},
@@ -73,10 +73,10 @@ var causes = []Check{
 	{
 		ID: "throttling", Limits: "noted above 0.01", Try: "raise the CPU limit of the container",
 		Kind: Cause, Unit: "ratio", Reads: "the cgroup",
-		Doc: "share of the cgroup's periods that were throttled",
+		Doc: "share of the cgroup's periods in which the CPU limit stopped this program",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
-				Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Throttled) + " of the cgroup's periods were throttled",
+				Value: e.Host.Throttled, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Throttled) + " of the cgroup's periods were cut short by the CPU limit",
 				Try: "raise the CPU limit of the container",
 			})
 		},
@@ -84,7 +84,7 @@ var causes = []Check{
 	{
 		ID: "steal", Limits: "noted above 0.01", Try: "a machine that does nothing else, or is not shared",
 		Kind: Cause, Unit: "ratio", Reads: "the kernel's run queues",
-		Doc: "share of the machine's time that went to other guests; of its cores' time that threads of this process waited for one",
+		Doc: "share of time that went to other virtual machines, or in which threads of this program waited for a core",
 		Read: func(e *Evidence) []Reading {
 			delay := max(0, e.Host.RunDelay) / float64(max(e.Host.Cores, 1))
 			so, try := "something shares it", "a machine that does nothing else, and serves nothing itself"
@@ -93,19 +93,19 @@ var causes = []Check{
 			}
 			return finite(
 				Reading{Value: delay, Warn: 0.01, Fail: never, Detail: "the CPU was full (" + words.Percent(delay) + " of the time waiting): " + so, Try: try},
-				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) + " of the machine's time went to other guests", Try: "a machine that is not shared"})
+				Reading{Value: e.Host.Steal, Warn: 0.01, Fail: 0.05, Detail: words.Percent(e.Host.Steal) + " of the machine's time went to other virtual machines", Try: "a machine that is not shared"})
 		},
 	},
 	{
 		ID: "receive_lag", Limits: "noted above 0.1", Try: "fewer streams, or a quieter machine",
 		Kind: Cause, Unit: "ratio", Reads: "kernel stamps and the program's own",
-		Doc:  "p99 of application stamp − kernel stamp, against the median ITL",
+		Doc:  "p99 of the delay between the kernel's stamp and the program's own, as a share of the median ITL",
 		Read: perPhase(receiveLag),
 	},
 	{
 		ID: "headroom", Limits: "noted below 2", Try: "a lower rate, shorter answers, or a machine with more cores",
 		Kind: Cause, Unit: "ratio", Reads: "a trial against the built-in server before the plan",
-		Doc: "requests and chunks this machine can handle, over those planned",
+		Doc: "load that this machine can drive, divided by the planned load",
 		Read: func(e *Evidence) []Reading {
 			return finite(Reading{
 				Value: e.Headroom, Warn: 2, Fail: 1, Below: true,

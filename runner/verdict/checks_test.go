@@ -287,12 +287,12 @@ func TestWhoseWaitItWas(t *testing.T) {
 		{"closed loop behind a limit of requests in flight", func(w *world) {
 			waits(w)
 			w.result.Phases[0].Capped = "in_flight"
-		}, []string{"turnaround", "admission_wait"}, "concurrency_held", Valid, "99.0 % of the concurrency asked for was in flight"},
+		}, []string{"turnaround", "admission_wait"}, "concurrency_held", Valid, "99.0 % of the requested concurrency was in flight"},
 		{"closed loop behind a limit of prefills", func(w *world) {
 			waits(w)
 			w.result.Phases[0].Capped, w.result.Phases[0].Gauge.HeldRatio = "prefill", 0
 		}, []string{"turnaround", "concurrency_held", "admission_wait", "dispatch_lateness"}, "errors", Valid, "0 of "},
-		{"trace behind a cap", replayed, []string{"turnaround", "offered_rate", "concurrency_held"}, "admission_wait", Degraded, "100 % of the arrivals waited for a slot"},
+		{"trace behind a cap", replayed, []string{"turnaround", "offered_rate", "concurrency_held"}, "admission_wait", Degraded, "100 % of the due requests waited for a slot"},
 		{"users held up by answers", func(w *world) {
 			open(w)
 			w.result.Phases[0].Rate, w.result.Phases[0].HeldUp = 26, 120
@@ -402,7 +402,7 @@ func TestRequestsThatCannotBeMade(t *testing.T) {
 	fail(1, record.Client)(w)
 	w.records[0].ErrorKind, w.records[0].ErrorMessage = "request", "template.body: line 1: list has no element 0"
 	f := w.judge(nil)["client_errors"]
-	if f.Verdict != Invalid || len(f.Because) > 0 || !strings.HasSuffix(f.Detail, ", first: template.body: line 1: list has no element 0") || !strings.HasPrefix(f.Try, "mend what the requests are made of") {
+	if f.Verdict != Invalid || len(f.Because) > 0 || !strings.HasSuffix(f.Detail, ", first: template.body: line 1: list has no element 0") || !strings.HasPrefix(f.Try, "correct what requests are made of") {
 		t.Errorf("%s %q, try %q", f.Verdict, f.Sentence(), f.Try)
 	}
 }
@@ -672,9 +672,9 @@ func TestWordsOfCleanChecks(t *testing.T) {
 	t.Parallel()
 	w := clean()
 	for check, want := range map[string]string{
-		"concurrency_held": "99.0 % of the concurrency asked for was in flight, over time",
+		"concurrency_held": "99.0 % of the requested concurrency was in flight on average",
 		"client_cpu":       "the client used 10.0 % of 2 cores",
-		"coalesced":        "0 % of the chunks came together with another: single gaps mean little, ITL per request holds",
+		"coalesced":        "0 % of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
 		"errors":           "0 of 200 requests failed",
 		"sink":             "0 records lost",
 	} {

@@ -42,61 +42,61 @@ var harms = []Check{
 	{
 		ID: "offered_rate", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "more concurrency, a lower rate, or read it as the server's limit",
 		Kind: Harm, Unit: "ratio", Touches: all, Reads: "the schedule's own count of what was due",
-		Doc:  "requests that were due by the schedule and never sent / due",
+		Doc:  "share of scheduled requests that were never sent",
 		Read: perPhase(offeredRate),
 	},
 	{
 		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
 		Kind: Harm, Unit: "ratio", Touches: slices.Concat(rates, inFlight, fromIntended), Reads: "sent and intended stamps of follow-ups",
-		Doc:  "closed loop: mean time from an answer to the next request, without opening a connection, / mean latency",
+		Doc:  "closed loop: mean time from an answer to the next request (without opening a connection), as a share of the mean latency",
 		Read: perPhase(turnaround),
 	},
 	{
 		ID: "concurrency_held", Limits: "DEGRADED below 0.98, INVALID below 0.9", Try: "a quieter machine, fewer streams, or conversations with shorter pauses",
 		Kind: Harm, Unit: "ratio", Touches: append(rates, inFlight...), Reads: "the gauge of requests in flight",
-		Doc:  "closed loop: requests in flight / target of the moment, over time, from first reaching it to the last send",
+		Doc:  "closed loop: requests in flight as a share of the requested concurrency, averaged over time from first reaching it to the last send",
 		Read: perPhase(concurrencyHeld),
 	},
 	{
-		ID: "stamp_error", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine",
+		ID: "stamp_error", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms", Try: "a direct HTTP/1.1 connection on Linux, whose stamps are the kernel's; else fewer streams or a quieter machine",
 		Kind: Harm, Unit: "ratio", Touches: slices.Concat(firstToken, wholeAnswer, gaps), Reads: "echoes through the same readers, where stamps are the program's own",
-		Doc:  "what arrival stamps of the program's own were late by at a percentile, as a share of that percentile of the time to first token",
+		Doc:  "how late this program's arrival stamps were at a percentile, as a share of that percentile of the time to first token",
 		Read: stampError,
 	},
 	{
 		ID: "coalesced", Limits: "DEGRADED above 2 % of it and 50 µs, INVALID above 10 % and 1 ms; gaps are marked above a share of 0.05", Try: "nothing, if the server sends several tokens at once; else a quieter machine",
 		Kind: Harm, Unit: "ratio", Reads: "both ends of the stamps of shared reads",
-		Doc:  "width of the interval in which a percentile of the inter token latency lies because the tokens arrived together, as a share of it; else the share of gaps that are only bounded, which marks them",
+		Doc:  "tokens arrived together: width of the range in which a percentile of the inter token latency lies, as a share of it; else the share of chunks that arrived together, which marks the times between chunks",
 		Read: perPhases(coalesced),
 	},
 	{
 		ID: "littles_law", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "report it as a bug",
 		Kind: Harm, Unit: "ratio", Touches: all, Whole: true, Reads: "the engine's sum of times in flight and the records'",
-		Doc:  "times in flight summed by the engine and by the records: equal up to rounding, or a bug of ours",
+		Doc:  "difference between the time in flight summed by the engine and by the records; more than rounding is a bug of this program",
 		Read: perPhase(littlesLaw),
 	},
 	{
 		ID: "flow_balance", Limits: "INVALID above 0", Try: "report it as a bug",
 		Kind: Harm, Unit: "requests", Touches: all, Whole: true, Reads: "the engine's counts and the records'",
-		Doc:  "requests issued less those that ended well, failed, were cut off or cancelled, and less those recorded; requests due and never sent less those recorded: must be 0",
+		Doc:  "requests, sent or due, that are missing in the counts of outcomes or in the records; must be 0",
 		Read: perPhase(flowBalance),
 	},
 	{
 		ID: sinkID, Limits: "INVALID above 0", Try: "free disk space, then run with --resume",
 		Kind: Harm, Unit: "records", Touches: all, Reads: "the engine's and the journal's counts of records",
-		Doc:  "records that the engine emitted less records in the journal: must be 0",
+		Doc:  "records that were not written to the journal; must be 0",
 		Read: sink,
 	},
 	{
-		ID: "clock", Limits: "DEGRADED above 10 ms; INVALID when stamps run backwards", Try: "nothing: spans use the monotonic clock; start times are off",
+		ID: "clock", Limits: "DEGRADED above 10 ms; INVALID when stamps run backwards", Try: "nothing: durations use the monotonic clock; start times are off",
 		Kind: Harm, Unit: "ms", Touches: all, Reads: "both clocks of the host, and stamps of one request in order",
-		Doc:  "largest jump of the wall clock against the monotonic clock; stamps that run backwards",
+		Doc:  "largest jump of the wall clock; requests whose stamps run backwards",
 		Read: clock,
 	},
 	{
 		ID: clientErrorsID, Limits: "DEGRADED above 0, INVALID above 0.001", Try: "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 		Kind: Harm, Unit: "ratio", Touches: all, Reads: "how requests ended",
-		Doc:  "failures of the client's own making (descriptors, ports, names) / attempted",
+		Doc:  "share of requests that failed because of this program or its machine (descriptors, ports, name resolution)",
 		Read: perPhase(clientErrors),
 	},
 }
@@ -213,7 +213,7 @@ func concurrencyHeld(p *PhaseEvidence) (Reading, bool) {
 	}
 	return Reading{
 		Value: v, Warn: 1 - harmDoubted, Fail: 1 - harmShown, Below: true,
-		Detail: fmt.Sprintf("%s of the concurrency asked for was in flight, over time", words.Percent(v)),
+		Detail: fmt.Sprintf("%s of the requested concurrency was in flight on average", words.Percent(v)),
 		So:     ": throughput is that of a smaller load",
 		Try:    "a quieter machine, fewer streams, or conversations with shorter pauses",
 	}, true
@@ -235,8 +235,8 @@ func (p *PhaseEvidence) paused(name string, x []float64, longest float64) (Readi
 	late := longest * float64(p.Result.Gauge.Max) / float64(p.OK)
 	r := harmOf(late, mean)
 	r.Fail = never
-	r.Detail = fmt.Sprintf("this program stood still for %s, and arrival stamps are its own: the mean of the %s, %s, may be %s too high", words.Millis(longest), name, words.Millis(mean), words.Millis(late))
-	r.Try = "run it again; a machine that sleeps, or a job that is stopped, cannot date answers"
+	r.Detail = fmt.Sprintf("this program stood still for %s, so the mean %s (%s) may read %s too high", words.Millis(longest), name, words.Millis(mean), words.Millis(late))
+	r.Try = "run it again on a machine that does not sleep or stop the program"
 	return r, true
 }
 
@@ -264,7 +264,7 @@ func stampError(e *Evidence) []Reading {
 	})(e)
 }
 
-const stampTry = "a direct connection by HTTP/1.1 on Linux has the kernel's stamps; else fewer streams, or a quieter machine"
+const stampTry = "a direct HTTP/1.1 connection on Linux, whose stamps are the kernel's; else fewer streams or a quieter machine"
 
 // late is what stamps are late by at the judged percentiles.
 func (s StampError) late() [len(percentiles)]float64 {
@@ -281,7 +281,7 @@ func (s StampError) beside(name string, x []float64, touched []string) (out []Re
 			continue
 		}
 		r := harmOf(late, number)
-		r.Detail = fmt.Sprintf("arrival stamps are this program's and %s late, beside %s %s of %s", words.Millis(late), name, c.name, words.Millis(number))
+		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s %s (%s) read %s too high", words.Millis(late), c.name, name, words.Millis(number), words.Percent(late/number))
 		if r.Try, r.Touches = stampTry, c.of(touched...); i == 0 {
 			r.Touches = append(r.Touches, statsOf(means, touched)...)
 		}
@@ -300,7 +300,7 @@ func (s StampError) betweenTokens(p *PhaseEvidence) (out []Reading) {
 			continue
 		}
 		r := harmOf(late, decode)
-		r.Detail = fmt.Sprintf("arrival stamps are this program's and %s late, beside %s from the first token to the last (inter token latency %s)", words.Millis(late), words.Millis(decode), c.name)
+		r.Detail = fmt.Sprintf("arrival stamps are %s late, which makes the %s inter token latency wrong by up to %s", words.Millis(late), c.name, words.Percent(late/decode))
 		r.Try, r.Touches = stampTry, append(c.of(perToken...), statsOf(c.turned, []string{metrics.OutputTokenThroughputPerUser})...)
 		if r.crossed() > Valid {
 			out = append(out, r)
@@ -309,7 +309,7 @@ func (s StampError) betweenTokens(p *PhaseEvidence) (out []Reading) {
 	if gap := median(p.ITL); gap > 0 {
 		r := harmOf(s.P99, gap)
 		r.Mild, r.Fail, r.Touches = true, never, []string{metrics.InterChunkLatency, metrics.TimeToSecondToken}
-		r.Detail = fmt.Sprintf("arrival stamps are this program's and up to %s late (p99), beside a median gap of %s: single gaps mean little", words.Millis(s.P99), words.Millis(gap))
+		r.Detail = fmt.Sprintf("arrival stamps are up to %s late (p99), and tokens are %s apart (median): do not rely on single gaps", words.Millis(s.P99), words.Millis(gap))
 		if r.Try = stampTry; r.crossed() > Valid {
 			out = append(out, r)
 		}
@@ -333,7 +333,7 @@ func coalesced(p *PhaseEvidence) []Reading {
 	share := float64(p.Coalesced) / float64(p.Chunks)
 	out := []Reading{{
 		Value: share, Warn: mostShared, Fail: never, Mild: true, Touches: []string{metrics.InterChunkLatency, metrics.TimeToSecondToken},
-		Detail: words.Percent(share) + " of the chunks came together with another: single gaps mean little, ITL per request holds",
+		Detail: words.Percent(share) + " of the chunks arrived together with another: times between single chunks are uncertain, ITL per request holds",
 		Try:    try,
 	}}
 	itl := &p.ends[itlEnds]
@@ -372,7 +372,7 @@ func littlesLaw(p *PhaseEvidence) (Reading, bool) {
 	v := math.Abs(by-p.residence) / by
 	return Reading{
 		Value: v, Warn: harmDoubted, Fail: harmShown,
-		Detail: fmt.Sprintf("times in flight by the engine and by the records differ by %s", words.Percent(v)),
+		Detail: fmt.Sprintf("the engine and the records differ by %s in the time in flight, a bug of this program", words.Percent(v)),
 		Try:    "report it as a bug",
 	}, true
 }
@@ -437,7 +437,7 @@ func wallClock(e *Evidence) Reading {
 	if e.Host.Clock != "" {
 		said += "; clock source " + e.Host.Clock
 	}
-	r := Reading{Value: v, Warn: 10, Fail: never, Detail: said, Touches: []string{}, Try: "nothing: spans use the monotonic clock; start times are off"}
+	r := Reading{Value: v, Warn: 10, Fail: never, Detail: said, Touches: []string{}, Try: "nothing: durations use the monotonic clock; start times are off"}
 	if e.ClockJumps > 0 && e.Stamps == "kernel" { // kernel stamps are by the wall clock
 		r.Touches = slices.Concat(firstToken, wholeAnswer, gaps)
 	}
@@ -451,11 +451,11 @@ func clientErrors(p *PhaseEvidence) (Reading, bool) {
 	}
 	r := Reading{
 		Value: float64(p.ClientFaults) / float64(n), Warn: 0, Fail: 0.001,
-		Detail: fmt.Sprintf("%d of %s failed by this program or its machine", p.ClientFaults, words.Count(n, "request")),
+		Detail: fmt.Sprintf("%d of %s failed because of this program or its machine", p.ClientFaults, words.Count(n, "request")),
 		Try:    "look at error_message in the requests table: descriptors (ulimit -n), ports, name resolution",
 	}
 	if p.Unmade {
-		r.Try = "mend what the requests are made of: the data, the template or the extra inputs"
+		r.Try = "correct what requests are made of: the data, the template or the extra inputs"
 	}
 	if p.FirstFault != "" {
 		r.Detail += ", first: " + words.Clip(p.FirstFault, mostForeign)

@@ -19,7 +19,7 @@ const (
 	// Workload: did the server, or the load, do something else than was asked?
 	// Never INVALID.
 	Workload Kind = "workload"
-	// Cause: what would explain harm? It is told under a harm that tripped.
+	// Cause: what would explain harm? It is shown under a harm that tripped.
 	Cause Kind = "cause"
 	// Precision: is there enough of it? It marks the number.
 	Precision Kind = "precision"
@@ -29,13 +29,13 @@ const (
 func (k Kind) Words() string {
 	switch k {
 	case Harm:
-		return "by how much a number is wrong through the client; may make a run DEGRADED or INVALID"
+		return "how wrong a number is because of this program; can make a run DEGRADED or INVALID"
 	case Workload:
-		return "whether the server, or the load, did something else than was asked; may make a run DEGRADED"
+		return "whether the server or the load differs from what was asked for; can make a run DEGRADED"
 	case Cause:
-		return "what would explain harm; told under a harm that was found, moves no verdict"
+		return "a possible reason for harm, shown below it; does not change the verdict"
 	}
-	return "whether there is enough of it; marks the number, moves no verdict"
+	return "whether there are enough samples; marks the number and does not change the verdict"
 }
 
 // worst is the hardest verdict that a check of the kind may give.

@@ -58,7 +58,7 @@ type planCheck struct {
 var planChecks = []planCheck{
 	{
 		ID: "runs", Limits: "noted below 3", Try: "multi_run: {num_runs: 5} (--num-profile-runs 5)",
-		Kind: Precision, Unit: "runs", Doc: "successful trials per cell: below 3 an interval says little",
+		Kind: Precision, Unit: "runs", Doc: "successful trials per cell; an interval needs 3",
 		Read: func(e *PlanEvidence) []Reading {
 			if len(e.Cells) == 0 {
 				return []Reading{{Value: 0, Warn: 3, Fail: 1, Below: true, Detail: "no run was measured", Try: "--resume measures what is missing"}}
@@ -85,7 +85,7 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "interval", Limits: "noted above 0.05", Try: "more trials (multi_run.num_runs), longer runs, or a quieter machine",
-		Kind: Precision, Unit: "ratio", Doc: "half-width of the interval over trials against the mean, widest of the metrics that gates, SLOs or the ranking use",
+		Kind: Precision, Unit: "ratio", Doc: "half the width of the interval over trials, as a share of the mean; the widest of the metrics that gates, SLOs or the ranking use",
 		Read: func(e *PlanEvidence) []Reading {
 			var out []Reading
 			for _, c := range e.Cells {
@@ -108,12 +108,12 @@ var planChecks = []planCheck{
 	{
 		ID: "stamps", Limits: "DEGRADED above 0", Try: "measure the runs with the program's stamps again: --redo",
 		Kind: Harm, Unit: "runs", Touches: slices.Concat(firstToken, wholeAnswer, gaps),
-		Doc:  "runs whose arrival stamps are the program's own where others have the kernel's: what such stamps are late by is in the difference",
+		Doc:  "runs with this program's own arrival stamps, if other runs of the plan have the kernel's; the delay of such stamps is in their difference",
 		Read: mixedStamps,
 	},
 	{
 		ID: "drift", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, by one number per trial, the mean over its cells: whether server or machine changed during the plan; 0 where chance explains it",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "change of the median latency from the first trial to the last, as a mean over cells: the server or the machine changed; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading {
 			var cells [][]float64
 			for _, c := range e.Cells {
@@ -124,7 +124,7 @@ var planChecks = []planCheck{
 	},
 	{
 		ID: "sentinel", Limits: "DEGRADED above 0.03", Try: "find what changed (clocks, neighbours, the server's cache), then run again",
-		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between two runs of the sentinel, one workload at the start, in the middle and at the end of the plan; 0 where chance explains it",
+		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Doc: "largest change of the median latency between runs of one workload at the start, in the middle and at the end of the plan; 0 if chance explains it",
 		Read: sentinelMoved,
 	},
 	{
@@ -135,13 +135,13 @@ var planChecks = []planCheck{
 	{
 		ID: "warmup", Limits: "DEGRADED above 0.05", Try: "a longer warmup phase (warmup: {requests: …}, --warmup-request-count)",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
-		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 where chance explains it",
+		Doc:  "fall of the median latency from the first half of a run to the second, over the trials of a cell: the server was still warming up; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(-1) },
 	},
 	{
 		ID: "stationary", Limits: "DEGRADED above 0.05", Try: "see backlog; a longer warmup phase does not help where latency rises",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...),
-		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell: whether the load is more than the server keeps up with, backlog says; 0 where chance explains it",
+		Doc:  "rise of the median latency from the first half of a run to the second, over the trials of a cell; backlog says whether the load is too high; 0 if chance explains it",
 		Read: func(e *PlanEvidence) []Reading { return e.moved(1) },
 	},
 }
@@ -217,7 +217,7 @@ func sentinelMoved(e *PlanEvidence) []Reading {
 			moved := math.Log(b.Value / a.Value)
 			if z := math.Abs(moved) / math.Hypot(a.spread(), b.spread()); z > limit && math.Abs(math.Expm1(moved)) > worst.Value {
 				worst.Value = math.Abs(math.Expm1(moved))
-				worst.Detail = fmt.Sprintf("the same work took another time: the sentinel's median latency was %s (start, middle, end)", strings.Join(said, ", "))
+				worst.Detail = fmt.Sprintf("the same work took a different time: the sentinel's median latency was %s (start, middle, end)", strings.Join(said, ", "))
 			}
 		}
 	}
@@ -284,8 +284,8 @@ func mixedStamps(e *PlanEvidence) []Reading {
 	}
 	return []Reading{{
 		Value: float64(len(own)), Warn: 0, Fail: never, At: own,
-		Detail: fmt.Sprintf("arrival stamps of the program's own in %s, of the kernel's in %d", words.Count(len(own), "run"), len(kernel)),
-		So:     ": cells and trials that differ in them do not compare by latency",
+		Detail: fmt.Sprintf("arrival stamps are this program's in %s and the kernel's in %d", words.Count(len(own), "run"), len(kernel)),
+		So:     ": latencies of these runs cannot be compared with the others",
 		Try:    "measure the runs with the program's stamps again: --redo",
 	}}
 }

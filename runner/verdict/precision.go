@@ -6,13 +6,13 @@ var precisions = []Check{
 	{
 		ID: "tail_samples", Limits: "none: it marks percentiles", Try: "more requests per run",
 		Kind: Precision, Unit: "requests", Reads: "latencies in order of intended time",
-		Doc:  "effective number of answers, against the least that certifies each percentile; below it the percentile is marked",
+		Doc:  "effective number of answers; a percentile that needs more is marked",
 		Read: perPhase(tailSamples),
 	},
 	{
-		ID: "settling", Limits: "none: it is described", Try: "several trials tell whether that is the rule",
+		ID: "settling", Limits: "none: it is described", Try: "several trials show whether this is usual",
 		Kind: Precision, Unit: "ratio", Reads: "latencies in order of intended time",
-		Doc:  "described, never judged in one run: how far the latency moved from the first half to the second, and MSER-5's cut",
+		Doc:  "change of the median latency from the first half of a run to the second, and the part that MSER-5 would leave out; described, not judged",
 		Read: perPhase(settling),
 	},
 }

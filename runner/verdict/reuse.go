@@ -54,7 +54,7 @@ func cacheHits(e *Evidence) []Reading {
 		return Reading{
 			Value: max(low-is, is-high, 0), Warn: 0.05, Fail: never,
 			Detail: fmt.Sprintf("%s of the prompt tokens came from the server's prefix cache, %s were declared", words.Percent(is), said),
-			So:     ": TTFT is that of another reuse", Try: try,
+			So:     ": TTFT is not that of the declared reuse", Try: try,
 		}, true
 	})(e)
 }

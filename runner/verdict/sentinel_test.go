@@ -50,8 +50,8 @@ func TestMixedStamps(t *testing.T) {
 	}{
 		{map[string]int{"kernel": 10}, ""},
 		{map[string]int{"application": 10}, ""},
-		{map[string]int{"kernel": 9, "application": 1}, "arrival stamps of the program's own in 1 run, of the kernel's in 9"},
-		{map[string]int{"kernel": 5, "application": 5}, "arrival stamps of the program's own in 5 runs, of the kernel's in 5"},
+		{map[string]int{"kernel": 9, "application": 1}, "arrival stamps are this program's in 1 run and the kernel's in 9"},
+		{map[string]int{"kernel": 5, "application": 5}, "arrival stamps are this program's in 5 runs and the kernel's in 5"},
 	} {
 		stamps, trial := map[string][]Spot{}, 0
 		for kind, n := range c.stamps {

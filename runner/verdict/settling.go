@@ -83,7 +83,7 @@ func settling(p *PhaseEvidence) (Reading, bool) {
 	} else {
 		said += "; by MSER-5 it never settled"
 	}
-	return Reading{Value: math.Expm1(h), Warn: never, Fail: never, Detail: said, Try: "several trials tell whether that is the rule"}, true
+	return Reading{Value: math.Expm1(h), Warn: never, Fail: never, Detail: said, Try: "several trials show whether this is usual"}, true
 }
 
 func lower(h float64) string {

@@ -141,11 +141,11 @@ func TestAtLeast(t *testing.T) {
 		bottom, plain float64
 		want          string
 	}{
-		{30, 20, ": request latency p50 is at least 30.0 ms, and nobody knows how much more; of what was answered it is 20.0 ms"},
-		{20, 20, ": request latency p50 is at least 20.0 ms, and nobody knows how much more"},
-		{none, 20, ": request latency p50 is at least 20.0 ms, and nobody knows how much more"},
-		{30, none, ": request latency p50 is at least 30.0 ms, and nobody knows how much more"},
-		{none, none, ": of request latency p50 nothing is known, no answer came"},
+		{30, 20, ": request latency p50 is at least 30.0 ms (20.0 ms for answered requests)"},
+		{20, 20, ": request latency p50 is at least 20.0 ms"},
+		{none, 20, ": request latency p50 is at least 20.0 ms"},
+		{30, none, ": request latency p50 is at least 30.0 ms"},
+		{none, none, ": request latency p50 is unknown, because no answer came"},
 	} {
 		if got := atLeast("p50", c.bottom, c.plain); got != c.want {
 			t.Errorf("%v, %v: %q, want %q", c.bottom, c.plain, got, c.want)

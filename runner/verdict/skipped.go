@@ -8,9 +8,9 @@ import (
 
 // skippedWords say why arrivals or turns were not sent, by the engine's reason.
 var skippedWords = map[string]string{
-	"on_cap":           "arrivals found no free slot and were dropped (on_cap: skip)",
-	"stopped":          "arrivals still waited for a slot when the phase ended",
-	"no_turn":          "arrivals found no turn to send: no conversation might start any more",
+	"on_cap":           "due requests were dropped, because concurrency was at its limit (on_cap: skip)",
+	"stopped":          "due requests still waited for a slot when the phase ended",
+	"no_turn":          "due requests had no turn to send, because no conversation could start",
 	"conversation_cut": "turns of conversations were due after the end of the phase",
 	"turn_failed":      "turns were not sent because the one before them failed",
 }
@@ -23,7 +23,7 @@ func (p *PhaseEvidence) skippedNotices() []Notice {
 		n := p.Result.Skipped[why]
 		words, known := skippedWords[why]
 		if !known {
-			words = "arrivals were not sent (" + why + ")"
+			words = "due requests were not sent (" + why + ")"
 		}
 		if n > 0 {
 			out = append(out, Notice{"skipped." + why, fmt.Sprintf("%d %s; %d requests were sent", n, words, p.Result.Issued), float64(n)})

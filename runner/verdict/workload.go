@@ -19,49 +19,49 @@ var workloads = []Check{
 	{
 		ID: "errors", Limits: "DEGRADED above 0.001", Try: "look at error_message in the requests table",
 		Kind: Workload, Unit: "ratio", Touches: []string{answers}, Reads: "how requests ended",
-		Doc:  "requests that the server failed / attempted",
+		Doc:  "share of requests that failed at the server",
 		Read: perPhase(errorShare),
 	},
 	{
 		ID: "censored", Limits: "DEGRADED above 0.02", Try: "a grace period longer than the longest answer (--benchmark-grace-period), or a longer run",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, wholeAnswer...), Reads: "ages of requests that the end of the phase cut off",
-		Doc:  "how far a percentile may be from the truth because requests were cut off: cut counted as their age, and as never answered",
+		Doc:  "how wrong a percentile can be because requests were cut off: the range between counting them at their age and as never answered",
 		Read: perPhases(censored),
 	},
 	{
-		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or read the from-intended latencies",
+		ID: "admission_wait", Limits: "DEGRADED above 0.01", Try: "raise concurrency, or use the latencies from schedule",
 		Kind: Workload, Unit: "ratio", Touches: slices.Concat(rates, outcomes, firstToken, wholeAnswer), Reads: "admitted and intended stamps",
-		Doc:  "share of arrivals by the clock that waited more than 1 ms for a slot, or, as turns of users, for the answer before them: that made it a closed loop",
+		Doc:  "share of due requests that waited more than 1 ms for a slot (turns of users: for the answer before them), as in a closed loop",
 		Read: perPhase(admissionWait),
 	},
 	{
 		ID: validity.Backlog, Limits: "DEGRADED above 0.095, and above what chance explains", Try: keepUpTry,
 		Kind: Workload, Unit: "ratio", Touches: overloaded, Reads: "when requests were due and when they ended",
-		Doc:  "open loop at a constant rate: requests that were waiting when the last one was due, beyond what answers as long as the early ones explain / all: the server did not keep up; over trials their mean decides",
+		Doc:  "open loop at a constant rate: share of requests that were waiting when the last one was due, beyond what the early answers explain; over trials the mean decides",
 		Read: perPhase(backlog),
 	},
 	{
 		ID: "tokens", Limits: "DEGRADED above 0", Try: "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
 		Kind: Workload, Unit: "level", Touches: tokenCounts, Reads: "the tokenizer, and whether the server counts",
-		Doc:  "1 where nobody who knows the model counted tokens: neither its tokenizer nor the server",
+		Doc:  "1 if tokens were counted neither with the model's tokenizer nor by the server",
 		Read: tokens,
 	},
 	{
-		ID: "osl_honoured", Limits: "DEGRADED above 0.05", Try: "ask the server to ignore its end mark: extra: {ignore_eos: true}, min_tokens",
+		ID: "osl_honoured", Limits: "DEGRADED above 0.05", Try: "make the server ignore its end token: extra: {ignore_eos: true}, or min_tokens",
 		Kind: Workload, Unit: "ratio", Touches: append(tokenCounts, wholeAnswer...), Reads: "the server's own counts of output tokens",
-		Doc:  "share of answers whose length, by the server's count, is off the asked one by more than 5 % (at most 50 tokens)",
+		Doc:  "share of answers whose length, by the server's count, differs from the requested one by more than 5 % (at most 50 tokens)",
 		Read: oslHonoured,
 	},
 	{
 		ID: "streamed", Limits: "DEGRADED above 0", Try: "leave out --streaming, or find what keeps the server from streaming (a proxy that buffers, stream: false in the body)",
 		Kind: Workload, Unit: "ratio", Touches: append(firstToken, gaps...), Reads: "whether an answer came as a stream",
-		Doc:  "share of answers that came whole although streaming was asked for: what is said of their first token is about their end",
+		Doc:  "share of answers that came in one piece although streaming was requested; their time to first token is that of the whole answer",
 		Read: streamed,
 	},
 	{
 		ID: "resent", Limits: "DEGRADED above 0.01", Try: "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
 		Kind: Workload, Unit: "ratio", Touches: all, Reads: "requests that were sent once more",
-		Doc:  "share of requests that the server had whole when it closed the connection, long after its last answer and without another, and that were sent once more: it may have worked on them twice",
+		Doc:  "share of requests that were sent again, because the server closed the connection after it had received them; it may have worked on them twice",
 		Read: perPhase(resentShare),
 	},
 	{
@@ -73,19 +73,19 @@ var workloads = []Check{
 	{
 		ID: "cache_hits", Limits: "DEGRADED above 0.05", Try: "more entries, or a server whose cache is on and large enough",
 		Kind: Workload, Unit: "ratio", Touches: firstToken, Reads: "the server's own counts of cached tokens, and the prefixes that the data set declares",
-		Doc:  "how far the share of prompt tokens that came from the server's prefix cache is from the declared one (prefix_prompts: hit_rate, or a pool)",
+		Doc:  "difference between the share of prompt tokens from the server's prefix cache and the declared share (prefix_prompts: hit_rate, or a pool)",
 		Read: cacheHits,
 	},
 	{
 		ID: "dimensions", Limits: "DEGRADED above 0", Try: "ask each server which model it has; if the lengths are wanted, declare it: verdict: {dimensions: {warn: 1}}",
 		Kind: Workload, Unit: "ratio", Touches: all, Reads: "the lengths of the vectors in the answers",
-		Doc:  "share of answers whose vectors have another length than those of most: one model gives one length",
+		Doc:  "share of answers whose vectors differ in length from most others; one model gives one length",
 		Read: perPhase(dimensions),
 	},
 	{
 		ID: "identity", Limits: "DEGRADED above 0", Try: "find out who restarted or replaced the server, then run again",
 		Kind: Workload, Unit: "level", Touches: all, Reads: "what the server lists before and after, and the model named in each answer",
-		Doc:  "models and Server header that the server shows at the start and at the end, and the model that its answers name: 0 the same, 1 changed, 2 another model",
+		Doc:  "models and Server header at the start and at the end, and the model that answers name: 0 the same, 1 changed, 2 another model",
 		Read: identity,
 	},
 }
@@ -166,13 +166,13 @@ func atLeast(name string, bottom, plain float64) string {
 		known = bottom
 	}
 	if math.IsNaN(known) {
-		return fmt.Sprintf(": of request latency %s nothing is known, no answer came", name)
+		return fmt.Sprintf(": request latency %s is unknown, because no answer came", name)
 	}
 	least := words.Millis(known)
 	if was := words.Millis(plain); was != least && !math.IsNaN(plain) {
-		return fmt.Sprintf(": request latency %s is at least %s, and nobody knows how much more; of what was answered it is %s", name, least, was)
+		return fmt.Sprintf(": request latency %s is at least %s (%s for answered requests)", name, least, was)
 	}
-	return fmt.Sprintf(": request latency %s is at least %s, and nobody knows how much more", name, least)
+	return fmt.Sprintf(": request latency %s is at least %s", name, least)
 }
 
 // merged is two sorted lists as one.
@@ -192,9 +192,9 @@ func admissionWait(p *PhaseEvidence) (Reading, bool) {
 	v := min(1, float64(p.waited+skipped+p.Result.HeldUp)/float64(max(p.admitted+skipped, 1)))
 	r := Reading{
 		Value: v, Warn: 0.01, Fail: never,
-		Detail: words.Percent(v) + " of the arrivals waited for a slot, or found none",
+		Detail: words.Percent(v) + " of the due requests waited for a slot, or found none",
 		So:     ": this part behaved as a closed loop",
-		Try:    "raise concurrency, or read the from-intended latencies",
+		Try:    "raise concurrency, or use the latencies from schedule",
 	}
 	if p.Result.HeldUp > 0 {
 		r.Detail = words.Percent(v) + " of the requests were due before the answer to the turn before them, or waited for a slot"
@@ -227,7 +227,7 @@ func tokens(e *Evidence) []Reading {
 			Try: "name the model's tokenizer (--tokenizer), or --tokenizer builtin to accept it",
 		}}
 	}
-	return []Reading{{Value: 0, Warn: 0, Fail: never, Detail: "the server counts its tokens itself"}}
+	return []Reading{{Value: 0, Warn: 0, Fail: never, Detail: "the server counts the tokens"}}
 }
 
 func oslHonoured(e *Evidence) []Reading {
@@ -238,12 +238,12 @@ func oslHonoured(e *Evidence) []Reading {
 		v := float64(p.OffTarget) / float64(p.Asked)
 		r := Reading{
 			Value: v, Warn: 0.05, Fail: 0.5,
-			Detail: words.Percent(v) + " of the answers are not as long as asked for",
+			Detail: words.Percent(v) + " of the answers do not have the requested length",
 			So:     ": cells of different OSL are not comparable",
-			Try:    "ask the server to ignore its end mark: extra: {ignore_eos: true}, min_tokens",
+			Try:    "make the server ignore its end token: extra: {ignore_eos: true}, or min_tokens",
 		}
 		if e.IgnoresEnd {
-			r.Try = "the server does not heed ignore_eos or min_tokens: compare cells by the length it gave, not by the one asked for"
+			r.Try = "the server ignores ignore_eos and min_tokens: compare cells by the length of the answers"
 		}
 		return r, true
 	})(e)
@@ -309,11 +309,11 @@ func streamed(e *Evidence) []Reading {
 func resentShare(p *PhaseEvidence) (Reading, bool) {
 	n := p.OK + p.Failed
 	if p.resentRead == 0 {
-		return Reading{Warn: 0.01, Fail: never, Detail: "no request that the server had read was sent once more"}, n > 0
+		return Reading{Warn: 0.01, Fail: never, Detail: "no request that the server had received was sent again"}, n > 0
 	}
 	return Reading{
 		Value: float64(p.resentRead) / float64(max(n, 1)), Warn: 0.01, Fail: never,
-		Detail: fmt.Sprintf("%d of %s had reached the server whole when it closed the connection instead of answering, and were sent once more", p.resentRead, words.Count(n, "request")),
+		Detail: fmt.Sprintf("%d of %s were sent again, because the server closed the connection instead of answering", p.resentRead, words.Count(n, "request")),
 		So:     ": it may have worked on them twice",
 		Try:    "--connection-reuse-strategy never, or a longer keep-alive timeout of the server",
 	}, true

@@ -22,7 +22,7 @@ type Line struct {
 	File        string // "" = flags only
 	Command     string // the word after aiperf
 	Axes        *lower.Axes
-	Layer       lower.Layer
+	Index       fields.Table
 	Look        func(path string) (Records, error) // nil: no file is looked into
 	Check       Checker
 	*source.Remarks
@@ -56,7 +56,7 @@ func (l *Line) Overlay() (bad diag.Errors) {
 	if profile {
 		at := source.Because(source.Frame, "a phase made by flags")
 		for _, path := range []string{"benchmark.datasets.main", "benchmark.phases.profiling"} {
-			_, _ = l.Layer.Reach(l.Root, path, at) // nothing is there that could be in the way
+			_, _ = lower.Reach(l.Index, l.Root, path, at) // nothing is there that could be in the way
 		}
 	}
 	for _, a := range l.Assignments {
@@ -67,15 +67,11 @@ func (l *Line) Overlay() (bad diag.Errors) {
 			continue // laid over before the axes were read
 		}
 		l.Axes.Pin(a.Path)
-		if values, ok := a.Value.([]any); ok && a.Axis {
-			axis := lower.Axis{Path: a.Path, Origin: a.Origin}
-			for _, v := range values {
-				axis.Values = append(axis.Values, source.FromPlain(v, a.Origin))
-			}
-			l.Axes.Set(axis)
+		if a.Axis {
+			l.Axes.Set(lower.Axis{Path: a.Path, Values: a.Value.Items, Origin: a.Origin})
 			continue
 		}
-		bad = append(bad, l.Layer.Lay(l.Root, a)...)
+		bad = append(bad, lower.Lay(l.Index, l.Root, a)...)
 	}
 	if bad != nil {
 		return bad
@@ -140,12 +136,12 @@ func (l *Line) IdleValues() (bad diag.Errors) {
 		if a.Origin.Source != source.ByFlag || l.Root.At(a.Path) != nil || l.Axes.On(a.Path) != nil {
 			continue
 		}
-		values, ok := a.Value.([]any)
-		if !ok || !a.Axis {
-			values = []any{a.Value}
+		values := []*source.Node{a.Value}
+		if a.Axis {
+			values = a.Value.Items
 		}
 		for _, v := range values {
-			bad = append(bad, l.Check.Leaf(l.Root, a.Path, source.FromPlain(v, a.Origin))...)
+			bad = append(bad, l.Check.Leaf(l.Root, a.Path, v.Clone())...)
 		}
 	}
 	return bad

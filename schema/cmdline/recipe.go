@@ -112,7 +112,7 @@ func (l *Line) useRecipe(r recipe, sw, block *source.Node) diag.Errors {
 
 // plotUnlessSaid turns the charts on where nobody says whether they are wanted.
 func (l *Line) plotUnlessSaid(at source.Origin) {
-	artifacts, bad := l.Layer.Reach(l.Root, "benchmark.artifacts", at)
+	artifacts, bad := lower.Reach(l.Index, l.Root, "benchmark.artifacts", at)
 	if bad == nil && artifacts.Kind == source.Object && artifacts.Get("auto_plot") == nil {
 		artifacts.Put("auto_plot", source.FromPlain(true, at))
 	}
@@ -236,7 +236,7 @@ func paretoSweep(r recipe, l *Line, sw *source.Node) diag.Errors {
 		}
 		l.Axes.Drop(a.Path)
 	} else if a := l.flag(fields.PhasePath + ".concurrency"); a != nil {
-		levels = []any{a.Value}
+		levels = []any{a.Value.Plain()}
 	}
 	if len(shapes)*len(levels) < 2 {
 		return source.Mistake(pairs.Origin, "sweep.recipe", r.name+" needs more than one cell", "give several pairs, or a list to --concurrency")

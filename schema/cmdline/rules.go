@@ -26,7 +26,7 @@ type finder func(a *lower.Assignment, message, hint string)
 // most of them: each sends another load than the other one says.
 var denials = []rule{
 	{name: "recorded times are played or ignored", look: func(l *Line, found finder) {
-		if a := l.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value == true && l.scheduled() {
+		if a := l.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value.Value == true && l.scheduled() {
 			found(a, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")
 		}
 	}},
@@ -36,7 +36,7 @@ var denials = []rule{
 			found(l.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
 		case l.typed("user-centric-rate"):
 			found(pattern, "does not go with --user-centric-rate, whose users send at a steady pace", "drop one of them")
-		case l.typed("request-rate") && pattern != nil && pattern.Value == fields.PhasePresumed("").Name:
+		case l.typed("request-rate") && pattern != nil && pattern.Value.Text() == fields.PhasePresumed("").Name:
 			found(pattern, fields.PhasePresumed("").Pattern+" does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
@@ -115,7 +115,7 @@ var spent = []rule{
 		for i := range l.Assignments {
 			switch a := &l.Assignments[i]; {
 			case a.Origin.Source != source.ByFlag:
-			case a.Path == fields.PhasePath+".type" && !l.typed("fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value)) != kind && l.flag(fields.PhasePath+".rate") != nil &&
+			case a.Path == fields.PhasePath+".type" && !l.typed("fixed-schedule") && suggest.Fold(fmt.Sprint(a.Value.Value)) != kind && l.flag(fields.PhasePath+".rate") != nil &&
 				a.Origin.Flag != "no-fixed-schedule":
 				found(a, ": the phase is of type "+kind, "")
 			case a.Path == fields.PhasePath+".rate" && l.typed("user-centric-rate") && a.Origin.Flag != "user-centric-rate":

@@ -19,7 +19,7 @@ import (
 func (l *Line) combineFlags() diag.Errors {
 	for _, a := range l.Assignments {
 		if a.Origin.Source == source.ByDefault && l.Root.At(a.Path) == nil {
-			_ = l.Layer.Lay(l.Root, a) // a weak value: nothing is there that could be in the way
+			_ = lower.Lay(l.Index, l.Root, a) // a weak value: nothing is there that could be in the way
 		}
 	}
 	l.lookAtRecords()
@@ -33,7 +33,7 @@ func (l *Line) combineFlags() diag.Errors {
 		l.completeWarmup(w)
 	}
 	l.completeDataset()
-	bad := lower.Twice(l.Layer.Index, l.Root.Get("benchmark"), "benchmark", "benchmark")
+	bad := lower.Twice(l.Index, l.Root.Get("benchmark"), "benchmark", "benchmark")
 	recipe := l.expandRecipe()
 	l.dropIdleSweep()
 	l.preferVerbose()
@@ -50,7 +50,7 @@ func (l *Line) chooseArrivals(p *source.Node, name string, paced bool) {
 		if a.Path != base+".type" {
 			continue
 		}
-		pattern = suggest.Fold(fmt.Sprint(a.Value))
+		pattern = suggest.Fold(fmt.Sprint(a.Value.Value))
 		if t := fields.PhaseNamed(pattern); t != nil && t.Pattern == "" {
 			p.Put("type", source.LeafNode(pattern, a.Origin))
 			return
@@ -101,12 +101,12 @@ func (l *Line) completeWarmup(w *source.Node) {
 	}
 	rate := l.largest(fields.PhasePath+".rate", p.Get("rate")) // of a sweep of rates every warmup takes the highest
 	own := w.Get("rate") != nil || w.Get("concurrency") != nil && rate == nil
-	for _, name := range l.Layer.Index["benchmark.phases.*"].Keys {
+	for _, name := range l.Index["benchmark.phases.*"].Keys {
 		v := p.Get(name)
 		if name == "rate" {
 			v = rate
 		}
-		if v == nil || !l.Layer.Index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
+		if v == nil || !l.Index["benchmark.phases.*."+name].Has(fields.IsInherited) || w.Get(name) != nil || own && (name == "rate" || name == "rate_series") {
 			continue
 		}
 		if name == "concurrency" && (w.Get("rate") != nil || rate != nil && !own) && l.Axes.On(fields.PhasePath+".concurrency") != nil {
@@ -213,7 +213,7 @@ func (l *Line) dropIdleSweep() {
 func (l *Line) preferVerbose() {
 	for _, a := range l.Assignments {
 		if a.Path == "benchmark.logging.level" && (a.Origin.Flag == "verbose" || a.Origin.Flag == "extra-verbose") {
-			l.Root.At("benchmark.logging").Put("level", source.FromPlain(a.Value, a.Origin))
+			l.Root.At("benchmark.logging").Put("level", a.Value)
 		}
 	}
 }

@@ -10,77 +10,73 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// Encode writes the tree n, which has been checked and is raw as JSON, with the keys
-// in schema order and the user's own sorted, and secrets masked, those that hide knows
-// among them. What requests carry is as in n: raw has lost its order.
-func (x Table) Encode(raw []byte, n *source.Node, path string, hide *secret.Masker) ([]byte, error) {
-	return x.encode(raw, n, path, func(key, v string, parent, l *Leaf) string { return Masked(key, v, parent, l, hide) })
+// Encode writes v as JSON: plain data that Decode read, which is the tree n, which has
+// been checked, with every default. Keys are in schema order and the user's own sorted.
+// What requests carry is as in n, since v has lost its order, and so are whole numbers.
+func (x Table) Encode(v any, n *source.Node, path string, masked Masking) []byte {
+	e := encoder{index: x, masked: masked}
+	e.json = json.NewEncoder(&e.out)
+	e.json.SetEscapeHTML(false)
+	e.value(v, n, x[path], path)
+	return e.out.Bytes()
 }
 
-// EncodeIdentity writes the same with nothing masked but what is known to be a
-// credential by its name: other secrets make a difference between two cells.
-func (x Table) EncodeIdentity(raw []byte, n *source.Node, path string) ([]byte, error) {
-	return x.encode(raw, n, path, Credential)
-}
-
-// EncodeSecrets writes the same with nothing masked, for the program.
-func (x Table) EncodeSecrets(raw []byte, n *source.Node, path string) ([]byte, error) {
-	return x.encode(raw, n, path, func(_, v string, _, _ *Leaf) string { return v })
-}
-
-func (x Table) encode(raw []byte, n *source.Node, path string, masked masking) ([]byte, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
+// Decode is JSON that this program wrote as plain data, its numbers as json.Number.
+func Decode(text []byte) (v any) {
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
-	var v any
 	if err := dec.Decode(&v); err != nil {
-		return nil, err
+		panic("what was written as JSON cannot be read: " + err.Error())
 	}
-	var b bytes.Buffer
-	e := encoder{index: x, out: &b, masked: masked}
-	if err := e.value(v, n, x[path], path); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return v
 }
 
-// masking is v, the text at l below parent under key, as it may be seen.
-type masking func(key, v string, parent, l *Leaf) string
+// Masking is v, the text at l below parent under key, as it may be seen.
+type Masking func(key, v string, parent, l *Leaf) string
+
+// Shown masks all that may be a secret, and what hide knows. Credential masks what is
+// known to be one by its name: other secrets make a difference between two cells.
+func Shown(hide *secret.Masker) Masking {
+	return func(key, v string, parent, l *Leaf) string { return Masked(key, v, parent, l, hide) }
+}
+
+// Open masks nothing: it is for the program.
+func Open(_, v string, _, _ *Leaf) string { return v }
 
 type encoder struct {
 	index  Table
-	out    *bytes.Buffer
-	masked masking
+	out    bytes.Buffer
+	json   *json.Encoder // into out
+	masked Masking
 }
 
 // seen is v as it may be seen.
-func (e encoder) seen(key string, v any, parent, l *Leaf) any {
+func (e *encoder) seen(key string, v any, parent, l *Leaf) any {
 	if text, ok := v.(string); ok && text != "" {
 		return e.masked(key, text, parent, l)
 	}
 	return v
 }
 
-func (e encoder) value(v any, n *source.Node, l *Leaf, path string) error {
+func (e *encoder) value(v any, n *source.Node, l *Leaf, path string) {
 	switch v := v.(type) {
 	case map[string]any:
 		if n != nil && l.Sent() {
 			e.sent(n, l, path)
-			return nil
+			return
 		}
 		e.out.WriteByte('{')
 		for i, k := range KeyOrder(v, l) {
 			if i > 0 {
 				e.out.WriteByte(',')
 			}
-			e.text(k)
+			e.plain(k)
 			e.out.WriteByte(':')
 			name, sub := e.index.child(path, l, k)
-			if err := e.value(e.seen(k, v[k], l, sub), n.Get(k), sub, source.Join(path, name)); err != nil {
-				return err
-			}
+			e.value(e.seen(k, v[k], l, sub), n.Get(k), sub, source.Join(path, name))
 		}
 		e.out.WriteByte('}')
-		return nil
+		return
 	case []any:
 		e.out.WriteByte('[')
 		name, sub := e.index.child(path, l, "*")
@@ -92,23 +88,23 @@ func (e encoder) value(v any, n *source.Node, l *Leaf, path string) error {
 			if n != nil && i < len(n.Items) {
 				item = n.Items[i]
 			}
-			if err := e.value(e.seen("", it, l, sub), item, sub, source.Join(path, name)); err != nil {
-				return err
-			}
+			e.value(e.seen("", it, l, sub), item, sub, source.Join(path, name))
 		}
 		e.out.WriteByte(']')
-		return nil
-	case string:
-		e.text(v)
-		return nil
+		return
+	case json.Number:
+		if n != nil && n.Kind == source.Scalar {
+			if whole, ok := n.Value.(int64); ok {
+				e.plain(whole)
+				return
+			}
+		}
 	}
-	js, err := json.Marshal(v)
-	e.out.Write(js)
-	return err
+	e.plain(v)
 }
 
 // sent writes what requests carry: order, null and numbers are the user's.
-func (e encoder) sent(n *source.Node, l *Leaf, path string) {
+func (e *encoder) sent(n *source.Node, l *Leaf, path string) {
 	switch n.Kind {
 	case source.Object:
 		e.out.WriteByte('{')
@@ -116,7 +112,7 @@ func (e encoder) sent(n *source.Node, l *Leaf, path string) {
 			if i > 0 {
 				e.out.WriteByte(',')
 			}
-			e.text(f.Name)
+			e.plain(f.Name)
 			e.out.WriteByte(':')
 			name, sub := e.index.child(path, l, f.Name)
 			e.member(f.Name, f.Value, l, sub, source.Join(path, name))
@@ -139,18 +135,17 @@ func (e encoder) sent(n *source.Node, l *Leaf, path string) {
 	}
 }
 
-func (e encoder) member(key string, n *source.Node, parent, l *Leaf, path string) {
+func (e *encoder) member(key string, n *source.Node, parent, l *Leaf, path string) {
 	if text, ok := n.Value.(string); ok {
-		e.text(e.seen(key, text, parent, l).(string))
+		e.plain(e.seen(key, text, parent, l).(string))
 		return
 	}
 	e.sent(n, l, path)
 }
 
-func (e encoder) text(s string) {
-	enc := json.NewEncoder(e.out)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string cannot fail
+// plain writes a leaf.
+func (e *encoder) plain(v any) {
+	_ = e.json.Encode(v) // a leaf cannot fail
 	e.out.Truncate(e.out.Len() - 1)
 }
 

@@ -52,7 +52,9 @@ func (o Option) absentFlag(at source.Origin, words []string) ([]lower.Assignment
 		return nil, err
 	}
 	for path, v := range o.with {
-		out = append(out, lower.Assignment{Path: path, Value: v, Origin: at, Weak: true})
+		weak := lower.Assign(path, v, at)
+		weak.Weak = true
+		out = append(out, weak)
 	}
 	if len(out) == 0 {
 		out = []lower.Assignment{{Origin: at}}

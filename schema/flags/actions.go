@@ -148,7 +148,7 @@ func (o Option) typePath() string {
 // unlessZero sets nothing for 0: that many is none.
 func unlessZero(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 	out, err := o.assign(at, words)
-	if len(out) == 1 && out[0].Value == int64(0) {
+	if len(out) == 1 && out[0].Value.Value == int64(0) {
 		return nil, err
 	}
 	return out, err
@@ -171,7 +171,7 @@ func each(o Option, at source.Origin, words []string, paths ...string) ([]lower.
 }
 
 func set(at source.Origin, path string, v any) []lower.Assignment {
-	return []lower.Assignment{{Path: path, Value: v, Origin: at}}
+	return []lower.Assignment{lower.Assign(path, v, at)}
 }
 
 func oneWord(words []string) (string, error) {
@@ -302,20 +302,13 @@ func pattern(o Option, at source.Origin, words []string) ([]lower.Assignment, er
 // kilohertz takes 48000 for 48.
 func kilohertz(o Option, at source.Origin, words []string) ([]lower.Assignment, error) {
 	out, err := o.assign(at, words)
-	scale := func(v any) any {
-		if hz := source.NumberOf(v); hz >= 1000 {
-			return hz / 1000
-		}
-		return v
-	}
 	for i := range out {
-		if list, ok := out[i].Value.([]any); ok {
-			for k := range list {
-				list[k] = scale(list[k])
+		out[i].Value, _ = out[i].Value.Replace("", func(_ string, n *source.Node) (*source.Node, diag.Errors) {
+			if hz := source.NumberOf(n.Value); hz >= 1000 {
+				return source.LeafNode(hz/1000, n.Origin), nil
 			}
-		} else {
-			out[i].Value = scale(out[i].Value)
-		}
+			return n, nil
+		})
 	}
 	return out, err
 }

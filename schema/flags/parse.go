@@ -97,7 +97,7 @@ func dashed(name string) string {
 }
 
 func (o Option) assign(at source.Origin, words []string) ([]lower.Assignment, error) {
-	one := func(v any) []lower.Assignment { return []lower.Assignment{{Path: o.Path, Value: v, Origin: at}} }
+	one := func(v any) []lower.Assignment { return set(at, o.Path, v) }
 	switch {
 	case o.Kind == "bool" && len(words) == 0:
 		return one(!o.off), nil
@@ -113,7 +113,9 @@ func (o Option) assign(at source.Origin, words []string) ([]lower.Assignment, er
 		if len(values) == 0 {
 			return nil, diag.Errors{{Path: o.Path, Place: at.Where, Message: "a list without values"}}
 		}
-		return []lower.Assignment{{Path: o.Path, Value: values, Axis: true, Origin: at}}, nil
+		out := one(values)
+		out[0].Axis = true
+		return out, nil
 	}
 	return one(o.value(words[0])), nil
 }
@@ -189,9 +191,9 @@ func ParseSet(text string) (lower.Assignment, error) {
 	if bad != nil {
 		return lower.Assignment{}, diag.Errors{{Place: at.Where, Message: bad[0].Message}}
 	}
-	a := lower.Assignment{Path: fields.Canonical(path), Value: n.Plain(), Origin: at}
+	a := lower.Assign(fields.Canonical(path), n.Plain(), at)
 	if n.Kind == source.Object && strings.HasPrefix(a.Path, fields.EndpointPath) {
-		a.Value = n // requests carry its members in this order
+		a.Value = n.Of(at) // requests carry its members in this order
 	}
 	if n.Kind == source.List && axisPath(a.Path) {
 		a.Axis = len(n.Items) > 0

@@ -34,7 +34,7 @@ func variants(o Option, at source.Origin, words []string) ([]lower.Assignment, e
 
 func variantBody(text string) (map[string]any, error) {
 	root := source.ObjectNode(source.Origin{})
-	y := lower.Layer{Index: fields.New()}
+	x := fields.New()
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		if name = strings.TrimSpace(name); !ok || name == "" {
@@ -45,13 +45,13 @@ func variantBody(text string) (map[string]any, error) {
 			return nil, err
 		}
 		for _, a := range list {
-			if bad := y.Lay(root, a); bad != nil {
+			if bad := lower.Lay(x, root, a); bad != nil {
 				return nil, diag.New(bad[0].Message, bad[0].Hint)
 			}
 		}
 	}
 	if n := root.At("benchmark.phases.profiling.requests"); n != nil && root.At("benchmark.datasets.main.entries") == nil {
-		_ = y.Lay(root, lower.Assignment{Path: fields.DatasetPath + ".entries", Value: n.Value}) // as --request-count does
+		_ = lower.Lay(x, root, lower.Assignment{Path: fields.DatasetPath + ".entries", Value: n}) // as --request-count does
 	}
 	if p := root.At("benchmark.phases.profiling"); p != nil {
 		p.Pop("kind") // laid over the phase, which has one
@@ -71,5 +71,5 @@ func assignmentsOf(name, value string) ([]lower.Assignment, error) {
 	if hint, ok := fields.New().KnownPath(path); !ok {
 		return nil, diag.New("unknown field "+name, hint)
 	}
-	return []lower.Assignment{{Path: path, Value: fields.Coerce(value, false)}}, nil
+	return set(source.Origin{}, path, fields.Coerce(value, false)), nil
 }

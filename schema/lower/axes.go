@@ -27,22 +27,15 @@ func (a *Axis) Name() string {
 
 // Assignment is value i of the axis, laid over a cell.
 func (a *Axis) Assignment(i int) Assignment {
-	return Assignment{Path: a.Path, Value: a.Values[i].Plain(), Origin: a.Origin}
+	return Assignment{Path: a.Path, Value: a.Values[i].From(source.ByAxis), Origin: a.Origin}
 }
 
 // Axes are the values that points of the sweep lay over the experiment, with the
 // places where they stand.
 type Axes struct {
 	All    []Axis
-	Named  []Overlay // of named cells
-	Unread []string  // axes that could not be read, by the last words of their paths
-	Pinned []string  // paths of axes that were taken out, see Pin
-}
-
-// Overlay is a value of a named cell.
-type Overlay struct {
-	Path  string
-	Value *source.Node
+	Unread []string // axes that could not be read, by the last words of their paths
+	Pinned []string // paths of axes that were taken out, see Pin
 }
 
 // On is the axis on a path, nil without one.
@@ -73,27 +66,6 @@ func (x *Axes) Drop(path string) {
 func (x *Axes) Lose(path string) {
 	_, last := source.Cut(path)
 	x.Unread = append(x.Unread, last)
-}
-
-// Placed is the value of an assignment as the file has it, with its places, when
-// it is a point of an axis; nil for any other.
-func (x *Axes) Placed(a Assignment) *source.Node {
-	if a.Origin.Source.Typed() {
-		return nil
-	}
-	for _, o := range x.Named {
-		if o.Path == a.Path && reflect.DeepEqual(o.Value.Plain(), a.Value) {
-			return o.Value.Clone()
-		}
-	}
-	if axis := x.On(a.Path); axis != nil {
-		for _, v := range axis.Values {
-			if v.Kind == source.Scalar && v.Value == a.Value || v.Kind != source.Scalar && reflect.DeepEqual(v.Plain(), a.Value) {
-				return v.Clone().From(source.ByAxis)
-			}
-		}
-	}
-	return nil
 }
 
 // Pin takes a path out of the matrix: a single value from a flag or --set

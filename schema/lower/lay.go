@@ -10,28 +10,21 @@ import (
 	"aiperf.dev/aiperf/schema/source"
 )
 
-// Layer lays assignments over a tree. valueOf, where there is one, is the value of
-// an assignment with the places it has in a file.
-type Layer struct {
-	Index   fields.Table
-	ValueOf func(Assignment) *source.Node
-}
-
 // Lay sets an assignment on a tree, in the place of what says the same there.
 // Objects and named members of lists on the way are made; where a path goes into a
 // number that stands for a distribution, the number becomes its mean.
-func (y Layer) Lay(root *source.Node, a Assignment) diag.Errors {
-	bad := y.set(root, a)
+func Lay(x fields.Table, root *source.Node, a Assignment) diag.Errors {
+	bad := set(x, root, a)
 	if bad == nil && a.Origin.Source != source.ByDefault {
-		y.replace(root, a.Path)
+		replace(x, root, a.Path)
 	}
 	return bad
 }
 
-func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
-	v := y.Value(a)
+func set(x fields.Table, root *source.Node, a Assignment) diag.Errors {
+	v := a.Value.Clone()
 	parent, last := source.Cut(a.Path)
-	n, bad := y.Reach(root, parent, a.Origin)
+	n, bad := Reach(x, root, parent, a.Origin)
 	if bad != nil {
 		return bad
 	}
@@ -54,15 +47,15 @@ func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
 	case a.Path == "benchmark.endpoint.urls":
 		v = source.ListNode(v)
 	case n.Kind == source.List:
-		return y.member(n, parent, last, v, a)
+		return setMember(n, parent, last, v, a)
 	case v.Kind == source.Object:
 		LowerValue(a.Path, v)
 		// The endpoint, maps with the user's own keys and what has a label are
 		// laid over what is there; a distribution is replaced.
-		over := a.Path == fields.EndpointPath || y.Index.At(a.Path).Has(fields.IsFree)
-		if !over && a.Origin.Source != source.ByFile && y.Index.At(a.Path).Has(fields.IsObject) {
+		over := a.Path == fields.EndpointPath || x.At(a.Path).Has(fields.IsFree)
+		if !over && a.Origin.Source != source.ByFile && x.At(a.Path).Has(fields.IsObject) {
 			_, over = v.Pop("label")
-			over = over && !y.Index.At(a.Path).Has(fields.IsShape)
+			over = over && !x.At(a.Path).Has(fields.IsShape)
 		}
 		if old := n.Get(last); old != nil && old.Kind == source.Object && over {
 			merge(old, v)
@@ -80,16 +73,6 @@ func (y Layer) set(root *source.Node, a Assignment) diag.Errors {
 	return nil
 }
 
-// Value is the value of an assignment as a tree.
-func (y Layer) Value(a Assignment) *source.Node {
-	if y.ValueOf != nil {
-		if v := y.ValueOf(a); v != nil {
-			return v
-		}
-	}
-	return source.FromPlain(a.Value, a.Origin)
-}
-
 // LowerValue gives an object that an axis or --set puts at a path the form
 // lowering gives the same object in a file.
 func LowerValue(path string, v *source.Node) {
@@ -101,14 +84,14 @@ func LowerValue(path string, v *source.Node) {
 }
 
 // Reach finds the node at path and makes what is missing on the way.
-func (y Layer) Reach(root *source.Node, path string, at source.Origin) (*source.Node, diag.Errors) {
+func Reach(x fields.Table, root *source.Node, path string, at source.Origin) (*source.Node, diag.Errors) {
 	n, so := root, ""
 	if path == "" {
 		return n, nil
 	}
 	for _, part := range source.SplitPath(path) {
 		if n.Kind == source.List {
-			m, bad := y.named(n, so, part, at)
+			m, bad := find(n, so, part, at)
 			if bad != nil {
 				return nil, bad
 			}
@@ -120,14 +103,14 @@ func (y Layer) Reach(root *source.Node, path string, at source.Origin) (*source.
 		switch {
 		case next == nil || next.Kind == source.Null:
 			next = source.ObjectNode(at)
-			if l := y.Index.At(so); l.Has(fields.IsList) && !l.Has(fields.IsObject) {
+			if l := x.At(so); l.Has(fields.IsList) && !l.Has(fields.IsObject) {
 				next.Kind = source.List
 			}
 			n.Put(part, next)
-		case next.Kind == source.Scalar && y.Index.At(so).Has(fields.IsShape):
+		case next.Kind == source.Scalar && x.At(so).Has(fields.IsShape):
 			next = source.Wrap("mean", next)
 			n.Put(part, next)
-		case next.Kind == source.Scalar && y.Index.At(so).Has(fields.IsRamp):
+		case next.Kind == source.Scalar && x.At(so).Has(fields.IsRamp):
 			next = source.Wrap("duration", next)
 			n.Put(part, next)
 		case next.Kind == source.Scalar:
@@ -141,7 +124,7 @@ func (y Layer) Reach(root *source.Node, path string, at source.Origin) (*source.
 
 // named finds a member of a list by name, makes a phase or the data set that
 // is meant, or says which names there are.
-func (y Layer) named(n *source.Node, path, part string, at source.Origin) (*source.Node, diag.Errors) {
+func find(n *source.Node, path, part string, at source.Origin) (*source.Node, diag.Errors) {
 	if i := n.Index(part); i >= 0 {
 		return n.Items[i], nil
 	}
@@ -190,7 +173,7 @@ func addMember(n *source.Node, path, name string, at source.Origin) *source.Node
 }
 
 // member sets a member of a list as a whole: an object is laid over it.
-func (y Layer) member(n *source.Node, path, name string, v *source.Node, a Assignment) diag.Errors {
+func setMember(n *source.Node, path, name string, v *source.Node, a Assignment) diag.Errors {
 	if v.Kind != source.Object {
 		if i := n.Index(name); i >= 0 {
 			n.Items[i] = v
@@ -198,7 +181,7 @@ func (y Layer) member(n *source.Node, path, name string, v *source.Node, a Assig
 		}
 		return source.Mistake(a.Origin, a.Path, "no member is called "+name, memberHint(n, path, name))
 	}
-	m, bad := y.named(n, path, name, a.Origin)
+	m, bad := find(n, path, name, a.Origin)
 	if bad != nil {
 		return bad
 	}
@@ -265,13 +248,17 @@ func mergeLists(dst, src *source.Node) {
 }
 
 // Assignment sets one value: a flag, a --set, an environment value or a point
-// of an axis. Value is plain data: nil, bool, int64, float64, string, []any,
-// map[string]any, or a tree, whose members keep their order.
+// of an axis.
 type Assignment struct {
 	Path   string
-	Value  any
-	Axis   bool // Value is a []any: the values of an axis on Path
+	Value  *source.Node // is never changed
+	Axis   bool         // Value is a list: the values of an axis on Path
 	Origin source.Origin
 	Absent string // not built: what to do instead; Path is only shown
 	Weak   bool   // of an absent flag: not where something else sets Path
+}
+
+// Assign is an assignment of plain data, or of a tree.
+func Assign(path string, v any, at source.Origin) Assignment {
+	return Assignment{Path: path, Value: source.FromPlain(v, at), Origin: at}
 }

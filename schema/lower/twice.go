@@ -98,10 +98,10 @@ func (p *pair) rewritten(x fields.Table) bool {
 }
 
 // replace takes out of root what says the same as path, which was laid over it.
-func (y Layer) replace(root *source.Node, path string) {
-	starred := y.Index.Starred(path)
+func replace(x fields.Table, root *source.Node, path string) {
+	starred := x.Starred(path)
 	for _, p := range pairs {
-		if p.rewritten(y.Index) {
+		if p.rewritten(x) {
 			continue
 		}
 		for _, k := range [][2]string{{p.one, p.other}, {p.other, p.one}} {
@@ -110,7 +110,7 @@ func (y Layer) replace(root *source.Node, path string) {
 				continue
 			}
 			parts := source.SplitPath(path)
-			o, bad := y.Reach(root, strings.Join(parts[:len(source.SplitPath(p.in))], "."), source.Origin{})
+			o, bad := Reach(x, root, strings.Join(parts[:len(source.SplitPath(p.in))], "."), source.Origin{})
 			if f := fieldAt(o, k[1]); bad == nil && f != nil && !f.Value.Origin.Source.Typed() {
 				o.Remove(source.SplitPath(k[1]))
 			}

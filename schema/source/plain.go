@@ -32,11 +32,12 @@ func (n *Node) Plain() any {
 	return n.Value
 }
 
-// FromPlain makes a tree of Go data, or of a tree; every node gets the one origin.
+// FromPlain makes a tree of Go data, whose nodes all get the one origin; a tree stays
+// as it is.
 func FromPlain(v any, at Origin) *Node {
 	switch v := v.(type) {
 	case *Node:
-		return v.at(at)
+		return v
 	case nil:
 		return &Node{Origin: at}
 	case map[string]any:
@@ -61,14 +62,14 @@ func FromPlain(v any, at Origin) *Node {
 	return LeafNode(fmt.Sprint(v), at)
 }
 
-// at is a copy of n of which every node comes from one place.
-func (n *Node) at(at Origin) *Node {
+// Of is a copy of n of which every node comes from one place.
+func (n *Node) Of(at Origin) *Node {
 	c := &Node{Kind: n.Kind, Value: n.Value, Origin: at}
 	for _, f := range n.Fields {
-		c.Fields = append(c.Fields, Field{Name: f.Name, Typed: f.Typed, Value: f.Value.at(at), Origin: at})
+		c.Fields = append(c.Fields, Field{Name: f.Name, Typed: f.Typed, Value: f.Value.Of(at), Origin: at})
 	}
 	for _, it := range n.Items {
-		c.Items = append(c.Items, it.at(at))
+		c.Items = append(c.Items, it.Of(at))
 	}
 	return c
 }

@@ -372,6 +372,7 @@ func (n *Node) From(giver Giver) *Node {
 	for i := range c.Fields {
 		c.Fields[i].Value = c.Fields[i].Value.From(giver)
 	}
+	c.Items = slices.Clone(n.Items)
 	for i := range c.Items {
 		c.Items[i] = c.Items[i].From(giver)
 	}

@@ -50,13 +50,13 @@ func (d *Document) Resolve(point []schema.Assignment) (*schema.Resolved, error) 
 	out.Benchmark.SLOs = d.SLOs
 	out.Benchmark.Endpoint.Streaming = true
 	for _, a := range point {
-		if object, ok := a.Value.(map[string]any); ok && a.Path == "benchmark.endpoint" {
+		if object, ok := a.Value.Plain().(map[string]any); ok && a.Path == "benchmark.endpoint" {
 			for k, v := range object {
 				endpoint[k] = v
 			}
 			continue
 		}
-		body[a.Path] = a.Value
+		body[a.Path] = a.Value.Plain()
 		for i := range out.Benchmark.Phases {
 			d.setPhase(&out.Benchmark.Phases[i], a)
 		}
@@ -68,7 +68,7 @@ func (d *Document) Resolve(point []schema.Assignment) (*schema.Resolved, error) 
 }
 
 func (d *Document) setPhase(f *schema.Phase, a schema.Assignment) {
-	n, ok := a.Value.(int64)
+	n, ok := a.Value.Value.(int64)
 	if !ok || !strings.HasPrefix(a.Path, "benchmark.phases."+f.Name+".") {
 		return
 	}
