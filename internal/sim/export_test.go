@@ -22,7 +22,7 @@ import (
 )
 
 // theirs asks for AIPerf's files.
-var theirs = schema.Assignment{Path: "benchmark.artifacts.aiperf", Value: true}
+var theirs = schema.Assign("benchmark.artifacts.aiperf", true, schema.Origin{})
 
 var exportAll = flag.Bool("export-all", false, "hold AIPerf's files of every example against those that are exported, not of a few")
 
