@@ -223,8 +223,8 @@ func TestAgenticReplayRefuses(t *testing.T) {
 	warm.Phases = warm.Phases[1:]
 	warm.Phases[0].Kind = "warmup"
 	for want, j := range map[string]Job{
-		"concurrency 3 is more than 2 sessions":       whole,
-		"goes on from answers that were not recorded": answers,
+		"concurrency 3 is more than 2 sessions":    whole,
+		"continues answers that were not recorded": answers,
 		"is measured": warm,
 	} {
 		j.Emit = func(*record.Record) {}

@@ -290,7 +290,7 @@ func armedAfter(p *phase) int64 { return int64(max(p.cfg.Concurrency, 10)) }
 // cutWords says why r's phase cut off what was under way.
 func cutWords(p *phase) (kind, text string) {
 	if p.engine.interrupted.Load() {
-		return "interrupted", "cut off: the run was told to end"
+		return "interrupted", "cut off: the run was stopped"
 	}
 	return "grace_over", "cut off: no answer before the phase's grace was over"
 }

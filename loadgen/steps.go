@@ -149,7 +149,7 @@ func noFilm(contentType string, size int64) string {
 	case size == 0:
 		return "the downloaded video is empty"
 	case media == "text/html", media == "application/json", strings.HasSuffix(media, "/xml"), strings.HasSuffix(media, "+xml"):
-		return "what was downloaded is no video but " + media
+		return "the download is not a video but " + media
 	}
 	return ""
 }
@@ -249,11 +249,11 @@ func leads(from, location string, hops int) (string, error) {
 	to, err := base.Parse(location)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("redirected to what is no address: %.80q", location)
+		return "", fmt.Errorf("redirected to something that is not an address: %.80q", location)
 	case hops >= maxRedirects:
 		return "", fmt.Errorf("redirected more than %d times", maxRedirects)
 	case to.Scheme != "http" && to.Scheme != "https" || to.Host == "":
-		return "", fmt.Errorf("redirected to %.80q, which is no HTTP address", location)
+		return "", fmt.Errorf("redirected to %.80q, which is not an HTTP address", location)
 	case base.Scheme == "https" && to.Scheme == "http":
 		return "", fmt.Errorf("redirected from https to http://%s, which is not followed", to.Host)
 	}

@@ -213,9 +213,9 @@ func TestDownloadIsRedirected(t *testing.T) {
 		{"for ever", "/loop", record.ParseError, "redirected more than 5 times"},
 		{"elsewhere, where nothing is", elsewhere.URL + "/none", record.HTTPError, "was answered with 404 Not Found"},
 		{"an empty file", "/files/empty.mp4", record.ParseError, "the downloaded video is empty"},
-		{"a page", "/files/page", record.ParseError, "what was downloaded is no video but text/html"},
-		{"a page elsewhere", elsewhere.URL + "/page", record.ParseError, "what was downloaded is no video but text/html"},
-		{"to no HTTP", "file:///etc/passwd", record.ParseError, "which is no HTTP address"},
+		{"a page", "/files/page", record.ParseError, "the download is not a video but text/html"},
+		{"a page elsewhere", elsewhere.URL + "/page", record.ParseError, "the download is not a video but text/html"},
+		{"to no HTTP", "file:///etc/passwd", record.ParseError, "which is not an HTTP address"},
 	} {
 		mu.Lock()
 		where = c.where
@@ -264,7 +264,7 @@ func TestWhereARedirectLeads(t *testing.T) {
 		{"http://a/x", "http://user:word@b/y", 0, "http://b/y", ""},
 		{"https://a/x", "http://a/y", 0, "", "redirected from https to http://a, which is not followed"},
 		{"http://a/x", "/y", 5, "", "redirected more than 5 times"},
-		{"http://a/x", "http://[::1", 0, "", "redirected to what is no address"},
+		{"http://a/x", "http://[::1", 0, "", "redirected to something that is not an address"},
 	} {
 		got, err := leads(c.from, c.location, c.hops)
 		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {

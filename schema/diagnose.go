@@ -118,7 +118,7 @@ func (d *diagnosis) wrongKind(def cue.Value, n *source.Node, path string) {
 	}
 	hint := ""
 	if _, fraction := n.Value.(float64); fraction && takesWhole(def) && strings.HasPrefix(n.Origin.Path, "sweep.dimensions.") {
-		hint = "a range of whole numbers says kind: int"
+		hint = "write kind: int for a range of whole numbers"
 	}
 	d.add(n, path, "expected "+kinds(def)+", got "+got, hint).Kind = true
 }

@@ -158,7 +158,7 @@ var effects = []effect{
 	{in: "benchmark.artifacts", settings: "plot_required", needs: plotted},
 
 	{in: "benchmark.tokenizer", settings: "name revision"},
-	{in: "benchmark.tokenizer", settings: "trust_remote_code", needs: never("no code of a tokenizer is run, its tokenizer.json says all")},
+	{in: "benchmark.tokenizer", settings: "trust_remote_code", needs: never("this program runs no code of a tokenizer, only its tokenizer.json")},
 	{in: "benchmark.tokenizer", settings: "apply_chat_template", needs: templated},
 	{in: "benchmark.gpu_telemetry", settings: "enabled"},  // a note says what is not collected
 	{in: "benchmark.server_metrics", settings: "enabled"}, // as above

@@ -25,7 +25,7 @@ func TestMistakesBehindGuards(t *testing.T) {
 		{"", good + ", profiling: requests: 4, slos: {if false {time_to_first_token: 200}}", ""},
 		{"", good + ", profiling: requests: 4, tokenizer: {if false {name: \"x\"}}, zzz: 1", "e.cue:8:105: benchmark.zzz: unknown field"},
 		{"_x: {if false {name: \"x\"}}", good + ", profiling: requests: 4, tokenizer: _x", ""},
-		{"", good + ", profiling: {if false {requests: 4}}", "e.cue:8:57: benchmark.profiling: nothing says when the phase ends | add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)"},
+		{"", good + ", profiling: {if false {requests: 4}}", "e.cue:8:57: benchmark.profiling: no stop condition is given | add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)"},
 		{"_fast: true", good + ", profiling: {if _fast {requests: 4}, if !_fast {requests: 40}}", ""},
 		{"#P: schema.#Phase & {requests: int, if requests > 2 {concurrency: 0}}", good + ", profiling: #P & {requests: 5}", "e.cue:3:67: benchmark.profiling.concurrency: must be at least 1, got 0"},
 		{"", good + `, phases: [if true {name: "a", kind: "warmup", requests: 2}, if false {name: "b"}, for n in ["c"] {name: n, kind: "profiling", requets: 2}]`, "e.cue:8:171: benchmark.phases.c.requets: unknown field | did you mean requests?"},

@@ -94,8 +94,8 @@ sweep: {parameters: {endpoint.extra: [{z: 1.0, a: null}, {z: 1, a: 2}]}}
 func TestNumbersThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
-		".inf":                 `x.yaml:1:48: benchmark.endpoint.extra.a: JSON has no infinite number, so that it cannot be sent`,
-		"[1, {b: -.inf}]":      `x.yaml:1:56: benchmark.endpoint.extra.a.1.b: JSON has no infinite number, so that it cannot be sent`,
+		".inf":                 `x.yaml:1:48: benchmark.endpoint.extra.a: JSON has no infinite numbers, so it cannot be sent`,
+		"[1, {b: -.inf}]":      `x.yaml:1:56: benchmark.endpoint.extra.a.1.b: JSON has no infinite numbers, so it cannot be sent`,
 		"99999999999999999999": `x.yaml:1:48: whole number 99999999999999999999 is out of range`,
 	} {
 		file := write(t, "x.yaml", "benchmark: {model: m, endpoint: {url: h, extra: {a: "+value+"}}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, concurrency: 1, requests: 1}}")

@@ -407,7 +407,7 @@ func pooledOnly(v *view, field string) lack {
 	case f.Takes(field):
 		return lack{why: "is " + field + " for records of a pool", hint: "use dataset." + field, hard: true}
 	}
-	return lack{why: "puts records of a pool together, and these are none", hint: "drop it, or use --custom-dataset-type random_pool", hard: true}
+	return lack{why: "combines records of a pool, and these are not from a pool", hint: "drop it, or use --custom-dataset-type random_pool", hard: true}
 }
 
 // carried: media are made beside synthetic text, and not every API takes them.

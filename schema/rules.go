@@ -148,7 +148,7 @@ var bodyRules = []rule{
 	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
-				found(phase(i, ""), "nothing says when the phase ends", "add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
+				found(phase(i, ""), "no stop condition is given", "add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
 			}
 		}
 	}},
@@ -175,11 +175,11 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "distributions say what is drawn", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "give the distributions to draw from", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
 		for i, d := range b.Datasets {
 			for _, x := range d.shapes() {
 				if path := x.shape.unsaid(x.name); path != "" {
-					found("datasets."+strconv.Itoa(i)+"."+path, "nothing says what is drawn", "a number, or such as {mean: 128, stddev: 16}")
+					found("datasets."+strconv.Itoa(i)+"."+path, "no distribution is given", "a number, or such as {mean: 128, stddev: 16}")
 				}
 				if path, shape := x.shape.unread(x.name); path != "" {
 					found("datasets."+strconv.Itoa(i)+"."+path, "has no effect beside "+shape, "a distribution has one shape: drop it")
@@ -193,7 +193,7 @@ var bodyRules = []rule{
 				found("endpoint.headers", err.Error(), "leave it out")
 			}
 			if slices.ContainsFunc(b.Endpoint.Headers[:i], func(o Header) bool { return strings.EqualFold(o.Name, h.Name) }) {
-				found("endpoint.headers", h.Name+" is there twice", "keep one of them: case makes no difference in the name of a header")
+				found("endpoint.headers", h.Name+" is given twice", "keep one of them: case makes no difference in the name of a header")
 			}
 		}
 	}},
@@ -219,7 +219,7 @@ var bodyRules = []rule{
 		case f.Method == "GET" && f.Body != nil:
 			found("endpoint.flip.body", "does not go with method: GET", "leave one of them out")
 		case strings.HasPrefix(f.Call, "/") && slices.ContainsFunc(b.Endpoint.URLs, func(u string) bool { return strings.HasPrefix(u, "grpc") }):
-			found("endpoint.flip.call", "a path needs an HTTP server, and the endpoint speaks gRPC", "give the call an address of its own, such as http://localhost:8000"+f.Call)
+			found("endpoint.flip.call", "a path needs an HTTP server, and the endpoint speaks gRPC", "give the call a full address, such as http://localhost:8000/path"+f.Call)
 		case secret.InCommand(f.Command):
 			found("endpoint.flip.command", "holds a credential, which results would show", "a command has this program's environment: let it read the credential there")
 		}

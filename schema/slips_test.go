@@ -7,8 +7,8 @@ func TestSlips(t *testing.T) {
 	t.Parallel()
 	const body = "benchmark: {model: demo, endpoint: {url: 'mock:'}, dataset: {isl: 8, entries: 2}, profiling: {requests: 2}}\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: ../../up, benchmark: {profiling: {concurrency: 2}}}]}\n", `e.yaml:2:40: sweep.runs.0.name: "../../up" cannot be the name of a folder | a cell's results stand in a folder with its name: no path, no control characters`},
-		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: /etc, benchmark: {profiling: {concurrency: 2}}}]}\n", `e.yaml:2:40: sweep.runs.0.name: "/etc" cannot be the name of a folder | a cell's results stand in a folder with its name: no path, no control characters`},
+		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: ../../up, benchmark: {profiling: {concurrency: 2}}}]}\n", `e.yaml:2:40: sweep.runs.0.name: "../../up" cannot be the name of a folder | a cell's name is the name of its folder: it cannot hold a path or control characters`},
+		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: /etc, benchmark: {profiling: {concurrency: 2}}}]}\n", `e.yaml:2:40: sweep.runs.0.name: "/etc" cannot be the name of a folder | a cell's name is the name of its folder: it cannot hold a path or control characters`},
 		{"e.yaml", body + "sweep: {type: scenarios, runs: [{name: org/model, benchmark: {profiling: {concurrency: 2}}}]}\n", ""},
 		{"e.yaml", body + "sweep: {type: scenarios, parameters: {concurrency: [1, 2]}, runs: [{name: b, benchmark: {profiling: {concurrency: 1}}}]}\n", "e.yaml:2:38: sweep.parameters: does not go with type: scenarios | use type: grid or zip"},
 		{"e.yaml", body + "sweep: {parameters: {concurrency: [1, 2]}, runs: [{name: b, benchmark: {profiling: {concurrency: 1}}}]}\n", "e.yaml:2:50: sweep.runs: needs type: scenarios | use type: scenarios"},

@@ -291,7 +291,7 @@ func (d *draft) scenarios(sw *source.Node) (out []Scenario, bad Errors) {
 		}
 		names[s.Name] = true
 		if !isFolder(s.Name) {
-			bad = append(bad, source.Mistake(r.Get("name").Origin, "sweep.runs."+strconv.Itoa(i)+".name", fmt.Sprintf("%q cannot be the name of a folder", s.Name), "a cell's results stand in a folder with its name: no path, no control characters")...)
+			bad = append(bad, source.Mistake(r.Get("name").Origin, "sweep.runs."+strconv.Itoa(i)+".name", fmt.Sprintf("%q cannot be the name of a folder", s.Name), "a cell's name is the name of its folder: it cannot hold a path or control characters")...)
 		}
 		for _, k := range []string{"variables", "benchmark"} {
 			if v := r.Get(k); v != nil {

@@ -68,6 +68,6 @@ func (p *Plan) checkFlips() error {
 	return &schema.Error{
 		Path:    "benchmark.endpoint.flip",
 		Message: fmt.Sprintf("%s brings its server into a state and %s does not: it would be measured in whatever state the last run left", p.Cells[with].Short(), p.Cells[without].Short()),
-		Hint:    "give each endpoint a flip of its own",
+		Hint:    "give each endpoint its own flip",
 	}
 }

@@ -90,7 +90,7 @@ func (p *Plan) doubts() (out []string) {
 	case p.Trials == 1:
 		say("one trial: no interval, no difference can be shown; five are a good start (--num-profile-runs 5)")
 	case p.Trials <= fewTrials:
-		say("%d trials show large differences only (Student's t is 4.3 or more for so few); five are a good start (--num-profile-runs 5)", p.Trials)
+		say("%d trials show only large differences; start with five (--num-profile-runs 5)", p.Trials)
 	}
 	if p.CellOrder == interleaved && p.Trials > 1 && p.Trials%2 == 1 && len(p.Cells) > 1 {
 		say("odd number of trials: a slow change of the server cancels out over pairs of trials only")
@@ -99,10 +99,10 @@ func (p *Plan) doubts() (out []string) {
 		say("convergence ends a cell after %d trials at the earliest: five, and two more; num_runs above %d gives it room, min_runs is AIPerf's own rule", FirstLook+Afterwards, FirstLook+Afterwards)
 	}
 	if p.Order != "repeated" && len(p.Cells) > 1 && p.Trials > 1 {
-		say("all trials of a cell in a row: a drift of the server and a difference between cells cannot be told apart")
+		say("all trials of a cell run in a row, so a drift of the server looks like a difference between cells")
 	}
 	if p.Seeds == Fixed && p.Trials > 1 && !p.MultiRun.VarySeedPerTrial {
-		say("intervals are over repeats of one workload: another workload may differ by more (multi_run.seeds: blocks)")
+		say("intervals are over repeats of one workload; another workload may differ more (multi_run.seeds: blocks)")
 	}
 	return out
 }

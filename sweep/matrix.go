@@ -58,7 +58,7 @@ func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 			return nil, &schema.Error{
 				Path: orElse(a.Origin.Path, "sweep."+inBody(a.Path)), Place: a.Origin.Where,
 				Message: fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.Values), first.Name, out[i].len),
-				Hint:    "put it into a block of its own for every combination: {grid: {…}}",
+				Hint:    "put it into a separate block for every combination: {grid: {…}}",
 			}
 		}
 		out[i].axes = append(out[i].axes, a)

@@ -155,7 +155,7 @@ func (p *Plan) Find(name string) (Run, error) {
 	cell, number := name[:at], name[at+1:]
 	trial, err := strconv.Atoi(number)
 	if err != nil || trial < 1 || trial > p.Trials {
-		return Run{}, fmt.Errorf("%q is no trial from 1 to %d", number, p.Trials)
+		return Run{}, fmt.Errorf("%q is not a trial from 1 to %d", number, p.Trials)
 	}
 	for _, c := range p.Cells {
 		if cell == strconv.Itoa(c.Index) || cell == c.ID || cell == c.DirName || cell == c.Short() || cell == c.Label {

@@ -111,7 +111,7 @@ func TestLayoutInOneLine(t *testing.T) {
 		{"one run", &document{}, "", "seed ", nil},
 		{"blocks", blocks(6), "blocks (in a trial all cells get the same lengths and arrival times, the texts are new)", "trial by trial, cells interleaved (shuffled, and backwards in every second trial), seed ", nil},
 		{"warmup", warmed(blocks(6)), "the texts are new), warmup in each run", "trial by trial", nil},
-		{"three", blocks(3), "blocks", "trial by trial", []string{"3 trials show large differences only", "odd number of trials"}},
+		{"three", blocks(3), "blocks", "trial by trial", []string{"3 trials show only large differences", "odd number of trials"}},
 		{"one trial", blocks(1), "blocks", "cells interleaved", []string{"one trial"}},
 		{"AIPerf's", func() *document { d := blocks(6); d.Kind.Ruled = map[string]bool{"same_seed": true}; return d }(), "fixed (same requests in every trial; same_seed is given)", "trial by trial", []string{"repeats of one workload"}},
 		{"cell by cell", ordered(blocks(6), "", "independent"), "blocks", "all trials of a cell in a row, cells in the alphabetical order of their axes, seed ", []string{"drift"}},

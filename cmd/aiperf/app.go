@@ -180,7 +180,7 @@ func second(words []string) error {
 			continue
 		}
 		rest := strings.Join(slices.Concat(words[:i], words[i+1:]), " ")
-		return diag.New(w+" is a command of its own", "one command at a time, at the beginning: aiperf "+w+" "+cmp.Or(rest, "…"))
+		return diag.New(w+" is a separate command", "one command at a time, at the beginning: aiperf "+w+" "+cmp.Or(rest, "…"))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 
 var compareCommand = command{
 	words: resultDirs,
-	name:  "compare", usage: "say whether one system is better or worse than another",
+	name:  "compare", usage: "compare two systems: which is better?",
 	help: `aiperf compare A B compares two result directories, the first is the baseline.
 Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
 
@@ -31,8 +31,8 @@ Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
 of them; 4: undecided.`,
 	flags: []argv.Switch{
 		outputFlag,
-		{Name: "margin", Arg: "SHARE", Doc: "what counts as a difference (default 0.05, and 0.15 from p95 on)"},
-		{Name: "must-detect", Arg: "SHARE", Doc: "the change that the comparison must be able to find, such as 10%; one that could not is UNDECIDED with exit code 4"},
+		{Name: "margin", Arg: "SHARE", Doc: "smallest change that counts (default 0.05, and 0.15 from p95 on)"},
+		{Name: "must-detect", Arg: "SHARE", Doc: "change that the comparison must be able to find, such as 10%; if it could not, it is UNDECIDED, exit code 4"},
 		{Name: "metric", Arg: "METRIC", Many: true, Doc: "primary metric, such as time_to_first_token.p99; the others decide nothing"},
 		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "pass (exit code 0) or fail (3) where nothing is WORSE and something UNDECIDED; otherwise 4"},
 		{Name: "all", Doc: "show the metrics that decide nothing, too"},
@@ -153,7 +153,7 @@ func (c *compared) publish(a *app, p *argv.Line, undecided string, asJSON bool) 
 	}
 	if p.Has("aa") {
 		told, of := c.toldApart()
-		fmt.Fprintf(a.Out, "a system against itself: %d of %d metrics are told apart\n", told, of)
+		fmt.Fprintf(a.Out, "a system against itself: %d of %d metrics differ\n", told, of)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 		return []string{"inspect", "formats", "public", "make"}
 	},
 	flags: []argv.Switch{
-		{Name: "format", Arg: "FORMAT", Doc: "what the file is; found by its records when left out"},
+		{Name: "format", Arg: "FORMAT", Doc: "format of the file; without it, the records show it"},
 		{Name: "tokenizer", Arg: "NAME", Doc: "what lengths are counted with (default builtin)"},
 		{Name: "why", Doc: "say why each other format was not taken"},
 	},
@@ -165,7 +165,7 @@ func inspect(ctx context.Context, w io.Writer, path string, p *argv.Line) error 
 	if _, err := os.Stat(path); err != nil {
 		return diag.New("no such file: "+path, "")
 	}
-	found := format.Found{Format: p.Get("format"), Why: "--format says so"}
+	found := format.Found{Format: p.Get("format"), Why: "--format sets it"}
 	if found.Format == "" {
 		var err error
 		if found, err = format.Detect(path); err != nil {
@@ -203,9 +203,9 @@ hold (the mean over requests, and over all tokens), and the share that smaller
 caches would hold when they drop what was used least recently.`,
 	flags: []argv.Switch{
 		{Name: "input-file", Arg: "FILE", Doc: "the trace; the same as naming it without a flag"},
-		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash (default: what the format says, 512 for mooncake)"},
+		{Name: "block-size", Arg: "TOKENS", Doc: "tokens per hash id (default: the format's, 512 for mooncake)"},
 		{Name: "output-file", Arg: "FILE", Doc: "write the analysis as JSON"},
-		{Name: "format", Arg: "FORMAT", Doc: "what the file is; found by its records when left out"},
+		{Name: "format", Arg: "FORMAT", Doc: "format of the file; without it, the records show it"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		file, block, err := traceArguments(p, "aiperf analyze-trace FILE")
@@ -257,8 +257,8 @@ mooncake trace. aiperf profile --input-file takes the same changes as
   aiperf synthesize-trace prod.jsonl fast.jsonl --speedup-ratio 2
   aiperf synthesize-trace prod.jsonl long.jsonl --prefix-len-multiplier 1.5`,
 	flags: []argv.Switch{
-		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash"},
-		{Name: "speedup-ratio", Arg: "K", Doc: "times are divided by it"},
+		{Name: "block-size", Arg: "TOKENS", Doc: "tokens per hash id"},
+		{Name: "speedup-ratio", Arg: "K", Doc: "play it this many times faster"},
 		{Name: "prefix-len-multiplier", Arg: "K", Doc: "factor on the length of shared prefixes"},
 		{Name: "prefix-root-multiplier", Arg: "N", Doc: "trees that prefixes are spread over"},
 		{Name: "prompt-len-multiplier", Arg: "K", Doc: "factor on the length of what follows the prefix"},
@@ -362,7 +362,7 @@ MODEL is whose tokens are counted: a local tokenizer, or builtin.`,
 		{Name: "input-file", Arg: "FILE", Doc: "the chat log"},
 		{Name: "model", Arg: "NAME", Doc: "model or tokenizer that counts"},
 		{Name: "output-file", Arg: "FILE", Doc: "the trace (default <input>_anonymized.jsonl)"},
-		{Name: "block-size", Arg: "TOKENS", Doc: "tokens of one hash (default 512)"},
+		{Name: "block-size", Arg: "TOKENS", Doc: "tokens per hash id (default 512)"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		file, block, err := traceArguments(p, "aiperf anonymize-trace --input-file LOG --model MODEL")

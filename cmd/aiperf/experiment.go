@@ -51,7 +51,7 @@ func (a *app) load(command, file string, p *argv.Line) (*schema.Document, error)
 // read loads an experiment. Beside mistakes the document is as schema.Load leaves it.
 func (a *app) read(command, file string, p *argv.Line) (*schema.Document, error) {
 	if strings.EqualFold(filepath.Ext(file), ".jsonl") {
-		return nil, diag.New(file+": holds records, not an experiment", "aiperf dataset inspect "+file+" says what it holds; --input-file takes it")
+		return nil, diag.New(file+": holds records, not an experiment", "aiperf dataset inspect "+file+" shows what it holds; --input-file takes it")
 	}
 	doc, err := a.open(command, file, p)
 	var missing *fs.PathError

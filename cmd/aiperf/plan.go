@@ -30,9 +30,9 @@ they take.
 		setFlag, exprFlag, tagFlag, pkgFlag, modFlag, outputFlag, lenient,
 		{Name: "cells", Doc: "list every cell"},
 		{Name: "schedule", Arg: "N", Doc: "print when the first N requests of each phase are due"},
-		{Name: "detect", Arg: "SHARE", Doc: "say how many trials find a difference of that size, such as 5%"},
-		{Name: "from", Arg: "DIR", Doc: "a past result that says how much trials vary (with --detect)"},
-		{Name: "done", Arg: "DIR", Doc: "say how much of the plan DIR holds already"},
+		{Name: "detect", Arg: "SHARE", Doc: "show how many trials find a change of that size, such as 5%"},
+		{Name: "from", Arg: "DIR", Doc: "past result from which to take how much trials vary (with --detect)"},
+		{Name: "done", Arg: "DIR", Doc: "show how much of the plan DIR already holds"},
 	},
 	settings: true, files: true,
 	run: func(a *app, p *argv.Line) error {
@@ -86,7 +86,7 @@ func printDone(w io.Writer, plan *sweep.Plan, dir string) {
 	}
 	left := fmt.Sprintf("%d to do", len(plan.Runs)-done-spared)
 	if len(plan.Runs) == 0 {
-		left = "it decides what is left to do as it goes"
+		left = "it decides during the run what to measure next"
 	}
 	if spared > 0 {
 		left += fmt.Sprintf(", %d not needed", spared)

@@ -41,7 +41,7 @@ into the same charts; directories that AIPerf wrote work too.
 		{Name: "theme", Arg: "THEME", Words: []string{"light", "dark"}, Doc: "light (default) or dark"},
 		{Name: "chart", Arg: "NAME", Many: true, Doc: "only this chart; --chart list names them"},
 		{Name: "x", Arg: "COLUMN", Doc: "a chart of your own: an axis, a figure (metric.stat) or a request's value"},
-		{Name: "y", Arg: "COLUMN", Doc: "what is drawn against --x"},
+		{Name: "y", Arg: "COLUMN", Doc: "metric to draw against --x"},
 		{Name: "by", Arg: "AXIS", Doc: "a line for each value of this axis"},
 		{Name: "config", Arg: "FILE", Doc: "plots as AIPerf's plot_config.yaml lists them"},
 		{Name: "dashboard", Doc: "serve the report of any of the directories on loopback until Ctrl-C"},

@@ -66,7 +66,7 @@ func choices(flag string) []string {
 }
 
 var pluginsCommand = command{
-	minor: true, name: "plugins", usage: "list what is built in: endpoints, formats, metrics, checks",
+	minor: true, name: "plugins", usage: "list the built-in endpoints, formats, metrics and checks",
 	help: `aiperf plugins [CATEGORY [NAME]] lists the parts of the program. They are built
 in: there is nothing to install or to register.
 

@@ -26,7 +26,7 @@ func (a *app) report(res *runner.Result, asJSON, ours bool) error {
 	why := res.NothingMeasured()
 	if why != nil {
 		a.fail(why)
-		fmt.Fprintf(a.Err, "nothing was measured; what was tried is in %s/\n", res.Dir)
+		fmt.Fprintf(a.Err, "nothing was measured; what was sent is in %s/\n", res.Dir)
 	}
 	a.allFailed(res)
 	switch {
@@ -47,7 +47,7 @@ func (a *app) verdictLine(res *runner.Result) error {
 	if len(r.Spoiled) > 0 {
 		said += "; " + words.Line(r.Spoiled[0])
 	}
-	_, err := fmt.Fprintf(a.Err, "aiperf: verdict %s; aiperf checks %s says why\n", said, words.Line(res.Dir))
+	_, err := fmt.Fprintf(a.Err, "aiperf: verdict %s; aiperf checks %s shows why\n", said, words.Line(res.Dir))
 	return err
 }
 

@@ -291,7 +291,7 @@ file system too.
 
   aiperf watch results/quickstart-20261121T093000Z
   aiperf watch DIR --once       the screen once on stdout, for a script`,
-	flags: []argv.Switch{{Name: "once", Doc: "print the screen once and end; the default without a terminal"}},
+	flags: []argv.Switch{{Name: "once", Doc: "print the screen once and exit; the default without a terminal"}},
 	run: func(a *app, p *argv.Line) error {
 		dir, err := onlyFile(p, "aiperf watch DIR")
 		if err != nil {

@@ -27,7 +27,7 @@ func holdsResults(dir string) bool {
 
 // noResults refuses a place that is no result directory.
 func noResults(dir string) error {
-	return diag.New(dir+": no result directory", "name one that aiperf run or profile has filled")
+	return diag.New(dir+": not a result directory", "name a directory that aiperf run or profile has written")
 }
 
 var validateCommand = command{
@@ -98,7 +98,7 @@ func (a *app) validateResults(dir string) error {
 
 var checksCommand = command{
 	words: resultDirs,
-	name:  "checks", usage: "say what the verdict of a result directory rests on",
+	name:  "checks", usage: "show the checks behind a verdict",
 	help: `aiperf checks DIR prints every check that is not clean, worst first: what to do
 about it, and what it found in each cell.
 

@@ -196,7 +196,7 @@ func (p *parser) primary() (expr, error) {
 			n, err = strconv.ParseInt(t.text, 10, 64)
 		}
 		if err != nil {
-			return nil, &Error{Line: t.line, Text: t.text + " is no number of 64 bits"}
+			return nil, &Error{Line: t.line, Text: t.text + " is not a number of 64 bits"}
 		}
 		return constant{n}, nil
 	case tokFloat:

@@ -98,7 +98,7 @@ func parsePercent(s string) (f field, n int, err error) {
 		return f, 0, err
 	}
 	if s == "" || strings.IndexByte("diufFeEgGsrxXoc%", s[0]) < 0 {
-		return f, 0, errors.New("a % that says no kind of value")
+		return f, 0, errors.New("a % without a kind of value")
 	}
 	f.verb = s[0]
 	return f, len(whole) - len(s) + 1, nil
@@ -344,7 +344,7 @@ func parseSpec(spec string, v any) (field, error) {
 	case len(s) == 1 && strings.Contains("sdxXobeEfFgGc%", s):
 		f.verb = s[0]
 	case s != "":
-		return f, fmt.Errorf("%q is no format", spec)
+		return f, fmt.Errorf("%q is not a format", spec)
 	case numeric && f.align == '>':
 		if _, whole := number(v).(int64); whole {
 			f.verb = 'd'

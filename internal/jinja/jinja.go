@@ -139,7 +139,7 @@ type state struct {
 // step counts work, so that no template runs for ever.
 func (s *state) step(n int) error {
 	if s.steps += n; s.steps > maxSteps {
-		return errors.New("the template does not come to an end: is there a loop in it?")
+		return errors.New("the template does not end: does it hold a loop?")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestMistakes(t *testing.T) {
 		"{{ 1 is loud }}":             "line 1: there is no test loud",
 		"{{ l|join(',', glue='-') }}": "line 1: join: there is no argument glue",
 		"{{ l.append(1) }}":           "line 1: append: a template changes no value; hint: namespace() has members that can be set",
-		"{{ 99999999999999999999 }}":  "line 1: 99999999999999999999 is no number of 64 bits",
+		"{{ 99999999999999999999 }}":  "line 1: 99999999999999999999 is not a number of 64 bits",
 	} {
 		_, err := rendered(t, text, map[string]any{"l": []any{1}})
 		if err == nil || diag.Line(err) != want {
@@ -51,7 +51,7 @@ func TestBounds(t *testing.T) {
 	t.Parallel()
 	thousands := strings.Repeat("{% for i in range(100000) %}", 3) + "x" + strings.Repeat("{% endfor %}", 3)
 	for text, want := range map[string]string{
-		thousands: "does not come to an end",
+		thousands: "the template does not end",
 		"{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}": "levels deep",
 		"{{ 'a' * 999999999999 }}":                        "MiB of text",
 		"{% set ns = namespace(s='ab') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}": "MiB of text",

@@ -283,7 +283,7 @@ func (l *lexer) item(rest string, open *int) error {
 		return nil
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
-	return l.fail("%q stands where no such character can", r)
+	return l.fail("unexpected %q", r)
 }
 
 // number reads digits, and a fraction and an exponent unless a dot is before
@@ -366,7 +366,7 @@ func unescape(s string) (string, error) {
 				return "", fmt.Errorf("the escape \\%s is cut short", s[i:])
 			}
 			if _, err := fmt.Sscanf(s[i+1:i+1+n], fmt.Sprintf("%%%dx", n), &r); err != nil {
-				return "", fmt.Errorf("\\%s is no escape", s[i:i+1+n])
+				return "", fmt.Errorf("\\%s is not an escape", s[i:i+1+n])
 			}
 			out.WriteRune(r)
 			i += n

@@ -106,7 +106,7 @@ func order(a, b any) (int, error) {
 		case x == y:
 			return 0, nil
 		}
-		return 0, errors.New("a number that is none (NaN) has no order")
+		return 0, errors.New("NaN has no order")
 	}
 	if s, ok := a.(string); ok {
 		if t, ok := b.(string); ok {

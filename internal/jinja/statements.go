@@ -295,7 +295,7 @@ func (n *setStatement) run(s *scope) error {
 	case n.member != "":
 		space, ok := s.get(n.names[0]).(*namespace)
 		if !ok {
-			return at(n.line, fmt.Errorf("%s is no namespace: its members cannot be set", n.names[0]))
+			return at(n.line, fmt.Errorf("%s is not a namespace: its members cannot be set", n.names[0]))
 		}
 		return at(n.line, space.set(n.member, v))
 	}

@@ -77,7 +77,7 @@ func writeRepr(b *strings.Builder, v any, deep int) error {
 		}
 		b.WriteByte('}')
 	default:
-		return fmt.Errorf("%s has no text of its own", typeName(v))
+		return fmt.Errorf("%s cannot be written as text", typeName(v))
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func writeList(b *strings.Builder, l *list, deep int) error {
 	case viewList:
 		begin, end = l.word+"([", "])"
 	case lazyList:
-		return diag.Errorf("what a filter chooses has no text of its own").Try("| list makes a list of it")
+		return diag.Errorf("the result of this filter cannot be written as text").Try("| list makes a list of it")
 	case rangeList:
 		if n := len(l.items); n > 0 {
 			fmt.Fprintf(b, "range(%v, %v)", l.items[0], l.items[n-1].(int64)+1)

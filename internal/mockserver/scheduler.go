@@ -179,7 +179,7 @@ func (s *scheduler) admit(x *exchange) {
 		return
 	}
 	if n := c.blocks(x.in + x.out); n > c.KVBlocks {
-		x.refuse(http.StatusBadRequest, fmt.Sprintf("prompt and answer need %d blocks of the %d there are", n, c.KVBlocks))
+		x.refuse(http.StatusBadRequest, fmt.Sprintf("prompt and answer need %d blocks, but there are %d", n, c.KVBlocks))
 		return
 	}
 	if c.RateLimit > 0 {

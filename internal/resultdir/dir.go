@@ -216,7 +216,7 @@ func (p Plan) same(dir string) error {
 		return refusal(dir, message, "--resume with the version of aiperf that began it"+versionOf(dir)+", or run it in another --artifact-dir")
 	}
 	if changed := p.Changed(old); len(changed) > 0 {
-		return refusal(dir, "the plan is not the one that was begun here", "run it in another --artifact-dir", changed...)
+		return refusal(dir, "this plan is not the one that was started here", "run it in another --artifact-dir", changed...)
 	}
 	return nil
 }

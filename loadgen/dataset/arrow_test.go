@@ -98,8 +98,8 @@ func TestArrowFiles(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"half.arrow":  {whole[:len(whole)/2], "half.arrow: not a sound Arrow file; hint: was it copied whole? its end tells where its rows are"},
-		"other.arrow": {[]byte("no table\n"), "other.arrow: is not an Arrow file: it begins neither as a file nor as a stream of Arrow; hint: was it copied whole? "},
+		"half.arrow":  {whole[:len(whole)/2], "half.arrow: not a sound Arrow file; hint: was it copied completely? its end holds where its rows are"},
+		"other.arrow": {[]byte("no table\n"), "other.arrow: is not an Arrow file: it begins neither as a file nor as a stream of Arrow; hint: was it copied completely? "},
 	} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, c.content, 0o600); err != nil {

@@ -50,8 +50,8 @@ func TestTreesThatCannotBePlayed(t *testing.T) {
 			`:12: a circle: l → a → b → c → … 5 more … → i → j → k → l; hint: who waits for itself never begins`,
 		},
 		{"two histories", dagOf("a!c", "b!c", "c"), `:2: turns[0]: "c" is forked by F:1: turns[0], too; hint: a fork goes on from one history, a spawn begins afresh and may have several`},
-		{"a name twice", dagOf("a", "b", "a"), `:3: session_id: "a" stands at F:1 already`},
-		{"a child twice", dagOf("a>b,b", "b"), `:1: turns[0]: spawns: "b" stands there twice`},
+		{"a name twice", dagOf("a", "b", "a"), `:3: session_id: "a" is already at F:1`},
+		{"a child twice", dagOf("a>b,b", "b"), `:1: turns[0]: spawns: "b" appears twice`},
 		{
 			"a fork that ends a conversation in its middle", line(`{"session_id":"a","turns":[{%s,"forks":["b"]},{%s}]}`, user, user) + dagOf("b"),
 			`:1: turns[0]: forks: "b" ends the conversation, and turns follow; hint: {"child": "b", "background": true} goes on beside it`,

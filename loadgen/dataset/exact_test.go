@@ -145,7 +145,7 @@ func TestBadInputsHaveAPlace(t *testing.T) {
 		{"a session of two modes", "f.jsonl", `{"timestamp":0,"session_id":"a","messages":[{"role":"user"}]}` + "\n" + `{"session_id":"a","messages":[{"role":"user"}],"message_mode":"delta"}`, "f.jsonl:2: message_mode: delta, in a session that began with history"},
 		{"gzip that is none", "f.jsonl.gz", "\x1f\x8b\x00\x00", "f.jsonl.gz: "},
 		{"a table without text", "f.csv", "a,b\n1,2\n", "f.csv:2: fields a, b fit no known format"},
-		{"a row longer than its head", "f.csv", "text\na,b\n", "f.csv:2: the row has not as many cells as the first line has names (1)"},
+		{"a row longer than its head", "f.csv", "text\na,b\n", "f.csv:2: the row does not have as many cells as the first line has names (1)"},
 	} {
 		path := write(t, c.name, c.content)
 		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path}, tok(t, "builtin"), 1, "profiling")
@@ -171,7 +171,7 @@ func TestHashOfTwoLengths(t *testing.T) {
 `)
 	tk := tok(t, "o200k_base")
 	set := open(t, schema.Dataset{Type: "file", Path: path}, tk, 1, "profiling")
-	want := path + ":2: hash id 2 of 3 stands for 512 tokens here and for 88 before; a shorter block is taken for the beginning of the longer one"
+	want := path + ":2: hash id 2 of 3 stands for 512 tokens here and for 88 before; the shorter block counts as the beginning of the longer one"
 	if !slices.Equal(set.Doubts(), []string{want}) {
 		t.Errorf("doubts %q, want %q", set.Doubts(), want)
 	}

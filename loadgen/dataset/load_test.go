@@ -122,7 +122,7 @@ func TestBadFiles(t *testing.T) {
 		{"hello", ":1: not a JSON object"},
 		{"\x00\x01\x02ELF", ":1: a NUL byte at byte 1: not text in UTF-8; want one JSON object per line"},
 		{"{\"text\":\"\xff\"}", ":1: not text in UTF-8; want one JSON object per line"},
-		{`{"input_length":10,"text_input":"hi"}`, ":1: it has more than one of input_length, text_input, messages and payload; hint: one of them says what is sent: input_length has a prompt of that length made"},
+		{`{"input_length":10,"text_input":"hi"}`, ":1: it has more than one of input_length, text_input, messages and payload; hint: one of them is needed: with input_length, a prompt of that length is made"},
 		{`{"words":"a","id":1}`, `:1: fields id, words fit no known format (` + listed() + `); hint: single_turn has "text", multi_turn has "turns"; format says which it is`},
 		{`{"text":7}`, ":1: text: want a string"},
 		{`{"text":""}`, ":1: text: is empty"},
@@ -195,7 +195,7 @@ func TestEveryWrongRecord(t *testing.T) {
 		{"the first line, too", "a.jsonl", "nope\n{\"text\":\"b\"}\n{\"text\":5}\n", "", []string{":1: not a JSON object", ":3: text: want a string"}},
 		{"a list", "a.json", `[{"text":"a"},7,{"text":8},{"text":"c"},[]]`, "", []string{"[1]: not a JSON object", "[2]: text: want a string", "[4]: not a JSON object"}},
 		{"a table", "a.csv", "text,output_length\na,1\nb\nc,x\nd,2\ne,2,3\n", "", []string{
-			":3: the row has not as many cells as the first line has names (2)", ":4: output_length: want a whole number", ":6: the row has not as many cells as the first line has names (2)",
+			":3: the row does not have as many cells as the first line has names (2)", ":4: output_length: want a whole number", ":6: the row does not have as many cells as the first line has names (2)",
 		}},
 		{"records of another format", "a.jsonl", "{\"text\":\"a\"}\n{\"turns\":[{\"text\":\"a\"}]}\n{\"text\":7}\n", "", []string{
 			":2: not single_turn like the records before it: it has no text, texts, image, images, audio, audios, video or videos", ":3: text: want a string",

@@ -194,8 +194,8 @@ func TestHitRateOutOfReach(t *testing.T) {
 		rate                float64
 		want                string
 	}{
-		{50, 64, 16, 0.95, "prefix hit rate: 0.95 was asked for, these prompts reach 0.7350 at best; longer prompts, more of them or smaller blocks bring it nearer (prompts.isl, entries, prefix_prompts.block_size)"},
-		{2, 400, 16, 0.5, "prefix hit rate: 0.5 was asked for, these prompts reach 0.2600 at best; "},
+		{50, 64, 16, 0.95, "prefix hit rate: 0.95 was asked for, but these prompts reach 0.7350 at most; use longer prompts, more of them, or smaller blocks (prompts.isl, entries, prefix_prompts.block_size)"},
+		{2, 400, 16, 0.5, "prefix hit rate: 0.5 was asked for, but these prompts reach 0.2600 at most; "},
 		{200, 400, 16, 0.5, ""},
 	} {
 		cfg := synthetic(c.entries, fixed(float64(c.isl)))

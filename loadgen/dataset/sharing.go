@@ -44,7 +44,7 @@ func newSharing(g *synthetic, p *schema.Prefix) (*sharing, error) {
 	case s.block < 1 || s.block > conversation.MaxTokens:
 		return nil, fmt.Errorf("prefix_prompts.block_size: %d is not a number of tokens", s.block)
 	case p.Length > 0 || p.SharedSystemLength > 0 || p.UserContextLength > 0:
-		return nil, fmt.Errorf("prefix_prompts.hit_rate: goes with no other kind of prefix: it makes its own")
+		return nil, fmt.Errorf("prefix_prompts.hit_rate: cannot be combined with another kind of prefix: it makes its own")
 	}
 	return s, nil
 }
@@ -77,7 +77,7 @@ func (s *sharing) doubt() string {
 	if math.Abs(planned-s.rate) <= hitTolerance {
 		return ""
 	}
-	return fmt.Sprintf("prefix hit rate: %.4g was asked for, these prompts reach %.4f at best; longer prompts, more of them or smaller blocks bring it nearer (prompts.isl, entries, prefix_prompts.block_size)", s.rate, planned)
+	return fmt.Sprintf("prefix hit rate: %.4g was asked for, but these prompts reach %.4f at most; use longer prompts, more of them, or smaller blocks (prompts.isl, entries, prefix_prompts.block_size)", s.rate, planned)
 }
 
 // report says what the server's cache will find, counted on the token ids of

@@ -245,7 +245,7 @@ func TestLargeTablesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := dataset.Open(schema.Dataset{Type: "file", Path: path, Format: "single_turn"}, nil, 1, "profiling")
-		want := path + ": " + c.what + " of 3072 MiB would be held in memory, 1024 MiB at most are"
+		want := path + ": " + c.what + " of 3072 MiB would be needed in memory, more than the limit of 1024 MiB"
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v\nwant %s", c.name, err, want)
 		}

@@ -157,7 +157,7 @@ func dimensions(s *scan.Scanner, width int) (n int64, wrong string, err error) {
 			if c := s.Peek(); c == '-' || c >= '0' && c <= '9' {
 				return s.Number()
 			}
-			wrong = `a vector in "data" holds what is no number`
+			wrong = `a vector in "data" holds something that is not a number`
 			return s.Skip()
 		})
 	case '"':

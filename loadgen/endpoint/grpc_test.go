@@ -152,8 +152,8 @@ func TestTemplateFits(t *testing.T) {
 	}{
 		{`{"n": {{ max_tokens }}}`, dataset.Turn{MaxTokens: 3}, ""},
 		{`{"n": {{ max_tokens|tojson }}}`, dataset.Turn{}, ""},
-		{`{"n": {{ max_tokens }}}`, dataset.Turn{}, `endpoint.template.body: it does not make JSON but "{\"n\": None}"; hint: None is what has no value, as max_tokens has none without --osl`},
-		{long, dataset.Turn{}, `endpoint.template.body: it does not make JSON: byte 115 of 119, in "78901234567890123456789\", \"max_tokens\": None}"; hint: None is what`},
+		{`{"n": {{ max_tokens }}}`, dataset.Turn{}, `endpoint.template.body: it does not make JSON but "{\"n\": None}"; hint: None stands for a missing value, such as max_tokens without --osl`},
+		{long, dataset.Turn{}, `endpoint.template.body: it does not make JSON: byte 115 of 119, in "78901234567890123456789\", \"max_tokens\": None}"; hint: None stands for`},
 		{`{"s": {{ stream }}}`, dataset.Turn{}, "probe"},
 		{`{"i": {{ images[0]|tojson }}}`, dataset.Turn{}, "endpoint.template.body: line 1: "},
 		{`{"i": {{ images[0]|tojson }}}`, dataset.Turn{Images: []dataset.Media{{URL: "http://x"}}}, ""},
@@ -161,7 +161,7 @@ func TestTemplateFits(t *testing.T) {
 	} {
 		spec, err := endpoint.Open(&schema.Endpoint{Type: "template", Template: &schema.BodyTemplate{Body: c.body}})
 		if c.want == "probe" {
-			if err == nil || !strings.Contains(diag.Line(err), "hint: write {{ stream|tojson }} for what is true or false") {
+			if err == nil || !strings.Contains(diag.Line(err), "hint: write {{ stream|tojson }} for true or false") {
 				t.Errorf("%s: %v", c.body, err)
 			}
 			continue

@@ -249,7 +249,7 @@ func (r *v2Reply) output(int) error {
 		r.wrong = fmt.Sprintf("tensor %q holds texts, and vectors were asked for", t.name)
 	case t.texts: // a shape of texts says nothing that is counted
 	case t.odd:
-		r.wrong = fmt.Sprintf("tensor %q holds what is no number", t.name)
+		r.wrong = fmt.Sprintf("tensor %q holds something that is not a number", t.name)
 	case t.size != record.None && t.size != t.values:
 		r.wrong = fmt.Sprintf("tensor %q has %d numbers, by its shape %d", t.name, t.values, t.size)
 	case t.rows > 0:

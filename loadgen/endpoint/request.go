@@ -21,7 +21,7 @@ func Open(e *schema.Endpoint) (*Spec, error) {
 		return nil, fmt.Errorf("endpoint type %s is not known", e.Type)
 	}
 	if stream := e.Extra.Raw("stream"); stream != nil && string(stream) != strconv.FormatBool(e.Streaming && row.CanStream) {
-		return nil, diag.Errorf("endpoint.extra: stream: %s is not what endpoint.streaming says", stream).Try("--streaming asks for streams, and reads them")
+		return nil, diag.Errorf("endpoint.extra: stream: %s contradicts endpoint.streaming", stream).Try("--streaming asks for streams, and reads them")
 	}
 	if !row.RPC && e.Path == "" && slices.ContainsFunc(e.URLs, isRPC) {
 		return nil, diag.Errorf("%s: gRPC servers do not speak it", e.Type).Try("they speak " + speakers())

@@ -184,9 +184,9 @@ func noJSON(text string) error {
 	}
 	switch rest := text[min(fault, len(text)):]; {
 	case strings.HasPrefix(rest, "None"):
-		return e.Try("None is what has no value, as max_tokens has none without --osl: give it one, or write {{ max_tokens|tojson }}, which is null then")
+		return e.Try("None stands for a missing value, such as max_tokens without --osl: give it one, or write {{ max_tokens|tojson }}, which then writes null")
 	case strings.HasPrefix(rest, "True"), strings.HasPrefix(rest, "False"):
-		return e.Try("write {{ stream|tojson }} for what is true or false")
+		return e.Try("write {{ stream|tojson }} for true or false")
 	}
 	return e.Try("write {{ text|tojson }} for a string")
 }

@@ -130,7 +130,7 @@ func nextVideo(download bool) func(Reply) (Step, error) {
 		case j.id == "":
 			return Step{}, fmt.Errorf("the server gave the job no id")
 		case !plainID(j.id):
-			return Step{}, fmt.Errorf("the server gave the job an id that cannot stand in a path: %.40q", j.id)
+			return Step{}, fmt.Errorf("the server gave the job an id that cannot be part of a path: %.40q", j.id)
 		}
 		return Step{Name: stepPoll, Path: r.Submitted + "/" + j.id, After: pollEvery, Status: j.status, Working: j.status != "queued" && j.status != ""}, nil
 	}

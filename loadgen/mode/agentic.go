@@ -268,7 +268,7 @@ func (m *moment) each(f func(s *dataset.Conversation, k int)) {
 func (m *moment) check(c *dataset.Conversation) (err error) {
 	m.each(func(s *dataset.Conversation, k int) {
 		if k > 0 && !s.Turns[k].Complete && err == nil {
-			err = diag.Errorf("conversation %s: turn %d goes on from answers that were not recorded, so an agentic replay cannot begin there", s.ID, k).
+			err = diag.Errorf("conversation %s: turn %d continues answers that were not recorded, so an agentic replay cannot start there", s.ID, k).
 				Try("--trajectory-start-min-ratio 0 --trajectory-start-max-ratio 0 plays conversations from their beginning")
 		}
 	})

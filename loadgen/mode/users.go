@@ -13,7 +13,7 @@ import (
 )
 
 var userCentric = Mode{
-	Name: "user_centric", Title: "simulated users, each at a pace of its own",
+	Name: "user_centric", Title: "simulated users, each at its own pace",
 	Doc: "Simulated users: each sends at its own pace, and who is through is followed by a fresh one.",
 	Takes: []fields.Setting{
 		{Name: "rate", Needed: "give requests per second (--user-centric-rate)", Or: []string{"rate_series"}},

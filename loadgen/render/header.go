@@ -115,13 +115,13 @@ func headerOf(e *schema.Endpoint, spec *endpoint.Spec) ([]piece, error) {
 		fmt.Fprintf(&b, "%s: %s\r\n", h.Name, h.Value)
 	}
 	if spec.Form() && given["content-type"] {
-		return nil, (&diag.Error{Path: "endpoint.headers", Message: "Content-Type: the body is a form, whose parts are told by its own"}).Try("leave it out")
+		return nil, (&diag.Error{Path: "endpoint.headers", Message: "Content-Type: the body is a form and needs its own"}).Try("leave it out")
 	}
 	unlessGiven(spec.Headers...)
 	pieces := compile(b.String())
 	if e.APIKey != "" && !authorized {
 		if header.Check("Authorization", e.APIKey) != nil {
-			return nil, (&diag.Error{Path: "endpoint.api_key", Message: "it holds a control character"}).Try("is there a line end in it?")
+			return nil, (&diag.Error{Path: "endpoint.api_key", Message: "it holds a control character"}).Try("does it hold a line break?")
 		}
 		pieces = append(pieces, piece{text: keyHeader + ": " + keyPrefix + e.APIKey + "\r\n"}) // braces in a key are its own
 	}

@@ -355,7 +355,7 @@ func TestDamagedFilesByTheirKind(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ name, content, want string }{
 		{"cl100k_sound.tiktoken", ranks.String(), ""},
-		{"nameless.tiktoken", ranks.String(), "a list of 256 ranks does not say how text is cut into words"},
+		{"nameless.tiktoken", ranks.String(), "a list of 256 ranks does not say how to split text into words"},
 		{"twice.tiktoken", "IQ== 0\nIg== 0\n", "line 2: the rank 0 stands on an earlier line, too"},
 		{"few.tiktoken", "IQ== 0\nIg== 1\n", "not a whole list of ranks: 254 of the 256 bytes have no token, the first is 0x00"},
 		{"cut.tiktoken", ranks.String()[:ranks.Len()/2], "line 135: want a token in base64 and its rank"},

@@ -52,7 +52,7 @@ func parseRanks(name, path string, data []byte) (Tokenizer, error) {
 	}
 	split := rankSplit(n, strings.ToLower(filepath.ToSlash(path)))
 	if split == nil {
-		return nil, diag.Errorf("a list of %d ranks does not say how text is cut into words, and is none that is known by its length or name", n).
+		return nil, diag.Errorf("a list of %d ranks does not say how to split text into words, and is not one that is known by its length or name", n).
 			Try("take the model's tokenizer.json, or count by the server with tokenizer server")
 	}
 	return &bytePair{encoding: &encoding{name: name, split: split, special: map[int]string{}}, ranks: loadRanks(stored, slotsOf(stored))}, nil
@@ -194,7 +194,7 @@ func parseTekken(name string, data []byte) (Tokenizer, error) {
 			continue // kept for larger vocabularies
 		}
 		if tokens[id] != nil {
-			return nil, fmt.Errorf("tekken.json: the rank %d stands there twice", t.Rank)
+			return nil, fmt.Errorf("tekken.json: the rank %d appears twice", t.Rank)
 		}
 		tokens[id] = t.Bytes
 	}

@@ -68,7 +68,7 @@ func TestTekken(t *testing.T) {
 		`tekken.json: the pattern "a" is not known`:        func(c map[string]any, _ *[]map[string]any) { c["pattern"] = "a" },
 		"tekken.json: 5 ids with 10 special ones":          func(c map[string]any, _ *[]map[string]any) { c["default_vocab_size"] = 5 },
 		"tekken.json: the token of rank 7 has 0 bytes":     func(_ map[string]any, v *[]map[string]any) { (*v)[7]["token_bytes"] = "" },
-		"tekken.json: the rank 8 stands there twice":       func(_ map[string]any, v *[]map[string]any) { (*v)[7]["rank"] = 8 },
+		"tekken.json: the rank 8 appears twice":            func(_ map[string]any, v *[]map[string]any) { (*v)[7]["rank"] = 8 },
 		"tekken.json: not a whole list of ranks: 5 of the": func(_ map[string]any, v *[]map[string]any) { *v = (*v)[5:] },
 	} {
 		if _, err := tokenizer.OpenFile(tekken(t, change)); err == nil || !strings.Contains(err.Error(), "/tekken.json: "+want) {

@@ -187,7 +187,7 @@ func TestGRPCMethodsThatAreNotThere(t *testing.T) {
 		{described, "/grpc.health.v1.Health/Chek", `{}`, diag.Usage, "endpoint.rpc.method: grpc.health.v1.Health has no method Chek; it has Check, List, Watch", ""},
 		{described, "/v1/chat/completions", `{}`, diag.Usage, "endpoint.rpc.method: /v1/chat/completions names no gRPC method", "write it like package.Service/Method"},
 		{described, "/grpc.health.v1.Health/Check", `{"servise": "a"}`, diag.Usage, `endpoint.rpc.body: it makes no grpc.health.v1.HealthCheckRequest: unknown field "servise"`, "its fields are service"},
-		{dumb, "/grpc.health.v1.Health/Check", `{}`, diag.Usage, "endpoint.rpc: the server offers no reflection, so nobody knows its methods", "turn reflection on there; --endpoint-type kserve_v2_infer needs none"},
+		{dumb, "/grpc.health.v1.Health/Check", `{}`, diag.Usage, "endpoint.rpc: the server offers no reflection, so its methods are unknown", "turn reflection on there; --endpoint-type kserve_v2_infer needs none"},
 		{strings.Replace(page.URL, "http:", "grpc:", 1), "/a.B/C", `{}`, diag.Failed, "the question for its methods failed: ", mend},
 		{"grpc://127.0.0.1:1", "/a.B/C", `{}`, diag.Failed, "the question for its methods failed: ", mend},
 	} {

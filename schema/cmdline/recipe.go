@@ -106,7 +106,7 @@ func (l *Line) useRecipe(r recipe, sw, block *source.Node) diag.Errors {
 		l.plotUnlessSaid(name.Origin)
 	}
 	sw.Pop("recipe")
-	l.Notes = append(l.Notes, fmt.Sprintf("%s: what %s makes of its cells, a file of its own, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
+	l.Notes = append(l.Notes, fmt.Sprintf("%s: what %s makes of its cells, a separate file, is not written yet; report, tables and plots hold the numbers", cmp.Or(name.Origin.Where, "sweep.recipe"), r.name))
 	return bad
 }
 
@@ -144,12 +144,12 @@ func (l *Line) recipeNeeds(r recipe, sw, block *source.Node) (bad diag.Errors) {
 	}
 	for _, f := range sw.Fields {
 		if slices.Contains([]string{"parameters", "runs"}, f.Name) {
-			say("says itself what is swept: "+cmp.Or(f.Value.Origin.Where, f.Name)+" does not go with it", "drop one of them")
+			say("defines the sweep: "+cmp.Or(f.Value.Origin.Where, f.Name)+" does not go with it", "drop one of them")
 		}
 	}
 	for _, a := range l.Axes.All {
 		if r.name != "pareto-sweep" || fields.Canonical(concurrencyPath) != a.Path {
-			say("says itself what is swept: the list of "+cmp.Or(a.Origin.Where, a.Path)+" does not go with it", "drop one of them")
+			say("defines the sweep: the list of "+cmp.Or(a.Origin.Where, a.Path)+" does not go with it", "drop one of them")
 		}
 	}
 	return bad
@@ -282,7 +282,7 @@ func lengthPairs(text string) (out [][2]int64, err error) {
 		case !ok || err1 != nil || err2 != nil || i < 1 || o < 1:
 			return nil, fmt.Errorf("expected input/output in tokens, got %q", part)
 		case slices.Contains(out, [2]int64{i, o}):
-			return nil, fmt.Errorf("%s is there twice", part)
+			return nil, fmt.Errorf("%s is given twice", part)
 		}
 		out = append(out, [2]int64{i, o})
 	}

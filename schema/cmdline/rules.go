@@ -54,7 +54,7 @@ var denials = []rule{
 			found(l.flag(fields.PhasePath+".sessions"), "does not go with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")
 		}
 	}},
-	{name: "so are those of the warmup", alone: true, look: func(l *Line, found finder) {
+	{name: "the warmup's as well", alone: true, look: func(l *Line, found finder) {
 		if requests := l.flag("benchmark.phases.warmup.requests"); requests != nil {
 			found(l.flag("benchmark.phases.warmup.sessions"), "does not go with "+requests.Origin.Where, "keep one of them")
 		}

@@ -53,7 +53,7 @@ func (x Table) keys(at string, l *Leaf) []string {
 // list of objects: the name is one of its fields.
 func named(at string, l *Leaf, f source.Field) string {
 	if at == "benchmark" && New()[f.Name] != nil {
-		return "it stands beside benchmark, not in it"
+		return "it belongs beside benchmark, not inside it"
 	}
 	list, last := source.Cut(at)
 	if last != "*" || f.Value.Kind != source.Object || !slices.Contains(l.Keys, "name") {

@@ -236,7 +236,7 @@ func pairs(o Option, at source.Origin, words []string, seps string, typed bool) 
 // putOnce adds a member that is not there yet.
 func putOnce(to *source.Node, name string, v *source.Node) error {
 	if to.Get(name) != nil {
-		return diag.New(name+" is there twice", "keep one of them")
+		return diag.New(name+" is given twice", "keep one of them")
 	}
 	to.Put(name, v)
 	return nil

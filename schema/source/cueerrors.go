@@ -90,7 +90,7 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 	var pkg *load.PackageError
 	switch {
 	case format == importCycle:
-		found.Message, found.Hint = "packages import each other in a circle", "move what both need into a package of its own"
+		found.Message, found.Hint = "packages import each other in a circle", "move what both need into a third package"
 	case format == structural:
 		found.Message, found.Hint = "contains itself (structural cycle)", circleHint
 	case format == throughField && len(args) == 1:
@@ -121,7 +121,7 @@ func cueError(name string, e cueerrors.Error) *diag.Error {
 		}
 	}
 	if other := otherPlace(name, e, pos); other != "" && strings.HasPrefix(format, conflicting) {
-		found.Hint = "the other stands at " + strings.TrimPrefix(other, "in ")
+		found.Hint = "the other one is at " + strings.TrimPrefix(other, "in ")
 	}
 	found.Message = Clip(strings.Join(strings.Fields(found.Message), " "))
 	return found

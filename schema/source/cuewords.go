@@ -295,7 +295,7 @@ func wanted(name string, v cue.Value) (hint string, why error) {
 			fmt.Errorf("has two defaults, %v and %v", ds[0], ds[1])
 	}
 	if op, _ := apart(v); op == cue.OrOp {
-		return "write the one that is meant", fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue)
+		return "write only the one that you mean", fmt.Errorf("%w: several are possible, and defaults, if any, disagree", errNeedsValue)
 	}
 	return "", errNeedsValue
 }

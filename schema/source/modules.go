@@ -183,16 +183,16 @@ func (m *modules) mistakes(root string) (out diag.Errors) {
 			at.Where = fmt.Sprintf("%s:%d:%d", at.Where, p.Line(), p.Column())
 		}
 		err := m.failed[mv]
-		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")), "$CUE_CACHE_DIR says where the cache of modules is"
+		message, hint := Clip(strings.Join(strings.Fields(err.Error()), " ")), "set $CUE_CACHE_DIR to the folder of the module cache"
 		switch {
 		case errors.Is(err, errNotCached):
 			hint = "--allow-download fetches it, as does cue mod tidy; or copy its packages below cue.mod/pkg"
 		case errors.Is(err, errNewerSchema):
 			hint = "update aiperf"
 		case errors.Is(err, modregistry.ErrNotFound):
-			message, hint = "the registry has no such module", "$CUE_REGISTRY says which registry is asked"
+			message, hint = "the registry has no such module", "set $CUE_REGISTRY to the registry"
 		case m.download != nil:
-			message, hint = "cannot be fetched: "+message, "$CUE_REGISTRY says which registry is asked, cue login how"
+			message, hint = "cannot be fetched: "+message, "set $CUE_REGISTRY to the registry; cue login stores its credentials"
 		}
 		out = append(out, Mistake(at, "", mv.String()+": "+message, hint)...)
 	}

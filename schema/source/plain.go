@@ -91,7 +91,7 @@ func JsonValue(s string) (any, error) {
 }
 
 // JSONNode is JSON as a tree, whose nodes all come from at. Members keep their order. A
-// name that is there twice is an error, and so is what is nested too deep.
+// name that is given twice is an error, and so is what is nested too deep.
 func JSONNode(s string, at Origin) (*Node, error) {
 	var text json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(s))
@@ -139,7 +139,7 @@ func (r *jsonReader) node(depth int) *Node {
 			}
 			key, _ := r.dec.Token()
 			if n.Get(key.(string)) != nil {
-				r.err = fmt.Errorf("%s is there twice", key)
+				r.err = fmt.Errorf("%s is given twice", key)
 			}
 			n.Put(key.(string), r.node(depth+1))
 		}

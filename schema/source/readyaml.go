@@ -179,7 +179,7 @@ func (r *yamlReader) fill(n *Node, y *yaml.Node, merged bool) {
 			r.merge(n, v)
 			continue
 		case k.Kind != yaml.ScalarNode:
-			r.suggest(k, "a key must be one word", `a template stands in quotes: "{{ … }}"`)
+			r.suggest(k, "a key must be one word", `put the template in quotes: "{{ … }}"`)
 			continue
 		}
 		if line, twice := lines[k.Value]; twice {

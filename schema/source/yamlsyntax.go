@@ -156,7 +156,7 @@ func slipInJSON(name string, src []byte) diag.Errors {
 	var message, hint string
 	switch rest := string(src[at:]); {
 	case rest == "":
-		message, hint = "the document ends before its last brace", "close what is open"
+		message, hint = "the document ends before its last brace", "close the bracket or quote that is open"
 	case strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "#"):
 		message, hint = "JSON has no comments", "take it out, or write YAML (#) or CUE (//)"
 	case strings.HasPrefix(rest, `"`) && strings.Contains(broken.Error(), "after object key:value pair"):

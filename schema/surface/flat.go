@@ -21,7 +21,7 @@ const sweptBody = `
 
 // flat is AIPerf's other shape: the keys of the body beside the envelope's. A
 // second declaration of the same definition; embedding two definitions in a
-// third would close what is open below them (CUE 0.17.1).
+// third would close the bracket or quote that is open below them (CUE 0.17.1).
 func (p *pass) flat() (*ast.File, error) {
 	s := &ast.StructLit{}
 	for _, f := range p.body {

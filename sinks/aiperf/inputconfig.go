@@ -85,7 +85,7 @@ func (c InputConfig) object(raw []byte) (object, error) {
 	}
 	o, ok := v.(object)
 	if !ok {
-		return nil, fmt.Errorf("input_config: it is no object")
+		return nil, fmt.Errorf("input_config: it is not an object")
 	}
 	if c.Fraction == nil {
 		return o, nil

@@ -53,7 +53,7 @@ func ProfileNames(prefix string) (Names, error) {
 	case last == "" || last == "." || last == "..":
 		return n, fmt.Errorf("%q leaves no file name", prefix)
 	case !filepath.IsLocal(p) || strings.ContainsAny(p, "\\\x00"):
-		return n, fmt.Errorf("%q is no path inside the result directory (artifacts.dir)", prefix)
+		return n, fmt.Errorf("%q is not a path inside the result directory (artifacts.dir)", prefix)
 	case reserved(p) || p != first && reserved(first):
 		return n, fmt.Errorf("%q would replace another file of the result directory", prefix)
 	}

@@ -199,7 +199,7 @@ func unlike(a, b Arm, x, y *ArmCell) error {
 	differ := func(name, was, is string) error {
 		return &diag.Error{
 			Message: fmt.Sprintf("%s and %s did not do the same at %s: %s is %s in the first, %s in the second", a.Name, b.Name, x.Label, name, was, is),
-			Hint:    "only what is compared may differ; run both with the same experiment",
+			Hint:    "only the compared axis may differ; run both with the same experiment",
 		}
 	}
 	for _, f := range x.Alike {

@@ -87,7 +87,7 @@ func compareTerms(p *sweep.Plan, tags []string) (Terms, *diag.Error) {
 	}
 	i := slices.IndexFunc(p.Axes, func(a schema.Axis) bool { return a.Name == said.Axis || a.Path == said.Axis })
 	if i < 0 {
-		return t, &diag.Error{Path: axisOfCompare, Message: said.Axis + " is no axis of the sweep", Hint: axesHint(said.Axis, p.Axes)}
+		return t, &diag.Error{Path: axisOfCompare, Message: said.Axis + " is not an axis of the sweep", Hint: axesHint(said.Axis, p.Axes)}
 	}
 	return t, nil
 }

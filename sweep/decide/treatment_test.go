@@ -61,7 +61,7 @@ func TestComparisonsAreCheckedBeforehand(t *testing.T) {
 	t.Parallel()
 	wide := 1.5
 	for want, c := range map[string]schema.Compare{
-		"compare.axis: model is no axis of the sweep | axes: endpoint, concurrency":                              {Axis: "model"},
+		"compare.axis: model is not an axis of the sweep | axes: endpoint, concurrency":                          {Axis: "model"},
 		"compare.margin: 1.5: expected more than 0 and less than 1 | 0.05 is 5 %":                                {Axis: "endpoint", Margin: &wide},
 		"compare.metrics.0: time_to_first_token has no single value | name a statistic: time_to_first_token.p99": {Axis: "endpoint", Metrics: []string{"time_to_first_token"}},
 		"compare.metrics.1: unknown metric goodputt | did you mean goodput?":                                     {Axis: "endpoint", Metrics: []string{"error_rate", "goodputt"}},

@@ -34,7 +34,7 @@ func eachArrowRow(path string, file *os.File, f func(Record) error) (err error) 
 	}()
 	in, err := openArrow(file)
 	if err != nil {
-		return diag.Errorf("%s: not a sound Arrow file", path).Try("was it copied whole? its end tells where its rows are")
+		return diag.Errorf("%s: not a sound Arrow file", path).Try("was it copied completely? its end holds where its rows are")
 	}
 	at := 0
 	for {

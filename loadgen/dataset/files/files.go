@@ -241,10 +241,10 @@ func kindOf(path string, file *os.File) (k opened, err error) {
 		k.kind = jsonDocument
 	case (strings.HasSuffix(name, ".arrow") || strings.HasSuffix(name, ".ipc")) && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
 		return k, diag.Errorf("%s: is not an Arrow file: it begins neither as a file nor as a stream of Arrow", path).
-			Try("was it copied whole? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
+			Try("was it copied completely? Arrow and Parquet files, CSV and TSV tables, JSON and JSON lines are read")
 	case strings.HasSuffix(name, ".parquet") && !k.gzip && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\ufeff"), []byte("{")):
 		return k, diag.Errorf("%s: is not a Parquet file: it does not begin with PAR1", path).
-			Try("was it copied whole? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
+			Try("was it copied completely? Parquet and Arrow files, CSV and TSV tables, JSON and JSON lines are read")
 	}
 	return k, nil
 }
@@ -261,7 +261,7 @@ type inflated struct {
 func (r *inflated) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return n, diag.Errorf("the compressed file ends too early").Try("was it copied whole?")
+		return n, diag.Errorf("the compressed file ends too early").Try("was it copied completely?")
 	}
 	if r.n += int64(n); r.n > maxInflated {
 		return 0, fmt.Errorf("inflates to more than %d GiB", maxInflated>>30)
@@ -343,7 +343,7 @@ func element(path string, i int, d *json.Decoder, f func(Record) error) error {
 	}
 	if len(v) > maxLine {
 		return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).
-			Try("a record is held in memory as a whole: split it")
+			Try("a whole record is held in memory: split it")
 	}
 	return f(newRecord(place, v))
 }

@@ -127,7 +127,7 @@ func (r *dagLines) read(rec files.Record) error {
 		return errors.New("session_id: missing")
 	}
 	if known, twice := r.byID[line.SessionID]; twice {
-		return fmt.Errorf("session_id: %q stands at %s already", line.SessionID, r.places[known])
+		return fmt.Errorf("session_id: %q is already at %s", line.SessionID, r.places[known])
 	}
 	if m := line.ContextMode; m != "" && m != withResponses && m != "deltas_without_responses" {
 		return fmt.Errorf("context_mode: %q is neither deltas_without_responses nor %s", m, withResponses)
@@ -185,7 +185,7 @@ func (line *dagLine) check() error {
 	case !line.Orchestrator && (line.Rounds != nil || think):
 		return diag.Errorf("rounds and think_time_*: only an orchestrator has them").Try("a turn has a delay")
 	case !line.Orchestrator && len(line.Spawns) > 0:
-		return errors.New("spawns: those of a conversation stand in its turns")
+		return errors.New("spawns: write those of a conversation in its turns")
 	case !line.Orchestrator:
 		return nil
 	case len(line.Turns) > 0 || len(line.Before) > 0:
@@ -358,7 +358,7 @@ func unlike(field string, ids []string) error {
 	seen := map[string]bool{}
 	for _, id := range ids {
 		if seen[id] {
-			return fmt.Errorf("%s: %q stands there twice", field, id)
+			return fmt.Errorf("%s: %q appears twice", field, id)
 		}
 		seen[id] = true
 	}

@@ -139,7 +139,7 @@ func detect(sample []files.Record) (Found, error) {
 	}
 	if ok, why := fitsMooncake(&sample[0]); !ok && given(&sample[0]) > 1 {
 		return Found{}, diag.Errorf("%s: %s", sample[0].Place, why).
-			Try("one of them says what is sent: input_length has a prompt of that length made")
+			Try("one of them is needed: with input_length, a prompt of that length is made")
 	}
 	return Found{}, diag.Errorf("%s: fields %s fit no known format (%s)", sample[0].Place, strings.Join(sample[0].Fields.Names(), ", "), known()).
 		Try("single_turn has \"text\", multi_turn has \"turns\"; format says which it is")

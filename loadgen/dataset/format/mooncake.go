@@ -98,7 +98,7 @@ func (r *mooncakeRows) oneMode(session string, lit *literal) error {
 	if known && delta != lit.delta {
 		words := map[bool]string{true: "delta", false: "history"}
 		return diag.Errorf("message_mode: %s, in a session that began with %s", words[lit.delta], words[delta]).
-			Try("one mode for all rows of a session_id; history is meant where none is said")
+			Try("use one mode for all rows of a session_id; without one it is history")
 	}
 	r.deltas[session] = lit.delta
 	return nil

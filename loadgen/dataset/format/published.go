@@ -109,7 +109,7 @@ func (r *columns) wanted(f *files.Fields) (bool, error) {
 			column = "models"
 		}
 		if !f.Has(column) {
-			return false, fmt.Errorf("filters.%s: there is no such column; there are %s", name, strings.Join(f.Names(), ", "))
+			return false, fmt.Errorf("filters.%s: there is no such column; the columns are %s", name, strings.Join(f.Names(), ", "))
 		}
 		var list []any
 		if json.Unmarshal(f.Value(column), &list) != nil {
@@ -205,7 +205,7 @@ func (r *columns) prompts(f *files.Fields) ([]string, error) {
 		out = []string{text}
 	default:
 		if !f.Has(s.Prompt) {
-			return nil, fmt.Errorf("there is no column %s; there are %s", s.Prompt, strings.Join(f.Names(), ", "))
+			return nil, fmt.Errorf("there is no column %s; the columns are %s", s.Prompt, strings.Join(f.Names(), ", "))
 		}
 		if out = textsOf(f.Value(s.Prompt)); len(out) == 0 {
 			return nil, fmt.Errorf("%s: want a text or a list of texts", s.Prompt)
@@ -246,7 +246,7 @@ func fill(template string, f *files.Fields) (string, error) {
 		name, after, _ := strings.Cut(rest, "}")
 		text := textsOf(f.Value(name))
 		if len(text) != 1 {
-			return "", fmt.Errorf("there is no text %s; there are %s", name, strings.Join(f.Names(), ", "))
+			return "", fmt.Errorf("there is no text %s; the texts are %s", name, strings.Join(f.Names(), ", "))
 		}
 		out.WriteString(text[0])
 		template = after

@@ -291,7 +291,7 @@ func ReadTrace(ctx context.Context, path, format string, block int) (*Trace, err
 	if err != nil {
 		return nil, err
 	}
-	notATrace := diag.Errorf("%s: a %s file is not a trace of lengths and prefixes", path, f.Name).Try("aiperf dataset inspect says what it holds")
+	notATrace := diag.Errorf("%s: a %s file is not a trace of lengths and prefixes", path, f.Name).Try("aiperf dataset inspect shows what it holds")
 	if !f.Trace {
 		return nil, notATrace
 	}

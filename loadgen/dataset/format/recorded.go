@@ -236,7 +236,7 @@ func (t *traceRows) measure(place string, row *trace.Row) string {
 		}
 		n, before := row.Tokens(k, t.block), t.sizes[b]
 		if before >= 0 && n != before {
-			return fmt.Sprintf("%s: hash id %d of %d stands for %d tokens here and for %d before; a shorter block is taken for the beginning of the longer one", place, k+1, len(row.Blocks), n, before)
+			return fmt.Sprintf("%s: hash id %d of %d stands for %d tokens here and for %d before; the shorter block counts as the beginning of the longer one", place, k+1, len(row.Blocks), n, before)
 		}
 		t.sizes[b] = n
 	}

@@ -67,7 +67,7 @@ func newRecorded(t *traceRows) (*Recorded, error) {
 		}
 	}
 	if grown > 0 {
-		t.note("%s cumulative: each row repeats the one before it, so it is sent by itself and not behind its history", words.CountOf(grown, "session is", "sessions are"))
+		t.note("%s cumulative: each row repeats the one before it, so it is sent without a history", words.CountOf(grown, "session is", "sessions are"))
 	}
 	return s, nil
 }

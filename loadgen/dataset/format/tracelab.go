@@ -220,7 +220,7 @@ func (r *labRows) finish() error {
 	}
 	if len(r.rows) == 0 {
 		return diag.Errorf("%s: no record can be sent (%s without times were left out)", r.cfg.Path, words.CountOf(r.skipped, "one", "ones")).
-			Try("timing_events of a round says when it was sent")
+			Try("timing_events of a round holds when it was sent")
 	}
 	r.back = ""
 	return r.wekaRows.finish()

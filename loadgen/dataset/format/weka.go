@@ -173,7 +173,7 @@ func (w *wekaSession) sessions(name, mark string, list []wekaRequest) ([]agentSe
 			}
 			main.nested = append(main.nested, agent)
 		default:
-			return nil, fmt.Errorf("requests[%d].type: %q is none of n, s, subagent", i, q.Type)
+			return nil, fmt.Errorf("requests[%d].type: %q is not one of n, s, subagent", i, q.Type)
 		}
 	}
 	first, others := agents.Split(own)
@@ -205,8 +205,8 @@ func chainEnd(list []agentRequest) float64 {
 func (w *wekaSession) subagent(at int, q *wekaRequest) (started, error) {
 	name := fmt.Sprintf("%s%s%s", w.id, agentMark, cmp.Or(q.AgentID, fmt.Sprint(len(w.agents))))
 	if w.agents[name] {
-		return started{}, diag.Errorf("requests[%d].agent_id: %q stands there twice", at, q.AgentID).
-			Try("each subagent of a session has a name of its own")
+		return started{}, diag.Errorf("requests[%d].agent_id: %q appears twice", at, q.AgentID).
+			Try("give each subagent of a session a different name")
 	}
 	w.agents[name] = true
 	end := q.agentEnds()

@@ -118,7 +118,7 @@ func dataAddress(kind, ref string) (Item, error) {
 			Try("was it encoded whole? png, jpeg, gif, webp and bmp are known by their first bytes")
 	} else if cutOff(is, b) {
 		return Item{}, diag.Errorf("the %s of a data: address ends too early, after %d bytes", strings.ToUpper(is), len(b)).
-			Try("was it copied whole?")
+			Try("was it copied completely?")
 	}
 	return it, nil
 }
@@ -176,7 +176,7 @@ func OfBytes(kind string, b []byte, name string) (Item, error) {
 	}
 	if cutOff(format, b) {
 		return Item{}, diag.Errorf("the %s ends too early, after %d bytes", strings.ToUpper(format), len(b)).
-			Try("was it copied whole?")
+			Try("was it copied completely?")
 	}
 	return Item{Base64: base64.StdEncoding.EncodeToString(b), Format: format, Length: lengthOf(b, format)}, nil
 }

@@ -27,7 +27,7 @@ func (s Sound) WAV(r *rand.Rand) ([]byte, error) {
 	size := frames * s.Channels * width
 	switch {
 	case s.Depth != 8 && s.Depth != 16 && s.Depth != 24 && s.Depth != 32:
-		return nil, fmt.Errorf("depths: %d bits are none of 8, 16, 24, 32", s.Depth)
+		return nil, fmt.Errorf("depths: %d bits is not one of 8, 16, 24, 32", s.Depth)
 	case s.Channels < 1 || s.Channels > 2:
 		return nil, fmt.Errorf("channels: %d is neither 1 nor 2", s.Channels)
 	case frames < 1:

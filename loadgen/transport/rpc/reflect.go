@@ -27,7 +27,7 @@ const maxFiles = 1000
 // Servers of other libraries still have the older one only.
 var versions = []string{"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"}
 
-var errNoReflection = mistake("endpoint.rpc: the server offers no reflection, so nobody knows its methods").Try("turn reflection on there; --endpoint-type kserve_v2_infer needs none")
+var errNoReflection = mistake("endpoint.rpc: the server offers no reflection, so its methods are unknown").Try("turn reflection on there; --endpoint-type kserve_v2_infer needs none")
 
 // dialogue is one talk about what a server has.
 type dialogue struct {

@@ -38,7 +38,7 @@ var dashboardIndex = htmltemplate.Must(htmltemplate.New("index").Parse(`<!doctyp
 func Listen(dirs []string, port int, e chart.Expense) (*Dashboard, error) {
 	dirs = readable(dirs)
 	if len(dirs) == 0 {
-		return nil, diag.New("plot: no result directory among those named", "name directories that aiperf run or profile finished")
+		return nil, diag.New("plot: not a result directory among those named", "name directories that aiperf run or profile finished")
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
