@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"aiperf.dev/aiperf/internal/secret"
 	"aiperf.dev/aiperf/schema/cmdline"
@@ -92,9 +93,9 @@ func load(src Source, watch *source.Watchdog, hide **secret.Masker) (*Document, 
 	}
 	unread := append(bad, read.fillEnvironment(src.Env)...)
 	*hide = secret.NewMasker(read.env...)
-	all := slices.Clone(unread)
+	all, blind := slices.Clone(unread), blinded(read.root, unread)
 	found := func(bad Errors) bool {
-		all = append(all, without(all, besides(unread, bad))...)
+		all = append(all, without(all, besides(blind, bad))...)
 		return len(bad) > 0
 	}
 	if found(lower.KnownVersion(read.root, fields.Versions())) {
@@ -141,6 +142,35 @@ func besides(unread, found Errors) Errors {
 		return len(unread) > 0 && (e.Missing || e.Ruled) || slices.ContainsFunc(unread, func(u *Error) bool { return e.Place == u.Place })
 	})
 }
+
+// blinded is unread with an entry for each template that reads, by its name, a value that
+// could not be read, or one that such a template makes: what it gives is not known.
+func blinded(root *source.Node, unread Errors) Errors {
+	out := slices.Clone(unread)
+	isOut := func(n *source.Node) bool {
+		return slices.ContainsFunc(out, func(e *Error) bool { return e.Place == n.Origin.Where })
+	}
+	for known := -1; known != len(out) && len(unread) > 0; {
+		known = len(out)
+		names := map[string]bool{}
+		root.Leaves("", func(path string, n *source.Node) {
+			if isOut(n) {
+				_, name := source.Cut(path)
+				names[name] = true
+			}
+		})
+		root.Leaves("", func(_ string, n *source.Node) {
+			text, _ := n.Value.(string)
+			if strings.Contains(text, "{{") && !isOut(n) && slices.ContainsFunc(strings.FieldsFunc(text, notInName), func(w string) bool { return names[w] }) {
+				out = append(out, &Error{Place: n.Origin.Where})
+			}
+		})
+	}
+	return out
+}
+
+// notInName separates the names in a template.
+func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
 // caught, deferred, makes a mistake of a panic in what evaluates an experiment: CUE,
 // templates and expressions are other people's programs, and a person who wrote one

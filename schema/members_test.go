@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,6 +87,28 @@ sweep: {parameters: {endpoint.extra: [{z: 1.0, a: null}, {z: 1, a: 2}]}}
 		r := resolved(t, d, d.Sweep().Axes[0].Assignment(i, source.Origin{}))
 		if got := r.Benchmark.Endpoint.Extra.String(); got != want {
 			t.Errorf("value %d: %s, want %s", i, got, want)
+		}
+	}
+}
+
+// A value that could not be read is told once, and not what templates make of it (issue 20).
+func TestNothingFollowsFromWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, variables, concurrency, want string }{
+		{"by a template", "n: 99999999999999999999", `"{{ n - 1 }}"`, "x.yaml:1:16: whole number 99999999999999999999 is out of range | in quotes it is a text"},
+		{"by way of another variable", `n: 99999999999999999999, m: "{{ n - 1 }}"`, `"{{ m * 2 }}"`, "x.yaml:1:16: whole number 99999999999999999999 is out of range | in quotes it is a text"},
+		{"of the environment", `n: "${NOBODY_SAID_THIS}"`, `"{{ n - 1 }}"`, "x.yaml:1:16: variables.n: environment variable NOBODY_SAID_THIS is not set | export it or write ${NOBODY_SAID_THIS:default}"},
+		{"what does not follow", "n: 99999999999999999999", "0", "x.yaml:1:16: whole number 99999999999999999999 is out of range | in quotes it is a text\nx.yaml:2:131: benchmark.phases.concurrency: must be at least 1, got 0"},
+		{"a template that reads another one", "n: 99999999999999999999, one: 1", `"{{ one - 1 }}"`, "x.yaml:1:16: whole number 99999999999999999999 is out of range | in quotes it is a text\nx.yaml:2:131: benchmark.phases.concurrency: must be at least 1, got 0"},
+	} {
+		file := write(t, "x.yaml", "variables: {"+c.variables+"}\nbenchmark: {model: m, endpoint: {url: 'h:1'}, dataset: {prompts: {isl: 4}}, phases: {type: concurrency, requests: 1, concurrency: "+c.concurrency+"}}\n")
+		_, err := Load(Source{File: file, Command: "run", Env: func(string) (string, bool) { return "", false }})
+		if err == nil {
+			t.Errorf("%s: no mistake", c.name)
+			continue
+		}
+		if got := strings.ReplaceAll(lines(err, ""), filepath.Dir(file)+"/", ""); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
 }

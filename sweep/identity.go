@@ -25,7 +25,7 @@ const idDigits = 12
 var bystanders = [...]string{"artifacts", "runtime", "logging", "gpu_telemetry", "server_metrics", "network_latency", "otel", "mlflow", "wandb"}
 
 // canonical is a resolved body as it decides about identity: keys sorted,
-// numbers in one spelling, without what does not change the measurement (the
+// numbers in one spelling but those of extra inputs, which are sent as they are spelled, without what does not change the measurement (the
 // bystanders, the endpoint's label, how long it or its flip is waited for) and without secrets, masked or not.
 func canonical(resolved []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(resolved))
@@ -52,7 +52,14 @@ func canonical(resolved []byte) ([]byte, error) {
 	for _, name := range bystanders {
 		delete(body, name)
 	}
-	return json.Marshal(oneSpelling(body))
+	e, _ := body["endpoint"].(map[string]any)
+	extra := e["extra"]
+	delete(e, "extra")
+	oneSpelling(body)
+	if extra != nil {
+		e["extra"] = extra
+	}
+	return json.Marshal(body)
 }
 
 // waits are the settings of an endpoint that say how long it is waited for, with

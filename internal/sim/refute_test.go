@@ -304,7 +304,7 @@ func lies(x *trial, o *Outcome, s *story) (said []string) {
 		}
 	}
 	follow := s.values(func(r *seen) (float64, bool) { return 0, r.answered() && r.intended > 0 })
-	if x.slots > 0 && len(follow) >= 20 && !touched(out, metrics.RequestThroughput+".avg") { // fewer are not judged
+	if x.slots > 0 && len(follow) > 0 && !touched(out, metrics.RequestThroughput+".avg") {
 		if held := s.held(x.slots); held < 0.975 {
 			lie("the rates are untouched, and %v of the slots were used", held)
 		}

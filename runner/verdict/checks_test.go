@@ -129,6 +129,9 @@ func TestEachCheckFlips(t *testing.T) {
 		{"offered_rate", []func(*world){open, func(w *world) { // a cap that was asked for held them back
 			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 50}
 		}}, Degraded, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { // a client that stood still, beside a cap
+			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 20, "client_late": 30}
+		}}, Invalid, nil},
 		{"admission_wait", []func(*world){open, every(func(i int, r *record.Record) {
 			if i%4 == 0 {
 				r.Intended -= 5e6
@@ -515,6 +518,34 @@ func TestConnectingIsNotLate(t *testing.T) {
 		}
 		if want := "200 of 200 requests needed a new connection, which took 15.0 ms on average: "; strings.HasPrefix(told, want) != (c.connecting > 0) {
 			t.Errorf("%s: the run tells %q, want %q only where connections were opened", c.name, told, want)
+		}
+	}
+}
+
+// A client that stood still in a closed loop of few requests marks the rates, and moves no
+// verdict (issue 20).
+func TestFewRequestsAreMarked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		check string
+		spoil func(*world)
+		want  bool
+	}{
+		{"turnaround", func(*world) {}, false},
+		{"turnaround", func(w *world) { w.records[9].Intended -= 300e6 }, true},
+		{"turnaround", func(w *world) { // each by 0.9 ms, of answers of 20: no standstill
+			for i := range w.records {
+				w.records[i].Intended, w.records[i].LastToken = w.records[i].Sent-900_000, w.records[i].Sent+20e6
+			}
+		}, false},
+	} {
+		w := clean()
+		w.records = w.records[:10]
+		w.result.Phases[0].Issued, w.result.Phases[0].OK = 10, 10
+		c.spoil(w)
+		f, told := w.judge(nil)[c.check]
+		if told != c.want || told && (f.Verdict != Valid || f.Taints[metrics.RequestThroughput] != validity.Doubtful) {
+			t.Errorf("%s: %v %+v", c.check, told, f)
 		}
 	}
 }

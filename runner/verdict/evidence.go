@@ -84,6 +84,7 @@ type PhaseEvidence struct {
 	stays                         []stay
 	ends                          [len(boundTags)]ends
 	followUps                     int     // requests after the first wave
+	longestGap                    float64 // ms, the largest sent − intended − connecting of these
 	turnaround, turnaroundOver    float64 // their sums, ms: sent − intended − connecting and latency
 	Backwards                     int64   // negative spans between stamps of one request
 	FirstError                    string
@@ -196,7 +197,8 @@ func (p *PhaseEvidence) add(r *record.Record) {
 	}
 	if r.Intended > p.Result.Start && r.Sent != record.None { // a follow-up, not the first wave
 		p.followUps++
-		p.turnaround += float64(r.Sent-r.Intended)/1e6 - r.ConnectTime()
+		gap := float64(r.Sent-r.Intended)/1e6 - r.ConnectTime()
+		p.turnaround, p.longestGap = p.turnaround+gap, max(p.longestGap, gap)
 		p.turnaroundOver += r.Latency()
 	}
 	p.addTokens(r)
