@@ -106,7 +106,7 @@ func TestTrees(t *testing.T) {
 			[]string{"0s a:0", "10ms b:0", "40ms a:0 ok a:1", "55ms a:0 ok a:1 ok a:2"},
 		},
 		{
-			"spawns of the last turn are waited for by nobody; a child's delay counts from its start",
+			"nothing waits for spawns of the last turn; a child's delay counts from its start",
 			[]node{agent("a", 1, map[int]node{0: {"spawns": []any{"b"}}}), agent("b", 1, map[int]node{0: {"delay": 7}})},
 			schema.Phase{Type: "concurrency", Concurrency: 1, Sessions: 2},
 			[]string{"0s a:0", "17ms b:0", "27ms a:0", "44ms b:0"},

@@ -474,7 +474,7 @@ const MaxSlices = 10_000
 type Tokenizer struct {
 	Name     string `json:"name,omitempty"` // "": the model's own, else built-in with a warning
 	Revision string `json:"revision"`
-	// TrustRemoteCode is for files that AIPerf reads, too: no code of a tokenizer is run.
+	// TrustRemoteCode is for files that AIPerf reads, too: this program runs no code of a tokenizer.
 	TrustRemoteCode bool `json:"trust_remote_code,omitempty"`
 	// ApplyChatTemplate counts prompts inside the chat template of the model.
 	ApplyChatTemplate bool `json:"apply_chat_template,omitempty"`

@@ -204,7 +204,7 @@ func TestEveryWrongRecord(t *testing.T) {
 			":1: text: want a string", ":2: text: want a string", ":3: text: want a string", ":4: text: want a string", ":5: text: want a string", ":6: text: want a string",
 			":7: text: want a string", ":8: text: want a string", ":9: text: want a string", ":10: text: want a string", "and 3 more records that are wrong",
 		}},
-		{"behind which nothing can be read", "a.json", `[{"text":7},{"text":"a"},{"text"]`, "", []string{"[0]: text: want a string", "[2]: not JSON at byte 30: invalid character ']' after object key"}},
+		{"behind which nothing can be read", "a.json", `[{"text":7},{"text":"a"},{"text"]`, "", []string{"[0]: text: want a string", ":1:33: not JSON: invalid character ']' after object key"}},
 		{"nothing that is a record", "a.jsonl", "{\n \"text\": 5\n}\n", "", []string{":1: not a JSON object: unexpected end of JSON input at byte 1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -171,7 +171,7 @@ func TestEachCheckFlips(t *testing.T) {
 		{"errors", []func(*world){fail(100, record.HTTPError)}, Degraded, nil}, // the server's: what is measured is measured
 		{"errors", []func(*world){fail(100, record.HTTPError)}, Invalid, map[string]schema.Threshold{"errors": {Fail: limit(0.2)}}},
 		{"censored", []func(*world){fail(40, record.Cut)}, Degraded, nil},
-		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = record.None }), func(w *world) { w.evidence = func(e *Evidence) { e.TokenSource = "counts by o200k_base" } }}, Degraded, nil},
+		{"tokens", []func(*world){every(func(i int, r *record.Record) { r.UsageCompletion = record.None }), func(w *world) { w.evidence = func(e *Evidence) { e.TokenSource = "counted with o200k_base" } }}, Degraded, nil},
 		{"osl_honoured", []func(*world){every(func(i int, r *record.Record) {
 			if i%10 == 0 {
 				r.OSLRequested = 20

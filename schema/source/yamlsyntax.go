@@ -23,15 +23,15 @@ type slip struct {
 }
 
 var slips = []slip{
-	{regexp.MustCompile(`^\s*(\t)`), "a tab in the indentation", "YAML indents with blanks"},
+	{regexp.MustCompile(`^\s*(\t)`), "a tab in the indentation", "indent with spaces"},
 	{regexp.MustCompile(`[:,\[{]\s*(\{\{)`), "a template without quotes", `put it in quotes: "{{ … }}"`},
 	{regexp.MustCompile(`[{,][^"']*:\s*(\$\{)`), "a variable within braces without quotes", `put it in quotes: "${…}"`},
-	{regexp.MustCompile("(?::|-)\\s+([@`%])"), "no value begins with this character", "put the value in quotes"},
+	{regexp.MustCompile("(?::|-)\\s+([@`%])"), "a value cannot begin with this character", "put the value in quotes"},
 	{regexp.MustCompile(`:\s+("[^"]*)$`), "the quote is not closed", "close it, or leave it out"},
 	{regexp.MustCompile(`:\s+('[^']*)$`), "the quote is not closed", "close it, or leave it out"},
-	{regexp.MustCompile(`^\s*(?:-\s+)?\w+(:)[^\s/:]\S*\s*$`), "no blank behind the colon", "such as model: demo"},
-	{regexp.MustCompile(`^\s*(?:-\s+)?(\w+)\s+[^\s:#=]+\s*$`), "no colon behind the key", "such as model: demo"},
-	{regexp.MustCompile(`["}\]\w]\s*(//)`), "// begins no comment here", "# does, in YAML; JSON has none"},
+	{regexp.MustCompile(`^\s*(?:-\s+)?\w+(:)[^\s/:]\S*\s*$`), "no space after the colon", "such as model: demo"},
+	{regexp.MustCompile(`^\s*(?:-\s+)?(\w+)\s+[^\s:#=]+\s*$`), "no colon after the key", "such as model: demo"},
+	{regexp.MustCompile(`["}\]\w]\s*(//)`), "// does not start a comment here", "use # in YAML; JSON has no comments"},
 	{regexp.MustCompile(`:\s*"[^"]*"\s+(")`), "no comma between two members", "write one before this"},
 	{regexp.MustCompile(`:\s+[^"'\s#{\[:][^"'#{},:]*(:)\s`), "a second colon in a value", "put the value in quotes"},
 	{regexp.MustCompile(`^[^{}]*(\{)[^}]*$`), "the brace is not closed", "close it with }"},
@@ -53,7 +53,7 @@ func slipNear(name string, src []byte, line int) diag.Errors {
 		if i > 0 {
 			before := value.FindStringSubmatch(lines[i-1])
 			if indent := len(text) - len(strings.TrimLeft(text, " ")); before != nil && indent > len(before[1]) && strings.Contains(text, ":") && !strings.ContainsAny(lines[i-1], `"'{[`) {
-				return syntaxError(name, i, indent, "is indented deeper than the line above, which has a value", "begin both lines in one column")
+				return syntaxError(name, i, indent, "is indented deeper than the line above, which has a value", "indent both lines equally")
 			}
 		}
 		for _, s := range slips {
@@ -85,7 +85,7 @@ func misplaced(name string, src []byte) diag.Errors {
 		text = 0
 		if top := open[len(open)-1]; column > top {
 			if full {
-				return syntaxError(name, i, column, "is indented deeper than the line above, which has a value", "begin both lines in one column")
+				return syntaxError(name, i, column, "is indented deeper than the line above, which has a value", "indent both lines equally")
 			}
 			open = append(open, column)
 		}
@@ -159,6 +159,8 @@ func slipInJSON(name string, src []byte) diag.Errors {
 		message, hint = "the document ends before its last brace", "close the bracket or quote that is open"
 	case strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, "#"):
 		message, hint = "JSON has no comments", "take it out, or write YAML (#) or CUE (//)"
+	case strings.Contains(broken.Error(), "after top-level value"):
+		message, hint = "text after the end of the document", "take it out"
 	case strings.HasPrefix(rest, `"`) && strings.Contains(broken.Error(), "after object key:value pair"):
 		message, hint = "no comma between two members", "write one before this"
 	default: // YAML takes words without quotes
@@ -192,7 +194,7 @@ func yamlErrors(name string, src []byte, err error) diag.Errors {
 	if m := yamlAnchor.FindStringSubmatch(msg); m != nil {
 		if i := strings.Index(string(src), "*"+m[1]); i >= 0 {
 			before := string(src[:i])
-			return syntaxError(name, strings.Count(before, "\n"), i-strings.LastIndexByte(before, '\n')-1, "nothing is marked with &"+m[1], "mark what is meant: &"+m[1])
+			return syntaxError(name, strings.Count(before, "\n"), i-strings.LastIndexByte(before, '\n')-1, "no anchor &"+m[1]+" is defined", "define it: &"+m[1]+" before the value")
 		}
 	}
 	if i := bytes.IndexFunc(src, isUnreadable); i >= 0 && strings.Contains(msg, "control characters") {

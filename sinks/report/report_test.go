@@ -153,7 +153,7 @@ func TestMarksOfSinglePercentiles(t *testing.T) {
 func TestGatesBeyondTheLines(t *testing.T) {
 	t.Parallel()
 	gate := &decide.Gate{Gate: sweep.Gate{Expr: "error_rate == 0"}}
-	bound := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held, Note: "as observed; upper bound 4 %"}
+	bound := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held, Note: "as observed; true rate at most 4 %"}
 	plain := decide.GateOutcome{Gate: gate, Held: true, State: decide.Held}
 	missed, open := decide.GateOutcome{Gate: gate, State: decide.Missed, Text: "1 %"}, decide.GateOutcome{Gate: gate, State: decide.Undecided, Text: "2 % [0, 4]", Note: "9 trials would settle it"}
 	cell := decide.CellResult{Cell: &sweep.Cell{}, Gates: []decide.GateOutcome{bound, bound, bound, plain, bound, bound, bound, plain, open, missed}}

@@ -502,7 +502,7 @@ func TestGates(t *testing.T) {
 		{"time_to_first_token.p99 < 60", "held held held missed", "45.0 [44.9, 45.1]", ""},
 		{"time_to_first_token.p99 < 45", "held held held? missed", "45.0 [44.9, 45.1]", "too close to the limit to say how many trials would settle it"},
 		{"time_to_first_token.p99 < 45.01", "held held held? missed", "45.0 [44.9, 45.1]", "102 to 729 trials would settle it"},
-		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; upper bound 0.735 %"},
+		{"error_rate == 0", "held held held held", "0 [0, 0.00735]", "as observed; true rate at most 0.735 %"},
 		{"error_rate < 0.1", "held held held held", "0 [0, 0.00735]", ""},
 		{"error_rate < 0.001", "held? held? held? held?", "0 [0, 0.00735]", "at least 37 trials would settle it"},
 		{"error_request_count == 0", "held held held held", "0 [0, 0.738]", "as observed, by value"},
@@ -558,7 +558,7 @@ func TestGatesOfOneRunAndOfDoubtfulNumbers(t *testing.T) {
 	outcomes := measure(p, 0, tokens, ttft)
 	outcomes[0].Taints = validity.Taints{"time_to_first_token": {Check: "receive_lag", Level: validity.Doubtful}}
 	c := decide.Aggregate(p, outcomes).Cells
-	if o := c[1].Gates[0]; o.State != decide.Held || o.Note != "as observed; upper bound 3.62 %" {
+	if o := c[1].Gates[0]; o.State != decide.Held || o.Note != "as observed; true rate at most 3.62 %" {
 		t.Errorf("one run without errors: %+v", o)
 	}
 	if o := c[2].Gates[1]; o.State != decide.Missed || o.Held {

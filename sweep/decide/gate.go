@@ -259,7 +259,7 @@ func (e evidence) ofOneTrial() string {
 			if x.Mean == full {
 				return fmt.Sprintf("as observed; lower bound %s %%", digits(100*x.Low/full))
 			}
-			return fmt.Sprintf("as observed; upper bound %s %%", digits(100*x.High/full))
+			return fmt.Sprintf("as observed; true rate at most %s %%", digits(100*x.High/full))
 		}
 	}
 	return "as observed, by value"

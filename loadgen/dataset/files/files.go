@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -289,11 +290,22 @@ func isDocument(name string, in *bufio.Reader) bool {
 // "data" of an object, or the one object it is. Lists are read element by
 // element.
 func eachElement(path string, in io.Reader, f func(Record) error) error {
-	d := json.NewDecoder(in)
+	lines := &lineEnds{in: in}
+	d := json.NewDecoder(lines)
 	i := 0
+	documentError := func(place string, err error) error { return documentError(path, place, d, lines, err) }
 	list := func() error {
 		for ; d.More(); i++ {
-			if err := element(path, i, d, f); err != nil {
+			place := fmt.Sprintf("%s[%d]", path, i)
+			var v json.RawMessage
+			if err := d.Decode(&v); err != nil {
+				return documentError(place, err)
+			}
+			if len(v) > maxLine {
+				return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).
+					Try("a whole record is held in memory: split it")
+			}
+			if err := f(newRecord(place, v)); err != nil {
 				return err
 			}
 		}
@@ -335,31 +347,71 @@ func eachElement(path string, in io.Reader, f func(Record) error) error {
 	return f(newRecord(path, b))
 }
 
-func element(path string, i int, d *json.Decoder, f func(Record) error) error {
-	place := fmt.Sprintf("%s[%d]", path, i)
-	var v json.RawMessage
-	if err := d.Decode(&v); err != nil {
-		return documentError(place, err)
-	}
-	if len(v) > maxLine {
-		return diag.Errorf("%s: longer than %d MiB", place, maxLine>>20).
-			Try("a whole record is held in memory: split it")
-	}
-	return f(newRecord(place, v))
-}
-
-// documentError is an error of the decoder with the place where it failed.
-func documentError(place string, err error) error {
+// documentError is an error of the decoder with the place where it failed: line and
+// column of what is wrong, or the record that has no end.
+func documentError(path, record string, d *json.Decoder, lines *lineEnds, err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%s: the JSON document ends too early", place)
-	case errors.As(err, &syntax):
-		return fmt.Errorf("%s: not JSON at byte %d: %w", place, syntax.Offset, err)
+		return fmt.Errorf("%s: the JSON document ends too early", record)
+	case !errors.As(err, &syntax):
+		return fmt.Errorf("%s: %w", record, err)
 	}
-	return fmt.Errorf("%s: %w", place, err)
+	rest, _ := io.ReadAll(d.Buffered()) // of the decoder's own memory
+	at := len(rest) - len(bytes.TrimLeft(rest, ", \t\r\n"))
+	if errors.As(json.NewDecoder(bytes.NewReader(rest[at:])).Decode(new(json.RawMessage)), &syntax) { // else it is wrong where it begins
+		at = min(at+max(int(syntax.Offset)-1, 0), len(rest))
+	}
+	place := path + lines.place(d.InputOffset()+int64(at), bytes.Count(rest[at:], []byte{'\n'}))
+	before, wrong := bytes.TrimRight(rest[:at], " \t\r\n"), rest[at:]
+	switch {
+	case bytes.HasPrefix(wrong, []byte("/")) || bytes.HasPrefix(wrong, []byte("#")):
+		return diag.Errorf("%s: JSON has no comments", place).Try("take it out")
+	case len(wrong) > 0 && bytes.IndexByte([]byte(`"{[`), wrong[0]) >= 0 && (len(before) == 0 || bytes.IndexByte([]byte(`]}`), before[len(before)-1]) >= 0):
+		return diag.Errorf("%s: no comma between two values", place).Try("write one before this")
+	}
+	return fmt.Errorf("%s: not JSON: %w", place, syntax)
+}
+
+// lineEnds passes a document on and remembers where its latest lines end.
+type lineEnds struct {
+	in    io.Reader
+	read  int64   // bytes so far
+	lines int     // line ends so far
+	ends  []int64 // offsets of the last of them, at most mostEnds
+}
+
+const mostEnds = 1 << 12
+
+func (l *lineEnds) Read(b []byte) (int, error) {
+	n, err := l.in.Read(b)
+	for i, c := range b[:n] {
+		if c == '\n' {
+			l.lines++
+			l.ends = append(l.ends, l.read+int64(i))
+		}
+	}
+	if l.read += int64(n); len(l.ends) > 2*mostEnds {
+		l.ends = slices.Delete(l.ends, 0, len(l.ends)-mostEnds)
+	}
+	return n, err
+}
+
+// place is :line:column of an offset with so many line ends behind it; the column only
+// where the line's begin is remembered.
+func (l *lineEnds) place(offset int64, behind int) string {
+	line := l.lines - behind
+	begin := int64(-1)
+	if line > 0 {
+		i := len(l.ends) - behind - 1
+		if i < 0 {
+			return fmt.Sprintf(":%d", line+1)
+		}
+		begin = l.ends[i]
+	}
+	return fmt.Sprintf(":%d:%d", line+1, offset-begin)
 }
 
 // newRecord reads one object. What is none is Bad.
