@@ -27,16 +27,10 @@ type cell struct {
 // cells makes cells of an experiment: a point is laid over it, the rest is filled
 // in, and the body is checked.
 type cells struct {
-	src       Source
-	index     fields.Table
-	checker   *checker
+	*draft    // whose root is the experiment without its sweep
 	renderer  lower.Renderer
-	root      *source.Node // the experiment without its sweep
 	templated bool
 	always    []string // members of the body that are there without being asked for
-	axes      *lower.Axes
-	aside     []setting // what was said of things absent here
-	env       []string  // what the environment says and may be secret
 	// partly: what a sweep does to the cells is not known for certain, so that only
 	// fields are judged, each by itself.
 	partly bool
@@ -48,8 +42,7 @@ type cells struct {
 // cellsOf are the cells of the experiment that d has put together.
 func cellsOf(d *draft) *cells {
 	cs := &cells{
-		src: d.src, index: d.index, checker: d.checker, root: d.root,
-		templated: lower.HasTemplates(d.root), axes: d.axes, aside: d.aside, env: d.env,
+		draft: d, templated: lower.HasTemplates(d.root),
 		objects: objectsOf(d.index, func(n *need) bool { return n.cell != nil }), acting: map[spot]bool{},
 	}
 	for _, name := range cs.index["benchmark"].Keys {

@@ -12,25 +12,20 @@ import (
 
 // design reads what a sampled sweep draws its points from: the checked block
 // for the values, the block as written for the places.
-func (d *draft) design(sw *source.Node, block map[string]any) (*Design, Errors) {
+func (d *draft) design(sw *source.Node, block *sweepFields) (*Design, Errors) {
 	if len(d.axes.All) > 0 {
 		return nil, source.Mistake(d.axes.All[0].Origin, strings.TrimPrefix(d.axes.All[0].Path, "benchmark."), "an axis cannot be combined with a sampled sweep", "make it one of its dimensions, with choices: […]")
 	}
-	out := &Design{Samples: int(source.NumberOf(block["samples"]))}
+	out := &Design{
+		Samples: block.Samples, Seed: block.Seed, Scramble: block.Scramble == nil || *block.Scramble,
+		Spread: block.Optimization == "random-cd", LabelFormat: block.LabelFormat,
+	}
 	if n := sw.Get("samples"); n != nil {
 		out.SampleOrigin = n.Origin
 	}
-	if _, given := block["seed"]; given {
-		seed := int64(source.NumberOf(block["seed"]))
-		out.Seed = &seed
-	}
-	out.Scramble = block["scramble"] != false
-	out.Spread = block["optimization"] == "random-cd"
-	out.LabelFormat, _ = block["label_format"].(string)
-	rows, _ := block["dimensions"].([]any)
 	var bad Errors
-	for i, row := range rows {
-		dim := dimension(row.(map[string]any), sw.At(fmt.Sprintf("dimensions.%d", i)))
+	for i, row := range block.Dimensions {
+		dim := dimension(row, sw.At(fmt.Sprintf("dimensions.%d", i)))
 		bad = append(bad, d.sampledPath(dim, out.Dimensions, i)...)
 		out.Dimensions = append(out.Dimensions, dim)
 	}
@@ -38,11 +33,10 @@ func (d *draft) design(sw *source.Node, block map[string]any) (*Design, Errors) 
 	return out, bad
 }
 
-func dimension(row map[string]any, written *source.Node) Dimension {
-	path, _ := row["path"].(string)
+func dimension(row sweepDimension, written *source.Node) Dimension {
 	dim := Dimension{
-		Path: fields.Canonical(path), Lo: source.NumberOf(row["lo"]), Hi: source.NumberOf(row["hi"]),
-		Log: row["scale"] == "log", Int: row["kind"] == "int",
+		Path: fields.Canonical(row.Path), Lo: row.Lo, Hi: row.Hi,
+		Log: row.Scale == "log", Int: row.Kind == "int",
 	}
 	if written == nil {
 		return dim

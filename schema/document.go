@@ -80,9 +80,6 @@ type Sweep struct {
 	Ruled     map[string]bool
 	Scenarios []Scenario
 	Design    *Design // of sobol and latin_hypercube, nil for the others
-	// Block is the whole sweep block as checked, with its defaults: what the
-	// searching kind reads (search_space, objectives).
-	Block map[string]any
 	// Unread are axes that could not be read, by the last words of their paths.
 	Unread []string
 	// Hide masks what the environment says in the experiment and may be secret.

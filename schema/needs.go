@@ -64,6 +64,22 @@ func lacking(v *view, has func(*fields.EndpointType) bool, why string) lack {
 	return lack{}
 }
 
+// unless is what lacks where has is not so; must is the same of a setting that cannot be
+// followed then.
+func unless(has bool, why string) lack {
+	if has {
+		return acts
+	}
+	return lack{why: why}
+}
+
+func must(has bool, why, hint string) lack {
+	if has {
+		return acts
+	}
+	return lack{why: why, hint: hint, hard: true}
+}
+
 // never is a need that nothing fills: the setting is taken for AIPerf's sake.
 func never(why string) *need {
 	return &need{name: "nothing: " + why, cell: func(*view) lack { return lack{why: ": " + why, told: true} }}
@@ -75,62 +91,35 @@ var ofItsType = &need{name: "a type that takes it"}
 // Of the plan.
 var (
 	severalRuns = &need{name: "several runs", plan: func(v *planView) lack {
-		if v.cells > 1 || v.experiment.MultiRun.NumRuns > 1 {
-			return acts
-		}
-		return lack{why: onRun}
+		return unless(v.cells > 1 || v.experiment.MultiRun.NumRuns > 1, onRun)
 	}}
 	severalCells = &need{name: "several cells", plan: func(v *planView) lack {
-		if v.cells > 1 {
-			return acts
-		}
-		return lack{why: " on a single cell (sweep makes several)"}
+		return unless(v.cells > 1, " on a single cell (sweep makes several)")
 	}}
 	severalTrials = &need{name: "several trials", plan: func(v *planView) lack {
-		if v.experiment.MultiRun.NumRuns > 1 {
-			return acts
-		}
-		return lack{why: "needs several trials", hint: "say how many there are at most: multi_run.num_runs (--num-profile-runs)", hard: true}
+		return must(v.experiment.MultiRun.NumRuns > 1, "needs several trials", "say how many there are at most: multi_run.num_runs (--num-profile-runs)")
 	}}
 	severalTrialsOfCells = &need{name: "several cells with several trials", plan: func(v *planView) lack {
-		if v.cells > 1 && v.experiment.MultiRun.NumRuns > 1 {
-			return acts
-		}
-		return lack{why: " without several cells that have several trials (--num-profile-runs)"}
+		return unless(v.cells > 1 && v.experiment.MultiRun.NumRuns > 1, " without several cells that have several trials (--num-profile-runs)")
 	}}
 	gated = &need{name: "gates", plan: func(v *planView) lack {
-		if len(v.experiment.Gates) > 0 {
-			return acts
-		}
-		return lack{why: " without gates (--gate)"}
+		return unless(len(v.experiment.Gates) > 0, " without gates (--gate)")
 	}}
 	ranged = &need{name: "a range", plan: func(v *planView) lack {
-		if v.object.Get("choices") == nil {
-			return acts
-		}
-		return lack{why: " on choices: only a range has it"}
+		return unless(v.object.Get("choices") == nil, " on choices: only a range has it")
 	}}
 )
 
 // Of models and the endpoint.
 var (
 	severalModels = &need{name: "several models", cell: func(v *view) lack {
-		if len(v.body.Models.Items) > 1 {
-			return acts
-		}
-		return lack{why: " with one model"}
+		return unless(len(v.body.Models.Items) > 1, " with one model")
 	}}
 	weighted = &need{name: "strategy weighted", cell: func(v *view) lack {
-		if v.body.Models.Strategy == "weighted" {
-			return acts
-		}
-		return lack{why: " without strategy: weighted (--model-selection-strategy)"}
+		return unless(v.body.Models.Strategy == "weighted", " without strategy: weighted (--model-selection-strategy)")
 	}}
 	severalURLs = &need{name: "several addresses", cell: func(v *view) lack {
-		if len(v.body.Endpoint.URLs) > 1 {
-			return acts
-		}
-		return lack{why: " with one address"}
+		return unless(len(v.body.Endpoint.URLs) > 1, " with one address")
 	}}
 	streams = &need{name: "an endpoint type that streams", cell: func(v *view) lack {
 		w := lacking(v, func(t *fields.EndpointType) bool { return t.Streams }, ", which does not stream")
@@ -144,10 +133,7 @@ var (
 		return w
 	}}
 	streaming = &need{name: "streaming", cell: func(v *view) lack {
-		if v.body.Endpoint.Streaming {
-			return acts
-		}
-		return lack{why: "needs a streaming endpoint", hint: "set endpoint.streaming: true (--streaming)", hard: true}
+		return must(v.body.Endpoint.Streaming, "needs a streaming endpoint", "set endpoint.streaming: true (--streaming)")
 	}}
 	legacy     = of("an endpoint type that knows max_tokens and max_completion_tokens", func(t *fields.EndpointType) bool { return t.LegacyMaxTokens }, "")
 	usageAsked = &need{name: "streaming, on an endpoint type that is asked for usage", cell: func(v *view) lack {
@@ -170,28 +156,16 @@ var (
 		return lacking(v, func(t *fields.EndpointType) bool { return t.Takes(v.name) }, ", whose requests are "+usual)
 	}}
 	waiting = &need{name: "wait_for_model_timeout", cell: func(v *view) lack {
-		if v.body.Endpoint.WaitTimeout > 0 {
-			return acts
-		}
-		return lack{why: " without wait_for_model_timeout (--wait-for-model-timeout)"}
+		return unless(v.body.Endpoint.WaitTimeout > 0, " without wait_for_model_timeout (--wait-for-model-timeout)")
 	}}
 	secure = &need{name: "an address of https or grpcs", cell: func(v *view) lack {
-		if v.anyURL("https") || v.anyURL("grpcs") {
-			return acts
-		}
-		return lack{why: " without TLS: no address is https or grpcs"}
+		return unless(v.anyURL("https") || v.anyURL("grpcs"), " without TLS: no address is https or grpcs")
 	}}
 	overHTTP = &need{name: "an address that is not gRPC's", cell: func(v *view) lack {
-		if slices.ContainsFunc(v.body.Endpoint.URLs, func(u string) bool { return !strings.HasPrefix(u, "grpc") }) {
-			return acts
-		}
-		return lack{why: " on gRPC, which is HTTP/2"}
+		return unless(slices.ContainsFunc(v.body.Endpoint.URLs, func(u string) bool { return !strings.HasPrefix(u, "grpc") }), " on gRPC, which is HTTP/2")
 	}}
 	called = &need{name: "call", cell: func(v *view) lack {
-		if v.object.Get("call") != nil {
-			return acts
-		}
-		return lack{why: " without a call: a command has its arguments"}
+		return unless(v.object.Get("call") != nil, " without a call: a command has its arguments")
 	}}
 	templated = &need{name: "an endpoint type whose server applies the model's chat template", cell: func(v *view) lack {
 		if t := v.endpoint(); t != nil && !t.Templated {
@@ -220,10 +194,7 @@ var (
 		return lack{why: "does not go with a fixed schedule, whose records say their order", hint: "drop it, or use --no-fixed-schedule", hard: true}
 	}}
 	made = &need{name: "synthetic data", cell: func(v *view) lack {
-		if v.dataset.Made() {
-			return acts
-		}
-		return lack{why: " on requests that are recorded"}
+		return unless(v.dataset.Made(), " on requests that are recorded")
 	}}
 	madeText = &need{name: "synthetic data, and an endpoint type that takes text", cell: func(v *view) lack {
 		return first(v, made, textTaken)
@@ -234,10 +205,7 @@ var (
 	}}
 	unranked = of("an endpoint type that does not rank", func(t *fields.EndpointType) bool { return !t.Ranks }, ", whose queries and passages have lengths of their own (rankings)")
 	unpaired = &need{name: "no sequence_distribution", cell: func(v *view) lack {
-		if len(v.dataset.Prompts.Pairs) == 0 {
-			return acts
-		}
-		return lack{why: " beside sequence_distribution, which says all lengths (--seq-dist)"}
+		return unless(len(v.dataset.Prompts.Pairs) == 0, " beside sequence_distribution, which says all lengths (--seq-dist)")
 	}}
 	tokens       = of("an endpoint type that answers with tokens", func(t *fields.EndpointType) bool { return t.Tokens }, ", which produces no tokens")
 	inputLength  = &need{name: "synthetic data, an endpoint type that takes text, and no sequence_distribution", cell: func(v *view) lack { return first(v, madeLengths, unpaired) }}
@@ -332,16 +300,10 @@ var (
 		return acts
 	}}
 	soundTrack = &need{name: "a sound track (channels)", cell: func(v *view) lack {
-		if v.dataset.Video.Audio.Channels > 0 {
-			return acts
-		}
-		return lack{why: " without a sound track (--video-audio-num-channels)"}
+		return unless(v.dataset.Video.Audio.Channels > 0, " without a sound track (--video-audio-num-channels)")
 	}}
 	hitRate = &need{name: "hit_rate", cell: func(v *view) lack {
-		if v.dataset.Prefix.HitRate > 0 {
-			return acts
-		}
-		return lack{why: " without hit_rate"}
+		return unless(v.dataset.Prefix.HitRate > 0, " without hit_rate")
 	}}
 	resumed = &need{name: "a phase of agentic_replay", cell: func(v *view) lack { return anyPrimed(v) }}
 )
@@ -442,10 +404,7 @@ func counted(kind, flag string) *need {
 // halfOf: prefixes need a number and a length.
 func halfOf(other, flag string) *need {
 	return &need{name: other, cell: func(v *view) lack {
-		if v.object.Get(other) != nil {
-			return acts
-		}
-		return lack{why: " without " + other + " (" + flag + ")"}
+		return unless(v.object.Get(other) != nil, " without "+other+" ("+flag+")")
 	}}
 }
 
@@ -496,15 +455,9 @@ func limited(limit string) *need {
 // Of results.
 var (
 	recordFile = &need{name: "records", cell: func(v *view) lack {
-		if len(v.body.Artifacts.Records) > 0 {
-			return acts
-		}
-		return lack{why: " without the file of records (--export-level records)"}
+		return unless(len(v.body.Artifacts.Records) > 0, " without the file of records (--export-level records)")
 	}}
 	plotted = &need{name: "auto_plot", cell: func(v *view) lack {
-		if v.body.Artifacts.AutoPlot {
-			return acts
-		}
-		return lack{why: " without auto_plot (--auto-plot)"}
+		return unless(v.body.Artifacts.AutoPlot, " without auto_plot (--auto-plot)")
 	}}
 )

@@ -120,13 +120,14 @@ func defaultName(file string) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// sweepBlock checks the sweep block as a whole and gives its plain data.
-func (d *draft) sweepBlock(sw *source.Node) (map[string]any, Errors) {
+// sweepBlock checks the sweep block as a whole and reads what is not about paths of
+// the body.
+func (d *draft) sweepBlock(sw *source.Node) (*sweepFields, Errors) {
 	if sw.Kind != source.Object && sw.Kind != source.Null {
 		return nil, source.Mistake(sw.Origin, "sweep", "expected an object, got "+sw.KindName(), "such as sweep: {parameters: {concurrency: [1, 4]}}")
 	}
 	if len(sw.Fields) == 0 {
-		return map[string]any{}, nil
+		return &sweepFields{}, nil
 	}
 	c := sw.Clone()
 	if c.Get("type") == nil && c.Get("recipe") == nil {
@@ -149,11 +150,34 @@ func (d *draft) sweepBlock(sw *source.Node) (map[string]any, Errors) {
 	if bad != nil {
 		return nil, bad
 	}
-	block := map[string]any{}
-	if err := json.Unmarshal(p.secret, &block); err != nil {
-		return nil, Errors{{Message: err.Error()}}
+	block := &sweepFields{}
+	if err := json.Unmarshal(p.secret, block); err != nil {
+		panic("a checked sweep does not fit its struct: " + err.Error()) // a test reads all of them
 	}
-	return source.FromPlain(block, source.Origin{}).Plain().(map[string]any), nil
+	return block, nil
+}
+
+// sweepFields are the fields of a checked sweep that are not about paths of the body.
+type sweepFields struct {
+	Type            string           `json:"type"`
+	IterationOrder  string           `json:"iteration_order"`
+	Order           string           `json:"order"`
+	CooldownSeconds float64          `json:"cooldown_seconds"`
+	SameSeed        bool             `json:"same_seed"`
+	Samples         int              `json:"samples"`
+	Seed            *int64           `json:"seed"`
+	Scramble        *bool            `json:"scramble"`
+	Optimization    string           `json:"optimization"`
+	LabelFormat     string           `json:"label_format"`
+	Dimensions      []sweepDimension `json:"dimensions"`
+}
+
+type sweepDimension struct {
+	Path  string  `json:"path"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+	Scale string  `json:"scale"`
+	Kind  string  `json:"kind"`
 }
 
 // varies tells whether there are cells with points.

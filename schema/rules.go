@@ -20,6 +20,9 @@ import (
 // methodName is a gRPC method as an experiment names it.
 var methodName = regexp.MustCompile(`^/?[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
 
+// blame is told of the field, below benchmark, that breaks a rule.
+type blame func(path, message, hint string)
+
 // rule is a condition beyond what one object says of itself; that is CUE, in the
 // object's #rules, so that cells can be checked part by part. What a setting needs
 // to have an effect is no rule but a row of effects. It looks at the checked body of a
@@ -28,7 +31,7 @@ type rule struct {
 	name string // what it asks for
 	of   string
 	file bool // of files: a flag that breaks it has no effect and is warned of
-	body func(b *Benchmark, found func(path, message, hint string))
+	body func(b *Benchmark, found blame)
 }
 
 // acrossObjects runs the rules on a checked body.
@@ -80,7 +83,7 @@ func (b *Benchmark) dataset() Dataset {
 }
 
 var bodyRules = []rule{
-	{name: "a profiling phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a profiling phase", of: "phases", body: func(b *Benchmark, found blame) {
 		for _, p := range b.Phases {
 			if p.Kind == "profiling" {
 				return
@@ -88,7 +91,7 @@ var bodyRules = []rule{
 		}
 		found("phases", "no profiling phase", "add profiling: {type: concurrency, concurrency: 1, requests: 10}")
 	}},
-	{name: "shares of a mixture", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "shares of a mixture", of: "datasets", body: func(b *Benchmark, found blame) {
 		for i := range b.Datasets {
 			sum := 0.0
 			for _, p := range b.Datasets[i].Prompts.Pairs {
@@ -99,7 +102,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "phase names differ", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "phase names differ", of: "phases", body: func(b *Benchmark, found blame) {
 		seen := map[string]int{}
 		for i, p := range b.Phases {
 			if j, dup := seen[suggest.Fold(p.Name)]; dup {
@@ -108,7 +111,7 @@ var bodyRules = []rule{
 			seen[suggest.Fold(p.Name)] = i
 		}
 	}},
-	{name: "a rate over time goes forward", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a rate over time goes forward", of: "phases", body: func(b *Benchmark, found blame) {
 		for i, p := range b.Phases {
 			for k := 1; k < len(p.RateSeries); k++ {
 				if last, now := p.RateSeries[k-1].TimeS, p.RateSeries[k].TimeS; !(now > last) {
@@ -117,12 +120,12 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "the first phase has nothing to follow", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "the first phase has nothing to follow", of: "phases", body: func(b *Benchmark, found blame) {
 		if len(b.Phases) > 0 && b.Phases[0].Seamless {
 			found(phase(0, "seamless"), "the first phase cannot be seamless", "drop it")
 		}
 	}},
-	{name: "not too many slices of time", of: "artifacts phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "not too many slices of time", of: "artifacts phases", body: func(b *Benchmark, found blame) {
 		lasts := 0.0 // seconds that are measured at least
 		for _, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); p.Kind == "profiling" && p.Duration != nil && !t.Ends && p.Requests == 0 && p.Sessions == 0 {
@@ -133,7 +136,7 @@ var bodyRules = []rule{
 			found("artifacts.slice_duration", fmt.Sprintf("%g s cuts the %g s that are measured into more than %d slices", float64(*length), lasts, MaxSlices), fmt.Sprintf("take %g s or more", math.Ceil(lasts/MaxSlices*1000)/1000))
 		}
 	}},
-	{name: "slots that can be held", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "slots that can be held", of: "phases", body: func(b *Benchmark, found blame) {
 		for i, p := range b.Phases {
 			for _, x := range []struct {
 				name string
@@ -145,14 +148,14 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a bound for each phase", of: "phases", body: func(b *Benchmark, found blame) {
 		for i, p := range b.Phases {
 			if t := fields.PhaseNamed(p.Type); !t.Ends && p.Requests == 0 && p.Duration == nil && p.Sessions == 0 {
 				found(phase(i, ""), "no stop condition is given", "add requests, duration or sessions (--request-count, --benchmark-duration, --num-sessions)")
 			}
 		}
 	}},
-	{name: "some load needs turns", of: "phases datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "some load needs turns", of: "phases datasets", body: func(b *Benchmark, found blame) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if least := fields.PhaseNamed(p.Type).Turns; d.Made() && d.Turns.Typical() < float64(least) {
@@ -160,7 +163,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "a schedule needs time stamps", of: "phases datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "a schedule needs time stamps", of: "phases datasets", body: func(b *Benchmark, found blame) {
 		d := b.dataset()
 		for i, p := range b.Phases {
 			if fields.PhaseNamed(p.Type).Timed && d.Made() {
@@ -168,14 +171,14 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "prefixes have a number and a length", of: "datasets", file: true, body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "prefixes have a number and a length", of: "datasets", file: true, body: func(b *Benchmark, found blame) {
 		for i, d := range b.Datasets {
 			if p := d.Prefix; p != nil && (p.PoolSize > 0) != (p.Length > 0) {
 				found("datasets."+strconv.Itoa(i)+".prefix_prompts", "pool_size and length go together", "set both (--num-prefix-prompts, --prefix-prompt-length)")
 			}
 		}
 	}},
-	{name: "give the distributions to draw from", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "give the distributions to draw from", of: "datasets", body: func(b *Benchmark, found blame) {
 		for i, d := range b.Datasets {
 			for _, x := range d.shapes() {
 				if path := x.shape.unsaid(x.name); path != "" {
@@ -187,7 +190,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "headers can be sent", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "headers can be sent", of: "endpoint", body: func(b *Benchmark, found blame) {
 		for i, h := range b.Endpoint.Headers {
 			if err := header.Check(h.Name, h.Value); err != nil {
 				found("endpoint.headers", err.Error(), "leave it out")
@@ -197,7 +200,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "paths can be asked for", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "paths can be asked for", of: "endpoint", body: func(b *Benchmark, found blame) {
 		switch p := b.Endpoint.Path; {
 		case strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 			found("endpoint.path", fmt.Sprintf("%q: a path has no blanks and no control characters", p), "write %20 for a blank")
@@ -205,12 +208,12 @@ var bodyRules = []rule{
 			found("endpoint.path", fmt.Sprintf("%q is an address, not the path below one", p), "name the server with endpoint.urls (--url)")
 		}
 	}},
-	{name: "gRPC methods have a service", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "gRPC methods have a service", of: "endpoint", body: func(b *Benchmark, found blame) {
 		if rpc := b.Endpoint.RPC; rpc != nil && !methodName.MatchString(rpc.Method) {
 			found("endpoint.rpc.method", fmt.Sprintf("%q does not name a gRPC method", rpc.Method), "write package.Service/Method, such as inference.GRPCInferenceService/ModelInfer")
 		}
 	}},
-	{name: "flips say what to do, and no secret", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "flips say what to do, and no secret", of: "endpoint", body: func(b *Benchmark, found blame) {
 		f := b.Endpoint.Flip
 		switch {
 		case f == nil:
@@ -224,7 +227,7 @@ var bodyRules = []rule{
 			found("endpoint.flip.command", "holds a credential, which results would show", "a command has this program's environment: let it read the credential there")
 		}
 	}},
-	{name: "addresses", of: "endpoint", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "addresses", of: "endpoint", body: func(b *Benchmark, found blame) {
 		for i, u := range b.Endpoint.URLs {
 			scheme, rest, _ := strings.Cut(u, ":")
 			switch {
@@ -240,7 +243,7 @@ var bodyRules = []rule{
 			}
 		}
 	}},
-	{name: "weights of models", of: "models", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "weights of models", of: "models", body: func(b *Benchmark, found blame) {
 		sum, without := 0.0, -1
 		for i, m := range b.Models.Items {
 			if m.Weight == nil {
@@ -256,7 +259,7 @@ var bodyRules = []rule{
 			found("models.items", fmt.Sprintf("the weights make %g, not 1", math.Round(sum*1e6)/1e6), "")
 		}
 	}},
-	{name: "data set names differ", of: "datasets", body: func(b *Benchmark, found func(path, message, hint string)) {
+	{name: "data set names differ", of: "datasets", body: func(b *Benchmark, found blame) {
 		seen := map[string]bool{}
 		for i, d := range b.Datasets {
 			if seen[d.Name] {

@@ -113,16 +113,13 @@ func (d *draft) misfits(shown, path string, values *source.Node) (bad Errors) {
 
 // readSweep reads into s what the planner needs: the checked block for the values,
 // the block as written (sw) for the places.
-func (d *draft) readSweep(s *Sweep, sw *source.Node, block map[string]any) Errors {
-	s.Block, s.Unread = block, d.axes.Unread
-	s.Type, _ = block["type"].(string)
+func (d *draft) readSweep(s *Sweep, sw *source.Node, block *sweepFields) Errors {
+	s.Unread = d.axes.Unread
+	b := cmp.Or(block, &sweepFields{})
+	s.Type, s.IterationOrder, s.Order, s.CooldownSeconds, s.SameSeed = b.Type, b.IterationOrder, b.Order, b.CooldownSeconds, b.SameSeed
 	if s.Type == "" && len(d.axes.All) > 0 {
 		s.Type = fields.SweepTaking("parameters", false).Name
 	}
-	s.IterationOrder, _ = block["iteration_order"].(string)
-	s.Order, _ = block["order"].(string)
-	s.CooldownSeconds = source.NumberOf(block["cooldown_seconds"])
-	s.SameSeed, _ = block["same_seed"].(bool)
 	if w := sw.Get("where"); w != nil {
 		s.Where, s.WhereOrigin = w.Text(), w.Origin
 	}

@@ -16,21 +16,21 @@ import (
 type rule struct {
 	name  string // what it asks for
 	alone bool   // of flags without a file: a file says all of its phases itself, and its rules are CUE
-	look  func(l *Line, found finder)
+	look  func(l *Line, found blame)
 }
 
-// finder is told which flag breaks a rule; nil for one that was not given.
-type finder func(a *lower.Assignment, message, hint string)
+// blame is told which flag breaks a rule; nil for one that was not given.
+type blame func(a *lower.Assignment, message, hint string)
 
 // denials are about flags that deny each other. AIPerf's command line refuses
 // most of them: each sends another load than the other one says.
 var denials = []rule{
-	{name: "recorded times are played or ignored", look: func(l *Line, found finder) {
+	{name: "recorded times are played or ignored", look: func(l *Line, found blame) {
 		if a := l.flag(fields.DatasetPath + ".ignore_trace_delays"); a != nil && a.Value.Value == true && l.scheduled() {
 			found(a, "does not go with a fixed schedule, which plays the recorded times", "drop it, or use --no-fixed-schedule")
 		}
 	}},
-	{name: "one rate and one pace", alone: true, look: func(l *Line, found finder) {
+	{name: "one rate and one pace", alone: true, look: func(l *Line, found blame) {
 		switch pattern := l.pattern(); {
 		case l.typed("user-centric-rate") && l.typed("request-rate"):
 			found(l.flag(fields.PhasePath+".rate"), "--user-centric-rate and --request-rate say two rates", "keep one of them")
@@ -40,7 +40,7 @@ var denials = []rule{
 			found(pattern, fields.PhasePresumed("").Pattern+" does not go with --request-rate", "use constant, poisson or gamma, or --concurrency without a rate")
 		}
 	}},
-	{name: "recorded times are played, or another pace", alone: true, look: func(l *Line, found finder) {
+	{name: "recorded times are played, or another pace", alone: true, look: func(l *Line, found blame) {
 		ds := l.dataset()
 		if ds == nil || !l.timed(ds) || l.typed("no-fixed-schedule") {
 			return
@@ -49,33 +49,33 @@ var denials = []rule{
 			found(l.flag(fields.PhasePath+"."+field), "does not go with "+ds.Get("path").Text()+", whose records are sent at their own times", "drop it, or --no-fixed-schedule leaves the times out")
 		}
 	}},
-	{name: "requests or conversations are counted", alone: true, look: func(l *Line, found finder) {
+	{name: "requests or conversations are counted", alone: true, look: func(l *Line, found blame) {
 		if requests := l.flag(fields.PhasePath + ".requests"); requests != nil {
 			found(l.flag(fields.PhasePath+".sessions"), "does not go with "+requests.Origin.Where, "keep one of them: requests may end within a conversation, sessions do not")
 		}
 	}},
-	{name: "the warmup's as well", alone: true, look: func(l *Line, found finder) {
+	{name: "the warmup's as well", alone: true, look: func(l *Line, found blame) {
 		if requests := l.flag("benchmark.phases.warmup.requests"); requests != nil {
 			found(l.flag("benchmark.phases.warmup.sessions"), "does not go with "+requests.Origin.Where, "keep one of them")
 		}
 	}},
-	{name: "a schedule begins at one record", alone: true, look: func(l *Line, found finder) {
+	{name: "a schedule begins at one record", alone: true, look: func(l *Line, found blame) {
 		if l.typed("fixed-schedule-auto-offset") {
 			found(l.flag(fields.PhasePath+".start_offset"), "does not go with --fixed-schedule-auto-offset, which starts at the first record", "keep one of them")
 		}
 	}},
-	{name: "contexts of users are counted", alone: true, look: func(l *Line, found finder) {
+	{name: "contexts of users are counted", alone: true, look: func(l *Line, found blame) {
 		if a := l.flag(fields.DatasetPath + ".prefix_prompts.user_context_length"); a != nil && l.flag(fields.DatasetPath+".entries") == nil && l.dataset() != nil {
 			found(a, "needs to know how many contexts there are", "add --num-dataset-entries")
 		}
 	}},
-	{name: "a spread has a length to spread", alone: true, look: func(l *Line, found finder) {
+	{name: "a spread has a length to spread", alone: true, look: func(l *Line, found blame) {
 		prompts := fields.DatasetPath + ".prompts"
 		if fields.DatasetMade(l.Root.At(fields.DatasetPath).TypeWord()) && l.Root.At(prompts+".osl") == nil && l.Axes.On(prompts+".osl") == nil {
 			found(l.flag(prompts+".random_range_ratio"), "spreads input and output lengths, and no output length is given", "add --osl")
 		}
 	}},
-	{name: "a schedule is not swept", look: func(l *Line, found finder) {
+	{name: "a schedule is not swept", look: func(l *Line, found blame) {
 		for _, a := range l.Axes.All {
 			if l.scheduled() && strings.HasPrefix(a.Path, fields.PhasePath+".") && a.Origin.Source == source.ByFlag {
 				found(&lower.Assignment{Path: a.Path, Origin: a.Origin}, "a list does not go with a fixed schedule", "use one value, or --no-fixed-schedule")
@@ -86,7 +86,7 @@ var denials = []rule{
 
 // spent are about flags that others leave nothing to do.
 var spent = []rule{
-	{name: "every slot can be used", look: func(l *Line, found finder) {
+	{name: "every slot can be used", look: func(l *Line, found blame) {
 		p := l.Root.At(fields.PhasePath)
 		if t := typeOf(p); t == nil || !t.Closed || l.named {
 			return
@@ -103,14 +103,14 @@ var spent = []rule{
 			}
 		}
 	}},
-	{name: "a schedule that is asked for is played", look: func(l *Line, found finder) {
+	{name: "a schedule that is asked for is played", look: func(l *Line, found blame) {
 		for i := range l.Assignments {
 			if a := &l.Assignments[i]; a.Origin.Flag == "no-fixed-schedule" && l.typed("fixed-schedule") {
 				found(a, ": --fixed-schedule wins", "")
 			}
 		}
 	}},
-	{name: "a rate says the type of the phase", look: func(l *Line, found finder) {
+	{name: "a rate says the type of the phase", look: func(l *Line, found blame) {
 		kind := l.phase().TypeWord()
 		for i := range l.Assignments {
 			switch a := &l.Assignments[i]; {
