@@ -72,7 +72,7 @@ func (f *fold) journal(run RunJournal) (JournalInfo, error) {
 	}
 	info, err := readJournal(run.Path, f.mem, forTables(), begin, func(b *rowBatch) error {
 		for i := range b.rows {
-			if err := f.take(&b.rows[i], b.chunksOf(i)); err != nil {
+			if err := f.add(&b.rows[i], b.chunksOf(i)); err != nil {
 				return err
 			}
 		}
@@ -95,9 +95,9 @@ func forTables() []column[requestRow] {
 	return slices.DeleteFunc(inJournal(requestColumns()), func(c column[requestRow]) bool { return c.names && c.in == journalOnly })
 }
 
-// take brings a row into order. packed is its chunks as they are kept while it
+// add brings a row into order. packed is its chunks as they are kept while it
 // waits.
-func (f *fold) take(row *requestRow, packed []byte) error {
+func (f *fold) add(row *requestRow, packed []byte) error {
 	switch {
 	case row.RequestID == f.next:
 		if err := f.emit(row); err != nil {

@@ -177,7 +177,7 @@ func (d *decoder) decode(path string, b *rowBatch) error {
 		b.rows[i] = d.blank
 	}
 	for i := range d.cols {
-		if err := d.cols[i].take(b.held.Column(d.at[i]), b.rows); err != nil {
+		if err := d.cols[i].store(b.held.Column(d.at[i]), b.rows); err != nil {
 			return journalError(path, err)
 		}
 	}

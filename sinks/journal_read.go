@@ -121,8 +121,8 @@ func metaOf(path string, s *arrow.Schema) (RunMeta, error) {
 	return m, nil
 }
 
-// take stores the values of an Arrow column in rows; null leaves what is there.
-func (c *column[R]) take(a arrow.Array, rows []R) error {
+// store keeps the values of an Arrow column in rows; null leaves what is there.
+func (c *column[R]) store(a arrow.Array, rows []R) error {
 	if a.NullN() == len(rows) && c.float == nil && c.text == nil { // what most servers and runs never tell
 		return nil
 	}

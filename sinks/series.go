@@ -232,7 +232,7 @@ func (s Series[R]) read(path string, begin func(RunMeta) error, fn func([]R) err
 			if len(at) != 1 || !arrow.TypeEqual(arrowType(cols[i].Kind), rec.Column(at[0]).DataType()) {
 				continue // of another version: unmeasured
 			}
-			if err := cols[i].take(rec.Column(at[0]), rows); err != nil {
+			if err := cols[i].store(rec.Column(at[0]), rows); err != nil {
 				return err
 			}
 		}

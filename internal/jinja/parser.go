@@ -26,7 +26,7 @@ func (p *parser) next() token {
 
 func (p *parser) is(k kind, text string) bool { return p.peek().kind == k && p.peek().text == text }
 
-func (p *parser) take(k kind, text string) bool {
+func (p *parser) accept(k kind, text string) bool {
 	if !p.is(k, text) {
 		return false
 	}
@@ -34,8 +34,8 @@ func (p *parser) take(k kind, text string) bool {
 	return true
 }
 
-func (p *parser) op(text string) bool   { return p.take(tokOperator, text) }
-func (p *parser) word(text string) bool { return p.take(tokName, text) }
+func (p *parser) op(text string) bool   { return p.accept(tokOperator, text) }
+func (p *parser) word(text string) bool { return p.accept(tokName, text) }
 
 func (p *parser) fail(format string, args ...any) error {
 	return &Error{Line: p.peek().line, Text: fmt.Sprintf(format, args...)}
@@ -50,7 +50,7 @@ func (p *parser) deeper() error {
 }
 
 func (p *parser) want(k kind, text string) error {
-	if p.take(k, text) {
+	if p.accept(k, text) {
 		return nil
 	}
 	shown := token{k, text, 0}.shown()

@@ -121,7 +121,7 @@ func (c *Collector) Censoring() []Bounds {
 		if m, _ := Lookup(tag); !c.opt.Has(m) {
 			continue
 		}
-		c.take(position(tag), order)
+		c.pick(position(tag), order)
 		out = append(out, bounds(tag, slices.Sorted(slices.Values(c.spare)), c.cut)...)
 	}
 	return out

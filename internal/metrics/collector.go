@@ -274,7 +274,7 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 	case m.Of != "":
 		return c.adjusted(m, t, order)
 	case m.List != nil:
-		c.spare = c.gaps[i].take(c.spare[:0], order)
+		c.spare = c.gaps[i].gather(c.spare[:0], order)
 		return distribution(m, c.spare, &c.workshop)
 	case m.Needs&FailedOnly != 0:
 		return c.ofFailures(i, m, t, order)
@@ -285,7 +285,7 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 			return k.as(m), true
 		}
 	}
-	c.take(i, order)
+	c.pick(i, order)
 	s, ok := distribution(m, c.spare, &c.workshop)
 	if ok && t.steady != nil {
 		t.steady.average(i, &s)
@@ -304,10 +304,10 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 func (c *Collector) ofFailures(i int, m *Metric, t *Totals, order []int32) (Stat, bool) {
 	theirs := Stat{}
 	if t.Cancelled > 0 {
-		c.take(i, order)
+		c.pick(i, order)
 		theirs, _ = distribution(m, c.spare, &c.workshop)
 	}
-	c.take(i, c.rows.without(cancelled, order))
+	c.pick(i, c.rows.without(cancelled, order))
 	s, ok := distribution(m, c.spare, &c.workshop)
 	return beside(m, s, ok, theirs)
 }
@@ -346,10 +346,10 @@ func (k *columnStat) as(m *Metric) Stat {
 	return s
 }
 
-// take puts the values of a column into spare.
-func (c *Collector) take(i int, order []int32) {
+// pick puts the values of a column into spare.
+func (c *Collector) pick(i int, order []int32) {
 	c.column = c.cols[i].all(c.column)
-	c.spare = take(grown(c.spare, len(c.column)), c.column, order)
+	c.spare = gather(grown(c.spare, len(c.column)), c.column, order)
 }
 
 // intended is the statistics of a span from the intended time, whose sorted
@@ -377,7 +377,7 @@ func (c *Collector) adjusted(m *Metric, t *Totals, order []int32) (Stat, bool) {
 	if t.In(record.Due&^record.InOK) == 0 {
 		return Stat{}, false
 	}
-	c.take(position(m.Of), order)
+	c.pick(position(m.Of), order)
 	if len(c.spare) == 0 {
 		return Stat{}, false
 	}

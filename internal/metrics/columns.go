@@ -137,8 +137,8 @@ func (w *rows) choose(not flag, in choice) choice {
 	return out
 }
 
-// take appends the values of the rows, in their order. all is the column.
-func take(into, all []float64, rows []int32) []float64 {
+// gather appends the values of the rows, in their order. all is the column.
+func gather(into, all []float64, rows []int32) []float64 {
 	for _, row := range rows {
 		if int(row) < len(all) && !math.IsNaN(all[row]) {
 			into = append(into, all[row])
@@ -178,7 +178,7 @@ func (g *ragged) add(row int, values []float64) {
 // len is the number of values.
 func (g *ragged) len() int { return len(g.values) }
 
-func (g *ragged) take(into []float64, rows []int32) []float64 {
+func (g *ragged) gather(into []float64, rows []int32) []float64 {
 	for _, row := range rows {
 		for _, v := range g.row(int(row)) {
 			into = append(into, float64(v))

@@ -147,13 +147,13 @@ func (c *Collector) tallyUp(p *past, in choice) {
 		m := &catalogue[i]
 		switch {
 		case m.List != nil:
-			c.spare = c.gaps[i].take(c.spare[:0], order)
+			c.spare = c.gaps[i].gather(c.spare[:0], order)
 		case m.Needs&FailedOnly != 0:
-			c.take(i, order)
+			c.pick(i, order)
 			p.theirs[i].add(c.spare, stats.Worth{})
-			c.take(i, c.rows.without(cancelled, order))
+			c.pick(i, c.rows.without(cancelled, order))
 		default:
-			c.take(i, order)
+			c.pick(i, order)
 		}
 		var worth stats.Worth
 		if m.correlated() && len(c.spare) > 0 {
@@ -163,7 +163,7 @@ func (c *Collector) tallyUp(p *past, in choice) {
 	}
 	for k := range c.counts {
 		c.column = c.counts[k].all(c.column)
-		c.spare = take(grown(c.spare, len(c.column)), c.column, order)
+		c.spare = gather(grown(c.spare, len(c.column)), c.column, order)
 		p.counts[k].add(c.spare, stats.Worth{})
 	}
 	c.rows.count(&p.totals, in)

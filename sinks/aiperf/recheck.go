@@ -185,7 +185,7 @@ func (c *rechecker) readSummary(path string) error {
 	return nil
 }
 
-func (c *rechecker) readRecords(path string) error { return eachRecord(path, c.take) }
+func (c *rechecker) readRecords(path string) error { return eachRecord(path, c.add) }
 
 // eachRecord visits the lines of a profile_export.jsonl.
 func eachRecord(path string, visit func(recheckRecord)) error {
@@ -225,7 +225,7 @@ func (c *rechecker) complete(records string) bool {
 	return false
 }
 
-func (c *rechecker) take(r recheckRecord) {
+func (c *rechecker) add(r recheckRecord) {
 	if !r.measured() {
 		return
 	}

@@ -14,8 +14,8 @@ type unsupported []string
 // percentileOf are the statistics that need a number of values.
 var percentileOf = map[string]float64{"p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
-// take tells whether a statistic of n effective values is not supported, and keeps it.
-func (u *unsupported) take(stat string, n float64) bool {
+// keep tells whether a statistic of n effective values is not supported, and keeps it.
+func (u *unsupported) keep(stat string, n float64) bool {
 	q, ok := percentileOf[stat]
 	if !ok || stats.Certified(q, n) {
 		return false
@@ -30,7 +30,7 @@ func (u *unsupported) take(stat string, n float64) bool {
 // touched collects what the legend of the marks says.
 type touched []string
 
-func (t *touched) take(taint validity.Taint) string {
+func (t *touched) mark(taint validity.Taint) string {
 	mark := taint.Mark()
 	if mark == "" {
 		return ""
@@ -63,7 +63,7 @@ func (r *Report) doubtfulMean(tag string) string { return r.doubtfulStat(tag, "a
 func (r *Report) doubtfulStat(tag, stat string) string { return r.sign(r.Taints.Of(tag, stat)) }
 
 func (r *Report) sign(t validity.Taint) string {
-	if mark := r.marked.take(t); mark != "" {
+	if mark := r.marked.mark(t); mark != "" {
 		return " " + mark
 	}
 	return ""

@@ -204,7 +204,7 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 			c := &r.Results.Cells[i]
 			e, ok := c.Headline().Get(key)
 			if !ok || c.Trials == 0 {
-				lines[i] = append(lines[i], "–"+legend.doubted.take(c.Taint(key)))
+				lines[i] = append(lines[i], "–"+legend.doubted.mark(c.Taint(key)))
 				continue
 			}
 			es, of = append(es, e), append(of, i)
@@ -214,7 +214,7 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 			legend.interval = legend.interval || strings.ContainsAny(text, "±[")
 			legend.wide = legend.wide || strings.HasSuffix(text, wideMark)
 			legend.few(c, m)
-			lines[of[k]] = append(lines[of[k]], text+legend.doubted.take(c.Taint(key)))
+			lines[of[k]] = append(lines[of[k]], text+legend.doubted.mark(c.Taint(key)))
 		}
 	}
 	return lines
@@ -223,7 +223,7 @@ func (r *Report) values(cols []metrics.Headline, legend *marks) [][]string {
 // few remembers a percentile of too few requests.
 func (m *marks) few(c *decide.CellResult, h metrics.Headline) {
 	worth := c.Headline().Effective(h.Tag)
-	if !m.small.take(h.Stat, worth) {
+	if !m.small.keep(h.Stat, worth) {
 		return
 	}
 	n := c.Headline().Least(h.Tag)

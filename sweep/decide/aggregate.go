@@ -135,7 +135,7 @@ func gather(p *sweep.Plan, c *sweep.Cell, runs []*Outcome, level float64) CellRe
 		case o.Verdict == validity.Invalid && !p.Experiment.AllowInvalid:
 			out.Left++
 		default:
-			out.take(o)
+			out.add(o)
 		}
 	}
 	out.Trials = len(out.runs)
@@ -178,8 +178,8 @@ func (c *CellResult) word(o *Outcome) validity.Verdict {
 	return o.Verdict
 }
 
-// take counts a run in.
-func (c *CellResult) take(o *Outcome) {
+// add counts a run in.
+func (c *CellResult) add(o *Outcome) {
 	c.runs = append(c.runs, o)
 	for _, s := range o.Summaries {
 		for _, st := range s.Stats {

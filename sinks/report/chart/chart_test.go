@@ -440,7 +440,7 @@ func TestMetricsOfTargetsAreNotTheCells(t *testing.T) {
 		},
 		Floats: map[string][]float64{"trial": {0, 0, math.NaN(), math.NaN()}, "value": {1, 2, 3, 4}},
 	}
-	takeMetrics(rows, map[string]*Cell{"a": c})
+	readMetrics(rows, map[string]*Cell{"a": c})
 	k := key{"full", "m", "p50"}
 	if c.stats[k].Value != 3 || len(c.trials[k]) != 1 || c.trials[k][0].Value != 1 {
 		t.Errorf("estimate %v, trials %v; want 3 and that of the run, 1", c.stats[k].Value, c.trials[k])

@@ -323,7 +323,7 @@ var metricColumns = map[string]bool{
 
 func (d *Data) metrics(dir string, at map[string]*Cell) error {
 	_, err := sinks.EachTable(dir, "metrics", func(c string) bool { return metricColumns[c] }, func(t *sinks.TableRows) error {
-		takeMetrics(t, at)
+		readMetrics(t, at)
 		return nil
 	})
 	if err != nil {
@@ -335,7 +335,7 @@ func (d *Data) metrics(dir string, at map[string]*Cell) error {
 	return nil
 }
 
-func takeMetrics(t *sinks.TableRows, at map[string]*Cell) {
+func readMetrics(t *sinks.TableRows, at map[string]*Cell) {
 	for i := range t.N {
 		c := at[t.Texts["cell"][i]]
 		if c == nil {

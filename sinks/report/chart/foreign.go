@@ -159,11 +159,11 @@ func (d *Data) add(x *results.Request, c *Cell, trial int) {
 	if x.Status == "error" {
 		d.Failures = append(d.Failures, Failure{c, x.ErrorKind, x.ErrorMessage})
 	}
-	r.take(x, c, trial)
+	r.addOne(x, c, trial)
 }
 
-// take appends one request.
-func (r *Requests) take(x *results.Request, c *Cell, trial int) {
+// addOne appends one request.
+func (r *Requests) addOne(x *results.Request, c *Cell, trial int) {
 	r.Cell, r.Trial = append(r.Cell, c), append(r.Trial, trial)
 	none := math.NaN()
 	for _, v := range []struct {

@@ -214,7 +214,7 @@ func (s *State) cells() []cellRow {
 			out = append(out, cellRow{cell: d.Cell, name: s.name(d.Cell)})
 			k = len(out) - 1
 		}
-		out[k].take(d)
+		out[k].add(d)
 	}
 	return out
 }
@@ -230,7 +230,7 @@ type cellRow struct {
 	verdict               validity.Verdict
 }
 
-func (r *cellRow) take(d Done) {
+func (r *cellRow) add(d Done) {
 	r.trials++
 	r.failed += d.Failed
 	r.verdict = max(r.verdict, d.Verdict)

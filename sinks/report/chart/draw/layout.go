@@ -198,8 +198,8 @@ func (l *layout) measured(c *Chart, x0, x1 float64) (list []*panel, left, right 
 		p := c.Panels[i]
 		p.X, p.Y = p.X.settled(p.values(true)), p.Y.settled(p.values(false))
 		xs, ys := extents(&p)
-		together.take(xs.lo)
-		together.take(xs.hi)
+		together.include(xs.lo)
+		together.include(xs.hi)
 		list = append(list, &panel{layout: l, p: &p, y: newScale(p.Y, ys, 6)})
 		for _, t := range list[i].y.ticks {
 			widest = max(widest, l.room(t.Label, smallSize, false))
@@ -232,18 +232,18 @@ func (p *Panel) values(x bool) extent {
 	for i := range p.Series {
 		for _, q := range p.Series[i].Points {
 			if x && !math.IsNaN(q.Y) {
-				e.take(q.X)
+				e.include(q.X)
 			} else if !x {
-				e.take(q.Y)
+				e.include(q.Y)
 			}
 		}
 		if len(p.Series[i].Rects) > 0 { // bars have a foot, at 0
-			e.take(0)
+			e.include(0)
 		}
 	}
 	for _, m := range p.Marks {
 		if m.Vertical == x {
-			e.take(m.At)
+			e.include(m.At)
 		}
 	}
 	return e
@@ -263,13 +263,13 @@ func sensible(p *Panel) (lowest, highest float64) {
 	e := newExtent()
 	for i := range p.Series {
 		for _, q := range p.Series[i].Points {
-			e.take(q.Y)
+			e.include(q.Y)
 		}
 	}
 	if p.Y.Log {
 		return e.lo / 10, e.hi * 10
 	}
-	e.take(0)
+	e.include(0)
 	span := 2 * (e.hi - e.lo)
 	return e.lo - span, e.hi + span
 }
@@ -285,28 +285,28 @@ func extents(p *Panel) (x, y extent) {
 			if math.IsNaN(q.Y) || math.IsNaN(q.X) {
 				continue
 			}
-			x.take(q.X)
-			y.take(q.Y)
+			x.include(q.X)
+			y.include(q.Y)
 			if interval(&q) {
-				y.take(max(q.Low, lowest))
-				y.take(min(q.High, highest))
+				y.include(max(q.Low, lowest))
+				y.include(min(q.High, highest))
 			}
 		}
 		for _, r := range p.Series[i].Rects {
-			x.take(r.X0)
-			x.take(r.X1)
-			y.take(r.Y0)
-			y.take(r.Y1)
+			x.include(r.X0)
+			x.include(r.X1)
+			y.include(r.Y0)
+			y.include(r.Y1)
 		}
 	}
 	for _, m := range p.Marks {
 		if e := map[bool]*extent{true: &x, false: &y}[m.Vertical]; !m.Vertical || !e.empty() {
-			e.take(m.At)
-			e.take(m.To)
+			e.include(m.At)
+			e.include(m.To)
 		}
 	}
 	for _, t := range p.X.Ticks {
-		x.take(t.At)
+		x.include(t.At)
 	}
 	return x, y
 }

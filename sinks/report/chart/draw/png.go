@@ -138,8 +138,8 @@ func frame(list [][]xy) image.Rectangle {
 	x, y := newExtent(), newExtent()
 	for _, poly := range list {
 		for _, q := range poly {
-			x.take(q.x)
-			y.take(q.y)
+			x.include(q.x)
+			y.include(q.y)
 		}
 	}
 	if x.empty() || y.empty() {

@@ -141,20 +141,20 @@ func rowsExtent(p *Panel) extent {
 	values, e := newExtent(), newExtent()
 	for _, r := range p.Rows {
 		if finite(r.Value) && !r.Heading {
-			values.take(r.Value)
+			values.include(r.Value)
 		}
 	}
 	for _, m := range p.Marks {
-		values.take(m.At)
-		values.take(m.To)
+		values.include(m.At)
+		values.include(m.To)
 	}
 	most := 2 * math.Max(values.hi-values.lo, 1e-9)
-	e.take(values.lo)
-	e.take(values.hi)
+	e.include(values.lo)
+	e.include(values.hi)
 	for _, r := range p.Rows {
 		if finite(r.Low) && finite(r.High) && !r.Heading {
-			e.take(max(r.Low, values.lo-most))
-			e.take(min(r.High, values.hi+most))
+			e.include(max(r.Low, values.lo-most))
+			e.include(min(r.High, values.hi+most))
 		}
 	}
 	return e

@@ -33,7 +33,7 @@ type extent struct{ lo, hi float64 }
 
 func newExtent() extent { return extent{math.Inf(1), math.Inf(-1)} }
 
-func (e *extent) take(v float64) {
+func (e *extent) include(v float64) {
 	if !math.IsNaN(v) && !math.IsInf(v, 0) {
 		e.lo, e.hi = min(e.lo, v), max(e.hi, v)
 	}
@@ -67,10 +67,10 @@ func newScale(a Axis, e extent, most int) scale {
 		return logScale(a, e, most)
 	}
 	if a.Zero {
-		e.take(0)
+		e.include(0)
 	}
 	if a.Reach > 0 {
-		e.take(a.Reach)
+		e.include(a.Reach)
 	}
 	if lack := a.Least*max(math.Abs(e.lo), math.Abs(e.hi)) - (e.hi - e.lo); lack > 0 {
 		e.lo, e.hi = e.lo-lack/2, e.hi+lack/2
@@ -85,8 +85,8 @@ func linearScale(a Axis, e extent, most int) scale {
 	s := scale{fn: func(v float64) float64 { return v }}
 	if a.Names && len(a.Ticks) > 0 {
 		pad := max(0.5, (fewestNames-float64(len(a.Ticks))+1)/2) // one bar does not fill the picture
-		e.take(a.Ticks[0].At - pad)
-		e.take(a.Ticks[len(a.Ticks)-1].At + pad)
+		e.include(a.Ticks[0].At - pad)
+		e.include(a.Ticks[len(a.Ticks)-1].At + pad)
 		s.lo, s.hi, s.ticks = e.lo, e.hi, a.Ticks
 		return s
 	}
