@@ -20,6 +20,7 @@ import (
 	"aiperf.dev/aiperf/runner/onerun"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/sinks"
+	"aiperf.dev/aiperf/sinks/report"
 	"aiperf.dev/aiperf/sinks/report/chart"
 	"aiperf.dev/aiperf/sinks/report/page"
 	"aiperf.dev/aiperf/sweep"
@@ -126,6 +127,9 @@ func (r *runner) writePage() error {
 	d, err := chart.Load(r.dir.Path)
 	if err != nil {
 		return err
+	}
+	if all := r.result.Results.Comparisons; len(all) == 1 {
+		page.Decide(d, report.Comparison{Comparison: all[0]})
 	}
 	b, err := page.Of(d, r.result.Report().Sentences())
 	if err != nil {

@@ -101,6 +101,8 @@ func (c Comparison) Headline() string {
 		said = fmt.Sprintf("%s is at most %s worse than %s", a, c.margins(), b)
 	case len(c.Blind()) > 0:
 		said = fmt.Sprintf("no decision between %s and %s: %s", b, a, c.tooCoarse())
+	case c.Trials == 1:
+		said = fmt.Sprintf("no decision between %s and %s: one trial of each shows no change; try --num-profile-runs 5", b, a)
 	default:
 		said = fmt.Sprintf("no decision between %s and %s", b, a)
 		if open := c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless }); open != "" {
@@ -186,6 +188,8 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 		return "equal within " + inPercent(rows[0].Margin)
 	case o == decide.Unclear && !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
 		return "at most " + inPercent(rows[0].Margin) + " worse"
+	case o == decide.Unclear && len(rows) == 1 && rows[0].Note == "" && !math.IsNaN(rows[0].Change):
+		return "not decided (" + rounded(rows[0].Change) + " %)"
 	case o == decide.Unclear:
 		return "not decided"
 	case len(rows) == 1:

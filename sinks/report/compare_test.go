@@ -82,7 +82,7 @@ func TestComparisonInASentence(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, changes)
 		}
 	}
-	says("after| is worse than before: WORSE", "out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided")
+	says("after| is worse than before: WORSE", "out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided (+10 %)")
 	further := c.Rows[0]
 	further.Cell, further.Change = "concurrency 16", -.2
 	c.Rows = []decide.Row{c.Rows[0], further}
@@ -93,7 +93,7 @@ func TestComparisonInASentence(t *testing.T) {
 	c.Rows[1].Harmless = true
 	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s at most 5 % worse in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("no decision between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided in 1 of 2")
+	says("no decision between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
 	says("after| and before are equal within 5 %: EQUIVALENT", "out tok/s equal within 5 %")

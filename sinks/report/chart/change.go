@@ -155,6 +155,9 @@ func (c *Change) Ink() draw.Ink {
 	return draw.S8
 }
 
+// Equal tells whether the change is shown to be within the margin.
+func (c *Change) Equal() bool { return c.Low >= -c.Margin && c.High <= c.Margin }
+
 // baseline names what is compared with, where it is one thing.
 func baseline(pairs []pair, treatment string) string {
 	name := ""

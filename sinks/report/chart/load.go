@@ -244,6 +244,9 @@ func latency(d *Data, _ *Cell) ([]draw.Panel, string) {
 	if len(d.Cells) < 2 {
 		return nil, "one cell only: sweep a load, such as --concurrency 1,4,16"
 	}
+	if d.Load() == "" && len(d.Cells) < 3 {
+		return nil, "two cells at one load: the table and the changes say it; sweep a load, such as --concurrency 1,4,16"
+	}
 	a := d.along()
 	var out []draw.Panel
 	for _, metric := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"aiperf.dev/aiperf/internal/metrics"
+	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sinks/report/chart"
 )
@@ -94,15 +95,19 @@ func answers(d *chart.Data, said []string) (out []string) {
 	return out
 }
 
-// figuresOf are those of one cell that people ask for first.
+// figuresOf are those of one cell that people ask for first, without numbers that the
+// measurement spoiled.
 func figuresOf(d *chart.Data, c *chart.Cell) string {
 	var out []string
+	usable := func(s chart.Stat) bool {
+		return !math.IsNaN(s.Value) && validity.ParseTaint(s.Taint).Level != validity.Wrong
+	}
 	for _, tag := range []string{metrics.TimeToFirstToken, metrics.InterTokenLatency, metrics.RequestLatency} {
-		if s := d.Get(c, tag, "p50"); !math.IsNaN(s.Value) {
+		if s := d.Get(c, tag, "p50"); usable(s) {
 			out = append(out, metrics.Series(tag, "p50")+" "+interval(s)+" ms")
 		}
 	}
-	if s := d.Get(c, metrics.OutputTokenThroughput, "avg"); !math.IsNaN(s.Value) {
+	if s := d.Get(c, metrics.OutputTokenThroughput, "avg"); usable(s) {
 		out = append(out, interval(s)+" output tokens/s")
 	}
 	return strings.Join(out, " · ")

@@ -116,13 +116,16 @@ func (p *Page) changed(list []chart.Change) {
 		for n < len(list) && list[n].Metric == list[i].Metric {
 			n++
 		}
-		low, high, better, worse := math.Inf(1), math.Inf(-1), 0, 0
+		low, high, better, worse, equal := math.Inf(1), math.Inf(-1), 0, 0, 0
 		for k := range list[i:n] {
 			c := &list[i+k]
 			if math.IsNaN(c.Value) {
 				continue
 			}
 			low, high = min(low, c.Value), max(high, c.Value)
+			if c.Equal() {
+				equal++
+			}
 			switch c.Ink() {
 			case draw.Good:
 				better++
@@ -131,7 +134,7 @@ func (p *Page) changed(list []chart.Change) {
 			}
 		}
 		if low <= high {
-			t := Tile{Label: list[i].Metric, Value: chart.Percent(low), Note: "no change beyond the margin"}
+			t := Tile{Label: list[i].Metric, Value: chart.Percent(low), Note: "not decided"}
 			if a, b := chart.Percent(low), chart.Percent(high); a != b {
 				t.Value = strings.TrimSuffix(a, " %") + " to " + b
 			}
@@ -140,6 +143,8 @@ func (p *Page) changed(list []chart.Change) {
 				of = " in " + words.Whole(better+worse) + " of " + words.Count(n-i, "workload")
 			}
 			switch {
+			case equal == n-i:
+				t.Note = "equal within " + strings.TrimPrefix(chart.Percent(list[i].Margin), "+")
 			case better > 0 && worse > 0:
 				t.Note = words.Count(better, "workload") + " better, " + words.Whole(worse) + " worse"
 			case better > 0:

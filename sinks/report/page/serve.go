@@ -164,12 +164,23 @@ func compare(d *chart.Data) {
 	if d.Compared = []string{of.Headline()}; of.Changes() != "" {
 		d.Compared = append(d.Compared, of.Changes())
 	}
+	Decide(d, of)
+}
+
+// Decide lets the page draw what a comparison decided, with its intervals, so that the
+// chart says what the sentences say.
+func Decide(d *chart.Data, c report.Comparison) {
+	several := slices.ContainsFunc(c.Rows, func(r decide.Row) bool { return r.Cell != c.Rows[0].Cell })
 	for _, r := range c.Primary() {
 		if math.IsNaN(r.Change) {
 			continue
 		}
+		name := r.Cell
+		if !several { // one workload has no name of its own
+			name = c.Candidate
+		}
 		x := chart.Change{
-			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(r.Cell), Value: r.Change, Low: r.Low, High: r.High, Margin: r.Margin,
+			Metric: cmp.Or(metrics.Series(r.Key.Tag, r.Key.Stat), r.Header), Name: words.Line(name), Value: r.Change, Low: r.Low, High: r.High, Margin: r.Margin,
 			LargerIsBetter: r.LargerIsBetter, Decided: true, Better: r.Outcome == decide.Better, Worse: r.Outcome == decide.Worse, Hollow: r.Few(),
 			Title: fmt.Sprintf(", %.3g %% interval: %s", 100*r.Level, r.Outcome),
 		}
