@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -144,7 +145,7 @@ func (p *Page) changed(list []chart.Change) {
 			}
 			switch {
 			case equal == n-i:
-				t.Note = "equal within " + strings.TrimPrefix(chart.Percent(list[i].Margin), "+")
+				t.Note = fmt.Sprintf("equal within %.2g %%", 100*list[i].Margin)
 			case better > 0 && worse > 0:
 				t.Note = words.Count(better, "workload") + " better, " + words.Whole(worse) + " worse"
 			case better > 0:
