@@ -30,7 +30,7 @@ drive less than twice that load, the check headroom names it as the cause of
 numbers that are found to be wrong.`,
 	flags: []argv.Switch{
 		{Name: "concurrency", Arg: "N", Doc: "connections with short answers (default 64)"},
-		{Name: "streams", Arg: "N", Doc: "streams at a time (default 100)"},
+		{Name: "streams", Arg: "N", Doc: "streams at the same time (default 100)"},
 		{Name: "itl", Arg: "TIME", Doc: "time between the tokens of a stream (default 10ms)"},
 		{Name: "isl", Arg: "N", Doc: "tokens of a prompt (default 32)"},
 		{Name: "osl", Arg: "N", Doc: "tokens of a streamed answer (default 90)"},

@@ -39,8 +39,8 @@ written as ${NAME}, to be exported.`,
 var convertFlags = []argv.Switch{
 	{Name: "to", Arg: "FORMAT", Words: []string{"cue", "yaml"}, Doc: "cue (default) or yaml"},
 	{Name: "output", Short: "o", Arg: "FILE", Doc: "write FILE, which must not exist yet"},
-	{Name: "from-flags", Doc: "what follows are flags of profile"},
-	{Name: "config", Short: "f", Arg: "FILE", Doc: "the file that flags are laid over, as in profile"},
+	{Name: "from-flags", Doc: "the words after it are flags of profile"},
+	{Name: "config", Short: "f", Arg: "FILE", Doc: "file whose values the flags change, as in profile"},
 	setFlag,
 }
 

@@ -50,8 +50,8 @@ why, conversations, turns, lengths, time, shared prefixes, the first request.
 	},
 	flags: []argv.Switch{
 		{Name: "format", Arg: "FORMAT", Doc: "format of the file; without it, the records show it"},
-		{Name: "tokenizer", Arg: "NAME", Doc: "what lengths are counted with (default builtin)"},
-		{Name: "why", Doc: "say why each other format was not taken"},
+		{Name: "tokenizer", Arg: "NAME", Doc: "tokenizer that counts lengths (default builtin)"},
+		{Name: "why", Doc: "show why each other format was rejected"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		switch {
@@ -260,7 +260,7 @@ mooncake trace. aiperf profile --input-file takes the same changes as
 		{Name: "block-size", Arg: "TOKENS", Doc: "tokens per hash id"},
 		{Name: "speedup-ratio", Arg: "K", Doc: "play it this many times faster"},
 		{Name: "prefix-len-multiplier", Arg: "K", Doc: "factor on the length of shared prefixes"},
-		{Name: "prefix-root-multiplier", Arg: "N", Doc: "trees that prefixes are spread over"},
+		{Name: "prefix-root-multiplier", Arg: "N", Doc: "number of prefix trees over which the trace is spread"},
 		{Name: "prompt-len-multiplier", Arg: "K", Doc: "factor on the length of what follows the prefix"},
 		{Name: "output-len-multiplier", Arg: "K", Doc: "factor on output lengths"},
 		{Name: "max-isl", Arg: "TOKENS", Doc: "leave out requests with longer inputs"},

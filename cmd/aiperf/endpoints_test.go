@@ -12,11 +12,9 @@ import (
 	"aiperf.dev/aiperf/loadgen/endpoint"
 )
 
-// onePixel is a PNG image.
-const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-
-// TestEndpointLines runs every line of docs/endpoints.md as it stands there:
-// each type of endpoint has one, and no request of it fails.
+// TestEndpointLines runs every line of docs/endpoints.md as it stands there, beside
+// the files that the page writes: each type of endpoint has one, and no request of it
+// fails.
 func TestEndpointLines(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "endpoints.md"))
@@ -24,19 +22,27 @@ func TestEndpointLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := regexp.MustCompile(`(?m)^aiperf profile .*--endpoint-type (\S+).*$`).FindAllStringSubmatch(string(page), -1)
+	files := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^echo '(.*)'( \| base64 -d)? > (\S+)$`).FindAllStringSubmatch(string(page), -1) {
+		text := m[1] + "\n"
+		if m[2] != "" {
+			b, err := base64.StdEncoding.DecodeString(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(b)
+		}
+		files[m[3]] = text
+	}
 	shown := map[string]bool{}
 	for _, m := range lines {
 		shown[m[1]] = true
 		t.Run(m[1], func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			image, err := base64.StdEncoding.DecodeString(onePixel)
-			if err != nil {
-				t.Fatal(err)
+			for name, text := range files {
+				write(t, dir, name, text)
 			}
-			write(t, dir, "cat.png", string(image))
-			write(t, dir, "edits.jsonl", `{"text": "add a hat", "image": "cat.png"}`+"\n")
-			write(t, dir, "bodies.jsonl", `{"messages": [{"role": "user", "content": "one two"}], "max_tokens": 3}`+"\n")
 			p := aiperf(t, dir, append(shellWords(m[0])[1:], "--tokenizer", "builtin", "--report", "none")...)
 			p.wants(diag.OK, diag.Invalid) // a busy machine may make a run INVALID
 			if !regexp.MustCompile(`Errors +0 of 4`).MatchString(p.out.String()) {

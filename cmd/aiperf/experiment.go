@@ -28,7 +28,7 @@ var (
 	exprFlag   = argv.Switch{Name: "expression", Short: "e", Arg: "EXPR", Once: true, Minor: true, Topic: "file", Doc: "which experiment of a CUE package"}
 	tagFlag    = argv.Switch{Name: "inject", Short: "t", Arg: "KEY=VALUE", Many: true, Minor: true, Topic: "file", Doc: "fill @tag(KEY) in CUE"}
 	pkgFlag    = argv.Switch{Name: "package", Short: "p", Arg: "NAME", Once: true, Minor: true, Topic: "file", Doc: "CUE package of the folder or file"}
-	modFlag    = argv.Switch{Name: "allow-download", Minor: true, Topic: "file", Doc: "fetch CUE modules that are not in the cache"}
+	modFlag    = argv.Switch{Name: "allow-download", Minor: true, Topic: "file", Doc: "download CUE modules that are not in the cache"}
 	outputFlag = argv.Switch{Name: "output", Short: "o", Arg: "FORMAT", Words: []string{"text", "json"}, Topic: "results", Doc: "text (default) or json, on stdout"}
 	lenient    = argv.Switch{Name: "lenient", Topic: "file", Doc: "warn about settings without effect"}
 	strict     = argv.Switch{Name: "strict", Topic: "file", Doc: "refuse settings without effect"}

@@ -12,7 +12,8 @@ import (
 var explainCommand = command{
 	name: "explain", usage: "print every resolved value and where it came from",
 	help: `aiperf explain FILE [PATH…] prints path, value and origin of each setting.
-aiperf explain metric|check|setting [NAME] says what a word means.
+aiperf explain metric|check|setting|term [NAME] shows what a word means;
+aiperf help WORD looks in all of them.
 
   aiperf explain sweep.cue
   aiperf explain sweep.cue phases endpoint.timeout
@@ -21,8 +22,7 @@ aiperf explain metric|check|setting [NAME] says what a word means.
   aiperf explain setting request-rate
 
 The origin is a place in a file, a flag, the environment, or the reason for a
-default; where a terminal is too narrow for all three, it has a line of its own.
-Secrets are masked.`,
+default; on a narrow terminal it is on the next line. Secrets are masked.`,
 	flags: []argv.Switch{setFlag, exprFlag, tagFlag, pkgFlag, modFlag, lenient}, settings: true,
 	words: func(before []string) []string {
 		if len(before) == 0 {
@@ -35,7 +35,7 @@ Secrets are masked.`,
 	},
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) == 0 {
-			return diag.New("which experiment?", "aiperf explain FILE [PATH…], or aiperf explain metric|check|setting NAME")
+			return diag.New("which experiment?", "aiperf explain FILE [PATH…], or aiperf explain metric|check|setting|term NAME")
 		}
 		if kind, ok := glossary.Find(p.Words[0]); ok {
 			return a.explainWords(kind, p.Words[1:])

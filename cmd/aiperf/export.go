@@ -28,7 +28,7 @@ answer, the table of cells, the charts, the evidence.
   aiperf report results/quickstart-20261121T093000Z
   aiperf report results/before results/after --output compare.html`,
 	flags: append([]argv.Switch{
-		{Name: "output", Arg: "FILE", Doc: "where it goes (default: report.html in the first directory)"},
+		{Name: "output", Arg: "FILE", Doc: "file to write (default: report.html in the first directory)"},
 		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
 	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {

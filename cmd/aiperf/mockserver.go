@@ -21,7 +21,7 @@ docs/mock-server.md explains all of its words: random times, faults, limits.`,
 		{Name: "port", Arg: "PORT", Doc: "port on 127.0.0.1; 0 (default) takes a free one"},
 		{Name: "log", Arg: "FILE", Doc: "write one JSON line per request, with the true times"},
 		{Name: "seed", Arg: "N", Doc: "seed of jitter and errors"},
-		{Name: "parent", Arg: "PID", Doc: "end when this process ends"},
+		{Name: "parent", Arg: "PID", Doc: "exit when this process ends"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		return mockserver.Serve(a.issue, mockArgs(p), a.In, a.Out)

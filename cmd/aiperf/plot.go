@@ -36,7 +36,7 @@ into the same charts; directories that AIPerf wrote work too.
   aiperf plot --dashboard results/*       the same as pages on this machine`,
 	flags: append([]argv.Switch{
 		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
-		{Name: "output", Arg: "DIR", Doc: "where the pictures go (default: plots in the first directory)"},
+		{Name: "output", Arg: "DIR", Doc: "folder for the pictures (default: plots in the first directory)"},
 		{Name: "format", Arg: "FORMAT", Words: []string{"png", "svg"}, Doc: "png (default) or svg"},
 		{Name: "theme", Arg: "THEME", Words: []string{"light", "dark"}, Doc: "light (default) or dark"},
 		{Name: "chart", Arg: "NAME", Many: true, Doc: "only this chart; --chart list names them"},
@@ -45,8 +45,8 @@ into the same charts; directories that AIPerf wrote work too.
 		{Name: "by", Arg: "AXIS", Doc: "a line for each value of this axis"},
 		{Name: "config", Arg: "FILE", Doc: "plots as AIPerf's plot_config.yaml lists them"},
 		{Name: "dashboard", Doc: "serve the report of any of the directories on loopback until Ctrl-C"},
-		{Name: "no-dashboard", Doc: "pictures and no server, which is the default"},
-		{Name: "verbose", Short: "v", Doc: "accepted for AIPerf's sake; has no effect"},
+		{Name: "no-dashboard", Doc: "write pictures, start no server (default)"},
+		{Name: "verbose", Short: "v", Doc: "accepted as in AIPerf; has no effect"},
 		{Name: "port", Arg: "PORT", Doc: "port of --dashboard (default 8050)"},
 	}, expenseFlags...),
 	run: func(a *app, p *argv.Line) error {
@@ -72,8 +72,8 @@ into the same charts; directories that AIPerf wrote work too.
 
 // expenseFlags say what no result holds and the chart of costs needs.
 var expenseFlags = []argv.Switch{
-	{Name: "price", Arg: "N", Doc: "price of an hour of the servers that answered, in any currency: draws what tokens cost"},
-	{Name: "watts", Arg: "N", Doc: "mean power of those servers: draws the energy of a token"},
+	{Name: "price", Arg: "N", Doc: "price per hour of the servers, in any currency; draws the cost of tokens"},
+	{Name: "watts", Arg: "N", Doc: "mean power of the servers in watts; draws the energy per token"},
 }
 
 // expense is what those flags say.

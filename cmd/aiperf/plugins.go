@@ -77,7 +77,7 @@ in: there is nothing to install or to register.
 		{Name: "category", Arg: "CATEGORY", Doc: "the category, as the first word"},
 		{Name: "name", Arg: "NAME", Doc: "one part of it, as the second word"},
 		{Name: "all", Short: "a", Doc: "list the parts of every category"},
-		{Name: "validate", Short: "v", Doc: "accepted for AIPerf's sake: parts are compiled in"},
+		{Name: "validate", Short: "v", Doc: "accepted as in AIPerf; has no effect"},
 		{Name: "no-validate", Doc: "the same"},
 	},
 	run: func(a *app, p *argv.Line) error {

@@ -106,8 +106,8 @@ about it, and what it found in each cell.
   aiperf checks --list        what is checked, and what it means`,
 	flags: []argv.Switch{
 		{Name: "list", Doc: "list all checks with their meaning"},
-		{Name: "all", Doc: "print clean checks too"},
-		{Name: "runs", Doc: "a line for each run, not for each cell"},
+		{Name: "all", Doc: "also print the checks that found nothing"},
+		{Name: "runs", Doc: "one line per run instead of one per cell"},
 	},
 	run: func(a *app, p *argv.Line) error {
 		if p.Has("list") {
