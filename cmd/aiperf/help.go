@@ -55,7 +55,7 @@ func rootText() string {
 // exitCodes is the end of the root's help, wrapped; a code and its first word
 // stay together.
 func exitCodes() string {
-	parts := strings.Fields("aiperf COMMAND --help tells more. Exit codes:")
+	parts := strings.Fields("aiperf help WORD explains any word. Exit codes:")
 	for i, m := range diag.Meanings() {
 		said := strings.Fields(m.Short)
 		end := ","
