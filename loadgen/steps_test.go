@@ -109,7 +109,7 @@ func TestStepsThatFail(t *testing.T) {
 	}{
 		{"the job fails", []string{`{"id":"v","status":"queued"}`, `{"id":"v","status":"failed","error":{"message":"out of memory"}}`}, nil, record.ParseError, "out of memory"},
 		{"no id", []string{`{"status":"queued"}`}, nil, record.ParseError, "no id"},
-		{"an id that leaves the path", []string{`{"id":"../../admin","status":"queued"}`}, nil, record.ParseError, "cannot stand in a path"},
+		{"an id that leaves the path", []string{`{"id":"../../admin","status":"queued"}`}, nil, record.ParseError, "cannot be part of a path"},
 		{"no job at all", []string{`<html>`}, nil, record.ParseError, ""},
 		{"a poll that never ends", []string{`{"id":"v","status":"queued"}`}, func(x *transport.Exchange) { x.Deadline = 500 }, record.Timeout, `in the time a request has (--request-timeout-seconds): the status at /v1/videos/v is "queued"`},
 	} {
