@@ -48,7 +48,7 @@ func dirPlan(plan *sweep.Plan, opt Options) resultdir.Plan {
 
 // writes are the paths that the runs of plan and its tables may write.
 func writes(plan *sweep.Plan) []string {
-	names := []string{"aggregate", "sweep_aggregate", "profile_runs", "server_log_1.jsonl", resultdir.RecordsKept}
+	names := []string{"aggregate", "sweep_aggregate", "profile_runs", "server_log_1.jsonl", resultdir.RecordsKept, resultdir.ReportsName}
 	for _, table := range sinks.TableNames() {
 		names = append(names, resultdir.Table(table, "parquet"), resultdir.Table(table, "arrow"), resultdir.Table(table, "csv"))
 	}

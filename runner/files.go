@@ -207,9 +207,10 @@ func Reports(dir string) ([]*RunReport, error) {
 		return nil, err
 	}
 	var out []*RunReport
+	reports := resultdir.ReportsOf(dir)
 	for _, run := range runs {
 		var rep RunReport
-		if err := resultdir.ReadJSON(filepath.Join(dir, run.Dir, resultdir.ReportName), &rep); err == nil {
+		if err := reports.Read(run.Run, run.Dir, &rep); err == nil {
 			out = append(out, &rep)
 		}
 	}

@@ -55,6 +55,9 @@ func (r *runner) finish() error {
 	if err := res.Report().WriteMarkdown(filepath.Join(r.dir.Path, resultdir.MarkdownName)); err != nil {
 		return err
 	}
+	if err := r.writeAnswer(); err != nil {
+		return err
+	}
 	if err := r.writePage(); err != nil {
 		return err
 	}
@@ -67,6 +70,11 @@ func (r *runner) finish() error {
 	r.log.say("INFO", "%d of %s are written, %d were not needed, verdict %s", len(r.result.Outcomes), r.size(), r.result.Spared, r.result.Verdict)
 	if err := r.log.close(); err != nil { // complete before the manifest lists it
 		return err
+	}
+	if r.over() && r.plan.Several() {
+		if err := r.dir.FoldReports(r.runDirs()); err != nil {
+			return err
+		}
 	}
 	if err := r.writeManifest(info); err != nil {
 		return err
@@ -183,24 +191,34 @@ func (r *runner) over() bool {
 	return true
 }
 
-// removeJournals deletes the streams that the tables now hold, and the folders that they
-// leave empty.
+// runDirs are the folders of the runs that were carried out.
+func (r *runner) runDirs() (dirs []string) {
+	for _, o := range r.result.Outcomes {
+		dirs = append(dirs, o.Run.Dir)
+	}
+	return dirs
+}
+
+// removeJournals deletes the streams that the tables now hold, the reports that were
+// folded into one file, and the folders that they leave empty.
 func (r *runner) removeJournals() error {
 	if !r.over() {
 		return nil
 	}
 	var errs []error
-	var dirs []string
-	for _, o := range r.result.Outcomes {
-		dirs = append(dirs, o.Run.Dir)
-		for _, name := range append(sinks.SeriesFiles(), resultdir.StreamName) {
-			if err := os.Remove(filepath.Join(r.dir.Path, o.Run.Dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	names := append(sinks.SeriesFiles(), resultdir.StreamName)
+	if r.plan.Several() {
+		names = append(names, resultdir.ReportName)
+	}
+	for _, dir := range r.runDirs() {
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(r.dir.Path, dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}
 	}
 	if len(errs) == 0 {
-		r.dir.RemoveEmpty(dirs)
+		r.dir.RemoveEmpty(r.runDirs())
 	}
 	return errors.Join(errs...)
 }

@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"aiperf.dev/aiperf/internal/diag"
+	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/validity"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/runner/verdict"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/report"
+	"aiperf.dev/aiperf/sweep/decide"
 )
 
 // Report is the result as people read it.
@@ -69,6 +73,20 @@ func (res *Result) Report() *report.Report {
 		res.single(r)
 	}
 	return r
+}
+
+// writeAnswer writes summary.json: the report as data, with the figures that people ask
+// for and those that the experiment names. The tables have all.
+func (r *runner) writeAnswer() error {
+	keep := map[decide.Key]bool{}
+	for _, f := range sinks.CellFigures() {
+		keep[decide.Key{Tag: f.Tag, Stat: f.Stat}] = true
+	}
+	for _, k := range decide.Asked(r.plan) {
+		keep[k] = true
+	}
+	doc := r.result.Report().Doc(r.result.ExitCode(), r.result.Interrupted)
+	return resultdir.WriteMasked(filepath.Join(r.dir.Path, resultdir.AnswerName), doc.Only(func(tag, stat string) bool { return keep[decide.Key{Tag: tag, Stat: stat}] }), r.hide)
 }
 
 // NothingMeasured is why, when every run of the plan failed before its first

@@ -20,7 +20,7 @@ type TablesInput struct {
 	Version string    // of the program
 	Verdict string
 	Host    string   // what the runner knows about the machine, as JSON
-	Formats []string // parquet is always written; none named: arrow and csv too, but not of the chunks
+	Formats []string // parquet is always written; none named: arrow and csv too, but not of chunks and metrics
 	Chunks  bool     // write the chunks table
 
 	Journals []RunJournal // samples over time are in files beside them; see Series
@@ -125,7 +125,7 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 // wants tells whether a table is written in a format.
 func (s *tableSet) wants(table, format string) bool {
 	if len(s.in.Formats) == 0 {
-		return format == "parquet" || table != "chunks" // which are many
+		return format == "parquet" || table != "chunks" && table != "metrics" // which are many
 	}
 	return format == "parquet" || slices.Contains(s.in.Formats, format)
 }

@@ -41,7 +41,7 @@ func homes() map[string]struct {
 func resultFiles() []string {
 	return []string{
 		resultdir.LockName, resultdir.LockSchema, resultdir.JournalName, resultdir.ManifestName, resultdir.ManifestSchema, resultdir.ResolvedName,
-		resultdir.ReportName, resultdir.StreamName, resultdir.MarkdownName, resultdir.ViewName, resultdir.LiveName, resultdir.LogName,
+		resultdir.ReportName, resultdir.ReportsName, resultdir.RecordsKept, resultdir.AnswerName, resultdir.StreamName, resultdir.MarkdownName, resultdir.ViewName, resultdir.LiveName, resultdir.LogName,
 	}
 }
 

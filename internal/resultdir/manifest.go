@@ -32,7 +32,7 @@ type Manifest struct {
 	ExitCode    int              `json:"exit_code"`
 	Finished    time.Time        `json:"finished"`
 	Conclusions []string         `json:"conclusions,omitempty"` // what the cells and gates show, a sentence each
-	Findings    json.RawMessage  `json:"findings,omitempty"`    // about the plan as a whole; a run's are in its run.json
+	Findings    json.RawMessage  `json:"findings,omitempty"`    // about the plan as a whole; a run's are in its report
 	Files       []ManifestFile   `json:"files"`
 }
 
@@ -70,8 +70,9 @@ func (w Written) digest(path string) (string, int64, error) {
 // locks, temporary names and what is being written.
 func listFiles(dir string, others map[string]bool, rows map[string]int64, known Written) ([]ManifestFile, error) {
 	var files []ManifestFile
+	folded := holdsAny(filepath.Join(dir, ReportsName)) // the runs' own reports are about to go
 	err := walk(dir, others, func(path, rel string, e fs.DirEntry) (err error) {
-		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == lockName || strings.HasSuffix(rel, ".tmp") || isStream(e.Name()) {
+		if e.IsDir() || rel == ManifestName || rel == LiveName || rel == lockName || strings.HasSuffix(rel, ".tmp") || isStream(e.Name()) || folded && e.Name() == ReportName && !strings.HasPrefix(rel, AsideName+"/") {
 			return nil
 		}
 		f := ManifestFile{Path: rel, Kind: kindOf(rel)}
@@ -97,13 +98,13 @@ func kindOf(rel string) string {
 		return "incomplete"
 	case !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".parquet") || strings.HasSuffix(rel, ".arrow") || strings.HasSuffix(rel, ".csv") && !strings.HasPrefix(base, "profile_export")):
 		return "table"
-	case base == ReportName:
+	case base == ReportName, rel == ReportsName:
 		return "run"
 	case rel == RecordsKept:
 		return "records"
 	case rel == ViewName, strings.HasPrefix(rel, PlotsDir+"/"):
 		return ViewKind
-	case base == MarkdownName:
+	case base == MarkdownName, rel == AnswerName:
 		return "report"
 	}
 	return "aiperf"

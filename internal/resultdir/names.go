@@ -18,7 +18,8 @@ const (
 	ResolvedName = "resolved.json"  // every setting with its origin
 	SourceName   = "experiment"     // the experiment as it was given, with one of SourceEndings
 	MarkdownName = "summary.md"
-	AsideName    = "incomplete" // folder of what unfinished attempts left
+	AnswerName   = "summary.json" // the same for programs
+	AsideName    = "incomplete"   // folder of what unfinished attempts left
 )
 
 // SourceEndings are those of a file that holds an experiment.
@@ -29,6 +30,9 @@ const (
 	ReportName = "run.json"     // what the run says of itself
 	StreamName = "stream.arrow" // its records, until they are in the tables
 )
+
+// ReportsName has what the runs of a plan of several say of themselves, when it is over.
+const ReportsName = "runs.json"
 
 // RecordsKept is the archive of what runs were that the tables do not tell: their records
 // as they came, and what else AIPerf's files are made of.

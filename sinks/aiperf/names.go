@@ -74,7 +74,7 @@ func ownPrefix(prefix string) string {
 // reserved are the stems of files, and the folders, that stand beside the profile
 // exports.
 func reserved(p string) bool {
-	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "resolved", "journal", "plan.lock", "run_config", "phase_manifest", ".aiperf_results_ready",
+	for _, s := range append(sinks.TableNames(), "inputs", "manifest", "summary", "resolved", "journal", "plan.lock", "run_config", "phase_manifest", ".aiperf_results_ready",
 		"aggregate", "incomplete", "logs", "phases", "plots", "profile_runs", "sweep_aggregate") {
 		if p == s {
 			return true

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"math"
 
 	"aiperf.dev/aiperf/internal/diag"
@@ -85,6 +86,19 @@ func (r *Report) Doc(code diag.Code, interrupted bool) Doc {
 	d.Conclusions = r.Sentences()
 	for _, c := range r.Results.Comparisons {
 		d.Comparisons = append(d.Comparisons, Comparison{c}.Doc())
+	}
+	return d
+}
+
+// Only leaves out the metrics of cells that keep does not want.
+func (d Doc) Only(keep func(tag, stat string) bool) Doc {
+	for _, c := range d.Cells {
+		for tag, stats := range c.Metrics {
+			maps.DeleteFunc(stats, func(stat string, _ interval) bool { return !keep(tag, stat) })
+			if len(stats) == 0 {
+				delete(c.Metrics, tag)
+			}
+		}
 	}
 	return d
 }

@@ -43,11 +43,12 @@ func readOurs(dir string) (*System, error) {
 // run says so.
 func stampsOf(dir string) (kinds []string) {
 	runs, _ := resultdir.Begun(dir) // a damaged journal says nothing
+	reports := resultdir.ReportsOf(dir)
 	for _, r := range runs {
 		var report struct {
 			Stamps string `json:"stamps"`
 		}
-		if readJSON(filepath.Join(dir, r.Dir, resultdir.ReportName), &report) == nil && report.Stamps != "" && !slices.Contains(kinds, report.Stamps) {
+		if reports.Read(r.Run, r.Dir, &report) == nil && report.Stamps != "" && !slices.Contains(kinds, report.Stamps) {
 			kinds = append(kinds, report.Stamps)
 		}
 	}

@@ -152,8 +152,10 @@ resolution = 1e-3  # of a stamp, ms
 estimates = 0
 allowed = sys.argv[2:] == ["allow-invalid"]
 ends = {}
-for path in glob.glob(f"{directory}/**/run.json", recursive=True):
-    run = json.load(open(path))
+reports = [json.load(open(path)) for path in glob.glob(f"{directory}/**/run.json", recursive=True)]
+for path in glob.glob(f"{directory}/runs.json"):
+    reports += json.load(open(path))
+for run in reports:
     for b in run.get("bounds") or []:
         if b["metric"] == "inter_token_latency":
             ends[run["run"], b["stat"]] = b["low"], b["high"]

@@ -25,17 +25,18 @@ import (
 
 // Watcher reads a result directory that another process fills, or filled.
 type Watcher struct {
-	dir   string
-	state *State
-	runs  []resultdir.LockRun
-	cells map[string]int // number of a cell by its id
-	index map[string]int // of a run in the order of execution
-	seen  int64          // bytes of the journal that were taken in
-	last  time.Time      // of the newest snapshot
-	noted time.Time      // of the newest line of the journal
-	begun time.Time      // when the plan was written down
-	spent time.Duration  // by the processes before this one
-	held  func() bool    // whether a process fills the directory
+	dir     string
+	reports *resultdir.Reports
+	state   *State
+	runs    []resultdir.LockRun
+	cells   map[string]int // number of a cell by its id
+	index   map[string]int // of a run in the order of execution
+	seen    int64          // bytes of the journal that were taken in
+	last    time.Time      // of the newest snapshot
+	noted   time.Time      // of the newest line of the journal
+	begun   time.Time      // when the plan was written down
+	spent   time.Duration  // by the processes before this one
+	held    func() bool    // whether a process fills the directory
 }
 
 // NewWatcher opens a directory; held tells whether a process fills it, as far as
@@ -52,7 +53,7 @@ func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{dir: dir, held: held, begun: begun.ModTime(), runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
+	w := &Watcher{dir: dir, reports: resultdir.ReportsOf(dir), held: held, begun: begun.ModTime(), runs: lock.Runs, cells: map[string]int{}, index: map[string]int{}}
 	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
@@ -190,8 +191,7 @@ func (w *Watcher) done(i int, dir string) Done {
 			Failed int64 `json:"failed"`
 		} `json:"phases"`
 	}
-	at := filepath.Join(w.dir, filepath.FromSlash(dir))
-	readJSON(filepath.Join(at, resultdir.ReportName), &run)
+	_ = w.reports.Read(w.runs[i].ID, filepath.FromSlash(dir), &run) // one that cannot be read says nothing
 	d.Verdict = run.Verdict
 	for _, p := range run.Phases {
 		if !p.Warmup {
@@ -204,13 +204,6 @@ func (w *Watcher) done(i int, dir string) Done {
 		}
 	}
 	return d
-}
-
-// readJSON fills in what a file says; one that cannot be read says nothing.
-func readJSON(path string, to any) {
-	if b, err := os.ReadFile(path); err == nil {
-		_ = json.Unmarshal(b, to)
-	}
 }
 
 // State is what was read so far.
