@@ -82,8 +82,10 @@ func Open(dir string, plan Plan, resume bool, redo ...string) (_ *Dir, err error
 		return d, nil
 	}
 	// What a manifest said is about to change: a directory without one is unfinished.
-	if err := os.Remove(filepath.Join(dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(err, d.Close())
+	for _, name := range []string{ManifestName, ReportsName} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, errors.Join(err, d.Close())
+		}
 	}
 	return d, removeTemporaries(dir, beside(d.Events))
 }
