@@ -30,7 +30,11 @@ func openDir(plan *sweep.Plan, opt Options) (*resultdir.Dir, error) {
 	for _, run := range opt.Redo {
 		redo = append(redo, run.ID)
 	}
-	return resultdir.Open(opt.Dir, dirPlan(plan, opt), opt.Resume, redo...)
+	dir, err := resultdir.Open(opt.Dir, dirPlan(plan, opt), opt.Resume, redo...)
+	if err == nil && opt.Latest != "" {
+		resultdir.LeadTo(opt.Dir, opt.Latest)
+	}
+	return dir, err
 }
 
 // dirPlan is what a result directory knows of plan.

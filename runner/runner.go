@@ -29,6 +29,7 @@ import (
 // Options are what the plan does not say.
 type Options struct {
 	Dir         string      // result directory
+	Latest      string      // link beside Dir that leads to it from when it is opened, "" for none
 	Resume      bool        // continue what was begun in Dir
 	Redo        []sweep.Run // with Resume: of these another attempt is made, whatever came of the last one
 	KeepStreams bool        // the runs' streams stay when the tables are written

@@ -181,11 +181,11 @@ func TestReaders(t *testing.T) {
 		},
 	}
 	results := filepath.Join(dir, "results")
-	w.Alpha = w.experiment(t, filepath.Join(results, "alpha"), "alpha")
-	w.Beta = w.experiment(t, filepath.Join(results, "beta"), "beta")
+	w.Alpha = w.experiment(t, filepath.Join(results, "alpha-1"), "alpha")
+	w.Beta = w.experiment(t, filepath.Join(results, "beta-1"), "beta")
 	w.finish()
 	p := demoPlan("alpha", 1, 1)
-	writeJournal(t, filepath.Join(results, "alpha", "stream.arrow"), p, 0, 0, t0, outOfOrder(newGenerator(9, 2), 77))
+	writeJournal(t, filepath.Join(results, "alpha-1", "stream.arrow"), p, 0, 0, t0, outOfOrder(newGenerator(9, 2), 77))
 	w.Journal = 77
 	b, err := json.Marshal(w)
 	if err != nil {

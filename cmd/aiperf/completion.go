@@ -143,7 +143,7 @@ func (c command) completions(words []string, last string) []string {
 // resultDirs are the result directories below here, finished or not: where experiments and
 // AIPerf's command lines put them by default, and in the working directory.
 func resultDirs([]string) (out []string) {
-	for _, pattern := range []string{"*", "results/*", "artifacts/*"} {
+	for _, pattern := range []string{"*", "results/*-*", "artifacts/*"} {
 		found, _ := filepath.Glob(filepath.FromSlash(pattern) + string(filepath.Separator) + resultdir.LockName) // the pattern is ours
 		for _, f := range found {
 			out = append(out, filepath.Dir(f))

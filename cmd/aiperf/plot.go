@@ -33,7 +33,7 @@ into the same charts; directories that AIPerf wrote work too.
   aiperf plot results/quickstart-20261121T093000Z
   aiperf plot DIR --chart latency-vs-load --format svg --theme dark
   aiperf plot DIR --x concurrency --y time_to_first_token.p99 --by endpoint
-  aiperf plot --dashboard results/*       the same as pages on this machine`,
+  aiperf plot --dashboard results/*-*     the same as pages on this machine`,
 	flags: append([]argv.Switch{
 		{Name: "paths", Arg: "DIR", Many: true, Doc: "result directory; the same as naming it without a flag"},
 		{Name: "output", Arg: "DIR", Doc: "folder for the pictures (default: plots in the first directory)"},

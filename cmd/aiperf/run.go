@@ -208,7 +208,7 @@ func (a *app) options(command, file string, doc *schema.Document, plan *sweep.Pl
 		return opt, err
 	}
 	opt.Origins = strings.Split(strings.TrimSpace(origins.String()), "\n")
-	if opt.Dir, err = resultDir(command, doc, plan, p); err != nil {
+	if opt.Dir, opt.Latest, err = resultDir(command, doc, plan, p); err != nil {
 		return opt, err
 	}
 	if _, err := os.Stat(filepath.Join(opt.Dir, resultdir.LockName)); opt.Resume && errors.Is(err, fs.ErrNotExist) {
@@ -245,25 +245,26 @@ func redone(plan *sweep.Plan, said []string, resume bool) (runs []sweep.Run, err
 
 // resultDir picks the directory: the one that was named, else a new one by
 // name and time (run) or by AIPerf's rule (profile). With --resume and no name,
-// run takes the newest unfinished directory of this experiment.
-func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) (string, error) {
+// run takes the newest unfinished directory of this experiment. latest is the link that
+// shall lead to it, "" for a directory that was named.
+func resultDir(command string, doc *schema.Document, plan *sweep.Plan, p *argv.Line) (dir, latest string, err error) {
 	named := slices.ContainsFunc(p.Assigns, func(as schema.Assignment) bool { return as.Path == "benchmark.artifacts.dir" })
-	dir := plan.Cells[0].Resolved.Benchmark.Artifacts.Dir
+	dir = plan.Cells[0].Resolved.Benchmark.Artifacts.Dir
 	switch {
 	case named && dir == "":
-		return "", diag.New("--artifact-dir: empty", "name a directory")
+		return "", "", diag.New("--artifact-dir: empty", "name a directory")
 	case named || command == "run" && asked(doc, "benchmark.artifacts.dir") != "":
-		return dir, nil
+		return dir, "", nil
 	case command == "profile":
-		return filepath.Join(dir, plan.ArtifactName()), nil
+		return filepath.Join(dir, plan.ArtifactName()), "", nil
 	}
-	base := filepath.Join("results", cmp.Or(sweep.FolderName(plan.Name), "experiment"))
+	base, latest := filepath.Join("results", cmp.Or(sweep.FolderName(plan.Name), "experiment")), filepath.Join("results", "latest")
 	if p.Has("resume") {
 		if d := resultdir.Unfinished(base+"-*", plan.Hash); d != "" {
-			return d, nil
+			return d, latest, nil
 		}
 	}
-	return unused(base + "-" + time.Now().UTC().Format("20060102T150405Z")), nil
+	return unused(base + "-" + time.Now().UTC().Format("20060102T150405Z")), latest, nil
 }
 
 // unused is dir, or dir-2, dir-3, … if that exists.

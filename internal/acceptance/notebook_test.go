@@ -72,7 +72,7 @@ func oneLiners(t *testing.T) []string {
 		t.Fatalf("README.md: want one line each for pandas, polars and duckdb, got %q", found)
 	}
 	for i, l := range found {
-		found[i] = strings.ReplaceAll(l, "quickstart-…", "quickstart-1")
+		found[i] = strings.ReplaceAll(l, "results/latest/", "results/quickstart-1/") // where the test has them
 	}
 	return found
 }

@@ -22,36 +22,36 @@ type Table struct {
 // questions are what people ask, each with its query; TestReaders runs all of them.
 const questions = `## Ten questions
 
-In DuckDB, over all results at once. With experiments of different axes, ` + "`SELECT *`" + ` needs ` + "`read_parquet('results/*/cells.parquet', union_by_name = true)`" + `.
+In DuckDB, over all results at once. With experiments of different axes, ` + "`SELECT *`" + ` needs ` + "`read_parquet('results/*-*/cells.parquet', union_by_name = true)`" + `.
 
 ` + "```sql" + `
 -- Which cell has the highest throughput with a p99 of TTFT below 200 ms?
-SELECT experiment, axis_concurrency, output_tps FROM 'results/*/cells.parquet' WHERE ttft_p99_ms < 200 ORDER BY output_tps DESC LIMIT 1;
+SELECT experiment, axis_concurrency, output_tps FROM 'results/*-*/cells.parquet' WHERE ttft_p99_ms < 200 ORDER BY output_tps DESC LIMIT 1;
 -- How sure are the throughputs?
-SELECT experiment, axis_concurrency, output_tps, output_tps_low, output_tps_high, trials, verdict FROM 'results/*/cells.parquet' ORDER BY ALL;
+SELECT experiment, axis_concurrency, output_tps, output_tps_low, output_tps_high, trials, verdict FROM 'results/*-*/cells.parquet' ORDER BY ALL;
 -- What does a user get at each load?
-SELECT axis_concurrency, ttft_p50_ms, itl_p50_ms, tps_user, latency_p99_ms FROM 'results/*/cells.parquet' ORDER BY ALL;
+SELECT axis_concurrency, ttft_p50_ms, itl_p50_ms, tps_user, latency_p99_ms FROM 'results/*-*/cells.parquet' ORDER BY ALL;
 -- How do trials differ?
-SELECT experiment, cell_index, trial, value FROM 'results/*/metrics.parquet' WHERE level = 'run' AND span = 'full' AND metric = 'time_to_first_token' AND stat = 'p99' ORDER BY ALL;
+SELECT experiment, cell_index, trial, value FROM 'results/*-*/metrics.parquet' WHERE level = 'run' AND span = 'full' AND metric = 'time_to_first_token' AND stat = 'p99' ORDER BY ALL;
 -- What failed, and how often?
-SELECT status, error_kind, error_message, count(*) AS n FROM 'results/*/requests.parquet' WHERE status <> 'ok' GROUP BY ALL ORDER BY n DESC;
+SELECT status, error_kind, error_message, count(*) AS n FROM 'results/*-*/requests.parquet' WHERE status <> 'ok' GROUP BY ALL ORDER BY n DESC;
 -- When did it fail?
-SELECT experiment, sent_ns // 1000000000 AS second, count(*) AS sent, count(*) FILTER (status <> 'ok') AS failed FROM 'results/*/requests.parquet' GROUP BY ALL ORDER BY ALL;
+SELECT experiment, sent_ns // 1000000000 AS second, count(*) AS sent, count(*) FILTER (status <> 'ok') AS failed FROM 'results/*-*/requests.parquet' GROUP BY ALL ORDER BY ALL;
 -- Which requests were the slowest?
-SELECT experiment, request_id, session_id, turn, url, isl, osl, latency_ms FROM 'results/*/requests.parquet' WHERE status = 'ok' ORDER BY latency_ms DESC LIMIT 10;
+SELECT experiment, request_id, session_id, turn, url, isl, osl, latency_ms FROM 'results/*-*/requests.parquet' WHERE status = 'ok' ORDER BY latency_ms DESC LIMIT 10;
 -- Where did an answer stop longest?
-SELECT experiment, request_id, chunk, gap_ms FROM 'results/*/chunks.parquet' ORDER BY gap_ms DESC NULLS LAST LIMIT 10;
+SELECT experiment, request_id, chunk, gap_ms FROM 'results/*-*/chunks.parquet' ORDER BY gap_ms DESC NULLS LAST LIMIT 10;
 -- How much of the prompts did the server's cache know?
-SELECT axis_concurrency, sum(cached_tokens) / sum(usage_prompt_tokens) AS known FROM 'results/*/requests.parquet' WHERE in_window GROUP BY ALL ORDER BY ALL;
+SELECT axis_concurrency, sum(cached_tokens) / sum(usage_prompt_tokens) AS known FROM 'results/*-*/requests.parquet' WHERE in_window GROUP BY ALL ORDER BY ALL;
 -- What is held against the measurement?
-SELECT experiment, cell_index, "check", verdict, detail FROM 'results/*/checks.parquet' WHERE verdict <> 'pass' ORDER BY ALL;
+SELECT experiment, cell_index, "check", verdict, detail FROM 'results/*-*/checks.parquet' WHERE verdict <> 'pass' ORDER BY ALL;
 ` + "```" + `
 
 The first of them in pandas and in polars:
 
 ` + "```python" + `
-pd.read_parquet(glob.glob("results/*/cells.parquet")).query("ttft_p99_ms < 200").nlargest(1, "output_tps")[["experiment", "axis_concurrency", "output_tps"]]
-pl.concat([pl.read_parquet(f) for f in glob.glob("results/*/cells.parquet")], how="diagonal").filter(pl.col("ttft_p99_ms") < 200).sort("output_tps", descending=True).head(1)
+pd.read_parquet(glob.glob("results/*-*/cells.parquet")).query("ttft_p99_ms < 200").nlargest(1, "output_tps")[["experiment", "axis_concurrency", "output_tps"]]
+pl.concat([pl.read_parquet(f) for f in glob.glob("results/*-*/cells.parquet")], how="diagonal").filter(pl.col("ttft_p99_ms") < 200).sort("output_tps", descending=True).head(1)
 ` + "```" + `
 
 `

@@ -181,7 +181,7 @@ func TestEditor(t *testing.T) {
 		"requests: 100":           "Stop after this many requests",
 		"isl: 512":                "Tokens",
 		"num_runs: 5":             "trial",
-		"concurrency: [1, 4, 16]": "active at once", // an axis
+		"concurrency: [1, 4, 16]": "Conversations at the same time", // an axis
 	} {
 		key, _, _ := strings.Cut(text, ":")
 		hover := string(s.ask("textDocument/hover", at(file, content, text, len(text)-len(key)+1)))

@@ -1,6 +1,6 @@
 """Reads result directories with pyarrow, pandas, polars and DuckDB.
 
-    readers.py DIR     DIR/results/alpha, DIR/results/beta and DIR/want.json
+    readers.py DIR     DIR/results/alpha-1, DIR/results/beta-1 and DIR/want.json
 
 want.json holds what the writer knows: row counts, nulls, quantiles, types.
 Prints every difference; exits 1 if there is one.
@@ -37,27 +37,27 @@ def near(what, got, expected):
 TABLES = ["requests", "chunks", "runs", "cells", "metrics", "checks"]
 for e in ("alpha", "beta"):
     for t in TABLES:
-        path, rows, where = f"results/{e}/{t}.parquet", want[e]["rows"][t], f"{e}/{t}"
+        path, rows, where = f"results/{e}-1/{t}.parquet", want[e]["rows"][t], f"{e}/{t}"
         table = pq.read_table(path)
         eq(where + " pyarrow rows", table.num_rows, rows)
         eq(where + " pandas rows", len(pd.read_parquet(path)), rows)
         eq(where + " polars rows", pl.read_parquet(path).height, rows)
         eq(where + " duckdb rows", duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall()[0][0], rows)
-        same = feather.read_table(f"results/{e}/{t}.arrow")
+        same = feather.read_table(f"results/{e}-1/{t}.arrow")
         eq(where + " arrow file", same.equals(table.cast(same.schema)) or same.to_pylist() == table.to_pylist(), True)
-        from_csv = pd.read_csv(f"results/{e}/{t}.csv")
+        from_csv = pd.read_csv(f"results/{e}-1/{t}.csv")
         kept = rows if t != "metrics" else duckdb.sql(f"SELECT count(*) FROM '{path}' WHERE level = 'cell'").fetchall()[0][0]
         eq(where + " csv", (len(from_csv), list(from_csv.columns)), (kept, table.column_names))
 
     # One type and one meaning of null per column, in every reader.
-    requests = pq.read_table(f"results/{e}/requests.parquet")
+    requests = pq.read_table(f"results/{e}-1/requests.parquet")
     for name, kind in want["types"].items():
         eq(f"{e} type of {name}", str(requests.schema.field(name).type), kind)
     eq(e + " unit", requests.schema.field("sent_ns").metadata, {b"unit": b"ns"})
     eq(e + " units", json.loads(requests.schema.metadata[b"aiperf.units"])["ttft_ms"], "ms")
     eq(e + " schema", requests.schema.metadata[b"aiperf.schema"], b"requests/4")
     nulls = want[e]["nulls"]
-    frame, lazy = pd.read_parquet(f"results/{e}/requests.parquet"), pl.read_parquet(f"results/{e}/requests.parquet")
+    frame, lazy = pd.read_parquet(f"results/{e}-1/requests.parquet"), pl.read_parquet(f"results/{e}-1/requests.parquet")
     for name, n in nulls.items():
         eq(f"{e} pyarrow nulls of {name}", requests[name].null_count, n)
         eq(f"{e} pandas nulls of {name}", int(frame[name].isna().sum()), n)
@@ -67,7 +67,7 @@ for e in ("alpha", "beta"):
     eq(e + " zero is not null (polars)", int((lazy["axis_temperature"] == 0).sum()), zeros)
     eq(e + " pandas start_time", str(frame.start_time.dtype), "datetime64[ns, UTC]")
     eq(e + " pandas start", frame.start_time.min().value, want[e]["start_min"])
-    kept = pd.read_parquet(f"results/{e}/requests.parquet", dtype_backend="pyarrow")
+    kept = pd.read_parquet(f"results/{e}-1/requests.parquet", dtype_backend="pyarrow")
     eq(e + " pandas keeps integers", str(kept.osl.dtype), "int32[pyarrow]")
 
     # The quantiles of three readers are ours.
@@ -78,7 +78,7 @@ for e in ("alpha", "beta"):
         near(f"{e} polars quantiles at {c}", [pol.quantile(x, "linear") for x in (0.5, 0.99)], q)
 
 # A journal is an Arrow stream; read batch by batch it serves a running run too.
-stream, n = ipc.open_stream(pa.OSFile("results/alpha/stream.arrow")), 0
+stream, n = ipc.open_stream(pa.OSFile("results/alpha-1/stream.arrow")), 0
 while True:
     try:
         n += stream.read_next_batch().num_rows
@@ -88,12 +88,12 @@ eq("journal rows", n, want["journal"])
 
 # The lines of the documentation, unchanged.
 lines = [
-    "SELECT experiment, axis_concurrency, quantile_cont(ttft_ms,[.5,.99]) FROM 'results/*/requests.parquet' WHERE status='ok' AND in_window GROUP BY ALL ORDER BY ALL;",
-    "PIVOT (FROM 'results/*/metrics.parquet' WHERE level='cell' AND metric='time_to_first_token') ON experiment USING first(value) GROUP BY axis_endpoint, axis_concurrency, stat;",
-    "SELECT axis_concurrency, quantile_cont(gap_ms,[.5,.99,.999]) FROM 'results/*/chunks.parquet' GROUP BY 1 ORDER BY 1;",
-    "SELECT (sent_ns//1e9)::int AS sec, avg((status<>'ok')::int) AS err, quantile_cont(ttft_ms,.99) FROM 'results/*/requests.parquet' GROUP BY 1 ORDER BY 1;",
-    "SELECT axis_concurrency, avg((ttft_ms<150 AND itl_ms<9 AND status='ok')::int) FROM 'results/*/requests.parquet' GROUP BY 1;",
-    "SELECT * FROM read_parquet('results/*/checks.parquet', union_by_name=true) WHERE verdict<>'pass';",
+    "SELECT experiment, axis_concurrency, quantile_cont(ttft_ms,[.5,.99]) FROM 'results/*-*/requests.parquet' WHERE status='ok' AND in_window GROUP BY ALL ORDER BY ALL;",
+    "PIVOT (FROM 'results/*-*/metrics.parquet' WHERE level='cell' AND metric='time_to_first_token') ON experiment USING first(value) GROUP BY axis_endpoint, axis_concurrency, stat;",
+    "SELECT axis_concurrency, quantile_cont(gap_ms,[.5,.99,.999]) FROM 'results/*-*/chunks.parquet' GROUP BY 1 ORDER BY 1;",
+    "SELECT (sent_ns//1e9)::int AS sec, avg((status<>'ok')::int) AS err, quantile_cont(ttft_ms,.99) FROM 'results/*-*/requests.parquet' GROUP BY 1 ORDER BY 1;",
+    "SELECT axis_concurrency, avg((ttft_ms<150 AND itl_ms<9 AND status='ok')::int) FROM 'results/*-*/requests.parquet' GROUP BY 1;",
+    "SELECT * FROM read_parquet('results/*-*/checks.parquet', union_by_name=true) WHERE verdict<>'pass';",
 ]
 out = [duckdb.sql(line).fetchall() for line in lines]
 got = {(e, str(c)): q for e, c, q in out[0]}
@@ -128,11 +128,11 @@ for line in page.split("```python\n")[1].split("```")[0].strip().split("\n"):
 # Experiments with different axes of their own lie side by side.
 both = duckdb.sql(
     "SELECT experiment, count(*), count(axis_alpha_only), count(axis_beta_only) "
-    "FROM read_parquet('results/*/requests.parquet', union_by_name=true) GROUP BY 1 ORDER BY 1"
+    "FROM read_parquet('results/*-*/requests.parquet', union_by_name=true) GROUP BY 1 ORDER BY 1"
 ).fetchall()
 a, b = want["alpha"]["rows"]["requests"], want["beta"]["rows"]["requests"]
 eq("union by name", both, [("alpha", a, a, 0), ("beta", b, 0, b)])
-paths = [f"results/{e}/requests.parquet" for e in ("alpha", "beta")]
+paths = [f"results/{e}-1/requests.parquet" for e in ("alpha", "beta")]
 diagonal = pl.concat([pl.scan_parquet(p) for p in paths], how="diagonal").collect()
 eq("polars diagonal", (diagonal.height, diagonal["axis_alpha_only"].count(), diagonal["axis_beta_only"].count()), (a + b, a, b))
 schema = pa.unify_schemas([pq.read_schema(p).remove_metadata() for p in paths])
