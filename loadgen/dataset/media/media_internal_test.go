@@ -42,7 +42,7 @@ func TestWAV(t *testing.T) {
 		s    Sound
 		want string
 	}{
-		{Sound{1, 8000, 12, 1}, "12 bits are none of"},
+		{Sound{1, 8000, 12, 1}, "12 bits is not one of"},
 		{Sound{1, 8000, 16, 3}, "3 is neither 1 nor 2"},
 		{Sound{0, 8000, 16, 1}, "hold no sample"},
 		{Sound{1e5, 48000, 32, 2}, "more than 256 MiB"},
