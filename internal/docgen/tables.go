@@ -68,12 +68,12 @@ func Tables(tables []Table) (string, error) {
 		"`axis_request_rate`, `axis_isl`, `axis_osl`, `axis_model` and `axis_endpoint` are always there. A column keeps its meaning within a schema version, which\n" +
 		"stands in the file's metadata. In a CSV file an apostrophe stands before a text that a spreadsheet would take for a formula (`=`, `+`, `-`, `@`).\n\n" +
 		"Every request that was due has a row in requests, also one that was never sent; [metrics.md](metrics.md#how-requests-end) says\n" +
-		"which of them each count and share is about. The percentiles of the steady window are those of the requests with `steady`.\n" +
-		"Its rates, averages and standard deviations weigh every request that succeeded by the part of it, w, that lies between\n" +
+		"which of them each count and share is about. Percentiles of the steady window, and averages of times, are those of the requests with `steady`.\n" +
+		"Its rates, and averages and standard deviations of lengths in tokens, weigh every request that succeeded by the part of it, w, that lies between\n" +
 		"`steady_start_ns` and `steady_end_ns`: of an answer that came in several reads what was delivered of it, each event of chunks\n" +
 		"with content, reasoning or tool spread over the time since the read before, those of the first read at their `t_ns`; of any\n" +
 		"other the share of its time from `sent_ns` to `end_ns`. Then request_throughput is Σ w / window, output_token_throughput\n" +
-		"Σ w · osl / window (and the events of answers that were cut off), and an average Σ w · x / Σ w. In the full window every w is 1.\n\n")
+		"Σ w · osl / window (and the events of answers that were cut off), and the average of a length x Σ w · x / Σ w. In the full window every w is 1.\n\n")
 	b.WriteString(questions)
 	for _, t := range tables {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.Name, t.Row)

@@ -148,6 +148,10 @@ func (m *Metric) Distribution() bool { return m.Derived == nil }
 // PerRequest tells whether one request has a value, so that an SLO can be set on it.
 func (m *Metric) PerRequest() bool { return m.Record != nil && m.Needs&FailedOnly == 0 }
 
+// parted tells whether its mean in the steady window is over parts of requests: of
+// lengths, so that rate × mean length is tokens per second.
+func (m *Metric) parted() bool { return m.Record != nil && m.Unit == "tokens" }
+
 // correlated tells whether the effective sample size is worth its price: for
 // times and rates, not for counts and shares of them.
 func (m *Metric) correlated() bool {

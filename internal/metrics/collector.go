@@ -115,7 +115,9 @@ func (c *Collector) Add(r *record.Record) {
 		if m.Record != nil {
 			v := m.Record(r)
 			c.cols[i].set(n, v)
-			c.steady.values[i].add(v, share)
+			if m.parted() {
+				c.steady.values[i].add(v, share)
+			}
 		} else {
 			c.spare = m.List(r, c.spare[:0])
 			c.gaps[i].add(n, c.spare)
@@ -265,8 +267,8 @@ func (c *Collector) summary(v view, levels func() *weights) Summary {
 	return out
 }
 
-// stat computes one metric; false when it has no value. In the steady window its
-// average is over the parts of requests that lie inside.
+// stat computes one metric; false when it has no value. In the steady window the
+// average of a length is over the parts of requests that lie inside.
 func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]columnStat) (Stat, bool) {
 	switch {
 	case m.Derived != nil:
@@ -287,7 +289,7 @@ func (c *Collector) stat(i int, m *Metric, t *Totals, order []int32, known *[]co
 	}
 	c.pick(i, order)
 	s, ok := distribution(m, c.spare, &c.workshop)
-	if ok && t.steady != nil {
+	if ok && t.steady != nil && m.parted() {
 		t.steady.average(i, &s)
 	}
 	if ok && open {

@@ -6,10 +6,10 @@ import (
 	"aiperf.dev/aiperf/internal/record"
 )
 
-// Rates and averages of the steady window count parts: a request that began before
+// Rates of the steady window count parts: a request that began before
 // the window or ended after it counts with the share of it that lies inside. Counting
 // what ended inside alone loses up to one wave of a closed loop. Requests, tokens and
-// averages weigh a request by the same share, so that they agree with each other:
+// mean lengths weigh a request by the same share, so that they agree with each other:
 //
 //	rate × mean OSL = tokens/s, exactly
 //	rate × mean latency = mean in flight, up to the requests across an edge
@@ -23,7 +23,9 @@ import (
 // edge, of which there are as many as in flight. Of an answer that came as a whole
 // nothing but its time is known: there, both are exact.
 //
-// The percentiles are those of the requests that were sent inside.
+// The percentiles are those of the requests that were sent inside, and so are the means
+// of times: by parts, a mean would leave out the longest, whose answers came after the
+// window, and be less than the least percentile where a queue grows.
 
 // inside is the share of r that lies in w.
 func inside(r *record.Record, w Window) float64 {
@@ -121,7 +123,7 @@ func (p *steadyPart) count(f flag, share float64) {
 	}
 }
 
-// average puts the average over parts into the statistics of a metric.
+// average puts the average over parts into the statistics of a length.
 func (p *steadyPart) average(i int, s *Stat) {
 	if x := &p.values[i]; x.weight > 0 {
 		s.Avg, s.Std = x.mean, x.std()

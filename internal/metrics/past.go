@@ -237,7 +237,7 @@ func (c *Collector) tallied(i int, m *Metric, p *past, over *weights) (Stat, boo
 	case m.Needs&FailedOnly != 0 && p.totals.Cancelled > 0:
 		theirs, _ := p.theirs[i].stat(m, c.spare)
 		return beside(m, s, ok, theirs)
-	case ok && p.totals.steady != nil && m.Record != nil:
+	case ok && p.totals.steady != nil && m.parted():
 		p.totals.steady.average(i, &s)
 	}
 	return s, ok

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
@@ -47,7 +48,7 @@ func (r *Report) headOfOne(s *sheet) {
 		s.wrapped("", "VALID: "+said)
 	case r.Verdict == validity.Valid:
 		s.wrapped("", "VALID, but short: "+said)
-		s.line("  try " + try)
+		s.wrapped("  ", "try "+try)
 	default:
 		r.doubtsOfOne(s, said, try)
 		return
@@ -73,7 +74,8 @@ var shownPercentiles = []string{"p50", "p90", "p99"}
 func (r *Report) certainty() (said, try string) {
 	n := r.Requests.In(record.Answered)
 	said = words.Count(n, "request")
-	if d, ok := r.Full.Get(metrics.BenchmarkDuration); ok && d.Avg > 0 {
+	d, timed := r.Full.Get(metrics.BenchmarkDuration)
+	if timed = timed && d.Avg > 0; timed {
 		said += " in " + words.Amount(1e3*d.Avg, "ms")
 		if d.Avg >= 0.1 {
 			said = words.Count(n, "request") + " in " + words.Number(d.Avg) + " s"
@@ -97,7 +99,14 @@ func (r *Report) certainty() (said, try string) {
 		return said + "; every percentile shown can be relied on", ""
 	}
 	need := moreFor(float64(stats.Floor(0.99)), latency.NEff, float64(latency.Count))
-	return said, fmt.Sprintf("--request-count %.0f for a p99, or --benchmark-duration 60", need)
+	try = fmt.Sprintf("--request-count %.0f for a p99", need)
+	if timed {
+		try += ", about " + words.Span(time.Duration(need/float64(n)*d.Avg*1e9)) + " at this rate"
+	}
+	if latency.NEff < 0.9*float64(latency.Count) { // else nobody sees why so many are needed
+		try += fmt.Sprintf(" (%d are worth %.3g independent)", latency.Count, math.Floor(latency.NEff))
+	}
+	return said, try
 }
 
 // single is the report on one run: each metric over the steady window where there is

@@ -72,7 +72,7 @@ columns = {
 statistics = {"avg": np.mean, "min": np.min, "max": np.max, "std": np.std, "sum": np.sum}
 
 
-# In the steady window the average, the standard deviation and the rates weigh each
+# In the steady window the rates, and the average and the standard deviation of lengths, weigh each
 # request by the part of it that lies inside: of an answer that came in several reads
 # what was delivered, each chunk spread over the time since the read before, those of the
 # first read when they came; else its time.
@@ -132,7 +132,7 @@ for m in tables["metrics"]:
         continue
     counted = [q for q in of_run[m["run_id"]] if q["status"] == "ok" and q["in_window"] and (m["span"] == "full" or q["steady"])]
     data = np.array([q[column] for q in counted if q[column] is not None], float)
-    if m["span"] == "steady" and m["stat"] in ("avg", "std"):
+    if m["span"] == "steady" and m["stat"] in ("avg", "std") and column in ("isl", "osl"):
         every, weights = weighed(m["run_id"], column)
         want = np.average(every, weights=weights)
         if m["stat"] == "std":
