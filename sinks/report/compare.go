@@ -102,7 +102,7 @@ func (c Comparison) Headline() string {
 	case len(c.Blind()) > 0:
 		said = fmt.Sprintf("no decision between %s and %s: %s", b, a, c.tooCoarse())
 	case c.Trials == 1:
-		said = fmt.Sprintf("no decision between %s and %s: one trial of each shows no change; try --num-profile-runs 5", b, a)
+		said = fmt.Sprintf("no decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5", b, a)
 	default:
 		said = fmt.Sprintf("no decision between %s and %s", b, a)
 		if open := c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless }); open != "" {
