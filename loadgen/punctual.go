@@ -189,20 +189,6 @@ func (p *phase) freeFor(s *stay) (since int64, known bool) {
 	return since, !underWay || since <= max(s.least(), l.seen-late)
 }
 
-// isBehind tells whether something under way was sent later than the punctual client
-// sent it.
-func (l *punctual) isBehind() bool {
-	if l == nil {
-		return false
-	}
-	if l.waiting.Len() > 0 {
-		if s := l.waiting.First(); s.dispatched-s.least() >= pause {
-			return true
-		}
-	}
-	return l.behind > 0
-}
-
 // looks is when there may be more to settle.
 func (l *punctual) looks() int64 {
 	if l == nil || l.waiting.Len() == 0 {

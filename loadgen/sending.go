@@ -37,7 +37,7 @@ func (p *phase) catchUp(now int64) {
 	for p.stops.why == "" {
 		switch {
 		case !p.slots.freeBefore(p.stops.end, p.wait.turns.Len() == 0):
-			if !p.skipping || !p.drop(p.whyFull(now)) {
+			if !p.skipping || !p.drop(skipOnCap) {
 				return
 			}
 		case !p.sendOne(now):
@@ -63,7 +63,7 @@ func (p *phase) sendOne(now int64) bool {
 	case !follow && p.slots.gate == nil && p.wait.ticks.Len() == 0:
 		return false
 	case p.slots.full(!follow):
-		return p.skipping && p.drop(p.whyFull(now))
+		return p.skipping && p.drop(skipOnCap)
 	}
 	if follow {
 		p.sendTurn(p.wait.turns.Pop(), now)
@@ -98,22 +98,13 @@ func (p *phase) sendTurn(t followTurn, now int64) {
 	p.dispatch(t.r, intended, max(intended, t.answered), due, now, false)
 }
 
-// whyFull is why the arrival that is next finds no slot: the cap, or this client, which
-// looks at it late or sent late what holds the slots.
-func (p *phase) whyFull(now int64) string {
-	if p.wait.ticks.Len() > 0 && now-p.wait.ticks.First() >= pause || p.punctual.isBehind() {
-		return skipLate
-	}
-	return skipOnCap
-}
-
 // drop loses the arrival that is next, if there is one.
 func (p *phase) drop(why string) bool {
 	if p.wait.ticks.Len() == 0 {
 		return false
 	}
 	var lost *request
-	if why != skipNoTurn && !p.load.EveryTurn { // the arrival brings its own conversation
+	if why == skipOnCap && !p.load.EveryTurn { // the arrival brings its own conversation
 		if lost, _ = p.source.next(); lost == nil {
 			return false
 		}

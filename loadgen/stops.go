@@ -19,7 +19,6 @@ const (
 	stopSchedule    = "schedule"
 
 	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)
-	skipLate    = "client_late"      // the same, where this client was late, or holds slots for what it sent late
 	skipStopped = "stopped"          // still waiting when the phase stopped
 	skipNoTurn  = "no_turn"          // no session may start and no turn was waiting
 	skipCut     = "conversation_cut" // the phase stopped before this turn

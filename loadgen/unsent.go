@@ -73,7 +73,6 @@ func (p *phase) counts() bool { return !p.warmup && !p.cfg.ExcludeFromResults }
 
 var unsentWords = map[string]string{
 	skipOnCap:   "no slot was free when it was due",
-	skipLate:    "no slot was free, for this client had stood still",
 	skipStopped: "it still waited when the phase stopped",
 	skipCut:     "the phase stopped before this turn",
 	skipFailed:  "the turn before it failed",
