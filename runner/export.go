@@ -104,11 +104,8 @@ func Export(ctx context.Context, dir, to string) (files, notes []string, err err
 	}
 	defer os.RemoveAll(stage) //nolint:errcheck // what is left there is nobody's
 	x := &export{archive: a, ctx: ctx, from: dir, to: stage, loader: onerun.NewLoader(), summaries: map[string]*metrics.Summary{}}
-	if err := json.Unmarshal(a.About, &x.kept); err != nil {
+	if x.kept, err = aiperf.ReadKept(a.About); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Join(dir, resultdir.RecordsKept), err)
-	}
-	if x.kept.Schema != aiperf.KeptSchema {
-		return nil, nil, diag.New(fmt.Sprintf("%s: written in %q, this program reads %q", dir, x.kept.Schema, aiperf.KeptSchema), "export with the version of aiperf that wrote it")
 	}
 	logs, err := runLogs(filepath.Join(dir, resultdir.LogDir, resultdir.LogName))
 	if err != nil {
@@ -144,7 +141,7 @@ func moveInto(stage, to string) (files []string, err error) {
 			return err
 		}
 		if _, err := os.Lstat(filepath.Join(to, rel)); err == nil {
-			return diag.New(filepath.Join(to, rel)+": is there", "--output names another folder")
+			return diag.New(filepath.Join(to, rel)+": exists already", "name another folder with --output")
 		}
 		files = append(files, rel)
 		return nil

@@ -18,6 +18,7 @@ import (
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/runner"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
 	"aiperf.dev/aiperf/sinks/results"
 )
 
@@ -165,5 +166,17 @@ func TestRecheckFindsOtherRecords(t *testing.T) {
 	_, bad, err := results.Recheck(slow)
 	if err != nil || !slices.ContainsFunc(bad, func(line string) bool { return strings.Contains(line, "metrics: time_to_first_token p50 of run ") }) {
 		t.Errorf("%q, %v", bad, err)
+	}
+
+	// What a later version of the program kept is read by neither of those who look into it.
+	if _, err := sinks.WriteArchive(slow, []byte(`{"schema": "aiperf.kept/9"}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, _, checked := results.Recheck(slow)
+	_, _, exported := runner.Export(t.Context(), slow, t.TempDir())
+	for _, err := range []error{checked, exported} {
+		if err == nil || !strings.Contains(err.Error(), `written in "aiperf.kept/9"`) {
+			t.Errorf("%v, want a refusal of what a later version wrote", err)
+		}
 	}
 }

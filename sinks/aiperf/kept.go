@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/record"
@@ -19,6 +20,17 @@ type Kept struct {
 
 // KeptSchema names the form of Kept.
 const KeptSchema = "aiperf.kept/1"
+
+// ReadKept reads what the archive of a result directory keeps beside the records.
+func ReadKept(about []byte) (k Kept, err error) {
+	if err := json.Unmarshal(about, &k); err != nil {
+		return k, err
+	}
+	if k.Schema != KeptSchema {
+		return k, fmt.Errorf("written in %q, this program reads %q: use the version of aiperf that wrote it", k.Schema, KeptSchema)
+	}
+	return k, nil
+}
 
 // KeptRun is one run.
 type KeptRun struct {

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,8 +25,8 @@ func recheckTables(dir string) (checked, runs int, bad []string, err error) {
 		return 0, 0, nil, err
 	}
 	defer a.Close()
-	var kept aiperf.Kept
-	if err := json.Unmarshal(a.About, &kept); err != nil {
+	kept, err := aiperf.ReadKept(a.About)
+	if err != nil {
 		return 0, 0, nil, fmt.Errorf("%s: %w", filepath.Join(dir, resultdir.RecordsKept), err)
 	}
 	rows, err := rowsOfRuns(dir)
