@@ -150,7 +150,7 @@ func (d *draft) evenAxes() Errors {
 	for _, a := range d.axes.All[min(1, len(d.axes.All)):] {
 		if first := d.axes.All[0]; len(a.Values) != len(first.Values) {
 			return source.Mistake(a.Origin, cmp.Or(a.Origin.Path, strings.TrimPrefix(a.Path, "benchmark.")),
-				fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.Values), first.Name(), len(first.Values)), "use type: grid for every combination")
+				fmt.Sprintf("has a list of %d, %s one of %d; lists in a zip have equal lengths", len(a.Values), first.Name(), len(first.Values)), "use type: grid for every combination")
 		}
 	}
 	return nil

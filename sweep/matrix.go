@@ -57,7 +57,7 @@ func blocks(s schema.Sweep, inStep bool) ([]block, error) {
 		if first := out[i].axes[0]; len(a.Values) != out[i].len {
 			return nil, &schema.Error{
 				Path: orElse(a.Origin.Path, "sweep."+inBody(a.Path)), Place: a.Origin.Where,
-				Message: fmt.Sprintf("has a list of %d, %s one of %d; in a zip all are as long", len(a.Values), first.Name, out[i].len),
+				Message: fmt.Sprintf("has a list of %d, %s one of %d; lists in a zip have equal lengths", len(a.Values), first.Name, out[i].len),
 				Hint:    "put it into a separate block for every combination: {grid: {…}}",
 			}
 		}

@@ -18,7 +18,7 @@ import (
 
 var compareCommand = command{
 	words: resultDirs,
-	name:  "compare", usage: "compare two systems: which is better?",
+	name:  "compare", usage: "compare two systems and say which is better",
 	help: `aiperf compare A B compares two result directories, the first is the baseline.
 Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
 

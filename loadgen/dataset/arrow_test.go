@@ -98,7 +98,7 @@ func TestArrowFiles(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"half.arrow":  {whole[:len(whole)/2], "half.arrow: not a sound Arrow file; hint: was it copied completely? its end holds where its rows are"},
+		"half.arrow":  {whole[:len(whole)/2], "half.arrow: not a sound Arrow file; hint: was it copied completely? the list of its rows, at its end, is missing or damaged"},
 		"other.arrow": {[]byte("no table\n"), "other.arrow: is not an Arrow file: it begins neither as a file nor as a stream of Arrow; hint: was it copied completely? "},
 	} {
 		path := filepath.Join(t.TempDir(), name)

@@ -268,7 +268,7 @@ func TestPublishedFilters(t *testing.T) {
 		filters map[string]any
 		want    string
 	}{
-		{map[string]any{"colour": "red"}, "filters.colour: there is no such column; the columns are harness, models, session_id, spans"},
+		{map[string]any{"colour": "red"}, "filters.colour: the data set has no such column; its columns are harness, models, session_id, spans"},
 		{map[string]any{"harness": "none"}, "exgentic: no record can be sent"},
 	} {
 		if _, err := ids(c.filters, 0); err == nil || !strings.Contains(err.Error(), c.want) {

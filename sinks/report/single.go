@@ -104,7 +104,7 @@ func (r *Report) certainty() (said, try string) {
 		try += ", about " + words.Span(time.Duration(need/float64(n)*d.Avg*1e9)) + " at this rate"
 	}
 	if latency.NEff < 0.9*float64(latency.Count) { // else nobody sees why so many are needed
-		try += fmt.Sprintf(" (%d are worth %.3g independent)", latency.Count, math.Floor(latency.NEff))
+		try += fmt.Sprintf(" (these %d are worth %.3g independent ones)", latency.Count, math.Floor(latency.NEff))
 	}
 	return said, try
 }

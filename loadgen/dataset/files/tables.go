@@ -102,7 +102,7 @@ func eachParquetRow(path string, file *os.File, f func(Record) (err error)) (err
 	}()
 	table, err := parquet.OpenFile(file, st.Size())
 	if err != nil {
-		return diag.Errorf("%s: not a sound Parquet file", path).Try("was it copied completely? its end holds where its rows are")
+		return diag.Errorf("%s: not a sound Parquet file", path).Try("was it copied completely? the list of its rows, at its end, is missing or damaged")
 	}
 	rows := parquet.NewGenericReader[any](table, table.Schema())
 	defer rows.Close()

@@ -109,7 +109,7 @@ func (r *columns) wanted(f *files.Fields) (bool, error) {
 			column = "models"
 		}
 		if !f.Has(column) {
-			return false, fmt.Errorf("filters.%s: there is no such column; the columns are %s", name, strings.Join(f.Names(), ", "))
+			return false, fmt.Errorf("filters.%s: the data set has no such column; its columns are %s", name, strings.Join(f.Names(), ", "))
 		}
 		var list []any
 		if json.Unmarshal(f.Value(column), &list) != nil {
