@@ -96,22 +96,26 @@ func TestOneLiners(t *testing.T) {
 			t.Fatalf("pandas has no row for %v: %v", c.Point, got[0])
 		}
 		want := c.Metrics["time_to_first_token"]["p50"]
-		same(t, c.Label+": mean by pandas", got[0][i]["value"], want.Mean)
-		same(t, c.Label+": low by pandas", got[0][i]["ci_low"], *want.Low)
-		same(t, c.Label+": high by pandas", got[0][i]["ci_high"], *want.High)
+		same(t, c.Label+": mean by pandas", got[0][i]["ttft_p50_ms"], want.Mean)
+		same(t, c.Label+": low by pandas", got[0][i]["ttft_p50_ms_low"], *want.Low)
+		same(t, c.Label+": high by pandas", got[0][i]["ttft_p50_ms_high"], *want.High)
 	}
-	pooled := matrix.pooled(t)
-	compareQuantiles(t, got, func(c string) (p50, p99 float64) {
-		return stats.Quantile(pooled[c], 0.5), stats.Quantile(pooled[c], 0.99)
-	})
+	compareQuantiles(t, got, matrix.pooled(t, "in_window"))
 
-	// With one trial and one axis, pooled requests are the console's cells.
+	// With one trial and one axis, the requests of a cell's span are the console's cell.
 	single := quickstart(t, 1, "--isl", "64")
 	single.python(t, &got, said, "lines.py")
-	compareQuantiles(t, got, func(c string) (p50, p99 float64) {
-		m := single.cell(t, c)
-		return m["p50"], m["p99"]
-	})
+	compareQuantiles(t, got, single.pooled(t, "in_window"))
+	for _, c := range single.result.Cells {
+		column, known := map[string]string{"full": "in_window", "steady": "steady"}[c.Window]
+		if !known {
+			t.Fatalf("%s: window %q", c.Label, c.Window)
+		}
+		of := single.pooled(t, column)[fmt.Sprint(c.Point["concurrency"])]
+		for stat, q := range map[string]float64{"p50": 0.5, "p99": 0.99} {
+			same(t, c.Label+": "+stat+" of the console", c.Metrics["time_to_first_token"][stat].Mean, stats.Quantile(of, q))
+		}
+	}
 }
 
 // What the tables say of requests, chunks, runs and cells follows from the stamps
@@ -135,15 +139,14 @@ func TestTablesRecomputed(t *testing.T) {
 
 // compareQuantiles holds what polars and DuckDB found at concurrency 1 and 4
 // against what is wanted.
-func compareQuantiles(t *testing.T, got [3][]map[string]any, want func(concurrency string) (p50, p99 float64)) {
+func compareQuantiles(t *testing.T, got [3][]map[string]any, pooled map[string][]float64) {
 	t.Helper()
 	if len(got[1]) != 2 || len(got[2]) != 2 {
 		t.Fatalf("polars %v, DuckDB %v; want two rows each", got[1], got[2])
 	}
 	for _, row := range got[1] {
 		c := fmt.Sprint(row["axis_concurrency"])
-		p50, _ := want(c)
-		same(t, "polars: p50 at concurrency "+c, row["ttft_ms"], p50)
+		same(t, "polars: p50 at concurrency "+c, row["ttft_ms"], stats.Quantile(pooled[c], 0.5))
 	}
 	for _, row := range got[2] {
 		c := fmt.Sprint(row["axis_concurrency"])
@@ -153,9 +156,8 @@ func compareQuantiles(t *testing.T, got [3][]map[string]any, want func(concurren
 			if !ok || len(q) != 2 {
 				t.Fatalf("DuckDB: %v, want two quantiles", quantiles)
 			}
-			p50, p99 := want(c)
-			same(t, "DuckDB: p50 at concurrency "+c, q[0], p50)
-			same(t, "DuckDB: p99 at concurrency "+c, q[1], p99)
+			same(t, "DuckDB: p50 at concurrency "+c, q[0], stats.Quantile(pooled[c], 0.5))
+			same(t, "DuckDB: p99 at concurrency "+c, q[1], stats.Quantile(pooled[c], 0.99))
 		}
 		if len(row) != 1 {
 			t.Errorf("DuckDB: columns %v, want one besides the axis", row)
@@ -164,11 +166,11 @@ func compareQuantiles(t *testing.T, got [3][]map[string]any, want func(concurren
 }
 
 // pooled are the times to first token that count, by concurrency, sorted.
-func (d desk) pooled(t *testing.T) map[string][]float64 {
+func (d desk) pooled(t *testing.T, span string) map[string][]float64 {
 	t.Helper()
 	out := map[string][]float64{}
 	for _, row := range table(t, filepath.Join(d.dir, "results", "quickstart-1"), "requests") {
-		if row["status"] != "ok" || row["in_window"] != "true" {
+		if row["status"] != "ok" || row[span] != "true" {
 			continue
 		}
 		v, err := strconv.ParseFloat(row["ttft_ms"], 64)
@@ -183,23 +185,6 @@ func (d desk) pooled(t *testing.T) map[string][]float64 {
 	return out
 }
 
-// cell is what the console says of the time to first token at a concurrency.
-func (d desk) cell(t *testing.T, concurrency string) map[string]float64 {
-	t.Helper()
-	out := map[string]float64{}
-	for _, c := range d.result.Cells {
-		if fmt.Sprint(c.Point["concurrency"]) == concurrency {
-			for stat, e := range c.Metrics["time_to_first_token"] {
-				out[stat] = e.Mean
-			}
-		}
-	}
-	if len(out) == 0 {
-		t.Fatalf("the console has no cell with concurrency %s: %+v", concurrency, d.result.Cells)
-	}
-	return out
-}
-
 func same(t *testing.T, what string, got any, want float64) {
 	t.Helper()
 	if g, ok := got.(float64); !ok || !near(g, want) || math.IsNaN(want) {
@@ -207,8 +192,8 @@ func same(t *testing.T, what string, got any, want float64) {
 	}
 }
 
-// The notebook runs from top to bottom, and finds the console's latencies,
-// gates and doubts.
+// The notebook runs from top to bottom, and finds the latencies of the whole
+// measured span, and the console's gates and doubts.
 func TestNotebook(t *testing.T) {
 	t.Parallel()
 	python(t)
@@ -222,10 +207,10 @@ func TestNotebook(t *testing.T) {
 	if len(got.Latency) != 2 || len(got.Gates) != len(d.result.Cells) {
 		t.Fatalf("the notebook found %+v, the console has %d cells", got, len(d.result.Cells))
 	}
+	pooled := d.pooled(t, "in_window")
 	for c, q := range got.Latency {
-		said := d.cell(t, c)
-		same(t, "p50 at concurrency "+c, q["0.5"], said["p50"])
-		same(t, "p99 at concurrency "+c, q["0.99"], said["p99"])
+		same(t, "p50 at concurrency "+c, q["0.5"], stats.Quantile(pooled[c], 0.5))
+		same(t, "p99 at concurrency "+c, q["0.99"], stats.Quantile(pooled[c], 0.99))
 	}
 	missed := 0
 	for i, c := range d.result.Cells {

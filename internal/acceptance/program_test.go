@@ -70,6 +70,7 @@ type result struct {
 		Label   string
 		Point   map[string]any
 		Trials  int
+		Window  string
 		Metrics map[string]map[string]struct {
 			Mean      float64
 			Low, High *float64

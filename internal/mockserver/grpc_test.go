@@ -144,3 +144,19 @@ func TestFaultsOverGRPC(t *testing.T) {
 	}
 	b.stop()
 }
+
+// Who comes while the server stops is not left waiting, and is in the log.
+func TestComesWhileStopping(t *testing.T) {
+	t.Parallel()
+	b := start(t, "ttft=1h")
+	b.s.sched.stop()
+	if a := b.post("/v1/chat/completions", `{"model":"m","messages":[]}`); a.err == nil {
+		t.Errorf("answered with %d %s, want a closed connection", a.status, a.body)
+	}
+	if x := caller(t, b.url)("/v2/models/m/infer", inferBody); x.Status == record.OK {
+		t.Errorf("gRPC: %s", x.Status)
+	}
+	if log := b.stop(); len(log) == 0 || !log[0].Aborted {
+		t.Errorf("the log: %+v", log)
+	}
+}

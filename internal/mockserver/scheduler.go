@@ -18,7 +18,8 @@ type scheduler struct {
 
 	mu       sync.Mutex
 	incoming []*exchange
-	stopping bool
+	stopping bool // what is in progress, and what still comes, is abandoned
+	ended    bool // nothing comes any more
 
 	agenda  heap.Heap[moment]
 	planned int64 // so many moments have been
@@ -59,10 +60,19 @@ func (s *scheduler) submit(x *exchange) {
 	s.waker.wake()
 }
 
-// stop makes run return, with every answer in progress abandoned.
+// stop abandons every answer in progress, and from now on every new one: who
+// waits for one goes on.
 func (s *scheduler) stop() {
 	s.mu.Lock()
 	s.stopping = true
+	s.mu.Unlock()
+	s.waker.wake()
+}
+
+// end makes run return; it comes after stop, when nobody can submit any more.
+func (s *scheduler) end() {
+	s.mu.Lock()
+	s.ended = true
 	s.mu.Unlock()
 	s.waker.wake()
 }
@@ -71,7 +81,7 @@ func (s *scheduler) stop() {
 func (s *scheduler) ready() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stopping || len(s.incoming) > 0
+	return s.ended || len(s.incoming) > 0 || s.stopping && len(s.active) > 0
 }
 
 func (s *scheduler) run() {
@@ -79,18 +89,23 @@ func (s *scheduler) run() {
 	defer s.waker.close()
 	for {
 		s.mu.Lock()
-		news, stopping := s.incoming, s.stopping
+		news, stopping, ended := s.incoming, s.stopping, s.ended
 		s.incoming = nil
 		s.mu.Unlock()
 		for _, x := range news {
 			s.begin(x)
 		}
-		if stopping {
+		switch {
+		case stopping:
 			s.abandon()
-			return
+			if ended {
+				return
+			}
+			s.waker.sleep(-1, s.ready)
+		default:
+			s.work()
+			s.waker.sleep(s.untilNext(), s.ready)
 		}
-		s.work()
-		s.waker.sleep(s.untilNext(), s.ready)
 	}
 }
 

@@ -100,6 +100,7 @@ func (s *Server) Close() error {
 	s.sched.stop()
 	s.rpc.Stop()
 	s.wait.Wait()
+	s.sched.end()
 	s.ran.Wait()
 	if s.log != nil {
 		if logErr := s.log.close(); logErr != nil {

@@ -59,7 +59,7 @@ func New(ask Ask) (*Server, error) {
 		return nil, fmt.Errorf("gRPC: %w", err)
 	}
 	s := &Server{ask: ask, in: make(chan net.Conn), done: make(chan struct{})}
-	s.grpc = grpc.NewServer(grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(protocodec.Name)}), grpc.MaxRecvMsgSize(maxMessage), grpc.UnknownServiceHandler(s.handle))
+	s.grpc = grpc.NewServer(grpc.ForceServerCodecV2(codec{encoding.GetCodecV2(protocodec.Name)}), grpc.MaxRecvMsgSize(maxMessage), grpc.WaitForHandlers(true), grpc.UnknownServiceHandler(s.handle))
 	known := reflection.ServerOptions{Services: offered{}, DescriptorResolver: files}
 	reflectionpb.RegisterServerReflectionServer(s.grpc, reflection.NewServerV1(known))
 	reflectionalpha.RegisterServerReflectionServer(s.grpc, reflection.NewServer(known))
