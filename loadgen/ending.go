@@ -79,6 +79,7 @@ func (p *phase) cutOff() {
 // close sums the phase up.
 func (p *phase) close(now int64) {
 	res := &p.result
+	p.bookMissed()
 	p.books.sum(res, now)
 	p.steadyRate(res)
 	res.Stop = p.stops.reason()

@@ -135,6 +135,31 @@ func TestCapSkips(t *testing.T) {
 	}
 }
 
+// A client that stands still skips for want of slots what a punctual one sends: that is no
+// work of the cap (issue 20).
+func TestPauseIsNoSkipOfTheCap(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		latency time.Duration
+	}{{"slots to spare", 15 * msec}, {"a cap that skips", 25 * msec}} {
+		play := func(pause time.Duration) map[string]int64 {
+			w := &world{latency: fixedLatency(c.latency), kernel: true}
+			if pause > 0 {
+				w.at = map[time.Duration]func(*driver){155 * msec: func(*driver) { w.now = int64(155*msec + pause) }}
+			}
+			return w.play(t, job(t, schema.Phase{Type: "constant", Rate: 100, Duration: schema.Seconds(4), Concurrency: 2, OnCap: "skip"})).result.Phases[0].Skipped
+		}
+		ideal, real := play(0), play(time.Second)
+		if lost := real[skipLate]; ideal[skipLate] != 0 || lost < 95 || lost > 105 {
+			t.Errorf("%s: %d skipped by a client that stood still for 100 arrivals; without that %d", c.name, lost, ideal[skipLate])
+		}
+		if real[skipOnCap] > ideal[skipOnCap] || ideal[skipOnCap] > 0 && real[skipOnCap] < ideal[skipOnCap]/2 {
+			t.Errorf("%s: the cap skipped %d; without the pause %d", c.name, real[skipOnCap], ideal[skipOnCap])
+		}
+	}
+}
+
 func TestDurationAndGrace(t *testing.T) {
 	t.Parallel()
 	// Four requests go out before 45 ms. Grace ends at 65 ms: those of 10, 20

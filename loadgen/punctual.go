@@ -49,6 +49,16 @@ type stay struct {
 	over     bool     // its answer is
 	returned [3]int64 // when slots were given back before it was settled; record.None
 	order    int64    // of its record, which waits for that; record.None when none does
+
+	missed *lostTick // instead of a request: an arrival that was not sent
+}
+
+// lostTick is an arrival that found no slot when it was looked at, late by so much. lost
+// is the request that it would have sent; nil where it was for any turn.
+type lostTick struct {
+	due, late int64
+	lost      *request
+	booked    bool
 }
 
 const (
@@ -115,6 +125,38 @@ func (s *stay) shift() int64 {
 	return s.freed - s.start + s.own
 }
 
+// mayHaveSlot tells whether a punctual client may have a slot at due, where ours has none now.
+func (l *punctual) mayHaveSlot(due, now int64) bool {
+	return l != nil && (l.waiting.Len() > 0 || l.behind > 0 || now-due >= pause)
+}
+
+// miss takes in an arrival that is not sent, in the order of sending. opening is one
+// that no turn waits for.
+func (l *punctual) miss(m *lostTick, opening, prefills bool) {
+	s := &stay{ready: m.due, due: m.due, freed: m.due, missed: m, order: record.None}
+	s.took = [3]bool{mode.SessionSlots: opening, mode.WireSlots: true, mode.PrefillSlots: prefills}
+	l.waiting.Push(s)
+}
+
+// bookMissed books what still waits when a phase ends, by what is known.
+func (p *phase) bookMissed() {
+	if p.punctual == nil {
+		return
+	}
+	for _, s := range p.punctual.waiting.All() {
+		if m := s.missed; m != nil {
+			p.book(m, skipOnCap)
+		}
+	}
+}
+
+func (p *phase) book(m *lostTick, why string) {
+	if !m.booked {
+		m.booked = true
+		p.lose(m.due, m.lost, why)
+	}
+}
+
 // sent notes how late r went after it could. To open a connection is part of what a
 // request takes, with any client.
 func (s *stay) sent(r *request) {
@@ -150,6 +192,14 @@ func (p *phase) settle(now int64) {
 			return
 		}
 		l.waiting.Pop()
+		if m := s.missed; m != nil {
+			why := skipOnCap
+			if free <= m.due && (m.late >= pause || free <= m.due-pause) {
+				why = skipLate
+			}
+			p.book(m, why)
+			continue
+		}
 		l.begin(s, free)
 		for kind, at := range s.returned {
 			if at != record.None {
@@ -183,10 +233,11 @@ func (p *phase) freeFor(s *stay) (since int64, known bool) {
 		case q.opened.Len() > 0:
 			since = max(since, int64(q.opened.Top()))
 		case underWay:
-			return 0, false
+			since = pace.Never
 		}
 	}
-	return since, !underWay || since <= max(s.least(), l.seen-late)
+	known = !underWay || since <= max(s.least(), l.seen-late)
+	return since, known || s.missed != nil && s.due < l.seen-late // what comes is too late for it
 }
 
 // looks is when there may be more to settle.

@@ -37,7 +37,7 @@ func (p *phase) catchUp(now int64) {
 	for p.stops.why == "" {
 		switch {
 		case !p.slots.freeBefore(p.stops.end, p.wait.turns.Len() == 0):
-			if !p.skipping || !p.drop(skipOnCap) {
+			if !p.skipping || !p.drop(skipOnCap, now) {
 				return
 			}
 		case !p.sendOne(now):
@@ -59,11 +59,11 @@ func (p *phase) sendOne(now int64) bool {
 	case p.load.EveryTurn && p.wait.ticks.Len() == 0:
 		return false
 	case !follow && p.stops.noNew != "":
-		return p.drop(skipNoTurn)
+		return p.drop(skipNoTurn, now)
 	case !follow && p.slots.gate == nil && p.wait.ticks.Len() == 0:
 		return false
 	case p.slots.full(!follow):
-		return p.skipping && p.drop(skipOnCap)
+		return p.skipping && p.drop(skipOnCap, now)
 	}
 	if follow {
 		p.sendTurn(p.wait.turns.Pop(), now)
@@ -98,8 +98,9 @@ func (p *phase) sendTurn(t followTurn, now int64) {
 	p.dispatch(t.r, intended, max(intended, t.answered), due, now, false)
 }
 
-// drop loses the arrival that is next, if there is one.
-func (p *phase) drop(why string) bool {
+// drop loses the arrival that is next, if there is one. One that finds no slot is
+// booked when it is known whether a punctual client would have had one.
+func (p *phase) drop(why string, now int64) bool {
 	if p.wait.ticks.Len() == 0 {
 		return false
 	}
@@ -109,7 +110,12 @@ func (p *phase) drop(why string) bool {
 			return false
 		}
 	}
-	p.dropTick(p.wait.ticks.Pop(), lost, why)
+	due := p.wait.ticks.Pop()
+	if why == skipOnCap && p.punctual.mayHaveSlot(due, now) {
+		p.punctual.miss(&lostTick{due: due, late: now - due, lost: lost}, p.wait.turns.Len() == 0, p.slots.countsPrefill)
+		return true
+	}
+	p.dropTick(due, lost, why)
 	return true
 }
 

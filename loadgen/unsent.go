@@ -11,14 +11,22 @@ import (
 // dropTick loses an arrival. lost is the request that it would have sent, where
 // that is known.
 func (p *phase) dropTick(due int64, lost *request, why string) {
-	p.books.skip(why, 1)
-	switch {
-	case lost != nil:
-		p.unsent(due, lost.play, 0, why)
-		p.engine.maker.recycle(lost)
-	case why != skipNoTurn && p.stops.why != stopRequests: // else another arrival sends, or sent, what it was for
-		p.unsent(due, nil, 0, why)
+	if lost == nil && (why == skipNoTurn || p.stops.why == stopRequests) { // another arrival sends, or sent, what it was for
+		p.books.skip(why, 1)
+		return
 	}
+	p.lose(due, lost, why)
+}
+
+// lose books an arrival that nothing else makes up for.
+func (p *phase) lose(due int64, lost *request, why string) {
+	p.books.skip(why, 1)
+	if lost == nil {
+		p.unsent(due, nil, 0, why)
+		return
+	}
+	p.unsent(due, lost.play, 0, why)
+	p.engine.maker.recycle(lost)
 }
 
 // dropTurn loses a follow-up that waits, and the rest of its session.
@@ -73,6 +81,7 @@ func (p *phase) counts() bool { return !p.warmup && !p.cfg.ExcludeFromResults }
 
 var unsentWords = map[string]string{
 	skipOnCap:   "no slot was free when it was due",
+	skipLate:    "a slot was free when it was due, but this client had stood still",
 	skipStopped: "it still waited when the phase stopped",
 	skipCut:     "the phase stopped before this turn",
 	skipFailed:  "the turn before it failed",

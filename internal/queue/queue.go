@@ -24,6 +24,9 @@ func (q *Queue[T]) Push(x T) {
 // First is the one that is popped next.
 func (q *Queue[T]) First() T { return q.items[q.head] }
 
+// All are its items, the oldest first; they belong to the queue.
+func (q *Queue[T]) All() []T { return q.items[q.head:] }
+
 // Pop takes the first; there must be one.
 func (q *Queue[T]) Pop() T {
 	var zero T

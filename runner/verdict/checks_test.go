@@ -129,6 +129,9 @@ func TestEachCheckFlips(t *testing.T) {
 		{"offered_rate", []func(*world){open, func(w *world) { // a cap that was asked for held them back
 			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 50}
 		}}, Degraded, nil},
+		{"offered_rate", []func(*world){open, func(w *world) { // a client that stood still, beside a cap
+			w.result.Phases[0].Due, w.result.Phases[0].Unsent, w.result.Phases[0].Skipped = 250, 50, map[string]int64{"on_cap": 20, "client_late": 30}
+		}}, Invalid, nil},
 		{"admission_wait", []func(*world){open, every(func(i int, r *record.Record) {
 			if i%4 == 0 {
 				r.Intended -= 5e6

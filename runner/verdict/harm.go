@@ -43,7 +43,7 @@ var harms = []Check{
 		ID: "offered_rate", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "more concurrency, a lower rate, or read it as the server's limit",
 		Kind: Harm, Unit: "ratio", Touches: all, Reads: "the schedule's own count of what was due",
 		Doc:  "share of scheduled requests that were never sent",
-		Read: perPhase(offeredRate),
+		Read: perPhases(offeredRate),
 	},
 	{
 		ID: "turnaround", Limits: "DEGRADED above 0.02, INVALID above 0.1", Try: "a quieter machine or fewer streams; very short answers need a lower concurrency",
@@ -177,21 +177,31 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 }
 
 // offeredRate is about what the schedule wanted: its offsets are known exactly,
-// so chance plays no part. A cap that the experiment set is its own doing.
-func offeredRate(p *PhaseEvidence) (Reading, bool) {
+// so chance plays no part. A cap that the experiment set is its own doing; what found no
+// slot because this program had stood still is not.
+func offeredRate(p *PhaseEvidence) (out []Reading) {
 	if p.Result.Due == 0 {
-		return Reading{}, false
+		return nil
 	}
-	r := Reading{
-		Value: float64(p.Result.Unsent) / float64(p.Result.Due), Warn: harmDoubted, Fail: harmShown,
-		Detail: fmt.Sprintf("%d of %s that were due were never sent", p.Result.Unsent, words.Count(p.Result.Due, "request")),
-		So:     ": the load was lower than asked for",
-		Try:    "more concurrency, a lower rate, or read it as the server's limit",
+	const try = "more concurrency, a lower rate, or read it as the server's limit"
+	lost := func(n int64, words string) Reading {
+		return Reading{
+			Value: float64(n) / float64(p.Result.Due), Warn: harmDoubted, Fail: harmShown,
+			Detail: words, So: ": the load was lower than asked for", Try: try,
+		}
 	}
+	due := words.Count(p.Result.Due, "request")
+	all := lost(p.Result.Unsent, fmt.Sprintf("%d of %s that were due were never sent", p.Result.Unsent, due))
 	if p.Result.Skipped["on_cap"] > 0 || p.Result.Skipped["stopped"] > 0 {
-		r.Fail = never // a cap held them back
+		all.Fail = never // a cap held them back
 	}
-	return r, true
+	out = append(out, all)
+	if n := p.Result.Skipped[clientLate]; n > 0 {
+		r := lost(n, fmt.Sprintf("%d of %s that were due found no free slot because this program had stood still", n, due))
+		r.Try = "a quieter machine"
+		out = append(out, r)
+	}
+	return out
 }
 
 func turnaround(p *PhaseEvidence) (Reading, bool) {
