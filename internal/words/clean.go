@@ -56,6 +56,35 @@ func Middle(s string, most int) string {
 	return Cut(s, most-Width(s[from:])) + s[from:]
 }
 
+// Apart are two names in most columns each, at least 8, that can still be told apart: from
+// the first word on that differs, without their middle, or from the first character on that
+// differs. Equal names are numbered.
+func Apart(a, b string, most int) (string, string) {
+	if a == b {
+		a, b = a+" (1)", b+" (2)"
+	}
+	common := 0
+	for i, r := range a {
+		if !strings.HasPrefix(b[min(i, len(b)):], string(r)) {
+			break
+		}
+		common = i + len(string(r))
+	}
+	word := strings.LastIndexAny(a[:common], "/-_.: &?=") + 1
+	x, y := "…"+a[word:], "…"+b[word:]
+	switch {
+	case max(Width(a), Width(b)) <= most:
+		return a, b
+	case max(Width(x), Width(y)) <= most:
+		return x, y
+	case Middle(a, most) != Middle(b, most):
+		return Middle(a, most), Middle(b, most)
+	case Cut(x, most) != Cut(y, most):
+		return Cut(x, most), Cut(y, most)
+	}
+	return Cut("…"+a[common:], most), Cut("…"+b[common:], most)
+}
+
 func isClean(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {

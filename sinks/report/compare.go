@@ -44,7 +44,7 @@ func (c Comparison) WriteConsole(w io.Writer, how Screen) error {
 
 // table is a block per cell with a row per metric, and the remarks on them.
 func (c Comparison) table(s *sheet, all bool) {
-	hidden, cell := 0, ""
+	hidden := 0
 	var rows []decide.Row
 	for _, r := range c.all() {
 		if !all && !r.Primary && r.Cell != togetherName {
@@ -53,28 +53,58 @@ func (c Comparison) table(s *sheet, all bool) {
 		}
 		rows = append(rows, r)
 	}
-	var g *grid
-	flush := func() {
-		if g != nil {
-			g.write(s)
+	for len(rows) > 0 {
+		cell := rows[0].Cell
+		n := slices.IndexFunc(rows, func(r decide.Row) bool { return r.Cell != cell })
+		if n < 0 {
+			n = len(rows)
 		}
-	}
-	for i, r := range rows {
-		if i == 0 || r.Cell != cell {
-			flush()
-			cell = r.Cell
-			name := ""
-			if c.severalCells() {
-				s.wrapped("", words.Line(cell))
-			}
-			g = &grid{head: []string{name, words.Clip(c.Baseline, 24), words.Clip(c.Candidate, 24), "change", ""}, left: 1}
+		if c.severalCells() {
+			s.wrapped("", words.Line(cell))
 		}
-		g.rows = append(g.rows, []string{outcomeMarks[r.Outcome] + " " + strings.TrimSuffix(metricName(r), " ms"), value(r, r.Base), value(r, r.Candidate), change(r), remark(r)})
+		c.block(rows[:n], s.width).write(s)
+		rows = rows[n:]
 	}
-	flush()
-	for _, line := range c.remarks(hidden) {
+	for _, line := range c.remarks(hidden, all) {
 		s.wrapped("", line)
 	}
+}
+
+// How many columns the name of a side takes at most, and at least where others need room.
+const (
+	mostOfSide  = 24
+	leastOfSide = 8
+)
+
+// block is the table of one cell. Where the terminal is narrow the names of the sides are
+// cut first, then the remark goes, whose mark stays, then the values: never the change.
+func (c Comparison) block(rows []decide.Row, width int) *grid {
+	build := func(side int, values, remarks bool) *grid {
+		a, b := words.Apart(words.Line(c.Baseline), words.Line(c.Candidate), side)
+		g := &grid{head: []string{"", "change", ""}, left: 1}
+		if values {
+			g.head = slices.Insert(g.head, 1, a, b)
+		}
+		for _, r := range rows {
+			line := []string{outcomeMarks[r.Outcome] + " " + shortName(r), change(r), ""}
+			if remarks {
+				line[2] = remark(r)
+			}
+			if values {
+				line = slices.Insert(line, 1, valueUnit(r, r.Base), valueUnit(r, r.Candidate))
+			}
+			g.rows = append(g.rows, line)
+		}
+		return g
+	}
+	for _, remarks := range []bool{true, false} {
+		for side := mostOfSide; side >= leastOfSide; side-- {
+			if g := build(side, true, remarks); g.whole(width) {
+				return g
+			}
+		}
+	}
+	return build(0, false, false)
 }
 
 // outcomeMarks stand before the rows.
@@ -98,18 +128,32 @@ func (c Comparison) Headline() string {
 	case o == decide.Equivalent:
 		said = fmt.Sprintf("%s and %s are equal within %s", a, b, c.margins())
 	case o == decide.NotWorse:
-		said = fmt.Sprintf("%s is at most %s worse than %s", a, c.margins(), b)
+		said = fmt.Sprintf("%s is not worse than %s by more than %s", a, b, c.margins())
 	case len(c.Blind()) > 0:
 		said = fmt.Sprintf("no decision between %s and %s: %s", b, a, c.tooCoarse())
 	case c.Trials == 1:
 		said = fmt.Sprintf("no decision between %s and %s: with one trial of each, no difference can be told from chance; measure both with --num-profile-runs 5", b, a)
 	default:
-		said = fmt.Sprintf("no decision between %s and %s", b, a)
-		if open := c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless }); open != "" {
-			said += ": open in " + open
-		}
+		said = c.openSentence(a, b)
 	}
 	return said + ": " + string(o)
+}
+
+// openSentence tells what more trials may decide from what they cannot.
+func (c Comparison) openSentence(a, b string) string {
+	open := func(never bool) string {
+		return c.metrics(func(r decide.Row) bool { return r.Outcome == decide.Unclear && !r.Harmless && r.Undecidable == never })
+	}
+	yet, never := open(false), open(true)
+	switch {
+	case yet != "" && never != "":
+		return fmt.Sprintf("not decided yet between %s and %s: open in %s, cannot be compared in %s", b, a, yet, never)
+	case never != "":
+		return fmt.Sprintf("%s and %s cannot be compared in %s", b, a, never)
+	case yet != "":
+		return fmt.Sprintf("not decided yet between %s and %s: open in %s", b, a, yet)
+	}
+	return fmt.Sprintf("no decision between %s and %s", b, a)
 }
 
 // comparative is the word for rows of one outcome: of speed alone it is faster or slower.
@@ -146,7 +190,7 @@ func (c Comparison) inCells(carries func(decide.Row) bool) string {
 func (c Comparison) metrics(carries func(decide.Row) bool) string {
 	var names []string
 	for _, r := range c.Primary() {
-		if name := strings.TrimSuffix(metricName(r), " ms"); carries(r) && !slices.Contains(names, name) {
+		if name := shortName(r); carries(r) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -171,7 +215,7 @@ func (c Comparison) Changes() string {
 			if len(rows) == 0 {
 				continue
 			}
-			said := strings.TrimSuffix(metricName(rows[0]), " ms") + " " + extent(rows, o)
+			said := shortName(rows[0]) + " " + extent(rows, o)
 			if len(rows) < len(of[k]) {
 				said += fmt.Sprintf(" in %d of %d", len(rows), len(of[k]))
 			}
@@ -186,12 +230,14 @@ func extent(rows []decide.Row, o decide.Verdict) string {
 	switch {
 	case o == decide.Equivalent:
 		return "equal within " + inPercent(rows[0].Margin)
-	case o == decide.Unclear && !slices.ContainsFunc(rows, func(r decide.Row) bool { return !r.Harmless }):
-		return "at most " + inPercent(rows[0].Margin) + " worse"
-	case o == decide.Unclear && len(rows) == 1 && rows[0].Note == "" && !math.IsNaN(rows[0].Change):
-		return "not decided (" + rounded(rows[0].Change) + " %)"
+	case o == decide.Unclear && (len(rows) == 1 || !slices.ContainsFunc(rows, func(r decide.Row) bool { return remark(r) != remark(rows[0]) })):
+		said := remark(rows[0])
+		if r := rows[0]; len(rows) == 1 && !r.Harmless && r.Note == "" && !math.IsNaN(r.Change) {
+			said += " (" + rounded(r.Change) + " %)"
+		}
+		return said
 	case o == decide.Unclear:
-		return "not decided"
+		return "not decided yet"
 	case len(rows) == 1:
 		return cmp.Or(change(rows[0]), "from "+value(rows[0], rows[0].Base)+" to "+value(rows[0], rows[0].Candidate))
 	}
@@ -245,7 +291,7 @@ func (c Comparison) margins() string {
 func (c Comparison) tooCoarse() string {
 	rows := c.Blind()
 	worst := slices.MaxFunc(rows, func(a, b decide.Row) int { return cmp.Compare(finest(a), finest(b)) })
-	name := strings.TrimSuffix(metricName(worst), " ms")
+	name := shortName(worst)
 	if math.IsInf(finest(worst), 1) {
 		return fmt.Sprintf("a change of %s must be found, and %s shows none: %s", inPercent(worst.MustDetect), name, cmp.Or(worst.Note, "no interval"))
 	}
@@ -288,11 +334,11 @@ func (c Comparison) basis() string {
 }
 
 // remarks say what is not shown, how small a change the test finds, and what would
-// decide what is open. hidden is how many rows are left out.
-func (c Comparison) remarks(hidden int) []string {
+// decide what is open. hidden is how many rows are left out, all that none is.
+func (c Comparison) remarks(hidden int, all bool) []string {
 	var first []string
 	if hidden > 0 {
-		first = append(first, fmt.Sprintf("%d more with --all", hidden))
+		first = append(first, words.Count(hidden, "more row")+" with --all")
 	}
 	if line := c.finds(); line != "" {
 		first = append(first, line)
@@ -304,13 +350,13 @@ func (c Comparison) remarks(hidden int) []string {
 	for _, r := range c.Primary() {
 		if r.Note != "" && !slices.Contains(notes, r.Note) {
 			notes = append(notes, r.Note)
-			out = append(out, strings.TrimSuffix(metricName(r), " ms")+" "+remark(r)+": "+r.Note)
+			out = append(out, shortName(r)+" "+remark(r)+": "+r.Note)
 		}
 	}
 	if n := c.trialsIfEqual(); n.Known() {
-		out = append(out, fmt.Sprintf("for the ?: if nothing changed, %s of each system would show it", n))
+		out = append(out, fmt.Sprintf("to decide the ?: if nothing changed, %s of each system would show it (--num-profile-runs %d)", n, n.Most))
 	}
-	if line := c.few(); line != "" {
+	if line := c.few(all); line != "" {
 		out = append(out, line)
 	}
 	if len(c.Stamps[0]) > 0 {
@@ -347,7 +393,7 @@ func (c Comparison) finds() string {
 	if inPercent(least.Detectable) == inPercent(most.Detectable) {
 		return "smallest change this test finds: " + inPercent(least.Detectable)
 	}
-	return fmt.Sprintf("smallest change this test finds: %s (%s) to %s (%s)", inPercent(least.Detectable), strings.TrimSuffix(metricName(*least), " ms"), inPercent(most.Detectable), strings.TrimSuffix(metricName(*most), " ms"))
+	return fmt.Sprintf("smallest change this test finds: %s (%s) to %s (%s)", inPercent(least.Detectable), shortName(*least), inPercent(most.Detectable), shortName(*most))
 }
 
 // inPercent is a part of one in per cent, two digits at most: 5 %, 0.2 %.
@@ -369,16 +415,19 @@ func (c Comparison) trialsIfEqual() decide.Trials {
 	return most
 }
 
-// few says which percentile rests on few values.
-func (c Comparison) few() string {
-	i := slices.IndexFunc(c.Rows, decide.Row.Few)
+// few says which percentile rests on few values, of those that are shown.
+func (c Comparison) few(all bool) string {
+	i := slices.IndexFunc(c.Rows, func(r decide.Row) bool { return r.Few() && (all || r.Primary) })
 	if i < 0 {
 		return ""
 	}
 	r := c.Rows[i]
-	return fmt.Sprintf("%s indicative: %.0f requests worth %.0f, certain from %d on: raise requests",
-		strings.TrimSuffix(metricName(r), " ms"), r.Count, r.Effective, stats.Floor(percentileOf[r.Key.Stat]))
+	need := float64(stats.Floor(percentileOf[r.Key.Stat]))
+	return fmt.Sprintf("%s is uncertain, of %.0f requests a trial: raise requests to %s", shortName(r), r.Count, words.Grouped(moreFor(need, r.Effective, r.Count)))
 }
+
+// shortName is a metric in a sentence, and in a table whose values have their unit.
+func shortName(r decide.Row) string { return strings.TrimSuffix(metricName(r), " ms") }
 
 // metricName is a metric in the width of the table: "TTFT p50 ms".
 func metricName(r decide.Row) string {
@@ -393,6 +442,14 @@ func metricName(r decide.Row) string {
 		name += " ms"
 	}
 	return words.Clip(name, 22)
+}
+
+// valueUnit is a value with the unit of a time.
+func valueUnit(r decide.Row, v float64) string {
+	if r.Unit == "ms" && !math.IsNaN(v) && !math.IsInf(v, 1) {
+		return value(r, v) + " ms"
+	}
+	return value(r, v)
 }
 
 func value(r decide.Row, v float64) string {
@@ -450,28 +507,35 @@ func signed(v float64, more int) string {
 func remark(r decide.Row) string {
 	margin := inPercent(r.Margin)
 	switch {
-	case r.Note != "" && r.Outcome == decide.Unclear:
-		return "not judged"
+	case r.Undecidable:
+		return "cannot be decided"
 	case (r.Outcome == decide.Worse || r.Outcome == decide.Better) && r.BeyondMargin:
-		return "beyond the " + margin + " margin"
+		return strings.ToLower(string(r.Outcome)) + " by over " + margin
 	case r.Outcome == decide.Worse || r.Outcome == decide.Better:
 		return strings.ToLower(string(r.Outcome))
 	case r.Outcome == decide.Equivalent:
 		return "equal within " + margin
 	case tooFew(r):
 		return "too few trials"
+	case r.Harmless && r.Gain():
+		return "better, but under " + margin
 	case r.Harmless:
-		return "at most " + margin + " worse"
+		return "worse by " + margin + " at most"
 	}
-	return "not decided"
+	return "not decided yet"
 }
 
 // outcome is the word of a row with its remark.
 func outcome(r decide.Row) string {
-	if r.Note == "" && r.Outcome == decide.Unclear && r.Harmless {
-		return string(decide.NotWorse) + ": " + remark(r)
+	said := string(r.Outcome)
+	if r.Outcome == decide.Unclear && r.Harmless {
+		said = string(decide.NotWorse)
 	}
-	said := string(r.Outcome) + ": " + remark(r)
+	if rest, same := strings.CutPrefix(remark(r), strings.ToLower(said)); same {
+		said += rest
+	} else {
+		said += ": " + rest
+	}
 	if r.Note != "" {
 		said += ": " + r.Note
 	}
@@ -491,7 +555,7 @@ func (c Comparison) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n", cellText(r.Cell), cellText(name), value(r, r.Base), value(r, r.Candidate), change(r), chance(r.P), cellText(said))
 	}
 	b.WriteByte('\n')
-	for _, line := range c.remarks(0) {
+	for _, line := range c.remarks(0, true) {
 		fmt.Fprintf(&b, "- %s\n", cellText(line))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -28,7 +29,7 @@ func compared() Comparison {
 		row("request_latency", "p99", "Request Latency", "ms", 15.1, math.Inf(1), nan, nan, nan, decide.Better),
 	}
 	rows[0].BeyondMargin, rows[1].Trials, rows[4].Primary = true, decide.Trials{Least: 12, Most: 35}, false
-	rows[3].Note, rows[3].Detectable = "a side is 0 or endless: only the sign is judged", nan
+	rows[3].Note, rows[3].Detectable = "a side is 0 or has no end, so that only the direction counts", nan
 	return Comparison{&decide.Comparison{Baseline: "before", Candidate: "after|\x1b[31m", Paired: true, Trials: 5, Compared: 4, Rows: rows, OnlyCandidate: []string{"concurrency 8"}}}
 }
 
@@ -53,15 +54,16 @@ func TestComparisonOnTheConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `after| is worse than before: WORSE                      5 paired trials · exit 3
-                before  after|                change
- ✗ out tok/s     1,307   1,188  −9.1 % [−11.7, −6.5]  beyond the 5 % margin
- ? TTFT p50       5.06    5.55  +9.6 % [−3.7, +15.8]  not decided
- = ITL p50       0.998   0.995   −0.3 % [−1.8, +1.3]  equal within 5 %
- ✗ goodput      98.0 %     0 %                        worse
- ✓ latency p99    15.1       ∞                        better
+                  before    after|                change
+ ✗ out tok/s       1,307     1,188  −9.1 % [−11.7, −6.5]  worse by over 5 %
+ ? TTFT p50      5.06 ms   5.55 ms  +9.6 % [−3.7, +15.8]  not decided yet
+ = ITL p50      0.998 ms  0.995 ms   −0.3 % [−1.8, +1.3]  equal within 5 %
+ ✗ goodput        98.0 %       0 %                        worse
+ ✓ latency p99   15.1 ms         ∞                        better
 smallest change this test finds: 2 % (ITL p50) to 15 % (out tok/s)
-goodput worse: a side is 0 or endless: only the sign is judged
-for the ?: if nothing changed, 12 to 35 trials of each system would show it
+goodput worse: a side is 0 or has no end, so that only the direction counts
+to decide the ?: if nothing changed, 12 to 35 trials of each system would show
+it (--num-profile-runs 35)
 only in the candidate: concurrency 8
 `
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(b.String(), "\n")); diff != "" {
@@ -82,7 +84,7 @@ func TestComparisonInASentence(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", got, changes)
 		}
 	}
-	says("after| is worse than before: WORSE", "out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided (+10 %)")
+	says("after| is worse than before: WORSE", "out tok/s −9.1 % [−11.7, −6.5] · goodput from 98.0 % to 0 % · ITL p50 equal within 5 % · TTFT p50 not decided yet (+10 %)")
 	further := c.Rows[0]
 	further.Cell, further.Change = "concurrency 16", -.2
 	c.Rows = []decide.Row{c.Rows[0], further}
@@ -91,14 +93,49 @@ func TestComparisonInASentence(t *testing.T) {
 	says("after| is worse than before in out tok/s, better in out tok/s: WORSE", "out tok/s −9.1 % [−11.7, −6.5] in 1 of 2 · out tok/s +20.0 % [−11.7, −6.5] in 1 of 2")
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Unclear, true
 	c.Rows[1].Harmless = true
-	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s at most 5 % worse in 1 of 2")
+	says("after| is faster than before in 1 of 2 workloads: BETTER", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s worse by 5 % at most in 1 of 2")
 	c.Rows[0].Harmless = false
-	says("no decision between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided (−9 %) in 1 of 2")
+	says("not decided yet between before and after|: open in out tok/s: UNDECIDED", "out tok/s +20.0 % [−11.7, −6.5] in 1 of 2 · out tok/s not decided yet (−9 %) in 1 of 2")
 	c.Rows = c.Rows[:1]
 	c.Rows[0].Outcome, c.Rows[0].Harmless = decide.Equivalent, true
 	says("after| and before are equal within 5 %: EQUIVALENT", "out tok/s equal within 5 %")
 	c.Rows[0].Outcome = decide.Unclear
-	says("after| is at most 5 % worse than before: NOT WORSE", "out tok/s at most 5 % worse")
+	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s worse by 5 % at most")
+	c.Rows[0].Low, c.Rows[0].High = .01, .09
+	says("after| is not worse than before by more than 5 %: NOT WORSE", "out tok/s better, but under 5 %")
+	c.Rows[0].Harmless, c.Rows[0].Undecidable, c.Rows[0].Note = false, true, "0 on both sides in every trial"
+	says("before and after| cannot be compared in out tok/s: UNDECIDED", "out tok/s cannot be decided")
+	further.Key, further.Outcome = c.Rows[0].Key, decide.Unclear
+	c.Rows = append(c.Rows, further)
+	says("not decided yet between before and after|: open in out tok/s, cannot be compared in out tok/s: UNDECIDED", "out tok/s not decided yet")
+}
+
+// The two sides can be told apart at every width, and the change is there at every width.
+func TestSidesAndChangesAtEveryWidth(t *testing.T) {
+	t.Parallel()
+	c := compared()
+	c.Baseline, c.Candidate = "results/deployment-llama3-70b-h100-tp8-before-20261124T115934Z", "results/deployment-llama3-70b-h100-tp8-after-20261124T115934Z"
+	for width := 46; width <= 200; width++ {
+		var b strings.Builder
+		if err := c.WriteConsole(&b, Screen{Width: width, All: true}); err != nil {
+			t.Fatal(err)
+		}
+		head, table, found := strings.Cut(b.String(), "change\n")
+		head = head[strings.LastIndex(head, "\n")+1:]
+		if sides := strings.Fields(head); !found || len(sides) == 2 && sides[0] == sides[1] || len(sides) != 2 && width >= 80 {
+			t.Fatalf("%d columns: the heads are %q\n%s", width, head, &b)
+		}
+		for _, want := range []string{"−9.1 % [−11.7, −6.5]", "+9.6 % [−3.7, +15.8]", "−0.3 % [−1.8, +1.3]"} {
+			if !strings.Contains(table, want) {
+				t.Errorf("%d columns: no %s in\n%s", width, want, &b)
+			}
+		}
+		for line := range strings.Lines(table) {
+			if words.Width(strings.TrimSuffix(line, "\n")) > width {
+				t.Errorf("%d columns: %s", width, line)
+			}
+		}
+	}
 }
 
 // An interval that is narrow has the digits that show it; one without a width in
@@ -133,8 +170,8 @@ func TestComparisonForOthers(t *testing.T) {
 	}
 	for _, want := range []string{
 		"### after| is worse than before: WORSE\n",
-		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE: beyond the 5 % margin** |",
-		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER: better |",
+		"| concurrency 4 | **out tok/s** | 1,307 | 1,188 | −9.1 % [−11.7, −6.5] | < 0.001 | **WORSE by over 5 %** |",
+		"| concurrency 4 | latency p99 ms | 15.1 | ∞ |  | < 0.001 | BETTER |",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no line %s in\n%s", want, &b)

@@ -31,23 +31,18 @@ func newSheet(width int) *sheet {
 // line writes one line.
 func (s *sheet) line(text string) { s.WriteString(strings.TrimRight(text, " ") + "\n") }
 
-// spread writes sentences below each other, and right at the end of the first of their
-// lines that has room; else below the first sentence.
-func (s *sheet) spread(sentences []string, right string) {
+// spread writes sentences below each other, and the facts at the right end of the first
+// one where that leaves it whole; else in a line below them.
+func (s *sheet) spread(sentences []string, facts string) {
 	width := min(s.width, sentenceWidth)
 	var lines []string
-	below := 0
-	for i, text := range sentences {
+	for _, text := range sentences {
 		lines = append(lines, words.Fold(text, width, "")...)
-		if i == 0 {
-			below = len(lines)
-		}
 	}
-	room := func(line string) int { return width - words.Width(line) - words.Width(right) }
-	if i := slices.IndexFunc(lines, func(line string) bool { return room(line) >= 2 }); i >= 0 {
-		lines[i] += strings.Repeat(" ", room(lines[i])) + right
+	if room := width - words.Width(sentences[0]) - words.Width(facts); room >= 2 {
+		lines[0] += strings.Repeat(" ", room) + facts
 	} else {
-		lines = slices.Insert(lines, below, "  "+right)
+		lines = append(lines, facts)
 	}
 	for _, line := range lines {
 		s.line(line)
@@ -144,14 +139,33 @@ func (g *grid) write(s *sheet) {
 // widths are those of the columns, after marks and long names have been seen to.
 func (g *grid) widths(room int) []int {
 	g.align()
+	widths := g.natural()
+	g.narrow(widths, room)
+	return widths
+}
+
+// natural are the widths of the columns as they are.
+func (g *grid) natural() []int {
 	widths := make([]int, len(g.head))
 	for _, row := range append([][]string{g.head}, g.rows...) {
 		for i, cell := range row {
 			widths[i] = max(widths[i], words.Width(cell))
 		}
 	}
-	g.narrow(widths, room)
 	return widths
+}
+
+// across is how wide a line of such columns is.
+func across(widths []int, left int) (sum int) {
+	for i, w := range widths {
+		switch {
+		case i < left:
+			sum += w + 1
+		case w > 0 || i < len(widths)-1:
+			sum += w + 2
+		}
+	}
+	return sum
 }
 
 // align keeps figures below each other where some have a mark behind them.
@@ -169,6 +183,12 @@ func (g *grid) align() {
 			}
 		}
 	}
+}
+
+// whole tells whether the table fits a terminal with all its columns and names.
+func (g *grid) whole(room int) bool {
+	g.align()
+	return across(g.natural(), g.left) <= room
 }
 
 // columns is how many of the figures a terminal has room for.
@@ -213,13 +233,7 @@ func (g *grid) spans(widths []int) string {
 // narrow leaves out the middle of long names until the table fits a terminal, as
 // long as they can still be told apart. Figures are never cut.
 func (g *grid) narrow(widths []int, room int) {
-	total := 0
-	for i, w := range widths {
-		total += w + 1
-		if i >= g.left {
-			total++
-		}
-	}
+	total := across(widths, g.left)
 	const least = 10 // characters of a name
 	for total > room {
 		widest := 0

@@ -9,12 +9,14 @@
 package results
 
 import (
+	"fmt"
 	"errors"
 	"io/fs"
 	"os"
 
 	"aiperf.dev/aiperf/internal/diag"
 	"aiperf.dev/aiperf/internal/resultdir"
+	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/sweep/decide"
 )
 
@@ -84,14 +86,17 @@ func Two(a, b string) (*System, *System, error) {
 	return x, y, err
 }
 
+// leastHalved is how many trials two halves take that have an interval: three each.
+const leastHalved = 6
+
 // Halves splits the trials of each cell in two systems: the odd ones and the
 // even ones, so that drift is in both.
 func Halves(s *System) (*System, *System, error) {
 	a, b := &System{Ours: s.Ours, AllowInvalid: s.AllowInvalid}, &System{Ours: s.Ours, AllowInvalid: s.AllowInvalid}
 	a.Name, b.Name = s.Name+" (odd trials)", s.Name+" (even trials)"
 	for _, c := range s.Cells {
-		if len(c.Runs) < 4 {
-			return nil, nil, refuse(s.Name, c.Label+" has fewer than four trials", "run with more: --num-profile-runs 8")
+		if len(c.Runs) < leastHalved {
+			return nil, nil, refuse(s.Name, fmt.Sprintf("%s has %s, and two halves of it take %d", c.Label, words.Count(len(c.Runs), "trial"), leastHalved), fmt.Sprintf("run it again with --num-profile-runs %d", leastHalved))
 		}
 		odd, even := c, c
 		odd.Runs, even.Runs = nil, nil

@@ -109,6 +109,7 @@ type Row struct {
 	Trials                   Trials  // how many would show that nothing changed, if nothing did; of an UNDECIDED row
 	Count, Effective         float64 // the values of a percentile in a run, and what they are worth: the smallest of any run; 0 for others
 	Note                     string  // why there is no number, "" otherwise
+	Undecidable              bool    // an UNDECIDED row that more trials do not decide: Note says why
 }
 
 // Compare compares the cells that both arms have. An error says what makes the
@@ -360,6 +361,7 @@ func (d *duel) nothing(t Terms) Row {
 	default:
 		r.Note = "neither side has a usable run"
 	}
+	r.Undecidable = r.Outcome == Unclear
 	return r
 }
 

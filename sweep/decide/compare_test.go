@@ -293,3 +293,42 @@ func TestComparePointsAreOfThePairs(t *testing.T) {
 		t.Errorf("no pair: %+v", r)
 	}
 }
+
+// Where both sides are 0 in every trial, or have no value, no number of trials decides:
+// the row says so, and promises none. Equal constants are equal, and too few trials are
+// not the same as nothing to compare.
+func TestUndecidableIsNotUndecidedYet(t *testing.T) {
+	t.Parallel()
+	good := decide.Key{Tag: "good_request_fraction", Stat: "avg"}
+	with := func(name string, ttft []float64, share float64) decide.Arm {
+		a := arm(name, ttft, times(ttft, 10))
+		for i := range a.Cells[0].Runs {
+			o := &a.Cells[0].Runs[i]
+			o.Summaries[0].Stats = append(o.Summaries[0].Stats, metrics.Stat{Tag: good.Tag, Scalar: true, Avg: share, Count: 100})
+		}
+		return a
+	}
+	for _, paired := range []bool{true, false} {
+		for _, c := range []struct {
+			a, b  decide.Arm
+			key   decide.Key
+			want  decide.Verdict
+			never bool
+			note  string
+		}{
+			{with("a", base, 0), with("b", base, 0), good, decide.Unclear, true, "0 % on both sides in every trial"},
+			{with("a", base, 0), with("b", base, 1), good, decide.Better, false, "a side is 0 or has no end, so that only the direction counts"},
+			{arm("a", base, flow), arm("b", base, flow), good, decide.Unclear, true, "missing on both sides"},
+			{arm("a", []float64{40, 40, 40}, []float64{400, 400, 400}), arm("b", []float64{40, 40, 40}, []float64{400, 400, 400}), ttft50, decide.Equivalent, false, ""},
+			{arm("a", base[:2], flow), arm("b", base[:2], flow), ttft50, decide.Unclear, false, "2 trials: no interval, which takes 3"},
+		} {
+			got, err := decide.Compare(c.a, c.b, decide.Terms{Primary: []decide.Key{c.key}, Paired: paired})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := find(t, got, c.key); r.Outcome != c.want || r.Undecidable != c.never || r.Note != c.note || r.Undecidable && r.Trials.Known() {
+				t.Errorf("paired %t: %s, undecidable %t, %q, %s; want %s, %t, %q", paired, r.Outcome, r.Undecidable, r.Note, r.Trials, c.want, c.never, c.note)
+			}
+		}
+	}
+}

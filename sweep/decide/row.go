@@ -123,23 +123,22 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	}
 	p := d.evidence(k)
 	if t := d.taint(k); !t.None() {
-		r.Note = t.Sentence()
-		return r
+		return r.cannot(t.Sentence())
 	}
 	switch {
 	case p.missing:
-		r.Note = "missing on one side"
 		if len(p.base) == 0 && len(p.cand) == 0 {
-			r.Note = "missing on both sides"
+			return r.cannot("missing on both sides")
 		}
-		return r
+		return r.cannot("missing on one side")
+	case p.still():
+		return r.cannot(d.still(k) + " on both sides in every trial")
 	case p.signs:
 		r.bySign(p, turned(k))
 		return r
 	}
 	if a, b := d.base.count(k.Tag), d.candidate.count(k.Tag); unequal(k, a, b) {
-		r.Note = fmt.Sprintf("of %.0f requests against %.0f: a percentile of few is lower", a, b)
-		return r
+		return r.cannot(fmt.Sprintf("of %.0f requests against %.0f: a percentile of few is lower", a, b))
 	}
 	if _, tail := quantileOf(k.Stat); tail {
 		r.Count, r.Effective = min(d.base.Least(k.Tag), d.candidate.Least(k.Tag)), min(d.base.Effective(k.Tag), d.candidate.Effective(k.Tag))
@@ -151,6 +150,41 @@ func (d *duel) row(k Key, t Terms, level float64, primary bool) Row {
 	r.N = diff.N
 	r.judge(atLeast(diff, p.least), level)
 	return r
+}
+
+// cannot says why no number of trials decides the row.
+func (r Row) cannot(why string) Row {
+	r.Note, r.Undecidable = why, true
+	return r
+}
+
+// still tells whether both sides are 0, or without an end, in every trial: there is no
+// ratio, and no change to judge.
+func (p proof) still() bool {
+	for _, end := range []float64{0, math.Inf(1)} {
+		other := func(v float64) bool { return v != end }
+		if !slices.ContainsFunc(p.base, other) && !slices.ContainsFunc(p.cand, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// still is the one value that every trial has.
+func (d *duel) still(k Key) string {
+	v := present(d.base.Values(k))[0]
+	if m, ok := metrics.Lookup(k.Tag); ok && m.Over == metrics.Share && k.Stat == "avg" {
+		return digits(100*v/m.Full()) + " %"
+	}
+	return digits(v)
+}
+
+// Gain tells whether the row is shown to be better, by however little.
+func (r Row) Gain() bool {
+	if turned(r.Key) > 0 {
+		return r.Low > 0
+	}
+	return r.High < 0
 }
 
 // taint is the worse of what findings do to a number on either side.
@@ -237,7 +271,7 @@ func turned(k Key) float64 {
 // bySign judges where ratios do not exist: a goodput that fell to 0, a
 // percentile that became infinite. Only what holds in every trial is said.
 func (r *Row) bySign(p proof, good float64) {
-	r.N, r.Note = min(len(p.base), len(p.cand)), "a side is 0 or endless: only the sign is judged"
+	r.N, r.Note = min(len(p.base), len(p.cand)), "a side is 0 or has no end, so that only the direction counts"
 	lowBase, highBase := stats.MinMax(p.base)
 	lowCand, highCand := stats.MinMax(p.cand)
 	switch {
@@ -245,6 +279,8 @@ func (r *Row) bySign(p proof, good float64) {
 		r.Outcome, r.Harmless = Better, true
 	case lowCand > highBase, highCand < lowBase:
 		r.Outcome = Worse
+	default:
+		r.Undecidable = true
 	}
 }
 
@@ -261,7 +297,7 @@ func (r *Row) judge(diff stats.Difference, level float64) {
 	r.Change = math.Expm1(diff.Mean)
 	switch {
 	case diff.N == 0:
-		r.Note = "no trial in common"
+		*r = r.cannot("no trial in common")
 		return
 	case diff.N < stats.FewestTrials || math.IsNaN(diff.SE):
 		r.Note = fmt.Sprintf("%s: no interval, which takes %d", words.Count(diff.N, "trial"), stats.FewestTrials)
