@@ -9,8 +9,8 @@
 package results
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
