@@ -48,7 +48,7 @@ type Threshold struct {
 // Tables says which tables are written and how.
 type Tables struct {
 	Chunks  bool     `json:"chunks"`            // default true
-	Formats []string `json:"formats,omitempty"` // parquet, arrow, csv; none said: all, chunks and metrics in Parquet only
+	Formats []string `json:"formats,omitempty"` // parquet, arrow, csv; none said: all, but requests in Parquet and CSV, chunks and metrics in Parquet only
 }
 
 // Budget ends a plan early: no run is started past it.

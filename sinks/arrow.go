@@ -73,22 +73,39 @@ func arrowSchemaKey(fs []Field, meta map[string]string) string {
 	return base64.StdEncoding.EncodeToString(bytes.TrimSuffix(b.Bytes(), end))
 }
 
-// arrowOutput writes an Arrow IPC file (Feather 2), its bodies compressed with zstd.
+// arrowOutput writes an Arrow IPC file (Feather 2), its bodies compressed with zstd
+// where the table is worth it.
 type arrowOutput struct {
-	w    *ipc.FileWriter
-	rb   *array.RecordBuilder
-	fs   []Field
-	rows int
+	out    io.WriteSeeker
+	w      *ipc.FileWriter // nil until the first record batch is written
+	mem    *pool
+	schema *arrow.Schema
+	rb     *array.RecordBuilder
+	fs     []Field
+	rows   int
 }
 
-func newArrowOutput(out io.WriteSeeker, fs []Field, meta map[string]string) (*arrowOutput, error) {
+// worthCompressing is how many rows a table has at least whose bodies are compressed. An
+// encoder takes more than a megabyte and a half, which is far more than a smaller table.
+const worthCompressing = 256
+
+func newArrowOutput(out io.WriteSeeker, fs []Field, meta map[string]string) *arrowOutput {
 	schema := arrowSchema(fs, meta)
 	mem := &pool{}
-	w, err := ipc.NewFileWriter(out, ipc.WithSchema(schema), ipc.WithAllocator(mem), ipc.WithZstd())
-	if err != nil {
-		return nil, err
+	return &arrowOutput{out: out, mem: mem, schema: schema, rb: array.NewRecordBuilder(mem, schema), fs: fs}
+}
+
+// begin begins the file, as soon as it is known whether there are rows.
+func (o *arrowOutput) begin() (err error) {
+	if o.w != nil {
+		return nil
 	}
-	return &arrowOutput{w: w, rb: array.NewRecordBuilder(mem, schema), fs: fs}, nil
+	options := []ipc.Option{ipc.WithSchema(o.schema), ipc.WithAllocator(o.mem)}
+	if o.rows >= worthCompressing {
+		options = append(options, ipc.WithZstd())
+	}
+	o.w, err = ipc.NewFileWriter(o.out, options...)
+	return err
 }
 
 func (o *arrowOutput) write(b *batch) error {
@@ -104,6 +121,9 @@ func (o *arrowOutput) write(b *batch) error {
 }
 
 func (o *arrowOutput) flush() error {
+	if err := o.begin(); err != nil {
+		return err
+	}
 	o.rows = 0
 	rec := o.rb.NewRecord()
 	defer rec.Release()
@@ -112,10 +132,12 @@ func (o *arrowOutput) flush() error {
 
 func (o *arrowOutput) close() error {
 	defer o.rb.Release()
-	if o.rows > 0 {
-		if err := o.flush(); err != nil {
-			return err
-		}
+	err := o.begin()
+	if err == nil && o.rows > 0 {
+		err = o.flush()
+	}
+	if err != nil {
+		return err
 	}
 	return o.w.Close()
 }

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -29,7 +28,8 @@ type FileInfo struct {
 type Artifact struct {
 	dir, name string
 	f         *atomicfile.File
-	buf       *bufio.Writer
+	buf       []byte // not in the file yet; a small file takes what it has
+	err       error  // the first
 	sum       hash.Hash
 	n         int64
 }
@@ -37,14 +37,6 @@ type Artifact struct {
 // CreateArtifact begins the file name in dir, or in a folder of it. It is there
 // only after Commit.
 func CreateArtifact(dir, name string) (*Artifact, error) {
-	return createArtifact(dir, name, artifactBuffer)
-}
-
-// artifactBuffer is how much of a large file is written at once, in bytes.
-const artifactBuffer = 256 << 10
-
-// createArtifact is CreateArtifact with a buffer for a file of size bytes.
-func createArtifact(dir, name string, size int) (*Artifact, error) {
 	path := filepath.Join(dir, name)
 	if in := filepath.Dir(path); in != filepath.Clean(dir) {
 		if err := os.MkdirAll(in, 0o755); err != nil {
@@ -55,34 +47,45 @@ func createArtifact(dir, name string, size int) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Artifact{dir: dir, name: name, f: f, sum: sha256.New()}
-	a.buf = bufio.NewWriterSize(both{f, a.sum}, min(size, artifactBuffer))
-	return a, nil
+	return &Artifact{dir: dir, name: name, f: f, sum: sha256.New()}, nil
 }
 
-// both writes to a file and, meanwhile, adds to its digest.
-type both struct {
-	file io.Writer
-	sum  hash.Hash
-}
-
-func (w both) Write(b []byte) (int, error) {
-	const worth = 64 << 10 // bytes; hashing fewer takes no longer than handing them over
-	if len(b) < worth {
-		w.sum.Write(b) //nolint:errcheck // a hash takes everything
-		return w.file.Write(b)
-	}
-	var hashed sync.WaitGroup
-	hashed.Go(func() { w.sum.Write(b) }) //nolint:errcheck // a hash takes everything
-	n, err := w.file.Write(b)
-	hashed.Wait()
-	return n, err
-}
+// artifactBuffer is how much of a large file is written at once, in bytes.
+const artifactBuffer = 256 << 10
 
 func (a *Artifact) Write(b []byte) (int, error) {
-	n, err := a.buf.Write(b)
-	a.n += int64(n)
-	return n, err
+	if len(a.buf)+len(b) > artifactBuffer {
+		a.flush()
+	}
+	if len(b) > artifactBuffer {
+		a.write(b)
+	} else {
+		a.buf = append(a.buf, b...)
+	}
+	a.n += int64(len(b))
+	return len(b), a.err
+}
+
+func (a *Artifact) flush() {
+	a.write(a.buf)
+	a.buf = a.buf[:0]
+}
+
+// write writes to the file and, meanwhile, adds to its digest.
+func (a *Artifact) write(b []byte) {
+	const worth = 64 << 10 // bytes; hashing fewer takes no longer than handing them over
+	if a.err != nil {
+		return
+	}
+	if len(b) < worth {
+		a.sum.Write(b) //nolint:errcheck // a hash takes everything
+		_, a.err = a.f.Write(b)
+		return
+	}
+	var hashed sync.WaitGroup
+	hashed.Go(func() { a.sum.Write(b) }) //nolint:errcheck // a hash takes everything
+	_, a.err = a.f.Write(b)
+	hashed.Wait()
 }
 
 // Seek only tells the position.
@@ -98,9 +101,10 @@ func (a *Artifact) Abort() { a.f.Abort() }
 
 // Commit ends the file and gives it its name.
 func (a *Artifact) Commit(kind, schema string, rows int64) (FileInfo, error) {
-	if err := a.buf.Flush(); err != nil {
+	a.flush()
+	if a.err != nil {
 		a.f.Abort()
-		return FileInfo{}, err
+		return FileInfo{}, a.err
 	}
 	if err := a.f.Commit(); err != nil {
 		return FileInfo{}, err
@@ -110,7 +114,7 @@ func (a *Artifact) Commit(kind, schema string, rows int64) (FileInfo, error) {
 
 // WriteArtifact puts a small file in place.
 func WriteArtifact(dir, name, kind string, data []byte) (FileInfo, error) {
-	a, err := createArtifact(dir, name, len(data))
+	a, err := CreateArtifact(dir, name)
 	if err != nil {
 		return FileInfo{}, err
 	}

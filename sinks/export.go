@@ -42,11 +42,7 @@ func Export(dir, format, table string, w io.Writer) error {
 }
 
 func convert(f *os.File, format, table string, w io.Writer) error {
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	in, err := newParquetInput(f, st.Size())
+	in, err := inputOf(f)
 	if err != nil {
 		return err
 	}

@@ -123,6 +123,7 @@ func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]st
 		parquetSchema(name, fs),
 		parquet.Compression(codec),
 		parquet.CreatedBy("aiperf", meta["aiperf.version"], ""),
+		parquet.DataPageVersion(1),        // of version 2 it is not compressed which values are null
 		parquet.DataPageStatistics(false), // the column index has them
 		parquet.DictionaryMaxBytes(1 << 20),
 		parquet.PageBufferSize(128 << 10),
@@ -141,7 +142,7 @@ func newParquetOutput(out io.Writer, name string, fs []Field, meta map[string]st
 		opts = append(opts, parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("cell_index"), parquet.Ascending("trial"))))
 	}
 	w := parquet.NewGenericWriter[any](out, opts...)
-	return &parquetOutput{w: w, cols: w.ColumnWriters(), fs: fs, buf: make([]parquet.Value, batchRows), same: make([]repeated, len(fs))}
+	return &parquetOutput{w: w, cols: w.ColumnWriters(), fs: fs, same: make([]repeated, len(fs))}
 }
 
 func (o *parquetOutput) write(b *batch) error {
@@ -169,6 +170,9 @@ func (o *parquetOutput) close() error { return o.w.Close() }
 func (o *parquetOutput) values(i int, v *vector, from, n int) []parquet.Value {
 	f := &o.fs[i]
 	if !v.uniform(from, n) {
+		if len(o.buf) < n {
+			o.buf = make([]parquet.Value, n)
+		}
 		toParquet(f, v, i, from, o.buf[:n])
 		return o.buf[:n]
 	}

@@ -1,8 +1,10 @@
 package sinks
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,41 +41,54 @@ func ReadTable(dir, table string, want func(column string) bool) (*TableRows, er
 
 // CountRows is the number of rows of one table of a result directory.
 func CountRows(dir, table string) (int, error) {
-	path := filepath.Join(dir, table+".parquet")
-	f, err := os.Open(path)
+	in, file, err := openTable(dir, table)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer file.Close()
+	return in.rows(), nil
+}
+
+// openTable opens a table of a result directory. The file is the caller's to close.
+func openTable(dir, table string) (*parquetInput, *os.File, error) {
+	f, err := os.Open(filepath.Join(dir, table+".parquet"))
+	if err != nil {
+		return nil, nil, err
+	}
+	in, err := inputOf(f)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), err), f.Close())
+	}
+	return in, f, nil
+}
+
+// inputOf reads a file that is small at once: each of its columns would be read by itself,
+// three times.
+func inputOf(f *os.File) (*parquetInput, error) {
+	const small = 1 << 20 // bytes
 	st, err := f.Stat()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	in, err := newParquetInput(f, st.Size())
+	if st.Size() > small {
+		return newParquetInput(f, st.Size())
+	}
+	whole, err := io.ReadAll(f)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
-	return in.rows(), nil
+	return newParquetInput(bytes.NewReader(whole), int64(len(whole)))
 }
 
 // EachTable hands a table to fn some thousand rows at a time, for tables that
 // are too large to hold. The rows are fn's for the length of the call. What
 // comes back has the file's keys and no rows.
 func EachTable(dir, table string, want func(column string) bool, fn func(*TableRows) error) (*TableRows, error) {
-	path := filepath.Join(dir, table+".parquet")
-	f, err := os.Open(path)
+	in, file, err := openTable(dir, table)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	in, err := newParquetInput(f, st.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
+	defer file.Close()
 	in.skip = make([]bool, len(in.fs))
 	for i, f := range in.fs {
 		in.skip[i] = want != nil && !want(f.Name)
@@ -85,7 +100,7 @@ func EachTable(dir, table string, want func(column string) bool, fn func(*TableR
 		return fn(part)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	return &TableRows{Meta: in.meta(), Fields: in.fs}, nil
 }

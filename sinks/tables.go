@@ -20,7 +20,7 @@ type TablesInput struct {
 	Version string    // of the program
 	Verdict string
 	Host    string   // what the runner knows about the machine, as JSON
-	Formats []string // parquet is always written; none named: arrow and csv too, but not of chunks and metrics
+	Formats []string // parquet is always written; none named: see wants
 	Chunks  bool     // write the chunks table
 
 	Journals []RunJournal // samples over time are in files beside them; see Series
@@ -84,11 +84,11 @@ type tableSet struct {
 // rows of the runs are many more, and in the other formats.
 func (s *tableSet) metrics() error {
 	place := func(r *MetricRow) Place { return r.Place }
-	cells := slices.DeleteFunc(slices.Clone(s.in.Metrics), func(r MetricRow) bool { return r.Trial != All })
 	s.only = []string{"parquet", "arrow"}
 	err := small(s, "metrics", metricColumns(), s.in.Metrics, place)
-	s.only = []string{"csv"}
 	if err == nil && s.wants("metrics", "csv") {
+		cells := slices.DeleteFunc(slices.Clone(s.in.Metrics), func(r MetricRow) bool { return r.Trial != All })
+		s.only = []string{"csv"}
 		err = small(s, "metrics", metricColumns(), cells, place)
 	}
 	s.only = nil
@@ -122,12 +122,19 @@ func (s *tableSet) outputs(name string, fs []Field) ([]*lane, error) {
 	return outs, nil
 }
 
-// wants tells whether a table is written in a format.
+// wants tells whether a table is written in a format. Where none is named, tables of many
+// rows are not written three times: what reads Arrow reads Parquet too, and people open
+// the CSV of requests.
 func (s *tableSet) wants(table, format string) bool {
-	if len(s.in.Formats) == 0 {
-		return format == "parquet" || table != "chunks" && table != "metrics" // which are many
+	switch {
+	case format == "parquet":
+		return true
+	case len(s.in.Formats) > 0:
+		return slices.Contains(s.in.Formats, format)
+	case table == "requests":
+		return format == "csv"
 	}
-	return format == "parquet" || slices.Contains(s.in.Formats, format)
+	return table != "chunks" && table != "metrics"
 }
 
 func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta map[string]string, codec *codec) (output, error) {
@@ -135,7 +142,7 @@ func newOutput(format string, a io.WriteSeeker, name string, fs []Field, meta ma
 	case "parquet":
 		return newParquetOutput(a, name, fs, meta, codec), nil
 	case "arrow":
-		return newArrowOutput(a, fs, meta)
+		return newArrowOutput(a, fs, meta), nil
 	case "csv":
 		return newCSVOutput(a, fs), nil
 	}
