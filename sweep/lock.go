@@ -28,7 +28,8 @@ func (p *Plan) Lock() resultdir.Lock {
 
 // Lock is the cell in its kept form.
 func (c *Cell) Lock() resultdir.LockCell {
-	return resultdir.LockCell{ID: c.ID, Label: c.Label, Short: c.Short(), Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON}
+	work, _ := c.Apart()
+	return resultdir.LockCell{ID: c.ID, Label: c.Label, Short: c.Short(), Work: work, Dir: c.DirName, Seed: c.Seed, Point: c.Values, Benchmark: c.Resolved.JSON}
 }
 
 // Adopt takes the seeds of an earlier plan whose seed was drawn, so that what

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,7 +18,6 @@ import (
 
 	"aiperf.dev/aiperf/internal/argv"
 	"aiperf.dev/aiperf/internal/diag"
-	"aiperf.dev/aiperf/internal/metrics"
 	"aiperf.dev/aiperf/internal/resultdir"
 	"aiperf.dev/aiperf/internal/words"
 	"aiperf.dev/aiperf/loadgen"
@@ -30,7 +28,6 @@ import (
 	"aiperf.dev/aiperf/sinks/report/forecast"
 	"aiperf.dev/aiperf/sinks/report/live"
 	"aiperf.dev/aiperf/sweep"
-	"aiperf.dev/aiperf/sweep/decide"
 )
 
 var consoles = []string{"ours", "aiperf", "both"}
@@ -229,7 +226,8 @@ func interruptSelf() {
 func livePlan(plan *sweep.Plan) live.Plan {
 	p := live.Plan{Name: plan.Name, Trials: plan.Trials, Runs: forecast.Of(plan)}
 	for _, c := range plan.Cells {
-		p.Cells = append(p.Cells, c.Short())
+		work, _ := c.Apart()
+		p.Cells = append(p.Cells, live.Cell{Name: c.Short(), Work: work})
 	}
 	return p
 }
@@ -257,29 +255,16 @@ func tell(e *live.Events) func(runner.Step) {
 // doneRun is what a screen says of a run that is over.
 func doneRun(x runner.Step) live.Done {
 	d := live.Done{Cell: x.Run.Cell.Index, Trial: x.Run.Trial, Skipped: x.Skipped}
-	d.Throughput, d.TTFT, d.ITL, d.Good = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	if x.Err != nil {
 		d.Err = diag.Line(x.Err)
 	}
 	if x.Report != nil {
-		d.Verdict = x.Report.Verdict
+		d.Verdict, d.Figures = x.Report.Verdict, x.Report.Figures
 	}
 	if x.Outcome != nil {
 		d.Failed = x.Outcome.Failed
-		d.Throughput, d.TTFT = figureOf(x.Outcome, metrics.OutputTokenThroughput, "avg"), figureOf(x.Outcome, metrics.TimeToFirstToken, "p99")
-		d.ITL, d.Good = figureOf(x.Outcome, metrics.InterTokenLatency, "p99"), figureOf(x.Outcome, metrics.GoodRequestFraction, "avg")
 	}
 	return d
-}
-
-// figureOf is one figure of the whole run, NaN for none.
-func figureOf(o *decide.Outcome, tag, stat string) float64 {
-	for i := range o.Summaries {
-		if s, ok := o.Summaries[i].Get(tag); ok && o.Summaries[i].Window == "full" {
-			return s.Value(stat)
-		}
-	}
-	return math.NaN()
 }
 
 var watchCommand = command{

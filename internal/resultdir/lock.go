@@ -29,6 +29,7 @@ type LockCell struct {
 	ID        string          `json:"id"`
 	Label     string          `json:"label"`
 	Short     string          `json:"short,omitempty"` // what screens call it
+	Work      string          `json:"work,omitempty"`  // the part of that which says what is asked
 	Dir       string          `json:"dir"`
 	Seed      int64           `json:"seed"`
 	Point     map[string]any  `json:"point"`

@@ -152,7 +152,7 @@ func (p *Progress) spread(left, right string) string {
 	return left + strings.Repeat(" ", room) + right
 }
 
-// place is "cell 7/18 · trial 2/5 · isl=1024 concurrency=16".
+// place is "cell 7/18 · trial 2/5 · isl 1024, concurrency 16".
 func (p *Progress) place() string {
 	parts := []string{p.plan.Name}
 	if p.at.Run.Cell == nil {
@@ -164,12 +164,8 @@ func (p *Progress) place() string {
 	if place := p.at.Run.Place(p.plan.Trials); place != "" {
 		parts = append(parts, place)
 	}
-	var point []string
-	for _, v := range p.at.Run.Cell.Point {
-		point = append(point, v.Axis+"="+v.Label)
-	}
-	if len(point) > 0 {
-		parts = append(parts, strings.Join(point, " "))
+	if len(p.at.Run.Cell.Point) > 0 {
+		parts = append(parts, p.at.Run.Cell.Short())
 	}
 	return strings.Join(parts, " · ")
 }

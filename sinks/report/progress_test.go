@@ -103,7 +103,7 @@ func TestProgressRegion(t *testing.T) {
 	}
 	want := []string{
 		"what stood there before",
-		"isl-by-concurrency · cell 7/18 · trial 2/5 · isl=1024 concurrency=16                       ETA 10 s",
+		"isl-by-concurrency · cell 7/18 · trial 2/5 · isl 1024, concurrency 16                      ETA 10 s",
 		"██████████████████████████████  in flight 16/16   sent 812/1600   errors 0   lag p99 0.0812 ms",
 		"TTFT p50 41.2 p99 63.0 ms ▂▂▂▆▂   ITL p50 5.10 p99 6.04 ms ▄▄▄▄▄   3.1 k tok/s",
 	}
@@ -177,7 +177,7 @@ func TestProgressWithoutTerminal(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("%d lines in 25 s, want one every 10 s: %q", len(lines), lines)
 	}
-	want := "isl-by-concurrency · cell 7/18 · trial 2/5 · isl=1024 concurrency=16 · at least 10 s left · in flight 16/16   sent 812/1600   errors 0   lag p99 0.0812 ms · TTFT p50 41.2 p99 63.0 ms   ITL p50 5.10 p99 6.04 ms   3.1 k tok/s"
+	want := "isl-by-concurrency · cell 7/18 · trial 2/5 · isl 1024, concurrency 16 · at least 10 s left · in flight 16/16   sent 812/1600   errors 0   lag p99 0.0812 ms · TTFT p50 41.2 p99 63.0 ms   ITL p50 5.10 p99 6.04 ms   3.1 k tok/s"
 	if lines[0] != want {
 		t.Errorf("line %q\nwant %q", lines[0], want)
 	}

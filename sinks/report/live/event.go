@@ -107,8 +107,14 @@ func (e Event) Line() []byte {
 
 // DoneEvent is a run that is over.
 func DoneEvent(d Done, index, runs int, name string, at time.Time) Event {
+	figure := func(name string) *float64 {
+		if v, ok := d.Figures[name]; ok {
+			return &v
+		}
+		return nil
+	}
 	return Event{
 		Event: "done", Time: at, Index: index, Runs: runs, Cell: d.Cell, Name: name, Trial: d.Trial, Skipped: d.Skipped, Verdict: d.Verdict,
-		Error: d.Err, Tokens: metrics.OrNil(d.Throughput), TTFT: metrics.OrNil(d.TTFT), Good: metrics.OrNil(d.Good), Failed: d.Failed,
+		Error: d.Err, Tokens: figure(outputRate), TTFT: figure(ttftP99), Good: figure(goodShare), Failed: d.Failed,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,16 +36,21 @@ var began = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
 // demo is a plan of three cells in its fourth of six runs.
 func demo() *State {
-	s := New(Plan{Name: "isl-by-concurrency", Cells: []string{"isl 128, concurrency 1", "isl 128, concurrency 16", "isl 1024, concurrency 16, candidate"}, Trials: 2, Runs: make([]forecast.Run, 6)}, began)
+	s := New(Plan{Name: "isl-by-concurrency", Cells: []Cell{{"isl 128, concurrency 1", "isl 128"}, {"isl 128, concurrency 16", "isl 128"}, {"isl 1024, concurrency 16, candidate", "isl 1024"}}, Trials: 2, Runs: make([]forecast.Run, 6)}, began)
 	for i := range 3 {
 		s.Begin(i, i, 0, began)
-		s.End(Done{Cell: i, Throughput: 100 * float64(i+1), TTFT: 40, ITL: 5, Good: 0.5, Failed: int64(i), Verdict: validity.Valid}, began)
+		s.End(Done{Cell: i, Figures: figuresOf(100*float64(i+1), 40, 0.5), Failed: int64(i), Verdict: validity.Valid}, began)
 	}
 	s.Begin(3, 0, 1, began)
 	for i := range 20 {
 		s.Snapshot(snapshot(i))
 	}
 	return s
+}
+
+// figuresOf are those of a run that took so many tokens a second and ms to the first one.
+func figuresOf(tokens, ttft, good float64) map[string]float64 {
+	return map[string]float64{outputRate: tokens, "requests_per_s": tokens / 16, "ttft_p50_ms": ttft / 2, ttftP99: ttft, "itl_p50_ms": 4, "itl_p99_ms": 5, goodShare: good}
 }
 
 func snapshot(i int) loadgen.Snapshot {
@@ -114,7 +120,7 @@ func TestFrameFits(t *testing.T) {
 // pace, and then never twice or half of what is left.
 func TestETAOfBursts(t *testing.T) {
 	t.Parallel()
-	s := New(Plan{Cells: []string{"a"}, Runs: []forecast.Run{{Last: "profiling"}}}, began)
+	s := New(Plan{Cells: []Cell{{Name: "a"}}, Runs: []forecast.Run{{Last: "profiling"}}}, began)
 	s.Begin(0, 0, 0, began)
 	const planned, perSecond, burst = 1000, 10, 50
 	said := 0
@@ -157,7 +163,7 @@ func planETA(t *testing.T, said string) time.Duration {
 // What ended a run of a cell before is what the next one takes.
 func TestETAOfRunsBefore(t *testing.T) {
 	t.Parallel()
-	s := New(Plan{Cells: []string{"a"}, Runs: make([]forecast.Run, 3)}, began)
+	s := New(Plan{Cells: []Cell{{Name: "a"}}, Runs: make([]forecast.Run, 3)}, began)
 	s.Begin(0, 0, 0, began)
 	if got := s.left(began.Add(time.Second)); got != "" {
 		t.Errorf("before anything is known: %q", got)
@@ -173,11 +179,11 @@ func TestETAOfRunsBefore(t *testing.T) {
 func TestNamesAreWhole(t *testing.T) {
 	t.Parallel()
 	const name = "isl 256, candidate, concurrency 4"
-	s := New(Plan{Name: "quickstart", Cells: []string{name}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
+	s := New(Plan{Name: "quickstart", Cells: []Cell{{Name: name}}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
 	s.Begin(0, 0, 0, began)
-	s.End(Done{Cell: 0, Throughput: 123456, TTFT: 123.4, Good: 1, Verdict: validity.Degraded}, began)
+	s.End(Done{Cell: 0, Figures: figuresOf(123456, 123.4, 1), Verdict: validity.Degraded}, began)
 	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")
-	if !strings.Contains(text, " "+name+"      1 ") || !strings.Contains(text, "100 % DEGRADED") {
+	if !strings.Contains(text, " "+name+"   123,456 ") || !strings.Contains(text, "100 % DEGRADED") {
 		t.Error(text)
 	}
 }
@@ -186,7 +192,7 @@ func TestNamesAreWhole(t *testing.T) {
 func TestDoneCells(t *testing.T) {
 	t.Parallel()
 	s := demo()
-	s.End(Done{Cell: 0, Trial: 1, Throughput: 120, TTFT: 44, ITL: math.NaN(), Good: math.NaN(), Verdict: validity.Invalid, Err: "connection \x1b[31mrefused"}, began)
+	s.End(Done{Cell: 0, Trial: 1, Figures: map[string]float64{outputRate: 120, ttftP99: 44}, Verdict: validity.Invalid, Err: "connection \x1b[31mrefused"}, began)
 	text := strings.Join(picture(t, s, 120, 24, Cells), "\n")
 	if !strings.Contains(text, "110 (100–120)") || !strings.Contains(text, "INVALID so far") {
 		t.Error(text)
@@ -196,33 +202,54 @@ func TestDoneCells(t *testing.T) {
 	}
 }
 
-// A broad window has more columns of figures and says what leads so far, which no
-// INVALID cell does; a sparkline takes what the numbers leave.
-func TestBroadWindow(t *testing.T) {
+// A window shows as much as it has room for: what is best so far, then the range of
+// trials, then more figures. Cells of other work are not ranked against each other, and
+// an INVALID cell is never the best. A sparkline takes what the numbers leave.
+func TestRoomIsUsed(t *testing.T) {
 	t.Parallel()
 	s := demo()
-	s.End(Done{Cell: 2, Trial: 1, Throughput: 9000, TTFT: 1, ITL: 5, Good: 1, Verdict: validity.Invalid}, began)
-	s.Begin(4, 1, 1, began)
+	s.plan.Cells[0] = Cell{"isl 64, concurrency 1", "isl 64"}
+	s.plan.Cells[2] = Cell{"isl 128, concurrency 64", "isl 128"}
+	s.End(Done{Cell: 0, Trial: 1, Figures: figuresOf(9000, 1, 1), Verdict: validity.Valid}, began)
+	s.End(Done{Cell: 1, Trial: 1, Figures: figuresOf(220, 44, 1), Verdict: validity.Valid}, began)
+	s.Begin(5, 2, 1, began)
 	for i := range historyLength {
 		s.Snapshot(snapshot(i))
 	}
-	lines := picture(t, s, 200, 50, Cells)
-	text := strings.Join(lines, "\n")
-	for _, want := range []string{"ITL p99 ms", "goodput %", "errors", "VALID    most tok/s, lowest TTFT p99"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
+	for width, want := range map[int][]string{
+		80: {
+			" done so far                   out tok/s      TTFT p99 ms goodput % verdict",
+			" isl 128, concurrency 16   210 (200–220) 42.0 (40.0–44.0)    75.0 % VALID",
+			" isl 64, concurrency 1   949 (100–9,000) 6.32 (1.00–40.0)    75.0 % VALID",
+			" isl 128, concurrency 64             300             40.0    50.0 % VALID",
+		},
+		120: {
+			" done so far             trials       out tok/s      TTFT p99 ms goodput % verdict",
+			" isl 128, concurrency 16      2   210 (200–220) 42.0 (40.0–44.0)    75.0 % VALID",
+			" isl 64, concurrency 1        2 949 (100–9,000) 6.32 (1.00–40.0)    75.0 % VALID",
+			" isl 128, concurrency 64      1             300             40.0    50.0 % VALID    best tok/s, TTFT p99 at isl 128",
+		},
+		200: {
+			" done so far             trials       out tok/s            req/s       TTFT p50 ms      TTFT p99 ms ITL p50 ms ITL p99 ms goodput % errors verdict",
+			" isl 128, concurrency 16      2   210 (200–220) 13.1 (12.5–13.8)  21.0 (20.0–22.0) 42.0 (40.0–44.0)       4.00       5.00    75.0 %      1 VALID",
+			" isl 128, concurrency 64      1             300             18.8              20.0             40.0       4.00       5.00    50.0 %      2 VALID    best tok/s, TTFT p99 at isl 128",
+		},
+	} {
+		lines := picture(t, s, width, 50, Cells)
+		for _, w := range want {
+			if !slices.Contains(lines, w) {
+				t.Errorf("%d columns: no line\n%q in\n%s", width, w, strings.Join(lines, "\n"))
+			}
+		}
+		for _, l := range lines {
+			if strings.HasPrefix(l, " TTFT p50") && utf8.RuneCountInString(l) < width-3 {
+				t.Errorf("%d columns of %d are used: %s", utf8.RuneCountInString(l), width, l)
+			}
 		}
 	}
-	for _, l := range lines {
-		if strings.Contains(l, "INVALID") && strings.Contains(l, "most") {
-			t.Errorf("an INVALID cell leads: %s", l)
-		}
-		if strings.HasPrefix(l, " TTFT p50") && utf8.RuneCountInString(l) < 190 {
-			t.Errorf("%d columns of 200 are used: %s", utf8.RuneCountInString(l), l)
-		}
-	}
-	if narrow := strings.Join(picture(t, s, 80, 24, Cells), "\n"); strings.Contains(narrow, "most tok/s") {
-		t.Errorf("no room for it:\n%s", narrow)
+	s.End(Done{Cell: 2, Trial: 1, Figures: figuresOf(9000, 1, 1), Verdict: validity.Invalid}, began)
+	if text := strings.Join(picture(t, s, 200, 50, Cells), "\n"); !strings.Contains(text, "1 VALID    best tok/s, TTFT p99 at isl 128") || strings.Count(text, "best") != 1 {
+		t.Errorf("an INVALID cell is best, or none is:\n%s", text)
 	}
 }
 
@@ -230,14 +257,14 @@ func TestBroadWindow(t *testing.T) {
 // no figure of their cell.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
-	s := New(Plan{Name: "s", Cells: []string{"concurrency 1"}, Trials: 2, Runs: make([]forecast.Run, 5)}, began)
+	s := New(Plan{Name: "s", Cells: []Cell{{Name: "concurrency 1"}}, Trials: 2, Runs: make([]forecast.Run, 5)}, began)
 	for i, trial := range []int{2, 0, 3} {
 		s.Begin(i, 0, trial, began)
-		s.End(Done{Cell: 0, Trial: trial, Throughput: 100 * float64(1+i), TTFT: 40, Good: 1, Verdict: validity.Valid, Err: "gone"}, began)
+		s.End(Done{Cell: 0, Trial: trial, Figures: figuresOf(100*float64(1+i), 40, 1), Verdict: validity.Valid, Err: "gone"}, began)
 	}
 	s.Begin(3, 0, 4, began)
 	text := strings.Join(picture(t, s, 100, 24, Cells), "\n")
-	if !strings.Contains(text, "cell 1/1 · sentinel 3/3") || !strings.Contains(text, "     1     200 ") && !strings.Contains(text, " 1      200 ") {
+	if !strings.Contains(text, "cell 1/1 · sentinel 3/3") || !strings.Contains(text, " concurrency 1      1       200 ") {
 		t.Error(text)
 	}
 	if log := strings.Join(picture(t, s, 100, 24, Log), "\n"); !strings.Contains(log, "concurrency 1, sentinel 2/3: gone") || !strings.Contains(log, "trial 1/2: gone") {
@@ -296,7 +323,7 @@ func TestEventsRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(s, left.Live.Snapshot(), cmpopts.EquateNaNs()); diff != "" || left.Index != 2 || left.Cell != 1 {
 		t.Errorf("(-want +got)\n%s%+v", diff, left)
 	}
-	e.Done(Done{Cell: 1, Throughput: math.NaN(), TTFT: 3, Verdict: validity.Valid}, 2, "x")
+	e.Done(Done{Cell: 1, Figures: map[string]float64{ttftP99: 3}, Verdict: validity.Valid}, 2, "x")
 	e.Close()
 	if _, err := os.Stat(file); err == nil {
 		t.Error("the file is left behind")
@@ -436,10 +463,10 @@ func TestColumnsKeepPeaks(t *testing.T) {
 func TestLongNamesOfCells(t *testing.T) {
 	t.Parallel()
 	const cell = "isl 64, candidate-with-a-long-name-of-its-own, concurrency "
-	s := New(Plan{Name: "long", Cells: []string{cell + "4", cell + "16"}, Trials: 1, Runs: make([]forecast.Run, 2)}, began)
+	s := New(Plan{Name: "long", Cells: []Cell{{Name: cell + "4"}, {Name: cell + "16"}}, Trials: 1, Runs: make([]forecast.Run, 2)}, began)
 	for i := range 2 {
 		s.Begin(i, i, 0, began)
-		s.End(Done{Cell: i, Throughput: 100, TTFT: 40, ITL: 5, Good: math.NaN(), Verdict: validity.Valid}, began)
+		s.End(Done{Cell: i, Figures: map[string]float64{outputRate: 100, ttftP99: 40}, Verdict: validity.Valid}, began)
 	}
 	s.Begin(1, 1, 0, began)
 	for _, width := range []int{80, 40} {
@@ -458,7 +485,7 @@ func TestLongNamesOfCells(t *testing.T) {
 // What a name holds that a terminal would obey is not on the screen.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
-	s := New(Plan{Name: "plan\x1b[2J\u202e", Cells: []string{"cell\x1b]0;title\x07 a\nb"}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
+	s := New(Plan{Name: "plan\x1b[2J\u202e", Cells: []Cell{{Name: "cell\x1b]0;title\x07 a\nb"}}, Trials: 1, Runs: make([]forecast.Run, 1)}, began)
 	s.Begin(0, 0, 0, began)
 	s.End(Done{Verdict: validity.Valid}, began)
 	text := strings.Join(picture(t, s, 80, 24, Cells), "\n")

@@ -25,11 +25,15 @@ import (
 // Plan is what stays the same while a plan is carried out.
 type Plan struct {
 	Name   string
-	Cells  []string // what each cell is called, by index
+	Cells  []Cell // by index
 	Trials int
 	Runs   []forecast.Run // what is known of each, in the order of execution; none where nobody knows how many there will be
 	Client string         // machine: "client of 2 cores"
 }
+
+// Cell is what a screen calls a cell, and the part of that which says what work it
+// does: cells of other work are never ranked against each other.
+type Cell struct{ Name, Work string }
 
 // sentinel is which run of the sentinel a trial is, 0 for one of the plan's: those
 // of the sentinel come after its last.
@@ -59,13 +63,12 @@ func (p *Plan) place(trial int) string {
 
 // Done is a run that is over.
 type Done struct {
-	Cell, Trial           int
-	Throughput, TTFT, ITL float64 // output tokens/s; p99 in ms; NaN for none
-	Good                  float64 // share of good requests, NaN without limits
-	Failed                int64
-	Verdict               validity.Verdict
-	Err                   string
-	Skipped               bool // by an earlier process
+	Cell, Trial int
+	Figures     map[string]float64 // those of the table cells that are known, by name
+	Failed      int64
+	Verdict     validity.Verdict
+	Err         string
+	Skipped     bool // by an earlier process
 }
 
 // State is what a screen shows. It is not for concurrent use.
@@ -110,7 +113,7 @@ func (s *series) add(v float64) {
 func New(p Plan, began time.Time) *State {
 	p.Name, p.Cells = words.Line(p.Name), slices.Clone(p.Cells) // names may hold what a terminal would obey
 	for i := range p.Cells {
-		p.Cells[i] = words.Line(p.Cells[i])
+		p.Cells[i] = Cell{words.Line(p.Cells[i].Name), words.Line(p.Cells[i].Work)}
 	}
 	return &State{plan: p, began: began, now: nothing(), verdict: validity.Valid, forecast: forecast.New(p.Runs)}
 }
@@ -175,7 +178,7 @@ func (s *State) name(cell int) string {
 	if cell < 0 || cell >= len(s.plan.Cells) {
 		return ""
 	}
-	return s.plan.Cells[cell]
+	return s.plan.Cells[cell].Name
 }
 
 // share is the part of the run's phase that is over.
@@ -211,8 +214,11 @@ func (s *State) cells() []cellRow {
 		}
 		k := slices.IndexFunc(out, func(r cellRow) bool { return r.cell == d.Cell })
 		if k < 0 {
-			out = append(out, cellRow{cell: d.Cell, name: s.name(d.Cell)})
-			k = len(out) - 1
+			row := cellRow{cell: d.Cell, figures: map[string][]float64{}}
+			if d.Cell >= 0 && d.Cell < len(s.plan.Cells) {
+				row.Cell = s.plan.Cells[d.Cell]
+			}
+			out, k = append(out, row), len(out)
 		}
 		out[k].add(d)
 	}
@@ -221,26 +227,20 @@ func (s *State) cells() []cellRow {
 
 // cellRow is one cell over the trials that are done.
 type cellRow struct {
-	cell                  int
-	name                  string
-	throughput, ttft, itl []float64
-	good                  []float64
-	failed                int64
-	trials                int
-	verdict               validity.Verdict
+	Cell
+	cell    int
+	figures map[string][]float64 // a value per trial
+	failed  int64
+	trials  int
+	verdict validity.Verdict
 }
 
 func (r *cellRow) add(d Done) {
 	r.trials++
 	r.failed += d.Failed
 	r.verdict = max(r.verdict, d.Verdict)
-	for _, x := range []struct {
-		to *[]float64
-		v  float64
-	}{{&r.throughput, d.Throughput}, {&r.ttft, d.TTFT}, {&r.itl, d.ITL}, {&r.good, d.Good}} {
-		if !math.IsNaN(x.v) {
-			*x.to = append(*x.to, x.v)
-		}
+	for name, v := range d.Figures {
+		r.figures[name] = append(r.figures[name], v)
 	}
 }
 

@@ -287,50 +287,91 @@ func tail(lines []string, n int, empty string) []string {
 	return out
 }
 
-// column is one of the table of cells that are done.
-type column struct {
-	head  string
-	width int
-	of    func(r *cellRow) string
+// figure is a column of the cells that are done.
+type figure struct {
+	name string // in the tables and in run.json
+	head string
+	rank int     // a window that has no room for all leaves out the higher ranks
+	best string  // how a mark calls it; "" for one that no cell leads in
+	sign float64 // of the best: 1 for the highest, -1 for the lowest
 }
 
-// The widths of windows from which on the table shows the range of trials beside their
-// mean, and more figures.
+// figures of a cell, in the order of their columns, with the words of the report.
+var cellFigures = []figure{
+	{name: outputRate, head: called(metrics.OutputTokenThroughput, "avg"), best: "tok/s", sign: 1},
+	{name: "requests_per_s", head: called(metrics.RequestThroughput, "avg"), rank: 4},
+	{name: "ttft_p50_ms", head: called(metrics.TimeToFirstToken, "p50"), rank: 5},
+	{name: ttftP99, head: called(metrics.TimeToFirstToken, "p99"), best: metrics.Series(metrics.TimeToFirstToken, "p99"), sign: -1},
+	{name: "itl_p50_ms", head: called(metrics.InterTokenLatency, "p50"), rank: 6},
+	{name: "itl_p99_ms", head: called(metrics.InterTokenLatency, "p99"), rank: 2},
+	{name: goodShare, head: called(metrics.GoodRequestFraction, "avg")},
+}
+
+// Figures that more than the table shows.
 const (
-	broad   = 110
-	broader = 140
+	outputRate = "output_tps"
+	ttftP99    = "ttft_p99_ms"
+	goodShare  = "good_share"
 )
 
-// columns are those that have room, of figures that some cell has.
-func (f *frame) columns(rows []cellRow) []column {
-	short, number := f.width < broad, 22
-	if short {
-		number = 11
+func called(tag, stat string) string {
+	m, _ := metrics.Lookup(tag)
+	return m.Called(stat)
+}
+
+// column is one of the table of cells that are done, as text.
+type column struct {
+	head  string
+	rank  int
+	cells []string // by row
+}
+
+func (c *column) width() int {
+	n := words.Width(c.head)
+	for _, text := range c.cells {
+		n = max(n, words.Width(text))
 	}
-	out := []column{
-		{"trials", 6, func(r *cellRow) string { return fmt.Sprint(r.trials) }},
-		{"tok/s", map[bool]int{true: 7, false: number}[short], func(r *cellRow) string { return between(r.throughput, short) }},
-		{ttft + " p99 ms", number, func(r *cellRow) string { return between(r.ttft, short) }},
+	return n
+}
+
+// columns are those of the figures that some cell has, of ranks up to rank; with the
+// range of trials, where ranges says so.
+func columns(rows []cellRow, rank int, ranges bool) (out []column) {
+	add := func(head string, of int, text func(r *cellRow) string) {
+		if of > rank {
+			return
+		}
+		c := column{head: head, rank: of}
+		for i := range rows {
+			c.cells = append(c.cells, text(&rows[i]))
+		}
+		out = append(out, c)
 	}
-	if f.width >= broader && slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.itl) > 0 }) {
-		out = append(out, column{itl + " p99 ms", number, func(r *cellRow) string { return between(r.itl, false) }})
-	}
-	if slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.good) > 0 }) {
-		out = append(out, column{"goodput %", 9, func(r *cellRow) string {
-			if len(r.good) == 0 {
-				return "–"
+	add("trials", 1, func(r *cellRow) string { return fmt.Sprint(r.trials) })
+	for _, f := range cellFigures {
+		if !slices.ContainsFunc(rows, func(r cellRow) bool { return len(r.figures[f.name]) > 0 }) {
+			continue
+		}
+		add(f.head, f.rank, func(r *cellRow) string {
+			v := r.figures[f.name]
+			switch {
+			case f.name == goodShare && len(v) > 0:
+				return words.Percent(mean(v))
+			default:
+				return between(v, !ranges)
 			}
-			return words.Percent(mean(r.good))
-		}})
+		})
 	}
-	if f.width >= broader {
-		out = append(out, column{"errors", 7, func(r *cellRow) string { return words.Whole(r.failed) }})
-	}
+	add("errors", 3, func(r *cellRow) string { return words.Whole(r.failed) })
 	return out
 }
 
-// cellLines are the cells that are done, newest first. The best so far is marked where
-// there is room.
+// highestRank is that of the columns that need the most room.
+const highestRank = 6
+
+// cellLines are the cells that are done, newest first, with as much about each as the
+// window has room for: first what is best so far, then the range of trials, then more
+// figures. Names are cut last.
 func (f *frame) cellLines() []string {
 	rows := f.cells()
 	if len(rows) == 0 {
@@ -339,61 +380,79 @@ func (f *frame) cellLines() []string {
 	if f.narrow() {
 		return f.stackedCells(rows)
 	}
-	columns, marks := f.columns(rows), make([]string, len(rows))
-	others := 10 // the verdict and the edges
-	if f.width >= broader {
-		marks = leaders(rows)
-		others += markWidth
+	name, marked := words.Width(f.soFar()), 0
+	marks := leaders(rows)
+	for i, r := range rows {
+		name, marked = max(name, words.Width(r.Name)), max(marked, words.Width(marks[i]))
 	}
-	for _, c := range columns {
-		others += c.width + 1
-	}
-	name := 12 // at 80 columns it has 33 of them: isl 256, candidate, concurrency 4
-	for _, r := range rows {
-		name = max(name, min(words.Width(r.name), f.width-others))
-	}
-	head := " " + words.Pad(fit(f.soFar(), name), name)
-	for _, c := range columns {
-		head += fmt.Sprintf(" %*s", c.width, c.head)
-	}
-	out := []string{head + " verdict"}
-	for i := range rows {
-		r := &rows[i]
-		line := " " + words.Pad(fit(r.name, name), name)
-		for _, c := range columns {
-			line += fmt.Sprintf(" %*s", c.width, c.of(r))
+	const verdictWidth = 9 // DEGRADED, and a space
+	room := func(of []column, mark int) int {
+		n := f.width - 2 - verdictWidth - mark
+		for i := range of {
+			n -= of[i].width() + 1
 		}
-		out = append(out, strings.TrimRight(line+" "+words.Pad(r.verdict.String(), 9)+marks[i], " "))
+		return n
+	}
+	shown := columns(rows, 0, false)
+	if room(shown, marked) < name {
+		marks, marked = make([]string, len(rows)), 0
+	}
+	ranges := room(columns(rows, 0, true), marked) >= name
+	for rank := range highestRank + 1 {
+		if more := columns(rows, rank, ranges); rank == 0 || room(more, marked) >= name {
+			shown = more
+		}
+	}
+	name = min(name, max(room(shown, marked), leastName))
+	line := func(first string, text func(c *column) string, verdict, mark string) string {
+		line := " " + words.Pad(fit(first, name), name)
+		for i := range shown {
+			w := shown[i].width()
+			line += " " + strings.Repeat(" ", max(w-words.Width(text(&shown[i])), 0)) + text(&shown[i])
+		}
+		return strings.TrimRight(line+" "+words.Pad(verdict, verdictWidth)+mark, " ")
+	}
+	out := []string{line(f.soFar(), func(c *column) string { return c.head }, "verdict", "")}
+	for i := range rows {
+		out = append(out, line(rows[i].Name, func(c *column) string { return c.cells[i] }, rows[i].verdict.String(), marks[i]))
 	}
 	return out
 }
 
-// markWidth is the room for the marks of leaders.
-const markWidth = 34
+// leastName is how much of a cell's name a window of 80 columns shows at least.
+const leastName = 12
 
-// leaders says of each row what it has the most or least of so far, where there are
-// several. INVALID ones lead nothing.
+// leaders says of each row in which figures it is the best so far of the cells that do
+// the same work, where there are several. INVALID ones lead nothing.
 func leaders(rows []cellRow) []string {
-	out := make([]string, len(rows))
-	if len(rows) < 2 {
-		return out
-	}
-	for _, l := range []struct {
-		what string
-		of   func(r *cellRow) []float64
-		sign float64
-	}{
-		{"most tok/s", func(r *cellRow) []float64 { return r.throughput }, 1},
-		{"lowest " + ttft + " p99", func(r *cellRow) []float64 { return r.ttft }, -1},
-	} {
-		first, value := -1, math.Inf(-1)
-		for i := range rows {
-			if v := l.of(&rows[i]); len(v) > 0 && rows[i].verdict != validity.Invalid && l.sign*level(v) > value {
-				first, value = i, l.sign*level(v)
+	best := make([][]string, len(rows))
+	for _, f := range cellFigures {
+		if f.best == "" {
+			continue
+		}
+		first, of := map[string]int{}, map[string]int{}
+		for i, r := range rows {
+			of[r.Work]++
+			if v := r.figures[f.name]; len(v) > 0 && r.verdict != validity.Invalid {
+				if k, led := first[r.Work]; !led || f.sign*level(v) > f.sign*level(rows[k].figures[f.name]) {
+					first[r.Work] = i
+				}
 			}
 		}
-		if first >= 0 {
-			out[first] = strings.TrimPrefix(out[first]+", "+l.what, ", ")
+		for work, i := range first {
+			if of[work] > 1 {
+				best[i] = append(best[i], f.best)
+			}
+		}
+	}
+	out := make([]string, len(rows))
+	for i, figures := range best {
+		if len(figures) == 0 {
+			continue
+		}
+		out[i] = "best " + strings.Join(figures, ", ")
+		if work := rows[i].Work; work != "" {
+			out[i] += " at " + work
 		}
 	}
 	return out
@@ -403,11 +462,11 @@ func leaders(rows []cellRow) []string {
 func (f *frame) stackedCells(rows []cellRow) []string {
 	out := []string{" " + f.soFar()}
 	for _, r := range rows {
-		figures := fmt.Sprintf("   tok/s %s  %s p99 %s", between(r.throughput, true), ttft, between(r.ttft, true))
-		if len(r.ttft) > 0 {
+		figures := fmt.Sprintf("   tok/s %s  %s p99 %s", between(r.figures[outputRate], true), ttft, between(r.figures[ttftP99], true))
+		if len(r.figures[ttftP99]) > 0 {
 			figures += " ms"
 		}
-		out = append(out, f.spread(" "+fit(r.name, f.width-3-words.Width(r.verdict.String())), r.verdict.String()), figures)
+		out = append(out, f.spread(" "+fit(r.Name, f.width-3-words.Width(r.verdict.String())), r.verdict.String()), figures)
 	}
 	return out
 }
@@ -450,7 +509,7 @@ func (f *frame) errorLines() []string {
 	}
 	for _, r := range f.cells() {
 		if r.failed > 0 {
-			out = append(out, fmt.Sprintf(" %s: %s failed", r.name, words.Count(r.failed, "request")))
+			out = append(out, fmt.Sprintf(" %s: %s failed", r.Name, words.Count(r.failed, "request")))
 		}
 	}
 	for _, l := range f.log {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -57,7 +56,7 @@ func NewWatcher(dir string, held func() bool) (*Watcher, error) {
 	p := Plan{Name: lock.Name, Trials: lock.Trials}
 	for i, c := range lock.Cells {
 		w.cells[c.ID] = i
-		p.Cells = append(p.Cells, cmp.Or(c.Short, c.Label))
+		p.Cells = append(p.Cells, Cell{cmp.Or(c.Short, c.Label), c.Work})
 	}
 	for i, r := range lock.Runs {
 		w.index[r.ID] = i
@@ -182,7 +181,7 @@ func (w *Watcher) cell(i int) int {
 
 // done reads what a finished run says of itself.
 func (w *Watcher) done(i int, dir string) Done {
-	d := Done{Cell: w.cell(i), Trial: w.runs[i].Trial, Throughput: math.NaN(), TTFT: math.NaN(), ITL: math.NaN(), Good: math.NaN()}
+	d := Done{Cell: w.cell(i), Trial: w.runs[i].Trial}
 	var run struct {
 		Verdict validity.Verdict   `json:"verdict"`
 		Figures map[string]float64 `json:"figures"`
@@ -192,15 +191,10 @@ func (w *Watcher) done(i int, dir string) Done {
 		} `json:"phases"`
 	}
 	_ = w.reports.Read(w.runs[i].ID, filepath.FromSlash(dir), &run) // one that cannot be read says nothing
-	d.Verdict = run.Verdict
+	d.Verdict, d.Figures = run.Verdict, run.Figures
 	for _, p := range run.Phases {
 		if !p.Warmup {
 			d.Failed += p.Failed
-		}
-	}
-	for name, to := range map[string]*float64{"output_tps": &d.Throughput, "ttft_p99_ms": &d.TTFT, "itl_p99_ms": &d.ITL, "good_share": &d.Good} {
-		if v, ok := run.Figures[name]; ok {
-			*to = v
 		}
 	}
 	return d
