@@ -39,7 +39,7 @@ func Inputs(doc *schema.Document, plan *sweep.Plan, file string) error {
 			c.records("benchmark.datasets."+d.Name+".path", d.Path)
 			c.records("benchmark.datasets."+d.Name+".system_prompt_file", d.SystemFile)
 			c.pictures("benchmark.datasets."+d.Name+".images.source", d.Images)
-			c.size(i, d)
+			c.size(i, d, b.Phases)
 			c.encoded(i, d)
 			c.published(d)
 			if plan != nil {
@@ -241,14 +241,22 @@ func (c *inputCheck) encoded(i int, d schema.Dataset) {
 }
 
 // size refuses what is more text than anything takes.
-func (c *inputCheck) size(i int, d schema.Dataset) {
+func (c *inputCheck) size(i int, d schema.Dataset, phases []schema.Phase) {
 	field, size, limit := dataset.TooLarge(&d)
 	if field == "" || !c.once(fmt.Sprint(field, size)) {
 		return
 	}
 	at := placeAt(c.said, strings.Split("benchmark.datasets."+strconv.Itoa(i)+"."+field+".mean", "."))
+	hint := ""
+	for k := range phases { // without a count there are as many entries as requests
+		for _, bound := range []string{"requests", "sessions"} {
+			if at == "" && field == "entries" {
+				at, hint = placeAt(c.said, []string{"benchmark", "phases", strconv.Itoa(k), bound}), "give the data set fewer entries, which are then sent again: --num-dataset-entries"
+			}
+		}
+	}
 	c.bad = append(c.bad, &schema.Error{
-		Place: at, Path: "benchmark.datasets." + d.Name + "." + field,
+		Place: at, Hint: hint, Path: "benchmark.datasets." + d.Name + "." + field,
 		Message: fmt.Sprintf("%.12g is above the limit of %.0f", size, limit),
 	})
 }

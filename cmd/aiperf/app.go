@@ -34,13 +34,16 @@ type app struct {
 func run(issue, hard context.Context, args []string, std stdio) diag.Code {
 	a := &app{issue: issue, hard: hard, stdio: std}
 	defer a.temporary.remove()
+	if len(args) > 1 && (args[0] == "--help" || args[0] == "-h") {
+		args = append([]string{"help"}, args[1:]...)
+	}
 	switch {
 	case len(args) == 0, args[0] == "help" && (len(args) == 1 || args[1] == "help"):
 		args = []string{"--help"}
 	case args[0] == "help" && slices.ContainsFunc(catalogue(), func(c command) bool { return c.name == args[1] }):
 		args = append(slices.Clone(args[1:]), "--help")
 	case args[0] == "help": // any other word, as profile knows it: it has every flag
-		args = []string{"profile", "--help", args[1]}
+		args = []string{"profile", "--help", strings.Join(args[1:], " ")}
 	case args[0] == "-V":
 		args = []string{"--version"}
 	}

@@ -24,7 +24,7 @@ Each primary metric of each cell is BETTER, WORSE, EQUIVALENT or UNDECIDED.
 
   aiperf compare results/before results/after
   aiperf compare before after --margin 0.03 --junit compare.xml
-  aiperf compare --aa results/before      a system with itself: the noise floor
+  aiperf compare --aa results/before      odd against even trials: the noise
 
 Directories of AIPerf are read, too. Exit code 3: a primary metric is WORSE;
 0: BETTER, EQUIVALENT or NOT WORSE: harm beyond the margin is ruled out for each
@@ -36,7 +36,7 @@ of them; 4: undecided.`,
 		{Name: "metric", Arg: "METRIC", Many: true, Doc: "primary metric, such as time_to_first_token.p99; the others decide nothing"},
 		{Name: "undecided", Arg: "WORD", Words: []string{"pass", "fail"}, Doc: "pass (exit code 0) or fail (3) where nothing is WORSE and something UNDECIDED; otherwise 4"},
 		{Name: "all", Doc: "also show the metrics that decide nothing"},
-		{Name: "aa", Doc: "split the trials of one directory in two and compare them"},
+		{Name: "aa", Doc: "compare the odd trials of one directory with its even ones; takes 6 trials or more"},
 		{Name: "junit", Arg: "FILE", Doc: "write the primary metrics as test cases"},
 		{Name: "markdown", Arg: "FILE", Doc: "write the table as Markdown"},
 	},

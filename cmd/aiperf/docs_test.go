@@ -35,6 +35,7 @@ func TestGeneratedDocs(t *testing.T) {
 		"tables.md":        tablesPage,
 		"verdict.md":       verdictPage,
 		"exit-codes.md":    exitCodesPage,
+		"../README.md":     exitCodesPage,
 		"mock-server.md":   mockServerPage,
 		"glossary.md":      func(*testing.T, []byte) string { return docgen.Glossary(glossaryRows()) },
 		"endpoints.md":     endpointsPage,

@@ -12,7 +12,7 @@ import (
 var explainCommand = command{
 	name: "explain", usage: "print every resolved value and where it came from",
 	help: `aiperf explain FILE [PATH…] prints path, value and origin of each setting.
-aiperf explain metric|check|setting|term [NAME] shows what a word means;
+aiperf explain metric|check|setting|term|column [NAME] shows what a word means;
 aiperf help WORD looks in all of them.
 
   aiperf explain sweep.cue
@@ -35,7 +35,7 @@ default; on a narrow terminal it is on the next line. Secrets are masked.`,
 	},
 	run: func(a *app, p *argv.Line) error {
 		if len(p.Words) == 0 {
-			return diag.New("which experiment?", "aiperf explain FILE [PATH…], or aiperf explain metric|check|setting|term NAME")
+			return diag.New("which experiment?", "aiperf explain FILE [PATH…], or aiperf explain metric|check|setting|term|column NAME")
 		}
 		if kind, ok := glossary.Find(p.Words[0]); ok {
 			return a.explainWords(kind, p.Words[1:])

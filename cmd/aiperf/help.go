@@ -199,8 +199,7 @@ func (h helpText) word(c command, word string) error {
 		}
 		found = true
 	}
-	for _, kind := range []string{"term", "check", "metric"} {
-		k, _ := glossary.Find(kind)
+	for _, k := range explained() {
 		entries, err := k.Explain(name)
 		if err != nil {
 			continue
@@ -239,7 +238,7 @@ func (h helpText) word(c command, word string) error {
 	if found {
 		return nil
 	}
-	return diag.New(fmt.Sprintf("help knows no topic, flag, metric or other word %q", word), c.near(name))
+	return diag.New(fmt.Sprintf("help knows no topic, flag, metric, column or other word %q", word), c.near(name))
 }
 
 // mention is the flags whose names have the word; where none has, those whose
@@ -260,14 +259,18 @@ func having[T any](all []T, has func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(x T) bool { return !has(x) })
 }
 
+// explained are the kinds of words that help knows beside flags.
+func explained() []glossary.Kind {
+	return having(glossary.Kinds(), func(k glossary.Kind) bool { return k.Name != "setting" })
+}
+
 // near is the hint for a word that help does not know: the nearest that it does.
 func (c command) near(word string) string {
 	var known []string
 	for _, t := range topics() {
 		known = append(known, t.Name)
 	}
-	for _, kind := range []string{"term", "check", "metric"} {
-		k, _ := glossary.Find(kind)
+	for _, k := range explained() {
 		known = append(known, k.Names()...)
 	}
 	for _, f := range c.flags {

@@ -36,8 +36,8 @@ func Meanings() []Meaning {
 		{OK, "success", "success"},
 		{Failed, "the run failed", "the run failed: every request failed, or results were lost"},
 		{Usage, "usage", "the command line or the experiment is wrong; nothing was sent"},
-		{Missed, "a gate was missed", "a gate or SLO was missed, or a comparison says WORSE"},
-		{Invalid, "the measurement is INVALID", "the measurement is INVALID, or a comparison is undecided"},
+		{Missed, "a gate missed or WORSE", "a gate or SLO was missed, or a comparison says WORSE"},
+		{Invalid, "INVALID or UNDECIDED", "the measurement is INVALID, or a comparison is UNDECIDED"},
 		{Interrupted, "interrupted", "interrupted; partial results were written, marked so"},
 	}
 }

@@ -1,5 +1,5 @@
 // Package glossary says what one word of the program means: a word of its
-// screens, a metric, a check or a setting. In goes a name as a person would type it, out come lines of a label
+// screens, a metric, a check, a setting or a column of the tables. In goes a name as a person would type it, out come lines of a label
 // and a text, from the same rows that the pages in docs/ are made of.
 package glossary
 
@@ -15,6 +15,7 @@ import (
 	"aiperf.dev/aiperf/internal/suggest"
 	"aiperf.dev/aiperf/runner/verdict"
 	"aiperf.dev/aiperf/schema"
+	"aiperf.dev/aiperf/sinks"
 )
 
 // Line is one thing that is said of a word.
@@ -37,6 +38,7 @@ func Kinds() []Kind {
 		{"metric", metric, metricNames},
 		{"check", check, checkNames},
 		{"setting", setting, settingNames},
+		{"column", column, columnNames},
 	}
 }
 
@@ -61,6 +63,9 @@ func metricNames() []string { return slices.Sorted(slices.Values(metrics.Tags())
 
 func metric(name string) ([][]Line, error) {
 	m, ok := metrics.Lookup(strings.ToLower(name))
+	if !ok { // as a heading has it
+		m, ok = headed(name)
+	}
 	if !ok { // ttft, tpot, e2e …
 		near := metrics.Suggest(name)
 		if m, ok = metrics.Lookup(near); !ok || !metrics.Short(name) {
@@ -105,6 +110,16 @@ func metric(name string) ([][]Line, error) {
 	return [][]Line{out}, nil
 }
 
+// headed is the metric that a heading or a title calls so.
+func headed(name string) (*metrics.Metric, bool) {
+	for _, tag := range metrics.Tags() {
+		if m, ok := metrics.Lookup(tag); ok && (strings.EqualFold(m.Short, name) || strings.EqualFold(m.Header, name)) {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
 func checkNames() []string { return slices.Sorted(slices.Values(verdict.CheckIDs())) }
 
 func check(name string) ([][]Line, error) {
@@ -124,6 +139,51 @@ func check(name string) ([][]Line, error) {
 		out = append(out, Line{"marks", marks})
 	}
 	return [][]Line{append(out, Line{"limits", c.Limits}, Line{"your own", fmt.Sprintf("verdict: {%s: {warn: …, fail: …}}", c.ID)}, Line{"try", c.Try})}, nil
+}
+
+func columnNames() (names []string) {
+	for _, t := range sinks.Tables() {
+		fields, err := sinks.Columns(t.Name)
+		if err != nil {
+			continue
+		}
+		for _, f := range fields {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// column is what a column of the tables holds; tables that say the same of it have one
+// entry.
+func column(name string) (out [][]Line, err error) {
+	name = suggest.Fold(name)
+	for _, t := range sinks.Tables() {
+		fields, err := sinks.Columns(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range fields {
+			if f.Name != name {
+				continue
+			}
+			same := slices.IndexFunc(out, func(lines []Line) bool { return lines[0].Text == plain(f.Doc) })
+			if same >= 0 {
+				out[same][1].Text += ", " + t.Name
+				continue
+			}
+			lines := []Line{{f.Name, plain(f.Doc)}, {"column of", t.Name}}
+			if f.Unit != "" {
+				lines = append(lines, Line{"unit", f.Unit})
+			}
+			out = append(out, lines)
+		}
+	}
+	if len(out) == 0 {
+		return nil, unknown("column", name, suggest.Nearest(name, columnNames()))
+	}
+	return out, nil
 }
 
 func settings() ([]docgen.Setting, error) {

@@ -20,6 +20,7 @@ var terms = []term{
 	{"axis", []string{"axes"}, "A setting with several values, such as concurrency 1, 4, 16. Axes either vary the system (endpoint, model) or the work (lengths, load).", []string{"sweep-type"}},
 	{"backlog", nil, "Requests that wait because they arrive faster than the server answers; latencies then grow for as long as the run lasts.", []string{"request-rate"}},
 	{"best", nil, "The cell that leads in an objective, such as throughput, among those that keep the limits and do the same work.", []string{"goodput"}},
+	{"better", nil, "An outcome of a comparison: the interval of the change excludes 0, and the change is an improvement beyond the margin.", []string{"num-profile-runs"}},
 	{"block", []string{"blocks", "paired", "pairs"}, "All cells of one trial. They send the same lengths at the same times, so that cells are compared in pairs.", []string{"num-profile-runs"}},
 	{"candidate", []string{"baseline"}, "The system that is compared with the baseline.", nil},
 	{"cell", []string{"cells"}, "One combination of values on the axes, such as concurrency 4 at isl 512.", []string{"sweep-type"}},
@@ -32,7 +33,7 @@ var terms = []term{
 	{"dominated", []string{"front", "pareto", "*"}, "A cell is dominated when another one is shown to be better in both throughput and latency. The others form the Pareto front (*).", nil},
 	{"doubtful", []string{"doubt", "~"}, "Marked ~. A number that is wrong by more than 2 %: it is shown, but not ranked, and no gate or comparison uses it.", nil},
 	{"drift", nil, "A slow change of the server or the machine over the trials of an experiment.", nil},
-	{"equivalent", []string{"same", "="}, "An outcome of a comparison: the 90 % interval of the change lies within the margin on both sides.", nil},
+	{"equivalent", []string{"same", "="}, "An outcome of a comparison: the 90 % interval of the change lies within the margin on both sides: a larger change is ruled out in both directions.", nil},
 	{"failed", nil, "A verdict: nothing was measured, because no request was sent or every one failed.", nil},
 	{"flip", []string{"flips"}, "The step that brings one server from one state to another between runs, by an HTTP call or a command.", nil},
 	{"from schedule", []string{"intended", "schedule"}, "A latency counted from the time at which the request was due, so that late sending cannot hide a wait.", nil},
@@ -40,6 +41,7 @@ var terms = []term{
 	{"good", []string{"slo", "slos"}, "A request that succeeds and meets every limit of slos (--goodput).", []string{"goodput"}},
 	{"invalid", []string{"!"}, "A verdict on a run whose numbers are wrong through this program; as a mark (!), one number that is wrong by more than 10 % and not used.", []string{"allow-invalid"}},
 	{"margin", nil, "The smallest change that counts in a comparison: 5 %, and 15 % from p95 on, unless compare sets another.", nil},
+	{"not worse", []string{"harmless"}, "An outcome of a comparison: harm beyond the margin is ruled out; whether the candidate is better is open.", []string{"num-profile-runs"}},
 	{"open loop", nil, "A load that sends requests at planned times, whether or not earlier ones were answered.", []string{"request-rate", "arrival-pattern"}},
 	{"phase", []string{"phases"}, "A part of a run with its own load: warmup, then profiling, which is the part that is measured.", []string{"warmup-duration", "benchmark-duration"}},
 	{"sentinel", nil, "The first cell, measured again at the start, in the middle and at the end, to show whether the server changed.", nil},
@@ -48,9 +50,9 @@ var terms = []term{
 	{"tie", nil, "No cell is shown to be better than the others in front: more trials may decide, or the difference is too small.", []string{"num-profile-runs"}},
 	{"trial", []string{"trials"}, "One repetition of a cell. Trials show how much a number varies.", []string{"num-profile-runs", "vary-seed-per-trial"}},
 	{"turnaround", nil, "In a closed loop: the time from the end of an answer to the next request. Long ones make throughput read too low.", []string{"concurrency"}},
-	{"undecided", []string{"?"}, "The interval allows both answers; more trials or more requests make it narrower.", []string{"num-profile-runs", "gates-undecided"}},
+	{"undecided", []string{"?"}, "The interval allows both answers, as in a comparison (exit code 4) or at a gate; more trials or more requests make it narrower.", []string{"num-profile-runs", "gates-undecided"}},
 	{"valid", []string{"verdict"}, "A verdict: the reported numbers are the server's.", nil},
-	{"worse", []string{"better"}, "An outcome of a comparison: the interval excludes 0, and the change itself is beyond the margin.", nil},
+	{"worse", nil, "An outcome of a comparison (exit code 3): the interval of the change excludes 0, and the change is a loss beyond the margin.", []string{"num-profile-runs"}},
 }
 
 // Term is a word with its sentence, for a page.

@@ -32,7 +32,7 @@ internal/diag:
 internal/docgen: *
 internal/faults: *
 internal/faultserver:
-internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema
+internal/glossary: internal/diag internal/docgen internal/metrics internal/suggest runner/verdict schema sinks
 internal/leak:
 internal/race:
 internal/header:

@@ -10,10 +10,13 @@ import (
 // Nearest is the word of among that was probably meant by word, or "". A
 // word is close when it needs at most one edit and one more for every four
 // letters; swapping two neighbours is one edit. Initials of three words or more
-// stand for them. Case and - or _ do not matter. Of two that are as near the one is
-// taken that word begins with.
+// stand for them, and so do their first three letters or more. Case and - or _ do not
+// matter. Of two that are as near the one is taken that word begins with.
 func Nearest(word string, among []string) string {
 	word = Fold(word)
+	if w := shortened(word, among); w != "" {
+		return w
+	}
 	best, least := "", 2+len(word)/4
 	for _, w := range among {
 		if len(word) > 2 && word == initials(Fold(w)) {
@@ -39,6 +42,16 @@ func Some(word string, among []string, n int) (near []string) {
 		among = slices.DeleteFunc(among, func(other string) bool { return Fold(other) == Fold(w) })
 	}
 	return near
+}
+
+// shortened is the shortest word of among that begins with word, "" for none.
+func shortened(word string, among []string) (best string) {
+	for _, w := range among {
+		if len(word) > 2 && strings.HasPrefix(Fold(w), word) && (best == "" || len(w) < len(best)) {
+			best = w
+		}
+	}
+	return best
 }
 
 // initials are the first letters of the words that _ joins.

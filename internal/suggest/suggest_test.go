@@ -10,6 +10,9 @@ func TestNearest(t *testing.T) {
 			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)
 		}
 	}
+	if got := Nearest("prof", []string{"plot", "profile", "profiles"}); got != "profile" {
+		t.Errorf("prof is near %s", got)
+	}
 	if got := Nearest("modelx", []string{"models", "model"}); got != "model" {
 		t.Errorf("modelx is near %s", got)
 	}
