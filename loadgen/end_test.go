@@ -71,12 +71,12 @@ func TestHeldUpOverTheEnd(t *testing.T) {
 		{
 			"no grace left", at100(func(p *schema.Phase) { p.GracePeriod = schema.Seconds(0.02) }), nil, msec, stalled(75*msec, 125*msec),
 			millis(10, 20, 30, 40, 50, 60, 70),
-			map[string]int64{"stopped": 2},
+			map[string]int64{"client_late": 2},
 		},
 		{
 			"no grace at all", at100(func(p *schema.Phase) { p.GracePeriod = schema.Seconds(0) }), nil, msec, stalled(75*msec, 125*msec),
 			millis(10, 20, 30, 40, 50, 60, 70),
-			map[string]int64{"stopped": 2},
+			map[string]int64{"client_late": 2},
 		},
 		{
 			"requests run out", at100(func(p *schema.Phase) { p.Requests = 8 }), nil, msec, stalled(75*msec, 125*msec),

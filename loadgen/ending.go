@@ -34,7 +34,7 @@ func (p *phase) halt(why string, now int64) {
 		return
 	}
 	p.stops.why = why
-	p.wait.clear(func(due int64) { p.dropTick(due, nil, skipStopped) }, func(t followTurn) { p.dropTurn(t, now) })
+	p.wait.clear(func(due int64) { p.dropWaiting(due, now) }, func(t followTurn) { p.dropTurn(t, now) })
 	p.source.close()
 }
 

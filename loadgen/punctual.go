@@ -53,11 +53,12 @@ type stay struct {
 	missed *lostTick // instead of a request: an arrival that was not sent
 }
 
-// lostTick is an arrival that found no slot when it was looked at, late by so much. lost
-// is the request that it would have sent; nil where it was for any turn.
+// lostTick is an arrival that had no slot when it was looked at, late by so much. lost
+// is the request that it would have sent; nil where that is not known.
 type lostTick struct {
 	due, late int64
 	lost      *request
+	why       string // it is not sent, unless that is this client's doing
 	booked    bool
 }
 
@@ -145,7 +146,7 @@ func (p *phase) bookMissed() {
 	}
 	for _, s := range p.punctual.waiting.All() {
 		if m := s.missed; m != nil {
-			p.book(m, skipOnCap)
+			p.book(m, m.why)
 		}
 	}
 }
@@ -193,7 +194,7 @@ func (p *phase) settle(now int64) {
 		}
 		l.waiting.Pop()
 		if m := s.missed; m != nil {
-			why := skipOnCap
+			why := m.why
 			if free <= m.due && (m.late >= pause || free <= m.due-pause) {
 				why = skipLate
 			}

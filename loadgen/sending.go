@@ -112,7 +112,7 @@ func (p *phase) drop(why string, now int64) bool {
 	}
 	due := p.wait.ticks.Pop()
 	if why == skipOnCap && p.punctual.mayHaveSlot(due, now) {
-		p.punctual.miss(&lostTick{due: due, late: now - due, lost: lost}, p.wait.turns.Len() == 0, p.slots.countsPrefill)
+		p.punctual.miss(&lostTick{due: due, late: now - due, lost: lost, why: why}, p.wait.turns.Len() == 0, p.slots.countsPrefill)
 		return true
 	}
 	p.dropTick(due, lost, why)

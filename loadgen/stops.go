@@ -19,7 +19,7 @@ const (
 	stopSchedule    = "schedule"
 
 	skipOnCap   = "on_cap"           // no slot was free (on_cap: skip)
-	skipLate    = "client_late"      // the same, where a client that never stands still had one
+	skipLate    = "client_late"      // a client that never stands still would have sent it
 	skipStopped = "stopped"          // still waiting when the phase stopped
 	skipNoTurn  = "no_turn"          // no session may start and no turn was waiting
 	skipCut     = "conversation_cut" // the phase stopped before this turn

@@ -29,6 +29,21 @@ func (p *phase) lose(due int64, lost *request, why string) {
 	p.engine.maker.recycle(lost)
 }
 
+// dropWaiting loses an arrival that still waits when the phase stops. What has come to
+// the end of its time by the clock asks whose doing that is: where nothing limits the
+// load, nothing but this client held it back.
+func (p *phase) dropWaiting(due, now int64) {
+	byClock := p.stops.why == stopDuration && !p.load.Closed
+	switch {
+	case byClock && p.punctual == nil:
+		p.lose(due, nil, skipLate)
+	case byClock && p.punctual.mayHaveSlot(due, now):
+		p.punctual.miss(&lostTick{due: due, late: now - due, why: skipStopped}, p.wait.turns.Len() == 0, p.slots.countsPrefill)
+	default:
+		p.dropTick(due, nil, skipStopped)
+	}
+}
+
 // dropTurn loses a follow-up that waits, and the rest of its session.
 func (p *phase) dropTurn(t followTurn, now int64) {
 	pl, turn := t.r.play, t.r.turn
@@ -81,7 +96,7 @@ func (p *phase) counts() bool { return !p.warmup && !p.cfg.ExcludeFromResults }
 
 var unsentWords = map[string]string{
 	skipOnCap:   "no slot was free when it was due",
-	skipLate:    "a slot was free when it was due, but this client had stood still",
+	skipLate:    "nothing held it back when it was due, but this client had stood still",
 	skipStopped: "it still waited when the phase stopped",
 	skipCut:     "the phase stopped before this turn",
 	skipFailed:  "the turn before it failed",

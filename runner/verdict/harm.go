@@ -177,8 +177,8 @@ func dispatchLateness(p *PhaseEvidence) (out []Reading) {
 }
 
 // offeredRate is about what the schedule wanted: its offsets are known exactly,
-// so chance plays no part. A cap that the experiment set is its own doing; what found no
-// slot because this program had stood still is not.
+// so chance plays no part. A cap that the experiment set is its own doing; what was
+// not sent because this program had stood still is not.
 func offeredRate(p *PhaseEvidence) (out []Reading) {
 	if p.Result.Due == 0 {
 		return nil
@@ -197,7 +197,7 @@ func offeredRate(p *PhaseEvidence) (out []Reading) {
 	}
 	out = append(out, all)
 	if n := p.Result.Skipped[clientLate]; n > 0 {
-		r := lost(n, fmt.Sprintf("%d of %s that were due found no free slot because this program had stood still", n, due))
+		r := lost(n, fmt.Sprintf("%d of %s that were due were never sent because this program had stood still", n, due))
 		r.Try = "a quieter machine"
 		out = append(out, r)
 	}

@@ -12,7 +12,7 @@ const clientLate = "client_late"
 // skippedWords say why arrivals or turns were not sent, by the engine's reason.
 var skippedWords = map[string]string{
 	"on_cap":           "due requests were dropped, because concurrency was at its limit (on_cap: skip)",
-	clientLate:         "due requests were dropped, because this program had stood still and still held their slots (on_cap: skip)",
+	clientLate:         "due requests were never sent, because this program had stood still",
 	"stopped":          "due requests still waited for a slot when the phase ended",
 	"no_turn":          "due requests had no turn to send, because no conversation could start",
 	"conversation_cut": "turns of conversations were due after the end of the phase",
